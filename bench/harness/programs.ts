@@ -1,0 +1,73 @@
+import { existsSync, readFileSync } from "node:fs";
+import { duckdbEh, duckdbMvp } from "../workloads/duckdb.ts";
+import { esbuild } from "../workloads/esbuild.ts";
+import { quickjs } from "../workloads/quickjs.ts";
+import { resvg } from "../workloads/resvg.ts";
+import { ruby } from "../workloads/ruby.ts";
+import { sqliteWasm } from "../workloads/sqlite-wasm.ts";
+import { sqljs } from "../workloads/sqljs.ts";
+import { tiktoken } from "../workloads/tiktoken.ts";
+import { treeSitter } from "../workloads/tree-sitter.ts";
+import { isInstalled, type Scale, type Session, type Workload } from "../workloads/workload.ts";
+import { zstd } from "../workloads/zstd.ts";
+import { MemoryWasi } from "./wasi.ts";
+
+const KERNELS = new URL("../../packages/memshade/test/fixtures/programs/kernels/", import.meta.url);
+
+/** Arguments that make a plain run take 150–300 ms, and a few milliseconds. */
+const KERNEL_ARGUMENTS: Record<string, Record<Scale, string[]>> = {
+  matrix: { full: ["320", "8"], small: ["48", "4"] },
+  stencil: { full: ["500", "500"], small: ["48", "10"] },
+  graph: { full: ["50000", "60"], small: ["1000", "4"] },
+  bintree: { full: ["16"], small: ["8"] },
+  hashmap: { full: ["800000"], small: ["10000"] },
+  stl: { full: ["150000"], small: ["1000"] },
+  parser: { full: ["2500", "80"], small: ["100", "2"] },
+  simd: { full: ["512", "400"], small: ["64", "8"] },
+};
+
+/** A WASI program of ours as a workload: a fresh instance each run, its output and ending as the result. */
+function kernel(name: string): Workload {
+  const file = new URL(`${name}.wasm`, KERNELS);
+  return {
+    name,
+    files: () => {
+      if (!existsSync(file)) throw new Error(`${file.pathname} is missing`);
+      return [{ wasm: file.pathname }];
+    },
+    load: async () => {
+      const module = new WebAssembly.Module(readFileSync(file));
+      return {
+        run: (scale): string => {
+          const wasi = new MemoryWasi({ args: [name, ...(KERNEL_ARGUMENTS[name]?.[scale] ?? [])] });
+          const end = wasi.start(new WebAssembly.Instance(module, wasi.imports));
+          return `${Buffer.from(wasi.output(1))}${JSON.stringify(end)}`;
+        },
+      };
+    },
+  };
+}
+
+/** The fixed suite that the geometric means are taken over: our kernels and npm modules. */
+export const SUITE: readonly Workload[] = [
+  ...Object.keys(KERNEL_ARGUMENTS).map(kernel),
+  sqljs,
+  zstd,
+  treeSitter,
+  quickjs,
+  resvg,
+  sqliteWasm,
+  tiktoken,
+];
+
+/** Modules of 14 to 40 MB, installed in this folder only; for rewriting speed and, on request, for timing. */
+export const LARGE: readonly Workload[] = [ruby, esbuild, duckdbEh, duckdbMvp];
+
+export const ALL: readonly Workload[] = [...SUITE, ...LARGE];
+
+export function findWorkload(name: string): Workload | undefined {
+  return ALL.find((workload) => workload.name === name);
+}
+
+export type { Scale, Session, Workload };
+export { isInstalled };

@@ -1,0 +1,131 @@
+import { createHash } from "node:crypto";
+import type { InstrumentOptions } from "../../packages/memshade/src/instrument/index.ts";
+import { instrument } from "../../packages/memshade/src/instrument/index.ts";
+
+/** What a program's modules are replaced with before they are compiled. */
+export const VARIANTS = {
+  plain: undefined,
+  /** The access counters alone. */
+  counters: { tools: ["heap"], countersOnly: true },
+  /** The heap profiler as users get it. */
+  full: { tools: ["heap"] },
+  exact: { tools: ["heap"], exactHistogram: true },
+  everything: { tools: ["heap"], includeStack: true, includeAllocator: true },
+} as const satisfies Record<string, InstrumentOptions | undefined>;
+
+export type Variant = keyof typeof VARIANTS;
+
+/** Rewrites a module as a variant says; the plain variant is the module itself. */
+export function rewrite(bytes: Uint8Array, variant: Variant, options: InstrumentOptions = {}): Uint8Array {
+  const chosen = VARIANTS[variant];
+  return chosen === undefined ? bytes : instrument(bytes, { ...chosen, ...options }).bytes;
+}
+
+/** Emscripten makes modules below this size while it runs, to give a JavaScript function a wasm signature. */
+const TRAMPOLINE_BYTES = 128;
+
+/** Exports that instrumentation added, which the program must not see. */
+export const ADDED_EXPORT = "memshade.";
+
+/**
+ * Replaces every module which this process compiles from bytes, while installed: WebAssembly.Module, compile,
+ * instantiate and their streaming twins. Each variant of each module is rewritten and compiled once and then reused, so
+ * that a measured run pays for neither.
+ */
+export class ModuleSubstitution {
+  variant: Variant = "plain";
+  /** Modules seen, in order of first use. Those that JavaScript glue makes up for one function are left out. */
+  readonly seen: { bytes: Uint8Array; sizes: Partial<Record<Variant, number>> }[] = [];
+  readonly #options: (bytes: Uint8Array) => InstrumentOptions;
+  readonly #compiled = new Map<string, WebAssembly.Module>();
+  readonly #original = { Module: WebAssembly.Module, Instance: WebAssembly.Instance };
+  readonly #methods = {
+    compile: WebAssembly.compile,
+    instantiate: WebAssembly.instantiate,
+    compileStreaming: WebAssembly.compileStreaming,
+    instantiateStreaming: WebAssembly.instantiateStreaming,
+  };
+
+  constructor(options: (bytes: Uint8Array) => InstrumentOptions = () => ({})) {
+    this.#options = options;
+  }
+
+  /** The compiled module that stands for `source` in the current variant. */
+  module(source: BufferSource): WebAssembly.Module {
+    const bytes = ArrayBuffer.isView(source)
+      ? new Uint8Array(source.buffer, source.byteOffset, source.byteLength)
+      : new Uint8Array(source);
+    const digest = createHash("sha1").update(bytes).digest("hex");
+    const key = `${this.variant} ${digest}`;
+    const known = this.#compiled.get(key);
+    if (known !== undefined) return known;
+    const rewritten = this.rewritten(bytes, this.variant);
+    const module = new this.#original.Module(rewritten as BufferSource);
+    this.#compiled.set(key, module);
+    if (bytes.length < TRAMPOLINE_BYTES) return module;
+    let entry = this.seen.find((candidate) => Buffer.compare(candidate.bytes, bytes) === 0);
+    if (entry === undefined) this.seen.push((entry = { bytes: bytes.slice(), sizes: {} }));
+    entry.sizes[this.variant] = rewritten.length;
+    return module;
+  }
+
+  /** The bytes of a module in a variant. */
+  rewritten(bytes: Uint8Array, variant: Variant): Uint8Array {
+    return rewrite(bytes, variant, this.#options(bytes));
+  }
+
+  instance(module: WebAssembly.Module, imports?: WebAssembly.Imports): WebAssembly.Instance {
+    return hideAddedExports(new this.#original.Instance(module, imports));
+  }
+
+  install(): void {
+    const { Module, Instance } = this.#original;
+    const substitution = this;
+    const bytesOf = async (source: Response | PromiseLike<Response>) => (await source).arrayBuffer();
+    function SubstituteModule(source: BufferSource): WebAssembly.Module {
+      return substitution.module(source);
+    }
+    function SubstituteInstance(
+      module: WebAssembly.Module,
+      imports?: WebAssembly.Imports,
+    ): WebAssembly.Instance {
+      return substitution.instance(module, imports);
+    }
+    SubstituteModule.prototype = Module.prototype;
+    SubstituteInstance.prototype = Instance.prototype;
+    for (const method of ["imports", "exports", "customSections"] as const)
+      Object.defineProperty(SubstituteModule, method, { value: Module[method] });
+    const instantiate = async (source: BufferSource | WebAssembly.Module, imports?: WebAssembly.Imports) => {
+      if (source instanceof Module) return substitution.instance(source, imports);
+      const module = substitution.module(source);
+      return { module, instance: substitution.instance(module, imports) };
+    };
+    Object.assign(WebAssembly, {
+      Module: SubstituteModule,
+      Instance: SubstituteInstance,
+      compile: async (source: BufferSource) => substitution.module(source),
+      instantiate,
+      compileStreaming: async (source: Response) => substitution.module(await bytesOf(source)),
+      instantiateStreaming: async (source: Response, imports?: WebAssembly.Imports) =>
+        instantiate(await bytesOf(source), imports),
+    });
+  }
+
+  uninstall(): void {
+    Object.assign(WebAssembly, this.#methods, {
+      Module: this.#original.Module,
+      Instance: this.#original.Instance,
+    });
+  }
+}
+
+/** Gives the instance an `exports` object without the added names; a program that lists its exports sees its own. */
+export function hideAddedExports(instance: WebAssembly.Instance): WebAssembly.Instance {
+  const names = Object.keys(instance.exports);
+  if (!names.some((name) => name.startsWith(ADDED_EXPORT))) return instance;
+  const visible = Object.create(null);
+  for (const name of names)
+    if (!name.startsWith(ADDED_EXPORT))
+      Object.defineProperty(visible, name, { value: instance.exports[name], enumerable: true });
+  return Object.defineProperty(instance, "exports", { value: Object.freeze(visible), enumerable: true });
+}

@@ -1,0 +1,182 @@
+import { spawnSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { cpus, loadavg } from "node:os";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import type { PairMeasurement } from "./harness/allocation-pair.ts";
+import type { Column, ProgramMeasurement } from "./harness/measure.ts";
+import { isInstalled, LARGE, SUITE, type Workload } from "./harness/programs.ts";
+import type { RewritingMeasurement } from "./harness/rewriting.ts";
+import { memoryTable, pairTable, rewritingTable, slowdownTable } from "./harness/tables.ts";
+
+const USAGE = `usage: npm run bench -- [--only NAME]… [--pairs N] [--table counters|full] [--tier steady|default]
+                       [--part slowdown|memory|pair|rewriting]… [--large] [--write]
+  --only NAME   this program only (may be repeated)
+  --pairs N     runs of each kind, alternating; the first pair is dropped (7)
+  --table T     one column only: the access counters alone, or the full heap profiler
+  --tier T      one table only: all functions optimised before the start, or node as it starts by default
+  --part P      one part only (may be repeated)
+  --large       time the modules above 10 MB too, in the default tier (they are always in the rewriting table)
+  --write       write bench/RESULTS.md instead of printing
+programs: ${[...SUITE, ...LARGE].map(({ name }) => name).join(" ")}`;
+
+/** Optimised code only, before the program starts: what a program that runs for long tends to. */
+const STEADY_STATE = ["--no-liftoff", "--no-wasm-lazy-compilation"];
+
+function fail(message: string): never {
+  console.error(message);
+  process.exit(2);
+}
+
+/** Runs a script of the harness in a process of its own and parses the JSON of its last line. */
+function runHarness<T>(script: string, flags: readonly string[], args: readonly string[]): T {
+  const path = fileURLToPath(new URL(`harness/${script}`, import.meta.url));
+  const child = spawnSync(process.execPath, [...flags, "--expose-gc", "--no-warnings", path, ...args], {
+    encoding: "utf8",
+    maxBuffer: 1 << 28,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const line = child.stdout.trimEnd().split("\n").at(-1) ?? "";
+  if (child.status !== 0 || !line.startsWith("{") === !line.startsWith("[")) {
+    console.error(child.stderr);
+    console.error(`bench: ${script} ${args.join(" ")} failed (${child.status ?? child.signal})`);
+    process.exit(1);
+  }
+  return JSON.parse(line);
+}
+
+function measurePrograms(
+  workloads: readonly Workload[],
+  flags: readonly string[],
+  pairs: number,
+  columns: readonly Column[],
+): ProgramMeasurement[] {
+  return workloads.map(({ name }) => {
+    console.error(`bench: ${name}${flags.length > 0 ? ", optimised" : ""}`);
+    return runHarness<ProgramMeasurement>("measure.ts", flags, [name, String(pairs), ...columns]);
+  });
+}
+
+let options: ReturnType<typeof parse>;
+function parse() {
+  return parseArgs({
+    options: {
+      only: { type: "string", multiple: true },
+      pairs: { type: "string", default: "7" },
+      table: { type: "string" },
+      tier: { type: "string" },
+      part: { type: "string", multiple: true },
+      large: { type: "boolean", default: false },
+      write: { type: "boolean", default: false },
+      help: { type: "boolean", default: false },
+    },
+  }).values;
+}
+try {
+  options = parse();
+} catch (error) {
+  fail(`bench: ${(error as Error).message}\n${USAGE}`);
+}
+if (options.help) {
+  console.log(USAGE);
+  process.exit(0);
+}
+
+const oneOf = (name: string, value: string | undefined, choices: readonly string[]) => {
+  if (value !== undefined && !choices.includes(value))
+    fail(`bench: --${name} is one of ${choices.join(", ")}`);
+};
+oneOf("table", options.table, ["counters", "full"]);
+oneOf("tier", options.tier, ["steady", "default"]);
+for (const part of options.part ?? []) oneOf("part", part, ["slowdown", "memory", "pair", "rewriting"]);
+for (const name of options.only ?? [])
+  oneOf(
+    "only",
+    name,
+    [...SUITE, ...LARGE].map((workload) => workload.name),
+  );
+const pairs = Number(options.pairs);
+if (!Number.isInteger(pairs) || pairs < 2) fail("bench: --pairs is a whole number from 2");
+
+const columns: Column[] = options.table === undefined ? ["counters", "full"] : [options.table as Column];
+const wanted = (workload: Workload) => options.only?.includes(workload.name) ?? true;
+const installed = (workload: Workload) => {
+  if (isInstalled(workload)) return true;
+  console.error(`bench: ${workload.name} is SKIPPED, not installed (npm ci --prefix bench)`);
+  return false;
+};
+const suite = SUITE.filter(wanted).filter(installed);
+const large = LARGE.filter((workload) =>
+  options.large ? wanted(workload) : options.only?.includes(workload.name),
+);
+const groups = [
+  { title: "kernels", names: SUITE.slice(0, 8).map(({ name }) => name) },
+  { title: "npm modules", names: SUITE.slice(8).map(({ name }) => name) },
+  { title: "all", names: SUITE.map(({ name }) => name) },
+];
+const parts =
+  options.part ?? (options.only ? ["slowdown", "memory"] : ["slowdown", "memory", "pair", "rewriting"]);
+
+const version = JSON.parse(
+  readFileSync(new URL("../packages/memshade/package.json", import.meta.url), "utf8"),
+).version;
+const text: string[] = [
+  "# Benchmark results",
+  "",
+  `\`npm run bench${process.argv
+    .slice(2)
+    .map((argument) => ` ${argument}`)
+    .join("")
+    .replace(
+      /^ /,
+      " -- ",
+    )}\`, ${new Date().toISOString().slice(0, 10)}; memshade ${version}, Node ${process.versions.node} (V8 ${process.versions.v8}), ${process.platform} ${process.arch}, ${cpus().length} × ${cpus()[0]?.model ?? "unknown CPU"}, load ${loadavg()
+    .map((load) => load.toFixed(1))
+    .join(" ")} at the start.`,
+  "",
+  `Ratios are CPU time (user and system, whole process) of an instrumented run over that of a plain run. Both run in one process in alternation, each time with a fresh instance of a module compiled before; ${pairs} pairs, the first dropped, median of the rest. Results are compared in every pair.`,
+];
+if (parts.includes("slowdown") && options.tier !== "default" && suite.length > 0) {
+  text.push("", "## Steady state: every function optimised before the start", "");
+  text.push(slowdownTable(measurePrograms(suite, STEADY_STATE, pairs, columns), columns, groups));
+}
+if (parts.includes("slowdown") && (options.tier !== "steady" || large.length > 0)) {
+  const programs = [...(options.tier === "steady" ? [] : suite), ...large.filter(installed)];
+  if (programs.length > 0) {
+    text.push("", "## Default tiers: node as it starts", "");
+    text.push(slowdownTable(measurePrograms(programs, [], pairs, columns), columns, groups));
+  }
+}
+if (parts.includes("memory") && suite.length > 0) {
+  console.error("bench: memory");
+  const residentBytes = (name: string, variant: string) =>
+    runHarness<[number]>("memory.ts", [], [name, variant])[0];
+  text.push("", "## Resident memory that one run adds to the process", "");
+  text.push(
+    memoryTable(
+      suite.map(({ name }) => ({
+        name,
+        plainBytes: residentBytes(name, "plain"),
+        profiledBytes: residentBytes(name, "full"),
+      })),
+    ),
+  );
+}
+if (parts.includes("pair")) {
+  console.error("bench: malloc and free");
+  text.push("", "## One malloc and its free, in a loop inside the module, optimised", "");
+  text.push(pairTable(runHarness<PairMeasurement[]>("allocation-pair.ts", STEADY_STATE, [])));
+}
+if (parts.includes("rewriting")) {
+  console.error("bench: rewriting");
+  text.push("", "## Rewriting for the full profiler: best of 3, CPU time of the thread", "");
+  text.push(
+    rewritingTable(runHarness<RewritingMeasurement[]>("rewriting.ts", [], ["3", ...(options.only ?? [])])),
+  );
+}
+
+const report = `${text.join("\n")}\n`;
+if (options.write) {
+  writeFileSync(new URL("RESULTS.md", import.meta.url), report);
+  console.error("bench: wrote bench/RESULTS.md");
+} else console.log(report);

@@ -1,0 +1,26 @@
+// Compiles the code that runs inside profiled modules and embeds it as base64, so that the rewriter needs no file
+// access and works in a browser too.
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import asc from "assemblyscript/asc";
+
+const shadow = join(dirname(fileURLToPath(import.meta.url)), "../src/runtime/shadow");
+const folder = mkdtempSync(join(tmpdir(), "memshade-build-"));
+const outFile = join(folder, "runtime.wasm");
+const { error, stderr } = await asc.main([
+  join(shadow, "assembly/index.ts"),
+  ...["--outFile", outFile, "--runtime", "stub", "--noAssert", "-O3", "--converge"],
+  ...["--importMemory", "--initialMemory", "1", "--enable", "simd", "--disableWarning", "201"],
+]);
+if (error !== null) {
+  process.stderr.write(stderr.toString());
+  process.exit(1);
+}
+const base64 = readFileSync(outFile).toString("base64");
+rmSync(folder, { recursive: true });
+writeFileSync(
+  join(shadow, "runtime.generated.ts"),
+  `// Built by scripts/build-shadow-runtime.ts.\nexport const SHADOW_RUNTIME_BASE64 =\n  "${base64}";\n`,
+);

@@ -1,0 +1,82 @@
+import type { HeapProfile } from "../model/heap-profile.ts";
+import { type ContextGroups, sumByGroup } from "./groups.ts";
+import { temporaryBlocks } from "./temporary.ts";
+
+export type MetricKey =
+  | "bytes"
+  | "peak"
+  | "live"
+  | "count"
+  | "accesses"
+  | "density"
+  | "lifetime"
+  | "temporary";
+
+/**
+ * What sites can be ranked by.
+ *
+ * `unit`: "bytes", "count" (of blocks or accesses), "accessesPerByte", or "clock" (units of the
+ * profile's clock). `isAdditive`: values of different sites add up, so that shares make sense.
+ */
+export interface Metric {
+  readonly key: MetricKey;
+  readonly title: string;
+  readonly unit: "bytes" | "count" | "accessesPerByte" | "clock";
+  readonly isAdditive: boolean;
+}
+
+export const METRICS: readonly Metric[] = [
+  { key: "bytes", title: "bytes allocated", unit: "bytes", isAdditive: true },
+  { key: "peak", title: "bytes live at the peak", unit: "bytes", isAdditive: true },
+  { key: "live", title: "bytes live at the end", unit: "bytes", isAdditive: true },
+  { key: "count", title: "blocks allocated", unit: "count", isAdditive: true },
+  { key: "accesses", title: "accesses", unit: "count", isAdditive: true },
+  { key: "density", title: "accesses per byte allocated", unit: "accessesPerByte", isAdditive: false },
+  { key: "lifetime", title: "mean lifetime", unit: "clock", isAdditive: false },
+  { key: "temporary", title: "temporary blocks", unit: "count", isAdditive: true },
+];
+
+/** One value per group; undefined where the profile does not know (peak and live without a run). */
+export function measureGroups(
+  profile: HeapProfile,
+  groups: ContextGroups,
+  key: MetricKey,
+): Float64Array | undefined {
+  const { mibs, site } = profile.contexts;
+  const sum = (column: ArrayLike<number> | ArrayLike<bigint>) => sumByGroup(groups, column);
+  switch (key) {
+    case "bytes":
+      return sum(mibs.totalSize);
+    case "peak":
+      return site && sum(site.peakBytes);
+    case "live":
+      return site && sum(site.liveBytes);
+    case "count":
+      return sum(mibs.allocCount);
+    case "accesses":
+      return sum(mibs.totalAccessCount);
+    case "density":
+      return divide(sum(mibs.totalAccessCount), sum(mibs.totalSize));
+    case "lifetime":
+      return divide(sum(mibs.totalLifetime), sum(mibs.allocCount));
+    case "temporary":
+      return sum(temporaryBlocks(profile).blocks);
+    default:
+      throw new RangeError(`no such metric: ${key satisfies never}`);
+  }
+}
+
+/**
+ * Indices of the values, largest first (or smallest first); equal values keep their order. Largest first
+ * leaves out zeros: such a site has no part in what is ranked.
+ */
+export function rank(values: Float64Array, order: "largest" | "smallest" = "largest"): number[] {
+  const indices = Array.from(values.keys());
+  return order === "largest"
+    ? indices.filter((index) => values[index]! > 0).sort((a, b) => values[b]! - values[a]!)
+    : indices.sort((a, b) => values[a]! - values[b]!);
+}
+
+function divide(dividends: Float64Array, divisors: Float64Array): Float64Array {
+  return dividends.map((dividend, index) => (divisors[index] === 0 ? 0 : dividend / divisors[index]!));
+}

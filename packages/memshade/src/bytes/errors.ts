@@ -1,0 +1,36 @@
+/** What is wrong with a piece of input, for callers that want to tell the cases apart. */
+export type FormatErrorKind =
+  | "truncated"
+  | "bad-magic"
+  | "unsupported-version"
+  | "unsupported"
+  | "unknown-opcode"
+  | "malformed";
+
+/**
+ * Input bytes that cannot be read as what they claim to be.
+ *
+ * `offset` is the byte offset in the input where the construct starts, `construct` names it in the
+ * words of the format's specification ("code section", "memarg", "segment entry").
+ */
+export class FormatError extends Error {
+  readonly kind: FormatErrorKind;
+  readonly offset: number;
+  readonly construct: string;
+
+  constructor(kind: FormatErrorKind, offset: number, construct: string, detail?: string) {
+    super(`${construct} at offset 0x${offset.toString(16)}: ${detail ?? kind}`);
+    this.name = "FormatError";
+    this.kind = kind;
+    this.offset = offset;
+    this.construct = construct;
+  }
+}
+
+/** A mistake of the person at the keyboard: printed as one line, exit code 2. */
+export class UserError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = "UserError";
+  }
+}

@@ -1,0 +1,66 @@
+import { statSync } from "node:fs";
+import { basename } from "node:path";
+import { type Command, Option } from "commander";
+import { UserError } from "../../bytes/errors.ts";
+import { instrument } from "../../instrument/index.ts";
+import { toInstrumentOptions } from "../../runtime/host/heap-options.ts";
+import { nameFileInErrors, readModuleFile } from "../../runtime/host/module-file.ts";
+import { describeSystemError, writeFileAtomically } from "../../runtime/host/run-folder.ts";
+import { say } from "../../runtime/host/terminal-line.ts";
+import { addHeapOptions, type HeapFlags, heapOptionsOf } from "../heap-options.ts";
+
+interface InstrumentFlags extends HeapFlags {
+  output: string;
+  shared?: boolean;
+}
+
+const EXAMPLES = `
+Examples:
+  memshade instrument app.wasm -o app.profiled.wasm
+  memshade instrument --allocator malloc=pool_get,free=pool_put game.wasm -o game.profiled.wasm
+
+The result imports nothing more than the original and exports its profile as memshade.memory; how a web page or
+another host reads it is described in docs/loader.md.`;
+
+export function addInstrumentCommand(program: Command): void {
+  const command = program
+    .command("instrument")
+    .summary("write an instrumented copy of a module, for other hosts")
+    .description("Writes an instrumented copy of a module, to be run by a web page or another host.")
+    .argument("<in.wasm>", "the module")
+    .requiredOption("-o, --output <out.wasm>", "file to write");
+  addHeapOptions(command)
+    .addOption(new Option("--shared", "make the shadow memory shared, so that another thread can read it"))
+    .addHelpText("after", EXAMPLES)
+    .action((path: string, flags: InstrumentFlags) => {
+      const original = readModuleFile(path);
+      if (isSameFile(path, flags.output))
+        throw new UserError(`${flags.output}: would overwrite the original`);
+      const { bytes, info } = nameFileInErrors(path, () =>
+        instrument(original, {
+          ...toInstrumentOptions(heapOptionsOf(flags)),
+          name: basename(path),
+          sharedShadow: flags.shared === true,
+        }),
+      );
+      try {
+        writeFileAtomically(flags.output, bytes);
+      } catch (error) {
+        throw new UserError(`cannot write ${flags.output}: ${describeSystemError(error)}`);
+      }
+      const growth = (bytes.length / original.length).toFixed(2);
+      say(
+        `${flags.output} written (${growth} times the size); read its profile with the loader, see docs/loader.md`,
+      );
+      for (const sentence of info.notTracked) say(sentence);
+    });
+}
+
+function isSameFile(path: string, other: string): boolean {
+  try {
+    const [one, two] = [statSync(path), statSync(other)];
+    return one.dev === two.dev && one.ino === two.ino;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,45 @@
+import type { Command } from "commander";
+import { runNode } from "../../runtime/host/node/run-node.ts";
+import { endProcess } from "../end-process.ts";
+import { addHeapOptions, addOutOption, collect, type HeapFlags, heapOptionsOf } from "../heap-options.ts";
+
+interface NodeFlags extends HeapFlags {
+  out?: string;
+  traceChildren?: boolean;
+  nodeArg: string[];
+}
+
+const EXAMPLES = `
+Examples:
+  memshade node app.js --port 8080
+  memshade node --out profiles/%q{USER}.%p --exact-histogram app.mjs
+  memshade node --node-arg=--expose-gc --node-arg=--max-old-space-size=4096 app.cjs
+  memshade node --trace-children build.js
+
+Every WebAssembly module that the program compiles is instrumented, in its main thread and in its worker threads.
+Each process writes one run. SIGUSR2 to memshade writes a dump while the program goes on; the program itself can do
+the same: import { dump, reset } from "memshade".`;
+
+export function addNodeCommand(program: Command): void {
+  const command = program
+    .command("node")
+    .summary("run a Node program and profile the WebAssembly modules it uses")
+    .description("Runs a Node program and writes the profile of the WebAssembly modules it instantiates.")
+    .argument("<script.js>", "the program")
+    .argument("[args...]", "its arguments")
+    .passThroughOptions();
+  addOutOption(addHeapOptions(command))
+    .option("--trace-children", "record Node processes that the program starts, too")
+    .option("--node-arg <option>", "option for Node itself; can be repeated", collect, [])
+    .addHelpText("after", EXAMPLES)
+    .action(async (script: string, args: string[], flags: NodeFlags) => {
+      const code = await runNode({
+        command: [script, ...args],
+        nodeOptions: flags.nodeArg,
+        out: flags.out,
+        traceChildren: flags.traceChildren,
+        heap: heapOptionsOf(flags),
+      });
+      endProcess(code);
+    });
+}

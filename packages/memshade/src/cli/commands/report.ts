@@ -1,0 +1,45 @@
+import type { Command } from "commander";
+import { heapReportJson } from "../../report/json/heap-report.ts";
+import { loadHeap } from "../../report/load-run.ts";
+import { heapReport } from "../../report/terminal/heap-report.ts";
+import type { ColorChoice } from "../../report/terminal/paint.ts";
+import {
+  parseColor,
+  parseRows,
+  printReport,
+  screenOptions,
+  standardOutput,
+  type Terminal,
+} from "./report-options.ts";
+
+export interface ReportOptions {
+  readonly rows?: number | undefined;
+  readonly wide?: boolean | undefined;
+  readonly json?: boolean | undefined;
+  readonly color: ColorChoice;
+}
+
+/** Adds `memshade report` to the program. Its action throws UserError for mistakes of the user. */
+export function addReportCommand(program: Command): void {
+  program
+    .command("report")
+    .description("show who owns the heap of a recorded run: peak, leaks, unused and short-lived blocks")
+    .argument("<run>", "directory of a run, or a raw MemProf file")
+    .option("-n, --rows <N>", "sites per table (default: as many as matter)", parseRows)
+    .option("--wide", "full names and complete call paths, lines as long as they get")
+    .option("--json", "write JSON (docs/report-json.md) instead of text")
+    .option("--color <when>", "auto, always or never", parseColor, "auto")
+    .action((input: string, options: ReportOptions) => {
+      printReport(runReport(input, options, standardOutput()));
+    });
+}
+
+/** The text that `memshade report` prints. */
+export function runReport(input: string, options: ReportOptions, terminal: Terminal): string {
+  const { profile } = loadHeap(input);
+  if (options.json) {
+    return heapReportJson(profile, { input, rows: options.rows });
+  }
+  const screen = screenOptions(options.color, options.wide ?? false, terminal);
+  return heapReport(profile, { ...screen, rows: options.rows, input });
+}

@@ -1,0 +1,81 @@
+import { statSync } from "node:fs";
+import type { Command } from "commander";
+import { UserError } from "../../bytes/errors.ts";
+import { describeSystemError } from "../../runtime/host/run-folder.ts";
+import { runWasi } from "../../runtime/host/wasi/run-wasi.ts";
+import { endProcess } from "../end-process.ts";
+import { addHeapOptions, addOutOption, collect, type HeapFlags, heapOptionsOf } from "../heap-options.ts";
+
+interface RunFlags extends HeapFlags {
+  out?: string;
+  dir: string[];
+  env: string[];
+  invoke?: string;
+}
+
+const EXAMPLES = `
+Examples:
+  memshade run sqlite.wasm bench.sql
+  memshade run --dir . --dir /data::/ --env LANG=C convert.wasm in.png out.png
+  memshade run --out /tmp/profile --clock wall server.wasm --port 80
+  memshade run --invoke resize library.wasm 640 480
+
+Options of memshade come before the program; everything after it belongs to the program. Standard input, output and
+the exit code are the program's own. A trap ends with exit code 134. SIGUSR2 writes a dump while the program goes on.`;
+
+export function addRunCommand(program: Command): void {
+  const command = program
+    .command("run")
+    .summary("run a WASI program and write its profile")
+    .description("Runs a WebAssembly program (WASI preview 1) and writes the profile of its memory.")
+    .argument("<program.wasm>", "the program")
+    .argument("[args...]", "its arguments")
+    .passThroughOptions();
+  addOutOption(addHeapOptions(command))
+    .option("--dir <host[::guest]>", "folder the program may use; can be repeated", collect, [])
+    .option("--env <name[=value]>", "environment variable of the program; can be repeated", collect, [])
+    .option("--invoke <name>", "call this exported function with the arguments as numbers")
+    .addHelpText("after", EXAMPLES)
+    .action(async (path: string, args: string[], flags: RunFlags) => {
+      const code = await runWasi({
+        path,
+        args,
+        env: environmentOf(flags.env),
+        preopens: preopensOf(flags.dir),
+        invoke: flags.invoke,
+        out: flags.out,
+        heap: heapOptionsOf(flags),
+      });
+      endProcess(code);
+    });
+}
+
+/** `NAME=VALUE`, or `NAME` for the value that memshade itself was given. */
+function environmentOf(settings: readonly string[]): Record<string, string> {
+  const environment: Record<string, string> = {};
+  for (const setting of settings) {
+    const equals = setting.indexOf("=");
+    if (equals === 0 || setting === "") throw new UserError(`--env ${setting}: a name is missing`);
+    if (equals > 0) environment[setting.slice(0, equals)] = setting.slice(equals + 1);
+    else if (process.env[setting] !== undefined) environment[setting] = process.env[setting];
+  }
+  return environment;
+}
+
+function preopensOf(folders: readonly string[]): Record<string, string> {
+  const preopens: Record<string, string> = {};
+  for (const folder of folders) {
+    const at = folder.indexOf("::");
+    const host = at < 0 ? folder : folder.slice(0, at);
+    const guest = at < 0 ? folder : folder.slice(at + 2);
+    if (host === "" || guest === "") throw new UserError(`--dir ${folder}: expected HOST or HOST::GUEST`);
+    try {
+      if (!statSync(host).isDirectory()) throw new UserError(`--dir ${host}: not a folder`);
+    } catch (error) {
+      if (error instanceof UserError) throw error;
+      throw new UserError(`--dir ${host}: ${describeSystemError(error)}`);
+    }
+    preopens[guest] = host;
+  }
+  return preopens;
+}

@@ -1,0 +1,62 @@
+import type { Command } from "commander";
+import { GROUPINGS, type GroupBy } from "../../analyses/groups.ts";
+import { METRICS, type MetricKey } from "../../analyses/metrics.ts";
+import { UserError } from "../../bytes/errors.ts";
+import { topJson } from "../../report/json/top.ts";
+import { loadHeap } from "../../report/load-run.ts";
+import type { ColorChoice } from "../../report/terminal/paint.ts";
+import { topTable } from "../../report/terminal/top-table.ts";
+import {
+  parseChoice,
+  parseColor,
+  parseRows,
+  printReport,
+  screenOptions,
+  standardOutput,
+  type Terminal,
+} from "./report-options.ts";
+
+const USUAL_ROWS = 20;
+const METRIC_KEYS = METRICS.map(({ key }) => key);
+
+export interface TopOptions {
+  readonly by: MetricKey;
+  readonly group: GroupBy;
+  readonly rows: number;
+  readonly reverse?: boolean | undefined;
+  readonly wide?: boolean | undefined;
+  readonly json?: boolean | undefined;
+  readonly color: ColorChoice;
+}
+
+/** Adds `memshade top` to the program. Its action throws UserError for mistakes of the user. */
+export function addTopCommand(program: Command): void {
+  program
+    .command("top")
+    .description("rank the allocation sites of a recorded run")
+    .argument("<run>", "directory of a run, or a raw MemProf file")
+    .option("--by <key>", METRIC_KEYS.join(", "), (text) => parseChoice("--by", METRIC_KEYS, text), "bytes")
+    .option("--group <what>", GROUPINGS.join(", "), (text) => parseChoice("--group", GROUPINGS, text), "site")
+    .option("-n, --rows <N>", "rows to show", parseRows, USUAL_ROWS)
+    .option("--reverse", "smallest first")
+    .option("--wide", "full names and complete call paths, lines as long as they get")
+    .option("--json", "write JSON (docs/report-json.md) instead of text")
+    .option("--color <when>", "auto, always or never", parseColor, "auto")
+    .action((input: string, options: TopOptions) => {
+      printReport(runTop(input, options, standardOutput()));
+    });
+}
+
+/** The text that `memshade top` prints. */
+export function runTop(input: string, options: TopOptions, terminal: Terminal): string {
+  const { profile } = loadHeap(input);
+  const { by, group, rows } = options;
+  const ranking = { by, group, rows, order: options.reverse ? "smallest" : "largest" } as const;
+  const text = options.json
+    ? topJson(profile, { ...ranking, input })
+    : topTable(profile, { ...ranking, ...screenOptions(options.color, options.wide ?? false, terminal) });
+  if (text === undefined) {
+    throw new UserError(`--by ${by} needs a run: ${input} is a raw profile without its run.json`);
+  }
+  return text;
+}

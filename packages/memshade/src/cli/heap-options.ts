@@ -1,0 +1,73 @@
+import { type Command, InvalidArgumentError, Option } from "commander";
+import type { HeapOptions } from "../runtime/host/heap-options.ts";
+
+/** The options shared by all commands that record, as commander hands them over. */
+export interface HeapFlags {
+  tool: "heap";
+  clock: "virtual" | "wall";
+  exactHistogram?: boolean;
+  includeStack?: boolean;
+  includeAllocator?: boolean;
+  allocator?: string;
+  rawVersion: "3" | "4" | "5";
+  maxContexts?: number;
+  maxBlocks?: number;
+}
+
+/** Adds the options that say what is recorded and how. */
+export function addHeapOptions(command: Command): Command {
+  return command
+    .addOption(new Option("--tool <tool>", "what to record").choices(["heap"]).default("heap"))
+    .addOption(
+      new Option("--clock <clock>", "unit of lifetimes: allocations made so far (repeatable) or milliseconds")
+        .choices(["virtual", "wall"])
+        .default("virtual"),
+    )
+    .option(
+      "--exact-histogram",
+      "count each access at its own 8-byte granule (slower; gives access histograms)",
+    )
+    .option("--include-stack", "count accesses to the program's stack too")
+    .option("--include-allocator", "count the allocator's own accesses too")
+    .option("--allocator <spec>", "the allocation functions: malloc=NAME|#INDEX,free=…")
+    .addOption(
+      new Option("--raw-version <n>", "version of the raw MemProf file")
+        .choices(["4", "5", "3"])
+        .default("4"),
+    )
+    .option("--max-contexts <n>", "calling contexts kept before they are handed out as a dump", parsePositive)
+    .option("--max-blocks <n>", "live blocks followed at the same time", parsePositive);
+}
+
+export function heapOptionsOf(flags: HeapFlags): HeapOptions {
+  return {
+    clock: flags.clock,
+    exactHistogram: flags.exactHistogram,
+    includeStack: flags.includeStack,
+    includeAllocator: flags.includeAllocator,
+    allocator: flags.allocator,
+    rawVersion: Number(flags.rawVersion) as 3 | 4 | 5,
+    maxContexts: flags.maxContexts,
+    maxBlocks: flags.maxBlocks,
+  };
+}
+
+const OUT_HELP =
+  "folder to write; %p process id, %n number of the profile, %q{VAR} environment variable, %% per cent";
+
+/** Adds `--out` with its place holders. */
+export function addOutOption(command: Command): Command {
+  return command.option("--out <dir>", `${OUT_HELP} (default: memshade.out/<program>.%p)`);
+}
+
+function parsePositive(text: string): number {
+  const value = Number(text);
+  if (!Number.isSafeInteger(value) || value < 1)
+    throw new InvalidArgumentError("It must be a positive integer.");
+  return value;
+}
+
+/** Collects the values of an option that may be given several times. */
+export function collect(value: string, previous: string[]): string[] {
+  return [...previous, value];
+}

@@ -1,0 +1,128 @@
+import type { HeapProfile, ProfileDescription, ProfileModule, Symbolizer } from "../../model/heap-profile.ts";
+import { HeapProfileBuilder } from "../../model/heap-profile-builder.ts";
+import type { Run, RunModule, RunSite } from "../../model/run.ts";
+import type { RawProfile, RawSegment } from "./types.ts";
+
+/**
+ * The tables of a raw profile.
+ *
+ * @param run the run that wrote it; without one (a file of clang's runtime, or a file on its own) totals,
+ *   peak and leaks are unknown and times are taken for milliseconds, as MemProf defines them
+ * @param symbolizerFor gets the modules and answers for their PCs
+ */
+export function heapProfileFromRaw(
+  raw: RawProfile,
+  run: Run | undefined,
+  symbolizerFor: (modules: readonly ProfileModule[]) => Symbolizer,
+): HeapProfile {
+  const modules = raw.segments.map((segment) => moduleOf(segment, run));
+  const symbolize = symbolizerFor(modules);
+  const sites = new Map(run?.heap?.sites.map((site) => [BigInt(site.stackId), site]));
+  const builder = new HeapProfileBuilder(describe(raw, run, sites), modules);
+  for (const { stackId, mib, pcs } of raw.contexts) {
+    const site = run?.heap === undefined ? undefined : (sites.get(stackId) ?? emptySite(stackId));
+    builder.addContext(stackId, pcs.flatMap(symbolize), mib, site);
+  }
+  return builder.build();
+}
+
+function moduleOf(segment: RawSegment, run: Run | undefined): ProfileModule {
+  const buildId = Array.from(segment.buildId, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  const module = run?.modules.find(({ start }) => BigInt(start) === segment.start);
+  return {
+    name: module?.name ?? (buildId === "" ? "unknown module" : buildId.slice(0, 8)),
+    path: module?.path ?? undefined,
+    buildId,
+    start: segment.start,
+    end: segment.end,
+    instances: module?.instances,
+    bytes: module?.bytes,
+    allocator: module?.allocator,
+  };
+}
+
+function describe(
+  raw: RawProfile,
+  run: Run | undefined,
+  sites: ReadonlyMap<bigint, RunSite>,
+): ProfileDescription {
+  if (run === undefined) {
+    return {
+      clock: { kind: "wall", unit: "ms" },
+      granuleBytes: 8,
+      rawVersion: raw.version,
+      notTracked: [
+        "This is a raw profile without its run.json: peak and leaks are not known, functions are shown as " +
+          "build id + offset of their code, and times are taken for milliseconds.",
+      ],
+    };
+  }
+  const heap = run.heap;
+  const tool = run.tools.heap;
+  return {
+    program: run.program,
+    command: run.command,
+    recordedBy: run.memshade,
+    end: run.end,
+    clock: tool?.clock ?? { kind: "wall", unit: "ms" },
+    counters: tool?.counters,
+    granuleBytes: tool?.granuleBytes ?? 8,
+    rawVersion: raw.version,
+    totals: heap && { ...heap },
+    notTracked: [...run.notTracked, ...run.modules.flatMap(gapsOfModule), ...gapsOfHeap(raw, run, sites)],
+  };
+}
+
+function gapsOfModule({ name, allocator, notTracked }: RunModule): string[] {
+  const gaps = [...notTracked];
+  if (allocator.refused !== undefined) {
+    gaps.push(allocator.refused);
+  } else if (allocator.how === "none") {
+    gaps.push("No allocator was found, so its heap is not profiled.");
+  } else if (allocator.confirmed === false) {
+    gaps.push("The run did not bear out that its allocator is one: do not trust its blocks.");
+  }
+  return gaps.map((gap) => `${name}: ${gap}`);
+}
+
+function gapsOfHeap(raw: RawProfile, run: Run, sites: ReadonlyMap<bigint, RunSite>): string[] {
+  const heap = run.heap;
+  if (heap === undefined) {
+    return ["The run has no heap totals: peak and leaks are not known."];
+  }
+  const gaps: string[] = [];
+  if (heap.overflow.contexts > 0) {
+    gaps.push(
+      `The table of call paths was full: ${heap.overflow.contexts} allocations of further paths are ` +
+        "counted together (--max-contexts raises the bound).",
+    );
+  }
+  if (heap.overflow.blocks > 0) {
+    gaps.push(
+      `The table of live blocks was full: ${heap.overflow.blocks} allocations have no lifetime and no ` +
+        "access counts (--max-blocks raises the bound).",
+    );
+  }
+  const missing = raw.contexts.filter(({ stackId }) => !sites.has(stackId)).length;
+  if (missing > 0) {
+    gaps.push(`${missing} of ${raw.contexts.length} call paths have no entry in run.json: taken for empty.`);
+  }
+  return gaps;
+}
+
+function emptySite(stackId: bigint): RunSite {
+  return {
+    stackId: `${stackId}`,
+    liveBytes: 0,
+    liveBlocks: 0,
+    peakBytes: 0,
+    peakBlocks: 0,
+    neverAccessed: 0,
+    neverAccessedBytes: 0,
+    writtenNeverRead: 0,
+    writtenNeverReadBytes: 0,
+    granulesTouched: 0,
+    granules: 0,
+    reallocations: 0,
+  };
+}

@@ -1,0 +1,10 @@
+export { heapProfileFromRaw } from "./heap-profile.ts";
+export {
+  decodeHistogramCount,
+  encodeHistogramCount,
+  LARGEST_HISTOGRAM_COUNT,
+} from "./histogram.ts";
+export { mergeDumps, readRaw } from "./merge-dumps.ts";
+export { isMemprofRaw, readRawDumps } from "./read.ts";
+export type { RawContext, RawDump, RawProfile, RawSegment, RawVersion } from "./types.ts";
+export { writeRaw } from "./write.ts";

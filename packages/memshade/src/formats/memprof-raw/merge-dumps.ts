@@ -1,0 +1,79 @@
+import { FormatError } from "../../bytes/errors.ts";
+import { copyMib, mergeMib } from "../../model/mib.ts";
+import { readRawDumps } from "./read.ts";
+import type { RawContext, RawDump, RawProfile, RawSegment } from "./types.ts";
+
+/**
+ * A raw profile, versions 3, 4 and 5, all dumps merged (memprof-format, section 5).
+ *
+ * Contexts stand in the order in which their stack ids were first seen; the version is that of the last
+ * dump.
+ *
+ * @throws FormatError of kind bad-magic, truncated, unsupported-version or malformed
+ */
+export function readRaw(bytes: Uint8Array): RawProfile {
+  return mergeDumps(readRawDumps(bytes));
+}
+
+/** Merges the dumps of one process, in file order. At least one dump is needed. */
+export function mergeDumps(dumps: readonly RawDump[]): RawProfile {
+  const first = dumps[0]!;
+  const stacks = new Map<bigint, bigint[]>();
+  const contexts = new Map<bigint, RawContext>();
+  for (const dump of dumps) {
+    if (!haveEqualSegments(first.segments, dump.segments)) {
+      throw malformed(dump, "segment section", "memprof raw profile has different segment information");
+    }
+    for (const { stackId, pcs } of dump.stacks) {
+      const known = stacks.get(stackId);
+      if (known !== undefined && !haveEqualItems(known, pcs)) {
+        throw malformed(dump, "stack section", "memprof raw profile got different call stack for same id");
+      }
+      stacks.set(stackId, pcs);
+    }
+    for (const { stackId, mib } of dump.mibs) {
+      const context = contexts.get(stackId);
+      const pcs = stacks.get(stackId);
+      if (pcs === undefined) {
+        throw malformed(dump, "MIB section", `memprof callstack record does not contain id: ${stackId}`);
+      }
+      if (context === undefined) {
+        contexts.set(stackId, { stackId, mib: copyMib(mib), pcs });
+      } else {
+        mergeMib(context.mib, mib);
+      }
+    }
+  }
+  return { version: dumps.at(-1)!.version, segments: first.segments, contexts: [...contexts.values()] };
+}
+
+function malformed(dump: RawDump, construct: string, detail: string): FormatError {
+  return new FormatError("malformed", dump.fileOffset, construct, detail);
+}
+
+function haveEqualSegments(a: readonly RawSegment[], b: readonly RawSegment[]): boolean {
+  return (
+    a.length === b.length &&
+    a.every((segment, index) => {
+      const other = b[index]!;
+      return (
+        segment.start === other.start &&
+        segment.end === other.end &&
+        segment.offset === other.offset &&
+        haveEqualItems(segment.buildId, other.buildId)
+      );
+    })
+  );
+}
+
+function haveEqualItems<T>(a: ArrayLike<T>, b: ArrayLike<T>): boolean {
+  if (a.length !== b.length) {
+    return false;
+  }
+  for (let index = 0; index < a.length; index++) {
+    if (a[index] !== b[index]) {
+      return false;
+    }
+  }
+  return true;
+}

@@ -1,0 +1,31 @@
+export { FormatError, type FormatErrorKind, UserError } from "./bytes/errors.ts";
+export { type RawProfile, readRaw, readRawDumps, writeRaw } from "./formats/memprof-raw/index.ts";
+export {
+  type Instrumented,
+  type InstrumentedInfo,
+  type InstrumentOptions,
+  instrument,
+  readInstrumentedInfo,
+} from "./instrument/index.ts";
+export type { Mib } from "./model/mib.ts";
+export type { Run, RunEnd, RunHeap, RunModule } from "./model/run.ts";
+export { type Dump, dump, reset } from "./runtime/host/dump.ts";
+export type { HeapOptions } from "./runtime/host/heap-options.ts";
+export {
+  type InstrumentedSource,
+  type LoaderOptions,
+  readProfile,
+  readProfileFromImage,
+  type WatchedInstance,
+  watchInstance,
+} from "./runtime/host/loader.ts";
+export {
+  type Instantiate,
+  ProfiledError,
+  type ProfileOptions,
+  type ProfileResult,
+  profile,
+  type Recording,
+} from "./runtime/host/profile.ts";
+export { type Profile, type ProfileFile, profileFiles } from "./runtime/host/recorder.ts";
+export { writeRunFolder } from "./runtime/host/run-folder.ts";

@@ -1,0 +1,102 @@
+import { type FuncType, I32, I64, type OpcodeName } from "../wasm/index.ts";
+import { BodyBuilder } from "./body-builder.ts";
+import type { AllocatorFunction } from "./find-allocator/plan.ts";
+
+export interface HookSurroundings {
+  /** Index of the function's original body. */
+  original: number;
+  /** Offset of that body in the code section: stands for the context of a call that came from outside. */
+  self: number;
+  stackGlobal: number;
+  /** Memory of the program, for results that are stored there. */
+  memory: number;
+  runtime: ReadonlyMap<string, number>;
+}
+
+/**
+ * Body that takes the place of an allocation function: calls the original and tells the shadow runtime what happened.
+ * The caller's frame is the newest on the shadow stack, so its position is read before anything else runs.
+ */
+export function hookBody(hooked: AllocatorFunction, type: FuncType, around: HookSurroundings): Uint8Array {
+  const result = type.results[0];
+  const resultLocal = type.params.length;
+  const stackLocal = resultLocal + 1;
+  const body = new BodyBuilder([result ?? I32, I32]);
+  const runtime = (name: string): number => around.runtime.get(name) as number;
+
+  const address = (param: number): void => {
+    body.op("local.get", param);
+    asAddress(body, type.params[param]);
+    addPointerOffset(body, hooked.pointerOffset, () => {
+      body.op("local.get", param);
+      asAddress(body, type.params[param]);
+    });
+  };
+  const size = (): void => {
+    body.op("local.get", hooked.sizeParam);
+    if (hooked.countParam >= 0) {
+      body.op("local.get", hooked.countParam);
+      body.op(type.params[hooked.sizeParam] === I64 ? "i64.mul" : "i32.mul");
+    }
+    asAddress(body, type.params[hooked.sizeParam]);
+  };
+  const callOriginal = (): void => {
+    for (let i = 0; i < type.params.length; i++) body.op("local.get", i);
+    body.op("call", around.original);
+  };
+
+  if (hooked.kind === "release") {
+    address(hooked.pointerParam);
+    body.op("call", runtime("released"));
+    callOriginal();
+    return body.finish();
+  }
+
+  body.op("global.get", around.stackGlobal).op("local.set", stackLocal);
+  callOriginal();
+  body.op("local.set", resultLocal);
+  const block = (): void => {
+    if (hooked.outPointerParam < 0) {
+      body.op("local.get", resultLocal);
+      asAddress(body, result);
+      addPointerOffset(body, hooked.pointerOffset, () => {
+        body.op("local.get", resultLocal);
+        asAddress(body, result);
+      });
+      return;
+    }
+    // The address was stored; a result other than 0 says that it was not.
+    const wide = type.params[hooked.outPointerParam] === I64;
+    body.op("local.get", resultLocal).op("i32.eqz").open("if", I32);
+    body.op("local.get", hooked.outPointerParam);
+    loadAddress(body, wide ? "i64.load" : "i32.load", around.memory);
+    asAddress(body, wide ? I64 : I32);
+    body.op("else").i32(0).end();
+  };
+  if (hooked.kind === "reallocate") address(hooked.pointerParam);
+  block();
+  size();
+  body.op("local.get", stackLocal).i32(around.self);
+  body.op("call", runtime(hooked.kind === "reallocate" ? "reallocated" : "allocated"));
+  body.op("local.get", resultLocal);
+  return body.finish();
+}
+
+function loadAddress(body: BodyBuilder, load: OpcodeName, memory: number): void {
+  const alignment = load === "i64.load" ? 3 : 2;
+  if (memory === 0) body.op(load, alignment, 0);
+  else body.op(load, alignment | 0x40, memory, 0);
+}
+
+/** The shadow runtime works with 32-bit addresses and sizes. */
+function asAddress(body: BodyBuilder, type: number): void {
+  if (type === I64) body.op("i32.wrap_i64");
+}
+
+/** Adds a constant to the address on the stack, unless it is null. `again` pushes the address once more. */
+function addPointerOffset(body: BodyBuilder, offset: number, again: () => void): void {
+  if (offset === 0) return;
+  body.i32(offset).op("i32.add").i32(0);
+  again();
+  body.op("select");
+}

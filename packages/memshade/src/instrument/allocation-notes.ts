@@ -1,0 +1,31 @@
+import { memoryType, type WasmModule } from "../wasm/index.ts";
+import type { AllocatorPlan } from "./find-allocator/plan.ts";
+import type { InstrumentedInfo } from "./options.ts";
+
+/** The allocator as the profile describes it, and sentences on what the profile will not see. */
+export function allocationNotes(
+  module: WasmModule,
+  plan: AllocatorPlan,
+): Pick<InstrumentedInfo, "allocator" | "notTracked"> {
+  const notTracked: string[] = [];
+  if (plan.collector !== undefined) notTracked.push(plan.collector);
+  const memories = module.importedMemoryCount + module.memories.length;
+  if (memories > 1) notTracked.push(`Only memory 0 of the module's ${memories} memories is followed.`);
+  if (memories > 0 && memoryType(module, 0).index64)
+    notTracked.push("The module's memory is 64-bit: only its first 4 GiB are followed.");
+  if (memories > 0 && memoryType(module, 0).shared)
+    notTracked.push(
+      "The module's memory is shared between threads: each thread's instance is followed on its own, and a block " +
+        "freed by another thread than the one that allocated it stays live in the profile.",
+    );
+  const refused = plan.functions.length === 0 ? plan.notes.join(" ") : undefined;
+  return {
+    allocator: {
+      how: plan.how,
+      needsConfirmation: plan.needsConfirmation,
+      functions: plan.functions.map(({ role, index, name }) => ({ role, index, name })),
+      ...(refused === undefined ? {} : { refused }),
+    },
+    notTracked,
+  };
+}

@@ -1,0 +1,65 @@
+import { I32, I64, memoryType, type OpcodeName, type WasmModule } from "../wasm/index.ts";
+import type { AppendedFunctions } from "./appended-functions.ts";
+import { BodyBuilder } from "./body-builder.ts";
+
+/**
+ * Functions that stand for bulk memory instructions on the counted memory: do the work, which may trap, then count
+ * the ranges. Made when first asked for.
+ */
+export class BulkFunctions {
+  readonly #module: WasmModule;
+  readonly #appended: AppendedFunctions;
+  readonly #memory: number;
+  readonly #countRange: number;
+  readonly #made = new Map<string, number>();
+
+  constructor(module: WasmModule, appended: AppendedFunctions, memory: number, countRange: number) {
+    this.#module = module;
+    this.#appended = appended;
+    this.#memory = memory;
+    this.#countRange = countRange;
+  }
+
+  /**
+   * The function for `memory.copy destination source`, `memory.fill memory` or `memory.init segment memory`; −1 if
+   * none of its memories is the counted one.
+   */
+  get(instruction: OpcodeName, first: number, second: number): number {
+    const writes = instruction === "memory.init" ? second : first;
+    const reads = instruction === "memory.copy" ? second : -1;
+    if (writes !== this.#memory && reads !== this.#memory) return -1;
+    const key = `${instruction} ${first} ${second}`;
+    const known = this.#made.get(key);
+    if (known !== undefined) return known;
+    const destination = this.#addressType(writes);
+    const source = reads < 0 ? I32 : this.#addressType(reads);
+    const fillsOwn = instruction === "memory.fill";
+    // A copy between memories of different address types takes the narrower one as its length.
+    const length =
+      instruction === "memory.init" ? I32 : fillsOwn ? destination : destination === I64 && source === I64 ? I64 : I32;
+    const type = this.#appended.typeIndex([destination, source, length], []);
+    const index = this.#appended.add(type, () => {
+      const body = new BodyBuilder();
+      for (let i = 0; i < 3; i++) body.op("local.get", i);
+      if (fillsOwn) body.op(instruction, first);
+      else body.op(instruction, first, second);
+      if (writes === this.#memory) this.#count(body, 0, destination, length, 0);
+      if (reads === this.#memory) this.#count(body, 1, source, length, 1);
+      return body.finish();
+    });
+    this.#made.set(key, index);
+    return index;
+  }
+
+  #count(body: BodyBuilder, address: number, type: number, length: number, reads: number): void {
+    body.op("local.get", address);
+    if (type === I64) body.op("i32.wrap_i64");
+    body.op("local.get", 2);
+    if (length === I64) body.op("i32.wrap_i64");
+    body.i32(reads).op("call", this.#countRange);
+  }
+
+  #addressType(memory: number): number {
+    return memoryType(this.#module, memory).index64 ? I64 : I32;
+  }
+}

@@ -1,0 +1,28 @@
+/** What a call site does with the shadow stack. */
+export const CallTreatment = {
+  /** No allocation can happen below: the stack is left alone. */
+  None: 0,
+  /** The caller writes its frame and the callee starts behind it. */
+  Push: 1,
+  /** The callee takes over the caller's place: recursion, tail calls, folded wrappers. */
+  Keep: 2,
+  /** As Push, and whatever comes back into the module from the host continues there. */
+  Host: 3,
+} as const;
+
+/** Decides for each call what happens to the shadow stack, and which calls lead elsewhere. */
+export interface CallPlan {
+  /** Whether calls in this function may need frames at all. */
+  hasFrames(caller: number): boolean;
+  /** `callee` is −1 for a call through a table or a reference. */
+  treatment(caller: number, callee: number, tail: boolean): number;
+  /** The code place stored in a frame for the call at this offset in the code section. */
+  siteOf(codeOffset: number): number;
+}
+
+/** The plan of a module whose contexts nobody asks for. */
+export const NO_CONTEXTS: CallPlan = {
+  hasFrames: () => false,
+  treatment: () => CallTreatment.None,
+  siteOf: (codeOffset) => codeOffset,
+};

@@ -1,0 +1,64 @@
+import { grown } from "./operand-stack.ts";
+
+/** The enclosing blocks of the place the walk has reached, in columns. Entry 0 is the function body. */
+export class ControlStack {
+  /** Index of the innermost block. */
+  top = -1;
+  /** Opcode that opened the block or its current arm. */
+  opcode: Int32Array = new Int32Array(256);
+  /** Operand height below the block's parameters. */
+  height: Int32Array = new Int32Array(256);
+  params: Int32Array = new Int32Array(256);
+  results: Int32Array = new Int32Array(256);
+  /** Count of assignments when the block was entered. */
+  startTime: Int32Array = new Int32Array(256);
+  /** 1 if a branch leads to the block's label. */
+  targeted: Int32Array = new Int32Array(256);
+  /** For a loop that may be one basic block: index of its first counter; −1 once it is not. */
+  firstCounter: Int32Array = new Int32Array(256);
+  /** For loops: offset of the opcode and of the first instruction inside. */
+  loopStart: Int32Array = new Int32Array(256);
+  loopBody: Int32Array = new Int32Array(256);
+  /** For loops: last value number given before the header. */
+  loopValues: Int32Array = new Int32Array(256);
+
+  enter(opcode: number, height: number, params: number, results: number, startTime: number): void {
+    const at = ++this.top;
+    if (at === this.opcode.length) this.#grow();
+    this.opcode[at] = opcode;
+    this.height[at] = height;
+    this.params[at] = params;
+    this.results[at] = results;
+    this.startTime[at] = startTime;
+    this.targeted[at] = 0;
+    this.firstCounter[at] = -1;
+  }
+
+  /** A branch to the block `label` levels out. */
+  branch(label: number): void {
+    if (label <= this.top) this.targeted[this.top - label] = 1;
+  }
+
+  /** The innermost block has control flow or a call inside it. */
+  notOneBlock(): void {
+    this.firstCounter[this.top] = -1;
+  }
+
+  #grow(): void {
+    const size = this.opcode.length * 2;
+    for (const column of COLUMNS) this[column] = grown(this[column], size);
+  }
+}
+
+const COLUMNS = [
+  "opcode",
+  "height",
+  "params",
+  "results",
+  "startTime",
+  "targeted",
+  "firstCounter",
+  "loopStart",
+  "loopBody",
+  "loopValues",
+] as const;

@@ -1,0 +1,128 @@
+import { type Insertions, InsertionKind } from "./insertions.ts";
+import { grown, NO_LOCAL, type OperandStack } from "./operand-stack.ts";
+import { addressTemporary, type Temporaries } from "./temporaries.ts";
+import { CONSTANT, ValueClass, type ValueNumbers } from "./value-numbers.ts";
+
+/**
+ * Access counters of one function. Accesses of a basic block whose addresses have one base value share a counter: it
+ * stands behind the first of them, where the address is known to be valid, and counts for all.
+ */
+export class CounterGroups {
+  /** Number of counters so far; the columns below are indexed by counter. */
+  length = 0;
+  insertion = new Int32Array(1024);
+  /** The local that holds the counter's address before its displacement; may be a temporary. */
+  local = new Int32Array(1024);
+  base = new Int32Array(1024);
+  /** Distance of the counted address from the base. */
+  offset = new Int32Array(1024);
+  #previous = new Int32Array(1024);
+
+  #last = new Int32Array(4096);
+  #epochOf = new Int32Array(4096);
+  #epoch = 1;
+
+  readonly #insertions: Insertions;
+  readonly #values: ValueNumbers;
+  readonly #exact: boolean;
+  readonly #everything: boolean;
+
+  /** `exact`: share counters at identical addresses only. `everything`: count stack and static addresses too. */
+  constructor(insertions: Insertions, values: ValueNumbers, exact: boolean, everything: boolean) {
+    this.#insertions = insertions;
+    this.#values = values;
+    this.#exact = exact;
+    this.#everything = everything;
+  }
+
+  reset(): void {
+    this.length = 0;
+    // Value numbers start again; so do their groups.
+    this.#epoch++;
+  }
+
+  /** A basic block ends: what follows may run a different number of times. */
+  endBlock(): void {
+    this.#epoch++;
+  }
+
+  /**
+   * One access through the address at stack index `at` plus the constant `displacement`; `end` is where the access
+   * instruction ends.
+   */
+  count(
+    stack: OperandStack,
+    at: number,
+    displacement: number,
+    reads: number,
+    end: number,
+    temporaries: Temporaries,
+  ): void {
+    const values = this.#values;
+    let base = stack.value[at];
+    if (base === 0) {
+      base = values.fresh(ValueClass.Unknown, NO_LOCAL);
+      stack.value[at] = base;
+    }
+    if (!this.#everything && (base === CONSTANT || values.classes[base] === ValueClass.Stack)) return;
+    if (base >= this.#last.length) this.#growBases(base);
+    const offset = (stack.offset[at] + displacement) | 0;
+    const open = this.#epochOf[base] === this.#epoch ? this.#last[base] : -1;
+    let group = open;
+    // All constants share one base; they are different objects, so they are told apart by address.
+    if (this.#exact || base === CONSTANT) while (group >= 0 && this.offset[group] !== offset) group = this.#previous[group];
+    if (group >= 0) {
+      const insertion = this.insertion[group];
+      this.#insertions.c[insertion] = (this.#insertions.c[insertion] + 2) | reads;
+      return;
+    }
+    this.#add(stack, at, base, offset, displacement, reads, end, open, temporaries);
+  }
+
+  #add(
+    stack: OperandStack,
+    at: number,
+    base: number,
+    offset: number,
+    displacement: number,
+    reads: number,
+    end: number,
+    previous: number,
+    temporaries: Temporaries,
+  ): void {
+    const counter = this.length++;
+    if (counter === this.insertion.length) this.#growCounters();
+    let local = stack.holder(at, this.#values);
+    if (local === NO_LOCAL) {
+      local = addressTemporary(at);
+      if (stack.kept[at] === 0) {
+        this.#insertions.add(stack.produced[at], InsertionKind.Tee, local);
+        stack.kept[at] = 1;
+      }
+      if (at >= temporaries.addresses) temporaries.addresses = at + 1;
+    }
+    temporaries.scratch = true;
+    this.insertion[counter] = this.#insertions.add(end, InsertionKind.Count, local, displacement, 2 | reads);
+    this.base[counter] = base;
+    this.local[counter] = local;
+    this.offset[counter] = offset;
+    this.#previous[counter] = previous;
+    this.#last[base] = counter;
+    this.#epochOf[base] = this.#epoch;
+  }
+
+  #growBases(base: number): void {
+    const size = Math.max(this.#last.length * 2, base + 1);
+    this.#last = grown(this.#last, size);
+    this.#epochOf = grown(this.#epochOf, size);
+  }
+
+  #growCounters(): void {
+    const size = this.insertion.length * 2;
+    this.insertion = grown(this.insertion, size);
+    this.local = grown(this.local, size);
+    this.base = grown(this.base, size);
+    this.offset = grown(this.offset, size);
+    this.#previous = grown(this.#previous, size);
+  }
+}

@@ -1,0 +1,472 @@
+import { readS33Leb, readU32Leb, skipLeb32 } from "../../bytes/leb128.ts";
+import {
+  ACCESS_KIND,
+  AccessKind,
+  decodeLocals,
+  type FuncType,
+  funcTypeAt,
+  functionType,
+  IMMEDIATE_KIND,
+  ImmediateKind,
+  opcodeId,
+  opcodeIdAt,
+  POP_COUNT,
+  PUSH_COUNT,
+  skipImmediates,
+  skipOpcode,
+  type WasmModule,
+} from "../../wasm/index.ts";
+
+/*
+ * Where the operands of a body's calls and its result come from: a small abstract interpretation over the structured
+ * control flow. It tells a function that hands its parameter to malloc and returns what malloc returned from one
+ * that adds a header to either.
+ */
+
+/**
+ * Possible origins of a value, a set of bits:
+ *
+ *     bit  0..5   parameter i, unchanged        bit 12..17  result of tracked callee k, unchanged
+ *     bit  6..11  computed from parameter i     bit 18..23  computed from that result
+ *     bit 24      a product of two values that depend on parameters
+ *     bit 25      a constant                    bit 26      anything else (loads, globals, other calls)
+ */
+export type Origin = number;
+
+const TRACKED = 6;
+const CALL_SHIFT = 12;
+const EXACT = 0b000000_111111_000000_111111;
+const DERIVED = EXACT << TRACKED;
+const ANY_PARAM = 0xfff;
+export const PRODUCT: Origin = 1 << 24;
+export const CONSTANT: Origin = 1 << 25;
+export const OTHER: Origin = 1 << 26;
+
+/** The unchanged parameter `index`; parameters from the seventh on are not told apart from other values. */
+export const fromParam = (index: number): Origin => (index >= 0 && index < TRACKED ? 1 << index : OTHER);
+/** The unchanged result of tracked callee number `slot`. */
+export const fromCall = (slot: number): Origin => 1 << (CALL_SHIFT + slot);
+/** The same origins after arithmetic. */
+export const computed = (origin: Origin): Origin =>
+  ((origin & EXACT) << TRACKED) |
+  (origin & (DERIVED | PRODUCT | OTHER)) |
+  (origin === CONSTANT ? CONSTANT : 0);
+/** Everything that depends on parameter `index`, changed or not. */
+export const dependsOnParam = (origin: Origin, index: number): boolean =>
+  (origin & (fromParam(index) | (fromParam(index) << TRACKED))) !== 0;
+/** The one parameter that a value may be, unchanged (a constant may replace it), or −1. */
+export function soleParam(origin: Origin): number {
+  const rest = origin & ~CONSTANT;
+  for (let i = 0; i < TRACKED; i++) if (rest === 1 << i) return i;
+  return -1;
+}
+
+export interface CallSummary {
+  callee: number;
+  operands: Origin[];
+}
+
+export interface BodySummary {
+  calls: CallSummary[];
+  /** calls through tables and references */
+  indirectCalls: number;
+  /** origins of result 0 over all ways out; 0 for functions without result */
+  result: Origin;
+  /** what is stored where, for plain stores */
+  stores: { address: Origin; value: Origin }[];
+  /** has `memory.fill`, `memory.copy` or an atomic access */
+  bulk: boolean;
+}
+
+interface Label {
+  opcode: number;
+  height: number;
+  parameters: number;
+  results: number;
+  /** number of the loop in the body, −1 for other blocks */
+  loop: number;
+  locals: Int32Array<ArrayBuffer> | undefined;
+  values: Origin[];
+  start: Int32Array;
+  reachableElse: boolean;
+  elseStack: Origin[];
+}
+
+const op = {
+  unreachable: opcodeId("unreachable"),
+  block: opcodeId("block"),
+  loop: opcodeId("loop"),
+  if: opcodeId("if"),
+  else: opcodeId("else"),
+  try: opcodeId("try"),
+  tryTable: opcodeId("try_table"),
+  catch: opcodeId("catch"),
+  catchAll: opcodeId("catch_all"),
+  delegate: opcodeId("delegate"),
+  throw: opcodeId("throw"),
+  rethrow: opcodeId("rethrow"),
+  throwRef: opcodeId("throw_ref"),
+  end: opcodeId("end"),
+  br: opcodeId("br"),
+  brIf: opcodeId("br_if"),
+  brTable: opcodeId("br_table"),
+  return: opcodeId("return"),
+  call: opcodeId("call"),
+  returnCall: opcodeId("return_call"),
+  callIndirect: opcodeId("call_indirect"),
+  returnCallIndirect: opcodeId("return_call_indirect"),
+  select: opcodeId("select"),
+  localGet: opcodeId("local.get"),
+  localSet: opcodeId("local.set"),
+  localTee: opcodeId("local.tee"),
+  i32Mul: opcodeId("i32.mul"),
+  i64Mul: opcodeId("i64.mul"),
+  memoryFill: opcodeId("memory.fill"),
+  memoryCopy: opcodeId("memory.copy"),
+} as const;
+const TYPED_SELECT = 0x1c;
+const MAXIMUM_PASSES = 6;
+const MAXIMUM_LOCALS = 2000;
+
+/**
+ * Summarises one defined function. `tracked` lists up to six callees whose results are followed. Undefined where
+ * the body uses what the analysis does not model or does not type-check.
+ */
+export function summarizeBody(
+  module: WasmModule,
+  index: number,
+  tracked: readonly number[],
+): BodySummary | undefined {
+  const body = module.bodies[index - module.importedFunctionCount];
+  if (body === undefined) return undefined;
+  const type = functionType(module, index);
+  let localCount = type.params.length;
+  for (const group of decodeLocals(module, body)) localCount += group.count;
+  if (localCount > MAXIMUM_LOCALS) return undefined;
+  const interpreter = new Interpreter(module, type, localCount, tracked);
+  for (let pass = 0; pass < MAXIMUM_PASSES; pass++) {
+    const summary = interpreter.run(body.codeStart, body.end);
+    if (summary === undefined) return undefined;
+    if (!interpreter.loopsChanged) return isAsyncified(module) ? withoutRestoredValues(summary) : summary;
+  }
+  return undefined;
+}
+
+function isAsyncified(module: WasmModule): boolean {
+  return module.exports.some(({ name }) => name === "asyncify_start_unwind");
+}
+
+/**
+ * Asyncify lets every local be reloaded from its own stack when a call is resumed. The reloaded value is the one that
+ * was saved, so such a load is no further origin.
+ */
+function withoutRestoredValues(summary: BodySummary): BodySummary {
+  const clean = (origin: Origin) => origin & ~OTHER || origin;
+  for (const call of summary.calls) call.operands = call.operands.map(clean);
+  summary.stores = summary.stores.map(({ address, value }) => ({
+    address: clean(address),
+    value: clean(value),
+  }));
+  summary.result = clean(summary.result);
+  return summary;
+}
+
+class Interpreter {
+  private readonly module: WasmModule;
+  private readonly type: FuncType;
+  private readonly localCount: number;
+  private readonly tracked: readonly number[];
+  /** state at each loop header, joined over the passes until nothing changes */
+  private readonly loopEntries: Int32Array[] = [];
+  private locals = new Int32Array(0);
+  private stack: Origin[] = [];
+  private labels: Label[] = [];
+  private dead = false;
+  private summary!: BodySummary;
+  loopsChanged = false;
+
+  constructor(module: WasmModule, type: FuncType, localCount: number, tracked: readonly number[]) {
+    this.module = module;
+    this.type = type;
+    this.localCount = localCount;
+    this.tracked = tracked;
+  }
+
+  run(start: number, end: number): BodySummary | undefined {
+    const { bytes } = this.module;
+    this.locals = new Int32Array(this.localCount).fill(CONSTANT);
+    for (let i = 0; i < this.type.params.length; i++) this.locals[i] = fromParam(i);
+    this.stack = [];
+    this.labels = [];
+    this.dead = false;
+    this.loopsChanged = false;
+    this.summary = { calls: [], indirectCalls: 0, result: 0, stores: [], bulk: false };
+    this.open(op.block, 0, this.type.results.length, -1);
+    let loop = 0;
+    let deadDepth = 0;
+    for (let position = start; position < end; ) {
+      const id = opcodeIdAt(bytes, position);
+      const kind = IMMEDIATE_KIND[id];
+      const immediates = skipOpcode(bytes, position);
+      position = skipImmediates(bytes, immediates, kind);
+      const opens = kind === ImmediateKind.BlockType || kind === ImmediateKind.TryTable;
+      const loopNumber = id === op.loop ? loop++ : -1;
+      if (this.dead) {
+        if (opens) deadDepth++;
+        else if (deadDepth > 0) {
+          if (id === op.end || id === op.delegate) deadDepth--;
+        } else if (id === op.end || id === op.delegate) this.close();
+        else if (id === op.else) this.alternative();
+        else if (id === op.catch || id === op.catchAll) this.handler(id, immediates);
+        continue;
+      }
+      if (opens) {
+        const { params, results } = this.blockType(immediates);
+        if (id === op.if) this.stack.pop();
+        this.open(id, params, results, loopNumber);
+        continue;
+      }
+      if (!this.step(id, kind, immediates)) return undefined;
+    }
+    return this.labels.length === 0 ? this.summary : undefined;
+  }
+
+  private blockType(position: number): { params: number; results: number } {
+    const code = readS33Leb(this.module.bytes, position);
+    if (code >= 0) {
+      const type = funcTypeAt(this.module, code);
+      return { params: type.params.length, results: type.results.length };
+    }
+    return { params: 0, results: code === -64 ? 0 : 1 };
+  }
+
+  private open(opcode: number, parameters: number, results: number, loop: number): void {
+    if (loop >= 0) {
+      const known = this.loopEntries[loop];
+      if (known === undefined) this.loopEntries[loop] = this.locals.slice();
+      else {
+        this.join(known, this.locals);
+        this.locals = known.slice();
+      }
+    }
+    const height = Math.max(0, this.stack.length - parameters);
+    this.labels.push({
+      opcode,
+      height,
+      parameters,
+      results,
+      loop,
+      locals: undefined,
+      values: new Array<Origin>(results).fill(0),
+      start: this.locals.slice(),
+      reachableElse: opcode === op.if,
+      elseStack: this.stack.slice(height),
+    });
+  }
+
+  private join(into: Int32Array, from: Int32Array): boolean {
+    let changed = false;
+    for (let i = 0; i < into.length; i++) {
+      const joined = into[i] | from[i];
+      if (joined !== into[i]) {
+        into[i] = joined;
+        changed = true;
+      }
+    }
+    return changed;
+  }
+
+  /** The current state reaches the label `depth` levels out; what it carries is on top of the stack. */
+  private reach(depth: number, fallsThrough = false): void {
+    const label = this.labels[this.labels.length - 1 - depth];
+    if (label === undefined) return;
+    if (label.loop >= 0 && !fallsThrough) {
+      if (this.join(this.loopEntries[label.loop], this.locals)) this.loopsChanged = true;
+      return;
+    }
+    if (label.locals === undefined) label.locals = this.locals.slice();
+    else this.join(label.locals, this.locals);
+    const from = this.stack.length - label.results;
+    for (let i = 0; i < label.results; i++) label.values[i] |= this.stack[from + i] ?? OTHER;
+  }
+
+  private leave(): void {
+    this.dead = true;
+  }
+
+  private alternative(): void {
+    const label = this.labels[this.labels.length - 1];
+    if (label === undefined) return;
+    if (!this.dead) this.reach(0, true);
+    this.locals = label.start.slice();
+    this.stack.length = label.height;
+    this.stack.push(...label.elseStack);
+    label.reachableElse = false;
+    this.dead = false;
+  }
+
+  private handler(id: number, immediates: number): void {
+    const label = this.labels[this.labels.length - 1];
+    if (label === undefined) return;
+    if (!this.dead) this.reach(0, true);
+    // Any part of the guarded body may have run: keep what held before and allow everything else.
+    this.locals = label.start.map((origin) => origin | OTHER);
+    this.stack.length = label.height;
+    if (id === op.catch) {
+      const tag = readU32Leb(this.module.bytes, immediates);
+      const own = this.module.tags[tag - this.module.importedTagCount];
+      const parameters = own === undefined ? 0 : funcTypeAt(this.module, own.typeIndex).params.length;
+      for (let i = 0; i < parameters; i++) this.stack.push(OTHER);
+    }
+    this.dead = false;
+  }
+
+  private close(): void {
+    const label = this.labels[this.labels.length - 1];
+    if (label === undefined) return;
+    if (!this.dead) this.reach(0, true);
+    if (label.reachableElse) {
+      // An `if` without `else`: its parameters pass through.
+      if (label.locals === undefined) label.locals = label.start.slice();
+      else this.join(label.locals, label.start);
+      label.elseStack.slice(0, label.results).forEach((value, i) => {
+        label.values[i] |= value;
+      });
+    }
+    this.labels.pop();
+    this.stack.length = Math.min(this.stack.length, label.height);
+    this.dead = label.locals === undefined;
+    if (label.locals !== undefined) {
+      this.locals = label.locals;
+      this.stack.push(...label.values);
+    }
+    if (this.labels.length === 0 && this.type.results.length > 0) this.summary.result |= label.values[0];
+  }
+
+  private invoke(type: FuncType, callee: number): void {
+    const operands = this.stack.splice(Math.max(0, this.stack.length - type.params.length));
+    if (callee < 0) this.summary.indirectCalls++;
+    else this.summary.calls.push({ callee, operands });
+    const slot = callee < 0 ? -1 : this.tracked.indexOf(callee);
+    type.results.forEach((_, i) => {
+      this.stack.push(slot >= 0 && i === 0 ? fromCall(slot) : OTHER);
+    });
+  }
+
+  /** One instruction of reachable code that opens no block. False: not modelled. */
+  private step(id: number, kind: number, immediates: number): boolean {
+    const { module, stack, locals, summary } = this;
+    const { bytes } = module;
+    switch (id) {
+      case op.end:
+      case op.delegate:
+        this.close();
+        return true;
+      case op.else:
+        this.alternative();
+        return true;
+      case op.catch:
+      case op.catchAll:
+        this.handler(id, immediates);
+        return true;
+      case op.unreachable:
+      case op.throw:
+      case op.rethrow:
+      case op.throwRef:
+        this.leave();
+        return true;
+      case op.br:
+        this.reach(readU32Leb(bytes, immediates));
+        this.leave();
+        return true;
+      case op.brIf:
+        stack.pop();
+        this.reach(readU32Leb(bytes, immediates));
+        return true;
+      case op.brTable: {
+        stack.pop();
+        let position = skipLeb32(bytes, immediates);
+        for (let count = readU32Leb(bytes, immediates); count >= 0; count--) {
+          this.reach(readU32Leb(bytes, position));
+          position = skipLeb32(bytes, position);
+        }
+        this.leave();
+        return true;
+      }
+      case op.return:
+        this.reach(this.labels.length - 1);
+        this.leave();
+        return true;
+      case op.call:
+      case op.returnCall: {
+        const callee = readU32Leb(bytes, immediates);
+        this.invoke(functionType(module, callee), callee);
+        if (id === op.returnCall) {
+          this.reach(this.labels.length - 1);
+          this.leave();
+        }
+        return true;
+      }
+      case op.callIndirect:
+      case op.returnCallIndirect:
+        stack.pop();
+        this.invoke(funcTypeAt(module, readU32Leb(bytes, immediates)), -1);
+        if (id === op.returnCallIndirect) {
+          this.reach(this.labels.length - 1);
+          this.leave();
+        }
+        return true;
+      case op.select:
+      case TYPED_SELECT: {
+        stack.pop();
+        const second = stack.pop() ?? OTHER;
+        const first = stack.pop() ?? OTHER;
+        stack.push(first | second);
+        return true;
+      }
+      case op.localGet:
+        stack.push(locals[readU32Leb(bytes, immediates)] ?? OTHER);
+        return true;
+      case op.localSet:
+        locals[readU32Leb(bytes, immediates)] = stack.pop() ?? OTHER;
+        return true;
+      case op.localTee:
+        locals[readU32Leb(bytes, immediates)] = stack[stack.length - 1] ?? OTHER;
+        return true;
+    }
+    return this.compute(id, kind, summary);
+  }
+
+  /** Constants, arithmetic, memory and everything else whose stack effect the opcode table knows. */
+  private compute(id: number, kind: number, summary: BodySummary): boolean {
+    const { stack } = this;
+    const pops = POP_COUNT[id];
+    const pushes = PUSH_COUNT[id];
+    if (pops < 0 || pushes < 0) return false;
+    if (kind === ImmediateKind.I32 || kind === ImmediateKind.I64) {
+      stack.push(CONSTANT);
+      return true;
+    }
+    const access = ACCESS_KIND[id];
+    if (access > AccessKind.Store || id === op.memoryFill || id === op.memoryCopy) summary.bulk = true;
+    const second = pops >= 2 ? (stack[stack.length - 1] ?? OTHER) : 0;
+    const first = pops >= 1 ? (stack[stack.length - Math.min(pops, 2)] ?? OTHER) : 0;
+    stack.length = Math.max(0, stack.length - pops);
+    if (access === AccessKind.Store) summary.stores.push({ address: first, value: second });
+    if (pushes === 0) return true;
+    const isArithmetic = access === AccessKind.None && kind === ImmediateKind.None && pops > 0 && pops <= 2;
+    if (!isArithmetic) {
+      for (let i = 0; i < pushes; i++) stack.push(OTHER);
+      return true;
+    }
+    let origin =
+      first === CONSTANT && (pops === 1 || second === CONSTANT)
+        ? CONSTANT
+        : computed(first) | computed(second);
+    if (origin !== CONSTANT) origin &= ~CONSTANT;
+    const isProduct = id === op.i32Mul || id === op.i64Mul;
+    if (isProduct && (first & ANY_PARAM) !== 0 && (second & ANY_PARAM) !== 0) origin |= PRODUCT;
+    stack.push(origin);
+    return true;
+  }
+}

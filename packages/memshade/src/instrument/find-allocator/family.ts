@@ -1,0 +1,155 @@
+import { functionType, type WasmModule } from "../../wasm/index.ts";
+import {
+  type BodySummary,
+  dependsOnParam,
+  fromCall,
+  PRODUCT,
+  soleParam,
+  summarizeBody,
+} from "./body-summary.ts";
+import { type CallGraph, calleesOf, callersOf, Trait } from "./call-graph.ts";
+import type { Hooks } from "./hooks.ts";
+import { ROLES } from "./plan.ts";
+import { addressesOf, countShared } from "./state-addresses.ts";
+
+/*
+ * The rest of dlmalloc's family, once one malloc and its free are known. All of them call that malloc; what they do
+ * with its argument and result tells them apart, and working on the same static structure tells them from
+ * functions of the program that do something similar on top.
+ */
+
+const MAXIMUM_INSTRUCTIONS = 1200;
+const MINIMUM_SHARED = 3;
+const EXACT_RESULT = 0;
+
+/** What was found for one pair. `inlined` are functions of the program that contain a `realloc` of their own. */
+export interface FamilyFinding {
+  added: number[];
+  inlinedRealloc: number[];
+}
+
+/**
+ * Finds calloc, realloc and memalign around `malloc` and `free` and adds them to `hooks`.
+ *
+ * - realloc: passes one parameter on to free and another one to malloc, unchanged
+ * - memalign: asks malloc for more than it was asked for and returns a place inside, giving back the rest
+ * - calloc: asks malloc for a product of two parameters, fills it and returns it
+ */
+export function completeFamily(
+  module: WasmModule,
+  graph: CallGraph,
+  malloc: number,
+  free: number,
+  hooks: Hooks,
+): FamilyFinding {
+  const releaseAddresses = addressesOf(module, free);
+  const state = new Set([...addressesOf(module, malloc)].filter((address) => releaseAddresses.has(address)));
+  const sharedOf = new Map<number, number>();
+  const shares = (index: number): boolean => {
+    let count = sharedOf.get(index);
+    if (count === undefined) {
+      count = index < graph.imported ? 0 : countShared(module, index, state);
+      sharedOf.set(index, count);
+    }
+    return count >= MINIMUM_SHARED;
+  };
+  /**
+   * Works on the allocator's structure, itself or through a part such as `dispose_chunk`. Parts never call back
+   * into malloc and free; a function of the program that calls realloc is no part of it.
+   */
+  const isPart = (index: number) =>
+    index !== malloc &&
+    index !== free &&
+    shares(index) &&
+    !calleesOf(graph, index).some((callee) => callee === malloc || callee === free);
+  const isInside = (index: number): boolean => shares(index) || calleesOf(graph, index).some(isPart);
+
+  const finding: FamilyFinding = { added: [], inlinedRealloc: [] };
+  const add = (index: number, role: "realloc" | "memalign" | "calloc", first: number, second: number) => {
+    const operands = { ...ROLES[role].operands };
+    if (role === "realloc") operands.pointerParam = first;
+    if (role === "calloc") operands.countParam = first;
+    operands.sizeParam = second;
+    hooks.add(index, role, operands);
+    finding.added.push(index);
+  };
+
+  for (const index of callersOf(graph, malloc)) {
+    if (hooks.has(index) || graph.instructions[index] > MAXIMUM_INSTRUCTIONS) continue;
+    const type = functionType(module, index);
+    if (type.params.length < 2 || type.params.length > 5 || type.results.length !== 1) continue;
+    const summary = summarizeBody(module, index, [malloc]);
+    if (summary === undefined) continue;
+    const calloc = readCalloc(module, graph, summary, malloc);
+    if (calloc !== undefined) {
+      add(index, "calloc", calloc.count, calloc.size);
+      continue;
+    }
+    if (!isInside(index)) continue;
+    if (calleesOf(graph, index).includes(free)) {
+      const pointer = soleOperand(summary, free);
+      const size = soleOperand(summary, malloc);
+      if (pointer >= 0 && size >= 0 && pointer !== size) add(index, "realloc", pointer, size);
+      else finding.inlinedRealloc.push(index);
+    } else if (type.params.length <= 3) {
+      const size = readMemalign(summary, malloc, type.params.length);
+      if (size >= 0) add(index, "memalign", -1, size);
+    }
+  }
+  return finding;
+}
+
+/** The parameter that every call of `callee` gets unchanged as its only operand, or −1. */
+function soleOperand(summary: BodySummary, callee: number): number {
+  let result = -1;
+  for (const { callee: called, operands } of summary.calls) {
+    if (called !== callee) continue;
+    const param = soleParam(operands[0]);
+    if (param < 0 || (result >= 0 && result !== param)) return -1;
+    result = param;
+  }
+  return result;
+}
+
+function readCalloc(
+  module: WasmModule,
+  graph: CallGraph,
+  summary: BodySummary,
+  malloc: number,
+): { count: number; size: number } | undefined {
+  if ((summary.result & fromCall(EXACT_RESULT)) === 0) return undefined;
+  const requests = summary.calls.filter(({ callee }) => callee === malloc);
+  if (requests.length !== 1) return undefined;
+  const request = requests[0].operands[0];
+  if ((request & PRODUCT) === 0 || !dependsOnParam(request, 0) || !dependsOnParam(request, 1))
+    return undefined;
+  const fills =
+    summary.bulk ||
+    summary.calls.some(
+      ({ callee, operands }) =>
+        callee !== malloc &&
+        (operands[0] & fromCall(EXACT_RESULT)) !== 0 &&
+        (callee < graph.imported || (graph.traits[callee] & (Trait.Loops | Trait.Copies)) !== 0) &&
+        functionType(module, callee).params.length >= 2,
+    );
+  return fills ? { count: 0, size: 1 } : undefined;
+}
+
+/**
+ * Position of the size: the parameter that a call for the plain case gets unchanged, else the second of two as in
+ * every interface of this name.
+ */
+function readMemalign(summary: BodySummary, malloc: number, parameterCount: number): number {
+  const [plain, inside] = [fromCall(EXACT_RESULT), fromCall(EXACT_RESULT) << 6];
+  if ((summary.result & inside) === 0) return -1;
+  let direct = -1;
+  let padded = false;
+  for (const { callee, operands } of summary.calls) {
+    if (callee !== malloc) continue;
+    const param = soleParam(operands[0]);
+    if (param >= 0) direct = param;
+    else if (dependsOnParam(operands[0], parameterCount - 1)) padded = true;
+  }
+  if (!padded) return -1;
+  return (summary.result & plain) !== 0 && direct >= 0 ? direct : parameterCount - 1;
+}

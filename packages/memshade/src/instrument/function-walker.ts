@@ -1,0 +1,551 @@
+import { FormatError } from "../bytes/errors.ts";
+import { readS32Leb, readU32Leb, skipLeb32 } from "../bytes/leb128.ts";
+import {
+  ACCESS_KIND,
+  AccessKind,
+  functionType,
+  IMMEDIATE_KIND,
+  ImmediateKind,
+  OPCODE_NAME,
+  type OpcodeName,
+  opcodeId,
+  POP_COUNT,
+  PREFIX_BASE,
+  PUSH_COUNT,
+  skipImmediates,
+  UNKNOWN_OPCODE,
+  type ValType,
+  type WasmModule,
+} from "../wasm/index.ts";
+import { type CallPlan, CallTreatment } from "./call-plan.ts";
+import { ControlStack } from "./control-stack.ts";
+import { CounterGroups } from "./counter-groups.ts";
+import { type Insertions, InsertionKind } from "./insertions.ts";
+import { LoopAssignments } from "./loop-assignments.ts";
+import { LoopSummary } from "./loop-summary.ts";
+import { NO_LOCAL, OperandStack } from "./operand-stack.ts";
+import type { Temporaries } from "./temporaries.ts";
+import { blockArity } from "./block-arity.ts";
+import { CONSTANT, ValueClass, ValueNumbers } from "./value-numbers.ts";
+
+export interface WalkOptions {
+  /** The memory whose accesses are counted, and whether its addresses are i64. */
+  memory: number;
+  memory64: boolean;
+  /** Global that holds the stack pointer, −1 if none is known. */
+  stackPointer: number;
+  /** Share counters at identical addresses only. */
+  exact: boolean;
+  /** Count stack and static addresses too. */
+  includeStack: boolean;
+  /** Function to call instead of a bulk memory instruction, −1 to leave it alone. */
+  bulkFunction(instruction: OpcodeName, first: number, second: number): number;
+}
+
+// What the walk does with an instruction; everything not named here only moves operands.
+const Action = {
+  Plain: 0,
+  Access: 1,
+  LocalGet: 2,
+  Const: 3,
+  LocalSet: 4,
+  Arithmetic: 5,
+  Other: 6,
+} as const;
+
+const ACTION = new Uint8Array(IMMEDIATE_KIND.length);
+for (let id = 0; id < ACTION.length; id++) {
+  const access = ACCESS_KIND[id];
+  ACTION[id] = Action.Plain;
+  if (access !== AccessKind.None && access !== AccessKind.Notify) ACTION[id] = Action.Access;
+  else if (POP_COUNT[id] < 0 || PUSH_COUNT[id] < 0) ACTION[id] = Action.Other;
+}
+function act(action: number, ...names: OpcodeName[]): void {
+  for (const name of names) ACTION[opcodeId(name)] = action;
+}
+act(Action.LocalGet, "local.get");
+act(Action.LocalSet, "local.set", "local.tee");
+act(Action.Const, "i32.const", "i64.const");
+act(Action.Arithmetic, "i32.add", "i32.sub", "i32.and", "i64.add", "i64.sub");
+act(Action.Other, "global.get", "unreachable", "return", "throw", "rethrow", "throw_ref", "br", "br_if", "br_table");
+act(Action.Other, "memory.copy", "memory.fill", "memory.init", "br_on_null", "br_on_non_null");
+act(Action.Other, "br_on_cast", "br_on_cast_fail");
+
+const LOCAL_SET = opcodeId("local.set");
+const GLOBAL_GET = opcodeId("global.get");
+const I32_CONST = opcodeId("i32.const");
+const I32_AND = opcodeId("i32.and");
+const I32_SUB = opcodeId("i32.sub");
+const I64_SUB = opcodeId("i64.sub");
+const BLOCK = opcodeId("block");
+const LOOP = opcodeId("loop");
+const IF = opcodeId("if");
+const ELSE = opcodeId("else");
+const TRY = opcodeId("try");
+const TRY_TABLE = opcodeId("try_table");
+const CATCH = opcodeId("catch");
+const CATCH_ALL = opcodeId("catch_all");
+const DELEGATE = opcodeId("delegate");
+const END = opcodeId("end");
+const BR = opcodeId("br");
+const BR_IF = opcodeId("br_if");
+const BR_TABLE = opcodeId("br_table");
+const BR_ON_NULL = opcodeId("br_on_null");
+const BR_ON_NON_NULL = opcodeId("br_on_non_null");
+const BR_ON_CAST = opcodeId("br_on_cast");
+const BR_ON_CAST_FAIL = opcodeId("br_on_cast_fail");
+const CALL = opcodeId("call");
+const RETURN_CALL = opcodeId("return_call");
+const CALL_INDIRECT = opcodeId("call_indirect");
+const RETURN_CALL_INDIRECT = opcodeId("return_call_indirect");
+const CALL_REF = opcodeId("call_ref");
+const RETURN_CALL_REF = opcodeId("return_call_ref");
+const STRUCT_NEW = opcodeId("struct.new");
+const ARRAY_NEW_FIXED = opcodeId("array.new_fixed");
+const MEMORY_COPY = opcodeId("memory.copy");
+const MEMORY_FILL = opcodeId("memory.fill");
+const MEMORY_INIT = opcodeId("memory.init");
+const UNREACHABLE = opcodeId("unreachable");
+const RETURN = opcodeId("return");
+const THROW = opcodeId("throw");
+const RETHROW = opcodeId("rethrow");
+const THROW_REF = opcodeId("throw_ref");
+
+/**
+ * Walks function bodies once each, simulates the operand stack and value numbers, and lets the passes ask for
+ * insertions: counters for accesses, frames around calls, replacements of bulk memory instructions.
+ */
+export class FunctionWalker {
+  readonly #module: WasmModule;
+  readonly #bytes: Uint8Array;
+  readonly #insertions: Insertions;
+  readonly #calls: CallPlan;
+  readonly #options: WalkOptions;
+  readonly #values = new ValueNumbers();
+  readonly #stack = new OperandStack();
+  readonly #control = new ControlStack();
+  readonly #counters: CounterGroups;
+  readonly #loops: LoopSummary;
+  readonly #assignments: LoopAssignments;
+
+  constructor(module: WasmModule, insertions: Insertions, calls: CallPlan, options: WalkOptions) {
+    this.#module = module;
+    this.#bytes = module.bytes;
+    this.#insertions = insertions;
+    this.#calls = calls;
+    this.#options = options;
+    this.#counters = new CounterGroups(insertions, this.#values, options.exact, options.includeStack);
+    this.#loops = new LoopSummary(insertions, this.#counters, this.#values);
+    this.#assignments = new LoopAssignments(module.bytes);
+  }
+
+  /**
+   * Walks the instructions of `[codeStart, end)` in function `index`, whose parameters and locals have the types
+   * `locals`; `counts` says whether its accesses are counted. Returns what the writer must add to the function's locals.
+   */
+  walk(index: number, codeStart: number, end: number, locals: ArrayLike<ValType>, hasLoops: boolean, counts: boolean): Temporaries {
+    const bytes = this.#bytes;
+    const module = this.#module;
+    const values = this.#values;
+    const stack = this.#stack;
+    const control = this.#control;
+    const counters = this.#counters;
+    const options = this.#options;
+    const temporaries: Temporaries = { addresses: 0, loops: 0, frame: false, scratch: false };
+
+    values.reset(locals.length);
+    counters.reset();
+    stack.depth = 0;
+    control.top = -1;
+    control.enter(BLOCK, 0, 0, functionType(module, index).results.length, 0);
+    const summarizes = hasLoops && counts && !options.memory64;
+    if (hasLoops) this.#assignments.scan(codeStart, end);
+    if (summarizes) this.#loops.isI32 = Uint8Array.from(locals, (type) => (type === 0x7f ? 1 : 0));
+    const prologue = this.#calls.hasFrames(index) ? this.#insertions.add(codeStart, InsertionKind.Prologue) : -1;
+
+    let loopNumber = 0;
+    let unreachable = false;
+    let skippedBlocks = 0;
+    let pos = codeStart;
+    while (pos < end) {
+      const start = pos;
+      let op = bytes[pos++];
+      const prefix = op >= 0xfb && op <= 0xfe ? PREFIX_BASE[op] : 0;
+      if (prefix !== 0) {
+        op = prefix + readU32Leb(bytes, pos);
+        pos = skipLeb32(bytes, pos);
+      }
+      const kind = op < IMMEDIATE_KIND.length ? IMMEDIATE_KIND[op] : UNKNOWN_OPCODE;
+      if (kind === UNKNOWN_OPCODE)
+        throw new FormatError("unknown-opcode", start, "instruction", `unknown opcode 0x${op.toString(16)}`);
+
+      if (unreachable) {
+        // Nothing runs here and the operand stack is polymorphic: only the nesting matters.
+        const opens = op === BLOCK || op === LOOP || op === IF || op === TRY || op === TRY_TABLE;
+        const closes = op === END || op === DELEGATE;
+        const switches = op === ELSE || op === CATCH || op === CATCH_ALL;
+        if (op === LOOP) loopNumber++;
+        if (opens) skippedBlocks++;
+        if (skippedBlocks > 0 || !(closes || switches)) {
+          if (closes && skippedBlocks > 0) skippedBlocks--;
+          pos = skipImmediates(bytes, pos, kind);
+          continue;
+        }
+      }
+
+      switch (ACTION[op]) {
+        case 0: {
+          // Plain
+          if (kind !== ImmediateKind.None) pos = skipImmediates(bytes, pos, kind);
+          stack.depth -= POP_COUNT[op];
+          const pushes = PUSH_COUNT[op];
+          if (pushes === 1) stack.push(0, 0, pos, NO_LOCAL, 0);
+          else if (pushes > 1) stack.pushUnknown(pushes, pos);
+          continue;
+        }
+        case 1: {
+          // Access: alignment (bit 6: a memory index follows), offset, perhaps a lane
+          const align = bytes[pos++];
+          let memory = 0;
+          if (align & 64) {
+            memory = readU32Leb(bytes, pos);
+            pos = skipLeb32(bytes, pos);
+          }
+          let displacement = bytes[pos];
+          if (displacement < 128) pos++;
+          else {
+            displacement = readDisplacement(bytes, pos);
+            pos = skipDisplacement(bytes, pos);
+          }
+          if (kind === ImmediateKind.MemargLane) pos++;
+          const address = stack.depth - POP_COUNT[op];
+          if (memory === options.memory && counts) {
+            const reads = ACCESS_KIND[op] === AccessKind.Store ? 0 : 1;
+            counters.count(stack, address, displacement, reads, pos, temporaries);
+          }
+          stack.depth = address;
+          if (PUSH_COUNT[op] === 1) stack.push(0, 0, pos, NO_LOCAL, 0);
+          continue;
+        }
+        case 2: {
+          // LocalGet
+          let x = bytes[pos];
+          if (x < 128) pos++;
+          else {
+            x = readU32Leb(bytes, pos);
+            pos = skipLeb32(bytes, pos);
+          }
+          const value = values.read(x);
+          stack.push(value, values.localOffset[x], pos, x, values.localTime[x]);
+          continue;
+        }
+        case 3: {
+          // Const
+          const next = skipImmediates(bytes, pos, kind);
+          // Longer i64 constants are no addresses.
+          if (op === I32_CONST || next - pos <= 4) stack.push(CONSTANT, readS32Leb(bytes, pos), next, NO_LOCAL, 0);
+          else stack.push(0, 0, next, NO_LOCAL, 0);
+          pos = next;
+          continue;
+        }
+        case 4: {
+          // LocalSet, LocalTee
+          let x = bytes[pos];
+          if (x < 128) pos++;
+          else {
+            x = readU32Leb(bytes, pos);
+            pos = skipLeb32(bytes, pos);
+          }
+          const top = stack.depth - 1;
+          values.assign(x, stack.value[top], stack.offset[top]);
+          if (op === LOCAL_SET) stack.depth = top;
+          else {
+            if (stack.value[top] === 0) stack.value[top] = values.read(x);
+            stack.local[top] = x;
+            stack.localTime[top] = values.localTime[x];
+          }
+          continue;
+        }
+        case 5:
+          this.#arithmetic(op, pos);
+          continue;
+      }
+
+      switch (op) {
+        case GLOBAL_GET: {
+          const global = readU32Leb(bytes, pos);
+          pos = skipLeb32(bytes, pos);
+          const value = global === options.stackPointer ? values.fresh(ValueClass.Stack, NO_LOCAL) : 0;
+          stack.push(value, 0, pos, NO_LOCAL, 0);
+          continue;
+        }
+        case BLOCK:
+        case LOOP:
+        case IF:
+        case TRY:
+        case TRY_TABLE: {
+          const arity = blockArity(module, pos);
+          const params = arity >>> 16;
+          if (op === TRY_TABLE) this.#targetCatches(pos);
+          pos = skipImmediates(bytes, pos, kind);
+          if (op === IF) stack.depth--;
+          if (op !== BLOCK) counters.endBlock();
+          control.notOneBlock();
+          control.enter(op, stack.depth - params, params, arity & 0xffff, values.time);
+          if (op === LOOP) {
+            const top = control.top;
+            this.#assignments.forget(loopNumber++, values);
+            control.loopStart[top] = start;
+            control.loopBody[top] = pos;
+            control.loopValues[top] = values.last;
+            if (summarizes && params === 0) control.firstCounter[top] = counters.length;
+          }
+          if (params > 0) {
+            stack.depth -= params;
+            stack.pushUnknown(params, pos);
+          }
+          continue;
+        }
+        case ELSE:
+        case CATCH:
+        case CATCH_ALL: {
+          const top = control.top;
+          values.forgetSince(control.startTime[top]);
+          counters.endBlock();
+          control.opcode[top] = op;
+          stack.depth = control.height[top];
+          unreachable = false;
+          if (op === CATCH) {
+            const tag = readU32Leb(bytes, pos);
+            pos = skipLeb32(bytes, pos);
+            stack.pushUnknown(this.#tagParams(tag), pos);
+          } else if (op === ELSE) stack.pushUnknown(control.params[top], pos);
+          continue;
+        }
+        case END:
+        case DELEGATE: {
+          if (op === DELEGATE) pos = skipImmediates(bytes, pos, kind);
+          const top = control.top;
+          const opened = control.opcode[top];
+          const fallsThrough =
+            !unreachable && (opened === LOOP || (opened === BLOCK && control.targeted[top] === 0));
+          if (opened === LOOP && !unreachable && control.firstCounter[top] >= 0)
+            this.#loops.summarize(control, pos, temporaries);
+          if (!fallsThrough) {
+            values.forgetSince(control.startTime[top]);
+            counters.endBlock();
+            stack.depth = control.height[top];
+            stack.pushUnknown(control.results[top], pos);
+          }
+          unreachable = false;
+          control.top--;
+          if (control.top < 0) pos = end;
+          continue;
+        }
+        case BR:
+          control.branch(readU32Leb(bytes, pos));
+          pos = skipLeb32(bytes, pos);
+          control.notOneBlock();
+          unreachable = true;
+          continue;
+        case BR_IF: {
+          const label = readU32Leb(bytes, pos);
+          control.branch(label);
+          pos = skipLeb32(bytes, pos);
+          stack.depth--;
+          counters.endBlock();
+          // A loop of one block has one branch: its last instruction, back to the header.
+          if (label !== 0 || bytes[pos] !== END) control.notOneBlock();
+          continue;
+        }
+        case BR_TABLE: {
+          const count = readU32Leb(bytes, pos);
+          pos = skipLeb32(bytes, pos);
+          for (let i = 0; i <= count; i++) {
+            control.branch(readU32Leb(bytes, pos));
+            pos = skipLeb32(bytes, pos);
+          }
+          control.notOneBlock();
+          unreachable = true;
+          continue;
+        }
+        case BR_ON_NULL:
+        case BR_ON_NON_NULL:
+          control.branch(readU32Leb(bytes, pos));
+          pos = skipLeb32(bytes, pos);
+          stack.depth--;
+          if (op === BR_ON_NULL) stack.pushUnknown(1, pos);
+          counters.endBlock();
+          control.notOneBlock();
+          continue;
+        case BR_ON_CAST:
+        case BR_ON_CAST_FAIL:
+          control.branch(readU32Leb(bytes, pos + 1));
+          pos = skipImmediates(bytes, pos, kind);
+          stack.depth--;
+          stack.pushUnknown(1, pos);
+          counters.endBlock();
+          control.notOneBlock();
+          continue;
+        case UNREACHABLE:
+        case RETURN:
+        case THROW:
+        case RETHROW:
+        case THROW_REF:
+          pos = skipImmediates(bytes, pos, kind);
+          control.notOneBlock();
+          unreachable = true;
+          continue;
+        case CALL:
+        case RETURN_CALL: {
+          const callee = readU32Leb(bytes, pos);
+          pos = skipLeb32(bytes, pos);
+          const type = functionType(module, callee);
+          this.#frame(index, callee, op === RETURN_CALL, start, pos, temporaries);
+          stack.depth -= type.params.length;
+          stack.pushUnknown(type.results.length, pos);
+          unreachable = op === RETURN_CALL;
+          counters.endBlock();
+          control.notOneBlock();
+          continue;
+        }
+        case CALL_INDIRECT:
+        case RETURN_CALL_INDIRECT:
+        case CALL_REF:
+        case RETURN_CALL_REF: {
+          const type = module.types[readU32Leb(bytes, pos)];
+          if (type?.kind !== "func") throw new FormatError("malformed", start, "call", "no such function type");
+          pos = skipImmediates(bytes, pos, kind);
+          const tail = op === RETURN_CALL_INDIRECT || op === RETURN_CALL_REF;
+          this.#frame(index, -1, tail, start, pos, temporaries);
+          stack.depth -= 1 + type.params.length;
+          stack.pushUnknown(type.results.length, pos);
+          unreachable = tail;
+          counters.endBlock();
+          control.notOneBlock();
+          continue;
+        }
+        case STRUCT_NEW: {
+          const type = module.types[readU32Leb(bytes, pos)];
+          pos = skipImmediates(bytes, pos, kind);
+          stack.depth -= type?.kind === "struct" ? type.fields.length : 0;
+          stack.pushUnknown(1, pos);
+          continue;
+        }
+        case ARRAY_NEW_FIXED: {
+          const count = readU32Leb(bytes, skipLeb32(bytes, pos));
+          pos = skipImmediates(bytes, pos, kind);
+          stack.depth -= count;
+          stack.pushUnknown(1, pos);
+          continue;
+        }
+        case MEMORY_COPY:
+        case MEMORY_FILL:
+        case MEMORY_INIT: {
+          const first = readU32Leb(bytes, pos);
+          const next = skipImmediates(bytes, pos, kind);
+          const second = op === MEMORY_FILL ? 0 : readU32Leb(bytes, skipLeb32(bytes, pos));
+          const replacement = counts
+            ? options.bulkFunction(OPCODE_NAME[op] as OpcodeName, first, second)
+            : -1;
+          if (replacement >= 0)
+            this.#insertions.add(start, InsertionKind.ReplaceByCall, next - start, replacement);
+          pos = next;
+          stack.depth -= 3;
+          continue;
+        }
+        default:
+          throw new FormatError("unsupported", start, "instruction", `${OPCODE_NAME[op]} is not supported`);
+      }
+    }
+    if (prologue >= 0 && !temporaries.frame) this.#insertions.kind[prologue] = InsertionKind.None;
+    return temporaries;
+  }
+
+  #arithmetic(op: number, pos: number): void {
+    const stack = this.#stack;
+    const values = this.#values;
+    const right = stack.depth - 1;
+    const left = right - 1;
+    stack.depth = left;
+    const rightIsConstant = stack.value[right] === CONSTANT;
+    if (op === I32_AND) {
+      // Aligning the stack pointer keeps it a stack address.
+      const aligned = rightIsConstant && values.classes[stack.value[left]] === ValueClass.Stack;
+      stack.push(aligned ? values.fresh(ValueClass.Stack, NO_LOCAL) : 0, 0, pos, NO_LOCAL, 0);
+      return;
+    }
+    const subtracts = op === I32_SUB || op === I64_SUB;
+    if (rightIsConstant) {
+      const base = stack.value[left] || values.fresh(ValueClass.Unknown, NO_LOCAL);
+      const constant = subtracts ? -stack.offset[right] : stack.offset[right];
+      stack.push(base, (stack.offset[left] + constant) | 0, pos, NO_LOCAL, 0);
+    } else if (!subtracts && stack.value[left] === CONSTANT) {
+      const base = stack.value[right] || values.fresh(ValueClass.Unknown, NO_LOCAL);
+      stack.push(base, (stack.offset[right] + stack.offset[left]) | 0, pos, NO_LOCAL, 0);
+    } else stack.push(0, 0, pos, NO_LOCAL, 0);
+  }
+
+  #frame(caller: number, callee: number, tail: boolean, start: number, end: number, temporaries: Temporaries): void {
+    const treatment = this.#calls.treatment(caller, callee, tail);
+    if (treatment === CallTreatment.None) return;
+    temporaries.frame = true;
+    const insertions = this.#insertions;
+    const site = this.#calls.siteOf(start - this.#module.codePayloadStart);
+    if (treatment === CallTreatment.Keep) insertions.add(start, InsertionKind.KeepFrame);
+    else if (treatment === CallTreatment.Push) insertions.add(start, InsertionKind.PushFrame, site);
+    else {
+      insertions.add(start, InsertionKind.PushHostFrame, site);
+      if (!tail) insertions.add(end, InsertionKind.ReturnFromHost);
+    }
+  }
+
+  #tagParams(tag: number): number {
+    const module = this.#module;
+    let imported = -1;
+    for (const entry of module.imports) {
+      if (entry.kind !== "tag" || ++imported !== tag) continue;
+      return paramCount(module, entry.typeIndex);
+    }
+    return paramCount(module, module.tags[tag - module.importedTagCount]?.typeIndex ?? -1);
+  }
+
+  /** Catch clauses branch out of the block: block type, count, then (kind, [tag], label) each. */
+  #targetCatches(pos: number): void {
+    const bytes = this.#bytes;
+    let at = skipImmediates(bytes, pos, ImmediateKind.BlockType);
+    const count = readU32Leb(bytes, at);
+    at = skipLeb32(bytes, at);
+    for (let i = 0; i < count; i++) {
+      const withTag = bytes[at++] < 2;
+      if (withTag) at = skipLeb32(bytes, at);
+      this.#control.branch(readU32Leb(bytes, at));
+      at = skipLeb32(bytes, at);
+    }
+  }
+}
+
+function paramCount(module: WasmModule, typeIndex: number): number {
+  const type = module.types[typeIndex];
+  return type?.kind === "func" ? type.params.length : 0;
+}
+
+/** Displacements of 64-bit memories may exceed 32 bits; only their low bits matter for grouping and counting. */
+function readDisplacement(bytes: Uint8Array, pos: number): number {
+  return readS32Leb64Low(bytes, pos);
+}
+
+function readS32Leb64Low(bytes: Uint8Array, pos: number): number {
+  let result = 0;
+  for (let shift = 0; shift < 70; shift += 7) {
+    const byte = bytes[pos++];
+    if (shift < 32) result |= (byte & 127) << shift;
+    if (byte < 128) break;
+  }
+  return result;
+}
+
+function skipDisplacement(bytes: Uint8Array, pos: number): number {
+  while (bytes[pos] > 127) pos++;
+  return pos + 1;
+}

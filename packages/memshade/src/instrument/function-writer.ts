@@ -1,0 +1,338 @@
+import { readU32Leb, sizeOfU32Leb, skipLeb32, writeS32Leb, writeS64Leb, writeU32Leb } from "../bytes/leb128.ts";
+import { type FunctionBody, opcodeId } from "../wasm/index.ts";
+import { type Insertions, InsertionKind } from "./insertions.ts";
+import { frameLocal, resolveLocal, scratchLocal, type Temporaries } from "./temporaries.ts";
+
+/** Indices, in the rewritten module, of what insertions refer to. */
+export interface SnippetTargets {
+  shadowMemory: number;
+  /** Global with the end of the shadow stack. */
+  stackGlobal: number;
+  /** Global with the end of the shadow stack at the last call out of the module. */
+  hostGlobal: number;
+  /** Address of the empty shadow stack. */
+  stackBase: number;
+  countTrips: number;
+  countStrided: number;
+}
+
+const LOCAL_GET = opcodeId("local.get");
+const LOCAL_SET = opcodeId("local.set");
+const LOCAL_TEE = opcodeId("local.tee");
+const GLOBAL_GET = opcodeId("global.get");
+const GLOBAL_SET = opcodeId("global.set");
+const CALL = opcodeId("call");
+const RETURN_CALL = opcodeId("return_call");
+const I32_CONST = opcodeId("i32.const");
+const I64_CONST = opcodeId("i64.const");
+const I32_LOAD = opcodeId("i32.load");
+const I32_STORE = opcodeId("i32.store");
+const I64_STORE = opcodeId("i64.store");
+const I32_ADD = opcodeId("i32.add");
+const I32_SUB = opcodeId("i32.sub");
+const I32_AND = opcodeId("i32.and");
+const I32_OR = opcodeId("i32.or");
+const I32_SHR_U = opcodeId("i32.shr_u");
+const I32_DIV_U = opcodeId("i32.div_u");
+const I64_ADD = opcodeId("i64.add");
+const I64_SHR_U = opcodeId("i64.shr_u");
+const I32_WRAP_I64 = opcodeId("i32.wrap_i64");
+
+const I32 = 0x7f;
+const I64 = 0x7e;
+const FRAME_BYTES = 8;
+/** No insertion takes more bytes than this. */
+const LONGEST_SNIPPET = 80;
+const HAS_MEMORY_INDEX = 0x40;
+
+/** Writes function bodies with their insertions merged in, one after another, into a growing buffer. */
+export class FunctionWriter {
+  bytes: Uint8Array;
+  length = 0;
+  readonly #source: Uint8Array;
+  readonly #insertions: Insertions;
+  readonly targets: SnippetTargets;
+  readonly #memory64: boolean;
+  #ownLocals = 0;
+  #temporaries: Temporaries = { addresses: 0, loops: 0, frame: false, scratch: false };
+
+  constructor(
+    source: Uint8Array,
+    insertions: Insertions,
+    targets: SnippetTargets,
+    memory64: boolean,
+    capacity: number,
+  ) {
+    this.#source = source;
+    this.#insertions = insertions;
+    this.targets = targets;
+    this.#memory64 = memory64;
+    this.bytes = new Uint8Array(capacity);
+  }
+
+  /** Copies a body, size included, as it is. */
+  copyBody(body: FunctionBody): void {
+    this.#reserve(body.end - body.sizeStart);
+    this.bytes.set(this.#source.subarray(body.sizeStart, body.end), this.length);
+    this.length += body.end - body.sizeStart;
+  }
+
+  /** Writes bytes that are a complete body without its size. */
+  writeBody(content: Uint8Array): void {
+    this.#reserve(content.length + 5);
+    this.length = writeU32Leb(this.bytes, this.length, content.length);
+    this.bytes.set(content, this.length);
+    this.length += content.length;
+  }
+
+  /** A body with the current insertions, without its size. The writer must be empty. */
+  bodyBytes(body: FunctionBody, ownLocals: number, temporaries: Temporaries): Uint8Array {
+    this.length = 0;
+    this.writeRewritten(body, ownLocals, temporaries);
+    const content = this.bytes.slice(skipLeb32(this.bytes, 0), this.length);
+    this.length = 0;
+    return content;
+  }
+
+  /** Writes a body with the current insertions. `ownLocals` counts its parameters and locals. */
+  writeRewritten(body: FunctionBody, ownLocals: number, temporaries: Temporaries): void {
+    const source = this.#source;
+    const insertions = this.#insertions;
+    this.#reserve(body.end - body.sizeStart + (insertions.length + 1) * LONGEST_SNIPPET + 64);
+    this.#ownLocals = ownLocals;
+    this.#temporaries = temporaries;
+    // The size comes first and is known last: leave room for the longest one, close the gap afterwards.
+    const sizeAt = this.length;
+    const contentAt = sizeAt + 5;
+    this.length = contentAt;
+    this.#writeLocals(body);
+
+    const order = insertions.order();
+    let from = body.codeStart;
+    for (let i = 0; i < insertions.length; i++) {
+      const entry = order[i];
+      const kind = insertions.kind[entry];
+      if (kind === InsertionKind.None) continue;
+      const at = insertions.key[entry] >>> 1;
+      this.#copy(source, from, at);
+      from = at;
+      if (kind === InsertionKind.ReplaceByCall || kind === InsertionKind.ReplaceByTailCall) from += insertions.a[entry];
+      this.#snippet(kind, entry);
+    }
+    this.#copy(source, from, body.end);
+
+    const size = this.length - contentAt;
+    const gap = 5 - sizeOfU32Leb(size);
+    writeU32Leb(this.bytes, sizeAt, size);
+    if (gap > 0) {
+      this.bytes.copyWithin(contentAt - gap, contentAt, this.length);
+      this.length -= gap;
+    }
+  }
+
+  #writeLocals(body: FunctionBody): void {
+    const source = this.#source;
+    const { addresses, loops, frame, scratch } = this.#temporaries;
+    const groups = readU32Leb(source, body.start);
+    const groupsAt = skipLeb32(source, body.start);
+    const plain = frame || scratch || loops > 0 || addresses > 0;
+    const added = (plain ? 1 : 0) + (addresses > 0 ? 1 : 0);
+    this.length = writeU32Leb(this.bytes, this.length, groups + added);
+    this.#copy(source, groupsAt, body.codeStart);
+    if (plain) {
+      this.length = writeU32Leb(this.bytes, this.length, 2 + loops);
+      this.bytes[this.length++] = I32;
+    }
+    if (addresses > 0) {
+      this.length = writeU32Leb(this.bytes, this.length, addresses);
+      this.bytes[this.length++] = this.#memory64 ? I64 : I32;
+    }
+  }
+
+  #snippet(kind: number, entry: number): void {
+    const { a, b, c, d, e } = this.#insertions;
+    const targets = this.targets;
+    const frame = frameLocal(this.#ownLocals);
+    switch (kind) {
+      case InsertionKind.Tee:
+        this.#op(LOCAL_TEE, this.#local(a[entry]));
+        break;
+      case InsertionKind.Count:
+        this.#count(this.#local(a[entry]), b[entry], c[entry]);
+        break;
+      case InsertionKind.PushFrame:
+      case InsertionKind.PushHostFrame:
+        this.#pushFrame(frame, a[entry], kind === InsertionKind.PushHostFrame);
+        break;
+      case InsertionKind.KeepFrame:
+        this.#op(LOCAL_GET, frame);
+        this.#op(GLOBAL_SET, targets.stackGlobal);
+        break;
+      case InsertionKind.ReturnFromHost:
+        this.#const(targets.stackBase);
+        this.#op(GLOBAL_SET, targets.hostGlobal);
+        break;
+      case InsertionKind.Prologue:
+        this.#op(GLOBAL_GET, targets.stackGlobal);
+        this.#op(LOCAL_SET, frame);
+        break;
+      case InsertionKind.ReplaceByCall:
+        this.#op(CALL, b[entry]);
+        break;
+      case InsertionKind.ReplaceByTailCall:
+        this.#op(RETURN_CALL, b[entry]);
+        break;
+      case InsertionKind.ClearLocal:
+        this.#const(0);
+        this.#op(LOCAL_SET, this.#local(a[entry]));
+        break;
+      case InsertionKind.AddTrip:
+        this.#op(LOCAL_GET, this.#local(a[entry]));
+        this.#const(1);
+        this.#byte(I32_ADD);
+        this.#op(LOCAL_SET, this.#local(a[entry]));
+        break;
+      case InsertionKind.CopyLocal:
+        this.#op(LOCAL_GET, b[entry]);
+        this.#op(LOCAL_SET, this.#local(a[entry]));
+        break;
+      case InsertionKind.TripsFromDistance:
+        this.#tripsFromDistance(this.#local(a[entry]), b[entry], c[entry]);
+        break;
+      case InsertionKind.CountTrips:
+        this.#addressOf(a[entry], b[entry]);
+        this.#op(LOCAL_GET, this.#local(d[entry]));
+        this.#const(c[entry]);
+        this.#op(CALL, targets.countTrips);
+        break;
+      case InsertionKind.CountStrided:
+        this.#addressOf(a[entry], b[entry]);
+        this.#const(e[entry]);
+        this.#op(LOCAL_GET, this.#local(d[entry]));
+        this.#const(c[entry]);
+        this.#op(CALL, targets.countStrided);
+        break;
+    }
+  }
+
+  /** counter[(local + displacement) / 8] += word; the lowest bit of the word is a flag. */
+  #count(local: number, displacement: number, word: number): void {
+    const scratch = scratchLocal(this.#ownLocals);
+    this.#op(LOCAL_GET, local);
+    if (this.#memory64) {
+      if (displacement !== 0) {
+        this.#byte(I64_CONST);
+        this.length = writeS64Leb(this.bytes, this.length, BigInt(displacement >>> 0));
+        this.#byte(I64_ADD);
+      }
+      this.#byte(I64_CONST);
+      this.#byte(1);
+      this.#byte(I64_SHR_U);
+      this.#byte(I32_WRAP_I64);
+    } else {
+      if (displacement !== 0) {
+        this.#const(displacement);
+        this.#byte(I32_ADD);
+      }
+      this.#const(1);
+      this.#byte(I32_SHR_U);
+    }
+    this.#const(-4);
+    this.#byte(I32_AND);
+    this.#op(LOCAL_TEE, scratch);
+    this.#op(LOCAL_GET, scratch);
+    this.#shadow(I32_LOAD, 2);
+    this.#const(word & ~1);
+    this.#byte(I32_ADD);
+    if (word & 1) {
+      this.#const(1);
+      this.#byte(I32_OR);
+    }
+    this.#shadow(I32_STORE, 2);
+  }
+
+  /** Frame: the call site, and zero for the memo of its tree node. */
+  #pushFrame(frame: number, site: number, host: boolean): void {
+    this.#op(LOCAL_GET, frame);
+    this.#byte(I64_CONST);
+    this.length = writeS32Leb(this.bytes, this.length, site);
+    this.#shadow(I64_STORE, 3);
+    this.#op(LOCAL_GET, frame);
+    this.#const(FRAME_BYTES);
+    this.#byte(I32_ADD);
+    if (host) {
+      const scratch = scratchLocal(this.#ownLocals);
+      this.#op(LOCAL_TEE, scratch);
+      this.#op(GLOBAL_SET, this.targets.hostGlobal);
+      this.#op(LOCAL_GET, scratch);
+    }
+    this.#op(GLOBAL_SET, this.targets.stackGlobal);
+  }
+
+  #tripsFromDistance(trips: number, local: number, stride: number): void {
+    this.#op(LOCAL_GET, stride > 0 ? local : trips);
+    this.#op(LOCAL_GET, stride > 0 ? trips : local);
+    this.#byte(I32_SUB);
+    const step = Math.abs(stride);
+    const shift = Math.log2(step);
+    if (Number.isInteger(shift)) {
+      if (shift > 0) {
+        this.#const(shift);
+        this.#byte(I32_SHR_U);
+      }
+    } else {
+      this.#const(step);
+      this.#byte(I32_DIV_U);
+    }
+    this.#op(LOCAL_SET, trips);
+  }
+
+  #addressOf(local: number, offset: number): void {
+    this.#op(LOCAL_GET, this.#local(local));
+    if (offset === 0) return;
+    this.#const(offset);
+    this.#byte(I32_ADD);
+  }
+
+  #local(symbol: number): number {
+    return resolveLocal(symbol, this.#ownLocals, this.#temporaries);
+  }
+
+  #op(opcode: number, index: number): void {
+    this.bytes[this.length++] = opcode;
+    this.length = writeU32Leb(this.bytes, this.length, index);
+  }
+
+  #byte(value: number): void {
+    this.bytes[this.length++] = value;
+  }
+
+  #const(value: number): void {
+    this.bytes[this.length++] = I32_CONST;
+    this.length = writeS32Leb(this.bytes, this.length, value);
+  }
+
+  #shadow(opcode: number, alignment: number): void {
+    this.bytes[this.length++] = opcode;
+    this.bytes[this.length++] = alignment | HAS_MEMORY_INDEX;
+    this.length = writeU32Leb(this.bytes, this.length, this.targets.shadowMemory);
+    this.bytes[this.length++] = 0;
+  }
+
+  #copy(source: Uint8Array, from: number, to: number): void {
+    const count = to - from;
+    if (count <= 0) return;
+    const bytes = this.bytes;
+    let at = this.length;
+    if (count < 24) for (let i = from; i < to; i++) bytes[at++] = source[i];
+    else bytes.set(source.subarray(from, to), at);
+    this.length += count;
+  }
+
+  #reserve(count: number): void {
+    if (this.length + count <= this.bytes.length) return;
+    const bytes = new Uint8Array(Math.max(this.bytes.length * 1.5, this.length + count));
+    bytes.set(this.bytes.subarray(0, this.length));
+    this.bytes = bytes;
+  }
+}

@@ -1,0 +1,109 @@
+/** What is put into a function body at one place. The writer knows the bytes of each. */
+export const InsertionKind = {
+  /** `a`: local. Keeps the value on top of the stack in a temporary. */
+  Tee: 0,
+  /** `a`: local with the base address, `b`: constant to add to it, `c`: (accesses << 1) | (1 if one of them reads). */
+  Count: 1,
+  /** `a`: call site. Before a call: writes the caller's frame and moves the shadow stack pointer past it. */
+  PushFrame: 2,
+  /** Before a call inside a recursive component, of a wrapper, or a tail call: the callee takes the caller's frame. */
+  KeepFrame: 3,
+  /** `a`: call site. As PushFrame, before a call that leaves the module and may come back in. */
+  PushHostFrame: 4,
+  /** After a call that left the module. */
+  ReturnFromHost: 5,
+  /** First thing in a body: reads the shadow stack pointer. */
+  Prologue: 6,
+  /** `a`: length of the instruction that is replaced, `b`: function called instead. */
+  ReplaceByCall: 7,
+  /** As ReplaceByCall with `return_call`. */
+  ReplaceByTailCall: 8,
+  /** `a`: local set to 0. Before a loop. */
+  ClearLocal: 9,
+  /** `a`: local. One more trip. */
+  AddTrip: 10,
+  /** `a`: destination local, `b`: source local. Before a loop. */
+  CopyLocal: 11,
+  /** `a`: where `b` was before the loop; becomes the number of trips. `b`: local that moved by `c` per trip. */
+  TripsFromDistance: 12,
+  /** `a`: base local, `b`: constant to add, `c`: counter word of one trip, `d`: trips. After the loop. */
+  CountTrips: 13,
+  /** `a`: base local that has moved by `e` per trip, `b`: constant, `c`: counter word of one trip, `d`: trips. */
+  CountStrided: 14,
+  /** Nothing: an entry that turned out not to be needed. */
+  None: 15,
+} as const;
+
+/**
+ * Insertions of one function, in columns. Passes add them nearly in order of position and may still change an entry's
+ * operands until the function's end; `order()` then gives the writer the final order (stable for equal positions).
+ */
+export class Insertions {
+  length = 0;
+  /** Twice the position, plus one for replacements. */
+  key = new Int32Array(1024);
+  kind = new Uint8Array(1024);
+  a = new Int32Array(1024);
+  b = new Int32Array(1024);
+  c = new Int32Array(1024);
+  d = new Int32Array(1024);
+  e = new Int32Array(1024);
+  #order = new Int32Array(1024);
+
+  clear(): void {
+    this.length = 0;
+  }
+
+  /** Returns the index of the new entry. */
+  add(position: number, kind: number, a = 0, b = 0, c = 0, d = 0, e = 0): number {
+    const i = this.length++;
+    if (i === this.key.length) this.#grow();
+    const replaces = kind === InsertionKind.ReplaceByCall || kind === InsertionKind.ReplaceByTailCall;
+    this.key[i] = position * 2 + (replaces ? 1 : 0);
+    this.kind[i] = kind;
+    this.a[i] = a;
+    this.b[i] = b;
+    this.c[i] = c;
+    this.d[i] = d;
+    this.e[i] = e;
+    return i;
+  }
+
+  /**
+   * Indices of all entries by position. Entries at one position keep the order in which they were added, except that
+   * the replacement of the instruction that starts there comes last.
+   */
+  order(): Int32Array {
+    const { key, length } = this;
+    const order = this.#order.length >= length ? this.#order : new Int32Array(key.length);
+    this.#order = order;
+    for (let i = 0; i < length; i++) {
+      const at = key[i];
+      let j = i - 1;
+      while (j >= 0 && key[order[j]] > at) {
+        order[j + 1] = order[j];
+        j--;
+      }
+      order[j + 1] = i;
+    }
+    return order;
+  }
+
+  #grow(): void {
+    const size = this.key.length * 2;
+    this.key = copyInto(new Int32Array(size), this.key);
+    this.a = copyInto(new Int32Array(size), this.a);
+    this.b = copyInto(new Int32Array(size), this.b);
+    this.c = copyInto(new Int32Array(size), this.c);
+    this.d = copyInto(new Int32Array(size), this.d);
+    this.e = copyInto(new Int32Array(size), this.e);
+    const kind = new Uint8Array(size);
+    kind.set(this.kind);
+    this.kind = kind;
+  }
+}
+
+function copyInto(to: Int32Array<ArrayBuffer>, from: Int32Array): Int32Array<ArrayBuffer> {
+  to.set(from);
+  return to;
+}

@@ -1,0 +1,402 @@
+import { ByteWriter } from "../bytes/writer.ts";
+import {
+  appendToVectorSection,
+  buildId,
+  decodeLocals,
+  decodeModule,
+  encodeConstantExpression,
+  encodeExportEntry,
+  encodeFunctionEntry,
+  encodeGlobalEntry,
+  encodeMemoryEntry,
+  encodeModule,
+  encodeTableEntry,
+  FUNCREF,
+  functionType,
+  functionTypeIndex,
+  I32,
+  memoryType,
+  readNames,
+  SectionId,
+  type SectionView,
+  sectionPayload,
+  type ValType,
+  type WasmModule,
+} from "../wasm/index.ts";
+import { allocationNotes } from "./allocation-notes.ts";
+import { hookBody } from "./allocation-hooks.ts";
+import { AppendedFunctions } from "./appended-functions.ts";
+import { BodyBuilder } from "./body-builder.ts";
+import { BulkFunctions } from "./bulk-functions.ts";
+import { NO_CONTEXTS } from "./call-plan.ts";
+import { ContextPlan } from "./context-plan.ts";
+import { exportWrapperBody } from "./export-wrappers.ts";
+import { type AllocatorPlan, findAllocator } from "./find-allocator/index.ts";
+import { FunctionWalker } from "./function-walker.ts";
+import { FunctionWriter } from "./function-writer.ts";
+import { Insertions } from "./insertions.ts";
+import { redirectInternalCalls } from "./internal-calls.ts";
+import { FunctionFact, type ModuleScan, scanModule } from "./module-scan.ts";
+import type { InstrumentedInfo, InstrumentOptions, ShadowLayout } from "./options.ts";
+import { LARGEST_COVERED_BYTES, planLayout, runtimeConstants } from "./shadow-layout.ts";
+import { mergeRuntime } from "./shadow-runtime.ts";
+import { shadowRuntimeBytes } from "./shadow-runtime-bytes.ts";
+import { findStackPointer } from "./stack-pointer.ts";
+
+/** Prefix of everything instrumentation adds to a module's exports, and name of its custom section. */
+export const HIDDEN_EXPORT_PREFIX = "memshade.";
+export const INFO_SECTION = "memshade";
+const PAGE_BYTES = 65536;
+/** Slots of the exported table: called when tables are full, and when the wall clock is asked. */
+const HOST_SLOTS = 2;
+const FLUSH_SLOT = 0;
+const TICK_SLOT = 1;
+/** Debug information and hints hold code offsets of the original module. */
+const OUTDATED_SECTION = /^(\.debug_|reloc\.|metadata\.code\.)|^(sourceMappingURL|external_debug_info)$/;
+
+/** A rewritten module and what it says of itself. */
+export interface Instrumented {
+  bytes: Uint8Array;
+  info: InstrumentedInfo;
+}
+
+/**
+ * Weaves the heap profiler into a module. The result imports nothing more than the original and runs wherever several
+ * memories are supported. Throws `FormatError` for bytes that are no module and `UserError` for options that do not
+ * fit it.
+ */
+export function instrument(bytes: Uint8Array, options: InstrumentOptions = {}): Instrumented {
+  const module = decodeModule(bytes);
+  return new HeapInstrumentation(module, options).run();
+}
+
+class HeapInstrumentation {
+  readonly #module: WasmModule;
+  readonly #options: InstrumentOptions;
+  readonly #appended: AppendedFunctions;
+  readonly #scan: ModuleScan;
+  readonly #allocator: AllocatorPlan;
+  readonly #insertions = new Insertions();
+  readonly #memory: number;
+  readonly #memory64: boolean;
+
+  constructor(module: WasmModule, options: InstrumentOptions) {
+    this.#module = module;
+    this.#options = options;
+    this.#appended = new AppendedFunctions(module);
+    this.#scan = scanModule(module);
+    this.#allocator = findAllocator(module, {
+      ...(options.allocator === undefined ? {} : { allocator: options.allocator }),
+      ...(options.glue === undefined ? {} : { glue: options.glue }),
+    });
+    this.#memory = memoryCount(module) > 0 ? 0 : -1;
+    this.#memory64 = this.#memory >= 0 && memoryType(module, this.#memory).index64;
+  }
+
+  run(): Instrumented {
+    const followsHeap = this.#allocator.functions.length > 0 && !this.#options.countersOnly;
+    const active = this.#memory >= 0 && (followsHeap || this.#options.countersOnly === true);
+    if (!active) {
+      const info = this.#describe(undefined, []);
+      return { bytes: encodeModule(this.#module, { customs: [infoSection(info)] }), info };
+    }
+    return this.#weave(followsHeap);
+  }
+
+  #weave(followsHeap: boolean): Instrumented {
+    const module = this.#module;
+    const appended = this.#appended;
+    const layout = planLayout({
+      memoryBytes: this.#largestMemoryBytes(),
+      maxContexts: this.#options.maxContexts,
+      maxBlocks: this.#options.maxBlocks,
+      histograms: this.#options.exactHistogram === true && followsHeap,
+    });
+    const shadowMemory = memoryCount(module);
+    const table = module.importedTableCount + module.tables.length;
+    const stackGlobal = module.importedGlobalCount + module.globals.length;
+    const hostGlobal = stackGlobal + 1;
+    const runtime = mergeRuntime(shadowRuntimeBytes(), {
+      appended,
+      shadowMemory,
+      firstGlobal: hostGlobal + 1,
+      constants: runtimeConstants(layout, this.#options.clock === "wall"),
+      hosts: this.#hostFunctions(table),
+    });
+    const runtimeFunction = (name: string): number => runtime.functions.get(name) as number;
+
+    const originals = new Map<number, number>();
+    const contexts = followsHeap
+      ? new ContextPlan(module, this.#scan, this.#allocator, (codeOffset) => codeOffset)
+      : NO_CONTEXTS;
+    const bulk = new BulkFunctions(module, appended, this.#memory, runtimeFunction("countRange"));
+    const walker = new FunctionWalker(module, this.#insertions, contexts, {
+      memory: this.#memory,
+      memory64: this.#memory64,
+      stackPointer: findStackPointer(module, readNames(module), this.#scan),
+      exact: this.#options.exactHistogram === true,
+      includeStack: this.#options.includeStack === true,
+      bulkFunction: (instruction, first, second) => bulk.get(instruction, first, second),
+    });
+    const writer = new FunctionWriter(
+      module.bytes,
+      this.#insertions,
+      {
+        shadowMemory,
+        stackGlobal,
+        hostGlobal,
+        stackBase: layout.stack,
+        countTrips: runtimeFunction("countTrips"),
+        countStrided: runtimeFunction("countStrided"),
+      },
+      this.#memory64,
+      Math.ceil(module.bytes.length * 1.9) + PAGE_BYTES,
+    );
+    const hooks = followsHeap ? this.#planHooks(originals, writer, stackGlobal, runtime.functions) : new Map();
+    const wrappers = followsHeap ? this.#wrapExports(contexts as ContextPlan, stackGlobal, hostGlobal) : new Map();
+    this.#writeBodies(walker, writer, originals, hooks);
+
+    const hidden = ["memory", "table"].map((name) => `${HIDDEN_EXPORT_PREFIX}${name}`);
+    const info = this.#describe(layout, hidden);
+    const pages = layout.endBytes / PAGE_BYTES;
+    const sections = new Map<number, Uint8Array | null>();
+    const append = (id: number, entries: readonly Uint8Array[]): void => {
+      const writer = new ByteWriter(256);
+      for (const entry of entries) writer.bytes(entry);
+      sections.set(id, appendToVectorSection(sectionPayload(module, id), entries.length, writer.finish()));
+    };
+    append(SectionId.Table, [
+      encodeTableEntry({ element: FUNCREF, minimum: HOST_SLOTS, maximum: HOST_SLOTS, shared: false, index64: false }),
+    ]);
+    append(SectionId.Memory, [
+      encodeMemoryEntry({
+        minimum: pages,
+        maximum: pages,
+        shared: this.#options.sharedShadow === true,
+        index64: false,
+        pageSizeLog2: 16,
+      }),
+    ]);
+    append(SectionId.Global, [
+      encodeGlobalEntry({ type: I32, mutable: true }, encodeConstantExpression(I32, layout.stack | 0)),
+      encodeGlobalEntry({ type: I32, mutable: true }, encodeConstantExpression(I32, layout.stack | 0)),
+      ...runtime.globals.map(({ type, initial }) => encodeGlobalEntry({ type, mutable: true }, initial)),
+    ]);
+    sections.set(SectionId.Export, this.#exportSection(wrappers, hidden, shadowMemory, table));
+    const appendedBodies = appended.bodies();
+    for (const body of appendedBodies) writer.writeBody(body);
+    const code = new ByteWriter(writer.length + 5)
+      .u32Leb(module.bodies.length + appendedBodies.length)
+      .range(writer.bytes, 0, writer.length)
+      .finish();
+    sections.set(SectionId.Code, code);
+    append(SectionId.Function, appended.functionTypes.map(encodeFunctionEntry));
+    append(SectionId.Type, appended.types);
+    const output = encodeModule(module, {
+      sections,
+      dropCustom: (section: SectionView) => OUTDATED_SECTION.test(section.name ?? ""),
+      customs: [infoSection(info)],
+    });
+    return { bytes: output, info };
+  }
+
+  /** Bodies in the module's order. Hooks stand where the hooked functions stood. */
+  #writeBodies(
+    walker: FunctionWalker,
+    writer: FunctionWriter,
+    originals: ReadonlyMap<number, number>,
+    hooks: ReadonlyMap<number, () => Uint8Array>,
+  ): void {
+    const module = this.#module;
+    const internals = new Set(this.#allocator.internals);
+    const wrappers = new Set(this.#allocator.wrappers);
+    const interesting = FunctionFact.HasAccess | FunctionFact.HasCall;
+    module.bodies.forEach((body, defined) => {
+      const index = module.importedFunctionCount + defined;
+      const hook = hooks.get(index);
+      if (hook !== undefined) {
+        writer.writeBody(hook());
+        return;
+      }
+      const facts = this.#scan.facts[defined];
+      if ((facts & interesting) === 0) {
+        writer.copyBody(body);
+        return;
+      }
+      if (internals.has(index)) {
+        this.#writeInternal(index, defined, walker, writer, originals);
+        return;
+      }
+      this.#insertions.clear();
+      const locals = this.#localTypes(index, defined);
+      const counts = !wrappers.has(index) || this.#options.includeAllocator === true;
+      const hasLoops = (facts & FunctionFact.HasLoop) !== 0;
+      const temporaries = walker.walk(index, body.codeStart, body.end, locals, hasLoops, counts);
+      if (this.#insertions.length === 0) writer.copyBody(body);
+      else writer.writeRewritten(body, locals.length, temporaries);
+    });
+  }
+
+  /** The allocator's own code: its calls stay inside; its accesses count only on request. */
+  #writeInternal(
+    index: number,
+    defined: number,
+    walker: FunctionWalker,
+    writer: FunctionWriter,
+    originals: ReadonlyMap<number, number>,
+  ): void {
+    const body = this.#module.bodies[defined];
+    const locals = this.#localTypes(index, defined);
+    this.#insertions.clear();
+    let temporaries = { addresses: 0, loops: 0, frame: false, scratch: false };
+    if (this.#options.includeAllocator) {
+      const hasLoops = (this.#scan.facts[defined] & FunctionFact.HasLoop) !== 0;
+      temporaries = walker.walk(index, body.codeStart, body.end, locals, hasLoops, true);
+    }
+    redirectInternalCalls(this.#module.bytes, body, originals, this.#insertions);
+    if (this.#insertions.length === 0) writer.copyBody(body);
+    else writer.writeRewritten(body, locals.length, temporaries);
+  }
+
+  /** Moves every hooked function's body to a new index; returns what to write in its old place. */
+  #planHooks(
+    originals: Map<number, number>,
+    writer: FunctionWriter,
+    stackGlobal: number,
+    runtime: ReadonlyMap<string, number>,
+  ): Map<number, () => Uint8Array> {
+    const module = this.#module;
+    const hooks = new Map<number, () => Uint8Array>();
+    const imported = module.importedFunctionCount;
+    const scratch = new FunctionWriter(module.bytes, this.#insertions, writer.targets, this.#memory64, 4096);
+    const plain = (index: number) => (): Uint8Array => {
+      // The size in front of the body is the caller's to write.
+      this.#insertions.clear();
+      const body = module.bodies[index - imported];
+      redirectInternalCalls(module.bytes, body, originals, this.#insertions);
+      const none = { addresses: 0, loops: 0, frame: false, scratch: false };
+      return scratch.bodyBytes(body, this.#localTypes(index, index - imported).length, none);
+    };
+    for (const helper of this.#allocator.sharedHelpers)
+      originals.set(helper, this.#appended.add(functionTypeIndex(module, helper), plain(helper)));
+    for (const hooked of this.#allocator.functions) {
+      const original = this.#appended.add(functionTypeIndex(module, hooked.index), plain(hooked.index));
+      originals.set(hooked.index, original);
+      const self = module.bodies[hooked.index - imported].codeStart - module.codePayloadStart;
+      hooks.set(hooked.index, () =>
+        hookBody(hooked, functionType(module, hooked.index), {
+          original,
+          self,
+          stackGlobal,
+          memory: this.#memory,
+          runtime,
+        }),
+      );
+    }
+    return hooks;
+  }
+
+  /** Exported functions under which allocations happen are entered through a wrapper. */
+  #wrapExports(contexts: ContextPlan, stackGlobal: number, hostGlobal: number): Map<number, number> {
+    const module = this.#module;
+    const wrappers = new Map<number, number>();
+    const catchesHostExceptions = module.imports.some(
+      ({ kind, module: from }) => kind === "function" && !from.startsWith("wasi_"),
+    );
+    for (const { kind, index } of module.exports) {
+      if (kind !== "function" || index < module.importedFunctionCount || wrappers.has(index)) continue;
+      if (!contexts.reaches(index)) continue;
+      const type = functionType(module, index);
+      const around = { stackGlobal, hostGlobal, catchesHostExceptions };
+      wrappers.set(
+        index,
+        this.#appended.add(functionTypeIndex(module, index), () => exportWrapperBody(index, type, around)),
+      );
+    }
+    return wrappers;
+  }
+
+  #exportSection(
+    wrappers: ReadonlyMap<number, number>,
+    hidden: readonly string[],
+    shadowMemory: number,
+    table: number,
+  ): Uint8Array {
+    const writer = new ByteWriter(1024).u32Leb(this.#module.exports.length + hidden.length);
+    for (const entry of this.#module.exports) {
+      const index = entry.kind === "function" ? (wrappers.get(entry.index) ?? entry.index) : entry.index;
+      writer.bytes(encodeExportEntry({ ...entry, index }));
+    }
+    writer.bytes(encodeExportEntry({ name: hidden[0], kind: "memory", index: shadowMemory }));
+    writer.bytes(encodeExportEntry({ name: hidden[1], kind: "table", index: table }));
+    return writer.finish();
+  }
+
+  /** Functions the runtime calls to reach the host: through the exported table, if somebody sits there. */
+  #hostFunctions(table: number): Record<string, number> {
+    const nothing = this.#appended.typeIndex([], []);
+    const guarded = (slot: number, answers: boolean) => (): Uint8Array => {
+      const body = new BodyBuilder();
+      body.i32(slot).op("table.get", table).op("ref.is_null").open("if");
+      if (answers) body.i32(0);
+      body.op("return").end();
+      body.i32(slot).op("call_indirect", nothing, table);
+      if (answers) body.i32(1);
+      return body.finish();
+    };
+    return {
+      flush: this.#appended.add(this.#appended.typeIndex([], [I32]), guarded(FLUSH_SLOT, true)),
+      tick: this.#appended.add(nothing, guarded(TICK_SLOT, false)),
+    };
+  }
+
+  #localTypes(index: number, defined: number): ValType[] {
+    const types = [...functionType(this.#module, index).params];
+    for (const { count, type } of decodeLocals(this.#module, this.#module.bodies[defined]))
+      for (let i = 0; i < count; i++) types.push(type);
+    return types;
+  }
+
+  #largestMemoryBytes(): number {
+    const { maximum, pageSizeLog2 } = memoryType(this.#module, this.#memory);
+    const declared = maximum === undefined ? LARGEST_COVERED_BYTES : maximum * 2 ** pageSizeLog2;
+    const assumed = this.#options.maxMemoryPages;
+    return Math.min(declared, LARGEST_COVERED_BYTES, assumed === undefined ? Infinity : assumed * PAGE_BYTES);
+  }
+
+  #describe(layout: ShadowLayout | undefined, hiddenExports: string[]): InstrumentedInfo {
+    const module = this.#module;
+    const options = this.#options;
+    const code = module.sections.find(({ id }) => id === SectionId.Code);
+    return {
+      version: 1,
+      name: options.name ?? "module",
+      buildId: buildId(module),
+      originalBytes: module.bytes.length,
+      codeBytes: code === undefined ? 0 : code.payloadEnd - code.payloadStart,
+      tools: ["heap"],
+      counters: options.exactHistogram ? "exact" : "merged",
+      granuleBytes: 8,
+      clock: options.clock ?? "virtual",
+      includeStack: options.includeStack === true,
+      includeAllocator: options.includeAllocator === true,
+      ...allocationNotes(module, this.#allocator),
+      layout,
+      hiddenExports,
+    };
+  }
+}
+
+function memoryCount(module: WasmModule): number {
+  return module.importedMemoryCount + module.memories.length;
+}
+
+function infoSection(info: InstrumentedInfo): { name: string; content: Uint8Array } {
+  return { name: INFO_SECTION, content: new TextEncoder().encode(JSON.stringify(info)) };
+}
+
+/** The `memshade` custom section of a compiled module, or undefined when it is not an instrumented one. */
+export function readInstrumentedInfo(module: WebAssembly.Module): InstrumentedInfo | undefined {
+  const [section] = WebAssembly.Module.customSections(module, INFO_SECTION);
+  return section === undefined ? undefined : JSON.parse(new TextDecoder().decode(section));
+}

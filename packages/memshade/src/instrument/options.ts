@@ -1,0 +1,86 @@
+/** What to record and how. Every field is optional; the defaults are the exact, deterministic profile. */
+export interface InstrumentOptions {
+  /** Tools to weave in. */
+  tools?: readonly "heap"[];
+  /** Name of the module for reports; a file name as a rule. */
+  name?: string;
+  /** Count every access at its own 8-byte granule instead of merging accesses with one base address. */
+  exactHistogram?: boolean;
+  /** Count accesses to the program's stack too. */
+  includeStack?: boolean;
+  /** Count the allocator's own accesses too. */
+  includeAllocator?: boolean;
+  /** The text of `--allocator`: `malloc=NAME|#INDEX,free=…`. */
+  allocator?: string;
+  /** Source text of the JavaScript glue, where the names of minified exports can be found. */
+  glue?: string;
+  /** Calling contexts kept in the module before they are handed out as a dump. Default 65,536. */
+  maxContexts?: number;
+  /** Live blocks that can be followed at the same time. Default 4 Mi (16 Mi where memory allows). */
+  maxBlocks?: number;
+  /** Assume that the program's memory never exceeds this many 64 KiB pages. */
+  maxMemoryPages?: number;
+  /** Give the shadow memory the `shared` flag so that another thread can read it while the program runs. */
+  sharedShadow?: boolean;
+  /** Unit of lifetimes: allocations made so far (deterministic), or milliseconds. */
+  clock?: "virtual" | "wall";
+  /** Only the access counters: no allocation records, no contexts. For measurements. */
+  countersOnly?: boolean;
+}
+
+/** One hooked allocation function as the profile names it. */
+export interface HookedFunction {
+  role: string;
+  index: number;
+  name: string | undefined;
+}
+
+/** Addresses of the tables inside the shadow memory, in bytes, and how many entries they hold. */
+export interface ShadowLayout {
+  /** Program memory covered by counters, bytes. */
+  coveredBytes: number;
+  slots: number;
+  control: number;
+  mibs: number;
+  mibCapacity: number;
+  nodes: number;
+  nodeCapacity: number;
+  children: number;
+  childCapacity: number;
+  records: number;
+  recordCapacity: number;
+  /** 0 where no histograms are kept. */
+  histograms: number;
+  histogramsEnd: number;
+  stack: number;
+  /** Size of the shadow memory. */
+  endBytes: number;
+}
+
+/** What the instrumented module says of itself (custom section `memshade`, JSON). */
+export interface InstrumentedInfo {
+  version: 1;
+  name: string;
+  /** Hexadecimal build id of the original module. */
+  buildId: string;
+  /** Size of the original module and of its code section payload, bytes. */
+  originalBytes: number;
+  codeBytes: number;
+  tools: readonly "heap"[];
+  counters: "merged" | "exact";
+  granuleBytes: 8;
+  clock: "virtual" | "wall";
+  includeStack: boolean;
+  includeAllocator: boolean;
+  allocator: {
+    how: string;
+    needsConfirmation: boolean;
+    functions: HookedFunction[];
+    refused?: string;
+  };
+  layout: ShadowLayout | undefined;
+  /** Names of the exports that instrumentation added. */
+  hiddenExports: string[];
+  /** Sentences: what this profile does not see. */
+  notTracked: string[];
+}

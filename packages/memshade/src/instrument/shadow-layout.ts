@@ -1,0 +1,95 @@
+import type { ShadowLayout } from "./options.ts";
+
+const KIB = 1024;
+const MIB = KIB * KIB;
+const PAGE_BYTES = 64 * KIB;
+const LARGEST_MEMORY_BYTES = 4096 * MIB;
+export const CONTROL_BYTES = 4 * KIB;
+export const MIB_BYTES = 256;
+const NODE_BYTES = 16;
+const CHILD_BYTES = 16;
+const RECORD_BYTES = 32;
+/** Eight bytes per frame: more frames than any engine's own stack holds. */
+const STACK_BYTES = 64 * MIB;
+const HISTOGRAM_BYTES = 256 * MIB;
+const NODES_PER_CONTEXT = 4;
+const DEFAULT_CONTEXTS = 64 * KIB;
+const DEFAULT_BLOCKS = 4 * MIB;
+/** Memory 0 of the program is followed up to here; nothing larger fits the 32-bit shadow memory. */
+export const LARGEST_COVERED_BYTES = LARGEST_MEMORY_BYTES;
+
+export interface LayoutWishes {
+  /** Largest size the program's memory can reach, bytes. */
+  memoryBytes: number;
+  maxContexts: number | undefined;
+  maxBlocks: number | undefined;
+  histograms: boolean;
+}
+
+function roundUp(value: number, to: number): number {
+  return Math.ceil(value / to) * to;
+}
+
+function powerOfTwoAbove(value: number): number {
+  return 2 ** Math.ceil(Math.log2(value));
+}
+
+/**
+ * Places the tables: counters take half of the covered memory and slots a quarter, so that even a program that may
+ * use all of its 4 GiB leaves room for the rest. Pages that are never touched cost address space only.
+ */
+export function planLayout(wishes: LayoutWishes): ShadowLayout {
+  const coveredBytes = Math.min(LARGEST_COVERED_BYTES, roundUp(wishes.memoryBytes, PAGE_BYTES));
+  const contexts = Math.max(2, wishes.maxContexts ?? DEFAULT_CONTEXTS) + 1;
+  const nodeCapacity = contexts * NODES_PER_CONTEXT;
+  const childCapacity = powerOfTwoAbove(nodeCapacity * 2);
+  const slots = coveredBytes / 2;
+  const control = slots + coveredBytes / 4;
+  const mibs = control + CONTROL_BYTES;
+  const nodes = mibs + contexts * MIB_BYTES;
+  const children = nodes + nodeCapacity * NODE_BYTES;
+  const records = roundUp(children + childCapacity * CHILD_BYTES, RECORD_BYTES);
+  const histogramBytes = wishes.histograms ? HISTOGRAM_BYTES : 0;
+  const room = LARGEST_MEMORY_BYTES - PAGE_BYTES - records - STACK_BYTES - histogramBytes;
+  const recordCapacity = Math.min(Math.max(2, wishes.maxBlocks ?? DEFAULT_BLOCKS) + 1, Math.floor(room / RECORD_BYTES));
+  const histograms = roundUp(records + recordCapacity * RECORD_BYTES, PAGE_BYTES);
+  const stack = histograms + histogramBytes;
+  return {
+    coveredBytes,
+    slots,
+    control,
+    mibs,
+    mibCapacity: contexts,
+    nodes,
+    nodeCapacity,
+    children,
+    childCapacity,
+    records,
+    recordCapacity,
+    histograms: wishes.histograms ? histograms : 0,
+    histogramsEnd: wishes.histograms ? stack : 0,
+    stack,
+    endBytes: stack + STACK_BYTES,
+  };
+}
+
+/** Values of the shadow runtime's imported constants. */
+export function runtimeConstants(layout: ShadowLayout, wallClock: boolean): Record<string, number> {
+  return {
+    COVERED: layout.coveredBytes === LARGEST_MEMORY_BYTES ? 0xffffffff : layout.coveredBytes,
+    SLOTS: layout.slots,
+    CONTROL: layout.control,
+    MIBS: layout.mibs,
+    MIB_CAPACITY: layout.mibCapacity,
+    NODES: layout.nodes,
+    NODE_CAPACITY: layout.nodeCapacity,
+    CHILDREN: layout.children,
+    CHILD_MASK: layout.childCapacity - 1,
+    RECORDS: layout.records,
+    RECORD_CAPACITY: layout.recordCapacity,
+    HISTOGRAMS: layout.histograms,
+    HISTOGRAMS_END: layout.histogramsEnd,
+    STACK: layout.stack,
+    WALL_CLOCK: wallClock ? 1 : 0,
+  };
+}

@@ -1,0 +1,87 @@
+import { grown } from "./operand-stack.ts";
+
+/** What is known of the address a value stands for. */
+export const ValueClass = {
+  Unknown: 0,
+  /** Derived from the stack pointer by constants alone. */
+  Stack: 1,
+} as const;
+
+/** The value number of every constant: its value is the offset. */
+export const CONSTANT = 1;
+
+/**
+ * Value numbers of one function. A value is a number (its base) plus a constant offset; equal bases mean equal values.
+ * Locals lose their number where control flow may bring another value; they get a fresh one when read next.
+ */
+export class ValueNumbers {
+  /** Numbers in use are `1 … last`. */
+  last = CONSTANT;
+  classes = new Uint8Array(4096);
+  /** The local a number was first read from, −1 if it has another origin. */
+  origin = new Int32Array(4096);
+  /** Assignment count of that local at that moment. */
+  originTime = new Int32Array(4096);
+  localValue: Int32Array = new Int32Array(256);
+  localOffset: Int32Array = new Int32Array(256);
+  /** Count of all assignments, in program order, at the local's last one. */
+  localTime: Int32Array = new Int32Array(256);
+  /** Locals in the order of their assignments. */
+  log: Int32Array = new Int32Array(1024);
+  /** Number of assignments so far. */
+  time = 0;
+
+  reset(localCount: number): void {
+    this.last = CONSTANT;
+    this.time = 0;
+    if (localCount > this.localValue.length) {
+      this.localValue = new Int32Array(localCount * 2);
+      this.localOffset = new Int32Array(localCount * 2);
+      this.localTime = new Int32Array(localCount * 2);
+    } else {
+      this.localValue.fill(0, 0, localCount);
+      this.localTime.fill(0, 0, localCount);
+    }
+  }
+
+  fresh(valueClass: number, origin: number): number {
+    const number = ++this.last;
+    if (number === this.classes.length) this.#grow();
+    this.classes[number] = valueClass;
+    this.origin[number] = origin;
+    this.originTime[number] = origin >= 0 ? this.localTime[origin] : 0;
+    return number;
+  }
+
+  /** The number of a local, made fresh if it has none. */
+  read(local: number): number {
+    const known = this.localValue[local];
+    if (known !== 0) return known;
+    const number = this.fresh(ValueClass.Unknown, local);
+    this.localValue[local] = number;
+    this.localOffset[local] = 0;
+    return number;
+  }
+
+  assign(local: number, number: number, offset: number): void {
+    this.localValue[local] = number;
+    this.localOffset[local] = offset;
+    if (this.time === this.log.length) this.log = grown(this.log, this.log.length * 2);
+    this.log[this.time] = local;
+    this.localTime[local] = ++this.time;
+  }
+
+  /** Forgets every local assigned since `time`. */
+  forgetSince(time: number): void {
+    for (let i = time; i < this.time; i++) this.localValue[this.log[i]] = 0;
+  }
+
+  #grow(): void {
+    const size = this.classes.length * 2;
+    const classes = new Uint8Array(size);
+    classes.set(this.classes);
+    this.classes = classes;
+    this.origin = grown(this.origin, size);
+    this.originTime = grown(this.originTime, size);
+  }
+}

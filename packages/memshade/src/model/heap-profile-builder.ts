@@ -1,0 +1,197 @@
+import type {
+  ContextTable,
+  FrameTable,
+  FunctionTable,
+  HeapProfile,
+  ProfileDescription,
+  ProfileModule,
+  ResolvedFrame,
+  SiteColumns,
+  StackTable,
+} from "./heap-profile.ts";
+import { SITE_FIELDS } from "./heap-profile.ts";
+import {
+  type Column,
+  type IndexIntoFrameTable,
+  type IndexIntoFunctionTable,
+  type IndexIntoStackTable,
+  type IndexIntoStringTable,
+  NONE,
+  type None,
+} from "./indices.ts";
+import type { Mib } from "./mib.ts";
+import { columnsOfMibs } from "./mib-columns.ts";
+import type { RunSite } from "./run.ts";
+
+interface ContextRow {
+  stackId: bigint;
+  stack: IndexIntoStackTable | None;
+  mib: Mib;
+  site: RunSite | undefined;
+}
+
+/** Collects the rows of a heap profile, equal ones once; `build` freezes them into columns. */
+export class HeapProfileBuilder {
+  private readonly description: ProfileDescription;
+  private readonly modules: readonly ProfileModule[];
+  private readonly strings = new Interner<string, IndexIntoStringTable>((value) => value);
+  private readonly functions = new Interner<
+    { module: number; wasmIndex: number; name: IndexIntoStringTable | None },
+    IndexIntoFunctionTable
+  >(({ module, wasmIndex, name }) => `${module} ${wasmIndex} ${name}`);
+  private readonly frames = new Interner<FrameRow, IndexIntoFrameTable>((row) =>
+    Object.values(row).join(" "),
+  );
+  private readonly stacks = new Interner<
+    { prefix: IndexIntoStackTable | None; frame: IndexIntoFrameTable },
+    IndexIntoStackTable
+  >(({ prefix, frame }) => `${prefix} ${frame}`);
+  private readonly contexts: ContextRow[] = [];
+
+  constructor(description: ProfileDescription, modules: readonly ProfileModule[]) {
+    this.description = description;
+    this.modules = modules;
+  }
+
+  /**
+   * Adds one context. `frames` is its call stack, innermost first. Every context of a profile has a
+   * `site`, or none has.
+   */
+  addContext(
+    stackId: bigint,
+    frames: readonly ResolvedFrame[],
+    mib: Mib,
+    site: RunSite | undefined = undefined,
+  ): void {
+    let stack: IndexIntoStackTable | None = NONE;
+    for (const frame of frames.toReversed()) {
+      stack = this.stacks.intern({ prefix: stack, frame: this.internFrame(frame) });
+    }
+    this.contexts.push({ stackId, stack, mib, site });
+  }
+
+  build(): HeapProfile {
+    return Object.freeze({
+      description: this.description,
+      strings: this.strings.rows,
+      modules: this.modules,
+      functions: this.buildFunctions(),
+      frames: this.buildFrames(),
+      stacks: this.buildStacks(),
+      contexts: this.buildContexts(),
+    });
+  }
+
+  private internFrame(frame: ResolvedFrame): IndexIntoFrameTable {
+    const name = frame.name === undefined ? NONE : this.strings.intern(frame.name);
+    return this.frames.intern({
+      function: this.functions.intern({
+        module: frame.module ?? NONE,
+        wasmIndex: frame.wasmIndex ?? NONE,
+        name,
+      }),
+      offset: frame.offset,
+      file: frame.file === undefined ? NONE : this.strings.intern(frame.file),
+      line: frame.line ?? 0,
+      column: frame.column ?? 0,
+      inlined: frame.inlined ? 1 : 0,
+      fromHost: frame.fromHost ? 1 : 0,
+    });
+  }
+
+  private buildFunctions(): FunctionTable {
+    const { rows } = this.functions;
+    return {
+      length: rows.length,
+      module: indexColumn(rows, ({ module }) => module),
+      wasmIndex: Int32Array.from(rows, ({ wasmIndex }) => wasmIndex),
+      name: indexColumn(rows, ({ name }) => name),
+    };
+  }
+
+  private buildFrames(): FrameTable {
+    const { rows } = this.frames;
+    return {
+      length: rows.length,
+      function: indexColumn(rows, (row) => row.function),
+      offset: Float64Array.from(rows, ({ offset }) => offset),
+      file: indexColumn(rows, ({ file }) => file),
+      line: Uint32Array.from(rows, ({ line }) => line),
+      column: Uint32Array.from(rows, ({ column }) => column),
+      inlined: Uint8Array.from(rows, ({ inlined }) => inlined),
+      fromHost: Uint8Array.from(rows, ({ fromHost }) => fromHost),
+    };
+  }
+
+  private buildStacks(): StackTable {
+    const { rows } = this.stacks;
+    return {
+      length: rows.length,
+      prefix: indexColumn(rows, ({ prefix }) => prefix),
+      frame: indexColumn(rows, ({ frame }) => frame),
+    };
+  }
+
+  private buildContexts(): ContextTable {
+    const rows = this.contexts;
+    return {
+      length: rows.length,
+      stackId: BigUint64Array.from(rows, ({ stackId }) => stackId),
+      stack: indexColumn(rows, ({ stack }) => stack),
+      mibs: columnsOfMibs(rows.map(({ mib }) => mib)),
+      site: buildSites(rows.map(({ site }) => site)),
+    };
+  }
+}
+
+interface FrameRow {
+  function: IndexIntoFunctionTable;
+  offset: number;
+  file: IndexIntoStringTable | None;
+  line: number;
+  column: number;
+  inlined: number;
+  fromHost: number;
+}
+
+function buildSites(rows: readonly (RunSite | undefined)[]): SiteColumns | undefined {
+  const sites = rows.filter((row) => row !== undefined);
+  if (sites.length < rows.length) {
+    return undefined;
+  }
+  const columns = SITE_FIELDS.map((field) => [field, Float64Array.from(sites, (site) => site[field])]);
+  const temporary = sites.every((site) => site.temporary !== undefined)
+    ? Float64Array.from(sites, (site) => site.temporary!)
+    : undefined;
+  return { ...Object.fromEntries(columns), temporary } as SiteColumns;
+}
+
+function indexColumn<Row, Value extends number>(
+  rows: readonly Row[],
+  indexOf: (row: Row) => number,
+): Column<Value> {
+  return Int32Array.from(rows, indexOf) as unknown as Column<Value>;
+}
+
+/** Gives equal values the same index, counting up from 0. */
+class Interner<Value, Index extends number> {
+  readonly rows: Value[] = [];
+  private readonly indices = new Map<string, Index>();
+  private readonly keyOf: (value: Value) => string;
+
+  constructor(keyOf: (value: Value) => string) {
+    this.keyOf = keyOf;
+  }
+
+  intern(value: Value): Index {
+    const key = this.keyOf(value);
+    const known = this.indices.get(key);
+    if (known !== undefined) {
+      return known;
+    }
+    const index = this.rows.length as Index;
+    this.rows.push(value);
+    this.indices.set(key, index);
+    return index;
+  }
+}

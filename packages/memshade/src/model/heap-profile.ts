@@ -1,0 +1,141 @@
+import type {
+  Column,
+  IndexIntoFrameTable,
+  IndexIntoFunctionTable,
+  IndexIntoModuleTable,
+  IndexIntoStackTable,
+  IndexIntoStringTable,
+  None,
+} from "./indices.ts";
+import type { MibColumns } from "./mib-columns.ts";
+import type { Clock, CounterMode, RunAllocator, RunEnd, RunHeap, RunSite } from "./run.ts";
+
+/**
+ * A heap profile as tables: columns of equal length, rows refer to rows of other tables by index.
+ *
+ *     contexts ──▶ stacks ──▶ frames ──▶ functions ──▶ modules
+ *                  │    ▲        │           │
+ *                  └────┘        └──▶ strings ◀┘
+ *                  prefix
+ */
+export interface HeapProfile {
+  readonly description: ProfileDescription;
+  readonly strings: readonly string[];
+  readonly modules: readonly ProfileModule[];
+  readonly functions: FunctionTable;
+  readonly frames: FrameTable;
+  readonly stacks: StackTable;
+  readonly contexts: ContextTable;
+}
+
+/** What is known about the profile as a whole. */
+export interface ProfileDescription {
+  readonly program?: string | undefined;
+  readonly command?: readonly string[] | undefined;
+  /** Version of memshade that recorded the run. */
+  readonly recordedBy?: string | undefined;
+  readonly end?: RunEnd | undefined;
+  readonly clock: Clock;
+  readonly counters?: CounterMode | undefined;
+  readonly granuleBytes: number;
+  readonly rawVersion: number;
+  /** Totals counted while the program ran; absent for a raw file without its run. */
+  readonly totals?: Omit<RunHeap, "sites"> | undefined;
+  /** Sentences: everything the profile does not cover. */
+  readonly notTracked: readonly string[];
+}
+
+export interface ProfileModule {
+  readonly name: string;
+  readonly path?: string | undefined;
+  /** Hexadecimal; empty if the module has none. */
+  readonly buildId: string;
+  /** The PC of the module's first code byte. */
+  readonly start: bigint;
+  readonly end: bigint;
+  readonly instances?: number | undefined;
+  readonly bytes?: number | undefined;
+  readonly allocator?: RunAllocator | undefined;
+}
+
+export interface FunctionTable {
+  readonly length: number;
+  readonly module: Column<IndexIntoModuleTable | None>;
+  /** Index in the original module; -1 where it is not known. */
+  readonly wasmIndex: Int32Array;
+  readonly name: Column<IndexIntoStringTable | None>;
+}
+
+export interface FrameTable {
+  readonly length: number;
+  readonly function: Column<IndexIntoFunctionTable>;
+  /** Of the call, in the module's code section; the PC itself for a frame outside all modules. */
+  readonly offset: Float64Array;
+  readonly file: Column<IndexIntoStringTable | None>;
+  /** From 1; 0 where it is not known. */
+  readonly line: Uint32Array;
+  readonly column: Uint32Array;
+  /** 1 if the frame's function was inlined into the next outer frame. */
+  readonly inlined: Uint8Array;
+  /** 1 if the host called this function directly: the frame stands for the call, not for a place in it. */
+  readonly fromHost: Uint8Array;
+}
+
+/**
+ * Call stacks as a tree: a stack is a frame called by a shorter stack. Callers stand before what they
+ * call, so `prefix[stack] < stack`.
+ */
+export interface StackTable {
+  readonly length: number;
+  readonly prefix: Column<IndexIntoStackTable | None>;
+  readonly frame: Column<IndexIntoFrameTable>;
+}
+
+/** One row per allocation context: a full call path to an allocation. */
+export interface ContextTable {
+  readonly length: number;
+  readonly stackId: BigUint64Array;
+  /** The innermost frame's row; none where no call path was recorded. */
+  readonly stack: Column<IndexIntoStackTable | None>;
+  readonly mibs: MibColumns;
+  /** What the run counted beside the MIB; absent for a raw file without its run. */
+  readonly site?: SiteColumns | undefined;
+}
+
+export type SiteField = Exclude<keyof RunSite, "stackId" | "temporary">;
+
+/** The fields of {@link RunSite}, one column each. */
+export type SiteColumns = { readonly [Field in SiteField]: Float64Array } & {
+  /** Absent if the run did not count them. */
+  readonly temporary?: Float64Array | undefined;
+};
+
+export const SITE_FIELDS: readonly SiteField[] = [
+  "liveBytes",
+  "liveBlocks",
+  "peakBytes",
+  "peakBlocks",
+  "neverAccessed",
+  "neverAccessedBytes",
+  "writtenNeverRead",
+  "writtenNeverReadBytes",
+  "granulesTouched",
+  "granules",
+  "reallocations",
+];
+
+/** A place in the program, as a symbolizer finds it for a PC. */
+export interface ResolvedFrame {
+  readonly module?: IndexIntoModuleTable | undefined;
+  readonly wasmIndex?: number | undefined;
+  readonly name?: string | undefined;
+  readonly offset: number;
+  readonly file?: string | undefined;
+  readonly line?: number | undefined;
+  readonly column?: number | undefined;
+  readonly inlined?: boolean | undefined;
+  readonly fromHost?: boolean | undefined;
+}
+
+/** The frames at a PC, innermost first: several where functions were inlined there, at least one. */
+export type Symbolizer = (pc: bigint) => readonly ResolvedFrame[];

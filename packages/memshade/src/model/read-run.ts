@@ -1,0 +1,134 @@
+import { UserError } from "../bytes/errors.ts";
+import {
+  type Check,
+  count,
+  flag,
+  integer,
+  list,
+  nullable,
+  oneOf,
+  optional,
+  record,
+  text,
+  textLike,
+} from "./check.ts";
+import {
+  type Clock,
+  type HeapTool,
+  RUN_SCHEMA,
+  RUN_VERSION,
+  type Run,
+  type RunAllocator,
+  type RunEnd,
+  type RunFunction,
+  type RunHeap,
+  type RunModule,
+  type RunSite,
+} from "./run.ts";
+
+const clock: Check<Clock> = record<Clock>({ kind: oneOf("virtual", "wall"), unit: text });
+
+const heapTool = record<HeapTool>({
+  clock,
+  counters: oneOf("merged", "exact"),
+  granuleBytes: count,
+  includeStack: flag,
+  includeAllocator: flag,
+});
+
+const end = record<RunEnd>({
+  kind: oneOf("exit", "trap", "exception", "signal", "dump"),
+  exitCode: optional(integer),
+  signal: optional(text),
+  message: optional(text),
+});
+
+const allocator = record<RunAllocator>({
+  how: oneOf("names", "exports", "glue", "wrapper", "structure", "option", "none"),
+  confirmed: optional(nullable(flag)),
+  functions: list(record({ role: text, index: count, name: optional(text) })),
+  refused: optional(text),
+});
+
+const module = record<RunModule>({
+  index: count,
+  name: text,
+  path: optional(nullable(text)),
+  buildId: textLike(/^([0-9a-f]{2})*$/, "hexadecimal digits"),
+  bytes: count,
+  codeBytes: count,
+  instances: count,
+  start: textLike(/^0x[0-9a-f]{1,16}$/, "a hexadecimal address"),
+  allocator,
+  functions: list(record<RunFunction>({ index: count, name: optional(text), offset: count, end: count })),
+  notTracked: list(text),
+});
+
+const site = record<RunSite>({
+  stackId: textLike(/^[0-9]{1,20}$/, "a decimal number in quotes"),
+  liveBytes: count,
+  liveBlocks: count,
+  peakBytes: count,
+  peakBlocks: count,
+  neverAccessed: count,
+  neverAccessedBytes: count,
+  writtenNeverRead: count,
+  writtenNeverReadBytes: count,
+  granulesTouched: count,
+  granules: count,
+  reallocations: count,
+  temporary: optional(count),
+});
+
+const heap = record<RunHeap>({
+  allocations: count,
+  allocatedBytes: count,
+  frees: count,
+  peakBytes: count,
+  peakBlocks: count,
+  liveBytes: count,
+  liveBlocks: count,
+  heapAccesses: count,
+  otherAccesses: count,
+  profilerBytes: count,
+  overflow: record<RunHeap["overflow"]>({ contexts: count, blocks: count }),
+  sites: list(site),
+});
+
+const run = record<Run>({
+  schema: oneOf(RUN_SCHEMA),
+  version: oneOf(RUN_VERSION),
+  memshade: text,
+  command: list(text),
+  program: text,
+  tools: record<Run["tools"]>({ heap: optional(heapTool) }),
+  end,
+  modules: list(module),
+  heap: optional(heap),
+  notTracked: list(text),
+  files: record<Run["files"]>({ heap: optional(text) }),
+});
+
+/**
+ * The run that the text of a `run.json` describes.
+ *
+ * @throws UserError saying what is wrong in one line, without the file's name
+ */
+export function readRun(json: string): Run {
+  let value: unknown;
+  try {
+    value = JSON.parse(json);
+  } catch {
+    throw new UserError("it is not JSON");
+  }
+  const header = value as { schema?: unknown; version?: unknown } | null;
+  if (typeof header !== "object" || header === null || header.schema !== RUN_SCHEMA) {
+    throw new UserError(`it does not describe a memshade run (its schema is not "${RUN_SCHEMA}")`);
+  }
+  if (header.version !== RUN_VERSION) {
+    throw new UserError(
+      `it has version ${JSON.stringify(header.version)}, this memshade reads version ${RUN_VERSION}`,
+    );
+  }
+  return run(value, "");
+}

@@ -1,0 +1,138 @@
+/**
+ * The description of a run, `run.json`, version 1.
+ *
+ * It says what ran, what was measured and what was not, and holds what the raw heap profile has no
+ * field for. It has no dates and no process ids: two runs of a deterministic program give the same bytes.
+ * Counts and byte amounts are JSON numbers.
+ */
+export const RUN_SCHEMA = "memshade-run";
+export const RUN_VERSION = 1;
+
+export interface Run {
+  schema: typeof RUN_SCHEMA;
+  version: typeof RUN_VERSION;
+  /** Version of memshade that recorded the run. */
+  memshade: string;
+  command: string[];
+  /** Short name of the program. */
+  program: string;
+  tools: { heap?: HeapTool | undefined };
+  end: RunEnd;
+  modules: RunModule[];
+  heap?: RunHeap | undefined;
+  /** Sentences about what the profile does not cover. */
+  notTracked: string[];
+  /** File names inside the run's directory. */
+  files: { heap?: string | undefined };
+}
+
+/** How the heap was measured. */
+export interface HeapTool {
+  clock: Clock;
+  /**
+   * "merged": accesses of one base address inside a basic block are added in one go, so that counts per
+   * block are exact but granules are not told apart; "exact": every granule has its own count.
+   */
+  counters: CounterMode;
+  granuleBytes: number;
+  includeStack: boolean;
+  includeAllocator: boolean;
+}
+
+/** What timestamps and lifetimes count. */
+export interface Clock {
+  /** "virtual" advances by what the program does, "wall" by real time. */
+  kind: "virtual" | "wall";
+  /** "allocations", "ms". */
+  unit: string;
+}
+
+export type CounterMode = "merged" | "exact";
+
+/** What ended the run. */
+export interface RunEnd {
+  kind: "exit" | "trap" | "exception" | "signal" | "dump";
+  exitCode?: number;
+  signal?: string;
+  message?: string;
+}
+
+export interface RunModule {
+  index: number;
+  name: string;
+  path?: string | null | undefined;
+  /** Lower-case hexadecimal digits. */
+  buildId: string;
+  bytes: number;
+  codeBytes: number;
+  instances: number;
+  /** Hexadecimal with 0x: the PC of the first byte of the module's code section payload. */
+  start: string;
+  allocator: RunAllocator;
+  /** The functions that occur on recorded stacks. */
+  functions: RunFunction[];
+  notTracked: string[];
+}
+
+/** How the allocator of a module was found, and whether the run bore it out. */
+export interface RunAllocator {
+  how: "names" | "exports" | "glue" | "wrapper" | "structure" | "option" | "none";
+  /** null: nothing was allocated, so there was nothing to confirm. */
+  confirmed?: boolean | null | undefined;
+  functions: { role: string; index: number; name?: string | undefined }[];
+  /** Why it was given up, as a sentence. */
+  refused?: string | undefined;
+}
+
+export interface RunFunction {
+  /** Index in the original module. */
+  index: number;
+  name?: string | undefined;
+  /** Offsets of the body in the code section payload: first byte and byte after the last. */
+  offset: number;
+  end: number;
+}
+
+export interface RunHeap {
+  allocations: number;
+  allocatedBytes: number;
+  frees: number;
+  peakBytes: number;
+  peakBlocks: number;
+  /** At the end of the run. */
+  liveBytes: number;
+  liveBlocks: number;
+  /** Accesses that fell into live blocks. */
+  heapAccesses: number;
+  /** Counted accesses that fell elsewhere: static data, freed memory, the allocator's own. */
+  otherAccesses: number;
+  /** Memory of the profiler itself that was touched. */
+  profilerBytes: number;
+  /** What found no room in the bounded tables. */
+  overflow: { contexts: number; blocks: number };
+  sites: RunSite[];
+}
+
+/** What a MIB has no field for, of one context. */
+export interface RunSite {
+  /** Decimal; the key in the raw profile. */
+  stackId: string;
+  /** At the end of the run. */
+  liveBytes: number;
+  liveBlocks: number;
+  /** Live at the moment when the whole heap was largest. */
+  peakBytes: number;
+  peakBlocks: number;
+  /** Blocks that were neither read nor written. */
+  neverAccessed: number;
+  neverAccessedBytes: number;
+  /** Blocks that were written but never read. */
+  writtenNeverRead: number;
+  writtenNeverReadBytes: number;
+  /** Granules that were accessed, and granules there are, in all blocks together. */
+  granulesTouched: number;
+  granules: number;
+  reallocations: number;
+  /** Blocks freed at most one allocation after their own. */
+  temporary?: number | undefined;
+}

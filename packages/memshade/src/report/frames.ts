@@ -1,0 +1,64 @@
+import type { HeapProfile } from "../model/heap-profile.ts";
+import { type IndexIntoContextTable, type IndexIntoFrameTable, NONE } from "../model/indices.ts";
+import { framesOfContext } from "../model/stacks.ts";
+
+/** A frame as reports show it. */
+export interface FrameDescription {
+  /** Demangled name; where there is none, `wasm-function[12]` or the place itself. */
+  function: string;
+  /** Index in the original module; null where it is not known. */
+  index: number | null;
+  /** Of the call in the original module's code section, bytes. */
+  offset: number;
+  module?: string;
+  file?: string;
+  line?: number;
+  column?: number;
+  /** The function was inlined into that of the next outer frame. */
+  inlined?: true;
+  /** The host called this allocation function itself: the offset is that of the function. */
+  calledByHost?: true;
+}
+
+export function describeFrame(profile: HeapProfile, frame: IndexIntoFrameTable): FrameDescription {
+  const { frames, functions, strings, modules } = profile;
+  const row = frames.function[frame]!;
+  const module = functions.module[row]!;
+  const name = functions.name[row]!;
+  const index = functions.wasmIndex[row]!;
+  const offset = frames.offset[frame]!;
+  const description: FrameDescription = {
+    function:
+      name !== NONE
+        ? strings[name]!
+        : index !== NONE
+          ? `wasm-function[${index}]`
+          : `${module === NONE ? "unknown code" : modules[module]!.name}+0x${offset.toString(16)}`,
+    index: index === NONE ? null : index,
+    offset,
+  };
+  if (module !== NONE) {
+    description.module = modules[module]!.name;
+  }
+  if (frames.file[frame] !== NONE) {
+    description.file = strings[frames.file[frame]!]!;
+  }
+  if (frames.line[frame] !== 0) {
+    description.line = frames.line[frame]!;
+  }
+  if (frames.column[frame] !== 0) {
+    description.column = frames.column[frame]!;
+  }
+  if (frames.inlined[frame] === 1) {
+    description.inlined = true;
+  }
+  if (frames.fromHost[frame] === 1) {
+    description.calledByHost = true;
+  }
+  return description;
+}
+
+/** The call stack of a context, innermost first. */
+export function describeStack(profile: HeapProfile, context: IndexIntoContextTable): FrameDescription[] {
+  return framesOfContext(profile, context).map((frame) => describeFrame(profile, frame));
+}

@@ -1,0 +1,21 @@
+import { heapTotals } from "../analyses/totals.ts";
+import type { HeapProfile } from "../model/heap-profile.ts";
+import { groupDigits } from "./format.ts";
+
+/** Sentences: all that a reader must know before trusting the numbers. */
+export function gapsOf(profile: HeapProfile): string[] {
+  const { allocations, inContexts } = heapTotals(profile);
+  const gaps = [...profile.description.notTracked];
+  if (inContexts.allocations < allocations) {
+    gaps.push(
+      `${groupDigits(allocations - inContexts.allocations)} of ${groupDigits(allocations)} allocations ` +
+        "belong to no site below.",
+    );
+  } else if (inContexts.allocations > allocations) {
+    gaps.push(
+      `The sites below count ${groupDigits(inContexts.allocations - allocations)} blocks twice: they were ` +
+        "live when the running program was dumped, and are counted in that dump and in the last one.",
+    );
+  }
+  return [...new Set(gaps)];
+}

@@ -1,0 +1,102 @@
+import type { BlockMeasure } from "../../analyses/block-measure.ts";
+import { groupContexts, sumByGroup } from "../../analyses/groups.ts";
+import { leaks } from "../../analyses/leaks.ts";
+import { measureGroups, rank } from "../../analyses/metrics.ts";
+import { temporaryBlocks } from "../../analyses/temporary.ts";
+import { heapTotals } from "../../analyses/totals.ts";
+import { neverAccessed, writtenNeverRead } from "../../analyses/unused-blocks.ts";
+import type { HeapProfile } from "../../model/heap-profile.ts";
+import { gapsOf } from "../gaps.ts";
+import { createSiteWriter, jsonText } from "./sites.ts";
+
+export const REPORT_SCHEMA = "memshade-report";
+export const REPORT_VERSION = 1;
+
+export interface HeapReportJsonOptions {
+  readonly input: string;
+  /** Sites to write; all of them without it. */
+  readonly rows?: number | undefined;
+}
+
+/** The report of a heap profile as JSON (docs/report-json.md). */
+export function heapReportJson(profile: HeapProfile, { input, rows }: HeapReportJsonOptions): string {
+  const { description, modules } = profile;
+  const groups = groupContexts(profile, "path");
+  const ranking = rankAll(measureGroups(profile, groups, "bytes")!);
+  const shown = ranking.slice(0, rows);
+  return jsonText({
+    schema: REPORT_SCHEMA,
+    version: REPORT_VERSION,
+    input,
+    program: description.program ?? null,
+    command: description.command ?? null,
+    recordedBy: description.recordedBy ?? null,
+    end: description.end ?? null,
+    clock: description.clock,
+    counters: description.counters ?? null,
+    granuleBytes: description.granuleBytes,
+    rawVersion: description.rawVersion,
+    notTracked: gapsOf(profile),
+    modules: modules.map(({ name, path, buildId, start, instances, bytes, allocator }) => ({
+      name,
+      path: path ?? null,
+      buildId,
+      start: `0x${start.toString(16)}`,
+      instances: instances ?? null,
+      bytes: bytes ?? null,
+      allocator: allocator ?? null,
+    })),
+    totals: totalsOf(profile),
+    findings: {
+      leaks: findingOf(profile, leaks(profile)),
+      neverAccessed: findingOf(profile, neverAccessed(profile)),
+      writtenNeverRead: findingOf(profile, writtenNeverRead(profile)),
+      temporary: findingOf(profile, temporaryBlocks(profile)),
+    },
+    sites: shown.map(createSiteWriter(profile, groups)),
+    sitesOmitted: ranking.length - shown.length,
+  });
+}
+
+function totalsOf(profile: HeapProfile): object {
+  const { totals } = profile.description;
+  const { allocations, allocatedBytes, heapAccesses } = heapTotals(profile);
+  return {
+    allocations,
+    allocatedBytes,
+    heapAccesses,
+    frees: totals?.frees ?? null,
+    peakBytes: totals?.peakBytes ?? null,
+    peakBlocks: totals?.peakBlocks ?? null,
+    liveBytes: totals?.liveBytes ?? null,
+    liveBlocks: totals?.liveBlocks ?? null,
+    otherAccesses: totals?.otherAccesses ?? null,
+    profilerBytes: totals?.profilerBytes ?? null,
+    overflow: totals?.overflow ?? null,
+  };
+}
+
+/** Blocks that an analysis found, per call path, most bytes first. */
+function findingOf(profile: HeapProfile, finding: BlockMeasure | undefined): object | null {
+  if (finding === undefined) {
+    return null;
+  }
+  const groups = groupContexts(profile, "path");
+  const bytes = sumByGroup(groups, finding.bytes);
+  const blocks = sumByGroup(groups, finding.blocks);
+  return {
+    blocks: finding.totalBlocks,
+    bytes: Math.round(finding.totalBytes),
+    atLeast: finding.isLowerBound,
+    sites: rank(bytes).map((group) => ({
+      stackIds: groups.contexts[group]!.map((context) => `${profile.contexts.stackId[context]}`),
+      blocks: blocks[group]!,
+      bytes: Math.round(bytes[group]!),
+    })),
+  };
+}
+
+/** Largest first, zeros too: the sum over all sites must be the total. */
+function rankAll(values: Float64Array): number[] {
+  return Array.from(values.keys()).sort((a, b) => values[b]! - values[a]!);
+}

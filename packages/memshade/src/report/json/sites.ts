@@ -1,0 +1,60 @@
+import { type ContextGroups, sumByGroup } from "../../analyses/groups.ts";
+import { temporaryBlocks } from "../../analyses/temporary.ts";
+import { type HeapProfile, SITE_FIELDS, type SiteField } from "../../model/heap-profile.ts";
+import { combineMibs, type Mib } from "../../model/mib.ts";
+import { mibAt } from "../../model/mib-columns.ts";
+import { leafFrameOfContext } from "../../model/stacks.ts";
+import { describeFrame, describeStack, type FrameDescription } from "../frames.ts";
+
+/** MemProf's fields of the blocks, what the run counted beside them, and where they were allocated. */
+export type JsonSite = Omit<Mib, "accessHistogram" | "histogram"> & {
+  [Field in SiteField]: number | null;
+} & {
+  stackIds: string[];
+  temporaryBlocks: number;
+  accessHistogramValues?: bigint[];
+  stack: FrameDescription[];
+};
+
+/** The groups of a profile as JSON values, made one by one. */
+export function createSiteWriter(profile: HeapProfile, groups: ContextGroups): (group: number) => JsonSite {
+  const { contexts } = profile;
+  const sums = SITE_FIELDS.map(
+    (field) => [field, contexts.site && sumByGroup(groups, contexts.site[field])] as const,
+  );
+  const temporary = sumByGroup(groups, temporaryBlocks(profile).blocks);
+  return (group) => {
+    const rows = groups.contexts[group]!;
+    const {
+      accessHistogram: _,
+      histogram,
+      ...mib
+    } = rows.map((context) => mibAt(contexts.mibs, context)).reduce(combineMibs);
+    return {
+      stackIds: rows.map((context) => `${contexts.stackId[context]}`),
+      ...mib,
+      ...(Object.fromEntries(sums.map(([field, column]) => [field, column?.[group] ?? null])) as {
+        [Field in SiteField]: number | null;
+      }),
+      temporaryBlocks: temporary[group]!,
+      ...(histogram === undefined ? {} : { accessHistogramValues: histogram }),
+      stack: stackOfGroup(profile, groups, group),
+    };
+  };
+}
+
+function stackOfGroup(profile: HeapProfile, groups: ContextGroups, group: number): FrameDescription[] {
+  const context = groups.contexts[group]![0]!;
+  if (groups.by === "path") {
+    return describeStack(profile, context);
+  }
+  const leaf = leafFrameOfContext(profile, context);
+  return leaf === undefined ? [] : [describeFrame(profile, leaf)];
+}
+
+/** JSON text; a u64 is a number where a JavaScript number holds it exactly, else decimal text. */
+export function jsonText(value: unknown): string {
+  const replace = (_: string, item: unknown) =>
+    typeof item !== "bigint" ? item : item <= Number.MAX_SAFE_INTEGER ? Number(item) : `${item}`;
+  return `${JSON.stringify(value, replace, 2)}\n`;
+}

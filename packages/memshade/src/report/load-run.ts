@@ -1,0 +1,112 @@
+import fs from "node:fs";
+import path from "node:path";
+import { FormatError, UserError } from "../bytes/errors.ts";
+import { heapProfileFromRaw, isMemprofRaw, readRaw } from "../formats/memprof-raw/index.ts";
+import type { HeapProfile } from "../model/heap-profile.ts";
+import { readRun } from "../model/read-run.ts";
+import type { Run } from "../model/run.ts";
+import { createRunSymbolizer } from "../symbolize/run-functions.ts";
+import { loadDemangler } from "./load-demangler.ts";
+
+const RUN_FILE = "run.json";
+const DEFAULT_HEAP_FILE = "heap.memprofraw";
+
+/** A recorded run with its heap profile. */
+export interface LoadedHeap {
+  /** What the user named. */
+  readonly input: string;
+  readonly profile: HeapProfile;
+  /** Absent for a raw file without a run.json beside it. */
+  readonly run: Run | undefined;
+}
+
+/**
+ * Reads the heap profile of a run's directory, of its `run.json`, or of a raw MemProf file. A raw file that
+ * the run.json beside it names is read with that run.
+ *
+ * @throws UserError in one line: nothing there, not a run, damaged, no heap profile in it
+ */
+export function loadHeap(input: string): LoadedHeap {
+  const status = fs.statSync(input, { throwIfNoEntry: false });
+  if (status === undefined) {
+    throw new UserError(`${input}: there is no such file or directory`);
+  }
+  if (status.isDirectory()) {
+    return loadDirectory(input, input);
+  }
+  if (path.basename(input) === RUN_FILE) {
+    return loadDirectory(input, path.dirname(input));
+  }
+  return loadFile(input);
+}
+
+function loadDirectory(input: string, directory: string): LoadedHeap {
+  const runFile = path.join(directory, RUN_FILE);
+  if (!fs.existsSync(runFile)) {
+    throw new UserError(`${input} is not a memshade run: no ${RUN_FILE} in it${suggestRuns(directory)}`);
+  }
+  const run = loadRun(runFile);
+  if (run.tools.heap === undefined) {
+    throw new UserError(`${input} has no heap profile: it was recorded without the heap tool`);
+  }
+  const heapFile = path.join(directory, run.files.heap ?? DEFAULT_HEAP_FILE);
+  if (!fs.existsSync(heapFile)) {
+    throw new UserError(`${input} is incomplete: ${path.basename(heapFile)} is missing`);
+  }
+  return { input, run, profile: profileOf(heapFile, run) };
+}
+
+function loadFile(file: string): LoadedHeap {
+  const runFile = path.join(path.dirname(file), RUN_FILE);
+  if (fs.existsSync(runFile)) {
+    const run = loadRun(runFile);
+    if ((run.files.heap ?? DEFAULT_HEAP_FILE) === path.basename(file)) {
+      return { input: file, run, profile: profileOf(file, run) };
+    }
+  }
+  return { input: file, run: undefined, profile: profileOf(file, undefined) };
+}
+
+function loadRun(file: string): Run {
+  try {
+    return readRun(readFile(file).toString("utf8"));
+  } catch (error) {
+    throw error instanceof UserError ? new UserError(`${file}: ${error.message}`) : error;
+  }
+}
+
+function profileOf(file: string, run: Run | undefined): HeapProfile {
+  const bytes = readFile(file);
+  if (!isMemprofRaw(bytes)) {
+    throw new UserError(`${file} is not a raw MemProf profile${bytes.length === 0 ? ": it is empty" : ""}`);
+  }
+  try {
+    const raw = readRaw(bytes);
+    return heapProfileFromRaw(raw, run, (modules) => createRunSymbolizer(modules, run, loadDemangler()));
+  } catch (error) {
+    throw error instanceof FormatError ? new UserError(`${file} is damaged: ${error.message}`) : error;
+  }
+}
+
+function readFile(file: string): Buffer {
+  try {
+    return fs.readFileSync(file);
+  } catch (error) {
+    throw new UserError(`${file} cannot be read: ${(error as Error).message}`);
+  }
+}
+
+/** Runs lie one level below the output directory: someone who names that is helped on. */
+function suggestRuns(directory: string): string {
+  const runs = fs
+    .readdirSync(directory)
+    .filter((name) => fs.existsSync(path.join(directory, name, RUN_FILE)))
+    .sort();
+  if (runs.length === 0) {
+    return "";
+  }
+  const [first] = runs;
+  return runs.length === 1
+    ? ` (there is one in ${path.join(directory, first!)})`
+    : ` (there are ${runs.length} runs below it, such as ${path.join(directory, first!)})`;
+}

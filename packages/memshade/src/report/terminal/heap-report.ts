@@ -1,0 +1,253 @@
+import type { BlockMeasure } from "../../analyses/block-measure.ts";
+import { type ContextGroups, groupContexts } from "../../analyses/groups.ts";
+import { leaks, liveAtPeak } from "../../analyses/leaks.ts";
+import { temporaryBlocks } from "../../analyses/temporary.ts";
+import { heapTotals } from "../../analyses/totals.ts";
+import { neverAccessed, writtenNeverRead } from "../../analyses/unused-blocks.ts";
+import type { HeapProfile } from "../../model/heap-profile.ts";
+import type { IndexIntoContextTable } from "../../model/indices.ts";
+import {
+  formatBlocks,
+  formatBytes,
+  formatCount,
+  formatLifetime,
+  formatMean,
+  formatPercent,
+} from "../format.ts";
+import { callerLines, heaviestPathLine } from "./callers.ts";
+import { pathsAndSites, printNothingAllocated, printSummary, printTitle } from "./header.ts";
+import { Screen, type ScreenOptions } from "./screen.ts";
+import { placeInWords, siteFrame } from "./site-names.ts";
+import { printSiteRows, type SiteRows } from "./site-rows.ts";
+import { displayWidth, printable } from "./text.ts";
+
+const DETAIL_INDENT = 6;
+const CALLER_LINES_PER_SITE = 6;
+/** Sites below this part of their table are left out, unless a number of rows was asked for. */
+const SMALLEST_PART = 0.005;
+
+export interface HeapReportOptions extends ScreenOptions {
+  /** Sites per table; without it, the tables have the lengths that suit them. */
+  readonly rows?: number | undefined;
+  /** How the user named the profile, for hints. */
+  readonly input: string;
+}
+
+/** The report of a heap profile as text for a terminal. */
+export function heapReport(profile: HeapProfile, options: HeapReportOptions): string {
+  const screen = new Screen(options);
+  printTitle(screen, profile);
+  if (profile.contexts.length === 0 && heapTotals(profile).allocations === 0) {
+    printNothingAllocated(screen, profile);
+    return screen.text();
+  }
+  printSummary(screen, profile);
+  new HeapSections(screen, profile, options.rows).print();
+  printHints(screen, options.input);
+  return screen.text();
+}
+
+class HeapSections {
+  private readonly screen: Screen;
+  private readonly profile: HeapProfile;
+  private readonly rows: number | undefined;
+  private readonly sites: ContextGroups;
+  private readonly quiet: string[] = [];
+
+  constructor(screen: Screen, profile: HeapProfile, rows: number | undefined) {
+    this.screen = screen;
+    this.profile = profile;
+    this.rows = rows;
+    this.sites = groupContexts(profile, "site");
+  }
+
+  print(): void {
+    const { profile } = this;
+    this.printOwners(liveAtPeak(profile));
+    this.printFinding("Still live at the end", leaks(profile), "nothing was live at the end");
+    this.printFinding("Never accessed", neverAccessed(profile), "every block was accessed");
+    this.printFinding(
+      "Written but never read",
+      writtenNeverRead(profile),
+      "every block that was written was also read",
+    );
+    this.printTemporary(temporaryBlocks(profile));
+    this.printQuiet();
+  }
+
+  /** The sites that make up the peak with their callers, then those that allocate most. */
+  private printOwners(peak: BlockMeasure | undefined): void {
+    const { contexts } = this.profile;
+    const bytes = contexts.mibs.totalSize;
+    const totals = heapTotals(this.profile);
+    const paths = pathsAndSites(contexts.length, this.sites.length);
+    if (peak !== undefined && peak.totalBytes > 0) {
+      const size = `${formatBytes(peak.totalBytes)} in ${formatBlocks(peak.totalBlocks)}`;
+      this.printSection("Who owns the heap at its peak", size, peak.bytes, formatBytes, 8, this.fullDetails);
+    }
+    const title = peak === undefined ? "Who allocates" : "Who allocates most";
+    const size = `${formatBytes(totals.inContexts.bytes)} in ${paths}`;
+    const details = peak === undefined ? this.fullDetails : this.pathDetails;
+    this.printSection(title, size, bytes, formatBytes, peak === undefined ? 8 : 5, details);
+  }
+
+  private printFinding(title: string, finding: BlockMeasure | undefined, ifNone: string): void {
+    if (finding === undefined) {
+      return;
+    }
+    if (finding.totalBlocks === 0) {
+      if (!finding.isLowerBound) {
+        this.quiet.push(ifNone);
+      }
+      return;
+    }
+    const least = finding.isLowerBound ? "at least " : "";
+    const size = `${least}${formatBytes(finding.totalBytes)} in ${formatBlocks(finding.totalBlocks)}`;
+    this.printSection(title, size, finding.bytes, formatBytes, 5, (contexts, values) => [
+      `${indent}${formatCount(sum(finding.blocks, contexts))} of ${formatBlocks(this.sum("allocCount", contexts))}`,
+      ...this.pathDetails(contexts, values),
+    ]);
+  }
+
+  private printTemporary(finding: BlockMeasure): void {
+    if (finding.totalBlocks === 0) {
+      return;
+    }
+    const { clock } = this.profile.description;
+    const { allocations } = heapTotals(this.profile).inContexts;
+    const within = clock.kind === "virtual" ? "within one allocation" : `within 1 ${printable(clock.unit)}`;
+    const least = finding.isLowerBound ? "at least " : "";
+    const share = formatPercent(finding.totalBlocks, allocations);
+    const size = `${least}${formatBlocks(finding.totalBlocks)} (${share}) freed ${within}`;
+    this.printSection("Short-lived", size, finding.blocks, formatCount, 5, (contexts, values) => [
+      `${indent}${this.lifeDetails(contexts).join(" · ")}`,
+      ...this.pathDetails(contexts, values),
+    ]);
+  }
+
+  private printQuiet(): void {
+    if (this.quiet.length > 0) {
+      const { heading, faint } = this.screen.paint;
+      this.screen.print("", heading("Nothing found"));
+      this.screen.print(...this.quiet.map((sentence) => faint(`  · ${sentence}`)));
+    }
+  }
+
+  private printSection(
+    title: string,
+    size: string,
+    values: SiteRows["values"],
+    format: SiteRows["format"],
+    usualRows: number,
+    details: SiteRows["details"],
+  ): void {
+    this.screen.print("");
+    this.screen.printEnds(title, size, this.screen.paint.heading);
+    this.screen.print(this.screen.paint.faint("─".repeat(this.screen.width)));
+    const limit = this.rows ?? usualRows;
+    const smallestPart = this.rows === undefined ? SMALLEST_PART : 0;
+    printSiteRows(this.screen, this.profile, {
+      groups: this.sites,
+      values,
+      format,
+      limit,
+      smallestPart,
+      details,
+    });
+  }
+
+  /** Facts about the site, then its callers as a tree. */
+  private readonly fullDetails: SiteRows["details"] = (contexts, values) => [
+    ...this.factLines([
+      `${formatBytes(this.sum("totalSize", contexts))} in all`,
+      ...this.lifeDetails(contexts),
+      `${formatMean(this.sum("totalAccessCount", contexts) / (this.sum("totalSize", contexts) || 1))} accesses/B`,
+      ...this.touchedDetails(contexts),
+      ...this.placeDetails(contexts),
+    ]),
+    ...callerLines(this.screen, this.profile, contexts, values, DETAIL_INDENT, CALLER_LINES_PER_SITE),
+  ];
+
+  private readonly pathDetails = (contexts: Contexts, values: Float64Array): string[] =>
+    heaviestPathLine(this.screen, this.profile, contexts, values, DETAIL_INDENT);
+
+  private lifeDetails(contexts: Contexts): string[] {
+    const blocks = this.sum("allocCount", contexts);
+    const { clock } = this.profile.description;
+    const lifetime = formatLifetime(this.sum("totalLifetime", contexts) / (blocks || 1), clock);
+    return [
+      `${formatBlocks(blocks)} of ${formatBytes(this.sum("totalSize", contexts) / (blocks || 1))}`,
+      `lifetime ${lifetime}`,
+    ];
+  }
+
+  private touchedDetails(contexts: Contexts): string[] {
+    const { site } = this.profile.contexts;
+    const touchedGranules = site === undefined ? 0 : sum(site.granulesTouched, contexts);
+    if (site === undefined || touchedGranules === 0) {
+      return [];
+    }
+    const touched = formatPercent(touchedGranules, sum(site.granules, contexts));
+    // Merged counters count an access at the granule of its base address alone.
+    return [this.profile.description.counters === "merged" ? `≥ ${touched} touched` : `${touched} touched`];
+  }
+
+  /** The place, where it is a line of source or there is room for all. */
+  private placeDetails(contexts: Contexts): string[] {
+    const frame = siteFrame(this.profile, contexts);
+    const isWanted = frame !== undefined && frame.index !== null && !frame.calledByHost;
+    if (!isWanted || (frame.file === undefined && !this.screen.isWide)) {
+      return [];
+    }
+    return [placeInWords(this.profile, frame)];
+  }
+
+  private factLines(facts: readonly string[]): string[] {
+    const lines: string[] = [];
+    for (const fact of facts) {
+      const last = lines.at(-1);
+      if (
+        last !== undefined &&
+        (this.screen.isWide || displayWidth(`${last} · ${fact}`) <= this.screen.width)
+      ) {
+        lines[lines.length - 1] = `${last} · ${fact}`;
+      } else {
+        lines.push(indent + fact);
+      }
+    }
+    return lines;
+  }
+
+  private sum(
+    field: "allocCount" | "totalSize" | "totalLifetime" | "totalAccessCount",
+    contexts: Contexts,
+  ): number {
+    return sum(this.profile.contexts.mibs[field], contexts);
+  }
+}
+
+type Contexts = readonly IndexIntoContextTable[];
+
+function sum(column: ArrayLike<number> | ArrayLike<bigint>, contexts: Contexts): number {
+  return contexts.reduce((total, context) => total + Number(column[context]), 0);
+}
+
+const indent = " ".repeat(DETAIL_INDENT);
+
+function printHints(screen: Screen, input: string): void {
+  const { faint } = screen.paint;
+  screen.print("");
+  if (screen.isShortened) {
+    screen.print(faint("Names and call paths are shortened: --wide shows them in full."));
+  }
+  const command = `memshade top ${quote(input)} --by live|count|accesses|density|lifetime`;
+  const fits = displayWidth(command) + 2 <= screen.width || screen.isWide;
+  screen.print(
+    faint("Other rankings:"),
+    faint(`  ${fits ? command : "memshade top DIR --by live|count|accesses|density|lifetime"}`),
+  );
+}
+
+function quote(argument: string): string {
+  return /^[\w./%+-]+$/.test(argument) ? argument : `'${printable(argument)}'`;
+}

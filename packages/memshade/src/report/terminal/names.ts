@@ -1,0 +1,79 @@
+import { cutMiddle, displayWidth, printable } from "./text.ts";
+
+/**
+ * Function names of C++ and Rust, made to fit. What tells functions apart is kept longest: first the
+ * parameters go, then template arguments, then outer namespaces, last the middle.
+ *
+ *     std::vector<int, std::allocator<int> >::push_back(int const&)
+ *     std::vector<int, std::allocator<int> >::push_back(…)
+ *     std::vector<…>::push_back(…)
+ *     std::vector<…>::push_back
+ *     std::vector::push_back
+ *     …vector::push_back
+ */
+export function shortenName(name: string, width: number): string {
+  const safe = printable(name);
+  const withoutParameters = replaceBrackets(safe, "(", ")");
+  const withoutArguments = replaceBrackets(withoutParameters, "<", ">");
+  const bare = compactName(name).replaceAll("<…>", "");
+  const candidates = [
+    safe,
+    withoutParameters,
+    withoutArguments,
+    compactName(name),
+    ...(bare === "" ? [] : [bare, ...withoutNamespaces(bare)]),
+  ];
+  return (
+    candidates.find((candidate) => displayWidth(candidate) <= width) ?? cutMiddle(candidates.at(-1)!, width)
+  );
+}
+
+/** The name as it stands in a list of callers: without parameters and template arguments. */
+export function compactName(name: string): string {
+  const short = replaceBrackets(replaceBrackets(printable(name), "(", ")"), "<", ">");
+  return short.replace(/(?<!operator)\(…?\)( const| &&?| \[.*\])*$/, "");
+}
+
+/**
+ * Replaces what stands between outermost brackets by "…". Left alone: `(anonymous namespace)`, brackets in an
+ * operator's name, a function's own `->`, and a leading `<T as Trait>`, where the inner brackets are replaced.
+ */
+function replaceBrackets(name: string, open: "(" | "<", close: ")" | ">"): string {
+  const keptDepth = open === "<" && name.startsWith("<") ? 1 : 0;
+  let result = "";
+  let depth = 0;
+  for (let position = 0; position < name.length; ) {
+    const verbatim = /^(operator *(\(\)|<=>|<<=?|>>=?|->\*?|<=?|>=?)|\(anonymous namespace\)|->)/.exec(
+      name.slice(position, position + 24),
+    )?.[0];
+    const piece = verbatim ?? name[position]!;
+    position += piece.length;
+    const isHidden = depth > keptDepth;
+    if (piece === open) {
+      depth += 1;
+      if (depth === keptDepth + 1) {
+        result += name[position] === close ? `${open}${close}` : `${open}…${close}`;
+        continue;
+      }
+    } else if (piece === close && depth > 0) {
+      depth -= 1;
+      if (isHidden) {
+        continue;
+      }
+    }
+    if (!isHidden) {
+      result += piece;
+    }
+  }
+  // Unbalanced brackets mean that this is no such name.
+  return depth === 0 ? result : name;
+}
+
+/** The name without its first, first two, … outer namespaces. */
+function withoutNamespaces(name: string): string[] {
+  if (name.startsWith("<")) {
+    return [];
+  }
+  const parts = name.split("::");
+  return parts.slice(1).map((_, dropped) => `…${parts.slice(dropped + 1).join("::")}`);
+}

@@ -1,0 +1,60 @@
+import { shortenName } from "./names.ts";
+import type { Paint } from "./paint.ts";
+import { displayWidth, printable } from "./text.ts";
+
+export interface ScreenOptions {
+  readonly paint: Paint;
+  /** Columns that no line exceeds, unless `isWide`. */
+  readonly width: number;
+  /** Nothing is shortened: full names, complete call paths, lines as long as they get. */
+  readonly isWide: boolean;
+}
+
+/** Lines of a report, and whether something had to be shortened to fit. */
+export class Screen {
+  readonly paint: Paint;
+  readonly width: number;
+  readonly isWide: boolean;
+  isShortened = false;
+  private readonly lines: string[] = [];
+
+  constructor({ paint, width, isWide }: ScreenOptions) {
+    this.paint = paint;
+    this.width = width;
+    this.isWide = isWide;
+  }
+
+  print(...lines: string[]): void {
+    this.lines.push(...lines.map((line) => line.trimEnd()));
+  }
+
+  /** A function name in at most `width` columns. */
+  fit(name: string, width: number): string {
+    return this.shorten(name, shortenName(name, this.isWide ? Number.POSITIVE_INFINITY : width));
+  }
+
+  /** The same with another way to shorten. */
+  shorten(name: string, shortened: string): string {
+    if (this.isWide) {
+      return printable(name);
+    }
+    if (shortened !== printable(name)) {
+      this.isShortened = true;
+    }
+    return shortened;
+  }
+
+  /** Left and right text on one line; the right one wraps to the next line where both do not fit. */
+  printEnds(left: string, right: string, paintLeft: (text: string) => string): void {
+    const gap = this.width - displayWidth(left) - displayWidth(right);
+    if (gap < 2) {
+      this.print(paintLeft(left), `  ${right}`);
+    } else {
+      this.print(paintLeft(left) + " ".repeat(gap) + right);
+    }
+  }
+
+  text(): string {
+    return `${this.lines.join("\n")}\n`;
+  }
+}

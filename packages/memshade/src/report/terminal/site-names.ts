@@ -1,0 +1,70 @@
+import type { ContextGroups } from "../../analyses/groups.ts";
+import type { HeapProfile } from "../../model/heap-profile.ts";
+import type { IndexIntoContextTable, IndexIntoFrameTable } from "../../model/indices.ts";
+import { leafFrameOfContext } from "../../model/stacks.ts";
+import { describeFrame, type FrameDescription } from "../frames.ts";
+import type { Screen } from "./screen.ts";
+import { displayWidth, printable } from "./text.ts";
+
+/**
+ * Names for the rows of a table: the function that allocates. Where one function allocates at several
+ * places, each has its place behind the name: `parse @0x1a2b`, `parse :120`.
+ */
+export class SiteNames {
+  private readonly profile: HeapProfile;
+  private readonly groups: ContextGroups;
+  private readonly placesOf = new Map<string, Set<IndexIntoFrameTable>>();
+
+  constructor(profile: HeapProfile, groups: ContextGroups) {
+    this.profile = profile;
+    this.groups = groups;
+    for (let context = 0; context < profile.contexts.length; context++) {
+      const leaf = leafFrameOfContext(profile, context as IndexIntoContextTable);
+      if (leaf !== undefined) {
+        const key = describeFrame(profile, leaf).function;
+        this.placesOf.set(key, (this.placesOf.get(key) ?? new Set()).add(leaf));
+      }
+    }
+  }
+
+  /** The painted name of a group in at most `width` columns. */
+  paint(screen: Screen, group: number, width: number): string {
+    const frame = siteFrame(this.profile, this.groups.contexts[group]!);
+    if (frame === undefined) {
+      return screen.paint.strong("(call path not recorded)");
+    }
+    const place = this.placeOf(frame);
+    const name = screen.fit(frame.function, width - displayWidth(place));
+    return screen.paint.strong(name) + screen.paint.faint(place);
+  }
+
+  private placeOf({ function: name, index, offset, line, calledByHost }: FrameDescription): string {
+    if (
+      this.groups.by === "function" ||
+      index === null ||
+      calledByHost ||
+      this.placesOf.get(name)!.size === 1
+    ) {
+      return "";
+    }
+    return line === undefined ? ` @0x${offset.toString(16)}` : ` :${line}`;
+  }
+}
+
+/** The allocating frame of contexts that have one in common. */
+export function siteFrame(
+  profile: HeapProfile,
+  contexts: readonly IndexIntoContextTable[],
+): FrameDescription | undefined {
+  const leaf = leafFrameOfContext(profile, contexts[0]!);
+  return leaf === undefined ? undefined : describeFrame(profile, leaf);
+}
+
+/** Where a site lies, in words: file and line, else module and code offset. */
+export function placeInWords(profile: HeapProfile, { file, line, module, offset }: FrameDescription): string {
+  if (file !== undefined) {
+    return printable(line === undefined ? file : `${file}:${line}`);
+  }
+  const place = `code offset 0x${offset.toString(16)}`;
+  return profile.modules.length > 1 && module !== undefined ? `${printable(module)} ${place}` : place;
+}

@@ -1,0 +1,34 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Run } from "../../model/run.ts";
+import { findRecording } from "./node/recording-api.ts";
+import { activeRecording } from "./profile.ts";
+import { HEAP_FILE, type Profile, RUN_FILE } from "./recorder.ts";
+
+/** A profile taken while the program runs. */
+export interface Dump extends Profile {
+  /** Folder that holds it, when the program runs under `memshade node`. */
+  folder?: string;
+}
+
+/**
+ * The profile up to now, blocks that are still live included: of the running `profile()` call, or of this program
+ * when it runs under `memshade node`, which also writes it to a folder.
+ *
+ * @returns undefined when nothing is being recorded.
+ */
+export function dump(): Dump | undefined {
+  const recording = activeRecording();
+  if (recording !== undefined) return recording.dump();
+  const reply = findRecording()?.dump();
+  if (reply === undefined || !reply.ok) return undefined;
+  const folder = reply.text;
+  const run = JSON.parse(readFileSync(join(folder, RUN_FILE), "utf8")) as Run;
+  return { folder, run, raw: readFileSync(join(folder, HEAP_FILE)) };
+}
+
+/** Forgets what has been recorded so far, as `dump()` finds it. Does nothing when nothing is being recorded. */
+export function reset(): void {
+  const recording = activeRecording() ?? findRecording();
+  recording?.reset();
+}

@@ -1,0 +1,278 @@
+import type { InstrumentedInfo } from "../../instrument/index.ts";
+import type { HeapTool, RunEnd, RunFunction, RunHeap, RunModule, RunSite } from "../../model/run.ts";
+import { type RawContext, type RawSegment, writeRaw } from "../../formats/memprof-raw/index.ts";
+import { ContextTable, type MergedContext } from "./context-table.ts";
+import { confirmAllocator, sentencesOf } from "./heap-notes.ts";
+import { ModuleFunctions } from "./module-functions.ts";
+import { type ShadowContents, type ShadowContext, ShadowReader, type ShadowTotals } from "./read-shadow.ts";
+import { Control } from "./shadow-offsets.ts";
+
+export type { RunEnd } from "../../model/run.ts";
+
+export interface HeapSessionOptions {
+  clock: "virtual" | "wall";
+  rawVersion: 3 | 4 | 5;
+  counters: "merged" | "exact";
+  includeStack: boolean;
+  includeAllocator: boolean;
+}
+
+export interface InstanceHandle {
+  readonly number: number;
+}
+
+export interface HeapSnapshot {
+  heap: RunHeap;
+  modules: RunModule[];
+  tool: HeapTool;
+  notTracked: string[];
+  raw: Uint8Array;
+}
+
+/** Distance between the segments of two modules in the profile's address space. */
+const MODULE_SPAN = 2n ** 32n;
+/** Stands at offset 0 of a code section, where no instruction can be: contexts beyond the tables' bounds. */
+const OVERFLOW_FUNCTION: RunFunction = { index: -1, name: "[calling contexts beyond --max-contexts]", offset: 0, end: 1 };
+
+interface SessionModule {
+  info: InstrumentedInfo;
+  original: Uint8Array | (() => Uint8Array);
+  path: string | null;
+  instances: number;
+}
+
+/** What an instance handed out before its end, and where its totals stood when the session was reset. */
+interface SessionInstance {
+  number: number;
+  module: number;
+  reader: ShadowReader | undefined;
+  control: DataView | undefined;
+  flushed: ContextTable;
+  /** What evicted contexts held at the last peak seen so far, by call path. */
+  peaks: { stamp: number; context: ShadowContext }[];
+  baseline: ShadowContents | undefined;
+}
+
+/**
+ * Everything recorded about the heap in one run: instances with their shadow memories while they live, their figures
+ * once they are gone. Instances of one module share its contexts.
+ */
+export class HeapSession {
+  readonly #options: HeapSessionOptions;
+  readonly #modules: SessionModule[] = [];
+  readonly #instances = new Map<number, SessionInstance>();
+  #finished: { module: number; contents: ShadowContents }[] = [];
+  #nextNumber = 0;
+
+  constructor(options: HeapSessionOptions) {
+    this.#options = options;
+  }
+
+  /** Follows an instance by its shadow memory from here on. Its number is the "CPU" of its blocks. */
+  addInstance(
+    memory: WebAssembly.Memory,
+    info: InstrumentedInfo,
+    original: Uint8Array | (() => Uint8Array),
+    path: string | null,
+  ): InstanceHandle {
+    const number = this.#nextNumber++;
+    const module = this.#moduleOf(info, original, path);
+    this.#modules[module].instances++;
+    const { layout } = info;
+    const instance: SessionInstance = {
+      number,
+      module,
+      reader: layout && new ShadowReader(memory, layout, info.counters === "exact"),
+      control: layout && new DataView(memory.buffer, layout.control),
+      flushed: new ContextTable(),
+      peaks: [],
+      baseline: undefined,
+    };
+    instance.control?.setUint32(Control.instance, number, true);
+    this.#instances.set(number, instance);
+    return { number };
+  }
+
+  /** Takes over the ended blocks of an instance whose tables are full; called in its own thread, from inside it. */
+  flush(handle: InstanceHandle): boolean {
+    const instance = this.#instances.get(handle.number);
+    if (instance?.reader === undefined) return false;
+    for (const context of instance.reader.readContexts()) {
+      const gone = context.extras.liveBlocks === 0;
+      if (gone && context.extras.peakBytes > 0) instance.peaks.push({ stamp: context.peakStamp, context });
+      instance.flushed.add(instance.module, {
+        ...context,
+        extras: { ...context.extras, liveBytes: 0, liveBlocks: 0, peakBytes: 0, peakBlocks: 0 },
+      });
+    }
+    // Only what was live at the newest peak can still matter.
+    const newest = Math.max(0, ...instance.peaks.map(({ stamp }) => stamp));
+    instance.peaks = instance.peaks.filter(({ stamp }) => stamp === newest);
+    return true;
+  }
+
+  /** The instance is gone: its blocks end now, its memory is let go. */
+  releaseInstance(handle: InstanceHandle): void {
+    const instance = this.#instances.get(handle.number);
+    if (instance === undefined) return;
+    this.#finished.push({ module: instance.module, contents: contentsOf(instance) });
+    this.#instances.delete(handle.number);
+  }
+
+  /** Forgets what was recorded so far. Blocks that live now stay known and count from here on. */
+  reset(): void {
+    this.#finished = [];
+    for (const instance of this.#instances.values()) {
+      instance.flushed = new ContextTable();
+      instance.peaks = [];
+      instance.baseline = instance.reader?.read();
+    }
+  }
+
+  /** The profile up to now; live blocks count as if they ended now. Changes nothing. */
+  snapshot(_end: RunEnd): HeapSnapshot {
+    const all = [
+      ...this.#finished,
+      ...[...this.#instances.values()].map((instance) => ({ module: instance.module, contents: contentsOf(instance) })),
+    ];
+    const confirmed = this.#modules.map((module, index) =>
+      confirmAllocator(module.info, all.filter((entry) => entry.module === index).map(({ contents }) => contents.totals)),
+    );
+    const trusted = all.filter(({ module }) => confirmed[module].refused === undefined);
+    const table = new ContextTable();
+    for (const { module, contents } of trusted) for (const context of contents.contexts) table.add(module, context);
+    const contexts = table.contexts;
+    return {
+      heap: heapOf(trusted.map(({ contents }) => contents.totals), contexts),
+      modules: this.#modules.map((module, index) => describeModule(module, index, confirmed[index], contexts)),
+      tool: {
+        clock: this.#options.clock === "wall" ? { kind: "wall", unit: "ms" } : { kind: "virtual", unit: "allocations" },
+        counters: this.#options.counters,
+        granuleBytes: 8,
+        includeStack: this.#options.includeStack,
+        includeAllocator: this.#options.includeAllocator,
+      },
+      notTracked: sentencesOf(trusted.map(({ contents }) => contents.totals)),
+      raw: writeRaw(
+        { version: this.#options.rawVersion, segments: this.#modules.map(segmentOf), contexts: contexts.map(rawContextOf) },
+        this.#options.rawVersion,
+      ),
+    };
+  }
+
+  #moduleOf(info: InstrumentedInfo, original: Uint8Array | (() => Uint8Array), path: string | null): number {
+    const known = this.#modules.findIndex((m) => m.info.buildId === info.buildId && m.info.name === info.name);
+    if (known >= 0) return known;
+    return this.#modules.push({ info, original, path, instances: 0 }) - 1;
+  }
+}
+
+/** An instance's figures with what it handed out earlier, less what a reset took away. */
+function contentsOf(instance: SessionInstance): ShadowContents {
+  const now = instance.reader?.read() ?? { totals: NO_TOTALS, contexts: [] };
+  const contexts: ShadowContext[] = instance.flushed.contexts.map(({ sites, mib, extras }) => ({
+    sites,
+    mib,
+    peakStamp: 0,
+    extras,
+  }));
+  const table = new ContextTable();
+  for (const context of [...contexts, ...now.contexts]) table.add(instance.module, context);
+  for (const { stamp, context } of instance.peaks) {
+    if (stamp !== now.totals.peakStamp) continue;
+    const { peakBytes, peakBlocks } = context.extras;
+    const merged = table.contexts.find(({ sites }) => sites.join() === context.sites.join());
+    if (merged === undefined) continue;
+    merged.extras.peakBytes += peakBytes;
+    merged.extras.peakBlocks += peakBlocks;
+  }
+  const merged = table.contexts.map(({ sites, mib, extras }) => ({ sites, mib, extras, peakStamp: 0 }));
+  return { totals: now.totals, contexts: merged };
+}
+
+const NO_TOTALS: ShadowTotals = {
+  allocations: 0,
+  allocatedBytes: 0,
+  frees: 0,
+  peakBytes: 0,
+  peakBlocks: 0,
+  peakStamp: 0,
+  liveBytes: 0,
+  liveBlocks: 0,
+  heapAccesses: 0,
+  otherAccesses: 0,
+  profilerBytes: 0,
+  overflowContexts: 0,
+  overflowBlocks: 0,
+  unmatchedFrees: 0,
+  overlaps: 0,
+  sharedGranules: 0,
+  outside: 0,
+  misaligned: 0,
+  histogramsDropped: 0,
+  nearlyFullCounters: 0,
+};
+
+function heapOf(totals: readonly ShadowTotals[], contexts: readonly MergedContext[]): RunHeap {
+  const sum = (field: keyof ShadowTotals): number => totals.reduce((total, instance) => total + instance[field], 0);
+  return {
+    allocations: sum("allocations"),
+    allocatedBytes: sum("allocatedBytes"),
+    frees: sum("frees"),
+    peakBytes: sum("peakBytes"),
+    peakBlocks: sum("peakBlocks"),
+    liveBytes: sum("liveBytes"),
+    liveBlocks: sum("liveBlocks"),
+    heapAccesses: sum("heapAccesses"),
+    otherAccesses: sum("otherAccesses"),
+    profilerBytes: sum("profilerBytes"),
+    overflow: { contexts: sum("overflowContexts"), blocks: sum("overflowBlocks") },
+    sites: contexts.map(({ extras }, index): RunSite => ({ stackId: String(index + 1), ...extras })),
+  };
+}
+
+function rawContextOf(context: MergedContext, index: number): RawContext {
+  const start = BigInt(context.module) * MODULE_SPAN;
+  const sites = context.sites.length === 0 ? [OVERFLOW_FUNCTION.offset] : context.sites;
+  return { stackId: BigInt(index + 1), mib: context.mib, pcs: sites.map((site) => start + BigInt(site)) };
+}
+
+function segmentOf(module: SessionModule, index: number): RawSegment {
+  const start = BigInt(index) * MODULE_SPAN;
+  const { buildId, codeBytes } = module.info;
+  const bytes = Uint8Array.from(buildId.match(/../g) ?? [], (digits) => Number.parseInt(digits, 16));
+  return { start, end: start + BigInt(codeBytes), offset: start, buildId: bytes.subarray(0, 32) };
+}
+
+function describeModule(
+  module: SessionModule,
+  index: number,
+  confirmation: { confirmed: boolean | null; refused?: string },
+  contexts: readonly MergedContext[],
+): RunModule {
+  const { info } = module;
+  const own = contexts.filter((context) => context.module === index);
+  const sites = new Set(own.flatMap((context) => context.sites));
+  const original = typeof module.original === "function" ? module.original() : module.original;
+  const functions = sites.size === 0 ? [] : new ModuleFunctions(original).containing(sites);
+  if (own.some((context) => context.sites.length === 0)) functions.unshift(OVERFLOW_FUNCTION);
+  const refused = confirmation.refused ?? info.allocator.refused;
+  return {
+    index,
+    name: info.name,
+    path: module.path,
+    buildId: info.buildId,
+    bytes: info.originalBytes,
+    codeBytes: info.codeBytes,
+    instances: module.instances,
+    start: `0x${(BigInt(index) * MODULE_SPAN).toString(16)}`,
+    allocator: {
+      how: info.allocator.how as RunModule["allocator"]["how"],
+      confirmed: confirmation.confirmed,
+      functions: info.allocator.functions,
+      ...(refused === undefined ? {} : { refused }),
+    },
+    functions,
+    notTracked: info.notTracked,
+  };
+}

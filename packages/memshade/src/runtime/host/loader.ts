@@ -1,0 +1,109 @@
+/**
+ * For hosts other than `memshade run` and `memshade node`: gets the profile out of a module made by
+ * `memshade instrument`. Runs wherever WebAssembly and ES modules do; uses nothing of Node.
+ */
+import type { InstrumentedInfo } from "../../instrument/index.ts";
+import type { RunEnd } from "../../model/run.ts";
+import { customSectionsOf } from "./custom-sections.ts";
+import type { HeapOptions } from "./heap-options.ts";
+import type { InstanceHandle } from "./heap-session.ts";
+import { connectHost, SHADOW_MEMORY } from "./host-calls.ts";
+import { type Profile, Recorder } from "./recorder.ts";
+
+export { type Profile, type ProfileFile, profileFiles } from "./recorder.ts";
+
+export interface LoaderOptions {
+  /** Bytes of the module before it was instrumented. Without them frames have no function names. */
+  original?: Uint8Array;
+  /** Short name of the program in the profile. Default: the module's name. */
+  program?: string;
+  /** Program and arguments, as the profile shall show them. */
+  command?: readonly string[];
+  /** Version of the raw MemProf file: 4 (default), 5 or 3. */
+  rawVersion?: 3 | 4 | 5;
+}
+
+/** A running instance under observation. */
+export interface WatchedInstance {
+  /** The profile up to now; can be called at any time and any number of times. */
+  readProfile(end?: RunEnd): Profile;
+  /** Forgets what has been recorded so far. */
+  reset(): void;
+}
+
+/** An instrumented module as compiled code or as bytes. */
+export type InstrumentedSource = WebAssembly.Module | Uint8Array;
+
+/**
+ * Observes an instance. Call it before the program runs: from then on full tables are emptied in time.
+ *
+ * @param module the instrumented module, compiled or as bytes.
+ * @throws TypeError when the instance or the module was not instrumented.
+ */
+export function watchInstance(
+  instance: { readonly exports: WebAssembly.Exports },
+  module: InstrumentedSource,
+  options: LoaderOptions = {},
+): WatchedInstance {
+  const info = readInfo(module);
+  const recorder = newRecorder(info, options);
+  let handle: InstanceHandle | undefined;
+  const memory = connectHost(instance.exports, info, {
+    flush: () => handle !== undefined && recorder.flush(handle),
+  });
+  if (memory === undefined && info.layout !== undefined) {
+    throw new TypeError(`the instance does not export ${SHADOW_MEMORY}`);
+  }
+  handle = recorder.addInstance(memory, info, options.original ?? new Uint8Array(), null);
+  return {
+    readProfile: (end = { kind: "dump" }) => recorder.takeProfile(end),
+    reset: () => recorder.reset(),
+  };
+}
+
+/** The profile of an instance that was not observed while it ran: what its tables hold now. */
+export function readProfile(
+  instance: { readonly exports: WebAssembly.Exports },
+  module: InstrumentedSource,
+  options: LoaderOptions = {},
+): Profile {
+  return watchInstance(instance, module, options).readProfile({ kind: "exit", exitCode: 0 });
+}
+
+/**
+ * The profile in a copy of the shadow memory, for hosts that are not written in JavaScript: they save the exported
+ * memory `memshade.memory` to a file when the program has ended.
+ */
+export function readProfileFromImage(
+  image: Uint8Array,
+  module: InstrumentedSource,
+  options: LoaderOptions = {},
+): Profile {
+  const info = readInfo(module);
+  const recorder = newRecorder(info, options);
+  const memory = { buffer: image.slice().buffer } as WebAssembly.Memory;
+  recorder.addInstance(memory, info, options.original ?? new Uint8Array(), null);
+  return recorder.takeProfile({ kind: "exit", exitCode: 0 });
+}
+
+function readInfo(module: InstrumentedSource): InstrumentedInfo {
+  const [section] =
+    module instanceof Uint8Array
+      ? customSectionsOf(module, "memshade")
+      : WebAssembly.Module.customSections(module, "memshade");
+  if (section === undefined)
+    throw new TypeError("the module was not made by memshade: it has no memshade section");
+  return JSON.parse(new TextDecoder().decode(section)) as InstrumentedInfo;
+}
+
+function newRecorder(info: InstrumentedInfo, options: LoaderOptions): Recorder {
+  const heap: HeapOptions = {
+    clock: info.clock,
+    exactHistogram: info.counters === "exact",
+    includeStack: info.includeStack,
+    includeAllocator: info.includeAllocator,
+    rawVersion: options.rawVersion,
+  };
+  const program = options.program ?? info.name;
+  return new Recorder({ heap, command: options.command ?? [program], program });
+}

@@ -1,0 +1,47 @@
+import { connect, type Socket } from "node:net";
+import type { ControlMessage, ControlRequest } from "./messages.ts";
+
+const SEND_WITHIN_MS = 1000;
+
+/** The end of the control socket in a recording thread. Works, silently, without a supervising process too. */
+export class ControlClient {
+  readonly #socket: Socket | undefined;
+
+  constructor(
+    path: string | null,
+    identity: { pid: number; parentPid: number },
+    onRequest: (request: ControlRequest) => void,
+  ) {
+    if (path === null) return;
+    this.#socket = connect(path);
+    this.#socket.on("error", () => {});
+    readLines(this.#socket, (line) => onRequest(JSON.parse(line) as ControlRequest));
+    this.send({ kind: "hello", ...identity });
+  }
+
+  /** Resolves when all that was sent is out, or cannot get out. */
+  sent(): Promise<void> {
+    const socket = this.#socket;
+    if (socket === undefined || socket.destroyed) return Promise.resolve();
+    return new Promise((done) => {
+      socket.once("close", () => done());
+      socket.write("", () => done());
+      setTimeout(done, SEND_WITHIN_MS);
+    });
+  }
+
+  send(message: ControlMessage): void {
+    this.#socket?.write(`${JSON.stringify(message)}\n`);
+  }
+}
+
+/** Calls back with each line that arrives on a socket. */
+export function readLines(socket: Socket, onLine: (line: string) => void): void {
+  let rest = "";
+  socket.setEncoding("utf8");
+  socket.on("data", (text: string) => {
+    const lines = (rest + text).split("\n");
+    rest = lines.pop()!;
+    for (const line of lines) onLine(line);
+  });
+}

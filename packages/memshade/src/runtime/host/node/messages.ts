@@ -1,0 +1,36 @@
+import type { InstrumentedInfo } from "../../../instrument/index.ts";
+import type { RunEnd } from "../../../model/run.ts";
+
+/** What the threads of a program tell the thread that records. */
+export type RecordingMessage =
+  | { kind: "module"; key: string; original: Uint8Array }
+  | {
+      kind: "instance";
+      id: string;
+      thread: number;
+      moduleKey: string;
+      memory: WebAssembly.Memory | undefined;
+      info: InstrumentedInfo;
+      path: string | null;
+    }
+  | { kind: "released"; id: string }
+  | { kind: "thread-ended"; thread: number }
+  | { kind: "note"; sentence: string }
+  | { kind: "killed"; pid: number; signal: string }
+  | { kind: "flush"; id: string; reply: SharedArrayBuffer }
+  | { kind: "dump"; reply: SharedArrayBuffer }
+  | { kind: "reset"; reply: SharedArrayBuffer }
+  | { kind: "finish"; end: RunEnd; reply: SharedArrayBuffer };
+
+/** Lines of JSON between a recording thread and the `memshade node` process. */
+export type ControlMessage =
+  | { kind: "hello"; pid: number; parentPid: number }
+  | { kind: "instantiated" }
+  | { kind: "unprofiled" }
+  | { kind: "dying"; signal: NodeJS.Signals }
+  | { kind: "killed"; pid: number; signal: NodeJS.Signals };
+
+export type ControlRequest =
+  | { kind: "dump" }
+  /** `sure`: this process got the signal too, or is meant to. */
+  | { kind: "signal"; signal: NodeJS.Signals; sure: boolean };

@@ -1,0 +1,203 @@
+/**
+ * The thread of a hooked Node process that records. It holds the shadow memories of all instances in all threads of
+ * the process, so that a profile can be written while those threads are busy or after they are gone.
+ */
+import {
+  BroadcastChannel,
+  type MessagePort,
+  parentPort,
+  receiveMessageOnPort,
+  workerData,
+} from "node:worker_threads";
+import type { RunEnd } from "../../../model/run.ts";
+import type { InstanceHandle } from "../heap-session.ts";
+import { profileFiles, Recorder } from "../recorder.ts";
+import { describeSystemError, RunFolders, writeRunFolder } from "../run-folder.ts";
+import { say, sayWritten } from "../terminal-line.ts";
+import { ControlClient } from "./control-client.ts";
+import type { ControlRequest, RecordingMessage } from "./messages.ts";
+import type { ThreadSettings } from "./settings.ts";
+import {
+  deliveryWord,
+  isWatchedSignal,
+  listenersWord,
+  StateWord,
+  type WatchedSignal,
+  wordTime,
+} from "./shared-state.ts";
+import { answer, type Reply } from "./sync-reply.ts";
+
+export interface RecordingThreadData {
+  settings: ThreadSettings;
+  state: Int32Array;
+  command: string[];
+  program: string;
+  outTemplate: string;
+  parentPid: number;
+}
+
+/** Time that the program's main thread gets to act on a signal by itself. */
+const DIE_WITHIN_MS = 150;
+
+/** A signal seen by the main thread and by the supervising process within this time is one signal. */
+const SAME_SIGNAL_MS = 250;
+
+const { settings, state, command, program, outTemplate, parentPid } = workerData as RecordingThreadData;
+const recorder = new Recorder({ heap: settings.heap, command, program });
+const folders = new RunFolders(outTemplate);
+const originals = new Map<string, Uint8Array>();
+const instances = new Map<string, { handle: InstanceHandle; thread: number }>();
+const control = new ControlClient(settings.socket, { pid: process.pid, parentPid }, onRequest);
+const channel = new BroadcastChannel(settings.channel);
+
+let lastPing = 0;
+let finished = false;
+
+function onMessage(message: RecordingMessage): void {
+  switch (message.kind) {
+    case "module":
+      if (!originals.has(message.key)) originals.set(message.key, message.original);
+      return;
+    case "instance": {
+      const { id, thread, moduleKey, memory, info, path } = message;
+      const original = () => originals.get(moduleKey) ?? new Uint8Array();
+      instances.set(id, { handle: recorder.addInstance(memory, info, original, path), thread });
+      if (recorder.instanceCount === 1) control.send({ kind: "instantiated" });
+      return;
+    }
+    case "released":
+      release(message.id);
+      return;
+    case "thread-ended":
+      for (const [id, { thread }] of instances) if (thread === message.thread) release(id);
+      return;
+    case "note":
+      recorder.note(message.sentence);
+      control.send({ kind: "unprofiled" });
+      return;
+    case "killed":
+      control.send({ kind: "killed", pid: message.pid, signal: message.signal as NodeJS.Signals });
+      return;
+    case "flush":
+      answer(
+        message.reply,
+        tryTo(() => flush(message.id)),
+      );
+      return;
+    case "reset":
+      answer(message.reply, tryTo(resetRecording));
+      return;
+    case "dump":
+      answer(
+        message.reply,
+        tryTo(() => write({ kind: "dump" })),
+      );
+      return;
+    case "finish": {
+      const result = tryTo(() => finish(message.end));
+      // The process ends as soon as it has the answer: what was sent to the supervisor must be out by then.
+      void control.sent().then(() => answer(message.reply, result));
+      return;
+    }
+  }
+}
+
+function flush(id: string): Reply {
+  const handle = instances.get(id)?.handle;
+  if (handle !== undefined) recorder.flush(handle);
+  return { ok: true, text: "" };
+}
+
+function resetRecording(): Reply {
+  recorder.reset();
+  return { ok: true, text: "" };
+}
+
+function release(id: string): void {
+  const instance = instances.get(id);
+  if (instance === undefined) return;
+  instances.delete(id);
+  recorder.releaseInstance(instance.handle);
+}
+
+function tryTo(action: () => Reply): Reply {
+  try {
+    return action();
+  } catch (error) {
+    return { ok: false, text: describeSystemError(error) };
+  }
+}
+
+/** Takes in what other threads have sent but the event loop has not delivered yet. */
+function catchUp(): void {
+  for (const port of [parentPort!, channel as unknown as MessagePort]) {
+    for (let next = receiveMessageOnPort(port); next !== undefined; next = receiveMessageOnPort(port)) {
+      onMessage(next.message);
+    }
+  }
+}
+
+function write(end: RunEnd): Reply {
+  catchUp();
+  if (recorder.instanceCount === 0) return { ok: false, text: "no WebAssembly module has been instantiated" };
+  const folder = folders.next(end.kind === "dump");
+  try {
+    writeRunFolder(folder, profileFiles(recorder.takeProfile(end)));
+  } catch (error) {
+    say(`cannot write the profile to ${folder}: ${describeSystemError(error)}`);
+    return { ok: false, text: describeSystemError(error) };
+  }
+  sayWritten(folder, settings.cwd, end.kind === "dump" ? "dump" : "profile");
+  return { ok: true, text: folder };
+}
+
+/** Writes the profile that ends the run; whoever comes second finds it written. */
+function finish(end: RunEnd): Reply {
+  if (finished) return { ok: true, text: "" };
+  finished = true;
+  return write(end);
+}
+
+function onRequest(request: ControlRequest): void {
+  if (request.kind === "dump") {
+    if (recorder.instanceCount === 0) say("nothing to dump yet: no WebAssembly module has been instantiated");
+    else write({ kind: "dump" });
+  } else if (isWatchedSignal(request.signal)) {
+    void onSignal(request.signal, request.sure);
+  }
+}
+
+/**
+ * The supervising process got a signal. When the program does not listen to it, it means death: the profile is
+ * written from here, as the main thread may be busy for long. Otherwise the program must get it exactly once, and
+ * may have got it already: a terminal sends its signals to all processes in the foreground.
+ */
+async function onSignal(signal: WatchedSignal, sure: boolean): Promise<void> {
+  if (Atomics.load(state, listenersWord(signal)) === 0) {
+    if (!sure) return;
+    finish({ kind: "signal", signal });
+    control.send({ kind: "dying", signal });
+    process.kill(process.pid, signal);
+    // The main thread dies by the signal as soon as it sees it. A busy one never does.
+    setTimeout(() => process.kill(process.pid, "SIGKILL"), DIE_WITHIN_MS);
+    return;
+  }
+  if (!sure) return;
+  const arrived = wordTime();
+  await mainThreadTurn();
+  await mainThreadTurn();
+  const delivered = Atomics.load(state, deliveryWord(signal));
+  if (delivered < arrived - SAME_SIGNAL_MS) process.kill(process.pid, signal);
+}
+
+/** Resolves when the event loop of the main thread has come round. */
+async function mainThreadTurn(): Promise<void> {
+  const ping = ++lastPing;
+  parentPort!.postMessage(ping);
+  while (Atomics.load(state, StateWord.Pong) < ping) await new Promise((done) => setTimeout(done, 10));
+}
+
+parentPort!.on("message", onMessage);
+channel.onmessage = (event: unknown) => onMessage((event as { data: RecordingMessage }).data);
+Atomics.store(state, StateWord.Recording, 1);
+Atomics.notify(state, StateWord.Recording);

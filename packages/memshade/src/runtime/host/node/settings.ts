@@ -1,0 +1,29 @@
+import type { HeapOptions } from "../heap-options.ts";
+
+/** Environment variable that carries the settings to a Node process, as JSON. */
+export const SETTINGS_VARIABLE = "MEMSHADE_HOOK";
+
+/** Key under which worker threads find the settings (`getEnvironmentData`). */
+export const SETTINGS_KEY = "memshade";
+
+/** What a hooked Node process is told by the `memshade node` that started it. */
+export interface HookSettings {
+  heap: HeapOptions;
+  /** Folder in which runs are kept when no template is given: absolute. */
+  cwd: string;
+  /** Template of the run folder, absolute, or null for the default. */
+  out: string | null;
+  /** The program and its arguments as they were typed, for the process started directly. */
+  command: string[];
+  /** Process that supervises, and the socket on which it listens. */
+  supervisorPid: number;
+  socket: string | null;
+  /** Child processes are recorded too. */
+  traceChildren: boolean;
+}
+
+/** Settings as a worker thread needs them: with what ties it to the process's recording thread. */
+export interface ThreadSettings extends HookSettings {
+  /** Name of the broadcast channel to the recording thread. */
+  channel: string;
+}

@@ -1,0 +1,133 @@
+import { createHash } from "node:crypto";
+import { basename } from "node:path";
+import { type InstrumentedInfo, instrument } from "../../../instrument/index.ts";
+import { customSectionsOf } from "../custom-sections.ts";
+import { type HeapOptions, toInstrumentOptions } from "../heap-options.ts";
+import type { InstantiationObserver, RewrittenModule, TrackedModule } from "../hook-webassembly.ts";
+import { connectHost } from "../host-calls.ts";
+import { describePreambleProblem } from "../module-file.ts";
+import { describeThrown } from "../run-end.ts";
+import { say } from "../terminal-line.ts";
+import { isNodeItself, readGlue, scriptsOnStack } from "./call-site.ts";
+import { findModuleFile } from "./find-module-file.ts";
+import type { RecordingMessage } from "./messages.ts";
+
+/** The way from one thread of the program to the thread that records. */
+export interface RecordingLink {
+  readonly thread: number;
+  post(message: RecordingMessage): void;
+  /** Asks for tables to be emptied and waits until that is done. */
+  flush(id: string): void;
+}
+
+/** Rewritten modules kept for programs that compile the same bytes again. */
+const CACHED_MODULES = 8;
+
+/** Watches the modules that one thread compiles and instantiates, and reports them to the recording thread. */
+export class ThreadRecorder implements InstantiationObserver {
+  readonly #heap: HeapOptions;
+  readonly #link: RecordingLink;
+  readonly #cache = new Map<string, RewrittenModule>();
+  readonly #reported = new Set<string>();
+  readonly #gone: FinalizationRegistry<string>;
+  #instances = 0;
+
+  constructor(heap: HeapOptions, link: RecordingLink) {
+    this.#heap = heap;
+    this.#link = link;
+    this.#gone = new FinalizationRegistry((id) => link.post({ kind: "released", id }));
+  }
+
+  rewrite(bytes: Uint8Array, address: string | undefined): RewrittenModule | undefined {
+    if (describePreambleProblem(bytes) !== undefined) return undefined;
+    const key = createHash("sha256").update(bytes).digest("hex");
+    const cached = this.#cache.get(key);
+    if (cached !== undefined) return cached;
+    const scripts = scriptsOnStack();
+    if (isNodeItself(scripts)) return undefined;
+    const path = findModuleFile(bytes, scripts, address);
+    const name = path !== null ? basename(path) : nameFromAddress(address);
+    try {
+      if (customSectionsOf(bytes, "memshade").length > 0) {
+        throw new Error("it is instrumented already; read its profile with the loader");
+      }
+      const glue = readGlue(scripts);
+      const { bytes: rewritten, info } = instrument(bytes, {
+        ...toInstrumentOptions(this.#heap),
+        ...(name === undefined ? {} : { name }),
+        ...(glue === "" ? {} : { glue }),
+        sharedShadow: true,
+      });
+      const module = { bytes: rewritten, tracked: { info, key, path, original: bytes } };
+      this.#remember(key, module);
+      return module;
+    } catch (error) {
+      // Bytes that the engine refuses too are the program's own affair: it gets to see the engine's error.
+      if (WebAssembly.validate(bytes as BufferSource)) this.#giveUp(name, key, error);
+      return undefined;
+    }
+  }
+
+  rejected(module: TrackedModule, error: unknown): void {
+    this.#cache.delete(module.key);
+    this.#giveUp(module.info.name, module.key, error);
+  }
+
+  recognize(section: ArrayBuffer): TrackedModule | undefined {
+    try {
+      const info = JSON.parse(new TextDecoder().decode(section)) as InstrumentedInfo;
+      return { info, key: moduleKey(info), path: null, original: undefined };
+    } catch {
+      return undefined;
+    }
+  }
+
+  instantiated(exports: WebAssembly.Exports, module: TrackedModule): void {
+    try {
+      this.#report(exports, module);
+    } catch (error) {
+      this.#giveUp(module.info.name, module.key, error);
+    }
+  }
+
+  #report(exports: WebAssembly.Exports, module: TrackedModule): void {
+    const { info, path, original } = module;
+    const id = `${this.#link.thread}:${++this.#instances}`;
+    const memory = connectHost(exports, info, { flush: () => this.#link.flush(id) });
+    const key = moduleKey(info);
+    if (original !== undefined && !this.#reported.has(key)) {
+      this.#reported.add(key);
+      this.#link.post({ kind: "module", key, original });
+    }
+    this.#link.post({ kind: "instance", id, thread: this.#link.thread, moduleKey: key, memory, info, path });
+    // The instance object may go while its functions still run; the memory inside it goes with the last of them.
+    if (memory !== undefined) this.#gone.register(memory, id);
+  }
+
+  #giveUp(name: string | undefined, key: string, error: unknown): void {
+    if (this.#reported.has(key)) return;
+    this.#reported.add(key);
+    const sentence = `${name ?? "a module"} runs without being profiled: ${describeThrown(error)}`;
+    say(sentence);
+    this.#link.post({ kind: "note", sentence });
+  }
+
+  #remember(key: string, module: RewrittenModule): void {
+    if (this.#cache.size >= CACHED_MODULES) this.#cache.delete(this.#cache.keys().next().value!);
+    this.#cache.set(key, module);
+  }
+}
+
+/** Names a module across threads by what its instrumented form says of itself. */
+function moduleKey(info: InstrumentedInfo): string {
+  return `${info.buildId}:${info.originalBytes}`;
+}
+
+function nameFromAddress(address: string | undefined): string | undefined {
+  if (address === undefined || address === "") return undefined;
+  try {
+    return basename(new URL(address).pathname) || undefined;
+  } catch {
+    return undefined;
+  }
+}

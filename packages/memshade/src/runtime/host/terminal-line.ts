@@ -1,0 +1,31 @@
+import { writeSync } from "node:fs";
+import { relative } from "node:path";
+
+/**
+ * Writes one line of ours to stderr, at once and without touching `process.stderr`: a program that shares the
+ * terminal or pipe must not find it switched to non-blocking mode.
+ */
+export function say(line: string): void {
+  const bytes = new TextEncoder().encode(`memshade: ${line}\n`);
+  for (let at = 0, refused = 0; at < bytes.length && refused < 1000; ) {
+    try {
+      at += writeSync(2, bytes, at);
+    } catch (error) {
+      // A full non-blocking pipe: its reader is slow. Anything else means that nobody listens.
+      if ((error as NodeJS.ErrnoException).code !== "EAGAIN") return;
+      refused++;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
+    }
+  }
+}
+
+/** Where a profile went and what to type next to see it, as seen from the folder where memshade was started. */
+export function sayWritten(folder: string, cwd: string, what: "profile" | "dump"): void {
+  const fromHere = relative(cwd, folder);
+  const shown = quoteForShell(fromHere === "" || fromHere.startsWith("..") ? folder : fromHere);
+  say(`${what} written to ${shown}; see it with: memshade report ${shown}`);
+}
+
+function quoteForShell(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}

@@ -1,0 +1,92 @@
+import { C_OTHER_ACCESSES, CONTROL, R_ADDRESS, R_FOLDED, R_NEXT, R_SIZE, RECORD_SIZE, RECORDS, SLOTS } from "./layout";
+
+const LARGEST_COUNT: u64 = 0x7fffffff;
+
+/** Adds accesses to one counter; what 31 bits cannot hold goes to the block's record. */
+function addTo(address: u32, accesses: u64, reads: u32): void {
+  const at: u32 = (address >>> 3) << 2;
+  const counter = load<u32>(at);
+  let total = <u64>(counter >>> 1) + accesses;
+  if (total > LARGEST_COUNT) {
+    fold(address, total);
+    total = 0;
+  }
+  store<u32>(at, (<u32>total << 1) | (counter & 1) | reads);
+}
+
+function fold(address: u32, accesses: u64): void {
+  for (let slot: i32 = address >>> 4; slot >= 0; slot--) {
+    let index = load<u32>(SLOTS + (<u32>slot << 2));
+    while (index != 0) {
+      const record: usize = RECORDS + index * RECORD_SIZE;
+      const start = load<u32>(record, R_ADDRESS);
+      if (start <= address) {
+        if (address - start >= load<u32>(record, R_SIZE)) {
+          store<u64>(CONTROL, load<u64>(CONTROL, C_OTHER_ACCESSES) + accesses, C_OTHER_ACCESSES);
+          return;
+        }
+        store<u64>(record, load<u64>(record, R_FOLDED) + accesses, R_FOLDED);
+        return;
+      }
+      index = load<u32>(record, R_NEXT);
+    }
+  }
+  store<u64>(CONTROL, load<u64>(CONTROL, C_OTHER_ACCESSES) + accesses, C_OTHER_ACCESSES);
+}
+
+/** Bulk access to `size` bytes: one access for every 8 bytes, stepping from the first one. */
+export function countRange(address: u32, size: u32, reads: u32): void {
+  countStrided(address + (size + 7 & ~7), 8, (size >>> 3) + (size & 7 ? 1 : 0), 2 | reads);
+}
+
+/** `trips` times the accesses of `word` (accesses << 1 | read) at one address. */
+export function countTrips(address: u32, trips: u32, word: u32): void {
+  addTo(address, <u64>trips * (word >>> 1), word & 1);
+}
+
+/**
+ * A loop of `trips` trips made the accesses of `word` at places `stride` bytes apart; `end` is one stride behind the
+ * last of them.
+ */
+export function countStrided(end: u32, stride: i32, trips: u32, word: u32): void {
+  let address: u32 = end - trips * stride;
+  const reads = word & 1;
+  const add = word & ~1;
+  if (stride < 0) {
+    // The same places, counted upwards.
+    address = end - stride;
+    stride = -stride;
+  }
+  if (stride == 8) {
+    let at: u32 = (address >>> 3) << 2;
+    const wide = i32x4.splat(add);
+    const flag = i32x4.splat(reads);
+    for (; trips >= 4; trips -= 4) {
+      v128.store(at, v128.or(i32x4.add(v128.load(at), wide), flag));
+      at += 16;
+    }
+    for (; trips != 0; trips--) {
+      store<u32>(at, (load<u32>(at) + add) | reads);
+      at += 4;
+    }
+    return;
+  }
+  if (trips > 16 && (stride == 4 || stride == 1 || stride == 2)) {
+    // Several trips per counter: up to the first whole granule one by one, then granule by granule.
+    for (; (address & 7) >= <u32>stride; trips--) {
+      const at: u32 = (address >>> 3) << 2;
+      store<u32>(at, (load<u32>(at) + add) | reads);
+      address += stride;
+    }
+    const perGranule: u32 = <u32>8 >>> (stride >>> 1);
+    const granules = trips / perGranule;
+    countStrided(((address & ~7) + (granules << 3)), 8, granules, (add * perGranule) | reads);
+    address += granules << 3;
+    trips -= granules * perGranule;
+  }
+  for (; trips != 0; trips--) {
+    const at: u32 = (address >>> 3) << 2;
+    store<u32>(at, (load<u32>(at) + add) | reads);
+    address += stride;
+  }
+}

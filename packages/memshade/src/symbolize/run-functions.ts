@@ -1,0 +1,71 @@
+import type { ProfileModule, ResolvedFrame, Symbolizer } from "../model/heap-profile.ts";
+import type { IndexIntoModuleTable } from "../model/indices.ts";
+import type { Run, RunFunction } from "../model/run.ts";
+import type { Demangle } from "./demangle.ts";
+
+/**
+ * Finds the module and function of a PC.
+ *
+ * `modules` are the profile's modules with their address ranges; where the run is given, the functions it
+ * lists for the module with the same start address name the frames.
+ */
+export function createRunSymbolizer(
+  modules: readonly ProfileModule[],
+  run: Run | undefined,
+  demangle: Demangle,
+): Symbolizer {
+  const places = modules
+    .map((module, index) => ({
+      module: index as IndexIntoModuleTable,
+      start: module.start,
+      end: module.end,
+      functions: (run?.modules.find(({ start }) => BigInt(start) === module.start)?.functions ?? []).toSorted(
+        (a, b) => a.offset - b.offset,
+      ),
+    }))
+    .sort((a, b) => (a.start < b.start ? -1 : a.start > b.start ? 1 : 0));
+
+  return (pc) => {
+    const place = lastAtOrBefore(places, (candidate) => candidate.start <= pc);
+    if (place === undefined || pc > place.end) {
+      return [{ offset: Number(pc) }];
+    }
+    const offset = Number(pc - place.start);
+    const found = lastAtOrBefore(place.functions, (candidate) => candidate.offset <= offset);
+    if (found === undefined || offset >= found.end) {
+      return [{ module: place.module, offset }];
+    }
+    return [frameIn(found, place.module, offset, demangle)];
+  };
+}
+
+function frameIn(
+  { index, name, offset: start }: RunFunction,
+  module: IndexIntoModuleTable,
+  offset: number,
+  demangle: Demangle,
+): ResolvedFrame {
+  return {
+    module,
+    wasmIndex: index,
+    offset,
+    // A body begins with its locals: no call can stand at its first byte.
+    fromHost: offset === start,
+    ...(name === undefined ? {} : { name: demangle(name) }),
+  };
+}
+
+/** The last item that satisfies a condition which holds for a leading run of the items. */
+function lastAtOrBefore<T>(items: readonly T[], holds: (item: T) => boolean): T | undefined {
+  let low = 0;
+  let high = items.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (holds(items[middle]!)) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return items[low - 1];
+}

@@ -1,0 +1,31 @@
+import { ByteReader } from "../bytes/reader.ts";
+import { sha256 } from "../bytes/sha256.ts";
+import type { WasmModule } from "./types.ts";
+
+/** Bytes of the hash that stand for a module without a build id of its own, as many as linkers write. */
+const HASH_BYTES = 20;
+
+/**
+ * The module's identity in hexadecimal: the content of its custom section "build_id" (a length-prefixed byte
+ * string), else the first 20 bytes of the SHA-256 of the whole file.
+ */
+export function buildId(module: WasmModule): string {
+  const written = writtenBuildId(module);
+  return toHex(written ?? sha256(module.bytes).subarray(0, HASH_BYTES));
+}
+
+function writtenBuildId(module: WasmModule): Uint8Array | undefined {
+  const section = module.customs.find(({ name }) => name === "build_id");
+  if (section?.contentStart === undefined) return undefined;
+  try {
+    const reader = new ByteReader(module.bytes, section.contentStart, section.payloadEnd);
+    const content = reader.view(reader.u32Leb());
+    return content.length > 0 ? content : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function toHex(bytes: Uint8Array): string {
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}

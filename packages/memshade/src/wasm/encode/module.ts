@@ -1,0 +1,173 @@
+import { ByteWriter } from "../../bytes/writer.ts";
+import { decodeLocals } from "../decode/code.ts";
+import { SECTION_IDS_IN_ORDER, SectionId } from "../sections.ts";
+import type { ByteRange, SectionView, WasmModule } from "../types.ts";
+import {
+  encodeBody,
+  encodeDataEntry,
+  encodeElementEntry,
+  encodeExportEntry,
+  encodeFunctionEntry,
+  encodeGlobalEntry,
+  encodeImportEntry,
+  encodeMemoryEntry,
+  encodeTableEntry,
+  encodeTagEntry,
+} from "./entries.ts";
+import { encodeVectorPayload, writeCustomSection, writeSection } from "./sections.ts";
+import { writeTypeEntry } from "./types.ts";
+
+/** How a module is to differ from the one that was decoded. */
+export interface ModuleChanges {
+  /** new payloads by section id; a section that the module lacks is put in its place, null removes one */
+  sections?: ReadonlyMap<number, Uint8Array | null>;
+  /** custom sections to leave out */
+  dropCustom?: (section: SectionView) => boolean;
+  /** custom sections to add at the end */
+  customs?: readonly { name: string; content: Uint8Array }[];
+}
+
+/**
+ * Writes the module with the given changes. Sections that are not named in `changes` are copied as they stand
+ * in the input, so that without changes the result equals it byte for byte. A new section stands before the
+ * first one that must follow it and before trailing custom sections, but never before leading ones.
+ */
+export function encodeModule(module: WasmModule, changes: ModuleChanges = {}): Uint8Array {
+  const { bytes } = module;
+  const replaced = changes.sections ?? new Map<number, Uint8Array | null>();
+  const present = new Set(module.sections.map(({ id }) => id));
+  const added = SECTION_IDS_IN_ORDER.filter((id) => !present.has(id) && replaced.get(id));
+  const writer = new ByteWriter(estimateSize(module, changes));
+  writer.range(bytes, 0, 8);
+
+  const lastStandard = module.sections.findLastIndex(({ id }) => id !== SectionId.Custom);
+  const writeAddedBefore = (rank: number) => {
+    while (added.length > 0 && SECTION_IDS_IN_ORDER.indexOf(added[0]) < rank) {
+      const id = added.shift() as number;
+      writeSection(writer, id, replaced.get(id) as Uint8Array);
+    }
+  };
+  module.sections.forEach((section, index) => {
+    if (lastStandard >= 0 && index > lastStandard) writeAddedBefore(SECTION_IDS_IN_ORDER.length);
+    if (section.id === SectionId.Custom) {
+      if (!changes.dropCustom?.(section)) writer.range(bytes, section.start, section.payloadEnd);
+      return;
+    }
+    writeAddedBefore(SECTION_IDS_IN_ORDER.indexOf(section.id));
+    const payload = replaced.get(section.id);
+    if (payload === undefined) writer.range(bytes, section.start, section.payloadEnd);
+    else if (payload !== null) writeSection(writer, section.id, payload);
+  });
+  writeAddedBefore(SECTION_IDS_IN_ORDER.length);
+  for (const { name, content } of changes.customs ?? []) writeCustomSection(writer, name, content);
+  return writer.finish();
+}
+
+function estimateSize(module: WasmModule, changes: ModuleChanges): number {
+  let size = module.bytes.length + 64;
+  for (const payload of changes.sections?.values() ?? []) size += (payload?.length ?? 0) + 6;
+  for (const { name, content } of changes.customs ?? []) size += content.length + name.length * 3 + 16;
+  return size;
+}
+
+/** The payload of the section with this id as a view, undefined if the module has none. */
+export function sectionPayload(module: WasmModule, id: number): Uint8Array | undefined {
+  const section = module.sections.find((view) => view.id === id);
+  return section === undefined ? undefined : module.bytes.subarray(section.payloadStart, section.payloadEnd);
+}
+
+/** The bytes of a range of the module, as a view. */
+export function bytesOf(module: WasmModule, range: ByteRange): Uint8Array {
+  return module.bytes.subarray(range.start, range.end);
+}
+
+/**
+ * Writes the module from its decoded form: every section but the custom ones is built anew, with all integers
+ * of the structure in their shortest encoding; instructions are copied. The result means the same.
+ */
+export function reencodeModule(module: WasmModule): Uint8Array {
+  const sections = new Map<number, Uint8Array>();
+  for (const { id } of module.sections) {
+    if (id !== SectionId.Custom) sections.set(id, encodeDecodedSection(module, id));
+  }
+  return encodeModule(module, { sections });
+}
+
+function encodeDecodedSection(module: WasmModule, id: number): Uint8Array {
+  switch (id) {
+    case SectionId.Type:
+      return encodeTypePayload(module);
+    case SectionId.Import:
+      return encodeVectorPayload(module.imports.map(encodeImportEntry));
+    case SectionId.Function:
+      return encodeVectorPayload(module.functions.map(encodeFunctionEntry));
+    case SectionId.Table:
+      return encodeVectorPayload(
+        module.tables.map((table) =>
+          encodeTableEntry(table, table.initial === undefined ? undefined : bytesOf(module, table.initial)),
+        ),
+      );
+    case SectionId.Memory:
+      return encodeVectorPayload(module.memories.map(encodeMemoryEntry));
+    case SectionId.Tag:
+      return encodeVectorPayload(module.tags.map(({ typeIndex }) => encodeTagEntry(typeIndex)));
+    case SectionId.Global:
+      return encodeVectorPayload(
+        module.globals.map((global) => encodeGlobalEntry(global, bytesOf(module, global.initial))),
+      );
+    case SectionId.Export:
+      return encodeVectorPayload(module.exports.map(encodeExportEntry));
+    case SectionId.Start:
+      return encodeFunctionEntry(module.start as number);
+    case SectionId.Element:
+      return encodeElementPayload(module);
+    case SectionId.DataCount:
+      return encodeFunctionEntry(module.dataCount as number);
+    case SectionId.Code:
+      return encodeVectorPayload(
+        module.bodies.map((body) =>
+          encodeBody(decodeLocals(module, body), module.bytes.subarray(body.codeStart, body.end)),
+        ),
+      );
+    default:
+      return encodeDataPayload(module);
+  }
+}
+
+function encodeTypePayload(module: WasmModule): Uint8Array {
+  const writer = new ByteWriter(1024);
+  writer.u32Leb(module.typeGroups.length);
+  for (const { first, count, explicit } of module.typeGroups) {
+    if (explicit) writer.u8(0x4e).u32Leb(count);
+    for (let i = first; i < first + count; i++) writeTypeEntry(writer, module.types[i], module.subtypes[i]);
+  }
+  return writer.finish();
+}
+
+function encodeElementPayload(module: WasmModule): Uint8Array {
+  return encodeVectorPayload(
+    module.elements.map((segment) => {
+      const { items } = segment;
+      return encodeElementEntry({
+        ...segment,
+        offset: segment.offset === undefined ? undefined : bytesOf(module, segment.offset),
+        items:
+          items.kind === "functions"
+            ? items
+            : { kind: "expressions", expressions: items.expressions.map((range) => bytesOf(module, range)) },
+      });
+    }),
+  );
+}
+
+function encodeDataPayload(module: WasmModule): Uint8Array {
+  return encodeVectorPayload(
+    module.data.map((segment) =>
+      encodeDataEntry({
+        ...segment,
+        offset: segment.offset === undefined ? undefined : bytesOf(module, segment.offset),
+        content: bytesOf(module, segment),
+      }),
+    ),
+  );
+}

@@ -1,0 +1,104 @@
+import { ByteWriter } from "../../bytes/writer.ts";
+import {
+  type CompositeType,
+  type FieldType,
+  type GlobalType,
+  type HeapType,
+  heapTypeOf,
+  isNullable,
+  type Limits,
+  type MemoryType,
+  type StorageType,
+  type SubtypeInfo,
+  type TableType,
+} from "../types.ts";
+
+const REF_NON_NULL = 0x64;
+const REF_NULL = 0x63;
+const FIRST_WIDE_TYPE = 0x100;
+const DEFAULT_PAGE_SIZE_LOG2 = 16;
+
+export function writeHeapType(writer: ByteWriter, heapType: HeapType): void {
+  writer.s33Leb(heapType);
+}
+
+/** Writes a value type, or a packed storage type. */
+export function writeType(writer: ByteWriter, type: StorageType): void {
+  if (type < FIRST_WIDE_TYPE) {
+    writer.u8(type);
+    return;
+  }
+  writer.u8(isNullable(type) ? REF_NULL : REF_NON_NULL);
+  writeHeapType(writer, heapTypeOf(type));
+}
+
+export function writeTypes(writer: ByteWriter, types: readonly StorageType[]): void {
+  writer.u32Leb(types.length);
+  for (const type of types) writeType(writer, type);
+}
+
+function writeField(writer: ByteWriter, field: FieldType): void {
+  writeType(writer, field.type);
+  writer.u8(field.mutable ? 1 : 0);
+}
+
+/** Writes a type definition. Without `subtype`, or with a final one without supertypes, the short form. */
+export function writeTypeEntry(writer: ByteWriter, type: CompositeType, subtype?: SubtypeInfo): void {
+  if (subtype !== undefined && !(subtype.final && subtype.supertypes.length === 0)) {
+    writer.u8(subtype.final ? 0x4f : 0x50).u32Leb(subtype.supertypes.length);
+    for (const supertype of subtype.supertypes) writer.u32Leb(supertype);
+  }
+  switch (type.kind) {
+    case "func":
+      writer.u8(0x60);
+      writeTypes(writer, type.params);
+      writeTypes(writer, type.results);
+      return;
+    case "struct":
+      writer.u8(0x5f).u32Leb(type.fields.length);
+      for (const field of type.fields) writeField(writer, field);
+      return;
+    case "array":
+      writer.u8(0x5e);
+      writeField(writer, type.field);
+  }
+}
+
+/** Bytes of one entry of the type section: a type outside a recursion group. */
+export function encodeTypeEntry(type: CompositeType, subtype?: SubtypeInfo): Uint8Array {
+  const writer = new ByteWriter(32);
+  writeTypeEntry(writer, type, subtype);
+  return writer.finish();
+}
+
+export function writeTableType(writer: ByteWriter, table: TableType): void {
+  writeType(writer, table.element);
+  writer.u8(limitFlags(table));
+  writeLimits(writer, table);
+}
+
+export function writeMemoryType(writer: ByteWriter, memory: MemoryType): void {
+  const customPages = memory.pageSizeLog2 !== DEFAULT_PAGE_SIZE_LOG2;
+  writer.u8(limitFlags(memory) | (customPages ? 8 : 0));
+  writeLimits(writer, memory);
+  if (customPages) writer.u32Leb(memory.pageSizeLog2);
+}
+
+function limitFlags(limits: Limits): number {
+  return (limits.maximum === undefined ? 0 : 1) | (limits.shared ? 2 : 0) | (limits.index64 ? 4 : 0);
+}
+
+function writeLimits(writer: ByteWriter, limits: Limits): void {
+  writeLimit(writer, limits.minimum, limits.index64);
+  if (limits.maximum !== undefined) writeLimit(writer, limits.maximum, limits.index64);
+}
+
+function writeLimit(writer: ByteWriter, value: number, index64: boolean): void {
+  if (!index64) writer.u32Leb(value);
+  else writer.u64Leb(value > Number.MAX_SAFE_INTEGER ? 0xffffffffffffffffn : value);
+}
+
+export function writeGlobalType(writer: ByteWriter, global: GlobalType): void {
+  writeType(writer, global.type);
+  writer.u8(global.mutable ? 1 : 0);
+}

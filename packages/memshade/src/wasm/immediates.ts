@@ -1,0 +1,88 @@
+/**
+ * What follows an opcode in the code section, one number per shape. "index" is an unsigned LEB128 integer.
+ *
+ * Numbers rather than names, because walkers look the kind up per instruction in `IMMEDIATE_KIND`.
+ */
+export const ImmediateKind = {
+  /** nothing */
+  None: 0,
+  /** signed 33-bit: empty (-64), a value type, or a type index */
+  BlockType: 1,
+  /** label depth */
+  Label: 2,
+  /** vector of label depths, then the default one */
+  LabelTable: 3,
+  /** function index */
+  Func: 4,
+  /** type index */
+  Type: 5,
+  /** type index, table index */
+  CallIndirect: 6,
+  /** local index */
+  Local: 7,
+  /** global index */
+  Global: 8,
+  /** table index */
+  Table: 9,
+  /** destination table index, source table index */
+  TwoTables: 10,
+  /** element segment index, table index */
+  ElemTable: 11,
+  /** element segment index */
+  Elem: 12,
+  /** alignment exponent (bit 6: a memory index follows), offset (up to 64 bits) */
+  Memarg: 13,
+  /** memarg, then one lane byte */
+  MemargLane: 14,
+  /** memory index */
+  Memory: 15,
+  /** destination memory index, source memory index */
+  TwoMemories: 16,
+  /** data segment index, memory index */
+  DataMemory: 17,
+  /** data segment index */
+  Data: 18,
+  /** one lane byte */
+  Lane: 19,
+  /** sixteen lane bytes */
+  Shuffle: 20,
+  /** signed 32-bit LEB128 */
+  I32: 21,
+  /** signed 64-bit LEB128 */
+  I64: 22,
+  /** four bytes */
+  F32: 23,
+  /** eight bytes */
+  F64: 24,
+  /** sixteen bytes */
+  V128: 25,
+  /** vector of value types */
+  ValTypes: 26,
+  /** heap type: signed 33-bit, a type index or a negative abstract type */
+  RefHeapType: 27,
+  /** tag index */
+  Tag: 28,
+  /** block type, vector of catch clauses */
+  TryTable: 29,
+  /** type index, field index */
+  TypeField: 30,
+  /** type index, count */
+  TypeN: 31,
+  /** type index, data segment index */
+  TypeData: 32,
+  /** type index, element segment index */
+  TypeElem: 33,
+  /** destination type index, source type index */
+  TwoTypes: 34,
+  /** flags byte (bit 0: source nullable, bit 1: target nullable), label depth, two heap types */
+  BrOnCast: 35,
+  /** label depth, seen from outside the `try` that it ends */
+  Delegate: 36,
+  /** label depth of a catching block */
+  Rethrow: 37,
+  /** one byte that must be zero */
+  Zero: 38,
+} as const;
+
+export type ImmediateKindName = keyof typeof ImmediateKind;
+export type ImmediateKind = (typeof ImmediateKind)[ImmediateKindName];

@@ -1,0 +1,231 @@
+import fs from "node:fs";
+import path from "node:path";
+import { heapProfileFromRaw, type RawProfile, writeRaw } from "../src/formats/memprof-raw/index.ts";
+import type { HeapProfile } from "../src/model/heap-profile.ts";
+import { blockMib, mergeMib } from "../src/model/mib.ts";
+import type { Run, RunHeap, RunModule, RunSite } from "../src/model/run.ts";
+import { createRunSymbolizer } from "../src/symbolize/run-functions.ts";
+
+/**
+ * A run from a picture: one line per allocation context, the call path from the root to the function that
+ * allocates, then what it allocated.
+ *
+ *     main > exec > parse            100 x 64    life 1    access 6
+ *     main > cache                     8 x 4096  life 900  access 10  peak 8  live 2
+ *     main > lib!open > ^lib!malloc    1 x 8
+ *
+ * `100 x 64` are blocks and the size of each; `life` and `access` hold for each block; `peak` and `live` are
+ * blocks live at the peak and at the end; `unused` and `unread` are blocks never accessed and written but never
+ * read; `temporary` blocks are counted if every line has them; `touched` counts granules. What is not
+ * said is 0. `module!function` names a module other than `app`, `function@2` its second call, `^function`
+ * a function that the host called itself.
+ */
+export interface HeapPicture {
+  run: Run;
+  raw: RawProfile;
+}
+
+interface Row {
+  frames: string[];
+  blocks: number;
+  size: number;
+  facts: Map<string, number>;
+}
+
+const MODULE_DISTANCE = 2n ** 32n;
+const FUNCTION_BYTES = 0x100;
+
+export function heapPicture(
+  picture: string,
+  changes: Partial<Run> = {},
+  heap: Partial<RunHeap> = {},
+): HeapPicture {
+  const rows = picture
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => line !== "")
+    .map(parseRow);
+  const code = new PictureCode();
+  const contexts = rows.map(({ frames, blocks, size, facts }, index) => ({
+    stackId: BigInt(index + 1),
+    mib: mibOf(blocks, size, facts),
+    pcs: frames.map((frame) => code.pc(frame)).reverse(),
+  }));
+  const sites = rows.map(siteOf);
+  const modules = code.modules();
+  return {
+    raw: {
+      version: 4,
+      segments: modules.map(({ start, codeBytes, buildId }) => ({
+        start: BigInt(start),
+        end: BigInt(start) + BigInt(codeBytes),
+        offset: BigInt(start),
+        buildId: Uint8Array.from(Buffer.from(buildId, "hex")),
+      })),
+      contexts,
+    },
+    run: {
+      schema: "memshade-run",
+      version: 1,
+      memshade: "0.1.0",
+      command: ["memshade", "run", "app.wasm"],
+      program: "app",
+      tools: {
+        heap: {
+          clock: { kind: "virtual", unit: "allocations" },
+          counters: "merged",
+          granuleBytes: 8,
+          includeStack: false,
+          includeAllocator: false,
+        },
+      },
+      end: { kind: "exit", exitCode: 0 },
+      modules,
+      heap: { ...totalsOf(rows, sites), ...heap },
+      notTracked: [],
+      files: { heap: "heap.memprofraw" },
+      ...changes,
+    },
+  };
+}
+
+/** The profile of a picture as reports see it. */
+export function profileOfPicture(...picture: Parameters<typeof heapPicture>): HeapProfile {
+  const { raw, run } = heapPicture(...picture);
+  return heapProfileFromRaw(raw, run, (modules) => createRunSymbolizer(modules, run, (name) => name));
+}
+
+/** The same without its run.json: a raw file alone. */
+export function rawProfileOfPicture(picture: string): HeapProfile {
+  const { raw } = heapPicture(picture);
+  return heapProfileFromRaw(raw, undefined, (modules) =>
+    createRunSymbolizer(modules, undefined, (name) => name),
+  );
+}
+
+/** Writes a picture as a run's directory. */
+export function writePicture(directory: string, { run, raw }: HeapPicture): string {
+  fs.mkdirSync(directory, { recursive: true });
+  fs.writeFileSync(path.join(directory, "run.json"), JSON.stringify(run));
+  fs.writeFileSync(path.join(directory, "heap.memprofraw"), writeRaw(raw, 4));
+  return directory;
+}
+
+function parseRow(line: string): Row {
+  const match = /^(.*?)\s+(\d+) x (\d+)((?:\s+[a-z]+ \d+)*)$/.exec(line);
+  if (match === null) {
+    throw new Error(`not a line of a heap picture: ${line}`);
+  }
+  const [, frames, blocks, size, facts] = match as unknown as [string, string, string, string, string];
+  return {
+    frames: frames === "-" ? [] : frames.split(" > "),
+    blocks: Number(blocks),
+    size: Number(size),
+    facts: new Map([...facts.matchAll(/([a-z]+) (\d+)/g)].map(([, name, value]) => [name!, Number(value)])),
+  };
+}
+
+function mibOf(blocks: number, size: number, facts: ReadonlyMap<string, number>) {
+  const block = blockMib({
+    accessCount: BigInt(facts.get("access") ?? 0),
+    size,
+    allocTimestamp: 0,
+    deallocTimestamp: facts.get("life") ?? 0,
+    allocCpuId: 0,
+    deallocCpuId: 0,
+  });
+  const mib = { ...block };
+  for (let merged = 1; merged < blocks; merged++) {
+    mergeMib(mib, block);
+  }
+  return mib;
+}
+
+function siteOf({ blocks, size, facts }: Row, index: number): RunSite {
+  const blocksOf = (name: string) => facts.get(name) ?? 0;
+  const temporary = facts.get("temporary");
+  return {
+    stackId: `${index + 1}`,
+    liveBytes: blocksOf("live") * size,
+    liveBlocks: blocksOf("live"),
+    peakBytes: blocksOf("peak") * size,
+    peakBlocks: blocksOf("peak"),
+    neverAccessed: blocksOf("unused"),
+    neverAccessedBytes: blocksOf("unused") * size,
+    writtenNeverRead: blocksOf("unread"),
+    writtenNeverReadBytes: blocksOf("unread") * size,
+    granulesTouched: blocksOf("touched"),
+    granules: blocks * Math.ceil(size / 8),
+    reallocations: 0,
+    ...(temporary === undefined ? {} : { temporary }),
+  };
+}
+
+function totalsOf(rows: readonly Row[], sites: RunSite[]): RunHeap {
+  const sum = (amountOf: (row: Row, site: RunSite) => number) =>
+    rows.reduce((total, row, index) => total + amountOf(row, sites[index]!), 0);
+  return {
+    allocations: sum(({ blocks }) => blocks),
+    allocatedBytes: sum(({ blocks, size }) => blocks * size),
+    frees: sum(({ blocks }, { liveBlocks }) => blocks - liveBlocks),
+    peakBytes: sum((_, { peakBytes }) => peakBytes),
+    peakBlocks: sum((_, { peakBlocks }) => peakBlocks),
+    liveBytes: sum((_, { liveBytes }) => liveBytes),
+    liveBlocks: sum((_, { liveBlocks }) => liveBlocks),
+    heapAccesses: sum(({ blocks, facts }) => blocks * (facts.get("access") ?? 0)),
+    otherAccesses: 1000,
+    profilerBytes: 3 * 65536,
+    overflow: { contexts: 0, blocks: 0 },
+    sites,
+  };
+}
+
+/** Lays out the functions of the picture in modules, 256 bytes each, and hands out PCs in them. */
+class PictureCode {
+  private readonly functionsOf = new Map<string, string[]>([["app", []]]);
+
+  pc(frame: string): bigint {
+    const [, isFromHost, module = "app", name, call = "1"] =
+      /^(\^?)(?:([\w.-]+)!)?(.*?)(?:@(\d+))?$/.exec(frame) ?? [];
+    if (!this.functionsOf.has(module)) {
+      this.functionsOf.set(module, []);
+    }
+    const functions = this.functionsOf.get(module)!;
+    if (!functions.includes(name!)) {
+      functions.push(name!);
+    }
+    const place = isFromHost ? 0 : 0x10 * Number(call);
+    return (
+      BigInt([...this.functionsOf.keys()].indexOf(module)) * MODULE_DISTANCE +
+      BigInt(FUNCTION_BYTES * (functions.indexOf(name!) + 1) + place)
+    );
+  }
+
+  modules(): RunModule[] {
+    return [...this.functionsOf].map(([name, functions], index) => ({
+      index,
+      name: `${name}.wasm`,
+      path: null,
+      buildId: (index + 1).toString(16).padStart(40, "0"),
+      bytes: 20_000,
+      codeBytes: 16_384,
+      instances: 1,
+      start: `0x${(BigInt(index) * MODULE_DISTANCE).toString(16)}`,
+      allocator: {
+        how: "names",
+        confirmed: true,
+        functions: [
+          { role: "malloc", index: 90, name: "malloc" },
+          { role: "free", index: 91, name: "free" },
+        ],
+      },
+      functions: functions.map((functionName, row) => ({
+        index: 10 + row,
+        ...(functionName === "?" ? {} : { name: functionName }),
+        offset: FUNCTION_BYTES * (row + 1),
+        end: FUNCTION_BYTES * (row + 2),
+      })),
+      notTracked: [],
+    }));
+  }
+}

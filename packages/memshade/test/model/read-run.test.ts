@@ -1,0 +1,73 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { UserError } from "../../src/bytes/errors.ts";
+import { readRun } from "../../src/model/read-run.ts";
+import { heapPicture } from "../heap-picture.ts";
+
+const { run } = heapPicture("main > parse  3 x 16  live 1");
+
+describe("reading run.json", () => {
+  it("returns the run as it was written", () => {
+    expect(readRun(JSON.stringify(run))).toEqual(run);
+  });
+
+  it("lets keys through that it does not know", () => {
+    const richer = { ...run, added: { later: true } };
+    expect(readRun(JSON.stringify(richer))).toEqual(richer);
+  });
+
+  it("takes a run without the heap tool", () => {
+    const { heap: _, ...withoutHeap } = { ...run, tools: {}, files: {} };
+    expect(readRun(JSON.stringify(withoutHeap)).heap).toBeUndefined();
+  });
+
+  it.each([
+    ["not JSON", "{", "it is not JSON"],
+    [
+      "another file",
+      '{"name": "x"}',
+      'it does not describe a memshade run (its schema is not "memshade-run")',
+    ],
+    ["no object", "null", 'it does not describe a memshade run (its schema is not "memshade-run")'],
+    [
+      "a later version",
+      JSON.stringify({ ...run, version: 2 }),
+      "it has version 2, this memshade reads version 1",
+    ],
+    [
+      "a missing list",
+      JSON.stringify({ ...run, modules: undefined }),
+      "modules should be a list, but it is missing",
+    ],
+    [
+      "a wrong count",
+      JSON.stringify({ ...run, heap: { ...run.heap, allocations: -1 } }),
+      "heap.allocations should be a count, but found -1",
+    ],
+    [
+      "a wrong place deep inside",
+      JSON.stringify(run).replace('"stackId":"1"', '"stackId":"one"'),
+      'heap.sites[0].stackId should be a decimal number in quotes, but found "one"',
+    ],
+    [
+      "an unknown word",
+      JSON.stringify({ ...run, end: { kind: "nap" } }),
+      'end.kind should be "exit" or "trap" or "exception" or "signal" or "dump", but found "nap"',
+    ],
+  ])("says in one line what is wrong: %s", (_, json, message) => {
+    expect(() => readRun(json)).toThrow(new UserError(message));
+  });
+
+  it("ends in a run or a UserError for any JSON", () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), fc.constantFrom(...Object.keys(run)), (value, key) => {
+        try {
+          expect(readRun(JSON.stringify({ ...run, [key]: value }))).toBeTypeOf("object");
+        } catch (error) {
+          expect(error).toBeInstanceOf(UserError);
+          expect((error as Error).message).not.toContain("\n");
+        }
+      }),
+    );
+  });
+});

@@ -1,0 +1,63 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { loadDemangler } from "../../src/report/load-demangler.ts";
+
+const demangle = loadDemangler();
+
+describe("demangle", () => {
+  it.each([
+    ["_Znwm", "operator new(unsigned long)"],
+    ["_ZNSt6vectorIiSaIiEE9push_backERKi", "std::vector<int, std::allocator<int> >::push_back(int const&)"],
+    ["__ZN3art5Arena5ResetEv", "art::Arena::Reset()"],
+    ["?grow@Arena@@QEAAXH@Z", "Arena::grow(int)"],
+  ])("%s is %s", (name, readable) => {
+    expect(demangle(name)).toBe(readable);
+  });
+
+  it.each([
+    ["_ZN5alloc3vec16Vec$LT$T$C$A$GT$4push17h05af221e174051e9E", "alloc::vec::Vec<T,A>::push"],
+    ["_RNvCs1234_7mycrate3foo", "mycrate::foo"],
+    [
+      "core::ptr::drop_in_place$LT$alloc..string..String$GT$::h0123456789abcdef",
+      "core::ptr::drop_in_place<alloc::string::String>",
+    ],
+    [
+      "_$LT$alloc..vec..Vec$LT$T$GT$$u20$as$u20$core..ops..drop..Drop$GT$::drop::h0123456789abcdef",
+      "<alloc::vec::Vec<T> as core::ops::drop::Drop>::drop",
+    ],
+    ["grid::épée::h0123456789abcdef", "grid::épée"],
+  ])("Rust: %s is %s", (name, readable) => {
+    expect(demangle(name)).toBe(readable);
+  });
+
+  it.each([
+    "malloc",
+    "operator new(unsigned long)",
+    "std::vector<int>::push_back(int const&)",
+    "__wbindgen_malloc",
+    "__new",
+    "~lib/rt/itcms/__new",
+    "_start",
+    "_Reset",
+    "_Z",
+    "_ZN",
+    "foo::bar",
+    "",
+  ])("a plain name stays: %s", (name) => {
+    expect(demangle(name)).toBe(name);
+  });
+
+  it("never throws, whatever the name", () => {
+    const mangled = fc.tuple(fc.constantFrom("_Z", "_ZN", "_R", "?", ""), fc.string({ unit: "grapheme" }));
+    fc.assert(
+      fc.property(mangled, ([prefix, rest]) => {
+        expect(typeof demangle(prefix + rest)).toBe("string");
+      }),
+    );
+  });
+
+  it("leaves names alone that are too long to be looked at", () => {
+    const name = `_ZN${"3foo".repeat(10_000)}E`;
+    expect(demangle(name)).toBe(name);
+  });
+});
