@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import type { PairMeasurement } from "./harness/allocation-pair.ts";
 import type { Column, ProgramMeasurement } from "./harness/measure.ts";
-import { isInstalled, LARGE, SUITE, type Workload } from "./harness/programs.ts";
+import { isInstalled, KERNELS, LARGE, MODULES, SUITE, type Workload } from "./harness/programs.ts";
 import type { RewritingMeasurement } from "./harness/rewriting.ts";
 import { memoryTable, pairTable, rewritingTable, slowdownTable } from "./harness/tables.ts";
 
@@ -110,8 +110,8 @@ const large = LARGE.filter((workload) =>
   options.large ? wanted(workload) : options.only?.includes(workload.name),
 );
 const groups = [
-  { title: "kernels", names: SUITE.slice(0, 8).map(({ name }) => name) },
-  { title: "npm modules", names: SUITE.slice(8).map(({ name }) => name) },
+  { title: "kernels", names: KERNELS.map(({ name }) => name) },
+  { title: "npm modules", names: MODULES.map(({ name }) => name) },
   { title: "all", names: SUITE.map(({ name }) => name) },
 ];
 const parts =

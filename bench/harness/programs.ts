@@ -12,7 +12,7 @@ import { isInstalled, type Scale, type Session, type Workload } from "../workloa
 import { zstd } from "../workloads/zstd.ts";
 import { MemoryWasi } from "./wasi.ts";
 
-const KERNELS = new URL("../../packages/memshade/test/fixtures/programs/kernels/", import.meta.url);
+const KERNEL_FOLDER = new URL("../../packages/memshade/test/fixtures/programs/kernels/", import.meta.url);
 
 /** Arguments that make a plain run take 150–300 ms, and a few milliseconds. */
 const KERNEL_ARGUMENTS: Record<string, Record<Scale, string[]>> = {
@@ -28,7 +28,7 @@ const KERNEL_ARGUMENTS: Record<string, Record<Scale, string[]>> = {
 
 /** A WASI program of ours as a workload: a fresh instance each run, its output and ending as the result. */
 function kernel(name: string): Workload {
-  const file = new URL(`${name}.wasm`, KERNELS);
+  const file = new URL(`${name}.wasm`, KERNEL_FOLDER);
   return {
     name,
     files: () => {
@@ -48,17 +48,14 @@ function kernel(name: string): Workload {
   };
 }
 
-/** The fixed suite that the geometric means are taken over: our kernels and npm modules. */
-export const SUITE: readonly Workload[] = [
-  ...Object.keys(KERNEL_ARGUMENTS).map(kernel),
-  sqljs,
-  zstd,
-  treeSitter,
-  quickjs,
-  resvg,
-  sqliteWasm,
-  tiktoken,
-];
+/** Our own programs. */
+export const KERNELS: readonly Workload[] = Object.keys(KERNEL_ARGUMENTS).map(kernel);
+
+/** Modules from npm, through their own JavaScript. */
+export const MODULES: readonly Workload[] = [sqljs, zstd, treeSitter, quickjs, resvg, sqliteWasm, tiktoken];
+
+/** The fixed suite that the geometric means are taken over. */
+export const SUITE: readonly Workload[] = [...KERNELS, ...MODULES];
 
 /** Modules of 14 to 40 MB, installed in this folder only; for rewriting speed and, on request, for timing. */
 export const LARGE: readonly Workload[] = [ruby, esbuild, duckdbEh, duckdbMvp];

@@ -64,7 +64,10 @@ export class ModuleSubstitution {
     this.#compiled.set(key, module);
     if (bytes.length < TRAMPOLINE_BYTES) return module;
     let entry = this.seen.find((candidate) => Buffer.compare(candidate.bytes, bytes) === 0);
-    if (entry === undefined) this.seen.push((entry = { bytes: bytes.slice(), sizes: {} }));
+    if (entry === undefined) {
+      entry = { bytes: bytes.slice(), sizes: {} };
+      this.seen.push(entry);
+    }
     entry.sizes[this.variant] = rewritten.length;
     return module;
   }

@@ -50,8 +50,8 @@ export class MemoryWasi {
   /** Runs a command's `_start`, or a reactor's `_initialize`, and says how it ended. */
   start(instance: WebAssembly.Instance): WasiEnd {
     const exports = instance.exports as Record<string, WebAssembly.ExportValue>;
-    this.#memory = exports["memory"] as WebAssembly.Memory;
-    const entry = exports["_start"] ?? exports["_initialize"];
+    this.#memory = exports.memory as WebAssembly.Memory;
+    const entry = exports._start ?? exports._initialize;
     try {
       if (typeof entry === "function") entry();
       return { kind: "exit", exitCode: 0 };
@@ -190,12 +190,21 @@ export function describeEnd(thrown: unknown): WasiEnd {
   return { kind: "exception", message, frames: [] };
 }
 
-/** Names of the wasm functions on an error's stack, innermost first, without those that instrumentation added. */
+/**
+ * The wasm functions on an error's stack, innermost first, as `name[index]`. Functions that instrumentation added stand
+ * behind the program's own: `programFrames` drops them.
+ */
 function wasmFrames(error: Error): string[] {
   const frames: string[] = [];
   for (const line of (error.stack ?? "").split("\n")) {
     const frame = /^\s+at (.*?) ?\(?wasm:\/\/[^)]*?wasm-function\[(\d+)\]/.exec(line);
-    if (frame && !frame[1]?.includes("memshade.")) frames.push(`${frame[1]}[${frame[2]}]`);
+    if (frame) frames.push(`${frame[1]}[${frame[2]}]`);
   }
   return frames;
+}
+
+/** Those frames that are functions of the program itself, which has so many, each once. */
+export function programFrames(frames: readonly string[], functionCount: number): string[] {
+  const indexOf = (frame: string) => Number(/\[(\d+)\]$/.exec(frame)?.[1]);
+  return [...new Set(frames.filter((frame) => indexOf(frame) < functionCount))];
 }

@@ -29,7 +29,7 @@ export const ruby: Workload = {
     const { vm } = await RubyVM.instantiateModule({
       module,
       wasip1: {
-        wasiImport: wasi.imports["wasi_snapshot_preview1"],
+        wasiImport: wasi.imports.wasi_snapshot_preview1,
         initialize: (instance: WebAssembly.Instance) => wasi.start(instance),
       },
       args: ["ruby.wasm", "--disable=gems", "-e_=0"],

@@ -40,13 +40,13 @@ export const treeSitter: Workload = {
       wasm: packageFile("web-tree-sitter", "web-tree-sitter.wasm"),
       glue: packageFile("web-tree-sitter", "web-tree-sitter.cjs"),
     },
-    { wasm: packageFile("tree-sitter-javascript", "tree-sitter-javascript.wasm") },
+    { wasm: packageFile("@vscode/tree-sitter-wasm", "wasm/tree-sitter-javascript.wasm") },
   ],
   load: async () => {
     const { Parser, Language, Query } = requireAnew("web-tree-sitter");
     await Parser.init();
     const language = await Language.load(
-      readFileSync(packageFile("tree-sitter-javascript", "tree-sitter-javascript.wasm")),
+      readFileSync(packageFile("@vscode/tree-sitter-wasm", "wasm/tree-sitter-javascript.wasm")),
     );
     return {
       run: (scale) => {

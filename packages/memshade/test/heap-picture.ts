@@ -18,7 +18,7 @@ import { createRunSymbolizer } from "../src/symbolize/run-functions.ts";
  * blocks live at the peak and at the end; `unused` and `unread` are blocks never accessed and written but never
  * read; `temporary` blocks are counted if every line has them; `touched` counts granules. What is not
  * said is 0. `module!function` names a module other than `app`, `function@2` its second call, `^function`
- * a function that the host called itself.
+ * a function that the host called itself. A function called `malloc` is the module's allocator.
  */
 export interface HeapPicture {
   run: Run;
@@ -215,7 +215,11 @@ class PictureCode {
         how: "names",
         confirmed: true,
         functions: [
-          { role: "malloc", index: 90, name: "malloc" },
+          {
+            role: "malloc",
+            index: functions.includes("malloc") ? 10 + functions.indexOf("malloc") : 90,
+            name: "malloc",
+          },
           { role: "free", index: 91, name: "free" },
         ],
       },

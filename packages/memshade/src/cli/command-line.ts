@@ -9,13 +9,13 @@ const DEFECT = 70;
 
 export async function main(): Promise<void> {
   const program = createProgram();
-  if (process.argv.length <= 2) {
-    process.stderr.write(program.helpInformation());
-    process.exitCode = USER_MISTAKE;
-    return;
-  }
   try {
-    await program.parseAsync(process.argv);
+    if (process.argv.length <= 2) {
+      program.outputHelp({ error: true });
+      process.exitCode = USER_MISTAKE;
+    } else {
+      await program.parseAsync(process.argv);
+    }
   } catch (error) {
     process.exitCode = explain(error);
   }
@@ -39,5 +39,3 @@ function explain(error: unknown): number {
 function oneLine(text: string): string {
   return text.trim().replace(/\s*\n\s*/g, " ");
 }
-
-

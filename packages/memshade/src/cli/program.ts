@@ -5,6 +5,7 @@ import { addNodeCommand } from "./commands/node.ts";
 import { addReportCommand } from "./commands/report.ts";
 import { addRunCommand } from "./commands/run.ts";
 import { addTopCommand } from "./commands/top.ts";
+import { endWithReader, hideStandardStreams } from "./standard-streams.ts";
 
 const EXAMPLES = `
 Examples:
@@ -13,6 +14,9 @@ Examples:
   memshade report memshade.out/…   see what was recorded
 
 memshade VERB --help tells more about a command.`;
+
+/** Commands that hand their standard streams to a program. */
+const RUNNING_COMMANDS = ["run", "node"];
 
 /** The whole command line. Its errors are thrown, as one line each. */
 export function createProgram(): Command {
@@ -23,10 +27,19 @@ export function createProgram(): Command {
     .helpCommand("help [verb]", "print the help of a command")
     .enablePositionalOptions()
     .exitOverride()
-    .configureOutput({ outputError: () => {} })
+    .configureOutput({ outputError: () => {}, writeOut: print })
     .addHelpText("after", EXAMPLES);
   for (const add of [addRunCommand, addNodeCommand, addInstrumentCommand, addReportCommand, addTopCommand]) {
     add(program);
   }
+  program.hook("preAction", (_program, command) => {
+    if (RUNNING_COMMANDS.includes(command.name())) hideStandardStreams();
+    else endWithReader();
+  });
   return program;
+}
+
+function print(text: string): void {
+  endWithReader();
+  process.stdout.write(text);
 }

@@ -9,11 +9,12 @@ import {
   OPCODE_NAME,
   type OpcodeName,
   opcodeId,
+  opcodeIdAt,
   POP_COUNT,
-  PREFIX_BASE,
   PUSH_COUNT,
   skipImmediates,
   UNKNOWN_OPCODE,
+  unknownOpcode,
   type ValType,
   type WasmModule,
 } from "../wasm/index.ts";
@@ -66,7 +67,7 @@ function act(action: number, ...names: OpcodeName[]): void {
 act(Action.LocalGet, "local.get");
 act(Action.LocalSet, "local.set", "local.tee");
 act(Action.Const, "i32.const", "i64.const");
-act(Action.Arithmetic, "i32.add", "i32.sub", "i32.and", "i64.add", "i64.sub");
+act(Action.Arithmetic, "i32.add", "i32.sub", "i32.and", "i32.shl", "i32.mul", "i64.add", "i64.sub");
 act(Action.Other, "global.get", "unreachable", "return", "throw", "rethrow", "throw_ref", "br", "br_if", "br_table");
 act(Action.Other, "memory.copy", "memory.fill", "memory.init", "br_on_null", "br_on_non_null");
 act(Action.Other, "br_on_cast", "br_on_cast_fail");
@@ -75,6 +76,9 @@ const LOCAL_SET = opcodeId("local.set");
 const GLOBAL_GET = opcodeId("global.get");
 const I32_CONST = opcodeId("i32.const");
 const I32_AND = opcodeId("i32.and");
+const I32_SHL = opcodeId("i32.shl");
+const I32_MUL = opcodeId("i32.mul");
+const I32_ADD = opcodeId("i32.add");
 const I32_SUB = opcodeId("i32.sub");
 const I64_SUB = opcodeId("i64.sub");
 const BLOCK = opcodeId("block");
@@ -170,14 +174,12 @@ export class FunctionWalker {
     while (pos < end) {
       const start = pos;
       let op = bytes[pos++];
-      const prefix = op >= 0xfb && op <= 0xfe ? PREFIX_BASE[op] : 0;
-      if (prefix !== 0) {
-        op = prefix + readU32Leb(bytes, pos);
+      if (op >= 0xfb && op <= 0xfe) {
+        op = opcodeIdAt(bytes, start);
         pos = skipLeb32(bytes, pos);
       }
-      const kind = op < IMMEDIATE_KIND.length ? IMMEDIATE_KIND[op] : UNKNOWN_OPCODE;
-      if (kind === UNKNOWN_OPCODE)
-        throw new FormatError("unknown-opcode", start, "instruction", `unknown opcode 0x${op.toString(16)}`);
+      const kind = IMMEDIATE_KIND[op];
+      if (kind === UNKNOWN_OPCODE) throw unknownOpcode(bytes, start);
 
       if (unreachable) {
         // Nothing runs here and the operand stack is polymorphic: only the nesting matters.
@@ -475,6 +477,15 @@ export class FunctionWalker {
       stack.push(aligned ? values.fresh(ValueClass.Stack, NO_LOCAL) : 0, 0, pos, NO_LOCAL, 0);
       return;
     }
+    if (op === I32_SHL || op === I32_MUL) {
+      const constant = stack.offset[right];
+      const factor = op === I32_MUL ? constant : 1 << constant;
+      if (rightIsConstant) {
+        if (stack.value[left] === 0) stack.value[left] = values.fresh(ValueClass.Unknown, NO_LOCAL);
+        stack.push(values.product(stack, left, factor), 0, pos, NO_LOCAL, 0);
+      } else stack.push(0, 0, pos, NO_LOCAL, 0);
+      return;
+    }
     const subtracts = op === I32_SUB || op === I64_SUB;
     if (rightIsConstant) {
       const base = stack.value[left] || values.fresh(ValueClass.Unknown, NO_LOCAL);
@@ -483,6 +494,8 @@ export class FunctionWalker {
     } else if (!subtracts && stack.value[left] === CONSTANT) {
       const base = stack.value[right] || values.fresh(ValueClass.Unknown, NO_LOCAL);
       stack.push(base, (stack.offset[right] + stack.offset[left]) | 0, pos, NO_LOCAL, 0);
+    } else if (op === I32_ADD && stack.value[left] !== 0 && stack.value[right] !== 0) {
+      stack.push(values.sum(stack, left), 0, pos, NO_LOCAL, 0);
     } else stack.push(0, 0, pos, NO_LOCAL, 0);
   }
 

@@ -1,6 +1,6 @@
 import { readU32Leb, sizeOfU32Leb, skipLeb32, writeS32Leb, writeS64Leb, writeU32Leb } from "../bytes/leb128.ts";
 import { type FunctionBody, opcodeId } from "../wasm/index.ts";
-import { type Insertions, InsertionKind } from "./insertions.ts";
+import { InsertionKind, type Insertions, type LinearForm } from "./insertions.ts";
 import { frameLocal, resolveLocal, scratchLocal, type Temporaries } from "./temporaries.ts";
 
 /** Indices, in the rewritten module, of what insertions refer to. */
@@ -30,6 +30,7 @@ const I32_STORE = opcodeId("i32.store");
 const I64_STORE = opcodeId("i64.store");
 const I32_ADD = opcodeId("i32.add");
 const I32_SUB = opcodeId("i32.sub");
+const I32_MUL = opcodeId("i32.mul");
 const I32_AND = opcodeId("i32.and");
 const I32_OR = opcodeId("i32.or");
 const I32_SHR_U = opcodeId("i32.shr_u");
@@ -42,7 +43,7 @@ const I32 = 0x7f;
 const I64 = 0x7e;
 const FRAME_BYTES = 8;
 /** No insertion takes more bytes than this. */
-const LONGEST_SNIPPET = 80;
+const LONGEST_SNIPPET = 192;
 const HAS_MEMORY_INDEX = 0x40;
 
 /** Writes function bodies with their insertions merged in, one after another, into a growing buffer. */
@@ -150,7 +151,7 @@ export class FunctionWriter {
   }
 
   #snippet(kind: number, entry: number): void {
-    const { a, b, c, d, e } = this.#insertions;
+    const { a, b, c, d, forms } = this.#insertions;
     const targets = this.targets;
     const frame = frameLocal(this.#ownLocals);
     switch (kind) {
@@ -200,14 +201,14 @@ export class FunctionWriter {
         this.#tripsFromDistance(this.#local(a[entry]), b[entry], c[entry]);
         break;
       case InsertionKind.CountTrips:
-        this.#addressOf(a[entry], b[entry]);
+        this.#linear(forms[a[entry]]);
         this.#op(LOCAL_GET, this.#local(d[entry]));
         this.#const(c[entry]);
         this.#op(CALL, targets.countTrips);
         break;
       case InsertionKind.CountStrided:
-        this.#addressOf(a[entry], b[entry]);
-        this.#const(e[entry]);
+        this.#linear(forms[a[entry]]);
+        this.#linear(forms[b[entry]]);
         this.#op(LOCAL_GET, this.#local(d[entry]));
         this.#const(c[entry]);
         this.#op(CALL, targets.countStrided);
@@ -287,11 +288,20 @@ export class FunctionWriter {
     this.#op(LOCAL_SET, trips);
   }
 
-  #addressOf(local: number, offset: number): void {
-    this.#op(LOCAL_GET, this.#local(local));
-    if (offset === 0) return;
-    this.#const(offset);
-    this.#byte(I32_ADD);
+  #linear(form: LinearForm): void {
+    let pushed = false;
+    for (const { local, factor } of form.terms) {
+      this.#op(LOCAL_GET, local);
+      if (factor !== 1) {
+        this.#const(factor);
+        this.#byte(I32_MUL);
+      }
+      if (pushed) this.#byte(I32_ADD);
+      pushed = true;
+    }
+    if (pushed && form.constant === 0) return;
+    this.#const(form.constant);
+    if (pushed) this.#byte(I32_ADD);
   }
 
   #local(symbol: number): number {

@@ -26,13 +26,19 @@ export const InsertionKind = {
   CopyLocal: 11,
   /** `a`: where `b` was before the loop; becomes the number of trips. `b`: local that moved by `c` per trip. */
   TripsFromDistance: 12,
-  /** `a`: base local, `b`: constant to add, `c`: counter word of one trip, `d`: trips. After the loop. */
+  /** `a`: address (a linear form), `c`: counter word of one trip, `d`: trips. After the loop. */
   CountTrips: 13,
-  /** `a`: base local that has moved by `e` per trip, `b`: constant, `c`: counter word of one trip, `d`: trips. */
+  /** `a`: address behind the last trip and `b`: stride (linear forms), `c`: counter word, `d`: trips. After the loop. */
   CountStrided: 14,
   /** Nothing: an entry that turned out not to be needed. */
   None: 15,
 } as const;
+
+/** A sum of locals times constants, plus a constant. */
+export interface LinearForm {
+  terms: { local: number; factor: number }[];
+  constant: number;
+}
 
 /**
  * Insertions of one function, in columns. Passes add them nearly in order of position and may still change an entry's
@@ -47,15 +53,17 @@ export class Insertions {
   b = new Int32Array(1024);
   c = new Int32Array(1024);
   d = new Int32Array(1024);
-  e = new Int32Array(1024);
+  /** Linear forms that entries refer to by index. */
+  forms: LinearForm[] = [];
   #order = new Int32Array(1024);
 
   clear(): void {
     this.length = 0;
+    this.forms.length = 0;
   }
 
   /** Returns the index of the new entry. */
-  add(position: number, kind: number, a = 0, b = 0, c = 0, d = 0, e = 0): number {
+  add(position: number, kind: number, a = 0, b = 0, c = 0, d = 0): number {
     const i = this.length++;
     if (i === this.key.length) this.#grow();
     const replaces = kind === InsertionKind.ReplaceByCall || kind === InsertionKind.ReplaceByTailCall;
@@ -65,7 +73,6 @@ export class Insertions {
     this.b[i] = b;
     this.c[i] = c;
     this.d[i] = d;
-    this.e[i] = e;
     return i;
   }
 
@@ -96,7 +103,6 @@ export class Insertions {
     this.b = copyInto(new Int32Array(size), this.b);
     this.c = copyInto(new Int32Array(size), this.c);
     this.d = copyInto(new Int32Array(size), this.d);
-    this.e = copyInto(new Int32Array(size), this.e);
     const kind = new Uint8Array(size);
     kind.set(this.kind);
     this.kind = kind;

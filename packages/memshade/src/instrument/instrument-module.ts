@@ -120,7 +120,7 @@ class HeapInstrumentation {
       appended,
       shadowMemory,
       firstGlobal: hostGlobal + 1,
-      constants: runtimeConstants(layout, this.#options.clock === "wall"),
+      constants: runtimeConstants(layout, this.#options.clock === "wall", this.#options.exactHistogram === true),
       hosts: this.#hostFunctions(table),
     });
     const runtimeFunction = (name: string): number => runtime.functions.get(name) as number;

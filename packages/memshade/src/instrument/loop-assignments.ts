@@ -1,5 +1,5 @@
 import { readU32Leb, skipLeb32 } from "../bytes/leb128.ts";
-import { IMMEDIATE_KIND, opcodeId, PREFIX_BASE, skipImmediates } from "../wasm/index.ts";
+import { IMMEDIATE_KIND, opcodeId, opcodeIdAt, skipImmediates } from "../wasm/index.ts";
 import { grown } from "./operand-stack.ts";
 import type { ValueNumbers } from "./value-numbers.ts";
 
@@ -39,7 +39,7 @@ export class LoopAssignments {
     while (pos < end) {
       let op = bytes[pos++];
       if (op >= 0xfb && op <= 0xfe) {
-        op = PREFIX_BASE[op] + readU32Leb(bytes, pos);
+        op = opcodeIdAt(bytes, pos - 1);
         pos = skipLeb32(bytes, pos);
       }
       if (op === LOCAL_SET || op === LOCAL_TEE) {

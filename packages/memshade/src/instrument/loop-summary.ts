@@ -1,22 +1,24 @@
 import type { ControlStack } from "./control-stack.ts";
 import type { CounterGroups } from "./counter-groups.ts";
-import { type Insertions, InsertionKind } from "./insertions.ts";
+import { InsertionKind, type Insertions, type LinearForm } from "./insertions.ts";
 import { loopTemporary, type Temporaries } from "./temporaries.ts";
-import type { ValueNumbers } from "./value-numbers.ts";
+import { Definition, type ValueNumbers } from "./value-numbers.ts";
 
-/** A local that holds the base of a counter's address when the loop has ended, and what one trip adds to it. */
+/** An address as the locals give it when the loop has ended, and how far one trip moved it. */
 interface Progression {
-  local: number;
-  /** Distance of the address from the local's value at the loop's header. */
-  offset: number;
-  /** Bytes per trip; 0 for a local the loop does not change. */
-  stride: number;
+  /** The address one stride behind the last trip's. */
+  end: LinearForm;
+  stride: LinearForm;
 }
 
+/** Sums of more locals than this are not followed. */
+const MOST_TERMS = 4;
+
 /**
- * Counters of a loop that is one basic block leave the loop: a base that does not change is counted once, times the
- * number of trips; a base that moves by a constant is counted place by place, in one call after the loop. The number
- * of trips comes from how far an induction variable went, so the loop itself may end up with no extra instruction.
+ * Counters of a loop that is one basic block leave the loop: an address that does not change is counted once, times
+ * the number of trips; one that moves by the same distance each trip is counted place by place, in one call after the
+ * loop. Addresses may be sums of locals times constants. The number of trips comes from how far an induction variable
+ * went, so the loop itself may end up with no extra instruction.
  */
 export class LoopSummary {
   readonly #insertions: Insertions;
@@ -46,62 +48,125 @@ export class LoopSummary {
       if (progression === undefined) continue;
       if (trips < 0) {
         trips = loopTemporary(temporaries.loops++);
-        this.#countTrips(control, end, trips, progression);
+        this.#countTrips(control, end, trips);
       }
       const insertion = counters.insertion[counter];
-      const { local, offset, stride } = progression;
-      if (stride === 0) insertions.add(end, InsertionKind.CountTrips, local, offset, insertions.c[insertion], trips);
-      else insertions.add(end, InsertionKind.CountStrided, local, offset, insertions.c[insertion], trips, stride);
+      const word = insertions.c[insertion];
+      const form = insertions.forms.push(progression.end) - 1;
+      if (isZero(progression.stride)) insertions.add(end, InsertionKind.CountTrips, form, 0, word, trips);
+      else {
+        const stride = insertions.forms.push(progression.stride) - 1;
+        insertions.add(end, InsertionKind.CountStrided, form, stride, word, trips);
+      }
       insertions.kind[insertion] = InsertionKind.None;
-      // Later counters through the same temporary are in this loop too, but may have to stay: they need it.
     }
   }
 
-  #countTrips(control: ControlStack, end: number, trips: number, progression: Progression): void {
+  #countTrips(control: ControlStack, end: number, trips: number): void {
     const insertions = this.#insertions;
     const at = control.top;
-    const source = progression.stride !== 0 ? progression : this.#findInduction();
-    if (source === undefined) {
+    const induction = this.#findInduction();
+    if (induction < 0) {
       insertions.add(control.loopStart[at], InsertionKind.ClearLocal, trips);
       insertions.add(control.loopBody[at], InsertionKind.AddTrip, trips);
     } else {
-      insertions.add(control.loopStart[at], InsertionKind.CopyLocal, trips, source.local);
-      insertions.add(end, InsertionKind.TripsFromDistance, trips, source.local, source.stride);
+      insertions.add(control.loopStart[at], InsertionKind.CopyLocal, trips, induction);
+      insertions.add(end, InsertionKind.TripsFromDistance, trips, induction, this.#values.localOffset[induction]);
     }
   }
 
   #progressionOf(counter: number): Progression | undefined {
-    const values = this.#values;
+    const progression: Progression = { end: { terms: [], constant: 0 }, stride: { terms: [], constant: 0 } };
     const base = this.#counters.base[counter];
-    const offset = this.#counters.offset[counter];
     const holder = this.#counters.local[counter];
-    for (const local of [holder, values.origin[base]]) {
-      if (local < 0 || local >= this.isI32.length || this.isI32[local] === 0) continue;
-      if (values.localValue[local] !== base) continue;
-      if (values.localTime[local] <= this.#startTime)
-        return { local, offset: (offset - values.localOffset[local]) | 0, stride: 0 };
-      if (this.#isHeaderValueOf(base, local) && values.localOffset[local] !== 0)
-        return { local, offset, stride: values.localOffset[local] };
-    }
-    return undefined;
+    return this.#add(progression, base, this.#counters.offset[counter], 1, holder) ? progression : undefined;
   }
 
-  /** Whether `base` is what the local held when a trip began. */
-  #isHeaderValueOf(base: number, local: number): boolean {
+  /** Adds `(value + offset) × factor`; false if it cannot be followed. `holder`: a local that held the value, or −1. */
+  #add(sum: Progression, value: number, offset: number, factor: number, holder: number): boolean {
     const values = this.#values;
-    return base > this.#valuesAtHeader && values.origin[base] === local && values.originTime[base] <= this.#startTime;
+    return (
+      this.#addLocal(sum, value, offset, factor, holder) ||
+      this.#addLocal(sum, value, offset, factor, values.origin[value]) ||
+      this.#addComputed(sum, value, offset, factor)
+    );
   }
 
-  /** Any i32 local that moves by a constant per trip. */
-  #findInduction(): Progression | undefined {
+  #addComputed(sum: Progression, value: number, offset: number, factor: number): boolean {
+    const { definition, left, leftOffset, leftLocal, right, rightOffset, rightLocal } = this.#values;
+    sum.end.constant = (sum.end.constant + Math.imul(offset, factor)) | 0;
+    switch (definition[value]) {
+      case Definition.Sum:
+        return (
+          this.#add(sum, left[value], leftOffset[value], factor, leftLocal[value]) &&
+          this.#add(sum, right[value], rightOffset[value], factor, rightLocal[value])
+        );
+      case Definition.Product:
+        return this.#add(sum, left[value], leftOffset[value], Math.imul(factor, right[value]), leftLocal[value]);
+      default:
+        return false;
+    }
+  }
+
+  #addLocal(sum: Progression, value: number, offset: number, factor: number, local: number): boolean {
+    const values = this.#values;
+    if (local < 0 || local >= this.isI32.length || this.isI32[local] === 0) return false;
+    if (sum.end.terms.length === MOST_TERMS) return false;
+    let constant = offset;
+    if (values.localTime[local] <= this.#startTime) {
+      // The loop does not change the local.
+      if (values.localValue[local] !== value) return false;
+      constant = (offset - values.localOffset[local]) | 0;
+    } else if (!this.#isHeaderValueOf(value, local) || !this.#addStride(sum.stride, value, factor, local)) return false;
+    sum.end.terms.push({ local, factor });
+    sum.end.constant = (sum.end.constant + Math.imul(constant, factor)) | 0;
+    return true;
+  }
+
+  /** Adds what one trip adds to a local that held `value` when the trip began; false if that is not one amount. */
+  #addStride(stride: LinearForm, value: number, factor: number, local: number): boolean {
+    const values = this.#values;
+    const after = values.localValue[local];
+    const constant = values.localOffset[local];
+    if (after === value) {
+      stride.constant = (stride.constant + Math.imul(constant, factor)) | 0;
+      return true;
+    }
+    if (after === 0 || values.definition[after] !== Definition.Sum) return false;
+    // local + step, where the step is a local that the loop does not change
+    const swapped = values.right[after] === value;
+    if (!swapped && values.left[after] !== value) return false;
+    const step = swapped ? values.left[after] : values.right[after];
+    const stepLocal = swapped ? values.leftLocal[after] : values.rightLocal[after];
+    if (step === value || stepLocal < 0 || this.isI32[stepLocal] !== 1) return false;
+    if (values.localTime[stepLocal] > this.#startTime || values.localValue[stepLocal] !== step) return false;
+    const offsets = values.leftOffset[after] + values.rightOffset[after] - values.localOffset[stepLocal];
+    stride.terms.push({ local: stepLocal, factor });
+    stride.constant = (stride.constant + Math.imul((offsets + constant) | 0, factor)) | 0;
+    return true;
+  }
+
+  /** Whether `value` is what the local held when a trip began. */
+  #isHeaderValueOf(value: number, local: number): boolean {
+    const values = this.#values;
+    return (
+      value > this.#valuesAtHeader && values.origin[value] === local && values.originTime[value] <= this.#startTime
+    );
+  }
+
+  /** An i32 local that moves by a constant per trip, −1 if there is none. */
+  #findInduction(): number {
     const values = this.#values;
     for (let i = this.#startTime; i < values.time; i++) {
       const local = values.log[i];
       if (local >= this.isI32.length || this.isI32[local] === 0) continue;
-      const base = values.localValue[local];
-      const stride = values.localOffset[local];
-      if (base !== 0 && stride !== 0 && this.#isHeaderValueOf(base, local)) return { local, offset: 0, stride };
+      const value = values.localValue[local];
+      if (value !== 0 && values.localOffset[local] !== 0 && this.#isHeaderValueOf(value, local)) return local;
     }
-    return undefined;
+    return -1;
   }
+}
+
+function isZero(form: LinearForm): boolean {
+  return form.terms.length === 0 && form.constant === 0;
 }

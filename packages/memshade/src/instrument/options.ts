@@ -40,6 +40,7 @@ export interface ShadowLayout {
   /** Program memory covered by counters, bytes. */
   coveredBytes: number;
   slots: number;
+  marks: number;
   control: number;
   mibs: number;
   mibCapacity: number;

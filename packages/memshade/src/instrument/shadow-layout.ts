@@ -44,7 +44,8 @@ export function planLayout(wishes: LayoutWishes): ShadowLayout {
   const nodeCapacity = contexts * NODES_PER_CONTEXT;
   const childCapacity = powerOfTwoAbove(nodeCapacity * 2);
   const slots = coveredBytes / 2;
-  const control = slots + coveredBytes / 4;
+  const marks = slots + coveredBytes / 4;
+  const control = marks + coveredBytes / 64;
   const mibs = control + CONTROL_BYTES;
   const nodes = mibs + contexts * MIB_BYTES;
   const children = nodes + nodeCapacity * NODE_BYTES;
@@ -57,6 +58,7 @@ export function planLayout(wishes: LayoutWishes): ShadowLayout {
   return {
     coveredBytes,
     slots,
+    marks,
     control,
     mibs,
     mibCapacity: contexts,
@@ -74,10 +76,12 @@ export function planLayout(wishes: LayoutWishes): ShadowLayout {
 }
 
 /** Values of the shadow runtime's imported constants. */
-export function runtimeConstants(layout: ShadowLayout, wallClock: boolean): Record<string, number> {
+export function runtimeConstants(layout: ShadowLayout, wallClock: boolean, exact: boolean): Record<string, number> {
   return {
     COVERED: layout.coveredBytes === LARGEST_MEMORY_BYTES ? 0xffffffff : layout.coveredBytes,
     SLOTS: layout.slots,
+    MARKS: layout.marks,
+    EXACT: exact ? 1 : 0,
     CONTROL: layout.control,
     MIBS: layout.mibs,
     MIB_CAPACITY: layout.mibCapacity,

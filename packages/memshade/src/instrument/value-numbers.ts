@@ -1,10 +1,19 @@
-import { grown } from "./operand-stack.ts";
+import { grown, type OperandStack } from "./operand-stack.ts";
 
 /** What is known of the address a value stands for. */
 export const ValueClass = {
   Unknown: 0,
   /** Derived from the stack pointer by constants alone. */
   Stack: 1,
+} as const;
+
+/** Computations that loops are followed through. */
+export const Definition = {
+  None: 0,
+  /** left + right */
+  Sum: 1,
+  /** left × the constant in `right` */
+  Product: 2,
 } as const;
 
 /** The value number of every constant: its value is the offset. */
@@ -22,6 +31,16 @@ export class ValueNumbers {
   origin = new Int32Array(4096);
   /** Assignment count of that local at that moment. */
   originTime = new Int32Array(4096);
+  /** How a number was computed, where that is followed: `Definition`, and the operands with their offsets. */
+  definition = new Uint8Array(4096);
+  left = new Int32Array(4096);
+  leftOffset = new Int32Array(4096);
+  /** Second operand; the factor of a product. */
+  right = new Int32Array(4096);
+  rightOffset = new Int32Array(4096);
+  /** Locals the operands were read from, −1 if none. */
+  leftLocal = new Int32Array(4096);
+  rightLocal = new Int32Array(4096);
   localValue: Int32Array = new Int32Array(256);
   localOffset: Int32Array = new Int32Array(256);
   /** Count of all assignments, in program order, at the local's last one. */
@@ -50,7 +69,34 @@ export class ValueNumbers {
     this.classes[number] = valueClass;
     this.origin[number] = origin;
     this.originTime[number] = origin >= 0 ? this.localTime[origin] : 0;
+    this.definition[number] = Definition.None;
     return number;
+  }
+
+  /** The number of the sum of the operands at `left` and `left + 1` of the stack. */
+  sum(stack: OperandStack, left: number): number {
+    const number = this.fresh(ValueClass.Unknown, -1);
+    this.definition[number] = Definition.Sum;
+    this.#setLeft(number, stack, left);
+    this.right[number] = stack.value[left + 1];
+    this.rightOffset[number] = stack.offset[left + 1];
+    this.rightLocal[number] = stack.holder(left + 1, this);
+    return number;
+  }
+
+  /** The number of the operand at `left` of the stack times a constant. */
+  product(stack: OperandStack, left: number, factor: number): number {
+    const number = this.fresh(ValueClass.Unknown, -1);
+    this.definition[number] = Definition.Product;
+    this.#setLeft(number, stack, left);
+    this.right[number] = factor;
+    return number;
+  }
+
+  #setLeft(number: number, stack: OperandStack, left: number): void {
+    this.left[number] = stack.value[left];
+    this.leftOffset[number] = stack.offset[left];
+    this.leftLocal[number] = stack.holder(left, this);
   }
 
   /** The number of a local, made fresh if it has none. */
@@ -81,6 +127,15 @@ export class ValueNumbers {
     const classes = new Uint8Array(size);
     classes.set(this.classes);
     this.classes = classes;
+    const definition = new Uint8Array(size);
+    definition.set(this.definition);
+    this.definition = definition;
+    this.left = grown(this.left, size);
+    this.leftOffset = grown(this.leftOffset, size);
+    this.right = grown(this.right, size);
+    this.rightOffset = grown(this.rightOffset, size);
+    this.leftLocal = grown(this.leftLocal, size);
+    this.rightLocal = grown(this.rightLocal, size);
     this.origin = grown(this.origin, size);
     this.originTime = grown(this.originTime, size);
   }

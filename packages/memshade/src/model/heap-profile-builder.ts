@@ -23,6 +23,9 @@ import type { Mib } from "./mib.ts";
 import { columnsOfMibs } from "./mib-columns.ts";
 import type { RunSite } from "./run.ts";
 
+// A stack's key is one exact number: its caller's row above its frame's.
+const MOST_FRAMES = 2 ** 26;
+
 interface ContextRow {
   stackId: bigint;
   stack: IndexIntoStackTable | None;
@@ -45,8 +48,9 @@ export class HeapProfileBuilder {
   private readonly stacks = new Interner<
     { prefix: IndexIntoStackTable | None; frame: IndexIntoFrameTable },
     IndexIntoStackTable
-  >(({ prefix, frame }) => `${prefix} ${frame}`);
+  >(({ prefix, frame }) => (prefix + 1) * MOST_FRAMES + frame);
   private readonly contexts: ContextRow[] = [];
+  private readonly frameOf = new Map<ResolvedFrame, IndexIntoFrameTable>();
 
   constructor(description: ProfileDescription, modules: readonly ProfileModule[]) {
     this.description = description;
@@ -55,7 +59,7 @@ export class HeapProfileBuilder {
 
   /**
    * Adds one context. `frames` is its call stack, innermost first. Every context of a profile has a
-   * `site`, or none has.
+   * `site`, or none has. Passing the same object for the same frame is fastest.
    */
   addContext(
     stackId: bigint,
@@ -83,6 +87,16 @@ export class HeapProfileBuilder {
   }
 
   private internFrame(frame: ResolvedFrame): IndexIntoFrameTable {
+    const known = this.frameOf.get(frame);
+    if (known !== undefined) {
+      return known;
+    }
+    const index = this.internNewFrame(frame);
+    this.frameOf.set(frame, index);
+    return index;
+  }
+
+  private internNewFrame(frame: ResolvedFrame): IndexIntoFrameTable {
     const name = frame.name === undefined ? NONE : this.strings.intern(frame.name);
     return this.frames.intern({
       function: this.functions.intern({
@@ -176,10 +190,10 @@ function indexColumn<Row, Value extends number>(
 /** Gives equal values the same index, counting up from 0. */
 class Interner<Value, Index extends number> {
   readonly rows: Value[] = [];
-  private readonly indices = new Map<string, Index>();
-  private readonly keyOf: (value: Value) => string;
+  private readonly indices = new Map<string | number, Index>();
+  private readonly keyOf: (value: Value) => string | number;
 
-  constructor(keyOf: (value: Value) => string) {
+  constructor(keyOf: (value: Value) => string | number) {
     this.keyOf = keyOf;
   }
 

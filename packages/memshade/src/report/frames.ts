@@ -4,7 +4,7 @@ import { framesOfContext } from "../model/stacks.ts";
 
 /** A frame as reports show it. */
 export interface FrameDescription {
-  /** Demangled name; where there is none, `wasm-function[12]` or the place itself. */
+  /** Demangled name; where there is none, `func[12]` or the place itself. */
   function: string;
   /** Index in the original module; null where it is not known. */
   index: number | null;
@@ -32,7 +32,7 @@ export function describeFrame(profile: HeapProfile, frame: IndexIntoFrameTable):
       name !== NONE
         ? strings[name]!
         : index !== NONE
-          ? `wasm-function[${index}]`
+          ? `func[${index}]`
           : `${module === NONE ? "unknown code" : modules[module]!.name}+0x${offset.toString(16)}`,
     index: index === NONE ? null : index,
     offset,

@@ -13,8 +13,8 @@ export function gapsOf(profile: HeapProfile): string[] {
     );
   } else if (inContexts.allocations > allocations) {
     gaps.push(
-      `The sites below count ${groupDigits(inContexts.allocations - allocations)} blocks twice: they were ` +
-        "live when the running program was dumped, and are counted in that dump and in the last one.",
+      `The sites below add up to ${groupDigits(inContexts.allocations - allocations)} allocations more than the ` +
+        "run counted: a block that is live at a dump is in that dump and in the last one.",
     );
   }
   return [...new Set(gaps)];

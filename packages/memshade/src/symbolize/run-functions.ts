@@ -40,7 +40,7 @@ export function createRunSymbolizer(
 }
 
 function frameIn(
-  { index, name, offset: start }: RunFunction,
+  { index, name }: RunFunction,
   module: IndexIntoModuleTable,
   offset: number,
   demangle: Demangle,
@@ -49,8 +49,6 @@ function frameIn(
     module,
     wasmIndex: index,
     offset,
-    // A body begins with its locals: no call can stand at its first byte.
-    fromHost: offset === start,
     ...(name === undefined ? {} : { name: demangle(name) }),
   };
 }

@@ -2,6 +2,7 @@ import { FormatError } from "../bytes/errors.ts";
 import { ByteReader } from "../bytes/reader.ts";
 import { readHeapType, readValType, readValTypes } from "./decode/value-types.ts";
 import { ImmediateKind } from "./immediates.ts";
+import { checkMemargFlags, MEMARG_HAS_MEMORY, unsupportedOrder } from "./memarg.ts";
 import { IMMEDIATE_KIND, OPCODE_NAME, opcodeId } from "./opcodes.ts";
 import { opcodeIdAt, skipOpcode } from "./skip.ts";
 import { type FunctionBody, type HeapType, referenceType, type ValType, type WasmModule } from "./types.ts";
@@ -184,8 +185,6 @@ export function readImmediates(reader: ByteReader, kind: ImmediateKind): Immedia
 }
 
 const BLOCK_EMPTY = 0x40;
-const MEMARG_HAS_MEMORY = 0x40;
-const HIGHEST_ALIGN = 0x3f;
 
 function readBlockType(reader: ByteReader): BlockType {
   const byte = reader.bytes[reader.position];
@@ -213,12 +212,9 @@ function readLabels(reader: ByteReader): number[] {
 function readMemarg(reader: ByteReader): Memarg {
   const start = reader.position;
   const flags = reader.u32Leb();
-  const align = flags & ~MEMARG_HAS_MEMORY;
-  if (align > HIGHEST_ALIGN) {
-    throw new FormatError("malformed", start, "memarg", `unknown flags 0x${flags.toString(16)}`);
-  }
+  checkMemargFlags(flags, start);
   const memory = (flags & MEMARG_HAS_MEMORY) !== 0 ? reader.u32Leb() : 0;
-  return { align, memory, offset: reader.u64Leb() };
+  return { align: flags & ~MEMARG_HAS_MEMORY, memory, offset: reader.u64Leb() };
 }
 
 function readCatches(reader: ByteReader): CatchClause[] {
@@ -250,7 +246,5 @@ function readCast(reader: ByteReader): { label: number; source: ValType; target:
 
 function readZero(reader: ByteReader): void {
   const start = reader.position;
-  if (reader.u8("reserved byte") !== 0) {
-    throw new FormatError("malformed", start, "reserved byte", "it is not zero");
-  }
+  if (reader.u8("reserved byte") !== 0) throw unsupportedOrder(start, "reserved byte");
 }

@@ -1,6 +1,7 @@
 import { FormatError } from "../bytes/errors.ts";
 import { readU32Leb, skipLeb32, skipLeb64 } from "../bytes/leb128.ts";
 import { ImmediateKind } from "./immediates.ts";
+import { checkMemargFlags, MEMARG_HAS_MEMORY, MEMARG_ORDER, unsupportedOrder } from "./memarg.ts";
 import { IMMEDIATE_KIND, PREFIX_BASE, UNKNOWN_OPCODE } from "./opcodes.ts";
 import { unknownOpcode } from "./unknown-opcode.ts";
 
@@ -11,7 +12,6 @@ import { unknownOpcode } from "./unknown-opcode.ts";
 
 const FIRST_PREFIX = 0xfb;
 const LAST_PREFIX = 0xfe;
-const MEMARG_HAS_MEMORY = 0x40;
 const REF_NON_NULL = 0x64;
 const REF_NULL = 0x63;
 
@@ -75,7 +75,7 @@ export function skipImmediates(bytes: Uint8Array, position: number, kind: number
       if (bytes[position] < 0x80) return position + 1;
       if (bytes[position + 1] < 0x80) return position + 2;
       if (bytes[position + 2] < 0x80) return position + 3;
-    } else if (quick === QUICK_MEMARG && bytes[position] < MEMARG_HAS_MEMORY) {
+    } else if (quick === QUICK_MEMARG && bytes[position] < MEMARG_ORDER) {
       if (bytes[position + 1] < 0x80) return position + 2;
       if (bytes[position + 2] < 0x80) return position + 3;
     }
@@ -115,7 +115,9 @@ function skipAnyImmediates(bytes: Uint8Array, position: number, kind: number): n
     case ImmediateKind.Shuffle:
       return skipFixed(bytes, position, 16);
     case ImmediateKind.Lane:
+      return skipFixed(bytes, position, 1);
     case ImmediateKind.Zero:
+      if (position < bytes.length && bytes[position] !== 0) throw unsupportedOrder(position, "reserved byte");
       return skipFixed(bytes, position, 1);
     case ImmediateKind.ValTypes:
       return skipTypes(bytes, position);
@@ -145,6 +147,7 @@ function skipFixed(bytes: Uint8Array, position: number, count: number): number {
 
 function skipMemarg(bytes: Uint8Array, position: number): number {
   const flags = readU32Leb(bytes, position);
+  checkMemargFlags(flags, position);
   position = skipLeb32(bytes, position);
   if ((flags & MEMARG_HAS_MEMORY) !== 0) position = skipLeb32(bytes, position);
   return skipLeb64(bytes, position);

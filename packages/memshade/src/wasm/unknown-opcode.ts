@@ -3,7 +3,7 @@ import { readU32Leb } from "../bytes/leb128.ts";
 
 /** Proposals that have claimed opcode numbers which no released edition assigns. */
 const CLAIMED: readonly (readonly [prefix: number, first: number, last: number, feature: string])[] = [
-  [0, 0x16, 0x17, "an early draft of function references"],
+  [0, 0x16, 0x17, "multi-byte array access, or an early draft of function references"],
   [0, 0xe0, 0xef, "stack switching"],
   [0xfb, 0x1f, 0x7f, "custom descriptors, an extension of GC"],
   [0xfb, 0x80, 0xbf, "reference-typed strings (stringref)"],

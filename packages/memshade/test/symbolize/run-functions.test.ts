@@ -18,9 +18,7 @@ const symbolize = createRunSymbolizer(modules, run, (name) => (name === "_Znwm" 
 
 describe("finding the function of a PC", () => {
   it("names the function whose body holds the PC, by module", () => {
-    expect(symbolize(0x110n)).toEqual([
-      { module: 0, wasmIndex: 10, name: "main", offset: 0x110, fromHost: false },
-    ]);
+    expect(symbolize(0x110n)).toEqual([{ module: 0, wasmIndex: 10, name: "main", offset: 0x110 }]);
     expect(symbolize(0x1_0000_0110n)).toMatchObject([{ module: 1, name: "open", offset: 0x110 }]);
   });
 
@@ -28,12 +26,8 @@ describe("finding the function of a PC", () => {
     expect(symbolize(0x210n)).toMatchObject([{ name: "operator new", wasmIndex: 11 }]);
   });
 
-  it("takes the first byte of a body for a call by the host", () => {
-    expect(symbolize(0x200n)).toMatchObject([{ name: "operator new", fromHost: true }]);
-  });
-
   it("keeps the index of a function without a name", () => {
-    expect(symbolize(0x310n)).toEqual([{ module: 0, wasmIndex: 12, offset: 0x310, fromHost: false }]);
+    expect(symbolize(0x310n)).toEqual([{ module: 0, wasmIndex: 12, offset: 0x310 }]);
   });
 
   it("keeps module and offset of a PC between functions", () => {

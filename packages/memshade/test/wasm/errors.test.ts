@@ -156,6 +156,7 @@ describe("an instruction that is not in the table", () => {
     ["0xfd 0x300", [0xfd, 0x80, 0x06], /half-precision/],
     ["0xfe 0x50", [0xfe, 0x50], /shared-everything threads/],
     ["0xfe 0x180", [0xfe, 0x80, 0x03], /shared-everything threads/],
+    ["0x16", [0x16], /multi-byte array access/],
     ["0xe3", [0xe3], /stack switching/],
     ["0x27", [0x27], /not supported$/],
   ])("%s is refused with its likely origin", (opcode, code, feature) => {
@@ -175,7 +176,8 @@ describe("broken immediates", () => {
   it.each<[what: string, code: number[], kind: FormatErrorKind, construct: string]>([
     ["a constant across the body's end", [0x43, 0, 0, 0x0b], "truncated", "constant"],
     ["an integer that swallows the end", [0x41, 0x80, 0x0b], "malformed", "function body"],
-    ["a reserved byte", [0xfe, 0x03, 0x01, 0x0b], "malformed", "reserved byte"],
+    ["a fence's memory order", [0xfe, 0x03, 0x01, 0x0b], "unsupported", "reserved byte"],
+    ["an access's memory order", [0x41, 0, 0xfe, 0x10, 0x22, 1, 0, 0x0b], "unsupported", "memarg"],
     ["an alignment", [0x41, 0, 0x28, 0x80, 0x01, 0, 0x0b], "malformed", "memarg"],
     ["a block type", [0x02, 0x41, 0x0b, 0x0b], "malformed", "value type"],
     ["a heap type", [0xd0, 0x40, 0x0b], "malformed", "heap type"],

@@ -19,6 +19,9 @@ import {
 } from "../../src/wasm/index.ts";
 import { assemble, installedModules, KITCHEN_SINK } from "./support.ts";
 
+/** These tests do much and say nothing about speed. */
+const PATIENCE = { timeout: 120_000 };
+
 const modules = installedModules();
 
 function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
@@ -41,7 +44,7 @@ function walkBodies(module: WasmModule): number {
   return instructions;
 }
 
-describe("programs from npm", () => {
+describe("programs from npm", PATIENCE, () => {
   it("are there to be tested", () => {
     expect(modules.length).toBeGreaterThan(8);
   });
@@ -85,7 +88,7 @@ describe("programs from npm", () => {
   });
 });
 
-describe("a module with one of everything", () => {
+describe("a module with one of everything", PATIENCE, () => {
   it("comes out byte for byte and can be built anew", () => {
     const bytes = assemble(KITCHEN_SINK, { names: true });
     const module = decodeModule(bytes);
@@ -125,7 +128,7 @@ describe("a module with one of everything", () => {
   });
 });
 
-describe("a module of 40 MB", () => {
+describe("a module of 40 MB", PATIENCE, () => {
   it("is decoded, walked and written", () => {
     const seed = decodeModule(
       assemble(`(module (func (local i32) ${"v128.const i64x2 1 2 drop ".repeat(400)}))`),
@@ -145,5 +148,5 @@ describe("a module of 40 MB", () => {
     expect(module.bodies.length).toBe(count);
     expect(walkBodies(module)).toBe(count * [...iterateOperators(seed, seed.bodies[0])].length);
     expect(equalBytes(encodeModule(module), bytes)).toBe(true);
-  }, 60_000);
+  });
 });

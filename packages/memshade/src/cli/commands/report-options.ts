@@ -37,16 +37,6 @@ export function parseChoice<T extends string>(option: string, choices: readonly 
   return found;
 }
 
-/** Prints a whole report. A reader that closes the pipe early (`| head`) is no error. */
-export function printReport(text: string): void {
-  process.stdout.once("error", (error: NodeJS.ErrnoException) => {
-    if (error.code !== "EPIPE") {
-      throw error;
-    }
-  });
-  process.stdout.write(text);
-}
-
 export function standardOutput(): Terminal {
   return { isTerminal: process.stdout.isTTY === true, environment: process.env };
 }

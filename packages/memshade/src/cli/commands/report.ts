@@ -3,14 +3,7 @@ import { heapReportJson } from "../../report/json/heap-report.ts";
 import { loadHeap } from "../../report/load-run.ts";
 import { heapReport } from "../../report/terminal/heap-report.ts";
 import type { ColorChoice } from "../../report/terminal/paint.ts";
-import {
-  parseColor,
-  parseRows,
-  printReport,
-  screenOptions,
-  standardOutput,
-  type Terminal,
-} from "./report-options.ts";
+import { parseColor, parseRows, screenOptions, standardOutput, type Terminal } from "./report-options.ts";
 
 export interface ReportOptions {
   readonly rows?: number | undefined;
@@ -30,7 +23,7 @@ export function addReportCommand(program: Command): void {
     .option("--json", "write JSON (docs/report-json.md) instead of text")
     .option("--color <when>", "auto, always or never", parseColor, "auto")
     .action((input: string, options: ReportOptions) => {
-      printReport(runReport(input, options, standardOutput()));
+      process.stdout.write(runReport(input, options, standardOutput()));
     });
 }
 

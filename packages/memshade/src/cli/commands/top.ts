@@ -10,7 +10,6 @@ import {
   parseChoice,
   parseColor,
   parseRows,
-  printReport,
   screenOptions,
   standardOutput,
   type Terminal,
@@ -43,7 +42,7 @@ export function addTopCommand(program: Command): void {
     .option("--json", "write JSON (docs/report-json.md) instead of text")
     .option("--color <when>", "auto, always or never", parseColor, "auto")
     .action((input: string, options: TopOptions) => {
-      printReport(runTop(input, options, standardOutput()));
+      process.stdout.write(runTop(input, options, standardOutput()));
     });
 }
 

@@ -1,6 +1,12 @@
-import type { HeapProfile, ProfileDescription, ProfileModule, Symbolizer } from "../../model/heap-profile.ts";
+import type {
+  HeapProfile,
+  ProfileDescription,
+  ProfileModule,
+  ResolvedFrame,
+  Symbolizer,
+} from "../../model/heap-profile.ts";
 import { HeapProfileBuilder } from "../../model/heap-profile-builder.ts";
-import type { Run, RunModule, RunSite } from "../../model/run.ts";
+import type { Run, RunHeap, RunModule, RunSite } from "../../model/run.ts";
 import type { RawProfile, RawSegment } from "./types.ts";
 
 /**
@@ -15,15 +21,56 @@ export function heapProfileFromRaw(
   run: Run | undefined,
   symbolizerFor: (modules: readonly ProfileModule[]) => Symbolizer,
 ): HeapProfile {
-  const modules = raw.segments.map((segment) => moduleOf(segment, run));
-  const symbolize = symbolizerFor(modules);
+  const modules = [
+    ...raw.segments.map((segment) => moduleOf(segment, run)),
+    // Modules that never allocated may have no segment; reports still say what is known of them.
+    ...(run?.modules ?? [])
+      .map((module) => segmentOf(module))
+      .filter(({ start }) => !raw.segments.some((segment) => segment.start === start))
+      .map((segment) => moduleOf(segment, run)),
+  ];
+  const symbolize = rememberFrames(symbolizerFor(modules));
+  const symbolizeLeaf = rememberFrames((pc) => markHostCall(symbolize(pc), modules));
   const sites = new Map(run?.heap?.sites.map((site) => [BigInt(site.stackId), site]));
   const builder = new HeapProfileBuilder(describe(raw, run, sites), modules);
   for (const { stackId, mib, pcs } of raw.contexts) {
     const site = run?.heap === undefined ? undefined : (sites.get(stackId) ?? emptySite(stackId));
-    builder.addContext(stackId, pcs.flatMap(symbolize), mib, site);
+    builder.addContext(
+      stackId,
+      pcs.flatMap((pc, depth) => (depth === 0 ? symbolizeLeaf : symbolize)(pc)),
+      mib,
+      site,
+    );
   }
   return builder.build();
+}
+
+/** Contexts share most of their PCs: each is looked up once. */
+function rememberFrames(symbolize: Symbolizer): Symbolizer {
+  const known = new Map<bigint, ReturnType<Symbolizer>>();
+  return (pc) => {
+    let frames = known.get(pc);
+    if (frames === undefined) {
+      frames = symbolize(pc);
+      known.set(pc, frames);
+    }
+    return frames;
+  };
+}
+
+/**
+ * Allocators are folded away from call paths, so a leaf inside one is not a call in it: the host called the
+ * allocation function itself, and the PC is the function's.
+ */
+function markHostCall(
+  frames: readonly ResolvedFrame[],
+  modules: readonly ProfileModule[],
+): readonly ResolvedFrame[] {
+  const [leaf, ...others] = frames;
+  const allocator = leaf?.module === undefined ? undefined : modules[leaf.module]!.allocator;
+  return leaf !== undefined && allocator?.functions.some(({ index }) => index === leaf.wasmIndex)
+    ? [{ ...leaf, fromHost: true }, ...others]
+    : frames;
 }
 
 function moduleOf(segment: RawSegment, run: Run | undefined): ProfileModule {
@@ -38,6 +85,15 @@ function moduleOf(segment: RawSegment, run: Run | undefined): ProfileModule {
     instances: module?.instances,
     bytes: module?.bytes,
     allocator: module?.allocator,
+  };
+}
+
+function segmentOf({ start, codeBytes, buildId }: RunModule): RawSegment {
+  return {
+    start: BigInt(start),
+    end: BigInt(start) + BigInt(codeBytes),
+    offset: BigInt(start),
+    buildId: Uint8Array.from(buildId.match(/../g) ?? [], (byte) => Number.parseInt(byte, 16)),
   };
 }
 
@@ -57,7 +113,7 @@ function describe(
       ],
     };
   }
-  const heap = run.heap;
+  const { sites: _, ...totals } = run.heap ?? { sites: [] };
   const tool = run.tools.heap;
   return {
     program: run.program,
@@ -68,7 +124,7 @@ function describe(
     counters: tool?.counters,
     granuleBytes: tool?.granuleBytes ?? 8,
     rawVersion: raw.version,
-    totals: heap && { ...heap },
+    totals: run.heap && (totals as Omit<RunHeap, "sites">),
     notTracked: [...run.notTracked, ...run.modules.flatMap(gapsOfModule), ...gapsOfHeap(raw, run, sites)],
   };
 }

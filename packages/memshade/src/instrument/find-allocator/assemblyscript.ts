@@ -35,8 +35,9 @@ export interface AssemblyScriptFinding {
 
 /** True if names or exports are those of AssemblyScript's runtime. */
 export function isAssemblyScript(module: WasmModule, names: ReadonlyMap<number, string>): boolean {
-  const exported = new Set(module.exports.map(({ name }) => name));
-  if (exported.has("__new") && exported.has("__pin") && exported.has("__unpin")) return true;
+  const exported = new Set<string>();
+  for (const { name } of module.exports) if (name.startsWith("__")) exported.add(name);
+  if (["__new", "__pin", "__unpin"].every((name) => exported.has(name))) return true;
   for (const name of names.values()) if (name.startsWith("~lib/rt/")) return true;
   return false;
 }
@@ -79,7 +80,7 @@ export function findAssemblyScript(
   ) => {
     const type = index === undefined ? undefined : definedType(module, index);
     if (index === undefined || type === undefined || !fitsOperands(type, operands)) return false;
-    hooks.add(index, role, operands, pointerOffset);
+    hooks.add(index, role, operands, { pointerOffset });
     return true;
   };
   const fold = (...indices: (number | undefined)[]) => {
@@ -186,24 +187,49 @@ function findInsertBlock(
     return takesRootAndBlock && calleesOf(graph, index).length > 0 && graph.instructions[index] > 60;
   };
   const fromCreate = reachable(graph, create, 3);
-  const steps = calleesOf(graph, collect).filter((index) => index >= graph.imported && fromCreate.has(index));
+  const isStep = (index: number) => {
+    const type = definedType(module, index);
+    return type?.params.length === 0 && type.results.length === 1;
+  };
+  const steps = calleesOf(graph, collect).filter((index) => isStep(index) && fromCreate.has(index));
+  const fromAllocation = reachable(graph, create, 3, new Set(steps));
   const found = new Set<number>();
   for (const step of steps) {
     for (const callee of calleesOf(graph, step)) {
-      if (isCandidate(callee) && calleesOf(graph, create).includes(callee)) found.add(callee);
+      if (isCandidate(callee) && fromAllocation.has(callee)) found.add(callee);
     }
   }
   return found.size === 1 ? [...found][0] : undefined;
 }
 
-function reachable(graph: CallGraph, from: number, depth: number): Set<number> {
+/** The collector's functions that free blocks: taken for parts of the allocator their frees would go unseen. */
+function foldSweepers(
+  graph: CallGraph,
+  collect: number | undefined,
+  insertBlock: number,
+  wrappers: Set<number>,
+): void {
+  if (collect === undefined) return;
+  wrappers.add(collect);
+  for (const callee of calleesOf(graph, collect)) {
+    if (callee !== insertBlock && calleesOf(graph, callee).includes(insertBlock)) wrappers.add(callee);
+  }
+}
+
+/** Functions within `depth` direct calls of `from`, on paths that avoid `except`. */
+function reachable(
+  graph: CallGraph,
+  from: number,
+  depth: number,
+  except: ReadonlySet<number> = new Set(),
+): Set<number> {
   const seen = new Set([from]);
   let level = [from];
   for (let i = 0; i < depth; i++) {
     const next: number[] = [];
     for (const index of level) {
       for (const callee of calleesOf(graph, index)) {
-        if (seen.has(callee)) continue;
+        if (seen.has(callee) || except.has(callee)) continue;
         seen.add(callee);
         next.push(callee);
       }

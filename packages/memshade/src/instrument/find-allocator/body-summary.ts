@@ -1,4 +1,4 @@
-import { readS33Leb, readU32Leb, skipLeb32 } from "../../bytes/leb128.ts";
+import { readS32Leb, readS33Leb, readU32Leb, skipLeb32 } from "../../bytes/leb128.ts";
 import {
   ACCESS_KIND,
   AccessKind,
@@ -38,6 +38,10 @@ const CALL_SHIFT = 12;
 const EXACT = 0b000000_111111_000000_111111;
 const DERIVED = EXACT << TRACKED;
 const ANY_PARAM = 0xfff;
+/** Above the origins: the number of a known distance from a parameter (see `Distances`), 0 for none. */
+const DISTANCE_SHIFT = 27;
+const ORIGINS = (1 << DISTANCE_SHIFT) - 1;
+const MAXIMUM_DISTANCES = 31;
 export const PRODUCT: Origin = 1 << 24;
 export const CONSTANT: Origin = 1 << 25;
 export const OTHER: Origin = 1 << 26;
@@ -61,9 +65,17 @@ export function soleParam(origin: Origin): number {
   return -1;
 }
 
+/** A value that is parameter `param` plus `offset` on every path. */
+export interface Distance {
+  param: number;
+  offset: number;
+}
+
 export interface CallSummary {
   callee: number;
   operands: Origin[];
+  /** per operand: its distance from a parameter, where that is known */
+  distances: (Distance | undefined)[];
 }
 
 export interface BodySummary {
@@ -119,6 +131,8 @@ const op = {
   localGet: opcodeId("local.get"),
   localSet: opcodeId("local.set"),
   localTee: opcodeId("local.tee"),
+  i32Add: opcodeId("i32.add"),
+  i32Sub: opcodeId("i32.sub"),
   i32Mul: opcodeId("i32.mul"),
   i64Mul: opcodeId("i64.mul"),
   memoryFill: opcodeId("memory.fill"),
@@ -152,8 +166,15 @@ export function summarizeBody(
   return undefined;
 }
 
+const asyncified = new WeakMap<WasmModule, boolean>();
+
 function isAsyncified(module: WasmModule): boolean {
-  return module.exports.some(({ name }) => name === "asyncify_start_unwind");
+  let known = asyncified.get(module);
+  if (known === undefined) {
+    known = module.exports.some(({ name }) => name === "asyncify_start_unwind");
+    asyncified.set(module, known);
+  }
+  return known;
 }
 
 /**
@@ -171,6 +192,14 @@ function withoutRestoredValues(summary: BodySummary): BodySummary {
   return summary;
 }
 
+/** A value that is one or the other, depending on the path; 0 stands for a path that was not seen yet. */
+function either(first: number, second: number): number {
+  if (first === second || second === 0) return first;
+  if (first === 0) return second;
+  const origins = (first | second) & ORIGINS;
+  return first >>> DISTANCE_SHIFT === second >>> DISTANCE_SHIFT ? origins | (first & ~ORIGINS) : origins;
+}
+
 class Interpreter {
   private readonly module: WasmModule;
   private readonly type: FuncType;
@@ -183,6 +212,9 @@ class Interpreter {
   private labels: Label[] = [];
   private dead = false;
   private summary!: BodySummary;
+  private readonly distances: Distance[] = [];
+  /** the constant that the instruction before pushed */
+  private constant: number | undefined;
   loopsChanged = false;
 
   constructor(module: WasmModule, type: FuncType, localCount: number, tracked: readonly number[]) {
@@ -200,6 +232,7 @@ class Interpreter {
     this.labels = [];
     this.dead = false;
     this.loopsChanged = false;
+    this.constant = undefined;
     this.summary = { calls: [], indirectCalls: 0, result: 0, stores: [], bulk: false };
     this.open(op.block, 0, this.type.results.length, -1);
     let loop = 0;
@@ -267,7 +300,7 @@ class Interpreter {
   private join(into: Int32Array, from: Int32Array): boolean {
     let changed = false;
     for (let i = 0; i < into.length; i++) {
-      const joined = into[i] | from[i];
+      const joined = either(into[i], from[i]);
       if (joined !== into[i]) {
         into[i] = joined;
         changed = true;
@@ -287,7 +320,8 @@ class Interpreter {
     if (label.locals === undefined) label.locals = this.locals.slice();
     else this.join(label.locals, this.locals);
     const from = this.stack.length - label.results;
-    for (let i = 0; i < label.results; i++) label.values[i] |= this.stack[from + i] ?? OTHER;
+    for (let i = 0; i < label.results; i++)
+      label.values[i] = either(label.values[i], this.stack[from + i] ?? OTHER);
   }
 
   private leave(): void {
@@ -310,7 +344,7 @@ class Interpreter {
     if (label === undefined) return;
     if (!this.dead) this.reach(0, true);
     // Any part of the guarded body may have run: keep what held before and allow everything else.
-    this.locals = label.start.map((origin) => origin | OTHER);
+    this.locals = label.start.map((value) => either(value, OTHER));
     this.stack.length = label.height;
     if (id === op.catch) {
       const tag = readU32Leb(this.module.bytes, immediates);
@@ -330,7 +364,7 @@ class Interpreter {
       if (label.locals === undefined) label.locals = label.start.slice();
       else this.join(label.locals, label.start);
       label.elseStack.slice(0, label.results).forEach((value, i) => {
-        label.values[i] |= value;
+        label.values[i] = either(label.values[i], value);
       });
     }
     this.labels.pop();
@@ -340,13 +374,18 @@ class Interpreter {
       this.locals = label.locals;
       this.stack.push(...label.values);
     }
-    if (this.labels.length === 0 && this.type.results.length > 0) this.summary.result |= label.values[0];
+    if (this.labels.length === 0 && this.type.results.length > 0) {
+      this.summary.result |= label.values[0] & ORIGINS;
+    }
   }
 
   private invoke(type: FuncType, callee: number): void {
-    const operands = this.stack.splice(Math.max(0, this.stack.length - type.params.length));
+    const values = this.stack.splice(Math.max(0, this.stack.length - type.params.length));
     if (callee < 0) this.summary.indirectCalls++;
-    else this.summary.calls.push({ callee, operands });
+    else {
+      const operands = values.map((value) => value & ORIGINS);
+      this.summary.calls.push({ callee, operands, distances: values.map((value) => this.distanceOf(value)) });
+    }
     const slot = callee < 0 ? -1 : this.tracked.indexOf(callee);
     type.results.forEach((_, i) => {
       this.stack.push(slot >= 0 && i === 0 ? fromCall(slot) : OTHER);
@@ -357,6 +396,8 @@ class Interpreter {
   private step(id: number, kind: number, immediates: number): boolean {
     const { module, stack, locals, summary } = this;
     const { bytes } = module;
+    const constant = this.constant;
+    this.constant = undefined;
     switch (id) {
       case op.end:
       case op.delegate:
@@ -421,7 +462,7 @@ class Interpreter {
         stack.pop();
         const second = stack.pop() ?? OTHER;
         const first = stack.pop() ?? OTHER;
-        stack.push(first | second);
+        stack.push(either(first, second));
         return true;
       }
       case op.localGet:
@@ -434,7 +475,36 @@ class Interpreter {
         locals[readU32Leb(bytes, immediates)] = stack[stack.length - 1] ?? OTHER;
         return true;
     }
+    if (kind === ImmediateKind.I32) this.constant = readS32Leb(bytes, immediates);
+    if (constant !== undefined && (id === op.i32Add || id === op.i32Sub) && stack.length >= 2) {
+      stack.pop();
+      stack.push(this.moved(stack.pop() ?? OTHER, id === op.i32Add ? constant : -constant));
+      return true;
+    }
     return this.compute(id, kind, summary);
+  }
+
+  private distanceOf(value: number): Distance | undefined {
+    const known = value >>> DISTANCE_SHIFT;
+    if (known > 0) return this.distances[known - 1];
+    for (let param = 0; param < TRACKED; param++) if (value === 1 << param) return { param, offset: 0 };
+    return undefined;
+  }
+
+  /** `value` plus a constant. */
+  private moved(value: number, by: number): number {
+    if ((value & ORIGINS) === CONSTANT || by === 0) return value;
+    const origin = computed(value & ORIGINS);
+    const from = this.distanceOf(value);
+    if (from === undefined) return origin;
+    const offset = from.offset + by;
+    if (offset === 0) return fromParam(from.param);
+    let at = this.distances.findIndex((known) => known.param === from.param && known.offset === offset);
+    if (at < 0) {
+      if (this.distances.length === MAXIMUM_DISTANCES) return origin;
+      at = this.distances.push({ param: from.param, offset }) - 1;
+    }
+    return origin | ((at + 1) << DISTANCE_SHIFT);
   }
 
   /** Constants, arithmetic, memory and everything else whose stack effect the opcode table knows. */
@@ -449,8 +519,8 @@ class Interpreter {
     }
     const access = ACCESS_KIND[id];
     if (access > AccessKind.Store || id === op.memoryFill || id === op.memoryCopy) summary.bulk = true;
-    const second = pops >= 2 ? (stack[stack.length - 1] ?? OTHER) : 0;
-    const first = pops >= 1 ? (stack[stack.length - Math.min(pops, 2)] ?? OTHER) : 0;
+    const second = pops >= 2 ? (stack[stack.length - 1] ?? OTHER) & ORIGINS : 0;
+    const first = pops >= 1 ? (stack[stack.length - Math.min(pops, 2)] ?? OTHER) & ORIGINS : 0;
     stack.length = Math.max(0, stack.length - pops);
     if (access === AccessKind.Store) summary.stores.push({ address: first, value: second });
     if (pushes === 0) return true;

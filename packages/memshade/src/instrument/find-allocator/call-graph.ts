@@ -18,6 +18,7 @@ const CALL_INDIRECT = opcodeId("call_indirect");
 const MEMORY_GROW = opcodeId("memory.grow");
 const MEMORY_COPY = opcodeId("memory.copy");
 const MEMORY_FILL = opcodeId("memory.fill");
+const { None, Local, Label, I32, Memarg, Func, Zero } = ImmediateKind;
 const FIRST_PREFIX = 0xfb;
 const MEMARG_HAS_MEMORY = 0x40;
 
@@ -63,6 +64,7 @@ export function callersOf(graph: CallGraph, index: number): Uint32Array {
 /** One pass over the code section. Throws `FormatError` where it cannot be read. */
 export function buildCallGraph(module: WasmModule): CallGraph {
   const { bytes, bodies, importedFunctionCount: imported } = module;
+  const kinds = IMMEDIATE_KIND;
   const count = Math.max(functionCount(module), imported + bodies.length);
   const instructions = new Uint32Array(count);
   const traits = new Uint8Array(count);
@@ -82,24 +84,24 @@ export function buildCallGraph(module: WasmModule): CallGraph {
       instructionCount++;
       const start = position;
       let id = bytes[position++];
-      let kind = IMMEDIATE_KIND[id];
-      if (kind === ImmediateKind.None) continue;
+      let kind = kinds[id];
+      if (kind === None) continue;
       // Nine of ten instructions end here; the general steps below take twice the time.
-      if (kind === ImmediateKind.Local || kind === ImmediateKind.I32 || kind === ImmediateKind.Label) {
+      if (kind === Local || kind === I32 || kind === Label) {
         while (bytes[position++] >= 0x80);
         continue;
       }
-      if (kind === ImmediateKind.Memarg && bytes[position] < MEMARG_HAS_MEMORY) {
+      if (kind === Memarg && bytes[position] < MEMARG_HAS_MEMORY) {
         position++;
         while (bytes[position++] >= 0x80);
         continue;
       }
-      if (id >= FIRST_PREFIX || kind > ImmediateKind.Zero) {
+      if (id >= FIRST_PREFIX || kind > Zero) {
         id = opcodeIdAt(bytes, start);
-        kind = IMMEDIATE_KIND[id];
+        kind = kinds[id];
         position = skipOpcode(bytes, start);
         if (id === MEMORY_COPY || id === MEMORY_FILL) trait |= Trait.Copies;
-      } else if (kind === ImmediateKind.Func) {
+      } else if (kind === Func) {
         const callee = readU32Leb(bytes, position);
         if (callee >= count) {
           // The rewriter reports broken modules; here an unknown function is just not an edge.

@@ -15,6 +15,7 @@ const ONLY_OTHERS = "only working set and waste apply";
 
 /** What the JavaScript host of a Go program calls. */
 const GO_EXPORTS = ["run", "resume", "getsp"];
+const TELLING_EXPORTS = new Set([...GO_EXPORTS, "go_scheduler"]);
 
 /** Recognises Go, TinyGo, .NET, Boehm's collector and modules on the garbage-collection proposal. */
 export function findCollector(
@@ -22,7 +23,12 @@ export function findCollector(
   names: ReadonlyMap<number, string>,
 ): CollectorFinding | undefined {
   const producers = readProducers(module);
-  const exported = new Set(module.exports.map(({ name }) => name));
+  const exported = new Set<string>();
+  let isMono = false;
+  for (const { name } of module.exports) {
+    if (TELLING_EXPORTS.has(name)) exported.add(name);
+    else if (name.startsWith("mono_wasm_")) isMono = true;
+  }
   const imported = new Set(module.imports.map(({ module: from }) => from));
   const sections = new Set(module.customs.map(({ name }) => name));
 
@@ -46,11 +52,7 @@ export function findCollector(
         : "The module has no linear memory: there is nothing to profile in it.",
     };
   }
-  if (
-    exported.has("mono_wasm_load_runtime") ||
-    imported.has("dotnet") ||
-    [...exported].some((name) => name.startsWith("mono_wasm_"))
-  ) {
+  if (isMono || imported.has("dotnet")) {
     return {
       blocks: false,
       sentence:

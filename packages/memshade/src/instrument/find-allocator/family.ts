@@ -1,8 +1,10 @@
 import { functionType, type WasmModule } from "../../wasm/index.ts";
 import {
   type BodySummary,
+  type Distance,
   dependsOnParam,
   fromCall,
+  OTHER,
   PRODUCT,
   soleParam,
   summarizeBody,
@@ -90,6 +92,7 @@ export function completeFamily(
       const pointer = soleOperand(summary, free);
       const size = soleOperand(summary, malloc);
       if (pointer >= 0 && size >= 0 && pointer !== size) add(index, "realloc", pointer, size);
+      else if (addInlinedRealloc(index, summary, malloc, free, hooks)) finding.added.push(index);
       else finding.inlinedRealloc.push(index);
     } else if (type.params.length <= 3) {
       const size = readMemalign(summary, malloc, type.params.length);
@@ -109,6 +112,43 @@ function soleOperand(summary: BodySummary, callee: number): number {
     result = param;
   }
   return result;
+}
+
+/** The distance from a parameter that the only operand has in every call of `callee`. */
+function soleDistance(summary: BodySummary, callee: number): Distance | undefined {
+  let result: Distance | undefined;
+  for (const { callee: called, distances } of summary.calls) {
+    if (called !== callee) continue;
+    const distance = distances[0];
+    if (distance === undefined) return undefined;
+    if (result !== undefined && (result.param !== distance.param || result.offset !== distance.offset))
+      return undefined;
+    result = distance;
+  }
+  return result;
+}
+
+/**
+ * SQLite's `xRealloc` and its like: they keep a header in front of the memory that they hand out, so that with
+ * `realloc` inlined they free `pointer - header`, ask for `size + header` and return the new block plus `header`.
+ */
+function addInlinedRealloc(
+  index: number,
+  summary: BodySummary,
+  malloc: number,
+  free: number,
+  hooks: Hooks,
+): boolean {
+  const pointer = soleDistance(summary, free);
+  const size = soleDistance(summary, malloc);
+  if (pointer === undefined || size === undefined || pointer.param === size.param) return false;
+  if (size.offset <= 0 || pointer.offset !== -size.offset) return false;
+  const returnsBlock = (summary.result & fromCall(EXACT_RESULT)) !== 0;
+  const returnsInside = (summary.result & (fromCall(EXACT_RESULT) << 6)) !== 0;
+  if (returnsBlock || !returnsInside || (summary.result & OTHER) !== 0) return false;
+  const operands = { ...ROLES.realloc.operands, pointerParam: pointer.param, sizeParam: size.param };
+  hooks.add(index, "realloc", operands, { pointerOffset: pointer.offset, sizeOffset: size.offset });
+  return true;
 }
 
 function readCalloc(

@@ -150,7 +150,7 @@ class Search {
     else if (!meaning.role.startsWith("wbindgen_")) {
       const operands = meaning.operandsOf(type.params.length);
       if (operands === undefined || !fitsOperands(type, operands)) return false;
-      this.hooks.add(index, meaning.role, operands);
+      this.hooks.add(index, meaning.role, operands, { name: this.names.get(index) ?? name });
     } else return false;
     return true;
   }

@@ -1,6 +1,13 @@
 import { type FuncType, functionType, I32, I64, type WasmModule } from "../../wasm/index.ts";
 import type { AllocatorFunction, AllocatorRole, OperandPositions } from "./plan.ts";
 
+export interface HookDetails {
+  pointerOffset?: number;
+  sizeOffset?: number;
+  /** the name by which it was recognised, where the function has several */
+  name?: string | undefined;
+}
+
 /** The functions decided to be hooked so far, at most one entry per index; the first decision stands. */
 export class Hooks {
   private readonly byIndex = new Map<number, AllocatorFunction>();
@@ -10,13 +17,18 @@ export class Hooks {
     this.nameOf = nameOf;
   }
 
-  add(index: number, role: AllocatorRole, operands: OperandPositions, pointerOffset = 0): AllocatorFunction {
+  add(
+    index: number,
+    role: AllocatorRole,
+    operands: OperandPositions,
+    { pointerOffset = 0, sizeOffset = 0, name = this.nameOf(index) }: HookDetails = {},
+  ): AllocatorFunction {
     const known = this.byIndex.get(index);
     if (known !== undefined) return known;
     const { kind, sizeParam, countParam, pointerParam, outPointerParam } = operands;
     const entry = {
       index,
-      name: this.nameOf(index),
+      name,
       role,
       kind,
       sizeParam,
@@ -24,6 +36,7 @@ export class Hooks {
       pointerParam,
       outPointerParam,
       pointerOffset,
+      sizeOffset,
     };
     this.byIndex.set(index, entry);
     return entry;

@@ -34,7 +34,7 @@ export type AllocatorKind = "allocate" | "reallocate" | "release";
 /**
  * One function to hook. Parameter positions count from 0; −1 stands for "has none".
  *
- * - size of the block: `params[sizeParam]`, times `params[countParam]` when there is a count
+ * - size of the block: `params[sizeParam]`, times `params[countParam]` when there is a count, plus `sizeOffset`
  * - old block (reallocate, release): `params[pointerParam] + pointerOffset`
  * - new block (allocate, reallocate): result 0 plus `pointerOffset`, or, with an `outPointerParam`
  *   (`posix_memalign`), the address stored at `params[outPointerParam]` if result 0 is zero
@@ -54,9 +54,14 @@ export interface AllocatorFunction {
    * Added to the pointer a function takes or returns to get the address of the block as recorded; a null
    * pointer stays null. 0 except in optimised AssemblyScript, where what is left of the allocator hands
    * around block headers that lie in front of the object. A release with an offset may also get addresses that were
-   * never recorded (the rest of a split block); those mean nothing.
+   * never recorded (the rest of a split block); those mean nothing. Negative where `sizeOffset` is not 0.
    */
   pointerOffset: number;
+  /**
+   * Added to the size that is asked for to get the size of the block. 0 except where a program's function keeps a
+   * header of its own in front of the block and the allocator's `realloc` was inlined into it.
+   */
+  sizeOffset: number;
 }
 
 /** How the allocator was found, in the order of trust. `none`: it was not, the notes say why. */

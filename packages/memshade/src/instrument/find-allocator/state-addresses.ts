@@ -15,6 +15,7 @@ import {
 
 /** Below this there is no static data in any toolchain's layout, but plenty of small numbers. */
 const LOWEST_ADDRESS = 1024;
+const { None, Local, I32, Memarg } = ImmediateKind;
 const FIRST_PREFIX = 0xfb;
 const MEMARG_HAS_MEMORY = 0x40;
 
@@ -25,32 +26,33 @@ export function forEachAddress(
   end: number,
   visit: (address: number) => void,
 ): void {
+  const kinds = IMMEDIATE_KIND;
   let position = start;
   while (position < end) {
     let id = bytes[position];
     let immediates = position + 1;
-    let kind = IMMEDIATE_KIND[id];
+    let kind = kinds[id];
     if (id >= FIRST_PREFIX) {
       id = opcodeIdAt(bytes, position);
       immediates = skipOpcode(bytes, position);
-      kind = IMMEDIATE_KIND[id];
+      kind = kinds[id];
     }
-    if (kind === ImmediateKind.None) {
+    if (kind === None) {
       position = immediates;
       continue;
     }
-    if (kind === ImmediateKind.Local) {
+    if (kind === Local) {
       position = immediates;
       while (bytes[position++] >= 0x80);
       continue;
     }
-    if (kind === ImmediateKind.I32) {
+    if (kind === I32) {
       // One-byte and two-byte constants stay below 8192: only the latter can matter.
       if (bytes[immediates] >= 0x80) {
         const value = readS32Leb(bytes, immediates);
         if (value >= LOWEST_ADDRESS) visit(value);
       }
-    } else if (kind === ImmediateKind.Memarg) {
+    } else if (kind === Memarg) {
       let offset = immediates + 1;
       if (bytes[immediates] >= MEMARG_HAS_MEMORY) {
         offset = skipLeb32(bytes, immediates);

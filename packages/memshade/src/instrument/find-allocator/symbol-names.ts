@@ -269,7 +269,7 @@ function meaningOfStandardLibraryName(name: string): SymbolMeaning | undefined {
  * demangled. Undefined for all other names. The functions of AssemblyScript's runtime are not covered here.
  */
 export function meaningOfSymbol(symbol: string): SymbolMeaning | undefined {
-  if (!/alloc|free|memalign|operator |_Z[nd]|sbrk|init_|trim|segment|chunk|mmap/.test(symbol))
+  if (!/alloc|free|memalign|operator[ _]|_Z[nd]|sbrk|init_|trim|segment|chunk|mmap/.test(symbol))
     return undefined;
   // wasm-ld and Emscripten put their own thunks around exported functions.
   if (/\.command_export$|^legalstub\$/.test(symbol)) {

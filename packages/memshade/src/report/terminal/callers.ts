@@ -4,14 +4,14 @@ import type { IndexIntoContextTable, IndexIntoFrameTable } from "../../model/ind
 import { framesOfContext } from "../../model/stacks.ts";
 import { formatPercent, plural } from "../format.ts";
 import { describeFrame } from "../frames.ts";
-import { compactName } from "./names.ts";
+import { compactName, shortenName } from "./names.ts";
 import type { Screen } from "./screen.ts";
-import { cutMiddle, displayWidth } from "./text.ts";
+import { displayWidth } from "./text.ts";
 
 /** Callers below this part of their site are counted, not shown. */
 const SMALLEST_PART = 0.05;
 const LINES_PER_CHAIN = 2;
-const LONGEST_NAME = 40;
+const LONGEST_NAME = 36;
 
 /**
  * The callers of a site, innermost first, as a tree: frames with a single caller follow each other on a
@@ -21,7 +21,8 @@ const LONGEST_NAME = 40;
  *     ├ 80.0 % ← moveToRoot ← step ← main
  *     └ 20.0 % ← balance ← … 5 more ← main
  *
- * At most `lineLimit` lines, unless the screen is wide.
+ * At most `lineLimit` lines, unless the screen is wide: the heaviest branches come first, and "…" stands where
+ * a fork is not shown.
  */
 export function callerLines(
   screen: Screen,
@@ -36,24 +37,53 @@ export function callerLines(
   if (callers.length === 0) {
     return pathLine(screen, profile, contexts[0]!, indent);
   }
-  const lines = new CallerTreeLines(screen, profile, total).lines(callers, total, " ".repeat(indent));
-  if (screen.isWide || lines.length <= lineLimit) {
-    return lines;
+  const margin = " ".repeat(indent);
+  const draw = (isShown: (caller: CallerNode) => boolean) =>
+    new CallerTreeLines(screen, profile, total, isShown).lines(callers, total, margin);
+  if (screen.isWide) {
+    return draw(() => true);
   }
-  screen.isShortened = true;
-  return [...lines.slice(0, lineLimit - 1), `${" ".repeat(indent)}└ … more callers`];
+  const shown = new Set<CallerNode>();
+  const candidates = [...forkAbove(callers, total)];
+  for (;;) {
+    const heaviest = candidates.sort((a, b) => a.value - b.value).pop();
+    if (heaviest === undefined || heaviest.value < SMALLEST_PART * total) {
+      break;
+    }
+    shown.add(heaviest);
+    if (draw((caller) => shown.has(caller)).length > lineLimit) {
+      shown.delete(heaviest);
+      break;
+    }
+    candidates.push(...forkAbove(heaviest.callers, heaviest.value));
+  }
+  return draw((caller) => shown.has(caller));
 }
 
-/** The heaviest call path of a site on one line, and how many more there are; on a wide screen all of them. */
+/** The branches of the next fork outwards: callers that are alone are no fork. */
+function forkAbove(callers: readonly CallerNode[], value: number): readonly CallerNode[] {
+  let level = callers;
+  while (level.length === 1 && level[0]!.value === value) {
+    level = level[0]!.callers;
+  }
+  return level;
+}
+
+/**
+ * One line: some facts, the heaviest call path of a site, and how many more there are. A wide screen gets
+ * all of them as a tree below the facts.
+ */
 export function heaviestPathLine(
   screen: Screen,
   profile: HeapProfile,
   contexts: readonly IndexIntoContextTable[],
   values: ArrayLike<number>,
   indent: number,
+  facts = "",
 ): string[] {
   if (screen.isWide) {
-    return callerLines(screen, profile, contexts, values, indent, Number.POSITIVE_INFINITY);
+    const tree = callerLines(screen, profile, contexts, values, indent, Number.POSITIVE_INFINITY);
+    return facts === "" ? tree : [" ".repeat(indent) + facts, ...tree];
   }
   const weighty = contexts.filter((context) => values[context]! > 0);
   const heaviest = weighty.reduce((best, context) => (values[context]! > values[best]! ? context : best));
@@ -61,26 +91,33 @@ export function heaviestPathLine(
   if (others > 0) {
     screen.isShortened = true;
   }
-  return pathLine(screen, profile, heaviest, indent, others === 0 ? "" : `  (+${plural(others, "path")})`);
+  return pathLine(
+    screen,
+    profile,
+    heaviest,
+    indent,
+    facts,
+    others === 0 ? "" : `  (+${plural(others, "path")})`,
+  );
 }
 
-/** The callers of one context on one line, with a remark at its end. */
+/** The callers of one context on one line (several on a wide screen), between some facts and a remark. */
 export function pathLine(
   screen: Screen,
   profile: HeapProfile,
   context: IndexIntoContextTable,
   indent: number,
+  facts = "",
   remark = "",
 ): string[] {
   const frames = framesOfContext(profile, context);
   const margin = " ".repeat(indent);
-  if (frames.length === 0) {
-    return [];
+  const first = facts === "" ? margin : `${margin}${facts} `;
+  if (frames.length <= 1) {
+    const root = frames.length === 0 ? "" : `${facts === "" ? "" : "· "}${rootInWords(profile)}`;
+    return facts + root + remark === "" ? [] : [first + root + remark];
   }
-  if (frames.length === 1) {
-    return [`${margin}${rootInWords(profile)}${remark}`];
-  }
-  const lines = chainLines(screen, profile, frames.slice(1), margin, margin, 1, displayWidth(remark));
+  const lines = chainLines(screen, profile, frames.slice(1), first, margin, 1, displayWidth(remark));
   return [...lines.slice(0, -1), lines.at(-1)! + remark];
 }
 
@@ -92,11 +129,13 @@ class CallerTreeLines {
   private readonly screen: Screen;
   private readonly profile: HeapProfile;
   private readonly total: number;
+  private readonly isShown: (caller: CallerNode) => boolean;
 
-  constructor(screen: Screen, profile: HeapProfile, total: number) {
+  constructor(screen: Screen, profile: HeapProfile, total: number, isShown: (caller: CallerNode) => boolean) {
     this.screen = screen;
     this.profile = profile;
     this.total = total;
+    this.isShown = isShown;
   }
 
   /** Lines for `callers` of something that weighs `value`, of which a rest may have no caller. */
@@ -108,9 +147,7 @@ class CallerTreeLines {
     if (only === undefined) {
       return [];
     }
-    const parts = this.screen.isWide
-      ? callers
-      : callers.filter((caller) => caller.value >= SMALLEST_PART * this.total);
+    const parts = callers.filter(this.isShown);
     const branches = parts.map(
       (caller) => (first: string, rest: string) =>
         this.chain(caller, `${first}${this.percent(caller.value)} `, rest),
@@ -141,10 +178,14 @@ class CallerTreeLines {
       frames.push(node.frame);
     }
     const hanging = margin + " ".repeat(displayWidth(first) - displayWidth(margin));
-    return [
-      ...chainLines(this.screen, this.profile, frames, first, hanging, LINES_PER_CHAIN, 0),
-      ...this.lines(node.callers, node.value, margin),
-    ];
+    const isForkHidden = node.callers.length > 0 && !node.callers.some(this.isShown);
+    const end = isForkHidden ? " ← …" : "";
+    const chain = chainLines(this.screen, this.profile, frames, first, hanging, LINES_PER_CHAIN, end.length);
+    if (isForkHidden) {
+      this.screen.isShortened = true;
+      return [...chain.slice(0, -1), chain.at(-1)! + end];
+    }
+    return [...chain, ...this.lines(node.callers, node.value, margin)];
   }
 
   private percent(value: number): string {
@@ -169,7 +210,8 @@ function chainLines(
   const room = screen.width - displayWidth(first) - reservedWidth;
   const words = frames.map((frame) => {
     const name = nameOf(frame);
-    return `← ${cutMiddle(compactName(name), Math.min(LONGEST_NAME, Math.max(8, room - 2)))}`;
+    const width = Math.min(LONGEST_NAME, Math.max(8, room - 2));
+    return `← ${screen.shorten(name, shortenName(compactName(name), width))}`;
   });
   for (let kept = words.length; ; kept--) {
     const left = words.length - kept;

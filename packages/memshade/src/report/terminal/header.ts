@@ -69,9 +69,9 @@ export function printSummary(screen: Screen, profile: HeapProfile): void {
         : "exact for every granule",
     );
   }
-  for (const words of allocatorsInWords(profile)) {
-    line("Allocator", words);
-  }
+  allocatorsInWords(profile).forEach((words, index) => {
+    line(index === 0 ? "Allocator" : "", words);
+  });
   if (totals !== undefined) {
     line("Profiler", `took ${formatBytes(totals.profilerBytes)} of memory for itself`);
   }
@@ -85,7 +85,7 @@ export function printNothingAllocated(screen: Screen, profile: HeapProfile): voi
     if (allocator === undefined) {
       continue;
     }
-    const functions = allocator.functions.map((hooked) => hooked.name ?? `#${hooked.index}`);
+    const functions = allocator.functions.map((hooked) => hooked.name ?? `func[${hooked.index}]`);
     advice.push(
       functions.length === 0
         ? `${name}: no allocator was found in it. If you know it, name it when you record: ` +
@@ -112,10 +112,14 @@ const HOW_FOUND: { readonly [How in Exclude<RunAllocator["how"], "none">]: strin
 
 /** The allocation functions of each module that has some, and how sure it is that they are. */
 function allocatorsInWords({ modules }: HeapProfile): string[] {
-  const known = modules.filter(({ allocator }) => allocator !== undefined && allocator.functions.length > 0);
+  const known = modules.filter(
+    ({ allocator }) => allocator?.refused === undefined && (allocator?.functions.length ?? 0) > 0,
+  );
   const lines = known.slice(0, ALLOCATORS_SHOWN).map(({ name, allocator }) => {
     const { how, confirmed, functions } = allocator!;
-    const names = functions.slice(0, 3).map((hooked) => hooked.name ?? `function #${hooked.index}`);
+    const names = functions
+      .slice(0, 3)
+      .map(({ role, index, name = `func[${index}]` }) => (name.includes(role) ? name : `${name} (${role})`));
     const more = functions.length > 3 ? ` and ${functions.length - 3} more` : "";
     const found = how === "none" ? "" : `, ${HOW_FOUND[how]}`;
     const sure = confirmed === true ? ", borne out by the run" : "";

@@ -5,26 +5,20 @@ import { temporaryBlocks } from "../../analyses/temporary.ts";
 import { heapTotals } from "../../analyses/totals.ts";
 import { neverAccessed, writtenNeverRead } from "../../analyses/unused-blocks.ts";
 import type { HeapProfile } from "../../model/heap-profile.ts";
-import type { IndexIntoContextTable } from "../../model/indices.ts";
-import {
-  formatBlocks,
-  formatBytes,
-  formatCount,
-  formatLifetime,
-  formatMean,
-  formatPercent,
-} from "../format.ts";
+import { formatBlocks, formatBytes, formatCount, formatPercent } from "../format.ts";
 import { callerLines, heaviestPathLine } from "./callers.ts";
 import { pathsAndSites, printNothingAllocated, printSummary, printTitle } from "./header.ts";
 import { Screen, type ScreenOptions } from "./screen.ts";
-import { placeInWords, siteFrame } from "./site-names.ts";
+import { SiteFacts, sumOf } from "./site-facts.ts";
 import { printSiteRows, type SiteRows } from "./site-rows.ts";
 import { displayWidth, printable } from "./text.ts";
 
 const DETAIL_INDENT = 6;
-const CALLER_LINES_PER_SITE = 6;
-/** Sites below this part of their table are left out, unless a number of rows was asked for. */
-const SMALLEST_PART = 0.005;
+/** Lines of callers for a site that is the whole table; others get their part of it, but some. */
+const MOST_CALLER_LINES = 16;
+const LEAST_CALLER_LINES = 4;
+/** Rows that make up so much of a table's total are enough, unless a number of rows was asked for. */
+const ENOUGH = 0.99;
 
 export interface HeapReportOptions extends ScreenOptions {
   /** Sites per table; without it, the tables have the lengths that suit them. */
@@ -42,7 +36,9 @@ export function heapReport(profile: HeapProfile, options: HeapReportOptions): st
     return screen.text();
   }
   printSummary(screen, profile);
-  new HeapSections(screen, profile, options.rows).print();
+  if (profile.contexts.length > 0) {
+    new HeapSections(screen, profile, options.rows).print();
+  }
   printHints(screen, options.input);
   return screen.text();
 }
@@ -52,6 +48,7 @@ class HeapSections {
   private readonly profile: HeapProfile;
   private readonly rows: number | undefined;
   private readonly sites: ContextGroups;
+  private readonly facts: SiteFacts;
   private readonly quiet: string[] = [];
 
   constructor(screen: Screen, profile: HeapProfile, rows: number | undefined) {
@@ -59,6 +56,7 @@ class HeapSections {
     this.profile = profile;
     this.rows = rows;
     this.sites = groupContexts(profile, "site");
+    this.facts = new SiteFacts(screen, profile);
   }
 
   print(): void {
@@ -85,6 +83,9 @@ class HeapSections {
       const size = `${formatBytes(peak.totalBytes)} in ${formatBlocks(peak.totalBlocks)}`;
       this.printSection("Who owns the heap at its peak", size, peak.bytes, formatBytes, 8, this.fullDetails);
     }
+    if (peak !== undefined && peak.totalBytes > 0 && this.sites.length === 1) {
+      return;
+    }
     const title = peak === undefined ? "Who allocates" : "Who allocates most";
     const size = `${formatBytes(totals.inContexts.bytes)} in ${paths}`;
     const details = peak === undefined ? this.fullDetails : this.pathDetails;
@@ -103,10 +104,18 @@ class HeapSections {
     }
     const least = finding.isLowerBound ? "at least " : "";
     const size = `${least}${formatBytes(finding.totalBytes)} in ${formatBlocks(finding.totalBlocks)}`;
-    this.printSection(title, size, finding.bytes, formatBytes, 5, (contexts, values) => [
-      `${indent}${formatCount(sum(finding.blocks, contexts))} of ${formatBlocks(this.sum("allocCount", contexts))}`,
-      ...this.pathDetails(contexts, values),
-    ]);
+    this.printSection(title, size, finding.bytes, formatBytes, 5, (contexts, values) => {
+      const found = formatCount(sumOf(finding.blocks, contexts));
+      const of = formatBlocks(sumOf(this.profile.contexts.mibs.allocCount, contexts));
+      return heaviestPathLine(
+        this.screen,
+        this.profile,
+        contexts,
+        values,
+        DETAIL_INDENT,
+        `${found} of ${of}`,
+      );
+    });
   }
 
   private printTemporary(finding: BlockMeasure): void {
@@ -119,10 +128,10 @@ class HeapSections {
     const least = finding.isLowerBound ? "at least " : "";
     const share = formatPercent(finding.totalBlocks, allocations);
     const size = `${least}${formatBlocks(finding.totalBlocks)} (${share}) freed ${within}`;
-    this.printSection("Short-lived", size, finding.blocks, formatCount, 5, (contexts, values) => [
-      `${indent}${this.lifeDetails(contexts).join(" · ")}`,
-      ...this.pathDetails(contexts, values),
-    ]);
+    this.printSection("Short-lived", size, finding.blocks, formatCount, 5, (contexts, values) => {
+      const facts = this.facts.life(contexts).join(" · ");
+      return heaviestPathLine(this.screen, this.profile, contexts, values, DETAIL_INDENT, facts);
+    });
   }
 
   private printQuiet(): void {
@@ -145,94 +154,28 @@ class HeapSections {
     this.screen.printEnds(title, size, this.screen.paint.heading);
     this.screen.print(this.screen.paint.faint("─".repeat(this.screen.width)));
     const limit = this.rows ?? usualRows;
-    const smallestPart = this.rows === undefined ? SMALLEST_PART : 0;
+    const enough = this.rows === undefined ? ENOUGH : Number.POSITIVE_INFINITY;
     printSiteRows(this.screen, this.profile, {
       groups: this.sites,
       values,
       format,
       limit,
-      smallestPart,
+      enough,
       details,
     });
   }
 
-  /** Facts about the site, then its callers as a tree. */
-  private readonly fullDetails: SiteRows["details"] = (contexts, values) => [
-    ...this.factLines([
-      `${formatBytes(this.sum("totalSize", contexts))} in all`,
-      ...this.lifeDetails(contexts),
-      `${formatMean(this.sum("totalAccessCount", contexts) / (this.sum("totalSize", contexts) || 1))} accesses/B`,
-      ...this.touchedDetails(contexts),
-      ...this.placeDetails(contexts),
-    ]),
-    ...callerLines(this.screen, this.profile, contexts, values, DETAIL_INDENT, CALLER_LINES_PER_SITE),
-  ];
-
-  private readonly pathDetails = (contexts: Contexts, values: Float64Array): string[] =>
-    heaviestPathLine(this.screen, this.profile, contexts, values, DETAIL_INDENT);
-
-  private lifeDetails(contexts: Contexts): string[] {
-    const blocks = this.sum("allocCount", contexts);
-    const { clock } = this.profile.description;
-    const lifetime = formatLifetime(this.sum("totalLifetime", contexts) / (blocks || 1), clock);
+  private readonly fullDetails: SiteRows["details"] = (contexts, values, part) => {
+    const lineLimit = Math.max(LEAST_CALLER_LINES, Math.round(MOST_CALLER_LINES * part));
     return [
-      `${formatBlocks(blocks)} of ${formatBytes(this.sum("totalSize", contexts) / (blocks || 1))}`,
-      `lifetime ${lifetime}`,
+      ...this.facts.lines(contexts, DETAIL_INDENT),
+      ...callerLines(this.screen, this.profile, contexts, values, DETAIL_INDENT, lineLimit),
     ];
-  }
+  };
 
-  private touchedDetails(contexts: Contexts): string[] {
-    const { site } = this.profile.contexts;
-    const touchedGranules = site === undefined ? 0 : sum(site.granulesTouched, contexts);
-    if (site === undefined || touchedGranules === 0) {
-      return [];
-    }
-    const touched = formatPercent(touchedGranules, sum(site.granules, contexts));
-    // Merged counters count an access at the granule of its base address alone.
-    return [this.profile.description.counters === "merged" ? `≥ ${touched} touched` : `${touched} touched`];
-  }
-
-  /** The place, where it is a line of source or there is room for all. */
-  private placeDetails(contexts: Contexts): string[] {
-    const frame = siteFrame(this.profile, contexts);
-    const isWanted = frame !== undefined && frame.index !== null && !frame.calledByHost;
-    if (!isWanted || (frame.file === undefined && !this.screen.isWide)) {
-      return [];
-    }
-    return [placeInWords(this.profile, frame)];
-  }
-
-  private factLines(facts: readonly string[]): string[] {
-    const lines: string[] = [];
-    for (const fact of facts) {
-      const last = lines.at(-1);
-      if (
-        last !== undefined &&
-        (this.screen.isWide || displayWidth(`${last} · ${fact}`) <= this.screen.width)
-      ) {
-        lines[lines.length - 1] = `${last} · ${fact}`;
-      } else {
-        lines.push(indent + fact);
-      }
-    }
-    return lines;
-  }
-
-  private sum(
-    field: "allocCount" | "totalSize" | "totalLifetime" | "totalAccessCount",
-    contexts: Contexts,
-  ): number {
-    return sum(this.profile.contexts.mibs[field], contexts);
-  }
+  private readonly pathDetails: SiteRows["details"] = (contexts, values) =>
+    heaviestPathLine(this.screen, this.profile, contexts, values, DETAIL_INDENT);
 }
-
-type Contexts = readonly IndexIntoContextTable[];
-
-function sum(column: ArrayLike<number> | ArrayLike<bigint>, contexts: Contexts): number {
-  return contexts.reduce((total, context) => total + Number(column[context]), 0);
-}
-
-const indent = " ".repeat(DETAIL_INDENT);
 
 function printHints(screen: Screen, input: string): void {
   const { faint } = screen.paint;

@@ -8,7 +8,8 @@ import { displayWidth, printable } from "./text.ts";
 
 /**
  * Names for the rows of a table: the function that allocates. Where one function allocates at several
- * places, each has its place behind the name: `parse @0x1a2b`, `parse :120`.
+ * places, each has its place behind the name: `parse @0x1a2b`, `parse :120`. Where the host allocates through
+ * an export with a name of its own, the role is there: `Ia (malloc)`.
  */
 export class SiteNames {
   private readonly profile: HeapProfile;
@@ -33,18 +34,20 @@ export class SiteNames {
     if (frame === undefined) {
       return screen.paint.strong("(call path not recorded)");
     }
-    const place = this.placeOf(frame);
+    const place = frame.calledByHost ? this.roleOf(frame) : this.placeOf(frame);
     const name = screen.fit(frame.function, width - displayWidth(place));
     return screen.paint.strong(name) + screen.paint.faint(place);
   }
 
-  private placeOf({ function: name, index, offset, line, calledByHost }: FrameDescription): string {
-    if (
-      this.groups.by === "function" ||
-      index === null ||
-      calledByHost ||
-      this.placesOf.get(name)!.size === 1
-    ) {
+  /** What the host called: ` (malloc)` behind a name that does not say so itself. */
+  private roleOf({ module, index, function: name }: FrameDescription): string {
+    const { allocator } = this.profile.modules.find((candidate) => candidate.name === module) ?? {};
+    const role = allocator?.functions.find((hooked) => hooked.index === index)?.role;
+    return role === undefined || name.includes(role) ? "" : ` (${role})`;
+  }
+
+  private placeOf({ function: name, index, offset, line }: FrameDescription): string {
+    if (this.groups.by === "function" || index === null || this.placesOf.get(name)!.size === 1) {
       return "";
     }
     return line === undefined ? ` @0x${offset.toString(16)}` : ` :${line}`;

@@ -21,10 +21,14 @@ export interface SiteRows {
   readonly format: (value: number) => string;
   /** Rows to show at most. */
   readonly limit: number;
-  /** Also leave out rows below this part of the whole, but never the first one. */
-  readonly smallestPart: number;
-  /** Lines to print below a row. */
-  readonly details: (contexts: readonly IndexIntoContextTable[], values: Float64Array) => readonly string[];
+  /** Also leave out the rows that follow when those before them make up this part of the whole. */
+  readonly enough: number;
+  /** Lines to print below a row, which is a part (0 to 1) of the table. */
+  readonly details: (
+    contexts: readonly IndexIntoContextTable[],
+    values: Float64Array,
+    part: number,
+  ) => readonly string[];
 }
 
 /**
@@ -32,14 +36,13 @@ export interface SiteRows {
  * then how many were left out.
  */
 export function printSiteRows(screen: Screen, profile: HeapProfile, rows: SiteRows): void {
-  const { groups, format, smallestPart } = rows;
+  const { groups, format, enough } = rows;
   const perContext = Float64Array.from(rows.values, Number);
   const values = sumByGroup(groups, perContext);
   const ranking = rank(values);
   const total = values.reduce((sum, value) => sum + value, 0);
   const largest = ranking.length === 0 ? 0 : values[ranking[0]!]!;
-  const weighty = ranking.filter((group, index) => index === 0 || values[group]! >= smallestPart * total);
-  const limit = Math.min(rows.limit, weighty.length);
+  const limit = rowsToShow(ranking, values, enough * total, rows.limit);
   const names = new SiteNames(profile, groups);
   const { paint } = screen;
   for (const group of ranking.slice(0, limit)) {
@@ -50,10 +53,20 @@ export function printSiteRows(screen: Screen, profile: HeapProfile, rows: SiteRo
         padLeft(formatPercent(value, total), PERCENT_WIDTH) +
         `  ${paint.bar(padRight(bar(value, largest, BAR_WIDTH), BAR_WIDTH))}  ` +
         names.paint(screen, group, screen.width - NAME_COLUMN),
-      ...rows.details(contexts, perContext).map(paint.faint),
+      ...rows.details(contexts, perContext, value / total).map(paint.faint),
     );
   }
   printOmitted(screen, ranking.slice(limit), values, format);
+}
+
+function rowsToShow(ranking: readonly number[], values: Float64Array, enough: number, limit: number): number {
+  let shown = 0;
+  let count = 0;
+  while (count < Math.min(limit, ranking.length) && shown < enough) {
+    shown += values[ranking[count]!]!;
+    count += 1;
+  }
+  return count;
 }
 
 export function printOmitted(

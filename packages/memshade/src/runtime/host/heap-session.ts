@@ -1,11 +1,11 @@
 import type { InstrumentedInfo } from "../../instrument/index.ts";
+import type { Mib } from "../../model/mib.ts";
 import type { HeapTool, RunEnd, RunFunction, RunHeap, RunModule, RunSite } from "../../model/run.ts";
 import { type RawContext, type RawSegment, writeRaw } from "../../formats/memprof-raw/index.ts";
 import { ContextTable, type MergedContext } from "./context-table.ts";
 import { confirmAllocator, sentencesOf } from "./heap-notes.ts";
 import { ModuleFunctions } from "./module-functions.ts";
 import { type ShadowContents, type ShadowContext, ShadowReader, type ShadowTotals } from "./read-shadow.ts";
-import { Control } from "./shadow-offsets.ts";
 
 export type { RunEnd } from "../../model/run.ts";
 
@@ -46,11 +46,9 @@ interface SessionInstance {
   number: number;
   module: number;
   reader: ShadowReader | undefined;
-  control: DataView | undefined;
   flushed: ContextTable;
   /** What evicted contexts held at the last peak seen so far, by call path. */
   peaks: { stamp: number; context: ShadowContext }[];
-  baseline: ShadowContents | undefined;
 }
 
 /**
@@ -83,12 +81,10 @@ export class HeapSession {
       number,
       module,
       reader: layout && new ShadowReader(memory, layout, info.counters === "exact"),
-      control: layout && new DataView(memory.buffer, layout.control),
       flushed: new ContextTable(),
       peaks: [],
-      baseline: undefined,
     };
-    instance.control?.setUint32(Control.instance, number, true);
+    instance.reader?.setInstance(number);
     this.#instances.set(number, instance);
     return { number };
   }
@@ -119,13 +115,13 @@ export class HeapSession {
     this.#instances.delete(handle.number);
   }
 
-  /** Forgets what was recorded so far. Blocks that live now stay known and count from here on. */
+  /** Forgets what was recorded so far. Blocks that live now stay known, with all their accesses. */
   reset(): void {
     this.#finished = [];
     for (const instance of this.#instances.values()) {
       instance.flushed = new ContextTable();
       instance.peaks = [];
-      instance.baseline = instance.reader?.read();
+      instance.reader?.forgetEnded();
     }
   }
 
@@ -192,14 +188,12 @@ function contentsOf(instance: SessionInstance): ShadowContents {
 
 const NO_TOTALS: ShadowTotals = {
   allocations: 0,
-  allocatedBytes: 0,
-  frees: 0,
+  unfollowedBytes: 0,
   peakBytes: 0,
   peakBlocks: 0,
   peakStamp: 0,
   liveBytes: 0,
   liveBlocks: 0,
-  heapAccesses: 0,
   otherAccesses: 0,
   profilerBytes: 0,
   overflowContexts: 0,
@@ -215,20 +209,25 @@ const NO_TOTALS: ShadowTotals = {
 
 function heapOf(totals: readonly ShadowTotals[], contexts: readonly MergedContext[]): RunHeap {
   const sum = (field: keyof ShadowTotals): number => totals.reduce((total, instance) => total + instance[field], 0);
+  const allocations = sum("allocations");
   return {
-    allocations: sum("allocations"),
-    allocatedBytes: sum("allocatedBytes"),
-    frees: sum("frees"),
+    allocations,
+    allocatedBytes: sumOf(contexts, (mib) => mib.totalSize) + sum("unfollowedBytes"),
+    frees: allocations - sum("liveBlocks") - sum("overflowBlocks"),
     peakBytes: sum("peakBytes"),
     peakBlocks: sum("peakBlocks"),
     liveBytes: sum("liveBytes"),
     liveBlocks: sum("liveBlocks"),
-    heapAccesses: sum("heapAccesses"),
+    heapAccesses: sumOf(contexts, (mib) => mib.totalAccessCount),
     otherAccesses: sum("otherAccesses"),
     profilerBytes: sum("profilerBytes"),
     overflow: { contexts: sum("overflowContexts"), blocks: sum("overflowBlocks") },
     sites: contexts.map(({ extras }, index): RunSite => ({ stackId: String(index + 1), ...extras })),
   };
+}
+
+function sumOf(contexts: readonly MergedContext[], field: (mib: Mib) => bigint): number {
+  return Number(contexts.reduce((sum, { mib }) => sum + field(mib), 0n));
 }
 
 function rawContextOf(context: MergedContext, index: number): RawContext {

@@ -215,14 +215,32 @@ function acceptsImports([imports]: unknown[]): boolean {
   );
 }
 
+const bufferLengths: AnyFunction[] = [ArrayBuffer, SharedArrayBuffer].map(
+  (kind) => Object.getOwnPropertyDescriptor(kind.prototype, "byteLength")!.get!,
+);
+
+/** Whether a value is a buffer, of this realm or another. */
+function isBuffer(value: unknown): value is ArrayBuffer {
+  return bufferLengths.some((length) => {
+    try {
+      return Reflect.apply(length, value, []) >= 0;
+    } catch {
+      return false;
+    }
+  });
+}
+
 /** A copy of the bytes of a buffer source, or undefined for anything else. */
 function copyBytes(source: unknown): Uint8Array | undefined {
-  if (ArrayBuffer.isView(source)) {
-    return new Uint8Array(source.buffer, source.byteOffset, source.byteLength).slice();
+  try {
+    if (ArrayBuffer.isView(source)) {
+      return new Uint8Array(source.buffer, source.byteOffset, source.byteLength).slice();
+    }
+    return isBuffer(source) ? new Uint8Array(source).slice() : undefined;
+  } catch {
+    // A detached buffer, which the engine refuses too.
+    return undefined;
   }
-  if (source instanceof ArrayBuffer || source instanceof SharedArrayBuffer)
-    return new Uint8Array(source).slice();
-  return undefined;
 }
 
 /** Reads a response that the engine would take. Undefined, with the response untouched: let the engine judge it. */

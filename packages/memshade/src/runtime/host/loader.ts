@@ -8,7 +8,7 @@ import { customSectionsOf } from "./custom-sections.ts";
 import type { HeapOptions } from "./heap-options.ts";
 import type { InstanceHandle } from "./heap-session.ts";
 import { connectHost, SHADOW_MEMORY } from "./host-calls.ts";
-import { type Profile, Recorder } from "./recorder.ts";
+import { type Profile, Recorder, UNKNOWN_MODULE } from "./recorder.ts";
 
 export { type Profile, type ProfileFile, profileFiles } from "./recorder.ts";
 
@@ -54,7 +54,7 @@ export function watchInstance(
   if (memory === undefined && info.layout !== undefined) {
     throw new TypeError(`the instance does not export ${SHADOW_MEMORY}`);
   }
-  handle = recorder.addInstance(memory, info, options.original ?? new Uint8Array(), null);
+  handle = recorder.addInstance(memory, info, options.original ?? UNKNOWN_MODULE, null);
   return {
     readProfile: (end = { kind: "dump" }) => recorder.takeProfile(end),
     reset: () => recorder.reset(),
@@ -82,7 +82,7 @@ export function readProfileFromImage(
   const info = readInfo(module);
   const recorder = newRecorder(info, options);
   const memory = { buffer: image.slice().buffer } as WebAssembly.Memory;
-  recorder.addInstance(memory, info, options.original ?? new Uint8Array(), null);
+  recorder.addInstance(memory, info, options.original ?? UNKNOWN_MODULE, null);
   return recorder.takeProfile({ kind: "exit", exitCode: 0 });
 }
 

@@ -22,6 +22,19 @@ export interface ContextExtras {
   temporary: number;
 }
 
+/** Control fields that count what could not be recorded as it should. */
+const FAULT_COUNTERS = [
+  Control.overflowContexts,
+  Control.overflowBlocks,
+  Control.unmatchedFrees,
+  Control.overlaps,
+  Control.sharedGranules,
+  Control.outside,
+  Control.misaligned,
+  Control.nullFrees,
+  Control.histogramDropped,
+];
+
 /** One calling context of an instance. */
 export interface ShadowContext {
   /** Code offsets of the calls, innermost first. Empty for what found no room in the tables. */
@@ -36,14 +49,13 @@ export interface ShadowContext {
 /** Totals of an instance. */
 export interface ShadowTotals {
   allocations: number;
-  allocatedBytes: number;
-  frees: number;
+  /** Of blocks beyond the tables' bound. */
+  unfollowedBytes: number;
   peakBytes: number;
   peakBlocks: number;
   peakStamp: number;
   liveBytes: number;
   liveBlocks: number;
-  heapAccesses: number;
   otherAccesses: number;
   profilerBytes: number;
   overflowContexts: number;
@@ -69,6 +81,8 @@ export class ShadowReader {
   readonly #view: DataView;
   readonly #counters: Uint32Array;
   readonly #exact: boolean;
+  /** Allocations before a reset whose blocks have ended since or before. */
+  #forgottenAllocations = 0;
   /** Sum of the counters of live blocks. */
   #liveCounters = 0;
 
@@ -98,6 +112,36 @@ export class ShadowReader {
     }
     totals.otherAccesses += this.#sumOfCounters() - this.#liveCounters;
     return { totals, contexts };
+  }
+
+  /** Gives the instance the number that stands for the CPU in its blocks. */
+  setInstance(number: number): void {
+    this.#view.setUint32(this.#layout.control + Control.instance, number, true);
+  }
+
+  /**
+   * Forgets all blocks that have ended, and the peak. Not to be called while the program runs in another thread.
+   */
+  forgetEnded(): void {
+    const { control, mibs } = this.#layout;
+    const view = this.#view;
+    const count = this.#control32(Control.mibNext);
+    for (let index = 0; index <= count; index++) {
+      const at = mibs + index * BLOCK_BYTES;
+      const kept = Block.reallocations;
+      new Uint8Array(this.#buffer, at + kept, Block.histogram - kept).fill(0);
+      new Uint8Array(this.#buffer, at + Block.minSize, 16).fill(255);
+      new Uint8Array(this.#buffer, at + Block.minAccesses, 8).fill(255);
+      new Uint8Array(this.#buffer, at + Block.allocCpu, 8).fill(255);
+      view.setUint32(at + Block.histogramLength, 0, true);
+    }
+    for (const field of FAULT_COUNTERS) view.setUint32(control + field, 0, true);
+    view.setBigUint64(control + Control.otherAccesses, 0n, true);
+    view.setBigUint64(control + Control.unfollowedBytes, 0n, true);
+    view.setBigUint64(control + Control.peakBytes, view.getBigUint64(control + Control.liveBytes, true), true);
+    view.setUint32(control + Control.peakBlocks, this.#control32(Control.liveBlocks), true);
+    view.setUint32(control + Control.peakStamp, this.#control32(Control.peakStamp) + 1, true);
+    this.#forgottenAllocations = this.#control64(Control.allocations) - this.#control32(Control.liveBlocks);
   }
 
   /** The contexts with what has ended in them. Order: as they were first seen. */
@@ -211,7 +255,10 @@ export class ShadowReader {
     for (let granule = first; granule <= last; granule++) {
       const counter = this.#counters[granule];
       histogram?.push(BigInt(counter >>> 1));
-      if (counter === 0) continue;
+      if (counter === 0) {
+        touched += this.#isMarked(granule);
+        continue;
+      }
       accesses += counter >>> 1;
       touched++;
       reads |= counter;
@@ -228,7 +275,6 @@ export class ShadowReader {
       extras.writtenNeverReadBytes += size;
     }
     this.#liveCounters += accesses - this.#u64(record + Record.folded);
-    totals.heapAccesses += accesses;
     const mib = blockMib({
       accessCount: BigInt(accesses),
       size,
@@ -241,10 +287,15 @@ export class ShadowReader {
     context.mib = context.mib === undefined ? mib : mergeMib(context.mib, mib);
   }
 
+  /** 1 if a loop touched the granule but counted its accesses elsewhere in the block. */
+  #isMarked(granule: number): number {
+    return (this.#view.getUint8(this.#layout.marks + (granule >>> 3)) >>> (granule & 7)) & 1;
+  }
+
   /** Time of the profile's clock: the wall clock is only ever written by a host. */
   #clock(): number {
     const wall = this.#control32(Control.wallMs);
-    return wall === 0 ? this.#control32(Control.clock) : wall;
+    return wall === 0 ? this.#control32(Control.allocations) : wall;
   }
 
   /** Sum of all counters below the highest block's end, live blocks' included. */
@@ -271,15 +322,13 @@ export class ShadowReader {
 
   #totals(): ShadowTotals {
     return {
-      allocations: this.#control64(Control.allocations),
-      allocatedBytes: this.#control64(Control.allocatedBytes),
-      frees: this.#control64(Control.frees),
+      allocations: this.#control64(Control.allocations) - this.#forgottenAllocations,
+      unfollowedBytes: this.#control64(Control.unfollowedBytes),
       peakBytes: this.#control64(Control.peakBytes),
       peakBlocks: this.#control32(Control.peakBlocks),
       peakStamp: this.#control32(Control.peakStamp),
       liveBytes: this.#control64(Control.liveBytes),
       liveBlocks: this.#control32(Control.liveBlocks),
-      heapAccesses: this.#control64(Control.freedAccesses),
       otherAccesses: this.#control64(Control.otherAccesses),
       profilerBytes: this.#profilerBytes(),
       overflowContexts: this.#control32(Control.overflowContexts),

@@ -33,6 +33,9 @@ export interface RecorderOptions {
 /** Stands for the shadow memory of modules that have none. */
 const NO_MEMORY = new WebAssembly.Memory({ initial: 0, maximum: 0 });
 
+/** Stands for the bytes of a module that nobody has kept: its functions stay without names. */
+export const UNKNOWN_MODULE: Uint8Array = Uint8Array.of(0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00);
+
 /** One recorded run: instances come and go, profiles are taken at any time. Knows nothing of files and processes. */
 export class Recorder {
   readonly #options: RecorderOptions;

@@ -65,10 +65,12 @@ export function dumpTemplate(template: string): string {
 /** Names of the folders of this process: the final one, and one for each dump while it runs. */
 export class RunFolders {
   readonly #template: string;
+  readonly #environment: OutValues["environment"];
   #dumps = 0;
 
-  constructor(template: string) {
+  constructor(template: string, environment: OutValues["environment"] = process.env) {
     this.#template = template;
+    this.#environment = environment;
   }
 
   next(dump: boolean): string {
@@ -76,7 +78,7 @@ export class RunFolders {
     return expandOutTemplate(dump ? dumpTemplate(this.#template) : this.#template, {
       pid: process.pid,
       sequence: dump ? this.#dumps : this.#dumps + 1,
-      environment: process.env,
+      environment: this.#environment,
     });
   }
 }

@@ -3,8 +3,11 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll } from "vitest";
+import { afterAll, vi } from "vitest";
 import type { Run } from "../../../src/model/run.ts";
+
+// Starting processes takes its time on a busy machine.
+vi.setConfig({ testTimeout: 60_000 });
 
 const MAIN = fileURLToPath(new URL("../../../src/cli/main.ts", import.meta.url));
 
@@ -20,6 +23,9 @@ export interface StartOptions {
   input?: string;
   env?: Record<string, string>;
 }
+
+const folders: string[] = [];
+const processGroups: number[] = [];
 
 /** A program that was started: what it has printed so far and how it ends. */
 export class Started {
@@ -60,7 +66,10 @@ export function startNode(args: readonly string[], options: StartOptions): Start
     cwd: options.cwd,
     env: { ...process.env, NODE_OPTIONS: "", ...options.env },
     stdio: ["pipe", "pipe", "pipe"],
+    // A process group of its own, so that nothing a failed test has started outlives it.
+    detached: true,
   });
+  if (child.pid !== undefined) processGroups.push(child.pid);
   child.stdin!.on("error", () => {});
   if (options.input !== undefined) child.stdin!.end(options.input);
   return new Started(child);
@@ -75,7 +84,6 @@ export function memshade(args: readonly string[], options: StartOptions): Promis
   return startMemshade(args, { input: "", ...options }).ended;
 }
 
-const folders: string[] = [];
 
 /** A new folder, removed when the tests of the file are over. */
 export function newFolder(): string {
@@ -84,7 +92,15 @@ export function newFolder(): string {
   return folder;
 }
 
+
 afterAll(() => {
+  for (const group of processGroups) {
+    try {
+      process.kill(-group, "SIGKILL");
+    } catch {
+      // It has ended, as it should.
+    }
+  }
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
 });
 

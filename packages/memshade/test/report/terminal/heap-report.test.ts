@@ -43,6 +43,14 @@ describe("the report of a run", () => {
     await expect(report(profile)).toMatchFileSnapshot(golden("gaps"));
   });
 
+  it("says when blocks are counted twice, and has no empty tables where no site is known", () => {
+    const dumped = report(profileOfPicture(TIDY, {}, { allocations: 900 })).replace(/\s+/g, " ");
+    expect(dumped).toContain("The sites below add up to 100 allocations more than the run counted: a block");
+    const withoutSites = report(profileOfPicture("", {}, { allocations: 3 }));
+    expect(withoutSites).toContain("3 of 3 allocations belong to no site below.");
+    expect(withoutSites).not.toContain("─");
+  });
+
   it("without any allocation says so and what may be the reason", async () => {
     const { modules } = heapPicture("").run;
     const withoutAllocator = { ...modules[0]!, allocator: { how: "none" as const, functions: [] } };
@@ -84,6 +92,22 @@ describe("callers of a site", () => {
     expect(ofPeak(picture)).toBe("      ├ 97.0 % ← a\n      └ 3.0 % 2 more callers");
   });
 
+  it("of a small site get few lines: heaviest branches first, an ellipsis where a fork is not shown", () => {
+    const callers = Array.from({ length: 6 }, (_, a) =>
+      Array.from(
+        { length: 6 },
+        (_, b) => `main > outer${a}${b} > inner${a} > alloc  ${9 - a} x 8  peak ${9 - a}`,
+      ),
+    );
+    const lines = ofPeak(`big  1 x 8000  peak 1\n${callers.flat().join("\n")}`).split("\n");
+    expect(lines.slice(lines.findIndex((line) => line.endsWith("alloc")) + 2)).toEqual([
+      "      ├ 23.1 % ← inner0 ← …",
+      "      ├ 20.5 % ← inner1 ← …",
+      "      ├ 17.9 % ← inner2 ← …",
+      "      └ 38.5 % 3 more callers",
+    ]);
+  });
+
   it("end at the host", () => {
     const picture = `
       main > alloc   3 x 8  peak 3
@@ -97,7 +121,37 @@ describe("callers of a site", () => {
     const deep = Array.from({ length: 60 }, (_, depth) => `level${depth}`).join(" > ");
     const lines = ofPeak(`main > ${deep} > alloc  1 x 8  peak 1`).split("\n");
     expect(lines).toHaveLength(2);
-    expect(lines[1]).toMatch(/← … 5\d more ← main$/);
+    expect(lines[1]).toMatch(/← … \d+ more ← main$/);
+  });
+});
+
+describe("the name of a site", () => {
+  const names = (picture: string) =>
+    report(profileOfPicture(picture))
+      .split("\n")
+      .filter((line) => line.includes("█"))
+      .map((line) => line.slice(30));
+
+  it("has the place behind it where one function allocates at several", () => {
+    expect(names("main > parse@1  9 x 8  peak 9\nmain > parse@2  9 x 8  peak 9").slice(0, 2)).toEqual([
+      "parse @0x210",
+      "parse @0x220",
+    ]);
+  });
+
+  it("tells the role of an export that the host allocates through", () => {
+    const { run } = heapPicture("^Ia  1 x 8  peak 1");
+    const allocator = {
+      ...run.modules[0]!.allocator,
+      functions: [{ role: "malloc", index: 10, name: "Ia" }],
+    };
+    const profile = profileOfPicture("^Ia  1 x 8  peak 1", { modules: [{ ...run.modules[0]!, allocator }] });
+    expect(report(profile)).toContain("████████  Ia (malloc)\n");
+  });
+
+  it("is the function's index where it has no name, and says so where no call path was recorded", () => {
+    expect(names("main > ?  1 x 8  peak 1")[0]).toBe("func[11]");
+    expect(names("-  1 x 8  peak 1")[0]).toBe("(call path not recorded)");
   });
 });
 

@@ -19,14 +19,14 @@ export class ControlClient {
     this.send({ kind: "hello", ...identity });
   }
 
-  /** Resolves when all that was sent is out, or cannot get out. */
-  sent(): Promise<void> {
+  /** Resolves when all that was sent is out: true; or cannot get out: false. */
+  sent(): Promise<boolean> {
     const socket = this.#socket;
-    if (socket === undefined || socket.destroyed) return Promise.resolve();
+    if (socket === undefined || socket.destroyed) return Promise.resolve(false);
     return new Promise((done) => {
-      socket.once("close", () => done());
-      socket.write("", () => done());
-      setTimeout(done, SEND_WITHIN_MS);
+      socket.once("close", () => done(false));
+      socket.write("\n", (error) => done(error === undefined || error === null));
+      setTimeout(() => done(false), SEND_WITHIN_MS);
     });
   }
 
@@ -35,13 +35,13 @@ export class ControlClient {
   }
 }
 
-/** Calls back with each line that arrives on a socket. */
+/** Calls back with each line that arrives on a socket, except empty ones. */
 export function readLines(socket: Socket, onLine: (line: string) => void): void {
   let rest = "";
   socket.setEncoding("utf8");
   socket.on("data", (text: string) => {
     const lines = (rest + text).split("\n");
     rest = lines.pop()!;
-    for (const line of lines) onLine(line);
+    for (const line of lines) if (line !== "") onLine(line);
   });
 }

@@ -34,7 +34,7 @@ export class ControlServer {
     this.#server = server;
   }
 
-  static async open(onMessage: (message: ControlMessage) => void): Promise<ControlServer> {
+  static async open(onMessage: (message: ControlMessage, from: Peer) => void): Promise<ControlServer> {
     const { path, folder } = chooseAddress();
     const server = createServer();
     const control = new ControlServer(path, folder, server);
@@ -68,7 +68,7 @@ export class ControlServer {
     if (this.#folder !== undefined) rmSync(this.#folder, { recursive: true, force: true });
   }
 
-  #accept(socket: Socket, onMessage: (message: ControlMessage) => void): void {
+  #accept(socket: Socket, onMessage: (message: ControlMessage, from: Peer) => void): void {
     let peer: Peer | undefined;
     this.#sockets.add(socket);
     this.#unidentified++;
@@ -86,7 +86,7 @@ export class ControlServer {
         this.#peers.add(peer);
         this.#unidentified--;
       }
-      onMessage(message);
+      if (peer !== undefined) onMessage(message, peer);
     });
   }
 }

@@ -27,10 +27,11 @@ export type ControlMessage =
   | { kind: "hello"; pid: number; parentPid: number }
   | { kind: "instantiated" }
   | { kind: "unprofiled" }
+  | { kind: "written"; folder: string; what: "profile" | "dump" }
   | { kind: "dying"; signal: NodeJS.Signals }
   | { kind: "killed"; pid: number; signal: NodeJS.Signals };
 
 export type ControlRequest =
   | { kind: "dump" }
-  /** `sure`: this process got the signal too, or is meant to. */
-  | { kind: "signal"; signal: NodeJS.Signals; sure: boolean };
+  /** `sure`: this process got the signal too, or is meant to. `time`: when it came, as by `wordTime()`. */
+  | { kind: "signal"; signal: NodeJS.Signals; sure: boolean; time: number };

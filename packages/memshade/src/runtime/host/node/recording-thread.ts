@@ -11,7 +11,7 @@ import {
 } from "node:worker_threads";
 import type { RunEnd } from "../../../model/run.ts";
 import type { InstanceHandle } from "../heap-session.ts";
-import { profileFiles, Recorder } from "../recorder.ts";
+import { profileFiles, Recorder, UNKNOWN_MODULE } from "../recorder.ts";
 import { describeSystemError, RunFolders, writeRunFolder } from "../run-folder.ts";
 import { say, sayWritten } from "../terminal-line.ts";
 import { ControlClient } from "./control-client.ts";
@@ -23,7 +23,6 @@ import {
   listenersWord,
   StateWord,
   type WatchedSignal,
-  wordTime,
 } from "./shared-state.ts";
 import { answer, type Reply } from "./sync-reply.ts";
 
@@ -33,6 +32,7 @@ export interface RecordingThreadData {
   command: string[];
   program: string;
   outTemplate: string;
+  environment: Record<string, string | undefined>;
   parentPid: number;
 }
 
@@ -42,9 +42,10 @@ const DIE_WITHIN_MS = 150;
 /** A signal seen by the main thread and by the supervising process within this time is one signal. */
 const SAME_SIGNAL_MS = 250;
 
-const { settings, state, command, program, outTemplate, parentPid } = workerData as RecordingThreadData;
+const data = workerData as RecordingThreadData;
+const { settings, state, command, program, parentPid } = data;
 const recorder = new Recorder({ heap: settings.heap, command, program });
-const folders = new RunFolders(outTemplate);
+const folders = new RunFolders(data.outTemplate, data.environment);
 const originals = new Map<string, Uint8Array>();
 const instances = new Map<string, { handle: InstanceHandle; thread: number }>();
 const control = new ControlClient(settings.socket, { pid: process.pid, parentPid }, onRequest);
@@ -60,7 +61,7 @@ function onMessage(message: RecordingMessage): void {
       return;
     case "instance": {
       const { id, thread, moduleKey, memory, info, path } = message;
-      const original = () => originals.get(moduleKey) ?? new Uint8Array();
+      const original = () => originals.get(moduleKey) ?? UNKNOWN_MODULE;
       instances.set(id, { handle: recorder.addInstance(memory, info, original, path), thread });
       if (recorder.instanceCount === 1) control.send({ kind: "instantiated" });
       return;
@@ -140,14 +141,19 @@ function catchUp(): void {
 function write(end: RunEnd): Reply {
   catchUp();
   if (recorder.instanceCount === 0) return { ok: false, text: "no WebAssembly module has been instantiated" };
-  const folder = folders.next(end.kind === "dump");
+  const what = end.kind === "dump" ? "dump" : "profile";
+  let folder = "its folder";
   try {
+    folder = folders.next(what === "dump");
     writeRunFolder(folder, profileFiles(recorder.takeProfile(end)));
   } catch (error) {
     say(`cannot write the profile to ${folder}: ${describeSystemError(error)}`);
     return { ok: false, text: describeSystemError(error) };
   }
-  sayWritten(folder, settings.cwd, end.kind === "dump" ? "dump" : "profile");
+  control.send({ kind: "written", folder, what });
+  void control.sent().then((isTold) => {
+    if (!isTold) sayWritten(folder, settings.cwd, what);
+  });
   return { ok: true, text: folder };
 }
 
@@ -163,7 +169,7 @@ function onRequest(request: ControlRequest): void {
     if (recorder.instanceCount === 0) say("nothing to dump yet: no WebAssembly module has been instantiated");
     else write({ kind: "dump" });
   } else if (isWatchedSignal(request.signal)) {
-    void onSignal(request.signal, request.sure);
+    void onSignal(request.signal, request);
   }
 }
 
@@ -172,7 +178,10 @@ function onRequest(request: ControlRequest): void {
  * written from here, as the main thread may be busy for long. Otherwise the program must get it exactly once, and
  * may have got it already: a terminal sends its signals to all processes in the foreground.
  */
-async function onSignal(signal: WatchedSignal, sure: boolean): Promise<void> {
+async function onSignal(
+  signal: WatchedSignal,
+  { sure, time }: { sure: boolean; time: number },
+): Promise<void> {
   if (Atomics.load(state, listenersWord(signal)) === 0) {
     if (!sure) return;
     finish({ kind: "signal", signal });
@@ -183,11 +192,10 @@ async function onSignal(signal: WatchedSignal, sure: boolean): Promise<void> {
     return;
   }
   if (!sure) return;
-  const arrived = wordTime();
   await mainThreadTurn();
   await mainThreadTurn();
   const delivered = Atomics.load(state, deliveryWord(signal));
-  if (delivered < arrived - SAME_SIGNAL_MS) process.kill(process.pid, signal);
+  if (delivered < time - SAME_SIGNAL_MS) process.kill(process.pid, signal);
 }
 
 /** Resolves when the event loop of the main thread has come round. */

@@ -4,9 +4,9 @@
  */
 import { fileURLToPath } from "node:url";
 import { getEnvironmentData, isMainThread, setEnvironmentData } from "node:worker_threads";
-import { hookWebAssembly } from "../hook-webassembly.ts";
 import { defaultOutTemplate, programName } from "../run-folder.ts";
 import { hookChildProcesses } from "./hook-children.ts";
+import { hookAllContexts } from "./hook-contexts.ts";
 import { hookWorkers } from "./hook-workers.ts";
 import { ProcessEndHook } from "./process-end.ts";
 import { publishRecording } from "./recording-api.ts";
@@ -46,12 +46,13 @@ function hookMainThread(settings: HookSettings): void {
       command: isDirectChild ? settings.command : [script, ...process.argv.slice(2)],
       program,
       outTemplate: outTemplate(settings, program, isDirectChild),
+      environment: { ...process.env },
       parentPid: process.ppid,
     },
     () => end.arm(),
   );
   const end = new ProcessEndHook({ finish: (how) => link.finish(how), state: link.state });
-  hookWebAssembly(WebAssembly, new ThreadRecorder(settings.heap, link));
+  hookAllContexts(new ThreadRecorder(settings.heap, link));
   hookWorkers(HOOK_PATH, {
     starting: () => link.startAndWait(),
     ended: (thread) => link.post({ kind: "thread-ended", thread }),
@@ -68,7 +69,7 @@ function outTemplate(settings: HookSettings, program: string, isDirectChild: boo
 
 function hookWorkerThread(settings: ThreadSettings): void {
   const link = new WorkerThreadLink(settings.channel);
-  hookWebAssembly(WebAssembly, new ThreadRecorder(settings.heap, link));
+  hookAllContexts(new ThreadRecorder(settings.heap, link));
   hookWorkers(HOOK_PATH, {
     starting: () => {},
     ended: (thread) => link.post({ kind: "thread-ended", thread }),

@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { constants } from "node:os";
 import { resolve } from "node:path";
 import { isatty } from "node:tty";
@@ -7,13 +7,14 @@ import { dieBySignal, onSignals } from "../die-by-signal.ts";
 import type { HeapOptions } from "../heap-options.ts";
 import { assertFolderWritable, defaultOutTemplate, expandOutTemplate, programName } from "../run-folder.ts";
 import { siblingModule } from "../sibling-module.ts";
-import { say } from "../terminal-line.ts";
-import { ControlServer } from "./control-server.ts";
-import type { ControlMessage } from "./messages.ts";
+import { say, sayWritten } from "../terminal-line.ts";
+import { ControlServer, type Peer } from "./control-server.ts";
+import type { ControlMessage, ControlRequest } from "./messages.ts";
 import { type HookSettings, SETTINGS_VARIABLE } from "./settings.ts";
+import { wordTime } from "./shared-state.ts";
 
 export interface NodeRun {
-  /** The script and its arguments, or Node's `-e CODE` and the like. */
+  /** The script and its arguments. */
   command: readonly string[];
   /** Options for Node itself. */
   nodeOptions: readonly string[];
@@ -24,7 +25,7 @@ export interface NodeRun {
   heap: HeapOptions;
 }
 
-/** Time after which a signal is passed to a program that has not used WebAssembly, if it has not got it by itself. */
+/** Time after which a terminal's signal is passed to a program that has not used WebAssembly and still runs. */
 const PASS_SIGNAL_AFTER_MS = 300;
 
 /**
@@ -32,6 +33,7 @@ const PASS_SIGNAL_AFTER_MS = 300;
  * signals and ends as the program has ended.
  *
  * @returns the program's exit code. When a signal ended it, this process dies by the same signal.
+ * @throws UserError before the program has started.
  */
 export async function runNode(run: NodeRun): Promise<number> {
   const template = run.out === undefined ? null : resolve(run.out);
@@ -39,79 +41,133 @@ export async function runNode(run: NodeRun): Promise<number> {
   assertFolderWritable(
     expandOutTemplate(checked, { pid: process.pid, sequence: 1, environment: process.env }),
   );
+  return new NodeSupervisor().run(run, template);
+}
 
-  const seen = {
-    instantiated: false,
-    unprofiled: false,
-    dyingBySignal: undefined as NodeJS.Signals | undefined,
-  };
-  let childPid = 0;
-  const server = await ControlServer.open((message) => onMessage(message));
-  const onMessage = (message: ControlMessage): void => {
-    if (message.kind === "instantiated") seen.instantiated = true;
-    else if (message.kind === "unprofiled") seen.unprofiled = true;
-    else if (message.kind === "dying") seen.dyingBySignal ??= message.signal;
-    else if (message.kind === "killed") {
-      server.peer(message.pid)?.request({ kind: "signal", signal: message.signal, sure: true });
-    }
-  };
+/** What the program's processes have told so far. */
+class NodeSupervisor {
+  #server!: ControlServer;
+  #child!: ChildProcess;
+  #sawModule = false;
+  #dyingBySignal: NodeJS.Signals | undefined;
+  /** Requests to processes whose recording thread has not connected yet. */
+  readonly #waiting = new Map<number, ControlRequest[]>();
+  readonly #linesForTheEnd: (() => void)[] = [];
 
-  const settings: HookSettings = {
-    heap: run.heap,
-    cwd: process.cwd(),
-    out: template,
-    command: [...run.command],
-    supervisorPid: process.pid,
-    socket: server.path,
-    traceChildren: run.traceChildren ?? false,
-  };
-  const hookPath = fileURLToPath(siblingModule(import.meta.url, "register"));
-  const child = spawn(process.execPath, [...run.nodeOptions, "--require", hookPath, ...run.command], {
-    stdio: "inherit",
-    env: childEnvironment(settings, hookPath),
-  });
-  childPid = child.pid ?? 0;
+  async run(run: NodeRun, template: string | null): Promise<number> {
+    this.#server = await ControlServer.open((message, from) => this.#onMessage(message, from));
+    this.#child = this.#start(run, template);
+    const stopListening = onSignals({
+      SIGINT: (signal) => this.#passOn(signal),
+      SIGTERM: (signal) => this.#passOn(signal),
+      SIGHUP: (signal) => this.#passOn(signal),
+      SIGUSR2: () => this.#requestDumps(),
+    });
+    const ended = await waitForEnd(this.#child);
+    await this.#server.drain(this.#child.pid ?? 0);
+    this.#server.close();
+    stopListening();
 
-  const fromTerminal = [0, 1, 2].some((fd) => isatty(fd));
-  const passOn = (signal: NodeJS.Signals): void => {
-    const toGroup = signal === "SIGINT" && fromTerminal;
-    for (const peer of server.peers) {
-      peer.request({ kind: "signal", signal, sure: peer.pid === childPid || toGroup });
-    }
-    if (server.peer(childPid) !== undefined) return;
-    if (toGroup) setTimeout(() => child.kill(signal), PASS_SIGNAL_AFTER_MS).unref();
-    else child.kill(signal);
-  };
-  const stopListening = onSignals({
-    SIGINT: passOn,
-    SIGTERM: passOn,
-    SIGHUP: passOn,
-    SIGUSR2: () => {
-      let asked = 0;
-      for (const peer of server.peers) {
-        peer.request({ kind: "dump" });
-        asked++;
+    for (const sayLine of this.#linesForTheEnd) sayLine();
+    if (ended.error !== undefined) say(`cannot start Node: ${ended.error.message}`);
+    else if (!this.#sawModule) say("no WebAssembly module was instantiated; nothing was written");
+    const signal = ended.signal === "SIGKILL" ? (this.#dyingBySignal ?? ended.signal) : ended.signal;
+    if (signal === null) return ended.code ?? 1;
+    dieBySignal(signal);
+    return 128 + (constants.signals[signal] ?? 0);
+  }
+
+  #start(run: NodeRun, template: string | null): ChildProcess {
+    const settings: HookSettings = {
+      heap: run.heap,
+      cwd: process.cwd(),
+      out: template,
+      command: [...run.command],
+      supervisorPid: process.pid,
+      socket: this.#server.path,
+      traceChildren: run.traceChildren ?? false,
+    };
+    const hookPath = fileURLToPath(siblingModule(import.meta.url, "register"));
+    return spawn(process.execPath, [...run.nodeOptions, "--require", hookPath, ...run.command], {
+      stdio: "inherit",
+      env: childEnvironment(settings, hookPath),
+    });
+  }
+
+  #onMessage(message: ControlMessage, from: Peer): void {
+    switch (message.kind) {
+      case "hello":
+        for (const request of this.#waiting.get(from.pid) ?? []) from.request(request);
+        this.#waiting.delete(from.pid);
+        return;
+      case "instantiated":
+      case "unprofiled":
+        this.#sawModule = true;
+        return;
+      case "dying":
+        if (from.pid === this.#child.pid) this.#dyingBySignal = message.signal;
+        return;
+      case "killed":
+        this.#request(message.pid, signalRequest(message.signal, true));
+        return;
+      case "written": {
+        const { folder, what } = message;
+        const sayLine = () => sayWritten(folder, process.cwd(), what);
+        // The program's own last words come first.
+        if (what === "profile" && from.pid === this.#child.pid) this.#linesForTheEnd.push(sayLine);
+        else sayLine();
       }
-      if (asked === 0) say("nothing to dump yet: no WebAssembly module has been instantiated");
-    },
-  });
+    }
+  }
 
-  const ended = await new Promise<{ code: number | null; signal: NodeJS.Signals | null; error?: Error }>(
-    (done) => {
-      child.on("error", (error) => done({ code: 127, signal: null, error }));
-      child.on("exit", (code, signal) => done({ code, signal }));
-    },
-  );
-  await server.drain(childPid);
-  server.close();
-  stopListening();
-  if (ended.error !== undefined) say(`cannot start Node: ${ended.error.message}`);
-  else if (!seen.instantiated && !seen.unprofiled)
-    say("no WebAssembly module was instantiated; nothing was written");
-  const signal = ended.signal === "SIGKILL" ? (seen.dyingBySignal ?? ended.signal) : ended.signal;
-  if (signal === null) return ended.code ?? 1;
-  dieBySignal(signal);
-  return 128 + (constants.signals[signal] ?? 0);
+  /**
+   * Passes a signal on. A terminal sends it to all processes in its foreground by itself: then every recorded process
+   * is concerned, and none may get it twice.
+   */
+  #passOn(signal: NodeJS.Signals): void {
+    const fromTerminal = signal === "SIGINT" && [0, 1, 2].some((fd) => isatty(fd));
+    const child = this.#child;
+    for (const peer of this.#server.peers) {
+      peer.request(signalRequest(signal, peer.pid === child.pid || fromTerminal));
+    }
+    if (this.#server.peer(child.pid ?? 0) !== undefined) return;
+    // It has not used WebAssembly so far, or its recording thread is only about to start.
+    this.#request(child.pid ?? 0, signalRequest(signal, true));
+    if (fromTerminal) setTimeout(() => child.kill(signal), PASS_SIGNAL_AFTER_MS).unref();
+    else child.kill(signal);
+  }
+
+  /** Asks a process for something, now or when its recording thread has started. */
+  #request(pid: number, request: ControlRequest): void {
+    const peer = this.#server.peer(pid);
+    if (peer !== undefined) peer.request(request);
+    else this.#waiting.set(pid, [...(this.#waiting.get(pid) ?? []), request]);
+  }
+
+  #requestDumps(): void {
+    const peers = [...this.#server.peers];
+    for (const peer of peers) peer.request({ kind: "dump" });
+    if (peers.length > 0) return;
+    this.#request(this.#child.pid ?? 0, { kind: "dump" });
+    say("no WebAssembly module has been instantiated yet; a dump follows as soon as there is one");
+  }
+}
+
+function signalRequest(signal: NodeJS.Signals, sure: boolean): ControlRequest {
+  return { kind: "signal", signal, sure, time: wordTime() };
+}
+
+interface ChildEnd {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+  error?: Error;
+}
+
+function waitForEnd(child: ChildProcess): Promise<ChildEnd> {
+  return new Promise((done) => {
+    child.on("error", (error) => done({ code: 127, signal: null, error }));
+    child.on("exit", (code, signal) => done({ code, signal }));
+  });
 }
 
 function childEnvironment(settings: HookSettings, hookPath: string): NodeJS.ProcessEnv {

@@ -28,7 +28,7 @@ export class ThreadRecorder implements InstantiationObserver {
   readonly #heap: HeapOptions;
   readonly #link: RecordingLink;
   readonly #cache = new Map<string, RewrittenModule>();
-  readonly #reported = new Set<string>();
+  readonly #givenUp = new Set<string>();
   readonly #gone: FinalizationRegistry<string>;
   #instances = 0;
 
@@ -60,6 +60,8 @@ export class ThreadRecorder implements InstantiationObserver {
       });
       const module = { bytes: rewritten, tracked: { info, key, path, original: bytes } };
       this.#remember(key, module);
+      // Now, as another thread may be the one that instantiates it.
+      this.#link.post({ kind: "module", key: moduleKey(info), original: bytes });
       return module;
     } catch (error) {
       // Bytes that the engine refuses too are the program's own affair: it gets to see the engine's error.
@@ -91,22 +93,18 @@ export class ThreadRecorder implements InstantiationObserver {
   }
 
   #report(exports: WebAssembly.Exports, module: TrackedModule): void {
-    const { info, path, original } = module;
-    const id = `${this.#link.thread}:${++this.#instances}`;
+    const { info, path } = module;
+    const { thread } = this.#link;
+    const id = `${thread}:${++this.#instances}`;
     const memory = connectHost(exports, info, { flush: () => this.#link.flush(id) });
-    const key = moduleKey(info);
-    if (original !== undefined && !this.#reported.has(key)) {
-      this.#reported.add(key);
-      this.#link.post({ kind: "module", key, original });
-    }
-    this.#link.post({ kind: "instance", id, thread: this.#link.thread, moduleKey: key, memory, info, path });
+    this.#link.post({ kind: "instance", id, thread, moduleKey: moduleKey(info), memory, info, path });
     // The instance object may go while its functions still run; the memory inside it goes with the last of them.
     if (memory !== undefined) this.#gone.register(memory, id);
   }
 
   #giveUp(name: string | undefined, key: string, error: unknown): void {
-    if (this.#reported.has(key)) return;
-    this.#reported.add(key);
+    if (this.#givenUp.has(key)) return;
+    this.#givenUp.add(key);
     const sentence = `${name ?? "a module"} runs without being profiled: ${describeThrown(error)}`;
     say(sentence);
     this.#link.post({ kind: "note", sentence });

@@ -1,5 +1,8 @@
-import { C_OTHER_ACCESSES, CONTROL, R_ADDRESS, R_FOLDED, R_NEXT, R_SIZE, RECORD_SIZE, RECORDS, SLOTS } from "./layout";
+import { C_OTHER_ACCESSES, CONTROL, EXACT, R_ADDRESS, R_FOLDED, R_NEXT, R_SIZE, RECORD_SIZE, RECORDS, SLOTS } from "./layout";
+import { markRange, SHORTEST_MARKED } from "./marks";
 
+/** Steps up to here count as touching everything between them. */
+const LONGEST_MARKED_STRIDE: u32 = 16;
 const LARGEST_COUNT: u64 = 0x7fffffff;
 
 /** Adds accesses to one counter; what 31 bits cannot hold goes to the block's record. */
@@ -36,7 +39,11 @@ function fold(address: u32, accesses: u64): void {
 
 /** Bulk access to `size` bytes: one access for every 8 bytes, stepping from the first one. */
 export function countRange(address: u32, size: u32, reads: u32): void {
-  countStrided(address + (size + 7 & ~7), 8, (size >>> 3) + (size & 7 ? 1 : 0), 2 | reads);
+  const steps = (size >>> 3) + (size & 7 ? 1 : 0);
+  if (EXACT == 0 && size >= SHORTEST_MARKED) {
+    addTo(address, steps, reads);
+    markRange(address, address + size);
+  } else countStrided(address + (steps << 3), 8, steps, 2 | reads);
 }
 
 /** `trips` times the accesses of `word` (accesses << 1 | read) at one address. */
@@ -52,6 +59,22 @@ export function countStrided(end: u32, stride: i32, trips: u32, word: u32): void
   let address: u32 = end - trips * stride;
   const reads = word & 1;
   const add = word & ~1;
+  if (EXACT == 0) {
+    // One pointer walks through one object: all of the loop's accesses are counted at its last place.
+    const step: u32 = stride < 0 ? -stride : stride;
+    const last: u32 = end - stride;
+    if (step > LONGEST_MARKED_STRIDE) {
+      if (trips != 0) addTo(last, <u64>trips * (word >>> 1), reads);
+      return;
+    }
+    const length = trips * step;
+    if (length >= SHORTEST_MARKED) {
+      addTo(last, <u64>trips * (word >>> 1), reads);
+      const first = stride < 0 ? last : address;
+      markRange(first, first + length);
+      return;
+    }
+  }
   if (stride < 0) {
     // The same places, counted upwards.
     address = end - stride;

@@ -1,4 +1,4 @@
-import { C_CLOCK, C_WALL_BUDGET, C_WALL_INTERVAL, C_WALL_MS, CONTROL, WALL_CLOCK } from "./layout";
+import { C_ALLOCATIONS, C_WALL_BUDGET, C_WALL_INTERVAL, C_WALL_MS, CONTROL, WALL_CLOCK } from "./layout";
 
 /** Asks the host to write the milliseconds since the start to the control block. */
 @external("host", "tick")
@@ -10,8 +10,12 @@ const LONGEST_INTERVAL: u32 = 1024;
  * Time of a heap event: allocations so far, or milliseconds. The host is asked once in a while only: the number of
  * events until the next question doubles while the clock stands still and shrinks as soon as it moves.
  */
+@inline
 export function now(): u32 {
-  if (WALL_CLOCK == 0) return load<u32>(CONTROL, C_CLOCK);
+  return WALL_CLOCK == 0 ? load<u32>(CONTROL, C_ALLOCATIONS) : wallClock();
+}
+
+function wallClock(): u32 {
   const budget = load<u32>(CONTROL, C_WALL_BUDGET);
   if (budget != 0) {
     store<u32>(CONTROL, budget - 1, C_WALL_BUDGET);

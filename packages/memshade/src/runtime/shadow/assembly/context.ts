@@ -1,6 +1,6 @@
 import {
   C_EVICTIONS, C_MIB_FREE, C_MIB_NEXT, C_NODE_FREE, C_NODE_NEXT, C_OVERFLOW_CONTEXTS, C_CHILDREN_USED, CHILD_MASK, CHILD_SIZE, CHILDREN,
-  CONTROL, H_NODE, H_PARENT, H_SITE, M_HISTOGRAM, M_HISTOGRAM_CLASS, M_LIVE_BLOCKS, M_NODE, M_REALLOCATIONS, M_TOTAL_ACCESSES, MIB_CAPACITY, MIB_SIZE,
+  CONTROL, H_NODE, H_PARENT, H_SITE, M_ALLOC_CPU, M_HISTOGRAM, M_HISTOGRAM_LENGTH, M_LIVE_BLOCKS, M_MIN_ACCESSES, M_MIN_SIZE, M_NODE, M_REALLOCATIONS, MIB_CAPACITY, MIB_SIZE,
   MIBS, N_MARK, N_MIB, N_PARENT, N_SITE, NODE_CAPACITY, NODE_SIZE, NODES, STACK,
 } from "./layout";
 
@@ -80,6 +80,16 @@ function hasChildRoom(): bool {
   return true;
 }
 
+/** No block has ended: minima are as large as can be, and no time or CPU is equal to the last one's. */
+export function emptyMib(mib: usize): void {
+  // The histogram buffer stays with the entry, emptied by its length.
+  memory.fill(mib + M_REALLOCATIONS, 0, M_HISTOGRAM - M_REALLOCATIONS);
+  store<u32>(mib, 0, M_HISTOGRAM_LENGTH);
+  v128.store(mib, i32x4.splat(-1), M_MIN_SIZE);
+  store<u64>(mib, -1, M_MIN_ACCESSES);
+  store<u64>(mib, -1, M_ALLOC_CPU);
+}
+
 /** The block table entry of a tree node, made at first sight; 0 when the table is full. */
 function mibOf(node: u32): u32 {
   const at = nodeAt(node);
@@ -89,14 +99,13 @@ function mibOf(node: u32): u32 {
   if (mib != 0) {
     const entry = mibAt(mib);
     store<u32>(CONTROL, load<u32>(entry, M_NODE), C_MIB_FREE);
-    // The histogram buffer stays with the entry, emptied by its length.
-    memory.fill(entry, 0, M_HISTOGRAM);
-    memory.fill(entry + M_TOTAL_ACCESSES, 0, M_HISTOGRAM_CLASS - M_TOTAL_ACCESSES);
+    memory.fill(entry, 0, M_REALLOCATIONS);
   } else {
     mib = load<u32>(CONTROL, C_MIB_NEXT) + 1;
     if (mib >= MIB_CAPACITY) return 0;
     store<u32>(CONTROL, mib, C_MIB_NEXT);
   }
+  emptyMib(mibAt(mib));
   store<u32>(mibAt(mib), node, M_NODE);
   store<u32>(at, mib, N_MIB);
   return mib;
@@ -166,11 +175,7 @@ function evict(sp: u32): void {
 /** Forgets the figures the host has taken; blocks that still live keep their entry. */
 function clearFinished(): void {
   const end = load<u32>(CONTROL, C_MIB_NEXT);
-  for (let i: u32 = 0; i <= end; i++) {
-    const mib = mibAt(i);
-    memory.fill(mib + M_REALLOCATIONS, 0, M_HISTOGRAM - M_REALLOCATIONS);
-    memory.fill(mib + M_TOTAL_ACCESSES, 0, M_HISTOGRAM_CLASS - M_TOTAL_ACCESSES);
-  }
+  for (let i: u32 = 0; i <= end; i++) emptyMib(mibAt(i));
 }
 
 /**
@@ -178,6 +183,21 @@ function clearFinished(): void {
  * allocation function, which stands for the context when the host itself called it.
  */
 export function contextOf(sp: u32, self: u32): u32 {
+  // Most allocations come from a frame that has allocated before, at a call that has been seen before.
+  if (sp > STACK + 8) {
+    const parent = load<u32>(sp - 16, 4);
+    if (parent != 0) {
+      const site = load<u32>(sp - 8);
+      const entry: usize = CHILDREN + (hashOf(parent, site) & CHILD_MASK) * CHILD_SIZE;
+      if (load<u32>(entry, H_PARENT) == parent && load<u32>(entry, H_SITE) == site) {
+        const node = load<u32>(entry, H_NODE);
+        if (node != 0) {
+          const known = load<u32>(nodeAt(node), N_MIB);
+          if (known != 0) return known;
+        }
+      }
+    }
+  }
   let mib = decode(sp, self);
   if (mib != 0) return mib;
   if (flush() != 0) {
@@ -186,6 +206,8 @@ export function contextOf(sp: u32, self: u32): u32 {
     mib = decode(sp, self);
     if (mib != 0) return mib;
   }
-  store<u32>(CONTROL, load<u32>(CONTROL, C_OVERFLOW_CONTEXTS) + 1, C_OVERFLOW_CONTEXTS);
+  const refused = load<u32>(CONTROL, C_OVERFLOW_CONTEXTS);
+  if (refused == 0) emptyMib(MIBS);
+  store<u32>(CONTROL, refused + 1, C_OVERFLOW_CONTEXTS);
   return OVERFLOW_MIB;
 }

@@ -1,18 +1,16 @@
 import { now } from "./clock";
 import { contextOf } from "./context";
-import { lastRead, lastSum, lastTouched, takeCounters } from "./counters";
 import { addHistogram } from "./histogram";
+import { SHORTEST_MARKED, takeMarks } from "./marks";
 import {
-  C_ALLOCATED_BYTES, C_ALLOCATIONS, C_CLOCK, C_FREED_ACCESSES, C_FREES, C_HIGH_WATER, C_INSTANCE, C_LIVE_BLOCKS,
-  C_LIVE_BYTES, C_MISALIGNED, C_NULL_FREES, C_OTHER_ACCESSES, C_OUTSIDE, C_OVERFLOW_BLOCKS, C_OVERLAPS, C_PEAK_BLOCKS,
-  C_PEAK_BYTES, C_PEAK_STAMP, C_RECORD_FREE, C_RECORD_NEXT, C_SHARED_GRANULES, C_UNMATCHED_FREES, CONTROL, COVERED,
-  HISTOGRAMS, M_ALLOC_COUNT, M_ALLOC_CPU, M_ALLOC_TIMESTAMP, M_DEALLOC_CPU, M_DEALLOC_TIMESTAMP, M_GRANULES,
-  M_GRANULES_TOUCHED, M_LIVE_BLOCKS, M_LIVE_BYTES, M_MAX_ACCESSES, M_MAX_DENSITY, M_MAX_LIFETIME,
-  M_MAX_LIFETIME_DENSITY, M_MAX_SIZE, M_MIGRATED, M_MIN_ACCESSES, M_MIN_DENSITY, M_MIN_LIFETIME, M_MIN_LIFETIME_DENSITY,
-  M_MIN_SIZE, M_NEVER_ACCESSED, M_NEVER_ACCESSED_BYTES, M_NEVER_READ, M_NEVER_READ_BYTES, M_OVERLAPS, M_PEAK_BLOCKS,
-  M_PEAK_BYTES, M_PEAK_STAMP, M_REALLOCATIONS, M_SAME_ALLOC_CPU, M_SAME_DEALLOC_CPU, M_TEMPORARY, M_TOTAL_ACCESSES, M_TOTAL_DENSITY,
-  M_TOTAL_LIFETIME, M_TOTAL_LIFETIME_DENSITY, M_TOTAL_SIZE, MIB_SIZE, MIBS, R_ADDRESS, R_FOLDED, R_INSTANCE, R_MIB,
-  R_NEXT, R_SIZE, R_TIME, RECORD_CAPACITY, RECORD_SIZE, RECORDS, SLOTS, WALL_CLOCK,
+  C_ALLOCATIONS, C_HIGH_WATER, C_INSTANCE, C_LIVE_BLOCKS, C_LIVE_BYTES, C_MISALIGNED, C_NULL_FREES, C_OTHER_ACCESSES,
+  C_OUTSIDE, C_OVERFLOW_BLOCKS, C_OVERLAPS, C_PEAK_BLOCKS, C_PEAK_BYTES, C_PEAK_STAMP, C_RECORD_FREE, C_RECORD_NEXT,
+  C_SHARED_GRANULES, C_UNFOLLOWED_BYTES, C_UNMATCHED_FREES, CONTROL, COVERED, EXACT, HISTOGRAMS, M_ALLOC_COUNT,
+  M_ALLOC_CPU, M_ALLOC_TIMESTAMP, M_DEALLOC_CPU, M_DEALLOC_TIMESTAMP, M_GRANULES_TOUCHED, M_LAST_ACCESSES,
+  M_LAST_DENSITY, M_LAST_SIZE, M_LIVE_BYTES, M_MAX_ACCESSES, M_MAX_SIZE, M_MIGRATED, M_MIN_ACCESSES, M_MIN_SIZE,
+  M_NEVER_ACCESSED, M_NEVER_ACCESSED_BYTES, M_NEVER_READ, M_NEVER_READ_BYTES, M_PEAK_BYTES, M_PEAK_STAMP,
+  M_REALLOCATIONS, M_TEMPORARY, M_TOTAL_ACCESSES, M_TOTAL_LIFETIME, M_TOTAL_LIFETIME_DENSITY, MIB_SIZE, MIBS, R_ADDRESS,
+  R_FOLDED, R_INSTANCE, R_MIB, R_NEXT, R_SIZE, R_TIME, RECORD_CAPACITY, RECORD_SIZE, RECORDS, SLOTS, WALL_CLOCK,
 } from "./layout";
 
 @inline function bump32(at: usize, by: u32): void { store<u32>(at, load<u32>(at) + by); }
@@ -20,21 +18,26 @@ import {
 @inline function recordAt(index: u32): usize { return RECORDS + index * RECORD_SIZE; }
 @inline function slotOf(address: u32): usize { return SLOTS + ((address >>> 4) << 2); }
 
-/** Before a context's live figures change: what it held at the last peak. */
-@inline function keepPeak(mib: usize): void {
+/** Adds bytes and blocks to a context's live figures, first keeping what it held at the last peak. */
+@inline function changeLive(mib: usize, bytes: u64, blocks: u64): void {
+  const live = v128.load(mib, M_LIVE_BYTES);
   const stamp = load<u32>(CONTROL, C_PEAK_STAMP);
-  if (load<u32>(mib, M_PEAK_STAMP) == stamp) return;
-  store<u64>(mib, load<u64>(mib, M_LIVE_BYTES), M_PEAK_BYTES);
-  store<u32>(mib, load<u32>(mib, M_LIVE_BLOCKS), M_PEAK_BLOCKS);
+  if (<u32>i32x4.extract_lane(live, 3) != stamp) keepPeak(mib, live, stamp);
+  // The upper half of the second number is the stamp: block counts never carry into it.
+  const counts = load<u32>(mib, 8);
+  store<u64>(mib, i64x2.extract_lane(live, 0) + bytes, M_LIVE_BYTES);
+  store<u32>(mib, counts + <u32>blocks, 8);
+  const total = i64x2.add(v128.load(CONTROL, C_LIVE_BYTES), i64x2.replace_lane(i64x2.splat(bytes), 1, blocks));
+  v128.store(CONTROL, total, C_LIVE_BYTES);
+}
+
+function keepPeak(mib: usize, live: v128, stamp: u32): void {
+  store<u64>(mib, i64x2.extract_lane(live, 0), M_PEAK_BYTES);
+  store<u32>(mib, i32x4.extract_lane(live, 2), M_PEAK_BYTES + 8);
   store<u32>(mib, stamp, M_PEAK_STAMP);
 }
 
-function takeRecord(): u32 {
-  const free = load<u32>(CONTROL, C_RECORD_FREE);
-  if (free != 0) {
-    store<u32>(CONTROL, load<u32>(recordAt(free), R_NEXT), C_RECORD_FREE);
-    return free;
-  }
+function freshRecord(): u32 {
   const next = load<u32>(CONTROL, C_RECORD_NEXT) + 1;
   if (next >= RECORD_CAPACITY) return 0;
   store<u32>(CONTROL, next, C_RECORD_NEXT);
@@ -42,36 +45,68 @@ function takeRecord(): u32 {
 }
 
 /** Index of the record of the live block at `address`, 0 when there is none. */
-function findRecord(address: u32): u32 {
+@inline function findRecord(address: u32): u32 {
   let index = load<u32>(slotOf(address));
   while (index != 0 && load<u32>(recordAt(index), R_ADDRESS) != address) index = load<u32>(recordAt(index), R_NEXT);
   return index;
 }
 
-function unlink(address: u32, index: u32): void {
-  const slot = slotOf(address);
-  const next = load<u32>(recordAt(index), R_NEXT);
+function unlinkFromChain(slot: usize, index: u32, next: u32): void {
   let at = load<u32>(slot);
-  if (at == index) {
-    store<u32>(slot, next);
-    return;
-  }
   while (load<u32>(recordAt(at), R_NEXT) != index) at = load<u32>(recordAt(at), R_NEXT);
   store<u32>(recordAt(at), next, R_NEXT);
 }
 
-/** Two live blocks in one counter granule, or a block on top of another: said in the profile, never guessed away. */
-function checkNeighbours(address: u32, size: u32): void {
+/** Another live block starts in the same 16 bytes, or this very block was never seen to end. */
+function meetNeighbours(address: u32, size: u32): void {
+  const stale = findRecord(address);
+  if (stale != 0) {
+    // Its release was not seen. It ends here, or its successor would inherit it.
+    bump32(CONTROL + C_OVERLAPS, 1);
+    release(address, stale, false);
+  }
   let index = load<u32>(slotOf(address));
   while (index != 0) {
     const other = recordAt(index);
     const otherAddress = load<u32>(other, R_ADDRESS);
     const otherEnd = otherAddress + load<u32>(other, R_SIZE);
+    // Two live blocks in one counter granule are said in the profile, never guessed apart.
     if (address < otherEnd && otherAddress < address + size) bump32(CONTROL + C_OVERLAPS, 1);
     else if ((otherEnd - 1) >>> 3 == address >>> 3 || otherAddress >>> 3 == (address + size - 1) >>> 3)
       bump32(CONTROL + C_SHARED_GRANULES, 1);
     index = load<u32>(other, R_NEXT);
   }
+}
+
+/** Counters that are not clean though no block is live there: accesses to freed memory belong to nobody. */
+function cleanCounters(from: u32, to: u32): void {
+  let sum: u64 = 0;
+  for (let at = from; at < to; at += 4) {
+    const counter = load<u32>(at);
+    if (counter == 0) continue;
+    sum += counter >>> 1;
+    store<u32>(at, 0);
+  }
+  bump64(CONTROL + C_OTHER_ACCESSES, sum);
+}
+
+/** Makes sure that a new block starts with clean counters. Those above the high water mark have never been used. */
+@inline function claimCounters(address: u32, end: u32): void {
+  const highWater = load<u32>(CONTROL, C_HIGH_WATER);
+  if (address < highWater) {
+    const from: u32 = (address >>> 3) << 2;
+    const to: u32 = (((end < highWater ? end : highWater) + 7) >>> 3) << 2;
+    let at = from;
+    let any: u32 = 0;
+    if (to - at >= 16) {
+      let wide = v128.load(at);
+      for (at += 16; to - at >= 16; at += 16) wide = v128.or(wide, v128.load(at));
+      any = v128.any_true(wide) ? 1 : 0;
+    }
+    for (; at < to; at += 4) any |= load<u32>(at);
+    if (any != 0) cleanCounters(from, to);
+  }
+  if (end > highWater) store<u32>(CONTROL, (end + 7) & ~7, C_HIGH_WATER);
 }
 
 /** A block of `size` bytes was handed out at `address` (0: the allocation failed). */
@@ -83,112 +118,87 @@ export function allocated(address: u32, size: u32, sp: u32, self: u32): void {
     bump32(CONTROL + C_OUTSIDE, 1);
     return;
   }
-  if (address & 7) {
-    bump32(CONTROL + C_MISALIGNED, 1);
-  }
-  const stale = findRecord(address);
-  if (stale != 0) {
-    // Its release was not seen. It ends here, or its successor would inherit it.
-    bump32(CONTROL + C_OVERLAPS, 1);
-    release(address, stale, false);
-  } else if (load<u32>(slotOf(address)) != 0) checkNeighbours(address, size);
+  if (address & 7) bump32(CONTROL + C_MISALIGNED, 1);
+  const slot = slotOf(address);
+  if (load<u32>(slot) != 0) meetNeighbours(address, size);
 
   const mibIndex = contextOf(sp, self);
-  const mib: usize = MIBS + mibIndex * MIB_SIZE;
   bump64(CONTROL + C_ALLOCATIONS, 1);
-  bump64(CONTROL + C_ALLOCATED_BYTES, size);
-  bump32(CONTROL + C_CLOCK, 1);
   const time = now();
-
-  const index = takeRecord();
-  if (index == 0) {
-    bump32(CONTROL + C_OVERFLOW_BLOCKS, 1);
-    return;
+  let index = load<u32>(CONTROL, C_RECORD_FREE);
+  if (index != 0) store<u32>(CONTROL, load<u32>(recordAt(index), R_NEXT), C_RECORD_FREE);
+  else {
+    index = freshRecord();
+    if (index == 0) {
+      bump32(CONTROL + C_OVERFLOW_BLOCKS, 1);
+      bump64(CONTROL + C_UNFOLLOWED_BYTES, size);
+      return;
+    }
   }
   const record = recordAt(index);
-  const slot = slotOf(address);
-  store<u32>(record, address, R_ADDRESS);
-  store<u32>(record, size, R_SIZE);
-  store<u32>(record, mibIndex, R_MIB);
-  store<u32>(record, time, R_TIME);
-  store<u32>(record, load<u32>(slot), R_NEXT);
-  store<u32>(record, load<u32>(CONTROL, C_INSTANCE), R_INSTANCE);
+  store<u64>(record, <u64>address | (<u64>size << 32), R_ADDRESS);
+  store<u64>(record, <u64>mibIndex | (<u64>time << 32), R_MIB);
+  store<u64>(record, <u64>load<u32>(slot) | (load<u64>(CONTROL, C_INSTANCE) << 32), R_NEXT);
   store<u64>(record, 0, R_FOLDED);
   store<u32>(slot, index);
+  claimCounters(address, end);
 
-  // Above the high water mark no block has ever been: those counters are clean.
-  const highWater = load<u32>(CONTROL, C_HIGH_WATER);
-  if (address < highWater) {
-    takeCounters(address, (end < highWater ? end : highWater) - address);
-    bump64(CONTROL + C_OTHER_ACCESSES, lastSum());
-  }
-  if (end > highWater) store<u32>(CONTROL, (end + 7) & ~7, C_HIGH_WATER);
-
-  keepPeak(mib);
-  bump64(mib + M_LIVE_BYTES, size);
-  bump32(mib + M_LIVE_BLOCKS, 1);
-  const live = load<u64>(CONTROL, C_LIVE_BYTES) + size;
-  const blocks = load<u32>(CONTROL, C_LIVE_BLOCKS) + 1;
-  store<u64>(CONTROL, live, C_LIVE_BYTES);
-  store<u32>(CONTROL, blocks, C_LIVE_BLOCKS);
+  changeLive(MIBS + mibIndex * MIB_SIZE, size, 1);
+  const live = load<u64>(CONTROL, C_LIVE_BYTES);
   if (live > load<u64>(CONTROL, C_PEAK_BYTES)) {
     store<u64>(CONTROL, live, C_PEAK_BYTES);
-    store<u32>(CONTROL, blocks, C_PEAK_BLOCKS);
+    store<u32>(CONTROL, load<u32>(CONTROL, C_LIVE_BLOCKS), C_PEAK_BLOCKS);
     bump32(CONTROL + C_PEAK_STAMP, 1);
   }
 }
-
-@inline function bumpMin32(at: usize, value: u32): void { if (value < load<u32>(at)) store<u32>(at, value); }
-@inline function bumpMax32(at: usize, value: u32): void { if (value > load<u32>(at)) store<u32>(at, value); }
 
 @inline function divide(dividend: u64, divisor: u32): u64 {
   return dividend >> 32 == 0 ? <u64>(<u32>dividend / divisor) : dividend / divisor;
 }
 
-/** One ended block joins its context's figures: sections 15.3 and 5.3 of the MemProf format description. */
-function finish(mib: usize, accesses: u64, size: u32, allocTime: u32, freeTime: u32, allocCpu: u32, cpu: u32): void {
-  const lifetime = freeTime - allocTime;
+/** Accesses per byte, times 100. Blocks of one context tend to be alike: the last answer often serves again. */
+@inline function densityOf(mib: usize, accesses: u64, size: u32): u64 {
+  if (load<u64>(mib, M_LAST_ACCESSES) == accesses && load<u32>(mib, M_LAST_SIZE) == size)
+    return load<u32>(mib, M_LAST_DENSITY);
   const density = divide(accesses * 100, size);
-  const lifetimeDensity = divide(density * 1000, lifetime == 0 ? 1 : lifetime);
-  if (WALL_CLOCK == 0 && lifetime <= 1) bump32(mib + M_TEMPORARY, 1);
-  bump64(mib + M_TOTAL_ACCESSES, accesses);
-  bump64(mib + M_TOTAL_SIZE, size);
-  bump64(mib + M_TOTAL_LIFETIME, lifetime);
-  bump64(mib + M_TOTAL_DENSITY, density);
-  bump64(mib + M_TOTAL_LIFETIME_DENSITY, lifetimeDensity);
-  const count = load<u32>(mib, M_ALLOC_COUNT);
-  store<u32>(mib, count + 1, M_ALLOC_COUNT);
-  if (count == 0) {
-    store<u64>(mib, accesses, M_MIN_ACCESSES);
-    store<u64>(mib, accesses, M_MAX_ACCESSES);
-    store<u32>(mib, size, M_MIN_SIZE);
-    store<u32>(mib, size, M_MAX_SIZE);
-    store<u32>(mib, lifetime, M_MIN_LIFETIME);
-    store<u32>(mib, lifetime, M_MAX_LIFETIME);
-    store<u32>(mib, <u32>density, M_MIN_DENSITY);
-    store<u32>(mib, <u32>density, M_MAX_DENSITY);
-    store<u32>(mib, <u32>lifetimeDensity, M_MIN_LIFETIME_DENSITY);
-    store<u32>(mib, <u32>lifetimeDensity, M_MAX_LIFETIME_DENSITY);
-    store<u32>(mib, allocCpu != cpu ? 1 : 0, M_MIGRATED);
-  } else {
-    if (accesses < load<u64>(mib, M_MIN_ACCESSES)) store<u64>(mib, accesses, M_MIN_ACCESSES);
-    if (accesses > load<u64>(mib, M_MAX_ACCESSES)) store<u64>(mib, accesses, M_MAX_ACCESSES);
-    bumpMin32(mib + M_MIN_SIZE, size);
-    bumpMax32(mib + M_MAX_SIZE, size);
-    bumpMin32(mib + M_MIN_LIFETIME, lifetime);
-    bumpMax32(mib + M_MAX_LIFETIME, lifetime);
-    bumpMin32(mib + M_MIN_DENSITY, <u32>density);
-    bumpMax32(mib + M_MAX_DENSITY, <u32>density);
-    bumpMin32(mib + M_MIN_LIFETIME_DENSITY, <u32>lifetimeDensity);
-    bumpMax32(mib + M_MAX_LIFETIME_DENSITY, <u32>lifetimeDensity);
-    if (allocTime < load<u32>(mib, M_DEALLOC_TIMESTAMP)) bump32(mib + M_OVERLAPS, 1);
-    if (allocCpu == load<u32>(mib, M_ALLOC_CPU)) bump32(mib + M_SAME_ALLOC_CPU, 1);
-    if (cpu == load<u32>(mib, M_DEALLOC_CPU)) bump32(mib + M_SAME_DEALLOC_CPU, 1);
+  if (density >> 32 == 0) {
+    store<u64>(mib, accesses, M_LAST_ACCESSES);
+    store<u64>(mib, <u64>size | (density << 32), M_LAST_SIZE);
   }
-  store<u32>(mib, allocTime, M_ALLOC_TIMESTAMP);
-  store<u32>(mib, freeTime, M_DEALLOC_TIMESTAMP);
-  store<u32>(mib, allocCpu, M_ALLOC_CPU);
-  store<u32>(mib, cpu, M_DEALLOC_CPU);
+  return density;
+}
+
+@inline function pair(low: u64, high: u64): v128 { return i64x2.replace_lane(i64x2.splat(low), 1, high); }
+
+/** One ended block joins its context's figures: sections 15.3 and 5.3 of the MemProf format description. */
+@inline function finish(mib: usize, accesses: u64, size: u32, allocTime: u32, freeTime: u32, allocCpu: u32, cpu: u32, granules: u32): void {
+  const lifetime = freeTime - allocTime;
+  const density = densityOf(mib, accesses, size);
+  const lifetimeDensity = lifetime <= 1 ? density * 1000 : divide(density * 1000, lifetime);
+  v128.store(mib, i64x2.add(v128.load(mib, M_TOTAL_ACCESSES), pair(accesses, size)), M_TOTAL_ACCESSES);
+  v128.store(mib, i64x2.add(v128.load(mib, M_TOTAL_LIFETIME), pair(lifetime, density)), M_TOTAL_LIFETIME);
+  v128.store(
+    mib,
+    i64x2.add(v128.load(mib, M_TOTAL_LIFETIME_DENSITY), pair(lifetimeDensity, granules)),
+    M_TOTAL_LIFETIME_DENSITY,
+  );
+  const extremes = pair(<u64>size | (<u64>lifetime << 32), (density & 0xffffffff) | (lifetimeDensity << 32));
+  v128.store(mib, i32x4.min_u(v128.load(mib, M_MIN_SIZE), extremes), M_MIN_SIZE);
+  v128.store(mib, i32x4.max_u(v128.load(mib, M_MAX_SIZE), extremes), M_MAX_SIZE);
+  if (accesses < load<u64>(mib, M_MIN_ACCESSES)) store<u64>(mib, accesses, M_MIN_ACCESSES);
+  if (accesses > load<u64>(mib, M_MAX_ACCESSES)) store<u64>(mib, accesses, M_MAX_ACCESSES);
+  const overlaps: u64 = allocTime < load<u32>(mib, M_DEALLOC_TIMESTAMP) ? 1 : 0;
+  const sameAlloc: u64 = allocCpu == load<u32>(mib, M_ALLOC_CPU) ? 1 : 0;
+  const sameDealloc: u64 = cpu == load<u32>(mib, M_DEALLOC_CPU) ? 1 : 0;
+  const counts = v128.load(mib, M_ALLOC_COUNT);
+  if (allocCpu != cpu && i32x4.extract_lane(counts, 0) == 0) store<u32>(mib, 1, M_MIGRATED);
+  v128.store(mib, i32x4.add(counts, pair((overlaps << 32) | 1, sameAlloc | (sameDealloc << 32))), M_ALLOC_COUNT);
+  v128.store(
+    mib,
+    pair(<u64>allocTime | (<u64>freeTime << 32), <u64>allocCpu | (<u64>cpu << 32)),
+    M_ALLOC_TIMESTAMP,
+  );
+  if (WALL_CLOCK == 0 && lifetime <= 1) bump32(mib + M_TEMPORARY, 1);
 }
 
 /** Ends a block. `copied`: its contents live on in the block that reallocation made. */
@@ -197,31 +207,65 @@ function release(address: u32, index: u32, copied: bool): void {
   const size = load<u32>(record, R_SIZE);
   const mib: usize = MIBS + load<u32>(record, R_MIB) * MIB_SIZE;
   if (HISTOGRAMS != 0) addHistogram(mib, address, size);
-  takeCounters(address, size);
-  const accesses = lastSum() + load<u64>(record, R_FOLDED);
-  const granules = ((address + size - 1) >>> 3) - (address >>> 3) + 1;
-  bump64(CONTROL + C_FREED_ACCESSES, accesses);
-  bump64(mib + M_GRANULES, granules);
-  bump64(mib + M_GRANULES_TOUCHED, lastTouched());
-  if (accesses == 0) {
-    if (!copied) {
-      bump32(mib + M_NEVER_ACCESSED, 1);
-      bump64(mib + M_NEVER_ACCESSED_BYTES, size);
+
+  // Adds up the block's counters and cleans them.
+  let at: u32 = (address >>> 3) << 2;
+  const end: u32 = (((address + size - 1) >>> 3) << 2) + 4;
+  const granules = (end - at) >>> 2;
+  let accesses = load<u64>(record, R_FOLDED);
+  let touched: u32 = EXACT == 0 && size >= SHORTEST_MARKED ? takeMarks(address, size) : 0;
+  let flags: u32 = 0;
+  if (granules > 7) {
+    let wide = i64x2.splat(0);
+    let hits = i32x4.splat(0);
+    let reads = i32x4.splat(0);
+    const zero = i32x4.splat(0);
+    for (; end - at >= 16; at += 16) {
+      const counters = v128.load(at);
+      if (v128.any_true(counters)) {
+        reads = v128.or(reads, counters);
+        hits = i32x4.sub(hits, i32x4.ne(counters, zero));
+        const counts = i32x4.shr_u(counters, 1);
+        wide = i64x2.add(wide, i64x2.add(i64x2.extend_low_i32x4_u(counts), i64x2.extend_high_i32x4_u(counts)));
+        v128.store(at, zero);
+      }
     }
-  } else if (!lastRead() && !copied) {
-    bump32(mib + M_NEVER_READ, 1);
-    bump64(mib + M_NEVER_READ_BYTES, size);
+    accesses += i64x2.extract_lane(wide, 0) + i64x2.extract_lane(wide, 1);
+    touched += i32x4.extract_lane(hits, 0) + i32x4.extract_lane(hits, 1) + i32x4.extract_lane(hits, 2) + i32x4.extract_lane(hits, 3);
+    flags = i32x4.extract_lane(reads, 0) | i32x4.extract_lane(reads, 1) | i32x4.extract_lane(reads, 2) | i32x4.extract_lane(reads, 3);
   }
-  finish(mib, accesses, size, load<u32>(record, R_TIME), now(), load<u32>(record, R_INSTANCE), load<u32>(CONTROL, C_INSTANCE));
-  keepPeak(mib);
-  bump64(mib + M_LIVE_BYTES, 0 - <u64>size);
-  bump32(mib + M_LIVE_BLOCKS, -1);
-  bump64(CONTROL + C_LIVE_BYTES, 0 - <u64>size);
-  bump32(CONTROL + C_LIVE_BLOCKS, -1);
-  unlink(address, index);
+  for (; at < end; at += 4) {
+    const counter = load<u32>(at);
+    accesses += counter >>> 1;
+    touched += counter != 0 ? 1 : 0;
+    flags |= counter;
+    store<u32>(at, 0);
+  }
+
+  bump64(mib + M_GRANULES_TOUCHED, touched);
+  if ((flags & 1) == 0 && !copied) countUnread(mib, accesses, size);
+  finish(
+    mib, accesses, size, load<u32>(record, R_TIME), now(), load<u32>(record, R_INSTANCE), load<u32>(CONTROL, C_INSTANCE),
+    granules,
+  );
+  changeLive(mib, 0 - <u64>size, -1);
+  const slot = slotOf(address);
+  const next = load<u32>(record, R_NEXT);
+  if (load<u32>(slot) == index) store<u32>(slot, next);
+  else unlinkFromChain(slot, index, next);
   store<u32>(record, 0, R_ADDRESS);
   store<u32>(record, load<u32>(CONTROL, C_RECORD_FREE), R_NEXT);
   store<u32>(CONTROL, index, C_RECORD_FREE);
+}
+
+function countUnread(mib: usize, accesses: u64, size: u32): void {
+  if (accesses == 0) {
+    bump32(mib + M_NEVER_ACCESSED, 1);
+    bump64(mib + M_NEVER_ACCESSED_BYTES, size);
+  } else {
+    bump32(mib + M_NEVER_READ, 1);
+    bump64(mib + M_NEVER_READ_BYTES, size);
+  }
 }
 
 function releaseAt(address: u32, copied: bool): void {
@@ -230,18 +274,14 @@ function releaseAt(address: u32, copied: bool): void {
     return;
   }
   const index = findRecord(address);
-  if (index == 0) bump32(CONTROL + C_UNMATCHED_FREES, 1);
-  else release(address, index, copied);
+  if (index != 0) release(address, index, copied);
+  else bump32(CONTROL + C_UNMATCHED_FREES, 1);
 }
 
 /** The program gives a block back. Called before the allocator's own function runs. */
 export function released(address: u32): void {
-  if (address == 0) {
-    bump32(CONTROL + C_NULL_FREES, 1);
-    return;
-  }
-  bump64(CONTROL + C_FREES, 1);
-  releaseAt(address, false);
+  if (address == 0) bump32(CONTROL + C_NULL_FREES, 1);
+  else releaseAt(address, false);
 }
 
 /** After a reallocation: the old block has ended and a new one begins, also where the address stayed. */
@@ -251,10 +291,7 @@ export function reallocated(old: u32, address: u32, size: u32, sp: u32, self: u3
     if (size == 0 && old != 0) released(old);
     return;
   }
-  if (old != 0) {
-    bump64(CONTROL + C_FREES, 1);
-    releaseAt(old, true);
-  }
+  if (old != 0) releaseAt(old, true);
   allocated(address, size, sp, self);
   if (old != 0) {
     const index = findRecord(address);

@@ -1,0 +1,221 @@
+import { spawnSync } from "node:child_process";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+import ts from "typescript";
+import { describe, expect, it } from "vitest";
+
+const PACKAGE = fileURLToPath(new URL("..", import.meta.url));
+const ROOT = join(PACKAGE, "../..");
+const SOURCE = join(PACKAGE, "src");
+
+/** What each room may import, besides itself. docs/architecture.md has the same table with its reasons. */
+const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
+  bytes: [],
+  wasm: ["bytes"],
+  "runtime/shadow": [],
+  instrument: ["bytes", "wasm", "runtime/shadow"],
+  model: ["bytes"],
+  formats: ["bytes", "model"],
+  symbolize: ["bytes", "model"],
+  "runtime/host": ["bytes", "wasm", "instrument", "model", "formats"],
+  analyses: ["bytes", "model"],
+  report: ["bytes", "model", "formats", "symbolize", "analyses"],
+  cli: ["bytes", "instrument", "model", "formats", "runtime/host", "analyses", "report"],
+};
+
+/** npm packages that a room may use; all others use none. */
+const PACKAGES_OF: Readonly<Record<string, readonly string[]>> = {
+  symbolize: ["gecko-profiler-demangle"],
+  cli: ["commander"],
+};
+
+/** Rooms, and single files of others, that must work in a web page as they do in Node. */
+const WITHOUT_NODE = [
+  ...["bytes/", "wasm/", "instrument/", "model/", "formats/", "symbolize/", "analyses/", "runtime/shadow/"],
+  ...["runtime/host/loader.ts", "report/terminal/", "report/json/"],
+];
+
+interface SourceFile {
+  /** Path below src/, with slashes. */
+  path: string;
+  room: string;
+  /** Specifiers of everything it imports or re-exports, types included. */
+  imports: string[];
+}
+
+/** The files of src/, without the code of the shadow runtime, which is AssemblyScript and a program of its own. */
+function readSources(): SourceFile[] {
+  return readdirSync(SOURCE, { recursive: true, encoding: "utf8" })
+    .filter((path) => path.endsWith(".ts") && !path.startsWith(join("runtime", "shadow", "assembly")))
+    .map((path) => path.replaceAll("\\", "/"))
+    .map((path) => ({ path, room: roomOf(path), imports: importsOf(path) }));
+}
+
+function importsOf(path: string): string[] {
+  const text = readFileSync(join(SOURCE, path), "utf8");
+  return ts.preProcessFile(text, true, true).importedFiles.map(({ fileName }) => fileName);
+}
+
+/** The room of a file: its top folder, one more below runtime/. `index.ts` itself is the public API, above all rooms. */
+function roomOf(path: string): string {
+  const [top, next] = path.split("/");
+  return top === "runtime" ? `${top}/${next}` : top;
+}
+
+function isRelative(specifier: string): boolean {
+  return specifier.startsWith(".");
+}
+
+function targetOf({ path }: SourceFile, specifier: string): string {
+  return join(dirname(path), specifier).replaceAll("\\", "/");
+}
+
+/** The rows of the table in the document whose first column is a room and whose second one lists what it imports. */
+function documentedTable(): Record<string, string[]> {
+  const text = readFileSync(join(ROOT, "docs/architecture.md"), "utf8");
+  const codes = (cell: string) => [...cell.matchAll(/`([^`]+)`/g)].map((match) => match[1]);
+  const rows = [...text.matchAll(/^\| `([a-z/]+)\/` \|([^|]*)\|/gm)];
+  return Object.fromEntries(rows.map(([, room, cell]) => [room, codes(cell)]));
+}
+
+/** Every file that is in the repository or about to be; undefined outside a git checkout. */
+function repositoryFiles(): string[] | undefined {
+  const { status, stdout } = spawnSync("git", ["ls-files", "-z", "-co", "--exclude-standard"], {
+    cwd: ROOT,
+    encoding: "utf8",
+    maxBuffer: 1 << 26,
+  });
+  if (status !== 0) return undefined;
+  return stdout.split("\0").filter((path) => path !== "" && existsSync(join(ROOT, path)));
+}
+
+const sources = readSources();
+
+describe("the rooms of src/", () => {
+  it("are all in the table, and the table names no others", () => {
+    const rooms = new Set(sources.map(({ room }) => room));
+    rooms.delete("index.ts");
+    expect([...rooms].sort()).toEqual(Object.keys(MAY_IMPORT).sort());
+  });
+
+  it("import only what stands before them", () => {
+    const wrong = sources
+      .filter(({ room }) => room !== "index.ts")
+      .flatMap((file) =>
+        file.imports
+          .filter(isRelative)
+          .map((specifier) => targetOf(file, specifier))
+          .filter((target) => ![file.room, ...MAY_IMPORT[file.room]].includes(roomOf(target)))
+          .map((target) => `${file.path} imports ${target}`),
+      );
+    expect(wrong).toEqual([]);
+  });
+
+  it("stand in an order without cycles", () => {
+    const placed = new Set<string>();
+    for (const [room, imports] of Object.entries(MAY_IMPORT)) {
+      for (const imported of imports) expect(placed, `${room} after ${imported}`).toContain(imported);
+      placed.add(room);
+    }
+  });
+
+  it("are documented with the same table", () => {
+    expect(documentedTable()).toEqual(MAY_IMPORT);
+  });
+
+  it("name the files they import, extension included", () => {
+    const wrong = sources.flatMap((file) =>
+      file.imports
+        .filter(isRelative)
+        .filter((specifier) => !existsSync(join(SOURCE, targetOf(file, specifier))))
+        .map((specifier) => `${file.path} imports ${specifier}`),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  it("use nothing of Node where a web page must be able to follow", () => {
+    const wrong = sources
+      .filter(({ path }) => WITHOUT_NODE.some((place) => path.startsWith(place)))
+      .filter(({ imports }) => imports.some((specifier) => specifier.startsWith("node:")))
+      .map(({ path }) => path);
+    expect(wrong).toEqual([]);
+  });
+
+  it("use no packages but those meant for them", () => {
+    const wrong = sources.flatMap(({ path, room, imports }) =>
+      imports
+        .filter((specifier) => !isRelative(specifier) && !specifier.startsWith("node:"))
+        .filter((specifier) => !(PACKAGES_OF[room] ?? []).includes(specifier.split("/")[0]))
+        .map((specifier) => `${path} imports ${specifier}`),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  it("are each explained by a README of a screen or less", () => {
+    for (const folder of readdirSync(SOURCE, { withFileTypes: true })) {
+      if (!folder.isDirectory()) continue;
+      const readme = readFileSync(join(SOURCE, folder.name, "README.md"), "utf8");
+      expect(readme.trim().split("\n").length, folder.name).toBeLessThanOrEqual(50);
+      expect(readme, folder.name).toMatch(new RegExp(`^# ${folder.name}\n`));
+    }
+  });
+});
+
+describe("the package", () => {
+  const manifest = JSON.parse(readFileSync(join(PACKAGE, "package.json"), "utf8"));
+
+  it("brings a command that exists and can be executed", () => {
+    for (const path of Object.values<string>(manifest.bin)) {
+      expect(readFileSync(join(PACKAGE, path), "utf8")).toMatch(/^#!\/usr\/bin\/env node\n/);
+      expect(statSync(join(PACKAGE, path)).mode & 0o111, path).toBe(0o111);
+      expect(manifest.files).toContain(path.split("/")[0]);
+    }
+  });
+
+  it("exports files that are built from sources", () => {
+    const built = Object.values<Record<string, string> | string>(manifest.exports)
+      .flatMap((entry) => (typeof entry === "string" ? [entry] : Object.values(entry)))
+      .filter((path) => path.startsWith("./dist/"));
+    expect(built).toContain("./dist/index.js");
+    for (const path of built) {
+      const source = path.replace(/^\.\/dist\//, "").replace(/(?:\.d\.ts|\.js)$/, ".ts");
+      expect(sources.map((file) => file.path)).toContain(source);
+    }
+  });
+
+  it("states exact versions of everything it is built and tested with", () => {
+    const workspace = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
+    for (const { dependencies, devDependencies, optionalDependencies } of [manifest, workspace]) {
+      for (const version of Object.values({ ...dependencies, ...devDependencies, ...optionalDependencies })) {
+        expect(version).toMatch(/^\d+\.\d+\.\d+(?:-[\w.]+)?$/);
+      }
+    }
+  });
+});
+
+const files = repositoryFiles();
+if (files === undefined) console.warn("SKIPPED: not a git checkout, its list of files is not looked through");
+
+describe.skipIf(files === undefined)("the files of the repository", () => {
+  it("name no folder of one machine and no package registry", () => {
+    const own =
+      /(?<![\w.~%-])\/(?:work|root)\/|\/tmp\/bash|\bregistry\.(?:npm|yarn)|npmmirror|"resolved": "https?:/;
+    const wrong = files!.filter((path) => own.test(readFileSync(join(ROOT, path), "latin1")));
+    expect(wrong).toEqual([]);
+  });
+
+  it("link to files that exist", () => {
+    const wrong = files!
+      .filter((path) => path.endsWith(".md"))
+      .flatMap((path) => {
+        const text = readFileSync(join(ROOT, path), "utf8").replaceAll(/```.*?```/gs, "");
+        return [...text.matchAll(/\]\(([^)#\s]+)(?:#[^)]*)?\)/g)]
+          .map((match) => match[1])
+          .filter((link) => !/^\w+:/.test(link))
+          .filter((link) => !existsSync(join(ROOT, dirname(path), link)))
+          .map((link) => `${relative(ROOT, join(ROOT, path))} links to ${link}`);
+      });
+    expect(wrong).toEqual([]);
+  });
+});

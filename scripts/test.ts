@@ -1,0 +1,97 @@
+// Runs everything that must hold: lint, types, then all tests, and says in the last line how many passed and failed.
+// Arguments are handed to the test runner, so `npm test -- test/wasm` runs the tests of one folder.
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+/** The parts of the runner's JSON report that are read. */
+interface TestReport {
+  success: boolean;
+  numPassedTests: number;
+  numFailedTests: number;
+  testResults: { name: string; status: string; message?: string; assertionResults: TestCase[] }[];
+}
+
+interface TestCase {
+  fullName: string;
+  status: "passed" | "failed" | "skipped" | "pending" | "todo" | "disabled";
+}
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const require = createRequire(import.meta.url);
+
+/** Path of a script of an installed package, also of one that its `exports` do not name. */
+function packageScript(packageName: string, path: string): string {
+  return join(dirname(require.resolve(`${packageName}/package.json`)), path);
+}
+
+function runNode(args: readonly string[], environment: NodeJS.ProcessEnv = process.env): boolean {
+  return spawnSync(process.execPath, args, { cwd: root, stdio: "inherit", env: environment }).status === 0;
+}
+
+const failures: string[] = [];
+function check(name: string, script: string, args: readonly string[]): void {
+  console.log(`\n== ${name}`);
+  if (runNode([script, ...args])) console.log("ok");
+  else failures.push(`${name} (npm run ${name})`);
+}
+
+check("lint", packageScript("@biomejs/biome", "bin/biome"), ["check", "--error-on-warnings", "."]);
+check("types", packageScript("typescript", "bin/tsc"), ["-p", "tsconfig.json"]);
+
+console.log("\n== tests");
+const folder = mkdtempSync(join(tmpdir(), "memshade-tests-"));
+const reportFile = join(folder, "report.json");
+const skippedFile = join(folder, "skipped.txt");
+const testsSucceeded = runNode(
+  [
+    ...[packageScript("vitest", "vitest.mjs"), "run", "--root", "packages/memshade"],
+    ...["--reporter=default", "--reporter=json", `--outputFile.json=${reportFile}`],
+    ...[`--reporter=${join(root, "scripts/skipped-tests.ts")}`, ...process.argv.slice(2)],
+  ],
+  { ...process.env, MEMSHADE_SKIPPED_TESTS: skippedFile },
+);
+const report: TestReport | undefined = existsSync(reportFile)
+  ? JSON.parse(readFileSync(reportFile, "utf8"))
+  : undefined;
+const reasons = existsSync(skippedFile) ? readFileSync(skippedFile, "utf8").split("\n").filter(Boolean) : [];
+rmSync(folder, { recursive: true, force: true });
+
+const failedTests = report?.numFailedTests ?? 0;
+for (const file of report?.testResults ?? []) {
+  for (const test of file.assertionResults) if (test.status === "failed") failures.push(test.fullName);
+  // A file that does not load has no tests that could fail.
+  if (file.status === "failed" && !file.assertionResults.some((test) => test.status === "failed")) {
+    failures.push(`${file.name} could not be run: ${file.message?.split("\n")[0] ?? "unknown reason"}`);
+  }
+}
+if (report === undefined) failures.push("the test runner ended without a report");
+else if (
+  !testsSucceeded &&
+  failedTests === 0 &&
+  !report.testResults.some((file) => file.status === "failed")
+) {
+  failures.push("the test runner reports an error outside of all tests");
+}
+
+const skipped = (report?.testResults ?? [])
+  .flatMap((file) => file.assertionResults)
+  .filter((test) => test.status !== "passed" && test.status !== "failed");
+if (skipped.length > 0) {
+  console.log(`\n${skipped.length} SKIPPED:`);
+  for (const test of skipped) console.log(`  - ${test.fullName.trim()}`);
+}
+if (reasons.length > 0) {
+  console.log("\nWhy tests were skipped:");
+  for (const reason of new Set(reasons)) console.log(`  - ${reason.replace(/^SKIPPED: /, "")}`);
+}
+if (failures.length > 0) {
+  console.log(`\n${failures.length} FAILED:`);
+  for (const failure of failures) console.log(`  - ${failure.trim()}`);
+}
+const skippedText = skipped.length > 0 ? `, ${skipped.length} skipped` : "";
+console.log(`\n${report?.numPassedTests ?? 0} passed, ${failures.length} failed${skippedText}`);
+process.exitCode = failures.length > 0 ? 1 : 0;
