@@ -19,6 +19,7 @@ export {
   type WatchedInstance,
   watchInstance,
 } from "./runtime/host/loader.ts";
+export { readMemoryImage } from "./runtime/host/memory-image.ts";
 export {
   type Instantiate,
   ProfiledError,

@@ -21,15 +21,16 @@ export function hookBody(hooked: AllocatorFunction, type: FuncType, around: Hook
   const result = type.results[0];
   const resultLocal = type.params.length;
   const stackLocal = resultLocal + 1;
-  const body = new BodyBuilder([result ?? I32, I32]);
+  const wideLocal = stackLocal + 1;
+  const body = new BodyBuilder([result ?? I32, I32, I64]);
   const runtime = (name: string): number => around.runtime.get(name) as number;
 
   const address = (param: number): void => {
     body.op("local.get", param);
-    asAddress(body, type.params[param]);
+    asAddress(body, type.params[param], wideLocal);
     addPointerOffset(body, hooked.pointerOffset, () => {
       body.op("local.get", param);
-      asAddress(body, type.params[param]);
+      asAddress(body, type.params[param], wideLocal);
     });
   };
   const size = (): void => {
@@ -38,7 +39,8 @@ export function hookBody(hooked: AllocatorFunction, type: FuncType, around: Hook
       body.op("local.get", hooked.countParam);
       body.op(type.params[hooked.sizeParam] === I64 ? "i64.mul" : "i32.mul");
     }
-    asAddress(body, type.params[hooked.sizeParam]);
+    asAddress(body, type.params[hooked.sizeParam], wideLocal);
+    if (hooked.sizeOffset !== 0) body.i32(hooked.sizeOffset).op("i32.add");
   };
   const callOriginal = (): void => {
     for (let i = 0; i < type.params.length; i++) body.op("local.get", i);
@@ -58,10 +60,10 @@ export function hookBody(hooked: AllocatorFunction, type: FuncType, around: Hook
   const block = (): void => {
     if (hooked.outPointerParam < 0) {
       body.op("local.get", resultLocal);
-      asAddress(body, result);
+      asAddress(body, result, wideLocal);
       addPointerOffset(body, hooked.pointerOffset, () => {
         body.op("local.get", resultLocal);
-        asAddress(body, result);
+        asAddress(body, result, wideLocal);
       });
       return;
     }
@@ -70,7 +72,7 @@ export function hookBody(hooked: AllocatorFunction, type: FuncType, around: Hook
     body.op("local.get", resultLocal).op("i32.eqz").open("if", I32);
     body.op("local.get", hooked.outPointerParam);
     loadAddress(body, wide ? "i64.load" : "i32.load", around.memory);
-    asAddress(body, wide ? I64 : I32);
+    asAddress(body, wide ? I64 : I32, wideLocal);
     body.op("else").i32(0).end();
   };
   if (hooked.kind === "reallocate") address(hooked.pointerParam);
@@ -88,9 +90,12 @@ function loadAddress(body: BodyBuilder, load: OpcodeName, memory: number): void 
   else body.op(load, alignment | 0x40, memory, 0);
 }
 
-/** The shadow runtime works with 32-bit addresses and sizes. */
-function asAddress(body: BodyBuilder, type: number): void {
-  if (type === I64) body.op("i32.wrap_i64");
+/** The shadow runtime works with 32-bit addresses and sizes; what is larger becomes the largest, which is refused. */
+function asAddress(body: BodyBuilder, type: number, wideLocal: number): void {
+  if (type !== I64) return;
+  // min_u(value, 2^32 − 1), bit by bit: the high half spreads over all bits if it is not zero.
+  body.op("local.tee", wideLocal).op("i32.wrap_i64").op("local.get", wideLocal).i64(32).op("i64.shr_u").op("i64.eqz");
+  body.i32(1).op("i32.sub").op("i32.or");
 }
 
 /** Adds a constant to the address on the stack, unless it is null. `again` pushes the address once more. */

@@ -51,6 +51,9 @@ export class AppendedFunctions {
   }
 
   bodies(): Uint8Array[] {
-    return this.#functions.map(({ body }) => body());
+    const bodies: Uint8Array[] = [];
+    // Writing a body may append further functions.
+    for (let i = 0; i < this.#functions.length; i++) bodies.push(this.#functions[i].body());
+    return bodies;
   }
 }

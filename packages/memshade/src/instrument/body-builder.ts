@@ -28,6 +28,12 @@ export class BodyBuilder {
     return this;
   }
 
+  /** As `open` with a function type for its parameters and results. */
+  openTyped(name: OpcodeName, typeIndex: number): this {
+    this.#code.u8(opcodeId(name)).s33Leb(typeIndex);
+    return this;
+  }
+
   /** `block`, `if`, `try` … without parameters; `result` is a value type, or nothing. */
   open(name: OpcodeName, result?: ValType): this {
     this.#code.u8(opcodeId(name));

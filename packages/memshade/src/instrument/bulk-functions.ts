@@ -52,11 +52,21 @@ export class BulkFunctions {
   }
 
   #count(body: BodyBuilder, address: number, type: number, length: number, reads: number): void {
+    const wide = type === I64 || length === I64;
+    if (wide) {
+      // Ranges that reach beyond 4 GiB are not followed.
+      for (const [local, is] of [[address, type], [2, length]] as const) {
+        body.op("local.get", local);
+        if (is === I32) body.op("i64.extend_i32_u");
+      }
+      body.op("i64.add").i64(32).op("i64.shr_u").op("i64.eqz").open("if");
+    }
     body.op("local.get", address);
     if (type === I64) body.op("i32.wrap_i64");
     body.op("local.get", 2);
     if (length === I64) body.op("i32.wrap_i64");
     body.i32(reads).op("call", this.#countRange);
+    if (wide) body.end();
   }
 
   #addressType(memory: number): number {

@@ -8,6 +8,8 @@ export const CallTreatment = {
   Keep: 2,
   /** As Push, and whatever comes back into the module from the host continues there. */
   Host: 3,
+  /** A tail call out of the module: what comes back in continues in the caller's place. */
+  KeepHost: 4,
 } as const;
 
 /** Decides for each call what happens to the shadow stack, and which calls lead elsewhere. */
@@ -16,6 +18,8 @@ export interface CallPlan {
   hasFrames(caller: number): boolean;
   /** `callee` is −1 for a call through a table or a reference. */
   treatment(caller: number, callee: number, tail: boolean): number;
+  /** The function to call instead of `callee`; `callee` itself as a rule. */
+  target(caller: number, callee: number): number;
   /** The code place stored in a frame for the call at this offset in the code section. */
   siteOf(codeOffset: number): number;
 }
@@ -24,5 +28,6 @@ export interface CallPlan {
 export const NO_CONTEXTS: CallPlan = {
   hasFrames: () => false,
   treatment: () => CallTreatment.None,
+  target: (_caller, callee) => callee,
   siteOf: (codeOffset) => codeOffset,
 };

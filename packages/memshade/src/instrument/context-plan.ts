@@ -2,6 +2,7 @@ import { importsOf, type WasmModule } from "../wasm/index.ts";
 import { functionsReaching, recursiveComponents } from "./call-graph.ts";
 import { type CallPlan, CallTreatment } from "./call-plan.ts";
 import type { AllocatorPlan } from "./find-allocator/plan.ts";
+import { type FunctionReferences, findReferences } from "./function-references.ts";
 import { FunctionFact, type ModuleScan } from "./module-scan.ts";
 
 /** Imports of these modules never call back into the program. */
@@ -19,6 +20,7 @@ export class ContextPlan implements CallPlan {
   readonly #internal: Set<number>;
   readonly #wrappers: Set<number>;
   readonly #siteOf: (codeOffset: number) => number;
+  readonly #hostMayCallReferences: boolean;
 
   constructor(
     module: WasmModule,
@@ -42,6 +44,42 @@ export class ContextPlan implements CallPlan {
       });
     }
     this.#reaches = functionsReaching(module, scan, targets);
+    const references = findReferences(module, scan);
+    this.#hostMayCallReferences = references.reachable;
+    this.entered = this.#enteredFunctions(module, scan, references);
+  }
+
+  /**
+   * Functions that whoever holds the module may call: exports, and those whose references the host can get at. They
+   * are entered through a wrapper; the module's own direct calls go past it.
+   */
+  readonly entered: ReadonlySet<number>;
+
+  /** Body index by function that was given a wrapper in its old place. */
+  readonly moved = new Map<number, number>();
+
+  /** Body index by hooked function, or by helper that the allocator shares, for calls from within the allocator. */
+  readonly originals = new Map<number, number>();
+
+  target(caller: number, callee: number): number {
+    if (this.#internal.has(caller)) {
+      const original = this.originals.get(callee);
+      if (original !== undefined) return original;
+    } else if (this.#wrappers.has(caller) && !this.#hooked.has(callee)) {
+      const twin = this.originals.get(callee);
+      if (twin !== undefined) return twin;
+    }
+    return this.moved.get(callee) ?? callee;
+  }
+
+  #enteredFunctions(module: WasmModule, scan: ModuleScan, references: FunctionReferences): Set<number> {
+    const entered = new Set<number>();
+    for (const { kind, index } of module.exports) if (kind === "function") entered.add(index);
+    // A wrapper is a frame that stays: chains of indirect tail calls must not go through it.
+    const tailCalls = scan.facts.some((facts) => (facts & FunctionFact.HasIndirectTailCall) !== 0);
+    if (references.reachable && !tailCalls) for (const index of references.functions) entered.add(index);
+    for (const index of entered) if (index < this.#imported || !this.reaches(index)) entered.delete(index);
+    return entered;
   }
 
   /** Whether an allocation can happen while the function runs. */
@@ -56,10 +94,13 @@ export class ContextPlan implements CallPlan {
   treatment(caller: number, callee: number, tail: boolean): number {
     if (!this.hasFrames(caller)) return CallTreatment.None;
     const folded = this.#wrappers.has(caller);
-    if (callee < 0) return tail || folded ? CallTreatment.Keep : CallTreatment.Push;
+    if (callee < 0) {
+      if (this.#hostMayCallReferences) return tail || folded ? CallTreatment.KeepHost : CallTreatment.Host;
+      return tail || folded ? CallTreatment.Keep : CallTreatment.Push;
+    }
     if (this.#reaches[callee] === 0) return CallTreatment.None;
     if (this.#internal.has(callee) && !this.#hooked.has(callee)) return CallTreatment.None;
-    if (callee < this.#imported) return tail ? CallTreatment.Keep : CallTreatment.Host;
+    if (callee < this.#imported) return tail ? CallTreatment.KeepHost : CallTreatment.Host;
     return folded || this.#recursive(caller, callee) ? CallTreatment.Keep : CallTreatment.Push;
   }
 

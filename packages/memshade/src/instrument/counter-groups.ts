@@ -1,5 +1,6 @@
 import { type Insertions, InsertionKind } from "./insertions.ts";
-import { grown, NO_LOCAL, type OperandStack } from "./operand-stack.ts";
+import { BURIED, grown, NO_LOCAL, type OperandStack } from "./operand-stack.ts";
+import { operandsAbove } from "./access-operands.ts";
 import { addressTemporary, type Temporaries } from "./temporaries.ts";
 import { CONSTANT, ValueClass, type ValueNumbers } from "./value-numbers.ts";
 
@@ -47,14 +48,16 @@ export class CounterGroups {
   }
 
   /**
-   * One access through the address at stack index `at` plus the constant `displacement`; `end` is where the access
-   * instruction ends.
+   * One access through the address at stack index `at` plus the constant `displacement`; `access` is the instruction,
+   * at `[start, end)`.
    */
   count(
     stack: OperandStack,
     at: number,
     displacement: number,
     reads: number,
+    access: number,
+    start: number,
     end: number,
     temporaries: Temporaries,
   ): void {
@@ -76,7 +79,7 @@ export class CounterGroups {
       this.#insertions.c[insertion] = (this.#insertions.c[insertion] + 2) | reads;
       return;
     }
-    this.#add(stack, at, base, offset, displacement, reads, end, open, temporaries);
+    this.#add(stack, at, base, offset, displacement, reads, access, start, end, open, temporaries);
   }
 
   #add(
@@ -86,6 +89,8 @@ export class CounterGroups {
     offset: number,
     displacement: number,
     reads: number,
+    access: number,
+    start: number,
     end: number,
     previous: number,
     temporaries: Temporaries,
@@ -96,7 +101,11 @@ export class CounterGroups {
     if (local === NO_LOCAL) {
       local = addressTemporary(at);
       if (stack.kept[at] === 0) {
-        this.#insertions.add(stack.produced[at], InsertionKind.Tee, local);
+        if (stack.produced[at] !== BURIED) this.#insertions.add(stack.produced[at], InsertionKind.Tee, local);
+        else {
+          this.#insertions.add(start, InsertionKind.TeeBelow, local, access);
+          for (const type of operandsAbove(access)) temporaries.spills.add(type);
+        }
         stack.kept[at] = 1;
       }
       if (at >= temporaries.addresses) temporaries.addresses = at + 1;

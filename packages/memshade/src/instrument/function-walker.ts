@@ -25,7 +25,7 @@ import { type Insertions, InsertionKind } from "./insertions.ts";
 import { LoopAssignments } from "./loop-assignments.ts";
 import { LoopSummary } from "./loop-summary.ts";
 import { NO_LOCAL, OperandStack } from "./operand-stack.ts";
-import type { Temporaries } from "./temporaries.ts";
+import { noTemporaries, type Temporaries } from "./temporaries.ts";
 import { blockArity } from "./block-arity.ts";
 import { CONSTANT, ValueClass, ValueNumbers } from "./value-numbers.ts";
 
@@ -123,7 +123,7 @@ export class FunctionWalker {
   readonly #module: WasmModule;
   readonly #bytes: Uint8Array;
   readonly #insertions: Insertions;
-  readonly #calls: CallPlan;
+  readonly calls: CallPlan;
   readonly #options: WalkOptions;
   readonly #values = new ValueNumbers();
   readonly #stack = new OperandStack();
@@ -136,7 +136,7 @@ export class FunctionWalker {
     this.#module = module;
     this.#bytes = module.bytes;
     this.#insertions = insertions;
-    this.#calls = calls;
+    this.calls = calls;
     this.#options = options;
     this.#counters = new CounterGroups(insertions, this.#values, options.exact, options.includeStack);
     this.#loops = new LoopSummary(insertions, this.#counters, this.#values);
@@ -155,7 +155,7 @@ export class FunctionWalker {
     const control = this.#control;
     const counters = this.#counters;
     const options = this.#options;
-    const temporaries: Temporaries = { addresses: 0, loops: 0, frame: false, scratch: false };
+    const temporaries = noTemporaries();
 
     values.reset(locals.length);
     counters.reset();
@@ -165,7 +165,7 @@ export class FunctionWalker {
     const summarizes = hasLoops && counts && !options.memory64;
     if (hasLoops) this.#assignments.scan(codeStart, end);
     if (summarizes) this.#loops.isI32 = Uint8Array.from(locals, (type) => (type === 0x7f ? 1 : 0));
-    const prologue = this.#calls.hasFrames(index) ? this.#insertions.add(codeStart, InsertionKind.Prologue) : -1;
+    const prologue = this.calls.hasFrames(index) ? this.#insertions.add(codeStart, InsertionKind.Prologue) : -1;
 
     let loopNumber = 0;
     let unreachable = false;
@@ -223,7 +223,7 @@ export class FunctionWalker {
           const address = stack.depth - POP_COUNT[op];
           if (memory === options.memory && counts) {
             const reads = ACCESS_KIND[op] === AccessKind.Store ? 0 : 1;
-            counters.count(stack, address, displacement, reads, pos, temporaries);
+            counters.count(stack, address, displacement, reads, op, start, pos, temporaries);
           }
           stack.depth = address;
           if (PUSH_COUNT[op] === 1) stack.push(0, 0, pos, NO_LOCAL, 0);
@@ -331,8 +331,11 @@ export class FunctionWalker {
           const opened = control.opcode[top];
           const fallsThrough =
             !unreachable && (opened === LOOP || (opened === BLOCK && control.targeted[top] === 0));
-          if (opened === LOOP && !unreachable && control.firstCounter[top] >= 0)
+          if (opened === LOOP && !unreachable && control.firstCounter[top] >= 0) {
             this.#loops.summarize(control, pos, temporaries);
+            // What follows must not join a counter that has just left the loop.
+            counters.endBlock();
+          }
           if (!fallsThrough) {
             values.forgetSince(control.startTime[top]);
             counters.endBlock();
@@ -404,6 +407,11 @@ export class FunctionWalker {
           pos = skipLeb32(bytes, pos);
           const type = functionType(module, callee);
           this.#frame(index, callee, op === RETURN_CALL, start, pos, temporaries);
+          const target = this.calls.target(index, callee);
+          if (target !== callee) {
+            const replacement = op === CALL ? InsertionKind.ReplaceByCall : InsertionKind.ReplaceByTailCall;
+            this.#insertions.add(start, replacement, pos - start, target);
+          }
           stack.depth -= type.params.length;
           stack.pushUnknown(type.results.length, pos);
           unreachable = op === RETURN_CALL;
@@ -500,16 +508,17 @@ export class FunctionWalker {
   }
 
   #frame(caller: number, callee: number, tail: boolean, start: number, end: number, temporaries: Temporaries): void {
-    const treatment = this.#calls.treatment(caller, callee, tail);
+    const treatment = this.calls.treatment(caller, callee, tail);
     if (treatment === CallTreatment.None) return;
     temporaries.frame = true;
     const insertions = this.#insertions;
-    const site = this.#calls.siteOf(start - this.#module.codePayloadStart);
+    const site = this.calls.siteOf(start - this.#module.codePayloadStart);
     if (treatment === CallTreatment.Keep) insertions.add(start, InsertionKind.KeepFrame);
+    else if (treatment === CallTreatment.KeepHost) insertions.add(start, InsertionKind.KeepHostFrame);
     else if (treatment === CallTreatment.Push) insertions.add(start, InsertionKind.PushFrame, site);
     else {
       insertions.add(start, InsertionKind.PushHostFrame, site);
-      if (!tail) insertions.add(end, InsertionKind.ReturnFromHost);
+      insertions.add(end, InsertionKind.ReturnFromHost);
     }
   }
 

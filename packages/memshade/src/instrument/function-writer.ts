@@ -1,7 +1,16 @@
 import { readU32Leb, sizeOfU32Leb, skipLeb32, writeS32Leb, writeS64Leb, writeU32Leb } from "../bytes/leb128.ts";
 import { type FunctionBody, opcodeId } from "../wasm/index.ts";
 import { InsertionKind, type Insertions, type LinearForm } from "./insertions.ts";
-import { frameLocal, resolveLocal, scratchLocal, type Temporaries } from "./temporaries.ts";
+import {
+  frameLocal,
+  noTemporaries,
+  resolveLocal,
+  scratchLocal,
+  spillLocal,
+  spillTypes,
+  type Temporaries,
+} from "./temporaries.ts";
+import { operandsAbove } from "./access-operands.ts";
 
 /** Indices, in the rewritten module, of what insertions refer to. */
 export interface SnippetTargets {
@@ -12,6 +21,8 @@ export interface SnippetTargets {
   hostGlobal: number;
   /** Address of the empty shadow stack. */
   stackBase: number;
+  /** Shadow address of a counter for places that are not followed. */
+  unreadCounter: number;
   countTrips: number;
   countStrided: number;
 }
@@ -38,6 +49,8 @@ const I32_DIV_U = opcodeId("i32.div_u");
 const I64_ADD = opcodeId("i64.add");
 const I64_SHR_U = opcodeId("i64.shr_u");
 const I32_WRAP_I64 = opcodeId("i32.wrap_i64");
+const I64_EQZ = opcodeId("i64.eqz");
+const SELECT = 0x1b;
 
 const I32 = 0x7f;
 const I64 = 0x7e;
@@ -53,9 +66,9 @@ export class FunctionWriter {
   readonly #source: Uint8Array;
   readonly #insertions: Insertions;
   readonly targets: SnippetTargets;
-  readonly #memory64: boolean;
+  readonly memory64: boolean;
   #ownLocals = 0;
-  #temporaries: Temporaries = { addresses: 0, loops: 0, frame: false, scratch: false };
+  #temporaries: Temporaries = noTemporaries();
 
   constructor(
     source: Uint8Array,
@@ -67,7 +80,7 @@ export class FunctionWriter {
     this.#source = source;
     this.#insertions = insertions;
     this.targets = targets;
-    this.#memory64 = memory64;
+    this.memory64 = memory64;
     this.bytes = new Uint8Array(capacity);
   }
 
@@ -86,10 +99,9 @@ export class FunctionWriter {
     this.length += content.length;
   }
 
-  /** A body with the current insertions, without its size. The writer must be empty. */
-  bodyBytes(body: FunctionBody, ownLocals: number, temporaries: Temporaries): Uint8Array {
-    this.length = 0;
-    this.writeRewritten(body, ownLocals, temporaries);
+  /** What `write` writes as one body, without its size. The writer must be empty and is empty again. */
+  take(write: () => void): Uint8Array {
+    write();
     const content = this.bytes.slice(skipLeb32(this.bytes, 0), this.length);
     this.length = 0;
     return content;
@@ -137,7 +149,8 @@ export class FunctionWriter {
     const groups = readU32Leb(source, body.start);
     const groupsAt = skipLeb32(source, body.start);
     const plain = frame || scratch || loops > 0 || addresses > 0;
-    const added = (plain ? 1 : 0) + (addresses > 0 ? 1 : 0);
+    const spills = spillTypes(this.#temporaries);
+    const added = (plain ? 1 : 0) + (addresses > 0 ? 1 : 0) + spills.length;
     this.length = writeU32Leb(this.bytes, this.length, groups + added);
     this.#copy(source, groupsAt, body.codeStart);
     if (plain) {
@@ -146,7 +159,11 @@ export class FunctionWriter {
     }
     if (addresses > 0) {
       this.length = writeU32Leb(this.bytes, this.length, addresses);
-      this.bytes[this.length++] = this.#memory64 ? I64 : I32;
+      this.bytes[this.length++] = this.memory64 ? I64 : I32;
+    }
+    for (const type of spills) {
+      this.bytes[this.length++] = 2;
+      this.bytes[this.length++] = type;
     }
   }
 
@@ -168,6 +185,15 @@ export class FunctionWriter {
       case InsertionKind.KeepFrame:
         this.#op(LOCAL_GET, frame);
         this.#op(GLOBAL_SET, targets.stackGlobal);
+        break;
+      case InsertionKind.KeepHostFrame:
+        this.#op(LOCAL_GET, frame);
+        this.#op(GLOBAL_SET, targets.stackGlobal);
+        this.#op(LOCAL_GET, frame);
+        this.#op(GLOBAL_SET, targets.hostGlobal);
+        break;
+      case InsertionKind.TeeBelow:
+        this.#teeBelow(this.#local(a[entry]), b[entry]);
         break;
       case InsertionKind.ReturnFromHost:
         this.#const(targets.stackBase);
@@ -219,18 +245,9 @@ export class FunctionWriter {
   /** counter[(local + displacement) / 8] += word; the lowest bit of the word is a flag. */
   #count(local: number, displacement: number, word: number): void {
     const scratch = scratchLocal(this.#ownLocals);
-    this.#op(LOCAL_GET, local);
-    if (this.#memory64) {
-      if (displacement !== 0) {
-        this.#byte(I64_CONST);
-        this.length = writeS64Leb(this.bytes, this.length, BigInt(displacement >>> 0));
-        this.#byte(I64_ADD);
-      }
-      this.#byte(I64_CONST);
-      this.#byte(1);
-      this.#byte(I64_SHR_U);
-      this.#byte(I32_WRAP_I64);
-    } else {
+    if (this.memory64) this.#wideIndex(local, displacement);
+    else {
+      this.#op(LOCAL_GET, local);
       if (displacement !== 0) {
         this.#const(displacement);
         this.#byte(I32_ADD);
@@ -250,6 +267,37 @@ export class FunctionWriter {
       this.#byte(I32_OR);
     }
     this.#shadow(I32_STORE, 2);
+  }
+
+  /** Half the address in a local plus `displacement`; addresses above 4 GiB have one counter that nobody reads. */
+  #wideIndex(local: number, displacement: number): void {
+    const shifted = (bits: number): void => {
+      this.#op(LOCAL_GET, local);
+      if (displacement !== 0) {
+        this.#byte(I64_CONST);
+        this.length = writeS64Leb(this.bytes, this.length, BigInt(displacement >>> 0));
+        this.#byte(I64_ADD);
+      }
+      this.#byte(I64_CONST);
+      this.length = writeS32Leb(this.bytes, this.length, bits);
+      this.#byte(I64_SHR_U);
+    };
+    shifted(1);
+    this.#byte(I32_WRAP_I64);
+    this.#const(this.targets.unreadCounter);
+    shifted(32);
+    this.#byte(I64_EQZ);
+    this.#byte(SELECT);
+  }
+
+  #teeBelow(address: number, access: number): void {
+    const above = operandsAbove(access);
+    const spills: number[] = above.map((type, i) =>
+      spillLocal(type, above.indexOf(type) === i ? 0 : 1, this.#ownLocals, this.#temporaries),
+    );
+    for (const local of [...spills].reverse()) this.#op(LOCAL_SET, local);
+    this.#op(LOCAL_TEE, address);
+    for (const local of spills) this.#op(LOCAL_GET, local);
   }
 
   /** Frame: the call site, and zero for the memo of its tree node. */

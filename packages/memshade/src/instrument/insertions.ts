@@ -30,8 +30,12 @@ export const InsertionKind = {
   CountTrips: 13,
   /** `a`: address behind the last trip and `b`: stride (linear forms), `c`: counter word, `d`: trips. After the loop. */
   CountStrided: 14,
+  /** `a`: address temporary, `b`: access instruction. Before it: keeps the address that lies below its other operands. */
+  TeeBelow: 15,
+  /** `a`: call site. A tail call out of the module. */
+  KeepHostFrame: 16,
   /** Nothing: an entry that turned out not to be needed. */
-  None: 15,
+  None: 17,
 } as const;
 
 /** A sum of locals times constants, plus a constant. */

@@ -2,7 +2,6 @@ import { ByteWriter } from "../bytes/writer.ts";
 import {
   appendToVectorSection,
   buildId,
-  decodeLocals,
   decodeModule,
   encodeConstantExpression,
   encodeExportEntry,
@@ -12,33 +11,28 @@ import {
   encodeModule,
   encodeTableEntry,
   FUNCREF,
-  functionType,
-  functionTypeIndex,
   I32,
   memoryType,
   readNames,
   SectionId,
   type SectionView,
   sectionPayload,
-  type ValType,
   type WasmModule,
 } from "../wasm/index.ts";
 import { allocationNotes } from "./allocation-notes.ts";
-import { hookBody } from "./allocation-hooks.ts";
 import { AppendedFunctions } from "./appended-functions.ts";
 import { BodyBuilder } from "./body-builder.ts";
 import { BulkFunctions } from "./bulk-functions.ts";
 import { NO_CONTEXTS } from "./call-plan.ts";
 import { ContextPlan } from "./context-plan.ts";
-import { exportWrapperBody } from "./export-wrappers.ts";
 import { type AllocatorPlan, findAllocator } from "./find-allocator/index.ts";
 import { FunctionWalker } from "./function-walker.ts";
 import { FunctionWriter } from "./function-writer.ts";
 import { Insertions } from "./insertions.ts";
-import { redirectInternalCalls } from "./internal-calls.ts";
-import { FunctionFact, type ModuleScan, scanModule } from "./module-scan.ts";
+import { type ModuleScan, scanModule } from "./module-scan.ts";
 import type { InstrumentedInfo, InstrumentOptions, ShadowLayout } from "./options.ts";
-import { LARGEST_COVERED_BYTES, planLayout, runtimeConstants } from "./shadow-layout.ts";
+import { CONTROL_BYTES, LARGEST_COVERED_BYTES, planLayout, runtimeConstants } from "./shadow-layout.ts";
+import { RewrittenBodies } from "./rewritten-bodies.ts";
 import { mergeRuntime } from "./shadow-runtime.ts";
 import { shadowRuntimeBytes } from "./shadow-runtime-bytes.ts";
 import { findStackPointer } from "./stack-pointer.ts";
@@ -125,12 +119,9 @@ class HeapInstrumentation {
     });
     const runtimeFunction = (name: string): number => runtime.functions.get(name) as number;
 
-    const originals = new Map<number, number>();
-    const contexts = followsHeap
-      ? new ContextPlan(module, this.#scan, this.#allocator, (codeOffset) => codeOffset)
-      : NO_CONTEXTS;
+    const contexts = followsHeap ? new ContextPlan(module, this.#scan, this.#allocator, (offset) => offset) : undefined;
     const bulk = new BulkFunctions(module, appended, this.#memory, runtimeFunction("countRange"));
-    const walker = new FunctionWalker(module, this.#insertions, contexts, {
+    const walker = new FunctionWalker(module, this.#insertions, contexts ?? NO_CONTEXTS, {
       memory: this.#memory,
       memory64: this.#memory64,
       stackPointer: findStackPointer(module, readNames(module), this.#scan),
@@ -146,15 +137,25 @@ class HeapInstrumentation {
         stackGlobal,
         hostGlobal,
         stackBase: layout.stack,
+        unreadCounter: layout.control + CONTROL_BYTES - 4,
         countTrips: runtimeFunction("countTrips"),
         countStrided: runtimeFunction("countStrided"),
       },
       this.#memory64,
       Math.ceil(module.bytes.length * 1.9) + PAGE_BYTES,
     );
-    const hooks = followsHeap ? this.#planHooks(originals, writer, stackGlobal, runtime.functions) : new Map();
-    const wrappers = followsHeap ? this.#wrapExports(contexts as ContextPlan, stackGlobal, hostGlobal) : new Map();
-    this.#writeBodies(walker, writer, originals, hooks);
+    const bodies = new RewrittenBodies({
+      module,
+      scan: this.#scan,
+      allocator: this.#allocator,
+      appended,
+      insertions: this.#insertions,
+      walker,
+      writer,
+      includeAllocator: this.#options.includeAllocator === true,
+    });
+    if (contexts !== undefined) bodies.plan(contexts, this.#memory, runtime.functions);
+    bodies.write();
 
     const hidden = ["memory", "table"].map((name) => `${HIDDEN_EXPORT_PREFIX}${name}`);
     const info = this.#describe(layout, hidden);
@@ -182,7 +183,10 @@ class HeapInstrumentation {
       encodeGlobalEntry({ type: I32, mutable: true }, encodeConstantExpression(I32, layout.stack | 0)),
       ...runtime.globals.map(({ type, initial }) => encodeGlobalEntry({ type, mutable: true }, initial)),
     ]);
-    sections.set(SectionId.Export, this.#exportSection(wrappers, hidden, shadowMemory, table));
+    append(SectionId.Export, [
+      encodeExportEntry({ name: hidden[0], kind: "memory", index: shadowMemory }),
+      encodeExportEntry({ name: hidden[1], kind: "table", index: table }),
+    ]);
     const appendedBodies = appended.bodies();
     for (const body of appendedBodies) writer.writeBody(body);
     const code = new ByteWriter(writer.length + 5)
@@ -198,138 +202,6 @@ class HeapInstrumentation {
       customs: [infoSection(info)],
     });
     return { bytes: output, info };
-  }
-
-  /** Bodies in the module's order. Hooks stand where the hooked functions stood. */
-  #writeBodies(
-    walker: FunctionWalker,
-    writer: FunctionWriter,
-    originals: ReadonlyMap<number, number>,
-    hooks: ReadonlyMap<number, () => Uint8Array>,
-  ): void {
-    const module = this.#module;
-    const internals = new Set(this.#allocator.internals);
-    const wrappers = new Set(this.#allocator.wrappers);
-    const interesting = FunctionFact.HasAccess | FunctionFact.HasCall;
-    module.bodies.forEach((body, defined) => {
-      const index = module.importedFunctionCount + defined;
-      const hook = hooks.get(index);
-      if (hook !== undefined) {
-        writer.writeBody(hook());
-        return;
-      }
-      const facts = this.#scan.facts[defined];
-      if ((facts & interesting) === 0) {
-        writer.copyBody(body);
-        return;
-      }
-      if (internals.has(index)) {
-        this.#writeInternal(index, defined, walker, writer, originals);
-        return;
-      }
-      this.#insertions.clear();
-      const locals = this.#localTypes(index, defined);
-      const counts = !wrappers.has(index) || this.#options.includeAllocator === true;
-      const hasLoops = (facts & FunctionFact.HasLoop) !== 0;
-      const temporaries = walker.walk(index, body.codeStart, body.end, locals, hasLoops, counts);
-      if (this.#insertions.length === 0) writer.copyBody(body);
-      else writer.writeRewritten(body, locals.length, temporaries);
-    });
-  }
-
-  /** The allocator's own code: its calls stay inside; its accesses count only on request. */
-  #writeInternal(
-    index: number,
-    defined: number,
-    walker: FunctionWalker,
-    writer: FunctionWriter,
-    originals: ReadonlyMap<number, number>,
-  ): void {
-    const body = this.#module.bodies[defined];
-    const locals = this.#localTypes(index, defined);
-    this.#insertions.clear();
-    let temporaries = { addresses: 0, loops: 0, frame: false, scratch: false };
-    if (this.#options.includeAllocator) {
-      const hasLoops = (this.#scan.facts[defined] & FunctionFact.HasLoop) !== 0;
-      temporaries = walker.walk(index, body.codeStart, body.end, locals, hasLoops, true);
-    }
-    redirectInternalCalls(this.#module.bytes, body, originals, this.#insertions);
-    if (this.#insertions.length === 0) writer.copyBody(body);
-    else writer.writeRewritten(body, locals.length, temporaries);
-  }
-
-  /** Moves every hooked function's body to a new index; returns what to write in its old place. */
-  #planHooks(
-    originals: Map<number, number>,
-    writer: FunctionWriter,
-    stackGlobal: number,
-    runtime: ReadonlyMap<string, number>,
-  ): Map<number, () => Uint8Array> {
-    const module = this.#module;
-    const hooks = new Map<number, () => Uint8Array>();
-    const imported = module.importedFunctionCount;
-    const scratch = new FunctionWriter(module.bytes, this.#insertions, writer.targets, this.#memory64, 4096);
-    const plain = (index: number) => (): Uint8Array => {
-      // The size in front of the body is the caller's to write.
-      this.#insertions.clear();
-      const body = module.bodies[index - imported];
-      redirectInternalCalls(module.bytes, body, originals, this.#insertions);
-      const none = { addresses: 0, loops: 0, frame: false, scratch: false };
-      return scratch.bodyBytes(body, this.#localTypes(index, index - imported).length, none);
-    };
-    for (const helper of this.#allocator.sharedHelpers)
-      originals.set(helper, this.#appended.add(functionTypeIndex(module, helper), plain(helper)));
-    for (const hooked of this.#allocator.functions) {
-      const original = this.#appended.add(functionTypeIndex(module, hooked.index), plain(hooked.index));
-      originals.set(hooked.index, original);
-      const self = module.bodies[hooked.index - imported].codeStart - module.codePayloadStart;
-      hooks.set(hooked.index, () =>
-        hookBody(hooked, functionType(module, hooked.index), {
-          original,
-          self,
-          stackGlobal,
-          memory: this.#memory,
-          runtime,
-        }),
-      );
-    }
-    return hooks;
-  }
-
-  /** Exported functions under which allocations happen are entered through a wrapper. */
-  #wrapExports(contexts: ContextPlan, stackGlobal: number, hostGlobal: number): Map<number, number> {
-    const module = this.#module;
-    const wrappers = new Map<number, number>();
-    const catchesHostExceptions = module.imports.some(
-      ({ kind, module: from }) => kind === "function" && !from.startsWith("wasi_"),
-    );
-    for (const { kind, index } of module.exports) {
-      if (kind !== "function" || index < module.importedFunctionCount || wrappers.has(index)) continue;
-      if (!contexts.reaches(index)) continue;
-      const type = functionType(module, index);
-      const around = { stackGlobal, hostGlobal, catchesHostExceptions };
-      wrappers.set(
-        index,
-        this.#appended.add(functionTypeIndex(module, index), () => exportWrapperBody(index, type, around)),
-      );
-    }
-    return wrappers;
-  }
-
-  #exportSection(
-    wrappers: ReadonlyMap<number, number>,
-    hidden: readonly string[],
-    shadowMemory: number,
-    table: number,
-  ): Uint8Array {
-    const writer = new ByteWriter(1024).u32Leb(this.#module.exports.length + hidden.length);
-    for (const entry of this.#module.exports) {
-      const index = entry.kind === "function" ? (wrappers.get(entry.index) ?? entry.index) : entry.index;
-      writer.bytes(encodeExportEntry({ ...entry, index }));
-    }
-    writer.bytes(encodeExportEntry({ name: hidden[0], kind: "memory", index: shadowMemory }));
-    writer.bytes(encodeExportEntry({ name: hidden[1], kind: "table", index: table }));
-    return writer.finish();
   }
 
   /** Functions the runtime calls to reach the host: through the exported table, if somebody sits there. */
@@ -350,18 +222,10 @@ class HeapInstrumentation {
     };
   }
 
-  #localTypes(index: number, defined: number): ValType[] {
-    const types = [...functionType(this.#module, index).params];
-    for (const { count, type } of decodeLocals(this.#module, this.#module.bodies[defined]))
-      for (let i = 0; i < count; i++) types.push(type);
-    return types;
-  }
-
   #largestMemoryBytes(): number {
     const { maximum, pageSizeLog2 } = memoryType(this.#module, this.#memory);
     const declared = maximum === undefined ? LARGEST_COVERED_BYTES : maximum * 2 ** pageSizeLog2;
-    const assumed = this.#options.maxMemoryPages;
-    return Math.min(declared, LARGEST_COVERED_BYTES, assumed === undefined ? Infinity : assumed * PAGE_BYTES);
+    return Math.min(declared, LARGEST_COVERED_BYTES);
   }
 
   #describe(layout: ShadowLayout | undefined, hiddenExports: string[]): InstrumentedInfo {

@@ -1,15 +1,17 @@
 import { readU32Leb } from "../bytes/leb128.ts";
 import { type FunctionBody, IMMEDIATE_KIND, opcodeId, opcodeIdAt, skipImmediates, skipOpcode } from "../wasm/index.ts";
+import type { CallPlan } from "./call-plan.ts";
 import { type Insertions, InsertionKind } from "./insertions.ts";
 
 const CALL = opcodeId("call");
 const RETURN_CALL = opcodeId("return_call");
 
-/** Sends the allocator's calls of its own functions to their original bodies, so that one request counts once. */
+/** Sends the calls of a function that is not walked to where the plan wants them, as those of the allocator. */
 export function redirectInternalCalls(
   bytes: Uint8Array,
   body: FunctionBody,
-  originals: ReadonlyMap<number, number>,
+  calls: CallPlan,
+  caller: number,
   insertions: Insertions,
 ): void {
   for (let pos = body.codeStart; pos < body.end; ) {
@@ -17,9 +19,10 @@ export function redirectInternalCalls(
     const immediates = skipOpcode(bytes, pos);
     const next = skipImmediates(bytes, immediates, IMMEDIATE_KIND[op]);
     if (op === CALL || op === RETURN_CALL) {
-      const original = originals.get(readU32Leb(bytes, immediates));
+      const callee = readU32Leb(bytes, immediates);
+      const target = calls.target(caller, callee);
       const kind = op === CALL ? InsertionKind.ReplaceByCall : InsertionKind.ReplaceByTailCall;
-      if (original !== undefined) insertions.add(pos, kind, next - pos, original);
+      if (target !== callee) insertions.add(pos, kind, next - pos, target);
     }
     pos = next;
   }

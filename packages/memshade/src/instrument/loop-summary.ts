@@ -11,6 +11,8 @@ interface Progression {
   stride: LinearForm;
 }
 
+/** Steps of variables that are no addresses: 2^32 / 4 trips of one loop before one of them wraps. */
+const LONGEST_COUNTING_STEP = 4;
 /** Sums of more locals than this are not followed. */
 const MOST_TERMS = 4;
 
@@ -48,7 +50,7 @@ export class LoopSummary {
       if (progression === undefined) continue;
       if (trips < 0) {
         trips = loopTemporary(temporaries.loops++);
-        this.#countTrips(control, end, trips);
+        this.#countTrips(control, end, trips, progression);
       }
       const insertion = counters.insertion[counter];
       const word = insertions.c[insertion];
@@ -62,10 +64,10 @@ export class LoopSummary {
     }
   }
 
-  #countTrips(control: ControlStack, end: number, trips: number): void {
+  #countTrips(control: ControlStack, end: number, trips: number, progression: Progression): void {
     const insertions = this.#insertions;
     const at = control.top;
-    const induction = this.#findInduction();
+    const induction = this.#findInduction(progression);
     if (induction < 0) {
       insertions.add(control.loopStart[at], InsertionKind.ClearLocal, trips);
       insertions.add(control.loopBody[at], InsertionKind.AddTrip, trips);
@@ -154,14 +156,20 @@ export class LoopSummary {
     );
   }
 
-  /** An i32 local that moves by a constant per trip, −1 if there is none. */
-  #findInduction(): number {
+  /**
+   * An i32 local whose distance tells the number of trips, −1 if there is none. An address cannot go around the whole
+   * address space; any other variable must move by so little that it does not within the life of a program.
+   */
+  #findInduction({ end, stride }: Progression): number {
     const values = this.#values;
+    if (stride.terms.length === 0 && stride.constant !== 0 && end.terms.length === 1 && end.terms[0].factor === 1)
+      return end.terms[0].local;
     for (let i = this.#startTime; i < values.time; i++) {
       const local = values.log[i];
       if (local >= this.isI32.length || this.isI32[local] === 0) continue;
       const value = values.localValue[local];
-      if (value !== 0 && values.localOffset[local] !== 0 && this.#isHeaderValueOf(value, local)) return local;
+      const step = Math.abs(values.localOffset[local]);
+      if (value !== 0 && step > 0 && step <= LONGEST_COUNTING_STEP && this.#isHeaderValueOf(value, local)) return local;
     }
     return -1;
   }

@@ -8,6 +8,7 @@ export const FunctionFact = {
   HasAccess: 2,
   HasCall: 4,
   HasIndirectCall: 8,
+  HasIndirectTailCall: 16,
 } as const;
 
 /** What one pass over the code section tells of every defined function. */
@@ -19,6 +20,8 @@ export interface ModuleScan {
   firstCallee: Int32Array;
   /** Per global: functions that begin by moving it down, as a prologue moves the stack pointer. */
   prologues: Map<number, number>;
+  /** Functions of which instructions make references. */
+  references: Set<number>;
 }
 
 const LOOP = opcodeId("loop");
@@ -28,6 +31,7 @@ const INDIRECT = new Set(
   (["call_indirect", "return_call_indirect", "call_ref", "return_call_ref"] as const).map(opcodeId),
 );
 const BULK = new Set((["memory.copy", "memory.fill", "memory.init"] as const).map(opcodeId));
+const REF_FUNC = opcodeId("ref.func");
 const GLOBAL_GET = opcodeId("global.get");
 const I32_CONST = opcodeId("i32.const");
 const I64_CONST = opcodeId("i64.const");
@@ -40,6 +44,8 @@ for (let id = 0; id < FACT_OF.length; id++) {
   if (BULK.has(id)) FACT_OF[id] = FunctionFact.HasAccess;
   if (INDIRECT.has(id)) FACT_OF[id] = FunctionFact.HasCall | FunctionFact.HasIndirectCall;
 }
+for (const name of ["return_call_indirect", "return_call_ref"] as const)
+  FACT_OF[opcodeId(name)] |= FunctionFact.HasIndirectTailCall;
 FACT_OF[LOOP] = FunctionFact.HasLoop;
 FACT_OF[CALL] = FunctionFact.HasCall;
 FACT_OF[RETURN_CALL] = FunctionFact.HasCall;
@@ -51,6 +57,7 @@ export function scanModule(module: WasmModule): ModuleScan {
   let callees = new Int32Array(4096);
   let count = 0;
   const prologues = new Map<number, number>();
+  const references = new Set<number>();
   for (let i = 0; i < bodies.length; i++) {
     const { codeStart, end } = bodies[i];
     let bits = 0;
@@ -68,12 +75,15 @@ export function scanModule(module: WasmModule): ModuleScan {
         if (count === callees.length) callees = grown(callees, count * 2);
         callees[count++] = readU32Leb(bytes, pos);
         pos = skipLeb32(bytes, pos);
+      } else if (op === REF_FUNC) {
+        references.add(readU32Leb(bytes, pos));
+        pos = skipLeb32(bytes, pos);
       } else pos = skipImmediates(bytes, pos, IMMEDIATE_KIND[op]);
     }
     facts[i] = bits;
     firstCallee[i + 1] = count;
   }
-  return { facts, callees: callees.subarray(0, count), firstCallee, prologues };
+  return { facts, callees: callees.subarray(0, count), firstCallee, prologues, references };
 }
 
 /** The global of `global.get g; const n; sub` at the start of a body, −1 if it starts differently. */

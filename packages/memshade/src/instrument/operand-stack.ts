@@ -2,6 +2,8 @@ import type { ValueNumbers } from "./value-numbers.ts";
 
 /** Operand `local` of a value that no local holds. */
 export const NO_LOCAL = -1;
+/** `produced` of a value that was never on top of the stack. */
+export const BURIED = -1;
 
 /** The simulated operand stack of one function, in columns. Heights grow from 0 at the function's outermost block. */
 export class OperandStack {
@@ -10,7 +12,10 @@ export class OperandStack {
   value = new Int32Array(1024);
   /** Constant added to the base. */
   offset = new Int32Array(1024);
-  /** End of the instruction that produced the value: the place to keep it in a temporary. */
+  /**
+   * End of the instruction that produced the value: the place to keep it in a temporary. `BURIED` for a value that had
+   * others on top of it from the start.
+   */
   produced = new Int32Array(1024);
   /** The local that holds the whole value, if it was just read from or written to one. */
   local = new Int32Array(1024);
@@ -31,7 +36,7 @@ export class OperandStack {
   }
 
   pushUnknown(count: number, produced: number): void {
-    for (let i = 0; i < count; i++) this.push(0, 0, produced, NO_LOCAL, 0);
+    for (let i = 1; i <= count; i++) this.push(0, 0, i === count ? produced : BURIED, NO_LOCAL, 0);
   }
 
   /** The local that still holds the value at `at`, or `NO_LOCAL`. */

@@ -18,8 +18,6 @@ export interface InstrumentOptions {
   maxContexts?: number;
   /** Live blocks that can be followed at the same time. Default 4 Mi (16 Mi where memory allows). */
   maxBlocks?: number;
-  /** Assume that the program's memory never exceeds this many 64 KiB pages. */
-  maxMemoryPages?: number;
   /** Give the shadow memory the `shared` flag so that another thread can read it while the program runs. */
   sharedShadow?: boolean;
   /** Unit of lifetimes: allocations made so far (deterministic), or milliseconds. */

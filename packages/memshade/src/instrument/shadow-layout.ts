@@ -1,3 +1,4 @@
+import { UserError } from "../bytes/errors.ts";
 import type { ShadowLayout } from "./options.ts";
 
 const KIB = 1024;
@@ -15,6 +16,8 @@ const HISTOGRAM_BYTES = 256 * MIB;
 const NODES_PER_CONTEXT = 4;
 const DEFAULT_CONTEXTS = 64 * KIB;
 const DEFAULT_BLOCKS = 4 * MIB;
+const MOST_CONTEXTS = 512 * KIB;
+const MOST_BLOCKS = 16 * MIB;
 /** Memory 0 of the program is followed up to here; nothing larger fits the 32-bit shadow memory. */
 export const LARGEST_COVERED_BYTES = LARGEST_MEMORY_BYTES;
 
@@ -30,6 +33,11 @@ function roundUp(value: number, to: number): number {
   return Math.ceil(value / to) * to;
 }
 
+function checkedCapacity(what: string, value: number, most: number): number {
+  if (Number.isInteger(value) && value >= 1 && value <= most) return value;
+  throw new UserError(`the number of ${what} to keep must be between 1 and ${most.toLocaleString("en-US")}`);
+}
+
 function powerOfTwoAbove(value: number): number {
   return 2 ** Math.ceil(Math.log2(value));
 }
@@ -40,7 +48,7 @@ function powerOfTwoAbove(value: number): number {
  */
 export function planLayout(wishes: LayoutWishes): ShadowLayout {
   const coveredBytes = Math.min(LARGEST_COVERED_BYTES, roundUp(wishes.memoryBytes, PAGE_BYTES));
-  const contexts = Math.max(2, wishes.maxContexts ?? DEFAULT_CONTEXTS) + 1;
+  const contexts = checkedCapacity("calling contexts", wishes.maxContexts ?? DEFAULT_CONTEXTS, MOST_CONTEXTS) + 1;
   const nodeCapacity = contexts * NODES_PER_CONTEXT;
   const childCapacity = powerOfTwoAbove(nodeCapacity * 2);
   const slots = coveredBytes / 2;
@@ -52,7 +60,10 @@ export function planLayout(wishes: LayoutWishes): ShadowLayout {
   const records = roundUp(children + childCapacity * CHILD_BYTES, RECORD_BYTES);
   const histogramBytes = wishes.histograms ? HISTOGRAM_BYTES : 0;
   const room = LARGEST_MEMORY_BYTES - PAGE_BYTES - records - STACK_BYTES - histogramBytes;
-  const recordCapacity = Math.min(Math.max(2, wishes.maxBlocks ?? DEFAULT_BLOCKS) + 1, Math.floor(room / RECORD_BYTES));
+  const recordCapacity = Math.min(
+    checkedCapacity("live blocks", wishes.maxBlocks ?? DEFAULT_BLOCKS, MOST_BLOCKS) + 1,
+    Math.floor(room / RECORD_BYTES),
+  );
   const histograms = roundUp(records + recordCapacity * RECORD_BYTES, PAGE_BYTES);
   const stack = histograms + histogramBytes;
   return {

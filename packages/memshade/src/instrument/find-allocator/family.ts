@@ -1,16 +1,8 @@
 import { functionType, type WasmModule } from "../../wasm/index.ts";
-import {
-  type BodySummary,
-  type Distance,
-  dependsOnParam,
-  fromCall,
-  OTHER,
-  PRODUCT,
-  soleParam,
-  summarizeBody,
-} from "./body-summary.ts";
+import { type BodySummary, type Distance, summarizeBody } from "./body-summary.ts";
 import { type CallGraph, calleesOf, callersOf, Trait } from "./call-graph.ts";
 import type { Hooks } from "./hooks.ts";
+import { dependsOnParam, fromCall, OTHER, PRODUCT, soleParam } from "./origin.ts";
 import { ROLES } from "./plan.ts";
 import { addressesOf, countShared } from "./state-addresses.ts";
 

@@ -1,9 +1,10 @@
-import { functionName, functionType, importsOf, readNames, type WasmModule } from "../../wasm/index.ts";
+import { functionName, functionType, readNames, type WasmModule } from "../../wasm/index.ts";
 import { findAssemblyScript, isAssemblyScript } from "./assemblyscript.ts";
 import { buildCallGraph, type CallGraph, calleesOf, callersOf } from "./call-graph.ts";
 import { type CollectorFinding, findCollector } from "./collectors.ts";
 import { completeFamily } from "./family.ts";
 import { type GlueNames, readGlueNames } from "./glue-names.ts";
+import { sentencesAboutImports, sentencesAboutNamelessAssemblyScript, sentencesAboutPools } from "./hints.ts";
 import { definedType, fitsOperands, Hooks } from "./hooks.ts";
 import { closeInternals, findSharedHelpers } from "./internals.ts";
 import { readAllocatorOption } from "./option.ts";
@@ -116,13 +117,8 @@ class Search {
     if (this.how === "none") this.searchStructure(chosen);
     else if (!this.isFullyNamed()) this.noteSecondAllocator();
     if (this.how !== "none" && !this.isFullyNamed()) this.completeFamilies();
-    this.noteImports();
-    this.notePools();
-    if (this.how === "none" && this.looksLikeAssemblyScript()) {
-      this.notes.push(
-        "It looks like AssemblyScript; built with --debug or --exportRuntime its blocks can be tracked.",
-      );
-    }
+    this.notes.push(...sentencesAboutImports(this.module), ...sentencesAboutPools(this.names));
+    if (this.how === "none") this.notes.push(...sentencesAboutNamelessAssemblyScript(this.module));
   }
 
   private searchAssemblyScript(): void {
@@ -363,36 +359,6 @@ class Search {
     const found = [...this.structural].map((index) => `${this.hooks.get(index)?.role} (function ${index})`);
     if (found.length > 0)
       this.notes.push(`Recognised by what they do with malloc and free: ${found.join(", ")}.`);
-  }
-
-  private noteImports(): void {
-    const imported = importsOf(this.module, "function")
-      .map(({ field }) => field)
-      .filter((field) => /^_?(?:malloc|calloc|realloc|free|_Zn[wa]m|_Zn[wa]j|_Zd[la]Pv)$/.test(field));
-    if (imported.length === 0) return;
-    this.notes.push(
-      `${imported.join(", ")} ${imported.length > 1 ? "are" : "is"} imported: those blocks are recorded by the module that defines it.`,
-    );
-  }
-
-  /** Allocators of a language runtime that cut their blocks out of large ones from malloc. */
-  private notePools(): void {
-    for (const name of this.names.values()) {
-      if (name !== "_PyObject_Malloc") continue;
-      this.notes.push(
-        "Small objects of CPython live in arenas that it cuts up itself; they are tracked as arenas, not one by one.",
-      );
-      return;
-    }
-  }
-
-  /** Its one import in most programs: `abort(message, file, line, column)`. */
-  private looksLikeAssemblyScript(): boolean {
-    const imports = importsOf(this.module, "function");
-    const at = imports.findIndex(({ module, field }) => module === "env" && field === "abort");
-    if (at < 0) return false;
-    const { params, results } = functionType(this.module, at);
-    return params.length === 4 && results.length === 0;
   }
 
   private show(index: number): string {

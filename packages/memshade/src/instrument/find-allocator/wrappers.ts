@@ -1,17 +1,9 @@
 import { functionType, type WasmModule } from "../../wasm/index.ts";
-import {
-  type BodySummary,
-  type CallSummary,
-  fromCall,
-  fromParam,
-  OTHER,
-  PRODUCT,
-  soleParam,
-  summarizeBody,
-} from "./body-summary.ts";
+import { type BodySummary, type CallSummary, summarizeBody } from "./body-summary.ts";
 import { type CallGraph, calleesOf, callersOf, Trait } from "./call-graph.ts";
 import type { Hooks } from "./hooks.ts";
 import { fitsOperands } from "./hooks.ts";
+import { fromCall, fromParam, OTHER, PRODUCT, soleParam } from "./origin.ts";
 import type { AllocatorRole, OperandPositions } from "./plan.ts";
 import { ROLES } from "./plan.ts";
 

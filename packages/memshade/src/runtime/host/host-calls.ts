@@ -24,19 +24,18 @@ export function connectHost(
   info: InstrumentedInfo,
   calls: HostCalls,
 ): WebAssembly.Memory | undefined {
-  const memory = exports[SHADOW_MEMORY];
-  const table = exports[HOST_TABLE];
-  if (!(memory instanceof WebAssembly.Memory)) return undefined;
-  if (table instanceof WebAssembly.Table && info.layout !== undefined) {
-    table.set(FLUSH_SLOT, tableFunction(calls.flush));
-    if (info.clock === "wall") {
-      const start = performance.now();
-      const control = new DataView(memory.buffer, info.layout.control);
-      table.set(
-        TICK_SLOT,
-        tableFunction(() => control.setUint32(Control.wallMs, performance.now() - start, true)),
-      );
-    }
+  // No test by `instanceof`: they may come from another context of this thread, which has classes of its own.
+  const memory = exports[SHADOW_MEMORY] as WebAssembly.Memory | undefined;
+  const table = exports[HOST_TABLE] as WebAssembly.Table | undefined;
+  if (memory === undefined || table === undefined || info.layout === undefined) return undefined;
+  table.set(FLUSH_SLOT, tableFunction(calls.flush));
+  if (info.clock === "wall") {
+    const start = performance.now();
+    const control = new DataView(memory.buffer, info.layout.control);
+    table.set(
+      TICK_SLOT,
+      tableFunction(() => control.setUint32(Control.wallMs, performance.now() - start, true)),
+    );
   }
   return memory;
 }

@@ -75,13 +75,20 @@ export function readProfile(
  * memory `memshade.memory` to a file when the program has ended.
  */
 export function readProfileFromImage(
-  image: Uint8Array,
+  image: Uint8Array | WebAssembly.Memory,
   module: InstrumentedSource,
   options: LoaderOptions = {},
 ): Profile {
   const info = readInfo(module);
   const recorder = newRecorder(info, options);
-  const memory = { buffer: image.slice().buffer } as WebAssembly.Memory;
+  const memory =
+    image instanceof Uint8Array ? ({ buffer: image.slice().buffer } as WebAssembly.Memory) : image;
+  if (info.layout !== undefined && memory.buffer.byteLength !== info.layout.endBytes) {
+    const { byteLength } = memory.buffer;
+    throw new TypeError(
+      `the image has ${byteLength} bytes, the shadow memory of this module ${info.layout.endBytes}`,
+    );
+  }
   recorder.addInstance(memory, info, options.original ?? UNKNOWN_MODULE, null);
   return recorder.takeProfile({ kind: "exit", exitCode: 0 });
 }

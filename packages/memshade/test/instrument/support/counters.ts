@@ -8,6 +8,16 @@ export interface GranuleCount {
   reads: boolean;
 }
 
+/** The counters that are not 0, by address of their granule. A word is (accesses << 1) | (1 if one of them read). */
+export function granulesOf(words: Uint32Array): Record<number, GranuleCount> {
+  const found: Record<number, GranuleCount> = {};
+  for (let granule = 0; granule < words.length; granule++) {
+    const word = words[granule];
+    if (word !== 0) found[granule * GRANULE_BYTES] = { count: word >>> 1, reads: (word & 1) === 1 };
+  }
+  return found;
+}
+
 /** An instance of an instrumented module, and the counters in its shadow memory. */
 export class Watched {
   readonly exports: Record<string, (...operands: never[]) => unknown>;
@@ -38,11 +48,7 @@ export class Watched {
   }
 
   granules(): Record<number, GranuleCount> {
-    const found: Record<number, GranuleCount> = {};
-    this.words.forEach((word, granule) => {
-      if (word !== 0) found[granule * GRANULE_BYTES] = { count: word >>> 1, reads: (word & 1) === 1 };
-    });
-    return found;
+    return granulesOf(this.words);
   }
 
   /** Sum of all counters. */

@@ -12,6 +12,7 @@ import {
 import type { RunEnd } from "../../../model/run.ts";
 import type { InstanceHandle } from "../heap-session.ts";
 import { profileFiles, Recorder, UNKNOWN_MODULE } from "../recorder.ts";
+import { describeThrown } from "../run-end.ts";
 import { describeSystemError, RunFolders, writeRunFolder } from "../run-folder.ts";
 import { say, sayWritten } from "../terminal-line.ts";
 import { ControlClient } from "./control-client.ts";
@@ -59,13 +60,9 @@ function onMessage(message: RecordingMessage): void {
     case "module":
       if (!originals.has(message.key)) originals.set(message.key, message.original);
       return;
-    case "instance": {
-      const { id, thread, moduleKey, memory, info, path } = message;
-      const original = () => originals.get(moduleKey) ?? UNKNOWN_MODULE;
-      instances.set(id, { handle: recorder.addInstance(memory, info, original, path), thread });
-      if (recorder.instanceCount === 1) control.send({ kind: "instantiated" });
+    case "instance":
+      addInstance(message);
       return;
-    }
     case "released":
       release(message.id);
       return;
@@ -112,6 +109,19 @@ function flush(id: string): Reply {
 function resetRecording(): Reply {
   recorder.reset();
   return { ok: true, text: "" };
+}
+
+function addInstance(message: RecordingMessage & { kind: "instance" }): void {
+  const { id, thread, moduleKey, memory, info, path } = message;
+  const original = () => originals.get(moduleKey) ?? UNKNOWN_MODULE;
+  try {
+    instances.set(id, { handle: recorder.addInstance(memory, info, original, path), thread });
+  } catch (error) {
+    const sentence = `an instance of ${info.name} is not recorded: ${describeThrown(error)}`;
+    say(sentence);
+    recorder.note(sentence);
+  }
+  if (recorder.instanceCount === 1) control.send({ kind: "instantiated" });
 }
 
 function release(id: string): void {
@@ -205,6 +215,12 @@ async function mainThreadTurn(): Promise<void> {
   while (Atomics.load(state, StateWord.Pong) < ping) await new Promise((done) => setTimeout(done, 10));
 }
 
+// Threads that wait for an answer must learn that none will come.
+process.on("exit", () => Atomics.store(state, StateWord.Recording, 2));
+process.on("uncaughtException", (error) => {
+  say(`the recording thread failed: ${error.stack}`);
+  process.exit(1);
+});
 parentPort!.on("message", onMessage);
 channel.onmessage = (event: unknown) => onMessage((event as { data: RecordingMessage }).data);
 Atomics.store(state, StateWord.Recording, 1);

@@ -7,11 +7,17 @@ import {
   C_OUTSIDE, C_OVERFLOW_BLOCKS, C_OVERLAPS, C_PEAK_BLOCKS, C_PEAK_BYTES, C_PEAK_STAMP, C_RECORD_FREE, C_RECORD_NEXT,
   C_SHARED_GRANULES, C_UNFOLLOWED_BYTES, C_UNMATCHED_FREES, CONTROL, COVERED, EXACT, HISTOGRAMS, M_ALLOC_COUNT,
   M_ALLOC_CPU, M_ALLOC_TIMESTAMP, M_DEALLOC_CPU, M_DEALLOC_TIMESTAMP, M_GRANULES_TOUCHED, M_LAST_ACCESSES,
-  M_LAST_DENSITY, M_LAST_SIZE, M_LIVE_BYTES, M_MAX_ACCESSES, M_MAX_SIZE, M_MIGRATED, M_MIN_ACCESSES, M_MIN_SIZE,
-  M_NEVER_ACCESSED, M_NEVER_ACCESSED_BYTES, M_NEVER_READ, M_NEVER_READ_BYTES, M_PEAK_BYTES, M_PEAK_STAMP,
+  M_LAST_DENSITY, M_LAST_SIZE, M_LIVE_BLOCKS, M_LIVE_BYTES, M_MAX_ACCESSES, M_MAX_SIZE, M_MIGRATED, M_MIN_ACCESSES, M_MIN_SIZE,
+  M_NEVER_ACCESSED, M_NEVER_ACCESSED_BYTES, M_NEVER_READ, M_NEVER_READ_BYTES, M_PEAK_BLOCKS, M_PEAK_BYTES, M_PEAK_STAMP,
   M_REALLOCATIONS, M_TEMPORARY, M_TOTAL_ACCESSES, M_TOTAL_LIFETIME, M_TOTAL_LIFETIME_DENSITY, MIB_SIZE, MIBS, R_ADDRESS,
   R_FOLDED, R_INSTANCE, R_MIB, R_NEXT, R_SIZE, R_TIME, RECORD_CAPACITY, RECORD_SIZE, RECORDS, SLOTS, WALL_CLOCK,
 } from "./layout";
+
+/**
+ * Counters of up to this many bytes are read one by one: a vector load of what was just written counter by counter
+ * would have to wait for all of those stores.
+ */
+const SMALL_BLOCK_COUNTERS: u32 = 64;
 
 @inline function bump32(at: usize, by: u32): void { store<u32>(at, load<u32>(at) + by); }
 @inline function bump64(at: usize, by: u64): void { store<u64>(at, load<u64>(at) + by); }
@@ -19,22 +25,17 @@ import {
 @inline function slotOf(address: u32): usize { return SLOTS + ((address >>> 4) << 2); }
 
 /** Adds bytes and blocks to a context's live figures, first keeping what it held at the last peak. */
-@inline function changeLive(mib: usize, bytes: u64, blocks: u64): void {
-  const live = v128.load(mib, M_LIVE_BYTES);
+@inline function changeLive(mib: usize, bytes: u64, blocks: u32): void {
+  const live = load<u64>(mib, M_LIVE_BYTES);
+  const count = load<u32>(mib, M_LIVE_BLOCKS);
   const stamp = load<u32>(CONTROL, C_PEAK_STAMP);
-  if (<u32>i32x4.extract_lane(live, 3) != stamp) keepPeak(mib, live, stamp);
-  // The upper half of the second number is the stamp: block counts never carry into it.
-  const counts = load<u32>(mib, 8);
-  store<u64>(mib, i64x2.extract_lane(live, 0) + bytes, M_LIVE_BYTES);
-  store<u32>(mib, counts + <u32>blocks, 8);
-  const total = i64x2.add(v128.load(CONTROL, C_LIVE_BYTES), i64x2.replace_lane(i64x2.splat(bytes), 1, blocks));
-  v128.store(CONTROL, total, C_LIVE_BYTES);
-}
-
-function keepPeak(mib: usize, live: v128, stamp: u32): void {
-  store<u64>(mib, i64x2.extract_lane(live, 0), M_PEAK_BYTES);
-  store<u32>(mib, i32x4.extract_lane(live, 2), M_PEAK_BYTES + 8);
-  store<u32>(mib, stamp, M_PEAK_STAMP);
+  if (load<u32>(mib, M_PEAK_STAMP) != stamp) {
+    store<u64>(mib, live, M_PEAK_BYTES);
+    store<u32>(mib, count, M_PEAK_BLOCKS);
+    store<u32>(mib, stamp, M_PEAK_STAMP);
+  }
+  store<u64>(mib, live + bytes, M_LIVE_BYTES);
+  store<u32>(mib, count + blocks, M_LIVE_BLOCKS);
 }
 
 function freshRecord(): u32 {
@@ -90,21 +91,26 @@ function cleanCounters(from: u32, to: u32): void {
   bump64(CONTROL + C_OTHER_ACCESSES, sum);
 }
 
+/** Whether one of the counters in `[from, to)` is not zero. */
+@inline function anyCounter(from: u32, to: u32): bool {
+  let at = from;
+  let any: u32 = 0;
+  if (to - from > SMALL_BLOCK_COUNTERS) {
+    let wide = v128.load(at);
+    for (at += 16; to - at >= 16; at += 16) wide = v128.or(wide, v128.load(at));
+    any = v128.any_true(wide) ? 1 : 0;
+  }
+  for (; at < to; at += 4) any |= load<u32>(at);
+  return any != 0;
+}
+
 /** Makes sure that a new block starts with clean counters. Those above the high water mark have never been used. */
 @inline function claimCounters(address: u32, end: u32): void {
   const highWater = load<u32>(CONTROL, C_HIGH_WATER);
   if (address < highWater) {
     const from: u32 = (address >>> 3) << 2;
     const to: u32 = (((end < highWater ? end : highWater) + 7) >>> 3) << 2;
-    let at = from;
-    let any: u32 = 0;
-    if (to - at >= 16) {
-      let wide = v128.load(at);
-      for (at += 16; to - at >= 16; at += 16) wide = v128.or(wide, v128.load(at));
-      any = v128.any_true(wide) ? 1 : 0;
-    }
-    for (; at < to; at += 4) any |= load<u32>(at);
-    if (any != 0) cleanCounters(from, to);
+    if (anyCounter(from, to)) cleanCounters(from, to);
   }
   if (end > highWater) store<u32>(CONTROL, (end + 7) & ~7, C_HIGH_WATER);
 }
@@ -144,7 +150,9 @@ export function allocated(address: u32, size: u32, sp: u32, self: u32): void {
   claimCounters(address, end);
 
   changeLive(MIBS + mibIndex * MIB_SIZE, size, 1);
-  const live = load<u64>(CONTROL, C_LIVE_BYTES);
+  const live = load<u64>(CONTROL, C_LIVE_BYTES) + size;
+  store<u64>(CONTROL, live, C_LIVE_BYTES);
+  bump64(CONTROL + C_LIVE_BLOCKS, 1);
   if (live > load<u64>(CONTROL, C_PEAK_BYTES)) {
     store<u64>(CONTROL, live, C_PEAK_BYTES);
     store<u32>(CONTROL, load<u32>(CONTROL, C_LIVE_BLOCKS), C_PEAK_BLOCKS);
@@ -202,7 +210,7 @@ export function allocated(address: u32, size: u32, sp: u32, self: u32): void {
 }
 
 /** Ends a block. `copied`: its contents live on in the block that reallocation made. */
-function release(address: u32, index: u32, copied: bool): void {
+@inline function endBlock(address: u32, index: u32, copied: bool): void {
   const record = recordAt(index);
   const size = load<u32>(record, R_SIZE);
   const mib: usize = MIBS + load<u32>(record, R_MIB) * MIB_SIZE;
@@ -212,34 +220,33 @@ function release(address: u32, index: u32, copied: bool): void {
   let at: u32 = (address >>> 3) << 2;
   const end: u32 = (((address + size - 1) >>> 3) << 2) + 4;
   const granules = (end - at) >>> 2;
-  let accesses = load<u64>(record, R_FOLDED);
   let touched: u32 = EXACT == 0 && size >= SHORTEST_MARKED ? takeMarks(address, size) : 0;
+  let accesses = load<u64>(record, R_FOLDED);
   let flags: u32 = 0;
-  if (granules > 7) {
+  if (end - at > SMALL_BLOCK_COUNTERS) {
     let wide = i64x2.splat(0);
-    let hits = i32x4.splat(0);
-    let reads = i32x4.splat(0);
-    const zero = i32x4.splat(0);
+    let all = i64x2.splat(0);
     for (; end - at >= 16; at += 16) {
       const counters = v128.load(at);
       if (v128.any_true(counters)) {
-        reads = v128.or(reads, counters);
-        hits = i32x4.sub(hits, i32x4.ne(counters, zero));
+        all = v128.or(all, counters);
         const counts = i32x4.shr_u(counters, 1);
         wide = i64x2.add(wide, i64x2.add(i64x2.extend_low_i32x4_u(counts), i64x2.extend_high_i32x4_u(counts)));
-        v128.store(at, zero);
+        touched += popcnt(i32x4.bitmask(i32x4.ne(counters, i32x4.splat(0))));
+        v128.store(at, i64x2.splat(0));
       }
     }
     accesses += i64x2.extract_lane(wide, 0) + i64x2.extract_lane(wide, 1);
-    touched += i32x4.extract_lane(hits, 0) + i32x4.extract_lane(hits, 1) + i32x4.extract_lane(hits, 2) + i32x4.extract_lane(hits, 3);
-    flags = i32x4.extract_lane(reads, 0) | i32x4.extract_lane(reads, 1) | i32x4.extract_lane(reads, 2) | i32x4.extract_lane(reads, 3);
+    flags = v128.any_true(v128.and(all, i32x4.splat(1))) ? 1 : 0;
   }
   for (; at < end; at += 4) {
     const counter = load<u32>(at);
-    accesses += counter >>> 1;
-    touched += counter != 0 ? 1 : 0;
-    flags |= counter;
-    store<u32>(at, 0);
+    if (counter != 0) {
+      accesses += counter >>> 1;
+      touched++;
+      flags |= counter;
+      store<u32>(at, 0);
+    }
   }
 
   bump64(mib + M_GRANULES_TOUCHED, touched);
@@ -249,6 +256,8 @@ function release(address: u32, index: u32, copied: bool): void {
     granules,
   );
   changeLive(mib, 0 - <u64>size, -1);
+  bump64(CONTROL + C_LIVE_BYTES, 0 - <u64>size);
+  bump64(CONTROL + C_LIVE_BLOCKS, -1);
   const slot = slotOf(address);
   const next = load<u32>(record, R_NEXT);
   if (load<u32>(slot) == index) store<u32>(slot, next);
@@ -256,6 +265,10 @@ function release(address: u32, index: u32, copied: bool): void {
   store<u32>(record, 0, R_ADDRESS);
   store<u32>(record, load<u32>(CONTROL, C_RECORD_FREE), R_NEXT);
   store<u32>(CONTROL, index, C_RECORD_FREE);
+}
+
+function release(address: u32, index: u32, copied: bool): void {
+  endBlock(address, index, copied);
 }
 
 function countUnread(mib: usize, accesses: u64, size: u32): void {
@@ -281,7 +294,12 @@ function releaseAt(address: u32, copied: bool): void {
 /** The program gives a block back. Called before the allocator's own function runs. */
 export function released(address: u32): void {
   if (address == 0) bump32(CONTROL + C_NULL_FREES, 1);
-  else releaseAt(address, false);
+  else if (address >= COVERED) bump32(CONTROL + C_OUTSIDE, 1);
+  else {
+    const index = findRecord(address);
+    if (index != 0) endBlock(address, index, false);
+    else bump32(CONTROL + C_UNMATCHED_FREES, 1);
+  }
 }
 
 /** After a reallocation: the old block has ended and a new one begins, also where the address stayed. */

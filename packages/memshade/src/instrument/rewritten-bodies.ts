@@ -1,0 +1,136 @@
+import { decodeLocals, functionType, functionTypeIndex, type ValType, type WasmModule } from "../wasm/index.ts";
+import { hookBody } from "./allocation-hooks.ts";
+import type { AppendedFunctions } from "./appended-functions.ts";
+import type { ContextPlan } from "./context-plan.ts";
+import { entryWrapperBody } from "./entry-wrappers.ts";
+import type { AllocatorPlan } from "./find-allocator/plan.ts";
+import type { FunctionWalker } from "./function-walker.ts";
+import { FunctionWriter } from "./function-writer.ts";
+import type { Insertions } from "./insertions.ts";
+import { redirectInternalCalls } from "./internal-calls.ts";
+import { FunctionFact, type ModuleScan } from "./module-scan.ts";
+import { noTemporaries } from "./temporaries.ts";
+
+export interface BodySurroundings {
+  module: WasmModule;
+  scan: ModuleScan;
+  allocator: AllocatorPlan;
+  appended: AppendedFunctions;
+  insertions: Insertions;
+  walker: FunctionWalker;
+  writer: FunctionWriter;
+  includeAllocator: boolean;
+}
+
+const INTERESTING = FunctionFact.HasAccess | FunctionFact.HasCall;
+
+/**
+ * The code section's bodies: rewritten in place, or moved behind the module's own functions where something else has
+ * to stand at the old index, so that every way to reach a function leads through it:
+ *
+ *   entered from outside   old index: entry wrapper → moved body
+ *   allocation function    old index: hook → original body, which the allocator's own calls reach directly
+ *   both                   old index: entry wrapper → hook → original body
+ */
+export class RewrittenBodies {
+  readonly #around: BodySurroundings;
+  readonly #internals: Set<number>;
+  readonly #wrappers: Set<number>;
+  /** What stands at the old index of a function that was moved. */
+  readonly #replacements = new Map<number, () => Uint8Array>();
+  readonly #scratch: FunctionWriter;
+
+  constructor(around: BodySurroundings) {
+    this.#around = around;
+    this.#internals = new Set(around.allocator.internals);
+    this.#wrappers = new Set(around.allocator.wrappers);
+    this.#scratch = new FunctionWriter(
+      around.module.bytes,
+      around.insertions,
+      around.writer.targets,
+      around.writer.memory64,
+      65536,
+    );
+  }
+
+  /** Hooks the allocation functions and gives the functions that can be entered from outside their wrappers. */
+  plan(contexts: ContextPlan, memory: number, runtime: ReadonlyMap<string, number>): void {
+    const { module, appended, allocator, writer } = this.#around;
+    const { stackGlobal, hostGlobal } = writer.targets;
+    for (const helper of allocator.sharedHelpers)
+      contexts.originals.set(helper, appended.add(functionTypeIndex(module, helper), () => this.#internal(helper)));
+    for (const hooked of allocator.functions) {
+      const { index } = hooked;
+      const original = appended.add(functionTypeIndex(module, index), () => this.#internal(index));
+      contexts.originals.set(index, original);
+      const body = module.bodies[index - module.importedFunctionCount];
+      const self = body.codeStart - module.codePayloadStart;
+      this.#replacements.set(index, () =>
+        hookBody(hooked, functionType(module, index), { original, self, stackGlobal, memory, runtime }),
+      );
+    }
+    const catchesHostExceptions = module.imports.some(
+      ({ kind, module: from }) => kind === "function" && !from.startsWith("wasi_"),
+    );
+    const around = {
+      stackGlobal,
+      hostGlobal,
+      catchesHostExceptions,
+      resultsType: ({ results }: { results: ValType[] }) => appended.typeIndex([], results),
+    };
+    for (const index of contexts.entered) {
+      const hook = this.#replacements.get(index);
+      if (hook === undefined && this.#internals.has(index)) continue;
+      const moved = appended.add(functionTypeIndex(module, index), hook ?? (() => this.#rewritten(index)));
+      contexts.moved.set(index, moved);
+      const type = functionType(module, index);
+      if (type.results.length > 1) around.resultsType(type);
+      this.#replacements.set(index, () => entryWrapperBody(moved, type, around));
+    }
+  }
+
+  /** Writes the module's own bodies, in their order. */
+  write(): void {
+    const { module, scan, writer } = this.#around;
+    module.bodies.forEach((body, defined) => {
+      const index = module.importedFunctionCount + defined;
+      const replacement = this.#replacements.get(index);
+      if (replacement !== undefined) writer.writeBody(replacement());
+      else if ((scan.facts[defined] & INTERESTING) === 0) writer.copyBody(body);
+      else this.#rewrite(index, writer);
+    });
+  }
+
+  #rewritten(index: number): Uint8Array {
+    return this.#scratch.take(() => this.#rewrite(index, this.#scratch));
+  }
+
+  #internal(index: number): Uint8Array {
+    return this.#scratch.take(() => this.#rewrite(index, this.#scratch, true));
+  }
+
+  #rewrite(index: number, writer: FunctionWriter, internal = this.#internals.has(index)): void {
+    const { module, scan, insertions, walker, includeAllocator } = this.#around;
+    const defined = index - module.importedFunctionCount;
+    const body = module.bodies[defined];
+    const locals = this.#localTypes(index, defined);
+    insertions.clear();
+    let temporaries = noTemporaries();
+    if (internal && !includeAllocator) redirectInternalCalls(module.bytes, body, walker.calls, index, insertions);
+    else {
+      const counts = includeAllocator || !this.#wrappers.has(index);
+      const hasLoops = (scan.facts[defined] & FunctionFact.HasLoop) !== 0;
+      temporaries = walker.walk(index, body.codeStart, body.end, locals, hasLoops, counts);
+    }
+    if (insertions.length === 0) writer.copyBody(body);
+    else writer.writeRewritten(body, locals.length, temporaries);
+  }
+
+  #localTypes(index: number, defined: number): ValType[] {
+    const { module } = this.#around;
+    const types = [...functionType(module, index).params];
+    for (const { count, type } of decodeLocals(module, module.bodies[defined]))
+      for (let i = 0; i < count; i++) types.push(type);
+    return types;
+  }
+}

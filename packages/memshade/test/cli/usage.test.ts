@@ -1,0 +1,51 @@
+import { describe, expect, it } from "vitest";
+import { MEMSHADE_VERSION } from "../../src/runtime/host/version.ts";
+import { memshade, newFolder } from "./support/command-line.ts";
+
+const cwd = newFolder();
+
+describe("the command line", () => {
+  it("explains itself", async () => {
+    const { stdout, stderr, code } = await memshade(["--help"], { cwd });
+    expect({ stderr, code }).toEqual({ stderr: "", code: 0 });
+    for (const verb of ["run", "node", "instrument", "report", "top"])
+      expect(stdout).toMatch(new RegExp(`^  ${verb} `, "m"));
+    expect((await memshade(["--version"], { cwd })).stdout).toBe(`${MEMSHADE_VERSION}\n`);
+  });
+
+  it.each(["run", "node", "instrument"])("shows examples of %s", async (verb) => {
+    const { stdout, code } = await memshade([verb, "--help"], { cwd });
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^Usage: memshade /);
+    expect(stdout).toMatch(new RegExp(`^Examples:\\n  memshade ${verb} `, "m"));
+    expect((await memshade(["help", verb], { cwd })).stdout).toBe(stdout);
+  });
+
+  it("without a verb shows its help and fails", async () => {
+    const { stdout, stderr, code } = await memshade([], { cwd });
+    expect({ stdout, code }).toEqual({ stdout: "", code: 2 });
+    expect(stderr).toContain("Usage: memshade");
+  });
+
+  it.each([
+    [["run", "--bogus", "x.wasm"], "unknown option '--bogus'"],
+    [["run", "--clok", "wall", "x.wasm"], "unknown option '--clok' (Did you mean --clock?)"],
+    [["run"], "missing required argument 'program.wasm'"],
+    [["run", "--out"], "option '--out <dir>' argument missing"],
+    [
+      ["run", "--tool", "rust", "x.wasm"],
+      "option '--tool <tool>' argument 'rust' is invalid. Allowed choices are heap.",
+    ],
+    [
+      ["run", "--max-blocks", "many", "x.wasm"],
+      "option '--max-blocks <n>' argument 'many' is invalid. It must be a positive integer.",
+    ],
+    [["run", "--env", "=x", "x.wasm"], "--env =x: a name is missing"],
+    [["run", "--dir", "::/", "x.wasm"], "--dir ::/: expected HOST or HOST::GUEST"],
+    [["instrument", "x.wasm"], "required option '-o, --output <out.wasm>' not specified"],
+    [["frobnicate"], "unknown command 'frobnicate'"],
+  ])("%j: one line and exit code 2", async (args, message) => {
+    const { stdout, stderr, code } = await memshade(args, { cwd });
+    expect({ stdout, stderr, code }).toEqual({ stdout: "", stderr: `memshade: ${message}\n`, code: 2 });
+  });
+});
