@@ -11,7 +11,7 @@ import {
   runFolders,
   startNode,
 } from "./support/command-line.ts";
-import { LIBRARY, writeProgram } from "./support/programs.ts";
+import { LIBRARY, manySites, writeProgram } from "./support/programs.ts";
 
 const WRITTEN = /memshade: profile written to (\S+); see it with: memshade report \1\n$/;
 const NOTHING = "memshade: no WebAssembly module was instantiated; nothing was written\n";
@@ -279,6 +279,25 @@ describe("options of memshade node", () => {
     expect(stdout).toBe("function --expose-gc\n");
     expect(stderr).toBe("memshade: profile written to runs/me-1%; see it with: memshade report runs/me-1%\n");
     expect(readRun(join(cwd, "runs/me-1%")).tools.heap?.counters).toBe("exact");
+  });
+
+  it("empties small tables in time, in the main thread and in workers", async () => {
+    const cwd = withScript(
+      "sites.cjs",
+      `const { WASI } = require("node:wasi");
+      const { isMainThread, Worker } = require("node:worker_threads");
+      const wasi = new WASI({ version: "preview1" });
+      const compiled = new WebAssembly.Module(require("node:fs").readFileSync("sites.wasm"));
+      wasi.start(new WebAssembly.Instance(compiled, wasi.getImportObject()));
+      if (isMainThread) new Worker(__filename);`,
+    );
+    writeProgram(cwd, "sites.wasm", manySites(40));
+    const { code } = await memshade(["node", "--max-contexts", "4", "sites.cjs"], { cwd });
+    expect(code).toBe(0);
+    const { modules, heap } = onlyRun(cwd);
+    expect(modules[0].instances).toBe(2);
+    expect(heap).toMatchObject({ allocations: 80, frees: 80, overflow: { contexts: 0 } });
+    expect(heap?.sites).toHaveLength(40);
   });
 
   it("refuses a place holder that cannot be filled, before the program runs", async () => {

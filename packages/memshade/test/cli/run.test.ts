@@ -11,7 +11,16 @@ import {
   startMemshade,
   startNode,
 } from "./support/command-line.ts";
-import { COPY_INPUT, EXIT_7, RECURSE, SPIN, TRAP, wasiProgram, writeProgram } from "./support/programs.ts";
+import {
+  COPY_INPUT,
+  EXIT_7,
+  manySites,
+  RECURSE,
+  SPIN,
+  TRAP,
+  wasiProgram,
+  writeProgram,
+} from "./support/programs.ts";
 
 const LINE = /^memshade: profile written to \S+; see it with: memshade report \S+\n$/;
 
@@ -181,6 +190,17 @@ describe("memshade run", () => {
     for (const file of ["run.json", "heap.memprofraw"]) {
       expect(readFileSync(join(cwd, "one", file)).equals(readFileSync(join(cwd, "two", file)))).toBe(true);
     }
+  });
+
+  it("loses nothing when its tables are smaller than the program needs", async () => {
+    const cwd = newFolder();
+    writeProgram(cwd, "sites.wasm", manySites(40));
+    await memshade(["run", "--out", "wide", "sites.wasm"], { cwd });
+    await memshade(["run", "--out", "narrow", "--max-contexts", "4", "sites.wasm"], { cwd });
+    const [wide, narrow] = ["wide", "narrow"].map((name) => readRun(join(cwd, name)));
+    expect(wide.heap).toMatchObject({ allocations: 40, frees: 40 });
+    expect(wide.heap?.sites).toHaveLength(40);
+    expect(narrow.heap?.sites).toEqual(wide.heap?.sites);
   });
 
   it("writes the raw version that was asked for", async () => {

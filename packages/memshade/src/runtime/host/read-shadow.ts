@@ -3,6 +3,8 @@ import { blockMib, type Mib, mergeMib } from "../../model/mib.ts";
 import { BLOCK_BYTES, Block, Control, NODE_BYTES, Node, RECORD_BYTES, Record } from "./shadow-offsets.ts";
 
 const GRANULE_BYTES = 8;
+/** Memory above the highest block that is looked through for accesses outside of blocks. */
+const BEYOND_HIGHEST_BLOCK_BYTES = 16 * 2 ** 20;
 /** A counter above this is close to the 31 bits it has. */
 const NEARLY_FULL = 2 ** 30;
 
@@ -298,9 +300,10 @@ export class ShadowReader {
     return wall === 0 ? this.#control32(Control.allocations) : wall;
   }
 
-  /** Sum of all counters below the highest block's end, live blocks' included. */
+  /** Sum of all counters up to a little above the highest block, live blocks' included. */
   #sumOfCounters(): number {
-    const end = Math.ceil(this.#control32(Control.highWater) / GRANULE_BYTES);
+    const followed = this.#control32(Control.highWater) + BEYOND_HIGHEST_BLOCK_BYTES;
+    const end = Math.ceil(Math.min(followed, this.#layout.coveredBytes) / GRANULE_BYTES);
     const counters = this.#counters;
     let sum = 0;
     for (let i = 0; i < end; i++) sum += counters[i] >>> 1;

@@ -104,3 +104,9 @@ export const RECURSE = `(module
     (drop (call $malloc (i32.const 8)))
     (i32.add (call $down (i32.add (local.get 0) (i32.const 1))) (i32.const 1)))
   (func (export "_start") (drop (call $down (i32.const 0)))))`;
+
+/** Allocates and frees at `count` call sites, one after the other. */
+export function manySites(count: number): string {
+  const site = "(call $free (call $malloc (i32.const 32)))";
+  return wasiProgram(site.repeat(count));
+}

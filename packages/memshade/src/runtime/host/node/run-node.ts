@@ -25,9 +25,6 @@ export interface NodeRun {
   heap: HeapOptions;
 }
 
-/** Time after which a terminal's signal is passed to a program that has not used WebAssembly and still runs. */
-const PASS_SIGNAL_AFTER_MS = 300;
-
 /**
  * Runs a Node program under the profiler. The profile is written by the program's own process; this one passes on
  * signals and ends as the program has ended.
@@ -133,8 +130,7 @@ class NodeSupervisor {
     if (this.#server.peer(child.pid ?? 0) !== undefined) return;
     // It has not used WebAssembly so far, or its recording thread is only about to start.
     this.#request(child.pid ?? 0, signalRequest(signal, true));
-    if (fromTerminal) setTimeout(() => child.kill(signal), PASS_SIGNAL_AFTER_MS).unref();
-    else child.kill(signal);
+    if (!fromTerminal) child.kill(signal);
   }
 
   /** Asks a process for something, now or when its recording thread has started. */
