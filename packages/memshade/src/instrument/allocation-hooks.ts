@@ -1,5 +1,6 @@
 import { type FuncType, I32, I64, type OpcodeName } from "../wasm/index.ts";
 import { BodyBuilder } from "./body-builder.ts";
+import { FRAME_BYTES } from "./function-writer.ts";
 import type { AllocatorFunction } from "./find-allocator/plan.ts";
 
 export interface HookSurroundings {
@@ -54,7 +55,8 @@ export function hookBody(hooked: AllocatorFunction, type: FuncType, around: Hook
     return body.finish();
   }
 
-  body.op("global.get", around.stackGlobal).op("local.set", stackLocal);
+  // The runtime wants the end of the newest frame.
+  body.op("global.get", around.stackGlobal).i32(FRAME_BYTES).op("i32.add").op("local.set", stackLocal);
   callOriginal();
   body.op("local.set", resultLocal);
   const block = (): void => {

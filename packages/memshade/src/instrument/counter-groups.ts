@@ -22,6 +22,8 @@ export class CounterGroups {
   #last = new Int32Array(4096);
   #epochOf = new Int32Array(4096);
   #epoch = 1;
+  /** Whether the walk is at a place that runs rarely compared to the rest of its function. */
+  cold = false;
 
   readonly #insertions: Insertions;
   readonly #values: ValueNumbers;
@@ -111,7 +113,8 @@ export class CounterGroups {
       if (at >= temporaries.addresses) temporaries.addresses = at + 1;
     }
     temporaries.scratch = true;
-    this.insertion[counter] = this.#insertions.add(end, InsertionKind.Count, local, displacement, 2 | reads);
+    const kind = this.cold ? InsertionKind.CountOutlined : InsertionKind.Count;
+    this.insertion[counter] = this.#insertions.add(end, kind, local, displacement, 2 | reads);
     this.base[counter] = base;
     this.local[counter] = local;
     this.offset[counter] = offset;

@@ -167,6 +167,10 @@ export class FunctionWalker {
     if (summarizes) this.#loops.isI32 = Uint8Array.from(locals, (type) => (type === 0x7f ? 1 : 0));
     const prologue = this.calls.hasFrames(index) ? this.#insertions.add(codeStart, InsertionKind.Prologue) : -1;
 
+    // In a function with loops, what stands outside of them runs rarely. (64-bit addresses have no counting function.)
+    const outlines = hasLoops && !options.memory64;
+    let openLoops = 0;
+    counters.cold = outlines;
     let loopNumber = 0;
     let unreachable = false;
     let skippedBlocks = 0;
@@ -297,6 +301,8 @@ export class FunctionWalker {
           if (op === LOOP) {
             const top = control.top;
             this.#assignments.forget(loopNumber++, values);
+            openLoops++;
+            counters.cold = false;
             control.loopStart[top] = start;
             control.loopBody[top] = pos;
             control.loopValues[top] = values.last;
@@ -343,6 +349,7 @@ export class FunctionWalker {
             stack.pushUnknown(control.results[top], pos);
           }
           unreachable = false;
+          if (opened === LOOP && --openLoops === 0) counters.cold = outlines;
           control.top--;
           if (control.top < 0) pos = end;
           continue;

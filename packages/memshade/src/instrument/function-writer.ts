@@ -15,16 +15,18 @@ import { operandsAbove } from "./access-operands.ts";
 /** Indices, in the rewritten module, of what insertions refer to. */
 export interface SnippetTargets {
   shadowMemory: number;
-  /** Global with the end of the shadow stack. */
+  /** Global with the address of the newest frame on the shadow stack. */
   stackGlobal: number;
-  /** Global with the end of the shadow stack at the last call out of the module. */
+  /** Global with the newest frame at the last call out of the module. */
   hostGlobal: number;
-  /** Address of the empty shadow stack. */
-  stackBase: number;
+  /** What `stackGlobal` holds when there is no frame. */
+  emptyStack: number;
   /** Shadow address of a counter for places that are not followed. */
   unreadCounter: number;
   countTrips: number;
   countStrided: number;
+  /** Function that adds a counter word for the address it is given. */
+  countFunction(word: number): number;
 }
 
 const LOCAL_GET = opcodeId("local.get");
@@ -54,7 +56,8 @@ const SELECT = 0x1b;
 
 const I32 = 0x7f;
 const I64 = 0x7e;
-const FRAME_BYTES = 8;
+/** A frame of the shadow stack: the call site, and a memo of its place in the tree of contexts. */
+export const FRAME_BYTES = 8;
 /** No insertion takes more bytes than this. */
 const LONGEST_SNIPPET = 192;
 const HAS_MEMORY_INDEX = 0x40;
@@ -178,29 +181,39 @@ export class FunctionWriter {
       case InsertionKind.Count:
         this.#count(this.#local(a[entry]), b[entry], c[entry]);
         break;
+      case InsertionKind.CountOutlined:
+        this.#op(LOCAL_GET, this.#local(a[entry]));
+        if (b[entry] !== 0) {
+          this.#const(b[entry]);
+          this.#byte(I32_ADD);
+        }
+        this.#op(CALL, targets.countFunction(c[entry]));
+        break;
       case InsertionKind.PushFrame:
       case InsertionKind.PushHostFrame:
         this.#pushFrame(frame, a[entry], kind === InsertionKind.PushHostFrame);
         break;
       case InsertionKind.KeepFrame:
-        this.#op(LOCAL_GET, frame);
+        this.#callersFrame(frame);
         this.#op(GLOBAL_SET, targets.stackGlobal);
         break;
       case InsertionKind.KeepHostFrame:
-        this.#op(LOCAL_GET, frame);
+        this.#callersFrame(frame);
         this.#op(GLOBAL_SET, targets.stackGlobal);
-        this.#op(LOCAL_GET, frame);
+        this.#callersFrame(frame);
         this.#op(GLOBAL_SET, targets.hostGlobal);
         break;
       case InsertionKind.TeeBelow:
         this.#teeBelow(this.#local(a[entry]), b[entry]);
         break;
       case InsertionKind.ReturnFromHost:
-        this.#const(targets.stackBase);
+        this.#const(targets.emptyStack);
         this.#op(GLOBAL_SET, targets.hostGlobal);
         break;
       case InsertionKind.Prologue:
         this.#op(GLOBAL_GET, targets.stackGlobal);
+        this.#const(FRAME_BYTES);
+        this.#byte(I32_ADD);
         this.#op(LOCAL_SET, frame);
         break;
       case InsertionKind.ReplaceByCall:
@@ -306,16 +319,18 @@ export class FunctionWriter {
     this.#byte(I64_CONST);
     this.length = writeS32Leb(this.bytes, this.length, site);
     this.#shadow(I64_STORE, 3);
-    this.#op(LOCAL_GET, frame);
-    this.#const(FRAME_BYTES);
-    this.#byte(I32_ADD);
     if (host) {
-      const scratch = scratchLocal(this.#ownLocals);
-      this.#op(LOCAL_TEE, scratch);
+      this.#op(LOCAL_GET, frame);
       this.#op(GLOBAL_SET, this.targets.hostGlobal);
-      this.#op(LOCAL_GET, scratch);
     }
+    this.#op(LOCAL_GET, frame);
     this.#op(GLOBAL_SET, this.targets.stackGlobal);
+  }
+
+  #callersFrame(frame: number): void {
+    this.#op(LOCAL_GET, frame);
+    this.#const(-FRAME_BYTES);
+    this.#byte(I32_ADD);
   }
 
   #tripsFromDistance(trips: number, local: number, stride: number): void {

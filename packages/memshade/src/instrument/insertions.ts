@@ -34,8 +34,10 @@ export const InsertionKind = {
   TeeBelow: 15,
   /** `a`: call site. A tail call out of the module. */
   KeepHostFrame: 16,
+  /** As Count, by a call: smaller and slower. */
+  CountOutlined: 17,
   /** Nothing: an entry that turned out not to be needed. */
-  None: 17,
+  None: 18,
 } as const;
 
 /** A sum of locals times constants, plus a constant. */

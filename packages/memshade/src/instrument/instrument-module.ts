@@ -27,7 +27,8 @@ import { NO_CONTEXTS } from "./call-plan.ts";
 import { ContextPlan } from "./context-plan.ts";
 import { type AllocatorPlan, findAllocator } from "./find-allocator/index.ts";
 import { FunctionWalker } from "./function-walker.ts";
-import { FunctionWriter } from "./function-writer.ts";
+import { CountFunctions } from "./count-functions.ts";
+import { FRAME_BYTES, FunctionWriter } from "./function-writer.ts";
 import { Insertions } from "./insertions.ts";
 import { type ModuleScan, scanModule } from "./module-scan.ts";
 import type { InstrumentedInfo, InstrumentOptions, ShadowLayout } from "./options.ts";
@@ -110,6 +111,7 @@ class HeapInstrumentation {
     const table = module.importedTableCount + module.tables.length;
     const stackGlobal = module.importedGlobalCount + module.globals.length;
     const hostGlobal = stackGlobal + 1;
+    const emptyStack = layout.stack - FRAME_BYTES;
     const runtime = mergeRuntime(shadowRuntimeBytes(), {
       appended,
       shadowMemory,
@@ -120,6 +122,7 @@ class HeapInstrumentation {
     const runtimeFunction = (name: string): number => runtime.functions.get(name) as number;
 
     const contexts = followsHeap ? new ContextPlan(module, this.#scan, this.#allocator, (offset) => offset) : undefined;
+    const counters = new CountFunctions(appended, shadowMemory);
     const bulk = new BulkFunctions(module, appended, this.#memory, runtimeFunction("countRange"));
     const walker = new FunctionWalker(module, this.#insertions, contexts ?? NO_CONTEXTS, {
       memory: this.#memory,
@@ -136,10 +139,11 @@ class HeapInstrumentation {
         shadowMemory,
         stackGlobal,
         hostGlobal,
-        stackBase: layout.stack,
+        emptyStack,
         unreadCounter: layout.control + CONTROL_BYTES - 4,
         countTrips: runtimeFunction("countTrips"),
         countStrided: runtimeFunction("countStrided"),
+        countFunction: (word) => counters.get(word),
       },
       this.#memory64,
       Math.ceil(module.bytes.length * 1.9) + PAGE_BYTES,
@@ -179,8 +183,8 @@ class HeapInstrumentation {
       }),
     ]);
     append(SectionId.Global, [
-      encodeGlobalEntry({ type: I32, mutable: true }, encodeConstantExpression(I32, layout.stack | 0)),
-      encodeGlobalEntry({ type: I32, mutable: true }, encodeConstantExpression(I32, layout.stack | 0)),
+      encodeGlobalEntry({ type: I32, mutable: true }, encodeConstantExpression(I32, emptyStack | 0)),
+      encodeGlobalEntry({ type: I32, mutable: true }, encodeConstantExpression(I32, emptyStack | 0)),
       ...runtime.globals.map(({ type, initial }) => encodeGlobalEntry({ type, mutable: true }, initial)),
     ]);
     append(SectionId.Export, [

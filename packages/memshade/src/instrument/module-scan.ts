@@ -1,5 +1,5 @@
 import { readU32Leb, skipLeb32 } from "../bytes/leb128.ts";
-import { ACCESS_KIND, AccessKind, IMMEDIATE_KIND, opcodeIdAt, opcodeId, skipImmediates, skipOpcode, type WasmModule } from "../wasm/index.ts";
+import { ACCESS_KIND, AccessKind, IMMEDIATE_KIND, ImmediateKind, opcodeIdAt, opcodeId, skipImmediates, skipOpcode, type WasmModule } from "../wasm/index.ts";
 import { grown } from "./operand-stack.ts";
 
 export const FunctionFact = {
@@ -78,7 +78,13 @@ export function scanModule(module: WasmModule): ModuleScan {
       } else if (op === REF_FUNC) {
         references.add(readU32Leb(bytes, pos));
         pos = skipLeb32(bytes, pos);
-      } else pos = skipImmediates(bytes, pos, IMMEDIATE_KIND[op]);
+      } else {
+        const kind = IMMEDIATE_KIND[op];
+        // One byte of an index is by far the most common immediate.
+        if (kind === ImmediateKind.None) continue;
+        if (kind === ImmediateKind.Local && bytes[pos] < 128) pos++;
+        else pos = skipImmediates(bytes, pos, kind);
+      }
     }
     facts[i] = bits;
     firstCallee[i + 1] = count;

@@ -27,7 +27,10 @@ export function dump(): Dump | undefined {
   return { folder, run, raw: readFileSync(join(folder, HEAP_FILE)) };
 }
 
-/** Forgets what has been recorded so far, as `dump()` finds it. Does nothing when nothing is being recorded. */
+/**
+ * Forgets what `dump()` would show, except for blocks that are live now. Does nothing when nothing is being
+ * recorded.
+ */
 export function reset(): void {
   const recording = activeRecording() ?? findRecording();
   recording?.reset();

@@ -27,7 +27,7 @@ export interface LoaderOptions {
 export interface WatchedInstance {
   /** The profile up to now; can be called at any time and any number of times. */
   readProfile(end?: RunEnd): Profile;
-  /** Forgets what has been recorded so far. */
+  /** Forgets the blocks that have ended so far. */
   reset(): void;
 }
 

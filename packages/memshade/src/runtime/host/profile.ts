@@ -19,7 +19,7 @@ export type Instantiate = (imports?: WebAssembly.Imports) => Promise<WebAssembly
 export interface Recording {
   /** The profile up to now, blocks that are still live included. */
   dump(): Profile;
-  /** Forgets what has been recorded so far: leaves warming up out of the profile. */
+  /** Forgets the blocks that have ended so far: leaves warming up out of the profile. */
   reset(): void;
 }
 

@@ -85,7 +85,7 @@ export class Recorder {
     if (!this.#notes.includes(sentence)) this.#notes.push(sentence);
   }
 
-  /** Forgets everything recorded so far; live instances go on being recorded. */
+  /** Forgets what was recorded so far. Blocks that are live now stay known and are part of the next profile. */
   reset(): void {
     this.#session.reset();
   }

@@ -37,17 +37,21 @@ describe("profile()", () => {
 
   it("can be dumped and reset while it runs, from inside and from outside", async () => {
     const { run } = await profile(LIBRARY_BYTES, async (instantiate, recording) => {
-      const fill = (await instantiate(IMPORTS)).exports.fill as Fill;
-      fill(4);
+      const { exports } = await instantiate(IMPORTS);
+      const { malloc, free } = exports as Record<string, (n: number) => number>;
+      malloc(8);
+      for (let i = 0; i < 3; i++) free(malloc(16));
       expect(recording.dump().run).toMatchObject({
         end: { kind: "dump" },
-        heap: { allocations: 4, liveBlocks: 4 },
+        heap: { allocations: 4, liveBlocks: 1 },
       });
       expect(dump()?.run.heap?.allocations).toBe(4);
       reset();
-      fill(1);
+      // Blocks that live are still known, ended ones are forgotten.
+      expect(dump()?.run.heap).toMatchObject({ allocations: 1, frees: 0, liveBlocks: 1 });
+      free(malloc(32));
     });
-    expect(run.heap?.allocations).toBe(1);
+    expect(run.heap).toMatchObject({ allocations: 2, allocatedBytes: 40, frees: 1 });
     expect(dump()).toBeUndefined();
   });
 
