@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { InstrumentOptions } from "../../packages/memshade/src/instrument/index.ts";
 import { instrument } from "../../packages/memshade/src/instrument/index.ts";
+import { nativeSha256 } from "../../packages/memshade/src/runtime/host/native-sha256.ts";
 
 /** What a program's modules are replaced with before they are compiled. */
 export const VARIANTS = {
@@ -18,7 +19,9 @@ export type Variant = keyof typeof VARIANTS;
 /** Rewrites a module as a variant says; the plain variant is the module itself. */
 export function rewrite(bytes: Uint8Array, variant: Variant, options: InstrumentOptions = {}): Uint8Array {
   const chosen = VARIANTS[variant];
-  return chosen === undefined ? bytes : instrument(bytes, { ...chosen, ...options }).bytes;
+  return chosen === undefined
+    ? bytes
+    : instrument(bytes, { sha256: nativeSha256, ...chosen, ...options }).bytes;
 }
 
 /** Emscripten makes modules below this size while it runs, to give a JavaScript function a wasm signature. */

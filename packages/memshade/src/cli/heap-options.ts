@@ -68,6 +68,6 @@ function parsePositive(text: string): number {
 }
 
 /** Collects the values of an option that may be given several times. */
-export function collect(value: string, previous: string[]): string[] {
+export function collect(value: string, previous: string[] = []): string[] {
   return [...previous, value];
 }

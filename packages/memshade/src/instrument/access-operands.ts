@@ -5,7 +5,11 @@ const TYPES: Readonly<Record<string, ValType>> = { i32: I32, i64: I64, f32: F32,
 const ABOVE = new Map<number, readonly ValType[]>();
 for (const [, name, , signature] of OPCODES) {
   const [address, ...rest] = signature.split("->")[0].trim().split(" ");
-  if (address === "addr") ABOVE.set(opcodeId(name), rest.map((type) => TYPES[type]));
+  if (address === "addr")
+    ABOVE.set(
+      opcodeId(name),
+      rest.map((type) => TYPES[type]),
+    );
 }
 
 /** Types of an access instruction's operands above its address, lowest first. */

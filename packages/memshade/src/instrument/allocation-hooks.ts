@@ -1,7 +1,7 @@
 import { type FuncType, I32, I64, type OpcodeName } from "../wasm/index.ts";
 import { BodyBuilder } from "./body-builder.ts";
-import { FRAME_BYTES } from "./function-writer.ts";
 import type { AllocatorFunction } from "./find-allocator/plan.ts";
+import { FRAME_BYTES } from "./function-writer.ts";
 
 export interface HookSurroundings {
   /** Index of the function's original body. */
@@ -96,7 +96,13 @@ function loadAddress(body: BodyBuilder, load: OpcodeName, memory: number): void 
 function asAddress(body: BodyBuilder, type: number, wideLocal: number): void {
   if (type !== I64) return;
   // min_u(value, 2^32 − 1), bit by bit: the high half spreads over all bits if it is not zero.
-  body.op("local.tee", wideLocal).op("i32.wrap_i64").op("local.get", wideLocal).i64(32).op("i64.shr_u").op("i64.eqz");
+  body
+    .op("local.tee", wideLocal)
+    .op("i32.wrap_i64")
+    .op("local.get", wideLocal)
+    .i64(32)
+    .op("i64.shr_u")
+    .op("i64.eqz");
   body.i32(1).op("i32.sub").op("i32.or");
 }
 

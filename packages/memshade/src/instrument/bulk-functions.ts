@@ -36,7 +36,13 @@ export class BulkFunctions {
     const fillsOwn = instruction === "memory.fill";
     // A copy between memories of different address types takes the narrower one as its length.
     const length =
-      instruction === "memory.init" ? I32 : fillsOwn ? destination : destination === I64 && source === I64 ? I64 : I32;
+      instruction === "memory.init"
+        ? I32
+        : fillsOwn
+          ? destination
+          : destination === I64 && source === I64
+            ? I64
+            : I32;
     const type = this.#appended.typeIndex([destination, source, length], []);
     const index = this.#appended.add(type, () => {
       const body = new BodyBuilder();
@@ -55,7 +61,10 @@ export class BulkFunctions {
     const wide = type === I64 || length === I64;
     if (wide) {
       // Ranges that reach beyond 4 GiB are not followed.
-      for (const [local, is] of [[address, type], [2, length]] as const) {
+      for (const [local, is] of [
+        [address, type],
+        [2, length],
+      ] as const) {
         body.op("local.get", local);
         if (is === I32) body.op("i64.extend_i32_u");
       }

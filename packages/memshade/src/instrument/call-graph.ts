@@ -62,7 +62,11 @@ function callsItself(index: number, defined: number, scan: ModuleScan): boolean 
 }
 
 /** 1 for every function (imports included) from which one of `targets` can be reached by direct calls. */
-export function functionsReaching(module: WasmModule, scan: ModuleScan, targets: Iterable<number>): Uint8Array {
+export function functionsReaching(
+  module: WasmModule,
+  scan: ModuleScan,
+  targets: Iterable<number>,
+): Uint8Array {
   const imported = module.importedFunctionCount;
   const total = imported + module.bodies.length;
   const firstCaller = new Int32Array(total + 1);

@@ -1,6 +1,6 @@
-import { type Insertions, InsertionKind } from "./insertions.ts";
-import { BURIED, grown, NO_LOCAL, type OperandStack } from "./operand-stack.ts";
 import { operandsAbove } from "./access-operands.ts";
+import { InsertionKind, type Insertions } from "./insertions.ts";
+import { BURIED, grown, NO_LOCAL, type OperandStack } from "./operand-stack.ts";
 import { addressTemporary, type Temporaries } from "./temporaries.ts";
 import { CONSTANT, ValueClass, type ValueNumbers } from "./value-numbers.ts";
 
@@ -75,7 +75,8 @@ export class CounterGroups {
     const open = this.#epochOf[base] === this.#epoch ? this.#last[base] : -1;
     let group = open;
     // All constants share one base; they are different objects, so they are told apart by address.
-    if (this.#exact || base === CONSTANT) while (group >= 0 && this.offset[group] !== offset) group = this.#previous[group];
+    if (this.#exact || base === CONSTANT)
+      while (group >= 0 && this.offset[group] !== offset) group = this.#previous[group];
     if (group >= 0) {
       const insertion = this.insertion[group];
       this.#insertions.c[insertion] = (this.#insertions.c[insertion] + 2) | reads;

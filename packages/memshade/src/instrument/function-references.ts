@@ -27,7 +27,8 @@ export function findReferences(module: WasmModule, scan: ModuleScan): FunctionRe
     if (items.kind === "functions") for (const index of items.indices) functions.add(index);
     else for (const range of items.expressions) addReferences(module.bytes, range, functions);
   }
-  for (const { initial } of module.tables) if (initial !== undefined) addReferences(module.bytes, initial, functions);
+  for (const { initial } of module.tables)
+    if (initial !== undefined) addReferences(module.bytes, initial, functions);
   for (const { initial } of module.globals) addReferences(module.bytes, initial, functions);
   for (const { kind } of module.imports) if (kind === "table") reachable = true;
   for (const { kind, index } of module.exports) {

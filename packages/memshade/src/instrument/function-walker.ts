@@ -3,6 +3,7 @@ import { readS32Leb, readU32Leb, skipLeb32 } from "../bytes/leb128.ts";
 import {
   ACCESS_KIND,
   AccessKind,
+  functionCount,
   functionType,
   IMMEDIATE_KIND,
   ImmediateKind,
@@ -18,15 +19,15 @@ import {
   type ValType,
   type WasmModule,
 } from "../wasm/index.ts";
+import { blockArity } from "./block-arity.ts";
 import { type CallPlan, CallTreatment } from "./call-plan.ts";
 import { ControlStack } from "./control-stack.ts";
 import { CounterGroups } from "./counter-groups.ts";
-import { type Insertions, InsertionKind } from "./insertions.ts";
+import { InsertionKind, type Insertions } from "./insertions.ts";
 import { LoopAssignments } from "./loop-assignments.ts";
 import { LoopSummary } from "./loop-summary.ts";
 import { NO_LOCAL, OperandStack } from "./operand-stack.ts";
 import { noTemporaries, type Temporaries } from "./temporaries.ts";
-import { blockArity } from "./block-arity.ts";
 import { CONSTANT, ValueClass, ValueNumbers } from "./value-numbers.ts";
 
 export interface WalkOptions {
@@ -68,7 +69,18 @@ act(Action.LocalGet, "local.get");
 act(Action.LocalSet, "local.set", "local.tee");
 act(Action.Const, "i32.const", "i64.const");
 act(Action.Arithmetic, "i32.add", "i32.sub", "i32.and", "i32.shl", "i32.mul", "i64.add", "i64.sub");
-act(Action.Other, "global.get", "unreachable", "return", "throw", "rethrow", "throw_ref", "br", "br_if", "br_table");
+act(
+  Action.Other,
+  "global.get",
+  "unreachable",
+  "return",
+  "throw",
+  "rethrow",
+  "throw_ref",
+  "br",
+  "br_if",
+  "br_table",
+);
 act(Action.Other, "memory.copy", "memory.fill", "memory.init", "br_on_null", "br_on_non_null");
 act(Action.Other, "br_on_cast", "br_on_cast_fail");
 
@@ -131,6 +143,7 @@ export class FunctionWalker {
   readonly #counters: CounterGroups;
   readonly #loops: LoopSummary;
   readonly #assignments: LoopAssignments;
+  readonly #arities: Uint32Array;
 
   constructor(module: WasmModule, insertions: Insertions, calls: CallPlan, options: WalkOptions) {
     this.#module = module;
@@ -141,13 +154,21 @@ export class FunctionWalker {
     this.#counters = new CounterGroups(insertions, this.#values, options.exact, options.includeStack);
     this.#loops = new LoopSummary(insertions, this.#counters, this.#values);
     this.#assignments = new LoopAssignments(module.bytes);
+    this.#arities = new Uint32Array(functionCount(module));
   }
 
   /**
    * Walks the instructions of `[codeStart, end)` in function `index`, whose parameters and locals have the types
    * `locals`; `counts` says whether its accesses are counted. Returns what the writer must add to the function's locals.
    */
-  walk(index: number, codeStart: number, end: number, locals: ArrayLike<ValType>, hasLoops: boolean, counts: boolean): Temporaries {
+  walk(
+    index: number,
+    codeStart: number,
+    end: number,
+    locals: ArrayLike<ValType>,
+    hasLoops: boolean,
+    counts: boolean,
+  ): Temporaries {
     const bytes = this.#bytes;
     const module = this.#module;
     const values = this.#values;
@@ -165,7 +186,9 @@ export class FunctionWalker {
     const summarizes = hasLoops && counts && !options.memory64;
     if (hasLoops) this.#assignments.scan(codeStart, end);
     if (summarizes) this.#loops.isI32 = Uint8Array.from(locals, (type) => (type === 0x7f ? 1 : 0));
-    const prologue = this.calls.hasFrames(index) ? this.#insertions.add(codeStart, InsertionKind.Prologue) : -1;
+    const prologue = this.calls.hasFrames(index)
+      ? this.#insertions.add(codeStart, InsertionKind.Prologue)
+      : -1;
 
     // In a function with loops, what stands outside of them runs rarely. (64-bit addresses have no counting function.)
     const outlines = hasLoops && !options.memory64;
@@ -249,7 +272,8 @@ export class FunctionWalker {
           // Const
           const next = skipImmediates(bytes, pos, kind);
           // Longer i64 constants are no addresses.
-          if (op === I32_CONST || next - pos <= 4) stack.push(CONSTANT, readS32Leb(bytes, pos), next, NO_LOCAL, 0);
+          if (op === I32_CONST || next - pos <= 4)
+            stack.push(CONSTANT, readS32Leb(bytes, pos), next, NO_LOCAL, 0);
           else stack.push(0, 0, next, NO_LOCAL, 0);
           pos = next;
           continue;
@@ -412,15 +436,15 @@ export class FunctionWalker {
         case RETURN_CALL: {
           const callee = readU32Leb(bytes, pos);
           pos = skipLeb32(bytes, pos);
-          const type = functionType(module, callee);
           this.#frame(index, callee, op === RETURN_CALL, start, pos, temporaries);
           const target = this.calls.target(index, callee);
           if (target !== callee) {
             const replacement = op === CALL ? InsertionKind.ReplaceByCall : InsertionKind.ReplaceByTailCall;
             this.#insertions.add(start, replacement, pos - start, target);
           }
-          stack.depth -= type.params.length;
-          stack.pushUnknown(type.results.length, pos);
+          const arity = this.#arityOf(callee);
+          stack.depth -= arity >>> 16;
+          stack.pushUnknown(arity & 0xffff, pos);
           unreachable = op === RETURN_CALL;
           counters.endBlock();
           control.notOneBlock();
@@ -431,7 +455,8 @@ export class FunctionWalker {
         case CALL_REF:
         case RETURN_CALL_REF: {
           const type = module.types[readU32Leb(bytes, pos)];
-          if (type?.kind !== "func") throw new FormatError("malformed", start, "call", "no such function type");
+          if (type?.kind !== "func")
+            throw new FormatError("malformed", start, "call", "no such function type");
           pos = skipImmediates(bytes, pos, kind);
           const tail = op === RETURN_CALL_INDIRECT || op === RETURN_CALL_REF;
           this.#frame(index, -1, tail, start, pos, temporaries);
@@ -479,6 +504,16 @@ export class FunctionWalker {
     return temporaries;
   }
 
+  /** Parameters × 65,536 + results of a function, looked up once. */
+  #arityOf(index: number): number {
+    const known = this.#arities[index];
+    if (known !== 0) return known - 1;
+    const { params, results } = functionType(this.#module, index);
+    const arity = params.length * 0x10000 + results.length;
+    this.#arities[index] = arity + 1;
+    return arity;
+  }
+
   #arithmetic(op: number, pos: number): void {
     const stack = this.#stack;
     const values = this.#values;
@@ -514,7 +549,14 @@ export class FunctionWalker {
     } else stack.push(0, 0, pos, NO_LOCAL, 0);
   }
 
-  #frame(caller: number, callee: number, tail: boolean, start: number, end: number, temporaries: Temporaries): void {
+  #frame(
+    caller: number,
+    callee: number,
+    tail: boolean,
+    start: number,
+    end: number,
+    temporaries: Temporaries,
+  ): void {
     const treatment = this.calls.treatment(caller, callee, tail);
     if (treatment === CallTreatment.None) return;
     temporaries.frame = true;

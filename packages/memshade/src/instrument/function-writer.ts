@@ -1,5 +1,13 @@
-import { readU32Leb, sizeOfU32Leb, skipLeb32, writeS32Leb, writeS64Leb, writeU32Leb } from "../bytes/leb128.ts";
+import {
+  readU32Leb,
+  sizeOfU32Leb,
+  skipLeb32,
+  writeS32Leb,
+  writeS64Leb,
+  writeU32Leb,
+} from "../bytes/leb128.ts";
 import { type FunctionBody, opcodeId } from "../wasm/index.ts";
+import { operandsAbove } from "./access-operands.ts";
 import { InsertionKind, type Insertions, type LinearForm } from "./insertions.ts";
 import {
   frameLocal,
@@ -10,7 +18,6 @@ import {
   spillTypes,
   type Temporaries,
 } from "./temporaries.ts";
-import { operandsAbove } from "./access-operands.ts";
 
 /** Indices, in the rewritten module, of what insertions refer to. */
 export interface SnippetTargets {
@@ -132,7 +139,8 @@ export class FunctionWriter {
       const at = insertions.key[entry] >>> 1;
       this.#copy(source, from, at);
       from = at;
-      if (kind === InsertionKind.ReplaceByCall || kind === InsertionKind.ReplaceByTailCall) from += insertions.a[entry];
+      if (kind === InsertionKind.ReplaceByCall || kind === InsertionKind.ReplaceByTailCall)
+        from += insertions.a[entry];
       this.#snippet(kind, entry);
     }
     this.#copy(source, from, body.end);

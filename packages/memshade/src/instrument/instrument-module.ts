@@ -25,15 +25,15 @@ import { BodyBuilder } from "./body-builder.ts";
 import { BulkFunctions } from "./bulk-functions.ts";
 import { NO_CONTEXTS } from "./call-plan.ts";
 import { ContextPlan } from "./context-plan.ts";
+import { CountFunctions } from "./count-functions.ts";
 import { type AllocatorPlan, findAllocator } from "./find-allocator/index.ts";
 import { FunctionWalker } from "./function-walker.ts";
-import { CountFunctions } from "./count-functions.ts";
 import { FRAME_BYTES, FunctionWriter } from "./function-writer.ts";
 import { Insertions } from "./insertions.ts";
 import { type ModuleScan, scanModule } from "./module-scan.ts";
 import type { InstrumentedInfo, InstrumentOptions, ShadowLayout } from "./options.ts";
-import { CONTROL_BYTES, LARGEST_COVERED_BYTES, planLayout, runtimeConstants } from "./shadow-layout.ts";
 import { RewrittenBodies } from "./rewritten-bodies.ts";
+import { CONTROL_BYTES, LARGEST_COVERED_BYTES, planLayout, runtimeConstants } from "./shadow-layout.ts";
 import { mergeRuntime } from "./shadow-runtime.ts";
 import { shadowRuntimeBytes } from "./shadow-runtime-bytes.ts";
 import { findStackPointer } from "./stack-pointer.ts";
@@ -116,12 +116,18 @@ class HeapInstrumentation {
       appended,
       shadowMemory,
       firstGlobal: hostGlobal + 1,
-      constants: runtimeConstants(layout, this.#options.clock === "wall", this.#options.exactHistogram === true),
+      constants: runtimeConstants(
+        layout,
+        this.#options.clock === "wall",
+        this.#options.exactHistogram === true,
+      ),
       hosts: this.#hostFunctions(table),
     });
     const runtimeFunction = (name: string): number => runtime.functions.get(name) as number;
 
-    const contexts = followsHeap ? new ContextPlan(module, this.#scan, this.#allocator, (offset) => offset) : undefined;
+    const contexts = followsHeap
+      ? new ContextPlan(module, this.#scan, this.#allocator, (offset) => offset)
+      : undefined;
     const counters = new CountFunctions(appended, shadowMemory);
     const bulk = new BulkFunctions(module, appended, this.#memory, runtimeFunction("countRange"));
     const walker = new FunctionWalker(module, this.#insertions, contexts ?? NO_CONTEXTS, {
@@ -171,7 +177,13 @@ class HeapInstrumentation {
       sections.set(id, appendToVectorSection(sectionPayload(module, id), entries.length, writer.finish()));
     };
     append(SectionId.Table, [
-      encodeTableEntry({ element: FUNCREF, minimum: HOST_SLOTS, maximum: HOST_SLOTS, shared: false, index64: false }),
+      encodeTableEntry({
+        element: FUNCREF,
+        minimum: HOST_SLOTS,
+        maximum: HOST_SLOTS,
+        shared: false,
+        index64: false,
+      }),
     ]);
     append(SectionId.Memory, [
       encodeMemoryEntry({
@@ -239,7 +251,7 @@ class HeapInstrumentation {
     return {
       version: 1,
       name: options.name ?? "module",
-      buildId: buildId(module),
+      buildId: buildId(module, options.sha256),
       originalBytes: module.bytes.length,
       codeBytes: code === undefined ? 0 : code.payloadEnd - code.payloadStart,
       tools: ["heap"],

@@ -1,7 +1,14 @@
 import { readU32Leb } from "../bytes/leb128.ts";
-import { type FunctionBody, IMMEDIATE_KIND, opcodeId, opcodeIdAt, skipImmediates, skipOpcode } from "../wasm/index.ts";
+import {
+  type FunctionBody,
+  IMMEDIATE_KIND,
+  opcodeId,
+  opcodeIdAt,
+  skipImmediates,
+  skipOpcode,
+} from "../wasm/index.ts";
 import type { CallPlan } from "./call-plan.ts";
-import { type Insertions, InsertionKind } from "./insertions.ts";
+import { InsertionKind, type Insertions } from "./insertions.ts";
 
 const CALL = opcodeId("call");
 const RETURN_CALL = opcodeId("return_call");

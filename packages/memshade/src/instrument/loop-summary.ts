@@ -73,7 +73,13 @@ export class LoopSummary {
       insertions.add(control.loopBody[at], InsertionKind.AddTrip, trips);
     } else {
       insertions.add(control.loopStart[at], InsertionKind.CopyLocal, trips, induction);
-      insertions.add(end, InsertionKind.TripsFromDistance, trips, induction, this.#values.localOffset[induction]);
+      insertions.add(
+        end,
+        InsertionKind.TripsFromDistance,
+        trips,
+        induction,
+        this.#values.localOffset[induction],
+      );
     }
   }
 
@@ -104,7 +110,13 @@ export class LoopSummary {
           this.#add(sum, right[value], rightOffset[value], factor, rightLocal[value])
         );
       case Definition.Product:
-        return this.#add(sum, left[value], leftOffset[value], Math.imul(factor, right[value]), leftLocal[value]);
+        return this.#add(
+          sum,
+          left[value],
+          leftOffset[value],
+          Math.imul(factor, right[value]),
+          leftLocal[value],
+        );
       default:
         return false;
     }
@@ -119,7 +131,8 @@ export class LoopSummary {
       // The loop does not change the local.
       if (values.localValue[local] !== value) return false;
       constant = (offset - values.localOffset[local]) | 0;
-    } else if (!this.#isHeaderValueOf(value, local) || !this.#addStride(sum.stride, value, factor, local)) return false;
+    } else if (!this.#isHeaderValueOf(value, local) || !this.#addStride(sum.stride, value, factor, local))
+      return false;
     sum.end.terms.push({ local, factor });
     sum.end.constant = (sum.end.constant + Math.imul(constant, factor)) | 0;
     return true;
@@ -152,7 +165,9 @@ export class LoopSummary {
   #isHeaderValueOf(value: number, local: number): boolean {
     const values = this.#values;
     return (
-      value > this.#valuesAtHeader && values.origin[value] === local && values.originTime[value] <= this.#startTime
+      value > this.#valuesAtHeader &&
+      values.origin[value] === local &&
+      values.originTime[value] <= this.#startTime
     );
   }
 
@@ -162,14 +177,20 @@ export class LoopSummary {
    */
   #findInduction({ end, stride }: Progression): number {
     const values = this.#values;
-    if (stride.terms.length === 0 && stride.constant !== 0 && end.terms.length === 1 && end.terms[0].factor === 1)
+    if (
+      stride.terms.length === 0 &&
+      stride.constant !== 0 &&
+      end.terms.length === 1 &&
+      end.terms[0].factor === 1
+    )
       return end.terms[0].local;
     for (let i = this.#startTime; i < values.time; i++) {
       const local = values.log[i];
       if (local >= this.isI32.length || this.isI32[local] === 0) continue;
       const value = values.localValue[local];
       const step = Math.abs(values.localOffset[local]);
-      if (value !== 0 && step > 0 && step <= LONGEST_COUNTING_STEP && this.#isHeaderValueOf(value, local)) return local;
+      if (value !== 0 && step > 0 && step <= LONGEST_COUNTING_STEP && this.#isHeaderValueOf(value, local))
+        return local;
     }
     return -1;
   }

@@ -1,5 +1,15 @@
 import { readU32Leb, skipLeb32 } from "../bytes/leb128.ts";
-import { ACCESS_KIND, AccessKind, IMMEDIATE_KIND, ImmediateKind, opcodeIdAt, opcodeId, skipImmediates, skipOpcode, type WasmModule } from "../wasm/index.ts";
+import {
+  ACCESS_KIND,
+  AccessKind,
+  IMMEDIATE_KIND,
+  ImmediateKind,
+  opcodeId,
+  opcodeIdAt,
+  skipImmediates,
+  skipOpcode,
+  type WasmModule,
+} from "../wasm/index.ts";
 import { grown } from "./operand-stack.ts";
 
 export const FunctionFact = {
@@ -40,7 +50,8 @@ const I64_SUB = opcodeId("i64.sub");
 
 const FACT_OF = new Uint8Array(IMMEDIATE_KIND.length);
 for (let id = 0; id < FACT_OF.length; id++) {
-  if (ACCESS_KIND[id] !== AccessKind.None && ACCESS_KIND[id] !== AccessKind.Notify) FACT_OF[id] = FunctionFact.HasAccess;
+  if (ACCESS_KIND[id] !== AccessKind.None && ACCESS_KIND[id] !== AccessKind.Notify)
+    FACT_OF[id] = FunctionFact.HasAccess;
   if (BULK.has(id)) FACT_OF[id] = FunctionFact.HasAccess;
   if (INDIRECT.has(id)) FACT_OF[id] = FunctionFact.HasCall | FunctionFact.HasIndirectCall;
 }

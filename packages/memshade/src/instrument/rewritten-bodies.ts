@@ -1,4 +1,10 @@
-import { decodeLocals, functionType, functionTypeIndex, type ValType, type WasmModule } from "../wasm/index.ts";
+import {
+  decodeLocals,
+  functionType,
+  functionTypeIndex,
+  type ValType,
+  type WasmModule,
+} from "../wasm/index.ts";
 import { hookBody } from "./allocation-hooks.ts";
 import type { AppendedFunctions } from "./appended-functions.ts";
 import type { ContextPlan } from "./context-plan.ts";
@@ -58,7 +64,10 @@ export class RewrittenBodies {
     const { module, appended, allocator, writer } = this.#around;
     const { stackGlobal, hostGlobal } = writer.targets;
     for (const helper of allocator.sharedHelpers)
-      contexts.originals.set(helper, appended.add(functionTypeIndex(module, helper), () => this.#internal(helper)));
+      contexts.originals.set(
+        helper,
+        appended.add(functionTypeIndex(module, helper), () => this.#internal(helper)),
+      );
     for (const hooked of allocator.functions) {
       const { index } = hooked;
       const original = appended.add(functionTypeIndex(module, index), () => this.#internal(index));
@@ -116,7 +125,8 @@ export class RewrittenBodies {
     const locals = this.#localTypes(index, defined);
     insertions.clear();
     let temporaries = noTemporaries();
-    if (internal && !includeAllocator) redirectInternalCalls(module.bytes, body, walker.calls, index, insertions);
+    if (internal && !includeAllocator)
+      redirectInternalCalls(module.bytes, body, walker.calls, index, insertions);
     else {
       const counts = includeAllocator || !this.#wrappers.has(index);
       const hasLoops = (scan.facts[defined] & FunctionFact.HasLoop) !== 0;

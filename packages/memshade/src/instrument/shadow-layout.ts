@@ -48,7 +48,8 @@ function powerOfTwoAbove(value: number): number {
  */
 export function planLayout(wishes: LayoutWishes): ShadowLayout {
   const coveredBytes = Math.min(LARGEST_COVERED_BYTES, roundUp(wishes.memoryBytes, PAGE_BYTES));
-  const contexts = checkedCapacity("calling contexts", wishes.maxContexts ?? DEFAULT_CONTEXTS, MOST_CONTEXTS) + 1;
+  const contexts =
+    checkedCapacity("calling contexts", wishes.maxContexts ?? DEFAULT_CONTEXTS, MOST_CONTEXTS) + 1;
   const nodeCapacity = contexts * NODES_PER_CONTEXT;
   const childCapacity = powerOfTwoAbove(nodeCapacity * 2);
   const slots = coveredBytes / 2;
@@ -87,7 +88,11 @@ export function planLayout(wishes: LayoutWishes): ShadowLayout {
 }
 
 /** Values of the shadow runtime's imported constants. */
-export function runtimeConstants(layout: ShadowLayout, wallClock: boolean, exact: boolean): Record<string, number> {
+export function runtimeConstants(
+  layout: ShadowLayout,
+  wallClock: boolean,
+  exact: boolean,
+): Record<string, number> {
   return {
     COVERED: layout.coveredBytes === LARGEST_MEMORY_BYTES ? 0xffffffff : layout.coveredBytes,
     SLOTS: layout.slots,

@@ -6,8 +6,8 @@ import {
   AccessKind,
   bytesOf,
   decodeModule,
-  functionTypeIndex,
   funcTypeAt,
+  functionTypeIndex,
   IMMEDIATE_KIND,
   ImmediateKind,
   importsOf,
@@ -60,14 +60,20 @@ export function mergeRuntime(runtimeBytes: Uint8Array, around: RuntimeSurroundin
     );
   });
   const functions = new Map<string, number>();
-  for (const { name, kind, index } of runtime.exports) if (kind === "function") functions.set(name, indices[index]);
+  for (const { name, kind, index } of runtime.exports)
+    if (kind === "function") functions.set(name, indices[index]);
   return {
     functions,
     globals: runtime.globals.map(({ type, initial }) => ({ type, initial: bytesOf(runtime, initial) })),
   };
 }
 
-function relocateBody(runtime: WasmModule, body: number, functions: number[], around: RuntimeSurroundings): Uint8Array {
+function relocateBody(
+  runtime: WasmModule,
+  body: number,
+  functions: number[],
+  around: RuntimeSurroundings,
+): Uint8Array {
   const { bytes } = runtime;
   const constants = importsOf(runtime, "global").map(({ field }) => around.constants[field]);
   const { start, codeStart, end } = runtime.bodies[body];
@@ -95,7 +101,12 @@ function relocateBody(runtime: WasmModule, body: number, functions: number[], ar
           break;
         case ImmediateKind.BlockType:
           if (bytes[immediates] < 0x40)
-            throw new FormatError("unsupported", pos, "shadow runtime", "a block type refers to the type section");
+            throw new FormatError(
+              "unsupported",
+              pos,
+              "shadow runtime",
+              "a block type refers to the type section",
+            );
           writer.range(bytes, pos, next);
           break;
         default:

@@ -39,7 +39,12 @@ export function spillTypes(temporaries: Temporaries): ValType[] {
 }
 
 /** The `which`th (0 or 1) spill of a type. */
-export function spillLocal(type: ValType, which: number, ownLocals: number, temporaries: Temporaries): number {
+export function spillLocal(
+  type: ValType,
+  which: number,
+  ownLocals: number,
+  temporaries: Temporaries,
+): number {
   const first = ownLocals + 2 + temporaries.loops + temporaries.addresses;
   return first + spillTypes(temporaries).indexOf(type) * 2 + which;
 }

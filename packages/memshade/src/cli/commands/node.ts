@@ -6,7 +6,7 @@ import { addHeapOptions, addOutOption, collect, type HeapFlags, heapOptionsOf } 
 interface NodeFlags extends HeapFlags {
   out?: string;
   traceChildren?: boolean;
-  nodeArg: string[];
+  nodeArg?: string[];
 }
 
 const EXAMPLES = `
@@ -30,12 +30,12 @@ export function addNodeCommand(program: Command): void {
     .passThroughOptions();
   addOutOption(addHeapOptions(command))
     .option("--trace-children", "record Node processes that the program starts, too")
-    .option("--node-arg <option>", "option for Node itself; can be repeated", collect, [])
+    .option("--node-arg <option>", "option for Node itself; can be repeated", collect)
     .addHelpText("after", EXAMPLES)
     .action(async (script: string, args: string[], flags: NodeFlags) => {
       const code = await runNode({
         command: [script, ...args],
-        nodeOptions: flags.nodeArg,
+        nodeOptions: flags.nodeArg ?? [],
         out: flags.out,
         traceChildren: flags.traceChildren,
         heap: heapOptionsOf(flags),

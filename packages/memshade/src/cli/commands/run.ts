@@ -8,8 +8,8 @@ import { addHeapOptions, addOutOption, collect, type HeapFlags, heapOptionsOf } 
 
 interface RunFlags extends HeapFlags {
   out?: string;
-  dir: string[];
-  env: string[];
+  dir?: string[];
+  env?: string[];
   invoke?: string;
 }
 
@@ -32,16 +32,16 @@ export function addRunCommand(program: Command): void {
     .argument("[args...]", "its arguments")
     .passThroughOptions();
   addOutOption(addHeapOptions(command))
-    .option("--dir <host[::guest]>", "folder the program may use; can be repeated", collect, [])
-    .option("--env <name[=value]>", "environment variable of the program; can be repeated", collect, [])
+    .option("--dir <host[::guest]>", "folder the program may use; can be repeated", collect)
+    .option("--env <name[=value]>", "environment variable of the program; can be repeated", collect)
     .option("--invoke <name>", "call this exported function with the arguments as numbers")
     .addHelpText("after", EXAMPLES)
     .action(async (path: string, args: string[], flags: RunFlags) => {
       const code = await runWasi({
         path,
         args,
-        env: environmentOf(flags.env),
-        preopens: preopensOf(flags.dir),
+        env: environmentOf(flags.env ?? []),
+        preopens: preopensOf(flags.dir ?? []),
         invoke: flags.invoke,
         out: flags.out,
         heap: heapOptionsOf(flags),

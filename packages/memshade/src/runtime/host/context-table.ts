@@ -30,7 +30,8 @@ export class ContextTable {
   /** A table that changes on its own from here on. */
   copy(): ContextTable {
     const copy = new ContextTable();
-    for (const [key, context] of this.#byKey) copy.#byKey.set(key, { ...context, extras: { ...context.extras } });
+    for (const [key, context] of this.#byKey)
+      copy.#byKey.set(key, { ...context, extras: { ...context.extras } });
     return copy;
   }
 

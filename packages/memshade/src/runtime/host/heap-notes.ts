@@ -11,7 +11,8 @@ export interface Confirmation {
 
 /** Blocks of one allocator are aligned, lie in memory, do not overlap, and are freed only after they were handed out. */
 export function confirmAllocator(info: InstrumentedInfo, instances: readonly ShadowTotals[]): Confirmation {
-  const sum = (field: keyof ShadowTotals): number => instances.reduce((total, instance) => total + instance[field], 0);
+  const sum = (field: keyof ShadowTotals): number =>
+    instances.reduce((total, instance) => total + instance[field], 0);
   if (sum("allocations") === 0) return { confirmed: null };
   const faults: string[] = [];
   const complain = (count: number, text: string): void => {
@@ -34,20 +35,32 @@ export function confirmAllocator(info: InstrumentedInfo, instances: readonly Sha
 
 /** Sentences about what the figures leave out or could not tell apart. */
 export function sentencesOf(instances: readonly ShadowTotals[]): string[] {
-  const sum = (field: keyof ShadowTotals): number => instances.reduce((total, instance) => total + instance[field], 0);
+  const sum = (field: keyof ShadowTotals): number =>
+    instances.reduce((total, instance) => total + instance[field], 0);
   const sentences: string[] = [];
   const say = (count: number, text: string): void => {
     if (count > 0) sentences.push(`${count.toLocaleString("en-US")} ${text}`);
   };
-  say(sum("overflowContexts"), "allocations share one entry, because --max-contexts calling contexts were in use.");
+  say(
+    sum("overflowContexts"),
+    "allocations share one entry, because --max-contexts calling contexts were in use.",
+  );
   say(sum("overflowBlocks"), "blocks were counted but not followed, because --max-blocks were live.");
   say(sum("unmatchedFrees"), "releases named blocks whose allocation was not seen.");
   say(sum("overlaps"), "blocks were handed out over live ones: their release was not seen.");
-  say(sum("sharedGranules"), "times two live blocks lay in one 8-byte granule: their accesses cannot be told apart.");
+  say(
+    sum("sharedGranules"),
+    "times two live blocks lay in one 8-byte granule: their accesses cannot be told apart.",
+  );
   say(sum("outside"), "blocks lay outside the memory that is followed.");
   say(sum("histogramsDropped"), "blocks are missing from the histograms, whose memory was used up.");
-  say(sum("nearlyFullCounters"), "granules were accessed more than a billion times while in one block: counts of more than 2,147,483,647 wrap.");
+  say(
+    sum("nearlyFullCounters"),
+    "granules were accessed more than a billion times while in one block: counts of more than 2,147,483,647 wrap.",
+  );
   if (instances.length > 1)
-    sentences.push(`Peaks of ${instances.length} instances are added up, though they may have been at different times.`);
+    sentences.push(
+      `Peaks of ${instances.length} instances are added up, though they may have been at different times.`,
+    );
   return sentences;
 }

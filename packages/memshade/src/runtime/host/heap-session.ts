@@ -1,7 +1,7 @@
+import { type RawContext, type RawSegment, writeRaw } from "../../formats/memprof-raw/index.ts";
 import type { InstrumentedInfo } from "../../instrument/index.ts";
 import type { Mib } from "../../model/mib.ts";
 import type { HeapTool, RunEnd, RunFunction, RunHeap, RunModule, RunSite } from "../../model/run.ts";
-import { type RawContext, type RawSegment, writeRaw } from "../../formats/memprof-raw/index.ts";
 import { ContextTable, type MergedContext } from "./context-table.ts";
 import { confirmAllocator, sentencesOf } from "./heap-notes.ts";
 import { ModuleFunctions } from "./module-functions.ts";
@@ -32,7 +32,12 @@ export interface HeapSnapshot {
 /** Distance between the segments of two modules in the profile's address space. */
 const MODULE_SPAN = 2n ** 32n;
 /** Stands at offset 0 of a code section, where no instruction can be: contexts beyond the tables' bounds. */
-const OVERFLOW_FUNCTION: RunFunction = { index: -1, name: "[calling contexts beyond --max-contexts]", offset: 0, end: 1 };
+const OVERFLOW_FUNCTION: RunFunction = {
+  index: -1,
+  name: "[calling contexts beyond --max-contexts]",
+  offset: 0,
+  end: 1,
+};
 
 interface SessionModule {
   info: InstrumentedInfo;
@@ -129,20 +134,35 @@ export class HeapSession {
   snapshot(_end: RunEnd): HeapSnapshot {
     const all = [
       ...this.#finished,
-      ...[...this.#instances.values()].map((instance) => ({ module: instance.module, contents: contentsOf(instance) })),
+      ...[...this.#instances.values()].map((instance) => ({
+        module: instance.module,
+        contents: contentsOf(instance),
+      })),
     ];
     const confirmed = this.#modules.map((module, index) =>
-      confirmAllocator(module.info, all.filter((entry) => entry.module === index).map(({ contents }) => contents.totals)),
+      confirmAllocator(
+        module.info,
+        all.filter((entry) => entry.module === index).map(({ contents }) => contents.totals),
+      ),
     );
     const trusted = all.filter(({ module }) => confirmed[module].refused === undefined);
     const table = new ContextTable();
-    for (const { module, contents } of trusted) for (const context of contents.contexts) table.add(module, context);
+    for (const { module, contents } of trusted)
+      for (const context of contents.contexts) table.add(module, context);
     const contexts = table.contexts;
     return {
-      heap: heapOf(trusted.map(({ contents }) => contents.totals), contexts),
-      modules: this.#modules.map((module, index) => describeModule(module, index, confirmed[index], contexts)),
+      heap: heapOf(
+        trusted.map(({ contents }) => contents.totals),
+        contexts,
+      ),
+      modules: this.#modules.map((module, index) =>
+        describeModule(module, index, confirmed[index], contexts),
+      ),
       tool: {
-        clock: this.#options.clock === "wall" ? { kind: "wall", unit: "ms" } : { kind: "virtual", unit: "allocations" },
+        clock:
+          this.#options.clock === "wall"
+            ? { kind: "wall", unit: "ms" }
+            : { kind: "virtual", unit: "allocations" },
         counters: this.#options.counters,
         granuleBytes: 8,
         includeStack: this.#options.includeStack,
@@ -150,14 +170,20 @@ export class HeapSession {
       },
       notTracked: sentencesOf(trusted.map(({ contents }) => contents.totals)),
       raw: writeRaw(
-        { version: this.#options.rawVersion, segments: this.#modules.map(segmentOf), contexts: contexts.map(rawContextOf) },
+        {
+          version: this.#options.rawVersion,
+          segments: this.#modules.map(segmentOf),
+          contexts: contexts.map(rawContextOf),
+        },
         this.#options.rawVersion,
       ),
     };
   }
 
   #moduleOf(info: InstrumentedInfo, original: Uint8Array | (() => Uint8Array), path: string | null): number {
-    const known = this.#modules.findIndex((m) => m.info.buildId === info.buildId && m.info.name === info.name);
+    const known = this.#modules.findIndex(
+      (m) => m.info.buildId === info.buildId && m.info.name === info.name,
+    );
     if (known >= 0) return known;
     return this.#modules.push({ info, original, path, instances: 0 }) - 1;
   }
@@ -208,7 +234,8 @@ const NO_TOTALS: ShadowTotals = {
 };
 
 function heapOf(totals: readonly ShadowTotals[], contexts: readonly MergedContext[]): RunHeap {
-  const sum = (field: keyof ShadowTotals): number => totals.reduce((total, instance) => total + instance[field], 0);
+  const sum = (field: keyof ShadowTotals): number =>
+    totals.reduce((total, instance) => total + instance[field], 0);
   const allocations = sum("allocations");
   return {
     allocations,

@@ -1,5 +1,11 @@
 import type { RunFunction } from "../../model/run.ts";
-import { decodeModule, functionName, type ModuleNames, readNames, type WasmModule } from "../../wasm/index.ts";
+import {
+  decodeModule,
+  functionName,
+  type ModuleNames,
+  readNames,
+  type WasmModule,
+} from "../../wasm/index.ts";
 
 /** Finds the function of a code offset in a module as it was before instrumentation. */
 export class ModuleFunctions {

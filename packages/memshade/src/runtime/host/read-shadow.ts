@@ -140,7 +140,11 @@ export class ShadowReader {
     for (const field of FAULT_COUNTERS) view.setUint32(control + field, 0, true);
     view.setBigUint64(control + Control.otherAccesses, 0n, true);
     view.setBigUint64(control + Control.unfollowedBytes, 0n, true);
-    view.setBigUint64(control + Control.peakBytes, view.getBigUint64(control + Control.liveBytes, true), true);
+    view.setBigUint64(
+      control + Control.peakBytes,
+      view.getBigUint64(control + Control.liveBytes, true),
+      true,
+    );
     view.setUint32(control + Control.peakBlocks, this.#control32(Control.liveBlocks), true);
     view.setUint32(control + Control.peakStamp, this.#control32(Control.peakStamp) + 1, true);
     this.#forgottenAllocations = this.#control64(Control.allocations) - this.#control32(Control.liveBlocks);

@@ -67,6 +67,8 @@ function onMessage(message: RecordingMessage): void {
       release(message.id);
       return;
     case "thread-ended":
+      // It may have made instances of which only the channel knows so far.
+      takeIn(channel as unknown as MessagePort);
       for (const [id, { thread }] of instances) if (thread === message.thread) release(id);
       return;
     case "note":
@@ -140,16 +142,15 @@ function tryTo(action: () => Reply): Reply {
 }
 
 /** Takes in what other threads have sent but the event loop has not delivered yet. */
-function catchUp(): void {
-  for (const port of [parentPort!, channel as unknown as MessagePort]) {
-    for (let next = receiveMessageOnPort(port); next !== undefined; next = receiveMessageOnPort(port)) {
-      onMessage(next.message);
-    }
+function takeIn(port: MessagePort): void {
+  for (let next = receiveMessageOnPort(port); next !== undefined; next = receiveMessageOnPort(port)) {
+    onMessage(next.message);
   }
 }
 
 function write(end: RunEnd): Reply {
-  catchUp();
+  takeIn(parentPort!);
+  takeIn(channel as unknown as MessagePort);
   if (recorder.instanceCount === 0) return { ok: false, text: "no WebAssembly module has been instantiated" };
   const what = end.kind === "dump" ? "dump" : "profile";
   let folder = "its folder";

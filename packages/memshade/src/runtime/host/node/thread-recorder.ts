@@ -6,6 +6,7 @@ import { type HeapOptions, toInstrumentOptions } from "../heap-options.ts";
 import type { InstantiationObserver, RewrittenModule, TrackedModule } from "../hook-webassembly.ts";
 import { connectHost } from "../host-calls.ts";
 import { describePreambleProblem } from "../module-file.ts";
+import { nativeSha256 } from "../native-sha256.ts";
 import { describeThrown } from "../run-end.ts";
 import { say } from "../terminal-line.ts";
 import { isNodeItself, readGlue, scriptsOnStack } from "./call-site.ts";
@@ -53,6 +54,7 @@ export class ThreadRecorder implements InstantiationObserver {
       }
       const glue = readGlue(scripts);
       const { bytes: rewritten, info } = instrument(bytes, {
+        sha256: nativeSha256,
         ...toInstrumentOptions(this.#heap),
         ...(name === undefined ? {} : { name }),
         ...(glue === "" ? {} : { glue }),

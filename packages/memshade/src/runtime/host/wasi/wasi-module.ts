@@ -3,6 +3,7 @@ import { type InstrumentedInfo, instrument } from "../../../instrument/index.ts"
 import { decodeModule, functionType } from "../../../wasm/index.ts";
 import { type HeapOptions, toInstrumentOptions } from "../heap-options.ts";
 import { nameFileInErrors, readModuleFile } from "../module-file.ts";
+import { nativeSha256 } from "../native-sha256.ts";
 
 const WASI_VERSIONS = { wasi_snapshot_preview1: "preview1", wasi_unstable: "unstable" } as const;
 
@@ -31,7 +32,7 @@ export async function loadWasiModule(
 ): Promise<WasiModule> {
   const original = readModuleFile(path);
   const { bytes, info } = nameFileInErrors(path, () =>
-    instrument(original, { ...toInstrumentOptions(heap), name, sharedShadow: true }),
+    instrument(original, { ...toInstrumentOptions(heap), name, sharedShadow: true, sha256: nativeSha256 }),
   );
   const module = await compileOrExplain(path, bytes, original);
   const version = checkImports(path, module);
