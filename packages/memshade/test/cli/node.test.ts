@@ -1,5 +1,6 @@
 import { existsSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, it } from "vitest";
 import {
@@ -98,6 +99,28 @@ describe("memshade node", () => {
     writeFileSync(join(cwd, "host.mjs"), "export function notify() {}");
     await runBoth(cwd, "esm.mjs");
     expect(onlyRun(cwd).heap?.allocations).toBe(2);
+  });
+
+  it("finds file and allocator of a real module through its JavaScript glue", async () => {
+    const glue = createRequire(import.meta.url).resolve("sql.js");
+    const cwd = withScript(
+      "sql.cjs",
+      `require(${JSON.stringify(glue)})().then((SQL) => {
+        const db = new SQL.Database();
+        db.run("create table t (a); insert into t values (1), (2)");
+        console.log(JSON.stringify(db.exec("select sum(a) from t")));
+      });`,
+    );
+    expect((await runBoth(cwd, "sql.cjs")).stdout).toBe('[{"columns":["sum(a)"],"values":[[3]]}]\n');
+    const { modules, heap } = onlyRun(cwd);
+    expect(modules).toMatchObject([
+      {
+        name: "sql-wasm.wasm",
+        path: join(dirname(glue), "sql-wasm.wasm"),
+        allocator: { how: "glue", confirmed: true },
+      },
+    ]);
+    expect(heap?.allocations).toBeGreaterThan(50);
   });
 
   it("records modules in contexts of their own", async () => {

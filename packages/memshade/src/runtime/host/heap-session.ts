@@ -39,6 +39,9 @@ const OVERFLOW_FUNCTION: RunFunction = {
   end: 1,
 };
 
+/** Modules up to this size that hold a single import and export are made by glue code to give a function a type. */
+const TRAMPOLINE_BYTES = 128;
+
 interface SessionModule {
   info: InstrumentedInfo;
   original: Uint8Array | (() => Uint8Array);
@@ -156,7 +159,7 @@ export class HeapSession {
         contexts,
       ),
       modules: this.#modules.map((module, index) =>
-        describeModule(module, index, confirmed[index], contexts),
+        describeModule(module, index, confirmed[index], contexts, this.#modules),
       ),
       tool: {
         clock:
@@ -275,6 +278,7 @@ function describeModule(
   index: number,
   confirmation: { confirmed: boolean | null; refused?: string },
   contexts: readonly MergedContext[],
+  modules: readonly SessionModule[],
 ): RunModule {
   const { info } = module;
   const own = contexts.filter((context) => context.module === index);
@@ -283,6 +287,8 @@ function describeModule(
   const functions = sites.size === 0 ? [] : new ModuleFunctions(original).containing(sites);
   if (own.some((context) => context.sites.length === 0)) functions.unshift(OVERFLOW_FUNCTION);
   const refused = confirmation.refused ?? info.allocator.refused;
+  // Glue code makes modules for single functions: beside a module that is followed they are no news.
+  const negligible = info.layout === undefined && info.originalBytes <= TRAMPOLINE_BYTES && modules.length > 1;
   return {
     index,
     name: info.name,
@@ -296,9 +302,9 @@ function describeModule(
       how: info.allocator.how as RunModule["allocator"]["how"],
       confirmed: confirmation.confirmed,
       functions: info.allocator.functions,
-      ...(refused === undefined ? {} : { refused }),
+      ...(refused === undefined || negligible ? {} : { refused }),
     },
     functions,
-    notTracked: info.notTracked,
+    notTracked: negligible ? [] : info.notTracked,
   };
 }

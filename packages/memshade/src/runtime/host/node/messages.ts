@@ -31,7 +31,14 @@ export type ControlMessage =
   | { kind: "dying"; signal: NodeJS.Signals }
   | { kind: "killed"; pid: number; signal: NodeJS.Signals };
 
-export type ControlRequest =
-  | { kind: "dump" }
-  /** `sure`: this process got the signal too, or is meant to. `time`: when it came, as by `wordTime()`. */
-  | { kind: "signal"; signal: NodeJS.Signals; sure: boolean; time: number };
+export type ControlRequest = { kind: "dump" } | SignalRequest;
+
+/** The supervising process got a signal that concerns a recorded process. */
+export interface SignalRequest {
+  kind: "signal";
+  signal: NodeJS.Signals;
+  /** Whether the process has been sent the signal too; if not, it is to be passed on. */
+  isDelivered: boolean;
+  /** When it came, as by `wordTime()`. */
+  time: number;
+}

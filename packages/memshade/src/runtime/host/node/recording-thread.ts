@@ -16,7 +16,7 @@ import { describeThrown } from "../run-end.ts";
 import { describeSystemError, RunFolders, writeRunFolder } from "../run-folder.ts";
 import { say, sayWritten } from "../terminal-line.ts";
 import { ControlClient } from "./control-client.ts";
-import type { ControlRequest, RecordingMessage } from "./messages.ts";
+import type { ControlRequest, RecordingMessage, SignalRequest } from "./messages.ts";
 import type { ThreadSettings } from "./settings.ts";
 import {
   deliveryWord,
@@ -187,14 +187,10 @@ function onRequest(request: ControlRequest): void {
 /**
  * The supervising process got a signal. When the program does not listen to it, it means death: the profile is
  * written from here, as the main thread may be busy for long. Otherwise the program must get it exactly once, and
- * may have got it already: a terminal sends its signals to all processes in the foreground.
+ * may have got it although nobody here has sent it: service managers signal all processes they know.
  */
-async function onSignal(
-  signal: WatchedSignal,
-  { sure, time }: { sure: boolean; time: number },
-): Promise<void> {
+async function onSignal(signal: WatchedSignal, { isDelivered, time }: SignalRequest): Promise<void> {
   if (Atomics.load(state, listenersWord(signal)) === 0) {
-    if (!sure) return;
     finish({ kind: "signal", signal });
     control.send({ kind: "dying", signal });
     process.kill(process.pid, signal);
@@ -202,7 +198,7 @@ async function onSignal(
     setTimeout(() => process.kill(process.pid, "SIGKILL"), DIE_WITHIN_MS);
     return;
   }
-  if (!sure) return;
+  if (isDelivered) return;
   await mainThreadTurn();
   await mainThreadTurn();
   const delivered = Atomics.load(state, deliveryWord(signal));

@@ -118,19 +118,22 @@ class NodeSupervisor {
   }
 
   /**
-   * Passes a signal on. A terminal sends it to all processes in its foreground by itself: then every recorded process
-   * is concerned, and none may get it twice.
+   * Passes a signal on to the program. A terminal sends its own signals to all processes in the foreground; then it
+   * concerns every recorded process, and all of them have got it.
    */
   #passOn(signal: NodeJS.Signals): void {
     const fromTerminal = signal === "SIGINT" && [0, 1, 2].some((fd) => isatty(fd));
-    const child = this.#child;
-    for (const peer of this.#server.peers) {
-      peer.request(signalRequest(signal, peer.pid === child.pid || fromTerminal));
+    const pid = this.#child.pid ?? 0;
+    if (fromTerminal) {
+      const others = [...this.#server.peers].map((peer) => peer.pid).filter((other) => other !== pid);
+      for (const concerned of [pid, ...others]) this.#request(concerned, signalRequest(signal, true));
+    } else if (this.#server.peer(pid) !== undefined) {
+      this.#request(pid, signalRequest(signal, false));
+    } else {
+      // It has not used WebAssembly so far, or its recording thread is only about to start.
+      this.#child.kill(signal);
+      this.#request(pid, signalRequest(signal, true));
     }
-    if (this.#server.peer(child.pid ?? 0) !== undefined) return;
-    // It has not used WebAssembly so far, or its recording thread is only about to start.
-    this.#request(child.pid ?? 0, signalRequest(signal, true));
-    if (!fromTerminal) child.kill(signal);
   }
 
   /** Asks a process for something, now or when its recording thread has started. */
@@ -149,8 +152,8 @@ class NodeSupervisor {
   }
 }
 
-function signalRequest(signal: NodeJS.Signals, sure: boolean): ControlRequest {
-  return { kind: "signal", signal, sure, time: wordTime() };
+function signalRequest(signal: NodeJS.Signals, isDelivered: boolean): ControlRequest {
+  return { kind: "signal", signal, isDelivered, time: wordTime() };
 }
 
 interface ChildEnd {

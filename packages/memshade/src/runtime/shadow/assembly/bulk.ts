@@ -37,13 +37,25 @@ function fold(address: u32, accesses: u64): void {
   store<u64>(CONTROL, load<u64>(CONTROL, C_OTHER_ACCESSES) + accesses, C_OTHER_ACCESSES);
 }
 
-/** Bulk access to `size` bytes: one access for every 8 bytes, stepping from the first one. */
+/** Bulk access to `size` bytes: one access for every 8 bytes, stepping from the first one. May span several blocks. */
 export function countRange(address: u32, size: u32, reads: u32): void {
   const steps = (size >>> 3) + (size & 7 ? 1 : 0);
-  if (EXACT == 0 && size >= SHORTEST_MARKED) {
-    addTo(address, steps, reads);
-    markRange(address, address + size);
-  } else countStrided(address + (steps << 3), 8, steps, 2 | reads);
+  countGranules(address, steps, 2, reads);
+}
+
+/** Adds `add` to the counters of `count` granules in a row. */
+function countGranules(address: u32, count: u32, add: u32, reads: u32): void {
+  let at: u32 = (address >>> 3) << 2;
+  const wide = i32x4.splat(add);
+  const flag = i32x4.splat(reads);
+  for (; count >= 4; count -= 4) {
+    v128.store(at, v128.or(i32x4.add(v128.load(at), wide), flag));
+    at += 16;
+  }
+  for (; count != 0; count--) {
+    store<u32>(at, (load<u32>(at) + add) | reads);
+    at += 4;
+  }
 }
 
 /** `trips` times the accesses of `word` (accesses << 1 | read) at one address. */
@@ -81,17 +93,7 @@ export function countStrided(end: u32, stride: i32, trips: u32, word: u32): void
     stride = -stride;
   }
   if (stride == 8) {
-    let at: u32 = (address >>> 3) << 2;
-    const wide = i32x4.splat(add);
-    const flag = i32x4.splat(reads);
-    for (; trips >= 4; trips -= 4) {
-      v128.store(at, v128.or(i32x4.add(v128.load(at), wide), flag));
-      at += 16;
-    }
-    for (; trips != 0; trips--) {
-      store<u32>(at, (load<u32>(at) + add) | reads);
-      at += 4;
-    }
+    countGranules(address, trips, add, reads);
     return;
   }
   if (trips > 16 && (stride == 4 || stride == 1 || stride == 2)) {
@@ -103,7 +105,7 @@ export function countStrided(end: u32, stride: i32, trips: u32, word: u32): void
     }
     const perGranule: u32 = <u32>8 >>> (stride >>> 1);
     const granules = trips / perGranule;
-    countStrided(((address & ~7) + (granules << 3)), 8, granules, (add * perGranule) | reads);
+    countGranules(address, granules, add * perGranule, reads);
     address += granules << 3;
     trips -= granules * perGranule;
   }
