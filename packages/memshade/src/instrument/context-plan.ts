@@ -2,7 +2,7 @@ import { importsOf, type WasmModule } from "../wasm/index.ts";
 import { functionsReaching, recursiveComponents } from "./call-graph.ts";
 import { type CallPlan, CallTreatment } from "./call-plan.ts";
 import type { AllocatorPlan } from "./find-allocator/plan.ts";
-import { type FunctionReferences, findReferences } from "./function-references.ts";
+import { findReferences } from "./function-references.ts";
 import { FunctionFact, type ModuleScan } from "./module-scan.ts";
 
 /** Imports of these modules never call back into the program. */
@@ -45,8 +45,18 @@ export class ContextPlan implements CallPlan {
     }
     this.#reaches = functionsReaching(module, scan, targets);
     const references = findReferences(module, scan);
-    this.#hostMayCallReferences = references.reachable;
-    this.entered = this.#enteredFunctions(module, scan, references);
+    const exported = new Set<number>();
+    for (const { kind, index } of module.exports)
+      if (kind === "function" && index >= this.#imported && this.reaches(index)) exported.add(index);
+    const referenced = [...references.functions].filter((index) => index >= this.#imported && this.reaches(index));
+    // A wrapper is a frame that stays: chains of indirect tail calls must not go through it.
+    const tailCalls = scan.facts.some((facts) => (facts & FunctionFact.HasIndirectTailCall) !== 0);
+    if (tailCalls) {
+      for (const index of referenced) if (exported.delete(index)) this.exportedApart.add(index);
+    } else if (references.reachable) for (const index of referenced) exported.add(index);
+    this.entered = exported;
+    // Whoever calls a wrapper from inside has to say where it is, as for a call out of the module.
+    this.#hostMayCallReferences = references.reachable || referenced.some((index) => exported.has(index));
   }
 
   /**
@@ -54,6 +64,9 @@ export class ContextPlan implements CallPlan {
    * are entered through a wrapper; the module's own direct calls go past it.
    */
   readonly entered: ReadonlySet<number>;
+
+  /** Exported functions that keep their place and are exported through a wrapper elsewhere. */
+  readonly exportedApart = new Set<number>();
 
   /** Body index by function that was given a wrapper in its old place. */
   readonly moved = new Map<number, number>();
@@ -70,16 +83,6 @@ export class ContextPlan implements CallPlan {
       if (twin !== undefined) return twin;
     }
     return this.moved.get(callee) ?? callee;
-  }
-
-  #enteredFunctions(module: WasmModule, scan: ModuleScan, references: FunctionReferences): Set<number> {
-    const entered = new Set<number>();
-    for (const { kind, index } of module.exports) if (kind === "function") entered.add(index);
-    // A wrapper is a frame that stays: chains of indirect tail calls must not go through it.
-    const tailCalls = scan.facts.some((facts) => (facts & FunctionFact.HasIndirectTailCall) !== 0);
-    if (references.reachable && !tailCalls) for (const index of references.functions) entered.add(index);
-    for (const index of entered) if (index < this.#imported || !this.reaches(index)) entered.delete(index);
-    return entered;
   }
 
   /** Whether an allocation can happen while the function runs. */

@@ -10,6 +10,7 @@ import {
   encodeMemoryEntry,
   encodeModule,
   encodeTableEntry,
+  encodeVectorPayload,
   FUNCREF,
   I32,
   memoryType,
@@ -199,10 +200,17 @@ class HeapInstrumentation {
       encodeGlobalEntry({ type: I32, mutable: true }, encodeConstantExpression(I32, emptyStack | 0)),
       ...runtime.globals.map(({ type, initial }) => encodeGlobalEntry({ type, mutable: true }, initial)),
     ]);
-    append(SectionId.Export, [
-      encodeExportEntry({ name: hidden[0], kind: "memory", index: shadowMemory }),
-      encodeExportEntry({ name: hidden[1], kind: "table", index: table }),
-    ]);
+    sections.set(
+      SectionId.Export,
+      encodeVectorPayload([
+        ...module.exports.map((entry) => {
+          const instead = entry.kind === "function" ? bodies.exportedInstead.get(entry.index) : undefined;
+          return encodeExportEntry(instead === undefined ? entry : { ...entry, index: instead });
+        }),
+        encodeExportEntry({ name: hidden[0], kind: "memory", index: shadowMemory }),
+        encodeExportEntry({ name: hidden[1], kind: "table", index: table }),
+      ]),
+    );
     const appendedBodies = appended.bodies();
     for (const body of appendedBodies) writer.writeBody(body);
     const code = new ByteWriter(writer.length + 5)

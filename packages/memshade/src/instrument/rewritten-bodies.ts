@@ -45,6 +45,8 @@ export class RewrittenBodies {
   /** What stands at the old index of a function that was moved. */
   readonly #replacements = new Map<number, () => Uint8Array>();
   readonly #scratch: FunctionWriter;
+  /** Functions exported in place of others. */
+  readonly exportedInstead = new Map<number, number>();
 
   constructor(around: BodySurroundings) {
     this.#around = around;
@@ -95,6 +97,12 @@ export class RewrittenBodies {
       const type = functionType(module, index);
       if (type.results.length > 1) around.resultsType(type);
       this.#replacements.set(index, () => entryWrapperBody(moved, type, around));
+    }
+    for (const index of contexts.exportedApart) {
+      const type = functionType(module, index);
+      if (type.results.length > 1) around.resultsType(type);
+      const wrapper = appended.add(functionTypeIndex(module, index), () => entryWrapperBody(index, type, around));
+      this.exportedInstead.set(index, wrapper);
     }
   }
 

@@ -224,12 +224,13 @@ describe("tail calls", () => {
   const LESS = "(i32.sub (local.get 0) (i32.const 1))";
 
   it.each([
-    ["by name", chain((name) => `(return_call ${name} ${LESS})`)],
-    ["through a table", chain((_, index) => `(return_call_indirect (type $alloc) ${LESS} (i32.const ${index}))`)],
-  ])("%s take no stack, however long they go on", (_how, bytes) => {
+    // A function that called another one by name in its last step is still told of, one that did so by a table is not.
+    ["by name", chain((name) => `(return_call ${name} ${LESS})`), "even < hidden < run"],
+    ["through a table", chain((_, i) => `(return_call_indirect (type $alloc) ${LESS} (i32.const ${i}))`), "even < run"],
+  ])("%s take no stack, however long they go on", (_how, bytes, inside) => {
     const profiled = new Profiled(bytes);
     expect([profiled.call("even", 1_000_000), profiled.call("run", 1_000_001)]).toEqual([4096, 4128]);
-    expect(profiled.stacks()).toEqual({ even: 1, "even < run": 1 });
+    expect(profiled.stacks()).toEqual({ even: 1, [inside]: 1 });
   });
 });
 

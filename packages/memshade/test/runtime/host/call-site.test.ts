@@ -13,6 +13,7 @@ beforeAll(() => {
   writeFileSync(join(home, "other.cjs"), "module.exports = (f) => f();");
   writeFileSync(join(home, "a.wasm"), "aaa");
   writeFileSync(join(home, "b.wasm"), "bbb");
+  writeFileSync(join(home, "copy.wasm"), "bbb");
 });
 afterAll(() => rmSync(home, { recursive: true, force: true }));
 
@@ -40,9 +41,11 @@ describe("where a module is compiled", () => {
   });
 
   it("gives the file, found by its contents beside the script", () => {
-    const find = (text: string, address?: string) =>
-      findModuleFile(new TextEncoder().encode(text), [join(home, "glue.cjs"), "node:internal/x"], address);
+    const scripts = [join(home, "glue.cjs"), "node:internal/x"];
+    const find = (text: string, address?: string, glue = "") =>
+      findModuleFile(new TextEncoder().encode(text), scripts, address, glue);
     expect(find("bbb")).toBe(join(home, "b.wasm"));
+    expect(find("bbb", undefined, 'locateFile("copy.wasm")')).toBe(join(home, "copy.wasm"));
     expect(find("ccc")).toBe(null);
     expect(find("ccc", "file:///x/c.wasm")).toBe("/x/c.wasm");
   });

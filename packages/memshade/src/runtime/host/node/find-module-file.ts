@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
 /** Folders with more entries than this are not looked through. */
@@ -13,6 +13,7 @@ export function findModuleFile(
   bytes: Uint8Array,
   scripts: readonly string[],
   address: string | undefined,
+  glue: string,
 ): string | null {
   if (address?.startsWith("file:")) return fileURLToPath(address);
   const folders = new Set<string>();
@@ -24,8 +25,9 @@ export function findModuleFile(
   }
   folders.add(process.cwd());
   for (const folder of folders) {
-    const found = wasmFilesIn(folder).find((path) => hasContents(path, bytes));
-    if (found !== undefined) return found;
+    const found = wasmFilesIn(folder).filter((path) => hasContents(path, bytes));
+    // Packages ship copies under several names; the glue knows one of them.
+    if (found.length > 0) return found.find((path) => glue.includes(basename(path))) ?? found[0];
   }
   return null;
 }

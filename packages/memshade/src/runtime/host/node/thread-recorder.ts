@@ -46,13 +46,13 @@ export class ThreadRecorder implements InstantiationObserver {
     if (cached !== undefined) return cached;
     const scripts = scriptsOnStack();
     if (isNodeItself(scripts)) return undefined;
-    const path = findModuleFile(bytes, scripts, address);
+    const glue = readGlue(scripts);
+    const path = findModuleFile(bytes, scripts, address, glue);
     const name = path !== null ? basename(path) : nameFromAddress(address);
     try {
       if (customSectionsOf(bytes, "memshade").length > 0) {
         throw new Error("it is instrumented already; read its profile with the loader");
       }
-      const glue = readGlue(scripts);
       const { bytes: rewritten, info } = instrument(bytes, {
         sha256: nativeSha256,
         ...toInstrumentOptions(this.#heap),
