@@ -48,7 +48,9 @@ export class ContextPlan implements CallPlan {
     const exported = new Set<number>();
     for (const { kind, index } of module.exports)
       if (kind === "function" && index >= this.#imported && this.reaches(index)) exported.add(index);
-    const referenced = [...references.functions].filter((index) => index >= this.#imported && this.reaches(index));
+    const referenced = [...references.functions].filter(
+      (index) => index >= this.#imported && this.reaches(index),
+    );
     // A wrapper is a frame that stays: chains of indirect tail calls must not go through it.
     const tailCalls = scan.facts.some((facts) => (facts & FunctionFact.HasIndirectTailCall) !== 0);
     if (tailCalls) {

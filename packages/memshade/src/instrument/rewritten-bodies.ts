@@ -101,7 +101,9 @@ export class RewrittenBodies {
     for (const index of contexts.exportedApart) {
       const type = functionType(module, index);
       if (type.results.length > 1) around.resultsType(type);
-      const wrapper = appended.add(functionTypeIndex(module, index), () => entryWrapperBody(index, type, around));
+      const wrapper = appended.add(functionTypeIndex(module, index), () =>
+        entryWrapperBody(index, type, around),
+      );
       this.exportedInstead.set(index, wrapper);
     }
   }

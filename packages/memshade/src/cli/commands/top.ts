@@ -28,11 +28,18 @@ export interface TopOptions {
   readonly color: ColorChoice;
 }
 
+const EXAMPLES = `
+Examples:
+  memshade top memshade.out/app.4711 --by peak -n 5
+  memshade top memshade.out/app.4711 --by temporary --group path
+  memshade top memshade.out/app.4711 --by accesses --json > sites.json`;
+
 /** Adds `memshade top` to the program. Its action throws UserError for mistakes of the user. */
 export function addTopCommand(program: Command): void {
   program
     .command("top")
-    .description("rank the allocation sites of a recorded run")
+    .summary("rank the allocation sites of a recorded run")
+    .description("Ranks the allocation sites of a recorded run.")
     .argument("<run>", "directory of a run, or a raw MemProf file")
     .option("--by <key>", METRIC_KEYS.join(", "), (text) => parseChoice("--by", METRIC_KEYS, text), "bytes")
     .option("--group <what>", GROUPINGS.join(", "), (text) => parseChoice("--group", GROUPINGS, text), "site")
@@ -41,6 +48,7 @@ export function addTopCommand(program: Command): void {
     .option("--wide", "full names and complete call paths, lines as long as they get")
     .option("--json", "write JSON (docs/report-json.md) instead of text")
     .option("--color <when>", "auto, always or never", parseColor, "auto")
+    .addHelpText("after", EXAMPLES)
     .action((input: string, options: TopOptions) => {
       process.stdout.write(runTop(input, options, standardOutput()));
     });

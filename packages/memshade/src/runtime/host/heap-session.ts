@@ -288,7 +288,8 @@ function describeModule(
   if (own.some((context) => context.sites.length === 0)) functions.unshift(OVERFLOW_FUNCTION);
   const refused = confirmation.refused ?? info.allocator.refused;
   // Glue code makes modules for single functions: beside a module that is followed they are no news.
-  const negligible = info.layout === undefined && info.originalBytes <= TRAMPOLINE_BYTES && modules.length > 1;
+  const negligible =
+    info.layout === undefined && info.originalBytes <= TRAMPOLINE_BYTES && modules.length > 1;
   return {
     index,
     name: info.name,

@@ -64,8 +64,13 @@ export class Watched {
 }
 
 /** Counts everything there is to count, each access at its own granule. */
-export const EXACT = { countersOnly: true, exactHistogram: true, includeStack: true } as const;
+export const EXACT = {
+  countersOnly: true,
+  exactHistogram: true,
+  includeStack: true,
+  includeAllocator: true,
+} as const;
 /** Counts everything, merged per base address. */
-export const MERGED = { countersOnly: true, includeStack: true } as const;
+export const MERGED = { countersOnly: true, includeStack: true, includeAllocator: true } as const;
 /** The counters as users get them: neither the stack nor constant addresses. */
 export const DEFAULT = { countersOnly: true } as const;
