@@ -8,6 +8,7 @@ import asc from "assemblyscript/asc";
 
 const shadow = join(dirname(fileURLToPath(import.meta.url)), "../src/runtime/shadow");
 const folder = mkdtempSync(join(tmpdir(), "memshade-build-"));
+process.on("exit", () => rmSync(folder, { recursive: true }));
 const outFile = join(folder, "runtime.wasm");
 const { error, stderr } = await asc.main([
   join(shadow, "assembly/index.ts"),
@@ -19,7 +20,6 @@ if (error !== null) {
   process.exit(1);
 }
 const base64 = readFileSync(outFile).toString("base64");
-rmSync(folder, { recursive: true });
 writeFileSync(
   join(shadow, "runtime.generated.ts"),
   `// Built by scripts/build-shadow-runtime.ts.\nexport const SHADOW_RUNTIME_BASE64 =\n  "${base64}";\n`,

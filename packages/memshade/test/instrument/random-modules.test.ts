@@ -5,7 +5,7 @@ import { parametersOf, randomCalls, randomModule } from "./support/random-module
 
 /** First seed and number of seeds, to try others than the ones that run every time. */
 const FIRST = Number(process.env.MEMSHADE_SEED ?? 1);
-const COUNT = Number(process.env.MEMSHADE_RUNS ?? 120);
+const COUNT = Number(process.env.MEMSHADE_RUNS ?? 60);
 
 const host = (): Host => {
   const logged: number[] = [];

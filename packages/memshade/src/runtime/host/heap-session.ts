@@ -88,7 +88,7 @@ export class HeapSession {
     const instance: SessionInstance = {
       number,
       module,
-      reader: layout && new ShadowReader(memory, layout, info.counters === "exact"),
+      reader: layout && new ShadowReader(memory, layout, info.counters === "exact", info.clock === "wall"),
       flushed: new ContextTable(),
       peaks: [],
     };
@@ -227,6 +227,7 @@ const NO_TOTALS: ShadowTotals = {
   profilerBytes: 0,
   overflowContexts: 0,
   overflowBlocks: 0,
+  unfollowedFrees: 0,
   unmatchedFrees: 0,
   overlaps: 0,
   sharedGranules: 0,
@@ -243,7 +244,7 @@ function heapOf(totals: readonly ShadowTotals[], contexts: readonly MergedContex
   return {
     allocations,
     allocatedBytes: sumOf(contexts, (mib) => mib.totalSize) + sum("unfollowedBytes"),
-    frees: allocations - sum("liveBlocks") - sum("overflowBlocks"),
+    frees: allocations - sum("liveBlocks") - sum("overflowBlocks") + sum("unfollowedFrees"),
     peakBytes: sum("peakBytes"),
     peakBlocks: sum("peakBlocks"),
     liveBytes: sum("liveBytes"),

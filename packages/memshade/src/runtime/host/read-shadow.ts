@@ -3,6 +3,8 @@ import { blockMib, type Mib, mergeMib } from "../../model/mib.ts";
 import { BLOCK_BYTES, Block, Control, NODE_BYTES, Node, RECORD_BYTES, Record } from "./shadow-offsets.ts";
 
 const GRANULE_BYTES = 8;
+/** Only blocks this long can have marks. */
+const SHORTEST_MARKED_BYTES = 512;
 /** Memory above the highest block that is looked through for accesses outside of blocks. */
 const BEYOND_HIGHEST_BLOCK_BYTES = 16 * 2 ** 20;
 /** A counter above this is close to the 31 bits it has. */
@@ -28,6 +30,7 @@ export interface ContextExtras {
 const FAULT_COUNTERS = [
   Control.overflowContexts,
   Control.overflowBlocks,
+  Control.unfollowedFrees,
   Control.unmatchedFrees,
   Control.overlaps,
   Control.sharedGranules,
@@ -62,6 +65,8 @@ export interface ShadowTotals {
   profilerBytes: number;
   overflowContexts: number;
   overflowBlocks: number;
+  /** Of those, how many have ended again. */
+  unfollowedFrees: number;
   unmatchedFrees: number;
   overlaps: number;
   sharedGranules: number;
@@ -83,12 +88,14 @@ export class ShadowReader {
   readonly #view: DataView;
   readonly #counters: Uint32Array;
   readonly #exact: boolean;
+  readonly #wallClock: boolean;
   /** Allocations before a reset whose blocks have ended since or before. */
   #forgottenAllocations = 0;
   /** Sum of the counters of live blocks. */
   #liveCounters = 0;
 
-  constructor(memory: WebAssembly.Memory, layout: ShadowLayout, exact: boolean) {
+  constructor(memory: WebAssembly.Memory, layout: ShadowLayout, exact: boolean, wallClock: boolean) {
+    this.#wallClock = wallClock;
     this.#layout = layout;
     this.#exact = exact;
     this.#buffer = memory.buffer;
@@ -116,9 +123,21 @@ export class ShadowReader {
     return { totals, contexts };
   }
 
-  /** Gives the instance the number that stands for the CPU in its blocks. */
+  /** Gives the instance the number that stands for the CPU in its blocks, also in those its start function made. */
   setInstance(number: number): void {
-    this.#view.setUint32(this.#layout.control + Control.instance, number, true);
+    const { control, mibs, records } = this.#layout;
+    const view = this.#view;
+    view.setUint32(control + Control.instance, number, true);
+    const lastRecord = this.#control32(Control.recordNext);
+    for (let i = 1; i <= lastRecord; i++)
+      view.setUint32(records + i * RECORD_BYTES + Record.instance, number, true);
+    const lastContext = this.#control32(Control.mibNext);
+    for (let i = 1; i <= lastContext; i++) {
+      const at = mibs + i * BLOCK_BYTES;
+      if (this.#u32(at + Block.allocCount) === 0) continue;
+      view.setUint32(at + Block.allocCpu, number, true);
+      view.setUint32(at + Block.deallocCpu, number, true);
+    }
   }
 
   /**
@@ -262,7 +281,7 @@ export class ShadowReader {
       const counter = this.#counters[granule];
       histogram?.push(BigInt(counter >>> 1));
       if (counter === 0) {
-        touched += this.#isMarked(granule);
+        if (size >= SHORTEST_MARKED_BYTES) touched += this.#isMarked(granule);
         continue;
       }
       accesses += counter >>> 1;
@@ -298,10 +317,8 @@ export class ShadowReader {
     return (this.#view.getUint8(this.#layout.marks + (granule >>> 3)) >>> (granule & 7)) & 1;
   }
 
-  /** Time of the profile's clock: the wall clock is only ever written by a host. */
   #clock(): number {
-    const wall = this.#control32(Control.wallMs);
-    return wall === 0 ? this.#control32(Control.allocations) : wall;
+    return this.#control32(this.#wallClock ? Control.wallMs : Control.allocations);
   }
 
   /** Sum of all counters up to a little above the highest block, live blocks' included. */
@@ -340,6 +357,7 @@ export class ShadowReader {
       profilerBytes: this.#profilerBytes(),
       overflowContexts: this.#control32(Control.overflowContexts),
       overflowBlocks: this.#control32(Control.overflowBlocks),
+      unfollowedFrees: this.#control32(Control.unfollowedFrees),
       unmatchedFrees: this.#control32(Control.unmatchedFrees),
       overlaps: this.#control32(Control.overlaps),
       sharedGranules: this.#control32(Control.sharedGranules),

@@ -33,6 +33,8 @@ export const Control = {
   evictions: 152,
   misaligned: 156,
   nullFrees: 160,
+  unfollowedFrees: 164,
+  flushPause: 168,
   childrenUsed: 176,
   histogramFree: 256,
 } as const;

@@ -1,6 +1,6 @@
 import {
-  C_EVICTIONS, C_MIB_FREE, C_MIB_NEXT, C_NODE_FREE, C_NODE_NEXT, C_OVERFLOW_CONTEXTS, C_CHILDREN_USED, CHILD_MASK, CHILD_SIZE, CHILDREN,
-  CONTROL, H_NODE, H_PARENT, H_SITE, M_ALLOC_CPU, M_HISTOGRAM, M_HISTOGRAM_LENGTH, M_LIVE_BLOCKS, M_MIN_ACCESSES, M_MIN_SIZE, M_NODE, M_REALLOCATIONS, MIB_CAPACITY, MIB_SIZE,
+  C_EVICTIONS, C_FLUSH_PAUSE, C_MIB_FREE, C_MIB_NEXT, C_NODE_FREE, C_NODE_NEXT, C_OVERFLOW_CONTEXTS, C_CHILDREN_USED, CHILD_MASK, CHILD_SIZE, CHILDREN,
+  CONTROL, H_NODE, H_PARENT, H_SITE, M_ALLOC_COUNT, M_ALLOC_CPU, M_HISTOGRAM, M_HISTOGRAM_LENGTH, M_LIVE_BLOCKS, M_MIN_ACCESSES, M_MIN_SIZE, M_NODE, M_REALLOCATIONS, MIB_CAPACITY, MIB_SIZE,
   MIBS, N_MARK, N_MIB, N_PARENT, N_SITE, NODE_CAPACITY, NODE_SIZE, NODES, STACK,
 } from "./layout";
 
@@ -133,8 +133,12 @@ function decode(sp: u32, self: u32): u32 {
   return mibOf(node);
 }
 
-/** Gives back everything no live block needs. The finished figures have been handed out before. */
-function evict(sp: u32): void {
+/**
+ * Gives back everything no live block needs; the number of free entries. The finished figures have been handed out
+ * before.
+ */
+function evict(sp: u32): u32 {
+  let free: u32 = MIB_CAPACITY - 1 - load<u32>(CONTROL, C_MIB_NEXT);
   const nodeEnd = load<u32>(CONTROL, C_NODE_NEXT);
   for (let i: u32 = 1; i <= nodeEnd; i++) store<u32>(nodeAt(i), 0, N_MARK);
   const mibEnd = load<u32>(CONTROL, C_MIB_NEXT);
@@ -151,6 +155,7 @@ function evict(sp: u32): void {
     if (load<u32>(nodeAt(node), N_MIB) == i) store<u32>(nodeAt(node), 0, N_MIB);
     store<u32>(mib, load<u32>(CONTROL, C_MIB_FREE), M_NODE);
     store<u32>(CONTROL, i, C_MIB_FREE);
+    free++;
   }
   memory.fill(CHILDREN, 0, (CHILD_MASK + 1) * CHILD_SIZE);
   store<u32>(CONTROL, 0, C_NODE_FREE);
@@ -170,6 +175,7 @@ function evict(sp: u32): void {
   store<u32>(CONTROL, used, C_CHILDREN_USED);
   for (let at = STACK; at < sp; at += 8) store<u32>(at, 0, 4);
   store<u32>(CONTROL, load<u32>(CONTROL, C_EVICTIONS) + 1, C_EVICTIONS);
+  return free;
 }
 
 /** Forgets the figures the host has taken; blocks that still live keep their entry. */
@@ -200,14 +206,17 @@ export function contextOf(sp: u32, self: u32): u32 {
   }
   let mib = decode(sp, self);
   if (mib != 0) return mib;
-  if (flush() != 0) {
+  const pause = load<u32>(CONTROL, C_FLUSH_PAUSE);
+  if (pause != 0) store<u32>(CONTROL, pause - 1, C_FLUSH_PAUSE);
+  else if (flush() != 0) {
     clearFinished();
-    evict(sp);
+    // Where nearly all contexts have live blocks, the next try will not help either: not so soon again.
+    if (evict(sp) < MIB_CAPACITY >>> 3) store<u32>(CONTROL, MIB_CAPACITY >>> 1, C_FLUSH_PAUSE);
     mib = decode(sp, self);
     if (mib != 0) return mib;
   }
   const refused = load<u32>(CONTROL, C_OVERFLOW_CONTEXTS);
-  if (refused == 0) emptyMib(MIBS);
+  if (load<u64>(MIBS, M_MIN_ACCESSES) == 0 && load<u32>(MIBS, M_ALLOC_COUNT) == 0) emptyMib(MIBS);
   store<u32>(CONTROL, refused + 1, C_OVERFLOW_CONTEXTS);
   return OVERFLOW_MIB;
 }

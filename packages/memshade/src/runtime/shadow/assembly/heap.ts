@@ -5,7 +5,7 @@ import { SHORTEST_MARKED, takeMarks } from "./marks";
 import {
   C_ALLOCATIONS, C_HIGH_WATER, C_INSTANCE, C_LIVE_BLOCKS, C_LIVE_BYTES, C_MISALIGNED, C_NULL_FREES, C_OTHER_ACCESSES,
   C_OUTSIDE, C_OVERFLOW_BLOCKS, C_OVERLAPS, C_PEAK_BLOCKS, C_PEAK_BYTES, C_PEAK_STAMP, C_RECORD_FREE, C_RECORD_NEXT,
-  C_SHARED_GRANULES, C_UNFOLLOWED_BYTES, C_UNMATCHED_FREES, CONTROL, COVERED, EXACT, HISTOGRAMS, M_ALLOC_COUNT,
+  C_SHARED_GRANULES, C_UNFOLLOWED_BYTES, C_UNFOLLOWED_FREES, C_UNMATCHED_FREES, CONTROL, COVERED, EXACT, HISTOGRAMS, M_ALLOC_COUNT,
   M_ALLOC_CPU, M_ALLOC_TIMESTAMP, M_DEALLOC_CPU, M_DEALLOC_TIMESTAMP, M_GRANULES_TOUCHED, M_LAST_ACCESSES,
   M_LAST_DENSITY, M_LAST_SIZE, M_LIVE_BLOCKS, M_LIVE_BYTES, M_MAX_ACCESSES, M_MAX_SIZE, M_MIGRATED, M_MIN_ACCESSES, M_MIN_SIZE,
   M_NEVER_ACCESSED, M_NEVER_ACCESSED_BYTES, M_NEVER_READ, M_NEVER_READ_BYTES, M_PEAK_BLOCKS, M_PEAK_BYTES, M_PEAK_STAMP,
@@ -104,15 +104,14 @@ function cleanCounters(from: u32, to: u32): void {
   return any != 0;
 }
 
-/** Makes sure that a new block starts with clean counters. Those above the high water mark have never been used. */
-@inline function claimCounters(address: u32, end: u32): void {
-  const highWater = load<u32>(CONTROL, C_HIGH_WATER);
-  if (address < highWater) {
-    const from: u32 = (address >>> 3) << 2;
-    const to: u32 = (((end < highWater ? end : highWater) + 7) >>> 3) << 2;
-    if (anyCounter(from, to)) cleanCounters(from, to);
-  }
-  if (end > highWater) store<u32>(CONTROL, (end + 7) & ~7, C_HIGH_WATER);
+/** Makes sure that a new block starts with clean counters and marks, whoever used its memory before. */
+@inline function claimCounters(address: u32, size: u32): void {
+  const end = address + size;
+  const from: u32 = (address >>> 3) << 2;
+  const to: u32 = ((end + 7) >>> 3) << 2;
+  if (anyCounter(from, to)) cleanCounters(from, to);
+  if (EXACT == 0 && size >= SHORTEST_MARKED) takeMarks(address, size);
+  if (end > load<u32>(CONTROL, C_HIGH_WATER)) store<u32>(CONTROL, (end + 7) & ~7, C_HIGH_WATER);
 }
 
 /** A block of `size` bytes was handed out at `address` (0: the allocation failed). */
@@ -147,7 +146,7 @@ export function allocated(address: u32, size: u32, sp: u32, self: u32): void {
   store<u64>(record, <u64>load<u32>(slot) | (load<u64>(CONTROL, C_INSTANCE) << 32), R_NEXT);
   store<u64>(record, 0, R_FOLDED);
   store<u32>(slot, index);
-  claimCounters(address, end);
+  claimCounters(address, size);
 
   changeLive(MIBS + mibIndex * MIB_SIZE, size, 1);
   const live = load<u64>(CONTROL, C_LIVE_BYTES) + size;
@@ -281,6 +280,12 @@ function countUnread(mib: usize, accesses: u64, size: u32): void {
   }
 }
 
+/** A block that is not known ends: one of those beyond the bound, as long as there are any. */
+function unmatched(): void {
+  if (load<u32>(CONTROL, C_UNFOLLOWED_FREES) < load<u32>(CONTROL, C_OVERFLOW_BLOCKS)) bump32(CONTROL + C_UNFOLLOWED_FREES, 1);
+  else bump32(CONTROL + C_UNMATCHED_FREES, 1);
+}
+
 function releaseAt(address: u32, copied: bool): void {
   if (address >= COVERED) {
     bump32(CONTROL + C_OUTSIDE, 1);
@@ -288,7 +293,7 @@ function releaseAt(address: u32, copied: bool): void {
   }
   const index = findRecord(address);
   if (index != 0) release(address, index, copied);
-  else bump32(CONTROL + C_UNMATCHED_FREES, 1);
+  else unmatched();
 }
 
 /** The program gives a block back. Called before the allocator's own function runs. */
@@ -298,7 +303,7 @@ export function released(address: u32): void {
   else {
     const index = findRecord(address);
     if (index != 0) endBlock(address, index, false);
-    else bump32(CONTROL + C_UNMATCHED_FREES, 1);
+    else unmatched();
   }
 }
 

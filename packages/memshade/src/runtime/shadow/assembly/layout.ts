@@ -78,6 +78,8 @@ export const C_HISTOGRAM_DROPPED: usize = 144;
 export const C_EVICTIONS: usize = 152;
 export const C_MISALIGNED: usize = 156;
 export const C_NULL_FREES: usize = 160;
+export const C_UNFOLLOWED_FREES: usize = 164;
+export const C_FLUSH_PAUSE: usize = 168;
 export const C_CHILDREN_USED: usize = 176;
 export const C_HISTOGRAM_FREE: usize = 256; // 32 free lists, one per power of two
 
