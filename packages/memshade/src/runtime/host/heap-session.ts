@@ -157,6 +157,7 @@ export class HeapSession {
       heap: heapOf(
         trusted.map(({ contents }) => contents.totals),
         contexts,
+        this.#options.clock === "virtual",
       ),
       modules: this.#modules.map((module, index) =>
         describeModule(module, index, confirmed[index], contexts, this.#modules),
@@ -237,7 +238,11 @@ const NO_TOTALS: ShadowTotals = {
   nearlyFullCounters: 0,
 };
 
-function heapOf(totals: readonly ShadowTotals[], contexts: readonly MergedContext[]): RunHeap {
+function heapOf(
+  totals: readonly ShadowTotals[],
+  contexts: readonly MergedContext[],
+  countsAllocations: boolean,
+): RunHeap {
   const sum = (field: keyof ShadowTotals): number =>
     totals.reduce((total, instance) => total + instance[field], 0);
   const allocations = sum("allocations");
@@ -253,7 +258,11 @@ function heapOf(totals: readonly ShadowTotals[], contexts: readonly MergedContex
     otherAccesses: sum("otherAccesses"),
     profilerBytes: sum("profilerBytes"),
     overflow: { contexts: sum("overflowContexts"), blocks: sum("overflowBlocks") },
-    sites: contexts.map(({ extras }, index): RunSite => ({ stackId: String(index + 1), ...extras })),
+    sites: contexts.map(({ extras }, index): RunSite => {
+      const { temporary, ...rest } = extras;
+      // Only a clock that counts allocations can tell.
+      return { stackId: String(index + 1), ...rest, ...(countsAllocations ? { temporary } : {}) };
+    }),
   };
 }
 

@@ -83,7 +83,12 @@ export class Profiled {
 
   /** Number of allocations per stack, "innermost < … < outermost". */
   stacks(): Record<string, number> {
-    return Object.fromEntries(this.contexts().map(({ stack, mib }) => [stack.join(" < "), mib.allocCount]));
+    const counts: Record<string, number> = {};
+    for (const { stack, mib } of this.contexts()) {
+      const path = stack.join(" < ");
+      counts[path] = (counts[path] ?? 0) + mib.allocCount;
+    }
+    return counts;
   }
 
   /** The only context there is. */

@@ -1,8 +1,8 @@
 import { C_OTHER_ACCESSES, CONTROL, EXACT, R_ADDRESS, R_FOLDED, R_NEXT, R_SIZE, RECORD_SIZE, RECORDS, SLOTS } from "./layout";
 import { markRange, SHORTEST_MARKED } from "./marks";
 
-/** Steps up to here count as touching everything between them. */
-const LONGEST_MARKED_STRIDE: u32 = 16;
+/** Steps up to here touch every granule between them; steps of twice as much touch every other one. */
+const GRANULE: u32 = 8;
 const LARGEST_COUNT: u64 = 0x7fffffff;
 
 /** Adds accesses to one counter; what 31 bits cannot hold goes to the block's record. */
@@ -75,15 +75,14 @@ export function countStrided(end: u32, stride: i32, trips: u32, word: u32): void
     // One pointer walks through one object: all of the loop's accesses are counted at its last place.
     const step: u32 = stride < 0 ? -stride : stride;
     const last: u32 = end - stride;
-    if (step > LONGEST_MARKED_STRIDE) {
-      if (trips != 0) addTo(last, <u64>trips * (word >>> 1), reads);
-      return;
-    }
     const length = trips * step;
-    if (length >= SHORTEST_MARKED) {
+    const regular = step <= GRANULE || step == 2 * GRANULE;
+    if (!regular || length >= SHORTEST_MARKED + 2 * GRANULE) {
+      if (trips == 0) return;
       addTo(last, <u64>trips * (word >>> 1), reads);
-      const first = stride < 0 ? last : address;
-      markRange(first, first + length);
+      if (!regular) return;
+      if (stride < 0) markRange(last, address, step > GRANULE);
+      else markRange(address, last, step > GRANULE);
       return;
     }
   }

@@ -3,15 +3,20 @@ import { MARKS } from "./layout";
 /** Ranges shorter than this are counted granule by granule; only blocks this long can have marks. */
 export const SHORTEST_MARKED: u32 = 512;
 
-/** Marks the granules of `[from, to)`, at least 64 of them. */
-export function markRange(from: u32, to: u32): void {
-  const first = from >>> 3;
-  const last = (to - 1) >>> 3;
+/**
+ * Marks the granules from that of `first` to that of `last`, at least 64 apart: all of them, or every other one for
+ * places 16 bytes apart.
+ */
+export function markRange(first: u32, last: u32, alternate: bool): void {
+  first >>>= 3;
+  last >>>= 3;
+  const pattern: u32 = !alternate ? 0xff : first & 1 ? 0xaa : 0x55;
   const firstByte: usize = MARKS + (first >>> 3);
   const lastByte: usize = MARKS + (last >>> 3);
-  store<u8>(firstByte, <u8>(<u32>load<u8>(firstByte) | (<u32>0xff << (first & 7))));
-  store<u8>(lastByte, <u8>(<u32>load<u8>(lastByte) | (<u32>0xff >>> (7 - (last & 7)))));
-  memory.fill(firstByte + 1, 0xff, lastByte - firstByte - 1);
+  store<u8>(firstByte, <u8>(<u32>load<u8>(firstByte) | (pattern & (<u32>0xff << (first & 7)))));
+  store<u8>(lastByte, <u8>(<u32>load<u8>(lastByte) | (pattern & (<u32>0xff >>> (7 - (last & 7))))));
+  if (!alternate) memory.fill(firstByte + 1, 0xff, lastByte - firstByte - 1);
+  else for (let at = firstByte + 1; at < lastByte; at++) store<u8>(at, <u8>(<u32>load<u8>(at) | pattern));
 }
 
 /** Takes the marks of a block away; the number of marked granules whose own counter is zero. */

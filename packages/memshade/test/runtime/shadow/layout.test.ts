@@ -1,0 +1,45 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import * as offsets from "../../../src/runtime/host/shadow-offsets.ts";
+
+const LAYOUT = new URL("../../../src/runtime/shadow/assembly/layout.ts", import.meta.url);
+
+/** The numbers that the code inside the module is compiled with, by name. */
+const constants = new Map(
+  [...readFileSync(LAYOUT, "utf8").matchAll(/^export const ([A-Z]+_[A-Z_0-9]+): (?:usize|u32) = (\d+);/gm)].map(
+    ([, name, value]) => [name, Number(value)] as const,
+  ),
+);
+
+/** C_PEAK_BYTES → peakBytes */
+const fieldsOf = (prefix: string): Record<string, number> =>
+  Object.fromEntries(
+    [...constants]
+      .filter(([name]) => name.startsWith(prefix))
+      .map(([name, value]) => [
+        name
+          .slice(prefix.length)
+          .toLowerCase()
+          .replace(/_([a-z])/g, (_, letter) => letter.toUpperCase()),
+        value,
+      ]),
+  );
+
+describe("the reader of the shadow tables", () => {
+  it("knows the constants of the code that fills them", () => {
+    expect(constants.size).toBeGreaterThan(80);
+    expect(fieldsOf("C_")).toEqual(offsets.Control);
+    expect(fieldsOf("M_")).toEqual(offsets.Block);
+    expect(fieldsOf("N_")).toEqual(offsets.Node);
+    expect(fieldsOf("R_")).toEqual(offsets.Record);
+    const sizes = ["MIB_SIZE", "NODE_SIZE", "RECORD_SIZE"].map((name) => constants.get(name));
+    expect(sizes).toEqual([offsets.BLOCK_BYTES, offsets.NODE_BYTES, offsets.RECORD_BYTES]);
+  });
+
+  it("finds no two fields of a table in one place", () => {
+    for (const table of [offsets.Control, offsets.Block, offsets.Node, offsets.Record]) {
+      const places = Object.values(table);
+      expect(new Set(places).size).toBe(places.length);
+    }
+  });
+});
