@@ -82,7 +82,8 @@ const ATOMIC: Case[] = Object.entries(WIDTHS).flatMap(([type, widths]) =>
     },
     {
       name: atomic(type, width, "store"),
-      text: (memarg: string) => `(${atomic(type, width, "store")} ${memarg} (local.get $at) ${constant(type)})`,
+      text: (memarg: string) =>
+        `(${atomic(type, width, "store")} ${memarg} (local.get $at) ${constant(type)})`,
       reads: false,
     },
     ...RMW.map((operation) => ({
@@ -104,14 +105,12 @@ const WAITS: Case[] = [
   {
     name: "memory.atomic.wait32",
     // The value is another one, so that nobody waits.
-    text: (memarg) =>
-      `(drop (memory.atomic.wait32 ${memarg} (local.get $at) (i32.const 77) (i64.const 0)))`,
+    text: (memarg) => `(drop (memory.atomic.wait32 ${memarg} (local.get $at) (i32.const 77) (i64.const 0)))`,
     reads: true,
   },
   {
     name: "memory.atomic.wait64",
-    text: (memarg) =>
-      `(drop (memory.atomic.wait64 ${memarg} (local.get $at) (i64.const 77) (i64.const 0)))`,
+    text: (memarg) => `(drop (memory.atomic.wait64 ${memarg} (local.get $at) (i64.const 77) (i64.const 0)))`,
     reads: true,
   },
 ];
@@ -145,7 +144,9 @@ describe.each([
       for (const access of PLAIN) {
         watched.clear();
         watched.call(access.name, 1003);
-        expect(watched.granules(), `${access.name} offset=${offset}`).toEqual(expected(1003 + offset, access));
+        expect(watched.granules(), `${access.name} offset=${offset}`).toEqual(
+          expected(1003 + offset, access),
+        );
       }
     }
   });

@@ -56,7 +56,9 @@ const accessesOf = (options: { includeAllocator?: boolean; exactHistogram?: bool
 describe.each([{}, { exactHistogram: true }])("the allocator's own accesses (%o)", (options) => {
   it("are left out: its blocks have only what the program did to them", () => {
     const profiled = accessesOf(options);
-    expect(profiled.contexts().map(({ mib, site }) => [mib.totalSize, mib.totalAccessCount, site.reallocations])).toEqual([
+    expect(
+      profiled.contexts().map(({ mib, site }) => [mib.totalSize, mib.totalAccessCount, site.reallocations]),
+    ).toEqual([
       [32n, 1n, 0],
       [64n, 8n, 1],
     ]);
@@ -77,9 +79,21 @@ describe.each([{}, { exactHistogram: true }])("the allocator's own accesses (%o)
 
 describe("an allocator that is instrumented", () => {
   it("does what it did", () => {
-    const calls: Call[] = [["use"], ["malloc", 40], ["calloc", 3, 5], ["realloc", 4112, 9], ["free", 4112], ["use"], ["free", 0]];
+    const calls: Call[] = [
+      ["use"],
+      ["malloc", 40],
+      ["calloc", 3, 5],
+      ["realloc", 4112, 9],
+      ["free", 4112],
+      ["use"],
+      ["free", 0],
+    ];
     expectTransparent(ALLOCATOR, calls, { allocator: NAMED });
-    const everywhere: Call[] = [["malloc", 70_000], ["calloc", 40_000, 1], ["realloc", 4096, 4]];
+    const everywhere: Call[] = [
+      ["malloc", 70_000],
+      ["calloc", 40_000, 1],
+      ["realloc", 4096, 4],
+    ];
     expectTransparent(ALLOCATOR, everywhere, { allocator: NAMED });
   });
 

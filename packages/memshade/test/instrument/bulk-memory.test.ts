@@ -131,17 +131,14 @@ describe("bulk memory instructions between memories", () => {
 
 describe("bulk memory instructions in programs", () => {
   it("do what they did, segments dropped and all", () => {
-    expectTransparent(
-      BULK,
-      [
-        ["init", 64, 3, 60],
-        ["copy", 70, 64, 55],
-        ["copy", 60, 70, 55],
-        ["fill", 3, 255, 200],
-        ["drop"],
-        ["init", 64, 0, 0],
-      ],
-    );
+    expectTransparent(BULK, [
+      ["init", 64, 3, 60],
+      ["copy", 70, 64, 55],
+      ["copy", 60, 70, 55],
+      ["fill", 3, 255, 200],
+      ["drop"],
+      ["init", 64, 0, 0],
+    ]);
     expectTransparent(BULK, [["drop"], ["init", 64, 0, 1], ["copy", 65530, 1, 7]]);
   });
 

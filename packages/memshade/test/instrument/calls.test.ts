@@ -7,7 +7,11 @@ const TYPES = "(type $alloc (func (param i32) (result i32))) (type $release (fun
 const ALLOCATOR = "malloc=malloc,free=free";
 
 /** A module whose function `run` allocates and releases by the given expressions. */
-const using = (fields: string, malloc: (size: string) => string, free: (block: string) => string) => `(module ${TYPES}
+const using = (
+  fields: string,
+  malloc: (size: string) => string,
+  free: (block: string) => string,
+) => `(module ${TYPES}
   (memory (export "memory") 1 1) ${BUMP} ${fields}
   (func $run (export "run") (param $n i32) (result i32) (local $p i32)
     (loop $more
@@ -27,22 +31,48 @@ function expectAllCounted(bytes: Uint8Array): void {
 
 describe("an allocation is counted however malloc is called", () => {
   const table = "(table $t 8 funcref)";
-  const indirect = (index: number) => (size: string) => `(call_indirect $t (type $alloc) ${size} (i32.const ${index}))`;
-  const release = (index: number) => (block: string) => `(call_indirect $t (type $release) ${block} (i32.const ${index}))`;
+  const indirect = (index: number) => (size: string) =>
+    `(call_indirect $t (type $alloc) ${size} (i32.const ${index}))`;
+  const release = (index: number) => (block: string) =>
+    `(call_indirect $t (type $release) ${block} (i32.const ${index}))`;
 
   it("directly", () => {
-    expectAllCounted(wat(using("", (size) => `(call $malloc ${size})`, (block) => `(call $free ${block})`)));
+    expectAllCounted(
+      wat(
+        using(
+          "",
+          (size) => `(call $malloc ${size})`,
+          (block) => `(call $free ${block})`,
+        ),
+      ),
+    );
   });
 
   it.each([
     ["0: active, table 0, functions", `${table} (elem (i32.const 2) func $malloc $free)`, ""],
     ["1: passive, functions", `${table} (elem $e func $malloc $free)`, "init"],
-    ["2: active, a table by index, functions", `(table $zero 1 funcref) ${table} (elem (table $t) (i32.const 2) func $malloc $free)`, ""],
+    [
+      "2: active, a table by index, functions",
+      `(table $zero 1 funcref) ${table} (elem (table $t) (i32.const 2) func $malloc $free)`,
+      "",
+    ],
     ["3: declared, functions", `${table} (elem declare func $malloc $free)`, "set"],
-    ["4: active, table 0, expressions", `${table} (elem (i32.const 2) funcref (ref.func $malloc) (item ref.func $free))`, ""],
+    [
+      "4: active, table 0, expressions",
+      `${table} (elem (i32.const 2) funcref (ref.func $malloc) (item ref.func $free))`,
+      "",
+    ],
     ["5: passive, expressions", `${table} (elem $e funcref (ref.func $malloc) (ref.func $free))`, "init"],
-    ["6: active, a table by index, expressions", `(table $zero 1 funcref) ${table} (elem (table $t) (i32.const 2) funcref (ref.func $malloc) (ref.func $free))`, ""],
-    ["7: declared, expressions", `${table} (elem declare funcref (ref.func $malloc) (ref.func $free))`, "set"],
+    [
+      "6: active, a table by index, expressions",
+      `(table $zero 1 funcref) ${table} (elem (table $t) (i32.const 2) funcref (ref.func $malloc) (ref.func $free))`,
+      "",
+    ],
+    [
+      "7: declared, expressions",
+      `${table} (elem declare funcref (ref.func $malloc) (ref.func $free))`,
+      "set",
+    ],
   ])("through a table filled by an element segment of kind %s", (_kind, fields, how) => {
     const fill = {
       init: "(table.init $t $e (i32.const 2) (i32.const 0) (i32.const 2)) (elem.drop $e)",
@@ -66,7 +96,13 @@ describe("an allocation is counted however malloc is called", () => {
 
   it("by a tail call in a function of its own", () => {
     const fields = `(func $get (param i32) (result i32) (return_call $malloc (local.get 0))) (func $put (param i32) (return_call $free (local.get 0)))`;
-    const bytes = wat(using(fields, (size) => `(call $get ${size})`, (block) => `(call $put ${block})`));
+    const bytes = wat(
+      using(
+        fields,
+        (size) => `(call $get ${size})`,
+        (block) => `(call $put ${block})`,
+      ),
+    );
     expectAllCounted(bytes);
   });
 
@@ -74,11 +110,20 @@ describe("an allocation is counted however malloc is called", () => {
     const fields = `${table} (elem (i32.const 0) $malloc $free)
       (func $get (param i32) (result i32) (return_call_indirect $t (type $alloc) (local.get 0) (i32.const 0)))
       (func $put (param i32) (return_call_indirect $t (type $release) (local.get 0) (i32.const 1)))`;
-    expectAllCounted(wat(using(fields, (size) => `(call $get ${size})`, (block) => `(call $put ${block})`)));
+    expectAllCounted(
+      wat(
+        using(
+          fields,
+          (size) => `(call $get ${size})`,
+          (block) => `(call $put ${block})`,
+        ),
+      ),
+    );
   });
 
   const installed = binaryenTool("wasm-as") !== undefined;
-  if (!installed) console.warn("SKIPPED: binaryen is not installed, nothing assembles typed function references");
+  if (!installed)
+    console.warn("SKIPPED: binaryen is not installed, nothing assembles typed function references");
 
   it.skipIf(!installed)("through references of function type, in globals, locals, structs and arrays", () => {
     const bytes = watByBinaryen(`(module ${TYPES}
@@ -142,7 +187,12 @@ describe("an allocation is counted however malloc is called", () => {
           (local.set $p (i32.add (local.get $p) (i32.const 1)))
           (br_if $more (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1))) (array.len (local.get $a)))))
         (i32.load offset=61 (local.get $p))))`);
-    const calls: Call[] = [["list", 512], ["cast", 512], ["cast", 2048], ["array", 1024]];
+    const calls: Call[] = [
+      ["list", 512],
+      ["cast", 512],
+      ["cast", 2048],
+      ["array", 1024],
+    ];
     expectTransparent(bytes, calls);
   });
 });
@@ -168,7 +218,8 @@ describe("functions seen from outside", () => {
 
   it("are one object under all their names, in tables and in globals", () => {
     const { exports } = new Profiled(module, { imports });
-    const { make, make_too, make_reference, table, give, again, imported_reference, malloc } = exports as never as Record<string, never>;
+    const { make, make_too, make_reference, table, give, again, imported_reference, malloc } =
+      exports as never as Record<string, never>;
     expect(make_too).toBe(make);
     expect((make_reference as WebAssembly.Global).value).toBe(make);
     expect((table as WebAssembly.Table).get(0)).toBe(make);
@@ -181,7 +232,10 @@ describe("functions seen from outside", () => {
 
   it("are profiled by whichever way they are called", () => {
     const profiled = new Profiled(module, { imports });
-    const { make, make_too, make_reference, table, give, take, again } = profiled.exports as never as Record<string, (...n: unknown[]) => unknown>;
+    const { make, make_too, make_reference, table, give, take, again } = profiled.exports as never as Record<
+      string,
+      (...n: unknown[]) => unknown
+    >;
     const get = (i: number) => (table as never as WebAssembly.Table).get(i) as (n: number) => number;
     make(8);
     make_too(8);
@@ -202,7 +256,9 @@ describe("functions seen from outside", () => {
     const make = (profiled.exports.table as never as WebAssembly.Table).get(0) as (n: number) => number;
     const { stack, endBytes } = profiled.info.layout as { stack: number; endBytes: number };
     for (let i = 0; i < 100; i++) make(8);
-    const used = new Uint32Array(profiled.shadow.buffer, stack, (endBytes - stack) / 4).findLastIndex((word) => word !== 0);
+    const used = new Uint32Array(profiled.shadow.buffer, stack, (endBytes - stack) / 4).findLastIndex(
+      (word) => word !== 0,
+    );
     expect(used).toBeLessThan(4);
     expect(profiled.heap.allocations).toBe(100);
   });
@@ -222,7 +278,11 @@ describe("tail calls", () => {
   it.each([
     // A function that called another one by name in its last step is still told of, one that did so by a table is not.
     ["by name", chain((name) => `(return_call ${name} ${LESS})`), "even < hidden < run"],
-    ["through a table", chain((_, i) => `(return_call_indirect (type $alloc) ${LESS} (i32.const ${i}))`), "even < run"],
+    [
+      "through a table",
+      chain((_, i) => `(return_call_indirect (type $alloc) ${LESS} (i32.const ${i}))`),
+      "even < run",
+    ],
   ])("%s take no stack, however long they go on", (_how, bytes, inside) => {
     const profiled = new Profiled(bytes);
     expect([profiled.call("even", 1_000_000), profiled.call("run", 1_000_001)]).toEqual([4096, 4128]);

@@ -29,14 +29,24 @@ describe("accesses with one base", () => {
   };
 
   it("share a counter inside a basic block", () => {
-    const fields = "(i32.store offset=8 (local.get $p) (i32.const 1)) (i32.store offset=40 (local.get $p) (i32.const 1))";
+    const fields =
+      "(i32.store offset=8 (local.get $p) (i32.const 1)) (i32.store offset=40 (local.get $p) (i32.const 1))";
     expect(merged(`${LOAD_P} ${fields} ${LOAD_P}`)).toEqual({ [P]: 4 });
-    expect(merged(`${fields} (i32.store (local.get $q) (i32.const 1)) ${LOAD_P}`)).toEqual({ [P + 8]: 3, [Q]: 1 });
-    expect(merged(`(local.set $i (i32.add (local.get $p) (i32.const 16))) (i32.store (local.get $i) (i32.const 1)) ${LOAD_P}`)).toEqual({ [P + 16]: 2 });
+    expect(merged(`${fields} (i32.store (local.get $q) (i32.const 1)) ${LOAD_P}`)).toEqual({
+      [P + 8]: 3,
+      [Q]: 1,
+    });
+    expect(
+      merged(
+        `(local.set $i (i32.add (local.get $p) (i32.const 16))) (i32.store (local.get $i) (i32.const 1)) ${LOAD_P}`,
+      ),
+    ).toEqual({ [P + 16]: 2 });
   });
 
   it("do not share one across branches, calls and loop headers", () => {
-    expect(expectSame(`${LOAD_P} (if (local.get $q) (then ${LOAD_P} ${LOAD_P})) ${LOAD_P}`)).toBe(4 * 2 + 2 * 3);
+    expect(expectSame(`${LOAD_P} (if (local.get $q) (then ${LOAD_P} ${LOAD_P})) ${LOAD_P}`)).toBe(
+      4 * 2 + 2 * 3,
+    );
     expectSame(`${LOAD_P} (block (br_if 0 (local.get $q)) ${LOAD_P} ${STORE_P}) ${LOAD_P}`);
     expectSame(`${LOAD_P} (block ${LOAD_P} (br 0)) ${LOAD_P}`);
     expectSame(`${LOAD_P} (call $stop) ${LOAD_P}`, "(func $stop)");
@@ -48,15 +58,25 @@ describe("accesses with one base", () => {
 
   it("are told apart once the local has another value", () => {
     expect(merged(`${LOAD_P} (local.set $p (local.get $q)) ${LOAD_P}`)).toEqual({ [P]: 1, [Q]: 1 });
-    expect(merged(`${LOAD_P} (local.set $p (i32.load (local.get $q))) (local.set $p (i32.const 512)) ${LOAD_P}`)).toEqual({ 512: 1, [P]: 1, [Q]: 1 });
+    expect(
+      merged(`${LOAD_P} (local.set $p (i32.load (local.get $q))) (local.set $p (i32.const 512)) ${LOAD_P}`),
+    ).toEqual({ 512: 1, [P]: 1, [Q]: 1 });
     expectSame(`(if (local.get $q) (then (local.set $p (local.get $q))) (else ${LOAD_P})) ${LOAD_P}`);
   });
 
   it("keep their place when the local changes between the address and the access", () => {
     expect(merged("(i32.store (local.get $p) (local.tee $p (local.get $q)))")).toEqual({ [P]: 1 });
-    expect(merged("(i32.store offset=4 (local.get $p) (block (result i32) (local.set $p (i32.const 8)) (i32.const 1)))")).toEqual({ [P]: 1 });
-    expectSame("(i32.store (local.get $p) (if (result i32) (local.get $q) (then (local.set $p (i32.const 8)) (i32.const 1)) (else (i32.const 2))))");
-    expectSame("(i32.store (local.tee $i (local.get $p)) (loop (result i32) (local.set $i (i32.add (local.get $i) (i32.const 8))) (i32.store (local.get $i) (i32.const 1)) (br_if 0 (i32.lt_u (local.get $i) (i32.const 2000))) (i32.const 3)))");
+    expect(
+      merged(
+        "(i32.store offset=4 (local.get $p) (block (result i32) (local.set $p (i32.const 8)) (i32.const 1)))",
+      ),
+    ).toEqual({ [P]: 1 });
+    expectSame(
+      "(i32.store (local.get $p) (if (result i32) (local.get $q) (then (local.set $p (i32.const 8)) (i32.const 1)) (else (i32.const 2))))",
+    );
+    expectSame(
+      "(i32.store (local.tee $i (local.get $p)) (loop (result i32) (local.set $i (i32.add (local.get $i) (i32.const 8))) (i32.store (local.get $i) (i32.const 1)) (br_if 0 (i32.lt_u (local.get $i) (i32.const 2000))) (i32.const 3)))",
+    );
   });
 });
 
@@ -107,28 +127,49 @@ describe("structured control flow", () => {
           ${LOAD_P})
         (i32.store offset=4 (local.get $p) (i32.const 3)) ${LOAD_P})
       ${LOAD_P}`);
-    expectTransparent(bytes, [0, 1, 2, 3, 4, 5, 9].map((q): Call => ["run", P, q]));
+    expectTransparent(
+      bytes,
+      [0, 1, 2, 3, 4, 5, 9].map((q): Call => ["run", P, q]),
+    );
   });
 
   it("return, unreachable and code that nothing reaches", () => {
     expectSame(`${LOAD_P} (if (local.get $q) (then ${STORE_P} (return (local.get $i)))) ${LOAD_P}`);
-    expectSame(`(block ${LOAD_P} (br 0) ${LOAD_P} (i32.store (i32.const 4)) (drop (i32.load)) (block (loop (br 1) (f64.store))) ${LOAD_P}) ${LOAD_P}`);
-    expectSame(`${LOAD_P} (return (i32.load offset=4 (local.get $p))) (i32.store) (i32.load) (loop (result i32) ${LOAD_P} (br 0) (i64.store) (i32.load)) (drop) (select) (if (then (unreachable) (i32.load) (drop)) (else (br 0) (i32.store)))`);
-    expectSame(`(block (block (br 1) (if (result i32) (i32.load) (then (unreachable)) (else (unreachable) (i32.load))) (drop))) ${LOAD_P}`);
-    expectTransparent(module(`${LOAD_P} (if (local.get $q) (then (unreachable) (i32.store))) ${LOAD_P}`), [NONZERO_Q, ZERO_Q, ["run", 65533, 0]]);
+    expectSame(
+      `(block ${LOAD_P} (br 0) ${LOAD_P} (i32.store (i32.const 4)) (drop (i32.load)) (block (loop (br 1) (f64.store))) ${LOAD_P}) ${LOAD_P}`,
+    );
+    expectSame(
+      `${LOAD_P} (return (i32.load offset=4 (local.get $p))) (i32.store) (i32.load) (loop (result i32) ${LOAD_P} (br 0) (i64.store) (i32.load)) (drop) (select) (if (then (unreachable) (i32.load) (drop)) (else (br 0) (i32.store)))`,
+    );
+    expectSame(
+      `(block (block (br 1) (if (result i32) (i32.load) (then (unreachable)) (else (unreachable) (i32.load))) (drop))) ${LOAD_P}`,
+    );
+    expectTransparent(module(`${LOAD_P} (if (local.get $q) (then (unreachable) (i32.store))) ${LOAD_P}`), [
+      NONZERO_Q,
+      ZERO_Q,
+      ["run", 65533, 0],
+    ]);
   });
 
   it("select, tee chains, drops and addresses that are loaded themselves", () => {
     expectSame(`(i32.store (select (local.get $p) (i32.const 3000) (local.get $q)) (i32.const 7)) ${LOAD_P}`);
-    expectSame(`(i32.store (local.tee $i (local.tee $r (i32.add (local.get $p) (i32.const 4)))) (i32.const 7)) (i32.store (local.get $i) (i32.const 8)) (i32.store offset=4 (local.get $r) (i32.const 8)) (local.set $r (i32.const 1))`);
-    expectSame(`(i32.store (local.get $p) (i32.const 640)) (i32.store (i32.load (local.get $p)) (i32.const 648)) (local.set $r (i32.load (i32.load (i32.load (local.get $p)))))`);
-    expectSame("(i32.store (i32.add (i32.load (i32.const 0)) (i32.const 4)) (i32.load (i32.add (i32.load (i32.const 0)) (i32.const 4))))");
+    expectSame(
+      `(i32.store (local.tee $i (local.tee $r (i32.add (local.get $p) (i32.const 4)))) (i32.const 7)) (i32.store (local.get $i) (i32.const 8)) (i32.store offset=4 (local.get $r) (i32.const 8)) (local.set $r (i32.const 1))`,
+    );
+    expectSame(
+      `(i32.store (local.get $p) (i32.const 640)) (i32.store (i32.load (local.get $p)) (i32.const 648)) (local.set $r (i32.load (i32.load (i32.load (local.get $p)))))`,
+    );
+    expectSame(
+      "(i32.store (i32.add (i32.load (i32.const 0)) (i32.const 4)) (i32.load (i32.add (i32.load (i32.const 0)) (i32.const 4))))",
+    );
   });
 });
 
 describe("unusual function bodies", () => {
   it("empty ones, ones without accesses, a module of nothing else", () => {
-    const empty = wat(`(module (memory 1 1) (func (export "nothing")) (func (export "same") (param i32) (result i32) (local.get 0)))`);
+    const empty = wat(
+      `(module (memory 1 1) (func (export "nothing")) (func (export "same") (param i32) (result i32) (local.get 0)))`,
+    );
     const { bytes } = instrument(empty, MERGED);
     expectTransparent(empty, [["nothing"], ["same", 4]]);
     const [before, after] = [decodeModule(empty), decodeModule(bytes)];
@@ -139,8 +180,12 @@ describe("unusual function bodies", () => {
   });
 
   it("hundreds of locals of all types, so that indices take two bytes", () => {
-    const locals = Array.from({ length: 300 }, (_, i) => `(local $l${i} ${["i32", "i64", "f32", "f64", "v128"][i % 5]})`);
-    const bytes = wat(`(module (memory (export "memory") 1 1) (func (export "run") (param $p i32) (param $q i32) (result i32)
+    const locals = Array.from(
+      { length: 300 },
+      (_, i) => `(local $l${i} ${["i32", "i64", "f32", "f64", "v128"][i % 5]})`,
+    );
+    const bytes =
+      wat(`(module (memory (export "memory") 1 1) (func (export "run") (param $p i32) (param $q i32) (result i32)
       ${locals.join(" ")}
       (local.set $l295 (i32.add (local.get $p) (i32.const 8)))
       (i32.store (local.get $l295) (local.get $q))
@@ -174,7 +219,10 @@ describe("unusual function bodies", () => {
   });
 
   it("bodies with more insertions than fit any first guess", () => {
-    const many = Array.from({ length: 3000 }, (_, i) => `(i32.store (i32.load offset=${i % 64} (local.get $p)) (i32.const 0))`);
+    const many = Array.from(
+      { length: 3000 },
+      (_, i) => `(i32.store (i32.load offset=${i % 64} (local.get $p)) (i32.const 0))`,
+    );
     expectTransparent(module(many.join(" ")), [ZERO_Q]);
   });
 });
@@ -185,10 +233,19 @@ const pad = (value: number) =>
 
 /** The module with other bodies: each the bytes of its locals and code. */
 function withBodies(bytes: Uint8Array, bodies: readonly number[][]): Uint8Array {
-  const section = decodeModule(bytes).sections.find(({ id }) => id === 10) as { start: number; payloadEnd: number };
+  const section = decodeModule(bytes).sections.find(({ id }) => id === 10) as {
+    start: number;
+    payloadEnd: number;
+  };
   const payload = [...pad(bodies.length), ...bodies.flatMap((body) => [...pad(body.length), ...body])];
   const before = bytes.subarray(0, section.start);
-  return Uint8Array.of(...before, 10, ...pad(payload.length), ...payload, ...bytes.subarray(section.payloadEnd));
+  return Uint8Array.of(
+    ...before,
+    10,
+    ...pad(payload.length),
+    ...payload,
+    ...bytes.subarray(section.payloadEnd),
+  );
 }
 
 /** Every number in the bodies padded to five bytes: sizes, counts of locals, indices and offsets. */

@@ -43,8 +43,16 @@ describe("legacy exceptions", () => {
   });
 
   it("that leave the module", () => {
-    const { results } = expectSame(`${LOAD} (try (do (call $throws (local.get $how)) ${STORE}) (catch $empty ${LOAD})) ${LOAD}`);
-    expect(results).toEqual([expect.stringMatching(/^\d+$/), "exception", "exception", expect.stringMatching(/^\d+$/), "threw Error: of the host"]);
+    const { results } = expectSame(
+      `${LOAD} (try (do (call $throws (local.get $how)) ${STORE}) (catch $empty ${LOAD})) ${LOAD}`,
+    );
+    expect(results).toEqual([
+      expect.stringMatching(/^\d+$/),
+      "exception",
+      "exception",
+      expect.stringMatching(/^\d+$/),
+      "threw Error: of the host",
+    ]);
   });
 
   it("thrown again, from inside other handlers", () => {
@@ -86,11 +94,15 @@ describe("legacy exceptions", () => {
 
   it("inside and around loops whose counters were moved out of them", () => {
     const loop = `(local.set $r (i32.const 9)) (loop $l ${STORE} ${MOVE} (br_if $l (local.tee $r (i32.sub (local.get $r) (i32.const 1)))))`;
-    expectSame(`(try (do ${loop} (call $throws (local.get $how)) ${loop}) (catch_all ${loop} ${LOAD})) ${LOAD}`);
+    expectSame(
+      `(try (do ${loop} (call $throws (local.get $how)) ${loop}) (catch_all ${loop} ${LOAD})) ${LOAD}`,
+    );
   });
 
   it("in code that nothing reaches", () => {
-    expectSame(`(block (br 0) (try (do (throw $empty)) (catch $number (i32.load) (drop)) (catch_all (rethrow 0))) (try (do) (delegate 0))) ${LOAD}`);
+    expectSame(
+      `(block (br 0) (try (do (throw $empty)) (catch $number (i32.load) (drop)) (catch_all (rethrow 0))) (try (do) (delegate 0))) ${LOAD}`,
+    );
   });
 
   it("leave the profile's contexts right", () => {
@@ -157,11 +169,17 @@ describe.skipIf(!installed)("try_table", () => {
         (throw_ref))
       (throw_ref)`);
     const { results } = expectTransparent(module, ALL, { host });
-    expect(results.slice(1)).toEqual(["exception", "exception", expect.stringMatching(/^\d+$/), "threw Error: of the host"]);
+    expect(results.slice(1)).toEqual([
+      "exception",
+      "exception",
+      expect.stringMatching(/^\d+$/),
+      "threw Error: of the host",
+    ]);
   });
 
   it("lives beside the wrappers that keep the profile's stack right", () => {
-    const module = watByBinaryen(`(module (import "host" "boom" (func $boom (param i32))) (tag $t) (memory 1 1)
+    const module =
+      watByBinaryen(`(module (import "host" "boom" (func $boom (param i32))) (tag $t) (memory 1 1)
       ${BUMP}
       (func $middle (param i32) (call $boom (local.get 0)) (drop (call $malloc (i32.const 8))))
       (func $run (export "run") (param i32)

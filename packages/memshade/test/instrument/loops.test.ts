@@ -22,7 +22,8 @@ const loopModule = (...bodies: string[]) =>
 /** Ends a loop after `$n` trips. */
 const UNTIL_N = "(br_if 0 (local.tee $n (i32.sub (local.get $n) (i32.const 1))))";
 const ACCESS = "(i32.store8 (local.get $p) (local.get $n))";
-const move = (local: string, by: number) => `(local.set ${local} (i32.add (local.get ${local}) (i32.const ${by})))`;
+const move = (local: string, by: number) =>
+  `(local.set ${local} (i32.add (local.get ${local}) (i32.const ${by})))`;
 
 /** Runs each body with each of the operands; gives the sum of all accesses. */
 function expectLoops(bodies: readonly string[], calls: readonly (readonly number[])[]): number {
@@ -82,10 +83,13 @@ describe("a pointer that moves by a constant", () => {
   });
 
   it("may itself decide when the loop ends", () => {
-    expectLoop(`(loop ${ACCESS} (br_if 0 (i32.ne (local.tee $p (i32.add (local.get $p) (i32.const 12))) (local.get $q))))`, [
-      [MIDDLE, MIDDLE + 12, 0, 0],
-      [MIDDLE, MIDDLE + 1200, 0, 0],
-    ]);
+    expectLoop(
+      `(loop ${ACCESS} (br_if 0 (i32.ne (local.tee $p (i32.add (local.get $p) (i32.const 12))) (local.get $q))))`,
+      [
+        [MIDDLE, MIDDLE + 12, 0, 0],
+        [MIDDLE, MIDDLE + 1200, 0, 0],
+      ],
+    );
     expectLoop(`(loop ${ACCESS} ${move("$p", -8)} (br_if 0 (i32.gt_u (local.get $p) (local.get $q))))`, [
       [MIDDLE, MIDDLE - 20, 0, 0],
       [MIDDLE, MIDDLE, 0, 0],
@@ -96,18 +100,22 @@ describe("a pointer that moves by a constant", () => {
     const copy = "(i32.store (local.get $p) (i32.load (local.get $q)))";
     expectLoop(`(loop ${copy} ${move("$p", 4)} ${move("$q", 4)} ${UNTIL_N})`, [[MIDDLE, MIDDLE + 2, 0, 50]]);
     expectLoop(`(loop ${copy} ${move("$p", -4)} ${move("$q", 12)} ${UNTIL_N})`, [[MIDDLE, MIDDLE, 0, 50]]);
-    expectLoop(`(loop ${copy} (local.set $p (i32.add (local.get $q) (i32.const 4))) ${move("$q", 8)} ${UNTIL_N})`, [
-      [MIDDLE, MIDDLE + 100, 0, 50],
-    ]);
+    expectLoop(
+      `(loop ${copy} (local.set $p (i32.add (local.get $q) (i32.const 4))) ${move("$q", 8)} ${UNTIL_N})`,
+      [[MIDDLE, MIDDLE + 100, 0, 50]],
+    );
   });
 });
 
 describe("an address that does not change", () => {
   it("is counted as often as the loop runs", () => {
-    const total = expectLoop(`(loop ${ACCESS} (i32.store offset=8 (local.get $q) (i32.load (local.get $q))) ${UNTIL_N})`, [
-      [MIDDLE, MIDDLE + 64, 0, 1],
-      [MIDDLE, MIDDLE + 64, 0, 1000],
-    ]);
+    const total = expectLoop(
+      `(loop ${ACCESS} (i32.store offset=8 (local.get $q) (i32.load (local.get $q))) ${UNTIL_N})`,
+      [
+        [MIDDLE, MIDDLE + 64, 0, 1],
+        [MIDDLE, MIDDLE + 64, 0, 1000],
+      ],
+    );
     expect(total).toBe(3 * 1001);
   });
 
@@ -124,12 +132,14 @@ describe("an address that does not change", () => {
   });
 
   it("may be computed in the loop", () => {
-    expectLoop(`(loop (local.set $h (i32.add (local.get $p) (i32.const 40))) (i32.store (local.get $h) (i32.const 1)) ${UNTIL_N})`, [
-      [MIDDLE, 0, 0, 12],
-    ]);
-    expectLoop(`(loop (local.set $h (i32.xor (local.get $p) (local.get $q))) (i32.store (local.get $h) (i32.const 1)) ${UNTIL_N})`, [
-      [MIDDLE, 8, 0, 12],
-    ]);
+    expectLoop(
+      `(loop (local.set $h (i32.add (local.get $p) (i32.const 40))) (i32.store (local.get $h) (i32.const 1)) ${UNTIL_N})`,
+      [[MIDDLE, 0, 0, 12]],
+    );
+    expectLoop(
+      `(loop (local.set $h (i32.xor (local.get $p) (local.get $q))) (i32.store (local.get $h) (i32.const 1)) ${UNTIL_N})`,
+      [[MIDDLE, 8, 0, 12]],
+    );
   });
 });
 
@@ -162,10 +172,13 @@ describe("an indexed address", () => {
       [MIDDLE, 0, 0, 40],
       [MIDDLE, 1, 0, 40],
     ]);
-    expectLoop(`(loop ${ACCESS} (local.set $p (i32.add (local.get $q) (local.get $p))) ${move("$q", 1)} ${UNTIL_N})`, [
-      [MIDDLE, 24, 0, 40],
+    expectLoop(
+      `(loop ${ACCESS} (local.set $p (i32.add (local.get $q) (local.get $p))) ${move("$q", 1)} ${UNTIL_N})`,
+      [[MIDDLE, 24, 0, 40]],
+    );
+    expectLoop(`(loop ${ACCESS} (local.set $p (i32.add (local.get $p) (local.get $p))) ${UNTIL_N})`, [
+      [3, 0, 0, 12],
     ]);
-    expectLoop(`(loop ${ACCESS} (local.set $p (i32.add (local.get $p) (local.get $p))) ${UNTIL_N})`, [[3, 0, 0, 12]]);
     expectLoop(`(loop ${ACCESS} (local.set $p (i32.sub (local.get $p) (local.get $q))) ${UNTIL_N})`, [
       [MIDDLE, 24, 0, 40],
     ]);
@@ -180,7 +193,9 @@ describe("how often a loop ran", () => {
 
   it("is right although code behind the loop goes on with the same address", () => {
     expect(expectLoop(`(loop ${ACCESS}) ${ACCESS} ${ACCESS}`, [[MIDDLE, 0, 0, 0]])).toBe(3);
-    expect(expectLoop(`${ACCESS} (loop ${ACCESS} ${UNTIL_N}) ${ACCESS} ${ACCESS}`, [[MIDDLE, 0, 0, 5]])).toBe(8);
+    expect(expectLoop(`${ACCESS} (loop ${ACCESS} ${UNTIL_N}) ${ACCESS} ${ACCESS}`, [[MIDDLE, 0, 0, 5]])).toBe(
+      8,
+    );
     expectLoop(`(loop ${ACCESS} ${move("$p", 4)} ${UNTIL_N}) ${ACCESS} ${ACCESS}`, [[MIDDLE, 0, 0, 5]]);
   });
 
@@ -192,10 +207,9 @@ describe("how often a loop ran", () => {
         [MIDDLE, 0, 0, 1000000],
       ],
     );
-    expectLoop(
-      `(loop ${ACCESS} (local.set $i (i32.const 3)) ${move("$i", 1)} ${UNTIL_N})`,
-      [[MIDDLE, 0, 0, 10]],
-    );
+    expectLoop(`(loop ${ACCESS} (local.set $i (i32.const 3)) ${move("$i", 1)} ${UNTIL_N})`, [
+      [MIDDLE, 0, 0, 10],
+    ]);
   });
 
   it("is right when it is counted by an i64, a float, or memory", () => {
@@ -224,7 +238,10 @@ describe("how often a loop ran", () => {
     for (const step of [0x9e3779b9, 0x10000000, 0x40000000, 0x80000000, 0x7fffffff, 0x20000001])
       for (const sign of ["add", "sub"]) {
         const weyl = `(local.set $h (i32.${sign} (local.get $h) (i32.const ${step})))`;
-        const bodies = [`(loop ${ACCESS} ${weyl} ${BITS})`, `(loop ${weyl} ${ACCESS} ${move("$p", 4)} ${BITS})`];
+        const bodies = [
+          `(loop ${ACCESS} ${weyl} ${BITS})`,
+          `(loop ${weyl} ${ACCESS} ${move("$p", 4)} ${BITS})`,
+        ];
         expect(expectLoops(bodies, [[MIDDLE, 0, 0, 0x7fffffff]]), `${sign} ${step}`).toBe(2 * 31);
       }
   });
@@ -244,18 +261,46 @@ describe("how often a loop ran", () => {
 describe("the shape of loops", () => {
   it("may be nested: the inner one starts afresh on every trip", () => {
     const inner = `(local.set $i (i32.const 5)) (loop $inner ${ACCESS} ${move("$p", 4)} (br_if $inner (local.tee $i (i32.sub (local.get $i) (i32.const 1)))))`;
-    expect(expectLoop(`(loop $outer ${inner} (br_if $outer (local.tee $n (i32.sub (local.get $n) (i32.const 1)))))`, [[MIDDLE, 0, 0, 7]])).toBe(35);
-    expectLoop(`(loop $outer ${ACCESS} ${inner} ${ACCESS} (br_if $outer (local.tee $n (i32.sub (local.get $n) (i32.const 1)))))`, [[MIDDLE, 0, 0, 7]]);
-    expectLoop(`(loop $a (loop $b (loop $c ${ACCESS} ${move("$p", 4)} (br_if $c (i32.and (local.get $p) (i32.const 12)))) (br_if $b (i32.and (local.get $p) (i32.const 48)))) (br_if $a (i32.and (local.get $p) (i32.const 192))))`, [[MIDDLE, 0, 0, 0]]);
-    expectLoop(`(loop $a (loop $b ${ACCESS} ${move("$p", 4)} (br_if $a (i32.and (local.get $p) (i32.const 12)))))`, [[MIDDLE, 0, 0, 0]]);
+    expect(
+      expectLoop(
+        `(loop $outer ${inner} (br_if $outer (local.tee $n (i32.sub (local.get $n) (i32.const 1)))))`,
+        [[MIDDLE, 0, 0, 7]],
+      ),
+    ).toBe(35);
+    expectLoop(
+      `(loop $outer ${ACCESS} ${inner} ${ACCESS} (br_if $outer (local.tee $n (i32.sub (local.get $n) (i32.const 1)))))`,
+      [[MIDDLE, 0, 0, 7]],
+    );
+    expectLoop(
+      `(loop $a (loop $b (loop $c ${ACCESS} ${move("$p", 4)} (br_if $c (i32.and (local.get $p) (i32.const 12)))) (br_if $b (i32.and (local.get $p) (i32.const 48)))) (br_if $a (i32.and (local.get $p) (i32.const 192))))`,
+      [[MIDDLE, 0, 0, 0]],
+    );
+    expectLoop(
+      `(loop $a (loop $b ${ACCESS} ${move("$p", 4)} (br_if $a (i32.and (local.get $p) (i32.const 12)))))`,
+      [[MIDDLE, 0, 0, 0]],
+    );
   });
 
   it("may have branches in the middle, several back edges, values and parameters", () => {
-    expectLoop(`(block (loop ${ACCESS} ${move("$p", 4)} (br_if 1 (i32.eq (local.get $n) (i32.const 3))) ${ACCESS} ${UNTIL_N}))`, [[MIDDLE, 0, 0, 9]]);
-    expectLoop(`(loop ${ACCESS} ${move("$p", 4)} (br_if 0 (i32.and (local.get $p) (i32.const 4))) ${ACCESS} ${UNTIL_N})`, [[MIDDLE, 0, 0, 9]]);
-    expectLoop(`(loop ${ACCESS} (if (i32.and (local.get $n) (i32.const 1)) (then ${ACCESS} ${move("$p", 8)})) ${ACCESS} ${UNTIL_N})`, [[MIDDLE, 0, 0, 9]]);
-    expectLoop(`(block (loop ${ACCESS} ${move("$p", 4)} (local.set $n (i32.sub (local.get $n) (i32.const 1))) (br_if 1 (i32.eqz (local.get $n))) (br 0)))`, [[MIDDLE, 0, 0, 9]]);
-    expectLoop(`(drop (loop (result i32) ${ACCESS} ${move("$p", 4)} (local.get $p) ${UNTIL_N}))`, [[MIDDLE, 0, 0, 9]]);
+    expectLoop(
+      `(block (loop ${ACCESS} ${move("$p", 4)} (br_if 1 (i32.eq (local.get $n) (i32.const 3))) ${ACCESS} ${UNTIL_N}))`,
+      [[MIDDLE, 0, 0, 9]],
+    );
+    expectLoop(
+      `(loop ${ACCESS} ${move("$p", 4)} (br_if 0 (i32.and (local.get $p) (i32.const 4))) ${ACCESS} ${UNTIL_N})`,
+      [[MIDDLE, 0, 0, 9]],
+    );
+    expectLoop(
+      `(loop ${ACCESS} (if (i32.and (local.get $n) (i32.const 1)) (then ${ACCESS} ${move("$p", 8)})) ${ACCESS} ${UNTIL_N})`,
+      [[MIDDLE, 0, 0, 9]],
+    );
+    expectLoop(
+      `(block (loop ${ACCESS} ${move("$p", 4)} (local.set $n (i32.sub (local.get $n) (i32.const 1))) (br_if 1 (i32.eqz (local.get $n))) (br 0)))`,
+      [[MIDDLE, 0, 0, 9]],
+    );
+    expectLoop(`(drop (loop (result i32) ${ACCESS} ${move("$p", 4)} (local.get $p) ${UNTIL_N}))`, [
+      [MIDDLE, 0, 0, 9],
+    ]);
     expectLoop(
       `(local.get $p) (loop (param i32) (result i32) (local.set $p) ${ACCESS} (i32.add (local.get $p) (i32.const 4)) ${UNTIL_N}) (drop)`,
       [[MIDDLE, 0, 0, 9]],
@@ -264,9 +309,10 @@ describe("the shape of loops", () => {
   });
 
   it("may leave values on the operand stack around them", () => {
-    expectLoop(`(i32.store (local.get $q) (i32.add (local.get $p) (loop (result i32) ${ACCESS} ${move("$p", 8)} (i32.const 5) ${UNTIL_N})))`, [
-      [MIDDLE, MIDDLE + 4000, 0, 9],
-    ]);
+    expectLoop(
+      `(i32.store (local.get $q) (i32.add (local.get $p) (loop (result i32) ${ACCESS} ${move("$p", 8)} (i32.const 5) ${UNTIL_N})))`,
+      [[MIDDLE, MIDDLE + 4000, 0, 9]],
+    );
   });
 
   it("may follow pointers and call others", () => {
@@ -297,16 +343,24 @@ describe("any straight loop", () => {
     fc.tuple(local, small).map(([name, by]) => `(i32.sub (local.get ${name}) (i32.const ${by}))`),
     fc
       .tuple(local, fc.constantFrom("$h", "$n"), fc.integer({ min: 0, max: 3 }))
-      .map(([name, index, shift]) => `(i32.add (local.get ${name}) (i32.shl (local.get ${index}) (i32.const ${shift})))`),
+      .map(
+        ([name, index, shift]) =>
+          `(i32.add (local.get ${name}) (i32.shl (local.get ${index}) (i32.const ${shift})))`,
+      ),
     fc
       .tuple(local, fc.constantFrom("$h", "$n"), fc.integer({ min: 0, max: 20 }))
-      .map(([name, index, by]) => `(i32.add (i32.mul (i32.const ${by}) (local.get ${index})) (local.get ${name}))`),
+      .map(
+        ([name, index, by]) =>
+          `(i32.add (i32.mul (i32.const ${by}) (local.get ${index})) (local.get ${name}))`,
+      ),
   );
   const statement = fc.oneof(
     fc.tuple(address, offset).map(([at, by]) => `(drop (i32.load offset=${by} ${at}))`),
     fc.tuple(address, offset).map(([at, by]) => `(i64.store offset=${by} ${at} (i64.const 0))`),
     fc.tuple(local, small).map(([name, by]) => move(name, by)),
-    fc.tuple(local, small).map(([name, by]) => `(local.set ${name} (i32.sub (local.get ${name}) (i32.const ${by})))`),
+    fc
+      .tuple(local, small)
+      .map(([name, by]) => `(local.set ${name} (i32.sub (local.get ${name}) (i32.const ${by})))`),
     fc.tuple(local, address).map(([name, at]) => `(local.set ${name} ${at})`),
     fc.tuple(local, address).map(([name, at]) => `(i32.store8 (local.tee ${name} ${at}) (i32.const 0))`),
     fc.tuple(local, local).map(([to, from]) => `(local.set ${to} (local.get ${from}))`),
@@ -320,14 +374,20 @@ describe("any straight loop", () => {
   const loop = fc
     .tuple(fc.array(statement, { minLength: 1, maxLength: 7 }), ending)
     .map(([statements, end]) => `(local.set $w (i64.const 0xfff)) (loop ${statements.join(" ")} ${end})`);
-  const body = fc.tuple(loop, fc.array(statement, { maxLength: 2 })).map(([first, rest]) => `${first} ${rest.join(" ")}`);
+  const body = fc
+    .tuple(loop, fc.array(statement, { maxLength: 2 }))
+    .map(([first, rest]) => `${first} ${rest.join(" ")}`);
 
   it("is counted as if every trip counted", () => {
     fc.assert(
-      fc.property(fc.array(body, { minLength: 1, maxLength: 15 }), fc.integer({ min: 1, max: 40 }), (bodies, trips) => {
-        expectLoops(bodies, [[MIDDLE, MIDDLE + 4096, MIDDLE - 4099, trips]]);
-      }),
-      { numRuns: Number(process.env.MEMSHADE_RUNS ?? 25), seed: 11 },
+      fc.property(
+        fc.array(body, { minLength: 1, maxLength: 15 }),
+        fc.integer({ min: 1, max: 40 }),
+        (bodies, trips) => {
+          expectLoops(bodies, [[MIDDLE, MIDDLE + 4096, MIDDLE - 4099, trips]]);
+        },
+      ),
+      { numRuns: Number(process.env.MEMSHADE_RUNS ?? 25), seed: Number(process.env.MEMSHADE_SEED ?? 11) },
     );
   });
 });

@@ -100,25 +100,37 @@ describe("what counts as a stack access", () => {
 
   it("the pointer itself, copied, moved by constants and aligned", () => {
     expect(counts("(i32.store offset=16 (global.get $__stack_pointer) (i32.const 1))")).toEqual({});
-    expect(counts(`(local.set $f (i32.sub (global.get $__stack_pointer) (i32.const 64))) ${STORE}`)).toEqual({});
+    expect(counts(`(local.set $f (i32.sub (global.get $__stack_pointer) (i32.const 64))) ${STORE}`)).toEqual(
+      {},
+    );
     expect(
-      counts(`(local.set $f (i32.and (i32.sub (global.get $__stack_pointer) (i32.const 64)) (i32.const -64))) ${STORE}`),
+      counts(
+        `(local.set $f (i32.and (i32.sub (global.get $__stack_pointer) (i32.const 64)) (i32.const -64))) ${STORE}`,
+      ),
     ).toEqual({});
     expect(
-      counts(`(local.set $p (local.tee $f (global.get $__stack_pointer))) (i32.store (local.get $p) (i32.const 1)) ${STORE}`),
+      counts(
+        `(local.set $p (local.tee $f (global.get $__stack_pointer))) (i32.store (local.get $p) (i32.const 1)) ${STORE}`,
+      ),
     ).toEqual({});
   });
 
   it("no other global, no address that mixes the pointer with a variable, no masked heap address", () => {
     expect(counts("(i32.store (global.get $other) (i32.const 1))")).toEqual({ 2048: 1 });
-    expect(counts("(i32.store (i32.add (global.get $__stack_pointer) (local.get $p)) (i32.const 1))")).toEqual({ 5120: 1 });
+    expect(
+      counts("(i32.store (i32.add (global.get $__stack_pointer) (local.get $p)) (i32.const 1))"),
+    ).toEqual({ 5120: 1 });
     expect(counts("(i32.store (i32.and (local.get $p) (i32.const -64)) (i32.const 1))")).toEqual({ 4096: 1 });
-    expect(counts("(i32.store (i32.sub (local.get $p) (global.get $__stack_pointer)) (i32.const 1))")).toEqual({ 3072: 1 });
+    expect(
+      counts("(i32.store (i32.sub (local.get $p) (global.get $__stack_pointer)) (i32.const 1))"),
+    ).toEqual({ 3072: 1 });
   });
 
   it("no local that may hold something else by now", () => {
     const begin = "(local.set $f (global.get $__stack_pointer))";
-    expect(counts(`${begin} (if (local.get $p) (then (local.set $f (local.get $p)))) ${STORE}`)).toEqual({ 4096: 1 });
+    expect(counts(`${begin} (if (local.get $p) (then (local.set $f (local.get $p)))) ${STORE}`)).toEqual({
+      4096: 1,
+    });
     expect(
       counts(`${begin} (block (br_if 0 (i32.eqz (local.get $p))) (local.set $f (local.get $p))) ${STORE}`),
     ).toEqual({ 4096: 1 });
@@ -141,14 +153,17 @@ describe("what counts as a stack access", () => {
     const constants = "(i32.store (i32.const 256) (i32.load offset=8 (i32.const 300)))";
     expect(counts(constants)).toEqual({});
     expect(counts(constants, EXACT)).toEqual({ 256: 1, 304: 1 });
-    expect(counts("(local.set $f (i32.const 64)) (i32.store offset=4 (local.get $f) (i32.const 1))")).toEqual({});
+    expect(counts("(local.set $f (i32.const 64)) (i32.store offset=4 (local.get $f) (i32.const 1))")).toEqual(
+      {},
+    );
     // An offset that is as large as an address is a base of its own.
     expect(counts("(i32.store offset=2048 (local.get $p) (i32.const 1))")).toEqual({ 6144: 1 });
   });
 });
 
 describe("a program that uses its stack", () => {
-  const module = wat(`(module (memory (export "memory") 1 1) (global $__stack_pointer (export "sp") (mut i32) (i32.const 4096))
+  const module =
+    wat(`(module (memory (export "memory") 1 1) (global $__stack_pointer (export "sp") (mut i32) (i32.const 4096))
     (func $sum (export "sum") (param $n i32) (result i32) (local $f i32) (local $i i32) (local $s i32)
       (global.set $__stack_pointer (local.tee $f (i32.sub (global.get $__stack_pointer) (i32.const 64))))
       (i32.store offset=60 (local.get $f) (local.get $n))

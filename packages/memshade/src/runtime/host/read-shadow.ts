@@ -91,6 +91,8 @@ export class ShadowReader {
   readonly #wallClock: boolean;
   /** Allocations before a reset whose blocks have ended since or before. */
   #forgottenAllocations = 0;
+  /** Accesses before a reset that are still in counters of no live block. */
+  #forgottenAccesses = 0;
   /** Sum of the counters of live blocks. */
   #liveCounters = 0;
 
@@ -119,7 +121,7 @@ export class ShadowReader {
       const context = byIndex.get(this.#u32(at + Record.mib));
       if (context !== undefined) this.#endLiveBlock(at, address, now, instance, context, totals);
     }
-    totals.otherAccesses += this.#sumOfCounters() - this.#liveCounters;
+    totals.otherAccesses += this.#sumOfCounters() - this.#liveCounters - this.#forgottenAccesses;
     return { totals, contexts };
   }
 
@@ -166,6 +168,8 @@ export class ShadowReader {
     );
     view.setUint32(control + Control.peakBlocks, this.#control32(Control.liveBlocks), true);
     view.setUint32(control + Control.peakStamp, this.#control32(Control.peakStamp) + 1, true);
+    this.#forgottenAccesses = 0;
+    this.#forgottenAccesses = this.read().totals.otherAccesses;
     this.#forgottenAllocations = this.#control64(Control.allocations) - this.#control32(Control.liveBlocks);
   }
 

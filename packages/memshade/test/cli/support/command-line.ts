@@ -84,14 +84,12 @@ export function memshade(args: readonly string[], options: StartOptions): Promis
   return startMemshade(args, { input: "", ...options }).ended;
 }
 
-
 /** A new folder, removed when the tests of the file are over. */
 export function newFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "memshade-test-"));
   folders.push(folder);
   return folder;
 }
-
 
 afterAll(() => {
   for (const group of processGroups) {

@@ -49,7 +49,14 @@ export function watByBinaryen(text: string): Uint8Array {
   try {
     const [source, target] = [join(folder, "module.wat"), join(folder, "module.wasm")];
     writeFileSync(source, text);
-    execFileSync(process.execPath, [binaryenTool("wasm-as") ?? "wasm-as", "-all", "-g", source, "-o", target]);
+    execFileSync(process.execPath, [
+      binaryenTool("wasm-as") ?? "wasm-as",
+      "-all",
+      "-g",
+      source,
+      "-o",
+      target,
+    ]);
     return new Uint8Array(readFileSync(target));
   } finally {
     rmSync(folder, { recursive: true });

@@ -95,7 +95,11 @@ export function variantsOf(allocator?: string): Variant[] {
 
 const NO_HOST = (): Host => ({ imports: {} });
 
-function run(bytes: Uint8Array, calls: readonly Call[], makeHost: () => Host): [WebAssembly.Instance, Behaviour] {
+function run(
+  bytes: Uint8Array,
+  calls: readonly Call[],
+  makeHost: () => Host,
+): [WebAssembly.Instance, Behaviour] {
   const host = makeHost();
   const instance = new WebAssembly.Instance(new WebAssembly.Module(bytes as BufferSource), host.imports);
   return [instance, behaviourOf(instance, calls, host)];

@@ -2,7 +2,6 @@ import { readU32Leb, skipLeb32 } from "../../../src/bytes/leb128.ts";
 import { ByteWriter } from "../../../src/bytes/writer.ts";
 import {
   appendToVectorSection,
-
   decodeLocals,
   decodeModule,
   encodeExportEntry,
@@ -12,7 +11,6 @@ import {
   encodeTypeEntry,
   F32,
   F64,
-
   functionCount,
   functionType,
   I32,
@@ -63,7 +61,13 @@ export function countNaively(bytes: Uint8Array): Uint8Array {
       ]),
       append(SectionId.Function, [firstType, firstType + 1].map(encodeFunctionEntry)),
       append(SectionId.Memory, [
-        encodeMemoryEntry({ minimum: pages, maximum: pages, shared: false, index64: false, pageSizeLog2: 16 }),
+        encodeMemoryEntry({
+          minimum: pages,
+          maximum: pages,
+          shared: false,
+          index64: false,
+          pageSizeLog2: 16,
+        }),
       ]),
       append(SectionId.Export, [encodeExportEntry({ name: COUNTERS, kind: "memory", index: counters })]),
       [SectionId.Code, code.finish()],
@@ -71,9 +75,14 @@ export function countNaively(bytes: Uint8Array): Uint8Array {
   });
 }
 
+/** The counters of a module made by `countNaively`, one per granule. */
+export function naiveWords(instance: WebAssembly.Instance): Uint32Array {
+  return new Uint32Array((instance.exports[COUNTERS] as WebAssembly.Memory).buffer);
+}
+
 /** What a module made by `countNaively` has counted so far, by granule. */
 export function naiveCounts(instance: WebAssembly.Instance): Record<number, GranuleCount> {
-  return granulesOf(new Uint32Array((instance.exports[COUNTERS] as WebAssembly.Memory).buffer));
+  return granulesOf(naiveWords(instance));
 }
 
 /** Operands of an access that lie above its address. */
@@ -92,7 +101,11 @@ const isAccess = ({ name }: Operator) =>
 /** Locals that keep operands while they are looked at: the address in both types, then two of every type. */
 const SPILLS: readonly ValType[] = [I32, I64, I32, I64, F32, F64, V128, I32, I64, F32, F64, V128];
 
-function countingBody(module: WasmModule, defined: number, calls: { count: number; range: number }): Uint8Array {
+function countingBody(
+  module: WasmModule,
+  defined: number,
+  calls: { count: number; range: number },
+): Uint8Array {
   const body = module.bodies[defined];
   const own = decodeLocals(module, body).reduce(
     (sum, { count }) => sum + count,

@@ -2,7 +2,11 @@ import { readRaw } from "../../../src/formats/memprof-raw/index.ts";
 import { type InstrumentedInfo, type InstrumentOptions, instrument } from "../../../src/instrument/index.ts";
 import type { Mib } from "../../../src/model/mib.ts";
 import type { RunSite } from "../../../src/model/run.ts";
-import { HeapSession, type HeapSnapshot, type InstanceHandle } from "../../../src/runtime/host/heap-session.ts";
+import {
+  HeapSession,
+  type HeapSnapshot,
+  type InstanceHandle,
+} from "../../../src/runtime/host/heap-session.ts";
 import { connectHost, SHADOW_MEMORY } from "../../../src/runtime/host/host-calls.ts";
 
 /** One calling context of the profile. */

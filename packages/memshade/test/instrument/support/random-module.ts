@@ -70,8 +70,12 @@ const funcType = ({ params, results }: Signature) =>
 /** Text of the module of a seed. It imports `host.log`, and its functions are called `f0`, `f1` … */
 export function randomModule(seed: number): string {
   const choices = new Choices(seed);
-  const signatures = Array.from({ length: FUNCTIONS }, (_, i) => (i < 2 ? SIGNATURES[i] : choices.of(SIGNATURES)));
-  const functions = signatures.map((signature, i) => new FunctionText(choices, signatures, i, signature).text());
+  const signatures = Array.from({ length: FUNCTIONS }, (_, i) =>
+    i < 2 ? SIGNATURES[i] : choices.of(SIGNATURES),
+  );
+  const functions = signatures.map((signature, i) =>
+    new FunctionText(choices, signatures, i, signature).text(),
+  );
   return `(module
     (import "host" "log" (func $log (param i32) (result i32)))
     ${SIGNATURES.map((signature, i) => `(type $s${i} (func ${funcType(signature)}))`).join("\n    ")}
@@ -87,7 +91,11 @@ export function randomModule(seed: number): string {
 }
 
 /** Operands for the exports of a module made by `randomModule`: each function is called a few times. */
-export function randomCalls(seed: number, exports: readonly string[], lengths: (name: string) => readonly string[]): [string, ...unknown[]][] {
+export function randomCalls(
+  seed: number,
+  exports: readonly string[],
+  lengths: (name: string) => readonly string[],
+): [string, ...unknown[]][] {
   const choices = new Choices(seed ^ 0x5bd1e995);
   const operand: Record<string, () => unknown> = {
     i32: () => choices.below(70_000) - 2_000,
@@ -137,7 +145,9 @@ class FunctionText {
     const loops = Array.from({ length: this.#loops }, (_, i) => `$loop${i}`);
     return `(func $f${this.#index} (export "f${this.#index}") (type $s${SIGNATURES.indexOf(this.#signature)})
       ${params.map((type, i) => `(param ${names[i]} ${type})`).join(" ")} ${results.map((type) => `(result ${type})`).join(" ")}
-      ${Object.entries(LOCALS).map(([type, locals]) => locals.map((local) => `(local ${local} ${type})`).join(" ")).join(" ")}
+      ${Object.entries(LOCALS)
+        .map(([type, locals]) => locals.map((local) => `(local ${local} ${type})`).join(" "))
+        .join(" ")}
       ${loops.map((local) => `(local ${local} i32)`).join(" ")}
       (if (i32.lt_s (global.get $fuel) (i32.const 1)) (then (throw $e)))
       (global.set $fuel (i32.sub (global.get $fuel) (i32.const 1)))
@@ -152,7 +162,9 @@ class FunctionText {
   }
 
   #statements(count: number, depth: number): string {
-    return Array.from({ length: 1 + this.#choices.below(count) }, () => this.#statement(depth)).join("\n      ");
+    return Array.from({ length: 1 + this.#choices.below(count) }, () => this.#statement(depth)).join(
+      "\n      ",
+    );
   }
 
   #statement(depth: number): string {
@@ -222,7 +234,9 @@ class FunctionText {
   }
 
   #calleeOf(fits: (signature: Signature) => boolean): number | undefined {
-    const fitting = this.#signatures.flatMap((signature, i) => (i > this.#index && fits(signature) ? [i] : []));
+    const fitting = this.#signatures.flatMap((signature, i) =>
+      i > this.#index && fits(signature) ? [i] : [],
+    );
     return fitting.length === 0 ? undefined : this.#choices.of(fitting);
   }
 
@@ -241,7 +255,10 @@ class FunctionText {
     const call = this.#callText(callee, depth);
     if (results.join() === "i32,i32" && this.#choices.chance(50))
       return `${call} (local.set $a) (i32.and (i32.const 0xfff0)) (local.get $a) (i32.store offset=4)`;
-    return `${call} ${results.map((type) => `(local.set ${this.#localOf(type)})`).reverse().join(" ")}`;
+    return `${call} ${results
+      .map((type) => `(local.set ${this.#localOf(type)})`)
+      .reverse()
+      .join(" ")}`;
   }
 
   #inside(result: Type | undefined, depth: number, name = `$l${this.#names++}`): string {
@@ -307,7 +324,9 @@ class FunctionText {
 
   #try(depth: number): string {
     const name = `$l${this.#names++}`;
-    const thrown = this.#choices.chance(40) ? `(if ${this.#expression("i32", depth)} (then (throw $t (local.get $a))))` : "";
+    const thrown = this.#choices.chance(40)
+      ? `(if ${this.#expression("i32", depth)} (then (throw $t (local.get $a))))`
+      : "";
     const body = `${this.#inside(undefined, depth, name)} ${thrown} ${this.#statement(depth + 1)}`;
     if (this.#choices.chance(15)) return `(block (try ${name} (do ${body}) (delegate 1)))`;
     const handler = this.#inside(undefined, depth, name);

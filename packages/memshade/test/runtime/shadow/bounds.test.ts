@@ -3,8 +3,8 @@ import type { InstrumentOptions } from "../../../src/instrument/index.ts";
 import { instrument } from "../../../src/instrument/index.ts";
 import type { Mib } from "../../../src/model/mib.ts";
 import { wat } from "../../instrument/support/assemble.ts";
-import { Choices } from "../../instrument/support/random-module.ts";
 import { Profiled } from "../../instrument/support/profiled.ts";
+import { Choices } from "../../instrument/support/random-module.ts";
 
 const WAYS = 12;
 
@@ -76,7 +76,10 @@ class Paths {
     const contexts = this.profiled.contexts();
     return Object.fromEntries(
       contexts
-        .map(({ offsets, mib, site: { stackId, ...extras } }) => [offsets.join(), { ...withoutOrder(mib), ...extras }] as const)
+        .map(
+          ({ offsets, mib, site: { stackId, ...extras } }) =>
+            [offsets.join(), { ...withoutOrder(mib), ...extras }] as const,
+        )
         .sort(([a], [b]) => (a < b ? -1 : 1)),
     );
   }
@@ -84,7 +87,14 @@ class Paths {
 
 /** At the seam between two dumps nobody knows the block before. */
 function withoutOrder(mib: Mib): Partial<Mib> {
-  const { numLifetimeOverlaps, numSameAllocCpu, numSameDeallocCpu, allocTimestamp, deallocTimestamp, ...rest } = mib;
+  const {
+    numLifetimeOverlaps,
+    numSameAllocCpu,
+    numSameDeallocCpu,
+    allocTimestamp,
+    deallocTimestamp,
+    ...rest
+  } = mib;
   return rest;
 }
 
@@ -132,7 +142,8 @@ describe("tables that are full of contexts", () => {
     }
     paths.touch(kept[0], false);
     paths.touch(kept[1], false);
-    const first = () => paths.profiled.contexts().filter(({ mib }) => mib.totalSize === 40n || mib.totalSize === 50n);
+    const first = () =>
+      paths.profiled.contexts().filter(({ mib }) => mib.totalSize === 40n || mib.totalSize === 50n);
     expect(first().map(({ mib, site }) => [mib.totalSize, mib.totalAccessCount, site.liveBlocks])).toEqual([
       [40n, 2n, 1],
       [50n, 1n, 1],
@@ -173,11 +184,24 @@ describe("tables that are full of contexts", () => {
     const contexts = paths.profiled.contexts();
     const overflow = contexts.find(({ stack }) => stack[0] === "[calling contexts beyond --max-contexts]");
     expect(contexts).toHaveLength(4);
-    expect(overflow?.mib).toMatchObject({ allocCount: 7, totalSize: 70n, totalAccessCount: 7n, minSize: 10, minAccessCount: 1n });
+    expect(overflow?.mib).toMatchObject({
+      allocCount: 7,
+      totalSize: 70n,
+      totalAccessCount: 7n,
+      minSize: 10,
+      minAccessCount: 1n,
+    });
     expect(overflow?.site).toMatchObject({ liveBlocks: 4, writtenNeverRead: 7 });
     const { heap, notTracked, modules } = paths.profiled.snapshot();
-    expect(heap).toMatchObject({ allocations: 10, frees: 5, allocatedBytes: 100, overflow: { contexts: 7, blocks: 0 } });
-    expect(notTracked).toEqual(["7 allocations share one entry, because --max-contexts calling contexts were in use."]);
+    expect(heap).toMatchObject({
+      allocations: 10,
+      frees: 5,
+      allocatedBytes: 100,
+      overflow: { contexts: 7, blocks: 0 },
+    });
+    expect(notTracked).toEqual([
+      "7 allocations share one entry, because --max-contexts calling contexts were in use.",
+    ]);
     expect(modules[0].allocator.confirmed).toBe(true);
     expect(modules[0].functions[0].name).toBe("[calling contexts beyond --max-contexts]");
   });
@@ -192,7 +216,9 @@ describe("tables that are full of contexts", () => {
     for (const address of [...paths.live]) paths.release(address);
     // Soon after there is room again it is used.
     for (let i = 0; i < 10; i++) paths.release(paths.allocate(11, 11, 1, 99));
-    expect(paths.profiled.contexts().some(({ mib, stack }) => mib.maxSize === 99 && stack.length === 4)).toBe(true);
+    expect(paths.profiled.contexts().some(({ mib, stack }) => mib.maxSize === 99 && stack.length === 4)).toBe(
+      true,
+    );
     expect(paths.profiled.contexts().reduce((sum, { mib }) => sum + mib.allocCount, 0)).toBe(510);
   });
 
@@ -294,7 +320,9 @@ describe("the histograms' memory", () => {
       paths.touch(address + (i % 8), true);
       paths.release(address);
     }
-    const sums = paths.profiled.contexts().map(({ mib }) => (mib.histogram ?? []).reduce((sum, count) => sum + count, 0n));
+    const sums = paths.profiled
+      .contexts()
+      .map(({ mib }) => (mib.histogram ?? []).reduce((sum, count) => sum + count, 0n));
     expect(sums).toEqual(Array(6).fill(50n));
     expect(paths.profiled.snapshot().notTracked).toEqual([]);
   });
@@ -309,7 +337,12 @@ describe("bounds that make no sense", () => {
   });
 
   it("the largest and the smallest ones work", () => {
-    for (const options of [{ maxContexts: 524_288 }, { maxContexts: 1, maxBlocks: 1 }, { maxBlocks: 16_777_216 }, { maxContexts: 524_288, maxBlocks: 16_777_216, exactHistogram: true }]) {
+    for (const options of [
+      { maxContexts: 524_288 },
+      { maxContexts: 1, maxBlocks: 1 },
+      { maxBlocks: 16_777_216 },
+      { maxContexts: 524_288, maxBlocks: 16_777_216, exactHistogram: true },
+    ]) {
       const paths = new Paths(options);
       paths.release(paths.allocate(1, 2, 0, 10));
       expect(paths.profiled.heap).toMatchObject({ allocations: 1, frees: 1 });

@@ -6,9 +6,9 @@ const LAYOUT = new URL("../../../src/runtime/shadow/assembly/layout.ts", import.
 
 /** The numbers that the code inside the module is compiled with, by name. */
 const constants = new Map(
-  [...readFileSync(LAYOUT, "utf8").matchAll(/^export const ([A-Z]+_[A-Z_0-9]+): (?:usize|u32) = (\d+);/gm)].map(
-    ([, name, value]) => [name, Number(value)] as const,
-  ),
+  [
+    ...readFileSync(LAYOUT, "utf8").matchAll(/^export const ([A-Z]+_[A-Z_0-9]+): (?:usize|u32) = (\d+);/gm),
+  ].map(([, name, value]) => [name, Number(value)] as const),
 );
 
 /** C_PEAK_BYTES → peakBytes */

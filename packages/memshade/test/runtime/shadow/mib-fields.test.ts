@@ -43,7 +43,11 @@ describe("the figures of one block", () => {
   it("densities: accesses · 100 / size, and that · 1000 / lifetime, rounded down each time", () => {
     // 5 · 100 / 24 = 20.83…, 20 · 1000 / 2 = 10,000
     expect([mib.totalAccessDensity, mib.minAccessDensity, mib.maxAccessDensity]).toEqual([20n, 20, 20]);
-    expect([mib.totalLifetimeAccessDensity, mib.minLifetimeAccessDensity, mib.maxLifetimeAccessDensity]).toEqual([10_000n, 10_000, 10_000]);
+    expect([
+      mib.totalLifetimeAccessDensity,
+      mib.minLifetimeAccessDensity,
+      mib.maxLifetimeAccessDensity,
+    ]).toEqual([10_000n, 10_000, 10_000]);
   });
 
   it("no histogram in merged mode", () => {
@@ -74,11 +78,17 @@ describe("several blocks of one context", () => {
     expect([mib.totalSize, mib.minSize, mib.maxSize]).toEqual([1160n, 3, 1000]);
     expect([mib.totalLifetime, mib.minLifetime, mib.maxLifetime]).toEqual([5n, 0, 2]);
     expect([mib.totalAccessDensity, mib.minAccessDensity, mib.maxAccessDensity]).toEqual([143n, 0, 100]);
-    expect([mib.totalLifetimeAccessDensity, mib.minLifetimeAccessDensity, mib.maxLifetimeAccessDensity]).toEqual([143_000n, 0, 100_000]);
+    expect([
+      mib.totalLifetimeAccessDensity,
+      mib.minLifetimeAccessDensity,
+      mib.maxLifetimeAccessDensity,
+    ]).toEqual([143_000n, 0, 100_000]);
   });
 
   it("leave the last block's times and CPUs", () => {
-    expect([mib.allocTimestamp, mib.deallocTimestamp, mib.allocCpuId, mib.deallocCpuId]).toEqual([4, 5, 0, 0]);
+    expect([mib.allocTimestamp, mib.deallocTimestamp, mib.allocCpuId, mib.deallocCpuId]).toEqual([
+      4, 5, 0, 0,
+    ]);
   });
 
   it("overlap when a block was made before the one freed last was freed", () => {
@@ -164,7 +174,12 @@ describe("a block of no bytes", () => {
     heap.store(A, 2);
     heap.free(A);
     const { mib, site } = heap.profiled.only();
-    expect([mib.totalSize, mib.totalAccessCount, mib.totalAccessDensity, site.granules]).toEqual([1n, 2n, 200n, 1]);
+    expect([mib.totalSize, mib.totalAccessCount, mib.totalAccessDensity, site.granules]).toEqual([
+      1n,
+      2n,
+      200n,
+      1,
+    ]);
   });
 });
 
@@ -188,14 +203,18 @@ describe("the granules of blocks", () => {
       heap.fill(A, size);
       heap.malloc(C * 2, size, "b");
       heap.walk(C * 2, size);
-      const live = heap.profiled.contexts().map(({ site, mib }) => [site.granulesTouched, site.granules, Number(mib.totalAccessCount)]);
+      const live = heap.profiled
+        .contexts()
+        .map(({ site, mib }) => [site.granulesTouched, site.granules, Number(mib.totalAccessCount)]);
       expect(live).toEqual([
         [size / 8, size / 8, size / 8],
         [size / 8, size / 8, size / 4],
       ]);
       heap.free(A);
       heap.free(C * 2);
-      const freed = heap.profiled.contexts().map(({ site, mib }) => [site.granulesTouched, site.granules, Number(mib.totalAccessCount)]);
+      const freed = heap.profiled
+        .contexts()
+        .map(({ site, mib }) => [site.granulesTouched, site.granules, Number(mib.totalAccessCount)]);
       expect(freed).toEqual(live);
     }
   });
@@ -209,9 +228,15 @@ describe("the granules of blocks", () => {
       heap[touch](A, touch === "store" ? 5 : 2048);
       heap.malloc(A, 2048);
       const untouched = { granules: 256, granulesTouched: 0, neverAccessed: 1 };
-      expect(heap.profiled.contexts().map(({ site }) => site), touch).toMatchObject([untouched, untouched]);
+      expect(
+        heap.profiled.contexts().map(({ site }) => site),
+        touch,
+      ).toMatchObject([untouched, untouched]);
       heap.free(A);
-      expect(heap.profiled.contexts().map(({ site }) => site), touch).toMatchObject([untouched, untouched]);
+      expect(
+        heap.profiled.contexts().map(({ site }) => site),
+        touch,
+      ).toMatchObject([untouched, untouched]);
     }
   });
 
@@ -275,15 +300,27 @@ describe("figures of the peak", () => {
     heap.free(A); // 50
     heap.malloc(C, 90, "c"); // 140
     heap.malloc(C + 256, 5, "b"); // 145
-    expect(heap.profiled.heap).toMatchObject({ peakBytes: 150, peakBlocks: 2, liveBytes: 145, liveBlocks: 3 });
+    expect(heap.profiled.heap).toMatchObject({
+      peakBytes: 150,
+      peakBlocks: 2,
+      liveBytes: 145,
+      liveBlocks: 3,
+    });
     heap.malloc(C + 512, 10, "a"); // 155: a 10, b 55 in two, c 90
     heap.malloc(C + 1024, 1, "c");
     heap.free(C + 1024); // 156 was the peak: c 91 in two
     heap.free(C);
     heap.free(B);
     heap.malloc(A, 100, "d"); // 115
-    expect(heap.profiled.heap).toMatchObject({ peakBytes: 156, peakBlocks: 5, liveBytes: 115, liveBlocks: 3 });
-    const peaks = heap.profiled.contexts().map(({ stack, site }) => [stack[0], site.peakBytes, site.peakBlocks, site.liveBytes, site.liveBlocks]);
+    expect(heap.profiled.heap).toMatchObject({
+      peakBytes: 156,
+      peakBlocks: 5,
+      liveBytes: 115,
+      liveBlocks: 3,
+    });
+    const peaks = heap.profiled
+      .contexts()
+      .map(({ stack, site }) => [stack[0], site.peakBytes, site.peakBlocks, site.liveBytes, site.liveBlocks]);
     expect(peaks).toEqual([
       ["malloc_a", 10, 1, 10, 1],
       ["malloc_b", 55, 2, 5, 1],
@@ -307,11 +344,21 @@ describe("blocks that are live when the profile is taken", () => {
     heap.malloc(A, 40);
     heap.store(A, 4);
     heap.malloc(B, 8, "b");
-    expect(heap.profiled.contexts()[0].mib).toMatchObject({ allocCount: 1, totalAccessCount: 4n, deallocTimestamp: 2, totalLifetime: 1n });
+    expect(heap.profiled.contexts()[0].mib).toMatchObject({
+      allocCount: 1,
+      totalAccessCount: 4n,
+      deallocTimestamp: 2,
+      totalLifetime: 1n,
+    });
     heap.malloc(C, 8, "b");
     heap.load(A);
     heap.free(A);
-    expect(heap.profiled.contexts()[0].mib).toMatchObject({ allocCount: 1, totalAccessCount: 5n, deallocTimestamp: 3, totalLifetime: 2n });
+    expect(heap.profiled.contexts()[0].mib).toMatchObject({
+      allocCount: 1,
+      totalAccessCount: 5n,
+      deallocTimestamp: 3,
+      totalLifetime: 2n,
+    });
     expect(heap.profiled.heap).toMatchObject({ allocations: 3, frees: 1, liveBlocks: 2 });
   });
 });
@@ -335,10 +382,27 @@ describe("realloc", () => {
     const heap = moved(from, to, size);
     const [a, b] = heap.profiled.contexts();
     expect([a.stack, b.stack]).toEqual([["malloc_a"], ["realloc_b"]]);
-    expect(a.mib).toMatchObject({ allocCount: 1, totalSize: 64n, totalAccessCount: 3n, allocTimestamp: 1, deallocTimestamp: 1 });
-    expect(b.mib).toMatchObject({ allocCount: 1, totalSize: BigInt(size), totalAccessCount: 5n, allocTimestamp: 2 });
+    expect(a.mib).toMatchObject({
+      allocCount: 1,
+      totalSize: 64n,
+      totalAccessCount: 3n,
+      allocTimestamp: 1,
+      deallocTimestamp: 1,
+    });
+    expect(b.mib).toMatchObject({
+      allocCount: 1,
+      totalSize: BigInt(size),
+      totalAccessCount: 5n,
+      allocTimestamp: 2,
+    });
     expect([a.site.reallocations, b.site.reallocations]).toEqual([0, 1]);
-    expect(heap.profiled.heap).toMatchObject({ allocations: 2, frees: 1, liveBlocks: 1, liveBytes: size, otherAccesses: 0 });
+    expect(heap.profiled.heap).toMatchObject({
+      allocations: 2,
+      frees: 1,
+      liveBlocks: 1,
+      liveBytes: size,
+      otherAccesses: 0,
+    });
   });
 
   it("hands contents on: the old block is neither never accessed nor never read", () => {
@@ -368,7 +432,11 @@ describe("realloc", () => {
   it("of null is malloc", () => {
     const heap = new ScriptedHeap();
     heap.realloc(0, A, 24, "c");
-    expect(heap.profiled.only()).toMatchObject({ stack: ["realloc_c"], mib: { totalSize: 24n }, site: { reallocations: 0 } });
+    expect(heap.profiled.only()).toMatchObject({
+      stack: ["realloc_c"],
+      mib: { totalSize: 24n },
+      site: { reallocations: 0 },
+    });
     expect(heap.profiled.heap).toMatchObject({ allocations: 1, frees: 0 });
     expect(heap.profiled.snapshot().notTracked).toEqual([]);
   });
@@ -395,7 +463,9 @@ describe("realloc", () => {
     heap.malloc(B, 8);
     heap.realloc(A, A + 64, 32, "b");
     expect(heap.profiled.heap).toMatchObject({ allocations: 2, frees: 0, liveBlocks: 2 });
-    expect(heap.profiled.snapshot().notTracked.join()).toContain("1 releases named blocks whose allocation was not seen");
+    expect(heap.profiled.snapshot().notTracked.join()).toContain(
+      "1 releases named blocks whose allocation was not seen",
+    );
   });
 
   it("keeps the temporary figure of its blocks", () => {
@@ -403,7 +473,9 @@ describe("realloc", () => {
     heap.malloc(A, 8);
     for (let i = 1; i < 5; i++) heap.realloc(A, A, 8 * i);
     heap.free(A);
-    expect(heap.profiled.contexts().map(({ site, mib }) => [mib.allocCount, site.temporary, site.reallocations])).toEqual([
+    expect(
+      heap.profiled.contexts().map(({ site, mib }) => [mib.allocCount, site.temporary, site.reallocations]),
+    ).toEqual([
       [1, 1, 0],
       [4, 4, 4],
     ]);
@@ -437,7 +509,10 @@ describe("the other allocation functions", () => {
     expect(heap.posixMemalign(0, 48)).toBe(12);
     heap.store(A, 2);
     heap.free(A);
-    expect(heap.profiled.only()).toMatchObject({ stack: ["posix_memalign_a"], mib: { allocCount: 1, totalSize: 48n, totalAccessCount: 2n } });
+    expect(heap.profiled.only()).toMatchObject({
+      stack: ["posix_memalign_a"],
+      mib: { allocCount: 1, totalSize: 48n, totalAccessCount: 2n },
+    });
     expect(heap.profiled.heap.otherAccesses).toBe(0);
   });
 
@@ -466,7 +541,9 @@ describe("the other allocation functions", () => {
       [1, 2n],
       [1, 3n],
     ]);
-    expect(heap.profiled.snapshot().notTracked).toEqual(["1 blocks were handed out over live ones: their release was not seen."]);
+    expect(heap.profiled.snapshot().notTracked).toEqual([
+      "1 blocks were handed out over live ones: their release was not seen.",
+    ]);
     expect(heap.profiled.heap).toMatchObject({ allocations: 2, liveBlocks: 1, liveBytes: 16 });
   });
 
@@ -513,7 +590,9 @@ describe("neighbours", () => {
     heap.malloc(last, 17);
     heap.malloc(-16, 8);
     expect(heap.profiled.heap.allocations).toBe(1);
-    expect(heap.profiled.snapshot().notTracked).toEqual(["2 blocks lay outside the memory that is followed."]);
+    expect(heap.profiled.snapshot().notTracked).toEqual([
+      "2 blocks lay outside the memory that is followed.",
+    ]);
   });
 });
 
@@ -530,7 +609,10 @@ describe("the histogram of exact mode", () => {
     heap.fill(A, 33);
     expect(heap.profiled.only().mib.histogram).toEqual([4n, 2n, 3n, 1n, 1n]);
     heap.free(A);
-    expect(heap.profiled.only().mib).toMatchObject({ accessHistogramSize: 5, histogram: [4n, 2n, 3n, 1n, 1n] });
+    expect(heap.profiled.only().mib).toMatchObject({
+      accessHistogramSize: 5,
+      histogram: [4n, 2n, 3n, 1n, 1n],
+    });
     heap.malloc(B, 1);
     heap.walk(B - 64, 128);
     heap.free(B);

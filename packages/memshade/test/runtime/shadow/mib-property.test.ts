@@ -28,10 +28,24 @@ const share = fc.oneof(fc.integer({ min: 0, max: 40 }), fc.integer({ min: 0, max
 const step: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 5,
-    arbitrary: fc.record({ kind: fc.constantFrom("malloc" as const, "calloc" as const, "aligned" as const), place, size: share, site }),
+    arbitrary: fc.record({
+      kind: fc.constantFrom("malloc" as const, "calloc" as const, "aligned" as const),
+      place,
+      size: share,
+      site,
+    }),
   },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant("free" as const), place }) },
-  { weight: 2, arbitrary: fc.record({ kind: fc.constant("realloc" as const), from: place, to: place, size: share, site }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant("realloc" as const),
+      from: place,
+      to: place,
+      size: share,
+      site,
+    }),
+  },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("fail" as const), place, site }) },
   {
     weight: 5,
@@ -42,8 +56,18 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       times: fc.integer({ min: 1, max: 5 }),
     }),
   },
-  { weight: 2, arbitrary: fc.record({ kind: fc.constantFrom("fill" as const, "walk" as const), place, bytes: share }) },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant("stray" as const), address: fc.integer({ min: 1000, max: 50_000 }), reads: fc.boolean() }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ kind: fc.constantFrom("fill" as const, "walk" as const), place, bytes: share }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: fc.constant("stray" as const),
+      address: fc.integer({ min: 1000, max: 50_000 }),
+      reads: fc.boolean(),
+    }),
+  },
 );
 
 /** Takes the same steps in the program and in the reference. Steps that make no sense at their moment are left out. */
@@ -145,7 +169,9 @@ class Replay {
 
   expectEqualContexts(): void {
     const measured = new Map(
-      this.program.profiled.contexts().map(({ stack, mib, site: { stackId, ...extras } }) => [stack.join(), { mib, extras }]),
+      this.program.profiled
+        .contexts()
+        .map(({ stack, mib, site: { stackId, ...extras } }) => [stack.join(), { mib, extras }]),
     );
     expect(measured).toEqual(this.reference.contexts);
     expect(this.program.profiled.heap.heapAccesses).toBe(this.reference.heapAccesses);
@@ -153,7 +179,8 @@ class Replay {
 
   /** Live blocks end in an order that nobody promises: before figures that depend on it are compared, all end. */
   releaseAll(): void {
-    for (const index of [...this.#sizes.keys()].sort((a, b) => ((a * 7) % 5) - ((b * 7) % 5))) this.take({ kind: "free", place: index });
+    for (const index of [...this.#sizes.keys()].sort((a, b) => ((a * 7) % 5) - ((b * 7) % 5)))
+      this.take({ kind: "free", place: index });
   }
 }
 

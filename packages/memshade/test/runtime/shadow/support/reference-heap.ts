@@ -18,7 +18,14 @@ export interface ReferenceContext {
 
 const NO_EXTRAS: ContextExtras = {
   ...{ liveBytes: 0, liveBlocks: 0, peakBytes: 0, peakBlocks: 0, neverAccessed: 0, neverAccessedBytes: 0 },
-  ...{ writtenNeverRead: 0, writtenNeverReadBytes: 0, granulesTouched: 0, granules: 0, reallocations: 0, temporary: 0 },
+  ...{
+    writtenNeverRead: 0,
+    writtenNeverReadBytes: 0,
+    granulesTouched: 0,
+    granules: 0,
+    reallocations: 0,
+    temporary: 0,
+  },
 };
 
 /** The heap profile kept in the plainest way: maps and lists, every block merged by the rules of the MIB model. */

@@ -14,7 +14,13 @@ function siteFunctions(site: Site): string {
     return `(func $${callee}_${site} (export "${callee}_${site}") ${"(param i32)".repeat(parameters)} (result i32)
       (i32.add (call $${callee} ${operands}) (global.get $zero)))`;
   };
-  return [via("malloc", 1), via("calloc", 2), via("realloc", 2), via("aligned_alloc", 2), via("posix_memalign", 3)].join("\n");
+  return [
+    via("malloc", 1),
+    via("calloc", 2),
+    via("realloc", 2),
+    via("aligned_alloc", 2),
+    via("posix_memalign", 3),
+  ].join("\n");
 }
 
 /**
@@ -55,6 +61,8 @@ const OUT = 64;
 /** The program, told step by step what its allocator does. Addresses and sizes are bytes. */
 export class ScriptedHeap {
   readonly profiled: Profiled;
+  /** The program before it was instrumented. */
+  readonly bytes = PROGRAM;
 
   constructor(options: InstrumentOptions = {}, profiled: Omit<ProfiledOptions, "options"> = {}) {
     this.profiled = new Profiled(PROGRAM, {
