@@ -273,6 +273,37 @@ describe("stacks while tables are full", () => {
   });
 });
 
+describe("a call that is a site of blocks and on the way to others", () => {
+  it("gets an entry of its own again after its first one was handed over", () => {
+    // $pick calls malloc itself or a function that does, by one and the same call.
+    const module = wat(`(module (memory 4 4)
+      (global $next (mut i32) (i32.const 4096))
+      (type $alloc (func (param i32) (result i32)))
+      (func $malloc (param i32) (result i32) (global.get $next) (global.set $next (i32.add (global.get $next) (i32.const 64))))
+      (func $free (param i32))
+      (table 8 funcref) (elem (i32.const 0) $malloc $other0 $other1 $other2 $other3 $other4)
+      ${Array.from({ length: 5 }, (_, i) => `(func $other${i} (type $alloc) (i32.add (call $malloc (i32.const ${i + 1})) (global.get $zero)))`).join("\n")}
+      (global $zero (mut i32) (i32.const 0))
+      (func $pick (export "pick") (param $which i32) (result i32)
+        (i32.add (call_indirect (type $alloc) (i32.const 40) (local.get $which)) (global.get $zero)))
+      (func (export "release") (param i32) (call $free (local.get 0)) (global.set $zero (i32.const 0))))`);
+    const profiled = new Profiled(module, { options: { allocator: ALLOCATOR, maxContexts: 3 } });
+    const pick = (which: number) => profiled.call("pick", which) as number;
+    const kept = pick(1);
+    profiled.call("release", pick(0));
+    for (const which of [2, 3, 4, 5, 2, 3]) profiled.call("release", pick(which));
+    expect(profiled.flushes).toBeGreaterThan(1);
+    profiled.call("release", pick(0));
+    profiled.call("release", pick(0));
+    expect(profiled.stacks()).toEqual({
+      ...{ pick: 3, "other0 < pick": 1, "other1 < pick": 2, "other2 < pick": 2, "other3 < pick": 1, "other4 < pick": 1 },
+    });
+    profiled.call("release", kept);
+    const direct = profiled.contexts().find(({ stack }) => stack.length === 1);
+    expect(direct?.mib).toMatchObject({ allocCount: 3, totalSize: 120n, minSize: 40, maxSize: 40 });
+  });
+});
+
 describe("tables that are full of blocks", () => {
   const work = () => {
     const paths = new Paths({ maxBlocks: 5 });
