@@ -17,6 +17,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   instrument: ["bytes", "wasm", "runtime/shadow"],
   model: ["bytes"],
   formats: ["bytes", "model"],
+  objects: ["bytes", "wasm"],
   symbolize: ["bytes", "model"],
   "runtime/host": ["bytes", "wasm", "instrument", "model", "formats"],
   analyses: ["bytes", "model"],
@@ -32,7 +33,17 @@ const PACKAGES_OF: Readonly<Record<string, readonly string[]>> = {
 
 /** Folders that must work in a web page as they do in Node. */
 const WITHOUT_NODE = [
-  ...["bytes/", "wasm/", "instrument/", "model/", "formats/", "symbolize/", "analyses/", "runtime/shadow/"],
+  ...[
+    "bytes/",
+    "wasm/",
+    "instrument/",
+    "model/",
+    "formats/",
+    "objects/",
+    "symbolize/",
+    "analyses/",
+    "runtime/shadow/",
+  ],
   ...["report/terminal/", "report/json/"],
 ];
 /** What a web page imports; nothing of Node may be behind it, however many files away. */

@@ -1,0 +1,233 @@
+import type { ByteSource } from "../../bytes/byte-source.ts";
+import { FormatError } from "../../bytes/errors.ts";
+import { SymbolTable } from "../symbol-table.ts";
+import type {
+  Architecture,
+  DebugAltLink,
+  DebugLink,
+  Decompressors,
+  ObjectFile,
+  ObjectSection,
+  ObjectSegment,
+} from "../types.ts";
+import {
+  type CompressionHeader,
+  decompressSection,
+  readCompressionHeader,
+  readOldCompressionHeader,
+} from "./compressed-section.ts";
+import {
+  EM_386,
+  EM_AARCH64,
+  EM_X86_64,
+  hasFlag,
+  NT_GNU_BUILD_ID,
+  PT_LOAD,
+  PT_NOTE,
+  SHF_COMPRESSED,
+  SHT_DYNSYM,
+  SHT_NOBITS,
+  SHT_NOTE,
+  SHT_SYMTAB,
+} from "./constants.ts";
+import {
+  type ElfHeader,
+  type ElfSectionHeader,
+  readElfHeader,
+  readProgramHeaders,
+  readSectionHeaders,
+  viewOf,
+} from "./header.ts";
+import { readNotes } from "./notes.ts";
+import { readElfSymbols, readString } from "./symbols.ts";
+
+const MACHINES: Readonly<Record<Architecture, number>> = {
+  x86_64: EM_X86_64,
+  i386: EM_386,
+  aarch64: EM_AARCH64,
+  wasm32: 0,
+};
+
+/** An ELF file. Headers are read when it is opened, everything else when asked for, sections once. */
+export class ElfObject implements ObjectFile {
+  readonly kind = "elf";
+  readonly architecture: Architecture;
+  readonly type: ObjectFile["type"];
+  readonly addressSize: 4 | 8;
+  readonly size: number;
+  readonly sections: readonly ObjectSection[];
+  readonly programHeaders: readonly ObjectSegment[];
+  readonly segments: readonly ObjectSegment[];
+  readonly problems: FormatError[] = [];
+  readonly externalDebugInfo = undefined;
+  readonly sourceMappingUrl = undefined;
+  readonly codeOffset = undefined;
+
+  readonly #source: ByteSource;
+  readonly #header: ElfHeader;
+  readonly #sectionHeaders: readonly ElfSectionHeader[];
+  readonly #decompressors: Decompressors;
+  readonly #contents = new Map<ObjectSection, Uint8Array | undefined>();
+  #symbols: SymbolTable | undefined;
+  #buildId: string | null | undefined;
+
+  /** @throws FormatError if the file header is not one of a supported ELF file */
+  constructor(source: ByteSource, decompressors: Decompressors) {
+    this.#source = source;
+    this.#decompressors = decompressors;
+    this.#header = readElfHeader(source);
+    this.architecture = this.#header.architecture;
+    this.type = this.#header.type;
+    this.addressSize = this.#header.is64 ? 8 : 4;
+    this.size = source.size;
+    this.#sectionHeaders = readSectionHeaders(source, this.#header);
+    this.programHeaders = readProgramHeaders(source, this.#header);
+    this.segments = this.programHeaders.filter(({ type }) => type === PT_LOAD);
+    this.#checkTable("section header table", this.#header.sectionHeaders, this.#sectionHeaders.length);
+    this.#checkTable("program header table", this.#header.programHeaders, this.programHeaders.length);
+    this.sections = this.#describeSections();
+  }
+
+  #checkTable(construct: string, { offset, count }: ElfHeader["sectionHeaders"], present: number): void {
+    if (offset === 0 || present === count) return;
+    const detail = `${count} entries are announced, ${present} are there`;
+    this.problems.push(new FormatError("truncated", offset, construct, detail));
+  }
+
+  #describeSections(): ObjectSection[] {
+    const names = this.#sectionHeaders[this.#header.sectionNames];
+    const strings = names === undefined ? new Uint8Array(0) : this.#read(names.offset, names.size);
+    return this.#sectionHeaders.map((header) => {
+      const { type, flags, address, offset, size } = header;
+      const name = readString(strings, header.nameOffset);
+      const compression = this.#compressionHeader(name, header)?.method;
+      return { name, type, flags, address, offset, size, ...(compression && { compression }) };
+    });
+  }
+
+  #compressionHeader(
+    name: string,
+    { type, flags, offset, size }: Pick<ObjectSection, "type" | "flags" | "offset" | "size">,
+  ): CompressionHeader | undefined {
+    if (type === SHT_NOBITS) return undefined;
+    const start = () => this.#read(offset, Math.min(size, 24));
+    if (hasFlag(flags, SHF_COMPRESSED)) return readCompressionHeader(start(), this.#header.is64);
+    return name.startsWith(".zdebug_") ? readOldCompressionHeader(start()) : undefined;
+  }
+
+  #read(offset: number, size: number): Uint8Array {
+    return offset >= this.#source.size ? new Uint8Array(0) : this.#source.read(offset, size);
+  }
+
+  section(name: string): Uint8Array | undefined {
+    const old = name.startsWith(".debug_") ? `.z${name.slice(1)}` : name;
+    for (const wanted of [name, old]) {
+      const section = this.sections.find((one) => one.name === wanted && one.type !== SHT_NOBITS);
+      if (section !== undefined) return this.contentOf(section);
+    }
+    return undefined;
+  }
+
+  contentOf(section: ObjectSection): Uint8Array | undefined {
+    if (this.#contents.has(section)) return this.#contents.get(section);
+    const content = this.#readContent(section);
+    this.#contents.set(section, content);
+    return content;
+  }
+
+  #readContent(section: ObjectSection): Uint8Array | undefined {
+    if (section.type === SHT_NOBITS) return undefined;
+    const stored = this.#read(section.offset, section.size);
+    if (stored.length < section.size) {
+      const detail = `${section.size} bytes are announced, ${stored.length} are there`;
+      this.problems.push(new FormatError("truncated", section.offset, `section ${section.name}`, detail));
+      if (stored.length === 0) return undefined;
+    }
+    const header = this.#compressionHeader(section.name, section);
+    if (header === undefined) {
+      return hasFlag(section.flags, SHF_COMPRESSED) ? undefined : stored;
+    }
+    try {
+      return decompressSection(stored, header, section.offset, this.#decompressors);
+    } catch (error) {
+      this.problems.push(error as FormatError);
+      return undefined;
+    }
+  }
+
+  bytesAt(address: number, length: number): Uint8Array {
+    for (const segment of this.segments) {
+      const into = address - segment.address;
+      if (into < 0 || into >= segment.fileSize) continue;
+      return this.#read(segment.fileOffset + into, Math.min(length, segment.fileSize - into));
+    }
+    return new Uint8Array(0);
+  }
+
+  symbols(): SymbolTable {
+    this.#symbols ??= this.#readSymbols();
+    return this.#symbols;
+  }
+
+  #readSymbols(): SymbolTable {
+    for (const type of [SHT_SYMTAB, SHT_DYNSYM]) {
+      const index = this.sections.findIndex((section) => section.type === type);
+      const symbols = index < 0 ? undefined : this.contentOf(this.sections[index]);
+      const linked = index < 0 ? undefined : this.sections[this.#sectionHeaders[index].link];
+      const strings = linked === undefined ? undefined : this.contentOf(linked);
+      if (symbols === undefined || strings === undefined) continue;
+      return readElfSymbols({
+        symbols,
+        strings,
+        is64: this.#header.is64,
+        machine: MACHINES[this.architecture],
+        sections: this.#sectionHeaders,
+      });
+    }
+    return SymbolTable.EMPTY;
+  }
+
+  get buildId(): string | undefined {
+    this.#buildId ??= this.#findBuildId() ?? null;
+    return this.#buildId ?? undefined;
+  }
+
+  #findBuildId(): string | undefined {
+    const places = [
+      ...this.programHeaders
+        .filter(({ type }) => type === PT_NOTE)
+        .map(({ fileOffset, fileSize }) => ({ offset: fileOffset, size: fileSize })),
+      ...this.sections.filter(({ type }) => type === SHT_NOTE),
+    ];
+    for (const { offset, size } of places) {
+      for (const { owner, type, content } of readNotes(this.#read(offset, size))) {
+        if (owner === "GNU" && type === NT_GNU_BUILD_ID && content.length > 0) return toHex(content);
+      }
+    }
+    return undefined;
+  }
+
+  get debugLink(): DebugLink | undefined {
+    const content = this.section(".gnu_debuglink");
+    const name = content && readString(content, 0);
+    if (!content || !name) return undefined;
+    // The CRC stands at the next multiple of four behind the closing NUL.
+    const at = Math.ceil((content.indexOf(0) + 1) / 4) * 4;
+    return at + 4 > content.length ? undefined : { name, crc32: viewOf(content).getUint32(at, true) };
+  }
+
+  get debugAltLink(): DebugAltLink | undefined {
+    const content = this.section(".gnu_debugaltlink");
+    const end = content?.indexOf(0) ?? -1;
+    if (!content || end <= 0) return undefined;
+    return { name: readString(content, 0), buildId: toHex(content.subarray(end + 1)) };
+  }
+
+  get miniDebugInfo(): Uint8Array | undefined {
+    return this.section(".gnu_debugdata");
+  }
+}
+
+function toHex(bytes: Uint8Array): string {
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}

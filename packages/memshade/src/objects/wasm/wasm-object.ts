@@ -1,0 +1,142 @@
+import type { ByteSource } from "../../bytes/byte-source.ts";
+import { FormatError } from "../../bytes/errors.ts";
+import { ByteReader } from "../../bytes/reader.ts";
+import { SectionId, sectionName } from "../../wasm/index.ts";
+import type { SymbolTable } from "../symbol-table.ts";
+import type { ObjectFile, ObjectSection } from "../types.ts";
+import { readWasmSymbols } from "./symbols.ts";
+
+const WASM_MAGIC = [0x00, 0x61, 0x73, 0x6d];
+const HEADER_BYTES = 8;
+const CORE_MODULE_VERSION = 1;
+
+export function isWasm(source: ByteSource): boolean {
+  const start = source.read(0, 4);
+  return start.length === 4 && WASM_MAGIC.every((byte, index) => start[index] === byte);
+}
+
+/**
+ * A wasm module. Sections are found when it is opened; what is inside of them matters only when asked for, so that
+ * modules of which a tool left nothing but the custom sections can be read too.
+ */
+export class WasmObject implements ObjectFile {
+  readonly kind = "wasm";
+  readonly architecture = "wasm32";
+  readonly type = "executable";
+  readonly addressSize = 4;
+  readonly size: number;
+  readonly sections: readonly ObjectSection[];
+  readonly programHeaders = [];
+  readonly segments = [];
+  readonly debugLink = undefined;
+  readonly debugAltLink = undefined;
+  readonly miniDebugInfo = undefined;
+  readonly problems: FormatError[] = [];
+
+  readonly #bytes: Uint8Array;
+  #symbols: SymbolTable | undefined;
+
+  /** @throws FormatError if it is not a core module of version 1 */
+  constructor(source: ByteSource) {
+    this.#bytes = source.read(0, source.size);
+    this.size = this.#bytes.length;
+    checkHeader(this.#bytes);
+    this.sections = this.#findSections();
+  }
+
+  #findSections(): ObjectSection[] {
+    const sections: ObjectSection[] = [];
+    const reader = new ByteReader(this.#bytes, HEADER_BYTES);
+    try {
+      while (!reader.atEnd) sections.push(readSection(reader));
+    } catch (error) {
+      this.problems.push(error as FormatError);
+    }
+    return sections;
+  }
+
+  section(name: string): Uint8Array | undefined {
+    const named = this.sections.filter((section) => section.name === name);
+    const section = named.find(({ type }) => type === SectionId.Custom) ?? named[0];
+    return section && this.contentOf(section);
+  }
+
+  contentOf({ offset, size }: ObjectSection): Uint8Array {
+    return this.#bytes.subarray(offset, offset + size);
+  }
+
+  bytesAt(address: number, length: number): Uint8Array {
+    const code = this.#code;
+    if (code === undefined || address < 0 || address >= code.size) return new Uint8Array(0);
+    return this.contentOf(code).subarray(address, address + length);
+  }
+
+  symbols(): SymbolTable {
+    this.#symbols ??= readWasmSymbols(this.#bytes, this.problems);
+    return this.#symbols;
+  }
+
+  get buildId(): string | undefined {
+    const content = this.#prefixed("build_id");
+    if (content === undefined || content.length === 0) return undefined;
+    return Array.from(content, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  }
+
+  get externalDebugInfo(): string | undefined {
+    return this.#text("external_debug_info");
+  }
+
+  get sourceMappingUrl(): string | undefined {
+    return this.#text("sourceMappingURL");
+  }
+
+  get codeOffset(): number | undefined {
+    return this.#code?.offset;
+  }
+
+  get #code(): ObjectSection | undefined {
+    return this.sections.find(({ type }) => type === SectionId.Code);
+  }
+
+  /** Content of a custom section that is nothing but a byte string with its length. */
+  #prefixed(name: string): Uint8Array | undefined {
+    const content = this.section(name);
+    if (content === undefined) return undefined;
+    try {
+      const reader = new ByteReader(content);
+      return reader.view(reader.u32Leb());
+    } catch (error) {
+      this.problems.push(error as FormatError);
+      return undefined;
+    }
+  }
+
+  #text(name: string): string | undefined {
+    const content = this.#prefixed(name);
+    return content && new TextDecoder().decode(content);
+  }
+}
+
+function checkHeader(bytes: Uint8Array): void {
+  if (bytes.length < HEADER_BYTES) throw new FormatError("truncated", 0, "wasm header");
+  const version = new DataView(bytes.buffer, bytes.byteOffset).getUint32(4, true);
+  if (version !== CORE_MODULE_VERSION) {
+    const detail =
+      version === 0x1000d
+        ? "components are not supported, only core modules"
+        : `version ${version} is not supported`;
+    throw new FormatError("unsupported-version", 4, "wasm header", detail);
+  }
+}
+
+function readSection(reader: ByteReader): ObjectSection {
+  const type = reader.u8("section");
+  const size = reader.u32Leb();
+  const start = reader.skip(size, `${sectionName(type)} section`);
+  if (type !== SectionId.Custom) {
+    return { name: sectionName(type), address: 0, size, offset: start, flags: 0, type };
+  }
+  const custom = new ByteReader(reader.bytes, start, start + size);
+  const name = new TextDecoder().decode(custom.view(custom.u32Leb(), "custom section name"));
+  return { name, address: 0, size: custom.remaining, offset: custom.position, flags: 0, type };
+}
