@@ -24,8 +24,9 @@ import { type CallPlan, CallTreatment } from "./call-plan.ts";
 import { ControlStack } from "./control-stack.ts";
 import { CounterGroups } from "./counter-groups.ts";
 import { InsertionKind, type Insertions } from "./insertions.ts";
-import { LoopAssignments } from "./loop-assignments.ts";
+import { forgetAssigned } from "./loop-assignments.ts";
 import { LoopSummary } from "./loop-summary.ts";
+import type { ModuleScan } from "./module-scan.ts";
 import { NO_LOCAL, OperandStack } from "./operand-stack.ts";
 import { noTemporaries, type Temporaries } from "./temporaries.ts";
 import { CONSTANT, ValueClass, ValueNumbers } from "./value-numbers.ts";
@@ -142,10 +143,16 @@ export class FunctionWalker {
   readonly #control = new ControlStack();
   readonly #counters: CounterGroups;
   readonly #loops: LoopSummary;
-  readonly #assignments: LoopAssignments;
+  readonly #scan: ModuleScan;
   readonly #arities: Uint32Array;
 
-  constructor(module: WasmModule, insertions: Insertions, calls: CallPlan, options: WalkOptions) {
+  constructor(
+    module: WasmModule,
+    scan: ModuleScan,
+    insertions: Insertions,
+    calls: CallPlan,
+    options: WalkOptions,
+  ) {
     this.#module = module;
     this.#bytes = module.bytes;
     this.#insertions = insertions;
@@ -153,7 +160,7 @@ export class FunctionWalker {
     this.#options = options;
     this.#counters = new CounterGroups(insertions, this.#values, options.exact, options.includeStack);
     this.#loops = new LoopSummary(insertions, this.#counters, this.#values);
-    this.#assignments = new LoopAssignments(module.bytes);
+    this.#scan = scan;
     this.#arities = new Uint32Array(functionCount(module));
   }
 
@@ -184,7 +191,6 @@ export class FunctionWalker {
     control.top = -1;
     control.enter(BLOCK, 0, 0, functionType(module, index).results.length, 0);
     const summarizes = hasLoops && counts && !options.memory64;
-    if (hasLoops) this.#assignments.scan(codeStart, end);
     if (summarizes) this.#loops.isI32 = Uint8Array.from(locals, (type) => (type === 0x7f ? 1 : 0));
     const prologue = this.calls.hasFrames(index)
       ? this.#insertions.add(codeStart, InsertionKind.Prologue)
@@ -194,7 +200,7 @@ export class FunctionWalker {
     const outlines = hasLoops && !options.memory64;
     let openLoops = 0;
     counters.cold = outlines;
-    let loopNumber = 0;
+    let loopNumber = this.#scan.firstLoop[index - module.importedFunctionCount];
     let unreachable = false;
     let skippedBlocks = 0;
     let pos = codeStart;
@@ -324,7 +330,7 @@ export class FunctionWalker {
           control.enter(op, stack.depth - params, params, arity & 0xffff, values.time);
           if (op === LOOP) {
             const top = control.top;
-            this.#assignments.forget(loopNumber++, values);
+            forgetAssigned(this.#scan, loopNumber++, values);
             openLoops++;
             counters.cold = false;
             control.loopStart[top] = start;

@@ -81,10 +81,8 @@ class HeapInstrumentation {
     this.#options = options;
     this.#appended = new AppendedFunctions(module);
     this.#scan = scanModule(module);
-    this.#allocator = findAllocator(module, {
-      ...(options.allocator === undefined ? {} : { allocator: options.allocator }),
-      ...(options.glue === undefined ? {} : { glue: options.glue }),
-    });
+    const { allocator, glue } = options;
+    this.#allocator = findAllocator(module, { allocator, glue }, this.#scan);
     this.#memory = memoryCount(module) > 0 ? 0 : -1;
     this.#memory64 = this.#memory >= 0 && memoryType(module, this.#memory).index64;
   }
@@ -131,7 +129,7 @@ class HeapInstrumentation {
       : undefined;
     const counters = new CountFunctions(appended, shadowMemory);
     const bulk = new BulkFunctions(module, appended, this.#memory, runtimeFunction("countRange"));
-    const walker = new FunctionWalker(module, this.#insertions, contexts ?? NO_CONTEXTS, {
+    const walker = new FunctionWalker(module, this.#scan, this.#insertions, contexts ?? NO_CONTEXTS, {
       memory: this.#memory,
       memory64: this.#memory64,
       stackPointer: findStackPointer(module, readNames(module), this.#scan),

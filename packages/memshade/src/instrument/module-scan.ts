@@ -1,9 +1,11 @@
-import { readU32Leb, skipLeb32 } from "../bytes/leb128.ts";
+import { FormatError } from "../bytes/errors.ts";
+import { readS32Leb, readU32Leb, skipLeb32 } from "../bytes/leb128.ts";
 import {
   ACCESS_KIND,
   AccessKind,
   IMMEDIATE_KIND,
   ImmediateKind,
+  type OpcodeName,
   opcodeId,
   opcodeIdAt,
   skipImmediates,
@@ -19,88 +21,270 @@ export const FunctionFact = {
   HasCall: 4,
   HasIndirectCall: 8,
   HasIndirectTailCall: 16,
+  /** Calls through tables alone, without those through references. */
+  HasTableCall: 32,
+  /** `memory.grow` */
+  Grows: 64,
+  /** `memory.copy` or `memory.fill` */
+  Copies: 128,
 } as const;
 
-/** What one pass over the code section tells of every defined function. */
+/**
+ * What one pass over the code section tells of every defined function. Lists of lists are columns: what belongs to
+ * function `i` is `column[first[i] … first[i + 1]]`.
+ */
 export interface ModuleScan {
   /** `FunctionFact` bits per defined function. */
   facts: Uint8Array;
-  /** Direct calls of defined function `i` are `callees[firstCallee[i] … firstCallee[i + 1]]`, repeats included. */
+  /** Number of instructions per defined function. */
+  instructions: Uint32Array;
+  /** Direct calls, repeats included. */
   callees: Int32Array;
   firstCallee: Int32Array;
+  /** What may be addresses of static data: constants and displacements of accesses, repeats included. */
+  addresses: Int32Array;
+  firstAddress: Int32Array;
+  /** Loops in order of their `loop` instructions. */
+  firstLoop: Int32Array;
+  /** Locals assigned inside of loops, in program order; loop `l` assigns those from `assignedFirst[l]` to `assignedEnd[l]`. */
+  assigned: Int32Array;
+  assignedFirst: Int32Array;
+  assignedEnd: Int32Array;
   /** Per global: functions that begin by moving it down, as a prologue moves the stack pointer. */
   prologues: Map<number, number>;
   /** Functions of which instructions make references. */
   references: Set<number>;
 }
 
+/** Below this there is no static data in any toolchain's layout, but plenty of small numbers. */
+const LOWEST_ADDRESS = 1024;
+/** First flags of a memarg that say more than an alignment, and the bit that says a memory index follows. */
+const MEMARG_ORDER = 0x20;
+const MEMARG_HAS_MEMORY = 0x40;
+
 const LOOP = opcodeId("loop");
-const CALL = opcodeId("call");
-const RETURN_CALL = opcodeId("return_call");
-const INDIRECT = new Set(
-  (["call_indirect", "return_call_indirect", "call_ref", "return_call_ref"] as const).map(opcodeId),
-);
-const BULK = new Set((["memory.copy", "memory.fill", "memory.init"] as const).map(opcodeId));
-const REF_FUNC = opcodeId("ref.func");
+const DELEGATE = opcodeId("delegate");
 const GLOBAL_GET = opcodeId("global.get");
 const I32_CONST = opcodeId("i32.const");
 const I64_CONST = opcodeId("i64.const");
+const F64_CONST = opcodeId("f64.const");
 const I32_SUB = opcodeId("i32.sub");
 const I64_SUB = opcodeId("i64.sub");
 
+// What the scan does with a first byte. Nine of ten instructions are of the first five kinds.
+const Step = {
+  Plain: 0,
+  Index: 1,
+  Assign: 2,
+  Constant: 3,
+  Memarg: 4,
+  Opens: 5,
+  Ends: 6,
+  Floats: 7,
+  Calls: 8,
+  Rest: 9,
+} as const;
+
+const STEP = new Uint8Array(0x100).fill(Step.Rest);
+for (let byte = 0; byte < 0xfb; byte++) {
+  const kind = IMMEDIATE_KIND[byte];
+  if (kind === ImmediateKind.None) STEP[byte] = Step.Plain;
+  else if (kind === ImmediateKind.Local || kind === ImmediateKind.Label || kind === ImmediateKind.Global)
+    STEP[byte] = Step.Index;
+  else if (kind === ImmediateKind.F32 || kind === ImmediateKind.F64) STEP[byte] = Step.Floats;
+  else if (kind === ImmediateKind.Memarg) STEP[byte] = Step.Memarg;
+}
+function step(kind: number, ...names: OpcodeName[]): void {
+  for (const name of names) STEP[opcodeId(name)] = kind;
+}
+step(Step.Assign, "local.set", "local.tee");
+step(Step.Constant, "i32.const");
+step(Step.Index, "i64.const");
+step(Step.Opens, "block", "loop", "if", "try");
+step(Step.Ends, "end");
+step(Step.Calls, "call", "return_call");
+
+const TRY_TABLE = opcodeId("try_table");
+const REF_FUNC = opcodeId("ref.func");
+
 const FACT_OF = new Uint8Array(IMMEDIATE_KIND.length);
-for (let id = 0; id < FACT_OF.length; id++) {
+for (let id = 0; id < FACT_OF.length; id++)
   if (ACCESS_KIND[id] !== AccessKind.None && ACCESS_KIND[id] !== AccessKind.Notify)
     FACT_OF[id] = FunctionFact.HasAccess;
-  if (BULK.has(id)) FACT_OF[id] = FunctionFact.HasAccess;
-  if (INDIRECT.has(id)) FACT_OF[id] = FunctionFact.HasCall | FunctionFact.HasIndirectCall;
+function fact(bits: number, ...names: OpcodeName[]): void {
+  for (const name of names) FACT_OF[opcodeId(name)] |= bits;
 }
-for (const name of ["return_call_indirect", "return_call_ref"] as const)
-  FACT_OF[opcodeId(name)] |= FunctionFact.HasIndirectTailCall;
-FACT_OF[LOOP] = FunctionFact.HasLoop;
-FACT_OF[CALL] = FunctionFact.HasCall;
-FACT_OF[RETURN_CALL] = FunctionFact.HasCall;
+fact(FunctionFact.HasAccess, "memory.copy", "memory.fill", "memory.init");
+fact(FunctionFact.Copies, "memory.copy", "memory.fill");
+fact(FunctionFact.Grows, "memory.grow");
+fact(FunctionFact.HasCall, "call", "return_call");
+fact(FunctionFact.HasCall | FunctionFact.HasIndirectCall, "call_indirect", "return_call_indirect");
+fact(FunctionFact.HasCall | FunctionFact.HasIndirectCall, "call_ref", "return_call_ref");
+fact(FunctionFact.HasIndirectTailCall, "return_call_indirect", "return_call_ref");
+fact(FunctionFact.HasTableCall, "call_indirect");
+fact(FunctionFact.HasLoop, "loop");
 
+/** Reads the code section once. Throws `FormatError` where it cannot be read. */
 export function scanModule(module: WasmModule): ModuleScan {
   const { bytes, bodies } = module;
-  const facts = new Uint8Array(bodies.length);
-  const firstCallee = new Int32Array(bodies.length + 1);
-  let callees = new Int32Array(4096);
-  let count = 0;
+  const count = bodies.length;
+  const facts = new Uint8Array(count);
+  const instructions = new Uint32Array(count);
+  const firstCallee = new Int32Array(count + 1);
+  const firstAddress = new Int32Array(count + 1);
+  const firstLoop = new Int32Array(count + 1);
   const prologues = new Map<number, number>();
   const references = new Set<number>();
-  for (let i = 0; i < bodies.length; i++) {
+  let callees = new Int32Array(4096);
+  let addresses = new Int32Array(4096);
+  let assigned = new Int32Array(4096);
+  let assignedFirst = new Int32Array(1024);
+  let assignedEnd = new Int32Array(1024);
+  /** Enclosing blocks: the loop's number, −1 for other blocks. */
+  let open = new Int32Array(256);
+  let calleeCount = 0;
+  let addressCount = 0;
+  let assignedCount = 0;
+  let loopCount = 0;
+  for (let i = 0; i < count; i++) {
     const { codeStart, end } = bodies[i];
-    let bits = 0;
-    let pos = codeStart;
     const global = prologueGlobal(bytes, codeStart, end);
     if (global >= 0) prologues.set(global, (prologues.get(global) ?? 0) + 1);
+    let bits = 0;
+    let seen = 0;
+    let depth = 0;
+    let openLoops = 0;
+    let pos = codeStart;
     while (pos < end) {
-      let op = bytes[pos];
-      if (op >= 0xfb || IMMEDIATE_KIND[op] === 0xff) {
-        op = opcodeIdAt(bytes, pos);
-        pos = skipOpcode(bytes, pos);
-      } else pos++;
-      bits |= FACT_OF[op];
-      if (op === CALL || op === RETURN_CALL) {
-        if (count === callees.length) callees = grown(callees, count * 2);
-        callees[count++] = readU32Leb(bytes, pos);
-        pos = skipLeb32(bytes, pos);
-      } else if (op === REF_FUNC) {
-        references.add(readU32Leb(bytes, pos));
-        pos = skipLeb32(bytes, pos);
-      } else {
-        const kind = IMMEDIATE_KIND[op];
-        // One byte of an index is by far the most common immediate.
-        if (kind === ImmediateKind.None) continue;
-        if (kind === ImmediateKind.Local && bytes[pos] < 128) pos++;
-        else pos = skipImmediates(bytes, pos, kind);
+      const op = bytes[pos++];
+      seen++;
+      switch (STEP[op]) {
+        case 0: // Plain
+          continue;
+        case 1: // Index
+          while (bytes[pos++] >= 0x80);
+          continue;
+        case 2: // Assign
+          if (openLoops > 0) {
+            if (assignedCount === assigned.length) assigned = grown(assigned, assignedCount * 2);
+            assigned[assignedCount++] = bytes[pos] < 0x80 ? bytes[pos] : readU32Leb(bytes, pos);
+          }
+          while (bytes[pos++] >= 0x80);
+          continue;
+        case 3: // Constant
+          // One-byte constants are below 64.
+          if (bytes[pos] >= 0x80) {
+            const value = readS32Leb(bytes, pos);
+            if (value >= LOWEST_ADDRESS) {
+              if (addressCount === addresses.length) addresses = grown(addresses, addressCount * 2);
+              addresses[addressCount++] = value;
+            }
+            while (bytes[pos++] >= 0x80);
+          } else pos++;
+          continue;
+        case 4: // Memarg: alignment (bit 6: a memory index follows), offset
+          bits |= FunctionFact.HasAccess;
+          if (bytes[pos] >= MEMARG_ORDER) {
+            skipImmediates(bytes, pos, ImmediateKind.Memarg);
+            const hasMemory = (readU32Leb(bytes, pos) & MEMARG_HAS_MEMORY) !== 0;
+            pos = skipLeb32(bytes, pos);
+            if (hasMemory) pos = skipLeb32(bytes, pos);
+          } else pos++;
+          if (bytes[pos] >= 0x80) {
+            const value = fitsU32(bytes, pos) ? readU32Leb(bytes, pos) : 0;
+            if (value >= LOWEST_ADDRESS) {
+              if (addressCount === addresses.length) addresses = grown(addresses, addressCount * 2);
+              addresses[addressCount++] = value;
+            }
+            while (bytes[pos++] >= 0x80);
+          } else pos++;
+          continue;
+        case 5: // Opens
+          if (depth === open.length) open = grown(open, depth * 2);
+          if (op === LOOP) {
+            bits |= FunctionFact.HasLoop;
+            if (loopCount === assignedFirst.length) {
+              assignedFirst = grown(assignedFirst, loopCount * 2);
+              assignedEnd = grown(assignedEnd, loopCount * 2);
+            }
+            assignedFirst[loopCount] = assignedCount;
+            open[depth++] = loopCount++;
+            openLoops++;
+          } else open[depth++] = -1;
+          if (bytes[pos] === 0x40) pos++;
+          else pos = skipImmediates(bytes, pos, ImmediateKind.BlockType);
+          continue;
+        case 6: // Ends
+          if (depth > 0) {
+            const loop = open[--depth];
+            if (loop >= 0) {
+              assignedEnd[loop] = assignedCount;
+              openLoops--;
+            }
+          }
+          continue;
+        case 7: // Floats
+          pos += op === F64_CONST ? 8 : 4;
+          continue;
+        case 8: // Calls
+          bits |= FunctionFact.HasCall;
+          if (calleeCount === callees.length) callees = grown(callees, calleeCount * 2);
+          callees[calleeCount++] = readU32Leb(bytes, pos);
+          while (bytes[pos++] >= 0x80);
+          continue;
+        default: {
+          const start = pos - 1;
+          const id = opcodeIdAt(bytes, start);
+          pos = skipOpcode(bytes, start);
+          bits |= FACT_OF[id];
+          if (id === REF_FUNC) references.add(readU32Leb(bytes, pos));
+          else if (id === TRY_TABLE) {
+            if (depth === open.length) open = grown(open, depth * 2);
+            open[depth++] = -1;
+          } else if (id === DELEGATE && depth > 0) {
+            const loop = open[--depth];
+            if (loop >= 0) {
+              assignedEnd[loop] = assignedCount;
+              openLoops--;
+            }
+          }
+          pos = skipImmediates(bytes, pos, IMMEDIATE_KIND[id]);
+        }
       }
     }
+    if (pos !== end)
+      throw new FormatError("truncated", end, "function body", "its last instruction goes on behind its end");
+    while (depth > 0) {
+      // Only code that is not valid leaves a loop open.
+      const loop = open[--depth];
+      if (loop >= 0) assignedEnd[loop] = assignedCount;
+    }
     facts[i] = bits;
-    firstCallee[i + 1] = count;
+    instructions[i] = seen;
+    firstCallee[i + 1] = calleeCount;
+    firstAddress[i + 1] = addressCount;
+    firstLoop[i + 1] = loopCount;
   }
-  return { facts, callees: callees.subarray(0, count), firstCallee, prologues, references };
+  return {
+    facts,
+    instructions,
+    callees: callees.subarray(0, calleeCount),
+    firstCallee,
+    addresses,
+    firstAddress,
+    firstLoop,
+    assigned,
+    assignedFirst,
+    assignedEnd,
+    prologues,
+    references,
+  };
+}
+
+/** Offsets of a memory64 access may take ten bytes; addresses above 4 GiB are not static data. */
+function fitsU32(bytes: Uint8Array, position: number): boolean {
+  for (let i = 0; i < 5; i++) if (bytes[position + i] < 0x80) return i < 4 || bytes[position + i] <= 0x0f;
+  return false;
 }
 
 /** The global of `global.get g; const n; sub` at the start of a body, −1 if it starts differently. */

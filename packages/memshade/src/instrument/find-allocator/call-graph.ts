@@ -2,25 +2,15 @@ import { readU32Leb } from "../../bytes/leb128.ts";
 import {
   functionCount,
   IMMEDIATE_KIND,
-  ImmediateKind,
   opcodeId,
   opcodeIdAt,
   skipImmediates,
   skipOpcode,
   type WasmModule,
 } from "../../wasm/index.ts";
+import { FunctionFact, type ModuleScan } from "../module-scan.ts";
 
-const CALL = opcodeId("call");
-const RETURN_CALL = opcodeId("return_call");
 const REF_FUNC = opcodeId("ref.func");
-const LOOP = opcodeId("loop");
-const CALL_INDIRECT = opcodeId("call_indirect");
-const MEMORY_GROW = opcodeId("memory.grow");
-const MEMORY_COPY = opcodeId("memory.copy");
-const MEMORY_FILL = opcodeId("memory.fill");
-const { None, Local, Label, I32, Memarg, Func, Zero } = ImmediateKind;
-const FIRST_PREFIX = 0xfb;
-const MEMARG_HAS_MEMORY = 0x40;
 
 /** Properties of a function, as bits of `CallGraph.traits`. */
 export const Trait = {
@@ -38,6 +28,8 @@ export const Trait = {
 
 /** Who calls whom directly, and how big each function is. All arrays are indexed by function index. */
 export interface CallGraph {
+  /** what else was seen on the way */
+  scan: ModuleScan;
   /** imported and defined functions */
   count: number;
   imported: number;
@@ -61,73 +53,39 @@ export function callersOf(graph: CallGraph, index: number): Uint32Array {
   return graph.callers.subarray(graph.callerBounds[index], graph.callerBounds[index + 1]);
 }
 
-/** One pass over the code section. Throws `FormatError` where it cannot be read. */
-export function buildCallGraph(module: WasmModule): CallGraph {
-  const { bytes, bodies, importedFunctionCount: imported } = module;
-  const kinds = IMMEDIATE_KIND;
-  const count = Math.max(functionCount(module), imported + bodies.length);
+/** The graph of the calls that `scan` found. */
+export function buildCallGraph(module: WasmModule, scan: ModuleScan): CallGraph {
+  const imported = module.importedFunctionCount;
+  const count = Math.max(functionCount(module), imported + module.bodies.length);
   const instructions = new Uint32Array(count);
+  instructions.set(scan.instructions, imported);
   const traits = new Uint8Array(count);
   const calleeBounds = new Uint32Array(count + 1);
   const lastCaller = new Uint32Array(count).fill(0xffffffff);
   const callerCounts = new Uint32Array(count);
-  let callees = new Uint32Array(Math.max(1024, bodies.length * 4));
+  const callees = new Uint32Array(scan.callees.length);
   let calleeCount = 0;
-
-  for (let defined = 0; defined < bodies.length; defined++) {
+  for (let defined = 0; defined < module.bodies.length; defined++) {
     const caller = imported + defined;
-    const { codeStart, end } = bodies[defined];
-    let position = codeStart;
-    let instructionCount = 0;
-    let trait = 0;
-    while (position < end) {
-      instructionCount++;
-      const start = position;
-      let id = bytes[position++];
-      let kind = kinds[id];
-      if (kind === None) continue;
-      // Nine of ten instructions end here; the general steps below take twice the time.
-      if (kind === Local || kind === I32 || kind === Label) {
-        while (bytes[position++] >= 0x80);
-        continue;
-      }
-      if (kind === Memarg && bytes[position] < MEMARG_HAS_MEMORY) {
-        position++;
-        while (bytes[position++] >= 0x80);
-        continue;
-      }
-      if (id >= FIRST_PREFIX || kind > Zero) {
-        id = opcodeIdAt(bytes, start);
-        kind = kinds[id];
-        position = skipOpcode(bytes, start);
-        if (id === MEMORY_COPY || id === MEMORY_FILL) trait |= Trait.Copies;
-      } else if (kind === Func) {
-        const callee = readU32Leb(bytes, position);
-        if (callee >= count) {
-          // The rewriter reports broken modules; here an unknown function is just not an edge.
-        } else if (id === REF_FUNC) {
-          traits[callee] |= Trait.Escapes;
-        } else if ((id === CALL || id === RETURN_CALL) && lastCaller[callee] !== caller) {
-          lastCaller[callee] = caller;
-          callerCounts[callee]++;
-          if (calleeCount === callees.length) callees = grown(callees);
-          callees[calleeCount++] = callee;
-        }
-      } else if (id === LOOP) trait |= Trait.Loops;
-      else if (id === CALL_INDIRECT) trait |= Trait.CallsIndirectly;
-      else if (id === MEMORY_GROW) trait |= Trait.Grows;
-      position = skipImmediates(bytes, position, kind);
+    traits[caller] = traitsOf(scan.facts[defined]);
+    for (let i = scan.firstCallee[defined]; i < scan.firstCallee[defined + 1]; i++) {
+      const callee = scan.callees[i];
+      // The rewriter reports broken modules; here an unknown function is just not an edge.
+      if (callee >= count || lastCaller[callee] === caller) continue;
+      lastCaller[callee] = caller;
+      callerCounts[callee]++;
+      callees[calleeCount++] = callee;
     }
-    instructions[caller] = instructionCount;
-    traits[caller] |= trait;
     calleeBounds[caller + 1] = calleeCount;
   }
   for (let index = 0; index < count; index++) {
     if (calleeBounds[index + 1] < calleeBounds[index]) calleeBounds[index + 1] = calleeBounds[index];
   }
+  for (const index of scan.references) if (index < count) traits[index] |= Trait.Escapes;
   markEscapes(module, traits);
   const edges = callees.slice(0, calleeCount);
   return {
+    scan,
     count,
     imported,
     instructions,
@@ -138,10 +96,13 @@ export function buildCallGraph(module: WasmModule): CallGraph {
   };
 }
 
-function grown(array: Uint32Array<ArrayBuffer>): Uint32Array<ArrayBuffer> {
-  const larger = new Uint32Array(array.length * 2);
-  larger.set(array);
-  return larger;
+function traitsOf(facts: number): number {
+  let traits = 0;
+  if (facts & FunctionFact.Grows) traits |= Trait.Grows;
+  if (facts & FunctionFact.HasLoop) traits |= Trait.Loops;
+  if (facts & FunctionFact.HasTableCall) traits |= Trait.CallsIndirectly;
+  if (facts & FunctionFact.Copies) traits |= Trait.Copies;
+  return traits;
 }
 
 function invert(count: number, calleeBounds: Uint32Array, callees: Uint32Array, callerCounts: Uint32Array) {

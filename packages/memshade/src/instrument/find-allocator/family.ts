@@ -36,13 +36,15 @@ export function completeFamily(
   free: number,
   hooks: Hooks,
 ): FamilyFinding {
-  const releaseAddresses = addressesOf(module, free);
-  const state = new Set([...addressesOf(module, malloc)].filter((address) => releaseAddresses.has(address)));
+  const releaseAddresses = addressesOf(module, graph.scan, free);
+  const state = new Set(
+    [...addressesOf(module, graph.scan, malloc)].filter((address) => releaseAddresses.has(address)),
+  );
   const sharedOf = new Map<number, number>();
   const shares = (index: number): boolean => {
     let count = sharedOf.get(index);
     if (count === undefined) {
-      count = index < graph.imported ? 0 : countShared(module, index, state);
+      count = index < graph.imported ? 0 : countShared(module, graph.scan, index, state);
       sharedOf.set(index, count);
     }
     return count >= MINIMUM_SHARED;

@@ -1,4 +1,5 @@
 import { functionName, functionType, readNames, type WasmModule } from "../../wasm/index.ts";
+import { type ModuleScan, scanModule } from "../module-scan.ts";
 import { findAssemblyScript, isAssemblyScript } from "./assemblyscript.ts";
 import { buildCallGraph, type CallGraph, calleesOf, callersOf } from "./call-graph.ts";
 import { type CollectorFinding, findCollector } from "./collectors.ts";
@@ -34,17 +35,22 @@ const COMPLETE_NAMES = 0.9;
  *
  * In the order of trust: what the user named; the name section; exports; the names in the JavaScript
  * glue; what a known wrapper such as `__wbindgen_malloc` calls; the shape of dlmalloc. What is found first decides
- * `how`, everything certain is hooked. One pass over the code section, a second one only for the last step.
+ * `how`, everything certain is hooked. `scan` is the module's, if it has been scanned already.
  *
  * Throws `UserError` for a bad `allocator` option and `FormatError` for code that cannot be read.
  */
-export function findAllocator(module: WasmModule, options: FindAllocatorOptions = {}): AllocatorPlan {
-  const search = new Search(module, options);
+export function findAllocator(
+  module: WasmModule,
+  options: FindAllocatorOptions = {},
+  scan: ModuleScan = scanModule(module),
+): AllocatorPlan {
+  const search = new Search(module, scan, options);
   return search.run();
 }
 
 class Search {
   private readonly module: WasmModule;
+  private readonly scan: ModuleScan;
   private readonly names: ReadonlyMap<number, string>;
   private readonly glue: GlueNames | undefined;
   private readonly nameOf: (index: number) => string | undefined;
@@ -59,7 +65,8 @@ class Search {
   private collector: string | undefined;
   private graph!: CallGraph;
 
-  constructor(module: WasmModule, options: FindAllocatorOptions) {
+  constructor(module: WasmModule, scan: ModuleScan, options: FindAllocatorOptions) {
+    this.scan = scan;
     const names = readNames(module);
     this.module = module;
     this.names = names.functions;
@@ -80,7 +87,7 @@ class Search {
     if (search && (choice === undefined || choice.functions.length === 0) && collector?.blocks) {
       return this.refuse(collector.sentence);
     }
-    this.graph = buildCallGraph(this.module);
+    this.graph = buildCallGraph(this.module, this.scan);
     for (const { index, role, operands } of choice?.functions ?? []) this.hooks.add(index, role, operands);
     if (search) this.searchModule(collector);
     if (choice !== undefined && choice.functions.length > 0)

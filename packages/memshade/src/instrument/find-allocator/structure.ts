@@ -1,6 +1,7 @@
 import { type FuncType, functionType, I32, type WasmModule } from "../../wasm/index.ts";
+import type { ModuleScan } from "../module-scan.ts";
 import { type CallGraph, calleesOf, callersOf, Trait } from "./call-graph.ts";
-import { addressesOf, forEachAddress } from "./state-addresses.ts";
+import { addressesOf, countUsers } from "./state-addresses.ts";
 
 /*
  * dlmalloc without names. Nearly every C, C++ and Rust module carries it, in a few versions, and its outline survives
@@ -70,7 +71,7 @@ export function findFreeFor(
   graph: CallGraph,
   malloc: number,
 ): StructuralPair | undefined {
-  const addresses = stateOf(module, malloc);
+  const addresses = stateOf(module, graph.scan, malloc);
   let best: StructuralPair | undefined;
   let runnerUp = 0;
   for (let index = graph.imported; index < graph.count; index++) {
@@ -78,7 +79,7 @@ export function findFreeFor(
     if (size < FREE_INSTRUCTIONS.minimum || size > FREE_INSTRUCTIONS.maximum || index === malloc) continue;
     if (!isSignature(functionType(module, index), 1, 0)) continue;
     let shared = 0;
-    for (const address of addressesOf(module, index)) if (addresses.has(address)) shared++;
+    for (const address of addressesOf(module, graph.scan, index)) if (addresses.has(address)) shared++;
     if (shared > (best?.sharedAddresses ?? 0)) {
       runnerUp = best?.sharedAddresses ?? 0;
       best = { malloc, free: index, sharedAddresses: shared };
@@ -90,20 +91,10 @@ export function findFreeFor(
 }
 
 /** The static addresses of `malloc` that hardly anybody else uses. */
-function stateOf(module: WasmModule, malloc: number): Set<number> {
-  const users = new Map<number, number>();
-  for (const address of addressesOf(module, malloc)) users.set(address, 0);
-  const lastUser = new Map<number, number>();
-  module.bodies.forEach(({ codeStart, end }, defined) => {
-    forEachAddress(module.bytes, codeStart, end, (address) => {
-      const count = users.get(address);
-      if (count === undefined || lastUser.get(address) === defined) return;
-      lastUser.set(address, defined);
-      users.set(address, count + 1);
-    });
-  });
+function stateOf(module: WasmModule, scan: ModuleScan, malloc: number): Set<number> {
   const addresses = new Set<number>();
-  for (const [address, count] of users) if (count <= MAXIMUM_USERS) addresses.add(address);
+  for (const [address, count] of countUsers(scan, addressesOf(module, scan, malloc)))
+    if (count <= MAXIMUM_USERS) addresses.add(address);
   return addresses;
 }
 
