@@ -1,3 +1,5 @@
+import { sortedRows } from "./sort-symbols.ts";
+
 /** What a symbol names. Untyped ones are mostly functions written in assembly. */
 export type SymbolKind = "function" | "data" | "untyped";
 export type SymbolBinding = "local" | "global" | "weak";
@@ -42,9 +44,13 @@ export class SymbolTable implements Iterable<ObjectSymbol> {
 
   constructor(columns: SymbolColumns) {
     this.#columns = columns;
-    this.#order = sortedRows(columns);
-    this.addresses = Float64Array.from(this.#order, (row) => columns.addresses[row]);
-    this.sizes = Float64Array.from(this.#order, (row) => columns.sizes[row]);
+    this.#order = sortedRows(columns.addresses, columns.sizes);
+    this.addresses = new Float64Array(this.#order.length);
+    this.sizes = new Float64Array(this.#order.length);
+    for (let index = 0; index < this.#order.length; index++) {
+      this.addresses[index] = columns.addresses[this.#order[index]];
+      this.sizes[index] = columns.sizes[this.#order[index]];
+    }
   }
 
   get length(): number {
@@ -105,54 +111,4 @@ export class SymbolTable implements Iterable<ObjectSymbol> {
     const index = this.indexOf(address);
     return index < 0 ? undefined : this.at(index);
   }
-}
-
-/** Row numbers by address, size and row. */
-function sortedRows({ addresses, sizes }: SymbolColumns): Uint32Array {
-  const rows = sortRowsByAddress(addresses);
-  // Runs of equal addresses are short, aliases mostly; only they need a look at the sizes.
-  for (let start = 0; start < rows.length; ) {
-    let end = start + 1;
-    while (end < rows.length && addresses[rows[end]] === addresses[rows[start]]) end++;
-    if (end - start > 1) rows.subarray(start, end).sort((a, b) => sizes[a] - sizes[b] || a - b);
-    start = end;
-  }
-  return rows;
-}
-
-function sortRowsByAddress(addresses: Float64Array): Uint32Array {
-  let lowest = Number.POSITIVE_INFINITY;
-  let highest = Number.NEGATIVE_INFINITY;
-  for (const address of addresses) {
-    if (address < lowest) lowest = address;
-    if (address > highest) highest = address;
-  }
-  const rows = Uint32Array.from(addresses.keys());
-  if (highest - lowest >= 2 ** 32) return rows.sort((a, b) => addresses[a] - addresses[b] || a - b);
-  return radixSort(
-    rows,
-    Uint32Array.from(addresses, (address) => address - lowest),
-  );
-}
-
-const RADIX_BITS = 11;
-const RADIX = 1 << RADIX_BITS;
-
-/** Sorts rows by their 32-bit keys, stably: large tables have hundreds of thousands of symbols. */
-function radixSort(rows: Uint32Array, keys: Uint32Array): Uint32Array {
-  let from = rows;
-  let to: Uint32Array = new Uint32Array(rows.length);
-  const ends = new Uint32Array(RADIX);
-  for (let shift = 0; shift < 32; shift += RADIX_BITS) {
-    ends.fill(0);
-    for (const key of keys) ends[(key >>> shift) & (RADIX - 1)]++;
-    for (let digit = 0, sum = 0; digit < RADIX; digit++) {
-      const count = ends[digit];
-      ends[digit] = sum;
-      sum += count;
-    }
-    for (const row of from) to[ends[(keys[row] >>> shift) & (RADIX - 1)]++] = row;
-    [from, to] = [to, from];
-  }
-  return from;
 }

@@ -23,13 +23,14 @@ export interface ElfSymbolSections {
   readonly sections: readonly ElfSectionHeader[];
 }
 
+const NO_KIND = 255;
+
 /** Indices into `SYMBOL_KINDS` by ELF's type. */
-const KIND_OF_TYPE: ReadonlyMap<number, number> = new Map([
-  [STT_FUNC, 0],
-  [STT_GNU_IFUNC, 0],
-  [STT_OBJECT, 1],
-  [STT_NOTYPE, 2],
-]);
+const KIND_OF_TYPE = new Uint8Array(16).fill(NO_KIND);
+KIND_OF_TYPE[STT_FUNC] = 0;
+KIND_OF_TYPE[STT_GNU_IFUNC] = 0;
+KIND_OF_TYPE[STT_OBJECT] = 1;
+KIND_OF_TYPE[STT_NOTYPE] = 2;
 
 /** What ARM toolchains mark switches between code and data with: no names of anything. */
 const MAPPING_SYMBOL = /^\$[adtx](?:\..*)?$/;
@@ -47,12 +48,13 @@ export function readElfSymbols(input: ElfSymbolSections): SymbolTable {
   const sizes = new Float64Array(count);
   const traits = new Uint8Array(count);
   const nameOffsets = new Uint32Array(count);
+  const isNamed = namedSections(sections);
   let kept = 0;
   for (let at = 0; at + entrySize <= symbols.length; at += entrySize) {
     const info = symbols[at + (is64 ? 4 : 12)];
-    const kind = KIND_OF_TYPE.get(info & 15);
+    const kind = KIND_OF_TYPE[info & 15];
     const sectionIndex = view.getUint16(at + (is64 ? 6 : 14), true);
-    if (kind === undefined || !isInProgram(sectionIndex, sections)) continue;
+    if (kind === NO_KIND || !isNamed[sectionIndex]) continue;
     const nameOffset = view.getUint32(at, true);
     if (nameOffset >= strings.length || strings[nameOffset] === 0) continue;
     if (kind === 2 && machine === EM_AARCH64 && strings[nameOffset] === 0x24) {
@@ -73,12 +75,16 @@ export function readElfSymbols(input: ElfSymbolSections): SymbolTable {
   return new SymbolTable(columns);
 }
 
-function isInProgram(sectionIndex: number, sections: readonly ElfSectionHeader[]): boolean {
-  if (sectionIndex === 0 || sectionIndex === SHN_ABS) return false;
-  // Indices above 65,279 stand in a table of their own: files with so many sections have no other kind of symbol.
-  if (sectionIndex >= SHN_LORESERVE || sections.length === 0) return true;
-  const section = sections[sectionIndex];
-  return section === undefined || hasFlag(section.flags, SHF_ALLOC);
+/** By section index, 1 where symbols name places of the loaded program. */
+function namedSections(sections: readonly ElfSectionHeader[]): Uint8Array {
+  // Special indices and those above the table pass: files with very many sections keep some in a table of their own.
+  const isNamed = new Uint8Array(2 ** 16).fill(1);
+  isNamed[SHN_ABS] = 0;
+  sections.forEach(({ flags }, index) => {
+    if (index < SHN_LORESERVE && !hasFlag(flags, SHF_ALLOC)) isNamed[index] = 0;
+  });
+  isNamed[0] = 0;
+  return isNamed;
 }
 
 /** Index into `SYMBOL_BINDINGS`. */
