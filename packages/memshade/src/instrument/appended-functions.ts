@@ -1,14 +1,18 @@
 import { ByteWriter } from "../bytes/writer.ts";
 import { type FuncType, functionCount, type ValType, type WasmModule, writeType } from "../wasm/index.ts";
+import type { FunctionWriter } from "./function-writer.ts";
 
 const FUNC = 0x60;
+
+/** Writes one body, its size included. */
+type BodyWrite = (writer: FunctionWriter) => void;
 
 /** Function types and functions that instrumentation puts behind the module's own. Nothing of the module moves. */
 export class AppendedFunctions {
   readonly #module: WasmModule;
   readonly #types: Uint8Array[] = [];
   readonly #typeIndices = new Map<string, number>();
-  readonly #functions: { type: number; body: () => Uint8Array }[] = [];
+  readonly #functions: { type: number; write: BodyWrite }[] = [];
 
   constructor(module: WasmModule) {
     this.#module = module;
@@ -38,22 +42,32 @@ export class AppendedFunctions {
    * is written, so bodies may refer to functions that are appended later.
    */
   add(type: number, body: () => Uint8Array): number {
-    this.#functions.push({ type, body });
+    return this.addWritten(type, (writer) => writer.writeBody(body()));
+  }
+
+  /** As `add`, for a body that goes straight to the code section. */
+  addWritten(type: number, write: BodyWrite): number {
+    this.#functions.push({ type, write });
     return functionCount(this.#module) + this.#functions.length - 1;
+  }
+
+  get count(): number {
+    return this.#functions.length;
   }
 
   get types(): readonly Uint8Array[] {
     return this.#types;
   }
 
-  get functionTypes(): number[] {
-    return this.#functions.map(({ type }) => type);
+  /** Entries of the function section. */
+  functionEntries(): Uint8Array {
+    const writer = new ByteWriter(this.#functions.length * 2);
+    for (const { type } of this.#functions) writer.u32Leb(type);
+    return writer.finish();
   }
 
-  bodies(): Uint8Array[] {
-    const bodies: Uint8Array[] = [];
-    // Writing a body may append further functions.
-    for (let i = 0; i < this.#functions.length; i++) bodies.push(this.#functions[i].body());
-    return bodies;
+  /** Writes all bodies. Writing a body may append further functions. */
+  writeBodies(writer: FunctionWriter): void {
+    for (let i = 0; i < this.#functions.length; i++) this.#functions[i].write(writer);
   }
 }

@@ -49,11 +49,21 @@ export class BodyBuilder {
 
   /** The finished body: locals, code, final `end`. */
   finish(): Uint8Array {
+    return this.end().unfinished();
+  }
+
+  /** The body as far as it goes: locals and code. */
+  unfinished(): Uint8Array {
     const writer = new ByteWriter(this.#code.length + 16).u32Leb(this.#locals.length);
     for (const type of this.#locals) {
       writer.u32Leb(1);
       writeType(writer, type);
     }
-    return writer.bytes(this.#code.finish()).u8(opcodeId("end")).finish();
+    return writer.bytes(this.#code.view()).finish();
+  }
+
+  /** The code alone. */
+  code(): Uint8Array {
+    return this.#code.finish();
   }
 }

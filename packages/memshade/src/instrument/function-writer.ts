@@ -68,11 +68,14 @@ export const FRAME_BYTES = 8;
 /** No insertion takes more bytes than this. */
 const LONGEST_SNIPPET = 192;
 const HAS_MEMORY_INDEX = 0x40;
+/** Longest encoding of a number of bodies. */
+const COUNT_BYTES = 5;
 
 /** Writes function bodies with their insertions merged in, one after another, into a growing buffer. */
 export class FunctionWriter {
   bytes: Uint8Array;
-  length = 0;
+  /** The number of bodies is put in front in the end. */
+  length = COUNT_BYTES;
   readonly #source: Uint8Array;
   readonly #insertions: Insertions;
   readonly targets: SnippetTargets;
@@ -109,12 +112,11 @@ export class FunctionWriter {
     this.length += content.length;
   }
 
-  /** What `write` writes as one body, without its size. The writer must be empty and is empty again. */
-  take(write: () => void): Uint8Array {
-    write();
-    const content = this.bytes.slice(skipLeb32(this.bytes, 0), this.length);
-    this.length = 0;
-    return content;
+  /** Everything written as the payload of a code section with `count` bodies; a view of `bytes`. */
+  finish(count: number): Uint8Array {
+    const start = COUNT_BYTES - sizeOfU32Leb(count);
+    writeU32Leb(this.bytes, start, count);
+    return this.bytes.subarray(start, this.length);
   }
 
   /** Writes a body with the current insertions. `ownLocals` counts its parameters and locals. */
@@ -124,9 +126,9 @@ export class FunctionWriter {
     this.#reserve(body.end - body.sizeStart + (insertions.length + 1) * LONGEST_SNIPPET + 64);
     this.#ownLocals = ownLocals;
     this.#temporaries = temporaries;
-    // The size comes first and is known last: leave room for the longest one, close the gap afterwards.
+    // The size comes first and is known last: leave room for a likely one, and move the body if it was not.
     const sizeAt = this.length;
-    const contentAt = sizeAt + 5;
+    const contentAt = sizeAt + sizeOfU32Leb((body.end - body.start) * 2);
     this.length = contentAt;
     this.#writeLocals(body);
 
@@ -146,12 +148,12 @@ export class FunctionWriter {
     this.#copy(source, from, body.end);
 
     const size = this.length - contentAt;
-    const gap = 5 - sizeOfU32Leb(size);
-    writeU32Leb(this.bytes, sizeAt, size);
-    if (gap > 0) {
-      this.bytes.copyWithin(contentAt - gap, contentAt, this.length);
-      this.length -= gap;
+    const start = sizeAt + sizeOfU32Leb(size);
+    if (start !== contentAt) {
+      this.bytes.copyWithin(start, contentAt, this.length);
+      this.length += start - contentAt;
     }
+    writeU32Leb(this.bytes, sizeAt, size);
   }
 
   #writeLocals(body: FunctionBody): void {

@@ -5,7 +5,6 @@ import {
   decodeModule,
   encodeConstantExpression,
   encodeExportEntry,
-  encodeFunctionEntry,
   encodeGlobalEntry,
   encodeMemoryEntry,
   encodeModule,
@@ -43,6 +42,8 @@ import { findStackPointer } from "./stack-pointer.ts";
 export const HIDDEN_EXPORT_PREFIX = "memshade.";
 export const INFO_SECTION = "memshade";
 const PAGE_BYTES = 65536;
+/** Room that is reserved for the new code, in multiples of the old; it grows when that is not enough. */
+const EXPECTED_GROWTH = 2.2;
 /** Slots of the exported table: called when tables are full, and when the wall clock is asked. */
 const HOST_SLOTS = 2;
 const FLUSH_SLOT = 0;
@@ -151,7 +152,7 @@ class HeapInstrumentation {
         countFunction: (word) => counters.get(word),
       },
       this.#memory64,
-      Math.ceil(module.bytes.length * 1.9) + PAGE_BYTES,
+      Math.ceil(this.#codeBytes() * EXPECTED_GROWTH) + PAGE_BYTES,
     );
     const bodies = new RewrittenBodies({
       module,
@@ -170,10 +171,13 @@ class HeapInstrumentation {
     const info = this.#describe(layout, hidden);
     const pages = layout.endBytes / PAGE_BYTES;
     const sections = new Map<number, Uint8Array | null>();
+    const appendBytes = (id: number, count: number, entries: Uint8Array): void => {
+      sections.set(id, appendToVectorSection(sectionPayload(module, id), count, entries));
+    };
     const append = (id: number, entries: readonly Uint8Array[]): void => {
       const writer = new ByteWriter(256);
       for (const entry of entries) writer.bytes(entry);
-      sections.set(id, appendToVectorSection(sectionPayload(module, id), entries.length, writer.finish()));
+      appendBytes(id, entries.length, writer.finish());
     };
     append(SectionId.Table, [
       encodeTableEntry({
@@ -198,25 +202,21 @@ class HeapInstrumentation {
       encodeGlobalEntry({ type: I32, mutable: true }, encodeConstantExpression(I32, emptyStack | 0)),
       ...runtime.globals.map(({ type, initial }) => encodeGlobalEntry({ type, mutable: true }, initial)),
     ]);
-    sections.set(
-      SectionId.Export,
-      encodeVectorPayload([
-        ...module.exports.map((entry) => {
-          const instead = entry.kind === "function" ? bodies.exportedInstead.get(entry.index) : undefined;
-          return encodeExportEntry(instead === undefined ? entry : { ...entry, index: instead });
-        }),
-        encodeExportEntry({ name: hidden[0], kind: "memory", index: shadowMemory }),
-        encodeExportEntry({ name: hidden[1], kind: "table", index: table }),
-      ]),
-    );
-    const appendedBodies = appended.bodies();
-    for (const body of appendedBodies) writer.writeBody(body);
-    const code = new ByteWriter(writer.length + 5)
-      .u32Leb(module.bodies.length + appendedBodies.length)
-      .range(writer.bytes, 0, writer.length)
-      .finish();
-    sections.set(SectionId.Code, code);
-    append(SectionId.Function, appended.functionTypes.map(encodeFunctionEntry));
+    const hiddenEntries = [
+      encodeExportEntry({ name: hidden[0], kind: "memory", index: shadowMemory }),
+      encodeExportEntry({ name: hidden[1], kind: "table", index: table }),
+    ];
+    if (bodies.exportedInstead.size === 0) append(SectionId.Export, hiddenEntries);
+    else {
+      const own = module.exports.map((entry) => {
+        const instead = entry.kind === "function" ? bodies.exportedInstead.get(entry.index) : undefined;
+        return encodeExportEntry(instead === undefined ? entry : { ...entry, index: instead });
+      });
+      sections.set(SectionId.Export, encodeVectorPayload([...own, ...hiddenEntries]));
+    }
+    appended.writeBodies(writer);
+    sections.set(SectionId.Code, writer.finish(module.bodies.length + appended.count));
+    appendBytes(SectionId.Function, appended.count, appended.functionEntries());
     append(SectionId.Type, appended.types);
     const output = encodeModule(module, {
       sections,
@@ -250,16 +250,20 @@ class HeapInstrumentation {
     return Math.min(declared, LARGEST_COVERED_BYTES);
   }
 
+  #codeBytes(): number {
+    const code = this.#module.sections.find(({ id }) => id === SectionId.Code);
+    return code === undefined ? 0 : code.payloadEnd - code.payloadStart;
+  }
+
   #describe(layout: ShadowLayout | undefined, hiddenExports: string[]): InstrumentedInfo {
     const module = this.#module;
     const options = this.#options;
-    const code = module.sections.find(({ id }) => id === SectionId.Code);
     return {
       version: 1,
       name: options.name ?? "module",
       buildId: buildId(module, options.sha256),
       originalBytes: module.bytes.length,
-      codeBytes: code === undefined ? 0 : code.payloadEnd - code.payloadStart,
+      codeBytes: this.#codeBytes(),
       tools: ["heap"],
       counters: options.exactHistogram ? "exact" : "merged",
       granuleBytes: 8,

@@ -8,10 +8,10 @@ import {
 import { hookBody } from "./allocation-hooks.ts";
 import type { AppendedFunctions } from "./appended-functions.ts";
 import type { ContextPlan } from "./context-plan.ts";
-import { entryWrapperBody } from "./entry-wrappers.ts";
+import { EntryWrappers } from "./entry-wrappers.ts";
 import type { AllocatorPlan } from "./find-allocator/plan.ts";
 import type { FunctionWalker } from "./function-walker.ts";
-import { FunctionWriter } from "./function-writer.ts";
+import type { FunctionWriter } from "./function-writer.ts";
 import type { Insertions } from "./insertions.ts";
 import { redirectInternalCalls } from "./internal-calls.ts";
 import { FunctionFact, type ModuleScan } from "./module-scan.ts";
@@ -44,7 +44,6 @@ export class RewrittenBodies {
   readonly #wrappers: Set<number>;
   /** What stands at the old index of a function that was moved. */
   readonly #replacements = new Map<number, () => Uint8Array>();
-  readonly #scratch: FunctionWriter;
   /** Functions exported in place of others. */
   readonly exportedInstead = new Map<number, number>();
 
@@ -52,13 +51,6 @@ export class RewrittenBodies {
     this.#around = around;
     this.#internals = new Set(around.allocator.internals);
     this.#wrappers = new Set(around.allocator.wrappers);
-    this.#scratch = new FunctionWriter(
-      around.module.bytes,
-      around.insertions,
-      around.writer.targets,
-      around.writer.memory64,
-      65536,
-    );
   }
 
   /** Hooks the allocation functions and gives the functions that can be entered from outside their wrappers. */
@@ -68,11 +60,13 @@ export class RewrittenBodies {
     for (const helper of allocator.sharedHelpers)
       contexts.originals.set(
         helper,
-        appended.add(functionTypeIndex(module, helper), () => this.#internal(helper)),
+        appended.addWritten(functionTypeIndex(module, helper), (to) => this.#rewrite(helper, to, true)),
       );
     for (const hooked of allocator.functions) {
       const { index } = hooked;
-      const original = appended.add(functionTypeIndex(module, index), () => this.#internal(index));
+      const original = appended.addWritten(functionTypeIndex(module, index), (to) =>
+        this.#rewrite(index, to, true),
+      );
       contexts.originals.set(index, original);
       const body = module.bodies[index - module.importedFunctionCount];
       const self = body.codeStart - module.codePayloadStart;
@@ -89,21 +83,23 @@ export class RewrittenBodies {
       catchesHostExceptions,
       resultsType: ({ results }: { results: ValType[] }) => appended.typeIndex([], results),
     };
+    const wrappers = new EntryWrappers(around);
     for (const index of contexts.entered) {
       const hook = this.#replacements.get(index);
       if (hook === undefined && this.#internals.has(index)) continue;
-      const moved = appended.add(functionTypeIndex(module, index), hook ?? (() => this.#rewritten(index)));
+      const moved =
+        hook === undefined
+          ? appended.addWritten(functionTypeIndex(module, index), (to) => this.#rewrite(index, to))
+          : appended.add(functionTypeIndex(module, index), hook);
       contexts.moved.set(index, moved);
       const type = functionType(module, index);
       if (type.results.length > 1) around.resultsType(type);
-      this.#replacements.set(index, () => entryWrapperBody(moved, type, around));
+      this.#replacements.set(index, () => wrappers.body(moved, type));
     }
     for (const index of contexts.exportedApart) {
       const type = functionType(module, index);
       if (type.results.length > 1) around.resultsType(type);
-      const wrapper = appended.add(functionTypeIndex(module, index), () =>
-        entryWrapperBody(index, type, around),
-      );
+      const wrapper = appended.add(functionTypeIndex(module, index), () => wrappers.body(index, type));
       this.exportedInstead.set(index, wrapper);
     }
   }
@@ -118,14 +114,6 @@ export class RewrittenBodies {
       else if ((scan.facts[defined] & INTERESTING) === 0) writer.copyBody(body);
       else this.#rewrite(index, writer);
     });
-  }
-
-  #rewritten(index: number): Uint8Array {
-    return this.#scratch.take(() => this.#rewrite(index, this.#scratch));
-  }
-
-  #internal(index: number): Uint8Array {
-    return this.#scratch.take(() => this.#rewrite(index, this.#scratch, true));
   }
 
   #rewrite(index: number, writer: FunctionWriter, internal = this.#internals.has(index)): void {

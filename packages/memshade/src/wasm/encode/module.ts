@@ -1,5 +1,6 @@
 import { ByteWriter } from "../../bytes/writer.ts";
 import { decodeLocals } from "../decode/code.ts";
+import { HEADER_BYTES } from "../decode/header.ts";
 import { SECTION_IDS_IN_ORDER, SectionId } from "../sections.ts";
 import type { ByteRange, SectionView, WasmModule } from "../types.ts";
 import {
@@ -14,7 +15,7 @@ import {
   encodeTableEntry,
   encodeTagEntry,
 } from "./entries.ts";
-import { encodeVectorPayload, writeCustomSection, writeSection } from "./sections.ts";
+import { encodeVectorPayload, writeCustomSection } from "./sections.ts";
 import { writeTypeEntry } from "./types.ts";
 
 /** How a module is to differ from the one that was decoded. */
@@ -37,37 +38,48 @@ export function encodeModule(module: WasmModule, changes: ModuleChanges = {}): U
   const replaced = changes.sections ?? new Map<number, Uint8Array | null>();
   const present = new Set(module.sections.map(({ id }) => id));
   const added = SECTION_IDS_IN_ORDER.filter((id) => !present.has(id) && replaced.get(id));
-  const writer = new ByteWriter(estimateSize(module, changes));
-  writer.range(bytes, 0, 8);
+  const parts: Uint8Array[] = [bytes.subarray(0, HEADER_BYTES)];
 
   const lastStandard = module.sections.findLastIndex(({ id }) => id !== SectionId.Custom);
   const writeAddedBefore = (rank: number) => {
     while (added.length > 0 && SECTION_IDS_IN_ORDER.indexOf(added[0]) < rank) {
       const id = added.shift() as number;
-      writeSection(writer, id, replaced.get(id) as Uint8Array);
+      parts.push(...sectionParts(id, replaced.get(id) as Uint8Array));
     }
   };
   module.sections.forEach((section, index) => {
     if (lastStandard >= 0 && index > lastStandard) writeAddedBefore(SECTION_IDS_IN_ORDER.length);
     if (section.id === SectionId.Custom) {
-      if (!changes.dropCustom?.(section)) writer.range(bytes, section.start, section.payloadEnd);
+      if (!changes.dropCustom?.(section)) parts.push(bytes.subarray(section.start, section.payloadEnd));
       return;
     }
     writeAddedBefore(SECTION_IDS_IN_ORDER.indexOf(section.id));
     const payload = replaced.get(section.id);
-    if (payload === undefined) writer.range(bytes, section.start, section.payloadEnd);
-    else if (payload !== null) writeSection(writer, section.id, payload);
+    if (payload === undefined) parts.push(bytes.subarray(section.start, section.payloadEnd));
+    else if (payload !== null) parts.push(...sectionParts(section.id, payload));
   });
   writeAddedBefore(SECTION_IDS_IN_ORDER.length);
-  for (const { name, content } of changes.customs ?? []) writeCustomSection(writer, name, content);
-  return writer.finish();
+  for (const { name, content } of changes.customs ?? []) {
+    const custom = new ByteWriter(content.length + name.length * 3 + 16);
+    writeCustomSection(custom, name, content);
+    parts.push(custom.view());
+  }
+  return concatenate(parts);
 }
 
-function estimateSize(module: WasmModule, changes: ModuleChanges): number {
-  let size = module.bytes.length + 64;
-  for (const payload of changes.sections?.values() ?? []) size += (payload?.length ?? 0) + 6;
-  for (const { name, content } of changes.customs ?? []) size += content.length + name.length * 3 + 16;
-  return size;
+/** Id and size of a section, and its payload as it is: payloads may be large. */
+function sectionParts(id: number, payload: Uint8Array): [Uint8Array, Uint8Array] {
+  return [new ByteWriter(6).u8(id).u32Leb(payload.length).finish(), payload];
+}
+
+function concatenate(parts: readonly Uint8Array[]): Uint8Array {
+  const bytes = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    bytes.set(part, at);
+    at += part.length;
+  }
+  return bytes;
 }
 
 /** The payload of the section with this id as a view, undefined if the module has none. */
