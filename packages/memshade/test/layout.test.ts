@@ -28,6 +28,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 /** npm packages that a room may use; all others use none. */
 const PACKAGES_OF: Readonly<Record<string, readonly string[]>> = {
   symbolize: ["gecko-profiler-demangle"],
+  formats: ["pprof-format"],
   cli: ["commander"],
 };
 

@@ -6,4 +6,5 @@ export { columnsOfMibs, type MibColumns, mibAt } from "./mib-columns.ts";
 export { MIB_FIELDS, type MibField, type U32Field, type U64Field } from "./mib-fields.ts";
 export { readRun } from "./read-run.ts";
 export * from "./run.ts";
+export * from "./sample-profile.ts";
 export { framesOfContext, leafFrameOfContext } from "./stacks.ts";

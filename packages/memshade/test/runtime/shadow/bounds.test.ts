@@ -296,7 +296,14 @@ describe("a call that is a site of blocks and on the way to others", () => {
     profiled.call("release", pick(0));
     profiled.call("release", pick(0));
     expect(profiled.stacks()).toEqual({
-      ...{ pick: 3, "other0 < pick": 1, "other1 < pick": 2, "other2 < pick": 2, "other3 < pick": 1, "other4 < pick": 1 },
+      ...{
+        pick: 3,
+        "other0 < pick": 1,
+        "other1 < pick": 2,
+        "other2 < pick": 2,
+        "other3 < pick": 1,
+        "other4 < pick": 1,
+      },
     });
     profiled.call("release", kept);
     const direct = profiled.contexts().find(({ stack }) => stack.length === 1);

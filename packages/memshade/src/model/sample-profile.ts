@@ -1,0 +1,183 @@
+import { NONE } from "./indices.ts";
+
+/** What one column of a sample's values counts, in the words of pprof: `samples/count`, `space/bytes`. */
+export interface ValueType {
+  readonly type: string;
+  readonly unit: "count" | "bytes" | "nanoseconds";
+}
+
+/** An object file or module that frames lie in. */
+export interface SampleModule {
+  readonly name: string;
+  readonly path?: string | undefined;
+  /** Hexadecimal. */
+  readonly buildId?: string | undefined;
+  /** Addresses of frames in the module lie in `[start, end)`. */
+  readonly start: number;
+  readonly end: number;
+}
+
+/** A function at a place; several frames share an address where functions were inlined. */
+export interface SampleFrame {
+  /** Readable name; an address in hexadecimal where none is known. */
+  readonly function: string;
+  /** The linker's name, where it differs. */
+  readonly linkageName?: string | undefined;
+  readonly file?: string | undefined;
+  /** From 1. */
+  readonly line?: number | undefined;
+  readonly column?: number | undefined;
+  /** First line of the function. */
+  readonly startLine?: number | undefined;
+  /** Inside the module, at the call and not behind it for a frame that called another. */
+  readonly address?: number | undefined;
+  readonly module?: number | undefined;
+  /** The frame's function was inlined into the next outer one. */
+  readonly inlined?: boolean | undefined;
+}
+
+export interface SampleThread {
+  readonly pid: number;
+  readonly tid: number;
+  readonly name: string;
+}
+
+/**
+ * Weighted call stacks, of a profile that was sampled or of one that is to be shown as if it were. Stacks are a tree
+ * as in {@link HeapProfile}: callers stand before what they call.
+ */
+export interface SampleProfile {
+  readonly name: string;
+  readonly valueTypes: readonly ValueType[];
+  readonly modules: readonly SampleModule[];
+  readonly threads: readonly SampleThread[];
+  readonly frames: readonly SampleFrame[];
+  readonly stackPrefix: readonly number[];
+  readonly stackFrame: readonly number[];
+  readonly samples: SampleColumns;
+  /** Sentences that say what the numbers mean. */
+  readonly notes: readonly string[];
+}
+
+/** One row per sample, in the order of time; `values` has one column per value type. */
+export interface SampleColumns {
+  readonly length: number;
+  readonly stack: readonly number[];
+  readonly thread: readonly number[];
+  readonly values: readonly (readonly number[])[];
+  /** Milliseconds from the first sample; absent where samples have no time. */
+  readonly timeMs?: readonly number[] | undefined;
+}
+
+export interface SampleProfileOptions {
+  name: string;
+  valueTypes: readonly ValueType[];
+  notes?: readonly string[];
+}
+
+/** Fills a {@link SampleProfile}; equal frames and stacks are kept once. */
+export class SampleProfileBuilder {
+  readonly #options: SampleProfileOptions;
+  readonly #modules: SampleModule[] = [];
+  readonly #threads: SampleThread[] = [];
+  readonly #frames: SampleFrame[] = [];
+  readonly #frameIndex = new Map<string, number>();
+  readonly #prefix: number[] = [];
+  readonly #frame: number[] = [];
+  readonly #children = new Map<number, Map<number, number>>();
+  readonly #stack: number[] = [];
+  readonly #thread: number[] = [];
+  readonly #values: number[][];
+  readonly #timeMs: number[] = [];
+
+  constructor(options: SampleProfileOptions) {
+    this.#options = options;
+    this.#values = options.valueTypes.map(() => []);
+  }
+
+  addModule(module: SampleModule): number {
+    return this.#modules.push(module) - 1;
+  }
+
+  addThread(thread: SampleThread): number {
+    return this.#threads.push(thread) - 1;
+  }
+
+  frame(frame: SampleFrame): number {
+    const { function: name, linkageName, file, line, column, startLine, address, module, inlined } = frame;
+    const key = JSON.stringify([
+      ...[name, linkageName, file, line, column, startLine, address, module, inlined === true],
+    ]);
+    const known = this.#frameIndex.get(key);
+    if (known !== undefined) return known;
+    const index = this.#frames.push(frame) - 1;
+    this.#frameIndex.set(key, index);
+    return index;
+  }
+
+  /** The stack of `frame` called from `prefix`, which is {@link NONE} for an outermost frame. */
+  stack(prefix: number, frame: number): number {
+    let children = this.#children.get(prefix);
+    if (children === undefined) {
+      children = new Map();
+      this.#children.set(prefix, children);
+    }
+    const known = children.get(frame);
+    if (known !== undefined) return known;
+    this.#frame.push(frame);
+    const index = this.#prefix.push(prefix) - 1;
+    children.set(frame, index);
+    return index;
+  }
+
+  /** The stack of frames given innermost first. */
+  stackOf(frames: readonly SampleFrame[]): number {
+    let stack: number = NONE;
+    for (let i = frames.length - 1; i >= 0; i--) stack = this.stack(stack, this.frame(frames[i]!));
+    return stack;
+  }
+
+  /** `stack` is {@link NONE} for a sample without one; either all samples have a time or none has. */
+  addSample(thread: number, stack: number, values: readonly number[], timeMs?: number): void {
+    this.#thread.push(thread);
+    this.#stack.push(stack);
+    this.#values.forEach((column, i) => void column.push(values[i]!));
+    if (timeMs !== undefined) this.#timeMs.push(timeMs);
+  }
+
+  finish(): SampleProfile {
+    const { name, valueTypes, notes = [] } = this.#options;
+    const hasTimes = this.#timeMs.length > 0 && this.#timeMs.length === this.#stack.length;
+    return {
+      ...{ name, valueTypes, notes, modules: this.#modules, threads: this.#threads, frames: this.#frames },
+      ...{ stackPrefix: this.#prefix, stackFrame: this.#frame },
+      samples: {
+        length: this.#stack.length,
+        ...{ stack: this.#stack, thread: this.#thread, values: this.#values },
+        timeMs: hasTimes ? this.#timeMs : undefined,
+      },
+    };
+  }
+}
+
+/** Samples of equal stacks added up, without threads and times; rows in the order of first appearance. */
+export function sumByStack({ samples, valueTypes }: SampleProfile): { stack: number; values: number[] }[] {
+  const rows = new Map<number, number[]>();
+  for (let row = 0; row < samples.length; row++) {
+    const stack = samples.stack[row]!;
+    let sums = rows.get(stack);
+    if (sums === undefined) {
+      sums = valueTypes.map(() => 0);
+      rows.set(stack, sums);
+    }
+    for (let i = 0; i < sums.length; i++) sums[i]! += samples.values[i]![row]!;
+  }
+  return [...rows].map(([stack, values]) => ({ stack, values }));
+}
+
+/** Frames of a stack, innermost first. */
+export function framesOfSampleStack(profile: SampleProfile, stack: number): number[] {
+  const frames: number[] = [];
+  for (let at = stack; at !== NONE; at = profile.stackPrefix[at]!) frames.push(profile.stackFrame[at]!);
+  return frames;
+}
