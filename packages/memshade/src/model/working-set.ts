@@ -1,0 +1,163 @@
+/**
+ * The working set of a run over time, `workingset.json`, version 1. docs/working-set.md says what each number means.
+ *
+ * Like `run.json` it has no dates and no process ids: in virtual time, two runs of a deterministic program give the same
+ * bytes.
+ */
+export const WORKING_SET_SCHEMA = "memshade-working-set";
+export const WORKING_SET_VERSION = 1;
+
+/** What intervals are measured in: accesses of the program, or nanoseconds of real or of processor time. */
+export type TimeUnit = "accesses" | "wall" | "cpu";
+
+/** What is counted per interval: 64-byte lines if nothing else is said. */
+export const MEASURES = [
+  "lines",
+  "read",
+  "written",
+  "both",
+  "pages4K",
+  "pages64K",
+  "stack",
+  "static",
+  "heap",
+] as const;
+export type Measure = (typeof MEASURES)[number];
+
+export interface WorkingSetProfile {
+  schema: typeof WORKING_SET_SCHEMA;
+  version: typeof WORKING_SET_VERSION;
+  memshade: string;
+  command: string[];
+  program: string;
+  lineBytes: number;
+  unit: TimeUnit;
+  options: WorkingSetOptionsRecord;
+  modules: WorkingSetModule[];
+  /** One for each instance of a module that was followed, in the order of their beginnings. */
+  instances: InstanceWorkingSet[];
+  notTracked: string[];
+}
+
+/** The options that change what the numbers mean. */
+export interface WorkingSetOptionsRecord {
+  /** Length of the shortest interval at the start, in units. */
+  interval: number;
+  maxIntervals: number;
+  /** Accesses are taken to lie in one line where their alignment hint says so. */
+  assumeAligned: boolean;
+  firstTouch: boolean;
+  fill: boolean;
+  locality?: LocalityOptionsRecord | undefined;
+}
+
+export interface LocalityOptionsRecord {
+  method: "exact" | "shards";
+  /** Part of all lines that was sampled at the start. */
+  rate: number;
+  /** Most lines sampled at a time; 0 for no bound. */
+  mostLines: number;
+}
+
+export interface WorkingSetModule {
+  index: number;
+  name: string;
+  buildId: string;
+}
+
+/** A series at one time scale, in columns: one entry per interval. */
+export interface WorkingSetLevel {
+  /** Intervals of the finest scale in one of these: a power of 4. */
+  factor: number;
+  /** Where each interval begins and ends, in units. Intervals end at the first poll after they are due. */
+  start: number[];
+  end: number[];
+  /** Whether the run ended before the last interval was full. */
+  lastIsPartial: boolean;
+  /** Distinct lines or pages touched in each interval. Measures that were not taken are missing. */
+  counts: Partial<Record<Measure, number[]>>;
+  /** Lines that had never been touched before. */
+  fresh: number[];
+}
+
+export interface InstanceWorkingSet {
+  /** Index into `modules`. */
+  module: number;
+  /** Counts from 0 over all instances of the run. */
+  instance: number;
+  /** Units that passed. */
+  duration: number;
+  /** Length of a level-0 interval at the end, in units. */
+  period: number;
+  /** Snapshots taken, merged ones included. */
+  snapshots: number;
+  /** Size of the program's memory at the end, bytes. */
+  memoryBytes: number;
+  /** Memory of the profiler that was touched, bytes. */
+  profilerBytes: number;
+  /** Distinct lines and pages of the whole run. */
+  total: Partial<Record<Measure, number>>;
+  levels: WorkingSetLevel[];
+  /** Call stack at the end of each level-0 interval: index into `stacks`, −1 if it is not known. */
+  stackOf: number[];
+  stacks: StackFrame[][];
+  firstTouch?: FirstTouch | undefined;
+  sites?: SiteShares | undefined;
+  /** Distinct bytes touched per level-0 interval, and in the whole run. */
+  fill?: { bytes: number[]; total: number } | undefined;
+  locality?: LocalityRecord | undefined;
+}
+
+/** A place on a call stack, innermost first. */
+export interface StackFrame {
+  /** Index of the function in the original module. */
+  function: number;
+  /** Offset of the call in the original code section payload, if it is known. */
+  offset?: number | undefined;
+  name?: string | undefined;
+}
+
+/** Which calling contexts made lines new in each level-0 interval. */
+export interface FirstTouch {
+  contexts: StackFrame[][];
+  /** Per interval: (context, lines), most lines first. */
+  intervals: [context: number, lines: number][][];
+  /** Per interval: lines of the contexts that are not listed. */
+  others: number[];
+  /** Of the whole run: lines that each context was the first ever to touch. */
+  total: [context: number, lines: number][];
+}
+
+/** Lines of each level-0 interval by the allocation sites of the blocks in them. */
+export interface SiteShares {
+  /** Call stacks of the sites. */
+  contexts: StackFrame[][];
+  intervals: [context: number, lines: number][][];
+  others: number[];
+}
+
+/** What locality tells of one reference stream. Values are lines, weights are references. */
+export interface LocalityRecord {
+  references: number;
+  /** Weight of the sampled references at the final rate; all of them if the method is exact. */
+  sampled: number;
+  /** Final sampling rate; 1 if the method is exact. */
+  rate: number;
+  cold: number;
+  /** (distance, weight) with distances scaled to the whole stream. Distances above 4096 are rounded to 1/32. */
+  distances: [distance: number, weight: number][];
+  /** (time, weight); times above 4096 are rounded to 1/32. */
+  times: [time: number, weight: number][];
+  /** Positions of first references and distances of last ones to the end, for the footprint curve; as `times`. */
+  firsts: [position: number, weight: number][];
+  lasts: [position: number, weight: number][];
+  /** Sites that pay most at `sitesAtLines` lines of cache. */
+  sites?: LocalitySite[] | undefined;
+  sitesAtLines?: number | undefined;
+}
+
+export interface LocalitySite {
+  frame: StackFrame;
+  references: number;
+  misses: number;
+}
