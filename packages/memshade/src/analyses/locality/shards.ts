@@ -78,7 +78,8 @@ export class ShardsRecorder {
 
   profile(): ShardsProfile {
     const distances = new ValueHistogram();
-    for (const [distance, weight] of this.#histogram.entries()) distances.add(distance, weight / this.#weight);
+    for (const [distance, weight] of this.#histogram.entries())
+      distances.add(distance, weight / this.#weight);
     return {
       references: this.#references,
       sampled: this.#sampled / this.#weight,

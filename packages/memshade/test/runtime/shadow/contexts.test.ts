@@ -225,7 +225,7 @@ describe("calls out of the module and back in", () => {
     expect(profiled.stacks()).toMatchObject({ "allocate < inner": 2, "allocate < run": 1 });
     const stack = "allocate < inner < outer < run < outer < run";
     expect(Object.keys(profiled.stacks())).toContain(
-      stack.slice(0, stack.indexOf(" < run < outer")) + " < run",
+      `${stack.slice(0, stack.indexOf(" < run < outer"))} < run`,
     );
   });
 
