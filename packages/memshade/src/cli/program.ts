@@ -5,6 +5,7 @@ import { addNodeCommand } from "./commands/node.ts";
 import { addReportCommand } from "./commands/report.ts";
 import { addRunCommand } from "./commands/run.ts";
 import { addTopCommand } from "./commands/top.ts";
+import { addWastePrintCommand } from "./commands/waste-print.ts";
 import { endWithReader, hideStandardStreams } from "./standard-streams.ts";
 
 const EXAMPLES = `
@@ -29,7 +30,14 @@ export function createProgram(): Command {
     .exitOverride()
     .configureOutput({ outputError: () => {}, writeOut: print })
     .addHelpText("after", EXAMPLES);
-  for (const add of [addRunCommand, addNodeCommand, addInstrumentCommand, addReportCommand, addTopCommand]) {
+  for (const add of [
+    addRunCommand,
+    addNodeCommand,
+    addInstrumentCommand,
+    addReportCommand,
+    addTopCommand,
+    addWastePrintCommand,
+  ]) {
     add(program);
   }
   program.hook("preAction", (_program, command) => {

@@ -1,0 +1,77 @@
+import { UserError } from "../../bytes/errors.ts";
+import { type Check, integer, list, optional, record, text } from "../../model/check.ts";
+import type { DeadstoresFile, DeadstoresIp } from "./types.ts";
+
+const address: Check<number | bigint> = (value, path) => {
+  if (typeof value === "bigint" && value >= 0n) return value;
+  if (typeof value === "number" && Number.isSafeInteger(value) && value >= 0) return value;
+  throw new UserError(`${path} should be an address, not ${String(value)}`);
+};
+
+const ip = record<DeadstoresIp>({
+  address,
+  function: optional(text),
+  file: optional(text),
+  line: optional(integer),
+});
+
+const ips: Check<DeadstoresIp[]> = (value, path) => {
+  const found = list(ip)(value, path);
+  if (found.length > 0) return found;
+  throw new UserError(`${path} should have at least one address`);
+};
+
+const file = record<DeadstoresFile>({
+  command: text,
+  stores: list(
+    record({ ips, bytes_written: integer, bytes_read: integer, nof_stores: integer, nof_silent: integer }),
+  ),
+  loads: list(record({ ips, nof_loads: integer, nof_silent: integer })),
+});
+
+/**
+ * Reads a file of the Valgrind tool deadstores or a `waste.json`, which has the same members and more. The tool does
+ * not escape quotes, backslashes and line ends in names; such files are read too.
+ *
+ * @throws UserError in one line that names the place: not JSON, or not of this shape
+ */
+export function readDeadstores(content: string): DeadstoresFile {
+  return file(parse(content), "the file");
+}
+
+function parse(content: string): unknown {
+  try {
+    return JSON.parse(content, exactAddress);
+  } catch (error) {
+    try {
+      return JSON.parse(escapeNames(content), exactAddress);
+    } catch {
+      throw new UserError(`not JSON: ${(error as Error).message.split("\n", 1)[0]}`);
+    }
+  }
+}
+
+/** Addresses have 64 bits; `context.source` is the number's own text. */
+function exactAddress(key: string, value: unknown, context?: { source?: string }): unknown {
+  const { source } = context ?? {};
+  const isLong = key === "address" && typeof value === "number" && !Number.isSafeInteger(value);
+  return isLong && source !== undefined && /^\d{1,20}$/.test(source) ? BigInt(source) : value;
+}
+
+// The tool writes one member per line, indented by its depth; only the command can go on for several lines.
+const COMMAND = /^( {2}"command": ")([\s\S]*?)(",\n {2}"stores": \[)$/m;
+const NAME = /^( {10}"(?:function|file)": ")(.*)("[, ]?)$/gm;
+
+/** The same text with quotes, backslashes and control characters in names escaped. */
+function escapeNames(content: string): string {
+  return content
+    .replace(COMMAND, (_all, before: string, command: string, after: string) => {
+      const words = command.replaceAll('\\"', '"').replaceAll("\\\n", "\n");
+      return before + escaped(words) + after;
+    })
+    .replace(NAME, (_all, before: string, name: string, after: string) => before + escaped(name) + after);
+}
+
+function escaped(name: string): string {
+  return JSON.stringify(name).slice(1, -1);
+}
