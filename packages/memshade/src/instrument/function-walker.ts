@@ -191,7 +191,7 @@ export class FunctionWalker {
     control.top = -1;
     control.enter(BLOCK, 0, 0, functionType(module, index).results.length, 0);
     const summarizes = hasLoops && counts && !options.memory64;
-    if (summarizes) this.#loops.isI32 = Uint8Array.from(locals, (type) => (type === 0x7f ? 1 : 0));
+    this.#loops.locals = locals;
     const prologue = this.calls.hasFrames(index)
       ? this.#insertions.add(codeStart, InsertionKind.Prologue)
       : -1;

@@ -1,3 +1,4 @@
+import { I32, type ValType } from "../wasm/index.ts";
 import type { ControlStack } from "./control-stack.ts";
 import type { CounterGroups } from "./counter-groups.ts";
 import { InsertionKind, type Insertions, type LinearForm } from "./insertions.ts";
@@ -26,8 +27,8 @@ export class LoopSummary {
   readonly #insertions: Insertions;
   readonly #counters: CounterGroups;
   readonly #values: ValueNumbers;
-  /** 1 for each i32 local of the function: no others are followed. */
-  isI32: Uint8Array = new Uint8Array(0);
+  /** Types of the function's locals: only those of type i32 are followed. */
+  locals: ArrayLike<ValType> = [];
   #startTime = 0;
   #valuesAtHeader = 0;
 
@@ -124,7 +125,7 @@ export class LoopSummary {
 
   #addLocal(sum: Progression, value: number, offset: number, factor: number, local: number): boolean {
     const values = this.#values;
-    if (local < 0 || local >= this.isI32.length || this.isI32[local] === 0) return false;
+    if (local < 0 || this.locals[local] !== I32) return false;
     if (sum.end.terms.length === MOST_TERMS) return false;
     let constant = offset;
     if (values.localTime[local] <= this.#startTime) {
@@ -153,7 +154,7 @@ export class LoopSummary {
     if (!swapped && values.left[after] !== value) return false;
     const step = swapped ? values.left[after] : values.right[after];
     const stepLocal = swapped ? values.leftLocal[after] : values.rightLocal[after];
-    if (step === value || stepLocal < 0 || this.isI32[stepLocal] !== 1) return false;
+    if (step === value || stepLocal < 0 || this.locals[stepLocal] !== I32) return false;
     if (values.localTime[stepLocal] > this.#startTime || values.localValue[stepLocal] !== step) return false;
     const offsets = values.leftOffset[after] + values.rightOffset[after] - values.localOffset[stepLocal];
     stride.terms.push({ local: stepLocal, factor });
@@ -186,7 +187,7 @@ export class LoopSummary {
       return end.terms[0].local;
     for (let i = this.#startTime; i < values.time; i++) {
       const local = values.log[i];
-      if (local >= this.isI32.length || this.isI32[local] === 0) continue;
+      if (this.locals[local] !== I32) continue;
       const value = values.localValue[local];
       const step = Math.abs(values.localOffset[local]);
       if (value !== 0 && step > 0 && step <= LONGEST_COUNTING_STEP && this.#isHeaderValueOf(value, local))

@@ -3,6 +3,7 @@ import { readS32Leb, readU32Leb, skipLeb32 } from "../bytes/leb128.ts";
 import {
   ACCESS_KIND,
   AccessKind,
+  type FunctionBody,
   IMMEDIATE_KIND,
   ImmediateKind,
   type OpcodeName,
@@ -61,6 +62,8 @@ const LOWEST_ADDRESS = 1024;
 /** First flags of a memarg that say more than an alignment, and the bit that says a memory index follows. */
 const MEMARG_ORDER = 0x20;
 const MEMARG_HAS_MEMORY = 0x40;
+/** Block type without parameters and results. */
+const EMPTY = 0x40;
 
 const LOOP = opcodeId("loop");
 const DELEGATE = opcodeId("delegate");
@@ -126,34 +129,71 @@ fact(FunctionFact.HasLoop, "loop");
 
 /** Reads the code section once. Throws `FormatError` where it cannot be read. */
 export function scanModule(module: WasmModule): ModuleScan {
-  const { bytes, bodies } = module;
-  const count = bodies.length;
-  const facts = new Uint8Array(count);
-  const instructions = new Uint32Array(count);
-  const firstCallee = new Int32Array(count + 1);
-  const firstAddress = new Int32Array(count + 1);
-  const firstLoop = new Int32Array(count + 1);
-  const prologues = new Map<number, number>();
-  const references = new Set<number>();
-  let callees = new Int32Array(4096);
-  let addresses = new Int32Array(4096);
-  let assigned = new Int32Array(4096);
-  let assignedFirst = new Int32Array(1024);
-  let assignedEnd = new Int32Array(1024);
+  const scanner = new Scanner(module);
+  // One call per body: engines optimise functions that are called often sooner and better than loops that run long.
+  for (let i = 0; i < module.bodies.length; i++) scanner.scanBody(i);
+  return scanner.finish();
+}
+
+class Scanner {
+  readonly #bodies: readonly FunctionBody[];
+  readonly #bytes: Uint8Array;
+  readonly #facts: Uint8Array;
+  readonly #instructions: Uint32Array;
+  readonly #firstCallee: Int32Array;
+  readonly #firstAddress: Int32Array;
+  readonly #firstLoop: Int32Array;
+  readonly #prologues = new Map<number, number>();
+  readonly #references = new Set<number>();
+  #callees = new Int32Array(4096);
+  #calleeCount = 0;
+  #addresses = new Int32Array(4096);
+  #addressCount = 0;
+  #assigned = new Int32Array(4096);
+  #assignedCount = 0;
+  #assignedFirst = new Int32Array(1024);
+  #assignedEnd = new Int32Array(1024);
+  #loopCount = 0;
   /** Enclosing blocks: the loop's number, −1 for other blocks. */
-  let open = new Int32Array(256);
-  let calleeCount = 0;
-  let addressCount = 0;
-  let assignedCount = 0;
-  let loopCount = 0;
-  for (let i = 0; i < count; i++) {
-    const { codeStart, end } = bodies[i];
-    const global = prologueGlobal(bytes, codeStart, end);
-    if (global >= 0) prologues.set(global, (prologues.get(global) ?? 0) + 1);
+  #open = new Int32Array(256);
+  #depth = 0;
+  #openLoops = 0;
+
+  constructor({ bytes, bodies }: WasmModule) {
+    this.#bytes = bytes;
+    this.#bodies = bodies;
+    this.#facts = new Uint8Array(bodies.length);
+    this.#instructions = new Uint32Array(bodies.length);
+    this.#firstCallee = new Int32Array(bodies.length + 1);
+    this.#firstAddress = new Int32Array(bodies.length + 1);
+    this.#firstLoop = new Int32Array(bodies.length + 1);
+  }
+
+  finish(): ModuleScan {
+    return {
+      facts: this.#facts,
+      instructions: this.#instructions,
+      callees: this.#callees.subarray(0, this.#calleeCount),
+      firstCallee: this.#firstCallee,
+      addresses: this.#addresses,
+      firstAddress: this.#firstAddress,
+      firstLoop: this.#firstLoop,
+      assigned: this.#assigned,
+      assignedFirst: this.#assignedFirst,
+      assignedEnd: this.#assignedEnd,
+      prologues: this.#prologues,
+      references: this.#references,
+    };
+  }
+
+  scanBody(defined: number): void {
+    const bytes = this.#bytes;
+    const { codeStart, end } = this.#bodies[defined];
+    this.#readPrologue(codeStart, end);
+    this.#depth = 0;
+    this.#openLoops = 0;
     let bits = 0;
     let seen = 0;
-    let depth = 0;
-    let openLoops = 0;
     let pos = codeStart;
     while (pos < end) {
       const op = bytes[pos++];
@@ -165,20 +205,14 @@ export function scanModule(module: WasmModule): ModuleScan {
           while (bytes[pos++] >= 0x80);
           continue;
         case 2: // Assign
-          if (openLoops > 0) {
-            if (assignedCount === assigned.length) assigned = grown(assigned, assignedCount * 2);
-            assigned[assignedCount++] = bytes[pos] < 0x80 ? bytes[pos] : readU32Leb(bytes, pos);
-          }
+          if (this.#openLoops > 0) this.#assign(readU32Leb(bytes, pos));
           while (bytes[pos++] >= 0x80);
           continue;
         case 3: // Constant
-          // One-byte constants are below 64.
+          // Constants of one byte are below 64.
           if (bytes[pos] >= 0x80) {
             const value = readS32Leb(bytes, pos);
-            if (value >= LOWEST_ADDRESS) {
-              if (addressCount === addresses.length) addresses = grown(addresses, addressCount * 2);
-              addresses[addressCount++] = value;
-            }
+            if (value >= LOWEST_ADDRESS) this.#address(value);
             while (bytes[pos++] >= 0x80);
           } else pos++;
           continue;
@@ -192,44 +226,25 @@ export function scanModule(module: WasmModule): ModuleScan {
           } else pos++;
           if (bytes[pos] >= 0x80) {
             const value = fitsU32(bytes, pos) ? readU32Leb(bytes, pos) : 0;
-            if (value >= LOWEST_ADDRESS) {
-              if (addressCount === addresses.length) addresses = grown(addresses, addressCount * 2);
-              addresses[addressCount++] = value;
-            }
+            if (value >= LOWEST_ADDRESS) this.#address(value);
             while (bytes[pos++] >= 0x80);
           } else pos++;
           continue;
         case 5: // Opens
-          if (depth === open.length) open = grown(open, depth * 2);
-          if (op === LOOP) {
-            bits |= FunctionFact.HasLoop;
-            if (loopCount === assignedFirst.length) {
-              assignedFirst = grown(assignedFirst, loopCount * 2);
-              assignedEnd = grown(assignedEnd, loopCount * 2);
-            }
-            assignedFirst[loopCount] = assignedCount;
-            open[depth++] = loopCount++;
-            openLoops++;
-          } else open[depth++] = -1;
-          if (bytes[pos] === 0x40) pos++;
+          bits |= FACT_OF[op];
+          this.#openBlock(op === LOOP);
+          if (bytes[pos] === EMPTY) pos++;
           else pos = skipImmediates(bytes, pos, ImmediateKind.BlockType);
           continue;
         case 6: // Ends
-          if (depth > 0) {
-            const loop = open[--depth];
-            if (loop >= 0) {
-              assignedEnd[loop] = assignedCount;
-              openLoops--;
-            }
-          }
+          this.#closeBlock();
           continue;
         case 7: // Floats
           pos += op === F64_CONST ? 8 : 4;
           continue;
         case 8: // Calls
           bits |= FunctionFact.HasCall;
-          if (calleeCount === callees.length) callees = grown(callees, calleeCount * 2);
-          callees[calleeCount++] = readU32Leb(bytes, pos);
+          this.#call(readU32Leb(bytes, pos));
           while (bytes[pos++] >= 0x80);
           continue;
         default: {
@@ -237,62 +252,82 @@ export function scanModule(module: WasmModule): ModuleScan {
           const id = opcodeIdAt(bytes, start);
           pos = skipOpcode(bytes, start);
           bits |= FACT_OF[id];
-          if (id === REF_FUNC) references.add(readU32Leb(bytes, pos));
-          else if (id === TRY_TABLE) {
-            if (depth === open.length) open = grown(open, depth * 2);
-            open[depth++] = -1;
-          } else if (id === DELEGATE && depth > 0) {
-            const loop = open[--depth];
-            if (loop >= 0) {
-              assignedEnd[loop] = assignedCount;
-              openLoops--;
-            }
-          }
+          if (id === REF_FUNC) this.#references.add(readU32Leb(bytes, pos));
+          else if (id === TRY_TABLE) this.#openBlock(false);
+          else if (id === DELEGATE) this.#closeBlock();
           pos = skipImmediates(bytes, pos, IMMEDIATE_KIND[id]);
         }
       }
     }
     if (pos !== end)
       throw new FormatError("truncated", end, "function body", "its last instruction goes on behind its end");
-    while (depth > 0) {
-      // Only code that is not valid leaves a loop open.
-      const loop = open[--depth];
-      if (loop >= 0) assignedEnd[loop] = assignedCount;
-    }
-    facts[i] = bits;
-    instructions[i] = seen;
-    firstCallee[i + 1] = calleeCount;
-    firstAddress[i + 1] = addressCount;
-    firstLoop[i + 1] = loopCount;
+    // Only code that is not valid leaves blocks open.
+    while (this.#depth > 0) this.#closeBlock();
+    this.#facts[defined] = bits;
+    this.#instructions[defined] = seen;
+    this.#firstCallee[defined + 1] = this.#calleeCount;
+    this.#firstAddress[defined + 1] = this.#addressCount;
+    this.#firstLoop[defined + 1] = this.#loopCount;
   }
-  return {
-    facts,
-    instructions,
-    callees: callees.subarray(0, calleeCount),
-    firstCallee,
-    addresses,
-    firstAddress,
-    firstLoop,
-    assigned,
-    assignedFirst,
-    assignedEnd,
-    prologues,
-    references,
-  };
+
+  #assign(local: number): void {
+    if (this.#assignedCount === this.#assigned.length)
+      this.#assigned = grown(this.#assigned, this.#assignedCount * 2);
+    this.#assigned[this.#assignedCount++] = local;
+  }
+
+  #address(value: number): void {
+    if (this.#addressCount === this.#addresses.length)
+      this.#addresses = grown(this.#addresses, this.#addressCount * 2);
+    this.#addresses[this.#addressCount++] = value;
+  }
+
+  #call(callee: number): void {
+    if (this.#calleeCount === this.#callees.length)
+      this.#callees = grown(this.#callees, this.#calleeCount * 2);
+    this.#callees[this.#calleeCount++] = callee;
+  }
+
+  #openBlock(isLoop: boolean): void {
+    if (this.#depth === this.#open.length) this.#open = grown(this.#open, this.#depth * 2);
+    this.#open[this.#depth++] = isLoop ? this.#openLoop() : -1;
+  }
+
+  #openLoop(): number {
+    const loop = this.#loopCount++;
+    if (loop === this.#assignedFirst.length) {
+      this.#assignedFirst = grown(this.#assignedFirst, loop * 2);
+      this.#assignedEnd = grown(this.#assignedEnd, loop * 2);
+    }
+    this.#assignedFirst[loop] = this.#assignedCount;
+    this.#openLoops++;
+    return loop;
+  }
+
+  #closeBlock(): void {
+    // The last `end` is the body's own.
+    if (this.#depth === 0) return;
+    const loop = this.#open[--this.#depth];
+    if (loop < 0) return;
+    this.#assignedEnd[loop] = this.#assignedCount;
+    this.#openLoops--;
+  }
+
+  /** Notes the global of `global.get g; const n; sub` at the start of a body. */
+  #readPrologue(codeStart: number, end: number): void {
+    const bytes = this.#bytes;
+    if (bytes[codeStart] !== GLOBAL_GET) return;
+    const constant = skipLeb32(bytes, codeStart + 1);
+    if (bytes[constant] !== I32_CONST && bytes[constant] !== I64_CONST) return;
+    const sub = skipImmediates(bytes, constant + 1, IMMEDIATE_KIND[bytes[constant]]);
+    if (sub >= end || (bytes[sub] !== I32_SUB && bytes[sub] !== I64_SUB)) return;
+    const global = readU32Leb(bytes, codeStart + 1);
+    this.#prologues.set(global, (this.#prologues.get(global) ?? 0) + 1);
+  }
 }
 
 /** Offsets of a memory64 access may take ten bytes; addresses above 4 GiB are not static data. */
 function fitsU32(bytes: Uint8Array, position: number): boolean {
   for (let i = 0; i < 5; i++) if (bytes[position + i] < 0x80) return i < 4 || bytes[position + i] <= 0x0f;
   return false;
-}
-
-/** The global of `global.get g; const n; sub` at the start of a body, −1 if it starts differently. */
-function prologueGlobal(bytes: Uint8Array, codeStart: number, end: number): number {
-  if (bytes[codeStart] !== GLOBAL_GET) return -1;
-  const constant = skipLeb32(bytes, codeStart + 1);
-  if (bytes[constant] !== I32_CONST && bytes[constant] !== I64_CONST) return -1;
-  const sub = skipImmediates(bytes, constant + 1, IMMEDIATE_KIND[bytes[constant]]);
-  if (sub >= end || (bytes[sub] !== I32_SUB && bytes[sub] !== I64_SUB)) return -1;
-  return readU32Leb(bytes, codeStart + 1);
 }

@@ -1,15 +1,10 @@
-import {
-  decodeLocals,
-  functionType,
-  functionTypeIndex,
-  type ValType,
-  type WasmModule,
-} from "../wasm/index.ts";
+import { functionType, functionTypeIndex, type ValType, type WasmModule } from "../wasm/index.ts";
 import { hookBody } from "./allocation-hooks.ts";
 import type { AppendedFunctions } from "./appended-functions.ts";
 import type { ContextPlan } from "./context-plan.ts";
 import { EntryWrappers } from "./entry-wrappers.ts";
 import type { AllocatorPlan } from "./find-allocator/plan.ts";
+import { FunctionLocals } from "./function-locals.ts";
 import type { FunctionWalker } from "./function-walker.ts";
 import type { FunctionWriter } from "./function-writer.ts";
 import type { Insertions } from "./insertions.ts";
@@ -42,6 +37,7 @@ export class RewrittenBodies {
   readonly #around: BodySurroundings;
   readonly #internals: Set<number>;
   readonly #wrappers: Set<number>;
+  readonly #locals: FunctionLocals;
   /** What stands at the old index of a function that was moved. */
   readonly #replacements = new Map<number, () => Uint8Array>();
   /** Functions exported in place of others. */
@@ -51,6 +47,7 @@ export class RewrittenBodies {
     this.#around = around;
     this.#internals = new Set(around.allocator.internals);
     this.#wrappers = new Set(around.allocator.wrappers);
+    this.#locals = new FunctionLocals(around.module);
   }
 
   /** Hooks the allocation functions and gives the functions that can be entered from outside their wrappers. */
@@ -120,7 +117,7 @@ export class RewrittenBodies {
     const { module, scan, insertions, walker, includeAllocator } = this.#around;
     const defined = index - module.importedFunctionCount;
     const body = module.bodies[defined];
-    const locals = this.#localTypes(index, defined);
+    const locals = this.#locals.of(index);
     insertions.clear();
     let temporaries = noTemporaries();
     if (internal && !includeAllocator)
@@ -132,13 +129,5 @@ export class RewrittenBodies {
     }
     if (insertions.length === 0) writer.copyBody(body);
     else writer.writeRewritten(body, locals.length, temporaries);
-  }
-
-  #localTypes(index: number, defined: number): ValType[] {
-    const { module } = this.#around;
-    const types = [...functionType(module, index).params];
-    for (const { count, type } of decodeLocals(module, module.bodies[defined]))
-      for (let i = 0; i < count; i++) types.push(type);
-    return types;
   }
 }

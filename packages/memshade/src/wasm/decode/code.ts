@@ -22,7 +22,9 @@ function readBody(reader: ByteReader): FunctionBody {
     throw new FormatError("malformed", sizeStart, "function body", "it does not finish with `end`");
   }
   const locals = new ByteReader(reader.bytes, start, end);
-  readLocalGroups(locals);
+  // Most functions have no locals beside their parameters.
+  if (reader.bytes[start] === 0) locals.position = start + 1;
+  else readLocalGroups(locals);
   if (locals.atEnd) throw new FormatError("malformed", start, "function body", "it has no instructions");
   return { sizeStart, start, codeStart: locals.position, end };
 }
