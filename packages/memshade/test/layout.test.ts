@@ -21,7 +21,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   symbolize: ["bytes", "model"],
   "runtime/host": ["bytes", "wasm", "instrument", "model", "formats"],
   analyses: ["bytes", "model"],
-  report: ["bytes", "model", "formats", "symbolize", "analyses"],
+  report: ["bytes", "model", "formats", "objects", "symbolize", "analyses"],
   cli: ["bytes", "instrument", "model", "formats", "runtime/host", "analyses", "report"],
 };
 
@@ -29,6 +29,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 const PACKAGES_OF: Readonly<Record<string, readonly string[]>> = {
   symbolize: ["gecko-profiler-demangle"],
   formats: ["pprof-format"],
+  report: ["xz-decompress"],
   cli: ["commander"],
 };
 

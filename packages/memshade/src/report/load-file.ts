@@ -1,0 +1,82 @@
+import { closeSync, fstatSync, openSync, readFileSync, readSync, statSync } from "node:fs";
+import type { ByteSource } from "../bytes/byte-source.ts";
+import { UserError } from "../bytes/errors.ts";
+
+/** An open file, read piece by piece until it is closed. */
+export interface OpenFile extends ByteSource {
+  close(): void;
+}
+
+/**
+ * Opens a regular file.
+ *
+ * @throws UserError in one line if there is none, or it cannot be read
+ */
+export function openFile(file: string): OpenFile {
+  const descriptor = explained(file, () => {
+    if (statSync(file).isDirectory()) throw new UserError(`${file} is a directory`);
+    return openSync(file, "r");
+  });
+  const { size } = fstatSync(descriptor);
+  return {
+    size,
+    read: (offset, length) =>
+      explained(file, () => readPiece(descriptor, offset, Math.min(length, size - offset))),
+    close: () => closeSync(descriptor),
+  };
+}
+
+/**
+ * A file as a source that holds nothing open between two reads: for files of which few, large pieces are wanted, and of
+ * which there may be more than a process may have open.
+ */
+export function fileSource(file: string): ByteSource {
+  const opened = openFile(file);
+  opened.close();
+  return {
+    size: opened.size,
+    read: (offset, length) => {
+      const again = openFile(file);
+      try {
+        return again.read(offset, length);
+      } finally {
+        again.close();
+      }
+    },
+  };
+}
+
+/** The whole content of a file. @throws UserError as `openFile` */
+export function readWholeFile(file: string): Uint8Array {
+  return explained(file, () => readFileSync(file));
+}
+
+/** The bytes at `offset`; fewer if the file became shorter since it was opened. */
+function readPiece(descriptor: number, offset: number, length: number): Uint8Array {
+  const piece = new Uint8Array(Math.max(0, length));
+  let filled = 0;
+  while (filled < piece.length) {
+    const count = readSync(
+      descriptor,
+      piece,
+      filled,
+      Math.min(piece.length - filled, 2 ** 30),
+      offset + filled,
+    );
+    if (count === 0) break;
+    filled += count;
+  }
+  return piece.subarray(0, filled);
+}
+
+function explained<T>(file: string, action: () => T): T {
+  try {
+    return action();
+  } catch (error) {
+    if (error instanceof UserError) throw error;
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT") throw new UserError(`${file}: there is no such file`);
+    if (code === "EISDIR") throw new UserError(`${file} is a directory`);
+    throw new UserError(`${file} cannot be read: ${message}`);
+  }
+}

@@ -1,0 +1,136 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { crc32 } from "node:zlib";
+import { afterAll, describe, expect, it } from "vitest";
+import { ByteWriter } from "../../src/bytes/writer.ts";
+import { openObject } from "../../src/objects/index.ts";
+import { loadMiniDebugInfo } from "../../src/report/load-mini-debug-info.ts";
+import { loadObject, ObjectFinder } from "../../src/report/load-objects.ts";
+import { drawElf, drawNote } from "../objects/elf-picture.ts";
+
+const root = mkdtempSync(path.join(tmpdir(), "memshade-objects-"));
+afterAll(() => rmSync(root, { recursive: true }));
+
+/** Writes an object whose build id is one byte eight times over, and returns its path. */
+function write(name: string, id: number, content = "", link?: { name: string; crc32: number }): string {
+  const file = path.join(root, name);
+  mkdirSync(path.dirname(file), { recursive: true });
+  const buildId = { name: ".note", type: 7, content: drawNote("GNU", 3, new Uint8Array(8).fill(id)) };
+  const comment = { name: ".comment", type: 1, content: new TextEncoder().encode(content) };
+  const debugLink = link && {
+    name: ".gnu_debuglink",
+    type: 1,
+    content: new ByteWriter()
+      .bytes(new TextEncoder().encode(link.name))
+      .bytes(new Uint8Array(4 - (link.name.length % 4)))
+      .u32(link.crc32)
+      .finish(),
+  };
+  const sections = [...(id === 0 ? [] : [buildId]), comment, ...(debugLink ? [debugLink] : [])];
+  const bytes = drawElf({ sections });
+  writeFileSync(file, bytes);
+  return file;
+}
+
+const idOf = (id: number) => id.toString(16).padStart(2, "0").repeat(8);
+
+describe("objects of a core or profile are found", () => {
+  const right = write("bin/app", 1);
+  write("old/app", 2);
+  const renamed = write("bin/deep/app-1.2", 3);
+  const inSysroot = write("sysroot/usr/lib/libx.so", 4);
+  const byId = write("store/.build-id/05/05050505050505", 5);
+
+  it("by base name below a binary path", () => {
+    const finder = new ObjectFinder({ binaryPaths: [path.join(root, "bin")] });
+    expect(finder.find({ path: "/opt/app" })).toMatchObject({ path: right });
+    expect(finder.find({ path: "/opt/other" })).toEqual({ missing: "was not found" });
+    expect(new ObjectFinder({ binaryPaths: [right] }).find({ path: "/opt/app" })).toMatchObject({
+      path: right,
+    });
+  });
+
+  it("only if they are the same build", () => {
+    const old = path.join(root, "old");
+    const wanted = { path: "/opt/app", buildId: idOf(1) };
+    expect(new ObjectFinder({ binaryPaths: [old] }).find(wanted)).toEqual({
+      missing: `was found as ${old}/app, which is another build`,
+    });
+    const both = new ObjectFinder({ binaryPaths: [old, path.join(root, "bin")] });
+    expect(both.find(wanted)).toMatchObject({ path: right });
+  });
+
+  it("only if they are for the same machine", () => {
+    const finder = new ObjectFinder({ binaryPaths: [path.join(root, "bin")] });
+    expect(finder.find({ path: "/opt/app", architecture: "aarch64" })).toEqual({
+      missing: `was found as ${right}, which is for another machine`,
+    });
+  });
+
+  it("by build id under another name", () => {
+    const finder = new ObjectFinder({ binaryPaths: [path.join(root, "bin"), path.join(root, "store")] });
+    expect(finder.find({ path: "/opt/app", buildId: idOf(3) })).toMatchObject({ path: renamed });
+    expect(finder.find({ path: "/opt/gone", buildId: idOf(5) })).toMatchObject({ path: byId });
+  });
+
+  it("below a sysroot", () => {
+    const finder = new ObjectFinder({ sysroot: path.join(root, "sysroot") });
+    expect(finder.find({ path: "/usr/lib/libx.so" })).toMatchObject({ path: inSysroot });
+    expect(finder.find({ path: "/bin/sh" })).toEqual({ missing: "was not found" });
+  });
+});
+
+describe("the file with the debug information is found", () => {
+  it("by build id", () => {
+    const app = loadObject(write("prog/app", 7));
+    const debugFile = write("debug/.build-id/07/07070707070707.debug", 7, "debug information");
+    const places = { debugDirectories: [path.join(root, "debug")] };
+    expect(new ObjectFinder(places).findDebugFile(app)?.path).toBe(debugFile);
+    expect(new ObjectFinder().findDebugFile(app)).toBeUndefined();
+  });
+
+  it("by link, if the checksum is right", () => {
+    const debugFile = write("linked/.debug/app.debug", 0, "debug information");
+    const sum = crc32(readFileSync(debugFile));
+    const app = loadObject(write("linked/app", 0, "", { name: "app.debug", crc32: sum }));
+    expect(new ObjectFinder().findDebugFile(app)?.path).toBe(debugFile);
+    const other = loadObject(write("linked/other", 0, "", { name: "app.debug", crc32: sum + 1 }));
+    expect(new ObjectFinder().findDebugFile(other)).toBeUndefined();
+  });
+});
+
+describe("what is not an object", () => {
+  it("is refused in one line", () => {
+    const file = path.join(root, "text");
+    writeFileSync(file, "text");
+    expect(() => loadObject(file)).toThrow(/text: .*neither ELF nor wasm/);
+    expect(() => loadObject(root)).toThrow("is a directory");
+    expect(() => loadObject(path.join(root, "nothing"))).toThrow("there is no such file");
+  });
+});
+
+describe("mini debug information", () => {
+  // `drawElf` of a `.text` section and one symbol "hidden" at 0x1000, compressed by xz 5.4.1.
+  const compressed = Buffer.from(
+    "/Td6WFoAAATm1rRGAgAhARYAAAB0L+Wj4AHfAHBdAD+RRYRoPYmm2orhgzJO5XOQdpv1SqLebMNUh1b8t6xyMH0s9+/BZ7fv/LFJ" +
+      "+SOFz7QbAe0BAKGG4SjNB4wWVQgk/Uo6MM6xND000XufJL/hK0S8ORJw0fwhVlDqDAQx9KUAPevmtt74CVAV0HP9fEsAEyKfAXdS" +
+      "fVMAAYwB4AMAAK/WfkOxxGf7AgAAAAAEWVo=",
+    "base64",
+  );
+  const around = (content: Uint8Array) =>
+    openObject(drawElf({ sections: [{ name: ".gnu_debugdata", type: 1, content }] }));
+
+  it("has the symbols that were stripped", async () => {
+    const object = around(compressed);
+    expect(object.symbols().length).toBe(0);
+    expect((await loadMiniDebugInfo(object))?.symbols().find(0x1008)?.name).toBe("hidden");
+  });
+
+  it("counts as absent when there is none or it is damaged", async () => {
+    expect(await loadMiniDebugInfo(openObject(drawElf({})))).toBeUndefined();
+    for (const length of [0, 4, 40, compressed.length - 60]) {
+      expect(await loadMiniDebugInfo(around(compressed.subarray(0, length)))).toBeUndefined();
+    }
+  });
+});
