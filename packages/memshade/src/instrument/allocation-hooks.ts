@@ -2,6 +2,7 @@ import { type FuncType, I32, I64, type OpcodeName } from "../wasm/index.ts";
 import { BodyBuilder } from "./body-builder.ts";
 import type { AllocatorFunction } from "./find-allocator/plan.ts";
 import { FRAME_BYTES } from "./function-writer.ts";
+import type { AllocationListeners } from "./tool-pass.ts";
 
 export interface HookSurroundings {
   /** Index of the function's original body. */
@@ -11,8 +12,14 @@ export interface HookSurroundings {
   stackGlobal: number;
   /** Memory of the program, for results that are stored there. */
   memory: number;
-  runtime: ReadonlyMap<string, number>;
+  /** Functions of the heap profiler's runtime, undefined where it is not woven in. */
+  runtime: ReadonlyMap<string, number> | undefined;
+  /** Tools that are told too, behind the heap profiler. */
+  listeners: readonly AllocationListeners[];
 }
+
+/** Functions whose blocks are zero. */
+const ZEROES: ReadonlySet<AllocatorFunction["role"]> = new Set(["calloc", "rust_alloc_zeroed", "as_new"]);
 
 /**
  * Body that takes the place of an allocation function: calls the original and tells the shadow runtime what happened.
@@ -24,7 +31,7 @@ export function hookBody(hooked: AllocatorFunction, type: FuncType, around: Hook
   const stackLocal = resultLocal + 1;
   const wideLocal = stackLocal + 1;
   const body = new BodyBuilder([result ?? I32, I32, I64]);
-  const runtime = (name: string): number => around.runtime.get(name) as number;
+  const { runtime, listeners } = around;
 
   const address = (param: number): void => {
     body.op("local.get", param);
@@ -49,14 +56,18 @@ export function hookBody(hooked: AllocatorFunction, type: FuncType, around: Hook
   };
 
   if (hooked.kind === "release") {
-    address(hooked.pointerParam);
-    body.op("call", runtime("released"));
+    const told = runtime === undefined ? [] : [runtime.get("released") as number];
+    for (const listener of [...told, ...listeners.map(({ released }) => released)]) {
+      address(hooked.pointerParam);
+      body.op("call", listener);
+    }
     callOriginal();
     return body.finish();
   }
 
   // The runtime wants the end of the newest frame.
-  body.op("global.get", around.stackGlobal).i32(FRAME_BYTES).op("i32.add").op("local.set", stackLocal);
+  if (runtime !== undefined)
+    body.op("global.get", around.stackGlobal).i32(FRAME_BYTES).op("i32.add").op("local.set", stackLocal);
   callOriginal();
   body.op("local.set", resultLocal);
   const block = (): void => {
@@ -77,11 +88,21 @@ export function hookBody(hooked: AllocatorFunction, type: FuncType, around: Hook
     asAddress(body, wide ? I64 : I32, wideLocal);
     body.op("else").i32(0).end();
   };
-  if (hooked.kind === "reallocate") address(hooked.pointerParam);
-  block();
-  size();
-  body.op("local.get", stackLocal).i32(around.self);
-  body.op("call", runtime(hooked.kind === "reallocate" ? "reallocated" : "allocated"));
+  const reallocates = hooked.kind === "reallocate";
+  if (runtime !== undefined) {
+    if (reallocates) address(hooked.pointerParam);
+    block();
+    size();
+    body.op("local.get", stackLocal).i32(around.self);
+    body.op("call", runtime.get(reallocates ? "reallocated" : "allocated") as number);
+  }
+  for (const listener of listeners) {
+    if (reallocates) address(hooked.pointerParam);
+    block();
+    size();
+    if (!reallocates) body.i32(ZEROES.has(hooked.role) ? 1 : 0);
+    body.op("call", reallocates ? listener.reallocated : listener.allocated);
+  }
   body.op("local.get", resultLocal);
   return body.finish();
 }

@@ -1,23 +1,33 @@
 import { I32, I64, memoryType, type OpcodeName, type WasmModule } from "../wasm/index.ts";
 import type { AppendedFunctions } from "./appended-functions.ts";
 import { BodyBuilder } from "./body-builder.ts";
+import type { MemoryListeners } from "./tool-pass.ts";
 
 /**
- * Functions that stand for bulk memory instructions on the counted memory: do the work, which may trap, then count
- * the ranges. Made when first asked for.
+ * Functions that stand for bulk memory instructions on the followed memory: do the work, which may trap, then count
+ * the ranges. Tools hear of copies and fills before they happen. Made when first asked for.
  */
 export class BulkFunctions {
   readonly #module: WasmModule;
   readonly #appended: AppendedFunctions;
   readonly #memory: number;
   readonly #countRange: number;
+  readonly #listeners: readonly MemoryListeners[];
   readonly #made = new Map<string, number>();
 
-  constructor(module: WasmModule, appended: AppendedFunctions, memory: number, countRange: number) {
+  /** `countRange`: the heap profiler's function, −1 if it does not count. */
+  constructor(
+    module: WasmModule,
+    appended: AppendedFunctions,
+    memory: number,
+    countRange: number,
+    listeners: readonly MemoryListeners[],
+  ) {
     this.#module = module;
     this.#appended = appended;
     this.#memory = memory;
     this.#countRange = countRange;
+    this.#listeners = listeners;
   }
 
   /**
@@ -46,15 +56,39 @@ export class BulkFunctions {
     const type = this.#appended.typeIndex([destination, source, length], []);
     const index = this.#appended.add(type, () => {
       const body = new BodyBuilder();
+      const within = this.#followsBoth(writes, reads);
+      if (within && instruction !== "memory.init")
+        for (const { copy, fill } of this.#listeners)
+          this.#tell(body, fillsOwn ? fill : copy, [destination, source, length]);
       for (let i = 0; i < 3; i++) body.op("local.get", i);
       if (fillsOwn) body.op(instruction, first);
       else body.op(instruction, first, second);
-      if (writes === this.#memory) this.#count(body, 0, destination, length, 0);
-      if (reads === this.#memory) this.#count(body, 1, source, length, 1);
+      if (within && instruction === "memory.init")
+        for (const { init } of this.#listeners) this.#tell(body, init, [destination, undefined, length]);
+      if (this.#countRange >= 0) {
+        if (writes === this.#memory) this.#count(body, 0, destination, length, 0);
+        if (reads === this.#memory) this.#count(body, 1, source, length, 1);
+      }
       return body.finish();
     });
     this.#made.set(key, index);
     return index;
+  }
+
+  /** Copies between two memories are not told to tools: they would have to be told which half is theirs. */
+  #followsBoth(writes: number, reads: number): boolean {
+    return writes === this.#memory && (reads < 0 || reads === this.#memory);
+  }
+
+  /** Calls a listener with the operands that have a type. */
+  #tell(body: BodyBuilder, listener: number, types: readonly (number | undefined)[]): void {
+    if (listener < 0) return;
+    types.forEach((type, operand) => {
+      if (type === undefined) return;
+      body.op("local.get", operand);
+      if (type === I64) body.op("i32.wrap_i64");
+    });
+    body.op("call", listener);
   }
 
   #count(body: BodyBuilder, address: number, type: number, length: number, reads: number): void {

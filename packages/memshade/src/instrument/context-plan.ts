@@ -3,6 +3,7 @@ import { functionsReaching, recursiveComponents } from "./call-graph.ts";
 import { type CallPlan, CallTreatment } from "./call-plan.ts";
 import type { AllocatorPlan } from "./find-allocator/plan.ts";
 import { findReferences } from "./function-references.ts";
+import { HookedCalls } from "./hooked-calls.ts";
 import { FunctionFact, type ModuleScan } from "./module-scan.ts";
 
 /** Imports of these modules never call back into the program. */
@@ -12,11 +13,10 @@ const NEVER_COMES_BACK = new Set(["wasi_snapshot_preview1", "wasi_unstable"]);
  * Frames around the calls below which an allocation can happen. Calls inside a recursive component keep their
  * caller's frame, so recursion has one context however deep it goes.
  */
-export class ContextPlan implements CallPlan {
+export class ContextPlan extends HookedCalls implements CallPlan {
   readonly #imported: number;
   readonly #reaches: Uint8Array;
   readonly #component: Int32Array;
-  readonly #hooked: Set<number>;
   readonly #internal: Set<number>;
   readonly #wrappers: Set<number>;
   readonly #siteOf: (codeOffset: number) => number;
@@ -28,13 +28,13 @@ export class ContextPlan implements CallPlan {
     allocator: AllocatorPlan,
     siteOf: (codeOffset: number) => number,
   ) {
+    super(allocator);
     this.#imported = module.importedFunctionCount;
     this.#siteOf = siteOf;
-    this.#hooked = new Set(allocator.functions.map((f) => f.index));
     this.#internal = new Set(allocator.internals);
     this.#wrappers = new Set(allocator.wrappers);
     this.#component = recursiveComponents(module, scan);
-    const targets = [...this.#hooked];
+    const targets = allocator.functions.map((f) => f.index);
     if (targets.length > 0) {
       importsOf(module, "function").forEach((entry, index) => {
         if (!NEVER_COMES_BACK.has(entry.module)) targets.push(index);
@@ -70,33 +70,16 @@ export class ContextPlan implements CallPlan {
   /** Exported functions that keep their place and are exported through a wrapper elsewhere. */
   readonly exportedApart = new Set<number>();
 
-  /** Body index by function that was given a wrapper in its old place. */
-  readonly moved = new Map<number, number>();
-
-  /** Body index by hooked function, or by helper that the allocator shares, for calls from within the allocator. */
-  readonly originals = new Map<number, number>();
-
-  target(caller: number, callee: number): number {
-    if (this.#internal.has(caller)) {
-      const original = this.originals.get(callee);
-      if (original !== undefined) return original;
-    } else if (this.#wrappers.has(caller) && !this.#hooked.has(callee)) {
-      const twin = this.originals.get(callee);
-      if (twin !== undefined) return twin;
-    }
-    return this.moved.get(callee) ?? callee;
-  }
-
   /** Whether an allocation can happen while the function runs. */
   reaches(index: number): boolean {
     return this.#reaches[index] === 1;
   }
 
-  hasFrames(caller: number): boolean {
+  override hasFrames(caller: number): boolean {
     return this.#reaches[caller] === 1 && !this.#internal.has(caller);
   }
 
-  treatment(caller: number, callee: number, tail: boolean): number {
+  override treatment(caller: number, callee: number, tail: boolean): number {
     if (!this.hasFrames(caller)) return CallTreatment.None;
     const folded = this.#wrappers.has(caller);
     if (callee < 0) {
@@ -104,12 +87,12 @@ export class ContextPlan implements CallPlan {
       return tail || folded ? CallTreatment.Keep : CallTreatment.Push;
     }
     if (this.#reaches[callee] === 0) return CallTreatment.None;
-    if (this.#internal.has(callee) && !this.#hooked.has(callee)) return CallTreatment.None;
+    if (this.#internal.has(callee) && !this.hooked.has(callee)) return CallTreatment.None;
     if (callee < this.#imported) return tail ? CallTreatment.KeepHost : CallTreatment.Host;
     return folded || this.#recursive(caller, callee) ? CallTreatment.Keep : CallTreatment.Push;
   }
 
-  siteOf(codeOffset: number): number {
+  override siteOf(codeOffset: number): number {
     return this.#siteOf(codeOffset);
   }
 

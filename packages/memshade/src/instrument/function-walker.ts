@@ -29,6 +29,7 @@ import { LoopSummary } from "./loop-summary.ts";
 import type { ModuleScan } from "./module-scan.ts";
 import { NO_LOCAL, OperandStack } from "./operand-stack.ts";
 import { noTemporaries, type Temporaries } from "./temporaries.ts";
+import type { ToolPass, WalkState } from "./tool-pass.ts";
 import { CONSTANT, ValueClass, ValueNumbers } from "./value-numbers.ts";
 
 export interface WalkOptions {
@@ -41,6 +42,10 @@ export interface WalkOptions {
   exact: boolean;
   /** Count stack and static addresses too. */
   includeStack: boolean;
+  /** Insert the heap profiler's access counters. */
+  counts: boolean;
+  /** Tools that insert something too. */
+  tools: readonly ToolPass[];
   /** Function to call instead of a bulk memory instruction, −1 to leave it alone. */
   bulkFunction(instruction: OpcodeName, first: number, second: number): number;
 }
@@ -83,10 +88,13 @@ act(
   "br_table",
 );
 act(Action.Other, "memory.copy", "memory.fill", "memory.init", "br_on_null", "br_on_non_null");
+act(Action.Other, "global.set", "memory.grow");
 act(Action.Other, "br_on_cast", "br_on_cast_fail");
 
 const LOCAL_SET = opcodeId("local.set");
 const GLOBAL_GET = opcodeId("global.get");
+const GLOBAL_SET = opcodeId("global.set");
+const MEMORY_GROW = opcodeId("memory.grow");
 const I32_CONST = opcodeId("i32.const");
 const I32_AND = opcodeId("i32.and");
 const I32_SHL = opcodeId("i32.shl");
@@ -145,6 +153,8 @@ export class FunctionWalker {
   readonly #loops: LoopSummary;
   readonly #scan: ModuleScan;
   readonly #arities: Uint32Array;
+  readonly #tools: readonly ToolPass[];
+  readonly #state: WalkState;
 
   constructor(
     module: WasmModule,
@@ -162,11 +172,24 @@ export class FunctionWalker {
     this.#loops = new LoopSummary(insertions, this.#counters, this.#values);
     this.#scan = scan;
     this.#arities = new Uint32Array(functionCount(module));
+    this.#tools = options.tools;
+    this.#state = {
+      module,
+      insertions,
+      stack: this.#stack,
+      values: this.#values,
+      control: this.#control,
+      function: 0,
+      locals: [],
+      temporaries: noTemporaries(),
+      hasLoops: false,
+      openLoops: 0,
+    };
   }
 
   /**
    * Walks the instructions of `[codeStart, end)` in function `index`, whose parameters and locals have the types
-   * `locals`; `counts` says whether its accesses are counted. Returns what the writer must add to the function's locals.
+   * `locals`; `follows` says whether its accesses are. Returns what the writer must add to the function's locals.
    */
   walk(
     index: number,
@@ -174,7 +197,7 @@ export class FunctionWalker {
     end: number,
     locals: ArrayLike<ValType>,
     hasLoops: boolean,
-    counts: boolean,
+    follows: boolean,
   ): Temporaries {
     const bytes = this.#bytes;
     const module = this.#module;
@@ -184,6 +207,9 @@ export class FunctionWalker {
     const counters = this.#counters;
     const options = this.#options;
     const temporaries = noTemporaries();
+    const counts = follows && options.counts;
+    // Undefined where no tool listens: the heap profiler alone pays one comparison per access.
+    const tools = follows && this.#tools.length > 0 ? this.#tools : undefined;
 
     values.reset(locals.length);
     counters.reset();
@@ -195,6 +221,8 @@ export class FunctionWalker {
     const prologue = this.calls.hasFrames(index)
       ? this.#insertions.add(codeStart, InsertionKind.Prologue)
       : -1;
+
+    if (tools !== undefined) this.#beginTools(tools, index, codeStart, locals, hasLoops, temporaries);
 
     // In a function with loops, what stands outside of them runs rarely. (64-bit addresses have no counting function.)
     const outlines = hasLoops && !options.memory64;
@@ -258,6 +286,8 @@ export class FunctionWalker {
             const reads = ACCESS_KIND[op] === AccessKind.Store ? 0 : 1;
             counters.count(stack, address, displacement, reads, op, start, pos, temporaries);
           }
+          if (tools !== undefined && memory === options.memory)
+            for (const tool of tools) tool.access(op, address, displacement, start, pos);
           stack.depth = address;
           if (PUSH_COUNT[op] === 1) stack.push(0, 0, pos, NO_LOCAL, 0);
           continue;
@@ -325,13 +355,20 @@ export class FunctionWalker {
           if (op === TRY_TABLE) this.#targetCatches(pos);
           pos = skipImmediates(bytes, pos, kind);
           if (op === IF) stack.depth--;
-          if (op !== BLOCK) counters.endBlock();
+          if (op !== BLOCK) {
+            counters.endBlock();
+            if (tools !== undefined) for (const tool of tools) tool.endBlock(start);
+          }
           control.notOneBlock();
           control.enter(op, stack.depth - params, params, arity & 0xffff, values.time);
           if (op === LOOP) {
             const top = control.top;
             forgetAssigned(this.#scan, loopNumber++, values);
             openLoops++;
+            if (tools !== undefined) {
+              this.#state.openLoops = openLoops;
+              for (const tool of tools) tool.enterLoop(pos);
+            }
             counters.cold = false;
             control.loopStart[top] = start;
             control.loopBody[top] = pos;
@@ -350,6 +387,7 @@ export class FunctionWalker {
           const top = control.top;
           values.forgetSince(control.startTime[top]);
           counters.endBlock();
+          if (tools !== undefined) for (const tool of tools) tool.endBlock(start);
           control.opcode[top] = op;
           stack.depth = control.height[top];
           unreachable = false;
@@ -375,11 +413,15 @@ export class FunctionWalker {
           if (!fallsThrough) {
             values.forgetSince(control.startTime[top]);
             counters.endBlock();
+            if (tools !== undefined) for (const tool of tools) tool.endBlock(start);
             stack.depth = control.height[top];
             stack.pushUnknown(control.results[top], pos);
           }
           unreachable = false;
-          if (opened === LOOP && --openLoops === 0) counters.cold = outlines;
+          if (opened === LOOP) {
+            if (--openLoops === 0) counters.cold = outlines;
+            this.#state.openLoops = openLoops;
+          }
           control.top--;
           if (control.top < 0) pos = end;
           continue;
@@ -396,6 +438,7 @@ export class FunctionWalker {
           pos = skipLeb32(bytes, pos);
           stack.depth--;
           counters.endBlock();
+          if (tools !== undefined) for (const tool of tools) tool.endBlock(pos);
           // A loop of one block has one branch: its last instruction, back to the header.
           if (label !== 0 || bytes[pos] !== END) control.notOneBlock();
           continue;
@@ -418,6 +461,7 @@ export class FunctionWalker {
           stack.depth--;
           if (op === BR_ON_NULL) stack.pushUnknown(1, pos);
           counters.endBlock();
+          if (tools !== undefined) for (const tool of tools) tool.endBlock(pos);
           control.notOneBlock();
           continue;
         case BR_ON_CAST:
@@ -427,6 +471,7 @@ export class FunctionWalker {
           stack.depth--;
           stack.pushUnknown(1, pos);
           counters.endBlock();
+          if (tools !== undefined) for (const tool of tools) tool.endBlock(pos);
           control.notOneBlock();
           continue;
         case UNREACHABLE:
@@ -444,6 +489,11 @@ export class FunctionWalker {
           pos = skipLeb32(bytes, pos);
           this.#frame(index, callee, op === RETURN_CALL, start, pos, temporaries);
           const target = this.calls.target(index, callee);
+          if (tools !== undefined)
+            for (const tool of tools) {
+              tool.call(callee, op === RETURN_CALL, start, pos);
+              tool.endBlock(pos);
+            }
           if (target !== callee) {
             const replacement = op === CALL ? InsertionKind.ReplaceByCall : InsertionKind.ReplaceByTailCall;
             this.#insertions.add(start, replacement, pos - start, target);
@@ -466,6 +516,11 @@ export class FunctionWalker {
           pos = skipImmediates(bytes, pos, kind);
           const tail = op === RETURN_CALL_INDIRECT || op === RETURN_CALL_REF;
           this.#frame(index, -1, tail, start, pos, temporaries);
+          if (tools !== undefined)
+            for (const tool of tools) {
+              tool.call(-1, tail, start, pos);
+              tool.endBlock(pos);
+            }
           stack.depth -= 1 + type.params.length;
           stack.pushUnknown(type.results.length, pos);
           unreachable = tail;
@@ -487,13 +542,29 @@ export class FunctionWalker {
           stack.pushUnknown(1, pos);
           continue;
         }
+        case GLOBAL_SET: {
+          const global = readU32Leb(bytes, pos);
+          pos = skipLeb32(bytes, pos);
+          stack.depth--;
+          if (tools !== undefined) this.#setGlobal(tools, global, start, pos);
+          continue;
+        }
+        case MEMORY_GROW: {
+          const memory = readU32Leb(bytes, pos);
+          pos = skipLeb32(bytes, pos);
+          stack.depth--;
+          stack.pushUnknown(1, pos);
+          if (tools !== undefined) for (const tool of tools) tool.grow(memory, start, pos);
+          continue;
+        }
         case MEMORY_COPY:
         case MEMORY_FILL:
         case MEMORY_INIT: {
           const first = readU32Leb(bytes, pos);
           const next = skipImmediates(bytes, pos, kind);
           const second = op === MEMORY_FILL ? 0 : readU32Leb(bytes, skipLeb32(bytes, pos));
-          const replacement = counts
+          if (tools !== undefined) for (const tool of tools) tool.bulk(op, first, second, start, next);
+          const replacement = follows
             ? options.bulkFunction(OPCODE_NAME[op] as OpcodeName, first, second)
             : -1;
           if (replacement >= 0)
@@ -506,8 +577,38 @@ export class FunctionWalker {
           throw new FormatError("unsupported", start, "instruction", `${OPCODE_NAME[op]} is not supported`);
       }
     }
+    if (tools !== undefined) for (const tool of tools) tool.end();
     if (prologue >= 0 && !temporaries.frame) this.#insertions.kind[prologue] = InsertionKind.None;
     return temporaries;
+  }
+
+  #beginTools(
+    tools: readonly ToolPass[],
+    index: number,
+    codeStart: number,
+    locals: ArrayLike<ValType>,
+    hasLoops: boolean,
+    temporaries: Temporaries,
+  ): void {
+    const state = this.#state;
+    state.function = index;
+    state.locals = locals;
+    state.temporaries = temporaries;
+    state.hasLoops = hasLoops;
+    state.openLoops = 0;
+    tools.forEach((tool, number) => {
+      tool.begin(state, InsertionKind.FirstTool + number, codeStart);
+    });
+  }
+
+  /** A tool may want a function to set the global; only the first one can have it. */
+  #setGlobal(tools: readonly ToolPass[], global: number, start: number, end: number): void {
+    for (const tool of tools) {
+      const target = tool.setGlobal(global, start, end);
+      if (target < 0) continue;
+      this.#insertions.add(start, InsertionKind.ReplaceByCall, end - start, target);
+      return;
+    }
   }
 
   /** Parameters × 65,536 + results of a function, looked up once. */

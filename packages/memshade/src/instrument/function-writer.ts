@@ -6,10 +6,12 @@ import {
   writeS64Leb,
   writeU32Leb,
 } from "../bytes/leb128.ts";
-import { type FunctionBody, opcodeId } from "../wasm/index.ts";
+import { type FunctionBody, opcodeId, writeOpcodeInto } from "../wasm/index.ts";
 import { operandsAbove } from "./access-operands.ts";
 import { InsertionKind, type Insertions, type LinearForm } from "./insertions.ts";
+import type { SnippetSink } from "./snippet-sink.ts";
 import {
+  extraLocals,
   frameLocal,
   noTemporaries,
   resolveLocal,
@@ -18,6 +20,7 @@ import {
   spillTypes,
   type Temporaries,
 } from "./temporaries.ts";
+import type { ToolPass } from "./tool-pass.ts";
 
 /** Indices, in the rewritten module, of what insertions refer to. */
 export interface SnippetTargets {
@@ -34,6 +37,8 @@ export interface SnippetTargets {
   countStrided: number;
   /** Function that adds a counter word for the address it is given. */
   countFunction(word: number): number;
+  /** Tools by the number of their insertion kind behind `InsertionKind.FirstTool`. */
+  tools: readonly ToolPass[];
 }
 
 const LOCAL_GET = opcodeId("local.get");
@@ -59,6 +64,7 @@ const I64_ADD = opcodeId("i64.add");
 const I64_SHR_U = opcodeId("i64.shr_u");
 const I32_WRAP_I64 = opcodeId("i32.wrap_i64");
 const I64_EQZ = opcodeId("i64.eqz");
+const END = opcodeId("end");
 const SELECT = 0x1b;
 
 const I32 = 0x7f;
@@ -66,13 +72,13 @@ const I64 = 0x7e;
 /** A frame of the shadow stack: the call site, and a memo of its place in the tree of contexts. */
 export const FRAME_BYTES = 8;
 /** No insertion takes more bytes than this. */
-const LONGEST_SNIPPET = 192;
+export const LONGEST_SNIPPET = 192;
 const HAS_MEMORY_INDEX = 0x40;
 /** Longest encoding of a number of bodies. */
 const COUNT_BYTES = 5;
 
 /** Writes function bodies with their insertions merged in, one after another, into a growing buffer. */
-export class FunctionWriter {
+export class FunctionWriter implements SnippetSink {
   bytes: Uint8Array;
   /** The number of bodies is put in front in the end. */
   length = COUNT_BYTES;
@@ -161,9 +167,10 @@ export class FunctionWriter {
     const { addresses, loops, frame, scratch } = this.#temporaries;
     const groups = readU32Leb(source, body.start);
     const groupsAt = skipLeb32(source, body.start);
-    const plain = frame || scratch || loops > 0 || addresses > 0;
     const spills = spillTypes(this.#temporaries);
-    const added = (plain ? 1 : 0) + (addresses > 0 ? 1 : 0) + spills.length;
+    const extra = extraLocals(this.#temporaries);
+    const plain = frame || scratch || loops > 0 || addresses > 0 || spills.length + extra.length > 0;
+    const added = (plain ? 1 : 0) + (addresses > 0 ? 1 : 0) + spills.length + extra.length;
     this.length = writeU32Leb(this.bytes, this.length, groups + added);
     this.#copy(source, groupsAt, body.codeStart);
     if (plain) {
@@ -176,6 +183,10 @@ export class FunctionWriter {
     }
     for (const type of spills) {
       this.bytes[this.length++] = 2;
+      this.bytes[this.length++] = type;
+    }
+    for (const type of extra) {
+      this.bytes[this.length++] = 1;
       this.bytes[this.length++] = type;
     }
   }
@@ -262,7 +273,58 @@ export class FunctionWriter {
         this.#const(c[entry]);
         this.#op(CALL, targets.countStrided);
         break;
+      default:
+        targets.tools[kind - InsertionKind.FirstTool].write(this, entry);
     }
+  }
+
+  get source(): Uint8Array {
+    return this.#source;
+  }
+
+  plain(opcode: number): void {
+    this.#byte(opcode);
+  }
+
+  prefixed(id: number): void {
+    this.length = writeOpcodeInto(this.bytes, this.length, id);
+  }
+
+  indexed(opcode: number, index: number): void {
+    this.#op(opcode, index);
+  }
+
+  local(opcode: number, symbol: number): void {
+    this.#op(opcode, this.#local(symbol));
+  }
+
+  i32(value: number): void {
+    this.#const(value | 0);
+  }
+
+  i64(value: bigint): void {
+    this.#byte(I64_CONST);
+    this.length = writeS64Leb(this.bytes, this.length, value);
+  }
+
+  access(id: number, alignment: number, memory: number, displacement: number): void {
+    this.length = writeOpcodeInto(this.bytes, this.length, id);
+    this.#byte(memory === 0 ? alignment : alignment | HAS_MEMORY_INDEX);
+    if (memory !== 0) this.length = writeU32Leb(this.bytes, this.length, memory);
+    this.length = writeU32Leb(this.bytes, this.length, displacement);
+  }
+
+  open(opcode: number, result: number): void {
+    this.#byte(opcode);
+    this.#byte(result);
+  }
+
+  end(): void {
+    this.#byte(END);
+  }
+
+  copy(from: number, to: number): void {
+    this.#copy(this.#source, from, to);
   }
 
   /** counter[(local + displacement) / 8] += word; the lowest bit of the word is a flag. */

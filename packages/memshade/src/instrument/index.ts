@@ -4,4 +4,14 @@ export {
   instrument,
   readInstrumentedInfo,
 } from "./instrument-module.ts";
-export type { HookedFunction, InstrumentedInfo, InstrumentOptions, ShadowLayout } from "./options.ts";
+export {
+  type HookedFunction,
+  type InstrumentedInfo,
+  type InstrumentOptions,
+  type ShadowLayout,
+  TOOL_NAMES,
+  type ToolName,
+  type WasteOptions,
+  type WorkingSetOptions,
+  type WovenToolName,
+} from "./options.ts";

@@ -38,6 +38,8 @@ export const InsertionKind = {
   CountOutlined: 17,
   /** Nothing: an entry that turned out not to be needed. */
   None: 18,
+  /** This and the following ones belong to tools, in their order: see `ToolPass`. */
+  FirstTool: 32,
 } as const;
 
 /** A sum of locals times constants, plus a constant. */

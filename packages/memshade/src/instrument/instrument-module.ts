@@ -1,3 +1,4 @@
+import { UserError } from "../bytes/errors.ts";
 import { ByteWriter } from "../bytes/writer.ts";
 import {
   appendToVectorSection,
@@ -29,14 +30,17 @@ import { CountFunctions } from "./count-functions.ts";
 import { type AllocatorPlan, findAllocator } from "./find-allocator/index.ts";
 import { FunctionWalker } from "./function-walker.ts";
 import { FRAME_BYTES, FunctionWriter } from "./function-writer.ts";
+import { HookedCalls } from "./hooked-calls.ts";
 import { Insertions } from "./insertions.ts";
 import { type ModuleScan, scanModule } from "./module-scan.ts";
-import type { InstrumentedInfo, InstrumentOptions, ShadowLayout } from "./options.ts";
+import type { InstrumentedInfo, InstrumentOptions, ShadowLayout, ToolName } from "./options.ts";
 import { RewrittenBodies } from "./rewritten-bodies.ts";
 import { CONTROL_BYTES, LARGEST_COVERED_BYTES, planLayout, runtimeConstants } from "./shadow-layout.ts";
 import { mergeRuntime } from "./shadow-runtime.ts";
 import { shadowRuntimeBytes } from "./shadow-runtime-bytes.ts";
 import { findStackPointer } from "./stack-pointer.ts";
+import type { WovenTool } from "./tool-pass.ts";
+import { WEAVERS } from "./tools.ts";
 
 /** Prefix of everything instrumentation adds to a module's exports, and name of its custom section. */
 export const HIDDEN_EXPORT_PREFIX = "memshade.";
@@ -51,6 +55,12 @@ const TICK_SLOT = 1;
 /** Debug information and hints hold code offsets of the original module. */
 const OUTDATED_SECTION = /^(\.debug_|reloc\.|metadata\.code\.)|^(sourceMappingURL|external_debug_info)$/;
 
+interface HiddenExport {
+  name: string;
+  kind: "memory" | "table" | "function";
+  index: number;
+}
+
 /** A rewritten module and what it says of itself. */
 export interface Instrumented {
   bytes: Uint8Array;
@@ -58,16 +68,16 @@ export interface Instrumented {
 }
 
 /**
- * Weaves the heap profiler into a module. The result imports nothing more than the original and runs wherever several
+ * Weaves the heap profiler or other tools into a module. The result imports nothing more than the original and runs wherever several
  * memories are supported. Throws `FormatError` for bytes that are no module and `UserError` for options that do not
  * fit it.
  */
 export function instrument(bytes: Uint8Array, options: InstrumentOptions = {}): Instrumented {
   const module = decodeModule(bytes);
-  return new HeapInstrumentation(module, options).run();
+  return new Instrumentation(module, options).run();
 }
 
-class HeapInstrumentation {
+class Instrumentation {
   readonly #module: WasmModule;
   readonly #options: InstrumentOptions;
   readonly #appended: AppendedFunctions;
@@ -76,6 +86,7 @@ class HeapInstrumentation {
   readonly #insertions = new Insertions();
   readonly #memory: number;
   readonly #memory64: boolean;
+  readonly #tools: readonly ToolName[];
 
   constructor(module: WasmModule, options: InstrumentOptions) {
     this.#module = module;
@@ -85,57 +96,54 @@ class HeapInstrumentation {
     const { allocator, glue } = options;
     this.#allocator = findAllocator(module, { allocator, glue }, this.#scan);
     this.#memory = memoryCount(module) > 0 ? 0 : -1;
+    this.#tools = options.tools ?? ["heap"];
     this.#memory64 = this.#memory >= 0 && memoryType(module, this.#memory).index64;
   }
 
   run(): Instrumented {
-    const followsHeap = this.#allocator.functions.length > 0 && !this.#options.countersOnly;
-    const active = this.#memory >= 0 && (followsHeap || this.#options.countersOnly === true);
+    const wantsHeap = this.#tools.includes("heap");
+    const countersOnly = this.#options.countersOnly === true;
+    const followsHeap = wantsHeap && this.#allocator.functions.length > 0 && !countersOnly;
+    const countsHeap = followsHeap || (wantsHeap && countersOnly);
+    const active = this.#memory >= 0 && (countsHeap || this.#tools.some((tool) => tool !== "heap"));
     if (!active) {
-      const info = this.#describe(undefined, []);
+      const info = this.#describe(undefined, [], []);
       return { bytes: encodeModule(this.#module, { customs: [infoSection(info)] }), info };
     }
-    return this.#weave(followsHeap);
+    return this.#weave(followsHeap, countsHeap);
   }
 
-  #weave(followsHeap: boolean): Instrumented {
+  #weave(followsHeap: boolean, countsHeap: boolean): Instrumented {
     const module = this.#module;
     const appended = this.#appended;
-    const layout = planLayout({
-      memoryBytes: this.#largestMemoryBytes(),
-      maxContexts: this.#options.maxContexts,
-      maxBlocks: this.#options.maxBlocks,
-      histograms: this.#options.exactHistogram === true && followsHeap,
-    });
-    const shadowMemory = memoryCount(module);
-    const table = module.importedTableCount + module.tables.length;
-    const stackGlobal = module.importedGlobalCount + module.globals.length;
-    const hostGlobal = stackGlobal + 1;
-    const emptyStack = layout.stack - FRAME_BYTES;
-    const runtime = mergeRuntime(shadowRuntimeBytes(), {
-      appended,
-      shadowMemory,
-      firstGlobal: hostGlobal + 1,
-      constants: runtimeConstants(
-        layout,
-        this.#options.clock === "wall",
-        this.#options.exactHistogram === true,
-      ),
-      hosts: this.#hostFunctions(table),
-    });
-    const runtimeFunction = (name: string): number => runtime.functions.get(name) as number;
+    const heap = countsHeap ? this.#mergeHeapRuntime(followsHeap) : undefined;
+    const { layout } = heap ?? {};
+    const stackPointer = findStackPointer(module, readNames(module), this.#scan);
+    const heapGlobals = heap?.globals ?? [];
+    const tools = this.#weaveTools(stackPointer, countsHeap ? 1 : 0, heapGlobals.length);
+    const allocations = tools.flatMap((tool) => tool.allocations ?? []);
 
     const contexts = followsHeap
       ? new ContextPlan(module, this.#scan, this.#allocator, (offset) => offset)
       : undefined;
+    const hooks = contexts ?? (allocations.length > 0 ? new HookedCalls(this.#allocator) : undefined);
+    const shadowMemory = memoryCount(module);
     const counters = new CountFunctions(appended, shadowMemory);
-    const bulk = new BulkFunctions(module, appended, this.#memory, runtimeFunction("countRange"));
-    const walker = new FunctionWalker(module, this.#scan, this.#insertions, contexts ?? NO_CONTEXTS, {
+    const bulk = new BulkFunctions(
+      module,
+      appended,
+      this.#memory,
+      heap?.functions.get("countRange") ?? -1,
+      tools.map(({ listeners }) => listeners),
+    );
+    const walker = new FunctionWalker(module, this.#scan, this.#insertions, hooks ?? NO_CONTEXTS, {
       memory: this.#memory,
       memory64: this.#memory64,
-      stackPointer: findStackPointer(module, readNames(module), this.#scan),
+      stackPointer,
       exact: this.#options.exactHistogram === true,
       includeStack: this.#options.includeStack === true,
+      counts: countsHeap,
+      tools: tools.map(({ pass }) => pass),
       bulkFunction: (instruction, first, second) => bulk.get(instruction, first, second),
     });
     const writer = new FunctionWriter(
@@ -143,13 +151,14 @@ class HeapInstrumentation {
       this.#insertions,
       {
         shadowMemory,
-        stackGlobal,
-        hostGlobal,
-        emptyStack,
-        unreadCounter: layout.control + CONTROL_BYTES - 4,
-        countTrips: runtimeFunction("countTrips"),
-        countStrided: runtimeFunction("countStrided"),
+        stackGlobal: this.#stackGlobal,
+        hostGlobal: this.#stackGlobal + 1,
+        emptyStack: heap?.emptyStack ?? 0,
+        unreadCounter: layout === undefined ? 0 : layout.control + CONTROL_BYTES - 4,
+        countTrips: heap?.functions.get("countTrips") ?? -1,
+        countStrided: heap?.functions.get("countStrided") ?? -1,
         countFunction: (word) => counters.get(word),
+        tools: tools.map(({ pass }) => pass),
       },
       this.#memory64,
       Math.ceil(this.#codeBytes() * EXPECTED_GROWTH) + PAGE_BYTES,
@@ -164,48 +173,51 @@ class HeapInstrumentation {
       writer,
       includeAllocator: this.#options.includeAllocator === true,
     });
-    if (contexts !== undefined) bodies.plan(contexts, this.#memory, runtime.functions);
+    if (hooks !== undefined) bodies.hookAllocator(hooks, this.#memory, heap?.functions, allocations);
+    if (contexts !== undefined) bodies.wrapEntries(contexts);
     bodies.write();
 
-    const hidden = ["memory", "table"].map((name) => `${HIDDEN_EXPORT_PREFIX}${name}`);
-    const info = this.#describe(layout, hidden);
-    const pages = layout.endBytes / PAGE_BYTES;
+    const exported = this.#hiddenExports(heap !== undefined, tools);
+    const info = this.#describe(
+      layout,
+      exported.map(({ name }) => name),
+      tools,
+    );
     const sections = new Map<number, Uint8Array | null>();
     const appendBytes = (id: number, count: number, entries: Uint8Array): void => {
       sections.set(id, appendToVectorSection(sectionPayload(module, id), count, entries));
     };
     const append = (id: number, entries: readonly Uint8Array[]): void => {
+      if (entries.length === 0) return;
       const writer = new ByteWriter(256);
       for (const entry of entries) writer.bytes(entry);
       appendBytes(id, entries.length, writer.finish());
     };
-    append(SectionId.Table, [
-      encodeTableEntry({
-        element: FUNCREF,
-        minimum: HOST_SLOTS,
-        maximum: HOST_SLOTS,
-        shared: false,
-        index64: false,
-      }),
-    ]);
-    append(SectionId.Memory, [
-      encodeMemoryEntry({
-        minimum: pages,
-        maximum: pages,
-        shared: this.#options.sharedShadow === true,
-        index64: false,
-        pageSizeLog2: 16,
-      }),
-    ]);
-    append(SectionId.Global, [
-      encodeGlobalEntry({ type: I32, mutable: true }, encodeConstantExpression(I32, emptyStack | 0)),
-      encodeGlobalEntry({ type: I32, mutable: true }, encodeConstantExpression(I32, emptyStack | 0)),
-      ...runtime.globals.map(({ type, initial }) => encodeGlobalEntry({ type, mutable: true }, initial)),
-    ]);
-    const hiddenEntries = [
-      encodeExportEntry({ name: hidden[0], kind: "memory", index: shadowMemory }),
-      encodeExportEntry({ name: hidden[1], kind: "table", index: table }),
+    if (heap !== undefined)
+      append(SectionId.Table, [
+        encodeTableEntry({
+          element: FUNCREF,
+          minimum: HOST_SLOTS,
+          maximum: HOST_SLOTS,
+          shared: false,
+          index64: false,
+        }),
+      ]);
+    const sizes = [
+      ...(layout === undefined ? [] : [layout.endBytes]),
+      ...tools.map((tool) => tool.shadowBytes),
     ];
+    append(
+      SectionId.Memory,
+      sizes.map((bytes) => this.#memoryEntry(bytes / PAGE_BYTES)),
+    );
+    append(
+      SectionId.Global,
+      [...heapGlobals, ...tools.flatMap(({ globals }) => globals)].map(({ type, initial }) =>
+        encodeGlobalEntry({ type, mutable: true }, initial),
+      ),
+    );
+    const hiddenEntries = exported.map(encodeExportEntry);
     if (bodies.exportedInstead.size === 0) append(SectionId.Export, hiddenEntries);
     else {
       const own = module.exports.map((entry) => {
@@ -224,6 +236,89 @@ class HeapInstrumentation {
       customs: [infoSection(info)],
     });
     return { bytes: output, info };
+  }
+
+  get #stackGlobal(): number {
+    return this.#module.importedGlobalCount + this.#module.globals.length;
+  }
+
+  get #hostTable(): number {
+    return this.#module.importedTableCount + this.#module.tables.length;
+  }
+
+  #mergeHeapRuntime(followsHeap: boolean) {
+    const layout = planLayout({
+      memoryBytes: this.#largestMemoryBytes(),
+      maxContexts: this.#options.maxContexts,
+      maxBlocks: this.#options.maxBlocks,
+      histograms: this.#options.exactHistogram === true && followsHeap,
+    });
+    const emptyStack = layout.stack - FRAME_BYTES;
+    const runtime = mergeRuntime(shadowRuntimeBytes(), {
+      appended: this.#appended,
+      shadowMemory: memoryCount(this.#module),
+      firstGlobal: this.#stackGlobal + 2,
+      constants: runtimeConstants(
+        layout,
+        this.#options.clock === "wall",
+        this.#options.exactHistogram === true,
+      ),
+      hosts: this.#hostFunctions(this.#hostTable),
+    });
+    const stack = { type: I32, initial: encodeConstantExpression(I32, emptyStack | 0) };
+    return { layout, emptyStack, functions: runtime.functions, globals: [stack, stack, ...runtime.globals] };
+  }
+
+  /** Weaves the other tools in, each with a memory and globals of its own behind those before it. */
+  #weaveTools(stackPointer: number, memoriesBefore: number, globalsBefore: number): WovenTool[] {
+    const tools: WovenTool[] = [];
+    let firstGlobal = this.#stackGlobal + globalsBefore;
+    for (const name of this.#tools) {
+      if (name === "heap" || tools.some((tool) => tool.name === name)) continue;
+      const weave = WEAVERS[name];
+      if (weave === undefined) throw new UserError(`the tool ${name} is not part of this version`);
+      const tool = weave({
+        module: this.#module,
+        options: this.#options,
+        scan: this.#scan,
+        allocator: this.#allocator,
+        appended: this.#appended,
+        memory: this.#memory,
+        memory64: this.#memory64,
+        memoryBytes: this.#largestMemoryBytes(),
+        stackPointer,
+        shadowMemory: memoryCount(this.#module) + memoriesBefore + tools.length,
+        firstGlobal,
+      });
+      firstGlobal += tool.globals.length;
+      tools.push(tool);
+    }
+    return tools;
+  }
+
+  #memoryEntry(pages: number): Uint8Array {
+    return encodeMemoryEntry({
+      minimum: pages,
+      maximum: pages,
+      shared: this.#options.sharedShadow === true,
+      index64: false,
+      pageSizeLog2: 16,
+    });
+  }
+
+  #hiddenExports(hasHeap: boolean, tools: readonly WovenTool[]): HiddenExport[] {
+    let memory = memoryCount(this.#module);
+    const exported: HiddenExport[] = [];
+    if (hasHeap) {
+      exported.push({ name: `${HIDDEN_EXPORT_PREFIX}memory`, kind: "memory", index: memory++ });
+      exported.push({ name: `${HIDDEN_EXPORT_PREFIX}table`, kind: "table", index: this.#hostTable });
+    }
+    for (const { name, exports } of tools) {
+      exported.push({ name: `${HIDDEN_EXPORT_PREFIX}${name}`, kind: "memory", index: memory++ });
+      for (const [key, index] of Object.entries(exports))
+        exported.push({ name: `${HIDDEN_EXPORT_PREFIX}${name}.${key}`, kind: "function", index });
+    }
+    return exported;
   }
 
   /** Functions the runtime calls to reach the host: through the exported table, if somebody sits there. */
@@ -255,7 +350,11 @@ class HeapInstrumentation {
     return code === undefined ? 0 : code.payloadEnd - code.payloadStart;
   }
 
-  #describe(layout: ShadowLayout | undefined, hiddenExports: string[]): InstrumentedInfo {
+  #describe(
+    layout: ShadowLayout | undefined,
+    hiddenExports: string[],
+    tools: readonly WovenTool[],
+  ): InstrumentedInfo {
     const module = this.#module;
     const options = this.#options;
     return {
@@ -264,7 +363,7 @@ class HeapInstrumentation {
       buildId: buildId(module, options.sha256),
       originalBytes: module.bytes.length,
       codeBytes: this.#codeBytes(),
-      tools: ["heap"],
+      tools: this.#tools,
       counters: options.exactHistogram ? "exact" : "merged",
       granuleBytes: 8,
       clock: options.clock ?? "virtual",
@@ -272,6 +371,9 @@ class HeapInstrumentation {
       includeAllocator: options.includeAllocator === true,
       ...allocationNotes(module, this.#allocator),
       layout,
+      ...(tools.length === 0
+        ? {}
+        : { toolLayouts: Object.fromEntries(tools.map((t) => [t.name, t.layout])) }),
       hiddenExports,
     };
   }

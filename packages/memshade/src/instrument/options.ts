@@ -1,7 +1,13 @@
+/** What can be woven into a module, alone or together. */
+export const TOOL_NAMES = ["heap", "waste", "workingset"] as const;
+export type ToolName = (typeof TOOL_NAMES)[number];
+/** Tools other than the heap profiler, which has counters of its own in the walker. */
+export type WovenToolName = Exclude<ToolName, "heap">;
+
 /** What to record and how. Every field is optional; the defaults are the exact, deterministic profile. */
 export interface InstrumentOptions {
-  /** Tools to weave in. */
-  tools?: readonly "heap"[];
+  /** Tools to weave in. Default: the heap profiler alone. */
+  tools?: readonly ToolName[];
   /** Name of the module for reports; a file name as a rule. */
   name?: string;
   /** Count every access at its own 8-byte granule instead of merging accesses with one base address. */
@@ -26,7 +32,21 @@ export interface InstrumentOptions {
   sha256?: (bytes: Uint8Array) => Uint8Array;
   /** Only the access counters: no allocation records, no contexts. For measurements. */
   countersOnly?: boolean;
+  /** What the waste tool records. */
+  waste?: WasteOptions;
+  /** What the working-set tool records. */
+  workingset?: WorkingSetOptions;
 }
+
+/** Options of the waste tool. */
+export interface WasteOptions {
+  /** Width of the ids that stand for store sites in the shadow memory. Default: 16 bits where all sites fit. */
+  ids?: 16 | 32;
+}
+
+/** Options of the working-set tool. */
+// biome-ignore lint/complexity/noBannedTypes: no options yet
+export type WorkingSetOptions = {};
 
 /** One hooked allocation function as the profile names it. */
 export interface HookedFunction {
@@ -67,7 +87,7 @@ export interface InstrumentedInfo {
   /** Size of the original module and of its code section payload, bytes. */
   originalBytes: number;
   codeBytes: number;
-  tools: readonly "heap"[];
+  tools: readonly ToolName[];
   counters: "merged" | "exact";
   granuleBytes: 8;
   clock: "virtual" | "wall";
@@ -80,6 +100,8 @@ export interface InstrumentedInfo {
     refused?: string;
   };
   layout: ShadowLayout | undefined;
+  /** What the host must know to read the memories of the other tools, exported as `memshade.<tool>`. */
+  toolLayouts?: Partial<Record<ToolName, Readonly<Record<string, number | string | boolean>>>>;
   /** Names of the exports that instrumentation added. */
   hiddenExports: string[];
   /** Sentences: what this profile does not see. */

@@ -7,10 +7,12 @@ import type { AllocatorPlan } from "./find-allocator/plan.ts";
 import { FunctionLocals } from "./function-locals.ts";
 import type { FunctionWalker } from "./function-walker.ts";
 import type { FunctionWriter } from "./function-writer.ts";
+import type { HookedCalls } from "./hooked-calls.ts";
 import type { Insertions } from "./insertions.ts";
 import { redirectInternalCalls } from "./internal-calls.ts";
 import { FunctionFact, type ModuleScan } from "./module-scan.ts";
 import { noTemporaries } from "./temporaries.ts";
+import type { AllocationListeners } from "./tool-pass.ts";
 
 export interface BodySurroundings {
   module: WasmModule;
@@ -50,12 +52,17 @@ export class RewrittenBodies {
     this.#locals = new FunctionLocals(around.module);
   }
 
-  /** Hooks the allocation functions and gives the functions that can be entered from outside their wrappers. */
-  plan(contexts: ContextPlan, memory: number, runtime: ReadonlyMap<string, number>): void {
+  /** Hooks the allocation functions; calls from within the allocator go past the hooks. */
+  hookAllocator(
+    plan: HookedCalls,
+    memory: number,
+    runtime: ReadonlyMap<string, number> | undefined,
+    listeners: readonly AllocationListeners[],
+  ): void {
     const { module, appended, allocator, writer } = this.#around;
-    const { stackGlobal, hostGlobal } = writer.targets;
+    const { stackGlobal } = writer.targets;
     for (const helper of allocator.sharedHelpers)
-      contexts.originals.set(
+      plan.originals.set(
         helper,
         appended.addWritten(functionTypeIndex(module, helper), (to) => this.#rewrite(helper, to, true)),
       );
@@ -64,13 +71,26 @@ export class RewrittenBodies {
       const original = appended.addWritten(functionTypeIndex(module, index), (to) =>
         this.#rewrite(index, to, true),
       );
-      contexts.originals.set(index, original);
+      plan.originals.set(index, original);
       const body = module.bodies[index - module.importedFunctionCount];
       const self = body.codeStart - module.codePayloadStart;
       this.#replacements.set(index, () =>
-        hookBody(hooked, functionType(module, index), { original, self, stackGlobal, memory, runtime }),
+        hookBody(hooked, functionType(module, index), {
+          original,
+          self,
+          stackGlobal,
+          memory,
+          runtime,
+          listeners,
+        }),
       );
     }
+  }
+
+  /** Gives the functions that can be entered from outside their wrappers. */
+  wrapEntries(contexts: ContextPlan): void {
+    const { module, appended, writer } = this.#around;
+    const { stackGlobal, hostGlobal } = writer.targets;
     const catchesHostExceptions = module.imports.some(
       ({ kind, module: from }) => kind === "function" && !from.startsWith("wasi_"),
     );

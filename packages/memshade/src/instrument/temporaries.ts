@@ -6,9 +6,11 @@ import type { ValType } from "../wasm/index.ts";
 //   frame, scratch, loop temporaries …            i32
 //   address temporaries, one per operand height   i32, or i64 for a 64-bit memory
 //   spills, two per type                          the types that need them, in the order of their bytes
+//   extra locals, in the order of their making    the types tools asked for
 
 const ADDRESS = 1 << 24;
 const LOOP = 1 << 25;
+const EXTRA = 1 << 26;
 
 /** The temporary for an address at an operand height: values alive at the same time have different heights. */
 export function addressTemporary(height: number): number {
@@ -27,11 +29,25 @@ export interface Temporaries {
   scratch: boolean;
   /** Types of operands that have to be put aside for a moment. */
   spills: Set<ValType>;
+  /** Types of locals that tools asked for with `extraLocal`. */
+  extra: ValType[] | undefined;
 }
 
 export function noTemporaries(): Temporaries {
-  return { addresses: 0, loops: 0, frame: false, scratch: false, spills: new Set() };
+  return { addresses: 0, loops: 0, frame: false, scratch: false, spills: new Set(), extra: undefined };
 }
+
+/** One more local of a type, for a tool. It is zero when the function begins. */
+export function extraLocal(temporaries: Temporaries, type: ValType): number {
+  temporaries.extra ??= [];
+  return EXTRA + temporaries.extra.push(type) - 1;
+}
+
+export function extraLocals(temporaries: Temporaries): readonly ValType[] {
+  return temporaries.extra ?? NO_TYPES;
+}
+
+const NO_TYPES: readonly ValType[] = [];
 
 /** Types of the spills in the order of their locals: two of each. */
 export function spillTypes(temporaries: Temporaries): ValType[] {
@@ -53,6 +69,10 @@ export function spillLocal(
 export function resolveLocal(local: number, ownLocals: number, temporaries: Temporaries): number {
   if (local < ADDRESS) return local;
   const fixed = ownLocals + 2;
+  if (local >= EXTRA) {
+    const spills = temporaries.spills.size * 2;
+    return fixed + temporaries.loops + temporaries.addresses + spills + (local - EXTRA);
+  }
   return local < LOOP ? fixed + temporaries.loops + (local - ADDRESS) : fixed + (local - LOOP);
 }
 

@@ -64,6 +64,15 @@ export function record<T extends object>(
   };
 }
 
+/** An object of plain values under any names. */
+export const settings: Check<Record<string, string | number | boolean>> = (value, path) => {
+  const entries = record<object>({})(value, path);
+  for (const [key, entry] of Object.entries(entries))
+    if (!["string", "number", "boolean"].includes(typeof entry))
+      return fail(`${path}.${key}`, "a plain value", entry);
+  return entries as Record<string, string | number | boolean>;
+};
+
 function fail(path: string, expected: string, value: unknown): never {
   const found = value === undefined ? "it is missing" : `found ${shorten(JSON.stringify(value))}`;
   throw new UserError(`${path === "" ? "the file" : path} should be ${expected}, but ${found}`);

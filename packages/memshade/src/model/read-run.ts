@@ -9,6 +9,7 @@ import {
   oneOf,
   optional,
   record,
+  settings,
   text,
   textLike,
 } from "./check.ts";
@@ -101,12 +102,20 @@ const run = record<Run>({
   memshade: text,
   command: list(text),
   program: text,
-  tools: record<Run["tools"]>({ heap: optional(heapTool) }),
+  tools: record<Run["tools"]>({
+    heap: optional(heapTool),
+    waste: optional(settings),
+    workingset: optional(settings),
+  }),
   end,
   modules: list(module),
   heap: optional(heap),
   notTracked: list(text),
-  files: record<Run["files"]>({ heap: optional(text) }),
+  files: record<Run["files"]>({
+    heap: optional(text),
+    waste: optional(text),
+    workingset: optional(text),
+  }),
 });
 
 /**

@@ -16,14 +16,18 @@ export interface Run {
   command: string[];
   /** Short name of the program. */
   program: string;
-  tools: { heap?: HeapTool | undefined };
+  tools: {
+    heap?: HeapTool | undefined;
+    waste?: ToolDescription | undefined;
+    workingset?: ToolDescription | undefined;
+  };
   end: RunEnd;
   modules: RunModule[];
   heap?: RunHeap | undefined;
   /** Sentences about what the profile does not cover. */
   notTracked: string[];
   /** File names inside the run's directory. */
-  files: { heap?: string | undefined };
+  files: { heap?: string | undefined; waste?: string | undefined; workingset?: string | undefined };
 }
 
 /** How the heap was measured. */
@@ -38,6 +42,9 @@ export interface HeapTool {
   includeStack: boolean;
   includeAllocator: boolean;
 }
+
+/** How another tool measured: settings by name. */
+export type ToolDescription = Readonly<Record<string, string | number | boolean>>;
 
 /** What timestamps and lifetimes count. */
 export interface Clock {

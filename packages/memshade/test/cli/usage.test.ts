@@ -34,7 +34,7 @@ describe("the command line", () => {
     [["run", "--out"], "option '--out <dir>' argument missing"],
     [
       ["run", "--tool", "rust", "x.wasm"],
-      "option '--tool <tool>' argument 'rust' is invalid. Allowed choices are heap.",
+      "option '--tool <tools>' argument 'rust' is invalid. Known tools are heap, waste, workingset.",
     ],
     [
       ["run", "--max-blocks", "many", "x.wasm"],

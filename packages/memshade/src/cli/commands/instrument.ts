@@ -3,13 +3,13 @@ import { basename } from "node:path";
 import { type Command, Option } from "commander";
 import { UserError } from "../../bytes/errors.ts";
 import { instrument } from "../../instrument/index.ts";
-import { toInstrumentOptions } from "../../runtime/host/heap-options.ts";
 import { nameFileInErrors, readModuleFile } from "../../runtime/host/module-file.ts";
 import { describeSystemError, writeFileAtomically } from "../../runtime/host/run-folder.ts";
 import { say } from "../../runtime/host/terminal-line.ts";
-import { addHeapOptions, type HeapFlags, heapOptionsOf } from "../heap-options.ts";
+import { toInstrumentOptions } from "../../runtime/host/tool-options.ts";
+import { addToolOptions, type ToolFlags, toolOptionsOf } from "../tool-options.ts";
 
-interface InstrumentFlags extends HeapFlags {
+interface InstrumentFlags extends ToolFlags {
   output: string;
   shared?: boolean;
 }
@@ -29,7 +29,7 @@ export function addInstrumentCommand(program: Command): void {
     .description("Writes an instrumented copy of a module, to be run by a web page or another host.")
     .argument("<in.wasm>", "the module")
     .requiredOption("-o, --output <out.wasm>", "file to write");
-  addHeapOptions(command)
+  addToolOptions(command)
     .addOption(new Option("--shared", "make the shadow memory shared, so that another thread can read it"))
     .addHelpText("after", EXAMPLES)
     .action((path: string, flags: InstrumentFlags) => {
@@ -38,7 +38,7 @@ export function addInstrumentCommand(program: Command): void {
         throw new UserError(`${flags.output}: would overwrite the original`);
       const { bytes, info } = nameFileInErrors(path, () =>
         instrument(original, {
-          ...toInstrumentOptions(heapOptionsOf(flags)),
+          ...toInstrumentOptions(toolOptionsOf(flags)),
           name: basename(path),
           sharedShadow: flags.shared === true,
         }),

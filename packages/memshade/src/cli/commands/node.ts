@@ -1,9 +1,9 @@
 import type { Command } from "commander";
 import { runNode } from "../../runtime/host/node/run-node.ts";
 import { endProcess } from "../end-process.ts";
-import { addHeapOptions, addOutOption, collect, type HeapFlags, heapOptionsOf } from "../heap-options.ts";
+import { addOutOption, addToolOptions, collect, type ToolFlags, toolOptionsOf } from "../tool-options.ts";
 
-interface NodeFlags extends HeapFlags {
+interface NodeFlags extends ToolFlags {
   out?: string;
   traceChildren?: boolean;
   nodeArg?: string[];
@@ -28,7 +28,7 @@ export function addNodeCommand(program: Command): void {
     .argument("<script.js>", "the program")
     .argument("[args...]", "its arguments")
     .passThroughOptions();
-  addOutOption(addHeapOptions(command))
+  addOutOption(addToolOptions(command))
     .option("--trace-children", "record Node processes that the program starts, too")
     .option("--node-arg <option>", "option for Node itself; can be repeated", collect)
     .addHelpText("after", EXAMPLES)
@@ -38,7 +38,7 @@ export function addNodeCommand(program: Command): void {
         nodeOptions: flags.nodeArg ?? [],
         out: flags.out,
         traceChildren: flags.traceChildren,
-        heap: heapOptionsOf(flags),
+        tools: toolOptionsOf(flags),
       });
       endProcess(code);
     });

@@ -4,9 +4,9 @@ import { UserError } from "../../bytes/errors.ts";
 import { describeSystemError } from "../../runtime/host/run-folder.ts";
 import { runWasi } from "../../runtime/host/wasi/run-wasi.ts";
 import { endProcess } from "../end-process.ts";
-import { addHeapOptions, addOutOption, collect, type HeapFlags, heapOptionsOf } from "../heap-options.ts";
+import { addOutOption, addToolOptions, collect, type ToolFlags, toolOptionsOf } from "../tool-options.ts";
 
-interface RunFlags extends HeapFlags {
+interface RunFlags extends ToolFlags {
   out?: string;
   dir?: string[];
   env?: string[];
@@ -31,7 +31,7 @@ export function addRunCommand(program: Command): void {
     .argument("<program.wasm>", "the program")
     .argument("[args...]", "its arguments")
     .passThroughOptions();
-  addOutOption(addHeapOptions(command))
+  addOutOption(addToolOptions(command))
     .option("--dir <host[::guest]>", "folder the program may use; can be repeated", collect)
     .option("--env <name[=value]>", "environment variable of the program; can be repeated", collect)
     .option("--invoke <name>", "call this exported function with the arguments as numbers")
@@ -44,7 +44,7 @@ export function addRunCommand(program: Command): void {
         preopens: preopensOf(flags.dir ?? []),
         invoke: flags.invoke,
         out: flags.out,
-        heap: heapOptionsOf(flags),
+        tools: toolOptionsOf(flags),
       });
       endProcess(code);
     });

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Run } from "../../model/run.ts";
 import { findRecording } from "./node/recording-api.ts";
 import { activeRecording } from "./profile.ts";
-import { HEAP_FILE, type Profile, RUN_FILE } from "./recorder.ts";
+import { type Profile, RUN_FILE } from "./recorder.ts";
 
 /** A profile taken while the program runs. */
 export interface Dump extends Profile {
@@ -24,7 +24,12 @@ export function dump(): Dump | undefined {
   if (reply === undefined || !reply.ok) return undefined;
   const folder = reply.text;
   const run = JSON.parse(readFileSync(join(folder, RUN_FILE), "utf8")) as Run;
-  return { folder, run, raw: readFileSync(join(folder, HEAP_FILE)) };
+  const { heap, ...others } = run.files;
+  const toolFiles = Object.values(others).flatMap((name) =>
+    name === undefined ? [] : [{ name, contents: readFileSync(join(folder, name), "utf8") }],
+  );
+  const raw = heap === undefined ? new Uint8Array() : readFileSync(join(folder, heap));
+  return { folder, run, raw, toolFiles };
 }
 
 /**

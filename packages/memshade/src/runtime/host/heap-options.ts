@@ -1,4 +1,3 @@
-import type { InstrumentOptions } from "../../instrument/index.ts";
 import type { HeapSessionOptions } from "./heap-session.ts";
 
 /** What the heap tool records and how. Every field is optional; the defaults give an exact, repeatable profile. */
@@ -19,19 +18,6 @@ export interface HeapOptions {
   maxBlocks?: number | undefined;
   /** Version of the raw MemProf file: 4 (default), 5 or 3. */
   rawVersion?: 3 | 4 | 5 | undefined;
-}
-
-/** The part of the options that shapes the rewritten module. */
-export function toInstrumentOptions(heap: HeapOptions): InstrumentOptions {
-  const options: InstrumentOptions = { tools: ["heap"] };
-  if (heap.clock !== undefined) options.clock = heap.clock;
-  if (heap.exactHistogram !== undefined) options.exactHistogram = heap.exactHistogram;
-  if (heap.includeStack !== undefined) options.includeStack = heap.includeStack;
-  if (heap.includeAllocator !== undefined) options.includeAllocator = heap.includeAllocator;
-  if (heap.allocator !== undefined) options.allocator = heap.allocator;
-  if (heap.maxContexts !== undefined) options.maxContexts = heap.maxContexts;
-  if (heap.maxBlocks !== undefined) options.maxBlocks = heap.maxBlocks;
-  return options;
 }
 
 /** The part of the options that shapes reading and writing the profile. */

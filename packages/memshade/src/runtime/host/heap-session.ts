@@ -19,6 +19,8 @@ export interface HeapSessionOptions {
 
 export interface InstanceHandle {
   readonly number: number;
+  /** Index of its module in the run. */
+  readonly module: number;
 }
 
 export interface HeapSnapshot {
@@ -94,7 +96,7 @@ export class HeapSession {
     };
     instance.reader?.setInstance(number);
     this.#instances.set(number, instance);
-    return { number };
+    return { number, module };
   }
 
   /** Takes over the ended blocks of an instance whose tables are full; called in its own thread, from inside it. */

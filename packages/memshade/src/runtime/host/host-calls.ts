@@ -1,4 +1,4 @@
-import type { InstrumentedInfo } from "../../instrument/index.ts";
+import type { InstrumentedInfo, ToolName } from "../../instrument/index.ts";
 import { Control } from "./shadow-offsets.ts";
 
 /** Export of an instrumented module that holds its shadow memory. */
@@ -7,6 +7,9 @@ export const SHADOW_MEMORY = "memshade.memory";
 const HOST_TABLE = "memshade.table";
 const FLUSH_SLOT = 0;
 const TICK_SLOT = 1;
+
+/** The memories of the tools woven into an instance. */
+export type ShadowMemories = Partial<Record<ToolName, WebAssembly.Memory>>;
 
 /** What the code inside the module may ask of the thread that runs it. */
 export interface HostCalls {
@@ -17,17 +20,20 @@ export interface HostCalls {
 /**
  * Connects an instance to its host. To be called in the thread of the instance, before the program allocates.
  *
- * @returns the shadow memory, or undefined when the instance has none.
+ * @returns the memories of its tools; those that found nothing to record have none.
  */
 export function connectHost(
   exports: WebAssembly.Exports,
   info: InstrumentedInfo,
   calls: HostCalls,
-): WebAssembly.Memory | undefined {
+): ShadowMemories {
   // No test by `instanceof`: they may come from another context of this thread, which has classes of its own.
+  const memories: ShadowMemories = {};
+  for (const tool of Object.keys(info.toolLayouts ?? {}) as ToolName[])
+    memories[tool] = exports[`memshade.${tool}`] as WebAssembly.Memory;
   const memory = exports[SHADOW_MEMORY] as WebAssembly.Memory | undefined;
   const table = exports[HOST_TABLE] as WebAssembly.Table | undefined;
-  if (memory === undefined || table === undefined || info.layout === undefined) return undefined;
+  if (memory === undefined || table === undefined || info.layout === undefined) return memories;
   table.set(FLUSH_SLOT, tableFunction(calls.flush));
   if (info.clock === "wall") {
     const start = performance.now();
@@ -37,7 +43,8 @@ export function connectHost(
       tableFunction(() => control.setUint32(Control.wallMs, performance.now() - start, true)),
     );
   }
-  return memory;
+  memories.heap = memory;
+  return memories;
 }
 
 /** (module (import "h" "f" (func)) (export "f" (func 0))): tables hold only functions that come out of a module. */

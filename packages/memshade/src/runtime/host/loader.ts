@@ -5,10 +5,10 @@
 import type { InstrumentedInfo } from "../../instrument/index.ts";
 import type { RunEnd } from "../../model/run.ts";
 import { customSectionsOf } from "./custom-sections.ts";
-import type { HeapOptions } from "./heap-options.ts";
 import type { InstanceHandle } from "./heap-session.ts";
 import { connectHost, SHADOW_MEMORY } from "./host-calls.ts";
 import { type Profile, Recorder, UNKNOWN_MODULE } from "./recorder.ts";
+import type { ToolOptions } from "./tool-options.ts";
 
 export { type Profile, type ProfileFile, profileFiles } from "./recorder.ts";
 
@@ -48,13 +48,13 @@ export function watchInstance(
   const info = readInfo(module);
   const recorder = newRecorder(info, options);
   let handle: InstanceHandle | undefined;
-  const memory = connectHost(instance.exports, info, {
+  const memories = connectHost(instance.exports, info, {
     flush: () => handle !== undefined && recorder.flush(handle),
   });
-  if (memory === undefined && info.layout !== undefined) {
+  if (memories.heap === undefined && info.layout !== undefined) {
     throw new TypeError(`the instance does not export ${SHADOW_MEMORY}`);
   }
-  handle = recorder.addInstance(memory, info, options.original ?? UNKNOWN_MODULE, null);
+  handle = recorder.addInstance(memories, info, options.original ?? UNKNOWN_MODULE, null);
   return {
     readProfile: (end = { kind: "dump" }) => recorder.takeProfile(end),
     reset: () => recorder.reset(),
@@ -89,7 +89,7 @@ export function readProfileFromImage(
       `the image has ${byteLength} bytes, the shadow memory of this module ${info.layout.endBytes}`,
     );
   }
-  recorder.addInstance(memory, info, options.original ?? UNKNOWN_MODULE, null);
+  recorder.addInstance({ heap: memory }, info, options.original ?? UNKNOWN_MODULE, null);
   return recorder.takeProfile({ kind: "exit", exitCode: 0 });
 }
 
@@ -104,7 +104,8 @@ function readInfo(module: InstrumentedSource): InstrumentedInfo {
 }
 
 function newRecorder(info: InstrumentedInfo, options: LoaderOptions): Recorder {
-  const heap: HeapOptions = {
+  const tools: ToolOptions = {
+    tools: info.tools,
     clock: info.clock,
     exactHistogram: info.counters === "exact",
     includeStack: info.includeStack,
@@ -112,5 +113,5 @@ function newRecorder(info: InstrumentedInfo, options: LoaderOptions): Recorder {
     rawVersion: options.rawVersion,
   };
   const program = options.program ?? info.name;
-  return new Recorder({ heap, command: options.command ?? [program], program });
+  return new Recorder({ tools, command: options.command ?? [program], program });
 }

@@ -1,11 +1,11 @@
 import { type InstrumentedInfo, instrument } from "../../instrument/index.ts";
-import { type HeapOptions, toInstrumentOptions } from "./heap-options.ts";
 import type { InstanceHandle } from "./heap-session.ts";
 import { connectHost } from "./host-calls.ts";
 import { type Profile, Recorder } from "./recorder.ts";
 import { describeEnd, describeThrown } from "./run-end.ts";
+import { type ToolOptions, toInstrumentOptions } from "./tool-options.ts";
 
-export interface ProfileOptions extends HeapOptions {
+export interface ProfileOptions extends ToolOptions {
   /** Name of the module and of the program in the profile. Default "module". */
   name?: string | undefined;
   /** Source text of the module's JavaScript glue, where the names of minified exports can be found. */
@@ -66,7 +66,7 @@ export async function profile<T>(
     name,
     ...(options.glue === undefined ? {} : { glue: options.glue }),
   });
-  const recorder = new Recorder({ heap: options, command: [name], program: name });
+  const recorder = new Recorder({ tools: options, command: [name], program: name });
   const compiled = await WebAssembly.compile(bytes as BufferSource);
   const instantiate: Instantiate = async (imports) =>
     record(recorder, info, original, await WebAssembly.instantiate(compiled, imports));
@@ -95,8 +95,10 @@ function record(
 ): WebAssembly.Instance {
   const { exports } = instance;
   let handle: InstanceHandle | undefined;
-  const memory = connectHost(exports, info, { flush: () => handle !== undefined && recorder.flush(handle) });
-  handle = recorder.addInstance(memory, info, original, null);
+  const memories = connectHost(exports, info, {
+    flush: () => handle !== undefined && recorder.flush(handle),
+  });
+  handle = recorder.addInstance(memories, info, original, null);
   const hidden = new Set(info.hiddenExports);
   const visible: WebAssembly.Exports = Object.create(null);
   for (const key of Object.keys(exports)) if (!hidden.has(key)) visible[key] = exports[key];

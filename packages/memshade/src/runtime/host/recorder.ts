@@ -1,8 +1,11 @@
-import type { InstrumentedInfo } from "../../instrument/index.ts";
+import type { InstrumentedInfo, WovenToolName } from "../../instrument/index.ts";
 import type { Run, RunEnd } from "../../model/run.ts";
 import { RUN_SCHEMA, RUN_VERSION } from "../../model/run.ts";
-import { type HeapOptions, toSessionOptions } from "./heap-options.ts";
+import { toSessionOptions } from "./heap-options.ts";
 import { HeapSession, type InstanceHandle } from "./heap-session.ts";
+import type { ShadowMemories } from "./host-calls.ts";
+import { type ToolOptions, toolsOf } from "./tool-options.ts";
+import { SESSIONS, type ToolSession } from "./tool-session.ts";
 import { MEMSHADE_VERSION } from "./version.ts";
 
 /** Names of the files of a run, as `run.json` refers to them. */
@@ -14,6 +17,8 @@ export interface Profile {
   run: Run;
   /** LLVM raw memory profile, the bytes of `heap.memprofraw`. */
   raw: Uint8Array;
+  /** Files of the other tools, as `run.files` names them. */
+  toolFiles: ProfileFile[];
 }
 
 /** One file of a run folder. */
@@ -23,7 +28,7 @@ export interface ProfileFile {
 }
 
 export interface RecorderOptions {
-  heap: HeapOptions;
+  tools: ToolOptions;
   /** The program and its arguments, without memshade and its options. */
   command: readonly string[];
   /** Short name of the program. */
@@ -40,12 +45,21 @@ export const UNKNOWN_MODULE: Uint8Array = Uint8Array.of(0x00, 0x61, 0x73, 0x6d, 
 export class Recorder {
   readonly #options: RecorderOptions;
   readonly #session: HeapSession;
+  readonly #recordsHeap: boolean;
+  /** Sessions of the tools beside the heap profiler. */
+  readonly #sessions: ToolSession[];
   readonly #notes: string[] = [];
   #instances = 0;
 
   constructor(options: RecorderOptions) {
     this.#options = options;
-    this.#session = new HeapSession(toSessionOptions(options.heap));
+    // Also without the heap tool: it knows the modules and their instances.
+    this.#session = new HeapSession(toSessionOptions(options.tools));
+    const tools = toolsOf(options.tools);
+    this.#recordsHeap = tools.includes("heap");
+    this.#sessions = tools.flatMap((tool) =>
+      tool === "heap" ? [] : (SESSIONS[tool]?.(options.tools) ?? []),
+    );
   }
 
   /** Instances added so far, released ones included. */
@@ -54,25 +68,31 @@ export class Recorder {
   }
 
   /**
-   * Starts to record an instance by its shadow memory.
+   * Starts to record an instance by its shadow memories.
    *
-   * @param memory undefined when the module was left alone because nothing in it can be recorded.
+   * @param memories those of the tools that found something to record in it.
    * @param original the bytes of the module before instrumentation, or a function that is asked for them when a
    *   profile is taken.
    */
   addInstance(
-    memory: WebAssembly.Memory | undefined,
+    memories: ShadowMemories,
     info: InstrumentedInfo,
     original: Uint8Array | (() => Uint8Array),
     path: string | null,
   ): InstanceHandle {
     this.#instances++;
-    return this.#session.addInstance(memory ?? NO_MEMORY, info, original, path);
+    const handle = this.#session.addInstance(memories.heap ?? NO_MEMORY, info, original, path);
+    for (const session of this.#sessions) {
+      const memory = memories[session.tool];
+      if (memory !== undefined) session.addInstance(handle, memory, info, original);
+    }
+    return handle;
   }
 
   /** The instance is gone: its figures are kept, its memory is not. */
   releaseInstance(handle: InstanceHandle): void {
     this.#session.releaseInstance(handle);
+    for (const session of this.#sessions) session.releaseInstance(handle);
   }
 
   /** The tables of an instance are full: takes over what they hold. */
@@ -88,32 +108,41 @@ export class Recorder {
   /** Forgets what was recorded so far. Blocks that are live now stay known and are part of the next profile. */
   reset(): void {
     this.#session.reset();
+    for (const session of this.#sessions) session.reset();
   }
 
   /** The profile up to now. Changes nothing, so that it can be taken while the program runs. */
   takeProfile(end: RunEnd): Profile {
     const { heap, modules, tool, notTracked, raw } = this.#session.snapshot(end);
+    const heapPart = this.#recordsHeap;
+    const others = this.#sessions.map((session) => ({
+      tool: session.tool,
+      ...session.snapshot(end, { command: this.#options.command, modules }),
+    }));
+    const byTool = <T>(value: (of: (typeof others)[number]) => T): Partial<Record<WovenToolName, T>> =>
+      Object.fromEntries(others.map((of) => [of.tool, value(of)]));
     const run: Run = {
       schema: RUN_SCHEMA,
       version: RUN_VERSION,
       memshade: MEMSHADE_VERSION,
       command: [...this.#options.command],
       program: this.#options.program,
-      tools: { heap: tool },
+      tools: { ...(heapPart ? { heap: tool } : {}), ...byTool(({ description }) => description) },
       end,
       modules,
-      heap,
-      notTracked: [...notTracked, ...this.#notes],
-      files: { heap: HEAP_FILE },
+      ...(heapPart ? { heap } : {}),
+      notTracked: [...notTracked, ...others.flatMap((of) => of.notTracked), ...this.#notes],
+      files: { ...(heapPart ? { heap: HEAP_FILE } : {}), ...byTool(({ file }) => file.name) },
     };
-    return { run, raw };
+    return { run, raw, toolFiles: others.map(({ file }) => file) };
   }
 }
 
 /** The files that stand for a profile in a run folder; `run.json` comes last, so that it vouches for the others. */
 export function profileFiles(profile: Profile): ProfileFile[] {
   return [
-    { name: HEAP_FILE, contents: profile.raw },
+    ...(profile.run.files.heap === undefined ? [] : [{ name: HEAP_FILE, contents: profile.raw }]),
+    ...profile.toolFiles,
     { name: RUN_FILE, contents: `${JSON.stringify(profile.run, null, 2)}\n` },
   ];
 }

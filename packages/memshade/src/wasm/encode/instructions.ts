@@ -1,3 +1,4 @@
+import { writeU32Leb } from "../../bytes/leb128.ts";
 import { ByteWriter } from "../../bytes/writer.ts";
 import { ImmediateKind } from "../immediates.ts";
 import { opcodeId, PREFIX_BASE } from "../opcodes.ts";
@@ -13,6 +14,17 @@ export function writeOpcode(writer: ByteWriter, id: number): void {
   }
   const prefix = id < 0x200 ? 0xfc : id < 0x400 ? 0xfd : id < 0x500 ? 0xfe : 0xfb;
   writer.u8(prefix).u32Leb(id - PREFIX_BASE[prefix]);
+}
+
+/** As `writeOpcode` into bytes with room for it at `at`; the offset behind it. */
+export function writeOpcodeInto(bytes: Uint8Array, at: number, id: number): number {
+  if (id < 0x100) {
+    bytes[at] = id;
+    return at + 1;
+  }
+  const prefix = id < 0x200 ? 0xfc : id < 0x400 ? 0xfd : id < 0x500 ? 0xfe : 0xfb;
+  bytes[at] = prefix;
+  return writeU32Leb(bytes, at + 1, id - PREFIX_BASE[prefix]);
 }
 
 /** Writes an instruction from its decoded form, all integers in their shortest encoding. */

@@ -1,5 +1,6 @@
 import type { InstrumentedInfo } from "../../../instrument/index.ts";
 import type { RunEnd } from "../../../model/run.ts";
+import type { ShadowMemories } from "../host-calls.ts";
 
 /** What the threads of a program tell the thread that records. */
 export type RecordingMessage =
@@ -9,7 +10,7 @@ export type RecordingMessage =
       id: string;
       thread: number;
       moduleKey: string;
-      memory: WebAssembly.Memory | undefined;
+      memories: ShadowMemories;
       info: InstrumentedInfo;
       path: string | null;
     }

@@ -45,7 +45,7 @@ const SAME_SIGNAL_MS = 250;
 
 const data = workerData as RecordingThreadData;
 const { settings, state, command, program, parentPid } = data;
-const recorder = new Recorder({ heap: settings.heap, command, program });
+const recorder = new Recorder({ tools: settings.tools, command, program });
 const folders = new RunFolders(data.outTemplate, data.environment);
 const originals = new Map<string, Uint8Array>();
 const instances = new Map<string, { handle: InstanceHandle; thread: number }>();
@@ -114,10 +114,10 @@ function resetRecording(): Reply {
 }
 
 function addInstance(message: RecordingMessage & { kind: "instance" }): void {
-  const { id, thread, moduleKey, memory, info, path } = message;
+  const { id, thread, moduleKey, memories, info, path } = message;
   const original = () => originals.get(moduleKey) ?? UNKNOWN_MODULE;
   try {
-    instances.set(id, { handle: recorder.addInstance(memory, info, original, path), thread });
+    instances.set(id, { handle: recorder.addInstance(memories, info, original, path), thread });
   } catch (error) {
     const sentence = `an instance of ${info.name} is not recorded: ${describeThrown(error)}`;
     say(sentence);

@@ -52,7 +52,7 @@ function hookMainThread(settings: HookSettings): void {
     () => end.arm(),
   );
   const end = new ProcessEndHook({ finish: (how) => link.finish(how), state: link.state });
-  hookAllContexts(new ThreadRecorder(settings.heap, link));
+  hookAllContexts(new ThreadRecorder(settings.tools, link));
   hookWorkers(HOOK_PATH, {
     starting: () => link.startAndWait(),
     ended: (thread) => link.post({ kind: "thread-ended", thread }),
@@ -69,7 +69,7 @@ function outTemplate(settings: HookSettings, program: string, isDirectChild: boo
 
 function hookWorkerThread(settings: ThreadSettings): void {
   const link = new WorkerThreadLink(settings.channel);
-  hookAllContexts(new ThreadRecorder(settings.heap, link));
+  hookAllContexts(new ThreadRecorder(settings.tools, link));
   hookWorkers(HOOK_PATH, {
     starting: () => {},
     ended: (thread) => link.post({ kind: "thread-ended", thread }),

@@ -4,10 +4,10 @@ import { resolve } from "node:path";
 import { isatty } from "node:tty";
 import { fileURLToPath } from "node:url";
 import { dieBySignal, onSignals } from "../die-by-signal.ts";
-import type { HeapOptions } from "../heap-options.ts";
 import { assertFolderWritable, defaultOutTemplate, expandOutTemplate, programName } from "../run-folder.ts";
 import { siblingModule } from "../sibling-module.ts";
 import { say, sayWritten } from "../terminal-line.ts";
+import type { ToolOptions } from "../tool-options.ts";
 import { ControlServer, type Peer } from "./control-server.ts";
 import type { ControlMessage, ControlRequest } from "./messages.ts";
 import { type HookSettings, SETTINGS_VARIABLE } from "./settings.ts";
@@ -22,7 +22,7 @@ export interface NodeRun {
   out?: string | undefined;
   /** Record Node processes that the program starts too. */
   traceChildren?: boolean | undefined;
-  heap: HeapOptions;
+  tools: ToolOptions;
 }
 
 /**
@@ -76,7 +76,7 @@ class NodeSupervisor {
 
   #start(run: NodeRun, template: string | null): ChildProcess {
     const settings: HookSettings = {
-      heap: run.heap,
+      tools: run.tools,
       cwd: process.cwd(),
       out: template,
       command: [...run.command],

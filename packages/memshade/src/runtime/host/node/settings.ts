@@ -1,4 +1,4 @@
-import type { HeapOptions } from "../heap-options.ts";
+import type { ToolOptions } from "../tool-options.ts";
 
 /** Environment variable that carries the settings to a Node process, as JSON. */
 export const SETTINGS_VARIABLE = "MEMSHADE_HOOK";
@@ -8,7 +8,7 @@ export const SETTINGS_KEY = "memshade";
 
 /** What a hooked Node process is told by the `memshade node` that started it. */
 export interface HookSettings {
-  heap: HeapOptions;
+  tools: ToolOptions;
   /** Folder in which runs are kept when no template is given: absolute. */
   cwd: string;
   /** Template of the run folder, absolute, or null for the default. */

@@ -2,13 +2,13 @@ import { createHash } from "node:crypto";
 import { basename } from "node:path";
 import { type InstrumentedInfo, instrument } from "../../../instrument/index.ts";
 import { customSectionsOf } from "../custom-sections.ts";
-import { type HeapOptions, toInstrumentOptions } from "../heap-options.ts";
 import type { InstantiationObserver, RewrittenModule, TrackedModule } from "../hook-webassembly.ts";
 import { connectHost } from "../host-calls.ts";
 import { describePreambleProblem } from "../module-file.ts";
 import { nativeSha256 } from "../native-sha256.ts";
 import { describeThrown } from "../run-end.ts";
 import { say } from "../terminal-line.ts";
+import { type ToolOptions, toInstrumentOptions } from "../tool-options.ts";
 import { isNodeItself, readGlue, scriptsOnStack } from "./call-site.ts";
 import { findModuleFile } from "./find-module-file.ts";
 import type { RecordingMessage } from "./messages.ts";
@@ -26,15 +26,15 @@ const CACHED_MODULES = 8;
 
 /** Watches the modules that one thread compiles and instantiates, and reports them to the recording thread. */
 export class ThreadRecorder implements InstantiationObserver {
-  readonly #heap: HeapOptions;
+  readonly #tools: ToolOptions;
   readonly #link: RecordingLink;
   readonly #cache = new Map<string, RewrittenModule>();
   readonly #givenUp = new Set<string>();
   readonly #gone: FinalizationRegistry<string>;
   #instances = 0;
 
-  constructor(heap: HeapOptions, link: RecordingLink) {
-    this.#heap = heap;
+  constructor(tools: ToolOptions, link: RecordingLink) {
+    this.#tools = tools;
     this.#link = link;
     this.#gone = new FinalizationRegistry((id) => link.post({ kind: "released", id }));
   }
@@ -55,7 +55,7 @@ export class ThreadRecorder implements InstantiationObserver {
       }
       const { bytes: rewritten, info } = instrument(bytes, {
         sha256: nativeSha256,
-        ...toInstrumentOptions(this.#heap),
+        ...toInstrumentOptions(this.#tools),
         ...(name === undefined ? {} : { name }),
         ...(glue === "" ? {} : { glue }),
         sharedShadow: true,
@@ -98,9 +98,10 @@ export class ThreadRecorder implements InstantiationObserver {
     const { info, path } = module;
     const { thread } = this.#link;
     const id = `${thread}:${++this.#instances}`;
-    const memory = connectHost(exports, info, { flush: () => this.#link.flush(id) });
-    this.#link.post({ kind: "instance", id, thread, moduleKey: moduleKey(info), memory, info, path });
+    const memories = connectHost(exports, info, { flush: () => this.#link.flush(id) });
+    this.#link.post({ kind: "instance", id, thread, moduleKey: moduleKey(info), memories, info, path });
     // The instance object may go while its functions still run; the memory inside it goes with the last of them.
+    const [memory] = Object.values(memories);
     if (memory !== undefined) this.#gone.register(memory, id);
   }
 

@@ -1,5 +1,6 @@
 import type { InstrumentedInfo } from "../../../instrument/index.ts";
 import type { RunEnd } from "../../../model/run.ts";
+import type { ShadowMemories } from "../host-calls.ts";
 
 /** What the thread that runs a WASI program is given. */
 export interface WasiProgram {
@@ -17,7 +18,7 @@ export interface WasiProgram {
 
 /** What the thread of the program tells the supervising thread. */
 export type WasiMessage =
-  | { kind: "instance"; memory: WebAssembly.Memory | undefined }
+  | { kind: "instance"; memories: ShadowMemories }
   | { kind: "flush"; answer: Int32Array }
   | { kind: "result"; text: string }
   | { kind: "end"; end: RunEnd };

@@ -25,7 +25,7 @@ function run(program: WasiProgram): RunEnd {
   const wasi = new WASI({ version, args, env, preopens, returnOnExit: true });
   const instance = new WebAssembly.Instance(module, wasi.getImportObject() as WebAssembly.Imports);
   const { exports } = instance;
-  post({ kind: "instance", memory: connectHost(exports, info, { flush }) });
+  post({ kind: "instance", memories: connectHost(exports, info, { flush }) });
 
   const start = exports._start as (() => void) | undefined;
   const initialize = exports._initialize as (() => void) | undefined;

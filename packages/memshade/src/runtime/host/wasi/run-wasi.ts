@@ -3,7 +3,6 @@ import { Worker } from "node:worker_threads";
 import { UserError } from "../../../bytes/errors.ts";
 import type { RunEnd } from "../../../model/run.ts";
 import { dieBySignal, onSignals } from "../die-by-signal.ts";
-import type { HeapOptions } from "../heap-options.ts";
 import type { InstanceHandle } from "../heap-session.ts";
 import { profileFiles, Recorder } from "../recorder.ts";
 import {
@@ -16,6 +15,7 @@ import {
 } from "../run-folder.ts";
 import { siblingModule } from "../sibling-module.ts";
 import { say, sayWritten } from "../terminal-line.ts";
+import type { ToolOptions } from "../tool-options.ts";
 import type { WasiMessage, WasiProgram } from "./messages.ts";
 import { loadWasiModule, type WasiModule } from "./wasi-module.ts";
 
@@ -39,7 +39,7 @@ export interface WasiRun {
   invoke?: string | undefined;
   /** Template of the run folder, see `expandOutTemplate`. */
   out?: string | undefined;
-  heap: HeapOptions;
+  tools: ToolOptions;
 }
 
 /**
@@ -51,7 +51,7 @@ export interface WasiRun {
 export async function runWasi(run: WasiRun): Promise<number> {
   const name = basename(run.path);
   const folders = new RunFolders(run.out ?? defaultOutTemplate(process.cwd(), programName(run.path)));
-  const program = await loadWasiModule(run.path, name, run.heap, run.invoke);
+  const program = await loadWasiModule(run.path, name, run.tools, run.invoke);
   assertFolderWritable(folders.next(false));
   if (program.kind === "reactor" && run.invoke === undefined) {
     say(
@@ -59,7 +59,7 @@ export async function runWasi(run: WasiRun): Promise<number> {
     );
   }
   const recorder = new Recorder({
-    heap: run.heap,
+    tools: run.tools,
     command: [run.path, ...run.args],
     program: programName(run.path),
   });
@@ -110,7 +110,7 @@ async function supervise(
     };
     worker.on("message", (message: WasiMessage) => {
       if (message.kind === "instance") {
-        handle = recorder.addInstance(message.memory, program.info, program.original, run.path);
+        handle = recorder.addInstance(message.memories, program.info, program.original, run.path);
       } else if (message.kind === "flush") {
         if (handle !== undefined) recorder.flush(handle);
         Atomics.store(message.answer, 0, 1);

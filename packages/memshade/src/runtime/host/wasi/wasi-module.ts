@@ -1,9 +1,9 @@
 import { UserError } from "../../../bytes/errors.ts";
 import { type InstrumentedInfo, instrument } from "../../../instrument/index.ts";
 import { decodeModule, functionType } from "../../../wasm/index.ts";
-import { type HeapOptions, toInstrumentOptions } from "../heap-options.ts";
 import { nameFileInErrors, readModuleFile } from "../module-file.ts";
 import { nativeSha256 } from "../native-sha256.ts";
+import { type ToolOptions, toInstrumentOptions } from "../tool-options.ts";
 
 const WASI_VERSIONS = { wasi_snapshot_preview1: "preview1", wasi_unstable: "unstable" } as const;
 
@@ -27,12 +27,12 @@ export interface WasiModule {
 export async function loadWasiModule(
   path: string,
   name: string,
-  heap: HeapOptions,
+  tools: ToolOptions,
   invoke: string | undefined,
 ): Promise<WasiModule> {
   const original = readModuleFile(path);
   const { bytes, info } = nameFileInErrors(path, () =>
-    instrument(original, { ...toInstrumentOptions(heap), name, sharedShadow: true, sha256: nativeSha256 }),
+    instrument(original, { ...toInstrumentOptions(tools), name, sharedShadow: true, sha256: nativeSha256 }),
   );
   const module = await compileOrExplain(path, bytes, original);
   const version = checkImports(path, module);

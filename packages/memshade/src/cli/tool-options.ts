@@ -1,9 +1,10 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
-import type { HeapOptions } from "../runtime/host/heap-options.ts";
+import { TOOL_NAMES, type ToolName } from "../instrument/index.ts";
+import type { ToolOptions } from "../runtime/host/tool-options.ts";
 
 /** The options shared by all commands that record, as commander hands them over. */
-export interface HeapFlags {
-  tool: "heap";
+export interface ToolFlags {
+  tool?: ToolName[];
   clock: "virtual" | "wall";
   exactHistogram?: boolean;
   includeStack?: boolean;
@@ -15,9 +16,13 @@ export interface HeapFlags {
 }
 
 /** Adds the options that say what is recorded and how. */
-export function addHeapOptions(command: Command): Command {
+export function addToolOptions(command: Command): Command {
   return command
-    .addOption(new Option("--tool <tool>", "what to record").choices(["heap"]).default("heap"))
+    .option(
+      "--tool <tools>",
+      `what to record: ${TOOL_NAMES.join(", ")}; several with commas, or repeated (default: heap)`,
+      collectTools,
+    )
     .addOption(
       new Option("--clock <clock>", "unit of lifetimes: allocations made so far (repeatable) or milliseconds")
         .choices(["virtual", "wall"])
@@ -39,8 +44,9 @@ export function addHeapOptions(command: Command): Command {
     .option("--max-blocks <n>", "live blocks followed at the same time", parsePositive);
 }
 
-export function heapOptionsOf(flags: HeapFlags): HeapOptions {
+export function toolOptionsOf(flags: ToolFlags): ToolOptions {
   return {
+    tools: flags.tool,
     clock: flags.clock,
     exactHistogram: flags.exactHistogram,
     includeStack: flags.includeStack,
@@ -58,6 +64,17 @@ const OUT_HELP =
 /** Adds `--out` with its place holders. */
 export function addOutOption(command: Command): Command {
   return command.option("--out <dir>", `${OUT_HELP} (default: memshade.out/<program>.%p)`);
+}
+
+/** `heap,waste` and repeated options add up. */
+function collectTools(text: string, previous: readonly ToolName[] = []): ToolName[] {
+  const tools = [...previous];
+  for (const word of text.split(",")) {
+    const tool = TOOL_NAMES.find((name) => name === word.trim());
+    if (tool === undefined) throw new InvalidArgumentError(`Known tools are ${TOOL_NAMES.join(", ")}.`);
+    if (!tools.includes(tool)) tools.push(tool);
+  }
+  return tools;
 }
 
 function parsePositive(text: string): number {

@@ -1,0 +1,22 @@
+/** Where a tool writes the instructions of one insertion. Opcodes are ids of the opcode table below 0x100. */
+export interface SnippetSink {
+  /** Bytes of the original module. */
+  readonly source: Uint8Array;
+  /** An instruction without immediates. */
+  plain(opcode: number): void;
+  /** A prefixed instruction without immediates, by its id in the opcode table. */
+  prefixed(id: number): void;
+  /** An instruction with one index, as `call` or `global.get`. */
+  indexed(opcode: number, index: number): void;
+  /** `local.get`, `set` or `tee` of a local of the function or of a temporary. */
+  local(opcode: number, symbol: number): void;
+  i32(value: number): void;
+  i64(value: bigint): void;
+  /** A load or store, by its id: alignment as a power of two, memory, constant added to the address. */
+  access(id: number, alignment: number, memory: number, displacement: number): void;
+  /** `block`, `loop` or `if` without parameters; `result` is a type byte, 0x40 for none. */
+  open(opcode: number, result: number): void;
+  end(): void;
+  /** Bytes of the original module, as they are. */
+  copy(from: number, to: number): void;
+}

@@ -1,0 +1,123 @@
+import type { ValType, WasmModule } from "../wasm/index.ts";
+import type { AppendedFunctions } from "./appended-functions.ts";
+import type { ControlStack } from "./control-stack.ts";
+import type { AllocatorPlan } from "./find-allocator/plan.ts";
+import type { Insertions } from "./insertions.ts";
+import type { ModuleScan } from "./module-scan.ts";
+import type { OperandStack } from "./operand-stack.ts";
+import type { InstrumentOptions, WovenToolName } from "./options.ts";
+import type { SnippetSink } from "./snippet-sink.ts";
+import type { Temporaries } from "./temporaries.ts";
+import type { ValueNumbers } from "./value-numbers.ts";
+
+/** Where the walk is. One object per walker; the fields change as it goes on. */
+export interface WalkState {
+  readonly module: WasmModule;
+  readonly insertions: Insertions;
+  /** The simulated operand stack before the instruction at hand. */
+  readonly stack: OperandStack;
+  readonly values: ValueNumbers;
+  readonly control: ControlStack;
+  /** Index of the function in the original module, and types of its parameters and locals. */
+  function: number;
+  locals: ArrayLike<ValType>;
+  /** What the function needs besides its own locals. */
+  temporaries: Temporaries;
+  hasLoops: boolean;
+  /** Loops around the place. */
+  openLoops: number;
+}
+
+/**
+ * What a tool adds to function bodies. The walk calls it in program order, for reachable code only; it asks for
+ * insertions of its own kind with `state.insertions.add(position, kind, …)`, where `kind` was given to `begin`, and
+ * writes their bytes when the function is written. Offsets are positions in the original module's bytes.
+ */
+export interface ToolPass {
+  /** The walk of a function whose first instruction is at `codeStart` begins. */
+  begin(state: WalkState, kind: number, codeStart: number): void;
+  /**
+   * A load, store or atomic of the followed memory at `[start, end)`: `at` is the stack index of its address,
+   * `displacement` the constant added to it. `stack.depth` is still as before the instruction.
+   */
+  access(op: number, at: number, displacement: number, start: number, end: number): void;
+  /**
+   * `memory.copy`, `fill` or `init` at `[start, end)`, with its two immediates (memories or segment, 0 if there is no
+   * second). The instruction itself becomes a call of a function that runs the tool's `bulk` listeners.
+   */
+  bulk(op: number, first: number, second: number, start: number, end: number): void;
+  /** A basic block ends at `position`: what follows may run a different number of times. */
+  endBlock(position: number): void;
+  /** A loop's first instruction is at `body`. */
+  enterLoop(body: number): void;
+  /** `global.set` at `[start, end)`. Returns the function to call instead, −1 to leave it. */
+  setGlobal(global: number, start: number, end: number): number;
+  /** `memory.grow` at `[start, end)`. */
+  grow(memory: number, start: number, end: number): void;
+  /** A call at `[start, end)` of a function, or of one unknown (−1). A block ends behind it. */
+  call(callee: number, tail: boolean, start: number, end: number): void;
+  /** The walk of the function has ended. */
+  end(): void;
+  /** Writes an insertion: its operands are `insertions.a[entry]` … `d[entry]`. At most `LONGEST_SNIPPET` bytes. */
+  write(sink: SnippetSink, entry: number): void;
+}
+
+/** Functions of a tool, by index, that listen to what happens to memory as a whole; −1 for those it has not. */
+export interface MemoryListeners {
+  /** Before `memory.copy`: (destination, source, bytes). */
+  copy: number;
+  /** Before `memory.fill`: (destination, value, bytes). */
+  fill: number;
+  /** Behind `memory.init`: (destination, bytes). */
+  init: number;
+}
+
+/** Functions of a tool, by index, that listen to the allocator. */
+export interface AllocationListeners {
+  /** (address, bytes, 1 if the block was zeroed), behind the allocation; the address may be 0. */
+  allocated: number;
+  /** (old address, new address, bytes), behind the reallocation. */
+  reallocated: number;
+  /** (address), before the release. */
+  released: number;
+}
+
+/** What a tool is given to weave itself into a module. */
+export interface ToolSurroundings {
+  module: WasmModule;
+  options: InstrumentOptions;
+  scan: ModuleScan;
+  allocator: AllocatorPlan;
+  appended: AppendedFunctions;
+  /** The memory that is followed. */
+  memory: number;
+  memory64: boolean;
+  /** Largest size it can reach, bytes. */
+  memoryBytes: number;
+  /** Global with the program's stack pointer, −1 if none is known. */
+  stackPointer: number;
+  /** Index of the tool's own memory in the instrumented module. */
+  shadowMemory: number;
+  /** Index that the first of the tool's globals gets. */
+  firstGlobal: number;
+}
+
+/** A tool woven into one module. */
+export interface WovenTool {
+  readonly name: WovenToolName;
+  readonly pass: ToolPass;
+  /** Size of its memory, a multiple of 64 KiB. It is exported as `memshade.<name>`. */
+  readonly shadowBytes: number;
+  /** What the host must know to read that memory. */
+  readonly layout: Readonly<Record<string, number | string | boolean>>;
+  /** Its mutable globals. */
+  readonly globals: readonly { type: ValType; initial: Uint8Array }[];
+  /** Functions that the host may call, exported as `memshade.<name>.<key>`. */
+  readonly exports: Readonly<Record<string, number>>;
+  readonly listeners: MemoryListeners;
+  readonly allocations: AllocationListeners | undefined;
+  /** Sentences: what it does not see in this module. */
+  readonly notTracked: readonly string[];
+}
+
+export type WeaveTool = (around: ToolSurroundings) => WovenTool;

@@ -1,0 +1,44 @@
+import type { InstrumentedInfo, WovenToolName } from "../../instrument/index.ts";
+import type { RunEnd, RunModule, ToolDescription } from "../../model/run.ts";
+import type { InstanceHandle } from "./heap-session.ts";
+import type { ProfileFile } from "./recorder.ts";
+import type { ToolOptions } from "./tool-options.ts";
+
+/** What a tool needs to know of the run to describe what it recorded. */
+export interface RunFacts {
+  /** The program and its arguments. */
+  command: readonly string[];
+  /** The modules of the run; `InstanceHandle.module` is an index into them. */
+  modules: readonly RunModule[];
+}
+
+/** What one tool recorded up to a moment. */
+export interface ToolSnapshot {
+  /** How it measured: becomes `tools.<tool>` of run.json. */
+  description: ToolDescription;
+  /** Its file in the run folder: becomes `files.<tool>`. */
+  file: ProfileFile;
+  /** Sentences: what it did not see. */
+  notTracked: string[];
+}
+
+/** Everything one tool recorded in one run, read from the tool's own memories. */
+export interface ToolSession {
+  readonly tool: WovenToolName;
+  /** `memory`: the instance's `memshade.<tool>`; `info.toolLayouts[tool]` says what lies where in it. */
+  addInstance(
+    handle: InstanceHandle,
+    memory: WebAssembly.Memory,
+    info: InstrumentedInfo,
+    original: Uint8Array | (() => Uint8Array),
+  ): void;
+  /** The instance is gone: its figures are kept, its memory is not. Unknown handles mean nothing. */
+  releaseInstance(handle: InstanceHandle): void;
+  /** Forgets what was counted so far. */
+  reset(): void;
+  /** The figures up to now. Changes nothing, so that it can be taken while the program runs. */
+  snapshot(end: RunEnd, facts: RunFacts): ToolSnapshot;
+}
+
+/** How the session of each tool is made; the heap profiler's is always there. */
+export const SESSIONS: Readonly<Partial<Record<WovenToolName, (options: ToolOptions) => ToolSession>>> = {};
