@@ -8,8 +8,8 @@ const USER_MISTAKE = 2;
 const DEFECT = 70;
 
 export async function main(): Promise<void> {
-  const program = createProgram();
   try {
+    const program = await createProgram(process.argv.slice(2));
     if (process.argv.length <= 2) {
       program.outputHelp({ error: true });
       process.exitCode = USER_MISTAKE;

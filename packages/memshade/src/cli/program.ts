@@ -1,11 +1,5 @@
 import { Command } from "commander";
 import { MEMSHADE_VERSION } from "../runtime/host/version.ts";
-import { addInstrumentCommand } from "./commands/instrument.ts";
-import { addNodeCommand } from "./commands/node.ts";
-import { addReportCommand } from "./commands/report.ts";
-import { addRunCommand } from "./commands/run.ts";
-import { addTopCommand } from "./commands/top.ts";
-import { addWastePrintCommand } from "./commands/waste-print.ts";
 import { endWithReader, hideStandardStreams } from "./standard-streams.ts";
 
 const EXAMPLES = `
@@ -16,11 +10,27 @@ Examples:
 
 memshade VERB --help tells more about a command.`;
 
+/** Adds a command to the program. */
+type AddCommand = (program: Command) => void;
+
+/** The commands, in the order of the help. A start loads the asked one alone: most of the time is loading. */
+const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
+  run: async () => (await import("./commands/run.ts")).addRunCommand,
+  node: async () => (await import("./commands/node.ts")).addNodeCommand,
+  instrument: async () => (await import("./commands/instrument.ts")).addInstrumentCommand,
+  report: async () => (await import("./commands/report.ts")).addReportCommand,
+  top: async () => (await import("./commands/top.ts")).addTopCommand,
+  "waste-print": async () => (await import("./commands/waste-print.ts")).addWastePrintCommand,
+};
+
 /** Commands that hand their standard streams to a program. */
 const RUNNING_COMMANDS = ["run", "node"];
 
-/** The whole command line. Its errors are thrown, as one line each. */
-export function createProgram(): Command {
+/**
+ * The command line for the arguments `args`: with the command that the first of them names, with all where it names
+ * none. Its errors are thrown, as one line each.
+ */
+export async function createProgram(args: readonly string[]): Promise<Command> {
   const program = new Command("memshade")
     .description("Shows what a program does to its memory.")
     .version(MEMSHADE_VERSION, "-V, --version", "print the version")
@@ -30,14 +40,9 @@ export function createProgram(): Command {
     .exitOverride()
     .configureOutput({ outputError: () => {}, writeOut: print })
     .addHelpText("after", EXAMPLES);
-  for (const add of [
-    addRunCommand,
-    addNodeCommand,
-    addInstrumentCommand,
-    addReportCommand,
-    addTopCommand,
-    addWastePrintCommand,
-  ]) {
+  const asked = Object.hasOwn(COMMANDS, args[0] ?? "") ? COMMANDS[args[0]!] : undefined;
+  for (const load of asked === undefined ? Object.values(COMMANDS) : [asked]) {
+    const add = await load();
     add(program);
   }
   program.hook("preAction", (_program, command) => {
