@@ -1,7 +1,6 @@
 import { type FuncType, I32, I64, type OpcodeName } from "../wasm/index.ts";
 import { BodyBuilder } from "./body-builder.ts";
 import type { AllocatorFunction } from "./find-allocator/plan.ts";
-import { FRAME_BYTES } from "./function-writer.ts";
 import type { AllocationListeners } from "./tool-pass.ts";
 
 export interface HookSurroundings {
@@ -65,9 +64,7 @@ export function hookBody(hooked: AllocatorFunction, type: FuncType, around: Hook
     return body.finish();
   }
 
-  // The runtime wants the end of the newest frame.
-  if (runtime !== undefined)
-    body.op("global.get", around.stackGlobal).i32(FRAME_BYTES).op("i32.add").op("local.set", stackLocal);
+  if (runtime !== undefined) body.op("global.get", around.stackGlobal).op("local.set", stackLocal);
   callOriginal();
   body.op("local.set", resultLocal);
   const block = (): void => {

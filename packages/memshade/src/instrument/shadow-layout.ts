@@ -12,6 +12,8 @@ const CHILD_BYTES = 16;
 const RECORD_BYTES = 32;
 /** Eight bytes per frame: more frames than any engine's own stack holds. */
 const STACK_BYTES = 64 * MIB;
+/** What the root's frame takes below the stack. */
+const ROOT_FRAME_BYTES = 16;
 const HISTOGRAM_BYTES = 256 * MIB;
 const NODES_PER_CONTEXT = 4;
 const DEFAULT_CONTEXTS = 64 * KIB;
@@ -60,13 +62,13 @@ export function planLayout(wishes: LayoutWishes): ShadowLayout {
   const children = nodes + nodeCapacity * NODE_BYTES;
   const records = roundUp(children + childCapacity * CHILD_BYTES, RECORD_BYTES);
   const histogramBytes = wishes.histograms ? HISTOGRAM_BYTES : 0;
-  const room = LARGEST_MEMORY_BYTES - PAGE_BYTES - records - STACK_BYTES - histogramBytes;
+  const room = LARGEST_MEMORY_BYTES - 2 * PAGE_BYTES - records - STACK_BYTES - histogramBytes;
   const recordCapacity = Math.min(
     checkedCapacity("live blocks", wishes.maxBlocks ?? DEFAULT_BLOCKS, MOST_BLOCKS) + 1,
     Math.floor(room / RECORD_BYTES),
   );
   const histograms = roundUp(records + recordCapacity * RECORD_BYTES, PAGE_BYTES);
-  const stack = histograms + histogramBytes;
+  const stack = roundUp(histograms + histogramBytes + ROOT_FRAME_BYTES, PAGE_BYTES);
   return {
     coveredBytes,
     slots,
@@ -81,7 +83,7 @@ export function planLayout(wishes: LayoutWishes): ShadowLayout {
     records,
     recordCapacity,
     histograms: wishes.histograms ? histograms : 0,
-    histogramsEnd: wishes.histograms ? stack : 0,
+    histogramsEnd: wishes.histograms ? histograms + histogramBytes : 0,
     stack,
     endBytes: stack + STACK_BYTES,
   };

@@ -1,6 +1,16 @@
 import type { ShadowLayout } from "../../instrument/index.ts";
 import { blockMib, type Mib, mergeMib } from "../../model/mib.ts";
-import { BLOCK_BYTES, Block, Control, NODE_BYTES, Node, RECORD_BYTES, Record } from "./shadow-offsets.ts";
+import { BlockEntry, type Live, splitLive } from "./block-entry.ts";
+import {
+  BLOCK_BYTES,
+  Block,
+  Control,
+  NODE_BYTES,
+  Node,
+  RECORD_BYTES,
+  Record,
+  ROOT_NODE,
+} from "./shadow-offsets.ts";
 
 const GRANULE_BYTES = 8;
 /** Only blocks this long can have marks. */
@@ -116,9 +126,9 @@ export class ShadowReader {
     const records = this.#control32(Control.recordNext);
     for (let i = 1; i <= records; i++) {
       const at = this.#layout.records + i * RECORD_BYTES;
+      if (this.#u32(at + Record.size) === 0) continue;
       const address = this.#u32(at + Record.address);
-      if (address === 0) continue;
-      const context = byIndex.get(this.#u32(at + Record.mib));
+      const context = byIndex.get((this.#u32(at + Record.mib) - this.#layout.mibs) / BLOCK_BYTES);
       if (context !== undefined) this.#endLiveBlock(at, address, now, instance, context, totals);
     }
     totals.otherAccesses += this.#sumOfCounters() - this.#liveCounters - this.#forgottenAccesses;
@@ -127,19 +137,7 @@ export class ShadowReader {
 
   /** Gives the instance the number that stands for the CPU in its blocks, also in those its start function made. */
   setInstance(number: number): void {
-    const { control, mibs, records } = this.#layout;
-    const view = this.#view;
-    view.setUint32(control + Control.instance, number, true);
-    const lastRecord = this.#control32(Control.recordNext);
-    for (let i = 1; i <= lastRecord; i++)
-      view.setUint32(records + i * RECORD_BYTES + Record.instance, number, true);
-    const lastContext = this.#control32(Control.mibNext);
-    for (let i = 1; i <= lastContext; i++) {
-      const at = mibs + i * BLOCK_BYTES;
-      if (this.#u32(at + Block.allocCount) === 0) continue;
-      view.setUint32(at + Block.allocCpu, number, true);
-      view.setUint32(at + Block.deallocCpu, number, true);
-    }
+    this.#view.setUint32(this.#layout.control + Control.instance, number, true);
   }
 
   /**
@@ -149,45 +147,34 @@ export class ShadowReader {
     const { control, mibs } = this.#layout;
     const view = this.#view;
     const count = this.#control32(Control.mibNext);
-    for (let index = 0; index <= count; index++) {
-      const at = mibs + index * BLOCK_BYTES;
-      const kept = Block.reallocations;
-      new Uint8Array(this.#buffer, at + kept, Block.histogram - kept).fill(0);
-      new Uint8Array(this.#buffer, at + Block.minSize, 16).fill(255);
-      new Uint8Array(this.#buffer, at + Block.minAccesses, 8).fill(255);
-      new Uint8Array(this.#buffer, at + Block.allocCpu, 8).fill(255);
-      view.setUint32(at + Block.histogramLength, 0, true);
-    }
+    for (let index = 0; index <= count; index++)
+      new BlockEntry(view, mibs + index * BLOCK_BYTES, this.#exact).forget();
     for (const field of FAULT_COUNTERS) view.setUint32(control + field, 0, true);
     view.setBigUint64(control + Control.otherAccesses, 0n, true);
     view.setBigUint64(control + Control.unfollowedBytes, 0n, true);
-    view.setBigUint64(
-      control + Control.peakBytes,
-      view.getBigUint64(control + Control.liveBytes, true),
-      true,
-    );
-    view.setUint32(control + Control.peakBlocks, this.#control32(Control.liveBlocks), true);
+    view.setBigUint64(control + Control.peak, view.getBigUint64(control + Control.live, true), true);
     view.setUint32(control + Control.peakStamp, this.#control32(Control.peakStamp) + 1, true);
     this.#forgottenAccesses = 0;
     this.#forgottenAccesses = this.read().totals.otherAccesses;
-    this.#forgottenAllocations = this.#control64(Control.allocations) - this.#control32(Control.liveBlocks);
+    this.#forgottenAllocations = this.#control64(Control.allocations) - this.#live().blocks;
   }
 
   /** The contexts with what has ended in them. Order: as they were first seen. */
   readContexts(): (ShadowContext & { index: number })[] {
     const contexts: (ShadowContext & { index: number })[] = [];
-    const stamp = this.#control32(Control.peakStamp);
+    const peak = this.#peak();
+    const instance = this.#control32(Control.instance);
     const count = this.#control32(Control.mibNext);
     for (let index = 0; index <= count; index++) {
-      const at = this.#layout.mibs + index * BLOCK_BYTES;
-      const ended = this.#u32(at + Block.allocCount);
-      const extras = this.#extras(at, stamp);
-      if (ended === 0 && extras.liveBlocks === 0 && extras.peakBytes === 0) continue;
+      const entry = new BlockEntry(this.#view, this.#layout.mibs + index * BLOCK_BYTES, this.#exact);
+      const extras = extrasOf(entry, peak.stamp);
+      const mib = entry.mib(instance);
+      if (mib === undefined && extras.liveBlocks === 0 && extras.peakBytes === 0) continue;
       contexts.push({
         index,
-        sites: index === 0 ? [] : this.#sitesOf(this.#u32(at + Block.node)),
-        mib: ended === 0 ? undefined : this.#mib(at, ended),
-        peakStamp: stamp,
+        sites: index === 0 ? [] : this.#sitesOf(entry.u32(Block.node)),
+        mib,
+        peakStamp: peak.stamp,
         extras,
       });
     }
@@ -196,74 +183,12 @@ export class ShadowReader {
 
   #sitesOf(leaf: number): number[] {
     const sites: number[] = [];
-    for (let node = leaf; node !== 0; ) {
+    for (let node = leaf; node !== ROOT_NODE; ) {
       const at = this.#layout.nodes + node * NODE_BYTES;
       sites.push(this.#u32(at + Node.site));
       node = this.#u32(at + Node.parent);
     }
     return sites;
-  }
-
-  #extras(at: number, stamp: number): ContextExtras {
-    const liveBytes = this.#u64(at + Block.liveBytes);
-    const liveBlocks = this.#u32(at + Block.liveBlocks);
-    // A context that has not changed since the last peak held then what it holds now.
-    const changed = this.#u32(at + Block.peakStamp) === stamp;
-    return {
-      liveBytes,
-      liveBlocks,
-      peakBytes: changed ? this.#u64(at + Block.peakBytes) : liveBytes,
-      peakBlocks: changed ? this.#u32(at + Block.peakBlocks) : liveBlocks,
-      neverAccessed: this.#u32(at + Block.neverAccessed),
-      neverAccessedBytes: this.#u64(at + Block.neverAccessedBytes),
-      writtenNeverRead: this.#u32(at + Block.neverRead),
-      writtenNeverReadBytes: this.#u64(at + Block.neverReadBytes),
-      granulesTouched: this.#u64(at + Block.granulesTouched),
-      granules: this.#u64(at + Block.granules),
-      reallocations: this.#u32(at + Block.reallocations),
-      temporary: this.#u32(at + Block.temporary),
-    };
-  }
-
-  #mib(at: number, allocCount: number): Mib {
-    const u32 = (offset: number): number => this.#u32(at + offset);
-    const u64 = (offset: number): bigint => this.#view.getBigUint64(at + offset, true);
-    const mib: Mib = {
-      allocCount,
-      totalAccessCount: u64(Block.totalAccesses),
-      minAccessCount: u64(Block.minAccesses),
-      maxAccessCount: u64(Block.maxAccesses),
-      totalSize: u64(Block.totalSize),
-      minSize: u32(Block.minSize),
-      maxSize: u32(Block.maxSize),
-      allocTimestamp: u32(Block.allocTimestamp),
-      deallocTimestamp: u32(Block.deallocTimestamp),
-      totalLifetime: u64(Block.totalLifetime),
-      minLifetime: u32(Block.minLifetime),
-      maxLifetime: u32(Block.maxLifetime),
-      allocCpuId: u32(Block.allocCpu),
-      deallocCpuId: u32(Block.deallocCpu),
-      numMigratedCpu: u32(Block.migrated),
-      numLifetimeOverlaps: u32(Block.overlaps),
-      numSameAllocCpu: u32(Block.sameAllocCpu),
-      numSameDeallocCpu: u32(Block.sameDeallocCpu),
-      dataTypeId: 0n,
-      totalAccessDensity: u64(Block.totalDensity),
-      minAccessDensity: u32(Block.minDensity),
-      maxAccessDensity: u32(Block.maxDensity),
-      totalLifetimeAccessDensity: u64(Block.totalLifetimeDensity),
-      minLifetimeAccessDensity: u32(Block.minLifetimeDensity),
-      maxLifetimeAccessDensity: u32(Block.maxLifetimeDensity),
-      accessHistogramSize: 0,
-      accessHistogram: 0n,
-    };
-    if (this.#exact) {
-      const length = u32(Block.histogramLength);
-      const buffer = u32(Block.histogram);
-      mib.accessHistogramSize = length;
-      mib.histogram = Array.from({ length }, (_, i) => this.#view.getBigUint64(buffer + i * 8, true));
-    }
-    return mib;
   }
 
   #endLiveBlock(
@@ -309,7 +234,7 @@ export class ShadowReader {
       size,
       allocTimestamp: this.#u32(record + Record.time),
       deallocTimestamp: now,
-      allocCpuId: this.#u32(record + Record.instance),
+      allocCpuId: instance,
       deallocCpuId: instance,
       histogram,
     });
@@ -348,15 +273,29 @@ export class ShadowReader {
     );
   }
 
+  #live(): Live {
+    return splitLive(this.#view.getBigUint64(this.#layout.control + Control.live, true));
+  }
+
+  /** The peak, and the count of peaks up to it. A peak that nothing has been released since is what is live now. */
+  #peak(): Live & { stamp: number } {
+    const live = this.#live();
+    const peak = splitLive(this.#view.getBigUint64(this.#layout.control + Control.peak, true));
+    const stamp = this.#control32(Control.peakStamp);
+    return live.bytes > peak.bytes ? { ...live, stamp: stamp + 1 } : { ...peak, stamp };
+  }
+
   #totals(): ShadowTotals {
+    const live = this.#live();
+    const peak = this.#peak();
     return {
       allocations: this.#control64(Control.allocations) - this.#forgottenAllocations,
       unfollowedBytes: this.#control64(Control.unfollowedBytes),
-      peakBytes: this.#control64(Control.peakBytes),
-      peakBlocks: this.#control32(Control.peakBlocks),
-      peakStamp: this.#control32(Control.peakStamp),
-      liveBytes: this.#control64(Control.liveBytes),
-      liveBlocks: this.#control32(Control.liveBlocks),
+      peakBytes: peak.bytes,
+      peakBlocks: peak.blocks,
+      peakStamp: peak.stamp,
+      liveBytes: live.bytes,
+      liveBlocks: live.blocks,
       otherAccesses: this.#control64(Control.otherAccesses),
       profilerBytes: this.#profilerBytes(),
       overflowContexts: this.#control32(Control.overflowContexts),
@@ -387,4 +326,25 @@ export class ShadowReader {
   #u64(at: number): number {
     return this.#view.getUint32(at, true) + this.#view.getUint32(at + 4, true) * 2 ** 32;
   }
+}
+
+function extrasOf(entry: BlockEntry, stamp: number): ContextExtras {
+  const live = entry.live;
+  // A context that has not changed since the last peak held then what it holds now.
+  const peak = entry.u32(Block.peakStamp) === stamp ? splitLive(entry.u64(Block.peak)) : live;
+  const { neverAccessed, neverRead } = entry;
+  return {
+    liveBytes: live.bytes,
+    liveBlocks: live.blocks,
+    peakBytes: peak.bytes,
+    peakBlocks: peak.blocks,
+    neverAccessed: neverAccessed.blocks,
+    neverAccessedBytes: neverAccessed.bytes,
+    writtenNeverRead: neverRead.blocks,
+    writtenNeverReadBytes: neverRead.bytes,
+    granulesTouched: entry.granulesTouched,
+    granules: entry.granules,
+    reallocations: entry.u32(Block.reallocations),
+    temporary: entry.u32(Block.temporary),
+  };
 }

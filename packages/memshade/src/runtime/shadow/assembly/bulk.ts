@@ -1,5 +1,6 @@
-import { C_OTHER_ACCESSES, CONTROL, EXACT, R_ADDRESS, R_FOLDED, R_NEXT, R_SIZE, RECORD_SIZE, RECORDS, SLOTS } from "./layout";
+import { C_OTHER_ACCESSES, CONTROL, EXACT, R_FOLDED, R_UNUSUAL } from "./layout";
 import { markRange, SHORTEST_MARKED } from "./marks";
+import { bump64, findAround } from "./records";
 
 /** Steps up to here touch every granule between them; steps of twice as much touch every other one. */
 const GRANULE: u32 = 8;
@@ -18,23 +19,11 @@ function addTo(address: u32, accesses: u64, reads: u32): void {
 }
 
 function fold(address: u32, accesses: u64): void {
-  for (let slot: i32 = address >>> 4; slot >= 0; slot--) {
-    let index = load<u32>(SLOTS + (<u32>slot << 2));
-    while (index != 0) {
-      const record: usize = RECORDS + index * RECORD_SIZE;
-      const start = load<u32>(record, R_ADDRESS);
-      if (start <= address) {
-        if (address - start >= load<u32>(record, R_SIZE)) {
-          store<u64>(CONTROL, load<u64>(CONTROL, C_OTHER_ACCESSES) + accesses, C_OTHER_ACCESSES);
-          return;
-        }
-        store<u64>(record, load<u64>(record, R_FOLDED) + accesses, R_FOLDED);
-        return;
-      }
-      index = load<u32>(record, R_NEXT);
-    }
-  }
-  store<u64>(CONTROL, load<u64>(CONTROL, C_OTHER_ACCESSES) + accesses, C_OTHER_ACCESSES);
+  const record = findAround(address);
+  if (record != 0) {
+    store<u32>(record, 1, R_UNUSUAL);
+    bump64(record, R_FOLDED, accesses);
+  } else bump64(CONTROL, C_OTHER_ACCESSES, accesses);
 }
 
 /** Bulk access to `size` bytes: one access for every 8 bytes, stepping from the first one. May span several blocks. */

@@ -1,4 +1,5 @@
 // The code that runs inside the profiled module. Merged into it function by function: no data, no start function,
 // no calls out except the two of the host object, which the merger turns into guarded table calls.
-export { allocated, reallocated, released } from "./heap";
+export { reallocated } from "./blocks";
+export { allocated, released } from "./heap";
 export { countRange, countStrided, countTrips } from "./bulk";

@@ -2,15 +2,19 @@
 // here and become constants when this code is merged into it.
 //
 //   0                counters  one u32 per 8 bytes of program memory: (accesses << 1) | (1 if any of them read)
-//   SLOTS            slots     one u32 per 16 bytes: head of the chain of records of blocks that start there
+//   SLOTS            slots     one u32 per 16 bytes: head of the chain of records of blocks that start there; or the
+//                              record of the last block that did, kept for the next
 //   MARKS             bits      one per 8 bytes: touched by a loop that counted all its accesses at one place
 //   CONTROL          totals and table ends, offsets C_*
 //   MIBS             one entry of MIB_SIZE bytes per calling context that allocates, offsets M_*; entry 0 is overflow
-//   NODES            calling context tree: parent, call site, mib, mark; node 0 is the root
-//   CHILDREN         open addressing: (parent, site) -> node
-//   RECORDS          one entry per live block, offsets R_*
+//   NODES            calling context tree: parent, call site, mib, mark; no entry for the root, which is ROOT
+//   CHILDREN         open addressing: (parent, site) -> node, and its mib once it was asked for
+//   RECORDS          one entry per live block, offsets R_*; the first stands for none
 //   HISTOGRAMS       u64 per granule, only in exact mode
-//   STACK            shadow stack: per frame {u32 call site, u32 memo of its tree node}
+//   STACK            shadow stack: per frame {u32 call site, u32 memo of its tree node}; below it a frame for the root
+//
+// Memory is zero at the start, so zero means "nothing yet" in every field: minima are kept as their complements.
+// Bytes and blocks that are live share one u64, (bytes << 26) | blocks, to be changed and compared at once.
 
 @external("host", "COVERED")
 export declare const COVERED: u32;
@@ -47,17 +51,18 @@ export declare const STACK: u32;
 @external("host", "WALL_CLOCK")
 export declare const WALL_CLOCK: u32;
 
-// Control block. Names are mirrored by the host's reader, which is tested against this file.
-export const C_LIVE_BYTES: usize = 0;
-export const C_LIVE_BLOCKS: usize = 8; // u64, so that both are updated as one vector
-export const C_PEAK_BYTES: usize = 16;
-export const C_PEAK_BLOCKS: usize = 24;
-export const C_PEAK_STAMP: usize = 28;
-export const C_ALLOCATIONS: usize = 32; // u64; its low half is the virtual clock
+// Control block. Names are mirrored by the host's reader, which is tested against this file. The first 32 bytes are
+// what every block needs.
+export const C_LIVE: usize = 0; // u64, bytes and blocks
+export const C_PEAK: usize = 8; // u64, bytes and blocks; noticed at the first release after it
+export const C_ALLOCATIONS: usize = 16; // u64; its low half is the virtual clock
+export const C_PEAK_STAMP: usize = 24; // number of peaks so far
+export const C_FAST_END: usize = 28; // addresses below have room for a small block below C_HIGH_WATER; 0: nothing is usual
 export const C_RECORD_FREE: usize = 40;
 export const C_RECORD_NEXT: usize = 44;
 export const C_HIGH_WATER: usize = 48;
 export const C_INSTANCE: usize = 52;
+export const C_KEEP_NONE: usize = 56; // 1: the table is so full that records of ended blocks are given back at once
 export const C_OTHER_ACCESSES: usize = 64;
 export const C_UNFOLLOWED_BYTES: usize = 72;
 export const C_NODE_NEXT: usize = 80;
@@ -82,70 +87,83 @@ export const C_UNFOLLOWED_FREES: usize = 164;
 export const C_FLUSH_PAUSE: usize = 168;
 export const C_CHILDREN_USED: usize = 176;
 export const C_HISTOGRAM_FREE: usize = 256; // 32 free lists, one per power of two
+export const C_MASKS: usize = 512; // for 0 to 8 granules: two vectors that select so many counters
 
-// A context's entry. Neighbours in one group of 16 bytes are updated together as one vector.
+// A context's entry. Blocks that end with the same size and the same counters as those before them are a run: they are
+// only counted, with what depends on their lifetimes, and join the sums when the run ends.
 export const MIB_SIZE: u32 = 256;
-export const M_LIVE_BYTES: usize = 0;
-export const M_LIVE_BLOCKS: usize = 8;
-export const M_PEAK_STAMP: usize = 12;
-export const M_PEAK_BYTES: usize = 16;
-export const M_PEAK_BLOCKS: usize = 24;
-export const M_NODE: usize = 28;
-export const M_REALLOCATIONS: usize = 32;
-export const M_NEVER_ACCESSED: usize = 36;
-export const M_NEVER_ACCESSED_BYTES: usize = 40;
-export const M_NEVER_READ_BYTES: usize = 48;
-export const M_NEVER_READ: usize = 56;
-export const M_TEMPORARY: usize = 60;
-export const M_TOTAL_ACCESSES: usize = 64;
-export const M_TOTAL_SIZE: usize = 72;
-export const M_TOTAL_LIFETIME: usize = 80;
-export const M_TOTAL_DENSITY: usize = 88;
-export const M_TOTAL_LIFETIME_DENSITY: usize = 96;
-export const M_GRANULES: usize = 104;
-export const M_MIN_SIZE: usize = 112;
-export const M_MIN_LIFETIME: usize = 116;
-export const M_MIN_DENSITY: usize = 120;
-export const M_MIN_LIFETIME_DENSITY: usize = 124;
-export const M_MAX_SIZE: usize = 128;
-export const M_MAX_LIFETIME: usize = 132;
-export const M_MAX_DENSITY: usize = 136;
-export const M_MAX_LIFETIME_DENSITY: usize = 140;
-export const M_ALLOC_TIMESTAMP: usize = 144;
-export const M_DEALLOC_TIMESTAMP: usize = 148;
-export const M_ALLOC_CPU: usize = 152;
-export const M_DEALLOC_CPU: usize = 156;
-export const M_ALLOC_COUNT: usize = 160;
-export const M_OVERLAPS: usize = 164;
-export const M_SAME_ALLOC_CPU: usize = 168;
-export const M_SAME_DEALLOC_CPU: usize = 172;
-export const M_MIN_ACCESSES: usize = 176;
-export const M_MAX_ACCESSES: usize = 184;
-export const M_GRANULES_TOUCHED: usize = 192;
-export const M_MIGRATED: usize = 200;
-export const M_LAST_ACCESSES: usize = 208; // the last block's accesses and size, and the density they gave
-export const M_LAST_SIZE: usize = 216;
-export const M_LAST_DENSITY: usize = 220;
-export const M_HISTOGRAM: usize = 240;
-export const M_HISTOGRAM_CLASS: usize = 244;
-export const M_HISTOGRAM_LENGTH: usize = 248;
+// What stays when the ended blocks are forgotten.
+export const M_LIVE: usize = 0; // u64, bytes and blocks; the run's ended blocks are still to be subtracted
+export const M_PEAK_STAMP: usize = 8; // peaks so far when M_PEAK was taken
+export const M_NODE: usize = 12;
+export const M_PEAK: usize = 16; // u64: what was live at the last peak, if something has changed since
+// What changes with every block, also of a run.
+export const M_RUN_COUNT: usize = 24;
+export const M_RUN_SIZE: usize = 28; // 0: there is no run
+export const M_ALLOC_TIMESTAMP: usize = 32;
+export const M_DEALLOC_TIMESTAMP: usize = 36;
+export const M_OVERLAPS: usize = 40;
+export const M_TEMPORARY: usize = 44;
+export const M_TOTAL_LIFETIME: usize = 48;
+export const M_TOTAL_LIFETIME_DENSITY: usize = 56;
+export const M_PATTERN: usize = 64; // 8 counters: what those of the run's blocks look like
+export const M_RUN_DENSITY: usize = 96; // u64, less than 2^32
+export const M_RUN_MIN_LIFETIME: usize = 104;
+export const M_RUN_MAX_LIFETIME: usize = 108;
+export const M_MISSES: usize = 112; // small blocks that were not of the run
+// Sums. Neighbours in one group of 16 bytes are updated together as one vector.
+export const M_TOTAL_ACCESSES: usize = 128;
+export const M_TOTAL_SIZE: usize = 136;
+export const M_GRANULES: usize = 144;
+export const M_GRANULES_TOUCHED: usize = 152;
+export const M_MIN_SIZE: usize = 160;
+export const M_MIN_LIFETIME: usize = 164;
+export const M_MIN_DENSITY: usize = 168;
+export const M_MIN_LIFETIME_DENSITY: usize = 172;
+export const M_MAX_SIZE: usize = 176;
+export const M_MAX_LIFETIME: usize = 180;
+export const M_MAX_DENSITY: usize = 184;
+export const M_MAX_LIFETIME_DENSITY: usize = 188;
+export const M_MIN_ACCESSES: usize = 192;
+export const M_MAX_ACCESSES: usize = 200;
+export const M_TOTAL_DENSITY: usize = 208;
+export const M_ALLOC_COUNT: usize = 216;
+export const M_REALLOCATIONS: usize = 220;
+export const M_NEVER_ACCESSED: usize = 224;
+export const M_NEVER_READ: usize = 228;
+export const M_NEVER_ACCESSED_BYTES: usize = 232;
+export const M_NEVER_READ_BYTES: usize = 240;
+// Only in exact mode, which has no runs: in the place of their fields.
+export const X_HISTOGRAM: usize = 64;
+export const X_HISTOGRAM_CLASS: usize = 68;
+export const X_HISTOGRAM_LENGTH: usize = 72;
 
 export const NODE_SIZE: u32 = 16;
 export const N_PARENT: usize = 0;
 export const N_SITE: usize = 4;
-export const N_MIB: usize = 8;
+export const N_MIB: usize = 8; // index
 export const N_MARK: usize = 12;
+/** Stands where a node's number does for the root, which is no call. */
+export const ROOT: u32 = 0x7fffffff;
 
 export const CHILD_SIZE: u32 = 16;
 export const H_PARENT: usize = 0;
 export const H_SITE: usize = 4;
 export const H_NODE: usize = 8;
+export const H_MIB: usize = 12; // address
+
+export const FRAME_SIZE: u32 = 8;
+export const F_SITE: usize = 0;
+export const F_NODE: usize = 4;
 
 export const RECORD_SIZE: u32 = 32;
 export const R_ADDRESS: usize = 0;
-export const R_SIZE: usize = 4;
-export const R_MIB: usize = 8;
+export const R_SIZE: usize = 4; // 0: the block has ended
+export const R_MIB: usize = 8; // address
 export const R_TIME: usize = 12;
 export const R_NEXT: usize = 16;
-export const R_INSTANCE: usize = 20;
+export const R_UNUSUAL: usize = 20; // 1: not aligned, or with accesses in R_FOLDED
 export const R_FOLDED: usize = 24;
+
+/** Blocks with at most this many bytes, so at most 8 counters, can be part of a run. */
+export const LARGEST_SMALL: u32 = 64;
