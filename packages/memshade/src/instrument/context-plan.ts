@@ -17,8 +17,6 @@ export class ContextPlan extends HookedCalls implements CallPlan {
   readonly #imported: number;
   readonly #reaches: Uint8Array;
   readonly #component: Int32Array;
-  readonly #internal: Set<number>;
-  readonly #wrappers: Set<number>;
   readonly #siteOf: (codeOffset: number) => number;
   readonly #hostMayCallReferences: boolean;
 
@@ -28,11 +26,9 @@ export class ContextPlan extends HookedCalls implements CallPlan {
     allocator: AllocatorPlan,
     siteOf: (codeOffset: number) => number,
   ) {
-    super(allocator);
+    super(module, allocator);
     this.#imported = module.importedFunctionCount;
     this.#siteOf = siteOf;
-    this.#internal = new Set(allocator.internals);
-    this.#wrappers = new Set(allocator.wrappers);
     this.#component = recursiveComponents(module, scan);
     const targets = allocator.functions.map((f) => f.index);
     if (targets.length > 0) {
@@ -76,18 +72,18 @@ export class ContextPlan extends HookedCalls implements CallPlan {
   }
 
   override hasFrames(caller: number): boolean {
-    return this.#reaches[caller] === 1 && !this.#internal.has(caller);
+    return this.#reaches[caller] === 1 && !this.isInternal(caller);
   }
 
   override treatment(caller: number, callee: number, tail: boolean): number {
     if (!this.hasFrames(caller)) return CallTreatment.None;
-    const folded = this.#wrappers.has(caller);
+    const folded = this.isWrapper(caller);
     if (callee < 0) {
       if (this.#hostMayCallReferences) return tail || folded ? CallTreatment.KeepHost : CallTreatment.Host;
       return tail || folded ? CallTreatment.Keep : CallTreatment.Push;
     }
     if (this.#reaches[callee] === 0) return CallTreatment.None;
-    if (this.#internal.has(callee) && !this.hooked.has(callee)) return CallTreatment.None;
+    if (this.isInternal(callee) && !this.isHooked(callee)) return CallTreatment.None;
     if (callee < this.#imported) return tail ? CallTreatment.KeepHost : CallTreatment.Host;
     return folded || this.#recursive(caller, callee) ? CallTreatment.Keep : CallTreatment.Push;
   }

@@ -1,5 +1,5 @@
 import { FormatError } from "../bytes/errors.ts";
-import { readS32Leb, readU32Leb, skipLeb32 } from "../bytes/leb128.ts";
+import { readS32Leb, readU32Leb, skipLeb32, skipLeb64 } from "../bytes/leb128.ts";
 import {
   ACCESS_KIND,
   AccessKind,
@@ -14,6 +14,7 @@ import {
   POP_COUNT,
   PUSH_COUNT,
   skipImmediates,
+  skipOpcode,
   UNKNOWN_OPCODE,
   unknownOpcode,
   type ValType,
@@ -52,20 +53,24 @@ export interface WalkOptions {
 
 // What the walk does with an instruction; everything not named here only moves operands.
 const Action = {
-  Plain: 0,
+  Compute: 0,
   Access: 1,
   LocalGet: 2,
   Const: 3,
   LocalSet: 4,
   Arithmetic: 5,
-  Other: 6,
+  GlobalGet: 6,
+  Plain: 7,
+  Other: 8,
 } as const;
 
 const ACTION = new Uint8Array(IMMEDIATE_KIND.length);
 for (let id = 0; id < ACTION.length; id++) {
   const access = ACCESS_KIND[id];
-  ACTION[id] = Action.Plain;
-  if (access !== AccessKind.None && access !== AccessKind.Notify) ACTION[id] = Action.Access;
+  const computes = IMMEDIATE_KIND[id] === ImmediateKind.None && PUSH_COUNT[id] === 1;
+  ACTION[id] = computes ? Action.Compute : Action.Plain;
+  if (IMMEDIATE_KIND[id] === UNKNOWN_OPCODE) ACTION[id] = Action.Other;
+  else if (access !== AccessKind.None && access !== AccessKind.Notify) ACTION[id] = Action.Access;
   else if (POP_COUNT[id] < 0 || PUSH_COUNT[id] < 0) ACTION[id] = Action.Other;
 }
 function act(action: number, ...names: OpcodeName[]): void {
@@ -73,26 +78,15 @@ function act(action: number, ...names: OpcodeName[]): void {
 }
 act(Action.LocalGet, "local.get");
 act(Action.LocalSet, "local.set", "local.tee");
+act(Action.GlobalGet, "global.get");
 act(Action.Const, "i32.const", "i64.const");
 act(Action.Arithmetic, "i32.add", "i32.sub", "i32.and", "i32.shl", "i32.mul", "i64.add", "i64.sub");
-act(
-  Action.Other,
-  "global.get",
-  "unreachable",
-  "return",
-  "throw",
-  "rethrow",
-  "throw_ref",
-  "br",
-  "br_if",
-  "br_table",
-);
+act(Action.Other, "unreachable", "return", "throw", "rethrow", "throw_ref", "br", "br_if", "br_table");
 act(Action.Other, "memory.copy", "memory.fill", "memory.init", "br_on_null", "br_on_non_null");
 act(Action.Other, "global.set", "memory.grow");
 act(Action.Other, "br_on_cast", "br_on_cast_fail");
 
 const LOCAL_SET = opcodeId("local.set");
-const GLOBAL_GET = opcodeId("global.get");
 const GLOBAL_SET = opcodeId("global.set");
 const MEMORY_GROW = opcodeId("memory.grow");
 const I32_CONST = opcodeId("i32.const");
@@ -156,6 +150,22 @@ export class FunctionWalker {
   readonly #tools: readonly ToolPass[];
   readonly #state: WalkState;
 
+  // The function being walked, and where the walk is in it.
+  #index = 0;
+  #end = 0;
+  #follows = false;
+  #counts = false;
+  #summarizes = false;
+  /** In a function with loops, what stands outside of them runs rarely. (64-bit addresses have no counting function.) */
+  #outlines = false;
+  /** Undefined where no tool listens: the heap profiler alone pays one comparison per access. */
+  #listening: readonly ToolPass[] | undefined;
+  #temporaries: Temporaries = noTemporaries();
+  #prologue = -1;
+  #openLoops = 0;
+  #loopNumber = 0;
+  #unreachable = false;
+
   constructor(
     module: WasmModule,
     scan: ModuleScan,
@@ -199,38 +209,59 @@ export class FunctionWalker {
     hasLoops: boolean,
     follows: boolean,
   ): Temporaries {
-    const bytes = this.#bytes;
-    const module = this.#module;
-    const values = this.#values;
-    const stack = this.#stack;
-    const control = this.#control;
-    const counters = this.#counters;
-    const options = this.#options;
-    const temporaries = noTemporaries();
-    const counts = follows && options.counts;
-    // Undefined where no tool listens: the heap profiler alone pays one comparison per access.
-    const tools = follows && this.#tools.length > 0 ? this.#tools : undefined;
+    this.#begin(index, codeStart, end, locals, hasLoops, follows);
+    this.#walk(codeStart, end);
+    const tools = this.#listening;
+    const temporaries = this.#temporaries;
+    if (tools !== undefined) for (const tool of tools) tool.end();
+    if (this.#prologue >= 0 && !temporaries.frame) this.#insertions.kind[this.#prologue] = InsertionKind.None;
+    return temporaries;
+  }
 
-    values.reset(locals.length);
-    counters.reset();
-    stack.depth = 0;
-    control.top = -1;
-    control.enter(BLOCK, 0, 0, functionType(module, index).results.length, 0);
-    const summarizes = hasLoops && counts && !options.memory64;
+  #begin(
+    index: number,
+    codeStart: number,
+    end: number,
+    locals: ArrayLike<ValType>,
+    hasLoops: boolean,
+    follows: boolean,
+  ): void {
+    const options = this.#options;
+    this.#index = index;
+    this.#end = end;
+    this.#follows = follows;
+    this.#temporaries = noTemporaries();
+    this.#listening = follows && this.#tools.length > 0 ? this.#tools : undefined;
+    this.#values.reset(locals.length);
+    this.#counters.reset();
+    this.#stack.depth = 0;
+    this.#control.top = -1;
+    this.#control.enter(BLOCK, 0, 0, functionType(this.#module, index).results.length, 0);
+    this.#counts = follows && options.counts;
+    this.#summarizes = hasLoops && this.#counts && !options.memory64;
     this.#loops.locals = locals;
-    const prologue = this.calls.hasFrames(index)
+    this.#prologue = this.calls.hasFrames(index)
       ? this.#insertions.add(codeStart, InsertionKind.Prologue)
       : -1;
+    if (this.#listening !== undefined)
+      this.#beginTools(this.#listening, index, codeStart, locals, hasLoops, this.#temporaries);
+    this.#outlines = hasLoops && !options.memory64;
+    this.#counters.cold = this.#outlines;
+    this.#openLoops = 0;
+    this.#loopNumber = this.#scan.firstLoop[index - this.#module.importedFunctionCount];
+    this.#unreachable = false;
+  }
 
-    if (tools !== undefined) this.#beginTools(tools, index, codeStart, locals, hasLoops, temporaries);
-
-    // In a function with loops, what stands outside of them runs rarely. (64-bit addresses have no counting function.)
-    const outlines = hasLoops && !options.memory64;
-    let openLoops = 0;
-    counters.cold = outlines;
-    let loopNumber = this.#scan.firstLoop[index - module.importedFunctionCount];
-    let unreachable = false;
-    let skippedBlocks = 0;
+  /** The instructions that are most of all code; the others are for `#step`, so that this loop stays small. */
+  #walk(codeStart: number, end: number): void {
+    const bytes = this.#bytes;
+    const values = this.#values;
+    const stack = this.#stack;
+    const counters = this.#counters;
+    const temporaries = this.#temporaries;
+    const tools = this.#listening;
+    const counts = this.#counts;
+    const { memory: countedMemory, stackPointer } = this.#options;
     let pos = codeStart;
     while (pos < end) {
       const start = pos;
@@ -239,33 +270,11 @@ export class FunctionWalker {
         op = opcodeIdAt(bytes, start);
         pos = skipLeb32(bytes, pos);
       }
-      const kind = IMMEDIATE_KIND[op];
-      if (kind === UNKNOWN_OPCODE) throw unknownOpcode(bytes, start);
-
-      if (unreachable) {
-        // Nothing runs here and the operand stack is polymorphic: only the nesting matters.
-        const opens = op === BLOCK || op === LOOP || op === IF || op === TRY || op === TRY_TABLE;
-        const closes = op === END || op === DELEGATE;
-        const switches = op === ELSE || op === CATCH || op === CATCH_ALL;
-        if (op === LOOP) loopNumber++;
-        if (opens) skippedBlocks++;
-        if (skippedBlocks > 0 || !(closes || switches)) {
-          if (closes && skippedBlocks > 0) skippedBlocks--;
-          pos = skipImmediates(bytes, pos, kind);
-          continue;
-        }
-      }
-
       switch (ACTION[op]) {
-        case 0: {
-          // Plain
-          if (kind !== ImmediateKind.None) pos = skipImmediates(bytes, pos, kind);
+        case 0: // Compute: no immediates, one result
           stack.depth -= POP_COUNT[op];
-          const pushes = PUSH_COUNT[op];
-          if (pushes === 1) stack.push(0, 0, pos, NO_LOCAL, 0);
-          else if (pushes > 1) stack.pushUnknown(pushes, pos);
+          stack.pushResult(pos);
           continue;
-        }
         case 1: {
           // Access: alignment (bit 6: a memory index follows), offset, perhaps a lane
           const align = bytes[pos++];
@@ -280,16 +289,18 @@ export class FunctionWalker {
             displacement = readDisplacement(bytes, pos);
             pos = skipDisplacement(bytes, pos);
           }
-          if (kind === ImmediateKind.MemargLane) pos++;
+          if (IMMEDIATE_KIND[op] === ImmediateKind.MemargLane) pos++;
           const address = stack.depth - POP_COUNT[op];
-          if (memory === options.memory && counts) {
-            const reads = ACCESS_KIND[op] === AccessKind.Store ? 0 : 1;
-            counters.count(stack, address, displacement, reads, op, start, pos, temporaries);
+          if (memory === countedMemory) {
+            if (counts) {
+              const reads = ACCESS_KIND[op] === AccessKind.Store ? 0 : 1;
+              counters.count(stack, address, displacement, reads, op, start, pos, temporaries);
+            }
+            if (tools !== undefined)
+              for (const tool of tools) tool.access(op, address, displacement, start, pos);
           }
-          if (tools !== undefined && memory === options.memory)
-            for (const tool of tools) tool.access(op, address, displacement, start, pos);
           stack.depth = address;
-          if (PUSH_COUNT[op] === 1) stack.push(0, 0, pos, NO_LOCAL, 0);
+          if (PUSH_COUNT[op] === 1) stack.pushResult(pos);
           continue;
         }
         case 2: {
@@ -300,17 +311,22 @@ export class FunctionWalker {
             x = readU32Leb(bytes, pos);
             pos = skipLeb32(bytes, pos);
           }
-          const value = values.read(x);
-          stack.push(value, values.localOffset[x], pos, x, values.localTime[x]);
+          stack.push(values.read(x), values.localOffset[x], pos, x, values.localTime[x]);
           continue;
         }
         case 3: {
           // Const
-          const next = skipImmediates(bytes, pos, kind);
+          const byte = bytes[pos];
+          if (byte < 128) {
+            pos++;
+            stack.push(CONSTANT, (byte << 25) >> 25, pos, NO_LOCAL, 0);
+            continue;
+          }
+          const next = skipLeb64(bytes, pos);
           // Longer i64 constants are no addresses.
           if (op === I32_CONST || next - pos <= 4)
             stack.push(CONSTANT, readS32Leb(bytes, pos), next, NO_LOCAL, 0);
-          else stack.push(0, 0, next, NO_LOCAL, 0);
+          else stack.pushResult(next);
           pos = next;
           continue;
         }
@@ -335,251 +351,295 @@ export class FunctionWalker {
         case 5:
           this.#arithmetic(op, pos);
           continue;
-      }
-
-      switch (op) {
-        case GLOBAL_GET: {
+        case 6: {
+          // GlobalGet
           const global = readU32Leb(bytes, pos);
           pos = skipLeb32(bytes, pos);
-          const value = global === options.stackPointer ? values.fresh(ValueClass.Stack, NO_LOCAL) : 0;
-          stack.push(value, 0, pos, NO_LOCAL, 0);
+          if (global === stackPointer)
+            stack.push(values.fresh(ValueClass.Stack, NO_LOCAL), 0, pos, NO_LOCAL, 0);
+          else stack.pushResult(pos);
           continue;
         }
-        case BLOCK:
-        case LOOP:
-        case IF:
-        case TRY:
-        case TRY_TABLE: {
-          const arity = blockArity(module, pos);
-          const params = arity >>> 16;
-          if (op === TRY_TABLE) this.#targetCatches(pos);
-          pos = skipImmediates(bytes, pos, kind);
-          if (op === IF) stack.depth--;
-          if (op !== BLOCK) {
-            counters.endBlock();
-            if (tools !== undefined) for (const tool of tools) tool.endBlock(start);
-          }
-          control.notOneBlock();
-          control.enter(op, stack.depth - params, params, arity & 0xffff, values.time);
-          if (op === LOOP) {
-            const top = control.top;
-            forgetAssigned(this.#scan, loopNumber++, values);
-            openLoops++;
-            if (tools !== undefined) {
-              this.#state.openLoops = openLoops;
-              for (const tool of tools) tool.enterLoop(pos);
-            }
-            counters.cold = false;
-            control.loopStart[top] = start;
-            control.loopBody[top] = pos;
-            control.loopValues[top] = values.last;
-            if (summarizes && params === 0) control.firstCounter[top] = counters.length;
-          }
-          if (params > 0) {
-            stack.depth -= params;
-            stack.pushUnknown(params, pos);
-          }
-          continue;
-        }
-        case ELSE:
-        case CATCH:
-        case CATCH_ALL: {
-          const top = control.top;
-          values.forgetSince(control.startTime[top]);
-          counters.endBlock();
-          if (tools !== undefined) for (const tool of tools) tool.endBlock(start);
-          control.opcode[top] = op;
-          stack.depth = control.height[top];
-          unreachable = false;
-          if (op === CATCH) {
-            const tag = readU32Leb(bytes, pos);
-            pos = skipLeb32(bytes, pos);
-            stack.pushUnknown(this.#tagParams(tag), pos);
-          } else if (op === ELSE) stack.pushUnknown(control.params[top], pos);
-          continue;
-        }
-        case END:
-        case DELEGATE: {
-          if (op === DELEGATE) pos = skipImmediates(bytes, pos, kind);
-          const top = control.top;
-          const opened = control.opcode[top];
-          const fallsThrough =
-            !unreachable && (opened === LOOP || (opened === BLOCK && control.targeted[top] === 0));
-          if (opened === LOOP && !unreachable && control.firstCounter[top] >= 0) {
-            this.#loops.summarize(control, pos, temporaries);
-            // What follows must not join a counter that has just left the loop.
-            counters.endBlock();
-          }
-          if (!fallsThrough) {
-            values.forgetSince(control.startTime[top]);
-            counters.endBlock();
-            if (tools !== undefined) for (const tool of tools) tool.endBlock(start);
-            stack.depth = control.height[top];
-            stack.pushUnknown(control.results[top], pos);
-          }
-          unreachable = false;
-          if (opened === LOOP) {
-            if (--openLoops === 0) counters.cold = outlines;
-            this.#state.openLoops = openLoops;
-          }
-          control.top--;
-          if (control.top < 0) pos = end;
-          continue;
-        }
-        case BR:
-          control.branch(readU32Leb(bytes, pos));
-          pos = skipLeb32(bytes, pos);
-          control.notOneBlock();
-          unreachable = true;
-          continue;
-        case BR_IF: {
-          const label = readU32Leb(bytes, pos);
-          control.branch(label);
-          pos = skipLeb32(bytes, pos);
-          stack.depth--;
-          counters.endBlock();
-          if (tools !== undefined) for (const tool of tools) tool.endBlock(pos);
-          // A loop of one block has one branch: its last instruction, back to the header.
-          if (label !== 0 || bytes[pos] !== END) control.notOneBlock();
-          continue;
-        }
-        case BR_TABLE: {
-          const count = readU32Leb(bytes, pos);
-          pos = skipLeb32(bytes, pos);
-          for (let i = 0; i <= count; i++) {
-            control.branch(readU32Leb(bytes, pos));
-            pos = skipLeb32(bytes, pos);
-          }
-          control.notOneBlock();
-          unreachable = true;
-          continue;
-        }
-        case BR_ON_NULL:
-        case BR_ON_NON_NULL:
-          control.branch(readU32Leb(bytes, pos));
-          pos = skipLeb32(bytes, pos);
-          stack.depth--;
-          if (op === BR_ON_NULL) stack.pushUnknown(1, pos);
-          counters.endBlock();
-          if (tools !== undefined) for (const tool of tools) tool.endBlock(pos);
-          control.notOneBlock();
-          continue;
-        case BR_ON_CAST:
-        case BR_ON_CAST_FAIL:
-          control.branch(readU32Leb(bytes, pos + 1));
-          pos = skipImmediates(bytes, pos, kind);
-          stack.depth--;
-          stack.pushUnknown(1, pos);
-          counters.endBlock();
-          if (tools !== undefined) for (const tool of tools) tool.endBlock(pos);
-          control.notOneBlock();
-          continue;
-        case UNREACHABLE:
-        case RETURN:
-        case THROW:
-        case RETHROW:
-        case THROW_REF:
-          pos = skipImmediates(bytes, pos, kind);
-          control.notOneBlock();
-          unreachable = true;
-          continue;
-        case CALL:
-        case RETURN_CALL: {
-          const callee = readU32Leb(bytes, pos);
-          pos = skipLeb32(bytes, pos);
-          this.#frame(index, callee, op === RETURN_CALL, start, pos, temporaries);
-          const target = this.calls.target(index, callee);
-          if (tools !== undefined)
-            for (const tool of tools) {
-              tool.call(callee, op === RETURN_CALL, start, pos);
-              tool.endBlock(pos);
-            }
-          if (target !== callee) {
-            const replacement = op === CALL ? InsertionKind.ReplaceByCall : InsertionKind.ReplaceByTailCall;
-            this.#insertions.add(start, replacement, pos - start, target);
-          }
-          const arity = this.#arityOf(callee);
-          stack.depth -= arity >>> 16;
-          stack.pushUnknown(arity & 0xffff, pos);
-          unreachable = op === RETURN_CALL;
-          counters.endBlock();
-          control.notOneBlock();
-          continue;
-        }
-        case CALL_INDIRECT:
-        case RETURN_CALL_INDIRECT:
-        case CALL_REF:
-        case RETURN_CALL_REF: {
-          const type = module.types[readU32Leb(bytes, pos)];
-          if (type?.kind !== "func")
-            throw new FormatError("malformed", start, "call", "no such function type");
-          pos = skipImmediates(bytes, pos, kind);
-          const tail = op === RETURN_CALL_INDIRECT || op === RETURN_CALL_REF;
-          this.#frame(index, -1, tail, start, pos, temporaries);
-          if (tools !== undefined)
-            for (const tool of tools) {
-              tool.call(-1, tail, start, pos);
-              tool.endBlock(pos);
-            }
-          stack.depth -= 1 + type.params.length;
-          stack.pushUnknown(type.results.length, pos);
-          unreachable = tail;
-          counters.endBlock();
-          control.notOneBlock();
-          continue;
-        }
-        case STRUCT_NEW: {
-          const type = module.types[readU32Leb(bytes, pos)];
-          pos = skipImmediates(bytes, pos, kind);
-          stack.depth -= type?.kind === "struct" ? type.fields.length : 0;
-          stack.pushUnknown(1, pos);
-          continue;
-        }
-        case ARRAY_NEW_FIXED: {
-          const count = readU32Leb(bytes, skipLeb32(bytes, pos));
-          pos = skipImmediates(bytes, pos, kind);
-          stack.depth -= count;
-          stack.pushUnknown(1, pos);
-          continue;
-        }
-        case GLOBAL_SET: {
-          const global = readU32Leb(bytes, pos);
-          pos = skipLeb32(bytes, pos);
-          stack.depth--;
-          if (tools !== undefined) this.#setGlobal(tools, global, start, pos);
-          continue;
-        }
-        case MEMORY_GROW: {
-          const memory = readU32Leb(bytes, pos);
-          pos = skipLeb32(bytes, pos);
-          stack.depth--;
-          stack.pushUnknown(1, pos);
-          if (tools !== undefined) for (const tool of tools) tool.grow(memory, start, pos);
-          continue;
-        }
-        case MEMORY_COPY:
-        case MEMORY_FILL:
-        case MEMORY_INIT: {
-          const first = readU32Leb(bytes, pos);
-          const next = skipImmediates(bytes, pos, kind);
-          const second = op === MEMORY_FILL ? 0 : readU32Leb(bytes, skipLeb32(bytes, pos));
-          if (tools !== undefined) for (const tool of tools) tool.bulk(op, first, second, start, next);
-          const replacement = follows
-            ? options.bulkFunction(OPCODE_NAME[op] as OpcodeName, first, second)
-            : -1;
-          if (replacement >= 0)
-            this.#insertions.add(start, InsertionKind.ReplaceByCall, next - start, replacement);
-          pos = next;
-          stack.depth -= 3;
+        case 7: {
+          // Plain: whatever only moves operands
+          pos = skipImmediates(bytes, pos, IMMEDIATE_KIND[op]);
+          stack.depth -= POP_COUNT[op];
+          stack.pushUnknown(PUSH_COUNT[op], pos);
           continue;
         }
         default:
-          throw new FormatError("unsupported", start, "instruction", `${OPCODE_NAME[op]} is not supported`);
+          pos = this.#step(op, start, pos);
+          if (this.#unreachable) pos = this.#skipUnreachable(pos, end);
       }
     }
-    if (tools !== undefined) for (const tool of tools) tool.end();
-    if (prologue >= 0 && !temporaries.frame) this.#insertions.kind[prologue] = InsertionKind.None;
-    return temporaries;
+  }
+
+  /**
+   * Where the instruction is that ends code which nothing reaches. Its operand stack is polymorphic: only the nesting
+   * matters.
+   */
+  #skipUnreachable(from: number, end: number): number {
+    const bytes = this.#bytes;
+    let depth = 0;
+    let pos = from;
+    while (pos < end) {
+      const op = opcodeIdAt(bytes, pos);
+      if (op === END || op === DELEGATE) {
+        if (depth-- === 0) return pos;
+      } else if (op === ELSE || op === CATCH || op === CATCH_ALL) {
+        if (depth === 0) return pos;
+      } else if (op === BLOCK || op === LOOP || op === IF || op === TRY || op === TRY_TABLE) {
+        depth++;
+        if (op === LOOP) this.#loopNumber++;
+      }
+      pos = skipImmediates(bytes, skipOpcode(bytes, pos), IMMEDIATE_KIND[op]);
+    }
+    return pos;
+  }
+
+  /** An instruction with control flow or an effect of its own; `pos` is behind its opcode. Returns the offset behind it. */
+  #step(op: number, start: number, pos: number): number {
+    const bytes = this.#bytes;
+    const module = this.#module;
+    const values = this.#values;
+    const stack = this.#stack;
+    const control = this.#control;
+    const counters = this.#counters;
+    const options = this.#options;
+    const temporaries = this.#temporaries;
+    const tools = this.#listening;
+    const kind = IMMEDIATE_KIND[op];
+    switch (op) {
+      case BLOCK:
+      case LOOP:
+      case IF:
+      case TRY:
+      case TRY_TABLE: {
+        const arity = blockArity(module, pos);
+        const params = arity >>> 16;
+        if (op === TRY_TABLE) this.#targetCatches(pos);
+        pos = skipImmediates(bytes, pos, kind);
+        if (op === IF) stack.depth--;
+        if (op !== BLOCK) {
+          counters.endBlock();
+          if (tools !== undefined) for (const tool of tools) tool.endBlock(start);
+        }
+        control.notOneBlock();
+        control.enter(op, stack.depth - params, params, arity & 0xffff, values.time);
+        if (op === LOOP) {
+          const top = control.top;
+          forgetAssigned(this.#scan, this.#loopNumber++, values);
+          this.#openLoops++;
+          if (tools !== undefined) {
+            this.#state.openLoops = this.#openLoops;
+            for (const tool of tools) tool.enterLoop(pos);
+          }
+          counters.cold = false;
+          control.loopStart[top] = start;
+          control.loopBody[top] = pos;
+          control.loopValues[top] = values.last;
+          if (this.#summarizes && params === 0) control.firstCounter[top] = counters.length;
+        }
+        if (params > 0) {
+          stack.depth -= params;
+          stack.pushUnknown(params, pos);
+        }
+        return pos;
+      }
+      case ELSE:
+      case CATCH:
+      case CATCH_ALL: {
+        const top = control.top;
+        values.forgetSince(control.startTime[top]);
+        counters.endBlock();
+        if (tools !== undefined) for (const tool of tools) tool.endBlock(start);
+        control.opcode[top] = op;
+        stack.depth = control.height[top];
+        this.#unreachable = false;
+        if (op === CATCH) {
+          const tag = readU32Leb(bytes, pos);
+          pos = skipLeb32(bytes, pos);
+          stack.pushUnknown(this.#tagParams(tag), pos);
+        } else if (op === ELSE) stack.pushUnknown(control.params[top], pos);
+        return pos;
+      }
+      case END:
+      case DELEGATE: {
+        if (op === DELEGATE) pos = skipImmediates(bytes, pos, kind);
+        const top = control.top;
+        const opened = control.opcode[top];
+        const fallsThrough =
+          !this.#unreachable && (opened === LOOP || (opened === BLOCK && control.targeted[top] === 0));
+        if (opened === LOOP && !this.#unreachable && control.firstCounter[top] >= 0) {
+          this.#loops.summarize(control, pos, temporaries);
+          // What follows must not join a counter that has just left the loop.
+          counters.endBlock();
+        }
+        if (!fallsThrough) {
+          values.forgetSince(control.startTime[top]);
+          counters.endBlock();
+          if (tools !== undefined) for (const tool of tools) tool.endBlock(start);
+          stack.depth = control.height[top];
+          stack.pushUnknown(control.results[top], pos);
+        }
+        this.#unreachable = false;
+        if (opened === LOOP) {
+          if (--this.#openLoops === 0) counters.cold = this.#outlines;
+          this.#state.openLoops = this.#openLoops;
+        }
+        control.top--;
+        return control.top < 0 ? this.#end : pos;
+      }
+      case BR:
+        control.branch(readU32Leb(bytes, pos));
+        pos = skipLeb32(bytes, pos);
+        control.notOneBlock();
+        this.#unreachable = true;
+        return pos;
+      case BR_IF: {
+        const label = readU32Leb(bytes, pos);
+        control.branch(label);
+        pos = skipLeb32(bytes, pos);
+        stack.depth--;
+        counters.endBlock();
+        if (tools !== undefined) for (const tool of tools) tool.endBlock(pos);
+        // A loop of one block has one branch: its last instruction, back to the header.
+        if (label !== 0 || bytes[pos] !== END) control.notOneBlock();
+        return pos;
+      }
+      case BR_TABLE: {
+        const count = readU32Leb(bytes, pos);
+        pos = skipLeb32(bytes, pos);
+        for (let i = 0; i <= count; i++) {
+          control.branch(readU32Leb(bytes, pos));
+          pos = skipLeb32(bytes, pos);
+        }
+        control.notOneBlock();
+        this.#unreachable = true;
+        return pos;
+      }
+      case BR_ON_NULL:
+      case BR_ON_NON_NULL:
+        control.branch(readU32Leb(bytes, pos));
+        pos = skipLeb32(bytes, pos);
+        stack.depth--;
+        if (op === BR_ON_NULL) stack.pushUnknown(1, pos);
+        counters.endBlock();
+        if (tools !== undefined) for (const tool of tools) tool.endBlock(pos);
+        control.notOneBlock();
+        return pos;
+      case BR_ON_CAST:
+      case BR_ON_CAST_FAIL:
+        control.branch(readU32Leb(bytes, pos + 1));
+        pos = skipImmediates(bytes, pos, kind);
+        stack.depth--;
+        stack.pushUnknown(1, pos);
+        counters.endBlock();
+        if (tools !== undefined) for (const tool of tools) tool.endBlock(pos);
+        control.notOneBlock();
+        return pos;
+      case UNREACHABLE:
+      case RETURN:
+      case THROW:
+      case RETHROW:
+      case THROW_REF:
+        pos = skipImmediates(bytes, pos, kind);
+        control.notOneBlock();
+        this.#unreachable = true;
+        return pos;
+      case CALL:
+      case RETURN_CALL: {
+        const callee = readU32Leb(bytes, pos);
+        pos = skipLeb32(bytes, pos);
+        this.#frame(this.#index, callee, op === RETURN_CALL, start, pos, temporaries);
+        const target = this.calls.target(this.#index, callee);
+        if (tools !== undefined)
+          for (const tool of tools) {
+            tool.call(callee, op === RETURN_CALL, start, pos);
+            tool.endBlock(pos);
+          }
+        if (target !== callee) {
+          const replacement = op === CALL ? InsertionKind.ReplaceByCall : InsertionKind.ReplaceByTailCall;
+          this.#insertions.add(start, replacement, pos - start, target);
+        }
+        const arity = this.#arityOf(callee);
+        stack.depth -= arity >>> 16;
+        stack.pushUnknown(arity & 0xffff, pos);
+        this.#unreachable = op === RETURN_CALL;
+        counters.endBlock();
+        control.notOneBlock();
+        return pos;
+      }
+      case CALL_INDIRECT:
+      case RETURN_CALL_INDIRECT:
+      case CALL_REF:
+      case RETURN_CALL_REF: {
+        const type = module.types[readU32Leb(bytes, pos)];
+        if (type?.kind !== "func") throw new FormatError("malformed", start, "call", "no such function type");
+        pos = skipImmediates(bytes, pos, kind);
+        const tail = op === RETURN_CALL_INDIRECT || op === RETURN_CALL_REF;
+        this.#frame(this.#index, -1, tail, start, pos, temporaries);
+        if (tools !== undefined)
+          for (const tool of tools) {
+            tool.call(-1, tail, start, pos);
+            tool.endBlock(pos);
+          }
+        stack.depth -= 1 + type.params.length;
+        stack.pushUnknown(type.results.length, pos);
+        this.#unreachable = tail;
+        counters.endBlock();
+        control.notOneBlock();
+        return pos;
+      }
+      case STRUCT_NEW: {
+        const type = module.types[readU32Leb(bytes, pos)];
+        pos = skipImmediates(bytes, pos, kind);
+        stack.depth -= type?.kind === "struct" ? type.fields.length : 0;
+        stack.pushUnknown(1, pos);
+        return pos;
+      }
+      case ARRAY_NEW_FIXED: {
+        const count = readU32Leb(bytes, skipLeb32(bytes, pos));
+        pos = skipImmediates(bytes, pos, kind);
+        stack.depth -= count;
+        stack.pushUnknown(1, pos);
+        return pos;
+      }
+      case GLOBAL_SET: {
+        const global = readU32Leb(bytes, pos);
+        pos = skipLeb32(bytes, pos);
+        stack.depth--;
+        if (tools !== undefined) this.#setGlobal(tools, global, start, pos);
+        return pos;
+      }
+      case MEMORY_GROW: {
+        const memory = readU32Leb(bytes, pos);
+        pos = skipLeb32(bytes, pos);
+        stack.depth--;
+        stack.pushUnknown(1, pos);
+        if (tools !== undefined) for (const tool of tools) tool.grow(memory, start, pos);
+        return pos;
+      }
+      case MEMORY_COPY:
+      case MEMORY_FILL:
+      case MEMORY_INIT: {
+        const first = readU32Leb(bytes, pos);
+        const next = skipImmediates(bytes, pos, kind);
+        const second = op === MEMORY_FILL ? 0 : readU32Leb(bytes, skipLeb32(bytes, pos));
+        if (tools !== undefined) for (const tool of tools) tool.bulk(op, first, second, start, next);
+        const replacement = this.#follows
+          ? options.bulkFunction(OPCODE_NAME[op] as OpcodeName, first, second)
+          : -1;
+        if (replacement >= 0)
+          this.#insertions.add(start, InsertionKind.ReplaceByCall, next - start, replacement);
+        pos = next;
+        stack.depth -= 3;
+        return pos;
+      }
+      default:
+        if (kind === UNKNOWN_OPCODE) throw unknownOpcode(bytes, start);
+        throw new FormatError("unsupported", start, "instruction", `${OPCODE_NAME[op]} is not supported`);
+    }
   }
 
   #beginTools(

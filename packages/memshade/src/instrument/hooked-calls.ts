@@ -1,33 +1,59 @@
+import { functionCount, type WasmModule } from "../wasm/index.ts";
 import { type CallPlan, CallTreatment } from "./call-plan.ts";
 import type { AllocatorPlan } from "./find-allocator/plan.ts";
 
+/** What a function is to the allocator. */
+const Role = { Hooked: 1, Internal: 2, Wrapper: 4 } as const;
+
 /** Which calls lead elsewhere where the allocator is hooked. By itself a plan without frames. */
 export class HookedCalls implements CallPlan {
-  protected readonly hooked: ReadonlySet<number>;
-  readonly #internal: ReadonlySet<number>;
-  readonly #wrappers: ReadonlySet<number>;
+  /** `Role` bits per function. */
+  readonly #roles: Uint8Array;
+  /** Body index by function that was given a wrapper in its old place, 0 for others. */
+  readonly #moved: Uint32Array;
+  /**
+   * Body index by hooked function, or by helper that the allocator shares, for calls from within the allocator; 0 for
+   * others.
+   */
+  readonly #originals: Uint32Array;
 
-  /** Body index by function that was given a wrapper in its old place. */
-  readonly moved = new Map<number, number>();
+  constructor(module: WasmModule, allocator: AllocatorPlan) {
+    const count = functionCount(module);
+    this.#roles = new Uint8Array(count);
+    this.#moved = new Uint32Array(count);
+    this.#originals = new Uint32Array(count);
+    for (const { index } of allocator.functions) this.#roles[index] |= Role.Hooked;
+    for (const index of allocator.internals) this.#roles[index] |= Role.Internal;
+    for (const index of allocator.wrappers) this.#roles[index] |= Role.Wrapper;
+  }
 
-  /** Body index by hooked function, or by helper that the allocator shares, for calls from within the allocator. */
-  readonly originals = new Map<number, number>();
+  /** The function's body stands at `body`, and a wrapper in its old place. */
+  move(index: number, body: number): void {
+    this.#moved[index] = body;
+  }
 
-  constructor(allocator: AllocatorPlan) {
-    this.hooked = new Set(allocator.functions.map((f) => f.index));
-    this.#internal = new Set(allocator.internals);
-    this.#wrappers = new Set(allocator.wrappers);
+  /** The function's body stands at `body` for calls from within the allocator. */
+  keepOriginal(index: number, body: number): void {
+    this.#originals[index] = body;
+  }
+
+  isHooked(index: number): boolean {
+    return (this.#roles[index] & Role.Hooked) !== 0;
+  }
+
+  isInternal(index: number): boolean {
+    return (this.#roles[index] & Role.Internal) !== 0;
+  }
+
+  isWrapper(index: number): boolean {
+    return (this.#roles[index] & Role.Wrapper) !== 0;
   }
 
   target(caller: number, callee: number): number {
-    if (this.#internal.has(caller)) {
-      const original = this.originals.get(callee);
-      if (original !== undefined) return original;
-    } else if (this.#wrappers.has(caller) && !this.hooked.has(callee)) {
-      const twin = this.originals.get(callee);
-      if (twin !== undefined) return twin;
-    }
-    return this.moved.get(callee) ?? callee;
+    const original = this.#originals[callee];
+    if (original > 0 && (this.isInternal(caller) || (this.isWrapper(caller) && !this.isHooked(callee))))
+      return original;
+    return this.#moved[callee] || callee;
   }
 
   hasFrames(_caller: number): boolean {

@@ -126,7 +126,7 @@ class Instrumentation {
     const contexts = followsHeap
       ? new ContextPlan(module, this.#scan, this.#allocator, (offset) => offset)
       : undefined;
-    const hooks = contexts ?? (allocations.length > 0 ? new HookedCalls(this.#allocator) : undefined);
+    const hooks = contexts ?? (allocations.length > 0 ? new HookedCalls(module, this.#allocator) : undefined);
     const shadowMemory = memoryCount(module);
     const counters = new CountFunctions(appended, shadowMemory);
     const bulk = new BulkFunctions(

@@ -35,6 +35,17 @@ export class OperandStack {
     this.kept[at] = 0;
   }
 
+  /** A value of which nothing is known. */
+  pushResult(produced: number): void {
+    const at = this.depth++;
+    if (at === this.value.length) this.#grow();
+    this.value[at] = 0;
+    this.offset[at] = 0;
+    this.produced[at] = produced;
+    this.local[at] = NO_LOCAL;
+    this.kept[at] = 0;
+  }
+
   pushUnknown(count: number, produced: number): void {
     for (let i = 1; i <= count; i++) this.push(0, 0, i === count ? produced : BURIED, NO_LOCAL, 0);
   }

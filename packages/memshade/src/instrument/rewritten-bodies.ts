@@ -62,7 +62,7 @@ export class RewrittenBodies {
     const { module, appended, allocator, writer } = this.#around;
     const { stackGlobal } = writer.targets;
     for (const helper of allocator.sharedHelpers)
-      plan.originals.set(
+      plan.keepOriginal(
         helper,
         appended.addWritten(functionTypeIndex(module, helper), (to) => this.#rewrite(helper, to, true)),
       );
@@ -71,7 +71,7 @@ export class RewrittenBodies {
       const original = appended.addWritten(functionTypeIndex(module, index), (to) =>
         this.#rewrite(index, to, true),
       );
-      plan.originals.set(index, original);
+      plan.keepOriginal(index, original);
       const body = module.bodies[index - module.importedFunctionCount];
       const self = body.codeStart - module.codePayloadStart;
       this.#replacements.set(index, () =>
@@ -108,7 +108,7 @@ export class RewrittenBodies {
         hook === undefined
           ? appended.addWritten(functionTypeIndex(module, index), (to) => this.#rewrite(index, to))
           : appended.add(functionTypeIndex(module, index), hook);
-      contexts.moved.set(index, moved);
+      contexts.move(index, moved);
       const type = functionType(module, index);
       if (type.results.length > 1) around.resultsType(type);
       this.#replacements.set(index, () => wrappers.body(moved, type));
