@@ -9,6 +9,8 @@ export {
 } from "./instrument/index.ts";
 export type { Mib } from "./model/mib.ts";
 export type { Run, RunEnd, RunHeap, RunModule } from "./model/run.ts";
+export { openObject } from "./objects/open-object.ts";
+export type { Architecture, ObjectFile, ObjectSection, ObjectSegment } from "./objects/types.ts";
 export { type Dump, dump, reset } from "./runtime/host/dump.ts";
 export type { HeapOptions } from "./runtime/host/heap-options.ts";
 export {
@@ -30,3 +32,23 @@ export {
 } from "./runtime/host/profile.ts";
 export { type Profile, type ProfileFile, profileFiles } from "./runtime/host/recorder.ts";
 export { writeRunFolder } from "./runtime/host/run-folder.ts";
+export {
+  type EndReason,
+  type FoundBy,
+  type Frame,
+  type KeptRegisters,
+  Memory,
+  type Module,
+  ModuleMap,
+  PagedMemory,
+  type ReadMemory,
+  Registers,
+  StackImage,
+  Unwinder,
+  type UnwindOptions,
+  UnwindTable,
+  type UnwindTableOptions,
+  type UnwindTarget,
+  type UnwoundStack,
+  unwindTarget,
+} from "./unwind/index.ts";

@@ -1,0 +1,172 @@
+import { DW_EH_PE } from "./constants.ts";
+import type { CfiSection } from "./section.ts";
+
+const MAX_LEB_BYTES = 10;
+
+/**
+ * A position in a section. Nothing here throws: a value that does not lie wholly before `end`, or that no number holds
+ * exactly, is NaN, and NaN fails every check of a range that follows. After a failure the position lies behind `end`,
+ * where everything fails.
+ */
+export class CfiCursor {
+  readonly section: CfiSection;
+  readonly bytes: Uint8Array;
+  readonly view: DataView;
+  position = 0;
+  end = 0;
+
+  constructor(section: CfiSection) {
+    this.section = section;
+    this.bytes = section.bytes;
+    this.view = new DataView(section.bytes.buffer, section.bytes.byteOffset, section.bytes.length);
+  }
+
+  /** Unsigned little-endian integer of 1, 2, 4 or 8 bytes. */
+  unsigned(size: number): number {
+    const at = this.position;
+    this.position += size;
+    if (this.position > this.end) return Number.NaN;
+    switch (size) {
+      case 1:
+        return this.bytes[at];
+      case 2:
+        return this.view.getUint16(at, true);
+      case 4:
+        return this.view.getUint32(at, true);
+      default:
+        return this.view.getUint32(at + 4, true) * 2 ** 32 + this.view.getUint32(at, true);
+    }
+  }
+
+  /** Two's complement little-endian integer of 1, 2, 4 or 8 bytes. */
+  signed(size: number): number {
+    const at = this.position;
+    this.position += size;
+    if (this.position > this.end) return Number.NaN;
+    switch (size) {
+      case 1:
+        return this.view.getInt8(at);
+      case 2:
+        return this.view.getInt16(at, true);
+      case 4:
+        return this.view.getInt32(at, true);
+      default:
+        return this.view.getInt32(at + 4, true) * 2 ** 32 + this.view.getUint32(at, true);
+    }
+  }
+
+  uleb(): number {
+    const { bytes, end } = this;
+    let at = this.position;
+    let value = 0;
+    let scale = 1;
+    for (const limit = Math.min(end, at + MAX_LEB_BYTES); at < limit; scale *= 128) {
+      const byte = bytes[at++];
+      value += (byte & 0x7f) * scale;
+      if (byte < 0x80) {
+        this.position = at;
+        return value;
+      }
+    }
+    this.position = end + 1;
+    return Number.NaN;
+  }
+
+  sleb(): number {
+    const { bytes, end } = this;
+    let at = this.position;
+    let value = 0;
+    let scale = 1;
+    for (const limit = Math.min(end, at + MAX_LEB_BYTES); at < limit; ) {
+      const byte = bytes[at++];
+      value += (byte & 0x7f) * scale;
+      scale *= 128;
+      if (byte < 0x80) {
+        this.position = at;
+        return byte & 0x40 ? value - scale : value;
+      }
+    }
+    this.position = end + 1;
+    return Number.NaN;
+  }
+
+  /** Moves over `count` bytes and returns where they start; NaN if they are not all there. */
+  skip(count: number): number {
+    const at = this.position;
+    // Written so that a NaN count fails too.
+    if (!(count <= this.end - at)) {
+      this.position = this.end + 1;
+      return Number.NaN;
+    }
+    this.position = at + count;
+    return at;
+  }
+
+  /** The value of an encoded pointer in its low four bits' format, relative to nothing. */
+  encodedValue(encoding: number): number {
+    switch (encoding & 0x0f) {
+      case DW_EH_PE.absptr:
+        return this.unsigned(this.section.addressSize);
+      case DW_EH_PE.signed:
+        return this.signed(this.section.addressSize);
+      case DW_EH_PE.uleb128:
+        return this.uleb();
+      case DW_EH_PE.sleb128:
+        return this.sleb();
+      case DW_EH_PE.udata2:
+        return this.unsigned(2);
+      case DW_EH_PE.udata4:
+        return this.unsigned(4);
+      case DW_EH_PE.udata8:
+        return this.unsigned(8);
+      case DW_EH_PE.sdata2:
+        return this.signed(2);
+      case DW_EH_PE.sdata4:
+        return this.signed(4);
+      case DW_EH_PE.sdata8:
+        return this.signed(8);
+      default:
+        return Number.NaN;
+    }
+  }
+
+  /**
+   * An encoded pointer: an address (SVMA), or NaN where it cannot be known. `functionStart` is what function-relative
+   * ones are relative to.
+   */
+  encodedPointer(encoding: number, functionStart = Number.NaN): number {
+    if (encoding === DW_EH_PE.omit) return Number.NaN;
+    const { section } = this;
+    if ((encoding & 0x70) === DW_EH_PE.aligned) {
+      const misaligned = (section.address + this.position) % section.addressSize;
+      if (misaligned !== 0) this.position += section.addressSize - misaligned;
+      return this.unsigned(section.addressSize);
+    }
+    const place = section.address + this.position;
+    const isWide = (encoding & 0x0f) === DW_EH_PE.udata8 || (encoding & 0x0f) === DW_EH_PE.absptr;
+    // An unsigned word that is relative means the same as a signed one, as sums wrap, and stays exact.
+    const relative = (encoding & 0x70) !== 0;
+    const format = relative && isWide && section.addressSize === 8 ? DW_EH_PE.sdata8 : encoding;
+    const value = this.encodedValue(format) + this.#baseOf(encoding, place, functionStart);
+    const address = section.addressSize === 4 && !Number.isNaN(value) ? value >>> 0 : value;
+    if ((encoding & DW_EH_PE.indirect) === 0) return address;
+    return section.readPointer?.(address) ?? Number.NaN;
+  }
+
+  #baseOf(encoding: number, place: number, functionStart: number): number {
+    switch (encoding & 0x70) {
+      case 0:
+        return 0;
+      case DW_EH_PE.pcrel:
+        return place;
+      case DW_EH_PE.textrel:
+        return this.section.textAddress ?? Number.NaN;
+      case DW_EH_PE.datarel:
+        return this.section.dataAddress ?? Number.NaN;
+      case DW_EH_PE.funcrel:
+        return functionStart;
+      default:
+        return Number.NaN;
+    }
+  }
+}

@@ -1,0 +1,339 @@
+import type { Cie } from "./cie.ts";
+import { DW_CFA } from "./constants.ts";
+import { CfiCursor } from "./cursor.ts";
+import type { Expressions } from "./expressions.ts";
+import type { CfiProblems } from "./problems.ts";
+import type { CfiRows } from "./rows.ts";
+import { CFA_RULE, RULE, type RuleSets } from "./rule-sets.ts";
+import type { CfiSection } from "./section.ts";
+
+const CACHE_BITS = 14;
+/** Sets from here on do not fit into the key of a transition. */
+const CACHED_SETS = 1 << 16;
+const MAX_REMEMBERED = 64;
+const INT32_LIMIT = 2 ** 31;
+
+/**
+ * Remembers where an instruction leads from a rule set: instructions are few and repeat, so almost every one of a
+ * large library is a look into this table. Key: set << 16 | code, where the code of an instruction is
+ *
+ *     opcode << 8 | operand        one operand below 128, or none
+ *     0x4000 | offset              DW_CFA_def_cfa_offset of up to 14 bits
+ *     0x3000 | register << 7 | n   DW_CFA_def_cfa below register 32 and offset 128
+ *
+ * What an instruction means depends on its CIE's data alignment and initial rules, so CIEs that differ in one have
+ * tables of their own.
+ */
+export class TransitionCache {
+  /** Empty where 0: that would be DW_CFA_nop, which is never looked up. */
+  readonly keys = new Int32Array(1 << CACHE_BITS);
+  readonly sets = new Int32Array(1 << CACHE_BITS);
+}
+
+/** Runs the call frame instructions of FDEs and writes their rows. */
+export class CfiProgram {
+  readonly cursor: CfiCursor;
+  readonly rules: RuleSets;
+  readonly rows: CfiRows;
+  readonly expressions: Expressions;
+  readonly problems: CfiProblems;
+
+  // What an instruction outside of the fast path did.
+  #set = 0;
+  #advance = 0;
+  /** Absolute, as offset from the base of the rows; NaN if the location did not jump. */
+  #jump = Number.NaN;
+  readonly #remembered = new Uint32Array(MAX_REMEMBERED);
+  #depth = 0;
+
+  constructor(
+    section: CfiSection,
+    rules: RuleSets,
+    rows: CfiRows,
+    expressions: Expressions,
+    problems: CfiProblems,
+  ) {
+    this.cursor = new CfiCursor(section);
+    this.rules = rules;
+    this.rows = rows;
+    this.expressions = expressions;
+    this.problems = problems;
+  }
+
+  /**
+   * Runs the instructions `[position, end)` of the section for the code `[location, limit)` (offsets from the base of
+   * the rows), appends the rows, and returns the last rule set.
+   */
+  run(cie: Cie, position: number, end: number, location: number, limit: number): number {
+    const { rows } = this;
+    const { bytes } = this.cursor;
+    rows.reserveRows(end - position + 1);
+    // Each instruction makes one new set at most.
+    if (this.rules.count + (end - position) > 0xffff) rows.widenSets();
+    const { starts, sets } = rows;
+    const cache = cie.cache;
+    const keys = cache?.keys;
+    const cachedSets = cache?.sets;
+    const alignment = cie.codeAlignment;
+    this.#depth = 0;
+    let count = rows.count;
+    let set = cie.initialSet;
+    while (position < end) {
+      const op = bytes[position++];
+      let code: number;
+      if ((op & 0xc0) === DW_CFA.advance_loc) {
+        const delta = (op & 0x3f) * alignment;
+        if (delta === 0) continue;
+        starts[count] = location;
+        sets[count++] = set;
+        location += delta;
+        if (location >= limit) {
+          rows.count = count;
+          return set;
+        }
+        continue;
+      }
+      if ((op & 0xc0) === DW_CFA.restore) {
+        code = op << 8;
+      } else if ((op & 0xc0) === DW_CFA.offset || op === DW_CFA.def_cfa_offset) {
+        const operand = position < end ? bytes[position] : 0x80;
+        if (operand < 0x80) {
+          position++;
+          code = (op << 8) | operand;
+        } else if (op === DW_CFA.def_cfa_offset && position + 1 < end && bytes[position + 1] < 0x80) {
+          code = 0x4000 | (bytes[position + 1] << 7) | (operand & 0x7f);
+          position += 2;
+        } else {
+          code = -1;
+        }
+      } else if (op === DW_CFA.nop) {
+        continue;
+      } else if (op === DW_CFA.def_cfa_register && position < end && bytes[position] < 0x80) {
+        code = (op << 8) | bytes[position++];
+      } else if (
+        op === DW_CFA.def_cfa &&
+        position + 1 < end &&
+        bytes[position] < 32 &&
+        bytes[position + 1] < 0x80
+      ) {
+        code = 0x3000 | (bytes[position] << 7) | bytes[position + 1];
+        position += 2;
+      } else {
+        code = -1;
+      }
+      if (code >= 0) {
+        if (keys !== undefined && cachedSets !== undefined && set < CACHED_SETS) {
+          const key = (set << 16) | code;
+          const slot = Math.imul(key, 0x9e3779b1) >>> (32 - CACHE_BITS);
+          if (keys[slot] !== key) {
+            keys[slot] = key;
+            cachedSets[slot] = this.#transition(cie, set, code);
+          }
+          set = cachedSets[slot];
+        } else {
+          set = this.#transition(cie, set, code);
+        }
+        continue;
+      }
+      // Everything that is rare, or whose operand is large.
+      const next = this.#runOther(cie, op, position, end, set);
+      if (next < 0) {
+        // What holds from here on cannot be known.
+        set = 0;
+        break;
+      }
+      position = next;
+      set = this.#set;
+      let target = location + this.#advance;
+      if (!Number.isNaN(this.#jump)) target = this.#jump;
+      // A location that moves backwards is damage; the rows stay in order.
+      if (!(target > location)) continue;
+      starts[count] = location;
+      sets[count++] = set;
+      location = target;
+      if (location >= limit) {
+        rows.count = count;
+        return set;
+      }
+    }
+    starts[count] = location;
+    sets[count++] = set;
+    rows.count = count;
+    return set;
+  }
+
+  /** The rule set that a cached instruction makes of another. */
+  #transition(cie: Cie, set: number, code: number): number {
+    const { rules } = this;
+    const op = code >>> 8;
+    const register = op & 0x3f;
+    if (op >= DW_CFA.restore) return rules.withRuleOf(set, register, cie.initialSet);
+    if (op >= DW_CFA.offset) return this.#withOffset(set, register, (code & 0xff) * cie.dataAlignment);
+    if (op >= 0x40) return this.#withCfaOffset(set, code & 0x3fff);
+    if (op >= 0x30) return rules.withCfa(set, CFA_RULE.register, (code >>> 7) & 0x1f, code & 0x7f);
+    if (op === DW_CFA.def_cfa_offset) return this.#withCfaOffset(set, code & 0xff);
+    return this.#withCfaRegister(set, code & 0xff);
+  }
+
+  #withOffset(set: number, register: number, offset: number): number {
+    if (!(Math.abs(offset) < INT32_LIMIT)) return this.rules.withRule(set, register, RULE.unknown, 0);
+    return this.rules.withRule(set, register, RULE.offset, offset);
+  }
+
+  #withValOffset(set: number, register: number, offset: number): number {
+    if (!(Math.abs(offset) < INT32_LIMIT)) return this.rules.withRule(set, register, RULE.unknown, 0);
+    return this.rules.withRule(set, register, RULE.valOffset, offset);
+  }
+
+  #withCfa(set: number, register: number, offset: number): number {
+    const representable = register < INT32_LIMIT / 256 && Math.abs(offset) < INT32_LIMIT;
+    if (!representable) return this.rules.withCfa(set, CFA_RULE.unknown, 0, 0);
+    return this.rules.withCfa(set, CFA_RULE.register, register, offset);
+  }
+
+  #withCfaOffset(set: number, offset: number): number {
+    const { rules } = this;
+    const isRegister = rules.cfaRule(set) === CFA_RULE.register;
+    if (!isRegister) return rules.withCfa(set, CFA_RULE.unknown, 0, 0);
+    return this.#withCfa(set, rules.cfaRegister(set), offset);
+  }
+
+  #withCfaRegister(set: number, register: number): number {
+    const { rules } = this;
+    const isRegister = rules.cfaRule(set) === CFA_RULE.register;
+    if (!isRegister) return rules.withCfa(set, CFA_RULE.unknown, 0, 0);
+    return this.#withCfa(set, register, rules.cfaOperand(set));
+  }
+
+  /**
+   * Runs one instruction whose opcode was read, with its operands from `position` on, and returns the position behind it,
+   * or −1 where the program cannot go on. What it does is in `#set`, `#advance` and `#jump`.
+   */
+  #runOther(cie: Cie, op: number, position: number, end: number, set: number): number {
+    const { cursor, rules } = this;
+    cursor.position = position;
+    cursor.end = end;
+    this.#set = set;
+    this.#advance = 0;
+    this.#jump = Number.NaN;
+    const factor = cie.dataAlignment;
+    switch (op) {
+      case DW_CFA.set_loc:
+        this.#jump = cursor.encodedPointer(cie.pointerEncoding) - this.rows.base;
+        break;
+      case DW_CFA.advance_loc1:
+        this.#advance = cursor.unsigned(1) * cie.codeAlignment;
+        break;
+      case DW_CFA.advance_loc2:
+        this.#advance = cursor.unsigned(2) * cie.codeAlignment;
+        break;
+      case DW_CFA.advance_loc4:
+        this.#advance = cursor.unsigned(4) * cie.codeAlignment;
+        break;
+      case DW_CFA.MIPS_advance_loc8:
+        this.#advance = cursor.unsigned(8) * cie.codeAlignment;
+        break;
+      case DW_CFA.offset_extended:
+        this.#set = this.#withOffset(set, cursor.uleb(), cursor.uleb() * factor);
+        break;
+      case DW_CFA.offset_extended_sf:
+        this.#set = this.#withOffset(set, cursor.uleb(), cursor.sleb() * factor);
+        break;
+      case DW_CFA.GNU_negative_offset_extended:
+        this.#set = this.#withOffset(set, cursor.uleb(), -cursor.uleb() * factor);
+        break;
+      case DW_CFA.val_offset:
+        this.#set = this.#withValOffset(set, cursor.uleb(), cursor.uleb() * factor);
+        break;
+      case DW_CFA.val_offset_sf:
+        this.#set = this.#withValOffset(set, cursor.uleb(), cursor.sleb() * factor);
+        break;
+      case DW_CFA.restore_extended:
+        this.#set = rules.withRuleOf(set, cursor.uleb(), cie.initialSet);
+        break;
+      case DW_CFA.undefined:
+        this.#set = rules.withRule(set, cursor.uleb(), RULE.undefined, 0);
+        break;
+      case DW_CFA.same_value:
+        this.#set = rules.withRule(set, cursor.uleb(), RULE.same, 0);
+        break;
+      case DW_CFA.register: {
+        const register = cursor.uleb();
+        const from = cursor.uleb();
+        const rule = from < INT32_LIMIT ? RULE.register : RULE.unknown;
+        this.#set = rules.withRule(set, register, rule, rule === RULE.register ? from : 0);
+        break;
+      }
+      case DW_CFA.remember_state:
+        if (this.#depth < MAX_REMEMBERED) this.#remembered[this.#depth] = set;
+        else this.problems.add("unsupported", position - 1, "DW_CFA_remember_state", "nested too deeply");
+        this.#depth++;
+        break;
+      case DW_CFA.restore_state:
+        if (this.#depth === 0) {
+          this.problems.add("malformed", position - 1, "DW_CFA_restore_state", "nothing was remembered");
+          break;
+        }
+        if (--this.#depth < MAX_REMEMBERED) this.#set = this.#remembered[this.#depth];
+        break;
+      case DW_CFA.def_cfa:
+        this.#set = this.#withCfa(set, cursor.uleb(), cursor.uleb());
+        break;
+      case DW_CFA.def_cfa_sf:
+        this.#set = this.#withCfa(set, cursor.uleb(), cursor.sleb() * factor);
+        break;
+      case DW_CFA.def_cfa_register:
+        this.#set = this.#withCfaRegister(set, cursor.uleb());
+        break;
+      case DW_CFA.def_cfa_offset:
+        this.#set = this.#withCfaOffset(set, cursor.uleb());
+        break;
+      case DW_CFA.def_cfa_offset_sf:
+        this.#set = this.#withCfaOffset(set, cursor.sleb() * factor);
+        break;
+      case DW_CFA.def_cfa_expression:
+        this.#set = rules.withCfa(set, CFA_RULE.expression, 0, this.#expression());
+        break;
+      case DW_CFA.expression:
+        this.#set = rules.withRule(set, cursor.uleb(), RULE.expression, this.#expression());
+        break;
+      case DW_CFA.val_expression:
+        this.#set = rules.withRule(set, cursor.uleb(), RULE.valExpression, this.#expression());
+        break;
+      case DW_CFA.AARCH64_negate_ra_state:
+        this.#set = rules.withSignStateFlipped(set, 1);
+        break;
+      case DW_CFA.AARCH64_negate_ra_state_with_pc:
+        this.#set = rules.withSignStateFlipped(set, 3);
+        break;
+      case DW_CFA.GNU_args_size:
+        cursor.uleb();
+        break;
+      default:
+        if ((op & 0xc0) === DW_CFA.offset) {
+          this.#set = this.#withOffset(set, op & 0x3f, cursor.uleb() * factor);
+          break;
+        }
+        this.problems.add(
+          "unknown-opcode",
+          position - 1,
+          "call frame instruction",
+          `0x${op.toString(16)} is not known`,
+        );
+        return -1;
+    }
+    if (cursor.position > end) {
+      this.problems.add("truncated", position - 1, "call frame instruction", "its operands are cut off");
+      return -1;
+    }
+    return cursor.position;
+  }
+
+  #expression(): number {
+    const { cursor } = this;
+    const start = cursor.skip(cursor.uleb());
+    // An expression without operations gives no value, which is what a damaged one gives too.
+    if (Number.isNaN(start)) return this.expressions.add(new Uint8Array());
+    return this.expressions.add(cursor.bytes.subarray(start, cursor.position));
+  }
+}

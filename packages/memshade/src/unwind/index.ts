@@ -1,0 +1,15 @@
+export { RA_SIGN_STATE, type UnwindTarget, unwindTarget } from "./architecture.ts";
+export { CFA_RULE, ROW_FLAG, RULE, type RuleSets } from "./cfi/rule-sets.ts";
+export { type KeptRegisters, UnwindTable, type UnwindTableOptions } from "./tables/unwind-table.ts";
+export {
+  END_REASONS,
+  type EndReason,
+  FOUND_BY,
+  type FoundBy,
+  type Frame,
+  type UnwoundStack,
+} from "./unwinder/frames.ts";
+export { Memory, PagedMemory, type ReadMemory, StackImage } from "./unwinder/memory.ts";
+export { type Module, ModuleMap } from "./unwinder/modules.ts";
+export { Registers } from "./unwinder/registers.ts";
+export { Unwinder, type UnwindOptions } from "./unwinder/unwinder.ts";

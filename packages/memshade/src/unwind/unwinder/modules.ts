@@ -1,0 +1,65 @@
+import type { UnwindTable } from "../tables/unwind-table.ts";
+
+/** An object in the address space of the target. */
+export interface Module {
+  /** Range of addresses in the process (AVMA) that belongs to it. */
+  readonly start: number;
+  readonly end: number;
+  /** Address in the process minus address in the object. */
+  readonly bias: number;
+  /** Rules of its code; undefined if the object is not at hand. */
+  readonly table?: UnwindTable | undefined;
+  /** What to call it; a path as a rule. */
+  readonly name?: string | undefined;
+  /** Bytes of the object's file at an address of the object (SVMA), for looks at code that memory does not hold. */
+  readonly readCode?: ((address: number, length: number) => Uint8Array) | undefined;
+}
+
+/** The modules of a process by address: sorted, without overlaps, of which there is one per object or mapping. */
+export class ModuleMap {
+  readonly #modules: Module[] = [];
+
+  get all(): readonly Module[] {
+    return this.#modules;
+  }
+
+  /** Adds a module. Whatever it covers of others is theirs no more, as with a new mapping over old ones. */
+  add(module: Module): void {
+    if (!(module.end > module.start)) return;
+    this.remove(module.start, module.end);
+    this.#modules.splice(this.#indexAfter(module.start), 0, module);
+  }
+
+  /** Takes a range of addresses away from all modules; what is left of them stays. */
+  remove(start: number, end: number): void {
+    const modules = this.#modules;
+    let first = this.#indexAfter(start);
+    if (first > 0 && modules[first - 1].end > start) first--;
+    let last = first;
+    const left: Module[] = [];
+    for (; last < modules.length && modules[last].start < end; last++) {
+      const module = modules[last];
+      if (module.start < start) left.push({ ...module, end: start });
+      if (module.end > end) left.push({ ...module, start: end });
+    }
+    if (last > first) modules.splice(first, last - first, ...left);
+  }
+
+  /** The module at an address (AVMA). */
+  find(address: number): Module | undefined {
+    const module = this.#modules[this.#indexAfter(address) - 1];
+    return module !== undefined && address < module.end ? module : undefined;
+  }
+
+  /** Number of modules that start at or before an address. */
+  #indexAfter(address: number): number {
+    let low = 0;
+    let high = this.#modules.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (this.#modules[middle].start <= address) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+}
