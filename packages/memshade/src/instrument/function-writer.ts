@@ -66,6 +66,8 @@ const I32_WRAP_I64 = opcodeId("i32.wrap_i64");
 const I64_EQZ = opcodeId("i64.eqz");
 const END = opcodeId("end");
 const SELECT = 0x1b;
+/** −4 as a signed LEB128 integer. */
+const MINUS_FOUR = 0x7c;
 
 const I32 = 0x7f;
 const I64 = 0x7e;
@@ -74,6 +76,8 @@ export const FRAME_BYTES = 8;
 /** No insertion takes more bytes than this. */
 export const LONGEST_SNIPPET = 192;
 const HAS_MEMORY_INDEX = 0x40;
+/** From here on, a view and a block copy take less time than copying byte by byte. */
+const LONG_COPY = 80;
 /** Longest encoding of a number of bodies. */
 const COUNT_BYTES = 5;
 
@@ -139,16 +143,16 @@ export class FunctionWriter implements SnippetSink {
     this.#writeLocals(body);
 
     const order = insertions.order();
+    const { length, key, kind: kinds, a } = insertions;
     let from = body.codeStart;
-    for (let i = 0; i < insertions.length; i++) {
+    for (let i = 0; i < length; i++) {
       const entry = order[i];
-      const kind = insertions.kind[entry];
+      const kind = kinds[entry];
       if (kind === InsertionKind.None) continue;
-      const at = insertions.key[entry] >>> 1;
-      this.#copy(source, from, at);
+      const at = key[entry] >>> 1;
+      if (at > from) this.#copy(source, from, at);
       from = at;
-      if (kind === InsertionKind.ReplaceByCall || kind === InsertionKind.ReplaceByTailCall)
-        from += insertions.a[entry];
+      if (kind === InsertionKind.ReplaceByCall || kind === InsertionKind.ReplaceByTailCall) from += a[entry];
       this.#snippet(kind, entry);
     }
     this.#copy(source, from, body.end);
@@ -165,9 +169,9 @@ export class FunctionWriter implements SnippetSink {
   #writeLocals(body: FunctionBody): void {
     const source = this.#source;
     const { addresses, loops, frame, scratch } = this.#temporaries;
+    const spills = spillTypes(this.#temporaries);
     const groups = readU32Leb(source, body.start);
     const groupsAt = skipLeb32(source, body.start);
-    const spills = spillTypes(this.#temporaries);
     const extra = extraLocals(this.#temporaries);
     const plain = frame || scratch || loops > 0 || addresses > 0 || spills.length + extra.length > 0;
     const added = (plain ? 1 : 0) + (addresses > 0 ? 1 : 0) + spills.length + extra.length;
@@ -340,18 +344,32 @@ export class FunctionWriter implements SnippetSink {
       this.#const(1);
       this.#byte(I32_SHR_U);
     }
-    this.#const(-4);
-    this.#byte(I32_AND);
-    this.#op(LOCAL_TEE, scratch);
-    this.#op(LOCAL_GET, scratch);
-    this.#shadow(I32_LOAD, 2);
-    this.#const(word & ~1);
-    this.#byte(I32_ADD);
+    const bytes = this.bytes;
+    let at = this.length;
+    bytes[at++] = I32_CONST;
+    bytes[at++] = MINUS_FOUR;
+    bytes[at++] = I32_AND;
+    bytes[at++] = LOCAL_TEE;
+    at = writeU32Leb(bytes, at, scratch);
+    bytes[at++] = LOCAL_GET;
+    at = writeU32Leb(bytes, at, scratch);
+    bytes[at++] = I32_LOAD;
+    bytes[at++] = 2 | HAS_MEMORY_INDEX;
+    at = writeU32Leb(bytes, at, this.targets.shadowMemory);
+    bytes[at++] = 0;
+    bytes[at++] = I32_CONST;
+    at = writeS32Leb(bytes, at, word & ~1);
+    bytes[at++] = I32_ADD;
     if (word & 1) {
-      this.#const(1);
-      this.#byte(I32_OR);
+      bytes[at++] = I32_CONST;
+      bytes[at++] = 1;
+      bytes[at++] = I32_OR;
     }
-    this.#shadow(I32_STORE, 2);
+    bytes[at++] = I32_STORE;
+    bytes[at++] = 2 | HAS_MEMORY_INDEX;
+    at = writeU32Leb(bytes, at, this.targets.shadowMemory);
+    bytes[at++] = 0;
+    this.length = at;
   }
 
   /** Half the address in a local plus `displacement`; addresses above 4 GiB have one counter that nobody reads. */
@@ -469,7 +487,7 @@ export class FunctionWriter implements SnippetSink {
     if (count <= 0) return;
     const bytes = this.bytes;
     let at = this.length;
-    if (count < 24) for (let i = from; i < to; i++) bytes[at++] = source[i];
+    if (count < LONG_COPY) for (let i = from; i < to; i++) bytes[at++] = source[i];
     else bytes.set(source.subarray(from, to), at);
     this.length += count;
   }
