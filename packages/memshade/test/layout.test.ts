@@ -29,7 +29,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 /** npm packages that a room may use; all others use none. */
 const PACKAGES_OF: Readonly<Record<string, readonly string[]>> = {
   symbolize: ["gecko-profiler-demangle"],
-  formats: ["pprof-format"],
+  formats: ["@noble", "pako", "pprof-format", "yaml"],
   report: ["xz-decompress"],
   cli: ["commander"],
 };

@@ -4,7 +4,8 @@ export {
   encodeHistogramCount,
   LARGEST_HISTOGRAM_COUNT,
 } from "./histogram.ts";
-export { mergeDumps, readRaw } from "./merge-dumps.ts";
+export { mergeDumps, mergeDumpTables, readRaw, requireStack } from "./merge-dumps.ts";
 export { isMemprofRaw, readRawDumps } from "./read.ts";
-export type { RawContext, RawDump, RawProfile, RawSegment, RawVersion } from "./types.ts";
+export { type RawScan, scanRaw } from "./scan.ts";
+export type { RawContext, RawDump, RawProfile, RawSegment, RawTables, RawVersion } from "./types.ts";
 export { writeRaw } from "./write.ts";

@@ -1,7 +1,7 @@
 import { FormatError } from "../../bytes/errors.ts";
-import { copyMib, mergeMib } from "../../model/mib.ts";
+import { copyMib, type Mib, mergeMib } from "../../model/mib.ts";
 import { readRawDumps } from "./read.ts";
-import type { RawContext, RawDump, RawProfile, RawSegment } from "./types.ts";
+import type { RawContext, RawDump, RawProfile, RawSegment, RawTables } from "./types.ts";
 
 /**
  * A raw profile, versions 3, 4 and 5, all dumps merged (memprof-format, section 5).
@@ -17,38 +17,57 @@ export function readRaw(bytes: Uint8Array): RawProfile {
 
 /** Merges the dumps of one process, in file order. At least one dump is needed. */
 export function mergeDumps(dumps: readonly RawDump[]): RawProfile {
+  const { version, segments, stacks, mibs } = mergeDumpTables(dumps);
+  const contexts = Array.from(mibs, ([stackId, mib]): RawContext => {
+    return { stackId, mib, pcs: requireStack(stacks, stackId) };
+  });
+  return { version, segments, contexts };
+}
+
+/** Like {@link mergeDumps}, with the tables as they are: blocks may miss their stacks. */
+export function mergeDumpTables(dumps: readonly RawDump[]): RawTables {
   const first = dumps[0]!;
   const stacks = new Map<bigint, bigint[]>();
-  const contexts = new Map<bigint, RawContext>();
+  const mibs = new Map<bigint, Mib>();
   for (const dump of dumps) {
     if (!haveEqualSegments(first.segments, dump.segments)) {
-      throw malformed(dump, "segment section", "memprof raw profile has different segment information");
+      throw malformed(
+        dump.fileOffset,
+        "segment section",
+        "memprof raw profile has different segment information",
+      );
     }
     for (const { stackId, pcs } of dump.stacks) {
       const known = stacks.get(stackId);
       if (known !== undefined && !haveEqualItems(known, pcs)) {
-        throw malformed(dump, "stack section", "memprof raw profile got different call stack for same id");
+        throw malformed(
+          dump.fileOffset,
+          "stack section",
+          "memprof raw profile got different call stack for same id",
+        );
       }
       stacks.set(stackId, pcs);
     }
     for (const { stackId, mib } of dump.mibs) {
-      const context = contexts.get(stackId);
-      const pcs = stacks.get(stackId);
-      if (pcs === undefined) {
-        throw malformed(dump, "MIB section", `memprof callstack record does not contain id: ${stackId}`);
-      }
-      if (context === undefined) {
-        contexts.set(stackId, { stackId, mib: copyMib(mib), pcs });
-      } else {
-        mergeMib(context.mib, mib);
-      }
+      const known = mibs.get(stackId);
+      if (known === undefined) mibs.set(stackId, copyMib(mib));
+      else mergeMib(known, mib);
     }
   }
-  return { version: dumps.at(-1)!.version, segments: first.segments, contexts: [...contexts.values()] };
+  return { version: dumps.at(-1)!.version, segments: first.segments, stacks, mibs };
 }
 
-function malformed(dump: RawDump, construct: string, detail: string): FormatError {
-  return new FormatError("malformed", dump.fileOffset, construct, detail);
+/** The stack of a block. */
+export function requireStack(stacks: ReadonlyMap<bigint, bigint[]>, stackId: bigint): bigint[] {
+  const pcs = stacks.get(stackId);
+  if (pcs === undefined) {
+    throw malformed(0, "MIB section", `memprof callstack record does not contain id: ${stackId}`);
+  }
+  return pcs;
+}
+
+function malformed(offset: number, construct: string, detail: string): FormatError {
+  return new FormatError("malformed", offset, construct, detail);
 }
 
 function haveEqualSegments(a: readonly RawSegment[], b: readonly RawSegment[]): boolean {

@@ -34,13 +34,14 @@ export function readRawDumps(bytes: Uint8Array): RawDump[] {
   return walkDumps(bytes, view).map((header) => readDump(bytes, view, header));
 }
 
-interface DumpHeader {
+export interface DumpHeader {
   fileOffset: number;
   version: RawVersion;
   totalSize: number;
 }
 
-function walkDumps(bytes: Uint8Array, view: DataView): DumpHeader[] {
+/** The headers of all dumps, checked. */
+export function walkDumps(bytes: Uint8Array, view: DataView): DumpHeader[] {
   if (!hasMagic(bytes, 0)) {
     throw new FormatError("bad-magic", 0, "memprof raw header", "not a MemProf raw profile (bad magic)");
   }
@@ -93,6 +94,27 @@ function readHeader(bytes: Uint8Array, view: DataView, start: number): DumpHeade
 
 function readDump(bytes: Uint8Array, view: DataView, header: DumpHeader): RawDump {
   const { fileOffset, version, totalSize } = header;
+  const { segmentOffset, mibOffset, stackOffset } = readSectionOffsets(view, header);
+  const section = (name: string, start: number, end: number) =>
+    new SectionReader(bytes, view, name, fileOffset + start, fileOffset + end);
+  return {
+    fileOffset,
+    version,
+    totalSize,
+    segmentOffset,
+    mibOffset,
+    stackOffset,
+    segments: readSegments(section("segment section", segmentOffset, mibOffset)),
+    mibs: readMibs(section("MIB section", mibOffset, stackOffset), version),
+    stacks: readStacks(section("stack section", stackOffset, totalSize)),
+  };
+}
+
+/** Where the sections of a dump begin, relative to it. */
+export function readSectionOffsets(
+  view: DataView,
+  { fileOffset, totalSize }: DumpHeader,
+): { segmentOffset: number; mibOffset: number; stackOffset: number } {
   const sectionOffsets = [24, 32, 40].map((field) => view.getBigUint64(fileOffset + field, true));
   let least = BigInt(HEADER_BYTES);
   sectionOffsets.forEach((offset, index) => {
@@ -108,19 +130,17 @@ function readDump(bytes: Uint8Array, view: DataView, header: DumpHeader): RawDum
     least = offset;
   });
   const [segmentOffset, mibOffset, stackOffset] = sectionOffsets.map(Number) as [number, number, number];
-  const section = (name: string, start: number, end: number) =>
-    new SectionReader(bytes, view, name, fileOffset + start, fileOffset + end);
-  return {
-    fileOffset,
-    version,
-    totalSize,
-    segmentOffset,
-    mibOffset,
-    stackOffset,
-    segments: readSegments(section("segment section", segmentOffset, mibOffset)),
-    mibs: readMibs(section("MIB section", mibOffset, stackOffset), version),
-    stacks: readStacks(section("stack section", stackOffset, totalSize)),
-  };
+  return { segmentOffset, mibOffset, stackOffset };
+}
+
+/** The segments of a section. */
+export function readSegmentSection(
+  bytes: Uint8Array,
+  view: DataView,
+  start: number,
+  end: number,
+): RawSegment[] {
+  return readSegments(new SectionReader(bytes, view, "segment section", start, end));
 }
 
 function readSegments(section: SectionReader): RawSegment[] {

@@ -1,0 +1,91 @@
+/** Pieces of a file, in order. Each is valid until the next one is asked for. */
+export type Chunks = Generator<Uint8Array, void, undefined>;
+
+const CHUNK_BYTES = 1 << 18;
+
+/**
+ * Writes little-endian values into a buffer that is handed on whenever it is full, so that large files are never in
+ * memory as a whole. Between two calls of `take` everything must fit into memory.
+ */
+export class ChunkWriter {
+  private buffer = new Uint8Array(CHUNK_BYTES + 4096);
+  private view = new DataView(this.buffer.buffer);
+  private length = 0;
+
+  get isFull(): boolean {
+    return this.length >= CHUNK_BYTES;
+  }
+
+  /** What was written since the last call. */
+  *take(): Chunks {
+    yield this.buffer.subarray(0, this.length);
+    this.length = 0;
+  }
+
+  *finish(): Chunks {
+    if (this.length > 0) yield* this.take();
+  }
+
+  u8(value: number): this {
+    this.buffer[this.room(1)] = value;
+    return this;
+  }
+
+  u16(value: number): this {
+    this.view.setUint16(this.room(2), value, true);
+    return this;
+  }
+
+  u32(value: number): this {
+    this.view.setUint32(this.room(4), value, true);
+    return this;
+  }
+
+  /** @param values bigints, or numbers from 0 below 2^53 */
+  u64s(...values: (number | bigint)[]): this {
+    for (const value of values) {
+      const at = this.room(8);
+      if (typeof value === "bigint") {
+        this.view.setBigUint64(at, value, true);
+      } else {
+        this.view.setUint32(at, value, true);
+        this.view.setUint32(at + 4, value / 2 ** 32, true);
+      }
+    }
+    return this;
+  }
+
+  bytes(content: Uint8Array): this {
+    this.buffer.set(content, this.room(content.length));
+    return this;
+  }
+
+  private room(count: number): number {
+    const at = this.length;
+    this.length += count;
+    if (this.length > this.buffer.length) {
+      const larger = new Uint8Array(Math.max(this.length, this.buffer.length * 2));
+      larger.set(this.buffer.subarray(0, at));
+      this.buffer = larger;
+      this.view = new DataView(larger.buffer);
+    }
+    return at;
+  }
+}
+
+/** All pieces in one array. */
+export function joinChunks(chunks: Chunks): Uint8Array {
+  const pieces: Uint8Array[] = [];
+  let length = 0;
+  for (const chunk of chunks) {
+    pieces.push(chunk.slice());
+    length += chunk.length;
+  }
+  const whole = new Uint8Array(length);
+  let at = 0;
+  for (const piece of pieces) {
+    whole.set(piece, at);
+    at += piece.length;
+  }
+  return whole;
+}

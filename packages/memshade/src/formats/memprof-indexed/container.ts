@@ -1,0 +1,80 @@
+import { FormatError } from "../../bytes/errors.ts";
+import {
+  containerHeaderBytes,
+  HAS_MEMPROF,
+  IS_CONTEXT_SENSITIVE,
+  MAGIC,
+  NEWEST_CONTAINER,
+  OLDEST_CONTAINER,
+} from "./layout.ts";
+
+const CONSTRUCT = "indexed profile header";
+
+/** The head of an indexed instrumentation profile. */
+export interface Container {
+  readonly version: number;
+  /** Offset of the memprof section; undefined if the file has no memory profile. */
+  readonly memprofOffset: number | undefined;
+  /** Whether the file also has counters of a profile-guided build, which memshade does not read. */
+  readonly isMemoryOnly: boolean;
+}
+
+/** Whether the bytes begin like an indexed profile. */
+export function isIndexedProfile(bytes: Uint8Array): boolean {
+  return bytes.length >= MAGIC.length && MAGIC.every((byte, index) => bytes[index] === byte);
+}
+
+/** @throws FormatError of kind bad-magic, truncated, unsupported-version, unsupported or malformed */
+export function readContainer(bytes: Uint8Array): Container {
+  if (!isIndexedProfile(bytes)) {
+    throw new FormatError("bad-magic", 0, CONSTRUCT, "not an indexed profile (bad magic)");
+  }
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (bytes.length < 16) {
+    throw new FormatError("truncated", 0, CONSTRUCT, `only ${bytes.length} bytes are there`);
+  }
+  const flags = view.getBigUint64(8, true);
+  const version = Number(flags & 0xffffffffn);
+  if (version > NEWEST_CONTAINER) {
+    throw new FormatError(
+      "unsupported-version",
+      8,
+      CONSTRUCT,
+      `version ${version} is not supported (supported: ${OLDEST_CONTAINER} to ${NEWEST_CONTAINER})`,
+    );
+  }
+  const headerBytes = containerHeaderBytes(version);
+  if (bytes.length < headerBytes) {
+    throw new FormatError(
+      "truncated",
+      0,
+      CONSTRUCT,
+      `only ${bytes.length} of ${headerBytes} bytes are there`,
+    );
+  }
+  const hashType = view.getBigUint64(24, true);
+  if (hashType !== 0n) {
+    throw new FormatError("unsupported", 24, CONSTRUCT, `hash type ${hashType} is not supported (0: MD5)`);
+  }
+  const isMemoryOnly = isFunctionTableEmpty(bytes, view);
+  if (version < OLDEST_CONTAINER || (flags & HAS_MEMPROF) === 0n) {
+    return { version, memprofOffset: undefined, isMemoryOnly: false };
+  }
+  const memprofOffset = view.getBigUint64(40, true);
+  if (memprofOffset > bytes.length - 8) {
+    throw new FormatError(
+      "malformed",
+      40,
+      CONSTRUCT,
+      `the memprof section begins behind the end of the file`,
+    );
+  }
+  return { version, memprofOffset: Number(memprofOffset), isMemoryOnly };
+}
+
+function isFunctionTableEmpty(bytes: Uint8Array, view: DataView): boolean {
+  const offset = view.getBigUint64(32, true);
+  const flags = view.getBigUint64(8, true);
+  if ((flags & IS_CONTEXT_SENSITIVE) !== 0n || offset > bytes.length - 16) return false;
+  return view.getBigUint64(Number(offset) + 8, true) === 0n;
+}

@@ -1,0 +1,6 @@
+export { joinChunks } from "./chunk-writer.ts";
+export { type Container, isIndexedProfile, readContainer } from "./container.ts";
+export { canonicalSymbol } from "./data-access.ts";
+export type { ContainerVersion, MemprofVersion } from "./layout.ts";
+export { type IndexedProfile, readIndexed } from "./read.ts";
+export { type WriteIndexedOptions, writeIndexed } from "./write.ts";

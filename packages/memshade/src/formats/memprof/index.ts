@@ -1,0 +1,9 @@
+export { canonicalName, functionGuid } from "./guid.ts";
+export { blake3Of64Bits, callStackId, frameIds, fullStackId, stackId } from "./ids.ts";
+export { type AddedRaw, RawAdder, type RawModule } from "./raw-adder.ts";
+export {
+  type FramesAtPc,
+  type SymbolizedRaw,
+  type SymbolizeRawOptions,
+  symbolizeRaw,
+} from "./symbolize-raw.ts";

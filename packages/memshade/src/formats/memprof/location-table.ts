@@ -1,0 +1,68 @@
+import type { ProfileMerger } from "../../model/memprof/index.ts";
+import type { RawModule } from "./raw-adder.ts";
+
+const AS_CALLER = 1;
+const AS_LEAF = 2;
+
+/**
+ * Addresses with their frames, over all profiles of a merge. Location 0 has no frames. A location that is used adds
+ * the call sites that it stands for: its whole inline chain in every function of the chain, except, for the
+ * allocation call itself, in the innermost one.
+ */
+export class LocationTable {
+  private readonly merger: ProfileMerger;
+  private readonly byAddress = new Map<string, Map<number, number>>();
+  /** Frames of each location, outermost first. */
+  private readonly frames: number[][] = [[]];
+  /** The chain as a call stack of its own. */
+  private readonly chains: number[] = [0];
+  private readonly uses: number[] = [0];
+
+  constructor(merger: ProfileMerger) {
+    this.merger = merger;
+  }
+
+  at({ key, framesAt }: RawModule, address: number): number {
+    let known = this.byAddress.get(key);
+    if (known === undefined) {
+      known = new Map();
+      this.byAddress.set(key, known);
+    }
+    let location = known.get(address);
+    if (location === undefined) {
+      location = this.add(framesAt(address).map((frame) => this.merger.frames.intern(frame)));
+      known.set(address, location);
+    }
+    return location;
+  }
+
+  framesOf(location: number): readonly number[] {
+    return this.frames[location]!;
+  }
+
+  useAsCaller(location: number): void {
+    if ((this.uses[location]! & AS_CALLER) === 0) this.addCallSites(location, AS_CALLER);
+  }
+
+  useAsLeaf(location: number): void {
+    if ((this.uses[location]! & AS_LEAF) === 0) this.addCallSites(location, AS_LEAF);
+  }
+
+  private add(innermostFirst: readonly number[]): number {
+    if (innermostFirst.length === 0) return 0;
+    const frames = innermostFirst.toReversed();
+    const { stacks } = this.merger;
+    this.chains.push(frames.reduce((stack, frame) => stacks.child(stack, frame), 0));
+    this.uses.push(0);
+    return this.frames.push(frames) - 1;
+  }
+
+  private addCallSites(location: number, use: number): void {
+    this.uses[location]! |= use;
+    const frames = this.frames[location]!;
+    const last = use === AS_LEAF ? frames.length - 1 : frames.length;
+    for (const frame of frames.slice(0, last)) {
+      this.merger.callSites.add(this.merger.frames.at(frame).guid, this.chains[location]!, undefined);
+    }
+  }
+}

@@ -1,0 +1,153 @@
+import { mergeInOrder, mibFromPacked } from "../../model/memprof/block-merge.ts";
+import type { MemprofFrame, ProfileMerger } from "../../model/memprof/index.ts";
+import type { Mib } from "../../model/mib.ts";
+import { decodeHistogramCount } from "../memprof-raw/histogram.ts";
+import { histogramEntryBytesOf, mibBytesOf } from "../memprof-raw/layout.ts";
+import type { RawScan } from "../memprof-raw/scan.ts";
+import { LocationTable } from "./location-table.ts";
+import { PcCache } from "./pc-cache.ts";
+
+/** A place to look PCs of one segment up: addresses inside (`start` < PC ≤ `end`) are PC + `shift`. */
+export interface RawModule {
+  readonly start: number;
+  readonly end: number;
+  /** From run-time addresses to addresses of the file. */
+  readonly shift: number;
+  /** Names what `framesAt` belongs to: modules of equal keys share what is found. */
+  readonly key: string;
+  /** Frames at an address of the file, innermost first; empty for an address that is to be left out. */
+  readonly framesAt: (address: number) => readonly MemprofFrame[];
+}
+
+/** What adding a raw profile came to. */
+export interface AddedRaw {
+  readonly contexts: number;
+  /** Contexts of which no frame is in the given modules. */
+  readonly dropped: number;
+}
+
+/**
+ * Adds raw profiles to a merger, without an object per context. Every address of a file is symbolized once for all
+ * profiles.
+ */
+export class RawAdder {
+  private readonly merger: ProfileMerger;
+  private readonly locations: LocationTable;
+  private readonly cache = new PcCache();
+  private readonly withHistograms: boolean;
+  /** By context row: the number of the profile that it was last seen in. */
+  private lastSeen = new Uint32Array(256);
+  private serial = 0;
+
+  constructor(merger: ProfileMerger, withHistograms: boolean) {
+    this.merger = merger;
+    this.locations = new LocationTable(merger);
+    this.withHistograms = withHistograms;
+  }
+
+  add(scan: RawScan, modules: readonly RawModule[], input: number): AddedRaw {
+    const { blocks } = this.merger;
+    const present = mibBytesOf(scan.version);
+    this.serial++;
+    this.cache.clear();
+    const sorted = modules.toSorted((a, b) => a.start - b.start);
+    const repeated = new Map<number, Mib[]>();
+    // Where several PCs lie on one source position, contexts of one process fall together.
+    const rows = blocks.dependsOnOrder ? new Int32Array(scan.length).fill(-1) : undefined;
+    let dropped = 0;
+    for (let context = 0; context < scan.length; context++) {
+      const stack = this.stackOf(scan, context, sorted);
+      if (stack === 0) {
+        dropped++;
+        continue;
+      }
+      const { row, isNew } = this.merger.contextOf(stack);
+      if (rows === undefined) {
+        blocks.addPacked(scan.view, scan.blocks[context]!, present, row, isNew, input);
+      } else {
+        rows[context] = row;
+        if (isNew) blocks.markEmpty(row);
+        if (this.wasSeen(row)) repeated.set(row, []);
+      }
+      if (this.withHistograms) this.addHistogram(scan, context, row);
+    }
+    if (rows !== undefined) this.addRows(scan, rows, repeated, present, input);
+    return { contexts: scan.length, dropped };
+  }
+
+  private addRows(
+    scan: RawScan,
+    rows: Int32Array,
+    repeated: Map<number, Mib[]>,
+    present: number,
+    input: number,
+  ): void {
+    const { blocks } = this.merger;
+    for (const [context, row] of rows.entries()) {
+      if (row < 0) continue;
+      const list = repeated.get(row);
+      const at = scan.blocks[context]!;
+      if (list === undefined) blocks.addPacked(scan.view, at, present, row, blocks.isEmpty(row), input);
+      else list.push(mibFromPacked(scan.view, at, present));
+    }
+    for (const [row, mibs] of repeated) blocks.addMib(mergeInOrder(mibs), row, blocks.isEmpty(row), input);
+  }
+
+  private stackOf({ view, stacks, depths }: RawScan, context: number, modules: readonly RawModule[]): number {
+    const { cache, locations, merger } = this;
+    const start = stacks[context]!;
+    let stack = 0;
+    let inner = 0;
+    for (let at = start + 8 * (depths[context]! - 1); at >= start; at -= 8) {
+      const low = view.getUint32(at, true);
+      const high = view.getUint32(at + 4, true);
+      let location = cache.find(low, high);
+      if (location < 0) {
+        location = this.locate(low + high * 2 ** 32, modules);
+        cache.add(low, high, location);
+      }
+      if (location === 0) continue;
+      if (inner !== 0) locations.useAsCaller(inner);
+      inner = location;
+      const frames = locations.framesOf(location);
+      for (let index = 0; index < frames.length; index++) stack = merger.stacks.child(stack, frames[index]!);
+    }
+    if (inner !== 0) locations.useAsLeaf(inner);
+    return stack;
+  }
+
+  private locate(pc: number, modules: readonly RawModule[]): number {
+    for (const module of modules) {
+      if (pc > module.start && pc <= module.end) return this.locations.at(module, pc + module.shift);
+    }
+    return 0;
+  }
+
+  private wasSeen(row: number): boolean {
+    if (row >= this.lastSeen.length) {
+      const larger = new Uint32Array(Math.ceil(row * 1.5) + 1);
+      larger.set(this.lastSeen);
+      this.lastSeen = larger;
+    }
+    const wasSeen = this.lastSeen[row] === this.serial;
+    this.lastSeen[row] = this.serial;
+    return wasSeen;
+  }
+
+  private addHistogram({ view, version, blocks }: RawScan, context: number, row: number): void {
+    const entryBytes = histogramEntryBytesOf(version);
+    if (entryBytes === 0) return;
+    const at = blocks[context]!;
+    const count = view.getUint32(at + 132, true);
+    if (count === 0) return;
+    const first = at + mibBytesOf(version);
+    this.merger.addHistogram(
+      row,
+      BigUint64Array.from({ length: count }, (_, index) =>
+        entryBytes === 8
+          ? view.getBigUint64(first + 8 * index, true)
+          : decodeHistogramCount(view.getUint16(first + 2 * index, true)),
+      ),
+    );
+  }
+}

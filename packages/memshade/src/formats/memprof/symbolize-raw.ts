@@ -1,0 +1,127 @@
+import { FormatError } from "../../bytes/errors.ts";
+import {
+  type BlockTable,
+  type MemprofFrame,
+  type MemprofProfile,
+  ProfileBuilder,
+} from "../../model/memprof/index.ts";
+import type { Mib } from "../../model/mib.ts";
+import { MIB_FIELDS, type MibField } from "../../model/mib-fields.ts";
+import { requireStack } from "../memprof-raw/merge-dumps.ts";
+import type { RawTables } from "../memprof-raw/types.ts";
+
+/** Frames at a PC, innermost first; only the last is not inlined. Empty for a PC that is to be left out. */
+export type FramesAtPc = (pc: bigint) => readonly MemprofFrame[];
+
+export interface SymbolizeRawOptions {
+  readonly framesAt: FramesAtPc;
+  readonly fields?: readonly MibField[] | undefined;
+  readonly keepsSources?: boolean | undefined;
+}
+
+export interface SymbolizedRaw {
+  readonly profile: MemprofProfile;
+  /** Stacks of the file that have a frame left, with or without a block. */
+  readonly stackCount: number;
+}
+
+/**
+ * The records of a raw profile, in LLVM's order and as LLVM makes them: contexts whose PCs differ stay apart, also
+ * where their frames are equal (memprof-format, section 7).
+ *
+ * @throws FormatError "no entries in callstack map after symbolization" if no stack has a frame left
+ */
+export function symbolizeRaw(raw: RawTables, options: SymbolizeRawOptions): SymbolizedRaw {
+  const { fields = MIB_FIELDS, keepsSources = true } = options;
+  const builder = new ProfileBuilder(fields, keepsSources);
+  const locations = new Locations(builder, options.framesAt);
+  const callSites = new CallSites();
+  const stackCount = countStacksLeft(raw, locations);
+  for (const [stackId, mib] of raw.mibs) {
+    const pcs = requireStack(raw.stacks, stackId);
+    const chains = pcs.map((pc) => locations.at(pc)).filter(({ frames }) => frames.length > 0);
+    if (chains.length === 0) continue;
+    for (const [depth, chain] of chains.entries()) callSites.add(chain, depth === 0);
+    const stack = builder.stackOf(chains.flatMap(({ frames }) => frames));
+    const block = addMib(builder.blocks, mib, fields);
+    if (mib.histogram !== undefined) builder.histograms.set(block, BigUint64Array.from(mib.histogram));
+    for (const guid of chains[0]!.guids) builder.record(guid).addAllocSite(stack, block);
+  }
+  for (const [guid, chains] of callSites.byFunction) {
+    const record = builder.record(guid);
+    for (const { stack } of chains) record.addCallSite(stack);
+  }
+  return { profile: builder.build(), stackCount };
+}
+
+function countStacksLeft({ stacks }: RawTables, locations: Locations): number {
+  let count = 0;
+  for (const pcs of stacks.values()) {
+    if (pcs.some((pc) => locations.at(pc).frames.length > 0)) count++;
+  }
+  if (count === 0) {
+    throw new FormatError(
+      "malformed",
+      0,
+      "memprof raw profile",
+      "no entries in callstack map after symbolization",
+    );
+  }
+  return count;
+}
+
+/** A PC with its frames, innermost first. */
+interface Location {
+  readonly frames: readonly number[];
+  readonly guids: readonly bigint[];
+  /** The frames as a call stack of their own. */
+  readonly stack: number;
+}
+
+/** Each PC is symbolized once. */
+class Locations {
+  private readonly known = new Map<bigint, Location>();
+  private readonly builder: ProfileBuilder;
+  private readonly framesAt: FramesAtPc;
+
+  constructor(builder: ProfileBuilder, framesAt: FramesAtPc) {
+    this.builder = builder;
+    this.framesAt = framesAt;
+  }
+
+  at(pc: bigint): Location {
+    let location = this.known.get(pc);
+    if (location === undefined) {
+      const found = this.framesAt(pc);
+      const frames = found.map((frame) => this.builder.frames.intern(frame));
+      location = { frames, guids: found.map(({ guid }) => guid), stack: this.builder.stackOf(frames) };
+      this.known.set(pc, location);
+    }
+    return location;
+  }
+}
+
+/** The calls in each function that lead to allocations: every PC once, in the order of their first use. */
+class CallSites {
+  readonly byFunction = new Map<bigint, Set<Location>>();
+
+  add(location: Location, isLeaf: boolean): void {
+    for (const [depth, guid] of location.guids.entries()) {
+      if (isLeaf && depth === 0) continue;
+      let sites = this.byFunction.get(guid);
+      if (sites === undefined) {
+        sites = new Set();
+        this.byFunction.set(guid, sites);
+      }
+      sites.add(location);
+    }
+  }
+}
+
+function addMib(blocks: BlockTable, mib: Mib, fields: readonly MibField[]): number {
+  const row = blocks.addRow();
+  for (const [index, { name }] of fields.entries()) {
+    if (name !== "accessHistogram") blocks.setNumber(index, row, mib[name]);
+  }
+  return row;
+}

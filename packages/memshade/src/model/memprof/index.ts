@@ -1,0 +1,25 @@
+export { BlockTable, HOT_COLD_FIELDS } from "./block-table.ts";
+export { compareFrames, FrameTable, frameAt, framesOf, type MemprofFrame } from "./frame-table.ts";
+export {
+  type AllocationType,
+  classifyAllocation,
+  type HotColdThresholds,
+  LLVM_THRESHOLDS,
+} from "./hot-cold.ts";
+export { type MergedProfile, ProfileMerger } from "./merger.ts";
+export { type OrderedTree, orderTree } from "./ordered-tree.ts";
+export {
+  blockColumn,
+  type DataAccessProfile,
+  type DataAccessRecord,
+  framesOfStack,
+  type MemprofBlocks,
+  type MemprofFrames,
+  type MemprofProfile,
+  type MemprofRecords,
+  type MemprofSources,
+  type MemprofStacks,
+} from "./profile.ts";
+export { ProfileBuilder, type RecordRows } from "./profile-builder.ts";
+export { StackTree } from "./stack-tree.ts";
+export { type MemprofSummary, summarize } from "./summary.ts";

@@ -1,0 +1,192 @@
+import type { Mib } from "../mib.ts";
+import { type MibField, zeroMib } from "../mib-fields.ts";
+import { BlockMerge, mergeInOrder } from "./block-merge.ts";
+import { BlockTable } from "./block-table.ts";
+import { buildMerged } from "./build-merged.ts";
+import { CallSiteSet } from "./call-site-set.ts";
+import { FrameTable, frameAt } from "./frame-table.ts";
+import { mergeDataAccess } from "./merge-data-access.ts";
+import type {
+  DataAccessProfile,
+  MemprofBlocks,
+  MemprofFrames,
+  MemprofProfile,
+  MemprofStacks,
+} from "./profile.ts";
+import { RowIndex } from "./row-index.ts";
+import { StackTree } from "./stack-tree.ts";
+
+/** What a merger has collected, with what another one needs to go on from there. */
+export interface MergedProfile {
+  readonly profile: MemprofProfile;
+  /** By block: the number of the input that its timestamps and CPU numbers come from. */
+  readonly lastInput: Float64Array;
+}
+
+/**
+ * Combines profiles of many processes. A context is its full call stack; equal contexts become one, whatever
+ * addresses they had. What is kept grows with the result, not with the inputs.
+ *
+ * The result does not depend on the order of the inputs, but for timestamps and CPU numbers, which are those of the
+ * input with the highest number.
+ */
+export class ProfileMerger {
+  readonly frames: FrameTable;
+  readonly stacks = new StackTree();
+  readonly contexts = new RowIndex();
+  readonly blocks: BlockMerge;
+  readonly callSites = new CallSiteSet();
+  readonly histograms = new Map<number, BigUint64Array>();
+  /** Functions that a context is recorded in, where they are not those of its innermost inline chain. */
+  readonly otherFunctions = new Map<number, Set<bigint>>();
+  dataAccess: DataAccessProfile | undefined;
+  private readonly wanted: readonly MibField[];
+  private known: readonly MibField[];
+
+  constructor(fields: readonly MibField[], keepsSources: boolean) {
+    this.wanted = fields;
+    this.known = fields;
+    this.frames = new FrameTable(keepsSources);
+    this.blocks = new BlockMerge(new BlockTable(fields));
+  }
+
+  /** The wanted fields that every input so far has. */
+  get knownFields(): readonly MibField[] {
+    return this.known;
+  }
+
+  noteFields(fields: readonly MibField[]): void {
+    if (this.wanted.some((field) => !fields.includes(field))) {
+      this.known = this.known.filter((field) => fields.includes(field));
+    }
+  }
+
+  /** The block of a context, and whether it is new. */
+  contextOf(stack: number): { row: number; isNew: boolean } {
+    const before = this.contexts.length;
+    const row = this.contexts.rowOf(stack);
+    if (row < before) return { row, isNew: false };
+    this.blocks.table.addRow();
+    return { row, isNew: true };
+  }
+
+  addHistogram(row: number, histogram: BigUint64Array): void {
+    const known = this.histograms.get(row);
+    const [longer, shorter] =
+      known !== undefined && known.length >= histogram.length
+        ? [known, histogram]
+        : [histogram.slice(), known];
+    for (let index = 0; index < (shorter?.length ?? 0); index++) longer[index]! += shorter![index]!;
+    this.histograms.set(row, longer);
+  }
+
+  /** Adds a symbolized profile. Contexts that stand in it several times are taken for dumps of one process. */
+  addProfile(profile: MemprofProfile, input: number, lastInput?: Float64Array): void {
+    this.noteFields(profile.blocks.fields);
+    const stacks = this.copyStacks(profile);
+    this.addContexts(profile, stacks, input, lastInput);
+    const { records } = profile;
+    for (let record = 0; record < records.length; record++) {
+      const guid = records.guid[record]!;
+      for (let site = records.callStart[record]!; site < records.callStart[record + 1]!; site++) {
+        this.callSites.add(guid, stacks[records.callStack[site]!]!, records.callees.get(site));
+      }
+    }
+    this.dataAccess = mergeDataAccess(this.dataAccess, profile.dataAccess);
+  }
+
+  /** The merged profile in its canonical order. The merger is not to be used any more. */
+  build(): MergedProfile {
+    return buildMerged(this);
+  }
+
+  private copyStacks({ frames, stacks }: MemprofProfile): Uint32Array {
+    const frameMap = Uint32Array.from({ length: frames.length }, (_, index) =>
+      this.frames.intern(frameAt(frames, index)),
+    );
+    const copies = new Uint32Array(stacks.length);
+    for (let stack = 1; stack < stacks.length; stack++) {
+      copies[stack] = this.stacks.child(copies[stacks.parent[stack]!]!, frameMap[stacks.frame[stack]!]!);
+    }
+    return copies;
+  }
+
+  private addContexts(
+    { frames, stacks: tree, records, blocks }: MemprofProfile,
+    stacks: Uint32Array,
+    input: number,
+    lastInput: Float64Array | undefined,
+  ): void {
+    const words = this.blocks.table.fields.map((field) => {
+      const column = blocks.columns[blocks.fields.indexOf(field)];
+      return column && new Uint32Array(column.buffer, column.byteOffset, column.byteLength / 4);
+    });
+    // A context in an inline chain is recorded in several functions: the blocks of the first record count.
+    const owner = new Int32Array(tree.length).fill(-1);
+    const firstBlock = new Uint32Array(tree.length);
+    const moreBlocks = new Map<number, number[]>();
+    for (let record = 0; record < records.length; record++) {
+      for (let site = records.allocStart[record]!; site < records.allocStart[record + 1]!; site++) {
+        const stack = records.allocStack[site]!;
+        const block = records.allocBlock[site]!;
+        if (owner[stack] === -1) {
+          owner[stack] = record;
+          firstBlock[stack] = block;
+        } else if (owner[stack] === record) {
+          const more = moreBlocks.get(stack);
+          if (more === undefined) moreBlocks.set(stack, [block]);
+          else more.push(block);
+        }
+      }
+    }
+    for (let record = 0; record < records.length; record++) {
+      const guid = records.guid[record]!;
+      for (let site = records.allocStart[record]!; site < records.allocStart[record + 1]!; site++) {
+        const stack = records.allocStack[site]!;
+        const { row, isNew } = this.contextOf(stacks[stack]!);
+        if (!isInLeafChain(frames, tree, stack, guid)) this.noteOtherFunction(row, guid);
+        if (owner[stack] !== record) continue;
+        owner[stack] = -1;
+        const block = firstBlock[stack]!;
+        const more = moreBlocks.get(stack);
+        const from = lastInput?.[block] ?? input;
+        if (more === undefined) {
+          this.blocks.addWords(words, block, row, isNew, from);
+        } else {
+          const mibs = [block, ...more].map((index) => mibOfBlock(blocks, index));
+          this.blocks.addMib(mergeInOrder(mibs), row, isNew, from);
+        }
+        for (const index of [block, ...(more ?? [])]) {
+          const histogram = blocks.histograms.get(index);
+          if (histogram !== undefined) this.addHistogram(row, histogram);
+        }
+      }
+    }
+  }
+
+  private noteOtherFunction(row: number, guid: bigint): void {
+    const known = this.otherFunctions.get(row);
+    if (known === undefined) this.otherFunctions.set(row, new Set([guid]));
+    else known.add(guid);
+  }
+}
+
+/** Whether a function is in the inline chain of a stack's innermost call: there its contexts are recorded. */
+function isInLeafChain(frames: MemprofFrames, tree: MemprofStacks, stack: number, guid: bigint): boolean {
+  for (let at = stack; at !== 0; at = tree.parent[at]!) {
+    const frame = tree.frame[at]!;
+    if (frames.guid[frame] === guid) return true;
+    if (frames.inline[frame] === 0) return false;
+  }
+  return false;
+}
+
+function mibOfBlock({ fields, columns }: MemprofBlocks, row: number): Mib {
+  const mib = zeroMib();
+  for (const [index, field] of fields.entries()) {
+    const value = columns[index]![row]!;
+    if (field.bytes === 4) mib[field.name] = Number(value);
+    else mib[field.name] = BigInt(value);
+  }
+  return mib;
+}

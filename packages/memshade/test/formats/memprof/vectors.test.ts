@@ -1,0 +1,122 @@
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "vitest";
+import { symbolizeRaw } from "../../../src/formats/memprof/index.ts";
+import {
+  joinChunks,
+  type MemprofVersion,
+  readIndexed,
+  writeIndexed,
+} from "../../../src/formats/memprof-indexed/index.ts";
+import {
+  indexedProfileText,
+  rawProfileText,
+  readMemprofYaml,
+} from "../../../src/formats/memprof-text/index.ts";
+import { HOT_COLD_FIELDS } from "../../../src/model/memprof/index.ts";
+import { MIB_FIELDS } from "../../../src/model/mib-fields.ts";
+import { sharedPath } from "../../shared-path.ts";
+import { captures, expectedFile, knownFramesAt, tablesOf } from "./captures.ts";
+
+const OWN = fileURLToPath(new URL("../../fixtures/memprof/", import.meta.url));
+
+function textOf(pieces: Iterable<string>): string {
+  return [...pieces].join("");
+}
+
+describe.each(captures())("$name", (capture) => {
+  const tables = tablesOf(capture);
+  const framesAt = knownFramesAt(capture);
+  const { profile } = symbolizeRaw(tables, { framesAt, keepsSources: false });
+
+  it("prints as llvm-profdata prints the raw profile", () => {
+    const { profile: withNames, stackCount } = symbolizeRaw(tables, { framesAt });
+    expect(textOf(rawProfileText({ ...tables, stackCount }, withNames))).toBe(
+      expectedFile(capture, ".raw.yaml")!.toString(),
+    );
+  });
+
+  it.each([3, 4] as const)("is indexed byte for byte as LLVM does in version %d", (version) => {
+    const expected = expectedFile(capture, `.v${version}.memprofdata`);
+    if (expected === undefined) return expect(capture.name).toMatch(/v3-converted|v4-converted|run2/);
+    expect(Buffer.from(write(profile, version)).equals(expected)).toBe(true);
+  });
+
+  it("is indexed as LLVM does in version 2, but for chains in the frame table", () => {
+    const expected = expectedFile(capture, ".v2.memprofdata");
+    if (expected === undefined) return expect(capture.name).toMatch(/v3-converted|v4-converted|run2/);
+    const written = Buffer.from(write(profile, 2));
+    // The frame table stands between the payload of the frames and that of the call stacks.
+    const [from, to] = [expected.readBigUInt64LE(0x220 + 16), expected.readBigUInt64LE(0x220 + 24)].map(
+      Number,
+    );
+    expect(written.length).toBe(expected.length);
+    expect(written.subarray(0, from).equals(expected.subarray(0, from))).toBe(true);
+    expect(written.subarray(to).equals(expected.subarray(to))).toBe(true);
+    expect(textOf(indexedProfileText(readIndexed(written).profile))).toBe(
+      textOf(indexedProfileText(readIndexed(expected).profile)),
+    );
+  });
+
+  it("is indexed with the full schema, but for the address of the histogram", () => {
+    const expected = expectedFile(capture, ".v4.full.memprofdata");
+    if (expected === undefined) return expect(capture.name).toMatch(/v3-converted|v4-converted|run2/);
+    const written = joinChunks(
+      writeIndexed(profile, { version: 4, container: 13, schema: MIB_FIELDS, order: "inserted" }),
+    );
+    if (profile.blocks.histograms.size === 0) {
+      expect(Buffer.from(written).equals(expected)).toBe(true);
+    } else {
+      const shown = (bytes: Uint8Array) => textOf(indexedProfileText(readIndexed(bytes).profile));
+      expect(shown(written)).toBe(shown(expected).replaceAll(/(AccessHistogram: ).*/g, "$10"));
+    }
+  });
+
+  it.each(["", ".full"])("prints as llvm-profdata prints the indexed profile%s", (suffix) => {
+    const expected = expectedFile(capture, `.v4${suffix}.yaml`);
+    if (expected === undefined) return expect(capture.name).toMatch(/v3-converted|v4-converted|run2/);
+    const read = readIndexed(expectedFile(capture, `.v4${suffix}.memprofdata`)!);
+    expect(textOf(indexedProfileText(read.profile))).toBe(expected.toString());
+    expect(textOf(indexedProfileText(readMemprofYaml(expected)))).toBe(expected.toString());
+  });
+
+  it.each([3, 4] as const)("is read and written again without a change in version %d", (version) => {
+    const bytes = expectedFile(capture, `.v${version}.memprofdata`) ?? write(profile, version);
+    const read = readIndexed(bytes);
+    expect(read).toMatchObject({ memprofVersion: version, containerVersion: 13, isMemoryOnly: true });
+    expect(Buffer.from(write(read.profile, version, "stored")).equals(bytes)).toBe(true);
+  });
+});
+
+function write(
+  profile: Parameters<typeof writeIndexed>[0],
+  version: MemprofVersion,
+  order: "inserted" | "stored" = "inserted",
+): Uint8Array {
+  return joinChunks(writeIndexed(profile, { version, container: 13, schema: HOT_COLD_FIELDS, order }));
+}
+
+describe("profiles of LLVM 19", () => {
+  it.each([0, 1])("are read in version %d, which newer tools refuse", (version) => {
+    const read = readIndexed(readFileSync(`${OWN}llvm19.v${version}.memprofdata`));
+    expect(read).toMatchObject({ memprofVersion: version, containerVersion: 12 });
+    expect(read.schema).toHaveLength(27);
+    const newer = readIndexed(readFileSync(`${OWN}c-basic.v5.v4.memprofdata`));
+    expect(new Set(read.profile.records.guid)).toEqual(new Set(newer.profile.records.guid));
+  });
+});
+
+describe("profiles in YAML", () => {
+  const shared = sharedPath("fixtures/memprof/yaml");
+  const folder = shared === undefined ? OWN : `${shared}/`;
+  const cases =
+    shared === undefined ? ["data-order"] : ["bounds", "callees-and-data", "data-order", "quoting"];
+
+  it.each(cases)("are indexed and printed as LLVM does: %s", (name) => {
+    const read = (suffix: string) => readFileSync(`${folder}${name}${suffix}`);
+    const profile = readMemprofYaml(read(".in.yaml"));
+    const indexed = read(".v4.memprofdata");
+    expect(Buffer.from(write(profile, 4)).equals(indexed)).toBe(true);
+    expect(textOf(indexedProfileText(readIndexed(indexed).profile))).toBe(read(".show.yaml").toString());
+  });
+});
