@@ -4,6 +4,7 @@ export * from "./indices.ts";
 export { type Block, blockMib, combineMibs, copyMib, type Mib, mergeMib } from "./mib.ts";
 export { columnsOfMibs, type MibColumns, mibAt } from "./mib-columns.ts";
 export { MIB_FIELDS, type MibField, type U32Field, type U64Field } from "./mib-fields.ts";
+export * from "./process-image.ts";
 export { readRun } from "./read-run.ts";
 export * from "./run.ts";
 export * from "./sample-profile.ts";

@@ -1,0 +1,1 @@
+export { isElfCore, readElfCore } from "./read.ts";

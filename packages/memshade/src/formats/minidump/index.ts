@@ -1,0 +1,1 @@
+export { isMinidump, readMinidump } from "./read.ts";
