@@ -16,13 +16,13 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "runtime/shadow": [],
   instrument: ["bytes", "wasm", "runtime/shadow"],
   model: ["bytes"],
-  formats: ["bytes", "model"],
   objects: ["bytes", "wasm"],
+  formats: ["bytes", "model", "objects"],
   unwind: ["bytes", "objects"],
   symbolize: ["bytes", "model"],
   "runtime/host": ["bytes", "wasm", "instrument", "model", "formats"],
   analyses: ["bytes", "model"],
-  report: ["bytes", "model", "formats", "objects", "symbolize", "analyses"],
+  report: ["bytes", "model", "formats", "objects", "unwind", "symbolize", "analyses"],
   cli: ["bytes", "instrument", "model", "formats", "runtime/host", "analyses", "report"],
 };
 
