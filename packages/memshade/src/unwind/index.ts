@@ -1,6 +1,7 @@
 export { RA_SIGN_STATE, type UnwindTarget, unwindTarget } from "./architecture.ts";
 export { CFA_RULE, ROW_FLAG, RULE, type RuleSets } from "./cfi/rule-sets.ts";
-export { type KeptRegisters, UnwindTable, type UnwindTableOptions } from "./tables/unwind-table.ts";
+export type { KeptRegisters } from "./tables/reduce.ts";
+export { UnwindTable, type UnwindTableOptions } from "./tables/unwind-table.ts";
 export {
   END_REASONS,
   type EndReason,

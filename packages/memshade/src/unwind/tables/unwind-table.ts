@@ -1,21 +1,14 @@
 import type { FormatError } from "../../bytes/errors.ts";
 import type { ObjectFile } from "../../objects/types.ts";
-import { RA_SIGN_STATE, type UnwindTarget, unwindTarget } from "../architecture.ts";
-import { type CfiCounts, CfiDictionary, CfiReader } from "../cfi/reader.ts";
+import { type UnwindTarget, unwindTarget } from "../architecture.ts";
+import { type CfiCounts, CfiDictionary } from "../cfi/reader.ts";
 import { CfiRows } from "../cfi/rows.ts";
-import { ROW_FLAG, RuleSets } from "../cfi/rule-sets.ts";
-import { cfiOfObject, type ObjectCfi } from "../cfi/sections-of-object.ts";
+import type { RuleSets } from "../cfi/rule-sets.ts";
+import { cfiOfObject } from "../cfi/sections-of-object.ts";
 import { CompactTable } from "./compact-table.ts";
 import { LazyLookup } from "./lazy-lookup.ts";
-
-/**
- * Which registers a table keeps rules for.
- *
- * - `"callee-saved"`: all that functions give back; what a debugger shows. The default.
- * - `"three"`: program counter, stack pointer and frame pointer (on AArch64 the link register too), which is what it
- *   takes to walk a stack. Equal neighbours become more, the dictionary smaller.
- */
-export type KeptRegisters = "callee-saved" | "three";
+import { cfiBytes, readRows } from "./read-rows.ts";
+import { type KeptRegisters, reduce } from "./reduce.ts";
 
 export interface UnwindTableOptions {
   readonly registers?: KeptRegisters;
@@ -79,7 +72,7 @@ export class UnwindTable {
   static fromObject(object: ObjectFile, options: UnwindTableOptions = {}): UnwindTable {
     const target = unwindTarget(object.architecture);
     const cfi = cfiOfObject(object);
-    const dictionary = new CfiDictionary(sizeOf(cfi));
+    const dictionary = new CfiDictionary(cfiBytes(cfi));
     if (options.lazy && cfi.header !== undefined && cfi.header.count > 0 && target !== undefined) {
       const lookup = new LazyLookup(cfi, cfi.header, dictionary);
       const { counts } = lookup;
@@ -131,42 +124,4 @@ interface TableParts {
   rows: CfiRows;
   lookup: Lookup;
   table?: CompactTable;
-}
-
-function sizeOf({ sections }: ObjectCfi): number {
-  return sections.reduce((sum, { bytes }) => sum + bytes.length, 0);
-}
-
-/** All rows of all sections of an object, in their order there. */
-export function readRows(cfi: ObjectCfi, dictionary: CfiDictionary): { rows: CfiRows; counts: CfiCounts } {
-  const rows = new CfiRows(cfi.base, sizeOf(cfi));
-  const counts: CfiCounts = { cies: 0, fdes: 0, emptyFdes: 0, outsideFdes: 0 };
-  for (const section of cfi.sections) {
-    const reader = new CfiReader(section, dictionary, rows, cfi.code);
-    reader.readAll();
-    for (const name of Object.keys(counts) as (keyof CfiCounts)[]) counts[name] += reader.counts[name];
-  }
-  return { rows, counts };
-}
-
-/** A dictionary with the rules of some registers only, and where each set of the full one is in it. */
-export function reduce(
-  full: RuleSets,
-  target: UnwindTarget,
-  registers: KeptRegisters,
-): { rules: RuleSets; setOf: Uint16Array | Uint32Array } {
-  const { framePointer, stackPointer, linkRegister, pc, returnAddress } = target;
-  const walked = new Set([framePointer, stackPointer, linkRegister, returnAddress, pc, RA_SIGN_STATE]);
-  const rules = new RuleSets();
-  const setOf = full.count > 0xffff ? new Uint32Array(full.count) : new Uint16Array(full.count);
-  for (let set = 0; set < full.count; set++) {
-    const column = full.returnAddress(set);
-    // The caller of a signal handler's trampoline was interrupted: all of its registers matter.
-    const keepAll = registers === "callee-saved" || (full.flags(set) & ROW_FLAG.signalFrame) !== 0;
-    const keep = keepAll
-      ? (register: number) => register <= pc || register === column || register === RA_SIGN_STATE
-      : (register: number) => register === column || walked.has(register);
-    setOf[set] = rules.addReduced(full, set, keep);
-  }
-  return { rules, setOf };
 }

@@ -1,0 +1,20 @@
+import { type CfiCounts, type CfiDictionary, CfiReader } from "../cfi/reader.ts";
+import { CfiRows } from "../cfi/rows.ts";
+import type { ObjectCfi } from "../cfi/sections-of-object.ts";
+
+/** Bytes of all sections with call frame information. */
+export function cfiBytes({ sections }: ObjectCfi): number {
+  return sections.reduce((sum, { bytes }) => sum + bytes.length, 0);
+}
+
+/** All rows of all sections of an object, in their order there. */
+export function readRows(cfi: ObjectCfi, dictionary: CfiDictionary): { rows: CfiRows; counts: CfiCounts } {
+  const rows = new CfiRows(cfi.base, cfiBytes(cfi));
+  const counts: CfiCounts = { cies: 0, fdes: 0, emptyFdes: 0, outsideFdes: 0 };
+  for (const section of cfi.sections) {
+    const reader = new CfiReader(section, dictionary, rows, cfi.code);
+    reader.readAll();
+    for (const name of Object.keys(counts) as (keyof CfiCounts)[]) counts[name] += reader.counts[name];
+  }
+  return { rows, counts };
+}
