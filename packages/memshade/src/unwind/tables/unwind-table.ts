@@ -6,11 +6,21 @@ import { CfiRows } from "../cfi/rows.ts";
 import type { RuleSets } from "../cfi/rule-sets.ts";
 import { cfiOfObject } from "../cfi/sections-of-object.ts";
 import { CompactTable } from "./compact-table.ts";
+import { ExtentTable } from "./extent-table.ts";
 import { LazyLookup } from "./lazy-lookup.ts";
 import { cfiBytes, readRows } from "./read-rows.ts";
 import { type KeptRegisters, reduce } from "./reduce.ts";
 
+/**
+ * How the search table is laid out.
+ *
+ * - `"compact"`: 4 bytes per entry, equal neighbours merged. The default.
+ * - `"lul"`: an extent of 8 bytes for every row, as Mozilla's LUL has it; for comparison.
+ */
+export type TableForm = "compact" | "lul";
+
 export interface UnwindTableOptions {
+  readonly form?: TableForm;
   readonly registers?: KeptRegisters;
   /**
    * Reads nothing but `.eh_frame_hdr` and the FDEs that are looked up, for a few lookups in a large object. Without
@@ -88,7 +98,8 @@ export class UnwindTable {
     const { rows, counts } = readRows(cfi, dictionary);
     const effective = target ?? unwindTarget("x86_64")!;
     const { rules, setOf } = reduce(dictionary.rules, effective, options.registers ?? "callee-saved");
-    const table = CompactTable.build(rows, setOf);
+    const table =
+      options.form === "lul" ? ExtentTable.build(rows, setOf, rules.count) : CompactTable.build(rows, setOf);
     return new UnwindTable(effective, {
       base: cfi.base,
       rules,
@@ -123,5 +134,5 @@ interface TableParts {
   counts: CfiCounts;
   rows: CfiRows;
   lookup: Lookup;
-  table?: CompactTable;
+  table?: CompactTable | ExtentTable;
 }
