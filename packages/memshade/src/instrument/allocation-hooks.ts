@@ -18,7 +18,11 @@ export interface HookSurroundings {
 }
 
 /** Functions whose blocks are zero. */
-const ZEROES: ReadonlySet<AllocatorFunction["role"]> = new Set(["calloc", "rust_alloc_zeroed", "as_new"]);
+export const ZEROES: ReadonlySet<AllocatorFunction["role"]> = new Set([
+  "calloc",
+  "rust_alloc_zeroed",
+  "as_new",
+]);
 
 /**
  * Body that takes the place of an allocation function: calls the original and tells the shadow runtime what happened.
@@ -97,7 +101,7 @@ export function hookBody(hooked: AllocatorFunction, type: FuncType, around: Hook
     if (reallocates) address(hooked.pointerParam);
     block();
     size();
-    if (!reallocates) body.i32(ZEROES.has(hooked.role) ? 1 : 0);
+    if (!reallocates) body.i32(ZEROES.has(hooked.role) ? listener.zeroedBy(hooked.index) : 0);
     body.op("call", reallocates ? listener.reallocated : listener.allocated);
   }
   body.op("local.get", resultLocal);

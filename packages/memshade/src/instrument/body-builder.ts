@@ -18,6 +18,12 @@ export class BodyBuilder {
     return this;
   }
 
+  /** Instructions as they stand in another module. */
+  range(bytes: Uint8Array, start: number, end: number): this {
+    this.#code.range(bytes, start, end);
+    return this;
+  }
+
   i32(value: number): this {
     this.#code.u8(opcodeId("i32.const")).s32Leb(value | 0);
     return this;

@@ -1,7 +1,7 @@
-import { operandsAbove } from "./access-operands.ts";
 import { InsertionKind, type Insertions } from "./insertions.ts";
-import { BURIED, grown, NO_LOCAL, type OperandStack } from "./operand-stack.ts";
-import { addressTemporary, type Temporaries } from "./temporaries.ts";
+import { keepAddress } from "./keep-address.ts";
+import { grown, NO_LOCAL, type OperandStack } from "./operand-stack.ts";
+import type { Temporaries } from "./temporaries.ts";
 import { CONSTANT, ValueClass, type ValueNumbers } from "./value-numbers.ts";
 
 /**
@@ -100,19 +100,7 @@ export class CounterGroups {
   ): void {
     const counter = this.length++;
     if (counter === this.insertion.length) this.#growCounters();
-    let local = stack.holder(at, this.#values);
-    if (local === NO_LOCAL) {
-      local = addressTemporary(at);
-      if (stack.kept[at] === 0) {
-        if (stack.produced[at] !== BURIED) this.#insertions.add(stack.produced[at], InsertionKind.Tee, local);
-        else {
-          this.#insertions.add(start, InsertionKind.TeeBelow, local, access);
-          for (const type of operandsAbove(access)) temporaries.spills.add(type);
-        }
-        stack.kept[at] = 1;
-      }
-      if (at >= temporaries.addresses) temporaries.addresses = at + 1;
-    }
+    const local = keepAddress(stack, this.#values, this.#insertions, temporaries, at, access, start);
     temporaries.scratch = true;
     const kind = this.cold ? InsertionKind.CountOutlined : InsertionKind.Count;
     this.insertion[counter] = this.#insertions.add(end, kind, local, displacement, 2 | reads);

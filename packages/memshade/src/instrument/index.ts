@@ -15,3 +15,6 @@ export {
   type WorkingSetOptions,
   type WovenToolName,
 } from "./options.ts";
+export { findSites, SITE_CLASS_NAMES, SiteClass, type SiteTable } from "./waste/site-table.ts";
+export { specialIds, type WasteLayout } from "./waste/waste-layout.ts";
+export { zeroingFunctions } from "./waste/weave-waste.ts";

@@ -87,6 +87,8 @@ class Instrumentation {
   readonly #memory: number;
   readonly #memory64: boolean;
   readonly #tools: readonly ToolName[];
+  /** Why tools found nothing to follow. */
+  readonly #refusals: string[] = [];
 
   constructor(module: WasmModule, options: InstrumentOptions) {
     this.#module = module;
@@ -173,16 +175,12 @@ class Instrumentation {
       writer,
       includeAllocator: this.#options.includeAllocator === true,
     });
+    const start = this.#startFunction(tools);
     if (hooks !== undefined) bodies.hookAllocator(hooks, this.#memory, heap?.functions, allocations);
     if (contexts !== undefined) bodies.wrapEntries(contexts);
     bodies.write();
 
     const exported = this.#hiddenExports(heap !== undefined, tools);
-    const info = this.#describe(
-      layout,
-      exported.map(({ name }) => name),
-      tools,
-    );
     const sections = new Map<number, Uint8Array | null>();
     const appendBytes = (id: number, count: number, entries: Uint8Array): void => {
       sections.set(id, appendToVectorSection(sectionPayload(module, id), count, entries));
@@ -207,10 +205,10 @@ class Instrumentation {
       ...(layout === undefined ? [] : [layout.endBytes]),
       ...tools.map((tool) => tool.shadowBytes),
     ];
-    append(
-      SectionId.Memory,
-      sizes.map((bytes) => this.#memoryEntry(bytes / PAGE_BYTES)),
-    );
+    const memories = sizes.map((bytes) => this.#memoryEntry(bytes / PAGE_BYTES));
+    const limited = this.#limitMemory(tools);
+    if (limited === undefined) append(SectionId.Memory, memories);
+    else sections.set(SectionId.Memory, encodeVectorPayload([...limited, ...memories]));
     append(
       SectionId.Global,
       [...heapGlobals, ...tools.flatMap(({ globals }) => globals)].map(({ type, initial }) =>
@@ -230,6 +228,12 @@ class Instrumentation {
     sections.set(SectionId.Code, writer.finish(module.bodies.length + appended.count));
     appendBytes(SectionId.Function, appended.count, appended.functionEntries());
     append(SectionId.Type, appended.types);
+    if (start >= 0) sections.set(SectionId.Start, new ByteWriter(5).u32Leb(start).finish());
+    const info = this.#describe(
+      layout,
+      exported.map(({ name }) => name),
+      tools,
+    );
     const output = encodeModule(module, {
       sections,
       dropCustom: (section: SectionView) => OUTDATED_SECTION.test(section.name ?? ""),
@@ -277,7 +281,7 @@ class Instrumentation {
       if (name === "heap" || tools.some((tool) => tool.name === name)) continue;
       const weave = WEAVERS[name];
       if (weave === undefined) throw new UserError(`the tool ${name} is not part of this version`);
-      const tool = weave({
+      const tool: WovenTool | string = weave({
         module: this.#module,
         options: this.#options,
         scan: this.#scan,
@@ -290,10 +294,40 @@ class Instrumentation {
         shadowMemory: memoryCount(this.#module) + memoriesBefore + tools.length,
         firstGlobal,
       });
+      if (typeof tool === "string") {
+        this.#refusals.push(tool);
+        continue;
+      }
       firstGlobal += tool.globals.length;
       tools.push(tool);
     }
     return tools;
+  }
+
+  /** What runs first: the tools' own functions, then the module's. −1: the module's stays as it is. */
+  #startFunction(tools: readonly WovenTool[]): number {
+    const own = tools.map(({ start }) => start).filter((start) => start >= 0);
+    if (own.length === 0) return -1;
+    const appended = this.#appended;
+    return appended.add(appended.typeIndex([], []), () => {
+      const body = new BodyBuilder();
+      for (const start of own) body.op("call", start);
+      if (this.#module.start !== undefined) body.op("call", this.#module.start);
+      return body.finish();
+    });
+  }
+
+  /** The module's own memories, the followed one no larger than the tools can follow. */
+  #limitMemory(tools: readonly WovenTool[]): readonly Uint8Array[] | undefined {
+    const limits = tools.flatMap(({ memoryLimit }) => memoryLimit ?? []);
+    const own = this.#memory - this.#module.importedMemoryCount;
+    if (limits.length === 0 || own < 0) return undefined;
+    return this.#module.memories.map((memory, index) => {
+      const most = Math.floor(Math.min(...limits) / 2 ** memory.pageSizeLog2);
+      return encodeMemoryEntry(
+        index === own ? { ...memory, maximum: Math.max(memory.minimum, most) } : memory,
+      );
+    });
   }
 
   #memoryEntry(pages: number): Uint8Array {
@@ -345,6 +379,12 @@ class Instrumentation {
     return Math.min(declared, LARGEST_COVERED_BYTES);
   }
 
+  #notes(tools: readonly WovenTool[]): Pick<InstrumentedInfo, "allocator" | "notTracked"> {
+    const { allocator, notTracked } = allocationNotes(this.#module, this.#allocator);
+    const ofTools = tools.flatMap((tool) => tool.notTracked);
+    return { allocator, notTracked: [...notTracked, ...ofTools, ...this.#refusals] };
+  }
+
   #codeBytes(): number {
     const code = this.#module.sections.find(({ id }) => id === SectionId.Code);
     return code === undefined ? 0 : code.payloadEnd - code.payloadStart;
@@ -369,11 +409,11 @@ class Instrumentation {
       clock: options.clock ?? "virtual",
       includeStack: options.includeStack === true,
       includeAllocator: options.includeAllocator === true,
-      ...allocationNotes(module, this.#allocator),
+      ...this.#notes(tools),
       layout,
       ...(tools.length === 0
         ? {}
-        : { toolLayouts: Object.fromEntries(tools.map((t) => [t.name, t.layout])) }),
+        : { toolLayouts: Object.fromEntries(tools.map((t) => [t.name, t.describe()])) }),
       hiddenExports,
     };
   }

@@ -41,7 +41,17 @@ export interface InstrumentOptions {
 /** Options of the waste tool. */
 export interface WasteOptions {
   /** Width of the ids that stand for store sites in the shadow memory. Default: 16 bits where all sites fit. */
-  ids?: 16 | 32;
+  ids?: 16 | 32 | undefined;
+  /** Who overwrote, repeated and re-read what: the slower engine that keeps writers, readers and values. */
+  pairs?: boolean | undefined;
+  /** Tell accesses apart by their calling context too. */
+  contexts?: boolean | undefined;
+  /** Count per allocation site and offset inside its blocks. */
+  objects?: boolean | undefined;
+  /** Count as the Valgrind tool deadstores does where it differs. */
+  compat?: "deadstores" | undefined;
+  /** Which bytes that are unread at the end count as read, because the outside can still see them. */
+  exitVisible?: "exported" | "none" | "all" | undefined;
 }
 
 /** Options of the working-set tool. */

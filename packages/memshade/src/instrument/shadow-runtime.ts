@@ -24,6 +24,9 @@ const CALL = opcodeId("call");
 const GLOBAL_GET = opcodeId("global.get");
 const GLOBAL_SET = opcodeId("global.set");
 const I32_CONST = opcodeId("i32.const");
+const I32_LOAD8_U = opcodeId("i32.load8_u");
+const I64_LOAD = opcodeId("i64.load");
+const MEMORY_SIZE = opcodeId("memory.size");
 const HAS_MEMORY_INDEX = 0x40;
 
 export interface RuntimeSurroundings {
@@ -36,6 +39,8 @@ export interface RuntimeSurroundings {
   constants: Record<string, number>;
   /** Functions of the instrumented module that stand for imported ones, by name. */
   hosts: Record<string, number>;
+  /** Memory of the program, for the loads that runtimes import from `program`. */
+  programMemory?: number;
 }
 
 export interface MergedRuntime {
@@ -52,11 +57,16 @@ export interface MergedRuntime {
 export function mergeRuntime(runtimeBytes: Uint8Array, around: RuntimeSurroundings): MergedRuntime {
   const runtime = decodeModule(runtimeBytes);
   const indices: number[] = importsOf(runtime, "function").map(({ field }) => around.hosts[field]);
+  const intrinsics = importsOf(runtime, "function").map((entry) =>
+    entry.module === "program" ? programIntrinsic(entry.field, around.programMemory ?? 0) : undefined,
+  );
   const imported = runtime.importedFunctionCount;
   runtime.bodies.forEach((_, i) => {
     const type = funcTypeAt(runtime, functionTypeIndex(runtime, imported + i));
     indices.push(
-      around.appended.add(around.appended.typeIndexOf(type), () => relocateBody(runtime, i, indices, around)),
+      around.appended.add(around.appended.typeIndexOf(type), () =>
+        relocateBody(runtime, i, { functions: indices, intrinsics }, around),
+      ),
     );
   });
   const functions = new Map<string, number>();
@@ -68,10 +78,26 @@ export function mergeRuntime(runtimeBytes: Uint8Array, around: RuntimeSurroundin
   };
 }
 
+/** Functions by the index they have in the runtime: their new index, or the instruction that takes a call's place. */
+interface RuntimeFunctions {
+  functions: readonly number[];
+  intrinsics: readonly (Uint8Array | undefined)[];
+}
+
+/** What a call of a function imported from `program` becomes: an instruction on the program's own memory. */
+function programIntrinsic(name: string, memory: number): Uint8Array {
+  const writer = new ByteWriter(8);
+  if (name === "pages") return writer.u8(MEMORY_SIZE).u32Leb(memory).finish();
+  writer.u8(name === "load64" ? I64_LOAD : I32_LOAD8_U);
+  if (memory === 0) writer.u8(0);
+  else writer.u8(HAS_MEMORY_INDEX).u32Leb(memory);
+  return writer.u32Leb(0).finish();
+}
+
 function relocateBody(
   runtime: WasmModule,
   body: number,
-  functions: number[],
+  { functions, intrinsics }: RuntimeFunctions,
   around: RuntimeSurroundings,
 ): Uint8Array {
   const { bytes } = runtime;
@@ -82,8 +108,12 @@ function relocateBody(
     const op = opcodeIdAt(bytes, pos);
     const immediates = skipOpcode(bytes, pos);
     const next = skipImmediates(bytes, immediates, IMMEDIATE_KIND[op]);
-    if (op === CALL) writer.u8(op).u32Leb(functions[readU32Leb(bytes, immediates)]);
-    else if (op === GLOBAL_GET || op === GLOBAL_SET) {
+    if (op === CALL) {
+      const callee = readU32Leb(bytes, immediates);
+      const intrinsic = intrinsics[callee];
+      if (intrinsic === undefined) writer.u8(op).u32Leb(functions[callee]);
+      else writer.bytes(intrinsic);
+    } else if (op === GLOBAL_GET || op === GLOBAL_SET) {
       const global = readU32Leb(bytes, immediates);
       if (global < constants.length) writer.u8(I32_CONST).s32Leb(constants[global] | 0);
       else writer.u8(op).u32Leb(around.firstGlobal + global - constants.length);

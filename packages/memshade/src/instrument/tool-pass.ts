@@ -74,8 +74,10 @@ export interface MemoryListeners {
 
 /** Functions of a tool, by index, that listen to the allocator. */
 export interface AllocationListeners {
-  /** (address, bytes, 1 if the block was zeroed), behind the allocation; the address may be 0. */
+  /** (address, bytes, `zeroedBy` of a block of zeros, else 0), behind the allocation; the address may be 0. */
   allocated: number;
+  /** What the tool wants to be told of blocks that this function hands out zeroed. Not 0. */
+  zeroedBy(functionIndex: number): number;
   /** (old address, new address, bytes), behind the reallocation. */
   reallocated: number;
   /** (address), before the release. */
@@ -108,8 +110,12 @@ export interface WovenTool {
   readonly pass: ToolPass;
   /** Size of its memory, a multiple of 64 KiB. It is exported as `memshade.<name>`. */
   readonly shadowBytes: number;
-  /** What the host must know to read that memory. */
-  readonly layout: Readonly<Record<string, number | string | boolean>>;
+  /** What the host must know to read that memory; asked for when all functions are written. */
+  describe(): Readonly<Record<string, number | string | boolean>>;
+  /** Function without parameters to run before all others, −1 if there is none. */
+  readonly start: number;
+  /** Largest size of the program's memory it can follow, bytes, where it must not grow further. */
+  readonly memoryLimit: number | undefined;
   /** Its mutable globals. */
   readonly globals: readonly { type: ValType; initial: Uint8Array }[];
   /** Functions that the host may call, exported as `memshade.<name>.<key>`. */
@@ -120,4 +126,5 @@ export interface WovenTool {
   readonly notTracked: readonly string[];
 }
 
-export type WeaveTool = (around: ToolSurroundings) => WovenTool;
+/** A tool that finds nothing to follow in a module gives the reason as a sentence. */
+export type WeaveTool = (around: ToolSurroundings) => WovenTool | string;

@@ -1,5 +1,6 @@
 import type { WovenToolName } from "./options.ts";
 import type { WeaveTool } from "./tool-pass.ts";
+import { weaveWaste } from "./waste/weave-waste.ts";
 
 /** How each tool is woven into a module. */
-export const WEAVERS: Readonly<Partial<Record<WovenToolName, WeaveTool>>> = {};
+export const WEAVERS: Readonly<Partial<Record<WovenToolName, WeaveTool>>> = { waste: weaveWaste };

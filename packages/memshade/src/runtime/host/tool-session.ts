@@ -3,6 +3,7 @@ import type { RunEnd, RunModule, ToolDescription } from "../../model/run.ts";
 import type { InstanceHandle } from "./heap-session.ts";
 import type { ProfileFile } from "./recorder.ts";
 import type { ToolOptions } from "./tool-options.ts";
+import { WasteSession } from "./waste/waste-session.ts";
 
 /** What a tool needs to know of the run to describe what it recorded. */
 export interface RunFacts {
@@ -41,4 +42,6 @@ export interface ToolSession {
 }
 
 /** How the session of each tool is made; the heap profiler's is always there. */
-export const SESSIONS: Readonly<Partial<Record<WovenToolName, (options: ToolOptions) => ToolSession>>> = {};
+export const SESSIONS: Readonly<Partial<Record<WovenToolName, (options: ToolOptions) => ToolSession>>> = {
+  waste: (options) => new WasteSession(options),
+};

@@ -1,0 +1,134 @@
+import {
+  ACCESS_BYTES,
+  ACCESS_KIND,
+  AccessKind,
+  I32,
+  OPCODE_NAME,
+  type OpcodeName,
+  PUSH_COUNT,
+  RESULT_TYPE,
+  type ValType,
+} from "../../wasm/index.ts";
+import { operandsAbove } from "../access-operands.ts";
+import type { AppendedFunctions } from "../appended-functions.ts";
+import { BodyBuilder } from "../body-builder.ts";
+
+/** Functions of the waste runtime that accesses call. */
+export interface AccessTargets {
+  loaded: number;
+  storing: number;
+  stored: number;
+  touched: number;
+}
+
+/** An address that no 32-bit memory has, for operands that reach beyond it. */
+const OUT_OF_REACH = 0xffffffff;
+
+/**
+ * Functions that take the place of access instructions: they do the access, which may trap, and tell the runtime.
+ * Parameters: those of the instruction, then its displacement, its store id and its load id.
+ */
+export class AccessFunctions {
+  readonly #appended: AppendedFunctions;
+  readonly #targets: AccessTargets;
+  readonly #countsAtomics: boolean;
+  readonly #made = new Map<string, number>();
+
+  /** `countsAtomics`: read-modify-writes store what they write; deadstores sees them read only. */
+  constructor(appended: AppendedFunctions, targets: AccessTargets, countsAtomics: boolean) {
+    this.#appended = appended;
+    this.#targets = targets;
+    this.#countsAtomics = countsAtomics;
+  }
+
+  /** `lane`: the lane immediate, −1 if the instruction has none. */
+  get(op: number, alignment: number, lane: number): number {
+    const key = `${op} ${alignment} ${lane}`;
+    const known = this.#made.get(key);
+    if (known !== undefined) return known;
+    const operands = operandsAbove(op);
+    const results = PUSH_COUNT[op] === 1 ? [RESULT_TYPE[op]] : [];
+    const type = this.#appended.typeIndex([I32, ...operands, I32, I32, I32], results);
+    const index = this.#appended.add(type, () => this.#body(op, alignment, lane, operands, results));
+    this.#made.set(key, index);
+    return index;
+  }
+
+  #body(
+    op: number,
+    alignment: number,
+    lane: number,
+    operands: readonly ValType[],
+    results: readonly ValType[],
+  ): Uint8Array {
+    const displacement = 1 + operands.length;
+    const storeId = displacement + 1;
+    const loadId = storeId + 1;
+    const address = loadId + 1;
+    const result = address + 1;
+    const name = OPCODE_NAME[op] as OpcodeName;
+    const size = ACCESS_BYTES[op];
+    const kind = ACCESS_KIND[op];
+    const float = name.startsWith("f32") ? 4 : name.startsWith("f64") ? 8 : 0;
+    const body = new BodyBuilder([I32, ...results]);
+
+    body.op("local.get", 0).op("local.get", displacement).op("i32.add").op("local.tee", address);
+    body.op("local.get", 0).op("i32.lt_u").open("if");
+    body.op("local.get", 0).op("i32.load8_u", 0, OUT_OF_REACH).op("drop").end();
+
+    const access = (): void => {
+      body.op("local.get", address);
+      for (let i = 0; i < operands.length; i++) body.op("local.get", 1 + i);
+      if (lane < 0) body.op(name, alignment, 0);
+      else body.op(name, alignment, 0, lane);
+      if (results.length > 0) body.op("local.set", result);
+    };
+    const tell = (target: number, id: number): void => {
+      body.op("local.get", address).i32(size);
+      if (target === this.#targets.storing || target === this.#targets.touched) body.op("call", target);
+      else body.op("local.get", id).i32(float).op("call", target);
+    };
+    const { loaded, storing, stored, touched } = this.#targets;
+    switch (kind) {
+      case AccessKind.Store:
+        tell(storing, storeId);
+        access();
+        tell(stored, storeId);
+        break;
+      case AccessKind.Rmw:
+      case AccessKind.Cmpxchg:
+        if (!this.#countsAtomics) {
+          tell(storing, storeId);
+          tell(touched, 0);
+          access();
+          break;
+        }
+        tell(storing, storeId);
+        // What it loads is what was there before.
+        tell(loaded, loadId);
+        access();
+        if (kind === AccessKind.Rmw) tell(stored, storeId);
+        else {
+          this.#compareExpected(body, results[0], size, result);
+          body.open("if");
+          tell(stored, storeId);
+          body.end();
+        }
+        break;
+      default:
+        access();
+        tell(loaded, loadId);
+    }
+    if (results.length > 0) body.op("local.get", result);
+    return body.finish();
+  }
+
+  /** Whether a compare-exchange found what it expected, in as many bits as it compared. */
+  #compareExpected(body: BodyBuilder, type: ValType, size: number, result: number): void {
+    const isWide = type !== I32;
+    body.op("local.get", 1);
+    if (isWide && size < 8) body.i64(size === 4 ? 0xffffffff : size === 2 ? 0xffff : 0xff).op("i64.and");
+    else if (!isWide && size < 4) body.i32(size === 2 ? 0xffff : 0xff).op("i32.and");
+    body.op("local.get", result).op(isWide ? "i64.eq" : "i32.eq");
+  }
+}

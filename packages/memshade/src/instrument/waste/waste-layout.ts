@@ -1,0 +1,175 @@
+const KIB = 1024;
+const MIB = KIB * KIB;
+const PAGE_BYTES = 64 * KIB;
+const LARGEST_MEMORY_BYTES = 4096 * MIB;
+export const CONTROL_BYTES = 4 * KIB;
+export const RECORD_BYTES = 128;
+export const PAIR_BYTES = 32;
+export const SITE_BYTES = 64 + 1024 * 16;
+const NODE_BYTES = 8;
+const INDEX_BYTES = 16;
+const BLOCK_BYTES = 16;
+/** Store sites that 16-bit ids can tell apart: some ids mean something else. */
+export const MOST_NARROW_IDS = 65_532;
+
+/** Addresses of the tables inside the waste tool's memory, bytes; see `runtime/shadow/assembly/waste/layout.ts`. */
+export interface WasteLayout {
+  /** Bytes of program memory that are followed. */
+  covered: number;
+  /** Shadow bytes per byte as a shift, for the brief engine. */
+  idShift: number;
+  readers: number;
+  seen: number;
+  control: number;
+  stores: number;
+  storeCapacity: number;
+  loads: number;
+  loadCapacity: number;
+  /** A u64 per site: how often the block that begins with it ran. Brief only. */
+  runs: number;
+  sizes: number;
+  pairs: number;
+  pairCapacity: number;
+  nodes: number;
+  nodeCapacity: number;
+  index: number;
+  indexCapacity: number;
+  blockOf: number;
+  blocks: number;
+  blockCapacity: number;
+  sites: number;
+  siteCapacity: number;
+  endBytes: number;
+}
+
+export interface WasteWishes {
+  /** Largest size the program's memory can reach, bytes. */
+  memoryBytes: number;
+  stores: number;
+  loads: number;
+  sites: number;
+  engine: "brief" | "full";
+  /** Width of ids in the brief engine. */
+  ids: 16 | 32;
+  contexts: boolean;
+  objects: boolean;
+}
+
+const CONTEXT_KEYS = 512 * KIB;
+const CONTEXT_NODES = 2 * MIB;
+const PAIRS = 1 * MIB;
+const INDEX_ENTRIES = 4 * MIB;
+const BLOCKS = 4 * MIB;
+const ALLOCATION_SITES = 2 * KIB;
+
+/** Places the tables behind the shadow of as much memory as there is room for. */
+export function planWaste(wishes: WasteWishes): WasteLayout {
+  const isFull = wishes.engine === "full";
+  const { contexts } = wishes;
+  const storeCapacity = (contexts ? CONTEXT_KEYS : 0) + wishes.stores + 1;
+  const loadCapacity = (contexts ? CONTEXT_KEYS : 0) + wishes.loads + 1;
+  const pairCapacity = isFull ? PAIRS : 0;
+  const nodeCapacity = contexts ? CONTEXT_NODES : 0;
+  const indexCapacity = contexts ? INDEX_ENTRIES : 0;
+  const blockCapacity = wishes.objects ? BLOCKS : 0;
+  const siteCapacity = wishes.objects ? ALLOCATION_SITES : 0;
+  const runs = isFull ? 0 : wishes.sites;
+  const tables =
+    CONTROL_BYTES +
+    (storeCapacity + loadCapacity) * RECORD_BYTES +
+    runs * 8 +
+    pairCapacity * PAIR_BYTES +
+    nodeCapacity * NODE_BYTES +
+    indexCapacity * INDEX_BYTES +
+    blockCapacity * BLOCK_BYTES +
+    siteCapacity * SITE_BYTES;
+  const idBytes = isFull ? 4 : wishes.ids / 8;
+  // Shadow, sizes of blocks, and which block a granule belongs to, per byte of program memory.
+  const perByte = (isFull ? 4 + 4 + 1 : idBytes) + 0.5 + (wishes.objects ? 0.5 : 0);
+  const room = LARGEST_MEMORY_BYTES - PAGE_BYTES * 16 - tables;
+  const covered = Math.min(
+    Math.floor(room / perByte / PAGE_BYTES) * PAGE_BYTES,
+    Math.ceil(wishes.memoryBytes / PAGE_BYTES) * PAGE_BYTES,
+  );
+  let end = covered * idBytes;
+  const place = (bytes: number, unit = 16): number => {
+    const at = Math.ceil(end / unit) * unit;
+    end = at + bytes;
+    return at;
+  };
+  const readers = isFull ? place(covered * 4) : 0;
+  const seen = isFull ? place(covered) : 0;
+  // Tables lie far above what a store just behind the covered memory could reach.
+  const control = place(CONTROL_BYTES, PAGE_BYTES);
+  const layout = {
+    covered,
+    idShift: idBytes === 2 ? 1 : 2,
+    readers,
+    seen,
+    control,
+    stores: place(storeCapacity * RECORD_BYTES),
+    storeCapacity,
+    loads: place(loadCapacity * RECORD_BYTES),
+    loadCapacity,
+    runs: place(runs * 8),
+    sizes: place(covered / 2),
+    pairs: place(pairCapacity * PAIR_BYTES),
+    pairCapacity,
+    nodes: place(nodeCapacity * NODE_BYTES),
+    nodeCapacity,
+    index: place(indexCapacity * INDEX_BYTES),
+    indexCapacity,
+    blockOf: place(wishes.objects ? covered / 2 : 0),
+    blocks: place(blockCapacity * BLOCK_BYTES),
+    blockCapacity,
+    sites: place(siteCapacity * SITE_BYTES),
+    siteCapacity,
+  };
+  return { ...layout, endBytes: Math.ceil(end / PAGE_BYTES) * PAGE_BYTES };
+}
+
+/** Ids that are no store sites, from the highest down. */
+export function specialIds(ids: 16 | 32): { read: number; invalid: number; init: number } {
+  const read = ids === 16 ? 0xffff : 0xffffffff;
+  return { read, invalid: read - 1, init: read - 2 };
+}
+
+/** Values of the shadow runtime's imported constants. */
+export function wasteConstants(
+  layout: WasteLayout,
+  wishes: WasteWishes,
+  isCompatible: boolean,
+): Record<string, number> {
+  const special = specialIds(layout.idShift === 1 ? 16 : 32);
+  return {
+    COVERED: layout.covered,
+    CONTROL: layout.control,
+    STORES: layout.stores,
+    LOADS: layout.loads,
+    SIZES: layout.sizes,
+    ZERO_IS_VALID: isCompatible ? 0 : 1,
+    REALLOC_FORGETS: isCompatible ? 1 : 0,
+    ID_SHIFT: layout.idShift,
+    READ: special.read,
+    INVALID: special.invalid,
+    INIT: special.init,
+    READERS: layout.readers,
+    SEEN: layout.seen,
+    PAIRS: layout.pairs,
+    PAIR_MASK: layout.pairCapacity - 1,
+    BY_CONTEXT: wishes.contexts ? 1 : 0,
+    NODES: layout.nodes,
+    NODE_CAPACITY: layout.nodeCapacity,
+    INDEX: layout.index,
+    INDEX_MASK: layout.indexCapacity - 1,
+    STORE_SITES: wishes.stores,
+    LOAD_SITES: wishes.loads,
+    STORE_CAPACITY: layout.storeCapacity,
+    LOAD_CAPACITY: layout.loadCapacity,
+    BLOCK_OF: wishes.objects ? layout.blockOf : 0,
+    BLOCKS: wishes.objects ? layout.blocks : 0,
+    BLOCK_CAPACITY: layout.blockCapacity,
+    SITES: layout.sites,
+    SITE_CAPACITY: layout.siteCapacity,
+  };
+}

@@ -1,0 +1,314 @@
+import {
+  ACCESS_BYTES,
+  ACCESS_KIND,
+  AccessKind,
+  I32,
+  IMMEDIATE_KIND,
+  ImmediateKind,
+  OPCODE_NAME,
+  opcodeId,
+  skipOpcode,
+  type ValType,
+} from "../../wasm/index.ts";
+import { InsertionKind } from "../insertions.ts";
+import { keepAddress } from "../keep-address.ts";
+import { NO_LOCAL } from "../operand-stack.ts";
+import type { SnippetSink } from "../snippet-sink.ts";
+import { extraLocal } from "../temporaries.ts";
+import type { ToolPass, ToolSurroundings, WalkState } from "../tool-pass.ts";
+import { CONSTANT } from "../value-numbers.ts";
+import type { AccessFunctions } from "./access-functions.ts";
+import { type BriefSnippets, hasComparison, valueTypeOfStore } from "./brief-snippets.ts";
+import { SiteClass, type SiteTable } from "./site-table.ts";
+
+const LOCAL_GET = opcodeId("local.get");
+const LOCAL_SET = opcodeId("local.set");
+const CALL = opcodeId("call");
+const I32_STORE = opcodeId("i32.store");
+const HAS_MEMORY_INDEX = 0x40;
+
+/** What an insertion does; its operands are in columns `b` to `d`, and `a` holds this. */
+const Step = {
+  /** b: displacement, c: site. Operands of the function that does the access. */
+  Arguments: 0,
+  /** b: number of a place in `#places` */
+  Compare: 1,
+  Mark: 2,
+  Test: 3,
+  /** b: site */
+  CountRun: 4,
+  /** b: word of the control block, c: value */
+  Note: 5,
+  /** b: function without parameters and results */
+  Call: 6,
+  /** b: code offset of a call */
+  Enter: 7,
+  /** b: local with the context */
+  Leave: 8,
+  /** b: local for the context */
+  Begin: 9,
+} as const;
+
+/** An access followed inline. */
+interface Place {
+  op: number;
+  size: number;
+  id: number;
+  address: { local: number; constant: number; displacement: number };
+  value: { local: number; isHeld: boolean };
+}
+
+export interface PassTargets {
+  notePages: number;
+  setStackPointer: number;
+  /** Calling contexts, −1 where nobody asks for them. */
+  enter: number;
+  leave: number;
+  current: number;
+  /** Words of the control block: site of a store, of a load, of an allocation. */
+  storeSite: number;
+  loadSite: number;
+  allocationSite: number;
+  /** Whether the allocator is told apart by call. */
+  notesAllocations: boolean;
+}
+
+/** Asks for what follows each access: inline where it can be, else a function in the place of the instruction. */
+export class WastePass implements ToolPass {
+  readonly #around: ToolSurroundings;
+  readonly #sites: SiteTable;
+  readonly #functions: AccessFunctions;
+  readonly #snippets: BriefSnippets | undefined;
+  readonly #targets: PassTargets;
+  readonly #hooked: ReadonlySet<number>;
+  /** A bit per site: followed inline; begins a block of them. */
+  readonly inline: Uint8Array;
+  readonly leaders: Uint8Array;
+  #state!: WalkState;
+  #kind = 0;
+  #cursor = 0;
+  #blockIsOpen = false;
+  #contextLocal = NO_LOCAL;
+  #codeStart = 0;
+  readonly #places: Place[] = [];
+  readonly #valueLocals = new Map<ValType, number>();
+
+  /** Without `snippets` every access becomes a call. */
+  constructor(
+    around: ToolSurroundings,
+    sites: SiteTable,
+    functions: AccessFunctions,
+    snippets: BriefSnippets | undefined,
+    targets: PassTargets,
+  ) {
+    this.#around = around;
+    this.#sites = sites;
+    this.#functions = functions;
+    this.#snippets = snippets;
+    this.#targets = targets;
+    this.#hooked = new Set(around.allocator.functions.map(({ index }) => index));
+    this.inline = new Uint8Array((sites.length + 7) >>> 3);
+    this.leaders = new Uint8Array((sites.length + 7) >>> 3);
+  }
+
+  begin(state: WalkState, kind: number, codeStart: number): void {
+    this.#state = state;
+    this.#kind = kind;
+    this.#cursor = this.#sites.firstOfFunction[state.function - this.#around.module.importedFunctionCount];
+    this.#blockIsOpen = false;
+    this.#contextLocal = NO_LOCAL;
+    this.#codeStart = codeStart;
+    this.#places.length = 0;
+    this.#valueLocals.clear();
+  }
+
+  access(op: number, at: number, displacement: number, start: number, end: number): void {
+    const site = this.#siteAt(start);
+    const { hasLoops, openLoops } = this.#state;
+    const isRare = hasLoops && openLoops === 0;
+    if (this.#snippets === undefined || isRare || !this.#isPlain(op, site))
+      this.#replace(op, site, displacement, start, end);
+    else this.#follow(op, site, at, displacement, start, end);
+  }
+
+  bulk(_op: number, first: number, second: number, start: number): void {
+    const site = this.#siteAt(start);
+    if (first !== this.#around.memory && second !== this.#around.memory) return;
+    this.#note(start, this.#targets.storeSite, this.#sites.store[site]);
+    if (this.#sites.load[site] !== 0) this.#note(start, this.#targets.loadSite, this.#sites.load[site]);
+  }
+
+  endBlock(): void {
+    this.#blockIsOpen = false;
+  }
+
+  enterLoop(): void {
+    this.#blockIsOpen = false;
+  }
+
+  setGlobal(global: number): number {
+    return global === this.#around.stackPointer ? this.#targets.setStackPointer : -1;
+  }
+
+  grow(memory: number, _start: number, end: number): void {
+    if (memory === this.#around.memory) this.#add(end, Step.Call, this.#targets.notePages);
+  }
+
+  call(callee: number, tail: boolean, start: number, end: number): void {
+    const { importedFunctionCount, codePayloadStart } = this.#around.module;
+    const offset = start - codePayloadStart;
+    if (callee >= 0 && callee < importedFunctionCount) {
+      this.#note(start, this.#targets.storeSite, this.#sites.store[this.#siteAt(start)]);
+      if (!tail) this.#add(end, Step.Call, this.#targets.notePages);
+    }
+    if (this.#targets.notesAllocations && (callee < 0 || this.#hooked.has(callee)))
+      this.#note(start, this.#targets.allocationSite, offset);
+    if (this.#targets.enter < 0) return;
+    if (this.#contextLocal === NO_LOCAL) {
+      this.#contextLocal = extraLocal(this.#state.temporaries, I32);
+      this.#add(this.#codeStart, Step.Begin, this.#contextLocal);
+    }
+    this.#add(start, Step.Enter, offset);
+    if (!tail) this.#add(end, Step.Leave, this.#contextLocal);
+  }
+
+  end(): void {}
+
+  write(sink: SnippetSink, entry: number): void {
+    const { a, b, c } = this.#state.insertions;
+    const operand = b[entry];
+    switch (a[entry]) {
+      case Step.Arguments:
+        sink.i32(operand);
+        sink.i32(this.#sites.store[c[entry]]);
+        sink.i32(this.#sites.load[c[entry]]);
+        break;
+      case Step.Compare: {
+        const { op, size, id, address, value } = this.#places[operand];
+        this.#snippets?.compareStore(sink, op, size, id, address, value);
+        break;
+      }
+      case Step.Mark: {
+        const { size, id, address } = this.#places[operand];
+        this.#snippets?.markStore(sink, size, id, address);
+        break;
+      }
+      case Step.Test: {
+        const { size, id, address } = this.#places[operand];
+        this.#snippets?.testLoad(sink, size, id, address);
+        break;
+      }
+      case Step.CountRun:
+        this.#snippets?.countRun(sink, operand);
+        break;
+      case Step.Note:
+        sink.i32(0);
+        sink.i32(c[entry]);
+        sink.access(I32_STORE, 2, this.#around.shadowMemory, operand);
+        break;
+      case Step.Call:
+        sink.indexed(CALL, operand);
+        break;
+      case Step.Enter:
+        sink.i32(operand);
+        sink.indexed(CALL, this.#targets.enter);
+        break;
+      case Step.Leave:
+        sink.local(LOCAL_GET, operand);
+        sink.indexed(CALL, this.#targets.leave);
+        break;
+      case Step.Begin:
+        sink.indexed(CALL, this.#targets.current);
+        sink.local(LOCAL_SET, operand);
+    }
+  }
+
+  /** Sites come in the order of the walk; those that are never reached are skipped. */
+  #siteAt(start: number): number {
+    const offset = start - this.#around.module.codePayloadStart;
+    while (this.#sites.offset[this.#cursor] < offset) this.#cursor++;
+    return this.#cursor;
+  }
+
+  #isPlain(op: number, site: number): boolean {
+    if (this.#sites.siteClass[site] !== SiteClass.Plain) return false;
+    if (IMMEDIATE_KIND[op] === ImmediateKind.MemargLane) return false;
+    return ACCESS_KIND[op] === AccessKind.Load || hasComparison(op);
+  }
+
+  /** A function in the place of the instruction: the memarg's displacement and the site's ids become operands. */
+  #replace(op: number, site: number, displacement: number, start: number, end: number): void {
+    const bytes = this.#around.module.bytes;
+    const immediates = skipOpcode(bytes, start);
+    const flags = bytes[immediates];
+    const lane = IMMEDIATE_KIND[op] === ImmediateKind.MemargLane ? bytes[end - 1] : -1;
+    const target = this.#functions.get(op, flags & (HAS_MEMORY_INDEX - 1), lane);
+    this.#add(start, Step.Arguments, displacement, site);
+    this.#state.insertions.add(start, InsertionKind.ReplaceByCall, end - start, target);
+  }
+
+  #follow(op: number, site: number, at: number, displacement: number, start: number, end: number): void {
+    const { stack, values, insertions, temporaries } = this.#state;
+    const isConstant = stack.value[at] === CONSTANT;
+    const constant = isConstant ? stack.offset[at] : 0;
+    // Such an access traps, or this module's memory is larger than what is followed.
+    if (isConstant && (constant >>> 0) + displacement >= this.#covered - 16) {
+      this.#replace(op, site, displacement, start, end);
+      return;
+    }
+    setBit(this.inline, site);
+    const isStore = ACCESS_KIND[op] === AccessKind.Store;
+    const place: Place = {
+      op,
+      size: ACCESS_BYTES[op],
+      id: isStore ? this.#sites.store[site] : this.#sites.load[site],
+      address: {
+        local: isConstant ? -1 : keepAddress(stack, values, insertions, temporaries, at, op, start),
+        constant,
+        displacement,
+      },
+      value: { local: 0, isHeld: false },
+    };
+    const number = this.#places.push(place) - 1;
+    if (isStore) {
+      const holder = stack.holder(at + 1, values);
+      place.value.isHeld = holder !== NO_LOCAL;
+      place.value.local = place.value.isHeld
+        ? holder
+        : this.#valueLocal(valueTypeOfStore(OPCODE_NAME[op] as string));
+      this.#add(start, Step.Compare, number);
+    }
+    if (!this.#blockIsOpen) {
+      this.#blockIsOpen = true;
+      setBit(this.leaders, site);
+      this.#add(end, Step.CountRun, site);
+    }
+    this.#add(end, isStore ? Step.Mark : Step.Test, number);
+  }
+
+  /** Set by the weaver once the layout is known. */
+  set covered(bytes: number) {
+    this.#covered = bytes;
+  }
+  #covered = 0;
+
+  #valueLocal(type: ValType): number {
+    const known = this.#valueLocals.get(type);
+    if (known !== undefined) return known;
+    const local = extraLocal(this.#state.temporaries, type);
+    this.#valueLocals.set(type, local);
+    return local;
+  }
+
+  #note(position: number, word: number, value: number): void {
+    this.#add(position, Step.Note, word, value);
+  }
+
+  #add(position: number, step: number, b = 0, c = 0): void {
+    this.#state.insertions.add(position, this.#kind, step, b, c);
+  }
+}
+
+function setBit(bits: Uint8Array, index: number): void {
+  bits[index >>> 3] |= 1 << (index & 7);
+}

@@ -1,0 +1,178 @@
+import { I32, importsOf, type WasmModule } from "../../wasm/index.ts";
+import { ZEROES } from "../allocation-hooks.ts";
+import { BodyBuilder } from "../body-builder.ts";
+import { mergeRuntime } from "../shadow-runtime.ts";
+import type { ToolSurroundings, WovenTool } from "../tool-pass.ts";
+import { AccessFunctions } from "./access-functions.ts";
+import { BriefSnippets } from "./brief-snippets.ts";
+import { runtimeBytes } from "./runtime-bytes.ts";
+import { findSites } from "./site-table.ts";
+import { MOST_NARROW_IDS, planWaste, type WasteWishes, wasteConstants } from "./waste-layout.ts";
+import { WastePass } from "./waste-pass.ts";
+
+const ACCESS_SIZES = [1, 2, 4, 8, 16];
+/** Offsets in the control block, see `runtime/shadow/assembly/waste/layout.ts`. */
+export const WasteControl = { storeSite: 0, loadSite: 4, allocationSite: 52 } as const;
+
+/** Functions that hand out zeroed blocks: each is the store site of its zeros. */
+export function zeroingFunctions(functions: readonly { role: string; index: number }[]): number[] {
+  return functions.filter(({ role }) => (ZEROES as ReadonlySet<string>).has(role)).map(({ index }) => index);
+}
+
+/** Weaves the waste tool into a module. */
+export function weaveWaste(around: ToolSurroundings): WovenTool | string {
+  const { module, appended, memory, shadowMemory } = around;
+  if (around.memory64) return "The module's memory is 64-bit: the waste tool does not follow it.";
+  const options = around.options.waste ?? {};
+  const isFull = Boolean(options.pairs || options.contexts || options.objects);
+  const sites = findSites(module, zeroingFunctions(around.allocator.functions));
+  const ids = options.ids ?? (sites.stores > MOST_NARROW_IDS ? 32 : 16);
+  if (!isFull && ids === 16 && sites.stores > MOST_NARROW_IDS)
+    return `The module has ${sites.stores} store sites, more than 16-bit ids can tell apart.`;
+  const wishes: WasteWishes = {
+    memoryBytes: around.memoryBytes,
+    stores: sites.stores,
+    loads: sites.loads,
+    sites: sites.length,
+    engine: isFull ? "full" : "brief",
+    ids,
+    contexts: options.contexts === true,
+    objects: options.objects === true,
+  };
+  const layout = planWaste(wishes);
+  const isCompatible = options.compat === "deadstores";
+  const runtime = mergeRuntime(runtimeBytes(wishes.engine), {
+    appended,
+    shadowMemory,
+    firstGlobal: around.firstGlobal,
+    constants: wasteConstants(layout, wishes, isCompatible),
+    hosts: {},
+    programMemory: memory,
+  });
+  const target = (name: string): number => runtime.functions.get(name) ?? -1;
+  const functions = new AccessFunctions(
+    appended,
+    {
+      loaded: target("loaded"),
+      storing: target("storing"),
+      stored: target("stored"),
+      touched: target("touched"),
+    },
+    !isCompatible,
+  );
+  const snippets = isFull
+    ? undefined
+    : new BriefSnippets(layout, shadowMemory, {
+        same: target("same"),
+        fresh: new Map(ACCESS_SIZES.map((size) => [size, target(`fresh${size}`)])),
+      });
+  const pass = new WastePass(around, sites, functions, snippets, {
+    notePages: target("notePages"),
+    setStackPointer: stackPointerSetter(around, target("stackMoved")),
+    enter: wishes.contexts ? target("enter") : -1,
+    leave: target("leave"),
+    current: target("current"),
+    storeSite: layout.control + WasteControl.storeSite,
+    loadSite: layout.control + WasteControl.loadSite,
+    allocationSite: layout.control + WasteControl.allocationSite,
+    notesAllocations: wishes.objects,
+  });
+  pass.covered = layout.covered;
+  const zeroing = zeroingFunctions(around.allocator.functions);
+  const zeroedBy = new Map(zeroing.map((index, i) => [index, sites.stores - zeroing.length + 1 + i]));
+  return {
+    name: "waste",
+    pass,
+    shadowBytes: layout.endBytes,
+    describe: () => ({
+      ...layout,
+      engine: wishes.engine,
+      contexts: wishes.contexts,
+      objects: wishes.objects,
+      compat: options.compat ?? "",
+      inline: base64(pass.inline),
+      leaders: base64(pass.leaders),
+      exportsMemory: isVisible(module, memory),
+      isCommand: module.exports.some(({ kind, name }) => kind === "function" && name === "_start"),
+      ids,
+    }),
+    start: starter(around, isCompatible ? -1 : target("segment"), target("notePages")),
+    memoryLimit: layout.covered < around.memoryBytes ? layout.covered : undefined,
+    globals: runtime.globals,
+    exports: {
+      hostRead: target("hostRead"),
+      hostWrote: target("hostWrote"),
+      hostMayRead: target("hostMayRead"),
+    },
+    listeners: { copy: target("copying"), fill: target("filling"), init: target("initialized") },
+    allocations:
+      around.allocator.functions.length === 0
+        ? undefined
+        : {
+            allocated: target("allocated"),
+            reallocated: target("reallocated"),
+            released: target("released"),
+            zeroedBy: (index) => zeroedBy.get(index) ?? 0,
+          },
+    notTracked: notTracked(around, layout.covered),
+  };
+}
+
+function notTracked(around: ToolSurroundings, covered: number): string[] {
+  const sentences: string[] = [];
+  if (around.allocator.functions.length === 0)
+    sentences.push("No allocator was found: freed memory counts as memory that is still in use.");
+  if (covered < around.memoryBytes)
+    sentences.push(`Waste is followed in the first ${Math.floor(covered / 2 ** 20)} MiB of the memory.`);
+  const unknown = importsOf(around.module, "function").filter(({ module }) => !module.startsWith("wasi_"));
+  if (unknown.length > 0) {
+    const names = unknown.slice(0, 5).map(({ module, field }) => `${module}.${field}`);
+    const more = unknown.length > 5 ? ` and ${unknown.length - 5} more` : "";
+    sentences.push(
+      `The host is opaque: whatever is unread when it is in control counts as read by it (${names.join(", ")}${more}).`,
+    );
+  }
+  return sentences;
+}
+
+/** The function that takes the place of setting the stack pointer, −1 if none is known. */
+function stackPointerSetter({ appended, stackPointer }: ToolSurroundings, stackMoved: number): number {
+  if (stackPointer < 0) return -1;
+  return appended.add(appended.typeIndex([I32], []), () =>
+    new BodyBuilder()
+      .op("global.get", stackPointer)
+      .op("local.get", 0)
+      .op("call", stackMoved)
+      .op("local.get", 0)
+      .op("global.set", stackPointer)
+      .finish(),
+  );
+}
+
+/** The function that runs first: marks the data segments as initialised. */
+function starter({ module, appended, memory }: ToolSurroundings, segment: number, notePages: number): number {
+  return appended.add(appended.typeIndex([], []), () => {
+    const body = new BodyBuilder().op("call", notePages);
+    for (const data of module.data)
+      if (segment >= 0 && data.offset !== undefined && data.memory === memory) {
+        const { start, end } = data.offset;
+        body.range(module.bytes, start, end - 1);
+        body.i32(data.end - data.start).op("call", segment);
+      }
+    return body.finish();
+  });
+}
+
+/** Whether the host can look at the memory. */
+function isVisible(module: WasmModule, memory: number): boolean {
+  return (
+    memory < module.importedMemoryCount ||
+    module.exports.some(({ kind, index }) => kind === "memory" && index === memory)
+  );
+}
+
+function base64(bytes: Uint8Array): string {
+  let text = "";
+  for (const byte of bytes) text += String.fromCharCode(byte);
+  return btoa(text);
+}

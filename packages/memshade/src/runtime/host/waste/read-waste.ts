@@ -1,0 +1,418 @@
+import {
+  findSites,
+  type InstrumentedInfo,
+  SITE_CLASS_NAMES,
+  type SiteTable,
+  specialIds,
+  type WasteLayout,
+  zeroingFunctions,
+} from "../../../instrument/index.ts";
+import type { PairKind, WasteClass } from "../../../model/waste.ts";
+import { decodeModule } from "../../../wasm/index.ts";
+
+// Mirrors runtime/shadow/assembly/waste/layout.ts; test/runtime/shadow/waste-layout.test.ts compares them.
+export const RECORD_BYTES = 128;
+export const StoreField = {
+  stores: 0,
+  written: 8,
+  read: 16,
+  overwritten: 24,
+  deallocated: 32,
+  silent: 40,
+  silentBytes: 48,
+  same: 56,
+  overZero: 64,
+  approximate: 72,
+  hostRead: 80,
+} as const;
+export const LoadField = {
+  loads: 0,
+  bytes: 8,
+  silent: 16,
+  redundant: 24,
+  redundantBytes: 32,
+  zeroBytes: 40,
+  approximate: 48,
+  fresh: 56,
+} as const;
+const NODE = 96;
+const SITE = 100;
+export const ControlField = {
+  pages: 8,
+  outside: 12,
+  nodeNext: 20,
+  storeKeys: 24,
+  loadKeys: 28,
+  pairsUsed: 32,
+  pairsLost: 36,
+  keysLost: 40,
+} as const;
+const PAIR_BYTES = 32;
+const NODE_BYTES = 8;
+const ENTRY_BYTES = 64 + 1024 * 16;
+const OFFSETS = 1024;
+const PAIR_KINDS: readonly (PairKind | undefined)[] = [
+  undefined,
+  "overwritten",
+  "deallocated",
+  "returned",
+  "silent",
+  "redundant",
+];
+const KEY_MASK = 0x3fffffff;
+const UNREAD = 1;
+
+/** Figures of a store site in one context. */
+export interface StoreFigures {
+  /** Code offsets, innermost first. */
+  path: number[];
+  siteClass: WasteClass;
+  stores: number;
+  written: number;
+  read: number;
+  overwritten: number;
+  deallocated: number;
+  exit: number;
+  hostRead: number;
+  silent: number;
+  silentBytes: number;
+  same: number;
+  overZero: number;
+  approximate: number;
+}
+
+export interface LoadFigures {
+  path: number[];
+  siteClass: WasteClass;
+  loads: number;
+  bytes: number;
+  silent: number;
+  redundant: number;
+  redundantBytes: number;
+  zeroBytes: number;
+  approximate: number;
+}
+
+/** A pair of paths; undefined: no store or load of the program. */
+export interface PairFigures {
+  kind: PairKind;
+  first: string | undefined;
+  origin: "init" | "zero" | undefined;
+  second: string | undefined;
+  bytes: number;
+  operations: number;
+}
+
+export interface ObjectFigures {
+  site: number;
+  objects: number;
+  bytes: number;
+  size: number;
+  varies: boolean;
+  dead: number;
+  /** Per offset: reads, writes, dead, silent. */
+  counts: Float64Array;
+}
+
+export interface WasteContents {
+  stores: StoreFigures[];
+  loads: LoadFigures[];
+  pairs: PairFigures[];
+  objects: ObjectFigures[];
+  outside: number;
+  keysLost: number;
+  pairsLost: number;
+  /** Whether the program's memory grew beyond what is followed. */
+  grewBeyond: boolean;
+}
+
+export interface WasteToolLayout extends WasteLayout {
+  engine: "brief" | "full";
+  contexts: boolean;
+  objects: boolean;
+  compat: string;
+  ids: number;
+  inline: string;
+  leaders: string;
+}
+
+/** Key of a path in maps. */
+export function pathKey(path: readonly number[]): string {
+  return path.join();
+}
+
+/** Reads the waste tool's memory of one instance. */
+export class WasteReader {
+  readonly #memory: WebAssembly.Memory;
+  readonly #layout: WasteToolLayout;
+  readonly #info: InstrumentedInfo;
+  readonly #original: () => Uint8Array;
+  #sites: SiteTable | undefined;
+
+  constructor(memory: WebAssembly.Memory, info: InstrumentedInfo, original: () => Uint8Array) {
+    this.#memory = memory;
+    this.#layout = info.toolLayouts?.waste as unknown as WasteToolLayout;
+    this.#info = info;
+    this.#original = original;
+  }
+
+  get layout(): WasteToolLayout {
+    return this.#layout;
+  }
+
+  /** `exitVisible`: bytes that are unread now count as read by the host. */
+  read(exitVisible: boolean): WasteContents {
+    const layout = this.#layout;
+    const view = new DataView(this.#memory.buffer);
+    const control = (field: number): number => view.getUint32(layout.control + field, true);
+    const sites = this.#siteTable();
+    const storePaths = this.#paths(view, sites, "store");
+    const loadPaths = this.#paths(view, sites, "load");
+    const unread = this.#unreadByKey(view, control(ControlField.pages));
+    const runs = this.#runs(view, sites);
+
+    const stores: StoreFigures[] = [];
+    for (const { key, site, path } of storePaths) {
+      const at = layout.stores + key * RECORD_BYTES;
+      const u64 = (field: number): number => readCount(view, at + field);
+      const extra = runs[site];
+      const count = u64(StoreField.stores) + extra;
+      if (count === 0) continue;
+      const written = u64(StoreField.written) + extra * sites.bytes[site];
+      const left = unread.get(key) ?? 0;
+      const hostRead = u64(StoreField.hostRead) + (exitVisible ? left : 0);
+      const exit = exitVisible ? 0 : left;
+      const [read, deallocated] = [u64(StoreField.read), u64(StoreField.deallocated)];
+      stores.push({
+        path,
+        siteClass: SITE_CLASS_NAMES[sites.siteClass[site]],
+        stores: count,
+        written,
+        read,
+        overwritten:
+          layout.engine === "full"
+            ? u64(StoreField.overwritten)
+            : written - read - deallocated - hostRead - exit,
+        deallocated,
+        exit,
+        hostRead,
+        silent: u64(StoreField.silent),
+        silentBytes: u64(StoreField.silentBytes),
+        same: u64(StoreField.same),
+        overZero: u64(StoreField.overZero),
+        approximate: u64(StoreField.approximate),
+      });
+    }
+    const loads: LoadFigures[] = [];
+    for (const { key, site, path } of loadPaths) {
+      const at = layout.loads + key * RECORD_BYTES;
+      const u64 = (field: number): number => readCount(view, at + field);
+      const extra = runs[site];
+      const count = u64(LoadField.loads) + extra;
+      if (count === 0) continue;
+      loads.push({
+        path,
+        siteClass: SITE_CLASS_NAMES[sites.siteClass[site]],
+        loads: count,
+        bytes: u64(LoadField.bytes) + extra * sites.bytes[site],
+        silent: u64(LoadField.silent) + extra - u64(LoadField.fresh),
+        redundant: u64(LoadField.redundant),
+        redundantBytes: u64(LoadField.redundantBytes),
+        zeroBytes: u64(LoadField.zeroBytes),
+        approximate: u64(LoadField.approximate),
+      });
+    }
+    return {
+      stores,
+      loads,
+      pairs: this.#pairs(view, storePaths, loadPaths),
+      objects: this.#objects(view),
+      outside: control(ControlField.outside),
+      keysLost: control(ControlField.keysLost),
+      pairsLost: control(ControlField.pairsLost),
+      grewBeyond: control(ControlField.pages) * 65536 > layout.covered,
+    };
+  }
+
+  /** Sets all counts to zero; bytes that are unread now belong to nobody. */
+  forget(): void {
+    const layout = this.#layout;
+    const bytes = new Uint8Array(this.#memory.buffer);
+    const view = new DataView(this.#memory.buffer);
+    const end = this.#coveredNow(view);
+    if (layout.engine === "full") {
+      const words = new Uint32Array(this.#memory.buffer, 0, end);
+      for (let i = 0; i < end; i++)
+        if (words[i] >>> 30 === UNREAD) words[i] = (words[i] & KEY_MASK) | 0x80000000;
+    } else {
+      const { read, init } = specialIds(layout.idShift === 1 ? 16 : 32);
+      const ids =
+        layout.idShift === 1
+          ? new Uint16Array(this.#memory.buffer, 0, end)
+          : new Uint32Array(this.#memory.buffer, 0, end);
+      for (let i = 0; i < end; i++) if (ids[i] !== 0 && ids[i] < init) ids[i] = read;
+    }
+    const clear = (from: number, records: number): void => {
+      for (let i = 0; i < records; i++)
+        bytes.fill(0, from + i * RECORD_BYTES, from + i * RECORD_BYTES + NODE);
+    };
+    clear(layout.stores, layout.storeCapacity);
+    clear(layout.loads, layout.loadCapacity);
+    bytes.fill(0, layout.runs, layout.sizes);
+    bytes.fill(0, layout.pairs, layout.pairs + layout.pairCapacity * PAIR_BYTES);
+    bytes.fill(0, layout.sites, layout.sites + layout.siteCapacity * ENTRY_BYTES);
+  }
+
+  #siteTable(): SiteTable {
+    this.#sites ??= findSites(
+      decodeModule(this.#original()),
+      zeroingFunctions(this.#info.allocator.functions),
+    );
+    return this.#sites;
+  }
+
+  #coveredNow(view: DataView): number {
+    const pages = view.getUint32(this.#layout.control + ControlField.pages, true);
+    return Math.min(pages * 65536, this.#layout.covered);
+  }
+
+  /** Keys in use with their site and path, in the order of the sites. */
+  #paths(
+    view: DataView,
+    sites: SiteTable,
+    which: "store" | "load",
+  ): { key: number; site: number; path: number[] }[] {
+    const layout = this.#layout;
+    const siteOf: number[] = [];
+    const paths: { key: number; site: number; path: number[] }[] = [];
+    for (let site = 0; site < sites.length; site++) {
+      const number = sites[which][site];
+      if (number === 0) continue;
+      siteOf[number] = site;
+      paths.push({ key: number, site, path: [sites.offset[site]] });
+    }
+    if (!layout.contexts) return paths;
+    const table = which === "store" ? layout.stores : layout.loads;
+    const field = which === "store" ? ControlField.storeKeys : ControlField.loadKeys;
+    const first = which === "store" ? sites.stores : sites.loads;
+    const count = view.getUint32(layout.control + field, true);
+    for (let key = first + 1; key <= first + count; key++) {
+      const at = table + key * RECORD_BYTES;
+      const site = siteOf[view.getUint32(at + SITE, true)];
+      if (site === undefined) continue;
+      const path = [sites.offset[site]];
+      for (let node = view.getUint32(at + NODE, true); node !== 0; ) {
+        path.push(view.getUint32(layout.nodes + node * NODE_BYTES + 4, true));
+        node = view.getUint32(layout.nodes + node * NODE_BYTES, true);
+      }
+      paths.push({ key, site, path });
+    }
+    return paths;
+  }
+
+  /** How often each site ran inline. */
+  #runs(view: DataView, sites: SiteTable): Float64Array {
+    const layout = this.#layout;
+    const runs = new Float64Array(sites.length);
+    if (layout.engine === "full") return runs;
+    const inline = bits(layout.inline);
+    const leaders = bits(layout.leaders);
+    let count = 0;
+    for (let site = 0; site < sites.length; site++) {
+      if (!has(inline, site)) continue;
+      if (has(leaders, site)) count = readCount(view, layout.runs + site * 8);
+      runs[site] = count;
+    }
+    return runs;
+  }
+
+  /** Bytes per store key that nobody has read. */
+  #unreadByKey(view: DataView, _pages: number): Map<number, number> {
+    const layout = this.#layout;
+    const end = this.#coveredNow(view);
+    const found = new Map<number, number>();
+    const add = (key: number) => found.set(key, (found.get(key) ?? 0) + 1);
+    const { init } = specialIds(layout.idShift === 1 ? 16 : 32);
+    if (layout.engine === "full") {
+      const words = new Uint32Array(this.#memory.buffer, 0, end);
+      for (let i = 0; i < end; i++) {
+        const word = words[i];
+        if (word !== 0 && word >>> 30 === UNREAD && (word & KEY_MASK) !== KEY_MASK) add(word & KEY_MASK);
+      }
+    } else if (layout.idShift === 1) {
+      const counts = new Uint32Array(0x10000);
+      const ids = new Uint16Array(this.#memory.buffer, 0, end);
+      for (let i = 0; i < end; i++) counts[ids[i]]++;
+      for (let id = 1; id < init; id++) if (counts[id] !== 0) found.set(id, counts[id]);
+    } else {
+      const ids = new Uint32Array(this.#memory.buffer, 0, end);
+      for (let i = 0; i < end; i++) if (ids[i] !== 0 && ids[i] < init) add(ids[i]);
+    }
+    found.delete(0);
+    return found;
+  }
+
+  #pairs(
+    view: DataView,
+    stores: readonly { key: number; path: number[] }[],
+    loads: readonly { key: number; path: number[] }[],
+  ): PairFigures[] {
+    const layout = this.#layout;
+    if (layout.pairCapacity === 0) return [];
+    const storePaths = new Map(stores.map(({ key, path }) => [key, pathKey(path)]));
+    const loadPaths = new Map(loads.map(({ key, path }) => [key, pathKey(path)]));
+    const pairs: PairFigures[] = [];
+    for (let i = 0; i < layout.pairCapacity; i++) {
+      const at = layout.pairs + i * PAIR_BYTES;
+      const kind = PAIR_KINDS[view.getUint32(at + 8, true)];
+      if (kind === undefined) continue;
+      const [first, second] = [view.getUint32(at, true), view.getUint32(at + 4, true)];
+      const paths = kind === "redundant" ? loadPaths : storePaths;
+      pairs.push({
+        kind,
+        first: paths.get(first),
+        origin:
+          kind !== "silent" ? undefined : first === 0 ? "zero" : first === KEY_MASK ? "init" : undefined,
+        second: second === 0 ? undefined : paths.get(second),
+        bytes: readCount(view, at + 16),
+        operations: readCount(view, at + 24),
+      });
+    }
+    return pairs;
+  }
+
+  #objects(view: DataView): ObjectFigures[] {
+    const layout = this.#layout;
+    const objects: ObjectFigures[] = [];
+    for (let i = 1; i < layout.siteCapacity; i++) {
+      const at = layout.sites + i * ENTRY_BYTES;
+      const site = view.getUint32(at, true);
+      if (site === 0) continue;
+      const size = view.getUint32(at + 4, true);
+      const counts = new Float64Array(Math.min(size, OFFSETS) * 4);
+      for (let j = 0; j < counts.length; j++) counts[j] = view.getUint32(at + 64 + j * 4, true);
+      objects.push({
+        site: site - 1,
+        objects: readCount(view, at + 8),
+        bytes: readCount(view, at + 16),
+        dead: readCount(view, at + 24),
+        size,
+        varies: view.getUint32(at + 32, true) !== 0,
+        counts,
+      });
+    }
+    return objects;
+  }
+}
+
+function readCount(view: DataView, at: number): number {
+  return view.getUint32(at, true) + view.getUint32(at + 4, true) * 2 ** 32;
+}
+
+function bits(text: string): Uint8Array {
+  return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+}
+
+function has(set: Uint8Array, index: number): boolean {
+  return (set[index >>> 3] & (1 << (index & 7))) !== 0;
+}

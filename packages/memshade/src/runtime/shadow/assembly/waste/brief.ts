@@ -1,0 +1,302 @@
+// Byte-exact waste with one id per byte: the site of the last store, until the byte is read. The id is 16 or 32 bits
+// wide. Plain loads and stores do most of their work inline; what is here runs where something happened.
+import {
+  C_LOAD_SITE, C_OUTSIDE, C_PAGES, C_STORE_SITE, CONTROL, COVERED, L_BYTES, L_FRESH, L_LOADS, L_SILENT, LOADS, REALLOC_FORGETS,
+  RECORD_SIZE, S_DEALLOCATED, S_HOST_READ, S_READ, S_SILENT, S_SILENT_BYTES, S_STORES, S_WRITTEN, SIZES, STORES, ZERO_IS_VALID,
+} from "./layout";
+import { programLoad8, programPages } from "./program";
+
+// Bytes of an id as a shift: 1 or 2.
+@external("layout", "ID_SHIFT")
+declare const ID_SHIFT: u32;
+// Ids that are no sites: read, invalid, written by a data segment. 0 is memory as the system gave it.
+@external("layout", "READ")
+declare const READ: u32;
+@external("layout", "INVALID")
+declare const INVALID: u32;
+@external("layout", "INIT")
+declare const INIT: u32;
+
+@inline function bump(at: usize, by: u64): void { store<u64>(at, load<u64>(at) + by); }
+@inline function storeRecord(key: u32): usize { return STORES + key * RECORD_SIZE; }
+@inline function loadRecord(key: u32): usize { return LOADS + key * RECORD_SIZE; }
+@inline function isReal(id: u32): bool { return id != 0 && id < INIT; }
+@inline function isInvalid(id: u32): bool { return id == INVALID || (id == 0 && ZERO_IS_VALID == 0); }
+
+@inline function idAt(address: u32): u32 {
+  return ID_SHIFT == 1 ? load<u16>(address << 1) : load<u32>(address << 2);
+}
+
+@inline function setId(address: u32, id: u32): void {
+  if (ID_SHIFT == 1) store<u16>(address << 1, <u16>id);
+  else store<u32>(address << 2, id);
+}
+
+function outside(address: u32, size: u32): bool {
+  if (address < COVERED && size <= COVERED - address) return false;
+  store<u32>(CONTROL, load<u32>(CONTROL, C_OUTSIDE) + 1, C_OUTSIDE);
+  return true;
+}
+
+/** Credits the writers of a range. True if all of it had been read since it was written. */
+function readRange(address: u32, size: u32): bool {
+  let stale = true;
+  const end = address + size;
+  const wide: u32 = ID_SHIFT == 1 ? 8 : 4;
+  while (address < end) {
+    if ((address & (wide - 1)) == 0 && end - address >= wide) {
+      // Long ranges that have been read are skipped as vectors.
+      const at: usize = address << ID_SHIFT;
+      if (!v128.any_true(v128.not(v128.load(at)))) { address += wide; continue; }
+    }
+    const id = idAt(address);
+    if (id != READ) {
+      stale = false;
+      if (!isInvalid(id)) {
+        if (isReal(id)) {
+          // Neighbours are from one store as a rule.
+          let count: u32 = 1;
+          setId(address, READ);
+          while (address + count < end && idAt(address + count) == id) { setId(address + count, READ); count++; }
+          bump(storeRecord(id) + S_READ, count);
+          address += count;
+          continue;
+        }
+        setId(address, READ);
+      }
+    }
+    address++;
+  }
+  return stale;
+}
+
+/** A load of which some byte was not read before. */
+export function fresh1(address: u32, site: u32): void { readFresh(address, 1, site); }
+export function fresh2(address: u32, site: u32): void { readFresh(address, 2, site); }
+export function fresh4(address: u32, site: u32): void { readFresh(address, 4, site); }
+export function fresh8(address: u32, site: u32): void { readFresh(address, 8, site); }
+export function fresh16(address: u32, site: u32): void { readFresh(address, 16, site); }
+
+@inline function readFresh(address: u32, size: u32, site: u32): void {
+  bump(loadRecord(site) + L_FRESH, 1);
+  const id = idAt(address);
+  if (isReal(id)) {
+    // One store wrote all of it: the usual case.
+    let same = true;
+    for (let i: u32 = 1; i < size; i++) if (idAt(address + i) != id) { same = false; break; }
+    if (same) {
+      for (let i: u32 = 0; i < size; i++) setId(address + i, READ);
+      bump(storeRecord(id) + S_READ, size);
+      return;
+    }
+  }
+  readRange(address, size);
+}
+
+/** A load by a function: any size, with the test. */
+export function loaded(address: u32, size: u32, site: u32, float: u32): void {
+  if (outside(address, size)) return;
+  const record = loadRecord(site);
+  bump(record + L_LOADS, 1);
+  bump(record + L_BYTES, size);
+  if (readRange(address, size)) bump(record + L_SILENT, 1);
+}
+
+function isValid(address: u32, size: u32): bool {
+  for (let i: u32 = 0; i < size; i++) if (isInvalid(idAt(address + i))) return false;
+  return true;
+}
+
+/** A store whose operand equals what is there, before the store. */
+export function same(address: u32, size: u32, site: u32): void {
+  if (!isValid(address, size)) return;
+  const record = storeRecord(site);
+  bump(record + S_SILENT, 1);
+  bump(record + S_SILENT_BYTES, size);
+}
+
+// Stores by a function: the operand's bytes are kept before and compared behind.
+let kept0: u64 = 0;
+let kept1: u64 = 0;
+
+function programBits(address: u32, size: u32): u64 {
+  let bits: u64 = 0;
+  for (let i: u32 = size; i != 0; i--) bits = (bits << 8) | programLoad8(address + i - 1);
+  return bits;
+}
+
+export function storing(address: u32, size: u32): void {
+  kept0 = programBits(address, min<u32>(size, 8));
+  if (size > 8) kept1 = programBits(address + 8, size - 8);
+}
+
+export function stored(address: u32, size: u32, site: u32, float: u32): void {
+  if (outside(address, size)) return;
+  const record = storeRecord(site);
+  bump(record + S_STORES, 1);
+  bump(record + S_WRITTEN, size);
+  const equal = programBits(address, min<u32>(size, 8)) == kept0 && (size <= 8 || programBits(address + 8, size - 8) == kept1);
+  if (equal) same(address, size, site);
+  for (let i: u32 = 0; i < size; i++) setId(address + i, site);
+}
+
+function setRange(address: u32, size: u32, id: u32): void {
+  const vector = ID_SHIFT == 1 ? i16x8.splat(<i16>id) : i32x4.splat(id);
+  const wide: u32 = ID_SHIFT == 1 ? 8 : 4;
+  for (; size >= wide; size -= wide) {
+    v128.store(address << ID_SHIFT, vector);
+    address += wide;
+  }
+  for (; size != 0; size--) setId(address++, id);
+}
+
+function writeRange(address: u32, size: u32, site: u32, equal: bool): void {
+  const record = storeRecord(site);
+  bump(record + S_STORES, 1);
+  bump(record + S_WRITTEN, size);
+  if (equal && size != 0) same(address, size, site);
+  setRange(address, size, site);
+}
+
+export function copying(destination: u32, source: u32, size: u32): void {
+  if (outside(destination, size) || outside(source, size)) return;
+  if (size != 0) { programLoad8(destination + size - 1); programLoad8(source + size - 1); }
+  const record = loadRecord(load<u32>(CONTROL, C_LOAD_SITE));
+  bump(record + L_LOADS, 1);
+  bump(record + L_BYTES, size);
+  if (readRange(source, size) && size != 0) bump(record + L_SILENT, 1);
+  let equal = true;
+  for (let i: u32 = 0; i < size; i++) if (programLoad8(destination + i) != programLoad8(source + i)) { equal = false; break; }
+  writeRange(destination, size, load<u32>(CONTROL, C_STORE_SITE), equal);
+}
+
+export function filling(address: u32, value: u32, size: u32): void {
+  if (outside(address, size)) return;
+  if (size != 0) programLoad8(address + size - 1);
+  let equal = true;
+  for (let i: u32 = 0; i < size; i++) if (programLoad8(address + i) != (value & 255)) { equal = false; break; }
+  writeRange(address, size, load<u32>(CONTROL, C_STORE_SITE), equal);
+}
+
+export function initialized(address: u32, size: u32): void {
+  hostWrote(address, size);
+}
+
+export function segment(address: u32, size: u32): void {
+  if (!outside(address, size)) setRange(address, size, INIT);
+}
+
+export function hostRead(address: u32, size: u32): void {
+  if (!outside(address, size)) readRange(address, size);
+}
+
+export function hostWrote(address: u32, size: u32): void {
+  if (!outside(address, size)) writeRange(address, size, load<u32>(CONTROL, C_STORE_SITE), false);
+}
+
+/** Whoever holds the module may have read everything. */
+export function hostMayRead(): void {
+  const end: u32 = min<u32>(programPages() << 16, COVERED);
+  const wide: u32 = ID_SHIFT == 1 ? 8 : 4;
+  for (let at: u32 = 0; at < end; at += wide) {
+    const ids = v128.load(at << ID_SHIFT);
+    if (!v128.any_true(ids) || !v128.any_true(v128.not(ids))) continue;
+    for (let i: u32 = at; i < at + wide; i++) {
+      const id = idAt(i);
+      if (!isReal(id) && id != INIT) continue;
+      if (id != INIT) bump(storeRecord(id) + S_HOST_READ, 1);
+      setId(i, READ);
+    }
+  }
+}
+
+/** The memory is gone: bytes that nobody read are charged to their writers. */
+function invalidate(address: u32, size: u32): void {
+  const end = address + size;
+  const wide: u32 = ID_SHIFT == 1 ? 8 : 4;
+  const gone = ID_SHIFT == 1 ? i16x8.splat(<i16>INVALID) : i32x4.splat(INVALID);
+  while (address < end) {
+    if (end - address >= wide) {
+      const at: usize = address << ID_SHIFT;
+      const ids = v128.load(at);
+      // All invalid already, or all read.
+      if (!v128.any_true(v128.xor(ids, gone))) { address += wide; continue; }
+      if (!v128.any_true(v128.not(ids))) { v128.store(at, gone); address += wide; continue; }
+    }
+    const id = idAt(address);
+    if (isReal(id)) {
+      let count: u32 = 1;
+      setId(address, INVALID);
+      while (address + count < end && idAt(address + count) == id) { setId(address + count, INVALID); count++; }
+      bump(storeRecord(id) + S_DEALLOCATED, count);
+      address += count;
+      continue;
+    }
+    setId(address, INVALID);
+    address++;
+  }
+}
+
+export function allocated(address: u32, size: u32, zeroedBy: u32): void {
+  notePages();
+  if (address == 0 || outside(address, size)) return;
+  invalidate(address, size);
+  store<u32>(SIZES + ((address >>> 3) << 2), size + 1);
+  if (zeroedBy != 0) writeRange(address, size, zeroedBy, false);
+}
+
+function takeSize(address: u32): u32 {
+  if (address == 0 || address >= COVERED) return 0;
+  const at = SIZES + ((address >>> 3) << 2);
+  const size = load<u32>(at);
+  store<u32>(at, 0);
+  return size;
+}
+
+export function released(address: u32): void {
+  const known = takeSize(address);
+  if (known != 0) invalidate(address, known - 1);
+}
+
+export function reallocated(old: u32, address: u32, size: u32): void {
+  notePages();
+  if (old == 0) { allocated(address, size, 0); return; }
+  if (address == 0) {
+    if (size == 0) released(old);
+    return;
+  }
+  if (outside(address, size)) return;
+  const known = takeSize(old);
+  const before: u32 = known == 0 ? 0 : known - 1;
+  const kept = min(before, size);
+  if (address == old) {
+    if (size < before) invalidate(address + size, before - size);
+    else if (size > before) invalidate(address + before, size - before);
+  } else {
+    invalidate(address, size);
+    if (REALLOC_FORGETS == 0) {
+      memory.copy(address << ID_SHIFT, old << ID_SHIFT, kept << ID_SHIFT);
+      setRange(old, kept, READ);
+    }
+    invalidate(old, before);
+  }
+  store<u32>(SIZES + ((address >>> 3) << 2), size + 1);
+}
+
+/** Frames are not larger; what moves the stack pointer further changes to another stack. */
+const LARGEST_FRAME: u32 = 2000000;
+
+export function stackMoved(from: u32, to: u32): void {
+  const low = min(from, to);
+  const size = max(from, to) - low;
+  if (size == 0 || size > LARGEST_FRAME || outside(low, size)) return;
+  invalidate(low, size);
+}
+
+export function notePages(): void {
+  store<u32>(CONTROL, programPages(), C_PAGES);
+}
+
+export function touched(address: u32, size: u32): void {
+  hostRead(address, size);
+}

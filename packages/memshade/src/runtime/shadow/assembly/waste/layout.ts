@@ -1,0 +1,73 @@
+// The waste tool's memory. Addresses depend on the profiled module: they are imports here and become constants when
+// this code is merged into it. `instrument/waste/waste-layout.ts` places the tables, `runtime/host/waste/` reads them.
+//
+//   0         shadow of the program's memory: an id per byte (brief), or writer, reader and value seen (full)
+//   CONTROL   offsets C_*
+//   STORES    a record of RECORD_SIZE bytes per store site (or per store site and calling context), offsets S_*
+//   LOADS     as STORES for loads, offsets L_*
+//   SIZES     u32 per 8 bytes of program memory: size + 1 of the block that starts there
+//   PAIRS     open addressing: (kind, first, second) -> bytes, operations; full only
+//   NODES     calling context tree, full only
+//   BLOCKS …  blocks of the heap and their sites' counts per offset, full only: see objects.ts
+
+@external("layout", "COVERED")
+export declare const COVERED: u32;
+@external("layout", "CONTROL")
+export declare const CONTROL: u32;
+@external("layout", "STORES")
+export declare const STORES: u32;
+@external("layout", "LOADS")
+export declare const LOADS: u32;
+@external("layout", "SIZES")
+export declare const SIZES: u32;
+// Whether memory that nobody has written counts as valid zeros, or, as in the tool deadstores, as invalid.
+@external("layout", "ZERO_IS_VALID")
+export declare const ZERO_IS_VALID: u32;
+// deadstores: a block that a reallocation moves does not keep its state.
+@external("layout", "REALLOC_FORGETS")
+export declare const REALLOC_FORGETS: u32;
+
+export const RECORD_SIZE: u32 = 128;
+export const S_STORES: usize = 0;
+export const S_WRITTEN: usize = 8;
+export const S_READ: usize = 16;
+export const S_OVERWRITTEN: usize = 24;
+export const S_DEALLOCATED: usize = 32;
+export const S_SILENT: usize = 40;
+export const S_SILENT_BYTES: usize = 48;
+export const S_SAME: usize = 56;
+export const S_OVER_ZERO: usize = 64;
+export const S_APPROXIMATE: usize = 72;
+export const S_HOST_READ: usize = 80;
+export const S_NODE: usize = 96;
+export const S_SITE: usize = 100;
+
+export const L_LOADS: usize = 0;
+export const L_BYTES: usize = 8;
+export const L_SILENT: usize = 16;
+export const L_REDUNDANT: usize = 24;
+export const L_REDUNDANT_BYTES: usize = 32;
+export const L_ZERO_BYTES: usize = 40;
+export const L_APPROXIMATE: usize = 48;
+export const L_FRESH: usize = 56;
+export const L_NODE: usize = 96;
+export const L_SITE: usize = 100;
+
+// Control block.
+export const C_STORE_SITE: usize = 0; // sites of the bulk instruction or host call at hand
+export const C_LOAD_SITE: usize = 4;
+export const C_PAGES: usize = 8; // largest size of the program's memory seen, in pages
+export const C_OUTSIDE: usize = 12; // events above COVERED
+export const C_NODE: usize = 16;
+export const C_NODE_NEXT: usize = 20;
+export const C_STORE_KEYS: usize = 24;
+export const C_LOAD_KEYS: usize = 28;
+export const C_PAIRS_USED: usize = 32;
+export const C_PAIRS_LOST: usize = 36;
+export const C_KEYS_LOST: usize = 40;
+export const C_BLOCK_NEXT: usize = 44;
+export const C_BLOCK_FREE: usize = 48;
+export const C_ALLOCATION_SITE: usize = 52; // code offset of the call of the allocator at hand
+export const C_SITES_NEXT: usize = 56;
+export const C_SCRATCH: usize = 64; // 16 bytes: the operand's bytes before a store
+export const C_HOST_READ_ZERO: usize = 96;

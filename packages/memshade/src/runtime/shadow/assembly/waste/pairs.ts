@@ -1,0 +1,34 @@
+import { C_PAIRS_LOST, C_PAIRS_USED, CONTROL } from "./layout";
+
+@external("layout", "PAIRS")
+declare const PAIRS: u32;
+@external("layout", "PAIR_MASK")
+declare const PAIR_MASK: u32;
+
+export const PAIR_OVERWRITTEN: u32 = 1;
+export const PAIR_DEALLOCATED: u32 = 2;
+export const PAIR_RETURNED: u32 = 3;
+export const PAIR_SILENT: u32 = 4;
+export const PAIR_REDUNDANT: u32 = 5;
+
+const PAIR_SIZE: u32 = 32;
+
+/** Adds to the pair of two keys: {first, second, kind, –, bytes, operations}. */
+export function addPair(kind: u32, first: u32, second: u32, bytes: u32, operations: u32): void {
+  let h: u32 = first * 0x9e3779b1 + second * 0x85ebca6b + kind * 0xc2b2ae35;
+  h ^= h >>> 15;
+  for (let tries: u32 = 0; tries < 1024; tries++) {
+    const at: usize = PAIRS + ((h + tries) & PAIR_MASK) * PAIR_SIZE;
+    const found = load<u32>(at, 8);
+    if (found == 0) {
+      store<u32>(at, first);
+      store<u32>(at, second, 4);
+      store<u32>(at, kind, 8);
+      store<u32>(CONTROL, load<u32>(CONTROL, C_PAIRS_USED) + 1, C_PAIRS_USED);
+    } else if (found != kind || load<u32>(at) != first || load<u32>(at, 4) != second) continue;
+    store<u64>(at, load<u64>(at, 16) + bytes, 16);
+    store<u64>(at, load<u64>(at, 24) + operations, 24);
+    return;
+  }
+  store<u32>(CONTROL, load<u32>(CONTROL, C_PAIRS_LOST) + bytes, C_PAIRS_LOST);
+}

@@ -1,0 +1,310 @@
+import { describe, expect, it } from "vitest";
+import type { WasteOptions } from "../../../src/instrument/index.ts";
+import { calloc, F, free, L, malloc, realloc, S, SYSR, SYSW, text, vector, WasteRun } from "./events.ts";
+
+const ENGINES: Readonly<Record<string, WasteOptions>> = {
+  "16-bit ids": { ids: 16 },
+  "32-bit ids": { ids: 32 },
+  "writers and readers": { pairs: true },
+};
+
+const F_AND_G = {
+  f: `(local i32)
+    (global.set $__stack_pointer (local.tee 0 (i32.sub (global.get $__stack_pointer) (i32.const 8))))
+    (i64.store (local.get 0) (i64.const 0x1122334455667788))
+    (global.set $__stack_pointer (i32.add (local.get 0) (i32.const 8)))`,
+  g: `(local i32)
+    (global.set $__stack_pointer (local.tee 0 (i32.sub (global.get $__stack_pointer) (i32.const 8))))
+    (i64.store (local.get 0) (i64.const 0x7122334455667788))
+    (drop (i64.load (local.get 0)))
+    (global.set $__stack_pointer (i32.add (local.get 0) (i32.const 8)))`,
+};
+
+for (const [engine, waste] of Object.entries(ENGINES)) {
+  const run = (...events: ConstructorParameters<typeof WasteRun>[0][number][]) =>
+    new WasteRun(events, { waste });
+
+  describe(`dead and silent accesses, ${engine}`, () => {
+    it("a store overwritten before it is read is dead", () => {
+      const of = run(S("A", 0, 4), S("B", 0, 4), L("C", 0, 4));
+      expect(of.store("A")).toMatchObject({
+        bytes_written: 4,
+        bytes_read: 0,
+        dead_overwritten: 4,
+        bytes_dead: 4,
+        nof_stores: 1,
+      });
+      expect(of.store("B")).toMatchObject({ bytes_written: 4, bytes_read: 4, bytes_dead: 0 });
+      expect(of.load("C")).toMatchObject({ nof_loads: 1, nof_silent: 0 });
+    });
+
+    it("half of a wide store is overwritten", () => {
+      const of = run(S("A", 0, 8), S("B", 4, 4), L("C", 0, 4));
+      expect(of.store("A")).toMatchObject({ bytes_written: 8, bytes_read: 4, dead_overwritten: 4 });
+      expect(of.store("B")).toMatchObject({ bytes_written: 4, bytes_read: 0, dead_exit: 4 });
+    });
+
+    it("a wide store kills two narrow ones", () => {
+      const of = run(S("A", 0, 2), S("B", 2, 2), S("C", 0, 4));
+      expect(of.store("A").dead_overwritten).toBe(2);
+      expect(of.store("B").dead_overwritten).toBe(2);
+      expect(of.store("C").dead_exit).toBe(4);
+    });
+
+    it("an unread field inside a vector store shows", () => {
+      const of = run(S("A", 0, 16, 0), L("B", 0, 4), L("C", 4, 4), L("D", 12, 4));
+      expect(of.store("A")).toMatchObject({ bytes_written: 16, bytes_read: 12, dead_exit: 4 });
+    });
+
+    it("a byte is credited once however often it is read", () => {
+      const of = run(S("A", 0, 4), L("B", 0, 4), L("B", 0, 4), L("C", 0, 2));
+      expect(of.store("A").bytes_read).toBe(4);
+      expect(of.load("B")).toMatchObject({ nof_loads: 2, nof_silent: 1 });
+      expect(of.load("C")).toMatchObject({ nof_loads: 1, nof_silent: 1 });
+    });
+
+    it("a load with one fresh byte is not silent", () => {
+      const of = run(S("A", 0, 4), L("B", 0, 2), L("C", 0, 4), L("C", 0, 4));
+      expect(of.store("A").bytes_read).toBe(4);
+      expect(of.load("B")).toMatchObject({ nof_loads: 1, nof_silent: 0 });
+      expect(of.load("C")).toMatchObject({ nof_loads: 2, nof_silent: 1 });
+    });
+
+    it("a store over one invalid byte is not silent though all values agree", () => {
+      const of = run(malloc(8, 8), S("A", 8, 4, 0), S("A", 8, 4, 0), S("B", 8, 8, 0));
+      expect(of.store("A")).toMatchObject({
+        nof_stores: 2,
+        bytes_written: 8,
+        nof_silent: 1,
+        dead_overwritten: 8,
+      });
+      expect(of.store("B")).toMatchObject({ nof_stores: 1, nof_silent: 0, dead_exit: 8 });
+    });
+
+    it("calloc is a store of zeros", () => {
+      const of = run(calloc("K", 8, 8), S("A", 8, 4, 0), L("C", 8, 8));
+      expect(of.store("calloc")).toMatchObject({
+        nof_stores: 1,
+        bytes_written: 8,
+        dead_overwritten: 4,
+        bytes_read: 4,
+        class: "calloc",
+      });
+      expect(of.store("A")).toMatchObject({ nof_silent: 1, bytes_read: 4 });
+    });
+
+    it("freed bytes die without a killer, and memory starts anew", () => {
+      const of = run(malloc(8, 4), S("A", 8, 4, 5), free(8), malloc(8, 4), S("B", 8, 4, 5), L("C", 8, 4));
+      expect(of.store("A")).toMatchObject({ dead_deallocated: 4, dead_overwritten: 0 });
+      expect(of.store("B")).toMatchObject({ nof_silent: 0, bytes_read: 4 });
+    });
+
+    it("a frame's bytes die when its function returns", () => {
+      const of = run(text("(call $f) (call $g)", F_AND_G));
+      expect(of.store("f")).toMatchObject({ dead_deallocated: 8, dead_overwritten: 0 });
+      expect(of.store("g")).toMatchObject({ bytes_read: 8, bytes_dead: 0 });
+    });
+
+    it("realloc moves the state of the bytes", () => {
+      const of = run(malloc(8, 4), S("A", 8, 4), realloc(8, 104, 8), L("B", 104, 4), L("B", 104, 4));
+      expect(of.store("A")).toMatchObject({ bytes_read: 4, bytes_dead: 0 });
+      expect(of.load("B")).toMatchObject({ nof_loads: 2, nof_silent: 1 });
+    });
+
+    it("the host reads and writes exactly its ranges", () => {
+      const of = run(S("A", 0, 4), SYSR(0, 4), L("B", 0, 4), SYSW("K", 0, 4), S("D", 0, 4));
+      expect(of.store("A")).toMatchObject({ bytes_read: 4 });
+      expect(of.load("B")).toMatchObject({ nof_loads: 1, nof_silent: 1 });
+      expect(of.store("K")).toMatchObject({
+        nof_stores: 1,
+        bytes_written: 4,
+        dead_overwritten: 4,
+        class: "host",
+      });
+      expect(of.store("D").dead_exit).toBe(4);
+    });
+
+    it("a copy loads and then stores", () => {
+      const copy = { M: "(memory.copy (i32.const 100) (i32.const 0) (i32.const 8))" };
+      const of = run(S("A", 0, 8), text("(call $M)", copy), L("B", 100, 4));
+      expect(of.store("A")).toMatchObject({ bytes_written: 8, bytes_read: 8, bytes_dead: 0 });
+      expect(of.store("M")).toMatchObject({ bytes_written: 8, bytes_read: 4, dead_exit: 4, class: "copy" });
+    });
+
+    it("a compare-exchange stores if it succeeds", () => {
+      const exchange = {
+        C: "(param i32) (drop (i32.atomic.rmw.cmpxchg (i32.const 0) (local.get 0) (i32.const 77)))",
+      };
+      const succeeds = run(S("A", 0, 4, 5), text("(call $C (i32.const 5))", exchange), S("B", 0, 4));
+      expect(succeeds.store("A").bytes_read).toBe(4);
+      expect(succeeds.store("C")).toMatchObject({ bytes_written: 4, dead_overwritten: 4, class: "atomic" });
+      expect(succeeds.store("B").dead_exit).toBe(4);
+      const fails = run(S("A", 0, 4, 5), text("(call $C (i32.const 6))", exchange), S("B", 0, 4));
+      expect(fails.store("A").bytes_read).toBe(4);
+      expect(() => fails.store("C")).toThrow("0 stores");
+      expect(fails.load("C").nof_loads).toBe(1);
+    });
+
+    it("a vector that differs in one byte is not silent", () => {
+      const of = run(
+        vector("A", 0, [1, 2, 3, 4]),
+        vector("B", 0, [1, 2, 9, 4]),
+        vector("B", 0, [1, 2, 9, 4]),
+      );
+      expect(of.store("B")).toMatchObject({ nof_silent: 1, nof_stores: 2 });
+      expect(of.store("A").dead_overwritten).toBe(16);
+    });
+
+    it("data segments are valid memory", () => {
+      const events = [
+        L("A", 0, 4),
+        L("B", 0, 4),
+        L("B", 0, 4),
+        S("C", 0, 4, 7),
+        L("A", 0, 4),
+        S("C", 0, 4, 9),
+      ];
+      const of = new WasteRun([...events, S("C", 0, 4, 7), L("A", 0, 4)], {
+        waste,
+        fields: '(data (i32.const 0) "\\07\\00\\00\\00")',
+      });
+      expect(of.load("A")).toMatchObject({ nof_loads: 3, nof_silent: 0 });
+      expect(of.load("B")).toMatchObject({ nof_loads: 2, nof_silent: 2 });
+      expect(of.store("C")).toMatchObject({
+        nof_stores: 3,
+        nof_silent: 1,
+        bytes_written: 12,
+        bytes_read: 8,
+        dead_overwritten: 4,
+      });
+    });
+
+    it("equal bits of floats are silent, zeros of two signs are not", () => {
+      const values = ["100.0", "100.5", "102.0", "0.0", "0.0", "-0.0", "nan", "nan"];
+      const of = run(...values.map((value) => F("A", 0, value)));
+      expect(of.store("A")).toMatchObject({ nof_stores: 8, nof_silent: 2 });
+    });
+  });
+}
+
+describe("who did it", () => {
+  const waste = { pairs: true };
+  const run = (...events: ConstructorParameters<typeof WasteRun>[0][number][]) =>
+    new WasteRun(events, { waste });
+
+  it("pairs a dead store with its killer", () => {
+    expect(run(S("A", 0, 4), S("B", 0, 4), L("C", 0, 4)).pairs).toEqual({ "overwritten A B": 4 });
+    expect(run(S("A", 0, 8), S("B", 4, 4), L("C", 0, 4)).pairs).toEqual({
+      "overwritten A B": 4,
+      "exit B": 4,
+    });
+    expect(run(S("A", 0, 2), S("B", 2, 2), S("C", 0, 4)).pairs).toEqual({
+      "overwritten A C": 2,
+      "overwritten B C": 2,
+      "exit C": 4,
+    });
+  });
+
+  it("pairs redundant loads byte by byte", () => {
+    expect(run(S("A", 0, 4), L("B", 0, 4), L("B", 0, 4), L("C", 0, 2)).pairs).toEqual({
+      "redundant B B": 4,
+      "redundant B C": 2,
+    });
+    expect(run(S("A", 0, 4), L("B", 0, 2), L("C", 0, 4), L("C", 0, 4)).pairs).toEqual({ "redundant C C": 4 });
+  });
+
+  it("pairs silent stores with who wrote before", () => {
+    expect(run(calloc("K", 8, 8), S("A", 8, 4, 0), L("C", 8, 8)).pairs).toEqual({
+      "overwritten calloc A": 4,
+      "silent calloc A": 4,
+    });
+  });
+
+  it("names free, return and exit where there is no killer", () => {
+    expect(
+      run(malloc(8, 4), S("A", 8, 4, 5), free(8), malloc(8, 4), S("B", 8, 4, 5), L("C", 8, 4)).pairs,
+    ).toEqual({
+      "deallocated A": 4,
+    });
+    expect(run(text("(call $f) (call $g)", F_AND_G)).pairs).toEqual({ "returned f": 8 });
+  });
+
+  it("a byte first read by the kernel has no reader", () => {
+    const of = run(S("A", 0, 4), SYSR(0, 4), L("B", 0, 4), SYSW("K", 0, 4), S("D", 0, 4));
+    expect(of.pairs).toEqual({ "overwritten K D": 4, "exit D": 4 });
+    expect(of.load("B").nof_redundant).toBe(0);
+  });
+
+  it("values decide redundancy, whatever happened between", () => {
+    const events = [L("A", 0, 4), L("B", 0, 4), L("B", 0, 4), S("C", 0, 4, 7), L("A", 0, 4), S("C", 0, 4, 9)];
+    const of = new WasteRun([...events, S("C", 0, 4, 7), L("A", 0, 4)], {
+      waste,
+      fields: '(data (i32.const 0) "\\07\\00\\00\\00")',
+    });
+    expect(of.pairs).toEqual({
+      "redundant A B": 4,
+      "redundant B B": 4,
+      "redundant B A": 4,
+      "redundant A A": 4,
+      "overwritten C C": 4,
+      "silent init C": 4,
+    });
+  });
+
+  it("bytes that stay the same count apart from silent stores", () => {
+    const of = run(vector("A", 0, [1, 2, 3, 4]), vector("B", 0, [1, 2, 9, 4]));
+    expect(of.store("B")).toMatchObject({ nof_silent: 0, bytes_same: 15 });
+    expect(of.pairs).toEqual({ "overwritten A B": 16, "exit B": 16 });
+  });
+
+  it("floats are approximately equal within a hundredth", () => {
+    const values = ["100.0", "100.5", "102.0", "0.0", "0.0", "-0.0", "nan", "nan"];
+    const of = run(...values.map((value) => F("A", 0, value)));
+    expect(of.store("A")).toMatchObject({ nof_silent: 2, silent_approximate: 2 });
+  });
+
+  it("clearing what the system cleared shows", () => {
+    const of = run(S("A", 64, 8, 0), S("A", 64, 8, 0));
+    expect(of.store("A")).toMatchObject({ nof_silent: 2, silent_over_zero: 1 });
+  });
+});
+
+describe("counting as deadstores does", () => {
+  const waste = { compat: "deadstores" } as const;
+
+  for (const pairs of [false, true]) {
+    const run = (...events: ConstructorParameters<typeof WasteRun>[0][number][]) =>
+      new WasteRun(events, { waste: { ...waste, pairs } });
+
+    it(`forgets what realloc moves, ${pairs ? "full" : "brief"}`, () => {
+      const of = run(malloc(8, 4), S("A", 8, 4), realloc(8, 104, 8), L("B", 104, 4), L("B", 104, 4));
+      expect(of.store("A").bytes_dead).toBe(4);
+      expect(of.load("B")).toMatchObject({ nof_loads: 2, nof_silent: 0 });
+    });
+
+    it(`does not see what compare-exchange stores, ${pairs ? "full" : "brief"}`, () => {
+      const exchange = { C: "(drop (i32.atomic.rmw.cmpxchg (i32.const 0) (i32.const 5) (i32.const 77)))" };
+      const of = run(S("A", 0, 4, 5), text("(call $C)", exchange), S("B", 0, 4));
+      expect(of.store("A").bytes_read).toBe(4);
+      expect(() => of.store("C")).toThrow("0 stores");
+      expect(of.store("B").bytes_dead).toBe(4);
+    });
+
+    it(`takes data segments for unwritten memory, ${pairs ? "full" : "brief"}`, () => {
+      const events = [
+        L("A", 0, 4),
+        L("B", 0, 4),
+        L("B", 0, 4),
+        S("C", 0, 4, 7),
+        L("A", 0, 4),
+        S("C", 0, 4, 9),
+      ];
+      const of = new WasteRun([...events, S("C", 0, 4, 7), L("A", 0, 4)], {
+        waste: { ...waste, pairs },
+        fields: '(data (i32.const 0) "\\07\\00\\00\\00")',
+      });
+      expect(of.load("B").nof_silent).toBe(0);
+      expect(of.store("C").nof_silent).toBe(0);
+    });
+  }
+});

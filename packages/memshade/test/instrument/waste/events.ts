@@ -1,0 +1,190 @@
+import { instrument, type WasteOptions } from "../../../src/instrument/index.ts";
+import type { WasteFile, WasteLoad, WasteStore } from "../../../src/model/waste.ts";
+import { ModuleFunctions } from "../../../src/runtime/host/module-functions.ts";
+import { WasteReader } from "../../../src/runtime/host/waste/read-waste.ts";
+import { wasteFile } from "../../../src/runtime/host/waste/waste-file.ts";
+import { wat } from "../support/assemble.ts";
+
+/** One event of a run: text inside the program's only exported function, and the functions it needs. */
+export interface Event {
+  text: string;
+  functions?: Record<string, string>;
+}
+
+const STORES: Readonly<Record<number, string>> = {
+  1: "i32.store8",
+  2: "i32.store16",
+  4: "i32.store",
+  8: "i64.store",
+};
+const LOADS: Readonly<Record<number, string>> = {
+  1: "i32.load8_u",
+  2: "i32.load16_u",
+  4: "i32.load",
+  8: "i64.load",
+};
+
+let fresh = 0;
+
+/** Context `name` stores `size` bytes at `address`; a value nobody has stored before, unless one is given. */
+export function S(name: string, address: number, size: number, value?: number): Event {
+  fresh++;
+  if (size === 16) {
+    const lanes =
+      value === undefined
+        ? [1, 2, 3, 4].map((lane) => lane * 0x1010101 * ((fresh % 50) + 1))
+        : [value, value, value, value];
+    return vector(name, address, lanes);
+  }
+  const type = size === 8 ? "i64" : "i32";
+  const wide = BigInt(fresh) * 0x0101010101010101n + 0x8040201008040201n;
+  const given = value ?? BigInt.asIntN(size === 8 ? 64 : 32, wide);
+  return {
+    text: `(call $${name} (i32.const ${address}) (${type}.const ${given}))`,
+    functions: { [name]: `(param i32 ${type}) (${STORES[size]} (local.get 0) (local.get 1))` },
+  };
+}
+
+/** As `S` for four 32-bit lanes. */
+export function vector(name: string, address: number, lanes: readonly number[]): Event {
+  return {
+    text: `(call $${name} (i32.const ${address}) (v128.const i32x4 ${lanes.map((lane) => lane >>> 0).join(" ")}))`,
+    functions: { [name]: "(param i32 v128) (v128.store (local.get 0) (local.get 1))" },
+  };
+}
+
+/** As `S` for one f64. */
+export function F(name: string, address: number, value: string): Event {
+  return {
+    text: `(call $${name} (i32.const ${address}) (f64.const ${value}))`,
+    functions: { [name]: "(param i32 f64) (f64.store (local.get 0) (local.get 1))" },
+  };
+}
+
+export function L(name: string, address: number, size: number): Event {
+  return {
+    text: `(call $${name} (i32.const ${address}))`,
+    functions: { [name]: `(param i32) (drop (${LOADS[size]} (local.get 0)))` },
+  };
+}
+
+/** The allocator hands out `address`. */
+export function malloc(address: number, size: number): Event {
+  return {
+    text: `(global.set $next (i32.const ${address})) (drop (call $malloc (i32.const ${size})))`,
+  };
+}
+
+export function calloc(name: string, address: number, size: number): Event {
+  return {
+    text: `(global.set $next (i32.const ${address})) (call $${name})`,
+    functions: { [name]: `(drop (call $calloc (i32.const 1) (i32.const ${size})))` },
+  };
+}
+
+export function realloc(old: number, address: number, size: number): Event {
+  return {
+    text: `(global.set $next (i32.const ${address})) (drop (call $realloc (i32.const ${old}) (i32.const ${size})))`,
+  };
+}
+
+export function free(address: number): Event {
+  return { text: `(call $free (i32.const ${address}))` };
+}
+
+/** The host reads. */
+export function SYSR(address: number, size: number): Event {
+  return { text: `(call $host_read (i32.const ${address}) (i32.const ${size}))` };
+}
+
+/** The host writes, called by context `name`. */
+export function SYSW(name: string, address: number, size: number): Event {
+  return {
+    text: `(call $${name})`,
+    functions: { [name]: `(call $host_write (i32.const ${address}) (i32.const ${size}))` },
+  };
+}
+
+export function text(lines: string, functions: Record<string, string> = {}): Event {
+  return { text: lines, functions };
+}
+
+export interface RunOptions {
+  waste?: WasteOptions;
+  /** Text fields of the module. */
+  fields?: string;
+}
+
+/** What the tool says of a run of these events. */
+export class WasteRun {
+  readonly file: WasteFile;
+
+  constructor(events: readonly Event[], options: RunOptions = {}) {
+    const functions = new Map<string, string>();
+    for (const event of events)
+      for (const [name, body] of Object.entries(event.functions ?? {})) functions.set(name, body);
+    const module = wat(`(module
+      (import "wasi_snapshot_preview1" "read" (func $host_read (param i32 i32)))
+      (import "wasi_snapshot_preview1" "write" (func $host_write (param i32 i32)))
+      (memory (export "memory") 1)
+      (global $__stack_pointer (mut i32) (i32.const 4096))
+      (global $next (mut i32) (i32.const 0))
+      ${options.fields ?? ""}
+      (func $malloc (export "malloc") (param i32) (result i32) (global.get $next))
+      (func $calloc (export "calloc") (param i32 i32) (result i32) (global.get $next))
+      (func $realloc (export "realloc") (param i32 i32) (result i32) (global.get $next))
+      (func $free (export "free") (param i32))
+      ${[...functions].map(([name, body]) => `(func $${name} ${body})`).join("\n")}
+      (func (export "_start") ${events.map((event) => event.text).join("\n")}))`);
+    this.file = runWaste(module, options.waste);
+  }
+
+  store(name: string): WasteStore {
+    const found = this.file.stores.filter(({ ips }) => ips[0].function === name);
+    if (found.length !== 1) throw new RangeError(`${found.length} stores of ${name}`);
+    return found[0];
+  }
+
+  load(name: string): WasteLoad {
+    const found = this.file.loads.filter(({ ips }) => ips[0].function === name);
+    if (found.length !== 1) throw new RangeError(`${found.length} loads of ${name}`);
+    return found[0];
+  }
+
+  /** "kind first second" → bytes. */
+  get pairs(): Record<string, number> {
+    const pairs: Record<string, number> = {};
+    for (const { kind, first, origin, second, bytes } of this.file.pairs ?? []) {
+      const table = kind === "redundant" ? this.file.loads : this.file.stores;
+      const name = (index: number | undefined) =>
+        index === undefined ? undefined : table[index].ips[0].function;
+      pairs[[kind, name(first) ?? origin, name(second)].filter((part) => part !== undefined).join(" ")] =
+        bytes;
+    }
+    return pairs;
+  }
+}
+
+/** Runs `_start` of a module and reads the waste. */
+export function runWaste(module: Uint8Array, waste: WasteOptions = {}): WasteFile {
+  const { bytes, info } = instrument(module, { tools: ["waste"], waste, name: "test" });
+  let exports: Record<string, (...operands: number[]) => void> = {};
+  const imports = {
+    wasi_snapshot_preview1: {
+      read: (address: number, size: number) => exports["memshade.waste.hostRead"](address, size),
+      write: (address: number, size: number) => exports["memshade.waste.hostWrote"](address, size),
+    },
+  };
+  const instance = new WebAssembly.Instance(new WebAssembly.Module(bytes as BufferSource), imports);
+  exports = instance.exports as never;
+  exports._start();
+  const reader = new WasteReader(
+    instance.exports["memshade.waste"] as WebAssembly.Memory,
+    info,
+    () => module,
+  );
+  const { engine, contexts, objects, compat, ids } = reader.layout;
+  return wasteFile(["test"], { engine, contexts, objects, compat, ids, exitVisible: "none" }, [
+    { index: 0, info, functions: new ModuleFunctions(module), contents: [reader.read(false)] },
+  ]);
+}
