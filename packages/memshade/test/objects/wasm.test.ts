@@ -56,7 +56,7 @@ describe("a wasm module as an object", () => {
 
   it("names functions by their place in the code section", () => {
     expect([...object.symbols()].map(({ name, address, size }) => ({ name, address, size }))).toEqual([
-      { name: "first", address: 2, size: 2 },
+      { name: "first", address: 1, size: 3 },
     ]);
     expect(file[object.codeOffset!]).toBe(2);
   });
