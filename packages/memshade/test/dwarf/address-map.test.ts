@@ -23,8 +23,8 @@ describe("a map of addresses", () => {
         const order = ranges.map((range, index) => ({ range, key: (index * 7919) % ranges.length }));
         order.sort((one, other) => one.key - other.key);
         const all = order.map(({ range }) => range);
-        for (const pick of inner) {
-          const [low, high] = all[pick % all.length]!;
+        for (const parent of new Set(inner.map((pick) => pick % all.length))) {
+          const [low, high] = all[parent]!;
           if (high - low > 2) all.push([low + 1, high - 1]);
         }
         const map = new AddressMap();
