@@ -1,5 +1,6 @@
 import type { HeapProfile } from "../model/heap-profile.ts";
 import { type IndexIntoContextTable, NONE } from "../model/indices.ts";
+import { siteFrameOfContext } from "../model/site-frame.ts";
 import { leafFrameOfContext } from "../model/stacks.ts";
 
 /**
@@ -56,7 +57,7 @@ function groupKey(profile: HeapProfile, context: IndexIntoContextTable, by: Grou
   if (by === "path") {
     return profile.contexts.stack[context]!;
   }
-  const frame = leafFrameOfContext(profile, context);
+  const frame = by === "site" ? leafFrameOfContext(profile, context) : siteFrameOfContext(profile, context);
   if (frame === undefined) {
     return NONE;
   }

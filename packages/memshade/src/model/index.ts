@@ -8,4 +8,5 @@ export * from "./process-image.ts";
 export { readRun } from "./read-run.ts";
 export * from "./run.ts";
 export * from "./sample-profile.ts";
+export { placeFramesOfContext, siteDepthOfContext, siteFrameOfContext } from "./site-frame.ts";
 export { framesOfContext, leafFrameOfContext } from "./stacks.ts";

@@ -6,7 +6,9 @@ import type { HeapProfile } from "../model/heap-profile.ts";
 import { readRun } from "../model/read-run.ts";
 import type { Run } from "../model/run.ts";
 import { createRunSymbolizer } from "../symbolize/run-functions.ts";
+import { withLines } from "../symbolize/run-lines.ts";
 import { loadDemangler } from "./load-demangler.ts";
+import { type OriginalPlaces, RunSymbols } from "./load-run-symbols.ts";
 
 const RUN_FILE = "run.json";
 const DEFAULT_HEAP_FILE = "heap.memprofraw";
@@ -22,25 +24,26 @@ export interface LoadedHeap {
 
 /**
  * Reads the heap profile of a run's directory, of its `run.json`, or of a raw MemProf file. A raw file that
- * the run.json beside it names is read with that run.
+ * the run.json beside it names is read with that run. Lines come from the original modules, if they are found again.
  *
+ * @param places where to look for the original modules besides where they were
  * @throws UserError in one line: nothing there, not a run, damaged, no heap profile in it
  */
-export function loadHeap(input: string): LoadedHeap {
+export function loadHeap(input: string, places: OriginalPlaces = {}): LoadedHeap {
   const status = fs.statSync(input, { throwIfNoEntry: false });
   if (status === undefined) {
     throw new UserError(`${input}: there is no such file or directory`);
   }
   if (status.isDirectory()) {
-    return loadDirectory(input, input);
+    return loadDirectory(input, input, places);
   }
   if (path.basename(input) === RUN_FILE) {
-    return loadDirectory(input, path.dirname(input));
+    return loadDirectory(input, path.dirname(input), places);
   }
-  return loadFile(input);
+  return loadFile(input, places);
 }
 
-function loadDirectory(input: string, directory: string): LoadedHeap {
+function loadDirectory(input: string, directory: string, places: OriginalPlaces): LoadedHeap {
   const runFile = path.join(directory, RUN_FILE);
   if (!fs.existsSync(runFile)) {
     throw new UserError(`${input} is not a memshade run: no ${RUN_FILE} in it${suggestRuns(directory)}`);
@@ -53,18 +56,18 @@ function loadDirectory(input: string, directory: string): LoadedHeap {
   if (!fs.existsSync(heapFile)) {
     throw new UserError(`${input} is incomplete: ${path.basename(heapFile)} is missing`);
   }
-  return { input, run, profile: profileOf(heapFile, run) };
+  return { input, run, profile: profileOf(heapFile, run, places) };
 }
 
-function loadFile(file: string): LoadedHeap {
+function loadFile(file: string, places: OriginalPlaces): LoadedHeap {
   const runFile = path.join(path.dirname(file), RUN_FILE);
   if (fs.existsSync(runFile)) {
     const run = loadRun(runFile);
     if ((run.files.heap ?? DEFAULT_HEAP_FILE) === path.basename(file)) {
-      return { input: file, run, profile: profileOf(file, run) };
+      return { input: file, run, profile: profileOf(file, run, places) };
     }
   }
-  return { input: file, run: undefined, profile: profileOf(file, undefined) };
+  return { input: file, run: undefined, profile: profileOf(file, undefined, places) };
 }
 
 function loadRun(file: string): Run {
@@ -75,14 +78,24 @@ function loadRun(file: string): Run {
   }
 }
 
-function profileOf(file: string, run: Run | undefined): HeapProfile {
+function profileOf(file: string, run: Run | undefined, places: OriginalPlaces): HeapProfile {
   const bytes = readFile(file);
   if (!isMemprofRaw(bytes)) {
     throw new UserError(`${file} is not a raw MemProf profile${bytes.length === 0 ? ": it is empty" : ""}`);
   }
   try {
     const raw = readRaw(bytes);
-    return heapProfileFromRaw(raw, run, (modules) => createRunSymbolizer(modules, run, loadDemangler()));
+    const symbols = new RunSymbols(places);
+    const profile = heapProfileFromRaw(raw, run, (modules) =>
+      withLines(createRunSymbolizer(modules, run, loadDemangler()), modules, (index) =>
+        run === undefined ? undefined : symbols.of(modules[index]!),
+      ),
+    );
+    const { description } = profile;
+    return {
+      ...profile,
+      description: { ...description, notTracked: [...description.notTracked, ...symbols.missing] },
+    };
   } catch (error) {
     throw error instanceof FormatError ? new UserError(`${file} is damaged: ${error.message}`) : error;
   }

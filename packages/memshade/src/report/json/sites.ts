@@ -3,7 +3,7 @@ import { temporaryBlocks } from "../../analyses/temporary.ts";
 import { type HeapProfile, SITE_FIELDS, type SiteField } from "../../model/heap-profile.ts";
 import { combineMibs, type Mib } from "../../model/mib.ts";
 import { mibAt } from "../../model/mib-columns.ts";
-import { leafFrameOfContext } from "../../model/stacks.ts";
+import { placeFramesOfContext } from "../../model/site-frame.ts";
 import { describeFrame, describeStack, type FrameDescription } from "../frames.ts";
 
 /** MemProf's fields of the blocks, what the run counted beside them, and where they were allocated. */
@@ -48,8 +48,7 @@ function stackOfGroup(profile: HeapProfile, groups: ContextGroups, group: number
   if (groups.by === "path") {
     return describeStack(profile, context);
   }
-  const leaf = leafFrameOfContext(profile, context);
-  return leaf === undefined ? [] : [describeFrame(profile, leaf)];
+  return placeFramesOfContext(profile, context).map((frame) => describeFrame(profile, frame));
 }
 
 /** JSON text; a u64 is a number where a JavaScript number holds it exactly, else decimal text. */

@@ -1,6 +1,7 @@
 import { type CallerNode, callerTree } from "../../analyses/caller-tree.ts";
 import type { HeapProfile } from "../../model/heap-profile.ts";
 import type { IndexIntoContextTable, IndexIntoFrameTable } from "../../model/indices.ts";
+import { siteDepthOfContext } from "../../model/site-frame.ts";
 import { framesOfContext } from "../../model/stacks.ts";
 import { formatPercent, plural } from "../format.ts";
 import { describeFrame } from "../frames.ts";
@@ -33,7 +34,7 @@ export function callerLines(
   lineLimit: number,
 ): string[] {
   const total = contexts.reduce((sum, context) => sum + values[context]!, 0);
-  const callers = callerTree(profile, contexts, values);
+  const callers = callersOfSite(profile, contexts, values);
   if (callers.length === 0) {
     return pathLine(screen, profile, contexts[0]!, indent);
   }
@@ -58,6 +59,19 @@ export function callerLines(
     candidates.push(...forkAbove(heaviest.callers, heaviest.value));
   }
   return draw((caller) => shown.has(caller));
+}
+
+/** The callers of the frame that names a site: what was inlined below it stands alone at the root of the tree. */
+function callersOfSite(
+  profile: HeapProfile,
+  contexts: readonly IndexIntoContextTable[],
+  values: ArrayLike<number>,
+): readonly CallerNode[] {
+  let callers: readonly CallerNode[] = callerTree(profile, contexts, values);
+  for (let depth = siteDepthOfContext(profile, contexts[0]!); depth > 0 && callers.length === 1; depth--) {
+    callers = callers[0]!.callers;
+  }
+  return callers;
 }
 
 /** The branches of the next fork outwards: callers that are alone are no fork. */
@@ -110,7 +124,7 @@ export function pathLine(
   facts = "",
   remark = "",
 ): string[] {
-  const frames = framesOfContext(profile, context);
+  const frames = framesOfContext(profile, context).slice(siteDepthOfContext(profile, context));
   const margin = " ".repeat(indent);
   const first = facts === "" ? margin : `${margin}${facts} `;
   if (frames.length <= 1) {
@@ -204,14 +218,17 @@ function chainLines(
   reservedWidth: number,
 ): string[] {
   const nameOf = (frame: IndexIntoFrameTable) => describeFrame(profile, frame).function;
+  const markOf = (frame: IndexIntoFrameTable) => (profile.frames.inlined[frame] === 1 ? " (inl)" : "");
   if (screen.isWide) {
-    return frames.map((frame, index) => `${index === 0 ? first : hanging}← ${screen.fit(nameOf(frame), 0)}`);
+    return frames.map(
+      (frame, index) => `${index === 0 ? first : hanging}← ${screen.fit(nameOf(frame), 0)}${markOf(frame)}`,
+    );
   }
   const room = screen.width - displayWidth(first) - reservedWidth;
   const words = frames.map((frame) => {
     const name = nameOf(frame);
     const width = Math.min(LONGEST_NAME, Math.max(8, room - 2));
-    return `← ${screen.shorten(name, shortenName(compactName(name), width))}`;
+    return `← ${screen.shorten(name, shortenName(compactName(name), width))}${markOf(frame)}`;
   });
   for (let kept = words.length; ; kept--) {
     const left = words.length - kept;

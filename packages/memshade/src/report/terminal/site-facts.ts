@@ -76,10 +76,9 @@ export class SiteFacts {
   /** The place, where it is a line of source or there is room for all. */
   private place(contexts: Contexts): string[] {
     const frame = siteFrame(this.profile, contexts);
-    const isKnown = frame !== undefined && frame.index !== null && !frame.calledByHost;
-    return isKnown && (frame.file !== undefined || this.screen.isWide)
-      ? [placeInWords(this.profile, frame)]
-      : [];
+    if (frame === undefined || frame.calledByHost) return [];
+    const isShown = frame.file !== undefined || (frame.index !== null && this.screen.isWide);
+    return isShown ? [placeInWords(this.profile, frame)] : [];
   }
 }
 

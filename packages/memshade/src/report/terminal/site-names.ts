@@ -1,7 +1,7 @@
 import type { ContextGroups } from "../../analyses/groups.ts";
 import type { HeapProfile } from "../../model/heap-profile.ts";
 import type { IndexIntoContextTable, IndexIntoFrameTable } from "../../model/indices.ts";
-import { leafFrameOfContext } from "../../model/stacks.ts";
+import { siteFrameOfContext } from "../../model/site-frame.ts";
 import { describeFrame, type FrameDescription } from "../frames.ts";
 import type { Screen } from "./screen.ts";
 import { displayWidth, printable } from "./text.ts";
@@ -20,7 +20,7 @@ export class SiteNames {
     this.profile = profile;
     this.groups = groups;
     for (let context = 0; context < profile.contexts.length; context++) {
-      const leaf = leafFrameOfContext(profile, context as IndexIntoContextTable);
+      const leaf = siteFrameOfContext(profile, context as IndexIntoContextTable);
       if (leaf !== undefined) {
         const key = describeFrame(profile, leaf).function;
         this.placesOf.set(key, (this.placesOf.get(key) ?? new Set()).add(leaf));
@@ -54,19 +54,24 @@ export class SiteNames {
   }
 }
 
-/** The allocating frame of contexts that have one in common. */
+/** The frame that names the site of contexts that have one in common. */
 export function siteFrame(
   profile: HeapProfile,
   contexts: readonly IndexIntoContextTable[],
 ): FrameDescription | undefined {
-  const leaf = leafFrameOfContext(profile, contexts[0]!);
+  const leaf = siteFrameOfContext(profile, contexts[0]!);
   return leaf === undefined ? undefined : describeFrame(profile, leaf);
 }
 
 /** Where a site lies, in words: file and line, else module and code offset. */
-export function placeInWords(profile: HeapProfile, { file, line, module, offset }: FrameDescription): string {
+export function placeInWords(
+  profile: HeapProfile,
+  { file, line, column, module, offset }: FrameDescription,
+): string {
   if (file !== undefined) {
-    return printable(line === undefined ? file : `${file}:${line}`);
+    return printable(
+      line === undefined ? file : `${file}:${line}${column === undefined ? "" : `:${column}`}`,
+    );
   }
   const place = `code offset 0x${offset.toString(16)}`;
   return profile.modules.length > 1 && module !== undefined ? `${printable(module)} ${place}` : place;

@@ -1,0 +1,46 @@
+import type { Symbolizer as FrameSource, ProfileModule, ResolvedFrame } from "../model/heap-profile.ts";
+import type { IndexIntoModuleTable } from "../model/indices.ts";
+import type { Frame } from "./symbolizer.ts";
+
+/** Frames of a module's code offset, innermost first. */
+export interface ModuleSymbols {
+  frames(offset: number): readonly Frame[];
+}
+
+/**
+ * Adds files, lines and inlined functions to the frames of `functions`, which knows the functions of a run.
+ *
+ * @param symbolsOf debug information of a module; undefined where there is none. It is asked once per module.
+ */
+export function withLines(
+  functions: FrameSource,
+  modules: readonly ProfileModule[],
+  symbolsOf: (module: IndexIntoModuleTable) => ModuleSymbols | undefined,
+): FrameSource {
+  const known = new Map<IndexIntoModuleTable, ModuleSymbols | undefined>();
+  return (pc) => {
+    const [frame, ...others] = functions(pc);
+    if (frame?.module === undefined || others.length > 0)
+      return frame === undefined ? [] : [frame, ...others];
+    const { module } = frame;
+    // The host called the function itself: the place is none inside of it.
+    const { allocator } = modules[module]!;
+    if (allocator?.functions.some(({ index }) => index === frame.wasmIndex)) return [frame];
+    if (!known.has(module)) known.set(module, symbolsOf(module));
+    const found = known.get(module)?.frames(frame.offset) ?? [];
+    return found.length === 0
+      ? [frame]
+      : found.map((entry, depth) => placed(frame, entry, depth + 1 < found.length));
+  };
+}
+
+function placed(
+  frame: ResolvedFrame,
+  { file, line, column, function: name }: Frame,
+  isInlined: boolean,
+): ResolvedFrame {
+  const place = file === undefined || line === 0 ? {} : { file, line, ...(column === 0 ? {} : { column }) };
+  if (isInlined)
+    return { module: frame.module, offset: frame.offset, ...place, name: name ?? "(inlined)", inlined: true };
+  return { ...frame, ...(frame.name === undefined && name !== undefined ? { name } : {}), ...place };
+}
