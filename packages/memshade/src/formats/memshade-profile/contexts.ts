@@ -1,0 +1,145 @@
+import { ByteWriter } from "../../bytes/writer.ts";
+import { blockColumn, type MemprofBlocks } from "../../model/memprof/index.ts";
+import { MIB_FIELDS, type MibField } from "../../model/mib-fields.ts";
+import { ENCODING, HISTOGRAM_TAG, totalOf } from "./layout.ts";
+import type { VarintReader } from "./varint-reader.ts";
+
+/** A column as the file's schema describes it. */
+export interface StoredColumn {
+  readonly tag: number;
+  readonly encoding: number;
+  /** Tag of the total whose mean the values are stored against. */
+  readonly total: number;
+  /** Undefined for fields that this reader does not know. */
+  readonly field: MibField | undefined;
+}
+
+/** The fields whose values can be told from others, or mean nothing in a file. */
+const LEFT_OUT: readonly MibField["name"][] = ["accessHistogramSize", "accessHistogram"];
+
+/** Columns in file order. */
+function schemaOf(blocks: MemprofBlocks): StoredColumn[] {
+  const columns: StoredColumn[] = [];
+  const knows = (field: MibField | undefined) => field !== undefined && blocks.fields.includes(field);
+  const canDivide = knows(MIB_FIELDS[0]);
+  for (const field of blocks.fields) {
+    if (LEFT_OUT.includes(field.name)) continue;
+    const total = totalOf(field);
+    const isFromMean = canDivide && knows(total);
+    columns.push({
+      tag: field.tag,
+      encoding: isFromMean ? ENCODING.fromMean : ENCODING.plain,
+      total: isFromMean ? total!.tag : 0,
+      field,
+    });
+  }
+  if (blocks.histograms.size > 0) {
+    columns.push({ tag: HISTOGRAM_TAG, encoding: ENCODING.list, total: 0, field: undefined });
+  }
+  return columns;
+}
+
+export function writeSchema(writer: ByteWriter, blocks: MemprofBlocks): void {
+  const columns = schemaOf(blocks);
+  writer.u32Leb(blocks.length).u32Leb(columns.length);
+  for (const { tag, encoding, total } of columns) {
+    writer.u32Leb(tag).u32Leb(encoding);
+    if (encoding === ENCODING.fromMean) writer.u32Leb(total);
+  }
+}
+
+export interface StoredSchema {
+  readonly contexts: number;
+  readonly columns: readonly StoredColumn[];
+}
+
+export function readSchema(reader: VarintReader): StoredSchema {
+  const contexts = reader.number("number of contexts");
+  const count = reader.count(2, "columns");
+  const columns = Array.from({ length: count }, () => {
+    const tag = reader.number("tag");
+    const encoding = reader.number("encoding");
+    if (encoding > ENCODING.list) throw reader.error(`encoding ${encoding} of field ${tag} is not known`);
+    const total = encoding === ENCODING.fromMean ? reader.number("total") : 0;
+    return { tag, encoding, total, field: MIB_FIELDS.find((field) => field.tag === tag) };
+  });
+  return { contexts, columns };
+}
+
+/** The blocks `first` to before `end`, column by column. */
+export function writeContexts(blocks: MemprofBlocks, first: number, end: number): Uint8Array {
+  const writer = new ByteWriter((end - first) * 64);
+  const counts = blockColumn(blocks, "allocCount");
+  for (const { encoding, total, field } of schemaOf(blocks)) {
+    if (encoding === ENCODING.list) {
+      for (let row = first; row < end; row++) {
+        const histogram = blocks.histograms.get(row) ?? [];
+        writer.u32Leb(histogram.length);
+        for (const value of histogram) writer.u64Leb(value);
+      }
+      continue;
+    }
+    const column = blockColumn(blocks, field!.name)!;
+    if (encoding === ENCODING.plain) {
+      for (let row = first; row < end; row++) writer.u64Leb(column[row]!);
+      continue;
+    }
+    const totals = blockColumn(blocks, MIB_FIELDS.find(({ tag }) => tag === total)!.name)!;
+    for (let row = first; row < end; row++) {
+      writer.u64Leb(zigzag(BigInt(column[row]!) - meanOf(totals[row]!, counts![row]!)));
+    }
+  }
+  return writer.finish();
+}
+
+/** Reads a chunk of `count` blocks into the columns of known fields. */
+export function readContexts(
+  reader: VarintReader,
+  columns: readonly StoredColumn[],
+  count: number,
+): { values: Map<number, bigint[]>; histograms: Map<number, BigUint64Array> } {
+  const values = new Map<number, bigint[]>();
+  const histograms = new Map<number, BigUint64Array>();
+  const delayed: { column: StoredColumn; differences: bigint[] }[] = [];
+  for (const column of columns) {
+    if (column.encoding === ENCODING.list) {
+      for (let row = 0; row < count; row++) {
+        const length = reader.count(1, "entries");
+        const list = BigUint64Array.from({ length }, () => reader.wide());
+        if (column.tag === HISTOGRAM_TAG && length > 0) histograms.set(row, list);
+      }
+      continue;
+    }
+    const read = Array.from({ length: count }, () => reader.wide());
+    if (column.encoding === ENCODING.fromMean) delayed.push({ column, differences: read });
+    else values.set(column.tag, read);
+  }
+  const counts = values.get(1);
+  for (const { column, differences } of delayed) {
+    const totals = values.get(column.total);
+    if (counts === undefined || totals === undefined) {
+      throw reader.error(`field ${column.tag} depends on a total that is not there`);
+    }
+    values.set(
+      column.tag,
+      differences.map((difference, row) =>
+        BigInt.asUintN(64, unzigzag(difference) + meanOf(totals[row]!, counts[row]!)),
+      ),
+    );
+  }
+  return { values, histograms };
+}
+
+function meanOf(total: number | bigint, count: number | bigint): bigint {
+  return count === 0 || count === 0n ? 0n : BigInt(total) / BigInt(count);
+}
+
+/** Differences are taken modulo 2^64, so that any two values have one. */
+function zigzag(value: bigint): bigint {
+  const signed = BigInt.asIntN(64, value);
+  return BigInt.asUintN(64, (signed << 1n) ^ (signed >> 63n));
+}
+
+function unzigzag(value: bigint): bigint {
+  return (value >> 1n) ^ -(value & 1n);
+}

@@ -1,0 +1,3 @@
+export type { Deflate } from "./layout.ts";
+export { type FunctionRecord, isMemshadeProfile, MemshadeProfile } from "./read.ts";
+export { type ProfileOrigin, UNKNOWN_ORIGIN, writeMemshadeProfile } from "./write.ts";
