@@ -20,6 +20,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
   instrument: async () => (await import("./commands/instrument.ts")).addInstrumentCommand,
   report: async () => (await import("./commands/report.ts")).addReportCommand,
   top: async () => (await import("./commands/top.ts")).addTopCommand,
+  show: async () => (await import("./commands/show.ts")).addShowCommand,
   "waste-print": async () => (await import("./commands/waste-print.ts")).addWastePrintCommand,
 };
 

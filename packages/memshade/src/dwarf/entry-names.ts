@@ -65,13 +65,16 @@ function readOne(
     switch (attributes[i]) {
       case At.linkage_name:
       case At.MIPS_linkage_name:
-        found.linkageName ??= setOnce(unit.string(cursor, form));
+        if (found.linkageName === undefined) found.linkageName = setOnce(unit.string(cursor, form));
+        else skipForm(cursor, form, unit.header);
         break;
       case At.name:
-        found.name ??= setOnce(unit.string(cursor, form));
+        if (found.name === undefined) found.name = setOnce(unit.string(cursor, form));
+        else skipForm(cursor, form, unit.header);
         break;
       case At.decl_line:
-        found.line ??= unit.constant(cursor, form, implicit[i]);
+        if (found.line === undefined) found.line = unit.constant(cursor, form, implicit[i]);
+        else skipForm(cursor, form, unit.header);
         break;
       case At.decl_file:
         if (found.file === undefined) {

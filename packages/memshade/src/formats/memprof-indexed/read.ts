@@ -44,7 +44,7 @@ export function readIndexed(bytes: Uint8Array): IndexedProfile {
       "unsupported-version",
       start,
       CONSTRUCT,
-      `MemProf version ${first} not supported; requires version between 0 and 4, inclusive`,
+      `MemProf version ${first} not supported; requires version between 2 and 4, inclusive`,
     );
   }
   if (memprofVersion === 0) cursor.position = start;

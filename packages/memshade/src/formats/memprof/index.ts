@@ -1,6 +1,7 @@
 export { canonicalName, functionGuid } from "./guid.ts";
 export { blake3Of64Bits, callStackId, frameIds, fullStackId, stackId } from "./ids.ts";
 export { type AddedRaw, RawAdder, type RawModule } from "./raw-adder.ts";
+export { memprofFrames, type SourceFrame } from "./source-frames.ts";
 export {
   type FramesAtPc,
   type SymbolizedRaw,

@@ -1,0 +1,53 @@
+import type { Command } from "commander";
+import { ProfdataError } from "../../report/memprof/profdata-error.ts";
+import { showProfile } from "../../report/memprof/show.ts";
+
+const EXAMPLES = `
+Examples:
+  memshade show memprof.profraw.4711 --binary ./server
+  memshade show server.memprofdata
+  memshade show server.memshade | less
+
+What is printed is what llvm-profdata 22 prints for "show --memory", byte for byte; where that tool prints a random
+address (AccessHistogram), 0 stands. Failures are in its words too, with exit code 1.`;
+
+const FAILED = 1;
+/** Text is written in pieces of about so many characters. */
+const PIECE = 1 << 16;
+
+interface ShowFlags {
+  binary: string[];
+}
+
+export function addShowCommand(program: Command): void {
+  program
+    .command("show")
+    .summary("print a MemProf profile as llvm-profdata does")
+    .description("Prints a raw or indexed MemProf profile, or a memshade profile, as YAML.")
+    .argument("<file>", "raw, indexed or memshade profile")
+    .option(
+      "--binary <exe>",
+      "program (or wasm module) of a raw profile; may be given several times",
+      (path: string, paths: string[]) => [...paths, path],
+      [],
+    )
+    .addHelpText("after", EXAMPLES)
+    .action((file: string, { binary }: ShowFlags) => runShow(file, binary));
+}
+
+function runShow(file: string, binaries: readonly string[]): void {
+  try {
+    let piece = "";
+    for (const text of showProfile(file, binaries)) {
+      piece += text;
+      if (piece.length < PIECE) continue;
+      process.stdout.write(piece);
+      piece = "";
+    }
+    process.stdout.write(piece);
+  } catch (error) {
+    if (!(error instanceof ProfdataError)) throw error;
+    process.stderr.write(`error: ${error.message}\n`);
+    process.exitCode = FAILED;
+  }
+}

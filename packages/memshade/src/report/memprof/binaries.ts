@@ -1,0 +1,141 @@
+import { createHash } from "node:crypto";
+import { statSync } from "node:fs";
+import { resolve } from "node:path";
+import { UserError } from "../../bytes/errors.ts";
+import { memprofFrames, type RawModule } from "../../formats/memprof/index.ts";
+import type { RawSegment } from "../../formats/memprof-raw/index.ts";
+import type { MemprofFrame } from "../../model/memprof/index.ts";
+import type { ObjectFile } from "../../objects/index.ts";
+import { readWholeFile } from "../load-file.ts";
+import { type LoadedObject, loadObject, ObjectFinder } from "../load-objects.ts";
+import { loadAddressFrames } from "./address-frames.ts";
+
+const EXECUTABLE = 1;
+/** memshade's build id of a wasm module without one: the first bytes of the hash of the file. */
+const HASH_BYTES = 20;
+
+/** Where to look for the binaries of profiles. */
+export interface BinaryPlaces {
+  /** Executables, libraries and wasm modules. */
+  readonly binaries: readonly string[];
+  /** Folders with such files, searched by build id. */
+  readonly searchPaths: readonly string[];
+}
+
+/** The modules of a raw profile that have a binary, and the build ids of those that have none. */
+export interface MatchedModules {
+  readonly modules: readonly RawModule[];
+  readonly matched: readonly { readonly buildId: string; readonly name: string }[];
+  readonly unmatched: readonly string[];
+}
+
+interface Binary {
+  readonly loaded: LoadedObject;
+  readonly framesAt: (address: number) => readonly MemprofFrame[];
+}
+
+/** Binaries by build id. Each is opened once, whatever the number of profiles. */
+export class ProfiledBinaries {
+  private readonly finder: ObjectFinder | undefined;
+  private readonly searchPaths: readonly string[];
+  private readonly named = new Map<string, LoadedObject>();
+  private readonly opened = new Map<string, Binary | undefined>();
+
+  /** @throws UserError if a named binary cannot be read or has no build id */
+  constructor({ binaries, searchPaths }: BinaryPlaces) {
+    for (const place of searchPaths) {
+      if (!statSync(place, { throwIfNoEntry: false })?.isDirectory()) {
+        throw new UserError(`--search ${place}: there is no such folder`);
+      }
+    }
+    this.searchPaths = searchPaths.map((place) => resolve(place));
+    this.finder = searchPaths.length === 0 ? undefined : new ObjectFinder({ binaryPaths: searchPaths });
+    for (const file of binaries) this.add(file);
+  }
+
+  /** Makes one more binary known. */
+  add(file: string, buildId?: string): void {
+    const loaded = loadObject(file);
+    const id = buildId ?? buildIdOf(loaded);
+    if (id === undefined) throw new UserError(`${file} has no build id (link with --build-id)`);
+    if (!this.named.has(id)) this.named.set(id, loaded);
+  }
+
+  match(segments: readonly RawSegment[]): MatchedModules {
+    const modules: RawModule[] = [];
+    const matched = new Map<string, string>();
+    const unmatched = new Set<string>();
+    for (const segment of segments) {
+      const buildId = hexOf(segment.buildId);
+      const binary = buildId === "" ? undefined : this.open(buildId);
+      if (binary === undefined) {
+        unmatched.add(buildId === "" ? "<None>" : buildId);
+        continue;
+      }
+      matched.set(buildId, binary.loaded.path);
+      modules.push(moduleOf(segment, buildId, binary));
+    }
+    return {
+      modules,
+      matched: Array.from(matched, ([buildId, name]) => ({ buildId, name })),
+      unmatched: [...unmatched].filter((buildId) => !matched.has(buildId)),
+    };
+  }
+
+  private open(buildId: string): Binary | undefined {
+    if (!this.opened.has(buildId)) {
+      const loaded = this.named.get(buildId) ?? this.search(buildId);
+      this.opened.set(buildId, loaded && this.binaryOf(loaded));
+    }
+    return this.opened.get(buildId);
+  }
+
+  private search(buildId: string): LoadedObject | undefined {
+    const found = this.finder?.find({ path: buildId, buildId });
+    if (found === undefined || !("object" in found)) return undefined;
+    // The finder knows the system's libraries too: profiles must not depend on what happens to be installed.
+    const path = resolve(found.path);
+    return this.searchPaths.some((place) => path.startsWith(`${place}/`)) ? found : undefined;
+  }
+
+  private binaryOf(loaded: LoadedObject): Binary {
+    const frames = loadAddressFrames(loaded, this.finder);
+    return { loaded, framesAt: (address) => memprofFrames(frames(address)) };
+  }
+}
+
+/** A segment of a process, with what translates its PCs. */
+function moduleOf(segment: RawSegment, key: string, { loaded, framesAt }: Binary): RawModule {
+  const start = Number(segment.start);
+  return {
+    start,
+    end: Number(segment.end),
+    shift: linkAddressOf(segment, loaded.object) - start,
+    key,
+    framesAt,
+  };
+}
+
+/** Where the file has what the process has at the start of a segment. */
+export function linkAddressOf({ start, end, offset }: RawSegment, object: ObjectFile): number {
+  if (object.kind === "wasm") return 0;
+  const executable = object.segments.filter(({ flags }) => (flags & EXECUTABLE) !== 0);
+  const [only] = executable;
+  if (executable.length === 1) return only!.address;
+  const size = Number(end - start);
+  const bySize = executable.filter(({ memorySize }) => memorySize === size);
+  return bySize.length === 1 ? bySize[0]!.address : Number(start - offset);
+}
+
+/** Hexadecimal; for wasm modules without a build id, the one that memshade gives them. */
+export function buildIdOf({ path, object }: LoadedObject): string | undefined {
+  if (object.buildId !== undefined || object.kind === "elf") return object.buildId;
+  return createHash("sha256")
+    .update(readWholeFile(path))
+    .digest("hex")
+    .slice(0, 2 * HASH_BYTES);
+}
+
+export function hexOf(bytes: Uint8Array): string {
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
