@@ -13,6 +13,12 @@ export interface Module {
   readonly name?: string | undefined;
   /** Bytes of the object's file at an address of the object (SVMA), for looks at code that memory does not hold. */
   readonly readCode?: ((address: number, length: number) => Uint8Array) | undefined;
+  /** The module with a smaller range, for modules that are more than their properties; a copy if not given. */
+  readonly part?: ((start: number, end: number) => Module) | undefined;
+}
+
+function partOf(module: Module, start: number, end: number): Module {
+  return module.part?.(start, end) ?? { ...module, start, end };
 }
 
 /** The modules of a process by address: sorted, without overlaps, of which there is one per object or mapping. */
@@ -39,8 +45,8 @@ export class ModuleMap {
     const left: Module[] = [];
     for (; last < modules.length && modules[last].start < end; last++) {
       const module = modules[last];
-      if (module.start < start) left.push({ ...module, end: start });
-      if (module.end > end) left.push({ ...module, start: end });
+      if (module.start < start) left.push(partOf(module, module.start, start));
+      if (module.end > end) left.push(partOf(module, end, module.end));
     }
     if (last > first) modules.splice(first, last - first, ...left);
   }

@@ -1,0 +1,42 @@
+import type { PerfHeader } from "../../formats/perf-data/index.ts";
+import type { FrameNamer } from "../stacks/frame-namer.ts";
+import { withoutParameters } from "../stacks/function-name.ts";
+import type { SampleAddress, SampleStack } from "../stacks/perf-stacks.ts";
+
+/** A sample as one line of JSON (docs/unwinding.md). */
+export function sampleJson(
+  { sample, threadName, kernel, frames, end }: SampleStack,
+  header: PerfHeader,
+  namer: FrameNamer,
+): string {
+  return JSON.stringify({
+    comm: threadName,
+    pid: sample.pid,
+    tid: sample.tid,
+    time: sample.time / 1e9,
+    event: header.events[sample.event]!.name,
+    period: sample.period,
+    kernel: kernel.length > 0 ? kernel.map((address) => `0x${address}`) : undefined,
+    frames: frames.map((frame) => frameJson(frame, namer)),
+    end,
+  });
+}
+
+function frameJson({ address, module }: SampleAddress, namer: FrameNamer): object {
+  const named = module && namer.name(module.file, address - module.bias);
+  const own = named?.frames.at(-1);
+  const inlined = named?.frames.slice(0, -1);
+  return {
+    address: `0x${address.toString(16)}`,
+    fileAddress: module && `0x${(address - module.start + module.fileOffset).toString(16)}`,
+    module: module?.name,
+    function: own?.function && withoutParameters(own.function),
+    symbol: named?.symbol && `${named.symbol.name}+0x${named.symbol.offset.toString(16)}`,
+    file: own?.file,
+    line: own?.line,
+    inlined:
+      inlined && inlined.length > 0
+        ? inlined.map((one) => ({ function: one.function, file: one.file, line: one.line }))
+        : undefined,
+  };
+}

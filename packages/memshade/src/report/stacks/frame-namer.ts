@@ -1,0 +1,63 @@
+import { type PreferSymbol, type SourceFrame, symbolAt } from "./name-frames.ts";
+import type { NativeFile } from "./native-file.ts";
+
+/** What a place is called: its functions, and the symbol it lies in. */
+export interface NamedAddress {
+  /** Innermost first, those inlined before the one they were inlined into. At least one. */
+  readonly frames: readonly SourceFrame[];
+  /** The linker's symbol, not demangled, and the distance from it. */
+  readonly symbol: { readonly name: string; readonly offset: number } | undefined;
+}
+
+/** Names addresses by debug information: the frames at an address of an object, none where it knows nothing. */
+export type DebugNamer = (file: NativeFile, address: number) => readonly SourceFrame[];
+
+/** Names addresses of objects, each once. */
+export class FrameNamer {
+  readonly #known = new Map<NativeFile, Map<number, NamedAddress>>();
+  readonly #demangle: (name: string) => string;
+  readonly #prefer: PreferSymbol;
+  readonly #debugNamer: DebugNamer;
+
+  constructor(demangle: (name: string) => string, prefer: PreferSymbol, debugNamer: DebugNamer = () => []) {
+    this.#demangle = demangle;
+    this.#prefer = prefer;
+    this.#debugNamer = debugNamer;
+  }
+
+  demangle(name: string): string {
+    return this.#demangle(name);
+  }
+
+  /** @param address in the object */
+  name(file: NativeFile, address: number): NamedAddress {
+    let known = this.#known.get(file);
+    if (known === undefined) {
+      known = new Map();
+      this.#known.set(file, known);
+    }
+    let named = known.get(address);
+    if (named === undefined) {
+      named = this.#nameAnew(file, address);
+      known.set(address, named);
+    }
+    return named;
+  }
+
+  #nameAnew(file: NativeFile, address: number): NamedAddress {
+    const found = symbolAt(file, address, this.#prefer);
+    const symbol = found && { name: found.name, offset: address - found.address };
+    const frames = this.#debugNamer(file, address);
+    if (frames.length > 0) return { frames, symbol };
+    return {
+      frames: [
+        {
+          function: found && this.#demangle(found.name),
+          linkageName: found?.name,
+          inlined: false,
+        },
+      ],
+      symbol,
+    };
+  }
+}

@@ -1,0 +1,18 @@
+/**
+ * The name of a demangled C++ function without its parameters: `Bomb::~Bomb()` becomes `Bomb::~Bomb`,
+ * `run(int)::{lambda(int)#1}::operator()(int) const` keeps what names the function.
+ */
+export function withoutParameters(name: string): string {
+  const end = name.lastIndexOf(")");
+  // What may follow the parameters: qualifiers, and marks of compilers.
+  if (end < 0 || !/^(?: const| volatile|&{1,2}| \[clone [^\]]*\])*$/.test(name.slice(end + 1))) return name;
+  let depth = 0;
+  for (let at = end; at >= 0; at--) {
+    if (name[at] === ")") depth++;
+    else if (name[at] === "(" && --depth === 0) {
+      const before = name.slice(0, at);
+      return before.endsWith("operator") || before === "" ? name : before;
+    }
+  }
+  return name;
+}

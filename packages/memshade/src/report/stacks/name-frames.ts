@@ -1,0 +1,84 @@
+import type { SymbolTable } from "../../objects/index.ts";
+import type { NativeFile } from "./native-file.ts";
+
+/** A function at a place in the source, as far as it is known. */
+export interface SourceFrame {
+  /** Readable name; undefined where nothing names the address. */
+  readonly function: string | undefined;
+  /** The linker's name, where it differs. */
+  readonly linkageName?: string | undefined;
+  readonly file?: string | undefined;
+  readonly line?: number | undefined;
+  readonly column?: number | undefined;
+  readonly startLine?: number | undefined;
+  /** Was inlined into the next frame. */
+  readonly inlined: boolean;
+}
+
+/** The symbol that an address belongs to. */
+export interface SymbolAtAddress {
+  /** The linker's name without a version. */
+  readonly name: string;
+  readonly address: number;
+}
+
+/** Decides between two symbols of one address: true for the second. */
+export type PreferSymbol = (first: SymbolChoice, second: SymbolChoice) => boolean;
+
+export interface SymbolChoice {
+  readonly name: string;
+  readonly size: number;
+  readonly isWeak: boolean;
+  readonly isLocal: boolean;
+}
+
+/** GDB's choice among names of one address: the last one in the order of their bytes. */
+export const preferAsGdb: PreferSymbol = (first, second) => second.name >= first.name;
+
+/** perf's choice: with a size, not weak, global, with fewer underscores in front, longer. */
+export const preferAsPerf: PreferSymbol = (first, second) => {
+  const ranks: ((symbol: SymbolChoice) => number)[] = [
+    ({ size }) => (size > 0 ? 1 : 0),
+    ({ isWeak }) => (isWeak ? 0 : 1),
+    ({ isLocal }) => (isLocal ? 0 : 1),
+    ({ name }) => -(/^_*/.exec(name)?.[0].length ?? 0),
+    ({ name }) => name.length,
+  ];
+  for (const rank of ranks) {
+    if (rank(first) !== rank(second)) return rank(second) > rank(first);
+  }
+  return false;
+};
+
+/** The function symbol at an address of an object, from the best of its tables that has one. */
+export function symbolAt(
+  { symbols }: NativeFile,
+  address: number,
+  prefer: PreferSymbol,
+): SymbolAtAddress | undefined {
+  let best: SymbolAtAddress | undefined;
+  for (const table of symbols) {
+    const found = symbolIn(table, address, prefer);
+    // What begins closer to the address knows better.
+    if (found !== undefined && (best === undefined || found.address > best.address)) best = found;
+  }
+  return best;
+}
+
+function symbolIn(table: SymbolTable, address: number, prefer: PreferSymbol): SymbolAtAddress | undefined {
+  let index = table.lastAtOrBefore(address);
+  for (let skipped = 0; index >= 0 && skipped < 16; skipped++) {
+    const start = table.addresses[index]!;
+    let best: SymbolChoice | undefined;
+    for (; index >= 0 && table.addresses[index] === start; index--) {
+      const size = table.sizes[index]!;
+      if (table.kind(index) === "data" || (size > 0 && address >= start + size)) continue;
+      const name = table.name(index).replace(/@.*/, "");
+      const binding = table.binding(index);
+      const choice = { name, size, isWeak: binding === "weak", isLocal: binding === "local" };
+      if (best === undefined || prefer(best, choice)) best = choice;
+    }
+    if (best !== undefined) return { name: best.name, address: start };
+  }
+  return undefined;
+}

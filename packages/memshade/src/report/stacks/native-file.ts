@@ -1,0 +1,135 @@
+import { loadBias, type ObjectFile, type SymbolTable } from "../../objects/index.ts";
+import { type Module, UnwindTable } from "../../unwind/index.ts";
+
+/** An object at hand, with the path it was found at and what else knows its symbols. */
+export interface FoundObject {
+  readonly path: string;
+  readonly object: ObjectFile;
+}
+
+/** What the stacks of a process need of the outside: its objects. */
+export interface ObjectSource {
+  /** The object that a process names so, or why it is not at hand. */
+  find(wanted: { path: string; buildId?: string | undefined }): FoundObject | { readonly missing: string };
+  /** The file with the symbols and the debug information that were stripped from an object. */
+  findDebugFile(found: FoundObject): FoundObject | undefined;
+}
+
+/** Names of mappings that no file is behind. */
+const NO_FILE =
+  /^(?:\[.*\]|\/\/anon|\/anon_hugepage.*|\/dev\/.*|\/memfd:.*|\/SYSV.*|\/i915.*|anon_inode:.*|)$/;
+const DELETED = / \(deleted\)$/;
+
+/** A file in the memory of processes. The object is looked for when it is first needed. */
+export class NativeFile {
+  readonly path: string;
+  readonly buildId: string | undefined;
+  readonly #source: ObjectSource;
+  #found: FoundObject | { readonly missing: string } | undefined;
+  #debugFile: FoundObject | null | undefined;
+  #table: UnwindTable | undefined;
+  #symbols: readonly SymbolTable[] | undefined;
+
+  constructor(path: string, buildId: string | undefined, source: ObjectSource) {
+    this.path = path.replace(DELETED, "");
+    this.buildId = buildId;
+    this.#source = source;
+  }
+
+  /** A file whose object is known already. */
+  static of(path: string, object: ObjectFile): NativeFile {
+    const found = { path, object };
+    return new NativeFile(path, object.buildId, { find: () => found, findDebugFile: () => undefined });
+  }
+
+  #lookFor(): FoundObject | { readonly missing: string } {
+    this.#found ??= NO_FILE.test(this.path)
+      ? { missing: "" }
+      : this.#source.find({ path: this.path, buildId: this.buildId });
+    return this.#found;
+  }
+
+  get found(): FoundObject | undefined {
+    const found = this.#lookFor();
+    return "object" in found ? found : undefined;
+  }
+
+  /** Why the object is not at hand, if it was needed, there should be one, and it was not found. */
+  get missing(): string | undefined {
+    return this.#found !== undefined && "missing" in this.#found && this.#found.missing !== ""
+      ? this.#found.missing
+      : undefined;
+  }
+
+  get debugFile(): FoundObject | undefined {
+    const { found } = this;
+    if (this.#debugFile === undefined) {
+      this.#debugFile = (found && this.#source.findDebugFile(found)) ?? null;
+    }
+    return this.#debugFile ?? undefined;
+  }
+
+  /** Rules of the object's code; those of the debug file (`.debug_frame`) where the object has none. */
+  get table(): UnwindTable | undefined {
+    if (this.#table === undefined && this.found !== undefined) {
+      this.#table = UnwindTable.fromObject(this.found.object, { lazy: true });
+    }
+    return this.#table;
+  }
+
+  /** Symbol tables that know the object's functions, the best first. */
+  get symbols(): readonly SymbolTable[] {
+    this.#symbols ??= this.#findSymbols();
+    return this.#symbols;
+  }
+
+  #findSymbols(): readonly SymbolTable[] {
+    const { found } = this;
+    if (found === undefined) return [];
+    const own = found.object.symbols();
+    if (found.object.sections.some(({ name }) => name === ".symtab")) return [own];
+    const stripped = this.debugFile?.object.symbols();
+    return stripped === undefined ? [own] : [stripped, own];
+  }
+}
+
+/** A piece of a file in the memory of a process, as the unwinder takes it. */
+export class MappedModule implements Module {
+  readonly start: number;
+  readonly end: number;
+  readonly file: NativeFile;
+  /** Offset in the file of what is mapped at the start. */
+  readonly fileOffset: number;
+  #bias: number | undefined;
+
+  constructor(file: NativeFile, start: number, end: number, fileOffset: number) {
+    this.file = file;
+    this.start = start;
+    this.end = end;
+    this.fileOffset = fileOffset;
+  }
+
+  get name(): string {
+    return this.file.path;
+  }
+
+  get bias(): number {
+    this.#bias ??= this.#findBias();
+    return this.#bias;
+  }
+
+  #findBias(): number {
+    const object = this.file.found?.object;
+    return (object && loadBias(object, this.start, this.fileOffset)) ?? this.start - this.fileOffset;
+  }
+
+  get table(): UnwindTable | undefined {
+    return this.file.table;
+  }
+
+  readonly part = (start: number, end: number): MappedModule =>
+    new MappedModule(this.file, start, end, this.fileOffset + start - this.start);
+
+  readonly readCode = (address: number, length: number): Uint8Array =>
+    this.file.found?.object.bytesAt(address, length) ?? new Uint8Array(0);
+}

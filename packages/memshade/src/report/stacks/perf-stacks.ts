@@ -1,0 +1,156 @@
+import type { ByteSource } from "../../bytes/byte-source.ts";
+import { FormatError } from "../../bytes/errors.ts";
+import {
+  type DecompressStream,
+  type PerfHeader,
+  type PerfSample,
+  readPerfData,
+  splitCallChain,
+} from "../../formats/perf-data/index.ts";
+import type { ProcessArchitecture } from "../../model/process-image.ts";
+import { type EndReason, type Frame, StackImage } from "../../unwind/index.ts";
+import type { MappedModule, NativeFile, ObjectSource } from "./native-file.ts";
+import { PerfProcesses } from "./perf-processes.ts";
+import { SampleRegisters } from "./perf-registers.ts";
+
+/** A frame of a sample. */
+export interface SampleAddress {
+  /** Address in the process at which to look it up: in the call, for callers. */
+  readonly address: number;
+  /** The mapping that holds it; undefined where nothing was mapped. */
+  readonly module: MappedModule | undefined;
+}
+
+/** A sample with the calls that led to where it was taken. */
+export interface SampleStack {
+  readonly sample: PerfSample;
+  readonly threadName: string;
+  /** Addresses in the kernel in hexadecimal, innermost first; the program's frames called them. */
+  readonly kernel: readonly string[];
+  /** Innermost first. */
+  readonly frames: readonly SampleAddress[];
+  /** Why an unwound stack ends; undefined where the kernel recorded the calls, or nobody did. */
+  readonly end: EndReason | undefined;
+}
+
+export interface PerfStacksOptions {
+  readonly zstd: () => DecompressStream;
+  /** Called for each sample in the order of time. */
+  readonly onSample: (stack: SampleStack, header: PerfHeader) => void;
+}
+
+export interface PerfStacks {
+  readonly header: PerfHeader;
+  readonly files: readonly NativeFile[];
+  /** Samples that were lost while recording. */
+  readonly lost: number;
+  readonly gaps: readonly string[];
+}
+
+/** Unwinds the samples of perf.data, one by one. */
+export async function unwindPerfData(
+  source: ByteSource,
+  objects: ObjectSource,
+  { zstd, onSample }: PerfStacksOptions,
+): Promise<PerfStacks> {
+  let walker: SampleWalker | undefined;
+  let lost = 0;
+  const { header, gaps } = await readPerfData(source, {
+    zstd,
+    onRecord: (record, recordHeader) => {
+      if (record.kind === "lost") {
+        lost += record.count;
+        return;
+      }
+      walker ??= new SampleWalker(recordHeader, objects);
+      switch (record.kind) {
+        case "mmap":
+          walker.processes.map(record);
+          break;
+        case "comm":
+          walker.processes.rename(record);
+          break;
+        case "fork":
+          walker.processes.fork(record);
+          break;
+        case "exit":
+          break;
+        case "sample":
+          onSample(walker.walk(record), recordHeader);
+          break;
+      }
+    },
+  });
+  const other = walker?.foreignSamples ?? 0;
+  return {
+    header,
+    files: [...(walker?.processes.files ?? [])],
+    lost,
+    gaps: other === 0 ? gaps : [...gaps, `${other} samples of 32-bit programs were not unwound.`],
+  };
+}
+
+/** perf's numbers of 64-bit and 32-bit registers. */
+const ABI_64 = 2;
+const ABI_32 = 1;
+
+class SampleWalker {
+  readonly processes: PerfProcesses;
+  foreignSamples = 0;
+  readonly #header: PerfHeader;
+  readonly #registers: (SampleRegisters | undefined)[] = [];
+
+  constructor(header: PerfHeader, objects: ObjectSource) {
+    this.#header = header;
+    this.processes = new PerfProcesses(architectureOf(header), objects);
+  }
+
+  walk(sample: PerfSample): SampleStack {
+    const threadName = this.processes.nameOf(sample.tid);
+    const chain = sample.callChain === undefined ? undefined : splitCallChain(sample.callChain);
+    const kernel = chain?.kernel ?? [];
+    const unwound = this.#unwind(sample);
+    if (unwound !== undefined) return { sample, threadName, kernel, ...unwound };
+    const { modules } = this.processes.unwinder(sample.pid);
+    const isUser = kernel.length === 0 && sample.ip < 2 ** 53;
+    const user = chain !== undefined && chain.user.length > 0 ? chain.user : isUser ? [sample.ip] : [];
+    const frames = user.map((ip, index) => {
+      const address = index === 0 && kernel.length === 0 ? ip : ip - 1;
+      return { address, module: modules.find(address) as MappedModule | undefined };
+    });
+    const own = kernel.length === 0 && !isUser && user.length === 0 ? [sample.ip.toString(16)] : kernel;
+    return { sample, threadName, kernel: own, frames, end: undefined };
+  }
+
+  /** Unwinds the copied stack of a sample; undefined if there is none. */
+  #unwind(sample: PerfSample): { frames: SampleAddress[]; end: EndReason } | undefined {
+    const { registers, stack, registerAbi } = sample;
+    if (registerAbi === ABI_32) this.foreignSamples++;
+    if (registers === undefined || stack === undefined || registerAbi !== ABI_64) return undefined;
+    const unwinder = this.processes.unwinder(sample.pid);
+    const { target } = unwinder;
+    this.#registers[sample.event] ??= new SampleRegisters(
+      target,
+      this.#header.events[sample.event]!.userRegisters,
+    );
+    const layout = this.#registers[sample.event]!;
+    if (!layout.areEnough) return undefined;
+    const context = layout.read(registers);
+    const image = new StackImage(context.address(target.stackPointer), stack);
+    const { frames, end } = unwinder.unwind(context, image);
+    return { frames: frames.map(addressOf), end };
+  }
+}
+
+function addressOf({ lookupAddress, module }: Frame): SampleAddress {
+  return { address: lookupAddress, module: module as MappedModule | undefined };
+}
+
+/** As the file says, or else as the recorded registers give away. */
+function architectureOf({ architecture, events }: PerfHeader): ProcessArchitecture {
+  if (architecture !== undefined) return architecture;
+  const masks = events.map(({ userRegisters }) => userRegisters).filter(([low]) => low !== 0);
+  if (masks.some(([, high]) => high === 1)) return "aarch64";
+  if (masks.length === 0 || masks.some(([low]) => (low & 0xff0fff) === 0xff0fff)) return "x86_64";
+  throw new FormatError("unsupported", 0, "perf.data header", "it does not say for which machine it is");
+}
