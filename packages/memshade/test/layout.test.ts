@@ -24,7 +24,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "runtime/host": ["bytes", "wasm", "instrument", "model", "formats"],
   analyses: ["bytes", "model"],
   report: ["bytes", "model", "formats", "objects", "unwind", "symbolize", "analyses"],
-  cli: ["bytes", "instrument", "model", "formats", "runtime/host", "analyses", "report"],
+  cli: ["bytes", "instrument", "model", "formats", "unwind", "runtime/host", "analyses", "report"],
 };
 
 /** npm packages that a room may use; all others use none. */

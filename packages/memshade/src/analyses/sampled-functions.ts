@@ -37,7 +37,9 @@ export function sampledFunctions(profile: SampleProfile, column: number): Sample
     const seen = new Set(framesOfSampleStack(profile, stack).map((frame) => rowOfFrame[frame]!));
     for (const row of seen) row.total += value;
   }
-  return [...rows.values()].sort((a, b) => b.self - a.self || b.total - a.total || (a.name < b.name ? -1 : 1));
+  return [...rows.values()].sort(
+    (a, b) => b.self - a.self || b.total - a.total || (a.name < b.name ? -1 : 1),
+  );
 }
 
 /** Equal stacks of a profile added up, the heaviest first. */

@@ -21,6 +21,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
   report: async () => (await import("./commands/report.ts")).addReportCommand,
   top: async () => (await import("./commands/top.ts")).addTopCommand,
   show: async () => (await import("./commands/show.ts")).addShowCommand,
+  unwind: async () => (await import("./commands/unwind.ts")).addUnwindCommand,
   "waste-print": async () => (await import("./commands/waste-print.ts")).addWastePrintCommand,
 };
 

@@ -1,6 +1,6 @@
 import type { PerfFork, PerfMapping, PerfName } from "../../formats/perf-data/index.ts";
 import type { ProcessArchitecture } from "../../model/process-image.ts";
-import { ModuleMap, Unwinder } from "../../unwind/index.ts";
+import { ModuleMap, Unwinder, type UnwindOptions } from "../../unwind/index.ts";
 import { MappedModule, NativeFile, type ObjectSource } from "./native-file.ts";
 
 /** Processes of the kernel and of nobody, in perf.data. */
@@ -10,12 +10,14 @@ const KERNEL = -1;
 export class PerfProcesses {
   readonly #architecture: ProcessArchitecture;
   readonly #objects: ObjectSource;
+  readonly #options: UnwindOptions;
   readonly #processes = new Map<number, Unwinder>();
   readonly #names = new Map<number, string>();
   readonly #files = new Map<string, NativeFile>();
 
-  constructor(architecture: ProcessArchitecture, objects: ObjectSource) {
+  constructor(architecture: ProcessArchitecture, objects: ObjectSource, options: UnwindOptions) {
     this.#architecture = architecture;
+    this.#options = options;
     this.#objects = objects;
   }
 
@@ -27,7 +29,7 @@ export class PerfProcesses {
   unwinder(pid: number): Unwinder {
     let unwinder = this.#processes.get(pid);
     if (unwinder === undefined) {
-      unwinder = new Unwinder(this.#architecture);
+      unwinder = new Unwinder(this.#architecture, this.#options);
       this.#processes.set(pid, unwinder);
     }
     return unwinder;
@@ -60,6 +62,6 @@ export class PerfProcesses {
     if (pid === parentPid) return;
     const modules = new ModuleMap();
     for (const module of this.#processes.get(parentPid)?.modules.all ?? []) modules.add(module);
-    this.#processes.set(pid, new Unwinder(this.#architecture, {}, modules));
+    this.#processes.set(pid, new Unwinder(this.#architecture, this.#options, modules));
   }
 }

@@ -1,6 +1,11 @@
 import type { PerfHeader } from "../../formats/perf-data/index.ts";
 import { NONE } from "../../model/indices.ts";
-import { type SampleFrame, type SampleProfile, SampleProfileBuilder, type ValueType } from "../../model/sample-profile.ts";
+import {
+  type SampleFrame,
+  type SampleProfile,
+  SampleProfileBuilder,
+  type ValueType,
+} from "../../model/sample-profile.ts";
 import type { FrameNamer } from "./frame-namer.ts";
 import { withoutParameters } from "./function-name.ts";
 import type { NativeFile } from "./native-file.ts";
@@ -94,7 +99,17 @@ export class PerfProfileBuilder {
       const name = frame.function && withoutParameters(frame.function);
       const unknown = `0x${address.toString(16)} (${file.path.slice(file.path.lastIndexOf("/") + 1)})`;
       const sampleFrame: SampleFrame = {
-        ...{ function: name || unknown, linkageName, file: source, line, column, startLine, address, module, inlined },
+        ...{
+          function: name || unknown,
+          linkageName,
+          file: source,
+          line,
+          column,
+          startLine,
+          address,
+          module,
+          inlined,
+        },
       };
       return this.#builder.frame(sampleFrame);
     });

@@ -8,7 +8,7 @@ import {
   splitCallChain,
 } from "../../formats/perf-data/index.ts";
 import type { ProcessArchitecture } from "../../model/process-image.ts";
-import { type EndReason, type Frame, StackImage } from "../../unwind/index.ts";
+import { type EndReason, type Frame, StackImage, type UnwindOptions } from "../../unwind/index.ts";
 import type { MappedModule, NativeFile, ObjectSource } from "./native-file.ts";
 import { PerfProcesses } from "./perf-processes.ts";
 import { SampleRegisters } from "./perf-registers.ts";
@@ -35,6 +35,7 @@ export interface SampleStack {
 
 export interface PerfStacksOptions {
   readonly zstd: () => DecompressStream;
+  readonly options?: UnwindOptions;
   /** Called for each sample in the order of time. */
   readonly onSample: (stack: SampleStack, header: PerfHeader) => void;
 }
@@ -51,7 +52,7 @@ export interface PerfStacks {
 export async function unwindPerfData(
   source: ByteSource,
   objects: ObjectSource,
-  { zstd, onSample }: PerfStacksOptions,
+  { zstd, onSample, options = {} }: PerfStacksOptions,
 ): Promise<PerfStacks> {
   let walker: SampleWalker | undefined;
   let lost = 0;
@@ -62,7 +63,7 @@ export async function unwindPerfData(
         lost += record.count;
         return;
       }
-      walker ??= new SampleWalker(recordHeader, objects);
+      walker ??= new SampleWalker(recordHeader, objects, options);
       switch (record.kind) {
         case "mmap":
           walker.processes.map(record);
@@ -100,9 +101,9 @@ class SampleWalker {
   readonly #header: PerfHeader;
   readonly #registers: (SampleRegisters | undefined)[] = [];
 
-  constructor(header: PerfHeader, objects: ObjectSource) {
+  constructor(header: PerfHeader, objects: ObjectSource, options: UnwindOptions) {
     this.#header = header;
-    this.processes = new PerfProcesses(architectureOf(header), objects);
+    this.processes = new PerfProcesses(architectureOf(header), objects, options);
   }
 
   walk(sample: PerfSample): SampleStack {

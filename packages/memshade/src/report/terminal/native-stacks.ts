@@ -1,4 +1,4 @@
-import type { FrameNamer, NamedAddress } from "../stacks/frame-namer.ts";
+import type { FrameNamer } from "../stacks/frame-namer.ts";
 import { withoutParameters } from "../stacks/function-name.ts";
 import type { ImageStacks, ThreadStack } from "../stacks/image-stacks.ts";
 import type { SourceFrame } from "../stacks/name-frames.ts";
@@ -38,8 +38,7 @@ function* threadText(
     for (const [depth, name] of names.entries()) {
       // The address belongs to the frame that has it; the frames above were inlined into it.
       const address = depth === 0 ? `0x${frame.pc.toString(16).padStart(16, "0")} in ` : "";
-      const label =
-        frame.kind === "signal" ? "<signal handler called>" : `${address}${describe(name, file, named)}`;
+      const label = frame.kind === "signal" ? "<signal handler called>" : `${address}${describe(name, file)}`;
       yield `#${String(number++).padEnd(3)}${label}${foundByMark(frame.foundBy)}\n`;
     }
     if (shown.length > 0 && frame.registers !== undefined) {
@@ -54,14 +53,12 @@ function* threadText(
   if (sentence !== undefined) yield `${sentence}\n`;
 }
 
-function describe(name: SourceFrame, file: NativeFile | undefined, named: NamedAddress | undefined): string {
+function describe(name: SourceFrame, file: NativeFile | undefined): string {
   const text = name.function === undefined ? "??" : withoutParameters(name.function);
   if (name.file !== undefined) {
     return `${text} () at ${name.file}${name.line ? `:${name.line}` : ""}${name.inlined ? " (inlined)" : ""}`;
   }
-  const offset =
-    named?.symbol && name.function !== undefined && !name.inlined ? `+${named.symbol.offset}` : "";
-  return `${text}${offset} ()${file === undefined ? "" : ` from ${file.path}`}`;
+  return `${text} ()${file === undefined ? "" : ` from ${file.path}`}`;
 }
 
 /** A line for each file that was needed and is not at hand. */

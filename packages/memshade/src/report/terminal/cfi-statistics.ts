@@ -1,0 +1,37 @@
+import type { CfiStatistics, FormStatistics } from "../../unwind/index.ts";
+import { formatBytes, formatPercent, groupDigits } from "../format.ts";
+import { padLeft } from "./text.ts";
+
+/** What the call frame information of an object consists of, and what tables of it take. */
+export function cfiStatisticsText(file: string, statistics: CfiStatistics): string {
+  const { architecture, sections, rows, gaps, simpleRows, expressionRows, problemCount } = statistics;
+  const named = sections.map(({ name, bytes }) => `${name} ${formatBytes(bytes)}`).join(", ");
+  const line = (label: string, count: number, note = "") =>
+    `${label.padEnd(34)}${padLeft(groupDigits(count), 12)}${note === "" ? "" : `  ${note}`}`;
+  const form = (label: string, { ruleSets, entries, tableBytes, dictionaryBytes }: FormStatistics) => {
+    const perRow = rows === 0 ? "–" : (tableBytes / rows).toFixed(2);
+    const cells = [
+      groupDigits(ruleSets),
+      groupDigits(entries),
+      formatBytes(tableBytes),
+      formatBytes(dictionaryBytes),
+      perRow,
+    ];
+    return `${label.padEnd(30)}${cells.map((cell) => padLeft(cell, 11)).join("")}`;
+  };
+  return `${[
+    `${file}: ${architecture}, ${named === "" ? "no call frame information" : named}`,
+    "",
+    line("FDEs", statistics.fdes),
+    line("rows", rows),
+    line("gaps between functions", gaps),
+    line("rows with a simple rule", simpleRows, formatPercent(simpleRows, rows)),
+    line("rows with an expression", expressionRows, formatPercent(expressionRows, rows)),
+    line("problems", problemCount),
+    "",
+    `${"FORM".padEnd(30)}${["RULE SETS", "ENTRIES", "TABLE", "RULES", "BYTES/ROW"].map((head) => padLeft(head, 11)).join("")}`,
+    form("extents (LUL)", statistics.lul),
+    form("compact, three registers", statistics.threeRegisters),
+    form("compact, all callee-saved", statistics.calleeSaved),
+  ].join("\n")}\n`;
+}
