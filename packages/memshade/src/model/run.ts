@@ -81,6 +81,9 @@ export interface RunModule {
   notTracked: string[];
 }
 
+/** Modules up to this size are made by glue code to give a function a type, where they have no allocator. */
+export const TRAMPOLINE_BYTES = 128;
+
 /** How the allocator of a module was found, and whether the run bore it out. */
 export interface RunAllocator {
   how: "names" | "exports" | "glue" | "wrapper" | "structure" | "option" | "none";

@@ -6,7 +6,7 @@ import type {
   Symbolizer,
 } from "../../model/heap-profile.ts";
 import { HeapProfileBuilder } from "../../model/heap-profile-builder.ts";
-import type { Run, RunHeap, RunModule, RunSite } from "../../model/run.ts";
+import { type Run, type RunHeap, type RunModule, type RunSite, TRAMPOLINE_BYTES } from "../../model/run.ts";
 import type { RawProfile, RawSegment } from "./types.ts";
 
 /**
@@ -125,15 +125,19 @@ function describe(
     granuleBytes: tool?.granuleBytes ?? 8,
     rawVersion: raw.version,
     totals: run.heap && (totals as Omit<RunHeap, "sites">),
-    notTracked: [...run.notTracked, ...run.modules.flatMap(gapsOfModule), ...gapsOfHeap(raw, run, sites)],
+    notTracked: [
+      ...run.notTracked,
+      ...run.modules.flatMap((module) => gapsOfModule(module, run.modules.length > 1)),
+      ...gapsOfHeap(raw, run, sites),
+    ],
   };
 }
 
-function gapsOfModule({ name, allocator, notTracked }: RunModule): string[] {
+function gapsOfModule({ name, bytes, allocator, notTracked }: RunModule, isOneOfMany: boolean): string[] {
   const gaps = [...notTracked];
   if (allocator.refused !== undefined) {
     gaps.push(allocator.refused);
-  } else if (allocator.how === "none") {
+  } else if (allocator.how === "none" && !(isOneOfMany && bytes <= TRAMPOLINE_BYTES)) {
     gaps.push("No allocator was found, so its heap is not profiled.");
   } else if (allocator.confirmed === false) {
     gaps.push("The run did not bear out that its allocator is one: do not trust its blocks.");

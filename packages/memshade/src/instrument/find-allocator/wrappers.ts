@@ -193,7 +193,7 @@ function readForwarder(
   for (const { callee, operands } of summary.calls) {
     const entry = known.get(callee)?.operands;
     if (entry === undefined) {
-      if (receivesBlock(graph, callee, operands)) return undefined;
+      if (receivesBlock(graph, callee, operands, known)) return undefined;
       continue;
     }
     if (entry.kind === "release") releases = true;
@@ -223,10 +223,23 @@ function readForwarder(
   return { ...ROLES.malloc.operands, sizeParam, outPointerParam };
 }
 
-/** Handing the new block to somebody else but `memset` and its like makes a function more than a forwarder. */
-function receivesBlock(graph: CallGraph, callee: number, operands: readonly number[]): boolean {
+/**
+ * Handing the new block to somebody else makes a function more than a forwarder, but for `memset` and its like, and for
+ * parts of the allocator: Rust's `__rust_alloc_zeroed` has it look at a chunk's header.
+ */
+function receivesBlock(
+  graph: CallGraph,
+  callee: number,
+  operands: readonly number[],
+  known: ReadonlyMap<number, Entry>,
+): boolean {
   if (!operands.some((origin) => (origin & (ALL_CALL_RESULTS | COMPUTED_FROM_CALLS)) !== 0)) return false;
-  return callee >= graph.imported && (graph.traits[callee] & (Trait.Loops | Trait.Copies)) === 0;
+  if (callee < graph.imported) return false;
+  if ((graph.traits[callee] & (Trait.Loops | Trait.Copies)) !== 0) return false;
+  // A part is called by those who free as well as by those who allocate.
+  const users = callersOf(graph, callee).filter((caller) => known.has(caller));
+  const kinds = new Set([...users].map((user) => known.get(user)!.operands.kind));
+  return !(kinds.has("allocate") && kinds.has("release"));
 }
 
 /** `posix_memalign` stores the new block through a parameter: which one, or −1. */

@@ -1,7 +1,15 @@
 import { type RawContext, type RawSegment, writeRaw } from "../../formats/memprof-raw/index.ts";
 import type { InstrumentedInfo } from "../../instrument/index.ts";
 import type { Mib } from "../../model/mib.ts";
-import type { HeapTool, RunEnd, RunFunction, RunHeap, RunModule, RunSite } from "../../model/run.ts";
+import {
+  type HeapTool,
+  type RunEnd,
+  type RunFunction,
+  type RunHeap,
+  type RunModule,
+  type RunSite,
+  TRAMPOLINE_BYTES,
+} from "../../model/run.ts";
 import { ContextTable, type MergedContext } from "./context-table.ts";
 import { confirmAllocator, sentencesOf } from "./heap-notes.ts";
 import { ModuleFunctions } from "./module-functions.ts";
@@ -40,9 +48,6 @@ const OVERFLOW_FUNCTION: RunFunction = {
   offset: 0,
   end: 1,
 };
-
-/** Modules up to this size that hold a single import and export are made by glue code to give a function a type. */
-const TRAMPOLINE_BYTES = 128;
 
 interface SessionModule {
   info: InstrumentedInfo;
@@ -174,7 +179,11 @@ export class HeapSession {
         includeStack: this.#options.includeStack,
         includeAllocator: this.#options.includeAllocator,
       },
-      notTracked: sentencesOf(trusted.map(({ contents }) => contents.totals)),
+      notTracked: sentencesOf(
+        trusted
+          .filter(({ module }) => this.#modules[module].info.layout !== undefined)
+          .map(({ contents }) => contents.totals),
+      ),
       raw: writeRaw(
         {
           version: this.#options.rawVersion,

@@ -88,6 +88,11 @@ describe("what a profile says that it does not cover", () => {
     ]);
   });
 
+  it("says nothing of a module that glue code made for one function", () => {
+    const tiny = { ...lib!, bytes: 34, allocator: { how: "none" as const, functions: [] } };
+    expect(gaps({ modules: [app!, tiny] })).toEqual([]);
+  });
+
   it("tells overflown tables and contexts that run.json does not know", () => {
     const { sites } = heapPicture(picture).run.heap!;
     expect(gaps({}, { overflow: { contexts: 7, blocks: 9 }, sites: sites.slice(1) })).toEqual([

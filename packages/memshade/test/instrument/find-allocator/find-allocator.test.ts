@@ -428,6 +428,36 @@ describe("garbage collectors", () => {
   });
 });
 
+describe("a function that asks the allocator about a new block before it clears it", () => {
+  const text = (freeAsks: boolean): string => `(module (memory 1)
+    (global $top (mut i32) (i32.const 1024))
+    (func $header (param $block i32) (result i32) (i32.sub (local.get $block) (i32.const 8)))
+    (func $malloc (export "malloc") (param $size i32) (result i32)
+      (local $block i32)
+      (local.set $block (global.get $top))
+      (i32.store (call $header (local.get $block)) (local.get $size))
+      (global.set $top (i32.add (local.get $block) (i32.add (local.get $size) (i32.const 16))))
+      (local.get $block))
+    (func $free (export "free") (param $block i32)
+      (i32.store ${freeAsks ? "(call $header (local.get $block))" : "(i32.const 64)"} (i32.const 0)))
+    (func $alloc_zeroed (param $size i32) (result i32)
+      (local $block i32)
+      (if (i32.eqz (local.tee $block (call $malloc (local.get $size)))) (then (return (i32.const 0))))
+      (if (i32.load (call $header (local.get $block)))
+        (then (memory.fill (local.get $block) (i32.const 0) (local.get $size))))
+      (local.get $block))
+    (func (export "program") (result i32) (call $alloc_zeroed (i32.const 40))))`;
+
+  it("folds, as malloc and free ask the same", () => {
+    const module = moduleFromText(text(true));
+    expect(namesOf(module, findAllocator(module).wrappers)).toEqual(["alloc_zeroed"]);
+  });
+
+  it("is a site, if only malloc asks: that may be the program's own list of blocks", () => {
+    expect(findAllocator(moduleFromText(text(false))).wrappers).toEqual([]);
+  });
+});
+
 describe("damaged modules", () => {
   const bytes = fixture("family.wasm").bytes;
 

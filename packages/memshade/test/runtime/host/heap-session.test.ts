@@ -362,11 +362,12 @@ describe("several modules", () => {
     const main = new Profiled(other, { session });
     new Profiled(wat('(module (func (export "f")))'), { session });
     main.call("other");
-    const { modules } = snapshotOf(session);
+    const { modules, notTracked } = snapshotOf(session);
     expect(modules.map(({ allocator, notTracked }) => [allocator.refused, notTracked])).toEqual([
       [undefined, []],
       [undefined, []],
     ]);
+    expect(notTracked).toEqual([]);
   });
 });
 
