@@ -12,7 +12,7 @@ export class AppendedFunctions {
   readonly #module: WasmModule;
   readonly #types: Uint8Array[] = [];
   readonly #typeIndices = new Map<string, number>();
-  readonly #functions: { type: number; write: BodyWrite }[] = [];
+  readonly #functions: { type: number; write: BodyWrite; namesake: number }[] = [];
 
   constructor(module: WasmModule) {
     this.#module = module;
@@ -39,15 +39,16 @@ export class AppendedFunctions {
 
   /**
    * Gives out the next function index. `body` (locals and code, without its size) is asked for when the code section
-   * is written, so bodies may refer to functions that are appended later.
+   * is written, so bodies may refer to functions that are appended later. `namesake` is the function of the module
+   * whose name it has in stack traces, −1 for none.
    */
-  add(type: number, body: () => Uint8Array): number {
-    return this.addWritten(type, (writer) => writer.writeBody(body()));
+  add(type: number, body: () => Uint8Array, namesake = -1): number {
+    return this.addWritten(type, (writer) => writer.writeBody(body()), namesake);
   }
 
   /** As `add`, for a body that goes straight to the code section. */
-  addWritten(type: number, write: BodyWrite): number {
-    this.#functions.push({ type, write });
+  addWritten(type: number, write: BodyWrite, namesake = -1): number {
+    this.#functions.push({ type, write, namesake });
     return functionCount(this.#module) + this.#functions.length - 1;
   }
 
@@ -64,6 +65,16 @@ export class AppendedFunctions {
     const writer = new ByteWriter(this.#functions.length * 2);
     for (const { type } of this.#functions) writer.u32Leb(type);
     return writer.finish();
+  }
+
+  /** Indices and names of those that have a name, given those of the module's own functions. */
+  *names(own: ReadonlyMap<number, string>): Generator<[index: number, name: string]> {
+    let index = functionCount(this.#module);
+    for (const { namesake } of this.#functions) {
+      const name = own.get(namesake);
+      if (name !== undefined) yield [index, name];
+      index++;
+    }
   }
 
   /** Writes all bodies. Writing a body may append further functions. */

@@ -1,6 +1,7 @@
 import { UserError } from "../bytes/errors.ts";
 import { ByteWriter } from "../bytes/writer.ts";
 import {
+  appendFunctionNames,
   appendToVectorSection,
   buildId,
   decodeModule,
@@ -234,10 +235,13 @@ class Instrumentation {
       exported.map(({ name }) => name),
       tools,
     );
+    // Stack traces name functions that moved as they did before.
+    const names = appendFunctionNames(module, appended.names(readNames(module).functions));
     const output = encodeModule(module, {
       sections,
-      dropCustom: (section: SectionView) => OUTDATED_SECTION.test(section.name ?? ""),
-      customs: [infoSection(info)],
+      dropCustom: ({ name = "" }: SectionView) =>
+        OUTDATED_SECTION.test(name) || (name === "name" && names !== undefined),
+      customs: [...(names === undefined ? [] : [{ name: "name", content: names }]), infoSection(info)],
     });
     return { bytes: output, info };
   }

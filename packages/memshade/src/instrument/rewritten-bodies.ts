@@ -64,12 +64,18 @@ export class RewrittenBodies {
     for (const helper of allocator.sharedHelpers)
       plan.keepOriginal(
         helper,
-        appended.addWritten(functionTypeIndex(module, helper), (to) => this.#rewrite(helper, to, true)),
+        appended.addWritten(
+          functionTypeIndex(module, helper),
+          (to) => this.#rewrite(helper, to, true),
+          helper,
+        ),
       );
     for (const hooked of allocator.functions) {
       const { index } = hooked;
-      const original = appended.addWritten(functionTypeIndex(module, index), (to) =>
-        this.#rewrite(index, to, true),
+      const original = appended.addWritten(
+        functionTypeIndex(module, index),
+        (to) => this.#rewrite(index, to, true),
+        index,
       );
       plan.keepOriginal(index, original);
       const body = module.bodies[index - module.importedFunctionCount];
@@ -106,8 +112,8 @@ export class RewrittenBodies {
       if (hook === undefined && this.#internals.has(index)) continue;
       const moved =
         hook === undefined
-          ? appended.addWritten(functionTypeIndex(module, index), (to) => this.#rewrite(index, to))
-          : appended.add(functionTypeIndex(module, index), hook);
+          ? appended.addWritten(functionTypeIndex(module, index), (to) => this.#rewrite(index, to), index)
+          : appended.add(functionTypeIndex(module, index), hook, index);
       contexts.move(index, moved);
       const type = functionType(module, index);
       if (type.results.length > 1) around.resultsType(type);
@@ -116,7 +122,7 @@ export class RewrittenBodies {
     for (const index of contexts.exportedApart) {
       const type = functionType(module, index);
       if (type.results.length > 1) around.resultsType(type);
-      const wrapper = appended.add(functionTypeIndex(module, index), () => wrappers.body(index, type));
+      const wrapper = appended.add(functionTypeIndex(module, index), () => wrappers.body(index, type), index);
       this.exportedInstead.set(index, wrapper);
     }
   }

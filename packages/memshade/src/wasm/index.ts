@@ -4,6 +4,7 @@ export { decodeModule } from "./decode/module.ts";
 export * from "./encode/entries.ts";
 export * from "./encode/instructions.ts";
 export * from "./encode/module.ts";
+export { appendFunctionNames } from "./encode/names.ts";
 export * from "./encode/sections.ts";
 export * from "./encode/types.ts";
 export { type Feature, moduleFeatures } from "./features.ts";

@@ -43,14 +43,21 @@ const INDIRECT_NAME_MAPS: ReadonlyMap<number, IndirectKey> = new Map([
 
 const MODULE_NAME = 0;
 
+/** Large modules have hundreds of thousands of names: they are read once. */
+const namesOfModules = new WeakMap<WasmModule, ModuleNames>();
+
 const lenientUtf8 = new TextDecoder("utf-8", { ignoreBOM: true });
 
 /**
  * Reads the name section. Never throws: what is broken ends the subsection it stands in, what came before is
- * kept, and bytes that are not UTF-8 become replacement characters. Without a name section all is empty.
+ * kept, and bytes that are not UTF-8 become replacement characters. Without a name section all is empty. The
+ * result belongs to the module and must not be changed.
  */
-export function readNames(module: WasmModule): ModuleNames {
+export function readNames(module: WasmModule): Readonly<ModuleNames> {
+  const known = namesOfModules.get(module);
+  if (known !== undefined) return known;
   const names = emptyNames();
+  namesOfModules.set(module, names);
   for (const section of module.customs) {
     if (section.name !== "name" || section.contentStart === undefined) continue;
     const reader = new ByteReader(module.bytes, section.contentStart, section.payloadEnd);

@@ -1,7 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ByteWriter } from "../../src/bytes/writer.ts";
-import { buildId, decodeModule, encodeModule, functionName, readNames } from "../../src/wasm/index.ts";
+import {
+  appendFunctionNames,
+  buildId,
+  decodeModule,
+  encodeModule,
+  functionName,
+  readNames,
+} from "../../src/wasm/index.ts";
 import { assemble } from "./support.ts";
 
 const TEXT = `(module
@@ -109,5 +116,37 @@ describe("buildId", () => {
       const broken = decodeModule(encodeModule(empty, { customs: [{ name: "build_id", content }] }));
       expect(buildId(broken)).toMatch(/^[0-9a-f]{40}$/);
     }
+  });
+});
+
+describe("appendFunctionNames", () => {
+  const module = decodeModule(assemble(TEXT, { names: true }));
+
+  it("adds names behind the present ones and keeps everything else", () => {
+    const content = appendFunctionNames(module, [
+      [4, "first"],
+      [6, "später"],
+    ])!;
+    const extended = decodeModule(
+      encodeModule(module, {
+        dropCustom: ({ name }) => name === "name",
+        customs: [{ name: "name", content }],
+      }),
+    );
+    const functions = new Map([
+      ...readNames(module).functions,
+      [4, "first"] as const,
+      [6, "später"] as const,
+    ]);
+    expect(readNames(extended)).toEqual({ ...readNames(module), functions });
+  });
+
+  it("has nothing to add to: no names, no section, a section without functions, a broken one", () => {
+    expect(appendFunctionNames(module, [])).toBeUndefined();
+    expect(appendFunctionNames(decodeModule(assemble(TEXT)), [[4, "x"]])).toBeUndefined();
+    const without = withNameSection((writer) => writer.u8(0).vector(Uint8Array.of(1, 0x61)));
+    expect(appendFunctionNames(decodeModule(without), [[4, "x"]])).toBeUndefined();
+    const broken = withNameSection((writer) => writer.u8(1).u32Leb(100).u32Leb(3));
+    expect(appendFunctionNames(decodeModule(broken), [[4, "x"]])).toBeUndefined();
   });
 });
