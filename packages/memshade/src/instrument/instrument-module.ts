@@ -414,6 +414,7 @@ class Instrumentation {
       includeStack: options.includeStack === true,
       includeAllocator: options.includeAllocator === true,
       ...this.#notes(tools),
+      sharedMemory: this.#memory >= 0 && memoryType(module, this.#memory).shared,
       layout,
       ...(tools.length === 0
         ? {}

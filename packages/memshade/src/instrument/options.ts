@@ -109,6 +109,8 @@ export interface InstrumentedInfo {
     functions: HookedFunction[];
     refused?: string;
   };
+  /** Whether threads share the memory that is followed. */
+  sharedMemory: boolean;
   layout: ShadowLayout | undefined;
   /** What the host must know to read the memories of the other tools, exported as `memshade.<tool>`. */
   toolLayouts?: Partial<Record<ToolName, Readonly<Record<string, number | string | boolean>>>>;

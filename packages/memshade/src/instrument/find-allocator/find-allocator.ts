@@ -18,7 +18,7 @@ import {
 } from "./plan.ts";
 import { findByStructure, findFreeFor, findMallocCandidates } from "./structure.ts";
 import { meaningOfSymbol } from "./symbol-names.ts";
-import { type Entry, findCores, foldForwarders } from "./wrappers.ts";
+import { type Entry, findBehindLayoutCheck, findCores, foldForwarders } from "./wrappers.ts";
 
 export interface FindAllocatorOptions {
   /** Text of `--allocator`: functions named by the user, in place of or (`auto,…`) beside what is found. */
@@ -239,7 +239,12 @@ class Search {
     for (const [index, role] of bindgen) {
       if (this.hooks.has(index)) continue;
       const entry: Entry = { index, operands: ROLES[role].operands };
-      const cores = findCores(this.module, this.graph, [entry]);
+      let cores = findCores(this.module, this.graph, [entry]);
+      if (cores.length === 0 && role === "wbindgen_malloc") {
+        const checked = findBehindLayoutCheck(this.module, this.graph, index);
+        const further = checked === undefined ? [] : findCores(this.module, this.graph, [checked]);
+        if (checked !== undefined) cores = further.length > 0 ? further : [checked];
+      }
       if (!known) for (const core of cores) this.hooks.add(core.index, core.role, core.operands);
       if (cores.length > 0 || this.reachesHook(index)) this.wrappers.add(index);
       else this.hooks.add(index, role, ROLES[role].operands);

@@ -1,4 +1,4 @@
-import { functionType, type WasmModule } from "../../wasm/index.ts";
+import { type FuncType, functionType, I32, type WasmModule } from "../../wasm/index.ts";
 import { type BodySummary, type CallSummary, summarizeBody } from "./body-summary.ts";
 import { type CallGraph, calleesOf, callersOf, Trait } from "./call-graph.ts";
 import type { Hooks } from "./hooks.ts";
@@ -115,6 +115,31 @@ function returnsOnly(summary: BodySummary, tracked: readonly number[], targets: 
 /** Stores into a block just allocated: then the function initialises it, which is the program's business. */
 function writesBlocks(summary: BodySummary): boolean {
   return summary.stores.some(({ address }) => (address & (ALL_CALL_RESULTS | COMPUTED_FROM_CALLS)) !== 0);
+}
+
+/**
+ * The allocation function behind a `__wbindgen_malloc` that does not pass its size on: recent ones have another function
+ * check size and alignment and read both back from memory. What they return is what one function of a size and
+ * an alignment returned, or for a size of 0 the alignment.
+ */
+export function findBehindLayoutCheck(
+  module: WasmModule,
+  graph: CallGraph,
+  index: number,
+): Target | undefined {
+  if (graph.instructions[index] > MAXIMUM_FORWARDER_INSTRUCTIONS) return undefined;
+  const allocates = ({ params, results }: FuncType) =>
+    params.length === 2 && results.length === 1 && [...params, ...results].every((type) => type === I32);
+  const candidates = [...calleesOf(graph, index)].filter((callee) => allocates(functionType(module, callee)));
+  const tracked = candidates.slice(0, MAXIMUM_TRACKED);
+  const summary = summarizeBody(module, index, tracked);
+  if (summary === undefined || writesBlocks(summary)) return undefined;
+  const returned = tracked.filter((_, slot) => (summary.result & fromCall(slot)) !== 0);
+  const others = summary.result & (OTHER | PRODUCT | COMPUTED_FROM_CALLS | COMPUTED_FROM_PARAMS);
+  if (returned.length !== 1 || others !== 0) return undefined;
+  // Whoever else asks it for memory is the program.
+  if (callersOf(graph, returned[0]).length < 2) return undefined;
+  return { index: returned[0], role: "rust_alloc", operands: ROLES.rust_alloc.operands };
 }
 
 /** Follows forwarders down to the functions that do the work; those that only forward are left out. */

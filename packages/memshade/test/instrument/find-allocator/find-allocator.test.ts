@@ -301,6 +301,38 @@ describe("sources of knowledge", () => {
     expect(pictureOf(findAllocator(minified, { glue }))).toEqual(expected);
   });
 
+  it("follows wasm-bindgen's malloc past a check that hands size and alignment back through memory", () => {
+    const text = (result: string): string => `(module (memory 1)
+      (func $check (param $layout i32) (param $size i32) (param $align i32)
+        (i32.store offset=4 (local.get $layout) (local.get $size))
+        (i32.store (local.get $layout) (local.get $align)))
+      (func $alloc (param $size i32) (param $align i32) (result i32)
+        (i32.store (i32.const 512) (local.get $size)) (i32.const 1024))
+      (func $resize (param i32 i32 i32 i32) (result i32)
+        (i32.store (i32.const 512) (local.get 3)) (i32.const 2048))
+      (func $release (param i32) (i32.store (i32.const 516) (local.get 0)))
+      (func (export "__wbindgen_export") (param i32 i32 i32)
+        (if (local.get 1) (then (call $release (local.get 0)))))
+      (func (export "__wbindgen_export2") (param $size i32) (param $align i32) (result i32) (local $n i32)
+        (call $check (i32.const 64) (local.get $size) (local.get $align))
+        (if (local.tee $n (i32.load (i32.const 68)))
+          (then (local.set $align (call $alloc (local.get $n) (i32.load (i32.const 64))))))
+        ${result})
+      (func (export "__wbindgen_export3") (param i32 i32 i32 i32) (result i32)
+        (call $resize (local.get 0) (local.get 1) (local.get 3) (local.get 2)))
+      (func (export "work") (drop (call $alloc (i32.const 5) (i32.const 1)))))`;
+    const plan = findAllocator(moduleFromText(text("(local.get $align)"), { names: false }));
+    expect(pictureOf(plan)).toEqual([
+      "rust_alloc #1 size 0",
+      "rust_realloc #2 pointer 0 size 3",
+      "free #3 pointer 0",
+    ]);
+    expect(plan.wrappers).toEqual([4, 5, 6]);
+    // With a header in front of the block it is no longer the allocator's block.
+    const headed = moduleFromText(text("(i32.add (local.get $align) (i32.const 8))"), { names: false });
+    expect(pictureOf(findAllocator(headed))).toContain("wbindgen_malloc __wbindgen_export2 size 0");
+  });
+
   it("hooks both levels of a module that mixes Rust and C", () => {
     const module = moduleFromText(`(module ${BUMP}
       (func $__rust_alloc (param $size i32) (param $align i32) (result i32) (call $malloc (local.get $size)))

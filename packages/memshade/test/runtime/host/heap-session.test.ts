@@ -372,12 +372,16 @@ describe("several modules", () => {
 });
 
 describe("an allocator that was only guessed", () => {
-  const guessed = (session: HeapSession, misbehave: (heap: ScriptedHeap) => void) => {
+  const guessed = (
+    session: HeapSession,
+    misbehave: (heap: ScriptedHeap) => void,
+    { sharedMemory = false } = {},
+  ) => {
     const heap = new ScriptedHeap();
     const { info, shadow } = heap.profiled;
     session.addInstance(
       shadow,
-      { ...info, allocator: { ...info.allocator, needsConfirmation: true } },
+      { ...info, sharedMemory, allocator: { ...info.allocator, needsConfirmation: true } },
       heap.bytes,
       null,
     );
@@ -405,6 +409,20 @@ describe("an allocator that was only guessed", () => {
     expect(modules[0].allocator.confirmed).toBe(false);
     expect(modules[0].allocator.refused).toContain(sentence);
     expect(heap).toMatchObject({ allocations: 0, peakBytes: 0, sites: [] });
+  });
+
+  it("may seem to hand out blocks twice and free what it never did where threads share a memory", () => {
+    const session = newSession();
+    const shared = { sharedMemory: true };
+    guessed(session, (heap) => heap.malloc(C, 8), shared);
+    guessed(session, (heap) => heap.free(B), shared);
+    expect(snapshotOf(session).modules[0].allocator).toMatchObject({ confirmed: true });
+    guessed(session, (heap) => heap.malloc(A + 4, 8), shared);
+    expect(snapshotOf(session).modules[0].allocator.refused).toContain("not aligned");
+
+    const alone = newSession();
+    guessed(alone, (heap) => heap.free(B), shared);
+    expect(snapshotOf(alone).modules[0].allocator.confirmed).toBe(false);
   });
 
   it("is believed when it behaves like one", () => {

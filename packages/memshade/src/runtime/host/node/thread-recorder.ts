@@ -127,7 +127,9 @@ function moduleKey(info: InstrumentedInfo): string {
 function nameFromAddress(address: string | undefined): string | undefined {
   if (address === undefined || address === "") return undefined;
   try {
-    return basename(new URL(address).pathname) || undefined;
+    const { protocol, pathname } = new URL(address);
+    // The path of a data: or blob: address is no name.
+    return protocol === "data:" || protocol === "blob:" ? undefined : basename(pathname) || undefined;
   } catch {
     return undefined;
   }
