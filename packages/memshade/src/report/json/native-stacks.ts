@@ -1,7 +1,7 @@
 import type { Frame } from "../../unwind/index.ts";
 import type { FrameNamer } from "../stacks/frame-namer.ts";
 import { withoutParameters } from "../stacks/function-name.ts";
-import type { ImageStacks, ThreadStack } from "../stacks/image-stacks.ts";
+import { addressToName, type ImageStacks, type ThreadStack } from "../stacks/image-stacks.ts";
 import { MappedModule } from "../stacks/native-file.ts";
 import { registerNames } from "../stacks/shown-registers.ts";
 
@@ -40,14 +40,15 @@ function frameJson(
   shown: readonly string[],
 ): object {
   const module = frame.module instanceof MappedModule ? frame.module : undefined;
-  const named = module && namer.name(module.file, frame.lookupAddress - module.bias);
+  const named = module && namer.name(module.file, addressToName(frame));
   const own = named?.frames.at(-1);
   const inlined = named?.frames.slice(0, -1).map((one) => ({
     function: one.function && withoutParameters(one.function),
     line: placeText(one.file, one.line),
     file: one.file,
   }));
-  const offset = module && named?.symbol && frame.pc - frame.lookupAddress + named.symbol.offset;
+  const offset =
+    module && named?.symbol && frame.pc - module.bias - addressToName(frame) + named.symbol.offset;
   const values = frame.registers?.toObject() ?? {};
   return {
     pc: hex(frame.pc),

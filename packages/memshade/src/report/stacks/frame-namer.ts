@@ -1,3 +1,4 @@
+import { DebugNamer } from "./debug-namer.ts";
 import { type PreferSymbol, type SourceFrame, symbolAt } from "./name-frames.ts";
 import type { NativeFile } from "./native-file.ts";
 
@@ -9,9 +10,6 @@ export interface NamedAddress {
   readonly symbol: { readonly name: string; readonly offset: number } | undefined;
 }
 
-/** Names addresses by debug information: the frames at an address of an object, none where it knows nothing. */
-export type DebugNamer = (file: NativeFile, address: number) => readonly SourceFrame[];
-
 /** Names addresses of objects, each once. */
 export class FrameNamer {
   readonly #known = new Map<NativeFile, Map<number, NamedAddress>>();
@@ -19,10 +17,10 @@ export class FrameNamer {
   readonly #prefer: PreferSymbol;
   readonly #debugNamer: DebugNamer;
 
-  constructor(demangle: (name: string) => string, prefer: PreferSymbol, debugNamer: DebugNamer = () => []) {
+  constructor(demangle: (name: string) => string, prefer: PreferSymbol) {
     this.#demangle = demangle;
     this.#prefer = prefer;
-    this.#debugNamer = debugNamer;
+    this.#debugNamer = new DebugNamer(demangle);
   }
 
   demangle(name: string): string {
@@ -47,17 +45,12 @@ export class FrameNamer {
   #nameAnew(file: NativeFile, address: number): NamedAddress {
     const found = symbolAt(file, address, this.#prefer);
     const symbol = found && { name: found.name, offset: address - found.address };
-    const frames = this.#debugNamer(file, address);
-    if (frames.length > 0) return { frames, symbol };
-    return {
-      frames: [
-        {
-          function: found && this.#demangle(found.name),
-          linkageName: found?.name,
-          inlined: false,
-        },
-      ],
-      symbol,
-    };
+    const frames = this.#debugNamer.frames(file, address);
+    const bySymbol = { function: found && this.#demangle(found.name), linkageName: found?.name };
+    const outermost = frames.at(-1);
+    if (outermost === undefined) return { frames: [{ ...bySymbol, inlined: false }], symbol };
+    // Code of assemblers has lines, and a name in the symbol table alone.
+    if (outermost.function === undefined) frames[frames.length - 1] = { ...outermost, ...bySymbol };
+    return { frames, symbol };
   }
 }

@@ -1,7 +1,7 @@
 import { type SampleFrame, type SampleProfile, SampleProfileBuilder } from "../../model/sample-profile.ts";
 import type { FrameNamer } from "./frame-namer.ts";
 import { withoutParameters } from "./function-name.ts";
-import type { ImageStacks } from "./image-stacks.ts";
+import { addressToName, type ImageStacks } from "./image-stacks.ts";
 import { MappedModule, type NativeFile } from "./native-file.ts";
 
 /** The threads of a dump as a profile: a sample for each, so that equal stacks stand together. */
@@ -28,8 +28,8 @@ export function profileOfImage({ image, threads }: ImageStacks, namer: FrameName
     const index = builder.addThread({ pid: image.pid ?? 0, tid: lwp, name: name ?? `LWP ${lwp}` });
     const stack = frames.flatMap((frame): SampleFrame[] => {
       if (!(frame.module instanceof MappedModule)) return [{ function: `0x${frame.pc.toString(16)}` }];
-      const { file, bias } = frame.module;
-      const address = frame.lookupAddress - bias;
+      const { file } = frame.module;
+      const address = addressToName(frame);
       const module = moduleOf(file);
       return namer.name(file, address).frames.map((one) => ({
         ...{ linkageName: one.linkageName, file: one.file, line: one.line, column: one.column },

@@ -55,6 +55,14 @@ export function unwindImage(image: ProcessImage, objects: ObjectSource, options:
   return { image, target: unwinder.target, threads, files: [...files.values()] };
 }
 
+/**
+ * The address in its object at which to name a frame: in the call, for callers. A signal's trampoline was called by
+ * nobody, and begins where it is.
+ */
+export function addressToName({ kind, pc, lookupAddress, module }: Frame): number {
+  return (kind === "signal" ? pc : lookupAddress) - (module?.bias ?? 0);
+}
+
 /** Dumps leave out what is in files anyway. */
 function fileBytes(unwinder: Unwinder, address: number, length: number): Uint8Array {
   const module = unwinder.modules.find(address);

@@ -32,8 +32,9 @@ export interface SymbolChoice {
   readonly isLocal: boolean;
 }
 
-/** GDB's choice among names of one address: the last one in the order of their bytes. */
-export const preferAsGdb: PreferSymbol = (first, second) => second.name >= first.name;
+/** GDB's choice among names of one address: global or weak ones, then the last one in the order of their bytes. */
+export const preferAsGdb: PreferSymbol = (first, second) =>
+  first.isLocal === second.isLocal ? second.name >= first.name : first.isLocal;
 
 /** perf's choice: with a size, not weak, global, with fewer underscores in front, longer. */
 export const preferAsPerf: PreferSymbol = (first, second) => {
@@ -52,22 +53,38 @@ export const preferAsPerf: PreferSymbol = (first, second) => {
 
 /** The function symbol at an address of an object, from the best of its tables that has one. */
 export function symbolAt(
-  { symbols }: NativeFile,
+  file: NativeFile,
   address: number,
   prefer: PreferSymbol,
 ): SymbolAtAddress | undefined {
-  let best: SymbolAtAddress | undefined;
-  for (const table of symbols) {
+  let best: FoundSymbol | undefined;
+  for (const table of file.symbols) {
     const found = symbolIn(table, address, prefer);
+    if (found === undefined) continue;
     // What begins closer to the address knows better.
-    if (found !== undefined && (best === undefined || found.address > best.address)) best = found;
+    const isBetter =
+      best === undefined ||
+      found.address > best.address ||
+      (found.address === best.address && prefer(best.choice, found.choice));
+    if (isBetter) best = found;
   }
-  return best;
+  if (best === undefined) return undefined;
+  // A symbol without a size may be the last one of its section, and not reach into the next.
+  if (best.choice.size === 0 && file.sectionOf(best.address) !== file.sectionOf(address)) return undefined;
+  return { name: best.choice.name, address: best.address };
 }
 
-function symbolIn(table: SymbolTable, address: number, prefer: PreferSymbol): SymbolAtAddress | undefined {
+interface FoundSymbol {
+  readonly address: number;
+  readonly choice: SymbolChoice;
+}
+
+/** How far to look back for a symbol that reaches to an address, past data and symbols that end before it. */
+const MOST_SKIPPED = 16;
+
+function symbolIn(table: SymbolTable, address: number, prefer: PreferSymbol): FoundSymbol | undefined {
   let index = table.lastAtOrBefore(address);
-  for (let skipped = 0; index >= 0 && skipped < 16; skipped++) {
+  for (let skipped = 0; index >= 0 && skipped < MOST_SKIPPED; skipped++) {
     const start = table.addresses[index]!;
     let best: SymbolChoice | undefined;
     for (; index >= 0 && table.addresses[index] === start; index--) {
@@ -78,7 +95,7 @@ function symbolIn(table: SymbolTable, address: number, prefer: PreferSymbol): Sy
       const choice = { name, size, isWeak: binding === "weak", isLocal: binding === "local" };
       if (best === undefined || prefer(best, choice)) best = choice;
     }
-    if (best !== undefined) return { name: best.name, address: start };
+    if (best !== undefined) return { address: start, choice: best };
   }
   return undefined;
 }

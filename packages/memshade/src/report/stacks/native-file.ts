@@ -1,4 +1,4 @@
-import { loadBias, type ObjectFile, type SymbolTable } from "../../objects/index.ts";
+import { loadBias, type ObjectFile, type ObjectSection, type SymbolTable } from "../../objects/index.ts";
 import { type Module, UnwindTable } from "../../unwind/index.ts";
 
 /** An object at hand, with the path it was found at and what else knows its symbols. */
@@ -14,6 +14,8 @@ export interface ObjectSource {
   /** The file with the symbols and the debug information that were stripped from an object. */
   findDebugFile(found: FoundObject): FoundObject | undefined;
 }
+
+const SHF_ALLOC = 2;
 
 /** Names of mappings that no file is behind. */
 const NO_FILE =
@@ -75,6 +77,16 @@ export class NativeFile {
       this.#table = UnwindTable.fromObject(this.found.object, { lazy: true });
     }
     return this.#table;
+  }
+
+  /** The loaded section that holds an address; undefined in objects without section headers. */
+  sectionOf(address: number): ObjectSection | undefined {
+    return this.found?.object.sections.find(
+      (section) =>
+        (section.flags & SHF_ALLOC) !== 0 &&
+        address >= section.address &&
+        address < section.address + section.size,
+    );
   }
 
   /** Symbol tables that know the object's functions, the best first. */

@@ -1,6 +1,6 @@
 import type { FrameNamer } from "../stacks/frame-namer.ts";
 import { withoutParameters } from "../stacks/function-name.ts";
-import type { ImageStacks, ThreadStack } from "../stacks/image-stacks.ts";
+import { addressToName, type ImageStacks, type ThreadStack } from "../stacks/image-stacks.ts";
 import type { SourceFrame } from "../stacks/name-frames.ts";
 import { MappedModule, type NativeFile } from "../stacks/native-file.ts";
 import { registerNames, registerText } from "../stacks/shown-registers.ts";
@@ -33,7 +33,7 @@ function* threadText(
   let number = 0;
   for (const frame of frames) {
     const file = frame.module instanceof MappedModule ? frame.module.file : undefined;
-    const named = file && namer.name(file, frame.lookupAddress - frame.module!.bias);
+    const named = file && namer.name(file, addressToName(frame));
     const names: readonly SourceFrame[] = named?.frames ?? [{ function: undefined, inlined: false }];
     for (const [depth, name] of names.entries()) {
       // The address belongs to the frame that has it; the frames above were inlined into it.
