@@ -14,6 +14,7 @@ const PARTS = [
   ["assembly/index.ts", "runtime.generated.ts", "SHADOW_RUNTIME_BASE64"],
   ["assembly/waste/index-brief.ts", "waste-brief.generated.ts", "WASTE_BRIEF_BASE64"],
   ["assembly/waste/index-full.ts", "waste-full.generated.ts", "WASTE_FULL_BASE64"],
+  ["assembly/working-set/index.ts", "working-set.generated.ts", "WORKING_SET_RUNTIME_BASE64"],
 ] as const;
 
 for (const [entry, target, constant] of PARTS) {

@@ -1,0 +1,151 @@
+import {
+  BIG_PAGES,
+  C_BUSY,
+  C_COUNTS,
+  C_DEADLINE,
+  C_FLAG,
+  C_HIGH_LINES,
+  C_INTERVAL,
+  C_LOADED,
+  C_NOW,
+  C_RECORDS,
+  C_SCALE,
+  C_STACK,
+  C_START,
+  C_TOTAL,
+  CONTROL,
+  COUNTS_BYTES,
+  FIRST_TOUCH,
+  INTERVAL_HIGH,
+  INTERVAL_LOW,
+  LINES,
+  MOST_INTERVALS,
+  noteStack,
+  PAGES,
+  programPages,
+  RECORD_CAPACITY,
+  RECORD_SIZE,
+  RECORDS,
+  S_COUNTS,
+  S_END,
+  S_INTERVAL,
+  S_SCALE,
+  S_STACK,
+  S_START,
+  STAMPS,
+  WRITTEN,
+} from "./layout";
+import { touch } from "./touch";
+
+/** The countdown never starts higher, so that what one poll is late by cannot wrap it. */
+const LONGEST_COUNTDOWN: u64 = 1 << 30;
+
+@inline
+function firstInterval(): u64 {
+  return (<u64>INTERVAL_HIGH << 32) | INTERVAL_LOW;
+}
+
+/** Virtual time: the countdown has reached zero. Returns what it starts from next. */
+export function poll(clock: i32): i32 {
+  const total = load<u64>(CONTROL, C_TOTAL) + <u64>(<i64>load<i32>(CONTROL, C_LOADED) - <i64>clock);
+  store<u64>(CONTROL, total, C_TOTAL);
+  let deadline = load<u64>(CONTROL, C_DEADLINE);
+  if (deadline == 0) deadline = firstInterval();
+  if (total >= deadline) {
+    endInterval(total);
+    const period = firstInterval() << load<u32>(CONTROL, C_SCALE);
+    deadline = (total / period + 1) * period;
+  }
+  store<u64>(CONTROL, deadline, C_DEADLINE);
+  const next = <i32>min(deadline - total, LONGEST_COUNTDOWN);
+  store<i32>(CONTROL, next, C_LOADED);
+  return next;
+}
+
+/** Virtual time: `trips` times `accesses` at once. Returns the countdown. */
+export function advance(clock: i32, trips: u32, accesses: u32): i32 {
+  const units = <u64>trips * accesses;
+  const left = <i64>clock - <i64>units;
+  if (left > -(<i64>LONGEST_COUNTDOWN)) return <i32>left;
+  store<u64>(CONTROL, load<u64>(CONTROL, C_TOTAL) + units, C_TOTAL);
+  // The countdown is reached all the same.
+  store<i32>(CONTROL, load<i32>(CONTROL, C_LOADED) - clock, C_LOADED);
+  return 0;
+}
+
+/** Real time: the host has set the flag. */
+export function pollFlag(): void {
+  store<u32>(CONTROL, 0, C_FLAG);
+  const now = load<u64>(CONTROL, C_NOW);
+  store<u64>(CONTROL, now, C_TOTAL);
+  const period = firstInterval() << load<u32>(CONTROL, C_SCALE);
+  if (now < load<u64>(CONTROL, C_DEADLINE)) return;
+  endInterval(now);
+  store<u64>(CONTROL, (now / period + 1) * period, C_DEADLINE);
+}
+
+function endInterval(now: u64): void {
+  store<u32>(CONTROL, 1, C_BUSY);
+  scan();
+  store<u32>(CONTROL, 0, C_STACK);
+  noteStack();
+  const number = load<u32>(CONTROL, C_RECORDS);
+  if (number < RECORD_CAPACITY) {
+    const record: usize = RECORDS + number * RECORD_SIZE;
+    store<u32>(record, load<u32>(CONTROL, C_SCALE), S_SCALE);
+    store<u32>(record, load<u32>(CONTROL, C_INTERVAL), S_INTERVAL);
+    store<u64>(record, load<u64>(CONTROL, C_START), S_START);
+    store<u64>(record, now, S_END);
+    store<u32>(record, load<u32>(CONTROL, C_STACK), S_STACK);
+    for (let at: usize = 0; at < COUNTS_BYTES; at += 16) {
+      v128.store(record + at, v128.load(CONTROL + at, C_COUNTS), S_COUNTS);
+      v128.store(CONTROL + at, i32x4.splat(0), C_COUNTS);
+    }
+  }
+  store<u32>(CONTROL, number + 1, C_RECORDS);
+  store<u64>(CONTROL, now, C_START);
+  const interval = load<u32>(CONTROL, C_INTERVAL) + 1;
+  if (interval < MOST_INTERVALS) store<u32>(CONTROL, interval, C_INTERVAL);
+  else mergeNeighbours(interval);
+  store<u32>(CONTROL, 0, C_BUSY);
+}
+
+/** Looks at the lines marked since the last snapshot, and clears the marks. */
+function scan(): void {
+  const pages = programPages();
+  const end: u32 = <u32>min(<u64>pages << 10, <u64>LINES);
+  store<u32>(CONTROL, end, C_HIGH_LINES);
+  const none = i8x16.splat(0);
+  for (let line: u32 = 0; line < end; line += 16) {
+    const read = v128.load(line);
+    const written = v128.load(WRITTEN + line);
+    if (!v128.any_true(v128.or(read, written))) continue;
+    if (!FIRST_TOUCH) {
+      let mask = i8x16.bitmask(i8x16.ne(read, none));
+      for (; mask != 0; mask &= mask - 1) touch(line + ctz(mask), 0);
+      mask = i8x16.bitmask(i8x16.ne(written, none));
+      for (; mask != 0; mask &= mask - 1) touch(line + ctz(mask), 1);
+    }
+    v128.store(line, none);
+    v128.store(WRITTEN + line, none);
+  }
+}
+
+/** Intervals become twice as long: so do those that the stamps name. */
+function mergeNeighbours(interval: u32): void {
+  store<u32>(CONTROL, interval >>> 1, C_INTERVAL);
+  store<u32>(CONTROL, load<u32>(CONTROL, C_SCALE) + 1, C_SCALE);
+  const lines = load<u32>(CONTROL, C_HIGH_LINES);
+  halve(STAMPS, lines << 2);
+  halve(PAGES, (lines >>> 6) << 1);
+  halve(BIG_PAGES, (lines >>> 10) << 1);
+}
+
+/** Stamps are numbers plus one, 0 for never: ⌊(s − 1) / 2⌋ + 1. */
+function halve(from: usize, bytes: u32): void {
+  const one = i16x8.splat(1);
+  for (let at: u32 = 0; at < bytes; at += 16) {
+    const stamps = v128.load(from + at);
+    v128.store(from + at, i16x8.shr_u(i16x8.add(stamps, one), 1));
+  }
+}

@@ -1,0 +1,135 @@
+import {
+  BIG_PAGES,
+  BIG_PAGES_MEASURE,
+  BOTH_MEASURE,
+  BUCKETS,
+  C_COUNTS,
+  C_INTERVAL,
+  CONTROL,
+  FIRST_TOUCH,
+  FRESH_BUCKET,
+  HEAP_FROM,
+  HEAP_MEASURE,
+  LINES,
+  LINES_MEASURE,
+  PAGES,
+  PAGES_MEASURE,
+  READ_MEASURE,
+  STACK_FROM,
+  STACK_MEASURE,
+  STACK_TO,
+  STAMPS,
+  STATIC_MEASURE,
+  WRITTEN,
+  WRITTEN_MEASURE,
+} from "./layout";
+
+/** Adds to the counter of a measure's bucket. */
+@inline
+function count(measure: u32, bucket: u32, change: i32): void {
+  const at: usize = CONTROL + (measure * BUCKETS + bucket) * 4;
+  store<i32>(at, load<i32>(at, C_COUNTS) + change, C_COUNTS);
+}
+
+/** Number of the binary time scales at which interval `now` is another one than `before`; both plus one, 0: never. */
+@inline
+function bucketOf(now: u32, before: u32): u32 {
+  return before == 0 ? FRESH_BUCKET : 32 - clz((now - 1) ^ (before - 1));
+}
+
+/** A line was read or written in the open interval, for the first time in it. Returns the bucket of the line. */
+export function touch(line: u32, writes: u32): u32 {
+  const now = load<u32>(CONTROL, C_INTERVAL) + 1;
+  const at: usize = STAMPS + (line << 2);
+  const stamps = load<u32>(at);
+  const read = stamps & 0xffff;
+  const written = stamps >>> 16;
+  const bucket = bucketOf(now, max(read, written));
+  const before = writes ? written : read;
+  const other = writes ? read : written;
+  store<u16>(at + (writes << 1), <u16>now);
+  count(writes ? WRITTEN_MEASURE : READ_MEASURE, bucketOf(now, before), 1);
+  if (other != 0) {
+    // Both: new where the older stamp arrives now, no longer where it had arrived before.
+    count(BOTH_MEASURE, before == 0 ? FRESH_BUCKET : bucketOf(now, min(read, written)), 1);
+    count(BOTH_MEASURE, bucketOf(now, other), -1);
+  }
+  if (bucket == 0) return 0;
+  count(LINES_MEASURE, bucket, 1);
+  const region =
+    line >= STACK_FROM && line < STACK_TO ? STACK_MEASURE : line >= HEAP_FROM ? HEAP_MEASURE : STATIC_MEASURE;
+  count(region, bucket, 1);
+  touchPage(PAGES + ((line >>> 6) << 1), now, PAGES_MEASURE);
+  touchPage(BIG_PAGES + ((line >>> 10) << 1), now, BIG_PAGES_MEASURE);
+  return bucket;
+}
+
+@inline
+function touchPage(at: usize, now: u32, measure: u32): void {
+  const before: u32 = load<u16>(at);
+  if (before == now) return;
+  store<u16>(at, <u16>now);
+  count(measure, bucketOf(now, before), 1);
+}
+
+/** Marks lines `[first, last]` of a plane. */
+function markLines(first: u32, last: u32, writes: u32): void {
+  const plane: usize = writes ? WRITTEN : 0;
+  let line = first;
+  if (FIRST_TOUCH) {
+    for (; line <= last; line++) {
+      if (load<u8>(plane + line) != 0) continue;
+      store<u8>(plane + line, 1);
+      touch(line, writes);
+    }
+    return;
+  }
+  const ones = i8x16.splat(1);
+  for (; line + 15 <= last; line += 16) v128.store(plane + line, ones);
+  for (; line <= last; line++) store<u8>(plane + line, 1);
+}
+
+/** The program, or the host for it, accessed `size` bytes at `address`. Ranges beyond the covered memory trap anyway. */
+export function touchRange(address: u32, size: u32, writes: u32): void {
+  if (size == 0) return;
+  const last = (<u64>address + size - 1) >>> 6;
+  if (last >= LINES) return;
+  markLines(address >>> 6, <u32>last, writes);
+}
+
+/**
+ * A loop of `trips` trips touched the ends of `[a, a + extra]` at places `stride` bytes apart, `extra` ≤ 64; `end` is one
+ * stride behind the last place.
+ */
+export function touchStrided(end: u32, stride: i32, trips: u32, extra: u32, writes: u32): void {
+  if (trips == 0) return;
+  const step: u32 = stride < 0 ? -stride : stride;
+  const last: u32 = end - stride;
+  const first: u32 = end - trips * stride;
+  const low = min(first, last);
+  if (step <= 64) {
+    touchRange(low, (trips - 1) * step + extra + 1, writes);
+    return;
+  }
+  let address = low;
+  for (; trips != 0; trips--) {
+    touchRange(address, extra + 1, writes);
+    address += step;
+  }
+}
+
+/** Before `memory.copy`. */
+export function copied(destination: u32, source: u32, size: u32): void {
+  touchRange(source, size, 0);
+  touchRange(destination, size, 1);
+}
+
+/** Before `memory.fill`. */
+export function filled(destination: u32, value: u32, size: u32): void {
+  touchRange(destination, size, 1);
+}
+
+/** Behind `memory.init`. */
+export function initialized(destination: u32, size: u32): void {
+  touchRange(destination, size, 1);
+}
