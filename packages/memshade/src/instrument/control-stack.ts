@@ -10,6 +10,8 @@ export class ControlStack {
   height: Int32Array = new Int32Array(256);
   params: Int32Array = new Int32Array(256);
   results: Int32Array = new Int32Array(256);
+  /** Offset of the instruction that opened the block. */
+  start: Int32Array = new Int32Array(256);
   /** Count of assignments when the block was entered. */
   startTime: Int32Array = new Int32Array(256);
   /** 1 if a branch leads to the block's label. */
@@ -22,10 +24,18 @@ export class ControlStack {
   /** For loops: last value number given before the header. */
   loopValues: Int32Array = new Int32Array(256);
 
-  enter(opcode: number, height: number, params: number, results: number, startTime: number): void {
+  enter(
+    opcode: number,
+    start: number,
+    height: number,
+    params: number,
+    results: number,
+    startTime: number,
+  ): void {
     const at = ++this.top;
     if (at === this.opcode.length) this.#grow();
     this.opcode[at] = opcode;
+    this.start[at] = start;
     this.height[at] = height;
     this.params[at] = params;
     this.results[at] = results;
@@ -55,6 +65,7 @@ const COLUMNS = [
   "height",
   "params",
   "results",
+  "start",
   "startTime",
   "targeted",
   "firstCounter",

@@ -47,8 +47,8 @@ export interface WalkOptions {
   counts: boolean;
   /** Tools that insert something too. */
   tools: readonly ToolPass[];
-  /** Function to call instead of a bulk memory instruction, −1 to leave it alone. */
-  bulkFunction(instruction: OpcodeName, first: number, second: number): number;
+  /** Function to call instead of a bulk memory instruction, −1 to leave it alone; `follows` as in `walk`. */
+  bulkFunction(instruction: OpcodeName, first: number, second: number, follows: boolean): number;
 }
 
 // What the walk does with an instruction; everything not named here only moves operands.
@@ -148,6 +148,8 @@ export class FunctionWalker {
   readonly #scan: ModuleScan;
   readonly #arities: Uint32Array;
   readonly #tools: readonly ToolPass[];
+  /** Those that follow the allocator's own code too. */
+  readonly #toolsEverywhere: readonly ToolPass[];
   readonly #state: WalkState;
 
   // The function being walked, and where the walk is in it.
@@ -183,6 +185,7 @@ export class FunctionWalker {
     this.#scan = scan;
     this.#arities = new Uint32Array(functionCount(module));
     this.#tools = options.tools;
+    this.#toolsEverywhere = options.tools.filter(({ everywhere }) => everywhere === true);
     this.#state = {
       module,
       insertions,
@@ -197,9 +200,14 @@ export class FunctionWalker {
     };
   }
 
+  /** Whether some tool follows the allocator's own code. */
+  get followsAllocator(): boolean {
+    return this.#toolsEverywhere.length > 0;
+  }
+
   /**
    * Walks the instructions of `[codeStart, end)` in function `index`, whose parameters and locals have the types
-   * `locals`; `follows` says whether its accesses are. Returns what the writer must add to the function's locals.
+   * `locals`; `follows` says whether its accesses are, by all tools or only by those that follow the allocator. Returns what the writer must add to the function's locals.
    */
   walk(
     index: number,
@@ -231,14 +239,15 @@ export class FunctionWalker {
     this.#end = end;
     this.#follows = follows;
     this.#temporaries = noTemporaries();
-    this.#listening = follows && this.#tools.length > 0 ? this.#tools : undefined;
+    const listening = follows ? this.#tools : this.#toolsEverywhere;
+    this.#listening = listening.length > 0 ? listening : undefined;
     this.#values.reset(locals.length);
     this.#counters.reset();
     this.#stack.depth = 0;
     this.#control.top = -1;
-    this.#control.enter(BLOCK, 0, 0, functionType(this.#module, index).results.length, 0);
+    this.#control.enter(BLOCK, codeStart, 0, 0, functionType(this.#module, index).results.length, 0);
     this.#counts = follows && options.counts;
-    this.#summarizes = hasLoops && this.#counts && !options.memory64;
+    this.#summarizes = hasLoops && (this.#counts || this.#listening !== undefined) && !options.memory64;
     this.#loops.locals = locals;
     this.#prologue = this.calls.hasFrames(index)
       ? this.#insertions.add(codeStart, InsertionKind.Prologue)
@@ -425,7 +434,7 @@ export class FunctionWalker {
           if (tools !== undefined) for (const tool of tools) tool.endBlock(start);
         }
         control.notOneBlock();
-        control.enter(op, stack.depth - params, params, arity & 0xffff, values.time);
+        control.enter(op, start, stack.depth - params, params, arity & 0xffff, values.time);
         if (op === LOOP) {
           const top = control.top;
           forgetAssigned(this.#scan, this.#loopNumber++, values);
@@ -452,7 +461,7 @@ export class FunctionWalker {
         const top = control.top;
         values.forgetSince(control.startTime[top]);
         counters.endBlock();
-        if (tools !== undefined) for (const tool of tools) tool.endBlock(start);
+        if (tools !== undefined) joinPaths(tools, start, control.start[top]);
         control.opcode[top] = op;
         stack.depth = control.height[top];
         this.#unreachable = false;
@@ -470,18 +479,24 @@ export class FunctionWalker {
         const opened = control.opcode[top];
         const fallsThrough =
           !this.#unreachable && (opened === LOOP || (opened === BLOCK && control.targeted[top] === 0));
-        if (opened === LOOP && !this.#unreachable && control.firstCounter[top] >= 0) {
-          this.#loops.summarize(control, pos, temporaries);
-          // What follows must not join a counter that has just left the loop.
-          counters.endBlock();
+        if (opened === LOOP && !this.#unreachable) {
+          const oneBlock = control.firstCounter[top] >= 0;
+          if (oneBlock) {
+            if (this.#counts) this.#loops.summarize(control, pos, temporaries);
+            // What follows must not join a counter that has just left the loop.
+            counters.endBlock();
+          }
+          if (tools !== undefined) for (const tool of tools) tool.leaveLoop?.(start, pos, oneBlock);
         }
         if (!fallsThrough) {
           values.forgetSince(control.startTime[top]);
           counters.endBlock();
-          if (tools !== undefined) for (const tool of tools) tool.endBlock(start);
+          if (tools !== undefined) joinPaths(tools, start, control.start[top]);
           stack.depth = control.height[top];
           stack.pushUnknown(control.results[top], pos);
         }
+        if (top === 0 && tools !== undefined && !this.#unreachable)
+          for (const tool of tools) tool.leave?.(start);
         this.#unreachable = false;
         if (opened === LOOP) {
           if (--this.#openLoops === 0) counters.cold = this.#outlines;
@@ -491,6 +506,7 @@ export class FunctionWalker {
         return control.top < 0 ? this.#end : pos;
       }
       case BR:
+        if (tools !== undefined) this.#mayLeave(tools, readU32Leb(bytes, pos), start);
         control.branch(readU32Leb(bytes, pos));
         pos = skipLeb32(bytes, pos);
         control.notOneBlock();
@@ -498,6 +514,7 @@ export class FunctionWalker {
         return pos;
       case BR_IF: {
         const label = readU32Leb(bytes, pos);
+        if (tools !== undefined) this.#mayLeave(tools, label, start);
         control.branch(label);
         pos = skipLeb32(bytes, pos);
         stack.depth--;
@@ -510,16 +527,21 @@ export class FunctionWalker {
       case BR_TABLE: {
         const count = readU32Leb(bytes, pos);
         pos = skipLeb32(bytes, pos);
+        let outermost = 0;
         for (let i = 0; i <= count; i++) {
-          control.branch(readU32Leb(bytes, pos));
+          const label = readU32Leb(bytes, pos);
+          if (label > outermost) outermost = label;
+          control.branch(label);
           pos = skipLeb32(bytes, pos);
         }
+        if (tools !== undefined) this.#mayLeave(tools, outermost, start);
         control.notOneBlock();
         this.#unreachable = true;
         return pos;
       }
       case BR_ON_NULL:
       case BR_ON_NON_NULL:
+        if (tools !== undefined) this.#mayLeave(tools, readU32Leb(bytes, pos), start);
         control.branch(readU32Leb(bytes, pos));
         pos = skipLeb32(bytes, pos);
         stack.depth--;
@@ -530,6 +552,7 @@ export class FunctionWalker {
         return pos;
       case BR_ON_CAST:
       case BR_ON_CAST_FAIL:
+        if (tools !== undefined) this.#mayLeave(tools, readU32Leb(bytes, pos + 1), start);
         control.branch(readU32Leb(bytes, pos + 1));
         pos = skipImmediates(bytes, pos, kind);
         stack.depth--;
@@ -544,6 +567,7 @@ export class FunctionWalker {
       case RETHROW:
       case THROW_REF:
         pos = skipImmediates(bytes, pos, kind);
+        if (tools !== undefined) for (const tool of tools) tool.leave?.(start);
         control.notOneBlock();
         this.#unreachable = true;
         return pos;
@@ -627,9 +651,10 @@ export class FunctionWalker {
         const next = skipImmediates(bytes, pos, kind);
         const second = op === MEMORY_FILL ? 0 : readU32Leb(bytes, skipLeb32(bytes, pos));
         if (tools !== undefined) for (const tool of tools) tool.bulk(op, first, second, start, next);
-        const replacement = this.#follows
-          ? options.bulkFunction(OPCODE_NAME[op] as OpcodeName, first, second)
-          : -1;
+        const replacement =
+          this.#follows || tools !== undefined
+            ? options.bulkFunction(OPCODE_NAME[op] as OpcodeName, first, second, this.#follows)
+            : -1;
         if (replacement >= 0)
           this.#insertions.add(start, InsertionKind.ReplaceByCall, next - start, replacement);
         pos = next;
@@ -656,9 +681,13 @@ export class FunctionWalker {
     state.temporaries = temporaries;
     state.hasLoops = hasLoops;
     state.openLoops = 0;
-    tools.forEach((tool, number) => {
-      tool.begin(state, InsertionKind.FirstTool + number, codeStart);
-    });
+    for (const tool of tools)
+      tool.begin(state, InsertionKind.FirstTool + this.#tools.indexOf(tool), codeStart);
+  }
+
+  /** A branch `label` levels out at `start`. */
+  #mayLeave(tools: readonly ToolPass[], label: number, start: number): void {
+    if (label === this.#control.top) for (const tool of tools) tool.leave?.(start);
   }
 
   /** A tool may want a function to set the global; only the first one can have it. */
@@ -760,6 +789,14 @@ export class FunctionWalker {
       this.#control.branch(readU32Leb(bytes, at));
       at = skipLeb32(bytes, at);
     }
+  }
+}
+
+/** A block ends at `position`; what follows may be reached past everything since `since`. */
+function joinPaths(tools: readonly ToolPass[], position: number, since: number): void {
+  for (const tool of tools) {
+    tool.endBlock(position);
+    tool.merge?.(since);
   }
 }
 

@@ -18,3 +18,5 @@ export {
 export { findSites, SITE_CLASS_NAMES, SiteClass, type SiteTable } from "./waste/site-table.ts";
 export { specialIds, type WasteLayout } from "./waste/waste-layout.ts";
 export { zeroingFunctions } from "./waste/weave-waste.ts";
+export type { WorkingSetLayout } from "./working-set/layout.ts";
+export { workingSetRuntimeBytes } from "./working-set/runtime-bytes.ts";

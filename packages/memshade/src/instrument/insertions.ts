@@ -84,6 +84,11 @@ export class Insertions {
     return i;
   }
 
+  /** Takes an entry back. */
+  remove(entry: number): void {
+    this.kind[entry] = InsertionKind.None;
+  }
+
   /**
    * Indices of all entries by position. Entries at one position keep the order in which they were added, except that
    * the replacement of the instruction that starts there comes last.

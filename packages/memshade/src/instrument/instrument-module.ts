@@ -49,10 +49,11 @@ export const INFO_SECTION = "memshade";
 const PAGE_BYTES = 65536;
 /** Room that is reserved for the new code, in multiples of the old; it grows when that is not enough. */
 const EXPECTED_GROWTH = 2.2;
-/** Slots of the exported table: called when tables are full, and when the wall clock is asked. */
-const HOST_SLOTS = 2;
+/** Slots of the exported table: called when tables are full, when the wall clock is asked, and at snapshots. */
+const HOST_SLOTS = 3;
 const FLUSH_SLOT = 0;
 const TICK_SLOT = 1;
+const STACK_SLOT = 2;
 /** Debug information and hints hold code offsets of the original module. */
 const OUTDATED_SECTION = /^(\.debug_|reloc\.|metadata\.code\.)|^(sourceMappingURL|external_debug_info)$/;
 
@@ -90,6 +91,8 @@ class Instrumentation {
   readonly #tools: readonly ToolName[];
   /** Why tools found nothing to follow. */
   readonly #refusals: string[] = [];
+  /** A tool calls the host. */
+  #usesHost = false;
 
   constructor(module: WasmModule, options: InstrumentOptions) {
     this.#module = module;
@@ -139,6 +142,14 @@ class Instrumentation {
       heap?.functions.get("countRange") ?? -1,
       tools.map(({ listeners }) => listeners),
     );
+    const followsAllocator = tools.filter(({ pass }) => pass.everywhere === true);
+    const allocatorBulk = new BulkFunctions(
+      module,
+      appended,
+      this.#memory,
+      -1,
+      followsAllocator.map(({ listeners }) => listeners),
+    );
     const walker = new FunctionWalker(module, this.#scan, this.#insertions, hooks ?? NO_CONTEXTS, {
       memory: this.#memory,
       memory64: this.#memory64,
@@ -147,7 +158,8 @@ class Instrumentation {
       includeStack: this.#options.includeStack === true,
       counts: countsHeap,
       tools: tools.map(({ pass }) => pass),
-      bulkFunction: (instruction, first, second) => bulk.get(instruction, first, second),
+      bulkFunction: (instruction, first, second, follows) =>
+        (follows ? bulk : allocatorBulk).get(instruction, first, second),
     });
     const writer = new FunctionWriter(
       module.bytes,
@@ -192,7 +204,7 @@ class Instrumentation {
       for (const entry of entries) writer.bytes(entry);
       appendBytes(id, entries.length, writer.finish());
     };
-    if (heap !== undefined)
+    if (exported.some(({ kind }) => kind === "table"))
       append(SectionId.Table, [
         encodeTableEntry({
           element: FUNCREF,
@@ -297,6 +309,7 @@ class Instrumentation {
         stackPointer,
         shadowMemory: memoryCount(this.#module) + memoriesBefore + tools.length,
         firstGlobal,
+        noteStack: () => this.#noteStack(),
       });
       if (typeof tool === "string") {
         this.#refusals.push(tool);
@@ -349,8 +362,9 @@ class Instrumentation {
     const exported: HiddenExport[] = [];
     if (hasHeap) {
       exported.push({ name: `${HIDDEN_EXPORT_PREFIX}memory`, kind: "memory", index: memory++ });
-      exported.push({ name: `${HIDDEN_EXPORT_PREFIX}table`, kind: "table", index: this.#hostTable });
     }
+    if (hasHeap || this.#usesHost)
+      exported.push({ name: `${HIDDEN_EXPORT_PREFIX}table`, kind: "table", index: this.#hostTable });
     for (const { name, exports } of tools) {
       exported.push({ name: `${HIDDEN_EXPORT_PREFIX}${name}`, kind: "memory", index: memory++ });
       for (const [key, index] of Object.entries(exports))
@@ -359,22 +373,34 @@ class Instrumentation {
     return exported;
   }
 
-  /** Functions the runtime calls to reach the host: through the exported table, if somebody sits there. */
+  /** Functions the heap runtime calls to reach the host: through the exported table, if somebody sits there. */
   #hostFunctions(table: number): Record<string, number> {
-    const nothing = this.#appended.typeIndex([], []);
-    const guarded = (slot: number, answers: boolean) => (): Uint8Array => {
-      const body = new BodyBuilder();
-      body.i32(slot).op("table.get", table).op("ref.is_null").open("if");
-      if (answers) body.i32(0);
-      body.op("return").end();
-      body.i32(slot).op("call_indirect", nothing, table);
-      if (answers) body.i32(1);
-      return body.finish();
-    };
     return {
-      flush: this.#appended.add(this.#appended.typeIndex([], [I32]), guarded(FLUSH_SLOT, true)),
-      tick: this.#appended.add(nothing, guarded(TICK_SLOT, false)),
+      flush: this.#appended.add(this.#appended.typeIndex([], [I32]), () =>
+        this.#guardedCall(table, FLUSH_SLOT, true),
+      ),
+      tick: this.#appended.add(this.#appended.typeIndex([], []), () =>
+        this.#guardedCall(table, TICK_SLOT, false),
+      ),
     };
+  }
+
+  #noteStack(): number {
+    this.#usesHost = true;
+    return this.#appended.add(this.#appended.typeIndex([], []), () =>
+      this.#guardedCall(this.#hostTable, STACK_SLOT, false),
+    );
+  }
+
+  #guardedCall(table: number, slot: number, answers: boolean): Uint8Array {
+    const nothing = this.#appended.typeIndex([], []);
+    const body = new BodyBuilder();
+    body.i32(slot).op("table.get", table).op("ref.is_null").open("if");
+    if (answers) body.i32(0);
+    body.op("return").end();
+    body.i32(slot).op("call_indirect", nothing, table);
+    if (answers) body.i32(1);
+    return body.finish();
   }
 
   #largestMemoryBytes(): number {

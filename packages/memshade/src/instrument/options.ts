@@ -55,8 +55,16 @@ export interface WasteOptions {
 }
 
 /** Options of the working-set tool. */
-// biome-ignore lint/complexity/noBannedTypes: no options yet
-export type WorkingSetOptions = {};
+export interface WorkingSetOptions {
+  /** What intervals are measured in: accesses (repeatable), or nanoseconds of real or processor time. */
+  unit?: "accesses" | "wall" | "cpu";
+  /** Length of the shortest interval at the start. Default: 1,000,000 accesses or 20 ms. */
+  interval?: number;
+  /** Most intervals kept, even: beyond them, neighbours are merged. Default 512. */
+  maxIntervals?: number;
+  /** Take accesses to lie in one line where their alignment hint says so. */
+  assumeAligned?: boolean;
+}
 
 /** One hooked allocation function as the profile names it. */
 export interface HookedFunction {

@@ -146,12 +146,12 @@ export class RewrittenBodies {
     const locals = this.#locals.of(index);
     insertions.clear();
     let temporaries = noTemporaries();
-    if (internal && !includeAllocator)
+    if (internal && !includeAllocator && !walker.followsAllocator)
       redirectInternalCalls(module.bytes, body, walker.calls, index, insertions);
     else {
-      const counts = includeAllocator || !this.#wrappers.has(index);
+      const follows = includeAllocator || !(internal || this.#wrappers.has(index));
       const hasLoops = (scan.facts[defined] & FunctionFact.HasLoop) !== 0;
-      temporaries = walker.walk(index, body.codeStart, body.end, locals, hasLoops, counts);
+      temporaries = walker.walk(index, body.codeStart, body.end, locals, hasLoops, follows);
     }
     if (insertions.length === 0) writer.copyBody(body);
     else writer.writeRewritten(body, locals.length, temporaries);

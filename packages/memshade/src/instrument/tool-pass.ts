@@ -34,6 +34,8 @@ export interface WalkState {
  * writes their bytes when the function is written. Offsets are positions in the original module's bytes.
  */
 export interface ToolPass {
+  /** Whether the allocator's own code is followed too, and what only passes requests on to it. */
+  readonly everywhere?: boolean;
   /** The walk of a function whose first instruction is at `codeStart` begins. */
   begin(state: WalkState, kind: number, codeStart: number): void;
   /**
@@ -50,6 +52,12 @@ export interface ToolPass {
   endBlock(position: number): void;
   /** A loop's first instruction is at `body`. */
   enterLoop(body: number): void;
+  /** The walk leaves a loop through its end at `[start, end)`; `oneBlock`: all of it is one basic block. */
+  leaveLoop?(start: number, end: number, oneBlock: boolean): void;
+  /** What happened since `position` may not have happened: another path joins. A block has ended before. */
+  merge?(position: number): void;
+  /** The instruction at `start` may end the function: a return, a branch out of it, or its last `end`. */
+  leave?(start: number): void;
   /** `global.set` at `[start, end)`. Returns the function to call instead, −1 to leave it. */
   setGlobal(global: number, start: number, end: number): number;
   /** `memory.grow` at `[start, end)`. */
@@ -102,6 +110,8 @@ export interface ToolSurroundings {
   shadowMemory: number;
   /** Index that the first of the tool's globals gets. */
   firstGlobal: number;
+  /** Function () → () that asks the host to note the call stack, if there is a host that listens. */
+  noteStack(): number;
 }
 
 /** A tool woven into one module. */

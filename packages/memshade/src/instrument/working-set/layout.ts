@@ -1,0 +1,123 @@
+import { UserError } from "../../bytes/errors.ts";
+
+const LINE_BYTES = 64;
+const PAGE_BYTES = 65536;
+const CONTROL_BYTES = 4096;
+/** Header and counts of a snapshot; `runtime/shadow/assembly/working-set/layout.ts` is the authority. */
+export const RECORD_BYTES = 32 + 9 * 16 * 4;
+/** Room for the call stacks of snapshots. */
+export const STACKS_BYTES = 1 << 20;
+/** Intervals cannot be merged more often than this in any run. */
+const MOST_DOUBLINGS = 40;
+const MOST_INTERVALS = 16_384;
+const FEWEST_INTERVALS = 8;
+
+/** Where the tables lie in the tool's memory, bytes, and what else the host must know to read them. */
+export interface WorkingSetLayout {
+  readonly [key: string]: number | string | boolean;
+  lines: number;
+  written: number;
+  stamps: number;
+  pages: number;
+  bigPages: number;
+  control: number;
+  records: number;
+  recordCapacity: number;
+  stacks: number;
+  stacksEnd: number;
+  locality: number;
+  endBytes: number;
+  interval: number;
+  maxIntervals: number;
+  unit: string;
+  assumeAligned: boolean;
+  /** Lines of the program's stack and first line of its heap; `heapFrom` is −1 where it is not known. */
+  stackFrom: number;
+  stackTo: number;
+  heapFrom: number;
+}
+
+export interface WorkingSetWishes {
+  /** Largest size the program's memory can reach, bytes. */
+  memoryBytes: number;
+  interval: number;
+  maxIntervals: number;
+  unit: "accesses" | "wall" | "cpu";
+  assumeAligned: boolean;
+  stackFrom: number;
+  stackTo: number;
+  heapFrom: number;
+}
+
+export function planWorkingSetLayout(wishes: WorkingSetWishes): WorkingSetLayout {
+  const { interval, maxIntervals } = wishes;
+  if (!Number.isSafeInteger(interval) || interval < 1 || interval > 2 ** 48)
+    throw new UserError("the length of an interval must be between 1 and 2^48 units");
+  if (
+    !Number.isInteger(maxIntervals) ||
+    maxIntervals % 2 !== 0 ||
+    maxIntervals < FEWEST_INTERVALS ||
+    maxIntervals > MOST_INTERVALS
+  )
+    throw new UserError(
+      `the number of intervals to keep must be even and between ${FEWEST_INTERVALS} and ${MOST_INTERVALS}`,
+    );
+  const coveredBytes = Math.ceil(wishes.memoryBytes / PAGE_BYTES) * PAGE_BYTES;
+  const lines = coveredBytes / LINE_BYTES;
+  // One more line stands for everything that is not followed.
+  const written = lines + LINE_BYTES;
+  const stamps = written + lines + LINE_BYTES;
+  const pages = stamps + lines * 4;
+  const bigPages = pages + roundUp((coveredBytes / 4096) * 2, 16);
+  const control = roundUp(bigPages + (coveredBytes / PAGE_BYTES) * 2 + 16, CONTROL_BYTES);
+  const records = control + CONTROL_BYTES;
+  const recordCapacity = maxIntervals + (maxIntervals / 2) * MOST_DOUBLINGS;
+  const stacks = roundUp(records + recordCapacity * RECORD_BYTES, 16);
+  const locality = roundUp(stacks + STACKS_BYTES, PAGE_BYTES);
+  return {
+    lines,
+    written,
+    stamps,
+    pages,
+    bigPages,
+    control,
+    records,
+    recordCapacity,
+    stacks,
+    stacksEnd: stacks + STACKS_BYTES,
+    locality,
+    endBytes: locality,
+    interval,
+    maxIntervals,
+    unit: wishes.unit,
+    assumeAligned: wishes.assumeAligned,
+    stackFrom: wishes.stackFrom,
+    stackTo: wishes.stackTo,
+    heapFrom: wishes.heapFrom,
+  };
+}
+
+/** Values of the runtime's imported constants. */
+export function workingSetConstants(layout: WorkingSetLayout): Record<string, number> {
+  return {
+    LINES: layout.lines,
+    WRITTEN: layout.written,
+    STAMPS: layout.stamps,
+    PAGES: layout.pages,
+    BIG_PAGES: layout.bigPages,
+    CONTROL: layout.control,
+    RECORDS: layout.records,
+    RECORD_CAPACITY: layout.recordCapacity,
+    INTERVAL_LOW: layout.interval >>> 0,
+    INTERVAL_HIGH: Math.floor(layout.interval / 2 ** 32),
+    MOST_INTERVALS: layout.maxIntervals,
+    STACK_FROM: layout.stackFrom,
+    STACK_TO: layout.stackTo,
+    HEAP_FROM: layout.heapFrom < 0 ? 0xffffffff : layout.heapFrom,
+    FIRST_TOUCH: 0,
+  };
+}
+
+function roundUp(value: number, to: number): number {
+  return Math.ceil(value / to) * to;
+}

@@ -1,0 +1,65 @@
+import { readS32Leb } from "../../bytes/leb128.ts";
+import { bytesOf, globalType, opcodeId, readNames, type WasmModule } from "../../wasm/index.ts";
+
+const LINE_BYTES = 64;
+const I32_CONST = opcodeId("i32.const");
+const HEAP_BASE_NAME = /^(.*[/.])?__heap_base$/;
+
+/** Which lines of a program's memory are its stack, and where its heap begins. */
+export interface Regions {
+  stackFrom: number;
+  stackTo: number;
+  /** −1: not known; what is no stack counts as static data then. */
+  heapFrom: number;
+}
+
+/**
+ * The layout that linkers give to C, C++ and Rust programs: the stack lies below the first value of its pointer, down
+ * to the static data, or to address 0 where the data lies above it. The heap begins at `__heap_base`, or at the top of
+ * a stack that lies above the data.
+ */
+export function findRegions(module: WasmModule, stackPointer: number): Regions {
+  const top = initialValue(module, stackPointer);
+  if (top === undefined || top <= 0) return { stackFrom: 0, stackTo: 0, heapFrom: heapBase(module) ?? -1 };
+  const data = dataRange(module);
+  const stackIsFirst = data === undefined || data.from >= top;
+  const stackFrom = stackIsFirst ? 0 : data.to <= top ? Math.ceil(data.to / LINE_BYTES) : 0;
+  const heapFrom = heapBase(module) ?? (stackIsFirst ? undefined : top);
+  return {
+    stackFrom,
+    stackTo: Math.ceil(top / LINE_BYTES),
+    heapFrom: heapFrom === undefined ? -1 : Math.floor(heapFrom / LINE_BYTES),
+  };
+}
+
+function heapBase(module: WasmModule): number | undefined {
+  for (const entry of module.exports)
+    if (entry.kind === "global" && HEAP_BASE_NAME.test(entry.name)) return initialValue(module, entry.index);
+  for (const [index, name] of readNames(module).globals)
+    if (HEAP_BASE_NAME.test(name)) return initialValue(module, index);
+  return undefined;
+}
+
+/** What a global of the module starts with, if that is an i32 constant. */
+function initialValue(module: WasmModule, global: number): number | undefined {
+  const own = module.globals[global - module.importedGlobalCount];
+  if (global < module.importedGlobalCount || own === undefined || globalType(module, global) === undefined)
+    return undefined;
+  const bytes = bytesOf(module, own.initial);
+  return bytes[0] === I32_CONST ? readS32Leb(bytes, 1) >>> 0 : undefined;
+}
+
+/** From the first to the last byte of the active data segments with constant addresses. */
+function dataRange(module: WasmModule): { from: number; to: number } | undefined {
+  let from = Number.POSITIVE_INFINITY;
+  let to = 0;
+  for (const segment of module.data) {
+    if (segment.mode !== "active" || segment.offset === undefined) continue;
+    const bytes = bytesOf(module, segment.offset);
+    if (bytes[0] !== I32_CONST) continue;
+    const address = readS32Leb(bytes, 1) >>> 0;
+    from = Math.min(from, address);
+    to = Math.max(to, address + (segment.end - segment.start));
+  }
+  return to === 0 ? undefined : { from, to };
+}

@@ -1,0 +1,148 @@
+import type { WorkingSetLayout } from "../../../instrument/index.ts";
+import { MEASURES, type Measure } from "../../../model/working-set.ts";
+import { BUCKETS, bucketOf, type SnapshotRecord } from "../../../model/working-set-series.ts";
+import { Control, Snapshot } from "./offsets.ts";
+
+const RECORD_BYTES = Snapshot.COUNTS + MEASURES.length * BUCKETS * 4;
+const LINES_PER_PAGE = 64;
+const LINES_PER_BIG_PAGE = 1024;
+
+/** What the tables of one instance hold. */
+export interface WorkingSetTables {
+  /** All snapshots, and the open interval as if it ended now. */
+  records: SnapshotRecord[];
+  /** Per record: offset of its call stack in the stacks' table plus one, 0 for none. */
+  stacks: number[];
+  /** Units that passed. */
+  duration: number;
+  /** Whether the last record's interval was not full. */
+  lastIsPartial: boolean;
+  /** Snapshots that found no room. */
+  lost: number;
+}
+
+/** Reads the tables of one instance. Changes nothing, so it may run while the program does. */
+export class WorkingSetReader {
+  readonly #layout: WorkingSetLayout;
+  readonly #memory: WebAssembly.Memory;
+
+  constructor(memory: WebAssembly.Memory, layout: WorkingSetLayout) {
+    this.#memory = memory;
+    this.#layout = layout;
+  }
+
+  /** `programBytes`: size of the program's memory now, an upper bound if it is not known. */
+  read(programBytes: number): WorkingSetTables {
+    const view = new DataView(this.#memory.buffer);
+    const { records: at, recordCapacity } = this.#layout;
+    const taken = view.getUint32(this.#layout.control + Control.RECORDS, true);
+    const kept = Math.min(taken, recordCapacity);
+    const records: SnapshotRecord[] = [];
+    const stacks: number[] = [];
+    for (let i = 0; i < kept; i++) {
+      const record = at + i * RECORD_BYTES;
+      records.push({
+        scale: view.getUint32(record + Snapshot.SCALE, true),
+        interval: view.getUint32(record + Snapshot.INTERVAL, true),
+        start: readU64(view, record + Snapshot.START),
+        end: readU64(view, record + Snapshot.END),
+        counts: readCounts(view, record + Snapshot.COUNTS),
+      });
+      stacks.push(view.getUint32(record + Snapshot.STACK, true));
+    }
+    const duration = this.#now(view);
+    const open = this.#openInterval(view, duration, programBytes);
+    const begun = open.end > open.start || open.counts.lines?.[BUCKETS - 1] !== 0;
+    if (begun || records.length === 0) {
+      records.push(open);
+      stacks.push(0);
+    }
+    return { records, stacks, duration, lastIsPartial: begun, lost: taken - kept };
+  }
+
+  #now(view: DataView): number {
+    const { control, unit } = this.#layout;
+    const total = readU64(view, control + Control.TOTAL);
+    if (unit !== "accesses") return Math.max(total, readU64(view, control + Control.NOW));
+    return (
+      total + view.getInt32(control + Control.LOADED, true) - view.getInt32(control + Control.CLOCK, true)
+    );
+  }
+
+  /** The marks of the open interval, counted as a snapshot would count them. */
+  #openInterval(view: DataView, now: number, programBytes: number): SnapshotRecord {
+    const { control, lines, written, stamps, pages, bigPages } = this.#layout;
+    const buffer = this.#memory.buffer;
+    const interval = view.getUint32(control + Control.INTERVAL, true);
+    const counts = readCounts(view, control + Control.COUNTS);
+    const end = Math.min(lines, Math.ceil(programBytes / 64));
+    const readMarks = new Uint8Array(buffer, 0, end);
+    const writtenMarks = new Uint8Array(buffer, written, end);
+    const stampsOf = new Uint16Array(buffer, stamps, end * 2);
+    const pageStamps = new Uint16Array(buffer, pages, Math.ceil(end / LINES_PER_PAGE));
+    const bigPageStamps = new Uint16Array(buffer, bigPages, Math.ceil(end / LINES_PER_BIG_PAGE));
+    const intervalOf = (stamp: number) => (stamp === 0 ? undefined : stamp - 1);
+    let lastPage = -1;
+    let lastBigPage = -1;
+    for (let line = 0; line < end; line++) {
+      const isRead = readMarks[line] !== 0;
+      const isWritten = writtenMarks[line] !== 0;
+      if (!isRead && !isWritten) continue;
+      const read = intervalOf(stampsOf[line * 2]);
+      const write = intervalOf(stampsOf[line * 2 + 1]);
+      const bucket = bucketOf(interval, latest(read, write));
+      counts.lines[bucket]++;
+      counts[this.#regionOf(line)][bucket]++;
+      if (isRead) counts.read[bucketOf(interval, read)]++;
+      if (isWritten) counts.written[bucketOf(interval, write)]++;
+      const is = earliest(isRead ? interval : read, isWritten ? interval : write);
+      if (is !== undefined) {
+        counts.both[bucketOf(interval, earliest(read, write))]++;
+        counts.both[bucketOf(interval, is)]--;
+      }
+      const page = Math.floor(line / LINES_PER_PAGE);
+      if (page !== lastPage) counts.pages4K[bucketOf(interval, intervalOf(pageStamps[page]))]++;
+      lastPage = page;
+      const bigPage = Math.floor(line / LINES_PER_BIG_PAGE);
+      if (bigPage !== lastBigPage)
+        counts.pages64K[bucketOf(interval, intervalOf(bigPageStamps[bigPage]))]++;
+      lastBigPage = bigPage;
+    }
+    return {
+      scale: view.getUint32(control + Control.SCALE, true),
+      interval,
+      start: readU64(view, control + Control.START),
+      end: now,
+      counts,
+    };
+  }
+
+  #regionOf(line: number): Measure {
+    const { stackFrom, stackTo, heapFrom } = this.#layout;
+    if (line >= stackFrom && line < stackTo) return "stack";
+    return heapFrom >= 0 && line >= heapFrom ? "heap" : "static";
+  }
+}
+
+function readCounts(view: DataView, at: number): Record<Measure, Int32Array> {
+  return Object.fromEntries(
+    MEASURES.map((measure, number) => {
+      const buckets = new Int32Array(BUCKETS);
+      for (let i = 0; i < BUCKETS; i++) buckets[i] = view.getInt32(at + (number * BUCKETS + i) * 4, true);
+      return [measure, buckets];
+    }),
+  ) as Record<Measure, Int32Array>;
+}
+
+function readU64(view: DataView, at: number): number {
+  return view.getUint32(at, true) + view.getUint32(at + 4, true) * 2 ** 32;
+}
+
+function latest(a: number | undefined, b: number | undefined): number | undefined {
+  if (a === undefined) return b;
+  return b === undefined ? a : Math.max(a, b);
+}
+
+function earliest(a: number | undefined, b: number | undefined): number | undefined {
+  return a === undefined || b === undefined ? undefined : Math.min(a, b);
+}
