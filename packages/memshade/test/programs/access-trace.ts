@@ -49,16 +49,23 @@ export function traceProgram(path: string, args: readonly string[]): TracedProgr
     optimize(...narrow, "--llvm-memory-copy-fill-lowering", join(PROGRAMS, `${path}.wasm`), "-o", lowered);
     optimize("--instrument-memory", lowered, "-o", traced);
     const trace = new AccessTrace();
+    // A store's address is told before its value is computed, which may access memory too: it counts with its value.
+    const pending: [address: number, bytes: number][] = [];
     const named: Record<string, unknown> = {
       load_ptr: (_id: number, bytes: number, offset: number, address: number) => {
         trace.push((address >>> 0) + offset, bytes);
         return address;
       },
       store_ptr: (_id: number, bytes: number, offset: number, address: number) => {
-        trace.push((address >>> 0) + offset, -bytes);
+        pending.push([(address >>> 0) + offset, -bytes]);
         return address;
       },
     };
+    for (const type of ["i32", "i64", "f32", "f64"])
+      named[`store_val_${type}`] = (_id: number, value: unknown) => {
+        trace.push(...(pending.pop() as [number, number]));
+        return value;
+      };
     const env = new Proxy(named, {
       get: (own, name) => own[name as string] ?? ((_id: number, value: unknown) => value),
     });
