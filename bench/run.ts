@@ -9,16 +9,25 @@ import { isInstalled, KERNELS, LARGE, MODULES, SUITE, type Workload } from "./ha
 import type { RewritingMeasurement } from "./harness/rewriting.ts";
 import { memoryTable, pairTable, rewritingTable, slowdownTable } from "./harness/tables.ts";
 
-const USAGE = `usage: npm run bench -- [--only NAME]… [--pairs N] [--table counters|full] [--tier steady|default]
+const USAGE = `usage: npm run bench -- [--only NAME]… [--pairs N] [--table COLUMN] [--tier steady|default]
                        [--part slowdown|memory|pair|rewriting]… [--large] [--write]
   --only NAME   this program only (may be repeated)
   --pairs N     runs of each kind, alternating; the first pair is dropped (7)
-  --table T     one column only: the access counters alone, or the full heap profiler
+  --table T     one column only: counters (the access counters alone), full (the heap profiler), workingset,
+                "workingset aligned" or "workingset timed"
   --tier T      one table only: all functions optimised before the start, or node as it starts by default
   --part P      one part only (may be repeated)
   --large       time the modules above 10 MB too, in the default tier (they are always in the rewriting table)
   --write       write bench/RESULTS.md instead of printing
 programs: ${[...SUITE, ...LARGE].map(({ name }) => name).join(" ")}`;
+
+const COLUMNS: readonly Column[] = [
+  "counters",
+  "full",
+  "workingset",
+  "workingset aligned",
+  "workingset timed",
+];
 
 /** Optimised code only, before the program starts: what a program that runs for long tends to. */
 const STEADY_STATE = ["--no-liftoff", "--no-wasm-lazy-compilation"];
@@ -86,7 +95,7 @@ const oneOf = (name: string, value: string | undefined, choices: readonly string
   if (value !== undefined && !choices.includes(value))
     fail(`bench: --${name} is one of ${choices.join(", ")}`);
 };
-oneOf("table", options.table, ["counters", "full"]);
+oneOf("table", options.table, COLUMNS);
 oneOf("tier", options.tier, ["steady", "default"]);
 for (const part of options.part ?? []) oneOf("part", part, ["slowdown", "memory", "pair", "rewriting"]);
 for (const name of options.only ?? [])

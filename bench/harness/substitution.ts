@@ -11,6 +11,11 @@ export const VARIANTS = {
   /** The heap profiler as users get it. */
   full: { tools: ["heap"] },
   exact: { tools: ["heap"], exactHistogram: true },
+  /** Lines per interval of a million accesses. */
+  workingset: { tools: ["workingset"] },
+  /** The same where alignment hints are trusted, and where real time would make the intervals. */
+  "workingset aligned": { tools: ["workingset"], workingset: { assumeAligned: true } },
+  "workingset timed": { tools: ["workingset"], workingset: { unit: "wall", interval: 20e6 } },
   everything: { tools: ["heap"], includeStack: true, includeAllocator: true },
 } as const satisfies Record<string, InstrumentOptions | undefined>;
 

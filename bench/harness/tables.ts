@@ -3,7 +3,13 @@ import type { Column, ColumnMeasurement, ProgramMeasurement } from "./measure.ts
 import type { RewritingMeasurement } from "./rewriting.ts";
 import { geometricMean, median } from "./statistics.ts";
 
-const TITLES: Record<Column, string> = { counters: "counters only", full: "full profiler" };
+const TITLES: Record<Column, string> = {
+  counters: "counters only",
+  full: "full profiler",
+  workingset: "working set",
+  "workingset aligned": "aligned accesses",
+  "workingset timed": "real time",
+};
 
 function markdownTable(header: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;

@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { TOOL_NAMES, type ToolName } from "../instrument/index.ts";
+import { UserError } from "../bytes/errors.ts";
+import { TOOL_NAMES, type ToolName, type WorkingSetOptions } from "../instrument/index.ts";
 import type { ToolOptions } from "../runtime/host/tool-options.ts";
 
 /** The options shared by all commands that record, as commander hands them over. */
@@ -13,6 +14,16 @@ export interface ToolFlags {
   rawVersion: "3" | "4" | "5";
   maxContexts?: number;
   maxBlocks?: number;
+  interval?: Interval;
+  cpuTime?: boolean;
+  maxIntervals?: number;
+  assumeAligned?: boolean;
+}
+
+/** `--interval`: a length in accesses, or in nanoseconds of time. */
+interface Interval {
+  unit: "accesses" | "time";
+  length: number;
 }
 
 /** Adds the options that say what is recorded and how. */
@@ -41,7 +52,22 @@ export function addToolOptions(command: Command): Command {
         .default("4"),
     )
     .option("--max-contexts <n>", "calling contexts kept before they are handed out as a dump", parsePositive)
-    .option("--max-blocks <n>", "live blocks followed at the same time", parsePositive);
+    .option("--max-blocks <n>", "live blocks followed at the same time", parsePositive)
+    .option(
+      "--interval <length>",
+      "working set: shortest interval, as 1000000acc (accesses, repeatable; the default), 20ms or 1s",
+      parseInterval,
+    )
+    .option("--cpu-time", "working set: measure intervals in processor time instead of real time")
+    .option(
+      "--max-intervals <n>",
+      "working set: intervals kept (default 512); beyond them neighbours are merged",
+      parsePositive,
+    )
+    .option(
+      "--assume-aligned",
+      "working set: take accesses to lie in one line where their alignment hint says so (faster)",
+    );
 }
 
 export function toolOptionsOf(flags: ToolFlags): ToolOptions {
@@ -55,7 +81,38 @@ export function toolOptionsOf(flags: ToolFlags): ToolOptions {
     rawVersion: Number(flags.rawVersion) as 3 | 4 | 5,
     maxContexts: flags.maxContexts,
     maxBlocks: flags.maxBlocks,
+    workingset: workingSetOptionsOf(flags),
   };
+}
+
+const DEFAULT_INTERVAL_NS = 20e6;
+
+function workingSetOptionsOf({
+  interval,
+  cpuTime,
+  maxIntervals,
+  assumeAligned,
+}: ToolFlags): WorkingSetOptions {
+  const options: WorkingSetOptions = {};
+  if (cpuTime === true && interval?.unit === "accesses")
+    throw new UserError("--cpu-time needs an --interval of time, such as 20ms");
+  if (cpuTime === true || interval?.unit === "time") {
+    options.unit = cpuTime === true ? "cpu" : "wall";
+    options.interval = interval?.length ?? DEFAULT_INTERVAL_NS;
+  } else if (interval !== undefined) options.interval = interval.length;
+  if (maxIntervals !== undefined) options.maxIntervals = maxIntervals;
+  if (assumeAligned !== undefined) options.assumeAligned = assumeAligned;
+  return options;
+}
+
+const NANOSECONDS: Readonly<Record<string, number>> = { us: 1e3, ms: 1e6, s: 1e9 };
+
+function parseInterval(text: string): Interval {
+  const [, digits, unit] = /^(\d+(?:\.\d+)?)(acc|us|ms|s)$/.exec(text) ?? [];
+  const length = Number(digits) * (unit === "acc" ? 1 : NANOSECONDS[unit]);
+  if (unit === undefined || !Number.isSafeInteger(length) || length < 1)
+    throw new InvalidArgumentError("It must be a length such as 1000000acc, 20ms or 1s.");
+  return { unit: unit === "acc" ? "accesses" : "time", length };
 }
 
 const OUT_HELP =

@@ -34,7 +34,11 @@ export class LoopSummary {
     const insertions = this.#insertions;
     let trips = -1;
     for (let counter = control.firstCounter[control.top]; counter < counters.length; counter++) {
-      const progression = this.#progressions.of(counters.base[counter], counters.offset[counter], counters.local[counter]);
+      const progression = this.#progressions.of(
+        counters.base[counter],
+        counters.offset[counter],
+        counters.local[counter],
+      );
       if (progression === undefined) continue;
       if (trips < 0) trips = this.#progressions.countTrips(control, end, progression, temporaries);
       const insertion = counters.insertion[counter];
@@ -48,5 +52,4 @@ export class LoopSummary {
       insertions.kind[insertion] = InsertionKind.None;
     }
   }
-
 }

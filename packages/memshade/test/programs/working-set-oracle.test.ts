@@ -19,7 +19,7 @@ function measure(
   wasi.start(instance);
   const shadow = instance.exports["memshade.workingset"] as WebAssembly.Memory;
   const layout = info.toolLayouts?.workingset as WorkingSetLayout;
-  return new WorkingSetReader(shadow, layout).read((instance.exports.memory as WebAssembly.Memory).buffer.byteLength);
+  return new WorkingSetReader(shadow, layout).read();
 }
 
 /** Sizes of the sets of lines that the accesses `[from, to)` touch. */

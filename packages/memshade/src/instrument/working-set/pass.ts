@@ -90,6 +90,7 @@ const NO_RESULT = 0x40;
 const LINE_SHIFT = 6;
 /** Longest distance of two places that `touchStrided` takes as one. */
 const LONGEST_EXTRA = 64;
+const LONGEST_MOVED_STRIDE = 32;
 
 /**
  * Marks the line of every access, and counts accesses down to the next snapshot. Snapshots happen where functions
@@ -313,16 +314,16 @@ export class WorkingSetPass implements ToolPass {
       this.#add(end, Op.AdvanceTrips, trips, insertions.b[advance]);
       this.#remove(advance);
     }
-    this.#moveTouches(moved, trips, end);
+    this.#moveTouches(
+      moved.filter(({ progression: { stride } }) => movesOften(stride)),
+      trips,
+      end,
+    );
     return true;
   }
 
   /** Places of one base whose distance is small become one span. */
-  #moveTouches(
-    moved: { touch: number; progression: Progression }[],
-    trips: number,
-    end: number,
-  ): void {
+  #moveTouches(moved: { touch: number; progression: Progression }[], trips: number, end: number): void {
     const { base, offset, writes, insertion } = this.#touches;
     const order = [...moved].sort(
       (a, b) =>
@@ -507,6 +508,11 @@ export class WorkingSetPass implements ToolPass {
     sink.access(I32_STORE, 2, memory, clock);
     sink.end();
   }
+}
+
+/** Whether one mark stands for several trips: wider steps are marked where they happen, beside the loop's own work. */
+function movesOften({ terms, constant }: LinearForm): boolean {
+  return terms.length === 0 && Math.abs(constant) <= LONGEST_MOVED_STRIDE;
 }
 
 function writeForm(sink: SnippetSink, form: LinearForm): void {

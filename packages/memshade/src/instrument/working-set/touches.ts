@@ -73,7 +73,11 @@ export class Touches {
     const newest = this.#newest(base, writes);
     let below = Number.NEGATIVE_INFINITY;
     let above = Number.POSITIVE_INFINITY;
-    for (let touch = newest, left = MOST_COMPARED; touch >= 0 && left > 0; touch = this.#previous[touch], left--) {
+    for (
+      let touch = newest, left = MOST_COMPARED;
+      touch >= 0 && left > 0;
+      touch = this.#previous[touch], left--
+    ) {
       if (this.#known[touch] === 0 || this.gone[touch] === 1) continue;
       const at = this.offset[touch];
       if (base === CONSTANT) {
@@ -117,7 +121,11 @@ export class Touches {
   superfluous(base: number, writes: number): number {
     if (base === CONSTANT) return -1;
     const newest = this.#newest(base, writes);
-    for (let touch = newest, left = MOST_COMPARED; touch >= 0 && left > 0; touch = this.#previous[touch], left--) {
+    for (
+      let touch = newest, left = MOST_COMPARED;
+      touch >= 0 && left > 0;
+      touch = this.#previous[touch], left--
+    ) {
       if (this.gone[touch] === 1 || this.#known[touch] === 0) continue;
       if (this.#block[touch] !== this.#currentBlock) return -1;
       if (this.#isBetween(touch, newest)) return touch;
@@ -129,7 +137,11 @@ export class Touches {
     const offset = this.offset[touch];
     let below = Number.NEGATIVE_INFINITY;
     let above = Number.POSITIVE_INFINITY;
-    for (let other = newest, left = MOST_COMPARED; other >= 0 && left > 0; other = this.#previous[other], left--) {
+    for (
+      let other = newest, left = MOST_COMPARED;
+      other >= 0 && left > 0;
+      other = this.#previous[other], left--
+    ) {
       if (other === touch || this.#known[other] === 0 || this.gone[other] === 1) continue;
       const at = this.offset[other];
       if (at <= offset && at > below) below = at;

@@ -1,5 +1,5 @@
-import { BodyBuilder } from "../body-builder.ts";
 import { I32, importsOf } from "../../wasm/index.ts";
+import { BodyBuilder } from "../body-builder.ts";
 import { mergeRuntime } from "../shadow-runtime.ts";
 import type { ToolSurroundings, WovenTool } from "../tool-pass.ts";
 import { planWorkingSetLayout, workingSetConstants } from "./layout.ts";
@@ -59,7 +59,9 @@ export function weaveWorkingSet(around: ToolSurroundings): WovenTool {
     name: "workingset",
     pass,
     shadowBytes: layout.endBytes,
-    layout,
+    describe: () => layout,
+    start: -1,
+    memoryLimit: undefined,
     globals: runtime.globals,
     exports: { touchRange: target("touchRange") },
     listeners: { copy: target("copied"), fill: target("filled"), init: target("initialized") },

@@ -1,5 +1,6 @@
-import type { InstrumentedInfo, ToolName } from "../../instrument/index.ts";
+import type { InstrumentedInfo, ToolName, WorkingSetLayout } from "../../instrument/index.ts";
 import { Control } from "./shadow-offsets.ts";
+import { stackNoter } from "./working-set/note-stack.ts";
 
 /** Export of an instrumented module that holds its shadow memory. */
 export const SHADOW_MEMORY = "memshade.memory";
@@ -7,6 +8,7 @@ export const SHADOW_MEMORY = "memshade.memory";
 const HOST_TABLE = "memshade.table";
 const FLUSH_SLOT = 0;
 const TICK_SLOT = 1;
+const STACK_SLOT = 2;
 
 /** The memories of the tools woven into an instance. */
 export type ShadowMemories = Partial<Record<ToolName, WebAssembly.Memory>>;
@@ -33,6 +35,10 @@ export function connectHost(
     memories[tool] = exports[`memshade.${tool}`] as WebAssembly.Memory;
   const memory = exports[SHADOW_MEMORY] as WebAssembly.Memory | undefined;
   const table = exports[HOST_TABLE] as WebAssembly.Table | undefined;
+  if (table !== undefined && memories.workingset !== undefined) {
+    const note = stackNoter(memories.workingset, info.toolLayouts?.workingset as WorkingSetLayout);
+    table.set(STACK_SLOT, tableFunction(note));
+  }
   if (memory === undefined || table === undefined || info.layout === undefined) return memories;
   table.set(FLUSH_SLOT, tableFunction(calls.flush));
   if (info.clock === "wall") {

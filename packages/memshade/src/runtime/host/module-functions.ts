@@ -28,6 +28,15 @@ export class ModuleFunctions {
     return [...found.values()].sort((a, b) => a.index - b.index);
   }
 
+  /** Those of the functions that the module has itself, by index. */
+  at(indices: Iterable<number>): RunFunction[] {
+    const { importedFunctionCount, bodies } = this.#module;
+    const defined = [...new Set(indices)].map((index) => index - importedFunctionCount);
+    return defined
+      .filter((number) => number >= 0 && number < bodies.length)
+      .map((number) => this.#describe(number));
+  }
+
   #describe(defined: number): RunFunction {
     const { importedFunctionCount, bodies, codePayloadStart } = this.#module;
     const index = importedFunctionCount + defined;

@@ -4,6 +4,7 @@ import type { InstanceHandle } from "./heap-session.ts";
 import type { ProfileFile } from "./recorder.ts";
 import type { ToolOptions } from "./tool-options.ts";
 import { WasteSession } from "./waste/waste-session.ts";
+import { WorkingSetSession } from "./working-set/working-set-session.ts";
 
 /** What a tool needs to know of the run to describe what it recorded. */
 export interface RunFacts {
@@ -44,4 +45,5 @@ export interface ToolSession {
 /** How the session of each tool is made; the heap profiler's is always there. */
 export const SESSIONS: Readonly<Partial<Record<WovenToolName, (options: ToolOptions) => ToolSession>>> = {
   waste: (options) => new WasteSession(options),
+  workingset: (options) => new WorkingSetSession(options),
 };

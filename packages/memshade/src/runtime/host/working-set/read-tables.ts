@@ -19,6 +19,10 @@ export interface WorkingSetTables {
   lastIsPartial: boolean;
   /** Snapshots that found no room. */
   lost: number;
+  /** Size of the program's memory at the last snapshot, bytes. */
+  memoryBytes: number;
+  /** Bytes of the call stacks' table in use. */
+  stackBytes: number;
 }
 
 /** Reads the tables of one instance. Changes nothing, so it may run while the program does. */
@@ -31,8 +35,7 @@ export class WorkingSetReader {
     this.#layout = layout;
   }
 
-  /** `programBytes`: size of the program's memory now, an upper bound if it is not known. */
-  read(programBytes: number): WorkingSetTables {
+  read(): WorkingSetTables {
     const view = new DataView(this.#memory.buffer);
     const { records: at, recordCapacity } = this.#layout;
     const taken = view.getUint32(this.#layout.control + Control.RECORDS, true);
@@ -51,13 +54,30 @@ export class WorkingSetReader {
       stacks.push(view.getUint32(record + Snapshot.STACK, true));
     }
     const duration = this.#now(view);
-    const open = this.#openInterval(view, duration, programBytes);
+    const open = this.#openInterval(view, duration);
     const begun = open.end > open.start || open.counts.lines?.[BUCKETS - 1] !== 0;
     if (begun || records.length === 0) {
       records.push(open);
       stacks.push(0);
     }
-    return { records, stacks, duration, lastIsPartial: begun, lost: taken - kept };
+    return {
+      records,
+      stacks,
+      duration,
+      lastIsPartial: begun,
+      lost: taken - kept,
+      memoryBytes: view.getUint32(this.#layout.control + Control.HIGH_LINES, true) * 64,
+      stackBytes: view.getUint32(this.#layout.control + Control.STACK_NEXT, true),
+    };
+  }
+
+  /** Indices of the functions on a noted call stack, innermost first. */
+  stack(number: number): number[] {
+    if (number === 0) return [];
+    const view = new DataView(this.#memory.buffer);
+    const at = this.#layout.stacks + number - 1;
+    const count = view.getUint32(at, true);
+    return Array.from({ length: count }, (_, i) => view.getUint32(at + 4 + i * 4, true));
   }
 
   #now(view: DataView): number {
@@ -70,12 +90,12 @@ export class WorkingSetReader {
   }
 
   /** The marks of the open interval, counted as a snapshot would count them. */
-  #openInterval(view: DataView, now: number, programBytes: number): SnapshotRecord {
+  #openInterval(view: DataView, now: number): SnapshotRecord {
     const { control, lines, written, stamps, pages, bigPages } = this.#layout;
     const buffer = this.#memory.buffer;
     const interval = view.getUint32(control + Control.INTERVAL, true);
     const counts = readCounts(view, control + Control.COUNTS);
-    const end = Math.min(lines, Math.ceil(programBytes / 64));
+    const end = lines;
     const readMarks = new Uint8Array(buffer, 0, end);
     const writtenMarks = new Uint8Array(buffer, written, end);
     const stampsOf = new Uint16Array(buffer, stamps, end * 2);
@@ -84,7 +104,14 @@ export class WorkingSetReader {
     const intervalOf = (stamp: number) => (stamp === 0 ? undefined : stamp - 1);
     let lastPage = -1;
     let lastBigPage = -1;
+    // Four marks at a time: nearly all of them are zero.
+    const readQuads = new Int32Array(buffer, 0, end / 4);
+    const writtenQuads = new Int32Array(buffer, written, end / 4);
     for (let line = 0; line < end; line++) {
+      if ((line & 3) === 0 && (readQuads[line >> 2] | writtenQuads[line >> 2]) === 0) {
+        line += 3;
+        continue;
+      }
       const isRead = readMarks[line] !== 0;
       const isWritten = writtenMarks[line] !== 0;
       if (!isRead && !isWritten) continue;
@@ -104,8 +131,7 @@ export class WorkingSetReader {
       if (page !== lastPage) counts.pages4K[bucketOf(interval, intervalOf(pageStamps[page]))]++;
       lastPage = page;
       const bigPage = Math.floor(line / LINES_PER_BIG_PAGE);
-      if (bigPage !== lastBigPage)
-        counts.pages64K[bucketOf(interval, intervalOf(bigPageStamps[bigPage]))]++;
+      if (bigPage !== lastBigPage) counts.pages64K[bucketOf(interval, intervalOf(bigPageStamps[bigPage]))]++;
       lastBigPage = bigPage;
     }
     return {

@@ -1,0 +1,183 @@
+import type { InstrumentedInfo, WorkingSetLayout } from "../../../instrument/index.ts";
+import type { RunEnd } from "../../../model/run.ts";
+import {
+  type InstanceWorkingSet,
+  MEASURES,
+  type StackFrame,
+  WORKING_SET_SCHEMA,
+  WORKING_SET_VERSION,
+  type WorkingSetProfile,
+} from "../../../model/working-set.ts";
+import { buildLevels, totalOf } from "../../../model/working-set-series.ts";
+import type { InstanceHandle } from "../heap-session.ts";
+import { ModuleFunctions } from "../module-functions.ts";
+import type { ToolOptions } from "../tool-options.ts";
+import type { RunFacts, ToolSession, ToolSnapshot } from "../tool-session.ts";
+import { MEMSHADE_VERSION } from "../version.ts";
+import { IntervalTimer } from "./interval-timer.ts";
+import { WorkingSetReader, type WorkingSetTables } from "./read-tables.ts";
+
+/** Name of the tool's file in a run folder. */
+export const WORKING_SET_FILE = "workingset.json";
+
+interface SessionInstance {
+  number: number;
+  module: number;
+  layout: WorkingSetLayout;
+  original: Uint8Array | (() => Uint8Array);
+  timer: IntervalTimer | undefined;
+  /** Undefined once the instance is gone; its last figures are in `last` then. */
+  reader: WorkingSetReader | undefined;
+  last: Readings | undefined;
+  /** Records before a reset, which are left out. */
+  forgotten: number;
+}
+
+interface Readings extends WorkingSetTables {
+  /** Function indices of the noted stacks by their number. */
+  frames: Map<number, number[]>;
+}
+
+/** The working sets of the instances of one run. */
+export class WorkingSetSession implements ToolSession {
+  readonly tool = "workingset";
+  readonly #instances: SessionInstance[] = [];
+  readonly #options: ToolOptions;
+
+  constructor(options: ToolOptions) {
+    this.#options = options;
+  }
+
+  addInstance(
+    handle: InstanceHandle,
+    memory: WebAssembly.Memory,
+    info: InstrumentedInfo,
+    original: Uint8Array | (() => Uint8Array),
+  ): void {
+    const layout = info.toolLayouts?.workingset as WorkingSetLayout;
+    this.#instances.push({
+      number: handle.number,
+      module: handle.module,
+      layout,
+      original,
+      timer: layout.unit === "accesses" ? undefined : new IntervalTimer(memory, layout),
+      reader: new WorkingSetReader(memory, layout),
+      last: undefined,
+      forgotten: 0,
+    });
+  }
+
+  releaseInstance(handle: InstanceHandle): void {
+    const instance = this.#instances.find(({ number }) => number === handle.number);
+    if (instance?.reader === undefined) return;
+    instance.timer?.stop();
+    instance.last = read(instance);
+    instance.reader = undefined;
+  }
+
+  reset(): void {
+    for (const instance of this.#instances) instance.forgotten = read(instance).records.length;
+  }
+
+  snapshot(_end: RunEnd, facts: RunFacts): ToolSnapshot {
+    const readings = this.#instances.map((instance) => ({ instance, readings: read(instance) }));
+    const [first] = this.#instances;
+    const { workingset = {} } = this.#options;
+    const options = {
+      interval: first?.layout.interval ?? workingset.interval ?? 0,
+      maxIntervals: first?.layout.maxIntervals ?? workingset.maxIntervals ?? 0,
+      assumeAligned: workingset.assumeAligned === true,
+      firstTouch: false,
+      fill: false,
+    };
+    const unit = workingset.unit ?? "accesses";
+    const lost = readings.reduce((sum, { readings: { lost } }) => sum + lost, 0);
+    const notTracked =
+      lost > 0 ? [`${lost} snapshots of the working set found no room and are missing.`] : [];
+    const profile: WorkingSetProfile = {
+      schema: WORKING_SET_SCHEMA,
+      version: WORKING_SET_VERSION,
+      memshade: MEMSHADE_VERSION,
+      command: [...facts.command],
+      program: facts.modules[first?.module ?? 0]?.name ?? "",
+      lineBytes: 64,
+      unit,
+      options,
+      modules: facts.modules.map(({ index, name, buildId }) => ({ index, name, buildId })),
+      instances: readings.map(({ instance, readings }) => describe(instance, readings)),
+      notTracked,
+    };
+    return {
+      description: { unit, ...options },
+      file: { name: WORKING_SET_FILE, contents: `${JSON.stringify(profile)}\n` },
+      notTracked,
+    };
+  }
+}
+
+function read(instance: SessionInstance): Readings {
+  const { reader } = instance;
+  if (reader === undefined) return instance.last as Readings;
+  const tables = reader.read();
+  const frames = new Map([...new Set(tables.stacks)].map((number) => [number, reader.stack(number)]));
+  return { ...tables, frames };
+}
+
+function describe(instance: SessionInstance, readings: Readings): InstanceWorkingSet {
+  const { layout } = instance;
+  const records = readings.records.slice(Math.min(instance.forgotten, readings.records.length - 1));
+  const levels = buildLevels(records, readings.lastIsPartial);
+  const scale = records[records.length - 1].scale;
+  const total = Object.fromEntries(MEASURES.map((measure) => [measure, totalOf(records, measure)]));
+  const { stacks, numbers } = describeStacks(instance, readings.frames);
+  // Merged intervals keep the stack of their later half.
+  const stackOf: number[] = new Array(levels[0].start.length).fill(-1);
+  const offset = readings.records.length - records.length;
+  records.forEach((record, i) => {
+    const number = numbers.get(readings.stacks[i + offset]);
+    if (number !== undefined) stackOf[Math.floor(record.interval / 2 ** (scale - record.scale))] = number;
+  });
+  return {
+    module: instance.module,
+    instance: instance.number,
+    duration: readings.duration - records[0].start,
+    period: layout.interval * 2 ** scale,
+    snapshots: records.length - (readings.lastIsPartial ? 1 : 0),
+    memoryBytes: readings.memoryBytes,
+    profilerBytes: profilerBytes(readings, records.length),
+    total,
+    levels,
+    stackOf,
+    stacks,
+  };
+}
+
+/** Marks and stamps of the lines in use, snapshots, stacks. */
+function profilerBytes({ memoryBytes, stackBytes }: Readings, snapshots: number): number {
+  const lines = memoryBytes / 64;
+  return lines * 6 + Math.ceil(memoryBytes / 2048) + snapshots * 608 + stackBytes;
+}
+
+/** The stacks with names, and their places by the numbers they were noted under. */
+function describeStacks(instance: SessionInstance, noted: ReadonlyMap<number, number[]>) {
+  const { original } = instance;
+  const indices = new Set([...noted.values()].flat());
+  const functions =
+    indices.size === 0
+      ? []
+      : new ModuleFunctions(typeof original === "function" ? original() : original).at(indices);
+  const byIndex = new Map(functions.map((described) => [described.index, described]));
+  const stacks: StackFrame[][] = [];
+  const numbers = new Map<number, number>();
+  for (const [number, frames] of noted) {
+    const known = frames.flatMap((index): StackFrame[] => {
+      // Functions that instrumentation added are nobody's business.
+      const described = byIndex.get(index);
+      return described === undefined
+        ? []
+        : [{ function: index, offset: described.offset, name: described.name }];
+    });
+    if (known.length > 0) numbers.set(number, stacks.push(known) - 1);
+  }
+  return { stacks, numbers };
+}
