@@ -5,7 +5,8 @@ import { leafFrameOfContext } from "../model/stacks.ts";
 
 /**
  * What counts as one row: a "path" is a full call path to an allocation, a "site" the call that
- * allocates whoever called it, a "function" all calls in one function.
+ * allocates whoever called it, a "function" all calls in one function. Copies of a call that the compiler made
+ * are one site where its place in the source is known.
  */
 export type GroupBy = "path" | "site" | "function";
 
@@ -25,7 +26,7 @@ export function groupContexts(profile: HeapProfile, by: GroupBy): ContextGroups 
   const count = profile.contexts.length;
   const groupOf = new Int32Array(count);
   const contexts: IndexIntoContextTable[][] = [];
-  const groupOfKey = new Map<number, number>();
+  const groupOfKey = new Map<number | string, number>();
   for (let row = 0; row < count; row++) {
     const context = row as IndexIntoContextTable;
     const key = groupKey(profile, context, by);
@@ -53,13 +54,20 @@ export function sumByGroup(
   return sums;
 }
 
-function groupKey(profile: HeapProfile, context: IndexIntoContextTable, by: GroupBy): number {
+function groupKey(profile: HeapProfile, context: IndexIntoContextTable, by: GroupBy): number | string {
   if (by === "path") {
     return profile.contexts.stack[context]!;
   }
-  const frame = by === "site" ? leafFrameOfContext(profile, context) : siteFrameOfContext(profile, context);
+  const frame = siteFrameOfContext(profile, context);
   if (frame === undefined) {
     return NONE;
   }
-  return by === "site" ? frame : profile.frames.function[frame]!;
+  const { function: functions, file, line, column } = profile.frames;
+  if (by === "function") {
+    return functions[frame]!;
+  }
+  const isPlaceKnown = file[frame] !== NONE && line[frame] !== 0;
+  return isPlaceKnown
+    ? `${functions[frame]} ${file[frame]} ${line[frame]} ${column[frame]}`
+    : leafFrameOfContext(profile, context)!;
 }

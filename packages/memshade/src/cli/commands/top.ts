@@ -6,6 +6,7 @@ import { topJson } from "../../report/json/top.ts";
 import { loadHeap } from "../../report/load-run.ts";
 import type { ColorChoice } from "../../report/terminal/paint.ts";
 import { topTable } from "../../report/terminal/top-table.ts";
+import { collect } from "../tool-options.ts";
 import {
   parseChoice,
   parseColor,
@@ -26,6 +27,7 @@ export interface TopOptions {
   readonly wide?: boolean | undefined;
   readonly json?: boolean | undefined;
   readonly color: ColorChoice;
+  readonly binaryPath?: readonly string[] | undefined;
 }
 
 const EXAMPLES = `
@@ -47,6 +49,7 @@ export function addTopCommand(program: Command): void {
     .option("--reverse", "smallest first")
     .option("--wide", "full names and complete call paths, lines as long as they get")
     .option("--json", "write JSON (docs/report-json.md) instead of text")
+    .option("--binary-path <dir>", "folder or file of original modules; can be repeated", collect)
     .option("--color <when>", "auto, always or never", parseColor, "auto")
     .addHelpText("after", EXAMPLES)
     .action((input: string, options: TopOptions) => {
@@ -56,7 +59,7 @@ export function addTopCommand(program: Command): void {
 
 /** The text that `memshade top` prints. */
 export function runTop(input: string, options: TopOptions, terminal: Terminal): string {
-  const { profile } = loadHeap(input);
+  const { profile } = loadHeap(input, { binaryPaths: options.binaryPath });
   const { by, group, rows } = options;
   const ranking = { by, group, rows, order: options.reverse ? "smallest" : "largest" } as const;
   const text = options.json

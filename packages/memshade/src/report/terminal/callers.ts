@@ -129,7 +129,10 @@ export function pathLine(
   const first = facts === "" ? margin : `${margin}${facts} `;
   if (frames.length <= 1) {
     const root = frames.length === 0 ? "" : `${facts === "" ? "" : "· "}${rootInWords(profile)}`;
-    return facts + root + remark === "" ? [] : [first + root + remark];
+    if (facts + root + remark === "") return [];
+    const line = first + root + remark;
+    const fits = facts === "" || screen.isWide || displayWidth(line) <= screen.width;
+    return fits ? [line] : [first, `${margin}${root}${remark}`];
   }
   const lines = chainLines(screen, profile, frames.slice(1), first, margin, 1, displayWidth(remark));
   return [...lines.slice(0, -1), lines.at(-1)! + remark];
