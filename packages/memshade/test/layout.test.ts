@@ -24,14 +24,25 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "runtime/host": ["bytes", "wasm", "instrument", "model", "formats"],
   analyses: ["bytes", "model"],
   report: ["bytes", "model", "formats", "objects", "unwind", "symbolize", "analyses"],
-  cli: ["bytes", "instrument", "model", "formats", "unwind", "runtime/host", "analyses", "report"],
+  cli: [
+    "bytes",
+    "instrument",
+    "model",
+    "formats",
+    "objects",
+    "unwind",
+    "symbolize",
+    "runtime/host",
+    "analyses",
+    "report",
+  ],
 };
 
 /** npm packages that a room may use; all others use none. */
 const PACKAGES_OF: Readonly<Record<string, readonly string[]>> = {
   symbolize: ["gecko-profiler-demangle"],
   formats: ["@noble", "pako", "pprof-format", "yaml"],
-  report: ["xz-decompress"],
+  report: ["@jridgewell", "xz-decompress"],
   cli: ["commander"],
 };
 

@@ -22,6 +22,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
   top: async () => (await import("./commands/top.ts")).addTopCommand,
   show: async () => (await import("./commands/show.ts")).addShowCommand,
   unwind: async () => (await import("./commands/unwind.ts")).addUnwindCommand,
+  symbolize: async () => (await import("./commands/symbolize.ts")).addSymbolizeCommand,
   "waste-print": async () => (await import("./commands/waste-print.ts")).addWastePrintCommand,
 };
 

@@ -1,123 +1,163 @@
-/** Constants of DWARF 2 to 5 and of the GNU extensions that compilers write; names as in the standard's section 7. */
-export const Tag = {
-  array_type: 0x01,
-  class_type: 0x02,
-  enumeration_type: 0x04,
-  member: 0x0d,
-  pointer_type: 0x0f,
-  reference_type: 0x10,
-  compile_unit: 0x11,
-  structure_type: 0x13,
-  typedef: 0x16,
-  union_type: 0x17,
-  inheritance: 0x1c,
-  inlined_subroutine: 0x1d,
-  subrange_type: 0x21,
-  base_type: 0x24,
-  const_type: 0x26,
-  subprogram: 0x2e,
-  variant: 0x19,
-  variant_part: 0x33,
-  volatile_type: 0x35,
-  restrict_type: 0x37,
-  namespace: 0x39,
-  partial_unit: 0x3c,
-  rvalue_reference_type: 0x42,
-  skeleton_unit: 0x4a,
-  atomic_type: 0x47,
-} as const;
+/**
+ * Numbers of the DWARF standard (versions 2 to 5) and of GNU's extensions to version 4, in the standard's spelling, as
+ * far as they are used here. Sections are those of DWARF 5.
+ */
 
-export const At = {
-  sibling: 0x01,
-  name: 0x03,
-  byte_size: 0x0b,
-  stmt_list: 0x10,
-  low_pc: 0x11,
-  high_pc: 0x12,
-  comp_dir: 0x1b,
-  upper_bound: 0x2f,
-  abstract_origin: 0x31,
-  count: 0x37,
-  data_member_location: 0x38,
-  decl_file: 0x3a,
-  decl_line: 0x3b,
-  declaration: 0x3c,
-  specification: 0x47,
-  type: 0x49,
-  ranges: 0x55,
-  call_column: 0x57,
-  call_file: 0x58,
-  call_line: 0x59,
-  signature: 0x69,
-  data_bit_offset: 0x6b,
-  linkage_name: 0x6e,
-  str_offsets_base: 0x72,
-  addr_base: 0x73,
-  rnglists_base: 0x74,
-  dwo_name: 0x76,
-  MIPS_linkage_name: 0x2007,
-  GNU_dwo_name: 0x2130,
-  GNU_dwo_id: 0x2131,
-  GNU_ranges_base: 0x2132,
-  GNU_addr_base: 0x2133,
-  GNU_discriminator: 0x2136,
-} as const;
+// 7.5.1 unit types
+export const DW_UT_compile = 0x01;
+export const DW_UT_type = 0x02;
+export const DW_UT_skeleton = 0x04;
+export const DW_UT_split_compile = 0x05;
+export const DW_UT_split_type = 0x06;
 
-export const Form = {
-  addr: 0x01,
-  block2: 0x03,
-  block4: 0x04,
-  data2: 0x05,
-  data4: 0x06,
-  data8: 0x07,
-  string: 0x08,
-  block: 0x09,
-  block1: 0x0a,
-  data1: 0x0b,
-  flag: 0x0c,
-  sdata: 0x0d,
-  strp: 0x0e,
-  udata: 0x0f,
-  ref_addr: 0x10,
-  ref1: 0x11,
-  ref2: 0x12,
-  ref4: 0x13,
-  ref8: 0x14,
-  ref_udata: 0x15,
-  indirect: 0x16,
-  sec_offset: 0x17,
-  exprloc: 0x18,
-  flag_present: 0x19,
-  strx: 0x1a,
-  addrx: 0x1b,
-  ref_sup4: 0x1c,
-  strp_sup: 0x1d,
-  data16: 0x1e,
-  line_strp: 0x1f,
-  ref_sig8: 0x20,
-  implicit_const: 0x21,
-  loclistx: 0x22,
-  rnglistx: 0x23,
-  ref_sup8: 0x24,
-  strx1: 0x25,
-  strx2: 0x26,
-  strx3: 0x27,
-  strx4: 0x28,
-  addrx1: 0x29,
-  addrx2: 0x2a,
-  addrx3: 0x2b,
-  addrx4: 0x2c,
-  GNU_addr_index: 0x1f01,
-  GNU_str_index: 0x1f02,
-  GNU_ref_alt: 0x1f20,
-  GNU_strp_alt: 0x1f21,
-} as const;
+// 7.5.3 tags
+export const DW_TAG_array_type = 0x01;
+export const DW_TAG_class_type = 0x02;
+export const DW_TAG_enumeration_type = 0x04;
+export const DW_TAG_member = 0x0d;
+export const DW_TAG_pointer_type = 0x0f;
+export const DW_TAG_reference_type = 0x10;
+export const DW_TAG_structure_type = 0x13;
+export const DW_TAG_subroutine_type = 0x15;
+export const DW_TAG_typedef = 0x16;
+export const DW_TAG_union_type = 0x17;
+export const DW_TAG_inheritance = 0x1c;
+export const DW_TAG_inlined_subroutine = 0x1d;
+export const DW_TAG_ptr_to_member_type = 0x1f;
+export const DW_TAG_subrange_type = 0x21;
+export const DW_TAG_base_type = 0x24;
+export const DW_TAG_const_type = 0x26;
+export const DW_TAG_subprogram = 0x2e;
+export const DW_TAG_variant_part = 0x33;
+export const DW_TAG_volatile_type = 0x35;
+export const DW_TAG_restrict_type = 0x37;
+export const DW_TAG_namespace = 0x39;
+export const DW_TAG_unspecified_type = 0x3b;
+export const DW_TAG_rvalue_reference_type = 0x42;
+export const DW_TAG_atomic_type = 0x47;
 
-export const UnitType = {
-  compile: 1,
-  type: 2,
-  partial: 3,
-  skeleton: 4,
-  split_compile: 5,
-  split_type: 6,
-} as const;
+// 7.5.4 attributes
+export const DW_AT_sibling = 0x01;
+export const DW_AT_name = 0x03;
+export const DW_AT_byte_size = 0x0b;
+export const DW_AT_bit_size = 0x0d;
+export const DW_AT_stmt_list = 0x10;
+export const DW_AT_low_pc = 0x11;
+export const DW_AT_high_pc = 0x12;
+export const DW_AT_comp_dir = 0x1b;
+export const DW_AT_upper_bound = 0x2f;
+export const DW_AT_abstract_origin = 0x31;
+export const DW_AT_count = 0x37;
+export const DW_AT_data_member_location = 0x38;
+export const DW_AT_decl_file = 0x3a;
+export const DW_AT_decl_line = 0x3b;
+export const DW_AT_declaration = 0x3c;
+export const DW_AT_external = 0x3f;
+export const DW_AT_specification = 0x47;
+export const DW_AT_type = 0x49;
+export const DW_AT_entry_pc = 0x52;
+export const DW_AT_ranges = 0x55;
+export const DW_AT_call_column = 0x57;
+export const DW_AT_call_file = 0x58;
+export const DW_AT_call_line = 0x59;
+export const DW_AT_signature = 0x69;
+export const DW_AT_data_bit_offset = 0x6b;
+export const DW_AT_linkage_name = 0x6e;
+export const DW_AT_str_offsets_base = 0x72;
+export const DW_AT_addr_base = 0x73;
+export const DW_AT_rnglists_base = 0x74;
+export const DW_AT_dwo_name = 0x76;
+export const DW_AT_MIPS_linkage_name = 0x2007;
+export const DW_AT_GNU_dwo_name = 0x2130;
+export const DW_AT_GNU_dwo_id = 0x2131;
+export const DW_AT_GNU_ranges_base = 0x2132;
+export const DW_AT_GNU_addr_base = 0x2133;
+export const DW_AT_GNU_discriminator = 0x2136;
+
+// 7.5.6 forms
+export const DW_FORM_addr = 0x01;
+export const DW_FORM_block2 = 0x03;
+export const DW_FORM_block4 = 0x04;
+export const DW_FORM_data2 = 0x05;
+export const DW_FORM_data4 = 0x06;
+export const DW_FORM_data8 = 0x07;
+export const DW_FORM_string = 0x08;
+export const DW_FORM_block = 0x09;
+export const DW_FORM_block1 = 0x0a;
+export const DW_FORM_data1 = 0x0b;
+export const DW_FORM_flag = 0x0c;
+export const DW_FORM_sdata = 0x0d;
+export const DW_FORM_strp = 0x0e;
+export const DW_FORM_udata = 0x0f;
+export const DW_FORM_ref_addr = 0x10;
+export const DW_FORM_ref1 = 0x11;
+export const DW_FORM_ref2 = 0x12;
+export const DW_FORM_ref4 = 0x13;
+export const DW_FORM_ref8 = 0x14;
+export const DW_FORM_ref_udata = 0x15;
+export const DW_FORM_indirect = 0x16;
+export const DW_FORM_sec_offset = 0x17;
+export const DW_FORM_exprloc = 0x18;
+export const DW_FORM_flag_present = 0x19;
+export const DW_FORM_strx = 0x1a;
+export const DW_FORM_addrx = 0x1b;
+export const DW_FORM_ref_sup4 = 0x1c;
+export const DW_FORM_strp_sup = 0x1d;
+export const DW_FORM_data16 = 0x1e;
+export const DW_FORM_line_strp = 0x1f;
+export const DW_FORM_ref_sig8 = 0x20;
+export const DW_FORM_implicit_const = 0x21;
+export const DW_FORM_loclistx = 0x22;
+export const DW_FORM_rnglistx = 0x23;
+export const DW_FORM_ref_sup8 = 0x24;
+export const DW_FORM_strx1 = 0x25;
+export const DW_FORM_strx2 = 0x26;
+export const DW_FORM_strx3 = 0x27;
+export const DW_FORM_strx4 = 0x28;
+export const DW_FORM_addrx1 = 0x29;
+export const DW_FORM_addrx2 = 0x2a;
+export const DW_FORM_addrx3 = 0x2b;
+export const DW_FORM_addrx4 = 0x2c;
+export const DW_FORM_GNU_addr_index = 0x1f01;
+export const DW_FORM_GNU_str_index = 0x1f02;
+export const DW_FORM_GNU_ref_alt = 0x1f20;
+export const DW_FORM_GNU_strp_alt = 0x1f21;
+
+// 7.22 line number opcodes and entry formats
+export const DW_LNS_copy = 0x01;
+export const DW_LNS_advance_pc = 0x02;
+export const DW_LNS_advance_line = 0x03;
+export const DW_LNS_set_file = 0x04;
+export const DW_LNS_set_column = 0x05;
+export const DW_LNS_negate_stmt = 0x06;
+export const DW_LNS_set_basic_block = 0x07;
+export const DW_LNS_const_add_pc = 0x08;
+export const DW_LNS_fixed_advance_pc = 0x09;
+export const DW_LNS_set_prologue_end = 0x0a;
+export const DW_LNS_set_epilogue_begin = 0x0b;
+export const DW_LNS_set_isa = 0x0c;
+export const DW_LNE_end_sequence = 0x01;
+export const DW_LNE_set_address = 0x02;
+export const DW_LNE_define_file = 0x03;
+export const DW_LNE_set_discriminator = 0x04;
+export const DW_LNCT_path = 0x1;
+export const DW_LNCT_directory_index = 0x2;
+
+// 7.25 range list entries
+export const DW_RLE_end_of_list = 0x00;
+export const DW_RLE_base_addressx = 0x01;
+export const DW_RLE_startx_endx = 0x02;
+export const DW_RLE_startx_length = 0x03;
+export const DW_RLE_offset_pair = 0x04;
+export const DW_RLE_base_address = 0x05;
+export const DW_RLE_start_end = 0x06;
+export const DW_RLE_start_length = 0x07;
+
+// 7.3.5.3 sections of a package file, as in DWARF 5; the GNU format that came before numbers differently from 5 on
+export const DW_SECT_INFO = 1;
+export const DW_SECT_TYPES = 2;
+export const DW_SECT_ABBREV = 3;
+export const DW_SECT_LINE = 4;
+export const DW_SECT_LOCLISTS = 5;
+export const DW_SECT_STR_OFFSETS = 6;
+export const DW_SECT_RNGLISTS = 8;

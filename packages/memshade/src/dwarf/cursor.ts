@@ -1,73 +1,66 @@
 import { FormatError } from "../bytes/errors.ts";
 
-const decoder = new TextDecoder();
-
 /**
- * A position in a section of debug information, little-endian. Reading past the end throws a `FormatError` of kind
- * `truncated`; whoever offers results to others catches it.
+ * A position in a section. Reads past the end throw `FormatError("truncated")` with the offset in the section.
+ *
+ * 64-bit values come as numbers: exact below 2^53, which no place of a program in user space exceeds. LEB128 values may
+ * be of any length here, as the standard allows; bits above 2^53 are lost.
  */
 export class Cursor {
   readonly bytes: Uint8Array;
-  readonly section: string;
-  end: number;
-  pos: number;
+  readonly end: number;
+  readonly construct: string;
+  position: number;
 
-  constructor(bytes: Uint8Array, section: string, pos = 0, end = bytes.length) {
+  constructor(bytes: Uint8Array, position: number, construct: string, end: number = bytes.length) {
     this.bytes = bytes;
-    this.section = section;
     this.end = Math.min(end, bytes.length);
-    this.pos = pos;
-    if (pos < 0 || pos > this.end) this.fail();
+    this.construct = construct;
+    this.position = position;
+    if (!(position >= 0 && position <= this.end)) {
+      throw new FormatError("truncated", position, construct, "the offset lies outside of the section");
+    }
   }
 
-  fail(detail?: string): never {
-    throw new FormatError(detail === undefined ? "truncated" : "malformed", this.pos, this.section, detail);
-  }
-
-  #take(length: number): number {
-    const start = this.pos;
-    if (start + length > this.end) this.fail();
-    this.pos = start + length;
+  /** Moves forward and returns the position before. */
+  skip(count: number): number {
+    const start = this.position;
+    if (!(count >= 0 && count <= this.end - start)) {
+      throw new FormatError("truncated", start, this.construct, `${count} bytes do not fit`);
+    }
+    this.position = start + count;
     return start;
   }
 
-  skip(length: number): void {
-    if (!(length >= 0)) this.fail();
-    this.#take(length);
-  }
-
   u8(): number {
-    if (this.pos >= this.end) this.fail();
-    return this.bytes[this.pos++];
+    return this.bytes[this.skip(1)];
   }
 
   u16(): number {
-    const at = this.#take(2);
+    const at = this.skip(2);
     return this.bytes[at] | (this.bytes[at + 1] << 8);
   }
 
   u24(): number {
-    const at = this.#take(3);
+    const at = this.skip(3);
     return this.bytes[at] | (this.bytes[at + 1] << 8) | (this.bytes[at + 2] << 16);
   }
 
   u32(): number {
-    const { bytes } = this;
-    const at = this.#take(4);
-    return (bytes[at] | (bytes[at + 1] << 8) | (bytes[at + 2] << 16) | (bytes[at + 3] << 24)) >>> 0;
+    return u32At(this.bytes, this.skip(4));
   }
 
-  /** Exact below 2^53, rounded above. */
   u64(): number {
-    const low = this.u32();
-    return this.u32() * 0x1_0000_0000 + low;
+    const at = this.skip(8);
+    return u32At(this.bytes, at) + u32At(this.bytes, at + 4) * 2 ** 32;
   }
 
-  u64Exact(): bigint {
-    const low = this.u32();
-    return (BigInt(this.u32()) << 32n) | BigInt(low);
+  big64(): bigint {
+    const at = this.skip(8);
+    return BigInt(u32At(this.bytes, at)) | (BigInt(u32At(this.bytes, at + 4)) << 32n);
   }
 
+  /** An unsigned value of 1, 2, 3, 4 or 8 bytes. */
   unsigned(size: number): number {
     switch (size) {
       case 1:
@@ -81,66 +74,78 @@ export class Cursor {
       case 8:
         return this.u64();
       default:
-        return this.fail(`an integer of ${size} bytes`);
+        throw new FormatError("unsupported", this.position, this.construct, `a value of ${size} bytes`);
     }
   }
 
   uleb(): number {
-    let byte = this.u8();
-    if (byte < 0x80) return byte;
-    let value = byte & 0x7f;
-    let scale = 128;
-    while (byte >= 0x80) {
-      byte = this.u8();
-      value += (byte & 0x7f) * scale;
-      scale *= 128;
+    const { bytes, end } = this;
+    let at = this.position;
+    let byte = at < end ? bytes[at++] : this.#endInside();
+    if (byte < 0x80) {
+      this.position = at;
+      return byte;
     }
+    let value = byte & 0x7f;
+    for (let scale = 128; byte >= 0x80; scale *= 128) {
+      byte = at < end ? bytes[at++] : this.#endInside();
+      if (scale <= 2 ** 63) value += (byte & 0x7f) * scale;
+    }
+    this.position = at;
     return value;
   }
 
   sleb(): number {
+    const { bytes, end } = this;
+    let at = this.position;
     let value = 0;
     let scale = 1;
     for (;;) {
-      const byte = this.u8();
-      value += (byte & 0x7f) * scale;
+      const byte = at < end ? bytes[at++] : this.#endInside();
+      if (scale <= 2 ** 63) value += (byte & 0x7f) * scale;
       scale *= 128;
-      if (byte < 0x80) return (byte & 0x40) === 0 ? value : value - scale;
+      if (byte < 0x80) {
+        this.position = at;
+        return byte & 0x40 && scale <= 2 ** 70 ? value - scale : value;
+      }
     }
   }
 
-  skipLeb(): void {
-    const { bytes, end } = this;
-    let at = this.pos;
-    while (at < end && bytes[at] >= 0x80) at++;
-    if (at >= end) this.fail();
-    this.pos = at + 1;
+  /** Moves behind the next NUL and returns where the string started. */
+  skipString(): number {
+    const start = this.position;
+    const nul = this.bytes.indexOf(0, start);
+    if (nul < 0 || nul >= this.end) this.#endInside();
+    this.position = nul + 1;
+    return start;
   }
 
-  skipString(): void {
-    const stop = this.bytes.indexOf(0, this.pos);
-    if (stop < 0 || stop >= this.end) this.fail();
-    this.pos = stop + 1;
-  }
-
-  string(): string {
-    const start = this.pos;
-    this.skipString();
-    return decoder.decode(this.bytes.subarray(start, this.pos - 1));
-  }
-
-  /** Length of a unit or table, 32- or 64-bit DWARF, and the size of its offsets. */
-  initialLength(): { length: number; offsetSize: 4 | 8 } {
-    const length = this.u32();
-    if (length < 0xffff_fff0) return { length, offsetSize: 4 };
-    if (length !== 0xffff_ffff) this.fail(`reserved length 0x${length.toString(16)}`);
-    return { length: this.u64(), offsetSize: 8 };
+  #endInside(): never {
+    throw new FormatError("truncated", this.position, this.construct, "the section ends inside a value");
   }
 }
 
-/** The zero-terminated string at `offset`, or undefined where there is none. */
+export function u32At(bytes: Uint8Array, at: number): number {
+  return (bytes[at] | (bytes[at + 1] << 8) | (bytes[at + 2] << 16) | (bytes[at + 3] << 24)) >>> 0;
+}
+
+/** A unit's initial length: its value, and whether the unit has the 64-bit format. */
+export function readInitialLength(cursor: Cursor): { length: number; dwarf64: boolean } {
+  const length = cursor.u32();
+  if (length < 0xfffffff0) return { length, dwarf64: false };
+  if (length === 0xffffffff) return { length: cursor.u64(), dwarf64: true };
+  const offset = cursor.position - 4;
+  throw new FormatError("malformed", offset, cursor.construct, "the length is of the reserved values");
+}
+
+const lenientUtf8 = new TextDecoder("utf-8", { ignoreBOM: true });
+
+/** The NUL-terminated string at an offset; undefined where the offset lies outside. */
 export function stringAt(bytes: Uint8Array | undefined, offset: number): string | undefined {
   if (bytes === undefined || !(offset >= 0 && offset < bytes.length)) return undefined;
-  const stop = bytes.indexOf(0, offset);
-  return stop < 0 ? undefined : decoder.decode(bytes.subarray(offset, stop));
+  let end = offset;
+  let ascii = true;
+  for (; end < bytes.length && bytes[end] !== 0; end++) if (bytes[end] >= 0x80) ascii = false;
+  if (!ascii || end - offset > 200) return lenientUtf8.decode(bytes.subarray(offset, end));
+  return String.fromCharCode.apply(null, bytes.subarray(offset, end) as unknown as number[]);
 }

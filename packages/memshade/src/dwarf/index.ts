@@ -1,2 +1,7 @@
-export { Dwarf, type DwarfFrame } from "./dwarf.ts";
-export type { DebugSectionName, DebugSections, SplitLoader, SplitRequest } from "./sections.ts";
+export * as dw from "./constants.ts";
+export { Die } from "./die.ts";
+export { DwarfFile, type DwarfSource } from "./dwarf-file.ts";
+export { type LineTable, lineTableOf, type PathStyle } from "./line-table.ts";
+export { SubroutineIndex } from "./subroutine-index.ts";
+export type { Unit } from "./unit.ts";
+export { UnitIndex } from "./unit-index.ts";

@@ -1,214 +1,150 @@
-import { Form } from "./constants.ts";
-import { Cursor, stringAt } from "./cursor.ts";
-import type { DebugSections } from "./sections.ts";
+import { FormatError } from "../bytes/errors.ts";
+import * as dw from "./constants.ts";
+import { Cursor, readInitialLength, stringAt } from "./cursor.ts";
+import { type Encoding, readForm } from "./forms.ts";
 
-/** A file of a line number program. */
+/** A file of a line table. */
 export interface LineFile {
   readonly name: string;
-  /** Index of its directory; how it counts depends on the version. */
   readonly directory: number;
 }
 
-/** The header of a line number program: what its opcodes mean, and its files. */
-export interface LineHeader {
-  readonly version: number;
-  readonly offsetSize: 4 | 8;
+/** The header of a line program (DWARF 5, section 6.2.4), of versions 2 to 5. */
+export interface LineHeader extends Encoding {
   readonly minimumInstructionLength: number;
-  readonly maximumOperations: number;
-  readonly defaultIsStatement: boolean;
+  readonly operationsPerInstruction: number;
   readonly lineBase: number;
   readonly lineRange: number;
   readonly opcodeBase: number;
-  /** Numbers of operands of the standard opcodes, from opcode 1. */
-  readonly operandCounts: Uint8Array;
+  /** Number of LEB128 operands by opcode. */
+  readonly operandCounts: readonly number[];
   readonly directories: readonly string[];
+  /** In version 5 numbered from 0, before that from 1. The program may add further ones. */
   readonly files: LineFile[];
-  /** First opcode, and the end of the program. */
-  readonly start: number;
-  readonly end: number;
+  readonly programStart: number;
+  readonly programEnd: number;
 }
 
-const Content = { path: 1, directory_index: 2 } as const;
+export interface LineSections {
+  readonly line: Uint8Array;
+  readonly strings: Uint8Array | undefined;
+  readonly lineStrings: Uint8Array | undefined;
+  /** For paths given by an index. */
+  readonly textAtIndex: (index: number) => string | undefined;
+}
 
-/** @throws FormatError if the header is damaged */
-export function readLineHeader(
-  section: Uint8Array,
-  offset: number,
-  sections: DebugSections,
-  addressSize: number,
-): LineHeader {
-  const cursor = new Cursor(section, ".debug_line", offset);
-  const { length, offsetSize } = cursor.initialLength();
-  const end = Math.min(cursor.pos + length, section.length);
+/** @throws FormatError if the header cannot be read */
+export function readLineHeader(sections: LineSections, offset: number, unitAddressSize: number): LineHeader {
+  const cursor = new Cursor(sections.line, offset, ".debug_line");
+  const { length, dwarf64 } = readInitialLength(cursor);
+  // What a truncated file still has of the program is read.
+  const programEnd = Math.min(cursor.position + length, sections.line.length);
+  const offsetSize = dwarf64 ? 8 : 4;
   const version = cursor.u16();
-  if (version < 2 || version > 5) cursor.fail(`version ${version}`);
-  if (version >= 5) cursor.skip(2);
+  if (version < 2 || version > 5) {
+    throw new FormatError(
+      "unsupported-version",
+      offset,
+      "line table",
+      `version ${version} (2 to 5 are known)`,
+    );
+  }
+  let addressSize = unitAddressSize;
+  if (version >= 5) {
+    addressSize = cursor.u8();
+    cursor.skip(1);
+  }
   const headerLength = cursor.unsigned(offsetSize);
-  const start = Math.min(cursor.pos + headerLength, end);
+  const programStart = cursor.position + headerLength;
   const minimumInstructionLength = cursor.u8();
-  const maximumOperations = version >= 4 ? cursor.u8() : 1;
-  const defaultIsStatement = cursor.u8() !== 0;
+  const operationsPerInstruction = version >= 4 ? cursor.u8() : 1;
+  cursor.skip(1);
   const lineBase = (cursor.u8() << 24) >> 24;
   const lineRange = cursor.u8();
   const opcodeBase = cursor.u8();
-  const operandCounts = section.slice(cursor.pos, cursor.pos + Math.max(opcodeBase - 1, 0));
-  cursor.skip(Math.max(opcodeBase - 1, 0));
-  const directories: string[] = [];
-  const files: LineFile[] = [];
-  cursor.end = Math.max(start, cursor.pos);
-  try {
-    if (version >= 5) {
-      readEntries(cursor, sections, offsetSize, addressSize, (path) => void directories.push(path));
-      readEntries(
-        cursor,
-        sections,
-        offsetSize,
-        addressSize,
-        (name, directory) => void files.push({ name, directory }),
-      );
-    } else {
-      for (let name = cursor.string(); name !== ""; name = cursor.string()) directories.push(name);
-      for (let name = cursor.string(); name !== ""; name = cursor.string()) {
-        files.push({ name, directory: cursor.uleb() });
-        cursor.skipLeb();
-        cursor.skipLeb();
-      }
-    }
-  } catch {
-    // Rows are of use without some of the names.
+  const operandCounts = [0];
+  for (let opcode = 1; opcode < opcodeBase; opcode++) operandCounts.push(cursor.u8());
+  const encoding = { version, offsetSize, addressSize } as const;
+  const { directories, files } =
+    version >= 5 ? readTables(cursor, sections, encoding) : readOldTables(cursor);
+  if (programStart > programEnd) {
+    throw new FormatError("truncated", offset, "line table", "its header is longer than the table");
   }
   return {
-    ...{
-      version,
-      offsetSize,
-      minimumInstructionLength,
-      maximumOperations,
-      defaultIsStatement,
-      lineBase,
-      lineRange,
-    },
-    ...{ opcodeBase, operandCounts, directories, files, start, end },
+    ...encoding,
+    minimumInstructionLength,
+    operationsPerInstruction,
+    lineBase,
+    lineRange,
+    opcodeBase,
+    operandCounts,
+    directories,
+    files,
+    programStart,
+    programEnd,
   };
 }
 
-/** A table of version 5: the formats of its columns, then its rows. */
-function readEntries(
-  cursor: Cursor,
-  sections: DebugSections,
-  offsetSize: 4 | 8,
-  addressSize: number,
-  add: (path: string, directory: number) => void,
-): void {
-  const formats: [content: number, form: number][] = [];
-  for (let i = cursor.u8(); i > 0; i--) formats.push([cursor.uleb(), cursor.uleb()]);
+function readOldTables(cursor: Cursor): { directories: string[]; files: LineFile[] } {
+  const directories: string[] = [];
+  const files: LineFile[] = [];
+  for (let text = readText(cursor); text !== ""; text = readText(cursor)) directories.push(text);
+  for (let name = readText(cursor); name !== ""; name = readText(cursor))
+    files.push(readOldFile(cursor, name));
+  return { directories, files };
+}
+
+/** What stands behind a file's name up to version 4: directory, time of change, size. */
+export function readOldFile(cursor: Cursor, name: string): LineFile {
+  const directory = cursor.uleb();
+  cursor.uleb();
+  cursor.uleb();
+  return { name, directory };
+}
+
+export function readText(cursor: Cursor): string {
+  return stringAt(cursor.bytes, cursor.skipString()) ?? "";
+}
+
+function readTables(cursor: Cursor, sections: LineSections, encoding: Encoding) {
+  const directories = readEntries(cursor, sections, encoding).map(({ name }) => name);
+  const files = readEntries(cursor, sections, encoding);
+  return { directories, files };
+}
+
+function readEntries(cursor: Cursor, sections: LineSections, encoding: Encoding): LineFile[] {
+  const formats = Array.from({ length: cursor.u8() }, () => ({
+    content: cursor.uleb(),
+    form: cursor.uleb(),
+  }));
   const count = cursor.uleb();
-  if (formats.length === 0) return;
-  for (let row = 0; row < count; row++) {
-    let path = "";
+  const entries: LineFile[] = [];
+  // Entries without any bytes would let a small table claim endless ones.
+  if (formats.length === 0 && count > 0) return entries;
+  for (let i = 0; i < count; i++) {
+    const start = cursor.position;
+    let name = "";
     let directory = 0;
-    for (const [content, form] of formats) {
-      if (content === Content.path) path = readPath(cursor, form, sections, offsetSize);
-      else if (content === Content.directory_index) directory = readNumber(cursor, form);
-      else skipContent(cursor, form, offsetSize, addressSize);
+    for (const { content, form } of formats) {
+      const { value } = readForm(cursor, form, 0, encoding);
+      if (content === dw.DW_LNCT_path) name = pathOf(form, value, sections) ?? "";
+      else if (content === dw.DW_LNCT_directory_index) directory = value;
     }
-    add(path, directory);
+    if (cursor.position === start) break;
+    entries.push({ name, directory });
   }
+  return entries;
 }
 
-function readPath(cursor: Cursor, form: number, sections: DebugSections, offsetSize: 4 | 8): string {
+function pathOf(form: number, value: number, sections: LineSections): string | undefined {
   switch (form) {
-    case Form.string:
-      return cursor.string();
-    case Form.line_strp:
-      return stringAt(sections.section(".debug_line_str"), cursor.unsigned(offsetSize)) ?? "";
-    case Form.strp:
-      return stringAt(sections.section(".debug_str"), cursor.unsigned(offsetSize)) ?? "";
-    case Form.strx:
-      return indexed(cursor.uleb());
-    case Form.strx1:
-      return indexed(cursor.u8());
-    case Form.strx2:
-      return indexed(cursor.u16());
-    case Form.strx3:
-      return indexed(cursor.u24());
-    case Form.strx4:
-      return indexed(cursor.u32());
+    case dw.DW_FORM_string:
+      return stringAt(sections.line, value);
+    case dw.DW_FORM_line_strp:
+      return stringAt(sections.lineStrings, value);
+    case dw.DW_FORM_strp:
+      return stringAt(sections.strings, value);
     default:
-      return cursor.fail(`a path of form 0x${form.toString(16)}`);
-  }
-  // A split unit's line table has its names behind the first header of the offsets' section.
-  function indexed(index: number): string {
-    const offsets = sections.section(".debug_str_offsets");
-    const at = 2 * offsetSize + index * offsetSize;
-    if (offsets === undefined || at + offsetSize > offsets.length) return "";
-    const offset = new Cursor(offsets, ".debug_str_offsets", at).unsigned(offsetSize);
-    return stringAt(sections.section(".debug_str"), offset) ?? "";
-  }
-}
-
-function readNumber(cursor: Cursor, form: number): number {
-  switch (form) {
-    case Form.data1:
-      return cursor.u8();
-    case Form.data2:
-      return cursor.u16();
-    case Form.data4:
-      return cursor.u32();
-    case Form.udata:
-      return cursor.uleb();
-    default:
-      return cursor.fail(`an index of form 0x${form.toString(16)}`);
-  }
-}
-
-function skipContent(cursor: Cursor, form: number, offsetSize: 4 | 8, addressSize: number): void {
-  switch (form) {
-    case Form.data16:
-      cursor.skip(16);
-      return;
-    case Form.block:
-      cursor.skip(cursor.uleb());
-      return;
-    case Form.block1:
-      cursor.skip(cursor.u8());
-      return;
-    case Form.string:
-      cursor.skipString();
-      return;
-    case Form.udata:
-    case Form.sdata:
-    case Form.strx:
-      cursor.skipLeb();
-      return;
-    case Form.strp:
-    case Form.line_strp:
-    case Form.sec_offset:
-      cursor.skip(offsetSize);
-      return;
-    case Form.addr:
-      cursor.skip(addressSize);
-      return;
-    case Form.data1:
-    case Form.flag:
-    case Form.strx1:
-      cursor.skip(1);
-      return;
-    case Form.data2:
-    case Form.strx2:
-      cursor.skip(2);
-      return;
-    case Form.strx3:
-      cursor.skip(3);
-      return;
-    case Form.data4:
-    case Form.strx4:
-      cursor.skip(4);
-      return;
-    case Form.data8:
-      cursor.skip(8);
-      return;
-    default:
-      cursor.fail(`unknown form 0x${form.toString(16)}`);
-      return;
+      return sections.textAtIndex(value);
   }
 }

@@ -1,125 +1,146 @@
-import type { UnitFormat } from "./abbreviations.ts";
+import { FormatError } from "../bytes/errors.ts";
+import * as dw from "./constants.ts";
 import { Cursor } from "./cursor.ts";
+import type { Die } from "./die.ts";
+import type { FormValue } from "./forms.ts";
+import type { Unit } from "./unit.ts";
 
-/** Addresses from `low` on, before `high`. */
+/** Addresses `[low, high)`. */
 export interface AddressRange {
   readonly low: number;
   readonly high: number;
 }
 
-/** What a range list refers to. */
-export interface RangeContext {
-  /** `.debug_ranges`, from version 5 on `.debug_rnglists`. */
-  readonly section: Uint8Array | undefined;
-  readonly format: UnitFormat;
-  /** Address that offsets are added to until the list names another one. */
-  readonly base: number | undefined;
-  /** Where the unit's table of lists begins. */
-  readonly listsBase: number;
-  addressAtIndex(index: number): number | undefined;
+/**
+ * What linkers put in place of the addresses of removed code: all bits set, or that minus one where all bits set mean
+ * something else (`.debug_ranges`). Of eight bytes every number up there is out of reach anyway.
+ */
+export function isTombstone(address: number, addressSize: number): boolean {
+  return addressSize === 4 ? address === 0xffffffff : address >= 2 ** 63;
 }
 
-const Entry = {
-  end_of_list: 0,
-  base_addressx: 1,
-  startx_endx: 2,
-  startx_length: 3,
-  offset_pair: 4,
-  base_address: 5,
-  start_end: 6,
-  start_length: 7,
-} as const;
-
-/** The list with number `index` in the unit's table. */
-export function readRangeListEntry(context: RangeContext, index: number): AddressRange[] {
-  const { section, format, listsBase } = context;
-  const at = listsBase + index * format.offsetSize;
-  if (section === undefined || at + format.offsetSize > section.length) return [];
-  return readRangeList(
-    context,
-    listsBase + new Cursor(section, ".debug_rnglists", at).unsigned(format.offsetSize),
-  );
+function isListTombstone(address: number, addressSize: number): boolean {
+  return addressSize === 4 ? address === 0xfffffffe : address >= 2 ** 63;
 }
 
-/** The list at `offset`, without empty ranges and those of code that the linker dropped. Damaged lists end early. */
-export function readRangeList(context: RangeContext, offset: number): AddressRange[] {
-  const { section, format } = context;
-  if (section === undefined || !(offset >= 0 && offset < section.length)) return [];
+/**
+ * The ranges of an entry: from `low_pc` to `high_pc`, else the list that `ranges` names.
+ *
+ * @throws FormatError where the list cannot be read
+ */
+export function rangesOf(unit: Unit, die: Die): AddressRange[] {
+  const lowPc = die.find(dw.DW_AT_low_pc);
+  const highPc = lowPc && die.find(dw.DW_AT_high_pc);
+  const low = lowPc && die.addressOf(lowPc);
+  if (low !== undefined && highPc !== undefined && !isTombstone(low, unit.header.addressSize)) {
+    const high = die.addressOf(highPc) ?? low + highPc.value;
+    return [{ low, high }];
+  }
+  const list = die.find(dw.DW_AT_ranges);
+  return list === undefined ? [] : readRanges(unit, list);
+}
+
+/** The list that an attribute's value names. */
+export function readRanges(unit: Unit, { form, value }: FormValue): AddressRange[] {
+  if (unit.header.version >= 5) return readRangeList(unit, rangeListOffset(unit, form, value));
+  return readOldRanges(unit, value);
+}
+
+/** `.debug_rnglists`: an index goes through the table of offsets behind the unit's base. */
+function rangeListOffset(unit: Unit, form: number, value: number): number {
+  if (form !== dw.DW_FORM_rnglistx) return value + (unit.contributions?.rangeLists ?? 0);
+  const { rangeLists } = unit.bases;
+  const { offsetSize } = unit.header;
+  const cursor = new Cursor(rangeListsOf(unit), rangeLists + value * offsetSize, ".debug_rnglists");
+  return rangeLists + cursor.unsigned(offsetSize);
+}
+
+function rangeListsOf(unit: Unit): Uint8Array {
+  return requireSection(unit.file.section(".debug_rnglists"), ".debug_rnglists");
+}
+
+function requireSection(bytes: Uint8Array | undefined, name: string): Uint8Array {
+  if (bytes === undefined) throw new FormatError("malformed", 0, name, "the section is missing");
+  return bytes;
+}
+
+/** DWARF 2 to 4, section 2.17.3: pairs of addresses relative to a base. */
+function readOldRanges(unit: Unit, offset: number): AddressRange[] {
+  const { addressSize } = unit.header;
+  const owner = unit.skeleton ?? unit;
+  const base = unit.skeleton === undefined ? 0 : owner.attributes.rangesBase;
+  const section = requireSection(owner.file.section(".debug_ranges"), ".debug_ranges");
+  const cursor = new Cursor(section, offset + base, ".debug_ranges");
   const ranges: AddressRange[] = [];
-  // The largest addresses stand for code that is not there, in `.debug_ranges` the second largest.
-  const largest = format.addressSize === 8 ? 2 ** 64 : 2 ** (8 * format.addressSize) - 1;
-  const add = (low: number | undefined, high: number | undefined): void => {
-    if (low !== undefined && high !== undefined && low < high && low < largest - 1)
-      ranges.push({ low, high });
+  let origin = unit.baseAddress ?? 0;
+  for (;;) {
+    unit.file.spendRanges(cursor.position);
+    const start = cursor.unsigned(addressSize);
+    const end = cursor.unsigned(addressSize);
+    if (start === 0 && end === 0) return ranges;
+    if (addressSize === 4 ? start === 0xffffffff : start >= 2 ** 63) {
+      // All bits set choose a new base. With eight bytes a removed function looks alike, and is told by its end.
+      if (addressSize === 4 || end < 2 ** 63) origin = end;
+      continue;
+    }
+    if (isListTombstone(start, addressSize) || isListTombstone(origin, addressSize)) continue;
+    ranges.push({ low: origin + start, high: origin + end });
+  }
+}
+
+/** DWARF 5, section 7.25. */
+function readRangeList(unit: Unit, offset: number): AddressRange[] {
+  const { addressSize } = unit.header;
+  const cursor = new Cursor(rangeListsOf(unit), offset, ".debug_rnglists");
+  const ranges: AddressRange[] = [];
+  let base = unit.baseAddress;
+  const add = (low: number, high: number) => {
+    if (!isTombstone(low, addressSize)) ranges.push({ low, high });
   };
-  try {
-    if (format.version >= 5) readNew(new Cursor(section, ".debug_rnglists", offset), context, add);
-    else readOld(new Cursor(section, ".debug_ranges", offset), context, largest, add);
-  } catch {
-    // What stands before the damage is of use.
-  }
-  return ranges;
-}
-
-type Add = (low: number | undefined, high: number | undefined) => void;
-
-function readOld(cursor: Cursor, { format, base: unitBase }: RangeContext, largest: number, add: Add): void {
-  const { addressSize } = format;
-  let base = unitBase ?? 0;
   for (;;) {
-    const low = cursor.unsigned(addressSize);
-    const high = cursor.unsigned(addressSize);
-    if (low === 0 && high === 0) return;
-    if (low === largest) base = high;
-    else if (low !== largest - 1 && base < largest - 1) add(low + base, high + base);
-  }
-}
-
-function readNew(cursor: Cursor, context: RangeContext, add: Add): void {
-  const { addressSize } = context.format;
-  const largest = addressSize === 8 ? 2 ** 64 : 2 ** (8 * addressSize) - 1;
-  let base = context.base;
-  for (;;) {
+    unit.file.spendRanges(cursor.position);
     const kind = cursor.u8();
     switch (kind) {
-      case Entry.end_of_list:
-        return;
-      case Entry.base_addressx:
-        base = context.addressAtIndex(cursor.uleb());
-        break;
-      case Entry.startx_endx: {
-        const low = context.addressAtIndex(cursor.uleb());
-        add(low, context.addressAtIndex(cursor.uleb()));
+      case dw.DW_RLE_end_of_list:
+        return ranges;
+      case dw.DW_RLE_base_addressx: {
+        const index = cursor.uleb();
+        base = unit.addressAt(index) ?? index;
         break;
       }
-      case Entry.startx_length: {
-        const low = context.addressAtIndex(cursor.uleb());
-        const length = cursor.uleb();
-        add(low, low === undefined ? undefined : low + length);
+      case dw.DW_RLE_startx_endx: {
+        const low = unit.addressAt(cursor.uleb()) ?? 0;
+        add(low, unit.addressAt(cursor.uleb()) ?? 0);
         break;
       }
-      case Entry.offset_pair: {
+      case dw.DW_RLE_startx_length: {
+        const low = unit.addressAt(cursor.uleb()) ?? 0;
+        add(low, low + cursor.uleb());
+        break;
+      }
+      case dw.DW_RLE_offset_pair: {
         const low = cursor.uleb();
         const high = cursor.uleb();
-        const from = base ?? 0;
-        if (from < largest - 1) add(from + low, from + high);
+        const origin = base ?? 0;
+        if (!isTombstone(low, addressSize) && !isTombstone(origin, addressSize))
+          add(origin + low, origin + high);
         break;
       }
-      case Entry.base_address:
+      case dw.DW_RLE_base_address:
         base = cursor.unsigned(addressSize);
         break;
-      case Entry.start_end: {
+      case dw.DW_RLE_start_end: {
         const low = cursor.unsigned(addressSize);
         add(low, cursor.unsigned(addressSize));
         break;
       }
-      case Entry.start_length: {
+      case dw.DW_RLE_start_length: {
         const low = cursor.unsigned(addressSize);
         add(low, low + cursor.uleb());
         break;
       }
       default:
-        cursor.fail(`unknown range list entry ${kind}`);
+        throw new FormatError("malformed", cursor.position - 1, ".debug_rnglists", `entry kind ${kind}`);
     }
   }
 }

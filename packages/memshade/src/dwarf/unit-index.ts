@@ -1,123 +1,129 @@
-import { Cursor } from "./cursor.ts";
+import { FormatError } from "../bytes/errors.ts";
+import { Cursor, readInitialLength } from "./cursor.ts";
+import { type DwarfFile, isTypeUnit } from "./dwarf-file.ts";
 import type { Unit } from "./unit.ts";
 
-/** Which unit has the code at an address. */
+/**
+ * Which compilation unit an address belongs to: from `.debug_aranges`, and for the units that it does not know from the
+ * ranges of their entries. Where units overlap, the one that comes first in the section wins, but a range once begun
+ * is continued as long as its unit covers it.
+ */
 export class UnitIndex {
-  /** Ranges in ascending order, without overlaps. */
-  readonly #lows: Float64Array;
-  readonly #highs: Float64Array;
-  readonly #units: Uint32Array;
+  readonly #file: DwarfFile;
+  readonly #starts: Float64Array;
+  readonly #ends: Float64Array;
+  readonly #unitOffsets: Float64Array;
 
-  constructor(lows: number[], highs: number[], units: number[]) {
-    this.#lows = Float64Array.from(lows);
-    this.#highs = Float64Array.from(highs);
-    this.#units = Uint32Array.from(units);
+  constructor(file: DwarfFile) {
+    this.#file = file;
+    const ranges = collectRanges(file);
+    const pieces = mergeRanges(ranges);
+    this.#starts = Float64Array.from(pieces, (piece) => piece.low);
+    this.#ends = Float64Array.from(pieces, (piece) => piece.high);
+    this.#unitOffsets = Float64Array.from(pieces, (piece) => piece.unit);
   }
 
-  /** Index of the unit, −1 if none has code there. */
-  unitAt(address: number): number {
+  find(address: number): Unit | undefined {
+    const starts = this.#starts;
     let low = 0;
-    let high = this.#lows.length;
+    let high = starts.length;
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if (this.#lows[middle] > address) high = middle;
-      else low = middle + 1;
+      if (starts[middle] <= address) low = middle + 1;
+      else high = middle;
     }
-    const at = low - 1;
-    return at >= 0 && address < this.#highs[at] ? this.#units[at] : -1;
+    if (low === 0 || address >= this.#ends[low - 1]) return undefined;
+    return this.#file.compilationUnitAt(this.#unitOffsets[low - 1]);
   }
 }
 
-interface Endpoints {
-  addresses: number[];
-  units: number[];
-  isStart: boolean[];
+interface UnitRange {
+  low: number;
+  high: number;
+  /** Offset of the unit in `.debug_info`. */
+  unit: number;
 }
 
-/**
- * Ranges from `.debug_aranges`, and from the units that it does not mention. Where several units claim an address, the
- * one that had the address before keeps it, else the first one gets it.
- */
-export function indexUnits(units: readonly Unit[], aranges: Uint8Array | undefined): UnitIndex {
-  const endpoints: Endpoints = { addresses: [], units: [], isStart: [] };
-  const add = (low: number, high: number, unit: number): void => {
-    if (low >= high) return;
-    endpoints.addresses.push(low, high);
-    endpoints.units.push(unit, unit);
-    endpoints.isStart.push(true, false);
+function collectRanges(file: DwarfFile): UnitRange[] {
+  const ranges: UnitRange[] = [];
+  const add = (unit: number, low: number, high: number) => {
+    if (low < high) ranges.push({ unit, low, high });
   };
-  const mentioned = aranges === undefined ? new Set<number>() : readAranges(units, aranges, add);
-  units.forEach((unit, index) => {
-    if (mentioned.has(index)) return;
-    for (const { low, high } of unit.ranges) add(low, high, index);
-  });
-  return sweep(endpoints);
-}
-
-/** Calls `add` for all ranges of the section; returns the units it mentions. */
-function readAranges(
-  units: readonly Unit[],
-  section: Uint8Array,
-  add: (low: number, high: number, unit: number) => void,
-): Set<number> {
-  const byOffset = new Map(units.map(({ header }, index) => [header.offset, index]));
-  const mentioned = new Set<number>();
-  const cursor = new Cursor(section, ".debug_aranges");
-  try {
-    while (cursor.pos < section.length) {
-      const start = cursor.pos;
-      const { length, offsetSize } = cursor.initialLength();
-      const end = cursor.pos + length;
-      cursor.skip(2);
-      const unit = byOffset.get(cursor.unsigned(offsetSize));
-      const addressSize = cursor.u8();
-      const segmentSize = cursor.u8();
-      if (addressSize !== 4 && addressSize !== 8) cursor.fail(`addresses of ${addressSize} bytes`);
-      if (segmentSize !== 0) cursor.fail("segment selectors");
-      if (unit !== undefined) mentioned.add(unit);
-      // Tuples are aligned to their size from the start of the set.
-      const tuple = 2 * addressSize;
-      cursor.pos = start + Math.ceil((cursor.pos - start) / tuple) * tuple;
-      while (cursor.pos + tuple <= end) {
-        const low = cursor.unsigned(addressSize);
-        const size = cursor.unsigned(addressSize);
-        if (low === 0 && size === 0) break;
-        if (unit !== undefined) add(low, low + size, unit);
-      }
-      cursor.pos = Math.min(end, section.length);
+  const described = new Set<number>();
+  const guarded = (read: () => void) => {
+    try {
+      read();
+    } catch (error) {
+      if (!(error instanceof FormatError)) throw error;
+      file.problems.push(error);
     }
-  } catch {
-    // The sets before the damage are of use.
+  };
+  guarded(() => readAddressRanges(file.section(".debug_aranges"), described, add));
+  for (const unit of file.units) {
+    const { offset } = unit.header;
+    if (described.has(offset) || isTypeUnit(unit)) continue;
+    guarded(() => {
+      for (const { low, high } of unit.rangesOf(unit.die)) add(offset, low, high);
+    });
   }
-  return mentioned;
+  return ranges;
 }
 
-function sweep({ addresses, units, isStart }: Endpoints): UnitIndex {
-  const order = Uint32Array.from(addresses.keys()).sort((one, other) => addresses[one] - addresses[other]);
-  const lows: number[] = [];
-  const highs: number[] = [];
-  const owners: number[] = [];
-  const open = new OpenUnits();
-  let previous = 0;
-  for (const endpoint of order) {
-    const address = addresses[endpoint];
-    if (previous < address && open.first() >= 0) {
-      const last = owners.length - 1;
-      if (last >= 0 && highs[last] === previous && open.has(owners[last])) highs[last] = address;
-      else {
-        lows.push(previous);
-        highs.push(address);
-        owners.push(open.first());
-      }
+/** `.debug_aranges` (DWARF 5, section 6.1.2). */
+function readAddressRanges(
+  section: Uint8Array | undefined,
+  described: Set<number>,
+  add: (unit: number, low: number, high: number) => void,
+): void {
+  if (section === undefined) return;
+  for (let offset = 0; offset < section.length; ) {
+    const cursor = new Cursor(section, offset, ".debug_aranges");
+    const { length, dwarf64 } = readInitialLength(cursor);
+    const end = cursor.position + length;
+    cursor.skip(2);
+    const unit = cursor.unsigned(dwarf64 ? 8 : 4);
+    const addressSize = cursor.u8();
+    cursor.skip(1);
+    const entrySize = addressSize * 2;
+    const header = cursor.position - offset;
+    cursor.skip((entrySize - (header % entrySize)) % entrySize);
+    while (cursor.position + entrySize <= end) {
+      const low = cursor.unsigned(addressSize);
+      const size = cursor.unsigned(addressSize);
+      if (low === 0 && size === 0) break;
+      add(unit, low, low + size);
     }
-    if (isStart[endpoint]) open.add(units[endpoint]);
-    else open.remove(units[endpoint]);
+    described.add(unit);
+    offset = end;
+  }
+}
+
+function mergeRanges(ranges: readonly UnitRange[]): UnitRange[] {
+  const count = ranges.length * 2;
+  const addressOf = (endpoint: number) =>
+    endpoint & 1 ? ranges[endpoint >> 1].high : ranges[endpoint >> 1].low;
+  const endpoints = Uint32Array.from({ length: count }, (_, index) => index);
+  endpoints.sort((a, b) => addressOf(a) - addressOf(b) || a - b);
+  const open = new OpenUnits();
+  const pieces: UnitRange[] = [];
+  let previous = Number.POSITIVE_INFINITY;
+  for (const endpoint of endpoints) {
+    const address = addressOf(endpoint);
+    const first = previous < address ? open.first() : undefined;
+    if (first !== undefined) {
+      const last = pieces.at(-1);
+      if (last !== undefined && last.high === previous && open.has(last.unit)) last.high = address;
+      else pieces.push({ low: previous, high: address, unit: first });
+    }
+    const { unit } = ranges[endpoint >> 1];
+    if (endpoint & 1) open.remove(unit);
+    else open.add(unit);
     previous = address;
   }
-  return new UnitIndex(lows, highs, owners);
+  return pieces;
 }
 
-/** Units whose ranges are open during the sweep, each as often as it has; a heap finds the first. */
+/** The units whose ranges cover the present place, counted, and in order: a heap from which the closed ones go late. */
 class OpenUnits {
   readonly #counts = new Map<number, number>();
   readonly #heap: number[] = [];
@@ -127,19 +133,24 @@ class OpenUnits {
   }
 
   add(unit: number): void {
-    const count = this.#counts.get(unit) ?? 0;
-    this.#counts.set(unit, count + 1);
-    if (count === 0) this.#push(unit);
+    const count = this.#counts.get(unit);
+    this.#counts.set(unit, (count ?? 0) + 1);
+    if (count === undefined) this.#push(unit);
   }
 
   remove(unit: number): void {
-    this.#counts.set(unit, (this.#counts.get(unit) ?? 0) - 1);
+    const left = (this.#counts.get(unit) ?? 0) - 1;
+    // What is still in the heap keeps its entry, so that it is not pushed twice.
+    this.#counts.set(unit, Math.max(0, left));
   }
 
-  /** The lowest open unit, −1 if none is. Closed ones leave the heap when they come to its top. */
-  first(): number {
-    while (this.#heap.length > 0 && !this.has(this.#heap[0])) this.#pop();
-    return this.#heap.length > 0 ? this.#heap[0] : -1;
+  /** The covering unit with the smallest offset. */
+  first(): number | undefined {
+    while (this.#heap.length > 0 && !this.has(this.#heap[0])) {
+      this.#counts.delete(this.#heap[0]);
+      this.#pop();
+    }
+    return this.#heap[0];
   }
 
   #push(unit: number): void {
@@ -156,17 +167,17 @@ class OpenUnits {
 
   #pop(): void {
     const heap = this.#heap;
-    const last = heap.pop() as number;
+    const moved = heap.pop()!;
     if (heap.length === 0) return;
     let at = 0;
     for (;;) {
-      let child = 2 * at + 1;
+      let child = at * 2 + 1;
       if (child >= heap.length) break;
       if (child + 1 < heap.length && heap[child + 1] < heap[child]) child++;
-      if (heap[child] >= last) break;
+      if (heap[child] >= moved) break;
       heap[at] = heap[child];
       at = child;
     }
-    heap[at] = last;
+    heap[at] = moved;
   }
 }

@@ -13,6 +13,8 @@ export interface ObjectSymbol {
   readonly name: string;
   readonly kind: SymbolKind;
   readonly binding: SymbolBinding;
+  /** Name of the source file, for local symbols of files that say so (ELF's `STT_FILE`). */
+  readonly file?: string;
 }
 
 /** Columns of a symbol table in the order of the file; names are decoded when asked for. */
@@ -22,6 +24,7 @@ export interface SymbolColumns {
   /** `kindIndex | bindingIndex << 2`, indices into `SYMBOL_KINDS` and `SYMBOL_BINDINGS` */
   readonly traits: Uint8Array;
   readonly nameOf: (row: number) => string;
+  readonly fileOf?: (row: number) => string | undefined;
 }
 
 export const SYMBOL_KINDS: readonly SymbolKind[] = ["function", "data", "untyped"];
@@ -69,8 +72,15 @@ export class SymbolTable implements Iterable<ObjectSymbol> {
     return SYMBOL_BINDINGS[this.#columns.traits[this.#order[index]] >> 2];
   }
 
+  /** Name of the source file of a local symbol, where the table says it. */
+  file(index: number): string | undefined {
+    return this.#columns.fileOf?.(this.#order[index]);
+  }
+
   at(index: number): ObjectSymbol {
+    const file = this.file(index);
     return {
+      ...(file === undefined ? {} : { file }),
       address: this.addresses[index],
       size: this.sizes[index],
       name: this.name(index),

@@ -1,6 +1,6 @@
 import type { Symbolizer as FrameSource, ProfileModule, ResolvedFrame } from "../model/heap-profile.ts";
 import type { IndexIntoModuleTable } from "../model/indices.ts";
-import type { Frame } from "./symbolizer.ts";
+import type { Frame } from "./frame.ts";
 
 /** Frames of a module's code offset, innermost first. */
 export interface ModuleSymbols {

@@ -1,91 +1,331 @@
-import { Dwarf, type DwarfFrame, type SplitLoader } from "../dwarf/index.ts";
-import type { ObjectFile, ObjectSymbol, SymbolTable } from "../objects/index.ts";
+import { FormatError } from "../bytes/errors.ts";
+import { DwarfFile, type PathStyle, type Unit, UnitIndex } from "../dwarf/index.ts";
+import { type Decompressors, type ObjectFile, type ObjectSymbol, openObject } from "../objects/index.ts";
 import type { Demangle } from "./demangle.ts";
-
-/** A function around an address, or one that was inlined there. */
-export interface Frame {
-  /** The linker's name. */
-  readonly linkageName?: string | undefined;
-  /** The name for people; undefined where no name is known. */
-  readonly function?: string | undefined;
-  readonly file?: string | undefined;
-  /** 0 where it is not known, as the column, the discriminator and the start line. */
-  readonly line: number;
-  readonly column: number;
-  readonly discriminator: number;
-  /** Line of the function's declaration. */
-  readonly startLine: number;
-  readonly startFile?: string | undefined;
-  readonly startAddress?: number | undefined;
-  /** The function was inlined into the next outer frame. */
-  readonly inlined: boolean;
-}
+import { type FileRequest, keyOf, type ProvidedFile } from "./file-request.ts";
+import type { Frame } from "./frame.ts";
+import { mapPath, type PathMap } from "./path-map.ts";
+import { type FunctionNames, UnitFrames } from "./unit-frames.ts";
 
 export interface SymbolizerOptions {
-  /** The file with the debug information, where it is not in the object itself. */
+  /** Makes names for people out of the linker's; without it they stay what they are. */
+  readonly demangle?: Demangle;
+  /** Linkage names (the default), names as in the source, or none. */
+  readonly functions?: FunctionNames;
+  /** Whether there is a frame for each inlined function; without them all is in one. True by default. */
+  readonly inlines?: boolean;
+  /** How much of a path is given: all (the default), without the compilation directory, or the last part. */
+  readonly paths?: PathStyle;
+  /** Replacements for starts of paths, the first that fits counts. */
+  readonly pathMap?: readonly PathMap[];
+  /**
+   * Whether the symbol table names the outermost function, as in llvm-symbolizer; without it only debug information
+   * does, as in llvm-profdata. True by default.
+   */
+  readonly useSymbolTable?: boolean;
+  /** The file with the debug information, where it is known before it is asked for. */
   readonly debug?: ObjectFile | undefined;
-  readonly demangle?: Demangle | undefined;
-  /** Finds the files of split units. */
-  readonly loadSplit?: SplitLoader | undefined;
-  /** Further symbols, such as those of mini debug information. */
-  readonly symbols?: SymbolTable | undefined;
+  /** Takes the line of an earlier place where one has line 0. */
+  readonly skipLineZero?: boolean;
+  /** Reads a source map; without it none is asked for. */
+  readonly readSourceMap?: (map: Uint8Array) => SourceMapLookup | undefined;
+  /** For files that are provided as bytes. */
+  readonly decompressors?: Decompressors;
 }
 
-/** From addresses of one object to functions, files and lines. No member throws, whatever the object's bytes are. */
+/** The place in a source that a source map knows for an offset in the module's file. */
+export type SourceMapLookup = (fileOffset: number) => SourcePlace | undefined;
+
+export interface SourcePlace {
+  readonly file: string;
+  /** From 1, as the column. */
+  readonly line: number;
+  readonly column: number;
+}
+
+/** Rows of line tables that stay decoded; one takes about 12 bytes. */
+const MOST_ROWS = 2 ** 22;
+
+/**
+ * Tells functions, files and lines of addresses in one object.
+ *
+ * It reads no files. What it would like to have besides the object is in `needs()`, at first and after each lookup that
+ * met something new; `provide` hands it over, and later answers use it. Damaged debug information never throws: answers
+ * then contain less, and `problems` says why.
+ */
 export class Symbolizer {
-  readonly dwarf: Dwarf;
-  readonly #object: ObjectFile;
+  readonly object: ObjectFile;
   readonly #options: SymbolizerOptions;
-  #symbols: SymbolTable | undefined;
+  readonly #requests = new Map<string, FileRequest>();
+  readonly #answered = new Set<string>();
+  readonly #units = new Map<Unit, UnitFrames>();
+  /** Units whose split half is awaited, by the key of the request. */
+  readonly #awaiting = new Map<string, Set<UnitFrames>>();
+  readonly #problems: FormatError[] = [];
+  #debugObject: ObjectFile;
+  #dwarf: DwarfFile | undefined;
+  #index: UnitIndex | undefined;
+  #package: DwarfFile | undefined;
+  #moreSymbols: ObjectFile | undefined;
+  #sourceMap: SourceMapLookup | undefined;
+  #rows = 0;
+  #lastUnit: Unit | undefined;
 
   constructor(object: ObjectFile, options: SymbolizerOptions = {}) {
-    this.#object = object;
+    this.object = object;
+    this.#debugObject = object;
     this.#options = options;
-    this.dwarf = new Dwarf(options.debug ?? object, options.loadSplit);
+    if (options.debug === undefined) this.#askForDebugFile();
+    else this.#useDebugObject(options.debug);
   }
 
-  /**
-   * Frames at `address`, an address of the object itself (in wasm the offset in the code section), innermost first and
-   * the real function last; at least one. The real function is named by the symbol table, which knows aliases and
-   * code without debug information, if it has a symbol there; wasm's names of functions that are not exported are used
-   * where debug information has none, for they are demangled in part.
-   */
+  /** Files that would make answers better and have not been answered. */
+  needs(): FileRequest[] {
+    return [...this.#requests.values()];
+  }
+
+  /** Whether any debug information has been found, in the object or what was provided. */
+  get hasDebugInfo(): boolean {
+    return this.#dwarfFile().info.length > 0 || this.#sourceMap !== undefined;
+  }
+
+  /** What was found to be damaged so far. */
+  get problems(): readonly FormatError[] {
+    const dwarf = this.#dwarf?.problems ?? [];
+    return [...this.#problems, ...this.object.problems, ...dwarf, ...(this.#package?.problems ?? [])];
+  }
+
+  /** The symbol that covers an address, by the object's symbol table. */
+  symbolAt(address: number): ObjectSymbol | undefined {
+    return this.object.symbols().find(address) ?? this.#moreSymbols?.symbols().find(address);
+  }
+
+  /** Answers a request; a file that is no object counts as absent. */
+  provide(request: FileRequest, file: ProvidedFile): void {
+    const key = keyOf(request);
+    this.#requests.delete(key);
+    this.#answered.add(key);
+    if (file === undefined) {
+      if (request.kind === "dwp") this.#askForSplitUnits();
+      return;
+    }
+    if (request.kind === "source-map") {
+      if (file instanceof Uint8Array) this.#sourceMap = this.#options.readSourceMap?.(file);
+      return;
+    }
+    const object = this.#open(file);
+    if (object === undefined) return;
+    switch (request.kind) {
+      case "debug-file":
+      case "external-debug-info":
+        if (object.section(".debug_info") === undefined && object.symbols().length === 0) return;
+        this.#useDebugObject(object);
+        return;
+      case "shared-debug-file":
+        this.#dwarfFile().shared = new DwarfFile(object);
+        this.#units.clear();
+        return;
+      case "mini-debug-info":
+        this.#moreSymbols = object;
+        return;
+      case "dwp":
+        this.#package = new DwarfFile(object, true);
+        this.#askForSplitUnits();
+        return;
+      case "dwo":
+        this.#useSplitFile(key, BigInt(`0x${request.id}`), new DwarfFile(object, true));
+        return;
+      default:
+        request satisfies never;
+    }
+  }
+
+  #useDebugObject(object: ObjectFile): void {
+    this.#debugObject = object;
+    this.#moreSymbols ??= object;
+    this.#dwarf = undefined;
+    this.#index = undefined;
+    this.#units.clear();
+    this.#rows = 0;
+    this.#askForShared();
+  }
+
+  /** Frames at an address, innermost first: at least one, whose function may be unknown. */
   frames(address: number): Frame[] {
-    const found = this.dwarf.frames(address);
-    const frames = (found.length === 0 ? [NOTHING] : found).map((frame) => this.#frame(frame));
-    const symbol = this.#symbolAt(address);
-    const last = frames.length - 1;
-    if (symbol !== undefined && (frames[last]!.linkageName === undefined || this.#isLinkageName(symbol))) {
-      const { name, address: startAddress } = symbol;
-      frames[last] = { ...frames[last]!, linkageName: name, function: this.#readable(name), startAddress };
+    const found = this.#unitFrames(address);
+    const frames = found.length === 0 ? this.#fromSourceMap(address) : found;
+    const shown = this.#options.inlines === false ? frames.slice(0, 1) : frames;
+    const outermost = shown.length - 1;
+    const symbol = this.#namingSymbol(address, frames.at(-1)!);
+    return shown.map((frame, index) => this.#finish(frame, index === outermost, symbol));
+  }
+
+  /** Frames by debug information alone: none where it knows neither function nor line. */
+  debugFrames(address: number): Frame[] {
+    return this.#unitFrames(address).map((frame, index, { length }) =>
+      this.#finish(frame, index === length - 1, undefined),
+    );
+  }
+
+  /** The symbol that names the outermost function, if one does. */
+  #namingSymbol(address: number, outermost: Frame): ReturnType<Symbolizer["symbolAt"]> {
+    const { useSymbolTable = true, functions = "linkage" } = this.#options;
+    const isUnknown = outermost.linkageName === undefined && outermost.file === undefined;
+    if (!useSymbolTable || (functions !== "linkage" && !isUnknown)) return undefined;
+    const symbol = this.symbolAt(address);
+    // Names in a wasm name section are demangled in part; only those of exports are the linker's.
+    const isLinkageName = this.object.kind !== "wasm" || symbol?.binding === "global";
+    return isLinkageName || outermost.linkageName === undefined ? symbol : undefined;
+  }
+
+  #finish(frame: Frame, isOutermost: boolean, symbol: ReturnType<Symbolizer["symbolAt"]>): Frame {
+    let { linkageName, startAddress, file } = frame;
+    if (isOutermost && symbol !== undefined) {
+      linkageName = symbol.name;
+      startAddress = symbol.address;
+      file ??= symbol.file;
+    }
+    const { demangle, pathMap, functions } = this.#options;
+    if (functions === "none") linkageName = undefined;
+    return {
+      ...frame,
+      ...(linkageName === undefined ? {} : { linkageName, function: demangle?.(linkageName) ?? linkageName }),
+      ...(file === undefined ? {} : { file: mapPath(file, pathMap) }),
+      ...(startAddress === undefined ? {} : { startAddress }),
+      inlined: frame.inlined && !isOutermost,
+    };
+  }
+
+  #unitFrames(address: number): Frame[] {
+    try {
+      const unit = this.#unitIndex().find(address);
+      if (unit === undefined) return [];
+      const frames = this.#framesOf(unit);
+      const before = frames.lineTable?.rowCount ?? 0;
+      const result = frames.at(address);
+      this.#countRows((frames.lineTable?.rowCount ?? 0) - before, unit);
+      return result;
+    } catch (error) {
+      if (!(error instanceof FormatError)) throw error;
+      this.#problems.push(error);
+      return [];
+    }
+  }
+
+  #framesOf(unit: Unit): UnitFrames {
+    let frames = this.#units.get(unit);
+    if (frames === undefined) {
+      frames = new UnitFrames(unit, {
+        functions: this.#options.functions ?? "linkage",
+        paths: this.#options.paths ?? "absolute",
+        skipLineZero: this.#options.skipLineZero ?? false,
+      });
+      this.#units.set(unit, frames);
+      this.#findSplitUnit(frames);
     }
     return frames;
   }
 
-  #frame({ name, linkageName = name, ...place }: DwarfFrame): Frame {
-    return {
-      ...place,
-      linkageName,
-      function: linkageName === undefined ? undefined : this.#readable(linkageName),
-    };
-  }
-
-  #readable(name: string): string {
-    return this.#options.demangle?.(name) ?? name;
-  }
-
-  #isLinkageName({ binding }: ObjectSymbol): boolean {
-    return this.#object.kind !== "wasm" || binding === "global";
-  }
-
-  #symbolAt(address: number): ObjectSymbol | undefined {
-    if (this.#symbols === undefined) {
-      const { symbols, debug } = this.#options;
-      const own = symbols ?? this.#object.symbols();
-      this.#symbols = own.length > 0 || debug === undefined ? own : debug.symbols();
+  /** Line tables are decoded whole. When they have become too many, those of the units asked first go. */
+  #countRows(added: number, current: Unit): void {
+    this.#rows += added;
+    this.#lastUnit = current;
+    if (this.#rows <= MOST_ROWS) return;
+    for (const [unit, { lineTable }] of this.#units) {
+      if (unit === this.#lastUnit || lineTable === undefined) continue;
+      this.#rows -= lineTable.rowCount;
+      lineTable.dropRows();
+      if (this.#rows <= MOST_ROWS / 2) return;
     }
-    return this.#symbols.find(address);
+  }
+
+  #dwarfFile(): DwarfFile {
+    this.#dwarf ??= new DwarfFile(this.#debugObject);
+    return this.#dwarf;
+  }
+
+  #unitIndex(): UnitIndex {
+    this.#index ??= new UnitIndex(this.#dwarfFile());
+    return this.#index;
+  }
+
+  #open(file: ObjectFile | Uint8Array): ObjectFile | undefined {
+    if (!(file instanceof Uint8Array)) return file;
+    try {
+      return openObject(file, this.#options.decompressors);
+    } catch (error) {
+      if (!(error instanceof FormatError)) throw error;
+      this.#problems.push(error);
+      return undefined;
+    }
+  }
+
+  #ask(request: FileRequest): void {
+    const key = keyOf(request);
+    if (!this.#answered.has(key)) this.#requests.set(key, request);
+  }
+
+  #askForDebugFile(): void {
+    const { object } = this;
+    const has = (name: string) =>
+      object.sections.some((section) => section.name === name || section.name === `.z${name.slice(1)}`);
+    if (has(".debug_info")) this.#askForShared();
+    else {
+      const { buildId, debugLink, externalDebugInfo, sourceMappingUrl, miniDebugInfo } = object;
+      if (object.kind === "elf" && (buildId !== undefined || debugLink !== undefined)) {
+        this.#ask({
+          kind: "debug-file",
+          ...(buildId === undefined ? {} : { buildId }),
+          ...(debugLink === undefined ? {} : debugLink),
+        });
+      }
+      if (externalDebugInfo !== undefined)
+        this.#ask({ kind: "external-debug-info", name: externalDebugInfo });
+      if (sourceMappingUrl !== undefined && this.#options.readSourceMap !== undefined) {
+        this.#ask({ kind: "source-map", name: sourceMappingUrl });
+      }
+      if (miniDebugInfo !== undefined) this.#ask({ kind: "mini-debug-info", compressed: miniDebugInfo });
+    }
+  }
+
+  #askForShared(): void {
+    const link = this.#debugObject.debugAltLink;
+    if (link !== undefined) this.#ask({ kind: "shared-debug-file", ...link });
+  }
+
+  #findSplitUnit(frames: UnitFrames): void {
+    const { dwoName, dwoId } = frames.unit.attributes;
+    if (dwoName === undefined || dwoId === undefined) return;
+    const split = this.#package?.splitUnit(dwoId);
+    if (split !== undefined) {
+      frames.useSplitUnit(split);
+      return;
+    }
+    const id = dwoId.toString(16).padStart(16, "0");
+    const { compilationDirectory } = frames.unit.attributes;
+    const request: FileRequest = { kind: "dwo", name: dwoName, compilationDirectory, id };
+    const waiting = this.#awaiting.get(keyOf(request)) ?? new Set();
+    this.#awaiting.set(keyOf(request), waiting.add(frames));
+    if (this.#answered.has("dwp")) this.#ask(request);
+    else this.#ask({ kind: "dwp" });
+  }
+
+  /** Once it is clear whether there is a package file: those that are not in it have files of their own. */
+  #askForSplitUnits(): void {
+    for (const waiting of [...this.#awaiting.values()])
+      for (const frames of waiting) this.#findSplitUnit(frames);
+  }
+
+  #useSplitFile(key: string, id: bigint, file: DwarfFile): void {
+    const split = file.splitUnit(id);
+    if (split === undefined) return;
+    for (const frames of this.#awaiting.get(key) ?? []) frames.useSplitUnit(split);
+    this.#awaiting.delete(key);
+  }
+
+  #fromSourceMap(address: number): Frame[] {
+    const { codeOffset } = this.object;
+    const place = codeOffset === undefined ? undefined : this.#sourceMap?.(codeOffset + address);
+    return [{ line: 0, column: 0, ...place, discriminator: 0, startLine: 0, inlined: false }];
   }
 }
-
-const NOTHING: DwarfFrame = { line: 0, column: 0, discriminator: 0, startLine: 0, inlined: false };

@@ -38,6 +38,7 @@ export const ELFCOMPRESS_ZSTD = 2;
 export const STT_NOTYPE = 0;
 export const STT_OBJECT = 1;
 export const STT_FUNC = 2;
+export const STT_FILE = 4;
 export const STT_GNU_IFUNC = 10;
 export const STB_LOCAL = 0;
 export const STB_WEAK = 2;

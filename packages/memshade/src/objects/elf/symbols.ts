@@ -7,6 +7,7 @@ import {
   SHN_LORESERVE,
   STB_LOCAL,
   STB_WEAK,
+  STT_FILE,
   STT_FUNC,
   STT_GNU_IFUNC,
   STT_NOTYPE,
@@ -49,9 +50,13 @@ export function readElfSymbols(input: ElfSymbolSections): SymbolTable {
   const traits = new Uint8Array(count);
   const nameOffsets = new Uint32Array(count);
   const isNamed = namedSections(sections);
+  const fileNameOffsets = new Uint32Array(count);
+  let fileNameOffset = 0;
   let kept = 0;
   for (let at = 0; at + entrySize <= symbols.length; at += entrySize) {
     const info = symbols[at + (is64 ? 4 : 12)];
+    // Local symbols stand behind the one that names their file.
+    if ((info & 15) === STT_FILE) fileNameOffset = view.getUint32(at, true);
     const kind = KIND_OF_TYPE[info & 15];
     const sectionIndex = view.getUint16(at + (is64 ? 6 : 14), true);
     if (kind === NO_KIND || !isNamed[sectionIndex]) continue;
@@ -64,6 +69,7 @@ export function readElfSymbols(input: ElfSymbolSections): SymbolTable {
     sizes[kept] = is64 ? getU64(view, at + 16) : view.getUint32(at + 8, true);
     traits[kept] = kind | (bindingOf(info >> 4) << 2);
     nameOffsets[kept] = nameOffset;
+    if (info >> 4 === STB_LOCAL) fileNameOffsets[kept] = fileNameOffset;
     kept++;
   }
   const columns: SymbolColumns = {
@@ -71,6 +77,7 @@ export function readElfSymbols(input: ElfSymbolSections): SymbolTable {
     sizes: sizes.subarray(0, kept),
     traits: traits.subarray(0, kept),
     nameOf: (row) => readString(strings, nameOffsets[row]),
+    fileOf: (row) => (fileNameOffsets[row] === 0 ? undefined : readString(strings, fileNameOffsets[row])),
   };
   return new SymbolTable(columns);
 }

@@ -1,6 +1,6 @@
 import type { SourceFrame } from "../../formats/memprof/index.ts";
-import { Symbolizer } from "../../symbolize/index.ts";
-import type { LoadedObject, ObjectFinder } from "../load-objects.ts";
+import { type LoadedObject, ObjectFinder } from "../load-objects.ts";
+import { loadSymbolizer } from "../load-symbolizer.ts";
 
 /** The inline chain at an address of a file, innermost first; empty where no function is known. */
 export type AddressFrames = (address: number) => readonly SourceFrame[];
@@ -12,17 +12,12 @@ export type AddressFrames = (address: number) => readonly SourceFrame[];
  * @param finder looks for separate debug information, where the file itself has none
  */
 export function loadAddressFrames(loaded: LoadedObject, finder: ObjectFinder | undefined): AddressFrames {
-  const { object } = loaded;
-  const hasOwn = object.sections.some(({ name }) => name === ".debug_info" || name === ".zdebug_info");
-  const debug = hasOwn ? undefined : finder?.findDebugFile(loaded)?.object;
-  const { dwarf } = new Symbolizer(object, { debug });
-  return (address) =>
-    dwarf.frames(address).map(({ linkageName, name, file, line, column, discriminator, startLine }) => ({
-      linkageName: linkageName ?? name,
-      file,
-      line,
-      column,
-      discriminator,
-      startLine,
-    }));
+  const { frames } = loadSymbolizer(loaded, {
+    finder: finder ?? new ObjectFinder({ debugDirectories: [] }),
+    useSymbolTable: false,
+  });
+  return (address) => {
+    const found = frames(address);
+    return found[0]?.linkageName === undefined ? [] : found;
+  };
 }

@@ -13,8 +13,8 @@ export class DebugNamer {
 
   /** The frames at an address of an object, innermost first; none where there is no debug information. */
   frames(file: NativeFile, address: number): SourceFrame[] {
-    const found = this.#symbolizerOf(file)?.dwarf.frames(address) ?? [];
-    return found.map(({ name, linkageName = name, line, column, startLine, inlined, file: source }) => ({
+    const found = this.#symbolizerOf(file)?.debugFrames(address) ?? [];
+    return found.map(({ linkageName, line, column, startLine, inlined, file: source }) => ({
       function: linkageName && this.#demangle(linkageName),
       linkageName,
       file: source,

@@ -1,0 +1,53 @@
+import { readSync, writeSync } from "node:fs";
+
+const CHUNK_BYTES = 1 << 16;
+const RETRY_MS = 2;
+
+/**
+ * Hands over the lines of standard input as they come: whoever asks in a dialogue has each answer before the next
+ * question. Reading blocks, which needs none of the machinery of streams.
+ */
+export function forEachInputLine(handle: (lines: readonly string[]) => void): void {
+  const chunk = new Uint8Array(CHUNK_BYTES);
+  const decoder = new TextDecoder();
+  let rest = "";
+  for (let count = readSome(chunk); count > 0; count = readSome(chunk)) {
+    const lines = (rest + decoder.decode(chunk.subarray(0, count), { stream: true })).split("\n");
+    rest = lines.pop()!;
+    if (lines.length > 0) handle(lines);
+  }
+  if (rest !== "") handle([rest]);
+}
+
+function readSome(chunk: Uint8Array): number {
+  for (;;) {
+    try {
+      return readSync(0, chunk);
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code === "EOF") return 0;
+      if (code !== "EAGAIN") throw error;
+      pause();
+    }
+  }
+}
+
+/** Writes to standard output; ends the process quietly when its reader has gone. */
+export function writeOutput(text: string): void {
+  const bytes = Buffer.from(text);
+  for (let written = 0; written < bytes.length; ) {
+    try {
+      written += writeSync(1, bytes, written);
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code === "EPIPE") process.exit(process.exitCode);
+      if (code !== "EAGAIN") throw error;
+      pause();
+    }
+  }
+}
+
+/** The other end of a non-blocking pipe needs a moment. */
+function pause(): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, RETRY_MS);
+}

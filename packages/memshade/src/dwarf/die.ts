@@ -1,0 +1,196 @@
+import { FormatError } from "../bytes/errors.ts";
+import type { Abbreviation } from "./abbreviations.ts";
+import * as dw from "./constants.ts";
+import { Cursor, stringAt } from "./cursor.ts";
+import { type FormValue, readForm, skipSized } from "./forms.ts";
+import type { Unit } from "./unit.ts";
+
+/** How far chains of references are followed for an attribute; real ones have two or three links. */
+const LONGEST_CHAIN = 64;
+
+/** An entry, decoded attribute by attribute. Made for the few that are looked at, never for all. */
+export class Die {
+  readonly unit: Unit;
+  readonly offset: number;
+  readonly abbreviation: Abbreviation;
+  /** Where the attributes' values start. */
+  readonly #values: number;
+
+  constructor(unit: Unit, offset: number) {
+    this.unit = unit;
+    this.offset = offset;
+    const cursor = this.#cursorAt(offset);
+    const code = cursor.uleb();
+    if (code === 0) throw new FormatError("malformed", offset, "entry", "there is none at this place");
+    this.abbreviation = unit.abbreviations.get(code);
+    this.#values = cursor.position;
+  }
+
+  get tag(): number {
+    return this.abbreviation.tag;
+  }
+
+  #cursorAt(offset: number): Cursor {
+    return new Cursor(this.unit.file.info, offset, ".debug_info", this.unit.header.end);
+  }
+
+  /** The attribute of this very entry. */
+  find(attribute: number): FormValue | undefined {
+    const { attributes, forms, constants } = this.abbreviation;
+    const place = attributes.indexOf(attribute);
+    if (place < 0) return undefined;
+    const { header } = this.unit;
+    const cursor = this.#cursorAt(this.#values);
+    for (let i = 0; i < place; i++) readForm(cursor, forms[i], 0, header);
+    return readForm(cursor, forms[place], constants[place], header);
+  }
+
+  /** The attribute of this entry, or of those it stems from; the entry that has it comes with it. */
+  findInherited(attributes: readonly number[]): { die: Die; value: FormValue } | undefined {
+    const open: Die[] = [this];
+    const seen = new Set<string>();
+    for (let die = open.pop(); die !== undefined && seen.size < LONGEST_CHAIN; die = open.pop()) {
+      const key = `${die.unit.header.offset} ${die.offset}`;
+      if (seen.has(key)) continue;
+      seen.add(key);
+      for (const attribute of attributes) {
+        const value = die.find(attribute);
+        if (value !== undefined) return { die, value };
+      }
+      for (const link of [dw.DW_AT_abstract_origin, dw.DW_AT_specification, dw.DW_AT_signature]) {
+        const next = die.reference(link);
+        if (next !== undefined) open.push(next);
+      }
+    }
+    return undefined;
+  }
+
+  text(attribute: number): string | undefined {
+    const value = this.find(attribute);
+    return value && this.textOf(value);
+  }
+
+  /** A text of this entry or of those it stems from. */
+  inheritedText(attributes: readonly number[]): string | undefined {
+    const found = this.findInherited(attributes);
+    return found?.die.textOf(found.value);
+  }
+
+  /** The text that a value of this entry stands for; undefined where it has none. */
+  textOf({ form, value }: FormValue): string | undefined {
+    const { file } = this.unit;
+    switch (form) {
+      case dw.DW_FORM_string:
+        return stringAt(file.info, value);
+      case dw.DW_FORM_strp:
+        return stringAt(file.section(".debug_str"), value);
+      case dw.DW_FORM_line_strp:
+        return stringAt(file.section(".debug_line_str"), value);
+      case dw.DW_FORM_GNU_strp_alt:
+      case dw.DW_FORM_strp_sup:
+        return stringAt(file.shared?.section(".debug_str"), value);
+      case dw.DW_FORM_strx:
+      case dw.DW_FORM_strx1:
+      case dw.DW_FORM_strx2:
+      case dw.DW_FORM_strx3:
+      case dw.DW_FORM_strx4:
+      case dw.DW_FORM_GNU_str_index:
+        return this.#textAtIndex(value);
+      default:
+        return undefined;
+    }
+  }
+
+  #textAtIndex(index: number): string | undefined {
+    const { file, bases, header } = this.unit;
+    const offsets = file.section(".debug_str_offsets");
+    const at = bases.strings + index * header.offsetSize;
+    if (offsets === undefined || !(at >= 0 && at + header.offsetSize <= offsets.length)) return undefined;
+    const offset = new Cursor(offsets, at, ".debug_str_offsets").unsigned(header.offsetSize);
+    return stringAt(file.section(".debug_str"), offset);
+  }
+
+  /** An attribute of class address. */
+  address(attribute: number): number | undefined {
+    const value = this.find(attribute);
+    return value && this.addressOf(value);
+  }
+
+  addressOf({ form, value }: FormValue): number | undefined {
+    switch (form) {
+      case dw.DW_FORM_addr:
+        return value;
+      case dw.DW_FORM_addrx:
+      case dw.DW_FORM_addrx1:
+      case dw.DW_FORM_addrx2:
+      case dw.DW_FORM_addrx3:
+      case dw.DW_FORM_addrx4:
+      case dw.DW_FORM_GNU_addr_index:
+        return this.unit.addressAt(value);
+      default:
+        return undefined;
+    }
+  }
+
+  /** A value of eight bytes, exactly. */
+  big64(attribute: number): bigint | undefined {
+    const place = this.abbreviation.attributes.indexOf(attribute);
+    if (place < 0) return undefined;
+    const form = this.abbreviation.forms[place];
+    if (form !== dw.DW_FORM_data8 && form !== dw.DW_FORM_ref_sig8) return undefined;
+    const cursor = this.#cursorAt(this.#values);
+    for (let i = 0; i < place; i++) readForm(cursor, this.abbreviation.forms[i], 0, this.unit.header);
+    return cursor.big64();
+  }
+
+  /** The entry that an attribute refers to; undefined where it is absent or leads nowhere. */
+  reference(attribute: number): Die | undefined {
+    const value = this.find(attribute);
+    if (value === undefined) return undefined;
+    const { unit } = this;
+    try {
+      switch (value.form) {
+        case dw.DW_FORM_ref1:
+        case dw.DW_FORM_ref2:
+        case dw.DW_FORM_ref4:
+        case dw.DW_FORM_ref8:
+        case dw.DW_FORM_ref_udata:
+          return unit.dieAt(unit.header.offset + value.value);
+        case dw.DW_FORM_ref_addr:
+          return unit.file.unitAround(value.value)?.dieAt(value.value);
+        case dw.DW_FORM_GNU_ref_alt:
+        case dw.DW_FORM_ref_sup4:
+        case dw.DW_FORM_ref_sup8:
+          return unit.file.shared?.unitAround(value.value)?.dieAt(value.value);
+        case dw.DW_FORM_ref_sig8:
+          return unit.file.typeUnitDie(this.big64(attribute));
+        default:
+          return undefined;
+      }
+    } catch (error) {
+      if (error instanceof FormatError) return undefined;
+      throw error;
+    }
+  }
+
+  /** The entries right below this one. @throws FormatError where they are damaged */
+  *children(): Generator<Die> {
+    if (!this.abbreviation.hasChildren) return;
+    const { unit } = this;
+    const cursor = this.#cursorAt(this.#values);
+    for (const size of this.abbreviation.skips) skipSized(cursor, size, unit.header);
+    let depth = 1;
+    while (depth > 0 && cursor.position < unit.header.end) {
+      const offset = cursor.position;
+      const code = cursor.uleb();
+      if (code === 0) {
+        depth--;
+        continue;
+      }
+      const { skips, hasChildren } = unit.abbreviations.get(code);
+      for (const size of skips) skipSized(cursor, size, unit.header);
+      if (depth === 1) yield new Die(unit, offset);
+      if (hasChildren) depth++;
+    }
+  }
+}

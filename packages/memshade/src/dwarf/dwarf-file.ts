@@ -1,0 +1,179 @@
+import { FormatError } from "../bytes/errors.ts";
+import { AbbreviationTable } from "./abbreviations.ts";
+import * as dw from "./constants.ts";
+import type { Die } from "./die.ts";
+import type { Encoding } from "./forms.ts";
+import { type PackageIndex, readPackageIndex } from "./package-index.ts";
+import { readUnitHeader, Unit } from "./unit.ts";
+
+/** Where sections come from: an object file, or anything that has sections by name. */
+export interface DwarfSource {
+  section(name: string): Uint8Array | undefined;
+}
+
+/** Work on damaged sections may exceed their size this many times; sound ones are read once or twice. */
+const WORK_FACTOR = 64;
+const WORK_FLOOR = 2 ** 20;
+
+/** The debug information of one file: its sections, and the units of `.debug_info` and `.debug_types`. */
+export class DwarfFile {
+  /** Whether the units are split ones (`.dwo`, `.dwp`); their sections have names of their own. */
+  readonly isSplit: boolean;
+  /** The file that several share (dwz), if it is there. */
+  shared: DwarfFile | undefined;
+  /** What was found to be damaged so far. */
+  readonly problems: FormatError[] = [];
+  readonly #source: DwarfSource;
+  readonly #sections = new Map<string, Uint8Array | undefined>();
+  readonly #abbreviations = new Map<string, AbbreviationTable>();
+  #units: readonly Unit[] | undefined;
+  #typeUnits: ReadonlyMap<bigint, Unit> | undefined;
+  #packageIndex: PackageIndex | undefined | null = null;
+  #abbreviationWork = 0;
+  #rangeWork = 0;
+
+  constructor(source: DwarfSource, isSplit = false) {
+    this.#source = source;
+    this.isSplit = isSplit;
+  }
+
+  /** A section by the name that it has in a program; split files have `.debug_info.dwo` for `.debug_info`. */
+  section(name: string): Uint8Array | undefined {
+    if (!this.#sections.has(name)) {
+      const found = this.isSplit
+        ? (this.#source.section(`${name}.dwo`) ?? undefined)
+        : this.#source.section(name);
+      this.#sections.set(name, found);
+    }
+    return this.#sections.get(name);
+  }
+
+  get info(): Uint8Array {
+    return this.section(".debug_info") ?? new Uint8Array(0);
+  }
+
+  /** Compilation and skeleton units in the order of the section; whatever follows a damaged header is left out. */
+  get units(): readonly Unit[] {
+    this.#units ??= this.#readUnits();
+    return this.#units;
+  }
+
+  #readUnits(): Unit[] {
+    const units: Unit[] = [];
+    const { info, packageIndex } = this;
+    for (let offset = 0; offset < info.length; ) {
+      try {
+        const header = readUnitHeader(info, offset);
+        units.push(new Unit(this, header, packageIndex?.contributionsAt(offset)));
+        offset = header.end;
+      } catch (error) {
+        if (!(error instanceof FormatError)) throw error;
+        this.problems.push(error);
+        const next = skipUnit(info, offset);
+        if (next === undefined) break;
+        offset = next;
+      }
+    }
+    return units;
+  }
+
+  /** The unit that an offset of `.debug_info` lies in. */
+  unitAround(offset: number): Unit | undefined {
+    const { units } = this;
+    let low = 0;
+    let high = units.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (units[middle].header.offset <= offset) low = middle + 1;
+      else high = middle;
+    }
+    const found = units[low - 1];
+    return found !== undefined && offset < found.header.end ? found : undefined;
+  }
+
+  /** The unit that starts at an offset, unless it is one of types. */
+  compilationUnitAt(offset: number): Unit | undefined {
+    const found = this.unitAround(offset);
+    return found?.header.offset === offset && !isTypeUnit(found) ? found : undefined;
+  }
+
+  /** The split unit with an id. */
+  splitUnit(id: bigint): Unit | undefined {
+    const offset = this.packageIndex?.offsetOf(id);
+    if (offset !== undefined) return this.compilationUnitAt(offset);
+    return this.units.find((unit) => {
+      try {
+        return !isTypeUnit(unit) && unit.attributes.dwoId === id;
+      } catch (error) {
+        if (error instanceof FormatError) return false;
+        throw error;
+      }
+    });
+  }
+
+  get packageIndex(): PackageIndex | undefined {
+    if (this.#packageIndex === null) {
+      const index = this.isSplit ? this.#source.section(".debug_cu_index") : undefined;
+      this.#packageIndex = undefined;
+      try {
+        if (index !== undefined && index.length > 0) this.#packageIndex = readPackageIndex(index);
+      } catch (error) {
+        if (!(error instanceof FormatError)) throw error;
+        this.problems.push(error);
+      }
+    }
+    return this.#packageIndex;
+  }
+
+  abbreviationsAt(offset: number, encoding: Encoding): AbbreviationTable {
+    const { version, offsetSize, addressSize } = encoding;
+    const key = `${offset} ${version <= 2} ${offsetSize} ${addressSize}`;
+    let table = this.#abbreviations.get(key);
+    if (table === undefined) {
+      const bytes = this.section(".debug_abbrev") ?? new Uint8Array(0);
+      const most = bytes.length * WORK_FACTOR + WORK_FLOOR;
+      table = new AbbreviationTable(bytes, offset, encoding, (spent) => {
+        this.#abbreviationWork += spent;
+        if (this.#abbreviationWork > most)
+          throw new FormatError("malformed", offset, ".debug_abbrev", "tables overlap");
+      });
+      this.#abbreviations.set(key, table);
+    }
+    return table;
+  }
+
+  /** Range lists that overlap without end would let a small file keep us busy for long. */
+  spendRanges(position: number): void {
+    this.#rangeWork++;
+    const size =
+      (this.section(".debug_rnglists")?.length ?? 0) + (this.section(".debug_ranges")?.length ?? 0);
+    if (this.#rangeWork > (size + this.info.length) * WORK_FACTOR + WORK_FLOOR) {
+      throw new FormatError("malformed", position, "range list", "lists overlap too often");
+    }
+  }
+
+  /** The entry of a type by its signature. Units of `.debug_types` (version 4) are not among them. */
+  typeUnitDie(signature: bigint | undefined): Die | undefined {
+    if (signature === undefined) return undefined;
+    this.#typeUnits ??= new Map(
+      this.units.filter(isTypeUnit).map((unit): [bigint, Unit] => [unit.header.id ?? 0n, unit]),
+    );
+    const unit = this.#typeUnits.get(signature);
+    if (unit === undefined) return undefined;
+    for (const child of unit.die.children()) if (child.tag !== dw.DW_TAG_namespace) return child;
+    return undefined;
+  }
+}
+
+export function isTypeUnit({ header: { unitType } }: Unit): boolean {
+  return unitType === dw.DW_UT_type || unitType === dw.DW_UT_split_type;
+}
+
+/** Where the unit behind one of an unknown kind starts, if its length can be believed. */
+function skipUnit(info: Uint8Array, offset: number): number | undefined {
+  if (offset + 4 > info.length) return undefined;
+  const view = new DataView(info.buffer, info.byteOffset, info.byteLength);
+  const length = view.getUint32(offset, true);
+  const next = offset + 4 + length;
+  return length >= 2 && length < 0xfffffff0 && next < info.length ? next : undefined;
+}

@@ -1,0 +1,145 @@
+import type { Frame } from "../../symbolize/frame.ts";
+
+/** Output of llvm-symbolizer: its own, that of addr2line, or JSON. */
+export type OutputStyle = "LLVM" | "GNU" | "JSON";
+
+export interface OutputOptions {
+  readonly style: OutputStyle;
+  /** Whether lines with function names are printed. */
+  readonly printFunctions: boolean;
+  readonly printAddress: boolean;
+  readonly pretty: boolean;
+  readonly verbose: boolean;
+  /** Lines of source around each place, 0 for none; `sourceOf` reads them. */
+  readonly contextLines: number;
+  readonly sourceOf: (file: string) => readonly string[] | undefined;
+}
+
+/** What a line of input asks for. */
+export interface Request {
+  readonly module: string;
+  /** Undefined if the line has no address. */
+  readonly address?: number;
+  /** A name instead of an address. */
+  readonly symbol?: string;
+}
+
+const UNKNOWN: Frame = { line: 0, column: 0, discriminator: 0, startLine: 0, inlined: false };
+
+/** Answer to a request for the code at an address. */
+export function formatFrames(request: Request, frames: readonly Frame[], options: OutputOptions): string {
+  if (options.style === "JSON") return `${jsonOfFrames(request, frames)}`;
+  const shown = frames.length === 0 ? [UNKNOWN] : frames;
+  const header = formatHeader(request, options);
+  const body = shown.map((frame, index) => formatFrame(frame, index > 0, options)).join("");
+  return header + body + footerOf(options);
+}
+
+/** Answer to a request for the data at an address. */
+export function formatData(
+  request: Request,
+  symbol: { readonly name: string; readonly address: number; readonly size: number } | undefined,
+  options: OutputOptions,
+): string {
+  const { name = "", address = 0, size = 0 } = symbol ?? {};
+  if (options.style === "JSON") {
+    const data = `{"Name":${JSON.stringify(name)},"Size":"${hex(size)}","Start":"${hex(address)}"}`;
+    return `{${addressMember(request)}"Data":${data},"ModuleName":${JSON.stringify(request.module)}}`;
+  }
+  const label = name === "" ? "??" : name;
+  return `${formatHeader(request, options)}${label}\n${address} ${size}\n??:?\n${footerOf(options)}`;
+}
+
+/** Answer to a request for the places of a symbol. */
+export function formatSymbol(request: Request, places: readonly Frame[], options: OutputOptions): string {
+  if (options.style === "JSON") {
+    const locations = places.map(jsonOfFrame).join(",");
+    return `{"Loc":[${locations}],"ModuleName":${JSON.stringify(request.module)},"SymName":${JSON.stringify(request.symbol ?? "")}}`;
+  }
+  const shown = places.length === 0 ? [UNKNOWN] : places;
+  return shown.map((place) => formatFrame(place, false, options)).join("") + footerOf(options);
+}
+
+function footerOf({ style }: OutputOptions): string {
+  return style === "LLVM" ? "\n" : "";
+}
+
+function formatHeader({ address }: Request, { printAddress, pretty }: OutputOptions): string {
+  return printAddress && address !== undefined ? `${hex(address)}${pretty ? ": " : "\n"}` : "";
+}
+
+function formatFrame(frame: Frame, isOuter: boolean, options: OutputOptions): string {
+  const file = frame.file ?? "??";
+  let text = "";
+  if (options.printFunctions) {
+    const inlining = options.pretty && isOuter ? " (inlined by) " : "";
+    text = `${inlining}${frame.function ?? "??"}${options.pretty ? " at " : "\n"}`;
+  }
+  if (options.verbose) return text + formatVerbose(frame, file, options);
+  if (options.style === "GNU") {
+    const discriminator = frame.discriminator === 0 ? "" : ` (discriminator ${frame.discriminator})`;
+    const approximate = frame.approximate ? " (approximate)" : "";
+    text += `${file}:${frame.line === 0 ? "?" : frame.line}${approximate}${discriminator}\n`;
+  } else {
+    const approximate = frame.approximate ? " (approximate)" : "";
+    text += `${file}:${frame.line}:${frame.column}${approximate}\n`;
+  }
+  return text + formatContext(frame, options);
+}
+
+function formatVerbose(frame: Frame, file: string, { style }: OutputOptions): string {
+  const lines = [`  Filename: ${file}`];
+  if (frame.startLine !== 0) {
+    lines.push(
+      `  Function start filename: ${frame.startFile ?? ""}`,
+      `  Function start line: ${frame.startLine}`,
+    );
+  }
+  if (style === "LLVM" && frame.startAddress !== undefined) {
+    lines.push(`  Function start address: ${hex(frame.startAddress)}`);
+  }
+  lines.push(`  Line: ${frame.line}`, `  Column: ${frame.column}`);
+  if (frame.discriminator !== 0) lines.push(`  Discriminator: ${frame.discriminator}`);
+  if (frame.approximate) lines.push("  Approximate: true");
+  return `${lines.join("\n")}\n`;
+}
+
+/** The lines around a place, the place's own marked. */
+function formatContext({ file, line }: Frame, { contextLines, sourceOf }: OutputOptions): string {
+  if (contextLines <= 0 || file === undefined || line === 0) return "";
+  const source = sourceOf(file);
+  if (source === undefined) return "";
+  const first = Math.max(1, line - Math.floor(contextLines / 2));
+  const last = Math.min(source.length, first + contextLines - 1);
+  const width = String(first + contextLines - 1).length;
+  let text = "";
+  for (let number = first; number <= last; number++) {
+    text += `${String(number).padEnd(width)} ${number === line ? ">:" : " :"} ${source[number - 1]}\n`;
+  }
+  return text;
+}
+
+function addressMember({ address }: Request): string {
+  return address === undefined ? "" : `"Address":"${hex(address)}",`;
+}
+
+function jsonOfFrames(request: Request, frames: readonly Frame[]): string {
+  const shown = frames.length === 0 ? [UNKNOWN] : frames;
+  const symbols = shown.map(jsonOfFrame).join(",");
+  return `{${addressMember(request)}"ModuleName":${JSON.stringify(request.module)},"Symbol":[${symbols}]}`;
+}
+
+function jsonOfFrame(frame: Frame): string {
+  const text = (value: string | undefined) => JSON.stringify(value ?? "");
+  const start = frame.startAddress === undefined ? "" : hex(frame.startAddress);
+  return (
+    `{${frame.approximate ? '"Approximate":true,' : ""}` +
+    `"Column":${frame.column},"Discriminator":${frame.discriminator},"FileName":${text(frame.file)},` +
+    `"FunctionName":${text(frame.function)},"Line":${frame.line},"StartAddress":"${start}",` +
+    `"StartFileName":${text(frame.startFile)},"StartLine":${frame.startLine}}`
+  );
+}
+
+function hex(value: number): string {
+  return `0x${value.toString(16)}`;
+}

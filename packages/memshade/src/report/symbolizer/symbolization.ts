@@ -1,0 +1,111 @@
+import { readFileSync } from "node:fs";
+import { UserError } from "../../bytes/errors.ts";
+import type { Frame } from "../../symbolize/frame.ts";
+import { type FileSymbolizer, type FileSymbolizerOptions, loadSymbolizer } from "../load-symbolizer.ts";
+import { type InputLine, parseInputLine } from "./requests.ts";
+import { formatData, formatFrames, formatSymbol, type OutputOptions } from "./styles.ts";
+
+export interface SymbolizationOptions {
+  /** The object; without it each line of input names one. */
+  readonly binary: string | undefined;
+  /** Added to each address. */
+  readonly adjustment: number;
+  /** In wasm modules, addresses are offsets in the file. */
+  readonly fileOffsets: boolean;
+  readonly symbolizer: FileSymbolizerOptions;
+  readonly output: Omit<OutputOptions, "sourceOf">;
+}
+
+/** Answers lines of input as llvm-symbolizer does. */
+export class Symbolization {
+  readonly #options: SymbolizationOptions;
+  readonly #output: OutputOptions;
+  readonly #symbolizers = new Map<string, FileSymbolizer | undefined>();
+  readonly #complaints: string[] = [];
+
+  /** @throws UserError if the binary cannot be read */
+  constructor(options: SymbolizationOptions) {
+    this.#options = options;
+    this.#output = { ...options.output, sourceOf: createSourceReader() };
+    if (options.binary !== undefined) {
+      this.#symbolizers.set(options.binary, loadSymbolizer(options.binary, options.symbolizer));
+    }
+  }
+
+  /** Sentences about files that were not found. */
+  complaints(): string[] {
+    const missing = [...this.#symbolizers.values()].flatMap((each) =>
+      each === undefined ? [] : each.missing.map((end) => `${each.path} ${end}`),
+    );
+    return [...this.#complaints, ...new Set(missing)];
+  }
+
+  /** The answer to one line; lines that ask for nothing known get `??`. */
+  answer(line: string): string {
+    const { binary } = this.#options;
+    const input = parseInputLine(line, binary !== undefined);
+    if (input === undefined) return formatFrames({ module: "" }, [], this.#output);
+    const module = input.file ?? binary ?? "";
+    const symbolizer = this.#symbolizerOf(module);
+    const { address, symbol } = input;
+    if (address === undefined) {
+      const places = symbolizer === undefined ? [] : placesOf(symbolizer, input);
+      return formatSymbol({ module, ...(symbol === undefined ? {} : { symbol }) }, places, this.#output);
+    }
+    const request = { module, address };
+    if (input.command === "FRAME") return `??\n${this.#output.style === "LLVM" ? "\n" : ""}`;
+    const place = this.#placeOf(symbolizer, address);
+    if (input.command === "DATA") {
+      return formatData(request, symbolizer?.symbolizer.symbolAt(place), this.#output);
+    }
+    return formatFrames(request, symbolizer?.frames(place) ?? [], this.#output);
+  }
+
+  #placeOf(symbolizer: FileSymbolizer | undefined, address: number): number {
+    const { adjustment, fileOffsets } = this.#options;
+    const origin = fileOffsets ? (symbolizer?.symbolizer.object.codeOffset ?? 0) : 0;
+    return address + adjustment - origin;
+  }
+
+  #symbolizerOf(file: string): FileSymbolizer | undefined {
+    if (!this.#symbolizers.has(file)) {
+      let symbolizer: FileSymbolizer | undefined;
+      try {
+        symbolizer = loadSymbolizer(file, this.#options.symbolizer);
+      } catch (error) {
+        if (!(error instanceof UserError)) throw error;
+        this.#complaints.push(error.message);
+      }
+      this.#symbolizers.set(file, symbolizer);
+    }
+    return this.#symbolizers.get(file);
+  }
+}
+
+/** Where the symbols of a name are: each with the place of its first instruction, or of one behind it. */
+function placesOf({ symbolizer, frames }: FileSymbolizer, { symbol, offset }: InputLine): Frame[] {
+  const places: Frame[] = [];
+  for (const { name, address } of symbolizer.object.symbols()) {
+    if (name !== symbol) continue;
+    const [innermost, ...outer] = frames(address + offset);
+    const outermost = outer.at(-1) ?? innermost!;
+    const { function: readable } = outermost;
+    places.push({ ...innermost!, ...(readable === undefined ? {} : { function: readable }) });
+  }
+  return places;
+}
+
+/** Reads sources once each; those that are not there are no lines. */
+function createSourceReader(): (file: string) => readonly string[] | undefined {
+  const sources = new Map<string, readonly string[] | undefined>();
+  return (file) => {
+    if (!sources.has(file)) {
+      try {
+        sources.set(file, readFileSync(file, "utf8").split("\n"));
+      } catch {
+        sources.set(file, undefined);
+      }
+    }
+    return sources.get(file);
+  };
+}

@@ -1,0 +1,176 @@
+import { FormatError } from "../bytes/errors.ts";
+import {
+  Die,
+  dw,
+  type LineTable,
+  lineTableOf,
+  type PathStyle,
+  SubroutineIndex,
+  type Unit,
+} from "../dwarf/index.ts";
+import type { Frame } from "./frame.ts";
+
+/** Which of a function's names is wanted. */
+export type FunctionNames = "linkage" | "short" | "none";
+
+export interface FrameStyle {
+  readonly functions: FunctionNames;
+  readonly paths: PathStyle;
+  readonly skipLineZero: boolean;
+}
+
+/** What is known of a subroutine, apart from the address that was asked for. */
+interface Subroutine {
+  readonly name: string | undefined;
+  readonly startFile: string | undefined;
+  readonly startLine: number;
+  readonly startAddress: number | undefined;
+  readonly callFile: number;
+  readonly callLine: number;
+  readonly callColumn: number;
+  readonly callDiscriminator: number;
+}
+
+const LINKAGE_NAMES = [dw.DW_AT_MIPS_linkage_name, dw.DW_AT_linkage_name];
+const NOTHING: Subroutine = {
+  name: undefined,
+  startFile: undefined,
+  startLine: 0,
+  startAddress: undefined,
+  callFile: 0,
+  callLine: 0,
+  callColumn: 0,
+  callDiscriminator: 0,
+};
+
+/** Frames at the addresses of one compilation unit. */
+export class UnitFrames {
+  readonly unit: Unit;
+  readonly #style: FrameStyle;
+  readonly #subroutines = new Map<number, Subroutine>();
+  readonly #lineTables = new Map<Unit, LineTable | undefined>();
+  readonly #paths = new Map<number, string | undefined>();
+  #index: SubroutineIndex | undefined;
+
+  constructor(unit: Unit, style: FrameStyle) {
+    this.unit = unit;
+    this.#style = style;
+  }
+
+  /** The line table, if any address has been looked up. */
+  get lineTable(): LineTable | undefined {
+    return this.#lineTableOf(this.unit);
+  }
+
+  /** Looks for functions in the split unit from now on. */
+  useSplitUnit(split: Unit): void {
+    split.skeleton = this.unit;
+    this.#index = new SubroutineIndex(split);
+    this.#subroutines.clear();
+  }
+
+  /** Frames innermost first; none where neither functions nor lines are known. */
+  at(address: number): Frame[] {
+    this.#index ??= new SubroutineIndex(this.unit);
+    const chain = this.#index.chainAt(address);
+    const place = this.lineTable?.find(address, this.#style.skipLineZero);
+    const file = place && this.#path(place.file);
+    // Like llvm-symbolizer: a row whose file is not in the table says nothing.
+    const line =
+      place === undefined || file === undefined
+        ? { line: 0, column: 0, discriminator: 0 }
+        : { file, line: place.line, column: place.column, discriminator: place.discriminator };
+    const approximate = place?.approximate && file !== undefined ? { approximate: true } : {};
+    if (chain.length === 0) {
+      return file === undefined ? [] : [{ ...line, ...approximate, startLine: 0, inlined: false }];
+    }
+    const frames: Frame[] = [];
+    let callee = NOTHING;
+    for (let depth = 0; depth < chain.length; depth++) {
+      const subroutine = this.#subroutine(this.#index, chain[depth]);
+      const callFile = depth === 0 ? undefined : this.#path(callee.callFile);
+      frames.push({
+        ...(subroutine.name === undefined ? {} : { linkageName: subroutine.name }),
+        ...(depth === 0
+          ? { ...line, ...approximate }
+          : {
+              ...(callFile === undefined ? {} : { file: callFile }),
+              line: callee.callLine,
+              column: callee.callColumn,
+              discriminator: callee.callDiscriminator,
+            }),
+        ...(subroutine.startFile === undefined ? {} : { startFile: subroutine.startFile }),
+        startLine: subroutine.startLine,
+        ...(subroutine.startAddress === undefined ? {} : { startAddress: subroutine.startAddress }),
+        inlined: depth < chain.length - 1,
+      });
+      callee = subroutine;
+    }
+    return frames;
+  }
+
+  #path(file: number): string | undefined {
+    let path = this.#paths.get(file);
+    if (path === undefined && !this.#paths.has(file)) {
+      path = this.lineTable?.path(file, this.#style.paths, this.unit.attributes.compilationDirectory);
+      this.#paths.set(file, path);
+    }
+    return path;
+  }
+
+  #lineTableOf(unit: Unit): LineTable | undefined {
+    if (!this.#lineTables.has(unit)) this.#lineTables.set(unit, lineTableOf(unit));
+    return this.#lineTables.get(unit);
+  }
+
+  #subroutine(index: SubroutineIndex, subroutine: number): Subroutine {
+    let known = this.#subroutines.get(subroutine);
+    if (known === undefined) {
+      known = this.#readSubroutine(new Die(index.unit, index.offsetOf(subroutine)));
+      this.#subroutines.set(subroutine, known);
+    }
+    return known;
+  }
+
+  #readSubroutine(die: Die): Subroutine {
+    try {
+      const number = (attribute: number) => die.find(attribute)?.value ?? 0;
+      const startLine = die.findInherited([dw.DW_AT_decl_line]);
+      return {
+        name: this.#name(die),
+        startFile: this.#startFile(die),
+        startLine: startLine?.value.value ?? 0,
+        startAddress: die.address(dw.DW_AT_low_pc),
+        callFile: number(dw.DW_AT_call_file),
+        callLine: number(dw.DW_AT_call_line),
+        callColumn: number(dw.DW_AT_call_column),
+        callDiscriminator: number(dw.DW_AT_GNU_discriminator),
+      };
+    } catch (error) {
+      if (!(error instanceof FormatError)) throw error;
+      die.unit.file.problems.push(error);
+      return NOTHING;
+    }
+  }
+
+  #name(die: Die): string | undefined {
+    switch (this.#style.functions) {
+      case "none":
+        return undefined;
+      case "short":
+        return die.inheritedText([dw.DW_AT_name]);
+      case "linkage":
+        return die.inheritedText(LINKAGE_NAMES) ?? die.inheritedText([dw.DW_AT_name]);
+    }
+  }
+
+  #startFile(die: Die): string | undefined {
+    const found = die.findInherited([dw.DW_AT_decl_file]);
+    if (found === undefined) return undefined;
+    const { unit } = found.die;
+    // The entry may stem from another unit, with files of its own.
+    if (unit === this.unit) return this.#path(found.value.value);
+    const directory = (unit.skeleton ?? unit).attributes.compilationDirectory;
+    return this.#lineTableOf(unit)?.path(found.value.value, this.#style.paths, directory);
+  }
+}
