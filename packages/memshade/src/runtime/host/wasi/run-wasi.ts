@@ -1,4 +1,4 @@
-import { basename, resolve as absolutePath } from "node:path";
+import { resolve as absolutePath, basename } from "node:path";
 import { Worker } from "node:worker_threads";
 import { UserError } from "../../../bytes/errors.ts";
 import type { RunEnd } from "../../../model/run.ts";
@@ -110,7 +110,12 @@ async function supervise(
     };
     worker.on("message", (message: WasiMessage) => {
       if (message.kind === "instance") {
-        handle = recorder.addInstance(message.memories, program.info, program.original, absolutePath(run.path));
+        handle = recorder.addInstance(
+          message.memories,
+          program.info,
+          program.original,
+          absolutePath(run.path),
+        );
       } else if (message.kind === "flush") {
         if (handle !== undefined) recorder.flush(handle);
         Atomics.store(message.answer, 0, 1);
