@@ -82,7 +82,8 @@ export class ProfileMerger {
 
   /** Adds a symbolized profile. Contexts that stand in it several times are taken for dumps of one process. */
   addProfile(profile: MemprofProfile, input: number, lastInput?: Float64Array): void {
-    this.noteFields(profile.blocks.fields);
+    // A profile without contexts says nothing of their fields.
+    if (profile.blocks.length > 0) this.noteFields(profile.blocks.fields);
     const stacks = this.copyStacks(profile);
     this.addContexts(profile, stacks, input, lastInput);
     const { records } = profile;

@@ -1,0 +1,110 @@
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { gzipSync } from "node:zlib";
+import { readRaw } from "../../packages/memshade/src/formats/memprof-raw/index.ts";
+import { generateProfiles } from "./generate.ts";
+
+// Merges many generated raw profiles with memshade and with llvm-profdata, in alternation:
+//   node bench/memprof/merge.ts --binary app.exe --sample app.memprofraw [--profiles 500] [--contexts 7000]
+
+const { values } = parseArgs({
+  options: {
+    binary: { type: "string" },
+    sample: { type: "string" },
+    profiles: { type: "string", default: "500" },
+    contexts: { type: "string", default: "10000" },
+    unique: { type: "string", default: "0.01" },
+    peer: { type: "string", default: "llvm-profdata-22" },
+    "peer-profiles": { type: "string", default: "20" },
+    rounds: { type: "string", default: "1" },
+  },
+});
+const binary = resolve(values.binary!);
+const sample = resolve(values.sample!);
+const memshade = resolve(import.meta.dirname, "../../packages/memshade/src/cli/main.ts");
+const folder = mkdtempSync(join(tmpdir(), "memshade-merge-"));
+
+interface Measured {
+  readonly seconds: number;
+  readonly cpuSeconds: number;
+  readonly peakMebibytes: number;
+}
+
+/** Runs a command under `time`, which knows the peak of its memory. */
+function measure(command: string, args: readonly string[]): Measured {
+  const { stderr, status } = spawnSync("/usr/bin/time", ["-f", "TIME %e %U %S %M", command, ...args], {
+    encoding: "utf8",
+    maxBuffer: 1 << 26,
+  });
+  const found = /TIME ([\d.]+) ([\d.]+) ([\d.]+) (\d+)/.exec(stderr);
+  if (status !== 0 || found === null) throw new Error(`${command} failed: ${stderr}`);
+  const [, elapsed, user, system, peak] = found.map(Number) as [number, number, number, number, number];
+  return { seconds: elapsed, cpuSeconds: user + system, peakMebibytes: peak / 1024 };
+}
+
+/** Offsets in the segment of code that has debug information: PCs of the sample, and what lies between them. */
+function codePlaces(): number[] {
+  const raw = readRaw(readFileSync(sample));
+  const segment = raw.segments[0]!;
+  const inside = raw.contexts
+    .flatMap(({ pcs }) => pcs)
+    .filter((pc) => pc > segment.start && pc <= segment.end)
+    .map((pc) => Number(pc - segment.start));
+  const [low, high] = [Math.min(...inside), Math.max(...inside)];
+  return Array.from({ length: high - low + 1 }, (_, index) => low + index);
+}
+
+try {
+  const profiles = Number(values.profiles);
+  const files = generateProfiles(folder, binary, sample, codePlaces(), {
+    profiles,
+    contexts: Number(values.contexts),
+    unique: Number(values.unique),
+  });
+  const inputs = join(folder, "inputs.txt");
+  writeFileSync(inputs, files.join("\n"));
+  const total = files.reduce((sum, file) => sum + statSync(file).size, 0);
+  console.log(`${profiles} profiles of ${(total / profiles / 1e6).toFixed(2)} MB`);
+  const peerCount = Number(values["peer-profiles"]);
+  for (let round = 0; round < Number(values.rounds); round++) {
+    const out = join(folder, "out");
+    const ours = measure(process.execPath, [memshade, "merge", "-o", out, "--binary", binary, `@${inputs}`]);
+    console.log("memshade indexed", ours, `result ${(statSync(out).size / 1e6).toFixed(2)} MB`);
+    const whole = `${out}.memshade`;
+    const kept = measure(process.execPath, [
+      memshade,
+      "merge",
+      "-o",
+      whole,
+      "--binary",
+      binary,
+      `@${inputs}`,
+    ]);
+    const packed = files.slice(0, 3).reduce((sum, file) => sum + gzipSync(readFileSync(file)).length, 0) / 3;
+    console.log(
+      "memshade .memshade",
+      kept,
+      `result ${(statSync(whole).size / 1e6).toFixed(2)} MB, one raw profile gzipped ${(packed / 1e6).toFixed(2)} MB`,
+    );
+    const peer = measure(values.peer, [
+      "merge",
+      `--num-threads=${peerCount}`,
+      `--profiled-binary=${binary}`,
+      "-o",
+      out,
+      ...files.slice(0, peerCount),
+    ]);
+    console.log(
+      `${values.peer} with ${peerCount} of them`,
+      peer,
+      `result ${(statSync(out).size / 1e6).toFixed(2)} MB`,
+    );
+    const perProfile = peer.cpuSeconds / peerCount / (ours.cpuSeconds / profiles);
+    console.log(`CPU time per profile: llvm-profdata / memshade = ${perProfile.toFixed(1)}`);
+  }
+} finally {
+  rmSync(folder, { recursive: true });
+}

@@ -1,0 +1,217 @@
+import { type Command, Option } from "commander";
+import { UserError } from "../../bytes/errors.ts";
+import {
+  type ContainerVersion,
+  type MemprofVersion,
+  writeIndexed,
+} from "../../formats/memprof-indexed/index.ts";
+import { indexedProfileText } from "../../formats/memprof-text/index.ts";
+import { writeMemshadeProfile } from "../../formats/memshade-profile/index.ts";
+import { HOT_COLD_FIELDS, type MemprofProfile } from "../../model/memprof/index.ts";
+import { MIB_FIELDS, type MibField } from "../../model/mib-fields.ts";
+import { convertProfile } from "../../report/memprof/convert.ts";
+import type { MergedPart } from "../../report/memprof/input-merger.ts";
+import { expandInputs, type MergeInput } from "../../report/memprof/inputs.ts";
+import { mergeProfiles } from "../../report/memprof/merge-profiles.ts";
+import { nodeDeflate } from "../../report/memprof/node-deflate.ts";
+import { Progress } from "../../report/memprof/progress.ts";
+import { writePieces } from "../../report/memprof/write-pieces.ts";
+import { say } from "../../runtime/host/terminal-line.ts";
+import { parseChoice } from "./report-options.ts";
+
+type Format = "indexed" | "yaml" | "memshade";
+const FORMATS: readonly Format[] = ["indexed", "yaml", "memshade"];
+const CONTAINERS = ["8", "9", "10", "11", "12", "13"] as const;
+const MOST_NAMED = 4;
+
+interface MergeFlags {
+  output: string;
+  binary: string[];
+  search: string[];
+  format?: Format;
+  memprofVersion: MemprofVersion;
+  container: ContainerVersion;
+  fullSchema?: boolean;
+  combine?: boolean;
+  skipBad?: boolean;
+  threads?: number;
+}
+
+const EXAMPLES = `
+Examples:
+  memshade merge -o app.memprofdata --binary ./app memprof.profraw.*
+  memshade merge -o fleet.memprofdata --search ./build --skip-bad profiles/
+  memshade merge -o all.memshade --binary ./app --binary ./libcodec.so @inputs.txt
+  memshade merge -o app.memprofdata memshade.out/app.4711
+  clang++ -O2 -g -fdebug-info-for-profiling -fmemory-profile-use=app.memprofdata app.cpp
+
+Inputs are raw profiles, indexed ones, YAML, memshade profiles, run folders, folders with any of these, and @files with
+one input per line. Raw profiles need their programs: modules are matched by build id. A single input is converted as
+llvm-profdata does; of several, contexts with the same call stack become one.`;
+
+const collect = (path: string, paths: string[]) => [...paths, path];
+
+export function addMergeCommand(program: Command): void {
+  program
+    .command("merge")
+    .summary("merge MemProf profiles of many runs into one")
+    .description(
+      "Merges heap profiles, native ones and those of WebAssembly runs, into one that can guide a compile.",
+    )
+    .argument("<input...>", "profiles, run folders, folders, @files")
+    .requiredOption("-o, --output <file>", "file to write")
+    .option("--binary <exe>", "program, library or wasm module; may be given several times", collect, [])
+    .option(
+      "--search <dir>",
+      "folder with binaries, found by build id; may be given several times",
+      collect,
+      [],
+    )
+    .option(
+      "--format <format>",
+      `${FORMATS.join(", ")} (default: by the name of the output: .yaml, .memshade)`,
+      (text) => parseChoice("--format", FORMATS, text),
+    )
+    .option(
+      "--memprof-version <N>",
+      "version of an indexed profile: 2, 3, 4",
+      (text) => parseVersion(text),
+      3,
+    )
+    .addOption(
+      new Option("--container <N>", "version of the file around an indexed profile: 8 to 13")
+        .argParser((text) => Number(parseChoice("--container", CONTAINERS, text)))
+        .default(13),
+    )
+    .option("--full-schema", "keep all fields of the blocks, not only those that the compiler needs")
+    .option("--combine", "combine equal contexts of a single input too")
+    .option(
+      "--skip-bad",
+      "leave out inputs that cannot be read or symbolized, and name them, instead of stopping",
+    )
+    .option("--threads <N>", "threads to use (default: one per core)", parseThreads)
+    .addHelpText("after", EXAMPLES)
+    .action((inputs: string[], flags: MergeFlags) => runMerge(inputs, flags));
+}
+
+function parseVersion(text: string): MemprofVersion {
+  return Number(parseChoice("--memprof-version", ["2", "3", "4"], text)) as MemprofVersion;
+}
+
+function parseThreads(text: string): number {
+  const count = Number(text);
+  if (!/^\d+$/.test(text) || count < 1 || count > 256) {
+    throw new UserError(`--threads takes a number from 1 to 256, not "${text}"`);
+  }
+  return count;
+}
+
+async function runMerge(args: readonly string[], flags: MergeFlags): Promise<void> {
+  const inputs = expandInputs(args);
+  const format = flags.format ?? formatOf(flags.output);
+  const places = { binaries: flags.binary, searchPaths: flags.search };
+  const schema = flags.fullSchema === true ? MIB_FIELDS : HOT_COLD_FIELDS;
+  const [only] = inputs;
+  if (inputs.length === 1 && format !== "memshade" && flags.combine !== true) {
+    const converted = convertProfile(only!, places, schema);
+    if (converted !== undefined) {
+      const { profile, order, unmatched } = converted;
+      writePieces(flags.output, pieces(profile, format, schema, order, flags));
+      sayWritten(flags.output, profile, 1, unmatched, 0);
+      return;
+    }
+  }
+  const merged = await merge(inputs, format === "memshade" ? MIB_FIELDS : schema, format, flags);
+  const { profile, origin, dropped } = merged;
+  if (format === "memshade") {
+    writePieces(flags.output, [writeMemshadeProfile(profile, origin, nodeDeflate)]);
+  } else {
+    writePieces(flags.output, pieces(profile, format, schema, "stored", flags));
+  }
+  sayWritten(flags.output, profile, origin.inputs, origin.unmatched, dropped);
+  sayMissingFields(profile, format === "memshade" ? MIB_FIELDS : schema);
+}
+
+async function merge(
+  inputs: readonly MergeInput[],
+  fields: readonly MibField[],
+  format: Format,
+  flags: MergeFlags,
+): Promise<MergedPart> {
+  const progress = new Progress("merging profiles");
+  let skipped = 0;
+  try {
+    const merged = await mergeProfiles(inputs, {
+      places: { binaries: flags.binary, searchPaths: flags.search },
+      fields,
+      keepsSources: format === "memshade",
+      threads: flags.threads,
+      progress: (done, total) => progress.show(done, total),
+      ...(flags.skipBad === true
+        ? {
+            skip: (message: string) => {
+              skipped++;
+              progress.clear();
+              say(`skipped: ${message}`);
+            },
+          }
+        : {}),
+    });
+    if (skipped === inputs.length)
+      throw new UserError("none of the inputs could be read: nothing was written");
+    return merged;
+  } finally {
+    progress.clear();
+  }
+}
+
+function* pieces(
+  profile: MemprofProfile,
+  format: Format,
+  schema: readonly MibField[],
+  order: "inserted" | "stored",
+  { memprofVersion, container }: MergeFlags,
+): Generator<Uint8Array | string> {
+  if (format === "yaml") yield* indexedProfileText(profile);
+  else yield* writeIndexed(profile, { version: memprofVersion, container, schema, order });
+}
+
+function formatOf(output: string): Format {
+  if (/\.ya?ml$/.test(output)) return "yaml";
+  return output.endsWith(".memshade") ? "memshade" : "indexed";
+}
+
+function sayWritten(
+  output: string,
+  { records, blocks }: MemprofProfile,
+  inputs: number,
+  unmatched: readonly string[],
+  dropped: number,
+): void {
+  const count = (value: number, what: string) =>
+    `${value.toLocaleString("en")} ${what}${value === 1 ? "" : "s"}`;
+  say(
+    `${output} written: ${count(inputs, "profile")}, ${count(blocks.length, "context")}, ` +
+      `${count(records.length, "function")}`,
+  );
+  if (unmatched.length > 0) {
+    const named = unmatched.slice(0, MOST_NAMED).join(" ");
+    const more = unmatched.length > MOST_NAMED ? ` and ${unmatched.length - MOST_NAMED} more` : "";
+    say(
+      `no binary was given for ${count(unmatched.length, "module")}, whose frames are left out: ${named}${more}`,
+    );
+  }
+  if (dropped > 0)
+    say(`${count(dropped, "context")} without a single frame that could be named were left out`);
+}
+
+function sayMissingFields({ blocks }: MemprofProfile, wanted: readonly MibField[]): void {
+  const missing = wanted.filter(
+    ({ name }) => !name.startsWith("accessHistogram") && !blocks.fields.some((f) => f.name === name),
+  );
+  if (missing.length > 0) {
+    say(
+      `some inputs do not have all fields of the blocks; left out: ${missing.map(({ name }) => name).join(", ")}`,
+    );
+  }
+}

@@ -1,0 +1,72 @@
+import { readFileSync } from "node:fs";
+import { FormatError, UserError } from "../../bytes/errors.ts";
+import { symbolizeRaw } from "../../formats/memprof/index.ts";
+import { isIndexedProfile, readIndexed } from "../../formats/memprof-indexed/index.ts";
+import { isMemprofRaw, mergeDumpTables, readRawDumps } from "../../formats/memprof-raw/index.ts";
+import { isMemprofYaml, readMemprofYaml } from "../../formats/memprof-text/index.ts";
+import type { MemprofProfile } from "../../model/memprof/index.ts";
+import type { MibField } from "../../model/mib-fields.ts";
+import { type BinaryPlaces, ProfiledBinaries } from "./binaries.ts";
+import type { MergeInput } from "./inputs.ts";
+
+/** A single profile as it is, with the order that its records have in a table. */
+export interface ConvertedProfile {
+  readonly profile: MemprofProfile;
+  readonly order: "inserted" | "stored";
+  readonly unmatched: readonly string[];
+}
+
+/**
+ * Reads one profile as LLVM does: its records keep their order, and contexts that only differ in their addresses stay
+ * apart. Undefined for formats that LLVM does not know.
+ *
+ * @throws UserError naming the file
+ */
+export function convertProfile(
+  { path, modules }: MergeInput,
+  places: BinaryPlaces,
+  fields: readonly MibField[],
+): ConvertedProfile | undefined {
+  try {
+    const bytes = readFileSync(path);
+    if (isIndexedProfile(bytes))
+      return { profile: readIndexed(bytes).profile, order: "stored", unmatched: [] };
+    if (isMemprofRaw(bytes)) return convertRaw(bytes, modules, places, fields);
+    if (isMemprofYaml(bytes)) return { profile: readMemprofYaml(bytes), order: "inserted", unmatched: [] };
+    return undefined;
+  } catch (error) {
+    if (error instanceof FormatError) throw new UserError(`${path} is damaged: ${error.message}`);
+    if (error instanceof UserError) throw new UserError(`${path}: ${error.message}`);
+    if ((error as NodeJS.ErrnoException).code !== undefined) {
+      throw new UserError(`${path} cannot be read: ${(error as Error).message}`);
+    }
+    throw error;
+  }
+}
+
+function convertRaw(
+  bytes: Uint8Array,
+  runModules: MergeInput["modules"],
+  places: BinaryPlaces,
+  fields: readonly MibField[],
+): ConvertedProfile {
+  const tables = mergeDumpTables(readRawDumps(bytes));
+  const binaries = new ProfiledBinaries(places);
+  for (const { path, buildId } of runModules) binaries.add(path, buildId);
+  const { modules, unmatched } = binaries.match(tables.segments);
+  if (modules.length === 0) {
+    throw new UserError(
+      `there is no binary for any of its modules: give --binary or --search (build ids: ${unmatched.join(" ")})`,
+    );
+  }
+  const { profile } = symbolizeRaw(tables, {
+    fields,
+    keepsSources: false,
+    framesAt: (pc) => {
+      const at = Number(pc);
+      const module = modules.find(({ start, end }) => at > start && at <= end);
+      return module?.framesAt(at + module.shift) ?? [];
+    },
+  });
+  return { profile, order: "inserted", unmatched };
+}

@@ -1,0 +1,102 @@
+import { closeSync, existsSync, openSync, readdirSync, readFileSync, readSync, statSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { UserError } from "../../bytes/errors.ts";
+import { isIndexedProfile } from "../../formats/memprof-indexed/index.ts";
+import { isMemprofRaw } from "../../formats/memprof-raw/index.ts";
+import { isMemprofYaml } from "../../formats/memprof-text/index.ts";
+import { isMemshadeProfile } from "../../formats/memshade-profile/index.ts";
+import { readRun } from "../../model/read-run.ts";
+
+const RUN_FILE = "run.json";
+const HEAP_FILE = "heap.memprofraw";
+
+/** A profile to be merged. */
+export interface MergeInput {
+  readonly path: string;
+  /** Modules that the run beside it names, by build id. */
+  readonly modules: readonly { readonly buildId: string; readonly path: string }[];
+}
+
+/**
+ * The profiles that the arguments stand for: files, run folders, all profiles below other folders, and the lines of
+ * response files (`@file`).
+ *
+ * @throws UserError for what is not there, and for folders without a profile
+ */
+export function expandInputs(args: readonly string[]): MergeInput[] {
+  return args.flatMap((argument) => {
+    if (argument.startsWith("@")) return expandInputs(readResponseFile(argument.slice(1)));
+    const status = statSync(argument, { throwIfNoEntry: false });
+    if (status === undefined) throw new UserError(`${argument}: there is no such file or folder`);
+    if (!status.isDirectory()) return [inputOf(argument)];
+    const found = profilesBelow(argument);
+    if (found.length === 0) throw new UserError(`${argument}: there is no profile in this folder`);
+    return found;
+  });
+}
+
+function readResponseFile(file: string): string[] {
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8");
+  } catch (error) {
+    throw new UserError(`@${file} cannot be read: ${(error as Error).message}`);
+  }
+  return text
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => line !== "" && !line.startsWith("#"));
+}
+
+function profilesBelow(folder: string): MergeInput[] {
+  if (existsSync(join(folder, RUN_FILE))) return [inputOf(heapFileOf(folder))];
+  return readdirSync(folder, { withFileTypes: true })
+    .sort((a, b) => (a.name < b.name ? -1 : 1))
+    .flatMap((entry) => {
+      const path = join(folder, entry.name);
+      if (entry.isDirectory()) return profilesBelow(path);
+      return entry.isFile() && !entry.name.startsWith(".") && looksLikeProfile(path) ? [inputOf(path)] : [];
+    });
+}
+
+function heapFileOf(folder: string): string {
+  const run = readRunFile(folder);
+  return join(folder, run.files.heap ?? HEAP_FILE);
+}
+
+function readRunFile(folder: string) {
+  const file = join(folder, RUN_FILE);
+  try {
+    return readRun(readFileSync(file, "utf8"));
+  } catch (error) {
+    throw new UserError(`${file}: ${(error as Error).message}`);
+  }
+}
+
+/** A profile file; if a run.json beside it describes it, with that run's modules. */
+function inputOf(path: string): MergeInput {
+  const folder = dirname(path);
+  if (!existsSync(join(folder, RUN_FILE))) return { path, modules: [] };
+  const run = readRunFile(folder);
+  if (resolve(folder, run.files.heap ?? HEAP_FILE) !== resolve(path)) return { path, modules: [] };
+  const modules = run.modules.flatMap(({ buildId, path: file }) =>
+    typeof file === "string" && existsSync(file) ? [{ buildId, path: file }] : [],
+  );
+  return { path, modules };
+}
+
+function looksLikeProfile(path: string): boolean {
+  const start = new Uint8Array(8);
+  const file = openSync(path, "r");
+  try {
+    readSync(file, start);
+  } finally {
+    closeSync(file);
+  }
+  return (
+    isMemprofRaw(start) ||
+    isIndexedProfile(start) ||
+    isMemshadeProfile(start) ||
+    (isMemprofYaml(start) && /(?<!\.raw)\.ya?ml$/.test(path))
+  );
+}
