@@ -10,7 +10,7 @@ import {
   type ProfileOrigin,
 } from "../../formats/memshade-profile/index.ts";
 import { type MergedProfile, ProfileMerger } from "../../model/memprof/index.ts";
-import type { MibField } from "../../model/mib-fields.ts";
+import { MIB_FIELDS, type MibField } from "../../model/mib-fields.ts";
 import { type BinaryPlaces, ProfiledBinaries } from "./binaries.ts";
 import type { MergeInput } from "./inputs.ts";
 import { nodeDeflate } from "./node-deflate.ts";
@@ -84,7 +84,11 @@ export class InputMerger {
 
   /** Adds what another merger has built. */
   addPart({ profile, lastInput, origin, dropped }: MergedPart): void {
-    this.merger.addProfile(profile, 0, lastInput.length === 0 ? undefined : lastInput);
+    // What comes from another thread is a copy, of the fields' descriptions too.
+    const tags = profile.blocks.fields.map(({ tag }) => tag);
+    const fields = MIB_FIELDS.filter(({ tag }) => tags.includes(tag));
+    const known = { ...profile, blocks: { ...profile.blocks, fields } };
+    this.merger.addProfile(known, 0, lastInput.length === 0 ? undefined : lastInput);
     this.noteOrigin(origin);
     this.dropped += dropped;
   }
