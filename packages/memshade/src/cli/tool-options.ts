@@ -18,6 +18,13 @@ export interface ToolFlags {
   cpuTime?: boolean;
   maxIntervals?: number;
   assumeAligned?: boolean;
+  pairs?: boolean;
+  contexts?: boolean;
+  objects?: boolean;
+  compat?: "deadstores";
+  ids?: "16" | "32";
+  host?: "opaque" | "exact";
+  exitVisible?: "exported" | "none" | "all";
 }
 
 /** `--interval`: a length in accesses, or in nanoseconds of time. */
@@ -67,10 +74,50 @@ export function addToolOptions(command: Command): Command {
     .option(
       "--assume-aligned",
       "working set: take accesses to lie in one line where their alignment hint says so (faster)",
+    )
+    .option("--pairs", "waste: who overwrote, repeated and re-read what (slower)")
+    .option("--contexts", "waste: tell accesses apart by calling context (slower)")
+    .option("--objects", "waste: count per allocation site and offset inside its blocks (slower)")
+    .addOption(
+      new Option("--compat <tool>", "waste: count as the Valgrind tool does where it differs").choices([
+        "deadstores",
+      ]),
+    )
+    .addOption(
+      new Option("--ids <bits>", "waste: width of site ids (default: 16 where they fit)").choices([
+        "16",
+        "32",
+      ]),
+    )
+    .addOption(
+      new Option(
+        "--host <rule>",
+        "waste: whether the host reports what it reads (default: as it is)",
+      ).choices(["opaque", "exact"]),
+    )
+    .addOption(
+      new Option(
+        "--exit-visible <which>",
+        "waste: bytes unread at the end that count as read (default: those of libraries)",
+      ).choices(["exported", "none", "all"]),
     );
 }
 
+/** Options that mean nothing without the waste tool. */
+const WASTE_FLAGS = {
+  pairs: "--pairs",
+  contexts: "--contexts",
+  objects: "--objects",
+  compat: "--compat",
+  ids: "--ids",
+  host: "--host",
+  exitVisible: "--exit-visible",
+} as const;
+
 export function toolOptionsOf(flags: ToolFlags): ToolOptions {
+  for (const [flag, option] of Object.entries(WASTE_FLAGS))
+    if (flags[flag as keyof typeof WASTE_FLAGS] !== undefined && !flags.tool?.includes("waste"))
+      throw new UserError(`${option} is an option of the waste tool: add --tool waste`);
   return {
     tools: flags.tool,
     clock: flags.clock,
@@ -82,6 +129,15 @@ export function toolOptionsOf(flags: ToolFlags): ToolOptions {
     maxContexts: flags.maxContexts,
     maxBlocks: flags.maxBlocks,
     workingset: workingSetOptionsOf(flags),
+    waste: {
+      pairs: flags.pairs,
+      contexts: flags.contexts,
+      objects: flags.objects,
+      compat: flags.compat,
+      ids: flags.ids === undefined ? undefined : (Number(flags.ids) as 16 | 32),
+      host: flags.host,
+      exitVisible: flags.exitVisible,
+    },
   };
 }
 

@@ -13,6 +13,8 @@ import {
   encodeTableEntry,
   encodeVectorPayload,
   FUNCREF,
+  functionType,
+  functionTypeIndex,
   I32,
   memoryType,
   readNames,
@@ -229,11 +231,12 @@ class Instrumentation {
       ),
     );
     const hiddenEntries = exported.map(encodeExportEntry);
-    if (bodies.exportedInstead.size === 0) append(SectionId.Export, hiddenEntries);
+    const instead = this.#wrapExports(bodies.exportedInstead, tools);
+    if (instead.size === 0) append(SectionId.Export, hiddenEntries);
     else {
       const own = module.exports.map((entry) => {
-        const instead = entry.kind === "function" ? bodies.exportedInstead.get(entry.index) : undefined;
-        return encodeExportEntry(instead === undefined ? entry : { ...entry, index: instead });
+        const index = entry.kind === "function" ? instead.get(entry.index) : undefined;
+        return encodeExportEntry(index === undefined ? entry : { ...entry, index });
       });
       sections.set(SectionId.Export, encodeVectorPayload([...own, ...hiddenEntries]));
     }
@@ -319,6 +322,33 @@ class Instrumentation {
       tools.push(tool);
     }
     return tools;
+  }
+
+  /** Functions to export in the place of others: those that tell the tools that the host comes in. */
+  #wrapExports(
+    before: ReadonlyMap<number, number>,
+    tools: readonly WovenTool[],
+  ): ReadonlyMap<number, number> {
+    const listeners = tools.map(({ entered }) => entered).filter((index) => index >= 0);
+    if (listeners.length === 0) return before;
+    const module = this.#module;
+    const instead = new Map(before);
+    for (const { kind, index } of module.exports) {
+      if (kind !== "function") continue;
+      const target = before.get(index) ?? index;
+      if ((instead.get(index) ?? target) !== target) continue;
+      const type = functionType(module, index);
+      const wrapper = this.#appended.add(functionTypeIndex(module, index), () => {
+        const body = new BodyBuilder();
+        for (const listener of listeners) body.op("call", listener);
+        type.params.forEach((_, i) => {
+          body.op("local.get", i);
+        });
+        return body.op("call", target).finish();
+      });
+      instead.set(index, wrapper);
+    }
+    return instead;
   }
 
   /** What runs first: the tools' own functions, then the module's. −1: the module's stays as it is. */

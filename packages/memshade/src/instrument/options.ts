@@ -50,6 +50,11 @@ export interface WasteOptions {
   objects?: boolean | undefined;
   /** Count as the Valgrind tool deadstores does where it differs. */
   compat?: "deadstores" | undefined;
+  /**
+   * "opaque": whatever is unread when the host is in control counts as read by it, apart; "exact": it reads and writes
+   * only what it reports. Default: exact for WASI commands, opaque for everything else.
+   */
+  host?: "opaque" | "exact" | undefined;
   /** Which bytes that are unread at the end count as read, because the outside can still see them. */
   exitVisible?: "exported" | "none" | "all" | undefined;
 }

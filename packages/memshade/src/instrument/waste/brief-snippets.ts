@@ -24,7 +24,11 @@ const V128_AND = opcodeId("v128.and");
 const V128_ANY_TRUE = opcodeId("v128.any_true");
 const I16X8_SPLAT = opcodeId("i16x8.splat");
 const I32X4_SPLAT = opcodeId("i32x4.splat");
+const I32_STORE8 = opcodeId("i32.store8");
+const I32_SHR_U = opcodeId("i32.shr_u");
 const NOTHING = 0x40;
+/** Pages of the table of what was written while an opaque host was not looking. */
+const PAGE_SHIFT = 12;
 
 /** Displacements above this are added to the address: the shadow's would not fit its memory. */
 const LONGEST_DISPLACEMENT = 1 << 24;
@@ -134,6 +138,7 @@ export class BriefSnippets {
   markStore(sink: SnippetSink, size: number, id: number, address: SnippetAddress): void {
     const bytes = size << this.#layout.idShift;
     const isNarrow = this.#layout.idShift === 1;
+    if (this.#layout.dirty !== 0) this.#markDirty(sink, address);
     for (let at = 0; at < bytes; at += 16) {
       const offset = this.#shadowAddress(sink, address) + at;
       if (bytes === 2) {
@@ -152,6 +157,21 @@ export class BriefSnippets {
         sink.access(V128_STORE, 1, this.#memory, offset);
       }
     }
+  }
+
+  /** The page of a store's first byte; the runtime looks a little behind each page. */
+  #markDirty(sink: SnippetSink, address: SnippetAddress): void {
+    let at = this.#layout.dirty;
+    if (address.local < 0) {
+      sink.i32(0);
+      at += ((address.constant >>> 0) + address.displacement) >>> PAGE_SHIFT;
+    } else {
+      this.#wholeAddress(sink, address);
+      sink.i32(PAGE_SHIFT);
+      sink.plain(I32_SHR_U);
+    }
+    sink.i32(1);
+    sink.access(I32_STORE8, 0, this.#memory, at);
   }
 
   /** Behind a load: calls the runtime unless all of its bytes have been read before. */

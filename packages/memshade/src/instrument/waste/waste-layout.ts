@@ -39,6 +39,8 @@ export interface WasteLayout {
   blockCapacity: number;
   sites: number;
   siteCapacity: number;
+  /** A byte per 4 KiB of program memory, where the host is opaque. */
+  dirty: number;
   endBytes: number;
 }
 
@@ -53,6 +55,8 @@ export interface WasteWishes {
   ids: 16 | 32;
   contexts: boolean;
   objects: boolean;
+  /** The host may read and says nothing of it. */
+  opaque: boolean;
 }
 
 const CONTEXT_KEYS = 512 * KIB;
@@ -85,7 +89,7 @@ export function planWaste(wishes: WasteWishes): WasteLayout {
     siteCapacity * SITE_BYTES;
   const idBytes = isFull ? 4 : wishes.ids / 8;
   // Shadow, sizes of blocks, and which block a granule belongs to, per byte of program memory.
-  const perByte = (isFull ? 4 + 4 + 1 : idBytes) + 0.5 + (wishes.objects ? 0.5 : 0);
+  const perByte = (isFull ? 4 + 4 + 1 : idBytes) + 0.5 + (wishes.objects ? 0.5 : 0) + 1 / 4096;
   const room = LARGEST_MEMORY_BYTES - PAGE_BYTES * 16 - tables;
   const covered = Math.min(
     Math.floor(room / perByte / PAGE_BYTES) * PAGE_BYTES,
@@ -124,6 +128,7 @@ export function planWaste(wishes: WasteWishes): WasteLayout {
     blockCapacity,
     sites: place(siteCapacity * SITE_BYTES),
     siteCapacity,
+    dirty: wishes.opaque ? place(covered / 4096) : 0,
   };
   return { ...layout, endBytes: Math.ceil(end / PAGE_BYTES) * PAGE_BYTES };
 }
@@ -166,6 +171,7 @@ export function wasteConstants(
     LOAD_SITES: wishes.loads,
     STORE_CAPACITY: layout.storeCapacity,
     LOAD_CAPACITY: layout.loadCapacity,
+    DIRTY: layout.dirty,
     BLOCK_OF: wishes.objects ? layout.blockOf : 0,
     BLOCKS: wishes.objects ? layout.blocks : 0,
     BLOCK_CAPACITY: layout.blockCapacity,

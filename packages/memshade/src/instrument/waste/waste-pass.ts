@@ -5,6 +5,7 @@ import {
   I32,
   IMMEDIATE_KIND,
   ImmediateKind,
+  importsOf,
   OPCODE_NAME,
   opcodeId,
   skipOpcode,
@@ -60,6 +61,8 @@ interface Place {
 
 export interface PassTargets {
   notePages: number;
+  /** What an opaque host may have read; −1 where the host is none. */
+  hostMayRead: number;
   setStackPointer: number;
   /** Calling contexts, −1 where nobody asks for them. */
   enter: number;
@@ -81,6 +84,8 @@ export class WastePass implements ToolPass {
   readonly #snippets: BriefSnippets | undefined;
   readonly #targets: PassTargets;
   readonly #hooked: ReadonlySet<number>;
+  /** Imported functions that report what they read and write. */
+  readonly #exact = new Set<number>();
   /** A bit per site: followed inline; begins a block of them. */
   readonly inline: Uint8Array;
   readonly leaders: Uint8Array;
@@ -107,6 +112,9 @@ export class WastePass implements ToolPass {
     this.#snippets = snippets;
     this.#targets = targets;
     this.#hooked = new Set(around.allocator.functions.map(({ index }) => index));
+    importsOf(around.module, "function").forEach(({ module }, index) => {
+      if (module.startsWith("wasi_")) this.#exact.add(index);
+    });
     this.inline = new Uint8Array((sites.length + 7) >>> 3);
     this.leaders = new Uint8Array((sites.length + 7) >>> 3);
   }
@@ -159,7 +167,11 @@ export class WastePass implements ToolPass {
     const offset = start - codePayloadStart;
     if (callee >= 0 && callee < importedFunctionCount) {
       this.#note(start, this.#targets.storeSite, this.#sites.store[this.#siteAt(start)]);
-      if (!tail) this.#add(end, Step.Call, this.#targets.notePages);
+      const { hostMayRead } = this.#targets;
+      const isOpaque = hostMayRead >= 0 && !this.#exact.has(callee);
+      if (isOpaque) this.#add(start, Step.Call, hostMayRead);
+      // Behind the call too: the host may have called back and looked at what that left.
+      if (!tail) this.#add(end, Step.Call, isOpaque ? hostMayRead : this.#targets.notePages);
     }
     if (this.#targets.notesAllocations && (callee < 0 || this.#hooked.has(callee)))
       this.#note(start, this.#targets.allocationSite, offset);

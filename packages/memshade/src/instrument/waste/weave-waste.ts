@@ -38,6 +38,7 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
     ids,
     contexts: options.contexts === true,
     objects: options.objects === true,
+    opaque: options.host === undefined ? !isCommand(module) : options.host === "opaque",
   };
   const layout = planWaste(wishes);
   const isCompatible = options.compat === "deadstores";
@@ -68,6 +69,7 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
       });
   const pass = new WastePass(around, sites, functions, snippets, {
     notePages: target("notePages"),
+    hostMayRead: wishes.opaque ? target("hostMayRead") : -1,
     setStackPointer: stackPointerSetter(around, target("stackMoved")),
     enter: wishes.contexts ? target("enter") : -1,
     leave: target("leave"),
@@ -93,7 +95,7 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
       inline: base64(pass.inline),
       leaders: base64(pass.leaders),
       exportsMemory: isVisible(module, memory),
-      isCommand: module.exports.some(({ kind, name }) => kind === "function" && name === "_start"),
+      opaque: wishes.opaque,
       ids,
     }),
     start: starter(around, isCompatible ? -1 : target("segment"), target("notePages")),
@@ -114,22 +116,24 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
             released: target("released"),
             zeroedBy: (index) => zeroedBy.get(index) ?? 0,
           },
-    notTracked: notTracked(around, layout.covered),
+    entered: wishes.opaque ? target("hostMayRead") : -1,
+    notTracked: notTracked(around, layout.covered, wishes.opaque),
   };
 }
 
-function notTracked(around: ToolSurroundings, covered: number): string[] {
+function notTracked(around: ToolSurroundings, covered: number, opaque: boolean): string[] {
   const sentences: string[] = [];
   if (around.allocator.functions.length === 0)
     sentences.push("No allocator was found: freed memory counts as memory that is still in use.");
   if (covered < around.memoryBytes)
     sentences.push(`Waste is followed in the first ${Math.floor(covered / 2 ** 20)} MiB of the memory.`);
   const unknown = importsOf(around.module, "function").filter(({ module }) => !module.startsWith("wasi_"));
-  if (unknown.length > 0) {
+  if (opaque) {
     const names = unknown.slice(0, 5).map(({ module, field }) => `${module}.${field}`);
     const more = unknown.length > 5 ? ` and ${unknown.length - 5} more` : "";
+    const which = names.length === 0 ? "" : ` (imports: ${names.join(", ")}${more})`;
     sentences.push(
-      `The host is opaque: whatever is unread when it is in control counts as read by it (${names.join(", ")}${more}).`,
+      `The host does not say what it reads: whatever is unread when it is in control counts as read by it${which}.`,
     );
   }
   return sentences;
@@ -161,6 +165,12 @@ function starter({ module, appended, memory }: ToolSurroundings, segment: number
       }
     return body.finish();
   });
+}
+
+/** A program that WASI starts and that imports nothing else: its host says exactly what it reads and writes. */
+function isCommand(module: WasmModule): boolean {
+  const starts = module.exports.some(({ kind, name }) => kind === "function" && name === "_start");
+  return starts && importsOf(module, "function").every(({ module: from }) => from.startsWith("wasi_"));
 }
 
 /** Whether the host can look at the memory. */

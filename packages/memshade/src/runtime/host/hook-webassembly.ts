@@ -1,6 +1,7 @@
 import type { InstrumentedInfo } from "../../instrument/index.ts";
 import { customSectionsOf } from "./custom-sections.ts";
 import { type AnyFunction, replaceClass, replaceFunction, replaceGetter } from "./replace-property.ts";
+import { type ObservedImports, observeImports } from "./waste/host-ranges.ts";
 
 /** A module that was rewritten, with what is needed to hide that from the program. */
 export interface TrackedModule {
@@ -87,14 +88,31 @@ export function hookWebAssembly(namespace: typeof WebAssembly, observer: Instant
     module: WebAssembly.Module,
     imports: unknown[],
   ): Promise<WebAssembly.Instance> {
-    return adopt(await Reflect.apply(instantiate as AnyFunction, namespace, [module, ...imports]), module);
+    const observed = observe(module, imports[0]);
+    const given = observed === undefined ? imports : [observed.imports];
+    const instance = await Reflect.apply(instantiate as AnyFunction, namespace, [module, ...given]);
+    return adopt(instance, module, observed);
+  }
+
+  /** The imports with host functions that report what they touch, where a tool wants to know. */
+  function observe(module: WebAssembly.Module, imports: unknown): ObservedImports | undefined {
+    const tracked = trackedModule(module);
+    const isObject = typeof imports === "object" && imports !== null;
+    return tracked === undefined || !isObject
+      ? undefined
+      : observeImports(imports as WebAssembly.Imports, tracked.info);
   }
 
   /** Makes the exports of an instance look as those of the original module, and tells the observer of all of them. */
-  function adopt(instance: WebAssembly.Instance, module: WebAssembly.Module): WebAssembly.Instance {
+  function adopt(
+    instance: WebAssembly.Instance,
+    module: WebAssembly.Module,
+    observed: ObservedImports | undefined,
+  ): WebAssembly.Instance {
     const tracked = trackedModule(module);
     if (tracked === undefined) return instance;
     const all: WebAssembly.Exports = Reflect.apply(instanceExports, instance, []);
+    observed?.connect(all);
     const hidden = new Set(tracked.info.hiddenExports);
     const visible: WebAssembly.Exports = Object.create(null);
     for (const name of Object.keys(all)) if (!hidden.has(name)) visible[name] = all[name];
@@ -181,7 +199,9 @@ export function hookWebAssembly(namespace: typeof WebAssembly, observer: Instant
   replaceClass(namespace, "Instance", (args) => {
     const [module] = args;
     if (trackedModule(module) === undefined) return undefined;
-    return adopt(Reflect.construct(Instance, args), module as WebAssembly.Module);
+    const observed = observe(module as WebAssembly.Module, args[1]);
+    const given = observed === undefined ? args : [module, observed.imports];
+    return adopt(Reflect.construct(Instance, given), module as WebAssembly.Module, observed);
   });
 
   replaceGetter(Instance.prototype, "exports", {

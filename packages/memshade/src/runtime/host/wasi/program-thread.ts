@@ -7,6 +7,7 @@ import { parentPort, workerData } from "node:worker_threads";
 import type { RunEnd } from "../../../model/run.ts";
 import { connectHost } from "../host-calls.ts";
 import { describeEnd } from "../run-end.ts";
+import { observeImports } from "../waste/host-ranges.ts";
 import type { WasiMessage, WasiProgram } from "./messages.ts";
 
 function post(message: WasiMessage): void {
@@ -23,8 +24,11 @@ function flush(): void {
 function run(program: WasiProgram): RunEnd {
   const { module, info, version, args, env, preopens, invoke } = program;
   const wasi = new WASI({ version, args, env, preopens, returnOnExit: true });
-  const instance = new WebAssembly.Instance(module, wasi.getImportObject() as WebAssembly.Imports);
+  const imports = wasi.getImportObject() as WebAssembly.Imports;
+  const observed = observeImports(imports, info);
+  const instance = new WebAssembly.Instance(module, observed?.imports ?? imports);
   const { exports } = instance;
+  observed?.connect(exports);
   post({ kind: "instance", memories: connectHost(exports, info, { flush }) });
 
   const start = exports._start as (() => void) | undefined;

@@ -93,6 +93,6 @@ function isVisibleAtExit(policy: "exported" | "none" | "all" | undefined, info: 
   if (policy === "all") return true;
   return (
     info.toolLayouts?.waste?.exportsMemory === true &&
-    (policy === "exported" || info.toolLayouts.waste.isCommand !== true)
+    (policy === "exported" || info.toolLayouts.waste.opaque === true)
   );
 }

@@ -4,6 +4,7 @@ import {
   C_LOAD_SITE, C_OUTSIDE, C_PAGES, C_STORE_SITE, CONTROL, COVERED, L_BYTES, L_FRESH, L_LOADS, L_SILENT, LOADS, REALLOC_FORGETS,
   RECORD_SIZE, S_DEALLOCATED, S_HOST_READ, S_READ, S_SILENT, S_SILENT_BYTES, S_STORES, S_WRITTEN, SIZES, STORES, ZERO_IS_VALID,
 } from "./layout";
+import { markDirty, pagesInUse, takeDirty } from "./dirty";
 import { programLoad8, programPages } from "./program";
 
 // Bytes of an id as a shift: 1 or 2.
@@ -137,6 +138,7 @@ export function stored(address: u32, size: u32, site: u32, float: u32): void {
   bump(record + S_WRITTEN, size);
   const equal = programBits(address, min<u32>(size, 8)) == kept0 && (size <= 8 || programBits(address + 8, size - 8) == kept1);
   if (equal) same(address, size, site);
+  markDirty(address, size);
   for (let i: u32 = 0; i < size; i++) setId(address + i, site);
 }
 
@@ -155,6 +157,7 @@ function writeRange(address: u32, size: u32, site: u32, equal: bool): void {
   bump(record + S_STORES, 1);
   bump(record + S_WRITTEN, size);
   if (equal && size != 0) same(address, size, site);
+  markDirty(address, size);
   setRange(address, size, site);
 }
 
@@ -194,17 +197,26 @@ export function hostWrote(address: u32, size: u32): void {
   if (!outside(address, size)) writeRange(address, size, load<u32>(CONTROL, C_STORE_SITE), false);
 }
 
-/** Whoever holds the module may have read everything. */
+/** A host that says nothing of what it reads is in control: it may have read everything. */
 export function hostMayRead(): void {
-  const end: u32 = min<u32>(programPages() << 16, COVERED);
+  notePages();
+  const pages = pagesInUse();
+  for (let page = takeDirty(0, pages); page < pages; page = takeDirty(page, pages)) {
+    // Inline stores mark the page of their first byte only.
+    const end: u32 = min<u32>(((page + 1) << 12) + 16, COVERED);
+    hostReadsAll(page << 12, end);
+  }
+}
+
+function hostReadsAll(from: u32, end: u32): void {
   const wide: u32 = ID_SHIFT == 1 ? 8 : 4;
-  for (let at: u32 = 0; at < end; at += wide) {
+  for (let at: u32 = from; at < end; at += wide) {
     const ids = v128.load(at << ID_SHIFT);
     if (!v128.any_true(ids) || !v128.any_true(v128.not(ids))) continue;
     for (let i: u32 = at; i < at + wide; i++) {
       const id = idAt(i);
-      if (!isReal(id) && id != INIT) continue;
-      if (id != INIT) bump(storeRecord(id) + S_HOST_READ, 1);
+      if (isReal(id)) bump(storeRecord(id) + S_HOST_READ, 1);
+      else if (id != INIT) continue;
       setId(i, READ);
     }
   }
@@ -274,6 +286,7 @@ export function reallocated(old: u32, address: u32, size: u32): void {
     else if (size > before) invalidate(address + before, size - before);
   } else {
     invalidate(address, size);
+    markDirty(address, size);
     if (REALLOC_FORGETS == 0) {
       memory.copy(address << ID_SHIFT, old << ID_SHIFT, kept << ID_SHIFT);
       setRange(old, kept, READ);

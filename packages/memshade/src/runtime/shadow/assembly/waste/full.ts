@@ -7,6 +7,7 @@ import {
 } from "./layout";
 import { loadKey, storeKey } from "./contexts";
 import { addPair, PAIR_DEALLOCATED, PAIR_OVERWRITTEN, PAIR_REDUNDANT, PAIR_RETURNED, PAIR_SILENT } from "./pairs";
+import { markDirty, pagesInUse, takeDirty } from "./dirty";
 import { programLoad8, programLoad64, programPages } from "./program";
 import { blockAllocated, blockReleased, fieldDead, fieldRead, fieldSilent, fieldWritten } from "./objects";
 
@@ -210,6 +211,7 @@ export function stored(address: u32, size: u32, site: u32, float: u32): void {
     for (let i: u32 = float; i != 0; i--) bits = (bits << 8) | load<u8>(CONTROL + C_SCRATCH + i - 1);
     if (isNear(floatOf(bits, float), floatOf(programBits(address, float), float))) bump(record + S_APPROXIMATE, 1);
   }
+  markDirty(address, size);
   for (let i: u32 = 0; i < size; i++) killByte(address + i, overwriteByte(address + i, key), key);
   endKills(key);
 }
@@ -236,8 +238,9 @@ function silentPairs(address: u32, size: u32, key: u32): void {
   return isEqual && isValid ? 1 : 0;
 }
 
-function endBulk(size: u32, same: u32, key: u32, record: usize): void {
+function endBulk(address: u32, size: u32, same: u32, key: u32, record: usize): void {
   endKills(key);
+  markDirty(address, size);
   bump(record + S_STORES, 1);
   bump(record + S_WRITTEN, size);
   bump(record + S_SAME, same);
@@ -271,7 +274,7 @@ export function copying(destination: u32, source: u32, size: u32): void {
   let same: u32 = 0;
   for (let i: u32 = 0; i < size; i++)
     same += bulkByte(destination + i, programLoad8(destination + i) == programLoad8(source + i), key, record);
-  endBulk(size, same, key, record);
+  endBulk(destination, size, same, key, record);
 }
 
 export function filling(address: u32, value: u32, size: u32): void {
@@ -282,7 +285,7 @@ export function filling(address: u32, value: u32, size: u32): void {
   let same: u32 = 0;
   for (let i: u32 = 0; i < size; i++)
     same += bulkByte(address + i, programLoad8(address + i) == (value & 255), key, record);
-  endBulk(size, same, key, record);
+  endBulk(address, size, same, key, record);
 }
 
 /** Behind `memory.init`, whose bytes cannot be compared any more. */
@@ -295,7 +298,7 @@ function writeRange(address: u32, size: u32, site: u32): void {
   const key = storeKey(site);
   const record = storeRecord(key);
   for (let i: u32 = 0; i < size; i++) bulkByte(address + i, false, key, record);
-  endBulk(size, 0, key, record);
+  endBulk(address, size, 0, key, record);
 }
 
 /** A data segment was put here before the program ran. */
@@ -313,15 +316,19 @@ export function hostWrote(address: u32, size: u32): void {
   writeRange(address, size, load<u32>(CONTROL, C_STORE_SITE));
 }
 
-/** Whoever holds the module may have read everything. */
+/** A host that says nothing of what it reads is in control: it may have read everything. */
 export function hostMayRead(): void {
-  const end: u32 = min<u32>(programPages() << 16, COVERED);
-  for (let at: u32 = 0; at < end; at++) {
-    const word = load<u32>(at << 2);
-    if (word == 0 || (word & STATE) != UNREAD) continue;
-    const key = word & KEY;
-    if (isReal(key)) bump(storeRecord(key) + S_HOST_READ, 1);
-    store<u32>(at << 2, READ | key);
+  notePages();
+  const pages = pagesInUse();
+  for (let page = takeDirty(0, pages); page < pages; page = takeDirty(page, pages)) {
+    const end = min<u32>((page + 1) << 12, COVERED);
+    for (let at: u32 = page << 12; at < end; at++) {
+      const word = load<u32>(at << 2);
+      if ((word & STATE) != UNREAD) continue;
+      const key = word & KEY;
+      if (isReal(key)) bump(storeRecord(key) + S_HOST_READ, 1);
+      store<u32>(at << 2, READ | key);
+    }
   }
 }
 
@@ -367,6 +374,7 @@ export function reallocated(old: u32, address: u32, size: u32): void {
     else if (size > before) invalidate(address + before, size - before, PAIR_DEALLOCATED);
   } else {
     invalidate(address, size, PAIR_DEALLOCATED);
+    markDirty(address, size);
     if (REALLOC_FORGETS == 0) {
       memory.copy(address << 2, old << 2, kept << 2);
       memory.copy(READERS + (address << 2), READERS + (old << 2), kept << 2);

@@ -1,0 +1,64 @@
+import type { InstrumentedInfo } from "../../../instrument/index.ts";
+import { WasiRanges } from "./wasi-ranges.ts";
+
+const WASI_MODULES = ["wasi_snapshot_preview1", "wasi_unstable"];
+
+type HostFunction = (...operands: unknown[]) => unknown;
+type Report = (address: number, bytes: number) => void;
+
+/** Imports whose WASI functions tell the waste tool what they read and write, once the instance is connected. */
+export interface ObservedImports {
+  imports: WebAssembly.Imports;
+  connect(exports: WebAssembly.Exports): void;
+}
+
+/** Wraps the WASI functions of an import object for a module with the waste tool; other modules' stay as they are. */
+export function observeImports(
+  imports: WebAssembly.Imports | undefined,
+  info: InstrumentedInfo,
+): ObservedImports | undefined {
+  if (imports === undefined || info.toolLayouts?.waste === undefined) return undefined;
+  const wasi = WASI_MODULES.filter((module) => typeof imports[module] === "object");
+  if (wasi.length === 0) return undefined;
+  let memory: WebAssembly.Memory | undefined;
+  let hostRead: Report | undefined;
+  let hostWrote: Report | undefined;
+  const ranges = new WasiRanges(() => new DataView((memory as WebAssembly.Memory).buffer));
+
+  const observe = (name: string, call: HostFunction): HostFunction =>
+    function observed(...operands: unknown[]): unknown {
+      const result = call(...operands);
+      if (memory === undefined) return result;
+      const { reads, writes } = ranges.touched(name, operands, result);
+      for (const [address, bytes] of reads) hostRead?.(address, bytes);
+      for (const [address, bytes] of writes) hostWrote?.(address, bytes);
+      return result;
+    };
+
+  const observed: WebAssembly.Imports = { ...imports };
+  for (const module of wasi) {
+    const functions: Record<string, WebAssembly.ImportValue> = {};
+    for (const [name, value] of Object.entries(imports[module]))
+      functions[name] =
+        typeof value === "function" && WasiRanges.knows(name) ? observe(name, value as HostFunction) : value;
+    observed[module] = functions;
+  }
+  return {
+    imports: observed,
+    connect(exports) {
+      const own = Object.entries(exports).find(
+        ([name, value]) => !name.startsWith("memshade.") && isMemory(value),
+      )?.[1];
+      memory = (own ?? Object.values(imports).flatMap(Object.values).find(isMemory)) as
+        | WebAssembly.Memory
+        | undefined;
+      hostRead = exports["memshade.waste.hostRead"] as Report | undefined;
+      hostWrote = exports["memshade.waste.hostWrote"] as Report | undefined;
+    },
+  };
+}
+
+function isMemory(value: unknown): boolean {
+  // Not by `instanceof`: it may come from another context of this thread.
+  return Object.prototype.toString.call(value) === "[object WebAssembly.Memory]";
+}

@@ -1,0 +1,121 @@
+/** Ranges of memory that one WASI call touches: [address, bytes] each. */
+export interface TouchedRanges {
+  reads: [number, number][];
+  writes: [number, number][];
+}
+
+/** What a parameter of a WASI function points to. Numbers name other parameters, or bytes where `bytes` says so. */
+type Effect =
+  /** Reads `bytes(length parameter)` at the pointer. */
+  | { in: number; length: number }
+  /** Writes a fixed number of bytes. */
+  | { out: number; bytes: number }
+  /** Writes as many bytes as a parameter says. */
+  | { out: number; length: number }
+  /** Writes as many bytes as the call stored at another pointer, which it writes as well. */
+  | { out: number; used: number }
+  /** Reads from buffers as many bytes as the call stored at `done`. */
+  | { gathers: number; count: number; done: number }
+  /** Writes into buffers as many bytes as the call stored at `done`. */
+  | { scatters: number; count: number; done: number };
+
+const path = (at: number): Effect => ({ in: at, length: at + 1 });
+const out = (at: number, bytes: number): Effect => ({ out: at, bytes });
+
+/** Every function of WASI preview 1 that touches memory, by its parameters from 0. `args_get` and `environ_get` are apart. */
+const EFFECTS: Readonly<Record<string, readonly Effect[]>> = {
+  args_sizes_get: [out(0, 4), out(1, 4)],
+  environ_sizes_get: [out(0, 4), out(1, 4)],
+  clock_res_get: [out(1, 8)],
+  clock_time_get: [out(2, 8)],
+  fd_fdstat_get: [out(1, 24)],
+  fd_filestat_get: [out(1, 64)],
+  fd_pread: [{ scatters: 1, count: 2, done: 4 }],
+  fd_prestat_get: [out(1, 8)],
+  fd_prestat_dir_name: [{ out: 1, length: 2 }],
+  fd_pwrite: [{ gathers: 1, count: 2, done: 4 }],
+  fd_read: [{ scatters: 1, count: 2, done: 3 }],
+  fd_readdir: [{ out: 1, used: 4 }],
+  fd_seek: [out(3, 8)],
+  fd_tell: [out(1, 8)],
+  fd_write: [{ gathers: 1, count: 2, done: 3 }],
+  path_create_directory: [path(1)],
+  path_filestat_get: [path(2), out(4, 64)],
+  path_filestat_set_times: [path(2)],
+  path_link: [path(2), path(5)],
+  path_open: [path(2), out(8, 4)],
+  path_readlink: [path(1), { out: 3, used: 5 }],
+  path_remove_directory: [path(1)],
+  path_rename: [path(1), path(4)],
+  path_symlink: [path(0), path(3)],
+  path_unlink_file: [path(1)],
+  random_get: [{ out: 0, length: 1 }],
+  sock_accept: [out(2, 4)],
+  sock_recv: [{ scatters: 1, count: 2, done: 4 }, out(5, 2)],
+  sock_send: [{ gathers: 1, count: 2, done: 4 }],
+};
+
+const SUBSCRIPTION_BYTES = 48;
+const EVENT_BYTES = 32;
+const POINTER_BYTES = 4;
+const IOVEC_BYTES = 8;
+
+/** Follows the WASI calls of one instance. */
+export class WasiRanges {
+  readonly #memory: () => DataView;
+  /** Number of strings and their bytes, as the sizes calls said. */
+  readonly #sizes = new Map<string, [number, number]>();
+
+  /** `memory`: a view of the program's memory as it is now. */
+  constructor(memory: () => DataView) {
+    this.#memory = memory;
+  }
+
+  /** Whether a function touches no memory, or in ways known here. Unknown functions of later versions do not. */
+  static knows(name: string): boolean {
+    return name in EFFECTS || /^(args_get|environ_get|poll_oneoff)$/.test(name);
+  }
+
+  /** What the call touched; to be asked behind it. A call that failed has read its arguments and written nothing. */
+  touched(name: string, operands: readonly unknown[], result: unknown): TouchedRanges {
+    const view = this.#memory();
+    const ranges: TouchedRanges = { reads: [], writes: [] };
+    const succeeded = result === 0;
+    const at = (parameter: number): number => Number(operands[parameter]) >>> 0;
+    const word = (address: number): number =>
+      address + 4 <= view.byteLength ? view.getUint32(address, true) : 0;
+    const write = (address: number, bytes: number): void => {
+      if (succeeded && bytes > 0) ranges.writes.push([address, bytes]);
+    };
+    if (name === "args_get" || name === "environ_get") {
+      const [count, bytes] = this.#sizes.get(name.replace("_get", "_sizes_get")) ?? [0, 0];
+      write(at(0), count * POINTER_BYTES);
+      write(at(1), bytes);
+    } else if (name === "poll_oneoff") {
+      ranges.reads.push([at(0), at(2) * SUBSCRIPTION_BYTES]);
+      write(at(1), word(at(3)) * EVENT_BYTES);
+      write(at(3), 4);
+    }
+    for (const effect of EFFECTS[name] ?? []) {
+      if ("in" in effect) ranges.reads.push([at(effect.in), at(effect.length)]);
+      else if ("gathers" in effect || "scatters" in effect) {
+        const vectors = at("gathers" in effect ? effect.gathers : effect.scatters);
+        const count = at(effect.count);
+        ranges.reads.push([vectors, count * IOVEC_BYTES]);
+        let left = succeeded ? word(at(effect.done)) : 0;
+        for (let i = 0; i < count && left > 0; i++) {
+          const bytes = Math.min(left, word(vectors + i * IOVEC_BYTES + 4));
+          const range: [number, number] = [word(vectors + i * IOVEC_BYTES), bytes];
+          if (bytes > 0) ("gathers" in effect ? ranges.reads : ranges.writes).push(range);
+          left -= bytes;
+        }
+        write(at(effect.done), 4);
+      } else if ("used" in effect) {
+        write(at(effect.out), word(at(effect.used)));
+        write(at(effect.used), 4);
+      } else write(at(effect.out), "bytes" in effect ? effect.bytes : at(effect.length));
+    }
+    if (succeeded && name.endsWith("_sizes_get")) this.#sizes.set(name, [word(at(0)), word(at(1))]);
+    return ranges;
+  }
+}
