@@ -43,6 +43,15 @@ export function loadHeap(input: string, places: OriginalPlaces = {}): LoadedHeap
   return loadFile(input, places);
 }
 
+/** Whether a run's directory or `run.json` says that it has a heap profile; true for other files, which may be one. */
+export function hasHeap(input: string): boolean {
+  const runFile = fs.statSync(input, { throwIfNoEntry: false })?.isDirectory()
+    ? path.join(input, RUN_FILE)
+    : input;
+  if (path.basename(runFile) !== RUN_FILE) return path.extname(runFile) !== ".json";
+  return !fs.existsSync(runFile) || loadRun(runFile).tools.heap !== undefined;
+}
+
 function loadDirectory(input: string, directory: string, places: OriginalPlaces): LoadedHeap {
   const runFile = path.join(directory, RUN_FILE);
   if (!fs.existsSync(runFile)) {

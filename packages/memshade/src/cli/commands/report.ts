@@ -8,7 +8,15 @@ import { heapReport } from "../../report/terminal/heap-report.ts";
 import type { ColorChoice } from "../../report/terminal/paint.ts";
 import { sourceReport } from "../../report/terminal/source-report.ts";
 import { collect } from "../tool-options.ts";
-import { parseColor, parseRows, screenOptions, standardOutput, type Terminal } from "./report-options.ts";
+import {
+  parseChoice,
+  parseColor,
+  parseRows,
+  screenOptions,
+  standardOutput,
+  type Terminal,
+} from "./report-options.ts";
+import { type ReportedTool, reportedTools, runWorkingSetReport } from "./report-working-set.ts";
 
 export interface ReportOptions {
   readonly rows?: number | undefined;
@@ -18,6 +26,9 @@ export interface ReportOptions {
   readonly source?: boolean | undefined;
   readonly pathMap?: readonly PathMap[] | undefined;
   readonly binaryPath?: readonly string[] | undefined;
+  readonly tool?: ReportedTool | undefined;
+  readonly csv?: boolean | undefined;
+  readonly compat?: "esan" | undefined;
 }
 
 const EXAMPLES = `
@@ -25,18 +36,29 @@ Examples:
   memshade report memshade.out/app.4711
   memshade report memshade.out/app.4711 --wide -n 20 | less
   memshade report memshade.out/app.4711 --source --path-map /build/app=.
-  memshade report memshade.out/app.4711 --json > heap.json`;
+  memshade report memshade.out/app.4711 --json > heap.json
+  memshade report memshade.out/app.4711 --tool workingset --csv > intervals.csv
+  memshade report memshade.out/app.4711 --compat esan`;
 
 /** Adds `memshade report` to the program. Its action throws UserError for mistakes of the user. */
 export function addReportCommand(program: Command): void {
   program
     .command("report")
-    .summary("show who owns the heap of a recorded run")
-    .description("Shows who owns the heap of a recorded run: peak, leaks, unused and short-lived blocks.")
-    .argument("<run>", "directory of a run, or a raw MemProf file")
-    .option("-n, --rows <N>", "sites per table (default: as many as matter)", parseRows)
+    .summary("show who owns the heap of a recorded run, and its working set over time")
+    .description(
+      "Shows who owns the heap of a recorded run: peak, leaks, unused and short-lived blocks; and how much memory it works on over time, where that was recorded (--tool workingset).",
+    )
+    .argument("<run>", "directory of a run, a raw MemProf file, or a workingset.json")
+    .option("-n, --rows <N>", "rows per table (default: as many as matter)", parseRows)
+    .option("--tool <tool>", "heap or workingset alone (default: what the run has)", (text: string) =>
+      parseChoice<ReportedTool>("--tool", ["heap", "workingset"], text),
+    )
     .option("--wide", "full names and complete call paths, lines as long as they get")
     .option("--json", "write JSON (docs/report-json.md) instead of text")
+    .option("--csv", "working set: all series as CSV instead of text")
+    .option("--compat <tool>", "working set: as EfficiencySanitizer prints it (esan)", (text: string) =>
+      parseChoice("--compat", ["esan"], text),
+    )
     .option("--source", "show the source lines that allocate most, with their numbers beside the text")
     .option(
       "--path-map <from=to>",
@@ -53,6 +75,13 @@ export function addReportCommand(program: Command): void {
 
 /** The text that `memshade report` prints. */
 export function runReport(input: string, options: ReportOptions, terminal: Terminal): string {
+  const run = { heap: runHeapReport, workingset: runWorkingSetReport };
+  return reportedTools(input, options)
+    .map((tool) => run[tool](input, options, terminal))
+    .join("\n");
+}
+
+function runHeapReport(input: string, options: ReportOptions, terminal: Terminal): string {
   const { profile } = loadHeap(input, { binaryPaths: options.binaryPath });
   if (options.source) {
     const lines = sourceLines(profile);

@@ -1,0 +1,51 @@
+import { basename, resolve } from "node:path";
+import { UserError } from "../../bytes/errors.ts";
+import { workingSetCsv } from "../../report/json/working-set-csv.ts";
+import { workingSetReportJson } from "../../report/json/working-set-report.ts";
+import { hasHeap } from "../../report/load-run.ts";
+import { hasWorkingSet, loadWorkingSet } from "../../report/load-working-set.ts";
+import { esanReport } from "../../report/terminal/esan.ts";
+import type { ColorChoice } from "../../report/terminal/paint.ts";
+import { workingSetReport } from "../../report/terminal/working-set-report.ts";
+import { screenOptions, type Terminal } from "./report-options.ts";
+
+/** A tool whose part of a run is shown. */
+export type ReportedTool = "heap" | "workingset";
+
+export interface WorkingSetFlags {
+  readonly rows?: number | undefined;
+  readonly wide?: boolean | undefined;
+  readonly json?: boolean | undefined;
+  readonly color: ColorChoice;
+  readonly tool?: ReportedTool | undefined;
+  readonly csv?: boolean | undefined;
+  readonly compat?: "esan" | undefined;
+}
+
+/** What `memshade report` shows of a run, in this order: what it has, unless the options ask for one part. */
+export function reportedTools(input: string, { tool, csv, compat, json }: WorkingSetFlags): ReportedTool[] {
+  if (csv === true || compat !== undefined) {
+    if (tool === "heap") throw new UserError("--csv and --compat print a working set, not the heap");
+    return ["workingset"];
+  }
+  if (tool !== undefined) return [tool];
+  if (!hasWorkingSet(input)) return ["heap"];
+  if (!hasHeap(input)) return ["workingset"];
+  // One document: the heap's, unless the other one is asked for.
+  return json === true ? ["heap"] : ["heap", "workingset"];
+}
+
+/** The working set of a run as text, JSON, CSV, or as EfficiencySanitizer prints it. */
+export function runWorkingSetReport(input: string, flags: WorkingSetFlags, terminal: Terminal): string {
+  const profile = loadWorkingSet(input);
+  if (flags.compat === "esan") return esanReport(profile, processIdOf(input));
+  if (flags.csv) return workingSetCsv(profile);
+  if (flags.json) return workingSetReportJson(profile, input);
+  const screen = screenOptions(flags.color, flags.wide ?? false, terminal);
+  return workingSetReport(profile, { ...screen, rows: flags.rows, input });
+}
+
+/** Runs are named after their process by default; profiles themselves do not know it. */
+function processIdOf(input: string): number {
+  return Number(/\.(\d+)$/.exec(basename(resolve(input)))?.[1] ?? 0);
+}

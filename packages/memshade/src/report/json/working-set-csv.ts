@@ -1,0 +1,40 @@
+import { MEASURES, type WorkingSetProfile } from "../../model/working-set.ts";
+
+/**
+ * All series as a table: one line per interval of each instance and scale. `start` and `end` are in the profile's unit
+ * (nanoseconds for time), the measures in lines or pages, `bytes` is lines × 64, `partial` is 1 where the run ended first.
+ */
+export function workingSetCsv(profile: WorkingSetProfile): string {
+  const header = ["instance", "module", "factor", "interval", "unit", "start", "end", "bytes", ...MEASURES];
+  const rows = [[...header, "new", "partial", "function"].join(",")];
+  for (const { instance, module, levels, stackOf, stacks } of profile.instances)
+    for (const level of levels)
+      level.start.forEach((start, i) => {
+        const lines = level.counts.lines?.[i] ?? 0;
+        const stack = level.factor === 1 ? stacks[stackOf[i]] : undefined;
+        const isLast = i === level.start.length - 1;
+        rows.push(
+          [
+            instance,
+            quote(profile.modules[module]?.name ?? ""),
+            level.factor,
+            i,
+            profile.unit,
+            start,
+            level.end[i],
+            lines * profile.lineBytes,
+            ...MEASURES.map((measure) => level.counts[measure]?.[i] ?? ""),
+            level.fresh[i],
+            isLast && level.lastIsPartial ? 1 : 0,
+            quote(stack?.[0]?.name ?? ""),
+          ].join(","),
+        );
+      });
+  return `${rows.join("\n")}\n`;
+}
+
+function quote(text: string): string {
+  // A cell that begins like a formula would be taken for one by spreadsheets.
+  const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+  return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}

@@ -1,0 +1,21 @@
+import { findPhases } from "../../analyses/working-set/phases.ts";
+import type { WorkingSetProfile } from "../../model/working-set.ts";
+import { localityJson } from "./locality.ts";
+
+export const WORKING_SET_REPORT_VERSION = 1;
+
+/** The profile with what the report derives from it: phases and curves. docs/report-json.md has the schema. */
+export function workingSetReportJson(profile: WorkingSetProfile, input: string): string {
+  const report = {
+    ...profile,
+    report: "working-set",
+    version: WORKING_SET_REPORT_VERSION,
+    input,
+    instances: profile.instances.map((instance) => ({
+      ...instance,
+      phases: findPhases(instance),
+      ...(instance.locality === undefined ? {} : { curves: localityJson(instance.locality) }),
+    })),
+  };
+  return `${JSON.stringify(report, null, 2)}\n`;
+}

@@ -1,0 +1,41 @@
+import fs from "node:fs";
+import path from "node:path";
+import { UserError } from "../bytes/errors.ts";
+import { readWorkingSet } from "../model/read-working-set.ts";
+import type { WorkingSetProfile } from "../model/working-set.ts";
+
+const WORKING_SET_FILE = "workingset.json";
+/** Larger files are not what the recorder writes. */
+const LARGEST_FILE_BYTES = 1 << 29;
+
+/** Whether the run's directory (or the file) holds a working set. */
+export function hasWorkingSet(input: string): boolean {
+  return fs.existsSync(fileOf(input)) && path.basename(fileOf(input)) === WORKING_SET_FILE;
+}
+
+/**
+ * Reads the working set of a run's directory, of its `run.json`, or of a `workingset.json`.
+ *
+ * @throws UserError in one line: nothing there, not recorded, damaged
+ */
+export function loadWorkingSet(input: string): WorkingSetProfile {
+  const file = fileOf(input);
+  if (!fs.existsSync(file))
+    throw new UserError(
+      fs.existsSync(input)
+        ? `${input} has no working set: it was recorded without --tool workingset`
+        : `${input}: there is no such file or directory`,
+    );
+  if (fs.statSync(file).size > LARGEST_FILE_BYTES) throw new UserError(`${file} is too large`);
+  try {
+    return readWorkingSet(fs.readFileSync(file, "utf8"));
+  } catch (error) {
+    throw error instanceof UserError ? new UserError(`${file}: ${error.message}`) : error;
+  }
+}
+
+function fileOf(input: string): string {
+  const status = fs.statSync(input, { throwIfNoEntry: false });
+  if (status?.isDirectory()) return path.join(input, WORKING_SET_FILE);
+  return path.basename(input) === "run.json" ? path.join(path.dirname(input), WORKING_SET_FILE) : input;
+}

@@ -1,0 +1,164 @@
+import { COMMON_CACHES, LINE_BYTES } from "../../analyses/locality/index.ts";
+import { findPhases, type Phase } from "../../analyses/working-set/phases.ts";
+import type { InstanceWorkingSet, TimeUnit, WorkingSetProfile } from "../../model/working-set.ts";
+import { formatBytes, formatCount, formatPercent, groupDigits, plural } from "../format.ts";
+import { missRatioCurve } from "../json/locality.ts";
+import { Screen, type ScreenOptions } from "./screen.ts";
+import { sparkline } from "./sparkline.ts";
+import { bar, padLeft, padRight, printable, wrapWords } from "./text.ts";
+
+export interface WorkingSetReportOptions extends ScreenOptions {
+  /** Intervals listed at each scale; undefined: those that fit a screen. */
+  readonly rows: number | undefined;
+  readonly input: string;
+}
+
+const DEFAULT_ROWS = 16;
+const UNIT_NAMES: Readonly<Record<TimeUnit, string>> = {
+  accesses: "accesses",
+  wall: "real time",
+  cpu: "processor time",
+};
+
+/** How much memory a program works on, over time. docs/working-set.md says what the numbers mean. */
+export function workingSetReport(profile: WorkingSetProfile, options: WorkingSetReportOptions): string {
+  const screen = new Screen(options);
+  const { paint } = screen;
+  const command = printable(profile.command.join(" "));
+  screen.print(paint.heading(`Working set of ${command === "" ? printable(profile.program) : command}`));
+  for (const sentence of profile.notTracked)
+    screen.print(...wrapWords(`Not tracked: ${sentence}`, options.width).map(paint.warning));
+  if (profile.options.assumeAligned)
+    screen.print(paint.faint("Accesses were taken to be aligned as their hints say (--assume-aligned)."));
+  if (profile.instances.length === 0) screen.print("", "No module with a memory was run.");
+  for (const instance of profile.instances) printInstance(screen, profile, instance, options);
+  return screen.text();
+}
+
+function printInstance(
+  screen: Screen,
+  profile: WorkingSetProfile,
+  instance: InstanceWorkingSet,
+  options: WorkingSetReportOptions,
+): void {
+  const { paint } = screen;
+  const { total, levels } = instance;
+  const time = (units: number) => formatTime(units, profile.unit);
+  const bytes = (lines: number) => formatBytes(lines * profile.lineBytes);
+  screen.print("");
+  if (profile.instances.length > 1)
+    screen.print(
+      paint.strong(
+        `${printable(profile.modules[instance.module]?.name ?? "module")}, instance ${instance.instance}`,
+      ),
+    );
+  const lines = levels[0].counts.lines ?? [];
+  screen.print(
+    `${time(instance.duration)} in ${plural(lines.length, "interval")} of ${time(instance.period)} (${UNIT_NAMES[profile.unit]})`,
+    "",
+    `touched    ${paint.amount(padLeft(bytes(total.lines ?? 0), 9))}  ${groupDigits(total.lines ?? 0)} lines of ${profile.lineBytes} bytes, ${formatPercent((total.lines ?? 0) * profile.lineBytes, instance.memoryBytes)} of the memory of ${formatBytes(instance.memoryBytes)}`,
+    `  read     ${padLeft(bytes(total.read ?? 0), 9)}`,
+    `  written  ${padLeft(bytes(total.written ?? 0), 9)}`,
+    `  both     ${padLeft(bytes(total.both ?? 0), 9)}`,
+    `pages      ${padLeft(groupDigits(total.pages4K ?? 0), 9)}  of 4 KiB, ${groupDigits(total.pages64K ?? 0)} of 64 KiB; ${formatPercent(total.lines ?? 0, (total.pages4K ?? 0) * 64)} of their lines are touched`,
+    `where      ${padLeft("", 9)}  heap ${bytes(total.heap ?? 0)}, static data ${bytes(total.static ?? 0)}, stack ${bytes(total.stack ?? 0)}`,
+  );
+  const peak = lines.reduce((most, count) => Math.max(most, count), 0);
+  const width = (screen.isWide ? 160 : screen.width) - 2;
+  screen.print("", paint.strong("Timeline") + paint.faint(`, up to ${bytes(peak)} per interval`));
+  screen.print(`  ${paint.bar(sparkline(lines, width))}`);
+  screen.print(paint.faint(`  new: ${bytes(sum(levels[0].fresh.slice(0, 1)))} in the first interval`));
+  screen.print(`  ${paint.bar(sparkline(levels[0].fresh, width))}`);
+
+  printPhases(screen, findPhases(instance), time, bytes);
+  screen.print("", paint.strong("Scales") + paint.faint("  (mean and largest working set of an interval)"));
+  for (const level of levels) {
+    const counts = level.counts.lines ?? [];
+    screen.print(
+      `  ${padLeft(time(instance.period * level.factor), 10)}  ${padLeft(plural(counts.length, "interval"), 14)}  mean ${padLeft(bytes(sum(counts) / Math.max(1, counts.length)), 9)}  largest ${padLeft(bytes(counts.reduce((most, count) => Math.max(most, count), 0)), 9)}`,
+    );
+  }
+  printIntervals(screen, instance, options.rows ?? DEFAULT_ROWS, time, bytes);
+  if (instance.locality !== undefined) printLocality(screen, instance);
+}
+
+function printPhases(
+  screen: Screen,
+  phases: readonly Phase[],
+  time: (units: number) => string,
+  bytes: (lines: number) => string,
+): void {
+  screen.print("", screen.paint.strong("Phases"));
+  const largest = phases.reduce((most, { meanLines }) => Math.max(most, meanLines), 0);
+  for (const { start, end, meanLines, peakLines, name, agreement } of phases) {
+    const where =
+      name === undefined
+        ? ""
+        : `in ${screen.fit(name, 28)}${agreement < 1 ? ` (${formatPercent(agreement, 1)})` : ""}`;
+    screen.print(
+      `  ${padLeft(time(start), 8)} – ${padRight(time(end), 8)} ${padLeft(bytes(meanLines), 9)} ${screen.paint.bar(padRight(bar(meanLines, largest, 10), 10))} ${screen.paint.faint(`peak ${bytes(peakLines)}`)}  ${where}`,
+    );
+  }
+}
+
+/** The scale that fits, interval by interval. */
+function printIntervals(
+  screen: Screen,
+  instance: InstanceWorkingSet,
+  rows: number,
+  time: (units: number) => string,
+  bytes: (lines: number) => string,
+): void {
+  const level = instance.levels.find(({ start }) => start.length <= rows) ?? instance.levels.at(-1);
+  if (level === undefined) return;
+  const { counts, start, end, fresh, lastIsPartial } = level;
+  screen.print("", screen.paint.strong(`Intervals of ${time(instance.period * level.factor)}`));
+  screen.print(
+    screen.paint.faint(
+      `  ${padLeft("until", 9)} ${padLeft("lines", 10)} ${padLeft("bytes", 9)} ${padLeft("read", 9)} ${padLeft("written", 9)} ${padLeft("both", 9)} ${padLeft("new", 9)}`,
+    ),
+  );
+  start.forEach((_, i) => {
+    const of = (measure: "read" | "written" | "both") => padLeft(bytes(counts[measure]?.[i] ?? 0), 9);
+    const lines = counts.lines?.[i] ?? 0;
+    const partial = lastIsPartial && i === start.length - 1 ? " partial" : "";
+    screen.print(
+      `  ${padLeft(time(end[i]), 9)} ${padLeft(groupDigits(lines), 10)} ${padLeft(bytes(lines), 9)} ${of("read")} ${of("written")} ${of("both")} ${padLeft(bytes(fresh[i]), 9)}${partial}`,
+    );
+  });
+}
+
+function printLocality(screen: Screen, instance: InstanceWorkingSet): void {
+  const { locality } = instance;
+  if (locality === undefined) return;
+  const curve = missRatioCurve(locality);
+  const method =
+    locality.rate === 1
+      ? "exact"
+      : `SHARDS, ${formatPercent(locality.rate, 1)} of the lines, ${formatCount(locality.sampled)} references`;
+  screen.print(
+    "",
+    screen.paint.strong("Misses of a fully associative LRU cache") +
+      screen.paint.faint(`  (${formatCount(locality.references)} references; ${method})`),
+  );
+  for (const { name, bytes } of COMMON_CACHES) {
+    const ratio = curve.at(bytes / LINE_BYTES);
+    screen.print(
+      `  ${padRight(name, 42)} ${padLeft(formatPercent(ratio, 1), 7)} ${screen.paint.bar(bar(ratio, 1, 20))}`,
+    );
+  }
+}
+
+/** `1.2 M` accesses, `20 ms`, `3.4 s`. */
+export function formatTime(units: number, unit: TimeUnit): string {
+  if (unit === "accesses") return formatCount(units);
+  const ms = units / 1e6;
+  if (ms < 1000) return `${Number(ms.toPrecision(3))} ms`;
+  return ms < 120_000
+    ? `${Number((ms / 1000).toPrecision(3))} s`
+    : `${Number((ms / 60_000).toPrecision(3))} min`;
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}

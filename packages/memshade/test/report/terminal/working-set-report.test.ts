@@ -1,0 +1,117 @@
+import { describe, expect, it } from "vitest";
+import { findPhases } from "../../../src/analyses/working-set/phases.ts";
+import { readWorkingSet } from "../../../src/model/read-working-set.ts";
+import { workingSetCsv } from "../../../src/report/json/working-set-csv.ts";
+import { workingSetReportJson } from "../../../src/report/json/working-set-report.ts";
+import { createPaint } from "../../../src/report/terminal/paint.ts";
+import { sparkline } from "../../../src/report/terminal/sparkline.ts";
+import { workingSetReport } from "../../../src/report/terminal/working-set-report.ts";
+import { pictureOf } from "../working-set-picture.ts";
+
+const LOAD = "abcdefghijklmnop";
+const TWO_PHASES = pictureOf(
+  [LOAD, LOAD, LOAD, LOAD, "a", "A", "a", "A"],
+  ["parse", "parse", "parse", "read", "sum", "sum", "sum", "sum"],
+);
+
+describe("phases", () => {
+  it("are intervals in a row of about one size, named after what most of them ran", () => {
+    expect(findPhases(TWO_PHASES.instances[0])).toMatchObject([
+      {
+        first: 0,
+        last: 3,
+        start: 0,
+        end: 4000,
+        meanLines: 16,
+        peakLines: 16,
+        name: "parse",
+        agreement: 0.75,
+      },
+      { first: 4, last: 7, start: 4000, end: 8000, meanLines: 1, peakLines: 1, name: "sum", agreement: 1 },
+    ]);
+  });
+
+  it("cover every interval once, whatever the sizes", () => {
+    const sizes = Array.from({ length: 60 }, (_, i) => LOAD.slice(0, (i * 7) % 17));
+    const phases = findPhases(pictureOf(sizes).instances[0]);
+    expect(phases.length).toBeLessThanOrEqual(12);
+    expect(phases[0].first).toBe(0);
+    expect(phases.at(-1)?.last).toBe(59);
+    for (let i = 1; i < phases.length; i++) expect(phases[i].first).toBe(phases[i - 1].last + 1);
+  });
+});
+
+describe("a sparkline", () => {
+  it("is full at the largest value and empty at zero", () => {
+    expect(sparkline([0, 1, 4, 8], 10)).toBe(" ▁▄█");
+  });
+
+  it("draws groups by their largest value", () => {
+    expect(sparkline([1, 8, 1, 1, 4, 1], 3)).toBe("█▁▄");
+    expect(sparkline([], 3)).toBe("");
+    expect(sparkline([0, 0], 3)).toBe("  ");
+  });
+});
+
+describe("the working set's report", () => {
+  it("shows the timeline, phases and scales in 80 columns", () => {
+    const text = workingSetReport(TWO_PHASES, {
+      paint: createPaint(false),
+      width: 80,
+      isWide: false,
+      rows: undefined,
+      input: "run",
+    });
+    expect(text).toContain("  ████▁▁▁▁\n");
+    expect(text).toMatch(/0 – 4,000 +1\.00 KiB .*peak 1\.00 KiB +in parse \(75\.0 %\)/);
+    expect(text).toMatch(/4,000 – 8,000 +64 B .*in sum/);
+    expect(text).toMatch(/8 intervals +mean +544 B +largest +1\.00 KiB/);
+  });
+});
+
+describe("the CSV", () => {
+  it("has a line per interval and scale", () => {
+    const lines = workingSetCsv(TWO_PHASES).trimEnd().split("\n");
+    expect(lines[0]).toMatch(
+      /^instance,module,factor,interval,unit,start,end,bytes,lines,read,written,both,/,
+    );
+    expect(lines.length).toBe(1 + 8 + 2 + 1);
+    expect(lines[1]).toMatch(/^0,program\.wasm,1,0,accesses,0,1000,1024,16,16,0,0,/);
+    expect(lines[6]).toMatch(/^0,program\.wasm,1,5,accesses,5000,6000,64,1,0,1,0,/);
+  });
+
+  it("quotes names that would break it or be taken for a formula", () => {
+    const profile = pictureOf(["a"]);
+    profile.modules[0].name = '=cmd,"x"';
+    expect(workingSetCsv(profile).split("\n")[1]).toContain('"\'=cmd,""x"""');
+  });
+});
+
+describe("workingset.json", () => {
+  it("is read as it was written", () => {
+    expect(readWorkingSet(JSON.stringify(TWO_PHASES))).toEqual(TWO_PHASES);
+  });
+
+  it("is what the JSON report says, with phases", () => {
+    const report = JSON.parse(workingSetReportJson(TWO_PHASES, "run"));
+    expect(report).toMatchObject({ report: "working-set", version: 1, unit: "accesses", lineBytes: 64 });
+    expect(report.instances[0].phases).toHaveLength(2);
+    expect(report.instances[0].levels[0].counts.lines).toEqual([16, 16, 16, 16, 1, 1, 1, 1]);
+  });
+
+  it.each([
+    ["", /no JSON/],
+    ["[]", /no memshade-working-set file/],
+    ['{"schema":"memshade-working-set","version":9}', /version 9 .* is not known, only 1/],
+    [JSON.stringify({ ...TWO_PHASES, unit: "days" }), /unit should be "accesses" or "wall" or "cpu"/],
+    [JSON.stringify({ ...TWO_PHASES, instances: [{}] }), /instances\[0\]\.module should be a count/],
+  ])("of %j is refused in one line", (text, message) => {
+    expect(() => readWorkingSet(text)).toThrow(message);
+  });
+
+  it("whose columns differ in length is refused", () => {
+    const damaged = structuredClone(TWO_PHASES);
+    damaged.instances[0].levels[0].fresh.pop();
+    expect(() => readWorkingSet(JSON.stringify(damaged))).toThrow(/different lengths/);
+  });
+});
