@@ -18,7 +18,11 @@ export function sourceLinesJson(
     schema: "memshade-source-lines",
     version: 1,
     input,
-    lines: shown.map((line) => ({ ...line, liveBytes: line.liveBytes ?? null, text: read(line.file)?.[line.line - 1] ?? null })),
+    lines: shown.map((line) => ({
+      ...line,
+      liveBytes: line.liveBytes ?? null,
+      text: read(line.file)?.[line.line - 1] ?? null,
+    })),
     omitted: lines.length - shown.length,
   };
   return `${JSON.stringify(document, null, 2)}\n`;
