@@ -762,8 +762,13 @@ export class FunctionWalker {
     else if (treatment === CallTreatment.KeepHost) insertions.add(start, InsertionKind.KeepHostFrame);
     else if (treatment === CallTreatment.Push) insertions.add(start, InsertionKind.PushFrame, site);
     else {
-      insertions.add(start, InsertionKind.PushHostFrame, site);
-      insertions.add(end, InsertionKind.ReturnFromHost);
+      const outlined = this.#openLoops === 0;
+      insertions.add(
+        start,
+        outlined ? InsertionKind.PushHostFrameOutlined : InsertionKind.PushHostFrame,
+        site,
+      );
+      insertions.add(end, outlined ? InsertionKind.ReturnFromHostOutlined : InsertionKind.ReturnFromHost);
     }
   }
 

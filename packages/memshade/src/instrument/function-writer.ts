@@ -37,6 +37,9 @@ export interface SnippetTargets {
   countStrided: number;
   /** Function that adds a counter word for the address it is given. */
   countFunction(word: number): number;
+  /** Functions that do what `PushHostFrame`, given frame and call site, and `ReturnFromHost` do. */
+  pushHostFrame(): number;
+  returnFromHost(): number;
   /** Tools by the number of their insertion kind behind `InsertionKind.FirstTool`. */
   tools: readonly ToolPass[];
 }
@@ -73,6 +76,8 @@ const I32 = 0x7f;
 const I64 = 0x7e;
 /** A frame of the shadow stack: the call site, and a memo of its place in the tree of contexts. */
 export const FRAME_BYTES = 8;
+/** Bytes of program memory per counter of four bytes. */
+const GRANULE_BYTES = 8;
 /** No insertion takes more bytes than this. */
 export const LONGEST_SNIPPET = 192;
 const HAS_MEMORY_INDEX = 0x40;
@@ -214,6 +219,12 @@ export class FunctionWriter implements SnippetSink {
         }
         this.#op(CALL, targets.countFunction(c[entry]));
         break;
+      case InsertionKind.PushHostFrameOutlined:
+        this.#op(LOCAL_GET, frame);
+        this.#byte(I64_CONST);
+        this.length = writeS32Leb(this.bytes, this.length, a[entry]);
+        this.#op(CALL, targets.pushHostFrame());
+        break;
       case InsertionKind.PushFrame:
       case InsertionKind.PushHostFrame:
         this.#pushFrame(frame, a[entry], kind === InsertionKind.PushHostFrame);
@@ -230,6 +241,9 @@ export class FunctionWriter implements SnippetSink {
         break;
       case InsertionKind.TeeBelow:
         this.#teeBelow(this.#local(a[entry]), b[entry]);
+        break;
+      case InsertionKind.ReturnFromHostOutlined:
+        this.#op(CALL, targets.returnFromHost());
         break;
       case InsertionKind.ReturnFromHost:
         this.#const(targets.emptyStack);
@@ -334,10 +348,13 @@ export class FunctionWriter implements SnippetSink {
   /** counter[(local + displacement) / 8] += word; the lowest bit of the word is a flag. */
   #count(local: number, displacement: number, word: number): void {
     const scratch = scratchLocal(this.#ownLocals);
+    // Whole granules go into the offsets of the counter's load and store: the access was valid, so the sum does not wrap.
+    const folded = !this.memory64 && displacement > 0 && displacement % GRANULE_BYTES === 0;
+    const offset = folded ? displacement / 2 : 0;
     if (this.memory64) this.#wideIndex(local, displacement);
     else {
       this.#op(LOCAL_GET, local);
-      if (displacement !== 0) {
+      if (displacement !== 0 && !folded) {
         this.#const(displacement);
         this.#byte(I32_ADD);
       }
@@ -356,7 +373,7 @@ export class FunctionWriter implements SnippetSink {
     bytes[at++] = I32_LOAD;
     bytes[at++] = 2 | HAS_MEMORY_INDEX;
     at = writeU32Leb(bytes, at, this.targets.shadowMemory);
-    bytes[at++] = 0;
+    at = writeU32Leb(bytes, at, offset);
     bytes[at++] = I32_CONST;
     at = writeS32Leb(bytes, at, word & ~1);
     bytes[at++] = I32_ADD;
@@ -368,7 +385,7 @@ export class FunctionWriter implements SnippetSink {
     bytes[at++] = I32_STORE;
     bytes[at++] = 2 | HAS_MEMORY_INDEX;
     at = writeU32Leb(bytes, at, this.targets.shadowMemory);
-    bytes[at++] = 0;
+    at = writeU32Leb(bytes, at, offset);
     this.length = at;
   }
 

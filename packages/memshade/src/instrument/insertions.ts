@@ -36,6 +36,9 @@ export const InsertionKind = {
   KeepHostFrame: 16,
   /** As Count, by a call: smaller and slower. */
   CountOutlined: 17,
+  /** As PushHostFrame and ReturnFromHost, by calls: smaller and slower. */
+  PushHostFrameOutlined: 19,
+  ReturnFromHostOutlined: 20,
   /** Nothing: an entry that turned out not to be needed. */
   None: 18,
   /** This and the following ones belong to tools, in their order: see `ToolPass`. */

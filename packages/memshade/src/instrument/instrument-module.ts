@@ -34,6 +34,7 @@ import { type AllocatorPlan, findAllocator } from "./find-allocator/index.ts";
 import { FunctionWalker } from "./function-walker.ts";
 import { FRAME_BYTES, FunctionWriter } from "./function-writer.ts";
 import { HookedCalls } from "./hooked-calls.ts";
+import { HostFrameFunctions } from "./host-frame-functions.ts";
 import { Insertions } from "./insertions.ts";
 import { type ModuleScan, scanModule } from "./module-scan.ts";
 import type { InstrumentedInfo, InstrumentOptions, ShadowLayout, ToolName } from "./options.ts";
@@ -163,18 +164,24 @@ class Instrumentation {
       bulkFunction: (instruction, first, second, follows) =>
         (follows ? bulk : allocatorBulk).get(instruction, first, second),
     });
+    const frameTargets = {
+      shadowMemory,
+      stackGlobal: this.#stackGlobal,
+      hostGlobal: this.#stackGlobal + 1,
+      emptyStack: heap?.emptyStack ?? 0,
+    };
+    const hostFrames = new HostFrameFunctions(appended, frameTargets);
     const writer = new FunctionWriter(
       module.bytes,
       this.#insertions,
       {
-        shadowMemory,
-        stackGlobal: this.#stackGlobal,
-        hostGlobal: this.#stackGlobal + 1,
-        emptyStack: heap?.emptyStack ?? 0,
+        ...frameTargets,
         unreadCounter: layout === undefined ? 0 : layout.control + CONTROL_BYTES - 4,
         countTrips: heap?.functions.get("countTrips") ?? -1,
         countStrided: heap?.functions.get("countStrided") ?? -1,
         countFunction: (word) => counters.get(word),
+        pushHostFrame: () => hostFrames.push(),
+        returnFromHost: () => hostFrames.returned(),
         tools: tools.map(({ pass }) => pass),
       },
       this.#memory64,
