@@ -61,6 +61,7 @@ export function weaveWorkingSet(around: ToolSurroundings): WovenTool {
     shadowBytes: layout.endBytes,
     describe: () => layout,
     start: -1,
+    entered: -1,
     memoryLimit: undefined,
     globals: runtime.globals,
     exports: { touchRange: target("touchRange") },
