@@ -7,6 +7,8 @@ export interface ByteSource {
   readonly size: number;
   /** The bytes `[offset, offset + length)`, cut at the end of the source. May be a view; nobody writes to it. */
   read(offset: number, length: number): Uint8Array;
+  /** As `read`, of `target.length` bytes into an array of the caller's; a source without it makes a new one each time. */
+  readInto?(offset: number, target: Uint8Array): Uint8Array;
 }
 
 /** A byte array as a source; what it gives out are views, not copies. */

@@ -21,7 +21,9 @@ export function openFile(file: string): OpenFile {
   return {
     size,
     read: (offset, length) =>
-      explained(file, () => readPiece(descriptor, offset, Math.min(length, size - offset))),
+      // Everything is overwritten, or cut off.
+      explained(file, () => fill(descriptor, offset, newPiece(Math.min(length, size - offset)))),
+    readInto: (offset, target) => explained(file, () => fill(descriptor, offset, target)),
     close: () => closeSync(descriptor),
   };
 }
@@ -51,9 +53,12 @@ export function readWholeFile(file: string): Uint8Array {
   return explained(file, () => readFileSync(file));
 }
 
-/** The bytes at `offset`; fewer if the file became shorter since it was opened. */
-function readPiece(descriptor: number, offset: number, length: number): Uint8Array {
-  const piece = new Uint8Array(Math.max(0, length));
+function newPiece(length: number): Uint8Array {
+  return Buffer.allocUnsafeSlow(Math.max(0, length));
+}
+
+/** The bytes at `offset`; fewer than the piece has if the file ends, or became shorter since it was opened. */
+function fill(descriptor: number, offset: number, piece: Uint8Array): Uint8Array {
   let filled = 0;
   while (filled < piece.length) {
     const count = readSync(

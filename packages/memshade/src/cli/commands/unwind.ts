@@ -21,7 +21,7 @@ import { unwindPerfData } from "../../report/stacks/perf-stacks.ts";
 import { cfiStatisticsText } from "../../report/terminal/cfi-statistics.ts";
 import { nativeStacksText } from "../../report/terminal/native-stacks.ts";
 import { perfProfileText } from "../../report/terminal/perf-profile.ts";
-import { PerfSamplesText } from "../../report/terminal/perf-samples.ts";
+import { perfSampleText } from "../../report/terminal/perf-samples.ts";
 import { MEMSHADE_VERSION } from "../../runtime/host/version.ts";
 import { cfiStatistics, type UnwindOptions as WalkOptions } from "../../unwind/index.ts";
 import { type Output, openOutput } from "../output.ts";
@@ -193,7 +193,6 @@ async function unwindSamples(
   const namer = loadFrameNamer(preferAsPerf);
   const { format } = options;
   const each = options.samples && (format === "text" || format === "json") ? format : undefined;
-  const text = new PerfSamplesText();
   let builder: PerfProfileBuilder | undefined;
   let count = 0;
   if (each === "json") output.write("[");
@@ -202,7 +201,7 @@ async function unwindSamples(
     options: walkOptions(options),
     onSample: (stack, header) => {
       if (each === "text") {
-        output.write(text.text(stack, header));
+        output.write(perfSampleText(stack, header, namer));
       } else if (each === "json") {
         output.write(`${count++ === 0 ? "" : ","}\n${sampleJson(stack, header, namer)}`);
       } else {

@@ -4,7 +4,7 @@ import { MINIMUM_ATTR_BYTES, readAttribute } from "./attributes.ts";
 import { type GrowingHeader, idsOf, readBuildIds, readFeature, readPerfHeader } from "./header.ts";
 import { RECORD_HEADER_BYTES, RecordType } from "./layout.ts";
 import { RecordDecoder } from "./records.ts";
-import { RoundOrder } from "./round-order.ts";
+import { type Piece, RoundOrder } from "./round-order.ts";
 import { SampleDecoder } from "./samples.ts";
 import type { PerfHeader, PerfRecord } from "./types.ts";
 import { getU64, textAt, viewOf } from "./words.ts";
@@ -15,7 +15,10 @@ export type DecompressStream = (piece: Uint8Array) => Promise<Uint8Array>;
 export interface PerfReadOptions {
   /** Begins to decompress a Zstandard stream; without it files recorded with `-z` cannot be read. */
   readonly zstd?: () => DecompressStream;
-  /** Called in the order of time. `header` is complete before the first sample. */
+  /**
+   * Called in the order of time. `header` is complete before the first sample. What a sample refers to is overwritten
+   * after the call.
+   */
   readonly onRecord: (record: PerfRecord, header: PerfHeader) => void;
 }
 
@@ -26,7 +29,30 @@ export interface PerfDataSummary {
 }
 
 /** Bytes that are read at a time; samples are at most 64 KiB. */
-const PIECE_BYTES = 2 ** 20;
+const PIECE_BYTES = 2 ** 19;
+
+/** The buffers that a file is read into, over and over. */
+class PieceBuffers {
+  readonly #source: ByteSource;
+  readonly #buffers: { bytes: Uint8Array; queued: number }[] = [];
+
+  constructor(source: ByteSource) {
+    this.#source = source;
+  }
+
+  /** Reads a piece of the file into a buffer of which no record is needed any more. */
+  read(offset: number, length: number): { bytes: Uint8Array; piece: Piece } {
+    if (this.#source.readInto === undefined || length < PIECE_BYTES) {
+      return { bytes: this.#source.read(offset, length), piece: { queued: 0 } };
+    }
+    let free = this.#buffers.find(({ queued }) => queued === 0);
+    if (free === undefined) {
+      free = { bytes: new Uint8Array(PIECE_BYTES), queued: 0 };
+      this.#buffers.push(free);
+    }
+    return { bytes: this.#source.readInto(offset, free.bytes), piece: free };
+  }
+}
 
 /**
  * Reads perf.data, as `perf record` writes it to a file or to a pipe, in memory that does not depend on its size.
@@ -37,10 +63,11 @@ const PIECE_BYTES = 2 ** 20;
 export async function readPerfData(source: ByteSource, options: PerfReadOptions): Promise<PerfDataSummary> {
   const { header, start, end } = readPerfHeader(source);
   const reader = new RecordReader(header, options);
+  const buffers = new PieceBuffers(source);
   let at = start;
   while (at < end) {
-    const piece = source.read(at, Math.min(PIECE_BYTES, end - at));
-    const used = await reader.read(piece, at);
+    const { bytes, piece } = buffers.read(at, Math.min(PIECE_BYTES, end - at));
+    const used = await reader.read(bytes, at, piece);
     if (used === 0 || reader.isDamaged) break;
     at += used;
   }
@@ -71,7 +98,7 @@ class RecordReader {
   }
 
   /** Takes the whole records at the start of a piece and returns how many bytes they are. */
-  async read(bytes: Uint8Array, fileOffset: number): Promise<number> {
+  async read(bytes: Uint8Array, fileOffset: number, piece: Piece): Promise<number> {
     const view = viewOf(bytes);
     let at = 0;
     while (at + RECORD_HEADER_BYTES <= bytes.length) {
@@ -89,7 +116,7 @@ class RecordReader {
       if (type === RecordType.Compressed || type === RecordType.Compressed2) {
         await this.#readCompressed(record, fileOffset + at);
       } else {
-        this.#take(record, type);
+        this.#take(record, type, piece);
       }
       at += size + payloadBytes(record, type);
     }
@@ -122,15 +149,15 @@ class RecordReader {
       return;
     }
     const whole = this.#rest.length === 0 ? content : concat(this.#rest, content);
-    const used = await this.read(whole, offset);
+    const used = await this.read(whole, offset, { queued: 0 });
     this.#rest = whole.slice(used);
   }
 
-  #take(record: DataView, type: number): void {
+  #take(record: DataView, type: number, piece: Piece): void {
     if (type === RecordType.Sample) {
-      this.#order.add(record, this.#samples.time(record));
+      this.#order.add(record, this.#samples.time(record), piece);
     } else if (type < RecordType.FirstUser) {
-      this.#order.add(record, this.#records.time(record));
+      this.#order.add(record, this.#records.time(record), piece);
     } else if (type === RecordType.FinishedRound) {
       this.#order.finishRound();
     } else {

@@ -1,6 +1,12 @@
+/** What records are views of. It may be used again when none of them is queued any more. */
+export interface Piece {
+  queued: number;
+}
+
 interface QueuedRecord {
   readonly time: number;
   readonly record: DataView;
+  readonly piece: Piece;
 }
 
 /** Records are kept in memory up to this size where a file does not say when their order is known. */
@@ -22,12 +28,13 @@ export class RoundOrder {
   }
 
   /** A record without a time is passed on at once. */
-  add(record: DataView, time: number | undefined): void {
+  add(record: DataView, time: number | undefined, piece: Piece): void {
     if (time === undefined) {
       this.#emit(record);
       return;
     }
-    this.#queue.push({ time, record });
+    this.#queue.push({ time, record, piece });
+    piece.queued++;
     this.#queuedBytes += record.byteLength;
     if (time > this.#newest) this.#newest = time;
     if (this.#queuedBytes > MOST_QUEUED_BYTES) {
@@ -50,8 +57,9 @@ export class RoundOrder {
     const ready = this.#queue.filter(({ time }) => time <= upTo).sort((a, b) => a.time - b.time);
     if (ready.length === 0) return;
     this.#queue = this.#queue.filter(({ time }) => time > upTo);
-    for (const { record } of ready) {
+    for (const { record, piece } of ready) {
       this.#queuedBytes -= record.byteLength;
+      piece.queued--;
       this.#emit(record);
     }
   }

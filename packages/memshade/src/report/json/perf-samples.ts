@@ -1,7 +1,9 @@
 import type { PerfHeader } from "../../formats/perf-data/index.ts";
+import type { CodePlace } from "../../unwind/index.ts";
 import type { FrameNamer } from "../stacks/frame-namer.ts";
 import { withoutParameters } from "../stacks/function-name.ts";
-import type { SampleAddress, SampleStack } from "../stacks/perf-stacks.ts";
+import { MappedModule } from "../stacks/native-file.ts";
+import type { SampleStack } from "../stacks/perf-stacks.ts";
 
 /** A sample as one line of JSON (docs/unwinding.md). */
 export function sampleJson(
@@ -22,7 +24,9 @@ export function sampleJson(
   });
 }
 
-function frameJson({ address, module }: SampleAddress, namer: FrameNamer): object {
+function frameJson(place: CodePlace, namer: FrameNamer): object {
+  const { address } = place;
+  const module = place.module instanceof MappedModule ? place.module : undefined;
   const named = module && namer.name(module.file, address - module.bias);
   const own = named?.frames.at(-1);
   const inlined = named?.frames.slice(0, -1);

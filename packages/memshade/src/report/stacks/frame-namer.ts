@@ -43,7 +43,8 @@ export class FrameNamer {
   }
 
   #nameAnew(file: NativeFile, address: number): NamedAddress {
-    const found = symbolAt(file, address, this.#prefer);
+    const versioned = symbolAt(file, address, this.#prefer);
+    const found = versioned && { ...versioned, name: versioned.name.replace(/@.*/, "") };
     const symbol = found && { name: found.name, offset: address - found.address };
     const frames = this.#debugNamer.frames(file, address);
     const bySymbol = { function: found && this.#demangle(found.name), linkageName: found?.name };

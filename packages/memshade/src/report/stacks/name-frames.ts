@@ -17,7 +17,7 @@ export interface SourceFrame {
 
 /** The symbol that an address belongs to. */
 export interface SymbolAtAddress {
-  /** The linker's name without a version. */
+  /** The linker's name, with its version where the table has one: `memcpy@@GLIBC_2.14`. */
   readonly name: string;
   readonly address: number;
 }
@@ -87,11 +87,13 @@ function symbolIn(table: SymbolTable, address: number, prefer: PreferSymbol): Fo
   for (let skipped = 0; index >= 0 && skipped < MOST_SKIPPED; skipped++) {
     const start = table.addresses[index]!;
     let best: SymbolChoice | undefined;
-    for (; index >= 0 && table.addresses[index] === start; index--) {
-      const size = table.sizes[index]!;
-      if (table.kind(index) === "data" || (size > 0 && address >= start + size)) continue;
-      const name = table.name(index).replace(/@.*/, "");
-      const binding = table.binding(index);
+    const last = index;
+    while (index >= 0 && table.addresses[index] === start) index--;
+    for (let row = index + 1; row <= last; row++) {
+      const size = table.sizes[row]!;
+      if (table.kind(row) === "data" || (size > 0 && address >= start + size)) continue;
+      const name = table.name(row);
+      const binding = table.binding(row);
       const choice = { name, size, isWeak: binding === "weak", isLocal: binding === "local" };
       if (best === undefined || prefer(best, choice)) best = choice;
     }

@@ -6,10 +6,11 @@ import {
   SampleProfileBuilder,
   type ValueType,
 } from "../../model/sample-profile.ts";
+import type { CodePlace } from "../../unwind/index.ts";
 import type { FrameNamer } from "./frame-namer.ts";
 import { withoutParameters } from "./function-name.ts";
-import type { NativeFile } from "./native-file.ts";
-import type { SampleAddress, SampleStack } from "./perf-stacks.ts";
+import { MappedModule, type NativeFile } from "./native-file.ts";
+import type { SampleStack } from "./perf-stacks.ts";
 
 /** Events whose period is time. */
 const CLOCK = /^(?:cpu-clock|task-clock)(?::|$)/;
@@ -48,7 +49,9 @@ export class PerfProfileBuilder {
   add({ sample, threadName, kernel, frames }: SampleStack): void {
     let stack: number = NONE;
     for (let index = frames.length - 1; index >= 0; index--) {
-      for (const frame of this.#framesOf(frames[index]!)) stack = this.#builder.stack(stack, frame);
+      const place = frames[index]!;
+      place.frames ??= this.#framesOf(place);
+      for (const frame of place.frames) stack = this.#builder.stack(stack, frame);
     }
     for (let index = kernel.length - 1; index >= 0; index--) {
       stack = this.#builder.stack(stack, this.#unmappedFrame(`[kernel] 0x${kernel[index]}`));
@@ -75,8 +78,8 @@ export class PerfProfileBuilder {
     return thread;
   }
 
-  #framesOf({ address, module }: SampleAddress): readonly number[] {
-    if (module === undefined) return [this.#unmappedFrame(`0x${address.toString(16)}`)];
+  #framesOf({ address, module }: CodePlace): readonly number[] {
+    if (!(module instanceof MappedModule)) return [this.#unmappedFrame(`0x${address.toString(16)}`)];
     let known = this.#frames.get(module.file);
     if (known === undefined) {
       known = new Map();

@@ -24,6 +24,14 @@ export class SampleRegisters {
     return this.#numbers.includes(this.#target.pc) && this.#numbers.includes(this.#target.stackPointer);
   }
 
+  /** A register of a sample as an address; NaN if it was not recorded, or cannot be one. */
+  address(words: DataView, register: number): number {
+    const index = this.#numbers.indexOf(register);
+    if (index < 0) return Number.NaN;
+    const high = words.getUint32(8 * index + 4, true);
+    return high < 2 ** 21 ? high * 2 ** 32 + words.getUint32(8 * index, true) : Number.NaN;
+  }
+
   /** The registers of a sample. The next call overwrites them. */
   read(words: DataView): Registers {
     const registers = this.#registers;

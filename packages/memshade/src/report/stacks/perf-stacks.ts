@@ -8,18 +8,16 @@ import {
   splitCallChain,
 } from "../../formats/perf-data/index.ts";
 import type { ProcessArchitecture } from "../../model/process-image.ts";
-import { type EndReason, type Frame, StackImage, type UnwindOptions } from "../../unwind/index.ts";
-import type { MappedModule, NativeFile, ObjectSource } from "./native-file.ts";
+import {
+  type CodePlace,
+  type EndReason,
+  SampleWalker,
+  StackImage,
+  type UnwindOptions,
+} from "../../unwind/index.ts";
+import type { NativeFile, ObjectSource } from "./native-file.ts";
 import { PerfProcesses } from "./perf-processes.ts";
 import { SampleRegisters } from "./perf-registers.ts";
-
-/** A frame of a sample. */
-export interface SampleAddress {
-  /** Address in the process at which to look it up: in the call, for callers. */
-  readonly address: number;
-  /** The mapping that holds it; undefined where nothing was mapped. */
-  readonly module: MappedModule | undefined;
-}
 
 /** A sample with the calls that led to where it was taken. */
 export interface SampleStack {
@@ -27,8 +25,8 @@ export interface SampleStack {
   readonly threadName: string;
   /** Addresses in the kernel in hexadecimal, innermost first; the program's frames called them. */
   readonly kernel: readonly string[];
-  /** Innermost first. */
-  readonly frames: readonly SampleAddress[];
+  /** Innermost first. Overwritten by the next sample. */
+  readonly frames: readonly CodePlace[];
   /** Why an unwound stack ends; undefined where the kernel recorded the calls, or nobody did. */
   readonly end: EndReason | undefined;
 }
@@ -54,7 +52,7 @@ export async function unwindPerfData(
   objects: ObjectSource,
   { zstd, onSample, options = {} }: PerfStacksOptions,
 ): Promise<PerfStacks> {
-  let walker: SampleWalker | undefined;
+  let walker: SampleStacks | undefined;
   let lost = 0;
   const { header, gaps } = await readPerfData(source, {
     zstd,
@@ -63,7 +61,7 @@ export async function unwindPerfData(
         lost += record.count;
         return;
       }
-      walker ??= new SampleWalker(recordHeader, objects, options);
+      walker ??= new SampleStacks(recordHeader, objects, options);
       switch (record.kind) {
         case "mmap":
           walker.processes.map(record);
@@ -95,9 +93,10 @@ export async function unwindPerfData(
 const ABI_64 = 2;
 const ABI_32 = 1;
 
-class SampleWalker {
+class SampleStacks {
   readonly processes: PerfProcesses;
   foreignSamples = 0;
+  readonly #walker = new SampleWalker();
   readonly #header: PerfHeader;
   readonly #registers: (SampleRegisters | undefined)[] = [];
 
@@ -112,23 +111,20 @@ class SampleWalker {
     const kernel = chain?.kernel ?? [];
     const unwound = this.#unwind(sample);
     if (unwound !== undefined) return { sample, threadName, kernel, ...unwound };
-    const { modules } = this.processes.unwinder(sample.pid);
+    const { places } = this.processes.process(sample.pid);
     const isUser = kernel.length === 0 && sample.ip < 2 ** 53;
     const user = chain !== undefined && chain.user.length > 0 ? chain.user : isUser ? [sample.ip] : [];
-    const frames = user.map((ip, index) => {
-      const address = index === 0 && kernel.length === 0 ? ip : ip - 1;
-      return { address, module: modules.find(address) as MappedModule | undefined };
-    });
+    const frames = user.map((ip, index) => places.at(index === 0 && kernel.length === 0 ? ip : ip - 1));
     const own = kernel.length === 0 && !isUser && user.length === 0 ? [sample.ip.toString(16)] : kernel;
     return { sample, threadName, kernel: own, frames, end: undefined };
   }
 
   /** Unwinds the copied stack of a sample; undefined if there is none. */
-  #unwind(sample: PerfSample): { frames: SampleAddress[]; end: EndReason } | undefined {
+  #unwind(sample: PerfSample): { frames: readonly CodePlace[]; end: EndReason } | undefined {
     const { registers, stack, registerAbi } = sample;
     if (registerAbi === ABI_32) this.foreignSamples++;
     if (registers === undefined || stack === undefined || registerAbi !== ABI_64) return undefined;
-    const unwinder = this.processes.unwinder(sample.pid);
+    const { unwinder, places } = this.processes.process(sample.pid);
     const { target } = unwinder;
     this.#registers[sample.event] ??= new SampleRegisters(
       target,
@@ -136,15 +132,18 @@ class SampleWalker {
     );
     const layout = this.#registers[sample.event]!;
     if (!layout.areEnough) return undefined;
-    const context = layout.read(registers);
-    const image = new StackImage(context.address(target.stackPointer), stack);
-    const { frames, end } = unwinder.unwind(context, image);
-    return { frames: frames.map(addressOf), end };
+    const stackPointer = layout.address(registers, target.stackPointer);
+    const quickEnd = this.#walker.walk(
+      places,
+      layout.address(registers, target.pc),
+      stackPointer,
+      layout.address(registers, target.framePointer),
+      stack,
+    );
+    if (quickEnd !== undefined) return { frames: this.#walker.places, end: quickEnd };
+    const { frames, end } = unwinder.unwind(layout.read(registers), new StackImage(stackPointer, stack));
+    return { frames: frames.map(({ lookupAddress }) => places.at(lookupAddress)), end };
   }
-}
-
-function addressOf({ lookupAddress, module }: Frame): SampleAddress {
-  return { address: lookupAddress, module: module as MappedModule | undefined };
 }
 
 /** As the file says, or else as the recorded registers give away. */

@@ -6,9 +6,9 @@ import { nodeZstdStream, openDump } from "../../../src/report/load-dump.ts";
 import { loadFrameNamer } from "../../../src/report/load-namer.ts";
 import { ObjectFinder } from "../../../src/report/load-objects.ts";
 import { unwindImage } from "../../../src/report/stacks/image-stacks.ts";
-import { preferAsGdb } from "../../../src/report/stacks/name-frames.ts";
+import { preferAsGdb, preferAsPerf } from "../../../src/report/stacks/name-frames.ts";
 import { unwindPerfData } from "../../../src/report/stacks/perf-stacks.ts";
-import { PerfSamplesText } from "../../../src/report/terminal/perf-samples.ts";
+import { perfSampleText } from "../../../src/report/terminal/perf-samples.ts";
 import { sharedPath } from "../../shared-path.ts";
 
 const fixtures = sharedPath("fixtures/unwind");
@@ -85,12 +85,12 @@ describe.skipIf(fixtures === undefined)("the samples of perf.data", () => {
     const directory = path.join(fixtures!, "perf-dwarf");
     const dump = await openDump(path.join(directory, "perf.data"));
     if (dump.kind !== "perf") throw new Error("not perf.data");
-    const text = new PerfSamplesText();
+    const namer = loadFrameNamer(preferAsPerf);
     let printed = "";
     const { lost, gaps } = await unwindPerfData(dump.source, new ObjectFinder({ binaryPaths: [directory] }), {
       zstd: nodeZstdStream,
       onSample: (stack, header) => {
-        printed += text.text(stack, header);
+        printed += perfSampleText(stack, header, namer);
       },
     });
     dump.close();
