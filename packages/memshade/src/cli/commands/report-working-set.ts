@@ -3,6 +3,7 @@ import { UserError } from "../../bytes/errors.ts";
 import { workingSetCsv } from "../../report/json/working-set-csv.ts";
 import { workingSetReportJson } from "../../report/json/working-set-report.ts";
 import { hasHeap } from "../../report/load-run.ts";
+import { hasWaste } from "../../report/load-waste.ts";
 import { hasWorkingSet, loadWorkingSet } from "../../report/load-working-set.ts";
 import { esanReport } from "../../report/terminal/esan.ts";
 import type { ColorChoice } from "../../report/terminal/paint.ts";
@@ -10,7 +11,7 @@ import { workingSetReport } from "../../report/terminal/working-set-report.ts";
 import { screenOptions, type Terminal } from "./report-options.ts";
 
 /** A tool whose part of a run is shown. */
-export type ReportedTool = "heap" | "workingset";
+export type ReportedTool = "heap" | "waste" | "workingset";
 
 export interface WorkingSetFlags {
   readonly rows?: number | undefined;
@@ -25,14 +26,21 @@ export interface WorkingSetFlags {
 /** What `memshade report` shows of a run, in this order: what it has, unless the options ask for one part. */
 export function reportedTools(input: string, { tool, csv, compat, json }: WorkingSetFlags): ReportedTool[] {
   if (csv === true || compat !== undefined) {
-    if (tool === "heap") throw new UserError("--csv and --compat print a working set, not the heap");
+    if (tool !== undefined && tool !== "workingset")
+      throw new UserError("--csv and --compat print a working set and nothing else");
     return ["workingset"];
   }
   if (tool !== undefined) return [tool];
-  if (!hasWorkingSet(input)) return ["heap"];
-  if (!hasHeap(input)) return ["workingset"];
-  // One document: the heap's, unless the other one is asked for.
-  return json === true ? ["heap"] : ["heap", "workingset"];
+  const parts: [ReportedTool, boolean][] = [
+    ["heap", hasHeap(input)],
+    ["waste", hasWaste(input)],
+    ["workingset", hasWorkingSet(input)],
+  ];
+  const found = parts.filter(([, isThere]) => isThere).map(([name]) => name);
+  // What is no run at all is a raw profile, or a mistake that its reader explains.
+  if (found.length === 0) return ["heap"];
+  // One document: that of the first part, unless another one is asked for.
+  return json === true ? found.slice(0, 1) : found;
 }
 
 /** The working set of a run as text, JSON, CSV, or as EfficiencySanitizer prints it. */

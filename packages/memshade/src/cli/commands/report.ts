@@ -1,12 +1,16 @@
 import type { Command } from "commander";
 import { sourceLines } from "../../analyses/source-lines.ts";
+import { UserError } from "../../bytes/errors.ts";
 import { heapReportJson } from "../../report/json/heap-report.ts";
 import { sourceLinesJson } from "../../report/json/source-lines.ts";
+import { wasteReportJson } from "../../report/json/waste.ts";
 import { loadHeap } from "../../report/load-run.ts";
 import { createSourceReader, type PathMap, parsePathMap } from "../../report/load-source.ts";
+import { loadWaste } from "../../report/load-waste.ts";
 import { heapReport } from "../../report/terminal/heap-report.ts";
 import type { ColorChoice } from "../../report/terminal/paint.ts";
 import { sourceReport } from "../../report/terminal/source-report.ts";
+import { wasteReport } from "../../report/terminal/waste-report.ts";
 import { collect } from "../tool-options.ts";
 import {
   parseChoice,
@@ -44,14 +48,14 @@ Examples:
 export function addReportCommand(program: Command): void {
   program
     .command("report")
-    .summary("show who owns the heap of a recorded run, and its working set over time")
+    .summary("show who owns the heap of a recorded run, its working set, and its wasted memory operations")
     .description(
-      "Shows who owns the heap of a recorded run: peak, leaks, unused and short-lived blocks; and how much memory it works on over time, where that was recorded (--tool workingset).",
+      "Shows who owns the heap of a recorded run: peak, leaks, unused and short-lived blocks; how much memory it works on over time (--tool workingset); and which of its stores and loads were in vain (--tool waste).",
     )
-    .argument("<run>", "directory of a run, a raw MemProf file, or a workingset.json")
+    .argument("<run>", "directory of a run, a raw MemProf file, a workingset.json or a waste.json")
     .option("-n, --rows <N>", "rows per table (default: as many as matter)", parseRows)
-    .option("--tool <tool>", "heap or workingset alone (default: what the run has)", (text: string) =>
-      parseChoice<ReportedTool>("--tool", ["heap", "workingset"], text),
+    .option("--tool <tool>", "heap, waste or workingset alone (default: what the run has)", (text: string) =>
+      parseChoice<ReportedTool>("--tool", ["heap", "waste", "workingset"], text),
     )
     .option("--wide", "full names and complete call paths, lines as long as they get")
     .option("--json", "write JSON (docs/report-json.md) instead of text")
@@ -75,10 +79,18 @@ export function addReportCommand(program: Command): void {
 
 /** The text that `memshade report` prints. */
 export function runReport(input: string, options: ReportOptions, terminal: Terminal): string {
-  const run = { heap: runHeapReport, workingset: runWorkingSetReport };
+  const run = { heap: runHeapReport, waste: runWasteReport, workingset: runWorkingSetReport };
   return reportedTools(input, options)
     .map((tool) => run[tool](input, options, terminal))
     .join("\n");
+}
+
+function runWasteReport(input: string, options: ReportOptions, terminal: Terminal): string {
+  const waste = loadWaste(input);
+  if (waste === undefined) throw new UserError(`${input} has no waste: it was recorded without --tool waste`);
+  if (options.json) return wasteReportJson(waste, { input, rows: options.rows });
+  const screen = screenOptions(options.color, options.wide ?? false, terminal);
+  return wasteReport(waste, { ...screen, rows: options.rows, input });
 }
 
 function runHeapReport(input: string, options: ReportOptions, terminal: Terminal): string {

@@ -1,11 +1,15 @@
 import type { Command } from "commander";
 import { GROUPINGS, type GroupBy } from "../../analyses/groups.ts";
 import { METRICS, type MetricKey } from "../../analyses/metrics.ts";
+import { WASTE_KEYS, type WasteKey } from "../../analyses/waste/rank-sites.ts";
 import { UserError } from "../../bytes/errors.ts";
 import { topJson } from "../../report/json/top.ts";
+import { wasteTopJson } from "../../report/json/waste.ts";
 import { loadHeap } from "../../report/load-run.ts";
+import { loadWaste } from "../../report/load-waste.ts";
 import type { ColorChoice } from "../../report/terminal/paint.ts";
 import { topTable } from "../../report/terminal/top-table.ts";
+import { wasteTable } from "../../report/terminal/waste-table.ts";
 import { collect } from "../tool-options.ts";
 import {
   parseChoice,
@@ -18,9 +22,10 @@ import {
 
 const USUAL_ROWS = 20;
 const METRIC_KEYS = METRICS.map(({ key }) => key);
+const KEYS: readonly (MetricKey | WasteKey)[] = [...METRIC_KEYS, ...WASTE_KEYS];
 
 export interface TopOptions {
-  readonly by: MetricKey;
+  readonly by: MetricKey | WasteKey;
   readonly group: GroupBy;
   readonly rows: number;
   readonly reverse?: boolean | undefined;
@@ -34,7 +39,8 @@ const EXAMPLES = `
 Examples:
   memshade top memshade.out/app.4711 --by peak -n 5
   memshade top memshade.out/app.4711 --by temporary --group path
-  memshade top memshade.out/app.4711 --by accesses --json > sites.json`;
+  memshade top memshade.out/app.4711 --by accesses --json > sites.json
+  memshade top memshade.out/app.4711 --by dead          stores whose bytes nobody reads (--tool waste)`;
 
 /** Adds `memshade top` to the program. Its action throws UserError for mistakes of the user. */
 export function addTopCommand(program: Command): void {
@@ -43,7 +49,7 @@ export function addTopCommand(program: Command): void {
     .summary("rank the allocation sites of a recorded run")
     .description("Ranks the allocation sites of a recorded run.")
     .argument("<run>", "directory of a run, or a raw MemProf file")
-    .option("--by <key>", METRIC_KEYS.join(", "), (text) => parseChoice("--by", METRIC_KEYS, text), "bytes")
+    .option("--by <key>", KEYS.join(", "), (text) => parseChoice("--by", KEYS, text), "bytes")
     .option("--group <what>", GROUPINGS.join(", "), (text) => parseChoice("--group", GROUPINGS, text), "site")
     .option("-n, --rows <N>", "rows to show", parseRows, USUAL_ROWS)
     .option("--reverse", "smallest first")
@@ -59,9 +65,16 @@ export function addTopCommand(program: Command): void {
 
 /** The text that `memshade top` prints. */
 export function runTop(input: string, options: TopOptions, terminal: Terminal): string {
-  const { profile } = loadHeap(input, { binaryPaths: options.binaryPath });
   const { by, group, rows } = options;
-  const ranking = { by, group, rows, order: options.reverse ? "smallest" : "largest" } as const;
+  const wasteKey = WASTE_KEYS.find((key) => key === by);
+  if (wasteKey !== undefined) return topWaste(input, wasteKey, options, terminal);
+  const { profile } = loadHeap(input, { binaryPaths: options.binaryPath });
+  const ranking = {
+    by: by as MetricKey,
+    group,
+    rows,
+    order: options.reverse ? "smallest" : "largest",
+  } as const;
   const text = options.json
     ? topJson(profile, { ...ranking, input })
     : topTable(profile, { ...ranking, ...screenOptions(options.color, options.wide ?? false, terminal) });
@@ -69,4 +82,15 @@ export function runTop(input: string, options: TopOptions, terminal: Terminal): 
     throw new UserError(`--by ${by} needs a run: ${input} is a raw profile without its run.json`);
   }
   return text;
+}
+
+function topWaste(input: string, by: WasteKey, options: TopOptions, terminal: Terminal): string {
+  const waste = loadWaste(input);
+  if (waste === undefined)
+    throw new UserError(`--by ${by} needs a run that was recorded with --tool waste: ${input} is none`);
+  const order = options.reverse ? ("smallest" as const) : ("largest" as const);
+  const screen = screenOptions(options.color, options.wide ?? false, terminal);
+  return options.json
+    ? wasteTopJson(waste, { input, by, order, rows: options.rows })
+    : wasteTable(waste, { ...screen, by, order, rows: options.rows });
 }

@@ -96,6 +96,7 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
       leaders: base64(pass.leaders),
       exportsMemory: isVisible(module, memory),
       opaque: wishes.opaque,
+      limited: layout.covered < around.memoryBytes,
       ids,
     }),
     start: starter(around, isCompatible ? -1 : target("segment"), target("notePages")),
@@ -117,16 +118,14 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
             zeroedBy: (index) => zeroedBy.get(index) ?? 0,
           },
     entered: wishes.opaque ? target("hostMayRead") : -1,
-    notTracked: notTracked(around, layout.covered, wishes.opaque),
+    notTracked: notTracked(around, wishes.opaque),
   };
 }
 
-function notTracked(around: ToolSurroundings, covered: number, opaque: boolean): string[] {
+function notTracked(around: ToolSurroundings, opaque: boolean): string[] {
   const sentences: string[] = [];
   if (around.allocator.functions.length === 0)
     sentences.push("No allocator was found: freed memory counts as memory that is still in use.");
-  if (covered < around.memoryBytes)
-    sentences.push(`Waste is followed in the first ${Math.floor(covered / 2 ** 20)} MiB of the memory.`);
   const unknown = importsOf(around.module, "function").filter(({ module }) => !module.startsWith("wasi_"));
   if (opaque) {
     const names = unknown.slice(0, 5).map(({ module, field }) => `${module}.${field}`);

@@ -1,6 +1,5 @@
 import { instrument, type WasteOptions } from "../../../src/instrument/index.ts";
 import type { WasteFile, WasteLoad, WasteStore } from "../../../src/model/waste.ts";
-import { ModuleFunctions } from "../../../src/runtime/host/module-functions.ts";
 import { WasteReader } from "../../../src/runtime/host/waste/read-waste.ts";
 import { wasteFile } from "../../../src/runtime/host/waste/waste-file.ts";
 import { wat } from "../support/assemble.ts";
@@ -185,6 +184,6 @@ export function runWaste(module: Uint8Array, waste: WasteOptions = {}): WasteFil
   );
   const { engine, contexts, objects, compat, ids } = reader.layout;
   return wasteFile(["test"], { engine, contexts, objects, compat, ids, exitVisible: "none" }, [
-    { index: 0, info, functions: new ModuleFunctions(module), contents: [reader.read(false)] },
+    { index: 0, info, original: module, contents: [reader.read(false)] },
   ]);
 }

@@ -124,6 +124,8 @@ export interface WasteContents {
   pairsLost: number;
   /** Whether the program's memory grew beyond what is followed. */
   grewBeyond: boolean;
+  /** Bytes at which it was kept from growing; undefined: it did not get there. */
+  heldAt: number | undefined;
 }
 
 export interface WasteToolLayout extends WasteLayout {
@@ -132,6 +134,7 @@ export interface WasteToolLayout extends WasteLayout {
   objects: boolean;
   compat: string;
   ids: number;
+  limited: boolean;
   inline: string;
   leaders: string;
 }
@@ -231,6 +234,8 @@ export class WasteReader {
       keysLost: control(ControlField.keysLost),
       pairsLost: control(ControlField.pairsLost),
       grewBeyond: control(ControlField.pages) * 65536 > layout.covered,
+      heldAt:
+        layout.limited && control(ControlField.pages) * 65536 === layout.covered ? layout.covered : undefined,
     };
   }
 

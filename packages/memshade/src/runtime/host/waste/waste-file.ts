@@ -1,3 +1,4 @@
+import { Dwarf } from "../../../dwarf/index.ts";
 import type { InstrumentedInfo } from "../../../instrument/index.ts";
 import {
   WASTE_SCHEMA,
@@ -11,7 +12,8 @@ import {
   type WastePair,
   type WasteStore,
 } from "../../../model/waste.ts";
-import type { ModuleFunctions } from "../module-functions.ts";
+import { openObject } from "../../../objects/index.ts";
+import { ModuleFunctions } from "../module-functions.ts";
 import {
   type LoadFigures,
   type ObjectFigures,
@@ -28,7 +30,8 @@ const MODULE_SPAN = 2 ** 32;
 export interface ModuleContents {
   index: number;
   info: InstrumentedInfo;
-  functions: ModuleFunctions;
+  /** Bytes of the module before it was instrumented. */
+  original: Uint8Array;
   contents: readonly WasteContents[];
 }
 
@@ -44,8 +47,8 @@ export function wasteFile(
   const objects: WasteObjects[] = [];
   const notTracked: string[] = [];
   const isFull = options.engine === "full";
-  for (const { index, functions, contents } of modules) {
-    const ipsOf = locator(index, functions, contents);
+  for (const { index, info, original, contents } of modules) {
+    const ipsOf = locator(index, original);
     const storeAt = new Map<string, number>();
     const loadAt = new Map<string, number>();
     for (const figures of merge(contents.map((c) => c.stores)))
@@ -54,7 +57,7 @@ export function wasteFile(
       loadAt.set(pathKey(figures.path), loads.push(loadOf(figures, ipsOf(figures.path), isFull)) - 1);
     pairs.push(...pairsOf(contents, storeAt, loadAt));
     for (const figures of mergeObjects(contents)) objects.push(objectsOf(figures, ipsOf([figures.site])));
-    notTracked.push(...sentencesOf(contents));
+    notTracked.push(...info.notTracked, ...sentencesOf(contents));
   }
   stores.forEach((store, first) => {
     if (isFull && store.dead_exit > 0)
@@ -153,34 +156,40 @@ function comparePaths(a: readonly number[], b: readonly number[]): number {
   return a.length - b.length;
 }
 
-/** Gives code locations their functions. */
-function locator(
-  module: number,
-  functions: ModuleFunctions,
-  contents: readonly WasteContents[],
-): (path: readonly number[]) => WasteIp[] {
-  const offsets = new Set<number>();
-  for (const { stores, loads, objects } of contents) {
-    for (const { path } of stores) for (const offset of path) offsets.add(offset);
-    for (const { path } of loads) for (const offset of path) offsets.add(offset);
-    for (const { site } of objects) offsets.add(site);
-  }
-  const found = functions.containing(offsets).sort((a, b) => a.offset - b.offset);
-  const nameAt = (offset: number): string | undefined => {
-    let [low, high] = [0, found.length];
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (found[middle].offset <= offset) low = middle + 1;
-      else high = middle;
-    }
-    const at = found[low - 1];
-    return at !== undefined && offset < at.end ? (at.name ?? `function ${at.index}`) : undefined;
+/** Gives code locations their functions, files and lines. */
+function locator(module: number, original: Uint8Array): (path: readonly number[]) => WasteIp[] {
+  const functions = new ModuleFunctions(original);
+  const dwarf = debugInformationOf(original);
+  const known = new Map<number, WasteIp>();
+  const locate = (offset: number): WasteIp => {
+    const [found] = functions.containing([offset]);
+    const [frame] = dwarf?.frames(offset) ?? [];
+    const name = frame?.linkageName ?? frame?.name ?? found?.name ?? (found && `function ${found.index}`);
+    return {
+      address: module * MODULE_SPAN + offset,
+      ...(name === undefined ? {} : { function: name }),
+      ...(frame?.file === undefined || frame.line === 0 ? {} : { file: frame.file, line: frame.line }),
+    };
   };
   return (path) =>
     path.map((offset) => {
-      const name = nameAt(offset);
-      return { address: module * MODULE_SPAN + offset, ...(name === undefined ? {} : { function: name }) };
+      let ip = known.get(offset);
+      if (ip === undefined) {
+        ip = locate(offset);
+        known.set(offset, ip);
+      }
+      return ip;
     });
+}
+
+/** Reads the debug information of a module, if it has some. */
+function debugInformationOf(original: Uint8Array): Dwarf | undefined {
+  try {
+    const object = openObject(original);
+    return object.section(".debug_info") === undefined ? undefined : new Dwarf(object);
+  } catch {
+    return undefined;
+  }
 }
 
 function pairsOf(
@@ -282,6 +291,11 @@ function sentencesOf(contents: readonly WasteContents[]): string[] {
   const sentences: string[] = [];
   if (contents.some(({ grewBeyond }) => grewBeyond))
     sentences.push("The memory grew beyond what the waste tool follows: its figures are not reliable.");
+  const heldAt = contents.find((of) => of.heldAt !== undefined)?.heldAt;
+  if (heldAt !== undefined)
+    sentences.push(
+      `The memory reached ${Math.floor(heldAt / 2 ** 20)} MiB, all that the waste tool can follow, and could not grow further.`,
+    );
   const outside = sum((of) => of.outside);
   if (outside > 0)
     sentences.push(`${outside} operations on memory beyond what is followed were not counted.`);

@@ -1,7 +1,6 @@
 import type { InstrumentedInfo } from "../../../instrument/index.ts";
 import type { RunEnd } from "../../../model/run.ts";
 import type { InstanceHandle } from "../heap-session.ts";
-import { ModuleFunctions } from "../module-functions.ts";
 import type { ToolOptions } from "../tool-options.ts";
 import type { RunFacts, ToolSession, ToolSnapshot } from "../tool-session.ts";
 import { type WasteContents, WasteReader } from "./read-waste.ts";
@@ -66,7 +65,7 @@ export class WasteSession implements ToolSession {
     const modules: ModuleContents[] = [...this.#modules].map(([index, { info, original }]) => ({
       index,
       info,
-      functions: new ModuleFunctions(original()),
+      original: original(),
       contents: contents.filter(({ module }) => module === index).map((of) => of.contents),
     }));
     const layout = modules[0]?.info.toolLayouts?.waste;

@@ -1,0 +1,34 @@
+import type { WasteFile, WasteIp } from "../../model/waste.ts";
+
+export const WASTE_KEYS = ["dead", "silent", "redundant"] as const;
+export type WasteKey = (typeof WASTE_KEYS)[number];
+
+/** A site with its waste. */
+export interface RankedWaste {
+  ips: readonly WasteIp[];
+  /** Dead bytes; silent stores; redundant (or, without `--pairs`, silent) loads. */
+  value: number;
+  /** Bytes written; stores; loads. */
+  whole: number;
+  operations: number;
+}
+
+/** Sites by one kind of waste, those without any left out. */
+export function rankWaste(file: WasteFile, by: WasteKey, order: "largest" | "smallest"): RankedWaste[] {
+  const rows: RankedWaste[] =
+    by === "redundant"
+      ? file.loads.map((load) => ({
+          ips: load.ips,
+          value: load.nof_redundant ?? load.nof_silent,
+          whole: load.nof_loads,
+          operations: load.nof_loads,
+        }))
+      : file.stores.map((store) => ({
+          ips: store.ips,
+          value: by === "dead" ? store.bytes_dead : store.nof_silent,
+          whole: by === "dead" ? store.bytes_written : store.nof_stores,
+          operations: store.nof_stores,
+        }));
+  const sign = order === "largest" ? -1 : 1;
+  return rows.filter(({ value }) => value > 0).sort((a, b) => sign * (a.value - b.value));
+}

@@ -1,0 +1,58 @@
+import { wasteFindings } from "../../analyses/waste/findings.ts";
+import { rankWaste, type WasteKey } from "../../analyses/waste/rank-sites.ts";
+import type { WasteFile } from "../../model/waste.ts";
+import { libraryOfFinding, sentencesOf } from "../waste-sentences.ts";
+
+/** The waste of a run as JSON: totals and findings (docs/report-json.md). */
+export function wasteReportJson(
+  file: WasteFile,
+  options: { input: string; rows: number | undefined },
+): string {
+  const { findings, folded } = wasteFindings(file);
+  const shown = findings.slice(0, options.rows ?? findings.length);
+  return `${JSON.stringify(
+    {
+      schema: "memshade-waste-report",
+      version: 1,
+      input: options.input,
+      command: file.command,
+      options: file.options,
+      notTracked: file.notTracked,
+      totals: file.totals,
+      findings: shown.map((finding) => ({
+        ...finding,
+        library: libraryOfFinding(finding) ?? null,
+        ...sentencesOf(finding),
+      })),
+      findingsOmitted: findings.length - shown.length,
+      folded,
+    },
+    null,
+    2,
+  )}\n`;
+}
+
+/** A ranking of access sites as JSON (docs/report-json.md). */
+export function wasteTopJson(
+  file: WasteFile,
+  options: { input: string; by: WasteKey; order: "largest" | "smallest"; rows: number },
+): string {
+  const ranking = rankWaste(file, options.by, options.order);
+  const shown = ranking.slice(0, options.rows);
+  return `${JSON.stringify(
+    {
+      schema: "memshade-waste-top",
+      version: 1,
+      input: options.input,
+      by: options.by,
+      unit: options.by === "dead" ? "bytes" : options.by === "silent" ? "stores" : "loads",
+      order: options.order,
+      notTracked: file.notTracked,
+      total: ranking.reduce((sum, { value }) => sum + value, 0),
+      rows: shown,
+      rowsOmitted: ranking.length - shown.length,
+    },
+    null,
+    2,
+  )}\n`;
+}

@@ -1,0 +1,104 @@
+import { describe, expect, it } from "vitest";
+import { wasteFindings } from "../../../src/analyses/waste/findings.ts";
+import { libraryOf } from "../../../src/analyses/waste/libraries.ts";
+import { rankWaste } from "../../../src/analyses/waste/rank-sites.ts";
+import { load, store, wasteOf } from "./waste-picture.ts";
+
+describe("findings", () => {
+  it("a clear that is overwritten names its killer and the part it killed", () => {
+    const stores = [
+      store("parse", 88, {
+        class: "fill",
+        nof_stores: 100,
+        bytes_written: 409_600,
+        dead_overwritten: 401_408,
+      }),
+      store("fread", 12, { nof_stores: 100, bytes_written: 401_408, bytes_read: 401_408 }),
+    ];
+    const { findings } = wasteFindings(
+      wasteOf({
+        stores,
+        pairs: [{ kind: "overwritten", first: 0, second: 1, bytes: 401_408, operations: 98 }],
+      }),
+    );
+    expect(findings).toHaveLength(1);
+    expect(findings[0]).toMatchObject({
+      kind: "dead",
+      bytes: 401_408,
+      isOwn: false,
+      partner: { bytes: 401_408 },
+    });
+    expect(findings[0].partner?.ips[0].function).toBe("fread");
+    expect(findings[0].share).toBeCloseTo(0.98);
+  });
+
+  it("harmless kinds are folded: calloc, atomics, host calls, ended blocks, the end", () => {
+    const stores = [
+      store("calloc", 1, { class: "calloc", bytes_written: 64, dead_overwritten: 64 }),
+      store("lock", 2, {
+        class: "atomic",
+        bytes_written: 4,
+        dead_overwritten: 4,
+        nof_stores: 1,
+        nof_silent: 1,
+      }),
+      store("fd_read", 3, { class: "host", bytes_written: 4, dead_overwritten: 4 }),
+      store("node", 4, { bytes_written: 16, dead_deallocated: 8, dead_exit: 8 }),
+    ];
+    const { findings, folded } = wasteFindings(wasteOf({ stores }));
+    expect(findings).toEqual([]);
+    expect(folded.map(({ bytes }) => bytes)).toEqual([64, 8, 8, 4, 4]);
+  });
+
+  it("a site that overwrites itself is told apart", () => {
+    const stores = [store("sum", 7, { nof_stores: 10, bytes_written: 80, dead_overwritten: 72 })];
+    const pairs = [{ kind: "overwritten" as const, first: 0, second: 0, bytes: 72, operations: 9 }];
+    expect(wasteFindings(wasteOf({ stores, pairs })).findings[0].isOwn).toBe(true);
+  });
+
+  it("dead bytes come before as many bytes loaded again", () => {
+    const stores = [store("a", 1, { nof_stores: 10, bytes_written: 80, dead_overwritten: 40 })];
+    const loads = [load("b", 2, { nof_loads: 20, nof_silent: 20, bytes_loaded: 80 })];
+    expect(wasteFindings(wasteOf({ stores, loads })).findings.map(({ kind }) => kind)).toEqual([
+      "dead",
+      "redundant",
+    ]);
+  });
+
+  it("fields that are written and never read show, where all blocks have one size", () => {
+    const field = { offset: 4, size: 4, reads: 0, writes: 40, dead: 40, silent: 0 };
+    const site = { ips: [{ address: 1 }], objects: 10, bytes: 160, size: 16, bytesDead: 40, fields: [field] };
+    const { findings } = wasteFindings(wasteOf({ objects: [{ ...site, varies: false }] }));
+    expect(findings).toMatchObject([{ kind: "write-only", field: { offset: 4, size: 4, objects: 10 } }]);
+    expect(wasteFindings(wasteOf({ objects: [{ ...site, varies: true }] })).findings).toEqual([]);
+  });
+});
+
+describe("rankings", () => {
+  const file = wasteOf({
+    stores: [
+      store("a", 1, { nof_stores: 5, bytes_written: 20, dead_overwritten: 4, nof_silent: 5 }),
+      store("b", 2, { nof_stores: 5, bytes_written: 20, dead_overwritten: 16 }),
+    ],
+    loads: [load("c", 3, { nof_loads: 9, nof_silent: 8 })],
+  });
+  const names = (rows: ReturnType<typeof rankWaste>) => rows.map(({ ips }) => ips[0].function);
+
+  it("leave out sites without that kind of waste", () => {
+    expect(names(rankWaste(file, "dead", "largest"))).toEqual(["b", "a"]);
+    expect(names(rankWaste(file, "dead", "smallest"))).toEqual(["a", "b"]);
+    expect(names(rankWaste(file, "silent", "largest"))).toEqual(["a"]);
+    expect(rankWaste(file, "redundant", "largest")).toMatchObject([{ value: 8, whole: 9 }]);
+  });
+});
+
+describe("libraries", () => {
+  it("are known by the names of their functions", () => {
+    expect(libraryOf("memcpy")).toBe("the C library");
+    expect(libraryOf("void std::__2::sort<int>(int*)")).toBe("the C++ library");
+    expect(libraryOf("std::io::Write::write_all")).toBe("Rust's standard library");
+    expect(libraryOf("<alloc::vec::Vec<T> as core::clone::Clone>::clone")).toBe("Rust's standard library");
+    expect(libraryOf("memory_pool_get")).toBeUndefined();
+    expect(libraryOf(undefined)).toBeUndefined();
+  });
+});
