@@ -336,7 +336,7 @@ class Instrumentation {
     before: ReadonlyMap<number, number>,
     tools: readonly WovenTool[],
   ): ReadonlyMap<number, number> {
-    const listeners = tools.map(({ entered }) => entered).filter((index) => index >= 0);
+    const listeners = tools.map(({ entered = -1 }) => entered).filter((index) => index >= 0);
     if (listeners.length === 0) return before;
     const module = this.#module;
     const instead = new Map(before);

@@ -124,8 +124,8 @@ export interface WovenTool {
   describe(): Readonly<Record<string, number | string | boolean>>;
   /** Function without parameters to run before all others, −1 if there is none. */
   readonly start: number;
-  /** Function without parameters to run before each function that the host calls by an export, −1 if there is none. */
-  readonly entered: number;
+  /** Function without parameters to run before each function that the host calls by an export; −1 or absent: none. */
+  readonly entered?: number;
   /** Largest size of the program's memory it can follow, bytes, where it must not grow further. */
   readonly memoryLimit: number | undefined;
   /** Its mutable globals. */
