@@ -21,7 +21,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   unwind: ["bytes", "objects"],
   dwarf: ["bytes"],
   symbolize: ["bytes", "model", "objects", "dwarf"],
-  "runtime/host": ["bytes", "wasm", "instrument", "model", "formats", "objects", "dwarf"],
+  "runtime/host": ["bytes", "wasm", "instrument", "model", "formats", "objects", "symbolize"],
   analyses: ["bytes", "model"],
   report: ["bytes", "model", "formats", "objects", "unwind", "symbolize", "analyses"],
   cli: [

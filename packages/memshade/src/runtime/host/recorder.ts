@@ -5,7 +5,7 @@ import { toSessionOptions } from "./heap-options.ts";
 import { HeapSession, type InstanceHandle } from "./heap-session.ts";
 import type { ShadowMemories } from "./host-calls.ts";
 import { type ToolOptions, toolsOf } from "./tool-options.ts";
-import { SESSIONS, type ToolSession } from "./tool-session.ts";
+import { type LinesOf, SESSIONS, type ToolSession } from "./tool-session.ts";
 import { MEMSHADE_VERSION } from "./version.ts";
 
 /** Names of the files of a run, as `run.json` refers to them. */
@@ -33,6 +33,8 @@ export interface RecorderOptions {
   command: readonly string[];
   /** Short name of the program. */
   program: string;
+  /** Reads debug information, for tools that write lines. */
+  linesOf?: LinesOf;
 }
 
 /** Stands for the shadow memory of modules that have none. */
@@ -117,7 +119,7 @@ export class Recorder {
     const heapPart = this.#recordsHeap;
     const others = this.#sessions.map((session) => ({
       tool: session.tool,
-      ...session.snapshot(end, { command: this.#options.command, modules }),
+      ...session.snapshot(end, { command: this.#options.command, modules, linesOf: this.#options.linesOf }),
     }));
     const byTool = <T>(value: (of: (typeof others)[number]) => T): Partial<Record<WovenToolName, T>> =>
       Object.fromEntries(others.map((of) => [of.tool, value(of)]));

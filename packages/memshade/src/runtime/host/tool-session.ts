@@ -6,12 +6,25 @@ import type { ToolOptions } from "./tool-options.ts";
 import { WasteSession } from "./waste/waste-session.ts";
 import { WorkingSetSession } from "./working-set/working-set-session.ts";
 
+/** A place in the source, as far as it is known. */
+export interface SourcePlace {
+  readonly function?: string | undefined;
+  readonly file?: string | undefined;
+  /** 0: not known. */
+  readonly line: number;
+}
+
+/** Finds the places of a module's code offsets; undefined for a module without debug information. */
+export type LinesOf = (original: Uint8Array) => ((offset: number) => SourcePlace | undefined) | undefined;
+
 /** What a tool needs to know of the run to describe what it recorded. */
 export interface RunFacts {
   /** The program and its arguments. */
   command: readonly string[];
   /** The modules of the run; `InstanceHandle.module` is an index into them. */
   modules: readonly RunModule[];
+  /** Undefined where nobody can read debug information. */
+  linesOf: LinesOf | undefined;
 }
 
 /** What one tool recorded up to a moment. */

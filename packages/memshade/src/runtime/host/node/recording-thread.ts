@@ -11,6 +11,7 @@ import {
 } from "node:worker_threads";
 import type { RunEnd } from "../../../model/run.ts";
 import type { InstanceHandle } from "../heap-session.ts";
+import { moduleLines } from "../module-lines.ts";
 import { profileFiles, Recorder, UNKNOWN_MODULE } from "../recorder.ts";
 import { describeThrown } from "../run-end.ts";
 import { describeSystemError, RunFolders, writeRunFolder } from "../run-folder.ts";
@@ -45,7 +46,7 @@ const SAME_SIGNAL_MS = 250;
 
 const data = workerData as RecordingThreadData;
 const { settings, state, command, program, parentPid } = data;
-const recorder = new Recorder({ tools: settings.tools, command, program });
+const recorder = new Recorder({ tools: settings.tools, command, program, linesOf: moduleLines });
 const folders = new RunFolders(data.outTemplate, data.environment);
 const originals = new Map<string, Uint8Array>();
 const instances = new Map<string, { handle: InstanceHandle; thread: number }>();

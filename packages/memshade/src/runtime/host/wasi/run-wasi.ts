@@ -4,6 +4,7 @@ import { UserError } from "../../../bytes/errors.ts";
 import type { RunEnd } from "../../../model/run.ts";
 import { dieBySignal, onSignals } from "../die-by-signal.ts";
 import type { InstanceHandle } from "../heap-session.ts";
+import { moduleLines } from "../module-lines.ts";
 import { profileFiles, Recorder } from "../recorder.ts";
 import {
   assertFolderWritable,
@@ -62,6 +63,7 @@ export async function runWasi(run: WasiRun): Promise<number> {
     tools: run.tools,
     command: [run.path, ...run.args],
     program: programName(run.path),
+    linesOf: moduleLines,
   });
   return supervise(run, name, program, recorder, folders);
 }

@@ -1,4 +1,3 @@
-import { Dwarf } from "../../../dwarf/index.ts";
 import type { InstrumentedInfo } from "../../../instrument/index.ts";
 import {
   WASTE_SCHEMA,
@@ -12,8 +11,8 @@ import {
   type WastePair,
   type WasteStore,
 } from "../../../model/waste.ts";
-import { openObject } from "../../../objects/index.ts";
 import { ModuleFunctions } from "../module-functions.ts";
+import type { LinesOf } from "../tool-session.ts";
 import {
   type LoadFigures,
   type ObjectFigures,
@@ -40,6 +39,7 @@ export function wasteFile(
   command: readonly string[],
   options: WasteFileOptions,
   modules: readonly ModuleContents[],
+  linesOf?: LinesOf,
 ): WasteFile {
   const stores: WasteStore[] = [];
   const loads: WasteLoad[] = [];
@@ -48,7 +48,7 @@ export function wasteFile(
   const notTracked: string[] = [];
   const isFull = options.engine === "full";
   for (const { index, info, original, contents } of modules) {
-    const ipsOf = locator(index, original);
+    const ipsOf = locator(index, original, linesOf);
     const storeAt = new Map<string, number>();
     const loadAt = new Map<string, number>();
     for (const figures of merge(contents.map((c) => c.stores)))
@@ -157,14 +157,18 @@ function comparePaths(a: readonly number[], b: readonly number[]): number {
 }
 
 /** Gives code locations their functions, files and lines. */
-function locator(module: number, original: Uint8Array): (path: readonly number[]) => WasteIp[] {
+function locator(
+  module: number,
+  original: Uint8Array,
+  linesOf: LinesOf | undefined,
+): (path: readonly number[]) => WasteIp[] {
   const functions = new ModuleFunctions(original);
-  const dwarf = debugInformationOf(original);
+  const placeAt = linesOf?.(original);
   const known = new Map<number, WasteIp>();
   const locate = (offset: number): WasteIp => {
     const [found] = functions.containing([offset]);
-    const [frame] = dwarf?.frames(offset) ?? [];
-    const name = frame?.linkageName ?? frame?.name ?? found?.name ?? (found && `function ${found.index}`);
+    const frame = placeAt?.(offset);
+    const name = frame?.function ?? found?.name ?? (found && `function ${found.index}`);
     return {
       address: module * MODULE_SPAN + offset,
       ...(name === undefined ? {} : { function: name }),
@@ -180,16 +184,6 @@ function locator(module: number, original: Uint8Array): (path: readonly number[]
       }
       return ip;
     });
-}
-
-/** Reads the debug information of a module, if it has some. */
-function debugInformationOf(original: Uint8Array): Dwarf | undefined {
-  try {
-    const object = openObject(original);
-    return object.section(".debug_info") === undefined ? undefined : new Dwarf(object);
-  } catch {
-    return undefined;
-  }
 }
 
 function pairsOf(

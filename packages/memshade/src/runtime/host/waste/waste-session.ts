@@ -77,7 +77,7 @@ export class WasteSession implements ToolSession {
       compat: String(layout?.compat ?? ""),
       exitVisible: this.#options.waste?.exitVisible ?? "exported",
     };
-    const file = wasteFile(facts.command, options, modules);
+    const file = wasteFile(facts.command, options, modules, facts.linesOf);
     return {
       description: options,
       file: { name: WASTE_FILE, contents: `${JSON.stringify(file, null, 2)}\n` },

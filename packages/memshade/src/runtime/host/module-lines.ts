@@ -1,0 +1,15 @@
+import { openObject } from "../../objects/index.ts";
+import { Symbolizer } from "../../symbolize/symbolizer.ts";
+import type { LinesOf } from "./tool-session.ts";
+
+/** Lines of a module by its own debug information; undefined where it has none that can be read. */
+export const moduleLines: LinesOf = (original) => {
+  try {
+    const object = openObject(original);
+    if (object.section(".debug_info") === undefined) return undefined;
+    const symbolizer = new Symbolizer(object);
+    return (offset) => symbolizer.frames(offset)[0];
+  } catch {
+    return undefined;
+  }
+};
