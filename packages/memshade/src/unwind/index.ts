@@ -16,4 +16,5 @@ export { type Module, ModuleMap } from "./unwinder/modules.ts";
 export { CodePlace, PlaceCache } from "./unwinder/place-cache.ts";
 export { Registers } from "./unwinder/registers.ts";
 export { SampleWalker } from "./unwinder/sample-walker.ts";
+export { FRAME_MARK, StackColumns } from "./unwinder/stack-columns.ts";
 export { Unwinder, type UnwindOptions } from "./unwinder/unwinder.ts";

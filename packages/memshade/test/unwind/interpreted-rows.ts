@@ -1,14 +1,16 @@
 import type { ObjectFile } from "../../src/objects/types.ts";
 import { unwindTarget } from "../../src/unwind/architecture.ts";
 import { CfiDictionary } from "../../src/unwind/cfi/reader.ts";
-import type { CfiRows } from "../../src/unwind/cfi/rows.ts";
+import { CfiRows } from "../../src/unwind/cfi/rows.ts";
 import { CFA_RULE, RULE, type RuleSets } from "../../src/unwind/cfi/rule-sets.ts";
 import { cfiOfObject } from "../../src/unwind/cfi/sections-of-object.ts";
-import { readRows } from "../../src/unwind/tables/read-rows.ts";
+import { readFdes } from "../../src/unwind/tables/read-rows.ts";
 
 /** The rows of an object as text, in the notation of `readelf --debug-dump=frames-interp`. */
 export class InterpretedRows {
   readonly rows: CfiRows;
+  /** Address (SVMA) that the offsets of rows count from. */
+  readonly base: number;
   readonly #rules: RuleSets;
   readonly #names: readonly string[];
   readonly #texts = new Map<number, string>();
@@ -17,7 +19,9 @@ export class InterpretedRows {
     const cfi = cfiOfObject(object);
     const bytes = cfi.sections.reduce((sum, section) => sum + section.bytes.length, 0);
     const dictionary = new CfiDictionary(bytes);
-    this.rows = readRows(cfi, dictionary).rows;
+    this.rows = new CfiRows(bytes);
+    this.base = cfi.base;
+    readFdes(cfi, dictionary, this.rows);
     this.#rules = dictionary.rules;
     this.#names = unwindTarget(object.architecture)!.registerNames;
   }

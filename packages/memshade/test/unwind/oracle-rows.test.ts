@@ -59,14 +59,15 @@ describe.skipIf(libLlvm === undefined)("a library whose header hides functions b
 
   it("gives hidden functions their rules, read whole and on demand", () => {
     const object = openObject(readFileSync(libLlvm!));
-    const { rows } = new InterpretedRows(object);
+    const ours = new InterpretedRows(object);
+    const { rows } = ours;
     const hidden = hiddenStarts(object);
     const own = new Set(hidden);
     const addresses: number[] = [];
     for (let fde = 0; fde < rows.fdeCount; fde++) {
-      if (!own.has(rows.base + rows.fdeStarts[fde])) continue;
+      if (!own.has(ours.base + rows.fdeStarts[fde])) continue;
       for (let row = rows.fdeRows[fde]; row < rows.fdeRows[fde + 1]; row++) {
-        addresses.push(rows.base + rows.starts[row]);
+        addresses.push(ours.base + rows.starts[row]);
       }
     }
     const whole = UnwindTable.fromObject(object);
@@ -89,9 +90,10 @@ function hiddenStarts(object: ReturnType<typeof openObject>): number[] {
   const view = new DataView(header.buffer, header.byteOffset, header.length);
   const bytes = object.contentOf(frame)!;
   const frameView = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-  const { rows } = new InterpretedRows(object);
+  const ours = new InterpretedRows(object);
+  const { rows } = ours;
   const real = new Set<number>();
-  for (let fde = 0; fde < rows.fdeCount; fde++) real.add(rows.base + rows.fdeStarts[fde]);
+  for (let fde = 0; fde < rows.fdeCount; fde++) real.add(ours.base + rows.fdeStarts[fde]);
   const starts: number[] = [];
   for (let entry = 0; entry < view.getUint32(8, true); entry++) {
     const start = headerAddress + view.getInt32(12 + 8 * entry, true);

@@ -58,8 +58,8 @@ export class RowComparison {
 
   #compare(fde: number, printed: Map<number, string>): void {
     const { rows } = this.#ours;
-    const start = rows.base + rows.fdeStarts[fde];
-    if (start !== this.#start || rows.base + rows.fdeEnds[fde] !== this.#end) {
+    const start = this.#ours.base + rows.fdeStarts[fde];
+    if (start !== this.#start || this.#ours.base + rows.fdeEnds[fde] !== this.#end) {
       this.#differ(`FDE ${fde} begins at ${hexadecimal(start)}, not ${hexadecimal(this.#start)}`);
       return;
     }
@@ -68,7 +68,7 @@ export class RowComparison {
     const isPrinted = printed.size > 0 || rows.fdeRows[fde + 1] - rows.fdeRows[fde] > 1;
     for (let row = rows.fdeRows[fde]; row < rows.fdeRows[fde + 1]; row++) {
       this.rows++;
-      const address = rows.base + rows.starts[row];
+      const address = this.#ours.base + rows.starts[row];
       const theirs = printed.get(address);
       printed.delete(address);
       const ours = this.#ours.text(row);

@@ -3,15 +3,16 @@ import { DW_CFA } from "./constants.ts";
 import { CfiCursor } from "./cursor.ts";
 import type { Expressions } from "./expressions.ts";
 import type { CfiProblems } from "./problems.ts";
-import type { CfiRows } from "./rows.ts";
+import { ProgramRows } from "./rows.ts";
 import { CFA_RULE, RULE, type RuleSets } from "./rule-sets.ts";
 import type { CfiSection } from "./section.ts";
 
-const CACHE_BITS = 14;
+const CACHE_BITS = 15;
 /** Sets from here on do not fit into the key of a transition. */
 const CACHED_SETS = 1 << 16;
 const MAX_REMEMBERED = 64;
 const INT32_LIMIT = 2 ** 31;
+const LAST_LOCATION = 0xffff_ffff;
 
 /**
  * Remembers where an instruction leads from a rule set: instructions are few and repeat, so almost every one of a
@@ -25,145 +26,120 @@ const INT32_LIMIT = 2 ** 31;
  * tables of their own.
  */
 export class TransitionCache {
-  /** Empty where 0: that would be DW_CFA_nop, which is never looked up. */
-  readonly keys = new Int32Array(1 << CACHE_BITS);
-  readonly sets = new Int32Array(1 << CACHE_BITS);
+  /** Pairs of a key and the set it leads to. Empty where 0: that would be DW_CFA_nop, which is never looked up. */
+  readonly entries = new Int32Array(2 << CACHE_BITS);
 }
 
-/** Runs the call frame instructions of FDEs and writes their rows. */
+/** Stands in for the table of a CIE that has none; nothing is ever found in it. */
+const NO_CACHE = new Int32Array(2 << CACHE_BITS);
+
+/** Runs call frame instructions and makes rows of them. */
 export class CfiProgram {
   readonly cursor: CfiCursor;
   readonly rules: RuleSets;
-  readonly rows: CfiRows;
+  /** The rows of the last run. */
+  readonly rows = new ProgramRows();
   readonly expressions: Expressions;
   readonly problems: CfiProblems;
 
   // What an instruction outside of the fast path did.
   #set = 0;
+  /** Bytes that the location moved. */
   #advance = 0;
-  /** Absolute, as offset from the base of the rows; NaN if the location did not jump. */
-  #jump = Number.NaN;
   readonly #remembered = new Uint32Array(MAX_REMEMBERED);
   #depth = 0;
 
-  constructor(
-    section: CfiSection,
-    rules: RuleSets,
-    rows: CfiRows,
-    expressions: Expressions,
-    problems: CfiProblems,
-  ) {
+  constructor(section: CfiSection, rules: RuleSets, expressions: Expressions, problems: CfiProblems) {
     this.cursor = new CfiCursor(section);
     this.rules = rules;
-    this.rows = rows;
     this.expressions = expressions;
     this.problems = problems;
   }
 
   /**
-   * Runs the instructions `[position, end)` of the section for the code `[location, limit)` (offsets from the base of
-   * the rows), appends the rows, and returns the last rule set.
+   * Runs the instructions `[position, end)` of the section for code that starts at `address` (SVMA), leaves the rows in
+   * `rows`, and returns the last rule set.
    */
-  run(cie: Cie, position: number, end: number, location: number, limit: number): number {
+  run(cie: Cie, position: number, end: number, address: number): number {
     const { rows } = this;
     const { bytes } = this.cursor;
-    rows.reserveRows(end - position + 1);
-    // Each instruction makes one new set at most.
-    if (this.rules.count + (end - position) > 0xffff) rows.widenSets();
-    const { starts, sets } = rows;
-    const cache = cie.cache;
-    const keys = cache?.keys;
-    const cachedSets = cache?.sets;
+    rows.reset(end - position + 1);
+    const { deltas, sets } = rows;
+    const cache = cie.cache?.entries ?? NO_CACHE;
     const alignment = cie.codeAlignment;
     this.#depth = 0;
-    let count = rows.count;
+    let location = 0;
+    let count = 0;
     let set = cie.initialSet;
-    while (position < end) {
+    // Padding takes no time: behind the last byte that is not 0 there can be operands, but no instructions.
+    let last = end;
+    while (last > position && bytes[last - 1] === DW_CFA.nop) last--;
+    while (position < last) {
       const op = bytes[position++];
-      let code: number;
+      let advance: number;
       if ((op & 0xc0) === DW_CFA.advance_loc) {
-        const delta = (op & 0x3f) * alignment;
-        if (delta === 0) continue;
-        starts[count] = location;
+        advance = (op & 0x3f) * alignment;
+      } else {
+        let code = -1;
+        if (op === DW_CFA.def_cfa_offset || (op & 0xc0) === DW_CFA.offset) {
+          const operand = position < end ? bytes[position] : 0x80;
+          if (operand < 0x80) {
+            position++;
+            code = (op << 8) | operand;
+          } else if (op === DW_CFA.def_cfa_offset && position + 1 < end && bytes[position + 1] < 0x80) {
+            code = 0x4000 | (bytes[position + 1] << 7) | (operand & 0x7f);
+            position += 2;
+          }
+        } else if ((op & 0xc0) === DW_CFA.restore) {
+          code = op << 8;
+        } else if (op === DW_CFA.def_cfa_register && position < end && bytes[position] < 0x80) {
+          code = (op << 8) | bytes[position++];
+        } else if (op === DW_CFA.def_cfa && position + 1 < end) {
+          if (bytes[position] < 32 && bytes[position + 1] < 0x80) {
+            code = 0x3000 | (bytes[position] << 7) | bytes[position + 1];
+            position += 2;
+          }
+        }
+        if (code >= 0) {
+          const key = (set << 16) | code;
+          const slot = (Math.imul(key, 0x9e3779b1) >>> (32 - CACHE_BITS)) << 1;
+          set =
+            cache[slot] === key && set < CACHED_SETS
+              ? cache[slot + 1]
+              : this.#transition(cie, set, code, cache, slot);
+          continue;
+        }
+        // Everything that is rare, or whose operand is large.
+        position = this.#runOther(cie, op, position, end, set, address + location);
+        set = this.#set;
+        advance = this.#advance;
+      }
+      if (advance > 0) {
+        deltas[count] = location;
         sets[count++] = set;
-        location += delta;
-        if (location >= limit) {
+        location += advance;
+        if (location > LAST_LOCATION) {
           rows.count = count;
           return set;
         }
-        continue;
-      }
-      if ((op & 0xc0) === DW_CFA.restore) {
-        code = op << 8;
-      } else if ((op & 0xc0) === DW_CFA.offset || op === DW_CFA.def_cfa_offset) {
-        const operand = position < end ? bytes[position] : 0x80;
-        if (operand < 0x80) {
-          position++;
-          code = (op << 8) | operand;
-        } else if (op === DW_CFA.def_cfa_offset && position + 1 < end && bytes[position + 1] < 0x80) {
-          code = 0x4000 | (bytes[position + 1] << 7) | (operand & 0x7f);
-          position += 2;
-        } else {
-          code = -1;
-        }
-      } else if (op === DW_CFA.nop) {
-        continue;
-      } else if (op === DW_CFA.def_cfa_register && position < end && bytes[position] < 0x80) {
-        code = (op << 8) | bytes[position++];
-      } else if (
-        op === DW_CFA.def_cfa &&
-        position + 1 < end &&
-        bytes[position] < 32 &&
-        bytes[position + 1] < 0x80
-      ) {
-        code = 0x3000 | (bytes[position] << 7) | bytes[position + 1];
-        position += 2;
-      } else {
-        code = -1;
-      }
-      if (code >= 0) {
-        if (keys !== undefined && cachedSets !== undefined && set < CACHED_SETS) {
-          const key = (set << 16) | code;
-          const slot = Math.imul(key, 0x9e3779b1) >>> (32 - CACHE_BITS);
-          if (keys[slot] !== key) {
-            keys[slot] = key;
-            cachedSets[slot] = this.#transition(cie, set, code);
-          }
-          set = cachedSets[slot];
-        } else {
-          set = this.#transition(cie, set, code);
-        }
-        continue;
-      }
-      // Everything that is rare, or whose operand is large.
-      const next = this.#runOther(cie, op, position, end, set);
-      if (next < 0) {
-        // What holds from here on cannot be known.
-        set = 0;
-        break;
-      }
-      position = next;
-      set = this.#set;
-      let target = location + this.#advance;
-      if (!Number.isNaN(this.#jump)) target = this.#jump;
-      // A location that moves backwards is damage; the rows stay in order.
-      if (!(target > location)) continue;
-      starts[count] = location;
-      sets[count++] = set;
-      location = target;
-      if (location >= limit) {
-        rows.count = count;
-        return set;
       }
     }
-    starts[count] = location;
+    deltas[count] = location;
     sets[count++] = set;
     rows.count = count;
     return set;
   }
 
-  /** The rule set that a cached instruction makes of another. */
-  #transition(cie: Cie, set: number, code: number): number {
+  /** The rule set that an instruction makes of another, which is remembered if it can be. */
+  #transition(cie: Cie, set: number, code: number, cache: Int32Array, slot: number): number {
+    const next = this.#nextSet(cie, set, code);
+    if (cache === NO_CACHE || set >= CACHED_SETS) return next;
+    cache[slot] = (set << 16) | code;
+    cache[slot + 1] = next;
+    return next;
+  }
+
+  #nextSet(cie: Cie, set: number, code: number): number {
     const { rules } = this;
     const op = code >>> 8;
     const register = op & 0x3f;
@@ -206,20 +182,20 @@ export class CfiProgram {
   }
 
   /**
-   * Runs one instruction whose opcode was read, with its operands from `position` on, and returns the position behind it,
-   * or −1 where the program cannot go on. What it does is in `#set`, `#advance` and `#jump`.
+   * Runs one instruction whose opcode was read, with its operands from `position` on, at the code address `location`, and
+   * returns the position behind it, or the end where the program cannot go on. What it does is in `#set` and `#advance`.
    */
-  #runOther(cie: Cie, op: number, position: number, end: number, set: number): number {
+  #runOther(cie: Cie, op: number, position: number, end: number, set: number, location: number): number {
     const { cursor, rules } = this;
     cursor.position = position;
     cursor.end = end;
     this.#set = set;
     this.#advance = 0;
-    this.#jump = Number.NaN;
     const factor = cie.dataAlignment;
     switch (op) {
       case DW_CFA.set_loc:
-        this.#jump = cursor.encodedPointer(cie.pointerEncoding) - this.rows.base;
+        // A location that moves backwards is damage; the rows stay in order.
+        this.#advance = cursor.encodedPointer(cie.pointerEncoding) - location;
         break;
       case DW_CFA.advance_loc1:
         this.#advance = cursor.unsigned(1) * cie.codeAlignment;
@@ -320,13 +296,20 @@ export class CfiProgram {
           "call frame instruction",
           `0x${op.toString(16)} is not known`,
         );
-        return -1;
+        return this.#giveUp(end);
     }
     if (cursor.position > end) {
       this.problems.add("truncated", position - 1, "call frame instruction", "its operands are cut off");
-      return -1;
+      return this.#giveUp(end);
     }
     return cursor.position;
+  }
+
+  /** What holds from here on cannot be known. */
+  #giveUp(end: number): number {
+    this.#set = 0;
+    this.#advance = 0;
+    return end;
   }
 
   #expression(): number {

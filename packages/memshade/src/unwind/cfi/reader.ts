@@ -3,7 +3,7 @@ import { DW_EH_PE } from "./constants.ts";
 import { Expressions } from "./expressions.ts";
 import { CfiProblems } from "./problems.ts";
 import { CfiProgram, TransitionCache } from "./program.ts";
-import type { CfiRows } from "./rows.ts";
+import type { FdeSink } from "./rows.ts";
 import { RuleSets } from "./rule-sets.ts";
 import type { CfiSection } from "./section.ts";
 
@@ -39,6 +39,14 @@ export interface CodeRange {
   readonly end: number;
 }
 
+/** Where the code of an object lies. */
+export interface CodeLayout {
+  /** Lowest address of a loaded segment (SVMA). */
+  readonly base: number;
+  /** Offsets from the base between which its code lies. */
+  readonly code: CodeRange;
+}
+
 /** Counts of what a walk over sections met. */
 export interface CfiCounts {
   cies: number;
@@ -58,7 +66,8 @@ export class CfiReader {
   readonly counts: CfiCounts = { cies: 0, fdes: 0, emptyFdes: 0, outsideFdes: 0 };
   readonly #section: CfiSection;
   readonly #dictionary: CfiDictionary;
-  readonly #rows: CfiRows;
+  readonly #sink: FdeSink;
+  readonly #base: number;
   readonly #code: CodeRange;
   readonly #program: CfiProgram;
   readonly #cies = new Map<number, Cie | undefined>();
@@ -72,18 +81,13 @@ export class CfiReader {
   #entryEnd = 0;
   #is64Bit = false;
 
-  constructor(section: CfiSection, dictionary: CfiDictionary, rows: CfiRows, code: CodeRange) {
+  constructor(section: CfiSection, dictionary: CfiDictionary, { base, code }: CodeLayout, sink: FdeSink) {
     this.#section = section;
     this.#dictionary = dictionary;
-    this.#rows = rows;
+    this.#sink = sink;
+    this.#base = base;
     this.#code = code;
-    this.#program = new CfiProgram(
-      section,
-      dictionary.rules,
-      rows,
-      dictionary.expressions,
-      dictionary.problems,
-    );
+    this.#program = new CfiProgram(section, dictionary.rules, dictionary.expressions, dictionary.problems);
     this.#cieBudget = 2 * section.bytes.length + 4096;
   }
 
@@ -102,16 +106,16 @@ export class CfiReader {
   }
 
   /**
-   * Reads the FDE that starts at an offset of the section, after what the rows hold already.
+   * Reads the FDE that starts at an offset of the section.
    *
    * @returns false if there is none that describes code
    */
   readFde(offset: number): boolean {
-    const before = this.#rows.fdeCount;
+    const before = this.counts.fdes;
     if (offset >= 0 && offset < this.#section.bytes.length && this.#readHeader(offset)) {
       if (this.#entryEnd > this.#contentStart) this.#readEntry(offset);
     }
-    return this.#rows.fdeCount > before;
+    return this.counts.fdes > before;
   }
 
   #problem(
@@ -226,7 +230,7 @@ export class CfiReader {
       this.counts.emptyFdes++;
       return;
     }
-    start -= this.#rows.base;
+    start -= this.#base;
     // Written so that NaN fails too: an address that was cut off, or that cannot be known.
     if (!(size > 0 && position <= end)) {
       this.#problem("malformed", offset, "FDE", "its addresses or its augmentation data cannot be read");
@@ -237,10 +241,8 @@ export class CfiReader {
       return;
     }
     this.counts.fdes++;
-    const limit = Math.min(start + size, 2 ** 32);
-    const firstRow = this.#rows.count;
-    this.#program.run(cie, position, end, start, limit);
-    this.#rows.addFde(start, limit, firstRow);
+    this.#program.run(cie, position, end, start + this.#base);
+    this.#sink.addFde(start, Math.min(start + size, 2 ** 32), this.#program.rows);
   }
 
   /** Position behind the augmentation data of an FDE; behind `end` if that is cut off. */
@@ -290,9 +292,7 @@ export class CfiReader {
     this.#cieBudget -= programBytes;
     const { rules } = this.#dictionary;
     cie.initialSet = rules.ofCie(cie.flags, cie.returnAddress);
-    const { count } = this.#rows;
-    cie.initialSet = this.#program.run(cie, cie.programStart, cie.programEnd, 0, Number.POSITIVE_INFINITY);
-    this.#rows.count = count;
+    cie.initialSet = this.#program.run(cie, cie.programStart, cie.programEnd, 0);
     cie.cache = this.#dictionary.cacheFor(cie.dataAlignment, cie.initialSet);
     return cie;
   }

@@ -1,17 +1,41 @@
+/** The rows of one run of instructions: row i begins `deltas[i]` bytes behind the start of the code. Deltas ascend from 0. */
+export class ProgramRows {
+  count = 0;
+  deltas = new Uint32Array(256);
+  /** Index of each row's rule set. */
+  sets = new Uint32Array(256);
+
+  /** Drops all rows, and makes room for `count`. */
+  reset(count: number): void {
+    this.count = 0;
+    if (count <= this.deltas.length) return;
+    this.deltas = new Uint32Array(2 * count);
+    this.sets = new Uint32Array(2 * count);
+  }
+}
+
+/** Takes the rows of FDEs in the order in which they are read. */
+export interface FdeSink {
+  /**
+   * @param start offset of the function from the base of the object
+   * @param end first offset behind it, 2^32 at most
+   * @param rows its rows, valid during the call; those at or behind the end do not count
+   */
+  addFde(start: number, end: number, rows: ProgramRows): void;
+}
+
 /**
- * The interpreted rows of an object as they stand in its sections, in columns. Addresses are offsets from `base`.
+ * All rows of an object in columns, in the order of its sections. Addresses are offsets from the object's base.
  *
  * Row i holds from `starts[i]` to the start of the next row of the same FDE, or to that FDE's end. No row is empty, and
  * those of an FDE ascend.
  */
-export class CfiRows {
-  /** Address (SVMA) that offsets count from. */
-  readonly base: number;
+export class CfiRows implements FdeSink {
   /** Number of rows. */
   count = 0;
   starts: Uint32Array;
   /** Index of each row's rule set. */
-  sets: Uint16Array | Uint32Array;
+  sets: Uint32Array;
 
   fdeCount = 0;
   fdeStarts: Uint32Array;
@@ -20,50 +44,49 @@ export class CfiRows {
   /** First row of each FDE; `fdeRows[fdeCount]` is the number of rows. */
   fdeRows: Uint32Array;
 
-  constructor(base: number, sectionBytes: number) {
-    this.base = base;
+  constructor(sectionBytes: number) {
     // Large libraries take about 5.5 bytes per row and 50 per FDE. What is too much is never touched and costs nothing.
     this.starts = new Uint32Array(Math.ceil(sectionBytes / 5) + 64);
-    this.sets = new Uint16Array(this.starts.length);
+    this.sets = new Uint32Array(this.starts.length);
     this.fdeStarts = new Uint32Array(Math.ceil(sectionBytes / 40) + 16);
     this.fdeEnds = new Uint32Array(this.fdeStarts.length);
     this.fdeRows = new Uint32Array(this.fdeStarts.length + 1);
   }
 
-  reserveRows(count: number): void {
-    if (this.count + count <= this.starts.length) return;
-    const capacity = Math.max(this.count + count, Math.ceil(this.starts.length * 1.5));
-    this.starts = withCapacity(this.starts, capacity);
-    this.sets = withCapacity(this.sets, capacity);
+  addFde(start: number, end: number, rows: ProgramRows): void {
+    this.#reserve(rows.count);
+    const { deltas } = rows;
+    const size = end - start;
+    let count = this.count;
+    for (let row = 0; row < rows.count && deltas[row] < size; row++) {
+      this.starts[count] = start + deltas[row];
+      this.sets[count++] = rows.sets[row];
+    }
+    this.count = count;
+    const fde = this.fdeCount++;
+    this.fdeStarts[fde] = start;
+    this.fdeEnds[fde] = Math.min(end, 0xffff_ffff);
+    this.fdeRows[fde + 1] = count;
   }
 
-  addFde(start: number, end: number, firstRow: number): void {
-    const index = this.fdeCount++;
-    if (index >= this.fdeStarts.length) {
-      const capacity = Math.ceil(index * 1.5) + 16;
+  /** Makes room for one more FDE with that many rows. */
+  #reserve(rowCount: number): void {
+    if (this.count + rowCount > this.starts.length) {
+      const capacity = Math.max(this.count + rowCount, Math.ceil(this.starts.length * 1.5));
+      this.starts = withCapacity(this.starts, capacity);
+      this.sets = withCapacity(this.sets, capacity);
+    }
+    if (this.fdeCount === this.fdeStarts.length) {
+      const capacity = Math.ceil(this.fdeCount * 1.5) + 16;
       this.fdeStarts = withCapacity(this.fdeStarts, capacity);
       this.fdeEnds = withCapacity(this.fdeEnds, capacity);
       this.fdeRows = withCapacity(this.fdeRows, capacity + 1);
     }
-    this.fdeStarts[index] = start;
-    this.fdeEnds[index] = Math.min(end, 0xffff_ffff);
-    this.fdeRows[index] = firstRow;
-    this.fdeRows[index + 1] = this.count;
-  }
-
-  /** Makes room for indices of rule sets above 65,535. */
-  widenSets(): void {
-    if (this.sets instanceof Uint16Array) this.sets = Uint32Array.from(this.sets);
-  }
-
-  clear(): void {
-    this.count = 0;
-    this.fdeCount = 0;
   }
 }
 
-function withCapacity<T extends Uint16Array | Uint32Array>(array: T, capacity: number): T {
-  const larger = new (array.constructor as new (length: number) => T)(capacity);
+function withCapacity(array: Uint32Array, capacity: number): Uint32Array {
+  const larger = new Uint32Array(capacity);
   larger.set(array);
   return larger;
 }

@@ -137,8 +137,8 @@ export class RuleSets {
     const scratch = this.#scratch;
     let at = 3;
     while (scratch[at] >>> 8 !== register) at += 2;
-    scratch.copyWithin(at, at + 2, this.#scratchLength);
     this.#scratchLength -= 2;
+    for (let i = at; i < this.#scratchLength; i++) scratch[i] = scratch[i + 2];
     return this.#intern();
   }
 
@@ -163,7 +163,7 @@ export class RuleSets {
     const start = from.starts[set];
     const end = from.starts[set + 1];
     const scratch = this.#scratch;
-    scratch.set(words.subarray(start, start + 3));
+    for (let i = 0; i < 3; i++) scratch[i] = words[start + i];
     let length = 3;
     for (let i = start + 3; i < end; i += 2) {
       if (!keep(words[i] >>> 8)) continue;
@@ -175,10 +175,13 @@ export class RuleSets {
   }
 
   #load(set: number): void {
+    const { words } = this;
+    const scratch = this.#scratch;
     const start = this.starts[set];
-    const end = this.starts[set + 1];
-    this.#scratch.set(this.words.subarray(start, end));
-    this.#scratchLength = end - start;
+    const length = this.starts[set + 1] - start;
+    // Sets have about ten words: a loop is faster than a call that copies.
+    for (let i = 0; i < length; i++) scratch[i] = words[start + i];
+    this.#scratchLength = length;
   }
 
   /** Loads a set with room for the rule of a register, and returns where that is. */
@@ -188,7 +191,7 @@ export class RuleSets {
     let at = 3;
     while (at < this.#scratchLength && scratch[at] >>> 8 < register) at += 2;
     if (at < this.#scratchLength && scratch[at] >>> 8 === register) return at;
-    scratch.copyWithin(at + 2, at, this.#scratchLength);
+    for (let i = this.#scratchLength - 1; i >= at; i--) scratch[i + 2] = scratch[i];
     this.#scratchLength += 2;
     return at;
   }
@@ -224,7 +227,7 @@ export class RuleSets {
     const index = this.count++;
     if (start + length > this.words.length) this.words = enlarged(this.words, start + length);
     if (this.count + 1 > this.starts.length) this.starts = enlarged(this.starts, this.count + 1);
-    this.words.set(scratch.subarray(0, length), start);
+    for (let i = 0; i < length; i++) this.words[start + i] = scratch[i];
     this.starts[this.count] = start + length;
     this.#slots[slot] = index + 1;
     if (this.count * 2 > this.#slots.length) this.#rehash();

@@ -1,21 +1,13 @@
 import type { ObjectFile } from "../../objects/types.ts";
 import { CfiCursor } from "./cursor.ts";
 import { FrameHeader } from "./frame-header.ts";
-import type { CodeRange } from "./reader.ts";
+import type { CodeLayout } from "./reader.ts";
 import type { CfiSection } from "./section.ts";
 
 const SHT_PROGBITS = 1;
 const SHT_X86_64_UNWIND = 0x7000_0001;
 const PT_GNU_EH_FRAME = 0x6474_e550;
 const PF_X = 1;
-
-/** Where the code of an object lies. */
-export interface CodeLayout {
-  /** Lowest address of a loaded segment (SVMA). */
-  readonly base: number;
-  /** Offsets from the base between which its code lies. */
-  readonly code: CodeRange;
-}
 
 /** What a reader needs of an object: its sections with call frame information, those to be preferred first. */
 export interface ObjectCfi extends CodeLayout {

@@ -1,4 +1,5 @@
 import type { CfiRows } from "../cfi/rows.ts";
+import type { ReducedRules } from "./reduce.ts";
 
 /** Length of an extent at most; longer rows are cut into pieces. */
 export const MAX_EXTENT_BYTES = 0xffff;
@@ -24,14 +25,15 @@ export class ExtentTable {
     this.#sets = setCount > 0x1_0000 ? new Uint32Array(capacity) : new Uint16Array(capacity);
   }
 
-  /** The table of an object's rows; `setOf` has the dictionary index of each of the rows' sets. */
-  static build(rows: CfiRows, setOf: Uint16Array | Uint32Array, setCount: number): ExtentTable {
-    const table = new ExtentTable(rows.count + 64, setCount);
+  /** The table of an object's rows. */
+  static ofRows(rows: CfiRows, reduced: ReducedRules): ExtentTable {
+    for (let row = 0; row < rows.count; row++) reduced.of(rows.sets[row]);
+    const table = new ExtentTable(rows.count + 64, reduced.rules.count);
     for (let fde = 0; fde < rows.fdeCount; fde++) {
       const last = rows.fdeRows[fde + 1] - 1;
       for (let row = rows.fdeRows[fde]; row <= last; row++) {
         const end = row < last ? rows.starts[row + 1] : rows.fdeEnds[fde];
-        table.add(rows.starts[row], end - rows.starts[row], setOf[rows.sets[row]]);
+        table.add(rows.starts[row], end - rows.starts[row], reduced.of(rows.sets[row]));
       }
     }
     table.prepare();

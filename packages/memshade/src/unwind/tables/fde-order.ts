@@ -8,39 +8,11 @@ export interface FdeSpan {
 }
 
 /**
- * In which order FDEs follow each other in the code: by address, given as their numbers where they do not overlap
- * (undefined if they stand in order already), else as spans, cut where they overlap.
+ * The FDEs by address, cut where they overlap. Where several describe an address, the one that starts last counts; of
+ * those with equal starts the first that was read. The object that is given out changes with every step.
  */
-export interface FdeOrder {
-  readonly order: Uint32Array | undefined;
-  readonly spans: Iterable<FdeSpan> | undefined;
-  /** First offset behind all of them. */
-  readonly end: number;
-}
-
-/**
- * Sorts FDEs by their start. Where several describe an address, the one that starts last counts; of those with equal
- * starts the first that was read.
- */
-export function orderFdes(rows: CfiRows): FdeOrder {
-  const { fdeEnds, fdeCount } = rows;
-  let end = 0;
-  for (let fde = 0; fde < fdeCount; fde++) if (fdeEnds[fde] > end) end = fdeEnds[fde];
-  if (!overlap(rows, undefined)) return { order: undefined, spans: undefined, end };
-  const order = sortedFdes(rows);
-  if (!overlap(rows, order)) return { order, spans: undefined, end };
-  return { order, spans: cutSpans(rows, order), end };
-}
-
-/** Whether an FDE starts before the end of the one in front of it. */
-function overlap({ fdeStarts, fdeEnds, fdeCount }: CfiRows, order: Uint32Array | undefined): boolean {
-  let end = 0;
-  for (let i = 0; i < fdeCount; i++) {
-    const fde = order === undefined ? i : order[i];
-    if (fdeStarts[fde] < end) return true;
-    end = fdeEnds[fde];
-  }
-  return false;
+export function orderFdes(rows: CfiRows): Iterable<FdeSpan> {
+  return cutSpans(rows, sortedFdes(rows));
 }
 
 /** FDE numbers by ascending start, those with equal starts in the order they were read. */

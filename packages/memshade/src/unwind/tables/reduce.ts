@@ -10,30 +10,48 @@ import { ROW_FLAG, RuleSets } from "../cfi/rule-sets.ts";
  */
 export type KeptRegisters = "callee-saved" | "three";
 
-/**
- * A dictionary with the rules of some registers only, and where each set of the full one is in it.
- *
- * @param uses rows per set, if known: sets that only stood between two instructions are left out
- */
-export function reduce(
-  full: RuleSets,
-  target: UnwindTarget,
-  registers: KeptRegisters,
-  uses?: Uint32Array,
-): { rules: RuleSets; setOf: Uint16Array | Uint32Array } {
-  const { framePointer, stackPointer, linkRegister, pc, returnAddress } = target;
-  const walked = new Set([framePointer, stackPointer, linkRegister, returnAddress, pc, RA_SIGN_STATE]);
-  const rules = new RuleSets();
-  const setOf = full.count > 0xffff ? new Uint32Array(full.count) : new Uint16Array(full.count);
-  for (let set = 0; set < full.count; set++) {
-    if (uses !== undefined && uses[set] === 0) continue;
-    const column = full.returnAddress(set);
-    // The caller of a signal handler's trampoline was interrupted: all of its registers matter.
-    const keepAll = registers === "callee-saved" || (full.flags(set) & ROW_FLAG.signalFrame) !== 0;
-    const keep = keepAll
-      ? (register: number) => register <= pc || register === column || register === RA_SIGN_STATE
-      : (register: number) => register === column || walked.has(register);
-    setOf[set] = rules.addReduced(full, set, keep);
+const UNKNOWN = -1;
+
+/** A dictionary with the rules of some registers only, filled as sets of the full one are met. */
+export class ReducedRules {
+  readonly rules = new RuleSets();
+  readonly #full: RuleSets;
+  readonly #registers: KeptRegisters;
+  readonly #target: UnwindTarget;
+  readonly #walked: ReadonlySet<number | undefined>;
+  /** Index in `rules` of each set of the full dictionary that was met. */
+  #setOf = new Int32Array(1024).fill(UNKNOWN);
+
+  constructor(full: RuleSets, target: UnwindTarget, registers: KeptRegisters) {
+    this.#full = full;
+    this.#registers = registers;
+    this.#target = target;
+    const { framePointer, stackPointer, linkRegister, pc, returnAddress } = target;
+    this.#walked = new Set([framePointer, stackPointer, linkRegister, returnAddress, pc, RA_SIGN_STATE]);
   }
-  return { rules, setOf };
+
+  /** Index in `rules` of what is kept of a set of the full dictionary. */
+  of(set: number): number {
+    if (set >= this.#setOf.length) {
+      const larger = new Int32Array(2 * set).fill(UNKNOWN);
+      larger.set(this.#setOf);
+      this.#setOf = larger;
+    }
+    const known = this.#setOf[set];
+    if (known !== UNKNOWN) return known;
+    this.#setOf[set] = this.#reduce(set);
+    return this.#setOf[set];
+  }
+
+  #reduce(set: number): number {
+    const column = this.#full.returnAddress(set);
+    const { pc } = this.#target;
+    // The caller of a signal handler's trampoline was interrupted: all of its registers matter.
+    const keepsAll =
+      this.#registers === "callee-saved" || (this.#full.flags(set) & ROW_FLAG.signalFrame) !== 0;
+    const keeps = keepsAll
+      ? (register: number) => register <= pc || register === column || register === RA_SIGN_STATE
+      : (register: number) => register === column || this.#walked.has(register);
+    return this.rules.addReduced(this.#full, set, keeps);
+  }
 }

@@ -1,13 +1,13 @@
 import type { Architecture, ObjectFile } from "../../objects/types.ts";
 import { type UnwindTarget, unwindTarget } from "../architecture.ts";
 import { type CfiCounts, CfiDictionary } from "../cfi/reader.ts";
-import type { CfiRows } from "../cfi/rows.ts";
+import { CfiRows } from "../cfi/rows.ts";
 import { CFA_RULE, RULE, type RuleSets } from "../cfi/rule-sets.ts";
 import { cfiOfObject } from "../cfi/sections-of-object.ts";
-import { CompactTable } from "./compact-table.ts";
+import { compactTableOf } from "./compact-table-builder.ts";
 import { MAX_EXTENT_BYTES } from "./extent-table.ts";
-import { cfiBytes, readRows } from "./read-rows.ts";
-import { type KeptRegisters, reduce } from "./reduce.ts";
+import { cfiBytes, readFdes } from "./read-rows.ts";
+import { type KeptRegisters, ReducedRules } from "./reduce.ts";
 
 /** Words of a rule set of LUL: CFA, pc, stack pointer and frame pointer, 8 bytes each. */
 const LUL_RULE_SET_BYTES = 32;
@@ -55,11 +55,13 @@ export function cfiStatistics(object: ObjectFile): CfiStatistics | undefined {
   if (target === undefined) return undefined;
   const cfi = cfiOfObject(object);
   const dictionary = new CfiDictionary(cfiBytes(cfi));
-  const { rows, counts } = readRows(cfi, dictionary);
+  const rows = new CfiRows(cfiBytes(cfi));
+  const counts = readFdes(cfi, dictionary, rows);
   const uses = countUses(rows, dictionary.rules.count);
   const compact = (registers: KeptRegisters): FormStatistics => {
-    const { rules, setOf } = reduce(dictionary.rules, target, registers, uses);
-    const table = CompactTable.build(rows, setOf);
+    const reduced = new ReducedRules(dictionary.rules, target, registers);
+    const table = compactTableOf(rows, reduced);
+    const { rules } = reduced;
     return {
       ruleSets: rules.count - 1,
       entries: table.count,

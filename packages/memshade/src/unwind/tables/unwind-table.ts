@@ -1,15 +1,17 @@
 import type { FormatError } from "../../bytes/errors.ts";
 import type { ObjectFile } from "../../objects/types.ts";
 import { type UnwindTarget, unwindTarget } from "../architecture.ts";
+import type { CfiProblems } from "../cfi/problems.ts";
 import { type CfiCounts, CfiDictionary } from "../cfi/reader.ts";
 import { CfiRows } from "../cfi/rows.ts";
 import type { RuleSets } from "../cfi/rule-sets.ts";
 import { cfiOfObject } from "../cfi/sections-of-object.ts";
-import { CompactTable } from "./compact-table.ts";
+import type { CompactTable } from "./compact-table.ts";
 import { ExtentTable } from "./extent-table.ts";
 import { LazyLookup } from "./lazy-lookup.ts";
-import { cfiBytes, readRows } from "./read-rows.ts";
-import { type KeptRegisters, reduce } from "./reduce.ts";
+import { cfiBytes, readFdes } from "./read-rows.ts";
+import { readTable } from "./read-table.ts";
+import { type KeptRegisters, ReducedRules } from "./reduce.ts";
 
 /**
  * How the search table is laid out.
@@ -33,8 +35,6 @@ export interface UnwindTableOptions {
 interface Lookup {
   find(offset: number): number;
 }
-
-const NO_ROWS = new CfiRows(0, 0);
 
 /**
  * How to get from any address in the code of one object to the caller: its call frame information, summarised into a
@@ -60,19 +60,19 @@ export class UnwindTable {
   /** Bytes of the search table, without the dictionary; 0 in a lazy table. */
   readonly byteLength: number;
   readonly #lookup: Lookup;
-  readonly #dictionary: CfiDictionary;
+  readonly #problems: CfiProblems;
 
-  private constructor(target: UnwindTarget, parts: TableParts) {
-    this.target = target;
+  private constructor(parts: TableParts) {
+    this.target = parts.target;
     this.base = parts.base;
-    this.rules = parts.rules;
+    this.rules = parts.reduced.rules;
     this.expressions = parts.dictionary.expressions.programs;
     this.counts = parts.counts;
-    this.rowCount = parts.rows.count;
+    this.rowCount = parts.rowCount;
     this.entryCount = parts.table?.count ?? 0;
     this.byteLength = parts.table?.byteLength ?? 0;
     this.#lookup = parts.lookup;
-    this.#dictionary = parts.dictionary;
+    this.#problems = parts.dictionary.problems;
   }
 
   /**
@@ -80,35 +80,23 @@ export class UnwindTable {
    * or of an architecture without any, makes an empty table, and what is damaged is left out (see `problems`).
    */
   static fromObject(object: ObjectFile, options: UnwindTableOptions = {}): UnwindTable {
-    const target = unwindTarget(object.architecture);
+    const target = unwindTarget(object.architecture) ?? unwindTarget("x86_64")!;
     const cfi = cfiOfObject(object);
     const dictionary = new CfiDictionary(cfiBytes(cfi));
-    if (options.lazy && cfi.header !== undefined && cfi.header.count > 0 && target !== undefined) {
-      const lookup = new LazyLookup(cfi, cfi.header, dictionary);
-      const { counts } = lookup;
-      return new UnwindTable(target, {
-        base: cfi.base,
-        rules: dictionary.rules,
-        dictionary,
-        counts,
-        rows: NO_ROWS,
-        lookup,
-      });
+    const reduced = new ReducedRules(dictionary.rules, target, options.registers ?? "callee-saved");
+    const parts = { target, base: cfi.base, reduced, dictionary };
+    if (options.form === "lul") {
+      const rows = new CfiRows(cfiBytes(cfi));
+      const counts = readFdes(cfi, dictionary, rows);
+      const table = ExtentTable.ofRows(rows, reduced);
+      return new UnwindTable({ ...parts, counts, rowCount: rows.count, lookup: table, table });
     }
-    const { rows, counts } = readRows(cfi, dictionary);
-    const effective = target ?? unwindTarget("x86_64")!;
-    const { rules, setOf } = reduce(dictionary.rules, effective, options.registers ?? "callee-saved");
-    const table =
-      options.form === "lul" ? ExtentTable.build(rows, setOf, rules.count) : CompactTable.build(rows, setOf);
-    return new UnwindTable(effective, {
-      base: cfi.base,
-      rules,
-      dictionary,
-      counts,
-      rows,
-      lookup: table,
-      table,
-    });
+    if (options.lazy && cfi.header !== undefined && cfi.header.count > 0) {
+      const lookup = new LazyLookup(cfi, cfi.header, dictionary, reduced);
+      return new UnwindTable({ ...parts, counts: lookup.counts, rowCount: 0, lookup, table: undefined });
+    }
+    const { table, counts, rowCount } = readTable(cfi, dictionary, reduced);
+    return new UnwindTable({ ...parts, counts, rowCount, lookup: table, table });
   }
 
   /** Index in `rules` of the rule set that holds at an address of the object (SVMA); 0 if none does. */
@@ -118,21 +106,22 @@ export class UnwindTable {
 
   /** What was found to be damaged or not supported: the first few. */
   get problems(): readonly FormatError[] {
-    return this.#dictionary.problems.errors;
+    return this.#problems.errors;
   }
 
   /** How many problems there were. */
   get problemCount(): number {
-    return this.#dictionary.problems.count;
+    return this.#problems.count;
   }
 }
 
 interface TableParts {
+  target: UnwindTarget;
   base: number;
-  rules: RuleSets;
+  reduced: ReducedRules;
   dictionary: CfiDictionary;
   counts: CfiCounts;
-  rows: CfiRows;
+  rowCount: number;
   lookup: Lookup;
-  table?: CompactTable | ExtentTable;
+  table: CompactTable | ExtentTable | undefined;
 }

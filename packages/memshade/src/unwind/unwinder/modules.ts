@@ -24,6 +24,12 @@ function partOf(module: Module, start: number, end: number): Module {
 /** The modules of a process by address: sorted, without overlaps, of which there is one per object or mapping. */
 export class ModuleMap {
   readonly #modules: Module[] = [];
+  #version = 0;
+
+  /** Changes with every change of the map. */
+  get version(): number {
+    return this.#version;
+  }
 
   get all(): readonly Module[] {
     return this.#modules;
@@ -34,11 +40,13 @@ export class ModuleMap {
     if (!(module.end > module.start)) return;
     this.remove(module.start, module.end);
     this.#modules.splice(this.#indexAfter(module.start), 0, module);
+    this.#version++;
   }
 
   /** Takes a range of addresses away from all modules; what is left of them stays. */
   remove(start: number, end: number): void {
     const modules = this.#modules;
+    this.#version++;
     let first = this.#indexAfter(start);
     if (first > 0 && modules[first - 1].end > start) first--;
     let last = first;

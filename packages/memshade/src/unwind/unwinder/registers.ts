@@ -62,10 +62,12 @@ export class Registers {
     return this.high[register] * 2 ** 32 + this.low[register];
   }
 
-  copyFrom(other: Registers): void {
-    this.low.set(other.low);
-    this.high.set(other.high);
-    this.known.set(other.known);
+  copyFrom({ low, high, known }: Registers): void {
+    for (let register = 0; register < known.length; register++) {
+      this.low[register] = low[register];
+      this.high[register] = high[register];
+      this.known[register] = known[register];
+    }
   }
 
   clone(): Registers {

@@ -1,0 +1,28 @@
+import type { CfiCounts, CfiDictionary } from "../cfi/reader.ts";
+import { CfiRows } from "../cfi/rows.ts";
+import type { ObjectCfi } from "../cfi/sections-of-object.ts";
+import type { CompactTable } from "./compact-table.ts";
+import { CompactTableBuilder, compactTableOf } from "./compact-table-builder.ts";
+import { cfiBytes, readFdes } from "./read-rows.ts";
+import type { ReducedRules } from "./reduce.ts";
+
+/** Bytes of call frame information per row in large libraries, or a little less. */
+const BYTES_PER_ROW = 5;
+
+/** Reads all FDEs of an object straight into a table. */
+export function readTable(
+  cfi: ObjectCfi,
+  dictionary: CfiDictionary,
+  reduced: ReducedRules,
+): { table: CompactTable; counts: CfiCounts; rowCount: number } {
+  const size = cfiBytes(cfi);
+  const builder = new CompactTableBuilder(reduced, Math.ceil(size / BYTES_PER_ROW));
+  const counts = readFdes(cfi, dictionary, builder);
+  const table = builder.build();
+  if (table !== undefined) return { table, counts, rowCount: builder.rowCount };
+  // FDEs overlap: two sections describe the same code, or the file is damaged. Then all rows are needed at once.
+  const rows = new CfiRows(size);
+  console.log("OVERLAP");
+  const again = readFdes(cfi, dictionary, rows);
+  return { table: compactTableOf(rows, reduced), counts: again, rowCount: rows.count };
+}
