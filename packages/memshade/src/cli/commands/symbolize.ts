@@ -7,6 +7,7 @@ import type { FileSymbolizerOptions } from "../../report/load-symbolizer.ts";
 import { parseAddress } from "../../report/symbolizer/requests.ts";
 import type { OutputStyle } from "../../report/symbolizer/styles.ts";
 import { Symbolization } from "../../report/symbolizer/symbolization.ts";
+import { demangleItanium } from "../../symbolize/itanium/demangle-itanium.ts";
 import { type PathMap, parsePathMap } from "../../symbolize/path-map.ts";
 import { forEachInputLine, writeOutput } from "../line-input.ts";
 
@@ -135,9 +136,12 @@ function runSymbolize(addresses: readonly string[], options: SymbolizeOptions): 
   for (const sentence of symbolization.complaints()) process.stderr.write(`memshade: ${sentence}\n`);
 }
 
-/** The demangler is a wasm module of its own: it is compiled when the first name needs it. */
+/**
+ * C++ names as LLVM writes them, with results and all parameters. The demangler of other names is a wasm module of its
+ * own: it is compiled when the first name needs it.
+ */
 function lazyDemangler(): (name: string) => string {
-  return (name) => (/^_|^\?|::h[0-9a-f]{16}$/.test(name) ? loadDemangler()(name) : name);
+  return (name) => demangleItanium(name) ?? (/^_R|^\?/.test(name) ? loadDemangler()(name) : name);
 }
 
 /** `-e=FILE` is as good as `-e FILE`. */

@@ -1,0 +1,324 @@
+import { LITERAL_TYPES } from "./builtin-types.ts";
+import {
+  Binary,
+  Call,
+  CastLiteral,
+  Conditional,
+  ConversionExpression,
+  Enclosed,
+  Fold,
+  InitList,
+  IntegerLiteral,
+  Member,
+  NamedCast,
+  New,
+  Subscript,
+  Unary,
+} from "./expression-nodes.ts";
+import { Name, Nested, type Node, Prec, Prefixed, WithTemplateArgs } from "./nodes.ts";
+import { OPERATORS, type Operator } from "./operators.ts";
+import { Conversion, PackExpansion } from "./type-nodes.ts";
+
+/** What expressions need of the reader of names around them. */
+export interface ExpressionSource {
+  look(ahead?: number): string;
+  consume(text: string): boolean;
+  expect(text: string): void;
+  fail(): never;
+  deeper<T>(parse: () => T): T;
+  number(allowNegative?: boolean): string;
+  readonly text: string;
+  pos: number;
+  type(): Node;
+  encoding(): Node;
+  templateArg(): Node;
+  templateArgs(): Node;
+  templateParam(): Node;
+  substitution(): Node;
+  sourceName(): Node;
+  operatorName(): Node;
+  decltype(): Node;
+}
+
+export function parseExpression(source: ExpressionSource): Node {
+  return source.deeper(() => expression(source));
+}
+
+function until(source: ExpressionSource, end: string, parse: () => Node): Node[] {
+  const nodes: Node[] = [];
+  while (!source.consume(end)) nodes.push(parse());
+  return nodes;
+}
+
+function expression(source: ExpressionSource): Node {
+  const isGlobal = source.consume("gs");
+  const sub = (): Node => parseExpression(source);
+  const code = source.text.slice(source.pos, source.pos + 2);
+  const operator = OPERATORS.get(code);
+  if (operator !== undefined) {
+    source.pos += 2;
+    return operation(source, operator, isGlobal, sub);
+  }
+  const c = source.look();
+  if (c === "L") return parseLiteral(source);
+  if (c === "T") return source.templateParam();
+  switch (code) {
+    case "fp":
+    case "fL":
+      return functionParam(source);
+    case "fl":
+    case "fr":
+    case "fL_":
+    case "fR":
+      return fold(source, sub);
+    case "il":
+      source.pos += 2;
+      return new InitList(undefined, until(source, "E", sub));
+    case "tl": {
+      source.pos += 2;
+      const type = source.type();
+      return new InitList(type, until(source, "E", sub));
+    }
+    case "nx":
+      source.pos += 2;
+      return new Enclosed("noexcept ", sub(), "", Prec.Unary);
+    case "sp":
+      source.pos += 2;
+      return new PackExpansion(sub());
+    case "sZ":
+      source.pos += 2;
+      return new Enclosed(
+        "sizeof...",
+        new PackExpansion(source.look() === "T" ? source.templateParam() : functionParam(source)),
+      );
+    case "sP":
+      source.pos += 2;
+      return new Enclosed("sizeof... ", new Listed(until(source, "E", () => source.templateArg())));
+    case "tw":
+      source.pos += 2;
+      return new Prefixed("throw ", sub());
+    case "tr":
+      source.pos += 2;
+      return new Name("throw");
+  }
+  return unresolvedName(source, isGlobal);
+}
+
+function operation(source: ExpressionSource, operator: Operator, isGlobal: boolean, sub: () => Node): Node {
+  const { kind, symbol, prec, flag } = operator;
+  switch (kind) {
+    case "binary":
+      return new Binary(sub(), symbol, sub(), prec);
+    case "prefix":
+      return new Unary(symbol, sub(), false);
+    case "postfix":
+      return source.consume("_") ? new Unary(symbol, sub(), false) : new Unary(symbol, sub(), true);
+    case "array":
+      return new Subscript(sub(), sub());
+    case "member":
+      return new Member(sub(), symbol, sub(), prec);
+    case "new": {
+      const placement = until(source, "_", sub);
+      const type = source.type();
+      const hasInit = source.consume("pi");
+      const init = until(source, "E", sub);
+      return new New(`${isGlobal ? "::" : ""}${symbol}`, placement, type, hasInit ? init : undefined);
+    }
+    case "delete":
+      return new Prefixed(`${isGlobal ? "::" : ""}${symbol} `, sub());
+    case "call":
+      return new Call(sub(), until(source, "E", sub), flag);
+    case "cconv": {
+      const type = source.type();
+      const operands = source.consume("_") ? until(source, "E", sub) : [sub()];
+      return new ConversionExpression(type, operands);
+    }
+    case "conditional":
+      return new Conditional(sub(), sub(), sub());
+    case "namedcast": {
+      const type = source.type();
+      return new NamedCast(symbol, type, sub());
+    }
+    case "ofid":
+      return new Enclosed(symbol, flag ? source.type() : sub(), "", prec);
+    default:
+      return source.fail();
+  }
+}
+
+/** `fp`, `fp0`, `this` */
+function functionParam(source: ExpressionSource): Node {
+  if (source.consume("fpT")) return new Name("this");
+  if (source.consume("fL")) {
+    source.number();
+    source.expect("p");
+  } else source.expect("fp");
+  for (const qualifier of ["r", "V", "K"]) source.consume(qualifier);
+  const number = /\d/.test(source.look()) ? source.number() : "";
+  source.expect("_");
+  return new Name(`fp${number}`);
+}
+
+function fold(source: ExpressionSource, sub: () => Node): Node {
+  source.expect("f");
+  const kind = source.look();
+  source.pos++;
+  const isLeft = kind === "l" || kind === "L";
+  const hasInit = kind === "L" || kind === "R";
+  const operator = OPERATORS.get(source.text.slice(source.pos, source.pos + 2));
+  if (operator === undefined) return source.fail();
+  source.pos += 2;
+  const first = sub();
+  const second = hasInit ? sub() : undefined;
+  const [pack, init] = isLeft && second !== undefined ? [second, first] : [first, second];
+  return new Fold(isLeft, operator.symbol, pack, init);
+}
+
+class Listed extends Conversion {
+  readonly #nodes: Node[];
+  constructor(nodes: Node[]) {
+    super(nodes[0] ?? new Name(""));
+    this.#nodes = nodes;
+  }
+  override left(out: Parameters<Conversion["left"]>[0]): void {
+    this.#nodes.forEach((node, index) => {
+      if (index > 0) out.add(", ");
+      node.print(out);
+    });
+  }
+}
+
+function unresolvedName(source: ExpressionSource, isGlobal: boolean): Node {
+  if (source.consume("srN")) {
+    let soFar = unresolvedType(source);
+    if (source.look() === "I") soFar = new WithTemplateArgs(soFar, source.templateArgs());
+    while (!source.consume("E")) soFar = new Nested(soFar, simpleId(source));
+    return new Nested(soFar, baseUnresolvedName(source));
+  }
+  if (!source.consume("sr")) {
+    const name = baseUnresolvedName(source);
+    return isGlobal ? new Prefixed("::", name) : name;
+  }
+  let soFar: Node;
+  if (/\d/.test(source.look())) {
+    soFar = simpleId(source);
+    if (isGlobal) soFar = new Prefixed("::", soFar);
+    while (!source.consume("E")) soFar = new Nested(soFar, simpleId(source));
+  } else {
+    soFar = unresolvedType(source);
+    if (source.look() === "I") soFar = new WithTemplateArgs(soFar, source.templateArgs());
+  }
+  return new Nested(soFar, baseUnresolvedName(source));
+}
+
+/** A parameter, a decltype or a substitution. LLVM takes no `St` here, although gcc writes it: then nobody can. */
+function unresolvedType(source: ExpressionSource): Node {
+  if (source.look() === "S" && source.look(1) === "t") return source.fail();
+  return source.type();
+}
+
+function simpleId(source: ExpressionSource): Node {
+  const name = source.sourceName();
+  return source.look() === "I" ? new WithTemplateArgs(name, source.templateArgs()) : name;
+}
+
+function baseUnresolvedName(source: ExpressionSource): Node {
+  if (/\d/.test(source.look())) return simpleId(source);
+  if (source.consume("dn"))
+    return new Prefixed("~", /\d/.test(source.look()) ? simpleId(source) : source.type());
+  source.consume("on");
+  const name = source.operatorName();
+  return source.look() === "I" ? new WithTemplateArgs(name, source.templateArgs()) : name;
+}
+
+/** `L` type value `E` */
+export function parseLiteral(source: ExpressionSource): Node {
+  source.expect("L");
+  const c = source.look();
+  const written = LITERAL_TYPES[c];
+  if (written !== undefined) {
+    source.pos++;
+    const value = source.number(true);
+    source.expect("E");
+    return new IntegerLiteral(written, value);
+  }
+  if (c === "b") {
+    source.pos++;
+    if (source.consume("0E")) return new Name("false");
+    source.expect("1E");
+    return new Name("true");
+  }
+  if (c === "f" || c === "d" || c === "e") {
+    source.pos++;
+    return floating(source, c);
+  }
+  if (source.consume("_Z")) {
+    const encoding = source.encoding();
+    source.expect("E");
+    return encoding;
+  }
+  if (source.consume("DnE") || source.consume("Dn0E")) return new Name("nullptr");
+  if (c === "A") {
+    const type = source.type();
+    source.expect("E");
+    return new Prefixed('"<', new Suffix(type));
+  }
+  if (c === "U" && source.look(1) === "l") {
+    const type = source.type();
+    source.expect("E");
+    return new Lambda(type);
+  }
+  const type = source.type();
+  const value = source.number(true);
+  source.expect("E");
+  return new CastLiteral(type, value.startsWith("n") ? `-${value.slice(1)}` : value);
+}
+
+class Suffix extends Conversion {
+  override left(out: Parameters<Conversion["left"]>[0]): void {
+    this.type.print(out);
+    out.add('>"');
+  }
+}
+
+class Lambda extends Conversion {
+  override left(out: Parameters<Conversion["left"]>[0]): void {
+    out.add("[]");
+    const closure = this.type as Node & { declarator?: (output: typeof out) => void };
+    closure.declarator?.(out);
+    out.add("{...}");
+  }
+}
+
+/** Floating-point literals are the bits of the value; printed as C's %a does, with a suffix. */
+function floating(source: ExpressionSource, kind: "f" | "d" | "e"): Node {
+  const size = { f: 8, d: 16, e: 20 }[kind];
+  const digits = source.text.slice(source.pos, source.pos + size);
+  if (!new RegExp(`^[0-9a-f]{${size}}$`).test(digits) || kind === "e") return source.fail();
+  source.pos += size;
+  source.expect("E");
+  const view = new DataView(new ArrayBuffer(8));
+  if (kind === "f") view.setUint32(0, Number.parseInt(digits, 16));
+  else view.setBigUint64(0, BigInt(`0x${digits}`));
+  return new Name(
+    hexFloat(kind === "f" ? view.getFloat32(0) : view.getFloat64(0)) + (kind === "f" ? "f" : ""),
+  );
+}
+
+function hexFloat(value: number): string {
+  if (!Number.isFinite(value)) return Number.isNaN(value) ? "nan" : value < 0 ? "-inf" : "inf";
+  const sign = value < 0 || Object.is(value, -0) ? "-" : "";
+  const magnitude = Math.abs(value);
+  if (magnitude === 0) return `${sign}0x0p+0`;
+  let exponent = Math.floor(Math.log2(magnitude));
+  let mantissa = magnitude / 2 ** exponent;
+  if (mantissa >= 2) {
+    mantissa /= 2;
+    exponent++;
+  } else if (mantissa < 1) {
+    mantissa *= 2;
+    exponent--;
+  }
+  const fraction = (mantissa - 1).toString(16).slice(2);
+  return `${sign}0x1${fraction === "" ? "" : `.${fraction}`}p${exponent < 0 ? "" : "+"}${exponent}`;
+}

@@ -1,0 +1,336 @@
+import type { Output } from "./output.ts";
+
+/** Precedence of operators, tightest first. */
+export const Prec = {
+  Primary: 0,
+  Postfix: 1,
+  Unary: 2,
+  Cast: 3,
+  PtrMem: 4,
+  Multiplicative: 5,
+  Additive: 6,
+  Shift: 7,
+  Spaceship: 8,
+  Relational: 9,
+  Equality: 10,
+  And: 11,
+  Xor: 12,
+  Ior: 13,
+  AndIf: 14,
+  OrIf: 15,
+  Conditional: 16,
+  Assign: 17,
+  Comma: 18,
+  Default: 19,
+} as const;
+
+/**
+ * A part of a name. Declarators print around what they declare: `left` comes before it, `right` behind it, as in
+ * `int (*` … `)(char)`.
+ */
+export abstract class Node {
+  readonly prec: number = Prec.Primary;
+
+  abstract left(out: Output): void;
+
+  right(_out: Output): void {}
+
+  /** Something is printed on the right. */
+  hasRight(_out: Output): boolean {
+    return false;
+  }
+
+  isArray(_out: Output): boolean {
+    return false;
+  }
+
+  isFunction(_out: Output): boolean {
+    return false;
+  }
+
+  /** Name of a class without scope and arguments, as its constructors have it. */
+  baseName(): string {
+    return "";
+  }
+
+  /** Code of a literal of type char, −1 for anything else. */
+  character(): number {
+    return -1;
+  }
+
+  /** What a node stands for that is only known while printing. */
+  actual(_out: Output): Node {
+    return this;
+  }
+
+  print(out: Output): void {
+    this.left(out);
+    if (this.hasRight(out)) this.right(out);
+  }
+
+  printAsOperand(out: Output, prec: number = Prec.Default, strictlyWorse = false): void {
+    const needsParentheses = this.prec >= prec + (strictlyWorse ? 1 : 0);
+    if (needsParentheses) out.parenthesized(() => this.print(out));
+    else this.print(out);
+  }
+}
+
+/** Prints nodes with commas; elements that print nothing, such as empty packs, leave no comma. */
+export function printWithComma(nodes: readonly Node[], out: Output): void {
+  let isFirst = true;
+  for (const node of nodes) {
+    const before = out.text;
+    if (!isFirst) out.add(", ");
+    const start = out.text.length;
+    node.printAsOperand(out, Prec.Comma);
+    if (out.text.length === start) out.text = before;
+    else isFirst = false;
+  }
+}
+
+export class Name extends Node {
+  readonly text: string;
+  constructor(text: string) {
+    super();
+    this.text = text;
+  }
+  override left(out: Output): void {
+    out.add(this.text);
+  }
+  override baseName(): string {
+    return this.text;
+  }
+}
+
+/** Text before another node: `vtable for `, `typename `. */
+export class Prefixed extends Node {
+  readonly prefix: string;
+  readonly child: Node;
+  constructor(prefix: string, child: Node) {
+    super();
+    this.prefix = prefix;
+    this.child = child;
+  }
+  override left(out: Output): void {
+    out.add(this.prefix);
+    this.child.print(out);
+  }
+}
+
+export class Suffixed extends Node {
+  readonly child: Node;
+  readonly suffix: string;
+  constructor(child: Node, suffix: string) {
+    super();
+    this.child = child;
+    this.suffix = suffix;
+  }
+  override left(out: Output): void {
+    this.child.print(out);
+    out.add(this.suffix);
+  }
+  override baseName(): string {
+    return this.child.baseName();
+  }
+}
+
+/** `Scope::Name`, also of local names. */
+export class Nested extends Node {
+  readonly scope: Node;
+  readonly name: Node;
+  constructor(scope: Node, name: Node) {
+    super();
+    this.scope = scope;
+    this.name = name;
+  }
+  override left(out: Output): void {
+    this.scope.print(out);
+    out.add("::");
+    this.name.print(out);
+  }
+  override baseName(): string {
+    return this.name.baseName();
+  }
+}
+
+export class TemplateArgs extends Node {
+  readonly args: readonly Node[];
+  constructor(args: readonly Node[]) {
+    super();
+    this.args = args;
+  }
+  override left(out: Output): void {
+    const before = out.gtIsGt;
+    out.gtIsGt = false;
+    out.add("<");
+    printWithComma(this.args, out);
+    out.add(">");
+    out.gtIsGt = before;
+  }
+}
+
+export class WithTemplateArgs extends Node {
+  readonly name: Node;
+  readonly args: Node;
+  constructor(name: Node, args: Node) {
+    super();
+    this.name = name;
+    this.args = args;
+  }
+  override left(out: Output): void {
+    this.name.print(out);
+    this.args.print(out);
+  }
+  override baseName(): string {
+    return this.name.baseName();
+  }
+}
+
+/** `std::string` and its relatives, which constructors and longer names spell out. */
+export class StdAbbreviation extends Node {
+  readonly short: string;
+  readonly base: string;
+  /** Template arguments, where the short form stands for an instance. */
+  readonly args: string;
+  readonly isExpanded: boolean;
+  constructor(short: string, base: string, args: string, isExpanded = false) {
+    super();
+    this.short = short;
+    this.base = base;
+    this.args = args;
+    this.isExpanded = isExpanded;
+  }
+  override left(out: Output): void {
+    out.add(this.isExpanded ? `std::${this.base}${this.args}` : `std::${this.short}`);
+  }
+  override baseName(): string {
+    return this.base;
+  }
+  expanded(): StdAbbreviation {
+    return new StdAbbreviation(this.short, this.base, this.args, true);
+  }
+}
+
+export class CtorDtor extends Node {
+  readonly owner: Node;
+  readonly isDtor: boolean;
+  constructor(owner: Node, isDtor: boolean) {
+    super();
+    this.owner = owner;
+    this.isDtor = isDtor;
+  }
+  override left(out: Output): void {
+    out.add((this.isDtor ? "~" : "") + this.owner.baseName());
+  }
+}
+
+/** `'lambda'(int)` */
+export class Closure extends Node {
+  readonly count: string;
+  readonly templateParams: readonly Node[];
+  readonly params: readonly Node[];
+  constructor(count: string, templateParams: readonly Node[], params: readonly Node[]) {
+    super();
+    this.count = count;
+    this.templateParams = templateParams;
+    this.params = params;
+  }
+  override left(out: Output): void {
+    out.add(`'lambda${this.count}'`);
+    this.declarator(out);
+  }
+  declarator(out: Output): void {
+    if (this.templateParams.length > 0) {
+      const before = out.gtIsGt;
+      out.gtIsGt = false;
+      out.add("<");
+      printWithComma(this.templateParams, out);
+      out.add(">");
+      out.gtIsGt = before;
+    }
+    out.parenthesized(() => printWithComma(this.params, out));
+  }
+}
+
+export class StructuredBinding extends Node {
+  readonly bindings: readonly Node[];
+  constructor(bindings: readonly Node[]) {
+    super();
+    this.bindings = bindings;
+  }
+  override left(out: Output): void {
+    out.parenthesized(() => printWithComma(this.bindings, out), "[", "]");
+  }
+}
+
+export interface Qualifiers {
+  isConst: boolean;
+  isVolatile: boolean;
+  isRestrict: boolean;
+}
+
+export function printQualifiers({ isConst, isVolatile, isRestrict }: Qualifiers, out: Output): void {
+  if (isConst) out.add(" const");
+  if (isVolatile) out.add(" volatile");
+  if (isRestrict) out.add(" restrict");
+}
+
+/** A function's whole declaration: the result, its name, parameters and what qualifies `this`. */
+export class FunctionEncoding extends Node {
+  readonly result: Node | undefined;
+  readonly name: Node;
+  readonly params: readonly Node[];
+  readonly qualifiers: Qualifiers;
+  readonly reference: string;
+  readonly attributes: Node | undefined;
+  constructor(
+    result: Node | undefined,
+    name: Node,
+    params: readonly Node[],
+    qualifiers: Qualifiers,
+    reference: string,
+    attributes: Node | undefined,
+  ) {
+    super();
+    this.result = result;
+    this.name = name;
+    this.params = params;
+    this.qualifiers = qualifiers;
+    this.reference = reference;
+    this.attributes = attributes;
+  }
+  override hasRight(): boolean {
+    return true;
+  }
+  override isFunction(): boolean {
+    return true;
+  }
+  override left(out: Output): void {
+    if (this.result !== undefined) {
+      this.result.left(out);
+      if (!this.result.hasRight(out)) out.add(" ");
+    }
+    this.name.print(out);
+  }
+  override right(out: Output): void {
+    out.parenthesized(() => printWithComma(this.params, out));
+    this.result?.right(out);
+    printQualifiers(this.qualifiers, out);
+    out.add(this.reference);
+    this.attributes?.print(out);
+  }
+}
+
+/** ` [enable_if:…]` */
+export class EnableIf extends Node {
+  readonly conditions: readonly Node[];
+  constructor(conditions: readonly Node[]) {
+    super();
+    this.conditions = conditions;
+  }
+  override left(out: Output): void {
+    out.add(" [enable_if:");
+    printWithComma(this.conditions, out);
+    out.add("]");
+  }
+}

@@ -1,0 +1,370 @@
+import { Node, Prec, printQualifiers, printWithComma, type Qualifiers } from "./nodes.ts";
+import type { Output } from "./output.ts";
+
+/** `T const` */
+export class Qualified extends Node {
+  readonly child: Node;
+  readonly qualifiers: Qualifiers;
+  constructor(child: Node, qualifiers: Qualifiers) {
+    super();
+    this.child = child;
+    this.qualifiers = qualifiers;
+  }
+  override left(out: Output): void {
+    this.child.left(out);
+    printQualifiers(this.qualifiers, out);
+  }
+  override right(out: Output): void {
+    this.child.right(out);
+  }
+  override hasRight(out: Output): boolean {
+    return this.child.hasRight(out);
+  }
+  override isArray(out: Output): boolean {
+    return this.child.isArray(out);
+  }
+  override isFunction(out: Output): boolean {
+    return this.child.isFunction(out);
+  }
+}
+
+/** `T *` */
+export class Pointer extends Node {
+  readonly pointee: Node;
+  constructor(pointee: Node) {
+    super();
+    this.pointee = pointee;
+  }
+  override hasRight(out: Output): boolean {
+    return this.pointee.hasRight(out);
+  }
+  override left(out: Output): void {
+    const { pointee } = this;
+    pointee.left(out);
+    if (pointee.isArray(out)) out.add(" ");
+    if (pointee.isArray(out) || pointee.isFunction(out)) out.add("(");
+    out.add("*");
+  }
+  override right(out: Output): void {
+    const { pointee } = this;
+    if (pointee.isArray(out) || pointee.isFunction(out)) out.add(")");
+    pointee.right(out);
+  }
+}
+
+/** `T &` or `T &&`; references to references collapse. */
+export class Reference extends Node {
+  readonly pointee: Node;
+  readonly isRvalue: boolean;
+  #isPrinting = false;
+  constructor(pointee: Node, isRvalue: boolean) {
+    super();
+    this.pointee = pointee;
+    this.isRvalue = isRvalue;
+  }
+  #collapsed(out: Output): { pointee: Node; isRvalue: boolean } {
+    let { pointee, isRvalue }: { pointee: Node; isRvalue: boolean } = this;
+    for (let steps = 0; steps < 64; steps++) {
+      const node = pointee.actual(out);
+      if (!(node instanceof Reference)) return { pointee, isRvalue };
+      pointee = node.pointee;
+      isRvalue &&= node.isRvalue;
+    }
+    return { pointee, isRvalue };
+  }
+  override hasRight(out: Output): boolean {
+    return this.pointee.hasRight(out);
+  }
+  override left(out: Output): void {
+    if (this.#isPrinting) return;
+    this.#isPrinting = true;
+    const { pointee, isRvalue } = this.#collapsed(out);
+    pointee.left(out);
+    if (pointee.isArray(out)) out.add(" ");
+    if (pointee.isArray(out) || pointee.isFunction(out)) out.add("(");
+    out.add(isRvalue ? "&&" : "&");
+    this.#isPrinting = false;
+  }
+  override right(out: Output): void {
+    if (this.#isPrinting) return;
+    this.#isPrinting = true;
+    const { pointee } = this.#collapsed(out);
+    if (pointee.isArray(out) || pointee.isFunction(out)) out.add(")");
+    pointee.right(out);
+    this.#isPrinting = false;
+  }
+}
+
+/** `T C::*` */
+export class MemberPointer extends Node {
+  readonly owner: Node;
+  readonly member: Node;
+  constructor(owner: Node, member: Node) {
+    super();
+    this.owner = owner;
+    this.member = member;
+  }
+  override hasRight(out: Output): boolean {
+    return this.member.hasRight(out);
+  }
+  override left(out: Output): void {
+    this.member.left(out);
+    out.add(this.member.isArray(out) || this.member.isFunction(out) ? "(" : " ");
+    this.owner.print(out);
+    out.add("::*");
+  }
+  override right(out: Output): void {
+    if (this.member.isArray(out) || this.member.isFunction(out)) out.add(")");
+    this.member.right(out);
+  }
+}
+
+/** `T [n]` */
+export class ArrayOf extends Node {
+  readonly element: Node;
+  readonly dimension: Node | undefined;
+  constructor(element: Node, dimension: Node | undefined) {
+    super();
+    this.element = element;
+    this.dimension = dimension;
+  }
+  override hasRight(): boolean {
+    return true;
+  }
+  override isArray(): boolean {
+    return true;
+  }
+  override left(out: Output): void {
+    this.element.left(out);
+  }
+  /** The text that an array of characters holds; undefined if it is none, or not all of them can be printed. */
+  charactersOf(elements: readonly Node[]): string | undefined {
+    if (this.element.baseName() !== "char" || elements.length === 0) return undefined;
+    const codes = elements.map((element) => element.character());
+    return codes.every((code) => code >= 0x20 && code < 0x7f) ? String.fromCharCode(...codes) : undefined;
+  }
+  override right(out: Output): void {
+    if (out.last !== "]") out.add(" ");
+    out.add("[");
+    this.dimension?.print(out);
+    out.add("]");
+    this.element.right(out);
+  }
+}
+
+/** `R (A, B) const` */
+export class FunctionOf extends Node {
+  readonly result: Node;
+  readonly params: readonly Node[];
+  readonly qualifiers: Qualifiers;
+  readonly reference: string;
+  readonly exceptions: Node | undefined;
+  constructor(
+    result: Node,
+    params: readonly Node[],
+    qualifiers: Qualifiers,
+    reference: string,
+    exceptions: Node | undefined,
+  ) {
+    super();
+    this.result = result;
+    this.params = params;
+    this.qualifiers = qualifiers;
+    this.reference = reference;
+    this.exceptions = exceptions;
+  }
+  override hasRight(): boolean {
+    return true;
+  }
+  override isFunction(): boolean {
+    return true;
+  }
+  override left(out: Output): void {
+    this.result.left(out);
+    out.add(" ");
+  }
+  override right(out: Output): void {
+    out.parenthesized(() => printWithComma(this.params, out));
+    this.result.right(out);
+    printQualifiers(this.qualifiers, out);
+    out.add(this.reference);
+    if (this.exceptions !== undefined) {
+      out.add(" ");
+      this.exceptions.print(out);
+    }
+  }
+}
+
+/** `noexcept(…)`, `throw(…)` */
+export class ExceptionSpecification extends Node {
+  readonly word: string;
+  readonly operands: readonly Node[];
+  constructor(word: string, operands: readonly Node[]) {
+    super();
+    this.word = word;
+    this.operands = operands;
+  }
+  override left(out: Output): void {
+    out.add(this.word);
+    out.parenthesized(() => printWithComma(this.operands, out));
+  }
+}
+
+/** `T vector[n]` */
+export class VectorOf extends Node {
+  readonly element: Node;
+  readonly dimension: Node | undefined;
+  constructor(element: Node, dimension: Node | undefined) {
+    super();
+    this.element = element;
+    this.dimension = dimension;
+  }
+  override left(out: Output): void {
+    this.element.print(out);
+    out.add(" vector[");
+    this.dimension?.print(out);
+    out.add("]");
+  }
+}
+
+/** `T complex`, `T vendor` */
+export class Postfixed extends Node {
+  readonly child: Node;
+  readonly word: string;
+  constructor(child: Node, word: string) {
+    super();
+    this.child = child;
+    this.word = word;
+  }
+  override left(out: Output): void {
+    this.child.print(out);
+    out.add(` ${this.word}`);
+  }
+}
+
+/** Arguments of a pack as a template parameter: the one that is being expanded is printed. */
+export class ParameterPack extends Node {
+  readonly elements: readonly Node[];
+  constructor(elements: readonly Node[]) {
+    super();
+    this.elements = elements;
+  }
+  #element(out: Output): Node | undefined {
+    if (out.packSize < 0) {
+      out.packSize = this.elements.length;
+      out.packIndex = 0;
+    }
+    return this.elements[out.packIndex];
+  }
+  override left(out: Output): void {
+    this.#element(out)?.left(out);
+  }
+  override right(out: Output): void {
+    this.#element(out)?.right(out);
+  }
+  override hasRight(out: Output): boolean {
+    return this.#element(out)?.hasRight(out) ?? false;
+  }
+  override isArray(out: Output): boolean {
+    return this.#element(out)?.isArray(out) ?? false;
+  }
+  override isFunction(out: Output): boolean {
+    return this.#element(out)?.isFunction(out) ?? false;
+  }
+  override actual(out: Output): Node {
+    return this.#element(out)?.actual(out) ?? this;
+  }
+}
+
+/** The elements of a pack as template arguments. */
+export class ArgumentPack extends Node {
+  readonly elements: readonly Node[];
+  constructor(elements: readonly Node[]) {
+    super();
+    this.elements = elements;
+  }
+  override left(out: Output): void {
+    printWithComma(this.elements, out);
+  }
+}
+
+/** `T...`, printed as the elements of the packs in it. */
+export class PackExpansion extends Node {
+  readonly child: Node;
+  constructor(child: Node) {
+    super();
+    this.child = child;
+  }
+  override left(out: Output): void {
+    const { packIndex, packSize } = out;
+    out.packIndex = -1;
+    out.packSize = -1;
+    const before = out.text;
+    this.child.print(out);
+    const count: number = out.packSize;
+    if (count < 0) out.add("...");
+    else if (count === 0) out.text = before;
+    else {
+      for (let index = 1; index < count; index++) {
+        out.add(", ");
+        out.packIndex = index;
+        this.child.print(out);
+      }
+    }
+    out.packIndex = packIndex;
+    out.packSize = packSize;
+  }
+}
+
+/** A template parameter that was named before its arguments were read: `operator T_` in a conversion. */
+export class ForwardReference extends Node {
+  readonly index: number;
+  target: Node | undefined;
+  #isPrinting = false;
+  constructor(index: number) {
+    super();
+    this.index = index;
+  }
+  #with<T>(otherwise: T, use: (target: Node) => T): T {
+    if (this.#isPrinting || this.target === undefined) return otherwise;
+    this.#isPrinting = true;
+    try {
+      return use(this.target);
+    } finally {
+      this.#isPrinting = false;
+    }
+  }
+  override left(out: Output): void {
+    this.#with(undefined, (target) => target.left(out));
+  }
+  override right(out: Output): void {
+    this.#with(undefined, (target) => target.right(out));
+  }
+  override hasRight(out: Output): boolean {
+    return this.#with(false, (target) => target.hasRight(out));
+  }
+  override isArray(out: Output): boolean {
+    return this.#with(false, (target) => target.isArray(out));
+  }
+  override isFunction(out: Output): boolean {
+    return this.#with(false, (target) => target.isFunction(out));
+  }
+  override actual(out: Output): Node {
+    return this.#with<Node>(this, (target) => target.actual(out));
+  }
+}
+
+/** `operator T` */
+export class Conversion extends Node {
+  readonly type: Node;
+  constructor(type: Node) {
+    super();
+    this.type = type;
+  }
+  override left(out: Output): void {
+    out.add("operator ");
+    this.type.print(out);
+  }
+}
+
+export { Prec };
