@@ -17,14 +17,18 @@ export function temporaryBlocks(profile: HeapProfile): BlockMeasure {
   const { mibs, site, length } = profile.contexts;
   const bytes = new Float64Array(length);
   const blocks = new Float64Array(length);
+  const isLongestKnown = profile.description.unknownFields?.includes("maxLifetime") !== true;
   for (let context = 0; context < length; context++) {
     const allocations = mibs.allocCount[context]!;
     blocks[context] =
       site?.temporary?.[context] ??
       Math.max(
         0,
-        leastTemporary(allocations, Number(mibs.totalLifetime[context]), mibs.maxLifetime[context]!) -
-          (site?.liveBlocks[context] ?? 0),
+        leastTemporary(
+          allocations,
+          Number(mibs.totalLifetime[context]),
+          isLongestKnown ? mibs.maxLifetime[context]! : undefined,
+        ) - (site?.liveBlocks[context] ?? 0),
       );
     bytes[context] =
       allocations === 0 ? 0 : (Number(mibs.totalSize[context]) / allocations) * blocks[context]!;
@@ -32,7 +36,14 @@ export function temporaryBlocks(profile: HeapProfile): BlockMeasure {
   return blockMeasure(blocks, bytes, site?.temporary === undefined);
 }
 
-function leastTemporary(allocations: number, totalLifetime: number, longestLifetime: number): number {
+function leastTemporary(
+  allocations: number,
+  totalLifetime: number,
+  longestLifetime: number | undefined,
+): number {
+  if (longestLifetime === undefined) {
+    return Math.max(0, allocations - Math.floor(totalLifetime / (LONGEST_TEMPORARY_LIFETIME + 1)));
+  }
   if (longestLifetime <= LONGEST_TEMPORARY_LIFETIME) {
     return allocations;
   }

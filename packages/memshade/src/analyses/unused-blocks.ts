@@ -12,6 +12,7 @@ export function neverAccessed(profile: HeapProfile): BlockMeasure {
   }
   const blocks = new Float64Array(length);
   const bytes = new Float64Array(length);
+  if (profile.description.unknownFields?.includes("maxAccessCount")) return blockMeasure(blocks, bytes, true);
   for (let context = 0; context < length; context++) {
     if (mibs.maxAccessCount[context] === 0n) {
       blocks[context] = mibs.allocCount[context]!;

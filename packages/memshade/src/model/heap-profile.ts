@@ -7,6 +7,7 @@ import type {
   IndexIntoStringTable,
   None,
 } from "./indices.ts";
+import type { Mib } from "./mib.ts";
 import type { MibColumns } from "./mib-columns.ts";
 import type { Clock, CounterMode, RunAllocator, RunEnd, RunHeap, RunSite } from "./run.ts";
 
@@ -43,6 +44,8 @@ export interface ProfileDescription {
   readonly totals?: Omit<RunHeap, "sites"> | undefined;
   /** Sentences: everything the profile does not cover. */
   readonly notTracked: readonly string[];
+  /** Fields of the blocks that the file did not have: they are 0 and mean nothing. */
+  readonly unknownFields?: readonly (keyof Mib)[] | undefined;
 }
 
 export interface ProfileModule {

@@ -8,6 +8,7 @@ import type { Run } from "../model/run.ts";
 import { createRunSymbolizer } from "../symbolize/run-functions.ts";
 import { withLines } from "../symbolize/run-lines.ts";
 import { loadDemangler } from "./load-demangler.ts";
+import { memprofHeapProfile } from "./load-memprof-heap.ts";
 import { type OriginalPlaces, RunSymbols } from "./load-run-symbols.ts";
 
 const RUN_FILE = "run.json";
@@ -23,8 +24,8 @@ export interface LoadedHeap {
 }
 
 /**
- * Reads the heap profile of a run's directory, of its `run.json`, or of a raw MemProf file. A raw file that
- * the run.json beside it names is read with that run. Lines come from the original modules, if they are found again.
+ * Reads the heap profile of a run's directory, of its `run.json`, or of a MemProf file: raw, indexed, YAML or memshade.
+ * A raw file that the run.json beside it names is read with that run. Lines come from the original modules, if they are found again.
  *
  * @param places where to look for the original modules besides where they were
  * @throws UserError in one line: nothing there, not a run, damaged, no heap profile in it
@@ -89,8 +90,10 @@ function loadRun(file: string): Run {
 
 function profileOf(file: string, run: Run | undefined, places: OriginalPlaces): HeapProfile {
   const bytes = readFile(file);
+  const native = run === undefined ? memprofHeapProfile(file, bytes, places.binaryPaths) : undefined;
+  if (native !== undefined) return native;
   if (!isMemprofRaw(bytes)) {
-    throw new UserError(`${file} is not a raw MemProf profile${bytes.length === 0 ? ": it is empty" : ""}`);
+    throw new UserError(`${file} is not a MemProf profile${bytes.length === 0 ? ": it is empty" : ""}`);
   }
   try {
     const raw = readRaw(bytes);

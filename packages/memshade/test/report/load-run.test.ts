@@ -86,9 +86,9 @@ describe("what is not a run is said in one line", () => {
         `bytes long, ${bytes.length - 8} are there`,
     );
     fs.writeFileSync(raw, "PK");
-    expect(says(run)).toBe("/raw/heap.memprofraw is not a raw MemProf profile");
+    expect(says(run)).toBe("/raw/heap.memprofraw is not a MemProf profile");
     fs.writeFileSync(raw, "");
-    expect(says(run)).toBe("/raw/heap.memprofraw is not a raw MemProf profile: it is empty");
+    expect(says(run)).toBe("/raw/heap.memprofraw is not a MemProf profile: it is empty");
     fs.rmSync(raw);
     expect(says(run)).toBe("/raw is incomplete: heap.memprofraw is missing");
   });

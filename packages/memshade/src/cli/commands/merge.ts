@@ -1,5 +1,7 @@
 import { type Command, Option } from "commander";
+import { classifySites } from "../../analyses/hot-cold.ts";
 import { UserError } from "../../bytes/errors.ts";
+import { heapProfileFromMemprof } from "../../formats/memprof/index.ts";
 import {
   type ContainerVersion,
   type MemprofVersion,
@@ -9,6 +11,7 @@ import { indexedProfileText } from "../../formats/memprof-text/index.ts";
 import { writeMemshadeProfile } from "../../formats/memshade-profile/index.ts";
 import { HOT_COLD_FIELDS, type MemprofProfile } from "../../model/memprof/index.ts";
 import { MIB_FIELDS, type MibField } from "../../model/mib-fields.ts";
+import { loadDemangler } from "../../report/load-demangler.ts";
 import { convertProfile } from "../../report/memprof/convert.ts";
 import type { MergedPart } from "../../report/memprof/input-merger.ts";
 import { expandInputs, type MergeInput } from "../../report/memprof/inputs.ts";
@@ -16,15 +19,18 @@ import { mergeProfiles } from "../../report/memprof/merge-profiles.ts";
 import { nodeDeflate } from "../../report/memprof/node-deflate.ts";
 import { Progress } from "../../report/memprof/progress.ts";
 import { writePieces } from "../../report/memprof/write-pieces.ts";
+import { printHotCold } from "../../report/terminal/hot-cold.ts";
+import { Screen } from "../../report/terminal/screen.ts";
 import { say } from "../../runtime/host/terminal-line.ts";
-import { parseChoice } from "./report-options.ts";
+import { addHotColdOptions, type HotColdFlags, thresholdsOf } from "../hot-cold-options.ts";
+import { parseChoice, screenOptions, standardOutput } from "./report-options.ts";
 
 type Format = "indexed" | "yaml" | "memshade";
 const FORMATS: readonly Format[] = ["indexed", "yaml", "memshade"];
 const CONTAINERS = ["8", "9", "10", "11", "12", "13"] as const;
 const MOST_NAMED = 4;
 
-interface MergeFlags {
+interface MergeFlags extends HotColdFlags {
   output: string;
   binary: string[];
   search: string[];
@@ -35,6 +41,7 @@ interface MergeFlags {
   combine?: boolean;
   skipBad?: boolean;
   threads?: number;
+  classify?: boolean;
 }
 
 const EXAMPLES = `
@@ -43,6 +50,7 @@ Examples:
   memshade merge -o fleet.memprofdata --search ./build --skip-bad profiles/
   memshade merge -o all.memshade --binary ./app --binary ./libcodec.so @inputs.txt
   memshade merge -o app.memprofdata memshade.out/app.4711
+  memshade merge -o app.memprofdata --classify --cold-lifetime 10 --binary ./app memprof.profraw.*
   clang++ -O2 -g -fdebug-info-for-profiling -fmemory-profile-use=app.memprofdata app.cpp
 
 Inputs are raw profiles, indexed ones, YAML, memshade profiles, run folders, folders with any of these, and @files with
@@ -52,7 +60,7 @@ llvm-profdata does; of several, contexts with the same call stack become one.`;
 const collect = (path: string, paths: string[]) => [...paths, path];
 
 export function addMergeCommand(program: Command): void {
-  program
+  const command = program
     .command("merge")
     .summary("merge MemProf profiles of many runs into one")
     .description(
@@ -90,6 +98,11 @@ export function addMergeCommand(program: Command): void {
       "leave out inputs that cannot be read or symbolized, and name them, instead of stopping",
     )
     .option("--threads <N>", "threads to use (default: one per core)", parseThreads)
+    .option(
+      "--classify",
+      "print which allocation calls the compiler would take for hot, cold or ambiguous, and why",
+    );
+  addHotColdOptions(command)
     .addHelpText("after", EXAMPLES)
     .action((inputs: string[], flags: MergeFlags) => runMerge(inputs, flags));
 }
@@ -108,6 +121,24 @@ function parseThreads(text: string): number {
 
 async function runMerge(args: readonly string[], flags: MergeFlags): Promise<void> {
   const inputs = expandInputs(args);
+  if (flags.classify === true) return classify(inputs, flags);
+  await writeMerged(inputs, flags);
+}
+
+/** Writes the profile and prints the classification, with names, from one and the same merge. */
+async function classify(inputs: readonly MergeInput[], flags: MergeFlags): Promise<void> {
+  const named = await merge(inputs, MIB_FIELDS, "memshade", flags);
+  await writeMerged(inputs, flags);
+  const thresholds = thresholdsOf(flags);
+  const demangle = loadDemangler();
+  const profile = heapProfileFromMemprof(named.profile, { version: 0, notTracked: [], demangle });
+  const screen = new Screen(screenOptions("auto", false, standardOutput()));
+  const sites = classifySites(profile, thresholds);
+  printHotCold(screen, profile, sites, thresholds, Number.POSITIVE_INFINITY);
+  process.stdout.write(screen.text());
+}
+
+async function writeMerged(inputs: readonly MergeInput[], flags: MergeFlags): Promise<void> {
   const format = flags.format ?? formatOf(flags.output);
   const places = { binaries: flags.binary, searchPaths: flags.search };
   const schema = flags.fullSchema === true ? MIB_FIELDS : HOT_COLD_FIELDS;

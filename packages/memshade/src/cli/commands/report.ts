@@ -11,6 +11,7 @@ import { heapReport } from "../../report/terminal/heap-report.ts";
 import type { ColorChoice } from "../../report/terminal/paint.ts";
 import { sourceReport } from "../../report/terminal/source-report.ts";
 import { wasteReport } from "../../report/terminal/waste-report.ts";
+import { addHotColdOptions, type HotColdFlags, thresholdsOf } from "../hot-cold-options.ts";
 import { collect } from "../tool-options.ts";
 import {
   parseChoice,
@@ -22,7 +23,7 @@ import {
 } from "./report-options.ts";
 import { type ReportedTool, reportedTools, runWorkingSetReport } from "./report-working-set.ts";
 
-export interface ReportOptions {
+export interface ReportOptions extends HotColdFlags {
   readonly rows?: number | undefined;
   readonly wide?: boolean | undefined;
   readonly json?: boolean | undefined;
@@ -42,17 +43,22 @@ Examples:
   memshade report memshade.out/app.4711 --source --path-map /build/app=.
   memshade report memshade.out/app.4711 --json > heap.json
   memshade report memshade.out/app.4711 --tool workingset --csv > intervals.csv
-  memshade report memshade.out/app.4711 --compat esan`;
+  memshade report memshade.out/app.4711 --compat esan
+  memshade report memprof.profraw.4711 --binary-path ./server
+  memshade report server.memprofdata --binary-path ./server --cold-lifetime 10`;
 
 /** Adds `memshade report` to the program. Its action throws UserError for mistakes of the user. */
 export function addReportCommand(program: Command): void {
-  program
+  const command = program
     .command("report")
     .summary("show who owns the heap of a recorded run, its working set, and its wasted memory operations")
     .description(
       "Shows who owns the heap of a recorded run: peak, leaks, unused and short-lived blocks; how much memory it works on over time (--tool workingset); and which of its stores and loads were in vain (--tool waste).",
     )
-    .argument("<run>", "directory of a run, a raw MemProf file, a workingset.json or a waste.json")
+    .argument(
+      "<run>",
+      "directory of a run, a MemProf file (raw, indexed, memshade), a workingset.json or a waste.json",
+    )
     .option("-n, --rows <N>", "rows per table (default: as many as matter)", parseRows)
     .option("--tool <tool>", "heap, waste or workingset alone (default: what the run has)", (text: string) =>
       parseChoice<ReportedTool>("--tool", ["heap", "waste", "workingset"], text),
@@ -69,8 +75,13 @@ export function addReportCommand(program: Command): void {
       "where a folder of recorded source paths lies here; can be repeated",
       (text: string, previous: PathMap[] = []) => [...previous, parsePathMap(text)],
     )
-    .option("--binary-path <dir>", "folder or file of original modules; can be repeated", collect)
-    .option("--color <when>", "auto, always or never", parseColor, "auto")
+    .option(
+      "--binary-path <dir>",
+      "folder or file of original modules or native programs; can be repeated",
+      collect,
+    )
+    .option("--color <when>", "auto, always or never", parseColor, "auto");
+  addHotColdOptions(command)
     .addHelpText("after", EXAMPLES)
     .action((input: string, options: ReportOptions) => {
       process.stdout.write(runReport(input, options, standardOutput()));
@@ -103,8 +114,8 @@ function runHeapReport(input: string, options: ReportOptions, terminal: Terminal
     return sourceReport(lines, read, { ...screen, rows: options.rows });
   }
   if (options.json) {
-    return heapReportJson(profile, { input, rows: options.rows });
+    return heapReportJson(profile, { input, rows: options.rows, thresholds: thresholdsOf(options) });
   }
   const screen = screenOptions(options.color, options.wide ?? false, terminal);
-  return heapReport(profile, { ...screen, rows: options.rows, input });
+  return heapReport(profile, { ...screen, rows: options.rows, input, thresholds: thresholdsOf(options) });
 }

@@ -48,7 +48,7 @@ export function addTopCommand(program: Command): void {
     .command("top")
     .summary("rank the allocation sites of a recorded run")
     .description("Ranks the allocation sites of a recorded run.")
-    .argument("<run>", "directory of a run, or a raw MemProf file")
+    .argument("<run>", "directory of a run, or a MemProf file (raw, indexed, memshade)")
     .option("--by <key>", KEYS.join(", "), (text) => parseChoice("--by", KEYS, text), "bytes")
     .option("--group <what>", GROUPINGS.join(", "), (text) => parseChoice("--group", GROUPINGS, text), "site")
     .option("-n, --rows <N>", "rows to show", parseRows, USUAL_ROWS)

@@ -1,4 +1,5 @@
 export { canonicalName, functionGuid } from "./guid.ts";
+export { type HeapProfileOptions, heapProfileFromMemprof, type KnownFunction } from "./heap-profile.ts";
 export { blake3Of64Bits, callStackId, frameIds, fullStackId, stackId } from "./ids.ts";
 export { type AddedRaw, RawAdder, type RawModule } from "./raw-adder.ts";
 export { memprofFrames, type SourceFrame } from "./source-frames.ts";

@@ -6,7 +6,9 @@ import { temporaryBlocks } from "../../analyses/temporary.ts";
 import { heapTotals } from "../../analyses/totals.ts";
 import { neverAccessed, writtenNeverRead } from "../../analyses/unused-blocks.ts";
 import type { HeapProfile } from "../../model/heap-profile.ts";
+import { type HotColdThresholds, LLVM_THRESHOLDS } from "../../model/memprof/hot-cold.ts";
 import { gapsOf } from "../gaps.ts";
+import { hotColdJson } from "./hot-cold.ts";
 import { createSiteWriter, jsonText } from "./sites.ts";
 
 export const REPORT_SCHEMA = "memshade-report";
@@ -16,10 +18,15 @@ export interface HeapReportJsonOptions {
   readonly input: string;
   /** Sites to write; all of them without it. */
   readonly rows?: number | undefined;
+  /** Limits of the hot/cold classification; LLVM's without them. */
+  readonly thresholds?: HotColdThresholds | undefined;
 }
 
 /** The report of a heap profile as JSON (docs/report-json.md). */
-export function heapReportJson(profile: HeapProfile, { input, rows }: HeapReportJsonOptions): string {
+export function heapReportJson(
+  profile: HeapProfile,
+  { input, rows, thresholds = LLVM_THRESHOLDS }: HeapReportJsonOptions,
+): string {
   const { description, modules } = profile;
   const groups = groupContexts(profile, "path");
   const ranking = rankAll(measureGroups(profile, groups, "bytes")!);
@@ -53,6 +60,7 @@ export function heapReportJson(profile: HeapProfile, { input, rows }: HeapReport
       writtenNeverRead: findingOf(profile, writtenNeverRead(profile)),
       temporary: findingOf(profile, temporaryBlocks(profile)),
     },
+    hotCold: description.clock.unit === "ms" ? hotColdJson(profile, thresholds) : null,
     sites: shown.map(createSiteWriter(profile, groups)),
     sitesOmitted: ranking.length - shown.length,
   });

@@ -54,7 +54,11 @@ export function printSummary(screen: Screen, profile: HeapProfile): void {
     line("At the end", `${formatBytes(totals.liveBytes)} in ${formatBlocks(totals.liveBlocks)} still live`);
   }
   const elsewhere = totals === undefined ? "" : `, ${formatCount(totals.otherAccesses)} elsewhere in memory`;
-  line("Accesses", `${formatCount(heapAccesses)} to heap blocks${elsewhere}`);
+  const areAccessesKnown = profile.description.unknownFields?.includes("totalAccessCount") !== true;
+  line(
+    "Accesses",
+    areAccessesKnown ? `${formatCount(heapAccesses)} to heap blocks${elsewhere}` : "not known",
+  );
   line(
     "Lifetimes",
     clock.kind === "virtual"

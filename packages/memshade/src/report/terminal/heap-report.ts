@@ -1,13 +1,16 @@
 import type { BlockMeasure } from "../../analyses/block-measure.ts";
 import { type ContextGroups, groupContexts } from "../../analyses/groups.ts";
+import { classifySites } from "../../analyses/hot-cold.ts";
 import { leaks, liveAtPeak } from "../../analyses/leaks.ts";
 import { temporaryBlocks } from "../../analyses/temporary.ts";
 import { heapTotals } from "../../analyses/totals.ts";
 import { neverAccessed, writtenNeverRead } from "../../analyses/unused-blocks.ts";
 import type { HeapProfile } from "../../model/heap-profile.ts";
+import { type HotColdThresholds, LLVM_THRESHOLDS } from "../../model/memprof/hot-cold.ts";
 import { formatBlocks, formatBytes, formatCount, formatPercent } from "../format.ts";
 import { callerLines, heaviestPathLine } from "./callers.ts";
 import { pathsAndSites, printNothingAllocated, printSummary, printTitle } from "./header.ts";
+import { printHotCold } from "./hot-cold.ts";
 import { Screen, type ScreenOptions } from "./screen.ts";
 import { SiteFacts, sumOf } from "./site-facts.ts";
 import { printSiteRows, type SiteRows } from "./site-rows.ts";
@@ -25,6 +28,8 @@ export interface HeapReportOptions extends ScreenOptions {
   readonly rows?: number | undefined;
   /** How the user named the profile, for hints. */
   readonly input: string;
+  /** Limits of the hot/cold classification; LLVM's without them. */
+  readonly thresholds?: HotColdThresholds | undefined;
 }
 
 /** The report of a heap profile as text for a terminal. */
@@ -38,6 +43,11 @@ export function heapReport(profile: HeapProfile, options: HeapReportOptions): st
   printSummary(screen, profile);
   if (profile.contexts.length > 0) {
     new HeapSections(screen, profile, options.rows).print();
+    // Lifetimes that are not milliseconds mean nothing to the compiler.
+    if (profile.description.clock.unit === "ms") {
+      const thresholds = options.thresholds ?? LLVM_THRESHOLDS;
+      printHotCold(screen, profile, classifySites(profile, thresholds), thresholds, options.rows ?? 8);
+    }
   }
   printHints(screen, options.input);
   return screen.text();

@@ -1,0 +1,49 @@
+import type { Command } from "commander";
+import { UserError } from "../bytes/errors.ts";
+import { type HotColdThresholds, LLVM_THRESHOLDS } from "../model/memprof/hot-cold.ts";
+
+/** Limits of the hot/cold classification as options. */
+export interface HotColdFlags {
+  readonly coldLifetime?: number | undefined;
+  readonly coldDensity?: number | undefined;
+  readonly hotDensity?: number | undefined;
+}
+
+/** Adds the options; without them LLVM's own limits count. */
+export function addHotColdOptions(command: Command): Command {
+  return command
+    .option(
+      "--cold-lifetime <s>",
+      "cold from this mean lifetime on, in seconds (LLVM: 200)",
+      parseLimit("--cold-lifetime"),
+    )
+    .option(
+      "--cold-density <n>",
+      "cold below so many accesses per byte and second (LLVM: 0.05)",
+      parseLimit("--cold-density"),
+    )
+    .option(
+      "--hot-density <n>",
+      "hot above so many accesses per byte and second (LLVM: not used)",
+      parseLimit("--hot-density"),
+    );
+}
+
+export function thresholdsOf({ coldLifetime, coldDensity, hotDensity }: HotColdFlags): HotColdThresholds {
+  return {
+    coldLifetimeSeconds: coldLifetime ?? LLVM_THRESHOLDS.coldLifetimeSeconds,
+    coldDensity: coldDensity ?? LLVM_THRESHOLDS.coldDensity,
+    hotDensity: hotDensity ?? LLVM_THRESHOLDS.hotDensity,
+    usesHot: hotDensity !== undefined,
+  };
+}
+
+function parseLimit(option: string): (text: string) => number {
+  return (text) => {
+    const limit = Number(text);
+    if (text.trim() === "" || !Number.isFinite(limit) || limit < 0) {
+      throw new UserError(`${option} takes a number from 0, not "${text}"`);
+    }
+    return limit;
+  };
+}

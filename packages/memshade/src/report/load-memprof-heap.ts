@@ -1,0 +1,73 @@
+import { statSync } from "node:fs";
+import { UserError } from "../bytes/errors.ts";
+import { heapProfileFromMemprof } from "../formats/memprof/index.ts";
+import { isIndexedProfile, readContainer } from "../formats/memprof-indexed/index.ts";
+import { isMemprofRaw, readRawDumps } from "../formats/memprof-raw/index.ts";
+import { isMemprofYaml } from "../formats/memprof-text/index.ts";
+import { isMemshadeProfile } from "../formats/memshade-profile/index.ts";
+import type { HeapProfile } from "../model/heap-profile.ts";
+import { MIB_FIELDS } from "../model/mib-fields.ts";
+import { loadDemangler } from "./load-demangler.ts";
+import { InputMerger } from "./memprof/input-merger.ts";
+import { findFunctions } from "./memprof/known-functions.ts";
+
+/**
+ * The heap profile in an indexed file, a memshade profile or YAML; or in a raw file of a native program for which
+ * binaries are given. Undefined for other raw files, and for what is no profile.
+ *
+ * @param binaryPaths programs and libraries, and folders with such
+ * @throws UserError naming the file
+ */
+export function memprofHeapProfile(
+  file: string,
+  bytes: Uint8Array,
+  binaryPaths: readonly string[] = [],
+): HeapProfile | undefined {
+  const isRaw = isMemprofRaw(bytes);
+  if (isRaw && binaryPaths.length === 0) return undefined;
+  if (!isRaw && !isIndexedProfile(bytes) && !isMemshadeProfile(bytes) && !isMemprofYaml(bytes))
+    return undefined;
+  const isFolder = (path: string) => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+  const binaries = binaryPaths.filter((path) => !isFolder(path));
+  const places = { binaries: isRaw ? binaries : [], searchPaths: isRaw ? binaryPaths.filter(isFolder) : [] };
+  const merger = new InputMerger(places, { fields: MIB_FIELDS, keepsSources: true });
+  merger.add({ path: file, modules: [] }, 0);
+  const { profile, origin, dropped } = merger.take();
+  const notTracked: string[] = [];
+  if (dropped > 0) {
+    notTracked.push(
+      `${dropped} call paths are left out: none of their frames is in a binary that was given.`,
+    );
+  }
+  if (isRaw && origin.unmatched.length > 0) {
+    notTracked.push(`Frames in ${origin.unmatched.length} modules without a binary are left out.`);
+  }
+  const nameless = new Set(
+    [...profile.frames.guid].filter((_, frame) => (profile.frames.source?.name[frame] ?? -1) < 0),
+  );
+  const functions = nameless.size === 0 ? new Map() : findFunctions(binaries, nameless);
+  if (nameless.size > functions.size) {
+    notTracked.push(
+      `${nameless.size - functions.size} functions are known by their GUID alone: --binary-path names the program ` +
+        "whose debug information has their names and lines.",
+    );
+  }
+  if (profile.records.allocStack.length === 0 && profile.records.length === 0) {
+    notTracked.push("There is nothing in this profile.");
+  }
+  return heapProfileFromMemprof(profile, {
+    version: versionOf(file, bytes),
+    notTracked,
+    demangle: loadDemangler(),
+    functionOf: (guid) => functions.get(guid),
+  });
+}
+
+function versionOf(file: string, bytes: Uint8Array): number {
+  try {
+    if (isMemprofRaw(bytes)) return readRawDumps(bytes).at(-1)!.version;
+    return isIndexedProfile(bytes) ? readContainer(bytes).version : 0;
+  } catch (error) {
+    throw new UserError(`${file} is damaged: ${(error as Error).message}`);
+  }
+}
