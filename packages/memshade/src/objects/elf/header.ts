@@ -175,7 +175,10 @@ function readTable<T>(
   readEntry: (view: DataView, at: number) => T,
 ): T[] {
   if (offset === 0 || entrySize < minimumEntrySize || offset >= source.size) return [];
-  const present = Math.min(count, Math.floor((source.size - offset) / entrySize));
-  const view = viewOf(source.read(offset, present * entrySize));
+  const wanted = Math.min(count, Math.floor((source.size - offset) / entrySize));
+  const bytes = source.read(offset, wanted * entrySize);
+  const view = viewOf(bytes);
+  // A source may know less than its size says, such as the first page of a file in a dump.
+  const present = Math.floor(bytes.length / entrySize);
   return Array.from({ length: present }, (_, index) => readEntry(view, index * entrySize));
 }

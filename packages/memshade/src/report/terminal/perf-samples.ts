@@ -15,7 +15,9 @@ export function perfSampleText(
   const microseconds = Math.floor(sample.time / 1000);
   const seconds = String(Math.floor(microseconds / 1e6)).padStart(5);
   const rest = String(microseconds % 1e6).padStart(6, "0");
-  const event = header.events[sample.event]!.name;
+  // perf aligns the names where there are several.
+  const widest = header.events.reduce((width, { name }) => Math.max(width, name.length), 0);
+  const event = header.events[sample.event]!.name.padStart(widest);
   let text = `${threadName} ${String(sample.tid).padStart(5)} ${seconds}.${rest}: ${event}: \n`;
   for (const address of kernel) text += `\t${address.padStart(16)} [unknown] ([kernel.kallsyms])\n`;
   for (const place of frames) {
