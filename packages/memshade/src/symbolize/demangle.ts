@@ -1,4 +1,5 @@
 import * as glue from "gecko-profiler-demangle/index_bg.js";
+import { demangleItanium } from "./itanium/demangle-itanium.ts";
 
 /** Turns a linker's name of a function into the source's, and leaves every other name as it is. */
 export type Demangle = (name: string) => string;
@@ -47,7 +48,9 @@ function demangleOne(name: string, demangler: WebAssembly.Module): string {
     const readable = callDemangler(mangled, demangler);
     return readable === mangled ? name.replace(HALF_DEMANGLED_RUST, "") : readable;
   }
-  return MANGLED.test(name) ? callDemangler(name, demangler) : name;
+  if (!MANGLED.test(name)) return name;
+  const readable = callDemangler(name, demangler);
+  return readable === name ? (demangleItanium(name) ?? name) : readable;
 }
 
 function mangleAgain(name: string): string {
