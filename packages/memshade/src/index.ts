@@ -32,6 +32,9 @@ export {
 } from "./runtime/host/profile.ts";
 export { type Profile, type ProfileFile, profileFiles } from "./runtime/host/recorder.ts";
 export { writeRunFolder } from "./runtime/host/run-folder.ts";
+export type { FileRequest } from "./symbolize/file-request.ts";
+export type { Frame as SymbolizedFrame } from "./symbolize/frame.ts";
+export { Symbolizer, type SymbolizerOptions } from "./symbolize/symbolizer.ts";
 export {
   type EndReason,
   type FoundBy,

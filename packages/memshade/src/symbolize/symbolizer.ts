@@ -43,6 +43,9 @@ export interface SourcePlace {
   readonly column: number;
 }
 
+/** What a symbol adds to the outermost frame. */
+type NamingSymbol = Pick<ObjectSymbol, "name" | "address"> & { readonly file?: string | undefined };
+
 /** Rows of line tables that stay decoded; one takes about 12 bytes. */
 const MOST_ROWS = 2 ** 22;
 
@@ -156,8 +159,10 @@ export class Symbolizer {
     const frames = found.length === 0 ? this.#fromSourceMap(address) : found;
     const shown = this.#options.inlines === false ? frames.slice(0, 1) : frames;
     const outermost = shown.length - 1;
-    const symbol = this.#namingSymbol(address, frames.at(-1)!);
-    return shown.map((frame, index) => this.#finish(frame, index === outermost, symbol));
+    const symbol = this.#namingSymbol(address, frames);
+    // The symbol's file stands in where there is no debug information at all.
+    const naming = symbol?.file !== undefined && frames.length > 1 ? { ...symbol, file: undefined } : symbol;
+    return shown.map((frame, index) => this.#finish(frame, index === outermost, naming));
   }
 
   /** Frames by debug information alone: none where it knows neither function nor line. */
@@ -168,17 +173,17 @@ export class Symbolizer {
   }
 
   /** The symbol that names the outermost function, if one does. */
-  #namingSymbol(address: number, outermost: Frame): ReturnType<Symbolizer["symbolAt"]> {
+  #namingSymbol(address: number, frames: readonly Frame[]): ReturnType<Symbolizer["symbolAt"]> {
     const { useSymbolTable = true, functions = "linkage" } = this.#options;
-    const isUnknown = outermost.linkageName === undefined && outermost.file === undefined;
-    if (!useSymbolTable || (functions !== "linkage" && !isUnknown)) return undefined;
+    if (!useSymbolTable || functions !== "linkage") return undefined;
+    const outermost = frames.at(-1)!;
     const symbol = this.symbolAt(address);
     // Names in a wasm name section are demangled in part; only those of exports are the linker's.
     const isLinkageName = this.object.kind !== "wasm" || symbol?.binding === "global";
     return isLinkageName || outermost.linkageName === undefined ? symbol : undefined;
   }
 
-  #finish(frame: Frame, isOutermost: boolean, symbol: ReturnType<Symbolizer["symbolAt"]>): Frame {
+  #finish(frame: Frame, isOutermost: boolean, symbol: NamingSymbol | undefined): Frame {
     let { linkageName, startAddress, file } = frame;
     if (isOutermost && symbol !== undefined) {
       linkageName = symbol.name;

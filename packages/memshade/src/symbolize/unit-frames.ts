@@ -167,10 +167,12 @@ export class UnitFrames {
   #startFile(die: Die): string | undefined {
     const found = die.findInherited([dw.DW_AT_decl_file]);
     if (found === undefined) return undefined;
-    const { unit } = found.die;
-    // The entry may stem from another unit, with files of its own.
+    // llvm-symbolizer finds no file by a number that stands in the abbreviation; answers are to be the same.
+    if (found.value.form === dw.DW_FORM_implicit_const) return undefined;
+    // The entry may stem from another unit, with files of its own. Split units use those of their skeleton.
+    const unit = found.die.unit.skeleton ?? found.die.unit;
     if (unit === this.unit) return this.#path(found.value.value);
-    const directory = (unit.skeleton ?? unit).attributes.compilationDirectory;
-    return this.#lineTableOf(unit)?.path(found.value.value, this.#style.paths, directory);
+    const { compilationDirectory } = unit.attributes;
+    return this.#lineTableOf(unit)?.path(found.value.value, this.#style.paths, compilationDirectory);
   }
 }

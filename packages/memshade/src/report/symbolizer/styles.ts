@@ -79,7 +79,7 @@ function formatFrame(frame: Frame, isOuter: boolean, options: OutputOptions): st
   if (options.style === "GNU") {
     const discriminator = frame.discriminator === 0 ? "" : ` (discriminator ${frame.discriminator})`;
     const approximate = frame.approximate ? " (approximate)" : "";
-    text += `${file}:${frame.line === 0 ? "?" : frame.line}${approximate}${discriminator}\n`;
+    text += `${file}:${frame.line}${approximate}${discriminator}\n`;
   } else {
     const approximate = frame.approximate ? " (approximate)" : "";
     text += `${file}:${frame.line}:${frame.column}${approximate}\n`;
@@ -114,7 +114,7 @@ function formatContext({ file, line }: Frame, { contextLines, sourceOf }: Output
   const width = String(first + contextLines - 1).length;
   let text = "";
   for (let number = first; number <= last; number++) {
-    text += `${String(number).padEnd(width)} ${number === line ? ">:" : " :"} ${source[number - 1]}\n`;
+    text += `${String(number).padStart(width)} ${number === line ? ">:" : " :"} ${source[number - 1]}\n`;
   }
   return text;
 }

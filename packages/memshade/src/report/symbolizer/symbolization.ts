@@ -22,13 +22,18 @@ export class Symbolization {
   readonly #output: OutputOptions;
   readonly #symbolizers = new Map<string, FileSymbolizer | undefined>();
   readonly #complaints: string[] = [];
+  /** addr2line names the innermost function where only one is wanted, llvm-symbolizer the outermost. */
+  readonly #innermostOnly: boolean;
 
   /** @throws UserError if the binary cannot be read */
   constructor(options: SymbolizationOptions) {
-    this.#options = options;
+    this.#innermostOnly = options.output.style === "GNU" && options.symbolizer.inlines === false;
+    this.#options = this.#innermostOnly
+      ? { ...options, symbolizer: { ...options.symbolizer, inlines: true } }
+      : options;
     this.#output = { ...options.output, sourceOf: createSourceReader() };
     if (options.binary !== undefined) {
-      this.#symbolizers.set(options.binary, loadSymbolizer(options.binary, options.symbolizer));
+      this.#symbolizers.set(options.binary, loadSymbolizer(options.binary, this.#options.symbolizer));
     }
   }
 
@@ -58,7 +63,8 @@ export class Symbolization {
     if (input.command === "DATA") {
       return formatData(request, symbolizer?.symbolizer.symbolAt(place), this.#output);
     }
-    return formatFrames(request, symbolizer?.frames(place) ?? [], this.#output);
+    const frames = symbolizer?.frames(place) ?? [];
+    return formatFrames(request, this.#innermostOnly ? frames.slice(0, 1) : frames, this.#output);
   }
 
   #placeOf(symbolizer: FileSymbolizer | undefined, address: number): number {
@@ -101,7 +107,7 @@ function createSourceReader(): (file: string) => readonly string[] | undefined {
   return (file) => {
     if (!sources.has(file)) {
       try {
-        sources.set(file, readFileSync(file, "utf8").split("\n"));
+        sources.set(file, readFileSync(file, "utf8").replace(/\n$/, "").split("\n"));
       } catch {
         sources.set(file, undefined);
       }
