@@ -1,6 +1,4 @@
-import { BUILTIN_TYPES, D_TYPES } from "./builtin-types.ts";
-import { Enclosed } from "./expression-nodes.ts";
-import { type ExpressionSource, parseExpression, parseLiteral } from "./expressions.ts";
+import { parseExpression, parseLiteral } from "./expressions.ts";
 import {
   Closure,
   CtorDtor,
@@ -18,22 +16,8 @@ import {
   WithTemplateArgs,
 } from "./nodes.ts";
 import { OPERATORS, operatorName } from "./operators.ts";
-import {
-  ArgumentPack,
-  ArrayOf,
-  Conversion,
-  ExceptionSpecification,
-  ForwardReference,
-  FunctionOf,
-  MemberPointer,
-  PackExpansion,
-  ParameterPack,
-  Pointer,
-  Postfixed,
-  Qualified,
-  Reference,
-  VectorOf,
-} from "./type-nodes.ts";
+import { ArgumentPack, Conversion, ForwardReference, ParameterPack } from "./type-nodes.ts";
+import { parseDecltype, parseType, type TypeSource } from "./types.ts";
 
 /** Thrown where the text is no mangled name of a kind that is known. */
 export class NotMangled extends Error {}
@@ -71,14 +55,15 @@ const SPECIAL_NAMES: Readonly<Record<string, string>> = {
 };
 
 /** Reads mangled names of the Itanium C++ ABI; its grammar gives the methods their names. */
-export class Parser implements ExpressionSource {
+export class Parser implements TypeSource {
   readonly text: string;
   pos = 0;
-  readonly #substitutions: Node[] = [];
+  readonly substitutions: Node[] = [];
   #templateParams: Node[] = [];
   #forwardReferences: ForwardReference[] = [];
   #permitsForwardReferences = false;
-  #takesTemplateArgs = true;
+  /** An argument list behind a template parameter belongs to it; not so in the type of a conversion. */
+  takesTemplateArgs = true;
   #lambdaDepth = 0;
   #lambdaParams: Node[] | undefined;
   #depth = 0;
@@ -279,7 +264,7 @@ export class Parser implements ExpressionSource {
         if (this.look() !== "I") this.fail();
       } else node = this.#unscopedName(state);
       if (this.look() !== "I") return node;
-      if (!isSubstitution) this.#substitutions.push(node);
+      if (!isSubstitution) this.substitutions.push(node);
       const args = this.templateArgs(state !== undefined);
       if (state !== undefined) state.endsWithTemplateArgs = true;
       return new WithTemplateArgs(node, args);
@@ -324,7 +309,7 @@ export class Parser implements ExpressionSource {
     if (this.consume("H")) {
       // An explicit object parameter is printed as any other.
     } else {
-      const qualifiers = this.#qualifiers();
+      const qualifiers = this.qualifiers();
       const reference = this.consume("O") ? " &&" : this.consume("R") ? " &" : "";
       if (state !== undefined) Object.assign(state, { qualifiers, reference });
     }
@@ -350,12 +335,12 @@ export class Parser implements ExpressionSource {
         pushed = false;
         continue;
       } else soFar = this.#unqualifiedName(state, soFar);
-      this.#substitutions.push(soFar);
+      this.substitutions.push(soFar);
       pushed = true;
       this.consume("M");
     }
     if (soFar === undefined || !pushed) return this.fail();
-    this.#substitutions.pop();
+    this.substitutions.pop();
     return soFar;
   }
 
@@ -401,11 +386,11 @@ export class Parser implements ExpressionSource {
 
   #abiTags(node: Node): Node {
     let tagged = node;
-    while (this.consume("B")) tagged = new Suffixed(tagged, `[abi:${this.#bareName()}]`);
+    while (this.consume("B")) tagged = new Suffixed(tagged, `[abi:${this.bareName()}]`);
     return tagged;
   }
 
-  #bareName(): string {
+  bareName(): string {
     const length = Number(this.number());
     if (length === 0 || length > this.text.length - this.pos) this.fail();
     const name = this.text.slice(this.pos, this.pos + length);
@@ -414,7 +399,7 @@ export class Parser implements ExpressionSource {
   }
 
   sourceName(): Node {
-    const name = this.#bareName();
+    const name = this.bareName();
     return new Name(name.startsWith("_GLOBAL__N") ? "(anonymous namespace)" : name);
   }
 
@@ -476,12 +461,12 @@ export class Parser implements ExpressionSource {
     if (operator !== undefined) {
       this.pos += 2;
       if (operator.kind === "cconv") {
-        const takesTemplateArgs = this.#takesTemplateArgs;
+        const takesTemplateArgs = this.takesTemplateArgs;
         const permits = this.#permitsForwardReferences;
-        this.#takesTemplateArgs = false;
+        this.takesTemplateArgs = false;
         this.#permitsForwardReferences ||= state !== undefined;
         const type = this.type();
-        this.#takesTemplateArgs = takesTemplateArgs;
+        this.takesTemplateArgs = takesTemplateArgs;
         this.#permitsForwardReferences = permits;
         if (state !== undefined) state.isCtorDtorConversion = true;
         return new Conversion(type);
@@ -504,10 +489,10 @@ export class Parser implements ExpressionSource {
       this.pos++;
       const special = make();
       const tagged = this.#abiTags(special);
-      if (tagged !== special) this.#substitutions.push(tagged);
+      if (tagged !== special) this.substitutions.push(tagged);
       return tagged;
     }
-    const node = this.#substitutions[this.sequenceId()];
+    const node = this.substitutions[this.sequenceId()];
     return node ?? this.fail();
   }
 
@@ -600,212 +585,18 @@ export class Parser implements ExpressionSource {
     return this.look() === "T" && /[yptnk]/.test(this.look(1));
   }
 
-  #qualifiers(): Qualifiers {
+  qualifiers(): Qualifiers {
     const isRestrict = this.consume("r");
     const isVolatile = this.consume("V");
     return { isConst: this.consume("K"), isVolatile, isRestrict };
   }
 
   type(): Node {
-    return this.deeper(() => {
-      const c = this.look();
-      const builtin = BUILTIN_TYPES[c];
-      if (builtin !== undefined) {
-        this.pos++;
-        return new Name(builtin);
-      }
-      const [node, isNew] = this.#compoundType(c);
-      if (isNew) this.#substitutions.push(node);
-      return node;
-    });
-  }
-
-  /** The type, and whether it can be substituted for later. */
-  #compoundType(c: string): [Node, boolean] {
-    const next = this.look(1);
-    switch (c) {
-      case "r":
-      case "V":
-      case "K": {
-        const after = /^r?V?K?/.exec(this.text.slice(this.pos, this.pos + 3))![0].length;
-        const [f, g] = [this.look(after), this.look(after + 1)];
-        if (f === "F" || (f === "D" && "oOwx".includes(g) && g !== "")) return [this.#functionType(), true];
-        return [this.#qualifiedType(), true];
-      }
-      case "U":
-        if (next === "l" || next === "t" || next === "b") return [this.name(), true];
-        return [this.#qualifiedType(), true];
-      case "u":
-        this.pos++;
-        return [this.sourceName(), false];
-      case "D":
-        return this.#dType(next);
-      case "F":
-        return [this.#functionType(), true];
-      case "A":
-        return [this.#arrayType(), true];
-      case "M": {
-        this.pos++;
-        const owner = this.type();
-        return [new MemberPointer(owner, this.type()), true];
-      }
-      case "T": {
-        const words: Record<string, string> = { s: "struct ", u: "union ", e: "enum " };
-        const word = words[next];
-        if (word !== undefined) {
-          this.pos += 2;
-          return [new Prefixed(word, this.name()), true];
-        }
-        const param = this.templateParam();
-        if (!this.#takesTemplateArgs || this.look() !== "I") return [param, true];
-        this.#substitutions.push(param);
-        return [new WithTemplateArgs(param, this.templateArgs()), true];
-      }
-      case "P":
-        this.pos++;
-        return [new Pointer(this.type()), true];
-      case "R":
-      case "O":
-        this.pos++;
-        return [new Reference(this.type(), c === "O"), true];
-      case "C":
-        this.pos++;
-        return [new Postfixed(this.type(), "complex"), true];
-      case "G":
-        this.pos++;
-        return [new Postfixed(this.type(), "imaginary"), true];
-      case "S": {
-        if (next === "t") return [this.name(), true];
-        const node = this.substitution();
-        if (this.look() !== "I" || !this.#takesTemplateArgs) return [node, false];
-        return [new WithTemplateArgs(node, this.templateArgs()), true];
-      }
-      default:
-        return [this.name(), true];
-    }
-  }
-
-  #dType(letter: string): [Node, boolean] {
-    const builtin = D_TYPES[letter];
-    if (builtin !== undefined) {
-      this.pos += 2;
-      return [new Name(builtin), false];
-    }
-    switch (letter) {
-      case "F": {
-        this.pos += 2;
-        const bits = this.number();
-        if (this.consume("b")) return [new Name("std::bfloat16_t"), false];
-        this.expect("_");
-        return [new Name(`_Float${bits}`), false];
-      }
-      case "B":
-      case "U": {
-        this.pos += 2;
-        const bits = /\d/.test(this.look()) ? new Name(this.number()) : parseExpression(this);
-        this.expect("_");
-        return [new Enclosed(letter === "B" ? "_BitInt" : "unsigned _BitInt", bits), true];
-      }
-      case "t":
-      case "T":
-        return [this.decltype(), true];
-      case "v":
-        return [this.#vectorType(), true];
-      case "p":
-        this.pos += 2;
-        return [new PackExpansion(this.type()), true];
-      case "o":
-      case "O":
-      case "w":
-      case "x":
-        return [this.#functionType(), true];
-      default:
-        return this.fail();
-    }
+    return this.deeper(() => parseType(this));
   }
 
   decltype(): Node {
-    this.expect("D");
-    if (!this.consume("t")) this.expect("T");
-    const expression = parseExpression(this);
-    this.expect("E");
-    return new Enclosed("decltype", expression);
-  }
-
-  #qualifiedType(): Node {
-    if (this.consume("U")) {
-      const word = this.#bareName();
-      const args = this.look() === "I" ? this.templateArgs() : undefined;
-      const child = this.#qualifiedType();
-      const vendor = new Postfixed(child, word);
-      return args === undefined ? vendor : new WithTemplateArgs(vendor, args);
-    }
-    const qualifiers = this.#qualifiers();
-    const child = this.type();
-    const isPlain = !qualifiers.isConst && !qualifiers.isVolatile && !qualifiers.isRestrict;
-    return isPlain ? child : new Qualified(child, qualifiers);
-  }
-
-  #functionType(): Node {
-    const qualifiers = this.#qualifiers();
-    let exceptions: Node | undefined;
-    if (this.consume("Do")) exceptions = new Name("noexcept");
-    else if (this.consume("DO")) {
-      const expression = parseExpression(this);
-      this.expect("E");
-      exceptions = new ExceptionSpecification("noexcept", [expression]);
-    } else if (this.consume("Dw")) {
-      const types: Node[] = [];
-      while (!this.consume("E")) types.push(this.type());
-      exceptions = new ExceptionSpecification("throw", types);
-    }
-    this.consume("Dx");
-    this.expect("F");
-    this.consume("Y");
-    const result = this.type();
-    const params: Node[] = [];
-    let reference = "";
-    for (;;) {
-      if (this.consume("E")) break;
-      if (this.consume("v")) continue;
-      if (this.consume("RE")) {
-        reference = " &";
-        break;
-      }
-      if (this.consume("OE")) {
-        reference = " &&";
-        break;
-      }
-      params.push(this.type());
-    }
-    return new FunctionOf(result, params, qualifiers, reference, exceptions);
-  }
-
-  #arrayType(): Node {
-    this.expect("A");
-    let dimension: Node | undefined;
-    if (/\d/.test(this.look())) {
-      dimension = new Name(this.number());
-      this.expect("_");
-    } else if (!this.consume("_")) {
-      dimension = parseExpression(this);
-      this.expect("_");
-    }
-    return new ArrayOf(this.type(), dimension);
-  }
-
-  #vectorType(): Node {
-    this.expect("Dv");
-    let dimension: Node | undefined;
-    if (/[1-9]/.test(this.look())) {
-      dimension = new Name(this.number());
-      this.expect("_");
-      if (this.consume("p")) return new VectorOf(new Name("pixel"), dimension);
-    } else if (!this.consume("_")) {
-      dimension = parseExpression(this);
-      this.expect("_");
-    }
-    return new VectorOf(this.type(), dimension);
+    return parseDecltype(this);
   }
 }
 

@@ -1,0 +1,226 @@
+import { BUILTIN_TYPES, D_TYPES } from "./builtin-types.ts";
+import { Enclosed } from "./expression-nodes.ts";
+import { type ExpressionSource, parseExpression } from "./expressions.ts";
+import { Name, type Node, Prefixed, type Qualifiers, WithTemplateArgs } from "./nodes.ts";
+import {
+  ArrayOf,
+  ExceptionSpecification,
+  FunctionOf,
+  MemberPointer,
+  PackExpansion,
+  Pointer,
+  Postfixed,
+  Qualified,
+  Reference,
+  VectorOf,
+} from "./type-nodes.ts";
+
+/** What types need of the reader of names around them. */
+export interface TypeSource extends ExpressionSource {
+  readonly substitutions: Node[];
+  readonly takesTemplateArgs: boolean;
+  qualifiers(): Qualifiers;
+  bareName(): string;
+  name(): Node;
+}
+
+/** A type; all but those of one letter can be substituted for later. */
+export function parseType(source: TypeSource): Node {
+  const c = source.look();
+  const builtin = BUILTIN_TYPES[c];
+  if (builtin !== undefined) {
+    source.pos++;
+    return new Name(builtin);
+  }
+  const [node, isNew] = compoundType(source, c);
+  if (isNew) source.substitutions.push(node);
+  return node;
+}
+
+/** The type, and whether it can be substituted for later. */
+function compoundType(source: TypeSource, c: string): [Node, boolean] {
+  const next = source.look(1);
+  switch (c) {
+    case "r":
+    case "V":
+    case "K": {
+      const after = /^r?V?K?/.exec(source.text.slice(source.pos, source.pos + 3))![0].length;
+      const [f, g] = [source.look(after), source.look(after + 1)];
+      if (f === "F" || (f === "D" && "oOwx".includes(g) && g !== "")) return [functionType(source), true];
+      return [qualifiedType(source), true];
+    }
+    case "U":
+      if (next === "l" || next === "t" || next === "b") return [source.name(), true];
+      return [qualifiedType(source), true];
+    case "u":
+      source.pos++;
+      return [source.sourceName(), false];
+    case "D":
+      return dType(source, next);
+    case "F":
+      return [functionType(source), true];
+    case "A":
+      return [arrayType(source), true];
+    case "M": {
+      source.pos++;
+      const owner = source.type();
+      return [new MemberPointer(owner, source.type()), true];
+    }
+    case "T": {
+      const words: Record<string, string> = { s: "struct ", u: "union ", e: "enum " };
+      const word = words[next];
+      if (word !== undefined) {
+        source.pos += 2;
+        return [new Prefixed(word, source.name()), true];
+      }
+      const param = source.templateParam();
+      if (!source.takesTemplateArgs || source.look() !== "I") return [param, true];
+      source.substitutions.push(param);
+      return [new WithTemplateArgs(param, source.templateArgs()), true];
+    }
+    case "P":
+      source.pos++;
+      return [new Pointer(source.type()), true];
+    case "R":
+    case "O":
+      source.pos++;
+      return [new Reference(source.type(), c === "O"), true];
+    case "C":
+      source.pos++;
+      return [new Postfixed(source.type(), "complex"), true];
+    case "G":
+      source.pos++;
+      return [new Postfixed(source.type(), "imaginary"), true];
+    case "S": {
+      if (next === "t") return [source.name(), true];
+      const node = source.substitution();
+      if (source.look() !== "I" || !source.takesTemplateArgs) return [node, false];
+      return [new WithTemplateArgs(node, source.templateArgs()), true];
+    }
+    default:
+      return [source.name(), true];
+  }
+}
+
+function dType(source: TypeSource, letter: string): [Node, boolean] {
+  const builtin = D_TYPES[letter];
+  if (builtin !== undefined) {
+    source.pos += 2;
+    return [new Name(builtin), false];
+  }
+  switch (letter) {
+    case "F": {
+      source.pos += 2;
+      const bits = source.number();
+      if (source.consume("b")) return [new Name("std::bfloat16_t"), false];
+      source.expect("_");
+      return [new Name(`_Float${bits}`), false];
+    }
+    case "B":
+    case "U": {
+      source.pos += 2;
+      const bits = /\d/.test(source.look()) ? new Name(source.number()) : parseExpression(source);
+      source.expect("_");
+      return [new Enclosed(letter === "B" ? "_BitInt" : "unsigned _BitInt", bits), true];
+    }
+    case "t":
+    case "T":
+      return [source.decltype(), true];
+    case "v":
+      return [vectorType(source), true];
+    case "p":
+      source.pos += 2;
+      return [new PackExpansion(source.type()), true];
+    case "o":
+    case "O":
+    case "w":
+    case "x":
+      return [functionType(source), true];
+    default:
+      return source.fail();
+  }
+}
+
+export function parseDecltype(source: TypeSource): Node {
+  source.expect("D");
+  if (!source.consume("t")) source.expect("T");
+  const expression = parseExpression(source);
+  source.expect("E");
+  return new Enclosed("decltype", expression);
+}
+
+function qualifiedType(source: TypeSource): Node {
+  if (source.consume("U")) {
+    const word = source.bareName();
+    const args = source.look() === "I" ? source.templateArgs() : undefined;
+    const child = qualifiedType(source);
+    const vendor = new Postfixed(child, word);
+    return args === undefined ? vendor : new WithTemplateArgs(vendor, args);
+  }
+  const qualifiers = source.qualifiers();
+  const child = source.type();
+  const isPlain = !qualifiers.isConst && !qualifiers.isVolatile && !qualifiers.isRestrict;
+  return isPlain ? child : new Qualified(child, qualifiers);
+}
+
+function functionType(source: TypeSource): Node {
+  const qualifiers = source.qualifiers();
+  let exceptions: Node | undefined;
+  if (source.consume("Do")) exceptions = new Name("noexcept");
+  else if (source.consume("DO")) {
+    const expression = parseExpression(source);
+    source.expect("E");
+    exceptions = new ExceptionSpecification("noexcept", [expression]);
+  } else if (source.consume("Dw")) {
+    const types: Node[] = [];
+    while (!source.consume("E")) types.push(source.type());
+    exceptions = new ExceptionSpecification("throw", types);
+  }
+  source.consume("Dx");
+  source.expect("F");
+  source.consume("Y");
+  const result = source.type();
+  const params: Node[] = [];
+  let reference = "";
+  for (;;) {
+    if (source.consume("E")) break;
+    if (source.consume("v")) continue;
+    if (source.consume("RE")) {
+      reference = " &";
+      break;
+    }
+    if (source.consume("OE")) {
+      reference = " &&";
+      break;
+    }
+    params.push(source.type());
+  }
+  return new FunctionOf(result, params, qualifiers, reference, exceptions);
+}
+
+function arrayType(source: TypeSource): Node {
+  source.expect("A");
+  let dimension: Node | undefined;
+  if (/\d/.test(source.look())) {
+    dimension = new Name(source.number());
+    source.expect("_");
+  } else if (!source.consume("_")) {
+    dimension = parseExpression(source);
+    source.expect("_");
+  }
+  return new ArrayOf(source.type(), dimension);
+}
+
+function vectorType(source: TypeSource): Node {
+  source.expect("Dv");
+  let dimension: Node | undefined;
+  if (/[1-9]/.test(source.look())) {
+    dimension = new Name(source.number());
+    source.expect("_");
+    if (source.consume("p")) return new VectorOf(new Name("pixel"), dimension);
+  } else if (!source.consume("_")) {
+    dimension = parseExpression(source);
+    source.expect("_");
+  }
+  return new VectorOf(source.type(), dimension);
+}
