@@ -22,7 +22,7 @@ export function readTable(
   if (table !== undefined) return { table, counts, rowCount: builder.rowCount };
   // FDEs overlap: two sections describe the same code, or the file is damaged. Then all rows are needed at once.
   const rows = new CfiRows(size);
-  console.log("OVERLAP");
+
   const again = readFdes(cfi, dictionary, rows);
   return { table: compactTableOf(rows, reduced), counts: again, rowCount: rows.count };
 }

@@ -1,0 +1,113 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { cfiStatistics, UnwindTable } from "../../src/unwind/index.ts";
+import { drawCfi, drawCfiObject, type FdePicture } from "./cfi-picture.ts";
+
+/** Programs whose rows tell functions apart: the CFA's offset grows with every step. */
+function fdeOf(start: number, size: number, steps: readonly number[]): FdePicture {
+  return {
+    start,
+    size,
+    program: steps.flatMap((step, i) => [0x40 | step, 0x0e, 16 + 8 * (i + (start % 8))]),
+  };
+}
+
+const steps = fc.array(fc.integer({ min: 1, max: 12 }), { maxLength: 5 });
+const anyFde = fc
+  .tuple(fc.integer({ min: 0x1000, max: 0x3000 }), fc.integer({ min: 1, max: 120 }), steps)
+  .map(([start, size, list]) => fdeOf(start, size, list));
+
+/** Offset of the CFA that the functions say for an address; 0 if none covers it. */
+function expectedOffset(fdes: readonly FdePicture[], address: number): number {
+  let best: FdePicture | undefined;
+  for (const fde of fdes) {
+    const covers = address >= fde.start && address < fde.start + fde.size;
+    if (covers && (best === undefined || fde.start > best.start)) best = fde;
+  }
+  if (best === undefined) return 0;
+  let offset = 8;
+  let location = best.start;
+  for (let i = 0; i < best.program.length; i += 3) {
+    location += best.program[i] & 0x3f;
+    if (location > address) break;
+    offset = best.program[i + 2];
+  }
+  return offset;
+}
+
+function foundOffset(table: UnwindTable, address: number): number {
+  const set = table.find(address);
+  return set === 0 ? 0 : table.rules.cfaOperand(set);
+}
+
+function distanceToCode(fdes: readonly FdePicture[], address: number): number {
+  return Math.min(
+    ...fdes.filter(({ start }) => start > address).map(({ start }) => start - address),
+    Number.POSITIVE_INFINITY,
+  );
+}
+
+describe("tables", () => {
+  it("find what the functions say, in whatever order they stand and however they overlap", () => {
+    fc.assert(
+      fc.property(fc.array(anyFde, { minLength: 1, maxLength: 12 }), (fdes) => {
+        const table = UnwindTable.fromObject(drawCfiObject("eh_frame", drawCfi("eh_frame", {}, fdes)));
+        for (let address = 0xff0; address < 0x3100; address += 3) {
+          const expected = expectedOffset(fdes, address);
+          const found = foundOffset(table, address);
+          // Padding between functions keeps the rule in front of it.
+          if (expected === 0 && found !== 0 && distanceToCode(fdes, address) < 16) continue;
+          if (found !== expected)
+            expect(`${address.toString(16)}: ${found}`).toBe(`${address.toString(16)}: ${expected}`);
+        }
+        expect(table.counts.fdes).toBe(fdes.length);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it("have the same rules as extents and as entries, where functions do not overlap", () => {
+    const gaps = fc.array(fc.tuple(fc.integer({ min: 0, max: 40 }), fc.integer({ min: 1, max: 90 }), steps), {
+      minLength: 1,
+      maxLength: 20,
+    });
+    fc.assert(
+      fc.property(gaps, fc.infiniteStream(fc.nat()), (list, order) => {
+        let end = 0x1000;
+        const sorted = list.map(([gap, size, moves]) => {
+          const fde = fdeOf(end + gap, size, moves);
+          end += gap + size;
+          return fde;
+        });
+        const keys = new Map(sorted.map((fde) => [fde, order.next().value as number]));
+        const shuffled = sorted.toSorted((a, b) => keys.get(a)! - keys.get(b)!);
+        const object = drawCfiObject("eh_frame", drawCfi("eh_frame", {}, shuffled));
+        const compact = UnwindTable.fromObject(object);
+        const extents = UnwindTable.fromObject(object, { form: "lul" });
+        for (let address = 0x1000; address < end + 32; address++) {
+          const expected = expectedOffset(sorted, address);
+          expect(foundOffset(extents, address)).toBe(expected);
+          if (expected !== 0) expect(foundOffset(compact, address)).toBe(expected);
+        }
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  it("cut rows that are too long for an extent", () => {
+    const object = drawCfiObject("eh_frame", drawCfi("eh_frame", {}, [fdeOf(0x1000, 200_000, [])]));
+    const table = UnwindTable.fromObject(object, { form: "lul" });
+    expect(table.entryCount).toBe(4);
+    expect(foundOffset(table, 0x1000 + 199_999)).toBe(8);
+    expect(table.find(0x1000 + 200_000)).toBe(0);
+    expect(cfiStatistics(object)!.lul.entries).toBe(4);
+  });
+
+  it("prefer .eh_frame, and take what only .debug_frame has", () => {
+    const statistics = cfiStatistics(
+      drawCfiObject("debug_frame", drawCfi("debug_frame", {}, [fdeOf(0x1000, 16, [4])])),
+    )!;
+    expect(statistics).toMatchObject({ fdes: 1, rows: 2, simpleRows: 2, expressionRows: 0, gaps: 0 });
+    expect(statistics.sections.map(({ name }) => name)).toEqual([".debug_frame"]);
+  });
+});
