@@ -85,6 +85,7 @@ export interface ShadowLayout {
   slots: number;
   marks: number;
   control: number;
+  shapes: number;
   mibs: number;
   mibCapacity: number;
   nodes: number;

@@ -7,7 +7,8 @@ const PAGE_BYTES = 64 * KIB;
 const LARGEST_MEMORY_BYTES = 4096 * MIB;
 export const CONTROL_BYTES = 4 * KIB;
 export const MIB_BYTES = 256;
-const NODE_BYTES = 16;
+const SHAPES_BYTES = 4096 * 64;
+const NODE_BYTES = 24;
 const CHILD_BYTES = 16;
 const RECORD_BYTES = 32;
 /** Eight bytes per frame: more frames than any engine's own stack holds. */
@@ -57,9 +58,10 @@ export function planLayout(wishes: LayoutWishes): ShadowLayout {
   const slots = coveredBytes / 2;
   const marks = slots + coveredBytes / 4;
   const control = marks + coveredBytes / 64;
-  const mibs = control + CONTROL_BYTES;
+  const shapes = control + CONTROL_BYTES;
+  const mibs = shapes + SHAPES_BYTES;
   const nodes = mibs + contexts * MIB_BYTES;
-  const children = nodes + nodeCapacity * NODE_BYTES;
+  const children = roundUp(nodes + nodeCapacity * NODE_BYTES, CHILD_BYTES);
   const records = roundUp(children + childCapacity * CHILD_BYTES, RECORD_BYTES);
   const histogramBytes = wishes.histograms ? HISTOGRAM_BYTES : 0;
   const room = LARGEST_MEMORY_BYTES - 2 * PAGE_BYTES - records - STACK_BYTES - histogramBytes;
@@ -74,6 +76,7 @@ export function planLayout(wishes: LayoutWishes): ShadowLayout {
     slots,
     marks,
     control,
+    shapes,
     mibs,
     mibCapacity: contexts,
     nodes,
@@ -101,6 +104,7 @@ export function runtimeConstants(
     MARKS: layout.marks,
     EXACT: exact ? 1 : 0,
     CONTROL: layout.control,
+    SHAPES: layout.shapes,
     MIBS: layout.mibs,
     MIB_CAPACITY: layout.mibCapacity,
     NODES: layout.nodes,

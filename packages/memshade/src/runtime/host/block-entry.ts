@@ -1,5 +1,5 @@
 import type { Mib } from "../../model/mib.ts";
-import { Block, ExactBlock, LIVE_BLOCK_BITS } from "./shadow-offsets.ts";
+import { Block, LIVE_BLOCK_BITS, SHAPE_BYTES, SHAPE_COUNT, Shape as ShapeField } from "./shadow-offsets.ts";
 
 const GRANULE_BYTES = 8;
 const PATTERN_COUNTERS = 8;
@@ -11,9 +11,9 @@ export interface Live {
   blocks: number;
 }
 
-/** Blocks of a context's run: they have ended, but are not in its sums yet. All have one size and one density. */
-interface Run {
-  blocks: number;
+/** Equal blocks that have ended, but are not in the sums of their context yet. All have one size and one density. */
+export interface Shape {
+  blocks: bigint;
   size: number;
   /** Of one block. */
   accesses: number;
@@ -31,18 +31,63 @@ export function splitLive(both: bigint): Live {
   return { bytes: Number(wrapped >> bits), blocks: Number(BigInt.asUintN(LIVE_BLOCK_BITS, wrapped)) };
 }
 
-/** One calling context's entry in the block table of a shadow memory, at byte `at`. */
+/** The shapes of a shadow memory's table at byte `at`, by the address of their context's entry. */
+export function readShapes(view: DataView, at: number): Map<number, Shape[]> {
+  const byOwner = new Map<number, Shape[]>();
+  for (let i = 0, entry = at; i < SHAPE_COUNT; i++, entry += SHAPE_BYTES) {
+    const blocks = view.getBigUint64(entry + ShapeField.count, true);
+    if (blocks === 0n) continue;
+    const owner = view.getUint32(entry + ShapeField.owner, true);
+    const shape = readShape(view, entry, blocks);
+    const others = byOwner.get(owner);
+    if (others === undefined) byOwner.set(owner, [shape]);
+    else others.push(shape);
+  }
+  return byOwner;
+}
+
+/** Forgets the blocks of all shapes. */
+export function forgetShapes(view: DataView, at: number): void {
+  for (let i = 0, entry = at; i < SHAPE_COUNT; i++, entry += SHAPE_BYTES) {
+    view.setBigUint64(entry + ShapeField.count, 0n, true);
+    view.setUint32(entry + ShapeField.minLifetime, 0, true);
+    view.setUint32(entry + ShapeField.maxLifetime, 0, true);
+  }
+}
+
+function readShape(view: DataView, at: number, blocks: bigint): Shape {
+  const u32 = (field: number): number => view.getUint32(at + field, true);
+  let accesses = 0;
+  let touched = 0;
+  let read = 0;
+  for (let i = 0; i < PATTERN_COUNTERS; i++) {
+    const counter = u32(ShapeField.pattern + i * 4);
+    accesses += counter >>> 1;
+    read |= counter & 1;
+    if (counter !== 0) touched++;
+  }
+  return {
+    blocks,
+    size: u32(ShapeField.owner + 4),
+    accesses,
+    touched,
+    read: read !== 0,
+    density: BigInt(u32(ShapeField.density) / 1000),
+    minLifetime: ~u32(ShapeField.minLifetime) >>> 0,
+    maxLifetime: u32(ShapeField.maxLifetime),
+  };
+}
+
+/** One calling context's entry in the block table of a shadow memory, at byte `at`, with its shapes. */
 export class BlockEntry {
   readonly #view: DataView;
   readonly #at: number;
-  readonly #exact: boolean;
-  readonly #run: Run | undefined;
+  readonly #shapes: readonly Shape[];
 
-  constructor(view: DataView, at: number, exact: boolean) {
+  constructor(view: DataView, at: number, shapes: readonly Shape[]) {
     this.#view = view;
     this.#at = at;
-    this.#exact = exact;
-    this.#run = exact || this.u32(Block.runCount) === 0 ? undefined : this.#readRun();
+    this.#shapes = shapes;
   }
 
   u32(field: number): number {
@@ -53,67 +98,55 @@ export class BlockEntry {
     return this.#view.getBigUint64(this.#at + field, true);
   }
 
-  /** Blocks that have ended. */
-  get ended(): number {
-    return this.u32(Block.allocCount) + (this.#run?.blocks ?? 0);
-  }
-
   get live(): Live {
-    return splitLive(this.u64(Block.live) - this.#liveOfRun());
+    return splitLive(this.u64(Block.live));
   }
 
   get neverAccessed(): Live {
-    return this.#withRun(Block.neverAccessed, Block.neverAccessedBytes, (run) => run.accesses === 0);
+    return this.#withShapes(Block.neverAccessed, Block.neverAccessedBytes, ({ accesses }) => accesses === 0);
   }
 
   get neverRead(): Live {
-    return this.#withRun(Block.neverRead, Block.neverReadBytes, (run) => run.accesses !== 0 && !run.read);
+    const concerns = ({ accesses, read }: Shape): boolean => accesses !== 0 && !read;
+    return this.#withShapes(Block.neverRead, Block.neverReadBytes, concerns);
   }
 
   get granules(): number {
-    const run = this.#run;
-    const ofRun = run === undefined ? 0 : run.blocks * Math.ceil(run.size / GRANULE_BYTES);
-    return Number(this.u64(Block.granules)) + ofRun;
+    return Number(this.#sum(Block.granules, ({ size }) => BigInt(Math.ceil(size / GRANULE_BYTES))));
   }
 
   get granulesTouched(): number {
-    const run = this.#run;
-    return Number(this.u64(Block.granulesTouched)) + (run === undefined ? 0 : run.blocks * run.touched);
+    return Number(this.#sum(Block.granulesTouched, ({ touched }) => BigInt(touched)));
   }
 
   /** The ended blocks as MemProf's block; undefined when there are none. `instance` stands for the CPU. */
-  mib(instance: number): Mib | undefined {
-    const ended = this.ended;
+  mib(instance: number, exact: boolean): Mib | undefined {
+    const shapes = this.#shapes;
+    const ended = shapes.reduce((sum, { blocks }) => sum + Number(blocks), this.u32(Block.allocCount));
     if (ended === 0) return undefined;
-    const run = this.#run;
-    const count = BigInt(run?.blocks ?? 0);
-    const lowest = (field: number, ofRun: number | undefined): number => {
-      // Minima are kept as their complements.
-      const least = ~this.u32(field) >>> 0;
-      return ofRun === undefined ? least : Math.min(least, ofRun);
-    };
-    const highest = (field: number, ofRun = 0): number => Math.max(this.u32(field), ofRun);
-    const accesses = run && BigInt(run.accesses);
+    // Minima are kept as their complements.
+    const least = (field: number, of: (shape: Shape) => number): number =>
+      shapes.reduce((known, shape) => Math.min(known, of(shape)), ~this.u32(field) >>> 0);
+    const most = (field: number, of: (shape: Shape) => number): number =>
+      shapes.reduce((known, shape) => Math.max(known, of(shape)), this.u32(field));
+    const accesses = shapes.map((shape) => BigInt(shape.accesses));
     const leastAccesses = BigInt.asUintN(64, ~this.u64(Block.minAccesses));
-    const mostAccesses = this.u64(Block.maxAccesses);
-    const density = run && Number(run.density & U32_MASK);
-    const perSecond = (lifetime: number | undefined): number | undefined =>
-      run && lifetime !== undefined
-        ? Number(((run.density * 1000n) / BigInt(Math.max(1, lifetime))) & U32_MASK)
-        : undefined;
     const mib: Mib = {
       allocCount: ended >>> 0,
-      totalAccessCount: wrap64(this.u64(Block.totalAccesses) + count * (accesses ?? 0n)),
-      minAccessCount: accesses !== undefined && accesses < leastAccesses ? accesses : leastAccesses,
-      maxAccessCount: accesses !== undefined && accesses > mostAccesses ? accesses : mostAccesses,
-      totalSize: wrap64(this.u64(Block.totalSize) + count * BigInt(run?.size ?? 0)),
-      minSize: lowest(Block.minSize, run?.size),
-      maxSize: highest(Block.maxSize, run?.size),
+      totalAccessCount: this.#sum(Block.totalAccesses, (shape) => BigInt(shape.accesses)),
+      minAccessCount: accesses.reduce((known, count) => (count < known ? count : known), leastAccesses),
+      maxAccessCount: accesses.reduce(
+        (known, count) => (count > known ? count : known),
+        this.u64(Block.maxAccesses),
+      ),
+      totalSize: this.#sum(Block.totalSize, ({ size }) => BigInt(size)),
+      minSize: least(Block.minSize, ({ size }) => size),
+      maxSize: most(Block.maxSize, ({ size }) => size),
       allocTimestamp: this.u32(Block.allocTimestamp),
       deallocTimestamp: this.u32(Block.deallocTimestamp),
       totalLifetime: this.u64(Block.totalLifetime),
-      minLifetime: lowest(Block.minLifetime, run?.minLifetime),
-      maxLifetime: highest(Block.maxLifetime, run?.maxLifetime),
+      minLifetime: least(Block.minLifetime, ({ minLifetime }) => minLifetime),
+      maxLifetime: most(Block.maxLifetime, ({ maxLifetime }) => maxLifetime),
       // An instance's blocks begin and end in it.
       allocCpuId: instance,
       deallocCpuId: instance,
@@ -122,70 +155,54 @@ export class BlockEntry {
       numSameAllocCpu: (ended - 1) >>> 0,
       numSameDeallocCpu: (ended - 1) >>> 0,
       dataTypeId: 0n,
-      totalAccessDensity: wrap64(this.u64(Block.totalDensity) + count * (run?.density ?? 0n)),
-      minAccessDensity: lowest(Block.minDensity, density),
-      maxAccessDensity: highest(Block.maxDensity, density),
+      totalAccessDensity: this.#sum(Block.totalDensity, ({ density }) => density),
+      minAccessDensity: least(Block.minDensity, ({ density }) => Number(density & U32_MASK)),
+      maxAccessDensity: most(Block.maxDensity, ({ density }) => Number(density & U32_MASK)),
       totalLifetimeAccessDensity: this.u64(Block.totalLifetimeDensity),
-      minLifetimeAccessDensity: lowest(Block.minLifetimeDensity, perSecond(run?.maxLifetime)),
-      maxLifetimeAccessDensity: highest(Block.maxLifetimeDensity, perSecond(run?.minLifetime)),
+      minLifetimeAccessDensity: least(Block.minLifetimeDensity, (shape) =>
+        lifetimeDensity(shape, shape.maxLifetime),
+      ),
+      maxLifetimeAccessDensity: most(Block.maxLifetimeDensity, (shape) =>
+        lifetimeDensity(shape, shape.minLifetime),
+      ),
       accessHistogramSize: 0,
       accessHistogram: 0n,
     };
-    if (this.#exact) {
-      const length = this.u32(ExactBlock.histogramLength);
-      const buffer = this.u32(ExactBlock.histogram);
+    if (exact) {
+      const length = this.u32(Block.histogramLength);
+      const buffer = this.u32(Block.histogram);
       mib.accessHistogramSize = length;
       mib.histogram = Array.from({ length }, (_, i) => this.#view.getBigUint64(buffer + i * 8, true));
     }
     return mib;
   }
 
-  /** Forgets the blocks that have ended. */
+  /** Forgets the blocks that have ended. Those of shapes are forgotten elsewhere. */
   forget(): void {
-    const live = BigInt.asUintN(64, this.u64(Block.live) - this.#liveOfRun());
-    const view = this.#view;
-    view.setBigUint64(this.#at + Block.live, live, true);
-    for (let field: number = Block.runCount; field < Block.neverReadBytes + 8; field += 4) {
-      const kept = this.#exact && (field === ExactBlock.histogram || field === ExactBlock.histogramClass);
-      if (!kept) view.setUint32(this.#at + field, 0, true);
-    }
+    for (let field: number = Block.allocTimestamp; field < Block.forgottenEnd; field += 4)
+      this.#view.setUint32(this.#at + field, 0, true);
   }
 
-  #liveOfRun(): bigint {
-    const run = this.#run;
-    if (run === undefined) return 0n;
-    return ((BigInt(run.size) << BigInt(LIVE_BLOCK_BITS)) | 1n) * BigInt(run.blocks);
+  /** A sum over all ended blocks; `of` is what one block of a shape adds. */
+  #sum(field: number, of: (shape: Shape) => bigint): bigint {
+    const known = this.u64(field);
+    return BigInt.asUintN(
+      64,
+      this.#shapes.reduce((sum, shape) => sum + shape.blocks * of(shape), known),
+    );
   }
 
-  #withRun(blocks: number, bytes: number, concerns: (run: Run) => boolean): Live {
-    const run = this.#run;
-    const added = run !== undefined && concerns(run) ? run.blocks : 0;
-    return { blocks: this.u32(blocks) + added, bytes: Number(this.u64(bytes)) + added * (run?.size ?? 0) };
-  }
-
-  #readRun(): Run {
-    let accesses = 0;
-    let touched = 0;
-    let read = 0;
-    for (let i = 0; i < PATTERN_COUNTERS; i++) {
-      const counter = this.u32(Block.pattern + i * 4);
-      accesses += counter >>> 1;
-      read |= counter & 1;
-      if (counter !== 0) touched++;
-    }
-    return {
-      blocks: this.u32(Block.runCount),
-      size: this.u32(Block.runSize),
-      accesses,
-      touched,
-      read: read !== 0,
-      density: this.u64(Block.runDensity),
-      minLifetime: ~this.u32(Block.runMinLifetime) >>> 0,
-      maxLifetime: this.u32(Block.runMaxLifetime),
-    };
+  #withShapes(blocks: number, bytes: number, concerns: (shape: Shape) => boolean): Live {
+    const live = { blocks: this.u32(blocks), bytes: Number(this.u64(bytes)) };
+    for (const shape of this.#shapes)
+      if (concerns(shape)) {
+        live.blocks += Number(shape.blocks);
+        live.bytes += Number(shape.blocks) * shape.size;
+      }
+    return live;
   }
 }
 
-function wrap64(value: bigint): bigint {
-  return BigInt.asUintN(64, value);
+function lifetimeDensity({ density }: Shape, lifetime: number): number {
+  return Number(((density * 1000n) / BigInt(Math.max(1, lifetime))) & U32_MASK);
 }

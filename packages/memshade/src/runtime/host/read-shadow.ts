@@ -1,15 +1,16 @@
 import type { ShadowLayout } from "../../instrument/index.ts";
 import { blockMib, type Mib, mergeMib } from "../../model/mib.ts";
-import { BlockEntry, type Live, splitLive } from "./block-entry.ts";
+import { BlockEntry, forgetShapes, type Live, readShapes, splitLive } from "./block-entry.ts";
 import {
   BLOCK_BYTES,
   Block,
   Control,
+  LIVE_BLOCK_BITS,
   NODE_BYTES,
   Node,
   RECORD_BYTES,
   Record,
-  ROOT_NODE,
+  UNUSUAL_KEY,
 } from "./shadow-offsets.ts";
 
 const GRANULE_BYTES = 8;
@@ -126,7 +127,7 @@ export class ShadowReader {
     const records = this.#control32(Control.recordNext);
     for (let i = 1; i <= records; i++) {
       const at = this.#layout.records + i * RECORD_BYTES;
-      if (this.#u32(at + Record.size) === 0) continue;
+      if (this.#u32(at + Record.key) === 0) continue;
       const address = this.#u32(at + Record.address);
       const context = byIndex.get((this.#u32(at + Record.mib) - this.#layout.mibs) / BLOCK_BYTES);
       if (context !== undefined) this.#endLiveBlock(at, address, now, instance, context, totals);
@@ -148,11 +149,14 @@ export class ShadowReader {
     const view = this.#view;
     const count = this.#control32(Control.mibNext);
     for (let index = 0; index <= count; index++)
-      new BlockEntry(view, mibs + index * BLOCK_BYTES, this.#exact).forget();
+      new BlockEntry(view, mibs + index * BLOCK_BYTES, []).forget();
+    forgetShapes(view, this.#layout.shapes);
     for (const field of FAULT_COUNTERS) view.setUint32(control + field, 0, true);
     view.setBigUint64(control + Control.otherAccesses, 0n, true);
     view.setBigUint64(control + Control.unfollowedBytes, 0n, true);
-    view.setBigUint64(control + Control.peak, view.getBigUint64(control + Control.live, true), true);
+    const live = view.getBigUint64(control + Control.live, true);
+    view.setBigUint64(control + Control.peak, live, true);
+    view.setBigUint64(control + Control.peakLimit, live | BigInt(2 ** LIVE_BLOCK_BITS - 1), true);
     view.setUint32(control + Control.peakStamp, this.#control32(Control.peakStamp) + 1, true);
     this.#forgottenAccesses = 0;
     this.#forgottenAccesses = this.read().totals.otherAccesses;
@@ -164,11 +168,13 @@ export class ShadowReader {
     const contexts: (ShadowContext & { index: number })[] = [];
     const peak = this.#peak();
     const instance = this.#control32(Control.instance);
+    const shapes = readShapes(this.#view, this.#layout.shapes);
     const count = this.#control32(Control.mibNext);
     for (let index = 0; index <= count; index++) {
-      const entry = new BlockEntry(this.#view, this.#layout.mibs + index * BLOCK_BYTES, this.#exact);
+      const at = this.#layout.mibs + index * BLOCK_BYTES;
+      const entry = new BlockEntry(this.#view, at, shapes.get(at) ?? []);
       const extras = extrasOf(entry, peak.stamp);
-      const mib = entry.mib(instance);
+      const mib = entry.mib(instance, this.#exact);
       if (mib === undefined && extras.liveBlocks === 0 && extras.peakBytes === 0) continue;
       contexts.push({
         index,
@@ -183,10 +189,9 @@ export class ShadowReader {
 
   #sitesOf(leaf: number): number[] {
     const sites: number[] = [];
-    for (let node = leaf; node !== ROOT_NODE; ) {
-      const at = this.#layout.nodes + node * NODE_BYTES;
+    for (let at = leaf; at !== this.#layout.nodes; ) {
       sites.push(this.#u32(at + Node.site));
-      node = this.#u32(at + Node.parent);
+      at = this.#u32(at + Node.parent);
     }
     return sites;
   }
@@ -199,11 +204,14 @@ export class ShadowReader {
     context: ShadowContext,
     totals: ShadowTotals,
   ): void {
-    const size = this.#u32(record + Record.size);
+    const key = this.#u32(record + Record.key);
+    const unusual = key === UNUSUAL_KEY;
+    const size = unusual ? this.#u32(record + Record.size) : key;
+    const folded = unusual ? this.#u64(record + Record.folded) : 0;
     const first = Math.floor(address / GRANULE_BYTES);
     const last = Math.floor((address + size - 1) / GRANULE_BYTES);
     const histogram: bigint[] | undefined = this.#exact ? [] : undefined;
-    let accesses = this.#u64(record + Record.folded);
+    let accesses = folded;
     let touched = 0;
     let reads = 0;
     for (let granule = first; granule <= last; granule++) {
@@ -228,7 +236,7 @@ export class ShadowReader {
       extras.writtenNeverRead++;
       extras.writtenNeverReadBytes += size;
     }
-    this.#liveCounters += accesses - this.#u64(record + Record.folded);
+    this.#liveCounters += accesses - folded;
     const mib = blockMib({
       accessCount: BigInt(accesses),
       size,

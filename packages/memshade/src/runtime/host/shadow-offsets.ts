@@ -4,10 +4,10 @@
 /** Fields of the control block. */
 export const Control = {
   live: 0,
-  peak: 8,
+  peakLimit: 8,
   allocations: 16,
   peakStamp: 24,
-  fastEnd: 28,
+  peak: 32,
   recordFree: 40,
   recordNext: 44,
   highWater: 48,
@@ -46,47 +46,48 @@ export const Block = {
   peakStamp: 8,
   node: 12,
   peak: 16,
-  runCount: 24,
-  runSize: 28,
-  allocTimestamp: 32,
-  deallocTimestamp: 36,
-  overlaps: 40,
-  temporary: 44,
-  totalLifetime: 48,
-  totalLifetimeDensity: 56,
-  pattern: 64,
-  runDensity: 96,
-  runMinLifetime: 104,
-  runMaxLifetime: 108,
-  misses: 112,
-  totalAccesses: 128,
-  totalSize: 136,
-  granules: 144,
-  granulesTouched: 152,
-  minSize: 160,
-  minLifetime: 164,
-  minDensity: 168,
-  minLifetimeDensity: 172,
-  maxSize: 176,
-  maxLifetime: 180,
-  maxDensity: 184,
-  maxLifetimeDensity: 188,
-  minAccesses: 192,
-  maxAccesses: 200,
-  totalDensity: 208,
-  allocCount: 216,
-  reallocations: 220,
-  neverAccessed: 224,
-  neverRead: 228,
-  neverAccessedBytes: 232,
-  neverReadBytes: 240,
+  allocTimestamp: 24,
+  deallocTimestamp: 28,
+  overlaps: 32,
+  temporary: 36,
+  totalLifetime: 40,
+  totalLifetimeDensity: 48,
+  allocCount: 56,
+  reallocations: 60,
+  totalAccesses: 64,
+  totalSize: 72,
+  granules: 80,
+  granulesTouched: 88,
+  minSize: 96,
+  minLifetime: 100,
+  minDensity: 104,
+  minLifetimeDensity: 108,
+  maxSize: 112,
+  maxLifetime: 116,
+  maxDensity: 120,
+  maxLifetimeDensity: 124,
+  minAccesses: 128,
+  maxAccesses: 136,
+  totalDensity: 144,
+  neverAccessed: 152,
+  neverRead: 156,
+  neverAccessedBytes: 160,
+  neverReadBytes: 168,
+  histogramLength: 176,
+  forgottenEnd: 180,
+  histogram: 184,
+  histogramClass: 188,
 } as const;
 
-/** Fields that a context's entry has in exact mode, in the place of those of the run. */
-export const ExactBlock = {
-  histogram: 64,
-  histogramClass: 68,
-  histogramLength: 72,
+/** Fields of a shape: equal blocks of a context that have ended. */
+export const Shape = {
+  pattern: 0,
+  owner: 32,
+  count: 40,
+  minLifetime: 48,
+  maxLifetime: 52,
+  density: 56,
+  wait: 60,
 } as const;
 
 /** Fields of a calling context tree node. */
@@ -95,23 +96,27 @@ export const Node = {
   site: 4,
   mib: 8,
   mark: 12,
+  lastSite: 16,
+  lastMib: 20,
 } as const;
 
 /** Fields of a live block's record. */
 export const Record = {
   address: 0,
-  size: 4,
+  key: 4,
   mib: 8,
   time: 12,
   next: 16,
-  unusual: 20,
+  size: 20,
   folded: 24,
 } as const;
 
 export const BLOCK_BYTES = 256;
-export const NODE_BYTES = 16;
+export const SHAPE_BYTES = 64;
+export const SHAPE_COUNT = 4096;
+export const NODE_BYTES = 24;
 export const RECORD_BYTES = 32;
-/** Stands where a node's number does for the root. */
-export const ROOT_NODE = 0x7fffffff;
+/** Key of a record that has its size elsewhere. */
+export const UNUSUAL_KEY = 0xffffffff;
 /** Live bytes and blocks share a u64: the blocks are its lowest bits, so many. */
 export const LIVE_BLOCK_BITS = 26;

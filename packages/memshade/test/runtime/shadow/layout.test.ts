@@ -30,14 +30,21 @@ describe("the reader of the shadow tables", () => {
     expect(constants.size).toBeGreaterThan(80);
     expect(fieldsOf("C_")).toEqual(offsets.Control);
     expect(fieldsOf("M_")).toEqual(offsets.Block);
+    expect(fieldsOf("S_")).toEqual(offsets.Shape);
     expect(fieldsOf("N_")).toEqual(offsets.Node);
     expect(fieldsOf("R_")).toEqual(offsets.Record);
-    const sizes = ["MIB_SIZE", "NODE_SIZE", "RECORD_SIZE"].map((name) => constants.get(name));
-    expect(sizes).toEqual([offsets.BLOCK_BYTES, offsets.NODE_BYTES, offsets.RECORD_BYTES]);
+    const sizes = ["MIB_SIZE", "SHAPE_SIZE", "SHAPE_COUNT", "NODE_SIZE", "RECORD_SIZE"];
+    expect(sizes.map((name) => constants.get(name))).toEqual([
+      offsets.BLOCK_BYTES,
+      offsets.SHAPE_BYTES,
+      offsets.SHAPE_COUNT,
+      offsets.NODE_BYTES,
+      offsets.RECORD_BYTES,
+    ]);
   });
 
   it("finds no two fields of a table in one place", () => {
-    for (const table of [offsets.Control, offsets.Block, offsets.Node, offsets.Record]) {
+    for (const table of [offsets.Control, offsets.Block, offsets.Shape, offsets.Node, offsets.Record]) {
       const places = Object.values(table);
       expect(new Set(places).size).toBe(places.length);
     }

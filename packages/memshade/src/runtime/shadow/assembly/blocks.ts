@@ -2,12 +2,12 @@ import { now } from "./clock";
 import { contextOf, prepareContexts } from "./context";
 import { claimCounters, countBlock } from "./counters";
 import {
-  C_ALLOCATIONS, C_FAST_END, C_HIGH_WATER, C_KEEP_NONE, C_LIVE, C_MISALIGNED, C_NULL_FREES, C_OUTSIDE, C_OVERFLOW_BLOCKS,
-  C_OVERLAPS, C_SHARED_GRANULES, C_UNFOLLOWED_FREES, C_UNMATCHED_FREES, CONTROL, COVERED, EXACT, LARGEST_SMALL, M_LIVE,
-  M_REALLOCATIONS, R_ADDRESS, R_MIB, R_NEXT, R_SIZE, R_TIME, R_UNUSUAL, RECORDS, WALL_CLOCK,
+  C_ALLOCATIONS, C_HIGH_WATER, C_KEEP_NONE, C_LIVE, C_MISALIGNED, C_NULL_FREES, C_OUTSIDE, C_OVERFLOW_BLOCKS,
+  C_OVERLAPS, C_SHARED_GRANULES, C_UNFOLLOWED_FREES, C_UNMATCHED_FREES, CONTROL, COVERED, LARGEST_SMALL, M_LIVE,
+  M_REALLOCATIONS, R_ADDRESS, R_FOLDED, R_KEY, R_MIB, R_NEXT, R_SIZE, R_TIME, RECORDS, UNUSUAL,
 } from "./layout";
 import { keepPeak, liveUnit, noticePeak } from "./live";
-import { bump32, bump64, findRecord, retire, slotOf, takeRecord } from "./records";
+import { bump32, bump64, findRecord, retire, sizeOf, slotOf, takeRecord } from "./records";
 import { makeMasks } from "./small-counters";
 
 /** The high water mark rises in such steps. */
@@ -32,7 +32,7 @@ function meetNeighbours(address: u32, size: u32): void {
   while (offset != 0) {
     const other: usize = RECORDS + offset;
     offset = load<u32>(other, R_NEXT);
-    const otherSize = load<u32>(other, R_SIZE);
+    const otherSize = sizeOf(other);
     if (otherSize == 0) continue;
     const otherAddress = load<u32>(other, R_ADDRESS);
     const otherEnd = otherAddress + otherSize;
@@ -45,10 +45,7 @@ function meetNeighbours(address: u32, size: u32): void {
 
 function raiseHighWater(last: u32): void {
   const mark = (last | (WATER_STEP - 1)) + 1;
-  const water = mark == 0 || mark > COVERED ? COVERED : mark;
-  store<u32>(CONTROL, water, C_HIGH_WATER);
-  if (EXACT == 0 && WALL_CLOCK == 0 && load<u32>(CONTROL, C_KEEP_NONE) == 0)
-    store<u32>(CONTROL, water - LARGEST_SMALL, C_FAST_END);
+  store<u32>(CONTROL, mark == 0 || mark > COVERED ? COVERED : mark, C_HIGH_WATER);
 }
 
 /** A block was handed out: any one. Parameters as for `allocated`. */
@@ -61,19 +58,22 @@ export function allocatedAnyhow(address: u32, size: u32, frame: u32, self: u32):
     return;
   }
   if (load<u32>(RECORDS, R_ADDRESS) == 0) prepare();
-  if (load<u32>(slotOf(address)) != 0) meetNeighbours(address, size);
+  const head = load<u32>(slotOf(address));
+  if (head != 0 && load<u32>(RECORDS + head, R_KEY) != 0) meetNeighbours(address, size);
   const mib = contextOf(frame, self);
   bump64(CONTROL, C_ALLOCATIONS, 1);
-  const misaligned = address & 7 ? 1 : 0;
-  if (misaligned) bump32(CONTROL, C_MISALIGNED, 1);
+  const aligned = (address & 7) == 0;
+  if (!aligned) bump32(CONTROL, C_MISALIGNED, 1);
   const time = now();
   const record = takeRecord(address, size);
   if (record == 0) return;
   store<u32>(record, address, R_ADDRESS);
-  store<u32>(record, size, R_SIZE);
   store<u32>(record, mib, R_MIB);
   store<u32>(record, time, R_TIME);
-  store<u32>(record, misaligned, R_UNUSUAL);
+  const alone = load<u32>(record, R_NEXT) == 0 && load<u32>(CONTROL, C_KEEP_NONE) == 0;
+  store<u32>(record, aligned && alone && size <= LARGEST_SMALL ? size : UNUSUAL, R_KEY);
+  store<u32>(record, size, R_SIZE);
+  store<u64>(record, 0, R_FOLDED);
   claimCounters(address, size);
   if (end > load<u32>(CONTROL, C_HIGH_WATER)) raiseHighWater(end - 1);
   keepPeak(mib);
@@ -85,10 +85,11 @@ export function allocatedAnyhow(address: u32, size: u32, frame: u32, self: u32):
 /** Ends a block. `copied`: its contents live on in the block that reallocation made. */
 export function endBlock(record: usize, copied: bool): void {
   const mib: usize = load<u32>(record, R_MIB);
-  const size = load<u32>(record, R_SIZE);
-  store<u64>(CONTROL, noticePeak() - liveUnit(size), C_LIVE);
+  const unit = liveUnit(sizeOf(record));
+  store<u64>(CONTROL, noticePeak() - unit, C_LIVE);
   keepPeak(mib);
-  countBlock(record, mib, size, load<u32>(record, R_TIME), now(), copied);
+  store<u64>(mib, load<u64>(mib, M_LIVE) - unit, M_LIVE);
+  countBlock(record, mib, load<u32>(record, R_TIME), now(), copied);
   retire(record);
 }
 

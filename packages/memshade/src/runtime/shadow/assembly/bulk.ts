@@ -1,6 +1,6 @@
-import { C_OTHER_ACCESSES, CONTROL, EXACT, R_FOLDED, R_UNUSUAL } from "./layout";
+import { C_OTHER_ACCESSES, CONTROL, EXACT, R_FOLDED } from "./layout";
 import { markRange, SHORTEST_MARKED } from "./marks";
-import { bump64, findAround } from "./records";
+import { bump64, findAround, makeUnusual } from "./records";
 
 /** Steps up to here touch every granule between them; steps of twice as much touch every other one. */
 const GRANULE: u32 = 8;
@@ -21,7 +21,7 @@ function addTo(address: u32, accesses: u64, reads: u32): void {
 function fold(address: u32, accesses: u64): void {
   const record = findAround(address);
   if (record != 0) {
-    store<u32>(record, 1, R_UNUSUAL);
+    makeUnusual(record);
     bump64(record, R_FOLDED, accesses);
   } else bump64(CONTROL, C_OTHER_ACCESSES, accesses);
 }

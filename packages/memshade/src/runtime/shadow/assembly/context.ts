@@ -1,18 +1,17 @@
-import { childAt, childSlot } from "./known-context";
+import { childAt, childSlot, knownContext } from "./known-context";
 import {
-  C_CHILDREN_USED, C_EVICTIONS, C_FLUSH_PAUSE, C_MIB_FREE, C_MIB_NEXT, C_NODE_FREE, C_NODE_NEXT, C_OVERFLOW_CONTEXTS, CHILD_MASK,
-  CHILD_SIZE, CHILDREN, CONTROL, EXACT, F_NODE, F_SITE, FRAME_SIZE, H_MIB, H_NODE, H_PARENT, H_SITE, M_LIVE, M_NODE, M_PEAK, M_RUN_COUNT,
-  MIB_CAPACITY, MIB_SIZE, MIBS, N_MARK, N_MIB, N_PARENT, N_SITE, NODE_CAPACITY, NODE_SIZE, NODES, ROOT, STACK, X_HISTOGRAM,
+  C_CHILDREN_USED, C_EVICTIONS, C_FLUSH_PAUSE, C_MIB_FREE, C_MIB_NEXT, C_NODE_FREE, C_NODE_NEXT, C_OVERFLOW_CONTEXTS,
+  CHILD_MASK, CHILD_SIZE, CHILDREN, CONTROL, F_NODE, F_SITE, FRAME_SIZE, H_MIB, H_NODE, H_PARENT, H_SITE, M_ALLOC_TIMESTAMP,
+  M_FORGOTTEN_END, M_LIVE, M_NODE, M_PEAK, MIB_CAPACITY, MIB_SIZE, MIBS, N_LAST_SITE, N_MARK, N_MIB, N_PARENT, N_SITE,
+  NODE_CAPACITY, NODE_SIZE, NODES, STACK,
 } from "./layout";
 import { noticePeak } from "./live";
-import { endRun } from "./runs";
+import { foldAll } from "./shapes";
 
 /** Hands all finished figures to the host. 0: nobody listens. */
 @external("host", "flush")
 declare function flush(): u32;
 
-/** Call sites are code offsets, so `site` is 0 only where no frame is known. */
-const OVERFLOW_MIB: u32 = 0;
 
 @inline function nodeAt(index: u32): usize { return NODES + index * NODE_SIZE; }
 @inline function mibAt(index: u32): usize { return MIBS + index * MIB_SIZE; }
@@ -38,10 +37,9 @@ function findChild(parent: u32, site: u32): usize {
 
 /** A site that is on the path already stands for itself: recursion through any kind of call stays finite. */
 function findOnPath(node: u32, site: u32): u32 {
-  while (node != ROOT) {
-    const at = nodeAt(node);
-    if (load<u32>(at, N_SITE) == site) return node;
-    node = load<u32>(at, N_PARENT);
+  while (node != NODES) {
+    if (load<u32>(node, N_SITE) == site) return node;
+    node = load<u32>(node, N_PARENT);
   }
   return 0;
 }
@@ -50,16 +48,16 @@ function findOnPath(node: u32, site: u32): u32 {
 function newNode(parent: u32, site: u32): u32 {
   let node = load<u32>(CONTROL, C_NODE_FREE);
   if (node != 0) {
-    store<u32>(CONTROL, load<u32>(nodeAt(node), N_PARENT), C_NODE_FREE);
+    store<u32>(CONTROL, load<u32>(node, N_PARENT), C_NODE_FREE);
   } else {
-    node = load<u32>(CONTROL, C_NODE_NEXT) + 1;
-    if (node >= NODE_CAPACITY) return 0;
-    store<u32>(CONTROL, node, C_NODE_NEXT);
+    const index = load<u32>(CONTROL, C_NODE_NEXT) + 1;
+    if (index >= NODE_CAPACITY) return 0;
+    store<u32>(CONTROL, index, C_NODE_NEXT);
+    node = nodeAt(index);
   }
-  const at = nodeAt(node);
-  store<u32>(at, parent, N_PARENT);
-  store<u32>(at, site, N_SITE);
-  store<u32>(at, 0, N_MIB);
+  store<u32>(node, parent, N_PARENT);
+  store<u32>(node, site, N_SITE);
+  store<u32>(node, 0, N_MIB);
   return node;
 }
 
@@ -83,47 +81,42 @@ function hasChildRoom(): bool {
   return true;
 }
 
-/** No block has ended. The run must have. */
+/** No block has ended. */
 function emptyMib(mib: usize): void {
   // The histogram buffer stays with the entry, emptied by its length.
-  const histogram = EXACT == 0 ? 0 : load<u64>(mib, X_HISTOGRAM);
-  memory.fill(mib + M_RUN_COUNT, 0, MIB_SIZE - M_RUN_COUNT);
-  if (EXACT != 0) store<u64>(mib, histogram, X_HISTOGRAM);
+  memory.fill(mib + M_ALLOC_TIMESTAMP, 0, M_FORGOTTEN_END - M_ALLOC_TIMESTAMP);
 }
 
 /** The block table entry of a tree node, made at first sight; 0 when the table is full. */
-function mibOf(node: u32): u32 {
-  const at = nodeAt(node);
-  let mib = load<u32>(at, N_MIB);
-  if (mib != 0) return mib;
-  mib = load<u32>(CONTROL, C_MIB_FREE);
-  if (mib != 0) {
-    const entry = mibAt(mib);
-    store<u32>(CONTROL, load<u32>(entry, M_NODE), C_MIB_FREE);
-    memory.fill(entry, 0, M_RUN_COUNT);
-  } else {
-    mib = load<u32>(CONTROL, C_MIB_NEXT) + 1;
-    if (mib >= MIB_CAPACITY) return 0;
-    store<u32>(CONTROL, mib, C_MIB_NEXT);
+function mibOf(node: u32): usize {
+  const known = load<u32>(node, N_MIB);
+  if (known != 0) return known;
+  let index = load<u32>(CONTROL, C_MIB_FREE);
+  if (index != 0) store<u32>(CONTROL, load<u32>(mibAt(index), M_NODE), C_MIB_FREE);
+  else {
+    index = load<u32>(CONTROL, C_MIB_NEXT) + 1;
+    if (index >= MIB_CAPACITY) return 0;
+    store<u32>(CONTROL, index, C_MIB_NEXT);
   }
-  emptyMib(mibAt(mib));
-  store<u32>(mibAt(mib), node, M_NODE);
-  store<u32>(at, mib, N_MIB);
+  const mib = mibAt(index);
+  memory.fill(mib, 0, M_FORGOTTEN_END);
+  store<u32>(mib, node, M_NODE);
+  store<u32>(node, mib, N_MIB);
   return mib;
 }
 
 /** Below the stack lies the root's frame, and a zero where there would be a call site before any call. */
 export function prepareContexts(): void {
-  store<u32>(STACK - FRAME_SIZE, ROOT, F_NODE);
-  store<u32>(STACK - 2 * FRAME_SIZE, ROOT, F_NODE);
+  store<u32>(STACK - FRAME_SIZE, NODES, F_NODE);
+  store<u32>(STACK - 2 * FRAME_SIZE, NODES, F_NODE);
 }
 
 /**
- * Index of the block table entry for the calls on the shadow stack up to `frame`; 0 when the tables are full. Frames
+ * Address of the block table entry for the calls on the shadow stack up to `frame`; 0 when the tables are full. Frames
  * that were decoded before carry their node as a memo, but for the newest.
  */
-function decode(frame: u32, self: u32): u32 {
-  if (frame < STACK) return mibOfCall(ROOT, self);
+function decode(frame: u32, self: u32): usize {
+  if (frame < STACK) return mibOfCall(NODES, self);
   let known = frame - FRAME_SIZE;
   while (load<u32>(known, F_NODE) == 0) known -= FRAME_SIZE;
   let node = load<u32>(known, F_NODE);
@@ -135,11 +128,11 @@ function decode(frame: u32, self: u32): u32 {
   return mibOfCall(node, load<u32>(frame, F_SITE));
 }
 
-function mibOfCall(parent: u32, site: u32): u32 {
+function mibOfCall(parent: u32, site: u32): usize {
   const node = childOf(parent, site);
   if (node == 0) return 0;
   const mib = mibOf(node);
-  if (mib != 0) store<u32>(findChild(parent, site), mibAt(mib), H_MIB);
+  if (mib != 0) store<u32>(findChild(parent, site), mib, H_MIB);
   return mib;
 }
 
@@ -150,19 +143,21 @@ function mibOfCall(parent: u32, site: u32): u32 {
 function evict(frame: u32): u32 {
   let free: u32 = MIB_CAPACITY - 1 - load<u32>(CONTROL, C_MIB_NEXT);
   const nodeEnd = load<u32>(CONTROL, C_NODE_NEXT);
-  for (let i: u32 = 1; i <= nodeEnd; i++) store<u32>(nodeAt(i), 0, N_MARK);
+  for (let i: u32 = 0; i <= nodeEnd; i++) {
+    store<u32>(nodeAt(i), 0, N_MARK);
+    store<u64>(nodeAt(i), 0, N_LAST_SITE);
+  }
   const mibEnd = load<u32>(CONTROL, C_MIB_NEXT);
   store<u32>(CONTROL, 0, C_MIB_FREE);
   for (let i: u32 = 1; i <= mibEnd; i++) {
     const mib = mibAt(i);
     const node = load<u32>(mib, M_NODE);
     if (load<u64>(mib, M_LIVE) != 0) {
-      for (let n = node; n != ROOT && load<u32>(nodeAt(n), N_MARK) == 0; n = load<u32>(nodeAt(n), N_PARENT))
-        store<u32>(nodeAt(n), 1, N_MARK);
+      for (let n = node; n != NODES && load<u32>(n, N_MARK) == 0; n = load<u32>(n, N_PARENT)) store<u32>(n, 1, N_MARK);
       continue;
     }
     // A free entry keeps the next free one where its node was; its own node forgets it.
-    if (load<u32>(nodeAt(node), N_MIB) == i) store<u32>(nodeAt(node), 0, N_MIB);
+    if (node >= NODES && load<u32>(node, N_MIB) == mib) store<u32>(node, 0, N_MIB);
     store<u64>(mib, 0, M_PEAK);
     store<u32>(mib, load<u32>(CONTROL, C_MIB_FREE), M_NODE);
     store<u32>(CONTROL, i, C_MIB_FREE);
@@ -174,26 +169,19 @@ function evict(frame: u32): u32 {
   for (let i: u32 = 1; i <= nodeEnd; i++) {
     const node = nodeAt(i);
     if (load<u32>(node, N_MARK) != 0) {
-      insertChild(load<u32>(node, N_PARENT), load<u32>(node, N_SITE), i);
+      insertChild(load<u32>(node, N_PARENT), load<u32>(node, N_SITE), node);
       used++;
     } else {
       store<u32>(node, load<u32>(CONTROL, C_NODE_FREE), N_PARENT);
       store<u32>(node, 0, N_SITE);
       store<u32>(node, 0, N_MIB);
-      store<u32>(CONTROL, i, C_NODE_FREE);
+      store<u32>(CONTROL, node, C_NODE_FREE);
     }
   }
   store<u32>(CONTROL, used, C_CHILDREN_USED);
   for (let at = STACK; at <= frame; at += FRAME_SIZE) store<u32>(at, 0, F_NODE);
   store<u32>(CONTROL, load<u32>(CONTROL, C_EVICTIONS) + 1, C_EVICTIONS);
   return free;
-}
-
-/** The figures of all contexts as they should be handed out. */
-function endRuns(): void {
-  noticePeak();
-  const end = load<u32>(CONTROL, C_MIB_NEXT);
-  for (let i: u32 = 0; i <= end; i++) endRun(mibAt(i));
 }
 
 /** Forgets the figures the host has taken; blocks that still live keep their entry. */
@@ -207,20 +195,23 @@ function clearFinished(): void {
  * the allocation function, which stands for the context when the host itself called it.
  */
 export function contextOf(frame: u32, self: u32): usize {
-  let mib = decode(frame, self);
-  if (mib != 0) return mibAt(mib);
+  let mib = frame < STACK ? 0 : knownContext(frame);
+  if (mib == 0) mib = decode(frame, self);
+  if (mib != 0) return mib;
   const pause = load<u32>(CONTROL, C_FLUSH_PAUSE);
   if (pause != 0) store<u32>(CONTROL, pause - 1, C_FLUSH_PAUSE);
   else {
-    endRuns();
-    if (flush() != 0) {
+    noticePeak();
+    foldAll();
+    if (flush() == 0) store<u32>(CONTROL, MIB_CAPACITY, C_FLUSH_PAUSE);
+    else {
       clearFinished();
       // Where nearly all contexts have live blocks, the next try will not help either: not so soon again.
       if (evict(frame) < MIB_CAPACITY >>> 3) store<u32>(CONTROL, MIB_CAPACITY >>> 1, C_FLUSH_PAUSE);
       mib = decode(frame, self);
-      if (mib != 0) return mibAt(mib);
+      if (mib != 0) return mib;
     }
   }
   store<u32>(CONTROL, load<u32>(CONTROL, C_OVERFLOW_CONTEXTS) + 1, C_OVERFLOW_CONTEXTS);
-  return mibAt(OVERFLOW_MIB);
+  return MIBS;
 }

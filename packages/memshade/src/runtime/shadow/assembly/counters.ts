@@ -1,11 +1,10 @@
 import { addHistogram } from "./histogram";
-import {
-  C_OTHER_ACCESSES, CONTROL, EXACT, HISTOGRAMS, LARGEST_SMALL, M_PATTERN, M_RUN_SIZE, R_ADDRESS, R_FOLDED, R_UNUSUAL,
-} from "./layout";
+import { C_OTHER_ACCESSES, CONTROL, EXACT, HISTOGRAMS, R_ADDRESS, R_FOLDED, R_KEY, S_OWNER, UNUSUAL } from "./layout";
 import { SHORTEST_MARKED, takeMarks } from "./marks";
-import { bump64 } from "./records";
-import { addBlock, addToRun, beginRun, mayBeginRun } from "./runs";
-import { areSmall, clear, highCounters, isRead, lowCounters, maskOf, sumOf, touchedIn } from "./small-counters";
+import { bump64, sizeOf } from "./records";
+import { addToShape, hasPattern, ownerOf, shapeOf, takeShape } from "./shapes";
+import { areSmall, highMask, isRead, lowMask, maskOf, sumOf, touchedIn } from "./small-counters";
+import { addBlock } from "./sums";
 
 /**
  * Counters of up to this many bytes are read one by one: a vector load of what was just written counter by counter
@@ -50,34 +49,34 @@ export function claimCounters(address: u32, size: u32): void {
 
 /** Adds an ending block and its counters to its context, and cleans them. `copied`: its contents live on. */
 @inline
-export function countBlock(record: usize, mib: usize, size: u32, start: u32, time: u32, copied: bool): void {
-  if (size <= LARGEST_SMALL && EXACT == 0 && load<u32>(record, R_UNUSUAL) == 0) {
+export function countBlock(record: usize, mib: usize, start: u32, time: u32, copied: bool): void {
+  const size = load<u32>(record, R_KEY);
+  if (EXACT == 0 && size != UNUSUAL) {
     const at: u32 = load<u32>(record, R_ADDRESS) >>> 1;
     const mask = maskOf(size);
-    const low = lowCounters(at, mask);
-    const high = highCounters(at, mask);
+    const allLow = v128.load(at);
+    const allHigh = v128.load(at, 16);
+    const low = v128.and(allLow, lowMask(mask));
+    const high = v128.and(allHigh, highMask(mask));
     if (areSmall(low, high)) {
-      clear(at, mask);
-      if (!copied && (isOfRun(mib, size, low, high) || (mayBeginRun(mib) && beginRun(mib, size, low, high))))
-        addToRun(mib, start, time);
-      else {
-        const unread = !copied && !isRead(low, high);
-        addBlock(mib, size, (size + 7) >>> 3, sumOf(low, high), touchedIn(low, high), unread, start, time);
-      }
+      const shape = shapeOf(mib, at, size);
+      v128.store(at, v128.xor(allLow, low));
+      v128.store(at, v128.xor(allHigh, high), 16);
+      if (!copied && countShape(shape, mib, size, low, high, start, time)) return;
+      const unread = !copied && !isRead(low, high);
+      addBlock(mib, size, (size + 7) >>> 3, sumOf(low, high), touchedIn(low, high), unread, start, time);
       return;
     }
   }
-  countLarge(record, mib, size, start, time, copied);
+  countLarge(record, mib, sizeOf(record), start, time, copied);
 }
 
 @inline
-function isOfRun(mib: usize, size: u32, low: v128, high: v128): bool {
-  if (load<u32>(mib, M_RUN_SIZE) != size) return false;
-  const differs = v128.or(
-    v128.xor(low, v128.load(mib, M_PATTERN)),
-    v128.xor(high, v128.load(mib, M_PATTERN + 16)),
-  );
-  return !v128.any_true(differs);
+function countShape(shape: usize, mib: usize, size: u32, low: v128, high: v128, start: u32, time: u32): bool {
+  if (load<u64>(shape, S_OWNER) != ownerOf(mib, size) || !hasPattern(shape, low, high))
+    if (!takeShape(shape, mib, size, low, high)) return false;
+  addToShape(shape, mib, start, time);
+  return true;
 }
 
 /** The same for blocks of any size and address, with any counters. */
@@ -89,7 +88,7 @@ function countLarge(record: usize, mib: usize, size: u32, start: u32, time: u32,
   const granules = (end - at) >>> 2;
   let touched: u32 = EXACT == 0 && size >= SHORTEST_MARKED ? takeMarks(address, size) : 0;
   let accesses: u64 = 0;
-  if (load<u32>(record, R_UNUSUAL) != 0) {
+  if (load<u32>(record, R_KEY) == UNUSUAL) {
     accesses = load<u64>(record, R_FOLDED);
     store<u64>(record, 0, R_FOLDED);
   }

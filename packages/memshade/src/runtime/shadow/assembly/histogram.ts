@@ -1,6 +1,6 @@
 import {
-  C_HISTOGRAM_DROPPED, C_HISTOGRAM_FREE, C_HISTOGRAM_NEXT, CONTROL, HISTOGRAMS, HISTOGRAMS_END, X_HISTOGRAM,
-  X_HISTOGRAM_CLASS, X_HISTOGRAM_LENGTH,
+  C_HISTOGRAM_DROPPED, C_HISTOGRAM_FREE, C_HISTOGRAM_NEXT, CONTROL, HISTOGRAMS, HISTOGRAMS_END, M_HISTOGRAM,
+  M_HISTOGRAM_CLASS, M_HISTOGRAM_LENGTH,
 } from "./layout";
 
 const SMALLEST_CLASS: u32 = 3;
@@ -22,9 +22,9 @@ function takeBuffer(sizeClass: u32): u32 {
 
 /** Makes room for `length` entries. The longer histogram of two is kept: entries only ever get added. */
 function ensureLength(mib: usize, length: u32): bool {
-  const have = load<u32>(mib, X_HISTOGRAM_LENGTH);
-  let buffer = load<u32>(mib, X_HISTOGRAM);
-  const sizeClass = load<u32>(mib, X_HISTOGRAM_CLASS);
+  const have = load<u32>(mib, M_HISTOGRAM_LENGTH);
+  let buffer = load<u32>(mib, M_HISTOGRAM);
+  const sizeClass = load<u32>(mib, M_HISTOGRAM_CLASS);
   if (buffer == 0 || length > <u32>1 << sizeClass) {
     let wanted = SMALLEST_CLASS;
     while (<u32>1 << wanted < length) wanted++;
@@ -37,22 +37,22 @@ function ensureLength(mib: usize, length: u32): bool {
       store<u32>(list, buffer);
     }
     buffer = bigger;
-    store<u32>(mib, buffer, X_HISTOGRAM);
-    store<u32>(mib, wanted, X_HISTOGRAM_CLASS);
+    store<u32>(mib, buffer, M_HISTOGRAM);
+    store<u32>(mib, wanted, M_HISTOGRAM_CLASS);
   }
   memory.fill(buffer + have * 8, 0, (length - have) * 8);
-  store<u32>(mib, length, X_HISTOGRAM_LENGTH);
+  store<u32>(mib, length, M_HISTOGRAM_LENGTH);
   return true;
 }
 
 /** Adds the counters of an ending block, granule by granule, to its context's histogram. */
 export function addHistogram(mib: usize, address: u32, size: u32): void {
   const length = (size + 7) >>> 3;
-  if (length > load<u32>(mib, X_HISTOGRAM_LENGTH) && !ensureLength(mib, length)) {
+  if (length > load<u32>(mib, M_HISTOGRAM_LENGTH) && !ensureLength(mib, length)) {
     store<u32>(CONTROL, load<u32>(CONTROL, C_HISTOGRAM_DROPPED) + 1, C_HISTOGRAM_DROPPED);
     return;
   }
-  const buffer = load<u32>(mib, X_HISTOGRAM);
+  const buffer = load<u32>(mib, M_HISTOGRAM);
   const counters: usize = (address >>> 3) << 2;
   for (let i: u32 = 0; i < length; i++) {
     const count = load<u32>(counters + (i << 2)) >>> 1;

@@ -1,5 +1,5 @@
 import {
-  CHILD_MASK, CHILD_SIZE, CHILDREN, F_NODE, F_SITE, FRAME_SIZE, H_MIB, H_NODE, H_PARENT, H_SITE,
+  CHILD_MASK, CHILD_SIZE, CHILDREN, F_NODE, F_SITE, FRAME_SIZE, H_MIB, H_NODE, H_PARENT, H_SITE, N_LAST_MIB, N_LAST_SITE,
 } from "./layout";
 
 /** Where a child belongs; the entries behind it are next. */
@@ -28,12 +28,19 @@ export function knownContext(frame: u32): usize {
       const site = load<u32>(at, F_SITE);
       const entry = childAt(childSlot(node, site));
       // Of an empty entry the site is 0, which is none.
-      if (load<u32>(entry, H_PARENT) != node || load<u32>(entry, H_SITE) != site) return 0;
+      if (load<u32>(entry, H_PARENT) != node) return 0;
+      if (load<u32>(entry, H_SITE) != site) return 0;
       node = load<u32>(entry, H_NODE);
       store<u32>(at, node, F_NODE);
     }
   }
   const site = load<u32>(frame, F_SITE);
+  if (load<u32>(node, N_LAST_SITE) == site) return load<u32>(node, N_LAST_MIB);
   const entry = childAt(childSlot(node, site));
-  return load<u32>(entry, H_PARENT) == node && load<u32>(entry, H_SITE) == site ? load<u32>(entry, H_MIB) : 0;
+  if (load<u32>(entry, H_PARENT) != node) return 0;
+  if (load<u32>(entry, H_SITE) != site) return 0;
+  const mib: usize = load<u32>(entry, H_MIB);
+  store<u32>(node, site, N_LAST_SITE);
+  store<u32>(node, mib, N_LAST_MIB);
+  return mib;
 }

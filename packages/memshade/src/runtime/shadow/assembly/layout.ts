@@ -6,8 +6,9 @@
 //                              record of the last block that did, kept for the next
 //   MARKS             bits      one per 8 bytes: touched by a loop that counted all its accesses at one place
 //   CONTROL          totals and table ends, offsets C_*
+//   SHAPES           hashed by context, size and counters: equal blocks that have ended, offsets S_*
 //   MIBS             one entry of MIB_SIZE bytes per calling context that allocates, offsets M_*; entry 0 is overflow
-//   NODES            calling context tree: parent, call site, mib, mark; no entry for the root, which is ROOT
+//   NODES            calling context tree, offsets N_*; the first is the root
 //   CHILDREN         open addressing: (parent, site) -> node, and its mib once it was asked for
 //   RECORDS          one entry per live block, offsets R_*; the first stands for none
 //   HISTOGRAMS       u64 per granule, only in exact mode
@@ -26,6 +27,8 @@ export declare const MARKS: u32;
 export declare const EXACT: u32;
 @external("host", "CONTROL")
 export declare const CONTROL: u32;
+@external("host", "SHAPES")
+export declare const SHAPES: u32;
 @external("host", "MIBS")
 export declare const MIBS: u32;
 @external("host", "MIB_CAPACITY")
@@ -54,10 +57,10 @@ export declare const WALL_CLOCK: u32;
 // Control block. Names are mirrored by the host's reader, which is tested against this file. The first 32 bytes are
 // what every block needs.
 export const C_LIVE: usize = 0; // u64, bytes and blocks
-export const C_PEAK: usize = 8; // u64, bytes and blocks; noticed at the first release after it
+export const C_PEAK_LIMIT: usize = 8; // u64: C_PEAK with as many blocks as can be; what is live above it is a new peak
 export const C_ALLOCATIONS: usize = 16; // u64; its low half is the virtual clock
 export const C_PEAK_STAMP: usize = 24; // number of peaks so far
-export const C_FAST_END: usize = 28; // addresses below have room for a small block below C_HIGH_WATER; 0: nothing is usual
+export const C_PEAK: usize = 32; // u64, bytes and blocks; noticed at the first release after it
 export const C_RECORD_FREE: usize = 40;
 export const C_RECORD_NEXT: usize = 44;
 export const C_HIGH_WATER: usize = 48;
@@ -89,68 +92,72 @@ export const C_CHILDREN_USED: usize = 176;
 export const C_HISTOGRAM_FREE: usize = 256; // 32 free lists, one per power of two
 export const C_MASKS: usize = 512; // for 0 to 8 granules: two vectors that select so many counters
 
-// A context's entry. Blocks that end with the same size and the same counters as those before them are a run: they are
-// only counted, with what depends on their lifetimes, and join the sums when the run ends.
+// A context's entry. Neighbours in one group of 16 bytes are updated together as one vector.
 export const MIB_SIZE: u32 = 256;
 // What stays when the ended blocks are forgotten.
-export const M_LIVE: usize = 0; // u64, bytes and blocks; the run's ended blocks are still to be subtracted
+export const M_LIVE: usize = 0; // u64, bytes and blocks
 export const M_PEAK_STAMP: usize = 8; // peaks so far when M_PEAK was taken
-export const M_NODE: usize = 12;
+export const M_NODE: usize = 12; // address; in free entries the index of the next free one
 export const M_PEAK: usize = 16; // u64: what was live at the last peak, if something has changed since
-// What changes with every block, also of a run.
-export const M_RUN_COUNT: usize = 24;
-export const M_RUN_SIZE: usize = 28; // 0: there is no run
-export const M_ALLOC_TIMESTAMP: usize = 32;
-export const M_DEALLOC_TIMESTAMP: usize = 36;
-export const M_OVERLAPS: usize = 40;
-export const M_TEMPORARY: usize = 44;
-export const M_TOTAL_LIFETIME: usize = 48;
-export const M_TOTAL_LIFETIME_DENSITY: usize = 56;
-export const M_PATTERN: usize = 64; // 8 counters: what those of the run's blocks look like
-export const M_RUN_DENSITY: usize = 96; // u64, less than 2^32
-export const M_RUN_MIN_LIFETIME: usize = 104;
-export const M_RUN_MAX_LIFETIME: usize = 108;
-export const M_MISSES: usize = 112; // small blocks that were not of the run
-// Sums. Neighbours in one group of 16 bytes are updated together as one vector.
-export const M_TOTAL_ACCESSES: usize = 128;
-export const M_TOTAL_SIZE: usize = 136;
-export const M_GRANULES: usize = 144;
-export const M_GRANULES_TOUCHED: usize = 152;
-export const M_MIN_SIZE: usize = 160;
-export const M_MIN_LIFETIME: usize = 164;
-export const M_MIN_DENSITY: usize = 168;
-export const M_MIN_LIFETIME_DENSITY: usize = 172;
-export const M_MAX_SIZE: usize = 176;
-export const M_MAX_LIFETIME: usize = 180;
-export const M_MAX_DENSITY: usize = 184;
-export const M_MAX_LIFETIME_DENSITY: usize = 188;
-export const M_MIN_ACCESSES: usize = 192;
-export const M_MAX_ACCESSES: usize = 200;
-export const M_TOTAL_DENSITY: usize = 208;
-export const M_ALLOC_COUNT: usize = 216;
-export const M_REALLOCATIONS: usize = 220;
-export const M_NEVER_ACCESSED: usize = 224;
-export const M_NEVER_READ: usize = 228;
-export const M_NEVER_ACCESSED_BYTES: usize = 232;
-export const M_NEVER_READ_BYTES: usize = 240;
-// Only in exact mode, which has no runs: in the place of their fields.
-export const X_HISTOGRAM: usize = 64;
-export const X_HISTOGRAM_CLASS: usize = 68;
-export const X_HISTOGRAM_LENGTH: usize = 72;
+// What changes with every block; the rest is also in the shapes.
+export const M_ALLOC_TIMESTAMP: usize = 24;
+export const M_DEALLOC_TIMESTAMP: usize = 28;
+export const M_OVERLAPS: usize = 32;
+export const M_TEMPORARY: usize = 36;
+export const M_TOTAL_LIFETIME: usize = 40;
+export const M_TOTAL_LIFETIME_DENSITY: usize = 48;
+export const M_ALLOC_COUNT: usize = 56;
+export const M_REALLOCATIONS: usize = 60;
+export const M_TOTAL_ACCESSES: usize = 64;
+export const M_TOTAL_SIZE: usize = 72;
+export const M_GRANULES: usize = 80;
+export const M_GRANULES_TOUCHED: usize = 88;
+export const M_MIN_SIZE: usize = 96;
+export const M_MIN_LIFETIME: usize = 100;
+export const M_MIN_DENSITY: usize = 104;
+export const M_MIN_LIFETIME_DENSITY: usize = 108;
+export const M_MAX_SIZE: usize = 112;
+export const M_MAX_LIFETIME: usize = 116;
+export const M_MAX_DENSITY: usize = 120;
+export const M_MAX_LIFETIME_DENSITY: usize = 124;
+export const M_MIN_ACCESSES: usize = 128;
+export const M_MAX_ACCESSES: usize = 136;
+export const M_TOTAL_DENSITY: usize = 144;
+export const M_NEVER_ACCESSED: usize = 152;
+export const M_NEVER_READ: usize = 156;
+export const M_NEVER_ACCESSED_BYTES: usize = 160;
+export const M_NEVER_READ_BYTES: usize = 168;
+export const M_HISTOGRAM_LENGTH: usize = 176;
+export const M_FORGOTTEN_END: usize = 180;
+export const M_HISTOGRAM: usize = 184;
+export const M_HISTOGRAM_CLASS: usize = 188;
 
-export const NODE_SIZE: u32 = 16;
-export const N_PARENT: usize = 0;
+// A shape: small blocks of one context that ended with the same size and the same counters. They are only counted, with
+// what depends on their lifetimes, until another shape takes the entry and they join the context's sums.
+export const SHAPE_SIZE: u32 = 64;
+export const SHAPE_BITS: u32 = 12; // of an entry's index
+export const SHAPE_COUNT: u32 = 4096;
+export const S_PATTERN: usize = 0; // 8 counters
+export const S_OWNER: usize = 32; // u64: address of the context's entry, and the size in the high half
+export const S_COUNT: usize = 40; // u64
+export const S_MIN_LIFETIME: usize = 48;
+export const S_MAX_LIFETIME: usize = 52;
+export const S_DENSITY: usize = 56; // times 1000
+export const S_WAIT: usize = 60; // blocks of other shapes until one of them may take the entry
+
+export const NODE_SIZE: u32 = 24;
+export const N_PARENT: usize = 0; // address; in free nodes that of the next free one
 export const N_SITE: usize = 4;
-export const N_MIB: usize = 8; // index
+export const N_MIB: usize = 8; // address
 export const N_MARK: usize = 12;
-/** Stands where a node's number does for the root, which is no call. */
-export const ROOT: u32 = 0x7fffffff;
+export const N_LAST_SITE: usize = 16; // the allocating call that was looked for last, and its context
+export const N_LAST_MIB: usize = 20;
 
 export const CHILD_SIZE: u32 = 16;
 export const H_PARENT: usize = 0;
 export const H_SITE: usize = 4;
 export const H_NODE: usize = 8;
-export const H_MIB: usize = 12; // address
+export const H_MIB: usize = 12;
 
 export const FRAME_SIZE: u32 = 8;
 export const F_SITE: usize = 0;
@@ -158,12 +165,14 @@ export const F_NODE: usize = 4;
 
 export const RECORD_SIZE: u32 = 32;
 export const R_ADDRESS: usize = 0;
-export const R_SIZE: usize = 4; // 0: the block has ended
+export const R_KEY: usize = 4; // the size of a small block; 0 if the block has ended; UNUSUAL if it is not for the common path
 export const R_MIB: usize = 8; // address
 export const R_TIME: usize = 12;
 export const R_NEXT: usize = 16;
-export const R_UNUSUAL: usize = 20; // 1: not aligned, or with accesses in R_FOLDED
-export const R_FOLDED: usize = 24;
+export const R_SIZE: usize = 20; // only if the key is UNUSUAL
+export const R_FOLDED: usize = 24; // only if the key is UNUSUAL
 
-/** Blocks with at most this many bytes, so at most 8 counters, can be part of a run. */
+/** Key of blocks that are large, not aligned, not alone at their slot, or have accesses in R_FOLDED. */
+export const UNUSUAL: u32 = 0xffffffff;
+/** Blocks with at most this many bytes, so at most 8 counters, have a shape. */
 export const LARGEST_SMALL: u32 = 64;

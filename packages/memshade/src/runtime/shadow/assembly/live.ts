@@ -1,28 +1,23 @@
 import {
-  C_LIVE, C_PEAK, C_PEAK_STAMP, CONTROL, M_LIVE, M_PEAK, M_PEAK_STAMP, M_RUN_COUNT, M_RUN_SIZE,
+  C_LIVE, C_PEAK, C_PEAK_LIMIT, C_PEAK_STAMP, CONTROL, M_LIVE, M_PEAK, M_PEAK_STAMP,
 } from "./layout";
 
 // Live bytes only fall when a block is released, so a peak is noticed there, just before; growth goes unwatched. What a
 // context held at the peak is kept when its live figures change for the first time after it.
 
 const BYTES_SHIFT: u64 = 26;
+const BLOCKS_MASK: u64 = (1 << 26) - 1;
 
 /** One block of `size` bytes as part of the sums of live ones. */
 @inline
 export function liveUnit(size: u32): u64 { return (<u64>size << BYTES_SHIFT) | 1; }
 
-/** What is live of a context. */
-@inline
-export function liveOf(mib: usize): u64 {
-  return load<u64>(mib, M_LIVE) - liveUnit(load<u32>(mib, M_RUN_SIZE)) * load<u32>(mib, M_RUN_COUNT);
-}
-
-/** A context's live figures are about to change. */
+/** The live figures of a context are about to change. */
 @inline
 export function keepPeak(mib: usize): void {
   const stamp = load<u32>(CONTROL, C_PEAK_STAMP);
   if (load<u32>(mib, M_PEAK_STAMP) == stamp) return;
-  store<u64>(mib, liveOf(mib), M_PEAK);
+  store<u64>(mib, load<u64>(mib, M_LIVE), M_PEAK);
   store<u32>(mib, stamp, M_PEAK_STAMP);
 }
 
@@ -30,10 +25,9 @@ export function keepPeak(mib: usize): void {
 @inline
 export function noticePeak(): u64 {
   const live = load<u64>(CONTROL, C_LIVE);
-  const peak = load<u64>(CONTROL, C_PEAK);
-  // As many bytes in more blocks are no new peak.
-  if (live > peak && (live ^ peak) >> BYTES_SHIFT != 0) {
+  if (live > load<u64>(CONTROL, C_PEAK_LIMIT)) {
     store<u64>(CONTROL, live, C_PEAK);
+    store<u64>(CONTROL, live | BLOCKS_MASK, C_PEAK_LIMIT);
     store<u32>(CONTROL, load<u32>(CONTROL, C_PEAK_STAMP) + 1, C_PEAK_STAMP);
   }
   return live;

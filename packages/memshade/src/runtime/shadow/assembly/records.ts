@@ -1,6 +1,6 @@
 import {
-  C_FAST_END, C_KEEP_NONE, C_OVERFLOW_BLOCKS, C_RECORD_FREE, C_RECORD_NEXT, C_UNFOLLOWED_BYTES, CONTROL, R_ADDRESS,
-  R_FOLDED, R_NEXT, R_SIZE, R_UNUSUAL, RECORD_CAPACITY, RECORD_SIZE, RECORDS, SLOTS,
+  C_KEEP_NONE, C_OVERFLOW_BLOCKS, C_RECORD_FREE, C_RECORD_NEXT, C_UNFOLLOWED_BYTES, CONTROL, R_ADDRESS, R_KEY, R_NEXT,
+  R_SIZE, RECORD_CAPACITY, RECORD_SIZE, RECORDS, SLOTS, UNUSUAL,
 } from "./layout";
 
 /** A full table of which less than one in so many entries can be given back is full of live blocks. */
@@ -16,6 +16,18 @@ export function bump64(at: usize, field: usize, by: u64): void { store<u64>(at +
 export function slotOf(address: u32): usize { return SLOTS + ((address >>> 2) & ~3); }
 
 @inline
+export function sizeOf(record: usize): u32 {
+  const key = load<u32>(record, R_KEY);
+  return key == UNUSUAL ? load<u32>(record, R_SIZE) : key;
+}
+
+/** Keeps the common paths away from a live block's record. */
+export function makeUnusual(record: usize): void {
+  store<u32>(record, sizeOf(record), R_SIZE);
+  store<u32>(record, UNUSUAL, R_KEY);
+}
+
+@inline
 export function recordAt(index: u32): usize { return RECORDS + index * RECORD_SIZE; }
 
 /** The record of the live block at `address`, 0 when there is none. */
@@ -23,7 +35,7 @@ export function findRecord(address: u32): usize {
   let offset = load<u32>(slotOf(address));
   while (offset != 0) {
     const record: usize = RECORDS + offset;
-    if (load<u32>(record, R_ADDRESS) == address && load<u32>(record, R_SIZE) != 0) return record;
+    if (load<u32>(record, R_ADDRESS) == address && load<u32>(record, R_KEY) != 0) return record;
     offset = load<u32>(record, R_NEXT);
   }
   return 0;
@@ -36,7 +48,7 @@ export function findAround(address: u32): usize {
     while (offset != 0) {
       const record: usize = RECORDS + offset;
       const start = load<u32>(record, R_ADDRESS);
-      const size = load<u32>(record, R_SIZE);
+      const size = sizeOf(record);
       if (size != 0 && start <= address) return address - start < size ? record : 0;
       offset = load<u32>(record, R_NEXT);
     }
@@ -49,7 +61,7 @@ export function takeRecord(address: u32, size: u32): usize {
   const slot = slotOf(address);
   const head = load<u32>(slot);
   // That of an ended block is alone at its slot.
-  if (head != 0 && load<u32>(RECORDS + head, R_SIZE) == 0) return RECORDS + head;
+  if (head != 0 && load<u32>(RECORDS + head, R_KEY) == 0) return RECORDS + head;
   const next = load<u32>(CONTROL, C_RECORD_NEXT) + 1;
   if (load<u32>(CONTROL, C_RECORD_FREE) == 0 && next >= RECORD_CAPACITY) takeBackEnded();
   let offset = load<u32>(CONTROL, C_RECORD_FREE);
@@ -70,12 +82,13 @@ export function takeRecord(address: u32, size: u32): usize {
 
 /** The block of a record has ended: the record stays at its slot for the next one, if it is alone there. */
 export function retire(record: usize): void {
-  store<u32>(record, 0, R_SIZE);
+  store<u32>(record, 0, R_KEY);
   const offset = record - RECORDS;
-  const slot = slotOf(load<u32>(record, R_ADDRESS));
+  const address = load<u32>(record, R_ADDRESS);
+  const slot = slotOf(address);
   const next = load<u32>(record, R_NEXT);
   if (load<u32>(slot) == offset) {
-    if (next == 0 && load<u32>(record, R_UNUSUAL) == 0 && load<u32>(CONTROL, C_KEEP_NONE) == 0) return;
+    if (next == 0 && (address & 7) == 0 && load<u32>(CONTROL, C_KEEP_NONE) == 0) return;
     store<u32>(slot, next);
   } else {
     let at = load<u32>(slot);
@@ -88,8 +101,6 @@ export function retire(record: usize): void {
 function giveBack(record: usize): void {
   store<u32>(record, 0, R_ADDRESS);
   store<u32>(record, load<u32>(CONTROL, C_RECORD_FREE), R_NEXT);
-  store<u32>(record, 0, R_UNUSUAL);
-  store<u64>(record, 0, R_FOLDED);
   store<u32>(CONTROL, record - RECORDS, C_RECORD_FREE);
 }
 
@@ -99,7 +110,7 @@ function takeBackEnded(): void {
   let count: u32 = 0;
   for (let index: u32 = 1; index < RECORD_CAPACITY; index++) {
     const record = recordAt(index);
-    if (load<u32>(record, R_SIZE) != 0) continue;
+    if (load<u32>(record, R_KEY) != 0) continue;
     store<u32>(slotOf(load<u32>(record, R_ADDRESS)), 0);
     giveBack(record);
     count++;
@@ -107,5 +118,6 @@ function takeBackEnded(): void {
   if (count >= RECORD_CAPACITY / WORTHWHILE_SHARE) return;
   // Not to do this over and over: from now on no record stays at its slot.
   store<u32>(CONTROL, 1, C_KEEP_NONE);
-  store<u32>(CONTROL, 0, C_FAST_END);
+  for (let index: u32 = 1; index < RECORD_CAPACITY; index++)
+    if (load<u32>(recordAt(index), R_KEY) != 0) makeUnusual(recordAt(index));
 }

@@ -5,19 +5,10 @@ import { C_MASKS, CONTROL } from "./layout";
 /** Address of the two vectors that select the counters of a block of `size` bytes at a multiple of 8. */
 @inline
 export function maskOf(size: u32): usize { return CONTROL + (((size + 7) << 2) & ~31); }
-
 @inline
-export function lowCounters(at: u32, mask: usize): v128 { return v128.and(v128.load(at), v128.load(mask, C_MASKS)); }
+export function lowMask(mask: usize): v128 { return v128.load(mask, C_MASKS); }
 @inline
-export function highCounters(at: u32, mask: usize): v128 {
-  return v128.and(v128.load(at, 16), v128.load(mask, C_MASKS + 16));
-}
-
-@inline
-export function clear(at: u32, mask: usize): void {
-  v128.store(at, v128.andnot(v128.load(at), v128.load(mask, C_MASKS)));
-  v128.store(at, v128.andnot(v128.load(at, 16), v128.load(mask, C_MASKS + 16)), 16);
-}
+export function highMask(mask: usize): v128 { return v128.load(mask, C_MASKS + 16); }
 
 /** Whether all counters are so small that adding them up needs no carry. */
 @inline
