@@ -1,6 +1,7 @@
 import { type FuncType, I32, I64, type OpcodeName } from "../wasm/index.ts";
 import { BodyBuilder } from "./body-builder.ts";
 import type { AllocatorFunction } from "./find-allocator/plan.ts";
+import type { InlineFunction } from "./shadow-runtime.ts";
 import type { AllocationListeners } from "./tool-pass.ts";
 
 export interface HookSurroundings {
@@ -12,10 +13,29 @@ export interface HookSurroundings {
   /** Memory of the program, for results that are stored there. */
   memory: number;
   /** Functions of the heap profiler's runtime, undefined where it is not woven in. */
-  runtime: ReadonlyMap<string, number> | undefined;
+  runtime: HeapRuntime | undefined;
   /** Tools that are told too, behind the heap profiler. */
   listeners: readonly AllocationListeners[];
 }
+
+/** Functions of the runtime by name: to be called, or to be written out in place of a call. */
+export interface HeapRuntime {
+  functions: ReadonlyMap<string, number>;
+  inlined: InlineFunction;
+}
+
+/**
+ * Functions that most blocks go through have the runtime's common path in them: a call more per block would be felt. In
+ * the others it would only be code.
+ */
+const BUSY: ReadonlySet<AllocatorFunction["role"]> = new Set([
+  "malloc",
+  "free",
+  "rust_alloc",
+  "rust_dealloc",
+  "as_new",
+  "as_free",
+]);
 
 /** Functions whose blocks are zero. */
 export const ZEROES: ReadonlySet<AllocatorFunction["role"]> = new Set([
@@ -33,8 +53,15 @@ export function hookBody(hooked: AllocatorFunction, type: FuncType, around: Hook
   const resultLocal = type.params.length;
   const stackLocal = resultLocal + 1;
   const wideLocal = stackLocal + 1;
-  const body = new BodyBuilder([result ?? I32, I32, I64]);
   const { runtime, listeners } = around;
+  const told = hooked.kind === "release" ? "released" : "allocated";
+  const inlined =
+    BUSY.has(hooked.role) && hooked.kind !== "reallocate" ? runtime?.inlined(told, wideLocal + 1) : undefined;
+  const body = new BodyBuilder([result ?? I32, I32, I64, ...(inlined?.locals ?? [])]);
+  const tell = (name: string): void => {
+    if (inlined !== undefined) body.instructions(inlined.code);
+    else body.op("call", runtime?.functions.get(name) as number);
+  };
 
   const address = (param: number): void => {
     body.op("local.get", param);
@@ -59,10 +86,13 @@ export function hookBody(hooked: AllocatorFunction, type: FuncType, around: Hook
   };
 
   if (hooked.kind === "release") {
-    const told = runtime === undefined ? [] : [runtime.get("released") as number];
-    for (const listener of [...told, ...listeners.map(({ released }) => released)]) {
+    if (runtime !== undefined) {
       address(hooked.pointerParam);
-      body.op("call", listener);
+      tell("released");
+    }
+    for (const { released } of listeners) {
+      address(hooked.pointerParam);
+      body.op("call", released);
     }
     callOriginal();
     return body.finish();
@@ -95,7 +125,7 @@ export function hookBody(hooked: AllocatorFunction, type: FuncType, around: Hook
     block();
     size();
     body.op("local.get", stackLocal).i32(around.self);
-    body.op("call", runtime.get(reallocates ? "reallocated" : "allocated") as number);
+    tell(reallocates ? "reallocated" : "allocated");
   }
   for (const listener of listeners) {
     if (reallocates) address(hooked.pointerParam);

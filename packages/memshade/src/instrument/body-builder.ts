@@ -34,6 +34,12 @@ export class BodyBuilder {
     return this;
   }
 
+  /** Instructions as they are. */
+  instructions(bytes: Uint8Array): this {
+    this.#code.bytes(bytes);
+    return this;
+  }
+
   /** As `open` with a function type for its parameters and results. */
   openTyped(name: OpcodeName, typeIndex: number): this {
     this.#code.u8(opcodeId(name)).s33Leb(typeIndex);

@@ -61,11 +61,15 @@ function callsItself(index: number, defined: number, scan: ModuleScan): boolean 
   return false;
 }
 
-/** 1 for every function (imports included) from which one of `targets` can be reached by direct calls. */
+/**
+ * 1 for every function (imports included) from which one of `targets` can be reached by direct calls. Calls for which
+ * `leadsNowhere` holds do not count.
+ */
 export function functionsReaching(
   module: WasmModule,
   scan: ModuleScan,
   targets: Iterable<number>,
+  leadsNowhere: (caller: number, callee: number) => boolean = () => false,
 ): Uint8Array {
   const imported = module.importedFunctionCount;
   const total = imported + module.bodies.length;
@@ -87,7 +91,7 @@ export function functionsReaching(
   for (let at = work.pop(); at !== undefined; at = work.pop()) {
     for (let i = firstCaller[at]; i < firstCaller[at + 1]; i++) {
       const caller = callers[i];
-      if (reached[caller] === 1) continue;
+      if (reached[caller] === 1 || leadsNowhere(caller, at)) continue;
       reached[caller] = 1;
       work.push(caller);
     }

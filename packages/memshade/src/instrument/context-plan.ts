@@ -30,7 +30,7 @@ export class ContextPlan extends HookedCalls implements CallPlan {
     this.#imported = module.importedFunctionCount;
     this.#siteOf = siteOf;
     this.#component = recursiveComponents(module, scan);
-    const targets = allocator.functions.map((f) => f.index);
+    const targets = allocator.functions.filter(({ kind }) => kind !== "release").map(({ index }) => index);
     if (targets.length > 0) {
       importsOf(module, "function").forEach((entry, index) => {
         if (!NEVER_COMES_BACK.has(entry.module)) targets.push(index);
@@ -39,7 +39,13 @@ export class ContextPlan extends HookedCalls implements CallPlan {
         if (facts & FunctionFact.HasIndirectCall) targets.push(defined + this.#imported);
       });
     }
-    this.#reaches = functionsReaching(module, scan, targets);
+    this.#reaches = functionsReaching(
+      module,
+      scan,
+      targets,
+      // What the allocator asks of the host (memory, or to end it all) allocates nothing.
+      (caller, callee) => callee < this.#imported && this.isInternal(caller),
+    );
     const references = findReferences(module, scan);
     const exported = new Set<number>();
     for (const { kind, index } of module.exports)

@@ -198,7 +198,7 @@ class Instrumentation {
       includeAllocator: this.#options.includeAllocator === true,
     });
     const start = this.#startFunction(tools);
-    if (hooks !== undefined) bodies.hookAllocator(hooks, this.#memory, heap?.functions, allocations);
+    if (hooks !== undefined) bodies.hookAllocator(hooks, this.#memory, heap, allocations);
     if (contexts !== undefined) bodies.wrapEntries(contexts);
     bodies.write();
 
@@ -296,7 +296,7 @@ class Instrumentation {
       hosts: this.#hostFunctions(this.#hostTable),
     });
     const stack = { type: I32, initial: encodeConstantExpression(I32, emptyStack | 0) };
-    return { layout, emptyStack, functions: runtime.functions, globals: [stack, stack, ...runtime.globals] };
+    return { ...runtime, layout, emptyStack, globals: [stack, stack, ...runtime.globals] };
   }
 
   /** Weaves the other tools in, each with a memory and globals of its own behind those before it. */

@@ -1,5 +1,5 @@
 import { functionType, functionTypeIndex, type ValType, type WasmModule } from "../wasm/index.ts";
-import { hookBody } from "./allocation-hooks.ts";
+import { type HeapRuntime, hookBody } from "./allocation-hooks.ts";
 import type { AppendedFunctions } from "./appended-functions.ts";
 import type { ContextPlan } from "./context-plan.ts";
 import { EntryWrappers } from "./entry-wrappers.ts";
@@ -56,7 +56,7 @@ export class RewrittenBodies {
   hookAllocator(
     plan: HookedCalls,
     memory: number,
-    runtime: ReadonlyMap<string, number> | undefined,
+    runtime: HeapRuntime | undefined,
     listeners: readonly AllocationListeners[],
   ): void {
     const { module, appended, allocator, writer } = this.#around;

@@ -5,6 +5,7 @@ import {
   ACCESS_KIND,
   AccessKind,
   bytesOf,
+  decodeLocals,
   decodeModule,
   funcTypeAt,
   functionTypeIndex,
@@ -20,7 +21,15 @@ import {
 } from "../wasm/index.ts";
 import type { AppendedFunctions } from "./appended-functions.ts";
 
+const BLOCK = opcodeId("block");
+const BR = opcodeId("br");
 const CALL = opcodeId("call");
+const END = opcodeId("end");
+const RETURN = opcodeId("return");
+const LOCAL_GET = opcodeId("local.get");
+const LOCAL_SET = opcodeId("local.set");
+const LOCAL_TEE = opcodeId("local.tee");
+const EMPTY_BLOCK = 0x40;
 const GLOBAL_GET = opcodeId("global.get");
 const GLOBAL_SET = opcodeId("global.set");
 const I32_CONST = opcodeId("i32.const");
@@ -48,7 +57,14 @@ export interface MergedRuntime {
   functions: ReadonlyMap<string, number>;
   /** The runtime's own globals: type byte and initial expression. */
   globals: { type: ValType; initial: Uint8Array }[];
+  inlined: InlineFunction;
 }
+
+/**
+ * The code of an exported function to stand where a call of it would: its parameters and locals become the caller's,
+ * from `firstLocal` on, zero at first; the arguments are on the stack. For functions without results.
+ */
+export type InlineFunction = (name: string, firstLocal: number) => { locals: ValType[]; code: Uint8Array };
 
 /**
  * Puts the compiled shadow runtime's functions behind the module's own. Its memory becomes the shadow memory, its
@@ -75,6 +91,19 @@ export function mergeRuntime(runtimeBytes: Uint8Array, around: RuntimeSurroundin
   return {
     functions,
     globals: runtime.globals.map(({ type, initial }) => ({ type, initial: bytesOf(runtime, initial) })),
+    inlined: (name, firstLocal) => {
+      const { index } = runtime.exports.find((entry) => entry.name === name) as { index: number };
+      const body = index - imported;
+      const { params } = funcTypeAt(runtime, functionTypeIndex(runtime, index));
+      const locals = [...params];
+      for (const { count, type } of decodeLocals(runtime, runtime.bodies[body]))
+        for (let i = 0; i < count; i++) locals.push(type);
+      const writer = new ByteWriter(1024);
+      for (let i = params.length - 1; i >= 0; i--) writer.u8(LOCAL_SET).u32Leb(firstLocal + i);
+      writer.u8(BLOCK).u8(EMPTY_BLOCK);
+      writeCode(writer, runtime, body, { functions: indices, intrinsics }, around, firstLocal);
+      return { locals, code: writer.finish() };
+    },
   };
 }
 
@@ -97,18 +126,38 @@ function programIntrinsic(name: string, memory: number): Uint8Array {
 function relocateBody(
   runtime: WasmModule,
   body: number,
-  { functions, intrinsics }: RuntimeFunctions,
+  functions: RuntimeFunctions,
   around: RuntimeSurroundings,
 ): Uint8Array {
+  const { start, codeStart, end } = runtime.bodies[body];
+  const writer = new ByteWriter((end - start) * 2).range(runtime.bytes, start, codeStart);
+  writeCode(writer, runtime, body, functions, around);
+  return writer.finish();
+}
+
+/** Writes a body's instructions, the last `end` included. With a `firstLocal`, for a block: it returns by leaving it. */
+function writeCode(
+  writer: ByteWriter,
+  runtime: WasmModule,
+  body: number,
+  { functions, intrinsics }: RuntimeFunctions,
+  around: RuntimeSurroundings,
+  firstLocal?: number,
+): void {
   const { bytes } = runtime;
   const constants = importsOf(runtime, "global").map(({ field }) => around.constants[field]);
-  const { start, codeStart, end } = runtime.bodies[body];
-  const writer = new ByteWriter((end - start) * 2).range(bytes, start, codeStart);
+  const { codeStart, end } = runtime.bodies[body];
+  let depth = 0;
   for (let pos = codeStart; pos < end; ) {
     const op = opcodeIdAt(bytes, pos);
     const immediates = skipOpcode(bytes, pos);
     const next = skipImmediates(bytes, immediates, IMMEDIATE_KIND[op]);
-    if (op === CALL) {
+    if (IMMEDIATE_KIND[op] === ImmediateKind.BlockType) depth++;
+    else if (op === END) depth--;
+    if (firstLocal !== undefined && op === RETURN) writer.u8(BR).u32Leb(depth);
+    else if (firstLocal !== undefined && (op === LOCAL_GET || op === LOCAL_SET || op === LOCAL_TEE))
+      writer.u8(op).u32Leb(firstLocal + readU32Leb(bytes, immediates));
+    else if (op === CALL) {
       const callee = readU32Leb(bytes, immediates);
       const intrinsic = intrinsics[callee];
       if (intrinsic === undefined) writer.u8(op).u32Leb(functions[callee]);
@@ -145,5 +194,4 @@ function relocateBody(
     }
     pos = next;
   }
-  return writer.finish();
 }
