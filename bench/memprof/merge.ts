@@ -8,7 +8,7 @@ import { readRaw } from "../../packages/memshade/src/formats/memprof-raw/index.t
 import { generateProfiles } from "./generate.ts";
 
 // Merges many generated raw profiles with memshade and with llvm-profdata, in alternation:
-//   node bench/memprof/merge.ts --binary app.exe --sample app.memprofraw [--profiles 500] [--contexts 7000]
+//   node bench/memprof/merge.ts --binary app.exe --sample app.memprofraw [--profiles 500] [--contexts 10000]
 
 const { values } = parseArgs({
   options: {

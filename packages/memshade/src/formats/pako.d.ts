@@ -1,7 +1,8 @@
 declare module "pako" {
   export function deflate(data: Uint8Array, options: { level: number }): Uint8Array<ArrayBuffer>;
   export function deflateRaw(data: Uint8Array, options: { level: number }): Uint8Array<ArrayBuffer>;
-  export function inflate(data: Uint8Array): Uint8Array<ArrayBuffer>;
+  /** Undefined where the data ends too early. */
+  export function inflate(data: Uint8Array): Uint8Array<ArrayBuffer> | undefined;
   export class Inflate {
     constructor(options: { raw: boolean; chunkSize: number });
     readonly err: number;

@@ -71,7 +71,8 @@ describe("damaged debug information", { timeout: 120_000 }, () => {
     for (const { offset, size } of debugSections) damaged.fill(0xff, offset, offset + size);
     const symbolizer = new Symbolizer(openObject(damaged));
     const intact = new Symbolizer(openObject(bytes));
-    const outermost = (from: Symbolizer) => addresses.slice(1).map((address) => from.frames(address).at(-1)!.function);
+    const outermost = (from: Symbolizer) =>
+      addresses.slice(1).map((address) => from.frames(address).at(-1)!.function);
     expect(outermost(symbolizer)).toEqual(outermost(intact));
     expect(symbolizer.problems.length).toBeGreaterThan(0);
   });

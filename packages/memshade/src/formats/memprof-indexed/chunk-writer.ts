@@ -27,17 +27,20 @@ export class ChunkWriter {
   }
 
   u8(value: number): this {
-    this.buffer[this.room(1)] = value;
+    const at = this.room(1);
+    this.buffer[at] = value;
     return this;
   }
 
   u16(value: number): this {
-    this.view.setUint16(this.room(2), value, true);
+    const at = this.room(2);
+    this.view.setUint16(at, value, true);
     return this;
   }
 
   u32(value: number): this {
-    this.view.setUint32(this.room(4), value, true);
+    const at = this.room(4);
+    this.view.setUint32(at, value, true);
     return this;
   }
 
@@ -56,10 +59,12 @@ export class ChunkWriter {
   }
 
   bytes(content: Uint8Array): this {
-    this.buffer.set(content, this.room(content.length));
+    const at = this.room(content.length);
+    this.buffer.set(content, at);
     return this;
   }
 
+  // Growing replaces buffer and view: they must be looked up after it.
   private room(count: number): number {
     const at = this.length;
     this.length += count;

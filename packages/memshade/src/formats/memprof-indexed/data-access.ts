@@ -133,7 +133,7 @@ function unpackStrings(blob: Uint8Array, cursor: Cursor): string[] {
     let plain = stored;
     if (packedBytes > 0) {
       try {
-        plain = inflate(stored);
+        plain = inflate(stored) ?? new Uint8Array(0);
       } catch {
         throw cursor.error("the compressed strings are damaged");
       }
