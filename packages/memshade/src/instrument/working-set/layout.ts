@@ -31,6 +31,8 @@ export interface WorkingSetLayout {
   maxIntervals: number;
   unit: string;
   assumeAligned: boolean;
+  /** Whether intervals may become longer to keep the cost of snapshots down. */
+  adaptive: boolean;
   /** Lines of the program's stack and first line of its heap; `heapFrom` is −1 where it is not known. */
   stackFrom: number;
   stackTo: number;
@@ -44,6 +46,7 @@ export interface WorkingSetWishes {
   maxIntervals: number;
   unit: "accesses" | "wall" | "cpu";
   assumeAligned: boolean;
+  adaptive: boolean;
   stackFrom: number;
   stackTo: number;
   heapFrom: number;
@@ -91,6 +94,7 @@ export function planWorkingSetLayout(wishes: WorkingSetWishes): WorkingSetLayout
     maxIntervals,
     unit: wishes.unit,
     assumeAligned: wishes.assumeAligned,
+    adaptive: wishes.adaptive,
     stackFrom: wishes.stackFrom,
     stackTo: wishes.stackTo,
     heapFrom: wishes.heapFrom,
@@ -115,6 +119,7 @@ export function workingSetConstants(layout: WorkingSetLayout): Record<string, nu
     STACK_TO: layout.stackTo,
     HEAP_FROM: layout.heapFrom < 0 ? 0xffffffff : layout.heapFrom,
     FIRST_TOUCH: 0,
+    ADAPTIVE: layout.adaptive ? 1 : 0,
   };
 }
 

@@ -27,6 +27,7 @@ export function weaveWorkingSet(around: ToolSurroundings): WovenTool {
     maxIntervals: workingset.maxIntervals ?? DEFAULT_MOST_INTERVALS,
     unit,
     assumeAligned: workingset.assumeAligned === true,
+    adaptive: unit === "accesses" && workingset.interval === undefined,
     ...regions,
   });
   const runtime = mergeRuntime(workingSetRuntimeBytes(), {
@@ -64,7 +65,7 @@ export function weaveWorkingSet(around: ToolSurroundings): WovenTool {
     entered: -1,
     memoryLimit: undefined,
     globals: runtime.globals,
-    exports: { touchRange: target("touchRange") },
+    exports: { hostRead: target("hostRead"), hostWrote: target("hostWrote") },
     listeners: { copy: target("copied"), fill: target("filled"), init: target("initialized") },
     allocations: undefined,
     notTracked:

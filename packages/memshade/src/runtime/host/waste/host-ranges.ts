@@ -6,23 +6,27 @@ const WASI_MODULES = ["wasi_snapshot_preview1", "wasi_unstable"];
 type HostFunction = (...operands: unknown[]) => unknown;
 type Report = (address: number, bytes: number) => void;
 
-/** Imports whose WASI functions tell the waste tool what they read and write, once the instance is connected. */
+/** Imports whose WASI functions tell the tools what they read and write, once the instance is connected. */
 export interface ObservedImports {
   imports: WebAssembly.Imports;
   connect(exports: WebAssembly.Exports): void;
 }
 
-/** Wraps the WASI functions of an import object for a module with the waste tool; other modules' stay as they are. */
+/** Tools that want to know. */
+const LISTENERS = ["waste", "workingset"] as const;
+
+/** Wraps the WASI functions of an import object for a module with such a tool; other modules' stay as they are. */
 export function observeImports(
   imports: WebAssembly.Imports | undefined,
   info: InstrumentedInfo,
 ): ObservedImports | undefined {
-  if (imports === undefined || info.toolLayouts?.waste === undefined) return undefined;
+  const tools = LISTENERS.filter((tool) => info.toolLayouts?.[tool] !== undefined);
+  if (imports === undefined || tools.length === 0) return undefined;
   const wasi = WASI_MODULES.filter((module) => typeof imports[module] === "object");
   if (wasi.length === 0) return undefined;
   let memory: WebAssembly.Memory | undefined;
-  let hostRead: Report | undefined;
-  let hostWrote: Report | undefined;
+  let hostRead: Report[] = [];
+  let hostWrote: Report[] = [];
   const ranges = new WasiRanges(() => new DataView((memory as WebAssembly.Memory).buffer));
 
   const observe = (name: string, call: HostFunction): HostFunction =>
@@ -30,8 +34,8 @@ export function observeImports(
       const result = call(...operands);
       if (memory === undefined) return result;
       const { reads, writes } = ranges.touched(name, operands, result);
-      for (const [address, bytes] of reads) hostRead?.(address, bytes);
-      for (const [address, bytes] of writes) hostWrote?.(address, bytes);
+      for (const [address, bytes] of reads) for (const report of hostRead) report(address, bytes);
+      for (const [address, bytes] of writes) for (const report of hostWrote) report(address, bytes);
       return result;
     };
 
@@ -52,8 +56,10 @@ export function observeImports(
       memory = (own ?? Object.values(imports).flatMap(Object.values).find(isMemory)) as
         | WebAssembly.Memory
         | undefined;
-      hostRead = exports["memshade.waste.hostRead"] as Report | undefined;
-      hostWrote = exports["memshade.waste.hostWrote"] as Report | undefined;
+      const listeners = (event: string) =>
+        tools.flatMap((tool) => (exports[`memshade.${tool}.${event}`] as Report | undefined) ?? []);
+      hostRead = listeners("hostRead");
+      hostWrote = listeners("hostWrote");
     },
   };
 }

@@ -17,6 +17,7 @@ export const Control = {
   BUSY: 60,
   CLOCK: 64,
   HIGH_LINES: 68,
+  WORK: 72,
   COUNTS: 128,
 } as const;
 

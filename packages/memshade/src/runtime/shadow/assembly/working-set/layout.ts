@@ -46,6 +46,10 @@ export declare const HEAP_FROM: u32;
 @external("host", "FIRST_TOUCH")
 export declare const FIRST_TOUCH: u32;
 
+/** 1: intervals may become longer, so that looking at lines stays a small part of the run. */
+@external("host", "ADAPTIVE")
+export declare const ADAPTIVE: u32;
+
 /** Size of the program's memory in 64 KiB pages. */
 @external("host", "programPages")
 export declare function programPages(): u32;
@@ -68,6 +72,7 @@ export const C_STACK_NEXT: usize = 56; // bytes used in STACKS
 export const C_BUSY: usize = 60; // 1 while a snapshot is being taken
 export const C_CLOCK: usize = 64; // i32: the countdown, where no function has it in a local
 export const C_HIGH_LINES: usize = 68; // lines of the program's memory at the last snapshot
+export const C_WORK: usize = 72; // u64: lines looked at by snapshots
 export const C_COUNTS: usize = 128;
 
 /** Measures in the order of their counters, each with BUCKETS counters. */

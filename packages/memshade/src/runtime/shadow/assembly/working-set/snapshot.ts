@@ -1,4 +1,5 @@
 import {
+  ADAPTIVE,
   BIG_PAGES,
   C_BUSY,
   C_COUNTS,
@@ -13,6 +14,7 @@ import {
   C_STACK,
   C_START,
   C_TOTAL,
+  C_WORK,
   CONTROL,
   COUNTS_BYTES,
   FIRST_TOUCH,
@@ -35,10 +37,13 @@ import {
   STAMPS,
   WRITTEN,
 } from "./layout";
-import { touch } from "./touch";
+import { countTouches, regionOf, touchPages } from "./touch";
 
 /** The countdown never starts higher, so that what one poll is late by cannot wrap it. */
 const LONGEST_COUNTDOWN: u64 = 1 << 30;
+
+/** With intervals of its own choice the tool looks at one line for so many accesses at most. */
+const UNITS_PER_LINE: u64 = 256;
 
 @inline
 function firstInterval(): u64 {
@@ -86,7 +91,8 @@ export function pollFlag(): void {
 
 function endInterval(now: u64): void {
   store<u32>(CONTROL, 1, C_BUSY);
-  scan();
+  const work = load<u64>(CONTROL, C_WORK) + scan();
+  store<u64>(CONTROL, work, C_WORK);
   store<u32>(CONTROL, 0, C_STACK);
   noteStack();
   const number = load<u32>(CONTROL, C_RECORDS);
@@ -105,30 +111,64 @@ function endInterval(now: u64): void {
   store<u32>(CONTROL, number + 1, C_RECORDS);
   store<u64>(CONTROL, now, C_START);
   const interval = load<u32>(CONTROL, C_INTERVAL) + 1;
-  if (interval < MOST_INTERVALS) store<u32>(CONTROL, interval, C_INTERVAL);
+  const isDear = ADAPTIVE != 0 && work * UNITS_PER_LINE > now;
+  if (interval < MOST_INTERVALS && !(isDear && (interval & 1) == 0)) store<u32>(CONTROL, interval, C_INTERVAL);
   else mergeNeighbours(interval);
   store<u32>(CONTROL, 0, C_BUSY);
 }
 
-/** Looks at the lines marked since the last snapshot, and clears the marks. */
-function scan(): void {
+/** Looks at the lines marked since the last snapshot, and clears the marks. Returns what that cost, in lines. */
+function scan(): u32 {
   const pages = programPages();
   const end: u32 = <u32>min(<u64>pages << 10, <u64>LINES);
   store<u32>(CONTROL, end, C_HIGH_LINES);
   const none = i8x16.splat(0);
-  for (let line: u32 = 0; line < end; line += 16) {
-    const read = v128.load(line);
-    const written = v128.load(WRITTEN + line);
+  const now = load<u32>(CONTROL, C_INTERVAL) + 1;
+  const nowTwice = now | (now << 16);
+  let looked: u32 = end >>> 5;
+  // Neighbours mostly have one history: they are counted together.
+  let runStamps: u32 = 0;
+  let runHow: u32 = 0;
+  let runRegion: u32 = 0;
+  let run: i32 = 0;
+  let lastPage: u32 = 0xffffffff;
+  for (let group: u32 = 0; group < end; group += 16) {
+    const read = v128.load(group);
+    const written = v128.load(WRITTEN + group);
     if (!v128.any_true(v128.or(read, written))) continue;
     if (!FIRST_TOUCH) {
-      let mask = i8x16.bitmask(i8x16.ne(read, none));
-      for (; mask != 0; mask &= mask - 1) touch(line + ctz(mask), 0);
-      mask = i8x16.bitmask(i8x16.ne(written, none));
-      for (; mask != 0; mask &= mask - 1) touch(line + ctz(mask), 1);
+      const readMask = i8x16.bitmask(i8x16.ne(read, none));
+      const writtenMask = i8x16.bitmask(i8x16.ne(written, none));
+      if (group >>> 6 != lastPage) {
+        lastPage = group >>> 6;
+        touchPages(group);
+      }
+      for (let mask = readMask | writtenMask; mask != 0; mask &= mask - 1) {
+        const bit = ctz(mask);
+        const line = group + bit;
+        const how = ((readMask >>> bit) & 1) | (((writtenMask >>> bit) & 1) << 1);
+        const at: usize = STAMPS + (line << 2);
+        const stamps = load<u32>(at);
+        const keep: u32 = (how & 1 ? 0 : 0xffff) | (how & 2 ? 0 : 0xffff0000);
+        store<u32>(at, (stamps & keep) | (nowTwice & ~keep));
+        const region = regionOf(line);
+        looked++;
+        if (stamps == runStamps && how == runHow && region == runRegion) {
+          run++;
+          continue;
+        }
+        if (run != 0) countTouches(runStamps, runHow, runRegion, run);
+        runStamps = stamps;
+        runHow = how;
+        runRegion = region;
+        run = 1;
+      }
     }
-    v128.store(line, none);
-    v128.store(WRITTEN + line, none);
+    v128.store(group, none);
+    v128.store(WRITTEN + group, none);
   }
+  if (run != 0) countTouches(runStamps, runHow, runRegion, run);
+  return looked;
 }
 
 /** Intervals become twice as long: so do those that the stamps name. */

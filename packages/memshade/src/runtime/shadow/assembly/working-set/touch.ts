@@ -39,29 +39,47 @@ function bucketOf(now: u32, before: u32): u32 {
 
 /** A line was read or written in the open interval, for the first time in it. Returns the bucket of the line. */
 export function touch(line: u32, writes: u32): u32 {
-  const now = load<u32>(CONTROL, C_INTERVAL) + 1;
   const at: usize = STAMPS + (line << 2);
   const stamps = load<u32>(at);
+  const now = load<u32>(CONTROL, C_INTERVAL) + 1;
+  store<u16>(at + (writes << 1), <u16>now);
+  const bucket = countTouches(stamps, 1 << writes, regionOf(line), 1);
+  if (bucket != 0) touchPages(line);
+  return bucket;
+}
+
+@inline
+export function regionOf(line: u32): u32 {
+  if (line >= STACK_FROM && line < STACK_TO) return STACK_MEASURE;
+  return line >= HEAP_FROM ? HEAP_MEASURE : STATIC_MEASURE;
+}
+
+/** `lines` lines of one region with the same stamps were touched; `how`: 1 read, 2 written, 3 both. */
+export function countTouches(stamps: u32, how: u32, region: u32, lines: i32): u32 {
+  const now = load<u32>(CONTROL, C_INTERVAL) + 1;
   const read = stamps & 0xffff;
   const written = stamps >>> 16;
-  const bucket = bucketOf(now, max(read, written));
-  const before = writes ? written : read;
-  const other = writes ? read : written;
-  store<u16>(at + (writes << 1), <u16>now);
-  count(writes ? WRITTEN_MEASURE : READ_MEASURE, bucketOf(now, before), 1);
-  if (other != 0) {
+  const nextRead = how & 1 ? now : read;
+  const nextWritten = how & 2 ? now : written;
+  if (how & 1) count(READ_MEASURE, bucketOf(now, read), lines);
+  if (how & 2) count(WRITTEN_MEASURE, bucketOf(now, written), lines);
+  if (nextRead != 0 && nextWritten != 0) {
     // Both: new where the older stamp arrives now, no longer where it had arrived before.
-    count(BOTH_MEASURE, before == 0 ? FRESH_BUCKET : bucketOf(now, min(read, written)), 1);
-    count(BOTH_MEASURE, bucketOf(now, other), -1);
+    count(BOTH_MEASURE, bucketOf(now, min(read, written)), lines);
+    count(BOTH_MEASURE, bucketOf(now, min(nextRead, nextWritten)), -lines);
   }
-  if (bucket == 0) return 0;
-  count(LINES_MEASURE, bucket, 1);
-  const region =
-    line >= STACK_FROM && line < STACK_TO ? STACK_MEASURE : line >= HEAP_FROM ? HEAP_MEASURE : STATIC_MEASURE;
-  count(region, bucket, 1);
+  const bucket = bucketOf(now, max(read, written));
+  if (bucket != 0) {
+    count(LINES_MEASURE, bucket, lines);
+    count(region, bucket, lines);
+  }
+  return bucket;
+}
+
+export function touchPages(line: u32): void {
+  const now = load<u32>(CONTROL, C_INTERVAL) + 1;
   touchPage(PAGES + ((line >>> 6) << 1), now, PAGES_MEASURE);
   touchPage(BIG_PAGES + ((line >>> 10) << 1), now, BIG_PAGES_MEASURE);
-  return bucket;
 }
 
 @inline
@@ -116,6 +134,15 @@ export function touchStrided(end: u32, stride: i32, trips: u32, extra: u32, writ
     touchRange(address, extra + 1, writes);
     address += step;
   }
+}
+
+/** The host read or wrote the program's memory. */
+export function hostRead(address: u32, size: u32): void {
+  touchRange(address, size, 0);
+}
+
+export function hostWrote(address: u32, size: u32): void {
+  touchRange(address, size, 1);
 }
 
 /** Before `memory.copy`. */
