@@ -4,7 +4,16 @@ import { codeSectionBytes } from "./sections.ts";
 import { ModuleSubstitution, type Variant } from "./substitution.ts";
 
 /** Columns of the tables: the variants that are compared with the plain module. */
-export type Column = "counters" | "full" | "workingset" | "workingset aligned" | "workingset timed";
+export type Column =
+  | "counters"
+  | "full"
+  | "workingset"
+  | "workingset aligned"
+  | "workingset timed"
+  | "waste"
+  | "waste wide"
+  | "waste opaque"
+  | "waste pairs";
 
 /** One program, one column. Times are CPU milliseconds, user and system, of the whole process. */
 export interface ColumnMeasurement {

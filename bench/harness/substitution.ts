@@ -16,6 +16,12 @@ export const VARIANTS = {
   /** The same where alignment hints are trusted, and where real time would make the intervals. */
   "workingset aligned": { tools: ["workingset"], workingset: { assumeAligned: true } },
   "workingset timed": { tools: ["workingset"], workingset: { unit: "wall", interval: 20e6 } },
+  /** The waste tool where the host says what it reads: ids of 16 bits, and of 32. */
+  waste: { tools: ["waste"], waste: { host: "exact" } },
+  "waste wide": { tools: ["waste"], waste: { host: "exact", ids: 32 } },
+  /** The same with an opaque host, as most npm modules have, and with writers, readers and values. */
+  "waste opaque": { tools: ["waste"], waste: { host: "opaque" } },
+  "waste pairs": { tools: ["waste"], waste: { host: "exact", pairs: true } },
   everything: { tools: ["heap"], includeStack: true, includeAllocator: true },
 } as const satisfies Record<string, InstrumentOptions | undefined>;
 

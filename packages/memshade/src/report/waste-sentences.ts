@@ -56,8 +56,7 @@ export function sentencesOf(finding: WasteFinding): { says: string; advice: stri
 }
 
 function deadAdvice(finding: WasteFinding, killer: string | undefined): string {
-  const isClear =
-    finding.class === "fill" || /^(__?memset|bzero|memset)/.test(finding.ips[0]?.function ?? "");
+  const isClear = finding.class === "fill" || /memset|bzero|clear|zero/i.test(finding.ips[0]?.function ?? "");
   if (isClear && killer !== undefined) return `Drop the clear: ${killer} fills the memory anyway.`;
   if (isClear) return "Drop the clear if all of it is filled afterwards, or clear what is left over only.";
   if (finding.class === "copy") return "Copy only what is read, or hand on a pointer instead of a copy.";

@@ -27,6 +27,8 @@ const LOCAL_SET = opcodeId("local.set");
 const CALL = opcodeId("call");
 const I32_STORE = opcodeId("i32.store");
 const HAS_MEMORY_INDEX = 0x40;
+/** Functions with more sites than this have those outside of their loops followed by calls: code size matters there. */
+const MOST_INLINE = 200;
 
 /** What an insertion does; its operands are in columns `b` to `d`, and `a` holds this. */
 const Step = {
@@ -93,6 +95,7 @@ export class WastePass implements ToolPass {
   #kind = 0;
   #cursor = 0;
   #blockIsOpen = false;
+  #isLarge = false;
   #contextLocal = NO_LOCAL;
   #codeStart = 0;
   readonly #places: Place[] = [];
@@ -123,6 +126,8 @@ export class WastePass implements ToolPass {
     this.#state = state;
     this.#kind = kind;
     this.#cursor = this.#sites.firstOfFunction[state.function - this.#around.module.importedFunctionCount];
+    const defined = state.function - this.#around.module.importedFunctionCount;
+    this.#isLarge = this.#sites.firstOfFunction[defined + 1] - this.#cursor > MOST_INLINE;
     this.#blockIsOpen = false;
     this.#contextLocal = NO_LOCAL;
     this.#codeStart = codeStart;
@@ -133,7 +138,7 @@ export class WastePass implements ToolPass {
   access(op: number, at: number, displacement: number, start: number, end: number): void {
     const site = this.#siteAt(start);
     const { hasLoops, openLoops } = this.#state;
-    const isRare = hasLoops && openLoops === 0;
+    const isRare = hasLoops && openLoops === 0 && this.#isLarge;
     if (this.#snippets === undefined || isRare || !this.#isPlain(op, site))
       this.#replace(op, site, displacement, start, end);
     else this.#follow(op, site, at, displacement, start, end);

@@ -79,19 +79,45 @@ export function fresh8(address: u32, site: u32): void { readFresh(address, 8, si
 export function fresh16(address: u32, site: u32): void { readFresh(address, 16, site); }
 
 @inline function readFresh(address: u32, size: u32, site: u32): void {
-  bump(loadRecord(site) + L_FRESH, 1);
+  const fresh: usize = LOADS + site * RECORD_SIZE;
+  store<u64>(fresh, load<u64>(fresh, L_FRESH) + 1, L_FRESH);
+  const at: usize = address << ID_SHIFT;
   const id = idAt(address);
-  if (isReal(id)) {
-    // One store wrote all of it: the usual case.
-    let same = true;
-    for (let i: u32 = 1; i < size; i++) if (idAt(address + i) != id) { same = false; break; }
-    if (same) {
-      for (let i: u32 = 0; i < size; i++) setId(address + i, READ);
-      bump(storeRecord(id) + S_READ, size);
-      return;
-    }
+  // One store wrote all of it: the usual case.
+  if (isReal(id) && isUniform(at, size << ID_SHIFT, id)) {
+    setRead(at, size << ID_SHIFT);
+    const record: usize = STORES + id * RECORD_SIZE;
+    store<u64>(record, load<u64>(record, S_READ) + size, S_READ);
+    return;
   }
   readRange(address, size);
+}
+
+/** Whether `bytes` of the shadow (a power of two from 2 to 64) hold one id only. */
+@inline function isUniform(at: usize, bytes: u32, id: u32): bool {
+  if (bytes == 2) return true;
+  if (ID_SHIFT == 1) {
+    if (bytes == 4) { const v = load<u32>(at); return v == (id | (id << 16)); }
+    if (bytes == 8) { const v = load<u64>(at); return v == rotl<u64>(v, 16); }
+  } else {
+    if (bytes == 4) return true;
+    if (bytes == 8) { const v = load<u64>(at); return v == rotl<u64>(v, 32); }
+  }
+  const all = ID_SHIFT == 1 ? i16x8.splat(<i16>id) : i32x4.splat(id);
+  let other = v128.xor(v128.load(at), all);
+  if (bytes >= 32) other = v128.or(other, v128.xor(v128.load(at, 16), all));
+  if (bytes == 64) {
+    other = v128.or(other, v128.xor(v128.load(at, 32), all));
+    other = v128.or(other, v128.xor(v128.load(at, 48), all));
+  }
+  return !v128.any_true(other);
+}
+
+@inline function setRead(at: usize, bytes: u32): void {
+  if (bytes == 2) store<u16>(at, 0xffff);
+  else if (bytes == 4) store<u32>(at, 0xffffffff);
+  else if (bytes == 8) store<u64>(at, -1);
+  else for (let i: u32 = 0; i < bytes; i += 16) v128.store(at + i, i8x16.splat(-1));
 }
 
 /** A load by a function: any size, with the test. */

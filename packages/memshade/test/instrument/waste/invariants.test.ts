@@ -1,0 +1,142 @@
+import { openSync, readFileSync } from "node:fs";
+import { WASI } from "node:wasi";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { instrument, type WasteOptions } from "../../../src/instrument/index.ts";
+import { observeImports } from "../../../src/runtime/host/waste/host-ranges.ts";
+import { type WasteContents, WasteReader } from "../../../src/runtime/host/waste/read-waste.ts";
+import { type Event, free, L, malloc, S, WasteRun } from "./events.ts";
+
+const NAMES = ["A", "B", "C", "D"];
+const SIZES = [1, 2, 4, 8];
+
+/** One name has one size, so that it is one instruction. */
+const access: fc.Arbitrary<Event> = fc
+  .record({
+    which: fc.nat(NAMES.length - 1),
+    stores: fc.boolean(),
+    address: fc.nat(24),
+    value: fc.option(fc.nat(3), { nil: undefined }),
+  })
+  .map(({ which, stores, address, value }) =>
+    stores
+      ? S(NAMES[which], 8 + address, SIZES[which], value)
+      : L(`${NAMES[which]}_load`, 8 + address, SIZES[which]),
+  );
+const heap = fc.constantFrom(malloc(8, 16), free(8));
+const events = fc.array(fc.oneof({ arbitrary: access, weight: 8 }, { arbitrary: heap, weight: 1 }), {
+  maxLength: 40,
+});
+
+describe("laws of waste", () => {
+  it("every byte written is read, overwritten, deallocated or left, and pairs account for each that is dead", () => {
+    fc.assert(
+      fc.property(events, (run) => {
+        const { file } = new WasteRun(run, { waste: { pairs: true } });
+        file.stores.forEach((store, index) => {
+          expect(store.bytes_dead).toBe(store.bytes_written - store.bytes_read);
+          expect(store.dead_overwritten + store.dead_deallocated + store.dead_exit).toBe(store.bytes_dead);
+          const killed = (file.pairs ?? [])
+            .filter(({ kind, first }) => first === index && kind !== "silent" && kind !== "redundant")
+            .reduce((sum, { bytes }) => sum + bytes, 0);
+          expect(killed).toBe(store.bytes_dead);
+          expect(store.bytes_same).toBeGreaterThanOrEqual(store.bytes_silent);
+        });
+        // Nobody but loads reads here, so a silent load repeats a value, except for values stored in between.
+        for (const load of file.loads) expect(load.nof_silent).toBeLessThanOrEqual(load.nof_redundant ?? 0);
+      }),
+      { numRuns: 15 },
+    );
+  });
+
+  it("both engines and both widths of ids count the same", () => {
+    fc.assert(
+      fc.property(events, (run) => {
+        const figures = (waste: WasteOptions) => {
+          const { file } = new WasteRun(run, { waste });
+          return {
+            stores: file.stores.map(({ bytes_same, silent_over_zero, silent_approximate, ...rest }) => rest),
+            loads: file.loads.map(({ ips, nof_loads, nof_silent, bytes_loaded }) => [
+              ips,
+              nof_loads,
+              nof_silent,
+              bytes_loaded,
+            ]),
+          };
+        };
+        const narrow = figures({ ids: 16 });
+        expect(figures({ ids: 32 })).toEqual(narrow);
+        expect(figures({ pairs: true })).toEqual(narrow);
+      }),
+      { numRuns: 8 },
+    );
+  });
+});
+
+const KERNELS = new URL("../../fixtures/programs/kernels/", import.meta.url);
+
+/** A WASI program under the waste tool, in this thread. */
+function wasteOfProgram(name: string, args: string[], waste: WasteOptions): WasteContents {
+  const original = new Uint8Array(readFileSync(new URL(`${name}.wasm`, KERNELS)));
+  const { bytes, info } = instrument(original, { tools: ["waste"], waste, name });
+  const wasi = new WASI({
+    version: "preview1",
+    args: [name, ...args],
+    returnOnExit: true,
+    stdout: openSync("/dev/null", "w"),
+  });
+  const imports = wasi.getImportObject() as WebAssembly.Imports;
+  const observed = observeImports(imports, info);
+  const instance = new WebAssembly.Instance(
+    new WebAssembly.Module(bytes as BufferSource),
+    observed?.imports ?? imports,
+  );
+  observed?.connect(instance.exports);
+  wasi.start({ exports: { memory: instance.exports.memory, _start: instance.exports._start } });
+  const memory = instance.exports["memshade.waste"] as WebAssembly.Memory;
+  return new WasteReader(memory, info, () => original).read(false);
+}
+
+describe("real programs", () => {
+  const figures = ({ stores, loads }: WasteContents) => ({
+    stores: stores.map((s) => [
+      s.path,
+      s.stores,
+      s.written,
+      s.read,
+      s.overwritten,
+      s.deallocated,
+      s.exit,
+      s.silent,
+    ]),
+    loads: loads.map((l) => [l.path, l.loads, l.bytes, l.silent]),
+  });
+  for (const [name, ...args] of [
+    ["stl", "500"],
+    ["parser", "40", "1"],
+    ["hashmap", "4000"],
+    ["simd", "24", "3"],
+  ])
+    it(`${name}: the engines agree site by site`, () => {
+      const narrow = figures(wasteOfProgram(name, args, { ids: 16 }));
+      expect(narrow.stores.length).toBeGreaterThan(20);
+      expect(figures(wasteOfProgram(name, args, { ids: 32 }))).toEqual(narrow);
+      expect(figures(wasteOfProgram(name, args, { pairs: true }))).toEqual(narrow);
+    });
+
+  it("contexts divide the figures of their sites and lose none", () => {
+    const sum = (contents: WasteContents) => {
+      const bySite = new Map<number, number[]>();
+      for (const s of contents.stores) {
+        const known = bySite.get(s.path[0]) ?? [0, 0, 0];
+        bySite.set(s.path[0], [known[0] + s.stores, known[1] + s.read, known[2] + s.silent]);
+      }
+      return bySite;
+    };
+    const bySite = wasteOfProgram("parser", ["40", "1"], { pairs: true });
+    const byContext = wasteOfProgram("parser", ["40", "1"], { contexts: true });
+    expect(byContext.stores.length).toBeGreaterThan(bySite.stores.length);
+    expect(byContext.keysLost).toBe(0);
+    expect(sum(byContext)).toEqual(sum(bySite));
+  });
+});

@@ -1,0 +1,63 @@
+import { describe, expect, it } from "vitest";
+import { WasiRanges } from "../../../../src/runtime/host/waste/wasi-ranges.ts";
+
+/** A memory with words at addresses. */
+function memoryOf(words: Record<number, number>): DataView {
+  const view = new DataView(new ArrayBuffer(4096));
+  for (const [address, value] of Object.entries(words)) view.setUint32(Number(address), value, true);
+  return view;
+}
+
+const rangesOf = (words: Record<number, number>) => {
+  const view = memoryOf(words);
+  return new WasiRanges(() => view);
+};
+
+describe("what WASI calls touch", () => {
+  it("fd_write reads its vectors and as many bytes as it wrote", () => {
+    // Two buffers of 10 bytes, of which the call took 14.
+    const ranges = rangesOf({ 100: 1000, 104: 10, 108: 2000, 112: 10, 200: 14 });
+    expect(ranges.touched("fd_write", [1, 100, 2, 200], 0)).toEqual({
+      reads: [
+        [100, 16],
+        [1000, 10],
+        [2000, 4],
+      ],
+      writes: [[200, 4]],
+    });
+  });
+
+  it("fd_read writes only what it got", () => {
+    const ranges = rangesOf({ 100: 1000, 104: 512, 200: 7 });
+    expect(ranges.touched("fd_read", [0, 100, 1, 200], 0)).toEqual({
+      reads: [[100, 8]],
+      writes: [
+        [1000, 7],
+        [200, 4],
+      ],
+    });
+  });
+
+  it("a call that failed has written nothing", () => {
+    expect(rangesOf({}).touched("path_open", [3, 0, 500, 9, 0, 0n, 0n, 0, 600], 44)).toEqual({
+      reads: [[500, 9]],
+      writes: [],
+    });
+  });
+
+  it("arguments are as long as the sizes call said", () => {
+    const ranges = rangesOf({ 300: 3, 304: 21 });
+    ranges.touched("args_sizes_get", [300, 304], 0);
+    expect(ranges.touched("args_get", [400, 500], 0).writes).toEqual([
+      [400, 12],
+      [500, 21],
+    ]);
+  });
+
+  it("addresses outside of the memory do no harm", () => {
+    expect(rangesOf({}).touched("fd_write", [1, 0xfffffff0, 1000, 0xffffffff], 0)).toEqual({
+      reads: [[0xfffffff0, 8000]],
+      writes: [[0xffffffff, 4]],
+    });
+  });
+});
