@@ -9,6 +9,10 @@ const TITLES: Record<Column, string> = {
   workingset: "working set",
   "workingset aligned": "aligned accesses",
   "workingset timed": "real time",
+  waste: "waste",
+  "waste wide": "waste, 32-bit ids",
+  "waste opaque": "waste, opaque host",
+  "waste pairs": "waste with pairs",
 };
 
 function markdownTable(header: readonly string[], rows: readonly (readonly string[])[]): string {
