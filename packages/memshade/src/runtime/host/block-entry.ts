@@ -46,6 +46,14 @@ export function readShapes(view: DataView, at: number): Map<number, Shape[]> {
   return byOwner;
 }
 
+/** Entries of the table that have been in use. */
+export function countShapes(view: DataView, at: number): number {
+  let used = 0;
+  for (let i = 0; i < SHAPE_COUNT; i++)
+    if (view.getUint32(at + i * SHAPE_BYTES + ShapeField.owner, true) !== 0) used++;
+  return used;
+}
+
 /** Forgets the blocks of all shapes. */
 export function forgetShapes(view: DataView, at: number): void {
   for (let i = 0, entry = at; i < SHAPE_COUNT; i++, entry += SHAPE_BYTES) {

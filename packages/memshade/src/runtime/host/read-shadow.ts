@@ -1,6 +1,6 @@
 import type { ShadowLayout } from "../../instrument/index.ts";
 import { blockMib, type Mib, mergeMib } from "../../model/mib.ts";
-import { BlockEntry, forgetShapes, type Live, readShapes, splitLive } from "./block-entry.ts";
+import { BlockEntry, countShapes, forgetShapes, type Live, readShapes, splitLive } from "./block-entry.ts";
 import {
   BLOCK_BYTES,
   Block,
@@ -10,6 +10,7 @@ import {
   Node,
   RECORD_BYTES,
   Record,
+  SHAPE_BYTES,
   UNUSUAL_KEY,
 } from "./shadow-offsets.ts";
 
@@ -274,6 +275,7 @@ export class ShadowReader {
     return (
       followed / 2 +
       followed / 4 +
+      countShapes(this.#view, this.#layout.shapes) * SHAPE_BYTES +
       (this.#control32(Control.mibNext) + 1) * BLOCK_BYTES +
       this.#control32(Control.nodeNext) * NODE_BYTES * 2 +
       this.#control32(Control.recordNext) * RECORD_BYTES +
