@@ -11,6 +11,8 @@ export interface Abbreviation {
   readonly forms: readonly number[];
   /** Values of `DW_FORM_implicit_const`, by attribute. */
   readonly constants: readonly number[];
+  /** Bytes of each value, or a `SIZE_*`. */
+  readonly sizes: readonly number[];
   /** How to pass over the values: numbers of bytes, or of forms whose size depends on the bytes (negative). */
   readonly skips: readonly number[];
 }
@@ -64,6 +66,7 @@ export class AbbreviationTable {
     const attributes: number[] = [];
     const forms: number[] = [];
     const constants: number[] = [];
+    const sizes: number[] = [];
     const skips: number[] = [];
     for (;;) {
       const attribute = cursor.uleb();
@@ -74,12 +77,13 @@ export class AbbreviationTable {
       forms.push(form);
       constants.push(constant);
       const size = formSize(form, this.#encoding);
+      sizes.push(size);
       const last = skips.length - 1;
       if (size >= 0 && last >= 0 && skips[last] >= 0) skips[last] += size;
       else skips.push(size);
     }
     this.#spend(cursor.position - start);
-    const abbreviation = { tag, hasChildren, attributes, forms, constants, skips };
+    const abbreviation = { tag, hasChildren, attributes, forms, constants, sizes, skips };
     if (code < LARGEST_CODE) this.#byCode[code] ??= abbreviation;
     else if (!this.#byLargeCode.has(code)) this.#byLargeCode.set(code, abbreviation);
     this.#complete = false;

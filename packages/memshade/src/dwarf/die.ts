@@ -36,23 +36,21 @@ export class Die {
 
   /** The attribute of this very entry. */
   find(attribute: number): FormValue | undefined {
-    const { attributes, forms, constants } = this.abbreviation;
+    const { attributes, forms, constants, sizes } = this.abbreviation;
     const place = attributes.indexOf(attribute);
     if (place < 0) return undefined;
     const { header } = this.unit;
     const cursor = this.#cursorAt(this.#values);
-    for (let i = 0; i < place; i++) readForm(cursor, forms[i], 0, header);
+    for (let i = 0; i < place; i++) skipSized(cursor, sizes[i], header);
     return readForm(cursor, forms[place], constants[place], header);
   }
 
   /** The attribute of this entry, or of those it stems from; the entry that has it comes with it. */
   findInherited(attributes: readonly number[]): { die: Die; value: FormValue } | undefined {
     const open: Die[] = [this];
-    const seen = new Set<string>();
-    for (let die = open.pop(); die !== undefined && seen.size < LONGEST_CHAIN; die = open.pop()) {
-      const key = `${die.unit.header.offset} ${die.offset}`;
-      if (seen.has(key)) continue;
-      seen.add(key);
+    let followed = 0;
+    for (let die = open.pop(); die !== undefined && followed < LONGEST_CHAIN; die = open.pop()) {
+      followed++;
       for (const attribute of attributes) {
         const value = die.find(attribute);
         if (value !== undefined) return { die, value };

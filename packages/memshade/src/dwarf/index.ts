@@ -1,6 +1,7 @@
 export * as dw from "./constants.ts";
 export { Die } from "./die.ts";
 export { DwarfFile, type DwarfSource } from "./dwarf-file.ts";
+export type { LinePlace } from "./line-rows.ts";
 export { type LineTable, lineTableOf, type PathStyle } from "./line-table.ts";
 export { type StructLayout, type StructMember, structLayouts } from "./struct-layouts.ts";
 export { SubroutineIndex } from "./subroutine-index.ts";

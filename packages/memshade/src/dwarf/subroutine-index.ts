@@ -2,7 +2,7 @@ import { FormatError } from "../bytes/errors.ts";
 import type { Abbreviation } from "./abbreviations.ts";
 import * as dw from "./constants.ts";
 import { Cursor } from "./cursor.ts";
-import { formSize, readForm, skipSized } from "./forms.ts";
+import { readForm, skipSized } from "./forms.ts";
 import { IntervalMap } from "./interval-map.ts";
 import { isTombstone, readRanges } from "./ranges.ts";
 import type { Unit } from "./unit.ts";
@@ -88,7 +88,11 @@ export class SubroutineIndex {
     }
   }
 
-  #readSubroutine(cursor: Cursor, { attributes, forms, constants }: Abbreviation, subroutine: number): void {
+  #readSubroutine(
+    cursor: Cursor,
+    { attributes, forms, constants, sizes }: Abbreviation,
+    subroutine: number,
+  ): void {
     const { unit } = this;
     const { header } = unit;
     let low: number | undefined;
@@ -98,7 +102,9 @@ export class SubroutineIndex {
       const attribute = attributes[i];
       const form = forms[i];
       if (attribute !== dw.DW_AT_low_pc && attribute !== dw.DW_AT_high_pc && attribute !== dw.DW_AT_ranges) {
-        skipSized(cursor, formSize(form, header), header);
+        const size = sizes[i];
+        if (size >= 0) cursor.position += size;
+        else skipSized(cursor, size, header);
         continue;
       }
       const value = readForm(cursor, form, constants[i], header);

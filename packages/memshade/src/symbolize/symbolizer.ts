@@ -184,20 +184,24 @@ export class Symbolizer {
   }
 
   #finish(frame: Frame, isOutermost: boolean, symbol: NamingSymbol | undefined): Frame {
-    let { linkageName, startAddress, file } = frame;
-    if (isOutermost && symbol !== undefined) {
-      linkageName = symbol.name;
-      startAddress = symbol.address;
-      file ??= symbol.file;
-    }
     const { demangle, pathMap, functions } = this.#options;
-    if (functions === "none") linkageName = undefined;
+    const naming = isOutermost ? symbol : undefined;
+    const linkageName = functions === "none" ? undefined : (naming?.name ?? frame.linkageName);
+    const file = frame.file ?? naming?.file;
+    const readable =
+      demangle === undefined || linkageName === undefined ? linkageName : demangle(linkageName);
     return {
-      ...frame,
-      ...(linkageName === undefined ? {} : { linkageName, function: demangle?.(linkageName) ?? linkageName }),
-      ...(file === undefined ? {} : { file: mapPath(file, pathMap) }),
-      ...(startAddress === undefined ? {} : { startAddress }),
+      linkageName,
+      function: readable,
+      file: file === undefined || pathMap === undefined ? file : mapPath(file, pathMap),
+      line: frame.line,
+      column: frame.column,
+      discriminator: frame.discriminator,
+      startFile: frame.startFile,
+      startLine: frame.startLine,
+      startAddress: naming?.address ?? frame.startAddress,
       inlined: frame.inlined && !isOutermost,
+      approximate: frame.approximate,
     };
   }
 

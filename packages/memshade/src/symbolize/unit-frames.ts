@@ -2,6 +2,7 @@ import { FormatError } from "../bytes/errors.ts";
 import {
   Die,
   dw,
+  type LinePlace,
   type LineTable,
   lineTableOf,
   type PathStyle,
@@ -19,11 +20,14 @@ export interface FrameStyle {
   readonly skipLineZero: boolean;
 }
 
-/** What is known of a subroutine, apart from the address that was asked for. */
-interface Subroutine {
+interface Declaration {
   readonly name: string | undefined;
   readonly startFile: string | undefined;
   readonly startLine: number;
+}
+
+/** What is known of a subroutine, apart from the address that was asked for. */
+interface Subroutine extends Declaration {
   readonly startAddress: number | undefined;
   readonly callFile: number;
   readonly callLine: number;
@@ -32,6 +36,15 @@ interface Subroutine {
 }
 
 const LINKAGE_NAMES = [dw.DW_AT_MIPS_linkage_name, dw.DW_AT_linkage_name];
+/** With one of these, an entry does not have all from its origin. */
+const OWN_DECLARATION = [
+  ...LINKAGE_NAMES,
+  dw.DW_AT_name,
+  dw.DW_AT_decl_file,
+  dw.DW_AT_decl_line,
+  dw.DW_AT_specification,
+  dw.DW_AT_signature,
+];
 const NOTHING: Subroutine = {
   name: undefined,
   startFile: undefined,
@@ -43,11 +56,55 @@ const NOTHING: Subroutine = {
   callDiscriminator: 0,
 };
 
+function frameOf(
+  { name, startFile, startLine, startAddress }: Subroutine,
+  file: string | undefined,
+  row: (LinePlace & { readonly approximate?: boolean }) | undefined,
+  inlined: boolean,
+): Frame {
+  return {
+    linkageName: name,
+    function: name,
+    file,
+    line: row?.line ?? 0,
+    column: row?.column ?? 0,
+    discriminator: row?.discriminator ?? 0,
+    startFile,
+    startLine,
+    startAddress,
+    inlined,
+    approximate: row?.approximate,
+  };
+}
+
+/** The frame of the function that `callee` was inlined into. */
+function callerOf(
+  { name, startFile, startLine, startAddress }: Subroutine,
+  file: string | undefined,
+  callee: Subroutine,
+  inlined: boolean,
+): Frame {
+  return {
+    linkageName: name,
+    function: name,
+    file,
+    line: callee.callLine,
+    column: callee.callColumn,
+    discriminator: callee.callDiscriminator,
+    startFile,
+    startLine,
+    startAddress,
+    inlined,
+    approximate: undefined,
+  };
+}
+
 /** Frames at the addresses of one compilation unit. */
 export class UnitFrames {
   readonly unit: Unit;
   readonly #style: FrameStyle;
   readonly #subroutines = new Map<number, Subroutine>();
+  readonly #declarations = new Map<number, Declaration>();
   readonly #lineTables = new Map<Unit, LineTable | undefined>();
   readonly #paths = new Map<number, string | undefined>();
   #index: SubroutineIndex | undefined;
@@ -67,6 +124,7 @@ export class UnitFrames {
     split.skeleton = this.unit;
     this.#index = new SubroutineIndex(split);
     this.#subroutines.clear();
+    this.#declarations.clear();
   }
 
   /** Frames innermost first; none where neither functions nor lines are known. */
@@ -76,34 +134,18 @@ export class UnitFrames {
     const place = this.lineTable?.find(address, this.#style.skipLineZero);
     const file = place && this.#path(place.file);
     // Like llvm-symbolizer: a row whose file is not in the table says nothing.
-    const line =
-      place === undefined || file === undefined
-        ? { line: 0, column: 0, discriminator: 0 }
-        : { file, line: place.line, column: place.column, discriminator: place.discriminator };
-    const approximate = place?.approximate && file !== undefined ? { approximate: true } : {};
-    if (chain.length === 0) {
-      return file === undefined ? [] : [{ ...line, ...approximate, startLine: 0, inlined: false }];
-    }
+    const row = file === undefined ? undefined : place;
+    if (chain.length === 0) return row === undefined ? [] : [frameOf(NOTHING, file, row, false)];
     const frames: Frame[] = [];
     let callee = NOTHING;
     for (let depth = 0; depth < chain.length; depth++) {
       const subroutine = this.#subroutine(this.#index, chain[depth]);
-      const callFile = depth === 0 ? undefined : this.#path(callee.callFile);
-      frames.push({
-        ...(subroutine.name === undefined ? {} : { linkageName: subroutine.name }),
-        ...(depth === 0
-          ? { ...line, ...approximate }
-          : {
-              ...(callFile === undefined ? {} : { file: callFile }),
-              line: callee.callLine,
-              column: callee.callColumn,
-              discriminator: callee.callDiscriminator,
-            }),
-        ...(subroutine.startFile === undefined ? {} : { startFile: subroutine.startFile }),
-        startLine: subroutine.startLine,
-        ...(subroutine.startAddress === undefined ? {} : { startAddress: subroutine.startAddress }),
-        inlined: depth < chain.length - 1,
-      });
+      const isInlined = depth < chain.length - 1;
+      frames.push(
+        depth === 0
+          ? frameOf(subroutine, file, row, isInlined)
+          : callerOf(subroutine, this.#path(callee.callFile), callee, isInlined),
+      );
       callee = subroutine;
     }
     return frames;
@@ -135,11 +177,8 @@ export class UnitFrames {
   #readSubroutine(die: Die): Subroutine {
     try {
       const number = (attribute: number) => die.find(attribute)?.value ?? 0;
-      const startLine = die.findInherited([dw.DW_AT_decl_line]);
       return {
-        name: this.#name(die),
-        startFile: this.#startFile(die),
-        startLine: startLine?.value.value ?? 0,
+        ...this.#declarationOf(die),
         startAddress: die.address(dw.DW_AT_low_pc),
         callFile: number(dw.DW_AT_call_file),
         callLine: number(dw.DW_AT_call_line),
@@ -151,6 +190,28 @@ export class UnitFrames {
       die.unit.file.problems.push(error);
       return NOTHING;
     }
+  }
+
+  /** Name and declaration. Inlined instances have them from the function that they are copies of. */
+  #declarationOf(die: Die): Declaration {
+    const { attributes } = die.abbreviation;
+    const hasOwn = OWN_DECLARATION.some((attribute) => attributes.includes(attribute));
+    const origin = hasOwn ? undefined : die.reference(dw.DW_AT_abstract_origin);
+    if (origin === undefined || origin.unit !== die.unit) return this.#readDeclaration(die);
+    let known = this.#declarations.get(origin.offset);
+    if (known === undefined) {
+      known = this.#readDeclaration(die);
+      this.#declarations.set(origin.offset, known);
+    }
+    return known;
+  }
+
+  #readDeclaration(die: Die): Declaration {
+    return {
+      name: this.#name(die),
+      startFile: this.#startFile(die),
+      startLine: die.findInherited([dw.DW_AT_decl_line])?.value.value ?? 0,
+    };
   }
 
   #name(die: Die): string | undefined {

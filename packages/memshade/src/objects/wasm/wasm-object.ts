@@ -33,22 +33,26 @@ export class WasmObject implements ObjectFile {
   readonly miniDebugInfo = undefined;
   readonly problems: FormatError[] = [];
 
-  readonly #bytes: Uint8Array;
+  readonly #source: ByteSource;
+  readonly #contents = new Map<number, Uint8Array>();
   #symbols: SymbolTable | undefined;
 
   /** @throws FormatError if it is not a core module of version 1 */
   constructor(source: ByteSource) {
-    this.#bytes = source.read(0, source.size);
-    this.size = this.#bytes.length;
-    checkHeader(this.#bytes);
+    this.#source = source;
+    this.size = source.size;
+    checkHeader(source.read(0, HEADER_BYTES));
     this.sections = this.#findSections();
   }
 
   #findSections(): ObjectSection[] {
     const sections: ObjectSection[] = [];
-    const reader = new ByteReader(this.#bytes, HEADER_BYTES);
     try {
-      while (!reader.atEnd) sections.push(readSection(reader));
+      for (let at = HEADER_BYTES; at < this.size; ) {
+        const section = readSection(this.#source, at);
+        sections.push(section.section);
+        at = section.end;
+      }
     } catch (error) {
       this.problems.push(error as FormatError);
     }
@@ -62,7 +66,12 @@ export class WasmObject implements ObjectFile {
   }
 
   contentOf({ offset, size }: ObjectSection): Uint8Array {
-    return this.#bytes.subarray(offset, offset + size);
+    let content = this.#contents.get(offset);
+    if (content === undefined) {
+      content = this.#source.read(offset, size);
+      this.#contents.set(offset, content);
+    }
+    return content;
   }
 
   bytesAt(address: number, length: number): Uint8Array {
@@ -72,8 +81,18 @@ export class WasmObject implements ObjectFile {
   }
 
   symbols(): SymbolTable {
-    this.#symbols ??= readWasmSymbols(this.#bytes, this.problems);
+    this.#symbols ??= readWasmSymbols((id) => this.#standard(id), this.#custom("name"), this.problems);
     return this.#symbols;
+  }
+
+  #standard(id: number): Uint8Array | undefined {
+    const section = this.sections.find(({ type }) => type === id);
+    return section && this.contentOf(section);
+  }
+
+  #custom(name: string): Uint8Array | undefined {
+    const section = this.sections.find((each) => each.type === SectionId.Custom && each.name === name);
+    return section && this.contentOf(section);
   }
 
   get buildId(): string | undefined {
@@ -129,14 +148,26 @@ function checkHeader(bytes: Uint8Array): void {
   }
 }
 
-function readSection(reader: ByteReader): ObjectSection {
+/** Bytes in front of a section's content, with the name of most custom sections. */
+const LOOK_BYTES = 128;
+
+/** The section that starts at an offset of the file, of which little more than the header is read. */
+function readSection(source: ByteSource, at: number): { section: ObjectSection; end: number } {
+  const reader = new ByteReader(source.read(at, LOOK_BYTES));
   const type = reader.u8("section");
   const size = reader.u32Leb();
-  const start = reader.skip(size, `${sectionName(type)} section`);
-  if (type !== SectionId.Custom) {
-    return { name: sectionName(type), address: 0, size, offset: start, flags: 0, type };
+  const start = at + reader.position;
+  const end = start + size;
+  if (end > source.size) {
+    throw new FormatError("truncated", at, `${sectionName(type)} section`, `${size} bytes do not fit`);
   }
-  const custom = new ByteReader(reader.bytes, start, start + size);
-  const name = new TextDecoder().decode(custom.view(custom.u32Leb(), "custom section name"));
-  return { name, address: 0, size: custom.remaining, offset: custom.position, flags: 0, type };
+  if (type !== SectionId.Custom) {
+    return { section: { name: sectionName(type), address: 0, size, offset: start, flags: 0, type }, end };
+  }
+  const nameSize = reader.u32Leb();
+  const nameStart = at + reader.position;
+  const offset = nameStart + nameSize;
+  if (offset > end) throw new FormatError("truncated", at, "custom section name");
+  const name = new TextDecoder().decode(source.read(nameStart, nameSize));
+  return { section: { name, address: 0, size: end - offset, offset, flags: 0, type }, end };
 }
