@@ -5,6 +5,8 @@ export interface Piece {
 
 interface QueuedRecord {
   readonly time: number;
+  /** How many came before it: records of one time stay in the order of the file. */
+  readonly number: number;
   readonly record: DataView;
   readonly piece: Piece;
 }
@@ -18,7 +20,9 @@ const MOST_QUEUED_BYTES = 2 ** 27;
  */
 export class RoundOrder {
   readonly #emit: (record: DataView) => void;
-  #queue: QueuedRecord[] = [];
+  /** A heap, the oldest on top: the record at i is not younger than those at 2i + 1 and 2i + 2. */
+  readonly #heap: QueuedRecord[] = [];
+  #count = 0;
   #queuedBytes = 0;
   #newest = 0;
   #newestBefore = 0;
@@ -33,14 +37,11 @@ export class RoundOrder {
       this.#emit(record);
       return;
     }
-    this.#queue.push({ time, record, piece });
     piece.queued++;
     this.#queuedBytes += record.byteLength;
     if (time > this.#newest) this.#newest = time;
-    if (this.#queuedBytes > MOST_QUEUED_BYTES) {
-      const times = this.#queue.map((queued) => queued.time).sort((a, b) => a - b);
-      this.#flush(times[times.length >> 1]!);
-    }
+    this.#push({ time, number: this.#count++, record, piece });
+    while (this.#queuedBytes > MOST_QUEUED_BYTES) this.#emitOldest();
   }
 
   finishRound(): void {
@@ -54,13 +55,45 @@ export class RoundOrder {
 
   /** Passes on everything up to a time. */
   #flush(upTo: number): void {
-    const ready = this.#queue.filter(({ time }) => time <= upTo).sort((a, b) => a.time - b.time);
-    if (ready.length === 0) return;
-    this.#queue = this.#queue.filter(({ time }) => time > upTo);
-    for (const { record, piece } of ready) {
-      this.#queuedBytes -= record.byteLength;
-      piece.queued--;
-      this.#emit(record);
-    }
+    while (this.#heap.length > 0 && this.#heap[0]!.time <= upTo) this.#emitOldest();
   }
+
+  #emitOldest(): void {
+    const { record, piece } = this.#heap[0]!;
+    const last = this.#heap.pop()!;
+    if (this.#heap.length > 0) this.#sink(last);
+    this.#queuedBytes -= record.byteLength;
+    piece.queued--;
+    this.#emit(record);
+  }
+
+  #push(added: QueuedRecord): void {
+    const heap = this.#heap;
+    let at = heap.length;
+    heap.push(added);
+    while (at > 0) {
+      const parent = (at - 1) >> 1;
+      if (isBefore(heap[parent]!, added)) break;
+      heap[at] = heap[parent]!;
+      at = parent;
+    }
+    heap[at] = added;
+  }
+
+  /** Puts a record where the oldest one was, and brings it to its place. */
+  #sink(moved: QueuedRecord): void {
+    const heap = this.#heap;
+    let at = 0;
+    for (let child = 1; child < heap.length; child = 2 * at + 1) {
+      if (child + 1 < heap.length && isBefore(heap[child + 1]!, heap[child]!)) child++;
+      if (isBefore(moved, heap[child]!)) break;
+      heap[at] = heap[child]!;
+      at = child;
+    }
+    heap[at] = moved;
+  }
+}
+
+function isBefore(one: QueuedRecord, other: QueuedRecord): boolean {
+  return one.time < other.time || (one.time === other.time && one.number < other.number);
 }

@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { sourceOfBytes } from "../../../src/bytes/byte-source.ts";
 import { FormatError } from "../../../src/bytes/errors.ts";
 import { type PerfRecord, readPerfData, splitCallChain } from "../../../src/formats/perf-data/index.ts";
+import { RoundOrder } from "../../../src/formats/perf-data/round-order.ts";
 import { nodeZstdStream } from "../../../src/report/load-dump.ts";
 import { DumpWriter } from "./dump-pictures.ts";
 
@@ -213,6 +214,27 @@ describe("perf.data", () => {
         },
       ),
       { numRuns: 400 },
+    );
+  });
+});
+
+describe("the order of records", () => {
+  it("is that of time, and within one time that of the file", () => {
+    fc.assert(
+      fc.property(fc.array(fc.nat(5), { maxLength: 60 }), (story) => {
+        const emitted: DataView[] = [];
+        const order = new RoundOrder((one) => emitted.push(one));
+        const piece = { queued: 0 };
+        const records = story.map((time) => ({ time, view: new DataView(new ArrayBuffer(8)) }));
+        for (const { time, view } of records) order.add(view, time, piece);
+        expect(piece.queued).toBe(records.length);
+        order.finish();
+        const sorted = records.toSorted((a, b) => a.time - b.time);
+        expect(emitted.map((view) => records.findIndex((one) => one.view === view))).toEqual(
+          sorted.map((one) => records.indexOf(one)),
+        );
+        expect(piece.queued).toBe(0);
+      }),
     );
   });
 });
