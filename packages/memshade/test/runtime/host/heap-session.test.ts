@@ -425,6 +425,13 @@ describe("an allocator that was only guessed", () => {
     expect(snapshotOf(alone).modules[0].allocator.confirmed).toBe(false);
   });
 
+  it("must be aligned like dlmalloc; one that is known by its names need not", () => {
+    const named = new ScriptedHeap();
+    named.malloc(A + 4, 4);
+    named.free(A + 4);
+    expect(named.profiled.snapshot().modules[0].allocator.confirmed).toBe(true);
+  });
+
   it("is believed when it behaves like one", () => {
     const session = newSession();
     guessed(session, () => undefined);
