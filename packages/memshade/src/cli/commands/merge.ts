@@ -121,6 +121,13 @@ function parseThreads(text: string): number {
 
 async function runMerge(args: readonly string[], flags: MergeFlags): Promise<void> {
   const inputs = expandInputs(args);
+  const virtual = inputs.filter(({ hasVirtualClock }) => hasVirtualClock === true).length;
+  if (virtual > 0) {
+    say(
+      `${virtual} of the inputs measured lifetimes in allocations, not in milliseconds: ` +
+        "for a compile, record them with --clock wall",
+    );
+  }
   if (flags.classify === true) return classify(inputs, flags);
   await writeMerged(inputs, flags);
 }

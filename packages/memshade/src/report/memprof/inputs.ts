@@ -15,6 +15,8 @@ export interface MergeInput {
   readonly path: string;
   /** Modules that the run beside it names, by build id. */
   readonly modules: readonly { readonly buildId: string; readonly path: string }[];
+  /** Whether lifetimes are not milliseconds, but counted by the virtual clock of a run. */
+  readonly hasVirtualClock?: boolean;
 }
 
 /**
@@ -82,7 +84,7 @@ function inputOf(path: string): MergeInput {
   const modules = run.modules.flatMap(({ buildId, path: file }) =>
     typeof file === "string" && existsSync(file) ? [{ buildId, path: file }] : [],
   );
-  return { path, modules };
+  return { path, modules, hasVirtualClock: run.tools.heap?.clock.kind === "virtual" };
 }
 
 function looksLikeProfile(path: string): boolean {
