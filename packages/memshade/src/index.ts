@@ -36,8 +36,11 @@ export type { FileRequest } from "./symbolize/file-request.ts";
 export type { Frame as SymbolizedFrame } from "./symbolize/frame.ts";
 export { Symbolizer, type SymbolizerOptions } from "./symbolize/symbolizer.ts";
 export {
+  type CfiStatistics,
+  cfiStatistics,
   type EndReason,
   type FoundBy,
+  FRAME_MARK,
   type Frame,
   type KeptRegisters,
   Memory,
@@ -46,6 +49,7 @@ export {
   PagedMemory,
   type ReadMemory,
   Registers,
+  StackColumns,
   StackImage,
   Unwinder,
   type UnwindOptions,
