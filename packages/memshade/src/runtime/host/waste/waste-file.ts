@@ -57,7 +57,7 @@ export function wasteFile(
       loadAt.set(pathKey(figures.path), loads.push(loadOf(figures, ipsOf(figures.path), isFull)) - 1);
     pairs.push(...pairsOf(contents, storeAt, loadAt));
     for (const figures of mergeObjects(contents)) objects.push(objectsOf(figures, ipsOf([figures.site])));
-    notTracked.push(...info.notTracked, ...sentencesOf(contents));
+    notTracked.push(...ownSentences(info), ...sentencesOf(contents));
   }
   stores.forEach((store, first) => {
     if (isFull && store.dead_exit > 0)
@@ -277,6 +277,13 @@ export function fieldsOf(counts: Float64Array): WasteField[] {
     offset += size;
   }
   return fields;
+}
+
+/** What the waste tool said of the module when it was woven in, without what other tools said. */
+function ownSentences({ toolLayouts }: InstrumentedInfo): string[] {
+  return String(toolLayouts?.waste?.notTracked ?? "")
+    .split("\n")
+    .filter((sentence) => sentence !== "");
 }
 
 function sentencesOf(contents: readonly WasteContents[]): string[] {

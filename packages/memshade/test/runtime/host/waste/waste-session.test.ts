@@ -1,0 +1,98 @@
+import { describe, expect, it } from "vitest";
+import { readDeadstores } from "../../../../src/formats/deadstores/read.ts";
+import { readWaste } from "../../../../src/model/read-waste.ts";
+import type { WasteFile } from "../../../../src/model/waste.ts";
+import { type ProfileOptions, profile } from "../../../../src/runtime/host/profile.ts";
+import type { Profile } from "../../../../src/runtime/host/recorder.ts";
+import { wat } from "../../../instrument/support/assemble.ts";
+import { BUMP } from "../../../instrument/support/profiled.ts";
+
+const MODULE = wat(`(module (memory (export "memory") 1) ${BUMP}
+  (func (export "store") (param i32) (i32.store (i32.const 64) (local.get 0)))
+  (func (export "twice") (i32.store (i32.const 128) (i32.const 1)) (i32.store (i32.const 128) (i32.const 2)))
+  (func (export "load") (result i32) (i32.load (i32.const 64))))`);
+
+type Exports = Record<string, (...operands: number[]) => number>;
+
+function wasteOf({ toolFiles }: Profile): WasteFile {
+  const file = toolFiles.find(({ name }) => name === "waste.json");
+  return readWaste(String(file?.contents));
+}
+
+const record = (options: ProfileOptions, use: (exports: Exports, reset: () => void) => void) =>
+  profile(
+    MODULE,
+    async (instantiate, recording) => {
+      const { exports } = await instantiate();
+      use(exports as Exports, () => recording.reset());
+    },
+    { tools: ["waste"], ...options },
+  );
+
+describe("a recording with the waste tool", () => {
+  it("takes what is unread between two calls of an opaque host for read by it", async () => {
+    const recorded = await record({}, ({ store, twice }) => {
+      store(1);
+      store(2);
+      twice();
+    });
+    const { stores, totals } = wasteOf(recorded);
+    expect(stores[0]).toMatchObject({ nof_stores: 2, bytes_written: 8, host_assumed_read: 8, bytes_dead: 0 });
+    expect(totals).toMatchObject({ deadOverwritten: 4, hostAssumedRead: 12 });
+    expect(recorded.run.files).toEqual({ waste: "waste.json" });
+    expect(recorded.run.heap).toBeUndefined();
+  });
+
+  it("believes a host that says what it reads", async () => {
+    const recorded = await record({ waste: { host: "exact", exitVisible: "none" } }, ({ store, load }) => {
+      store(1);
+      store(2);
+      load();
+    });
+    expect(wasteOf(recorded).stores[0]).toMatchObject({
+      dead_overwritten: 4,
+      bytes_read: 4,
+      host_assumed_read: 0,
+    });
+  });
+
+  for (const pairs of [false, true])
+    it(`forgets on request what came before, ${pairs ? "full" : "brief"}`, async () => {
+      const recorded = await record(
+        { waste: { host: "exact", exitVisible: "none", pairs } },
+        ({ store, load }, reset) => {
+          store(1);
+          store(2);
+          reset();
+          store(3);
+          load();
+        },
+      );
+      const { stores, loads } = wasteOf(recorded);
+      expect(stores).toHaveLength(1);
+      expect(stores[0]).toMatchObject({ nof_stores: 1, bytes_written: 4, bytes_read: 4, bytes_dead: 0 });
+      expect(loads[0]).toMatchObject({ nof_loads: 1, nof_silent: 0 });
+    });
+
+  it("records beside the heap profiler, and both say what they say alone", async () => {
+    const use = ({ malloc, store, load }: Exports) => {
+      malloc(24);
+      store(1);
+      load();
+    };
+    const both = await record({ tools: ["heap", "waste"] }, use);
+    expect(wasteOf(both).stores).toEqual(wasteOf(await record({}, use)).stores);
+    const heap = await record({ tools: ["heap"] }, use);
+    expect(both.run.heap?.sites).toEqual(heap.run.heap?.sites);
+    expect([...both.raw]).toEqual([...heap.raw]);
+  });
+
+  it("writes what readers of the tool deadstores take", async () => {
+    const recorded = await record({}, ({ twice }) => twice());
+    const { stores } = readDeadstores(String(recorded.toolFiles[0].contents));
+    expect(stores.map(({ bytes_written, bytes_read }) => [bytes_written, bytes_read])).toEqual([
+      [4, 0],
+      [4, 4],
+    ]);
+  });
+});
