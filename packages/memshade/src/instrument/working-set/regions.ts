@@ -15,20 +15,24 @@ export interface Regions {
 
 /**
  * The layout that linkers give to C, C++ and Rust programs: the stack lies below the first value of its pointer, down
- * to the static data, or to address 0 where the data lies above it. The heap begins at `__heap_base`, or at the top of
- * a stack that lies above the data.
+ * to the static data, or to address 0 where the data lies above it. The heap begins at `__heap_base`, at the top of a
+ * stack that lies above the data, or behind the data that has initial values.
  */
 export function findRegions(module: WasmModule, stackPointer: number): Regions {
   const top = initialValue(module, stackPointer);
-  if (top === undefined || top <= 0) return { stackFrom: 0, stackTo: 0, heapFrom: heapBase(module) ?? -1 };
+  if (top === undefined || top <= 0) {
+    const base = heapBase(module);
+    return { stackFrom: 0, stackTo: 0, heapFrom: base === undefined ? -1 : Math.ceil(base / LINE_BYTES) };
+  }
   const data = dataRange(module);
   const stackIsFirst = data === undefined || data.from >= top;
   const stackFrom = stackIsFirst ? 0 : data.to <= top ? Math.ceil(data.to / LINE_BYTES) : 0;
-  const heapFrom = heapBase(module) ?? (stackIsFirst ? undefined : top);
+  // Without better knowledge everything behind the initialised data is heap, zeroed static data too.
+  const heapFrom = heapBase(module) ?? (stackIsFirst ? (data?.to ?? top) : top);
   return {
     stackFrom,
     stackTo: Math.ceil(top / LINE_BYTES),
-    heapFrom: heapFrom === undefined ? -1 : Math.floor(heapFrom / LINE_BYTES),
+    heapFrom: Math.ceil(heapFrom / LINE_BYTES),
   };
 }
 

@@ -4,7 +4,7 @@ import { Control } from "./offsets.ts";
 /** Frames of a noted stack; deeper ones are cut off at the outer end. */
 const MOST_FRAMES = 48;
 /** A wasm frame as V8, SpiderMonkey and JavaScriptCore print it. */
-const WASM_FRAME = /(wasm:\/\/[^:\s]*)?\S*wasm-function\[(\d+)\]/;
+const WASM_FRAME = /(?:(wasm:\/\/[^:\s]+):)?wasm-function\[(\d+)\]/;
 
 /**
  * A function for the instance's thread that notes which wasm functions are on the stack: in the table of stacks, each
