@@ -34,9 +34,9 @@ const USUAL_ROWS = 20;
 const TERMINAL_COLUMNS = 80;
 
 export interface UnwindOptions {
-  readonly binaryPath: readonly string[];
+  readonly binaryPath?: readonly string[];
   readonly sysroot?: string;
-  readonly debugFileDirectory: readonly string[];
+  readonly debugFileDirectory?: readonly string[];
   readonly format: UnwindFormat;
   readonly regs?: boolean;
   readonly samples?: boolean;
@@ -62,7 +62,7 @@ Examples:
 
 /** Adds `memshade unwind` to the program. Its action throws UserError for mistakes of the user. */
 export function addUnwindCommand(program: Command): void {
-  const collect = (value: string, before: readonly string[]) => [...before, value];
+  const collect = (value: string, before: readonly string[] = []) => [...before, value];
   program
     .command("unwind")
     .summary("unwind the stacks of a core dump, perf.data or minidump")
@@ -72,13 +72,12 @@ export function addUnwindCommand(program: Command): void {
         "frame pointers. Objects are found by path and build id; missing ones are named.",
     )
     .argument("<input>", "core dump, perf.data or minidump; - for standard input; an object with --stats")
-    .option("--binary-path <dir>", "where objects lie (a folder or a file); may be repeated", collect, [])
+    .option("--binary-path <dir>", "where objects lie (a folder or a file); may be repeated", collect)
     .option("--sysroot <dir>", "root of the file system on which the program ran")
     .option(
       "--debug-file-directory <dir>",
       "root of separate debug files; may be repeated (default: /usr/lib/debug)",
       collect,
-      [],
     )
     .option("--format <format>", FORMATS.join(", "), (text) => parseChoice("--format", FORMATS, text), "text")
     .option("--regs", "show the registers known in each frame (text and json of dumps)")
@@ -128,7 +127,7 @@ export async function runUnwind(input: string, options: UnwindOptions): Promise<
   }
 }
 
-function checkOptions({ binaryPath, sysroot }: UnwindOptions): void {
+function checkOptions({ binaryPath = [], sysroot }: UnwindOptions): void {
   for (const place of binaryPath) {
     if (!existsSync(place)) throw new UserError(`--binary-path ${place}: there is no such file or folder`);
   }
@@ -156,11 +155,11 @@ function statisticsOf(file: string, { format }: UnwindOptions): string {
   return cfiStatisticsText(file, statistics);
 }
 
-function finderOf({ binaryPath, sysroot, debugFileDirectory }: UnwindOptions): ObjectFinder {
+function finderOf({ binaryPath = [], sysroot, debugFileDirectory }: UnwindOptions): ObjectFinder {
   return new ObjectFinder({
     binaryPaths: binaryPath,
     ...(sysroot === undefined ? {} : { sysroot }),
-    ...(debugFileDirectory.length === 0 ? {} : { debugDirectories: debugFileDirectory }),
+    ...(debugFileDirectory === undefined ? {} : { debugDirectories: debugFileDirectory }),
   });
 }
 
