@@ -177,7 +177,7 @@ function unwindThreads({ image }: Dump & { kind: "image" }, options: UnwindOptio
     },
     { ...walkOptions(options), registers: options.regs === true },
   );
-  const namer = loadFrameNamer(preferAsGdb);
+  const namer = loadFrameNamer(preferAsGdb, finder);
   const shown = { registers: options.regs === true };
   if (options.format === "text") writeAll(output, nativeStacksText(stacks, namer, shown));
   else if (options.format === "json") writeAll(output, nativeStacksJson(stacks, namer, shown));
@@ -189,13 +189,14 @@ async function unwindSamples(
   options: UnwindOptions,
   output: Output,
 ): Promise<void> {
-  const namer = loadFrameNamer(preferAsPerf);
+  const finder = finderOf(options);
+  const namer = loadFrameNamer(preferAsPerf, finder);
   const { format } = options;
   const each = options.samples && (format === "text" || format === "json") ? format : undefined;
   let builder: PerfProfileBuilder | undefined;
   let count = 0;
   if (each === "json") output.write("[");
-  const stacks = await unwindPerfData(source, finderOf(options), {
+  const stacks = await unwindPerfData(source, finder, {
     zstd: nodeZstdStream,
     options: walkOptions(options),
     onSample: (stack, header) => {

@@ -1,4 +1,4 @@
-import { DebugNamer } from "./debug-namer.ts";
+import { DebugNamer, type OpenSymbolizer } from "./debug-namer.ts";
 import { type PreferSymbol, type SourceFrame, symbolAt } from "./name-frames.ts";
 import type { NativeFile } from "./native-file.ts";
 
@@ -17,10 +17,10 @@ export class FrameNamer {
   readonly #prefer: PreferSymbol;
   readonly #debugNamer: DebugNamer;
 
-  constructor(demangle: (name: string) => string, prefer: PreferSymbol) {
+  constructor(demangle: (name: string) => string, prefer: PreferSymbol, open: OpenSymbolizer) {
     this.#demangle = demangle;
     this.#prefer = prefer;
-    this.#debugNamer = new DebugNamer(demangle);
+    this.#debugNamer = new DebugNamer(demangle, open);
   }
 
   demangle(name: string): string {
