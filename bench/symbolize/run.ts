@@ -1,0 +1,58 @@
+/**
+ * `memshade symbolize` beside `llvm-symbolizer-22`: whole processes in alternation, CPU time (user and system) and largest
+ * resident memory as GNU time reports them. Needs `llvm-symbolizer-22`, `/usr/bin/time` and a built package.
+ *
+ *   node bench/symbolize/run.ts [FILE.wasm]
+ */
+import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { openObject } from "../../packages/memshade/src/objects/index.ts";
+
+const ROUNDS = 3;
+const MANY = 100_000;
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const file = process.argv[2] ?? `${root}bench/node_modules/@ruby/3.4-wasm-wasi/dist/ruby.debug+stdlib.wasm`;
+const ours = [process.execPath, `${root}packages/memshade/bin/memshade.js`, "symbolize"];
+const peer = ["llvm-symbolizer-22"];
+
+interface Cost {
+  seconds: number;
+  memoryKb: number;
+}
+
+function run(command: readonly string[], input: string): Cost {
+  const { stderr, status } = spawnSync(
+    "/usr/bin/time",
+    ["-f", "%U %S %M", ...command, "--no-demangle", "--obj", file],
+    { input, encoding: "utf8", maxBuffer: 2 ** 29 },
+  );
+  if (status !== 0) throw new Error(`${command.join(" ")}: ${stderr}`);
+  const [user, system, memoryKb] = stderr.trim().split("\n").at(-1)!.split(" ").map(Number);
+  return { seconds: user! + system!, memoryKb: memoryKb! };
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[values.length >> 1]!;
+}
+
+const code = openObject(new Uint8Array(readFileSync(file))).sections.find(({ type }) => type === 10)!;
+const addressesOf = (count: number) =>
+  Array.from(
+    { length: count },
+    (_, index) => `0x${Math.floor(((index + 0.5) * code.size) / count).toString(16)}`,
+  );
+
+for (const count of [1, MANY]) {
+  const input = `${addressesOf(count).join("\n")}\n`;
+  const rounds = Array.from({ length: ROUNDS }, () => ({ ours: run(ours, input), peer: run(peer, input) }));
+  const cost = (who: "ours" | "peer") => {
+    const seconds = median(rounds.map((round) => round[who].seconds)).toFixed(2);
+    return `${seconds} s, ${Math.round(median(rounds.map((round) => round[who].memoryKb)) / 1024)} MiB`;
+  };
+  const ratio = median(rounds.map((round) => round.ours.seconds / round.peer.seconds)).toFixed(2);
+  console.log(
+    `${count} addresses: memshade ${cost("ours")}; llvm-symbolizer ${cost("peer")}; CPU ratio ${ratio}`,
+  );
+}

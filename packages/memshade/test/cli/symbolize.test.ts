@@ -1,0 +1,44 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { npmModule } from "../symbolize/support.ts";
+import { memshade, newFolder } from "./support/command-line.ts";
+
+const cwd = newFolder();
+const MODULE = npmModule("node_modules/web-tree-sitter/debug/web-tree-sitter.wasm")!;
+const TS_RANGE_EDIT = "ts_range_edit\n/src/lib/src/./get_changed_ranges.c:125:67\n\n";
+
+describe("memshade symbolize", () => {
+  it("answers for addresses of arguments and of standard input", async () => {
+    const direct = await memshade(["symbolize", "--binary", MODULE, "0x1000"], { cwd });
+    expect(direct).toMatchObject({ stdout: TS_RANGE_EDIT, stderr: "", code: 0 });
+    const lines = await memshade(["symbolize", "--obj", MODULE, "-"], {
+      cwd,
+      input: "0x1000\nnothing\n4096",
+    });
+    expect(lines.stdout).toBe(`${TS_RANGE_EDIT}??\n??:0:0\n\n${TS_RANGE_EDIT}`);
+  });
+
+  it("prints JSON, with paths as they are here", async () => {
+    const { stdout } = await memshade(
+      ["symbolize", "-e", MODULE, "--json", "--path-map", "/src/lib=lib", "0x1000"],
+      { cwd },
+    );
+    const [{ Address, Symbol: frames }] = JSON.parse(stdout);
+    expect({ Address, frames }).toMatchObject({
+      Address: "0x1000",
+      frames: [
+        { FunctionName: "ts_range_edit", FileName: "lib/src/./get_changed_ranges.c", Line: 125, Column: 67 },
+      ],
+    });
+  });
+
+  it("says in one line what is wrong with the file", async () => {
+    writeFileSync(join(cwd, "empty.wasm"), "");
+    for (const file of ["absent.wasm", "empty.wasm", "."]) {
+      const { stdout, stderr, code } = await memshade(["symbolize", "-e", file, "0"], { cwd });
+      expect({ stdout, code }).toEqual({ stdout: "", code: 2 });
+      expect(stderr.trim().split("\n")).toHaveLength(1);
+    }
+  });
+});
