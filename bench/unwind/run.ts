@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { Registers, StackColumns, StackImage } from "../../packages/memshade/src/unwind/index.ts";
 import { openCoreFixture } from "../../packages/memshade/test/unwind/core-fixture.ts";
 
-const PAIRS = 5;
+const PAIRS = 3;
 const here = import.meta.dirname;
 const built = new URL("../../packages/memshade/dist/", import.meta.url).href;
 const file = process.argv[2] ?? "/usr/lib/firefox-esr/libxul.so";
