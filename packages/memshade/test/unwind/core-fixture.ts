@@ -96,12 +96,18 @@ export function openCoreFixture(
   }
 
   const folder = join(path, "..");
+  const builds: Record<string, { buildId?: string }> = JSON.parse(
+    readFileSync(join(folder, "files.json"), "utf8"),
+  );
   const opened = new Map<string, { object: ObjectFile; table: UnwindTable } | undefined>();
   const open = (name: string) => {
     if (!opened.has(name)) {
       const places = [folder, "/lib/x86_64-linux-gnu", "/lib64"].map((place) => join(place, basename(name)));
       const found = places.find((place) => existsSync(place));
-      const object = found === undefined ? undefined : openObject(readFileSync(found));
+      const candidate = found === undefined ? undefined : openObject(readFileSync(found));
+      // Another build of a system's library would lead astray.
+      const wanted = builds[basename(name)]?.buildId;
+      const object = wanted === undefined || candidate?.buildId === wanted ? candidate : undefined;
       opened.set(name, object && { object, table: UnwindTable.fromObject(object, tableOptions) });
     }
     return opened.get(name);
