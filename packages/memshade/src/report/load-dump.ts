@@ -53,13 +53,20 @@ export function nodeZstdStream(): DecompressStream {
   const stream = createZstdDecompress();
   const pieces: Buffer[] = [];
   let failure: Error | undefined;
+  // A damaged stream tells so by its event; the callback of the write may never come.
+  let fail: (error: Error) => void = () => {};
   stream.on("data", (piece: Buffer) => pieces.push(piece));
   stream.on("error", (error) => {
     failure = error;
+    fail(error);
   });
   return (piece) =>
     new Promise((resolve, reject) => {
-      if (failure !== undefined) reject(failure);
+      if (failure !== undefined) {
+        reject(failure);
+        return;
+      }
+      fail = reject;
       stream.write(piece, (error) => {
         if (error || failure) reject(error ?? failure);
         else resolve(Buffer.concat(pieces.splice(0)));
