@@ -5,9 +5,9 @@ import { UserError } from "../bytes/errors.ts";
 import type { ProfileModule, RunModule } from "../model/index.ts";
 import type { ObjectFile } from "../objects/index.ts";
 import type { ModuleSymbols } from "../symbolize/run-lines.ts";
-import { Symbolizer } from "../symbolize/symbolizer.ts";
 import { loadDemangler } from "./load-demangler.ts";
 import { loadObject } from "./load-objects.ts";
+import { loadSymbolizer } from "./load-symbolizer.ts";
 
 /** Where the original modules of a run may be looked for. */
 export interface OriginalPlaces {
@@ -32,9 +32,22 @@ export class RunSymbols {
   of(module: ProfileModule | RunModule): ModuleSymbols | undefined {
     const original = this.#find(module);
     if (original === undefined) return undefined;
-    const debug = this.#debugOf(original.file, original.object);
-    const hasLines = (debug ?? original.object).section(".debug_info") !== undefined;
-    return hasLines ? new Symbolizer(original.object, { debug, demangle: loadDemangler() }) : undefined;
+    const loaded = { path: original.file, object: original.object };
+    const symbolizer = loadSymbolizer(loaded, { demangle: loadDemangler() });
+    // What is missing is known once a place was asked for.
+    let isTold = false;
+    return {
+      frames: (offset) => {
+        const frames = symbolizer.frames(offset);
+        if (!isTold) {
+          isTold = true;
+          this.missing.push(
+            ...symbolizer.missing.map((end) => `${module.name} ${end}: places may lack source lines.`),
+          );
+        }
+        return frames;
+      },
+    };
   }
 
   #find(module: ProfileModule | RunModule): { file: string; object: ObjectFile } | undefined {
@@ -62,28 +75,6 @@ export class RunSymbols {
       } else yield path.join(place, path.basename(recorded ?? name));
     }
     if (recorded !== undefined && recorded !== null) yield recorded;
-  }
-
-  /** The module that `external_debug_info` names, beside the original one. */
-  #debugOf(file: string, object: ObjectFile): ObjectFile | undefined {
-    const { externalDebugInfo } = object;
-    if (externalDebugInfo === undefined || object.section(".debug_info") !== undefined) return undefined;
-    const base = externalDebugInfo.replace(/^file:\/\//, "");
-    for (const candidate of [
-      path.resolve(path.dirname(file), base),
-      path.join(path.dirname(file), path.basename(base)),
-    ]) {
-      if (!isFile(candidate)) continue;
-      try {
-        return loadObject(candidate).object;
-      } catch (error) {
-        if (!(error instanceof UserError)) throw error;
-      }
-    }
-    this.missing.push(
-      `No source lines for ${path.basename(file)}: its debug information ${base} is not beside it.`,
-    );
-    return undefined;
   }
 }
 
