@@ -6,6 +6,15 @@ import { fileOfTool } from "./tool-file.ts";
 
 const STORE = { bytes_written: 8, bytes_read: 4, nof_stores: 2, nof_silent: 1 };
 
+function isJson(content: string): boolean {
+  try {
+    JSON.parse(content);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 describe("a file of deadstores", () => {
   it("is read whatever else its records have", () => {
     const file = {
@@ -38,6 +47,8 @@ describe("a file of deadstores", () => {
             { ips: [ip], ...STORE },
             { ips: [ip, ip], ...STORE },
           ]);
+          // What happens to be JSON is read as JSON: `\\"` is a quote then.
+          fc.pre(!isJson(content));
           const read = readDeadstores(content);
           expect(read.command).toBe(command);
           expect(read.stores.map(({ ips }) => ips)).toEqual([[ip], [ip, ip]]);
