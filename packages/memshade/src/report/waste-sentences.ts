@@ -26,7 +26,7 @@ export function sentencesOf(finding: WasteFinding): { says: string; advice: stri
       const by =
         other === undefined ? "" : isOwn ? `, ${part} of them by itself` : `, ${part} of them by ${other}`;
       return {
-        says: `${formatBytes(bytes)} stored by ${where} are overwritten before anything reads them${by}: ${share} of what its ${formatCount(operations)} stores write.`,
+        says: `${formatBytes(bytes)} stored by ${where} are overwritten before anything reads them${by}: ${share} of what its ${operations === 1 ? "store writes" : `${formatCount(operations)} stores write`}.`,
         advice: deadAdvice(finding, other),
       };
     }

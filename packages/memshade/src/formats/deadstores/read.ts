@@ -46,7 +46,9 @@ function parse(content: string): unknown {
     try {
       return JSON.parse(escapeNames(content), exactAddress);
     } catch {
-      throw new UserError(`not JSON: ${(error as Error).message.split("\n", 1)[0]}`);
+      // The engine's message quotes the content, which may be bytes that no terminal should get.
+      const reason = content.trim() === "" ? "the file is empty" : "not JSON";
+      throw new UserError(error instanceof SyntaxError ? reason : String(error));
     }
   }
 }

@@ -94,9 +94,9 @@ function printPhases(
     const where =
       name === undefined
         ? ""
-        : `in ${screen.fit(name, 28)}${agreement < 1 ? ` (${formatPercent(agreement, 1)})` : ""}`;
+        : `in ${screen.fit(name, agreement < 1 ? 13 : 21)}${agreement < 1 ? ` (${formatPercent(agreement, 1)})` : ""}`;
     screen.print(
-      `  ${padLeft(time(start), 8)} – ${padRight(time(end), 8)} ${padLeft(bytes(meanLines), 9)} ${screen.paint.bar(padRight(bar(meanLines, largest, 10), 10))} ${screen.paint.faint(`peak ${bytes(peakLines)}`)}  ${where}`,
+      `  ${padLeft(time(start), 8)} – ${padRight(time(end), 8)} ${padLeft(bytes(meanLines), 9)} ${screen.paint.bar(padRight(bar(meanLines, largest, 8), 8))} ${screen.paint.faint(`peak ${bytes(peakLines)}`)}  ${where}`,
     );
   }
 }

@@ -58,7 +58,8 @@ describe("a file of deadstores", () => {
   });
 
   it.each([
-    ["", "not JSON: Unexpected end of JSON input"],
+    ["", "the file is empty"],
+    ["\u0000\u001b[31m", "not JSON"],
     ["{}", "the file.command should be text, but it is missing"],
     [
       '{"command":"a","stores":[{"ips":[]}],"loads":[]}',
