@@ -17,5 +17,11 @@ export function gapsOf(profile: HeapProfile): string[] {
         "run counted: a block that is live at a dump is in that dump and in the last one.",
     );
   }
-  return [...new Set(gaps)];
+  const sentences = new Set(gaps);
+  // What several tools say of a module, one with its name and one without, is said once.
+  const isRepeated = (gap: string) =>
+    profile.modules.some(
+      ({ name }) => gap.startsWith(`${name}: `) && sentences.has(gap.slice(name.length + 2)),
+    );
+  return [...sentences].filter((gap) => !isRepeated(gap));
 }
