@@ -104,6 +104,7 @@ describe("call frame instructions", () => {
   const start = "rsp+8 ";
   const cases: readonly [name: string, program: readonly number[], rules: string][] = [
     ["offset", [0x83, 3], `${start}rbx=c-24 ra=c-8`],
+    ["nop between others", [0x83, 3, 0x00, 0x00, 0x0e, 16], "rsp+16 rbx=c-24 ra=c-8"],
     ["offset_extended", [0x05, 3, 3], `${start}rbx=c-24 ra=c-8`],
     ["offset_extended_sf", [0x11, 3, 0x7d], `${start}rbx=c+24 ra=c-8`],
     ["GNU_negative_offset_extended", [0x2f, 3, 3], `${start}rbx=c+24 ra=c-8`],

@@ -94,6 +94,23 @@ describe("tables", () => {
     );
   });
 
+  it("keep their order where a few of many functions stand elsewhere, on both sides of 2 GiB", () => {
+    const fdes = Array.from({ length: 4000 }, (_, i) =>
+      fdeOf(2 ** 31 - 100_000 + 50 * i + (i % 7), 50 - (i % 7) - (i % 3), [3, 4, 5]),
+    );
+    const shuffled = [...fdes.slice(0, 500), ...fdes.slice(502, 3000), fdes[501]!, fdes[500]!];
+    shuffled.push(...fdes.slice(3000));
+    const table = UnwindTable.fromObject(drawCfiObject("eh_frame", drawCfi("eh_frame", {}, shuffled)));
+    for (const { start, size } of fdes) {
+      for (const address of [start, start + 3, start + 20, start + size - 1]) {
+        const around = fdes.filter((fde) => Math.abs(fde.start - address) < 100);
+        expect(foundOffset(table, address)).toBe(expectedOffset(around, address));
+      }
+    }
+    expect(table.find(2 ** 31 - 100_001)).toBe(0);
+    expect(table.find(2 ** 31 + 100_100)).toBe(0);
+  });
+
   it("cut rows that are too long for an extent", () => {
     const object = drawCfiObject("eh_frame", drawCfi("eh_frame", {}, [fdeOf(0x1000, 200_000, [])]));
     const table = UnwindTable.fromObject(object, { form: "lul" });

@@ -7,7 +7,7 @@ export function cfiStatisticsText(file: string, statistics: CfiStatistics): stri
   const { architecture, sections, rows, gaps, simpleRows, expressionRows, problemCount } = statistics;
   const named = sections.map(({ name, bytes }) => `${name} ${formatBytes(bytes)}`).join(", ");
   const line = (label: string, count: number, note = "") =>
-    `${label.padEnd(34)}${padLeft(groupDigits(count), 12)}${note === "" ? "" : `  ${note}`}`;
+    `${label.padEnd(25)}${padLeft(groupDigits(count), 12)}${note === "" ? "" : `  ${note}`}`;
   const form = (label: string, { ruleSets, entries, tableBytes, dictionaryBytes }: FormStatistics) => {
     const perRow = rows === 0 ? "–" : (tableBytes / rows).toFixed(2);
     const cells = [
@@ -17,7 +17,7 @@ export function cfiStatisticsText(file: string, statistics: CfiStatistics): stri
       formatBytes(dictionaryBytes),
       perRow,
     ];
-    return `${label.padEnd(30)}${cells.map((cell) => padLeft(cell, 11)).join("")}`;
+    return `${label.padEnd(27)}${cells.map((cell) => padLeft(cell, 10)).join("")}`;
   };
   return `${[
     `${file}: ${architecture}, ${named === "" ? "no call frame information" : named}`,
@@ -29,7 +29,7 @@ export function cfiStatisticsText(file: string, statistics: CfiStatistics): stri
     line("rows with an expression", expressionRows, formatPercent(expressionRows, rows)),
     line("problems", problemCount),
     "",
-    `${"FORM".padEnd(30)}${["RULE SETS", "ENTRIES", "TABLE", "RULES", "BYTES/ROW"].map((head) => padLeft(head, 11)).join("")}`,
+    `${"FORM".padEnd(27)}${["RULE SETS", "ENTRIES", "TABLE", "RULES", "BYTES/ROW"].map((head) => padLeft(head, 10)).join("")}`,
     form("extents (LUL)", statistics.lul),
     form("compact, three registers", statistics.threeRegisters),
     form("compact, all callee-saved", statistics.calleeSaved),

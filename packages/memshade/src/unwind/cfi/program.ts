@@ -3,7 +3,7 @@ import { DW_CFA } from "./constants.ts";
 import { CfiCursor } from "./cursor.ts";
 import type { Expressions } from "./expressions.ts";
 import type { CfiProblems } from "./problems.ts";
-import { ProgramRows } from "./rows.ts";
+import { OFFSET_BIAS, ProgramRows } from "./rows.ts";
 import { CFA_RULE, RULE, type RuleSets } from "./rule-sets.ts";
 import type { CfiSection } from "./section.ts";
 
@@ -12,7 +12,8 @@ const CACHE_BITS = 15;
 const CACHED_SETS = 1 << 16;
 const MAX_REMEMBERED = 64;
 const INT32_LIMIT = 2 ** 31;
-const LAST_LOCATION = 0xffff_ffff;
+/** No function is longer than 2 GiB. */
+const LAST_LOCATION = 2 ** 31 - 1;
 
 /**
  * Remembers where an instruction leads from a rule set: instructions are few and repeat, so almost every one of a
@@ -49,18 +50,31 @@ export class CfiProgram {
   readonly #remembered = new Uint32Array(MAX_REMEMBERED);
   #depth = 0;
 
-  constructor(section: CfiSection, rules: RuleSets, expressions: Expressions, problems: CfiProblems) {
+  /** Address (SVMA) that counts as 0 in the starts of functions. */
+  readonly #origin: number;
+
+  /** @param base address (SVMA) of the object */
+  constructor(
+    section: CfiSection,
+    base: number,
+    rules: RuleSets,
+    expressions: Expressions,
+    problems: CfiProblems,
+  ) {
     this.cursor = new CfiCursor(section);
+    this.#origin = base + OFFSET_BIAS;
     this.rules = rules;
     this.expressions = expressions;
     this.problems = problems;
   }
 
   /**
-   * Runs the instructions `[position, end)` of the section for code that starts at `address` (SVMA), leaves the rows in
-   * `rows`, and returns the last rule set.
+   * Runs the instructions `[position, end)` of the section for a function, leaves the rows in `rows`, and returns the last
+   * rule set.
+   *
+   * @param start offset of the function from the base of the object, minus `OFFSET_BIAS`
    */
-  run(cie: Cie, position: number, end: number, address: number): number {
+  run(cie: Cie, position: number, end: number, start: number): number {
     const { rows } = this;
     const { bytes } = this.cursor;
     rows.reset(end - position + 1);
@@ -79,6 +93,11 @@ export class CfiProgram {
       let advance: number;
       if ((op & 0xc0) === DW_CFA.advance_loc) {
         advance = (op & 0x3f) * alignment;
+      } else if (op === DW_CFA.advance_loc1 && position < end) {
+        advance = bytes[position++] * alignment;
+      } else if (op === DW_CFA.advance_loc2 && position + 1 < end) {
+        advance = (bytes[position] | (bytes[position + 1] << 8)) * alignment;
+        position += 2;
       } else {
         let code = -1;
         if (op === DW_CFA.def_cfa_offset || (op & 0xc0) === DW_CFA.offset) {
@@ -94,7 +113,7 @@ export class CfiProgram {
           code = op << 8;
         } else if (op === DW_CFA.def_cfa_register && position < end && bytes[position] < 0x80) {
           code = (op << 8) | bytes[position++];
-        } else if (op === DW_CFA.def_cfa && position + 1 < end) {
+        } else if (op === DW_CFA.def_cfa && position + 1 < end && cache !== NO_CACHE) {
           if (bytes[position] < 32 && bytes[position + 1] < 0x80) {
             code = 0x3000 | (bytes[position] << 7) | bytes[position + 1];
             position += 2;
@@ -103,14 +122,12 @@ export class CfiProgram {
         if (code >= 0) {
           const key = (set << 16) | code;
           const slot = (Math.imul(key, 0x9e3779b1) >>> (32 - CACHE_BITS)) << 1;
-          set =
-            cache[slot] === key && set < CACHED_SETS
-              ? cache[slot + 1]
-              : this.#transition(cie, set, code, cache, slot);
+          if (cache[slot] === key && set < CACHED_SETS) set = cache[slot + 1];
+          else set = this.#transition(cie, set, code, cache, slot);
           continue;
         }
         // Everything that is rare, or whose operand is large.
-        position = this.#runOther(cie, op, position, end, set, address + location);
+        position = this.#runOther(cie, op, position, end, set, start, location);
         set = this.#set;
         advance = this.#advance;
       }
@@ -132,9 +149,15 @@ export class CfiProgram {
 
   /** The rule set that an instruction makes of another, which is remembered if it can be. */
   #transition(cie: Cie, set: number, code: number, cache: Int32Array, slot: number): number {
-    const next = this.#nextSet(cie, set, code);
+    const key = (set << 16) | code;
+    // What the slot cannot hold any more moves to its neighbour.
+    const second = slot ^ 2;
+    const next =
+      cache[second] === key && set < CACHED_SETS ? cache[second + 1] : this.#nextSet(cie, set, code);
     if (cache === NO_CACHE || set >= CACHED_SETS) return next;
-    cache[slot] = (set << 16) | code;
+    cache[second] = cache[slot];
+    cache[second + 1] = cache[slot + 1];
+    cache[slot] = key;
     cache[slot + 1] = next;
     return next;
   }
@@ -182,10 +205,19 @@ export class CfiProgram {
   }
 
   /**
-   * Runs one instruction whose opcode was read, with its operands from `position` on, at the code address `location`, and
-   * returns the position behind it, or the end where the program cannot go on. What it does is in `#set` and `#advance`.
+   * Runs one instruction whose opcode was read, with its operands from `position` on, `location` bytes behind the start of a
+   * function, and returns the position behind it, or the end where the program cannot go on. What it does is in `#set` and
+   * `#advance`.
    */
-  #runOther(cie: Cie, op: number, position: number, end: number, set: number, location: number): number {
+  #runOther(
+    cie: Cie,
+    op: number,
+    position: number,
+    end: number,
+    set: number,
+    start: number,
+    location: number,
+  ): number {
     const { cursor, rules } = this;
     cursor.position = position;
     cursor.end = end;
@@ -193,9 +225,11 @@ export class CfiProgram {
     this.#advance = 0;
     const factor = cie.dataAlignment;
     switch (op) {
+      case DW_CFA.nop:
+        break;
       case DW_CFA.set_loc:
         // A location that moves backwards is damage; the rows stay in order.
-        this.#advance = cursor.encodedPointer(cie.pointerEncoding) - location;
+        this.#advance = cursor.encodedPointer(cie.pointerEncoding) - (this.#origin + start + location);
         break;
       case DW_CFA.advance_loc1:
         this.#advance = cursor.unsigned(1) * cie.codeAlignment;

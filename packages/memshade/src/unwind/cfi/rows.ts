@@ -1,27 +1,36 @@
+/**
+ * Offsets of code from the base of an object lie between 0 and 2^32. Moved down by this they are signed 32-bit integers,
+ * which keep their order and which engines handle several times as fast as numbers that may be larger.
+ */
+export const OFFSET_BIAS = 2 ** 31;
+
+/** The highest such integer; what ends at 2^32 ends here. */
+export const LAST_OFFSET = 2 ** 31 - 1;
+
 /** The rows of one run of instructions: row i begins `deltas[i]` bytes behind the start of the code. Deltas ascend from 0. */
 export class ProgramRows {
   count = 0;
-  deltas = new Uint32Array(256);
+  deltas = new Int32Array(256);
   /** Index of each row's rule set. */
-  sets = new Uint32Array(256);
+  sets = new Int32Array(256);
 
   /** Drops all rows, and makes room for `count`. */
   reset(count: number): void {
     this.count = 0;
     if (count <= this.deltas.length) return;
-    this.deltas = new Uint32Array(2 * count);
-    this.sets = new Uint32Array(2 * count);
+    this.deltas = new Int32Array(2 * count);
+    this.sets = new Int32Array(2 * count);
   }
 }
 
 /** Takes the rows of FDEs in the order in which they are read. */
 export interface FdeSink {
   /**
-   * @param start offset of the function from the base of the object
-   * @param end first offset behind it, 2^32 at most
+   * @param start offset of the function from the base of the object, minus `OFFSET_BIAS`
+   * @param size its bytes; they may reach beyond 2^32
    * @param rows its rows, valid during the call; those at or behind the end do not count
    */
-  addFde(start: number, end: number, rows: ProgramRows): void;
+  addFde(start: number, size: number, rows: ProgramRows): void;
 }
 
 /**
@@ -53,19 +62,19 @@ export class CfiRows implements FdeSink {
     this.fdeRows = new Uint32Array(this.fdeStarts.length + 1);
   }
 
-  addFde(start: number, end: number, rows: ProgramRows): void {
+  addFde(biasedStart: number, size: number, rows: ProgramRows): void {
     this.#reserve(rows.count);
     const { deltas } = rows;
-    const size = end - start;
+    const start = biasedStart + OFFSET_BIAS;
     let count = this.count;
-    for (let row = 0; row < rows.count && deltas[row] < size; row++) {
+    for (let row = 0; row < rows.count && deltas[row] < size && start + deltas[row] < 2 ** 32; row++) {
       this.starts[count] = start + deltas[row];
       this.sets[count++] = rows.sets[row];
     }
     this.count = count;
     const fde = this.fdeCount++;
     this.fdeStarts[fde] = start;
-    this.fdeEnds[fde] = Math.min(end, 0xffff_ffff);
+    this.fdeEnds[fde] = Math.min(start + size, 0xffff_ffff);
     this.fdeRows[fde + 1] = count;
   }
 

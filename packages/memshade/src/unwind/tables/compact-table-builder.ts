@@ -1,10 +1,18 @@
-import type { CfiRows, FdeSink, ProgramRows } from "../cfi/rows.ts";
-import { BLOCK_BYTES, CompactTable } from "./compact-table.ts";
+import { type CfiRows, type FdeSink, LAST_OFFSET, OFFSET_BIAS, type ProgramRows } from "../cfi/rows.ts";
+import { BLOCK_BITS, BLOCK_BYTES, type CompactArrays, CompactTable } from "./compact-table.ts";
 import { orderFdes } from "./fde-order.ts";
 import type { ReducedRules } from "./reduce.ts";
 
 /** Gaps between functions shorter than this are padding: they keep the rule in front of them. */
 const MIN_GAP = 16;
+
+/** Entries that may be left behind unused where blocks were joined, as a share; beyond that all are copied. */
+const MOST_LEFTOVERS = 1 / 64;
+
+/** Number of the block that an offset, minus `OFFSET_BIAS`, lies in. */
+function blockOf(offset: number): number {
+  return (offset >> BLOCK_BITS) + OFFSET_BIAS / BLOCK_BYTES;
+}
 
 /** A run of FDEs in ascending order: its range of code, and its entries. */
 interface Segment {
@@ -16,7 +24,8 @@ interface Segment {
 
 /**
  * Makes a table while FDEs are read. Linkers leave nearly all of them in the order of the code: entries are written as
- * they come, a new segment begins where the order breaks, and in the end the segments are put in order.
+ * they come, a new segment begins where the order breaks, and in the end an index of blocks puts the segments in order.
+ * Offsets are those of the code from the base of the object minus `OFFSET_BIAS`.
  */
 export class CompactTableBuilder implements FdeSink {
   /** Number of rows that were added. */
@@ -28,31 +37,60 @@ export class CompactTableBuilder implements FdeSink {
   readonly #segments: Segment[] = [];
   // Where the entries of a block begin: its number, and the entry.
   #markCount = 0;
-  #markBlocks = new Uint32Array(1024);
-  #markEntries = new Uint32Array(1024);
+  #markBlocks: Uint32Array;
+  #markEntries: Uint32Array;
   #lastBlock = -1;
   #lastSet = 0;
   /** End of the last FDE. */
-  #end = 0;
+  #end = -OFFSET_BIAS;
   /** Highest end of any. */
-  #highest = 0;
+  #highest = -OFFSET_BIAS;
 
   /** @param capacity number of entries that room is made for */
   constructor(reduced: ReducedRules, capacity: number) {
     this.#reduced = reduced;
     this.#lows = new Uint16Array(capacity + 16);
     this.#sets = new Uint16Array(capacity + 16);
+    // Blocks of compiled code have several dozen entries.
+    const marks = 64 + (capacity >> 5);
+    this.#markBlocks = new Uint32Array(marks);
+    this.#markEntries = new Uint32Array(marks);
   }
 
-  addFde(start: number, end: number, { count, deltas, sets }: ProgramRows): void {
-    this.beginFde(start, end, count);
-    const size = end - start;
-    for (let row = 0; row < count && deltas[row] < size; row++) this.addRow(start + deltas[row], sets[row]);
+  addFde(start: number, size: number, { count: rowCount, deltas, sets: fullSets }: ProgramRows): void {
+    const end = Math.min(start + size, LAST_OFFSET);
+    this.beginFde(start, end, rowCount);
+    const codeBytes = end - start;
+    const reduced = this.#reduced;
+    const { known } = reduced;
+    const lows = this.#lows;
+    const sets = this.#sets;
+    let count = this.#count;
+    let lastSet = this.#lastSet;
+    let row = 0;
+    // Apart from running the instructions, nearly all of the time that a table takes is spent in this loop.
+    for (; row < rowCount && deltas[row] < codeBytes; row++) {
+      const fullSet = fullSets[row];
+      let set = fullSet < known.length ? known[fullSet] : -1;
+      if (set < 0) set = reduced.of(fullSet);
+      if (set === lastSet) continue;
+      const offset = start + deltas[row];
+      const block = blockOf(offset);
+      if (block !== this.#lastBlock) this.#mark(block, count);
+      lows[count] = offset & (BLOCK_BYTES - 1);
+      sets[count++] = set;
+      lastSet = set;
+    }
+    this.rowCount += row;
+    this.#count = count;
+    this.#lastSet = lastSet;
   }
 
   /** Begins the next FDE, or part of one. */
   beginFde(start: number, end: number, rowCount: number): void {
-    this.#reserve(rowCount + 2);
+    if (this.#count + rowCount + 2 > this.#lows.length || this.#reduced.rules.count + rowCount > 0xffff) {
+      this.#reserve(rowCount + 2);
+    }
     if (this.#breaksOrder(start)) this.#beginSegment(start);
     else if (start - this.#end >= MIN_GAP && this.#lastSet !== 0) this.#add(this.#end, 0);
     this.#end = end;
@@ -77,25 +115,47 @@ export class CompactTableBuilder implements FdeSink {
     this.#endSegment();
     const parts = this.#partsInOrder();
     if (parts === undefined) return undefined;
-    const end = parts.at(-1)?.end ?? 0;
-    const blocks = new Uint32Array(Math.floor(end / BLOCK_BYTES) + 2);
-    const lows = new Uint16Array(this.#count);
-    const isWide = this.#sets instanceof Uint32Array;
-    const sets = isWide ? new Uint32Array(this.#count) : new Uint16Array(this.#count);
-    let count = 0;
-    let nextBlock = 0;
-    for (const { firstEntry, lastEntry } of parts) {
-      lows.set(this.#lows.subarray(firstEntry, lastEntry), count);
-      sets.set(this.#sets.subarray(firstEntry, lastEntry), count);
-      for (let mark = this.#markOf(firstEntry - 1) + 1; mark < this.#markCount; mark++) {
-        if (this.#markEntries[mark] >= lastEntry) break;
-        const entry = this.#markEntries[mark] - firstEntry + count;
-        while (nextBlock <= this.#markBlocks[mark]) blocks[nextBlock++] = entry;
-      }
-      count += lastEntry - firstEntry;
+    const blockCount = blockOf(parts.at(-1)?.end ?? -OFFSET_BIAS) + 1;
+    const index = new BlockIndex(blockCount, this.#sets instanceof Uint32Array);
+    const entries = this.#count;
+    for (const part of parts) this.#indexPart(part, index);
+    index.skipTo(blockCount);
+    const { firsts, counts, before } = index;
+    const arrays = { firsts, counts, before, lows: this.#lows, sets: this.#sets, count: this.#count };
+    return new CompactTable(this.#count - entries > entries * MOST_LEFTOVERS ? packed(arrays) : arrays);
+  }
+
+  /** Adds the blocks of a run of entries to the index. */
+  #indexPart({ firstEntry, lastEntry }: Segment, index: BlockIndex): void {
+    if (firstEntry === lastEntry) return;
+    for (let mark = this.#markOf(firstEntry); mark < this.#markCount; mark++) {
+      const first = Math.max(firstEntry, this.#markEntries[mark]);
+      if (first >= lastEntry) break;
+      const last = mark + 1 < this.#markCount ? Math.min(lastEntry, this.#markEntries[mark + 1]) : lastEntry;
+      const block = this.#markBlocks[mark];
+      if (block >= index.next) index.add(block, first, last - first);
+      else this.#joinBlock(block, first, last, index);
+      index.lastSet = this.#sets[last - 1];
     }
-    blocks.fill(count, nextBlock);
-    return new CompactTable(blocks, lows, sets);
+  }
+
+  /** Two runs meet inside of a block: their entries are put together at the end. */
+  #joinBlock(block: number, first: number, last: number, { firsts, counts }: BlockIndex): void {
+    const known = counts[block];
+    const added = last - first;
+    this.#reserve(known + added);
+    if (firsts[block] + known !== this.#count) {
+      this.#copyEntries(firsts[block], known);
+      firsts[block] = this.#count - known;
+    }
+    this.#copyEntries(first, added);
+    counts[block] = known + added;
+  }
+
+  #copyEntries(first: number, count: number): void {
+    this.#lows.copyWithin(this.#count, first, first + count);
+    this.#sets.copyWithin(this.#count, first, first + count);
+    this.#count += count;
   }
 
   /** The segments by address, cut where another lies in a gap between their functions; undefined if functions overlap. */
@@ -108,7 +168,7 @@ export class CompactTableBuilder implements FdeSink {
         ? rests.pop()
         : (waiting.pop() ?? rests.pop());
     const parts: Segment[] = [];
-    let end = 0;
+    let end = -OFFSET_BIAS;
     for (let part = takeNext(); part !== undefined; part = takeNext()) {
       if (part.start < end) return undefined;
       const next = waiting.at(-1)?.start ?? Number.POSITIVE_INFINITY;
@@ -139,7 +199,7 @@ export class CompactTableBuilder implements FdeSink {
 
   /** Offset at which an entry begins. */
   #startOf(entry: number): number {
-    return this.#markBlocks[this.#markOf(entry)] * BLOCK_BYTES + (this.#lows[entry] % BLOCK_BYTES);
+    return this.#markBlocks[this.#markOf(entry)] * BLOCK_BYTES - OFFSET_BIAS + this.#lows[entry];
   }
 
   /** Last mark at or in front of an entry; −1 if there is none. */
@@ -170,20 +230,21 @@ export class CompactTableBuilder implements FdeSink {
   }
 
   #add(offset: number, set: number): void {
-    const block = Math.floor(offset / BLOCK_BYTES);
-    if (block !== this.#lastBlock) this.#mark(block);
-    this.#lows[this.#count] = offset;
+    const block = blockOf(offset);
+    if (block !== this.#lastBlock) this.#mark(block, this.#count);
+    this.#lows[this.#count] = offset & (BLOCK_BYTES - 1);
     this.#sets[this.#count++] = set;
     this.#lastSet = set;
   }
 
-  #mark(block: number): void {
+  /** Entries from this one on begin in a block. */
+  #mark(block: number, entry: number): void {
     if (this.#markCount === this.#markBlocks.length) {
       this.#markBlocks = enlarged(this.#markBlocks, 2 * this.#markCount);
       this.#markEntries = enlarged(this.#markEntries, 2 * this.#markCount);
     }
     this.#markBlocks[this.#markCount] = block;
-    this.#markEntries[this.#markCount++] = this.#count;
+    this.#markEntries[this.#markCount++] = entry;
     this.#lastBlock = block;
   }
 
@@ -201,6 +262,53 @@ export class CompactTableBuilder implements FdeSink {
   }
 }
 
+/** The same table with its blocks one behind the other. */
+function packed({ firsts, counts, before, lows, sets }: CompactArrays): CompactArrays {
+  let total = 0;
+  for (const entries of counts) total += entries;
+  const packedLows = new Uint16Array(total);
+  const packedSets = sets instanceof Uint32Array ? new Uint32Array(total) : new Uint16Array(total);
+  let count = 0;
+  for (let block = 0; block < counts.length; block++) {
+    const first = firsts[block];
+    const last = first + counts[block];
+    firsts[block] = count;
+    for (let entry = first; entry < last; entry++) {
+      packedLows[count] = lows[entry];
+      packedSets[count++] = sets[entry];
+    }
+  }
+  return { firsts, counts, before, lows: packedLows, sets: packedSets, count };
+}
+
+/** The index of a table while it is filled, block by block. */
+class BlockIndex {
+  readonly firsts: Uint32Array;
+  readonly counts: Uint16Array;
+  readonly before: Uint16Array | Uint32Array;
+  /** First block that is not filled yet. */
+  next = 0;
+  /** What holds at the end of the last entry that was indexed. */
+  lastSet = 0;
+
+  constructor(blockCount: number, isWide: boolean) {
+    this.firsts = new Uint32Array(blockCount);
+    this.counts = new Uint16Array(blockCount);
+    this.before = isWide ? new Uint32Array(blockCount) : new Uint16Array(blockCount);
+  }
+
+  add(block: number, first: number, count: number): void {
+    this.skipTo(block + 1);
+    this.firsts[block] = first;
+    this.counts[block] = count;
+  }
+
+  /** Blocks without entries. */
+  skipTo(block: number): void {
+    for (; this.next < block; this.next++) this.before[this.next] = this.lastSet;
+  }
+}
+
 /** The table of rows that may overlap. */
 export function compactTableOf(rows: CfiRows, reduced: ReducedRules): CompactTable {
   const builder = new CompactTableBuilder(reduced, rows.count + 2 * rows.fdeCount);
@@ -208,9 +316,9 @@ export function compactTableOf(rows: CfiRows, reduced: ReducedRules): CompactTab
     let row = rows.fdeRows[fde];
     const last = rows.fdeRows[fde + 1];
     while (row + 1 < last && rows.starts[row + 1] <= start) row++;
-    builder.beginFde(start, end, last - row);
+    builder.beginFde(start - OFFSET_BIAS, end - OFFSET_BIAS, last - row);
     for (; row < last && rows.starts[row] < end; row++) {
-      builder.addRow(Math.max(rows.starts[row], start), rows.sets[row]);
+      builder.addRow(Math.max(rows.starts[row], start) - OFFSET_BIAS, rows.sets[row]);
     }
   }
   // The parts of FDEs do not overlap, so there is a table.

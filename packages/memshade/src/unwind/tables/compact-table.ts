@@ -1,51 +1,65 @@
 /** Code is indexed in blocks of this many bytes, so that a search begins among a few dozen entries. */
 export const BLOCK_BYTES = 4096;
+export const BLOCK_BITS = 12;
+
+/** The arrays of a table. Those of entries may have room at their ends. */
+export interface CompactArrays {
+  /** Per block: its first entry. */
+  readonly firsts: Uint32Array;
+  /** Per block: how many entries begin in it. */
+  readonly counts: Uint16Array;
+  /** Per block: the rule set that holds at its start, up to its first entry. */
+  readonly before: Uint16Array | Uint32Array;
+  /** Per entry: the low 12 bits of the offset where it begins. */
+  readonly lows: Uint16Array;
+  /** Per entry: the rule set that holds from there on. */
+  readonly sets: Uint16Array | Uint32Array;
+  /** Number of entries. */
+  readonly count: number;
+}
 
 /**
- * Which rule set holds where, in 4 bytes per entry: the low 16 bits of the offset where it begins, and the set's
- * index in a dictionary (u32 where there are more than 65,536). An entry holds up to the next one; where no function is,
- * set 0 holds. Entries of a block of 4 KiB of code lie between two numbers of the block index, so the upper bits need
- * not be stored.
+ * Which rule set holds where, in 4 bytes per entry: the low bits of the offset where it begins, and the set's index in a
+ * dictionary (u32 where there are more than 65,536). An entry holds up to the next one; where no function is, set 0
+ * holds. The entries of a block of 4 KiB of code stand together, in ascending order; the blocks stand in any order.
  *
- *     blocks   [0, 2, 2, 5, …]                 entry where each block begins
- *     lows     [0x0040, 0x0044, 0x2010, …]
- *     sets     [     1,      2,      1, …]
+ *     firsts   [0, 2, 2, …]                    counts [2, 0, 3, …]       before [0, 2, 2, …]
+ *     lows     [0x040, 0x044, 0x010, …]
+ *     sets     [    1,     2,     1, …]
  */
 export class CompactTable {
-  readonly #blocks: Uint32Array;
-  readonly #lows: Uint16Array;
-  readonly #sets: Uint16Array | Uint32Array;
+  readonly #arrays: CompactArrays;
 
-  constructor(blocks: Uint32Array, lows: Uint16Array, sets: Uint16Array | Uint32Array) {
-    this.#blocks = blocks;
-    this.#lows = lows;
-    this.#sets = sets;
+  constructor(arrays: CompactArrays) {
+    this.#arrays = arrays;
   }
 
   /** Rule set that holds at an offset from the object's base; 0 if none does. */
   find(offset: number): number {
+    const { firsts, counts, before, lows, sets } = this.#arrays;
     const block = Math.floor(offset / BLOCK_BYTES);
-    const blocks = this.#blocks;
-    if (!(block >= 0 && block < blocks.length - 1)) return 0;
-    const lows = this.#lows;
-    const low16 = offset & 0xffff;
-    let low = blocks[block];
-    let high = blocks[block + 1];
+    if (!(block >= 0 && block < firsts.length)) return 0;
+    const inBlock = offset & (BLOCK_BYTES - 1);
+    const first = firsts[block];
+    let low = first;
+    let high = first + counts[block];
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if (lows[middle] <= low16) low = middle + 1;
+      if (lows[middle] <= inBlock) low = middle + 1;
       else high = middle;
     }
-    return low === 0 ? 0 : this.#sets[low - 1];
+    return low === first ? before[block] : sets[low - 1];
   }
 
   /** Number of entries, those for gaps included. */
   get count(): number {
-    return this.#lows.length;
+    return this.#arrays.count;
   }
 
-  /** Bytes of all arrays. */
+  /** Bytes of all entries and of the index of blocks. */
   get byteLength(): number {
-    return this.#blocks.byteLength + this.#lows.byteLength + this.#sets.byteLength;
+    const { firsts, counts, before, lows, sets, count } = this.#arrays;
+    const index = firsts.byteLength + counts.byteLength + before.byteLength;
+    return index + count * (lows.BYTES_PER_ELEMENT + sets.BYTES_PER_ELEMENT);
   }
 }

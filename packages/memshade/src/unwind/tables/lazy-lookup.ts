@@ -1,6 +1,6 @@
 import type { FrameHeader } from "../cfi/frame-header.ts";
 import { type CfiCounts, type CfiDictionary, CfiReader } from "../cfi/reader.ts";
-import type { FdeSink, ProgramRows } from "../cfi/rows.ts";
+import { type FdeSink, OFFSET_BIAS, type ProgramRows } from "../cfi/rows.ts";
 import type { ObjectCfi } from "../cfi/sections-of-object.ts";
 import { readTable } from "./read-table.ts";
 import type { ReducedRules } from "./reduce.ts";
@@ -11,9 +11,9 @@ class LastFde implements FdeSink {
   end = 0;
   #rows: ProgramRows | undefined;
 
-  addFde(start: number, end: number, rows: ProgramRows): void {
-    this.start = start;
-    this.end = end;
+  addFde(biasedStart: number, size: number, rows: ProgramRows): void {
+    this.start = biasedStart + OFFSET_BIAS;
+    this.end = this.start + size;
     this.#rows = rows;
   }
 

@@ -3,11 +3,8 @@ import { CfiRows } from "../cfi/rows.ts";
 import type { ObjectCfi } from "../cfi/sections-of-object.ts";
 import type { CompactTable } from "./compact-table.ts";
 import { CompactTableBuilder, compactTableOf } from "./compact-table-builder.ts";
-import { cfiBytes, readFdes } from "./read-rows.ts";
+import { cfiBytes, expectedRows, readFdes } from "./read-rows.ts";
 import type { ReducedRules } from "./reduce.ts";
-
-/** Bytes of call frame information per row in large libraries, or a little less. */
-const BYTES_PER_ROW = 5;
 
 /** Reads all FDEs of an object straight into a table. */
 export function readTable(
@@ -16,13 +13,12 @@ export function readTable(
   reduced: ReducedRules,
 ): { table: CompactTable; counts: CfiCounts; rowCount: number } {
   const size = cfiBytes(cfi);
-  const builder = new CompactTableBuilder(reduced, Math.ceil(size / BYTES_PER_ROW));
+  const builder = new CompactTableBuilder(reduced, expectedRows(size));
   const counts = readFdes(cfi, dictionary, builder);
   const table = builder.build();
   if (table !== undefined) return { table, counts, rowCount: builder.rowCount };
   // FDEs overlap: two sections describe the same code, or the file is damaged. Then all rows are needed at once.
   const rows = new CfiRows(size);
-
   const again = readFdes(cfi, dictionary, rows);
   return { table: compactTableOf(rows, reduced), counts: again, rowCount: rows.count };
 }

@@ -19,8 +19,8 @@ export class ReducedRules {
   readonly #registers: KeptRegisters;
   readonly #target: UnwindTarget;
   readonly #walked: ReadonlySet<number | undefined>;
-  /** Index in `rules` of each set of the full dictionary that was met. */
-  #setOf = new Int32Array(1024).fill(UNKNOWN);
+  /** Index in `rules` of each set of the full dictionary; negative for those that were not met yet. */
+  known = new Int32Array(1 << 14).fill(UNKNOWN);
 
   constructor(full: RuleSets, target: UnwindTarget, registers: KeptRegisters) {
     this.#full = full;
@@ -32,15 +32,13 @@ export class ReducedRules {
 
   /** Index in `rules` of what is kept of a set of the full dictionary. */
   of(set: number): number {
-    if (set >= this.#setOf.length) {
+    if (set >= this.known.length) {
       const larger = new Int32Array(2 * set).fill(UNKNOWN);
-      larger.set(this.#setOf);
-      this.#setOf = larger;
+      larger.set(this.known);
+      this.known = larger;
     }
-    const known = this.#setOf[set];
-    if (known !== UNKNOWN) return known;
-    this.#setOf[set] = this.#reduce(set);
-    return this.#setOf[set];
+    if (this.known[set] === UNKNOWN) this.known[set] = this.#reduce(set);
+    return this.known[set];
   }
 
   #reduce(set: number): number {

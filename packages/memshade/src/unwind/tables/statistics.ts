@@ -4,9 +4,9 @@ import { type CfiCounts, CfiDictionary } from "../cfi/reader.ts";
 import { CfiRows } from "../cfi/rows.ts";
 import { CFA_RULE, RULE, type RuleSets } from "../cfi/rule-sets.ts";
 import { cfiOfObject } from "../cfi/sections-of-object.ts";
-import { compactTableOf } from "./compact-table-builder.ts";
-import { MAX_EXTENT_BYTES } from "./extent-table.ts";
-import { cfiBytes, readFdes } from "./read-rows.ts";
+import { CfiTally } from "./cfi-tally.ts";
+import { CompactTableBuilder, compactTableOf } from "./compact-table-builder.ts";
+import { cfiBytes, expectedRows, readFdes } from "./read-rows.ts";
 import { type KeptRegisters, ReducedRules } from "./reduce.ts";
 
 /** Words of a rule set of LUL: CFA, pc, stack pointer and frame pointer, 8 bytes each. */
@@ -54,13 +54,18 @@ export function cfiStatistics(object: ObjectFile): CfiStatistics | undefined {
   const target = unwindTarget(object.architecture);
   if (target === undefined) return undefined;
   const cfi = cfiOfObject(object);
-  const dictionary = new CfiDictionary(cfiBytes(cfi));
-  const rows = new CfiRows(cfiBytes(cfi));
-  const counts = readFdes(cfi, dictionary, rows);
-  const uses = countUses(rows, dictionary.rules.count);
-  const compact = (registers: KeptRegisters): FormStatistics => {
-    const reduced = new ReducedRules(dictionary.rules, target, registers);
-    const table = compactTableOf(rows, reduced);
+  const size = cfiBytes(cfi);
+  const dictionary = new CfiDictionary(size);
+  const forms = { three: formOf("three"), calleeSaved: formOf("callee-saved") };
+  const tally = new CfiTally(size, [forms.three.builder, forms.calleeSaved.builder]);
+  const counts = readFdes(cfi, dictionary, tally);
+  let overlapping: CfiRows | undefined;
+  const statisticsOf = ({ reduced, builder }: Form): FormStatistics => {
+    let table = builder.build();
+    if (table === undefined) {
+      overlapping ??= readRows();
+      table = compactTableOf(overlapping, reduced);
+    }
     const { rules } = reduced;
     return {
       ruleSets: rules.count - 1,
@@ -69,67 +74,49 @@ export function cfiStatistics(object: ObjectFile): CfiStatistics | undefined {
       dictionaryBytes: 4 * (rules.starts[rules.count] + rules.count),
     };
   };
-  const threeRegisters = compact("three");
-  const extents = countExtents(rows);
-  const simple = sumUses(uses, dictionary.rules, (set) => isSimple(dictionary.rules, set, target));
+  const threeRegisters = statisticsOf(forms.three);
+  const { rules } = dictionary;
   return {
     ...counts,
     architecture: object.architecture,
     sections: cfi.sections.map(({ kind, bytes }) => ({ name: `.${kind}`, bytes: bytes.length })),
-    rows: rows.count,
-    gaps: countGaps(rows),
-    simpleRows: simple,
-    expressionRows: sumUses(uses, dictionary.rules, (set) => hasExpression(dictionary.rules, set)),
+    rows: tally.rows,
+    gaps: tally.gaps(),
+    simpleRows: sumUses(tally.uses, rules, (set) => isSimple(rules, set, target)),
+    expressionRows: sumUses(tally.uses, rules, (set) => hasExpression(rules, set)),
     lul: {
       ruleSets: threeRegisters.ruleSets,
-      entries: extents,
-      tableBytes: LUL_EXTENT_BYTES * extents,
+      entries: tally.extents,
+      tableBytes: LUL_EXTENT_BYTES * tally.extents,
       dictionaryBytes: LUL_RULE_SET_BYTES * threeRegisters.ruleSets,
     },
     threeRegisters,
-    calleeSaved: compact("callee-saved"),
+    calleeSaved: statisticsOf(forms.calleeSaved),
     problemCount: dictionary.problems.count,
   };
+
+  function formOf(registers: KeptRegisters): Form {
+    const reduced = new ReducedRules(dictionary.rules, target!, registers);
+    return { reduced, builder: new CompactTableBuilder(reduced, expectedRows(size)) };
+  }
+
+  /** All rows at once, for FDEs that overlap. */
+  function readRows(): CfiRows {
+    const rows = new CfiRows(size);
+    readFdes(cfi, dictionary, rows);
+    return rows;
+  }
 }
 
-/** Rows per rule set. */
-function countUses(rows: CfiRows, setCount: number): Uint32Array {
-  const uses = new Uint32Array(setCount);
-  const { sets, count } = rows;
-  for (let row = 0; row < count; row++) uses[sets[row]]++;
-  return uses;
+interface Form {
+  readonly reduced: ReducedRules;
+  readonly builder: CompactTableBuilder;
 }
 
 function sumUses(uses: Uint32Array, rules: RuleSets, holds: (set: number) => boolean): number {
   let sum = 0;
   for (let set = 0; set < rules.count; set++) if (uses[set] > 0 && holds(set)) sum += uses[set];
   return sum;
-}
-
-/** One extent per row, more for those that are too long. */
-function countExtents({ starts, fdeCount, fdeRows, fdeEnds }: CfiRows): number {
-  let extents = 0;
-  for (let fde = 0; fde < fdeCount; fde++) {
-    const first = fdeRows[fde];
-    const last = fdeRows[fde + 1] - 1;
-    extents += last - first + 1;
-    // Most functions are too short to have a row that is too long.
-    if (fdeEnds[fde] - starts[first] <= MAX_EXTENT_BYTES) continue;
-    for (let row = first; row <= last; row++) {
-      const end = row < last ? starts[row + 1] : fdeEnds[fde];
-      extents += Math.ceil((end - starts[row]) / MAX_EXTENT_BYTES) - 1;
-    }
-  }
-  return extents;
-}
-
-function countGaps({ fdeStarts, fdeEnds, fdeCount }: CfiRows): number {
-  const starts = fdeStarts.slice(0, fdeCount).sort();
-  const ends = fdeEnds.slice(0, fdeCount).sort();
-  let gaps = 0;
-  // Where as many functions have ended as began before, none covers the code up to the next start.
-  for (let i = 1; i < fdeCount; i++) if (ends[i - 1] < starts[i]) gaps++;
-  return gaps;
 }
 
 function isSimple(rules: RuleSets, set: number, target: UnwindTarget): boolean {
