@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { InstrumentOptions } from "../../packages/memshade/src/instrument/index.ts";
-import { instrument } from "../../packages/memshade/src/instrument/index.ts";
+import { instrument, readInstrumentedInfo } from "../../packages/memshade/src/instrument/index.ts";
+import { guardImports } from "../../packages/memshade/src/runtime/host/host-frames.ts";
 import { nativeSha256 } from "../../packages/memshade/src/runtime/host/native-sha256.ts";
 
 /** What a program's modules are replaced with before they are compiled. */
@@ -92,7 +93,12 @@ export class ModuleSubstitution {
   }
 
   instance(module: WebAssembly.Module, imports?: WebAssembly.Imports): WebAssembly.Instance {
-    return hideAddedExports(new this.#original.Instance(module, imports));
+    const info = readInstrumentedInfo(module);
+    const declared = this.#original.Module.imports(module);
+    const guarded = info === undefined ? undefined : guardImports(imports, declared, info);
+    const instance = new this.#original.Instance(module, guarded?.imports ?? imports);
+    guarded?.connect(instance.exports);
+    return hideAddedExports(instance);
   }
 
   install(): void {

@@ -14,6 +14,8 @@ export type { Architecture, ObjectFile, ObjectSection, ObjectSegment } from "./o
 export { type Dump, dump, reset } from "./runtime/host/dump.ts";
 export type { HeapOptions } from "./runtime/host/heap-options.ts";
 export {
+  type GuardedImports,
+  guardHostFunctions,
   type InstrumentedSource,
   type LoaderOptions,
   readProfile,

@@ -19,6 +19,7 @@ export class ContextPlan extends HookedCalls implements CallPlan {
   readonly #component: Int32Array;
   readonly #siteOf: (codeOffset: number) => number;
   readonly #hostMayCallReferences: boolean;
+  readonly #referenced: ReadonlySet<number>;
 
   constructor(
     module: WasmModule,
@@ -47,6 +48,7 @@ export class ContextPlan extends HookedCalls implements CallPlan {
       (caller, callee) => callee < this.#imported && this.isInternal(caller),
     );
     const references = findReferences(module, scan);
+    this.#referenced = references.functions;
     const exported = new Set<number>();
     for (const { kind, index } of module.exports)
       if (kind === "function" && index >= this.#imported && this.reaches(index)) exported.add(index);
@@ -71,6 +73,11 @@ export class ContextPlan extends HookedCalls implements CallPlan {
 
   /** Exported functions that keep their place and are exported through a wrapper elsewhere. */
   readonly exportedApart = new Set<number>();
+
+  /** Whether a function can be called through a table or a reference. */
+  isReferenced(index: number): boolean {
+    return this.#referenced.has(index);
+  }
 
   /** Whether an allocation can happen while the function runs. */
   reaches(index: number): boolean {

@@ -2,10 +2,16 @@ import { sizeOfU32Leb, writeU32Leb } from "../bytes/leb128.ts";
 import type { FuncType } from "../wasm/index.ts";
 import { I32 } from "../wasm/index.ts";
 import { BodyBuilder } from "./body-builder.ts";
+import { ENTRY_WORD, type FrameBase, HOST_WORD } from "./frame-base.ts";
+
+const HAS_MEMORY_INDEX = 0x40;
 
 export interface WrapperSurroundings {
+  shadowMemory: number;
   stackGlobal: number;
-  hostGlobal: number;
+  frames: FrameBase;
+  /** Whether the functions can be called by reference too, so also from inside. */
+  byReference: boolean;
   /** Whether exceptions of the host may pass through the module: then they are caught on their way and go on. */
   catchesHostExceptions: boolean;
   /** Index of a type without parameters and with these results. */
@@ -14,7 +20,8 @@ export interface WrapperSurroundings {
 
 /**
  * Bodies that take the place of functions which can be called from outside: whoever enters the module starts where the
- * last call out of it left the shadow stack, and leaves it as it was, also by an exception. (A trap cannot be caught.)
+ * host stands on the shadow stack, and leaves that as it was, also by an exception. A trap cannot be caught, but while the
+ * module runs both words say what they said before it was entered.
  */
 export class EntryWrappers {
   readonly #around: WrapperSurroundings;
@@ -40,27 +47,44 @@ export class EntryWrappers {
   }
 
   #before(type: FuncType): Uint8Array {
-    const { stackGlobal, hostGlobal, catchesHostExceptions: guarded, resultsType } = this.#around;
-    const saved = type.params.length;
+    const { shadowMemory, stackGlobal, frames, catchesHostExceptions, byReference, resultsType } =
+      this.#around;
+    const entry = type.params.length;
     const body = new BodyBuilder([I32]);
-    body.op("global.get", hostGlobal).op("local.tee", saved).op("global.set", stackGlobal);
-    if (guarded && type.results.length > 1) body.openTyped("try", resultsType(type));
-    else if (guarded) body.open("try", type.results[0]);
+    const load = (word: number): void => {
+      body.instructions(frames.hostWord).op("i32.load", 2 | HAS_MEMORY_INDEX, shadowMemory, word);
+    };
+    load(ENTRY_WORD);
+    body.op("local.set", entry);
+    // Through a reference the module calls itself too, having said so in the host word alone.
+    if (byReference) load(HOST_WORD);
+    else body.op("local.get", entry);
+    body.instructions(frames.emptyStack).op("i32.add").op("global.set", stackGlobal);
+    body.instructions(frames.hostWord).op("local.get", entry);
+    body.op("i32.store", 2 | HAS_MEMORY_INDEX, shadowMemory, HOST_WORD);
+    if (catchesHostExceptions && type.results.length > 1) body.openTyped("try", resultsType(type));
+    else if (catchesHostExceptions) body.open("try", type.results[0]);
     for (let i = 0; i < type.params.length; i++) body.op("local.get", i);
     return body.op("call").unfinished();
   }
 
   #after(type: FuncType): Uint8Array {
-    const { stackGlobal, hostGlobal, catchesHostExceptions: guarded } = this.#around;
-    const saved = type.params.length;
+    const { shadowMemory, frames, catchesHostExceptions, byReference } = this.#around;
+    const entry = type.params.length;
     const body = new BodyBuilder();
-    if (guarded) {
-      body.op("catch_all").op("local.get", saved).op("global.set", hostGlobal);
-      body.op("local.get", saved).op("global.set", stackGlobal);
+    const restore = (): void => {
+      for (const word of [HOST_WORD, ENTRY_WORD]) {
+        body.instructions(frames.hostWord).op("local.get", entry);
+        body.op("i32.store", 2 | HAS_MEMORY_INDEX, shadowMemory, word);
+      }
+    };
+    if (catchesHostExceptions) {
+      body.op("catch_all");
+      restore();
       body.op("rethrow", 0).end();
     }
-    body.op("local.get", saved).op("global.set", hostGlobal);
-    body.op("local.get", saved).op("global.set", stackGlobal);
+    // A tail call may have left the words changed; a call by reference puts them back itself.
+    if (!byReference) restore();
     return body.end().code();
   }
 }

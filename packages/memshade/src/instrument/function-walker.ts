@@ -5,6 +5,7 @@ import {
   AccessKind,
   functionCount,
   functionType,
+  I32,
   IMMEDIATE_KIND,
   ImmediateKind,
   OPCODE_NAME,
@@ -29,7 +30,7 @@ import { forgetAssigned } from "./loop-assignments.ts";
 import { LoopSummary } from "./loop-summary.ts";
 import type { ModuleScan } from "./module-scan.ts";
 import { NO_LOCAL, OperandStack } from "./operand-stack.ts";
-import { noTemporaries, type Temporaries } from "./temporaries.ts";
+import { extraLocal, noTemporaries, type Temporaries } from "./temporaries.ts";
 import type { ToolPass, WalkState } from "./tool-pass.ts";
 import { CONSTANT, ValueClass, ValueNumbers } from "./value-numbers.ts";
 
@@ -759,16 +760,18 @@ export class FunctionWalker {
     const insertions = this.#insertions;
     const site = this.calls.siteOf(start - this.#module.codePayloadStart);
     if (treatment === CallTreatment.Keep) insertions.add(start, InsertionKind.KeepFrame);
-    else if (treatment === CallTreatment.KeepHost) insertions.add(start, InsertionKind.KeepHostFrame);
+    else if (treatment === CallTreatment.KeepHost)
+      insertions.add(start, InsertionKind.KeepHostFrame, callee < 0 ? 0 : 1);
     else if (treatment === CallTreatment.Push) insertions.add(start, InsertionKind.PushFrame, site);
     else {
+      if (temporaries.hostWord < 0) temporaries.hostWord = extraLocal(temporaries, I32);
+      const { hostWord } = temporaries;
       const outlined = this.#openLoops === 0;
-      insertions.add(
-        start,
-        outlined ? InsertionKind.PushHostFrameOutlined : InsertionKind.PushHostFrame,
-        site,
-      );
-      insertions.add(end, outlined ? InsertionKind.ReturnFromHostOutlined : InsertionKind.ReturnFromHost);
+      const before = outlined ? InsertionKind.PushHostFrameOutlined : InsertionKind.PushHostFrame;
+      const leaves = callee < 0 ? 0 : 1;
+      insertions.add(start, before, site, hostWord, leaves);
+      const after = outlined ? InsertionKind.ReturnFromHostOutlined : InsertionKind.ReturnFromHost;
+      insertions.add(end, after, hostWord, leaves);
     }
   }
 

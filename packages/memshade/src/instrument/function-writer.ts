@@ -8,6 +8,7 @@ import {
 } from "../bytes/leb128.ts";
 import { type FunctionBody, opcodeId, writeOpcodeInto } from "../wasm/index.ts";
 import { operandsAbove } from "./access-operands.ts";
+import { ENTRY_WORD, FRAME_BYTES, type FrameBase, HOST_WORD } from "./frame-base.ts";
 import { InsertionKind, type Insertions, type LinearForm } from "./insertions.ts";
 import type { SnippetSink } from "./snippet-sink.ts";
 import {
@@ -27,18 +28,15 @@ export interface SnippetTargets {
   shadowMemory: number;
   /** Global with the address of the newest frame on the shadow stack. */
   stackGlobal: number;
-  /** Global with the newest frame at the last call out of the module. */
-  hostGlobal: number;
-  /** What `stackGlobal` holds when there is no frame. */
-  emptyStack: number;
+  frames: FrameBase;
   /** Shadow address of a counter for places that are not followed. */
   unreadCounter: number;
   countTrips: number;
   countStrided: number;
   /** Function that adds a counter word for the address it is given. */
   countFunction(word: number): number;
-  /** Functions that do what `PushHostFrame`, given frame and call site, and `ReturnFromHost` do. */
-  pushHostFrame(): number;
+  /** Functions that do what `PushHostFrame`, given frame and call site, and `ReturnFromHost`, given its local, do. */
+  pushHostFrame(leaves: boolean): number;
   returnFromHost(): number;
   /** Tools by the number of their insertion kind behind `InsertionKind.FirstTool`. */
   tools: readonly ToolPass[];
@@ -74,8 +72,6 @@ const MINUS_FOUR = 0x7c;
 
 const I32 = 0x7f;
 const I64 = 0x7e;
-/** A frame of the shadow stack: the call site, and a memo of its place in the tree of contexts. */
-export const FRAME_BYTES = 8;
 /** Bytes of program memory per counter of four bytes. */
 const GRANULE_BYTES = 8;
 /** No insertion takes more bytes than this. */
@@ -223,11 +219,19 @@ export class FunctionWriter implements SnippetSink {
         this.#op(LOCAL_GET, frame);
         this.#byte(I64_CONST);
         this.length = writeS32Leb(this.bytes, this.length, a[entry]);
-        this.#op(CALL, targets.pushHostFrame());
+        this.#op(CALL, targets.pushHostFrame(c[entry] === 1));
+        this.#op(LOCAL_SET, this.#local(b[entry]));
+        break;
+      case InsertionKind.PushHostFrame:
+        this.#bytes(targets.frames.hostWord);
+        this.#shadow(I32_LOAD, 2);
+        this.#op(LOCAL_SET, this.#local(b[entry]));
+        this.#pushFrame(frame, a[entry]);
+        this.#setHostWord(frame, 0, HOST_WORD);
+        if (c[entry] === 1) this.#setHostWord(frame, 0, ENTRY_WORD);
         break;
       case InsertionKind.PushFrame:
-      case InsertionKind.PushHostFrame:
-        this.#pushFrame(frame, a[entry], kind === InsertionKind.PushHostFrame);
+        this.#pushFrame(frame, a[entry]);
         break;
       case InsertionKind.KeepFrame:
         this.#callersFrame(frame);
@@ -236,18 +240,22 @@ export class FunctionWriter implements SnippetSink {
       case InsertionKind.KeepHostFrame:
         this.#callersFrame(frame);
         this.#op(GLOBAL_SET, targets.stackGlobal);
-        this.#callersFrame(frame);
-        this.#op(GLOBAL_SET, targets.hostGlobal);
+        this.#setHostWord(frame, -FRAME_BYTES, HOST_WORD);
+        if (a[entry] === 1) this.#setHostWord(frame, -FRAME_BYTES, ENTRY_WORD);
         break;
       case InsertionKind.TeeBelow:
         this.#teeBelow(this.#local(a[entry]), b[entry]);
         break;
       case InsertionKind.ReturnFromHostOutlined:
+        this.#op(LOCAL_GET, this.#local(a[entry]));
         this.#op(CALL, targets.returnFromHost());
         break;
       case InsertionKind.ReturnFromHost:
-        this.#const(targets.emptyStack);
-        this.#op(GLOBAL_SET, targets.hostGlobal);
+        for (const word of b[entry] === 1 ? [HOST_WORD, ENTRY_WORD] : [HOST_WORD]) {
+          this.#bytes(targets.frames.hostWord);
+          this.#op(LOCAL_GET, this.#local(a[entry]));
+          this.#shadow(I32_STORE, 2, word);
+        }
         break;
       case InsertionKind.Prologue:
         this.#op(GLOBAL_GET, targets.stackGlobal);
@@ -421,17 +429,26 @@ export class FunctionWriter implements SnippetSink {
   }
 
   /** Frame: the call site, and zero for the memo of its tree node. */
-  #pushFrame(frame: number, site: number, host: boolean): void {
+  #pushFrame(frame: number, site: number): void {
     this.#op(LOCAL_GET, frame);
     this.#byte(I64_CONST);
     this.length = writeS32Leb(this.bytes, this.length, site);
     this.#shadow(I64_STORE, 3);
-    if (host) {
-      this.#op(LOCAL_GET, frame);
-      this.#op(GLOBAL_SET, this.targets.hostGlobal);
-    }
     this.#op(LOCAL_GET, frame);
     this.#op(GLOBAL_SET, this.targets.stackGlobal);
+  }
+
+  /** Where whoever comes in goes on: bytes from the empty stack to the frame. */
+  #setHostWord(frame: number, distance: number, word: number): void {
+    this.#bytes(this.targets.frames.hostWord);
+    this.#op(LOCAL_GET, frame);
+    this.#bytes(this.targets.frames.emptyStack);
+    this.#byte(I32_SUB);
+    if (distance !== 0) {
+      this.#const(distance);
+      this.#byte(I32_ADD);
+    }
+    this.#shadow(I32_STORE, 2, word);
   }
 
   #callersFrame(frame: number): void {
@@ -487,16 +504,21 @@ export class FunctionWriter implements SnippetSink {
     this.bytes[this.length++] = value;
   }
 
+  #bytes(code: Uint8Array): void {
+    this.bytes.set(code, this.length);
+    this.length += code.length;
+  }
+
   #const(value: number): void {
     this.bytes[this.length++] = I32_CONST;
     this.length = writeS32Leb(this.bytes, this.length, value);
   }
 
-  #shadow(opcode: number, alignment: number): void {
+  #shadow(opcode: number, alignment: number, offset = 0): void {
     this.bytes[this.length++] = opcode;
     this.bytes[this.length++] = alignment | HAS_MEMORY_INDEX;
     this.length = writeU32Leb(this.bytes, this.length, this.targets.shadowMemory);
-    this.bytes[this.length++] = 0;
+    this.bytes[this.length++] = offset;
   }
 
   #copy(source: Uint8Array, from: number, to: number): void {

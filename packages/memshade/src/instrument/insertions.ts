@@ -8,9 +8,12 @@ export const InsertionKind = {
   PushFrame: 2,
   /** Before a call inside a recursive component, of a wrapper, or a tail call: the callee takes the caller's frame. */
   KeepFrame: 3,
-  /** `a`: call site. As PushFrame, before a call that leaves the module and may come back in. */
+  /**
+   * `a`: call site, `b`: local that keeps the host word, `c`: 1 if the call certainly leaves the module. As PushFrame,
+   * before a call that may come back in.
+   */
   PushHostFrame: 4,
-  /** After a call that left the module. */
+  /** `a`: that local, `b`: as `c` of the push. After a call that left the module. */
   ReturnFromHost: 5,
   /** First thing in a body: reads the shadow stack pointer. */
   Prologue: 6,
@@ -32,7 +35,7 @@ export const InsertionKind = {
   CountStrided: 14,
   /** `a`: address temporary, `b`: access instruction. Before it: keeps the address that lies below its other operands. */
   TeeBelow: 15,
-  /** `a`: call site. A tail call out of the module. */
+  /** `a`: 1 if it certainly leaves the module. A tail call that may come back in. */
   KeepHostFrame: 16,
   /** As Count, by a call: smaller and slower. */
   CountOutlined: 17,

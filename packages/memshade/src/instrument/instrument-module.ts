@@ -31,8 +31,9 @@ import { NO_CONTEXTS } from "./call-plan.ts";
 import { ContextPlan } from "./context-plan.ts";
 import { CountFunctions } from "./count-functions.ts";
 import { type AllocatorPlan, findAllocator } from "./find-allocator/index.ts";
+import { FRAME_BYTES, fixedFrameBase } from "./frame-base.ts";
 import { FunctionWalker } from "./function-walker.ts";
-import { FRAME_BYTES, FunctionWriter } from "./function-writer.ts";
+import { FunctionWriter } from "./function-writer.ts";
 import { HookedCalls } from "./hooked-calls.ts";
 import { HostFrameFunctions } from "./host-frame-functions.ts";
 import { Insertions } from "./insertions.ts";
@@ -167,8 +168,7 @@ class Instrumentation {
     const frameTargets = {
       shadowMemory,
       stackGlobal: this.#stackGlobal,
-      hostGlobal: this.#stackGlobal + 1,
-      emptyStack: heap?.emptyStack ?? 0,
+      frames: fixedFrameBase(layout ?? { stack: 0, hostWord: 0 }),
     };
     const hostFrames = new HostFrameFunctions(appended, frameTargets);
     const writer = new FunctionWriter(
@@ -180,7 +180,7 @@ class Instrumentation {
         countTrips: heap?.functions.get("countTrips") ?? -1,
         countStrided: heap?.functions.get("countStrided") ?? -1,
         countFunction: (word) => counters.get(word),
-        pushHostFrame: () => hostFrames.push(),
+        pushHostFrame: (leaves) => hostFrames.push(leaves),
         returnFromHost: () => hostFrames.returned(),
         tools: tools.map(({ pass }) => pass),
       },
@@ -283,11 +283,10 @@ class Instrumentation {
       maxBlocks: this.#options.maxBlocks,
       histograms: this.#options.exactHistogram === true && followsHeap,
     });
-    const emptyStack = layout.stack - FRAME_BYTES;
     const runtime = mergeRuntime(shadowRuntimeBytes(), {
       appended: this.#appended,
       shadowMemory: memoryCount(this.#module),
-      firstGlobal: this.#stackGlobal + 2,
+      firstGlobal: this.#stackGlobal + 1,
       constants: runtimeConstants(
         layout,
         this.#options.clock === "wall",
@@ -295,8 +294,8 @@ class Instrumentation {
       ),
       hosts: this.#hostFunctions(this.#hostTable),
     });
-    const stack = { type: I32, initial: encodeConstantExpression(I32, emptyStack | 0) };
-    return { ...runtime, layout, emptyStack, globals: [stack, stack, ...runtime.globals] };
+    const newest = { type: I32, initial: encodeConstantExpression(I32, (layout.stack - FRAME_BYTES) | 0) };
+    return { ...runtime, layout, globals: [newest, ...runtime.globals] };
   }
 
   /** Weaves the other tools in, each with a memory and globals of its own behind those before it. */

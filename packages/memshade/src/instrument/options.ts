@@ -97,6 +97,8 @@ export interface ShadowLayout {
   /** 0 where no histograms are kept. */
   histograms: number;
   histogramsEnd: number;
+  /** Word below the stack that says where the stack has got to outside of the module. */
+  hostWord: number;
   stack: number;
   /** Size of the shadow memory. */
   endBytes: number;

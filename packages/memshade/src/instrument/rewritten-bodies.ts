@@ -96,17 +96,14 @@ export class RewrittenBodies {
   /** Gives the functions that can be entered from outside their wrappers. */
   wrapEntries(contexts: ContextPlan): void {
     const { module, appended, writer } = this.#around;
-    const { stackGlobal, hostGlobal } = writer.targets;
+    const { shadowMemory, stackGlobal, frames } = writer.targets;
     const catchesHostExceptions = module.imports.some(
       ({ kind, module: from }) => kind === "function" && !from.startsWith("wasi_"),
     );
-    const around = {
-      stackGlobal,
-      hostGlobal,
-      catchesHostExceptions,
-      resultsType: ({ results }: { results: ValType[] }) => appended.typeIndex([], results),
-    };
-    const wrappers = new EntryWrappers(around);
+    const resultsType = ({ results }: { results: ValType[] }) => appended.typeIndex([], results);
+    const around = { shadowMemory, stackGlobal, frames, catchesHostExceptions, resultsType };
+    const exported = new EntryWrappers({ ...around, byReference: false });
+    const referenced = new EntryWrappers({ ...around, byReference: true });
     for (const index of contexts.entered) {
       const hook = this.#replacements.get(index);
       if (hook === undefined && this.#internals.has(index)) continue;
@@ -116,13 +113,15 @@ export class RewrittenBodies {
           : appended.add(functionTypeIndex(module, index), hook, index);
       contexts.move(index, moved);
       const type = functionType(module, index);
-      if (type.results.length > 1) around.resultsType(type);
+      if (type.results.length > 1) resultsType(type);
+      const wrappers = contexts.isReferenced(index) ? referenced : exported;
       this.#replacements.set(index, () => wrappers.body(moved, type));
     }
     for (const index of contexts.exportedApart) {
       const type = functionType(module, index);
-      if (type.results.length > 1) around.resultsType(type);
-      const wrapper = appended.add(functionTypeIndex(module, index), () => wrappers.body(index, type), index);
+      if (type.results.length > 1) resultsType(type);
+      const body = () => exported.body(index, type);
+      const wrapper = appended.add(functionTypeIndex(module, index), body, index);
       this.exportedInstead.set(index, wrapper);
     }
   }

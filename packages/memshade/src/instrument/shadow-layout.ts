@@ -13,8 +13,11 @@ const CHILD_BYTES = 16;
 const RECORD_BYTES = 32;
 /** Eight bytes per frame: more frames than any engine's own stack holds. */
 const STACK_BYTES = 64 * MIB;
-/** What the root's frame takes below the stack. */
-const ROOT_FRAME_BYTES = 16;
+/**
+ * Below the stack: at the start of these bytes the host word, at their end the root's frame. The host word tells whoever
+ * enters the module where to go on: bytes on the stack at the last call that left it and has not come back.
+ */
+const STACK_BASE_BYTES = 64;
 const HISTOGRAM_BYTES = 256 * MIB;
 const NODES_PER_CONTEXT = 4;
 const DEFAULT_CONTEXTS = 64 * KIB;
@@ -70,7 +73,7 @@ export function planLayout(wishes: LayoutWishes): ShadowLayout {
     Math.floor(room / RECORD_BYTES),
   );
   const histograms = roundUp(records + recordCapacity * RECORD_BYTES, PAGE_BYTES);
-  const stack = roundUp(histograms + histogramBytes + ROOT_FRAME_BYTES, PAGE_BYTES);
+  const stack = roundUp(histograms + histogramBytes + STACK_BASE_BYTES, PAGE_BYTES);
   return {
     coveredBytes,
     slots,
@@ -87,6 +90,7 @@ export function planLayout(wishes: LayoutWishes): ShadowLayout {
     recordCapacity,
     histograms: wishes.histograms ? histograms : 0,
     histogramsEnd: wishes.histograms ? histograms + histogramBytes : 0,
+    hostWord: stack - STACK_BASE_BYTES,
     stack,
     endBytes: stack + STACK_BYTES,
   };

@@ -27,6 +27,8 @@ export interface Temporaries {
   loops: number;
   frame: boolean;
   scratch: boolean;
+  /** Local that keeps the host word during calls out of the module; −1: none is needed. */
+  hostWord: number;
   /** Types of operands that have to be put aside for a moment. */
   spills: Set<ValType>;
   /** Types of locals that tools asked for with `extraLocal`. */
@@ -34,7 +36,15 @@ export interface Temporaries {
 }
 
 export function noTemporaries(): Temporaries {
-  return { addresses: 0, loops: 0, frame: false, scratch: false, spills: new Set(), extra: undefined };
+  return {
+    addresses: 0,
+    loops: 0,
+    frame: false,
+    scratch: false,
+    hostWord: -1,
+    spills: new Set(),
+    extra: undefined,
+  };
 }
 
 /** One more local of a type, for a tool. It is zero when the function begins. */

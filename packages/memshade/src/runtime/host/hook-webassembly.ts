@@ -1,5 +1,6 @@
 import type { InstrumentedInfo } from "../../instrument/index.ts";
 import { customSectionsOf } from "./custom-sections.ts";
+import { guardImports } from "./host-frames.ts";
 import { type AnyFunction, replaceClass, replaceFunction, replaceGetter } from "./replace-property.ts";
 import { type ObservedImports, observeImports } from "./waste/host-ranges.ts";
 
@@ -52,7 +53,7 @@ interface Rewritten extends RewrittenModule {
  */
 export function hookWebAssembly(namespace: typeof WebAssembly, observer: InstantiationObserver): void {
   const { Module, Instance, compile, instantiate } = namespace;
-  const { customSections } = Module;
+  const { customSections, imports: importsOf } = Module;
   const instanceExports: AnyFunction = Object.getOwnPropertyDescriptor(Instance.prototype, "exports")!.get!;
 
   const trackedModules = new WeakMap<WebAssembly.Module, TrackedModule>();
@@ -94,13 +95,22 @@ export function hookWebAssembly(namespace: typeof WebAssembly, observer: Instant
     return adopt(instance, module, observed);
   }
 
-  /** The imports with host functions that report what they touch, where a tool wants to know. */
+  /** The imports with guarded host functions, which report what they touch where a tool wants to know. */
   function observe(module: WebAssembly.Module, imports: unknown): ObservedImports | undefined {
     const tracked = trackedModule(module);
     const isObject = typeof imports === "object" && imports !== null;
-    return tracked === undefined || !isObject
-      ? undefined
-      : observeImports(imports as WebAssembly.Imports, tracked.info);
+    if (tracked === undefined || !isObject) return undefined;
+    const observed = observeImports(imports as WebAssembly.Imports, tracked.info);
+    const given = observed?.imports ?? (imports as WebAssembly.Imports);
+    const guarded = guardImports(given, importsOf(module), tracked.info);
+    if (guarded === undefined) return observed;
+    return {
+      imports: guarded.imports,
+      connect(exports) {
+        observed?.connect(exports);
+        guarded.connect(exports);
+      },
+    };
   }
 
   /** Makes the exports of an instance look as those of the original module, and tells the observer of all of them. */

@@ -7,9 +7,11 @@ import type { RunEnd } from "../../model/run.ts";
 import { customSectionsOf } from "./custom-sections.ts";
 import type { InstanceHandle } from "./heap-session.ts";
 import { connectHost, SHADOW_MEMORY } from "./host-calls.ts";
+import { type GuardedImports, guardImports } from "./host-frames.ts";
 import { type Profile, Recorder, UNKNOWN_MODULE } from "./recorder.ts";
 import type { ToolOptions } from "./tool-options.ts";
 
+export type { GuardedImports } from "./host-frames.ts";
 export { type Profile, type ProfileFile, profileFiles } from "./recorder.ts";
 
 export interface LoaderOptions {
@@ -21,6 +23,18 @@ export interface LoaderOptions {
   command?: readonly string[];
   /** Version of the raw MemProf file: 4 (default), 5 or 3. */
   rawVersion?: 3 | 4 | 5;
+}
+
+/**
+ * Guards the host functions among the imports of an instrumented module: instantiate it with the `imports` of the result and
+ * call its `connect` with the instance's exports. Only needed where the program goes on after a trap that passed host
+ * functions; without, the calling contexts of what enters it then begin in the wrong place. Undefined: nothing to guard.
+ */
+export function guardHostFunctions(
+  imports: WebAssembly.Imports,
+  module: WebAssembly.Module,
+): GuardedImports | undefined {
+  return guardImports(imports, WebAssembly.Module.imports(module), readInfo(module));
 }
 
 /** A running instance under observation. */

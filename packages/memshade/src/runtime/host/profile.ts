@@ -1,6 +1,7 @@
 import { type InstrumentedInfo, instrument } from "../../instrument/index.ts";
 import type { InstanceHandle } from "./heap-session.ts";
 import { connectHost } from "./host-calls.ts";
+import { guardImports } from "./host-frames.ts";
 import { type Profile, Recorder } from "./recorder.ts";
 import { describeEnd, describeThrown } from "./run-end.ts";
 import { type ToolOptions, toInstrumentOptions } from "./tool-options.ts";
@@ -68,8 +69,12 @@ export async function profile<T>(
   });
   const recorder = new Recorder({ tools: options, command: [name], program: name });
   const compiled = await WebAssembly.compile(bytes as BufferSource);
-  const instantiate: Instantiate = async (imports) =>
-    record(recorder, info, original, await WebAssembly.instantiate(compiled, imports));
+  const instantiate: Instantiate = async (imports) => {
+    const guarded = guardImports(imports, WebAssembly.Module.imports(compiled), info);
+    const instance = await WebAssembly.instantiate(compiled, guarded?.imports ?? imports);
+    guarded?.connect(instance.exports);
+    return record(recorder, info, original, instance);
+  };
 
   const recording: Recording = {
     dump: () => recorder.takeProfile({ kind: "dump" }),

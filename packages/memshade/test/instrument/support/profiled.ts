@@ -8,6 +8,7 @@ import {
   type InstanceHandle,
 } from "../../../src/runtime/host/heap-session.ts";
 import { connectHost, SHADOW_MEMORY } from "../../../src/runtime/host/host-calls.ts";
+import { guardImports } from "../../../src/runtime/host/host-frames.ts";
 
 /** One calling context of the profile. */
 export interface ProfiledContext {
@@ -58,7 +59,9 @@ export class Profiled {
     let exports: WebAssembly.Exports | undefined;
     const imports = profiled.imports?.(() => exports as never);
     const module = new WebAssembly.Module(rewritten as BufferSource);
-    exports = new WebAssembly.Instance(module, imports).exports;
+    const guarded = guardImports(imports, WebAssembly.Module.imports(module), info);
+    exports = new WebAssembly.Instance(module, guarded?.imports ?? imports).exports;
+    guarded?.connect(exports);
     this.exports = exports as never;
     const flush = () => {
       this.flushes++;

@@ -236,9 +236,7 @@ describe("calls out of the module and back in", () => {
     expect(profiled.stacks()).toEqual({ "allocate < trap": 3, "allocate < inner": 2 });
   });
 
-  // Traps cannot be caught inside the module, and the host's frames go with them: the next entry starts where the last
-  // call out of the module left the stack (docs/concepts.md).
-  it.fails("may trap below frames of the host: what comes next has its own context", () => {
+  it("may trap below frames of the host: what comes next has its own context", () => {
     const profiled = entered((exports) => exports.trap(0));
     for (let i = 0; i < 3; i++) expect(() => profiled.call("run", 1)).toThrow("unreachable");
     profiled.call("inner", 0);

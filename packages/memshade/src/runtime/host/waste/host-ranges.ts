@@ -1,7 +1,7 @@
 import type { InstrumentedInfo } from "../../../instrument/index.ts";
 import { WasiRanges } from "./wasi-ranges.ts";
 
-const WASI_MODULES = ["wasi_snapshot_preview1", "wasi_unstable"];
+export const WASI_MODULES: readonly string[] = ["wasi_snapshot_preview1", "wasi_unstable"];
 
 type HostFunction = (...operands: unknown[]) => unknown;
 type Report = (address: number, bytes: number) => void;

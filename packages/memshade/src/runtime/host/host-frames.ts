@@ -1,0 +1,91 @@
+import type { InstrumentedInfo } from "../../instrument/index.ts";
+import { SHADOW_MEMORY } from "./host-calls.ts";
+import { WASI_MODULES } from "./waste/host-ranges.ts";
+
+type HostFunction = (...operands: unknown[]) => unknown;
+
+/** An import object whose functions put the shadow stack back however they end, once the instance is connected. */
+export interface GuardedImports {
+  imports: WebAssembly.Imports;
+  connect(exports: WebAssembly.Exports): void;
+}
+
+/** Engines have code of their own for these when they are imported as they are, and nothing comes back from them. */
+const MATHEMATICS = new Set(Object.values(Object.getOwnPropertyDescriptors(Math)).map(({ value }) => value));
+
+/**
+ * Guards the host functions among a module's imports. A trap unwinds the module's frames unseen by the module; where it
+ * passes a host function on its way, or is caught there, the guard tells the module where its stack has got to. So whatever
+ * comes in next continues in the right place.
+ *
+ * Undefined: nothing to guard. Functions of other instances are never touched, for a guard could not pass all types of values.
+ *
+ * @param declared the imports that the module declares.
+ */
+export function guardImports(
+  imports: WebAssembly.Imports | undefined,
+  declared: readonly WebAssembly.ModuleImportDescriptor[],
+  info: InstrumentedInfo,
+): GuardedImports | undefined {
+  if (info.layout === undefined || imports === undefined) return undefined;
+  const { hostWord } = info.layout;
+  /** Host word and entry word. */
+  let words = new Int32Array(2);
+  /** The host word at the innermost guarded call that has not returned. */
+  let newest = 0;
+  const guard = (call: HostFunction): HostFunction =>
+    function host(...operands: unknown[]): unknown {
+      const outer = newest;
+      newest = words[0];
+      words[1] = newest;
+      try {
+        return call(...operands);
+      } finally {
+        newest = outer;
+        words[0] = outer;
+        words[1] = outer;
+      }
+    };
+
+  const isGuarded = ({ module, kind }: WebAssembly.ModuleImportDescriptor): boolean =>
+    kind === "function" && !WASI_MODULES.includes(module);
+  if (!declared.some(isGuarded)) return undefined;
+  const guarded: Record<string, Record<string, WebAssembly.ImportValue>> = Object.create(null);
+  const guards = new Map<HostFunction, HostFunction>();
+  for (const entry of declared) {
+    const { module, name } = entry;
+    const from = imports[module] as Record<string, WebAssembly.ImportValue> | undefined;
+    // The engine refuses it, in its own words.
+    if (from === null || (typeof from !== "object" && typeof from !== "function")) return undefined;
+    guarded[module] ??= Object.create(null);
+    let value = from[name] as unknown;
+    if (isGuarded(entry) && typeof value === "function" && !MATHEMATICS.has(value) && !isOfInstance(value)) {
+      const call = value as HostFunction;
+      if (!guards.has(call)) guards.set(call, guard(call));
+      value = guards.get(call);
+    }
+    guarded[module][name] = value as WebAssembly.ImportValue;
+  }
+  return {
+    imports: guarded,
+    connect(exports) {
+      const memory = exports[SHADOW_MEMORY] as WebAssembly.Memory | undefined;
+      if (memory !== undefined) words = new Int32Array(memory.buffer, hostWord, 2);
+    },
+  };
+}
+
+const { Table } = WebAssembly;
+let table: WebAssembly.Table | undefined;
+
+/** Whether a function comes out of an instance: no others fit into tables. */
+function isOfInstance(value: unknown): boolean {
+  table ??= new Table({ element: "anyfunc", initial: 1 });
+  try {
+    table.set(0, value);
+    table.set(0, null);
+    return true;
+  } catch {
+    return false;
+  }
+}
