@@ -21,6 +21,8 @@ export interface ToolFlags {
   pairs?: boolean;
   contexts?: boolean;
   objects?: boolean;
+  copies?: boolean;
+  sameBytes?: boolean;
   compat?: "deadstores";
   ids?: "16" | "32";
   host?: "opaque" | "exact";
@@ -78,6 +80,11 @@ export function addToolOptions(command: Command): Command {
     .option("--pairs", "waste: who overwrote, repeated and re-read what (slower)")
     .option("--contexts", "waste: tell accesses apart by calling context (slower)")
     .option("--objects", "waste: count per allocation site and offset inside its blocks (slower)")
+    .option("--copies", "waste: find bytes that nothing but copies reads which are dead themselves (slower)")
+    .option(
+      "--same-bytes",
+      "waste: count bytes that stay the same in stores that change others (--pairs and the like always do)",
+    )
     .addOption(
       new Option("--compat <tool>", "waste: count as the Valgrind tool does where it differs").choices([
         "deadstores",
@@ -108,6 +115,8 @@ const WASTE_FLAGS = {
   pairs: "--pairs",
   contexts: "--contexts",
   objects: "--objects",
+  copies: "--copies",
+  sameBytes: "--same-bytes",
   compat: "--compat",
   ids: "--ids",
   host: "--host",
@@ -133,6 +142,8 @@ export function toolOptionsOf(flags: ToolFlags): ToolOptions {
       pairs: flags.pairs,
       contexts: flags.contexts,
       objects: flags.objects,
+      copies: flags.copies,
+      sameBytes: flags.sameBytes,
       compat: flags.compat,
       ids: flags.ids === undefined ? undefined : (Number(flags.ids) as 16 | 32),
       host: flags.host,

@@ -55,11 +55,13 @@ export class BulkFunctions {
             : I32;
     const type = this.#appended.typeIndex([destination, source, length], []);
     const index = this.#appended.add(type, () => {
-      const body = new BodyBuilder();
+      const body = new BodyBuilder(instruction === "memory.init" ? [I32, I32] : []);
       const within = this.#followsBoth(writes, reads);
       if (within && instruction !== "memory.init")
         for (const { copy, fill } of this.#listeners)
           this.#tell(body, fillsOwn ? fill : copy, [destination, source, length]);
+      if (within && instruction === "memory.init")
+        for (const listener of this.#listeners) showSegment(body, first, listener);
       for (let i = 0; i < 3; i++) body.op("local.get", i);
       if (fillsOwn) body.op(instruction, first);
       else body.op(instruction, first, second);
@@ -115,4 +117,25 @@ export class BulkFunctions {
   #addressType(memory: number): number {
     return memoryType(this.#module, memory).index64 ? I64 : I32;
   }
+}
+
+/**
+ * Shows a listener what `memory.init segment` is about to put into memory: piece by piece, each of them put into the
+ * listener's memory first. Parameters are destination, source and length; two locals follow. Traps where the
+ * instruction would.
+ */
+function showSegment(body: BodyBuilder, segment: number, { initPiece, initBuffer }: MemoryListeners): void {
+  if (initPiece === undefined || initPiece < 0 || initBuffer === undefined) return;
+  const [destination, source, length, done, piece] = [0, 1, 2, 3, 4];
+  body.i32(0).op("local.set", done).open("block").open("loop");
+  body.op("local.get", length).op("local.get", done).op("i32.sub").op("local.tee", piece);
+  body.op("i32.eqz").op("br_if", 1);
+  body.op("local.get", piece).i32(initBuffer.bytes);
+  body.op("local.get", piece).i32(initBuffer.bytes).op("i32.lt_u").op("select").op("local.set", piece);
+  body.i32(initBuffer.address).op("local.get", source).op("local.get", done).op("i32.add");
+  body.op("local.get", piece).op("memory.init", segment, initBuffer.memory);
+  body.op("local.get", destination).op("local.get", done).op("i32.add");
+  body.op("local.get", piece).op("local.get", done).op("call", initPiece);
+  body.op("local.get", done).op("local.get", piece).op("i32.add").op("local.set", done);
+  body.op("br", 0).end().end();
 }

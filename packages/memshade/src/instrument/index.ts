@@ -16,7 +16,17 @@ export {
   type WovenToolName,
 } from "./options.ts";
 export { findSites, SITE_CLASS_NAMES, SiteClass, type SiteTable } from "./waste/site-table.ts";
-export { specialIds, type WasteLayout } from "./waste/waste-layout.ts";
-export { zeroingFunctions } from "./waste/weave-waste.ts";
+export {
+  BLOCK_BYTES,
+  COPY_BYTES,
+  INDEX_BYTES,
+  OFFSET_BYTES,
+  OFFSETS,
+  SITE_BYTES,
+  SITE_HEADER_BYTES,
+  specialIds,
+  type WasteLayout,
+} from "./waste/waste-layout.ts";
+export { zeroingFunctions } from "./waste/zeroing-functions.ts";
 export type { WorkingSetLayout } from "./working-set/layout.ts";
 export { workingSetRuntimeBytes } from "./working-set/runtime-bytes.ts";

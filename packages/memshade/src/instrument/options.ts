@@ -48,6 +48,10 @@ export interface WasteOptions {
   contexts?: boolean | undefined;
   /** Count per allocation site and offset inside its blocks. */
   objects?: boolean | undefined;
+  /** Follow copies: bytes that are read by nothing but copies which are dead themselves. */
+  copies?: boolean | undefined;
+  /** Count bytes that stay the same in stores that change others; the slower engine does so always. */
+  sameBytes?: boolean | undefined;
   /** Count as the Valgrind tool deadstores does where it differs. */
   compat?: "deadstores" | undefined;
   /**

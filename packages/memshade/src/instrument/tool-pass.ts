@@ -78,6 +78,12 @@ export interface MemoryListeners {
   fill: number;
   /** Behind `memory.init`: (destination, bytes). */
   init: number;
+  /**
+   * Before `memory.init`, in pieces: (destination of the piece, its bytes, bytes of pieces before). The piece of the
+   * segment stands at `initBuffer` in the tool's memory.
+   */
+  initPiece?: number;
+  initBuffer?: { memory: number; address: number; bytes: number };
 }
 
 /** Functions of a tool, by index, that listen to the allocator. */

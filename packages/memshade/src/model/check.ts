@@ -19,6 +19,9 @@ export const integer: Check<number> = (value, path) =>
 export const count: Check<number> = (value, path) =>
   Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : fail(path, "a count", value);
 
+export const number: Check<number> = (value, path) =>
+  Number.isFinite(value) ? (value as number) : fail(path, "a number", value);
+
 /** Text that a pattern accepts; `expected` describes it for the message. */
 export function textLike(pattern: RegExp, expected: string): Check<string> {
   return (value, path) =>

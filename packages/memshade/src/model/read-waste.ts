@@ -1,8 +1,10 @@
 import { UserError } from "../bytes/errors.ts";
-import { type Check, count, flag, integer, list, oneOf, optional, record, text } from "./check.ts";
+import { type Check, count, flag, integer, list, number, oneOf, optional, record, text } from "./check.ts";
 import {
+  TYPE_RULES,
   WASTE_SCHEMA,
   WASTE_VERSION,
+  type WasteEnd,
   type WasteField,
   type WasteFile,
   type WasteFileOptions,
@@ -12,6 +14,7 @@ import {
   type WastePair,
   type WasteStore,
   type WasteTotals,
+  type WasteType,
 } from "./waste.ts";
 
 const ip = record<WasteIp>({
@@ -41,6 +44,7 @@ const store = record<WasteStore>({
   bytes_silent: count,
   host_assumed_read: count,
   bytes_same: optional(count),
+  transitively_dead: optional(count),
   silent_over_zero: optional(count),
   silent_approximate: optional(count),
   class: siteClass,
@@ -63,6 +67,7 @@ const pair = record<WastePair>({
   first: optional(count),
   origin: optional(oneOf("init", "zero")),
   second: optional(count),
+  end: optional(count),
   bytes: count,
   operations: count,
 });
@@ -71,9 +76,16 @@ const objects = record<WasteObjects>({
   ips: someIps,
   objects: count,
   bytes: count,
+  peak: optional(count),
   size: count,
   varies: flag,
   bytesDead: count,
+  type: optional(record<WasteType>({ name: text, size: count, by: oneOf(...TYPE_RULES) })),
+  meanLifetime: optional(number),
+  usefulLifetime: optional(number),
+  usage: optional(number),
+  usageSpan: optional(number),
+  tail: optional(flag),
   fields: list(
     record<WasteField>({
       offset: count,
@@ -81,7 +93,13 @@ const objects = record<WasteObjects>({
       reads: count,
       writes: count,
       dead: count,
+      overwritten: optional(count),
+      deallocated: optional(count),
+      exit: optional(count),
       silent: count,
+      accesses: optional(count),
+      name: optional(text),
+      type: optional(text),
     }),
   ),
 });
@@ -95,6 +113,8 @@ const file = record<WasteFile>({
     ids: count,
     contexts: flag,
     objects: flag,
+    copies: optional(flag),
+    sameBytes: optional(flag),
     compat: text,
     exitVisible: text,
   }),
@@ -114,6 +134,7 @@ const file = record<WasteFile>({
   stores: list(store),
   loads: list(load),
   pairs: optional(list(pair)),
+  ends: optional(list(record<WasteEnd>({ ips: someIps }))),
   objects: optional(list(objects)),
   notTracked: list(text),
 });
@@ -138,9 +159,9 @@ export function readWaste(json: string): WasteFile {
       `it has version ${JSON.stringify(header.version)}, this memshade reads version ${WASTE_VERSION}`,
     );
   const found = file(value, "");
-  for (const { kind, first, second } of found.pairs ?? []) {
+  for (const { kind, first, second, end } of found.pairs ?? []) {
     const limit = kind === "redundant" ? found.loads.length : found.stores.length;
-    if ((first ?? 0) >= limit || (second ?? 0) >= limit)
+    if ((first ?? 0) >= limit || (second ?? 0) >= limit || (end ?? -1) >= (found.ends?.length ?? 0))
       throw new UserError("pairs name sites that are not there");
   }
   return found;

@@ -16,6 +16,8 @@ export interface WasteFile {
   loads: WasteLoad[];
   /** Only with `--pairs`: which access undid, repeated or re-read which. */
   pairs?: WastePair[] | undefined;
+  /** Where blocks were freed and frames ended; `WastePair.end` is an index into it. */
+  ends?: WasteEnd[] | undefined;
   /** Only with `--objects`: what happened inside the blocks of each allocation site. */
   objects?: WasteObjects[] | undefined;
   /** Sentences: what was not followed. */
@@ -28,6 +30,9 @@ export interface WasteFileOptions {
   ids: number;
   contexts: boolean;
   objects: boolean;
+  /** Whether copies were followed, and bytes that stay the same were counted. */
+  copies?: boolean | undefined;
+  sameBytes?: boolean | undefined;
   compat: string;
   exitVisible: string;
 }
@@ -69,8 +74,10 @@ export interface WasteStore {
   dead_exit: number;
   bytes_silent: number;
   host_assumed_read: number;
-  /** The full engine's: bytes equal to the valid byte they overwrote, in any store. */
+  /** Bytes equal to the valid byte they overwrote, in any store. Only with `--pairs` and the like, or `--same-bytes`. */
   bytes_same?: number | undefined;
+  /** Only with `--copies`: bytes that nothing but copies read, all of which are dead; no part of `bytes_dead`. */
+  transitively_dead?: number | undefined;
   silent_over_zero?: number | undefined;
   silent_approximate?: number | undefined;
   class: WasteClass;
@@ -97,8 +104,16 @@ export interface WastePair {
   /** What wrote first where it was no store of the program. */
   origin?: "init" | "zero" | undefined;
   second?: number | undefined;
+  /** Of bytes that died with their block or frame: index into `ends`; absent: nobody knows. */
+  end?: number | undefined;
   bytes: number;
+  /** Operations of the second of the two that met bytes of the first. */
   operations: number;
+}
+
+/** A place that frees blocks, hands memory out again or gives up a frame, innermost call first. */
+export interface WasteEnd {
+  ips: WasteIp[];
 }
 
 export interface WasteObjects {
@@ -106,12 +121,35 @@ export interface WasteObjects {
   ips: WasteIp[];
   objects: number;
   bytes: number;
+  /** Bytes alive at the same time, at most. */
+  peak?: number | undefined;
   /** Largest size; `varies` if not all blocks had it. */
   size: number;
   varies: boolean;
   bytesDead: number;
-  /** Runs of offsets with equal counts. */
+  /** What the blocks hold, if debug information shows it. */
+  type?: WasteType | undefined;
+  /** Mean lifetime of the blocks, accesses. */
+  meanLifetime?: number | undefined;
+  /** Mean over blocks of the time between first and last access, as a part of the lifetime. */
+  usefulLifetime?: number | undefined;
+  /** Bytes touched in blocks that are both read and written, as a part of all bytes; and from the first to the last. */
+  usage?: number | undefined;
+  usageSpan?: number | undefined;
+  /** Members of the type, folded over its elements; without one, runs of offsets with equal counts. */
   fields: WasteField[];
+  /** Bytes of each block, from offset 4096 on, that `fields` does not tell apart: its last entry has them. */
+  tail?: boolean | undefined;
+}
+
+/** How the type of a site's blocks was found; see docs/waste.md. */
+export const TYPE_RULES = ["constructor", "container", "variable", "result", "pointer", "size"] as const;
+export type TypeRule = (typeof TYPE_RULES)[number];
+
+export interface WasteType {
+  name: string;
+  size: number;
+  by: TypeRule;
 }
 
 export interface WasteField {
@@ -120,6 +158,15 @@ export interface WasteField {
   /** Byte accesses, all offsets of the field together. */
   reads: number;
   writes: number;
+  /** Dead bytes, and their parts: overwritten, gone with their block, unread at the end. */
   dead: number;
+  overwritten?: number | undefined;
+  deallocated?: number | undefined;
+  exit?: number | undefined;
   silent: number;
+  /** Accesses to the field: of its bytes, the one with most. */
+  accesses?: number | undefined;
+  /** Name and type of the member; absent for padding and where the type is not known. */
+  name?: string | undefined;
+  type?: string | undefined;
 }

@@ -19,6 +19,17 @@ export interface AccessTargets {
   storing: number;
   stored: number;
   touched: number;
+  /** A load and the store behind it that do nothing but move bytes; −1 where nobody follows copies. */
+  loadedToMove: number;
+  storedMove: number;
+}
+
+/** What is known of an access besides its instruction. */
+export interface AccessHints {
+  /** It is half of a load and a store that move bytes. */
+  moves?: boolean;
+  /** Bytes of the floats in a vector operand, 0: not known to be floats. */
+  lanes?: number;
 }
 
 /** An address that no 32-bit memory has, for operands that reach beyond it. */
@@ -42,14 +53,15 @@ export class AccessFunctions {
   }
 
   /** `lane`: the lane immediate, −1 if the instruction has none. */
-  get(op: number, alignment: number, lane: number): number {
-    const key = `${op} ${alignment} ${lane}`;
+  get(op: number, alignment: number, lane: number, hints: AccessHints = {}): number {
+    const { moves = false, lanes = 0 } = hints;
+    const key = `${op} ${alignment} ${lane} ${moves} ${lanes}`;
     const known = this.#made.get(key);
     if (known !== undefined) return known;
     const operands = operandsAbove(op);
     const results = PUSH_COUNT[op] === 1 ? [RESULT_TYPE[op]] : [];
     const type = this.#appended.typeIndex([I32, ...operands, I32, I32, I32], results);
-    const index = this.#appended.add(type, () => this.#body(op, alignment, lane, operands, results));
+    const index = this.#appended.add(type, () => this.#body(op, alignment, lane, operands, results, hints));
     this.#made.set(key, index);
     return index;
   }
@@ -60,6 +72,7 @@ export class AccessFunctions {
     lane: number,
     operands: readonly ValType[],
     results: readonly ValType[],
+    { moves = false, lanes = 0 }: AccessHints,
   ): Uint8Array {
     const displacement = 1 + operands.length;
     const storeId = displacement + 1;
@@ -69,7 +82,7 @@ export class AccessFunctions {
     const name = OPCODE_NAME[op] as OpcodeName;
     const size = ACCESS_BYTES[op];
     const kind = ACCESS_KIND[op];
-    const float = name.startsWith("f32") ? 4 : name.startsWith("f64") ? 8 : 0;
+    const float = name.startsWith("f32") ? 4 : name.startsWith("f64") ? 8 : lanes;
     const body = new BodyBuilder([I32, ...results]);
 
     body.op("local.get", 0).op("local.get", displacement).op("i32.add").op("local.tee", address);
@@ -88,7 +101,20 @@ export class AccessFunctions {
       if (target === this.#targets.storing || target === this.#targets.touched) body.op("call", target);
       else body.op("local.get", id).i32(float).op("call", target);
     };
-    const { loaded, storing, stored, touched } = this.#targets;
+    const targets = this.#targets;
+    const { storing, touched } = targets;
+    const loaded = moves ? targets.loadedToMove : targets.loaded;
+    const stored = moves ? targets.storedMove : targets.stored;
+    // An atomic that is not aligned traps: nothing has happened then.
+    if (size > 1 && (kind === AccessKind.Rmw || kind === AccessKind.Cmpxchg)) {
+      body
+        .op("local.get", address)
+        .i32(size - 1)
+        .op("i32.and")
+        .open("if");
+      access();
+      body.end();
+    }
     switch (kind) {
       case AccessKind.Store:
         tell(storing, storeId);

@@ -23,7 +23,7 @@ export const SiteClass = {
   Fill: 3,
   /** A call of an imported function, which may write to memory. */
   Host: 4,
-  /** A function that hands out zeroed blocks; the site is its first instruction. */
+  /** A call of a function that hands out zeroed blocks; for calls that are not seen, that function's first instruction. */
   Zeroed: 5,
 } as const;
 
@@ -61,7 +61,10 @@ const HAS_MEMORY_INDEX = 0x40;
 const ATOMIC_IDS = 0x400;
 const COLUMNS = ["offset", "op", "bytes", "siteClass", "store", "load"] as const;
 
-/** `zeroing`: functions that hand out zeroed blocks, by index; they become stores behind all others. */
+/**
+ * `zeroing`: functions that hand out zeroed blocks, by index. Direct calls of them are stores, and so is each of them, behind
+ * all others, for blocks that are asked for in other ways.
+ */
 export function findSites(module: WasmModule, zeroing: readonly number[]): SiteTable {
   const { bytes, bodies } = module;
   const table: SiteTable = {
@@ -116,11 +119,11 @@ export function findSites(module: WasmModule, zeroing: readonly number[]): SiteT
         }
       } else if (op === MEMORY_COPY) add(pos, op, 0, SiteClass.Copy, true, true);
       else if (op === MEMORY_FILL || op === MEMORY_INIT) add(pos, op, 0, SiteClass.Fill, true, false);
-      else if (
-        (op === CALL || op === RETURN_CALL) &&
-        readU32Leb(bytes, immediates) < module.importedFunctionCount
-      )
-        add(pos, -1, 0, SiteClass.Host, true, false);
+      else if (op === CALL || op === RETURN_CALL) {
+        const callee = readU32Leb(bytes, immediates);
+        if (callee < module.importedFunctionCount) add(pos, -1, 0, SiteClass.Host, true, false);
+        else if (zeroing.includes(callee)) add(pos, -1, 0, SiteClass.Zeroed, true, false);
+      }
       pos = skipImmediates(bytes, immediates, IMMEDIATE_KIND[op]);
     }
   });

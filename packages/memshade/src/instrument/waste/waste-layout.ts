@@ -5,10 +5,15 @@ const LARGEST_MEMORY_BYTES = 4096 * MIB;
 export const CONTROL_BYTES = 4 * KIB;
 export const RECORD_BYTES = 128;
 export const PAIR_BYTES = 32;
-export const SITE_BYTES = 64 + 1024 * 16;
+/** Counts per offset of a site's blocks; one more entry has what lies behind. */
+export const OFFSETS = 4096;
+export const SITE_HEADER_BYTES = 128;
+export const OFFSET_BYTES = 20;
+export const SITE_BYTES = SITE_HEADER_BYTES + (OFFSETS + 1) * OFFSET_BYTES;
+export const BLOCK_BYTES = 64;
+export const INDEX_BYTES = 16;
+export const COPY_BYTES = 16;
 const NODE_BYTES = 8;
-const INDEX_BYTES = 16;
-const BLOCK_BYTES = 16;
 /** Store sites that 16-bit ids can tell apart: some ids mean something else. */
 export const MOST_NARROW_IDS = 65_532;
 
@@ -39,6 +44,10 @@ export interface WasteLayout {
   blockCapacity: number;
   sites: number;
   siteCapacity: number;
+  /** A u32 per byte of program memory: its record among the copies; where copies are followed. */
+  origins: number;
+  copies: number;
+  copyCapacity: number;
   /** A byte per 4 KiB of program memory, where the host is opaque. */
   dirty: number;
   endBytes: number;
@@ -55,6 +64,7 @@ export interface WasteWishes {
   ids: 16 | 32;
   contexts: boolean;
   objects: boolean;
+  copies: boolean;
   /** The host may read and says nothing of it. */
   opaque: boolean;
 }
@@ -63,6 +73,9 @@ const CONTEXT_KEYS = 512 * KIB;
 const CONTEXT_NODES = 2 * MIB;
 const PAIRS = 1 * MIB;
 const INDEX_ENTRIES = 4 * MIB;
+/** Entries where only places that allocate, free and return are looked up. */
+const PLACE_ENTRIES = 64 * KIB;
+const COPIES = 8 * MIB;
 const BLOCKS = 4 * MIB;
 const ALLOCATION_SITES = 2 * KIB;
 
@@ -74,9 +87,10 @@ export function planWaste(wishes: WasteWishes): WasteLayout {
   const loadCapacity = (contexts ? CONTEXT_KEYS : 0) + wishes.loads + 1;
   const pairCapacity = isFull ? PAIRS : 0;
   const nodeCapacity = contexts ? CONTEXT_NODES : 0;
-  const indexCapacity = contexts ? INDEX_ENTRIES : 0;
+  const indexCapacity = contexts ? INDEX_ENTRIES : isFull ? PLACE_ENTRIES : 0;
   const blockCapacity = wishes.objects ? BLOCKS : 0;
   const siteCapacity = wishes.objects ? ALLOCATION_SITES : 0;
+  const copyCapacity = wishes.copies ? COPIES : 0;
   const runs = isFull ? 0 : wishes.sites;
   const tables =
     CONTROL_BYTES +
@@ -86,10 +100,12 @@ export function planWaste(wishes: WasteWishes): WasteLayout {
     nodeCapacity * NODE_BYTES +
     indexCapacity * INDEX_BYTES +
     blockCapacity * BLOCK_BYTES +
-    siteCapacity * SITE_BYTES;
+    siteCapacity * SITE_BYTES +
+    copyCapacity * COPY_BYTES;
   const idBytes = isFull ? 4 : wishes.ids / 8;
   // Shadow, sizes of blocks, and which block a granule belongs to, per byte of program memory.
-  const perByte = (isFull ? 4 + 4 + 1 : idBytes) + 0.5 + (wishes.objects ? 0.5 : 0) + 1 / 4096;
+  const perByte =
+    (isFull ? 4 + 4 + 1 : idBytes) + 0.5 + (wishes.objects ? 0.5 : 0) + (wishes.copies ? 4 : 0) + 1 / 4096;
   const room = LARGEST_MEMORY_BYTES - PAGE_BYTES * 16 - tables;
   const covered = Math.min(
     Math.floor(room / perByte / PAGE_BYTES) * PAGE_BYTES,
@@ -128,6 +144,9 @@ export function planWaste(wishes: WasteWishes): WasteLayout {
     blockCapacity,
     sites: place(siteCapacity * SITE_BYTES),
     siteCapacity,
+    origins: place(wishes.copies ? covered * 4 : 0),
+    copies: place(copyCapacity * COPY_BYTES),
+    copyCapacity,
     dirty: wishes.opaque ? place(covered / 4096) : 0,
   };
   return { ...layout, endBytes: Math.ceil(end / PAGE_BYTES) * PAGE_BYTES };
@@ -143,7 +162,7 @@ export function specialIds(ids: 16 | 32): { read: number; invalid: number; init:
 export function wasteConstants(
   layout: WasteLayout,
   wishes: WasteWishes,
-  isCompatible: boolean,
+  { isCompatible, sameBytes }: { isCompatible: boolean; sameBytes: boolean },
 ): Record<string, number> {
   const special = specialIds(layout.idShift === 1 ? 16 : 32);
   return {
@@ -177,5 +196,9 @@ export function wasteConstants(
     BLOCK_CAPACITY: layout.blockCapacity,
     SITES: layout.sites,
     SITE_CAPACITY: layout.siteCapacity,
+    ORIGINS: wishes.copies ? layout.origins : 0,
+    COPIES: layout.copies,
+    COPY_CAPACITY: layout.copyCapacity,
+    SAME_BYTES: sameBytes ? 1 : 0,
   };
 }

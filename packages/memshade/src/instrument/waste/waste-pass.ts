@@ -8,6 +8,8 @@ import {
   importsOf,
   OPCODE_NAME,
   opcodeId,
+  opcodeIdAt,
+  skipImmediates,
   skipOpcode,
   type ValType,
 } from "../../wasm/index.ts";
@@ -21,11 +23,14 @@ import { CONSTANT } from "../value-numbers.ts";
 import type { AccessFunctions } from "./access-functions.ts";
 import { type BriefSnippets, hasComparison, valueTypeOfStore } from "./brief-snippets.ts";
 import { SiteClass, type SiteTable } from "./site-table.ts";
+import { isExactImport } from "./wasi-functions.ts";
+import { zeroingFunctions } from "./zeroing-functions.ts";
 
 const LOCAL_GET = opcodeId("local.get");
 const LOCAL_SET = opcodeId("local.set");
 const CALL = opcodeId("call");
 const I32_STORE = opcodeId("i32.store");
+const V128_STORE = opcodeId("v128.store");
 const HAS_MEMORY_INDEX = 0x40;
 /** Functions with more sites than this have those outside of their loops followed by calls: code size matters there. */
 const MOST_INLINE = 200;
@@ -40,7 +45,7 @@ const Step = {
   Test: 3,
   /** b: site */
   CountRun: 4,
-  /** b: word of the control block, c: value */
+  /** b: word of the waste tool's memory, c: value */
   Note: 5,
   /** b: function without parameters and results */
   Call: 6,
@@ -74,8 +79,14 @@ export interface PassTargets {
   storeSite: number;
   loadSite: number;
   allocationSite: number;
-  /** Whether the allocator is told apart by call. */
-  notesAllocations: boolean;
+  zeroedSite: number;
+  returnSite: number;
+  /** Whether calls of the allocator, and ends of frames, are told apart by place. */
+  notesPlaces: boolean;
+  /** Whether moves of bytes from memory to memory are told apart from other loads and stores. */
+  followsCopies: boolean;
+  /** Whether stores are functions even where they could be followed inline. */
+  callsStores: boolean;
 }
 
 /** Asks for what follows each access: inline where it can be, else a function in the place of the instruction. */
@@ -86,6 +97,11 @@ export class WastePass implements ToolPass {
   readonly #snippets: BriefSnippets | undefined;
   readonly #targets: PassTargets;
   readonly #hooked: ReadonlySet<number>;
+  readonly #zeroing: ReadonlySet<number>;
+  /** Where a store begins whose operand a load behind it has just pushed; −1: none. */
+  #moveEnd = -1;
+  /** How far a function's instructions were looked at for who makes vectors. */
+  #lastLooked = 0;
   /** Imported functions that report what they read and write. */
   readonly #exact = new Set<number>();
   /** A bit per site: followed inline; begins a block of them. */
@@ -115,8 +131,9 @@ export class WastePass implements ToolPass {
     this.#snippets = snippets;
     this.#targets = targets;
     this.#hooked = new Set(around.allocator.functions.map(({ index }) => index));
-    importsOf(around.module, "function").forEach(({ module }, index) => {
-      if (module.startsWith("wasi_")) this.#exact.add(index);
+    this.#zeroing = new Set(zeroingFunctions(around.allocator.functions));
+    importsOf(around.module, "function").forEach((from, index) => {
+      if (isExactImport(from)) this.#exact.add(index);
     });
     this.inline = new Uint8Array((sites.length + 7) >>> 3);
     this.leaders = new Uint8Array((sites.length + 7) >>> 3);
@@ -139,8 +156,9 @@ export class WastePass implements ToolPass {
     const site = this.#siteAt(start);
     const { hasLoops, openLoops } = this.#state;
     const isRare = hasLoops && openLoops === 0 && this.#isLarge;
-    if (this.#snippets === undefined || isRare || !this.#isPlain(op, site))
-      this.#replace(op, site, displacement, start, end);
+    const isCalled = this.#targets.callsStores && ACCESS_KIND[op] === AccessKind.Store;
+    if (this.#snippets === undefined || isCalled || isRare || !this.#isPlain(op, site))
+      this.#replace(op, site, at, displacement, start, end);
     else this.#follow(op, site, at, displacement, start, end);
   }
 
@@ -159,8 +177,11 @@ export class WastePass implements ToolPass {
     this.#blockIsOpen = false;
   }
 
-  setGlobal(global: number): number {
-    return global === this.#around.stackPointer ? this.#targets.setStackPointer : -1;
+  setGlobal(global: number, start: number): number {
+    if (global !== this.#around.stackPointer) return -1;
+    if (this.#targets.notesPlaces)
+      this.#note(start, this.#targets.returnSite, start - this.#around.module.codePayloadStart);
+    return this.#targets.setStackPointer;
   }
 
   grow(memory: number, _start: number, end: number): void {
@@ -178,7 +199,9 @@ export class WastePass implements ToolPass {
       // Behind the call too: the host may have called back and looked at what that left.
       if (!tail) this.#add(end, Step.Call, isOpaque ? hostMayRead : this.#targets.notePages);
     }
-    if (this.#targets.notesAllocations && (callee < 0 || this.#hooked.has(callee)))
+    if (this.#zeroing.has(callee))
+      this.#note(start, this.#targets.zeroedSite, this.#sites.store[this.#siteAt(start)]);
+    if (this.#targets.notesPlaces && (callee < 0 || this.#hooked.has(callee)))
       this.#note(start, this.#targets.allocationSite, offset);
     if (this.#targets.enter < 0) return;
     if (this.#contextLocal === NO_LOCAL) {
@@ -254,14 +277,29 @@ export class WastePass implements ToolPass {
   }
 
   /** A function in the place of the instruction: the memarg's displacement and the site's ids become operands. */
-  #replace(op: number, site: number, displacement: number, start: number, end: number): void {
+  #replace(op: number, site: number, at: number, displacement: number, start: number, end: number): void {
     const bytes = this.#around.module.bytes;
     const immediates = skipOpcode(bytes, start);
     const flags = bytes[immediates];
     const lane = IMMEDIATE_KIND[op] === ImmediateKind.MemargLane ? bytes[end - 1] : -1;
-    const target = this.#functions.get(op, flags & (HAS_MEMORY_INDEX - 1), lane);
+    const hints = { moves: this.#isMove(op, start, end), lanes: this.#lanesOf(op, at) };
+    const target = this.#functions.get(op, flags & (HAS_MEMORY_INDEX - 1), lane, hints);
     this.#add(start, Step.Arguments, displacement, site);
     this.#state.insertions.add(start, InsertionKind.ReplaceByCall, end - start, target);
+  }
+
+  /** Whether an access is half of a load and a store right behind it that stores just what was loaded. */
+  #isMove(op: number, start: number, end: number): boolean {
+    if (!this.#targets.followsCopies) return false;
+    if (ACCESS_KIND[op] === AccessKind.Store) return start === this.#moveEnd;
+    if (ACCESS_KIND[op] !== AccessKind.Load || IMMEDIATE_KIND[op] !== ImmediateKind.Memarg) return false;
+    const bytes = this.#around.module.bytes;
+    const next = opcodeIdAt(bytes, end);
+    const isStore = ACCESS_KIND[next] === AccessKind.Store && IMMEDIATE_KIND[next] === ImmediateKind.Memarg;
+    if (!isStore || ACCESS_BYTES[next] !== ACCESS_BYTES[op]) return false;
+    if ((bytes[skipOpcode(bytes, end)] & HAS_MEMORY_INDEX) !== 0) return false;
+    this.#moveEnd = end;
+    return true;
   }
 
   #follow(op: number, site: number, at: number, displacement: number, start: number, end: number): void {
@@ -270,7 +308,7 @@ export class WastePass implements ToolPass {
     const constant = isConstant ? stack.offset[at] : 0;
     // Such an access traps, or this module's memory is larger than what is followed.
     if (isConstant && (constant >>> 0) + displacement >= this.#covered - 16) {
-      this.#replace(op, site, displacement, start, end);
+      this.#replace(op, site, at, displacement, start, end);
       return;
     }
     setBit(this.inline, site);
@@ -303,6 +341,21 @@ export class WastePass implements ToolPass {
     this.#add(end, isStore ? Step.Mark : Step.Test, number);
   }
 
+  /** Bytes of the floats that a vector store stores, as far as the instruction that made them shows it; else 0. */
+  #lanesOf(op: number, at: number): number {
+    if (op !== V128_STORE) return 0;
+    const produced = this.#state.stack.produced[at + 1];
+    const bytes = this.#around.module.bytes;
+    let pos = Math.max(this.#lastLooked, this.#codeStart);
+    for (let next = pos; next < produced; pos = next) {
+      const id = opcodeIdAt(bytes, pos);
+      next = skipImmediates(bytes, skipOpcode(bytes, pos), IMMEDIATE_KIND[id]);
+      this.#lastLooked = next;
+      if (next === produced) return laneBytes(OPCODE_NAME[id] ?? "");
+    }
+    return 0;
+  }
+
   /** Set by the weaver once the layout is known. */
   set covered(bytes: number) {
     this.#covered = bytes;
@@ -324,6 +377,13 @@ export class WastePass implements ToolPass {
   #add(position: number, step: number, b = 0, c = 0): void {
     this.#state.insertions.add(position, this.#kind, step, b, c);
   }
+}
+
+/** Size of the lanes of a result that is made of floats, 0 for others. */
+function laneBytes(name: string): number {
+  const [, shape, operation = ""] = /^(f32x4|f64x2)\.(?:relaxed_)?([a-z]+)/.exec(name) ?? [];
+  if (shape === undefined || /^(eq|ne|lt|gt|le|ge|extract)/.test(operation)) return 0;
+  return shape === "f32x4" ? 4 : 8;
 }
 
 function setBit(bits: Uint8Array, index: number): void {

@@ -1,30 +1,36 @@
 import { I32, importsOf, type WasmModule } from "../../wasm/index.ts";
-import { ZEROES } from "../allocation-hooks.ts";
 import { BodyBuilder } from "../body-builder.ts";
+import type { WasteOptions } from "../options.ts";
 import { mergeRuntime } from "../shadow-runtime.ts";
 import type { ToolSurroundings, WovenTool } from "../tool-pass.ts";
 import { AccessFunctions } from "./access-functions.ts";
 import { BriefSnippets } from "./brief-snippets.ts";
 import { runtimeBytes } from "./runtime-bytes.ts";
 import { findSites } from "./site-table.ts";
+import { isExactImport } from "./wasi-functions.ts";
 import { MOST_NARROW_IDS, planWaste, type WasteWishes, wasteConstants } from "./waste-layout.ts";
 import { WastePass } from "./waste-pass.ts";
+import { zeroingFunctions } from "./zeroing-functions.ts";
 
 const ACCESS_SIZES = [1, 2, 4, 8, 16];
 /** Offsets in the control block, see `runtime/shadow/assembly/waste/layout.ts`. */
-export const WasteControl = { storeSite: 0, loadSite: 4, allocationSite: 52 } as const;
-
-/** Functions that hand out zeroed blocks: each is the store site of its zeros. */
-export function zeroingFunctions(functions: readonly { role: string; index: number }[]): number[] {
-  return functions.filter(({ role }) => (ZEROES as ReadonlySet<string>).has(role)).map(({ index }) => index);
-}
+export const WasteControl = {
+  storeSite: 0,
+  loadSite: 4,
+  allocationSite: 52,
+  zeroedSite: 80,
+  returnSite: 84,
+  initBytes: 1024,
+} as const;
+/** Bytes of a data segment that are compared at a time. */
+const INIT_BUFFER_BYTES = 2048;
 
 /** Weaves the waste tool into a module. */
 export function weaveWaste(around: ToolSurroundings): WovenTool | string {
   const { module, appended, memory, shadowMemory } = around;
   if (around.memory64) return "The module's memory is 64-bit: the waste tool does not follow it.";
   const options = around.options.waste ?? {};
-  const isFull = Boolean(options.pairs || options.contexts || options.objects);
+  const isFull = needsFullEngine(options);
   const sites = findSites(module, zeroingFunctions(around.allocator.functions));
   const ids = options.ids ?? (sites.stores > MOST_NARROW_IDS ? 32 : 16);
   if (!isFull && ids === 16 && sites.stores > MOST_NARROW_IDS)
@@ -38,7 +44,10 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
     ids,
     contexts: options.contexts === true,
     objects: options.objects === true,
-    opaque: options.host === undefined ? !isCommand(module) : options.host === "opaque",
+    copies: options.copies === true,
+    opaque:
+      isVisible(module, memory) &&
+      (options.host === undefined ? !isCommand(module) : options.host === "opaque"),
   };
   const layout = planWaste(wishes);
   const isCompatible = options.compat === "deadstores";
@@ -46,7 +55,7 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
     appended,
     shadowMemory,
     firstGlobal: around.firstGlobal,
-    constants: wasteConstants(layout, wishes, isCompatible),
+    constants: wasteConstants(layout, wishes, { isCompatible, sameBytes: options.sameBytes === true }),
     hosts: {},
     programMemory: memory,
   });
@@ -58,6 +67,8 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
       storing: target("storing"),
       stored: target("stored"),
       touched: target("touched"),
+      loadedToMove: target("loadedToMove"),
+      storedMove: target("storedMove"),
     },
     !isCompatible,
   );
@@ -77,7 +88,11 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
     storeSite: layout.control + WasteControl.storeSite,
     loadSite: layout.control + WasteControl.loadSite,
     allocationSite: layout.control + WasteControl.allocationSite,
-    notesAllocations: wishes.objects,
+    zeroedSite: layout.control + WasteControl.zeroedSite,
+    returnSite: layout.control + WasteControl.returnSite,
+    notesPlaces: isFull,
+    followsCopies: wishes.copies,
+    callsStores: options.sameBytes === true,
   });
   pass.covered = layout.covered;
   const zeroing = zeroingFunctions(around.allocator.functions);
@@ -91,6 +106,8 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
       engine: wishes.engine,
       contexts: wishes.contexts,
       objects: wishes.objects,
+      followsCopies: wishes.copies,
+      sameBytes: isFull || options.sameBytes === true,
       compat: options.compat ?? "",
       inline: base64(pass.inline),
       leaders: base64(pass.leaders),
@@ -108,7 +125,17 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
       hostWrote: target("hostWrote"),
       hostMayRead: target("hostMayRead"),
     },
-    listeners: { copy: target("copying"), fill: target("filling"), init: target("initialized") },
+    listeners: {
+      copy: target("copying"),
+      fill: target("filling"),
+      init: target("initialized"),
+      initPiece: target("initializing"),
+      initBuffer: {
+        memory: shadowMemory,
+        address: layout.control + WasteControl.initBytes,
+        bytes: INIT_BUFFER_BYTES,
+      },
+    },
     allocations:
       around.allocator.functions.length === 0
         ? undefined
@@ -127,7 +154,7 @@ function notTracked(around: ToolSurroundings, opaque: boolean): string[] {
   const sentences: string[] = [];
   if (around.allocator.functions.length === 0)
     sentences.push("No allocator was found: freed memory counts as memory that is still in use.");
-  const unknown = importsOf(around.module, "function").filter(({ module }) => !module.startsWith("wasi_"));
+  const unknown = importsOf(around.module, "function").filter((from) => !isExactImport(from));
   if (opaque) {
     const names = unknown.slice(0, 5).map(({ module, field }) => `${module}.${field}`);
     const more = unknown.length > 5 ? ` and ${unknown.length - 5} more` : "";
@@ -167,10 +194,15 @@ function starter({ module, appended, memory }: ToolSurroundings, segment: number
   });
 }
 
+/** Whether what is asked for takes writers, readers and values instead of one id per byte. */
+function needsFullEngine({ pairs, contexts, objects, copies }: WasteOptions): boolean {
+  return Boolean(pairs || contexts || objects || copies);
+}
+
 /** A program that WASI starts and that imports nothing else: its host says exactly what it reads and writes. */
 function isCommand(module: WasmModule): boolean {
   const starts = module.exports.some(({ kind, name }) => kind === "function" && name === "_start");
-  return starts && importsOf(module, "function").every(({ module: from }) => from.startsWith("wasi_"));
+  return starts && importsOf(module, "function").every(isExactImport);
 }
 
 /** Whether the host can look at the memory. */

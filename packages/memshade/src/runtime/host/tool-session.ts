@@ -1,5 +1,6 @@
 import type { InstrumentedInfo, WovenToolName } from "../../instrument/index.ts";
 import type { RunEnd, RunModule, ToolDescription } from "../../model/run.ts";
+import type { TypeRule } from "../../model/waste.ts";
 import type { InstanceHandle } from "./heap-session.ts";
 import type { ProfileFile } from "./recorder.ts";
 import type { ToolOptions } from "./tool-options.ts";
@@ -17,6 +18,22 @@ export interface SourcePlace {
 /** Finds the places of a module's code offsets; undefined for a module without debug information. */
 export type LinesOf = (original: Uint8Array) => ((offset: number) => SourcePlace | undefined) | undefined;
 
+/** What the blocks of one allocation site hold: a struct, or several of them one behind the other. */
+export interface BlockType {
+  readonly name: string;
+  /** Bytes of one element. */
+  readonly size: number;
+  readonly by: TypeRule;
+  /** Members in the order of their offsets, without overlaps; members of members have names with dots. */
+  readonly members: readonly { name: string; type: string; offset: number; size: number }[];
+}
+
+/** The type of blocks that the call at a code offset allocates, by their smallest and largest size. */
+export type TypeAt = (offset: number, smallest: number, largest: number) => BlockType | undefined;
+
+/** Finds the types of a module's blocks; undefined for a module without debug information. */
+export type TypesOf = (original: Uint8Array) => TypeAt | undefined;
+
 /** What a tool needs to know of the run to describe what it recorded. */
 export interface RunFacts {
   /** The program and its arguments. */
@@ -25,6 +42,7 @@ export interface RunFacts {
   modules: readonly RunModule[];
   /** Undefined where nobody can read debug information. */
   linesOf: LinesOf | undefined;
+  typesOf?: TypesOf | undefined;
 }
 
 /** What one tool recorded up to a moment. */

@@ -1,3 +1,4 @@
+import { expect } from "vitest";
 import { instrument, type WasteOptions } from "../../../src/instrument/index.ts";
 import type { WasteFile, WasteLoad, WasteStore } from "../../../src/model/waste.ts";
 import { WasteReader } from "../../../src/runtime/host/waste/read-waste.ts";
@@ -112,6 +113,14 @@ export interface RunOptions {
   waste?: WasteOptions;
   /** Text fields of the module. */
   fields?: string;
+  /** Pages of its memory. Default: 1. */
+  pages?: number;
+  /** Imported functions without results, "module.name" → parameters. They are called `$name`. */
+  imports?: Readonly<Record<string, string>>;
+  /** The memory is not exported. */
+  isHidden?: boolean;
+  /** The last event traps. */
+  traps?: boolean;
 }
 
 /** What the tool says of a run of these events. */
@@ -123,9 +132,13 @@ export class WasteRun {
     for (const event of events)
       for (const [name, body] of Object.entries(event.functions ?? {})) functions.set(name, body);
     const module = wat(`(module
-      (import "wasi_snapshot_preview1" "read" (func $host_read (param i32 i32)))
-      (import "wasi_snapshot_preview1" "write" (func $host_write (param i32 i32)))
-      (memory (export "memory") 1)
+      (import "wasi_snapshot_preview1" "fd_write" (func $host_read (param i32 i32)))
+      (import "wasi_snapshot_preview1" "fd_read" (func $host_write (param i32 i32)))
+      ${Object.entries(options.imports ?? {}).map(([name, params]) => {
+        const [from, field] = name.split(".");
+        return `(import "${from}" "${field}" (func $${field} ${params}))`;
+      })}
+      (memory ${options.isHidden ? "" : '(export "memory")'} ${options.pages ?? 1})
       (global $__stack_pointer (mut i32) (i32.const 4096))
       (global $next (mut i32) (i32.const 0))
       ${options.fields ?? ""}
@@ -135,7 +148,7 @@ export class WasteRun {
       (func $free (export "free") (param i32))
       ${[...functions].map(([name, body]) => `(func $${name} ${body})`).join("\n")}
       (func (export "_start") ${events.map((event) => event.text).join("\n")}))`);
-    this.file = runWaste(module, options.waste);
+    this.file = runWaste(module, options.waste, options);
   }
 
   store(name: string): WasteStore {
@@ -165,25 +178,33 @@ export class WasteRun {
 }
 
 /** Runs `_start` of a module and reads the waste. */
-export function runWaste(module: Uint8Array, waste: WasteOptions = {}): WasteFile {
+export function runWaste(
+  module: Uint8Array,
+  waste: WasteOptions = {},
+  { traps = false, imports: others = {} }: Pick<RunOptions, "traps" | "imports"> = {},
+): WasteFile {
   const { bytes, info } = instrument(module, { tools: ["waste"], waste, name: "test" });
   let exports: Record<string, (...operands: number[]) => void> = {};
-  const imports = {
+  const imports: Record<string, Record<string, (...operands: number[]) => void>> = {
     wasi_snapshot_preview1: {
-      read: (address: number, size: number) => exports["memshade.waste.hostRead"](address, size),
-      write: (address: number, size: number) => exports["memshade.waste.hostWrote"](address, size),
+      fd_write: (address: number, size: number) => exports["memshade.waste.hostRead"](address, size),
+      fd_read: (address: number, size: number) => exports["memshade.waste.hostWrote"](address, size),
     },
   };
+  for (const name of Object.keys(others)) {
+    const [from, field] = name.split(".");
+    imports[from] = { ...imports[from], [field]: () => {} };
+  }
   const instance = new WebAssembly.Instance(new WebAssembly.Module(bytes as BufferSource), imports);
   exports = instance.exports as never;
-  exports._start();
+  if (traps) expect(() => exports._start()).toThrow(WebAssembly.RuntimeError);
+  else exports._start();
   const reader = new WasteReader(
     instance.exports["memshade.waste"] as WebAssembly.Memory,
     info,
     () => module,
   );
-  const { engine, contexts, objects, compat, ids } = reader.layout;
-  return wasteFile(["test"], { engine, contexts, objects, compat, ids, exitVisible: "none" }, [
-    { index: 0, info, original: module, contents: [reader.read(false)] },
-  ]);
+  const { followsCopies: copies, engine, contexts, objects, sameBytes, compat, ids } = reader.layout;
+  const options = { engine, contexts, objects, copies, sameBytes, compat, ids, exitVisible: "none" };
+  return wasteFile(["test"], options, [{ index: 0, info, original: module, contents: [reader.read(false)] }]);
 }

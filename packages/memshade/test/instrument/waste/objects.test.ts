@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { free, L, malloc, S, text, WasteRun } from "./events.ts";
+import { calloc, free, L, malloc, realloc, S, SYSR, text, WasteRun } from "./events.ts";
 
 const B = 64;
 const NAMED = {
@@ -41,10 +41,10 @@ describe("objects and fields", () => {
   });
 
   it("show fields that are written and never read", () => {
-    expect(run.file.objects?.[0].fields).toEqual([
-      { offset: 0, size: 4, writes: 8, reads: 12, dead: 0, silent: 0 },
-      { offset: 4, size: 4, writes: 8, reads: 0, dead: 8, silent: 0 },
-      { offset: 8, size: 8, writes: 16, reads: 8, dead: 8, silent: 0 },
+    expect(run.file.objects?.[0].fields).toMatchObject([
+      { offset: 0, size: 4, writes: 8, reads: 12, dead: 0, silent: 0, accesses: 5 },
+      { offset: 4, size: 4, writes: 8, reads: 0, dead: 8, deallocated: 8, silent: 0, accesses: 2 },
+      { offset: 8, size: 8, writes: 16, reads: 8, dead: 8, deallocated: 8, silent: 0, accesses: 3 },
     ]);
   });
 
@@ -53,6 +53,75 @@ describe("objects and fields", () => {
     expect(of.file.objects?.[0].fields).toMatchObject([
       { offset: 0, size: 4, writes: 4 },
       { offset: 4, size: 12, writes: 0, reads: 0 },
+    ]);
+  });
+
+  it("live a useful part of their time, and use a part of their bytes", () => {
+    const wait = (accesses: number) => Array.from({ length: accesses }, () => L("elsewhere", 1024, 1));
+    // Alive from 100 to 200, first access at 120, last at 140: offsets 0–9 and 30–39 of 100.
+    const of = new WasteRun(
+      [
+        ...wait(100),
+        text("(call $hundred)", {
+          hundred: `(global.set $next (i32.const ${B})) (drop (call $malloc (i32.const 100)))`,
+        }),
+        ...wait(20),
+        ...[S("w8", B, 8), S("w2", B + 8, 2), S("x8", B + 30, 8), S("x2", B + 38, 2)],
+        ...wait(16),
+        L("r1", B + 5, 1),
+        ...wait(59),
+        free(B),
+      ],
+      { waste: { objects: true } },
+    );
+    expect(of.file.objects?.[0]).toMatchObject({
+      objects: 1,
+      peak: 100,
+      meanLifetime: 100,
+      usefulLifetime: 0.2,
+      usageSpan: 0.4,
+      usage: 0.2,
+    });
+  });
+
+  it("that are never read, or never written, use nothing", () => {
+    const of = new WasteRun([allocate, S("a", B, 4), free(B), allocate, S("a", B, 4), L("ra", B, 4)], {
+      waste: { objects: true },
+    });
+    expect(of.file.objects?.[0]).toMatchObject({ objects: 2, bytes: 32, peak: 16, usage: 4 / 32 });
+  });
+
+  it("are read by the host and by the reallocation that carries them on", () => {
+    const of = new WasteRun(
+      [allocate, S("a", B, 4), SYSR(B, 4), S("b", B + 4, 4), realloc(B, 512, 32), S("c", 512, 4)],
+      { waste: { objects: true } },
+    );
+    const one = of.file.objects?.find(({ ips }) => ips[0].function === "one");
+    expect(one?.fields).toMatchObject([
+      { offset: 0, size: 8, reads: 8, writes: 8, dead: 0 },
+      { offset: 8, size: 8, reads: 0, writes: 0 },
+    ]);
+    const moved = of.file.objects?.find(({ ips }) => ips[0].function === "_start");
+    expect(moved?.fields[0]).toMatchObject({ offset: 0, size: 4, writes: 4, exit: 4, dead: 4 });
+  });
+
+  it("know the zeros of calloc from what the program stores", () => {
+    const of = new WasteRun([calloc("K", B, 16), L("r", B, 4), S("w", B + 8, 4), free(B)], {
+      waste: { objects: true },
+    });
+    expect(of.file.objects?.[0]).toMatchObject({ usage: 0.5, usageSpan: 0.75, bytesDead: 16 });
+  });
+
+  it("of other places are told apart by context", () => {
+    const callers = { left: "(call $one)", right: "(call $one)", ...NAMED };
+    const of = new WasteRun([text("(call $left) (call $right) (call $right)", callers)], {
+      waste: { objects: true, contexts: true },
+    });
+    const names = of.file.objects?.map(({ ips, objects }) => [...ips.map((ip) => ip.function), objects]);
+    expect(names?.sort()).toEqual([
+      ["one", "left", "_start", 1],
+      ["one", "right", "_start", 1],
+      ["one", "right", "_start", 1],
     ]);
   });
 });

@@ -1,12 +1,14 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import { BLOCK_BYTES, OFFSET_BYTES, OFFSETS, SITE_HEADER_BYTES } from "../../../src/instrument/index.ts";
 import { WasteControl } from "../../../src/instrument/waste/weave-waste.ts";
+import { BlockField, SiteField } from "../../../src/runtime/host/waste/read-objects.ts";
 import {
   ControlField,
   LoadField,
   RECORD_BYTES,
   StoreField,
-} from "../../../src/runtime/host/waste/read-waste.ts";
+} from "../../../src/runtime/host/waste/waste-offsets.ts";
 
 const SOURCE = readFileSync(
   new URL("../../../src/runtime/shadow/assembly/waste/layout.ts", import.meta.url),
@@ -33,6 +35,26 @@ describe("the layout of the waste tool's memory", () => {
       for (const [field, offset] of Object.entries(fields))
         expect(CONSTANTS.get(nameOf(prefix, field)), field).toBe(offset);
     });
+
+  it("has blocks and sites of one shape", () => {
+    const objects = readFileSync(
+      new URL("../../../src/runtime/shadow/assembly/waste/objects.ts", import.meta.url),
+      "utf8",
+    );
+    const constants = new Map(
+      [...objects.matchAll(/^const (\w+): \w+ = (\d+);/gm)].map(([, name, value]) => [name, Number(value)]),
+    );
+    for (const [prefix, fields] of [
+      ["O", SiteField],
+      ["B", BlockField],
+    ] as const)
+      for (const [field, offset] of Object.entries(fields))
+        expect(constants.get(nameOf(prefix, field)), field).toBe(offset);
+    expect(constants.get("BLOCK_SIZE")).toBe(BLOCK_BYTES);
+    expect(constants.get("OFFSETS")).toBe(OFFSETS);
+    expect(constants.get("COUNTS_SIZE")).toBe(OFFSET_BYTES);
+    expect(constants.get("HEADER")).toBe(SITE_HEADER_BYTES);
+  });
 
   it("has records of one size", () => {
     expect(CONSTANTS.get("RECORD_SIZE")).toBe(RECORD_BYTES);

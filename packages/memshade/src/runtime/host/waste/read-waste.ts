@@ -1,6 +1,8 @@
 import {
   findSites,
+  INDEX_BYTES,
   type InstrumentedInfo,
+  SITE_BYTES,
   SITE_CLASS_NAMES,
   type SiteTable,
   specialIds,
@@ -9,48 +11,16 @@ import {
 } from "../../../instrument/index.ts";
 import type { PairKind, WasteClass } from "../../../model/waste.ts";
 import { decodeModule } from "../../../wasm/index.ts";
+import { transitivelyDead } from "./read-copies.ts";
+import { type ObjectFigures, readObjects } from "./read-objects.ts";
+import { ControlField, LoadField, RECORD_BYTES, readCount, StoreField } from "./waste-offsets.ts";
 
-// Mirrors runtime/shadow/assembly/waste/layout.ts; test/runtime/shadow/waste-layout.test.ts compares them.
-export const RECORD_BYTES = 128;
-export const StoreField = {
-  stores: 0,
-  written: 8,
-  read: 16,
-  overwritten: 24,
-  deallocated: 32,
-  silent: 40,
-  silentBytes: 48,
-  same: 56,
-  overZero: 64,
-  approximate: 72,
-  hostRead: 80,
-} as const;
-export const LoadField = {
-  loads: 0,
-  bytes: 8,
-  silent: 16,
-  redundant: 24,
-  redundantBytes: 32,
-  zeroBytes: 40,
-  approximate: 48,
-  fresh: 56,
-} as const;
 const NODE = 96;
 const SITE = 100;
-export const ControlField = {
-  pages: 8,
-  outside: 12,
-  nodeNext: 20,
-  storeKeys: 24,
-  loadKeys: 28,
-  pairsUsed: 32,
-  pairsLost: 36,
-  keysLost: 40,
-} as const;
 const PAIR_BYTES = 32;
 const NODE_BYTES = 8;
-const ENTRY_BYTES = 64 + 1024 * 16;
-const OFFSETS = 1024;
+/** Kind of the entries of the index that are places. */
+const PLACE = 4;
 const PAIR_KINDS: readonly (PairKind | undefined)[] = [
   undefined,
   "overwritten",
@@ -79,6 +49,8 @@ export interface StoreFigures {
   same: number;
   overZero: number;
   approximate: number;
+  /** Bytes that only copies read which are dead themselves. */
+  transitive: number;
 }
 
 export interface LoadFigures {
@@ -99,19 +71,10 @@ export interface PairFigures {
   first: string | undefined;
   origin: "init" | "zero" | undefined;
   second: string | undefined;
+  /** The place that freed a block or ended a frame; undefined where it is not known. */
+  end: number[] | undefined;
   bytes: number;
   operations: number;
-}
-
-export interface ObjectFigures {
-  site: number;
-  objects: number;
-  bytes: number;
-  size: number;
-  varies: boolean;
-  dead: number;
-  /** Per offset: reads, writes, dead, silent. */
-  counts: Float64Array;
 }
 
 export interface WasteContents {
@@ -122,6 +85,7 @@ export interface WasteContents {
   outside: number;
   keysLost: number;
   pairsLost: number;
+  copiesLost: number;
   /** Whether the program's memory grew beyond what is followed. */
   grewBeyond: boolean;
   /** Bytes at which it was kept from growing; undefined: it did not get there. */
@@ -132,6 +96,8 @@ export interface WasteToolLayout extends WasteLayout {
   engine: "brief" | "full";
   contexts: boolean;
   objects: boolean;
+  followsCopies: boolean;
+  sameBytes: boolean;
   compat: string;
   ids: number;
   limited: boolean;
@@ -173,6 +139,10 @@ export class WasteReader {
     const loadPaths = this.#paths(view, sites, "load");
     const unread = this.#unreadByKey(view, control(ControlField.pages));
     const runs = this.#runs(view, sites);
+    const places = this.#places(view);
+    const transitive = layout.followsCopies
+      ? transitivelyDead(view, layout, exitVisible)
+      : new Map<number, number>();
 
     const stores: StoreFigures[] = [];
     for (const { key, site, path } of storePaths) {
@@ -204,6 +174,7 @@ export class WasteReader {
         same: u64(StoreField.same),
         overZero: u64(StoreField.overZero),
         approximate: u64(StoreField.approximate),
+        transitive: u64(StoreField.transitive) + (transitive.get(key) ?? 0),
       });
     }
     const loads: LoadFigures[] = [];
@@ -228,10 +199,11 @@ export class WasteReader {
     return {
       stores,
       loads,
-      pairs: this.#pairs(view, storePaths, loadPaths),
-      objects: this.#objects(view),
+      pairs: this.#pairs(view, storePaths, loadPaths, places),
+      objects: layout.siteCapacity === 0 ? [] : readObjects(view, layout, places, exitVisible),
       outside: control(ControlField.outside),
       keysLost: control(ControlField.keysLost),
+      copiesLost: control(ControlField.copiesLost),
       pairsLost: control(ControlField.pairsLost),
       grewBeyond: control(ControlField.pages) * 65536 > layout.covered,
       heldAt:
@@ -265,7 +237,7 @@ export class WasteReader {
     clear(layout.loads, layout.loadCapacity);
     bytes.fill(0, layout.runs, layout.sizes);
     bytes.fill(0, layout.pairs, layout.pairs + layout.pairCapacity * PAIR_BYTES);
-    bytes.fill(0, layout.sites, layout.sites + layout.siteCapacity * ENTRY_BYTES);
+    bytes.fill(0, layout.sites, layout.sites + layout.siteCapacity * SITE_BYTES);
   }
 
   #siteTable(): SiteTable {
@@ -305,14 +277,35 @@ export class WasteReader {
       const at = table + key * RECORD_BYTES;
       const site = siteOf[view.getUint32(at + SITE, true)];
       if (site === undefined) continue;
-      const path = [sites.offset[site]];
-      for (let node = view.getUint32(at + NODE, true); node !== 0; ) {
-        path.push(view.getUint32(layout.nodes + node * NODE_BYTES + 4, true));
-        node = view.getUint32(layout.nodes + node * NODE_BYTES, true);
-      }
+      const path = [sites.offset[site], ...this.#callers(view, view.getUint32(at + NODE, true))];
       paths.push({ key, site, path });
     }
     return paths;
+  }
+
+  /** Code offsets of the calls that lead to a node of the calling context tree, innermost first. */
+  #callers(view: DataView, from: number): number[] {
+    const layout = this.#layout;
+    const path: number[] = [];
+    for (let node = from; node !== 0; node = view.getUint32(layout.nodes + node * NODE_BYTES, true))
+      path.push(view.getUint32(layout.nodes + node * NODE_BYTES + 4, true));
+    return path;
+  }
+
+  /** Code offsets of the places that allocate, free and return, by key; empty where the place is not known. */
+  #places(view: DataView): Map<number, number[]> {
+    const layout = this.#layout;
+    const places = new Map<number, number[]>();
+    for (let i = 0; i < layout.indexCapacity; i++) {
+      const at = layout.index + i * INDEX_BYTES;
+      if (view.getUint32(at + 8, true) !== PLACE) continue;
+      const offset = view.getUint32(at + 4, true);
+      const callers = this.#callers(view, view.getUint32(at, true));
+      // A call of the allocator has entered its context already.
+      const path = callers[0] === offset ? callers : [offset, ...callers];
+      places.set(view.getUint32(at + 12, true), offset === 0 ? [] : path);
+    }
+    return places;
   }
 
   /** How often each site ran inline. */
@@ -361,6 +354,7 @@ export class WasteReader {
     view: DataView,
     stores: readonly { key: number; path: number[] }[],
     loads: readonly { key: number; path: number[] }[],
+    places: ReadonlyMap<number, number[]>,
   ): PairFigures[] {
     const layout = this.#layout;
     if (layout.pairCapacity === 0) return [];
@@ -373,45 +367,21 @@ export class WasteReader {
       if (kind === undefined) continue;
       const [first, second] = [view.getUint32(at, true), view.getUint32(at + 4, true)];
       const paths = kind === "redundant" ? loadPaths : storePaths;
+      const isEnd = kind === "deallocated" || kind === "returned";
+      const place = isEnd ? places.get(second) : undefined;
       pairs.push({
         kind,
         first: paths.get(first),
         origin:
           kind !== "silent" ? undefined : first === 0 ? "zero" : first === KEY_MASK ? "init" : undefined,
-        second: second === 0 ? undefined : paths.get(second),
+        second: isEnd ? undefined : paths.get(second),
+        end: place?.length === 0 ? undefined : place,
         bytes: readCount(view, at + 16),
         operations: readCount(view, at + 24),
       });
     }
     return pairs;
   }
-
-  #objects(view: DataView): ObjectFigures[] {
-    const layout = this.#layout;
-    const objects: ObjectFigures[] = [];
-    for (let i = 1; i < layout.siteCapacity; i++) {
-      const at = layout.sites + i * ENTRY_BYTES;
-      const site = view.getUint32(at, true);
-      if (site === 0) continue;
-      const size = view.getUint32(at + 4, true);
-      const counts = new Float64Array(Math.min(size, OFFSETS) * 4);
-      for (let j = 0; j < counts.length; j++) counts[j] = view.getUint32(at + 64 + j * 4, true);
-      objects.push({
-        site: site - 1,
-        objects: readCount(view, at + 8),
-        bytes: readCount(view, at + 16),
-        dead: readCount(view, at + 24),
-        size,
-        varies: view.getUint32(at + 32, true) !== 0,
-        counts,
-      });
-    }
-    return objects;
-  }
-}
-
-function readCount(view: DataView, at: number): number {
-  return view.getUint32(at, true) + view.getUint32(at + 4, true) * 2 ** 32;
 }
 
 function bits(text: string): Uint8Array {

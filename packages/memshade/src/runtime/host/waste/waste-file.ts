@@ -2,7 +2,7 @@ import type { InstrumentedInfo } from "../../../instrument/index.ts";
 import {
   WASTE_SCHEMA,
   WASTE_VERSION,
-  type WasteField,
+  type WasteEnd,
   type WasteFile,
   type WasteFileOptions,
   type WasteIp,
@@ -12,10 +12,10 @@ import {
   type WasteStore,
 } from "../../../model/waste.ts";
 import { ModuleFunctions } from "../module-functions.ts";
-import type { LinesOf } from "../tool-session.ts";
+import type { LinesOf, TypesOf } from "../tool-session.ts";
+import { mergeObjects, objectsOf } from "./object-fields.ts";
 import {
   type LoadFigures,
-  type ObjectFigures,
   type PairFigures,
   pathKey,
   type StoreFigures,
@@ -40,10 +40,12 @@ export function wasteFile(
   options: WasteFileOptions,
   modules: readonly ModuleContents[],
   linesOf?: LinesOf,
+  typesOf?: TypesOf,
 ): WasteFile {
   const stores: WasteStore[] = [];
   const loads: WasteLoad[] = [];
   const pairs: WastePair[] = [];
+  const ends: WasteEnd[] = [];
   const objects: WasteObjects[] = [];
   const notTracked: string[] = [];
   const isFull = options.engine === "full";
@@ -52,11 +54,20 @@ export function wasteFile(
     const storeAt = new Map<string, number>();
     const loadAt = new Map<string, number>();
     for (const figures of merge(contents.map((c) => c.stores)))
-      storeAt.set(pathKey(figures.path), stores.push(storeOf(figures, ipsOf(figures.path), isFull)) - 1);
+      storeAt.set(pathKey(figures.path), stores.push(storeOf(figures, ipsOf(figures.path), options)) - 1);
     for (const figures of merge(contents.map((c) => c.loads)))
       loadAt.set(pathKey(figures.path), loads.push(loadOf(figures, ipsOf(figures.path), isFull)) - 1);
-    pairs.push(...pairsOf(contents, storeAt, loadAt));
-    for (const figures of mergeObjects(contents)) objects.push(objectsOf(figures, ipsOf([figures.site])));
+    const endAt = new Map<string, number>();
+    const endOf = (path: number[]): number => {
+      const key = pathKey(path);
+      const known = endAt.get(key) ?? ends.push({ ips: ipsOf(path) }) - 1;
+      endAt.set(key, known);
+      return known;
+    };
+    pairs.push(...pairsOf(contents, storeAt, loadAt, endOf));
+    const typeAt = options.objects ? typesOf?.(original) : undefined;
+    for (const figures of mergeObjects(contents.map((of) => of.objects)))
+      objects.push(objectsOf(figures, ipsOf(figures.path), typeAt));
     notTracked.push(...ownSentences(info), ...sentencesOf(contents));
   }
   stores.forEach((store, first) => {
@@ -86,13 +97,13 @@ export function wasteFile(
     },
     stores,
     loads,
-    ...(isFull ? { pairs } : {}),
+    ...(isFull ? { pairs, ends } : {}),
     ...(options.objects ? { objects } : {}),
     notTracked,
   };
 }
 
-function storeOf(figures: StoreFigures, ips: WasteIp[], isFull: boolean): WasteStore {
+function storeOf(figures: StoreFigures, ips: WasteIp[], options: WasteFileOptions): WasteStore {
   const { overwritten, deallocated, exit, hostRead } = figures;
   return {
     ips,
@@ -106,9 +117,10 @@ function storeOf(figures: StoreFigures, ips: WasteIp[], isFull: boolean): WasteS
     dead_exit: exit,
     bytes_silent: figures.silentBytes,
     host_assumed_read: hostRead,
-    ...(isFull
+    ...(options.sameBytes ? { bytes_same: figures.same } : {}),
+    ...(options.copies ? { transitively_dead: figures.transitive } : {}),
+    ...(options.engine === "full"
       ? {
-          bytes_same: figures.same,
           silent_over_zero: figures.overZero,
           silent_approximate: figures.approximate,
         }
@@ -176,24 +188,27 @@ function locator(
     };
   };
   return (path) =>
-    path.map((offset) => {
-      let ip = known.get(offset);
-      if (ip === undefined) {
-        ip = locate(offset);
-        known.set(offset, ip);
-      }
-      return ip;
-    });
+    path.length === 0
+      ? [{ address: module * MODULE_SPAN, function: "(the host)" }]
+      : path.map((offset) => {
+          let ip = known.get(offset);
+          if (ip === undefined) {
+            ip = locate(offset);
+            known.set(offset, ip);
+          }
+          return ip;
+        });
 }
 
 function pairsOf(
   contents: readonly WasteContents[],
   storeAt: ReadonlyMap<string, number>,
   loadAt: ReadonlyMap<string, number>,
+  endOf: (path: number[]) => number,
 ): WastePair[] {
   const merged = new Map<string, PairFigures>();
   for (const pair of contents.flatMap((c) => c.pairs)) {
-    const key = [pair.kind, pair.first, pair.origin, pair.second].join("|");
+    const key = [pair.kind, pair.first, pair.origin, pair.second, pair.end].join("|");
     const known = merged.get(key);
     if (known === undefined) merged.set(key, { ...pair });
     else {
@@ -201,7 +216,7 @@ function pairsOf(
       known.operations += pair.operations;
     }
   }
-  return [...merged.values()].map(({ kind, first, origin, second, bytes, operations }) => {
+  return [...merged.values()].map(({ kind, first, origin, second, end, bytes, operations }) => {
     const at = kind === "redundant" ? loadAt : storeAt;
     const from = first === undefined ? undefined : at.get(first);
     const to = second === undefined ? undefined : at.get(second);
@@ -210,73 +225,11 @@ function pairsOf(
       ...(from === undefined ? {} : { first: from }),
       ...(origin === undefined ? {} : { origin }),
       ...(to === undefined ? {} : { second: to }),
+      ...(end === undefined ? {} : { end: endOf(end) }),
       bytes,
       operations,
     };
   });
-}
-
-function mergeObjects(contents: readonly WasteContents[]): ObjectFigures[] {
-  const merged = new Map<number, ObjectFigures>();
-  for (const figures of contents.flatMap((c) => c.objects)) {
-    const known = merged.get(figures.site);
-    if (known === undefined) {
-      merged.set(figures.site, { ...figures });
-      continue;
-    }
-    const counts = new Float64Array(Math.max(known.counts.length, figures.counts.length));
-    known.counts.forEach((count, i) => {
-      counts[i] += count;
-    });
-    figures.counts.forEach((count, i) => {
-      counts[i] += count;
-    });
-    merged.set(figures.site, {
-      ...known,
-      objects: known.objects + figures.objects,
-      bytes: known.bytes + figures.bytes,
-      dead: known.dead + figures.dead,
-      varies: known.varies || figures.varies || known.size !== figures.size,
-      size: Math.max(known.size, figures.size),
-      counts,
-    });
-  }
-  return [...merged.values()].sort((a, b) => b.dead - a.dead || b.bytes - a.bytes);
-}
-
-function objectsOf(figures: ObjectFigures, ips: WasteIp[]): WasteObjects {
-  const { objects, bytes, size, varies, dead, counts } = figures;
-  return { ips, objects, bytes, size, varies, bytesDead: dead, fields: fieldsOf(counts) };
-}
-
-/** Maximal runs of equal counts, cut at natural alignment: 16, 8, 4, 2 or 1 bytes. */
-export function fieldsOf(counts: Float64Array): WasteField[] {
-  const length = counts.length / 4;
-  const equal = (a: number, b: number): boolean => {
-    for (let i = 0; i < 2; i++) if (counts[a * 4 + i] !== counts[b * 4 + i]) return false;
-    return true;
-  };
-  const fields: WasteField[] = [];
-  for (let offset = 0; offset < length; ) {
-    const isHole = counts[offset * 4] === 0 && counts[offset * 4 + 1] === 0;
-    let end = offset + 1;
-    while (end < length && equal(offset, end)) end++;
-    let size = end - offset;
-    if (!isHole) {
-      size = 16;
-      while (size > 1 && (offset % size !== 0 || offset + size > end)) size /= 2;
-    }
-    const field: WasteField = { offset, size, reads: 0, writes: 0, dead: 0, silent: 0 };
-    for (let at = offset; at < offset + size; at++) {
-      field.reads += counts[at * 4];
-      field.writes += counts[at * 4 + 1];
-      field.dead += counts[at * 4 + 2];
-      field.silent += counts[at * 4 + 3];
-    }
-    fields.push(field);
-    offset += size;
-  }
-  return fields;
 }
 
 /** What the waste tool said of the module when it was woven in, without what other tools said. */
@@ -304,6 +257,9 @@ function sentencesOf(contents: readonly WasteContents[]): string[] {
   if (lost > 0)
     sentences.push(`The tables of calling contexts were full: ${lost} accesses count without their context.`);
   const pairsLost = sum((of) => of.pairsLost);
+  const copiesLost = sum((of) => of.copiesLost);
+  if (copiesLost > 0)
+    sentences.push(`The table of copies was full: ${copiesLost} bytes that were copied count as read.`);
   if (pairsLost > 0) sentences.push(`The table of pairs was full: ${pairsLost} bytes are in no pair.`);
   return sentences;
 }

@@ -74,10 +74,12 @@ export class WasteSession implements ToolSession {
       ids: Number(layout?.ids ?? 16),
       contexts: layout?.contexts === true,
       objects: layout?.objects === true,
+      copies: layout?.followsCopies === true,
+      sameBytes: layout?.sameBytes === true,
       compat: String(layout?.compat ?? ""),
       exitVisible: this.#options.waste?.exitVisible ?? "exported",
     };
-    const file = wasteFile(facts.command, options, modules, facts.linesOf);
+    const file = wasteFile(facts.command, options, modules, facts.linesOf, facts.typesOf);
     return {
       description: options,
       file: { name: WASTE_FILE, contents: `${JSON.stringify(file, null, 2)}\n` },

@@ -1,8 +1,9 @@
 // Byte-exact waste with one id per byte: the site of the last store, until the byte is read. The id is 16 or 32 bits
 // wide. Plain loads and stores do most of their work inline; what is here runs where something happened.
 import {
-  C_LOAD_SITE, C_OUTSIDE, C_PAGES, C_STORE_SITE, CONTROL, COVERED, L_BYTES, L_FRESH, L_LOADS, L_SILENT, LOADS, REALLOC_FORGETS,
-  RECORD_SIZE, S_DEALLOCATED, S_HOST_READ, S_READ, S_SILENT, S_SILENT_BYTES, S_STORES, S_WRITTEN, SIZES, STORES, ZERO_IS_VALID,
+  C_INIT_BYTES, C_LOAD_SITE, C_OUTSIDE, C_PAGES, C_STORE_SITE, C_ZEROED_SITE, CONTROL, COVERED, L_BYTES, L_FRESH, L_LOADS,
+  L_SILENT, LOADS, REALLOC_FORGETS, RECORD_SIZE, S_DEALLOCATED, S_HOST_READ, S_READ, S_SAME, S_SILENT, S_SILENT_BYTES, S_STORES,
+  S_WRITTEN, SIZES, STORES, ZERO_IS_VALID,
 } from "./layout";
 import { markDirty, pagesInUse, takeDirty } from "./dirty";
 import { programLoad8, programPages } from "./program";
@@ -17,6 +18,9 @@ declare const READ: u32;
 declare const INVALID: u32;
 @external("layout", "INIT")
 declare const INIT: u32;
+// Whether bytes that stay the same are counted in stores that change others.
+@external("layout", "SAME_BYTES")
+declare const SAME_BYTES: u32;
 
 @inline function bump(at: usize, by: u64): void { store<u64>(at, load<u64>(at) + by); }
 @inline function storeRecord(key: u32): usize { return STORES + key * RECORD_SIZE; }
@@ -164,8 +168,21 @@ export function stored(address: u32, size: u32, site: u32, float: u32): void {
   bump(record + S_WRITTEN, size);
   const equal = programBits(address, min<u32>(size, 8)) == kept0 && (size <= 8 || programBits(address + 8, size - 8) == kept1);
   if (equal) same(address, size, site);
+  if (SAME_BYTES != 0) countSame(address, size, record);
   markDirty(address, size);
   for (let i: u32 = 0; i < size; i++) setId(address + i, site);
+}
+
+/** Valid bytes that a store found as it left them. */
+function countSame(address: u32, size: u32, record: usize): void {
+  for (let i: u32 = 0; i < size; i++) {
+    const kept = <u32>((i < 8 ? kept0 >>> (i << 3) : kept1 >>> ((i - 8) << 3)) & 255);
+    countSameByte(address + i, programLoad8(address + i) == kept, record);
+  }
+}
+
+@inline function countSameByte(address: u32, isEqual: bool, record: usize): void {
+  if (isEqual && !isInvalid(idAt(address))) bump(record + S_SAME, 1);
 }
 
 function setRange(address: u32, size: u32, id: u32): void {
@@ -194,21 +211,50 @@ export function copying(destination: u32, source: u32, size: u32): void {
   bump(record + L_LOADS, 1);
   bump(record + L_BYTES, size);
   if (readRange(source, size) && size != 0) bump(record + L_SILENT, 1);
+  const site = load<u32>(CONTROL, C_STORE_SITE);
   let equal = true;
-  for (let i: u32 = 0; i < size; i++) if (programLoad8(destination + i) != programLoad8(source + i)) { equal = false; break; }
-  writeRange(destination, size, load<u32>(CONTROL, C_STORE_SITE), equal);
+  for (let i: u32 = 0; i < size; i++) {
+    const isEqual = programLoad8(destination + i) == programLoad8(source + i);
+    equal = equal && isEqual;
+    if (SAME_BYTES != 0) countSameByte(destination + i, isEqual, storeRecord(site));
+    else if (!equal) break;
+  }
+  writeRange(destination, size, site, equal);
 }
 
 export function filling(address: u32, value: u32, size: u32): void {
   if (outside(address, size)) return;
   if (size != 0) programLoad8(address + size - 1);
+  const site = load<u32>(CONTROL, C_STORE_SITE);
   let equal = true;
-  for (let i: u32 = 0; i < size; i++) if (programLoad8(address + i) != (value & 255)) { equal = false; break; }
-  writeRange(address, size, load<u32>(CONTROL, C_STORE_SITE), equal);
+  for (let i: u32 = 0; i < size; i++) {
+    const isEqual = programLoad8(address + i) == (value & 255);
+    equal = equal && isEqual;
+    if (SAME_BYTES != 0) countSameByte(address + i, isEqual, storeRecord(site));
+    else if (!equal) break;
+  }
+  writeRange(address, size, site, equal);
 }
 
+let initEqual = false;
+let initSame: u32 = 0;
+
+/** Before `memory.init`: `size` of its bytes are at C_INIT_BYTES; `done` of them came before. */
+export function initializing(address: u32, size: u32, done: u32): void {
+  if (done == 0) { initEqual = true; initSame = 0; }
+  for (let i: u32 = 0; i < size; i++) {
+    const isEqual = programLoad8(address + i) == load<u8>(CONTROL + C_INIT_BYTES + i);
+    initEqual = initEqual && isEqual;
+    if (SAME_BYTES != 0 && isEqual && address + i < COVERED && !isInvalid(idAt(address + i))) initSame++;
+  }
+}
+
+/** Behind `memory.init`. */
 export function initialized(address: u32, size: u32): void {
-  hostWrote(address, size);
+  if (outside(address, size)) return;
+  const site = load<u32>(CONTROL, C_STORE_SITE);
+  if (SAME_BYTES != 0 && size != 0) bump(storeRecord(site) + S_SAME, initSame);
+  writeRange(address, size, site, initEqual);
 }
 
 export function segment(address: u32, size: u32): void {
@@ -277,10 +323,17 @@ function invalidate(address: u32, size: u32): void {
 
 export function allocated(address: u32, size: u32, zeroedBy: u32): void {
   notePages();
+  let site = zeroedBy;
+  if (zeroedBy != 0) {
+    // The call that asked for the zeros, where it is known.
+    const caller = load<u32>(CONTROL, C_ZEROED_SITE);
+    if (caller != 0) site = caller;
+    store<u32>(CONTROL, 0, C_ZEROED_SITE);
+  }
   if (address == 0 || outside(address, size)) return;
   invalidate(address, size);
   store<u32>(SIZES + ((address >>> 3) << 2), size + 1);
-  if (zeroedBy != 0) writeRange(address, size, zeroedBy, false);
+  if (site != 0) writeRange(address, size, site, false);
 }
 
 function takeSize(address: u32): u32 {

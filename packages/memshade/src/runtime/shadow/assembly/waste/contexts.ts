@@ -1,5 +1,5 @@
 // Calling contexts of the full engine: a tree of (parent, call site), and keys for (context, access site).
-import { C_KEYS_LOST, C_LOAD_KEYS, C_NODE, C_NODE_NEXT, C_STORE_KEYS, CONTROL, L_NODE, L_SITE, LOADS, RECORD_SIZE, S_NODE, S_SITE, STORES } from "./layout";
+import { C_KEYS_LOST, C_LOAD_KEYS, C_NODE, C_NODE_NEXT, C_PLACES, C_STORE_KEYS, CONTROL, L_NODE, L_SITE, LOADS, RECORD_SIZE, S_NODE, S_SITE, STORES } from "./layout";
 
 // 0: accesses are told apart by instruction alone.
 @external("layout", "BY_CONTEXT")
@@ -8,7 +8,7 @@ declare const BY_CONTEXT: u32;
 declare const NODES: u32;
 @external("layout", "NODE_CAPACITY")
 declare const NODE_CAPACITY: u32;
-// Open addressing: {first, second, kind, value}, in turn for children, store keys and load keys.
+// Open addressing: {first, second, kind, value}, in turn for children, store keys, load keys and places.
 @external("layout", "INDEX")
 declare const INDEX: u32;
 @external("layout", "INDEX_MASK")
@@ -28,6 +28,7 @@ const NODE_SIZE: u32 = 8;
 const CHILD: u32 = 1;
 const STORE_KEY: u32 = 2;
 const LOAD_KEY: u32 = 3;
+const PLACE_KEY: u32 = 4;
 
 /** Entry of (first, second, kind), or the empty one where it belongs. 0: the table is full. */
 function find(first: u32, second: u32, kind: u32): usize {
@@ -104,4 +105,19 @@ function keyOf(site: u32, kind: u32, last: usize, sites: u32, capacity: u32, tab
 
 @inline export function loadKey(site: u32): u32 {
   return BY_CONTEXT == 0 ? site : keyOf(site, LOAD_KEY, C_LOAD_KEYS, LOAD_SITES, LOAD_CAPACITY, LOADS, L_NODE, L_SITE);
+}
+
+/** The key, from 1, of a code offset (0: unknown) in the context at hand: a place that allocates, frees or returns. */
+export function placeKey(offset: u32): u32 {
+  const node = BY_CONTEXT == 0 ? 0 : load<u32>(CONTROL, C_NODE);
+  const at = find(node, offset, PLACE_KEY);
+  if (at == 0) {
+    store<u32>(CONTROL, load<u32>(CONTROL, C_KEYS_LOST) + 1, C_KEYS_LOST);
+    return 0;
+  }
+  if (load<u32>(at, 8) != 0) return load<u32>(at, 12);
+  const key = load<u32>(CONTROL, C_PLACES) + 1;
+  store<u32>(CONTROL, key, C_PLACES);
+  insert(at, node, offset, PLACE_KEY, key);
+  return key;
 }

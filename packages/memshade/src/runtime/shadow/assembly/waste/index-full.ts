@@ -1,6 +1,7 @@
-// The waste tool with writers, readers and values: contexts, pairs and objects.
+// The waste tool with writers, readers and values: contexts, pairs, objects and copies.
+export { loaded, loadedToMove, stored, storedMove, storing } from "./accesses";
+export { allocated, reallocated, released, stackMoved } from "./blocks";
 export { current, enter, leave } from "./contexts";
 export {
-  allocated, copying, filling, hostMayRead, hostRead, hostWrote, initialized, loaded, notePages, reallocated, released,
-  segment, stackMoved, stored, storing, touched,
-} from "./full";
+  copying, filling, hostMayRead, hostRead, hostWrote, initialized, initializing, notePages, segment, touched,
+} from "./ranges";

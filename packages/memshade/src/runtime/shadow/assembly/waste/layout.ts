@@ -9,6 +9,7 @@
 //   PAIRS     open addressing: (kind, first, second) -> bytes, operations; full only
 //   NODES     calling context tree, full only
 //   BLOCKS …  blocks of the heap and their sites' counts per offset, full only: see objects.ts
+//   ORIGINS … which bytes are copies of which, full only: see copies.ts
 
 @external("layout", "COVERED")
 export declare const COVERED: u32;
@@ -39,6 +40,7 @@ export const S_SAME: usize = 56;
 export const S_OVER_ZERO: usize = 64;
 export const S_APPROXIMATE: usize = 72;
 export const S_HOST_READ: usize = 80;
+export const S_TRANSITIVE: usize = 88;
 export const S_NODE: usize = 96;
 export const S_SITE: usize = 100;
 
@@ -67,7 +69,14 @@ export const C_PAIRS_LOST: usize = 36;
 export const C_KEYS_LOST: usize = 40;
 export const C_BLOCK_NEXT: usize = 44;
 export const C_BLOCK_FREE: usize = 48;
-export const C_ALLOCATION_SITE: usize = 52; // code offset of the call of the allocator at hand
+export const C_ALLOCATION_SITE: usize = 52; // code offset of the call of the allocator at hand, 0: unknown
 export const C_SITES_NEXT: usize = 56;
+export const C_PLACES: usize = 60; // keys of places that allocate, free or return
 export const C_SCRATCH: usize = 64; // 16 bytes: the operand's bytes before a store
-export const C_HOST_READ_ZERO: usize = 96;
+export const C_ZEROED_SITE: usize = 80; // store site of the call of calloc at hand, 0: unknown
+export const C_RETURN_SITE: usize = 84; // code offset of the place that moves the stack pointer
+export const C_CLOCK: usize = 88; // u64: accesses so far, where objects are asked for
+export const C_COPY_NEXT: usize = 100;
+export const C_COPY_FREE: usize = 104;
+export const C_COPIES_LOST: usize = 108;
+export const C_INIT_BYTES: usize = 1024; // bytes of a data segment that memory.init is about to put into memory

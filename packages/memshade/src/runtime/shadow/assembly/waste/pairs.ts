@@ -13,8 +13,13 @@ export const PAIR_REDUNDANT: u32 = 5;
 
 const PAIR_SIZE: u32 = 32;
 
-/** Adds to the pair of two keys: {first, second, kind, –, bytes, operations}. */
-export function addPair(kind: u32, first: u32, second: u32, bytes: u32, operations: u32): void {
+let operation: u32 = 0;
+
+/** Another operation begins: it counts once in every pair that it adds bytes to. */
+@inline export function beginOperation(): void { operation++; }
+
+/** Adds bytes to the pair of two keys: {first, second, kind, last operation, bytes, operations}. */
+export function addPair(kind: u32, first: u32, second: u32, bytes: u32): void {
   let h: u32 = first * 0x9e3779b1 + second * 0x85ebca6b + kind * 0xc2b2ae35;
   h ^= h >>> 15;
   for (let tries: u32 = 0; tries < 1024; tries++) {
@@ -27,7 +32,9 @@ export function addPair(kind: u32, first: u32, second: u32, bytes: u32, operatio
       store<u32>(CONTROL, load<u32>(CONTROL, C_PAIRS_USED) + 1, C_PAIRS_USED);
     } else if (found != kind || load<u32>(at) != first || load<u32>(at, 4) != second) continue;
     store<u64>(at, load<u64>(at, 16) + bytes, 16);
-    store<u64>(at, load<u64>(at, 24) + operations, 24);
+    if (found != 0 && load<u32>(at, 12) == operation) return;
+    store<u32>(at, operation, 12);
+    store<u64>(at, load<u64>(at, 24) + 1, 24);
     return;
   }
   store<u32>(CONTROL, load<u32>(CONTROL, C_PAIRS_LOST) + bytes, C_PAIRS_LOST);

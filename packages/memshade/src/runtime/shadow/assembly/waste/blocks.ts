@@ -1,0 +1,134 @@
+// Blocks and frames in the full engine: what becomes valid memory, and what is gone.
+import { storeKey, placeKey } from "./contexts";
+import { endedByte, moveOrigins } from "./copies";
+import { markDirty } from "./dirty";
+import {
+  C_ALLOCATION_SITE, C_RETURN_SITE, C_ZEROED_SITE, CONTROL, COVERED, REALLOC_FORGETS, S_DEALLOCATED, SIZES,
+} from "./layout";
+import { blockAllocated, blockReleased, fieldDeallocated, fieldRead } from "./objects";
+import { addPair, beginOperation, PAIR_DEALLOCATED, PAIR_RETURNED } from "./pairs";
+import { notePages, zeroed } from "./ranges";
+import {
+  bump, INVALID, isReal, KEY, outside, READERS, SEEN, setReader, setWord, stateOf, storeRecord, UNREAD, wordAt,
+} from "./state";
+
+/** The memory is gone: bytes that nobody read are charged to their writers, and paired with the place that ended them. */
+function invalidate(address: u32, size: u32, reason: u32, place: u32): void {
+  beginOperation();
+  let ended: u32 = 0;
+  let writer: u32 = 0;
+  let bytes: u32 = 0;
+  for (let i: u32 = 0; i < size; i++) {
+    const at = address + i;
+    const word = wordAt(at);
+    const key = word & KEY;
+    endedByte(at);
+    if (stateOf(word) == UNREAD && isReal(key)) {
+      bump(storeRecord(key) + S_DEALLOCATED, 1);
+      fieldDeallocated(at);
+      if (ended == 0) ended = placeKey(load<u32>(CONTROL + place));
+      if (key != writer && bytes != 0) { addPair(reason, writer, ended, bytes); bytes = 0; }
+      writer = key;
+      bytes++;
+    }
+    setWord(at, INVALID);
+    setReader(at, 0);
+  }
+  if (bytes != 0) addPair(reason, writer, ended, bytes);
+}
+
+function takeWord(at: usize): u32 {
+  const word = load<u32>(CONTROL + at);
+  store<u32>(CONTROL + at, 0);
+  return word;
+}
+
+/** `zeroedBy`: store site of the zeros where nobody knows which call asked for them. */
+export function allocated(address: u32, size: u32, zeroedBy: u32): void {
+  notePages();
+  const caller = zeroedBy == 0 ? 0 : takeWord(C_ZEROED_SITE);
+  const site = caller == 0 ? zeroedBy : caller;
+  if (address == 0 || outside(address, size)) return;
+  invalidate(address, size, PAIR_DEALLOCATED, C_ALLOCATION_SITE);
+  store<u32>(SIZES + ((address >>> 3) << 2), size + 1);
+  // Its zeros come first: they are nobody's access to the block.
+  if (site != 0) zeroed(address, size, site);
+  blockAllocated(address, size, site == 0 ? 0 : storeKey(site));
+  store<u32>(CONTROL, 0, C_ALLOCATION_SITE);
+}
+
+function takeSize(address: u32): u32 {
+  if (address == 0 || address >= COVERED) return 0;
+  const at = SIZES + ((address >>> 3) << 2);
+  const size = load<u32>(at);
+  store<u32>(at, 0);
+  return size;
+}
+
+export function released(address: u32): void {
+  const known = takeSize(address);
+  if (known != 0) {
+    // Its bytes are counted as dead before it is no block any more.
+    releaseBlock(address, known - 1);
+  }
+  store<u32>(CONTROL, 0, C_ALLOCATION_SITE);
+}
+
+function releaseBlock(address: u32, size: u32): void {
+  chargeBlock(address, size);
+  blockReleased(address);
+  invalidate(address, size, PAIR_DEALLOCATED, C_ALLOCATION_SITE);
+}
+
+/** Counts per offset, while it is still known which block the bytes belong to. */
+function chargeBlock(address: u32, size: u32): void {
+  for (let i: u32 = 0; i < size; i++) {
+    const word = wordAt(address + i);
+    if (stateOf(word) == UNREAD && isReal(word & KEY)) fieldDeallocated(address + i);
+  }
+}
+
+export function reallocated(old: u32, address: u32, size: u32): void {
+  notePages();
+  if (old == 0) { allocated(address, size, 0); return; }
+  if (address == 0) {
+    if (size == 0) released(old);
+    return;
+  }
+  if (outside(address, size)) return;
+  const known = takeSize(old);
+  const before: u32 = known == 0 ? 0 : known - 1;
+  const kept = min(before, size);
+  // Whoever carries bytes over has read them.
+  for (let i: u32 = 0; i < kept; i++) if (stateOf(wordAt(old + i)) == UNREAD) fieldRead(old + i);
+  if (before > kept) chargeBlock(old + kept, before - kept);
+  blockReleased(old);
+  if (address == old) {
+    if (size < before) invalidate(address + size, before - size, PAIR_DEALLOCATED, C_ALLOCATION_SITE);
+    else if (size > before) invalidate(address + before, size - before, PAIR_DEALLOCATED, C_ALLOCATION_SITE);
+  } else {
+    invalidate(address, size, PAIR_DEALLOCATED, C_ALLOCATION_SITE);
+    markDirty(address, size);
+    if (REALLOC_FORGETS == 0) {
+      memory.copy(address << 2, old << 2, kept << 2);
+      memory.copy(READERS + (address << 2), READERS + (old << 2), kept << 2);
+      memory.copy(SEEN + address, SEEN + old, kept);
+      memory.fill(old << 2, 0, kept << 2);
+      moveOrigins(address, old, kept);
+    }
+    invalidate(old, before, PAIR_DEALLOCATED, C_ALLOCATION_SITE);
+  }
+  blockAllocated(address, size, 0);
+  store<u32>(SIZES + ((address >>> 3) << 2), size + 1);
+  store<u32>(CONTROL, 0, C_ALLOCATION_SITE);
+}
+
+/** Frames are not larger; what moves the stack pointer further changes to another stack. */
+const LARGEST_FRAME: u32 = 2000000;
+
+export function stackMoved(from: u32, to: u32): void {
+  const low = min(from, to);
+  const size = max(from, to) - low;
+  if (size == 0 || size > LARGEST_FRAME || outside(low, size)) return;
+  invalidate(low, size, PAIR_RETURNED, C_RETURN_SITE);
+}

@@ -1,0 +1,111 @@
+// Ranges in the full engine: bulk instructions, data segments, and the host.
+import { beginStore, compareByte, endStore, loadBytes } from "./accesses";
+import { storeKey } from "./contexts";
+import { copyBytes, endedByte, usedByte } from "./copies";
+import { pagesInUse, takeDirty } from "./dirty";
+import { C_INIT_BYTES, C_LOAD_SITE, C_PAGES, C_STORE_SITE, CONTROL, COVERED, S_HOST_READ } from "./layout";
+import { blockAccessed, fieldRead, tick, TOUCH_READ } from "./objects";
+import { programLoad8, programPages } from "./program";
+import { bump, creditByte, INIT_KEY, isReal, KEY, outside, READ, setWord, STATE, storeRecord, UNREAD, wordAt } from "./state";
+
+export function copying(destination: u32, source: u32, size: u32): void {
+  if (outside(destination, size) || outside(source, size)) return;
+  // Traps as the copy would, before anything is counted.
+  if (size != 0) { programLoad8(destination + size - 1); programLoad8(source + size - 1); }
+  loadBytes(source, size, load<u32>(CONTROL, C_LOAD_SITE), 0, true);
+  const key = storeKey(load<u32>(CONTROL, C_STORE_SITE));
+  copyBytes(destination, source, size, key);
+  beginStore(destination, size);
+  for (let i: u32 = 0; i < size; i++)
+    compareByte(destination + i, programLoad8(destination + i) == programLoad8(source + i));
+  endStore(destination, size, key);
+}
+
+export function filling(address: u32, value: u32, size: u32): void {
+  if (outside(address, size)) return;
+  if (size != 0) programLoad8(address + size - 1);
+  beginStore(address, size);
+  for (let i: u32 = 0; i < size; i++) compareByte(address + i, programLoad8(address + i) == (value & 255));
+  endRange(address, size);
+}
+
+function endRange(address: u32, size: u32): void {
+  for (let i: u32 = 0; i < size; i++) endedByte(address + i);
+  endStore(address, size, storeKey(load<u32>(CONTROL, C_STORE_SITE)));
+}
+
+/** Before `memory.init`: `size` of its bytes are at C_INIT_BYTES; `done` of them came before. */
+export function initializing(address: u32, size: u32, done: u32): void {
+  if (done == 0) beginStore(address, size);
+  for (let i: u32 = 0; i < size; i++) {
+    const isEqual = load<u8>(CONTROL + C_INIT_BYTES + i) == programLoad8(address + i);
+    if (address + i < COVERED) compareByte(address + i, isEqual);
+  }
+}
+
+/** Behind `memory.init`. */
+export function initialized(address: u32, size: u32): void {
+  if (outside(address, size)) return;
+  if (size == 0) beginStore(address, size);
+  endRange(address, size);
+}
+
+/** A data segment was put here before the program ran. */
+export function segment(address: u32, size: u32): void {
+  if (outside(address, size)) return;
+  for (let i: u32 = 0; i < size; i++) setWord(address + i, UNREAD | INIT_KEY);
+}
+
+export function hostRead(address: u32, size: u32): void {
+  if (outside(address, size)) return;
+  tick();
+  blockAccessed(address, size, TOUCH_READ);
+  for (let i: u32 = 0; i < size; i++) {
+    usedByte(address + i);
+    creditByte(address + i);
+    fieldRead(address + i);
+  }
+}
+
+/** The host wrote on behalf of the call at hand; what was there before is not known. */
+export function hostWrote(address: u32, size: u32): void {
+  if (outside(address, size)) return;
+  beginStore(address, size);
+  endRange(address, size);
+}
+
+/** The allocator handed out zeros on behalf of the store site `site`. */
+export function zeroed(address: u32, size: u32, site: u32): void {
+  store<u32>(CONTROL, site, C_STORE_SITE);
+  beginStore(address, 0);
+  endRange(address, size);
+}
+
+/** A host that says nothing of what it reads is in control: it may have read everything. */
+export function hostMayRead(): void {
+  notePages();
+  const pages = pagesInUse();
+  for (let page = takeDirty(0, pages); page < pages; page = takeDirty(page, pages)) {
+    const end = min<u32>((page + 1) << 12, COVERED);
+    for (let at: u32 = page << 12; at < end; at++) {
+      const word = wordAt(at);
+      if ((word & STATE) != UNREAD) continue;
+      const key = word & KEY;
+      if (isReal(key)) {
+        bump(storeRecord(key) + S_HOST_READ, 1);
+        fieldRead(at);
+      }
+      usedByte(at);
+      setWord(at, READ | key);
+    }
+  }
+}
+
+export function notePages(): void {
+  store<u32>(CONTROL, programPages(), C_PAGES);
+}
+
+/** A compare-exchange as deadstores sees it: its operand is read, and nothing is counted. */
+export function touched(address: u32, size: u32): void {
+  hostRead(address, size);
+}
