@@ -9,6 +9,8 @@ import { readUnitHeader, Unit } from "./unit.ts";
 /** Where sections come from: an object file, or anything that has sections by name. */
 export interface DwarfSource {
   section(name: string): Uint8Array | undefined;
+  /** In relocatable objects: the section of the program that the address at an offset of a section lies in. */
+  targetSection?(name: string, offset: number): number | undefined;
 }
 
 /** Work on damaged sections may exceed their size this many times; sound ones are read once or twice. */
@@ -46,6 +48,11 @@ export class DwarfFile {
       this.#sections.set(name, found);
     }
     return this.#sections.get(name);
+  }
+
+  /** The section of the program that the address at an offset of a section lies in, where each has addresses of its own. */
+  targetSection(name: string, offset: number): number | undefined {
+    return this.isSplit ? undefined : this.#source.targetSection?.(name, offset);
   }
 
   get info(): Uint8Array {

@@ -22,16 +22,13 @@ export class IntervalMap {
 
   add(low: number, high: number, value: number): void {
     if (low === high) return;
-    let at = this.#seek(low);
+    const at = this.#seek(low);
     const chunk = this.#chunks[this.#recent];
     if (at >= 0 && low < chunk.ends[at]) {
-      const end = chunk.ends[at];
-      const around = chunk.values[at];
-      if (low > chunk.starts[at]) chunk.ends[at] = low;
-      if (high < end) {
-        this.#set(high, end, around);
-        at = this.#seek(low);
-      }
+      const start = chunk.starts[at];
+      // In this order also where `high` is below `low`, which damaged programs have.
+      if (high < chunk.ends[at]) this.#set(high, chunk.ends[at], chunk.values[at]);
+      if (low > start) this.#setEnd(start, low);
     }
     this.#set(low, high, value);
   }
@@ -42,6 +39,11 @@ export class IntervalMap {
     if (at < 0) return -1;
     const chunk = this.#chunks[this.#recent];
     return address < chunk.ends[at] ? chunk.values[at] : -1;
+  }
+
+  #setEnd(start: number, end: number): void {
+    const at = this.#seek(start);
+    this.#chunks[this.#recent].ends[at] = end;
   }
 
   #set(start: number, end: number, value: number): void {

@@ -1,17 +1,19 @@
 import * as dw from "./constants.ts";
 import { Cursor } from "./cursor.ts";
 import { type LineHeader, readOldFile, readText } from "./line-header.ts";
-import { LineRows } from "./line-rows.ts";
+import { LineRows, NO_SECTION } from "./line-rows.ts";
 
 /**
  * Runs a line program (DWARF 5, section 6.2.5) and keeps its rows. Damage ends the program; the rows up to there stay.
  *
+ * @param sectionAt tells the section of an address that stands at an offset of the program
  * @throws FormatError never for what the header has checked; for operands that end too early
  */
 export function runLineProgram(
   line: Uint8Array,
   header: LineHeader,
   rows: LineRows = new LineRows(),
+  sectionAt?: (offset: number) => number | undefined,
 ): LineRows {
   const { lineBase, opcodeBase, operandCounts, programStart, programEnd } = header;
   const { minimumInstructionLength: step, operationsPerInstruction: operations } = header;
@@ -56,6 +58,7 @@ export function runLineProgram(
         if (extended === dw.DW_LNE_end_sequence) {
           rows.add(address, file, lineNumber, column, discriminator);
           rows.endSequence();
+          rows.section = NO_SECTION;
           address = 0;
           operation = 0;
           file = 1;
@@ -64,7 +67,10 @@ export function runLineProgram(
           discriminator = 0;
         } else if (extended === dw.DW_LNE_set_address) {
           const size = length - 1;
-          if (size === 1 || size === 2 || size === 4 || size === 8) address = cursor.unsigned(size);
+          if (size === 1 || size === 2 || size === 4 || size === 8) {
+            rows.section = sectionAt?.(cursor.position) ?? NO_SECTION;
+            address = cursor.unsigned(size);
+          }
           operation = 0;
         } else if (extended === dw.DW_LNE_define_file) {
           header.files.push(readOldFile(cursor, readText(cursor)));

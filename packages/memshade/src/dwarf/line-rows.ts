@@ -6,6 +6,20 @@ export interface LinePlace {
   readonly discriminator: number;
 }
 
+/** The section of addresses that are the program's, and not those of one section of a relocatable object. */
+export const NO_SECTION = -1;
+
+interface Sequence {
+  /** Address of its first row. */
+  readonly low: number;
+  /** Address behind its last instruction. */
+  readonly high: number;
+  /** Its rows, the last one being its end. */
+  readonly first: number;
+  readonly last: number;
+  readonly section: number;
+}
+
 /** Columns of a line table's rows, in the order in which the program made them, and the sequences among them. */
 export class LineRows {
   #addresses: Float64Array | Uint32Array = new Uint32Array(64);
@@ -16,8 +30,9 @@ export class LineRows {
   #discriminators: Uint32Array | undefined;
   #largeFiles: Map<number, number> | undefined;
   #count = 0;
-  /** Per sequence: address of its first row, of its end, and its rows `[first, last]`, the last being its end. */
-  #sequences: { low: number; high: number; first: number; last: number }[] = [];
+  /** Section of the addresses that are added. */
+  section = NO_SECTION;
+  #sequences: Sequence[] = [];
   #sequenceStart = -1;
 
   get count(): number {
@@ -53,22 +68,28 @@ export class LineRows {
     this.#sequenceStart = -1;
     const low = this.#addresses[first];
     const high = this.#addresses[last];
-    if (low < high) this.#sequences.push({ low, high, first, last });
+    if (low < high) this.#sequences.push({ low, high, first, last, section: this.section });
   }
 
   /** To be called when all rows are there. */
   finish(): this {
-    this.#sequences.sort((a, b) => a.high - b.high || a.first - b.first);
+    this.#sequences.sort((a, b) => a.section - b.section || a.high - b.high || a.first - b.first);
     return this;
   }
 
   /** The last row at or before an address, in the sequence around it. */
-  find(address: number, skipLineZero = false): (LinePlace & { approximate?: boolean }) | undefined {
-    const row = this.#rowAt(address);
-    if (row === undefined) return undefined;
+  find(
+    address: number,
+    section: number,
+    skipLineZero: boolean,
+  ): (LinePlace & { approximate?: boolean }) | undefined {
+    const sequence =
+      (section === NO_SECTION ? undefined : this.#sequenceAt(address, section)) ??
+      this.#sequenceAt(address, NO_SECTION);
+    if (sequence === undefined) return undefined;
+    const row = this.#rowAt(address, sequence);
     if (skipLineZero && this.#lines[row] === 0) {
-      const { first } = this.#sequenceAt(address)!;
-      for (let at = row; at >= first; at--) {
+      for (let at = row; at >= sequence.first; at--) {
         if (this.#lines[at] !== 0) return { ...this.#placeOf(at), approximate: true };
       }
     }
@@ -84,22 +105,22 @@ export class LineRows {
     };
   }
 
-  #sequenceAt(address: number): { low: number; high: number; first: number; last: number } | undefined {
+  #sequenceAt(address: number, section: number): Sequence | undefined {
     const sequences = this.#sequences;
     let low = 0;
     let high = sequences.length;
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if (sequences[middle].high <= address) low = middle + 1;
+      const before = sequences[middle];
+      if (before.section < section || (before.section === section && before.high <= address))
+        low = middle + 1;
       else high = middle;
     }
     const sequence = sequences[low];
-    return sequence !== undefined && sequence.low <= address ? sequence : undefined;
+    return sequence?.section === section && sequence.low <= address ? sequence : undefined;
   }
 
-  #rowAt(address: number): number | undefined {
-    const sequence = this.#sequenceAt(address);
-    if (sequence === undefined) return undefined;
+  #rowAt(address: number, sequence: Sequence): number {
     const addresses = this.#addresses;
     let low = sequence.first + 1;
     let high = sequence.last;

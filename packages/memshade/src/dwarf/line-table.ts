@@ -2,7 +2,7 @@ import { FormatError } from "../bytes/errors.ts";
 import { Cursor, stringAt } from "./cursor.ts";
 import { type LineHeader, readLineHeader } from "./line-header.ts";
 import { runLineProgram } from "./line-program.ts";
-import { type LinePlace, LineRows } from "./line-rows.ts";
+import { type LinePlace, LineRows, NO_SECTION } from "./line-rows.ts";
 import type { Unit } from "./unit.ts";
 
 /** How paths of files are put together. */
@@ -31,18 +31,26 @@ export class LineTable {
     this.#rows = undefined;
   }
 
-  find(address: number, skipLineZero?: boolean): (LinePlace & { approximate?: boolean }) | undefined {
+  /** The row of an address; in relocatable objects that of the section it lies in. */
+  find(
+    address: number,
+    {
+      section = NO_SECTION,
+      skipLineZero = false,
+    }: { section?: number | undefined; skipLineZero?: boolean } = {},
+  ): (LinePlace & { approximate?: boolean }) | undefined {
     this.#rows ??= this.#readRows();
-    return this.#rows.find(address, skipLineZero);
+    return this.#rows.find(address, section, skipLineZero);
   }
 
   #readRows(): LineRows {
     const rows = new LineRows();
+    const { file } = this.#unit;
     try {
-      runLineProgram(this.#line, this.#header, rows);
+      runLineProgram(this.#line, this.#header, rows, (offset) => file.targetSection(".debug_line", offset));
     } catch (error) {
       if (!(error instanceof FormatError)) throw error;
-      this.#unit.file.problems.push(error);
+      file.problems.push(error);
     }
     return rows.finish();
   }

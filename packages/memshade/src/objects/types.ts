@@ -80,7 +80,8 @@ export interface ObjectFile {
   readonly segments: readonly ObjectSegment[];
   /**
    * Content of the first section of that name that has any, decompressed. Where nothing had to be decompressed it is a
-   * view of the file. `.debug_*` also finds the old `.zdebug_*`.
+   * view of the file. `.debug_*` also finds the old `.zdebug_*`; in relocatable objects its relocations are applied, all
+   * sections taken to start at 0.
    */
   section(name: string): Uint8Array | undefined;
   /** As `section`, of an entry of `sections`. */
@@ -102,6 +103,13 @@ export interface ObjectFile {
   readonly sourceMappingUrl: string | undefined;
   /** wasm: file offset where the payload of the code section starts; the origin of addresses in DWARF and symbols. */
   readonly codeOffset: number | undefined;
+  /**
+   * Relocatable ELF objects, where addresses of all sections start at 0: index of the section that the address which
+   * stands at an offset of a `.debug_*` section lies in.
+   */
+  targetSection?(name: string, offset: number): number | undefined;
+  /** Relocatable ELF objects: index of the first section of code that reaches as far as an address. */
+  codeSectionAt?(address: number): number | undefined;
   /** What was found to be damaged so far. */
   readonly problems: readonly FormatError[];
 }

@@ -155,13 +155,22 @@ export class Symbolizer {
 
   /** Frames at an address, innermost first: at least one, whose function may be unknown. */
   frames(address: number): Frame[] {
+    return this.#framesAt(address, this.#options.inlines ?? true);
+  }
+
+  /** One frame for an address: the innermost place, in the function that the symbol table has there. */
+  place(address: number): Frame {
+    return this.#framesAt(address, false)[0];
+  }
+
+  #framesAt(address: number, inlines: boolean): Frame[] {
     const found = this.#unitFrames(address);
     const frames = found.length === 0 ? this.#fromSourceMap(address) : found;
-    const shown = this.#options.inlines === false ? frames.slice(0, 1) : frames;
+    const shown = inlines ? frames : frames.slice(0, 1);
     const outermost = shown.length - 1;
     const symbol = this.#namingSymbol(address, frames);
     // The symbol's file stands in where there is no debug information at all.
-    const naming = symbol?.file !== undefined && frames.length > 1 ? { ...symbol, file: undefined } : symbol;
+    const naming = symbol?.file !== undefined && found.length > 0 ? { ...symbol, file: undefined } : symbol;
     return shown.map((frame, index) => this.#finish(frame, index === outermost, naming));
   }
 
@@ -211,7 +220,7 @@ export class Symbolizer {
       if (unit === undefined) return [];
       const frames = this.#framesOf(unit);
       const before = frames.lineTable?.rowCount ?? 0;
-      const result = frames.at(address);
+      const result = frames.at(address, this.object.codeSectionAt?.(address));
       this.#countRows((frames.lineTable?.rowCount ?? 0) - before, unit);
       return result;
     } catch (error) {

@@ -127,11 +127,15 @@ export class UnitFrames {
     this.#declarations.clear();
   }
 
-  /** Frames innermost first; none where neither functions nor lines are known. */
-  at(address: number): Frame[] {
+  /**
+   * Frames innermost first; none where neither functions nor lines are known.
+   *
+   * @param section of a relocatable object, in which the address lies
+   */
+  at(address: number, section?: number): Frame[] {
     this.#index ??= new SubroutineIndex(this.unit);
     const chain = this.#index.chainAt(address);
-    const place = this.lineTable?.find(address, this.#style.skipLineZero);
+    const place = this.lineTable?.find(address, { section, skipLineZero: this.#style.skipLineZero });
     const file = place && this.#path(place.file);
     // Like llvm-symbolizer: a row whose file is not in the table says nothing.
     const row = file === undefined ? undefined : place;

@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { rmSync } from "node:fs";
 import path from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
@@ -8,11 +9,21 @@ import {
   llvmAnswers,
   npmModule,
   ourAnswers,
+  ROOT,
+  sampledAddresses,
   sh,
   temporaryFolder,
 } from "./support.ts";
 
-const hasNative = isInstalled(LLVM_SYMBOLIZER, "clang-22", "clang++-22", "g++", "objcopy", "llvm-dwp-22");
+const hasNative = isInstalled(
+  LLVM_SYMBOLIZER,
+  "clang-22",
+  "clang++-22",
+  "g++",
+  "objcopy",
+  "ld.lld-22",
+  "llvm-dwp-22",
+);
 const hasWasm = isInstalled(LLVM_SYMBOLIZER, "clang-22", "wasm-ld-22");
 const hasOracle = isInstalled(LLVM_SYMBOLIZER);
 if (!hasNative)
@@ -22,38 +33,53 @@ if (!hasWasm)
 
 afterAll(() => rmSync(temporaryFolder(), { recursive: true, force: true }));
 
-/** How each program is made; `$P` has the sources. */
+const MEMSHADE = path.join(ROOT, "packages/memshade/src/cli/main.ts");
+
+/** Nothing of a target's own is needed to compile for it. */
+const BARE = "-fno-rtti -fno-exceptions -ffreestanding -nostdlib";
+
+/** How each program is made; `$P` has the sources. The large one uses the standard library, the small one no header. */
 const NATIVE = {
-  "clang -O0, DWARF 4": "clang++-22 -g -gdwarf-4 -O0 $P/cart.cpp -o a0",
-  "clang -O2, DWARF 5": "clang++-22 -g -O2 $P/cart.cpp -o a1",
-  "clang -g1 -O2": "clang++-22 -g1 -O2 $P/cart.cpp -o a2",
-  "clang -O2, split, DWARF 5":
-    "clang++-22 -g -gsplit-dwarf -O2 -c $P/cart.cpp -o a3.o && clang++-22 a3.o -o a3",
-  "clang -O2, split, DWARF 4":
-    "clang++-22 -gdwarf-4 -gsplit-dwarf -O2 -c $P/cart.cpp -o a4.o && clang++-22 a4.o -o a4",
+  "clang -O0, DWARF 4": `clang++-22 -gdwarf-4 -O0 ${BARE} -static $P/shapes.cpp -o a0`,
+  "clang -O2, DWARF 5, with the standard library": "clang++-22 -g -O2 $P/cart.cpp -o a1",
+  "clang -g1 -O2": `clang++-22 -g1 -O2 ${BARE} -static $P/shapes.cpp -o a2`,
+  "clang -O2, split, DWARF 5": `clang++-22 -g -gsplit-dwarf -O2 ${BARE} -c $P/shapes.cpp -o a3.o && ld.lld-22 a3.o -o a3`,
+  "clang -O2, split, DWARF 4": `clang++-22 -gdwarf-4 -gsplit-dwarf -O2 ${BARE} -c $P/shapes.cpp -o a4.o && ld.lld-22 a4.o -o a4`,
   "clang -O2, package of split units":
     "clang++-22 -g -gsplit-dwarf -O2 -c $P/cart.cpp -o a5.o && clang++-22 a5.o -o a5 && llvm-dwp-22 -e a5 -o a5.dwp && rm a5.dwo",
-  "clang -O2, compressed with zstd": "clang++-22 -g -gz=zstd -O2 $P/cart.cpp -o a6",
-  "clang -O2, 64-bit DWARF": "clang++-22 -g -gdwarf64 -O2 $P/cart.cpp -o a7",
-  "gcc -O0": "g++ -g -O0 $P/cart.cpp -o a8",
-  "gcc -O2": "g++ -g -O2 $P/cart.cpp -o a9",
-  "gcc -O2, DWARF 4, compressed with zlib": "g++ -gdwarf-4 -gz=zlib -O2 $P/cart.cpp -o a10",
-  "gcc -O1, DWARF 2": "g++ -gdwarf-2 -gstrict-dwarf -O1 $P/cart.cpp -o a11",
-  "gcc -O2, split": "g++ -g -gsplit-dwarf -O2 -c $P/cart.cpp -o a12.o && g++ a12.o -o a12",
-  "gcc -O1, type units": "g++ -g -fdebug-types-section -O1 $P/cart.cpp -o a13",
-  "debug information in a file of its own":
-    "g++ -g -O2 $P/cart.cpp -o a14 && objcopy --only-keep-debug a14 a14.debug && objcopy --strip-debug --add-gnu-debuglink=a14.debug a14",
-  "no debug information": "g++ -O2 -s $P/cart.cpp -o a15",
+  "clang -O2, compressed with zstd": `clang++-22 -g -gz=zstd -O2 ${BARE} -static $P/shapes.cpp -o a6`,
+  "clang -O2, 64-bit DWARF": `clang++-22 -g -gdwarf64 -O2 ${BARE} -static $P/shapes.cpp -o a7`,
+  "clang -O2, unused sections removed": `clang++-22 -g -O2 -ffunction-sections ${BARE} -static -fuse-ld=lld -Wl,--gc-sections,--icf=all $P/shapes.cpp -o a16`,
+  "clang, link-time optimization": `clang++-22 -g -O2 -flto ${BARE} -static -fuse-ld=lld $P/shapes.cpp -o a17`,
+  "gcc -O0": `g++ -g -O0 ${BARE} -static $P/shapes.cpp -o a8`,
+  "gcc -O2, with the standard library": "g++ -g -O2 $P/cart.cpp -o a9",
+  "gcc -O2, DWARF 4, compressed with zlib, with macros": `g++ -g3 -gdwarf-4 -gz=zlib -O2 ${BARE} -static $P/shapes.cpp -o a10`,
+  "gcc -O1, DWARF 2": `g++ -gdwarf-2 -gstrict-dwarf -O1 ${BARE} -static $P/shapes.cpp -o a11`,
+  "gcc -O2, split": `g++ -g -gsplit-dwarf -O2 ${BARE} -c $P/shapes.cpp -o a12.o && ld.lld-22 a12.o -o a12`,
+  "gcc -O1, type units, with the standard library": "g++ -g -fdebug-types-section -O1 $P/cart.cpp -o a13",
+  "debug information in a file of its own": `g++ -g -O2 ${BARE} -static $P/shapes.cpp -o a14 && objcopy --only-keep-debug a14 a14.debug && objcopy --strip-debug --add-gnu-debuglink=a14.debug a14`,
+  "no debug information": `g++ -O2 -s ${BARE} -static $P/shapes.cpp -o a15`,
+  aarch64: `clang++-22 --target=aarch64-linux-gnu -g -O2 ${BARE} -static -fuse-ld=lld $P/shapes.cpp -o a18`,
+  "aarch64, DWARF 4": `clang++-22 --target=aarch64-linux-gnu -gdwarf-4 -O1 ${BARE} -static -fuse-ld=lld $P/shapes.cpp -o a19`,
+  i386: `clang++-22 --target=i386-linux-gnu -g -O2 ${BARE} -static -fuse-ld=lld $P/shapes.cpp -o a20`,
+  "an object file": `clang++-22 -g -O2 ${BARE} -c $P/shapes.cpp -o o0`,
+  "an object file, a section per function, compressed": `clang++-22 -gdwarf-4 -gz -O2 -ffunction-sections ${BARE} -c $P/shapes.cpp -o o1`,
+  "an object file of gcc": `g++ -g -O2 ${BARE} -c $P/shapes.cpp -o o2`,
+  "an object file for aarch64": `clang++-22 --target=aarch64-linux-gnu -g -O2 ${BARE} -c $P/shapes.cpp -o o3`,
+  "an object file for i386": `clang++-22 --target=i386-linux-gnu -gdwarf-4 -O2 ${BARE} -c $P/shapes.cpp -o o4`,
+  "a split object file": `clang++-22 -g -gsplit-dwarf -O2 ${BARE} -c $P/shapes.cpp -o o5`,
 };
 
+const WASM_TARGET = `clang++-22 --target=wasm32 ${BARE}`;
+
 const WASM = {
-  "-O0": "clang-22 --target=wasm32 -nostdlib -g -O0 -c $P/list.c -o w0.o && wasm-ld-22 --no-entry w0.o -o w0",
-  "-O2, DWARF 4":
-    "clang-22 --target=wasm32 -nostdlib -gdwarf-4 -O2 -c $P/list.c -o w1.o && wasm-ld-22 --no-entry w1.o -o w1",
+  "-O0": `${WASM_TARGET} -g -O0 -c $P/shapes.cpp -o w0.o && wasm-ld-22 --no-entry --export-all w0.o -o w0`,
+  "-O2, DWARF 4": `${WASM_TARGET} -gdwarf-4 -O2 -c $P/shapes.cpp -o w1.o && wasm-ld-22 --no-entry --export-all w1.o -o w1`,
   "-O2, DWARF 5":
     "clang-22 --target=wasm32 -nostdlib -g -O2 -c $P/list.c -o w2.o && wasm-ld-22 --no-entry w2.o -o w2",
-  "-g1 -O1":
-    "clang-22 --target=wasm32 -nostdlib -g1 -O1 -c $P/list.c -o w3.o && wasm-ld-22 --no-entry w3.o -o w3",
+  "-g1 -O1": `${WASM_TARGET} -g1 -O1 -c $P/shapes.cpp -o w3.o && wasm-ld-22 --no-entry --export-all w3.o -o w3`,
+  "unused functions removed": `${WASM_TARGET} -g -O2 -ffunction-sections -c $P/shapes.cpp -o w4.o && wasm-ld-22 --no-entry --gc-sections --export=_start w4.o -o w4`,
+  "an object file": `${WASM_TARGET} -g -O2 -c $P/shapes.cpp -o w5`,
 };
 
 /** The first answers that differ, beside each other: whole lists of thousands help nobody. */
@@ -67,7 +93,7 @@ function differences(ours: readonly unknown[], theirs: readonly unknown[]): unkn
 
 function built(command: string): string {
   sh(command);
-  return path.join(temporaryFolder(), command.split(" ").findLast((word) => /^[aw]\d+$/.test(word))!);
+  return path.join(temporaryFolder(), command.split(" ").findLast((word) => /^[aow]\d+$/.test(word))!);
 }
 
 describe.skipIf(!hasNative)(
@@ -77,8 +103,8 @@ describe.skipIf(!hasNative)(
     for (const [name, command] of Object.entries(NATIVE)) {
       it(name, () => {
         const file = built(command);
-        const addresses = codeAddresses(file, 3);
-        expect(addresses.length).toBeGreaterThan(500);
+        const addresses = codeAddresses(file, command.includes("cart.cpp") ? 5 : 1);
+        expect(addresses.length).toBeGreaterThan(400);
         expect(
           differences(ourAnswers(file, addresses), llvmAnswers(file, addresses, ["--no-demangle"])),
         ).toEqual([]);
@@ -86,14 +112,48 @@ describe.skipIf(!hasNative)(
     }
 
     it("one frame per address", () => {
-      const file = built(NATIVE["gcc -O2"]);
-      const addresses = codeAddresses(file, 5);
+      const file = path.join(temporaryFolder(), "a9");
+      const addresses = codeAddresses(file, 11);
       expect(ourAnswers(file, addresses, false)).toEqual(
         llvmAnswers(file, addresses, ["--no-demangle", "--no-inlines"]),
       );
     });
   },
 );
+
+/** Options that change what is printed, each list compared as text. */
+const OPTIONS = [
+  "--addresses --verbose",
+  "--output-style=GNU --addresses --functions=short",
+  "--output-style=GNU --no-inlines --basenames --pretty-print",
+  "--relativenames --no-demangle --pretty-print --addresses",
+  "--skip-line-zero --functions=none",
+  "--print-source-context-lines=6 --no-inlines",
+  "--adjust-vma=0x40 --addresses",
+  "--output-style=JSON",
+];
+
+describe.skipIf(!hasNative)("prints what llvm-symbolizer prints", () => {
+  const file = () => path.join(temporaryFolder(), "a9");
+  for (const options of OPTIONS) {
+    it(options, () => {
+      const input = [
+        ...codeAddresses(file(), 97).map((address) => `0x${address.toString(16)}`),
+        ...["main", "main+3", "DATA 0x4010", "CODE 4500", "", "  ", "0x12zz", "nowhere"],
+        ...["0xffffffffffffffff", "0x123456789012345678", "0b101", "017"],
+      ].join("\n");
+      const args = ["--obj", file(), ...options.split(" ")];
+      expect(printed([process.execPath, MEMSHADE, "symbolize", ...args], input)).toEqual(
+        printed([LLVM_SYMBOLIZER, ...args], input),
+      );
+    });
+  }
+});
+
+function printed([command, ...args]: readonly string[], input: string): string[] {
+  const { stdout } = spawnSync(command!, args, { input, encoding: "utf8", cwd: temporaryFolder() });
+  return stdout.split("\n");
+}
 
 interface Answer {
   Symbol: { FunctionName: string; FileName: string; Line: number; Column: number; Discriminator: number }[];
@@ -134,11 +194,7 @@ describe("answers for modules of npm packages are those of llvm-symbolizer", { t
     const skipped = file === undefined || !hasOracle;
     if (skipped) console.warn(`SKIPPED: ${name} is not compared with llvm-symbolizer-22`);
     it.skipIf(skipped)(name, () => {
-      const all = codeAddresses(file!, 1);
-      const addresses = Array.from(
-        { length: 20_000 },
-        (_, index) => all[Math.floor((index * all.length) / 20_000)]!,
-      );
+      const addresses = sampledAddresses(file!, 20_000);
       const theirs = llvmAnswers(file!, addresses, ["--no-demangle"]).map(comparable);
       const ours = ourAnswers(file!, addresses).map(comparable);
       expect(differences(ours, theirs)).toEqual([]);

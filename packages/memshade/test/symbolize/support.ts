@@ -16,6 +16,9 @@ export function isInstalled(...commands: string[]): boolean {
 const PROGRAMS = fileURLToPath(new URL("programs", import.meta.url));
 export const ROOT = fileURLToPath(new URL("../../../..", import.meta.url));
 
+/** `SHF_EXECINSTR` */
+const EXECUTABLE = 4;
+
 let folder: string | undefined;
 
 export function temporaryFolder(): string {
@@ -37,18 +40,27 @@ export function sh(command: string): string {
 
 /** The addresses of a file's code, one of `step`, with some outside of it. */
 export function codeAddresses(file: string, step: number): number[] {
-  const object = openObject(readFileSync(file), nodeDecompressors);
-  const code =
-    object.kind === "wasm"
-      ? object.sections
-          .filter(({ offset }) => offset === object.codeOffset)
-          .map((section) => ({ ...section, address: 0 }))
-      : object.sections.filter(({ name }) => /^\.(text|init|fini|plt.*)$/.test(name));
-  return code
+  return codeSections(file)
     .flatMap(({ address, size }) =>
       Array.from({ length: Math.ceil((size + 6) / step) }, (_, index) => address - 3 + index * step),
     )
     .filter((address) => address >= 0);
+}
+
+/** So many addresses, all over a file's code. */
+export function sampledAddresses(file: string, count: number): number[] {
+  const bytes = codeSections(file).reduce((sum, { size }) => sum + size, 0);
+  return codeAddresses(file, Math.floor(bytes / count)).slice(0, count);
+}
+
+function codeSections(file: string): { address: number; size: number }[] {
+  const object = openObject(readFileSync(file), nodeDecompressors);
+  if (object.kind === "elf") {
+    return object.sections.filter(({ flags, size }) => (flags & EXECUTABLE) !== 0 && size > 0);
+  }
+  return object.sections
+    .filter(({ offset }) => offset === object.codeOffset)
+    .map(({ size }) => ({ address: 0, size }));
 }
 
 /** JSON answers of llvm-symbolizer, one line per address. */

@@ -72,7 +72,7 @@ export function addSymbolizeCommand(program: Command): void {
     .option("--print-source-context-lines <N>", "show lines of the source around each place", parseCount, 0)
     .option("--path-map <FROM=TO>", "replace the start of paths; may be given several times", addPathMap, [])
     .option("--file-offsets", "wasm: addresses are offsets in the file")
-    .option("--adjust-vma <offset>", "added to each address", parseOffset, 0)
+    .option("--adjust-vma <offset>", "subtracted from each address", parseOffset, 0)
     .option("--skip-line-zero", "use the line before where a place has none")
     .option("--dwp <file>", "the package with the split debug information")
     .option(
@@ -89,6 +89,13 @@ export function addSymbolizeCommand(program: Command): void {
     ["--exe <file>", ""],
     ["--print-address", ""],
     ["--inlining [boolean]", ""],
+    // What llvm-symbolizer has for files that are not read here, and for what is never done.
+    ["--default-arch <arch>", ""],
+    ["--cache-size <bytes>", ""],
+    ["--relative-address", ""],
+    ["--no-untag-addresses", ""],
+    ["--no-debuginfod", ""],
+    ["--disable-gsym", ""],
   ] as const) {
     const option = command.createOption(flags, name);
     option.hideHelp();
@@ -141,7 +148,16 @@ function runSymbolize(addresses: readonly string[], options: SymbolizeOptions): 
  * own: it is compiled when the first name needs it.
  */
 function lazyDemangler(): (name: string) => string {
-  return (name) => demangleItanium(name) ?? (/^_R|^\?/.test(name) ? loadDemangler()(name) : name);
+  return (name) => demangleItanium(name) ?? (/^_R|^\?/.test(name) ? demangleOther(name) : name);
+}
+
+/** What compilers append to names of Rust (`.llvm.123`, `.cold`) stands in parentheses behind them. */
+function demangleOther(name: string): string {
+  const dot = name.startsWith("_R") ? name.indexOf(".") : -1;
+  if (dot < 0) return loadDemangler()(name);
+  const start = name.slice(0, dot);
+  const readable = loadDemangler()(start);
+  return readable === start ? name : `${readable} (${name.slice(dot)})`;
 }
 
 /** `-e=FILE` is as good as `-e FILE`. */

@@ -22,10 +22,13 @@ export const PT_GNU_EH_FRAME = 0x6474e550;
 export const PN_XNUM = 0xffff;
 
 export const SHT_SYMTAB = 2;
+export const SHT_RELA = 4;
 export const SHT_NOTE = 7;
 export const SHT_NOBITS = 8;
+export const SHT_REL = 9;
 export const SHT_DYNSYM = 11;
 export const SHF_ALLOC = 0x2;
+export const SHF_EXECINSTR = 0x4;
 export const SHF_COMPRESSED = 0x800;
 /** First of the section indices with a special meaning (absolute, common, …). */
 export const SHN_LORESERVE = 0xff00;

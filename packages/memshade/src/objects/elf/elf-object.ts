@@ -25,6 +25,7 @@ import {
   PT_LOAD,
   PT_NOTE,
   SHF_COMPRESSED,
+  SHF_EXECINSTR,
   SHT_DYNSYM,
   SHT_NOBITS,
   SHT_NOTE,
@@ -39,6 +40,8 @@ import {
   viewOf,
 } from "./header.ts";
 import { readNotes } from "./notes.ts";
+import { RelocatedSections } from "./relocated-sections.ts";
+import type { Relocated } from "./relocations.ts";
 import { readElfSymbols, readString } from "./symbols.ts";
 
 const MACHINES: Readonly<Record<Architecture, number>> = {
@@ -70,6 +73,7 @@ export class ElfObject implements ObjectFile {
   readonly #contents = new Map<ObjectSection, Uint8Array | undefined>();
   #symbols: SymbolTable | undefined;
   #buildId: string | null | undefined;
+  #relocated: RelocatedSections | undefined;
 
   /** @throws FormatError if the file header is not one of a supported ELF file */
   constructor(source: ByteSource, decompressors: Decompressors) {
@@ -120,12 +124,40 @@ export class ElfObject implements ObjectFile {
   }
 
   section(name: string): Uint8Array | undefined {
+    if (this.type === "relocatable" && name.startsWith(".debug_"))
+      return this.#relocatedSection(name)?.content;
     const old = name.startsWith(".debug_") ? `.z${name.slice(1)}` : name;
     for (const wanted of [name, old]) {
       const section = this.sections.find((one) => one.name === wanted && one.type !== SHT_NOBITS);
       if (section !== undefined) return this.contentOf(section);
     }
     return undefined;
+  }
+
+  #relocatedSection(name: string): Relocated | undefined {
+    this.#relocated ??= new RelocatedSections(
+      {
+        sections: this.sections,
+        headers: this.#sectionHeaders,
+        is64: this.#header.is64,
+        machine: MACHINES[this.architecture],
+      },
+      (section) => this.contentOf(section),
+    );
+    return this.#relocated.section(name);
+  }
+
+  targetSection(name: string, offset: number): number | undefined {
+    return this.type === "relocatable" ? this.#relocatedSection(name)?.targets.get(offset) : undefined;
+  }
+
+  codeSectionAt(address: number): number | undefined {
+    if (this.type !== "relocatable") return undefined;
+    const found = this.sections.findIndex(
+      ({ flags, type, size }) =>
+        hasFlag(flags, SHF_EXECINSTR) && type !== SHT_NOBITS && address >= 0 && address < size,
+    );
+    return found < 0 ? undefined : found;
   }
 
   contentOf(section: ObjectSection): Uint8Array | undefined {

@@ -4,7 +4,11 @@ export interface InputLine {
   /** The file, where no `--binary` names it. */
   readonly file?: string;
   readonly address?: number;
+  /** The address in hexadecimal, where a number cannot hold it exactly. */
+  readonly exactAddress?: string;
   readonly symbol?: string;
+  /** Set for what begins as a number but is none, of at most 64 bits: an address that nothing is known of. */
+  readonly isMalformed?: boolean;
   /** Added to the address of the symbol. */
   readonly offset: number;
 }
@@ -29,8 +33,14 @@ export function parseInputLine(line: string, hasFile: boolean): InputLine | unde
   const found = file === undefined ? {} : { file };
   const address = parseAddress(place);
   if (address !== undefined && command !== "SYMBOL") {
-    return { command: command ?? "CODE", ...found, address, offset: 0 };
+    const exact = address > Number.MAX_SAFE_INTEGER ? BigInt(place) : undefined;
+    if (exact === undefined) return { command: command ?? "CODE", ...found, address, offset: 0 };
+    if (exact < 2n ** 64n) {
+      const exactAddress = `0x${exact.toString(16)}`;
+      return { command: command ?? "CODE", ...found, address, exactAddress, offset: 0 };
+    }
   }
+  if (/^\d/.test(place)) return { command: command ?? "CODE", ...found, isMalformed: true, offset: 0 };
   const plus = place.lastIndexOf("+");
   const offset = plus > 0 ? parseAddress(place.slice(plus + 1)) : undefined;
   const symbol = offset === undefined ? place : place.slice(0, plus);

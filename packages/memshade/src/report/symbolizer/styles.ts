@@ -1,3 +1,4 @@
+import type { ObjectSymbol } from "../../objects/index.ts";
 import type { Frame } from "../../symbolize/frame.ts";
 
 /** Output of llvm-symbolizer: its own, that of addr2line, or JSON. */
@@ -18,8 +19,8 @@ export interface OutputOptions {
 /** What a line of input asks for. */
 export interface Request {
   readonly module: string;
-  /** Undefined if the line has no address. */
-  readonly address?: number;
+  /** Hexadecimal; undefined if the line has no address. */
+  readonly address?: string;
   /** A name instead of an address. */
   readonly symbol?: string;
 }
@@ -38,16 +39,24 @@ export function formatFrames(request: Request, frames: readonly Frame[], options
 /** Answer to a request for the data at an address. */
 export function formatData(
   request: Request,
-  symbol: { readonly name: string; readonly address: number; readonly size: number } | undefined,
+  symbol: Pick<ObjectSymbol, "name" | "address" | "size" | "file"> | undefined,
   options: OutputOptions,
 ): string {
-  const { name = "", address = 0, size = 0 } = symbol ?? {};
+  const { name = "", address = 0, size = 0, file } = symbol ?? {};
   if (options.style === "JSON") {
     const data = `{"Name":${JSON.stringify(name)},"Size":"${hex(size)}","Start":"${hex(address)}"}`;
     return `{${addressMember(request)}"Data":${data},"ModuleName":${JSON.stringify(request.module)}}`;
   }
   const label = name === "" ? "??" : name;
-  return `${formatHeader(request, options)}${label}\n${address} ${size}\n??:?\n${footerOf(options)}`;
+  return `${formatHeader(request, options)}${label}\n${address} ${size}\n${file === undefined ? "??:?" : `${file}:0`}\n${footerOf(options)}`;
+}
+
+/** Answer to a request for the variables of a function, none of which are ever known. */
+export function formatVariables(request: Request, options: OutputOptions): string {
+  if (options.style === "JSON") {
+    return `{${addressMember(request)}"Frame":[],"ModuleName":${JSON.stringify(request.module)}}`;
+  }
+  return `${formatHeader(request, options)}??\n${footerOf(options)}`;
 }
 
 /** Answer to a request for the places of a symbol. */
@@ -65,7 +74,7 @@ function footerOf({ style }: OutputOptions): string {
 }
 
 function formatHeader({ address }: Request, { printAddress, pretty }: OutputOptions): string {
-  return printAddress && address !== undefined ? `${hex(address)}${pretty ? ": " : "\n"}` : "";
+  return printAddress && address !== undefined ? `${address}${pretty ? ": " : "\n"}` : "";
 }
 
 function formatFrame(frame: Frame, isOuter: boolean, options: OutputOptions): string {
@@ -106,12 +115,13 @@ function formatVerbose(frame: Frame, file: string, { style }: OutputOptions): st
 
 /** The lines around a place, the place's own marked. */
 function formatContext({ file, line }: Frame, { contextLines, sourceOf }: OutputOptions): string {
-  if (contextLines <= 0 || file === undefined || line === 0) return "";
+  if (contextLines <= 0 || file === undefined) return "";
   const source = sourceOf(file);
   if (source === undefined) return "";
   const first = Math.max(1, line - Math.floor(contextLines / 2));
   const last = Math.min(source.length, first + contextLines - 1);
-  const width = String(first + contextLines - 1).length;
+  // llvm-symbolizer rounds the logarithm up: 100 counts as two digits wide.
+  const width = Math.ceil(Math.log10(first + contextLines - 1));
   let text = "";
   for (let number = first; number <= last; number++) {
     text += `${String(number).padStart(width)} ${number === line ? ">:" : " :"} ${source[number - 1]}\n`;
@@ -120,7 +130,7 @@ function formatContext({ file, line }: Frame, { contextLines, sourceOf }: Output
 }
 
 function addressMember({ address }: Request): string {
-  return address === undefined ? "" : `"Address":"${hex(address)}",`;
+  return address === undefined ? "" : `"Address":"${address}",`;
 }
 
 function jsonOfFrames(request: Request, frames: readonly Frame[]): string {
@@ -140,6 +150,6 @@ function jsonOfFrame(frame: Frame): string {
   );
 }
 
-function hex(value: number): string {
+export function hex(value: number): string {
   return `0x${value.toString(16)}`;
 }

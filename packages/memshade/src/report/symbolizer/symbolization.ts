@@ -3,12 +3,19 @@ import { UserError } from "../../bytes/errors.ts";
 import type { Frame } from "../../symbolize/frame.ts";
 import { type FileSymbolizer, type FileSymbolizerOptions, loadSymbolizer } from "../load-symbolizer.ts";
 import { type InputLine, parseInputLine } from "./requests.ts";
-import { formatData, formatFrames, formatSymbol, type OutputOptions } from "./styles.ts";
+import {
+  formatData,
+  formatFrames,
+  formatSymbol,
+  formatVariables,
+  hex,
+  type OutputOptions,
+} from "./styles.ts";
 
 export interface SymbolizationOptions {
   /** The object; without it each line of input names one. */
   readonly binary: string | undefined;
-  /** Added to each address. */
+  /** What addresses are too large by. */
   readonly adjustment: number;
   /** In wasm modules, addresses are offsets in the file. */
   readonly fileOffsets: boolean;
@@ -49,16 +56,19 @@ export class Symbolization {
   answer(line: string): string {
     const { binary } = this.#options;
     const input = parseInputLine(line, binary !== undefined);
-    if (input === undefined) return formatFrames({ module: "" }, [], this.#output);
+    // llvm-symbolizer has no module for empty lines, but one for lines of blanks.
+    if (input === undefined)
+      return formatFrames({ module: line === "" ? "" : (binary ?? "") }, [], this.#output);
     const module = input.file ?? binary ?? "";
     const symbolizer = this.#symbolizerOf(module);
     const { address, symbol } = input;
+    if (input.isMalformed === true) return formatFrames({ module }, [], this.#output);
     if (address === undefined) {
       const places = symbolizer === undefined ? [] : placesOf(symbolizer, input);
       return formatSymbol({ module, ...(symbol === undefined ? {} : { symbol }) }, places, this.#output);
     }
-    const request = { module, address };
-    if (input.command === "FRAME") return `??\n${this.#output.style === "LLVM" ? "\n" : ""}`;
+    const request = { module, address: input.exactAddress ?? hex(address) };
+    if (input.command === "FRAME") return formatVariables(request, this.#output);
     const place = this.#placeOf(symbolizer, address);
     if (input.command === "DATA") {
       return formatData(request, symbolizer?.symbolizer.symbolAt(place), this.#output);
@@ -70,7 +80,8 @@ export class Symbolization {
   #placeOf(symbolizer: FileSymbolizer | undefined, address: number): number {
     const { adjustment, fileOffsets } = this.#options;
     const origin = fileOffsets ? (symbolizer?.symbolizer.object.codeOffset ?? 0) : 0;
-    return address + adjustment - origin;
+    const place = address - adjustment - origin;
+    return place < 0 ? place + 2 ** 64 : place;
   }
 
   #symbolizerOf(file: string): FileSymbolizer | undefined {
@@ -89,14 +100,10 @@ export class Symbolization {
 }
 
 /** Where the symbols of a name are: each with the place of its first instruction, or of one behind it. */
-function placesOf({ symbolizer, frames }: FileSymbolizer, { symbol, offset }: InputLine): Frame[] {
+function placesOf({ symbolizer }: FileSymbolizer, { symbol, offset }: InputLine): Frame[] {
   const places: Frame[] = [];
   for (const { name, address } of symbolizer.object.symbols()) {
-    if (name !== symbol) continue;
-    const [innermost, ...outer] = frames(address + offset);
-    const outermost = outer.at(-1) ?? innermost!;
-    const { function: readable } = outermost;
-    places.push({ ...innermost!, ...(readable === undefined ? {} : { function: readable }) });
+    if (name === symbol) places.push(symbolizer.place(address + offset));
   }
   return places;
 }

@@ -23,7 +23,7 @@ export class Binary extends Expression {
     this.other = other;
   }
   override left(out: Output): void {
-    // Where `>` ends template arguments, a comparison stands in parentheses.
+    // Where `>` would end template arguments, a comparison stands in parentheses.
     const isHidden = !out.gtIsGt && (this.operator === ">" || this.operator === ">>");
     if (isHidden) out.parenthesized(() => this.#print(out));
     else this.#print(out);
@@ -138,13 +138,10 @@ export class NamedCast extends Expression {
   }
   override left(out: Output): void {
     out.add(this.word);
-    const before = out.gtIsGt;
-    out.gtIsGt = false;
-    out.add("<");
-    this.type.left(out);
-    if (this.type.hasRight(out)) this.type.right(out);
-    out.add(">");
-    out.gtIsGt = before;
+    out.bracketed(() => {
+      this.type.left(out);
+      if (this.type.hasRight(out)) this.type.right(out);
+    });
     out.parenthesized(() => this.operand.printAsOperand(out));
   }
 }

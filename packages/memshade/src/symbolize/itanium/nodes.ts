@@ -160,12 +160,7 @@ export class TemplateArgs extends Node {
     this.args = args;
   }
   override left(out: Output): void {
-    const before = out.gtIsGt;
-    out.gtIsGt = false;
-    out.add("<");
-    printWithComma(this.args, out);
-    out.add(">");
-    out.gtIsGt = before;
+    out.bracketed(() => printWithComma(this.args, out));
   }
 }
 
@@ -241,12 +236,7 @@ export class Closure extends Node {
   }
   declarator(out: Output): void {
     if (this.templateParams.length > 0) {
-      const before = out.gtIsGt;
-      out.gtIsGt = false;
-      out.add("<");
-      printWithComma(this.templateParams, out);
-      out.add(">");
-      out.gtIsGt = before;
+      out.bracketed(() => printWithComma(this.templateParams, out));
     }
     out.parenthesized(() => printWithComma(this.params, out));
   }

@@ -6,8 +6,10 @@ const MOST_STEPS = 1 << 22;
 /** The text of a name as it is printed, and what nodes must know of their surroundings. */
 export class Output {
   text = "";
-  /** A `>` is an operator here and not the end of template arguments. */
-  gtIsGt = true;
+  /** Whether this is among template arguments, at whatever depth. */
+  isInTemplateArgs = false;
+  /** A `>` is an operator here and not the end of template arguments. Outside of them LLVM never takes it for one. */
+  gtIsGt = false;
   /** Element of parameter packs that is printed, and their number; −1 outside of an expansion. */
   packIndex = -1;
   packSize = -1;
@@ -27,9 +29,21 @@ export class Output {
   parenthesized(print: () => void, open = "(", close = ")"): void {
     this.add(open);
     const before = this.gtIsGt;
-    this.gtIsGt = true;
+    this.gtIsGt = this.isInTemplateArgs;
     print();
     this.gtIsGt = before;
     this.add(close);
+  }
+
+  /** Prints something in angle brackets, where a comparison stands in parentheses. */
+  bracketed(print: () => void): void {
+    const { gtIsGt, isInTemplateArgs } = this;
+    this.gtIsGt = false;
+    this.isInTemplateArgs = true;
+    this.add("<");
+    print();
+    this.add(">");
+    this.gtIsGt = gtIsGt;
+    this.isInTemplateArgs = isInTemplateArgs;
   }
 }

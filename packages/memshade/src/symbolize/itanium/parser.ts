@@ -290,6 +290,8 @@ export class Parser implements TypeSource {
     }
     const entity = this.name(state);
     this.#discriminator();
+    // LLVM finds no arguments for parameters that the types behind a local name mention, and leaves such names alone.
+    if (state !== undefined) this.#templateParams = [];
     return new Nested(encoding, entity);
   }
 
@@ -537,10 +539,12 @@ export class Parser implements TypeSource {
     const args: Node[] = [];
     while (!this.consume("E")) {
       const outer = this.#templateParams;
+      const isDeclared = this.#isTemplateParamDecl();
       const arg = this.templateArg();
       if (keepsParams) {
         this.#templateParams = outer;
-        outer.push(arg instanceof ArgumentPack ? new ParameterPack(arg.elements) : arg);
+        // LLVM does not expand packs whose parameter is declared in front of them.
+        outer.push(arg instanceof ArgumentPack && !isDeclared ? new ParameterPack(arg.elements) : arg);
       }
       args.push(arg);
     }

@@ -22,6 +22,9 @@ describe("a name of the Itanium C++ ABI", () => {
     ["_ZThn16_N1B1fEv", "non-virtual thunk to B::f()"],
     ["_Z1hILi5ELb1ELc97EEvv", "void h<5, true, (char)97>()"],
     ["_Z1hIXgtLi1ELi2EEEvv", "void h<(1 > 2)>()"],
+    ["_Z1hIiEDTplgtfp_fp_fp_ET_", "decltype(((fp > fp)) + fp) h<int>(int)"],
+    ["_Z1hIXplgtLi1ELi2ELi3EEEvv", "void h<(1 > 2) + 3>()"],
+    ["_Z1hIJETpTnmJLm0ELm1EEEv1AIJXspT0_EEE", "void h<0ul, 1ul>(A<0ul, 1ul...>)"],
     ["_ZN12_GLOBAL__N_11fEv", "(anonymous namespace)::f()"],
     ["_ZN4core3ptr4read17h0123456789abcdefE", "core::ptr::read::h0123456789abcdef"],
     ["_Z1fv.cold", "f() (.cold)"],
@@ -30,9 +33,12 @@ describe("a name of the Itanium C++ ABI", () => {
     expect(demangleItanium(mangled)).toBe(readable);
   });
 
-  it.each(["main", "_Z", "_Z1", "_Z9short", "_ZN1aE1", "_ZS_", "_Z1fT_", "_R", ""])("is not %j", (text) => {
-    expect(demangleItanium(text)).toBeUndefined();
-  });
+  it.each(["main", "_Z", "_Z1", "_Z9short", "_ZN1aE1", "_ZS_", "_Z1fT_", "_R", "_ZZ1fvENK3abcclIiEEvT_", ""])(
+    "is not %j",
+    (text) => {
+      expect(demangleItanium(text)).toBeUndefined();
+    },
+  );
 
   it("is no work without end, whatever the text", () => {
     const piece = fc.constantFrom(
