@@ -13,6 +13,7 @@ rmSync(inPackage("dist"), { recursive: true, force: true });
 const { status } = spawnSync(process.execPath, [typescript, "-p", inPackage("tsconfig.build.json")], {
   stdio: "inherit",
 });
+if (status === 0) await (await import("./bundle.ts")).bundle();
 // The package carries the licence of the repository.
 copyFileSync(inPackage("../../LICENSE"), inPackage("LICENSE"));
 process.exitCode = status ?? 1;

@@ -4,6 +4,7 @@ import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import ts from "typescript";
 import { describe, expect, it } from "vitest";
+import { BUNDLE_ENTRIES } from "../scripts/bundle.ts";
 
 const PACKAGE = fileURLToPath(new URL("..", import.meta.url));
 const ROOT = join(PACKAGE, "../..");
@@ -224,7 +225,8 @@ describe("the package", () => {
       .filter((path) => path.startsWith("./dist/"));
     expect(built).toContain("./dist/index.js");
     for (const path of built) {
-      const source = path.replace(/^\.\/dist\//, "").replace(/(?:\.d\.ts|\.js)$/, ".ts");
+      const name = path.replace(/^\.\/dist\//, "").replace(/(?:\.d\.ts|\.js)$/, "");
+      const source = `${name.startsWith("bundle/") ? BUNDLE_ENTRIES[name.slice(7)] : name}.ts`;
       expect(sources.map((file) => file.path)).toContain(source);
     }
   });
