@@ -75,7 +75,7 @@ const I64 = 0x7e;
 /** Bytes of program memory per counter of four bytes. */
 const GRANULE_BYTES = 8;
 /** No insertion takes more bytes than this. */
-export const LONGEST_SNIPPET = 192;
+export const LONGEST_SNIPPET = 384;
 const HAS_MEMORY_INDEX = 0x40;
 /** From here on, a view and a block copy take less time than copying byte by byte. */
 const LONG_COPY = 80;
@@ -314,6 +314,11 @@ export class FunctionWriter implements SnippetSink {
 
   prefixed(id: number): void {
     this.length = writeOpcodeInto(this.bytes, this.length, id);
+  }
+
+  lane(id: number, lane: number): void {
+    this.prefixed(id);
+    this.#byte(lane);
   }
 
   indexed(opcode: number, index: number): void {

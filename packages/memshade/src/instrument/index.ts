@@ -18,13 +18,14 @@ export {
 export { findSites, SITE_CLASS_NAMES, SiteClass, type SiteTable } from "./waste/site-table.ts";
 export {
   BLOCK_BYTES,
+  BriefIds,
   COPY_BYTES,
   INDEX_BYTES,
   OFFSET_BYTES,
   OFFSETS,
+  readId,
   SITE_BYTES,
   SITE_HEADER_BYTES,
-  specialIds,
   type WasteLayout,
 } from "./waste/waste-layout.ts";
 export { zeroingFunctions } from "./waste/zeroing-functions.ts";

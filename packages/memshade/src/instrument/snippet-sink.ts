@@ -10,6 +10,8 @@ export interface SnippetSink {
   indexed(opcode: number, index: number): void;
   /** `local.get`, `set` or `tee` of a local of the function or of a temporary. */
   local(opcode: number, symbol: number): void;
+  /** A prefixed instruction with a lane. */
+  lane(id: number, lane: number): void;
   i32(value: number): void;
   i64(value: bigint): void;
   /** A load or store, by its id: alignment as a power of two, memory, constant added to the address. */

@@ -1,91 +1,53 @@
-import { type OpcodeName, opcodeId, type ValType } from "../../wasm/index.ts";
+import { opcodeId, type ValType } from "../../wasm/index.ts";
 import type { SnippetSink } from "../snippet-sink.ts";
-import type { WasteLayout } from "./waste-layout.ts";
+import { loadBefore, writeComparison } from "./comparisons.ts";
+import { pushAddress, type Scratch, ShadowWords, type SnippetAddress } from "./shadow-words.ts";
+import { BriefIds, type WasteLayout } from "./waste-layout.ts";
 
 const LOCAL_GET = opcodeId("local.get");
 const LOCAL_TEE = opcodeId("local.tee");
 const CALL = opcodeId("call");
 const IF = opcodeId("if");
-const I32_ADD = opcodeId("i32.add");
-const I32_SHL = opcodeId("i32.shl");
+const ELSE = opcodeId("else");
+const I32_AND = opcodeId("i32.and");
+const I32_GT_U = opcodeId("i32.gt_u");
 const I32_NE = opcodeId("i32.ne");
-const I64_NE = opcodeId("i64.ne");
+const I32_SHL = opcodeId("i32.shl");
+const I32_SHR_U = opcodeId("i32.shr_u");
+const I32_STORE8 = opcodeId("i32.store8");
 const I64_ADD = opcodeId("i64.add");
 const I64_LOAD = opcodeId("i64.load");
 const I64_STORE = opcodeId("i64.store");
-const I32_LOAD = opcodeId("i32.load");
-const I32_STORE = opcodeId("i32.store");
-const I32_LOAD16_S = opcodeId("i32.load16_s");
-const I32_STORE16 = opcodeId("i32.store16");
-const V128_LOAD = opcodeId("v128.load");
-const V128_STORE = opcodeId("v128.store");
-const V128_NOT = opcodeId("v128.not");
-const V128_AND = opcodeId("v128.and");
-const V128_ANY_TRUE = opcodeId("v128.any_true");
-const I16X8_SPLAT = opcodeId("i16x8.splat");
-const I32X4_SPLAT = opcodeId("i32x4.splat");
-const I32_STORE8 = opcodeId("i32.store8");
-const I32_SHR_U = opcodeId("i32.shr_u");
 const NOTHING = 0x40;
+const I32: ValType = 0x7f;
 /** Pages of the table of what was written while an opaque host was not looking. */
 const PAGE_SHIFT = 12;
-
-/** Displacements above this are added to the address: the shadow's would not fit its memory. */
-const LONGEST_DISPLACEMENT = 1 << 24;
-
-/** How a store's operand is compared with what is there: the load that gets it, and the rest. */
-interface Comparison {
-  load: number;
-  /** Between the two operands and the condition. */
-  steps: readonly OpcodeName[];
-  /** Bits that count, for stores of a part of their operand. */
-  mask?: number;
-}
-
-const COMPARISONS = new Map<number, Comparison>();
-function compare(store: OpcodeName, load: OpcodeName, steps: readonly OpcodeName[], mask?: number): void {
-  COMPARISONS.set(opcodeId(store), { load: opcodeId(load), steps, ...(mask === undefined ? {} : { mask }) });
-}
-compare("i32.store", "i32.load", ["i32.eq"]);
-compare("i64.store", "i64.load", ["i64.eq"]);
-compare("f32.store", "i32.load", ["i32.reinterpret_f32", "i32.eq"]);
-compare("f64.store", "i64.load", ["i64.reinterpret_f64", "i64.eq"]);
-compare("i32.store8", "i32.load8_u", ["i32.xor"], 0xff);
-compare("i32.store16", "i32.load16_u", ["i32.xor"], 0xffff);
-compare("i64.store8", "i64.load8_u", ["i64.xor"], 0xff);
-compare("i64.store16", "i64.load16_u", ["i64.xor"], 0xffff);
-compare("i64.store32", "i64.load32_u", ["i64.xor"], 0xffffffff);
-compare("v128.store", "v128.load", ["i64x2.eq", "i64x2.all_true"]);
-
-/** Whether a store can be followed inline. */
-export function hasComparison(op: number): boolean {
-  return COMPARISONS.has(op);
-}
-
-const VALUE_TYPES: Readonly<Record<string, ValType>> = {
-  i32: 0x7f,
-  i64: 0x7e,
-  f32: 0x7d,
-  f64: 0x7c,
-  v128: 0x7b,
-};
-
-export function valueTypeOfStore(name: string): ValType {
-  return VALUE_TYPES[name.slice(0, name.indexOf("."))];
-}
-
-/** An address inside a snippet: a local, or a constant where `local` is −1, plus a displacement. */
-export interface SnippetAddress {
-  local: number;
-  /** The constant address, else 0. */
-  constant: number;
-  displacement: number;
-}
+/** Bytes of a record, and where in it the counters stand that snippets reach; see `runtime/host/waste`. */
+const RECORD_SHIFT = 7;
+const RECORD_BYTES = 1 << RECORD_SHIFT;
+const STORE_READ = 16;
+const STORE_SILENT = 40;
+const LOAD_FRESH = 56;
 
 export interface BriefTargets {
   same: number;
   /** By the size of the access: 1, 2, 4, 8, 16 bytes. */
   fresh: ReadonlyMap<number, number>;
+  /** The same from 2 bytes on. */
+  mixed: ReadonlyMap<number, number>;
+}
+
+/** An access followed inline. */
+export interface Place {
+  op: number;
+  size: number;
+  /** Id of the store, number of the load. */
+  id: number;
+  address: SnippetAddress;
+  /** The local that holds a store's operand, and whether it does so already. */
+  value: { local: number; isHeld: boolean };
+  /** Whether what happens often besides the commonest case is inline too: code for time. */
+  hot: boolean;
 }
 
 /** Writes the instructions that follow plain loads and stores inline. Byte for byte: docs/architecture.md. */
@@ -93,70 +55,105 @@ export class BriefSnippets {
   readonly #layout: WasteLayout;
   readonly #memory: number;
   readonly #targets: BriefTargets;
+  readonly #words: ShadowWords;
+  readonly #zeroIsValid: boolean;
 
-  constructor(layout: WasteLayout, memory: number, targets: BriefTargets) {
+  /** `zeroIsValid`: memory that nobody has written holds zeros, which may be written again silently. */
+  constructor(layout: WasteLayout, memory: number, targets: BriefTargets, zeroIsValid: boolean) {
+    this.#zeroIsValid = zeroIsValid;
     this.#layout = layout;
     this.#memory = memory;
     this.#targets = targets;
+    this.#words = new ShadowWords(memory, layout.idShift);
+  }
+
+  /** Asks for the locals that a hot access of this size needs. */
+  reserve(size: number, scratch: Scratch): void {
+    this.#words.reserve(size, scratch);
   }
 
   /** Before a store, with its operand on top of the stack: counts it if the operand is there already. */
-  compareStore(
-    sink: SnippetSink,
-    op: number,
-    size: number,
-    id: number,
-    address: SnippetAddress,
-    value: { local: number; isHeld: boolean },
-  ): void {
-    const comparison = COMPARISONS.get(op) as Comparison;
+  compareStore(sink: SnippetSink, place: Place, scratch: Scratch): void {
+    const { op, size, id, address, value } = place;
     if (!value.isHeld) sink.local(LOCAL_TEE, value.local);
-    this.#address(sink, address);
-    sink.access(comparison.load, 0, 0, address.displacement);
+    if (address.local < 0) sink.i32(address.constant);
+    else sink.local(LOCAL_GET, address.local);
+    sink.access(loadBefore(op), 0, 0, address.displacement);
     sink.local(LOCAL_GET, value.local);
-    for (const step of comparison.steps) {
-      const id = opcodeId(step);
-      if (id < 0x100) sink.plain(id);
-      else sink.prefixed(id);
-    }
-    if (comparison.mask !== undefined) {
-      const isWide = comparison.steps[0] === "i64.xor";
-      if (isWide) sink.i64(BigInt(comparison.mask));
-      else sink.i32(comparison.mask);
-      sink.plain(opcodeId(isWide ? "i64.and" : "i32.and"));
-      sink.plain(opcodeId(isWide ? "i64.eqz" : "i32.eqz"));
-    }
+    writeComparison(sink, op);
     sink.open(IF, NOTHING);
-    this.#wholeAddress(sink, address);
+    if (place.hot) {
+      this.#words.keep(sink, size, address, scratch);
+      this.#words.keepFirstId(sink, size, scratch);
+      sink.local(LOCAL_GET, scratch(I32, 1));
+      sink.i32(BriefIds.invalid);
+      sink.plain(this.#zeroIsValid ? I32_NE : I32_GT_U);
+      if (size > 1) {
+        this.#words.pushUniform(sink, size, scratch);
+        sink.plain(I32_AND);
+      }
+      sink.open(IF, NOTHING);
+      this.#add(sink, this.#layout.stores + id * RECORD_BYTES + STORE_SILENT, 1n);
+      sink.plain(ELSE);
+    }
+    pushAddress(sink, address);
     sink.i32(size);
     sink.i32(id);
     sink.indexed(CALL, this.#targets.same);
+    if (place.hot) sink.end();
     sink.end();
   }
 
   /** Behind a store: its bytes get the site's id. */
-  markStore(sink: SnippetSink, size: number, id: number, address: SnippetAddress): void {
-    const bytes = size << this.#layout.idShift;
-    const isNarrow = this.#layout.idShift === 1;
+  markStore(sink: SnippetSink, { size, id, address }: Place): void {
     if (this.#layout.dirty !== 0) this.#markDirty(sink, address);
-    for (let at = 0; at < bytes; at += 16) {
-      const offset = this.#shadowAddress(sink, address) + at;
-      if (bytes === 2) {
-        sink.i32(id);
-        sink.access(I32_STORE16, 1, this.#memory, offset);
-      } else if (bytes === 4) {
-        sink.i32(isNarrow ? Math.imul(id, 0x10001) : id);
-        sink.access(I32_STORE, 1, this.#memory, offset);
-      } else if (bytes === 8) {
-        const wide = BigInt.asIntN(64, BigInt(id) * (isNarrow ? 0x0001000100010001n : 0x100000001n));
-        sink.i64(wide);
-        sink.access(I64_STORE, 1, this.#memory, offset);
-      } else {
-        sink.i32(id);
-        sink.prefixed(isNarrow ? I16X8_SPLAT : I32X4_SPLAT);
-        sink.access(V128_STORE, 1, this.#memory, offset);
-      }
+    this.#words.fill(sink, size, id, address);
+  }
+
+  /** As `compareStore` in a function of its own, whose parameters and locals are named. */
+  compareCold(sink: SnippetSink, op: number, size: number, address: number, value: number, id: number): void {
+    sink.local(LOCAL_GET, address);
+    sink.access(loadBefore(op), 0, 0, 0);
+    sink.local(LOCAL_GET, value);
+    writeComparison(sink, op);
+    sink.open(IF, NOTHING);
+    sink.local(LOCAL_GET, address);
+    sink.i32(size);
+    sink.local(LOCAL_GET, id);
+    sink.indexed(CALL, this.#targets.same);
+    sink.end();
+  }
+
+  /** As `markStore`; counts the store too. */
+  followStore(sink: SnippetSink, size: number, address: number, id: number): void {
+    const place = { local: address, constant: 0, displacement: 0 };
+    if (this.#layout.dirty !== 0) this.#markDirty(sink, place);
+    this.#addOne(sink, id, this.#layout.stores);
+    this.#words.fill(sink, size, { local: id }, place);
+  }
+
+  /** As `testLoad`; counts the load too. */
+  followLoad(sink: SnippetSink, size: number, address: number, number: number): void {
+    this.#addOne(sink, number, this.#layout.loads);
+    this.#words.pushUnread(sink, size, { local: address, constant: 0, displacement: 0 });
+    sink.open(IF, NOTHING);
+    sink.local(LOCAL_GET, address);
+    sink.local(LOCAL_GET, number);
+    sink.indexed(CALL, this.#targets.fresh.get(size) as number);
+    sink.end();
+  }
+
+  /** Adds one to the first counter of the record whose number a local holds. */
+  #addOne(sink: SnippetSink, local: number, table: number): void {
+    for (let i = 0; i < 2; i++) {
+      sink.local(LOCAL_GET, local);
+      sink.i32(RECORD_SHIFT);
+      sink.plain(I32_SHL);
     }
+    sink.access(I64_LOAD, 3, this.#memory, table);
+    sink.i64(1n);
+    sink.plain(I64_ADD);
+    sink.access(I64_STORE, 3, this.#memory, table);
   }
 
   /** The page of a store's first byte; the runtime looks a little behind each page. */
@@ -166,7 +163,7 @@ export class BriefSnippets {
       sink.i32(0);
       at += ((address.constant >>> 0) + address.displacement) >>> PAGE_SHIFT;
     } else {
-      this.#wholeAddress(sink, address);
+      pushAddress(sink, address);
       sink.i32(PAGE_SHIFT);
       sink.plain(I32_SHR_U);
     }
@@ -174,78 +171,69 @@ export class BriefSnippets {
     sink.access(I32_STORE8, 0, this.#memory, at);
   }
 
-  /** Behind a load: calls the runtime unless all of its bytes have been read before. */
-  testLoad(sink: SnippetSink, size: number, id: number, address: SnippetAddress): void {
-    const bytes = size << this.#layout.idShift;
-    const offset = this.#shadowAddress(sink, address);
-    if (bytes === 2) {
-      sink.access(I32_LOAD16_S, 1, this.#memory, offset);
-      sink.i32(-1);
-      sink.plain(I32_NE);
-    } else if (bytes === 4) {
-      sink.access(I32_LOAD, 1, this.#memory, offset);
-      sink.i32(-1);
-      sink.plain(I32_NE);
-    } else if (bytes === 8) {
-      sink.access(I64_LOAD, 1, this.#memory, offset);
-      sink.i64(-1n);
-      sink.plain(I64_NE);
-    } else {
-      sink.access(V128_LOAD, 1, this.#memory, offset);
-      for (let at = 16; at < bytes; at += 16) {
-        const next = this.#shadowAddress(sink, address) + at;
-        sink.access(V128_LOAD, 1, this.#memory, next);
-        sink.prefixed(V128_AND);
-      }
-      sink.prefixed(V128_NOT);
-      sink.prefixed(V128_ANY_TRUE);
-    }
+  /** Behind a load: unless all of its bytes have been read before, their writers get the credit. */
+  testLoad(sink: SnippetSink, { size, id, address, hot }: Place, scratch: Scratch): void {
+    const words = this.#words;
+    words.pushUnread(sink, size, address, hot ? scratch : undefined);
     sink.open(IF, NOTHING);
-    this.#wholeAddress(sink, address);
-    sink.i32(id);
-    sink.indexed(CALL, this.#targets.fresh.get(size) as number);
+    if (hot) this.#readHot(sink, size, id, address, scratch);
+    else {
+      pushAddress(sink, address);
+      sink.i32(id);
+      sink.indexed(CALL, this.#targets.fresh.get(size) as number);
+    }
     sink.end();
   }
 
-  /** One more run of the block that begins with a site. */
-  countRun(sink: SnippetSink, site: number): void {
-    const at = this.#layout.runs + site * 8;
-    sink.i32(0);
-    sink.i32(0);
+  /** A load of `size` bytes, not all read before, whose words are in `scratch`. */
+  #readHot(sink: SnippetSink, size: number, id: number, address: SnippetAddress, scratch: Scratch): void {
+    const words = this.#words;
+    const mixed = this.#targets.mixed.get(size);
+    this.#add(sink, this.#layout.loads + id * RECORD_BYTES + LOAD_FRESH, 1n);
+    words.keepFirstId(sink, size, scratch);
+    if (mixed !== undefined) {
+      words.pushUniform(sink, size, scratch);
+      sink.open(IF, NOTHING);
+    }
+    sink.local(LOCAL_GET, scratch(I32, 1));
+    sink.i32(BriefIds.invalid);
+    sink.plain(this.#zeroIsValid ? I32_NE : I32_GT_U);
+    sink.open(IF, NOTHING);
+    this.#credit(sink, scratch(I32, 1), size);
+    words.fill(sink, size, -1, address);
+    sink.end();
+    if (mixed === undefined) return;
+    sink.plain(ELSE);
+    pushAddress(sink, address);
+    sink.indexed(CALL, mixed);
+    sink.end();
+  }
+
+  /** The store whose id is in a local wrote `size` bytes that are read now. */
+  #credit(sink: SnippetSink, local: number, size: number): void {
+    const at = this.#layout.stores + STORE_READ;
+    sink.local(LOCAL_GET, local);
+    sink.i32(RECORD_SHIFT);
+    sink.plain(I32_SHL);
+    sink.local(LOCAL_TEE, local);
+    sink.local(LOCAL_GET, local);
     sink.access(I64_LOAD, 3, this.#memory, at);
-    sink.i64(1n);
+    sink.i64(BigInt(size));
     sink.plain(I64_ADD);
     sink.access(I64_STORE, 3, this.#memory, at);
   }
 
-  #address(sink: SnippetSink, { local, constant }: SnippetAddress): void {
-    if (local < 0) sink.i32(constant);
-    else sink.local(LOCAL_GET, local);
+  /** One more run of the block that begins with a site. */
+  countRun(sink: SnippetSink, site: number): void {
+    this.#add(sink, this.#layout.runs + site * 8, 1n);
   }
 
-  #wholeAddress(sink: SnippetSink, address: SnippetAddress): void {
-    if (address.local < 0) {
-      sink.i32(address.constant + address.displacement);
-      return;
-    }
-    this.#address(sink, address);
-    if (address.displacement === 0) return;
-    sink.i32(address.displacement);
-    sink.plain(I32_ADD);
-  }
-
-  /** Pushes the shadow address but for the constant that it returns. */
-  #shadowAddress(sink: SnippetSink, address: SnippetAddress): number {
-    const shift = this.#layout.idShift;
-    if (address.local < 0) {
-      sink.i32(0);
-      return ((address.constant >>> 0) + address.displacement) * 2 ** shift;
-    }
-    const isShort = address.displacement < LONGEST_DISPLACEMENT;
-    if (isShort) this.#address(sink, address);
-    else this.#wholeAddress(sink, address);
-    sink.i32(shift);
-    sink.plain(I32_SHL);
-    return isShort ? address.displacement << shift : 0;
+  #add(sink: SnippetSink, at: number, by: bigint): void {
+    sink.i32(0);
+    sink.i32(0);
+    sink.access(I64_LOAD, 3, this.#memory, at);
+    sink.i64(by);
+    sink.plain(I64_ADD);
+    sink.access(I64_STORE, 3, this.#memory, at);
   }
 }

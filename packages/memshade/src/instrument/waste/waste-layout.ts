@@ -14,7 +14,7 @@ export const BLOCK_BYTES = 64;
 export const INDEX_BYTES = 16;
 export const COPY_BYTES = 16;
 const NODE_BYTES = 8;
-/** Store sites that 16-bit ids can tell apart: some ids mean something else. */
+/** Store sites that 16-bit ids can tell apart: four ids mean something else. */
 export const MOST_NARROW_IDS = 65_532;
 
 /** Addresses of the tables inside the waste tool's memory, bytes; see `runtime/shadow/assembly/waste/layout.ts`. */
@@ -83,7 +83,7 @@ const ALLOCATION_SITES = 2 * KIB;
 export function planWaste(wishes: WasteWishes): WasteLayout {
   const isFull = wishes.engine === "full";
   const { contexts } = wishes;
-  const storeCapacity = (contexts ? CONTEXT_KEYS : 0) + wishes.stores + 1;
+  const storeCapacity = (contexts ? CONTEXT_KEYS : 0) + wishes.stores + (isFull ? 1 : BriefIds.first);
   const loadCapacity = (contexts ? CONTEXT_KEYS : 0) + wishes.loads + 1;
   const pairCapacity = isFull ? PAIRS : 0;
   const nodeCapacity = contexts ? CONTEXT_NODES : 0;
@@ -152,10 +152,15 @@ export function planWaste(wishes: WasteWishes): WasteLayout {
   return { ...layout, endBytes: Math.ceil(end / PAGE_BYTES) * PAGE_BYTES };
 }
 
-/** Ids that are no store sites, from the highest down. */
-export function specialIds(ids: 16 | 32): { read: number; invalid: number; init: number } {
-  const read = ids === 16 ? 0xffff : 0xffffffff;
-  return { read, invalid: read - 1, init: read - 2 };
+/**
+ * What a shadow word of the brief engine means that is no store's id: 0 is memory as the system gave it, `init` was put
+ * there by a data segment. Ids of stores are `first` and up: numbers of store sites from 1, plus `first - 1`.
+ */
+export const BriefIds = { init: 1, invalid: 2, first: 3 } as const;
+
+/** The word of bytes that were read since they were written. */
+export function readId(ids: number): number {
+  return ids === 16 ? 0xffff : 0xffffffff;
 }
 
 /** Values of the shadow runtime's imported constants. */
@@ -164,7 +169,6 @@ export function wasteConstants(
   wishes: WasteWishes,
   { isCompatible, sameBytes }: { isCompatible: boolean; sameBytes: boolean },
 ): Record<string, number> {
-  const special = specialIds(layout.idShift === 1 ? 16 : 32);
   return {
     COVERED: layout.covered,
     CONTROL: layout.control,
@@ -174,9 +178,9 @@ export function wasteConstants(
     ZERO_IS_VALID: isCompatible ? 0 : 1,
     REALLOC_FORGETS: isCompatible ? 1 : 0,
     ID_SHIFT: layout.idShift,
-    READ: special.read,
-    INVALID: special.invalid,
-    INIT: special.init,
+    READ: readId(wishes.ids),
+    INVALID: BriefIds.invalid,
+    INIT: BriefIds.init,
     READERS: layout.readers,
     SEEN: layout.seen,
     PAIRS: layout.pairs,

@@ -21,7 +21,10 @@ import { extraLocal } from "../temporaries.ts";
 import type { ToolPass, ToolSurroundings, WalkState } from "../tool-pass.ts";
 import { CONSTANT } from "../value-numbers.ts";
 import type { AccessFunctions } from "./access-functions.ts";
-import { type BriefSnippets, hasComparison, valueTypeOfStore } from "./brief-snippets.ts";
+import type { BriefFunctions } from "./brief-functions.ts";
+import type { BriefSnippets, Place } from "./brief-snippets.ts";
+import { hasComparison, valueTypeOfStore } from "./comparisons.ts";
+import { Heat } from "./site-heat.ts";
 import { SiteClass, type SiteTable } from "./site-table.ts";
 import { isExactImport } from "./wasi-functions.ts";
 import { zeroingFunctions } from "./zeroing-functions.ts";
@@ -32,9 +35,6 @@ const CALL = opcodeId("call");
 const I32_STORE = opcodeId("i32.store");
 const V128_STORE = opcodeId("v128.store");
 const HAS_MEMORY_INDEX = 0x40;
-/** Functions with more sites than this have those outside of their loops followed by calls: code size matters there. */
-const MOST_INLINE = 200;
-
 /** What an insertion does; its operands are in columns `b` to `d`, and `a` holds this. */
 const Step = {
   /** b: displacement, c: site. Operands of the function that does the access. */
@@ -55,15 +55,18 @@ const Step = {
   Leave: 8,
   /** b: local for the context */
   Begin: 9,
+  /** b: displacement, c: id of a store or number of a load. Operands of the function that does the access. */
+  Cold: 10,
 } as const;
 
-/** An access followed inline. */
-interface Place {
-  op: number;
-  size: number;
-  id: number;
-  address: { local: number; constant: number; displacement: number };
-  value: { local: number; isHeld: boolean };
+/** What follows plain accesses quickly. */
+export interface BriefParts {
+  snippets: BriefSnippets;
+  functions: BriefFunctions;
+  /** `Heat` per site. */
+  heat: Uint8Array;
+  /** Id of the first store. */
+  firstId: number;
 }
 
 export interface PassTargets {
@@ -94,7 +97,7 @@ export class WastePass implements ToolPass {
   readonly #around: ToolSurroundings;
   readonly #sites: SiteTable;
   readonly #functions: AccessFunctions;
-  readonly #snippets: BriefSnippets | undefined;
+  readonly #brief: BriefParts | undefined;
   readonly #targets: PassTargets;
   readonly #hooked: ReadonlySet<number>;
   readonly #zeroing: ReadonlySet<number>;
@@ -111,24 +114,24 @@ export class WastePass implements ToolPass {
   #kind = 0;
   #cursor = 0;
   #blockIsOpen = false;
-  #isLarge = false;
   #contextLocal = NO_LOCAL;
   #codeStart = 0;
   readonly #places: Place[] = [];
-  readonly #valueLocals = new Map<ValType, number>();
+  readonly #extraLocals = new Map<number, number>();
+  readonly #scratch = (type: ValType, number: number): number => this.#extraLocal(type, number + 1);
 
-  /** Without `snippets` every access becomes a call. */
+  /** Without `brief` every access becomes a call. */
   constructor(
     around: ToolSurroundings,
     sites: SiteTable,
     functions: AccessFunctions,
-    snippets: BriefSnippets | undefined,
+    brief: BriefParts | undefined,
     targets: PassTargets,
   ) {
     this.#around = around;
     this.#sites = sites;
     this.#functions = functions;
-    this.#snippets = snippets;
+    this.#brief = brief;
     this.#targets = targets;
     this.#hooked = new Set(around.allocator.functions.map(({ index }) => index));
     this.#zeroing = new Set(zeroingFunctions(around.allocator.functions));
@@ -143,29 +146,28 @@ export class WastePass implements ToolPass {
     this.#state = state;
     this.#kind = kind;
     this.#cursor = this.#sites.firstOfFunction[state.function - this.#around.module.importedFunctionCount];
-    const defined = state.function - this.#around.module.importedFunctionCount;
-    this.#isLarge = this.#sites.firstOfFunction[defined + 1] - this.#cursor > MOST_INLINE;
     this.#blockIsOpen = false;
     this.#contextLocal = NO_LOCAL;
     this.#codeStart = codeStart;
     this.#places.length = 0;
-    this.#valueLocals.clear();
+    this.#extraLocals.clear();
   }
 
   access(op: number, at: number, displacement: number, start: number, end: number): void {
     const site = this.#siteAt(start);
-    const { hasLoops, openLoops } = this.#state;
-    const isRare = hasLoops && openLoops === 0 && this.#isLarge;
+    const brief = this.#brief;
     const isCalled = this.#targets.callsStores && ACCESS_KIND[op] === AccessKind.Store;
-    if (this.#snippets === undefined || isCalled || isRare || !this.#isPlain(op, site))
+    if (brief === undefined || isCalled || !this.#isPlain(op, site))
       this.#replace(op, site, at, displacement, start, end);
-    else this.#follow(op, site, at, displacement, start, end);
+    else if (brief.heat[site] === Heat.Cold || !this.#isInline(at, displacement))
+      this.#replaceCold(brief, op, site, displacement, start, end);
+    else this.#follow(op, site, at, displacement, start, end, brief.heat[site] === Heat.Hot);
   }
 
   bulk(_op: number, first: number, second: number, start: number): void {
     const site = this.#siteAt(start);
     if (first !== this.#around.memory && second !== this.#around.memory) return;
-    this.#note(start, this.#targets.storeSite, this.#sites.store[site]);
+    this.#note(start, this.#targets.storeSite, this.#idOf(site));
     if (this.#sites.load[site] !== 0) this.#note(start, this.#targets.loadSite, this.#sites.load[site]);
   }
 
@@ -192,7 +194,7 @@ export class WastePass implements ToolPass {
     const { importedFunctionCount, codePayloadStart } = this.#around.module;
     const offset = start - codePayloadStart;
     if (callee >= 0 && callee < importedFunctionCount) {
-      this.#note(start, this.#targets.storeSite, this.#sites.store[this.#siteAt(start)]);
+      this.#note(start, this.#targets.storeSite, this.#idOf(this.#siteAt(start)));
       const { hostMayRead } = this.#targets;
       const isOpaque = hostMayRead >= 0 && !this.#exact.has(callee);
       if (isOpaque) this.#add(start, Step.Call, hostMayRead);
@@ -200,7 +202,7 @@ export class WastePass implements ToolPass {
       if (!tail) this.#add(end, Step.Call, isOpaque ? hostMayRead : this.#targets.notePages);
     }
     if (this.#zeroing.has(callee))
-      this.#note(start, this.#targets.zeroedSite, this.#sites.store[this.#siteAt(start)]);
+      this.#note(start, this.#targets.zeroedSite, this.#idOf(this.#siteAt(start)));
     if (this.#targets.notesPlaces && (callee < 0 || this.#hooked.has(callee)))
       this.#note(start, this.#targets.allocationSite, offset);
     if (this.#targets.enter < 0) return;
@@ -220,26 +222,24 @@ export class WastePass implements ToolPass {
     switch (a[entry]) {
       case Step.Arguments:
         sink.i32(operand);
-        sink.i32(this.#sites.store[c[entry]]);
+        sink.i32(this.#idOf(c[entry]));
         sink.i32(this.#sites.load[c[entry]]);
         break;
-      case Step.Compare: {
-        const { op, size, id, address, value } = this.#places[operand];
-        this.#snippets?.compareStore(sink, op, size, id, address, value);
+      case Step.Compare:
+        this.#brief?.snippets.compareStore(sink, this.#places[operand], this.#scratch);
         break;
-      }
-      case Step.Mark: {
-        const { size, id, address } = this.#places[operand];
-        this.#snippets?.markStore(sink, size, id, address);
+      case Step.Mark:
+        this.#brief?.snippets.markStore(sink, this.#places[operand]);
         break;
-      }
-      case Step.Test: {
-        const { size, id, address } = this.#places[operand];
-        this.#snippets?.testLoad(sink, size, id, address);
+      case Step.Test:
+        this.#brief?.snippets.testLoad(sink, this.#places[operand], this.#scratch);
         break;
-      }
       case Step.CountRun:
-        this.#snippets?.countRun(sink, operand);
+        this.#brief?.snippets.countRun(sink, operand);
+        break;
+      case Step.Cold:
+        sink.i32(operand);
+        sink.i32(c[entry]);
         break;
       case Step.Note:
         sink.i32(0);
@@ -302,35 +302,59 @@ export class WastePass implements ToolPass {
     return true;
   }
 
-  #follow(op: number, site: number, at: number, displacement: number, start: number, end: number): void {
+  #replaceCold(
+    { functions }: BriefParts,
+    op: number,
+    site: number,
+    displacement: number,
+    start: number,
+    end: number,
+  ): void {
+    const id = ACCESS_KIND[op] === AccessKind.Store ? this.#idOf(site) : this.#sites.load[site];
+    this.#add(start, Step.Cold, displacement, id);
+    this.#state.insertions.add(start, InsertionKind.ReplaceByCall, end - start, functions.get(op));
+  }
+
+  /** A constant address too high traps, or this module's memory is larger than what is followed. */
+  #isInline(at: number, displacement: number): boolean {
+    const { stack } = this.#state;
+    return stack.value[at] !== CONSTANT || (stack.offset[at] >>> 0) + displacement < this.#covered - 16;
+  }
+
+  #follow(
+    op: number,
+    site: number,
+    at: number,
+    displacement: number,
+    start: number,
+    end: number,
+    hot: boolean,
+  ): void {
     const { stack, values, insertions, temporaries } = this.#state;
     const isConstant = stack.value[at] === CONSTANT;
-    const constant = isConstant ? stack.offset[at] : 0;
-    // Such an access traps, or this module's memory is larger than what is followed.
-    if (isConstant && (constant >>> 0) + displacement >= this.#covered - 16) {
-      this.#replace(op, site, at, displacement, start, end);
-      return;
-    }
     setBit(this.inline, site);
     const isStore = ACCESS_KIND[op] === AccessKind.Store;
     const place: Place = {
       op,
       size: ACCESS_BYTES[op],
-      id: isStore ? this.#sites.store[site] : this.#sites.load[site],
+      id: isStore ? this.#idOf(site) : this.#sites.load[site],
       address: {
         local: isConstant ? -1 : keepAddress(stack, values, insertions, temporaries, at, op, start),
-        constant,
+        constant: isConstant ? stack.offset[at] : 0,
         displacement,
       },
       value: { local: 0, isHeld: false },
+      hot,
     };
     const number = this.#places.push(place) - 1;
+    // Locals come before the code in which the snippets ask for them.
+    if (hot) this.#brief?.snippets.reserve(place.size, this.#scratch);
     if (isStore) {
       const holder = stack.holder(at + 1, values);
       place.value.isHeld = holder !== NO_LOCAL;
       place.value.local = place.value.isHeld
         ? holder
-        : this.#valueLocal(valueTypeOfStore(OPCODE_NAME[op] as string));
+        : this.#extraLocal(valueTypeOfStore(OPCODE_NAME[op] as string), 0);
       this.#add(start, Step.Compare, number);
     }
     if (!this.#blockIsOpen) {
@@ -362,11 +386,17 @@ export class WastePass implements ToolPass {
   }
   #covered = 0;
 
-  #valueLocal(type: ValType): number {
-    const known = this.#valueLocals.get(type);
+  /** What the runtime knows a store site by. */
+  #idOf(site: number): number {
+    return this.#sites.store[site] + (this.#brief === undefined ? 0 : this.#brief.firstId - 1);
+  }
+
+  #extraLocal(type: ValType, number: number): number {
+    const key = type * 8 + number;
+    const known = this.#extraLocals.get(key);
     if (known !== undefined) return known;
     const local = extraLocal(this.#state.temporaries, type);
-    this.#valueLocals.set(type, local);
+    this.#extraLocals.set(key, local);
     return local;
   }
 

@@ -4,12 +4,14 @@ import type { WasteOptions } from "../options.ts";
 import { mergeRuntime } from "../shadow-runtime.ts";
 import type { ToolSurroundings, WovenTool } from "../tool-pass.ts";
 import { AccessFunctions } from "./access-functions.ts";
+import { BriefFunctions } from "./brief-functions.ts";
 import { BriefSnippets } from "./brief-snippets.ts";
 import { runtimeBytes } from "./runtime-bytes.ts";
+import { siteHeat } from "./site-heat.ts";
 import { findSites } from "./site-table.ts";
 import { isExactImport } from "./wasi-functions.ts";
-import { MOST_NARROW_IDS, planWaste, type WasteWishes, wasteConstants } from "./waste-layout.ts";
-import { WastePass } from "./waste-pass.ts";
+import { BriefIds, MOST_NARROW_IDS, planWaste, type WasteWishes, wasteConstants } from "./waste-layout.ts";
+import { type BriefParts, WastePass } from "./waste-pass.ts";
 import { zeroingFunctions } from "./zeroing-functions.ts";
 
 const ACCESS_SIZES = [1, 2, 4, 8, 16];
@@ -72,13 +74,19 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
     },
     !isCompatible,
   );
-  const snippets = isFull
-    ? undefined
-    : new BriefSnippets(layout, shadowMemory, {
-        same: target("same"),
-        fresh: new Map(ACCESS_SIZES.map((size) => [size, target(`fresh${size}`)])),
-      });
-  const pass = new WastePass(around, sites, functions, snippets, {
+  const briefParts = (): BriefParts => {
+    const same = target("same");
+    const fresh = new Map(ACCESS_SIZES.map((size) => [size, target(`fresh${size}`)]));
+    const mixed = new Map(ACCESS_SIZES.slice(1).map((size) => [size, target(`mixed${size}`)]));
+    const snippets = new BriefSnippets(layout, shadowMemory, { same, fresh, mixed }, !isCompatible);
+    return {
+      snippets,
+      functions: new BriefFunctions(appended, snippets),
+      heat: siteHeat(module, sites, around.scan),
+      firstId: BriefIds.first,
+    };
+  };
+  const pass = new WastePass(around, sites, functions, isFull ? undefined : briefParts(), {
     notePages: target("notePages"),
     hostMayRead: wishes.opaque ? target("hostMayRead") : -1,
     setStackPointer: stackPointerSetter(around, target("stackMoved")),
@@ -96,7 +104,8 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
   });
   pass.covered = layout.covered;
   const zeroing = zeroingFunctions(around.allocator.functions);
-  const zeroedBy = new Map(zeroing.map((index, i) => [index, sites.stores - zeroing.length + 1 + i]));
+  const firstZeroing = sites.stores - zeroing.length + (isFull ? 1 : BriefIds.first);
+  const zeroedBy = new Map(zeroing.map((index, i) => [index, firstZeroing + i]));
   return {
     name: "waste",
     pass,

@@ -1,11 +1,12 @@
 import {
+  BriefIds,
   findSites,
   INDEX_BYTES,
   type InstrumentedInfo,
+  readId,
   SITE_BYTES,
   SITE_CLASS_NAMES,
   type SiteTable,
-  specialIds,
   type WasteLayout,
   zeroingFunctions,
 } from "../../../instrument/index.ts";
@@ -144,6 +145,8 @@ export class WasteReader {
       ? transitivelyDead(view, layout, exitVisible)
       : new Map<number, number>();
 
+    // The brief engine counts operations of one size only: their bytes follow.
+    const isBrief = layout.engine === "brief";
     const stores: StoreFigures[] = [];
     for (const { key, site, path } of storePaths) {
       const at = layout.stores + key * RECORD_BYTES;
@@ -151,7 +154,8 @@ export class WasteReader {
       const extra = runs[site];
       const count = u64(StoreField.stores) + extra;
       if (count === 0) continue;
-      const written = u64(StoreField.written) + extra * sites.bytes[site];
+      const bytes = isBrief ? sites.bytes[site] : 0;
+      const written = bytes === 0 ? u64(StoreField.written) : count * bytes;
       const left = unread.get(key) ?? 0;
       const hostRead = u64(StoreField.hostRead) + (exitVisible ? left : 0);
       const exit = exitVisible ? 0 : left;
@@ -162,15 +166,12 @@ export class WasteReader {
         stores: count,
         written,
         read,
-        overwritten:
-          layout.engine === "full"
-            ? u64(StoreField.overwritten)
-            : written - read - deallocated - hostRead - exit,
+        overwritten: !isBrief ? u64(StoreField.overwritten) : written - read - deallocated - hostRead - exit,
         deallocated,
         exit,
         hostRead,
         silent: u64(StoreField.silent),
-        silentBytes: u64(StoreField.silentBytes),
+        silentBytes: bytes === 0 ? u64(StoreField.silentBytes) : u64(StoreField.silent) * bytes,
         same: u64(StoreField.same),
         overZero: u64(StoreField.overZero),
         approximate: u64(StoreField.approximate),
@@ -184,12 +185,13 @@ export class WasteReader {
       const extra = runs[site];
       const count = u64(LoadField.loads) + extra;
       if (count === 0) continue;
+      const bytes = isBrief ? sites.bytes[site] : 0;
       loads.push({
         path,
         siteClass: SITE_CLASS_NAMES[sites.siteClass[site]],
         loads: count,
-        bytes: u64(LoadField.bytes) + extra * sites.bytes[site],
-        silent: u64(LoadField.silent) + extra - u64(LoadField.fresh),
+        bytes: bytes === 0 ? u64(LoadField.bytes) : count * bytes,
+        silent: bytes === 0 ? u64(LoadField.silent) : count - u64(LoadField.fresh),
         redundant: u64(LoadField.redundant),
         redundantBytes: u64(LoadField.redundantBytes),
         zeroBytes: u64(LoadField.zeroBytes),
@@ -222,12 +224,12 @@ export class WasteReader {
       for (let i = 0; i < end; i++)
         if (words[i] >>> 30 === UNREAD) words[i] = (words[i] & KEY_MASK) | 0x80000000;
     } else {
-      const { read, init } = specialIds(layout.idShift === 1 ? 16 : 32);
+      const read = readId(layout.ids);
       const ids =
         layout.idShift === 1
           ? new Uint16Array(this.#memory.buffer, 0, end)
           : new Uint32Array(this.#memory.buffer, 0, end);
-      for (let i = 0; i < end; i++) if (ids[i] !== 0 && ids[i] < init) ids[i] = read;
+      for (let i = 0; i < end; i++) if (ids[i] >= BriefIds.first) ids[i] = read;
     }
     const clear = (from: number, records: number): void => {
       for (let i = 0; i < records; i++)
@@ -260,13 +262,14 @@ export class WasteReader {
     which: "store" | "load",
   ): { key: number; site: number; path: number[] }[] {
     const layout = this.#layout;
+    const shift = layout.engine === "brief" && which === "store" ? BriefIds.first - 1 : 0;
     const siteOf: number[] = [];
     const paths: { key: number; site: number; path: number[] }[] = [];
     for (let site = 0; site < sites.length; site++) {
       const number = sites[which][site];
       if (number === 0) continue;
       siteOf[number] = site;
-      paths.push({ key: number, site, path: [sites.offset[site]] });
+      paths.push({ key: number + shift, site, path: [sites.offset[site]] });
     }
     if (!layout.contexts) return paths;
     const table = which === "store" ? layout.stores : layout.loads;
@@ -330,7 +333,7 @@ export class WasteReader {
     const end = this.#coveredNow(view);
     const found = new Map<number, number>();
     const add = (key: number) => found.set(key, (found.get(key) ?? 0) + 1);
-    const { init } = specialIds(layout.idShift === 1 ? 16 : 32);
+    const read = readId(layout.ids);
     if (layout.engine === "full") {
       const words = new Uint32Array(this.#memory.buffer, 0, end);
       for (let i = 0; i < end; i++) {
@@ -341,10 +344,10 @@ export class WasteReader {
       const counts = new Uint32Array(0x10000);
       const ids = new Uint16Array(this.#memory.buffer, 0, end);
       for (let i = 0; i < end; i++) counts[ids[i]]++;
-      for (let id = 1; id < init; id++) if (counts[id] !== 0) found.set(id, counts[id]);
+      for (let id: number = BriefIds.first; id < read; id++) if (counts[id] !== 0) found.set(id, counts[id]);
     } else {
       const ids = new Uint32Array(this.#memory.buffer, 0, end);
-      for (let i = 0; i < end; i++) if (ids[i] !== 0 && ids[i] < init) add(ids[i]);
+      for (let i = 0; i < end; i++) if (ids[i] >= BriefIds.first && ids[i] !== read) add(ids[i]);
     }
     found.delete(0);
     return found;

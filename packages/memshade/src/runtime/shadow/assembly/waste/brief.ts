@@ -11,7 +11,8 @@ import { programLoad8, programPages } from "./program";
 // Bytes of an id as a shift: 1 or 2.
 @external("layout", "ID_SHIFT")
 declare const ID_SHIFT: u32;
-// Ids that are no sites: read, invalid, written by a data segment. 0 is memory as the system gave it.
+// Ids that are no stores: read (all ones), written by a data segment, and the highest of them, invalid. 0 is memory as the
+// system gave it. The record of a store is the one with its id's number.
 @external("layout", "READ")
 declare const READ: u32;
 @external("layout", "INVALID")
@@ -25,7 +26,7 @@ declare const SAME_BYTES: u32;
 @inline function bump(at: usize, by: u64): void { store<u64>(at, load<u64>(at) + by); }
 @inline function storeRecord(key: u32): usize { return STORES + key * RECORD_SIZE; }
 @inline function loadRecord(key: u32): usize { return LOADS + key * RECORD_SIZE; }
-@inline function isReal(id: u32): bool { return id != 0 && id < INIT; }
+@inline function isReal(id: u32): bool { return id > INVALID && id != READ; }
 @inline function isInvalid(id: u32): bool { return id == INVALID || (id == 0 && ZERO_IS_VALID == 0); }
 
 @inline function idAt(address: u32): u32 {
@@ -52,7 +53,17 @@ function readRange(address: u32, size: u32): bool {
     if ((address & (wide - 1)) == 0 && end - address >= wide) {
       // Long ranges that have been read are skipped as vectors.
       const at: usize = address << ID_SHIFT;
-      if (!v128.any_true(v128.not(v128.load(at)))) { address += wide; continue; }
+      const ids = v128.load(at);
+      if (!v128.any_true(v128.not(ids))) { address += wide; continue; }
+      const first = idAt(address);
+      const all = ID_SHIFT == 1 ? i16x8.splat(<i16>first) : i32x4.splat(first);
+      if (isReal(first) && !v128.any_true(v128.xor(ids, all))) {
+        v128.store(at, i8x16.splat(-1));
+        bump(storeRecord(first) + S_READ, wide);
+        stale = false;
+        address += wide;
+        continue;
+      }
     }
     const id = idAt(address);
     if (id != READ) {
@@ -76,25 +87,51 @@ function readRange(address: u32, size: u32): bool {
 }
 
 /** A load of which some byte was not read before. */
-export function fresh1(address: u32, site: u32): void { readFresh(address, 1, site); }
-export function fresh2(address: u32, site: u32): void { readFresh(address, 2, site); }
-export function fresh4(address: u32, site: u32): void { readFresh(address, 4, site); }
-export function fresh8(address: u32, site: u32): void { readFresh(address, 8, site); }
-export function fresh16(address: u32, site: u32): void { readFresh(address, 16, site); }
+export function fresh1(address: u32, site: u32): void { countFresh(site); readFresh(address, 1); }
+export function fresh2(address: u32, site: u32): void { countFresh(site); readFresh(address, 2); }
+export function fresh4(address: u32, site: u32): void { countFresh(site); readFresh(address, 4); }
+export function fresh8(address: u32, site: u32): void { countFresh(site); readFresh(address, 8); }
+export function fresh16(address: u32, site: u32): void { countFresh(site); readFresh(address, 16); }
 
-@inline function readFresh(address: u32, size: u32, site: u32): void {
+/** The same where the caller has counted it and knows that its bytes differ. */
+export function mixed2(address: u32): void { readMixed(address, 2); }
+export function mixed4(address: u32): void { readMixed(address, 4); }
+export function mixed8(address: u32): void { readMixed(address, 8); }
+export function mixed16(address: u32): void { readMixed(address, 16); }
+
+@inline function countFresh(site: u32): void {
   const fresh: usize = LOADS + site * RECORD_SIZE;
   store<u64>(fresh, load<u64>(fresh, L_FRESH) + 1, L_FRESH);
+}
+
+@inline function readFresh(address: u32, size: u32): void {
   const at: usize = address << ID_SHIFT;
   const id = idAt(address);
   // One store wrote all of it: the usual case.
-  if (isReal(id) && isUniform(at, size << ID_SHIFT, id)) {
+  if (isUniform(at, size << ID_SHIFT, id)) {
+    if (isInvalid(id)) return;
     setRead(at, size << ID_SHIFT);
+    // The records of ids that are no stores are there, and nobody reads them.
     const record: usize = STORES + id * RECORD_SIZE;
     store<u64>(record, load<u64>(record, S_READ) + size, S_READ);
     return;
   }
-  readRange(address, size);
+  readMixed(address, size);
+}
+
+/** Some bytes were read before, or several stores wrote them. */
+@inline function readMixed(address: u32, size: u32): void {
+  let invalid = false;
+  for (let i: u32 = 0; i < size; i++) invalid = credit(idAt(address + i)) || invalid;
+  if (!invalid) setRead(address << ID_SHIFT, size << ID_SHIFT);
+  else for (let i: u32 = 0; i < size; i++) if (!isInvalid(idAt(address + i))) setId(address + i, READ);
+}
+
+/** A byte with this id is read. True if it stays invalid. */
+@inline function credit(id: u32): bool {
+  if (id == READ) return false;
+  if (isReal(id)) bump(storeRecord(id) + S_READ, 1);
+  return isInvalid(id);
 }
 
 /** Whether `bytes` of the shadow (a power of two from 2 to 64) hold one id only. */
@@ -129,11 +166,13 @@ export function loaded(address: u32, size: u32, site: u32, float: u32): void {
   if (outside(address, size)) return;
   const record = loadRecord(site);
   bump(record + L_LOADS, 1);
-  bump(record + L_BYTES, size);
-  if (readRange(address, size)) bump(record + L_SILENT, 1);
+  if (!readRange(address, size)) bump(record + L_FRESH, 1);
 }
 
 function isValid(address: u32, size: u32): bool {
+  const id = idAt(address);
+  // A power of two up to 16: one id for all of it.
+  if (size <= 16 && (size & (size - 1)) == 0 && isUniform(address << ID_SHIFT, size << ID_SHIFT, id)) return !isInvalid(id);
   for (let i: u32 = 0; i < size; i++) if (isInvalid(idAt(address + i))) return false;
   return true;
 }
@@ -163,12 +202,10 @@ export function storing(address: u32, size: u32): void {
 
 export function stored(address: u32, size: u32, site: u32, float: u32): void {
   if (outside(address, size)) return;
-  const record = storeRecord(site);
-  bump(record + S_STORES, 1);
-  bump(record + S_WRITTEN, size);
+  bump(storeRecord(site) + S_STORES, 1);
   const equal = programBits(address, min<u32>(size, 8)) == kept0 && (size <= 8 || programBits(address + 8, size - 8) == kept1);
   if (equal) same(address, size, site);
-  if (SAME_BYTES != 0) countSame(address, size, record);
+  if (SAME_BYTES != 0) countSame(address, size, storeRecord(site));
   markDirty(address, size);
   for (let i: u32 = 0; i < size; i++) setId(address + i, site);
 }
@@ -303,19 +340,31 @@ function invalidate(address: u32, size: u32): void {
     if (end - address >= wide) {
       const at: usize = address << ID_SHIFT;
       const ids = v128.load(at);
-      // All invalid already, or all read.
+      // All invalid already, or all read, or all of one store.
       if (!v128.any_true(v128.xor(ids, gone))) { address += wide; continue; }
-      if (!v128.any_true(v128.not(ids))) { v128.store(at, gone); address += wide; continue; }
+      const first = idAt(address);
+      const all = ID_SHIFT == 1 ? i16x8.splat(<i16>first) : i32x4.splat(first);
+      if (!v128.any_true(v128.xor(ids, all))) {
+        v128.store(at, gone);
+        if (isReal(first)) bump(storeRecord(first) + S_DEALLOCATED, wide);
+        address += wide;
+        continue;
+      }
+    }
+    if (end - address >= wide / 2) {
+      // Half of that: a field of four bytes, or of two.
+      const at: usize = address << ID_SHIFT;
+      const ids = load<u64>(at);
+      if (ids == rotl<u64>(ids, ID_SHIFT == 1 ? 16 : 32)) {
+        const first = idAt(address);
+        if (isReal(first)) bump(storeRecord(first) + S_DEALLOCATED, wide / 2);
+        store<u64>(at, i64x2.extract_lane(gone, 0));
+        address += wide / 2;
+        continue;
+      }
     }
     const id = idAt(address);
-    if (isReal(id)) {
-      let count: u32 = 1;
-      setId(address, INVALID);
-      while (address + count < end && idAt(address + count) == id) { setId(address + count, INVALID); count++; }
-      bump(storeRecord(id) + S_DEALLOCATED, count);
-      address += count;
-      continue;
-    }
+    if (isReal(id)) bump(storeRecord(id) + S_DEALLOCATED, 1);
     setId(address, INVALID);
     address++;
   }

@@ -1,0 +1,259 @@
+import { I32, opcodeId, type ValType } from "../../wasm/index.ts";
+import type { SnippetSink } from "../snippet-sink.ts";
+
+const I64: ValType = 0x7e;
+const V128: ValType = 0x7b;
+const LOCAL_GET = opcodeId("local.get");
+const LOCAL_SET = opcodeId("local.set");
+const LOCAL_TEE = opcodeId("local.tee");
+const I32_ADD = opcodeId("i32.add");
+const I32_AND = opcodeId("i32.and");
+const I32_EQ = opcodeId("i32.eq");
+const I32_NE = opcodeId("i32.ne");
+const I32_MUL = opcodeId("i32.mul");
+const I64_MUL = opcodeId("i64.mul");
+const I64_EXTEND = opcodeId("i64.extend_i32_u");
+const I32_ROTL = opcodeId("i32.rotl");
+const I32_SHL = opcodeId("i32.shl");
+const I32_EQZ = opcodeId("i32.eqz");
+const I32_WRAP = opcodeId("i32.wrap_i64");
+const I64_AND = opcodeId("i64.and");
+const I64_EQ = opcodeId("i64.eq");
+const I64_EQZ = opcodeId("i64.eqz");
+const I64_NE = opcodeId("i64.ne");
+const I64_OR = opcodeId("i64.or");
+const I64_ROTL = opcodeId("i64.rotl");
+const I64_XOR = opcodeId("i64.xor");
+const I32_LOAD = opcodeId("i32.load");
+const I32_LOAD16_S = opcodeId("i32.load16_s");
+const I32_STORE = opcodeId("i32.store");
+const I32_STORE16 = opcodeId("i32.store16");
+const I64_LOAD = opcodeId("i64.load");
+const I64_STORE = opcodeId("i64.store");
+const V128_LOAD = opcodeId("v128.load");
+const V128_STORE = opcodeId("v128.store");
+const V128_NOT = opcodeId("v128.not");
+const V128_AND = opcodeId("v128.and");
+const V128_OR = opcodeId("v128.or");
+const V128_XOR = opcodeId("v128.xor");
+const V128_ANY_TRUE = opcodeId("v128.any_true");
+const I16X8_SPLAT = opcodeId("i16x8.splat");
+const I32X4_SPLAT = opcodeId("i32x4.splat");
+const I64X2_SPLAT = opcodeId("i64x2.splat");
+const I64X2_EXTRACT_LANE = opcodeId("i64x2.extract_lane");
+
+/** Displacements above this are added to the address: the shadow's would not fit its memory. */
+const LONGEST_DISPLACEMENT = 1 << 24;
+
+/** An address inside a snippet: a local, or a constant where `local` is −1, plus a displacement. */
+export interface SnippetAddress {
+  local: number;
+  /** The constant address, else 0. */
+  constant: number;
+  displacement: number;
+}
+
+/** A local of a type, the same one for each number, for the length of one snippet. */
+export type Scratch = (type: ValType, number: number) => number;
+
+export function pushAddress(sink: SnippetSink, address: SnippetAddress): void {
+  if (address.local < 0) {
+    sink.i32(address.constant + address.displacement);
+    return;
+  }
+  sink.local(LOCAL_GET, address.local);
+  if (address.displacement === 0) return;
+  sink.i32(address.displacement);
+  sink.plain(I32_ADD);
+}
+
+function pushId(sink: SnippetSink, id: number | { local: number }): void {
+  if (typeof id === "number") sink.i32(id);
+  else sink.local(LOCAL_GET, id.local);
+}
+
+/**
+ * The shadow of an access of 1 to 16 bytes, 2 to 64 bytes long: as one word of 16, 32 or 64 bits, as two of 64, or as
+ * vectors, whatever engines do quickest.
+ */
+export class ShadowWords {
+  readonly #memory: number;
+  /** Bytes of an id as a shift. */
+  readonly #shift: number;
+
+  constructor(memory: number, shift: number) {
+    this.#memory = memory;
+    this.#shift = shift;
+  }
+
+  /** Asks for all locals that an access of this size may need. */
+  reserve(size: number, scratch: Scratch): void {
+    const bytes = size << this.#shift;
+    scratch(I32, 1);
+    if (bytes <= 4) scratch(I32, 0);
+    else scratch(I64, 0);
+    if (bytes === 16) scratch(I64, 1);
+    if (bytes > 16) for (let at = 0; at < bytes; at += 16) scratch(V128, at >>> 4);
+  }
+
+  /** Pushes whether some byte was not read; keeps the words in `scratch` if it is given. */
+  pushUnread(sink: SnippetSink, size: number, address: SnippetAddress, scratch?: Scratch): void {
+    const bytes = size << this.#shift;
+    const word = (op: number, at: number, type: ValType, number: number): void => {
+      const offset = this.#push(sink, address);
+      sink.access(op, 1, this.#memory, offset + at);
+      if (scratch !== undefined) sink.local(LOCAL_TEE, scratch(type, number));
+    };
+    if (bytes <= 4) {
+      word(bytes === 2 ? I32_LOAD16_S : I32_LOAD, 0, I32, 0);
+      sink.i32(-1);
+      sink.plain(I32_NE);
+    } else if (bytes <= 16) {
+      word(I64_LOAD, 0, I64, 0);
+      if (bytes === 16) {
+        word(I64_LOAD, 8, I64, 1);
+        sink.plain(I64_AND);
+      }
+      sink.i64(-1n);
+      sink.plain(I64_NE);
+    } else {
+      for (let at = 0; at < bytes; at += 16) {
+        word(V128_LOAD, at, V128, at >>> 4);
+        if (at > 0) sink.prefixed(V128_AND);
+      }
+      sink.prefixed(V128_NOT);
+      sink.prefixed(V128_ANY_TRUE);
+    }
+  }
+
+  /** Loads the words into `scratch`. */
+  keep(sink: SnippetSink, size: number, address: SnippetAddress, scratch: Scratch): void {
+    const bytes = size << this.#shift;
+    const word = (op: number, at: number, type: ValType, number: number): void => {
+      const offset = this.#push(sink, address);
+      sink.access(op, 1, this.#memory, offset + at);
+      sink.local(LOCAL_SET, scratch(type, number));
+    };
+    if (bytes <= 4) word(bytes === 2 ? I32_LOAD16_S : I32_LOAD, 0, I32, 0);
+    else if (bytes <= 16) for (let at = 0; at < bytes; at += 8) word(I64_LOAD, at, I64, at >>> 3);
+    else for (let at = 0; at < bytes; at += 16) word(V128_LOAD, at, V128, at >>> 4);
+  }
+
+  /** Keeps the id of the access's first byte, from the words in `scratch`, in i32 number 1. */
+  keepFirstId(sink: SnippetSink, size: number, scratch: Scratch): void {
+    const bytes = size << this.#shift;
+    if (bytes <= 4) sink.local(LOCAL_GET, scratch(I32, 0));
+    else {
+      if (bytes > 16) {
+        sink.local(LOCAL_GET, scratch(V128, 0));
+        sink.lane(I64X2_EXTRACT_LANE, 0);
+        sink.local(LOCAL_TEE, scratch(I64, 0));
+      } else sink.local(LOCAL_GET, scratch(I64, 0));
+      sink.plain(I32_WRAP);
+    }
+    if (this.#shift === 1) {
+      sink.i32(0xffff);
+      sink.plain(I32_AND);
+    }
+    sink.local(LOCAL_SET, scratch(I32, 1));
+  }
+
+  /** Behind `keepFirstId`, for more than one byte: pushes whether all words in `scratch` are of that id. */
+  pushUniform(sink: SnippetSink, size: number, scratch: Scratch): void {
+    const bytes = size << this.#shift;
+    const idBits = 8 << this.#shift;
+    const rotated = (type: ValType, op: number): void => {
+      sink.local(LOCAL_GET, scratch(type, 0));
+      sink.local(LOCAL_GET, scratch(type, 0));
+      if (type === I32) sink.i32(idBits);
+      else sink.i64(BigInt(idBits));
+      sink.plain(type === I32 ? I32_ROTL : I64_ROTL);
+      sink.plain(op);
+    };
+    if (bytes === 4) rotated(I32, I32_EQ);
+    else if (bytes === 8) rotated(I64, I64_EQ);
+    else if (bytes === 16) {
+      rotated(I64, I64_XOR);
+      sink.local(LOCAL_GET, scratch(I64, 0));
+      sink.local(LOCAL_GET, scratch(I64, 1));
+      sink.plain(I64_XOR);
+      sink.plain(I64_OR);
+      sink.plain(I64_EQZ);
+    } else {
+      rotated(I64, I64_EQ);
+      for (let at = 0; at < bytes; at += 16) {
+        sink.local(LOCAL_GET, scratch(V128, at >>> 4));
+        sink.local(LOCAL_GET, scratch(I64, 0));
+        sink.prefixed(I64X2_SPLAT);
+        sink.prefixed(V128_XOR);
+        if (at > 0) sink.prefixed(V128_OR);
+      }
+      sink.prefixed(V128_ANY_TRUE);
+      sink.plain(I32_EQZ);
+      sink.plain(I32_AND);
+    }
+  }
+
+  /** Gives all bytes of an access an id: a constant, −1 for the one of read bytes, or what a local holds. */
+  fill(sink: SnippetSink, size: number, id: number | { local: number }, address: SnippetAddress): void {
+    const bytes = size << this.#shift;
+    for (let at = 0; at < bytes; at += 16) {
+      const offset = this.#push(sink, address) + at;
+      if (bytes === 2) {
+        pushId(sink, id);
+        sink.access(I32_STORE16, 1, this.#memory, offset);
+      } else if (bytes === 4) {
+        this.#pushRepeated(sink, id, I32);
+        sink.access(I32_STORE, 1, this.#memory, offset);
+      } else if (bytes <= 16) {
+        this.#pushRepeated(sink, id, I64);
+        sink.access(I64_STORE, 1, this.#memory, offset);
+        if (bytes === 8) return;
+        this.#push(sink, address);
+        this.#pushRepeated(sink, id, I64);
+        sink.access(I64_STORE, 1, this.#memory, offset + 8);
+      } else {
+        pushId(sink, id);
+        sink.prefixed(this.#shift === 1 ? I16X8_SPLAT : I32X4_SPLAT);
+        sink.access(V128_STORE, 1, this.#memory, offset);
+      }
+    }
+  }
+
+  /** An id as often as it has room in an i32 or i64. */
+  #pushRepeated(sink: SnippetSink, id: number | { local: number }, type: ValType): void {
+    const isNarrow = this.#shift === 1;
+    const factor = type === I32 ? (isNarrow ? 0x10001n : 1n) : isNarrow ? 0x0001000100010001n : 0x100000001n;
+    if (typeof id === "number") {
+      const value = id < 0 ? -1n : BigInt(id) * factor;
+      if (type === I32) sink.i32(Number(BigInt.asIntN(32, value)));
+      else sink.i64(BigInt.asIntN(64, value));
+      return;
+    }
+    sink.local(LOCAL_GET, id.local);
+    if (type === I32) {
+      if (factor === 1n) return;
+      sink.i32(Number(factor));
+      sink.plain(I32_MUL);
+    } else {
+      sink.plain(I64_EXTEND);
+      sink.i64(factor);
+      sink.plain(I64_MUL);
+    }
+  }
+
+  /** Pushes the shadow address but for the constant that it returns. */
+  #push(sink: SnippetSink, address: SnippetAddress): number {
+    const shift = this.#shift;
+    if (address.local < 0) {
+      sink.i32(0);
+      return ((address.constant >>> 0) + address.displacement) * 2 ** shift;
+    }
+    const isShort = address.displacement < LONGEST_DISPLACEMENT;
+    if (isShort) sink.local(LOCAL_GET, address.local);
+    else pushAddress(sink, address);
+    sink.i32(shift);
+    sink.plain(I32_SHL);
+    return isShort ? address.displacement << shift : 0;
+  }
+}
