@@ -2,7 +2,7 @@ import { opcodeId, type ValType } from "../../wasm/index.ts";
 import type { SnippetSink } from "../snippet-sink.ts";
 import { loadBefore, writeComparison } from "./comparisons.ts";
 import { pushAddress, type Scratch, ShadowWords, type SnippetAddress } from "./shadow-words.ts";
-import { BriefIds, type WasteLayout } from "./waste-layout.ts";
+import { BriefIds, DIRTY_LINE_BYTES, type WasteLayout } from "./waste-layout.ts";
 
 const LOCAL_GET = opcodeId("local.get");
 const LOCAL_TEE = opcodeId("local.tee");
@@ -14,14 +14,14 @@ const I32_GT_U = opcodeId("i32.gt_u");
 const I32_NE = opcodeId("i32.ne");
 const I32_SHL = opcodeId("i32.shl");
 const I32_SHR_U = opcodeId("i32.shr_u");
-const I32_STORE8 = opcodeId("i32.store8");
+const I32_LOAD8_U = opcodeId("i32.load8_u");
+const I32_EQZ = opcodeId("i32.eqz");
 const I64_ADD = opcodeId("i64.add");
 const I64_LOAD = opcodeId("i64.load");
 const I64_STORE = opcodeId("i64.store");
 const NOTHING = 0x40;
 const I32: ValType = 0x7f;
-/** Pages of the table of what was written while an opaque host was not looking. */
-const PAGE_SHIFT = 12;
+const LINE_SHIFT = Math.log2(DIRTY_LINE_BYTES);
 /** Bytes of a record, and where in it the counters stand that snippets reach; see `runtime/host/waste`. */
 const RECORD_SHIFT = 7;
 const RECORD_BYTES = 1 << RECORD_SHIFT;
@@ -31,6 +31,8 @@ const LOAD_FRESH = 56;
 
 export interface BriefTargets {
   same: number;
+  /** A line is written that was not since the host was in control. */
+  soiled: number;
   /** By the size of the access: 1, 2, 4, 8, 16 bytes. */
   fresh: ReadonlyMap<number, number>;
   /** The same from 2 bytes on. */
@@ -156,19 +158,23 @@ export class BriefSnippets {
     sink.access(I64_STORE, 3, this.#memory, table);
   }
 
-  /** The page of a store's first byte; the runtime looks a little behind each page. */
+  /** The line of a store's first byte; the runtime looks a little behind each line. */
   #markDirty(sink: SnippetSink, address: SnippetAddress): void {
     let at = this.#layout.dirty;
     if (address.local < 0) {
       sink.i32(0);
-      at += ((address.constant >>> 0) + address.displacement) >>> PAGE_SHIFT;
+      at += ((address.constant >>> 0) + address.displacement) >>> LINE_SHIFT;
     } else {
       pushAddress(sink, address);
-      sink.i32(PAGE_SHIFT);
+      sink.i32(LINE_SHIFT);
       sink.plain(I32_SHR_U);
     }
-    sink.i32(1);
-    sink.access(I32_STORE8, 0, this.#memory, at);
+    sink.access(I32_LOAD8_U, 0, this.#memory, at);
+    sink.plain(I32_EQZ);
+    sink.open(IF, NOTHING);
+    pushAddress(sink, address);
+    sink.indexed(CALL, this.#targets.soiled);
+    sink.end();
   }
 
   /** Behind a load: unless all of its bytes have been read before, their writers get the credit. */

@@ -14,6 +14,8 @@ export const BLOCK_BYTES = 64;
 export const INDEX_BYTES = 16;
 export const COPY_BYTES = 16;
 const NODE_BYTES = 8;
+/** See `runtime/shadow/assembly/waste/dirty.ts`. */
+export const DIRTY_LINE_BYTES = 256;
 /** Store sites that 16-bit ids can tell apart: four ids mean something else. */
 export const MOST_NARROW_IDS = 65_532;
 
@@ -48,8 +50,9 @@ export interface WasteLayout {
   origins: number;
   copies: number;
   copyCapacity: number;
-  /** A byte per 4 KiB of program memory, where the host is opaque. */
+  /** A byte per line of 256 bytes of program memory, and room for a list of all lines, where the host is opaque. */
   dirty: number;
+  dirtyList: number;
   endBytes: number;
 }
 
@@ -105,7 +108,11 @@ export function planWaste(wishes: WasteWishes): WasteLayout {
   const idBytes = isFull ? 4 : wishes.ids / 8;
   // Shadow, sizes of blocks, and which block a granule belongs to, per byte of program memory.
   const perByte =
-    (isFull ? 4 + 4 + 1 : idBytes) + 0.5 + (wishes.objects ? 0.5 : 0) + (wishes.copies ? 4 : 0) + 1 / 4096;
+    (isFull ? 4 + 4 + 1 : idBytes) +
+    0.5 +
+    (wishes.objects ? 0.5 : 0) +
+    (wishes.copies ? 4 : 0) +
+    5 / DIRTY_LINE_BYTES;
   const room = LARGEST_MEMORY_BYTES - PAGE_BYTES * 16 - tables;
   const covered = Math.min(
     Math.floor(room / perByte / PAGE_BYTES) * PAGE_BYTES,
@@ -147,7 +154,8 @@ export function planWaste(wishes: WasteWishes): WasteLayout {
     origins: place(wishes.copies ? covered * 4 : 0),
     copies: place(copyCapacity * COPY_BYTES),
     copyCapacity,
-    dirty: wishes.opaque ? place(covered / 4096) : 0,
+    dirty: wishes.opaque ? place(covered / DIRTY_LINE_BYTES) : 0,
+    dirtyList: wishes.opaque ? place((covered / DIRTY_LINE_BYTES) * 4) : 0,
   };
   return { ...layout, endBytes: Math.ceil(end / PAGE_BYTES) * PAGE_BYTES };
 }
@@ -195,6 +203,7 @@ export function wasteConstants(
     STORE_CAPACITY: layout.storeCapacity,
     LOAD_CAPACITY: layout.loadCapacity,
     DIRTY: layout.dirty,
+    DIRTY_LIST: layout.dirtyList,
     BLOCK_OF: wishes.objects ? layout.blockOf : 0,
     BLOCKS: wishes.objects ? layout.blocks : 0,
     BLOCK_CAPACITY: layout.blockCapacity,

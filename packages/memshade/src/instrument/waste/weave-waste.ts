@@ -78,7 +78,12 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
     const same = target("same");
     const fresh = new Map(ACCESS_SIZES.map((size) => [size, target(`fresh${size}`)]));
     const mixed = new Map(ACCESS_SIZES.slice(1).map((size) => [size, target(`mixed${size}`)]));
-    const snippets = new BriefSnippets(layout, shadowMemory, { same, fresh, mixed }, !isCompatible);
+    const snippets = new BriefSnippets(
+      layout,
+      shadowMemory,
+      { same, soiled: target("soiled"), fresh, mixed },
+      !isCompatible,
+    );
     return {
       snippets,
       functions: new BriefFunctions(appended, snippets),

@@ -5,7 +5,7 @@ import {
   L_SILENT, LOADS, REALLOC_FORGETS, RECORD_SIZE, S_DEALLOCATED, S_HOST_READ, S_READ, S_SAME, S_SILENT, S_SILENT_BYTES, S_STORES,
   S_WRITTEN, SIZES, STORES, ZERO_IS_VALID,
 } from "./layout";
-import { markDirty, pagesInUse, takeDirty } from "./dirty";
+import { LINE_SHIFT, markDirty, NO_LINE, takeDirty } from "./dirty";
 import { programLoad8, programPages } from "./program";
 
 // Bytes of an id as a shift: 1 or 2.
@@ -295,7 +295,9 @@ export function initialized(address: u32, size: u32): void {
 }
 
 export function segment(address: u32, size: u32): void {
-  if (!outside(address, size)) setRange(address, size, INIT);
+  if (outside(address, size)) return;
+  markDirty(address, size);
+  setRange(address, size, INIT);
 }
 
 export function hostRead(address: u32, size: u32): void {
@@ -309,19 +311,33 @@ export function hostWrote(address: u32, size: u32): void {
 /** A host that says nothing of what it reads is in control: it may have read everything. */
 export function hostMayRead(): void {
   notePages();
-  const pages = pagesInUse();
-  for (let page = takeDirty(0, pages); page < pages; page = takeDirty(page, pages)) {
-    // Inline stores mark the page of their first byte only.
-    const end: u32 = min<u32>(((page + 1) << 12) + 16, COVERED);
-    hostReadsAll(page << 12, end);
+  for (let line = takeDirty(); line != NO_LINE; line = takeDirty()) {
+    // Inline stores mark the line of their first byte only.
+    const end: u32 = min<u32>(((line + 1) << LINE_SHIFT) + 16, COVERED);
+    hostReadsAll(line << LINE_SHIFT, end);
   }
 }
 
 function hostReadsAll(from: u32, end: u32): void {
   const wide: u32 = ID_SHIFT == 1 ? 8 : 4;
+  const invalid = ID_SHIFT == 1 ? i16x8.splat(<i16>INVALID) : i32x4.splat(INVALID);
+  const read = i8x16.splat(-1);
   for (let at: u32 = from; at < end; at += wide) {
     const ids = v128.load(at << ID_SHIFT);
-    if (!v128.any_true(ids) || !v128.any_true(v128.not(ids))) continue;
+    if (ID_SHIFT == 1) {
+      const settled = v128.or(i16x8.eq(ids, i16x8.splat(0)), v128.or(i16x8.eq(ids, invalid), i16x8.eq(ids, read)));
+      if (i16x8.all_true(settled)) continue;
+    } else {
+      const settled = v128.or(i32x4.eq(ids, i32x4.splat(0)), v128.or(i32x4.eq(ids, invalid), i32x4.eq(ids, read)));
+      if (i32x4.all_true(settled)) continue;
+    }
+    const first = idAt(at);
+    const all = ID_SHIFT == 1 ? i16x8.splat(<i16>first) : i32x4.splat(first);
+    if (isReal(first) && !v128.any_true(v128.xor(ids, all))) {
+      bump(storeRecord(first) + S_HOST_READ, wide);
+      v128.store(at << ID_SHIFT, read);
+      continue;
+    }
     for (let i: u32 = at; i < at + wide; i++) {
       const id = idAt(i);
       if (isReal(id)) bump(storeRecord(id) + S_HOST_READ, 1);

@@ -1,33 +1,38 @@
-// Pages of 4 KiB written since an opaque host was last in control: a byte each.
-import { CONTROL, C_PAGES, COVERED } from "./layout";
+// Lines of 256 bytes that were written since an opaque host was last in control: a byte for each line, and a list of those
+// that are set. What the host may have read costs as much as was written since, however large the memory is.
+import { C_DIRTY_LINES, CONTROL } from "./layout";
 
 // 0: the host is not opaque, and nobody keeps them.
 @external("layout", "DIRTY")
 declare const DIRTY: u32;
+@external("layout", "DIRTY_LIST")
+declare const DIRTY_LIST: u32;
 
-const PAGE_SHIFT: u32 = 12;
+export const LINE_SHIFT: u32 = 8;
+export const NO_LINE: u32 = 0xffffffff;
+
+/** A line that was clean is written: `address` is in it. Inline stores have looked. */
+export function soiled(address: u32): void {
+  const line = address >>> LINE_SHIFT;
+  store<u8>(DIRTY + line, 1);
+  const count = load<u32>(CONTROL, C_DIRTY_LINES);
+  store<u32>(DIRTY_LIST + (count << 2), line);
+  store<u32>(CONTROL, count + 1, C_DIRTY_LINES);
+}
 
 @inline export function markDirty(address: u32, size: u32): void {
   if (DIRTY == 0 || size == 0) return;
-  const last = (address + size - 1) >>> PAGE_SHIFT;
-  for (let page = address >>> PAGE_SHIFT; page <= last; page++) store<u8>(DIRTY + page, 1);
+  const last = (address + size - 1) >>> LINE_SHIFT;
+  for (let line = address >>> LINE_SHIFT; line <= last; line++)
+    if (load<u8>(DIRTY + line) == 0) soiled(line << LINE_SHIFT);
 }
 
-/** First page from `page` on that is dirty, and is not any more; `pages` if there is none. */
-export function takeDirty(page: u32, pages: u32): u32 {
-  while (page < pages) {
-    if ((page & 15) == 0 && pages - page >= 16 && !v128.any_true(v128.load(DIRTY + page))) { page += 16; continue; }
-    if (load<u8>(DIRTY + page) != 0) {
-      store<u8>(DIRTY + page, 0);
-      return page;
-    }
-    page++;
-  }
-  return pages;
-}
-
-export function isOpaque(): bool { return DIRTY != 0; }
-
-export function pagesInUse(): u32 {
-  return min<u32>(load<u32>(CONTROL, C_PAGES), COVERED >>> 16) << (16 - PAGE_SHIFT);
+/** A line that is dirty, and is not any more; `NO_LINE` if there is none. */
+export function takeDirty(): u32 {
+  const count = load<u32>(CONTROL, C_DIRTY_LINES);
+  if (count == 0) return NO_LINE;
+  store<u32>(CONTROL, count - 1, C_DIRTY_LINES);
+  const line = load<u32>(DIRTY_LIST + ((count - 1) << 2));
+  store<u8>(DIRTY + line, 0);
+  return line;
 }

@@ -4,3 +4,4 @@ export {
   initializing, loaded, mixed16, mixed2, mixed4, mixed8, notePages, reallocated, released, same, segment, stackMoved, stored,
   storing, touched,
 } from "./brief";
+export { soiled } from "./dirty";

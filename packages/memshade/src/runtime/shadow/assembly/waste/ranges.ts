@@ -2,7 +2,7 @@
 import { beginStore, compareByte, endStore, loadBytes } from "./accesses";
 import { storeKey } from "./contexts";
 import { copyBytes, endedByte, usedByte } from "./copies";
-import { pagesInUse, takeDirty } from "./dirty";
+import { LINE_SHIFT, markDirty, NO_LINE, takeDirty } from "./dirty";
 import { C_INIT_BYTES, C_LOAD_SITE, C_PAGES, C_STORE_SITE, CONTROL, COVERED, S_HOST_READ } from "./layout";
 import { blockAccessed, fieldRead, tick, TOUCH_READ } from "./objects";
 import { programLoad8, programPages } from "./program";
@@ -53,6 +53,7 @@ export function initialized(address: u32, size: u32): void {
 /** A data segment was put here before the program ran. */
 export function segment(address: u32, size: u32): void {
   if (outside(address, size)) return;
+  markDirty(address, size);
   for (let i: u32 = 0; i < size; i++) setWord(address + i, UNREAD | INIT_KEY);
 }
 
@@ -84,10 +85,9 @@ export function zeroed(address: u32, size: u32, site: u32): void {
 /** A host that says nothing of what it reads is in control: it may have read everything. */
 export function hostMayRead(): void {
   notePages();
-  const pages = pagesInUse();
-  for (let page = takeDirty(0, pages); page < pages; page = takeDirty(page, pages)) {
-    const end = min<u32>((page + 1) << 12, COVERED);
-    for (let at: u32 = page << 12; at < end; at++) {
+  for (let line = takeDirty(); line != NO_LINE; line = takeDirty()) {
+    const end = min<u32>((line + 1) << LINE_SHIFT, COVERED);
+    for (let at: u32 = line << LINE_SHIFT; at < end; at++) {
       const word = wordAt(at);
       if ((word & STATE) != UNREAD) continue;
       const key = word & KEY;
