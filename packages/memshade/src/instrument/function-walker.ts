@@ -198,6 +198,7 @@ export class FunctionWalker {
       temporaries: noTemporaries(),
       hasLoops: false,
       openLoops: 0,
+      loop: -1,
     };
   }
 
@@ -438,6 +439,7 @@ export class FunctionWalker {
         control.enter(op, start, stack.depth - params, params, arity & 0xffff, values.time);
         if (op === LOOP) {
           const top = control.top;
+          this.#state.loop = this.#loopNumber;
           forgetAssigned(this.#scan, this.#loopNumber++, values);
           this.#openLoops++;
           if (tools !== undefined) {
@@ -480,8 +482,8 @@ export class FunctionWalker {
         const opened = control.opcode[top];
         const fallsThrough =
           !this.#unreachable && (opened === LOOP || (opened === BLOCK && control.targeted[top] === 0));
-        if (opened === LOOP && !this.#unreachable) {
-          const oneBlock = control.firstCounter[top] >= 0;
+        if (opened === LOOP) {
+          const oneBlock = !this.#unreachable && control.firstCounter[top] >= 0;
           if (oneBlock) {
             if (this.#counts) this.#loops.summarize(control, pos, temporaries);
             // What follows must not join a counter that has just left the loop.

@@ -26,6 +26,8 @@ export interface WalkState {
   hasLoops: boolean;
   /** Loops around the place. */
   openLoops: number;
+  /** Number of the loop last entered, as the module's scan counts them. */
+  loop: number;
 }
 
 /**
@@ -52,7 +54,7 @@ export interface ToolPass {
   endBlock(position: number): void;
   /** A loop's first instruction is at `body`. */
   enterLoop(body: number): void;
-  /** The walk leaves a loop through its end at `[start, end)`; `oneBlock`: all of it is one basic block. */
+  /** A loop ends at `[start, end)`; `oneBlock`: all of it is one basic block, which goes on behind it. */
   leaveLoop?(start: number, end: number, oneBlock: boolean): void;
   /** What happened since `position` may not have happened: another path joins. A block has ended before. */
   merge?(position: number): void;

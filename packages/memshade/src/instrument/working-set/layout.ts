@@ -1,6 +1,8 @@
 import { UserError } from "../../bytes/errors.ts";
 
 const LINE_BYTES = 64;
+/** Lines of 4 GiB, and one that stands for everything above. */
+const ADDRESSABLE_LINES = 2 ** 26 + LINE_BYTES;
 const PAGE_BYTES = 65536;
 const CONTROL_BYTES = 4096;
 /** Header and counts of a snapshot; `runtime/shadow/assembly/working-set/layout.ts` is the authority. */
@@ -17,6 +19,7 @@ export interface WorkingSetLayout {
   readonly [key: string]: number | string | boolean;
   lines: number;
   written: number;
+  both: number;
   stamps: number;
   pages: number;
   bigPages: number;
@@ -67,9 +70,10 @@ export function planWorkingSetLayout(wishes: WorkingSetWishes): WorkingSetLayout
     );
   const coveredBytes = Math.ceil(wishes.memoryBytes / PAGE_BYTES) * PAGE_BYTES;
   const lines = coveredBytes / LINE_BYTES;
-  // One more line stands for everything that is not followed.
-  const written = lines + LINE_BYTES;
-  const stamps = written + lines + LINE_BYTES;
+  // Marks of addresses beyond the program's memory, whose access is about to trap, must not reach other tables.
+  const written = ADDRESSABLE_LINES;
+  const both = written + ADDRESSABLE_LINES;
+  const stamps = both + ADDRESSABLE_LINES;
   const pages = stamps + lines * 4;
   const bigPages = pages + roundUp((coveredBytes / 4096) * 2, 16);
   const control = roundUp(bigPages + (coveredBytes / PAGE_BYTES) * 2 + 16, CONTROL_BYTES);
@@ -80,6 +84,7 @@ export function planWorkingSetLayout(wishes: WorkingSetWishes): WorkingSetLayout
   return {
     lines,
     written,
+    both,
     stamps,
     pages,
     bigPages,
@@ -106,6 +111,7 @@ export function workingSetConstants(layout: WorkingSetLayout): Record<string, nu
   return {
     LINES: layout.lines,
     WRITTEN: layout.written,
+    BOTH: layout.both,
     STAMPS: layout.stamps,
     PAGES: layout.pages,
     BIG_PAGES: layout.bigPages,

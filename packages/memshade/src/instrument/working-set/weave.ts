@@ -2,8 +2,9 @@ import { I32, importsOf } from "../../wasm/index.ts";
 import { BodyBuilder } from "../body-builder.ts";
 import { mergeRuntime } from "../shadow-runtime.ts";
 import type { ToolSurroundings, WovenTool } from "../tool-pass.ts";
+import { IntervalPass } from "./interval-pass.ts";
 import { planWorkingSetLayout, workingSetConstants } from "./layout.ts";
-import { WorkingSetPass } from "./pass.ts";
+import { PollPlan } from "./poll-plan.ts";
 import { findRegions } from "./regions.ts";
 import { workingSetRuntimeBytes } from "./runtime-bytes.ts";
 
@@ -41,18 +42,19 @@ export function weaveWorkingSet(around: ToolSurroundings): WovenTool {
     },
   });
   const target = (name: string): number => runtime.functions.get(name) as number;
-  const pass = new WorkingSetPass({
+  const pass = new IntervalPass({
     memory: shadowMemory,
     memory64,
     lines: layout.lines,
-    written: layout.written,
+    planes: [-1, 0, layout.written, layout.both],
     clock: layout.control + CLOCK,
     flag: unit === "accesses" ? -1 : layout.control + FLAG,
     poll: target("poll"),
     pollFlag: target("pollFlag"),
     advance: target("advance"),
-    touchRange: target("touchRange"),
-    touchStrided: target("touchStrided"),
+    markRange: target("markRange"),
+    polls: new PollPlan(module, around.scan),
+    scan: around.scan,
     assumeAligned: layout.assumeAligned,
     exceptions: module.tags.length > 0 || importsOf(module, "tag").length > 0,
   });
@@ -62,7 +64,7 @@ export function weaveWorkingSet(around: ToolSurroundings): WovenTool {
     shadowBytes: layout.endBytes,
     describe: () => layout,
     start: -1,
-    entered: -1,
+    entered: target(unit === "accesses" ? "entered" : "enteredTimed"),
     memoryLimit: undefined,
     globals: runtime.globals,
     exports: { hostRead: target("hostRead"), hostWrote: target("hostWrote") },

@@ -91,13 +91,14 @@ export class WorkingSetReader {
 
   /** The marks of the open interval, counted as a snapshot would count them. */
   #openInterval(view: DataView, now: number): SnapshotRecord {
-    const { control, lines, written, stamps, pages, bigPages } = this.#layout;
+    const { control, lines, written, both, stamps, pages, bigPages } = this.#layout;
     const buffer = this.#memory.buffer;
     const interval = view.getUint32(control + Control.INTERVAL, true);
     const counts = readCounts(view, control + Control.COUNTS);
     const end = lines;
     const readMarks = new Uint8Array(buffer, 0, end);
     const writtenMarks = new Uint8Array(buffer, written, end);
+    const bothMarks = new Uint8Array(buffer, both, end);
     const stampsOf = new Uint16Array(buffer, stamps, end * 2);
     const pageStamps = new Uint16Array(buffer, pages, Math.ceil(end / LINES_PER_PAGE));
     const bigPageStamps = new Uint16Array(buffer, bigPages, Math.ceil(end / LINES_PER_BIG_PAGE));
@@ -107,13 +108,14 @@ export class WorkingSetReader {
     // Four marks at a time: nearly all of them are zero.
     const readQuads = new Int32Array(buffer, 0, end / 4);
     const writtenQuads = new Int32Array(buffer, written, end / 4);
+    const bothQuads = new Int32Array(buffer, both, end / 4);
     for (let line = 0; line < end; line++) {
-      if ((line & 3) === 0 && (readQuads[line >> 2] | writtenQuads[line >> 2]) === 0) {
+      if ((line & 3) === 0 && (readQuads[line >> 2] | writtenQuads[line >> 2] | bothQuads[line >> 2]) === 0) {
         line += 3;
         continue;
       }
-      const isRead = readMarks[line] !== 0;
-      const isWritten = writtenMarks[line] !== 0;
+      const isRead = (readMarks[line] | bothMarks[line]) !== 0;
+      const isWritten = (writtenMarks[line] | bothMarks[line]) !== 0;
       if (!isRead && !isWritten) continue;
       const read = intervalOf(stampsOf[line * 2]);
       const write = intervalOf(stampsOf[line * 2 + 1]);

@@ -3,6 +3,7 @@
 //
 //   0          READ      one byte per 64-byte line: 1 if it was read in the open interval
 //   WRITTEN    the same for stores
+//   BOTH       the same for lines read and written at once
 //   STAMPS     {u16 read, u16 written} per line: number of the last interval that did, plus one; 0 for never
 //   PAGES      u16 per 4 KiB page: the same for both
 //   BIG_PAGES  u16 per 64 KiB page
@@ -14,6 +15,8 @@
 export declare const LINES: u32;
 @external("host", "WRITTEN")
 export declare const WRITTEN: u32;
+@external("host", "BOTH")
+export declare const BOTH: u32;
 @external("host", "STAMPS")
 export declare const STAMPS: u32;
 @external("host", "PAGES")

@@ -1,7 +1,9 @@
 import {
   ADAPTIVE,
   BIG_PAGES,
+  BOTH,
   C_BUSY,
+  C_CLOCK,
   C_COUNTS,
   C_DEADLINE,
   C_FLAG,
@@ -65,6 +67,17 @@ export function poll(clock: i32): i32 {
   const next = <i32>min(deadline - total, LONGEST_COUNTDOWN);
   store<i32>(CONTROL, next, C_LOADED);
   return next;
+}
+
+/** The host enters the program. */
+export function entered(): void {
+  const clock = load<i32>(CONTROL, C_CLOCK);
+  if (clock <= 0) store<i32>(CONTROL, poll(clock), C_CLOCK);
+}
+
+/** The same in real time. */
+export function enteredTimed(): void {
+  if (load<u32>(CONTROL, C_FLAG) != 0) pollFlag();
 }
 
 /** Virtual time: `trips` times `accesses` at once. Returns the countdown. */
@@ -135,10 +148,11 @@ function scan(): u32 {
   for (let group: u32 = 0; group < end; group += 16) {
     const read = v128.load(group);
     const written = v128.load(WRITTEN + group);
-    if (!v128.any_true(v128.or(read, written))) continue;
+    const both = v128.load(BOTH + group);
+    if (!v128.any_true(v128.or(v128.or(read, written), both))) continue;
     if (!FIRST_TOUCH) {
-      const readMask = i8x16.bitmask(i8x16.ne(read, none));
-      const writtenMask = i8x16.bitmask(i8x16.ne(written, none));
+      const readMask = i8x16.bitmask(i8x16.ne(v128.or(read, both), none));
+      const writtenMask = i8x16.bitmask(i8x16.ne(v128.or(written, both), none));
       if (group >>> 6 != lastPage) {
         lastPage = group >>> 6;
         touchPages(group);
@@ -166,6 +180,7 @@ function scan(): u32 {
     }
     v128.store(group, none);
     v128.store(WRITTEN + group, none);
+    v128.store(BOTH + group, none);
   }
   if (run != 0) countTouches(runStamps, runHow, runRegion, run);
   return looked;

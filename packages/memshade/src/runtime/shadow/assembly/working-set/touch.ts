@@ -1,6 +1,7 @@
 import {
   BIG_PAGES,
   BIG_PAGES_MEASURE,
+  BOTH,
   BOTH_MEASURE,
   BUCKETS,
   C_COUNTS,
@@ -134,6 +135,23 @@ export function touchStrided(end: u32, stride: i32, trips: u32, extra: u32, writ
     touchRange(address, extra + 1, writes);
     address += step;
   }
+}
+
+/** The plane of marks for kinds of access: 1 read, 2 written, 3 both. */
+@inline
+function planeOf(kinds: u32): usize {
+  return kinds == 3 ? BOTH : kinds == 2 ? WRITTEN : 0;
+}
+
+/** Marks all lines from that of `first` to that of `last`; beyond the covered memory the program traps anyway. */
+export function markRange(first: u32, last: u32, kinds: u32): void {
+  const plane = planeOf(kinds);
+  const ones = i8x16.splat(1);
+  const to = last >>> 6;
+  if (to >= LINES) return;
+  let line = first >>> 6;
+  for (; line + 15 <= to; line += 16) v128.store(plane + line, ones);
+  for (; line <= to; line++) store<u8>(plane + line, 1);
 }
 
 /** The host read or wrote the program's memory. */

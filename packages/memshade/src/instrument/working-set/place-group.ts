@@ -1,0 +1,84 @@
+/** Two places at most this far apart: whatever lies between them lies in the line of one of them. */
+export const LINE_BYTES = 64;
+
+/** Kinds of access, as bits: also the number of the plane of marks. */
+export const Kind = { Read: 1, Written: 2, Both: 3 } as const;
+
+/** A place whose line is marked, as its distance from the base value. */
+export interface Mark {
+  offset: number;
+  /** `Kind` bits. */
+  kinds: number;
+}
+
+/** Places that one basic block accesses from one base value: all of them are accessed, or none. */
+export class PlaceGroup {
+  base = 0;
+  /** The local that holds the first place's address, symbolic or not, and the distance of that address from the base. */
+  local = 0;
+  held = 0;
+  /** The first access: its start and end in the module. */
+  position = 0;
+  end = 0;
+  count = 0;
+  readonly #first: number[] = [];
+  readonly #last: number[] = [];
+  readonly #kinds: number[] = [];
+  readonly #aligned: boolean[] = [];
+
+  add(offset: number, size: number, kinds: number, aligned: boolean): void {
+    const at = this.count++;
+    this.#first[at] = offset;
+    this.#last[at] = offset + size - 1;
+    this.#kinds[at] = kinds;
+    this.#aligned[at] = aligned && size > 1;
+  }
+
+  /** The marks that the group needs, by offset. `trusted`: aligned places lie in one line. */
+  marks(trusted: boolean): Mark[] {
+    return mergeKinds((kind) => this.#bytes(kind, trusted));
+  }
+
+  #bytes(kind: number, trusted: boolean): number[] {
+    const bytes: number[] = [];
+    for (let i = 0; i < this.count; i++) {
+      if ((this.#kinds[i] & kind) === 0) continue;
+      bytes.push(this.#first[i]);
+      if (!(trusted && this.#aligned[i])) bytes.push(this.#last[i]);
+    }
+    return spanningMarks(bytes);
+  }
+}
+
+/** Of some bytes, those that must be marked: what lies between two marks at most a line apart is marked by them. */
+function spanningMarks(places: number[]): number[] {
+  if (places.length > 1) places.sort((a, b) => a - b);
+  const kept: number[] = [];
+  for (let i = 0; i < places.length; ) {
+    const place = places[i];
+    kept.push(place);
+    let next = i + 1;
+    while (next < places.length && places[next] === place) next++;
+    if (next === places.length) break;
+    while (next + 1 < places.length && places[next + 1] - place <= LINE_BYTES) next++;
+    i = next;
+  }
+  return kept;
+}
+
+/** The marks of both kinds: one for both where they are at one place. */
+function mergeKinds(placesOf: (kind: number) => number[]): Mark[] {
+  const read = placesOf(Kind.Read);
+  const written = placesOf(Kind.Written);
+  const marks: Mark[] = [];
+  let w = 0;
+  for (const offset of read) {
+    while (w < written.length && written[w] < offset)
+      marks.push({ offset: written[w++], kinds: Kind.Written });
+    const both = w < written.length && written[w] === offset;
+    if (both) w++;
+    marks.push({ offset, kinds: both ? Kind.Both : Kind.Read });
+  }
+  while (w < written.length) marks.push({ offset: written[w++], kinds: Kind.Written });
+  return marks;
+}
