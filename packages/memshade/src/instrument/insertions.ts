@@ -90,11 +90,6 @@ export class Insertions {
     return i;
   }
 
-  /** Puts an entry elsewhere. */
-  move(entry: number, position: number): void {
-    this.key[entry] = position * 2;
-  }
-
   /** Takes an entry back. */
   remove(entry: number): void {
     this.kind[entry] = InsertionKind.None;
