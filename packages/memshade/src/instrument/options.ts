@@ -87,7 +87,9 @@ export interface ShadowLayout {
   /** Program memory covered by counters, bytes. */
   coveredBytes: number;
   slots: number;
+  slotsEnd: number;
   marks: number;
+  directory: number;
   control: number;
   shapes: number;
   mibs: number;

@@ -11,6 +11,11 @@ const SHAPES_BYTES = 4096 * 64;
 const NODE_BYTES = 24;
 const CHILD_BYTES = 16;
 const RECORD_BYTES = 32;
+/** Of a region of program memory; its slots take half as much. */
+const REGION_BYTES = 64 * KIB;
+const DIRECTORY_ENTRY_BYTES = 4;
+/** Room for slots: enough for all regions up to 2 GiB of program memory, for half of them at 4 GiB. */
+const MOST_SLOT_BYTES = 1024 * MIB;
 /** Eight bytes per frame: more frames than any engine's own stack holds. */
 const STACK_BYTES = 64 * MIB;
 /**
@@ -49,7 +54,7 @@ function powerOfTwoAbove(value: number): number {
 }
 
 /**
- * Places the tables: counters take half of the covered memory and slots a quarter, so that even a program that may
+ * Places the tables: counters take half of the covered memory and slots at most a GiB, so that even a program that may
  * use all of its 4 GiB leaves room for the rest. Pages that are never touched cost address space only.
  */
 export function planLayout(wishes: LayoutWishes): ShadowLayout {
@@ -59,8 +64,10 @@ export function planLayout(wishes: LayoutWishes): ShadowLayout {
   const nodeCapacity = contexts * NODES_PER_CONTEXT;
   const childCapacity = powerOfTwoAbove(nodeCapacity * 2);
   const slots = coveredBytes / 2;
-  const marks = slots + coveredBytes / 4;
-  const control = marks + coveredBytes / 64;
+  const slotsEnd = slots + Math.min(MOST_SLOT_BYTES, coveredBytes / 2);
+  const marks = slotsEnd;
+  const directory = marks + coveredBytes / 64;
+  const control = roundUp(directory + (coveredBytes / REGION_BYTES) * DIRECTORY_ENTRY_BYTES, CONTROL_BYTES);
   const shapes = control + CONTROL_BYTES;
   const mibs = shapes + SHAPES_BYTES;
   const nodes = mibs + contexts * MIB_BYTES;
@@ -77,7 +84,9 @@ export function planLayout(wishes: LayoutWishes): ShadowLayout {
   return {
     coveredBytes,
     slots,
+    slotsEnd,
     marks,
+    directory,
     control,
     shapes,
     mibs,
@@ -105,7 +114,9 @@ export function runtimeConstants(
   return {
     COVERED: layout.coveredBytes === LARGEST_MEMORY_BYTES ? 0xffffffff : layout.coveredBytes,
     SLOTS: layout.slots,
+    SLOTS_END: layout.slotsEnd,
     MARKS: layout.marks,
+    DIRECTORY: layout.directory,
     EXACT: exact ? 1 : 0,
     CONTROL: layout.control,
     SHAPES: layout.shapes,

@@ -1,5 +1,12 @@
 import type { Mib } from "../../model/mib.ts";
-import { Block, LIVE_BLOCK_BITS, SHAPE_BYTES, SHAPE_COUNT, Shape as ShapeField } from "./shadow-offsets.ts";
+import {
+  Block,
+  LIVE_BLOCK_BITS,
+  SHAPE_BYTES,
+  SHAPE_COUNT,
+  Shape as ShapeField,
+  Tag,
+} from "./shadow-offsets.ts";
 
 const GRANULE_BYTES = 8;
 const PATTERN_COUNTERS = 8;
@@ -31,13 +38,13 @@ export function splitLive(both: bigint): Live {
   return { bytes: Number(wrapped >> bits), blocks: Number(BigInt.asUintN(LIVE_BLOCK_BITS, wrapped)) };
 }
 
-/** The shapes of a shadow memory's table at byte `at`, by the address of their context's entry. */
+/** The shapes of a shadow memory's table at byte `at`, by the index of their context's entry. */
 export function readShapes(view: DataView, at: number): Map<number, Shape[]> {
   const byOwner = new Map<number, Shape[]>();
   for (let i = 0, entry = at; i < SHAPE_COUNT; i++, entry += SHAPE_BYTES) {
     const blocks = view.getBigUint64(entry + ShapeField.count, true);
     if (blocks === 0n) continue;
-    const owner = view.getUint32(entry + ShapeField.owner, true);
+    const owner = view.getUint32(entry + ShapeField.owner, true) >>> Tag.contextShift;
     const shape = readShape(view, entry, blocks);
     const others = byOwner.get(owner);
     if (others === undefined) byOwner.set(owner, [shape]);
@@ -76,7 +83,7 @@ function readShape(view: DataView, at: number, blocks: bigint): Shape {
   }
   return {
     blocks,
-    size: u32(ShapeField.owner + 4),
+    size: (u32(ShapeField.owner) >>> Tag.sizeShift) & Tag.sizeMask,
     accesses,
     touched,
     read: read !== 0,

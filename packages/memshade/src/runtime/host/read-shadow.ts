@@ -9,9 +9,13 @@ import {
   NODE_BYTES,
   Node,
   RECORD_BYTES,
+  REGION_BITS,
   Record,
   SHAPE_BYTES,
-  UNUSUAL_KEY,
+  SLOT_BYTES,
+  SLOT_REGION_BYTES,
+  Slot,
+  Tag,
 } from "./shadow-offsets.ts";
 
 const GRANULE_BYTES = 8;
@@ -93,6 +97,15 @@ export interface ShadowContents {
   contexts: ShadowContext[];
 }
 
+/** A block that lives: bytes, the index of its context's entry, and accesses its counters had no room for. */
+interface LiveBlock {
+  address: number;
+  size: number;
+  context: number;
+  time: number;
+  folded: number;
+}
+
 /** Reads the shadow tables of one instance. Changes nothing, so it may run while the program does. */
 export class ShadowReader {
   readonly #layout: ShadowLayout;
@@ -125,13 +138,9 @@ export class ShadowReader {
     const totals = this.#totals();
     const now = this.#clock();
     const instance = this.#control32(Control.instance);
-    const records = this.#control32(Control.recordNext);
-    for (let i = 1; i <= records; i++) {
-      const at = this.#layout.records + i * RECORD_BYTES;
-      if (this.#u32(at + Record.key) === 0) continue;
-      const address = this.#u32(at + Record.address);
-      const context = byIndex.get((this.#u32(at + Record.mib) - this.#layout.mibs) / BLOCK_BYTES);
-      if (context !== undefined) this.#endLiveBlock(at, address, now, instance, context, totals);
+    for (const block of this.#liveBlocks()) {
+      const context = byIndex.get(block.context);
+      if (context !== undefined) this.#endLiveBlock(block, now, instance, context, totals);
     }
     totals.otherAccesses += this.#sumOfCounters() - this.#liveCounters - this.#forgottenAccesses;
     return { totals, contexts };
@@ -173,7 +182,7 @@ export class ShadowReader {
     const count = this.#control32(Control.mibNext);
     for (let index = 0; index <= count; index++) {
       const at = this.#layout.mibs + index * BLOCK_BYTES;
-      const entry = new BlockEntry(this.#view, at, shapes.get(at) ?? []);
+      const entry = new BlockEntry(this.#view, at, shapes.get(index) ?? []);
       const extras = extrasOf(entry, peak.stamp);
       const mib = entry.mib(instance, this.#exact);
       if (mib === undefined && extras.liveBlocks === 0 && extras.peakBytes === 0) continue;
@@ -197,18 +206,54 @@ export class ShadowReader {
     return sites;
   }
 
+  /** Blocks that live, by address. */
+  *#liveBlocks(): Generator<LiveBlock> {
+    const { directory, coveredBytes } = this.#layout;
+    const regionBytes = 2 ** REGION_BITS;
+    const slotSpan = (regionBytes / SLOT_REGION_BYTES) * SLOT_BYTES;
+    for (let region = 0; region * regionBytes < coveredBytes; region++) {
+      const slots = this.#u32(directory + region * 4);
+      if (slots === 0) continue;
+      for (let i = 0; i < SLOT_REGION_BYTES / SLOT_BYTES; i++) {
+        const at = slots + i * SLOT_BYTES;
+        const tag = this.#u32(at + Slot.tag);
+        if (tag === 0) continue;
+        if (tag >= Tag.recorded) yield* this.#recordedBlocks(tag - Tag.recorded);
+        else
+          yield {
+            address: region * regionBytes + i * slotSpan + (tag & Tag.placeMask),
+            size: (tag >>> Tag.sizeShift) & Tag.sizeMask,
+            context: tag >>> Tag.contextShift,
+            time: this.#u32(at + Slot.time),
+            folded: 0,
+          };
+      }
+    }
+  }
+
+  /** Blocks of a chain of records, from that with number `index` on. */
+  *#recordedBlocks(index: number): Generator<LiveBlock> {
+    const { records, mibs } = this.#layout;
+    for (let offset = index * RECORD_BYTES; offset !== 0; ) {
+      const at = records + offset;
+      yield {
+        address: this.#u32(at + Record.address),
+        size: this.#u32(at + Record.size),
+        context: (this.#u32(at + Record.mib) - mibs) / BLOCK_BYTES,
+        time: this.#u32(at + Record.time),
+        folded: this.#u64(at + Record.folded),
+      };
+      offset = this.#u32(at + Record.next);
+    }
+  }
+
   #endLiveBlock(
-    record: number,
-    address: number,
+    { address, size, time, folded }: LiveBlock,
     now: number,
     instance: number,
     context: ShadowContext,
     totals: ShadowTotals,
   ): void {
-    const key = this.#u32(record + Record.key);
-    const unusual = key === UNUSUAL_KEY;
-    const size = unusual ? this.#u32(record + Record.size) : key;
-    const folded = unusual ? this.#u64(record + Record.folded) : 0;
     const first = Math.floor(address / GRANULE_BYTES);
     const last = Math.floor((address + size - 1) / GRANULE_BYTES);
     const histogram: bigint[] | undefined = this.#exact ? [] : undefined;
@@ -241,7 +286,7 @@ export class ShadowReader {
     const mib = blockMib({
       accessCount: BigInt(accesses),
       size,
-      allocTimestamp: this.#u32(record + Record.time),
+      allocTimestamp: time,
       deallocTimestamp: now,
       allocCpuId: instance,
       deallocCpuId: instance,
@@ -274,7 +319,7 @@ export class ShadowReader {
     const followed = this.#control32(Control.highWater);
     return (
       followed / 2 +
-      followed / 4 +
+      this.#control32(Control.slotsNext) +
       countShapes(this.#view, this.#layout.shapes) * SHAPE_BYTES +
       (this.#control32(Control.mibNext) + 1) * BLOCK_BYTES +
       this.#control32(Control.nodeNext) * NODE_BYTES * 2 +

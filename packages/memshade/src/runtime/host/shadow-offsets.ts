@@ -12,7 +12,7 @@ export const Control = {
   recordNext: 44,
   highWater: 48,
   instance: 52,
-  keepNone: 56,
+  slotsNext: 56,
   otherAccesses: 64,
   unfollowedBytes: 72,
   nodeNext: 80,
@@ -100,15 +100,29 @@ export const Node = {
   lastMib: 20,
 } as const;
 
+/** Fields of the slot of a live block. */
+export const Slot = {
+  time: 0,
+  tag: 4,
+} as const;
+
 /** Fields of a live block's record. */
 export const Record = {
   address: 0,
-  key: 4,
+  next: 4,
   mib: 8,
   time: 12,
-  next: 16,
-  size: 20,
+  size: 16,
   folded: 24,
+} as const;
+
+/** What a slot's tag, or the owner of a shape, says. */
+export const Tag = {
+  recorded: 0x80000000,
+  contextShift: 14,
+  sizeShift: 4,
+  sizeMask: 1023,
+  placeMask: 15,
 } as const;
 
 export const BLOCK_BYTES = 256;
@@ -116,7 +130,9 @@ export const SHAPE_BYTES = 64;
 export const SHAPE_COUNT = 4096;
 export const NODE_BYTES = 24;
 export const RECORD_BYTES = 32;
-/** Key of a record that has its size elsewhere. */
-export const UNUSUAL_KEY = 0xffffffff;
+/** A region of program memory, and its slots: 8 bytes for 16 of the program. */
+export const REGION_BITS = 16;
+export const SLOT_REGION_BYTES = 32768;
+export const SLOT_BYTES = 8;
 /** Live bytes and blocks share a u64: the blocks are its lowest bits, so many. */
 export const LIVE_BLOCK_BITS = 26;

@@ -33,18 +33,42 @@ describe("the reader of the shadow tables", () => {
     expect(fieldsOf("S_")).toEqual(offsets.Shape);
     expect(fieldsOf("N_")).toEqual(offsets.Node);
     expect(fieldsOf("R_")).toEqual(offsets.Record);
-    const sizes = ["MIB_SIZE", "SHAPE_SIZE", "SHAPE_COUNT", "NODE_SIZE", "RECORD_SIZE"];
+    expect({ time: constants.get("SLOT_TIME"), tag: constants.get("SLOT_TAG") }).toEqual(offsets.Slot);
+    expect(fieldsOf("TAG_")).toMatchObject({
+      contextShift: offsets.Tag.contextShift,
+      sizeShift: offsets.Tag.sizeShift,
+      sizeMask: offsets.Tag.sizeMask,
+      placeMask: offsets.Tag.placeMask,
+    });
+    const sizes = [
+      "MIB_SIZE",
+      "SHAPE_SIZE",
+      "SHAPE_COUNT",
+      "NODE_SIZE",
+      "RECORD_SIZE",
+      "REGION_BITS",
+      "SLOT_REGION_SIZE",
+    ];
     expect(sizes.map((name) => constants.get(name))).toEqual([
       offsets.BLOCK_BYTES,
       offsets.SHAPE_BYTES,
       offsets.SHAPE_COUNT,
       offsets.NODE_BYTES,
       offsets.RECORD_BYTES,
+      offsets.REGION_BITS,
+      offsets.SLOT_REGION_BYTES,
     ]);
   });
 
   it("finds no two fields of a table in one place", () => {
-    for (const table of [offsets.Control, offsets.Block, offsets.Shape, offsets.Node, offsets.Record]) {
+    for (const table of [
+      offsets.Control,
+      offsets.Block,
+      offsets.Shape,
+      offsets.Node,
+      offsets.Slot,
+      offsets.Record,
+    ]) {
       const places = Object.values(table);
       expect(new Set(places).size).toBe(places.length);
     }

@@ -1,6 +1,6 @@
 import { C_OTHER_ACCESSES, CONTROL, EXACT, R_FOLDED } from "./layout";
 import { markRange, SHORTEST_MARKED } from "./marks";
-import { bump64, findAround, makeUnusual } from "./records";
+import { bump64, recordAround } from "./records";
 
 /** Steps up to here touch every granule between them; steps of twice as much touch every other one. */
 const GRANULE: u32 = 8;
@@ -19,11 +19,9 @@ function addTo(address: u32, accesses: u64, reads: u32): void {
 }
 
 function fold(address: u32, accesses: u64): void {
-  const record = findAround(address);
-  if (record != 0) {
-    makeUnusual(record);
-    bump64(record, R_FOLDED, accesses);
-  } else bump64(CONTROL, C_OTHER_ACCESSES, accesses);
+  const record = recordAround(address);
+  if (record != 0) bump64(record, R_FOLDED, accesses);
+  else bump64(CONTROL, C_OTHER_ACCESSES, accesses);
 }
 
 /** Bulk access to `size` bytes: one access for every 8 bytes, stepping from the first one. May span several blocks. */

@@ -1,9 +1,13 @@
 import { addHistogram } from "./histogram";
-import { C_OTHER_ACCESSES, CONTROL, EXACT, HISTOGRAMS, R_ADDRESS, R_FOLDED, R_KEY, S_OWNER, UNUSUAL } from "./layout";
+import {
+  C_OTHER_ACCESSES, CONTROL, EXACT, HISTOGRAMS, LARGEST_SMALL, MIB_CAPACITY, MIB_SIZE, MIBS, S_OWNER, TAG_CONTEXTS,
+} from "./layout";
 import { SHORTEST_MARKED, takeMarks } from "./marks";
-import { bump64, sizeOf } from "./records";
-import { addToShape, hasPattern, ownerOf, shapeOf, takeShape } from "./shapes";
-import { areSmall, highMask, isRead, lowMask, maskOf, sumOf, touchedIn } from "./small-counters";
+import { bump64, tagOf } from "./records";
+import { addToShape, ownerOf, shapeOf, takeShape } from "./shapes";
+import {
+  areSmall, clearSmall, differSmall, highCounters, isRead, lowCounters, mixSmall, sumOf, touchedIn,
+} from "./small-counters";
 import { addBlock } from "./sums";
 
 /**
@@ -47,51 +51,51 @@ export function claimCounters(address: u32, size: u32): void {
   if (EXACT == 0 && size >= SHORTEST_MARKED) takeMarks(address, size);
 }
 
-/** Adds an ending block and its counters to its context, and cleans them. `copied`: its contents live on. */
-@inline
-export function countBlock(record: usize, mib: usize, start: u32, time: u32, copied: bool): void {
-  const size = load<u32>(record, R_KEY);
-  if (EXACT == 0 && size != UNUSUAL) {
-    const at: u32 = load<u32>(record, R_ADDRESS) >>> 1;
-    const mask = maskOf(size);
-    const allLow = v128.load(at);
-    const allHigh = v128.load(at, 16);
-    const low = v128.and(allLow, lowMask(mask));
-    const high = v128.and(allHigh, highMask(mask));
+/**
+ * Adds an ended block and its counters to its context, and cleans them. `folded`: accesses that are in no counter.
+ * `copied`: its contents live on.
+ */
+export function countBlock(
+  address: u32, size: u32, mib: usize, start: u32, time: u32, folded: u64, copied: bool,
+): void {
+  if (EXACT == 0 && size <= LARGEST_SMALL && (address & 7) == 0 && folded == 0) {
+    const at: u32 = address >>> 1;
+    if (!copied && countShape(at, size, mib, start, time)) return;
+    const low = lowCounters(at, size);
+    const high = highCounters(at, size);
     if (areSmall(low, high)) {
-      const shape = shapeOf(mib, at, size);
-      v128.store(at, v128.xor(allLow, low));
-      v128.store(at, v128.xor(allHigh, high), 16);
-      if (!copied && countShape(shape, mib, size, low, high, start, time)) return;
+      clearSmall(at, size);
       const unread = !copied && !isRead(low, high);
       addBlock(mib, size, (size + 7) >>> 3, sumOf(low, high), touchedIn(low, high), unread, start, time);
       return;
     }
   }
-  countLarge(record, mib, sizeOf(record), start, time, copied);
+  countLarge(address, size, mib, start, time, folded, copied);
 }
 
+/** Adds a block to the shape it has, and cleans its counters; false if it has to be counted by itself. */
 @inline
-function countShape(shape: usize, mib: usize, size: u32, low: v128, high: v128, start: u32, time: u32): bool {
-  if (load<u64>(shape, S_OWNER) != ownerOf(mib, size) || !hasPattern(shape, low, high))
-    if (!takeShape(shape, mib, size, low, high)) return false;
+function countShape(at: u32, size: u32, mib: usize, start: u32, time: u32): bool {
+  if (MIB_CAPACITY > TAG_CONTEXTS && mib >= MIBS + TAG_CONTEXTS * MIB_SIZE) return false;
+  const owner = ownerOf(tagOf(mib, size, 0));
+  const shape = shapeOf(owner, mixSmall(at, size));
+  if (load<u32>(shape, S_OWNER) != owner || differSmall(at, size, <u32>shape) != 0)
+    if (!takeShape(shape, owner, lowCounters(at, size), highCounters(at, size))) return false;
+  clearSmall(at, size);
   addToShape(shape, mib, start, time);
   return true;
 }
 
 /** The same for blocks of any size and address, with any counters. */
-function countLarge(record: usize, mib: usize, size: u32, start: u32, time: u32, copied: bool): void {
-  const address = load<u32>(record, R_ADDRESS);
+function countLarge(
+  address: u32, size: u32, mib: usize, start: u32, time: u32, folded: u64, copied: bool,
+): void {
   if (HISTOGRAMS != 0) addHistogram(mib, address, size);
   let at: u32 = (address >>> 3) << 2;
   const end: u32 = ((address + size - 1) >>> 3 << 2) + 4;
   const granules = (end - at) >>> 2;
   let touched: u32 = EXACT == 0 && size >= SHORTEST_MARKED ? takeMarks(address, size) : 0;
-  let accesses: u64 = 0;
-  if (load<u32>(record, R_KEY) == UNUSUAL) {
-    accesses = load<u64>(record, R_FOLDED);
-    store<u64>(record, 0, R_FOLDED);
-  }
+  let accesses = folded;
   let flags: u32 = 0;
   if (end - at > FEW_COUNTERS) {
     let wide = i64x2.splat(0);

@@ -1,18 +1,18 @@
-import { allocatedAnyhow, endBlock, releasedAnyhow } from "./blocks";
+import { allocatedAnyhow, releasedAnyhow } from "./blocks";
 import { knownContext } from "./known-context";
 import {
-  C_ALLOCATIONS, C_LIVE, CONTROL, COVERED, EXACT, LARGEST_SMALL, M_LIVE, R_ADDRESS, R_KEY, R_MIB, R_TIME, RECORDS, S_OWNER,
-  WALL_CLOCK,
+  C_ALLOCATIONS, C_LIVE, CONTROL, COVERED, EXACT, LARGEST_SMALL, M_LIVE, MIB_CAPACITY, MIB_SIZE, MIBS, S_OWNER, SLOT_TAG,
+  SLOT_TIME, TAG_CONTEXTS, TAG_PLACE_MASK, WALL_CLOCK,
 } from "./layout";
-import { keepPeak, liveUnit, noticePeak } from "./live";
-import { slotOf } from "./records";
-import { addToShape, hasPattern, ownerOf, shapeOf } from "./shapes";
-import { highMask, lowMask, maskOf } from "./small-counters";
+import { hasRoom, keepPeak, liveUnit, noticePeak } from "./live";
+import { mibOfTag, regionOf, sizeOfTag, slotIn, tagOf } from "./records";
+import { addToShape, ownerOf, shapeOf } from "./shapes";
+import { anySmall, clearSmall, differSmall, mixSmall } from "./small-counters";
 
-// These two run with every block, so every instruction counts. They do the common case: a small block where there was
-// one before, from a context that is known. Everything else is found out before the first store and left to functions
-// that can do all cases. Nothing else is called: calls would keep values out of registers. One comparison per branch:
-// where two are joined, their results have to be made numbers first.
+// These two run with every block, so every instruction counts. They do the common case: a small block, from a context
+// that is known. Everything else is found out before the first store and left to functions that can do all cases.
+// Nothing else is called: calls would keep values out of registers. One comparison per branch: where two are joined,
+// their results have to be made numbers first.
 
 /** A block of `size` bytes was handed out at `address` (0: the allocation failed) to the newest frame's call. */
 export function allocated(address: u32, size: u32, frame: u32, self: u32): void {
@@ -29,13 +29,18 @@ export function allocated(address: u32, size: u32, frame: u32, self: u32): void 
     allocatedAnyhow(address, size, frame, self);
     return;
   }
-  // An ended block's record that is alone at its slot. So its address is aligned and lies in reach.
-  const record: usize = RECORDS + load<u32>(slotOf(address));
-  if (load<u32>(record, R_ADDRESS) != address) {
+  const region = regionOf(address);
+  if (region == 0) {
     allocatedAnyhow(address, size, frame, self);
     return;
   }
-  if (load<u32>(record, R_KEY) != 0) {
+  const slot = slotIn(region, address);
+  if ((load<u32>(slot, SLOT_TAG) | (address & 7)) != 0) {
+    allocatedAnyhow(address, size, frame, self);
+    return;
+  }
+  const live = load<u64>(CONTROL, C_LIVE);
+  if (!hasRoom(live)) {
     allocatedAnyhow(address, size, frame, self);
     return;
   }
@@ -44,22 +49,24 @@ export function allocated(address: u32, size: u32, frame: u32, self: u32): void 
     allocatedAnyhow(address, size, frame, self);
     return;
   }
-  const at = address >>> 1;
-  const mask = maskOf(size);
-  const dirty = v128.or(v128.and(v128.load(at), lowMask(mask)), v128.and(v128.load(at, 16), highMask(mask)));
-  if (v128.any_true(dirty)) {
+  if (MIB_CAPACITY > TAG_CONTEXTS) {
+    if (mib >= MIBS + TAG_CONTEXTS * MIB_SIZE) {
+      allocatedAnyhow(address, size, frame, self);
+      return;
+    }
+  }
+  if (anySmall(address >>> 1, size) != 0) {
     allocatedAnyhow(address, size, frame, self);
     return;
   }
   const time = load<u64>(CONTROL, C_ALLOCATIONS) + 1;
   store<u64>(CONTROL, time, C_ALLOCATIONS);
-  store<u32>(record, size, R_KEY);
-  store<u32>(record, mib, R_MIB);
-  store<u32>(record, <u32>time, R_TIME);
+  store<u32>(slot, <u32>time, SLOT_TIME);
+  store<u32>(slot, tagOf(mib, size, address), SLOT_TAG);
   keepPeak(mib);
   const unit = liveUnit(size);
   store<u64>(mib, load<u64>(mib, M_LIVE) + unit, M_LIVE);
-  store<u64>(CONTROL, load<u64>(CONTROL, C_LIVE) + unit, C_LIVE);
+  store<u64>(CONTROL, live + unit, C_LIVE);
 }
 
 /** The program gives a block back. Called before the allocator's own function runs. */
@@ -72,39 +79,36 @@ export function released(address: u32): void {
     releasedAnyhow(address, false);
     return;
   }
-  const record: usize = RECORDS + load<u32>(slotOf(address));
-  if (load<u32>(record, R_ADDRESS) != address) {
+  const region = regionOf(address);
+  if (region == 0) {
     releasedAnyhow(address, false);
     return;
   }
-  const size = load<u32>(record, R_KEY);
-  if (size - 1 >= LARGEST_SMALL) {
+  const slot = slotIn(region, address);
+  const tag = load<u32>(slot, SLOT_TAG);
+  if (((tag ^ address) & TAG_PLACE_MASK) != 0) {
     releasedAnyhow(address, false);
     return;
   }
-  const mib: usize = load<u32>(record, R_MIB);
+  // If this is no small block at all, no shape is its owner's.
+  const size = sizeOfTag(tag);
   const at = address >>> 1;
-  const mask = maskOf(size);
-  const allLow = v128.load(at);
-  const allHigh = v128.load(at, 16);
-  const low = v128.and(allLow, lowMask(mask));
-  const high = v128.and(allHigh, highMask(mask));
-  const shape = shapeOf(mib, at, size);
-  if (load<u64>(shape, S_OWNER) != ownerOf(mib, size)) {
-    endBlock(record, false);
+  const owner = ownerOf(tag);
+  const shape = shapeOf(owner, mixSmall(at, size));
+  if (load<u32>(shape, S_OWNER) != owner) {
+    releasedAnyhow(address, false);
     return;
   }
-  if (!hasPattern(shape, low, high)) {
-    endBlock(record, false);
+  if (differSmall(at, size, <u32>shape) != 0) {
+    releasedAnyhow(address, false);
     return;
   }
-  // What is left is what lies outside of the block.
-  v128.store(at, v128.xor(allLow, low));
-  v128.store(at, v128.xor(allHigh, high), 16);
-  store<u32>(record, 0, R_KEY);
+  clearSmall(at, size);
+  store<u32>(slot, 0, SLOT_TAG);
+  const mib = mibOfTag(tag);
   const unit = liveUnit(size);
   store<u64>(CONTROL, noticePeak() - unit, C_LIVE);
   keepPeak(mib);
   store<u64>(mib, load<u64>(mib, M_LIVE) - unit, M_LIVE);
-  addToShape(shape, mib, load<u32>(record, R_TIME), load<u32>(CONTROL, C_ALLOCATIONS));
+  addToShape(shape, mib, load<u32>(slot, SLOT_TIME), load<u32>(CONTROL, C_ALLOCATIONS));
 }

@@ -2,15 +2,15 @@
 // here and become constants when this code is merged into it.
 //
 //   0                counters  one u32 per 8 bytes of program memory: (accesses << 1) | (1 if any of them read)
-//   SLOTS            slots     one u32 per 16 bytes: head of the chain of records of blocks that start there; or the
-//                              record of the last block that did, kept for the next
+//   SLOTS            slots     one u64 per 16 bytes of a region of program memory: the block that starts there
 //   MARKS             bits      one per 8 bytes: touched by a loop that counted all its accesses at one place
+//   DIRECTORY        one u32 per region of program memory: where its slots are, 0 if no block has started there yet
 //   CONTROL          totals and table ends, offsets C_*
 //   SHAPES           hashed by context, size and counters: equal blocks that have ended, offsets S_*
 //   MIBS             one entry of MIB_SIZE bytes per calling context that allocates, offsets M_*; entry 0 is overflow
 //   NODES            calling context tree, offsets N_*; the first is the root
 //   CHILDREN         open addressing: (parent, site) -> node, and its mib once it was asked for
-//   RECORDS          one entry per live block, offsets R_*; the first stands for none
+//   RECORDS          one entry per live block that no slot can hold, offsets R_*; the first stands for none
 //   HISTOGRAMS       u64 per granule, only in exact mode
 //   STACK            shadow stack: per frame {u32 call site, u32 memo of its tree node}; below it a frame for the root
 //
@@ -21,8 +21,12 @@
 export declare const COVERED: u32;
 @external("host", "SLOTS")
 export declare const SLOTS: u32;
+@external("host", "SLOTS_END")
+export declare const SLOTS_END: u32;
 @external("host", "MARKS")
 export declare const MARKS: u32;
+@external("host", "DIRECTORY")
+export declare const DIRECTORY: u32;
 @external("host", "EXACT")
 export declare const EXACT: u32;
 @external("host", "CONTROL")
@@ -65,7 +69,7 @@ export const C_RECORD_FREE: usize = 40;
 export const C_RECORD_NEXT: usize = 44;
 export const C_HIGH_WATER: usize = 48;
 export const C_INSTANCE: usize = 52;
-export const C_KEEP_NONE: usize = 56; // 1: the table is so full that records of ended blocks are given back at once
+export const C_SLOTS_NEXT: usize = 56; // bytes of slots that regions have
 export const C_OTHER_ACCESSES: usize = 64;
 export const C_UNFOLLOWED_BYTES: usize = 72;
 export const C_NODE_NEXT: usize = 80;
@@ -138,7 +142,7 @@ export const SHAPE_SIZE: u32 = 64;
 export const SHAPE_BITS: u32 = 12; // of an entry's index
 export const SHAPE_COUNT: u32 = 4096;
 export const S_PATTERN: usize = 0; // 8 counters
-export const S_OWNER: usize = 32; // u64: address of the context's entry, and the size in the high half
+export const S_OWNER: usize = 32; // the context's index and the size as in a slot's tag, and OWNER_BITS
 export const S_COUNT: usize = 40; // u64
 export const S_MIN_LIFETIME: usize = 48;
 export const S_MAX_LIFETIME: usize = 52;
@@ -163,16 +167,27 @@ export const FRAME_SIZE: u32 = 8;
 export const F_SITE: usize = 0;
 export const F_NODE: usize = 4;
 
+// A slot: the time at which its block began, and what it is: 0 for none, or the index of its context << 14 | size << 4 |
+// the address's last four bits; or with the highest bit set the index of the first in a chain of records.
+export const REGION_BITS: u32 = 16; // of an address within its region of program memory
+export const SLOT_REGION_SIZE: u32 = 32768; // bytes of a region's slots
+export const SLOT_TIME: usize = 0;
+export const SLOT_TAG: usize = 4;
+export const TAG_RECORDED: u32 = 0x80000000;
+export const TAG_CONTEXT_SHIFT: u32 = 14;
+export const TAG_SIZE_SHIFT: u32 = 4;
+export const TAG_SIZE_MASK: u32 = 1023;
+export const TAG_PLACE_MASK: u32 = 15;
+/** Contexts with an index from here on have records for all their blocks. */
+export const TAG_CONTEXTS: u32 = 131072;
+
 export const RECORD_SIZE: u32 = 32;
 export const R_ADDRESS: usize = 0;
-export const R_KEY: usize = 4; // the size of a small block; 0 if the block has ended; UNUSUAL if it is not for the common path
+export const R_NEXT: usize = 4; // offset of the next record of the slot, or of the next free one
 export const R_MIB: usize = 8; // address
 export const R_TIME: usize = 12;
-export const R_NEXT: usize = 16;
-export const R_SIZE: usize = 20; // only if the key is UNUSUAL
-export const R_FOLDED: usize = 24; // only if the key is UNUSUAL
+export const R_SIZE: usize = 16;
+export const R_FOLDED: usize = 24; // u64: accesses that a counter had no room for
 
-/** Key of blocks that are large, not aligned, not alone at their slot, or have accesses in R_FOLDED. */
-export const UNUSUAL: u32 = 0xffffffff;
 /** Blocks with at most this many bytes, so at most 8 counters, have a shape. */
 export const LARGEST_SMALL: u32 = 64;

@@ -1,5 +1,5 @@
 import {
-  C_LIVE, C_PEAK, C_PEAK_LIMIT, C_PEAK_STAMP, CONTROL, M_LIVE, M_PEAK, M_PEAK_STAMP,
+  C_LIVE, C_PEAK, C_PEAK_LIMIT, C_PEAK_STAMP, CONTROL, M_LIVE, M_PEAK, M_PEAK_STAMP, RECORD_CAPACITY,
 } from "./layout";
 
 // Live bytes only fall when a block is released, so a peak is noticed there, just before; growth goes unwatched. What a
@@ -11,6 +11,10 @@ const BLOCKS_MASK: u64 = (1 << 26) - 1;
 /** One block of `size` bytes as part of the sums of live ones. */
 @inline
 export function liveUnit(size: u32): u64 { return (<u64>size << BYTES_SHIFT) | 1; }
+
+/** Whether one more block can be followed. */
+@inline
+export function hasRoom(live: u64): bool { return (<u32>live & <u32>BLOCKS_MASK) < RECORD_CAPACITY - 1; }
 
 /** The live figures of a context are about to change. */
 @inline

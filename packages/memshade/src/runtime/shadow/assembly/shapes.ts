@@ -1,32 +1,21 @@
 import {
   M_TEMPORARY, M_TOTAL_LIFETIME_DENSITY, S_COUNT, S_DENSITY, S_MAX_LIFETIME, S_MIN_LIFETIME, S_OWNER, S_PATTERN, S_WAIT,
-  SHAPE_BITS, SHAPE_SIZE, SHAPES, WALL_CLOCK,
+  SHAPE_BITS, SHAPE_SIZE, SHAPES, TAG_PLACE_MASK, WALL_CLOCK,
 } from "./layout";
-import { bump32, bump64 } from "./records";
-import { isRead, sumOf, touchedIn } from "./small-counters";
+import { bump32, bump64, mibOfTag, sizeOfTag } from "./records";
+import { areSmall, isRead, sumOf, touchedIn } from "./small-counters";
 import { addBlocks, addTimes, addUnread, divide } from "./sums";
 
 /** So many blocks of other shapes have to come by before one of them takes an entry. */
 const PATIENCE: u32 = 3;
 
 @inline
-export function ownerOf(mib: usize, size: u32): u64 { return <u64>mib | (<u64>size << 32); }
+export function ownerOf(tag: u32): u32 { return tag | TAG_PLACE_MASK; }
 
-/** Where the shape of a block is, if it is anywhere: looked for by its first and last counter. */
+/** Where the shape of a block is, if it is anywhere. `mix`: that of its counters. */
 @inline
-export function shapeOf(mib: usize, at: u32, size: u32): usize {
-  const last = load<u32>(at + ((size - 1) >>> 3 << 2));
-  const hash = (load<u32>(at) + last * 31 + <u32>mib + size) * 0x9e3779b1;
-  return SHAPES + (hash >>> (32 - SHAPE_BITS)) * SHAPE_SIZE;
-}
-
-@inline
-export function hasPattern(shape: usize, low: v128, high: v128): bool {
-  const differs = v128.or(
-    v128.xor(low, v128.load(shape, S_PATTERN)),
-    v128.xor(high, v128.load(shape, S_PATTERN + 16)),
-  );
-  return !v128.any_true(differs);
+export function shapeOf(owner: u32, mix: u32): usize {
+  return SHAPES + (((mix + owner) * 0x9e3779b1) >>> (32 - SHAPE_BITS)) * SHAPE_SIZE;
 }
 
 /** One more block of a shape. */
@@ -48,9 +37,9 @@ function fold(shape: usize): void {
   const count = load<u64>(shape, S_COUNT);
   if (count == 0) return;
   store<u64>(shape, 0, S_COUNT);
-  const owner = load<u64>(shape, S_OWNER);
-  const mib: usize = <u32>owner;
-  const size = <u32>(owner >> 32);
+  const owner = load<u32>(shape, S_OWNER);
+  const mib = mibOfTag(owner);
+  const size = sizeOfTag(owner);
   const low = v128.load(shape, S_PATTERN);
   const high = v128.load(shape, S_PATTERN + 16);
   const accesses = sumOf(low, high);
@@ -69,25 +58,26 @@ export function foldAll(): void {
   const end = SHAPES + (SHAPE_SIZE << SHAPE_BITS);
   for (let shape: usize = SHAPES; shape < end; shape += SHAPE_SIZE) {
     fold(shape);
-    store<u64>(shape, 0, S_OWNER);
+    store<u32>(shape, 0, S_OWNER);
   }
 }
 
 /** Makes an entry that of a block's shape, without blocks yet. False: it stays what it is. */
 @inline
-export function takeShape(shape: usize, mib: usize, size: u32, low: v128, high: v128): bool {
+export function takeShape(shape: usize, owner: u32, low: v128, high: v128): bool {
   const wait = load<u32>(shape, S_WAIT);
   if (wait != 0) {
     store<u32>(shape, wait - 1, S_WAIT);
     return false;
   }
-  const density = divide(sumOf(low, high) * 100, size);
+  if (!areSmall(low, high)) return false;
+  const density = divide(sumOf(low, high) * 100, sizeOfTag(owner));
   // Beyond, the least density would not be that of the longest lifetime, because extremes are cut down to 32 bits.
   if ((density * 1000) >> 32 != 0) return false;
   fold(shape);
   v128.store(shape, low, S_PATTERN);
   v128.store(shape, high, S_PATTERN + 16);
-  store<u64>(shape, ownerOf(mib, size), S_OWNER);
+  store<u32>(shape, owner, S_OWNER);
   store<u64>(shape, 0, S_MIN_LIFETIME);
   store<u64>(shape, (density * 1000) | (<u64>PATIENCE << 32), S_DENSITY);
   return true;
