@@ -14,6 +14,8 @@ export interface HookSurroundings {
   memory: number;
   /** Functions of the heap profiler's runtime, undefined where it is not woven in. */
   runtime: HeapRuntime | undefined;
+  /** Whether the runtime's common path is written out instead of called. */
+  busy: boolean;
   /** Tools that are told too, behind the heap profiler. */
   listeners: readonly AllocationListeners[];
 }
@@ -23,19 +25,6 @@ export interface HeapRuntime {
   functions: ReadonlyMap<string, number>;
   inlined: InlineFunction;
 }
-
-/**
- * Functions that most blocks go through have the runtime's common path in them: a call more per block would be felt. In
- * the others it would only be code.
- */
-const BUSY: ReadonlySet<AllocatorFunction["role"]> = new Set([
-  "malloc",
-  "free",
-  "rust_alloc",
-  "rust_dealloc",
-  "as_new",
-  "as_free",
-]);
 
 /** Functions whose blocks are zero. */
 export const ZEROES: ReadonlySet<AllocatorFunction["role"]> = new Set([
@@ -56,7 +45,7 @@ export function hookBody(hooked: AllocatorFunction, type: FuncType, around: Hook
   const { runtime, listeners } = around;
   const told = hooked.kind === "release" ? "released" : "allocated";
   const inlined =
-    BUSY.has(hooked.role) && hooked.kind !== "reallocate" ? runtime?.inlined(told, wideLocal + 1) : undefined;
+    around.busy && hooked.kind !== "reallocate" ? runtime?.inlined(told, wideLocal + 1) : undefined;
   const body = new BodyBuilder([result ?? I32, I32, I64, ...(inlined?.locals ?? [])]);
   const tell = (name: string): void => {
     if (inlined !== undefined) body.instructions(inlined.code);

@@ -1,6 +1,7 @@
 import { functionType, functionTypeIndex, type ValType, type WasmModule } from "../wasm/index.ts";
 import { type HeapRuntime, hookBody } from "./allocation-hooks.ts";
 import type { AppendedFunctions } from "./appended-functions.ts";
+import { busyHooks } from "./busy-hooks.ts";
 import type { ContextPlan } from "./context-plan.ts";
 import { EntryWrappers } from "./entry-wrappers.ts";
 import type { AllocatorPlan } from "./find-allocator/plan.ts";
@@ -59,7 +60,7 @@ export class RewrittenBodies {
     runtime: HeapRuntime | undefined,
     listeners: readonly AllocationListeners[],
   ): void {
-    const { module, appended, allocator, writer } = this.#around;
+    const { module, scan, appended, allocator, writer } = this.#around;
     const { stackGlobal } = writer.targets;
     for (const helper of allocator.sharedHelpers)
       plan.keepOriginal(
@@ -70,6 +71,7 @@ export class RewrittenBodies {
           helper,
         ),
       );
+    const busy = busyHooks(module, scan, allocator);
     for (const hooked of allocator.functions) {
       const { index } = hooked;
       const original = appended.addWritten(
@@ -87,6 +89,7 @@ export class RewrittenBodies {
           stackGlobal,
           memory,
           runtime,
+          busy: busy.has(index),
           listeners,
         }),
       );

@@ -90,8 +90,12 @@ export function released(address: u32): void {
     releasedAnyhow(address, false);
     return;
   }
-  // If this is no small block at all, no shape is its owner's.
   const size = sizeOfTag(tag);
+  if (size - 1 >= LARGEST_SMALL) {
+    releasedAnyhow(address, false);
+    return;
+  }
+  // If the tag is that of a chain of records, no shape is its owner's.
   const at = address >>> 1;
   const owner = ownerOf(tag);
   const shape = shapeOf(owner, mixSmall(at, size));
