@@ -29,7 +29,11 @@ export function memprofHeapProfile(
     return undefined;
   const isFolder = (path: string) => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
   const binaries = binaryPaths.filter((path) => !isFolder(path));
-  const places = { binaries: isRaw ? binaries : [], searchPaths: isRaw ? binaryPaths.filter(isFolder) : [] };
+  const isOfModules = isRaw || isMemshadeProfile(bytes);
+  const places = {
+    binaries: isOfModules ? binaries : [],
+    searchPaths: isOfModules ? binaryPaths.filter(isFolder) : [],
+  };
   const merger = new InputMerger(places, { fields: MIB_FIELDS, keepsSources: true });
   merger.add({ path: file, modules: [] }, 0);
   const { profile, origin, dropped } = merger.take();
@@ -39,7 +43,7 @@ export function memprofHeapProfile(
       `${dropped} call paths are left out: none of their frames is in a binary that was given.`,
     );
   }
-  if (isRaw && origin.unmatched.length > 0) {
+  if (isOfModules && origin.unmatched.length > 0) {
     notTracked.push(`Frames in ${origin.unmatched.length} modules without a binary are left out.`);
   }
   const nameless = new Set(

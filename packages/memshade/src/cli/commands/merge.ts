@@ -13,7 +13,7 @@ import { HOT_COLD_FIELDS, type MemprofProfile } from "../../model/memprof/index.
 import { MIB_FIELDS, type MibField } from "../../model/mib-fields.ts";
 import { loadDemangler } from "../../report/load-demangler.ts";
 import { convertProfile } from "../../report/memprof/convert.ts";
-import type { MergedPart } from "../../report/memprof/input-merger.ts";
+import type { MergedPart, MergeFields } from "../../report/memprof/input-merger.ts";
 import { expandInputs, type MergeInput } from "../../report/memprof/inputs.ts";
 import { mergeProfiles } from "../../report/memprof/merge-profiles.ts";
 import { nodeDeflate } from "../../report/memprof/node-deflate.ts";
@@ -134,7 +134,7 @@ async function runMerge(args: readonly string[], flags: MergeFlags): Promise<voi
 
 /** Writes the profile and prints the classification, with names, from one and the same merge. */
 async function classify(inputs: readonly MergeInput[], flags: MergeFlags): Promise<void> {
-  const named = await merge(inputs, MIB_FIELDS, "memshade", flags);
+  const named = await merge(inputs, { fields: MIB_FIELDS, keepsSources: true }, flags);
   await writeMerged(inputs, flags);
   const thresholds = thresholdsOf(flags);
   const demangle = loadDemangler();
@@ -159,21 +159,22 @@ async function writeMerged(inputs: readonly MergeInput[], flags: MergeFlags): Pr
       return;
     }
   }
-  const merged = await merge(inputs, format === "memshade" ? MIB_FIELDS : schema, format, flags);
+  const isWhole = format === "memshade";
+  const kept = { fields: isWhole ? MIB_FIELDS : schema, keepsSources: isWhole, keepsUnresolved: isWhole };
+  const merged = await merge(inputs, kept, flags);
   const { profile, origin, dropped } = merged;
   if (format === "memshade") {
     writePieces(flags.output, [writeMemshadeProfile(profile, origin, nodeDeflate)]);
   } else {
     writePieces(flags.output, pieces(profile, format, schema, "stored", flags));
   }
-  sayWritten(flags.output, profile, origin.inputs, origin.unmatched, dropped);
-  sayMissingFields(profile, format === "memshade" ? MIB_FIELDS : schema);
+  sayWritten(flags.output, profile, origin.inputs, origin.unmatched, dropped, isWhole);
+  sayMissingFields(profile, kept.fields);
 }
 
 async function merge(
   inputs: readonly MergeInput[],
-  fields: readonly MibField[],
-  format: Format,
+  kept: MergeFields,
   flags: MergeFlags,
 ): Promise<MergedPart> {
   const progress = new Progress("merging profiles");
@@ -181,8 +182,7 @@ async function merge(
   try {
     const merged = await mergeProfiles(inputs, {
       places: { binaries: flags.binary, searchPaths: flags.search },
-      fields,
-      keepsSources: format === "memshade",
+      ...kept,
       threads: flags.threads,
       progress: (done, total) => progress.show(done, total),
       ...(flags.skipBad === true
@@ -225,6 +225,7 @@ function sayWritten(
   inputs: number,
   unmatched: readonly string[],
   dropped: number,
+  keepsUnresolved = false,
 ): void {
   const count = (value: number, what: string) =>
     `${value.toLocaleString("en")} ${what}${value === 1 ? "" : "s"}`;
@@ -235,8 +236,9 @@ function sayWritten(
   if (unmatched.length > 0) {
     const named = unmatched.slice(0, MOST_NAMED).join(" ");
     const more = unmatched.length > MOST_NAMED ? ` and ${unmatched.length - MOST_NAMED} more` : "";
+    const fate = keepsUnresolved ? "kept as build id and offset" : "left out";
     say(
-      `no binary was given for ${count(unmatched.length, "module")}, whose frames are left out: ${named}${more}`,
+      `no binary was given for ${count(unmatched.length, "module")}, whose frames are ${fate}: ${named}${more}`,
     );
   }
   if (dropped > 0)

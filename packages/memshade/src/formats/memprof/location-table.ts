@@ -1,4 +1,4 @@
-import type { ProfileMerger } from "../../model/memprof/index.ts";
+import { isUnresolved, type ProfileMerger } from "../../model/memprof/index.ts";
 import type { RawModule } from "./raw-adder.ts";
 
 const AS_CALLER = 1;
@@ -17,6 +17,7 @@ export class LocationTable {
   /** The chain as a call stack of its own. */
   private readonly chains: number[] = [0];
   private readonly uses: number[] = [0];
+  private readonly places = new Set<number>();
 
   constructor(merger: ProfileMerger) {
     this.merger = merger;
@@ -30,10 +31,17 @@ export class LocationTable {
     }
     let location = known.get(address);
     if (location === undefined) {
-      location = this.add(framesAt(address).map((frame) => this.merger.frames.intern(frame)));
+      const found = framesAt(address);
+      location = this.add(found.map((frame) => this.merger.frames.intern(frame)));
+      if (isUnresolved(found[0]?.name)) this.places.add(location);
       known.set(address, location);
     }
     return location;
+  }
+
+  /** Whether a location is known as a place in a module alone. */
+  isPlace(location: number): boolean {
+    return this.places.size > 0 && this.places.has(location);
   }
 
   framesOf(location: number): readonly number[] {

@@ -24,6 +24,8 @@ export interface AddedRaw {
   readonly contexts: number;
   /** Contexts of which no frame is in the given modules. */
   readonly dropped: number;
+  /** Contexts that have no frame but places in modules, and those that were dropped. */
+  readonly unnamed: number;
 }
 
 /**
@@ -38,6 +40,7 @@ export class RawAdder {
   /** By context row: the number of the profile that it was last seen in. */
   private lastSeen = new Uint32Array(256);
   private serial = 0;
+  private unnamed = 0;
 
   constructor(merger: ProfileMerger, withHistograms: boolean) {
     this.merger = merger;
@@ -55,6 +58,7 @@ export class RawAdder {
     // Where several PCs lie on one source position, contexts of one process fall together.
     const rows = blocks.dependsOnOrder ? new Int32Array(scan.length).fill(-1) : undefined;
     let dropped = 0;
+    this.unnamed = 0;
     for (let context = 0; context < scan.length; context++) {
       const stack = this.stackOf(scan, context, sorted);
       if (stack === 0) {
@@ -72,7 +76,7 @@ export class RawAdder {
       if (this.withHistograms) this.addHistogram(scan, context, row);
     }
     if (rows !== undefined) this.addRows(scan, rows, repeated, present, input);
-    return { contexts: scan.length, dropped };
+    return { contexts: scan.length, dropped, unnamed: this.unnamed };
   }
 
   private addRows(
@@ -107,12 +111,15 @@ export class RawAdder {
         cache.add(low, high, location);
       }
       if (location === 0) continue;
-      if (inner !== 0) locations.useAsCaller(inner);
-      inner = location;
+      if (!locations.isPlace(location)) {
+        if (inner !== 0) locations.useAsCaller(inner);
+        inner = location;
+      }
       const frames = locations.framesOf(location);
       for (let index = 0; index < frames.length; index++) stack = merger.stacks.child(stack, frames[index]!);
     }
     if (inner !== 0) locations.useAsLeaf(inner);
+    else this.unnamed++;
     return stack;
   }
 

@@ -1,7 +1,8 @@
 import { compareFrames, framesOf } from "./frame-table.ts";
 import type { MergedProfile, ProfileMerger } from "./merger.ts";
 import { orderTree } from "./ordered-tree.ts";
-import type { MemprofBlocks, MemprofRecords, MemprofStacks } from "./profile.ts";
+import type { MemprofBlocks, MemprofFrames, MemprofRecords, MemprofStacks } from "./profile.ts";
+import { isUnresolved } from "./unresolved.ts";
 
 /**
  * Brings what was merged into an order that only depends on its content: frames and functions ascending, stacks as a
@@ -112,6 +113,7 @@ function makeRecords(merger: ProfileMerger, tables: SortedTables, renumbered: Ui
     otherFunctions.set(renumbered[merger.contexts.keyOf(row)]!, guids);
   }
   const functions = new FunctionNumbers(frames.guid);
+  const isPlace = placesAmong(frames);
   for (const guids of otherFunctions.values()) for (const guid of guids) functions.add(guid);
   for (const guid of merger.callSites.functions()) functions.add(guid);
   const guid = functions.sort();
@@ -122,7 +124,7 @@ function makeRecords(merger: ProfileMerger, tables: SortedTables, renumbered: Ui
       seen.push(record);
       see(record);
     };
-    for (let at = stack; at !== 0; at = stacks.parent[at]!) {
+    for (let at = innermostNamed(stack, stacks, isPlace); at !== 0; at = stacks.parent[at]!) {
       const frame = stacks.frame[at]!;
       seeOnce(functions.ofFrame(frame));
       if (frames.inline[frame] === 0) break;
@@ -169,6 +171,24 @@ function makeRecords(merger: ProfileMerger, tables: SortedTables, renumbered: Ui
     callStack,
     callees,
   };
+}
+
+/** By frame: whether it is a place in a module without debug information. */
+function placesAmong({ source, length }: MemprofFrames): Uint8Array {
+  const isPlace = new Uint8Array(length);
+  if (source === undefined) return isPlace;
+  const isPlaceName = source.strings.map(isUnresolved);
+  for (let frame = 0; frame < length; frame++) {
+    const name = source.name[frame]!;
+    if (name >= 0 && isPlaceName[name]) isPlace[frame] = 1;
+  }
+  return isPlace;
+}
+
+/** The part of a stack from the innermost frame on that has a name; all of it where none has. */
+function innermostNamed(stack: number, { parent, frame }: MemprofStacks, isPlace: Uint8Array): number {
+  for (let at = stack; at !== 0; at = parent[at]!) if (isPlace[frame[at]!] === 0) return at;
+  return stack;
 }
 
 function sitesOf({ callSites }: ProfileMerger, guid: bigint, renumbered: Uint32Array) {

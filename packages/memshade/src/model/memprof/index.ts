@@ -21,5 +21,7 @@ export {
   type MemprofStacks,
 } from "./profile.ts";
 export { ProfileBuilder, type RecordRows } from "./profile-builder.ts";
+export type { ResolvePlace } from "./stack-copier.ts";
 export { StackTree } from "./stack-tree.ts";
 export { type MemprofSummary, summarize } from "./summary.ts";
+export { isUnresolved, type UnresolvedPlace, unresolvedName, unresolvedPlace } from "./unresolved.ts";

@@ -4,7 +4,7 @@ import { BlockMerge, mergeInOrder } from "./block-merge.ts";
 import { BlockTable } from "./block-table.ts";
 import { buildMerged } from "./build-merged.ts";
 import { CallSiteSet } from "./call-site-set.ts";
-import { FrameTable, frameAt } from "./frame-table.ts";
+import { FrameTable } from "./frame-table.ts";
 import { mergeDataAccess } from "./merge-data-access.ts";
 import type {
   DataAccessProfile,
@@ -14,7 +14,9 @@ import type {
   MemprofStacks,
 } from "./profile.ts";
 import { RowIndex } from "./row-index.ts";
+import { type ResolvePlace, StackCopier } from "./stack-copier.ts";
 import { StackTree } from "./stack-tree.ts";
+import { isUnresolved } from "./unresolved.ts";
 
 /** What a merger has collected, with what another one needs to go on from there. */
 export interface MergedProfile {
@@ -40,11 +42,14 @@ export class ProfileMerger {
   /** Functions that a context is recorded in, where they are not those of its innermost inline chain. */
   readonly otherFunctions = new Map<number, Set<bigint>>();
   dataAccess: DataAccessProfile | undefined;
+  /** Whether frames in modules without debug information stay, as places of these. */
+  readonly keepsUnresolved: boolean;
   private readonly wanted: readonly MibField[];
   private known: readonly MibField[];
 
-  constructor(fields: readonly MibField[], keepsSources: boolean) {
+  constructor(fields: readonly MibField[], keepsSources: boolean, keepsUnresolved = false) {
     this.wanted = fields;
+    this.keepsUnresolved = keepsUnresolved;
     this.known = fields;
     this.frames = new FrameTable(keepsSources);
     this.blocks = new BlockMerge(new BlockTable(fields));
@@ -80,12 +85,23 @@ export class ProfileMerger {
     this.histograms.set(row, longer);
   }
 
-  /** Adds a symbolized profile. Contexts that stand in it several times are taken for dumps of one process. */
-  addProfile(profile: MemprofProfile, input: number, lastInput?: Float64Array): void {
+  /**
+   * Adds a symbolized profile. Contexts that stand in it several times are taken for dumps of one process.
+   *
+   * @param resolve finds frames that the profile has as places in modules
+   * @returns number of contexts that have no frame left
+   */
+  addProfile(
+    profile: MemprofProfile,
+    input: number,
+    lastInput?: Float64Array,
+    resolve?: ResolvePlace,
+  ): number {
     // A profile without contexts says nothing of their fields.
     if (profile.blocks.length > 0) this.noteFields(profile.blocks.fields);
-    const stacks = this.copyStacks(profile);
-    this.addContexts(profile, stacks, input, lastInput);
+    const copier = new StackCopier(this, profile, resolve);
+    const stacks = copier.copies;
+    const dropped = this.addContexts(profile, copier, input, lastInput);
     const { records } = profile;
     for (let record = 0; record < records.length; record++) {
       const guid = records.guid[record]!;
@@ -94,6 +110,7 @@ export class ProfileMerger {
       }
     }
     this.dataAccess = mergeDataAccess(this.dataAccess, profile.dataAccess);
+    return dropped;
   }
 
   /** The merged profile in its canonical order. The merger is not to be used any more. */
@@ -101,23 +118,14 @@ export class ProfileMerger {
     return buildMerged(this);
   }
 
-  private copyStacks({ frames, stacks }: MemprofProfile): Uint32Array {
-    const frameMap = Uint32Array.from({ length: frames.length }, (_, index) =>
-      this.frames.intern(frameAt(frames, index)),
-    );
-    const copies = new Uint32Array(stacks.length);
-    for (let stack = 1; stack < stacks.length; stack++) {
-      copies[stack] = this.stacks.child(copies[stacks.parent[stack]!]!, frameMap[stacks.frame[stack]!]!);
-    }
-    return copies;
-  }
-
   private addContexts(
     { frames, stacks: tree, records, blocks }: MemprofProfile,
-    stacks: Uint32Array,
+    copier: StackCopier,
     input: number,
     lastInput: Float64Array | undefined,
-  ): void {
+  ): number {
+    const stacks = copier.copies;
+    let dropped = 0;
     const words = this.blocks.table.fields.map((field) => {
       const column = blocks.columns[blocks.fields.indexOf(field)];
       return column && new Uint32Array(column.buffer, column.byteOffset, column.byteLength / 4);
@@ -144,10 +152,15 @@ export class ProfileMerger {
       const guid = records.guid[record]!;
       for (let site = records.allocStart[record]!; site < records.allocStart[record + 1]!; site++) {
         const stack = records.allocStack[site]!;
+        if (stacks[stack] === 0) {
+          if (owner[stack] === record) dropped++;
+          continue;
+        }
         const { row, isNew } = this.contextOf(stacks[stack]!);
         if (!isInLeafChain(frames, tree, stack, guid)) this.noteOtherFunction(row, guid);
         if (owner[stack] !== record) continue;
         owner[stack] = -1;
+        copier.addResolvedCalls(stack);
         const block = firstBlock[stack]!;
         const more = moreBlocks.get(stack);
         const from = lastInput?.[block] ?? input;
@@ -163,6 +176,7 @@ export class ProfileMerger {
         }
       }
     }
+    return dropped;
   }
 
   private noteOtherFunction(row: number, guid: bigint): void {
@@ -174,10 +188,12 @@ export class ProfileMerger {
 
 /** Whether a function is in the inline chain of a stack's innermost call: there its contexts are recorded. */
 function isInLeafChain(frames: MemprofFrames, tree: MemprofStacks, stack: number, guid: bigint): boolean {
+  const { source } = frames;
   for (let at = stack; at !== 0; at = tree.parent[at]!) {
     const frame = tree.frame[at]!;
     if (frames.guid[frame] === guid) return true;
-    if (frames.inline[frame] === 0) return false;
+    const isPlace = source !== undefined && isUnresolved(source.strings[source.name[frame]!]);
+    if (frames.inline[frame] === 0 && !isPlace) return false;
   }
   return false;
 }

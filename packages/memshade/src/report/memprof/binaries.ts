@@ -2,9 +2,9 @@ import { createHash } from "node:crypto";
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { UserError } from "../../bytes/errors.ts";
-import { memprofFrames, type RawModule } from "../../formats/memprof/index.ts";
+import { functionGuid, memprofFrames, type RawModule } from "../../formats/memprof/index.ts";
 import type { RawSegment } from "../../formats/memprof-raw/index.ts";
-import type { MemprofFrame } from "../../model/memprof/index.ts";
+import { type MemprofFrame, type UnresolvedPlace, unresolvedName } from "../../model/memprof/index.ts";
 import type { ObjectFile } from "../../objects/index.ts";
 import { readWholeFile } from "../load-file.ts";
 import { type LoadedObject, loadObject, ObjectFinder } from "../load-objects.ts";
@@ -27,6 +27,8 @@ export interface MatchedModules {
   readonly modules: readonly RawModule[];
   readonly matched: readonly { readonly buildId: string; readonly name: string }[];
   readonly unmatched: readonly string[];
+  /** The modules without a binary, whose frames are places in them. */
+  readonly unresolved: readonly RawModule[];
 }
 
 interface Binary {
@@ -65,11 +67,13 @@ export class ProfiledBinaries {
     const modules: RawModule[] = [];
     const matched = new Map<string, string>();
     const unmatched = new Set<string>();
+    const unresolved: RawModule[] = [];
     for (const segment of segments) {
       const buildId = hexOf(segment.buildId);
       const binary = buildId === "" ? undefined : this.open(buildId);
       if (binary === undefined) {
         unmatched.add(buildId === "" ? "<None>" : buildId);
+        unresolved.push(unresolvedModule(segment, buildId));
         continue;
       }
       matched.set(buildId, binary.loaded.path);
@@ -79,7 +83,18 @@ export class ProfiledBinaries {
       modules,
       matched: Array.from(matched, ([buildId, name]) => ({ buildId, name })),
       unmatched: [...unmatched].filter((buildId) => !matched.has(buildId)),
+      unresolved,
     };
+  }
+
+  /** Path of the binary with a build id, if there is one. */
+  nameOf(buildId: string): string | undefined {
+    return this.open(buildId)?.loaded.path;
+  }
+
+  /** Frames of a place in a module, if there is a binary for it. */
+  resolve({ buildId, offset }: UnresolvedPlace): readonly MemprofFrame[] | undefined {
+    return buildId === "" ? undefined : this.open(buildId)?.framesAt(offset);
   }
 
   private open(buildId: string): Binary | undefined {
@@ -116,6 +131,20 @@ function moduleOf(segment: RawSegment, key: string, { loaded, framesAt }: Binary
   };
 }
 
+/** A segment of a module without a binary. */
+function unresolvedModule({ start, end, offset: base }: RawSegment, buildId: string): RawModule {
+  return {
+    start: Number(start),
+    end: Number(end),
+    shift: -Number(base),
+    key: `[${buildId}]`,
+    framesAt: (offset) => {
+      const name = unresolvedName({ buildId, offset });
+      return [{ guid: functionGuid(name), lineOffset: 0, column: 0, inline: false, name }];
+    },
+  };
+}
+
 /** Where the file has what the process has at the start of a segment. */
 export function linkAddressOf({ start, end, offset }: RawSegment, object: ObjectFile): number {
   if (object.kind === "wasm") return 0;
@@ -138,4 +167,10 @@ export function buildIdOf({ path, object }: LoadedObject): string | undefined {
 
 export function hexOf(bytes: Uint8Array): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/** Why nothing is left of a profile whose binaries are there. */
+export function noFrameNamed(matched: MatchedModules["matched"]): string {
+  const names = matched.map(({ name }) => name).join(", ");
+  return `no frame of it could be named: ${names} has no debug information for it`;
 }

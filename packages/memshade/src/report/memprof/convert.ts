@@ -4,9 +4,9 @@ import { symbolizeRaw } from "../../formats/memprof/index.ts";
 import { isIndexedProfile, readIndexed } from "../../formats/memprof-indexed/index.ts";
 import { isMemprofRaw, mergeDumpTables, readRawDumps } from "../../formats/memprof-raw/index.ts";
 import { isMemprofYaml, readMemprofYaml } from "../../formats/memprof-text/index.ts";
-import type { MemprofProfile } from "../../model/memprof/index.ts";
+import { type MemprofProfile, ProfileBuilder } from "../../model/memprof/index.ts";
 import type { MibField } from "../../model/mib-fields.ts";
-import { type BinaryPlaces, ProfiledBinaries } from "./binaries.ts";
+import { type BinaryPlaces, noFrameNamed, ProfiledBinaries } from "./binaries.ts";
 import type { MergeInput } from "./inputs.ts";
 
 /** A single profile as it is, with the order that its records have in a table. */
@@ -53,20 +53,23 @@ function convertRaw(
   const tables = mergeDumpTables(readRawDumps(bytes));
   const binaries = new ProfiledBinaries(places);
   for (const { path, buildId } of runModules) binaries.add(path, buildId);
-  const { modules, unmatched } = binaries.match(tables.segments);
+  const { modules, matched, unmatched } = binaries.match(tables.segments);
+  if (tables.mibs.size === 0) {
+    return { profile: new ProfileBuilder(fields, false).build(), order: "inserted", unmatched };
+  }
   if (modules.length === 0) {
     throw new UserError(
       `there is no binary for any of its modules: give --binary or --search (build ids: ${unmatched.join(" ")})`,
     );
   }
-  const { profile } = symbolizeRaw(tables, {
-    fields,
-    keepsSources: false,
-    framesAt: (pc) => {
-      const at = Number(pc);
-      const module = modules.find(({ start, end }) => at > start && at <= end);
-      return module?.framesAt(at + module.shift) ?? [];
-    },
-  });
+  const framesAt = (pc: bigint) => {
+    const at = Number(pc);
+    const module = modules.find(({ start, end }) => at > start && at <= end);
+    return module?.framesAt(at + module.shift) ?? [];
+  };
+  if (![...tables.stacks.values()].some((pcs) => pcs.some((pc) => framesAt(pc).length > 0))) {
+    throw new UserError(noFrameNamed(matched));
+  }
+  const { profile } = symbolizeRaw(tables, { fields, keepsSources: false, framesAt });
   return { profile, order: "inserted", unmatched };
 }

@@ -9,9 +9,9 @@ import {
   MemshadeProfile,
   type ProfileOrigin,
 } from "../../formats/memshade-profile/index.ts";
-import { type MergedProfile, ProfileMerger } from "../../model/memprof/index.ts";
+import { type MergedProfile, ProfileMerger, type UnresolvedPlace } from "../../model/memprof/index.ts";
 import { MIB_FIELDS, type MibField } from "../../model/mib-fields.ts";
-import { type BinaryPlaces, ProfiledBinaries } from "./binaries.ts";
+import { type BinaryPlaces, noFrameNamed, ProfiledBinaries } from "./binaries.ts";
 import type { MergeInput } from "./inputs.ts";
 import { nodeDeflate } from "./node-deflate.ts";
 
@@ -20,6 +20,8 @@ export interface MergeFields {
   readonly fields: readonly MibField[];
   /** Names, files and lines too. */
   readonly keepsSources: boolean;
+  /** Frames in modules without a binary too, as places in these. */
+  readonly keepsUnresolved?: boolean | undefined;
 }
 
 /** A part of a merge: a profile, and where it comes from. */
@@ -43,7 +45,7 @@ export class InputMerger {
   constructor(places: BinaryPlaces, what: MergeFields) {
     this.what = what;
     this.binaries = new ProfiledBinaries(places);
-    this.merger = new ProfileMerger(what.fields, what.keepsSources);
+    this.merger = new ProfileMerger(what.fields, what.keepsSources, what.keepsUnresolved);
     this.adder = new RawAdder(this.merger, what.keepsSources);
   }
 
@@ -105,7 +107,7 @@ export class InputMerger {
         unmatched: [...this.unmatched].filter((buildId) => !this.matched.has(buildId)).sort(),
       },
     };
-    this.merger = new ProfileMerger(this.what.fields, this.what.keepsSources);
+    this.merger = new ProfileMerger(this.what.fields, this.what.keepsSources, this.what.keepsUnresolved);
     this.adder = new RawAdder(this.merger, this.what.keepsSources);
     this.inputs = 0;
     this.dropped = 0;
@@ -120,23 +122,29 @@ export class InputMerger {
   }
 
   private addMemshade(file: MemshadeProfile, number: number): void {
-    this.merger.addProfile(file.whole(), number);
-    this.noteOrigin(file.origin);
+    const { binaries, unmatched } = file.origin;
+    // What earlier merges had no binary for may be found now.
+    const found = unmatched.flatMap((buildId) => {
+      const name = this.binaries.nameOf(buildId);
+      return name === undefined ? [] : [{ buildId, name }];
+    });
+    const resolve = found.length === 0 ? undefined : (place: UnresolvedPlace) => this.binaries.resolve(place);
+    this.dropped += this.merger.addProfile(file.whole(), number, undefined, resolve);
+    this.noteOrigin({ ...file.origin, binaries: [...binaries, ...found] });
   }
 
   private addRaw({ modules }: MergeInput, scan: RawScan, number: number): void {
     for (const { path, buildId } of modules) this.binaries.add(path, buildId);
     const match = this.binaries.match(scan.segments);
-    if (match.modules.length === 0) {
+    if (match.modules.length === 0 && scan.length > 0) {
       throw new UserError(
         `there is no binary for any of its modules: give --binary or --search (build ids: ${match.unmatched.join(" ")})`,
       );
     }
-    const { contexts, dropped } = this.adder.add(scan, match.modules, number);
-    if (contexts > 0 && dropped === contexts) {
-      throw new UserError(
-        `no frame of it could be named: ${match.matched.map(({ name }) => name).join(", ")} has no debug information for it`,
-      );
+    const places = this.what.keepsUnresolved ? match.unresolved : [];
+    const { contexts, dropped, unnamed } = this.adder.add(scan, [...match.modules, ...places], number);
+    if (contexts > 0 && unnamed === contexts) {
+      throw new UserError(noFrameNamed(match.matched));
     }
     this.dropped += dropped;
     this.noteOrigin({ inputs: 1, binaries: match.matched, unmatched: match.unmatched });

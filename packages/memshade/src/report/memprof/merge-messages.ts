@@ -8,6 +8,7 @@ export interface MergeThreadData {
   /** Tags of the fields to keep. */
   readonly tags: readonly number[];
   readonly keepsSources: boolean;
+  readonly keepsUnresolved: boolean | undefined;
   /** What it has merged goes to the main thread when it takes about so many bytes. */
   readonly mostBytes: number;
 }

@@ -68,9 +68,9 @@ class ThreadedMerge {
   }
 
   async run(count: number): Promise<void> {
-    const { places, fields, keepsSources } = this.options;
+    const { places, fields, keepsSources, keepsUnresolved } = this.options;
     const tags = fields.map(({ tag }) => tag);
-    const data: MergeThreadData = { places, tags, keepsSources, mostBytes: THREAD_BYTES };
+    const data: MergeThreadData = { places, tags, keepsSources, keepsUnresolved, mostBytes: THREAD_BYTES };
     const threads = Array.from({ length: count }, () => startMergeThread(data));
     try {
       await Promise.all(threads.map((thread) => this.serve(thread)));

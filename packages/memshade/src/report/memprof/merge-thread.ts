@@ -6,9 +6,9 @@ import type { MergeReply, MergeTask, MergeThreadData } from "./merge-messages.ts
 
 // Merges the inputs that it is told to, and hands the result over when it is asked for, or has become large.
 
-const { places, tags, keepsSources, mostBytes } = workerData as MergeThreadData;
+const { places, tags, keepsSources, keepsUnresolved, mostBytes } = workerData as MergeThreadData;
 const fields = MIB_FIELDS.filter(({ tag }) => tags.includes(tag));
-const merger = new InputMerger(places, { fields, keepsSources });
+const merger = new InputMerger(places, { fields, keepsSources, keepsUnresolved });
 
 parentPort!.on("message", ({ inputs }: MergeTask) => {
   const bad: { number: number; message: string }[] = [];

@@ -12,6 +12,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { joinChunks, readIndexed, writeIndexed } from "../../../src/formats/memprof-indexed/index.ts";
+import { readRaw, writeRaw } from "../../../src/formats/memprof-raw/index.ts";
 import { indexedProfileText } from "../../../src/formats/memprof-text/index.ts";
 import { MemshadeProfile, writeMemshadeProfile } from "../../../src/formats/memshade-profile/index.ts";
 import { HOT_COLD_FIELDS, type MemprofProfile } from "../../../src/model/memprof/index.ts";
@@ -108,6 +109,18 @@ describe.skipIf(shared === undefined)("merging profiles", () => {
     const merged = await merge([raws[0]!, bad, raws[2]!], options);
     expect(skipped).toEqual([expect.stringContaining("bad.memprofraw is damaged")]);
     expect(indexed(merged).equals(indexed(await merge([raws[0]!, raws[2]!])))).toBe(true);
+  });
+
+  it("makes an empty profile of one without allocations, alone or with others", async () => {
+    const { segments } = readRaw(readFileSync(raws[0]!));
+    const empty = save("empty.memprofraw", writeRaw({ version: 5, segments, contexts: [] }, 5));
+    const out = join(folder, "of-nothing.memprofdata");
+    for (const inputs of [[empty], [empty, empty]]) {
+      const { code, stderr } = await memshade(["merge", "-o", out, ...inputs], { cwd: folder });
+      expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining("0 contexts") });
+      expect(readIndexed(readFileSync(out)).profile.records.length).toBe(0);
+    }
+    expect(indexed(await merge([empty, raws[0]!])).equals(indexed(await merge([raws[0]!])))).toBe(true);
   });
 
   it("finds binaries by build id below folders, and says which are missing", async () => {
