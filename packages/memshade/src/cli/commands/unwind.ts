@@ -21,7 +21,7 @@ import { unwindPerfData } from "../../report/stacks/perf-stacks.ts";
 import { cfiStatisticsText } from "../../report/terminal/cfi-statistics.ts";
 import { nativeStacksText } from "../../report/terminal/native-stacks.ts";
 import { perfProfileText } from "../../report/terminal/perf-profile.ts";
-import { perfSampleText } from "../../report/terminal/perf-samples.ts";
+import { perfAddressText, perfSampleText } from "../../report/terminal/perf-samples.ts";
 import { MEMSHADE_VERSION } from "../../runtime/host/version.ts";
 import { cfiStatistics, type UnwindOptions as WalkOptions } from "../../unwind/index.ts";
 import { type Output, openOutput } from "../output.ts";
@@ -40,6 +40,7 @@ export interface UnwindOptions {
   readonly format: UnwindFormat;
   readonly regs?: boolean;
   readonly samples?: boolean;
+  readonly addresses?: boolean;
   readonly framePointers: boolean;
   readonly scan?: boolean;
   readonly maxFrames?: number;
@@ -82,6 +83,7 @@ export function addUnwindCommand(program: Command): void {
     .option("--format <format>", FORMATS.join(", "), (text) => parseChoice("--format", FORMATS, text), "text")
     .option("--regs", "show the registers known in each frame (text and json of dumps)")
     .option("--samples", "show each sample of perf.data instead of their sum (text and json)")
+    .option("--addresses", "show the addresses of each sample and name nothing, as perf script -F ip")
     .option("-n, --rows <N>", "functions to show (text of perf.data)", parseRows)
     .option("--wide", "full names, lines as long as they get")
     .option("--no-frame-pointers", "do not follow frame pointers where there is no call frame information")
@@ -127,7 +129,9 @@ export async function runUnwind(input: string, options: UnwindOptions): Promise<
   }
 }
 
-function checkOptions({ binaryPath = [], sysroot }: UnwindOptions): void {
+function checkOptions({ binaryPath = [], sysroot, addresses, format }: UnwindOptions): void {
+  if (addresses && format !== "text")
+    throw new UserError("--addresses prints text; --samples --format json has them too");
   for (const place of binaryPath) {
     if (!existsSync(place)) throw new UserError(`--binary-path ${place}: there is no such file or folder`);
   }
@@ -192,7 +196,11 @@ async function unwindSamples(
   const finder = finderOf(options);
   const namer = loadFrameNamer(preferAsPerf, finder);
   const { format } = options;
-  const each = options.samples && (format === "text" || format === "json") ? format : undefined;
+  const each = options.addresses
+    ? "addresses"
+    : options.samples && (format === "text" || format === "json")
+      ? format
+      : undefined;
   let builder: PerfProfileBuilder | undefined;
   let count = 0;
   if (each === "json") output.write("[");
@@ -200,7 +208,9 @@ async function unwindSamples(
     zstd: nodeZstdStream,
     options: walkOptions(options),
     onSample: (stack, header) => {
-      if (each === "text") {
+      if (each === "addresses") {
+        output.write(perfAddressText(stack));
+      } else if (each === "text") {
         output.write(perfSampleText(stack, header, namer));
       } else if (each === "json") {
         output.write(`${count++ === 0 ? "" : ","}\n${sampleJson(stack, header, namer)}`);

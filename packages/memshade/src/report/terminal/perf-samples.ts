@@ -6,6 +6,9 @@ import { preferAsPerf, type SymbolAtAddress, symbolAt } from "../stacks/name-fra
 import { MappedModule } from "../stacks/native-file.ts";
 import type { SampleStack } from "../stacks/perf-stacks.ts";
 
+/** Mappings for which perf looks for names that a compiler at run time left in `/tmp/perf-PID.map`. */
+const ANONYMOUS = /^(?:\/\/anon|\/dev\/zero|\/anon_hugepage)/;
+
 /** A sample as `perf script -F comm,tid,time,event,ip,sym,symoff,dso --no-inline` prints them. */
 export function perfSampleText(
   { sample, threadName, kernel, frames }: SampleStack,
@@ -21,21 +24,42 @@ export function perfSampleText(
   let text = `${threadName} ${String(sample.tid).padStart(5)} ${seconds}.${rest}: ${event}: \n`;
   for (const address of kernel) text += `\t${address.padStart(16)} [unknown] ([kernel.kallsyms])\n`;
   for (const place of frames) {
-    place.text ??= lineOf(place, namer);
+    place.text ??= lineOf(place, sample.pid, namer);
     text += place.text;
   }
   return `${text}\n`;
 }
 
-/** The line of a place, without its end. */
-function lineOf({ address, module }: CodePlace, namer: FrameNamer): string {
-  if (!(module instanceof MappedModule))
-    return `\t${address.toString(16).padStart(16)} [unknown] ([unknown])\n`;
-  // What perf calls the address in the file is the offset in it.
-  const offset = address - module.start + module.fileOffset;
+/** The addresses of a sample, as `perf script -F ip --no-inline` prints them; nothing is named. */
+export function perfAddressText({ kernel, frames }: SampleStack): string {
+  let text = "\n";
+  for (const address of kernel) text += `\t${address.padStart(16)}\n`;
+  for (const place of frames) {
+    place.text ??= `\t${addressText(place)}\n`;
+    text += place.text;
+  }
+  return `${text}\n`;
+}
+
+/** What perf calls the address in a file is the offset in it. Code that a program wrote itself is in no file. */
+function addressText({ address, module }: CodePlace): string {
+  const isInFile = module instanceof MappedModule && !ANONYMOUS.test(module.name);
+  const shown = isInFile ? address - module.start + module.fileOffset : address;
+  return shown.toString(16).padStart(16);
+}
+
+/** The line of a place. */
+function lineOf(place: CodePlace, pid: number, namer: FrameNamer): string {
+  const { address, module } = place;
+  if (!(module instanceof MappedModule)) return `\t${addressText(place)} [unknown] ([unknown])\n`;
   const own = address - module.bias;
   const symbol = symbolAt(module.file, own, preferAsPerf);
-  return `\t${offset.toString(16).padStart(16)} ${symbolText(symbol, own, namer)} (${module.name || "[unknown]"})\n`;
+  return `\t${addressText(place)} ${symbolText(symbol, own, namer)} (${objectText(module.name, pid)})\n`;
+}
+
+function objectText(name: string, pid: number): string {
+  if (name === "") return "[unknown]";
+  return ANONYMOUS.test(name) ? `/tmp/perf-${pid}.map` : name;
 }
 
 function symbolText(symbol: SymbolAtAddress | undefined, address: number, namer: FrameNamer): string {

@@ -5,25 +5,55 @@ import type { ObjectCfi } from "../cfi/sections-of-object.ts";
 import { readTable } from "./read-table.ts";
 import type { ReducedRules } from "./reduce.ts";
 
-/** Keeps the last FDE, and finds the row of an offset in it. */
-class LastFde implements FdeSink {
-  start = 0;
-  end = 0;
-  #rows: ProgramRows | undefined;
+/** Rows that are kept at most; beyond that all are dropped. Profiles of large programs hit a tenth of this. */
+const MOST_ROWS = 1 << 20;
 
-  addFde(biasedStart: number, size: number, rows: ProgramRows): void {
-    this.start = biasedStart + OFFSET_BIAS;
-    this.end = this.start + size;
-    this.#rows = rows;
+/** A function that was looked up, with its rows. */
+class KeptFde {
+  readonly start: number;
+  readonly end: number;
+  readonly #deltas: Int32Array;
+  readonly #sets: Int32Array;
+
+  constructor(start: number, end: number, { deltas, sets, count }: ProgramRows) {
+    this.start = start;
+    this.end = end;
+    this.#deltas = deltas.slice(0, count);
+    this.#sets = sets.slice(0, count);
+  }
+
+  get rowCount(): number {
+    return this.#deltas.length;
   }
 
   /** Rule set of the last row that begins at or before an offset. */
   find(offset: number): number {
-    const { count, deltas, sets } = this.#rows!;
     const delta = offset - this.start;
-    let row = 0;
-    while (row + 1 < count && deltas[row + 1] <= delta) row++;
-    return sets[row];
+    let low = 0;
+    let high = this.#deltas.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (this.#deltas[middle] <= delta) low = middle + 1;
+      else high = middle;
+    }
+    return this.#sets[low - 1];
+  }
+}
+
+/** Takes the FDE that is read. */
+class LastFde implements FdeSink {
+  #fde: KeptFde | undefined;
+
+  addFde(biasedStart: number, size: number, rows: ProgramRows): void {
+    const start = biasedStart + OFFSET_BIAS;
+    this.#fde = new KeptFde(start, start + size, rows);
+  }
+
+  /** The FDE that was read since the last call. */
+  take(): KeptFde | undefined {
+    const fde = this.#fde;
+    this.#fde = undefined;
+    return fde;
   }
 }
 
@@ -36,8 +66,11 @@ export class LazyLookup {
   readonly #header: FrameHeader;
   readonly #dictionary: CfiDictionary;
   readonly #reduced: ReducedRules;
-  readonly #fde = new LastFde();
+  readonly #read = new LastFde();
   readonly #reader: CfiReader;
+  /** FDEs by their index in the header; undefined where the header leads to none. */
+  readonly #kept = new Map<number, KeptFde | undefined>();
+  #keptRows = 0;
   #all: { find(offset: number): number } | undefined;
 
   constructor(cfi: ObjectCfi, header: FrameHeader, dictionary: CfiDictionary, reduced: ReducedRules) {
@@ -45,7 +78,7 @@ export class LazyLookup {
     this.#header = header;
     this.#dictionary = dictionary;
     this.#reduced = reduced;
-    this.#reader = new CfiReader(cfi.sections[0], dictionary, cfi, this.#fde);
+    this.#reader = new CfiReader(cfi.sections[0], dictionary, cfi, this.#read);
   }
 
   /** What was met so far. */
@@ -57,14 +90,26 @@ export class LazyLookup {
     if (this.#all !== undefined) return this.#all.find(offset);
     const index = this.#header.search(offset + this.#cfi.base);
     if (index >= 0) {
-      const fde = this.#fde;
+      const fde = this.#fdeAt(index);
       // An empty FDE, a damaged one, or one that the header should not lead to: the header cannot be trusted here.
-      if (!this.#reader.readFde(this.#header.fdeAt(index)) || fde.start > offset)
-        return this.#findInAll(offset);
+      if (fde === undefined || fde.start > offset) return this.#findInAll(offset);
       if (offset < fde.end) return this.#reduced.of(fde.find(offset));
     }
     // Between functions, unless there are sections that the header does not cover.
     return this.#cfi.sections.length > 1 ? this.#findInAll(offset) : 0;
+  }
+
+  #fdeAt(index: number): KeptFde | undefined {
+    if (this.#kept.has(index)) return this.#kept.get(index);
+    this.#reader.readFde(this.#header.fdeAt(index));
+    const fde = this.#read.take();
+    this.#keptRows += fde?.rowCount ?? 0;
+    if (this.#keptRows > MOST_ROWS) {
+      this.#kept.clear();
+      this.#keptRows = fde?.rowCount ?? 0;
+    }
+    this.#kept.set(index, fde);
+    return fde;
   }
 
   #findInAll(offset: number): number {

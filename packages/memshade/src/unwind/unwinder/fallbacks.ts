@@ -78,7 +78,12 @@ export function restoreSignalContext(registers: Registers, memory: Memory, inter
   return true;
 }
 
-/** Follows the chain of frame pointers: [fp] is the caller's, [fp + 8] the return address. */
+/**
+ * Takes the frame pointer for one: [fp] is the caller's, [fp + 8] the return address. Whether that can be is for
+ * `continuesFrameChain` and `looksLikeReturnAddress` to say.
+ *
+ * @returns the CFA; NaN if the words cannot be read
+ */
 export function framePointerStep(registers: Registers, memory: Memory, caller: Registers): number {
   const { target } = registers;
   const framePointer = registers.address(target.framePointer);
@@ -88,14 +93,19 @@ export function framePointerStep(registers: Registers, memory: Memory, caller: R
   caller.known.fill(0);
   if (!memory.readWord(framePointer)) return Number.NaN;
   caller.setHalves(target.framePointer, memory.low, memory.high);
-  const next = caller.address(target.framePointer);
-  // The outermost frame of a chain has 0 in place of a frame pointer.
-  if (!(next === 0 || (next > framePointer && next % 8 === 0))) return Number.NaN;
   if (!memory.readWord(framePointer + 8)) return Number.NaN;
   caller.setHalves(target.pc, memory.low, memory.high);
   if (target.linkRegister === undefined) caller.setAddress(target.stackPointer, cfa);
   else caller.setHalves(target.linkRegister, memory.low, memory.high);
   return cfa;
+}
+
+/** Whether the caller that the frame pointer gave has a frame pointer too, as all do in code that is compiled with them. */
+export function continuesFrameChain(registers: Registers, caller: Registers): boolean {
+  const { framePointer } = registers.target;
+  const next = caller.address(framePointer);
+  // The outermost frame of a chain has 0 in place of a frame pointer.
+  return next === 0 || (next > registers.address(framePointer) && next % 8 === 0);
 }
 
 /**

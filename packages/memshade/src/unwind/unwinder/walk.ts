@@ -1,5 +1,6 @@
 import type { UnwindTarget } from "../architecture.ts";
 import {
+  continuesFrameChain,
   framePointerStep,
   isSignalTrampoline,
   looksLikeReturnAddress,
@@ -270,13 +271,21 @@ export class Walk {
     }
     if (this.#options.framePointers !== false && target.wordSize === 8) {
       const cfa = framePointerStep(registers, this.#memory, this.#caller);
-      if (!Number.isNaN(cfa) && this.#modules.find(this.#caller.address(target.pc) - 1) !== undefined) {
+      if (!Number.isNaN(cfa) && this.#isFrameOfCaller(registers, this.#caller)) {
         this.#cfa = cfa;
         this.#foundCaller = "frame-pointer";
         return true;
       }
     }
     return this.#options.scan === true && isX86 && this.#scan(registers);
+  }
+
+  /** Whether the caller that a frame pointer leads to can be one. */
+  #isFrameOfCaller(registers: Registers, caller: Registers): boolean {
+    const pc = caller.address(this.#target.pc);
+    if (continuesFrameChain(registers, caller)) return this.#modules.find(pc - 1) !== undefined;
+    // A caller may use the register for anything else; then the return address must be beyond doubt.
+    return this.#target.architecture === "x86_64" && this.#isReturnAddress(pc);
   }
 
   /** The return address lies just below the CFA, `cfaOffset` above the stack pointer; nothing else was touched. */

@@ -1,0 +1,38 @@
+import { describe, expect, it } from "vitest";
+import { StackImage, Unwinder, UnwindTable } from "../../src/unwind/index.ts";
+import { drawCfi, drawCfiObject } from "./cfi-picture.ts";
+
+const STACK = 0x7000_0000;
+/** `helper` has no call frame information and a frame pointer; `caller` keeps something else in that register. */
+const HELPER = 0x5000;
+const CALLER = { start: 0x1000, size: 0x100, program: [] };
+const RETURN_ADDRESS = 0x1050;
+
+/** Walks from `helper`, whose frame pointer leads to the saved register and the return address. */
+function walk(saved: number, codeBeforeReturn: readonly number[]) {
+  const unwinder = new Unwinder("x86_64");
+  const code = new Uint8Array(0x6000);
+  code.set(codeBeforeReturn, RETURN_ADDRESS - codeBeforeReturn.length);
+  unwinder.modules.add({
+    ...{ start: 0, end: 0x6000, bias: 0 },
+    table: UnwindTable.fromObject(drawCfiObject("eh_frame", drawCfi("eh_frame", {}, [CALLER]))),
+    readCode: (address, length) => code.subarray(address, address + length),
+  });
+  const words = new BigUint64Array([0n, 0n, BigInt(saved), BigInt(RETURN_ADDRESS), 0n]);
+  const image = new StackImage(STACK, new Uint8Array(words.buffer));
+  const { frames } = unwinder.unwind({ rip: HELPER + 16, rsp: STACK, rbp: STACK + 16 }, image);
+  return frames.map(({ pc, foundBy }) => `${pc.toString(16)} ${foundBy}`);
+}
+
+const CALL = [0xe8, 0, 0, 0, 0];
+
+describe("a function without call frame information", () => {
+  it("is left by its frame pointer, where the caller has one too", () => {
+    expect(walk(STACK + 32, [])).toEqual(["5010 context", "1050 frame-pointer"]);
+  });
+
+  it("is left so too where the caller uses the register otherwise, if the return address lies behind a call", () => {
+    expect(walk(0x1234_5678_9abc, CALL)).toEqual(["5010 context", "1050 frame-pointer"]);
+    expect(walk(0x1234_5678_9abc, [0x90, 0x90, 0x90, 0x90, 0x90])).toEqual(["5010 context"]);
+  });
+});
