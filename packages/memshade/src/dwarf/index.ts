@@ -3,7 +3,13 @@ export { Die } from "./die.ts";
 export { DwarfFile, type DwarfSource } from "./dwarf-file.ts";
 export type { LinePlace } from "./line-rows.ts";
 export { type LineTable, lineTableOf, type PathStyle } from "./line-table.ts";
-export { type StructLayout, type StructMember, structLayouts } from "./struct-layouts.ts";
+export {
+  kindOfStruct,
+  memberEntries,
+  type StructLayout,
+  type StructMember,
+  structLayouts,
+} from "./struct-layouts.ts";
 export { SubroutineIndex } from "./subroutine-index.ts";
 export type { Unit } from "./unit.ts";
 export { UnitIndex } from "./unit-index.ts";

@@ -85,8 +85,24 @@ function* layoutsBelow(parent: Die, scope: string, depth: number): Generator<Str
   }
 }
 
+/** A member with the entry of its type. */
+export interface MemberEntry {
+  readonly member: StructMember;
+  readonly isBase: boolean;
+  readonly type: Die | undefined;
+}
+
+/** The kind of a type's entry, undefined for all that is no struct, class or union. */
+export function kindOfStruct(type: Die): StructLayout["kind"] | undefined {
+  return KINDS[type.tag];
+}
+
 function membersOf(struct: Die): StructMember[] {
-  const members: StructMember[] = [];
+  return [...memberEntries(struct)].map(({ member }) => member);
+}
+
+/** The members of a struct and its bases. @throws FormatError where they are damaged */
+export function* memberEntries(struct: Die): Generator<MemberEntry> {
   for (const die of struct.children()) {
     const isBase = die.tag === dw.DW_TAG_inheritance;
     if (die.tag !== dw.DW_TAG_member && !isBase) continue;
@@ -97,16 +113,16 @@ function membersOf(struct: Die): StructMember[] {
     const size = die.find(dw.DW_AT_byte_size)?.value ?? sizeOfType(type, 0);
     const bitSize = die.find(dw.DW_AT_bit_size)?.value;
     const bitOffset = die.find(dw.DW_AT_data_bit_offset)?.value;
-    members.push({
+    const member = {
       name: isBase ? typeName : (die.text(dw.DW_AT_name) ?? ""),
       type: typeName,
       offset: bitOffset === undefined ? offsetOf(die) : Math.floor(bitOffset / 8),
       size,
       ...(bitSize === undefined ? {} : { bitSize }),
       ...(bitOffset === undefined ? {} : { bitOffset }),
-    });
+    };
+    yield { member, isBase, type };
   }
-  return members;
 }
 
 const DW_OP_plus_uconst = 0x23;

@@ -8,6 +8,7 @@ import {
   type WasteField,
   type WasteFile,
   type WasteFileOptions,
+  type WasteFrame,
   type WasteIp,
   type WasteLoad,
   type WasteObjects,
@@ -17,11 +18,17 @@ import {
   type WasteType,
 } from "./waste.ts";
 
+const frame = record<WasteFrame>({
+  function: optional(text),
+  file: optional(text),
+  line: optional(integer),
+});
 const ip = record<WasteIp>({
   address: count,
   function: optional(text),
   file: optional(text),
   line: optional(integer),
+  inlined: optional(list(frame)),
 });
 const siteClass = oneOf("plain", "atomic", "copy", "fill", "host", "calloc");
 
@@ -48,6 +55,7 @@ const store = record<WasteStore>({
   silent_over_zero: optional(count),
   silent_approximate: optional(count),
   class: siteClass,
+  frame: optional(flag),
 });
 
 const load = record<WasteLoad>({
@@ -60,6 +68,7 @@ const load = record<WasteLoad>({
   nof_approximate: optional(count),
   bytes_zero: optional(count),
   class: siteClass,
+  frame: optional(flag),
 });
 
 const pair = record<WastePair>({

@@ -57,6 +57,14 @@ export interface WasteIp {
   function?: string | undefined;
   file?: string | undefined;
   line?: number | undefined;
+  /** The functions that the place is inlined into, the innermost first, each with the place in it. */
+  inlined?: WasteFrame[] | undefined;
+}
+
+export interface WasteFrame {
+  function?: string | undefined;
+  file?: string | undefined;
+  line?: number | undefined;
 }
 
 export type WasteClass = "plain" | "atomic" | "copy" | "fill" | "host" | "calloc";
@@ -81,6 +89,8 @@ export interface WasteStore {
   silent_over_zero?: number | undefined;
   silent_approximate?: number | undefined;
   class: WasteClass;
+  /** It accesses its function's own frame, at a constant place: a local variable that lives in memory. */
+  frame?: boolean | undefined;
 }
 
 export interface WasteLoad {
@@ -93,6 +103,8 @@ export interface WasteLoad {
   nof_approximate?: number | undefined;
   bytes_zero?: number | undefined;
   class: WasteClass;
+  /** It accesses its function's own frame, at a constant place: a local variable that lives in memory. */
+  frame?: boolean | undefined;
 }
 
 export type PairKind = "overwritten" | "deallocated" | "returned" | "exit" | "silent" | "redundant";

@@ -3,7 +3,7 @@ import path from "node:path";
 import { UserError } from "../bytes/errors.ts";
 import { readRun } from "../model/read-run.ts";
 import { readWaste } from "../model/read-waste.ts";
-import type { WasteFile, WasteIp } from "../model/waste.ts";
+import type { WasteFile, WasteFrame, WasteIp } from "../model/waste.ts";
 import { loadDemangler } from "./load-demangler.ts";
 
 const RUN_FILE = "run.json";
@@ -60,9 +60,11 @@ function runOf(folder: string) {
 /** Names for people. */
 function demangled(file: WasteFile): WasteFile {
   const demangle = loadDemangler();
-  const readable = (ip: WasteIp): void => {
+  const readable = (ip: WasteIp | WasteFrame): void => {
     if (ip.function !== undefined) ip.function = demangle(ip.function);
+    if ("inlined" in ip) ip.inlined?.forEach(readable);
   };
-  for (const { ips } of [...file.stores, ...file.loads, ...(file.objects ?? [])]) ips.forEach(readable);
+  const sites = [...file.stores, ...file.loads, ...(file.objects ?? []), ...(file.ends ?? [])];
+  for (const { ips } of sites) ips.forEach(readable);
   return file;
 }

@@ -1,23 +1,43 @@
 import type { WasteFinding } from "../analyses/waste/findings.ts";
-import { libraryOf } from "../analyses/waste/libraries.ts";
-import type { WasteIp } from "../model/waste.ts";
-import { formatBytes, formatCount, formatPercent } from "./format.ts";
+import { libraryAt, ownFrame } from "../analyses/waste/libraries.ts";
+import type { TypeRule, WasteField, WasteFrame, WasteIp, WasteObjects, WasteType } from "../model/waste.ts";
+import { formatBytes, formatCount, formatPercent, plural } from "./format.ts";
+import { compactName } from "./terminal/names.ts";
 
-/** A place as `parse (parse.c:88)`, by its function and offset where no line is known. */
+/**
+ * A place as `parse (parse.c:88)`, by its function and offset where no line is known. Code of a library that is inlined into
+ * the program stands behind the program's place: `load (load.cc:7) via std::vector::push_back`.
+ */
 export function placeOf(ips: readonly WasteIp[]): string {
   const [ip] = ips;
-  const name = ip?.function ?? "unknown code";
-  const place =
-    ip?.file === undefined
-      ? `+0x${((ip?.address ?? 0) % 2 ** 32).toString(16)}`
-      : `${baseName(ip.file)}:${ip.line}`;
-  return `${name} (${place})`;
+  const own = ip && ownFrame(ip);
+  if (own === undefined || own === ip) return frameText(ip, ip?.address);
+  return `${frameText(own, undefined)} via ${bareName(ip?.function ?? "a library")}`;
+}
+
+/** A function's name without arguments of templates, tags of the ABI and inline namespaces of versions. */
+function bareName(name: string): string {
+  return shortName(name)
+    .replaceAll("<…>", "")
+    .replace(/^.* (?=\S+$)/, "");
+}
+
+function shortName(name: string): string {
+  return compactName(name.replace(/\[abi:\w+\]/g, "")).replace(/\bstd::__\d+::/g, "std::");
+}
+
+function frameText(frame: WasteFrame | undefined, address: number | undefined): string {
+  const name = frame?.function === undefined ? "unknown code" : shortName(frame.function);
+  if (frame?.file !== undefined) return `${name} (${baseName(frame.file)}:${frame.line})`;
+  return address === undefined || address % 2 ** 32 === 0
+    ? name
+    : `${name} (+0x${(address % 2 ** 32).toString(16)})`;
 }
 
 /** What a finding says, and what to try, as sentences. */
 export function sentencesOf(finding: WasteFinding): { says: string; advice: string } {
   const where = placeOf(finding.ips);
-  const { bytes, operations, wasted, partner, isOwn, field } = finding;
+  const { bytes, operations, wasted, partner, isOwn, bytesEach } = finding;
   const share = formatPercent(Math.round(finding.share * 10_000), 10_000);
   const other = partner === undefined ? undefined : placeOf(partner.ips);
   const part = partner === undefined ? "" : formatPercent(partner.bytes, bytes);
@@ -25,17 +45,23 @@ export function sentencesOf(finding: WasteFinding): { says: string; advice: stri
     case "dead": {
       const by =
         other === undefined ? "" : isOwn ? `, ${part} of them by itself` : `, ${part} of them by ${other}`;
+      const size = bytesEach === undefined || bytesEach <= 16 ? "" : ` of ${formatCount(bytesEach)} bytes`;
+      const stores =
+        operations === 1 ? `store${size} writes` : `${formatCount(operations)} stores${size} write`;
       return {
-        says: `${formatBytes(bytes)} stored by ${where} are overwritten before anything reads them${by}: ${share} of what its ${operations === 1 ? "store writes" : `${formatCount(operations)} stores write`}.`,
+        says: `${formatBytes(bytes)} stored by ${where} are overwritten before anything reads them${by}: ${share} of what its ${stores}.`,
         advice: deadAdvice(finding, other),
       };
     }
     case "silent": {
       const last =
         other === undefined ? "" : isOwn ? ", which it stored there itself" : `, which ${other} stored`;
+      const zeros = finding.clearsCleared ? ", zeros over memory that is zero from the start" : "";
       return {
-        says: `${formatCount(wasted ?? 0)} of the ${formatCount(operations)} stores of ${where} write what is there already${last} (${share}).`,
-        advice: "Compare before you store, or store only when the value was computed anew.",
+        says: `${formatCount(wasted ?? 0)} of the ${formatCount(operations)} stores of ${where} write what is there already${last}${zeros} (${share}).`,
+        advice: finding.clearsCleared
+          ? "Leave the clear out: nobody has stored there since the system cleared the memory."
+          : "Compare before you store, or store only when the value was computed anew.",
       };
     }
     case "redundant": {
@@ -46,18 +72,80 @@ export function sentencesOf(finding: WasteFinding): { says: string; advice: stri
       };
     }
     case "write-only":
-      return {
-        says: `Bytes ${field?.offset}–${(field?.offset ?? 0) + (field?.size ?? 1) - 1} of the ${formatCount(field?.objects ?? 0)} blocks of ${field?.blockSize} bytes from ${where} are written ${formatCount(operations)} times and never read.`,
-        advice: "Drop the field, or do not fill it in where nobody asks for it.",
-      };
+      return writeOnly(finding, where);
     default:
       throw new RangeError(`no such finding: ${finding.kind satisfies never}`);
   }
 }
 
+function writeOnly({ object, operations }: WasteFinding, where: string): { says: string; advice: string } {
+  const { site, fields } = object!;
+  const size = fields.reduce((sum, field) => sum + field.size, 0);
+  const element = site.type?.size ?? site.size;
+  return {
+    says: `${capital(fieldNames(fields, site.type))} of the ${blocksOf(site)} from ${where} ${fields.length === 1 ? "is" : "are"} written ${formatCount(operations)} times and never read: ${formatCount(size)} of ${formatCount(element)} bytes.`,
+    advice:
+      fields.length === 1
+        ? "Drop the field, or do not fill it in where nobody asks for it."
+        : "Drop the fields, or do not fill them in where nobody asks for them.",
+  };
+}
+
+/** `100 blocks of 80 bytes (struct particle)`, with the type as far as it is known. */
+export function blocksOf(site: WasteObjects): string {
+  const { objects, size, varies, type } = site;
+  const blocks = `${plural(objects, "block")} of ${varies ? "up to " : ""}${formatCount(size)} bytes`;
+  return type === undefined ? blocks : `${blocks} (${typeText(site, type)})`;
+}
+
+const LIKELY: ReadonlySet<TypeRule> = new Set(["pointer", "size"]);
+
+function typeText({ size, varies }: WasteObjects, { name, size: element, by }: WasteType): string {
+  const full = shortName(name);
+  const array = varies || size !== element ? `array of ${full}` : full;
+  return LIKELY.has(by) ? `probably ${array}` : array;
+}
+
+/** Fields by their names, or by offset and size. Names of a type that is only likely come behind the offset. */
+export function fieldNames(fields: readonly WasteField[], type: WasteType | undefined): string {
+  const isLikely = type !== undefined && LIKELY.has(type.by);
+  const texts = joined(fields).map(({ name, offset, size }) =>
+    name !== undefined && !isLikely
+      ? name
+      : `offset ${offset} (${plural(size, "byte")}${name === undefined ? "" : `, ${name}?`})`,
+  );
+  const shown = texts.length > 6 ? [...texts.slice(0, 5), `${texts.length - 5} more`] : texts;
+  return shown.length < 2 ? (shown[0] ?? "") : `${shown.slice(0, -1).join(", ")} and ${shown.at(-1)}`;
+}
+
+/** Fields without names that lie side by side, as one. */
+function joined(
+  fields: readonly WasteField[],
+): { name?: string | undefined; offset: number; size: number }[] {
+  const result: { name?: string | undefined; offset: number; size: number }[] = [];
+  for (const { name, offset, size } of fields) {
+    const last = result.at(-1);
+    if (
+      last !== undefined &&
+      name === undefined &&
+      last.name === undefined &&
+      last.offset + last.size === offset
+    )
+      last.size += size;
+    else result.push({ name, offset, size });
+  }
+  return result;
+}
+
+function capital(text: string): string {
+  return text.startsWith("offset") ? `O${text.slice(1)}` : text;
+}
+
 function deadAdvice(finding: WasteFinding, killer: string | undefined): string {
   const isClear = finding.class === "fill" || /memset|bzero|clear|zero/i.test(finding.ips[0]?.function ?? "");
-  if (isClear && killer !== undefined) return `Drop the clear: ${killer} fills the memory anyway.`;
+  const killed = (finding.partner?.bytes ?? 0) / finding.bytes;
+  if (isClear && killer !== undefined && !finding.isOwn && finding.share * killed > 0.9)
+    return `Drop the clear: ${killer} fills the memory anyway.`;
   if (isClear) return "Drop the clear if all of it is filled afterwards, or clear what is left over only.";
   if (finding.class === "copy") return "Copy only what is read, or hand on a pointer instead of a copy.";
   if (finding.isOwn) return "Keep the value in a local variable and store it once, at the end.";
@@ -66,9 +154,9 @@ function deadAdvice(finding: WasteFinding, killer: string | undefined): string {
 
 /** Whose code a finding is in: a library of the language, or undefined for the program's own. */
 export function libraryOfFinding(finding: WasteFinding): string | undefined {
-  return libraryOf(finding.ips[0]?.function);
+  return libraryAt(finding.ips[0]);
 }
 
 function baseName(file: string): string {
-  return file.slice(file.lastIndexOf("/") + 1);
+  return file.slice(Math.max(file.lastIndexOf("/"), file.lastIndexOf("\\")) + 1);
 }

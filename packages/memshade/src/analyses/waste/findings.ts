@@ -1,4 +1,13 @@
-import type { WasteFile, WasteIp, WasteObjects, WastePair } from "../../model/waste.ts";
+import type {
+  WasteField,
+  WasteFile,
+  WasteIp,
+  WasteLoad,
+  WasteObjects,
+  WastePair,
+  WasteStore,
+} from "../../model/waste.ts";
+import { ownFrame } from "./libraries.ts";
 
 /** What kind of waste a finding is about. */
 export type FindingKind = "dead" | "silent" | "redundant" | "write-only";
@@ -19,8 +28,12 @@ export interface WasteFinding {
   /** The same place every time: the site kills or repeats itself. */
   isOwn: boolean;
   class: string;
-  /** Of write-only fields: offset and size in the block, and blocks. */
-  field: { offset: number; size: number; objects: number; blockSize: number } | undefined;
+  /** Bytes of each store, where they are always as many. */
+  bytesEach: number | undefined;
+  /** It stores zeros where the system had put some, and nobody had stored since. */
+  clearsCleared: boolean;
+  /** Of write-only fields: these, and the blocks they are in. */
+  object: { site: WasteObjects; fields: readonly WasteField[] } | undefined;
 }
 
 /** Findings, the costliest first, and what was left out of them because it is harmless as a rule. */
@@ -28,6 +41,10 @@ export interface WasteFindings {
   findings: WasteFinding[];
   folded: { what: string; bytes: number; sites: number }[];
 }
+
+const SPILLS = "local variables in memory, overwritten where they are";
+const SILENT_SPILLS = "local variables in memory, stored again as they are";
+const LOADED_SPILLS = "local variables in memory, loaded again";
 
 /** Parts of all dead bytes, of all silent stores or of all loads below which a site is not worth a sentence. */
 const LEAST_PART = 0.001;
@@ -45,9 +62,21 @@ export function wasteFindings(file: WasteFile): WasteFindings {
     folds.set(what, { what, bytes: known.bytes + bytes, sites: known.sites + 1 });
   };
   const partners = partnersOf(file);
+  const isSpill = (site: WasteStore | WasteLoad, other: WasteFinding["partner"]): boolean =>
+    site.frame === true && (other === undefined || isSameFunction(site.ips, other.ips));
 
   file.stores.forEach((store, index) => {
-    const shape = { ips: store.ips, operations: store.nof_stores, class: store.class, field: undefined };
+    const each = store.bytes_written / store.nof_stores;
+    const shape = {
+      ips: store.ips,
+      operations: store.nof_stores,
+      class: store.class,
+      bytesEach: Number.isInteger(each) ? each : undefined,
+      clearsCleared: false,
+      object: undefined,
+    };
+    const overwritten = partnerOf(file, partners.overwritten.get(index), index, "stores");
+    const repeated = partnerOf(file, partners.silent.get(index), index, "stores");
     if (store.dead_deallocated > 0)
       fold("bytes unread when their block or frame ended", store.dead_deallocated);
     if (store.dead_exit > 0) fold("bytes unread at the end of the run", store.dead_exit);
@@ -56,47 +85,66 @@ export function wasteFindings(file: WasteFile): WasteFindings {
       if (store.class === "calloc") fold("zeros of calloc that the program overwrites", dead);
       else if (store.class === "atomic") fold("atomic variables", dead);
       else if (store.class === "host") fold("results of host calls that nobody looks at", dead);
+      else if (isSpill(store, overwritten.partner)) fold(SPILLS, dead);
       else if (dead >= LEAST_PART * totals.bytesWritten) {
-        const partner = partners.overwritten.get(index);
         findings.push({
           ...shape,
           kind: "dead",
           bytes: dead,
           wasted: undefined,
           share: dead / store.bytes_written,
-          ...partnerOf(file, partner, index, "stores"),
+          ...overwritten,
         });
       }
     }
-    if (store.nof_silent >= LEAST_PART * totals.stores && store.nof_silent > 0 && store.class !== "atomic") {
+    if (store.nof_silent > 0 && isSpill(store, repeated.partner)) fold(SILENT_SPILLS, store.bytes_silent);
+    else if (
+      store.nof_silent >= LEAST_PART * totals.stores &&
+      store.nof_silent > 0 &&
+      store.class !== "atomic"
+    ) {
       findings.push({
         ...shape,
         kind: "silent",
         bytes: store.bytes_silent,
         wasted: store.nof_silent,
         share: store.nof_silent / store.nof_stores,
-        ...partnerOf(file, partners.silent.get(index), index, "stores"),
+        ...repeated,
+        clearsCleared: (store.silent_over_zero ?? 0) * 2 > store.nof_silent,
       });
     }
   });
   file.loads.forEach((load, index) => {
     const wasted = load.nof_redundant ?? load.nof_silent;
     if (wasted < LEAST_PART * 10 * totals.loads || wasted === 0 || load.class === "atomic") return;
+    const before = partnerOf(file, partners.redundant.get(index), index, "loads");
+    const bytes = Math.round((load.bytes_loaded * wasted) / load.nof_loads);
+    if (isSpill(load, before.partner)) {
+      fold(LOADED_SPILLS, bytes);
+      return;
+    }
     findings.push({
       kind: "redundant",
       ips: load.ips,
-      bytes: Math.round((load.bytes_loaded * wasted) / load.nof_loads),
+      bytes,
       operations: load.nof_loads,
       wasted,
       share: wasted / load.nof_loads,
       class: load.class,
-      field: undefined,
-      ...partnerOf(file, partners.redundant.get(index), index, "loads"),
+      bytesEach: undefined,
+      clearsCleared: false,
+      object: undefined,
+      ...before,
     });
   });
-  for (const site of file.objects ?? []) findings.push(...writeOnlyFields(site));
-  findings.sort((a, b) => weight(b) - weight(a));
-  return { findings, folded: [...folds.values()].sort((a, b) => b.bytes - a.bytes) };
+  for (const site of file.objects ?? []) {
+    findings.push(...writeOnlyFields(site));
+    const padding = site.type === undefined ? 0 : deadPadding(site);
+    if (padding > 0) fold("padding between members of structs", padding);
+  }
+  const merged = mergeLines(findings);
+  merged.sort((a, b) => weight(b) - weight(a));
+  return { findings: merged, folded: [...folds.values()].sort((a, b) => b.bytes - a.bytes) };
 }
 
 /** A load in vain costs less than a store: engines and caches hide most of it. */
@@ -106,23 +154,94 @@ function weight({ kind, bytes }: WasteFinding): number {
   return kind === "redundant" ? bytes * LOAD_WEIGHT : bytes;
 }
 
-/** Fields of a site whose blocks all have one size that are written and never read. */
+/** The fields of a site that are written and never read, all together. */
 function writeOnlyFields(site: WasteObjects): WasteFinding[] {
-  if (site.varies || site.objects < 2) return [];
-  return site.fields
-    .filter(({ reads, writes }) => reads === 0 && writes > 0)
-    .map((field) => ({
-      kind: "write-only" as const,
+  // What lies behind the offsets that are told apart may be read.
+  if (site.objects < 2 || site.tail || (site.varies && site.type === undefined)) return [];
+  const fields = site.fields.filter(
+    ({ reads, writes, name }) => reads === 0 && writes > 0 && (site.type === undefined || name !== undefined),
+  );
+  if (fields.length === 0) return [];
+  const sum = (figure: (field: WasteField) => number) =>
+    fields.reduce((total, field) => total + figure(field), 0);
+  return [
+    {
+      kind: "write-only",
       ips: site.ips,
-      bytes: field.writes,
-      operations: field.writes / field.size,
+      bytes: sum(({ writes }) => writes),
+      operations: sum(({ accesses, writes, size }) => accesses ?? writes / size),
       wasted: undefined,
       share: 1,
       partner: undefined,
       isOwn: false,
       class: "plain",
-      field: { offset: field.offset, size: field.size, objects: site.objects, blockSize: site.size },
-    }));
+      bytesEach: undefined,
+      clearsCleared: false,
+      object: { site, fields },
+    },
+  ];
+}
+
+/** Findings of one kind on one line of source, as one: an expression often has several accesses. */
+function mergeLines(findings: readonly WasteFinding[]): WasteFinding[] {
+  const byLine = new Map<string, WasteFinding>();
+  for (const finding of findings) {
+    const [ip, ...callers] = finding.ips;
+    const { file, line, inlined } = ip ?? {};
+    const key =
+      file === undefined || finding.kind === "write-only"
+        ? `${byLine.size}`
+        : JSON.stringify([
+            finding.kind,
+            finding.class,
+            ip?.function,
+            file,
+            line,
+            inlined,
+            callers.map(({ address }) => address),
+          ]);
+    const known = byLine.get(key);
+    byLine.set(key, known === undefined ? finding : addFinding(known, finding));
+  }
+  return [...byLine.values()];
+}
+
+function addFinding(a: WasteFinding, b: WasteFinding): WasteFinding {
+  const samePartner =
+    a.partner && b.partner && a.isOwn === b.isOwn && isSameLine(a.partner.ips, b.partner.ips);
+  const [more, less] = a.bytes >= b.bytes ? [a, b] : [b, a];
+  const heaviest = more.partner === undefined ? less : more;
+  const isCounted = a.wasted !== undefined && b.wasted !== undefined;
+  const operations = a.operations + b.operations;
+  const whole = a.bytes / a.share + b.bytes / b.share;
+  return {
+    ...more,
+    bytes: a.bytes + b.bytes,
+    operations,
+    wasted: isCounted ? a.wasted! + b.wasted! : undefined,
+    share: isCounted ? (a.wasted! + b.wasted!) / operations : (a.bytes + b.bytes) / whole,
+    partner:
+      heaviest.partner && samePartner
+        ? { ips: heaviest.partner.ips, bytes: a.partner!.bytes + b.partner!.bytes }
+        : heaviest.partner,
+    isOwn: heaviest.isOwn,
+    bytesEach: a.bytesEach === b.bytesEach ? a.bytesEach : undefined,
+    clearsCleared: a.clearsCleared && b.clearsCleared,
+  };
+}
+
+function isSameLine([a]: readonly WasteIp[], [b]: readonly WasteIp[]): boolean {
+  return a !== undefined && a.line !== undefined && a.line === b?.line && a.file === b.file;
+}
+
+function deadPadding({ fields }: WasteObjects): number {
+  return fields.reduce((sum, { name, dead }) => (name === undefined ? sum + dead : sum), 0);
+}
+
+/** Whether two places are in one function, inlined or not. */
+function isSameFunction(a: readonly WasteIp[], b: readonly WasteIp[]): boolean {
+  const nameOf = ([ip]: readonly WasteIp[]) => (ip && (ownFrame(ip)?.function ?? ip.function)) ?? "";
+  return nameOf(a) === nameOf(b) && nameOf(a) !== "";
 }
 
 interface Partners {

@@ -1,3 +1,5 @@
+import type { WasteFrame, WasteIp } from "../../model/waste.ts";
+
 /** Names of functions that belong to a language's library, by the library. */
 const LIBRARIES: readonly (readonly [string, RegExp])[] = [
   // Names may begin with the type that a template returns.
@@ -12,7 +14,37 @@ const LIBRARIES: readonly (readonly [string, RegExp])[] = [
   ],
 ];
 
-/** The library that a function's name shows it to be of, undefined for the program's own. */
-export function libraryOf(name: string | undefined): string | undefined {
-  return name === undefined ? undefined : LIBRARIES.find(([, pattern]) => pattern.test(name))?.[0];
+/** Parts of the paths of source files that belong to a language's library. */
+const LIBRARY_FILES: readonly (readonly [string, RegExp])[] = [
+  ["the C++ library", /(^|\/)(c\+\+\/v1|c\+\+\/\d+|libcxx(abi)?|libstdc\+\+)\//],
+  [
+    "Rust's standard library",
+    /(^|\/)(rustc\/[0-9a-f.]+|rustlib\/src\/rust)\/|(^|\/)library\/(core|alloc|std)\/src\//,
+  ],
+  [
+    "the C library",
+    /(^|\/)(wasi-libc[^/]*|libc-(top|bottom)-half|musl|dlmalloc|emmalloc|compiler-rt|system\/lib\/(libc|pthread|compiler-rt))\//,
+  ],
+];
+
+/**
+ * The library that a function is of, undefined for the program's own: by its name and, where that is known, the file of
+ * its source. A program's own `pad` in its own file is no part of the C library.
+ */
+export function libraryOf(name: string | undefined, file?: string | undefined): string | undefined {
+  const byFile =
+    file === undefined ? undefined : LIBRARY_FILES.find(([, pattern]) => pattern.test(file))?.[0];
+  if (byFile !== undefined || name === undefined) return byFile;
+  const byName = LIBRARIES.find(([, pattern]) => pattern.test(name))?.[0];
+  return file !== undefined && byName === "the C library" ? undefined : byName;
+}
+
+/** The program's own place: the innermost function that is of no library, of those a place is inlined into. */
+export function ownFrame(ip: WasteIp): WasteFrame | undefined {
+  return [ip, ...(ip.inlined ?? [])].find((frame) => libraryOf(frame.function, frame.file) === undefined);
+}
+
+/** The library whose code a place is, with everything it is inlined into. */
+export function libraryAt(ip: WasteIp | undefined): string | undefined {
+  return ip === undefined || ownFrame(ip) !== undefined ? undefined : libraryOf(ip.function, ip.file);
 }

@@ -1,14 +1,17 @@
 import type { Command } from "commander";
 import { GROUPINGS, type GroupBy } from "../../analyses/groups.ts";
 import { METRICS, type MetricKey } from "../../analyses/metrics.ts";
+import type { PairTable } from "../../analyses/waste/pairs.ts";
 import { WASTE_KEYS, type WasteKey } from "../../analyses/waste/rank-sites.ts";
 import { UserError } from "../../bytes/errors.ts";
+import type { WasteFile } from "../../model/waste.ts";
 import { topJson } from "../../report/json/top.ts";
-import { wasteTopJson } from "../../report/json/waste.ts";
+import { wastePairsJson, wasteTopJson } from "../../report/json/waste.ts";
 import { loadHeap } from "../../report/load-run.ts";
 import { loadWaste } from "../../report/load-waste.ts";
 import type { ColorChoice } from "../../report/terminal/paint.ts";
 import { topTable } from "../../report/terminal/top-table.ts";
+import { wastePairs } from "../../report/terminal/waste-pairs.ts";
 import { wasteTable } from "../../report/terminal/waste-table.ts";
 import { collect } from "../tool-options.ts";
 import {
@@ -22,10 +25,19 @@ import {
 
 const USUAL_ROWS = 20;
 const METRIC_KEYS = METRICS.map(({ key }) => key);
-const KEYS: readonly (MetricKey | WasteKey)[] = [...METRIC_KEYS, ...WASTE_KEYS];
+/** Tables of pairs by the key that shows them. */
+const PAIR_TABLES = {
+  "dead-pairs": "dead",
+  "silent-pairs": "silent",
+  "redundant-pairs": "redundant",
+} as const satisfies Record<string, PairTable>;
+type PairKey = keyof typeof PAIR_TABLES;
+const PAIR_KEYS = Object.keys(PAIR_TABLES) as PairKey[];
+type TopKey = MetricKey | WasteKey | PairKey;
+const KEYS: readonly TopKey[] = [...METRIC_KEYS, ...WASTE_KEYS, ...PAIR_KEYS];
 
 export interface TopOptions {
-  readonly by: MetricKey | WasteKey;
+  readonly by: TopKey;
   readonly group: GroupBy;
   readonly rows: number;
   readonly reverse?: boolean | undefined;
@@ -40,7 +52,8 @@ Examples:
   memshade top memshade.out/app.4711 --by peak -n 5
   memshade top memshade.out/app.4711 --by temporary --group path
   memshade top memshade.out/app.4711 --by accesses --json > sites.json
-  memshade top memshade.out/app.4711 --by dead          stores whose bytes nobody reads (--tool waste)`;
+  memshade top memshade.out/app.4711 --by dead          stores whose bytes nobody reads (--tool waste)
+  memshade top memshade.out/app.4711 --by dead-pairs    and what ended them (--tool waste --pairs)`;
 
 /** Adds `memshade top` to the program. Its action throws UserError for mistakes of the user. */
 export function addTopCommand(program: Command): void {
@@ -68,6 +81,8 @@ export function runTop(input: string, options: TopOptions, terminal: Terminal): 
   const { by, group, rows } = options;
   const wasteKey = WASTE_KEYS.find((key) => key === by);
   if (wasteKey !== undefined) return topWaste(input, wasteKey, options, terminal);
+  const pairKey = PAIR_KEYS.find((key) => key === by);
+  if (pairKey !== undefined) return topPairs(input, pairKey, options, terminal);
   const { profile } = loadHeap(input, { binaryPaths: options.binaryPath });
   const ranking = {
     by: by as MetricKey,
@@ -85,12 +100,31 @@ export function runTop(input: string, options: TopOptions, terminal: Terminal): 
 }
 
 function topWaste(input: string, by: WasteKey, options: TopOptions, terminal: Terminal): string {
-  const waste = loadWaste(input);
-  if (waste === undefined)
-    throw new UserError(`--by ${by} needs a run that was recorded with --tool waste: ${input} is none`);
+  const waste = wasteFor(input, by);
   const order = options.reverse ? ("smallest" as const) : ("largest" as const);
   const screen = screenOptions(options.color, options.wide ?? false, terminal);
   return options.json
     ? wasteTopJson(waste, { input, by, order, rows: options.rows })
     : wasteTable(waste, { ...screen, by, order, rows: options.rows });
+}
+
+function topPairs(input: string, by: PairKey, options: TopOptions, terminal: Terminal): string {
+  const waste = wasteFor(input, by);
+  if (waste.pairs === undefined)
+    throw new UserError(
+      `--by ${by} needs a run that was recorded with --tool waste --pairs: ${input} is none`,
+    );
+  if (options.reverse) throw new UserError(`--by ${by} shows most bytes first only: leave out --reverse`);
+  const [table, { rows }] = [PAIR_TABLES[by], options];
+  const screen = screenOptions(options.color, options.wide ?? false, terminal);
+  return options.json
+    ? wastePairsJson(waste, { input, table, rows })
+    : wastePairs(waste, { ...screen, table, rows });
+}
+
+function wasteFor(input: string, by: string): WasteFile {
+  const waste = loadWaste(input);
+  if (waste === undefined)
+    throw new UserError(`--by ${by} needs a run that was recorded with --tool waste: ${input} is none`);
+  return waste;
 }

@@ -19,7 +19,7 @@ import { NO_LOCAL } from "../operand-stack.ts";
 import type { SnippetSink } from "../snippet-sink.ts";
 import { extraLocal } from "../temporaries.ts";
 import type { ToolPass, ToolSurroundings, WalkState } from "../tool-pass.ts";
-import { CONSTANT } from "../value-numbers.ts";
+import { CONSTANT, ValueClass } from "../value-numbers.ts";
 import type { AccessFunctions } from "./access-functions.ts";
 import type { BriefFunctions } from "./brief-functions.ts";
 import type { BriefSnippets, Place } from "./brief-snippets.ts";
@@ -110,6 +110,8 @@ export class WastePass implements ToolPass {
   /** A bit per site: followed inline; begins a block of them. */
   readonly inline: Uint8Array;
   readonly leaders: Uint8Array;
+  /** A bit per site: it accesses a place in its function's own frame. */
+  readonly frames: Uint8Array;
   #state!: WalkState;
   #kind = 0;
   #cursor = 0;
@@ -140,6 +142,7 @@ export class WastePass implements ToolPass {
     });
     this.inline = new Uint8Array((sites.length + 7) >>> 3);
     this.leaders = new Uint8Array((sites.length + 7) >>> 3);
+    this.frames = new Uint8Array((sites.length + 7) >>> 3);
   }
 
   begin(state: WalkState, kind: number, codeStart: number): void {
@@ -155,6 +158,8 @@ export class WastePass implements ToolPass {
 
   access(op: number, at: number, displacement: number, start: number, end: number): void {
     const site = this.#siteAt(start);
+    const { stack, values } = this.#state;
+    if (values.classes[stack.value[at]] === ValueClass.Stack) setBit(this.frames, site);
     const brief = this.#brief;
     const isCalled = this.#targets.callsStores && ACCESS_KIND[op] === AccessKind.Store;
     if (brief === undefined || isCalled || !this.#isPlain(op, site))

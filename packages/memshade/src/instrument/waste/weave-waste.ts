@@ -125,6 +125,7 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
       compat: options.compat ?? "",
       inline: base64(pass.inline),
       leaders: base64(pass.leaders),
+      frames: base64(pass.frames),
       exportsMemory: isVisible(module, memory),
       opaque: wishes.opaque,
       limited: layout.covered < around.memoryBytes,

@@ -1,4 +1,6 @@
+import { fieldOrder } from "../../analyses/waste/field-order.ts";
 import { wasteFindings } from "../../analyses/waste/findings.ts";
+import { type PairTable, rankPairs } from "../../analyses/waste/pairs.ts";
 import { rankWaste, type WasteKey } from "../../analyses/waste/rank-sites.ts";
 import type { WasteFile } from "../../model/waste.ts";
 import { libraryOfFinding, sentencesOf } from "../waste-sentences.ts";
@@ -21,11 +23,41 @@ export function wasteReportJson(
       totals: file.totals,
       findings: shown.map((finding) => ({
         ...finding,
+        object: finding.object && { type: finding.object.site.type ?? null, fields: finding.object.fields },
         library: libraryOfFinding(finding) ?? null,
         ...sentencesOf(finding),
       })),
       findingsOmitted: findings.length - shown.length,
       folded,
+      objects: file.objects?.map((site) => {
+        const order = fieldOrder(site);
+        return {
+          ...site,
+          ...(order === undefined ? {} : { order: { ...order, hot: order.hot.map(({ name }) => name) } }),
+        };
+      }),
+    },
+    null,
+    2,
+  )}\n`;
+}
+
+/** A table of pairs as JSON (docs/report-json.md). */
+export function wastePairsJson(
+  file: WasteFile,
+  options: { input: string; table: PairTable; rows: number },
+): string {
+  const pairs = rankPairs(file, options.table);
+  return `${JSON.stringify(
+    {
+      schema: "memshade-waste-pairs",
+      version: 1,
+      input: options.input,
+      of: options.table,
+      notTracked: file.notTracked,
+      total: pairs.reduce((sum, { bytes }) => sum + bytes, 0),
+      rows: pairs.slice(0, options.rows),
+      rowsOmitted: Math.max(0, pairs.length - options.rows),
     },
     null,
     2,

@@ -156,7 +156,8 @@ export function pathsAndSites(paths: number, sites: number): string {
   return `${plural(paths, "call path")} at ${plural(sites, "site")}`;
 }
 
-function printWrapped(
+/** Prints words in lines no wider than the screen. */
+export function printWrapped(
   screen: Screen,
   text: string,
   first: string,

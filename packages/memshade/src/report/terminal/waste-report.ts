@@ -2,11 +2,13 @@ import { wasteFindings } from "../../analyses/waste/findings.ts";
 import type { WasteFile } from "../../model/waste.ts";
 import { formatBytes, formatCount, formatPercent, plural } from "../format.ts";
 import { libraryOfFinding, placeOf, sentencesOf } from "../waste-sentences.ts";
-import { printGaps } from "./header.ts";
+import { printGaps, printWrapped } from "./header.ts";
 import { Screen, type ScreenOptions } from "./screen.ts";
-import { cutMiddle, padLeft, printable, wrapWords } from "./text.ts";
+import { cutMiddle, padLeft, printable } from "./text.ts";
+import { printObjects } from "./waste-objects.ts";
 
 const USUAL_FINDINGS = 10;
+const USUAL_OBJECTS = 5;
 const INDENT = "     ";
 
 export interface WasteReportOptions extends ScreenOptions {
@@ -25,7 +27,7 @@ export function wasteReport(file: WasteFile, options: WasteReportOptions): strin
   printGaps(screen, file.notTracked);
   screen.print("");
   const row = (label: string, value: string): void => {
-    wrap(screen, value, `  ${screen.paint.faint(label.padEnd(14))}`, " ".repeat(16));
+    printWrapped(screen, value, `  ${screen.paint.faint(label.padEnd(14))}`, " ".repeat(16));
   };
   const { bytesWritten } = totals;
   row("Written", `${formatBytes(bytesWritten)} in ${plural(totals.stores, "store")}`);
@@ -50,6 +52,7 @@ export function wasteReport(file: WasteFile, options: WasteReportOptions): strin
       "loaded before and has not been stored since",
   );
   printFindings(screen, file, options.rows ?? USUAL_FINDINGS);
+  if (file.objects !== undefined) printObjects(screen, file.objects, options.rows ?? USUAL_OBJECTS);
   const name = printable(options.input);
   screen.print("");
   screen.print(screen.paint.faint(`  memshade top ${name} --by dead|silent|redundant ranks all sites`));
@@ -67,8 +70,8 @@ function printFindings(screen: Screen, file: WasteFile, rows: number): void {
   if (own.length === 0) screen.print("  Nothing in the program's own code is worth a sentence.");
   own.slice(0, rows).forEach((finding, index) => {
     const { says, advice } = sentencesOf(finding);
-    wrap(screen, printable(says), `${padLeft(String(index + 1), 3)}. `, INDENT);
-    wrap(screen, advice, `${INDENT}→ `, `${INDENT}  `);
+    printWrapped(screen, printable(says), `${padLeft(String(index + 1), 3)}. `, INDENT);
+    printWrapped(screen, advice, `${INDENT}→ `, `${INDENT}  `);
   });
   if (own.length > rows)
     screen.print(screen.paint.faint(`     … and ${own.length - rows} more: -n shows them`));
@@ -83,7 +86,7 @@ function printFindings(screen: Screen, file: WasteFile, rows: number): void {
   if (libraries.size > 0) {
     screen.print("", screen.paint.heading("In libraries"));
     for (const [library, { bytes, sites, first }] of libraries)
-      wrap(
+      printWrapped(
         screen,
         printable(`${library}: ${formatBytes(bytes)} at ${plural(sites, "place")}, most at ${first}`),
         "  ",
@@ -95,11 +98,4 @@ function printFindings(screen: Screen, file: WasteFile, rows: number): void {
     for (const { what, bytes, sites } of folded)
       screen.print(`  ${padLeft(formatBytes(bytes), 9)}  ${what}, ${plural(sites, "place")}`);
   }
-}
-
-function wrap(screen: Screen, text: string, first: string, hanging: string): void {
-  const width = screen.isWide ? Number.POSITIVE_INFINITY : screen.width - hanging.length;
-  wrapWords(text, width).forEach((words, index) => {
-    screen.print((index === 0 ? first : hanging) + words);
-  });
 }

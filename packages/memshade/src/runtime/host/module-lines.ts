@@ -8,7 +8,10 @@ export const moduleLines: LinesOf = (original) => {
     const object = openObject(original);
     if (object.section(".debug_info") === undefined) return undefined;
     const symbolizer = new Symbolizer(object);
-    return (offset) => symbolizer.frames(offset)[0];
+    return (offset) => {
+      const [innermost, ...outer] = symbolizer.frames(offset);
+      return outer.length === 0 ? innermost : { ...innermost!, outer };
+    };
   } catch {
     return undefined;
   }

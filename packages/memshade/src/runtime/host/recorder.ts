@@ -5,7 +5,7 @@ import { toSessionOptions } from "./heap-options.ts";
 import { HeapSession, type InstanceHandle } from "./heap-session.ts";
 import type { ShadowMemories } from "./host-calls.ts";
 import { type ToolOptions, toolsOf } from "./tool-options.ts";
-import { type LinesOf, SESSIONS, type ToolSession } from "./tool-session.ts";
+import { type LinesOf, SESSIONS, type ToolSession, type TypesOf } from "./tool-session.ts";
 import { MEMSHADE_VERSION } from "./version.ts";
 
 /** Names of the files of a run, as `run.json` refers to them. */
@@ -35,6 +35,7 @@ export interface RecorderOptions {
   program: string;
   /** Reads debug information, for tools that write lines. */
   linesOf?: LinesOf;
+  typesOf?: TypesOf;
 }
 
 /** Stands for the shadow memory of modules that have none. */
@@ -119,7 +120,12 @@ export class Recorder {
     const heapPart = this.#recordsHeap;
     const others = this.#sessions.map((session) => ({
       tool: session.tool,
-      ...session.snapshot(end, { command: this.#options.command, modules, linesOf: this.#options.linesOf }),
+      ...session.snapshot(end, {
+        command: this.#options.command,
+        modules,
+        linesOf: this.#options.linesOf,
+        typesOf: this.#options.typesOf,
+      }),
     }));
     const byTool = <T>(value: (of: (typeof others)[number]) => T): Partial<Record<WovenToolName, T>> =>
       Object.fromEntries(others.map((of) => [of.tool, value(of)]));

@@ -1,6 +1,6 @@
 import type { InstrumentedInfo, WovenToolName } from "../../instrument/index.ts";
 import type { RunEnd, RunModule, ToolDescription } from "../../model/run.ts";
-import type { TypeRule } from "../../model/waste.ts";
+import type { BlockType } from "../../symbolize/block-types.ts";
 import type { InstanceHandle } from "./heap-session.ts";
 import type { ProfileFile } from "./recorder.ts";
 import type { ToolOptions } from "./tool-options.ts";
@@ -13,20 +13,12 @@ export interface SourcePlace {
   readonly file?: string | undefined;
   /** 0: not known. */
   readonly line: number;
+  /** The functions that the place is inlined into, the innermost first. */
+  readonly outer?: readonly SourcePlace[] | undefined;
 }
 
 /** Finds the places of a module's code offsets; undefined for a module without debug information. */
 export type LinesOf = (original: Uint8Array) => ((offset: number) => SourcePlace | undefined) | undefined;
-
-/** What the blocks of one allocation site hold: a struct, or several of them one behind the other. */
-export interface BlockType {
-  readonly name: string;
-  /** Bytes of one element. */
-  readonly size: number;
-  readonly by: TypeRule;
-  /** Members in the order of their offsets, without overlaps; members of members have names with dots. */
-  readonly members: readonly { name: string; type: string; offset: number; size: number }[];
-}
 
 /** The type of blocks that the call at a code offset allocates, by their smallest and largest size. */
 export type TypeAt = (offset: number, smallest: number, largest: number) => BlockType | undefined;

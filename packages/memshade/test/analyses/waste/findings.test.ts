@@ -69,8 +69,50 @@ describe("findings", () => {
     const field = { offset: 4, size: 4, reads: 0, writes: 40, dead: 40, silent: 0 };
     const site = { ips: [{ address: 1 }], objects: 10, bytes: 160, size: 16, bytesDead: 40, fields: [field] };
     const { findings } = wasteFindings(wasteOf({ objects: [{ ...site, varies: false }] }));
-    expect(findings).toMatchObject([{ kind: "write-only", field: { offset: 4, size: 4, objects: 10 } }]);
+    expect(findings).toMatchObject([
+      {
+        kind: "write-only",
+        operations: 10,
+        object: { fields: [{ offset: 4, size: 4 }], site: { objects: 10 } },
+      },
+    ]);
     expect(wasteFindings(wasteOf({ objects: [{ ...site, varies: true }] })).findings).toEqual([]);
+    // Behind the offsets that are told apart, somebody may read.
+    expect(wasteFindings(wasteOf({ objects: [{ ...site, varies: false, tail: true }] })).findings).toEqual(
+      [],
+    );
+  });
+
+  it("padding is no field that somebody should read", () => {
+    const gap = { offset: 4, size: 4, reads: 0, writes: 40, dead: 40, silent: 0 };
+    const type = { name: "pair", size: 16, by: "variable" as const };
+    const site = { ips: [{ address: 1 }], objects: 10, bytes: 160, size: 16, varies: false, bytesDead: 40 };
+    const { findings, folded } = wasteFindings(wasteOf({ objects: [{ ...site, type, fields: [gap] }] }));
+    expect(findings).toEqual([]);
+    expect(folded).toEqual([{ what: "padding between members of structs", bytes: 40, sites: 1 }]);
+  });
+
+  it("local variables in memory are folded, unless another function is part of it", () => {
+    const stores = [
+      store("sum", 7, { nof_stores: 10, bytes_written: 80, dead_overwritten: 72, frame: true }),
+      store("fill", 8, { nof_stores: 10, bytes_written: 80 }),
+    ];
+    const killedBy = (second: number) =>
+      wasteFindings(
+        wasteOf({ stores, pairs: [{ kind: "overwritten", first: 0, second, bytes: 72, operations: 9 }] }),
+      );
+    expect(killedBy(0).findings).toEqual([]);
+    expect(killedBy(0).folded).toMatchObject([{ bytes: 72, sites: 1 }]);
+    expect(killedBy(1).findings).toHaveLength(1);
+  });
+
+  it("several accesses on one line are one finding", () => {
+    const stores = [0, 16].map((more) => ({
+      ...store("step", 7, { nof_stores: 10, bytes_written: 80, dead_overwritten: 40 }),
+      ips: [{ address: 112 + more, function: "step", file: "src/step.c", line: 7 }],
+    }));
+    const { findings } = wasteFindings(wasteOf({ stores }));
+    expect(findings).toMatchObject([{ bytes: 80, operations: 20, share: 0.5 }]);
   });
 });
 
@@ -99,6 +141,18 @@ describe("libraries", () => {
     expect(libraryOf("std::io::Write::write_all")).toBe("Rust's standard library");
     expect(libraryOf("<alloc::vec::Vec<T> as core::clone::Clone>::clone")).toBe("Rust's standard library");
     expect(libraryOf("memory_pool_get")).toBeUndefined();
+  });
+
+  it("are known by their files where these are known: a name alone may be anybody's", () => {
+    expect(libraryOf("pad")).toBe("the C library");
+    expect(libraryOf("pad", "/home/me/editor/pad.c")).toBeUndefined();
+    expect(libraryOf("pad", "/build/wasi-libc-0.0/libc-top-half/musl/src/stdio/vfprintf.c")).toBe(
+      "the C library",
+    );
+    expect(libraryOf("anything", "/rustc/90b35a623/library/core/src/slice/mod.rs")).toBe(
+      "Rust's standard library",
+    );
+    expect(libraryOf("load", "/usr/lib/llvm-22/include/wasm32-wasi/c++/v1/vector")).toBe("the C++ library");
     expect(libraryOf(undefined)).toBeUndefined();
   });
 });

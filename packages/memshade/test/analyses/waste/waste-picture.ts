@@ -32,7 +32,7 @@ export function load(name: string, line: number, figures: Partial<WasteLoad>): W
 
 /** A whole file: the totals follow from the sites. */
 export function wasteOf(
-  sites: Pick<Partial<WasteFile>, "stores" | "loads" | "pairs" | "objects">,
+  sites: Pick<Partial<WasteFile>, "stores" | "loads" | "pairs" | "ends" | "objects">,
 ): WasteFile {
   const stores = sites.stores ?? [];
   const loads = sites.loads ?? [];

@@ -1,6 +1,7 @@
 import { expect } from "vitest";
 import { instrument, type WasteOptions } from "../../../src/instrument/index.ts";
 import type { WasteFile, WasteLoad, WasteStore } from "../../../src/model/waste.ts";
+import type { TypesOf } from "../../../src/runtime/host/tool-session.ts";
 import { WasteReader } from "../../../src/runtime/host/waste/read-waste.ts";
 import { wasteFile } from "../../../src/runtime/host/waste/waste-file.ts";
 import { wat } from "../support/assemble.ts";
@@ -177,11 +178,13 @@ export class WasteRun {
   }
 }
 
+type RunWasteOptions = Pick<RunOptions, "traps" | "imports"> & { typesOf?: TypesOf };
+
 /** Runs `_start` of a module and reads the waste. */
 export function runWaste(
   module: Uint8Array,
   waste: WasteOptions = {},
-  { traps = false, imports: others = {} }: Pick<RunOptions, "traps" | "imports"> = {},
+  { traps = false, imports: others = {}, typesOf }: RunWasteOptions = {},
 ): WasteFile {
   const { bytes, info } = instrument(module, { tools: ["waste"], waste, name: "test" });
   let exports: Record<string, (...operands: number[]) => void> = {};
@@ -206,5 +209,6 @@ export function runWaste(
   );
   const { followsCopies: copies, engine, contexts, objects, sameBytes, compat, ids } = reader.layout;
   const options = { engine, contexts, objects, copies, sameBytes, compat, ids, exitVisible: "none" };
-  return wasteFile(["test"], options, [{ index: 0, info, original: module, contents: [reader.read(false)] }]);
+  const modules = [{ index: 0, info, original: module, contents: [reader.read(false)] }];
+  return wasteFile(["test"], options, modules, undefined, typesOf);
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createPaint } from "../../../src/report/terminal/paint.ts";
+import { wastePairs } from "../../../src/report/terminal/waste-pairs.ts";
 import { wasteReport } from "../../../src/report/terminal/waste-report.ts";
 import { wasteTable } from "../../../src/report/terminal/waste-table.ts";
 import { load, store, wasteOf } from "../../analyses/waste/waste-picture.ts";
@@ -16,7 +17,10 @@ const file = wasteOf({
       nof_silent: 400,
       bytes_silent: 3200,
     }),
-    store("memcpy", 5, { nof_stores: 100, bytes_written: 4096, dead_overwritten: 2048 }),
+    {
+      ...store("memcpy", 5, { nof_stores: 100, bytes_written: 4096, dead_overwritten: 2048 }),
+      ips: [{ address: 80, function: "memcpy", file: "wasi-libc/libc-top-half/string/memcpy.c", line: 5 }],
+    },
   ],
   loads: [load("walk", 30, { nof_loads: 1000, nof_silent: 900, bytes_loaded: 8000 })],
   pairs: [{ kind: "overwritten", first: 0, second: 1, bytes: 393_216, operations: 98 }],
@@ -58,5 +62,75 @@ describe("rankings of waste", () => {
   it("say when there is nothing", () => {
     const text = wasteTable(wasteOf({}), { ...SCREEN, by: "silent", order: "largest", rows: 5 });
     expect(text).toContain("Nothing to rank: there are no silent stores.");
+  });
+});
+
+describe("blocks and pairs of waste", () => {
+  const member = (name: string | undefined, offset: number, size: number, reads: number, writes: number) => ({
+    ...{
+      offset,
+      size,
+      reads: reads * size,
+      writes: writes * size,
+      dead: 0,
+      silent: 0,
+      accesses: reads + writes,
+    },
+    ...(name === undefined ? {} : { name }),
+  });
+  const objects = {
+    ips: [{ address: 4, function: "make_session", file: "src/session.c", line: 9 }],
+    ...{ objects: 40, bytes: 5120, size: 128, varies: false, bytesDead: 1600 },
+    ...{ usage: 0.755, usefulLifetime: 0.9 },
+    type: { name: "session", size: 128, by: "variable" as const },
+    fields: [
+      member("state", 0, 4, 4000, 40),
+      member("generation", 4, 4, 0, 40),
+      member("name", 8, 100, 3, 1),
+      member("count", 108, 8, 3000, 40),
+      member("spare", 116, 4, 0, 0),
+      member(undefined, 120, 8, 0, 0),
+    ],
+  };
+
+  it("say which members are never read, never touched, and hot", () => {
+    const text = wasteReport(wasteOf({ objects: [objects] }), { ...SCREEN, input: "out" });
+    const flowing = text.replace(/\s+/g, " ");
+    expect(flowing).toContain(
+      "generation of the 40 blocks of 128 bytes (session) from make_session (session.c:9) is written 40 times and never read: 4 of 128 bytes.",
+    );
+    expect(flowing).toContain(
+      "used 75.5 % of their bytes, and from the first access to the last 90.0 % of their time",
+    );
+    expect(flowing).toContain("never touched spare (4 bytes)");
+    expect(flowing).toContain("padding 8 of 128 bytes");
+    expect(flowing).toContain("side by side their 12 bytes need 1 line instead of 2");
+    for (const line of text.split("\n")) expect(line.length).toBeLessThanOrEqual(80);
+  });
+
+  it("say offset and size where a type is only likely", () => {
+    const likely = { ...objects, type: { name: "session", size: 128, by: "size" as const } };
+    const text = wasteReport(wasteOf({ objects: [likely] }), { ...SCREEN, input: "out" }).replace(
+      /\s+/g,
+      " ",
+    );
+    expect(text).toContain(
+      "Offset 4 (4 bytes, generation?) of the 40 blocks of 128 bytes (probably session)",
+    );
+  });
+
+  it("show what ended dead bytes, and the callers of both once", () => {
+    const caller = { address: 900, function: "main", file: "src/main.c", line: 3 };
+    const withCaller = (site: ReturnType<typeof store>) => ({ ...site, ips: [...site.ips, caller] });
+    const paired = wasteOf({
+      stores: [withCaller(store("clear", 88, {})), withCaller(store("decode", 12, {}))],
+      pairs: [{ kind: "overwritten", first: 0, second: 1, bytes: 4096, operations: 4 }],
+    });
+    const text = wastePairs(paired, { ...SCREEN, table: "dead", rows: 5 });
+    expect(text).toMatch(/4\.00 KiB {7}100 % {7}100 % {11}4\n/);
+    expect(text).toContain("                      clear (clear.c:88)\n");
+    expect(text).toContain("    overwritten by    decode (decode.c:12)\n");
+    expect(text).toContain("    both called from  main (main.c:3)\n");
+    expect(text.match(/main \(main\.c:3\)/g)).toHaveLength(1);
   });
 });

@@ -12,6 +12,7 @@ import {
 import type { RunEnd } from "../../../model/run.ts";
 import type { InstanceHandle } from "../heap-session.ts";
 import { moduleLines } from "../module-lines.ts";
+import { moduleTypes } from "../module-types.ts";
 import { profileFiles, Recorder, UNKNOWN_MODULE } from "../recorder.ts";
 import { describeThrown } from "../run-end.ts";
 import { describeSystemError, RunFolders, writeRunFolder } from "../run-folder.ts";
@@ -46,7 +47,13 @@ const SAME_SIGNAL_MS = 250;
 
 const data = workerData as RecordingThreadData;
 const { settings, state, command, program, parentPid } = data;
-const recorder = new Recorder({ tools: settings.tools, command, program, linesOf: moduleLines });
+const recorder = new Recorder({
+  tools: settings.tools,
+  command,
+  program,
+  linesOf: moduleLines,
+  typesOf: moduleTypes,
+});
 const folders = new RunFolders(data.outTemplate, data.environment);
 const originals = new Map<string, Uint8Array>();
 const instances = new Map<string, { handle: InstanceHandle; thread: number }>();

@@ -5,6 +5,7 @@ import type { RunEnd } from "../../../model/run.ts";
 import { dieBySignal, onSignals } from "../die-by-signal.ts";
 import type { InstanceHandle } from "../heap-session.ts";
 import { moduleLines } from "../module-lines.ts";
+import { moduleTypes } from "../module-types.ts";
 import { profileFiles, Recorder } from "../recorder.ts";
 import {
   assertFolderWritable,
@@ -64,6 +65,7 @@ export async function runWasi(run: WasiRun): Promise<number> {
     command: [run.path, ...run.args],
     program: programName(run.path),
     linesOf: moduleLines,
+    typesOf: moduleTypes,
   });
   return supervise(run, name, program, recorder, folders);
 }

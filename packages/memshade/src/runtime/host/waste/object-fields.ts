@@ -1,5 +1,6 @@
 import type { WasteField, WasteIp, WasteObjects } from "../../../model/waste.ts";
-import type { BlockType, TypeAt } from "../tool-session.ts";
+import type { BlockType } from "../../../symbolize/block-types.ts";
+import type { TypeAt } from "../tool-session.ts";
 import { COLUMNS, Column, type ObjectFigures } from "./read-objects.ts";
 import { pathKey } from "./read-waste.ts";
 

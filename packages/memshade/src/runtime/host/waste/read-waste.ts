@@ -38,6 +38,8 @@ export interface StoreFigures {
   /** Code offsets, innermost first. */
   path: number[];
   siteClass: WasteClass;
+  /** It accesses its function's own frame, at a constant place. */
+  isFrame: boolean;
   stores: number;
   written: number;
   read: number;
@@ -57,6 +59,7 @@ export interface StoreFigures {
 export interface LoadFigures {
   path: number[];
   siteClass: WasteClass;
+  isFrame: boolean;
   loads: number;
   bytes: number;
   silent: number;
@@ -104,6 +107,7 @@ export interface WasteToolLayout extends WasteLayout {
   limited: boolean;
   inline: string;
   leaders: string;
+  frames: string;
 }
 
 /** Key of a path in maps. */
@@ -140,6 +144,7 @@ export class WasteReader {
     const loadPaths = this.#paths(view, sites, "load");
     const unread = this.#unreadByKey(view, control(ControlField.pages));
     const runs = this.#runs(view, sites);
+    const frames = bits(layout.frames);
     const places = this.#places(view);
     const transitive = layout.followsCopies
       ? transitivelyDead(view, layout, exitVisible)
@@ -163,6 +168,7 @@ export class WasteReader {
       stores.push({
         path,
         siteClass: SITE_CLASS_NAMES[sites.siteClass[site]],
+        isFrame: has(frames, site),
         stores: count,
         written,
         read,
@@ -189,6 +195,7 @@ export class WasteReader {
       loads.push({
         path,
         siteClass: SITE_CLASS_NAMES[sites.siteClass[site]],
+        isFrame: has(frames, site),
         loads: count,
         bytes: bytes === 0 ? u64(LoadField.bytes) : count * bytes,
         silent: bytes === 0 ? u64(LoadField.silent) : count - u64(LoadField.fresh),

@@ -12,7 +12,7 @@ import {
   type WasteStore,
 } from "../../../model/waste.ts";
 import { ModuleFunctions } from "../module-functions.ts";
-import type { LinesOf, TypesOf } from "../tool-session.ts";
+import type { LinesOf, SourcePlace, TypesOf } from "../tool-session.ts";
 import { mergeObjects, objectsOf } from "./object-fields.ts";
 import {
   type LoadFigures,
@@ -126,6 +126,7 @@ function storeOf(figures: StoreFigures, ips: WasteIp[], options: WasteFileOption
         }
       : {}),
     class: figures.siteClass,
+    ...(figures.isFrame ? { frame: true } : {}),
   };
 }
 
@@ -144,6 +145,7 @@ function loadOf(figures: LoadFigures, ips: WasteIp[], isFull: boolean): WasteLoa
         }
       : {}),
     class: figures.siteClass,
+    ...(figures.isFrame ? { frame: true } : {}),
   };
 }
 
@@ -184,7 +186,10 @@ function locator(
     return {
       address: module * MODULE_SPAN + offset,
       ...(name === undefined ? {} : { function: name }),
-      ...(frame?.file === undefined || frame.line === 0 ? {} : { file: frame.file, line: frame.line }),
+      ...placeIn(frame),
+      ...(frame?.outer === undefined || frame.outer.length === 0
+        ? {}
+        : { inlined: frame.outer.map((one) => ({ function: one.function, ...placeIn(one) })) }),
     };
   };
   return (path) =>
@@ -198,6 +203,10 @@ function locator(
           }
           return ip;
         });
+}
+
+function placeIn(place: SourcePlace | undefined): { file?: string; line?: number } {
+  return place?.file === undefined || place.line === 0 ? {} : { file: place.file, line: place.line };
 }
 
 function pairsOf(

@@ -1,0 +1,69 @@
+import { fieldOrder } from "../../analyses/waste/field-order.ts";
+import type { WasteField, WasteObjects } from "../../model/waste.ts";
+import { formatBytes, formatCount, formatPercent, plural } from "../format.ts";
+import { blocksOf, fieldNames, placeOf } from "../waste-sentences.ts";
+import { printWrapped } from "./header.ts";
+import type { Screen } from "./screen.ts";
+import { printable } from "./text.ts";
+
+const LABEL_WIDTH = 15;
+/** EfficiencySanitizer reports structs from this ratio on. */
+const NOTABLE_DISPARITY = 1024;
+
+/** What happened to the blocks of the sites with most dead bytes, and to the members of their types. */
+export function printObjects(screen: Screen, sites: readonly WasteObjects[], rows: number): void {
+  screen.print("", screen.paint.heading("Blocks by allocation site"));
+  if (sites.length === 0) screen.print("  No blocks were allocated.");
+  for (const site of sites.slice(0, rows)) printSite(screen, site);
+  if (sites.length > rows)
+    screen.print(screen.paint.faint(`  … and ${plural(sites.length - rows, "more site")}: -n shows them`));
+}
+
+function printSite(screen: Screen, site: WasteObjects): void {
+  const row = (label: string, value: string): void =>
+    printWrapped(
+      screen,
+      printable(value),
+      `    ${screen.paint.faint(label.padEnd(LABEL_WIDTH))}`,
+      " ".repeat(LABEL_WIDTH + 4),
+    );
+  const dead = site.bytesDead === 0 ? "nothing dead" : `${formatBytes(site.bytesDead)} dead`;
+  printWrapped(screen, printable(`${placeOf(site.ips)}: ${blocksOf(site)}, ${dead}`), "  ", "    ");
+  const part = (value: number) => formatPercent(Math.round(value * 1000), 1000);
+  if (site.usage !== undefined && site.usefulLifetime !== undefined)
+    row(
+      "used",
+      `${part(site.usage)} of their bytes, and from the first access to the last ${part(site.usefulLifetime)} of their time`,
+    );
+  // Where blocks differ and no type is known, an offset means nothing.
+  if (site.varies && site.type === undefined) return;
+  const named = site.type === undefined ? site.fields : site.fields.filter(({ name }) => name !== undefined);
+  const sizeOf = (fields: readonly WasteField[]) => fields.reduce((sum, { size }) => sum + size, 0);
+  const list = (label: string, fields: readonly WasteField[]): void => {
+    if (fields.length > 0) row(label, `${fieldNames(fields, site.type)} (${plural(sizeOf(fields), "byte")})`);
+  };
+  if (!site.tail)
+    list(
+      "never read",
+      named.filter(({ reads, writes }) => reads === 0 && writes > 0),
+    );
+  list(
+    "never touched",
+    named.filter(({ reads, writes }) => reads === 0 && writes === 0),
+  );
+  const padding = site.type === undefined ? 0 : sizeOf(site.fields.filter(({ name }) => name === undefined));
+  if (padding > 0) row("padding", `${padding} of ${site.type?.size} bytes`);
+  const order = fieldOrder(site);
+  if (order === undefined) return;
+  const { lines, hot, hotBytes, disparity, accesses } = order;
+  if (lines.after < lines.before)
+    row(
+      "order",
+      `${fieldNames(hot, site.type)} have ${formatPercent(
+        hot.reduce((sum, field) => sum + (field.accesses ?? 0), 0),
+        accesses,
+      )} of the accesses: side by side their ${hotBytes} bytes need ${plural(lines.after, "line")} instead of ${lines.before}`,
+    );
+  if (disparity >= NOTABLE_DISPARITY)
+    row("disparity", `${formatCount(disparity)}: hot members stand beside cold ones`);
+}
