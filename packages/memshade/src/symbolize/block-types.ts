@@ -140,7 +140,7 @@ export class BlockTypes {
       this.#subroutines.set(unit, index);
       this.#lines.set(unit, lineTableOf(unit));
     }
-    let line = this.#lines.get(unit)?.find(address, true)?.line ?? 0;
+    let line = this.#lines.get(unit)?.find(address, { skipLineZero: true })?.line ?? 0;
     return index.chainAt(address).map((subroutine) => {
       const die = unit.dieAt(index.offsetOf(subroutine));
       const level = { die, line };
