@@ -23,6 +23,8 @@ export interface HookSurroundings {
 /** Functions of the runtime by name: to be called, or to be written out in place of a call. */
 export interface HeapRuntime {
   functions: ReadonlyMap<string, number>;
+  /** Functions that lock and unlock the tables, where several instances share them. */
+  threads?: { lock: number; unlock: number } | undefined;
   inlined: InlineFunction;
 }
 
@@ -44,8 +46,9 @@ export function hookBody(hooked: AllocatorFunction, type: FuncType, around: Hook
   const wideLocal = stackLocal + 1;
   const { runtime, listeners } = around;
   const told = hooked.kind === "release" ? "released" : "allocated";
-  const inlined =
-    around.busy && hooked.kind !== "reallocate" ? runtime?.inlined(told, wideLocal + 1) : undefined;
+  const threads = runtime?.threads;
+  const busy = around.busy && hooked.kind !== "reallocate" && threads === undefined;
+  const inlined = busy ? runtime?.inlined(told, wideLocal + 1) : undefined;
   const body = new BodyBuilder([result ?? I32, I32, I64, ...(inlined?.locals ?? [])]);
   const tell = (name: string): void => {
     if (inlined !== undefined) body.instructions(inlined.code);
@@ -76,8 +79,10 @@ export function hookBody(hooked: AllocatorFunction, type: FuncType, around: Hook
 
   if (hooked.kind === "release") {
     if (runtime !== undefined) {
+      if (threads !== undefined) body.op("call", threads.lock);
       address(hooked.pointerParam);
       tell("released");
+      if (threads !== undefined) body.op("call", threads.unlock);
     }
     for (const { released } of listeners) {
       address(hooked.pointerParam);
@@ -87,7 +92,10 @@ export function hookBody(hooked: AllocatorFunction, type: FuncType, around: Hook
     return body.finish();
   }
 
+  const reallocates = hooked.kind === "reallocate";
   if (runtime !== undefined) body.op("global.get", around.stackGlobal).op("local.set", stackLocal);
+  // What a reallocation gives back, another thread may get before anybody here is told.
+  if (threads !== undefined && reallocates) body.op("call", threads.lock);
   callOriginal();
   body.op("local.set", resultLocal);
   const block = (): void => {
@@ -108,13 +116,14 @@ export function hookBody(hooked: AllocatorFunction, type: FuncType, around: Hook
     asAddress(body, wide ? I64 : I32, wideLocal);
     body.op("else").i32(0).end();
   };
-  const reallocates = hooked.kind === "reallocate";
   if (runtime !== undefined) {
+    if (threads !== undefined && !reallocates) body.op("call", threads.lock);
     if (reallocates) address(hooked.pointerParam);
     block();
     size();
     body.op("local.get", stackLocal).i32(around.self);
     tell(reallocates ? "reallocated" : "allocated");
+    if (threads !== undefined) body.op("call", threads.unlock);
   }
   for (const listener of listeners) {
     if (reallocates) address(hooked.pointerParam);

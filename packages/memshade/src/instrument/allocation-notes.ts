@@ -6,6 +6,7 @@ import type { InstrumentedInfo } from "./options.ts";
 export function allocationNotes(
   module: WasmModule,
   plan: AllocatorPlan,
+  acrossThreads: boolean,
 ): Pick<InstrumentedInfo, "allocator" | "notTracked"> {
   const notTracked: string[] = [];
   if (plan.collector !== undefined) notTracked.push(plan.collector);
@@ -13,7 +14,12 @@ export function allocationNotes(
   if (memories > 1) notTracked.push(`Only memory 0 of the module's ${memories} memories is followed.`);
   if (memories > 0 && memoryType(module, 0).index64)
     notTracked.push("The module's memory is 64-bit: only its first 4 GiB are followed.");
-  if (memories > 0 && memoryType(module, 0).shared)
+  if (acrossThreads)
+    notTracked.push(
+      "Threads share the module's memory: allocations, releases and live blocks are exact, accesses of several threads " +
+        "to the same 8 bytes at the same time may be lost.",
+    );
+  else if (memories > 0 && memoryType(module, 0).shared)
     notTracked.push(
       "The module's memory is shared between threads: each thread's instance is followed on its own, and a block " +
         "freed by another thread than the one that allocated it stays live in the profile.",

@@ -8,6 +8,7 @@ import {
   encodeConstantExpression,
   encodeExportEntry,
   encodeGlobalEntry,
+  encodeImportEntry,
   encodeMemoryEntry,
   encodeModule,
   encodeTableEntry,
@@ -16,6 +17,7 @@ import {
   functionType,
   functionTypeIndex,
   I32,
+  type MemoryType,
   memoryType,
   readNames,
   SectionId,
@@ -44,12 +46,15 @@ import { CONTROL_BYTES, LARGEST_COVERED_BYTES, planLayout, runtimeConstants } fr
 import { mergeRuntime } from "./shadow-runtime.ts";
 import { shadowRuntimeBytes } from "./shadow-runtime-bytes.ts";
 import { findStackPointer } from "./stack-pointer.ts";
+import { canShareMemory, shareTables } from "./thread-sharing.ts";
 import type { WovenTool } from "./tool-pass.ts";
 import { WEAVERS } from "./tools.ts";
 
 /** Prefix of everything instrumentation adds to a module's exports, and name of its custom section. */
 export const HIDDEN_EXPORT_PREFIX = "memshade.";
 export const INFO_SECTION = "memshade";
+/** Where the shadow memory comes from that several instances share. */
+const SHADOW_IMPORT = { module: "memshade", field: "memory" } as const;
 const PAGE_BYTES = 65536;
 /** Room that is reserved for the new code, in multiples of the old; it grows when that is not enough. */
 const EXPECTED_GROWTH = 2.2;
@@ -63,7 +68,7 @@ const OUTDATED_SECTION = /^(\.debug_|reloc\.|metadata\.code\.)|^(sourceMappingUR
 
 interface HiddenExport {
   name: string;
-  kind: "memory" | "table" | "function";
+  kind: "memory" | "table" | "function" | "global";
   index: number;
 }
 
@@ -168,7 +173,7 @@ class Instrumentation {
     const frameTargets = {
       shadowMemory,
       stackGlobal: this.#stackGlobal,
-      frames: fixedFrameBase(layout ?? { stack: 0, hostWord: 0 }),
+      frames: heap?.threads?.frames ?? fixedFrameBase(layout ?? { stack: 0, hostWord: 0 }),
     };
     const hostFrames = new HostFrameFunctions(appended, frameTargets);
     const writer = new FunctionWriter(
@@ -197,12 +202,14 @@ class Instrumentation {
       writer,
       includeAllocator: this.#options.includeAllocator === true,
     });
-    const start = this.#startFunction(tools);
+    const start = this.#startFunction([heap?.threads?.start ?? -1, ...tools.map(({ start: own }) => own)]);
     if (hooks !== undefined) bodies.hookAllocator(hooks, this.#memory, heap, allocations);
     if (contexts !== undefined) bodies.wrapEntries(contexts);
     bodies.write();
 
     const exported = this.#hiddenExports(heap !== undefined, tools);
+    for (const { name, index } of heap?.threads?.exports ?? [])
+      exported.push({ name: `${HIDDEN_EXPORT_PREFIX}${name}`, kind: "global", index });
     const sections = new Map<number, Uint8Array | null>();
     const appendBytes = (id: number, count: number, entries: Uint8Array): void => {
       sections.set(id, appendToVectorSection(sectionPayload(module, id), count, entries));
@@ -223,11 +230,21 @@ class Instrumentation {
           index64: false,
         }),
       ]);
+    const imported = heap?.threads !== undefined;
+    if (imported && layout !== undefined)
+      append(SectionId.Import, [
+        encodeImportEntry({
+          ...SHADOW_IMPORT,
+          kind: "memory",
+          memory: shadowMemoryType(layout.endBytes, true),
+        }),
+      ]);
     const sizes = [
-      ...(layout === undefined ? [] : [layout.endBytes]),
+      ...(layout === undefined || imported ? [] : [layout.endBytes]),
       ...tools.map((tool) => tool.shadowBytes),
     ];
-    const memories = sizes.map((bytes) => this.#memoryEntry(bytes / PAGE_BYTES));
+    const shared = this.#options.sharedShadow === true;
+    const memories = sizes.map((bytes) => encodeMemoryEntry(shadowMemoryType(bytes, shared)));
     const limited = this.#limitMemory(tools);
     if (limited === undefined) append(SectionId.Memory, memories);
     else sections.set(SectionId.Memory, encodeVectorPayload([...limited, ...memories]));
@@ -256,6 +273,7 @@ class Instrumentation {
       layout,
       exported.map(({ name }) => name),
       tools,
+      imported,
     );
     // Stack traces name functions that moved as they did before.
     const names = appendFunctionNames(module, appended.names(readNames(module).functions));
@@ -277,25 +295,35 @@ class Instrumentation {
   }
 
   #mergeHeapRuntime(followsHeap: boolean) {
+    const acrossThreads = this.#options.acrossThreads === true && followsHeap && canShareMemory(this.#module);
     const layout = planLayout({
       memoryBytes: this.#largestMemoryBytes(),
       maxContexts: this.#options.maxContexts,
       maxBlocks: this.#options.maxBlocks,
       histograms: this.#options.exactHistogram === true && followsHeap,
+      shared: acrossThreads,
     });
+    const shadowMemory = memoryCount(this.#module);
+    const newestGlobal = this.#stackGlobal;
+    const threads = acrossThreads
+      ? shareTables(this.#appended, layout, shadowMemory, newestGlobal)
+      : undefined;
     const runtime = mergeRuntime(shadowRuntimeBytes(), {
       appended: this.#appended,
-      shadowMemory: memoryCount(this.#module),
-      firstGlobal: this.#stackGlobal + 1,
-      constants: runtimeConstants(
-        layout,
-        this.#options.clock === "wall",
-        this.#options.exactHistogram === true,
-      ),
-      hosts: this.#hostFunctions(this.#hostTable),
+      shadowMemory,
+      firstGlobal: newestGlobal + 1 + (threads?.globals.length ?? 0),
+      constants: {
+        ...runtimeConstants(layout, this.#options.clock === "wall", this.#options.exactHistogram === true),
+        ...threads?.constants,
+      },
+      hosts: {
+        ...this.#hostFunctions(this.#hostTable),
+        ...(threads === undefined ? {} : { lock: threads.lock, unlock: threads.unlock }),
+      },
     });
     const newest = { type: I32, initial: encodeConstantExpression(I32, (layout.stack - FRAME_BYTES) | 0) };
-    return { ...runtime, layout, globals: [newest, ...runtime.globals] };
+    const globals = [newest, ...(threads?.globals ?? []), ...runtime.globals];
+    return { ...runtime, layout, threads, globals };
   }
 
   /** Weaves the other tools in, each with a memory and globals of its own behind those before it. */
@@ -358,8 +386,8 @@ class Instrumentation {
   }
 
   /** What runs first: the tools' own functions, then the module's. −1: the module's stays as it is. */
-  #startFunction(tools: readonly WovenTool[]): number {
-    const own = tools.map(({ start }) => start).filter((start) => start >= 0);
+  #startFunction(first: readonly number[]): number {
+    const own = first.filter((start) => start >= 0);
     if (own.length === 0) return -1;
     const appended = this.#appended;
     return appended.add(appended.typeIndex([], []), () => {
@@ -380,16 +408,6 @@ class Instrumentation {
       return encodeMemoryEntry(
         index === own ? { ...memory, maximum: Math.max(memory.minimum, most) } : memory,
       );
-    });
-  }
-
-  #memoryEntry(pages: number): Uint8Array {
-    return encodeMemoryEntry({
-      minimum: pages,
-      maximum: pages,
-      shared: this.#options.sharedShadow === true,
-      index64: false,
-      pageSizeLog2: 16,
     });
   }
 
@@ -445,8 +463,11 @@ class Instrumentation {
     return Math.min(declared, LARGEST_COVERED_BYTES);
   }
 
-  #notes(tools: readonly WovenTool[]): Pick<InstrumentedInfo, "allocator" | "notTracked"> {
-    const { allocator, notTracked } = allocationNotes(this.#module, this.#allocator);
+  #notes(
+    tools: readonly WovenTool[],
+    acrossThreads: boolean,
+  ): Pick<InstrumentedInfo, "allocator" | "notTracked"> {
+    const { allocator, notTracked } = allocationNotes(this.#module, this.#allocator, acrossThreads);
     const ofTools = tools.flatMap((tool) => tool.notTracked);
     return { allocator, notTracked: [...notTracked, ...ofTools, ...this.#refusals] };
   }
@@ -460,6 +481,7 @@ class Instrumentation {
     layout: ShadowLayout | undefined,
     hiddenExports: string[],
     tools: readonly WovenTool[],
+    acrossThreads = false,
   ): InstrumentedInfo {
     const module = this.#module;
     const options = this.#options;
@@ -475,7 +497,8 @@ class Instrumentation {
       clock: options.clock ?? "virtual",
       includeStack: options.includeStack === true,
       includeAllocator: options.includeAllocator === true,
-      ...this.#notes(tools),
+      ...this.#notes(tools, acrossThreads),
+      ...(acrossThreads ? { acrossThreads } : {}),
       sharedMemory: this.#memory >= 0 && memoryType(module, this.#memory).shared,
       layout,
       ...(tools.length === 0
@@ -484,6 +507,11 @@ class Instrumentation {
       hiddenExports,
     };
   }
+}
+
+function shadowMemoryType(bytes: number, shared: boolean): MemoryType {
+  const pages = bytes / PAGE_BYTES;
+  return { minimum: pages, maximum: pages, shared, index64: false, pageSizeLog2: 16 };
 }
 
 function memoryCount(module: WasmModule): number {

@@ -26,6 +26,11 @@ export interface InstrumentOptions {
   maxBlocks?: number;
   /** Give the shadow memory the `shared` flag so that another thread can read it while the program runs. */
   sharedShadow?: boolean;
+  /**
+   * Where instances may share their memory, let them share the shadow memory too: the module then imports it
+   * (`memshade` `memory`), and blocks are followed across threads.
+   */
+  acrossThreads?: boolean;
   /** Unit of lifetimes: allocations made so far (deterministic), or milliseconds. */
   clock?: "virtual" | "wall";
   /** A faster SHA-256 than the portable one, where the host has it. */
@@ -106,6 +111,9 @@ export interface ShadowLayout {
   /** Word below the stack that says where the stack has got to outside of the module. */
   hostWord: number;
   stack: number;
+  /** Stacks and how far apart they are: one for each instance that shares the tables. */
+  stackCount: number;
+  stackDistance: number;
   /** Size of the shadow memory. */
   endBytes: number;
 }
@@ -134,6 +142,8 @@ export interface InstrumentedInfo {
   /** Whether threads share the memory that is followed. */
   sharedMemory: boolean;
   layout: ShadowLayout | undefined;
+  /** The shadow memory is imported, the same one by all instances that share their memory. */
+  acrossThreads?: boolean;
   /** What the host must know to read the memories of the other tools, exported as `memshade.<tool>`. */
   toolLayouts?: Partial<Record<ToolName, Readonly<Record<string, number | string | boolean>>>>;
   /** Names of the exports that instrumentation added. */

@@ -18,6 +18,9 @@ const DIRECTORY_ENTRY_BYTES = 4;
 const MOST_SLOT_BYTES = 1024 * MIB;
 /** Eight bytes per frame: more frames than any engine's own stack holds. */
 const STACK_BYTES = 64 * MIB;
+/** Of each instance, where several share the memory: as many frames as the largest stacks of threads hold by default. */
+const THREAD_STACK_BYTES = 4 * MIB;
+const THREAD_STACKS = 64;
 /**
  * Below the stack: at the start of these bytes the host word, at their end the root's frame. The host word tells whoever
  * enters the module where to go on: bytes on the stack at the last call that left it and has not come back.
@@ -38,6 +41,8 @@ export interface LayoutWishes {
   maxContexts: number | undefined;
   maxBlocks: number | undefined;
   histograms: boolean;
+  /** Several instances share the tables. */
+  shared?: boolean;
 }
 
 function roundUp(value: number, to: number): number {
@@ -74,13 +79,16 @@ export function planLayout(wishes: LayoutWishes): ShadowLayout {
   const children = roundUp(nodes + nodeCapacity * NODE_BYTES, CHILD_BYTES);
   const records = roundUp(children + childCapacity * CHILD_BYTES, RECORD_BYTES);
   const histogramBytes = wishes.histograms ? HISTOGRAM_BYTES : 0;
-  const room = LARGEST_MEMORY_BYTES - 2 * PAGE_BYTES - records - STACK_BYTES - histogramBytes;
+  const shared = wishes.shared === true;
+  const stackBytes = shared ? THREAD_STACK_BYTES * THREAD_STACKS : STACK_BYTES;
+  const room = LARGEST_MEMORY_BYTES - 3 * PAGE_BYTES - records - stackBytes - histogramBytes;
   const recordCapacity = Math.min(
     checkedCapacity("live blocks", wishes.maxBlocks ?? DEFAULT_BLOCKS, MOST_BLOCKS) + 1,
     Math.floor(room / RECORD_BYTES),
   );
   const histograms = roundUp(records + recordCapacity * RECORD_BYTES, PAGE_BYTES);
-  const stack = roundUp(histograms + histogramBytes + STACK_BASE_BYTES, PAGE_BYTES);
+  const hostWord = roundUp(histograms + histogramBytes, PAGE_BYTES);
+  const stack = hostWord + STACK_BASE_BYTES;
   return {
     coveredBytes,
     slots,
@@ -99,9 +107,11 @@ export function planLayout(wishes: LayoutWishes): ShadowLayout {
     recordCapacity,
     histograms: wishes.histograms ? histograms : 0,
     histogramsEnd: wishes.histograms ? histograms + histogramBytes : 0,
-    hostWord: stack - STACK_BASE_BYTES,
+    hostWord,
     stack,
-    endBytes: stack + STACK_BYTES,
+    stackCount: shared ? THREAD_STACKS : 1,
+    stackDistance: shared ? THREAD_STACK_BYTES : 0,
+    endBytes: roundUp(hostWord + stackBytes, PAGE_BYTES),
   };
 }
 
@@ -132,5 +142,10 @@ export function runtimeConstants(
     HISTOGRAMS_END: layout.histogramsEnd,
     STACK: layout.stack,
     WALL_CLOCK: wallClock ? 1 : 0,
+    SHARED: layout.stackCount > 1 ? 1 : 0,
+    FIRST_STACK: layout.stack,
+    STACK_DISTANCE: layout.stackDistance,
+    STACK_COUNT: layout.stackCount,
+    INSTANCE: 0,
   };
 }

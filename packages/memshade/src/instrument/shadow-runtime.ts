@@ -44,9 +44,9 @@ export interface RuntimeSurroundings {
   shadowMemory: number;
   /** Index the runtime's first own global gets. */
   firstGlobal: number;
-  /** Values of the imported constants, by name. */
-  constants: Record<string, number>;
-  /** Functions of the instrumented module that stand for imported ones, by name. */
+  /** Values of the imported constants, by name, or code that pushes them. */
+  constants: Record<string, number | Uint8Array>;
+  /** Functions of the instrumented module that stand for imported ones, by name. Calls of others are left out. */
   hosts: Record<string, number>;
   /** Memory of the program, for the loads that runtimes import from `program`. */
   programMemory?: number;
@@ -74,7 +74,11 @@ export function mergeRuntime(runtimeBytes: Uint8Array, around: RuntimeSurroundin
   const runtime = decodeModule(runtimeBytes);
   const indices: number[] = importsOf(runtime, "function").map(({ field }) => around.hosts[field]);
   const intrinsics = importsOf(runtime, "function").map((entry) =>
-    entry.module === "program" ? programIntrinsic(entry.field, around.programMemory ?? 0) : undefined,
+    entry.module === "program"
+      ? programIntrinsic(entry.field, around.programMemory ?? 0)
+      : around.hosts[entry.field] === undefined
+        ? NOTHING
+        : undefined,
   );
   const imported = runtime.importedFunctionCount;
   runtime.bodies.forEach((_, i) => {
@@ -112,6 +116,8 @@ interface RuntimeFunctions {
   functions: readonly number[];
   intrinsics: readonly (Uint8Array | undefined)[];
 }
+
+const NOTHING = new Uint8Array(0);
 
 /** What a call of a function imported from `program` becomes: an instruction on the program's own memory. */
 function programIntrinsic(name: string, memory: number): Uint8Array {
@@ -164,7 +170,9 @@ function writeCode(
       else writer.bytes(intrinsic);
     } else if (op === GLOBAL_GET || op === GLOBAL_SET) {
       const global = readU32Leb(bytes, immediates);
-      if (global < constants.length) writer.u8(I32_CONST).s32Leb(constants[global] | 0);
+      const constant = constants[global];
+      if (typeof constant === "number") writer.u8(I32_CONST).s32Leb(constant | 0);
+      else if (constant !== undefined) writer.bytes(constant);
       else writer.u8(op).u32Leb(around.firstGlobal + global - constants.length);
     } else if (ACCESS_KIND[op] !== AccessKind.None) {
       writer.range(bytes, pos, immediates);

@@ -31,6 +31,11 @@ export interface Shape {
   maxLifetime: number;
 }
 
+type Processors = Pick<
+  Mib,
+  "allocCpuId" | "deallocCpuId" | "numMigratedCpu" | "numSameAllocCpu" | "numSameDeallocCpu"
+>;
+
 /** Splits the u64 in which the shadow runtime keeps live bytes and blocks. */
 export function splitLive(both: bigint): Live {
   const wrapped = BigInt.asUintN(64, both);
@@ -134,8 +139,11 @@ export class BlockEntry {
     return Number(this.#sum(Block.granulesTouched, ({ touched }) => BigInt(touched)));
   }
 
-  /** The ended blocks as MemProf's block; undefined when there are none. `instance` stands for the CPU. */
-  mib(instance: number, exact: boolean): Mib | undefined {
+  /**
+   * The ended blocks as MemProf's block; undefined when there are none. An instance's number stands for the CPU:
+   * `cpus` gives it by the number that instances which share the tables have there, or is that of the only one.
+   */
+  mib(cpus: number | ((local: number) => number), exact: boolean): Mib | undefined {
     const shapes = this.#shapes;
     const ended = shapes.reduce((sum, { blocks }) => sum + Number(blocks), this.u32(Block.allocCount));
     if (ended === 0) return undefined;
@@ -162,13 +170,8 @@ export class BlockEntry {
       totalLifetime: this.u64(Block.totalLifetime),
       minLifetime: least(Block.minLifetime, ({ minLifetime }) => minLifetime),
       maxLifetime: most(Block.maxLifetime, ({ maxLifetime }) => maxLifetime),
-      // An instance's blocks begin and end in it.
-      allocCpuId: instance,
-      deallocCpuId: instance,
-      numMigratedCpu: 0,
+      ...this.#processors(cpus, ended),
       numLifetimeOverlaps: this.u32(Block.overlaps),
-      numSameAllocCpu: (ended - 1) >>> 0,
-      numSameDeallocCpu: (ended - 1) >>> 0,
       dataTypeId: 0n,
       totalAccessDensity: this.#sum(Block.totalDensity, ({ density }) => density),
       minAccessDensity: least(Block.minDensity, ({ density }) => Number(density & U32_MASK)),
@@ -196,6 +199,28 @@ export class BlockEntry {
   forget(): void {
     for (let field: number = Block.allocTimestamp; field < Block.forgottenEnd; field += 4)
       this.#view.setUint32(this.#at + field, 0, true);
+    for (let field: number = Block.allocCpu; field < Block.processorsEnd; field += 4)
+      this.#view.setUint32(this.#at + field, 0, true);
+  }
+
+  #processors(cpus: number | ((local: number) => number), ended: number): Processors {
+    if (typeof cpus === "function")
+      return {
+        allocCpuId: cpus(this.u32(Block.allocCpu)),
+        deallocCpuId: cpus(this.u32(Block.deallocCpu)),
+        numMigratedCpu: this.u32(Block.migrated),
+        numSameAllocCpu: this.u32(Block.sameAllocCpu),
+        numSameDeallocCpu: this.u32(Block.sameDeallocCpu),
+      };
+    // An instance's blocks begin and end in it.
+    const same = (ended - 1) >>> 0;
+    return {
+      allocCpuId: cpus,
+      deallocCpuId: cpus,
+      numMigratedCpu: 0,
+      numSameAllocCpu: same,
+      numSameDeallocCpu: same,
+    };
   }
 
   /** A sum over all ended blocks; `of` is what one block of a shape adds. */

@@ -39,6 +39,14 @@ export interface HeapSnapshot {
   raw: Uint8Array;
 }
 
+/** Where an instance stands among those that share its tables. */
+export interface SharedPlace {
+  /** Names the tables. */
+  group: string;
+  /** Its number among the instances that share them. */
+  local: number;
+}
+
 /** Distance between the segments of two modules in the profile's address space. */
 const MODULE_SPAN = 2n ** 32n;
 /** Stands at offset 0 of a code section, where no instruction can be: contexts beyond the tables' bounds. */
@@ -58,7 +66,10 @@ interface SessionModule {
 
 /** What an instance handed out before its end, and where its totals stood when the session was reset. */
 interface SessionInstance {
-  number: number;
+  /** How many instances have these tables: several where they share their memory. */
+  members: number;
+  /** Names the tables of instances that share them. */
+  group: string | undefined;
   module: number;
   reader: ShadowReader | undefined;
   flushed: ContextTable;
@@ -87,19 +98,30 @@ export class HeapSession {
     info: InstrumentedInfo,
     original: Uint8Array | (() => Uint8Array),
     path: string | null,
+    place?: SharedPlace,
   ): InstanceHandle {
     const number = this.#nextNumber++;
     const module = this.#moduleOf(info, original, path);
     this.#modules[module].instances++;
     const { layout } = info;
+    const known =
+      place &&
+      [...this.#instances.values()].find(({ group }) => group !== undefined && group === place.group);
+    if (known !== undefined) {
+      known.members++;
+      known.reader?.setInstance(number, place?.local);
+      this.#instances.set(number, known);
+      return { number, module };
+    }
     const instance: SessionInstance = {
-      number,
+      members: 1,
+      group: place?.group,
       module,
       reader: layout && new ShadowReader(memory, layout, info.counters === "exact", info.clock === "wall"),
       flushed: new ContextTable(),
       peaks: [],
     };
-    instance.reader?.setInstance(number);
+    instance.reader?.setInstance(number, place?.local);
     this.#instances.set(number, instance);
     return { number, module };
   }
@@ -126,14 +148,21 @@ export class HeapSession {
   releaseInstance(handle: InstanceHandle): void {
     const instance = this.#instances.get(handle.number);
     if (instance === undefined) return;
-    this.#finished.push({ module: instance.module, contents: contentsOf(instance) });
     this.#instances.delete(handle.number);
+    instance.members--;
+    if (instance.members === 0)
+      this.#finished.push({ module: instance.module, contents: contentsOf(instance) });
+  }
+
+  /** Whether tables that instances share are still in use. */
+  isShared(group: string): boolean {
+    return [...this.#instances.values()].some((instance) => instance.group === group);
   }
 
   /** Forgets what was recorded so far. Blocks that live now stay known, with all their accesses. */
   reset(): void {
     this.#finished = [];
-    for (const instance of this.#instances.values()) {
+    for (const instance of new Set(this.#instances.values())) {
       instance.flushed = new ContextTable();
       instance.peaks = [];
       instance.reader?.forgetEnded();
@@ -144,7 +173,7 @@ export class HeapSession {
   snapshot(_end: RunEnd): HeapSnapshot {
     const all = [
       ...this.#finished,
-      ...[...this.#instances.values()].map((instance) => ({
+      ...[...new Set(this.#instances.values())].map((instance) => ({
         module: instance.module,
         contents: contentsOf(instance),
       })),

@@ -2,6 +2,7 @@ import type { InstrumentedInfo } from "../../instrument/index.ts";
 import { customSectionsOf } from "./custom-sections.ts";
 import { guardImports } from "./host-frames.ts";
 import { type AnyFunction, replaceClass, replaceFunction, replaceGetter } from "./replace-property.ts";
+import { newShadow, type SharedShadow } from "./shared-shadows.ts";
 import { type ObservedImports, observeImports } from "./waste/host-ranges.ts";
 
 /** A module that was rewritten, with what is needed to hide that from the program. */
@@ -30,13 +31,22 @@ export interface InstantiationObserver {
   rewrite(bytes: Uint8Array, address: string | undefined): RewrittenModule | undefined;
   /** The rewritten module does not compile, the original does. */
   rejected(module: TrackedModule, error: unknown): void;
-  /** A rewritten module has been instantiated. `exports` are all of its exports, hidden ones included. */
-  instantiated(exports: WebAssembly.Exports, module: TrackedModule): void;
+  /**
+   * A rewritten module has been instantiated. `exports` are all of its exports, hidden ones included; `group` names the
+   * tables that it shares with other instances.
+   */
+  instantiated(exports: WebAssembly.Exports, module: TrackedModule, group?: string): void;
+  /** The shadow memory, for all instances of a module with this memory, to be imported by one that wants it so. */
+  sharedShadow(program: WebAssembly.Memory, module: TrackedModule): SharedShadow | undefined;
   /** What an instrumented module that another thread compiled says of itself. */
   recognize(section: ArrayBuffer): TrackedModule | undefined;
 }
 
 const INFO_SECTION = "memshade";
+
+interface Observed extends ObservedImports {
+  group?: string | undefined;
+}
 
 /** Bytes to compile in both forms. Compilation falls back to the original, so that the engine's own errors come out. */
 interface Rewritten extends RewrittenModule {
@@ -96,16 +106,19 @@ export function hookWebAssembly(namespace: typeof WebAssembly, observer: Instant
   }
 
   /** The imports with guarded host functions, which report what they touch where a tool wants to know. */
-  function observe(module: WebAssembly.Module, imports: unknown): ObservedImports | undefined {
+  function observe(module: WebAssembly.Module, imports: unknown): Observed | undefined {
     const tracked = trackedModule(module);
     const isObject = typeof imports === "object" && imports !== null;
     if (tracked === undefined || !isObject) return undefined;
     const observed = observeImports(imports as WebAssembly.Imports, tracked.info);
     const given = observed?.imports ?? (imports as WebAssembly.Imports);
-    const guarded = guardImports(given, importsOf(module), tracked.info);
+    const declared = importsOf(module);
+    const shadow = tracked.info.acrossThreads === true ? shadowFor(given, declared, tracked) : undefined;
+    const guarded = guardImports(given, declared, tracked.info, shadow?.memory);
     if (guarded === undefined) return observed;
     return {
       imports: guarded.imports,
+      group: shadow?.group,
       connect(exports) {
         observed?.connect(exports);
         guarded.connect(exports);
@@ -113,11 +126,23 @@ export function hookWebAssembly(namespace: typeof WebAssembly, observer: Instant
     };
   }
 
+  function shadowFor(
+    imports: WebAssembly.Imports,
+    declared: readonly WebAssembly.ModuleImportDescriptor[],
+    tracked: TrackedModule,
+  ): { memory: WebAssembly.Memory; group?: string } {
+    const entry = declared.find(({ kind }) => kind === "memory");
+    const program = entry === undefined ? undefined : imports[entry.module]?.[entry.name];
+    const found = isSharedMemory(program) ? observer.sharedShadow(program, tracked) : undefined;
+    // Without one from the observer, this instance is followed alone; without a memory, the engine will refuse it.
+    return found ?? { memory: newShadow(tracked.info) };
+  }
+
   /** Makes the exports of an instance look as those of the original module, and tells the observer of all of them. */
   function adopt(
     instance: WebAssembly.Instance,
     module: WebAssembly.Module,
-    observed: ObservedImports | undefined,
+    observed: Observed | undefined,
   ): WebAssembly.Instance {
     const tracked = trackedModule(module);
     if (tracked === undefined) return instance;
@@ -127,7 +152,7 @@ export function hookWebAssembly(namespace: typeof WebAssembly, observer: Instant
     const visible: WebAssembly.Exports = Object.create(null);
     for (const name of Object.keys(all)) if (!hidden.has(name)) visible[name] = all[name];
     visibleExports.set(instance, Object.freeze(visible));
-    observer.instantiated(all, tracked);
+    observer.instantiated(all, tracked, observed?.group);
     return instance;
   }
 
@@ -226,6 +251,14 @@ export function hookWebAssembly(namespace: typeof WebAssembly, observer: Instant
     },
   });
 
+  replaceFunction(Module, "imports", {
+    apply(target, self, args) {
+      const entries: WebAssembly.ModuleImportDescriptor[] = Reflect.apply(target, self, args);
+      // It is the last one: the program may have one of the same name.
+      return trackedModule(args[0])?.info.acrossThreads === true ? entries.slice(0, -1) : entries;
+    },
+  });
+
   replaceFunction(Module, "customSections", {
     apply(target, self, args) {
       const sections: ArrayBuffer[] = Reflect.apply(target, self, args);
@@ -234,6 +267,14 @@ export function hookWebAssembly(namespace: typeof WebAssembly, observer: Instant
       return tracked !== undefined && args[1] === INFO_SECTION ? [] : sections;
     },
   });
+}
+
+function isSharedMemory(value: unknown): value is WebAssembly.Memory {
+  // Not by `instanceof`: it may come from another context of this thread.
+  return (
+    Object.prototype.toString.call(value) === "[object WebAssembly.Memory]" &&
+    Object.prototype.toString.call((value as WebAssembly.Memory).buffer) === "[object SharedArrayBuffer]"
+  );
 }
 
 /** Whether the engine would take the import object: it looks at it before it compiles anything. */

@@ -4,6 +4,11 @@ import { stackNoter } from "./working-set/note-stack.ts";
 
 /** Export of an instrumented module that holds its shadow memory. */
 export const SHADOW_MEMORY = "memshade.memory";
+/** Where a module imports its shadow memory from, if its instances share it. */
+export const SHADOW_IMPORT = { module: "memshade", field: "memory" } as const;
+/** Exports of such a module: where the stack of this instance begins, and its number among them. */
+export const STACK_BASE = "memshade.base";
+const LOCAL_NUMBER = "memshade.instance";
 /** Export with the functions the module calls: when its tables are full, and to learn the time. */
 const HOST_TABLE = "memshade.table";
 const FLUSH_SLOT = 0;
@@ -42,8 +47,11 @@ export function connectHost(
   if (memory === undefined || table === undefined || info.layout === undefined) return memories;
   table.set(FLUSH_SLOT, tableFunction(calls.flush));
   if (info.clock === "wall") {
-    const start = performance.now();
     const control = new DataView(memory.buffer, info.layout.control);
+    // Threads that share the tables share their clock.
+    const { timeOrigin } = performance;
+    const start =
+      info.acrossThreads === true ? control.getFloat64(Control.start, true) - timeOrigin : performance.now();
     table.set(
       TICK_SLOT,
       tableFunction(() => control.setUint32(Control.wallMs, performance.now() - start, true)),
@@ -51,6 +59,11 @@ export function connectHost(
   }
   memories.heap = memory;
   return memories;
+}
+
+/** Number of an instance among those that share its shadow memory. */
+export function localNumber(exports: WebAssembly.Exports): number {
+  return (exports[LOCAL_NUMBER] as WebAssembly.Global).value;
 }
 
 /** (module (import "h" "f" (func)) (export "f" (func 0))): tables hold only functions that come out of a module. */

@@ -1,5 +1,5 @@
 import type { InstrumentedInfo } from "../../instrument/index.ts";
-import { SHADOW_MEMORY } from "./host-calls.ts";
+import { SHADOW_IMPORT, SHADOW_MEMORY, STACK_BASE } from "./host-calls.ts";
 import { WASI_MODULES } from "./waste/host-ranges.ts";
 
 type HostFunction = (...operands: unknown[]) => unknown;
@@ -18,7 +18,9 @@ const MATHEMATICS = new Set(Object.values(Object.getOwnPropertyDescriptors(Math)
  * passes a host function on its way, or is caught there, the guard tells the module where its stack has got to. So whatever
  * comes in next continues in the right place.
  *
- * Undefined: nothing to guard. Functions of other instances are never touched, for a guard could not pass all types of values.
+ * `shadow`: the memory to import for modules that take theirs from outside.
+ *
+ * Undefined: nothing to do. Functions of other instances are never touched, for a guard could not pass all types of values.
  *
  * @param declared the imports that the module declares.
  */
@@ -26,9 +28,10 @@ export function guardImports(
   imports: WebAssembly.Imports | undefined,
   declared: readonly WebAssembly.ModuleImportDescriptor[],
   info: InstrumentedInfo,
+  shadow?: WebAssembly.Memory,
 ): GuardedImports | undefined {
   if (info.layout === undefined || imports === undefined) return undefined;
-  const { hostWord } = info.layout;
+  let { hostWord } = info.layout;
   /** Host word and entry word. */
   let words = new Int32Array(2);
   /** The host word at the innermost guarded call that has not returned. */
@@ -49,11 +52,15 @@ export function guardImports(
 
   const isGuarded = ({ module, kind }: WebAssembly.ModuleImportDescriptor): boolean =>
     kind === "function" && !WASI_MODULES.includes(module);
-  if (!declared.some(isGuarded)) return undefined;
+  if (shadow === undefined && !declared.some(isGuarded)) return undefined;
   const guarded: Record<string, Record<string, WebAssembly.ImportValue>> = Object.create(null);
   const guards = new Map<HostFunction, HostFunction>();
   for (const entry of declared) {
     const { module, name } = entry;
+    if (shadow !== undefined && module === SHADOW_IMPORT.module && name === SHADOW_IMPORT.field) {
+      guarded[module] = { ...guarded[module], [name]: shadow };
+      continue;
+    }
     const from = imports[module] as Record<string, WebAssembly.ImportValue> | undefined;
     // The engine refuses it, in its own words.
     if (from === null || (typeof from !== "object" && typeof from !== "function")) return undefined;
@@ -70,6 +77,8 @@ export function guardImports(
     imports: guarded,
     connect(exports) {
       const memory = exports[SHADOW_MEMORY] as WebAssembly.Memory | undefined;
+      const base = exports[STACK_BASE] as WebAssembly.Global | undefined;
+      if (base !== undefined) hostWord = base.value >>> 0;
       if (memory !== undefined) words = new Int32Array(memory.buffer, hostWord, 2);
     },
   };

@@ -104,6 +104,8 @@ interface LiveBlock {
   context: number;
   time: number;
   folded: number;
+  /** Number of the instance that allocated it. */
+  instance: number;
 }
 
 /** Reads the shadow tables of one instance. Changes nothing, so it may run while the program does. */
@@ -114,6 +116,8 @@ export class ShadowReader {
   readonly #counters: Uint32Array;
   readonly #exact: boolean;
   readonly #wallClock: boolean;
+  /** Numbers of the instances that share the tables, by the number they have there. */
+  readonly #numbers = new Map<number, number>();
   /** Allocations before a reset whose blocks have ended since or before. */
   #forgottenAllocations = 0;
   /** Accesses before a reset that are still in counters of no live block. */
@@ -137,17 +141,20 @@ export class ShadowReader {
     const byIndex = new Map(contexts.map((context) => [context.index, context]));
     const totals = this.#totals();
     const now = this.#clock();
-    const instance = this.#control32(Control.instance);
     for (const block of this.#liveBlocks()) {
       const context = byIndex.get(block.context);
-      if (context !== undefined) this.#endLiveBlock(block, now, instance, context, totals);
+      if (context !== undefined) this.#endLiveBlock(block, now, context, totals);
     }
     totals.otherAccesses += this.#sumOfCounters() - this.#liveCounters - this.#forgottenAccesses;
     return { totals, contexts };
   }
 
-  /** Gives the instance the number that stands for the CPU in its blocks, also in those its start function made. */
-  setInstance(number: number): void {
+  /**
+   * Gives the instance the number that stands for the CPU in its blocks, also in those its start function made. `local`
+   * is its number among those that share the tables.
+   */
+  setInstance(number: number, local?: number): void {
+    if (local !== undefined) this.#numbers.set(local, number);
     this.#view.setUint32(this.#layout.control + Control.instance, number, true);
   }
 
@@ -177,14 +184,17 @@ export class ShadowReader {
   readContexts(): (ShadowContext & { index: number })[] {
     const contexts: (ShadowContext & { index: number })[] = [];
     const peak = this.#peak();
-    const instance = this.#control32(Control.instance);
+    const cpus =
+      this.#layout.stackCount === 1
+        ? this.#control32(Control.instance)
+        : (local: number): number => this.#numbers.get(local) ?? local;
     const shapes = readShapes(this.#view, this.#layout.shapes);
     const count = this.#control32(Control.mibNext);
     for (let index = 0; index <= count; index++) {
       const at = this.#layout.mibs + index * BLOCK_BYTES;
       const entry = new BlockEntry(this.#view, at, shapes.get(index) ?? []);
       const extras = extrasOf(entry, peak.stamp);
-      const mib = entry.mib(instance, this.#exact);
+      const mib = entry.mib(cpus, this.#exact);
       if (mib === undefined && extras.liveBlocks === 0 && extras.peakBytes === 0) continue;
       contexts.push({
         index,
@@ -195,6 +205,13 @@ export class ShadowReader {
       });
     }
     return contexts;
+  }
+
+  /** Number of the instance that allocated the block of a record. */
+  #ownerOf(record: number): number {
+    if (this.#layout.stackCount === 1) return this.#control32(Control.instance);
+    const local = this.#u32(record + Record.owner);
+    return this.#numbers.get(local) ?? local;
   }
 
   #sitesOf(leaf: number): number[] {
@@ -210,6 +227,7 @@ export class ShadowReader {
   *#liveBlocks(): Generator<LiveBlock> {
     const { directory, coveredBytes } = this.#layout;
     const regionBytes = 2 ** REGION_BITS;
+    const instance = this.#control32(Control.instance);
     const slotSpan = (regionBytes / SLOT_REGION_BYTES) * SLOT_BYTES;
     for (let region = 0; region * regionBytes < coveredBytes; region++) {
       const slots = this.#u32(directory + region * 4);
@@ -226,6 +244,7 @@ export class ShadowReader {
             context: tag >>> Tag.contextShift,
             time: this.#u32(at + Slot.time),
             folded: 0,
+            instance,
           };
       }
     }
@@ -242,15 +261,15 @@ export class ShadowReader {
         context: (this.#u32(at + Record.mib) - mibs) / BLOCK_BYTES,
         time: this.#u32(at + Record.time),
         folded: this.#u64(at + Record.folded),
+        instance: this.#ownerOf(at),
       };
       offset = this.#u32(at + Record.next);
     }
   }
 
   #endLiveBlock(
-    { address, size, time, folded }: LiveBlock,
+    { address, size, time, folded, instance }: LiveBlock,
     now: number,
-    instance: number,
     context: ShadowContext,
     totals: ShadowTotals,
   ): void {

@@ -2,7 +2,7 @@ import type { InstrumentedInfo, WovenToolName } from "../../instrument/index.ts"
 import type { Run, RunEnd } from "../../model/run.ts";
 import { RUN_SCHEMA, RUN_VERSION } from "../../model/run.ts";
 import { toSessionOptions } from "./heap-options.ts";
-import { HeapSession, type InstanceHandle } from "./heap-session.ts";
+import { HeapSession, type InstanceHandle, type SharedPlace } from "./heap-session.ts";
 import type { ShadowMemories } from "./host-calls.ts";
 import { type ToolOptions, toolsOf } from "./tool-options.ts";
 import { type LinesOf, SESSIONS, type ToolSession, type TypesOf } from "./tool-session.ts";
@@ -76,15 +76,17 @@ export class Recorder {
    * @param memories those of the tools that found something to record in it.
    * @param original the bytes of the module before instrumentation, or a function that is asked for them when a
    *   profile is taken.
+   * @param place says which other instances have the same tables for the heap.
    */
   addInstance(
     memories: ShadowMemories,
     info: InstrumentedInfo,
     original: Uint8Array | (() => Uint8Array),
     path: string | null,
+    place?: SharedPlace,
   ): InstanceHandle {
     this.#instances++;
-    const handle = this.#session.addInstance(memories.heap ?? NO_MEMORY, info, original, path);
+    const handle = this.#session.addInstance(memories.heap ?? NO_MEMORY, info, original, path, place);
     for (const session of this.#sessions) {
       const memory = memories[session.tool];
       if (memory !== undefined) session.addInstance(handle, memory, info, original);
@@ -96,6 +98,11 @@ export class Recorder {
   releaseInstance(handle: InstanceHandle): void {
     this.#session.releaseInstance(handle);
     for (const session of this.#sessions) session.releaseInstance(handle);
+  }
+
+  /** Whether tables that instances share are still in use. */
+  isShared(group: string): boolean {
+    return this.#session.isShared(group);
   }
 
   /** The tables of an instance are full: takes over what they hold. */

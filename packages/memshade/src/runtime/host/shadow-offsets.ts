@@ -36,6 +36,11 @@ export const Control = {
   unfollowedFrees: 164,
   flushPause: 168,
   childrenUsed: 176,
+  instances: 180,
+  lock: 184,
+  lockTurn: 188,
+  start: 200,
+  deepest: 192,
   histogramFree: 256,
   masks: 512,
 } as const;
@@ -77,6 +82,12 @@ export const Block = {
   forgottenEnd: 180,
   histogram: 184,
   histogramClass: 188,
+  allocCpu: 192,
+  deallocCpu: 196,
+  migrated: 200,
+  sameAllocCpu: 204,
+  sameDeallocCpu: 208,
+  processorsEnd: 212,
 } as const;
 
 /** Fields of a shape: equal blocks of a context that have ended. */
@@ -113,6 +124,7 @@ export const Record = {
   mib: 8,
   time: 12,
   size: 16,
+  owner: 20,
   folded: 24,
 } as const;
 

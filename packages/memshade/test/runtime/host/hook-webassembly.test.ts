@@ -40,6 +40,7 @@ function hooked(replacement: Uint8Array | undefined): { wasm: typeof WebAssembly
     rejected: () => void seen.rejected++,
     instantiated: (exports) => void seen.instantiated.push(Object.keys(exports)),
     recognize: () => undefined,
+    sharedShadow: () => undefined,
   };
   const wasm = vm.runInNewContext("WebAssembly") as typeof WebAssembly;
   hookWebAssembly(wasm, observer);

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import { THREAD_FIELDS } from "../../../src/instrument/thread-sharing.ts";
 import * as offsets from "../../../src/runtime/host/shadow-offsets.ts";
 
 const LAYOUT = new URL("../../../src/runtime/shadow/assembly/layout.ts", import.meta.url);
@@ -29,6 +30,7 @@ describe("the reader of the shadow tables", () => {
   it("knows the constants of the code that fills them", () => {
     expect(constants.size).toBeGreaterThan(80);
     expect(fieldsOf("C_")).toEqual(offsets.Control);
+    expect(offsets.Control).toMatchObject(THREAD_FIELDS);
     expect(fieldsOf("M_")).toEqual(offsets.Block);
     expect(fieldsOf("S_")).toEqual(offsets.Shape);
     expect(fieldsOf("N_")).toEqual(offsets.Node);

@@ -1,5 +1,6 @@
 import type { InstrumentedInfo } from "../../../instrument/index.ts";
 import type { RunEnd } from "../../../model/run.ts";
+import type { SharedPlace } from "../heap-session.ts";
 import type { ShadowMemories } from "../host-calls.ts";
 
 /** What the threads of a program tell the thread that records. */
@@ -13,6 +14,16 @@ export type RecordingMessage =
       memories: ShadowMemories;
       info: InstrumentedInfo;
       path: string | null;
+      place?: SharedPlace | undefined;
+    }
+  /** Asks for the shadow memory of a shared memory: it comes over the channel `to`, its group in the reply. */
+  | {
+      kind: "shadow";
+      program: WebAssembly.Memory;
+      moduleKey: string;
+      info: InstrumentedInfo;
+      to: string;
+      reply: SharedArrayBuffer;
     }
   | { kind: "released"; id: string }
   | { kind: "thread-ended"; thread: number }

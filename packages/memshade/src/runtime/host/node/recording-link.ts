@@ -1,5 +1,13 @@
-import workerThreads, { BroadcastChannel, threadId, type Worker } from "node:worker_threads";
+import workerThreads, {
+  BroadcastChannel,
+  type MessagePort,
+  receiveMessageOnPort,
+  threadId,
+  type Worker,
+} from "node:worker_threads";
+import type { InstrumentedInfo } from "../../../instrument/index.ts";
 import type { RunEnd } from "../../../model/run.ts";
+import type { SharedShadow } from "../shared-shadows.ts";
 import { siblingModule } from "../sibling-module.ts";
 import type { RecordingMessage } from "./messages.ts";
 import type { RecordingThreadData } from "./recording-thread.ts";
@@ -14,6 +22,7 @@ const START_WITHIN_MS = 10_000;
 
 abstract class Link implements RecordingLink {
   readonly thread = threadId;
+  #asked = 0;
   abstract post(message: RecordingMessage): void;
   protected abstract isAlive(): boolean;
 
@@ -28,6 +37,24 @@ abstract class Link implements RecordingLink {
 
   reset(): void {
     this.ask((reply) => ({ kind: "reset", reply }));
+  }
+
+  sharedShadow(
+    program: WebAssembly.Memory,
+    moduleKey: string,
+    info: InstrumentedInfo,
+  ): SharedShadow | undefined {
+    const to = `memshade-${process.pid}-${threadId}-${++this.#asked}`;
+    const channel = new BroadcastChannel(to);
+    try {
+      const reply = this.ask((reply) => ({ kind: "shadow", program, moduleKey, info, to, reply }));
+      const received = receiveMessageOnPort(channel as unknown as MessagePort);
+      return reply?.ok && received !== undefined
+        ? { memory: received.message, group: reply.text }
+        : undefined;
+    } finally {
+      channel.close();
+    }
   }
 
   protected ask(message: (reply: SharedArrayBuffer) => RecordingMessage): Reply | undefined {

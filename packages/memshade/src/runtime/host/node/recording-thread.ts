@@ -16,6 +16,7 @@ import { moduleTypes } from "../module-types.ts";
 import { profileFiles, Recorder, UNKNOWN_MODULE } from "../recorder.ts";
 import { describeThrown } from "../run-end.ts";
 import { describeSystemError, RunFolders, writeRunFolder } from "../run-folder.ts";
+import { SharedShadows } from "../shared-shadows.ts";
 import { say, sayWritten } from "../terminal-line.ts";
 import { ControlClient } from "./control-client.ts";
 import type { ControlRequest, RecordingMessage, SignalRequest } from "./messages.ts";
@@ -55,6 +56,7 @@ const recorder = new Recorder({
   typesOf: moduleTypes,
 });
 const folders = new RunFolders(data.outTemplate, data.environment);
+const shadows = new SharedShadows();
 const originals = new Map<string, Uint8Array>();
 const instances = new Map<string, { handle: InstanceHandle; thread: number }>();
 const control = new ControlClient(settings.socket, { pid: process.pid, parentPid }, onRequest);
@@ -70,6 +72,12 @@ function onMessage(message: RecordingMessage): void {
       return;
     case "instance":
       addInstance(message);
+      return;
+    case "shadow":
+      answer(
+        message.reply,
+        tryTo(() => handOutShadow(message)),
+      );
       return;
     case "released":
       release(message.id);
@@ -121,11 +129,20 @@ function resetRecording(): Reply {
   return { ok: true, text: "" };
 }
 
+function handOutShadow(message: RecordingMessage & { kind: "shadow" }): Reply {
+  const { program, moduleKey, info, to } = message;
+  const { memory, group } = shadows.find(program, moduleKey, info);
+  const port = new BroadcastChannel(to);
+  port.postMessage(memory);
+  port.close();
+  return { ok: true, text: group };
+}
+
 function addInstance(message: RecordingMessage & { kind: "instance" }): void {
-  const { id, thread, moduleKey, memories, info, path } = message;
+  const { id, thread, moduleKey, memories, info, path, place } = message;
   const original = () => originals.get(moduleKey) ?? UNKNOWN_MODULE;
   try {
-    instances.set(id, { handle: recorder.addInstance(memories, info, original, path), thread });
+    instances.set(id, { handle: recorder.addInstance(memories, info, original, path, place), thread });
   } catch (error) {
     const sentence = `an instance of ${info.name} is not recorded: ${describeThrown(error)}`;
     say(sentence);
@@ -139,6 +156,7 @@ function release(id: string): void {
   if (instance === undefined) return;
   instances.delete(id);
   recorder.releaseInstance(instance.handle);
+  shadows.forget((group) => recorder.isShared(group));
 }
 
 function tryTo(action: () => Reply): Reply {

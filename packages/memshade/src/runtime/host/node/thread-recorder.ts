@@ -3,10 +3,11 @@ import { basename } from "node:path";
 import { type InstrumentedInfo, instrument } from "../../../instrument/index.ts";
 import { customSectionsOf } from "../custom-sections.ts";
 import type { InstantiationObserver, RewrittenModule, TrackedModule } from "../hook-webassembly.ts";
-import { connectHost } from "../host-calls.ts";
+import { connectHost, localNumber } from "../host-calls.ts";
 import { describePreambleProblem } from "../module-file.ts";
 import { nativeSha256 } from "../native-sha256.ts";
 import { describeThrown } from "../run-end.ts";
+import type { SharedShadow } from "../shared-shadows.ts";
 import { say } from "../terminal-line.ts";
 import { type ToolOptions, toInstrumentOptions } from "../tool-options.ts";
 import { isNodeItself, readGlue, scriptsOnStack } from "./call-site.ts";
@@ -17,6 +18,12 @@ import type { RecordingMessage } from "./messages.ts";
 export interface RecordingLink {
   readonly thread: number;
   post(message: RecordingMessage): void;
+  /** The shadow memory of all instances of a module that have this memory. Undefined: nobody answers. */
+  sharedShadow(
+    program: WebAssembly.Memory,
+    moduleKey: string,
+    info: InstrumentedInfo,
+  ): SharedShadow | undefined;
   /** Asks for tables to be emptied and waits until that is done. */
   flush(id: string): void;
 }
@@ -59,6 +66,7 @@ export class ThreadRecorder implements InstantiationObserver {
         ...(name === undefined ? {} : { name }),
         ...(glue === "" ? {} : { glue }),
         sharedShadow: true,
+        acrossThreads: true,
       });
       const module = { bytes: rewritten, tracked: { info, key, path, original: bytes } };
       this.#remember(key, module);
@@ -86,20 +94,34 @@ export class ThreadRecorder implements InstantiationObserver {
     }
   }
 
-  instantiated(exports: WebAssembly.Exports, module: TrackedModule): void {
+  sharedShadow(program: WebAssembly.Memory, { info }: TrackedModule): SharedShadow | undefined {
+    return this.#link.sharedShadow(program, moduleKey(info), info);
+  }
+
+  instantiated(exports: WebAssembly.Exports, module: TrackedModule, group?: string): void {
     try {
-      this.#report(exports, module);
+      this.#report(exports, module, group);
     } catch (error) {
       this.#giveUp(module.info.name, module.key, error);
     }
   }
 
-  #report(exports: WebAssembly.Exports, module: TrackedModule): void {
+  #report(exports: WebAssembly.Exports, module: TrackedModule, group: string | undefined): void {
     const { info, path } = module;
     const { thread } = this.#link;
     const id = `${thread}:${++this.#instances}`;
     const memories = connectHost(exports, info, { flush: () => this.#link.flush(id) });
-    this.#link.post({ kind: "instance", id, thread, moduleKey: moduleKey(info), memories, info, path });
+    const place = group === undefined ? undefined : { group, local: localNumber(exports) };
+    this.#link.post({
+      kind: "instance",
+      id,
+      thread,
+      moduleKey: moduleKey(info),
+      memories,
+      info,
+      path,
+      place,
+    });
     // The instance object may go while its functions still run; the memory inside it goes with the last of them.
     const [memory] = Object.values(memories);
     if (memory !== undefined) this.#gone.register(memory, id);

@@ -4,8 +4,8 @@ import { claimCounters, countBlock } from "./counters";
 import {
   C_ALLOCATIONS, C_LIVE, C_MISALIGNED, C_NULL_FREES, C_OUTSIDE, C_OVERFLOW_BLOCKS, C_OVERLAPS, C_SHARED_GRANULES,
   C_UNFOLLOWED_BYTES, C_UNFOLLOWED_FREES, C_UNMATCHED_FREES, CONTROL, COVERED, M_LIVE, M_REALLOCATIONS, MIB_CAPACITY,
-  MIB_SIZE, MIBS, R_ADDRESS, R_FOLDED, R_MIB, R_NEXT, R_SIZE, R_TIME, RECORDS, SLOT_TAG, SLOT_TIME, TAG_CONTEXTS,
-  TAG_PLACE_MASK, TAG_RECORDED, TAG_SIZE_MASK,
+  MIB_SIZE, MIBS, R_ADDRESS, R_FOLDED, R_MIB, R_NEXT, R_SIZE, R_TIME, RECORDS, SHARED, SLOT_TAG, SLOT_TIME,
+  TAG_CONTEXTS, TAG_PLACE_MASK, TAG_RECORDED, TAG_SIZE_MASK,
 } from "./layout";
 import { hasRoom, keepPeak, liveUnit, noticePeak } from "./live";
 import {
@@ -13,6 +13,7 @@ import {
   removeRecord, sizeOfTag, slotIn, tagOf,
 } from "./records";
 import { makeMasks } from "./small-counters";
+import { noteOwner, noteProcessors } from "./threads";
 
 /** Before the first block. */
 function prepare(): void {
@@ -65,11 +66,15 @@ export function allocatedAnyhow(address: u32, size: u32, frame: u32, self: u32):
     bump64(CONTROL, C_UNFOLLOWED_BYTES, size);
     return;
   }
-  const known = MIB_CAPACITY <= TAG_CONTEXTS || mib < MIBS + TAG_CONTEXTS * MIB_SIZE;
+  // Only records say who allocated.
+  const known = SHARED == 0 && (MIB_CAPACITY <= TAG_CONTEXTS || mib < MIBS + TAG_CONTEXTS * MIB_SIZE);
   if (aligned && known && size <= TAG_SIZE_MASK && load<u32>(slot, SLOT_TAG) == 0) {
     store<u32>(slot, time, SLOT_TIME);
     store<u32>(slot, tagOf(mib, size, address), SLOT_TAG);
-  } else addRecord(slot, address, size, mib, time);
+  } else {
+    const record = addRecord(slot, address, size, mib, time);
+    if (SHARED != 0) noteOwner(record);
+  }
   claimCounters(address, size);
   raiseHighWater(end);
   keepPeak(mib);
@@ -98,6 +103,7 @@ function endBlock(address: u32, copied: bool): bool {
     size = load<u32>(record, R_SIZE);
     start = load<u32>(record, R_TIME);
     folded = load<u64>(record, R_FOLDED);
+    if (SHARED != 0) noteProcessors(record, mib);
     removeRecord(slot, record);
   }
   const unit = liveUnit(size);

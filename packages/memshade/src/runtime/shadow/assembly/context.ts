@@ -1,12 +1,13 @@
 import { childAt, childSlot, knownContext } from "./known-context";
 import {
   C_CHILDREN_USED, C_EVICTIONS, C_FLUSH_PAUSE, C_MIB_FREE, C_MIB_NEXT, C_NODE_FREE, C_NODE_NEXT, C_OVERFLOW_CONTEXTS,
-  CHILD_MASK, CHILD_SIZE, CHILDREN, CONTROL, F_NODE, F_SITE, FRAME_SIZE, H_MIB, H_NODE, H_PARENT, H_SITE, M_ALLOC_TIMESTAMP,
-  M_FORGOTTEN_END, M_LIVE, M_NODE, M_PEAK, MIB_CAPACITY, MIB_SIZE, MIBS, N_LAST_SITE, N_MARK, N_MIB, N_PARENT, N_SITE,
-  NODE_CAPACITY, NODE_SIZE, NODES, STACK,
+  CHILD_MASK, CHILD_SIZE, CHILDREN, CONTROL, F_NODE, F_SITE, FRAME_SIZE, H_MIB, H_NODE, H_PARENT, H_SITE, M_ALLOC_CPU,
+  M_ALLOC_TIMESTAMP, M_FORGOTTEN_END, M_LIVE, M_NODE, M_PEAK, M_PROCESSORS_END, MIB_CAPACITY, MIB_SIZE, MIBS,
+  N_LAST_SITE, N_MARK, N_MIB, N_PARENT, N_SITE, NODE_CAPACITY, NODE_SIZE, NODES, SHARED, STACK,
 } from "./layout";
 import { noticePeak } from "./live";
 import { foldAll } from "./shapes";
+import { forgetMemos, noteDepth } from "./threads";
 
 /** Hands all finished figures to the host. 0: nobody listens. */
 @external("host", "flush")
@@ -85,6 +86,7 @@ function hasChildRoom(): bool {
 function emptyMib(mib: usize): void {
   // The histogram buffer stays with the entry, emptied by its length.
   memory.fill(mib + M_ALLOC_TIMESTAMP, 0, M_FORGOTTEN_END - M_ALLOC_TIMESTAMP);
+  if (SHARED != 0) memory.fill(mib + M_ALLOC_CPU, 0, M_PROCESSORS_END - M_ALLOC_CPU);
 }
 
 /** The block table entry of a tree node, made at first sight; 0 when the table is full. */
@@ -100,6 +102,7 @@ function mibOf(node: u32): usize {
   }
   const mib = mibAt(index);
   memory.fill(mib, 0, M_FORGOTTEN_END);
+  if (SHARED != 0) memory.fill(mib + M_ALLOC_CPU, 0, M_PROCESSORS_END - M_ALLOC_CPU);
   store<u32>(mib, node, M_NODE);
   store<u32>(node, mib, N_MIB);
   return mib;
@@ -179,7 +182,8 @@ function evict(frame: u32): u32 {
     }
   }
   store<u32>(CONTROL, used, C_CHILDREN_USED);
-  for (let at = STACK; at <= frame; at += FRAME_SIZE) store<u32>(at, 0, F_NODE);
+  if (SHARED != 0) forgetMemos();
+  else for (let at = STACK; at <= frame; at += FRAME_SIZE) store<u32>(at, 0, F_NODE);
   store<u32>(CONTROL, load<u32>(CONTROL, C_EVICTIONS) + 1, C_EVICTIONS);
   return free;
 }
@@ -195,6 +199,7 @@ function clearFinished(): void {
  * the allocation function, which stands for the context when the host itself called it.
  */
 export function contextOf(frame: u32, self: u32): usize {
+  if (SHARED != 0) noteDepth(frame);
   let mib = frame < STACK ? 0 : knownContext(frame);
   if (mib == 0) mib = decode(frame, self);
   if (mib != 0) return mib;

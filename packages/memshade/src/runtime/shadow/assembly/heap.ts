@@ -1,8 +1,8 @@
 import { allocatedAnyhow, releasedAnyhow } from "./blocks";
 import { knownContext } from "./known-context";
 import {
-  C_ALLOCATIONS, C_LIVE, CONTROL, COVERED, EXACT, LARGEST_SMALL, M_LIVE, MIB_CAPACITY, MIB_SIZE, MIBS, S_OWNER, SLOT_TAG,
-  SLOT_TIME, TAG_CONTEXTS, TAG_PLACE_MASK, WALL_CLOCK,
+  C_ALLOCATIONS, C_LIVE, CONTROL, COVERED, EXACT, LARGEST_SMALL, M_LIVE, MIB_CAPACITY, MIB_SIZE, MIBS, S_OWNER, SHARED,
+  SLOT_TAG, SLOT_TIME, TAG_CONTEXTS, TAG_PLACE_MASK, WALL_CLOCK,
 } from "./layout";
 import { hasRoom, keepPeak, liveUnit, noticePeak } from "./live";
 import { mibOfTag, regionOf, sizeOfTag, slotIn, tagOf } from "./records";
@@ -20,7 +20,7 @@ export function allocated(address: u32, size: u32, frame: u32, self: u32): void 
     allocatedAnyhow(address, size, frame, self);
     return;
   }
-  if (EXACT != 0 || WALL_CLOCK != 0) {
+  if (EXACT != 0 || WALL_CLOCK != 0 || SHARED != 0) {
     allocatedAnyhow(address, size, frame, self);
     return;
   }
@@ -71,7 +71,7 @@ export function allocated(address: u32, size: u32, frame: u32, self: u32): void 
 
 /** The program gives a block back. Called before the allocator's own function runs. */
 export function released(address: u32): void {
-  if (EXACT != 0 || WALL_CLOCK != 0) {
+  if (EXACT != 0 || WALL_CLOCK != 0 || SHARED != 0) {
     releasedAnyhow(address, false);
     return;
   }

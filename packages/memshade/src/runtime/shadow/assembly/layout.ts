@@ -57,6 +57,18 @@ export declare const HISTOGRAMS_END: u32;
 export declare const STACK: u32;
 @external("host", "WALL_CLOCK")
 export declare const WALL_CLOCK: u32;
+// Where several instances share the memory: 1, where the first stack is, how far the next ones are and how many, and the
+// number of the instance that runs, from 1 on.
+@external("host", "SHARED")
+export declare const SHARED: u32;
+@external("host", "FIRST_STACK")
+export declare const FIRST_STACK: u32;
+@external("host", "STACK_DISTANCE")
+export declare const STACK_DISTANCE: u32;
+@external("host", "STACK_COUNT")
+export declare const STACK_COUNT: u32;
+@external("host", "INSTANCE")
+export declare const INSTANCE: u32;
 
 // Control block. Names are mirrored by the host's reader, which is tested against this file. The first 32 bytes are
 // what every block needs.
@@ -93,6 +105,11 @@ export const C_NULL_FREES: usize = 160;
 export const C_UNFOLLOWED_FREES: usize = 164;
 export const C_FLUSH_PAUSE: usize = 168;
 export const C_CHILDREN_USED: usize = 176;
+export const C_INSTANCES: usize = 180; // instances so far, where several share the memory
+export const C_LOCK: usize = 184; // number of the instance that holds the lock, 0 for none
+export const C_LOCK_TURN: usize = 188; // rises whenever the lock is taken
+export const C_START: usize = 200; // f64: when the wall clock of all instances began, milliseconds of the epoch; the host's
+export const C_DEEPEST: usize = 192; // bytes from the base of a stack to the newest frame, at most
 export const C_HISTOGRAM_FREE: usize = 256; // 32 free lists, one per power of two
 export const C_MASKS: usize = 512; // for 0 to 8 granules: two vectors that select so many counters
 
@@ -135,6 +152,13 @@ export const M_HISTOGRAM_LENGTH: usize = 176;
 export const M_FORGOTTEN_END: usize = 180;
 export const M_HISTOGRAM: usize = 184;
 export const M_HISTOGRAM_CLASS: usize = 188;
+// Only where several instances share the memory; forgotten with the ended blocks.
+export const M_ALLOC_CPU: usize = 192; // of the last ended block; 0 before the first
+export const M_DEALLOC_CPU: usize = 196;
+export const M_MIGRATED: usize = 200;
+export const M_SAME_ALLOC_CPU: usize = 204;
+export const M_SAME_DEALLOC_CPU: usize = 208;
+export const M_PROCESSORS_END: usize = 212;
 
 // A shape: small blocks of one context that ended with the same size and the same counters. They are only counted, with
 // what depends on their lifetimes, until another shape takes the entry and they join the context's sums.
@@ -187,6 +211,7 @@ export const R_NEXT: usize = 4; // offset of the next record of the slot, or of 
 export const R_MIB: usize = 8; // address
 export const R_TIME: usize = 12;
 export const R_SIZE: usize = 16;
+export const R_OWNER: usize = 20; // where several instances share the memory: the one that allocated
 export const R_FOLDED: usize = 24; // u64: accesses that a counter had no room for
 
 /** Blocks with at most this many bytes, so at most 8 counters, have a shape. */
