@@ -34,7 +34,7 @@ const PIECE_BYTES = 2 ** 19;
 /** The buffers that a file is read into, over and over. */
 class PieceBuffers {
   readonly #source: ByteSource;
-  readonly #buffers: { bytes: Uint8Array; queued: number }[] = [];
+  readonly #buffers: (Piece & { readonly bytes: Uint8Array })[] = [];
 
   constructor(source: ByteSource) {
     this.#source = source;
@@ -43,11 +43,13 @@ class PieceBuffers {
   /** Reads a piece of the file into a buffer of which no record is needed any more. */
   read(offset: number, length: number): { bytes: Uint8Array; piece: Piece } {
     if (this.#source.readInto === undefined || length < PIECE_BYTES) {
-      return { bytes: this.#source.read(offset, length), piece: { queued: 0 } };
+      const bytes = this.#source.read(offset, length);
+      return { bytes, piece: { view: viewOf(bytes), queued: 0 } };
     }
     let free = this.#buffers.find(({ queued }) => queued === 0);
     if (free === undefined) {
-      free = { bytes: new Uint8Array(PIECE_BYTES), queued: 0 };
+      const bytes = new Uint8Array(PIECE_BYTES);
+      free = { bytes, view: viewOf(bytes), queued: 0 };
       this.#buffers.push(free);
     }
     return { bytes: this.#source.readInto(offset, free.bytes), piece: free };
@@ -112,11 +114,20 @@ class RecordReader {
         break;
       }
       if (at + size > bytes.length) break;
+      if (type === RecordType.Sample) {
+        this.#order.add(piece, at, size, this.#samples.time(view, at, size));
+        at += size;
+        continue;
+      }
       const record = new DataView(bytes.buffer, bytes.byteOffset + at, size);
       if (type === RecordType.Compressed || type === RecordType.Compressed2) {
         await this.#readCompressed(record, fileOffset + at);
+      } else if (type < RecordType.FirstUser) {
+        this.#order.add(piece, at, size, this.#records.time(record));
+      } else if (type === RecordType.FinishedRound) {
+        this.#order.finishRound();
       } else {
-        this.#take(record, type, piece);
+        this.#takeHeader(record, type);
       }
       at += size + payloadBytes(record, type);
     }
@@ -149,20 +160,8 @@ class RecordReader {
       return;
     }
     const whole = this.#rest.length === 0 ? content : concat(this.#rest, content);
-    const used = await this.read(whole, offset, { queued: 0 });
+    const used = await this.read(whole, offset, { view: viewOf(whole), queued: 0 });
     this.#rest = whole.slice(used);
-  }
-
-  #take(record: DataView, type: number, piece: Piece): void {
-    if (type === RecordType.Sample) {
-      this.#order.add(record, this.#samples.time(record), piece);
-    } else if (type < RecordType.FirstUser) {
-      this.#order.add(record, this.#records.time(record), piece);
-    } else if (type === RecordType.FinishedRound) {
-      this.#order.finishRound();
-    } else {
-      this.#takeHeader(record, type);
-    }
   }
 
   /** Records that say what a file has in its header, in files written to a pipe. */

@@ -26,10 +26,10 @@ export class SampleDecoder {
     this.#timeAt = placeOf(Time, [Identifier, Ip, Tid]);
   }
 
-  /** When a sample was taken, in nanoseconds; undefined if it does not say. */
-  time(record: DataView): number | undefined {
+  /** When the sample of `size` bytes at `offset` was taken, in nanoseconds; undefined if it does not say. */
+  time(view: DataView, offset: number, size: number): number | undefined {
     const at = this.#timeAt;
-    return at < 0 || at + 8 > record.byteLength ? undefined : getU64(record, at);
+    return at < 0 || at + 8 > size ? undefined : getU64(view, offset + at);
   }
 
   #eventOf(record: DataView): number {
