@@ -43,7 +43,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 const PACKAGES_OF: Readonly<Record<string, readonly string[]>> = {
   symbolize: ["gecko-profiler-demangle"],
   formats: ["@noble", "pako", "pprof-format", "yaml"],
-  report: ["@jridgewell", "xz-decompress"],
+  report: ["@jridgewell"],
   cli: ["commander"],
 };
 

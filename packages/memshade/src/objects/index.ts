@@ -3,6 +3,7 @@ export { PT_GNU_EH_FRAME, PT_LOAD, PT_NOTE } from "./elf/constants.ts";
 export { type ElfNote, readNotes } from "./elf/notes.ts";
 export { readString } from "./elf/symbols.ts";
 export { loadBias } from "./load-bias.ts";
+export { openMiniDebugInfo } from "./mini-debug-info.ts";
 export { openObject } from "./open-object.ts";
 export { type ObjectSymbol, type SymbolBinding, type SymbolKind, SymbolTable } from "./symbol-table.ts";
 export type * from "./types.ts";

@@ -1,7 +1,7 @@
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { UserError } from "../bytes/errors.ts";
-import { dwoCandidates, dwpCandidates } from "../objects/index.ts";
+import { dwoCandidates, dwpCandidates, openMiniDebugInfo } from "../objects/index.ts";
 import type { FileRequest, ProvidedFile } from "../symbolize/file-request.ts";
 import type { Frame } from "../symbolize/frame.ts";
 import { Symbolizer, type SymbolizerOptions } from "../symbolize/symbolizer.ts";
@@ -79,8 +79,7 @@ function findFile(loaded: LoadedObject, request: FileRequest, options: FileSymbo
     case "dwo":
       return firstObject(dwoCandidates(loaded.path, request.name, request.compilationDirectory));
     case "mini-debug-info":
-      // Whoever wants these decompresses them first (`load-mini-debug-info.ts`): that cannot be done at once.
-      return undefined;
+      return openMiniDebugInfo(request.compressed);
   }
 }
 

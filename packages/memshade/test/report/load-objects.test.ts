@@ -4,8 +4,6 @@ import path from "node:path";
 import { crc32 } from "node:zlib";
 import { afterAll, describe, expect, it } from "vitest";
 import { ByteWriter } from "../../src/bytes/writer.ts";
-import { openObject } from "../../src/objects/index.ts";
-import { loadMiniDebugInfo } from "../../src/report/load-mini-debug-info.ts";
 import { loadObject, ObjectFinder } from "../../src/report/load-objects.ts";
 import { drawElf, drawNote } from "../objects/elf-picture.ts";
 
@@ -107,30 +105,5 @@ describe("what is not an object", () => {
     expect(() => loadObject(file)).toThrow(/text: .*neither ELF nor wasm/);
     expect(() => loadObject(root)).toThrow("is a directory");
     expect(() => loadObject(path.join(root, "nothing"))).toThrow("there is no such file");
-  });
-});
-
-describe("mini debug information", () => {
-  // `drawElf` of a `.text` section and one symbol "hidden" at 0x1000, compressed by xz 5.4.1.
-  const compressed = Buffer.from(
-    "/Td6WFoAAATm1rRGAgAhARYAAAB0L+Wj4AHfAHBdAD+RRYRoPYmm2orhgzJO5XOQdpv1SqLebMNUh1b8t6xyMH0s9+/BZ7fv/LFJ" +
-      "+SOFz7QbAe0BAKGG4SjNB4wWVQgk/Uo6MM6xND000XufJL/hK0S8ORJw0fwhVlDqDAQx9KUAPevmtt74CVAV0HP9fEsAEyKfAXdS" +
-      "fVMAAYwB4AMAAK/WfkOxxGf7AgAAAAAEWVo=",
-    "base64",
-  );
-  const around = (content: Uint8Array) =>
-    openObject(drawElf({ sections: [{ name: ".gnu_debugdata", type: 1, content }] }));
-
-  it("has the symbols that were stripped", async () => {
-    const object = around(compressed);
-    expect(object.symbols().length).toBe(0);
-    expect((await loadMiniDebugInfo(object))?.symbols().find(0x1008)?.name).toBe("hidden");
-  });
-
-  it("counts as absent when there is none or it is damaged", async () => {
-    expect(await loadMiniDebugInfo(openObject(drawElf({})))).toBeUndefined();
-    for (const length of [0, 4, 40, compressed.length - 60]) {
-      expect(await loadMiniDebugInfo(around(compressed.subarray(0, length)))).toBeUndefined();
-    }
   });
 });

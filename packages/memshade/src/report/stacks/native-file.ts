@@ -1,4 +1,10 @@
-import { loadBias, type ObjectFile, type ObjectSection, type SymbolTable } from "../../objects/index.ts";
+import {
+  loadBias,
+  type ObjectFile,
+  type ObjectSection,
+  openMiniDebugInfo,
+  type SymbolTable,
+} from "../../objects/index.ts";
 import { type Module, UnwindTable } from "../../unwind/index.ts";
 
 /** An object at hand, with the path it was found at and what else knows its symbols. */
@@ -100,8 +106,8 @@ export class NativeFile {
     if (found === undefined) return [];
     const own = found.object.symbols();
     if (found.object.sections.some(({ name }) => name === ".symtab")) return [own];
-    const stripped = this.debugFile?.object.symbols();
-    return stripped === undefined ? [own] : [stripped, own];
+    const stripped = this.debugFile?.object ?? openMiniDebugInfo(found.object.miniDebugInfo);
+    return stripped === undefined ? [own] : [stripped.symbols(), own];
   }
 }
 
