@@ -165,6 +165,20 @@ export function readForm(cursor: Cursor, form: number, constant: number, encodin
   }
 }
 
+/** The number of a value alone, of a form with the size `size` (`formSize`): makes no object. */
+export function readValue(
+  cursor: Cursor,
+  form: number,
+  size: number,
+  constant: number,
+  encoding: Encoding,
+): number {
+  if (size === SIZE_LEB && form !== dw.DW_FORM_sdata) return cursor.uleb();
+  if (size === 1) return cursor.u8();
+  if (size === 4) return cursor.u32();
+  return readForm(cursor, form, constant, encoding).value;
+}
+
 function block(cursor: Cursor, form: number, length: number): FormValue {
   return { form, value: cursor.skip(length), length };
 }

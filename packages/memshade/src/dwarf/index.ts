@@ -10,6 +10,6 @@ export {
   type StructMember,
   structLayouts,
 } from "./struct-layouts.ts";
-export { SubroutineIndex } from "./subroutine-index.ts";
+export { NO_SUBROUTINE, SubroutineIndex } from "./subroutine-index.ts";
 export type { Unit } from "./unit.ts";
 export { UnitIndex } from "./unit-index.ts";

@@ -73,6 +73,7 @@ export class LineRows {
 
   /** To be called when all rows are there. */
   finish(): this {
+    this.#trim();
     this.#sequences.sort((a, b) => a.section - b.section || a.high - b.high || a.first - b.first);
     return this;
   }
@@ -130,6 +131,16 @@ export class LineRows {
       else high = middle;
     }
     return low - 1;
+  }
+
+  /** Gives back what growing left empty. */
+  #trim(): void {
+    const count = this.#count;
+    this.#addresses = this.#addresses.slice(0, count);
+    this.#lines = this.#lines.slice(0, count);
+    this.#files = this.#files.slice(0, count);
+    this.#columns = this.#columns.slice(0, count);
+    this.#discriminators = this.#discriminators?.slice(0, count);
   }
 
   #grow(): void {

@@ -26,11 +26,6 @@ export class LineTable {
     return this.#rows?.count ?? 0;
   }
 
-  /** Gives the rows back; they are decoded again when they are needed. */
-  dropRows(): void {
-    this.#rows = undefined;
-  }
-
   /** The row of an address; in relocatable objects that of the section it lies in. */
   find(
     address: number,

@@ -2,12 +2,59 @@ import { FormatError } from "../bytes/errors.ts";
 import type { Abbreviation } from "./abbreviations.ts";
 import * as dw from "./constants.ts";
 import { Cursor } from "./cursor.ts";
-import { readForm, skipSized } from "./forms.ts";
+import { readForm, readValue, skipSized } from "./forms.ts";
 import { IntervalMap } from "./interval-map.ts";
 import { isTombstone, readRanges } from "./ranges.ts";
 import type { Unit } from "./unit.ts";
 
-const NONE = -1;
+export const NO_SUBROUTINE = -1;
+
+/** With one of these, an entry does not have all from its origin. */
+const OWN_DECLARATION: ReadonlySet<number> = new Set([
+  dw.DW_AT_MIPS_linkage_name,
+  dw.DW_AT_linkage_name,
+  dw.DW_AT_name,
+  dw.DW_AT_decl_file,
+  dw.DW_AT_decl_line,
+  dw.DW_AT_specification,
+  dw.DW_AT_signature,
+]);
+
+/** By number of the subroutine, in the order of the section. */
+interface Columns {
+  readonly offsets: Uint32Array;
+  /** The subroutine around each of them, or `NO_SUBROUTINE`. */
+  readonly parents: Int32Array;
+  readonly inlined: Uint8Array;
+  readonly origins: Uint32Array;
+  readonly starts: Float64Array;
+  readonly callFiles: Uint32Array;
+  readonly callLines: Uint32Array;
+  readonly callColumns: Uint32Array;
+  readonly callDiscriminators: Uint32Array;
+}
+
+function newColumns(size: number): Columns {
+  return {
+    offsets: new Uint32Array(size),
+    parents: new Int32Array(size),
+    inlined: new Uint8Array(size),
+    origins: new Uint32Array(size),
+    starts: new Float64Array(size),
+    callFiles: new Uint32Array(size),
+    callLines: new Uint32Array(size),
+    callColumns: new Uint32Array(size),
+    callDiscriminators: new Uint32Array(size),
+  };
+}
+
+function resized(columns: Columns, size: number): Columns {
+  const larger = newColumns(size);
+  for (const name of Object.keys(columns) as (keyof Columns)[]) {
+    larger[name].set(columns[name].subarray(0, size));
+  }
+  return larger;
+}
 
 /**
  * The functions of a unit, inlined ones too, by address. One pass over the unit's entries collects those with tag
@@ -15,12 +62,9 @@ const NONE = -1;
  */
 export class SubroutineIndex {
   readonly unit: Unit;
-  /** Offsets of the entries, in the order of the section. */
-  readonly #offsets: number[] = [];
-  /** The subroutine around each of them, or −1. */
-  readonly #parents: number[] = [];
-  readonly #inlined: boolean[] = [];
   readonly #intervals = new IntervalMap();
+  #columns = newColumns(64);
+  #count = 0;
 
   constructor(unit: Unit) {
     this.unit = unit;
@@ -31,21 +75,67 @@ export class SubroutineIndex {
       if (!(error instanceof FormatError)) throw error;
       unit.file.problems.push(error);
     }
+    this.#columns = resized(this.#columns, this.#count);
   }
 
-  /** Numbers of the subroutines at an address, the innermost first, up to the first that is not inlined. */
-  chainAt(address: number): number[] {
-    const chain: number[] = [];
-    for (let at = this.#intervals.find(address); at !== NONE; at = this.#parents[at]) {
-      chain.push(at);
-      if (!this.#inlined[at]) break;
-    }
-    return chain;
+  /** Number of subroutines. */
+  get length(): number {
+    return this.#count;
+  }
+
+  /** Number of the innermost subroutine at an address, or `NO_SUBROUTINE`. */
+  innermostAt(address: number): number {
+    return this.#intervals.find(address);
+  }
+
+  /** The subroutine that one is inlined into; `NO_SUBROUTINE` for one that is not inlined. */
+  callerOf(subroutine: number): number {
+    const { parents, inlined } = this.#columns;
+    return inlined[subroutine] === 1 ? parents[subroutine] : NO_SUBROUTINE;
   }
 
   /** Offset of a subroutine's entry in `.debug_info`. */
   offsetOf(subroutine: number): number {
-    return this.#offsets[subroutine];
+    return this.#columns.offsets[subroutine];
+  }
+
+  /** Offset in the unit of the entry that a subroutine has all but its addresses from; 0 if it has a declaration itself. */
+  originOf(subroutine: number): number {
+    return this.#columns.origins[subroutine];
+  }
+
+  /** Where its code starts, if it is in one piece. */
+  startOf(subroutine: number): number | undefined {
+    const start = this.#columns.starts[subroutine];
+    return Number.isNaN(start) ? undefined : start;
+  }
+
+  /** File, line, column and discriminator of the call that was inlined; 0 where they are not known. */
+  callFileOf(subroutine: number): number {
+    return this.#columns.callFiles[subroutine];
+  }
+
+  callLineOf(subroutine: number): number {
+    return this.#columns.callLines[subroutine];
+  }
+
+  callColumnOf(subroutine: number): number {
+    return this.#columns.callColumns[subroutine];
+  }
+
+  callDiscriminatorOf(subroutine: number): number {
+    return this.#columns.callDiscriminators[subroutine];
+  }
+
+  #add(offset: number, parent: number, isInlined: boolean): number {
+    const subroutine = this.#count++;
+    if (subroutine === this.#columns.offsets.length) this.#columns = resized(this.#columns, subroutine * 2);
+    const { offsets, parents, inlined, starts } = this.#columns;
+    offsets[subroutine] = offset;
+    parents[subroutine] = parent;
+    inlined[subroutine] = isInlined ? 1 : 0;
+    starts[subroutine] = Number.NaN;
+    return subroutine;
   }
 
   #readEntries(): void {
@@ -55,7 +145,7 @@ export class SubroutineIndex {
     const cursor = new Cursor(info, header.dieOffset, ".debug_info", header.end);
     const { end } = cursor;
     const around: number[] = [];
-    let current = NONE;
+    let current = NO_SUBROUTINE;
     while (cursor.position < end) {
       const offset = cursor.position;
       const code = info[offset] < 0x80 ? info[cursor.position++] : cursor.uleb();
@@ -69,10 +159,7 @@ export class SubroutineIndex {
       const { tag, skips, hasChildren } = abbreviation;
       let inside = current;
       if (tag === dw.DW_TAG_subprogram || tag === dw.DW_TAG_inlined_subroutine) {
-        inside = this.#offsets.length;
-        this.#offsets.push(offset);
-        this.#parents.push(current);
-        this.#inlined.push(tag === dw.DW_TAG_inlined_subroutine);
+        inside = this.#add(offset, current, tag === dw.DW_TAG_inlined_subroutine);
         this.#readSubroutine(cursor, abbreviation, inside);
       } else {
         for (let i = 0; i < skips.length; i++) {
@@ -95,32 +182,63 @@ export class SubroutineIndex {
   ): void {
     const { unit } = this;
     const { header } = unit;
+    const columns = this.#columns;
     let low: number | undefined;
     let high: number | undefined;
     let isLength = false;
+    let origin = 0;
+    let hasOwnDeclaration = false;
     for (let i = 0; i < attributes.length; i++) {
       const attribute = attributes[i];
-      const form = forms[i];
-      if (attribute !== dw.DW_AT_low_pc && attribute !== dw.DW_AT_high_pc && attribute !== dw.DW_AT_ranges) {
-        const size = sizes[i];
-        if (size >= 0) cursor.position += size;
-        else skipSized(cursor, size, header);
-        continue;
-      }
-      const value = readForm(cursor, form, constants[i], header);
-      if (attribute === dw.DW_AT_ranges) {
-        if (low === undefined || high === undefined) this.#addRanges(value.form, value.value, subroutine);
-      } else {
-        const isAddress = value.form === dw.DW_FORM_addr;
-        const isIndex = isAddressIndex(value.form);
-        const resolved = isIndex ? unit.addressAt(value.value) : value.value;
-        if (attribute === dw.DW_AT_low_pc) low = isAddress || isIndex ? resolved : undefined;
-        else {
-          high = resolved;
-          isLength = !isAddress && !isIndex;
+      const size = sizes[i];
+      switch (attribute) {
+        case dw.DW_AT_low_pc:
+        case dw.DW_AT_high_pc: {
+          const value = readForm(cursor, forms[i], constants[i], header);
+          const isAddress = value.form === dw.DW_FORM_addr;
+          const isIndex = isAddressIndex(value.form);
+          const resolved = isIndex ? unit.addressAt(value.value) : value.value;
+          if (attribute === dw.DW_AT_low_pc) {
+            low = isAddress || isIndex ? resolved : undefined;
+            if (low !== undefined) columns.starts[subroutine] = low;
+          } else {
+            high = resolved;
+            isLength = !isAddress && !isIndex;
+          }
+          break;
         }
+        case dw.DW_AT_ranges: {
+          const value = readForm(cursor, forms[i], constants[i], header);
+          if (low === undefined || high === undefined) this.#addRanges(value.form, value.value, subroutine);
+          break;
+        }
+        case dw.DW_AT_call_file:
+          columns.callFiles[subroutine] = readValue(cursor, forms[i], size, constants[i], header);
+          break;
+        case dw.DW_AT_call_line:
+          columns.callLines[subroutine] = readValue(cursor, forms[i], size, constants[i], header);
+          break;
+        case dw.DW_AT_call_column:
+          columns.callColumns[subroutine] = readValue(cursor, forms[i], size, constants[i], header);
+          break;
+        case dw.DW_AT_GNU_discriminator:
+          columns.callDiscriminators[subroutine] = readValue(cursor, forms[i], size, constants[i], header);
+          break;
+        case dw.DW_AT_abstract_origin:
+          if (isReferenceInUnit(forms[i])) {
+            origin = readValue(cursor, forms[i], size, constants[i], header);
+            break;
+          }
+          hasOwnDeclaration = true;
+          skipSized(cursor, size, header);
+          break;
+        default:
+          if (OWN_DECLARATION.has(attribute)) hasOwnDeclaration = true;
+          if (size >= 0) cursor.position += size;
+          else skipSized(cursor, size, header);
       }
     }
+    if (!hasOwnDeclaration) columns.origins[subroutine] = origin;
     if (low === undefined || high === undefined || isTombstone(low, header.addressSize)) return;
     this.#intervals.add(low, isLength ? low + high : high, subroutine);
   }
@@ -143,4 +261,8 @@ function isAddressIndex(form: number): boolean {
     (form >= dw.DW_FORM_addrx1 && form <= dw.DW_FORM_addrx4) ||
     form === dw.DW_FORM_GNU_addr_index
   );
+}
+
+function isReferenceInUnit(form: number): boolean {
+  return (form >= dw.DW_FORM_ref1 && form <= dw.DW_FORM_ref8) || form === dw.DW_FORM_ref_udata;
 }

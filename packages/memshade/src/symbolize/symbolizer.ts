@@ -25,6 +25,8 @@ export interface SymbolizerOptions {
   readonly useSymbolTable?: boolean;
   /** The file with the debug information, where it is known before it is asked for. */
   readonly debug?: ObjectFile | undefined;
+  /** Whether frames say where their functions are declared. True by default. */
+  readonly starts?: boolean;
   /** Takes the line of an earlier place where one has line 0. */
   readonly skipLineZero?: boolean;
   /** Reads a source map; without it none is asked for. */
@@ -46,8 +48,8 @@ export interface SourcePlace {
 /** What a symbol adds to the outermost frame. */
 type NamingSymbol = Pick<ObjectSymbol, "name" | "address"> & { readonly file?: string | undefined };
 
-/** Rows of line tables that stay decoded; one takes about 12 bytes. */
-const MOST_ROWS = 2 ** 22;
+/** Bytes of line tables and functions that stay decoded. */
+const MOST_BYTES = 64 << 20;
 
 /**
  * Tells functions, files and lines of addresses in one object.
@@ -71,8 +73,7 @@ export class Symbolizer {
   #package: DwarfFile | undefined;
   #moreSymbols: ObjectFile | undefined;
   #sourceMap: SourceMapLookup | undefined;
-  #rows = 0;
-  #lastUnit: Unit | undefined;
+  #decodedBytes = 0;
 
   constructor(object: ObjectFile, options: SymbolizerOptions = {}) {
     this.object = object;
@@ -149,7 +150,7 @@ export class Symbolizer {
     this.#dwarf = undefined;
     this.#index = undefined;
     this.#units.clear();
-    this.#rows = 0;
+    this.#decodedBytes = 0;
     this.#askForShared();
   }
 
@@ -195,13 +196,20 @@ export class Symbolizer {
   #finish(frame: Frame, isOutermost: boolean, symbol: NamingSymbol | undefined): Frame {
     const { demangle, pathMap, functions } = this.#options;
     const naming = isOutermost ? symbol : undefined;
+    const inlined = frame.inlined && !isOutermost;
+    if (
+      demangle === undefined &&
+      pathMap === undefined &&
+      naming === undefined &&
+      inlined === frame.inlined
+    ) {
+      if (functions !== "none") return frame;
+    }
     const linkageName = functions === "none" ? undefined : (naming?.name ?? frame.linkageName);
     const file = frame.file ?? naming?.file;
-    const readable =
-      demangle === undefined || linkageName === undefined ? linkageName : demangle(linkageName);
     return {
       linkageName,
-      function: readable,
+      function: demangle === undefined || linkageName === undefined ? linkageName : demangle(linkageName),
       file: file === undefined || pathMap === undefined ? file : mapPath(file, pathMap),
       line: frame.line,
       column: frame.column,
@@ -209,7 +217,7 @@ export class Symbolizer {
       startFile: frame.startFile,
       startLine: frame.startLine,
       startAddress: naming?.address ?? frame.startAddress,
-      inlined: frame.inlined && !isOutermost,
+      inlined,
       approximate: frame.approximate,
     };
   }
@@ -219,9 +227,10 @@ export class Symbolizer {
       const unit = this.#unitIndex().find(address);
       if (unit === undefined) return [];
       const frames = this.#framesOf(unit);
-      const before = frames.lineTable?.rowCount ?? 0;
+      const before = frames.sizeBytes;
       const result = frames.at(address, this.object.codeSectionAt?.(address));
-      this.#countRows((frames.lineTable?.rowCount ?? 0) - before, unit);
+      const grown = frames.sizeBytes - before;
+      if (grown > 0) this.#countBytes(grown, unit);
       return result;
     } catch (error) {
       if (!(error instanceof FormatError)) throw error;
@@ -237,6 +246,7 @@ export class Symbolizer {
         functions: this.#options.functions ?? "linkage",
         paths: this.#options.paths ?? "absolute",
         skipLineZero: this.#options.skipLineZero ?? false,
+        starts: this.#options.starts ?? true,
       });
       this.#units.set(unit, frames);
       this.#findSplitUnit(frames);
@@ -244,16 +254,15 @@ export class Symbolizer {
     return frames;
   }
 
-  /** Line tables are decoded whole. When they have become too many, those of the units asked first go. */
-  #countRows(added: number, current: Unit): void {
-    this.#rows += added;
-    this.#lastUnit = current;
-    if (this.#rows <= MOST_ROWS) return;
-    for (const [unit, { lineTable }] of this.#units) {
-      if (unit === this.#lastUnit || lineTable === undefined) continue;
-      this.#rows -= lineTable.rowCount;
-      lineTable.dropRows();
-      if (this.#rows <= MOST_ROWS / 2) return;
+  /** Units are decoded whole. When they have become too large together, those that were asked first go. */
+  #countBytes(added: number, current: Unit): void {
+    this.#decodedBytes += added;
+    if (this.#decodedBytes <= MOST_BYTES) return;
+    for (const [unit, frames] of this.#units) {
+      if (unit === current) continue;
+      this.#decodedBytes -= frames.sizeBytes;
+      frames.forget();
+      if (this.#decodedBytes <= MOST_BYTES / 2) return;
     }
   }
 

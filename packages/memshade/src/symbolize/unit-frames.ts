@@ -5,6 +5,7 @@ import {
   type LinePlace,
   type LineTable,
   lineTableOf,
+  NO_SUBROUTINE,
   type PathStyle,
   SubroutineIndex,
   type Unit,
@@ -18,6 +19,8 @@ export interface FrameStyle {
   readonly functions: FunctionNames;
   readonly paths: PathStyle;
   readonly skipLineZero: boolean;
+  /** Whether it is wanted where functions are declared. */
+  readonly starts: boolean;
 }
 
 interface Declaration {
@@ -26,84 +29,14 @@ interface Declaration {
   readonly startLine: number;
 }
 
-/** What is known of a subroutine, apart from the address that was asked for. */
-interface Subroutine extends Declaration {
-  readonly startAddress: number | undefined;
-  readonly callFile: number;
-  readonly callLine: number;
-  readonly callColumn: number;
-  readonly callDiscriminator: number;
-}
-
 const LINKAGE_NAMES = [dw.DW_AT_MIPS_linkage_name, dw.DW_AT_linkage_name];
-/** With one of these, an entry does not have all from its origin. */
-const OWN_DECLARATION = [
-  ...LINKAGE_NAMES,
-  dw.DW_AT_name,
-  dw.DW_AT_decl_file,
-  dw.DW_AT_decl_line,
-  dw.DW_AT_specification,
-  dw.DW_AT_signature,
-];
-const NOTHING: Subroutine = {
-  name: undefined,
-  startFile: undefined,
-  startLine: 0,
-  startAddress: undefined,
-  callFile: 0,
-  callLine: 0,
-  callColumn: 0,
-  callDiscriminator: 0,
-};
-
-function frameOf(
-  { name, startFile, startLine, startAddress }: Subroutine,
-  file: string | undefined,
-  row: (LinePlace & { readonly approximate?: boolean }) | undefined,
-  inlined: boolean,
-): Frame {
-  return {
-    linkageName: name,
-    function: name,
-    file,
-    line: row?.line ?? 0,
-    column: row?.column ?? 0,
-    discriminator: row?.discriminator ?? 0,
-    startFile,
-    startLine,
-    startAddress,
-    inlined,
-    approximate: row?.approximate,
-  };
-}
-
-/** The frame of the function that `callee` was inlined into. */
-function callerOf(
-  { name, startFile, startLine, startAddress }: Subroutine,
-  file: string | undefined,
-  callee: Subroutine,
-  inlined: boolean,
-): Frame {
-  return {
-    linkageName: name,
-    function: name,
-    file,
-    line: callee.callLine,
-    column: callee.callColumn,
-    discriminator: callee.callDiscriminator,
-    startFile,
-    startLine,
-    startAddress,
-    inlined,
-    approximate: undefined,
-  };
-}
+const NOTHING: Declaration = { name: undefined, startFile: undefined, startLine: 0 };
 
 /** Frames at the addresses of one compilation unit. */
 export class UnitFrames {
   readonly unit: Unit;
   readonly #style: FrameStyle;
-  readonly #subroutines = new Map<number, Subroutine>();
+  /** By offset of the entry in `.debug_info` that has it, or leads to it. */
   readonly #declarations = new Map<number, Declaration>();
   readonly #lineTables = new Map<Unit, LineTable | undefined>();
   readonly #paths = new Map<number, string | undefined>();
@@ -123,7 +56,6 @@ export class UnitFrames {
   useSplitUnit(split: Unit): void {
     split.skeleton = this.unit;
     this.#index = new SubroutineIndex(split);
-    this.#subroutines.clear();
     this.#declarations.clear();
   }
 
@@ -134,25 +66,57 @@ export class UnitFrames {
    */
   at(address: number, section?: number): Frame[] {
     this.#index ??= new SubroutineIndex(this.unit);
-    const chain = this.#index.chainAt(address);
+    const index = this.#index;
     const place = this.lineTable?.find(address, { section, skipLineZero: this.#style.skipLineZero });
     const file = place && this.#path(place.file);
     // Like llvm-symbolizer: a row whose file is not in the table says nothing.
     const row = file === undefined ? undefined : place;
-    if (chain.length === 0) return row === undefined ? [] : [frameOf(NOTHING, file, row, false)];
+    let subroutine = index.innermostAt(address);
     const frames: Frame[] = [];
-    let callee = NOTHING;
-    for (let depth = 0; depth < chain.length; depth++) {
-      const subroutine = this.#subroutine(this.#index, chain[depth]);
-      const isInlined = depth < chain.length - 1;
-      frames.push(
-        depth === 0
-          ? frameOf(subroutine, file, row, isInlined)
-          : callerOf(subroutine, this.#path(callee.callFile), callee, isInlined),
-      );
+    if (subroutine === NO_SUBROUTINE) {
+      if (row !== undefined) frames.push(this.#frame(NOTHING, undefined, file, row, false));
+      return frames;
+    }
+    for (let callee = NO_SUBROUTINE; subroutine !== NO_SUBROUTINE; ) {
+      const caller = index.callerOf(subroutine);
+      const declaration = this.#declaration(index, subroutine);
+      const start = index.startOf(subroutine);
+      const isInlined = caller !== NO_SUBROUTINE;
+      if (callee === NO_SUBROUTINE) frames.push(this.#frame(declaration, start, file, row, isInlined));
+      else {
+        const call = {
+          line: index.callLineOf(callee),
+          column: index.callColumnOf(callee),
+          discriminator: index.callDiscriminatorOf(callee),
+        };
+        frames.push(this.#frame(declaration, start, this.#path(index.callFileOf(callee)), call, isInlined));
+      }
       callee = subroutine;
+      subroutine = caller;
     }
     return frames;
+  }
+
+  #frame(
+    { name, startFile, startLine }: Declaration,
+    startAddress: number | undefined,
+    file: string | undefined,
+    place: (Omit<LinePlace, "file"> & { readonly approximate?: boolean }) | undefined,
+    inlined: boolean,
+  ): Frame {
+    return {
+      linkageName: name,
+      function: name,
+      file,
+      line: place?.line ?? 0,
+      column: place?.column ?? 0,
+      discriminator: place?.discriminator ?? 0,
+      startFile,
+      startLine,
+      startAddress,
+      inlined,
+      approximate: place?.approximate,
+    };
   }
 
   #path(file: number): string | undefined {
@@ -169,53 +133,46 @@ export class UnitFrames {
     return this.#lineTables.get(unit);
   }
 
-  #subroutine(index: SubroutineIndex, subroutine: number): Subroutine {
-    let known = this.#subroutines.get(subroutine);
+  /** Gives back what was decoded; it is decoded again when it is needed. */
+  forget(): void {
+    this.#lineTables.clear();
+    this.#declarations.clear();
+    this.#paths.clear();
+    if (this.#index?.unit === this.unit) this.#index = undefined;
+  }
+
+  /** Memory that what was decoded takes, roughly. */
+  get sizeBytes(): number {
+    return (this.lineTable?.rowCount ?? 0) * 12 + (this.#index?.length ?? 0) * 64;
+  }
+
+  /** Name and declaration of a subroutine. Inlined instances have them from the function that they are copies of. */
+  #declaration(index: SubroutineIndex, subroutine: number): Declaration {
+    const { unit } = index;
+    const origin = index.originOf(subroutine);
+    const key = origin === 0 ? index.offsetOf(subroutine) : unit.header.offset + origin;
+    let known = this.#declarations.get(key);
     if (known === undefined) {
-      known = this.#readSubroutine(new Die(index.unit, index.offsetOf(subroutine)));
-      this.#subroutines.set(subroutine, known);
+      known = this.#readDeclaration(unit, index.offsetOf(subroutine));
+      this.#declarations.set(key, known);
     }
     return known;
   }
 
-  #readSubroutine(die: Die): Subroutine {
+  #readDeclaration(unit: Unit, offset: number): Declaration {
     try {
-      const number = (attribute: number) => die.find(attribute)?.value ?? 0;
+      const die = new Die(unit, offset);
+      if (!this.#style.starts) return { ...NOTHING, name: this.#name(die) };
       return {
-        ...this.#declarationOf(die),
-        startAddress: die.address(dw.DW_AT_low_pc),
-        callFile: number(dw.DW_AT_call_file),
-        callLine: number(dw.DW_AT_call_line),
-        callColumn: number(dw.DW_AT_call_column),
-        callDiscriminator: number(dw.DW_AT_GNU_discriminator),
+        name: this.#name(die),
+        startFile: this.#startFile(die),
+        startLine: die.findInherited([dw.DW_AT_decl_line])?.value.value ?? 0,
       };
     } catch (error) {
       if (!(error instanceof FormatError)) throw error;
-      die.unit.file.problems.push(error);
+      unit.file.problems.push(error);
       return NOTHING;
     }
-  }
-
-  /** Name and declaration. Inlined instances have them from the function that they are copies of. */
-  #declarationOf(die: Die): Declaration {
-    const { attributes } = die.abbreviation;
-    const hasOwn = OWN_DECLARATION.some((attribute) => attributes.includes(attribute));
-    const origin = hasOwn ? undefined : die.reference(dw.DW_AT_abstract_origin);
-    if (origin === undefined || origin.unit !== die.unit) return this.#readDeclaration(die);
-    let known = this.#declarations.get(origin.offset);
-    if (known === undefined) {
-      known = this.#readDeclaration(die);
-      this.#declarations.set(origin.offset, known);
-    }
-    return known;
-  }
-
-  #readDeclaration(die: Die): Declaration {
-    return {
-      name: this.#name(die),
-      startFile: this.#startFile(die),
-      startLine: die.findInherited([dw.DW_AT_decl_line])?.value.value ?? 0,
-    };
   }
 
   #name(die: Die): string | undefined {

@@ -36,6 +36,9 @@ interface SymbolizeOptions {
   pathMap: PathMap[];
 }
 
+/** Readable names that are kept: most frames are in functions that were met before. */
+const MOST_NAMES = 1 << 14;
+
 const EXAMPLES = `
 Examples:
   memshade symbolize --binary app.wasm 0x1a2b 0x2c3d      places in the code section of a module
@@ -113,6 +116,7 @@ function runSymbolize(addresses: readonly string[], options: SymbolizeOptions): 
     pathMap: options.pathMap,
     skipLineZero: options.skipLineZero ?? false,
     dwp: options.dwp,
+    starts: (options.verbose ?? false) || style === "JSON",
     ...(options.demangle === true || options.demangle === "true" ? { demangle: lazyDemangler() } : {}),
     finder: new ObjectFinder({
       debugDirectories: [...options.debugFileDirectory, ...DEFAULT_DEBUG_DIRECTORIES],
@@ -148,7 +152,16 @@ function runSymbolize(addresses: readonly string[], options: SymbolizeOptions): 
  * own: it is compiled when the first name needs it.
  */
 function lazyDemangler(): (name: string) => string {
-  return (name) => demangleItanium(name) ?? (/^_R|^\?/.test(name) ? demangleOther(name) : name);
+  const known = new Map<string, string>();
+  return (name) => {
+    let readable = known.get(name);
+    if (readable === undefined) {
+      readable = demangleItanium(name) ?? (/^_R|^\?/.test(name) ? demangleOther(name) : name);
+      if (known.size >= MOST_NAMES) known.clear();
+      known.set(name, readable);
+    }
+    return readable;
+  };
 }
 
 /** What compilers append to names of Rust (`.llvm.123`, `.cold`) stands in parentheses behind them. */

@@ -24,49 +24,86 @@ const utf8 = new TextDecoder();
  */
 export function readWasmSymbols(
   sectionOf: (id: number) => Uint8Array | undefined,
+  bodies: (visit: (index: number, start: number, size: number) => void) => void,
   nameSection: Uint8Array | undefined,
   problems: FormatError[],
 ): SymbolTable {
-  const guarded = (section: Uint8Array | undefined, read: (reader: ByteReader) => void) => {
-    if (section === undefined) return;
+  const guarded = (read: () => void) => {
     try {
-      read(new ByteReader(section));
+      read();
     } catch (error) {
       problems.push(error as FormatError);
     }
   };
+  const readSection = (section: Uint8Array | undefined, read: (reader: ByteReader) => void) => {
+    if (section !== undefined) guarded(() => read(new ByteReader(section)));
+  };
   let imported = 0;
-  guarded(sectionOf(SectionId.Import), (reader) => {
+  readSection(sectionOf(SectionId.Import), (reader) => {
     imported = countImportedFunctions(reader);
   });
-  const names = new Map<number, () => string>();
-  guarded(nameSection, (reader) => readFunctionNames(reader, names));
-  const exported = new Map<number, () => string>();
-  guarded(sectionOf(SectionId.Export), (reader) => readExportedFunctions(reader, exported));
+  const names = new NamePlaces();
+  readSection(nameSection, (reader) => readFunctionNames(reader, names));
+  const exported = new NamePlaces();
+  const exports = sectionOf(SectionId.Export);
+  readSection(exports, (reader) => readExportedFunctions(reader, exported));
   const addresses: number[] = [];
   const sizes: number[] = [];
-  const texts: (() => string)[] = [];
+  const indices: number[] = [];
   const traits: number[] = [];
-  guarded(sectionOf(SectionId.Code), (reader) => {
-    const count = reader.u32Leb();
-    for (let defined = 0; defined < count; defined++) {
-      const start = reader.position;
-      reader.skip(reader.u32Leb(), "function body");
+  guarded(() =>
+    bodies((defined, start, size) => {
       const index = imported + defined;
-      const text = exported.get(index) ?? names.get(index);
-      if (text === undefined) continue;
+      const isExported = exported.has(index);
+      if (!isExported && !names.has(index)) return;
       addresses.push(start);
-      sizes.push(reader.position - start);
-      texts.push(text);
-      traits.push(exported.has(index) ? GLOBAL_FUNCTION : LOCAL_FUNCTION);
-    }
-  });
+      sizes.push(size);
+      indices.push(index);
+      traits.push(isExported ? GLOBAL_FUNCTION : LOCAL_FUNCTION);
+    }),
+  );
   return new SymbolTable({
     addresses: Float64Array.from(addresses),
     sizes: Float64Array.from(sizes),
     traits: Uint8Array.from(traits),
-    nameOf: (row) => texts[row](),
+    nameOf: (row) => exported.textOf(indices[row], exports) ?? names.textOf(indices[row], nameSection) ?? "",
   });
+}
+
+/** Where the names of functions stand in a section, by the functions' indices. */
+class NamePlaces {
+  #starts = new Uint32Array(256);
+  #sizes = new Uint32Array(256);
+
+  /** A place is never at the start of a section. */
+  has(index: number): boolean {
+    return index < this.#starts.length && this.#starts[index] !== 0;
+  }
+
+  set(index: number, start: number, size: number): void {
+    if (index >= MOST_FUNCTIONS) return;
+    if (index >= this.#starts.length) {
+      this.#starts = enlarged(this.#starts, index);
+      this.#sizes = enlarged(this.#sizes, index);
+    }
+    this.#starts[index] = start;
+    this.#sizes[index] = size;
+  }
+
+  textOf(index: number, section: Uint8Array | undefined): string | undefined {
+    if (section === undefined || !this.has(index)) return undefined;
+    const start = this.#starts[index];
+    return utf8.decode(section.subarray(start, start + this.#sizes[index]));
+  }
+}
+
+/** Engines take fewer; a damaged index must not ask for gigabytes. */
+const MOST_FUNCTIONS = 1 << 22;
+
+function enlarged(column: Uint32Array, index: number): Uint32Array<ArrayBuffer> {
+  const larger = new Uint32Array(Math.max(index + 1, column.length * 2));
+  larger.set(column);
+  return larger;
 }
 
 function countImportedFunctions(reader: ByteReader): number {
@@ -117,32 +154,28 @@ function skipLimits(reader: ByteReader): void {
   if (flags & LIMITS_PAGE_SIZE) reader.u32Leb();
 }
 
-function readExportedFunctions(reader: ByteReader, exported: Map<number, () => string>): void {
+function readExportedFunctions(reader: ByteReader, exported: NamePlaces): void {
   for (let left = reader.u32Leb(); left > 0; left--) {
-    const text = readText(reader);
+    const size = reader.u32Leb();
+    const start = reader.skip(size, "name");
     const kind = reader.u8();
     const index = reader.u32Leb();
-    if (kind === EXTERNAL_FUNCTION) exported.set(index, text);
+    if (kind === EXTERNAL_FUNCTION) exported.set(index, start, size);
   }
 }
 
-function readFunctionNames(reader: ByteReader, names: Map<number, () => string>): void {
+function readFunctionNames(reader: ByteReader, names: NamePlaces): void {
   while (!reader.atEnd) {
     const id = reader.u8();
     const size = reader.u32Leb();
     const start = reader.skip(size, "name subsection");
     if (id !== FUNCTION_NAMES) continue;
     const subsection = new ByteReader(reader.bytes, start, start + size);
-    for (let left = subsection.u32Leb(); left > 0; left--)
-      names.set(subsection.u32Leb(), readText(subsection));
+    for (let left = subsection.u32Leb(); left > 0; left--) {
+      const index = subsection.u32Leb();
+      const length = subsection.u32Leb();
+      names.set(index, subsection.skip(length, "name"), length);
+    }
     return;
   }
-}
-
-/** The text at the reader's place, decoded when it is asked for. */
-function readText(reader: ByteReader): () => string {
-  const size = reader.u32Leb();
-  const start = reader.skip(size, "name");
-  const { bytes } = reader;
-  return () => utf8.decode(bytes.subarray(start, start + size));
 }

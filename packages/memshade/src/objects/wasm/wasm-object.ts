@@ -81,8 +81,39 @@ export class WasmObject implements ObjectFile {
   }
 
   symbols(): SymbolTable {
-    this.#symbols ??= readWasmSymbols((id) => this.#standard(id), this.#custom("name"), this.problems);
+    this.#symbols ??= readWasmSymbols(
+      (id) => this.#standard(id),
+      (visit) => this.#visitBodies(visit),
+      this.#custom("name"),
+      this.problems,
+    );
     return this.#symbols;
+  }
+
+  /** Goes over the entries of the code section, by their offsets in it, and reads little but their lengths. */
+  #visitBodies(visit: (index: number, start: number, size: number) => void): void {
+    const code = this.#code;
+    if (code === undefined) return;
+    let window = new ByteReader(new Uint8Array(0));
+    let base = 0;
+    const readerAt = (at: number): ByteReader => {
+      if (at - base + LONGEST_LEB > window.bytes.length) {
+        base = at;
+        window = new ByteReader(this.#source.read(code.offset + at, Math.min(WINDOW_BYTES, code.size - at)));
+      } else window = new ByteReader(window.bytes, at - base);
+      return window;
+    };
+    const head = readerAt(0);
+    const count = head.u32Leb();
+    let at = head.position;
+    for (let index = 0; index < count; index++) {
+      const reader = readerAt(at);
+      const size = reader.u32Leb();
+      const end = base + reader.position + size;
+      if (end > code.size) throw new FormatError("truncated", at, "code section", `${size} bytes do not fit`);
+      visit(index, at, end - at);
+      at = end;
+    }
   }
 
   #standard(id: number): Uint8Array | undefined {
@@ -147,6 +178,10 @@ function checkHeader(bytes: Uint8Array): void {
     throw new FormatError("unsupported-version", 4, "wasm header", detail);
   }
 }
+
+/** Bytes of the code section that are in memory at a time. */
+const WINDOW_BYTES = 1 << 16;
+const LONGEST_LEB = 5;
 
 /** Bytes in front of a section's content, with the name of most custom sections. */
 const LOOK_BYTES = 128;

@@ -14,10 +14,14 @@ export interface InputLine {
 }
 
 const COMMAND = /^(CODE|DATA|FRAME|SYMBOL)(?=\s)/;
+/** Few enough digits for a number to hold them all. */
+const PLAIN_ADDRESS = /^0x[0-9a-fA-F]{1,13}$/;
 const FILE_PREFIX = /^(?:"([^"]*)"|'([^']*)'|(\S+))/;
 
 /** Reads `[CODE|DATA|FRAME|SYMBOL] [FILE] ADDRESS` or `… SYMBOL[+OFFSET]`; undefined where nothing is asked. */
 export function parseInputLine(line: string, hasFile: boolean): InputLine | undefined {
+  // Nearly all lines are this.
+  if (hasFile && PLAIN_ADDRESS.test(line)) return { command: "CODE", address: Number(line), offset: 0 };
   let rest = line.trim();
   const command = COMMAND.exec(rest)?.[1] as InputLine["command"] | undefined;
   if (command !== undefined) rest = rest.slice(command.length).trim();

@@ -30,10 +30,10 @@ const UNKNOWN: Frame = { line: 0, column: 0, discriminator: 0, startLine: 0, inl
 /** Answer to a request for the code at an address. */
 export function formatFrames(request: Request, frames: readonly Frame[], options: OutputOptions): string {
   if (options.style === "JSON") return `${jsonOfFrames(request, frames)}`;
-  const shown = frames.length === 0 ? [UNKNOWN] : frames;
-  const header = formatHeader(request, options);
-  const body = shown.map((frame, index) => formatFrame(frame, index > 0, options)).join("");
-  return header + body + footerOf(options);
+  let text = formatHeader(request, options);
+  if (frames.length === 0) text += formatFrame(UNKNOWN, false, options);
+  for (let index = 0; index < frames.length; index++) text += formatFrame(frames[index]!, index > 0, options);
+  return text + footerOf(options);
 }
 
 /** Answer to a request for the data at an address. */
