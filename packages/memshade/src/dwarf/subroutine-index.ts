@@ -94,6 +94,13 @@ export class SubroutineIndex {
     return inlined[subroutine] === 1 ? parents[subroutine] : NO_SUBROUTINE;
   }
 
+  /** Numbers of the subroutines at an address, the innermost first, up to the first that is not inlined. */
+  chainAt(address: number): number[] {
+    const chain: number[] = [];
+    for (let at = this.innermostAt(address); at !== NO_SUBROUTINE; at = this.callerOf(at)) chain.push(at);
+    return chain;
+  }
+
   /** Offset of a subroutine's entry in `.debug_info`. */
   offsetOf(subroutine: number): number {
     return this.#columns.offsets[subroutine];
