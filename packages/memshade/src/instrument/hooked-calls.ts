@@ -12,10 +12,11 @@ export class HookedCalls implements CallPlan {
   /** Body index by function that was given a wrapper in its old place, 0 for others. */
   readonly #moved: Uint32Array;
   /**
-   * Body index by hooked function, or by helper that the allocator shares, for calls from within the allocator; 0 for
-   * others.
+   * Body index by hooked function, or by helper or wrapper that the allocator shares, for calls from within the
+   * allocator; 0 for others.
    */
   readonly #originals: Uint32Array;
+  #inTwin = false;
 
   constructor(module: WasmModule, allocator: AllocatorPlan) {
     const count = functionCount(module);
@@ -37,6 +38,13 @@ export class HookedCalls implements CallPlan {
     this.#originals[index] = body;
   }
 
+  /** Writes what the allocator calls in place of a function that others call too: its calls come from within. */
+  inTwin(write: () => void): void {
+    this.#inTwin = true;
+    write();
+    this.#inTwin = false;
+  }
+
   isHooked(index: number): boolean {
     return (this.#roles[index] & Role.Hooked) !== 0;
   }
@@ -51,8 +59,10 @@ export class HookedCalls implements CallPlan {
 
   target(caller: number, callee: number): number {
     const original = this.#originals[callee];
-    if (original > 0 && (this.isInternal(caller) || (this.isWrapper(caller) && !this.isHooked(callee))))
-      return original;
+    if (original > 0) {
+      if (this.#inTwin || this.isInternal(caller)) return original;
+      if (this.isWrapper(caller) && !this.isHooked(callee) && !this.isWrapper(callee)) return original;
+    }
     return this.#moved[callee] || callee;
   }
 

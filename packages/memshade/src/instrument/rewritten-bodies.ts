@@ -62,12 +62,12 @@ export class RewrittenBodies {
   ): void {
     const { module, scan, appended, allocator, writer } = this.#around;
     const { stackGlobal } = writer.targets;
-    for (const helper of allocator.sharedHelpers)
+    for (const helper of [...allocator.sharedHelpers, ...allocator.sharedWrappers])
       plan.keepOriginal(
         helper,
         appended.addWritten(
           functionTypeIndex(module, helper),
-          (to) => this.#rewrite(helper, to, true),
+          (to) => plan.inTwin(() => this.#rewrite(helper, to, true)),
           helper,
         ),
       );

@@ -132,3 +132,40 @@ describe("an allocator that is instrumented", () => {
     for (const stack of Object.keys(stacks)) expect(stack).not.toContain("malloc");
   });
 });
+
+describe("functions that pass a request on, which the allocator calls itself", () => {
+  // As Rust modules with a lock around malloc have them: __wrap_malloc → the plain function's cover → the plain function.
+  const covered = wat(`(module
+    (memory (export "memory") 1 1)
+    (global $next (mut i32) (i32.const 4096)) (global $locked (mut i32) (i32.const 0))
+    (func $malloc (param $size i32) (result i32)
+      (global.get $next)
+      (global.set $next (i32.add (global.get $next) (i32.and (i32.add (local.get $size) (i32.const 31)) (i32.const -16)))))
+    (func $free (param i32))
+    (func $real_malloc (param $size i32) (result i32) (call $malloc (local.get $size)))
+    (func $real_free (param $block i32) (call $free (local.get $block)))
+    (func $locked_malloc (param $size i32) (result i32) (local $block i32)
+      (loop $wait (br_if $wait (global.get $locked)))
+      (global.set $locked (i32.const 1))
+      (local.set $block (call $real_malloc (local.get $size)))
+      (global.set $locked (i32.const 0))
+      (i32.store (i32.const 1024) (local.get $block))
+      (i32.load (i32.const 1024)))
+    (func $locked_free (param $block i32)
+      (global.set $locked (i32.const 1))
+      (call $real_free (local.get $block))
+      (i32.store (i32.const 1024) (local.get $block))
+      (global.set $locked (i32.const 0)))
+    (func $use (export "use")
+      (call $locked_free (call $locked_malloc (i32.const 8)))
+      (call $real_free (call $real_malloc (i32.const 24)))))`);
+
+  it("lead to the plain functions for it, and to the hooks for everybody else", () => {
+    const allocator = "malloc=malloc,free=free,malloc=locked_malloc,free=locked_free";
+    const profiled = new Profiled(covered, { options: { allocator } });
+    for (let i = 0; i < 3; i++) profiled.call("use");
+    expect(profiled.heap).toMatchObject({ allocations: 6, frees: 6, liveBlocks: 0, allocatedBytes: 3 * 32 });
+    expect(profiled.stacks()).toEqual({ use: 6 });
+    expect(profiled.snapshot().notTracked).toEqual([]);
+  });
+});

@@ -7,7 +7,7 @@ import { completeFamily } from "./family.ts";
 import { type GlueNames, readGlueNames } from "./glue-names.ts";
 import { sentencesAboutImports, sentencesAboutNamelessAssemblyScript, sentencesAboutPools } from "./hints.ts";
 import { definedType, fitsOperands, Hooks } from "./hooks.ts";
-import { closeInternals, findSharedHelpers } from "./internals.ts";
+import { closeInternals, findSharedHelpers, findSharedWrappers } from "./internals.ts";
 import { readAllocatorOption } from "./option.ts";
 import {
   type AllocatorFunction,
@@ -395,6 +395,7 @@ class Search {
       wrappers: [...wrappers].sort((a, b) => a - b),
       internals: [...internals].sort((a, b) => a - b),
       sharedHelpers: findSharedHelpers(module, graph, internals, wrappers, this.nameOf),
+      sharedWrappers: findSharedWrappers(graph, internals, wrappers),
       needsConfirmation: this.needsConfirmation,
       structural: this.needsConfirmation ? [] : [...this.structural].sort((a, b) => a - b),
       collector: this.collector,
@@ -414,6 +415,7 @@ class Search {
       wrappers: [],
       internals: [],
       sharedHelpers: [],
+      sharedWrappers: [],
       needsConfirmation: false,
       structural: [],
       collector: this.collector,

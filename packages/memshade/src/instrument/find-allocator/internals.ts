@@ -34,6 +34,23 @@ export function closeInternals(
   return internals;
 }
 
+/** Wrappers that the allocator itself calls, directly or through each other. */
+export function findSharedWrappers(
+  graph: CallGraph,
+  internals: ReadonlySet<number>,
+  wrappers: ReadonlySet<number>,
+): number[] {
+  const found = new Set<number>();
+  const pending = [...internals];
+  for (let index = pending.pop(); index !== undefined; index = pending.pop())
+    for (const callee of calleesOf(graph, index)) {
+      if (!wrappers.has(callee) || found.has(callee)) continue;
+      found.add(callee);
+      pending.push(callee);
+    }
+  return [...found].sort((a, b) => a - b);
+}
+
 /** Copy and fill functions that the allocator calls and does not own. */
 export function findSharedHelpers(
   module: WasmModule,

@@ -90,6 +90,11 @@ export interface AllocatorPlan {
    * out by letting the allocator call an uninstrumented twin.
    */
   sharedHelpers: number[];
+  /**
+   * Wrappers that functions of the allocator call, directly or through each other. For those they are the way to the
+   * plain bodies too; called from elsewhere they lead to the hooks.
+   */
+  sharedWrappers: number[];
   /** The pair was recognised by its shape only: trust it after it has been confirmed while running. */
   needsConfirmation: boolean;
   /**
