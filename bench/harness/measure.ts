@@ -10,6 +10,8 @@ export type Column =
   | "workingset"
   | "workingset aligned"
   | "workingset timed"
+  | "locality"
+  | "locality exact"
   | "waste"
   | "waste wide"
   | "waste opaque"

@@ -48,6 +48,14 @@ function kernel(name: string): Workload {
   };
 }
 
+export function kernelBytes(name: string): Uint8Array {
+  return readFileSync(new URL(`${name}.wasm`, KERNEL_FOLDER));
+}
+
+export function kernelArguments(name: string, scale: Scale): string[] {
+  return KERNEL_ARGUMENTS[name]?.[scale] ?? [];
+}
+
 /** Our own programs. */
 export const KERNELS: readonly Workload[] = Object.keys(KERNEL_ARGUMENTS).map(kernel);
 

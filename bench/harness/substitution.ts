@@ -17,6 +17,9 @@ export const VARIANTS = {
   /** The same where alignment hints are trusted, and where real time would make the intervals. */
   "workingset aligned": { tools: ["workingset"], workingset: { assumeAligned: true } },
   "workingset timed": { tools: ["workingset"], workingset: { unit: "wall", interval: 20e6 } },
+  /** Reuse distances too: of 1 % of the lines, and of all. */
+  locality: { tools: ["workingset"], workingset: { locality: {} } },
+  "locality exact": { tools: ["workingset"], workingset: { locality: { method: "exact" } } },
   /** The waste tool where the host says what it reads: ids of 16 bits, and of 32. */
   waste: { tools: ["waste"], waste: { host: "exact" } },
   "waste wide": { tools: ["waste"], waste: { host: "exact", ids: 32 } },

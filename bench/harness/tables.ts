@@ -9,6 +9,8 @@ const TITLES: Record<Column, string> = {
   workingset: "working set",
   "workingset aligned": "aligned accesses",
   "workingset timed": "real time",
+  locality: "working set, locality of 1 % of the lines",
+  "locality exact": "working set, exact locality",
   waste: "waste",
   "waste wide": "waste, 32-bit ids",
   "waste opaque": "waste, opaque host",

@@ -15,6 +15,7 @@ const PARTS = [
   ["assembly/waste/index-brief.ts", "waste-brief.generated.ts", "WASTE_BRIEF_BASE64"],
   ["assembly/waste/index-full.ts", "waste-full.generated.ts", "WASTE_FULL_BASE64"],
   ["assembly/working-set/index.ts", "working-set.generated.ts", "WORKING_SET_RUNTIME_BASE64"],
+  ["assembly/locality/index.ts", "locality.generated.ts", "LOCALITY_RUNTIME_BASE64"],
 ] as const;
 
 for (const [entry, target, constant] of PARTS) {

@@ -1,6 +1,11 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { UserError } from "../bytes/errors.ts";
-import { TOOL_NAMES, type ToolName, type WorkingSetOptions } from "../instrument/index.ts";
+import {
+  type LocalityOptions,
+  TOOL_NAMES,
+  type ToolName,
+  type WorkingSetOptions,
+} from "../instrument/index.ts";
 import type { ToolOptions } from "../runtime/host/tool-options.ts";
 
 /** The options shared by all commands that record, as commander hands them over. */
@@ -18,6 +23,10 @@ export interface ToolFlags {
   cpuTime?: boolean;
   maxIntervals?: number;
   assumeAligned?: boolean;
+  locality?: "exact" | "shards";
+  localityRate?: number;
+  localitySize?: number;
+  cache?: number;
   pairs?: boolean;
   contexts?: boolean;
   objects?: boolean;
@@ -37,6 +46,7 @@ interface Interval {
 
 /** Adds the options that say what is recorded and how. */
 export function addToolOptions(command: Command): Command {
+  keepPositionals(command, "--locality", LOCALITY_METHODS);
   return command
     .option(
       "--tool <tools>",
@@ -77,6 +87,25 @@ export function addToolOptions(command: Command): Command {
       "--assume-aligned",
       "working set: take accesses to lie in one line where their alignment hint says so (faster)",
     )
+    .addOption(
+      new Option(
+        "--locality [method]",
+        "working set: reuse distances and miss ratios of caches, of a sample of the lines (shards) or exact (slow)",
+      )
+        .choices(["shards", "exact"])
+        .preset("shards"),
+    )
+    .option("--locality-rate <part>", "locality: part of the lines to sample (default 0.01)", parseRate)
+    .option(
+      "--locality-size <lines>",
+      "locality: sample at most so many lines; the part falls as more are seen",
+      parsePositive,
+    )
+    .option(
+      "--cache <size>",
+      "locality: cache whose misses are counted per instruction, as 32KiB or 1MiB (default 32KiB)",
+      parseSize,
+    )
     .option("--pairs", "waste: who overwrote, repeated and re-read what (slower)")
     .option("--contexts", "waste: tell accesses apart by calling context (slower)")
     .option("--objects", "waste: count per allocation site and offset inside its blocks (slower)")
@@ -110,6 +139,31 @@ export function addToolOptions(command: Command): Command {
     );
 }
 
+const LOCALITY_METHODS = ["shards", "exact"];
+
+/**
+ * Lets an option with an optional value take only the values that it knows: `--locality program.wasm` is the option
+ * without one, and a program.
+ */
+function keepPositionals(command: Command, name: string, values: readonly string[]): void {
+  const parse = command.parseOptions.bind(command);
+  command.parseOptions = (args) => {
+    const given = [...args];
+    for (let i = 0; i < given.length && given[i] !== "--"; i++) {
+      const option = command.options.find(({ long, short }) => given[i] === long || given[i] === short);
+      if (given[i] === name && !values.includes(given[i + 1])) given[i] = `${name}=${values[0]}`;
+      else if (option?.required || given[i] === name) i++;
+      else if (!given[i].startsWith("-") && stopsAtPositionals(command)) break;
+    }
+    return parse(given);
+  };
+}
+
+/** Whether everything behind the first argument belongs to the program. */
+function stopsAtPositionals(command: Command): boolean {
+  return (command as unknown as { _passThroughOptions?: boolean })._passThroughOptions === true;
+}
+
 /** Options that mean nothing without the waste tool. */
 const WASTE_FLAGS = {
   pairs: "--pairs",
@@ -121,6 +175,13 @@ const WASTE_FLAGS = {
   ids: "--ids",
   host: "--host",
   exitVisible: "--exit-visible",
+} as const;
+
+/** Options that mean nothing without the working-set tool. */
+const LOCALITY_FLAGS = {
+  localityRate: "--locality-rate",
+  localitySize: "--locality-size",
+  cache: "--cache",
 } as const;
 
 export function toolOptionsOf(flags: ToolFlags): ToolOptions {
@@ -154,13 +215,11 @@ export function toolOptionsOf(flags: ToolFlags): ToolOptions {
 
 const DEFAULT_INTERVAL_NS = 20e6;
 
-function workingSetOptionsOf({
-  interval,
-  cpuTime,
-  maxIntervals,
-  assumeAligned,
-}: ToolFlags): WorkingSetOptions {
+function workingSetOptionsOf(flags: ToolFlags): WorkingSetOptions {
+  const { interval, cpuTime, maxIntervals, assumeAligned } = flags;
   const options: WorkingSetOptions = {};
+  const locality = localityOptionsOf(flags);
+  if (locality !== undefined) options.locality = locality;
   if (cpuTime === true && interval?.unit === "accesses")
     throw new UserError("--cpu-time needs an --interval of time, such as 20ms");
   if (cpuTime === true || interval?.unit === "time") {
@@ -172,6 +231,23 @@ function workingSetOptionsOf({
   return options;
 }
 
+function localityOptionsOf(flags: ToolFlags): LocalityOptions | undefined {
+  const { tool, locality, localityRate, localitySize, cache, interval, cpuTime } = flags;
+  for (const [flag, option] of Object.entries(LOCALITY_FLAGS))
+    if (flags[flag as keyof typeof LOCALITY_FLAGS] !== undefined && locality === undefined)
+      throw new UserError(`${option} says how to follow the locality: add --locality`);
+  if (locality === undefined) return undefined;
+  if (!tool?.includes("workingset"))
+    throw new UserError("--locality is an option of the working-set tool: add --tool workingset");
+  if (cpuTime === true || interval?.unit === "time")
+    throw new UserError("--locality counts in accesses: give --interval in accesses, such as 1000000acc");
+  if (locality === "exact" && (localityRate !== undefined || localitySize !== undefined))
+    throw new UserError(
+      "--locality exact samples nothing: it goes without --locality-rate and --locality-size",
+    );
+  return { method: locality, rate: localityRate, mostLines: localitySize, cacheBytes: cache };
+}
+
 const NANOSECONDS: Readonly<Record<string, number>> = { us: 1e3, ms: 1e6, s: 1e9 };
 
 function parseInterval(text: string): Interval {
@@ -180,6 +256,26 @@ function parseInterval(text: string): Interval {
   if (unit === undefined || !Number.isSafeInteger(length) || length < 1)
     throw new InvalidArgumentError("It must be a length such as 1000000acc, 20ms or 1s.");
   return { unit: unit === "acc" ? "accesses" : "time", length };
+}
+
+/** `0.01` or `1%`, in (0, 1]. */
+function parseRate(text: string): number {
+  const [, digits, percent] = /^(\d*\.?\d+(?:e-\d+)?)(%?)$/.exec(text) ?? [];
+  const rate = Number(digits) / (percent === "%" ? 100 : 1);
+  if (!(rate >= 1e-6 && rate <= 1))
+    throw new InvalidArgumentError("It must be a part of all lines from 0.000001 to 1, or of 100%.");
+  return rate;
+}
+
+const SIZE_UNITS: Readonly<Record<string, number>> = { "": 1, K: 2 ** 10, M: 2 ** 20, G: 2 ** 30 };
+
+/** `32KiB`, `32K`, `1MiB`, `49152`. */
+function parseSize(text: string): number {
+  const [, digits, unit] = /^(\d+(?:\.\d+)?)\s*([KMG]?)(?:i?B)?$/i.exec(text) ?? [];
+  const bytes = Number(digits) * SIZE_UNITS[(unit ?? "").toUpperCase()];
+  if (!(bytes >= 64 && bytes <= 2 ** 36))
+    throw new InvalidArgumentError("It must be a size from 64 bytes to 64 GiB, such as 32KiB or 1MiB.");
+  return bytes;
 }
 
 const OUT_HELP =

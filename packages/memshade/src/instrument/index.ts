@@ -8,6 +8,7 @@ export {
   type HookedFunction,
   type InstrumentedInfo,
   type InstrumentOptions,
+  type LocalityOptions,
   type ShadowLayout,
   TOOL_NAMES,
   type ToolName,
@@ -30,4 +31,6 @@ export {
 } from "./waste/waste-layout.ts";
 export { zeroingFunctions } from "./waste/zeroing-functions.ts";
 export type { WorkingSetLayout } from "./working-set/layout.ts";
-export { workingSetRuntimeBytes } from "./working-set/runtime-bytes.ts";
+export type { LocalityLayout } from "./working-set/locality-layout.ts";
+export { localityRuntimeBytes, workingSetRuntimeBytes } from "./working-set/runtime-bytes.ts";
+export { localityLayoutOf } from "./working-set/weave-locality.ts";

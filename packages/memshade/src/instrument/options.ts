@@ -78,6 +78,20 @@ export interface WorkingSetOptions {
   maxIntervals?: number;
   /** Take accesses to lie in one line where their alignment hint says so. */
   assumeAligned?: boolean;
+  /** Reuse distances and miss ratios too. */
+  locality?: LocalityOptions | undefined;
+}
+
+/** How reuse times and distances are measured. */
+export interface LocalityOptions {
+  /** Every reference, or those to a part of all lines (SHARDS; the default). */
+  method?: "exact" | "shards";
+  /** Part of the lines that is sampled. Default 0.01, or 1 at the start where `mostLines` is given. */
+  rate?: number | undefined;
+  /** At most so many lines are sampled at a time; the rate falls as more are seen. */
+  mostLines?: number | undefined;
+  /** Size of the cache whose misses are counted per instruction, bytes. Default 32 KiB. */
+  cacheBytes?: number | undefined;
 }
 
 /** One hooked allocation function as the profile names it. */

@@ -2,6 +2,9 @@ import { UserError } from "../bytes/errors.ts";
 import { type Check, count, flag, integer, list, oneOf, optional, record, text } from "./check.ts";
 import {
   type InstanceWorkingSet,
+  type LocalityOptionsRecord,
+  type LocalityRecord,
+  type LocalitySite,
   MEASURES,
   type Measure,
   type StackFrame,
@@ -52,7 +55,8 @@ const instance = record<InstanceWorkingSet>({
   sites: anything as Check<InstanceWorkingSet["sites"]>,
   fill: anything as Check<InstanceWorkingSet["fill"]>,
   locality: optional(
-    record({
+    record<LocalityRecord>({
+      method: oneOf("exact", "shards"),
       references: count,
       sampled: weight,
       rate: weight,
@@ -61,10 +65,20 @@ const instance = record<InstanceWorkingSet>({
       times: list(pair),
       firsts: list(pair),
       lasts: list(pair),
-      sites: anything as never,
-      sitesAtLines: optional(count),
+      sites: list(
+        record<LocalitySite>({
+          frame: optional(frame),
+          file: optional(text),
+          line: optional(count),
+          references: weight,
+          misses: weight,
+          cold: weight,
+        }),
+      ),
+      otherSites: record({ sites: count, misses: weight }),
+      sitesAtLines: count,
     }),
-  ) as Check<InstanceWorkingSet["locality"]>,
+  ),
 });
 
 const profile = record<WorkingSetProfile>({
@@ -81,7 +95,14 @@ const profile = record<WorkingSetProfile>({
     assumeAligned: flag,
     firstTouch: flag,
     fill: flag,
-    locality: anything as Check<WorkingSetOptionsRecord["locality"]>,
+    locality: optional(
+      record<LocalityOptionsRecord>({
+        method: oneOf("exact", "shards"),
+        rate: weight,
+        mostLines: count,
+        cacheBytes: count,
+      }),
+    ),
   }),
   modules: list(record({ index: count, name: text, buildId: text })),
   instances: list(instance),

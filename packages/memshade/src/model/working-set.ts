@@ -57,6 +57,8 @@ export interface LocalityOptionsRecord {
   rate: number;
   /** Most lines sampled at a time; 0 for no bound. */
   mostLines: number;
+  /** Cache whose misses are counted per instruction. */
+  cacheBytes: number;
 }
 
 export interface WorkingSetModule {
@@ -138,6 +140,7 @@ export interface SiteShares {
 
 /** What locality tells of one reference stream. Values are lines, weights are references. */
 export interface LocalityRecord {
+  method: "exact" | "shards";
   references: number;
   /** Weight of the sampled references at the final rate; all of them if the method is exact. */
   sampled: number;
@@ -152,12 +155,21 @@ export interface LocalityRecord {
   firsts: [position: number, weight: number][];
   lasts: [position: number, weight: number][];
   /** Sites that pay most at `sitesAtLines` lines of cache. */
-  sites?: LocalitySite[] | undefined;
-  sitesAtLines?: number | undefined;
+  sites: LocalitySite[];
+  /** Sites that are not listed, and their misses. */
+  otherSites: { sites: number; misses: number };
+  sitesAtLines: number;
 }
 
+/** An instruction. Figures are weights at the final rate: divide by it for estimates of the whole run. */
 export interface LocalitySite {
-  frame: StackFrame;
+  /** Undefined: bulk instructions. */
+  frame?: StackFrame | undefined;
+  file?: string | undefined;
+  line?: number | undefined;
+  /** References that were followed: of a sample, without those that others of the same block stand for. */
   references: number;
+  /** In a fully associative LRU cache of `sitesAtLines` lines, first references included. */
   misses: number;
+  cold: number;
 }

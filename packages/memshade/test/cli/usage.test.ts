@@ -40,6 +40,34 @@ describe("the command line", () => {
       ["run", "--max-blocks", "many", "x.wasm"],
       "option '--max-blocks <n>' argument 'many' is invalid. It must be a positive integer.",
     ],
+    [
+      ["run", "--locality", "x.wasm"],
+      "--locality is an option of the working-set tool: add --tool workingset",
+    ],
+    [
+      ["run", "--tool", "workingset", "--cache", "1MiB", "x.wasm"],
+      "--cache says how to follow the locality: add --locality",
+    ],
+    [
+      ["run", "--tool", "workingset", "--locality", "exact", "--locality-rate", "0.5", "x.wasm"],
+      "--locality exact samples nothing: it goes without --locality-rate and --locality-size",
+    ],
+    [
+      ["run", "--tool", "workingset", "--locality=some", "x.wasm"],
+      "option '--locality [method]' argument 'some' is invalid. Allowed choices are shards, exact.",
+    ],
+    [
+      ["run", "--tool", "workingset", "--locality", "--locality-rate", "0", "x.wasm"],
+      "option '--locality-rate <part>' argument '0' is invalid. It must be a part of all lines from 0.000001 to 1, or of 100%.",
+    ],
+    [
+      ["run", "--tool", "workingset", "--locality", "--cache", "big", "x.wasm"],
+      "option '--cache <size>' argument 'big' is invalid. It must be a size from 64 bytes to 64 GiB, such as 32KiB or 1MiB.",
+    ],
+    [
+      ["run", "--tool", "workingset", "--locality", "--interval", "20ms", "x.wasm"],
+      "--locality counts in accesses: give --interval in accesses, such as 1000000acc",
+    ],
     [["run", "--env", "=x", "x.wasm"], "--env =x: a name is missing"],
     [["run", "--dir", "::/", "x.wasm"], "--dir ::/: expected HOST or HOST::GUEST"],
     [["instrument", "x.wasm"], "required option '-o, --output <out.wasm>' not specified"],

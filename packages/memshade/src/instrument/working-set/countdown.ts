@@ -47,6 +47,12 @@ export class Countdown {
     return this.#targets.flag < 0;
   }
 
+  /** Pushes it. */
+  write(sink: SnippetSink): void {
+    if (this.local === NO_LOCAL) this.#read(sink);
+    else sink.local(LOCAL_GET, this.local);
+  }
+
   load(sink: SnippetSink): void {
     this.#read(sink);
     sink.local(LOCAL_SET, this.local);

@@ -83,6 +83,12 @@ interface HoistedGroup {
   end: number;
 }
 
+/** A loop without snapshots: the local with its number of trips, and the accesses of each. */
+export interface LoopSummary {
+  trips: number;
+  accesses: number;
+}
+
 /** Longest distance of two places that a span takes as one. */
 const LONGEST_EXTRA = 64;
 /** Places that move further per trip are marked where they are accessed, beside the loop's own work. */
@@ -134,6 +140,8 @@ export class IntervalPass implements ToolPass {
   #polls: number[] = [];
   /** A loop without calls was seen: the countdown goes to a local. */
   #hasTightLoop = false;
+  /** Of the loop that was left last, if its marks have moved behind it. */
+  summary: LoopSummary | undefined;
 
   constructor(targets: IntervalTargets) {
     this.#targets = targets;
@@ -167,7 +175,7 @@ export class IntervalPass implements ToolPass {
   }
 
   access(op: number, at: number, displacement: number, start: number, end: number): void {
-    const { stack, values, insertions, temporaries } = this.#state;
+    const { stack, values, insertions, temporaries, module } = this.#state;
     this.#count(start);
     let base = stack.value[at];
     if (base === 0) {
@@ -175,7 +183,7 @@ export class IntervalPass implements ToolPass {
       stack.value[at] = base;
     }
     const size = ACCESS_BYTES[op];
-    const hint = 1 << this.#alignmentHint(start, end);
+    const hint = 1 << alignmentHint(module.bytes, start);
     const access = ACCESS_KIND[op];
     const both = access === AccessKind.Rmw || access === AccessKind.Cmpxchg;
     const kinds = both ? Kind.Both : access === AccessKind.Store ? Kind.Written : Kind.Read;
@@ -187,18 +195,6 @@ export class IntervalPass implements ToolPass {
     group.held = stack.offset[at];
     group.position = start;
     group.end = end;
-  }
-
-  #alignmentHint(start: number, _end: number): number {
-    const { bytes } = this.#state.module;
-    let at = start;
-    const prefixed = bytes[at] >= 0xfb && bytes[at] <= 0xfe;
-    at++;
-    if (prefixed) {
-      while (bytes[at] > 127) at++;
-      at++;
-    }
-    return bytes[at] & 31;
   }
 
   #insertMarks(group: PlaceGroup, marks: Mark[]): MarkedGroup {
@@ -333,6 +329,7 @@ export class IntervalPass implements ToolPass {
 
   leaveLoop(_start: number, end: number, oneBlock: boolean): void {
     this.endBlock();
+    this.summary = undefined;
     const loop = this.#loops.pop();
     if (loop === undefined) return;
     const quiet = this.#calls === loop.calls;
@@ -418,6 +415,7 @@ export class IntervalPass implements ToolPass {
       if (Math.abs(progression.stride.constant) <= LONGEST_MOVED_STRIDE)
         this.#moveMarks(group, progression, trips, end);
     this.#endSummarized(end, trips, accesses, firstSpan);
+    this.summary = { trips, accesses };
     return true;
   }
 
@@ -480,6 +478,11 @@ export class IntervalPass implements ToolPass {
     this.#state.insertions.remove(insertion);
   }
 
+  /** Pushes the countdown. */
+  writeClock(sink: SnippetSink): void {
+    this.#countdown.write(sink);
+  }
+
   write(sink: SnippetSink, entry: number): void {
     const { a, b, c, d, forms } = this.#state.insertions;
     const writer = this.#writer;
@@ -530,6 +533,18 @@ export class IntervalPass implements ToolPass {
         this.#countdown.save(sink);
     }
   }
+}
+
+/** The alignment, as a power of two, that the access at `start` promises. */
+export function alignmentHint(bytes: Uint8Array, start: number): number {
+  let at = start;
+  const prefixed = bytes[at] >= 0xfb && bytes[at] <= 0xfe;
+  at++;
+  if (prefixed) {
+    while (bytes[at] > 127) at++;
+    at++;
+  }
+  return bytes[at] & 31;
 }
 
 /** The lines of constant addresses, each once with all its kinds; those that are not followed left out. */

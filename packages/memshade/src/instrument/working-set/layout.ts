@@ -36,6 +36,7 @@ export interface WorkingSetLayout {
   assumeAligned: boolean;
   /** Whether intervals may become longer to keep the cost of snapshots down. */
   adaptive: boolean;
+  longestCountdown: number;
   /** Lines of the program's stack and first line of its heap; `heapFrom` is −1 where it is not known. */
   stackFrom: number;
   stackTo: number;
@@ -50,10 +51,15 @@ export interface WorkingSetWishes {
   unit: "accesses" | "wall" | "cpu";
   assumeAligned: boolean;
   adaptive: boolean;
+  /** Accesses after which the next poll calls the runtime, due or not. */
+  mostAccessesToPoll?: number | undefined;
   stackFrom: number;
   stackTo: number;
   heapFrom: number;
 }
+
+/** The countdown never starts higher, so that what one poll is late by cannot wrap it. */
+const LONGEST_COUNTDOWN = 1 << 30;
 
 export function planWorkingSetLayout(wishes: WorkingSetWishes): WorkingSetLayout {
   const { interval, maxIntervals } = wishes;
@@ -100,6 +106,7 @@ export function planWorkingSetLayout(wishes: WorkingSetWishes): WorkingSetLayout
     unit: wishes.unit,
     assumeAligned: wishes.assumeAligned,
     adaptive: wishes.adaptive,
+    longestCountdown: wishes.mostAccessesToPoll ?? LONGEST_COUNTDOWN,
     stackFrom: wishes.stackFrom,
     stackTo: wishes.stackTo,
     heapFrom: wishes.heapFrom,
@@ -125,6 +132,7 @@ export function workingSetConstants(layout: WorkingSetLayout): Record<string, nu
     STACK_TO: layout.stackTo,
     HEAP_FROM: layout.heapFrom < 0 ? 0xffffffff : layout.heapFrom,
     FIRST_TOUCH: 0,
+    LONGEST_COUNTDOWN: layout.longestCountdown,
     ADAPTIVE: layout.adaptive ? 1 : 0,
   };
 }

@@ -136,7 +136,7 @@ export class MarkWriter {
 }
 
 /** The value of a linear form plus a constant. */
-function writeForm(sink: SnippetSink, { terms, constant }: LinearForm, more: number): void {
+export function writeForm(sink: SnippetSink, { terms, constant }: LinearForm, more: number): void {
   let pushed = false;
   for (const { local, factor } of terms) {
     sink.local(LOCAL_GET, local);

@@ -1,9 +1,21 @@
+import { LOCALITY_RUNTIME_BASE64 } from "../../runtime/shadow/locality.generated.ts";
 import { WORKING_SET_RUNTIME_BASE64 } from "../../runtime/shadow/working-set.generated.ts";
 
-let bytes: Uint8Array | undefined;
+let workingSet: Uint8Array | undefined;
+let locality: Uint8Array | undefined;
 
 /** The code of the working-set tool that runs inside the module. Built from `runtime/shadow/assembly/working-set`. */
 export function workingSetRuntimeBytes(): Uint8Array {
-  bytes ??= Uint8Array.from(atob(WORKING_SET_RUNTIME_BASE64), (character) => character.charCodeAt(0));
-  return bytes;
+  workingSet ??= decode(WORKING_SET_RUNTIME_BASE64);
+  return workingSet;
+}
+
+/** The code of `--locality`, built from `runtime/shadow/assembly/locality`. */
+export function localityRuntimeBytes(): Uint8Array {
+  locality ??= decode(LOCALITY_RUNTIME_BASE64);
+  return locality;
+}
+
+function decode(base64: string): Uint8Array {
+  return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
 }

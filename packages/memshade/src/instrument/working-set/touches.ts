@@ -1,16 +1,14 @@
 import { grown } from "../operand-stack.ts";
-import { CONSTANT } from "../value-numbers.ts";
 
 /** Two places at most this far apart: whatever lies between them lies in the line of one of them. */
-export const LINE_BYTES = 64;
+const LINE_BYTES = 64;
 /** Earlier touches of one base that are compared with a new one; a bound for very long straight code. */
 const MOST_COMPARED = 32;
 
 /**
- * The touches of one function: places (base value + offset) whose lines are marked. What is known of earlier touches
- * saves later ones: a place between two touched ones at most 64 bytes apart needs no touch of its own. A touch is known
- * wherever the walk can only come through it, as long as no snapshot can have cleared the mark; inside a basic block a
- * later pair can also make an earlier touch superfluous.
+ * The touches of one function: places (base value + offset) whose lines are looked at. A place between two touched ones
+ * at most 64 bytes apart needs no touch of its own. A touch is known wherever the walk can only come through it; inside a
+ * basic block a later pair can also make an earlier touch superfluous.
  */
 export class Touches {
   /** Number of touches so far; the columns below are indexed by touch. */
@@ -18,7 +16,6 @@ export class Touches {
   base = new Int32Array(1024);
   /** Distance of the place from the base. */
   offset: Int32Array = new Int32Array(1024);
-  writes: Int32Array = new Int32Array(1024);
   /** Insertion that makes the touch. */
   insertion: Int32Array = new Int32Array(1024);
   /** The local that holds the address, symbolic or not. */
@@ -34,9 +31,9 @@ export class Touches {
   #order: Int32Array = new Int32Array(1024);
   #orderLength = 0;
 
-  /** Per base and kind of access: newest touch. */
-  #last = [new Int32Array(4096), new Int32Array(4096)];
-  #epochOf = [new Int32Array(4096), new Int32Array(4096)];
+  /** Per base: newest touch. */
+  #last: Int32Array = new Int32Array(4096);
+  #epochOf: Int32Array = new Int32Array(4096);
   #epoch = 1;
   #currentBlock = 0;
 
@@ -50,7 +47,7 @@ export class Touches {
     this.#currentBlock++;
   }
 
-  /** A snapshot may have cleared all marks. */
+  /** What was touched may have been long ago. */
   forgetAll(): void {
     this.#epoch++;
     this.#orderLength = 0;
@@ -68,9 +65,9 @@ export class Touches {
     }
   }
 
-  /** Whether the place is sure to be marked already. */
-  covers(base: number, offset: number, writes: number): boolean {
-    const newest = this.#newest(base, writes);
+  /** Whether the place is sure to have been looked at. */
+  covers(base: number, offset: number): boolean {
+    const newest = this.#newest(base);
     let below = Number.NEGATIVE_INFINITY;
     let above = Number.POSITIVE_INFINITY;
     for (
@@ -80,30 +77,18 @@ export class Touches {
     ) {
       if (this.#known[touch] === 0 || this.gone[touch] === 1) continue;
       const at = this.offset[touch];
-      if (base === CONSTANT) {
-        if (at >>> 6 === offset >>> 6) return true;
-        continue;
-      }
       if (at <= offset && at > below) below = at;
       if (at >= offset && at < above) above = at;
     }
-    return base !== CONSTANT && above - below <= LINE_BYTES;
+    return above - below <= LINE_BYTES;
   }
 
-  add(
-    base: number,
-    offset: number,
-    writes: number,
-    local: number,
-    insertion: number,
-    position: number,
-  ): number {
+  add(base: number, offset: number, local: number, insertion: number, position: number): void {
     const touch = this.length++;
     if (touch === this.base.length) this.#grow();
-    const previous = this.#newest(base, writes);
+    const previous = this.#newest(base);
     this.base[touch] = base;
     this.offset[touch] = offset;
-    this.writes[touch] = writes;
     this.local[touch] = local;
     this.insertion[touch] = insertion;
     this.gone[touch] = 0;
@@ -112,15 +97,13 @@ export class Touches {
     this.#previous[touch] = previous;
     this.#known[touch] = 1;
     this.#order[this.#orderLength++] = touch;
-    this.#last[writes][base] = touch;
-    this.#epochOf[writes][base] = this.#epoch;
-    return touch;
+    this.#last[base] = touch;
+    this.#epochOf[base] = this.#epoch;
   }
 
   /** A touch of this block that lies between two others which are at most one line apart; −1 if there is none. */
-  superfluous(base: number, writes: number): number {
-    if (base === CONSTANT) return -1;
-    const newest = this.#newest(base, writes);
+  superfluous(base: number): number {
+    const newest = this.#newest(base);
     for (
       let touch = newest, left = MOST_COMPARED;
       touch >= 0 && left > 0;
@@ -150,20 +133,19 @@ export class Touches {
     return above - below <= LINE_BYTES;
   }
 
-  #newest(base: number, writes: number): number {
-    if (base >= this.#last[writes].length) {
-      const size = Math.max(this.#last[writes].length * 2, base + 1);
-      this.#last[writes] = grown(this.#last[writes], size);
-      this.#epochOf[writes] = grown(this.#epochOf[writes], size);
+  #newest(base: number): number {
+    if (base >= this.#last.length) {
+      const size = Math.max(this.#last.length * 2, base + 1);
+      this.#last = grown(this.#last, size);
+      this.#epochOf = grown(this.#epochOf, size);
     }
-    return this.#epochOf[writes][base] === this.#epoch ? this.#last[writes][base] : -1;
+    return this.#epochOf[base] === this.#epoch ? this.#last[base] : -1;
   }
 
   #grow(): void {
     const size = this.base.length * 2;
     this.base = grown(this.base, size);
     this.offset = grown(this.offset, size);
-    this.writes = grown(this.writes, size);
     this.insertion = grown(this.insertion, size);
     this.local = grown(this.local, size);
     this.gone = grown(this.gone, size);

@@ -1,12 +1,16 @@
-import { I32, importsOf } from "../../wasm/index.ts";
+import { UserError } from "../../bytes/errors.ts";
+import { I32, importsOf, type ValType } from "../../wasm/index.ts";
 import { BodyBuilder } from "../body-builder.ts";
 import { mergeRuntime } from "../shadow-runtime.ts";
-import type { ToolSurroundings, WovenTool } from "../tool-pass.ts";
+import type { ToolPass, ToolSurroundings, WovenTool } from "../tool-pass.ts";
+import { ExactLocalityPass } from "./exact-locality-pass.ts";
 import { IntervalPass } from "./interval-pass.ts";
 import { planWorkingSetLayout, workingSetConstants } from "./layout.ts";
 import { PollPlan } from "./poll-plan.ts";
 import { findRegions } from "./regions.ts";
 import { workingSetRuntimeBytes } from "./runtime-bytes.ts";
+import { SamplingPass } from "./sampling-pass.ts";
+import { type WovenLocality, weaveLocality } from "./weave-locality.ts";
 
 /** Offsets in the control block that inserted code uses; `runtime/shadow/assembly/working-set/layout.ts` has them all. */
 const FLAG = 44;
@@ -15,12 +19,16 @@ const CLOCK = 64;
 /** Shortest interval unless the user says otherwise: accesses, or nanoseconds. */
 export const DEFAULT_INTERVAL_ACCESSES = 1_000_000;
 const DEFAULT_MOST_INTERVALS = 512;
+/** Sampled references wait for the next poll. */
+const SAMPLED_ACCESSES_TO_POLL = 1 << 14;
 
 /** Weaves the working-set tool into a module. */
 export function weaveWorkingSet(around: ToolSurroundings): WovenTool {
   const { module, appended, options, memory, memory64, shadowMemory } = around;
   const { workingset = {} } = options;
   const unit = workingset.unit ?? "accesses";
+  if (workingset.locality !== undefined && unit !== "accesses")
+    throw new UserError("locality counts in accesses: it goes with an interval of accesses, not of time");
   const regions = findRegions(module, around.stackPointer);
   const layout = planWorkingSetLayout({
     memoryBytes: around.memoryBytes,
@@ -29,6 +37,7 @@ export function weaveWorkingSet(around: ToolSurroundings): WovenTool {
     unit,
     assumeAligned: workingset.assumeAligned === true,
     adaptive: unit === "accesses" && workingset.interval === undefined,
+    mostAccessesToPoll: workingset.locality === undefined ? undefined : SAMPLED_ACCESSES_TO_POLL,
     ...regions,
   });
   const runtime = mergeRuntime(workingSetRuntimeBytes(), {
@@ -42,14 +51,18 @@ export function weaveWorkingSet(around: ToolSurroundings): WovenTool {
     },
   });
   const target = (name: string): number => runtime.functions.get(name) as number;
-  const pass = new IntervalPass({
+  const locality = weaveLocality(around, layout, runtime.globals.length);
+  const { beforePoll = -1 } = locality ?? {};
+  const polling = (name: string, parameters: readonly ValType[]): number =>
+    beforePoll < 0 ? target(name) : callBefore(appended, beforePoll, target(name), parameters);
+  const marks = new IntervalPass({
     memory: shadowMemory,
     memory64,
     lines: layout.lines,
     planes: [-1, 0, layout.written, layout.both],
     clock: layout.control + CLOCK,
     flag: unit === "accesses" ? -1 : layout.control + FLAG,
-    poll: target("poll"),
+    poll: polling("poll", [I32]),
     pollFlag: target("pollFlag"),
     advance: target("advance"),
     markRange: target("markRange"),
@@ -58,23 +71,69 @@ export function weaveWorkingSet(around: ToolSurroundings): WovenTool {
     assumeAligned: layout.assumeAligned,
     exceptions: module.tags.length > 0 || importsOf(module, "tag").length > 0,
   });
+  const listener = (name: string, parameters: number): number =>
+    locality === undefined
+      ? target(name)
+      : callBoth(appended, [target(name), locality.listeners.get(name) as number], parameters);
   return {
     name: "workingset",
-    pass,
-    shadowBytes: layout.endBytes,
-    describe: () => layout,
-    start: -1,
-    entered: target(unit === "accesses" ? "entered" : "enteredTimed"),
+    pass: passWith(marks, locality, memory64),
+    shadowBytes: locality?.endBytes ?? layout.endBytes,
+    describe: () => ({ ...layout, ...locality?.description }),
+    start: locality?.start ?? -1,
+    entered: polling(unit === "accesses" ? "entered" : "enteredTimed", []),
     memoryLimit: undefined,
-    globals: runtime.globals,
+    globals: [...runtime.globals, ...(locality?.globals ?? [])],
     exports: { hostRead: target("hostRead"), hostWrote: target("hostWrote") },
-    listeners: { copy: target("copied"), fill: target("filled"), init: target("initialized") },
+    listeners: {
+      copy: listener("copied", 3),
+      fill: listener("filled", 3),
+      init: listener("initialized", 2),
+    },
     allocations: undefined,
     notTracked:
       regions.heapFrom < 0
         ? ["Where the heap begins is not known: lines of the heap are counted as static data."]
         : [],
   };
+}
+
+function passWith(marks: IntervalPass, locality: WovenLocality | undefined, memory64: boolean): ToolPass {
+  if (locality?.access !== undefined)
+    return new ExactLocalityPass(marks, { memory64, access: locality.access });
+  return locality?.sampling === undefined ? marks : new SamplingPass(marks, locality.sampling);
+}
+
+/** A function that calls another one and then `next` with its parameters; `poll` returns one. */
+function callBefore(
+  appended: ToolSurroundings["appended"],
+  first: number,
+  next: number,
+  parameters: readonly ValType[],
+): number {
+  return appended.add(appended.typeIndex([...parameters], [...parameters]), () => {
+    const body = new BodyBuilder().op("call", first);
+    parameters.forEach((_, i) => {
+      body.op("local.get", i);
+    });
+    return body.op("call", next).finish();
+  });
+}
+
+/** A function of i32 parameters that calls two others with them. */
+function callBoth(
+  appended: ToolSurroundings["appended"],
+  functions: readonly number[],
+  parameters: number,
+): number {
+  return appended.add(appended.typeIndex(Array(parameters).fill(I32), []), () => {
+    const body = new BodyBuilder();
+    for (const index of functions) {
+      for (let i = 0; i < parameters; i++) body.op("local.get", i);
+      body.op("call", index);
+    }
+    return body.finish();
+  });
 }
 
 /** Size of the program's memory in 64 KiB pages. */

@@ -1,8 +1,7 @@
-import { COMMON_CACHES, LINE_BYTES } from "../../analyses/locality/index.ts";
 import { findPhases, type Phase } from "../../analyses/working-set/phases.ts";
 import type { InstanceWorkingSet, TimeUnit, WorkingSetProfile } from "../../model/working-set.ts";
 import { formatBytes, formatCount, formatPercent, groupDigits, plural } from "../format.ts";
-import { missRatioCurve } from "../json/locality.ts";
+import { printLocality } from "./locality-report.ts";
 import { Screen, type ScreenOptions } from "./screen.ts";
 import { sparkline } from "./sparkline.ts";
 import { bar, padLeft, padRight, printable, wrapWords } from "./text.ts";
@@ -79,7 +78,7 @@ function printInstance(
     );
   }
   printIntervals(screen, instance, options.rows ?? DEFAULT_ROWS, time, bytes);
-  if (instance.locality !== undefined) printLocality(screen, instance);
+  if (instance.locality !== undefined) printLocality(screen, instance.locality, options.rows);
 }
 
 function printPhases(
@@ -126,27 +125,6 @@ function printIntervals(
       `  ${padLeft(time(end[i]), 9)} ${padLeft(groupDigits(lines), 10)} ${padLeft(bytes(lines), 9)} ${of("read")} ${of("written")} ${of("both")} ${padLeft(bytes(fresh[i]), 9)}${partial}`,
     );
   });
-}
-
-function printLocality(screen: Screen, instance: InstanceWorkingSet): void {
-  const { locality } = instance;
-  if (locality === undefined) return;
-  const curve = missRatioCurve(locality);
-  const method =
-    locality.rate === 1
-      ? "exact"
-      : `SHARDS, ${formatPercent(locality.rate, 1)} of the lines, ${formatCount(locality.sampled)} references`;
-  screen.print(
-    "",
-    screen.paint.strong("Misses of a fully associative LRU cache") +
-      screen.paint.faint(`  (${formatCount(locality.references)} references; ${method})`),
-  );
-  for (const { name, bytes } of COMMON_CACHES) {
-    const ratio = curve.at(bytes / LINE_BYTES);
-    screen.print(
-      `  ${padRight(name, 42)} ${padLeft(formatPercent(ratio, 1), 7)} ${screen.paint.bar(bar(ratio, 1, 20))}`,
-    );
-  }
 }
 
 /** `1.2 M` accesses, `20 ms`, `3.4 s`. */

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { ReuseRecorder } from "../../../src/analyses/locality/index.ts";
 import { findPhases } from "../../../src/analyses/working-set/phases.ts";
 import { readWorkingSet } from "../../../src/model/read-working-set.ts";
 import { workingSetCsv } from "../../../src/report/json/working-set-csv.ts";
@@ -84,6 +85,70 @@ describe("the CSV", () => {
     const profile = pictureOf(["a"]);
     profile.modules[0].name = '=cmd,"x"';
     expect(workingSetCsv(profile).split("\n")[1]).toContain('"\'=cmd,""x"""');
+  });
+});
+
+describe("locality", () => {
+  const recorder = new ReuseRecorder();
+  for (let round = 0; round < 10; round++) for (let line = 0; line < 1000; line++) recorder.reference(line);
+  const { references, lines, times, distances, firsts, lasts } = recorder.profile();
+  const profile = pictureOf(["ab", "a"]);
+  profile.instances[0].locality = {
+    method: "exact",
+    references,
+    sampled: references,
+    rate: 1,
+    cold: lines,
+    distances: distances.entries(),
+    times: times.entries(),
+    firsts: firsts.entries(),
+    lasts: lasts.entries(),
+    sites: [
+      {
+        frame: { function: 3, offset: 0x123, name: "sweep(char*)" },
+        file: "/src/sweep.c",
+        line: 7,
+        references: 10_000,
+        misses: 10_000,
+        cold: 1000,
+      },
+    ],
+    otherSites: { sites: 0, misses: 0 },
+    sitesAtLines: 512,
+  };
+
+  it("is shown as curves, common caches and the instructions that miss", () => {
+    const paint = createPaint(false);
+    const text = workingSetReport(profile, {
+      paint,
+      width: 80,
+      isWide: false,
+      rows: undefined,
+      input: "run",
+    });
+    expect(text).toContain("Locality  (10,000 references to 1,000 lines; exact)");
+    expect(text).toMatch(/L1 32 KiB .* 100 % /);
+    expect(text).toMatch(/L1 128 KiB .* 10\.0 % /);
+    expect(text).toMatch(/Most misses of a cache of 32\.0 KiB/);
+    expect(text).toMatch(/10,000 {3}100 % {4}1,000 {2}sweep\(char\*\) sweep\.c:7/);
+    for (const line of text.split("\n")) expect(line.length).toBeLessThanOrEqual(80);
+  });
+
+  it("is in the JSON report, with units", () => {
+    const [{ curves }] = JSON.parse(workingSetReportJson(profile, "run")).instances;
+    expect(curves).toMatchObject({ method: "exact", rate: 1, references: 10_000, lines: 1000 });
+    const at = (lines: number) => curves.missRatio.find((point: { lines: number }) => point.lines === lines);
+    expect(at(512)).toEqual({ lines: 512, bytes: 32_768, missRatio: 1 });
+    expect(at(1024)).toEqual({ lines: 1024, bytes: 65_536, missRatio: 0.1 });
+    expect(curves.footprint[0]).toEqual({ references: 1, lines: 1 });
+    expect(curves.sites.rows).toMatchObject([{ function: "sweep(char*)", line: 7, misses: 10_000, part: 1 }]);
+  });
+
+  it("is read as it was written, and damage is told", () => {
+    expect(readWorkingSet(JSON.stringify(profile))).toEqual(profile);
+    const damaged = JSON.parse(JSON.stringify(profile));
+    damaged.instances[0].locality.method = "guess";
+    expect(() => readWorkingSet(JSON.stringify(damaged))).toThrow(/locality\.method should be "exact"/);
   });
 });
 

@@ -1,4 +1,9 @@
-import type { InstrumentedInfo, WorkingSetLayout } from "../../../instrument/index.ts";
+import {
+  type InstrumentedInfo,
+  type LocalityLayout,
+  localityLayoutOf,
+  type WorkingSetLayout,
+} from "../../../instrument/index.ts";
 import type { RunEnd } from "../../../model/run.ts";
 import {
   type InstanceWorkingSet,
@@ -12,9 +17,11 @@ import { buildLevels, totalOf } from "../../../model/working-set-series.ts";
 import type { InstanceHandle } from "../heap-session.ts";
 import { ModuleFunctions } from "../module-functions.ts";
 import type { ToolOptions } from "../tool-options.ts";
-import type { RunFacts, ToolSession, ToolSnapshot } from "../tool-session.ts";
+import type { LinesOf, RunFacts, ToolSession, ToolSnapshot } from "../tool-session.ts";
 import { MEMSHADE_VERSION } from "../version.ts";
+import { describeLocality } from "./describe-locality.ts";
 import { IntervalTimer } from "./interval-timer.ts";
+import { type LocalityTables, readLocality } from "./read-locality.ts";
 import { WorkingSetReader, type WorkingSetTables } from "./read-tables.ts";
 
 /** Name of the tool's file in a run folder. */
@@ -28,6 +35,9 @@ interface SessionInstance {
   timer: IntervalTimer | undefined;
   /** Undefined once the instance is gone; its last figures are in `last` then. */
   reader: WorkingSetReader | undefined;
+  /** The tool's memory, while the instance is there and its locality is followed. */
+  memory: WebAssembly.Memory | undefined;
+  locality: LocalityLayout | undefined;
   last: Readings | undefined;
   /** Records before a reset, which are left out. */
   forgotten: number;
@@ -36,6 +46,7 @@ interface SessionInstance {
 interface Readings extends WorkingSetTables {
   /** Function indices of the noted stacks by their number. */
   frames: Map<number, number[]>;
+  locality: LocalityTables | undefined;
 }
 
 /** The working sets of the instances of one run. */
@@ -62,6 +73,8 @@ export class WorkingSetSession implements ToolSession {
       original,
       timer: layout.unit === "accesses" ? undefined : new IntervalTimer(memory, layout),
       reader: new WorkingSetReader(memory, layout),
+      memory,
+      locality: localityLayoutOf(layout),
       last: undefined,
       forgotten: 0,
     });
@@ -73,6 +86,7 @@ export class WorkingSetSession implements ToolSession {
     instance.timer?.stop();
     instance.last = read(instance);
     instance.reader = undefined;
+    instance.memory = undefined;
   }
 
   reset(): void {
@@ -90,6 +104,7 @@ export class WorkingSetSession implements ToolSession {
       firstTouch: false,
       fill: false,
     };
+    const locality = describeOptions(first?.locality);
     const unit = workingset.unit ?? "accesses";
     const lost = readings.reduce((sum, { readings: { lost } }) => sum + lost, 0);
     const notTracked =
@@ -102,13 +117,17 @@ export class WorkingSetSession implements ToolSession {
       program: facts.modules[first?.module ?? 0]?.name ?? "",
       lineBytes: 64,
       unit,
-      options,
+      options: { ...options, ...locality },
       modules: facts.modules.map(({ index, name, buildId }) => ({ index, name, buildId })),
-      instances: readings.map(({ instance, readings }) => describe(instance, readings)),
+      instances: readings.map(({ instance, readings }) => describe(instance, readings, facts.linesOf)),
       notTracked,
     };
     return {
-      description: { unit, ...options },
+      description: {
+        unit,
+        ...options,
+        ...(locality === undefined ? {} : { locality: locality.locality.method }),
+      },
       file: { name: WORKING_SET_FILE, contents: `${JSON.stringify(profile)}\n` },
       notTracked,
     };
@@ -120,11 +139,27 @@ function read(instance: SessionInstance): Readings {
   if (reader === undefined) return instance.last as Readings;
   const tables = reader.read();
   const frames = new Map([...new Set(tables.stacks)].map((number) => [number, reader.stack(number)]));
-  return { ...tables, frames };
+  const { memory, locality: layout } = instance;
+  const locality =
+    memory === undefined || layout === undefined ? undefined : readLocality(memory, layout, tables.duration);
+  return { ...tables, frames, locality };
 }
 
-function describe(instance: SessionInstance, readings: Readings): InstanceWorkingSet {
-  const { layout } = instance;
+/** How the locality was followed; a sample's rate at the start. */
+function describeOptions(layout: LocalityLayout | undefined) {
+  if (layout === undefined) return undefined;
+  const { exact, limit, mostLines, cacheLines } = layout;
+  const method = exact ? ("exact" as const) : ("shards" as const);
+  return { locality: { method, rate: (limit + 1) / 2 ** 32, mostLines, cacheBytes: cacheLines * 64 } };
+}
+
+function describe(
+  instance: SessionInstance,
+  readings: Readings,
+  linesOf: LinesOf | undefined,
+): InstanceWorkingSet {
+  const { layout, original } = instance;
+  const bytes = () => (typeof original === "function" ? original() : original);
   const records = readings.records.slice(Math.min(instance.forgotten, readings.records.length - 1));
   const levels = buildLevels(records, readings.lastIsPartial);
   const scale = records[records.length - 1].scale;
@@ -149,6 +184,16 @@ function describe(instance: SessionInstance, readings: Readings): InstanceWorkin
     levels,
     stackOf,
     stacks,
+    ...(instance.locality === undefined || readings.locality === undefined
+      ? {}
+      : {
+          locality: describeLocality(
+            instance.locality,
+            readings.locality,
+            () => new ModuleFunctions(bytes()),
+            linesOf?.(bytes()),
+          ),
+        }),
   };
 }
 

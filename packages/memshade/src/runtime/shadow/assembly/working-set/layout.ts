@@ -49,6 +49,9 @@ export declare const HEAP_FROM: u32;
 @external("host", "FIRST_TOUCH")
 export declare const FIRST_TOUCH: u32;
 
+/** The countdown never starts higher. */
+@external("host", "LONGEST_COUNTDOWN")
+export declare const LONGEST_COUNTDOWN: u32;
 /** 1: intervals may become longer, so that looking at lines stays a small part of the run. */
 @external("host", "ADAPTIVE")
 export declare const ADAPTIVE: u32;

@@ -23,6 +23,7 @@ import {
   INTERVAL_HIGH,
   INTERVAL_LOW,
   LINES,
+  LONGEST_COUNTDOWN,
   MOST_INTERVALS,
   noteStack,
   PAGES,
@@ -41,8 +42,8 @@ import {
 } from "./layout";
 import { countTouches, regionOf, touchPages } from "./touch";
 
-/** The countdown never starts higher, so that what one poll is late by cannot wrap it. */
-const LONGEST_COUNTDOWN: u64 = 1 << 30;
+/** What one poll is late by cannot wrap the countdown. */
+const MOST_UNITS: i64 = 1 << 30;
 
 /** With intervals of its own choice the tool looks at one line for so many accesses at most. */
 const UNITS_PER_LINE: u64 = 256;
@@ -64,7 +65,7 @@ export function poll(clock: i32): i32 {
     deadline = (total / period + 1) * period;
   }
   store<u64>(CONTROL, deadline, C_DEADLINE);
-  const next = <i32>min(deadline - total, LONGEST_COUNTDOWN);
+  const next = <i32>min(deadline - total, <u64>LONGEST_COUNTDOWN);
   store<i32>(CONTROL, next, C_LOADED);
   return next;
 }
@@ -84,7 +85,7 @@ export function enteredTimed(): void {
 export function advance(clock: i32, trips: u32, accesses: u32): i32 {
   const units = <u64>trips * accesses;
   const left = <i64>clock - <i64>units;
-  if (left > -(<i64>LONGEST_COUNTDOWN)) return <i32>left;
+  if (left > -MOST_UNITS) return <i32>left;
   store<u64>(CONTROL, load<u64>(CONTROL, C_TOTAL) + units, C_TOTAL);
   // The countdown is reached all the same.
   store<i32>(CONTROL, load<i32>(CONTROL, C_LOADED) - clock, C_LOADED);

@@ -1,0 +1,125 @@
+import {
+  binned,
+  binStart,
+  COMMON_CACHES,
+  LINE_BYTES,
+  ValueHistogram,
+} from "../../analyses/locality/index.ts";
+import type { LocalityRecord } from "../../model/working-set.ts";
+import { formatBytes, formatCount, formatPercent, plural } from "../format.ts";
+import { curveSizes, footprintOf, linesOf, localitySites, missRatioCurve } from "../json/locality.ts";
+import type { Screen } from "./screen.ts";
+import { sparkline } from "./sparkline.ts";
+import { bar, padLeft, padRight, printable } from "./text.ts";
+
+const DEFAULT_SITES = 10;
+const NAME_WIDTH = 44;
+/** Caches that hold everything say nothing new: one of them is enough. */
+const CACHES_BEYOND = 1;
+
+/** Miss ratios of caches, footprints and the instructions that miss: what `--locality` recorded. */
+export function printLocality(screen: Screen, locality: LocalityRecord, rows: number | undefined): void {
+  const { paint } = screen;
+  const { references, rate, method } = locality;
+  const lines = linesOf(locality);
+  const how =
+    method === "exact"
+      ? "exact"
+      : `SHARDS: ${formatPercent(rate, 1)} of the lines, ${formatCount(locality.sampled)} references`;
+  screen.print(
+    "",
+    paint.strong("Locality") +
+      paint.faint(`  (${formatCount(references)} references to ${plural(lines, "line")}; ${how})`),
+  );
+  printCurve(screen, locality);
+  printFootprint(screen, locality);
+  printReuse(screen, locality);
+  printSites(screen, locality, rows ?? DEFAULT_SITES);
+}
+
+function printCurve(screen: Screen, locality: LocalityRecord): void {
+  const { paint } = screen;
+  const curve = missRatioCurve(locality);
+  const sizes = curveSizes(locality);
+  const ratios = sizes.map((size) => curve.at(size));
+  const [first] = sizes;
+  const last = sizes.at(-1) ?? first;
+  screen.print(
+    `misses of a fully associative LRU cache of ${formatBytes(first * LINE_BYTES)} to ${formatBytes(last * LINE_BYTES)}, ${formatPercent(ratios[0], 1)} to ${formatPercent(ratios.at(-1) ?? 0, 1)}`,
+    `  ${paint.bar(sparkline(ratios, screen.width - 2))}`,
+  );
+  let beyond = 0;
+  for (const { name, bytes } of COMMON_CACHES) {
+    const size = bytes / LINE_BYTES;
+    if (size >= linesOf(locality) && beyond++ === CACHES_BEYOND) break;
+    const ratio = curve.at(size);
+    screen.print(
+      `  ${padRight(name, 42)} ${padLeft(formatPercent(ratio, 1), 7)} ${paint.bar(bar(ratio, Math.max(ratios[0], ratio), 20))}`,
+    );
+  }
+}
+
+/** A few windows, longest last. */
+function printFootprint(screen: Screen, locality: LocalityRecord): void {
+  const points = footprintOf(locality);
+  if (points.length === 0) return;
+  screen.print(
+    screen.paint.faint("footprint: lines in so many references, on average"),
+    `  ${screen.paint.bar(
+      sparkline(
+        points.map(({ lines }) => lines),
+        screen.width - 2,
+      ),
+    )}`,
+  );
+  const step = Math.max(1, Math.ceil(points.length / 4));
+  const shown = points.filter((_, i) => (points.length - 1 - i) % step === 0);
+  screen.print(
+    `  ${shown.map(({ references, lines }) => `${formatCount(references)}: ${formatBytes(lines * LINE_BYTES)}`).join("   ")}`,
+  );
+}
+
+/** Reuse distances and times by powers of two, as two lines of blocks. */
+function printReuse(screen: Screen, locality: LocalityRecord): void {
+  const total = locality.distances.reduce((sum, [, weight]) => sum + weight, 0);
+  if (total <= 0) return;
+  for (const [title, entries, unit] of [
+    ["reuse distance", locality.distances, "lines"],
+    ["reuse time", locality.times, "references"],
+  ] as const) {
+    const histogram = new ValueHistogram();
+    for (const [value, weight] of entries) histogram.add(value, weight);
+    const bins = binned(histogram);
+    const most = bins.indexOf(Math.max(...bins));
+    screen.print(
+      `${padRight(title, 15)} ${screen.paint.bar(padRight(sparkline(bins, 40), Math.min(40, bins.length)))}  ${screen.paint.faint(`0 to ${formatCount(binStart(bins.length))} ${unit}, mostly from ${formatCount(binStart(most))}`)}`,
+    );
+  }
+}
+
+function printSites(screen: Screen, locality: LocalityRecord, rows: number): void {
+  const { cacheBytes, rows: sites, rowsOmitted } = localitySites(locality);
+  if (sites.length === 0) return;
+  const { paint } = screen;
+  screen.print("", paint.strong(`Most misses of a cache of ${formatBytes(cacheBytes)}`));
+  screen.print(
+    paint.faint(`  ${padLeft("misses", 8)} ${padLeft("part", 7)} ${padLeft("cold", 8)}  instruction`),
+  );
+  for (const site of sites.slice(0, rows)) {
+    const { misses, part, cold, file, line, offset } = site;
+    const name =
+      offset === null ? "(bulk memory instructions)" : (site.function ?? `function ${site.functionIndex}`);
+    const place =
+      file === null
+        ? offset === null
+          ? ""
+          : `+0x${offset.toString(16)}`
+        : `${printable(file).split(/[/\\]/).at(-1)}:${line}`;
+    const room = Math.max(12, NAME_WIDTH - place.length);
+    screen.print(
+      `  ${padLeft(formatCount(misses), 8)} ${padLeft(formatPercent(part, 1), 7)} ${padLeft(formatCount(cold), 8)}  ${screen.fit(name, room)} ${paint.faint(place)}`,
+    );
+  }
+  const omitted = Math.max(0, sites.length - rows) + rowsOmitted;
+  if (omitted > 0) screen.print(paint.faint(`  ${plural(omitted, "more instruction")}`));
+}

@@ -1,0 +1,265 @@
+import { add } from "./histogram";
+import {
+  BUFFER,
+  CACHE_LINES,
+  CONTROL,
+  DISTANCES,
+  ENTRIES,
+  ENTRY_SIZE,
+  EXACT,
+  FIRSTS,
+  HASH_RANGE,
+  L_BUFFERED,
+  L_COLD,
+  L_LIMIT,
+  L_LIVE,
+  L_REFERENCES,
+  L_SAMPLED,
+  L_SITES,
+  L_WEIGHT,
+  LIMIT,
+  LINES,
+  MOST_LINES,
+  MULTIPLIER,
+  LINES_SHIFT,
+  SITE_MASK,
+  SITE_SIZE,
+  SITES,
+  STATE,
+  TIMES,
+} from "./layout";
+import { moveToFront, remove } from "./order";
+import { largest, pop, push } from "./heap";
+
+// Offsets in the working-set tool's control block.
+const C_TOTAL: usize = 0;
+const C_LOADED: usize = 8;
+const C_CLOCK: usize = 64;
+
+const LINE_SHIFT: u32 = 6;
+/** What bulk instructions are charged to. */
+const NO_SITE: u32 = 0xfffffffe;
+
+@inline
+function weightNow(): f64 {
+  return EXACT ? 1 : load<f64>(STATE, L_WEIGHT) + 1;
+}
+
+/** Where the limit falls, its place holds what inserted code compares with. */
+@inline
+function limitNow(): u32 {
+  return MOST_LINES != 0 ? load<u32>(STATE, L_LIMIT) : LIMIT;
+}
+
+@inline
+function rateNow(): f64 {
+  return (<f64>limitNow() + 1) / HASH_RANGE;
+}
+
+/**
+ * 32 bits of a line's number. Multiples of the golden ratio spread the sampled lines evenly over every array, whatever
+ * its stride, so that a sample says more than a random one of its size.
+ */
+@inline
+function hashLine(line: u32): u32 {
+  return line * MULTIPLIER;
+}
+
+@inline
+function entryOf(line: u32): usize {
+  return ENTRIES + ((line >>> LINES_SHIFT) << 4);
+}
+
+/** A reference to a line that is followed, at a position of the stream, by the instruction `site`. */
+function follow(line: u32, position: u64, site: u32): void {
+  const weight = weightNow();
+  store<f64>(STATE, load<f64>(STATE, L_SAMPLED) + weight, L_SAMPLED);
+  const at = entryOf(line);
+  const distance = moveToFront(at);
+  let missing = true;
+  if (distance < 0) {
+    store<f64>(STATE, load<f64>(STATE, L_COLD) + weight, L_COLD);
+    add(FIRSTS, position, weight);
+  } else {
+    const last = load<u64>(at, 8);
+    let lines: u64 = distance;
+    if (!EXACT) lines = <u64>Math.round(<f64>distance / rateNow());
+    let time = lines + 1;
+    if (position > last) {
+      time = position - last;
+      // Between two references lie no more lines than references.
+      lines = min(lines, time - 1);
+    }
+    missing = lines >= CACHE_LINES;
+    add(TIMES, time, weight);
+    add(DISTANCES, lines, weight);
+  }
+  store<u64>(at, position, 8);
+  charge(site, weight, missing, distance < 0);
+  if (!EXACT && MOST_LINES != 0 && distance < 0) keepBound(line);
+}
+
+/** Drops the line with the largest hash when there is one too many; what comes then counts for as much more. */
+function keepBound(line: u32): void {
+  push((<u64>hashLine(line) << 32) | line, load<u32>(STATE, L_LIVE) - 1);
+  if (load<u32>(STATE, L_LIVE) <= MOST_LINES) return;
+  const rate = rateNow();
+  const hash = <u32>(largest() >> 32);
+  const dropped = <u32>pop(load<u32>(STATE, L_LIVE));
+  remove(entryOf(dropped));
+  store<u32>(STATE, max(hash, 1) - 1, L_LIMIT);
+  store<f64>(STATE, (weightNow() * rate) / rateNow() - 1, L_WEIGHT);
+}
+
+function charge(site: u32, weight: f64, missing: bool, cold: bool): void {
+  let at: usize = SITES + ((((site * 0x9e3779b1) >>> 8) & SITE_MASK) << 5);
+  for (;;) {
+    const found = load<u32>(at);
+    if (found == site + 1) break;
+    if (found == 0) {
+      const count = load<u32>(STATE, L_SITES) + 1;
+      // One entry always stays free, so that searches end; what finds no room has none.
+      if (count > SITE_MASK) return;
+      store<u32>(STATE, count, L_SITES);
+      store<u32>(at, site + 1);
+      break;
+    }
+    at += SITE_SIZE;
+    if (at > SITES + SITE_MASK * SITE_SIZE) at = SITES;
+  }
+  store<f64>(at, load<f64>(at, 8) + weight, 8);
+  if (missing) store<f64>(at, load<f64>(at, 16) + weight, 16);
+  if (cold) store<f64>(at, load<f64>(at, 24) + weight, 24);
+}
+
+/** Exact: an access behind the instruction that made it. */
+export function access(address: u32, size: u32, site: u32): void {
+  if (size == 0) return;
+  const first = address >>> LINE_SHIFT;
+  const last = (address + size - 1) >>> LINE_SHIFT;
+  for (let line = first; ; line++) {
+    const position = load<u64>(STATE, L_REFERENCES) + 1;
+    store<u64>(STATE, position, L_REFERENCES);
+    follow(line, position, site);
+    if (line == last) return;
+  }
+}
+
+@inline
+function isSampled(line: u32): bool {
+  return hashLine(line) <= limitNow() && line < LINES;
+}
+
+/** Sampling: position of what happens while the countdown is at `clock`. */
+function positionAt(clock: i32): u64 {
+  return (
+    load<u64>(CONTROL, C_TOTAL) +
+    <u64>(<i64>load<i32>(CONTROL, C_LOADED) - <i64>clock) +
+    load<u64>(STATE, L_REFERENCES)
+  );
+}
+
+/** Sampling with a bound: before the program begins. */
+export function begin(): void {
+  store<u32>(STATE, LIMIT, L_LIMIT);
+}
+
+/** Sampling: the references that inserted code has put aside. */
+export function drain(): void {
+  const end = load<u32>(STATE, L_BUFFERED);
+  if (end == 0) return;
+  store<u32>(STATE, 0, L_BUFFERED);
+  for (let at: usize = BUFFER; at < BUFFER + end; at += ENTRY_SIZE) {
+    const line = load<u32>(at);
+    if (isSampled(line)) follow(line, positionAt(load<i32>(at, 8)), load<u32>(at, 4));
+  }
+}
+
+/** Sampling: references behind a loop, to all lines of a range of memory. */
+export function sampleRange(address: u32, size: u32, site: u32, clock: i32): void {
+  const last = (address + size - 1) >>> LINE_SHIFT;
+  for (let line = address >>> LINE_SHIFT; ; line++) {
+    if (isSampled(line)) {
+      drain();
+      follow(line, positionAt(clock), site);
+    }
+    if (line == last) return;
+  }
+}
+
+/**
+ * Sampling: references behind a loop that came to `end` in `trips` equal steps of at most 64 bytes, `accesses` of the
+ * clock each; `extra` more bytes were touched behind each place.
+ */
+export function sampleStrided(
+  end: u32,
+  stride: i32,
+  trips: u32,
+  extra: u32,
+  site: u32,
+  clock: i32,
+  accesses: u32,
+): void {
+  if (trips == 0) return;
+  const start = end - trips * stride;
+  const falls = stride < 0;
+  const first = (falls ? end - stride : start) >>> LINE_SHIFT;
+  const last = ((falls ? start : end - stride) + extra) >>> LINE_SHIFT;
+  const step: u32 = falls ? -stride : stride;
+  const count = last - first + 1;
+  const limits = i32x4.splat(limitNow());
+  for (let done: u32 = 0; done < count; done++) {
+    // Four at a time: hardly any line is sampled.
+    while (done + 4 <= count) {
+      const lowest = falls ? last - done - 3 : first + done;
+      const hashes = i32x4.add(
+        i32x4.splat(hashLine(lowest)),
+        i32x4(0, MULTIPLIER, 2 * MULTIPLIER, 3 * MULTIPLIER),
+      );
+      if (v128.any_true(i32x4.le_u(hashes, limits))) break;
+      done += 4;
+    }
+    if (done == count) return;
+    const line = falls ? last - done : first + done;
+    if (!isSampled(line)) continue;
+    drain();
+    const edge = line << LINE_SHIFT;
+    const bytes = falls ? start - min(start, edge + 63) : max(edge, start) - start;
+    const passed = <u64>(trips - min(trips, bytes / step)) * accesses;
+    const behind = positionAt(clock);
+    follow(line, behind > passed ? behind - passed : 0, site);
+  }
+}
+
+/** A bulk instruction: one reference for each line. The clock counts one access for all. */
+function bulk(address: u32, size: u32): void {
+  if (size == 0) return;
+  if (EXACT) {
+    access(address, size, NO_SITE);
+    return;
+  }
+  drain();
+  const last = (address + size - 1) >>> LINE_SHIFT;
+  const clock = load<i32>(CONTROL, C_CLOCK);
+  for (let line = address >>> LINE_SHIFT; ; line++) {
+    if (isSampled(line)) follow(line, positionAt(clock), NO_SITE);
+    if (line == last) return;
+    store<u64>(STATE, load<u64>(STATE, L_REFERENCES) + 1, L_REFERENCES);
+  }
+}
+
+/** Before `memory.copy`. */
+export function copied(destination: u32, source: u32, size: u32): void {
+  bulk(source, size);
+  bulk(destination, size);
+}
+
+/** Before `memory.fill`. */
+export function filled(destination: u32, value: u32, size: u32): void {
+  bulk(destination, size);
+}
+
+/** Behind `memory.init`. */
+export function initialized(destination: u32, size: u32): void {
+  bulk(destination, size);
+}

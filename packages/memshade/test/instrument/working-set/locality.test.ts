@@ -1,0 +1,178 @@
+import { describe, expect, it } from "vitest";
+import {
+  instrument,
+  type LocalityOptions,
+  localityLayoutOf,
+  type WorkingSetLayout,
+} from "../../../src/instrument/index.ts";
+import { type LocalityTables, readLocality } from "../../../src/runtime/host/working-set/read-locality.ts";
+import { WorkingSetReader } from "../../../src/runtime/host/working-set/read-tables.ts";
+import { wat } from "../support/assemble.ts";
+
+/** The locality of one call of the exported function `run`. */
+function locality(body: string, options: LocalityOptions, memory = "4 4"): LocalityTables {
+  const module = wat(`(module (memory (export "memory") ${memory}) (data $bytes "0123456789")
+    (func (export "run") (param $a i32) (param $n i32) (local $i i32) (local $j i32) ${body}))`);
+  const { bytes, info } = instrument(module, { tools: ["workingset"], workingset: { locality: options } });
+  const { exports } = new WebAssembly.Instance(new WebAssembly.Module(bytes as BufferSource));
+  (exports.run as (address: number, count: number) => void)(0x1000, 200);
+  const layout = info.toolLayouts?.workingset as WorkingSetLayout;
+  const shadow = exports["memshade.workingset"] as WebAssembly.Memory;
+  const tables = localityLayoutOf(layout);
+  if (tables === undefined) throw new Error("there is no locality");
+  return readLocality(shadow, tables, new WorkingSetReader(shadow, layout).read().duration);
+}
+
+const exact = (body: string, memory?: string) => locality(body, { method: "exact" }, memory);
+const sum = (entries: readonly [number, number][]) =>
+  entries.reduce((total, [, weight]) => total + weight, 0);
+
+/** Touches `lines` lines `rounds` times from address $a on, each by a loop that cannot be merged. */
+const sweeps = (lines: number, rounds: number, stride = 64) => `
+  (loop $round
+    (local.set $i (i32.const 0))
+    (loop $line
+      (drop (i32.load (i32.add (local.get $a) (i32.mul (local.get $i) (i32.const ${stride})))))
+      (br_if $line (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1))) (i32.const ${lines}))))
+    (br_if $round (i32.lt_u (local.tee $j (i32.add (local.get $j) (i32.const 1))) (i32.const ${rounds}))))`;
+
+describe("exact references", () => {
+  it("are one per line of an access, lower line first", () => {
+    const crossing = exact(
+      "(drop (i64.load offset=60 align=1 (local.get $a))) (drop (i32.load (local.get $a)))",
+    );
+    expect(crossing).toMatchObject({ references: 3, cold: 2, distances: [[1, 1]], times: [[2, 1]] });
+  });
+
+  it("are one for an atomic access", () => {
+    const atomic = exact("(drop (i32.atomic.rmw.add (local.get $a) (i32.const 1)))", "4 4 shared");
+    expect(atomic).toMatchObject({ references: 1, cold: 1 });
+  });
+
+  it("of a copy are those to its source and then those to its destination", () => {
+    const copy = "(memory.copy (i32.const 0x2000) (local.get $a) (i32.const 128))";
+    const found = exact(`${copy} (drop (i32.load (i32.const 0x2040))) (drop (i32.load (local.get $a)))`);
+    expect(found).toMatchObject({
+      references: 6,
+      cold: 4,
+      distances: [
+        [0, 1],
+        [3, 1],
+      ],
+    });
+  });
+
+  it("of nothing are none", () => {
+    expect(exact("(memory.fill (local.get $a) (i32.const 1) (i32.const 0))")).toMatchObject({
+      references: 0,
+      distances: [],
+    });
+  });
+
+  it("keep their order when stamps are given anew many times", () => {
+    const found = exact(sweeps(100, 1000));
+    expect(found.renumbered).toBeGreaterThan(5);
+    expect(found).toMatchObject({ references: 100_000, cold: 100, distances: [[99, 99_900]] });
+    expect(found.times).toEqual([[100, 99_900]]);
+  });
+
+  it("are charged to the instructions that make them", () => {
+    const found = locality(sweeps(100, 10), { method: "exact", cacheBytes: 64 * 64 });
+    expect(found.sites).toMatchObject([{ references: 1000, misses: 1000, cold: 100 }]);
+    const larger = locality(sweeps(100, 10), { method: "exact", cacheBytes: 100 * 64 });
+    expect(larger.sites).toMatchObject([{ references: 1000, misses: 100, cold: 100 }]);
+  });
+
+  it("of an access that traps are not counted", () => {
+    const body = `(block (drop (i32.load (local.get $a)))) (if (local.get $n) (then (drop (i32.load (i32.const -4)))))`;
+    const module = wat(`(module (memory 1 1) (func (export "run") (param $a i32) (param $n i32) ${body}))`);
+    const { bytes, info } = instrument(module, {
+      tools: ["workingset"],
+      workingset: { locality: { method: "exact" } },
+    });
+    const { exports } = new WebAssembly.Instance(new WebAssembly.Module(bytes as BufferSource));
+    expect(() => (exports.run as (a: number, n: number) => void)(0, 1)).toThrow(/out of bounds/);
+    const tables = localityLayoutOf(info.toolLayouts?.workingset as WorkingSetLayout);
+    const memory = exports["memshade.workingset"] as WebAssembly.Memory;
+    expect(readLocality(memory, tables as NonNullable<typeof tables>, 0).references).toBe(1);
+  });
+});
+
+describe("sampled references", () => {
+  it("to all lines have the distances of all references", () => {
+    const all = locality(sweeps(100, 1000), { rate: 1 });
+    expect(all).toMatchObject({ references: 100_000, rate: 1, cold: 100, distances: [[99, 99_900]] });
+  });
+
+  it("are complete though the last ones still wait for a poll", () => {
+    const few = locality(sweeps(50, 4), { rate: 1 });
+    expect(few).toMatchObject({ references: 200, sampled: 200, cold: 50, distances: [[49, 150]] });
+    expect(few.sites).toMatchObject([{ references: 200, misses: 50, cold: 50 }]);
+  });
+
+  it("of a part of the lines stand for the others", () => {
+    const tenth = locality(sweeps(2000, 50), { rate: 0.1 });
+    expect(tenth.rate).toBeCloseTo(0.1, 6);
+    expect(tenth.cold / tenth.rate).toBeCloseTo(2000, -2);
+    expect(sum(tenth.distances) + tenth.cold).toBeCloseTo(tenth.sampled, 6);
+    for (const [distance] of tenth.distances) expect(Math.abs(distance - 1999)).toBeLessThan(40);
+    for (const [time] of tenth.times) expect(time).toBe(2000);
+  });
+
+  it("never are of more lines than the bound", () => {
+    const bounded = locality(sweeps(2000, 50), { mostLines: 100 });
+    expect(bounded.rate).toBeLessThan(0.06);
+    expect(sum(bounded.lasts)).toBeCloseTo(100, 6);
+    expect(bounded.cold / bounded.rate).toBeCloseTo(2000, -3);
+    const [, weight] = bounded.distances.reduce((most, one) => (one[1] > most[1] ? one : most));
+    expect(weight).toBeGreaterThan(sum(bounded.distances) / 2);
+  });
+
+  it.each([8, -8, 4, 32])("of a loop that walks in steps of %i are those of its lines", (stride) => {
+    const walk = `
+      (loop $round
+        (local.set $i (i32.const ${stride < 0 ? 0x8000 : 0x1000}))
+        (local.set $n (i32.const 1024))
+        (loop $l
+          (drop (i32.load (local.get $i)))
+          (local.set $i (i32.add (local.get $i) (i32.const ${stride})))
+          (br_if $l (local.tee $n (i32.sub (local.get $n) (i32.const 1)))))
+        (br_if $round (i32.lt_u (local.tee $j (i32.add (local.get $j) (i32.const 1))) (i32.const 20))))`;
+    const found = locality(walk, { rate: 1 });
+    // A walk down from 0x8000 begins with the line that only its first step touches.
+    const lines = (1024 * Math.abs(stride)) / 64 + (stride < 0 ? 1 : 0);
+    expect(found.cold).toBe(lines);
+    expect(found.distances).toEqual([[lines - 1, 19 * lines]]);
+    for (const [time] of found.times) expect(Math.abs(time - 1024)).toBeLessThan(2);
+  });
+
+  it("of a loop's fixed place are one per loop", () => {
+    const walk = `
+      (loop $l
+        (i32.store offset=4096 (local.get $a) (i32.load (i32.add (local.get $a) (local.get $i))))
+        (br_if $l (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 4))) (i32.const 4096))))`;
+    expect(locality(walk, { rate: 1 }).cold).toBe(65);
+  });
+
+  it("are the same in every run", () => {
+    expect(locality(sweeps(2000, 20), {})).toEqual(locality(sweeps(2000, 20), {}));
+  });
+});
+
+describe("options of the locality", () => {
+  it.each([
+    [{ method: "exact", rate: 0.5 }, /takes no rate/],
+    [{ rate: 0 }, /rate .* must be between/],
+    [{ rate: 2 }, /rate .* must be between/],
+    [{ mostLines: 1.5 }, /number of sampled lines must be/],
+    [{ cacheBytes: 63 }, /size of the cache must be/],
+  ] as const)("%j are refused in one line", (options, message) => {
+    expect(() => locality("", options)).toThrow(message);
+  });
+
+  it("need virtual time", () => {
+    const module = wat("(module (memory 1))");
+    const workingset = { unit: "wall", interval: 1e6, locality: {} } as const;
+    expect(() => instrument(module, { tools: ["workingset"], workingset })).toThrow(/counts in accesses/);
+  });
+});
