@@ -5,17 +5,18 @@ import { pushAddress, type Scratch, ShadowWords, type SnippetAddress } from "./s
 import { BriefIds, DIRTY_LINE_BYTES, type WasteLayout } from "./waste-layout.ts";
 
 const LOCAL_GET = opcodeId("local.get");
+const LOCAL_SET = opcodeId("local.set");
 const LOCAL_TEE = opcodeId("local.tee");
 const CALL = opcodeId("call");
 const IF = opcodeId("if");
 const ELSE = opcodeId("else");
-const I32_AND = opcodeId("i32.and");
 const I32_GT_U = opcodeId("i32.gt_u");
 const I32_NE = opcodeId("i32.ne");
 const I32_SHL = opcodeId("i32.shl");
 const I32_SHR_U = opcodeId("i32.shr_u");
 const I32_LOAD8_U = opcodeId("i32.load8_u");
 const I32_EQZ = opcodeId("i32.eqz");
+const I64_EXTEND = opcodeId("i64.extend_i32_u");
 const I64_ADD = opcodeId("i64.add");
 const I64_LOAD = opcodeId("i64.load");
 const I64_STORE = opcodeId("i64.store");
@@ -46,6 +47,10 @@ export interface Place {
   /** Id of the store, number of the load. */
   id: number;
   address: SnippetAddress;
+  /** The lane that is stored, where the instruction has one. */
+  lane: number;
+  /** An i64 local that counts silent stores instead of the record, −1: none. */
+  silentLocal: number;
   /** The local that holds a store's operand, and whether it does so already. */
   value: { local: number; isHeld: boolean };
   /** Whether what happens often besides the commonest case is inline too: code for time. */
@@ -82,18 +87,21 @@ export class BriefSnippets {
     else sink.local(LOCAL_GET, address.local);
     sink.access(loadBefore(op), 0, 0, address.displacement);
     sink.local(LOCAL_GET, value.local);
-    writeComparison(sink, op);
+    writeComparison(sink, op, place.lane);
     sink.open(IF, NOTHING);
+    if (place.silentLocal >= 0) {
+      this.#words.pushValid(sink, size, address, scratch);
+      sink.plain(I64_EXTEND);
+      sink.local(LOCAL_GET, place.silentLocal);
+      sink.plain(I64_ADD);
+      sink.local(LOCAL_SET, place.silentLocal);
+      sink.end();
+      return;
+    }
     if (place.hot) {
-      this.#words.keep(sink, size, address, scratch);
-      this.#words.keepFirstId(sink, size, scratch);
-      sink.local(LOCAL_GET, scratch(I32, 1));
-      sink.i32(BriefIds.invalid);
-      sink.plain(this.#zeroIsValid ? I32_NE : I32_GT_U);
-      if (size > 1) {
-        this.#words.pushUniform(sink, size, scratch);
-        sink.plain(I32_AND);
-      }
+      // Memory that was read is valid: the usual case.
+      this.#words.pushUnread(sink, size, address);
+      sink.plain(I32_EQZ);
       sink.open(IF, NOTHING);
       this.#add(sink, this.#layout.stores + id * RECORD_BYTES + STORE_SILENT, 1n);
       sink.plain(ELSE);
@@ -117,7 +125,7 @@ export class BriefSnippets {
     sink.local(LOCAL_GET, address);
     sink.access(loadBefore(op), 0, 0, 0);
     sink.local(LOCAL_GET, value);
-    writeComparison(sink, op);
+    writeComparison(sink, op, 0);
     sink.open(IF, NOTHING);
     sink.local(LOCAL_GET, address);
     sink.i32(size);
@@ -213,6 +221,19 @@ export class BriefSnippets {
     pushAddress(sink, address);
     sink.indexed(CALL, mixed);
     sink.end();
+  }
+
+  /** Behind a loop: puts what its locals have counted into the records. */
+  flushSilent(sink: SnippetSink, { id, silentLocal }: Place): void {
+    const at = this.#layout.stores + id * RECORD_BYTES + STORE_SILENT;
+    sink.i32(0);
+    sink.local(LOCAL_GET, silentLocal);
+    sink.i32(0);
+    sink.access(I64_LOAD, 3, this.#memory, at);
+    sink.plain(I64_ADD);
+    sink.access(I64_STORE, 3, this.#memory, at);
+    sink.i64(0n);
+    sink.local(LOCAL_SET, silentLocal);
   }
 
   /** The store whose id is in a local wrote `size` bytes that are read now. */

@@ -1,4 +1,4 @@
-import { type OpcodeName, opcodeId, type ValType } from "../../wasm/index.ts";
+import { IMMEDIATE_KIND, ImmediateKind, type OpcodeName, opcodeId, type ValType } from "../../wasm/index.ts";
 import type { SnippetSink } from "../snippet-sink.ts";
 
 /** How a store's operand is compared with what is there: the load that gets it, and the rest. */
@@ -35,6 +35,10 @@ compare("i64.store8", "i64.load8_u", ["i64.xor"], 0xff);
 compare("i64.store16", "i64.load16_u", ["i64.xor"], 0xffff);
 compare("i64.store32", "i64.load32_u", ["i64.xor"], 0xffffffff);
 compare("v128.store", "v128.load", ["i64x2.eq", "i64x2.all_true"]);
+compare("v128.store8_lane", "i32.load8_u", ["i8x16.extract_lane_u", "i32.eq"]);
+compare("v128.store16_lane", "i32.load16_u", ["i16x8.extract_lane_u", "i32.eq"]);
+compare("v128.store32_lane", "i32.load", ["i32x4.extract_lane", "i32.eq"]);
+compare("v128.store64_lane", "i64.load", ["i64x2.extract_lane", "i64.eq"]);
 
 /** Whether a store can be followed inline. */
 export function hasComparison(op: number): boolean {
@@ -46,11 +50,12 @@ export function loadBefore(store: number): number {
   return (COMPARISONS.get(store) as Comparison).load;
 }
 
-/** With what is there and the operand on the stack: whether the store changes nothing. */
-export function writeComparison(sink: SnippetSink, store: number): void {
+/** With what is there and the operand on the stack: whether the store (of lane `lane` of a vector) changes nothing. */
+export function writeComparison(sink: SnippetSink, store: number, lane: number): void {
   const { steps, mask, isWide } = COMPARISONS.get(store) as Comparison;
   for (const step of steps) {
-    if (step < 0x100) sink.plain(step);
+    if (IMMEDIATE_KIND[step] === ImmediateKind.Lane) sink.lane(step, lane);
+    else if (step < 0x100) sink.plain(step);
     else sink.prefixed(step);
   }
   if (mask === undefined) return;

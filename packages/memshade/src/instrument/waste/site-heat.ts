@@ -21,7 +21,7 @@ export const Heat = {
 
 /** Bytes that following takes by heat, for loads and stores, with a share of what counts blocks. */
 const LOAD_BYTES = [10, 45, 130];
-const STORE_BYTES = [10, 62, 118];
+const STORE_BYTES = [10, 62, 100];
 /** Added code may be this many times the module's own. */
 const BUDGET = 2.4;
 /** Larger innermost loops are not what programs spend their time in: interpreters, mostly. */

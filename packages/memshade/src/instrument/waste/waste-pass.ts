@@ -24,6 +24,7 @@ import type { AccessFunctions } from "./access-functions.ts";
 import type { BriefFunctions } from "./brief-functions.ts";
 import type { BriefSnippets, Place } from "./brief-snippets.ts";
 import { hasComparison, valueTypeOfStore } from "./comparisons.ts";
+import { LoopStreams, type StreamLoop, type StreamTargets } from "./loop-streams.ts";
 import { Heat } from "./site-heat.ts";
 import { SiteClass, type SiteTable } from "./site-table.ts";
 import { isExactImport } from "./wasi-functions.ts";
@@ -57,6 +58,8 @@ const Step = {
   Begin: 9,
   /** b: displacement, c: id of a store or number of a load. Operands of the function that does the access. */
   Cold: 10,
+  /** b: number of a loop in `#loops` */
+  Loop: 11,
 } as const;
 
 /** What follows plain accesses quickly. */
@@ -67,6 +70,9 @@ export interface BriefParts {
   heat: Uint8Array;
   /** Id of the first store. */
   firstId: number;
+  streams: StreamTargets;
+  /** Address of the counters of blocks, a u64 per site. */
+  runs: number;
 }
 
 export interface PassTargets {
@@ -119,6 +125,10 @@ export class WastePass implements ToolPass {
   #contextLocal = NO_LOCAL;
   #codeStart = 0;
   readonly #places: Place[] = [];
+  #streams: LoopStreams | undefined;
+  readonly #loops: StreamLoop[] = [];
+  /** First site followed inline in the block at hand. */
+  #leader = 0;
   readonly #extraLocals = new Map<number, number>();
   readonly #scratch = (type: ValType, number: number): number => this.#extraLocal(type, number + 1);
 
@@ -153,6 +163,9 @@ export class WastePass implements ToolPass {
     this.#contextLocal = NO_LOCAL;
     this.#codeStart = codeStart;
     this.#places.length = 0;
+    this.#loops.length = 0;
+    this.#streams =
+      this.#brief !== undefined && state.hasLoops ? new LoopStreams(state, this.#brief.streams) : undefined;
     this.#extraLocals.clear();
   }
 
@@ -162,14 +175,19 @@ export class WastePass implements ToolPass {
     if (values.classes[stack.value[at]] === ValueClass.Stack) setBit(this.frames, site);
     const brief = this.#brief;
     const isCalled = this.#targets.callsStores && ACCESS_KIND[op] === AccessKind.Store;
-    if (brief === undefined || isCalled || !this.#isPlain(op, site))
+    if (brief === undefined || isCalled || !this.#isPlain(op, site)) {
+      this.#streams?.abandon();
       this.#replace(op, site, at, displacement, start, end);
-    else if (brief.heat[site] === Heat.Cold || !this.#isInline(at, displacement))
-      this.#replaceCold(brief, op, site, displacement, start, end);
-    else this.#follow(op, site, at, displacement, start, end, brief.heat[site] === Heat.Hot);
+    } else if (brief.heat[site] === Heat.Cold || !this.#isInline(at, displacement)) {
+      this.#streams?.abandon();
+      if (IMMEDIATE_KIND[op] === ImmediateKind.MemargLane)
+        this.#replace(op, site, at, displacement, start, end);
+      else this.#replaceCold(brief, op, site, displacement, start, end);
+    } else this.#follow(op, site, at, displacement, start, end, brief.heat[site] === Heat.Hot);
   }
 
   bulk(_op: number, first: number, second: number, start: number): void {
+    this.#streams?.abandon();
     const site = this.#siteAt(start);
     if (first !== this.#around.memory && second !== this.#around.memory) return;
     this.#note(start, this.#targets.storeSite, this.#idOf(site));
@@ -182,10 +200,19 @@ export class WastePass implements ToolPass {
 
   enterLoop(): void {
     this.#blockIsOpen = false;
+    this.#streams?.enter();
+  }
+
+  leaveLoop(_start: number, end: number, oneBlock: boolean): void {
+    this.#blockIsOpen = false;
+    const runs = (this.#brief?.runs ?? 0) + this.#leader * 8;
+    const loop = this.#streams?.leave(end, oneBlock, runs, this.#scratch);
+    if (loop !== undefined) this.#add(end, Step.Loop, this.#loops.push(loop) - 1);
   }
 
   setGlobal(global: number, start: number): number {
     if (global !== this.#around.stackPointer) return -1;
+    this.#streams?.abandon();
     if (this.#targets.notesPlaces)
       this.#note(start, this.#targets.returnSite, start - this.#around.module.codePayloadStart);
     return this.#targets.setStackPointer;
@@ -242,6 +269,10 @@ export class WastePass implements ToolPass {
       case Step.CountRun:
         this.#brief?.snippets.countRun(sink, operand);
         break;
+      case Step.Loop:
+        for (const store of this.#loops[operand].stores) this.#brief?.snippets.flushSilent(sink, store);
+        this.#streams?.write(sink, this.#loops[operand]);
+        break;
       case Step.Cold:
         sink.i32(operand);
         sink.i32(c[entry]);
@@ -277,7 +308,6 @@ export class WastePass implements ToolPass {
 
   #isPlain(op: number, site: number): boolean {
     if (this.#sites.siteClass[site] !== SiteClass.Plain) return false;
-    if (IMMEDIATE_KIND[op] === ImmediateKind.MemargLane) return false;
     return ACCESS_KIND[op] === AccessKind.Load || hasComparison(op);
   }
 
@@ -349,11 +379,13 @@ export class WastePass implements ToolPass {
         displacement,
       },
       value: { local: 0, isHeld: false },
+      lane: IMMEDIATE_KIND[op] === ImmediateKind.MemargLane ? this.#around.module.bytes[end - 1] : 0,
+      silentLocal: -1,
       hot,
     };
     const number = this.#places.push(place) - 1;
     // Locals come before the code in which the snippets ask for them.
-    if (hot) this.#brief?.snippets.reserve(place.size, this.#scratch);
+    if (hot && !isStore) this.#brief?.snippets.reserve(place.size, this.#scratch);
     if (isStore) {
       const holder = stack.holder(at + 1, values);
       place.value.isHeld = holder !== NO_LOCAL;
@@ -362,12 +394,17 @@ export class WastePass implements ToolPass {
         : this.#extraLocal(valueTypeOfStore(OPCODE_NAME[op] as string), 0);
       this.#add(start, Step.Compare, number);
     }
+    const entries: number[] = [];
     if (!this.#blockIsOpen) {
       this.#blockIsOpen = true;
+      this.#leader = site;
       setBit(this.leaders, site);
-      this.#add(end, Step.CountRun, site);
+      entries.push(this.#add(end, Step.CountRun, site));
     }
-    this.#add(end, isStore ? Step.Mark : Step.Test, number);
+    entries.push(this.#add(end, isStore ? Step.Mark : Step.Test, number));
+    const offset = (stack.offset[at] + displacement) | 0;
+    if (stack.value[at] === 0) this.#streams?.abandon();
+    else this.#streams?.add({ place, base: stack.value[at], offset, entries });
   }
 
   /** Bytes of the floats that a vector store stores, as far as the instruction that made them shows it; else 0. */
@@ -409,8 +446,8 @@ export class WastePass implements ToolPass {
     this.#add(position, Step.Note, word, value);
   }
 
-  #add(position: number, step: number, b = 0, c = 0): void {
-    this.#state.insertions.add(position, this.#kind, step, b, c);
+  #add(position: number, step: number, b = 0, c = 0): number {
+    return this.#state.insertions.add(position, this.#kind, step, b, c);
   }
 }
 

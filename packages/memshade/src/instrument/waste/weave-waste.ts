@@ -22,6 +22,7 @@ export const WasteControl = {
   allocationSite: 52,
   zeroedSite: 80,
   returnSite: 84,
+  streams: 512,
   initBytes: 1024,
 } as const;
 /** Bytes of a data segment that are compared at a time. */
@@ -89,6 +90,13 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
       functions: new BriefFunctions(appended, snippets),
       heat: siteHeat(module, sites, around.scan),
       firstId: BriefIds.first,
+      streams: {
+        followsStores: !isCompatible,
+        looped: target("looped"),
+        descriptors: layout.control + WasteControl.streams,
+        memory: shadowMemory,
+      },
+      runs: layout.runs,
     };
   };
   const pass = new WastePass(around, sites, functions, isFull ? undefined : briefParts(), {

@@ -10,30 +10,30 @@ import { programLoad8, programPages } from "./program";
 
 // Bytes of an id as a shift: 1 or 2.
 @external("layout", "ID_SHIFT")
-declare const ID_SHIFT: u32;
+export declare const ID_SHIFT: u32;
 // Ids that are no stores: read (all ones), written by a data segment, and the highest of them, invalid. 0 is memory as the
 // system gave it. The record of a store is the one with its id's number.
 @external("layout", "READ")
-declare const READ: u32;
+export declare const READ: u32;
 @external("layout", "INVALID")
-declare const INVALID: u32;
+export declare const INVALID: u32;
 @external("layout", "INIT")
 declare const INIT: u32;
 // Whether bytes that stay the same are counted in stores that change others.
 @external("layout", "SAME_BYTES")
 declare const SAME_BYTES: u32;
 
-@inline function bump(at: usize, by: u64): void { store<u64>(at, load<u64>(at) + by); }
-@inline function storeRecord(key: u32): usize { return STORES + key * RECORD_SIZE; }
+@inline export function bump(at: usize, by: u64): void { store<u64>(at, load<u64>(at) + by); }
+@inline export function storeRecord(key: u32): usize { return STORES + key * RECORD_SIZE; }
 @inline function loadRecord(key: u32): usize { return LOADS + key * RECORD_SIZE; }
-@inline function isReal(id: u32): bool { return id > INVALID && id != READ; }
-@inline function isInvalid(id: u32): bool { return id == INVALID || (id == 0 && ZERO_IS_VALID == 0); }
+@inline export function isReal(id: u32): bool { return id > INVALID && id != READ; }
+@inline export function isInvalid(id: u32): bool { return id == INVALID || (id == 0 && ZERO_IS_VALID == 0); }
 
-@inline function idAt(address: u32): u32 {
+@inline export function idAt(address: u32): u32 {
   return ID_SHIFT == 1 ? load<u16>(address << 1) : load<u32>(address << 2);
 }
 
-@inline function setId(address: u32, id: u32): void {
+@inline export function setId(address: u32, id: u32): void {
   if (ID_SHIFT == 1) store<u16>(address << 1, <u16>id);
   else store<u32>(address << 2, id);
 }
@@ -99,7 +99,7 @@ export function mixed4(address: u32): void { readMixed(address, 4); }
 export function mixed8(address: u32): void { readMixed(address, 8); }
 export function mixed16(address: u32): void { readMixed(address, 16); }
 
-@inline function countFresh(site: u32): void {
+@inline export function countFresh(site: u32): void {
   const fresh: usize = LOADS + site * RECORD_SIZE;
   store<u64>(fresh, load<u64>(fresh, L_FRESH) + 1, L_FRESH);
 }
@@ -118,6 +118,9 @@ export function mixed16(address: u32): void { readMixed(address, 16); }
   }
   readMixed(address, size);
 }
+
+/** As what `fresh4` and its like do, for any size. */
+export function readFreshOf(address: u32, size: u32): void { readFresh(address, size); }
 
 /** Some bytes were read before, or several stores wrote them. */
 @inline function readMixed(address: u32, size: u32): void {
@@ -222,7 +225,7 @@ function countSame(address: u32, size: u32, record: usize): void {
   if (isEqual && !isInvalid(idAt(address))) bump(record + S_SAME, 1);
 }
 
-function setRange(address: u32, size: u32, id: u32): void {
+export function setRange(address: u32, size: u32, id: u32): void {
   const vector = ID_SHIFT == 1 ? i16x8.splat(<i16>id) : i32x4.splat(id);
   const wide: u32 = ID_SHIFT == 1 ? 8 : 4;
   for (; size >= wide; size -= wide) {

@@ -5,3 +5,4 @@ export {
   storing, touched,
 } from "./brief";
 export { soiled } from "./dirty";
+export { looped } from "./streams";

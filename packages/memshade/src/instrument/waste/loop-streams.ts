@@ -1,0 +1,180 @@
+import { ACCESS_KIND, AccessKind, opcodeId, type ValType } from "../../wasm/index.ts";
+import type { LinearForm } from "../insertions.ts";
+import { isZero, LoopProgressions, type Progression } from "../loop-progressions.ts";
+import type { SnippetSink } from "../snippet-sink.ts";
+import { extraLocal } from "../temporaries.ts";
+import type { WalkState } from "../tool-pass.ts";
+import { CONSTANT } from "../value-numbers.ts";
+import type { Place } from "./brief-snippets.ts";
+import type { Scratch } from "./shadow-words.ts";
+
+const I64: ValType = 0x7e;
+const LOCAL_GET = opcodeId("local.get");
+const CALL = opcodeId("call");
+const I32_ADD = opcodeId("i32.add");
+const I32_MUL = opcodeId("i32.mul");
+const I32_STORE = opcodeId("i32.store");
+
+/** As many accesses of one loop has the runtime room for; see `runtime/shadow/assembly/waste/streams.ts`. */
+const MOST_STREAMS = 12;
+/** Bytes of a stream's descriptor: end, stride, what it is, and room for the runtime's own. */
+export const STREAM_BYTES = 32;
+const STORE_BIT = 32;
+const ID_SHIFT = 6;
+
+/** An access inside of the loop at hand, and the insertions that follow it one by one. */
+export interface LoopAccess {
+  place: Place;
+  /** Value number of the address, and the constant added to it. */
+  base: number;
+  offset: number;
+  /** Entries to take back if the loop as a whole is followed instead. */
+  entries: number[];
+}
+
+/** A loop whose accesses the runtime is told of when it has ended. */
+export interface StreamLoop {
+  /** Stores; locals count those that are silent while the loop runs. */
+  stores: Place[];
+  streams: { end: LinearForm; stride: LinearForm; what: number }[];
+  trips: number;
+  /** Address of the counter of the block's runs. */
+  runs: number;
+}
+
+export interface StreamTargets {
+  /** Whether loops that store can be followed: only where one id alone means invalid bytes. */
+  followsStores: boolean;
+  looped: number;
+  /** Address of the descriptors. */
+  descriptors: number;
+  memory: number;
+}
+
+/**
+ * Loops of one basic block whose addresses all move by the same distance each trip leave their shadow alone while they
+ * run: the runtime is told the ranges when the loop has ended. Only whether a store changes anything is asked inside.
+ */
+export class LoopStreams {
+  readonly #progressions: LoopProgressions;
+  readonly #state: WalkState;
+  readonly #targets: StreamTargets;
+  #accesses: LoopAccess[] | undefined;
+
+  constructor(state: WalkState, targets: StreamTargets) {
+    this.#state = state;
+    this.#targets = targets;
+    this.#progressions = new LoopProgressions(state.insertions, state.values);
+    this.#progressions.locals = state.locals;
+  }
+
+  /** A loop begins. */
+  enter(): void {
+    this.#accesses = [];
+  }
+
+  /** Something that cannot wait happens in the loop. */
+  abandon(): void {
+    this.#accesses = undefined;
+  }
+
+  add(access: LoopAccess): void {
+    this.#accesses?.push(access);
+  }
+
+  /** The loop ends before `end`. What it becomes, undefined if its accesses are followed one by one. */
+  leave(end: number, oneBlock: boolean, runs: number, scratch: Scratch): StreamLoop | undefined {
+    const accesses = this.#accesses;
+    this.#accesses = undefined;
+    if (!oneBlock || accesses === undefined || !isWorthIt(accesses)) return undefined;
+    const { control, temporaries, insertions } = this.#state;
+    this.#progressions.begin(control);
+    const streams: StreamLoop["streams"] = [];
+    let counted: Progression | undefined;
+    for (const { place, base, offset } of accesses) {
+      const progression =
+        base === CONSTANT ? standsAt(offset) : this.#progressions.of(base, offset, place.address.local);
+      if (progression === undefined) return undefined;
+      if (counted === undefined || isZero(counted.stride)) counted = progression;
+      const what = (place.id << ID_SHIFT) | (isStore(place) ? STORE_BIT : 0) | place.size;
+      streams.push({ ...progression, what });
+    }
+    if (counted === undefined) return undefined;
+    if (!this.#targets.followsStores && accesses.some(({ place }) => isStore(place))) return undefined;
+    if (!storesAreApart(accesses, streams)) return undefined;
+    for (const { entries } of accesses) for (const entry of entries) insertions.remove(entry);
+    const trips = this.#progressions.countTrips(control, end, counted, temporaries);
+    const stores = accesses.map(({ place }) => place).filter(isStore);
+    for (const store of stores) {
+      store.silentLocal = extraLocal(temporaries, I64);
+      scratch(I64, 0);
+    }
+    return { streams, stores, trips, runs };
+  }
+
+  /** Behind the loop: tells the runtime what it did. */
+  write(sink: SnippetSink, { streams, trips, runs }: StreamLoop): void {
+    const { descriptors, memory, looped } = this.#targets;
+    streams.forEach(({ end, stride, what }, i) => {
+      const at = descriptors + i * STREAM_BYTES;
+      for (const [field, form] of [end, stride].entries()) {
+        sink.i32(0);
+        pushForm(sink, form);
+        sink.access(I32_STORE, 2, memory, at + field * 4);
+      }
+      sink.i32(0);
+      sink.i32(what);
+      sink.access(I32_STORE, 2, memory, at + 8);
+    });
+    sink.local(LOCAL_GET, trips);
+    sink.i32(streams.length);
+    sink.i32(runs);
+    sink.indexed(CALL, looped);
+  }
+}
+
+function standsAt(constant: number): Progression {
+  return { end: { terms: [], constant }, stride: { terms: [], constant: 0 } };
+}
+
+function isStore({ op }: Place): boolean {
+  return ACCESS_KIND[op] === AccessKind.Store;
+}
+
+/** Loops that only look for the end of a text are short. */
+function isWorthIt(accesses: readonly LoopAccess[]): boolean {
+  if (accesses.length === 0 || accesses.length > MOST_STREAMS) return false;
+  return accesses.length > 1 || accesses[0].place.size > 1 || isStore(accesses[0].place);
+}
+
+/**
+ * Whether no byte is stored twice: then what a store finds is as it was before the loop, and it can be asked inside of the
+ * loop whether that was valid. The stores must share a base, and one trip's must fit into one stride.
+ */
+function storesAreApart(accesses: readonly LoopAccess[], streams: StreamLoop["streams"]): boolean {
+  const stores = accesses
+    .map((access, i) => ({ ...access, stride: streams[i].stride }))
+    .filter(({ place }) => isStore(place))
+    .sort((a, b) => a.offset - b.offset);
+  if (stores.length === 0) return true;
+  const [first] = stores;
+  const last = stores[stores.length - 1];
+  if (first.stride.terms.length > 0) return false;
+  if (stores.some(({ base }) => base !== first.base)) return false;
+  for (let i = 1; i < stores.length; i++)
+    if (stores[i].offset - stores[i - 1].offset < stores[i - 1].place.size) return false;
+  return last.offset + last.place.size - first.offset <= Math.abs(first.stride.constant);
+}
+
+/** Pushes a sum of locals times constants, plus a constant. */
+function pushForm(sink: SnippetSink, { terms, constant }: LinearForm): void {
+  sink.i32(constant);
+  for (const { local, factor } of terms) {
+    sink.local(LOCAL_GET, local);
+    if (factor !== 1) {
+      sink.i32(factor);
+      sink.plain(I32_MUL);
+    }
+    sink.plain(I32_ADD);
+  }
+}
