@@ -430,6 +430,8 @@ export class FunctionWalker {
         const params = arity >>> 16;
         if (op === TRY_TABLE) this.#targetCatches(pos);
         pos = skipImmediates(bytes, pos, kind);
+        if (op === TRY || op === TRY_TABLE)
+          if (tools !== undefined) for (const tool of tools) tool.branch?.(start, pos);
         if (op === IF) stack.depth--;
         if (op !== BLOCK) {
           counters.endBlock();
@@ -512,6 +514,7 @@ export class FunctionWalker {
         if (tools !== undefined) this.#mayLeave(tools, readU32Leb(bytes, pos), start);
         control.branch(readU32Leb(bytes, pos));
         pos = skipLeb32(bytes, pos);
+        if (tools !== undefined) for (const tool of tools) tool.branch?.(start, pos);
         control.notOneBlock();
         this.#unreachable = true;
         return pos;
@@ -520,6 +523,7 @@ export class FunctionWalker {
         if (tools !== undefined) this.#mayLeave(tools, label, start);
         control.branch(label);
         pos = skipLeb32(bytes, pos);
+        if (tools !== undefined) for (const tool of tools) tool.branch?.(start, pos);
         stack.depth--;
         counters.endBlock();
         if (tools !== undefined) for (const tool of tools) tool.endBlock(pos);
@@ -537,7 +541,10 @@ export class FunctionWalker {
           control.branch(label);
           pos = skipLeb32(bytes, pos);
         }
-        if (tools !== undefined) this.#mayLeave(tools, outermost, start);
+        if (tools !== undefined) {
+          this.#mayLeave(tools, outermost, start);
+          for (const tool of tools) tool.branch?.(start, pos);
+        }
         control.notOneBlock();
         this.#unreachable = true;
         return pos;
@@ -548,6 +555,7 @@ export class FunctionWalker {
         control.branch(readU32Leb(bytes, pos));
         pos = skipLeb32(bytes, pos);
         stack.depth--;
+        if (tools !== undefined) for (const tool of tools) tool.branch?.(start, pos);
         if (op === BR_ON_NULL) stack.pushUnknown(1, pos);
         counters.endBlock();
         if (tools !== undefined) for (const tool of tools) tool.endBlock(pos);
@@ -558,6 +566,7 @@ export class FunctionWalker {
         if (tools !== undefined) this.#mayLeave(tools, readU32Leb(bytes, pos + 1), start);
         control.branch(readU32Leb(bytes, pos + 1));
         pos = skipImmediates(bytes, pos, kind);
+        if (tools !== undefined) for (const tool of tools) tool.branch?.(start, pos);
         stack.depth--;
         stack.pushUnknown(1, pos);
         counters.endBlock();

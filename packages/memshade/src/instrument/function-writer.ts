@@ -48,6 +48,7 @@ const LOCAL_TEE = opcodeId("local.tee");
 const GLOBAL_GET = opcodeId("global.get");
 const GLOBAL_SET = opcodeId("global.set");
 const CALL = opcodeId("call");
+const BR_TABLE = opcodeId("br_table");
 const RETURN_CALL = opcodeId("return_call");
 const I32_CONST = opcodeId("i32.const");
 const I64_CONST = opcodeId("i64.const");
@@ -134,7 +135,9 @@ export class FunctionWriter implements SnippetSink {
   writeRewritten(body: FunctionBody, ownLocals: number, temporaries: Temporaries): void {
     const source = this.#source;
     const insertions = this.#insertions;
-    this.#reserve(body.end - body.sizeStart + (insertions.length + 1) * LONGEST_SNIPPET + 64);
+    this.#reserve(
+      body.end - body.sizeStart + (insertions.length + 1) * LONGEST_SNIPPET + insertions.relabeledBytes + 64,
+    );
     this.#ownLocals = ownLocals;
     this.#temporaries = temporaries;
     // The size comes first and is known last: leave room for a likely one, and move the body if it was not.
@@ -153,6 +156,11 @@ export class FunctionWriter implements SnippetSink {
       const at = key[entry] >>> 1;
       if (at > from) this.#copy(source, from, at);
       from = at;
+      if (kind === InsertionKind.Relabel) {
+        this.#relabel(from, from + a[entry], insertions.b[entry]);
+        from += a[entry];
+        continue;
+      }
       if (kind === InsertionKind.ReplaceByCall || kind === InsertionKind.ReplaceByTailCall) from += a[entry];
       this.#snippet(kind, entry);
     }
@@ -421,6 +429,24 @@ export class FunctionWriter implements SnippetSink {
     shifted(32);
     this.#byte(I64_EQZ);
     this.#byte(SELECT);
+  }
+
+  /** The branch at `[from, to)`; for `bits` see `InsertionKind.Relabel`. */
+  #relabel(from: number, to: number, bits: number): void {
+    const source = this.#source;
+    let at = from;
+    this.#byte(source[at++]);
+    if (source[from] === BR_TABLE) {
+      const count = readU32Leb(source, at);
+      at = skipLeb32(source, at);
+      this.length = writeU32Leb(this.bytes, this.length, count);
+    }
+    for (; at < to; at = skipLeb32(source, at)) {
+      const label = readU32Leb(source, at);
+      let more = 0;
+      for (let r = 0; r < label && r < 31; r++) more += (bits >>> r) & 1;
+      this.length = writeU32Leb(this.bytes, this.length, label + more);
+    }
   }
 
   #teeBelow(address: number, access: number): void {

@@ -44,6 +44,11 @@ export const InsertionKind = {
   ReturnFromHostOutlined: 20,
   /** Nothing: an entry that turned out not to be needed. */
   None: 18,
+  /**
+   * `a`: length of a `br`, `br_if` or `br_table` that is replaced by itself, `b`: bits. Bit r: a block was put around the
+   * one that label r means, so labels above r are one more.
+   */
+  Relabel: 21,
   /** This and the following ones belong to tools, in their order: see `ToolPass`. */
   FirstTool: 32,
 } as const;
@@ -67,6 +72,8 @@ export class Insertions {
   b = new Int32Array(1024);
   c = new Int32Array(1024);
   d = new Int32Array(1024);
+  /** Bytes of all branches that are replaced: labels may become a byte longer. */
+  relabeledBytes = 0;
   /** Linear forms that entries refer to by index. */
   forms: LinearForm[] = [];
   #order = new Int32Array(1024);
@@ -74,13 +81,18 @@ export class Insertions {
   clear(): void {
     this.length = 0;
     this.forms.length = 0;
+    this.relabeledBytes = 0;
   }
 
   /** Returns the index of the new entry. */
   add(position: number, kind: number, a = 0, b = 0, c = 0, d = 0): number {
     const i = this.length++;
     if (i === this.key.length) this.#grow();
-    const replaces = kind === InsertionKind.ReplaceByCall || kind === InsertionKind.ReplaceByTailCall;
+    const replaces =
+      kind === InsertionKind.ReplaceByCall ||
+      kind === InsertionKind.ReplaceByTailCall ||
+      kind === InsertionKind.Relabel;
+    if (kind === InsertionKind.Relabel) this.relabeledBytes += a;
     this.key[i] = position * 2 + (replaces ? 1 : 0);
     this.kind[i] = kind;
     this.a[i] = a;

@@ -58,6 +58,8 @@ export interface ToolPass {
   leaveLoop?(start: number, end: number, oneBlock: boolean): void;
   /** What happened since `position` may not have happened: another path joins. A block has ended before. */
   merge?(position: number): void;
+  /** An instruction with labels at `[start, end)`: a branch, or a `try_table`. */
+  branch?(start: number, end: number): void;
   /** The instruction at `start` may end the function: a return, a branch out of it, or its last `end`. */
   leave?(start: number): void;
   /** `global.set` at `[start, end)`. Returns the function to call instead, −1 to leave it. */

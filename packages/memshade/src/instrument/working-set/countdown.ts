@@ -102,6 +102,20 @@ export class Countdown {
     sink.end();
   }
 
+  /** On the stack: whether the interval is due. */
+  isDue(sink: SnippetSink): void {
+    const { flag, memory } = this.#targets;
+    if (flag >= 0) {
+      sink.i32(0);
+      sink.access(I32_LOAD, WORD, memory, flag);
+      return;
+    }
+    if (this.local === NO_LOCAL) this.#read(sink);
+    else sink.local(LOCAL_GET, this.local);
+    sink.i32(0);
+    sink.plain(I32_LE_S);
+  }
+
   #pollLocal(sink: SnippetSink, accesses: number): void {
     const { local } = this;
     sink.local(LOCAL_GET, local);

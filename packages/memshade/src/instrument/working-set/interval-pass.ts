@@ -1,4 +1,5 @@
 import { ACCESS_BYTES, ACCESS_KIND, AccessKind, I32, opcodeId } from "../../wasm/index.ts";
+import { InsertionKind } from "../insertions.ts";
 import { keepAddress } from "../keep-address.ts";
 import { mayAssign } from "../loop-assignments.ts";
 import { isZero, LoopProgressions, type Progression } from "../loop-progressions.ts";
@@ -39,6 +40,10 @@ const Op = {
   IfMany: 10,
   Else: 11,
   EndIf: 12,
+  /** Before a loop: a loop around it, of the same type, that polls. */
+  OpenPolling: 14,
+  /** First thing in a loop: leaves it for the loop around it where a poll is due. */
+  LeaveIfDue: 15,
   /** `b`: accesses. */
   Advance: 4,
   /** `b`: local with the number of trips, `c`: accesses per trip. `Many`: where there are many trips. */
@@ -63,10 +68,22 @@ interface OpenLoop {
   accesses: number;
   /** Asks before the loop whether the interval has ended; −1: nothing was taken out of the loop. */
   entryPoll: number;
+  /** The loop that may be put around it. */
+  around: number;
+  /** First branch inside, and whether there is something that cannot get another label. */
+  firstBranch: number;
+  isRigid: boolean;
   /** What was taken out of it. */
   hoisted: HoistedGroup[];
   /** Places inside where an interval may end, besides its own poll, were so many before it. */
   barriers: number;
+}
+
+/** A branch inside of a loop, and the number of blocks around it. */
+interface Branch {
+  start: number;
+  end: number;
+  depth: number;
 }
 
 /** A mark before a loop, of a line (`local` is `NO_LOCAL`) or of the address in a local plus `line`. */
@@ -96,11 +113,16 @@ const LONGEST_MOVED_STRIDE = 32;
 const LINE_SHIFT = 6;
 /** Most marks that are taken out of one loop: its poll repeats them in one insertion of bounded size. */
 const MOST_HOISTED = 6;
+/** Labels that `InsertionKind.Relabel` has bits for. */
+const DEEPEST_LABEL = 30;
 
 const LOCAL_GET = opcodeId("local.get");
 const I32_GT_U = opcodeId("i32.gt_u");
 const IF = opcodeId("if");
 const ELSE = opcodeId("else");
+const BR = opcodeId("br");
+const BR_IF = opcodeId("br_if");
+const BR_TABLE = opcodeId("br_table");
 const NO_RESULT = 0x40;
 
 /**
@@ -138,6 +160,8 @@ export class IntervalPass implements ToolPass {
   /** Insertions that only make sense where the countdown is in a local. */
   #transfers: number[] = [];
   #polls: number[] = [];
+  /** Branches inside of the open loops. */
+  #branches: Branch[] = [];
   /** A loop without calls was seen: the countdown goes to a local. */
   #hasTightLoop = false;
   /** Of the loop that was left last, if its marks have moved behind it. */
@@ -167,6 +191,7 @@ export class IntervalPass implements ToolPass {
     this.#advances = [];
     this.#transfers = [];
     this.#polls = [];
+    this.#branches = [];
     this.#hasTightLoop = false;
     this.#countdown.local = NO_LOCAL;
     this.#countdown.scratch = NO_LOCAL;
@@ -239,7 +264,7 @@ export class IntervalPass implements ToolPass {
     if (again.length === 0) {
       insertions.c[loop.poll] = this.#hoisted.push(again);
       // Marks of what the loop is about to access belong to the interval that the loop begins in.
-      loop.entryPoll = this.#add(loop.start, Op.Poll);
+      this.#state.insertions.kind[loop.entryPoll] = this.#kind;
       this.#polls.push(loop.entryPoll);
     }
     again.push(...wanted);
@@ -260,7 +285,7 @@ export class IntervalPass implements ToolPass {
       this.#markAt(group, held, end);
     }
     this.#state.insertions.c[loop.poll] = 0;
-    if (loop.entryPoll >= 0) this.#remove(loop.entryPoll);
+    this.#remove(loop.entryPoll);
   }
 
   /** A local that the loop does not assign and the distance of the address in it; undefined if there is none. */
@@ -312,15 +337,19 @@ export class IntervalPass implements ToolPass {
     this.#marks.forgetAll();
     this.#advance = -1;
     const { control, loop } = this.#state;
+    const start = control.start[control.top];
     this.#loops.push({
       number: loop,
-      start: control.start[control.top],
+      start,
       firstMarked: this.#marks.marked.length,
       firstAdvance: this.#advances.length,
       poll: this.#poll(body),
       calls: this.#calls,
       accesses: this.#accesses,
-      entryPoll: -1,
+      around: this.#placeholder(start, Op.OpenPolling, start, body),
+      entryPoll: this.#placeholder(start, Op.Poll),
+      firstBranch: this.#branches.length,
+      isRigid: control.params[control.top] > 0,
       hoisted: [],
       barriers: ++this.#barriers,
     });
@@ -340,11 +369,47 @@ export class IntervalPass implements ToolPass {
       return;
     }
     if (!quiet) return;
-    if (this.#accesses > loop.accesses) this.#hasTightLoop = true;
-    else {
+    if (this.#accesses > loop.accesses) {
+      this.#hasTightLoop = true;
+      if (this.#barriers === loop.barriers) this.#pollAround(loop, end);
+    }
+    if (this.#accesses === loop.accesses) {
       this.#remove(loop.poll);
       this.#barriers = loop.barriers - 1;
     }
+  }
+
+  branch(start: number, end: number): void {
+    const loop = this.#loops[this.#loops.length - 1];
+    if (loop === undefined) return;
+    const opcode = this.#state.module.bytes[start];
+    if (opcode === BR || opcode === BR_IF || opcode === BR_TABLE)
+      this.#branches.push({ start, end, depth: this.#state.control.top });
+    else for (const open of this.#loops) open.isRigid = true;
+  }
+
+  /**
+   * A loop that calls nothing had better be without the poll's call too: engines keep its variables in registers then. So
+   * the poll goes to a loop around it, which is continued where one is due.
+   */
+  #pollAround(loop: OpenLoop, end: number): void {
+    const { control, insertions } = this.#state;
+    const { top } = control;
+    const inside = this.#branches.slice(loop.firstBranch);
+    if (loop.isRigid || inside.some(({ depth }) => depth - top > DEEPEST_LABEL)) return;
+    for (const branch of inside) {
+      const bit = 1 << (branch.depth - top);
+      insertions.add(branch.start, InsertionKind.Relabel, branch.end - branch.start, bit);
+    }
+    insertions.kind[loop.around] = this.#kind;
+    insertions.kind[loop.entryPoll] = this.#kind;
+    if (!this.#polls.includes(loop.entryPoll)) this.#polls.push(loop.entryPoll);
+    // The block behind the header counts its own accesses.
+    const accesses = insertions.b[loop.poll];
+    insertions.a[loop.poll] = Op.LeaveIfDue;
+    insertions.b[loop.poll] = 0;
+    if (accesses > 0) this.#add(insertions.key[loop.poll] >>> 1, Op.Advance, accesses);
+    this.#add(end, Op.EndIf);
   }
 
   setGlobal(): number {
@@ -404,7 +469,7 @@ export class IntervalPass implements ToolPass {
     if (bounded === undefined) return false;
     const trips = progressions.countTrips(control, end, bounded.progression, temporaries);
     this.#remove(loop.poll);
-    if (loop.entryPoll >= 0) this.#remove(loop.entryPoll);
+    this.#remove(loop.entryPoll);
     let accesses = 0;
     for (let i = loop.firstAdvance; i < this.#advances.length; i++) {
       accesses += insertions.b[this.#advances[i]];
@@ -459,6 +524,13 @@ export class IntervalPass implements ToolPass {
     }
   }
 
+  /** An insertion that is none until its kind is set. */
+  #placeholder(position: number, op: number, b = 0, c = 0): number {
+    const insertion = this.#add(position, op, b, c);
+    this.#remove(insertion);
+    return insertion;
+  }
+
   #poll(position: number): number {
     const poll = this.#add(position, Op.Poll);
     this.#polls.push(poll);
@@ -505,6 +577,13 @@ export class IntervalPass implements ToolPass {
         sink.i32(c[entry]);
         sink.plain(I32_GT_U);
         sink.open(IF, NO_RESULT);
+        return;
+      case Op.OpenPolling:
+        sink.copy(b[entry], c[entry]);
+        return;
+      case Op.LeaveIfDue:
+        this.#countdown.isDue(sink);
+        sink.indexed(BR_IF, 1);
         return;
       case Op.Else:
         sink.plain(ELSE);
