@@ -6,19 +6,47 @@ import { MappedModule, NativeFile, type ObjectSource } from "./native-file.ts";
 /** Processes of the kernel and of nobody, in perf.data. */
 const KERNEL = -1;
 
-/** A process at one point of time. */
-export class PerfProcess {
+/** What a process needs for walks, which can be made again at any time. */
+interface Walking {
   readonly unwinder: Unwinder;
   readonly places: PlaceCache;
+}
 
-  constructor(architecture: ProcessArchitecture, options: UnwindOptions, modules = new ModuleMap()) {
-    this.unwinder = new Unwinder(architecture, options, modules);
-    this.places = new PlaceCache(modules);
+/** Processes that are ready for walks at a time; recordings of a whole machine have thousands. */
+const MOST_READY = 16;
+
+/** A process at one point of time. */
+export class PerfProcess implements Walking {
+  readonly modules: ModuleMap;
+  readonly #make: (modules: ModuleMap) => Walking;
+  #ready: Walking | undefined;
+
+  constructor(modules: ModuleMap, make: (modules: ModuleMap) => Walking) {
+    this.modules = modules;
+    this.#make = make;
+  }
+
+  get unwinder(): Unwinder {
+    return this.#walking.unwinder;
+  }
+
+  get places(): PlaceCache {
+    return this.#walking.places;
+  }
+
+  get #walking(): Walking {
+    this.#ready ??= this.#make(this.modules);
+    return this.#ready;
   }
 
   map(module: MappedModule): void {
-    this.unwinder.modules.add(module);
-    this.places.clear();
+    this.modules.add(module);
+    this.#ready?.places.forget(module.start, module.end);
+  }
+
+  /** Gives memory back until the next walk. */
+  rest(): void {
+    this.#ready = undefined;
   }
 }
 
@@ -30,6 +58,8 @@ export class PerfProcesses {
   readonly #processes = new Map<number, PerfProcess>();
   readonly #names = new Map<number, string>();
   readonly #files = new Map<string, NativeFile>();
+  /** Those that were asked for last, the latest one at the end. */
+  readonly #ready: PerfProcess[] = [];
 
   constructor(architecture: ProcessArchitecture, objects: ObjectSource, options: UnwindOptions) {
     this.#architecture = architecture;
@@ -42,13 +72,31 @@ export class PerfProcesses {
     return this.#files.values();
   }
 
+  /** A process that is to be walked. */
   process(pid: number): PerfProcess {
+    const process = this.#known(pid);
+    if (this.#ready.at(-1) === process) return process;
+    const at = this.#ready.indexOf(process);
+    if (at >= 0) this.#ready.splice(at, 1);
+    this.#ready.push(process);
+    if (this.#ready.length > MOST_READY) this.#ready.shift()?.rest();
+    return process;
+  }
+
+  #known(pid: number): PerfProcess {
     let process = this.#processes.get(pid);
     if (process === undefined) {
-      process = new PerfProcess(this.#architecture, this.#options);
+      process = this.#newProcess(new ModuleMap());
       this.#processes.set(pid, process);
     }
     return process;
+  }
+
+  #newProcess(modules: ModuleMap): PerfProcess {
+    return new PerfProcess(modules, (own) => ({
+      unwinder: new Unwinder(this.#architecture, this.#options, own),
+      places: new PlaceCache(own),
+    }));
   }
 
   /** The name of a thread; as perf says it, if it never had one. */
@@ -64,7 +112,7 @@ export class PerfProcesses {
       file = new NativeFile(path, buildId, this.#objects);
       this.#files.set(key, file);
     }
-    this.process(pid).map(new MappedModule(file, start, start + length, fileOffset));
+    this.#known(pid).map(new MappedModule(file, start, start + length, fileOffset));
   }
 
   rename({ pid, tid, name, isExec }: PerfName): void {
@@ -77,7 +125,7 @@ export class PerfProcesses {
     if (name !== undefined) this.#names.set(tid, name);
     if (pid === parentPid) return;
     const modules = new ModuleMap();
-    for (const module of this.#processes.get(parentPid)?.unwinder.modules.all ?? []) modules.add(module);
-    this.#processes.set(pid, new PerfProcess(this.#architecture, this.#options, modules));
+    for (const module of this.#processes.get(parentPid)?.modules.all ?? []) modules.add(module);
+    this.#processes.set(pid, this.#newProcess(modules));
   }
 }

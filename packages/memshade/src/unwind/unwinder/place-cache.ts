@@ -35,34 +35,89 @@ export class CodePlace {
   }
 }
 
-const SLOTS = 1 << 14;
+const BLOCK_BYTES = 2 ** 20;
+const FIRST_SLOTS = 1 << 8;
+/** Marks a free slot. A return address of 0 is looked up at −1, nothing below that. */
+const FREE = -2;
+/** Places that are kept at most; large programs have some ten thousand in a profile. */
+const MOST_PLACES = 1 << 18;
 
-/** The places that were seen last, by address. */
+/** The places that were seen, by address: a hash table that grows, and begins anew when there are very many. */
 export class PlaceCache {
   readonly #modules: ModuleMap;
-  readonly #addresses = new Float64Array(SLOTS).fill(-1);
-  readonly #places: CodePlace[] = new Array(SLOTS);
+  /** Open addressing. */
+  #addresses = new Float64Array(FIRST_SLOTS).fill(FREE);
+  #places: (CodePlace | undefined)[] = new Array(FIRST_SLOTS);
+  #count = 0;
+  /** Blocks of addresses that the places lie in: mappings come and go, and hardly ever where anybody was. */
+  readonly #blocks = new Set<number>();
 
   constructor(modules: ModuleMap) {
     this.#modules = modules;
   }
 
-  /** To be called when the modules have changed. */
-  clear(): void {
-    this.#addresses.fill(-1);
+  /** To be called when the modules in a range of addresses have changed. */
+  forget(start: number, end: number): void {
+    for (const block of this.#blocks) {
+      if ((block + 1) * BLOCK_BYTES > start && block * BLOCK_BYTES < end) {
+        this.#reset();
+        return;
+      }
+    }
   }
 
   /** The place at an address at which a frame is looked up. */
   at(address: number): CodePlace {
-    const low = (address % 2 ** 32) | 0;
-    const slot = (low ^ (low >>> 13)) & (SLOTS - 1);
-    if (this.#addresses[slot] === address) return this.#places[slot];
+    const addresses = this.#addresses;
+    const mask = addresses.length - 1;
+    let slot = hashOf(address) & mask;
+    for (let found = addresses[slot]; found !== FREE; found = addresses[slot]) {
+      if (found === address) return this.#places[slot]!;
+      slot = (slot + 1) & mask;
+    }
+    return this.#add(address);
+  }
+
+  #add(address: number): CodePlace {
     const place = new CodePlace(address, this.#modules.find(address));
     readRule(place);
-    this.#addresses[slot] = address;
-    this.#places[slot] = place;
+    if (this.#count === MOST_PLACES) this.#reset();
+    if (2 * this.#count >= this.#addresses.length) this.#grow();
+    this.#insert(place);
+    this.#blocks.add(Math.floor(address / BLOCK_BYTES));
     return place;
   }
+
+  #insert(place: CodePlace): void {
+    const mask = this.#addresses.length - 1;
+    let slot = hashOf(place.address) & mask;
+    while (this.#addresses[slot] !== FREE) slot = (slot + 1) & mask;
+    this.#addresses[slot] = place.address;
+    this.#places[slot] = place;
+    this.#count++;
+  }
+
+  #grow(): void {
+    const places = this.#places;
+    this.#allocate(2 * places.length);
+    for (const place of places) if (place !== undefined) this.#insert(place);
+  }
+
+  #reset(): void {
+    this.#allocate(FIRST_SLOTS);
+    this.#blocks.clear();
+  }
+
+  #allocate(slots: number): void {
+    this.#addresses = new Float64Array(slots).fill(FREE);
+    this.#places = new Array(slots);
+    this.#count = 0;
+  }
+}
+
+function hashOf(address: number): number {
+  const low = (address % 2 ** 32) | 0;
+  return Math.imul(low ^ (low >>> 15), 0x9e3779b1) >>> 8;
 }
 
 /** Sets the rule of a place on x86-64 if it is one of the simple ones, which nearly all are. */
