@@ -17,6 +17,7 @@ import {
   functionType,
   functionTypeIndex,
   I32,
+  importsOf,
   type MemoryType,
   memoryType,
   readNames,
@@ -326,6 +327,11 @@ class Instrumentation {
     return { ...runtime, layout, threads, globals };
   }
 
+  #memoryImport(): Pick<InstrumentedInfo, "memoryImport"> {
+    const from = this.#memory < 0 ? undefined : importsOf(this.#module, "memory")[this.#memory];
+    return from === undefined ? {} : { memoryImport: { module: from.module, field: from.field } };
+  }
+
   /** Weaves the other tools in, each with a memory and globals of its own behind those before it. */
   #weaveTools(stackPointer: number, memoriesBefore: number, globalsBefore: number): WovenTool[] {
     const tools: WovenTool[] = [];
@@ -499,6 +505,7 @@ class Instrumentation {
       includeAllocator: options.includeAllocator === true,
       ...this.#notes(tools, acrossThreads),
       ...(acrossThreads ? { acrossThreads } : {}),
+      ...this.#memoryImport(),
       sharedMemory: this.#memory >= 0 && memoryType(module, this.#memory).shared,
       layout,
       ...(tools.length === 0

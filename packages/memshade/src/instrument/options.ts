@@ -153,6 +153,8 @@ export interface InstrumentedInfo {
     functions: HookedFunction[];
     refused?: string;
   };
+  /** Where the memory that is followed comes from, if it is imported. */
+  memoryImport?: { module: string; field: string };
   /** Whether threads share the memory that is followed. */
   sharedMemory: boolean;
   layout: ShadowLayout | undefined;

@@ -11,6 +11,7 @@ import {
   type WasteFrame,
   type WasteIp,
   type WasteLoad,
+  type WasteModule,
   type WasteObjects,
   type WastePair,
   type WasteStore,
@@ -117,6 +118,7 @@ const file = record<WasteFile>({
   schema: oneOf(WASTE_SCHEMA),
   version: oneOf(WASTE_VERSION),
   command: text,
+  modules: optional(list(record<WasteModule>({ index: count, name: text, buildId: text }))),
   options: record<WasteFileOptions>({
     engine: oneOf("brief", "full"),
     ids: count,

@@ -10,6 +10,8 @@ export interface WasteFile {
   version: typeof WASTE_VERSION;
   /** The profiled command, its words separated by spaces. */
   command: string;
+  /** The modules that were followed. */
+  modules?: WasteModule[] | undefined;
   options: WasteFileOptions;
   totals: WasteTotals;
   stores: WasteStore[];
@@ -22,6 +24,14 @@ export interface WasteFile {
   objects?: WasteObjects[] | undefined;
   /** Sentences: what was not followed. */
   notTracked: string[];
+}
+
+export interface WasteModule {
+  /** The part of its places' addresses above 2^32, and the index into `modules` of run.json. */
+  index: number;
+  name: string;
+  /** Hexadecimal build id, or the beginning of the SHA-256 of a module without one. */
+  buildId: string;
 }
 
 export interface WasteFileOptions {

@@ -1,5 +1,6 @@
 import type { WasteFinding } from "../analyses/waste/findings.ts";
 import { libraryAt, ownFrame } from "../analyses/waste/libraries.ts";
+import type { Partner } from "../analyses/waste/partners.ts";
 import type { TypeRule, WasteField, WasteFrame, WasteIp, WasteObjects, WasteType } from "../model/waste.ts";
 import { formatBytes, formatCount, formatPercent, plural } from "./format.ts";
 import { compactName } from "./terminal/names.ts";
@@ -26,6 +27,12 @@ function shortName(name: string): string {
   return compactName(name.replace(/\[abi:\w+\]/g, "")).replace(/\bstd::__\d+::/g, "std::");
 }
 
+/** The partner's heaviest place, and how many more it has. */
+function partnerText({ ips, places }: Partner): string {
+  const place = placeOf(ips);
+  return places < 2 ? place : place.replace(/\)$/, ` and ${plural(places - 1, "more place")})`);
+}
+
 function frameText(frame: WasteFrame | undefined, address: number | undefined): string {
   const name = frame?.function === undefined ? "unknown code" : shortName(frame.function);
   if (frame?.file !== undefined) return `${name} (${baseName(frame.file)}:${frame.line})`;
@@ -39,8 +46,11 @@ export function sentencesOf(finding: WasteFinding): { says: string; advice: stri
   const where = placeOf(finding.ips);
   const { bytes, operations, wasted, partner, isOwn, bytesEach } = finding;
   const share = formatPercent(Math.round(finding.share * 10_000), 10_000);
-  const other = partner === undefined ? undefined : placeOf(partner.ips);
+  const other = partner === undefined ? undefined : partnerText(partner);
   const part = partner === undefined ? "" : formatPercent(partner.bytes, bytes);
+  // Nearly all is said as all.
+  const isAll = partner !== undefined && partner.bytes > 0.995 * bytes;
+  const them = isAll ? "" : `${part} of them `;
   switch (finding.kind) {
     case "dead": {
       const by =
@@ -55,7 +65,7 @@ export function sentencesOf(finding: WasteFinding): { says: string; advice: stri
     }
     case "silent": {
       const last =
-        other === undefined ? "" : isOwn ? ", which it stored there itself" : `, which ${other} stored`;
+        other === undefined ? "" : isOwn ? `, ${them}stored there by itself` : `, ${them}stored by ${other}`;
       const zeros = finding.clearsCleared ? ", zeros over memory that is zero from the start" : "";
       return {
         says: `${formatCount(wasted ?? 0)} of the ${formatCount(operations)} stores of ${where} write what is there already${last}${zeros} (${share}).`,
@@ -65,7 +75,12 @@ export function sentencesOf(finding: WasteFinding): { says: string; advice: stri
       };
     }
     case "redundant": {
-      const last = other === undefined ? "" : isOwn ? ", last loaded by itself" : `, last loaded by ${other}`;
+      const last =
+        other === undefined
+          ? ""
+          : isOwn
+            ? `, ${them}last loaded by itself`
+            : `, ${them}last loaded by ${other}`;
       return {
         says: `${formatCount(wasted ?? 0)} of the ${formatCount(operations)} loads of ${where} load again what has not changed${last} (${share}).`,
         advice: "Keep the value in a local variable across the loop or the calls.",

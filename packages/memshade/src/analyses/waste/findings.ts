@@ -4,10 +4,9 @@ import type {
   WasteIp,
   WasteLoad,
   WasteObjects,
-  WastePair,
   WasteStore,
 } from "../../model/waste.ts";
-import { ownFrame } from "./libraries.ts";
+import { isSameFunction, type Partner, Partners } from "./partners.ts";
 
 /** What kind of waste a finding is about. */
 export type FindingKind = "dead" | "silent" | "redundant" | "write-only";
@@ -23,8 +22,8 @@ export interface WasteFinding {
   wasted: number | undefined;
   /** `bytes` as a part of the site's bytes, 0…1. */
   share: number;
-  /** Who undid it, repeated by whom, or who loaded before: with how many of the bytes. */
-  partner: { ips: readonly WasteIp[]; bytes: number } | undefined;
+  /** Who undid it, repeated by whom, or who loaded before. */
+  partner: Partner | undefined;
   /** The same place every time: the site kills or repeats itself. */
   isOwn: boolean;
   class: string;
@@ -61,7 +60,7 @@ export function wasteFindings(file: WasteFile): WasteFindings {
     const known = folds.get(what) ?? { what, bytes: 0, sites: 0 };
     folds.set(what, { what, bytes: known.bytes + bytes, sites: known.sites + 1 });
   };
-  const partners = partnersOf(file);
+  const partners = new Partners(file);
   const isSpill = (site: WasteStore | WasteLoad, other: WasteFinding["partner"]): boolean =>
     site.frame === true && (other === undefined || isSameFunction(site.ips, other.ips));
 
@@ -75,8 +74,8 @@ export function wasteFindings(file: WasteFile): WasteFindings {
       clearsCleared: false,
       object: undefined,
     };
-    const overwritten = partnerOf(file, partners.overwritten.get(index), index, "stores");
-    const repeated = partnerOf(file, partners.silent.get(index), index, "stores");
+    const overwritten = partners.of("overwritten", index);
+    const repeated = partners.of("silent", index);
     if (store.dead_deallocated > 0)
       fold("bytes unread when their block or frame ended", store.dead_deallocated);
     if (store.dead_exit > 0) fold("bytes unread at the end of the run", store.dead_exit);
@@ -117,7 +116,7 @@ export function wasteFindings(file: WasteFile): WasteFindings {
   file.loads.forEach((load, index) => {
     const wasted = load.nof_redundant ?? load.nof_silent;
     if (wasted < LEAST_PART * 10 * totals.loads || wasted === 0 || load.class === "atomic") return;
-    const before = partnerOf(file, partners.redundant.get(index), index, "loads");
+    const before = partners.of("redundant", index);
     const bytes = Math.round((load.bytes_loaded * wasted) / load.nof_loads);
     if (isSpill(load, before.partner)) {
       fold(LOADED_SPILLS, bytes);
@@ -208,7 +207,10 @@ function mergeLines(findings: readonly WasteFinding[]): WasteFinding[] {
 
 function addFinding(a: WasteFinding, b: WasteFinding): WasteFinding {
   const samePartner =
-    a.partner && b.partner && a.isOwn === b.isOwn && isSameLine(a.partner.ips, b.partner.ips);
+    a.partner !== undefined &&
+    b.partner !== undefined &&
+    a.isOwn === b.isOwn &&
+    isSameFunction(a.partner.ips, b.partner.ips);
   const [more, less] = a.bytes >= b.bytes ? [a, b] : [b, a];
   const heaviest = more.partner === undefined ? less : more;
   const isCounted = a.wasted !== undefined && b.wasted !== undefined;
@@ -222,7 +224,11 @@ function addFinding(a: WasteFinding, b: WasteFinding): WasteFinding {
     share: isCounted ? (a.wasted! + b.wasted!) / operations : (a.bytes + b.bytes) / whole,
     partner:
       heaviest.partner && samePartner
-        ? { ips: heaviest.partner.ips, bytes: a.partner!.bytes + b.partner!.bytes }
+        ? {
+            ips: heaviest.partner.ips,
+            bytes: a.partner!.bytes + b.partner!.bytes,
+            places: Math.max(a.partner!.places, b.partner!.places),
+          }
         : heaviest.partner,
     isOwn: heaviest.isOwn,
     bytesEach: a.bytesEach === b.bytesEach ? a.bytesEach : undefined,
@@ -230,48 +236,6 @@ function addFinding(a: WasteFinding, b: WasteFinding): WasteFinding {
   };
 }
 
-function isSameLine([a]: readonly WasteIp[], [b]: readonly WasteIp[]): boolean {
-  return a !== undefined && a.line !== undefined && a.line === b?.line && a.file === b.file;
-}
-
 function deadPadding({ fields }: WasteObjects): number {
   return fields.reduce((sum, { name, dead }) => (name === undefined ? sum + dead : sum), 0);
-}
-
-/** Whether two places are in one function, inlined or not. */
-function isSameFunction(a: readonly WasteIp[], b: readonly WasteIp[]): boolean {
-  const nameOf = ([ip]: readonly WasteIp[]) => (ip && (ownFrame(ip)?.function ?? ip.function)) ?? "";
-  return nameOf(a) === nameOf(b) && nameOf(a) !== "";
-}
-
-interface Partners {
-  overwritten: Map<number, WastePair>;
-  silent: Map<number, WastePair>;
-  redundant: Map<number, WastePair>;
-}
-
-/** The heaviest pair of each site: by the dead store, by the silent store, by the load that comes again. */
-function partnersOf(file: WasteFile): Partners {
-  const partners: Partners = { overwritten: new Map(), silent: new Map(), redundant: new Map() };
-  for (const pair of file.pairs ?? []) {
-    const { kind } = pair;
-    if (kind !== "overwritten" && kind !== "silent" && kind !== "redundant") continue;
-    const site = kind === "overwritten" ? pair.first : pair.second;
-    const known = site === undefined ? undefined : partners[kind].get(site);
-    if (site !== undefined && (known === undefined || known.bytes < pair.bytes))
-      partners[kind].set(site, pair);
-  }
-  return partners;
-}
-
-function partnerOf(
-  file: WasteFile,
-  pair: WastePair | undefined,
-  site: number,
-  table: "stores" | "loads",
-): Pick<WasteFinding, "partner" | "isOwn"> {
-  const other = pair?.kind === "overwritten" ? pair.second : pair?.first;
-  if (pair === undefined || other === undefined) return { partner: undefined, isOwn: false };
-  const ips = file[table][other]?.ips ?? [];
-  return { partner: { ips, bytes: pair.bytes }, isOwn: other === site };
 }

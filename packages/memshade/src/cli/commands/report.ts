@@ -97,7 +97,7 @@ export function runReport(input: string, options: ReportOptions, terminal: Termi
 }
 
 function runWasteReport(input: string, options: ReportOptions, terminal: Terminal): string {
-  const waste = loadWaste(input);
+  const waste = loadWaste(input, { binaryPaths: options.binaryPath });
   if (waste === undefined) throw new UserError(`${input} has no waste: it was recorded without --tool waste`);
   if (options.json) return wasteReportJson(waste, { input, rows: options.rows });
   const screen = screenOptions(options.color, options.wide ?? false, terminal);

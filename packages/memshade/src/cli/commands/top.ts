@@ -100,7 +100,7 @@ export function runTop(input: string, options: TopOptions, terminal: Terminal): 
 }
 
 function topWaste(input: string, by: WasteKey, options: TopOptions, terminal: Terminal): string {
-  const waste = wasteFor(input, by);
+  const waste = wasteFor(input, by, options);
   const order = options.reverse ? ("smallest" as const) : ("largest" as const);
   const screen = screenOptions(options.color, options.wide ?? false, terminal);
   return options.json
@@ -109,7 +109,7 @@ function topWaste(input: string, by: WasteKey, options: TopOptions, terminal: Te
 }
 
 function topPairs(input: string, by: PairKey, options: TopOptions, terminal: Terminal): string {
-  const waste = wasteFor(input, by);
+  const waste = wasteFor(input, by, options);
   if (waste.pairs === undefined)
     throw new UserError(
       `--by ${by} needs a run that was recorded with --tool waste --pairs: ${input} is none`,
@@ -122,8 +122,8 @@ function topPairs(input: string, by: PairKey, options: TopOptions, terminal: Ter
     : wastePairs(waste, { ...screen, table, rows });
 }
 
-function wasteFor(input: string, by: string): WasteFile {
-  const waste = loadWaste(input);
+function wasteFor(input: string, by: string, options: TopOptions): WasteFile {
+  const waste = loadWaste(input, { binaryPaths: options.binaryPath });
   if (waste === undefined)
     throw new UserError(`--by ${by} needs a run that was recorded with --tool waste: ${input} is none`);
   return waste;

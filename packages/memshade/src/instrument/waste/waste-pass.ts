@@ -106,6 +106,8 @@ export class WastePass implements ToolPass {
   readonly #brief: BriefParts | undefined;
   readonly #targets: PassTargets;
   readonly #hooked: ReadonlySet<number>;
+  /** Indirect calls may lead to other modules on the same memory: their table comes from outside. */
+  readonly #callsOut: boolean;
   readonly #zeroing: ReadonlySet<number>;
   /** Where a store begins whose operand a load behind it has just pushed; −1: none. */
   #moveEnd = -1;
@@ -146,6 +148,7 @@ export class WastePass implements ToolPass {
     this.#brief = brief;
     this.#targets = targets;
     this.#hooked = new Set(around.allocator.functions.map(({ index }) => index));
+    this.#callsOut = targets.hostMayRead >= 0 && importsOf(around.module, "table").length > 0;
     this.#zeroing = new Set(zeroingFunctions(around.allocator.functions));
     importsOf(around.module, "function").forEach((from, index) => {
       if (isExactImport(from)) this.#exact.add(index);
@@ -232,6 +235,10 @@ export class WastePass implements ToolPass {
       if (isOpaque) this.#add(start, Step.Call, hostMayRead);
       // Behind the call too: the host may have called back and looked at what that left.
       if (!tail) this.#add(end, Step.Call, isOpaque ? hostMayRead : this.#targets.notePages);
+    }
+    if (callee < 0 && this.#callsOut) {
+      this.#add(start, Step.Call, this.#targets.hostMayRead);
+      if (!tail) this.#add(end, Step.Call, this.#targets.hostMayRead);
     }
     if (this.#zeroing.has(callee))
       this.#note(start, this.#targets.zeroedSite, this.#idOf(this.#siteAt(start)));

@@ -25,6 +25,10 @@ export const WasteControl = {
   streams: 512,
   initBytes: 1024,
 } as const;
+/** Imports that a sentence names at most. */
+const NAMED_IMPORTS = 10;
+/** Characters of an import's name that a sentence has room for; component adapters put whole signatures there. */
+const LONGEST_IMPORT = 48;
 /** Bytes of a data segment that are compared at a time. */
 const INIT_BUFFER_BYTES = 2048;
 
@@ -173,19 +177,29 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
   };
 }
 
-function notTracked(around: ToolSurroundings, opaque: boolean): string[] {
+function notTracked({ module, memory, allocator }: ToolSurroundings, opaque: boolean): string[] {
   const sentences: string[] = [];
-  if (around.allocator.functions.length === 0)
+  if (allocator.functions.length === 0)
     sentences.push("No allocator was found: freed memory counts as memory that is still in use.");
-  const unknown = importsOf(around.module, "function").filter((from) => !isExactImport(from));
+  const unknown = importsOf(module, "function").filter((from) => !isExactImport(from));
+  const names = unknown.slice(0, NAMED_IMPORTS).map(({ module: from, field }) => {
+    const name = `${from}.${field}`;
+    return name.length > LONGEST_IMPORT ? `${name.slice(0, LONGEST_IMPORT - 1)}…` : name;
+  });
+  if (unknown.length > names.length) names.push(`${unknown.length - names.length} more`);
   if (opaque) {
-    const names = unknown.slice(0, 5).map(({ module, field }) => `${module}.${field}`);
-    const more = unknown.length > 5 ? ` and ${unknown.length - 5} more` : "";
-    const which = names.length === 0 ? "" : ` (imports: ${names.join(", ")}${more})`;
+    const which = names.length === 0 ? "" : ` (imports: ${names.join(", ")})`;
     sentences.push(
       `The host does not say what it reads: whatever is unread when it is in control counts as read by it${which}.`,
     );
-  }
+  } else if (names.length > 0 && isVisible(module, memory))
+    sentences.push(`What these imports read and write is not seen: ${names.join(", ")}.`);
+  if (memory < module.importedMemoryCount)
+    sentences.push(
+      opaque
+        ? "The memory comes from outside: other modules that share it are part of the host, and what they store is not seen."
+        : "The memory comes from outside: what other modules load and store there is not seen.",
+    );
   return sentences;
 }
 

@@ -118,6 +118,8 @@ export interface RunOptions {
   pages?: number;
   /** Imported functions without results, "module.name" → parameters. They are called `$name`. */
   imports?: Readonly<Record<string, string>>;
+  /** Called with the operands of each call of such an import. */
+  onImport?: (...operands: unknown[]) => void;
   /** The memory is not exported. */
   isHidden?: boolean;
   /** The last event traps. */
@@ -178,17 +180,17 @@ export class WasteRun {
   }
 }
 
-type RunWasteOptions = Pick<RunOptions, "traps" | "imports"> & { typesOf?: TypesOf };
+type RunWasteOptions = Pick<RunOptions, "traps" | "imports" | "onImport"> & { typesOf?: TypesOf };
 
 /** Runs `_start` of a module and reads the waste. */
 export function runWaste(
   module: Uint8Array,
   waste: WasteOptions = {},
-  { traps = false, imports: others = {}, typesOf }: RunWasteOptions = {},
+  { traps = false, imports: others = {}, onImport = () => {}, typesOf }: RunWasteOptions = {},
 ): WasteFile {
   const { bytes, info } = instrument(module, { tools: ["waste"], waste, name: "test" });
   let exports: Record<string, (...operands: number[]) => void> = {};
-  const imports: Record<string, Record<string, (...operands: number[]) => void>> = {
+  const imports: Record<string, Record<string, (...operands: never[]) => void>> = {
     wasi_snapshot_preview1: {
       fd_write: (address: number, size: number) => exports["memshade.waste.hostRead"](address, size),
       fd_read: (address: number, size: number) => exports["memshade.waste.hostWrote"](address, size),
@@ -196,7 +198,7 @@ export function runWaste(
   };
   for (const name of Object.keys(others)) {
     const [from, field] = name.split(".");
-    imports[from] = { ...imports[from], [field]: () => {} };
+    imports[from] = { ...imports[from], [field]: onImport };
   }
   const instance = new WebAssembly.Instance(new WebAssembly.Module(bytes as BufferSource), imports);
   exports = instance.exports as never;

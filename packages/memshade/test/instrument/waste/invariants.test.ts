@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { instrument, type WasteOptions } from "../../../src/instrument/index.ts";
 import { observeImports } from "../../../src/runtime/host/waste/host-ranges.ts";
 import { type WasteContents, WasteReader } from "../../../src/runtime/host/waste/read-waste.ts";
-import { type Event, free, L, malloc, S, WasteRun } from "./events.ts";
+import { type Event, free, L, malloc, S, text, WasteRun } from "./events.ts";
 
 const NAMES = ["A", "B", "C", "D"];
 const SIZES = [1, 2, 4, 8];
@@ -47,6 +47,61 @@ describe("laws of waste", () => {
       }),
       { numRuns: 15 },
     );
+  });
+
+  it("silent stores can be left out, and dead ones store anything: nobody loads another value", () => {
+    interface Step {
+      stores: boolean;
+      address: number;
+      size: number;
+      value: bigint;
+    }
+    const step: fc.Arbitrary<Step> = fc.record({
+      stores: fc.boolean(),
+      address: fc.nat(12),
+      size: fc.constantFrom(1, 2, 4, 8),
+      value: fc.constantFrom(0n, 0n, 1n, -1n, 0x0101010101010101n),
+    });
+    const widths: Readonly<Record<number, string>> = { 1: "8", 2: "16", 4: "32", 8: "" };
+    // Every step is a place of its own, and every loaded value is told to the host, which reads no memory.
+    const eventOf = ({ stores, address, size, value }: Step, number: number): Event => {
+      const at = `(i32.const ${address})`;
+      const body = stores
+        ? `(i64.store${widths[size]} ${at} (i64.const ${value}))`
+        : `(call $fd_close (i64.load${widths[size]}${size === 8 ? "" : "_u"} ${at}))`;
+      return text(`(call $step${number})`, { [`step${number}`]: body });
+    };
+    const runOf = (steps: readonly Step[], waste: WasteOptions) => {
+      const loaded: unknown[] = [];
+      const run = new WasteRun(steps.map(eventOf), {
+        waste,
+        imports: { "wasi_snapshot_preview1.fd_close": "(param i64)" },
+        onImport: (value) => loaded.push(value),
+      });
+      return { loaded, stores: run.file.stores };
+    };
+    const steps = fc.array(step, { minLength: 4, maxLength: 24 });
+    let [silent, dead] = [0, 0];
+    fc.assert(
+      fc.property(steps, fc.constantFrom<WasteOptions>({ ids: 16 }, { pairs: true }), (before, waste) => {
+        const { loaded, stores } = runOf(before, waste);
+        const numberOf = ({ ips }: (typeof stores)[number]) => Number(ips[0].function?.slice("step".length));
+        const isSilent = new Set(stores.filter(({ nof_silent }) => nof_silent === 1).map(numberOf));
+        const isDead = new Set(
+          stores.filter(({ bytes_dead, bytes_written }) => bytes_dead === bytes_written).map(numberOf),
+        );
+        silent += isSilent.size;
+        dead += isDead.size;
+        // One at a time: without a silent store, another may not be silent any more.
+        for (const number of isSilent)
+          expect(runOf(before.toSpliced(number, 1), waste).loaded).toEqual(loaded);
+        const others = before.map((one, i) => (isDead.has(i) ? { ...one, value: ~one.value } : one));
+        expect(runOf(others, waste).loaded).toEqual(loaded);
+      }),
+      { numRuns: 12 },
+    );
+    expect(silent).toBeGreaterThan(0);
+    expect(dead).toBeGreaterThan(0);
   });
 
   it("both engines and both widths of ids count the same", () => {

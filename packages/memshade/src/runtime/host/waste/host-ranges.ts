@@ -41,10 +41,11 @@ export function observeImports(
 
   const observed: WebAssembly.Imports = { ...imports };
   for (const module of wasi) {
-    const functions: Record<string, WebAssembly.ImportValue> = {};
+    // What the host makes when it is asked for stays reachable behind the functions that are observed.
+    const functions: Record<string, WebAssembly.ImportValue> = Object.create(imports[module]);
     for (const [name, value] of Object.entries(imports[module]))
-      functions[name] =
-        typeof value === "function" && WasiRanges.knows(name) ? observe(name, value as HostFunction) : value;
+      if (typeof value === "function" && WasiRanges.knows(name))
+        functions[name] = observe(name, value as HostFunction);
     observed[module] = functions;
   }
   return {
@@ -53,9 +54,9 @@ export function observeImports(
       const own = Object.entries(exports).find(
         ([name, value]) => !name.startsWith("memshade.") && isMemory(value),
       )?.[1];
-      memory = (own ?? Object.values(imports).flatMap(Object.values).find(isMemory)) as
-        | WebAssembly.Memory
-        | undefined;
+      // Nothing else is looked at: asking for an import can have effects.
+      const from = info.memoryImport;
+      memory = (own ?? (from && imports[from.module]?.[from.field])) as WebAssembly.Memory | undefined;
       const listeners = (event: string) =>
         tools.flatMap((tool) => (exports[`memshade.${tool}.${event}`] as Report | undefined) ?? []);
       hostRead = listeners("hostRead");

@@ -81,6 +81,7 @@ export function wasteFile(
     schema: WASTE_SCHEMA,
     version: WASTE_VERSION,
     command: command.join(" "),
+    modules: modules.map(({ index, info }) => ({ index, name: info.name, buildId: info.buildId })),
     options,
     totals: {
       bytesWritten: sum(stores, (s) => s.bytes_written),
