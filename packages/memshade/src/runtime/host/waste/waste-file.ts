@@ -64,7 +64,8 @@ export function wasteFile(
       endAt.set(key, known);
       return known;
     };
-    pairs.push(...pairsOf(contents, storeAt, loadAt, endOf));
+    // Not as operands of a call: there may be a million.
+    for (const pair of pairsOf(contents, storeAt, loadAt, endOf)) pairs.push(pair);
     const typeAt = options.objects ? typesOf?.(original) : undefined;
     for (const figures of mergeObjects(contents.map((of) => of.objects)))
       objects.push(objectsOf(figures, ipsOf(figures.path), typeAt));

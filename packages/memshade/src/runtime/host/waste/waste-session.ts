@@ -5,6 +5,7 @@ import type { ToolOptions } from "../tool-options.ts";
 import type { RunFacts, ToolSession, ToolSnapshot } from "../tool-session.ts";
 import { type WasteContents, WasteReader } from "./read-waste.ts";
 import { type ModuleContents, wasteFile } from "./waste-file.ts";
+import { wasteText } from "./waste-text.ts";
 
 /** Name of the file in a run folder. */
 export const WASTE_FILE = "waste.json";
@@ -82,7 +83,7 @@ export class WasteSession implements ToolSession {
     const file = wasteFile(facts.command, options, modules, facts.linesOf, facts.typesOf);
     return {
       description: options,
-      file: { name: WASTE_FILE, contents: `${JSON.stringify(file, null, 2)}\n` },
+      file: { name: WASTE_FILE, contents: wasteText(file) },
       notTracked: file.notTracked,
     };
   }
