@@ -6,8 +6,10 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest
 import { UserError } from "../../src/bytes/errors.ts";
 import { addReportCommand } from "../../src/cli/commands/report.ts";
 import { addTopCommand } from "../../src/cli/commands/top.ts";
+import type { WorkingSetProfile } from "../../src/model/working-set.ts";
 import { heapPicture, writePicture } from "../heap-picture.ts";
 import { DATABASE } from "../report/pictures.ts";
+import { pictureOf } from "../report/working-set-picture.ts";
 
 let run: string;
 beforeAll(() => {
@@ -95,6 +97,84 @@ describe("mistakes", () => {
     fs.copyFileSync(path.join(run, "heap.memprofraw"), file);
     await expect(memshade("top", file, "--by", "peak")).rejects.toThrow(
       /--by peak needs a run: .* without its run\.json/,
+    );
+  });
+});
+
+describe("runs with a working set", () => {
+  /** A run of several tools, without the programs that made it. */
+  function folderWith(profile: WorkingSetProfile): string {
+    const folder = writePicture(fs.mkdtempSync(path.join(os.tmpdir(), "memshade-")), heapPicture(DATABASE));
+    fs.writeFileSync(path.join(folder, "workingset.json"), JSON.stringify(profile));
+    return folder;
+  }
+  const plain = pictureOf(["abcd", "ab", "a"], ["parse", "parse", "sum"]);
+  const withLocality = structuredClone(plain);
+  const site = (offset: number, name: string, misses: number) => ({
+    frame: { function: 1, offset, name },
+    references: misses * 2,
+    misses,
+    cold: 1,
+  });
+  withLocality.instances[0].locality = {
+    method: "shards",
+    references: 10_000,
+    sampled: 100,
+    rate: 0.01,
+    cold: 2,
+    distances: [[700, 98]],
+    times: [[900, 98]],
+    firsts: [[1, 2]],
+    lasts: [[1, 2]],
+    sites: [site(7, "load", 40), site(3, "store", 20)],
+    otherSites: { sites: 1, misses: 20 },
+    sitesAtLines: 512,
+  };
+
+  it("print one JSON document with the reports of all tools", async () => {
+    const report = JSON.parse(await memshade("report", folderWith(plain), "--json"));
+    expect(report).toMatchObject({
+      schema: "memshade-run-report",
+      version: 1,
+      tools: { heap: { schema: "memshade-report" }, workingset: { schema: "memshade-working-set" } },
+    });
+    const alone = await memshade("report", folderWith(plain), "--json", "--tool", "workingset");
+    expect(JSON.parse(alone)).toMatchObject({ schema: "memshade-working-set" });
+  });
+
+  it("rank functions by the working sets that ended in them", async () => {
+    const text = await memshade("top", folderWith(plain), "--by", "lines");
+    expect(text).toMatch(
+      /LARGEST +MEAN +INTERVALS {2}FUNCTION\n +256 B +192 B +2 {2}parse\n +64 B +64 B +1 {2}sum/,
+    );
+    const json = JSON.parse(await memshade("top", folderWith(plain), "--by", "lines", "--json", "-n", "1"));
+    expect(json).toMatchObject({ unit: "lines", total: null, rowsOmitted: 1 });
+    expect(json.rows).toMatchObject([{ value: 4, mean: 3, intervals: 2, function: "parse" }]);
+  });
+
+  it("rank instructions by the misses of the whole run", async () => {
+    const text = await memshade("top", folderWith(withLocality), "--by", "misses");
+    expect(text).toMatch(/^Most misses of a cache of 32\.0 KiB +8,000 at 2 instructions\n/);
+    expect(text).toMatch(/4,000 +50\.0 % +8,000 {2}load \+0x7/);
+    const json = JSON.parse(await memshade("top", folderWith(withLocality), "--by", "cold", "--json"));
+    expect(json).toMatchObject({ total: 200, cacheBytes: null, rows: [{ value: 100, part: 0.5 }, {}] });
+    const reversed = await memshade("top", folderWith(withLocality), "--by", "misses", "--reverse");
+    expect(reversed.indexOf("store")).toBeLessThan(reversed.indexOf("load"));
+  });
+
+  it("say in one line what they were recorded without", async () => {
+    await expect(memshade("top", folderWith(plain), "--by", "misses")).rejects.toThrow(
+      /^--by misses needs a run that was recorded with --locality: .* is none$/,
+    );
+    await expect(memshade("top", run, "--by", "lines")).rejects.toThrow(/has no working set/);
+  });
+
+  it("write their curves as CSV behind the series", async () => {
+    const text = await memshade("report", folderWith(withLocality), "--csv");
+    const [series, curve] = text.split("\n\n");
+    expect(series).toMatch(/^instance,module,factor/);
+    expect(curve).toMatch(
+      /^instance,module,method,rate,lines,bytes,missRatio\n0,program\.wasm,shards,0\.01,64,4096,1\n/,
     );
   });
 });

@@ -19,18 +19,21 @@ export interface WorkingSetFlags {
   readonly json?: boolean | undefined;
   readonly color: ColorChoice;
   readonly tool?: ReportedTool | undefined;
+  /** Source lines of the heap profile. */
+  readonly source?: boolean | undefined;
   readonly csv?: boolean | undefined;
   readonly compat?: "esan" | undefined;
 }
 
 /** What `memshade report` shows of a run, in this order: what it has, unless the options ask for one part. */
-export function reportedTools(input: string, { tool, csv, compat, json }: WorkingSetFlags): ReportedTool[] {
+export function reportedTools(input: string, { tool, csv, compat, source }: WorkingSetFlags): ReportedTool[] {
   if (csv === true || compat !== undefined) {
     if (tool !== undefined && tool !== "workingset")
       throw new UserError("--csv and --compat print a working set and nothing else");
     return ["workingset"];
   }
   if (tool !== undefined) return [tool];
+  if (source === true) return ["heap"];
   const parts: [ReportedTool, boolean][] = [
     ["heap", hasHeap(input)],
     ["waste", hasWaste(input)],
@@ -39,8 +42,7 @@ export function reportedTools(input: string, { tool, csv, compat, json }: Workin
   const found = parts.filter(([, isThere]) => isThere).map(([name]) => name);
   // What is no run at all is a raw profile, or a mistake that its reader explains.
   if (found.length === 0) return ["heap"];
-  // One document: that of the first part, unless another one is asked for.
-  return json === true ? found.slice(0, 1) : found;
+  return found;
 }
 
 /** The working set of a run as text, JSON, CSV, or as EfficiencySanitizer prints it. */

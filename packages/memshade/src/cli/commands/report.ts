@@ -91,9 +91,15 @@ export function addReportCommand(program: Command): void {
 /** The text that `memshade report` prints. */
 export function runReport(input: string, options: ReportOptions, terminal: Terminal): string {
   const run = { heap: runHeapReport, waste: runWasteReport, workingset: runWorkingSetReport };
-  return reportedTools(input, options)
-    .map((tool) => run[tool](input, options, terminal))
-    .join("\n");
+  const tools = reportedTools(input, options);
+  const texts = tools.map((tool) => run[tool](input, options, terminal));
+  if (options.json !== true || tools.length === 1) return texts.join("\n");
+  return runReportJson(input, Object.fromEntries(tools.map((tool, i) => [tool, JSON.parse(texts[i])])));
+}
+
+/** What several tools recorded in one run, as one document: docs/report-json.md. */
+function runReportJson(input: string, parts: Readonly<Record<string, unknown>>): string {
+  return `${JSON.stringify({ schema: "memshade-run-report", version: 1, input, tools: parts }, null, 2)}\n`;
 }
 
 function runWasteReport(input: string, options: ReportOptions, terminal: Terminal): string {

@@ -3,16 +3,20 @@ import { GROUPINGS, type GroupBy } from "../../analyses/groups.ts";
 import { METRICS, type MetricKey } from "../../analyses/metrics.ts";
 import type { PairTable } from "../../analyses/waste/pairs.ts";
 import { WASTE_KEYS, type WasteKey } from "../../analyses/waste/rank-sites.ts";
+import { WORKING_SET_KEYS, type WorkingSetKey } from "../../analyses/working-set/rank.ts";
 import { UserError } from "../../bytes/errors.ts";
 import type { WasteFile } from "../../model/waste.ts";
 import { topJson } from "../../report/json/top.ts";
 import { wastePairsJson, wasteTopJson } from "../../report/json/waste.ts";
+import { workingSetTopJson } from "../../report/json/working-set-top.ts";
 import { loadHeap } from "../../report/load-run.ts";
 import { loadWaste } from "../../report/load-waste.ts";
+import { loadWorkingSet } from "../../report/load-working-set.ts";
 import type { ColorChoice } from "../../report/terminal/paint.ts";
 import { topTable } from "../../report/terminal/top-table.ts";
 import { wastePairs } from "../../report/terminal/waste-pairs.ts";
 import { wasteTable } from "../../report/terminal/waste-table.ts";
+import { workingSetTable } from "../../report/terminal/working-set-table.ts";
 import { collect } from "../tool-options.ts";
 import {
   parseChoice,
@@ -33,8 +37,8 @@ const PAIR_TABLES = {
 } as const satisfies Record<string, PairTable>;
 type PairKey = keyof typeof PAIR_TABLES;
 const PAIR_KEYS = Object.keys(PAIR_TABLES) as PairKey[];
-type TopKey = MetricKey | WasteKey | PairKey;
-const KEYS: readonly TopKey[] = [...METRIC_KEYS, ...WASTE_KEYS, ...PAIR_KEYS];
+type TopKey = MetricKey | WasteKey | PairKey | WorkingSetKey;
+const KEYS: readonly TopKey[] = [...METRIC_KEYS, ...WASTE_KEYS, ...PAIR_KEYS, ...WORKING_SET_KEYS];
 
 export interface TopOptions {
   readonly by: TopKey;
@@ -53,13 +57,15 @@ Examples:
   memshade top memshade.out/app.4711 --by temporary --group path
   memshade top memshade.out/app.4711 --by accesses --json > sites.json
   memshade top memshade.out/app.4711 --by dead          stores whose bytes nobody reads (--tool waste)
-  memshade top memshade.out/app.4711 --by dead-pairs    and what ended them (--tool waste --pairs)`;
+  memshade top memshade.out/app.4711 --by dead-pairs    and what ended them (--tool waste --pairs)
+  memshade top memshade.out/app.4711 --by misses        instructions that miss (--tool workingset --locality)
+  memshade top memshade.out/app.4711 --by lines         functions with large working sets (--tool workingset)`;
 
 /** Adds `memshade top` to the program. Its action throws UserError for mistakes of the user. */
 export function addTopCommand(program: Command): void {
   program
     .command("top")
-    .summary("rank the allocation sites of a recorded run")
+    .summary("rank the allocation sites, wasteful accesses or cache misses of a recorded run")
     .description("Ranks the allocation sites of a recorded run.")
     .argument("<run>", "directory of a run, or a MemProf file (raw, indexed, memshade)")
     .option("--by <key>", KEYS.join(", "), (text) => parseChoice("--by", KEYS, text), "bytes")
@@ -83,6 +89,8 @@ export function runTop(input: string, options: TopOptions, terminal: Terminal): 
   if (wasteKey !== undefined) return topWaste(input, wasteKey, options, terminal);
   const pairKey = PAIR_KEYS.find((key) => key === by);
   if (pairKey !== undefined) return topPairs(input, pairKey, options, terminal);
+  const workingSetKey = WORKING_SET_KEYS.find((key) => key === by);
+  if (workingSetKey !== undefined) return topWorkingSet(input, workingSetKey, options, terminal);
   const { profile } = loadHeap(input, { binaryPaths: options.binaryPath });
   const ranking = {
     by: by as MetricKey,
@@ -127,4 +135,19 @@ function wasteFor(input: string, by: string, options: TopOptions): WasteFile {
   if (waste === undefined)
     throw new UserError(`--by ${by} needs a run that was recorded with --tool waste: ${input} is none`);
   return waste;
+}
+
+function topWorkingSet(input: string, by: WorkingSetKey, options: TopOptions, terminal: Terminal): string {
+  const profile = loadWorkingSet(input);
+  const order = options.reverse ? ("smallest" as const) : ("largest" as const);
+  const ranking = { by, order, rows: options.rows };
+  const text = options.json
+    ? workingSetTopJson(profile, { ...ranking, input })
+    : workingSetTable(profile, {
+        ...ranking,
+        ...screenOptions(options.color, options.wide ?? false, terminal),
+      });
+  if (text === undefined)
+    throw new UserError(`--by ${by} needs a run that was recorded with --locality: ${input} is none`);
+  return text;
 }

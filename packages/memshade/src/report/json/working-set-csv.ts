@@ -1,4 +1,5 @@
 import { MEASURES, type WorkingSetProfile } from "../../model/working-set.ts";
+import { curveSizes, missRatioCurve } from "./locality.ts";
 
 /**
  * All series as a table: one line per interval of each instance and scale. `start` and `end` are in the profile's unit
@@ -30,7 +31,21 @@ export function workingSetCsv(profile: WorkingSetProfile): string {
           ].join(","),
         );
       });
-  return `${rows.join("\n")}\n`;
+  return `${[...rows, ...curveRows(profile)].join("\n")}\n`;
+}
+
+/** Behind an empty line, the miss-ratio curves of instances whose locality was followed. */
+function curveRows({ instances, modules, lineBytes }: WorkingSetProfile): string[] {
+  const rows = instances.flatMap(({ instance, module, locality }) => {
+    if (locality === undefined) return [];
+    const curve = missRatioCurve(locality);
+    const { method, rate } = locality;
+    const name = quote(modules[module]?.name ?? "");
+    return curveSizes(locality).map((size) =>
+      [instance, name, method, rate, size, size * lineBytes, curve.at(size)].join(","),
+    );
+  });
+  return rows.length === 0 ? [] : ["", "instance,module,method,rate,lines,bytes,missRatio", ...rows];
 }
 
 function quote(text: string): string {

@@ -7,13 +7,14 @@ import {
 } from "../../analyses/locality/index.ts";
 import type { LocalityRecord } from "../../model/working-set.ts";
 import { formatBytes, formatCount, formatPercent, plural } from "../format.ts";
-import { curveSizes, footprintOf, linesOf, localitySites, missRatioCurve } from "../json/locality.ts";
+import { curveSizes, footprintOf, linesOf, missRatioCurve } from "../json/locality.ts";
 import type { Screen } from "./screen.ts";
 import { sparkline } from "./sparkline.ts";
-import { bar, padLeft, padRight, printable } from "./text.ts";
+import { bar, padLeft, padRight } from "./text.ts";
+import { nameOf } from "./working-set-table.ts";
 
 const DEFAULT_SITES = 10;
-const NAME_WIDTH = 44;
+const NAME_WIDTH = 51;
 /** Caches that hold everything say nothing new: one of them is enough. */
 const CACHES_BEYOND = 1;
 
@@ -98,28 +99,20 @@ function printReuse(screen: Screen, locality: LocalityRecord): void {
 }
 
 function printSites(screen: Screen, locality: LocalityRecord, rows: number): void {
-  const { cacheBytes, rows: sites, rowsOmitted } = localitySites(locality);
+  const { sites, otherSites, sitesAtLines, rate } = locality;
   if (sites.length === 0) return;
   const { paint } = screen;
-  screen.print("", paint.strong(`Most misses of a cache of ${formatBytes(cacheBytes)}`));
+  const total = sites.reduce((sum, { misses }) => sum + misses, otherSites.misses);
+  screen.print("", paint.strong(`Most misses of a cache of ${formatBytes(sitesAtLines * LINE_BYTES)}`));
   screen.print(
     paint.faint(`  ${padLeft("misses", 8)} ${padLeft("part", 7)} ${padLeft("cold", 8)}  instruction`),
   );
   for (const site of sites.slice(0, rows)) {
-    const { misses, part, cold, file, line, offset } = site;
-    const name =
-      offset === null ? "(bulk memory instructions)" : (site.function ?? `function ${site.functionIndex}`);
-    const place =
-      file === null
-        ? offset === null
-          ? ""
-          : `+0x${offset.toString(16)}`
-        : `${printable(file).split(/[/\\]/).at(-1)}:${line}`;
-    const room = Math.max(12, NAME_WIDTH - place.length);
+    const { misses, cold } = site;
     screen.print(
-      `  ${padLeft(formatCount(misses), 8)} ${padLeft(formatPercent(part, 1), 7)} ${padLeft(formatCount(cold), 8)}  ${screen.fit(name, room)} ${paint.faint(place)}`,
+      `  ${padLeft(formatCount(misses / rate), 8)} ${padLeft(formatPercent(misses, total), 7)} ${padLeft(formatCount(cold / rate), 8)}  ${nameOf(screen, site, NAME_WIDTH)}`,
     );
   }
-  const omitted = Math.max(0, sites.length - rows) + rowsOmitted;
+  const omitted = Math.max(0, sites.length - rows) + otherSites.sites;
   if (omitted > 0) screen.print(paint.faint(`  ${plural(omitted, "more instruction")}`));
 }
