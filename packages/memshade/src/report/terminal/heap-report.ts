@@ -8,6 +8,7 @@ import { neverAccessed, writtenNeverRead } from "../../analyses/unused-blocks.ts
 import type { HeapProfile } from "../../model/heap-profile.ts";
 import { type HotColdThresholds, LLVM_THRESHOLDS } from "../../model/memprof/hot-cold.ts";
 import { formatBlocks, formatBytes, formatCount, formatPercent } from "../format.ts";
+import { printBlockHistograms } from "./block-histograms.ts";
 import { callerLines, heaviestPathLine } from "./callers.ts";
 import { pathsAndSites, printNothingAllocated, printSummary, printTitle } from "./header.ts";
 import { printHotCold } from "./hot-cold.ts";
@@ -43,6 +44,7 @@ export function heapReport(profile: HeapProfile, options: HeapReportOptions): st
   printSummary(screen, profile);
   if (profile.contexts.length > 0) {
     new HeapSections(screen, profile, options.rows).print();
+    printBlockHistograms(screen, profile);
     // Lifetimes that are not milliseconds mean nothing to the compiler.
     if (profile.description.clock.unit === "ms") {
       const thresholds = options.thresholds ?? LLVM_THRESHOLDS;
