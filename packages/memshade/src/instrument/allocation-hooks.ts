@@ -1,7 +1,7 @@
 import { type FuncType, I32, I64, type OpcodeName } from "../wasm/index.ts";
 import { BodyBuilder } from "./body-builder.ts";
 import type { AllocatorFunction } from "./find-allocator/plan.ts";
-import type { InlineFunction } from "./shadow-runtime.ts";
+import type { InlineFunction, RuntimeFunctions } from "./shadow-runtime.ts";
 import type { AllocationListeners } from "./tool-pass.ts";
 
 export interface HookSurroundings {
@@ -22,7 +22,7 @@ export interface HookSurroundings {
 
 /** Functions of the runtime by name: to be called, or to be written out in place of a call. */
 export interface HeapRuntime {
-  functions: ReadonlyMap<string, number>;
+  functions: RuntimeFunctions;
   /** Functions that lock and unlock the tables, where several instances share them. */
   threads?: { lock: number; unlock: number } | undefined;
   inlined: InlineFunction;
@@ -52,7 +52,7 @@ export function hookBody(hooked: AllocatorFunction, type: FuncType, around: Hook
   const body = new BodyBuilder([result ?? I32, I32, I64, ...(inlined?.locals ?? [])]);
   const tell = (name: string): void => {
     if (inlined !== undefined) body.instructions(inlined.code);
-    else body.op("call", runtime?.functions.get(name) as number);
+    else body.op("call", runtime?.functions.get(name === "reallocated" ? name : `${name}Rarely`) as number);
   };
 
   const address = (param: number): void => {

@@ -12,7 +12,7 @@ export class AppendedFunctions {
   readonly #module: WasmModule;
   readonly #types: Uint8Array[] = [];
   readonly #typeIndices = new Map<string, number>();
-  readonly #functions: { type: number; write: BodyWrite; namesake: number }[] = [];
+  readonly #functions: { type: number; write: BodyWrite; namesake: number; late: boolean }[] = [];
 
   constructor(module: WasmModule) {
     this.#module = module;
@@ -48,7 +48,16 @@ export class AppendedFunctions {
 
   /** As `add`, for a body that goes straight to the code section. */
   addWritten(type: number, write: BodyWrite, namesake = -1): number {
-    this.#functions.push({ type, write, namesake });
+    return this.#push({ type, write, namesake, late: false });
+  }
+
+  /** As `add`, for a body that is asked for when all others, those added later too, have been written. */
+  addLate(type: number, body: () => Uint8Array): number {
+    return this.#push({ type, write: (writer) => writer.writeBody(body()), namesake: -1, late: true });
+  }
+
+  #push(added: { type: number; write: BodyWrite; namesake: number; late: boolean }): number {
+    this.#functions.push(added);
     return functionCount(this.#module) + this.#functions.length - 1;
   }
 
@@ -79,6 +88,17 @@ export class AppendedFunctions {
 
   /** Writes all bodies. Writing a body may append further functions. */
   writeBodies(writer: FunctionWriter): void {
-    for (let i = 0; i < this.#functions.length; i++) this.#functions[i].write(writer);
+    const late: { at: number; write: BodyWrite }[] = [];
+    for (let i = 0; i < this.#functions.length; i++) {
+      const { write, late: isLate } = this.#functions[i];
+      if (isLate) late.push({ at: writer.length, write });
+      else write(writer);
+    }
+    // From the last one on, so that the places of those before stay what they were.
+    for (const { at, write } of late.reverse()) {
+      const end = writer.length;
+      write(writer);
+      writer.moveBack(end, at);
+    }
   }
 }

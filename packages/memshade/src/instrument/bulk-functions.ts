@@ -11,16 +11,16 @@ export class BulkFunctions {
   readonly #module: WasmModule;
   readonly #appended: AppendedFunctions;
   readonly #memory: number;
-  readonly #countRange: number;
+  readonly #countRange: (() => number) | undefined;
   readonly #listeners: readonly MemoryListeners[];
   readonly #made = new Map<string, number>();
 
-  /** `countRange`: the heap profiler's function, −1 if it does not count. */
+  /** `countRange`: the heap profiler's function, undefined if it does not count. */
   constructor(
     module: WasmModule,
     appended: AppendedFunctions,
     memory: number,
-    countRange: number,
+    countRange: (() => number) | undefined,
     listeners: readonly MemoryListeners[],
   ) {
     this.#module = module;
@@ -67,9 +67,10 @@ export class BulkFunctions {
       else body.op(instruction, first, second);
       if (within && instruction === "memory.init")
         for (const { init } of this.#listeners) this.#tell(body, init, [destination, undefined, length]);
-      if (this.#countRange >= 0) {
-        if (writes === this.#memory) this.#count(body, 0, destination, length, 0);
-        if (reads === this.#memory) this.#count(body, 1, source, length, 1);
+      const countRange = this.#countRange?.();
+      if (countRange !== undefined) {
+        if (writes === this.#memory) this.#count(body, countRange, 0, destination, length, 0);
+        if (reads === this.#memory) this.#count(body, countRange, 1, source, length, 1);
       }
       return body.finish();
     });
@@ -93,7 +94,14 @@ export class BulkFunctions {
     body.op("call", listener);
   }
 
-  #count(body: BodyBuilder, address: number, type: number, length: number, reads: number): void {
+  #count(
+    body: BodyBuilder,
+    countRange: number,
+    address: number,
+    type: number,
+    length: number,
+    reads: number,
+  ): void {
     const wide = type === I64 || length === I64;
     if (wide) {
       // Ranges that reach beyond 4 GiB are not followed.
@@ -110,7 +118,7 @@ export class BulkFunctions {
     if (type === I64) body.op("i32.wrap_i64");
     body.op("local.get", 2);
     if (length === I64) body.op("i32.wrap_i64");
-    body.i32(reads).op("call", this.#countRange);
+    body.i32(reads).op("call", countRange);
     if (wide) body.end();
   }
 

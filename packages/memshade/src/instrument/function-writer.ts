@@ -31,8 +31,8 @@ export interface SnippetTargets {
   frames: FrameBase;
   /** Shadow address of a counter for places that are not followed. */
   unreadCounter: number;
-  countTrips: number;
-  countStrided: number;
+  countTrips(): number;
+  countStrided(): number;
   /** Function that adds a counter word for the address it is given. */
   countFunction(word: number): number;
   /** Functions that do what `PushHostFrame`, given frame and call site, and `ReturnFromHost`, given its local, do. */
@@ -122,6 +122,13 @@ export class FunctionWriter implements SnippetSink {
     this.length = writeU32Leb(this.bytes, this.length, content.length);
     this.bytes.set(content, this.length);
     this.length += content.length;
+  }
+
+  /** Moves what was written from `start` on to `at`, before what stands there. */
+  moveBack(start: number, at: number): void {
+    const moved = this.bytes.slice(start, this.length);
+    this.bytes.copyWithin(at + moved.length, at, start);
+    this.bytes.set(moved, at);
   }
 
   /** Everything written as the payload of a code section with `count` bodies; a view of `bytes`. */
@@ -298,14 +305,14 @@ export class FunctionWriter implements SnippetSink {
         this.#linear(forms[a[entry]]);
         this.#op(LOCAL_GET, this.#local(d[entry]));
         this.#const(c[entry]);
-        this.#op(CALL, targets.countTrips);
+        this.#op(CALL, targets.countTrips());
         break;
       case InsertionKind.CountStrided:
         this.#linear(forms[a[entry]]);
         this.#linear(forms[b[entry]]);
         this.#op(LOCAL_GET, this.#local(d[entry]));
         this.#const(c[entry]);
-        this.#op(CALL, targets.countStrided);
+        this.#op(CALL, targets.countStrided());
         break;
       default:
         targets.tools[kind - InsertionKind.FirstTool].write(this, entry);

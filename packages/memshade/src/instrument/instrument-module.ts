@@ -149,7 +149,7 @@ class Instrumentation {
       module,
       appended,
       this.#memory,
-      heap?.functions.get("countRange") ?? -1,
+      heap === undefined ? undefined : () => heap.functions.get("countRange") as number,
       tools.map(({ listeners }) => listeners),
     );
     const followsAllocator = tools.filter(({ pass }) => pass.everywhere === true);
@@ -157,7 +157,7 @@ class Instrumentation {
       module,
       appended,
       this.#memory,
-      -1,
+      undefined,
       followsAllocator.map(({ listeners }) => listeners),
     );
     const walker = new FunctionWalker(module, this.#scan, this.#insertions, hooks ?? NO_CONTEXTS, {
@@ -183,8 +183,8 @@ class Instrumentation {
       {
         ...frameTargets,
         unreadCounter: layout === undefined ? 0 : layout.control + CONTROL_BYTES - 4,
-        countTrips: heap?.functions.get("countTrips") ?? -1,
-        countStrided: heap?.functions.get("countStrided") ?? -1,
+        countTrips: () => heap?.functions.get("countTrips") as number,
+        countStrided: () => heap?.functions.get("countStrided") as number,
         countFunction: (word) => counters.get(word),
         pushHostFrame: (leaves) => hostFrames.push(leaves),
         returnFromHost: () => hostFrames.returned(),
@@ -251,8 +251,8 @@ class Instrumentation {
     else sections.set(SectionId.Memory, encodeVectorPayload([...limited, ...memories]));
     append(
       SectionId.Global,
-      [...heapGlobals, ...tools.flatMap(({ globals }) => globals)].map(({ type, initial }) =>
-        encodeGlobalEntry({ type, mutable: true }, initial),
+      [...heapGlobals, ...tools.flatMap(({ globals }) => globals)].map(({ type, initial, mutable = true }) =>
+        encodeGlobalEntry({ type, mutable }, initial),
       ),
     );
     const hiddenEntries = exported.map(encodeExportEntry);
@@ -309,20 +309,25 @@ class Instrumentation {
     const threads = acrossThreads
       ? shareTables(this.#appended, layout, shadowMemory, newestGlobal)
       : undefined;
-    const runtime = mergeRuntime(shadowRuntimeBytes(), {
+    const wallClock = this.#options.clock === "wall";
+    const exact = this.#options.exactHistogram === true;
+    const usual = !wallClock && !exact && !acrossThreads;
+    const runtime = mergeRuntime(shadowRuntimeBytes(usual), {
       appended: this.#appended,
       shadowMemory,
       firstGlobal: newestGlobal + 1 + (threads?.globals.length ?? 0),
-      constants: {
-        ...runtimeConstants(layout, this.#options.clock === "wall", this.#options.exactHistogram === true),
-        ...threads?.constants,
-      },
+      constants: { ...runtimeConstants(layout, wallClock, exact), ...threads?.constants },
+      constantGlobals: true,
       hosts: {
         ...this.#hostFunctions(this.#hostTable),
         ...(threads === undefined ? {} : { lock: threads.lock, unlock: threads.unlock }),
       },
     });
-    const newest = { type: I32, initial: encodeConstantExpression(I32, (layout.stack - FRAME_BYTES) | 0) };
+    const newest = {
+      type: I32,
+      initial: encodeConstantExpression(I32, (layout.stack - FRAME_BYTES) | 0),
+      mutable: true,
+    };
     const globals = [newest, ...(threads?.globals ?? []), ...runtime.globals];
     return { ...runtime, layout, threads, globals };
   }

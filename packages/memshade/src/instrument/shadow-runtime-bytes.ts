@@ -1,9 +1,18 @@
 import { SHADOW_RUNTIME_BASE64 } from "../runtime/shadow/runtime.generated.ts";
+import { USUAL_RUNTIME_BASE64 } from "../runtime/shadow/runtime-usual.generated.ts";
 
-let bytes: Uint8Array | undefined;
+const decoded = new Map<string, Uint8Array>();
 
-/** The compiled shadow runtime, a WebAssembly module. Built from `runtime/shadow/assembly` by `npm run build`. */
-export function shadowRuntimeBytes(): Uint8Array {
-  bytes ??= Uint8Array.from(atob(SHADOW_RUNTIME_BASE64), (character) => character.charCodeAt(0));
+/**
+ * The compiled shadow runtime, a WebAssembly module. Built from `runtime/shadow/assembly` by `npm run build`. `usual`:
+ * for merged counters, the virtual clock and one instance alone, which takes less code.
+ */
+export function shadowRuntimeBytes(usual: boolean): Uint8Array {
+  const base64 = usual ? USUAL_RUNTIME_BASE64 : SHADOW_RUNTIME_BASE64;
+  let bytes = decoded.get(base64);
+  if (bytes === undefined) {
+    bytes = Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
+    decoded.set(base64, bytes);
+  }
   return bytes;
 }

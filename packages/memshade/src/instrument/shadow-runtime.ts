@@ -7,8 +7,10 @@ import {
   bytesOf,
   decodeLocals,
   decodeModule,
+  encodeConstantExpression,
   funcTypeAt,
   functionTypeIndex,
+  I32,
   IMMEDIATE_KIND,
   ImmediateKind,
   importsOf,
@@ -46,6 +48,8 @@ export interface RuntimeSurroundings {
   firstGlobal: number;
   /** Values of the imported constants, by name, or code that pushes them. */
   constants: Record<string, number | Uint8Array>;
+  /** Whether constants with long encodings become globals, except in code that takes the place of a call. */
+  constantGlobals?: boolean;
   /** Functions of the instrumented module that stand for imported ones, by name. Calls of others are left out. */
   hosts: Record<string, number>;
   /** Memory of the program, for the loads that runtimes import from `program`. */
@@ -53,11 +57,15 @@ export interface RuntimeSurroundings {
 }
 
 export interface MergedRuntime {
-  /** Function indices in the instrumented module by exported name. */
-  functions: ReadonlyMap<string, number>;
-  /** The runtime's own globals: type byte and initial expression. */
-  globals: { type: ValType; initial: Uint8Array }[];
+  functions: RuntimeFunctions;
+  /** The runtime's own globals: type byte and initial expression; mutable unless it says otherwise. */
+  globals: { type: ValType; initial: Uint8Array; mutable?: boolean }[];
   inlined: InlineFunction;
+}
+
+/** Indices in the instrumented module of the runtime's functions, by exported name. What nobody asks for stays out. */
+export interface RuntimeFunctions {
+  get(name: string): number | undefined;
 }
 
 /**
@@ -81,22 +89,51 @@ export function mergeRuntime(runtimeBytes: Uint8Array, around: RuntimeSurroundin
         : undefined,
   );
   const imported = runtime.importedFunctionCount;
+  const used = new UsedFunctions(runtime);
+  const constants = importsOf(runtime, "global").map(({ field }) => around.constants[field]);
+  const long = constants.flatMap((value, global) =>
+    around.constantGlobals === true && typeof value === "number" && Math.abs(value | 0) >= LONG_CONSTANT
+      ? [global]
+      : [],
+  );
+  const firstConstant = around.firstGlobal + runtime.globals.length;
+  const places: RuntimePlaces = {
+    indices,
+    intrinsics,
+    constants,
+    constantGlobal: (global) => (long.includes(global) ? firstConstant + long.indexOf(global) : -1),
+    use: (callee) => used.add(callee),
+  };
   runtime.bodies.forEach((_, i) => {
     const type = funcTypeAt(runtime, functionTypeIndex(runtime, imported + i));
     indices.push(
-      around.appended.add(around.appended.typeIndexOf(type), () =>
-        relocateBody(runtime, i, { functions: indices, intrinsics }, around),
+      around.appended.addLate(around.appended.typeIndexOf(type), () =>
+        used.has(imported + i) ? relocateBody(runtime, i, places, around) : TRAP,
       ),
     );
   });
-  const functions = new Map<string, number>();
-  for (const { name, kind, index } of runtime.exports)
-    if (kind === "function") functions.set(name, indices[index]);
+  const exported = new Map(
+    runtime.exports.filter(({ kind }) => kind === "function").map(({ name, index }) => [name, index]),
+  );
   return {
-    functions,
-    globals: runtime.globals.map(({ type, initial }) => ({ type, initial: bytesOf(runtime, initial) })),
+    functions: {
+      get: (name) => {
+        const index = exported.get(name);
+        if (index === undefined) return undefined;
+        used.add(index);
+        return indices[index];
+      },
+    },
+    globals: [
+      ...runtime.globals.map(({ type, initial }) => ({ type, initial: bytesOf(runtime, initial) })),
+      ...long.map((global) => ({
+        type: I32,
+        initial: encodeConstantExpression(I32, (constants[global] as number) | 0),
+        mutable: false,
+      })),
+    ],
     inlined: (name, firstLocal) => {
-      const { index } = runtime.exports.find((entry) => entry.name === name) as { index: number };
+      const index = exported.get(name) as number;
       const body = index - imported;
       const { params } = funcTypeAt(runtime, functionTypeIndex(runtime, index));
       const locals = [...params];
@@ -105,16 +142,56 @@ export function mergeRuntime(runtimeBytes: Uint8Array, around: RuntimeSurroundin
       const writer = new ByteWriter(1024);
       for (let i = params.length - 1; i >= 0; i--) writer.u8(LOCAL_SET).u32Leb(firstLocal + i);
       writer.u8(BLOCK).u8(EMPTY_BLOCK);
-      writeCode(writer, runtime, body, { functions: indices, intrinsics }, around, firstLocal);
+      writeCode(writer, runtime, body, places, around, firstLocal);
       return { locals, code: writer.finish() };
     },
   };
 }
 
-/** Functions by the index they have in the runtime: their new index, or the instruction that takes a call's place. */
-interface RuntimeFunctions {
-  functions: readonly number[];
+/** Constants from here on take four bytes and more, so a global takes less. */
+const LONG_CONSTANT = 2 ** 20;
+/** Body of a function that nobody calls: no locals, `unreachable`, `end`. */
+const TRAP = new Uint8Array([0, 0x00, END]);
+
+/** What stands for the runtime's functions and imported globals, by the index they have in the runtime. */
+interface RuntimePlaces {
+  /** New indices of functions, but for those with an instruction that takes a call's place. */
+  indices: readonly number[];
   intrinsics: readonly (Uint8Array | undefined)[];
+  /** Values of imported globals, or code that pushes them. */
+  constants: readonly (number | Uint8Array)[];
+  /** Index of the global that holds the value of an imported one, −1 if none does. */
+  constantGlobal(global: number): number;
+  /** A call of the function is written. */
+  use(callee: number): void;
+}
+
+/** Functions of the runtime that are called, and all that they call. */
+class UsedFunctions {
+  readonly #runtime: WasmModule;
+  readonly #used = new Set<number>();
+
+  constructor(runtime: WasmModule) {
+    this.#runtime = runtime;
+  }
+
+  has(index: number): boolean {
+    return this.#used.has(index);
+  }
+
+  add(index: number): void {
+    if (this.#used.has(index)) return;
+    this.#used.add(index);
+    const { bytes, bodies, importedFunctionCount } = this.#runtime;
+    if (index < importedFunctionCount) return;
+    const { codeStart, end } = bodies[index - importedFunctionCount];
+    for (let pos = codeStart; pos < end; ) {
+      const op = opcodeIdAt(bytes, pos);
+      const immediates = skipOpcode(bytes, pos);
+      if (op === CALL) this.add(readU32Leb(bytes, immediates));
+      pos = skipImmediates(bytes, immediates, IMMEDIATE_KIND[op]);
+    }
+  }
 }
 
 const NOTHING = new Uint8Array(0);
@@ -132,12 +209,12 @@ function programIntrinsic(name: string, memory: number): Uint8Array {
 function relocateBody(
   runtime: WasmModule,
   body: number,
-  functions: RuntimeFunctions,
+  places: RuntimePlaces,
   around: RuntimeSurroundings,
 ): Uint8Array {
   const { start, codeStart, end } = runtime.bodies[body];
   const writer = new ByteWriter((end - start) * 2).range(runtime.bytes, start, codeStart);
-  writeCode(writer, runtime, body, functions, around);
+  writeCode(writer, runtime, body, places, around);
   return writer.finish();
 }
 
@@ -146,12 +223,11 @@ function writeCode(
   writer: ByteWriter,
   runtime: WasmModule,
   body: number,
-  { functions, intrinsics }: RuntimeFunctions,
+  { indices, intrinsics, constants, constantGlobal, use }: RuntimePlaces,
   around: RuntimeSurroundings,
   firstLocal?: number,
 ): void {
   const { bytes } = runtime;
-  const constants = importsOf(runtime, "global").map(({ field }) => around.constants[field]);
   const { codeStart, end } = runtime.bodies[body];
   let depth = 0;
   for (let pos = codeStart; pos < end; ) {
@@ -166,12 +242,16 @@ function writeCode(
     else if (op === CALL) {
       const callee = readU32Leb(bytes, immediates);
       const intrinsic = intrinsics[callee];
-      if (intrinsic === undefined) writer.u8(op).u32Leb(functions[callee]);
-      else writer.bytes(intrinsic);
+      if (intrinsic === undefined) {
+        use(callee);
+        writer.u8(op).u32Leb(indices[callee]);
+      } else writer.bytes(intrinsic);
     } else if (op === GLOBAL_GET || op === GLOBAL_SET) {
       const global = readU32Leb(bytes, immediates);
+      const shared = firstLocal === undefined ? constantGlobal(global) : -1;
       const constant = constants[global];
-      if (typeof constant === "number") writer.u8(I32_CONST).s32Leb(constant | 0);
+      if (shared >= 0) writer.u8(op).u32Leb(shared);
+      else if (typeof constant === "number") writer.u8(I32_CONST).s32Leb(constant | 0);
       else if (constant !== undefined) writer.bytes(constant);
       else writer.u8(op).u32Leb(around.firstGlobal + global - constants.length);
     } else if (ACCESS_KIND[op] !== AccessKind.None) {

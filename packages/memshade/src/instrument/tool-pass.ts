@@ -138,8 +138,8 @@ export interface WovenTool {
   readonly entered?: number;
   /** Largest size of the program's memory it can follow, bytes, where it must not grow further. */
   readonly memoryLimit: number | undefined;
-  /** Its mutable globals. */
-  readonly globals: readonly { type: ValType; initial: Uint8Array }[];
+  /** Its globals, mutable as a rule. */
+  readonly globals: readonly { type: ValType; initial: Uint8Array; mutable?: boolean }[];
   /** Functions that the host may call, exported as `memshade.<name>.<key>`. */
   readonly exports: Readonly<Record<string, number>>;
   readonly listeners: MemoryListeners;

@@ -42,7 +42,6 @@ export const Control = {
   start: 200,
   deepest: 192,
   histogramFree: 256,
-  masks: 512,
 } as const;
 
 /** Fields of a context's entry in the block table. */

@@ -12,13 +12,11 @@ import {
   addRecord, bump32, bump64, findRecord, makeSlot, mibOfTag, moveToRecord, raiseHighWater, recordOf, regionOf,
   removeRecord, sizeOfTag, slotIn, tagOf,
 } from "./records";
-import { makeMasks } from "./small-counters";
 import { noteOwner, noteProcessors } from "./threads";
 
 /** Before the first block. */
 function prepare(): void {
   store<u32>(RECORDS, -1, R_ADDRESS);
-  makeMasks();
   prepareContexts();
 }
 
@@ -112,6 +110,11 @@ function endBlock(address: u32, copied: bool): bool {
   store<u64>(mib, load<u64>(mib, M_LIVE) - unit, M_LIVE);
   countBlock(address, size, mib, start, now(), folded, copied);
   return true;
+}
+
+/** As `released`, in the common case too. */
+export function releasedRarely(address: u32): void {
+  releasedAnyhow(address, false);
 }
 
 /** A block is given back: any one, or none that is known. */

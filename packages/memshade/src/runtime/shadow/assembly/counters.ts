@@ -5,9 +5,7 @@ import {
 import { SHORTEST_MARKED, takeMarks } from "./marks";
 import { bump64, tagOf } from "./records";
 import { addToShape, ownerOf, shapeOf, takeShape } from "./shapes";
-import {
-  areSmall, clearSmall, differSmall, highCounters, isRead, lowCounters, mixSmall, sumOf, touchedIn,
-} from "./small-counters";
+import { clearSmall, differSmall, mixSmall } from "./small-counters";
 import { addBlock } from "./sums";
 
 /**
@@ -58,18 +56,8 @@ export function claimCounters(address: u32, size: u32): void {
 export function countBlock(
   address: u32, size: u32, mib: usize, start: u32, time: u32, folded: u64, copied: bool,
 ): void {
-  if (EXACT == 0 && size <= LARGEST_SMALL && (address & 7) == 0 && folded == 0) {
-    const at: u32 = address >>> 1;
-    if (!copied && countShape(at, size, mib, start, time)) return;
-    const low = lowCounters(at, size);
-    const high = highCounters(at, size);
-    if (areSmall(low, high)) {
-      clearSmall(at, size);
-      const unread = !copied && !isRead(low, high);
-      addBlock(mib, size, (size + 7) >>> 3, sumOf(low, high), touchedIn(low, high), unread, start, time);
-      return;
-    }
-  }
+  if (EXACT == 0 && size <= LARGEST_SMALL && (address & 7) == 0 && folded == 0)
+    if (!copied && countShape(address >>> 1, size, mib, start, time)) return;
   countLarge(address, size, mib, start, time, folded, copied);
 }
 
@@ -80,7 +68,7 @@ function countShape(at: u32, size: u32, mib: usize, start: u32, time: u32): bool
   const owner = ownerOf(tagOf(mib, size, 0));
   const shape = shapeOf(owner, mixSmall(at, size));
   if (load<u32>(shape, S_OWNER) != owner || differSmall(at, size, <u32>shape) != 0)
-    if (!takeShape(shape, owner, lowCounters(at, size), highCounters(at, size))) return false;
+    if (!takeShape(shape, owner, at)) return false;
   clearSmall(at, size);
   addToShape(shape, mib, start, time);
   return true;

@@ -111,7 +111,6 @@ export const C_LOCK_TURN: usize = 188; // rises whenever the lock is taken
 export const C_START: usize = 200; // f64: when the wall clock of all instances began, milliseconds of the epoch; the host's
 export const C_DEEPEST: usize = 192; // bytes from the base of a stack to the newest frame, at most
 export const C_HISTOGRAM_FREE: usize = 256; // 32 free lists, one per power of two
-export const C_MASKS: usize = 512; // for 0 to 8 granules: two vectors that select so many counters
 
 // A context's entry. Neighbours in one group of 16 bytes are updated together as one vector.
 export const MIB_SIZE: u32 = 256;

@@ -3,7 +3,6 @@ import {
   SHAPE_BITS, SHAPE_SIZE, SHAPES, TAG_PLACE_MASK, WALL_CLOCK,
 } from "./layout";
 import { bump32, bump64, mibOfTag, sizeOfTag } from "./records";
-import { areSmall, isRead, sumOf, touchedIn } from "./small-counters";
 import { addBlocks, addTimes, addUnread, divide } from "./sums";
 
 /** So many blocks of other shapes have to come by before one of them takes an entry. */
@@ -40,17 +39,23 @@ function fold(shape: usize): void {
   const owner = load<u32>(shape, S_OWNER);
   const mib = mibOfTag(owner);
   const size = sizeOfTag(owner);
-  const low = v128.load(shape, S_PATTERN);
-  const high = v128.load(shape, S_PATTERN + 16);
-  const accesses = sumOf(low, high);
+  let accesses: u64 = 0;
+  let touched: u32 = 0;
+  let flags: u32 = 0;
+  for (let at: usize = shape; at < shape + S_OWNER; at += 4) {
+    const counter = load<u32>(at, S_PATTERN);
+    accesses += counter >>> 1;
+    if (counter != 0) touched++;
+    flags |= counter;
+  }
   const perSecond = load<u32>(shape, S_DENSITY);
   const least = ~load<u32>(shape, S_MIN_LIFETIME);
   const most = load<u32>(shape, S_MAX_LIFETIME);
   addBlocks(
-    mib, count, size, (size + 7) >>> 3, accesses, touchedIn(low, high), perSecond / 1000, least, most,
+    mib, count, size, (size + 7) >>> 3, accesses, touched, perSecond / 1000, least, most,
     most > 1 ? perSecond / most : perSecond, least > 1 ? perSecond / least : perSecond,
   );
-  if (!isRead(low, high)) addUnread(mib, count, size, accesses);
+  if ((flags & 1) == 0) addUnread(mib, count, size, accesses);
 }
 
 /** All blocks of shapes join their contexts' sums, and the table is empty. */
@@ -64,19 +69,21 @@ export function foldAll(): void {
 
 /** Makes an entry that of a block's shape, without blocks yet. False: it stays what it is. */
 @inline
-export function takeShape(shape: usize, owner: u32, low: v128, high: v128): bool {
+export function takeShape(shape: usize, owner: u32, at: u32): bool {
   const wait = load<u32>(shape, S_WAIT);
   if (wait != 0) {
     store<u32>(shape, wait - 1, S_WAIT);
     return false;
   }
-  if (!areSmall(low, high)) return false;
-  const density = divide(sumOf(low, high) * 100, sizeOfTag(owner));
+  const size = sizeOfTag(owner);
+  const counters = (size + 7) >>> 3 << 2;
+  let accesses: u64 = 0;
+  for (let i: u32 = 0; i < counters; i += 4) accesses += load<u32>(at + i) >>> 1;
+  const density = divide(accesses * 100, size);
   // Beyond, the least density would not be that of the longest lifetime, because extremes are cut down to 32 bits.
   if ((density * 1000) >> 32 != 0) return false;
   fold(shape);
-  v128.store(shape, low, S_PATTERN);
-  v128.store(shape, high, S_PATTERN + 16);
+  for (let i: u32 = 0; i < S_OWNER; i += 4) store<u32>(shape + i, i < counters ? load<u32>(at + i) : 0, S_PATTERN);
   store<u32>(shape, owner, S_OWNER);
   store<u64>(shape, 0, S_MIN_LIFETIME);
   store<u64>(shape, (density * 1000) | (<u64>PATIENCE << 32), S_DENSITY);

@@ -1,5 +1,3 @@
-import { C_MASKS, CONTROL } from "./layout";
-
 // Counters of a small block: at most 8, at a multiple of 4. What may just have been counted is read counter by counter: a
 // wider load would have to wait until the stores it overlaps have left the processor's store buffer. To need no loop, the
 // counters are read from both ends, so some of them twice.
@@ -63,46 +61,4 @@ export function clearSmall(at: u32, size: u32): void {
     v128.store(at, i64x2.splat(0));
     v128.store(last - 12, i64x2.splat(0));
   }
-}
-
-// The same counters as two vectors. Those behind the block's end are masked out.
-/** Address of the two vectors that select the counters of a block of `size` bytes. */
-@inline
-function maskOf(size: u32): usize { return CONTROL + (((size + 7) << 2) & ~31); }
-@inline
-export function lowCounters(at: u32, size: u32): v128 {
-  return v128.and(v128.load(at), v128.load(maskOf(size), C_MASKS));
-}
-@inline
-export function highCounters(at: u32, size: u32): v128 {
-  return v128.and(v128.load(at, 16), v128.load(maskOf(size), C_MASKS + 16));
-}
-
-/** Whether all counters are so small that adding them up needs no carry. */
-@inline
-export function areSmall(low: v128, high: v128): bool { return i32x4.bitmask(v128.or(low, high)) == 0; }
-
-/** Accesses of small counters. */
-@inline
-export function sumOf(low: v128, high: v128): u64 {
-  const counts = i32x4.add(i32x4.shr_u(low, 1), i32x4.shr_u(high, 1));
-  const pairs = i64x2.extract_lane(counts, 0) + i64x2.extract_lane(counts, 1);
-  return (pairs & 0xffffffff) + (pairs >>> 32);
-}
-
-@inline
-export function touchedIn(low: v128, high: v128): u32 {
-  const zero = i32x4.splat(0);
-  return 8 - popcnt(i16x8.bitmask(i16x8.narrow_i32x4_s(i32x4.eq(low, zero), i32x4.eq(high, zero))));
-}
-
-@inline
-export function isRead(low: v128, high: v128): bool {
-  return v128.any_true(v128.and(v128.or(low, high), i32x4.splat(1)));
-}
-
-/** Fills the table of masks. */
-export function makeMasks(): void {
-  for (let granules: u32 = 0; granules <= 8; granules++)
-    for (let i: u32 = 0; i < granules; i++) store<u32>(CONTROL + (granules << 5) + (i << 2), -1, C_MASKS);
 }
