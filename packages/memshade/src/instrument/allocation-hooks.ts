@@ -72,9 +72,9 @@ export function hookBody(hooked: AllocatorFunction, type: FuncType, around: Hook
     asAddress(body, type.params[hooked.sizeParam], wideLocal);
     if (hooked.sizeOffset !== 0) body.i32(hooked.sizeOffset).op("i32.add");
   };
-  const callOriginal = (): void => {
+  const callOriginal = (last = false): void => {
     for (let i = 0; i < type.params.length; i++) body.op("local.get", i);
-    body.op("call", around.original);
+    body.op(last ? "return_call" : "call", around.original);
   };
 
   if (hooked.kind === "release") {
@@ -88,7 +88,7 @@ export function hookBody(hooked: AllocatorFunction, type: FuncType, around: Hook
       address(hooked.pointerParam);
       body.op("call", released);
     }
-    callOriginal();
+    callOriginal(true);
     return body.finish();
   }
 

@@ -44,7 +44,7 @@ import { type ModuleScan, scanModule } from "./module-scan.ts";
 import type { InstrumentedInfo, InstrumentOptions, ShadowLayout, ToolName } from "./options.ts";
 import { RewrittenBodies } from "./rewritten-bodies.ts";
 import { CONTROL_BYTES, LARGEST_COVERED_BYTES, planLayout, runtimeConstants } from "./shadow-layout.ts";
-import { mergeRuntime } from "./shadow-runtime.ts";
+import { type MergedRuntime, mergeRuntime } from "./shadow-runtime.ts";
 import { shadowRuntimeBytes } from "./shadow-runtime-bytes.ts";
 import { findStackPointer } from "./stack-pointer.ts";
 import { canShareMemory, shareTables } from "./thread-sharing.ts";
@@ -323,12 +323,8 @@ class Instrumentation {
         ...(threads === undefined ? {} : { lock: threads.lock, unlock: threads.unlock }),
       },
     });
-    const newest = {
-      type: I32,
-      initial: encodeConstantExpression(I32, (layout.stack - FRAME_BYTES) | 0),
-      mutable: true,
-    };
-    const globals = [newest, ...(threads?.globals ?? []), ...runtime.globals];
+    const newest = { type: I32, initial: encodeConstantExpression(I32, (layout.stack - FRAME_BYTES) | 0) };
+    const globals: MergedRuntime["globals"] = [newest, ...(threads?.globals ?? []), ...runtime.globals];
     return { ...runtime, layout, threads, globals };
   }
 

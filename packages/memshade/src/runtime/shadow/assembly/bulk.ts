@@ -33,6 +33,12 @@ export function countRange(address: u32, size: u32, reads: u32): void {
   countGranules(address, steps, 2, reads);
 }
 
+@inline
+function addSmall(address: u32, add: u32, reads: u32): void {
+  const at: u32 = (address >>> 3) << 2;
+  store<u32>(at, (load<u32>(at) + add) | reads);
+}
+
 /** Adds `add` to the counters of `count` granules in a row. */
 function countGranules(address: u32, count: u32, add: u32, reads: u32): void {
   let at: u32 = (address >>> 3) << 2;
@@ -81,26 +87,25 @@ export function countStrided(end: u32, stride: i32, trips: u32, word: u32): void
     address = end - stride;
     stride = -stride;
   }
-  if (stride == 8) {
-    countGranules(address, trips, add, reads);
+  if (stride <= 8 && popcnt(stride) == 1) {
+    // Several trips per counter. The first granule and the last one may have fewer of them than those between.
+    const shift: u32 = ctz(<u32>stride);
+    const first: u32 = (7 - (address & 7) + <u32>stride) >>> shift;
+    if (trips > first) {
+      addSmall(address, first * add, reads);
+      trips -= first;
+      address += first << shift;
+      const perGranule: u32 = <u32>8 >>> shift;
+      const granules = trips >>> (3 - shift);
+      countGranules(address, granules, add * perGranule, reads);
+      trips -= granules * perGranule;
+      address += granules << 3;
+    }
+    if (trips != 0) addSmall(address, trips * add, reads);
     return;
   }
-  if (trips > 16 && (stride == 4 || stride == 1 || stride == 2)) {
-    // Several trips per counter: up to the first whole granule one by one, then granule by granule.
-    for (; (address & 7) >= <u32>stride; trips--) {
-      const at: u32 = (address >>> 3) << 2;
-      store<u32>(at, (load<u32>(at) + add) | reads);
-      address += stride;
-    }
-    const perGranule: u32 = <u32>8 >>> (stride >>> 1);
-    const granules = trips / perGranule;
-    countGranules(address, granules, add * perGranule, reads);
-    address += granules << 3;
-    trips -= granules * perGranule;
-  }
   for (; trips != 0; trips--) {
-    const at: u32 = (address >>> 3) << 2;
-    store<u32>(at, (load<u32>(at) + add) | reads);
+    addSmall(address, add, reads);
     address += stride;
   }
 }

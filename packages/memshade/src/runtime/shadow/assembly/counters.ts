@@ -5,7 +5,7 @@ import {
 import { SHORTEST_MARKED, takeMarks } from "./marks";
 import { bump64, tagOf } from "./records";
 import { addToShape, ownerOf, shapeOf, takeShape } from "./shapes";
-import { clearSmall, differSmall, mixSmall } from "./small-counters";
+import { lastOf, mixSmall, takeSmall } from "./small-counters";
 import { addBlock } from "./sums";
 
 /**
@@ -66,10 +66,13 @@ export function countBlock(
 function countShape(at: u32, size: u32, mib: usize, start: u32, time: u32): bool {
   if (MIB_CAPACITY > TAG_CONTEXTS && mib >= MIBS + TAG_CONTEXTS * MIB_SIZE) return false;
   const owner = ownerOf(tagOf(mib, size, 0));
-  const shape = shapeOf(owner, mixSmall(at, size));
-  if (load<u32>(shape, S_OWNER) != owner || differSmall(at, size, <u32>shape) != 0)
+  const first = load<u32>(at);
+  const last = load<u32>(at + lastOf(size));
+  const shape = shapeOf(owner, mixSmall(first, last));
+  if (load<u32>(shape, S_OWNER) != owner || !takeSmall(at, size, first, last, <u32>shape)) {
     if (!takeShape(shape, owner, at)) return false;
-  clearSmall(at, size);
+    takeSmall(at, size, first, last, <u32>shape);
+  }
   addToShape(shape, mib, start, time);
   return true;
 }

@@ -1,13 +1,13 @@
 import { allocatedAnyhow, releasedAnyhow } from "./blocks";
 import { knownContext } from "./known-context";
 import {
-  C_ALLOCATIONS, C_LIVE, CONTROL, COVERED, EXACT, LARGEST_SMALL, M_LIVE, MIB_CAPACITY, MIB_SIZE, MIBS, S_OWNER, SHARED,
+  C_ALLOCATIONS, C_LIVE, C_NULL_FREES, CONTROL, COVERED, EXACT, LARGEST_SMALL, M_LIVE, MIB_CAPACITY, MIB_SIZE, MIBS, S_OWNER, SHARED,
   SLOT_TAG, SLOT_TIME, TAG_CONTEXTS, TAG_PLACE_MASK, WALL_CLOCK,
 } from "./layout";
 import { hasRoom, keepPeak, liveUnit, noticePeak } from "./live";
-import { mibOfTag, regionOf, sizeOfTag, slotIn, tagOf } from "./records";
+import { bump32, mibOfTag, regionOf, sizeOfTag, slotIn, tagOf } from "./records";
 import { addToShape, ownerOf, shapeOf } from "./shapes";
-import { anySmall, clearSmall, differSmall, mixSmall } from "./small-counters";
+import { anySmall, lastOf, mixSmall, takeSmall } from "./small-counters";
 
 // These two run with every block, so every instruction counts. They do the common case: a small block, from a context
 // that is known. Everything else is found out before the first store and left to functions that can do all cases.
@@ -55,7 +55,7 @@ export function allocated(address: u32, size: u32, frame: u32, self: u32): void 
       return;
     }
   }
-  if (anySmall(address >>> 1, size) != 0) {
+  if (anySmall(address >>> 1, size)) {
     allocatedAnyhow(address, size, frame, self);
     return;
   }
@@ -71,6 +71,10 @@ export function allocated(address: u32, size: u32, frame: u32, self: u32): void 
 
 /** The program gives a block back. Called before the allocator's own function runs. */
 export function released(address: u32): void {
+  if (address == 0) {
+    bump32(CONTROL, C_NULL_FREES, 1);
+    return;
+  }
   if (EXACT != 0 || WALL_CLOCK != 0 || SHARED != 0) {
     releasedAnyhow(address, false);
     return;
@@ -98,16 +102,17 @@ export function released(address: u32): void {
   // If the tag is that of a chain of records, no shape is its owner's.
   const at = address >>> 1;
   const owner = ownerOf(tag);
-  const shape = shapeOf(owner, mixSmall(at, size));
+  const first = load<u32>(at);
+  const last = load<u32>(at + lastOf(size));
+  const shape = shapeOf(owner, mixSmall(first, last));
   if (load<u32>(shape, S_OWNER) != owner) {
     releasedAnyhow(address, false);
     return;
   }
-  if (differSmall(at, size, <u32>shape) != 0) {
+  if (!takeSmall(at, size, first, last, <u32>shape)) {
     releasedAnyhow(address, false);
     return;
   }
-  clearSmall(at, size);
   store<u32>(slot, 0, SLOT_TAG);
   const mib = mibOfTag(tag);
   const unit = liveUnit(size);

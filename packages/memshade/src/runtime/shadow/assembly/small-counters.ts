@@ -1,64 +1,46 @@
-// Counters of a small block: at most 8, at a multiple of 4. What may just have been counted is read counter by counter: a
-// wider load would have to wait until the stores it overlaps have left the processor's store buffer. To need no loop, the
-// counters are read from both ends, so some of them twice.
+// Counters of a small block: at most 8, at a multiple of 4. They are read as two words of 4, 8 or 16 bytes that overlap
+// where the block does not fill both: so nothing outside of it is read, and no loop is needed. The smallest blocks are
+// read counter by counter: a wider load has to wait until the stores it overlaps have left the processor's store buffer,
+// and what a program counts last is often what it is about to release.
 
 /** Distance of the last counter of a block of `size` bytes from the first. */
 @inline
-function lastOf(size: u32): u32 { return ((size - 1) >>> 3) << 2; }
+export function lastOf(size: u32): u32 { return ((size - 1) >>> 3) << 2; }
 
 /** Whether one of the counters is not zero. */
 @inline
-export function anySmall(at: u32, size: u32): u32 {
+export function anySmall(at: u32, size: u32): bool {
   const last = at + lastOf(size);
-  let any = load<u32>(at) | load<u32>(last);
-  if (size > 16) {
-    any |= load<u32>(at, 4) | load<u32>(last - 4);
-    if (size > 32) any |= load<u32>(at, 8) | load<u32>(at, 12) | load<u32>(last - 8) | load<u32>(last - 12);
-  }
-  return any;
+  if (size <= 16) return (load<u32>(at) | load<u32>(last)) != 0;
+  if (size <= 32) return (load<u64>(at) | load<u64>(last - 4)) != 0;
+  return v128.any_true(v128.or(v128.load(at), v128.load(last - 12)));
 }
 
-/** A number that tells blocks of one size apart by their counters. */
+/** A number that tells blocks of one size apart by their counters, as a rule. */
 @inline
-export function mixSmall(at: u32, size: u32): u32 {
-  const last = at + lastOf(size);
-  let mix = load<u32>(at) + load<u32>(last) * 31;
-  if (size > 16) {
-    mix += load<u32>(at, 4) * 7 + load<u32>(last - 4) * 61;
-    if (size > 32)
-      mix += load<u32>(at, 8) * 5 + load<u32>(at, 12) * 11 + load<u32>(last - 8) * 29 + load<u32>(last - 12) * 43;
-  }
-  return mix;
-}
+export function mixSmall(first: u32, last: u32): u32 { return first + last * 31; }
 
-/** Not zero if the counters differ from those at `pattern`. */
+/** Whether the counters are those at `pattern`; then they are cleaned. `first`, `end`: the first and the last of them. */
 @inline
-export function differSmall(at: u32, size: u32, pattern: u32): u32 {
+export function takeSmall(at: u32, size: u32, first: u32, end: u32, pattern: u32): bool {
   const last = lastOf(size);
-  let differ = (load<u32>(at) ^ load<u32>(pattern)) | (load<u32>(at + last) ^ load<u32>(pattern + last));
-  if (size > 16) {
-    const from = at + last - 12;
-    const to = pattern + last - 12;
-    differ |= (load<u32>(at, 4) ^ load<u32>(pattern, 4)) | (load<u32>(from, 8) ^ load<u32>(to, 8));
-    if (size > 32)
-      differ |=
-        (load<u32>(at, 8) ^ load<u32>(pattern, 8)) | (load<u32>(at, 12) ^ load<u32>(pattern, 12)) |
-        (load<u32>(from, 4) ^ load<u32>(to, 4)) | (load<u32>(from) ^ load<u32>(to));
-  }
-  return differ;
-}
-
-@inline
-export function clearSmall(at: u32, size: u32): void {
-  const last = at + lastOf(size);
   if (size <= 16) {
+    if (((first ^ load<u32>(pattern)) | (end ^ load<u32>(pattern + last))) != 0) return false;
     store<u32>(at, 0);
-    store<u32>(last, 0);
+    store<u32>(at + last, 0);
   } else if (size <= 32) {
+    const differ = (load<u64>(at) ^ load<u64>(pattern)) | (load<u64>(at + last - 4) ^ load<u64>(pattern + last - 4));
+    if (differ != 0) return false;
     store<u64>(at, 0);
-    store<u64>(last - 4, 0);
+    store<u64>(at + last - 4, 0);
   } else {
+    const differ = v128.or(
+      v128.xor(v128.load(at), v128.load(pattern)),
+      v128.xor(v128.load(at + last - 12), v128.load(pattern + last - 12)),
+    );
+    if (v128.any_true(differ)) return false;
     v128.store(at, i64x2.splat(0));
-    v128.store(last - 12, i64x2.splat(0));
+    v128.store(at + last - 12, i64x2.splat(0));
   }
+  return true;
 }
