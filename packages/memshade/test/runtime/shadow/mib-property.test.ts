@@ -4,11 +4,16 @@ import type { InstrumentOptions } from "../../../src/instrument/index.ts";
 import { ReferenceHeap } from "./support/reference-heap.ts";
 import { ScriptedHeap, SITES, type Site } from "./support/scripted-heap.ts";
 
-/** Places where a block can be, with the room there: small ones side by side, and a few large ones. */
+/** Places where a block can be, with the room there: small ones side by side, a few large ones, and both at a region's end. */
 const PLACES = [
   ...Array.from({ length: 8 }, (_, i) => ({ address: 4096 + i * 8, room: 8 })),
   ...Array.from({ length: 12 }, (_, i) => ({ address: 8192 + i * 128, room: 128 })),
   ...Array.from({ length: 6 }, (_, i) => ({ address: 16_384 + i * 4096, room: 4096 })),
+  ...[
+    { address: 131_072 - 1040, room: 1024 },
+    { address: 131_072 - 16, room: 40 },
+    { address: 131_072 + 24, room: 16 },
+  ],
 ];
 
 type Step =
