@@ -1,5 +1,5 @@
 import type { ValType } from "../../wasm/index.ts";
-import { mergeRuntime } from "../shadow-runtime.ts";
+import { mergeRuntime, type RuntimeFunctions } from "../shadow-runtime.ts";
 import type { ToolSurroundings } from "../tool-pass.ts";
 import type { WorkingSetLayout } from "./layout.ts";
 import {
@@ -27,7 +27,7 @@ export interface WovenLocality {
   endBytes: number;
   globals: readonly { type: ValType; initial: Uint8Array }[];
   /** Functions that take part in bulk instructions, by the names of the working set's. */
-  listeners: ReadonlyMap<string, number>;
+  listeners: RuntimeFunctions;
   /** Exact: function (address, size, site) behind each access. */
   access: number | undefined;
   /** Sampling: what touches do besides. */
