@@ -45,9 +45,11 @@ function addLines(waste: WasteFile, modules: readonly RunModule[], places: Origi
     const module = modules[index];
     if (ip.file !== undefined || module === undefined || ip.address % MODULE_SPAN === 0) continue;
     if (!known.has(index)) known.set(index, symbols.of(module));
-    if (modules.length > 1 && /^function \d+$/.test(ip.function ?? "")) ip.function += ` of ${module.name}`;
     const [innermost, ...outer] = known.get(index)?.frames(ip.address % MODULE_SPAN) ?? [];
-    if (innermost?.file === undefined || innermost.line === 0) continue;
+    if (innermost?.file === undefined || innermost.line === 0) {
+      if (modules.length > 1 && /^function \d+$/.test(ip.function ?? "")) ip.function += ` of ${module.name}`;
+      continue;
+    }
     ip.file = innermost.file;
     ip.line = innermost.line;
     if (innermost.function !== undefined) ip.function = innermost.function;
