@@ -1,10 +1,9 @@
 // Reads all call frame information of a file into a table, in a process of its own: what bench/unwind/run.ts measures.
 import { fstatSync, openSync, readSync } from "node:fs";
 
-// Arguments: URL of the built package's folder, and the file.
-const [built, path] = process.argv.slice(2) as [string, string];
-const { openObject } = await import(new URL("objects/index.js", built).href);
-const { UnwindTable } = await import(new URL("unwind/index.js", built).href);
+// Arguments: URL of `memshade/unwind` as Node loads it, and the file.
+const [library, path] = process.argv.slice(2) as [string, string];
+const { openObject, UnwindTable } = await import(library);
 
 const file = openSync(path, "r");
 const { size } = fstatSync(file);

@@ -11,7 +11,7 @@ import { openCoreFixture } from "../../packages/memshade/test/unwind/core-fixtur
 
 const PAIRS = 3;
 const here = import.meta.dirname;
-const built = new URL("../../packages/memshade/dist/", import.meta.url).href;
+const library = new URL("../../packages/memshade/dist/bundle/unwinding.js", import.meta.url).href;
 const file = process.argv[2] ?? "/usr/lib/firefox-esr/libxul.so";
 
 /** CPU seconds (user and system) of a whole process, and what it printed. */
@@ -21,6 +21,7 @@ function cpuSeconds(command: readonly string[]): { seconds: number; output: stri
     encoding: "utf8",
     maxBuffer: 1 << 30,
   });
+  if (child.status !== 0) throw new Error(`${command.join(" ")} failed: ${child.stderr}`);
   const [user, system] = child.stderr.trim().split("\n").at(-1)!.split(" ").map(Number);
   return { seconds: user + system, output: child.stdout };
 }
@@ -44,7 +45,7 @@ if (existsSync(file)) {
   const peer: number[] = [];
   let summary = "";
   for (let pair = 0; pair < PAIRS; pair++) {
-    const run = cpuSeconds([process.execPath, load, built, file]);
+    const run = cpuSeconds([process.execPath, load, library, file]);
     ours.push(run.seconds);
     summary = run.output.trim();
     if (hasLibdw) peer.push(cpuSeconds([libdw, file]).seconds);

@@ -9,6 +9,7 @@ export const BUNDLE_ENTRIES: Readonly<Record<string, string>> = {
   main: "cli/main",
   index: "index",
   loader: "runtime/host/loader",
+  unwinding: "unwinding",
 };
 
 /** Bundles what the compiler wrote to dist/. All entries share their modules, and with them classes and state. */

@@ -1,4 +1,4 @@
-export { FormatError, type FormatErrorKind, UserError } from "./bytes/errors.ts";
+export { UserError } from "./bytes/errors.ts";
 export { type RawProfile, readRaw, readRawDumps, writeRaw } from "./formats/memprof-raw/index.ts";
 export {
   type Instrumented,
@@ -9,8 +9,6 @@ export {
 } from "./instrument/index.ts";
 export type { Mib } from "./model/mib.ts";
 export type { Run, RunEnd, RunHeap, RunModule } from "./model/run.ts";
-export { openObject } from "./objects/open-object.ts";
-export type { Architecture, ObjectFile, ObjectSection, ObjectSegment } from "./objects/types.ts";
 export { type Dump, dump, reset } from "./runtime/host/dump.ts";
 export type { HeapOptions } from "./runtime/host/heap-options.ts";
 export {
@@ -37,27 +35,4 @@ export { writeRunFolder } from "./runtime/host/run-folder.ts";
 export type { FileRequest } from "./symbolize/file-request.ts";
 export type { Frame as SymbolizedFrame } from "./symbolize/frame.ts";
 export { Symbolizer, type SymbolizerOptions } from "./symbolize/symbolizer.ts";
-export {
-  type CfiStatistics,
-  cfiStatistics,
-  type EndReason,
-  type FoundBy,
-  FRAME_MARK,
-  type Frame,
-  type KeptRegisters,
-  Memory,
-  type Module,
-  ModuleMap,
-  PagedMemory,
-  type ReadMemory,
-  Registers,
-  StackColumns,
-  StackImage,
-  Unwinder,
-  type UnwindOptions,
-  UnwindTable,
-  type UnwindTableOptions,
-  type UnwindTarget,
-  type UnwoundStack,
-  unwindTarget,
-} from "./unwind/index.ts";
+export * from "./unwinding.ts";
