@@ -169,3 +169,43 @@ describe("functions that pass a request on, which the allocator calls itself", (
     expect(profiled.snapshot().notTracked).toEqual([]);
   });
 });
+
+describe("a posix_memalign that passes its request on", () => {
+  // As in modules with mimalloc: the exported function only calls another one of the same kind, and that one a part of the
+  // allocator which looks at the request first, and which the program has for aligned blocks too.
+  const aligned = wat(`(module
+    (memory (export "memory") 1 1)
+    (global $next (mut i32) (i32.const 4096))
+    (func $malloc (export "malloc") (param $size i32) (result i32)
+      (global.get $next)
+      (global.set $next (i32.add (global.get $next) (i32.and (i32.add (local.get $size) (i32.const 31)) (i32.const -16)))))
+    (func $free (export "free") (param i32))
+    (func $place (param $size i32) (param $alignment i32) (result i32)
+      (if (i32.gt_u (i32.popcnt (local.get $alignment)) (i32.const 1)) (then (return (i32.const 0))))
+      ${"(if (i32.eq (local.get $alignment) (i32.const 3)) (then (return (i32.const 0))))".repeat(12)}
+      (call $malloc (local.get $size)))
+    (func $checked (param $to i32) (param $alignment i32) (param $size i32) (result i32) (local $block i32)
+      (if (i32.lt_u (local.get $alignment) (i32.const 4)) (then (return (i32.const 28))))
+      (local.set $block (call $place (local.get $size) (local.get $alignment)))
+      (if (i32.eqz (local.get $block)) (then (return (i32.const 48))))
+      (i32.store (local.get $to) (local.get $block))
+      (i32.const 0))
+    (func $posix_memalign (export "posix_memalign") (param $to i32) (param $alignment i32) (param $size i32) (result i32)
+      (call $checked (local.get $to) (local.get $alignment) (local.get $size)))
+    (func $use (export "use") (result i32)
+      (drop (call $posix_memalign (i32.const 1024) (i32.const 2) (i32.const 100)))
+      (drop (call $posix_memalign (i32.const 1024) (i32.const 16) (i32.const 100)))
+      (call $free (i32.load (i32.const 1024)))
+      (drop (call $checked (i32.const 1024) (i32.const 16) (i32.const 50)))
+      (call $free (i32.load (i32.const 1024)))
+      (call $free (call $place (i32.const 20) (i32.const 16)))
+      (i32.load (i32.const 1024))))`);
+
+  it("counts each block once, with the size that was asked for, whichever function the program calls", () => {
+    const profiled = new Profiled(aligned);
+    for (let i = 0; i < 3; i++) profiled.call("use");
+    expect(profiled.heap).toMatchObject({ allocations: 9, frees: 9, liveBlocks: 0, allocatedBytes: 3 * 170 });
+    expect(profiled.stacks()).toEqual({ use: 9 });
+    expect(profiled.snapshot().notTracked).toEqual([]);
+  });
+});

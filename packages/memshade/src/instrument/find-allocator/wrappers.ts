@@ -80,6 +80,16 @@ function targetOf(
   }
   const slot = tracked.indexOf(callee);
   if (sizeParam < 0 || slot < 0 || (summary.result & fromCall(slot)) === 0) return undefined;
+  if (entry.outPointerParam >= 0) {
+    const positions = {
+      ...ROLES.posix_memalign.operands,
+      sizeParam,
+      outPointerParam: positionOf(entry.outPointerParam),
+    };
+    return positions.outPointerParam >= 0 && fitsOperands(type, positions)
+      ? { index: callee, role: "posix_memalign", operands: positions }
+      : undefined;
+  }
   const isAllocation = entry.kind === "allocate" || pointerParam < 0;
   const role = isAllocation
     ? allocationRole(type.params.length, sizeParam)
@@ -183,7 +193,7 @@ export function foldForwarders(
     for (const { index } of level) {
       for (const caller of callersOf(graph, index)) {
         if (known.has(caller) || rejected.has(caller)) continue;
-        const operands = readForwarder(module, graph, caller, known);
+        const operands = readForwarder(module, graph, caller, known, hooks);
         if (operands === undefined) {
           rejected.add(caller);
           continue;
@@ -205,8 +215,12 @@ function readForwarder(
   graph: CallGraph,
   index: number,
   known: ReadonlyMap<number, Entry>,
+  hooks: Hooks,
 ): OperandPositions | undefined {
-  if (graph.instructions[index] > MAXIMUM_FORWARDER_INSTRUCTIONS) return undefined;
+  // What the allocator calls itself is part of it: it may well look at the request before it passes it on.
+  const isPart = [...callersOf(graph, index)].some((caller) => hooks.has(caller));
+  const most = isPart ? MAXIMUM_KNOWN_FORWARDER_INSTRUCTIONS : MAXIMUM_FORWARDER_INSTRUCTIONS;
+  if (graph.instructions[index] > most) return undefined;
   const allocators = [...calleesOf(graph, index)].filter((callee) => known.has(callee));
   const tracked = allocators.slice(0, MAXIMUM_TRACKED);
   const summary = summarizeBody(module, index, tracked);
