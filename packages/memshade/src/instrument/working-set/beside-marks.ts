@@ -46,6 +46,10 @@ export abstract class BesideMarks implements ToolPass {
     this.marks.merge(position);
   }
 
+  branch(start: number, end: number): void {
+    this.marks.branch(start, end);
+  }
+
   leave(start: number): void {
     this.marks.leave(start);
   }
