@@ -20,6 +20,7 @@ import {
   CONTROL,
   COUNTS_BYTES,
   FIRST_TOUCH,
+  HEAP_FROM,
   INTERVAL_HIGH,
   INTERVAL_LOW,
   LINES,
@@ -37,6 +38,8 @@ import {
   S_SCALE,
   S_STACK,
   S_START,
+  STACK_FROM,
+  STACK_TO,
   STAMPS,
   WRITTEN,
 } from "./layout";
@@ -158,6 +161,28 @@ function scan(): u32 {
         lastPage = group >>> 6;
         touchPages(group);
       }
+      if (isUniform(group, readMask, writtenMask)) {
+        const how = (readMask & 1) | ((writtenMask & 1) << 1);
+        const at: usize = STAMPS + (group << 2);
+        const stamps = load<u32>(at);
+        const keep: u32 = (how & 1 ? 0 : 0xffff) | (how & 2 ? 0 : 0xffff0000);
+        const next = i32x4.splat((stamps & keep) | (nowTwice & ~keep));
+        for (let i: usize = 0; i < 64; i += 16) v128.store(at + i, next);
+        const region = regionOf(group);
+        looked += 4;
+        if (stamps != runStamps || how != runHow || region != runRegion) {
+          if (run != 0) countTouches(runStamps, runHow, runRegion, run);
+          runStamps = stamps;
+          runHow = how;
+          runRegion = region;
+          run = 0;
+        }
+        run += 16;
+        v128.store(group, none);
+        v128.store(WRITTEN + group, none);
+        v128.store(BOTH + group, none);
+        continue;
+      }
       for (let mask = readMask | writtenMask; mask != 0; mask &= mask - 1) {
         const bit = ctz(mask);
         const line = group + bit;
@@ -185,6 +210,26 @@ function scan(): u32 {
   }
   if (run != 0) countTouches(runStamps, runHow, runRegion, run);
   return looked;
+}
+
+/** Whether 16 lines were touched in one way, have one history and lie in one region. */
+@inline
+function isUniform(group: u32, readMask: u32, writtenMask: u32): bool {
+  if (readMask != 0 && readMask != 0xffff) return false;
+  if (writtenMask != 0 && writtenMask != 0xffff) return false;
+  const at: usize = STAMPS + (group << 2);
+  const first = i32x4.splat(load<u32>(at));
+  const same = v128.and(
+    v128.and(i32x4.eq(v128.load(at), first), i32x4.eq(v128.load(at, 16), first)),
+    v128.and(i32x4.eq(v128.load(at, 32), first), i32x4.eq(v128.load(at, 48), first)),
+  );
+  return i32x4.all_true(same) && !isCut(group, STACK_FROM) && !isCut(group, STACK_TO) && !isCut(group, HEAP_FROM);
+}
+
+/** Whether a region begins inside of 16 lines. */
+@inline
+function isCut(group: u32, boundary: u32): bool {
+  return boundary > group && boundary - group < 16;
 }
 
 /** Intervals become twice as long: so do those that the stamps name. */

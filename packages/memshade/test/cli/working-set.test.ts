@@ -1,0 +1,91 @@
+import { copyFileSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { beforeAll, describe, expect, it } from "vitest";
+import { memshade, newFolder } from "./support/command-line.ts";
+
+const TREES = fileURLToPath(new URL("../fixtures/programs/kernels/bintree.wasm", import.meta.url));
+
+let cwd: string;
+beforeAll(() => {
+  cwd = newFolder();
+  copyFileSync(TREES, join(cwd, "bintree.wasm"));
+});
+
+/** Runs the program into a run folder and gives what the tool wrote. */
+async function record(out: string, depth: number, ...options: string[]) {
+  const words = ["run", "--tool", "workingset", ...options, "--out", out, "bintree.wasm", String(depth)];
+  const { code, stdout } = await memshade(words, { cwd });
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/^bintree/);
+  const text = readFileSync(join(cwd, out, "workingset.json"), "utf8");
+  return { text, profile: JSON.parse(text) };
+}
+
+async function report(...words: string[]): Promise<string> {
+  const { code, stdout } = await memshade(["report", ...words], { cwd });
+  expect(code).toBe(0);
+  return stdout;
+}
+
+describe("memshade run --tool workingset", () => {
+  it("writes the same bytes in every run, and reports in four forms", async () => {
+    const first = await record("out", 8, "--interval", "20000acc");
+    const second = await record("again", 8, "--interval", "20000acc");
+    expect(second.text).toBe(first.text);
+    await expect(await report("out")).toMatchFileSnapshot("golden/working-set.txt");
+    await expect(await report("out", "--csv")).toMatchFileSnapshot("golden/working-set.csv");
+    await expect(await report("out", "--compat", "esan")).toMatchFileSnapshot("golden/working-set-esan.txt");
+    const json = JSON.parse(await report("out", "--json"));
+    expect(json).toMatchObject({ schema: "memshade-working-set", unit: "accesses", lineBytes: 64 });
+    expect(json.instances[0].total).toEqual(first.profile.instances[0].total);
+  });
+
+  it("keeps few intervals of a long run by merging neighbours, and loses no line", async () => {
+    const { profile: all } = await record("all", 9, "--interval", "5000acc");
+    const { profile: few } = await record("few", 9, "--interval", "5000acc", "--max-intervals", "8");
+    const [many, merged] = [all.instances[0], few.instances[0]];
+    expect(many.levels[0].start.length).toBeGreaterThan(64);
+    expect(merged.levels[0].start.length).toBeLessThanOrEqual(8);
+    expect(merged.snapshots).toBeGreaterThan(8);
+    expect(Math.log2(merged.period / 5000) % 1).toBe(0);
+    expect(merged.total).toEqual(many.total);
+    expect(merged.duration).toBe(many.duration);
+    expect(merged.levels[0].fresh.reduce((sum: number, lines: number) => sum + lines, 0)).toBe(
+      many.total.lines,
+    );
+  });
+
+  it("measures intervals in real time and in processor time", async () => {
+    const { profile: wall } = await record("wall", 16, "--interval", "2ms");
+    expect(wall).toMatchObject({ unit: "wall", options: { interval: 2e6 } });
+    const { profile: cpu } = await record("cpu", 16, "--interval", "2ms", "--cpu-time");
+    expect(cpu).toMatchObject({ unit: "cpu", options: { interval: 2e6 } });
+    for (const { instances } of [wall, cpu]) {
+      const { start, end, counts } = instances[0].levels[0];
+      expect(end.length).toBeGreaterThan(1);
+      for (let i = 1; i < end.length; i++) expect(start[i]).toBe(end[i - 1]);
+      expect(Math.max(...counts.lines)).toBeLessThanOrEqual(instances[0].total.lines);
+    }
+  });
+
+  it.each(["20", "0ms", "-5ms", "1e6acc", "1.5acc", "", "acc", "20MS"])(
+    "refuses an interval of '%s' in one line",
+    async (interval) => {
+      const words = ["run", "--tool", "workingset", `--interval=${interval}`, "bintree.wasm"];
+      const { code, stderr } = await memshade(words, { cwd });
+      expect(code).toBe(2);
+      expect(stderr).toBe(
+        `memshade: option '--interval <length>' argument '${interval}' is invalid. It must be a length such as 1000000acc, 20ms or 1s.\n`,
+      );
+    },
+  );
+
+  it("refuses processor time for intervals of accesses", async () => {
+    const words = ["run", "--tool", "workingset", "--interval", "100acc", "--cpu-time", "bintree.wasm"];
+    expect(await memshade(words, { cwd })).toMatchObject({
+      code: 2,
+      stderr: "memshade: --cpu-time needs an --interval of time, such as 20ms\n",
+    });
+  });
+});
