@@ -350,12 +350,41 @@ function hostReadsAll(from: u32, end: u32): void {
   }
 }
 
+/** Whether 128 bytes of the shadow hold one id only. */
+@inline function isFilled(at: usize, id: u32): bool {
+  const all = ID_SHIFT == 1 ? i16x8.splat(<i16>id) : i32x4.splat(id);
+  const low = v128.or(
+    v128.or(v128.xor(v128.load(at), all), v128.xor(v128.load(at, 16), all)),
+    v128.or(v128.xor(v128.load(at, 32), all), v128.xor(v128.load(at, 48), all)));
+  const high = v128.or(
+    v128.or(v128.xor(v128.load(at, 64), all), v128.xor(v128.load(at, 80), all)),
+    v128.or(v128.xor(v128.load(at, 96), all), v128.xor(v128.load(at, 112), all)));
+  return !v128.any_true(v128.or(low, high));
+}
+
+@inline function fillLine(at: usize, all: v128): void {
+  v128.store(at, all); v128.store(at, all, 16); v128.store(at, all, 32); v128.store(at, all, 48);
+  v128.store(at, all, 64); v128.store(at, all, 80); v128.store(at, all, 96); v128.store(at, all, 112);
+}
+
 /** The memory is gone: bytes that nobody read are charged to their writers. */
 function invalidate(address: u32, size: u32): void {
   const end = address + size;
   const wide: u32 = ID_SHIFT == 1 ? 8 : 4;
   const gone = ID_SHIFT == 1 ? i16x8.splat(<i16>INVALID) : i32x4.splat(INVALID);
   while (address < end) {
+    // Large blocks are of one store, read or invalid for long stretches.
+    if (end - address >= wide * 8) {
+      const id = idAt(address);
+      if (isFilled(address << ID_SHIFT, id)) {
+        if (id != INVALID) {
+          if (isReal(id)) bump(storeRecord(id) + S_DEALLOCATED, wide * 8);
+          fillLine(address << ID_SHIFT, gone);
+        }
+        address += wide * 8;
+        continue;
+      }
+    }
     if (end - address >= wide) {
       const at: usize = address << ID_SHIFT;
       const ids = v128.load(at);
