@@ -91,7 +91,7 @@ function planVersion3Or4(profile: MemprofProfile, options: WriteIndexedOptions, 
       writer.u16(bucket.length);
       for (const row of bucket) {
         writeKey(writer, profile.records.guid[row]!, true, records.bytesOf(row));
-        records.write(writer, row, (stack) => writer.u32(stackArray.positions[stack]!));
+        yield* records.write(writer, row, (stack) => writer.u32(stackArray.positions[stack]!));
         if (writer.isFull) yield* writer.take();
       }
     }
@@ -148,7 +148,7 @@ function planVersion2(profile: MemprofProfile, options: WriteIndexedOptions, sta
       writer.u16(bucket.length);
       for (const row of bucket) {
         writeKey(writer, profile.records.guid[row]!, true, records.bytesOf(row));
-        records.write(writer, row, (stack) => writer.u64s(idOfStack.get(stack)!));
+        yield* records.write(writer, row, (stack) => writer.u64s(idOfStack.get(stack)!));
         if (writer.isFull) yield* writer.take();
       }
     }
@@ -255,7 +255,8 @@ class RecordLayout {
     return bytes;
   }
 
-  write(writer: ChunkWriter, row: number, writeStack: (stack: number) => void): void {
+  /** Hands pieces on while it writes: the record of a busy function may be most of the file. */
+  *write(writer: ChunkWriter, row: number, writeStack: (stack: number) => void): Chunks {
     const { allocStart, allocStack, allocBlock, callStart, callStack, callees } = this.profile.records;
     writer.u64s(allocStart[row + 1]! - allocStart[row]!);
     for (let site = allocStart[row]!; site < allocStart[row + 1]!; site++) {
@@ -266,6 +267,7 @@ class RecordLayout {
         if (bytes === 4) writer.u32(Number(value));
         else writer.u64s(value);
       }
+      if (writer.isFull) yield* writer.take();
     }
     writer.u64s(callStart[row + 1]! - callStart[row]!);
     for (let site = callStart[row]!; site < callStart[row + 1]!; site++) {
@@ -274,6 +276,7 @@ class RecordLayout {
         const targets = callees.get(site) ?? [];
         writer.u64s(targets.length, ...targets);
       }
+      if (writer.isFull) yield* writer.take();
     }
   }
 }

@@ -36,6 +36,11 @@ export class BlockTable {
     return this.words[field]!;
   }
 
+  /** Gives a field's column back. */
+  release(field: number): void {
+    this.words[field] = new Uint32Array(0);
+  }
+
   setNumber(field: number, row: number, value: number | bigint): void {
     const words = this.words[field]!;
     if (this.fields[field]!.bytes === 4) {

@@ -9,6 +9,9 @@ import { isUnresolved } from "./unresolved.ts";
  * walk of their tree meets them, callers first, and the sites of a function by their stacks.
  */
 export function buildMerged(merger: ProfileMerger): MergedProfile {
+  // What was needed to find things goes before the sorted copies are made, and each table when its copy is there.
+  merger.stacks.seal();
+  merger.contexts.seal();
   const rows = Array.from({ length: merger.frames.length }, (_, index) => ({
     index,
     frame: merger.frames.at(index),
@@ -54,6 +57,7 @@ function sortStacks(
     parent[renumbered[stack]!] = renumbered[old.parent[stack]!]!;
     frame[renumbered[stack]!] = ranks[old.frame[stack]!]!;
   }
+  tree.clear();
   return { stacks: { length: old.length, parent, frame }, renumbered };
 }
 
@@ -74,7 +78,9 @@ function sortBlocks(
     stackOfBlock[next++] = stack;
   }
   const columns = knownFields.map((field) => {
-    const words = merged.table.wordsOf(merged.table.fields.indexOf(field));
+    const column = merged.table.fields.indexOf(field);
+    const words = merged.table.wordsOf(column);
+    merged.table.release(column);
     if (field.bytes === 4) return order.map((row) => words[row]!);
     const sorted = new Uint32Array(2 * count);
     for (let index = 0; index < count; index++) {

@@ -36,6 +36,11 @@ export class RowIndex {
     return this.slots[this.slotOf(this.slots, key)]! - 1;
   }
 
+  /** Gives the table back that rows are found with: only `keyOf` works from now on. */
+  seal(): void {
+    this.slots = new Uint32Array(0);
+  }
+
   private slotOf(slots: Uint32Array, key: number): number {
     const mask = slots.length - 1;
     let slot = Math.imul(key ^ (key >>> 15), 0x9e3779b1) >>> 7;

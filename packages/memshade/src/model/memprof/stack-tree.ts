@@ -55,6 +55,19 @@ export class StackTree {
     };
   }
 
+  /** Gives the table back that `child` needs: no stack is looked for any more. */
+  seal(): void {
+    this.slots = new Uint32Array(0);
+  }
+
+  /** Gives everything back. */
+  clear(): void {
+    this.seal();
+    this.parents = new Uint32Array(0);
+    this.frames = new Uint32Array(0);
+    this.count = 0;
+  }
+
   private add(parent: number, frame: number, slot: number): number {
     const stack = this.count++;
     if (stack === this.parents.length) {

@@ -10,7 +10,7 @@ import { type MergeThread, startMergeThread } from "./start-merge-thread.ts";
 const LEAST_FOR_THREADS = 16;
 const INPUTS_PER_TASK = 4;
 /** A thread hands over what it has merged when it takes so much. */
-const THREAD_BYTES = 48 << 20;
+const THREAD_BYTES = 16 << 20;
 
 export interface MergeOptions extends MergeFields {
   readonly places: BinaryPlaces;

@@ -7,10 +7,16 @@ export interface MergeThread {
   stop(): Promise<unknown>;
 }
 
+/** Threads make few objects: their tables are arrays outside of the heap. */
+const YOUNG_MEGABYTES = 4;
+
 /** Starts one; the file has the extension of this one, in the sources as in the build. */
 export function startMergeThread(data: MergeThreadData): MergeThread {
   const extension = import.meta.url.endsWith(".ts") ? "ts" : "js";
-  const worker = new Worker(new URL(`merge-thread.${extension}`, import.meta.url), { workerData: data });
+  const worker = new Worker(new URL(`merge-thread.${extension}`, import.meta.url), {
+    workerData: data,
+    resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MEGABYTES },
+  });
   return {
     ask: (task) =>
       new Promise((resolve, reject) => {
