@@ -32,7 +32,7 @@ let peerMemory = 0;
 let ownMemory = 0;
 for (let pair = 0; pair < Number(pairs); pair++) {
   const perf = measure(["perf", "script", "-F", "ip", "--no-inline", "-i", file]);
-  const memshade = measure([process.execPath, command, "unwind", file, "--samples"]);
+  const memshade = measure([process.execPath, command, "unwind", file, "--addresses"]);
   peer.push(perf.seconds);
   own.push(memshade.seconds);
   peerMemory = Math.max(peerMemory, perf.mebibytes);
@@ -41,5 +41,5 @@ for (let pair = 0; pair < Number(pairs); pair++) {
 const ratio = median(peer.map((seconds, pair) => seconds / own[pair]!));
 console.log("| tool | CPU, s | peak memory |\n| --- | --: | --: |");
 console.log(`| perf script -F ip --no-inline | ${median(peer).toFixed(2)} | ${peerMemory.toFixed(0)} MiB |`);
-console.log(`| memshade unwind --samples | ${median(own).toFixed(2)} | ${ownMemory.toFixed(0)} MiB |`);
+console.log(`| memshade unwind --addresses | ${median(own).toFixed(2)} | ${ownMemory.toFixed(0)} MiB |`);
 console.log(`\nperf ÷ memshade, median of the pairs: ${ratio.toFixed(2)}`);

@@ -13,7 +13,7 @@ interface Walking {
 }
 
 /** Processes that are ready for walks at a time; recordings of a whole machine have thousands. */
-const MOST_READY = 16;
+const MOST_READY = 8;
 
 /** A process at one point of time. */
 export class PerfProcess implements Walking {

@@ -40,7 +40,7 @@ const FIRST_SLOTS = 1 << 8;
 /** Marks a free slot. A return address of 0 is looked up at −1, nothing below that. */
 const FREE = -2;
 /** Places that are kept at most; large programs have some ten thousand in a profile. */
-const MOST_PLACES = 1 << 18;
+const MOST_PLACES = 1 << 17;
 
 /** The places that were seen, by address: a hash table that grows, and begins anew when there are very many. */
 export class PlaceCache {
