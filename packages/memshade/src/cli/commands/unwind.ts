@@ -115,6 +115,7 @@ export async function runUnwind(input: string, options: UnwindOptions): Promise<
   }
   const dump = await openDump(input);
   try {
+    if (options.addresses && dump.kind === "image") throw new UserError("--addresses is for perf.data");
     const output = openOutput(options.out);
     try {
       if (dump.kind === "image") unwindThreads(dump, options, output);
