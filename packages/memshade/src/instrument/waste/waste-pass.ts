@@ -77,6 +77,8 @@ export interface BriefParts {
 
 export interface PassTargets {
   notePages: number;
+  /** Gets the result of memory.grow and hands it on. */
+  grown: number;
   /** What an opaque host may have read; −1 where the host is none. */
   hostMayRead: number;
   setStackPointer: number;
@@ -222,7 +224,7 @@ export class WastePass implements ToolPass {
   }
 
   grow(memory: number, _start: number, end: number): void {
-    if (memory === this.#around.memory) this.#add(end, Step.Call, this.#targets.notePages);
+    if (memory === this.#around.memory) this.#add(end, Step.Call, this.#targets.grown);
   }
 
   call(callee: number, tail: boolean, start: number, end: number): void {

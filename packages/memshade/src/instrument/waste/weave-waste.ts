@@ -105,6 +105,7 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
   };
   const pass = new WastePass(around, sites, functions, isFull ? undefined : briefParts(), {
     notePages: target("notePages"),
+    grown: target("grown"),
     hostMayRead: wishes.opaque ? target("hostMayRead") : -1,
     setStackPointer: stackPointerSetter(around, target("stackMoved")),
     enter: wishes.contexts ? target("enter") : -1,

@@ -56,6 +56,11 @@ describe("the layout of the waste tool's memory", () => {
     expect(constants.get("HEADER")).toBe(SITE_HEADER_BYTES);
   });
 
+  it("gives each word of the control block one meaning", () => {
+    const offsets = [...CONSTANTS].filter(([name]) => name.startsWith("C_")).map(([, offset]) => offset);
+    expect(new Set(offsets).size).toBe(offsets.length);
+  });
+
   it("has records of one size", () => {
     expect(CONSTANTS.get("RECORD_SIZE")).toBe(RECORD_BYTES);
   });

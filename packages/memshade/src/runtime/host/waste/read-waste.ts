@@ -94,6 +94,8 @@ export interface WasteContents {
   grewBeyond: boolean;
   /** Bytes at which it was kept from growing; undefined: it did not get there. */
   heldAt: number | undefined;
+  /** Bytes beyond which a request for more memory failed because of what can be followed; undefined: none did. */
+  refusedBeyond: number | undefined;
 }
 
 export interface WasteToolLayout extends WasteLayout {
@@ -217,6 +219,7 @@ export class WasteReader {
       grewBeyond: control(ControlField.pages) * 65536 > layout.covered,
       heldAt:
         layout.limited && control(ControlField.pages) * 65536 === layout.covered ? layout.covered : undefined,
+      refusedBeyond: layout.limited && control(ControlField.refused) > 0 ? layout.covered : undefined,
     };
   }
 

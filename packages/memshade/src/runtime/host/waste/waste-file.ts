@@ -261,6 +261,11 @@ function sentencesOf(contents: readonly WasteContents[]): string[] {
     sentences.push(
       `The memory reached ${Math.floor(heldAt / 2 ** 20)} MiB, all that the waste tool can follow, and could not grow further.`,
     );
+  const beyond = contents.find(({ refusedBeyond }) => refusedBeyond !== undefined)?.refusedBeyond;
+  if (beyond !== undefined && heldAt === undefined)
+    sentences.push(
+      `A request for more memory failed: the waste tool can follow ${Math.floor(beyond / 2 ** 20)} MiB of this program's memory, and holds it at that.`,
+    );
   const outside = sum((of) => of.outside);
   if (outside > 0)
     sentences.push(`${outside} operations on memory beyond what is followed were not counted.`);

@@ -36,6 +36,7 @@ export const ControlField = {
   clock: 88,
   copyNext: 100,
   copiesLost: 108,
+  refused: 116,
 } as const;
 
 /** A count of 64 bits; those beyond 2^53 are not exact. */

@@ -80,7 +80,12 @@ export class WasteSession implements ToolSession {
       compat: String(layout?.compat ?? ""),
       exitVisible: this.#options.waste?.exitVisible ?? "exported",
     };
+    // Modules that the tool could not be woven into say why.
+    const reasons = facts.modules
+      .filter(({ index }) => !this.#modules.has(index))
+      .flatMap(({ notTracked }) => notTracked.filter((sentence) => sentence.includes("waste tool")));
     const file = wasteFile(facts.command, options, modules, facts.linesOf, facts.typesOf);
+    file.notTracked.push(...new Set(reasons));
     return {
       description: options,
       file: { name: WASTE_FILE, contents: wasteText(file) },

@@ -87,6 +87,28 @@ describe("a recording with the waste tool", () => {
     expect([...both.raw]).toEqual([...heap.raw]);
   });
 
+  it("says of a 64-bit memory that it is not followed, and of a memory that could not grow why", async () => {
+    const wide = await profile(
+      wat(
+        '(module (memory (export "memory") i64 1) (func (export "f") (i32.store (i64.const 0) (i32.const 1))))',
+      ),
+      async (instantiate) => (await instantiate()).exports,
+      { tools: ["waste"] },
+    );
+    expect(wasteOf(wide).notTracked).toEqual([
+      "The module's memory is 64-bit: the waste tool does not follow it.",
+    ]);
+    const grows = await profile(
+      wat(`(module (memory (export "memory") 1) (func (export "f")
+        (i32.store (i32.const 0) (i32.const 1)) (drop (memory.grow (i32.const 65000)))))`),
+      async (instantiate) => ((await instantiate()).exports as Exports).f(),
+      { tools: ["waste"] },
+    );
+    expect(wasteOf(grows).notTracked.join()).toMatch(
+      /A request for more memory failed: the waste tool can follow \d+ MiB of this program's memory, and holds it at that\./,
+    );
+  });
+
   it("writes what readers of the tool deadstores take", async () => {
     const recorded = await record({}, ({ twice }) => twice());
     const { stores } = readDeadstores(String(recorded.toolFiles[0].contents));

@@ -1,7 +1,7 @@
 // Byte-exact waste with one id per byte: the site of the last store, until the byte is read. The id is 16 or 32 bits
 // wide. Plain loads and stores do most of their work inline; what is here runs where something happened.
 import {
-  C_INIT_BYTES, C_LOAD_SITE, C_OUTSIDE, C_PAGES, C_STORE_SITE, C_ZEROED_SITE, CONTROL, COVERED, L_BYTES, L_FRESH, L_LOADS,
+  C_INIT_BYTES, C_LOAD_SITE, C_OUTSIDE, C_PAGES, C_REFUSED, C_STORE_SITE, C_ZEROED_SITE, CONTROL, COVERED, L_BYTES, L_FRESH, L_LOADS,
   L_SILENT, LOADS, REALLOC_FORGETS, RECORD_SIZE, S_DEALLOCATED, S_HOST_READ, S_READ, S_SAME, S_SILENT, S_SILENT_BYTES, S_STORES,
   S_WRITTEN, SIZES, STORES, ZERO_IS_VALID,
 } from "./layout";
@@ -484,6 +484,13 @@ export function stackMoved(from: u32, to: u32): void {
 
 export function notePages(): void {
   store<u32>(CONTROL, programPages(), C_PAGES);
+}
+
+/** Behind `memory.grow`, with what it says. */
+export function grown(before: i32): i32 {
+  notePages();
+  if (before == -1) store<u32>(CONTROL, load<u32>(CONTROL, C_REFUSED) + 1, C_REFUSED);
+  return before;
 }
 
 export function touched(address: u32, size: u32): void {

@@ -3,5 +3,5 @@ export { loaded, loadedToMove, stored, storedMove, storing } from "./accesses";
 export { allocated, reallocated, released, stackMoved } from "./blocks";
 export { current, enter, leave } from "./contexts";
 export {
-  copying, filling, hostMayRead, hostRead, hostWrote, initialized, initializing, notePages, segment, touched,
+  copying, filling, grown, hostMayRead, hostRead, hostWrote, initialized, initializing, notePages, segment, touched,
 } from "./ranges";

@@ -79,6 +79,7 @@ export const C_CLOCK: usize = 88; // u64: accesses so far, where objects are ask
 export const C_COPY_NEXT: usize = 100;
 export const C_COPY_FREE: usize = 104;
 export const C_COPIES_LOST: usize = 108;
+export const C_REFUSED: usize = 116; // requests for more memory that failed
 export const C_DIRTY_LINES: usize = 112; // lines in the list of dirty.ts
 export const C_STREAMS: usize = 512; // 12 descriptors of streams.ts
 export const C_INIT_BYTES: usize = 1024; // bytes of a data segment that memory.init is about to put into memory
