@@ -15,7 +15,8 @@ export type Column =
   | "waste"
   | "waste wide"
   | "waste opaque"
-  | "waste pairs";
+  | "waste pairs"
+  | "waste contexts";
 
 /** One program, one column. Times are CPU milliseconds, user and system, of the whole process. */
 export interface ColumnMeasurement {

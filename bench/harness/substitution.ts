@@ -26,6 +26,7 @@ export const VARIANTS = {
   /** The same with an opaque host, as most npm modules have, and with writers, readers and values. */
   "waste opaque": { tools: ["waste"], waste: { host: "opaque" } },
   "waste pairs": { tools: ["waste"], waste: { host: "exact", pairs: true } },
+  "waste contexts": { tools: ["waste"], waste: { host: "exact", contexts: true } },
   everything: { tools: ["heap"], includeStack: true, includeAllocator: true },
 } as const satisfies Record<string, InstrumentOptions | undefined>;
 
