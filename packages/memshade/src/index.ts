@@ -1,3 +1,4 @@
+export { estimateWaste, type SampledWaste } from "./analyses/waste/estimate.ts";
 export { UserError } from "./bytes/errors.ts";
 export { type RawProfile, readRaw, readRawDumps, writeRaw } from "./formats/memprof-raw/index.ts";
 export {
