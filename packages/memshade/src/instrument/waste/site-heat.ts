@@ -22,8 +22,9 @@ export const Heat = {
 /** Bytes that following takes by heat, for loads and stores, with a share of what counts blocks. */
 const LOAD_BYTES = [10, 45, 130];
 const STORE_BYTES = [10, 62, 100];
-/** Added code may be this many times the module's own. */
+/** Added code may be this many times the module's own; the bytes above are for ids of 16 bits, of 32 it is more. */
 const BUDGET = 2.5;
+const BUDGET_OF_WIDE_IDS = 2.1;
 /** Larger innermost loops are not what programs spend their time in: interpreters, mostly. */
 const LARGEST_HOT_LOOP = 48;
 
@@ -48,7 +49,12 @@ interface Region {
  * `Heat` per site of a module. What loops often is heated first, the smallest loops and functions before larger ones, as
  * far as the added code stays within its budget.
  */
-export function siteHeat(module: WasmModule, sites: SiteTable, scan: ModuleScan): Uint8Array {
+export function siteHeat(
+  module: WasmModule,
+  sites: SiteTable,
+  scan: ModuleScan,
+  ids: 16 | 32,
+): Uint8Array {
   const regions: Region[] = [];
   module.bodies.forEach((body, defined) => {
     const [first, end] = [sites.firstOfFunction[defined], sites.firstOfFunction[defined + 1]];
@@ -64,7 +70,7 @@ export function siteHeat(module: WasmModule, sites: SiteTable, scan: ModuleScan)
   const heat = new Uint8Array(sites.length);
   const bytesOf = (site: number): number => (sites.store[site] > 0 ? STORE_BYTES : LOAD_BYTES)[heat[site]];
   const code = module.bodies.reduce((sum, { start, end }) => sum + end - start, 0);
-  let room = code * BUDGET;
+  let room = code * (ids === 16 ? BUDGET : BUDGET_OF_WIDE_IDS);
   for (let site = 0; site < sites.length; site++) room -= bytesOf(site);
   for (const region of regions) {
     for (let site = region.first; site < region.end; site++) {

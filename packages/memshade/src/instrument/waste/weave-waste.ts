@@ -92,7 +92,7 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
     return {
       snippets,
       functions: new BriefFunctions(appended, snippets),
-      heat: siteHeat(module, sites, around.scan),
+      heat: siteHeat(module, sites, around.scan, ids),
       firstId: BriefIds.first,
       streams: {
         followsStores: !isCompatible,
