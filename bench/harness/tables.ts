@@ -15,6 +15,7 @@ const TITLES: Record<Column, string> = {
   "waste wide": "waste, 32-bit ids",
   "waste opaque": "waste, opaque host",
   "waste pairs": "waste with pairs",
+  "waste contexts": "waste by context",
 };
 
 function markdownTable(header: readonly string[], rows: readonly (readonly string[])[]): string {

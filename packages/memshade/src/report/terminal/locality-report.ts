@@ -14,6 +14,8 @@ import { bar, padLeft, padRight } from "./text.ts";
 import { nameOf } from "./working-set-table.ts";
 
 const DEFAULT_SITES = 10;
+/** Fewer sampled lines than this are no good sample. */
+const FEW_LINES = 20;
 const NAME_WIDTH = 51;
 /** Caches that hold everything say nothing new: one of them is enough. */
 const CACHES_BEYOND = 1;
@@ -32,6 +34,12 @@ export function printLocality(screen: Screen, locality: LocalityRecord, rows: nu
     paint.strong("Locality") +
       paint.faint(`  (${formatCount(references)} references to ${plural(lines, "line")}; ${how})`),
   );
+  if (method === "shards" && locality.cold < FEW_LINES)
+    screen.print(
+      paint.warning(
+        `A sample of ${plural(Math.round(locality.cold), "line")} says little: --locality exact follows all of them.`,
+      ),
+    );
   printCurve(screen, locality);
   printFootprint(screen, locality);
   printReuse(screen, locality);
