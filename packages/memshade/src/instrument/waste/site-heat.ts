@@ -49,12 +49,7 @@ interface Region {
  * `Heat` per site of a module. What loops often is heated first, the smallest loops and functions before larger ones, as
  * far as the added code stays within its budget.
  */
-export function siteHeat(
-  module: WasmModule,
-  sites: SiteTable,
-  scan: ModuleScan,
-  ids: 16 | 32,
-): Uint8Array {
+export function siteHeat(module: WasmModule, sites: SiteTable, scan: ModuleScan, ids: 16 | 32): Uint8Array {
   const regions: Region[] = [];
   module.bodies.forEach((body, defined) => {
     const [first, end] = [sites.firstOfFunction[defined], sites.firstOfFunction[defined + 1]];
