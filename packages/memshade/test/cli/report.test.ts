@@ -142,6 +142,19 @@ describe("runs with a working set", () => {
     expect(JSON.parse(alone)).toMatchObject({ schema: "memshade-working-set" });
   });
 
+  it("say once what several tools left out", async () => {
+    const sentence = "Nothing is known of the second module.";
+    const picture = heapPicture(DATABASE);
+    picture.run.notTracked = [sentence];
+    const folder = writePicture(fs.mkdtempSync(path.join(os.tmpdir(), "memshade-")), picture);
+    const profile = { ...plain, notTracked: [sentence, "Time stood still."] };
+    fs.writeFileSync(path.join(folder, "workingset.json"), JSON.stringify(profile));
+    const text = await memshade("report", folder);
+    expect(text.split(sentence)).toHaveLength(2);
+    expect(text).toMatch(/Working set of [^]*! Read this first\n {2}· Time stood still\./);
+    expect(await memshade("report", folder, "--tool", "workingset")).toContain(sentence);
+  });
+
   it("rank functions by the working sets that ended in them", async () => {
     const text = await memshade("top", folderWith(plain), "--by", "lines");
     expect(text).toMatch(

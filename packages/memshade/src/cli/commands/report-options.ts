@@ -9,11 +9,13 @@ const COLOR_CHOICES: readonly ColorChoice[] = ["auto", "always", "never"];
 export interface Terminal {
   readonly isTerminal: boolean;
   readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Sentences that an earlier part of the same report has said. */
+  readonly said?: Set<string>;
 }
 
 export function screenOptions(color: ColorChoice, isWide: boolean, terminal: Terminal): ScreenOptions {
   const paint = createPaint(wantsColors(color, terminal.isTerminal, terminal.environment));
-  return { paint, width: COLUMNS, isWide };
+  return { paint, width: COLUMNS, isWide, said: terminal.said };
 }
 
 /** The value of `-n`. */

@@ -92,7 +92,8 @@ export function addReportCommand(program: Command): void {
 export function runReport(input: string, options: ReportOptions, terminal: Terminal): string {
   const run = { heap: runHeapReport, waste: runWasteReport, workingset: runWorkingSetReport };
   const tools = reportedTools(input, options);
-  const texts = tools.map((tool) => run[tool](input, options, terminal));
+  const one = { ...terminal, said: new Set<string>() };
+  const texts = tools.map((tool) => run[tool](input, options, one));
   if (options.json !== true || tools.length === 1) return texts.join("\n");
   return runReportJson(input, Object.fromEntries(tools.map((tool, i) => [tool, JSON.parse(texts[i])])));
 }

@@ -24,7 +24,10 @@ export function printTitle(screen: Screen, profile: HeapProfile): void {
   printGaps(screen, gapsOf(profile));
 }
 
-export function printGaps(screen: Screen, gaps: readonly string[]): void {
+/** What the numbers do not cover, but for what the reader was told before. */
+export function printGaps(screen: Screen, all: readonly string[]): void {
+  const gaps = all.filter((gap) => !screen.said.has(gap));
+  for (const gap of gaps) screen.said.add(gap);
   if (gaps.length === 0) {
     return;
   }

@@ -29,11 +29,8 @@ export function printLocality(screen: Screen, locality: LocalityRecord, rows: nu
     method === "exact"
       ? "exact"
       : `SHARDS: ${formatPercent(rate, 1)} of the lines, ${formatCount(locality.sampled)} references`;
-  screen.print(
-    "",
-    paint.strong("Locality") +
-      paint.faint(`  (${formatCount(references)} references to ${plural(lines, "line")}; ${how})`),
-  );
+  screen.print("", paint.strong("Locality"));
+  screen.print(paint.faint(`${formatCount(references)} references to ${plural(lines, "line")}; ${how}`));
   if (method === "shards" && locality.cold < FEW_LINES)
     screen.print(
       paint.warning(

@@ -8,6 +8,8 @@ export interface ScreenOptions {
   readonly width: number;
   /** Nothing is shortened: full names, complete call paths, lines as long as they get. */
   readonly isWide: boolean;
+  /** Sentences that an earlier part of the same report has said; what is said is added. */
+  readonly said?: Set<string> | undefined;
 }
 
 /** Lines of a report, and whether something had to be shortened to fit. */
@@ -15,13 +17,15 @@ export class Screen {
   readonly paint: Paint;
   readonly width: number;
   readonly isWide: boolean;
+  readonly said: Set<string>;
   isShortened = false;
   private readonly lines: string[] = [];
 
-  constructor({ paint, width, isWide }: ScreenOptions) {
+  constructor({ paint, width, isWide, said = new Set() }: ScreenOptions) {
     this.paint = paint;
     this.width = width;
     this.isWide = isWide;
+    this.said = said;
   }
 
   print(...lines: string[]): void {

@@ -1,10 +1,11 @@
 import { findPhases, type Phase } from "../../analyses/working-set/phases.ts";
 import type { InstanceWorkingSet, TimeUnit, WorkingSetProfile } from "../../model/working-set.ts";
 import { formatBytes, formatCount, formatPercent, groupDigits, plural } from "../format.ts";
+import { printGaps } from "./header.ts";
 import { printLocality } from "./locality-report.ts";
 import { Screen, type ScreenOptions } from "./screen.ts";
 import { sparkline } from "./sparkline.ts";
-import { bar, padLeft, padRight, printable, wrapWords } from "./text.ts";
+import { bar, padLeft, padRight, printable } from "./text.ts";
 
 export interface WorkingSetReportOptions extends ScreenOptions {
   /** Intervals listed at each scale; undefined: those that fit a screen. */
@@ -25,8 +26,7 @@ export function workingSetReport(profile: WorkingSetProfile, options: WorkingSet
   const { paint } = screen;
   const command = printable(profile.command.join(" "));
   screen.print(paint.heading(`Working set of ${command === "" ? printable(profile.program) : command}`));
-  for (const sentence of profile.notTracked)
-    screen.print(...wrapWords(`Not tracked: ${sentence}`, options.width).map(paint.warning));
+  printGaps(screen, profile.notTracked);
   if (profile.options.assumeAligned)
     screen.print(paint.faint("Accesses were taken to be aligned as their hints say (--assume-aligned)."));
   if (profile.instances.length === 0) screen.print("", "No module with a memory was run.");

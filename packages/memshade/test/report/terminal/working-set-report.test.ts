@@ -126,7 +126,7 @@ describe("locality", () => {
       rows: undefined,
       input: "run",
     });
-    expect(text).toContain("Locality  (10,000 references to 1,000 lines; exact)");
+    expect(text).toContain("Locality\n10,000 references to 1,000 lines; exact");
     expect(text).toMatch(/L1 32 KiB .* 100 % /);
     expect(text).toMatch(/L1 128 KiB .* 10\.0 % /);
     expect(text).toMatch(/Most misses of a cache of 32\.0 KiB/);
