@@ -151,7 +151,7 @@ describe("runs with a working set", () => {
     fs.writeFileSync(path.join(folder, "workingset.json"), JSON.stringify(profile));
     const text = await memshade("report", folder);
     expect(text.split(sentence)).toHaveLength(2);
-    expect(text).toMatch(/Working set of [^]*! Read this first\n {2}· Time stood still\./);
+    expect(text).toMatch(/Working set of [\s\S]*! Read this first\n {2}· Time stood still\./);
     expect(await memshade("report", folder, "--tool", "workingset")).toContain(sentence);
   });
 
