@@ -17,6 +17,7 @@ const DEFAULT_SITES = 10;
 /** Fewer sampled lines than this are no good sample. */
 const FEW_LINES = 20;
 const NAME_WIDTH = 51;
+const REUSE_WIDTH = 20;
 /** Caches that hold everything say nothing new: one of them is enough. */
 const CACHES_BEYOND = 1;
 
@@ -28,7 +29,7 @@ export function printLocality(screen: Screen, locality: LocalityRecord, rows: nu
   const how =
     method === "exact"
       ? "exact"
-      : `SHARDS: ${formatPercent(rate, 1)} of the lines, ${formatCount(locality.sampled)} references`;
+      : `SHARDS, ${formatPercent(rate, 1)}: ${formatCount(locality.sampled)} references`;
   screen.print("", paint.strong("Locality"));
   screen.print(paint.faint(`${formatCount(references)} references to ${plural(lines, "line")}; ${how}`));
   if (method === "shards" && locality.cold < FEW_LINES)
@@ -98,7 +99,7 @@ function printReuse(screen: Screen, locality: LocalityRecord): void {
     const bins = binned(histogram);
     const most = bins.indexOf(Math.max(...bins));
     screen.print(
-      `${padRight(title, 15)} ${screen.paint.bar(padRight(sparkline(bins, 40), Math.min(40, bins.length)))}  ${screen.paint.faint(`0 to ${formatCount(binStart(bins.length))} ${unit}, mostly from ${formatCount(binStart(most))}`)}`,
+      `${padRight(title, 15)} ${screen.paint.bar(padRight(sparkline(bins, REUSE_WIDTH), Math.min(REUSE_WIDTH, bins.length)))}  ${screen.paint.faint(`0 to ${formatCount(binStart(bins.length))} ${unit}, mostly from ${formatCount(binStart(most))}`)}`,
     );
   }
 }

@@ -11,7 +11,7 @@ export interface WorkingSetTableOptions extends ScreenOptions {
   readonly rows: number;
 }
 
-const COLUMN_WIDTH = 11;
+const COLUMN_WIDTH = 12;
 const HEADS: Readonly<Record<WorkingSetKey, readonly string[]>> = {
   lines: ["LARGEST", "MEAN", "INTERVALS"],
   misses: ["MISSES", "% OF ALL", "REFERENCES"],
