@@ -11,6 +11,7 @@ import type { ToolPass, WalkState } from "../tool-pass.ts";
 import { CONSTANT, ValueClass } from "../value-numbers.ts";
 import { Countdown, type CountdownTargets } from "./countdown.ts";
 import { LineMarks, type MarkedGroup } from "./line-marks.ts";
+import { LINE_SHIFT } from "./line-of-address.ts";
 import { type MarkTargets, MarkWriter, type Span } from "./mark-writer.ts";
 import { Kind, LINE_BYTES, type Mark, type PlaceGroup } from "./place-group.ts";
 import type { PollPlan } from "./poll-plan.ts";
@@ -110,7 +111,6 @@ export interface LoopSummary {
 const LONGEST_EXTRA = 64;
 /** Places that move further per trip are marked where they are accessed, beside the loop's own work. */
 const LONGEST_MOVED_STRIDE = 32;
-const LINE_SHIFT = 6;
 /** Most marks that are taken out of one loop: its poll repeats them in one insertion of bounded size. */
 const MOST_HOISTED = 6;
 /** Labels that `InsertionKind.Relabel` has bits for. */

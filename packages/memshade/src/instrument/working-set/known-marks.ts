@@ -1,10 +1,10 @@
 import { grown } from "../operand-stack.ts";
 import { CONSTANT } from "../value-numbers.ts";
+import { LINE_SHIFT } from "./line-of-address.ts";
 import { LINE_BYTES } from "./place-group.ts";
 
 /** Earlier marks of one base that are compared with a new place; a bound for very long straight code. */
 const MOST_COMPARED = 32;
-const LINE_SHIFT = 6;
 
 /**
  * The marks that are known at the place of the walk, by base value: those made wherever the walk can only come through,

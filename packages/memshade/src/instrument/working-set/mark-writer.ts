@@ -1,6 +1,7 @@
 import { opcodeId } from "../../wasm/index.ts";
 import type { LinearForm } from "../insertions.ts";
 import type { SnippetSink } from "../snippet-sink.ts";
+import { LINE_SHIFT, writeLine } from "./line-of-address.ts";
 
 /** What the marks' code refers to. */
 export interface MarkTargets {
@@ -33,12 +34,6 @@ const I32_ADD = opcodeId("i32.add");
 const I32_SUB = opcodeId("i32.sub");
 const I32_MUL = opcodeId("i32.mul");
 const I32_SHR_U = opcodeId("i32.shr_u");
-const I32_WRAP_I64 = opcodeId("i32.wrap_i64");
-const I64_ADD = opcodeId("i64.add");
-const I64_SHR_U = opcodeId("i64.shr_u");
-const I64_EQZ = opcodeId("i64.eqz");
-const SELECT = 0x1b;
-const LINE_SHIFT = 6;
 
 /** Writes the code that marks lines: a one into the byte of the line, in the plane of its kinds of access. */
 export class MarkWriter {
@@ -49,7 +44,7 @@ export class MarkWriter {
 
   /** The line of the address in a local plus a constant. */
   mark(sink: SnippetSink, local: number, displacement: number, kinds: number): void {
-    this.#line(sink, local, displacement);
+    writeLine(sink, this.#targets.memory64, local, displacement, this.#targets.lines);
     this.#store(sink, kinds);
   }
 
@@ -100,38 +95,6 @@ export class MarkWriter {
   #shift(sink: SnippetSink): void {
     sink.i32(LINE_SHIFT);
     sink.plain(I32_SHR_U);
-  }
-
-  #address(sink: SnippetSink, local: number, displacement: number): void {
-    sink.local(LOCAL_GET, local);
-    if (displacement === 0) return;
-    sink.i32(displacement);
-    sink.plain(I32_ADD);
-  }
-
-  #line(sink: SnippetSink, local: number, displacement: number): void {
-    const { memory64, lines } = this.#targets;
-    if (!memory64) {
-      this.#address(sink, local, displacement);
-      this.#shift(sink);
-      return;
-    }
-    // Lines above 4 GiB have one mark that nobody reads.
-    const shifted = (bits: number): void => {
-      sink.local(LOCAL_GET, local);
-      if (displacement !== 0) {
-        sink.i64(BigInt(displacement >>> 0));
-        sink.plain(I64_ADD);
-      }
-      sink.i64(BigInt(bits));
-      sink.plain(I64_SHR_U);
-    };
-    shifted(LINE_SHIFT);
-    sink.plain(I32_WRAP_I64);
-    sink.i32(lines);
-    shifted(32);
-    sink.plain(I64_EQZ);
-    sink.plain(SELECT);
   }
 }
 

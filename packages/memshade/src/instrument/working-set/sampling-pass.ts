@@ -9,6 +9,7 @@ import type { WalkState } from "../tool-pass.ts";
 import { CONSTANT, ValueClass } from "../value-numbers.ts";
 import { BesideMarks, FIRST_BESIDE } from "./beside-marks.ts";
 import { alignmentHint, type IntervalPass, type LoopSummary } from "./interval-pass.ts";
+import { writeLine } from "./line-of-address.ts";
 import { writeForm } from "./mark-writer.ts";
 import { Touches } from "./touches.ts";
 
@@ -56,7 +57,6 @@ interface Moved {
 }
 
 const ENTRY_BYTES = 16;
-const LINE_SHIFT = 6;
 const LONGEST_EXTRA = 64;
 /** Places that move further per trip are sampled where they are accessed. */
 const LONGEST_MOVED_STRIDE = 32;
@@ -69,12 +69,6 @@ const I32_ADD = opcodeId("i32.add");
 const I32_AND = opcodeId("i32.and");
 const I32_MUL = opcodeId("i32.mul");
 const I32_LE_U = opcodeId("i32.le_u");
-const I32_SHR_U = opcodeId("i32.shr_u");
-const I32_WRAP_I64 = opcodeId("i32.wrap_i64");
-const I64_ADD = opcodeId("i64.add");
-const I64_SHR_U = opcodeId("i64.shr_u");
-const I64_EQZ = opcodeId("i64.eqz");
-const SELECT = 0x1b;
 const IF = opcodeId("if");
 const NO_RESULT = 0x40;
 /** A line that no memory has. */
@@ -240,7 +234,8 @@ export class SamplingPass extends BesideMarks {
   /** Puts the line into the buffer if it is sampled. No call: that would cost registers where it is not. */
   #sample(sink: SnippetSink, local: number, displacement: number, site: number): void {
     const { memory, multiplier, limit, limitAt, buffer, bufferUsed, bufferMask } = this.#targets;
-    this.#line(sink, local, displacement);
+    // The runtime leaves out what is above 4 GiB: no memory it follows has such a line.
+    writeLine(sink, this.#targets.memory64, local, displacement, NO_LINE);
     sink.local(LOCAL_TEE, this.#hash);
     sink.i32(multiplier);
     sink.plain(I32_MUL);
@@ -270,35 +265,5 @@ export class SamplingPass extends BesideMarks {
     sink.plain(I32_ADD);
     sink.access(I32_STORE, 2, memory, bufferUsed);
     sink.end();
-  }
-
-  #line(sink: SnippetSink, local: number, displacement: number): void {
-    const { memory64 } = this.#targets;
-    if (!memory64) {
-      sink.local(LOCAL_GET, local);
-      if (displacement !== 0) {
-        sink.i32(displacement);
-        sink.plain(I32_ADD);
-      }
-      sink.i32(LINE_SHIFT);
-      sink.plain(I32_SHR_U);
-      return;
-    }
-    const shifted = (bits: number): void => {
-      sink.local(LOCAL_GET, local);
-      if (displacement !== 0) {
-        sink.i64(BigInt(displacement >>> 0));
-        sink.plain(I64_ADD);
-      }
-      sink.i64(BigInt(bits));
-      sink.plain(I64_SHR_U);
-    };
-    shifted(LINE_SHIFT);
-    sink.plain(I32_WRAP_I64);
-    // The runtime leaves out what is above 4 GiB: no memory it follows has such a line.
-    sink.i32(NO_LINE);
-    shifted(32);
-    sink.plain(I64_EQZ);
-    sink.plain(SELECT);
   }
 }

@@ -3,11 +3,12 @@ import { storeKey, placeKey } from "./contexts";
 import { endedByte, moveOrigins } from "./copies";
 import { markDirty } from "./dirty";
 import {
-  C_ALLOCATION_SITE, C_RETURN_SITE, C_ZEROED_SITE, CONTROL, COVERED, REALLOC_FORGETS, S_DEALLOCATED, SIZES,
+  C_ALLOCATION_SITE, C_RETURN_SITE, C_ZEROED_SITE, CONTROL, REALLOC_FORGETS, S_DEALLOCATED,
 } from "./layout";
+import { keepSize, notePages, takeSize } from "./memory";
 import { blockAllocated, blockReleased, fieldDeallocated, fieldRead } from "./objects";
 import { addPair, beginOperation, PAIR_DEALLOCATED, PAIR_RETURNED } from "./pairs";
-import { notePages, zeroed } from "./ranges";
+import { zeroed } from "./ranges";
 import {
   bump, INVALID, isReal, KEY, outside, READERS, SEEN, setReader, setWord, stateOf, storeRecord, UNREAD, wordAt,
 } from "./state";
@@ -50,19 +51,11 @@ export function allocated(address: u32, size: u32, zeroedBy: u32): void {
   const site = caller == 0 ? zeroedBy : caller;
   if (address == 0 || outside(address, size)) return;
   invalidate(address, size, PAIR_DEALLOCATED, C_ALLOCATION_SITE);
-  store<u32>(SIZES + ((address >>> 3) << 2), size + 1);
+  keepSize(address, size);
   // Its zeros come first: they are nobody's access to the block.
   if (site != 0) zeroed(address, size, site);
   blockAllocated(address, size, site == 0 ? 0 : storeKey(site));
   store<u32>(CONTROL, 0, C_ALLOCATION_SITE);
-}
-
-function takeSize(address: u32): u32 {
-  if (address == 0 || address >= COVERED) return 0;
-  const at = SIZES + ((address >>> 3) << 2);
-  const size = load<u32>(at);
-  store<u32>(at, 0);
-  return size;
 }
 
 export function released(address: u32): void {
@@ -119,7 +112,7 @@ export function reallocated(old: u32, address: u32, size: u32): void {
     invalidate(old, before, PAIR_DEALLOCATED, C_ALLOCATION_SITE);
   }
   blockAllocated(address, size, 0);
-  store<u32>(SIZES + ((address >>> 3) << 2), size + 1);
+  keepSize(address, size);
   store<u32>(CONTROL, 0, C_ALLOCATION_SITE);
 }
 

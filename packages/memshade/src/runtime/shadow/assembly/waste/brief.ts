@@ -1,12 +1,13 @@
 // Byte-exact waste with one id per byte: the site of the last store, until the byte is read. The id is 16 or 32 bits
 // wide. Plain loads and stores do most of their work inline; what is here runs where something happened.
 import {
-  C_INIT_BYTES, C_LOAD_SITE, C_OUTSIDE, C_PAGES, C_REFUSED, C_STORE_SITE, C_ZEROED_SITE, CONTROL, COVERED, L_BYTES, L_FRESH, L_LOADS,
+  C_INIT_BYTES, C_LOAD_SITE, C_OUTSIDE, C_STORE_SITE, C_ZEROED_SITE, CONTROL, COVERED, L_BYTES, L_FRESH, L_LOADS,
   L_SILENT, LOADS, REALLOC_FORGETS, RECORD_SIZE, S_DEALLOCATED, S_HOST_READ, S_READ, S_SAME, S_SILENT, S_SILENT_BYTES, S_STORES,
-  S_WRITTEN, SIZES, STORES, ZERO_IS_VALID,
+  S_WRITTEN, STORES, ZERO_IS_VALID,
 } from "./layout";
 import { LINE_SHIFT, markDirty, NO_LINE, takeDirty } from "./dirty";
-import { programLoad8, programPages } from "./program";
+import { keepSize, notePages, takeSize } from "./memory";
+import { programLoad8 } from "./program";
 
 // Bytes of an id as a shift: 1 or 2.
 @external("layout", "ID_SHIFT")
@@ -429,16 +430,8 @@ export function allocated(address: u32, size: u32, zeroedBy: u32): void {
   }
   if (address == 0 || outside(address, size)) return;
   invalidate(address, size);
-  store<u32>(SIZES + ((address >>> 3) << 2), size + 1);
+  keepSize(address, size);
   if (site != 0) writeRange(address, size, site, false);
-}
-
-function takeSize(address: u32): u32 {
-  if (address == 0 || address >= COVERED) return 0;
-  const at = SIZES + ((address >>> 3) << 2);
-  const size = load<u32>(at);
-  store<u32>(at, 0);
-  return size;
 }
 
 export function released(address: u32): void {
@@ -469,7 +462,7 @@ export function reallocated(old: u32, address: u32, size: u32): void {
     }
     invalidate(old, before);
   }
-  store<u32>(SIZES + ((address >>> 3) << 2), size + 1);
+  keepSize(address, size);
 }
 
 /** Frames are not larger; what moves the stack pointer further changes to another stack. */
@@ -480,17 +473,6 @@ export function stackMoved(from: u32, to: u32): void {
   const size = max(from, to) - low;
   if (size == 0 || size > LARGEST_FRAME || outside(low, size)) return;
   invalidate(low, size);
-}
-
-export function notePages(): void {
-  store<u32>(CONTROL, programPages(), C_PAGES);
-}
-
-/** Behind `memory.grow`, with what it says. */
-export function grown(before: i32): i32 {
-  notePages();
-  if (before == -1) store<u32>(CONTROL, load<u32>(CONTROL, C_REFUSED) + 1, C_REFUSED);
-  return before;
 }
 
 export function touched(address: u32, size: u32): void {

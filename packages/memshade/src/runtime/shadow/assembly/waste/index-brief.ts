@@ -1,8 +1,9 @@
 // The waste tool with one id per byte: merged into modules function by function, as the heap profiler's code is.
 export {
-  allocated, copying, filling, grown, fresh1, fresh16, fresh2, fresh4, fresh8, hostMayRead, hostRead, hostWrote, initialized,
-  initializing, loaded, mixed16, mixed2, mixed4, mixed8, notePages, reallocated, released, same, segment, stackMoved, stored,
+  allocated, copying, filling, fresh1, fresh16, fresh2, fresh4, fresh8, hostMayRead, hostRead, hostWrote, initialized,
+  initializing, loaded, mixed16, mixed2, mixed4, mixed8, reallocated, released, same, segment, stackMoved, stored,
   storing, touched,
 } from "./brief";
 export { soiled } from "./dirty";
+export { grown, notePages } from "./memory";
 export { looped } from "./streams";

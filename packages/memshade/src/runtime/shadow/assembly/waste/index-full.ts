@@ -1,7 +1,8 @@
 // The waste tool with writers, readers and values: contexts, pairs, objects and copies.
 export { loaded, loadedToMove, stored, storedMove, storing } from "./accesses";
 export { allocated, reallocated, released, stackMoved } from "./blocks";
+export { grown, notePages } from "./memory";
 export { current, enter, leave } from "./contexts";
 export {
-  copying, filling, grown, hostMayRead, hostRead, hostWrote, initialized, initializing, notePages, segment, touched,
+  copying, filling, hostMayRead, hostRead, hostWrote, initialized, initializing, segment, touched,
 } from "./ranges";

@@ -3,9 +3,10 @@ import { beginStore, compareByte, endStore, loadBytes } from "./accesses";
 import { storeKey } from "./contexts";
 import { copyBytes, endedByte, usedByte } from "./copies";
 import { LINE_SHIFT, markDirty, NO_LINE, takeDirty } from "./dirty";
-import { C_INIT_BYTES, C_LOAD_SITE, C_PAGES, C_REFUSED, C_STORE_SITE, CONTROL, COVERED, S_HOST_READ } from "./layout";
+import { C_INIT_BYTES, C_LOAD_SITE, C_STORE_SITE, CONTROL, COVERED, S_HOST_READ } from "./layout";
+import { notePages } from "./memory";
 import { blockAccessed, fieldRead, tick, TOUCH_READ } from "./objects";
-import { programLoad8, programPages } from "./program";
+import { programLoad8 } from "./program";
 import { bump, creditByte, INIT_KEY, isReal, KEY, outside, READ, setWord, STATE, storeRecord, UNREAD, wordAt } from "./state";
 
 export function copying(destination: u32, source: u32, size: u32): void {
@@ -99,17 +100,6 @@ export function hostMayRead(): void {
       setWord(at, READ | key);
     }
   }
-}
-
-export function notePages(): void {
-  store<u32>(CONTROL, programPages(), C_PAGES);
-}
-
-/** Behind `memory.grow`, with what it says. */
-export function grown(before: i32): i32 {
-  notePages();
-  if (before == -1) store<u32>(CONTROL, load<u32>(CONTROL, C_REFUSED) + 1, C_REFUSED);
-  return before;
 }
 
 /** A compare-exchange as deadstores sees it: its operand is read, and nothing is counted. */

@@ -1,0 +1,27 @@
+// What both engines note of the program's memory: how large it is, and the sizes of blocks.
+import { C_PAGES, C_REFUSED, CONTROL, COVERED, SIZES } from "./layout";
+import { programPages } from "./program";
+
+export function notePages(): void {
+  store<u32>(CONTROL, programPages(), C_PAGES);
+}
+
+/** Behind `memory.grow`, with what it says. */
+export function grown(before: i32): i32 {
+  notePages();
+  if (before == -1) store<u32>(CONTROL, load<u32>(CONTROL, C_REFUSED) + 1, C_REFUSED);
+  return before;
+}
+
+export function keepSize(address: u32, size: u32): void {
+  store<u32>(SIZES + ((address >>> 3) << 2), size + 1);
+}
+
+/** One more than the size of the block at an address, which is forgotten; 0 without one. */
+export function takeSize(address: u32): u32 {
+  if (address == 0 || address >= COVERED) return 0;
+  const at = SIZES + ((address >>> 3) << 2);
+  const size = load<u32>(at);
+  store<u32>(at, 0);
+  return size;
+}
