@@ -90,7 +90,7 @@ function nameOf(stacks: readonly StackFrame[][]): { name: string | undefined; ag
     const largest = [...groups.values()].sort((a, b) => b.length - a.length)[0];
     if (largest === undefined || largest.length < MAJORITY * stacks.length) return { name, agreement };
     const frame = largest[0][largest[0].length - depth];
-    name = frame.name ?? `function ${frame.function}`;
+    name = frame.name ?? `func[${frame.function}]`;
     agreement = largest.length / stacks.length;
     agreeing = largest;
   }

@@ -309,7 +309,7 @@ class Search {
       this.hooks.add(index, "malloc", ROLES.malloc.operands);
       this.hooks.add(pair.free, "free", ROLES.free.operands);
       this.accept(
-        `free was recognised by its shape (function ${pair.free}: ${pair.sharedAddresses} static addresses in common with malloc).`,
+        `free was recognised by its shape (func[${pair.free}]: ${pair.sharedAddresses} static addresses in common with malloc).`,
       );
     }
     if (this.how !== "none") return;
@@ -324,7 +324,7 @@ class Search {
       this.hooks.add(malloc, "malloc", ROLES.malloc.operands);
       this.hooks.add(free, "free", ROLES.free.operands);
       this.accept(
-        `malloc and free were recognised by their shape, that of dlmalloc (functions ${malloc} and ${free}, ${sharedAddresses} static addresses in common).`,
+        `malloc and free were recognised by their shape, that of dlmalloc (func[${malloc}] and func[${free}], ${sharedAddresses} static addresses in common).`,
       );
     }
     if (pairs.length === 0 && candidates.length > 0) {
@@ -348,7 +348,7 @@ class Search {
       const pair = findFreeFor(this.module, this.graph, malloc);
       if (pair === undefined || this.hooks.has(pair.free)) continue;
       this.notes.push(
-        `A second allocator is in the module (functions ${malloc} and ${pair.free}) and not tracked; --allocator auto,malloc=#${malloc},free=#${pair.free} tracks it.`,
+        `A second allocator is in the module (func[${malloc}] and func[${pair.free}]) and not tracked; --allocator auto,malloc=#${malloc},free=#${pair.free} tracks it.`,
       );
     }
   }
@@ -368,14 +368,14 @@ class Search {
         `realloc is inlined into ${this.show(index)}: a block that it grows in place keeps its first size.`,
       );
     }
-    const found = [...this.structural].map((index) => `${this.hooks.get(index)?.role} (function ${index})`);
+    const found = [...this.structural].map((index) => `${this.hooks.get(index)?.role} (func[${index}])`);
     if (found.length > 0)
       this.notes.push(`Recognised by what they do with malloc and free: ${found.join(", ")}.`);
   }
 
   private show(index: number): string {
     const name = this.nameOf(index);
-    return name === undefined ? `function ${index}` : `${name} (function ${index})`;
+    return name === undefined ? `func[${index}]` : `${name} (func[${index}])`;
   }
 
   private finish(): AllocatorPlan {

@@ -389,7 +389,7 @@ describe("refusals", () => {
   it("does not track a malloc without its free", () => {
     const text = `(module (memory 1) (func (export "malloc") (param i32) (result i32) (i32.const 8)))`;
     expect(sentences(text, false)).toContain(
-      "malloc is malloc (function 0), but no function could be recognised as its free.",
+      "malloc is malloc (func[0]), but no function could be recognised as its free.",
     );
   });
 

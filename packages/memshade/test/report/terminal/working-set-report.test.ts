@@ -32,6 +32,12 @@ describe("phases", () => {
     ]);
   });
 
+  it("of functions without a name have their index, as everywhere", () => {
+    const [instance] = pictureOf([LOAD, LOAD, LOAD, LOAD], ["parse", "parse", "parse", "parse"]).instances;
+    const stacks = instance.stacks.map((stack) => stack.map(({ name: _, ...frame }) => frame));
+    expect(findPhases({ ...instance, stacks })).toMatchObject([{ first: 0, last: 3, name: "func[1]" }]);
+  });
+
   it("cover every interval once, whatever the sizes", () => {
     const sizes = Array.from({ length: 60 }, (_, i) => LOAD.slice(0, (i * 7) % 17));
     const phases = findPhases(pictureOf(sizes).instances[0]);

@@ -184,7 +184,7 @@ function locator(
   const locate = (offset: number): WasteIp => {
     const [found] = functions.containing([offset]);
     const frame = placeAt?.(offset);
-    const name = frame?.function ?? found?.name ?? (found && `function ${found.index}`);
+    const name = frame?.function ?? found?.name ?? (found && `func[${found.index}]`);
     return {
       address: module * MODULE_SPAN + offset,
       ...(name === undefined ? {} : { function: name }),
