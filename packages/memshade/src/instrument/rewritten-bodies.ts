@@ -26,7 +26,7 @@ export interface BodySurroundings {
   includeAllocator: boolean;
 }
 
-const INTERESTING = FunctionFact.HasAccess | FunctionFact.HasCall;
+const INTERESTING = FunctionFact.HasAccess | FunctionFact.HasCall | FunctionFact.Grows;
 
 /**
  * The code section's bodies: rewritten in place, or moved behind the module's own functions where something else has

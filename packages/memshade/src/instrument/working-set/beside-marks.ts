@@ -58,8 +58,8 @@ export abstract class BesideMarks implements ToolPass {
     return this.marks.setGlobal();
   }
 
-  grow(): void {
-    this.marks.grow();
+  grow(memory: number, start: number, end: number): void {
+    this.marks.grow(memory, start, end);
   }
 
   call(callee: number, tail: boolean, start: number, end: number): void {

@@ -24,6 +24,8 @@ export interface IntervalTargets extends CountdownTargets, MarkTargets {
   assumeAligned: boolean;
   /** Functions may end by exceptions: the countdown must not stay in their locals. */
   exceptions: boolean;
+  /** () → (): notes how large the program's memory is. */
+  noteSize: number;
 }
 
 /** What an insertion does: its operand `a`. */
@@ -55,6 +57,8 @@ const Op = {
   /** The countdown goes from memory to the function's local, and back. */
   Load: 7,
   Save: 8,
+  /** The program's memory may have grown. */
+  NoteSize: 16,
 } as const;
 
 /** An open loop, innermost last. */
@@ -116,6 +120,7 @@ const MOST_HOISTED = 6;
 /** Labels that `InsertionKind.Relabel` has bits for. */
 const DEEPEST_LABEL = 30;
 
+const CALL = opcodeId("call");
 const LOCAL_GET = opcodeId("local.get");
 const I32_GT_U = opcodeId("i32.gt_u");
 const IF = opcodeId("if");
@@ -416,7 +421,9 @@ export class IntervalPass implements ToolPass {
     return -1;
   }
 
-  grow(): void {}
+  grow(_memory: number, _start: number, end: number): void {
+    this.#add(end, Op.NoteSize);
+  }
 
   call(callee: number, tail: boolean, start: number, end: number): void {
     const { polls } = this.#targets;
@@ -610,6 +617,9 @@ export class IntervalPass implements ToolPass {
         return;
       case Op.Save:
         this.#countdown.save(sink);
+        return;
+      case Op.NoteSize:
+        sink.indexed(CALL, this.#targets.noteSize);
     }
   }
 }

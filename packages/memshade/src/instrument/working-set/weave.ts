@@ -66,6 +66,7 @@ export function weaveWorkingSet(around: ToolSurroundings): WovenTool {
     pollFlag: target("pollFlag"),
     advance: target("advance"),
     markRange: target("markRange"),
+    noteSize: target("noteSize"),
     polls: new PollPlan(module, around.scan),
     scan: around.scan,
     assumeAligned: layout.assumeAligned,

@@ -77,7 +77,7 @@ export const C_NOW: usize = 48; // u64: the real time at that moment
 export const C_STACK_NEXT: usize = 56; // bytes used in STACKS
 export const C_BUSY: usize = 60; // 1 while a snapshot is being taken
 export const C_CLOCK: usize = 64; // i32: the countdown, where no function has it in a local
-export const C_HIGH_LINES: usize = 68; // lines of the program's memory at the last snapshot
+export const C_HIGH_LINES: usize = 68; // lines of the program's memory, as last looked at
 export const C_WORK: usize = 72; // u64: lines looked at by snapshots
 export const C_COUNTS: usize = 128;
 

@@ -73,14 +73,21 @@ export function poll(clock: i32): i32 {
   return next;
 }
 
+/** Lines of the program's memory. Behind `memory.grow`, and wherever the host may have let it grow. */
+export function noteSize(): void {
+  store<u32>(CONTROL, <u32>min(<u64>programPages() << 10, <u64>LINES), C_HIGH_LINES);
+}
+
 /** The host enters the program. */
 export function entered(): void {
+  noteSize();
   const clock = load<i32>(CONTROL, C_CLOCK);
   if (clock <= 0) store<i32>(CONTROL, poll(clock), C_CLOCK);
 }
 
 /** The same in real time. */
 export function enteredTimed(): void {
+  noteSize();
   if (load<u32>(CONTROL, C_FLAG) != 0) pollFlag();
 }
 
@@ -136,9 +143,8 @@ function endInterval(now: u64): void {
 
 /** Looks at the lines marked since the last snapshot, and clears the marks. Returns what that cost, in lines. */
 function scan(): u32 {
-  const pages = programPages();
-  const end: u32 = <u32>min(<u64>pages << 10, <u64>LINES);
-  store<u32>(CONTROL, end, C_HIGH_LINES);
+  noteSize();
+  const end = load<u32>(CONTROL, C_HIGH_LINES);
   const none = i8x16.splat(0);
   const now = load<u32>(CONTROL, C_INTERVAL) + 1;
   const nowTwice = now | (now << 16);
