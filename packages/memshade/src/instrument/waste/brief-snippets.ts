@@ -2,7 +2,7 @@ import { opcodeId, type ValType } from "../../wasm/index.ts";
 import type { SnippetSink } from "../snippet-sink.ts";
 import { loadBefore, writeComparison } from "./comparisons.ts";
 import { pushAddress, type Scratch, ShadowWords, type SnippetAddress } from "./shadow-words.ts";
-import { BriefIds, DIRTY_LINE_BYTES, type WasteLayout } from "./waste-layout.ts";
+import { BriefIds, DIRTY_LINE_BYTES, RECORD_BYTES, RECORD_SHIFT, type WasteLayout } from "./waste-layout.ts";
 
 const LOCAL_GET = opcodeId("local.get");
 const LOCAL_SET = opcodeId("local.set");
@@ -23,12 +23,10 @@ const I64_STORE = opcodeId("i64.store");
 const NOTHING = 0x40;
 const I32: ValType = 0x7f;
 const LINE_SHIFT = Math.log2(DIRTY_LINE_BYTES);
-/** Bytes of a record, and where in it the counters stand that snippets reach; see `runtime/host/waste`. */
-const RECORD_SHIFT = 7;
-const RECORD_BYTES = 1 << RECORD_SHIFT;
-const STORE_READ = 16;
-const STORE_SILENT = 40;
-const LOAD_FRESH = 56;
+/** Where in records the counters stand that snippets reach; see `runtime/host/waste`. */
+const STORE_READ = 8;
+const STORE_SILENT = 24;
+const LOAD_FRESH = 8;
 
 export interface BriefTargets {
   same: number;

@@ -3,7 +3,9 @@ const MIB = KIB * KIB;
 const PAGE_BYTES = 64 * KIB;
 const LARGEST_MEMORY_BYTES = 4096 * MIB;
 export const CONTROL_BYTES = 4 * KIB;
-export const RECORD_BYTES = 128;
+/** Bytes of a record, as a shift too. */
+export const RECORD_SHIFT = 7;
+export const RECORD_BYTES = 1 << RECORD_SHIFT;
 export const PAIR_BYTES = 32;
 /** Counts per offset of a site's blocks; one more entry has what lies behind. */
 export const OFFSETS = 4096;
@@ -182,6 +184,7 @@ export function wasteConstants(
     CONTROL: layout.control,
     STORES: layout.stores,
     LOADS: layout.loads,
+    RECORD_SHIFT,
     SIZES: layout.sizes,
     ZERO_IS_VALID: isCompatible ? 0 : 1,
     REALLOC_FORGETS: isCompatible ? 1 : 0,

@@ -2,7 +2,7 @@
 // wide. Plain loads and stores do most of their work inline; what is here runs where something happened.
 import {
   C_INIT_BYTES, C_LOAD_SITE, C_OUTSIDE, C_STORE_SITE, C_ZEROED_SITE, CONTROL, COVERED, L_BYTES, L_FRESH, L_LOADS,
-  L_SILENT, LOADS, REALLOC_FORGETS, RECORD_SIZE, S_DEALLOCATED, S_HOST_READ, S_READ, S_SAME, S_SILENT, S_SILENT_BYTES, S_STORES,
+  L_SILENT, LOADS, REALLOC_FORGETS, S_DEALLOCATED, S_HOST_READ, S_READ, S_SAME, S_SILENT, S_SILENT_BYTES, S_STORES,
   S_WRITTEN, STORES, ZERO_IS_VALID,
 } from "./layout";
 import { LINE_SHIFT, markDirty, NO_LINE, takeDirty } from "./dirty";
@@ -12,6 +12,9 @@ import { programLoad8 } from "./program";
 // Bytes of an id as a shift: 1 or 2.
 @external("layout", "ID_SHIFT")
 export declare const ID_SHIFT: u32;
+// Distance between the records of neighbouring ids, as a shift.
+@external("layout", "RECORD_SHIFT")
+declare const RECORD_SHIFT: u32;
 // Ids that are no stores: read (all ones), written by a data segment, and the highest of them, invalid. 0 is memory as the
 // system gave it. The record of a store is the one with its id's number.
 @external("layout", "READ")
@@ -25,8 +28,8 @@ declare const INIT: u32;
 declare const SAME_BYTES: u32;
 
 @inline export function bump(at: usize, by: u64): void { store<u64>(at, load<u64>(at) + by); }
-@inline export function storeRecord(key: u32): usize { return STORES + key * RECORD_SIZE; }
-@inline function loadRecord(key: u32): usize { return LOADS + key * RECORD_SIZE; }
+@inline export function storeRecord(key: u32): usize { return STORES + (key << RECORD_SHIFT); }
+@inline export function loadRecord(key: u32): usize { return LOADS + (key << RECORD_SHIFT); }
 @inline export function isReal(id: u32): bool { return id > INVALID && id != READ; }
 @inline export function isInvalid(id: u32): bool { return id == INVALID || (id == 0 && ZERO_IS_VALID == 0); }
 
@@ -101,7 +104,7 @@ export function mixed8(address: u32): void { readMixed(address, 8); }
 export function mixed16(address: u32): void { readMixed(address, 16); }
 
 @inline export function countFresh(site: u32): void {
-  const fresh: usize = LOADS + site * RECORD_SIZE;
+  const fresh = loadRecord(site);
   store<u64>(fresh, load<u64>(fresh, L_FRESH) + 1, L_FRESH);
 }
 
@@ -113,7 +116,7 @@ export function mixed16(address: u32): void { readMixed(address, 16); }
     if (isInvalid(id)) return;
     setRead(at, size << ID_SHIFT);
     // The records of ids that are no stores are there, and nobody reads them.
-    const record: usize = STORES + id * RECORD_SIZE;
+    const record = storeRecord(id);
     store<u64>(record, load<u64>(record, S_READ) + size, S_READ);
     return;
   }
@@ -181,12 +184,9 @@ function isValid(address: u32, size: u32): bool {
   return true;
 }
 
-/** A store whose operand equals what is there, before the store. */
+/** A store whose operand equals what is there, before the store. The bytes follow where all stores of a site are one size. */
 export function same(address: u32, size: u32, site: u32): void {
-  if (!isValid(address, size)) return;
-  const record = storeRecord(site);
-  bump(record + S_SILENT, 1);
-  bump(record + S_SILENT_BYTES, size);
+  if (isValid(address, size)) bump(storeRecord(site) + S_SILENT, 1);
 }
 
 // Stores by a function: the operand's bytes are kept before and compared behind.
@@ -240,7 +240,10 @@ function writeRange(address: u32, size: u32, site: u32, equal: bool): void {
   const record = storeRecord(site);
   bump(record + S_STORES, 1);
   bump(record + S_WRITTEN, size);
-  if (equal && size != 0) same(address, size, site);
+  if (equal && size != 0 && isValid(address, size)) {
+    bump(record + S_SILENT, 1);
+    bump(record + S_SILENT_BYTES, size);
+  }
   markDirty(address, size);
   setRange(address, size, site);
 }

@@ -29,29 +29,30 @@ export declare const ZERO_IS_VALID: u32;
 export declare const REALLOC_FORGETS: u32;
 
 export const RECORD_SIZE: u32 = 128;
+// What records of all engines and sizes begin with comes first: see `frames.ts`.
 export const S_STORES: usize = 0;
-export const S_WRITTEN: usize = 8;
-export const S_READ: usize = 16;
-export const S_OVERWRITTEN: usize = 24;
-export const S_DEALLOCATED: usize = 32;
-export const S_SILENT: usize = 40;
+export const S_READ: usize = 8;
+export const S_DEALLOCATED: usize = 16;
+export const S_SILENT: usize = 24;
+export const S_HOST_READ: usize = 32;
+export const S_WRITTEN: usize = 40;
 export const S_SILENT_BYTES: usize = 48;
 export const S_SAME: usize = 56;
-export const S_OVER_ZERO: usize = 64;
-export const S_APPROXIMATE: usize = 72;
-export const S_HOST_READ: usize = 80;
+export const S_OVERWRITTEN: usize = 64;
+export const S_OVER_ZERO: usize = 72;
+export const S_APPROXIMATE: usize = 80;
 export const S_TRANSITIVE: usize = 88;
 export const S_NODE: usize = 96;
 export const S_SITE: usize = 100;
 
 export const L_LOADS: usize = 0;
-export const L_BYTES: usize = 8;
-export const L_SILENT: usize = 16;
-export const L_REDUNDANT: usize = 24;
-export const L_REDUNDANT_BYTES: usize = 32;
-export const L_ZERO_BYTES: usize = 40;
-export const L_APPROXIMATE: usize = 48;
-export const L_FRESH: usize = 56;
+export const L_FRESH: usize = 8;
+export const L_BYTES: usize = 16;
+export const L_SILENT: usize = 24;
+export const L_REDUNDANT: usize = 32;
+export const L_REDUNDANT_BYTES: usize = 40;
+export const L_ZERO_BYTES: usize = 48;
+export const L_APPROXIMATE: usize = 56;
 export const L_NODE: usize = 96;
 export const L_SITE: usize = 100;
 

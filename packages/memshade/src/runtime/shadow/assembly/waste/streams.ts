@@ -1,8 +1,8 @@
 // Loops that have ended: each of their accesses went from a first address by a stride, `trips` times. What they did to the
 // shadow is done here, range by range where the order between ranges is known, else access by access.
-import { bump, countFresh, idAt, ID_SHIFT, isInvalid, isReal, READ, readFreshOf, setId, setRange, storeRecord } from "./brief";
+import { bump, countFresh, idAt, ID_SHIFT, isInvalid, isReal, loadRecord, READ, readFreshOf, setId, setRange, storeRecord } from "./brief";
 import { LINE_SHIFT, markDirty } from "./dirty";
-import { C_STREAMS, CONTROL, L_FRESH, LOADS, RECORD_SIZE, S_READ } from "./layout";
+import { C_STREAMS, CONTROL, L_FRESH, S_READ } from "./layout";
 
 // A descriptor: what `instrument/waste/loop-streams.ts` writes, and what is computed from it.
 const STREAM_BYTES: u32 = 32;
@@ -288,7 +288,7 @@ function loadSparse<T>(address: u32, stride: i32, trips: u32, number: u32, left:
     fresh += run;
     if (isReal(id)) bump(storeRecord(id) + S_READ, run * size);
   }
-  bump(LOADS + number * RECORD_SIZE + L_FRESH, fresh);
+  bump(loadRecord(number) + L_FRESH, fresh);
 }
 
 /** Loads of `size` bytes side by side, several to a vector. */
@@ -313,7 +313,7 @@ function loadDense(low: u32, high: u32, size: u32, number: u32, left: u32): void
       address += size;
     } else if (id != READ) {
       if (isReal(id)) bump(storeRecord(id) + S_READ, address - from);
-      bump(LOADS + number * RECORD_SIZE + L_FRESH, (address - from) / size);
+      bump(loadRecord(number) + L_FRESH, (address - from) / size);
     }
   }
 }
