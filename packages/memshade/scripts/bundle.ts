@@ -1,6 +1,6 @@
 // Puts the modules of dist/ that Node loads together into few files, dist/bundle/: to find, read and link several
 // hundred files takes longer than most of what the command is asked for.
-import { relative } from "node:path";
+import { dirname, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
 
@@ -12,18 +12,48 @@ export const BUNDLE_ENTRIES: Readonly<Record<string, string>> = {
   unwinding: "unwinding",
 };
 
+/**
+ * What shares nothing with the rest of a process, and is one file of CommonJS: that is loaded faster than modules, which
+ * also load all that the modules of Node export, streams among them.
+ */
+const LONE_ENTRIES: Readonly<Record<string, string>> = { "quick-symbolize": "cli/quick-symbolize" };
+
+const dist = fileURLToPath(new URL("../dist/", import.meta.url));
+const folder = `${dist}bundle/`;
+
 /** Bundles what the compiler wrote to dist/. All entries share their modules, and with them classes and state. */
 export async function bundle(): Promise<void> {
-  const dist = fileURLToPath(new URL("../dist/", import.meta.url));
-  const folder = `${dist}bundle/`;
-  const input = Object.fromEntries(
-    Object.entries(BUNDLE_ENTRIES).map(([name, module]) => [name, `${dist}${module}.js`]),
+  const lone = new Map(
+    Object.entries(LONE_ENTRIES).map(([name, module]) => [`${dist}${module}.js`, `./${name}.cjs`]),
   );
-  const build = await rolldown({
-    input,
+  const shared = await open(BUNDLE_ENTRIES, lone);
+  await shared.write({
+    dir: folder,
+    format: "esm",
+    entryFileNames: "[name].js",
+    chunkFileNames: "[name]-[hash].js",
+  });
+  for (const [name, module] of Object.entries(LONE_ENTRIES)) {
+    const alone = await open({ [name]: module }, new Map());
+    await alone.write({ dir: folder, format: "cjs", entryFileNames: "[name].cjs", codeSplitting: false });
+  }
+}
+
+/** @param elsewhere modules that stay files of their own, with the paths of these */
+function open(entries: Readonly<Record<string, string>>, elsewhere: ReadonlyMap<string, string>) {
+  return rolldown({
+    input: Object.fromEntries(Object.entries(entries).map(([name, module]) => [name, `${dist}${module}.js`])),
     platform: "node",
     external: (id) => !id.startsWith(".") && !id.startsWith(dist),
     plugins: [
+      {
+        name: "modules-elsewhere",
+        resolveId(source, importer) {
+          if (importer === undefined || !source.startsWith(".")) return undefined;
+          const id = elsewhere.get(resolve(dirname(importer), source));
+          return id === undefined ? undefined : { id, external: true };
+        },
+      },
       {
         name: "module-places",
         // Threads and hooks are started from the files that the compiler wrote, beside the module that starts them.
@@ -35,11 +65,5 @@ export async function bundle(): Promise<void> {
         },
       },
     ],
-  });
-  await build.write({
-    dir: folder,
-    format: "esm",
-    entryFileNames: "[name].js",
-    chunkFileNames: "[name]-[hash].js",
   });
 }

@@ -46,7 +46,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 const PACKAGES_OF: Readonly<Record<string, readonly string[]>> = {
   symbolize: ["gecko-profiler-demangle"],
   formats: ["@noble", "pako", "pprof-format", "yaml"],
-  report: ["@jridgewell"],
+  report: ["@jridgewell", "gecko-profiler-demangle"],
   cli: ["commander"],
 };
 

@@ -1,7 +1,6 @@
 import { readdirSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import path from "node:path";
-import { crc32, inflateSync, zstdDecompressSync } from "node:zlib";
 import { FormatError, UserError } from "../bytes/errors.ts";
 import {
   type Architecture,
@@ -15,10 +14,13 @@ import {
 } from "../objects/index.ts";
 import { fileSource, readWholeFile } from "./load-file.ts";
 
+/** Loaded when it is needed: few files have compressed sections, and each start would wait for it. */
+const zlib = () => process.getBuiltinModule("node:zlib");
+
 /** Node's decompressors for sections. */
 export const nodeDecompressors: Decompressors = {
-  inflate: (bytes, size) => inflateSync(bytes, { maxOutputLength: Math.max(size, 1) }),
-  zstd: (bytes, size) => zstdDecompressSync(bytes, { maxOutputLength: Math.max(size, 1) }),
+  inflate: (bytes, size) => zlib().inflateSync(bytes, { maxOutputLength: Math.max(size, 1) }),
+  zstd: (bytes, size) => zlib().zstdDecompressSync(bytes, { maxOutputLength: Math.max(size, 1) }),
 };
 
 /** An object with the path that it was read from. */
@@ -172,7 +174,7 @@ export class ObjectFinder {
 function belongs(debugFile: LoadedObject, { buildId, debugLink }: ObjectFile): boolean {
   const other = debugFile.object.buildId;
   if (buildId !== undefined && other !== undefined) return buildId === other;
-  return crc32(readWholeFile(debugFile.path)) === debugLink?.crc32;
+  return zlib().crc32(readWholeFile(debugFile.path)) === debugLink?.crc32;
 }
 
 /** Folders of build ids hold executables as `ab/cdef…`, debug information as `ab/cdef….debug`. */

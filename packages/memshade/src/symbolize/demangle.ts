@@ -1,4 +1,3 @@
-import * as glue from "gecko-profiler-demangle/index_bg.js";
 import { demangleItanium } from "./itanium/demangle-itanium.ts";
 
 /** Turns a linker's name of a function into the source's, and leaves every other name as it is. */
@@ -14,12 +13,16 @@ const HALF_DEMANGLED_RUST = /::h[0-9a-f]{16}$/;
 // Demangling is not linear for adversarial names; real ones stay far below.
 const LONGEST_NAME = 16384;
 
-/**
- * A demangler for the names of clang, gcc, rustc and MSVC.
- *
- * @param demangler the compiled `index_bg.wasm` of the package gecko-profiler-demangle
- */
-export function createDemangler(demangler: WebAssembly.Module): Demangle {
+/** The two files of the package gecko-profiler-demangle. */
+export interface DemanglerFiles {
+  /** `index_bg.wasm`, compiled */
+  readonly module: WebAssembly.Module;
+  /** `index_bg.js` */
+  readonly glue: typeof import("gecko-profiler-demangle/index_bg.js");
+}
+
+/** A demangler for the names of clang, gcc, rustc and MSVC. */
+export function createDemangler(demangler: DemanglerFiles): Demangle {
   const known = new Map<string, string>();
   start(demangler);
   return (name) => {
@@ -33,13 +36,13 @@ export function createDemangler(demangler: WebAssembly.Module): Demangle {
   };
 }
 
-function start(demangler: WebAssembly.Module): void {
-  const { exports } = new WebAssembly.Instance(demangler, { "./index_bg.js": { ...glue } });
+function start({ module, glue }: DemanglerFiles): void {
+  const { exports } = new WebAssembly.Instance(module, { "./index_bg.js": { ...glue } });
   glue.__wbg_set_wasm(exports);
   (exports.__wbindgen_start as () => void)();
 }
 
-function demangleOne(name: string, demangler: WebAssembly.Module): string {
+function demangleOne(name: string, demangler: DemanglerFiles): string {
   if (name.length > LONGEST_NAME) {
     return name;
   }
@@ -60,9 +63,9 @@ function mangleAgain(name: string): string {
     .join("")}E`;
 }
 
-function callDemangler(name: string, demangler: WebAssembly.Module): string {
+function callDemangler(name: string, demangler: DemanglerFiles): string {
   try {
-    const readable = glue.demangle_any(name);
+    const readable = demangler.glue.demangle_any(name);
     // A name that it cannot read comes back without its underscores.
     return readable === "" || name.endsWith(readable) ? name : readable;
   } catch {

@@ -1,6 +1,6 @@
 import type { FormatError } from "../../bytes/errors.ts";
 import { ByteReader } from "../../bytes/reader.ts";
-import { SectionId } from "../../wasm/index.ts";
+import { SectionId } from "../../wasm/sections.ts";
 import { SymbolTable } from "../symbol-table.ts";
 
 const LOCAL_FUNCTION = 0;

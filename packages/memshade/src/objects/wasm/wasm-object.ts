@@ -1,7 +1,7 @@
 import type { ByteSource } from "../../bytes/byte-source.ts";
 import { FormatError } from "../../bytes/errors.ts";
 import { ByteReader } from "../../bytes/reader.ts";
-import { SectionId, sectionName } from "../../wasm/index.ts";
+import { SectionId, sectionName } from "../../wasm/sections.ts";
 import type { SymbolTable } from "../symbol-table.ts";
 import type { ObjectFile, ObjectSection } from "../types.ts";
 import { readWasmSymbols } from "./symbols.ts";

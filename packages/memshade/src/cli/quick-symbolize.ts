@@ -1,0 +1,20 @@
+import { explainFailure } from "./failures.ts";
+import { readPlainArguments } from "./symbolize/arguments.ts";
+import { runSymbolize } from "./symbolize/run-symbolize.ts";
+
+/**
+ * `memshade symbolize` without the machinery of the other commands: to load that takes longer than most answers.
+ *
+ * @param args what stands behind `symbolize`
+ * @returns false for arguments that are not plain, and for `--help`: nothing has happened then
+ */
+export function symbolizeQuickly(args: readonly string[]): boolean {
+  const plain = readPlainArguments(args);
+  if (plain === undefined) return false;
+  try {
+    runSymbolize(plain);
+  } catch (error) {
+    process.exitCode = explainFailure(error);
+  }
+  return true;
+}
