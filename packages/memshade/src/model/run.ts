@@ -81,7 +81,7 @@ export interface RunModule {
   notTracked: string[];
 }
 
-/** Modules up to this size are made by glue code to give a function a type, where they have no allocator. */
+/** Modules with so little code are made by glue code, to give a function a type for example, where they have no allocator. */
 export const TRAMPOLINE_BYTES = 128;
 
 /** How the allocator of a module was found, and whether the run bore it out. */

@@ -133,11 +133,11 @@ function describe(
   };
 }
 
-function gapsOfModule({ name, bytes, allocator, notTracked }: RunModule, isOneOfMany: boolean): string[] {
+function gapsOfModule({ name, codeBytes, allocator, notTracked }: RunModule, isOneOfMany: boolean): string[] {
   const gaps = [...notTracked];
   if (allocator.refused !== undefined) {
     gaps.push(allocator.refused);
-  } else if (allocator.how === "none" && !(isOneOfMany && bytes <= TRAMPOLINE_BYTES)) {
+  } else if (allocator.how === "none" && !(isOneOfMany && codeBytes <= TRAMPOLINE_BYTES)) {
     gaps.push("No allocator was found, so its heap is not profiled.");
   } else if (allocator.confirmed === false) {
     gaps.push("The run did not bear out that its allocator is one: do not trust its blocks.");

@@ -5,7 +5,13 @@ import { buildCallGraph, type CallGraph, calleesOf, callersOf } from "./call-gra
 import { type CollectorFinding, findCollector } from "./collectors.ts";
 import { completeFamily } from "./family.ts";
 import { type GlueNames, readGlueNames } from "./glue-names.ts";
-import { sentencesAboutImports, sentencesAboutNamelessAssemblyScript, sentencesAboutPools } from "./hints.ts";
+import {
+  isDynamicLibrary,
+  LIBRARY_SENTENCE,
+  sentencesAboutImports,
+  sentencesAboutNamelessAssemblyScript,
+  sentencesAboutPools,
+} from "./hints.ts";
 import { definedType, fitsOperands, Hooks } from "./hooks.ts";
 import { closeInternals, findSharedHelpers, findSharedWrappers } from "./internals.ts";
 import { readAllocatorOption } from "./option.ts";
@@ -405,6 +411,7 @@ class Search {
 
   private refuse(reason?: string): AllocatorPlan {
     if (reason !== undefined) this.notes.push(reason);
+    else if (isDynamicLibrary(this.module)) this.notes.push(LIBRARY_SENTENCE);
     else {
       const start = this.notes.length === 0 ? "No allocator was found: allocations" : "Allocations";
       this.notes.push(`${start} are not tracked. Name the functions with --allocator malloc=NAME,free=NAME.`);

@@ -339,7 +339,7 @@ function describeModule(
   const refused = confirmation.refused ?? info.allocator.refused;
   // Glue code makes modules for single functions: beside a module that is followed they are no news.
   const negligible =
-    info.layout === undefined && info.originalBytes <= TRAMPOLINE_BYTES && modules.length > 1;
+    info.codeBytes <= TRAMPOLINE_BYTES && info.allocator.how === "none" && modules.length > 1;
   return {
     index,
     name: info.name,

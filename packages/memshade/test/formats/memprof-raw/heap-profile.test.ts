@@ -89,7 +89,7 @@ describe("what a profile says that it does not cover", () => {
   });
 
   it("says nothing of a module that glue code made for one function", () => {
-    const tiny = { ...lib!, bytes: 34, allocator: { how: "none" as const, functions: [] } };
+    const tiny = { ...lib!, codeBytes: 34, allocator: { how: "none" as const, functions: [] } };
     expect(gaps({ modules: [app!, tiny] })).toEqual([]);
   });
 

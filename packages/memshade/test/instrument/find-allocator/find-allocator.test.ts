@@ -386,6 +386,19 @@ describe("refusals", () => {
     );
   });
 
+  it("sends the reader of a dynamic library to the module that it is loaded into", () => {
+    const { bytes } = moduleFromText(
+      `(module (import "env" "memory" (memory 1)) (import "env" "palloc" (func (param i32) (result i32))))`,
+    );
+    const section = [0, 10, 8, ...Buffer.from("dylink.0"), 0];
+    const library = decodeModule(
+      Uint8Array.from([...bytes.subarray(0, 8), ...section, ...bytes.subarray(8)]),
+    );
+    expect(findAllocator(library).notes).toEqual([
+      expect.stringMatching(/^A dynamic library without an allocator of its own: the module that/),
+    ]);
+  });
+
   it("does not track a malloc without its free", () => {
     const text = `(module (memory 1) (func (export "malloc") (param i32) (result i32) (i32.const 8)))`;
     expect(sentences(text, false)).toContain(
