@@ -77,7 +77,7 @@ export function planLayout(wishes: LayoutWishes): ShadowLayout {
   const mibs = shapes + SHAPES_BYTES;
   const nodes = mibs + contexts * MIB_BYTES;
   const children = roundUp(nodes + nodeCapacity * NODE_BYTES, CHILD_BYTES);
-  const records = roundUp(children + childCapacity * CHILD_BYTES, RECORD_BYTES);
+  const records = roundUp(children + 2 * childCapacity * CHILD_BYTES, RECORD_BYTES);
   const histogramBytes = wishes.histograms ? HISTOGRAM_BYTES : 0;
   const shared = wishes.shared === true;
   const stackBytes = shared ? THREAD_STACK_BYTES * THREAD_STACKS : STACK_BYTES;
@@ -135,7 +135,7 @@ export function runtimeConstants(
     NODES: layout.nodes,
     NODE_CAPACITY: layout.nodeCapacity,
     CHILDREN: layout.children,
-    CHILD_MASK: layout.childCapacity - 1,
+    CHILD_CAPACITY: layout.childCapacity,
     RECORDS: layout.records,
     RECORD_CAPACITY: layout.recordCapacity,
     HISTOGRAMS: layout.histograms,

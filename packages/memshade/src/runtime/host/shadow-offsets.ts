@@ -36,6 +36,8 @@ export const Control = {
   unfollowedFrees: 164,
   flushPause: 168,
   childrenUsed: 176,
+  childTable: 208,
+  childShift: 212,
   instances: 180,
   lock: 184,
   lockTurn: 188,

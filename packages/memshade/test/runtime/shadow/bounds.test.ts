@@ -98,6 +98,20 @@ function withoutOrder(mib: Mib): Partial<Mib> {
   return rest;
 }
 
+describe("a tree of contexts that outgrows its table", () => {
+  it("keeps every path, and no path twice", () => {
+    const paths = new Paths();
+    for (let round = 0; round < 3; round++)
+      for (let path = 0; path < WAYS * WAYS * 2; path++) {
+        paths.allocate(path % WAYS, ((path / WAYS) | 0) % WAYS, (path / WAYS / WAYS) | 0, 8);
+        paths.release(paths.live[0]);
+      }
+    const contexts = paths.profiled.contexts();
+    expect(new Set(contexts.map(({ offsets }) => offsets.join())).size).toBe(WAYS * WAYS * 2);
+    expect(contexts.map(({ mib }) => mib.allocCount)).toEqual(contexts.map(() => 3));
+  });
+});
+
 describe("tables that are full of contexts", () => {
   it.each([
     ["few live blocks", { maxContexts: 4 }, 3],

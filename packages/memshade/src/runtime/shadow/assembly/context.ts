@@ -1,9 +1,10 @@
-import { childAt, childSlot, knownContext } from "./known-context";
+import { childEntry, childPlace, knownContext, nextPlace } from "./known-context";
 import {
-  C_CHILDREN_USED, C_EVICTIONS, C_FLUSH_PAUSE, C_MIB_FREE, C_MIB_NEXT, C_NODE_FREE, C_NODE_NEXT, C_OVERFLOW_CONTEXTS,
-  CHILD_MASK, CHILD_SIZE, CHILDREN, CONTROL, F_NODE, F_SITE, FRAME_SIZE, H_MIB, H_NODE, H_PARENT, H_SITE, M_ALLOC_CPU,
-  M_ALLOC_TIMESTAMP, M_FORGOTTEN_END, M_LIVE, M_NODE, M_PEAK, M_PROCESSORS_END, MIB_CAPACITY, MIB_SIZE, MIBS,
-  N_LAST_SITE, N_MARK, N_MIB, N_PARENT, N_SITE, NODE_CAPACITY, NODE_SIZE, NODES, SHARED, STACK,
+  C_CHILD_SHIFT, C_CHILD_TABLE, C_CHILDREN_USED, C_EVICTIONS, C_FLUSH_PAUSE, C_MIB_FREE, C_MIB_NEXT, C_NODE_FREE,
+  C_NODE_NEXT, C_OVERFLOW_CONTEXTS, CHILD_CAPACITY, CHILD_SIZE, CHILDREN, CONTROL, F_NODE, F_SITE, FIRST_CHILDREN,
+  FRAME_SIZE, H_MIB, H_NODE, H_PARENT, H_SITE, M_ALLOC_CPU, M_ALLOC_TIMESTAMP, M_FORGOTTEN_END, M_LIVE, M_NODE, M_PEAK,
+  M_PROCESSORS_END, MIB_CAPACITY, MIB_SIZE, MIBS, N_LAST_SITE, N_MARK, N_MIB, N_PARENT, N_SITE, NODE_CAPACITY,
+  NODE_SIZE, NODES, SHARED, STACK,
 } from "./layout";
 import { noticePeak } from "./live";
 import { foldAll } from "./shapes";
@@ -13,28 +14,44 @@ import { forgetMemos, noteDepth } from "./threads";
 @external("host", "flush")
 declare function flush(): u32;
 
-
 @inline function nodeAt(index: u32): usize { return NODES + index * NODE_SIZE; }
 @inline function mibAt(index: u32): usize { return MIBS + index * MIB_SIZE; }
+
+/** Entries of the children's table, used or not. */
+@inline function childCount(): u32 { return (<u32>-1 >>> load<u32>(CONTROL, C_CHILD_SHIFT)) + 1; }
+
+/** Makes the table one of `count` entries; its memory is zero. */
+function useChildren(count: u32): void {
+  store<u32>(CONTROL, CHILDREN + count * CHILD_SIZE, C_CHILD_TABLE);
+  store<u32>(CONTROL, clz(count) + 1, C_CHILD_SHIFT);
+}
+
+function freePlace(parent: u32, site: u32): usize {
+  const table = load<u32>(CONTROL, C_CHILD_TABLE);
+  let place = childPlace(parent, site);
+  while (load<u32>(table + place, H_NODE) != 0) place = nextPlace(place);
+  return table + place;
+}
+
 function insertChild(parent: u32, site: u32, node: u32): void {
-  let slot = childSlot(parent, site);
-  while (load<u32>(childAt(slot), H_NODE) != 0) slot = (slot + 1) & CHILD_MASK;
-  const entry = childAt(slot);
+  const entry = freePlace(parent, site);
   store<u32>(entry, parent, H_PARENT);
   store<u32>(entry, site, H_SITE);
   store<u32>(entry, node, H_NODE);
 }
 
-/** The entry of a child, 0 when there is none. */
-function findChild(parent: u32, site: u32): usize {
-  let slot = childSlot(parent, site);
-  while (true) {
-    const entry = childAt(slot);
-    if (load<u32>(entry, H_NODE) == 0) return 0;
-    if (load<u32>(entry, H_PARENT) == parent && load<u32>(entry, H_SITE) == site) return entry;
-    slot = (slot + 1) & CHILD_MASK;
-  }
+/** Moves the children to a table of twice the size. */
+function growChildren(): void {
+  const old = load<u32>(CONTROL, C_CHILD_TABLE);
+  const count = childCount();
+  useChildren(count << 1);
+  for (let from = old; from != old + count * CHILD_SIZE; from += CHILD_SIZE)
+    if (load<u32>(from, H_NODE) != 0)
+      memory.copy(freePlace(load<u32>(from, H_PARENT), load<u32>(from, H_SITE)), from, CHILD_SIZE);
 }
+
+/** The entry of a child, 0 when there is none. */
+function findChild(parent: u32, site: u32): usize { return childEntry(parent, site); }
 
 /** A site that is on the path already stands for itself: recursion through any kind of call stays finite. */
 function findOnPath(node: u32, site: u32): u32 {
@@ -74,10 +91,16 @@ export function childOf(parent: u32, site: u32): u32 {
   return node;
 }
 
-/** The hash table has twice as many entries as there are nodes; aliases may fill the second half. */
+/**
+ * The largest table has twice as many entries as there are nodes; aliases may fill the second half. Smaller ones stay
+ * three quarters empty, so that a look at one place or two is enough.
+ */
 function hasChildRoom(): bool {
   const used = load<u32>(CONTROL, C_CHILDREN_USED) + 1;
-  if (used > (CHILD_MASK >> 2) * 3) return false;
+  const count = childCount();
+  if (count == CHILD_CAPACITY) {
+    if (used > (CHILD_CAPACITY >> 2) * 3) return false;
+  } else if (used > count >> 2) growChildren();
   store<u32>(CONTROL, used, C_CHILDREN_USED);
   return true;
 }
@@ -112,6 +135,7 @@ function mibOf(node: u32): usize {
 export function prepareContexts(): void {
   store<u32>(STACK - FRAME_SIZE, NODES, F_NODE);
   store<u32>(STACK - 2 * FRAME_SIZE, NODES, F_NODE);
+  useChildren(min(FIRST_CHILDREN, CHILD_CAPACITY));
 }
 
 /**
@@ -166,7 +190,7 @@ function evict(frame: u32): u32 {
     store<u32>(CONTROL, i, C_MIB_FREE);
     free++;
   }
-  memory.fill(CHILDREN, 0, (CHILD_MASK + 1) * CHILD_SIZE);
+  memory.fill(load<u32>(CONTROL, C_CHILD_TABLE), 0, childCount() * CHILD_SIZE);
   store<u32>(CONTROL, 0, C_NODE_FREE);
   let used: u32 = 0;
   for (let i: u32 = 1; i <= nodeEnd; i++) {

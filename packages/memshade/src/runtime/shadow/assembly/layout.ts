@@ -9,7 +9,8 @@
 //   SHAPES           hashed by context, size and counters: equal blocks that have ended, offsets S_*
 //   MIBS             one entry of MIB_SIZE bytes per calling context that allocates, offsets M_*; entry 0 is overflow
 //   NODES            calling context tree, offsets N_*; the first is the root
-//   CHILDREN         open addressing: (parent, site) -> node, and its mib once it was asked for
+//   CHILDREN         open addressing: (parent, site) -> node, and its mib once it was asked for. A table of n entries lies
+//                    n entries behind the start, so there is room for the next one, of twice the size
 //   RECORDS          one entry per live block that no slot can hold, offsets R_*; the first stands for none
 //   HISTOGRAMS       u64 per granule, only in exact mode
 //   STACK            shadow stack: per frame {u32 call site, u32 memo of its tree node}; below it a frame for the root
@@ -43,8 +44,8 @@ export declare const NODES: u32;
 export declare const NODE_CAPACITY: u32;
 @external("host", "CHILDREN")
 export declare const CHILDREN: u32;
-@external("host", "CHILD_MASK")
-export declare const CHILD_MASK: u32;
+@external("host", "CHILD_CAPACITY")
+export declare const CHILD_CAPACITY: u32;
 @external("host", "RECORDS")
 export declare const RECORDS: u32;
 @external("host", "RECORD_CAPACITY")
@@ -110,6 +111,8 @@ export const C_LOCK: usize = 184; // number of the instance that holds the lock,
 export const C_LOCK_TURN: usize = 188; // rises whenever the lock is taken
 export const C_START: usize = 200; // f64: when the wall clock of all instances began, milliseconds of the epoch; the host's
 export const C_DEEPEST: usize = 192; // bytes from the base of a stack to the newest frame, at most
+export const C_CHILD_TABLE: usize = 208; // address of the children's table
+export const C_CHILD_SHIFT: usize = 212; // 32 without the bits of an index in it
 export const C_HISTOGRAM_FREE: usize = 256; // 32 free lists, one per power of two
 
 // A context's entry. Neighbours in one group of 16 bytes are updated together as one vector.
@@ -181,6 +184,8 @@ export const N_LAST_SITE: usize = 16; // the allocating call that was looked for
 export const N_LAST_MIB: usize = 20;
 
 export const CHILD_SIZE: u32 = 16;
+/** Entries of the first table of children: most programs need no page more. */
+export const FIRST_CHILDREN: u32 = 256;
 export const H_PARENT: usize = 0;
 export const H_SITE: usize = 4;
 export const H_NODE: usize = 8;

@@ -6,6 +6,8 @@ import {
 
 /** The high water mark rises in such steps. */
 const WATER_STEP: u32 = 4096;
+/** The system hands out memory in such pages, at least. */
+const PAGE_BYTES: u32 = 4096;
 
 @inline
 export function bump32(at: usize, field: usize, by: u32): void { store<u32>(at + field, load<u32>(at + field) + by); }
@@ -50,6 +52,8 @@ export function makeSlot(address: u32): usize {
     if (region + SLOT_REGION_SIZE > SLOTS_END) return 0;
     store<u32>(CONTROL, used + SLOT_REGION_SIZE, C_SLOTS_NEXT);
     store<u32>(DIRECTORY + ((address >>> REGION_BITS) << 2), region);
+    // The first access to a page of fresh memory traps to the system, once more if it was a load and a store follows.
+    for (let page: u32 = 0; page < SLOT_REGION_SIZE; page += PAGE_BYTES) store<u32>(region + page, 0);
     // Blocks in slots are small: the common path need not look at the mark.
     const end = (address | ((1 << REGION_BITS) - 1)) + TAG_SIZE_MASK;
     raiseHighWater(end < address ? COVERED : end);
