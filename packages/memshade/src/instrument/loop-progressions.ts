@@ -151,17 +151,19 @@ export class LoopProgressions {
 
   /**
    * An i32 local whose distance tells the number of trips, −1 if there is none. An address cannot go around the whole
-   * address space; any other variable must move by so little that it does not within the life of a program.
+   * address space, nor can what it is made of and moves no faster; any other variable must move by so little that it does
+   * not within the life of a program.
    */
   #findInduction({ end, stride }: Progression): number {
     const values = this.#values;
-    if (
-      stride.terms.length === 0 &&
-      stride.constant !== 0 &&
-      end.terms.length === 1 &&
-      end.terms[0].factor === 1
-    )
-      return end.terms[0].local;
+    if (stride.terms.length === 0)
+      for (const { local } of end.terms) {
+        const value = values.localValue[local];
+        const step = Math.abs(values.localOffset[local]);
+        if (step === 0 || step > Math.abs(stride.constant) || values.localTime[local] <= this.#startTime)
+          continue;
+        if (value !== 0 && this.#isHeaderValueOf(value, local)) return local;
+      }
     for (let i = this.#startTime; i < values.time; i++) {
       const local = values.log[i];
       if (this.locals[local] !== I32) continue;

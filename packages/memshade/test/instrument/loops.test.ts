@@ -96,6 +96,27 @@ describe("a pointer that moves by a constant", () => {
     ]);
   });
 
+  it("may be a place and a distance of any step, which tells the trips", () => {
+    const at = (index: string) => `(i32.store8 offset=5 (i32.add (local.get $p) ${index}) (local.get $n))`;
+    const steps = [1, 4, 8, 12, 16, -8, -24, 4096];
+    const total = expectLoops(
+      [
+        ...steps.map((step) => `(loop ${at("(local.get $i)")} ${move("$i", step)} ${UNTIL_N})`),
+        ...steps.map(
+          (step) => `(loop ${at("(i32.shl (local.get $i) (i32.const 2))")} ${move("$i", step)} ${UNTIL_N})`,
+        ),
+        // Two distances: one of them moves faster than the place does.
+        `(loop ${at("(i32.add (local.get $i) (local.get $q))")} ${move("$i", 24)} ${move("$q", -16)} ${UNTIL_N})`,
+        `(loop ${at("(i32.add (local.get $i) (local.get $q))")} ${move("$i", 24)} ${move("$q", -24)} ${UNTIL_N})`,
+      ],
+      [
+        [MIDDLE, 0, 0, 1],
+        [MIDDLE, 64, 8, 20],
+      ],
+    );
+    expect(total).toBe(18 * 21);
+  });
+
   it("may meet others", () => {
     const copy = "(i32.store (local.get $p) (i32.load (local.get $q)))";
     expectLoop(`(loop ${copy} ${move("$p", 4)} ${move("$q", 4)} ${UNTIL_N})`, [[MIDDLE, MIDDLE + 2, 0, 50]]);

@@ -197,7 +197,7 @@ describe("the granules of blocks", () => {
   });
 
   it("are touched by bulk instructions and by loops, long ones and short ones", () => {
-    for (const size of [64, 504, 512, 520, 4096]) {
+    for (const size of [64, 504, 512, 520, 528, 536, 584, 592, 648, 1000, 1096, 4096]) {
       const heap = new ScriptedHeap();
       heap.malloc(A, size);
       heap.fill(A, size);
