@@ -60,6 +60,12 @@ export class ByteReader {
   }
 
   u32Leb(): number {
+    const { bytes, position } = this;
+    // Most are of one byte.
+    if (position < this.end && bytes[position] < 0x80) {
+      this.position = position + 1;
+      return bytes[position];
+    }
     const value = readU32Leb(this.bytes, this.position);
     this.#moveTo(skipLeb32(this.bytes, this.position));
     return value;

@@ -51,8 +51,7 @@ export class Cursor {
   }
 
   u64(): number {
-    const at = this.skip(8);
-    return u32At(this.bytes, at) + u32At(this.bytes, at + 4) * 2 ** 32;
+    return u64At(this.bytes, this.skip(8));
   }
 
   big64(): bigint {
@@ -127,6 +126,10 @@ export class Cursor {
 
 export function u32At(bytes: Uint8Array, at: number): number {
   return (bytes[at] | (bytes[at + 1] << 8) | (bytes[at + 2] << 16) | (bytes[at + 3] << 24)) >>> 0;
+}
+
+export function u64At(bytes: Uint8Array, at: number): number {
+  return u32At(bytes, at) + u32At(bytes, at + 4) * 2 ** 32;
 }
 
 /** A unit's initial length: its value, and whether the unit has the 64-bit format. */

@@ -15,10 +15,14 @@ export class Die {
   readonly abbreviation: Abbreviation;
   /** Where the attributes' values start. */
   readonly #values: number;
+  readonly #end: number;
 
-  constructor(unit: Unit, offset: number) {
+  /** @param end where the bytes end that are to be looked at; by default the whole unit is loaded */
+  constructor(unit: Unit, offset: number, end?: number) {
     this.unit = unit;
     this.offset = offset;
+    if (end === undefined) unit.load();
+    this.#end = end ?? unit.header.end;
     const cursor = this.#cursorAt(offset);
     const code = cursor.uleb();
     if (code === 0) throw new FormatError("malformed", offset, "entry", "there is none at this place");
@@ -31,7 +35,7 @@ export class Die {
   }
 
   #cursorAt(offset: number): Cursor {
-    return new Cursor(this.unit.file.info, offset, ".debug_info", this.unit.header.end);
+    return new Cursor(this.unit.file.info.bytes, offset, ".debug_info", this.#end);
   }
 
   /** The attribute of this very entry. */
@@ -79,33 +83,25 @@ export class Die {
     const { file } = this.unit;
     switch (form) {
       case dw.DW_FORM_string:
-        return stringAt(file.info, value);
+        this.unit.load();
+        return stringAt(file.info.bytes, value);
       case dw.DW_FORM_strp:
-        return stringAt(file.section(".debug_str"), value);
+        return file.stringAt(".debug_str", value);
       case dw.DW_FORM_line_strp:
-        return stringAt(file.section(".debug_line_str"), value);
+        return file.stringAt(".debug_line_str", value);
       case dw.DW_FORM_GNU_strp_alt:
       case dw.DW_FORM_strp_sup:
-        return stringAt(file.shared?.section(".debug_str"), value);
+        return file.shared?.stringAt(".debug_str", value);
       case dw.DW_FORM_strx:
       case dw.DW_FORM_strx1:
       case dw.DW_FORM_strx2:
       case dw.DW_FORM_strx3:
       case dw.DW_FORM_strx4:
       case dw.DW_FORM_GNU_str_index:
-        return this.#textAtIndex(value);
+        return this.unit.textAtIndex(value);
       default:
         return undefined;
     }
-  }
-
-  #textAtIndex(index: number): string | undefined {
-    const { file, bases, header } = this.unit;
-    const offsets = file.section(".debug_str_offsets");
-    const at = bases.strings + index * header.offsetSize;
-    if (offsets === undefined || !(at >= 0 && at + header.offsetSize <= offsets.length)) return undefined;
-    const offset = new Cursor(offsets, at, ".debug_str_offsets").unsigned(header.offsetSize);
-    return stringAt(file.section(".debug_str"), offset);
   }
 
   /** An attribute of class address. */

@@ -1,14 +1,18 @@
 import { FormatError } from "../bytes/errors.ts";
+import { PiecewiseBytes } from "../bytes/piecewise.ts";
 import { AbbreviationTable } from "./abbreviations.ts";
 import * as dw from "./constants.ts";
+import { stringAt } from "./cursor.ts";
 import type { Die } from "./die.ts";
 import type { Encoding } from "./forms.ts";
 import { type PackageIndex, readPackageIndex } from "./package-index.ts";
-import { readUnitHeader, Unit } from "./unit.ts";
+import { readUnitHeader, UNIT_HEAD_BYTES, Unit } from "./unit.ts";
 
 /** Where sections come from: an object file, or anything that has sections by name. */
 export interface DwarfSource {
   section(name: string): Uint8Array | undefined;
+  /** A section that can be read in pieces; undefined for one that is to be had as a whole alone. */
+  sectionInPieces?(name: string): PiecewiseBytes | undefined;
   /** In relocatable objects: the section of the program that the address at an offset of a section lies in. */
   targetSection?(name: string, offset: number): number | undefined;
 }
@@ -16,6 +20,9 @@ export interface DwarfSource {
 /** Work on damaged sections may exceed their size this many times; sound ones are read once or twice. */
 const WORK_FACTOR = 64;
 const WORK_FLOOR = 2 ** 20;
+
+/** Strings are looked for in as many bytes at first. */
+const STRING_BYTES = 128;
 
 /** The debug information of one file: its sections, and the units of `.debug_info` and `.debug_types`. */
 export class DwarfFile {
@@ -26,28 +33,50 @@ export class DwarfFile {
   /** What was found to be damaged so far. */
   readonly problems: FormatError[] = [];
   readonly #source: DwarfSource;
-  readonly #sections = new Map<string, Uint8Array | undefined>();
+  readonly #parts = new Map<string, PiecewiseBytes | undefined>();
   readonly #abbreviations = new Map<string, AbbreviationTable>();
+  #info: PiecewiseBytes | undefined;
   #units: readonly Unit[] | undefined;
   #typeUnits: ReadonlyMap<bigint, Unit> | undefined;
   #packageIndex: PackageIndex | undefined | null = null;
   #abbreviationWork = 0;
   #rangeWork = 0;
+  #mostRangeWork: number | undefined;
 
   constructor(source: DwarfSource, isSplit = false) {
     this.#source = source;
     this.isSplit = isSplit;
   }
 
-  /** A section by the name that it has in a program; split files have `.debug_info.dwo` for `.debug_info`. */
+  /** A whole section by the name that it has in a program; split files have `.debug_info.dwo` for `.debug_info`. */
   section(name: string): Uint8Array | undefined {
-    if (!this.#sections.has(name)) {
-      const found = this.isSplit
-        ? (this.#source.section(`${name}.dwo`) ?? undefined)
-        : this.#source.section(name);
-      this.#sections.set(name, found);
+    return this.part(name)?.loadAll();
+  }
+
+  /** As `section`, of which only what is loaded is there. */
+  part(name: string): PiecewiseBytes | undefined {
+    let part = this.#parts.get(name);
+    if (part === undefined && !this.#parts.has(name)) {
+      const own = this.isSplit ? `${name}.dwo` : name;
+      part = this.#source.sectionInPieces?.(own);
+      if (part === undefined) {
+        const whole = this.#source.section(own);
+        part = whole && new PiecewiseBytes(whole);
+      }
+      this.#parts.set(name, part);
     }
-    return this.#sections.get(name);
+    return part;
+  }
+
+  /** The NUL-terminated string at an offset of a section; undefined where the offset lies outside. */
+  stringAt(name: string, offset: number): string | undefined {
+    const part = this.part(name);
+    if (part === undefined || !(offset >= 0 && offset < part.bytes.length)) return undefined;
+    for (let end = offset + STRING_BYTES; ; end += end - offset) {
+      part.load(offset, end);
+      const nul = part.bytes.indexOf(0, offset);
+      if ((nul >= 0 && nul < end) || end >= part.bytes.length) return stringAt(part.bytes, offset);
+    }
   }
 
   /** The section of the program that the address at an offset of a section lies in, where each has addresses of its own. */
@@ -55,8 +84,10 @@ export class DwarfFile {
     return this.isSplit ? undefined : this.#source.targetSection?.(name, offset);
   }
 
-  get info(): Uint8Array {
-    return this.section(".debug_info") ?? new Uint8Array(0);
+  /** `.debug_info`, with the units that were loaded. */
+  get info(): PiecewiseBytes {
+    this.#info ??= this.part(".debug_info") ?? new PiecewiseBytes(new Uint8Array(0));
+    return this.#info;
   }
 
   /** Compilation and skeleton units in the order of the section; whatever follows a damaged header is left out. */
@@ -67,8 +98,10 @@ export class DwarfFile {
 
   #readUnits(): Unit[] {
     const units: Unit[] = [];
-    const { info, packageIndex } = this;
+    const { packageIndex } = this;
+    const { bytes: info } = this.info;
     for (let offset = 0; offset < info.length; ) {
+      this.info.load(offset, offset + UNIT_HEAD_BYTES);
       try {
         const header = readUnitHeader(info, offset);
         units.push(new Unit(this, header, packageIndex?.contributionsAt(offset)));
@@ -152,11 +185,15 @@ export class DwarfFile {
   /** Range lists that overlap without end would let a small file keep us busy for long. */
   spendRanges(position: number): void {
     this.#rangeWork++;
-    const size =
-      (this.section(".debug_rnglists")?.length ?? 0) + (this.section(".debug_ranges")?.length ?? 0);
-    if (this.#rangeWork > (size + this.info.length) * WORK_FACTOR + WORK_FLOOR) {
+    this.#mostRangeWork ??=
+      this.#sizeOf(".debug_info", ".debug_rnglists", ".debug_ranges") * WORK_FACTOR + WORK_FLOOR;
+    if (this.#rangeWork > this.#mostRangeWork) {
       throw new FormatError("malformed", position, "range list", "lists overlap too often");
     }
+  }
+
+  #sizeOf(...names: readonly string[]): number {
+    return names.reduce((sum, name) => sum + (this.part(name)?.bytes.length ?? 0), 0);
   }
 
   /** The entry of a type by its signature. Units of `.debug_types` (version 4) are not among them. */

@@ -27,8 +27,9 @@ export interface LineHeader extends Encoding {
 
 export interface LineSections {
   readonly line: Uint8Array;
-  readonly strings: Uint8Array | undefined;
-  readonly lineStrings: Uint8Array | undefined;
+  /** Texts of `.debug_str` and `.debug_line_str`. */
+  readonly stringAt: (offset: number) => string | undefined;
+  readonly lineStringAt: (offset: number) => string | undefined;
   /** For paths given by an index. */
   readonly textAtIndex: (index: number) => string | undefined;
 }
@@ -141,9 +142,9 @@ function pathOf(form: number, value: number, sections: LineSections): string | u
     case dw.DW_FORM_string:
       return stringAt(sections.line, value);
     case dw.DW_FORM_line_strp:
-      return stringAt(sections.lineStrings, value);
+      return sections.lineStringAt(value);
     case dw.DW_FORM_strp:
-      return stringAt(sections.strings, value);
+      return sections.stringAt(value);
     default:
       return sections.textAtIndex(value);
   }

@@ -1,5 +1,5 @@
 import { FormatError } from "../bytes/errors.ts";
-import { Cursor, stringAt } from "./cursor.ts";
+import { Cursor, readInitialLength } from "./cursor.ts";
 import { type LineHeader, readLineHeader } from "./line-header.ts";
 import { runLineProgram } from "./line-program.ts";
 import { type LinePlace, LineRows, NO_SECTION } from "./line-rows.ts";
@@ -69,19 +69,27 @@ export class LineTable {
   }
 }
 
+const LONGEST_INITIAL_LENGTH = 12;
+
 /** The line table of a unit; undefined if it has none, or a damaged header. */
 export function lineTableOf(unit: Unit): LineTable | undefined {
   const { file } = unit;
-  const line = file.section(".debug_line");
+  const part = file.part(".debug_line");
   try {
     // Split units have a table of files alone, at the start of their part of the section.
     const offset = unit.isSplit ? (unit.contributions?.line ?? 0) : unit.attributes.lineOffset;
-    if (line === undefined || offset === undefined) return undefined;
+    if (part === undefined || offset === undefined) return undefined;
+    const { bytes: line } = part;
+    part.load(offset, offset + LONGEST_INITIAL_LENGTH);
+    part.load(
+      offset,
+      offset + LONGEST_INITIAL_LENGTH + readInitialLength(new Cursor(line, offset, ".debug_line")).length,
+    );
     const sections = {
       line,
-      strings: file.section(".debug_str"),
-      lineStrings: file.section(".debug_line_str"),
-      textAtIndex: (index: number) => textAtIndex(unit, index),
+      stringAt: (at: number) => file.stringAt(".debug_str", at),
+      lineStringAt: (at: number) => file.stringAt(".debug_line_str", at),
+      textAtIndex: (index: number) => unit.textAtIndex(index),
     };
     return new LineTable(unit, line, readLineHeader(sections, offset, unit.header.addressSize));
   } catch (error) {
@@ -89,13 +97,6 @@ export function lineTableOf(unit: Unit): LineTable | undefined {
     file.problems.push(error);
     return undefined;
   }
-}
-
-function textAtIndex({ file, bases, header }: Unit, index: number): string | undefined {
-  const offsets = file.section(".debug_str_offsets");
-  if (offsets === undefined) return undefined;
-  const cursor = new Cursor(offsets, bases.strings + index * header.offsetSize, ".debug_str_offsets");
-  return stringAt(file.section(".debug_str"), cursor.unsigned(header.offsetSize));
 }
 
 /** Absolute on any system: programs may have been compiled elsewhere. */

@@ -1,15 +1,11 @@
 import { FormatError } from "../bytes/errors.ts";
 import * as dw from "./constants.ts";
-import { Cursor } from "./cursor.ts";
+import { Cursor, u32At, u64At } from "./cursor.ts";
 import type { Die } from "./die.ts";
-import type { FormValue } from "./forms.ts";
 import type { Unit } from "./unit.ts";
 
-/** Addresses `[low, high)`. */
-export interface AddressRange {
-  readonly low: number;
-  readonly high: number;
-}
+/** Is told addresses `[low, high)`. */
+export type TakeRange = (low: number, high: number) => void;
 
 /**
  * What linkers put in place of the addresses of removed code: all bits set, or that minus one where all bits set mean
@@ -28,22 +24,22 @@ function isListTombstone(address: number, addressSize: number): boolean {
  *
  * @throws FormatError where the list cannot be read
  */
-export function rangesOf(unit: Unit, die: Die): AddressRange[] {
+export function visitRanges(unit: Unit, die: Die, take: TakeRange): void {
   const lowPc = die.find(dw.DW_AT_low_pc);
   const highPc = lowPc && die.find(dw.DW_AT_high_pc);
   const low = lowPc && die.addressOf(lowPc);
   if (low !== undefined && highPc !== undefined && !isTombstone(low, unit.header.addressSize)) {
-    const high = die.addressOf(highPc) ?? low + highPc.value;
-    return [{ low, high }];
+    take(low, die.addressOf(highPc) ?? low + highPc.value);
+    return;
   }
   const list = die.find(dw.DW_AT_ranges);
-  return list === undefined ? [] : readRanges(unit, list);
+  if (list !== undefined) readRanges(unit, list.form, list.value, take);
 }
 
-/** The list that an attribute's value names. */
-export function readRanges(unit: Unit, { form, value }: FormValue): AddressRange[] {
-  if (unit.header.version >= 5) return readRangeList(unit, rangeListOffset(unit, form, value));
-  return readOldRanges(unit, value);
+/** The list that an attribute's value names. @throws FormatError as `visitRanges` */
+export function readRanges(unit: Unit, form: number, value: number, take: TakeRange): void {
+  if (unit.header.version >= 5) readRangeList(unit, rangeListOffset(unit, form, value), take);
+  else readOldRanges(unit, value, take);
 }
 
 /** `.debug_rnglists`: an index goes through the table of offsets behind the unit's base. */
@@ -65,44 +61,44 @@ function requireSection(bytes: Uint8Array | undefined, name: string): Uint8Array
 }
 
 /** DWARF 2 to 4, section 2.17.3: pairs of addresses relative to a base. */
-function readOldRanges(unit: Unit, offset: number): AddressRange[] {
+function readOldRanges(unit: Unit, offset: number, take: TakeRange): void {
   const { addressSize } = unit.header;
   const owner = unit.skeleton ?? unit;
-  const base = unit.skeleton === undefined ? 0 : owner.attributes.rangesBase;
+  const base = unit.skeleton === undefined ? 0 : owner.rangesBase;
   const section = requireSection(owner.file.section(".debug_ranges"), ".debug_ranges");
   const cursor = new Cursor(section, offset + base, ".debug_ranges");
-  const ranges: AddressRange[] = [];
+  const { file } = unit;
   let origin = unit.baseAddress ?? 0;
   for (;;) {
-    unit.file.spendRanges(cursor.position);
-    const start = cursor.unsigned(addressSize);
-    const end = cursor.unsigned(addressSize);
-    if (start === 0 && end === 0) return ranges;
+    file.spendRanges(cursor.position);
+    const at = cursor.skip(addressSize * 2);
+    const start = addressSize === 4 ? u32At(section, at) : u64At(section, at);
+    const end = addressSize === 4 ? u32At(section, at + 4) : u64At(section, at + 8);
+    if (start === 0 && end === 0) return;
     if (addressSize === 4 ? start === 0xffffffff : start >= 2 ** 63) {
       // All bits set choose a new base. With eight bytes a removed function looks alike, and is told by its end.
       if (addressSize === 4 || end < 2 ** 63) origin = end;
       continue;
     }
     if (isListTombstone(start, addressSize) || isListTombstone(origin, addressSize)) continue;
-    ranges.push({ low: origin + start, high: origin + end });
+    take(origin + start, origin + end);
   }
 }
 
 /** DWARF 5, section 7.25. */
-function readRangeList(unit: Unit, offset: number): AddressRange[] {
+function readRangeList(unit: Unit, offset: number, take: TakeRange): void {
   const { addressSize } = unit.header;
   const cursor = new Cursor(rangeListsOf(unit), offset, ".debug_rnglists");
-  const ranges: AddressRange[] = [];
   let base = unit.baseAddress;
   const add = (low: number, high: number) => {
-    if (!isTombstone(low, addressSize)) ranges.push({ low, high });
+    if (!isTombstone(low, addressSize)) take(low, high);
   };
   for (;;) {
     unit.file.spendRanges(cursor.position);
     const kind = cursor.u8();
     switch (kind) {
       case dw.DW_RLE_end_of_list:
-        return ranges;
+        return;
       case dw.DW_RLE_base_addressx: {
         const index = cursor.uleb();
         base = unit.addressAt(index) ?? index;

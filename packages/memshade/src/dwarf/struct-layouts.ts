@@ -132,7 +132,7 @@ function offsetOf(member: Die): number {
   if (location === undefined) return 0;
   if (location.length === 0) return location.value;
   // Old compilers wrote an expression that adds the offset.
-  const cursor = new Cursor(member.unit.file.info, location.value, ".debug_info");
+  const cursor = new Cursor(member.unit.file.info.bytes, location.value, ".debug_info");
   return cursor.u8() === DW_OP_plus_uconst ? cursor.uleb() : 0;
 }
 

@@ -63,6 +63,7 @@ function resized(columns: Columns, size: number): Columns {
 export class SubroutineIndex {
   readonly unit: Unit;
   readonly #intervals = new IntervalMap();
+  readonly #listed: number[] = [];
   #columns = newColumns(64);
   #count = 0;
 
@@ -148,7 +149,8 @@ export class SubroutineIndex {
   #readEntries(): void {
     const { unit } = this;
     const { header, abbreviations } = unit;
-    const { info } = unit.file;
+    const { bytes: info } = unit.file.info;
+    unit.load();
     const cursor = new Cursor(info, header.dieOffset, ".debug_info", header.end);
     const { end } = cursor;
     const around: number[] = [];
@@ -252,9 +254,11 @@ export class SubroutineIndex {
 
   #addRanges(form: number, value: number, subroutine: number): void {
     try {
-      for (const { low, high } of readRanges(this.unit, { form, value, length: 0 })) {
-        this.#intervals.add(low, high, subroutine);
-      }
+      // All of a list or, if it is damaged, nothing of it.
+      const found = this.#listed;
+      found.length = 0;
+      readRanges(this.unit, form, value, (low, high) => found.push(low, high));
+      for (let at = 0; at < found.length; at += 2) this.#intervals.add(found[at], found[at + 1], subroutine);
     } catch (error) {
       if (!(error instanceof FormatError)) throw error;
       this.unit.file.problems.push(error);

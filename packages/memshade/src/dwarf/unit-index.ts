@@ -1,7 +1,11 @@
 import { FormatError } from "../bytes/errors.ts";
 import { Cursor, readInitialLength } from "./cursor.ts";
 import { type DwarfFile, isTypeUnit } from "./dwarf-file.ts";
+import { visitRanges } from "./ranges.ts";
 import type { Unit } from "./unit.ts";
+
+/** For how many addresses the ranges of all units are gone through; for more, they are sorted. */
+const FEW_LOOKUPS = 2;
 
 /**
  * Which compilation unit an address belongs to: from `.debug_aranges`, and for the units that it does not know from the
@@ -10,21 +14,20 @@ import type { Unit } from "./unit.ts";
  */
 export class UnitIndex {
   readonly #file: DwarfFile;
-  readonly #starts: Float64Array;
-  readonly #ends: Float64Array;
-  readonly #unitOffsets: Float64Array;
+  #lookups = 0;
+  #pieces: UnitPieces | undefined;
 
   constructor(file: DwarfFile) {
     this.#file = file;
-    const ranges = collectRanges(file);
-    const pieces = mergeRanges(ranges);
-    this.#starts = Float64Array.from(pieces, (piece) => piece.low);
-    this.#ends = Float64Array.from(pieces, (piece) => piece.high);
-    this.#unitOffsets = Float64Array.from(pieces, (piece) => piece.unit);
   }
 
   find(address: number): Unit | undefined {
-    const starts = this.#starts;
+    if (this.#pieces === undefined) {
+      const only = this.#lookups++ < FEW_LOOKUPS ? this.#onlyUnitAt(address) : SEVERAL;
+      if (only !== SEVERAL) return only === NONE ? undefined : this.#file.compilationUnitAt(only);
+      this.#pieces = piecesOf(this.#collect());
+    }
+    const { starts, ends, units } = this.#pieces;
     let low = 0;
     let high = starts.length;
     while (low < high) {
@@ -32,41 +35,109 @@ export class UnitIndex {
       if (starts[middle] <= address) low = middle + 1;
       else high = middle;
     }
-    if (low === 0 || address >= this.#ends[low - 1]) return undefined;
-    return this.#file.compilationUnitAt(this.#unitOffsets[low - 1]);
+    if (low === 0 || address >= ends[low - 1]) return undefined;
+    return this.#file.compilationUnitAt(units[low - 1]);
   }
-}
 
-interface UnitRange {
-  low: number;
-  high: number;
-  /** Offset of the unit in `.debug_info`. */
-  unit: number;
-}
-
-function collectRanges(file: DwarfFile): UnitRange[] {
-  const ranges: UnitRange[] = [];
-  const add = (unit: number, low: number, high: number) => {
-    if (low < high) ranges.push({ unit, low, high });
-  };
-  const described = new Set<number>();
-  const guarded = (read: () => void) => {
-    try {
-      read();
-    } catch (error) {
-      if (!(error instanceof FormatError)) throw error;
-      file.problems.push(error);
-    }
-  };
-  guarded(() => readAddressRanges(file.section(".debug_aranges"), described, add));
-  for (const unit of file.units) {
-    const { offset } = unit.header;
-    if (described.has(offset) || isTypeUnit(unit)) continue;
-    guarded(() => {
-      for (const { low, high } of unit.rangesOf(unit.die)) add(offset, low, high);
+  /** Offset of the unit that covers an address, if it is one alone; `NONE` or `SEVERAL` otherwise. */
+  #onlyUnitAt(address: number): number {
+    let only = NONE;
+    this.#visit((unit, low, high) => {
+      if (address < low || address >= high || unit === only) return;
+      only = only === NONE ? unit : SEVERAL;
     });
+    return only;
   }
-  return ranges;
+
+  #collect(): UnitRanges {
+    const ranges: UnitRanges = { lows: [], highs: [], units: [] };
+    this.#visit((unit, low, high) => {
+      if (!(low < high)) return;
+      ranges.lows.push(low);
+      ranges.highs.push(high);
+      ranges.units.push(unit);
+    });
+    return ranges;
+  }
+
+  #visit(visit: (unit: number, low: number, high: number) => void): void {
+    const file = this.#file;
+    const described = new Set<number>();
+    const guarded = (read: () => void) => {
+      try {
+        read();
+      } catch (error) {
+        if (!(error instanceof FormatError)) throw error;
+        // What the first look met, later ones meet too.
+        if (this.#lookups <= 1) file.problems.push(error);
+      }
+    };
+    guarded(() => readAddressRanges(file.section(".debug_aranges"), described, visit));
+    for (const unit of file.units) {
+      const { offset } = unit.header;
+      if (described.has(offset) || isTypeUnit(unit)) continue;
+      guarded(() =>
+        unit.fromOwnEntry((die) => {
+          // Taken together at the end: an entry that turns out to be longer is read a second time.
+          const found: number[] = [];
+          visitRanges(unit, die, (low, high) => found.push(low, high));
+          for (let at = 0; at < found.length; at += 2) visit(offset, found[at], found[at + 1]);
+        }),
+      );
+    }
+  }
+}
+
+/** In place of the offset of a unit. */
+const NONE = -1;
+const SEVERAL = -2;
+
+/** Ranges of units, in columns; units by their offsets in `.debug_info`. */
+interface UnitRanges {
+  readonly lows: number[];
+  readonly highs: number[];
+  readonly units: number[];
+}
+
+/** Pieces of the address space in ascending order, each with the unit that it belongs to. */
+interface UnitPieces {
+  readonly starts: ArrayLike<number>;
+  readonly ends: ArrayLike<number>;
+  readonly units: ArrayLike<number>;
+}
+
+function piecesOf(ranges: UnitRanges): UnitPieces {
+  const { lows, highs, units } = ranges;
+  const order = sortedByLow(lows);
+  const starts = new Float64Array(order.length);
+  const ends = new Float64Array(order.length);
+  const owners = new Float64Array(order.length);
+  for (let at = 0; at < order.length; at++) {
+    const row = order[at];
+    // Units mostly keep to themselves.
+    if (at > 0 && lows[row] < ends[at - 1]) return mergeOverlapping(ranges);
+    starts[at] = lows[row];
+    ends[at] = highs[row];
+    owners[at] = units[row];
+  }
+  return { starts, ends, units: owners };
+}
+
+const ROW_SPACE = 2 ** 20;
+
+/** Row numbers by low address. */
+function sortedByLow(lows: readonly number[]): ArrayLike<number> {
+  const count = lows.length;
+  let isSmall = count <= ROW_SPACE;
+  for (let row = 0; isSmall && row < count; row++) isSmall = lows[row] < 2 ** 32;
+  if (!isSmall) return Uint32Array.from(lows.keys()).sort((a, b) => lows[a] - lows[b] || a - b);
+  // Numbers sort much faster than rows with a function that compares.
+  const keys = new Float64Array(count);
+  for (let row = 0; row < count; row++) keys[row] = lows[row] * ROW_SPACE + row;
+  keys.sort();
+  const rows = new Uint32Array(count);
+  for (let at = 0; at < count; at++) rows[at] = keys[at] % ROW_SPACE;
+  return rows;
 }
 
 /** `.debug_aranges` (DWARF 5, section 6.1.2). */
@@ -98,29 +169,33 @@ function readAddressRanges(
   }
 }
 
-function mergeRanges(ranges: readonly UnitRange[]): UnitRange[] {
-  const count = ranges.length * 2;
-  const addressOf = (endpoint: number) =>
-    endpoint & 1 ? ranges[endpoint >> 1].high : ranges[endpoint >> 1].low;
-  const endpoints = Uint32Array.from({ length: count }, (_, index) => index);
+function mergeOverlapping({ lows, highs, units }: UnitRanges): UnitPieces {
+  const addressOf = (endpoint: number) => (endpoint & 1 ? highs[endpoint >> 1] : lows[endpoint >> 1]);
+  const endpoints = Uint32Array.from({ length: lows.length * 2 }, (_, index) => index);
   endpoints.sort((a, b) => addressOf(a) - addressOf(b) || a - b);
   const open = new OpenUnits();
-  const pieces: UnitRange[] = [];
+  const starts: number[] = [];
+  const ends: number[] = [];
+  const owners: number[] = [];
   let previous = Number.POSITIVE_INFINITY;
   for (const endpoint of endpoints) {
     const address = addressOf(endpoint);
     const first = previous < address ? open.first() : undefined;
     if (first !== undefined) {
-      const last = pieces.at(-1);
-      if (last !== undefined && last.high === previous && open.has(last.unit)) last.high = address;
-      else pieces.push({ low: previous, high: address, unit: first });
+      const last = ends.length - 1;
+      if (last >= 0 && ends[last] === previous && open.has(owners[last])) ends[last] = address;
+      else {
+        starts.push(previous);
+        ends.push(address);
+        owners.push(first);
+      }
     }
-    const { unit } = ranges[endpoint >> 1];
+    const unit = units[endpoint >> 1];
     if (endpoint & 1) open.remove(unit);
     else open.add(unit);
     previous = address;
   }
-  return pieces;
+  return { starts, ends, units: owners };
 }
 
 /** The units whose ranges cover the present place, counted, and in order: a heap from which the closed ones go late. */

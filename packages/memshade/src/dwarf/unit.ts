@@ -5,7 +5,6 @@ import { Cursor, readInitialLength } from "./cursor.ts";
 import { Die } from "./die.ts";
 import type { DwarfFile } from "./dwarf-file.ts";
 import type { Encoding } from "./forms.ts";
-import { type AddressRange, rangesOf } from "./ranges.ts";
 
 /** A unit's header (DWARF 5, section 7.5.1), as versions 2 to 5 have it. Offsets count from the section's start. */
 export interface UnitHeader extends Encoding {
@@ -62,6 +61,9 @@ export function readUnitHeader(section: Uint8Array, offset: number): UnitHeader 
   return { offset, end, version, offsetSize, addressSize, unitType, abbreviationOffset, dieOffset, id };
 }
 
+/** Bytes at a unit's start that are looked at before the rest is: its header and its own entry, mostly. */
+export const UNIT_HEAD_BYTES = 512;
+
 /** Where a package file (`.dwp`) keeps a unit's part of a section. */
 export interface Contributions {
   readonly abbreviations: number;
@@ -72,13 +74,11 @@ export interface Contributions {
 
 /** Attributes of a unit's own entry that the reading of others depends on. */
 interface UnitAttributes {
-  readonly lowPc: number | undefined;
   readonly lineOffset: number | undefined;
   readonly compilationDirectory: string;
   readonly name: string;
   readonly dwoName: string | undefined;
   readonly dwoId: bigint | undefined;
-  readonly rangesBase: number;
 }
 
 /** A unit of `.debug_info`. Its entries are decoded when they are asked for. */
@@ -91,6 +91,8 @@ export class Unit {
   #abbreviations: AbbreviationTable | undefined;
   #bases: { strings: number; addresses: number; rangeLists: number } | undefined;
   #attributes: UnitAttributes | undefined;
+  #lowPc: number | undefined | null = null;
+  #isLoaded = false;
 
   constructor(file: DwarfFile, header: UnitHeader, contributions?: Contributions) {
     this.file = file;
@@ -106,6 +108,30 @@ export class Unit {
     const offset = this.header.abbreviationOffset + (this.contributions?.abbreviations ?? 0);
     this.#abbreviations ??= this.file.abbreviationsAt(offset, this.header);
     return this.#abbreviations;
+  }
+
+  /** Makes sure that all of its entries are in memory. */
+  load(): void {
+    if (this.#isLoaded) return;
+    this.#isLoaded = true;
+    this.file.info.load(this.header.offset, this.header.end);
+  }
+
+  /**
+   * Reads something of the unit's own entry, which mostly needs no more than the unit's first bytes; no texts.
+   *
+   * @throws FormatError if it cannot be read
+   */
+  fromOwnEntry<T>(read: (die: Die) => T): T {
+    const head = this.header.offset + UNIT_HEAD_BYTES;
+    if (!this.#isLoaded && head < this.header.end) {
+      try {
+        return read(new Die(this, this.header.dieOffset, head));
+      } catch (error) {
+        if (!(error instanceof FormatError)) throw error;
+      }
+    }
+    return read(this.die);
   }
 
   /** The unit's own entry. @throws FormatError if it cannot be read */
@@ -131,15 +157,16 @@ export class Unit {
         addresses: version >= 5 ? (wide ? 16 : 8) : 0,
         rangeLists: (this.contributions?.rangeLists ?? 0) + (version >= 5 ? (wide ? 20 : 12) : 0),
       };
-      const die = this.die;
-      const given = (attribute: number) => die.find(attribute)?.value;
-      if (!this.isSplit) {
-        this.#bases = {
-          strings: given(dw.DW_AT_str_offsets_base) ?? this.#bases.strings,
-          addresses: given(dw.DW_AT_addr_base) ?? given(dw.DW_AT_GNU_addr_base) ?? this.#bases.addresses,
-          rangeLists: given(dw.DW_AT_rnglists_base) ?? this.#bases.rangeLists,
-        };
-      }
+      const usual = this.#bases;
+      if (!this.isSplit)
+        this.#bases = this.fromOwnEntry((die) => {
+          const given = (attribute: number) => die.find(attribute)?.value;
+          return {
+            strings: given(dw.DW_AT_str_offsets_base) ?? usual.strings,
+            addresses: given(dw.DW_AT_addr_base) ?? given(dw.DW_AT_GNU_addr_base) ?? usual.addresses,
+            rangeLists: given(dw.DW_AT_rnglists_base) ?? usual.rangeLists,
+          };
+        });
     }
     return this.#bases;
   }
@@ -149,13 +176,11 @@ export class Unit {
       const die = this.die;
       const idOfVersion4 = die.find(dw.DW_AT_GNU_dwo_id);
       this.#attributes = {
-        lowPc: die.address(dw.DW_AT_low_pc) ?? die.address(dw.DW_AT_entry_pc),
         lineOffset: die.find(dw.DW_AT_stmt_list)?.value,
         compilationDirectory: die.text(dw.DW_AT_comp_dir) ?? "",
         name: die.text(dw.DW_AT_name) ?? "",
         dwoName: die.text(dw.DW_AT_dwo_name) ?? die.text(dw.DW_AT_GNU_dwo_name),
         dwoId: this.header.id ?? (idOfVersion4 && die.big64(dw.DW_AT_GNU_dwo_id)),
-        rangesBase: die.find(dw.DW_AT_GNU_ranges_base)?.value ?? 0,
       };
     }
     return this.#attributes;
@@ -163,21 +188,38 @@ export class Unit {
 
   /** What the entries of range lists count from, unless the lists say otherwise. */
   get baseAddress(): number | undefined {
-    return (this.skeleton ?? this).attributes.lowPc;
+    const owner = this.skeleton ?? this;
+    if (owner.#lowPc === null)
+      owner.#lowPc = owner.fromOwnEntry(
+        (die) => die.address(dw.DW_AT_low_pc) ?? die.address(dw.DW_AT_entry_pc),
+      );
+    return owner.#lowPc;
+  }
+
+  /** What offsets of range lists in its split half count from, in version 4. */
+  get rangesBase(): number {
+    return this.die.find(dw.DW_AT_GNU_ranges_base)?.value ?? 0;
   }
 
   /** The address at an index of `.debug_addr`. */
   addressAt(index: number): number | undefined {
     const owner = this.skeleton ?? this;
     const { addressSize } = this.header;
-    const bytes = owner.file.section(".debug_addr");
+    const part = owner.file.part(".debug_addr");
     const at = owner.bases.addresses + index * addressSize;
-    if (bytes === undefined || !(at >= 0 && at + addressSize <= bytes.length)) return undefined;
-    return new Cursor(bytes, at, ".debug_addr").unsigned(addressSize);
+    if (part === undefined || !(at >= 0 && at + addressSize <= part.bytes.length)) return undefined;
+    part.load(at, at + addressSize);
+    return new Cursor(part.bytes, at, ".debug_addr").unsigned(addressSize);
   }
 
-  /** Address ranges of the code of an entry. @throws FormatError where the list is damaged */
-  rangesOf(die: Die): AddressRange[] {
-    return rangesOf(this, die);
+  /** The text at an index of `.debug_str_offsets`. */
+  textAtIndex(index: number): string | undefined {
+    const { offsetSize } = this.header;
+    const part = this.file.part(".debug_str_offsets");
+    const at = this.bases.strings + index * offsetSize;
+    if (part === undefined || !(at >= 0 && at + offsetSize <= part.bytes.length)) return undefined;
+    part.load(at, at + offsetSize);
+    const offset = new Cursor(part.bytes, at, ".debug_str_offsets").unsigned(offsetSize);
+    return this.file.stringAt(".debug_str", offset);
   }
 }

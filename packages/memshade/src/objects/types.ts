@@ -1,5 +1,6 @@
 import type { FormatError } from "../bytes/errors.ts";
-import type { SymbolTable } from "./symbol-table.ts";
+import type { PiecewiseBytes } from "../bytes/piecewise.ts";
+import type { ObjectSymbol, SymbolTable } from "./symbol-table.ts";
 
 export type Architecture = "x86_64" | "i386" | "aarch64" | "wasm32";
 
@@ -84,6 +85,8 @@ export interface ObjectFile {
    * sections taken to start at 0.
    */
   section(name: string): Uint8Array | undefined;
+  /** As `section`, of large ones that are read in pieces; undefined where that is not possible, or there is none. */
+  sectionInPieces(name: string): PiecewiseBytes | undefined;
   /** As `section`, of an entry of `sections`. */
   contentOf(section: ObjectSection): Uint8Array | undefined;
   /** Bytes of the file that are loaded at an address of the object; shorter where the file's part ends. */
@@ -93,6 +96,8 @@ export interface ObjectFile {
    * section by their offset from its start, named by the name section, exports and imports.
    */
   symbols(): SymbolTable;
+  /** `symbols().find(address)`; for the first few addresses without making the table. */
+  symbolAt(address: number): ObjectSymbol | undefined;
   readonly debugLink: DebugLink | undefined;
   readonly debugAltLink: DebugAltLink | undefined;
   /** Content of `.gnu_debugdata`: an xz-compressed ELF object with further symbols. */

@@ -28,24 +28,39 @@ export function openFile(file: string): OpenFile {
   };
 }
 
-/**
- * A file as a source that holds nothing open between two reads: for files of which few, large pieces are wanted, and of
- * which there may be more than a process may have open.
- */
+/** How many files sources keep open; of the further ones each is opened again when it is read. */
+const MOST_OPEN = 16;
+
+/** The files that sources have open, the one that was read last at the end. */
+const openFiles = new Map<ByteSource, OpenFile>();
+
+/** A file as a source for as long as anybody wants: there may be more of them than a process may have open. */
 export function fileSource(file: string): ByteSource {
   const opened = openFile(file);
-  opened.close();
-  return {
+  const source: ByteSource = {
     size: opened.size,
-    read: (offset, length) => {
-      const again = openFile(file);
-      try {
-        return again.read(offset, length);
-      } finally {
-        again.close();
-      }
-    },
+    read: (offset, length) => reopened(source, file).read(offset, length),
+    readInto: (offset, target) => reopened(source, file).readInto!(offset, target),
   };
+  keepOpen(source, opened);
+  return source;
+}
+
+function reopened(source: ByteSource, file: string): OpenFile {
+  const opened = openFiles.get(source) ?? openFile(file);
+  keepOpen(source, opened);
+  return opened;
+}
+
+function keepOpen(source: ByteSource, opened: OpenFile): void {
+  openFiles.delete(source);
+  openFiles.set(source, opened);
+  if (openFiles.size <= MOST_OPEN) return;
+  for (const [oldest, { close }] of openFiles) {
+    openFiles.delete(oldest);
+    close();
+    return;
+  }
 }
 
 /** The whole content of a file. @throws UserError as `openFile` */

@@ -90,7 +90,7 @@ export class Symbolizer {
 
   /** Whether any debug information has been found, in the object or what was provided. */
   get hasDebugInfo(): boolean {
-    return this.#dwarfFile().info.length > 0 || this.#sourceMap !== undefined;
+    return this.#dwarfFile().info.bytes.length > 0 || this.#sourceMap !== undefined;
   }
 
   /** What was found to be damaged so far. */
@@ -101,7 +101,7 @@ export class Symbolizer {
 
   /** The symbol that covers an address, by the object's symbol table. */
   symbolAt(address: number): ObjectSymbol | undefined {
-    return this.object.symbols().find(address) ?? this.#moreSymbols?.symbols().find(address);
+    return this.object.symbolAt(address) ?? this.#moreSymbols?.symbolAt(address);
   }
 
   /** Answers a request; a file that is no object counts as absent. */

@@ -1,6 +1,7 @@
 import type { ByteSource } from "../../bytes/byte-source.ts";
 import { FormatError } from "../../bytes/errors.ts";
-import { SymbolTable } from "../symbol-table.ts";
+import { PiecewiseBytes } from "../../bytes/piecewise.ts";
+import { type ObjectSymbol, SymbolTable } from "../symbol-table.ts";
 import type {
   Architecture,
   DebugAltLink,
@@ -42,7 +43,10 @@ import {
 import { readNotes } from "./notes.ts";
 import { RelocatedSections } from "./relocated-sections.ts";
 import type { Relocated } from "./relocations.ts";
-import { readElfSymbols, readString } from "./symbols.ts";
+import { type ElfSymbolSections, findElfSymbol, readElfSymbols, readString } from "./symbols.ts";
+
+/** For how many addresses the symbol is looked for; for more, a table is made. */
+const FEW_LOOKUPS = 3;
 
 const MACHINES: Readonly<Record<Architecture, number>> = {
   x86_64: EM_X86_64,
@@ -71,7 +75,9 @@ export class ElfObject implements ObjectFile {
   readonly #sectionHeaders: readonly ElfSectionHeader[];
   readonly #decompressors: Decompressors;
   readonly #contents = new Map<ObjectSection, Uint8Array | undefined>();
+  readonly #pieces = new Map<ObjectSection, PiecewiseBytes>();
   #symbols: SymbolTable | undefined;
+  #lookups = 0;
   #buildId: string | null | undefined;
   #relocated: RelocatedSections | undefined;
 
@@ -126,12 +132,32 @@ export class ElfObject implements ObjectFile {
   section(name: string): Uint8Array | undefined {
     if (this.type === "relocatable" && name.startsWith(".debug_"))
       return this.#relocatedSection(name)?.content;
+    const section = this.#named(name);
+    return section && this.contentOf(section);
+  }
+
+  /** The first section of that name with content; for `.debug_*` also the old compressed one. */
+  #named(name: string): ObjectSection | undefined {
     const old = name.startsWith(".debug_") ? `.z${name.slice(1)}` : name;
     for (const wanted of [name, old]) {
       const section = this.sections.find((one) => one.name === wanted && one.type !== SHT_NOBITS);
-      if (section !== undefined) return this.contentOf(section);
+      if (section !== undefined) return section;
     }
     return undefined;
+  }
+
+  sectionInPieces(name: string): PiecewiseBytes | undefined {
+    const section = this.type === "relocatable" ? undefined : this.#named(name);
+    if (section === undefined || this.#contents.has(section)) return undefined;
+    const isWhole = section.offset + section.size <= this.#source.size;
+    if (!isWhole || section.compression !== undefined || hasFlag(section.flags, SHF_COMPRESSED))
+      return undefined;
+    let pieces = this.#pieces.get(section);
+    if (pieces === undefined) {
+      pieces = new PiecewiseBytes(this.#source, section.offset, section.size);
+      this.#pieces.set(section, pieces);
+    }
+    return pieces;
   }
 
   #relocatedSection(name: string): Relocated | undefined {
@@ -162,7 +188,7 @@ export class ElfObject implements ObjectFile {
 
   contentOf(section: ObjectSection): Uint8Array | undefined {
     if (this.#contents.has(section)) return this.#contents.get(section);
-    const content = this.#readContent(section);
+    const content = this.#pieces.get(section)?.loadAll() ?? this.#readContent(section);
     this.#contents.set(section, content);
     return content;
   }
@@ -201,22 +227,35 @@ export class ElfObject implements ObjectFile {
     return this.#symbols;
   }
 
+  symbolAt(address: number): ObjectSymbol | undefined {
+    if (this.#symbols === undefined && this.#lookups++ < FEW_LOOKUPS) {
+      const sections = this.#symbolSections();
+      return sections && findElfSymbol(sections, address);
+    }
+    return this.symbols().find(address);
+  }
+
   #readSymbols(): SymbolTable {
+    const sections = this.#symbolSections();
+    return sections === undefined ? SymbolTable.EMPTY : readElfSymbols(sections);
+  }
+
+  #symbolSections(): ElfSymbolSections | undefined {
     for (const type of [SHT_SYMTAB, SHT_DYNSYM]) {
       const index = this.sections.findIndex((section) => section.type === type);
       const symbols = index < 0 ? undefined : this.contentOf(this.sections[index]);
       const linked = index < 0 ? undefined : this.sections[this.#sectionHeaders[index].link];
       const strings = linked === undefined ? undefined : this.contentOf(linked);
       if (symbols === undefined || strings === undefined) continue;
-      return readElfSymbols({
+      return {
         symbols,
         strings,
         is64: this.#header.is64,
         machine: MACHINES[this.architecture],
         sections: this.#sectionHeaders,
-      });
+      };
     }
-    return SymbolTable.EMPTY;
+    return undefined;
   }
 
   get buildId(): string | undefined {

@@ -1,4 +1,10 @@
-import { type SymbolColumns, SymbolTable } from "../symbol-table.ts";
+import {
+  type ObjectSymbol,
+  SYMBOL_BINDINGS,
+  SYMBOL_KINDS,
+  type SymbolColumns,
+  SymbolTable,
+} from "../symbol-table.ts";
 import {
   EM_AARCH64,
   hasFlag,
@@ -36,23 +42,25 @@ KIND_OF_TYPE[STT_NOTYPE] = 2;
 /** What ARM toolchains mark switches between code and data with: no names of anything. */
 const MAPPING_SYMBOL = /^\$[adtx](?:\..*)?$/;
 
+/** Is told of a symbol: its place, `traits` as `SymbolColumns` has them, and where its names start (0 for no file). */
+type VisitSymbol = (
+  address: number,
+  size: number,
+  traits: number,
+  nameOffset: number,
+  fileNameOffset: number,
+) => void;
+
 /**
- * Reads `.symtab` or `.dynsym`: named functions, data and untyped symbols that are defined in a loaded section.
- * These are the ones that llvm-symbolizer considers.
+ * Goes over the named functions, data and untyped symbols that are defined in a loaded section. These are the ones that
+ * llvm-symbolizer considers.
  */
-export function readElfSymbols(input: ElfSymbolSections): SymbolTable {
+function visitElfSymbols(input: ElfSymbolSections, visit: VisitSymbol): void {
   const { symbols, strings, is64, machine, sections } = input;
   const entrySize = is64 ? 24 : 16;
-  const count = Math.floor(symbols.length / entrySize);
   const view = viewOf(symbols);
-  const addresses = new Float64Array(count);
-  const sizes = new Float64Array(count);
-  const traits = new Uint8Array(count);
-  const nameOffsets = new Uint32Array(count);
   const isNamed = namedSections(sections);
-  const fileNameOffsets = new Uint32Array(count);
   let fileNameOffset = 0;
-  let kept = 0;
   for (let at = 0; at + entrySize <= symbols.length; at += entrySize) {
     const info = symbols[at + (is64 ? 4 : 12)];
     // Local symbols stand behind the one that names their file.
@@ -65,13 +73,37 @@ export function readElfSymbols(input: ElfSymbolSections): SymbolTable {
     if (kind === 2 && machine === EM_AARCH64 && strings[nameOffset] === 0x24) {
       if (MAPPING_SYMBOL.test(readString(strings, nameOffset))) continue;
     }
-    addresses[kept] = is64 ? getU64(view, at + 8) : view.getUint32(at + 4, true);
-    sizes[kept] = is64 ? getU64(view, at + 16) : view.getUint32(at + 8, true);
-    traits[kept] = kind | (bindingOf(info >> 4) << 2);
-    nameOffsets[kept] = nameOffset;
-    if (info >> 4 === STB_LOCAL) fileNameOffsets[kept] = fileNameOffset;
-    kept++;
+    const address = is64 ? getU64(view, at + 8) : view.getUint32(at + 4, true);
+    const size = is64 ? getU64(view, at + 16) : view.getUint32(at + 8, true);
+    const binding = info >> 4;
+    visit(
+      address,
+      size,
+      kind | (bindingOf(binding) << 2),
+      nameOffset,
+      binding === STB_LOCAL ? fileNameOffset : 0,
+    );
   }
+}
+
+/** Reads `.symtab` or `.dynsym`. */
+export function readElfSymbols(input: ElfSymbolSections): SymbolTable {
+  const { symbols, strings, is64 } = input;
+  const count = Math.floor(symbols.length / (is64 ? 24 : 16));
+  const addresses = new Float64Array(count);
+  const sizes = new Float64Array(count);
+  const traits = new Uint8Array(count);
+  const nameOffsets = new Uint32Array(count);
+  const fileNameOffsets = new Uint32Array(count);
+  let kept = 0;
+  visitElfSymbols(input, (address, size, trait, nameOffset, fileNameOffset) => {
+    addresses[kept] = address;
+    sizes[kept] = size;
+    traits[kept] = trait;
+    nameOffsets[kept] = nameOffset;
+    fileNameOffsets[kept] = fileNameOffset;
+    kept++;
+  });
   const columns: SymbolColumns = {
     addresses: addresses.subarray(0, kept),
     sizes: sizes.subarray(0, kept),
@@ -80,6 +112,32 @@ export function readElfSymbols(input: ElfSymbolSections): SymbolTable {
     fileOf: (row) => (fileNameOffsets[row] === 0 ? undefined : readString(strings, fileNameOffsets[row])),
   };
   return new SymbolTable(columns);
+}
+
+/** What the table would find at an address, without making it. */
+export function findElfSymbol(input: ElfSymbolSections, wanted: number): ObjectSymbol | undefined {
+  let found = -1;
+  let foundSize = 0;
+  let foundTraits = 0;
+  let name = 0;
+  let file = 0;
+  visitElfSymbols(input, (address, size, traits, nameOffset, fileNameOffset) => {
+    if (address > wanted || address < found || (address === found && size < foundSize)) return;
+    found = address;
+    foundSize = size;
+    foundTraits = traits;
+    name = nameOffset;
+    file = fileNameOffset;
+  });
+  if (found < 0 || (foundSize !== 0 && wanted >= found + foundSize)) return undefined;
+  return {
+    ...(file === 0 ? {} : { file: readString(input.strings, file) }),
+    address: found,
+    size: foundSize,
+    name: readString(input.strings, name),
+    kind: SYMBOL_KINDS[foundTraits & 3],
+    binding: SYMBOL_BINDINGS[foundTraits >> 2],
+  };
 }
 
 /** By section index, 1 where symbols name places of the loaded program. */

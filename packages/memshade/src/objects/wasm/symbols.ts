@@ -1,7 +1,7 @@
 import type { FormatError } from "../../bytes/errors.ts";
 import { ByteReader } from "../../bytes/reader.ts";
 import { SectionId } from "../../wasm/sections.ts";
-import { SymbolTable } from "../symbol-table.ts";
+import { type ObjectSymbol, SymbolTable } from "../symbol-table.ts";
 
 const LOCAL_FUNCTION = 0;
 const GLOBAL_FUNCTION = 1 << 2;
@@ -24,7 +24,7 @@ const utf8 = new TextDecoder();
  */
 export function readWasmSymbols(
   sectionOf: (id: number) => Uint8Array | undefined,
-  bodies: (visit: (index: number, start: number, size: number) => void) => void,
+  bodies: (visit: (index: number, start: number, size: number) => false) => void,
   nameSection: Uint8Array | undefined,
   problems: FormatError[],
 ): SymbolTable {
@@ -43,10 +43,14 @@ export function readWasmSymbols(
     imported = countImportedFunctions(reader);
   });
   const names = new NamePlaces();
-  readSection(nameSection, (reader) => readFunctionNames(reader, names));
+  readSection(nameSection, (reader) =>
+    visitFunctionNames(reader, (index, start, size) => names.set(index, start, size)),
+  );
   const exported = new NamePlaces();
   const exports = sectionOf(SectionId.Export);
-  readSection(exports, (reader) => readExportedFunctions(reader, exported));
+  readSection(exports, (reader) =>
+    visitExportedFunctions(reader, (index, start, size) => exported.set(index, start, size)),
+  );
   const addresses: number[] = [];
   const sizes: number[] = [];
   const indices: number[] = [];
@@ -55,11 +59,12 @@ export function readWasmSymbols(
     bodies((defined, start, size) => {
       const index = imported + defined;
       const isExported = exported.has(index);
-      if (!isExported && !names.has(index)) return;
+      if (!isExported && !names.has(index)) return false;
       addresses.push(start);
       sizes.push(size);
       indices.push(index);
       traits.push(isExported ? GLOBAL_FUNCTION : LOCAL_FUNCTION);
+      return false;
     }),
   );
   return new SymbolTable({
@@ -68,6 +73,41 @@ export function readWasmSymbols(
     traits: Uint8Array.from(traits),
     nameOf: (row) => exported.textOf(indices[row], exports) ?? names.textOf(indices[row], nameSection) ?? "",
   });
+}
+
+/**
+ * What the table that `readWasmSymbols` makes would find at an address, without making it.
+ *
+ * @throws FormatError where it meets damage: the table knows what can be known then
+ */
+export function findWasmSymbol(
+  address: number,
+  sectionOf: (id: number) => Uint8Array | undefined,
+  bodies: (visit: (index: number, start: number, size: number) => boolean) => void,
+  nameSection: Uint8Array | undefined,
+): ObjectSymbol | undefined {
+  let defined = -1;
+  let place = { address: 0, size: 0 };
+  bodies((index, start, size) => {
+    const isFound = address >= start && address < start + size;
+    if (isFound) {
+      defined = index;
+      place = { address: start, size };
+    }
+    return isFound || start > address;
+  });
+  if (defined < 0) return undefined;
+  const imports = sectionOf(SectionId.Import);
+  const index = defined + (imports === undefined ? 0 : countImportedFunctions(new ByteReader(imports)));
+  let name: string | undefined;
+  const take = (section: Uint8Array) => (each: number, start: number, size: number) => {
+    if (each === index) name = utf8.decode(section.subarray(start, start + size));
+  };
+  const exports = sectionOf(SectionId.Export);
+  if (exports !== undefined) visitExportedFunctions(new ByteReader(exports), take(exports));
+  if (name !== undefined) return { ...place, name, kind: "function", binding: "global" };
+  if (nameSection !== undefined) visitFunctionNames(new ByteReader(nameSection), take(nameSection));
+  return name === undefined ? undefined : { ...place, name, kind: "function", binding: "local" };
 }
 
 /** Where the names of functions stand in a section, by the functions' indices. */
@@ -154,17 +194,20 @@ function skipLimits(reader: ByteReader): void {
   if (flags & LIMITS_PAGE_SIZE) reader.u32Leb();
 }
 
-function readExportedFunctions(reader: ByteReader, exported: NamePlaces): void {
+/** Is told the index of a function, and where its name starts and how long it is. */
+type VisitName = (index: number, start: number, size: number) => void;
+
+function visitExportedFunctions(reader: ByteReader, visit: VisitName): void {
   for (let left = reader.u32Leb(); left > 0; left--) {
     const size = reader.u32Leb();
     const start = reader.skip(size, "name");
     const kind = reader.u8();
     const index = reader.u32Leb();
-    if (kind === EXTERNAL_FUNCTION) exported.set(index, start, size);
+    if (kind === EXTERNAL_FUNCTION) visit(index, start, size);
   }
 }
 
-function readFunctionNames(reader: ByteReader, names: NamePlaces): void {
+function visitFunctionNames(reader: ByteReader, visit: VisitName): void {
   while (!reader.atEnd) {
     const id = reader.u8();
     const size = reader.u32Leb();
@@ -174,7 +217,7 @@ function readFunctionNames(reader: ByteReader, names: NamePlaces): void {
     for (let left = subsection.u32Leb(); left > 0; left--) {
       const index = subsection.u32Leb();
       const length = subsection.u32Leb();
-      names.set(index, subsection.skip(length, "name"), length);
+      visit(index, subsection.skip(length, "name"), length);
     }
     return;
   }

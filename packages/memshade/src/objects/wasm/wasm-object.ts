@@ -1,10 +1,12 @@
 import type { ByteSource } from "../../bytes/byte-source.ts";
 import { FormatError } from "../../bytes/errors.ts";
+import { readU32Leb, skipLeb32 } from "../../bytes/leb128.ts";
+import { PiecewiseBytes } from "../../bytes/piecewise.ts";
 import { ByteReader } from "../../bytes/reader.ts";
 import { SectionId, sectionName } from "../../wasm/sections.ts";
-import type { SymbolTable } from "../symbol-table.ts";
+import type { ObjectSymbol, SymbolTable } from "../symbol-table.ts";
 import type { ObjectFile, ObjectSection } from "../types.ts";
-import { readWasmSymbols } from "./symbols.ts";
+import { findWasmSymbol, readWasmSymbols } from "./symbols.ts";
 
 const WASM_MAGIC = [0x00, 0x61, 0x73, 0x6d];
 const HEADER_BYTES = 8;
@@ -35,7 +37,9 @@ export class WasmObject implements ObjectFile {
 
   readonly #source: ByteSource;
   readonly #contents = new Map<number, Uint8Array>();
+  readonly #pieces = new Map<number, PiecewiseBytes>();
   #symbols: SymbolTable | undefined;
+  #lookups = 0;
 
   /** @throws FormatError if it is not a core module of version 1 */
   constructor(source: ByteSource) {
@@ -60,15 +64,30 @@ export class WasmObject implements ObjectFile {
   }
 
   section(name: string): Uint8Array | undefined {
-    const named = this.sections.filter((section) => section.name === name);
-    const section = named.find(({ type }) => type === SectionId.Custom) ?? named[0];
+    const section = this.#named(name);
     return section && this.contentOf(section);
+  }
+
+  sectionInPieces(name: string): PiecewiseBytes | undefined {
+    const section = this.#named(name);
+    if (section === undefined || this.#contents.has(section.offset)) return undefined;
+    let pieces = this.#pieces.get(section.offset);
+    if (pieces === undefined) {
+      pieces = new PiecewiseBytes(this.#source, section.offset, section.size);
+      this.#pieces.set(section.offset, pieces);
+    }
+    return pieces;
+  }
+
+  #named(name: string): ObjectSection | undefined {
+    const named = this.sections.filter((section) => section.name === name);
+    return named.find(({ type }) => type === SectionId.Custom) ?? named[0];
   }
 
   contentOf({ offset, size }: ObjectSection): Uint8Array {
     let content = this.#contents.get(offset);
     if (content === undefined) {
-      content = this.#source.read(offset, size);
+      content = this.#pieces.get(offset)?.loadAll() ?? this.#source.read(offset, size);
       this.#contents.set(offset, content);
     }
     return content;
@@ -90,28 +109,37 @@ export class WasmObject implements ObjectFile {
     return this.#symbols;
   }
 
-  /** Goes over the entries of the code section, by their offsets in it, and reads little but their lengths. */
-  #visitBodies(visit: (index: number, start: number, size: number) => void): void {
+  symbolAt(address: number): ObjectSymbol | undefined {
+    if (this.#symbols === undefined && this.#lookups++ < FEW_LOOKUPS) {
+      try {
+        return findWasmSymbol(
+          address,
+          (id) => this.#standard(id),
+          (visit) => this.#visitBodies(visit),
+          this.#custom("name"),
+        );
+      } catch (error) {
+        if (!(error instanceof FormatError)) throw error;
+      }
+    }
+    return this.symbols().find(address);
+  }
+
+  /**
+   * Goes over the entries of the code section, by their offsets in it, until `visit` says that it is enough, and reads
+   * little but their lengths.
+   */
+  #visitBodies(visit: (index: number, start: number, size: number) => boolean): void {
     const code = this.#code;
     if (code === undefined) return;
-    let window = new ByteReader(new Uint8Array(0));
-    let base = 0;
-    const readerAt = (at: number): ByteReader => {
-      if (at - base + LONGEST_LEB > window.bytes.length) {
-        base = at;
-        window = new ByteReader(this.#source.read(code.offset + at, Math.min(WINDOW_BYTES, code.size - at)));
-      } else window = new ByteReader(window.bytes, at - base);
-      return window;
-    };
-    const head = readerAt(0);
-    const count = head.u32Leb();
-    let at = head.position;
+    const window = new BodyLengths(this.#source, code);
+    const count = window.u32Leb(0);
+    let at = window.position;
     for (let index = 0; index < count; index++) {
-      const reader = readerAt(at);
-      const size = reader.u32Leb();
-      const end = base + reader.position + size;
+      const size = window.u32Leb(at);
+      const end = window.position + size;
       if (end > code.size) throw new FormatError("truncated", at, "code section", `${size} bytes do not fit`);
-      visit(index, at, end - at);
+      if (visit(index, at, end - at)) return;
       at = end;
     }
   }
@@ -179,9 +207,54 @@ function checkHeader(bytes: Uint8Array): void {
   }
 }
 
+/** For how many addresses the symbol is looked for; for more, a table is made. */
+const FEW_LOOKUPS = 3;
+
 /** Bytes of the code section that are in memory at a time. */
 const WINDOW_BYTES = 1 << 16;
 const LONGEST_LEB = 5;
+
+/** Lengths in the code section, read through a window that moves forward. */
+class BodyLengths {
+  /** Behind what was read last. */
+  position = 0;
+  readonly #source: ByteSource;
+  readonly #code: ObjectSection;
+  readonly #buffer: Uint8Array;
+
+  #bytes: Uint8Array = new Uint8Array(0);
+  #base = 0;
+
+  constructor(source: ByteSource, code: ObjectSection) {
+    this.#source = source;
+    this.#code = code;
+    this.#buffer = new Uint8Array(source.readInto === undefined ? 0 : Math.min(WINDOW_BYTES, code.size));
+  }
+
+  u32Leb(at: number): number {
+    let inWindow = at - this.#base;
+    if (inWindow + LONGEST_LEB > this.#bytes.length) {
+      this.#bytes = this.#read(at);
+      this.#base = at;
+      inWindow = 0;
+    }
+    const byte = this.#bytes[inWindow];
+    if (byte < 0x80) {
+      this.position = at + 1;
+      return byte;
+    }
+    this.position = this.#base + skipLeb32(this.#bytes, inWindow);
+    return readU32Leb(this.#bytes, inWindow);
+  }
+
+  #read(at: number): Uint8Array {
+    const { offset, size } = this.#code;
+    const length = Math.min(WINDOW_BYTES, size - at);
+    return this.#source.readInto === undefined
+      ? this.#source.read(offset + at, length)
+      : this.#source.readInto(offset + at, this.#buffer.subarray(0, length));
+  }
+}
 
 /** Bytes in front of a section's content, with the name of most custom sections. */
 const LOOK_BYTES = 128;

@@ -1,0 +1,60 @@
+import type { ByteSource } from "./byte-source.ts";
+
+const CHUNK_BITS = 10;
+/** What is smaller is read at once. */
+const SMALL_BYTES = 1 << 16;
+
+/**
+ * A part of a source that comes into memory piece by piece: `bytes` is as long as the part from the start, and holds
+ * what was loaded, zeros elsewhere. Memory that was never written to costs nothing.
+ */
+export class PiecewiseBytes {
+  readonly bytes: Uint8Array;
+  /** Undefined when everything is there. */
+  #source: ByteSource | undefined;
+  readonly #offset: number;
+  /** By chunk, 1 for what is there. */
+  readonly #loaded: Uint8Array;
+
+  /** `size` bytes of a source from an offset on, or all of an array. */
+  constructor(source: ByteSource | Uint8Array, offset = 0, size = 0) {
+    this.#offset = offset;
+    if (source instanceof Uint8Array) {
+      this.bytes = source;
+      this.#source = undefined;
+      this.#loaded = new Uint8Array(0);
+      return;
+    }
+    const present = Math.max(0, Math.min(size, source.size - offset));
+    const isSmall = present <= SMALL_BYTES || source.readInto === undefined;
+    this.bytes = isSmall ? source.read(offset, present) : new Uint8Array(present);
+    this.#source = isSmall ? undefined : source;
+    this.#loaded = new Uint8Array(isSmall ? 0 : ((present - 1) >>> CHUNK_BITS) + 1);
+  }
+
+  /** Makes sure that the bytes `[start, end)` are there, as far as the part reaches. */
+  load(start: number, end: number): void {
+    if (this.#source === undefined || !(start < end) || start < 0) return;
+    const loaded = this.#loaded;
+    const last = Math.min(loaded.length - 1, Math.floor((end - 1) / 2 ** CHUNK_BITS));
+    for (let chunk = Math.floor(start / 2 ** CHUNK_BITS); chunk <= last; chunk++) {
+      if (loaded[chunk] !== 0) continue;
+      const first = chunk;
+      while (chunk <= last && loaded[chunk] === 0) loaded[chunk++] = 1;
+      this.#read(this.#source, first * 2 ** CHUNK_BITS, chunk * 2 ** CHUNK_BITS);
+    }
+  }
+
+  #read(source: ByteSource, from: number, to: number): void {
+    source.readInto!(this.#offset + from, this.bytes.subarray(from, Math.min(to, this.bytes.length)));
+  }
+
+  /** All of it. */
+  loadAll(): Uint8Array {
+    if (this.#source !== undefined) {
+      this.load(0, this.bytes.length);
+      this.#source = undefined;
+    }
+    return this.bytes;
+  }
+}
