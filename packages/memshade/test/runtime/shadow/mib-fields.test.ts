@@ -219,6 +219,31 @@ describe("the granules of blocks", () => {
     }
   });
 
+  it("are all counted once in a block of any size, and those beside it not at all", () => {
+    for (let size = 1; size <= 300; size++) {
+      const heap = new ScriptedHeap();
+      const granules = Math.ceil(size / 8);
+      heap.malloc(A, size);
+      heap.store(A - 8, 50);
+      heap.store(A + granules * 8, 50);
+      let accesses = 0;
+      let touched = 0;
+      // Every third granule stays clean, the others differ in their counts.
+      for (let granule = 0; granule < granules; granule++) {
+        if ((granule + size) % 3 === 0) continue;
+        heap.store(A + granule * 8, (granule % 4) + 1);
+        accesses += (granule % 4) + 1;
+        touched++;
+      }
+      heap.free(A);
+      const { site, mib } = heap.profiled.only();
+      expect([size, site.granulesTouched, Number(mib.totalAccessCount)]).toEqual([size, touched, accesses]);
+      heap.malloc(A, size);
+      heap.free(A);
+      expect(Number(heap.profiled.only().mib.totalAccessCount)).toBe(accesses);
+    }
+  });
+
   it("begin untouched, whatever happened there before", () => {
     for (const touch of ["fill", "walk", "store"] as const) {
       const heap = new ScriptedHeap();

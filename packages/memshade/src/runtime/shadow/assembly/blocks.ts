@@ -1,6 +1,7 @@
 import { now } from "./clock";
 import { contextOf, prepareContexts } from "./context";
 import { claimCounters, countBlock } from "./counters";
+import { allocated } from "./heap";
 import {
   C_ALLOCATIONS, C_LIVE, C_MISALIGNED, C_NULL_FREES, C_OUTSIDE, C_OVERFLOW_BLOCKS, C_OVERLAPS, C_SHARED_GRANULES,
   C_UNFOLLOWED_BYTES, C_UNFOLLOWED_FREES, C_UNMATCHED_FREES, CONTROL, COVERED, M_LIVE, M_REALLOCATIONS, MIB_CAPACITY,
@@ -136,7 +137,7 @@ export function reallocated(old: u32, address: u32, size: u32, frame: u32, self:
     return;
   }
   if (old != 0) releasedAnyhow(old, true);
-  allocatedAnyhow(address, size, frame, self);
+  allocated(address, size, frame, self);
   if (old == 0) return;
   const region = address < COVERED ? regionOf(address) : 0;
   if (region == 0) return;

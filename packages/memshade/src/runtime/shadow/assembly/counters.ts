@@ -5,14 +5,8 @@ import {
 import { SHORTEST_MARKED, takeMarks } from "./marks";
 import { bump64, tagOf } from "./records";
 import { addToShape, ownerOf, shapeOf, takeShape } from "./shapes";
-import { lastOf, mixSmall, takeSmall } from "./small-counters";
+import { anyOfMany, lastOf, mixSmall, takeSmall, VECTOR_BYTES } from "./small-counters";
 import { addBlock } from "./sums";
-
-/**
- * Counters of up to this many bytes are read one by one: a vector load of what was just written counter by counter
- * would have to wait for all of those stores.
- */
-const FEW_COUNTERS: u32 = 64;
 
 /** Counters that are not clean though no block is live there: accesses to freed memory belong to nobody. */
 function cleanCounters(from: u32, to: u32): void {
@@ -29,15 +23,12 @@ function cleanCounters(from: u32, to: u32): void {
 /** Whether one of the counters in `[from, to)` is not zero. */
 @inline
 function anyCounter(from: u32, to: u32): bool {
-  let at = from;
-  let any: u32 = 0;
-  if (to - from > FEW_COUNTERS) {
-    let wide = v128.load(at);
-    for (at += 16; to - at >= 16; at += 16) wide = v128.or(wide, v128.load(at));
-    any = v128.any_true(wide) ? 1 : 0;
+  if (to - from < VECTOR_BYTES) {
+    let any: u32 = 0;
+    for (let at = from; at < to; at += 4) any |= load<u32>(at);
+    return any != 0;
   }
-  for (; at < to; at += 4) any |= load<u32>(at);
-  return any != 0;
+  return anyOfMany(from, to);
 }
 
 /** Makes sure that a new block starts with clean counters and marks, whoever used its memory before. */
@@ -88,29 +79,34 @@ function countLarge(
   let touched: u32 = EXACT == 0 && size >= SHORTEST_MARKED ? takeMarks(address, size) : 0;
   let accesses = folded;
   let flags: u32 = 0;
-  if (end - at > FEW_COUNTERS) {
-    let wide = i64x2.splat(0);
-    let all = i64x2.splat(0);
-    for (; end - at >= 16; at += 16) {
-      const counters = v128.load(at);
-      if (v128.any_true(counters)) {
-        all = v128.or(all, counters);
-        const counts = i32x4.shr_u(counters, 1);
-        wide = i64x2.add(wide, i64x2.add(i64x2.extend_low_i32x4_u(counts), i64x2.extend_high_i32x4_u(counts)));
-        touched += popcnt(i32x4.bitmask(i32x4.ne(counters, i32x4.splat(0))));
-        v128.store(at, i64x2.splat(0));
-      }
+  if (granules >= 4) {
+    // The last counters that fill no vector of their own are the upper lanes of one that overlaps the one before.
+    let counters = v128.and(v128.load(end - 16), i32x4.gt_u(i32x4.splat(granules & 3), i32x4(3, 2, 1, 0)));
+    let all = counters;
+    let wide = i64x2.add(i64x2.shr_u(counters, 33), i64x2.shr_u(i64x2.shl(counters, 32), 33));
+    let clean = i32x4.eq(counters, i64x2.splat(0));
+    for (const last = end - (granules & 3) * 4; at != last; at += 16) {
+      counters = v128.load(at);
+      all = v128.or(all, counters);
+      wide = i64x2.add(wide, i64x2.add(i64x2.shr_u(counters, 33), i64x2.shr_u(i64x2.shl(counters, 32), 33)));
+      clean = i32x4.add(clean, i32x4.eq(counters, i64x2.splat(0)));
+      v128.store(at, i64x2.splat(0));
     }
+    v128.store(end - 16, i64x2.splat(0));
+    // Lanes hold the clean counters they have seen, as negative numbers.
+    clean = i32x4.add(clean, i32x4.shuffle(clean, clean, 2, 3, 0, 1));
+    touched += (granules & ~3) + 4 + i32x4.extract_lane(clean, 0) + i32x4.extract_lane(clean, 1);
     accesses += i64x2.extract_lane(wide, 0) + i64x2.extract_lane(wide, 1);
     flags = v128.any_true(v128.and(all, i32x4.splat(1))) ? 1 : 0;
-  }
-  for (; at < end; at += 4) {
-    const counter = load<u32>(at);
-    if (counter != 0) {
-      accesses += counter >>> 1;
-      touched++;
-      flags |= counter;
-      store<u32>(at, 0);
+  } else {
+    for (; at < end; at += 4) {
+      const counter = load<u32>(at);
+      if (counter != 0) {
+        accesses += counter >>> 1;
+        touched++;
+        flags |= counter;
+        store<u32>(at, 0);
+      }
     }
   }
   addBlock(mib, size, granules, accesses, touched, !copied && (flags & 1) == 0, start, time);

@@ -1,22 +1,22 @@
 import { allocatedAnyhow, releasedAnyhow } from "./blocks";
 import { knownContext } from "./known-context";
 import {
-  C_ALLOCATIONS, C_LIVE, C_NULL_FREES, CONTROL, COVERED, EXACT, LARGEST_SMALL, M_LIVE, MIB_CAPACITY, MIB_SIZE, MIBS, S_OWNER, SHARED,
-  SLOT_TAG, SLOT_TIME, TAG_CONTEXTS, TAG_PLACE_MASK, WALL_CLOCK,
+  C_ALLOCATIONS, C_LIVE, C_NULL_FREES, CONTROL, COVERED, EXACT, LARGEST_SMALL, LARGEST_UNMARKED, M_LIVE, MIB_CAPACITY,
+  MIB_SIZE, MIBS, S_OWNER, SHARED, SLOT_TAG, SLOT_TIME, TAG_CONTEXTS, TAG_PLACE_MASK, WALL_CLOCK,
 } from "./layout";
 import { hasRoom, keepPeak, liveUnit, noticePeak } from "./live";
 import { bump32, mibOfTag, regionOf, sizeOfTag, slotIn, tagOf } from "./records";
 import { addToShape, ownerOf, shapeOf } from "./shapes";
-import { anySmall, lastOf, mixSmall, takeSmall } from "./small-counters";
+import { anyOfMany, anySmall, lastOf, mixSmall, takeSmall } from "./small-counters";
 
-// These two run with every block, so every instruction counts. They do the common case: a small block, from a context
-// that is known. Everything else is found out before the first store and left to functions that can do all cases.
+// These two run with every block, so every instruction counts. They do the common case: a block of at most half a KiB
+// begins in a context that is known, a small one ends. Everything else is found out before the first store and left to functions that can do all cases.
 // Nothing else is called: calls would keep values out of registers. One comparison per branch: where two are joined,
 // their results have to be made numbers first.
 
 /** A block of `size` bytes was handed out at `address` (0: the allocation failed) to the newest frame's call. */
 export function allocated(address: u32, size: u32, frame: u32, self: u32): void {
-  if (size - 1 >= LARGEST_SMALL) {
+  if (size - 1 >= LARGEST_UNMARKED) {
     allocatedAnyhow(address, size, frame, self);
     return;
   }
@@ -25,7 +25,7 @@ export function allocated(address: u32, size: u32, frame: u32, self: u32): void 
     return;
   }
   // Null, or so high that the block might end out of reach.
-  if (address - 1 >= COVERED - LARGEST_SMALL) {
+  if (address - 1 >= COVERED - LARGEST_UNMARKED) {
     allocatedAnyhow(address, size, frame, self);
     return;
   }
@@ -55,7 +55,8 @@ export function allocated(address: u32, size: u32, frame: u32, self: u32): void 
       return;
     }
   }
-  if (anySmall(address >>> 1, size)) {
+  const at = address >>> 1;
+  if (size <= LARGEST_SMALL ? anySmall(at, size) : anyOfMany(at, at + lastOf(size) + 4)) {
     allocatedAnyhow(address, size, frame, self);
     return;
   }

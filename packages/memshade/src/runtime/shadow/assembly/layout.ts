@@ -220,3 +220,5 @@ export const R_FOLDED: usize = 24; // u64: accesses that a counter had no room f
 
 /** Blocks with at most this many bytes, so at most 8 counters, have a shape. */
 export const LARGEST_SMALL: u32 = 64;
+/** Blocks with at most this many bytes have no marks, and fit a slot. */
+export const LARGEST_UNMARKED: u32 = 511;

@@ -1,7 +1,7 @@
-import { MARKS } from "./layout";
+import { LARGEST_UNMARKED, MARKS } from "./layout";
 
 /** Ranges shorter than this are counted granule by granule; only blocks this long can have marks. */
-export const SHORTEST_MARKED: u32 = 512;
+export const SHORTEST_MARKED: u32 = LARGEST_UNMARKED + 1;
 
 /**
  * Marks the granules from that of `first` to that of `last`, at least 64 apart: all of them, or every other one for

@@ -7,6 +7,17 @@
 @inline
 export function lastOf(size: u32): u32 { return ((size - 1) >>> 3) << 2; }
 
+export const VECTOR_BYTES: u32 = 16;
+
+/** Whether one of the counters in `[from, to)`, at least 16 bytes, is not zero. */
+@inline
+export function anyOfMany(from: u32, to: u32): bool {
+  const last = to - VECTOR_BYTES;
+  let any = v128.load(last);
+  for (let at = from; at < last; at += VECTOR_BYTES) any = v128.or(any, v128.load(at));
+  return v128.any_true(any);
+}
+
 /** Whether one of the counters is not zero. */
 @inline
 export function anySmall(at: u32, size: u32): bool {
