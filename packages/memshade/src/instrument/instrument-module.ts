@@ -33,6 +33,7 @@ import { BulkFunctions } from "./bulk-functions.ts";
 import { NO_CONTEXTS } from "./call-plan.ts";
 import { ContextPlan } from "./context-plan.ts";
 import { CountFunctions } from "./count-functions.ts";
+import { COUNTED_LIBRARY_SENTENCE, canCountBeside } from "./dynamic-library.ts";
 import { type AllocatorPlan, findAllocator } from "./find-allocator/index.ts";
 import { FRAME_BYTES, fixedFrameBase } from "./frame-base.ts";
 import { FunctionWalker } from "./function-walker.ts";
@@ -99,6 +100,8 @@ class Instrumentation {
   readonly #memory: number;
   readonly #memory64: boolean;
   readonly #tools: readonly ToolName[];
+  /** Tables of another module to count in. */
+  readonly #beside: ShadowLayout | undefined;
   /** Why tools found nothing to follow. */
   readonly #refusals: string[] = [];
   /** A tool calls the host. */
@@ -114,13 +117,16 @@ class Instrumentation {
     this.#memory = memoryCount(module) > 0 ? 0 : -1;
     this.#tools = options.tools ?? ["heap"];
     this.#memory64 = this.#memory >= 0 && memoryType(module, this.#memory).index64;
+    const countsBeside =
+      this.#allocator.how === "none" && this.#tools.includes("heap") && canCountBeside(module);
+    this.#beside = countsBeside ? options.beside : undefined;
   }
 
   run(): Instrumented {
     const wantsHeap = this.#tools.includes("heap");
     const countersOnly = this.#options.countersOnly === true;
     const followsHeap = wantsHeap && this.#allocator.functions.length > 0 && !countersOnly;
-    const countsHeap = followsHeap || (wantsHeap && countersOnly);
+    const countsHeap = followsHeap || (wantsHeap && countersOnly) || this.#beside !== undefined;
     const active = this.#memory >= 0 && (countsHeap || this.#tools.some((tool) => tool !== "heap"));
     if (!active) {
       const info = this.#describe(undefined, [], []);
@@ -231,7 +237,7 @@ class Instrumentation {
           index64: false,
         }),
       ]);
-    const imported = heap?.threads !== undefined;
+    const imported = heap?.threads !== undefined || this.#beside !== undefined;
     if (imported && layout !== undefined)
       append(SectionId.Import, [
         encodeImportEntry({
@@ -274,7 +280,7 @@ class Instrumentation {
       layout,
       exported.map(({ name }) => name),
       tools,
-      imported,
+      heap?.threads !== undefined,
     );
     // Stack traces name functions that moved as they did before.
     const names = appendFunctionNames(module, appended.names(readNames(module).functions));
@@ -297,13 +303,15 @@ class Instrumentation {
 
   #mergeHeapRuntime(followsHeap: boolean) {
     const acrossThreads = this.#options.acrossThreads === true && followsHeap && canShareMemory(this.#module);
-    const layout = planLayout({
-      memoryBytes: this.#largestMemoryBytes(),
-      maxContexts: this.#options.maxContexts,
-      maxBlocks: this.#options.maxBlocks,
-      histograms: this.#options.exactHistogram === true && followsHeap,
-      shared: acrossThreads,
-    });
+    const layout =
+      this.#beside ??
+      planLayout({
+        memoryBytes: this.#largestMemoryBytes(),
+        maxContexts: this.#options.maxContexts,
+        maxBlocks: this.#options.maxBlocks,
+        histograms: this.#options.exactHistogram === true && followsHeap,
+        shared: acrossThreads,
+      });
     const shadowMemory = memoryCount(this.#module);
     const newestGlobal = this.#stackGlobal;
     const threads = acrossThreads
@@ -422,7 +430,9 @@ class Instrumentation {
     let memory = memoryCount(this.#module);
     const exported: HiddenExport[] = [];
     if (hasHeap) {
-      exported.push({ name: `${HIDDEN_EXPORT_PREFIX}memory`, kind: "memory", index: memory++ });
+      if (this.#beside === undefined)
+        exported.push({ name: `${HIDDEN_EXPORT_PREFIX}memory`, kind: "memory", index: memory });
+      memory++;
     }
     if (hasHeap || this.#usesHost)
       exported.push({ name: `${HIDDEN_EXPORT_PREFIX}table`, kind: "table", index: this.#hostTable });
@@ -475,6 +485,7 @@ class Instrumentation {
     acrossThreads: boolean,
   ): Pick<InstrumentedInfo, "allocator" | "notTracked"> {
     const { allocator, notTracked } = allocationNotes(this.#module, this.#allocator, acrossThreads);
+    if (this.#beside !== undefined) allocator.refused = COUNTED_LIBRARY_SENTENCE;
     const ofTools = tools.flatMap((tool) => tool.notTracked);
     return { allocator, notTracked: [...notTracked, ...ofTools, ...this.#refusals] };
   }
@@ -508,7 +519,8 @@ class Instrumentation {
       ...(acrossThreads ? { acrossThreads } : {}),
       ...this.#memoryImport(),
       sharedMemory: this.#memory >= 0 && memoryType(module, this.#memory).shared,
-      layout,
+      layout: this.#beside === undefined ? layout : undefined,
+      ...(this.#beside === undefined ? {} : { beside: this.#beside }),
       ...(tools.length === 0
         ? {}
         : { toolLayouts: Object.fromEntries(tools.map((t) => [t.name, t.describe()])) }),

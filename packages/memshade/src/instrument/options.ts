@@ -31,6 +31,11 @@ export interface InstrumentOptions {
    * (`memshade` `memory`), and blocks are followed across threads.
    */
   acrossThreads?: boolean;
+  /**
+   * Tables of a module that is followed already: a dynamic library without an allocator of its own imports its shadow
+   * memory (`memshade` `memory`) and counts its accesses to that module's blocks.
+   */
+  beside?: ShadowLayout | undefined;
   /** Unit of lifetimes: allocations made so far (deterministic), or milliseconds. */
   clock?: "virtual" | "wall";
   /** A faster SHA-256 than the portable one, where the host has it. */
@@ -160,6 +165,8 @@ export interface InstrumentedInfo {
   layout: ShadowLayout | undefined;
   /** The shadow memory is imported, the same one by all instances that share their memory. */
   acrossThreads?: boolean;
+  /** A dynamic library: it imports a shadow memory of this layout, that of the module whose memory it uses. */
+  beside?: ShadowLayout;
   /** What the host must know to read the memories of the other tools, exported as `memshade.<tool>`. */
   toolLayouts?: Partial<Record<ToolName, Readonly<Record<string, number | string | boolean>>>>;
   /** Names of the exports that instrumentation added. */

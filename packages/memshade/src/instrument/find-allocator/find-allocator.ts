@@ -1,17 +1,12 @@
 import { functionName, functionType, readNames, type WasmModule } from "../../wasm/index.ts";
+import { isDynamicLibrary, LIBRARY_SENTENCE } from "../dynamic-library.ts";
 import { type ModuleScan, scanModule } from "../module-scan.ts";
 import { findAssemblyScript, isAssemblyScript } from "./assemblyscript.ts";
 import { buildCallGraph, type CallGraph, calleesOf, callersOf } from "./call-graph.ts";
 import { type CollectorFinding, findCollector } from "./collectors.ts";
 import { completeFamily } from "./family.ts";
 import { type GlueNames, readGlueNames } from "./glue-names.ts";
-import {
-  isDynamicLibrary,
-  LIBRARY_SENTENCE,
-  sentencesAboutImports,
-  sentencesAboutNamelessAssemblyScript,
-  sentencesAboutPools,
-} from "./hints.ts";
+import { sentencesAboutImports, sentencesAboutNamelessAssemblyScript, sentencesAboutPools } from "./hints.ts";
 import { definedType, fitsOperands, Hooks } from "./hooks.ts";
 import { closeInternals, findSharedHelpers, findSharedWrappers } from "./internals.ts";
 import { readAllocatorOption } from "./option.ts";

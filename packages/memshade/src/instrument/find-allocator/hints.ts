@@ -16,17 +16,6 @@ export function sentencesAboutImports(module: WasmModule): string[] {
   ];
 }
 
-/** Section of the modules that are linked while a program runs, from WebAssembly's tool conventions. */
-const DYNAMIC_LINKING = /^dylink(\.0)?$/;
-
-/** Whether the module is loaded into the memory of another one. */
-export function isDynamicLibrary(module: WasmModule): boolean {
-  return module.importedMemoryCount > 0 && module.customs.some(({ name = "" }) => DYNAMIC_LINKING.test(name));
-}
-
-export const LIBRARY_SENTENCE =
-  "A dynamic library without an allocator of its own: the module that allocates for it records its blocks, but not its accesses to them.";
-
 /** Language runtimes that cut their own blocks out of large ones from malloc. */
 export function sentencesAboutPools(names: ReadonlyMap<number, string>): string[] {
   for (const name of names.values()) {

@@ -1,6 +1,7 @@
 import type { InstrumentedInfo } from "../../instrument/index.ts";
 import { customSectionsOf } from "./custom-sections.ts";
 import { guardImports } from "./host-frames.ts";
+import { MainModules } from "./main-modules.ts";
 import { type AnyFunction, replaceClass, replaceFunction, replaceGetter } from "./replace-property.ts";
 import { newShadow, type SharedShadow } from "./shared-shadows.ts";
 import { type ObservedImports, observeImports } from "./waste/host-ranges.ts";
@@ -48,6 +49,11 @@ interface Observed extends ObservedImports {
   group?: string | undefined;
 }
 
+/** Whether the last import of the instrumented module is a shadow memory. */
+function importsShadow({ acrossThreads, beside }: InstrumentedInfo): boolean {
+  return acrossThreads === true || beside !== undefined;
+}
+
 /** Bytes to compile in both forms. Compilation falls back to the original, so that the engine's own errors come out. */
 interface Rewritten extends RewrittenModule {
   original: Uint8Array;
@@ -68,6 +74,7 @@ export function hookWebAssembly(namespace: typeof WebAssembly, observer: Instant
 
   const trackedModules = new WeakMap<WebAssembly.Module, TrackedModule>();
   const visibleExports = new WeakMap<WebAssembly.Instance, WebAssembly.Exports>();
+  const mainModules = new MainModules();
 
   const isModule = (value: unknown): value is WebAssembly.Module => value instanceof Module;
 
@@ -102,7 +109,7 @@ export function hookWebAssembly(namespace: typeof WebAssembly, observer: Instant
     const observed = observe(module, imports[0]);
     const given = observed === undefined ? imports : [observed.imports];
     const instance = await Reflect.apply(instantiate as AnyFunction, namespace, [module, ...given]);
-    return adopt(instance, module, observed);
+    return adopt(instance, module, imports[0], observed);
   }
 
   /** The imports with guarded host functions, which report what they touch where a tool wants to know. */
@@ -113,6 +120,11 @@ export function hookWebAssembly(namespace: typeof WebAssembly, observer: Instant
     const observed = observeImports(imports as WebAssembly.Imports, tracked.info);
     const given = observed?.imports ?? (imports as WebAssembly.Imports);
     const declared = importsOf(module);
+    if (tracked.info.beside !== undefined)
+      return {
+        imports: mainModules.withShadow(given, declared, tracked.info.beside),
+        connect: (exports) => observed?.connect(exports),
+      };
     const shadow = tracked.info.acrossThreads === true ? shadowFor(given, declared, tracked) : undefined;
     const guarded = guardImports(given, declared, tracked.info, shadow?.memory);
     if (guarded === undefined) return observed;
@@ -142,6 +154,7 @@ export function hookWebAssembly(namespace: typeof WebAssembly, observer: Instant
   function adopt(
     instance: WebAssembly.Instance,
     module: WebAssembly.Module,
+    imports: unknown,
     observed: Observed | undefined,
   ): WebAssembly.Instance {
     const tracked = trackedModule(module);
@@ -152,6 +165,7 @@ export function hookWebAssembly(namespace: typeof WebAssembly, observer: Instant
     const visible: WebAssembly.Exports = Object.create(null);
     for (const name of Object.keys(all)) if (!hidden.has(name)) visible[name] = all[name];
     visibleExports.set(instance, Object.freeze(visible));
+    mainModules.add(tracked.info, imports, all, visible);
     observer.instantiated(all, tracked, observed?.group);
     return instance;
   }
@@ -236,7 +250,7 @@ export function hookWebAssembly(namespace: typeof WebAssembly, observer: Instant
     if (trackedModule(module) === undefined) return undefined;
     const observed = observe(module as WebAssembly.Module, args[1]);
     const given = observed === undefined ? args : [module, observed.imports];
-    return adopt(Reflect.construct(Instance, given), module as WebAssembly.Module, observed);
+    return adopt(Reflect.construct(Instance, given), module as WebAssembly.Module, args[1], observed);
   });
 
   replaceGetter(Instance.prototype, "exports", {
@@ -255,7 +269,8 @@ export function hookWebAssembly(namespace: typeof WebAssembly, observer: Instant
     apply(target, self, args) {
       const entries: WebAssembly.ModuleImportDescriptor[] = Reflect.apply(target, self, args);
       // It is the last one: the program may have one of the same name.
-      return trackedModule(args[0])?.info.acrossThreads === true ? entries.slice(0, -1) : entries;
+      const tracked = trackedModule(args[0]);
+      return tracked !== undefined && importsShadow(tracked.info) ? entries.slice(0, -1) : entries;
     },
   });
 

@@ -1,4 +1,4 @@
-import type { InstrumentedInfo } from "../../instrument/index.ts";
+import type { InstrumentedInfo, ShadowLayout } from "../../instrument/index.ts";
 import { Control } from "./shadow-offsets.ts";
 
 /** The shadow memory of instances that share their memory. */
@@ -37,11 +37,15 @@ function areSame(first: Int32Array, second: Int32Array): boolean {
 
 /** A shadow memory for instances of a module that imports it. */
 export function newShadow({ layout, clock }: InstrumentedInfo): WebAssembly.Memory {
-  const pages = (layout?.endBytes ?? 0) / PAGE_BYTES;
-  const memory = new WebAssembly.Memory({ initial: pages, maximum: pages, shared: true });
+  const memory = shadowOf(layout);
   if (layout !== undefined && clock === "wall")
     new DataView(memory.buffer, layout.control).setFloat64(Control.start, Date.now(), true);
   return memory;
+}
+
+export function shadowOf(layout: ShadowLayout | undefined): WebAssembly.Memory {
+  const pages = (layout?.endBytes ?? 0) / PAGE_BYTES;
+  return new WebAssembly.Memory({ initial: pages, maximum: pages, shared: true });
 }
 
 /** Finds the shadow memory for each memory that several instances have: one per module and memory. */

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { basename } from "node:path";
-import { type InstrumentedInfo, instrument } from "../../../instrument/index.ts";
+import { type InstrumentedInfo, instrument, type ShadowLayout } from "../../../instrument/index.ts";
 import { customSectionsOf } from "../custom-sections.ts";
 import type { InstantiationObserver, RewrittenModule, TrackedModule } from "../hook-webassembly.ts";
 import { connectHost, localNumber } from "../host-calls.ts";
@@ -39,6 +39,8 @@ export class ThreadRecorder implements InstantiationObserver {
   readonly #givenUp = new Set<string>();
   readonly #gone: FinalizationRegistry<string>;
   #instances = 0;
+  /** Tables of the module that was instantiated last, for libraries that are loaded into its memory. */
+  #beside: ShadowLayout | undefined;
 
   constructor(tools: ToolOptions, link: RecordingLink) {
     this.#tools = tools;
@@ -67,6 +69,7 @@ export class ThreadRecorder implements InstantiationObserver {
         ...(glue === "" ? {} : { glue }),
         sharedShadow: true,
         acrossThreads: true,
+        beside: this.#beside,
       });
       const module = { bytes: rewritten, tracked: { info, key, path, original: bytes } };
       this.#remember(key, module);
@@ -108,6 +111,7 @@ export class ThreadRecorder implements InstantiationObserver {
 
   #report(exports: WebAssembly.Exports, module: TrackedModule, group: string | undefined): void {
     const { info, path } = module;
+    if (info.layout !== undefined && !info.sharedMemory) this.#beside = info.layout;
     const { thread } = this.#link;
     const id = `${thread}:${++this.#instances}`;
     const memories = connectHost(exports, info, { flush: () => this.#link.flush(id) });
