@@ -2,6 +2,7 @@ import { readSync, writeSync } from "node:fs";
 
 const CHUNK_BYTES = 1 << 16;
 const RETRY_MS = 2;
+const PENDING_CHARACTERS = 1 << 12;
 
 /**
  * Hands over the lines of standard input as they come: whoever asks in a dialogue has each answer before the next
@@ -32,9 +33,45 @@ function readSome(chunk: Uint8Array): number {
   }
 }
 
+/** Text for standard output, put together in one place: kept until all of it is there, pieces of text cost much more. */
+export class OutputBuffer {
+  #bytes = Buffer.allocUnsafeSlow(1 << 18);
+  #length = 0;
+  #pending = "";
+
+  add(text: string): void {
+    this.#pending += text;
+    if (this.#pending.length >= PENDING_CHARACTERS) this.#encode();
+  }
+
+  #encode(): void {
+    // A character takes three bytes at most.
+    const most = this.#pending.length * 3;
+    if (this.#length + most > this.#bytes.length) {
+      this.#write();
+      if (most > this.#bytes.length) this.#bytes = Buffer.allocUnsafeSlow(most);
+    }
+    this.#length += this.#bytes.write(this.#pending, this.#length);
+    this.#pending = "";
+  }
+
+  flush(): void {
+    this.#encode();
+    this.#write();
+  }
+
+  #write(): void {
+    writeBytes(this.#bytes.subarray(0, this.#length));
+    this.#length = 0;
+  }
+}
+
 /** Writes to standard output; ends the process quietly when its reader has gone. */
 export function writeOutput(text: string): void {
-  const bytes = Buffer.from(text);
+  writeBytes(Buffer.from(text));
+}
+
+function writeBytes(bytes: Uint8Array): void {
   for (let written = 0; written < bytes.length; ) {
     try {
       written += writeSync(1, bytes, written);

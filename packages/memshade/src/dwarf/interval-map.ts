@@ -1,4 +1,4 @@
-const LARGEST_CHUNK = 256;
+const LARGEST_CHUNK = 128;
 
 interface Chunk {
   /** Sorted. */
@@ -67,12 +67,16 @@ export class IntervalMap {
         }
       }
     }
-    chunk.starts.copyWithin(place + 1, place, chunk.count);
-    chunk.ends.copyWithin(place + 1, place, chunk.count);
-    chunk.values.copyWithin(place + 1, place, chunk.count);
-    chunk.starts[place] = start;
-    chunk.ends[place] = end;
-    chunk.values[place] = value;
+    const { starts, ends, values } = chunk;
+    // Mostly there is little behind the place: no call of a function that moves much.
+    for (let at = chunk.count; at > place; at--) {
+      starts[at] = starts[at - 1];
+      ends[at] = ends[at - 1];
+      values[at] = values[at - 1];
+    }
+    starts[place] = start;
+    ends[place] = end;
+    values[place] = value;
     chunk.count++;
   }
 
@@ -111,9 +115,9 @@ function newChunk(): Chunk {
 
 function grow(chunk: Chunk): void {
   const { starts, ends, values } = chunk;
-  chunk.starts = new Float64Array(starts.length * 4);
-  chunk.ends = new Float64Array(starts.length * 4);
-  chunk.values = new Int32Array(starts.length * 4);
+  chunk.starts = new Float64Array(starts.length * 2);
+  chunk.ends = new Float64Array(starts.length * 2);
+  chunk.values = new Int32Array(starts.length * 2);
   chunk.starts.set(starts);
   chunk.ends.set(ends);
   chunk.values.set(values);

@@ -20,15 +20,38 @@ interface Sequence {
   readonly section: number;
 }
 
+/** Where rows stand until all of a table are there: one place for all tables, as they are read one after the other. */
+interface GrowingColumns {
+  addresses: Float64Array;
+  lines: Uint32Array;
+  files: Uint32Array;
+  columns: Uint16Array;
+  /** Most programs have none; those that do have them for few rows. */
+  discriminators: Uint32Array;
+}
+
+let growing: GrowingColumns = newColumns(1 << 12);
+
+function newColumns(size: number): GrowingColumns {
+  return {
+    addresses: new Float64Array(size),
+    lines: new Uint32Array(size),
+    files: new Uint32Array(size),
+    columns: new Uint16Array(size),
+    discriminators: new Uint32Array(size),
+  };
+}
+
 /** Columns of a line table's rows, in the order in which the program made them, and the sequences among them. */
 export class LineRows {
-  #addresses: Float64Array | Uint32Array = new Uint32Array(64);
-  #lines = new Uint32Array(64);
-  #files = new Uint16Array(64);
-  #columns = new Uint16Array(64);
-  /** Most programs have none; those that do have them for few rows. */
+  #addresses: Float64Array | Uint32Array = new Uint32Array(0);
+  #lines = new Uint32Array(0);
+  #files: Uint32Array | Uint16Array = new Uint16Array(0);
+  #columns = new Uint16Array(0);
   #discriminators: Uint32Array | undefined;
-  #largeFiles: Map<number, number> | undefined;
+  #highest = 0;
+  #highestFile = 0;
+  #hasDiscriminators = false;
   #count = 0;
   /** Section of the addresses that are added. */
   section = NO_SECTION;
@@ -39,24 +62,19 @@ export class LineRows {
     return this.#count;
   }
 
+  /** Only one table at a time can be added to, until its `finish`. */
   add(address: number, file: number, line: number, column: number, discriminator: number): void {
     const at = this.#count;
-    if (at === this.#lines.length) this.#grow();
-    if (address > 0xffffffff && this.#addresses instanceof Uint32Array) {
-      this.#addresses = Float64Array.from(this.#addresses);
-    }
-    this.#addresses[at] = address;
-    this.#lines[at] = line;
-    this.#files[at] = file;
-    this.#columns[at] = column;
-    if (file > 0xffff) {
-      this.#largeFiles ??= new Map();
-      this.#largeFiles.set(at, file);
-    }
-    if (discriminator !== 0) {
-      this.#discriminators ??= new Uint32Array(this.#lines.length);
-      this.#discriminators[at] = discriminator;
-    }
+    if (at === growing.lines.length) grow();
+    const { addresses, lines, files, columns, discriminators } = growing;
+    addresses[at] = address;
+    lines[at] = line;
+    files[at] = file;
+    columns[at] = column;
+    discriminators[at] = discriminator;
+    if (address > this.#highest) this.#highest = address;
+    if (file > this.#highestFile) this.#highestFile = file;
+    if (discriminator !== 0) this.#hasDiscriminators = true;
     if (this.#sequenceStart < 0) this.#sequenceStart = at;
     this.#count++;
   }
@@ -66,14 +84,14 @@ export class LineRows {
     const first = this.#sequenceStart;
     const last = this.#count - 1;
     this.#sequenceStart = -1;
-    const low = this.#addresses[first];
-    const high = this.#addresses[last];
+    const low = growing.addresses[first];
+    const high = growing.addresses[last];
     if (low < high) this.#sequences.push({ low, high, first, last, section: this.section });
   }
 
   /** To be called when all rows are there. */
   finish(): this {
-    this.#trim();
+    this.#keep();
     this.#sequences.sort((a, b) => a.section - b.section || a.high - b.high || a.first - b.first);
     return this;
   }
@@ -99,7 +117,7 @@ export class LineRows {
 
   #placeOf(row: number): LinePlace {
     return {
-      file: this.#largeFiles?.get(row) ?? this.#files[row],
+      file: this.#files[row],
       line: this.#lines[row],
       column: this.#columns[row],
       discriminator: this.#discriminators?.[row] ?? 0,
@@ -133,29 +151,22 @@ export class LineRows {
     return low - 1;
   }
 
-  /** Gives back what growing left empty. */
-  #trim(): void {
+  /** Columns of their own, as narrow as they can be. */
+  #keep(): void {
     const count = this.#count;
-    this.#addresses = this.#addresses.slice(0, count);
-    this.#lines = this.#lines.slice(0, count);
-    this.#files = this.#files.slice(0, count);
-    this.#columns = this.#columns.slice(0, count);
-    this.#discriminators = this.#discriminators?.slice(0, count);
-  }
-
-  #grow(): void {
-    const size = this.#lines.length * 2;
-    const grown = <T extends Uint16Array | Uint32Array | Float64Array>(from: T, to: T): T => {
-      to.set(from);
-      return to;
-    };
+    const { addresses, lines, files, columns, discriminators } = growing;
     this.#addresses =
-      this.#addresses instanceof Uint32Array
-        ? grown(this.#addresses, new Uint32Array(size))
-        : grown(this.#addresses, new Float64Array(size));
-    this.#lines = grown(this.#lines, new Uint32Array(size));
-    this.#files = grown(this.#files, new Uint16Array(size));
-    this.#columns = grown(this.#columns, new Uint16Array(size));
-    if (this.#discriminators) this.#discriminators = grown(this.#discriminators, new Uint32Array(size));
+      this.#highest > 0xffffffff ? addresses.slice(0, count) : new Uint32Array(addresses.subarray(0, count));
+    this.#lines = lines.slice(0, count);
+    this.#files =
+      this.#highestFile > 0xffff ? files.slice(0, count) : new Uint16Array(files.subarray(0, count));
+    this.#columns = columns.slice(0, count);
+    if (this.#hasDiscriminators) this.#discriminators = discriminators.slice(0, count);
   }
+}
+
+function grow(): void {
+  const larger = newColumns(growing.lines.length * 2);
+  for (const name of Object.keys(growing) as (keyof GrowingColumns)[]) larger[name].set(growing[name]);
+  growing = larger;
 }

@@ -20,41 +20,21 @@ const OWN_DECLARATION: ReadonlySet<number> = new Set([
   dw.DW_AT_signature,
 ]);
 
-/** By number of the subroutine, in the order of the section. */
-interface Columns {
-  readonly offsets: Uint32Array;
-  /** The subroutine around each of them, or `NO_SUBROUTINE`. */
-  readonly parents: Int32Array;
-  readonly inlined: Uint8Array;
-  readonly origins: Uint32Array;
-  readonly starts: Float64Array;
-  readonly callFiles: Uint32Array;
-  readonly callLines: Uint32Array;
-  readonly callColumns: Uint32Array;
-  readonly callDiscriminators: Uint32Array;
-}
+/** What is known of a subroutine, as numbers one behind the other. */
+const OFFSET = 0;
+/** The subroutine around it, or `NO_SUBROUTINE`. */
+const PARENT = 1;
+const INLINED = 2;
+const ORIGIN = 3;
+const CALL_FILE = 4;
+const CALL_LINE = 5;
+const CALL_COLUMN = 6;
+const CALL_DISCRIMINATOR = 7;
+const ROW = 8;
 
-function newColumns(size: number): Columns {
-  return {
-    offsets: new Uint32Array(size),
-    parents: new Int32Array(size),
-    inlined: new Uint8Array(size),
-    origins: new Uint32Array(size),
-    starts: new Float64Array(size),
-    callFiles: new Uint32Array(size),
-    callLines: new Uint32Array(size),
-    callColumns: new Uint32Array(size),
-    callDiscriminators: new Uint32Array(size),
-  };
-}
-
-function resized(columns: Columns, size: number): Columns {
-  const larger = newColumns(size);
-  for (const name of Object.keys(columns) as (keyof Columns)[]) {
-    larger[name].set(columns[name].subarray(0, size));
-  }
-  return larger;
-}
+/** Where rows stand until all of a unit are there: one place for all units, as they are read one after the other. */
+let growingRows = new Uint32Array(ROW << 8);
+let growingStarts = new Float64Array(1 << 8);
 
 /**
  * The functions of a unit, inlined ones too, by address. One pass over the unit's entries collects those with tag
@@ -64,7 +44,10 @@ export class SubroutineIndex {
   readonly unit: Unit;
   readonly #intervals = new IntervalMap();
   readonly #listed: number[] = [];
-  #columns = newColumns(64);
+  /** `ROW` numbers per subroutine, in the order of the section. */
+  #rows = growingRows;
+  /** By subroutine, its first address; NaN where it is not in one piece. */
+  #starts = growingStarts;
   #count = 0;
 
   constructor(unit: Unit) {
@@ -76,7 +59,8 @@ export class SubroutineIndex {
       if (!(error instanceof FormatError)) throw error;
       unit.file.problems.push(error);
     }
-    this.#columns = resized(this.#columns, this.#count);
+    this.#rows = growingRows.slice(0, this.#count * ROW);
+    this.#starts = growingStarts.slice(0, this.#count);
   }
 
   /** Number of subroutines. */
@@ -91,8 +75,8 @@ export class SubroutineIndex {
 
   /** The subroutine that one is inlined into; `NO_SUBROUTINE` for one that is not inlined. */
   callerOf(subroutine: number): number {
-    const { parents, inlined } = this.#columns;
-    return inlined[subroutine] === 1 ? parents[subroutine] : NO_SUBROUTINE;
+    const row = subroutine * ROW;
+    return this.#rows[row + INLINED] === 1 ? this.#rows[row + PARENT] | 0 : NO_SUBROUTINE;
   }
 
   /** Numbers of the subroutines at an address, the innermost first, up to the first that is not inlined. */
@@ -104,46 +88,56 @@ export class SubroutineIndex {
 
   /** Offset of a subroutine's entry in `.debug_info`. */
   offsetOf(subroutine: number): number {
-    return this.#columns.offsets[subroutine];
+    return this.#rows[subroutine * ROW + OFFSET];
   }
 
   /** Offset in the unit of the entry that a subroutine has all but its addresses from; 0 if it has a declaration itself. */
   originOf(subroutine: number): number {
-    return this.#columns.origins[subroutine];
+    return this.#rows[subroutine * ROW + ORIGIN];
   }
 
   /** Where its code starts, if it is in one piece. */
   startOf(subroutine: number): number | undefined {
-    const start = this.#columns.starts[subroutine];
+    const start = this.#starts[subroutine];
     return Number.isNaN(start) ? undefined : start;
   }
 
   /** File, line, column and discriminator of the call that was inlined; 0 where they are not known. */
   callFileOf(subroutine: number): number {
-    return this.#columns.callFiles[subroutine];
+    return this.#rows[subroutine * ROW + CALL_FILE];
   }
 
   callLineOf(subroutine: number): number {
-    return this.#columns.callLines[subroutine];
+    return this.#rows[subroutine * ROW + CALL_LINE];
   }
 
   callColumnOf(subroutine: number): number {
-    return this.#columns.callColumns[subroutine];
+    return this.#rows[subroutine * ROW + CALL_COLUMN];
   }
 
   callDiscriminatorOf(subroutine: number): number {
-    return this.#columns.callDiscriminators[subroutine];
+    return this.#rows[subroutine * ROW + CALL_DISCRIMINATOR];
   }
 
   #add(offset: number, parent: number, isInlined: boolean): number {
     const subroutine = this.#count++;
-    if (subroutine === this.#columns.offsets.length) this.#columns = resized(this.#columns, subroutine * 2);
-    const { offsets, parents, inlined, starts } = this.#columns;
-    offsets[subroutine] = offset;
-    parents[subroutine] = parent;
-    inlined[subroutine] = isInlined ? 1 : 0;
-    starts[subroutine] = Number.NaN;
+    if (subroutine === growingStarts.length) this.#grow();
+    const row = subroutine * ROW;
+    this.#rows.fill(0, row, row + ROW);
+    this.#rows[row + OFFSET] = offset;
+    this.#rows[row + PARENT] = parent;
+    if (isInlined) this.#rows[row + INLINED] = 1;
+    this.#starts[subroutine] = Number.NaN;
     return subroutine;
+  }
+
+  #grow(): void {
+    const rows = new Uint32Array(growingRows.length * 2);
+    const starts = new Float64Array(growingStarts.length * 2);
+    rows.set(growingRows);
+    starts.set(growingStarts);
+    this.#rows = growingRows = rows;
+    this.#starts = growingStarts = starts;
   }
 
   #readEntries(): void {
@@ -191,7 +185,8 @@ export class SubroutineIndex {
   ): void {
     const { unit } = this;
     const { header } = unit;
-    const columns = this.#columns;
+    const rows = this.#rows;
+    const row = subroutine * ROW;
     let low: number | undefined;
     let high: number | undefined;
     let isLength = false;
@@ -209,7 +204,7 @@ export class SubroutineIndex {
           const resolved = isIndex ? unit.addressAt(value.value) : value.value;
           if (attribute === dw.DW_AT_low_pc) {
             low = isAddress || isIndex ? resolved : undefined;
-            if (low !== undefined) columns.starts[subroutine] = low;
+            if (low !== undefined) this.#starts[subroutine] = low;
           } else {
             high = resolved;
             isLength = !isAddress && !isIndex;
@@ -222,16 +217,16 @@ export class SubroutineIndex {
           break;
         }
         case dw.DW_AT_call_file:
-          columns.callFiles[subroutine] = readValue(cursor, forms[i], size, constants[i], header);
+          rows[row + CALL_FILE] = readValue(cursor, forms[i], size, constants[i], header);
           break;
         case dw.DW_AT_call_line:
-          columns.callLines[subroutine] = readValue(cursor, forms[i], size, constants[i], header);
+          rows[row + CALL_LINE] = readValue(cursor, forms[i], size, constants[i], header);
           break;
         case dw.DW_AT_call_column:
-          columns.callColumns[subroutine] = readValue(cursor, forms[i], size, constants[i], header);
+          rows[row + CALL_COLUMN] = readValue(cursor, forms[i], size, constants[i], header);
           break;
         case dw.DW_AT_GNU_discriminator:
-          columns.callDiscriminators[subroutine] = readValue(cursor, forms[i], size, constants[i], header);
+          rows[row + CALL_DISCRIMINATOR] = readValue(cursor, forms[i], size, constants[i], header);
           break;
         case dw.DW_AT_abstract_origin:
           if (isReferenceInUnit(forms[i])) {
@@ -247,7 +242,7 @@ export class SubroutineIndex {
           else skipSized(cursor, size, header);
       }
     }
-    if (!hasOwnDeclaration) columns.origins[subroutine] = origin;
+    if (!hasOwnDeclaration) rows[row + ORIGIN] = origin;
     if (low === undefined || high === undefined || isTombstone(low, header.addressSize)) return;
     this.#intervals.add(low, isLength ? low + high : high, subroutine);
   }

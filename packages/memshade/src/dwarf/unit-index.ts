@@ -1,5 +1,5 @@
 import { FormatError } from "../bytes/errors.ts";
-import { Cursor, readInitialLength } from "./cursor.ts";
+import { readAddressRanges } from "./address-ranges.ts";
 import { type DwarfFile, isTypeUnit } from "./dwarf-file.ts";
 import { visitRanges } from "./ranges.ts";
 import type { Unit } from "./unit.ts";
@@ -108,7 +108,7 @@ interface UnitPieces {
 
 function piecesOf(ranges: UnitRanges): UnitPieces {
   const { lows, highs, units } = ranges;
-  const order = sortedByLow(lows);
+  const order = sortedRows(lows);
   const starts = new Float64Array(order.length);
   const ends = new Float64Array(order.length);
   const owners = new Float64Array(order.length);
@@ -125,61 +125,39 @@ function piecesOf(ranges: UnitRanges): UnitPieces {
 
 const ROW_SPACE = 2 ** 20;
 
-/** Row numbers by low address. */
-function sortedByLow(lows: readonly number[]): ArrayLike<number> {
-  const count = lows.length;
+/** Row numbers by address, rows of one address in their order. */
+function sortedRows(addresses: ArrayLike<number>): ArrayLike<number> {
+  const count = addresses.length;
   let isSmall = count <= ROW_SPACE;
-  for (let row = 0; isSmall && row < count; row++) isSmall = lows[row] < 2 ** 32;
-  if (!isSmall) return Uint32Array.from(lows.keys()).sort((a, b) => lows[a] - lows[b] || a - b);
+  for (let row = 0; isSmall && row < count; row++) isSmall = addresses[row] < 2 ** 32;
+  if (!isSmall) {
+    const rows = Uint32Array.from({ length: count }, (_, row) => row);
+    return rows.sort((a, b) => addresses[a] - addresses[b] || a - b);
+  }
   // Numbers sort much faster than rows with a function that compares.
   const keys = new Float64Array(count);
-  for (let row = 0; row < count; row++) keys[row] = lows[row] * ROW_SPACE + row;
+  for (let row = 0; row < count; row++) keys[row] = addresses[row] * ROW_SPACE + row;
   keys.sort();
   const rows = new Uint32Array(count);
   for (let at = 0; at < count; at++) rows[at] = keys[at] % ROW_SPACE;
   return rows;
 }
 
-/** `.debug_aranges` (DWARF 5, section 6.1.2). */
-function readAddressRanges(
-  section: Uint8Array | undefined,
-  described: Set<number>,
-  add: (unit: number, low: number, high: number) => void,
-): void {
-  if (section === undefined) return;
-  for (let offset = 0; offset < section.length; ) {
-    const cursor = new Cursor(section, offset, ".debug_aranges");
-    const { length, dwarf64 } = readInitialLength(cursor);
-    const end = cursor.position + length;
-    cursor.skip(2);
-    const unit = cursor.unsigned(dwarf64 ? 8 : 4);
-    const addressSize = cursor.u8();
-    cursor.skip(1);
-    const entrySize = addressSize * 2;
-    const header = cursor.position - offset;
-    cursor.skip((entrySize - (header % entrySize)) % entrySize);
-    while (cursor.position + entrySize <= end) {
-      const low = cursor.unsigned(addressSize);
-      const size = cursor.unsigned(addressSize);
-      if (low === 0 && size === 0) break;
-      add(unit, low, low + size);
-    }
-    described.add(unit);
-    offset = end;
-  }
-}
-
 function mergeOverlapping({ lows, highs, units }: UnitRanges): UnitPieces {
-  const addressOf = (endpoint: number) => (endpoint & 1 ? highs[endpoint >> 1] : lows[endpoint >> 1]);
-  const endpoints = Uint32Array.from({ length: lows.length * 2 }, (_, index) => index);
-  endpoints.sort((a, b) => addressOf(a) - addressOf(b) || a - b);
+  const addresses = new Float64Array(lows.length * 2);
+  for (let row = 0; row < lows.length; row++) {
+    addresses[row * 2] = lows[row];
+    addresses[row * 2 + 1] = highs[row];
+  }
+  const endpoints = sortedRows(addresses);
   const open = new OpenUnits();
   const starts: number[] = [];
   const ends: number[] = [];
   const owners: number[] = [];
   let previous = Number.POSITIVE_INFINITY;
-  for (const endpoint of endpoints) {
-    const address = addressOf(endpoint);
+  for (let at = 0; at < endpoints.length; at++) {
+    const endpoint = endpoints[at];
+    const address = addresses[endpoint];
     const first = previous < address ? open.first() : undefined;
     if (first !== undefined) {
       const last = ends.length - 1;

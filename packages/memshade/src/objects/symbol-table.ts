@@ -44,6 +44,8 @@ export class SymbolTable implements Iterable<ObjectSymbol> {
   readonly sizes: Float64Array;
   readonly #columns: SymbolColumns;
   readonly #order: Uint32Array;
+  #foundIndex = -1;
+  #found: ObjectSymbol | undefined;
 
   constructor(columns: SymbolColumns) {
     this.#columns = columns;
@@ -116,9 +118,14 @@ export class SymbolTable implements Iterable<ObjectSymbol> {
     return address < this.addresses[index] + this.sizes[index] ? index : -1;
   }
 
-  /** The symbol at `indexOf(address)`. */
+  /** The symbol at `indexOf(address)`; the same object for one address after the other in it. */
   find(address: number): ObjectSymbol | undefined {
     const index = this.indexOf(address);
-    return index < 0 ? undefined : this.at(index);
+    if (index < 0) return undefined;
+    if (index !== this.#foundIndex || this.#found === undefined) {
+      this.#foundIndex = index;
+      this.#found = this.at(index);
+    }
+    return this.#found;
   }
 }

@@ -20,3 +20,6 @@ export interface Frame {
   /** The line is that of an earlier place: this one has none (`skipLineZero`). */
   readonly approximate?: boolean | undefined;
 }
+
+/** A frame that is still being made: nobody else has it yet. */
+export type GrowingFrame = { -readonly [Key in keyof Frame]: Frame[Key] };

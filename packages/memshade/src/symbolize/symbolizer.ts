@@ -3,7 +3,7 @@ import { DwarfFile, type PathStyle, type Unit, UnitIndex } from "../dwarf/index.
 import { type Decompressors, type ObjectFile, type ObjectSymbol, openObject } from "../objects/index.ts";
 import type { Demangle } from "./demangle.ts";
 import { type FileRequest, keyOf, type ProvidedFile } from "./file-request.ts";
-import type { Frame } from "./frame.ts";
+import type { Frame, GrowingFrame } from "./frame.ts";
 import { mapPath, type PathMap } from "./path-map.ts";
 import { type FunctionNames, UnitFrames } from "./unit-frames.ts";
 
@@ -45,8 +45,7 @@ export interface SourcePlace {
   readonly column: number;
 }
 
-/** What a symbol adds to the outermost frame. */
-type NamingSymbol = Pick<ObjectSymbol, "name" | "address"> & { readonly file?: string | undefined };
+const UNKNOWN_FRAME: Frame = { line: 0, column: 0, discriminator: 0, startLine: 0, inlined: false };
 
 /** Bytes of line tables and functions that stay decoded. */
 const MOST_BYTES = 64 << 20;
@@ -165,21 +164,32 @@ export class Symbolizer {
   }
 
   #framesAt(address: number, inlines: boolean): Frame[] {
-    const found = this.#unitFrames(address);
-    const frames = found.length === 0 ? this.#fromSourceMap(address) : found;
-    const shown = inlines ? frames : frames.slice(0, 1);
-    const outermost = shown.length - 1;
+    let frames = this.#unitFrames(address);
+    const isDescribed = frames.length > 0;
+    if (!isDescribed) frames = this.#fromSourceMap(address);
     const symbol = this.#namingSymbol(address, frames);
-    // The symbol's file stands in where there is no debug information at all.
-    const naming = symbol?.file !== undefined && found.length > 0 ? { ...symbol, file: undefined } : symbol;
-    return shown.map((frame, index) => this.#finish(frame, index === outermost, naming));
+    if (!inlines) frames.length = 1;
+    const outermost = frames.length - 1;
+    for (let index = 0; index < outermost; index++) this.#finish(frames[index]);
+    const last = frames[outermost];
+    if (symbol !== undefined) {
+      last.linkageName = symbol.name;
+      last.startAddress = symbol.address;
+      // The symbol's file stands in where there is no debug information at all.
+      if (!isDescribed) last.file ??= symbol.file;
+    }
+    last.inlined = false;
+    this.#finish(last);
+    return frames;
   }
 
   /** Frames by debug information alone: none where it knows neither function nor line. */
   debugFrames(address: number): Frame[] {
-    return this.#unitFrames(address).map((frame, index, { length }) =>
-      this.#finish(frame, index === length - 1, undefined),
-    );
+    const frames = this.#unitFrames(address);
+    for (const frame of frames) this.#finish(frame);
+    const last = frames.at(-1);
+    if (last !== undefined) last.inlined = false;
+    return frames;
   }
 
   /** The symbol that names the outermost function, if one does. */
@@ -193,44 +203,23 @@ export class Symbolizer {
     return isLinkageName || outermost.linkageName === undefined ? symbol : undefined;
   }
 
-  #finish(frame: Frame, isOutermost: boolean, symbol: NamingSymbol | undefined): Frame {
+  /** Names and paths as they are wanted. */
+  #finish(frame: GrowingFrame): void {
     const { demangle, pathMap, functions } = this.#options;
-    const naming = isOutermost ? symbol : undefined;
-    const inlined = frame.inlined && !isOutermost;
-    if (
-      demangle === undefined &&
-      pathMap === undefined &&
-      naming === undefined &&
-      inlined === frame.inlined
-    ) {
-      if (functions !== "none") return frame;
-    }
-    const linkageName = functions === "none" ? undefined : (naming?.name ?? frame.linkageName);
-    const file = frame.file ?? naming?.file;
-    return {
-      linkageName,
-      function: demangle === undefined || linkageName === undefined ? linkageName : demangle(linkageName),
-      file: file === undefined || pathMap === undefined ? file : mapPath(file, pathMap),
-      line: frame.line,
-      column: frame.column,
-      discriminator: frame.discriminator,
-      startFile: frame.startFile,
-      startLine: frame.startLine,
-      startAddress: naming?.address ?? frame.startAddress,
-      inlined,
-      approximate: frame.approximate,
-    };
+    if (functions === "none") frame.linkageName = undefined;
+    const name = frame.linkageName;
+    frame.function = demangle === undefined || name === undefined ? name : demangle(name);
+    if (pathMap !== undefined && frame.file !== undefined) frame.file = mapPath(frame.file, pathMap);
   }
 
-  #unitFrames(address: number): Frame[] {
+  #unitFrames(address: number): GrowingFrame[] {
     try {
       const unit = this.#unitIndex().find(address);
       if (unit === undefined) return [];
       const frames = this.#framesOf(unit);
-      const before = frames.sizeBytes;
+      const isNew = frames.sizeBytes === 0;
       const result = frames.at(address, this.object.codeSectionAt?.(address));
-      const grown = frames.sizeBytes - before;
-      if (grown > 0) this.#countBytes(grown, unit);
+      if (isNew) this.#countBytes(frames.sizeBytes, unit);
       return result;
     } catch (error) {
       if (!(error instanceof FormatError)) throw error;
@@ -350,9 +339,9 @@ export class Symbolizer {
     this.#awaiting.delete(key);
   }
 
-  #fromSourceMap(address: number): Frame[] {
+  #fromSourceMap(address: number): GrowingFrame[] {
     const { codeOffset } = this.object;
     const place = codeOffset === undefined ? undefined : this.#sourceMap?.(codeOffset + address);
-    return [{ line: 0, column: 0, ...place, discriminator: 0, startLine: 0, inlined: false }];
+    return [{ ...UNKNOWN_FRAME, ...place }];
   }
 }

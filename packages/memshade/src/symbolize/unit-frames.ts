@@ -10,7 +10,7 @@ import {
   SubroutineIndex,
   type Unit,
 } from "../dwarf/index.ts";
-import type { Frame } from "./frame.ts";
+import type { GrowingFrame } from "./frame.ts";
 
 /** Which of a function's names is wanted. */
 export type FunctionNames = "linkage" | "short" | "none";
@@ -64,7 +64,7 @@ export class UnitFrames {
    *
    * @param section of a relocatable object, in which the address lies
    */
-  at(address: number, section?: number): Frame[] {
+  at(address: number, section?: number): GrowingFrame[] {
     this.#index ??= new SubroutineIndex(this.unit);
     const index = this.#index;
     const place = this.lineTable?.find(address, { section, skipLineZero: this.#style.skipLineZero });
@@ -72,7 +72,7 @@ export class UnitFrames {
     // Like llvm-symbolizer: a row whose file is not in the table says nothing.
     const row = file === undefined ? undefined : place;
     let subroutine = index.innermostAt(address);
-    const frames: Frame[] = [];
+    const frames: GrowingFrame[] = [];
     if (subroutine === NO_SUBROUTINE) {
       if (row !== undefined) frames.push(this.#frame(NOTHING, undefined, file, row, false));
       return frames;
@@ -84,12 +84,12 @@ export class UnitFrames {
       const isInlined = caller !== NO_SUBROUTINE;
       if (callee === NO_SUBROUTINE) frames.push(this.#frame(declaration, start, file, row, isInlined));
       else {
-        const call = {
-          line: index.callLineOf(callee),
-          column: index.callColumnOf(callee),
-          discriminator: index.callDiscriminatorOf(callee),
-        };
-        frames.push(this.#frame(declaration, start, this.#path(index.callFileOf(callee)), call, isInlined));
+        const called = this.#path(index.callFileOf(callee));
+        const frame = this.#frame(declaration, start, called, undefined, isInlined);
+        frame.line = index.callLineOf(callee);
+        frame.column = index.callColumnOf(callee);
+        frame.discriminator = index.callDiscriminatorOf(callee);
+        frames.push(frame);
       }
       callee = subroutine;
       subroutine = caller;
@@ -103,14 +103,14 @@ export class UnitFrames {
     file: string | undefined,
     place: (Omit<LinePlace, "file"> & { readonly approximate?: boolean }) | undefined,
     inlined: boolean,
-  ): Frame {
+  ): GrowingFrame {
     return {
       linkageName: name,
       function: name,
       file,
-      line: place?.line ?? 0,
-      column: place?.column ?? 0,
-      discriminator: place?.discriminator ?? 0,
+      line: place === undefined ? 0 : place.line,
+      column: place === undefined ? 0 : place.column,
+      discriminator: place === undefined ? 0 : place.discriminator,
       startFile,
       startLine,
       startAddress,
@@ -141,7 +141,7 @@ export class UnitFrames {
     if (this.#index?.unit === this.unit) this.#index = undefined;
   }
 
-  /** Memory that what was decoded takes, roughly. */
+  /** Memory that what was decoded takes, roughly; all is decoded at the first address. */
   get sizeBytes(): number {
     return (this.lineTable?.rowCount ?? 0) * 12 + (this.#index?.length ?? 0) * 64;
   }

@@ -5,7 +5,7 @@ import type { FileSymbolizerOptions } from "../../report/load-symbolizer.ts";
 import { Symbolization } from "../../report/symbolizer/symbolization.ts";
 import { say } from "../../runtime/host/terminal-line.ts";
 import { demangleItanium } from "../../symbolize/itanium/demangle-itanium.ts";
-import { forEachInputLine, writeOutput } from "../line-input.ts";
+import { forEachInputLine, OutputBuffer, writeOutput } from "../line-input.ts";
 import type { SymbolizeArguments } from "./arguments.ts";
 
 /** Readable names that are kept: most frames are in functions that were met before. */
@@ -45,7 +45,11 @@ export function runSymbolize({ addresses, options }: SymbolizeArguments): void {
   const fromInput = addresses.length === 0 || (addresses.length === 1 && addresses[0] === "-");
   if (fromInput) {
     const end = style === "JSON" ? "\n" : "";
-    forEachInputLine((lines) => writeOutput(lines.map((line) => symbolization.answer(line) + end).join("")));
+    const output = new OutputBuffer();
+    forEachInputLine((lines) => {
+      for (const line of lines) output.add(symbolization.answer(line) + end);
+      output.flush();
+    });
   } else {
     const answers = addresses.map((address) => symbolization.answer(address));
     writeOutput(style === "JSON" ? `[${answers.join(",")}]\n` : answers.join(""));
