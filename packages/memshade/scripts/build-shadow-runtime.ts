@@ -1,18 +1,21 @@
-// Compiles the code that runs inside profiled modules and embeds it as base64, so that the rewriter needs no file
-// access and works in a browser too.
+// Compiles what is written in AssemblyScript, and embeds it as base64, so that its users need no file access and work in
+// a browser too: the code that runs inside profiled modules, and the inner loops of reading call frame information.
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import asc from "assemblyscript/asc";
 
-const shadow = join(dirname(fileURLToPath(import.meta.url)), "../src/runtime/shadow");
+const source = join(dirname(fileURLToPath(import.meta.url)), "../src");
+const shadow = join(source, "runtime/shadow");
 const folder = mkdtempSync(join(tmpdir(), "memshade-build-"));
 process.on("exit", () => rmSync(folder, { recursive: true }));
 /** What the profile of nearly every run is: merged counters, the virtual clock, and no memory between threads. */
 const USUAL = { EXACT: 0, HISTOGRAMS: 0, SHARED: 0, WALL_CLOCK: 0 };
 
 interface Part {
+  /** Where the other two are; `runtime/shadow` if nothing is said. */
+  folder?: string;
   entry: string;
   target: string;
   constant: string;
@@ -20,6 +23,8 @@ interface Part {
   fixed?: Readonly<Record<string, number>>;
   /** Most of it runs rarely: size counts. */
   small?: boolean;
+  /** Pages of a memory of its own; without, the memory is imported. */
+  ownMemory?: number;
 }
 
 /** A tool's part is merged into a module only where the tool is asked for. */
@@ -57,6 +62,13 @@ const PARTS: readonly Part[] = [
     target: "locality.generated.ts",
     constant: "LOCALITY_RUNTIME_BASE64",
   },
+  {
+    folder: join(source, "unwind"),
+    entry: "assembly/index.ts",
+    target: "assembly.generated.ts",
+    constant: "UNWIND_BASE64",
+    ownMemory: 48,
+  },
 ];
 
 /** The source with some of its imported constants given. */
@@ -68,14 +80,15 @@ function fix(source: string, fixed: Readonly<Record<string, number>>): string {
   }, source);
 }
 
-for (const { entry, target, constant, fixed, small } of PARTS) {
+for (const { folder: home = shadow, entry, target, constant, fixed, small, ownMemory } of PARTS) {
   const outFile = join(folder, `${constant}.wasm`);
   const { error, stderr } = await asc.main(
     [
-      join(shadow, entry),
+      join(home, entry),
       ...["--outFile", outFile, "--runtime", "stub", "--noAssert", "--optimizeLevel", "3", "--converge"],
       ...["--shrinkLevel", small === true ? "1" : "0"],
-      ...["--importMemory", "--initialMemory", "1", "--enable", "simd", "--disableWarning", "201"],
+      ...(ownMemory === undefined ? ["--importMemory"] : []),
+      ...["--initialMemory", `${ownMemory ?? 1}`, "--enable", "simd", "--disableWarning", "201"],
     ],
     fixed === undefined
       ? {}
@@ -94,7 +107,7 @@ for (const { entry, target, constant, fixed, small } of PARTS) {
   }
   const base64 = readFileSync(outFile).toString("base64");
   writeFileSync(
-    join(shadow, target),
+    join(home, target),
     `// Built by scripts/build-shadow-runtime.ts.\nexport const ${constant} =\n  "${base64}";\n`,
   );
 }

@@ -18,6 +18,9 @@ export const BUNDLE_ENTRIES: Readonly<Record<string, string>> = {
  */
 const LONE_ENTRIES: Readonly<Record<string, string>> = { "quick-symbolize": "cli/quick-symbolize" };
 
+/** Comments are half of the text, and reading over them takes time too. Names stay: stack traces show them. */
+const WITHOUT_COMMENTS = { compress: false, mangle: false, codegen: { removeWhitespace: true } } as const;
+
 const dist = fileURLToPath(new URL("../dist/", import.meta.url));
 const folder = `${dist}bundle/`;
 
@@ -32,10 +35,17 @@ export async function bundle(): Promise<void> {
     format: "esm",
     entryFileNames: "[name].js",
     chunkFileNames: "[name]-[hash].js",
+    minify: WITHOUT_COMMENTS,
   });
   for (const [name, module] of Object.entries(LONE_ENTRIES)) {
     const alone = await open({ [name]: module }, new Map());
-    await alone.write({ dir: folder, format: "cjs", entryFileNames: "[name].cjs", codeSplitting: false });
+    await alone.write({
+      dir: folder,
+      format: "cjs",
+      entryFileNames: "[name].cjs",
+      codeSplitting: false,
+      minify: WITHOUT_COMMENTS,
+    });
   }
 }
 

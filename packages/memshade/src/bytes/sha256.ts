@@ -3,12 +3,14 @@
  * about 10 ms per MiB.
  */
 export function sha256(bytes: Uint8Array): Uint8Array {
-  const state = INITIAL_STATE.slice();
+  const { initialState, round } = constantsOfSha256();
+  const state = initialState.slice();
   const schedule = new Uint32Array(64);
   const whole = bytes.length - (bytes.length % BLOCK_BYTES);
-  for (let offset = 0; offset < whole; offset += BLOCK_BYTES) addBlock(state, schedule, bytes, offset);
+  for (let offset = 0; offset < whole; offset += BLOCK_BYTES) addBlock(state, schedule, round, bytes, offset);
   const tail = padTail(bytes.subarray(whole), bytes.length);
-  for (let offset = 0; offset < tail.length; offset += BLOCK_BYTES) addBlock(state, schedule, tail, offset);
+  for (let offset = 0; offset < tail.length; offset += BLOCK_BYTES)
+    addBlock(state, schedule, round, tail, offset);
   const digest = new Uint8Array(32);
   const view = new DataView(digest.buffer);
   state.forEach((word, index) => {
@@ -20,8 +22,16 @@ export function sha256(bytes: Uint8Array): Uint8Array {
 const BLOCK_BYTES = 64;
 const LENGTH_BYTES = 8;
 
-const INITIAL_STATE = fractionalBits(8, (prime) => Math.sqrt(prime));
-const ROUND_CONSTANTS = fractionalBits(64, (prime) => Math.cbrt(prime));
+/** Computed when they are needed first: most runs of most commands hash nothing. */
+let constants: { readonly initialState: Uint32Array; readonly round: Uint32Array } | undefined;
+
+function constantsOfSha256() {
+  constants ??= {
+    initialState: fractionalBits(8, (prime) => Math.sqrt(prime)),
+    round: fractionalBits(64, (prime) => Math.cbrt(prime)),
+  };
+  return constants;
+}
 
 /** First 32 bits of the fractional parts of a root of the first primes: where all the constants come from. */
 function fractionalBits(count: number, root: (prime: number) => number): Uint32Array {
@@ -44,7 +54,13 @@ function padTail(rest: Uint8Array, totalBytes: number): Uint8Array {
   return tail;
 }
 
-function addBlock(state: Uint32Array, schedule: Uint32Array, bytes: Uint8Array, offset: number): void {
+function addBlock(
+  state: Uint32Array,
+  schedule: Uint32Array,
+  round: Uint32Array,
+  bytes: Uint8Array,
+  offset: number,
+): void {
   for (let i = 0, at = offset; i < 16; i++, at += 4) {
     schedule[i] = (bytes[at] << 24) | (bytes[at + 1] << 16) | (bytes[at + 2] << 8) | bytes[at + 3];
   }
@@ -66,7 +82,7 @@ function addBlock(state: Uint32Array, schedule: Uint32Array, bytes: Uint8Array, 
   for (let i = 0; i < 64; i++) {
     const eMix = ((e >>> 6) | (e << 26)) ^ ((e >>> 11) | (e << 21)) ^ ((e >>> 25) | (e << 7));
     const choice = (e & f) ^ (~e & g);
-    const first = (h + eMix + choice + ROUND_CONSTANTS[i] + schedule[i]) | 0;
+    const first = (h + eMix + choice + round[i] + schedule[i]) | 0;
     const aMix = ((a >>> 2) | (a << 30)) ^ ((a >>> 13) | (a << 19)) ^ ((a >>> 22) | (a << 10));
     const majority = (a & b) ^ (a & c) ^ (b & c);
     h = g;

@@ -1,6 +1,5 @@
 import { DW_EH_PE } from "./constants.ts";
 import type { CfiCursor } from "./cursor.ts";
-import type { TransitionCache } from "./program.ts";
 import { ROW_FLAG } from "./rule-sets.ts";
 
 /** Longer strings cannot be known ones. */
@@ -26,7 +25,6 @@ export interface Cie {
   readonly programEnd: number;
   /** Rule set after the initial instructions. */
   initialSet: number;
-  cache: TransitionCache | undefined;
 }
 
 /**
@@ -101,7 +99,6 @@ export function readCie(cursor: CfiCursor): Cie | string {
     programStart,
     programEnd: cursor.end,
     initialSet: 0,
-    cache: undefined,
   };
 }
 

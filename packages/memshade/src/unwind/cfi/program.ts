@@ -6,33 +6,18 @@ import type { CfiProblems } from "./problems.ts";
 import { OFFSET_BIAS, ProgramRows } from "./rows.ts";
 import { CFA_RULE, RULE, type RuleSets } from "./rule-sets.ts";
 import type { CfiSection } from "./section.ts";
+import {
+  INT32_LIMIT,
+  withCfa,
+  withCfaOffset,
+  withCfaRegister,
+  withOffset,
+  withValOffset,
+} from "./set-changes.ts";
 
-const CACHE_BITS = 15;
-/** Sets from here on do not fit into the key of a transition. */
-const CACHED_SETS = 1 << 16;
 const MAX_REMEMBERED = 64;
-const INT32_LIMIT = 2 ** 31;
 /** No function is longer than 2 GiB. */
 const LAST_LOCATION = 2 ** 31 - 1;
-
-/**
- * Remembers where an instruction leads from a rule set: instructions are few and repeat, so almost every one of a
- * large library is a look into this table. Key: set << 16 | code, where the code of an instruction is
- *
- *     opcode << 8 | operand        one operand below 128, or none
- *     0x4000 | offset              DW_CFA_def_cfa_offset of up to 14 bits
- *     0x3000 | register << 7 | n   DW_CFA_def_cfa below register 32 and offset 128
- *
- * What an instruction means depends on its CIE's data alignment and initial rules, so CIEs that differ in one have
- * tables of their own.
- */
-export class TransitionCache {
-  /** Pairs of a key and the set it leads to. Empty where 0: that would be DW_CFA_nop, which is never looked up. */
-  readonly entries = new Int32Array(2 << CACHE_BITS);
-}
-
-/** Stands in for the table of a CIE that has none; nothing is ever found in it. */
-const NO_CACHE = new Int32Array(2 << CACHE_BITS);
 
 /** Runs call frame instructions and makes rows of them. */
 export class CfiProgram {
@@ -79,8 +64,6 @@ export class CfiProgram {
     const { bytes } = this.cursor;
     rows.reset(end - position + 1);
     const { deltas, sets } = rows;
-    const cache = cie.cache?.entries ?? NO_CACHE;
-    const alignment = cie.codeAlignment;
     this.#depth = 0;
     let location = 0;
     let count = 0;
@@ -92,42 +75,9 @@ export class CfiProgram {
       const op = bytes[position++];
       let advance: number;
       if ((op & 0xc0) === DW_CFA.advance_loc) {
-        advance = (op & 0x3f) * alignment;
-      } else if (op === DW_CFA.advance_loc1 && position < end) {
-        advance = bytes[position++] * alignment;
-      } else if (op === DW_CFA.advance_loc2 && position + 1 < end) {
-        advance = (bytes[position] | (bytes[position + 1] << 8)) * alignment;
-        position += 2;
+        advance = (op & 0x3f) * cie.codeAlignment;
       } else {
-        let code = -1;
-        if (op === DW_CFA.def_cfa_offset || (op & 0xc0) === DW_CFA.offset) {
-          const operand = position < end ? bytes[position] : 0x80;
-          if (operand < 0x80) {
-            position++;
-            code = (op << 8) | operand;
-          } else if (op === DW_CFA.def_cfa_offset && position + 1 < end && bytes[position + 1] < 0x80) {
-            code = 0x4000 | (bytes[position + 1] << 7) | (operand & 0x7f);
-            position += 2;
-          }
-        } else if ((op & 0xc0) === DW_CFA.restore) {
-          code = op << 8;
-        } else if (op === DW_CFA.def_cfa_register && position < end && bytes[position] < 0x80) {
-          code = (op << 8) | bytes[position++];
-        } else if (op === DW_CFA.def_cfa && position + 1 < end && cache !== NO_CACHE) {
-          if (bytes[position] < 32 && bytes[position + 1] < 0x80) {
-            code = 0x3000 | (bytes[position] << 7) | bytes[position + 1];
-            position += 2;
-          }
-        }
-        if (code >= 0) {
-          const key = (set << 16) | code;
-          const slot = (Math.imul(key, 0x9e3779b1) >>> (32 - CACHE_BITS)) << 1;
-          if (cache[slot] === key && set < CACHED_SETS) set = cache[slot + 1];
-          else set = this.#transition(cie, set, code, cache, slot);
-          continue;
-        }
-        // Everything that is rare, or whose operand is large.
-        position = this.#runOther(cie, op, position, end, set, start, location);
+        position = this.#runOther(cie, op, position, end, set, start + location);
         set = this.#set;
         advance = this.#advance;
       }
@@ -147,77 +97,12 @@ export class CfiProgram {
     return set;
   }
 
-  /** The rule set that an instruction makes of another, which is remembered if it can be. */
-  #transition(cie: Cie, set: number, code: number, cache: Int32Array, slot: number): number {
-    const key = (set << 16) | code;
-    // What the slot cannot hold any more moves to its neighbour.
-    const second = slot ^ 2;
-    const next =
-      cache[second] === key && set < CACHED_SETS ? cache[second + 1] : this.#nextSet(cie, set, code);
-    if (cache === NO_CACHE || set >= CACHED_SETS) return next;
-    cache[second] = cache[slot];
-    cache[second + 1] = cache[slot + 1];
-    cache[slot] = key;
-    cache[slot + 1] = next;
-    return next;
-  }
-
-  #nextSet(cie: Cie, set: number, code: number): number {
-    const { rules } = this;
-    const op = code >>> 8;
-    const register = op & 0x3f;
-    if (op >= DW_CFA.restore) return rules.withRuleOf(set, register, cie.initialSet);
-    if (op >= DW_CFA.offset) return this.#withOffset(set, register, (code & 0xff) * cie.dataAlignment);
-    if (op >= 0x40) return this.#withCfaOffset(set, code & 0x3fff);
-    if (op >= 0x30) return rules.withCfa(set, CFA_RULE.register, (code >>> 7) & 0x1f, code & 0x7f);
-    if (op === DW_CFA.def_cfa_offset) return this.#withCfaOffset(set, code & 0xff);
-    return this.#withCfaRegister(set, code & 0xff);
-  }
-
-  #withOffset(set: number, register: number, offset: number): number {
-    if (!(Math.abs(offset) < INT32_LIMIT)) return this.rules.withRule(set, register, RULE.unknown, 0);
-    return this.rules.withRule(set, register, RULE.offset, offset);
-  }
-
-  #withValOffset(set: number, register: number, offset: number): number {
-    if (!(Math.abs(offset) < INT32_LIMIT)) return this.rules.withRule(set, register, RULE.unknown, 0);
-    return this.rules.withRule(set, register, RULE.valOffset, offset);
-  }
-
-  #withCfa(set: number, register: number, offset: number): number {
-    const representable = register < INT32_LIMIT / 256 && Math.abs(offset) < INT32_LIMIT;
-    if (!representable) return this.rules.withCfa(set, CFA_RULE.unknown, 0, 0);
-    return this.rules.withCfa(set, CFA_RULE.register, register, offset);
-  }
-
-  #withCfaOffset(set: number, offset: number): number {
-    const { rules } = this;
-    const isRegister = rules.cfaRule(set) === CFA_RULE.register;
-    if (!isRegister) return rules.withCfa(set, CFA_RULE.unknown, 0, 0);
-    return this.#withCfa(set, rules.cfaRegister(set), offset);
-  }
-
-  #withCfaRegister(set: number, register: number): number {
-    const { rules } = this;
-    const isRegister = rules.cfaRule(set) === CFA_RULE.register;
-    if (!isRegister) return rules.withCfa(set, CFA_RULE.unknown, 0, 0);
-    return this.#withCfa(set, register, rules.cfaOperand(set));
-  }
-
   /**
-   * Runs one instruction whose opcode was read, with its operands from `position` on, `location` bytes behind the start of a
-   * function, and returns the position behind it, or the end where the program cannot go on. What it does is in `#set` and
+   * Runs one instruction whose opcode was read, with its operands from `position` on, at an offset of the code (minus
+   * `OFFSET_BIAS`), and returns the position behind it, or the end where the program cannot go on. What it does is in `#set` and
    * `#advance`.
    */
-  #runOther(
-    cie: Cie,
-    op: number,
-    position: number,
-    end: number,
-    set: number,
-    start: number,
-    location: number,
-  ): number {
+  #runOther(cie: Cie, op: number, position: number, end: number, set: number, offset: number): number {
     const { cursor, rules } = this;
     cursor.position = position;
     cursor.end = end;
@@ -229,7 +114,7 @@ export class CfiProgram {
         break;
       case DW_CFA.set_loc:
         // A location that moves backwards is damage; the rows stay in order.
-        this.#advance = cursor.encodedPointer(cie.pointerEncoding) - (this.#origin + start + location);
+        this.#advance = cursor.encodedPointer(cie.pointerEncoding) - (this.#origin + offset);
         break;
       case DW_CFA.advance_loc1:
         this.#advance = cursor.unsigned(1) * cie.codeAlignment;
@@ -244,19 +129,19 @@ export class CfiProgram {
         this.#advance = cursor.unsigned(8) * cie.codeAlignment;
         break;
       case DW_CFA.offset_extended:
-        this.#set = this.#withOffset(set, cursor.uleb(), cursor.uleb() * factor);
+        this.#set = withOffset(rules, set, cursor.uleb(), cursor.uleb() * factor);
         break;
       case DW_CFA.offset_extended_sf:
-        this.#set = this.#withOffset(set, cursor.uleb(), cursor.sleb() * factor);
+        this.#set = withOffset(rules, set, cursor.uleb(), cursor.sleb() * factor);
         break;
       case DW_CFA.GNU_negative_offset_extended:
-        this.#set = this.#withOffset(set, cursor.uleb(), -cursor.uleb() * factor);
+        this.#set = withOffset(rules, set, cursor.uleb(), -cursor.uleb() * factor);
         break;
       case DW_CFA.val_offset:
-        this.#set = this.#withValOffset(set, cursor.uleb(), cursor.uleb() * factor);
+        this.#set = withValOffset(rules, set, cursor.uleb(), cursor.uleb() * factor);
         break;
       case DW_CFA.val_offset_sf:
-        this.#set = this.#withValOffset(set, cursor.uleb(), cursor.sleb() * factor);
+        this.#set = withValOffset(rules, set, cursor.uleb(), cursor.sleb() * factor);
         break;
       case DW_CFA.restore_extended:
         this.#set = rules.withRuleOf(set, cursor.uleb(), cie.initialSet);
@@ -287,19 +172,19 @@ export class CfiProgram {
         if (--this.#depth < MAX_REMEMBERED) this.#set = this.#remembered[this.#depth];
         break;
       case DW_CFA.def_cfa:
-        this.#set = this.#withCfa(set, cursor.uleb(), cursor.uleb());
+        this.#set = withCfa(rules, set, cursor.uleb(), cursor.uleb());
         break;
       case DW_CFA.def_cfa_sf:
-        this.#set = this.#withCfa(set, cursor.uleb(), cursor.sleb() * factor);
+        this.#set = withCfa(rules, set, cursor.uleb(), cursor.sleb() * factor);
         break;
       case DW_CFA.def_cfa_register:
-        this.#set = this.#withCfaRegister(set, cursor.uleb());
+        this.#set = withCfaRegister(rules, set, cursor.uleb());
         break;
       case DW_CFA.def_cfa_offset:
-        this.#set = this.#withCfaOffset(set, cursor.uleb());
+        this.#set = withCfaOffset(rules, set, cursor.uleb());
         break;
       case DW_CFA.def_cfa_offset_sf:
-        this.#set = this.#withCfaOffset(set, cursor.sleb() * factor);
+        this.#set = withCfaOffset(rules, set, cursor.sleb() * factor);
         break;
       case DW_CFA.def_cfa_expression:
         this.#set = rules.withCfa(set, CFA_RULE.expression, 0, this.#expression());
@@ -321,7 +206,11 @@ export class CfiProgram {
         break;
       default:
         if ((op & 0xc0) === DW_CFA.offset) {
-          this.#set = this.#withOffset(set, op & 0x3f, cursor.uleb() * factor);
+          this.#set = withOffset(rules, set, op & 0x3f, cursor.uleb() * factor);
+          break;
+        }
+        if ((op & 0xc0) === DW_CFA.restore) {
+          this.#set = rules.withRuleOf(set, op & 0x3f, cie.initialSet);
           break;
         }
         this.problems.add(

@@ -2,41 +2,28 @@ import { type Cie, readCie } from "./cie.ts";
 import { DW_EH_PE } from "./constants.ts";
 import { Expressions } from "./expressions.ts";
 import { CfiProblems } from "./problems.ts";
-import { CfiProgram, TransitionCache } from "./program.ts";
-import { type FdeSink, LAST_OFFSET, OFFSET_BIAS } from "./rows.ts";
+import { CfiProgram } from "./program.ts";
+import { type FdeSink, OFFSET_BIAS } from "./rows.ts";
 import { RuleSets } from "./rule-sets.ts";
 import type { CfiSection } from "./section.ts";
-
-/** Kinds of CIEs that get a table of transitions; real files have two or three. */
-const MAX_CACHES = 8;
-
-/** Length, distance to the CIE, start, size, and the length of the augmentation data. */
-const USUAL_FDE_BYTES = 17;
-
-function isUsual({ pointerEncoding, segmentSize, hasAugmentationData }: Cie): boolean {
-  return pointerEncoding === (DW_EH_PE.pcrel | DW_EH_PE.sdata4) && segmentSize === 0 && hasAugmentationData;
-}
+import { UsualFdes } from "./usual-fdes.ts";
 
 /** What the sections of one object have in common: its rule sets, expressions and the tables of transitions. */
 export class CfiDictionary {
   readonly rules: RuleSets;
   readonly expressions = new Expressions();
   readonly problems = new CfiProblems();
-  readonly #caches = new Map<string, TransitionCache>();
+  #usual: UsualFdes | undefined;
 
   /** @param inputBytes size of all sections; bounds what damaged ones can make of it */
   constructor(inputBytes: number) {
     this.rules = new RuleSets((1 << 18) + 4 * inputBytes);
   }
 
-  /** The transitions of CIEs with these properties; undefined when there are too many kinds of CIEs. */
-  cacheFor(dataAlignment: number, initialSet: number): TransitionCache | undefined {
-    const key = `${dataAlignment} ${initialSet}`;
-    const known = this.#caches.get(key);
-    if (known !== undefined || this.#caches.size >= MAX_CACHES) return known;
-    const cache = new TransitionCache();
-    this.#caches.set(key, cache);
-    return cache;
+  /** What reads FDEs as nearly all are for sinks that have no such reader of their own; made when it is needed. */
+  get usual(): UsualFdes {
+    this.#usual ??= new UsualFdes(this.rules);
+    return this.#usual;
   }
 }
 
@@ -110,7 +97,7 @@ export class CfiReader {
     const lastTerminator = this.#section.terminatedAfter ?? size;
     let position = 0;
     while (position < size) {
-      position = this.#readUsualFdes(position);
+      position = this.#readUsual(position, size);
       if (position >= size || !this.#readHeader(position)) break;
       const next = this.#entryEnd;
       // Length 0 ends a piece of the section, or pads it; others may follow.
@@ -120,51 +107,18 @@ export class CfiReader {
     }
   }
 
-  /**
-   * Reads FDEs as nearly all are, one behind the other: of CIEs that were read before, in the 32-bit format, with addresses
-   * of 32 bits relative to themselves. Nearly all of the time that a section takes is spent in this loop.
-   *
-   * @returns where the first entry stands that is something else
-   */
-  #readUsualFdes(from: number): number {
-    let cie = this.#lastCie;
-    let cieOffset = this.#lastCieOffset;
-    const section = this.#section;
-    if (cie === undefined || !isUsual(cie) || section.kind !== "eh_frame") return from;
-    const { view, bytes } = this.#program.cursor;
-    // Positions are small integers to the engine too, as long as nothing else was ever among them.
-    const size = Math.min(view.byteLength, LAST_OFFSET);
-    if (from > size) return from;
-    let position = from | 0;
-    const toOffset = section.address - this.#base - OFFSET_BIAS;
-    const codeStart = this.#code.start - OFFSET_BIAS;
-    const codeEnd = Math.min(this.#code.end - OFFSET_BIAS, LAST_OFFSET);
-    const program = this.#program;
-    const sink = this.#sink;
-    let count = 0;
-    while (position + USUAL_FDE_BYTES <= size) {
-      const next = position + 4 + view.getUint32(position, true);
-      if (next > size || next < position + USUAL_FDE_BYTES) break;
-      const ownCie = position + 4 - view.getUint32(position + 4, true);
-      if (ownCie !== cieOffset) {
-        const other = this.#cies.get(ownCie);
-        if (other === undefined || !isUsual(other)) break;
-        cie = other;
-        cieOffset = ownCie;
-      }
-      const codeSize = view.getInt32(position + 12, true);
-      const augmentationBytes = bytes[position + 16];
-      const programStart = position + USUAL_FDE_BYTES + augmentationBytes;
-      const start = toOffset + position + 8 + view.getInt32(position + 8, true);
-      if (codeSize <= 0 || augmentationBytes >= 0x80 || programStart > next) break;
-      if (start < codeStart || start >= codeEnd) break;
-      program.run(cie, programStart, next, start);
-      sink.addFde(start, codeSize, program.rows);
-      count++;
-      position = next;
+  /** Reads FDEs that are as nearly all are, and returns where the first entry stands that is something else. */
+  #readUsual(position: number, end: number): number {
+    // Without a CIE there can be none.
+    if (this.#lastCie === undefined) return position;
+    const usual = this.#usual;
+    if (usual.enter(this.#section, this.#base, this.#code)) {
+      for (const [offset, cie] of this.#cies) if (cie !== undefined) usual.addCie(offset, cie);
     }
-    this.counts.fdes += count;
-    return position;
+    const before = usual.count;
+    const next = usual.read(position, end, this.#sink);
+    this.counts.fdes += usual.count - before;
+    return next;
   }
 
   /**
@@ -175,9 +129,15 @@ export class CfiReader {
   readFde(offset: number): boolean {
     const before = this.counts.fdes;
     if (offset >= 0 && offset < this.#section.bytes.length && this.#readHeader(offset)) {
-      if (this.#entryEnd > this.#contentStart) this.#readEntry(offset);
+      const end = this.#entryEnd;
+      if (end > this.#contentStart && this.#readUsual(offset, end) !== end) this.#readEntry(offset);
     }
     return this.counts.fdes > before;
+  }
+
+  /** What reads FDEs as nearly all are. */
+  get #usual(): UsualFdes {
+    return this.#sink.usual ?? this.#dictionary.usual;
   }
 
   #problem(
@@ -251,6 +211,7 @@ export class CfiReader {
       this.#problem("malformed", offset, "FDE", "its CIE cannot be used");
       return;
     }
+    this.#usual.addCie(cieOffset, this.#lastCie);
     this.#readFdeContent(offset, this.#lastCie, idPosition + idSize, end);
   }
 
@@ -287,7 +248,9 @@ export class CfiReader {
     }
     this.counts.fdes++;
     this.#program.run(cie, position, end, start - OFFSET_BIAS);
-    this.#sink.addFde(start - OFFSET_BIAS, size, this.#program.rows);
+    // A damaged size must not make tables of gigabytes of code that is not there.
+    const codeBytes = Math.min(size, this.#code.end - start);
+    this.#sink.addFde(start - OFFSET_BIAS, codeBytes, this.#program.rows);
   }
 
   /** Position behind the augmentation data of an FDE; behind `end` if that is cut off. */
@@ -338,7 +301,6 @@ export class CfiReader {
     const { rules } = this.#dictionary;
     cie.initialSet = rules.ofCie(cie.flags, cie.returnAddress);
     cie.initialSet = this.#program.run(cie, cie.programStart, cie.programEnd, 0);
-    cie.cache = this.#dictionary.cacheFor(cie.dataAlignment, cie.initialSet);
     return cie;
   }
 }

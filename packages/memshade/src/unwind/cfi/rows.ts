@@ -1,3 +1,5 @@
+import type { UsualFdes } from "./usual-fdes.ts";
+
 /**
  * Offsets of code from the base of an object lie between 0 and 2^32. Moved down by this they are signed 32-bit integers,
  * which keep their order and which engines handle several times as fast as numbers that may be larger.
@@ -7,11 +9,21 @@ export const OFFSET_BIAS = 2 ** 31;
 /** The highest such integer; what ends at 2^32 ends here. */
 export const LAST_OFFSET = 2 ** 31 - 1;
 
-/** The rows of one run of instructions: row i begins `deltas[i]` bytes behind the start of the code. Deltas ascend from 0. */
-export class ProgramRows {
+/** The rows of an FDE: each begins `deltas[i]` bytes behind the start of its code. Deltas ascend from 0. */
+export interface FdeRows {
+  /** Index of the first row in the arrays. */
+  readonly first: number;
+  readonly count: number;
+  readonly deltas: Int32Array;
+  /** Index of each row's rule set. */
+  readonly sets: Int32Array;
+}
+
+/** The rows of one run of instructions. */
+export class ProgramRows implements FdeRows {
+  readonly first = 0;
   count = 0;
   deltas = new Int32Array(256);
-  /** Index of each row's rule set. */
   sets = new Int32Array(256);
 
   /** Drops all rows, and makes room for `count`. */
@@ -25,12 +37,15 @@ export class ProgramRows {
 
 /** Takes the rows of FDEs in the order in which they are read. */
 export interface FdeSink {
+  /** Reads FDEs as nearly all are straight into what this makes of them; the others come through `addFde`. */
+  readonly usual?: UsualFdes;
+
   /**
    * @param start offset of the function from the base of the object, minus `OFFSET_BIAS`
    * @param size its bytes; they may reach beyond 2^32
    * @param rows its rows, valid during the call; those at or behind the end do not count
    */
-  addFde(start: number, size: number, rows: ProgramRows): void;
+  addFde(start: number, size: number, rows: FdeRows): void;
 }
 
 /**
@@ -62,14 +77,14 @@ export class CfiRows implements FdeSink {
     this.fdeRows = new Uint32Array(this.fdeStarts.length + 1);
   }
 
-  addFde(biasedStart: number, size: number, rows: ProgramRows): void {
-    this.#reserve(rows.count);
-    const { deltas } = rows;
+  addFde(biasedStart: number, size: number, { first, count: rowCount, deltas, sets }: FdeRows): void {
+    this.#reserve(rowCount);
     const start = biasedStart + OFFSET_BIAS;
     let count = this.count;
-    for (let row = 0; row < rows.count && deltas[row] < size && start + deltas[row] < 2 ** 32; row++) {
+    const last = first + rowCount;
+    for (let row = first; row < last && deltas[row] < size && start + deltas[row] < 2 ** 32; row++) {
       this.starts[count] = start + deltas[row];
-      this.sets[count++] = rows.sets[row];
+      this.sets[count++] = sets[row];
     }
     this.count = count;
     const fde = this.fdeCount++;

@@ -1,39 +1,37 @@
-import { type FdeSink, LAST_OFFSET, type ProgramRows } from "../cfi/rows.ts";
+import { type FdeRows, type FdeSink, LAST_OFFSET } from "../cfi/rows.ts";
 import { MAX_EXTENT_BYTES } from "./extent-table.ts";
 
-/** Counts what FDEs consist of while they are read, and hands them on to whoever makes tables of them. */
+/** Counts what FDEs consist of while they are read. */
 export class CfiTally implements FdeSink {
   rows = 0;
   /** Extents of 16-bit lengths that the rows take: one each, more for long ones. */
   extents = 0;
   /** Rows per rule set. */
   uses = new Uint32Array(4096);
-  readonly #tables: readonly FdeSink[];
   #fdes = 0;
   #starts: Int32Array;
   #ends: Int32Array;
 
   /** @param sectionBytes size of all sections, for which room is made */
-  constructor(sectionBytes: number, tables: readonly FdeSink[]) {
-    this.#tables = tables;
+  constructor(sectionBytes: number) {
     this.#starts = new Int32Array(16 + Math.ceil(sectionBytes / 40));
     this.#ends = new Int32Array(this.#starts.length);
   }
 
-  addFde(start: number, size: number, program: ProgramRows): void {
-    const { deltas, sets, count } = program;
-    let row = 0;
-    for (; row < count && deltas[row] < size; row++) {
+  addFde(start: number, size: number, program: FdeRows): void {
+    const { first, deltas, sets, count } = program;
+    const last = first + count;
+    let row = first;
+    for (; row < last && deltas[row] < size; row++) {
       const set = sets[row];
       if (set >= this.uses.length) this.#growUses(set);
       this.uses[set]++;
     }
-    this.rows += row;
-    this.extents += row;
+    this.rows += row - first;
+    this.extents += row - first;
     // Most functions are too short to have a row that is too long.
-    if (size > MAX_EXTENT_BYTES) this.extents += piecesBehindFirst(deltas, row, size);
+    if (size > MAX_EXTENT_BYTES) this.extents += piecesBehindFirst(deltas.subarray(first, row), size);
     this.#addRange(start, Math.min(start + size, LAST_OFFSET));
-    for (const table of this.#tables) table.addFde(start, size, program);
   }
 
   /** Stretches between functions that no FDE covers. */
@@ -63,10 +61,10 @@ export class CfiTally implements FdeSink {
 }
 
 /** How many extents more than one per row the rows of a function take. */
-function piecesBehindFirst(deltas: Int32Array, count: number, size: number): number {
+function piecesBehindFirst(deltas: Int32Array, size: number): number {
   let pieces = 0;
-  for (let row = 0; row < count; row++) {
-    const end = row + 1 < count ? deltas[row + 1] : size;
+  for (let row = 0; row < deltas.length; row++) {
+    const end = row + 1 < deltas.length ? deltas[row + 1] : size;
     pieces += Math.ceil((end - deltas[row]) / MAX_EXTENT_BYTES) - 1;
   }
   return pieces;

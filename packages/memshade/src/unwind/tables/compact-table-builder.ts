@@ -1,13 +1,16 @@
-import { type CfiRows, type FdeSink, LAST_OFFSET, OFFSET_BIAS, type ProgramRows } from "../cfi/rows.ts";
-import { BLOCK_BITS, BLOCK_BYTES, type CompactArrays, CompactTable } from "./compact-table.ts";
-import { orderFdes } from "./fde-order.ts";
+import { type FdeRows, type FdeSink, LAST_OFFSET, OFFSET_BIAS } from "../cfi/rows.ts";
+import type { RuleSets } from "../cfi/rule-sets.ts";
+import { UsualFdes } from "../cfi/usual-fdes.ts";
+import type { UnwindWasm } from "../wasm-module.ts";
+import { BLOCK_BITS, BLOCK_BYTES, type CompactArrays, CompactTable, MOST_SETS } from "./compact-table.ts";
 import type { ReducedRules } from "./reduce.ts";
-
-/** Gaps between functions shorter than this are padding: they keep the rule in front of them. */
-const MIN_GAP = 16;
 
 /** Entries that may be left behind unused where blocks were joined, as a share; beyond that all are copied. */
 const MOST_LEFTOVERS = 1 / 64;
+
+/** Bytes of call frame information per row and per FDE in large libraries, or a little less. */
+const BYTES_PER_ROW = 5;
+const BYTES_PER_FDE = 40;
 
 /** Number of the block that an offset, minus `OFFSET_BIAS`, lies in. */
 function blockOf(offset: number): number {
@@ -24,138 +27,96 @@ interface Segment {
 
 /**
  * Makes a table while FDEs are read. Linkers leave nearly all of them in the order of the code: entries are written as
- * they come, a new segment begins where the order breaks, and in the end an index of blocks puts the segments in order.
- * Offsets are those of the code from the base of the object minus `OFFSET_BIAS`.
+ * they come, a new segment begins where the order breaks (`assembly/table.ts`), and in the end an index of blocks puts the
+ * segments in order. Offsets are those of the code from the base of the object minus `OFFSET_BIAS`.
  */
 export class CompactTableBuilder implements FdeSink {
+  readonly usual: UsualFdes;
+
+  /** @param sectionBytes size of all sections, for which room is made */
+  constructor(rules: RuleSets, reduced: ReducedRules, sectionBytes: number) {
+    this.usual = new UsualFdes(rules, (set) => {
+      const kept = reduced.of(set >>> 0);
+      return kept < MOST_SETS ? kept : 0;
+    });
+    const rows = Math.ceil(sectionBytes / BYTES_PER_ROW);
+    this.usual.wasm.beginTable(rows, Math.ceil(sectionBytes / BYTES_PER_FDE));
+  }
+
   /** Number of rows that were added. */
-  rowCount = 0;
-  readonly #reduced: ReducedRules;
-  #count = 0;
-  #lows: Uint16Array;
-  #sets: Uint16Array | Uint32Array;
-  readonly #segments: Segment[] = [];
-  // Where the entries of a block begin: its number, and the entry.
-  #markCount = 0;
-  #markBlocks: Uint32Array;
-  #markEntries: Uint32Array;
-  #lastBlock = -1;
-  #lastSet = 0;
-  /** End of the last FDE. */
-  #end = -OFFSET_BIAS;
-  /** Highest end of any. */
-  #highest = -OFFSET_BIAS;
-
-  /** @param capacity number of entries that room is made for */
-  constructor(reduced: ReducedRules, capacity: number) {
-    this.#reduced = reduced;
-    this.#lows = new Uint16Array(capacity + 16);
-    this.#sets = new Uint16Array(capacity + 16);
-    // Blocks of compiled code have several dozen entries.
-    const marks = 64 + (capacity >> 5);
-    this.#markBlocks = new Uint32Array(marks);
-    this.#markEntries = new Uint32Array(marks);
+  get rowCount(): number {
+    return this.usual.wasm.rowCount.value;
   }
 
-  addFde(start: number, size: number, { count: rowCount, deltas, sets: fullSets }: ProgramRows): void {
+  addFde(start: number, size: number, { first, count, deltas, sets }: FdeRows): void {
+    const { wasm } = this.usual;
     const end = Math.min(start + size, LAST_OFFSET);
-    this.beginFde(start, end, rowCount);
-    const codeBytes = end - start;
-    const reduced = this.#reduced;
-    const { known } = reduced;
-    const lows = this.#lows;
-    const sets = this.#sets;
-    let count = this.#count;
-    let lastSet = this.#lastSet;
-    let row = 0;
-    // Apart from running the instructions, nearly all of the time that a table takes is spent in this loop.
-    for (; row < rowCount && deltas[row] < codeBytes; row++) {
-      const fullSet = fullSets[row];
-      let set = fullSet < known.length ? known[fullSet] : -1;
-      if (set < 0) set = reduced.of(fullSet);
-      if (set === lastSet) continue;
-      const offset = start + deltas[row];
-      const block = blockOf(offset);
-      if (block !== this.#lastBlock) this.#mark(block, count);
-      lows[count] = offset & (BLOCK_BYTES - 1);
-      sets[count++] = set;
-      lastSet = set;
+    wasm.beginFde(start, end, count);
+    const { rows } = this.usual.views;
+    for (let done = 0; done < count; done += rows.deltas.length) {
+      const from = first + done;
+      const added = Math.min(count - done, rows.deltas.length);
+      rows.deltas.set(deltas.subarray(from, from + added));
+      rows.sets.set(sets.subarray(from, from + added));
+      wasm.addRows(start, end, 0, added);
     }
-    this.rowCount += row;
-    this.#count = count;
-    this.#lastSet = lastSet;
   }
 
-  /** Begins the next FDE, or part of one. */
-  beginFde(start: number, end: number, rowCount: number): void {
-    if (this.#count + rowCount + 2 > this.#lows.length || this.#reduced.rules.count + rowCount > 0xffff) {
-      this.#reserve(rowCount + 2);
-    }
-    if (this.#breaksOrder(start)) this.#beginSegment(start);
-    else if (start - this.#end >= MIN_GAP && this.#lastSet !== 0) this.#add(this.#end, 0);
-    this.#end = end;
-    if (end > this.#highest) this.#highest = end;
+  /** The table of all FDEs. */
+  build(): CompactTable {
+    const { wasm } = this.usual;
+    wasm.endTable();
+    const table = new TableParts(wasm).inOrder();
+    if (table !== undefined) return table;
+    // FDEs overlap: two sections describe the same code, or the file is damaged.
+    wasm.resolveOverlaps();
+    return new TableParts(wasm).inOrder()!;
+  }
+}
+
+/** What was written while FDEs were read. */
+class TableParts {
+  readonly #wasm: UnwindWasm;
+  readonly #segments: readonly Segment[];
+  readonly #marks: Int32Array;
+  readonly #entries: Uint32Array;
+
+  constructor(wasm: UnwindWasm) {
+    this.#wasm = wasm;
+    const { buffer } = wasm.memory;
+    const entryCount = wasm.entryCount.value;
+    this.#entries = new Uint32Array(buffer, wasm.entries.value, entryCount);
+    this.#marks = new Int32Array(buffer, wasm.marks.value, 2 * wasm.markCount.value);
+    const segmentCount = wasm.segmentCount.value;
+    const words = new Int32Array(buffer, wasm.segments.value, 3 * segmentCount);
+    this.#segments = Array.from({ length: segmentCount }, (_, i) => ({
+      start: words[3 * i],
+      end: words[3 * i + 1],
+      firstEntry: words[3 * i + 2],
+      lastEntry: i + 1 < segmentCount ? words[3 * i + 5] : entryCount,
+    }));
   }
 
-  /** Whether an FDE cannot go on behind the last one: it lies in front of it, or others may lie between. */
-  #breaksOrder(start: number): boolean {
-    if (start < this.#end || this.#segments.length === 0) return true;
-    return this.#end < this.#highest && start - this.#end >= MIN_GAP;
-  }
-
-  /** Adds a row of the FDE that began last. */
-  addRow(start: number, fullSet: number): void {
-    this.rowCount++;
-    const set = this.#reduced.of(fullSet);
-    if (set !== this.#lastSet) this.#add(start, set);
-  }
-
-  /** The table of all FDEs; undefined if some of them overlap. */
-  build(): CompactTable | undefined {
-    this.#endSegment();
+  /** The table; undefined if FDEs overlap. */
+  inOrder(): CompactTable | undefined {
     const parts = this.#partsInOrder();
     if (parts === undefined) return undefined;
+    const wasm = this.#wasm;
     const blockCount = blockOf(parts.at(-1)?.end ?? -OFFSET_BIAS) + 1;
-    const index = new BlockIndex(blockCount, this.#sets instanceof Uint32Array);
-    const entries = this.#count;
-    for (const part of parts) this.#indexPart(part, index);
-    index.skipTo(blockCount);
-    const { firsts, counts, before } = index;
-    const arrays = { firsts, counts, before, lows: this.#lows, sets: this.#sets, count: this.#count };
-    return new CompactTable(this.#count - entries > entries * MOST_LEFTOVERS ? packed(arrays) : arrays);
-  }
-
-  /** Adds the blocks of a run of entries to the index. */
-  #indexPart({ firstEntry, lastEntry }: Segment, index: BlockIndex): void {
-    if (firstEntry === lastEntry) return;
-    for (let mark = this.#markOf(firstEntry); mark < this.#markCount; mark++) {
-      const first = Math.max(firstEntry, this.#markEntries[mark]);
-      if (first >= lastEntry) break;
-      const last = mark + 1 < this.#markCount ? Math.min(lastEntry, this.#markEntries[mark + 1]) : lastEntry;
-      const block = this.#markBlocks[mark];
-      if (block >= index.next) index.add(block, first, last - first);
-      else this.#joinBlock(block, first, last, index);
-      index.lastSet = this.#sets[last - 1];
-    }
-  }
-
-  /** Two runs meet inside of a block: their entries are put together at the end. */
-  #joinBlock(block: number, first: number, last: number, { firsts, counts }: BlockIndex): void {
-    const known = counts[block];
-    const added = last - first;
-    this.#reserve(known + added);
-    if (firsts[block] + known !== this.#count) {
-      this.#copyEntries(firsts[block], known);
-      firsts[block] = this.#count - known;
-    }
-    this.#copyEntries(first, added);
-    counts[block] = known + added;
-  }
-
-  #copyEntries(first: number, count: number): void {
-    this.#lows.copyWithin(this.#count, first, first + count);
-    this.#sets.copyWithin(this.#count, first, first + count);
-    this.#count += count;
+    wasm.beginIndex(blockCount);
+    for (const { firstEntry, lastEntry } of parts) wasm.indexEntries(firstEntry, lastEntry);
+    wasm.skipBlocks(blockCount);
+    const { buffer } = wasm.memory;
+    const entryCount = this.#entries.length;
+    const count = wasm.entryCount.value;
+    const arrays = {
+      firsts: new Uint32Array(buffer, wasm.firsts.value, blockCount),
+      counts: new Uint16Array(buffer, wasm.counts.value, blockCount),
+      before: new Uint32Array(buffer, wasm.before.value, blockCount),
+      entries: new Uint32Array(buffer, wasm.entries.value, count),
+      count,
+    };
+    return new CompactTable(count - entryCount > entryCount * MOST_LEFTOVERS ? packed(arrays) : arrays);
   }
 
   /** The segments by address, cut where another lies in a gap between their functions; undefined if functions overlap. */
@@ -175,7 +136,7 @@ export class CompactTableBuilder implements FdeSink {
       if (part.end > next) {
         const cut = this.#entryBehind(part, next);
         // Something other than a gap: a function reaches into the next segment.
-        if (cut === part.firstEntry || this.#sets[cut - 1] !== 0) return undefined;
+        if (cut === part.firstEntry || this.#entries[cut - 1] >>> BLOCK_BITS !== 0) return undefined;
         rests.push({ ...part, start: this.#startOf(cut), firstEntry: cut });
         part = { ...part, end: next, lastEntry: cut };
       }
@@ -199,134 +160,22 @@ export class CompactTableBuilder implements FdeSink {
 
   /** Offset at which an entry begins. */
   #startOf(entry: number): number {
-    return this.#markBlocks[this.#markOf(entry)] * BLOCK_BYTES - OFFSET_BIAS + this.#lows[entry];
-  }
-
-  /** Last mark at or in front of an entry; −1 if there is none. */
-  #markOf(entry: number): number {
-    let low = 0;
-    let high = this.#markCount;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (this.#markEntries[middle] <= entry) low = middle + 1;
-      else high = middle;
-    }
-    return low - 1;
-  }
-
-  #beginSegment(start: number): void {
-    this.#endSegment();
-    this.#segments.push({ start, end: start, firstEntry: this.#count, lastEntry: this.#count });
-    this.#lastBlock = -1;
-    this.#lastSet = 0;
-  }
-
-  #endSegment(): void {
-    const segment = this.#segments.at(-1);
-    if (segment === undefined) return;
-    if (this.#lastSet !== 0) this.#add(this.#end, 0);
-    segment.end = this.#end;
-    segment.lastEntry = this.#count;
-  }
-
-  #add(offset: number, set: number): void {
-    const block = blockOf(offset);
-    if (block !== this.#lastBlock) this.#mark(block, this.#count);
-    this.#lows[this.#count] = offset & (BLOCK_BYTES - 1);
-    this.#sets[this.#count++] = set;
-    this.#lastSet = set;
-  }
-
-  /** Entries from this one on begin in a block. */
-  #mark(block: number, entry: number): void {
-    if (this.#markCount === this.#markBlocks.length) {
-      this.#markBlocks = enlarged(this.#markBlocks, 2 * this.#markCount);
-      this.#markEntries = enlarged(this.#markEntries, 2 * this.#markCount);
-    }
-    this.#markBlocks[this.#markCount] = block;
-    this.#markEntries[this.#markCount++] = entry;
-    this.#lastBlock = block;
-  }
-
-  /** Makes room for entries, and for indices of sets that become too large for 16 bits. */
-  #reserve(count: number): void {
-    const needed = this.#count + count;
-    if (needed > this.#lows.length) {
-      const capacity = Math.max(needed, Math.ceil(this.#lows.length * 1.5));
-      this.#lows = enlarged(this.#lows, capacity);
-      this.#sets = enlarged(this.#sets, capacity);
-    }
-    if (this.#reduced.rules.count + count > 0xffff && this.#sets instanceof Uint16Array) {
-      this.#sets = Uint32Array.from(this.#sets);
-    }
+    const block = this.#marks[2 * this.#wasm.markOf(entry)];
+    return block * BLOCK_BYTES + (this.#entries[entry] & (BLOCK_BYTES - 1));
   }
 }
 
 /** The same table with its blocks one behind the other. */
-function packed({ firsts, counts, before, lows, sets }: CompactArrays): CompactArrays {
+function packed({ firsts, counts, before, entries }: CompactArrays): CompactArrays {
   let total = 0;
-  for (const entries of counts) total += entries;
-  const packedLows = new Uint16Array(total);
-  const packedSets = sets instanceof Uint32Array ? new Uint32Array(total) : new Uint16Array(total);
+  for (const count of counts) total += count;
+  const packedEntries = new Uint32Array(total);
   let count = 0;
   for (let block = 0; block < counts.length; block++) {
     const first = firsts[block];
-    const last = first + counts[block];
+    packedEntries.set(entries.subarray(first, first + counts[block]), count);
     firsts[block] = count;
-    for (let entry = first; entry < last; entry++) {
-      packedLows[count] = lows[entry];
-      packedSets[count++] = sets[entry];
-    }
+    count += counts[block];
   }
-  return { firsts, counts, before, lows: packedLows, sets: packedSets, count };
-}
-
-/** The index of a table while it is filled, block by block. */
-class BlockIndex {
-  readonly firsts: Uint32Array;
-  readonly counts: Uint16Array;
-  readonly before: Uint16Array | Uint32Array;
-  /** First block that is not filled yet. */
-  next = 0;
-  /** What holds at the end of the last entry that was indexed. */
-  lastSet = 0;
-
-  constructor(blockCount: number, isWide: boolean) {
-    this.firsts = new Uint32Array(blockCount);
-    this.counts = new Uint16Array(blockCount);
-    this.before = isWide ? new Uint32Array(blockCount) : new Uint16Array(blockCount);
-  }
-
-  add(block: number, first: number, count: number): void {
-    this.skipTo(block + 1);
-    this.firsts[block] = first;
-    this.counts[block] = count;
-  }
-
-  /** Blocks without entries. */
-  skipTo(block: number): void {
-    for (; this.next < block; this.next++) this.before[this.next] = this.lastSet;
-  }
-}
-
-/** The table of rows that may overlap. */
-export function compactTableOf(rows: CfiRows, reduced: ReducedRules): CompactTable {
-  const builder = new CompactTableBuilder(reduced, rows.count + 2 * rows.fdeCount);
-  for (const { fde, start, end } of orderFdes(rows)) {
-    let row = rows.fdeRows[fde];
-    const last = rows.fdeRows[fde + 1];
-    while (row + 1 < last && rows.starts[row + 1] <= start) row++;
-    builder.beginFde(start - OFFSET_BIAS, end - OFFSET_BIAS, last - row);
-    for (; row < last && rows.starts[row] < end; row++) {
-      builder.addRow(Math.max(rows.starts[row], start) - OFFSET_BIAS, rows.sets[row]);
-    }
-  }
-  // The parts of FDEs do not overlap, so there is a table.
-  return builder.build()!;
-}
-
-function enlarged<T extends Uint16Array | Uint32Array>(array: T, capacity: number): T {
-  const larger = new (array.constructor as new (length: number) => T)(capacity);
-  larger.set(array);
-  return larger;
+  return { firsts, counts, before, entries: packedEntries, count };
 }

@@ -1,6 +1,6 @@
 import type { FrameHeader } from "../cfi/frame-header.ts";
 import { type CfiCounts, type CfiDictionary, CfiReader } from "../cfi/reader.ts";
-import { type FdeSink, OFFSET_BIAS, type ProgramRows } from "../cfi/rows.ts";
+import { type FdeRows, type FdeSink, OFFSET_BIAS } from "../cfi/rows.ts";
 import type { ObjectCfi } from "../cfi/sections-of-object.ts";
 import { readTable } from "./read-table.ts";
 import type { ReducedRules } from "./reduce.ts";
@@ -15,11 +15,11 @@ class KeptFde {
   readonly #deltas: Int32Array;
   readonly #sets: Int32Array;
 
-  constructor(start: number, end: number, { deltas, sets, count }: ProgramRows) {
+  constructor(start: number, end: number, { first, deltas, sets, count }: FdeRows) {
     this.start = start;
     this.end = end;
-    this.#deltas = deltas.slice(0, count);
-    this.#sets = sets.slice(0, count);
+    this.#deltas = deltas.slice(first, first + count);
+    this.#sets = sets.slice(first, first + count);
   }
 
   get rowCount(): number {
@@ -44,7 +44,7 @@ class KeptFde {
 class LastFde implements FdeSink {
   #fde: KeptFde | undefined;
 
-  addFde(biasedStart: number, size: number, rows: ProgramRows): void {
+  addFde(biasedStart: number, size: number, rows: FdeRows): void {
     const start = biasedStart + OFFSET_BIAS;
     this.#fde = new KeptFde(start, start + size, rows);
   }

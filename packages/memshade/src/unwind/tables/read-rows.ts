@@ -7,14 +7,6 @@ export function cfiBytes({ sections }: ObjectCfi): number {
   return sections.reduce((sum, { bytes }) => sum + bytes.length, 0);
 }
 
-/** Bytes of call frame information per row in large libraries, or a little less. */
-const BYTES_PER_ROW = 5;
-
-/** How many rows sections of that many bytes have, or a few more. */
-export function expectedRows(sectionBytes: number): number {
-  return Math.ceil(sectionBytes / BYTES_PER_ROW);
-}
-
 /** Reads all FDEs of all sections of an object, in their order there. */
 export function readFdes(cfi: ObjectCfi, dictionary: CfiDictionary, sink: FdeSink): CfiCounts {
   const counts: CfiCounts = { cies: 0, fdes: 0, emptyFdes: 0, outsideFdes: 0 };

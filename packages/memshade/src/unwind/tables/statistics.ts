@@ -1,12 +1,11 @@
 import type { Architecture, ObjectFile } from "../../objects/types.ts";
 import { type UnwindTarget, unwindTarget } from "../architecture.ts";
 import { type CfiCounts, CfiDictionary } from "../cfi/reader.ts";
-import { CfiRows } from "../cfi/rows.ts";
 import { CFA_RULE, RULE, type RuleSets } from "../cfi/rule-sets.ts";
 import { cfiOfObject } from "../cfi/sections-of-object.ts";
 import { CfiTally } from "./cfi-tally.ts";
-import { CompactTableBuilder, compactTableOf } from "./compact-table-builder.ts";
-import { cfiBytes, expectedRows, readFdes } from "./read-rows.ts";
+import { cfiBytes, readFdes } from "./read-rows.ts";
+import { readTable } from "./read-table.ts";
 import { type KeptRegisters, ReducedRules } from "./reduce.ts";
 
 /** Words of a rule set of LUL: CFA, pc, stack pointer and frame pointer, 8 bytes each. */
@@ -49,23 +48,18 @@ export interface CfiStatistics extends CfiCounts {
   readonly problemCount: number;
 }
 
-/** Reads an object's call frame information once and says what is in it; undefined for WebAssembly. */
+/** Reads an object's call frame information and says what is in it; undefined for WebAssembly. */
 export function cfiStatistics(object: ObjectFile): CfiStatistics | undefined {
   const target = unwindTarget(object.architecture);
   if (target === undefined) return undefined;
   const cfi = cfiOfObject(object);
   const size = cfiBytes(cfi);
   const dictionary = new CfiDictionary(size);
-  const forms = { three: formOf("three"), calleeSaved: formOf("callee-saved") };
-  const tally = new CfiTally(size, [forms.three.builder, forms.calleeSaved.builder]);
+  const tally = new CfiTally(size);
   const counts = readFdes(cfi, dictionary, tally);
-  let overlapping: CfiRows | undefined;
-  const statisticsOf = ({ reduced, builder }: Form): FormStatistics => {
-    let table = builder.build();
-    if (table === undefined) {
-      overlapping ??= readRows();
-      table = compactTableOf(overlapping, reduced);
-    }
+  const statisticsOf = (registers: KeptRegisters): FormStatistics => {
+    const reduced = new ReducedRules(dictionary.rules, target, registers);
+    const { table } = readTable(cfi, dictionary, reduced);
     const { rules } = reduced;
     return {
       ruleSets: rules.count - 1,
@@ -74,7 +68,7 @@ export function cfiStatistics(object: ObjectFile): CfiStatistics | undefined {
       dictionaryBytes: 4 * (rules.starts[rules.count] + rules.count),
     };
   };
-  const threeRegisters = statisticsOf(forms.three);
+  const threeRegisters = statisticsOf("three");
   const { rules } = dictionary;
   return {
     ...counts,
@@ -91,26 +85,9 @@ export function cfiStatistics(object: ObjectFile): CfiStatistics | undefined {
       dictionaryBytes: LUL_RULE_SET_BYTES * threeRegisters.ruleSets,
     },
     threeRegisters,
-    calleeSaved: statisticsOf(forms.calleeSaved),
+    calleeSaved: statisticsOf("callee-saved"),
     problemCount: dictionary.problems.count,
   };
-
-  function formOf(registers: KeptRegisters): Form {
-    const reduced = new ReducedRules(dictionary.rules, target!, registers);
-    return { reduced, builder: new CompactTableBuilder(reduced, expectedRows(size)) };
-  }
-
-  /** All rows at once, for FDEs that overlap. */
-  function readRows(): CfiRows {
-    const rows = new CfiRows(size);
-    readFdes(cfi, dictionary, rows);
-    return rows;
-  }
-}
-
-interface Form {
-  readonly reduced: ReducedRules;
-  readonly builder: CompactTableBuilder;
 }
 
 function sumUses(uses: Uint32Array, rules: RuleSets, holds: (set: number) => boolean): number {

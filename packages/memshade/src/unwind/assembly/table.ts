@@ -1,0 +1,347 @@
+// A table while it is made: entries are written in the order in which FDEs are read, and in the end put in order
+// (compact-table-builder.ts). Four arrays, which move to the end of the memory when they are full:
+//
+//   entries   u32: rule set << 12 | low bits of the offset at which it begins to hold
+//   marks     {i32 block, u32 entry}: entries from this one on begin in that block of 4 KiB
+//   segments  {i32 start, i32 end, u32 first entry}: FDEs in ascending order that do not overlap
+//   fdes      {i32 start, i32 end, u32 first entry}
+import { KEYED_SETS, LAST_OFFSET, REDUCED, REGIONS, ROW_DELTAS, ROW_SETS } from "./layout";
+
+export const BLOCK_BITS: i32 = 12;
+const LOW_MASK: u32 = (1 << BLOCK_BITS) - 1;
+/** Gaps between functions shorter than this are padding: they keep the rule in front of them. */
+const MIN_GAP: u32 = 16;
+const NO_BLOCK: i32 = i32.MIN_VALUE;
+
+export const MARK_BYTES: u32 = 8;
+const SEGMENT_BYTES: u32 = 12;
+const FDE_BYTES: u32 = 12;
+
+/** What a table keeps of a rule set. */
+@external("host", "reduced")
+declare function reduced(set: u32): u32;
+
+export let entries: u32 = 0;
+export let entryCount: u32 = 0;
+let entryCapacity: u32 = 0;
+export let marks: u32 = 0;
+export let markCount: u32 = 0;
+let markCapacity: u32 = 0;
+export let segments: u32 = 0;
+export let segmentCount: u32 = 0;
+let segmentCapacity: u32 = 0;
+let fdes: u32 = 0;
+let fdeCount: u32 = 0;
+let fdeCapacity: u32 = 0;
+/** Rows of all FDEs. */
+export let rowCount: u32 = 0;
+
+let top: u32 = REGIONS;
+let lastBlock: i32 = NO_BLOCK;
+let lastSet: u32 = 0;
+/** End of the last FDE, and the highest end of any. */
+let lastEnd: i32 = i32.MIN_VALUE;
+let highestEnd: i32 = i32.MIN_VALUE;
+
+export function allocate(bytes: u32): u32 {
+  const at = top;
+  top = (top + bytes + 7) & ~7;
+  const pages = (top + 0xffff) >>> 16;
+  if (pages > <u32>memory.size()) {
+    if (memory.grow(pages - memory.size()) < 0) unreachable();
+  }
+  return at;
+}
+
+function moved(from: u32, bytes: u32, newBytes: u32): u32 {
+  const to = allocate(newBytes);
+  memory.copy(to, from, bytes);
+  return to;
+}
+
+/** Makes room for the table of about so many rows and FDEs. */
+export function beginTable(rows: u32, expectedFdes: u32): void {
+  entryCapacity = rows + 16;
+  entries = allocate(entryCapacity << 2);
+  // Blocks of compiled code have several dozen entries.
+  markCapacity = (rows >>> 5) + 64;
+  marks = allocate(markCapacity * MARK_BYTES);
+  segmentCapacity = 64;
+  segments = allocate(segmentCapacity * SEGMENT_BYTES);
+  fdeCapacity = expectedFdes + 16;
+  fdes = allocate(fdeCapacity * FDE_BYTES);
+}
+
+/** Makes room for what one FDE can need. */
+export function reserve(rows: u32): void {
+  if (entryCount + rows + 2 > entryCapacity) {
+    entryCapacity = entryCapacity + (entryCapacity >>> 1) + rows + 2;
+    entries = moved(entries, entryCount << 2, entryCapacity << 2);
+  }
+  if (markCount + rows + 2 > markCapacity) {
+    markCapacity = 2 * markCapacity + rows;
+    marks = moved(marks, markCount * MARK_BYTES, markCapacity * MARK_BYTES);
+  }
+  if (segmentCount === segmentCapacity) {
+    segmentCapacity *= 2;
+    segments = moved(segments, segmentCount * SEGMENT_BYTES, segmentCapacity * SEGMENT_BYTES);
+  }
+  if (fdeCount === fdeCapacity) {
+    fdeCapacity += fdeCapacity >>> 1;
+    fdes = moved(fdes, fdeCount * FDE_BYTES, fdeCapacity * FDE_BYTES);
+  }
+}
+
+/** Copies entries to the end. There must be room. */
+export function copyEntries(first: u32, count: u32): void {
+  memory.copy(entries + (entryCount << 2), entries + (first << 2), count << 2);
+  entryCount += count;
+}
+
+function add(offset: i32, set: u32): void {
+  const block = offset >> BLOCK_BITS;
+  if (block !== lastBlock) {
+    const mark = marks + markCount * MARK_BYTES;
+    store<i32>(mark, block);
+    store<u32>(mark, entryCount, 4);
+    markCount++;
+    lastBlock = block;
+  }
+  store<u32>(entries + (entryCount << 2), (set << BLOCK_BITS) | (<u32>offset & LOW_MASK));
+  entryCount++;
+  lastSet = set;
+}
+
+/** Ends the last segment. */
+export function endTable(): void {
+  if (segmentCount === 0) return;
+  if (lastSet !== 0) add(lastEnd, 0);
+  store<i32>(segments + (segmentCount - 1) * SEGMENT_BYTES, lastEnd, 4);
+}
+
+function beginSegment(start: i32): void {
+  endTable();
+  const segment = segments + segmentCount * SEGMENT_BYTES;
+  store<i32>(segment, start);
+  store<i32>(segment, start, 4);
+  store<u32>(segment, entryCount, 8);
+  segmentCount++;
+  lastBlock = NO_BLOCK;
+  lastSet = 0;
+}
+
+/** Begins a stretch of code that one FDE describes. */
+function beginStretch(start: i32, end: i32, rows: u32): void {
+  reserve(rows);
+  // Behind the last FDE, unless others may lie between: an earlier one reaches further.
+  const isInOrder =
+    start >= lastEnd && segmentCount > 0 && (lastEnd === highestEnd || <u32>(start - lastEnd) < MIN_GAP);
+  if (!isInOrder) beginSegment(start);
+  else if (<u32>(start - lastEnd) >= MIN_GAP && lastSet !== 0) add(lastEnd, 0);
+  lastEnd = end;
+  if (end > highestEnd) highestEnd = end;
+}
+
+/** Begins an FDE with that many rows. */
+export function beginFde(start: i32, end: i32, rows: u32): void {
+  beginStretch(start, end, rows);
+  const fde = fdes + fdeCount * FDE_BYTES;
+  store<i32>(fde, start);
+  store<i32>(fde, end, 4);
+  store<u32>(fde, entryCount, 8);
+  fdeCount++;
+}
+
+/** Adds the rows `[first, last)` of `ROW_*` to the FDE that was begun last. */
+export function addRows(start: i32, end: i32, first: u32, last: u32): void {
+  const codeBytes = <u32>(end - start);
+  let row = first;
+  for (; row < last; row++) {
+    const delta = load<u32>(row << 2, ROW_DELTAS);
+    if (delta >= codeBytes) break;
+    const full = load<u32>(row << 2, ROW_SETS);
+    let set: u32;
+    if (full < KEYED_SETS) {
+      set = load<u32>(full << 2, REDUCED) - 1;
+      if (set === u32.MAX_VALUE) {
+        set = reduced(full);
+        store<u32>(full << 2, set + 1, REDUCED);
+      }
+    } else {
+      set = reduced(full);
+    }
+    if (set !== lastSet) add(start + delta, set);
+  }
+  rowCount += row - first;
+}
+
+// Where FDEs overlap: their entries in another order.
+
+/** What is known of the FDEs while they are put in order: the next entry of each, the mark behind it, and the set in front. */
+let cursors: u32 = 0;
+let cursorMarks: u32 = 0;
+let cursorSets: u32 = 0;
+let oldEntries: u32 = 0;
+let oldEntryCount: u32 = 0;
+let oldMarks: u32 = 0;
+let oldMarkCount: u32 = 0;
+/** FDEs that began and may go on when those inside of them end, the innermost last. */
+let open: u32 = 0;
+let openCount: u32 = 0;
+let position: i32 = i32.MIN_VALUE;
+
+/** FDE numbers by ascending start; those with equal starts in the order in which they were read. */
+function sortedFdes(): u32 {
+  let from = allocate(fdeCount << 2);
+  let to = allocate(fdeCount << 2);
+  const counts = allocate(256 << 2);
+  for (let fde: u32 = 0; fde < fdeCount; fde++) store<u32>(from + (fde << 2), fde);
+  for (let shift: u32 = 0; shift < 32; shift += 8) {
+    memory.fill(counts, 0, 256 << 2);
+    for (let fde: u32 = 0; fde < fdeCount; fde++) {
+      const at = counts + (digit(fde, shift) << 2);
+      store<u32>(at, load<u32>(at) + 1);
+    }
+    let sum: u32 = 0;
+    for (let i: u32 = 0; i < 256; i++) {
+      const count = load<u32>(counts + (i << 2));
+      store<u32>(counts + (i << 2), sum);
+      sum += count;
+    }
+    for (let i: u32 = 0; i < fdeCount; i++) {
+      const fde = load<u32>(from + (i << 2));
+      const at = counts + (digit(fde, shift) << 2);
+      const place = load<u32>(at);
+      store<u32>(at, place + 1);
+      store<u32>(to + (place << 2), fde);
+    }
+    const other = from;
+    from = to;
+    to = other;
+  }
+  return from;
+}
+
+// @ts-ignore: decorator
+@inline
+function digit(fde: u32, shift: u32): u32 {
+  return ((load<u32>(fdes + fde * FDE_BYTES) ^ 0x8000_0000) >>> shift) & 0xff;
+}
+
+// @ts-ignore: decorator
+@inline
+function fdeStart(fde: u32): i32 {
+  return load<i32>(fdes + fde * FDE_BYTES);
+}
+
+// @ts-ignore: decorator
+@inline
+function fdeEnd(fde: u32): i32 {
+  return load<i32>(fdes + fde * FDE_BYTES, 4);
+}
+
+/** Entry behind the last one of an FDE. */
+// @ts-ignore: decorator
+@inline
+function lastEntry(fde: u32): u32 {
+  return fde + 1 < fdeCount ? load<u32>(fdes + (fde + 1) * FDE_BYTES, 8) : oldEntryCount;
+}
+
+/** Offset of the entry that the cursor of an FDE stands at. */
+function cursorOffset(fde: u32, entry: u32): i32 {
+  let mark = load<u32>(cursorMarks + (fde << 2));
+  while (mark < oldMarkCount && load<u32>(oldMarks + mark * MARK_BYTES, 4) <= entry) mark++;
+  store<u32>(cursorMarks + (fde << 2), mark);
+  const block = load<i32>(oldMarks + (mark - 1) * MARK_BYTES);
+  return (block << BLOCK_BITS) + <i32>(load<u32>(oldEntries + (entry << 2)) & LOW_MASK);
+}
+
+/** Adds the stretch of an FDE up to an offset. */
+function addStretch(fde: u32, end: i32): void {
+  const last = lastEntry(fde);
+  let entry = load<u32>(cursors + (fde << 2));
+  let set = load<u32>(cursorSets + (fde << 2));
+  beginStretch(position, end, 1);
+  let offset: i32 = position;
+  for (; entry < last; entry++) {
+    const next = cursorOffset(fde, entry);
+    if (next >= end) break;
+    if (next > offset) {
+      if (set !== lastSet) add(offset, set);
+      offset = next;
+      reserve(1);
+    }
+    set = load<u32>(oldEntries + (entry << 2)) >>> BLOCK_BITS;
+  }
+  if (set !== lastSet) add(offset, set);
+  store<u32>(cursors + (fde << 2), entry);
+  store<u32>(cursorSets + (fde << 2), set);
+}
+
+/** Adds the stretches of open FDEs up to an offset. */
+function addStretchesUpTo(limit: i32): void {
+  while (openCount > 0 && position < limit) {
+    const fde = load<u32>(open + ((openCount - 1) << 2));
+    const end = min(fdeEnd(fde), limit);
+    if (end > position) {
+      addStretch(fde, end);
+      position = end;
+    }
+    if (fdeEnd(fde) > limit) return;
+    openCount--;
+  }
+}
+
+/**
+ * Makes the table of FDEs that overlap, from the entries that were written. Where several describe an address, the one
+ * that starts last counts; of those with equal starts the first that was read.
+ */
+export function resolveOverlaps(): void {
+  const order = sortedFdes();
+  cursors = allocate(fdeCount << 2);
+  cursorMarks = allocate(fdeCount << 2);
+  cursorSets = allocate(fdeCount << 2);
+  open = allocate(fdeCount << 2);
+  oldEntries = entries;
+  oldEntryCount = entryCount;
+  oldMarks = marks;
+  oldMarkCount = markCount;
+  let mark: u32 = 0;
+  for (let fde: u32 = 0; fde < fdeCount; fde++) {
+    const entry = load<u32>(fdes + fde * FDE_BYTES, 8);
+    store<u32>(cursors + (fde << 2), entry);
+    while (mark < oldMarkCount && load<u32>(oldMarks + mark * MARK_BYTES, 4) <= entry) mark++;
+    store<u32>(cursorMarks + (fde << 2), mark);
+    // What held in front of it goes on, unless it begins with an entry of its own.
+    const before = entry > 0 ? load<u32>(oldEntries + ((entry - 1) << 2)) >>> BLOCK_BITS : 0;
+    store<u32>(cursorSets + (fde << 2), before);
+  }
+  entryCapacity = entryCount + 2 * fdeCount + 16;
+  entries = allocate(entryCapacity << 2);
+  entryCount = 0;
+  markCapacity = markCount + fdeCount + 16;
+  marks = allocate(markCapacity * MARK_BYTES);
+  markCount = 0;
+  segmentCount = 0;
+  lastEnd = i32.MIN_VALUE;
+  highestEnd = i32.MIN_VALUE;
+  for (let i: u32 = 0; i < fdeCount; i++) {
+    const fde = load<u32>(order + (i << 2));
+    const start = fdeStart(fde);
+    const previous = openCount > 0 ? load<u32>(open + ((openCount - 1) << 2)) : u32.MAX_VALUE;
+    addStretchesUpTo(start);
+    position = start;
+    const place = open + (openCount << 2);
+    if (previous === u32.MAX_VALUE || fdeStart(previous) !== start) {
+      store<u32>(place, fde);
+      openCount++;
+    } else if (fdeEnd(fde) > fdeEnd(previous)) {
+      // It counts only behind the end of the one that has the same start.
+      store<u32>(place, previous);
+      store<u32>(place - 4, fde);
+      openCount++;
+    }
+  }
+  addStretchesUpTo(LAST_OFFSET);
+  endTable();
+}

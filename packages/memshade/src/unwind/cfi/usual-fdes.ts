@@ -1,0 +1,188 @@
+import { instantiateUnwindWasm, type UnwindWasm } from "../wasm-module.ts";
+import type { Cie } from "./cie.ts";
+import { DW_EH_PE } from "./constants.ts";
+import { type FdeRows, type FdeSink, LAST_OFFSET, OFFSET_BIAS } from "./rows.ts";
+import type { RuleSets } from "./rule-sets.ts";
+import type { CfiSection } from "./section.ts";
+import { setAfter } from "./set-changes.ts";
+
+/** Larger ones do not occur, and advances could leave 32 bits with them. */
+const MAX_CODE_ALIGNMENT = 255;
+
+/** Rows of a batch of FDEs; those of one at a time are handed on. */
+class BatchRows implements FdeRows {
+  first = 0;
+  count = 0;
+  readonly deltas: Int32Array;
+  readonly sets: Int32Array;
+
+  constructor(deltas: Int32Array, sets: Int32Array) {
+    this.deltas = deltas;
+    this.sets = sets;
+  }
+}
+
+/** The fixed part of the memory: `assembly/layout.ts`. */
+class Views {
+  readonly window: Uint8Array;
+  readonly windowView: DataView;
+  readonly cies: Int32Array;
+  readonly starts: Int32Array;
+  readonly sizes: Uint32Array;
+  readonly firstRows: Int32Array;
+  readonly rows: BatchRows;
+
+  constructor(wasm: UnwindWasm) {
+    const { buffer } = wasm.memory;
+    const words = (start: WebAssembly.Global<"i32">, count: number) =>
+      new Int32Array(buffer, start.value, count);
+    this.window = new Uint8Array(buffer, wasm.WINDOW.value, wasm.WINDOW_BYTES.value);
+    this.windowView = new DataView(buffer, wasm.WINDOW.value, wasm.WINDOW_BYTES.value);
+    this.cies = words(wasm.CIES, 4 * wasm.CIE_SLOTS.value);
+    this.starts = words(wasm.FDE_STARTS, wasm.MOST_FDES.value);
+    this.sizes = new Uint32Array(buffer, wasm.FDE_SIZES.value, wasm.MOST_FDES.value);
+    this.firstRows = words(wasm.FDE_ROWS, wasm.MOST_FDES.value + 1);
+    const mostRows = wasm.MOST_ROWS.value;
+    this.rows = new BatchRows(words(wasm.ROW_DELTAS, mostRows), words(wasm.ROW_SETS, mostRows));
+  }
+}
+
+/**
+ * Runs FDEs as nearly all are, in WebAssembly: it needs no time to warm up, and reads bytes several times as fast as
+ * JavaScript that was not optimised yet. It remembers where an instruction leads from a rule set: instructions are few and
+ * repeat, so almost every one of a large library is a look into a table. What an instruction means depends on its CIE's
+ * data alignment and initial rules; CIEs that differ in one have tables of their own.
+ */
+export class UsualFdes {
+  /** FDEs that were read so far. */
+  count = 0;
+  readonly wasm: UnwindWasm;
+  readonly #intoTable: boolean;
+  /** The CIEs that stand in the slots of the memory. */
+  readonly #inSlots: (Cie | undefined)[];
+  /** Tables of transitions, by what they depend on. */
+  readonly #tables = new Map<string, number>();
+  #views: Views;
+
+  #section: CfiSection | undefined;
+  #windowStart = 0;
+  #windowEnd = 0;
+
+  /**
+   * @param reduced what a table keeps of a rule set; with it, the rows go into a table instead of a sink
+   */
+  constructor(rules: RuleSets, reduced?: (set: number) => number) {
+    this.#intoTable = reduced !== undefined;
+    const nextSet = (slot: number, set: number, code: number) =>
+      setAfter(rules, this.#inSlots[slot]!, set >>> 0, code);
+    this.wasm = instantiateUnwindWasm({ nextSet, reduced: reduced ?? (() => 0) });
+    this.#inSlots = Array.from({ length: this.wasm.CIE_SLOTS.value });
+    this.#views = new Views(this.wasm);
+  }
+
+  /** Views of the memory as it is now: it moves when it grows. */
+  get views(): Views {
+    if (this.#views.window.length === 0) this.#views = new Views(this.wasm);
+    return this.#views;
+  }
+
+  /**
+   * Begins with a section.
+   *
+   * @param base address (SVMA) that offsets count from
+   * @param code range of offsets in which FDEs may start
+   * @returns whether there was another before, whose CIEs are forgotten now
+   */
+  enter(section: CfiSection, base: number, code: { readonly start: number; readonly end: number }): boolean {
+    if (this.#section === section) return false;
+    this.#section = section;
+    this.#windowEnd = 0;
+    this.views.cies.fill(0);
+    this.#inSlots.fill(undefined);
+    const isDebugFrame = section.kind === "debug_frame";
+    this.wasm.setSection(
+      isDebugFrame ? 1 : 0,
+      isDebugFrame ? -base - OFFSET_BIAS : section.address - base - OFFSET_BIAS + 8,
+      code.start - OFFSET_BIAS,
+      Math.min(code.end - OFFSET_BIAS, LAST_OFFSET),
+      this.#intoTable ? 1 : 0,
+    );
+    return true;
+  }
+
+  /** Makes FDEs of a CIE of the section usual ones, if they can be. */
+  addCie(offset: number, cie: Cie): void {
+    const slot = ((offset + 1) >>> 2) & (this.#inSlots.length - 1);
+    if (this.#inSlots[slot] === cie || offset > LAST_OFFSET || !isUsual(cie, this.#section?.kind)) return;
+    const key = `${cie.dataAlignment} ${cie.initialSet}`;
+    const table = this.#tables.get(key) ?? this.#tables.size;
+    const { TRANSITIONS, TRANSITION_BITS, TRANSITION_TABLES } = this.wasm;
+    if (table >= TRANSITION_TABLES.value) return;
+    this.#tables.set(key, table);
+    this.#inSlots[slot] = cie;
+    const transitions = TRANSITIONS.value + table * (8 << TRANSITION_BITS.value);
+    this.views.cies.set([offset + 1, cie.codeAlignment, cie.initialSet, transitions], 4 * slot);
+  }
+
+  /**
+   * Reads FDEs one behind the other and hands them on.
+   *
+   * @param end where the last of them ends at most
+   * @returns position of the first entry that is unusual, or does not end before `end`
+   */
+  read(from: number, end: number, sink: FdeSink): number {
+    let position = from;
+    for (;;) {
+      if (position < this.#windowStart || position >= this.#windowEnd) this.#moveWindow(position, end);
+      const start = this.#windowStart;
+      const next = start + this.wasm.readFdes(position - start, Math.min(end, this.#windowEnd) - start);
+      if (next !== position) {
+        this.#handOn(sink);
+        position = next;
+      } else if (position !== start && this.#windowEnd < end && !this.#isWhole(position)) {
+        this.#moveWindow(position, end);
+      } else {
+        return position;
+      }
+    }
+  }
+
+  /** Whether the window has all of the entry at a position. */
+  #isWhole(position: number): boolean {
+    const at = position - this.#windowStart;
+    const left = this.#windowEnd - position - 4;
+    return left >= 0 && this.views.windowView.getUint32(at, true) <= left;
+  }
+
+  #moveWindow(position: number, end: number): void {
+    const { bytes } = this.#section!;
+    this.#windowStart = position;
+    const { window } = this.views;
+    this.#windowEnd = Math.min(position + window.length, end);
+    window.set(bytes.subarray(position, this.#windowEnd));
+    this.wasm.setWindow(position);
+  }
+
+  #handOn(sink: FdeSink): void {
+    const count = this.wasm.fdeCount.value;
+    this.count += count;
+    if (this.#intoTable) return;
+    const { rows, starts, sizes, firstRows } = this.views;
+    for (let fde = 0; fde < count; fde++) {
+      rows.first = firstRows[fde];
+      rows.count = firstRows[fde + 1] - rows.first;
+      sink.addFde(starts[fde], sizes[fde], rows);
+    }
+  }
+}
+
+function isUsual(
+  { pointerEncoding, addressSize, segmentSize, hasAugmentationData, codeAlignment }: Cie,
+  kind: CfiSection["kind"] | undefined,
+): boolean {
+  const isUsualHeader =
+    kind === "eh_frame"
+      ? pointerEncoding === (DW_EH_PE.pcrel | DW_EH_PE.sdata4) && hasAugmentationData
+      : addressSize === 8 && !hasAugmentationData;
+  return isUsualHeader && segmentSize === 0 && codeAlignment > 0 && codeAlignment <= MAX_CODE_ALIGNMENT;
+}
