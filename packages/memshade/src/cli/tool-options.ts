@@ -107,7 +107,7 @@ export function addToolOptions(command: Command): Command {
       parseSize,
     )
     .option("--pairs", "waste: who overwrote, repeated and re-read what (slower)")
-    .option("--contexts", "waste: tell accesses apart by calling context (slower)")
+    .option("--contexts", "waste: tell accesses apart by calling context")
     .option("--objects", "waste: count per allocation site and offset inside its blocks (slower)")
     .option("--copies", "waste: find bytes that nothing but copies reads which are dead themselves (slower)")
     .option(

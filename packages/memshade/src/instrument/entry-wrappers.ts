@@ -6,10 +6,17 @@ import { ENTRY_WORD, type FrameBase, HOST_WORD } from "./frame-base.ts";
 
 const HAS_MEMORY_INDEX = 0x40;
 
-export interface WrapperSurroundings {
+/** What follows the calls: a shadow stack, or what a tool has in its place. */
+export interface FollowedCalls {
+  /** Memory of its host and entry words. */
   shadowMemory: number;
+  /** Global with the place of whoever calls. */
   stackGlobal: number;
   frames: FrameBase;
+}
+
+export interface WrapperSurroundings {
+  followed: readonly FollowedCalls[];
   /** Whether the functions can be called by reference too, so also from inside. */
   byReference: boolean;
   /** Whether exceptions of the host may pass through the module: then they are caught on their way and go on. */
@@ -47,21 +54,22 @@ export class EntryWrappers {
   }
 
   #before(type: FuncType): Uint8Array {
-    const { shadowMemory, stackGlobal, frames, catchesHostExceptions, byReference, resultsType } =
-      this.#around;
-    const entry = type.params.length;
-    const body = new BodyBuilder([I32]);
-    const load = (word: number): void => {
-      body.instructions(frames.hostWord).op("i32.load", 2 | HAS_MEMORY_INDEX, shadowMemory, word);
-    };
-    load(ENTRY_WORD);
-    body.op("local.set", entry);
-    // Through a reference the module calls itself too, having said so in the host word alone.
-    if (byReference) load(HOST_WORD);
-    else body.op("local.get", entry);
-    body.instructions(frames.emptyStack).op("i32.add").op("global.set", stackGlobal);
-    body.instructions(frames.hostWord).op("local.get", entry);
-    body.op("i32.store", 2 | HAS_MEMORY_INDEX, shadowMemory, HOST_WORD);
+    const { followed, catchesHostExceptions, byReference, resultsType } = this.#around;
+    const body = new BodyBuilder(followed.map(() => I32));
+    followed.forEach(({ shadowMemory, stackGlobal, frames }, i) => {
+      const entry = type.params.length + i;
+      const load = (word: number): void => {
+        body.instructions(frames.hostWord).op("i32.load", 2 | HAS_MEMORY_INDEX, shadowMemory, word);
+      };
+      load(ENTRY_WORD);
+      body.op("local.set", entry);
+      // Through a reference the module calls itself too, having said so in the host word alone.
+      if (byReference) load(HOST_WORD);
+      else body.op("local.get", entry);
+      body.instructions(frames.emptyStack).op("i32.add").op("global.set", stackGlobal);
+      body.instructions(frames.hostWord).op("local.get", entry);
+      body.op("i32.store", 2 | HAS_MEMORY_INDEX, shadowMemory, HOST_WORD);
+    });
     if (catchesHostExceptions && type.results.length > 1) body.openTyped("try", resultsType(type));
     else if (catchesHostExceptions) body.open("try", type.results[0]);
     for (let i = 0; i < type.params.length; i++) body.op("local.get", i);
@@ -69,14 +77,15 @@ export class EntryWrappers {
   }
 
   #after(type: FuncType): Uint8Array {
-    const { shadowMemory, frames, catchesHostExceptions, byReference } = this.#around;
-    const entry = type.params.length;
+    const { followed, catchesHostExceptions, byReference } = this.#around;
     const body = new BodyBuilder();
     const restore = (): void => {
-      for (const word of [HOST_WORD, ENTRY_WORD]) {
-        body.instructions(frames.hostWord).op("local.get", entry);
-        body.op("i32.store", 2 | HAS_MEMORY_INDEX, shadowMemory, word);
-      }
+      followed.forEach(({ shadowMemory, frames }, i) => {
+        for (const word of [HOST_WORD, ENTRY_WORD]) {
+          body.instructions(frames.hostWord).op("local.get", type.params.length + i);
+          body.op("i32.store", 2 | HAS_MEMORY_INDEX, shadowMemory, word);
+        }
+      });
     };
     if (catchesHostExceptions) {
       body.op("catch_all");

@@ -149,7 +149,9 @@ export class FunctionWalker {
   readonly #scan: ModuleScan;
   readonly #arities: Uint32Array;
   readonly #tools: readonly ToolPass[];
-  /** Those that follow the allocator's own code too. */
+  /** Whether some tool follows the allocator's own code. */
+  readonly followsAllocator: boolean;
+  /** Those that follow it, or what only passes requests on to it. */
   readonly #toolsEverywhere: readonly ToolPass[];
   readonly #state: WalkState;
 
@@ -186,7 +188,8 @@ export class FunctionWalker {
     this.#scan = scan;
     this.#arities = new Uint32Array(functionCount(module));
     this.#tools = options.tools;
-    this.#toolsEverywhere = options.tools.filter(({ everywhere }) => everywhere === true);
+    this.#toolsEverywhere = options.tools.filter(({ everywhere = false }) => everywhere !== false);
+    this.followsAllocator = options.tools.some(({ everywhere }) => everywhere === true);
     this.#state = {
       module,
       insertions,
@@ -200,11 +203,6 @@ export class FunctionWalker {
       openLoops: 0,
       loop: -1,
     };
-  }
-
-  /** Whether some tool follows the allocator's own code. */
-  get followsAllocator(): boolean {
-    return this.#toolsEverywhere.length > 0;
   }
 
   /**

@@ -1,3 +1,5 @@
+export { type CallSites, findCallSites } from "./frames/call-sites.ts";
+export { FRAME_HEADER_BYTES } from "./frames/frame-shapes.ts";
 export {
   HIDDEN_EXPORT_PREFIX,
   type Instrumented,
@@ -16,6 +18,7 @@ export {
   type WorkingSetOptions,
   type WovenToolName,
 } from "./options.ts";
+export { type FramedSites, framedSites } from "./waste/framed-sites.ts";
 export { findSites, SITE_CLASS_NAMES, SiteClass, type SiteTable } from "./waste/site-table.ts";
 export {
   BLOCK_BYTES,

@@ -143,12 +143,15 @@ class Instrumentation {
     const stackPointer = findStackPointer(module, readNames(module), this.#scan);
     const heapGlobals = heap?.globals ?? [];
     const tools = this.#weaveTools(stackPointer, countsHeap ? 1 : 0, heapGlobals.length);
+    const passes = tools.flatMap(({ pass, folded }) => (folded === undefined ? pass : [pass, folded]));
     const allocations = tools.flatMap((tool) => tool.allocations ?? []);
 
     const contexts = followsHeap
       ? new ContextPlan(module, this.#scan, this.#allocator, (offset) => offset)
       : undefined;
-    const hooks = contexts ?? (allocations.length > 0 ? new HookedCalls(module, this.#allocator) : undefined);
+    const followsCalls = tools.flatMap(({ followedCalls }) => followedCalls ?? []);
+    const leadsElsewhere = allocations.length > 0 || followsCalls.length > 0;
+    const hooks = contexts ?? (leadsElsewhere ? new HookedCalls(module, this.#allocator) : undefined);
     const shadowMemory = memoryCount(module);
     const counters = new CountFunctions(appended, shadowMemory);
     const bulk = new BulkFunctions(
@@ -173,7 +176,7 @@ class Instrumentation {
       exact: this.#options.exactHistogram === true,
       includeStack: this.#options.includeStack === true,
       counts: countsHeap,
-      tools: tools.map(({ pass }) => pass),
+      tools: passes,
       bulkFunction: (instruction, first, second, follows) =>
         (follows ? bulk : allocatorBulk).get(instruction, first, second),
     });
@@ -194,7 +197,7 @@ class Instrumentation {
         countFunction: (word) => counters.get(word),
         pushHostFrame: (leaves) => hostFrames.push(leaves),
         returnFromHost: () => hostFrames.returned(),
-        tools: tools.map(({ pass }) => pass),
+        tools: passes,
       },
       this.#memory64,
       Math.ceil(this.#codeBytes() * EXPECTED_GROWTH) + PAGE_BYTES,
@@ -210,8 +213,17 @@ class Instrumentation {
       includeAllocator: this.#options.includeAllocator === true,
     });
     const start = this.#startFunction([heap?.threads?.start ?? -1, ...tools.map(({ start: own }) => own)]);
-    if (hooks !== undefined) bodies.hookAllocator(hooks, this.#memory, heap, allocations);
-    if (contexts !== undefined) bodies.wrapEntries(contexts);
+    if (hooks !== undefined) {
+      if (contexts !== undefined || allocations.length > 0)
+        bodies.hookAllocator(hooks, this.#memory, heap, allocations);
+      if (contexts !== undefined) followsCalls.unshift({ ...frameTargets, entries: contexts.entries });
+      if (followsCalls.length > 0)
+        bodies.wrapEntries(
+          hooks,
+          followsCalls.map(({ entries }) => entries),
+          followsCalls,
+        );
+    }
     bodies.write();
 
     const exported = this.#hiddenExports(heap !== undefined, tools);

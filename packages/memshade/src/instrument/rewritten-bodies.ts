@@ -2,8 +2,8 @@ import { functionType, functionTypeIndex, type ValType, type WasmModule } from "
 import { type HeapRuntime, hookBody } from "./allocation-hooks.ts";
 import type { AppendedFunctions } from "./appended-functions.ts";
 import { busyHooks } from "./busy-hooks.ts";
-import type { ContextPlan } from "./context-plan.ts";
-import { EntryWrappers } from "./entry-wrappers.ts";
+import type { EntryPoints } from "./entry-points.ts";
+import { EntryWrappers, type FollowedCalls } from "./entry-wrappers.ts";
 import type { AllocatorPlan } from "./find-allocator/plan.ts";
 import { FunctionLocals } from "./function-locals.ts";
 import type { FunctionWalker } from "./function-walker.ts";
@@ -96,31 +96,30 @@ export class RewrittenBodies {
     }
   }
 
-  /** Gives the functions that can be entered from outside their wrappers. */
-  wrapEntries(contexts: ContextPlan): void {
-    const { module, appended, writer } = this.#around;
-    const { shadowMemory, stackGlobal, frames } = writer.targets;
+  /** Gives the functions that can be entered from outside their wrappers, one for all that follow calls. */
+  wrapEntries(plan: HookedCalls, points: readonly EntryPoints[], followed: readonly FollowedCalls[]): void {
+    const { module, appended } = this.#around;
     const catchesHostExceptions = module.imports.some(
       ({ kind, module: from }) => kind === "function" && !from.startsWith("wasi_"),
     );
     const resultsType = ({ results }: { results: ValType[] }) => appended.typeIndex([], results);
-    const around = { shadowMemory, stackGlobal, frames, catchesHostExceptions, resultsType };
+    const around = { followed, catchesHostExceptions, resultsType };
     const exported = new EntryWrappers({ ...around, byReference: false });
     const referenced = new EntryWrappers({ ...around, byReference: true });
-    for (const index of contexts.entered) {
+    for (const index of new Set(points.flatMap(({ entered }) => [...entered]))) {
       const hook = this.#replacements.get(index);
       if (hook === undefined && this.#internals.has(index)) continue;
       const moved =
         hook === undefined
           ? appended.addWritten(functionTypeIndex(module, index), (to) => this.#rewrite(index, to), index)
           : appended.add(functionTypeIndex(module, index), hook, index);
-      contexts.move(index, moved);
+      plan.move(index, moved);
       const type = functionType(module, index);
       if (type.results.length > 1) resultsType(type);
-      const wrappers = contexts.isReferenced(index) ? referenced : exported;
+      const wrappers = points[0].isReferenced(index) ? referenced : exported;
       this.#replacements.set(index, () => wrappers.body(moved, type));
     }
-    for (const index of contexts.exportedApart) {
+    for (const index of new Set(points.flatMap(({ exportedApart }) => [...exportedApart]))) {
       const type = functionType(module, index);
       if (type.results.length > 1) resultsType(type);
       const body = () => exported.body(index, type);

@@ -1,6 +1,8 @@
 import type { ValType, WasmModule } from "../wasm/index.ts";
 import type { AppendedFunctions } from "./appended-functions.ts";
 import type { ControlStack } from "./control-stack.ts";
+import type { EntryPoints } from "./entry-points.ts";
+import type { FollowedCalls } from "./entry-wrappers.ts";
 import type { AllocatorPlan } from "./find-allocator/plan.ts";
 import type { Insertions } from "./insertions.ts";
 import type { ModuleScan } from "./module-scan.ts";
@@ -36,8 +38,8 @@ export interface WalkState {
  * writes their bytes when the function is written. Offsets are positions in the original module's bytes.
  */
 export interface ToolPass {
-  /** Whether the allocator's own code is followed too, and what only passes requests on to it. */
-  readonly everywhere?: boolean;
+  /** Whether what only passes requests on to the allocator is followed too, and, if true, the allocator's own code. */
+  readonly everywhere?: boolean | "wrappers";
   /** The walk of a function whose first instruction is at `codeStart` begins. */
   begin(state: WalkState, kind: number, codeStart: number): void;
   /**
@@ -128,6 +130,8 @@ export interface ToolSurroundings {
 export interface WovenTool {
   readonly name: WovenToolName;
   readonly pass: ToolPass;
+  /** What it adds to functions that `pass` does not follow. */
+  readonly folded?: ToolPass | undefined;
   /** Size of its memory, a multiple of 64 KiB. It is exported as `memshade.<name>`. */
   readonly shadowBytes: number;
   /** What the host must know to read that memory; asked for when all functions are written. */
@@ -136,6 +140,8 @@ export interface WovenTool {
   readonly start: number;
   /** Function without parameters to run before each function that the host calls by an export; −1 or absent: none. */
   readonly entered?: number;
+  /** What wrappers around the functions that the host may call have to keep; absent where it does not follow calls. */
+  readonly followedCalls?: (FollowedCalls & { entries: EntryPoints }) | undefined;
   /** Largest size of the program's memory it can follow, bytes, where it must not grow further. */
   readonly memoryLimit: number | undefined;
   /** Its globals, mutable as a rule. */

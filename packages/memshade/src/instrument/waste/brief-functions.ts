@@ -58,15 +58,15 @@ export class BriefFunctions {
   }
 
   #store(op: number): Uint8Array {
-    const [value, displacement, id, address] = [1, 2, 3, 4];
-    const body = new BodyBuilder([I32]);
+    const [value, displacement, store, address, id] = [1, 2, 3, 4, 5];
+    const body = new BodyBuilder([I32, I32]);
     const sink = new BodySink(body);
     addressOf(body, displacement, address);
     body.op("local.get", address);
     sink.local(LOCAL_GET, value);
-    this.#snippets.compareCold(sink, op, ACCESS_BYTES[op], address, value, id);
+    this.#snippets.compareCold(sink, op, ACCESS_BYTES[op], address, value, store);
     body.op(OPCODE_NAME[op] as OpcodeName, 0, 0);
-    this.#snippets.followStore(sink, ACCESS_BYTES[op], address, id);
+    this.#snippets.followStore(sink, ACCESS_BYTES[op], address, store, id);
     return body.finish();
   }
 }

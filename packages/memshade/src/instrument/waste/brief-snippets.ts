@@ -2,7 +2,8 @@ import { opcodeId, type ValType } from "../../wasm/index.ts";
 import type { SnippetSink } from "../snippet-sink.ts";
 import { loadBefore, writeComparison } from "./comparisons.ts";
 import { pushAddress, type Scratch, ShadowWords, type SnippetAddress } from "./shadow-words.ts";
-import { BriefIds, DIRTY_LINE_BYTES, RECORD_BYTES, RECORD_SHIFT, type WasteLayout } from "./waste-layout.ts";
+import { pushIdOfRecord, type SiteRecords } from "./site-records.ts";
+import { BriefIds, DIRTY_LINE_BYTES, type WasteLayout } from "./waste-layout.ts";
 
 const LOCAL_GET = opcodeId("local.get");
 const LOCAL_SET = opcodeId("local.set");
@@ -42,8 +43,8 @@ export interface BriefTargets {
 export interface Place {
   op: number;
   size: number;
-  /** Id of the store, number of the load. */
-  id: number;
+  /** What `SiteRecords` knows the site by. */
+  key: number;
   address: SnippetAddress;
   /** The lane that is stored, where the instruction has one. */
   lane: number;
@@ -62,9 +63,17 @@ export class BriefSnippets {
   readonly #targets: BriefTargets;
   readonly #words: ShadowWords;
   readonly #zeroIsValid: boolean;
+  readonly records: SiteRecords;
 
   /** `zeroIsValid`: memory that nobody has written holds zeros, which may be written again silently. */
-  constructor(layout: WasteLayout, memory: number, targets: BriefTargets, zeroIsValid: boolean) {
+  constructor(
+    layout: WasteLayout,
+    memory: number,
+    targets: BriefTargets,
+    records: SiteRecords,
+    zeroIsValid: boolean,
+  ) {
+    this.records = records;
     this.#zeroIsValid = zeroIsValid;
     this.#layout = layout;
     this.#memory = memory;
@@ -79,7 +88,7 @@ export class BriefSnippets {
 
   /** Before a store, with its operand on top of the stack: counts it if the operand is there already. */
   compareStore(sink: SnippetSink, place: Place, scratch: Scratch): void {
-    const { op, size, id, address, value } = place;
+    const { op, size, key, address, value } = place;
     if (!value.isHeld) sink.local(LOCAL_TEE, value.local);
     if (address.local < 0) sink.i32(address.constant);
     else sink.local(LOCAL_GET, address.local);
@@ -101,21 +110,21 @@ export class BriefSnippets {
       this.#words.pushUnread(sink, size, address);
       sink.plain(I32_EQZ);
       sink.open(IF, NOTHING);
-      this.#add(sink, this.#layout.stores + id * RECORD_BYTES + STORE_SILENT, 1n);
+      this.#add(sink, this.records.storeAt(key) + STORE_SILENT);
       sink.plain(ELSE);
     }
     pushAddress(sink, address);
     sink.i32(size);
-    sink.i32(id);
+    this.records.pushStore(sink, key);
     sink.indexed(CALL, this.#targets.same);
     if (place.hot) sink.end();
     sink.end();
   }
 
   /** Behind a store: its bytes get the site's id. */
-  markStore(sink: SnippetSink, { size, id, address }: Place): void {
+  markStore(sink: SnippetSink, { size, key, address }: Place): void {
     if (this.#layout.dirty !== 0) this.#markDirty(sink, address);
-    this.#words.fill(sink, size, id, address);
+    this.#words.fill(sink, size, this.records.idOf(key), address);
   }
 
   /** As `compareStore` in a function of its own, whose parameters and locals are named. */
@@ -132,17 +141,28 @@ export class BriefSnippets {
     sink.end();
   }
 
-  /** As `markStore`; counts the store too. */
-  followStore(sink: SnippetSink, size: number, address: number, id: number): void {
+  /**
+   * As `markStore`; counts the store too. `store`: local with what `SiteRecords.pushStore` pushes, `id`: a local for the
+   * store's id.
+   */
+  followStore(sink: SnippetSink, size: number, address: number, store: number, id: number): void {
     const place = { local: address, constant: 0, displacement: 0 };
+    const { arena, stores, recordShift } = this.#layout;
     if (this.#layout.dirty !== 0) this.#markDirty(sink, place);
-    this.#addOne(sink, id, this.#layout.stores);
+    if (arena === 0) {
+      this.#addOne(sink, store, stores, recordShift);
+      this.#words.fill(sink, size, { local: store }, place);
+      return;
+    }
+    this.#addOne(sink, store, 0, 0);
+    pushIdOfRecord(sink, store, this.#layout);
+    sink.local(LOCAL_SET, id);
     this.#words.fill(sink, size, { local: id }, place);
   }
 
   /** As `testLoad`; counts the load too. */
   followLoad(sink: SnippetSink, size: number, address: number, number: number): void {
-    this.#addOne(sink, number, this.#layout.loads);
+    this.#addOne(sink, number, this.#layout.loads, this.#layout.loadShift);
     this.#words.pushUnread(sink, size, { local: address, constant: 0, displacement: 0 });
     sink.open(IF, NOTHING);
     sink.local(LOCAL_GET, address);
@@ -152,10 +172,11 @@ export class BriefSnippets {
   }
 
   /** Adds one to the first counter of the record whose number a local holds. */
-  #addOne(sink: SnippetSink, local: number, table: number): void {
+  #addOne(sink: SnippetSink, local: number, table: number, shift: number): void {
     for (let i = 0; i < 2; i++) {
       sink.local(LOCAL_GET, local);
-      sink.i32(RECORD_SHIFT);
+      if (shift === 0) continue;
+      sink.i32(shift);
       sink.plain(I32_SHL);
     }
     sink.access(I64_LOAD, 3, this.#memory, table);
@@ -184,24 +205,24 @@ export class BriefSnippets {
   }
 
   /** Behind a load: unless all of its bytes have been read before, their writers get the credit. */
-  testLoad(sink: SnippetSink, { size, id, address, hot }: Place, scratch: Scratch): void {
+  testLoad(sink: SnippetSink, { size, key, address, hot }: Place, scratch: Scratch): void {
     const words = this.#words;
     words.pushUnread(sink, size, address, hot ? scratch : undefined);
     sink.open(IF, NOTHING);
-    if (hot) this.#readHot(sink, size, id, address, scratch);
+    if (hot) this.#readHot(sink, size, key, address, scratch);
     else {
       pushAddress(sink, address);
-      sink.i32(id);
+      this.records.pushLoad(sink, key);
       sink.indexed(CALL, this.#targets.fresh.get(size) as number);
     }
     sink.end();
   }
 
   /** A load of `size` bytes, not all read before, whose words are in `scratch`. */
-  #readHot(sink: SnippetSink, size: number, id: number, address: SnippetAddress, scratch: Scratch): void {
+  #readHot(sink: SnippetSink, size: number, key: number, address: SnippetAddress, scratch: Scratch): void {
     const words = this.#words;
     const mixed = this.#targets.mixed.get(size);
-    this.#add(sink, this.#layout.loads + id * RECORD_BYTES + LOAD_FRESH, 1n);
+    this.#add(sink, this.records.loadAt(key) + LOAD_FRESH);
     words.keepFirstId(sink, size, scratch);
     if (mixed !== undefined) {
       words.pushUniform(sink, size, scratch);
@@ -222,11 +243,11 @@ export class BriefSnippets {
   }
 
   /** Behind a loop: puts what its locals have counted into the records. */
-  flushSilent(sink: SnippetSink, { id, silentLocal }: Place): void {
-    const at = this.#layout.stores + id * RECORD_BYTES + STORE_SILENT;
-    sink.i32(0);
+  flushSilent(sink: SnippetSink, { key, silentLocal }: Place): void {
+    const at = this.records.storeAt(key) + STORE_SILENT;
+    this.records.pushBase(sink);
     sink.local(LOCAL_GET, silentLocal);
-    sink.i32(0);
+    this.records.pushBase(sink);
     sink.access(I64_LOAD, 3, this.#memory, at);
     sink.plain(I64_ADD);
     sink.access(I64_STORE, 3, this.#memory, at);
@@ -238,7 +259,7 @@ export class BriefSnippets {
   #credit(sink: SnippetSink, local: number, size: number): void {
     const at = this.#layout.stores + STORE_READ;
     sink.local(LOCAL_GET, local);
-    sink.i32(RECORD_SHIFT);
+    sink.i32(this.#layout.recordShift);
     sink.plain(I32_SHL);
     sink.local(LOCAL_TEE, local);
     sink.local(LOCAL_GET, local);
@@ -248,16 +269,16 @@ export class BriefSnippets {
     sink.access(I64_STORE, 3, this.#memory, at);
   }
 
-  /** One more run of the block that begins with a site. */
-  countRun(sink: SnippetSink, site: number): void {
-    this.#add(sink, this.#layout.runs + site * 8, 1n);
+  /** One more run of a block, whose counter is at `at` from the base of records. */
+  countRun(sink: SnippetSink, at: number): void {
+    this.#add(sink, at);
   }
 
-  #add(sink: SnippetSink, at: number, by: bigint): void {
-    sink.i32(0);
-    sink.i32(0);
+  #add(sink: SnippetSink, at: number): void {
+    this.records.pushBase(sink);
+    this.records.pushBase(sink);
     sink.access(I64_LOAD, 3, this.#memory, at);
-    sink.i64(by);
+    sink.i64(1n);
     sink.plain(I64_ADD);
     sink.access(I64_STORE, 3, this.#memory, at);
   }

@@ -7,6 +7,7 @@ import type { WalkState } from "../tool-pass.ts";
 import { CONSTANT } from "../value-numbers.ts";
 import type { Place } from "./brief-snippets.ts";
 import type { Scratch } from "./shadow-words.ts";
+import type { SiteRecords } from "./site-records.ts";
 
 const I64: ValType = 0x7e;
 const LOCAL_GET = opcodeId("local.get");
@@ -21,6 +22,7 @@ const MOST_STREAMS = 12;
 export const STREAM_BYTES = 32;
 const STORE_BIT = 32;
 const ID_SHIFT = 6;
+const KEY_AT = 28;
 
 /** An access inside of the loop at hand, and the insertions that follow it one by one. */
 export interface LoopAccess {
@@ -36,9 +38,9 @@ export interface LoopAccess {
 export interface StreamLoop {
   /** Stores; locals count those that are silent while the loop runs. */
   stores: Place[];
-  streams: { end: LinearForm; stride: LinearForm; what: number }[];
+  streams: { end: LinearForm; stride: LinearForm; what: number; key: number }[];
   trips: number;
-  /** Address of the counter of the block's runs. */
+  /** Address of the counter of the block's runs, from the base of records. */
   runs: number;
 }
 
@@ -46,6 +48,8 @@ export interface StreamTargets {
   /** Whether loops that store can be followed: only where one id alone means invalid bytes. */
   followsStores: boolean;
   looped: number;
+  /** Whether keys of sites are known when the module is rewritten. */
+  keysAreFixed: boolean;
   /** Address of the descriptors. */
   descriptors: number;
   memory: number;
@@ -96,8 +100,8 @@ export class LoopStreams {
         base === CONSTANT ? standsAt(offset) : this.#progressions.of(base, offset, place.address.local);
       if (progression === undefined) return undefined;
       if (counted === undefined || isZero(counted.stride)) counted = progression;
-      const what = (place.id << ID_SHIFT) | (isStore(place) ? STORE_BIT : 0) | place.size;
-      streams.push({ ...progression, what });
+      const what = (isStore(place) ? STORE_BIT : 0) | place.size;
+      streams.push({ ...progression, what, key: place.key });
     }
     if (counted === undefined) return undefined;
     if (!this.#targets.followsStores && accesses.some(({ place }) => isStore(place))) return undefined;
@@ -113,9 +117,9 @@ export class LoopStreams {
   }
 
   /** Behind the loop: tells the runtime what it did. */
-  write(sink: SnippetSink, { streams, trips, runs }: StreamLoop): void {
-    const { descriptors, memory, looped } = this.#targets;
-    streams.forEach(({ end, stride, what }, i) => {
+  write(sink: SnippetSink, { streams, trips, runs }: StreamLoop, records: SiteRecords): void {
+    const { descriptors, memory, looped, keysAreFixed } = this.#targets;
+    streams.forEach(({ end, stride, what, key }, i) => {
       const at = descriptors + i * STREAM_BYTES;
       for (const [field, form] of [end, stride].entries()) {
         sink.i32(0);
@@ -123,12 +127,21 @@ export class LoopStreams {
         sink.access(I32_STORE, 2, memory, at + field * 4);
       }
       sink.i32(0);
-      sink.i32(what);
+      sink.i32(keysAreFixed ? (key << ID_SHIFT) | what : what);
       sink.access(I32_STORE, 2, memory, at + 8);
+      if (keysAreFixed) return;
+      sink.i32(0);
+      if ((what & STORE_BIT) !== 0) records.pushId(sink, key);
+      else records.pushLoad(sink, key);
+      sink.access(I32_STORE, 2, memory, at + KEY_AT);
     });
     sink.local(LOCAL_GET, trips);
     sink.i32(streams.length);
-    sink.i32(runs);
+    records.pushBase(sink);
+    if (runs !== 0) {
+      sink.i32(runs);
+      sink.plain(I32_ADD);
+    }
     sink.indexed(CALL, looped);
   }
 }

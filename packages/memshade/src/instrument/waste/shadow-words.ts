@@ -18,6 +18,7 @@ const I32_ROTL = opcodeId("i32.rotl");
 const I32_SHL = opcodeId("i32.shl");
 const I32_EQZ = opcodeId("i32.eqz");
 const I32_WRAP = opcodeId("i32.wrap_i64");
+const I64_ADD = opcodeId("i64.add");
 const I64_AND = opcodeId("i64.and");
 const I64_EQ = opcodeId("i64.eq");
 const I64_EQZ = opcodeId("i64.eqz");
@@ -71,9 +72,21 @@ export function pushAddress(sink: SnippetSink, address: SnippetAddress): void {
   sink.plain(I32_ADD);
 }
 
-function pushId(sink: SnippetSink, id: number | { local: number }): void {
+/**
+ * An id: a constant, −1 for the one of read bytes; what an i32 local holds; or more than the 32-bit id that an i64 local
+ * has in both of its halves.
+ */
+export type ShadowId = number | { local: number } | { ids: number; plus: number };
+
+function pushId(sink: SnippetSink, id: ShadowId): void {
   if (typeof id === "number") sink.i32(id);
-  else sink.local(LOCAL_GET, id.local);
+  else if ("local" in id) sink.local(LOCAL_GET, id.local);
+  else {
+    sink.local(LOCAL_GET, id.ids);
+    sink.plain(I32_WRAP);
+    sink.i32(id.plus);
+    sink.plain(I32_ADD);
+  }
 }
 
 /**
@@ -215,8 +228,8 @@ export class ShadowWords {
     }
   }
 
-  /** Gives all bytes of an access an id: a constant, −1 for the one of read bytes, or what a local holds. */
-  fill(sink: SnippetSink, size: number, id: number | { local: number }, address: SnippetAddress): void {
+  /** Gives all bytes of an access an id. */
+  fill(sink: SnippetSink, size: number, id: ShadowId, address: SnippetAddress): void {
     const bytes = size << this.#shift;
     for (let at = 0; at < bytes; at += 16) {
       const offset = this.#push(sink, address) + at;
@@ -234,21 +247,36 @@ export class ShadowWords {
         this.#pushRepeated(sink, id, I64);
         sink.access(I64_STORE, 1, this.#memory, offset + 8);
       } else {
-        pushId(sink, id);
-        sink.prefixed(this.#shift === 1 ? I16X8_SPLAT : I32X4_SPLAT);
+        if (typeof id === "object" && "ids" in id) {
+          this.#pushRepeated(sink, id, I64);
+          sink.prefixed(I64X2_SPLAT);
+        } else {
+          pushId(sink, id);
+          sink.prefixed(this.#shift === 1 ? I16X8_SPLAT : I32X4_SPLAT);
+        }
         sink.access(V128_STORE, 1, this.#memory, offset);
       }
     }
   }
 
   /** An id as often as it has room in an i32 or i64. */
-  #pushRepeated(sink: SnippetSink, id: number | { local: number }, type: ValType): void {
+  #pushRepeated(sink: SnippetSink, id: ShadowId, type: ValType): void {
     const isNarrow = this.#shift === 1;
     const factor = type === I32 ? (isNarrow ? 0x10001n : 1n) : isNarrow ? 0x0001000100010001n : 0x100000001n;
     if (typeof id === "number") {
       const value = id < 0 ? -1n : BigInt(id) * factor;
       if (type === I32) sink.i32(Number(BigInt.asIntN(32, value)));
       else sink.i64(BigInt.asIntN(64, value));
+      return;
+    }
+    if ("ids" in id) {
+      if (type === I32) {
+        pushId(sink, id);
+        return;
+      }
+      sink.local(LOCAL_GET, id.ids);
+      sink.i64(BigInt(id.plus) * factor);
+      sink.plain(I64_ADD);
       return;
     }
     sink.local(LOCAL_GET, id.local);

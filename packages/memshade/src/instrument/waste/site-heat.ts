@@ -47,9 +47,15 @@ interface Region {
 
 /**
  * `Heat` per site of a module. What loops often is heated first, the smallest loops and functions before larger ones, as
- * far as the added code stays within its budget.
+ * far as the added code stays within its budget. `otherBytes`: what else is added.
  */
-export function siteHeat(module: WasmModule, sites: SiteTable, scan: ModuleScan, ids: 16 | 32): Uint8Array {
+export function siteHeat(
+  module: WasmModule,
+  sites: SiteTable,
+  scan: ModuleScan,
+  ids: 16 | 32,
+  otherBytes = 0,
+): Uint8Array {
   const regions: Region[] = [];
   module.bodies.forEach((body, defined) => {
     const [first, end] = [sites.firstOfFunction[defined], sites.firstOfFunction[defined + 1]];
@@ -65,7 +71,7 @@ export function siteHeat(module: WasmModule, sites: SiteTable, scan: ModuleScan,
   const heat = new Uint8Array(sites.length);
   const bytesOf = (site: number): number => (sites.store[site] > 0 ? STORE_BYTES : LOAD_BYTES)[heat[site]];
   const code = module.bodies.reduce((sum, { start, end }) => sum + end - start, 0);
-  let room = code * (ids === 16 ? BUDGET : BUDGET_OF_WIDE_IDS);
+  let room = code * (ids === 16 ? BUDGET : BUDGET_OF_WIDE_IDS) - otherBytes;
   for (let site = 0; site < sites.length; site++) room -= bytesOf(site);
   for (const region of regions) {
     for (let site = region.first; site < region.end; site++) {

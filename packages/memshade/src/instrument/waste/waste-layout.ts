@@ -6,6 +6,8 @@ export const CONTROL_BYTES = 4 * KIB;
 /** Bytes of a record, as a shift too. */
 export const RECORD_SHIFT = 7;
 export const RECORD_BYTES = 1 << RECORD_SHIFT;
+/** Records in frames are one behind the other, as short as they can be. */
+const FRAMED_SHIFT = 3;
 export const PAIR_BYTES = 32;
 /** Counts per offset of a site's blocks; one more entry has what lies behind. */
 export const OFFSETS = 4096;
@@ -34,8 +36,15 @@ export interface WasteLayout {
   storeCapacity: number;
   loads: number;
   loadCapacity: number;
-  /** A u64 per site: how often the block that begins with it ran. Brief only. */
+  /** Distance between the records of neighbouring ids of stores, and numbers of loads, as a shift. */
+  recordShift: number;
+  loadShift: number;
+  /** A u64 per site: how often the block that begins with it ran. Brief only, without contexts. */
   runs: number;
+  /** Frames of contexts in place of the records: where they begin, how far those of contexts reach. 0: there are none. */
+  arena: number;
+  arenaLimit: number;
+  lastFrames: number;
   sizes: number;
   pairs: number;
   pairCapacity: number;
@@ -72,10 +81,16 @@ export interface WasteWishes {
   copies: boolean;
   /** The host may read and says nothing of it. */
   opaque: boolean;
+  /** Functions of the module and bytes of a frame of each of them, where the brief engine tells contexts apart. */
+  frames?: { functions: number; bytes: number } | undefined;
 }
 
 const CONTEXT_KEYS = 512 * KIB;
 const CONTEXT_NODES = 2 * MIB;
+/** Room for frames of contexts. */
+const FRAMES_BYTES = 1024 * MIB;
+/** In place of the records of ids that are no stores. */
+const NO_RECORDS_BYTES = 64;
 const PAIRS = 1 * MIB;
 const INDEX_ENTRIES = 4 * MIB;
 /** Entries where only places that allocate, free and return are looked up. */
@@ -87,18 +102,21 @@ const ALLOCATION_SITES = 2 * KIB;
 /** Places the tables behind the shadow of as much memory as there is room for. */
 export function planWaste(wishes: WasteWishes): WasteLayout {
   const isFull = wishes.engine === "full";
-  const { contexts } = wishes;
-  const storeCapacity = (contexts ? CONTEXT_KEYS : 0) + wishes.stores + (isFull ? 1 : BriefIds.first);
-  const loadCapacity = (contexts ? CONTEXT_KEYS : 0) + wishes.loads + 1;
+  const { contexts, frames } = wishes;
+  const contextKeys = contexts ? CONTEXT_KEYS : 0;
+  const storeCapacity = frames ? 0 : contextKeys + wishes.stores + (isFull ? 1 : BriefIds.first);
+  const loadCapacity = frames ? 0 : contextKeys + wishes.loads + 1;
   const pairCapacity = isFull ? PAIRS : 0;
   const nodeCapacity = contexts ? CONTEXT_NODES : 0;
   const indexCapacity = contexts ? INDEX_ENTRIES : isFull ? PLACE_ENTRIES : 0;
   const blockCapacity = wishes.objects ? BLOCKS : 0;
   const siteCapacity = wishes.objects ? ALLOCATION_SITES : 0;
   const copyCapacity = wishes.copies ? COPIES : 0;
-  const runs = isFull ? 0 : wishes.sites;
+  const runs = isFull || frames ? 0 : wishes.sites;
+  const frameBytes = frames ? FRAMES_BYTES + frames.bytes + (frames.functions + 1) * 4 : 0;
   const tables =
     CONTROL_BYTES +
+    frameBytes +
     (storeCapacity + loadCapacity) * RECORD_BYTES +
     runs * 8 +
     pairCapacity * PAIR_BYTES +
@@ -136,12 +154,18 @@ export function planWaste(wishes: WasteWishes): WasteLayout {
     readers,
     seen,
     control,
-    stores: place(storeCapacity * RECORD_BYTES),
+    recordShift: frames ? FRAMED_SHIFT : RECORD_SHIFT,
+    // In frames, loads are known by the addresses of their records.
+    loadShift: frames ? 0 : RECORD_SHIFT,
+    stores: place(frames ? NO_RECORDS_BYTES : storeCapacity * RECORD_BYTES),
     storeCapacity,
-    loads: place(loadCapacity * RECORD_BYTES),
+    loads: frames ? 0 : place(loadCapacity * RECORD_BYTES),
     loadCapacity,
     runs: place(runs * 8),
     sizes: place(covered / 2),
+    arena: frames ? place(FRAMES_BYTES + frames.bytes) : 0,
+    arenaLimit: frames ? end - frames.bytes : 0,
+    lastFrames: frames ? place((frames.functions + 1) * 4) : 0,
     pairs: place(pairCapacity * PAIR_BYTES),
     pairCapacity,
     nodes: place(nodeCapacity * NODE_BYTES),
@@ -184,7 +208,12 @@ export function wasteConstants(
     CONTROL: layout.control,
     STORES: layout.stores,
     LOADS: layout.loads,
-    RECORD_SHIFT,
+    RECORD_SHIFT: layout.recordShift,
+    LOAD_SHIFT: layout.loadShift,
+    FRAMED: layout.arena === 0 ? 0 : 1,
+    FRAMES: layout.arena,
+    FRAME_LIMIT: layout.arenaLimit,
+    LAST_FRAMES: layout.lastFrames,
     SIZES: layout.sizes,
     ZERO_IS_VALID: isCompatible ? 0 : 1,
     REALLOC_FORGETS: isCompatible ? 1 : 0,

@@ -3,6 +3,7 @@ import {
   ACCESS_KIND,
   AccessKind,
   I32,
+  I64,
   IMMEDIATE_KIND,
   ImmediateKind,
   importsOf,
@@ -13,6 +14,10 @@ import {
   skipOpcode,
   type ValType,
 } from "../../wasm/index.ts";
+import { CallTreatment } from "../call-plan.ts";
+import { CallFrames, type Frames } from "../frames/call-frames.ts";
+import type { FramePlan } from "../frames/frame-plan.ts";
+import { FRAME_HEADER_BYTES } from "../frames/frame-shapes.ts";
 import { InsertionKind } from "../insertions.ts";
 import { keepAddress } from "../keep-address.ts";
 import { NO_LOCAL } from "../operand-stack.ts";
@@ -24,8 +29,10 @@ import type { AccessFunctions } from "./access-functions.ts";
 import type { BriefFunctions } from "./brief-functions.ts";
 import type { BriefSnippets, Place } from "./brief-snippets.ts";
 import { hasComparison, valueTypeOfStore } from "./comparisons.ts";
+import type { FramedSites } from "./framed-sites.ts";
 import { LoopStreams, type StreamLoop, type StreamTargets } from "./loop-streams.ts";
 import { Heat } from "./site-heat.ts";
+import type { FramedRecords, SiteRecords } from "./site-records.ts";
 import { SiteClass, type SiteTable } from "./site-table.ts";
 import { isExactImport } from "./wasi-functions.ts";
 import { zeroingFunctions } from "./zeroing-functions.ts";
@@ -56,10 +63,14 @@ const Step = {
   Leave: 8,
   /** b: local for the context */
   Begin: 9,
-  /** b: displacement, c: id of a store or number of a load. Operands of the function that does the access. */
+  /** b: displacement, c: key. Operands of the function that does the access. */
   Cold: 10,
   /** b: number of a loop in `#loops` */
   Loop: 11,
+  /** b: word of the waste tool's memory, c: key that is put there */
+  NoteKey: 12,
+  /** Computes the local with the ids. */
+  Ids: 13,
 } as const;
 
 /** What follows plain accesses quickly. */
@@ -68,21 +79,32 @@ export interface BriefParts {
   functions: BriefFunctions;
   /** `Heat` per site. */
   heat: Uint8Array;
-  /** Id of the first store. */
-  firstId: number;
   streams: StreamTargets;
-  /** Address of the counters of blocks, a u64 per site. */
-  runs: number;
+  /** Frames of contexts, where they are told apart. */
+  framed: FramedParts | undefined;
+}
+
+export interface FramedParts {
+  frames: Frames;
+  sites: FramedSites;
+  records: FramedRecords;
 }
 
 export interface PassTargets {
+  /** Keys of sites, which the functions that do accesses are given too. */
+  records: SiteRecords;
+  /** Id of the first store. */
+  firstId: number;
+  /** Address of the counters of blocks, a u64 per site. */
+  runs: number;
   notePages: number;
   /** Gets the result of memory.grow and hands it on. */
   grown: number;
   /** What an opaque host may have read; −1 where the host is none. */
   hostMayRead: number;
   setStackPointer: number;
-  /** Calling contexts, −1 where nobody asks for them. */
+  /** How calls change contexts, and what tells the full engine of it; undefined where nobody asks for them. */
+  plan: FramePlan | undefined;
   enter: number;
   leave: number;
   current: number;
@@ -128,6 +150,7 @@ export class WastePass implements ToolPass {
   #blockIsOpen = false;
   #contextLocal = NO_LOCAL;
   #codeStart = 0;
+  readonly #callFrames: CallFrames | undefined;
   readonly #places: Place[] = [];
   #streams: LoopStreams | undefined;
   readonly #loops: StreamLoop[] = [];
@@ -149,6 +172,11 @@ export class WastePass implements ToolPass {
     this.#functions = functions;
     this.#brief = brief;
     this.#targets = targets;
+    const framed = brief?.framed;
+    if (framed !== undefined)
+      this.#callFrames = new CallFrames(framed.frames, (position, step, b, c) =>
+        this.#add(position, step, b, c),
+      );
     this.#hooked = new Set(around.allocator.functions.map(({ index }) => index));
     this.#callsOut = targets.hostMayRead >= 0 && importsOf(around.module, "table").length > 0;
     this.#zeroing = new Set(zeroingFunctions(around.allocator.functions));
@@ -172,6 +200,11 @@ export class WastePass implements ToolPass {
     this.#streams =
       this.#brief !== undefined && state.hasLoops ? new LoopStreams(state, this.#brief.streams) : undefined;
     this.#extraLocals.clear();
+    const records = this.#brief?.framed?.records;
+    if (this.#callFrames === undefined || records === undefined) return;
+    this.#callFrames.begin(state, codeStart, true);
+    records.frame = this.#callFrames.local;
+    records.ids = NO_LOCAL;
   }
 
   access(op: number, at: number, displacement: number, start: number, end: number): void {
@@ -195,8 +228,9 @@ export class WastePass implements ToolPass {
     this.#streams?.abandon();
     const site = this.#siteAt(start);
     if (first !== this.#around.memory && second !== this.#around.memory) return;
-    this.#note(start, this.#targets.storeSite, this.#idOf(site));
-    if (this.#sites.load[site] !== 0) this.#note(start, this.#targets.loadSite, this.#sites.load[site]);
+    this.#add(start, Step.NoteKey, this.#targets.storeSite, this.#storeKey(site));
+    if (this.#sites.load[site] !== 0)
+      this.#add(start, Step.NoteKey, this.#targets.loadSite, this.#loadKey(site));
   }
 
   endBlock(): void {
@@ -210,8 +244,7 @@ export class WastePass implements ToolPass {
 
   leaveLoop(_start: number, end: number, oneBlock: boolean): void {
     this.#blockIsOpen = false;
-    const runs = (this.#brief?.runs ?? 0) + this.#leader * 8;
-    const loop = this.#streams?.leave(end, oneBlock, runs, this.#scratch);
+    const loop = this.#streams?.leave(end, oneBlock, this.#runsAt(this.#leader), this.#scratch);
     if (loop !== undefined) this.#add(end, Step.Loop, this.#loops.push(loop) - 1);
   }
 
@@ -231,7 +264,7 @@ export class WastePass implements ToolPass {
     const { importedFunctionCount, codePayloadStart } = this.#around.module;
     const offset = start - codePayloadStart;
     if (callee >= 0 && callee < importedFunctionCount) {
-      this.#note(start, this.#targets.storeSite, this.#idOf(this.#siteAt(start)));
+      this.#add(start, Step.NoteKey, this.#targets.storeSite, this.#storeKey(this.#siteAt(start)));
       const { hostMayRead } = this.#targets;
       const isOpaque = hostMayRead >= 0 && !this.#exact.has(callee);
       if (isOpaque) this.#add(start, Step.Call, hostMayRead);
@@ -243,15 +276,22 @@ export class WastePass implements ToolPass {
       if (!tail) this.#add(end, Step.Call, this.#targets.hostMayRead);
     }
     if (this.#zeroing.has(callee))
-      this.#note(start, this.#targets.zeroedSite, this.#idOf(this.#siteAt(start)));
+      this.#add(start, Step.NoteKey, this.#targets.zeroedSite, this.#storeKey(this.#siteAt(start)));
     if (this.#targets.notesPlaces && (callee < 0 || this.#hooked.has(callee)))
       this.#note(start, this.#targets.allocationSite, offset);
-    if (this.#targets.enter < 0) return;
+    if (this.#callFrames !== undefined) this.#callFrames.call(callee, tail, start, end);
+    else this.#enterContext(callee, tail, start, end);
+  }
+
+  /** A call in the full engine. */
+  #enterContext(callee: number, tail: boolean, start: number, end: number): void {
+    const treatment = this.#targets.plan?.treatment(this.#state.function, callee, tail) ?? CallTreatment.None;
+    if (treatment === CallTreatment.None || treatment === CallTreatment.Keep) return;
     if (this.#contextLocal === NO_LOCAL) {
       this.#contextLocal = extraLocal(this.#state.temporaries, I32);
       this.#add(this.#codeStart, Step.Begin, this.#contextLocal);
     }
-    this.#add(start, Step.Enter, offset);
+    this.#add(start, Step.Enter, start - this.#around.module.codePayloadStart);
     if (!tail) this.#add(end, Step.Leave, this.#contextLocal);
   }
 
@@ -260,11 +300,14 @@ export class WastePass implements ToolPass {
   write(sink: SnippetSink, entry: number): void {
     const { a, b, c } = this.#state.insertions;
     const operand = b[entry];
+    const { records } = this.#targets;
     switch (a[entry]) {
       case Step.Arguments:
         sink.i32(operand);
-        sink.i32(this.#idOf(c[entry]));
-        sink.i32(this.#sites.load[c[entry]]);
+        if (this.#sites.store[c[entry]] === 0) sink.i32(0);
+        else records.pushId(sink, this.#storeKey(c[entry]));
+        if (this.#sites.load[c[entry]] === 0) sink.i32(0);
+        else records.pushLoad(sink, this.#loadKey(c[entry]));
         break;
       case Step.Compare:
         this.#brief?.snippets.compareStore(sink, this.#places[operand], this.#scratch);
@@ -276,15 +319,26 @@ export class WastePass implements ToolPass {
         this.#brief?.snippets.testLoad(sink, this.#places[operand], this.#scratch);
         break;
       case Step.CountRun:
-        this.#brief?.snippets.countRun(sink, operand);
+        this.#brief?.snippets.countRun(sink, this.#runsAt(operand));
         break;
       case Step.Loop:
         for (const store of this.#loops[operand].stores) this.#brief?.snippets.flushSilent(sink, store);
-        this.#streams?.write(sink, this.#loops[operand]);
+        this.#streams?.write(sink, this.#loops[operand], records);
         break;
       case Step.Cold:
         sink.i32(operand);
-        sink.i32(c[entry]);
+        // Both are what the record is found by.
+        records.pushStore(sink, c[entry]);
+        break;
+      case Step.Ids:
+        this.#brief?.framed?.records.computeIds(sink);
+        break;
+      case Step.NoteKey:
+        sink.i32(0);
+        // Columns of insertions hold addresses as signed numbers.
+        if (operand === (this.#targets.loadSite | 0)) records.pushLoad(sink, c[entry]);
+        else records.pushId(sink, c[entry]);
+        sink.access(I32_STORE, 2, this.#around.shadowMemory, operand);
         break;
       case Step.Note:
         sink.i32(0);
@@ -305,6 +359,9 @@ export class WastePass implements ToolPass {
       case Step.Begin:
         sink.indexed(CALL, this.#targets.current);
         sink.local(LOCAL_SET, operand);
+        break;
+      default:
+        this.#callFrames?.write(sink, a[entry], operand, c[entry]);
     }
   }
 
@@ -354,8 +411,8 @@ export class WastePass implements ToolPass {
     start: number,
     end: number,
   ): void {
-    const id = ACCESS_KIND[op] === AccessKind.Store ? this.#idOf(site) : this.#sites.load[site];
-    this.#add(start, Step.Cold, displacement, id);
+    const key = ACCESS_KIND[op] === AccessKind.Store ? this.#storeKey(site) : this.#loadKey(site);
+    this.#add(start, Step.Cold, displacement, key);
     this.#state.insertions.add(start, InsertionKind.ReplaceByCall, end - start, functions.get(op));
   }
 
@@ -381,7 +438,7 @@ export class WastePass implements ToolPass {
     const place: Place = {
       op,
       size: ACCESS_BYTES[op],
-      id: isStore ? this.#idOf(site) : this.#sites.load[site],
+      key: isStore ? this.#storeKey(site) : this.#loadKey(site),
       address: {
         local: isConstant ? -1 : keepAddress(stack, values, insertions, temporaries, at, op, start),
         constant: isConstant ? stack.offset[at] : 0,
@@ -396,6 +453,7 @@ export class WastePass implements ToolPass {
     // Locals come before the code in which the snippets ask for them.
     if (hot && !isStore) this.#brief?.snippets.reserve(place.size, this.#scratch);
     if (isStore) {
+      this.#needIds();
       const holder = stack.holder(at + 1, values);
       place.value.isHeld = holder !== NO_LOCAL;
       place.value.local = place.value.isHeld
@@ -437,9 +495,31 @@ export class WastePass implements ToolPass {
   }
   #covered = 0;
 
-  /** What the runtime knows a store site by. */
-  #idOf(site: number): number {
-    return this.#sites.store[site] + (this.#brief === undefined ? 0 : this.#brief.firstId - 1);
+  /** What records and runtime know a site's stores by. */
+  #storeKey(site: number): number {
+    const framed = this.#brief?.framed;
+    return framed === undefined
+      ? this.#sites.store[site] + this.#targets.firstId - 1
+      : FRAME_HEADER_BYTES + framed.sites.store[site];
+  }
+
+  #loadKey(site: number): number {
+    const framed = this.#brief?.framed;
+    return framed === undefined ? this.#sites.load[site] : FRAME_HEADER_BYTES + framed.sites.load[site];
+  }
+
+  /** Where the runs of a block are counted that begins with a site, from the base of records. */
+  #runsAt(site: number): number {
+    if (this.#brief?.framed === undefined) return this.#targets.runs + site * 8;
+    return this.#sites.store[site] === 0 ? this.#loadKey(site) : this.#storeKey(site);
+  }
+
+  /** Ids of stores are computed from a local. */
+  #needIds(): void {
+    const records = this.#brief?.framed?.records;
+    if (records === undefined || records.ids !== NO_LOCAL) return;
+    records.ids = extraLocal(this.#state.temporaries, I64);
+    this.#add(this.#codeStart, Step.Ids);
   }
 
   #extraLocal(type: ValType, number: number): number {

@@ -1,5 +1,8 @@
-import { I32, importsOf, type WasmModule } from "../../wasm/index.ts";
+import { encodeConstantExpression, I32, importsOf, type WasmModule } from "../../wasm/index.ts";
 import { BodyBuilder } from "../body-builder.ts";
+import { allFrameBytes, type Frames } from "../frames/call-frames.ts";
+import { FoldedCalls } from "../frames/folded-calls.ts";
+import { FrameSnippets } from "../frames/frame-snippets.ts";
 import type { WasteOptions } from "../options.ts";
 import { mergeRuntime } from "../shadow-runtime.ts";
 import type { ToolSurroundings, WovenTool } from "../tool-pass.ts";
@@ -8,10 +11,20 @@ import { BriefFunctions } from "./brief-functions.ts";
 import { BriefSnippets } from "./brief-snippets.ts";
 import { runtimeBytes } from "./runtime-bytes.ts";
 import { siteHeat } from "./site-heat.ts";
+import { FixedRecords, FramedRecords } from "./site-records.ts";
 import { findSites } from "./site-table.ts";
 import { isExactImport } from "./wasi-functions.ts";
 import { BriefIds, MOST_NARROW_IDS, planWaste, type WasteWishes, wasteConstants } from "./waste-layout.ts";
 import { type BriefParts, WastePass } from "./waste-pass.ts";
+import {
+  addedByFrames,
+  base64,
+  contextPlan,
+  entryStack,
+  framesOf,
+  inFrameOfZeroing,
+  slotKinds,
+} from "./weave-frames.ts";
 import { zeroingFunctions } from "./zeroing-functions.ts";
 
 const ACCESS_SIZES = [1, 2, 4, 8, 16];
@@ -22,6 +35,8 @@ export const WasteControl = {
   allocationSite: 52,
   zeroedSite: 80,
   returnSite: 84,
+  hostWord: 120,
+  rootSlot: 128,
   streams: 512,
   initBytes: 1024,
 } as const;
@@ -39,9 +54,12 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
   const options = around.options.waste ?? {};
   const isFull = needsFullEngine(options);
   const sites = findSites(module, zeroingFunctions(around.allocator.functions));
-  const ids = options.ids ?? (sites.stores > MOST_NARROW_IDS ? 32 : 16);
+  const byFrames = options.contexts === true && !isFull;
+  const ids = byFrames ? 32 : (options.ids ?? (sites.stores > MOST_NARROW_IDS ? 32 : 16));
   if (!isFull && ids === 16 && sites.stores > MOST_NARROW_IDS)
     return `The module has ${sites.stores} store sites, more than 16-bit ids can tell apart.`;
+  const plan = options.contexts === true ? contextPlan(around, sites, isFull) : undefined;
+  const framed = plan === undefined || isFull ? undefined : framesOf(around, plan, sites, options);
   const wishes: WasteWishes = {
     memoryBytes: around.memoryBytes,
     stores: sites.stores,
@@ -55,6 +73,10 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
     opaque:
       isVisible(module, memory) &&
       (options.host === undefined ? !isCommand(module) : options.host === "opaque"),
+    frames:
+      framed === undefined
+        ? undefined
+        : { functions: module.bodies.length, bytes: allFrameBytes(framed.shapes) },
   };
   const layout = planWaste(wishes);
   const isCompatible = options.compat === "deadstores";
@@ -67,6 +89,17 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
     programMemory: memory,
   });
   const target = (name: string): number => runtime.functions.get(name) ?? -1;
+  const framedRecords = new FramedRecords(layout);
+  const records = framed === undefined ? new FixedRecords(layout) : framedRecords;
+  const frameTargets = {
+    memory: shadowMemory,
+    slotGlobal: around.firstGlobal + runtime.globals.length,
+    enterFrame: framed === undefined ? -1 : target("enterFrame"),
+    hostWord: layout.control + WasteControl.hostWord,
+    rootSlot: layout.control + WasteControl.rootSlot,
+  };
+  const frames: Frames | undefined =
+    framed === undefined ? undefined : { ...framed, snippets: new FrameSnippets(frameTargets) };
   const functions = new AccessFunctions(
     appended,
     {
@@ -80,27 +113,31 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
     !isCompatible,
   );
   const briefParts = (): BriefParts => {
-    const same = target("same");
+    const same = target(framed === undefined ? "same" : "sameAt");
     const fresh = new Map(ACCESS_SIZES.map((size) => [size, target(`fresh${size}`)]));
     const mixed = new Map(ACCESS_SIZES.slice(1).map((size) => [size, target(`mixed${size}`)]));
     const snippets = new BriefSnippets(
       layout,
       shadowMemory,
       { same, soiled: target("soiled"), fresh, mixed },
+      records,
       !isCompatible,
     );
     return {
       snippets,
       functions: new BriefFunctions(appended, snippets),
-      heat: siteHeat(module, sites, around.scan, ids),
-      firstId: BriefIds.first,
+      heat: siteHeat(module, sites, around.scan, ids, framed === undefined ? 0 : addedByFrames(framed)),
       streams: {
         followsStores: !isCompatible,
         looped: target("looped"),
+        keysAreFixed: framed === undefined,
         descriptors: layout.control + WasteControl.streams,
         memory: shadowMemory,
       },
-      runs: layout.runs,
+      framed:
+        framed === undefined || frames === undefined
+          ? undefined
+          : { frames, sites: framed.sites, records: framedRecords },
     };
   };
   const pass = new WastePass(around, sites, functions, isFull ? undefined : briefParts(), {
@@ -108,7 +145,11 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
     grown: target("grown"),
     hostMayRead: wishes.opaque ? target("hostMayRead") : -1,
     setStackPointer: stackPointerSetter(around, target("stackMoved")),
-    enter: wishes.contexts ? target("enter") : -1,
+    records,
+    firstId: isFull ? 1 : BriefIds.first,
+    runs: layout.runs,
+    plan,
+    enter: target("enter"),
     leave: target("leave"),
     current: target("current"),
     storeSite: layout.control + WasteControl.storeSite,
@@ -124,9 +165,24 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
   const zeroing = zeroingFunctions(around.allocator.functions);
   const firstZeroing = sites.stores - zeroing.length + (isFull ? 1 : BriefIds.first);
   const zeroedBy = new Map(zeroing.map((index, i) => [index, firstZeroing + i]));
+  const allocated =
+    frames === undefined || framed === undefined
+      ? target("allocated")
+      : inFrameOfZeroing(around, frames, framed.sites, {
+          first: sites.length - zeroing.length,
+          ids: [...zeroedBy.values()],
+          zeroedSite: layout.control + WasteControl.zeroedSite,
+          records: framedRecords,
+          allocated: target("allocated"),
+        });
   return {
     name: "waste",
     pass,
+    folded: frames === undefined ? undefined : new FoldedCalls(frames, around.allocator.wrappers),
+    followedCalls:
+      plan === undefined || frames === undefined
+        ? undefined
+        : { shadowMemory, ...entryStack(frameTargets), entries: plan.entries },
     shadowBytes: layout.endBytes,
     describe: () => ({
       ...layout,
@@ -139,6 +195,7 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
       inline: base64(pass.inline),
       leaders: base64(pass.leaders),
       frames: base64(pass.frames),
+      ...(framed === undefined ? {} : { ...slotKinds(framed), hostWord: frameTargets.hostWord }),
       exportsMemory: isVisible(module, memory),
       opaque: wishes.opaque,
       limited: layout.covered < around.memoryBytes,
@@ -147,7 +204,13 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
     }),
     start: starter(around, isCompatible ? -1 : target("segment"), target("notePages")),
     memoryLimit: layout.covered < around.memoryBytes ? layout.covered : undefined,
-    globals: runtime.globals,
+    globals:
+      frames === undefined
+        ? runtime.globals
+        : [
+            ...runtime.globals,
+            { type: I32, initial: encodeConstantExpression(I32, frameTargets.rootSlot | 0) },
+          ],
     exports: {
       hostRead: target("hostRead"),
       hostWrote: target("hostWrote"),
@@ -168,7 +231,7 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
       around.allocator.functions.length === 0
         ? undefined
         : {
-            allocated: target("allocated"),
+            allocated,
             reallocated: target("reallocated"),
             released: target("released"),
             zeroedBy: (index) => zeroedBy.get(index) ?? 0,
@@ -233,8 +296,8 @@ function starter({ module, appended, memory }: ToolSurroundings, segment: number
 }
 
 /** Whether what is asked for takes writers, readers and values instead of one id per byte. */
-function needsFullEngine({ pairs, contexts, objects, copies }: WasteOptions): boolean {
-  return Boolean(pairs || contexts || objects || copies);
+function needsFullEngine({ pairs, objects, copies }: WasteOptions): boolean {
+  return Boolean(pairs || objects || copies);
 }
 
 /** A program that WASI starts and that imports nothing else: its host says exactly what it reads and writes. */
@@ -249,10 +312,4 @@ function isVisible(module: WasmModule, memory: number): boolean {
     memory < module.importedMemoryCount ||
     module.exports.some(({ kind, index }) => kind === "memory" && index === memory)
   );
-}
-
-function base64(bytes: Uint8Array): string {
-  let text = "";
-  for (const byte of bytes) text += String.fromCharCode(byte);
-  return btoa(text);
 }

@@ -30,25 +30,9 @@ export function guardImports(
   info: InstrumentedInfo,
   shadow?: WebAssembly.Memory,
 ): GuardedImports | undefined {
-  if (info.layout === undefined || imports === undefined) return undefined;
-  let { hostWord } = info.layout;
-  /** Host word and entry word. */
-  let words = new Int32Array(2);
-  /** The host word at the innermost guarded call that has not returned. */
-  let newest = 0;
-  const guard = (call: HostFunction): HostFunction =>
-    function host(...operands: unknown[]): unknown {
-      const outer = newest;
-      newest = words[0];
-      words[1] = newest;
-      try {
-        return call(...operands);
-      } finally {
-        newest = outer;
-        words[0] = outer;
-        words[1] = outer;
-      }
-    };
+  if (imports === undefined) return undefined;
+  const guardians = guardiansOf(info);
+  if (guardians.length === 0 && shadow === undefined) return undefined;
 
   const isGuarded = ({ module, kind }: WebAssembly.ModuleImportDescriptor): boolean =>
     kind === "function" && !WASI_MODULES.includes(module);
@@ -68,7 +52,11 @@ export function guardImports(
     let value = from[name] as unknown;
     if (isGuarded(entry) && typeof value === "function" && !MATHEMATICS.has(value) && !isOfInstance(value)) {
       const call = value as HostFunction;
-      if (!guards.has(call)) guards.set(call, guard(call));
+      if (!guards.has(call))
+        guards.set(
+          call,
+          guardians.reduce((inner, { guard }) => guard(inner), call),
+        );
       value = guards.get(call);
     }
     guarded[module][name] = value as WebAssembly.ImportValue;
@@ -76,13 +64,56 @@ export function guardImports(
   return {
     imports: guarded,
     connect(exports) {
-      const memory = exports[SHADOW_MEMORY] as WebAssembly.Memory | undefined;
-      const base = exports[STACK_BASE] as WebAssembly.Global | undefined;
-      if (base !== undefined) hostWord = base.value >>> 0;
-      if (memory !== undefined) words = new Int32Array(memory.buffer, hostWord, 2);
+      for (const guardian of guardians) guardian.connect(exports);
     },
   };
 }
+
+/** Guards the words of one tool that follows calls. */
+interface Guardian {
+  guard(call: HostFunction): HostFunction;
+  connect(exports: WebAssembly.Exports): void;
+}
+
+/** One for each tool that has host words: the heap profiler, and the waste tool where it tells contexts apart. */
+function guardiansOf({ layout, toolLayouts }: InstrumentedInfo): Guardian[] {
+  const guardians: Guardian[] = [];
+  if (layout !== undefined) guardians.push(guardian(SHADOW_MEMORY, layout.hostWord, STACK_BASE));
+  const hostWord = Number(toolLayouts?.waste?.hostWord ?? 0);
+  if (hostWord !== 0) guardians.push(guardian(WASTE_MEMORY, hostWord));
+  return guardians;
+}
+
+/** `base`: the exported global that has the address of the words, where instances differ in it. */
+function guardian(memoryName: string, address: number, base?: string): Guardian {
+  /** Host word and entry word. */
+  let words = new Int32Array(2);
+  /** The host word at the innermost guarded call that has not returned. */
+  let newest = 0;
+  return {
+    guard: (call) =>
+      function host(...operands: unknown[]): unknown {
+        const outer = newest;
+        newest = words[0];
+        words[1] = newest;
+        try {
+          return call(...operands);
+        } finally {
+          newest = outer;
+          words[0] = outer;
+          words[1] = outer;
+        }
+      },
+    connect(exports) {
+      const memory = exports[memoryName] as WebAssembly.Memory | undefined;
+      const own = base === undefined ? undefined : (exports[base] as WebAssembly.Global | undefined);
+      const at = own === undefined ? address : own.value >>> 0;
+      if (memory !== undefined) words = new Int32Array(memory.buffer, at, 2);
+    },
+  };
+}
+
+const WASTE_MEMORY = "memshade.waste";
 
 const { Table } = WebAssembly;
 let table: WebAssembly.Table | undefined;

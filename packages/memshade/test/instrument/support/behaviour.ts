@@ -83,13 +83,21 @@ export function variantsOf(allocator?: string): Variant[] {
     { name: "merged", options: MERGED },
     { name: "default", options: { countersOnly: true } },
   ];
-  if (allocator === undefined) return counters;
+  const byContext: Variant = {
+    name: "waste by context",
+    options: { tools: ["waste"], waste: { contexts: true } },
+  };
+  if (allocator === undefined) return [...counters, byContext];
   const small = { allocator, maxContexts: 8, maxBlocks: 16 };
   return [
     ...counters,
     { name: "profiled", options: small },
     { name: "profiled, exact", options: { ...small, exactHistogram: true } },
     { name: "profiled, everything", options: { ...small, includeStack: true, includeAllocator: true } },
+    {
+      name: "profiled, waste by context",
+      options: { ...small, ...byContext.options, tools: ["heap", "waste"] },
+    },
   ];
 }
 

@@ -5,6 +5,7 @@ import { calloc, F, free, L, malloc, realloc, S, SYSR, SYSW, text, vector, Waste
 const ENGINES: Readonly<Record<string, WasteOptions>> = {
   "16-bit ids": { ids: 16 },
   "32-bit ids": { ids: 32 },
+  "frames of contexts": { contexts: true },
   "writers and readers": { pairs: true },
 };
 

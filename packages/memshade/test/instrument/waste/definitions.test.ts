@@ -5,6 +5,7 @@ import { type Event, free, L, malloc, realloc, S, SYSR, SYSW, text, WasteRun } f
 const ENGINES: Readonly<Record<string, WasteOptions>> = {
   "16-bit ids": { ids: 16, sameBytes: true },
   "32-bit ids": { ids: 32, sameBytes: true },
+  "frames of contexts": { contexts: true, sameBytes: true },
   "writers and readers": { pairs: true, copies: true },
 };
 

@@ -155,15 +155,24 @@ export class WasteRun {
   }
 
   store(name: string): WasteStore {
-    const found = this.file.stores.filter(({ ips }) => ips[0].function === name);
-    if (found.length !== 1) throw new RangeError(`${found.length} stores of ${name}`);
-    return found[0];
+    return this.#only("stores", this.file.stores, name);
   }
 
   load(name: string): WasteLoad {
-    const found = this.file.loads.filter(({ ips }) => ips[0].function === name);
-    if (found.length !== 1) throw new RangeError(`${found.length} loads of ${name}`);
-    return found[0];
+    return this.#only("loads", this.file.loads, name);
+  }
+
+  /** The only site of a function; with contexts, the sum of all that it ran in. */
+  #only<Site extends WasteStore | WasteLoad>(what: string, sites: readonly Site[], name: string): Site {
+    const found = sites.filter(({ ips }) => ips[0].function === name);
+    const places = new Set(found.map(({ ips }) => ips[0].address));
+    if (places.size !== 1 || (found.length > 1 && !this.file.options.contexts))
+      throw new RangeError(`${found.length} ${what} of ${name}`);
+    const sum = { ...found[0] } as Record<string, unknown>;
+    for (const other of found.slice(1))
+      for (const [key, value] of Object.entries(other))
+        if (typeof value === "number") sum[key] = Number(sum[key]) + value;
+    return sum as unknown as Site;
   }
 
   /** "kind first second" → bytes. */

@@ -122,6 +122,7 @@ describe("laws of waste", () => {
         const narrow = figures({ ids: 16 });
         expect(figures({ ids: 32 })).toEqual(narrow);
         expect(figures({ pairs: true })).toEqual(narrow);
+        expect(figures({ contexts: true })).toEqual(figures({ pairs: true, contexts: true }));
       }),
       { numRuns: 8 },
     );
@@ -179,6 +180,24 @@ describe("real programs", () => {
       expect(figures(wasteOfProgram(name, args, { pairs: true }))).toEqual(narrow);
     });
 
+  for (const [name, ...args] of [
+    ["stl", "500"],
+    ["parser", "40", "1"],
+    ["bintree", "7"],
+    ["graph", "60"],
+  ])
+    it(`${name}: the engines agree context by context`, () => {
+      const sorted = (contents: WasteContents) => {
+        const { stores, loads } = figures(contents);
+        const texts = (rows: readonly unknown[]) => rows.map((row) => JSON.stringify(row)).sort();
+        return { stores: texts(stores), loads: texts(loads) };
+      };
+      const quick = wasteOfProgram(name, args, { contexts: true });
+      const full = wasteOfProgram(name, args, { contexts: true, pairs: true });
+      expect(quick.stores.some(({ path }) => path.length > 4)).toBe(true);
+      expect(sorted(quick)).toEqual(sorted(full));
+    });
+
   it("contexts divide the figures of their sites and lose none", () => {
     const sum = (contents: WasteContents) => {
       const bySite = new Map<number, number[]>();
@@ -188,10 +207,12 @@ describe("real programs", () => {
       }
       return bySite;
     };
-    const bySite = wasteOfProgram("parser", ["40", "1"], { pairs: true });
-    const byContext = wasteOfProgram("parser", ["40", "1"], { contexts: true });
-    expect(byContext.stores.length).toBeGreaterThan(bySite.stores.length);
-    expect(byContext.keysLost).toBe(0);
-    expect(sum(byContext)).toEqual(sum(bySite));
+    const bySite = wasteOfProgram("parser", ["40", "1"], {});
+    for (const pairs of [false, true]) {
+      const byContext = wasteOfProgram("parser", ["40", "1"], { contexts: true, pairs });
+      expect(byContext.stores.length).toBeGreaterThan(bySite.stores.length);
+      expect(byContext.keysLost).toBe(0);
+      expect(sum(byContext)).toEqual(sum(bySite));
+    }
   });
 });

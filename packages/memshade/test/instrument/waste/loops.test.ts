@@ -97,6 +97,7 @@ describe("loops that are followed as a whole", () => {
         const one = figures(loops, { pairs: true });
         expect(figures(loops, { ids: 16 })).toEqual(one);
         expect(figures(loops, { ids: 32 })).toEqual(one);
+        expect(figures(loops, { contexts: true })).toEqual(figures(loops, { contexts: true, pairs: true }));
       }),
       { numRuns: 15 },
     );

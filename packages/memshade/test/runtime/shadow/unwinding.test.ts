@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { binaryenTool, wat, watByBinaryen } from "../../instrument/support/assemble.ts";
-import { BUMP, Profiled } from "../../instrument/support/profiled.ts";
+import { BUMP, Profiled, type ProfiledOptions } from "../../instrument/support/profiled.ts";
+import { Wasted } from "../../instrument/support/wasted.ts";
 
 const DEPTHS = 6;
 
@@ -33,7 +34,7 @@ function moduleText(handled: Handler): string {
     return `(func $f${i} (export "f${i}") (type $t) (local $x i32)
       (loop $again
         (local.set $x (call $next (i32.const ${i})))
-        ${step(Step.Allocate, "(drop (call $malloc (i32.const 8)))")}
+        ${step(Step.Allocate, "(drop (call $malloc (i32.const 8))) (i32.store (i32.const 8) (i32.const 1))")}
         ${step(Step.Call, call)}
         ${step(Step.CallThroughTable, last ? "" : `(call_indirect (type $t) (i32.const ${i + 1}))`)}
         ${step(Step.CallOut, out)}
@@ -50,8 +51,15 @@ function moduleText(handled: Handler): string {
     ${BUMP} ${functions.join("\n")})`;
 }
 
-/** Runs a module by a script of numbers. What the stacks of its allocations should be follows from where the host came in. */
-function run(module: Uint8Array, script: readonly number[]): void {
+/** Follows the calls of a module: by its allocations or its stores, of which each step has one. */
+type Follower = (module: Uint8Array, options: ProfiledOptions) => Pick<Profiled, "call" | "stacks">;
+const FOLLOWERS: Readonly<Record<string, Follower>> = {
+  allocations: (module, options) => new Profiled(module, options),
+  stores: (module, options) => new Wasted(module, options),
+};
+
+/** Runs a module by a script of numbers. What the stacks of its events should be follows from where the host came in. */
+function run(module: Uint8Array, follow: Follower, script: readonly number[]): void {
   let at = 0;
   const draw = (bound: number): number => (at < script.length ? script[at++] % bound : 0);
   const attempt = (action: () => void): void => {
@@ -63,7 +71,7 @@ function run(module: Uint8Array, script: readonly number[]): void {
   };
   let outermost = 0;
   const expected: Record<string, number> = {};
-  const profiled = new Profiled(module, {
+  const profiled = follow(module, {
     imports: (exports) => ({
       host: {
         next: (depth: number) => {
@@ -94,18 +102,19 @@ function run(module: Uint8Array, script: readonly number[]): void {
 
 const scripts = fc.array(fc.nat(1000), { maxLength: 300, size: "max" });
 
-describe("calling contexts when frames are unwound by traps and exceptions", () => {
-  const check = (module: Uint8Array): void =>
-    fc.assert(
-      fc.property(scripts, (script) => run(module, script)),
-      { numRuns: 40 },
-    );
+for (const [events, follow] of Object.entries(FOLLOWERS))
+  describe(`calling contexts of ${events} when frames are unwound by traps and exceptions`, () => {
+    const check = (module: Uint8Array): void =>
+      fc.assert(
+        fc.property(scripts, (script) => run(module, follow, script)),
+        { numRuns: 40 },
+      );
 
-  it("are those of the frames that are left, with legacy handlers in between", () => {
-    check(wat(moduleText(legacyHandler)));
-  });
+    it("are those of the frames that are left, with legacy handlers in between", () => {
+      check(wat(moduleText(legacyHandler)));
+    });
 
-  it.skipIf(binaryenTool("wasm-as") === undefined)("and with handlers of the newer kind", () => {
-    check(watByBinaryen(moduleText(newHandler)));
+    it.skipIf(binaryenTool("wasm-as") === undefined)("and with handlers of the newer kind", () => {
+      check(watByBinaryen(moduleText(newHandler)));
+    });
   });
-});

@@ -1,6 +1,8 @@
 import {
   BriefIds,
+  findCallSites,
   findSites,
+  framedSites,
   INDEX_BYTES,
   type InstrumentedInfo,
   readId,
@@ -13,6 +15,7 @@ import {
 import type { PairKind, WasteClass } from "../../../model/waste.ts";
 import { decodeModule } from "../../../wasm/index.ts";
 import { transitivelyDead } from "./read-copies.ts";
+import { FrameReader } from "./read-frames.ts";
 import { type ObjectFigures, readObjects } from "./read-objects.ts";
 import { ControlField, LoadField, RECORD_BYTES, readCount, StoreField } from "./waste-offsets.ts";
 
@@ -88,6 +91,9 @@ export interface WasteContents {
   objects: ObjectFigures[];
   outside: number;
   keysLost: number;
+  /** Seldom used contexts that are left out, and the accesses that they had. */
+  contextsLeft: number;
+  accessesLeft: number;
   pairsLost: number;
   copiesLost: number;
   /** Whether the program's memory grew beyond what is followed. */
@@ -110,6 +116,21 @@ export interface WasteToolLayout extends WasteLayout {
   inline: string;
   leaders: string;
   frames: string;
+  /** A bit per call: it has a slot in its function's frames; it keeps the context. Absent without frames. */
+  slots?: string;
+  keeps?: string;
+}
+
+/** A site in one context, and where it is counted. */
+export interface SiteInContext {
+  key: number;
+  site: number;
+  /** Code offsets, innermost first. */
+  path: number[];
+  /** Address of its record. */
+  at: number;
+  /** How often it ran inline, besides what the record has. */
+  runs: number;
 }
 
 /** Key of a path in maps. */
@@ -124,6 +145,7 @@ export class WasteReader {
   readonly #info: InstrumentedInfo;
   readonly #original: () => Uint8Array;
   #sites: SiteTable | undefined;
+  #frames: FrameReader | undefined;
 
   constructor(memory: WebAssembly.Memory, info: InstrumentedInfo, original: () => Uint8Array) {
     this.#memory = memory;
@@ -142,10 +164,10 @@ export class WasteReader {
     const view = new DataView(this.#memory.buffer);
     const control = (field: number): number => view.getUint32(layout.control + field, true);
     const sites = this.#siteTable();
-    const storePaths = this.#paths(view, sites, "store");
-    const loadPaths = this.#paths(view, sites, "load");
+    const framed = layout.arena === 0 ? undefined : this.#framed(sites).read(view);
+    const storePaths = framed?.stores ?? this.#paths(view, sites, "store");
+    const loadPaths = framed?.loads ?? this.#paths(view, sites, "load");
     const unread = this.#unreadByKey(view, control(ControlField.pages));
-    const runs = this.#runs(view, sites);
     const frames = bits(layout.frames);
     const places = this.#places(view);
     const transitive = layout.followsCopies
@@ -154,12 +176,12 @@ export class WasteReader {
 
     // The brief engine counts operations of one size only: their bytes follow.
     const isBrief = layout.engine === "brief";
-    const stores: StoreFigures[] = [];
-    for (const { key, site, path } of storePaths) {
-      const at = layout.stores + key * RECORD_BYTES;
+    const stores = new FigureList<StoreFigures>();
+    for (const { key, site, path, at, runs } of storePaths) {
       const u64 = (field: number): number => readCount(view, at + field);
-      const extra = runs[site];
-      const count = u64(StoreField.stores) + extra;
+      // Records of the brief engine may be shorter.
+      const full = (field: number): number => (isBrief ? 0 : u64(field));
+      const count = u64(StoreField.stores) + runs;
       if (count === 0) continue;
       const bytes = isBrief ? sites.bytes[site] : 0;
       const written = bytes === 0 ? u64(StoreField.written) : count * bytes;
@@ -167,53 +189,54 @@ export class WasteReader {
       const hostRead = u64(StoreField.hostRead) + (exitVisible ? left : 0);
       const exit = exitVisible ? 0 : left;
       const [read, deallocated] = [u64(StoreField.read), u64(StoreField.deallocated)];
-      stores.push({
+      stores.add({
         path,
         siteClass: SITE_CLASS_NAMES[sites.siteClass[site]],
         isFrame: has(frames, site),
         stores: count,
         written,
         read,
-        overwritten: !isBrief ? u64(StoreField.overwritten) : written - read - deallocated - hostRead - exit,
+        overwritten: !isBrief ? full(StoreField.overwritten) : written - read - deallocated - hostRead - exit,
         deallocated,
         exit,
         hostRead,
         silent: u64(StoreField.silent),
         silentBytes: bytes === 0 ? u64(StoreField.silentBytes) : u64(StoreField.silent) * bytes,
-        same: u64(StoreField.same),
-        overZero: u64(StoreField.overZero),
-        approximate: u64(StoreField.approximate),
-        transitive: u64(StoreField.transitive) + (transitive.get(key) ?? 0),
+        same: layout.sameBytes ? u64(StoreField.same) : 0,
+        overZero: full(StoreField.overZero),
+        approximate: full(StoreField.approximate),
+        transitive: full(StoreField.transitive) + (transitive.get(key) ?? 0),
       });
     }
-    const loads: LoadFigures[] = [];
-    for (const { key, site, path } of loadPaths) {
-      const at = layout.loads + key * RECORD_BYTES;
+    const loads = new FigureList<LoadFigures>();
+    for (const { site, path, at, runs } of loadPaths) {
       const u64 = (field: number): number => readCount(view, at + field);
-      const extra = runs[site];
-      const count = u64(LoadField.loads) + extra;
+      const full = (field: number): number => (isBrief ? 0 : u64(field));
+      const count = u64(LoadField.loads) + runs;
       if (count === 0) continue;
       const bytes = isBrief ? sites.bytes[site] : 0;
-      loads.push({
+      loads.add({
         path,
         siteClass: SITE_CLASS_NAMES[sites.siteClass[site]],
         isFrame: has(frames, site),
         loads: count,
         bytes: bytes === 0 ? u64(LoadField.bytes) : count * bytes,
         silent: bytes === 0 ? u64(LoadField.silent) : count - u64(LoadField.fresh),
-        redundant: u64(LoadField.redundant),
-        redundantBytes: u64(LoadField.redundantBytes),
-        zeroBytes: u64(LoadField.zeroBytes),
-        approximate: u64(LoadField.approximate),
+        redundant: full(LoadField.redundant),
+        redundantBytes: full(LoadField.redundantBytes),
+        zeroBytes: full(LoadField.zeroBytes),
+        approximate: full(LoadField.approximate),
       });
     }
     return {
-      stores,
-      loads,
+      stores: stores.all,
+      loads: loads.all,
       pairs: this.#pairs(view, storePaths, loadPaths, places),
       objects: layout.siteCapacity === 0 ? [] : readObjects(view, layout, places, exitVisible),
       outside: control(ControlField.outside),
-      keysLost: control(ControlField.keysLost),
+      keysLost: control(ControlField.keysLost) + (framed?.accessesLost ?? 0),
+      contextsLeft: framed?.contextsLeft ?? 0,
+      accessesLeft: framed?.accessesLeft ?? 0,
       copiesLost: control(ControlField.copiesLost),
       pairsLost: control(ControlField.pairsLost),
       grewBeyond: control(ControlField.pages) * 65536 > layout.covered,
@@ -245,6 +268,7 @@ export class WasteReader {
       for (let i = 0; i < records; i++)
         bytes.fill(0, from + i * RECORD_BYTES, from + i * RECORD_BYTES + NODE);
     };
+    if (layout.arena !== 0) this.#framed(this.#siteTable()).forget(view);
     clear(layout.stores, layout.storeCapacity);
     clear(layout.loads, layout.loadCapacity);
     bytes.fill(0, layout.runs, layout.sizes);
@@ -265,24 +289,35 @@ export class WasteReader {
     return Math.min(pages * 65536, this.#layout.covered);
   }
 
+  #framed(sites: SiteTable): FrameReader {
+    if (this.#frames === undefined) {
+      const module = decodeModule(this.#original());
+      const zeroing = zeroingFunctions(this.#info.allocator.functions).map(
+        (index) => index - module.importedFunctionCount,
+      );
+      const framed = framedSites(sites, zeroing, this.#layout.sameBytes);
+      this.#frames = new FrameReader(this.#layout, sites, framed, findCallSites(module));
+    }
+    return this.#frames;
+  }
+
   /** Keys in use with their site and path, in the order of the sites. */
-  #paths(
-    view: DataView,
-    sites: SiteTable,
-    which: "store" | "load",
-  ): { key: number; site: number; path: number[] }[] {
+  #paths(view: DataView, sites: SiteTable, which: "store" | "load"): SiteInContext[] {
     const layout = this.#layout;
+    const runs = this.#runs(view, sites);
+    const table = which === "store" ? layout.stores : layout.loads;
     const shift = layout.engine === "brief" && which === "store" ? BriefIds.first - 1 : 0;
     const siteOf: number[] = [];
-    const paths: { key: number; site: number; path: number[] }[] = [];
+    const paths: SiteInContext[] = [];
+    const add = (key: number, site: number, path: number[]) =>
+      paths.push({ key, site, path, at: table + key * RECORD_BYTES, runs: runs[site] });
     for (let site = 0; site < sites.length; site++) {
       const number = sites[which][site];
       if (number === 0) continue;
       siteOf[number] = site;
-      paths.push({ key: number + shift, site, path: [sites.offset[site]] });
+      add(number + shift, site, [sites.offset[site]]);
     }
     if (!layout.contexts) return paths;
-    const table = which === "store" ? layout.stores : layout.loads;
     const field = which === "store" ? ControlField.storeKeys : ControlField.loadKeys;
     const first = which === "store" ? sites.stores : sites.loads;
     const count = view.getUint32(layout.control + field, true);
@@ -290,8 +325,7 @@ export class WasteReader {
       const at = table + key * RECORD_BYTES;
       const site = siteOf[view.getUint32(at + SITE, true)];
       if (site === undefined) continue;
-      const path = [sites.offset[site], ...this.#callers(view, view.getUint32(at + NODE, true))];
-      paths.push({ key, site, path });
+      add(key, site, [sites.offset[site], ...this.#callers(view, view.getUint32(at + NODE, true))]);
     }
     return paths;
   }
@@ -309,6 +343,7 @@ export class WasteReader {
   #places(view: DataView): Map<number, number[]> {
     const layout = this.#layout;
     const places = new Map<number, number[]>();
+    if (layout.pairCapacity === 0 && layout.siteCapacity === 0) return places;
     for (let i = 0; i < layout.indexCapacity; i++) {
       const at = layout.index + i * INDEX_BYTES;
       if (view.getUint32(at + 8, true) !== PLACE) continue;
@@ -397,10 +432,35 @@ export class WasteReader {
   }
 }
 
-function bits(text: string): Uint8Array {
+/** Figures of paths. Those of one place without callers are added up. */
+class FigureList<Figures extends StoreFigures | LoadFigures> {
+  readonly all: Figures[] = [];
+  readonly #alone = new Map<number, Figures>();
+
+  add(figures: Figures): void {
+    const { path } = figures;
+    const known = path.length === 1 ? this.#alone.get(path[0]) : undefined;
+    if (known !== undefined) {
+      addFigures(known, figures);
+      return;
+    }
+    if (path.length === 1) this.#alone.set(path[0], figures);
+    this.all.push(figures);
+  }
+}
+
+/** Adds all numbers of some figures to others. */
+export function addFigures(to: object, figures: object): void {
+  const sums = to as Record<string, unknown>;
+  for (const [name, value] of Object.entries(figures))
+    if (typeof value === "number") sums[name] = Number(sums[name]) + value;
+}
+
+/** A set of bits from its base64. */
+export function bits(text: string): Uint8Array {
   return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
 }
 
-function has(set: Uint8Array, index: number): boolean {
+export function has(set: Uint8Array, index: number): boolean {
   return (set[index >>> 3] & (1 << (index & 7))) !== 0;
 }

@@ -15,6 +15,7 @@ import { ModuleFunctions } from "../module-functions.ts";
 import type { LinesOf, SourcePlace, TypesOf } from "../tool-session.ts";
 import { mergeObjects, objectsOf } from "./object-fields.ts";
 import {
+  addFigures,
   type LoadFigures,
   type PairFigures,
   pathKey,
@@ -156,13 +157,9 @@ function merge<T extends { path: number[] }>(instances: readonly (readonly T[])[
   const merged = new Map<string, T>();
   for (const figures of instances.flat()) {
     const key = pathKey(figures.path);
-    const known = merged.get(key) as Record<string, unknown> | undefined;
-    if (known === undefined) {
-      merged.set(key, { ...figures });
-      continue;
-    }
-    for (const [name, value] of Object.entries(figures))
-      if (typeof value === "number") known[name] = (known[name] as number) + value;
+    const known = merged.get(key);
+    if (known === undefined) merged.set(key, { ...figures });
+    else addFigures(known, figures);
   }
   return [...merged.values()].sort((a, b) => comparePaths(a.path, b.path));
 }
@@ -272,6 +269,11 @@ function sentencesOf(contents: readonly WasteContents[]): string[] {
   const lost = sum((of) => of.keysLost);
   if (lost > 0)
     sentences.push(`The tables of calling contexts were full: ${lost} accesses count without their context.`);
+  const left = sum((of) => of.contextsLeft);
+  if (left > 0)
+    sentences.push(
+      `${left} seldom used places in contexts, ${sum((of) => of.accessesLeft)} accesses, stand without their callers: what is told of contexts is bounded.`,
+    );
   const pairsLost = sum((of) => of.pairsLost);
   const copiesLost = sum((of) => of.copiesLost);
   if (copiesLost > 0)

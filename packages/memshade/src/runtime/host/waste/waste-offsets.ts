@@ -37,6 +37,7 @@ export const ControlField = {
   copyNext: 100,
   copiesLost: 108,
   refused: 116,
+  frameNext: 144,
 } as const;
 
 /** A count of 64 bits; those beyond 2^53 are not exact. */

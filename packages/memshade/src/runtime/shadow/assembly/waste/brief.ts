@@ -12,9 +12,11 @@ import { programLoad8 } from "./program";
 // Bytes of an id as a shift: 1 or 2.
 @external("layout", "ID_SHIFT")
 export declare const ID_SHIFT: u32;
-// Distance between the records of neighbouring ids, as a shift.
+// Distance between the records of neighbouring ids, and of neighbouring numbers of loads, as a shift.
 @external("layout", "RECORD_SHIFT")
 declare const RECORD_SHIFT: u32;
+@external("layout", "LOAD_SHIFT")
+declare const LOAD_SHIFT: u32;
 // Ids that are no stores: read (all ones), written by a data segment, and the highest of them, invalid. 0 is memory as the
 // system gave it. The record of a store is the one with its id's number.
 @external("layout", "READ")
@@ -29,7 +31,7 @@ declare const SAME_BYTES: u32;
 
 @inline export function bump(at: usize, by: u64): void { store<u64>(at, load<u64>(at) + by); }
 @inline export function storeRecord(key: u32): usize { return STORES + (key << RECORD_SHIFT); }
-@inline export function loadRecord(key: u32): usize { return LOADS + (key << RECORD_SHIFT); }
+@inline export function loadRecord(key: u32): usize { return LOADS + (key << LOAD_SHIFT); }
 @inline export function isReal(id: u32): bool { return id > INVALID && id != READ; }
 @inline export function isInvalid(id: u32): bool { return id == INVALID || (id == 0 && ZERO_IS_VALID == 0); }
 
@@ -186,7 +188,12 @@ function isValid(address: u32, size: u32): bool {
 
 /** A store whose operand equals what is there, before the store. The bytes follow where all stores of a site are one size. */
 export function same(address: u32, size: u32, site: u32): void {
-  if (isValid(address, size)) bump(storeRecord(site) + S_SILENT, 1);
+  sameAt(address, size, <u32>storeRecord(site));
+}
+
+/** The same of a site whose record is at an address. */
+export function sameAt(address: u32, size: u32, record: u32): void {
+  if (isValid(address, size)) bump(record + S_SILENT, 1);
 }
 
 // Stores by a function: the operand's bytes are kept before and compared behind.

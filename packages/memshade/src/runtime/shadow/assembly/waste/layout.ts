@@ -7,7 +7,8 @@
 //   LOADS     as STORES for loads, offsets L_*
 //   SIZES     u32 per 8 bytes of program memory: size + 1 of the block that starts there
 //   PAIRS     open addressing: (kind, first, second) -> bytes, operations; full only
-//   NODES     calling context tree, full only
+//   NODES     calling context tree and what belongs to its nodes: tree.ts
+//   FRAMES    where contexts are told apart with one id per byte, instead of STORES, LOADS: frames.ts
 //   BLOCKS …  blocks of the heap and their sites' counts per offset, full only: see objects.ts
 //   ORIGINS … which bytes are copies of which, full only: see copies.ts
 
@@ -82,5 +83,9 @@ export const C_COPY_FREE: usize = 104;
 export const C_COPIES_LOST: usize = 108;
 export const C_REFUSED: usize = 116; // requests for more memory that failed
 export const C_DIRTY_LINES: usize = 112; // lines in the list of dirty.ts
+export const C_HOST_WORD: usize = 120; // as the heap profiler's: where the host is, where frames are told apart
+export const C_ENTRY_WORD: usize = 124;
+export const C_ROOT_SLOT: usize = 128; // 16 bytes: the slot of whoever calls from outside
+export const C_FRAME_NEXT: usize = 144;
 export const C_STREAMS: usize = 512; // 12 descriptors of streams.ts
 export const C_INIT_BYTES: usize = 1024; // bytes of a data segment that memory.init is about to put into memory

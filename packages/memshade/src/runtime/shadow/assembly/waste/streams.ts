@@ -4,6 +4,10 @@ import { bump, countFresh, idAt, ID_SHIFT, isInvalid, isReal, loadRecord, READ, 
 import { LINE_SHIFT, markDirty } from "./dirty";
 import { C_STREAMS, CONTROL, L_FRESH, S_READ } from "./layout";
 
+// Whether ids depend on the calling context.
+@external("layout", "FRAMED")
+declare const FRAMED: u32;
+
 // A descriptor: what `instrument/waste/loop-streams.ts` writes, and what is computed from it.
 const STREAM_BYTES: u32 = 32;
 const T_END: usize = 0;
@@ -13,6 +17,7 @@ const T_FIRST: usize = 12;
 const T_LOW: usize = 16;
 const T_HIGH: usize = 20;
 const T_STATE: usize = 24;
+const T_ID: usize = 28; // where ids are not known when the module is rewritten, otherwise in T_WHAT
 const STORE_BIT: u32 = 32;
 const WHAT_ID_SHIFT: u32 = 6;
 /** A load of bytes that were all read; a stream that is still to be done; one that is done. */
@@ -27,6 +32,7 @@ const DENSE: u32 = 32;
 
 @inline function stream(i: u32): usize { return CONTROL + C_STREAMS + i * STREAM_BYTES; }
 @inline function sizeOf(what: u32): u32 { return what & 31; }
+@inline function idOf(at: usize): u32 { return FRAMED != 0 ? load<u32>(at, T_ID) : load<u32>(at, T_WHAT) >>> WHAT_ID_SHIFT; }
 @inline function isStore(what: u32): bool { return (what & STORE_BIT) != 0; }
 @inline function magnitude(stride: i32): u32 { return <u32>(stride < 0 ? -stride : stride); }
 
@@ -61,7 +67,7 @@ export function looped(trips: u32, count: u32, runs: u32): void {
       store<u32>(next, DONE, T_STATE);
       open--;
       soil(next, trips);
-      loadStream(at, trips, load<u32>(next, T_WHAT) >>> WHAT_ID_SHIFT);
+      loadStream(at, trips, idOf(next));
     } else loadStream(at, trips, READ);
   }
 }
@@ -193,7 +199,7 @@ function storeStream(at: usize, trips: u32): void {
   const stride = load<i32>(at, T_STRIDE);
   const what = load<u32>(at, T_WHAT);
   const size = sizeOf(what);
-  const id = what >>> WHAT_ID_SHIFT;
+  const id = idOf(at);
   const low = load<u32>(at, T_LOW);
   const first = load<u32>(at, T_FIRST);
   soil(at, trips);
@@ -210,7 +216,7 @@ function loadStream(at: usize, trips: u32, left: u32): void {
   const stride = load<i32>(at, T_STRIDE);
   const what = load<u32>(at, T_WHAT);
   const size = sizeOf(what);
-  const number = what >>> WHAT_ID_SHIFT;
+  const number = idOf(at);
   const first = load<u32>(at, T_FIRST);
   if (size < wide() && magnitude(stride) == size) loadDense(load<u32>(at, T_LOW), load<u32>(at, T_HIGH), size, number, left);
   else if (size == 1) loadSparse<u8>(first, stride, trips, number, left);
@@ -336,8 +342,8 @@ function replay(trips: u32, count: u32): void {
       const at = stream(i);
       const what = load<u32>(at, T_WHAT);
       const address = load<u32>(at, T_FIRST);
-      if (isStore(what)) storeOne(address, sizeOf(what), what >>> WHAT_ID_SHIFT);
-      else loadOne(address, sizeOf(what), what >>> WHAT_ID_SHIFT);
+      if (isStore(what)) storeOne(address, sizeOf(what), idOf(at));
+      else loadOne(address, sizeOf(what), idOf(at));
       store<u32>(at, address + load<u32>(at, T_STRIDE), T_FIRST);
     }
 }

@@ -1,0 +1,61 @@
+import { readU32Leb } from "../../bytes/leb128.ts";
+import {
+  IMMEDIATE_KIND,
+  type OpcodeName,
+  opcodeId,
+  opcodeIdAt,
+  skipImmediates,
+  skipOpcode,
+  type WasmModule,
+} from "../../wasm/index.ts";
+
+const CALL = opcodeId("call");
+const RETURN_CALL = opcodeId("return_call");
+const TAIL_CALLS = new Set(
+  (["return_call", "return_call_indirect", "return_call_ref"] satisfies OpcodeName[]).map(opcodeId),
+);
+const UNNAMED = new Set(
+  (["call_indirect", "call_ref", "return_call_indirect", "return_call_ref"] satisfies OpcodeName[]).map(
+    opcodeId,
+  ),
+);
+
+/** Every instruction of a module that calls, in code order. */
+export interface CallSites {
+  length: number;
+  /** Offset of the instruction in the code section's payload. */
+  offset: number[];
+  /** The function called, −1 through a table or a reference. */
+  callee: number[];
+  isTail: boolean[];
+  /** First call of each defined function, and one behind the last. */
+  firstOfFunction: Int32Array;
+}
+
+export function findCallSites(module: WasmModule): CallSites {
+  const { bytes, bodies, codePayloadStart } = module;
+  const sites: CallSites = {
+    length: 0,
+    offset: [],
+    callee: [],
+    isTail: [],
+    firstOfFunction: new Int32Array(bodies.length + 1),
+  };
+  bodies.forEach((body, defined) => {
+    sites.firstOfFunction[defined] = sites.length;
+    for (let pos = body.codeStart; pos < body.end; ) {
+      const op = opcodeIdAt(bytes, pos);
+      const immediates = skipOpcode(bytes, pos);
+      const isNamed = op === CALL || op === RETURN_CALL;
+      if (isNamed || UNNAMED.has(op)) {
+        sites.offset.push(pos - codePayloadStart);
+        sites.callee.push(isNamed ? readU32Leb(bytes, immediates) : -1);
+        sites.isTail.push(TAIL_CALLS.has(op));
+        sites.length++;
+      }
+      pos = skipImmediates(bytes, immediates, IMMEDIATE_KIND[op]);
+    }
+  });
+  sites.firstOfFunction[bodies.length] = sites.length;
+  return sites;
+}

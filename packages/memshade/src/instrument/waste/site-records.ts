@@ -1,0 +1,134 @@
+import { opcodeId } from "../../wasm/index.ts";
+import type { SnippetSink } from "../snippet-sink.ts";
+import type { ShadowId } from "./shadow-words.ts";
+import { RECORD_BYTES, type WasteLayout } from "./waste-layout.ts";
+
+const LOCAL_GET = opcodeId("local.get");
+const LOCAL_SET = opcodeId("local.set");
+const I64_EXTEND = opcodeId("i64.extend_i32_u");
+const I64_MUL = opcodeId("i64.mul");
+const I32_ADD = opcodeId("i32.add");
+const I32_SUB = opcodeId("i32.sub");
+const I32_SHR_U = opcodeId("i32.shr_u");
+
+/**
+ * How inline code refers to sites: by keys, which stand for stores in the shadow memory too (their ids), and by the
+ * addresses of their records. What a key is depends on whether contexts are told apart.
+ */
+export interface SiteRecords {
+  /** Pushes the id of a store. */
+  pushId(sink: SnippetSink, key: number): void;
+  /** Pushes what inline code calls the runtime with: a number, or the address of the record. */
+  pushStore(sink: SnippetSink, key: number): void;
+  pushLoad(sink: SnippetSink, key: number): void;
+  /** Pushes what the addresses of records are counted from. */
+  pushBase(sink: SnippetSink): void;
+  /** Address of a store's record, counted from the base. */
+  storeAt(key: number): number;
+  loadAt(key: number): number;
+  /** The id of a store, to fill the shadow with. */
+  idOf(key: number): ShadowId;
+}
+
+/** Without contexts: keys are numbers of the program's stores and loads. */
+export class FixedRecords implements SiteRecords {
+  readonly #layout: WasteLayout;
+
+  constructor(layout: WasteLayout) {
+    this.#layout = layout;
+  }
+
+  pushId(sink: SnippetSink, key: number): void {
+    sink.i32(key);
+  }
+
+  pushStore(sink: SnippetSink, key: number): void {
+    sink.i32(key);
+  }
+
+  pushLoad(sink: SnippetSink, key: number): void {
+    sink.i32(key);
+  }
+
+  pushBase(sink: SnippetSink): void {
+    sink.i32(0);
+  }
+
+  storeAt(key: number): number {
+    return this.#layout.stores + key * RECORD_BYTES;
+  }
+
+  loadAt(key: number): number {
+    return this.#layout.loads + key * RECORD_BYTES;
+  }
+
+  idOf(key: number): ShadowId {
+    return key;
+  }
+}
+
+/** Pushes the id of the store whose record is at the address that a local has. */
+export function pushIdOfRecord(sink: SnippetSink, local: number, { recordShift, stores }: WasteLayout): void {
+  sink.local(LOCAL_GET, local);
+  sink.i32(stores | 0);
+  sink.plain(I32_SUB);
+  sink.i32(recordShift);
+  sink.plain(I32_SHR_U);
+}
+
+/** With contexts: a local has the frame of the function at hand; keys are bytes from there to the record. */
+export class FramedRecords implements SiteRecords {
+  readonly #layout: WasteLayout;
+  /** Local with the address of the frame, and an i64 local with the id of a record there, twice. */
+  frame = 0;
+  ids = 0;
+
+  constructor(layout: WasteLayout) {
+    this.#layout = layout;
+  }
+
+  /** At the beginning of a function that stores. */
+  computeIds(sink: SnippetSink): void {
+    this.pushId(sink, 0);
+    sink.plain(I64_EXTEND);
+    sink.i64(0x1_0000_0001n);
+    sink.plain(I64_MUL);
+    sink.local(LOCAL_SET, this.ids);
+  }
+
+  pushStore(sink: SnippetSink, key: number): void {
+    sink.local(LOCAL_GET, this.frame);
+    sink.i32(key);
+    sink.plain(I32_ADD);
+  }
+
+  pushLoad(sink: SnippetSink, key: number): void {
+    this.pushStore(sink, key);
+  }
+
+  pushId(sink: SnippetSink, key: number): void {
+    const { recordShift, stores } = this.#layout;
+    sink.local(LOCAL_GET, this.frame);
+    sink.i32(recordShift);
+    sink.plain(I32_SHR_U);
+    // Not by a shift: addresses take all 32 bits.
+    sink.i32((key - stores) / 2 ** recordShift);
+    sink.plain(I32_ADD);
+  }
+
+  pushBase(sink: SnippetSink): void {
+    sink.local(LOCAL_GET, this.frame);
+  }
+
+  storeAt(key: number): number {
+    return key;
+  }
+
+  loadAt(key: number): number {
+    return key;
+  }
+
+  idOf(key: number): ShadowId {
+    return { ids: this.ids, plus: key >>> this.#layout.recordShift };
+  }
+}

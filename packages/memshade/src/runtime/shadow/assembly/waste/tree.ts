@@ -1,0 +1,64 @@
+// A table of pairs, and the calling context tree in it: nodes are reached from their parent by a place that calls.
+import { C_NODE_NEXT, CONTROL } from "./layout";
+
+@external("layout", "NODES")
+declare const NODES: u32;
+@external("layout", "NODE_CAPACITY")
+declare const NODE_CAPACITY: u32;
+// Open addressing: {first, second, kind, value}; what the two are depends on the kind.
+@external("layout", "INDEX")
+declare const INDEX: u32;
+@external("layout", "INDEX_MASK")
+declare const INDEX_MASK: u32;
+
+const ENTRY_SIZE: u32 = 16;
+const NODE_SIZE: u32 = 8;
+const CHILD: u32 = 1;
+export const STORE_KEY: u32 = 2;
+export const LOAD_KEY: u32 = 3;
+export const PLACE_KEY: u32 = 4;
+export const FRAME: u32 = 5;
+
+/** No node: the tables are full. */
+export const NOWHERE: u32 = 0xffffffff;
+
+/** Entry of (first, second, kind), or the empty one where it belongs. 0: the table is full. */
+export function find(first: u32, second: u32, kind: u32): usize {
+  let h: u32 = first * 0x9e3779b1 + second * 0x85ebca6b + kind * 0xc2b2ae35;
+  h ^= h >>> 15;
+  for (let tries: u32 = 0; tries < 4096; tries++) {
+    const at: usize = INDEX + ((h + tries) & INDEX_MASK) * ENTRY_SIZE;
+    const found = load<u32>(at, 8);
+    if (found == 0) return at;
+    if (found == kind && load<u32>(at) == first && load<u32>(at, 4) == second) return at;
+  }
+  return 0;
+}
+
+/** Whether `find` has found something. */
+@inline export function isKnown(at: usize): bool { return at != 0 && load<u32>(at, 8) != 0; }
+@inline export function valueOf(at: usize): u32 { return load<u32>(at, 12); }
+
+export function insert(at: usize, first: u32, second: u32, kind: u32, value: u32): void {
+  store<u32>(at, first);
+  store<u32>(at, second, 4);
+  store<u32>(at, kind, 8);
+  store<u32>(at, value, 12);
+}
+
+/** The node of place `site` called from `parent`, 0 being the root. A place on the path already stands for itself. */
+export function childOf(parent: u32, site: u32): u32 {
+  const at = find(parent, site, CHILD);
+  if (isKnown(at)) return valueOf(at);
+  let node = parent;
+  while (node != 0 && load<u32>(NODES + node * NODE_SIZE, 4) != site) node = load<u32>(NODES + node * NODE_SIZE);
+  if (node == 0) {
+    node = load<u32>(CONTROL, C_NODE_NEXT) + 1;
+    if (node >= NODE_CAPACITY || at == 0) return NOWHERE;
+    store<u32>(CONTROL, node, C_NODE_NEXT);
+    store<u32>(NODES + node * NODE_SIZE, parent);
+    store<u32>(NODES + node * NODE_SIZE, site, 4);
+  }
+  if (at != 0) insert(at, parent, site, CHILD, node);
+  return node;
+}
