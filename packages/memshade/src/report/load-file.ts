@@ -17,14 +17,18 @@ export function openFile(file: string): OpenFile {
     if (statSync(file).isDirectory()) throw new UserError(`${file} is a directory`);
     return openSync(file, "r");
   });
-  const { size } = fstatSync(descriptor);
+  const source = descriptorSource(file, descriptor, fstatSync(descriptor).size);
+  return { ...source, close: () => closeSync(descriptor) };
+}
+
+/** What an open file has, as long as it is open. `file` is its name in errors. */
+export function descriptorSource(file: string, descriptor: number, size: number): ByteSource {
   return {
     size,
     read: (offset, length) =>
       // Everything is overwritten, or cut off.
       explained(file, () => fill(descriptor, offset, newPiece(Math.min(length, size - offset)))),
     readInto: (offset, target) => explained(file, () => fill(descriptor, offset, target)),
-    close: () => closeSync(descriptor),
   };
 }
 

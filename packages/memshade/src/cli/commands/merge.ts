@@ -6,6 +6,7 @@ import {
   type ContainerVersion,
   type MemprofVersion,
   writeIndexed,
+  writeMerged,
 } from "../../formats/memprof-indexed/index.ts";
 import { indexedProfileText } from "../../formats/memprof-text/index.ts";
 import { writeMemshadeProfile } from "../../formats/memshade-profile/index.ts";
@@ -13,9 +14,9 @@ import { HOT_COLD_FIELDS, type MemprofProfile } from "../../model/memprof/index.
 import { MIB_FIELDS, type MibField } from "../../model/mib-fields.ts";
 import { loadDemangler } from "../../report/load-demangler.ts";
 import { convertProfile } from "../../report/memprof/convert.ts";
-import type { MergedPart, MergeFields } from "../../report/memprof/input-merger.ts";
+import type { InputMerger, MergeFields } from "../../report/memprof/input-merger.ts";
 import { expandInputs, type MergeInput } from "../../report/memprof/inputs.ts";
-import { mergeProfiles } from "../../report/memprof/merge-profiles.ts";
+import { mergeInputs } from "../../report/memprof/merge-profiles.ts";
 import { nodeDeflate } from "../../report/memprof/node-deflate.ts";
 import { Progress } from "../../report/memprof/progress.ts";
 import { writePieces } from "../../report/memprof/write-pieces.ts";
@@ -97,7 +98,7 @@ export function addMergeCommand(program: Command): void {
       "--skip-bad",
       "leave out inputs that cannot be read or symbolized, and name them, instead of stopping",
     )
-    .option("--threads <N>", "threads to use (default: one per core)", parseThreads)
+    .option("--threads <N>", "threads to use (default: one per core, where that pays)", parseThreads)
     .option(
       "--classify",
       "print which allocation calls the compiler would take for hot, cold or ambiguous, and why",
@@ -129,13 +130,13 @@ async function runMerge(args: readonly string[], flags: MergeFlags): Promise<voi
     );
   }
   if (flags.classify === true) return classify(inputs, flags);
-  await writeMerged(inputs, flags);
+  await writeProfile(inputs, flags);
 }
 
 /** Writes the profile and prints the classification, with names, from one and the same merge. */
 async function classify(inputs: readonly MergeInput[], flags: MergeFlags): Promise<void> {
-  const named = await merge(inputs, { fields: MIB_FIELDS, keepsSources: true }, flags);
-  await writeMerged(inputs, flags);
+  const named = (await merge(inputs, { fields: MIB_FIELDS, keepsSources: true }, flags)).take();
+  await writeProfile(inputs, flags);
   const thresholds = thresholdsOf(flags);
   const demangle = loadDemangler();
   const profile = heapProfileFromMemprof(named.profile, { version: 0, notTracked: [], demangle });
@@ -145,42 +146,54 @@ async function classify(inputs: readonly MergeInput[], flags: MergeFlags): Promi
   process.stdout.write(screen.text());
 }
 
-async function writeMerged(inputs: readonly MergeInput[], flags: MergeFlags): Promise<void> {
+async function writeProfile(inputs: readonly MergeInput[], flags: MergeFlags): Promise<void> {
   const format = flags.format ?? formatOf(flags.output);
   const places = { binaries: flags.binary, searchPaths: flags.search };
   const schema = flags.fullSchema === true ? MIB_FIELDS : HOT_COLD_FIELDS;
   const [only] = inputs;
   if (inputs.length === 1 && format !== "memshade" && flags.combine !== true) {
-    const converted = convertProfile(only!, places, schema);
+    const converted = await convertProfile(only!, places, schema);
     if (converted !== undefined) {
       const { profile, order, unmatched } = converted;
       writePieces(flags.output, pieces(profile, format, schema, order, flags));
-      sayWritten(flags.output, profile, 1, unmatched, 0);
+      sayWritten(flags.output, sizesOf(profile), { inputs: 1, unmatched, dropped: 0 });
       return;
     }
   }
   const isWhole = format === "memshade";
   const kept = { fields: isWhole ? MIB_FIELDS : schema, keepsSources: isWhole, keepsUnresolved: isWhole };
-  const merged = await merge(inputs, kept, flags);
-  const { profile, origin, dropped } = merged;
-  if (format === "memshade") {
-    writePieces(flags.output, [writeMemshadeProfile(profile, origin, nodeDeflate)]);
+  const merger = await merge(inputs, kept, flags);
+  const { tables, ...from } = described(merger);
+  const known = tables.knownFields;
+  if (format === "indexed" && flags.memprofVersion !== 2) {
+    const { memprofVersion: version, container } = flags;
+    const { chunks, ...sizes } = writeMerged(tables, { version, container, schema, order: "stored" });
+    writePieces(flags.output, chunks);
+    sayWritten(flags.output, sizes, from);
   } else {
-    writePieces(flags.output, pieces(profile, format, schema, "stored", flags));
+    const { profile } = tables.build();
+    if (isWhole) writePieces(flags.output, [writeMemshadeProfile(profile, from.origin, nodeDeflate)]);
+    else writePieces(flags.output, pieces(profile, format, schema, "stored", flags));
+    sayWritten(flags.output, sizesOf(profile), from, isWhole);
   }
-  sayWritten(flags.output, profile, origin.inputs, origin.unmatched, dropped, isWhole);
-  sayMissingFields(profile, kept.fields);
+  sayMissingFields(known, kept.fields);
+}
+
+/** What was merged, and what is said of where it comes from. */
+function described(merger: InputMerger) {
+  const { merger: tables, origin, dropped } = merger.drain();
+  return { tables, origin, inputs: origin.inputs, unmatched: origin.unmatched, dropped };
 }
 
 async function merge(
   inputs: readonly MergeInput[],
   kept: MergeFields,
   flags: MergeFlags,
-): Promise<MergedPart> {
+): Promise<InputMerger> {
   const progress = new Progress("merging profiles");
   let skipped = 0;
   try {
-    const merged = await mergeProfiles(inputs, {
+    const merged = await mergeInputs(inputs, {
       places: { binaries: flags.binary, searchPaths: flags.search },
       ...kept,
       threads: flags.threads,
@@ -219,19 +232,33 @@ function formatOf(output: string): Format {
   return output.endsWith(".memshade") ? "memshade" : "indexed";
 }
 
+/** Numbers of what was written. */
+interface Sizes {
+  readonly contexts: number;
+  readonly functions: number;
+}
+
+interface Sources {
+  readonly inputs: number;
+  readonly unmatched: readonly string[];
+  readonly dropped: number;
+}
+
+function sizesOf({ records, blocks }: MemprofProfile): Sizes {
+  return { contexts: blocks.length, functions: records.length };
+}
+
 function sayWritten(
   output: string,
-  { records, blocks }: MemprofProfile,
-  inputs: number,
-  unmatched: readonly string[],
-  dropped: number,
+  { contexts, functions }: Sizes,
+  { inputs, unmatched, dropped }: Sources,
   keepsUnresolved = false,
 ): void {
   const count = (value: number, what: string) =>
     `${value.toLocaleString("en")} ${what}${value === 1 ? "" : "s"}`;
   say(
-    `${output} written: ${count(inputs, "profile")}, ${count(blocks.length, "context")}, ` +
-      `${count(records.length, "function")}`,
+    `${output} written: ${count(inputs, "profile")}, ${count(contexts, "context")}, ` +
+      `${count(functions, "function")}`,
   );
   if (unmatched.length > 0) {
     const named = unmatched.slice(0, MOST_NAMED).join(" ");
@@ -245,9 +272,9 @@ function sayWritten(
     say(`${count(dropped, "context")} without a single frame that could be named were left out`);
 }
 
-function sayMissingFields({ blocks }: MemprofProfile, wanted: readonly MibField[]): void {
+function sayMissingFields(known: readonly MibField[], wanted: readonly MibField[]): void {
   const missing = wanted.filter(
-    ({ name }) => !name.startsWith("accessHistogram") && !blocks.fields.some((f) => f.name === name),
+    (field) => !field.name.startsWith("accessHistogram") && !known.includes(field),
   );
   if (missing.length > 0) {
     say(

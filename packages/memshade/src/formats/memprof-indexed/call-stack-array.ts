@@ -21,21 +21,41 @@ export function buildCallStackArray(
   isUsed: Uint8Array,
   ids: BigUint64Array,
 ): CallStackArray {
-  const { counts, positionSums } = countFrames(stacks, isUsed, ids.length);
-  const compareIds = (a: number, b: number) => (ids[a]! < ids[b]! ? -1 : ids[a]! > ids[b]! ? 1 : 0);
-  const frames = Uint32Array.from(ids.keys())
-    .filter((frame) => counts[frame]! > 0)
-    .sort((a, b) => counts[b]! - counts[a]! || positionSums[a]! - positionSums[b]! || compareIds(a, b));
-  const linearIds = new Uint32Array(ids.length);
-  for (const [index, frame] of frames.entries()) linearIds[frame] = index;
-  const ascending = frames.slice().sort((a, b) => counts[a]! - counts[b]! || compareIds(a, b));
-  const ranks = new Uint32Array(ids.length);
-  for (const [rank, frame] of ascending.entries()) ranks[frame] = rank;
+  const { frames, linearIds, ranks } = orderFrames(countFrames(stacks, isUsed, ids.length), ids);
   const tree = orderTree(stacks, isUsed, ranks);
   return { frames, ...layOut(stacks, isUsed, tree, linearIds) };
 }
 
-function countFrames(stacks: MemprofStacks, isUsed: Uint8Array, frameCount: number) {
+/** How often frames occur in the stacks in use, and the sum of their positions there (0 for the leaf). */
+export interface FrameCounts {
+  readonly counts: Float64Array;
+  readonly positionSums: Float64Array;
+}
+
+export interface FrameOrder {
+  /** Frames that occur, in file order. */
+  readonly frames: Uint32Array;
+  /** Place in that order, by frame. */
+  readonly linearIds: Uint32Array;
+  /** By frame, in the order of siblings in the tree; frames that do not occur come first. */
+  readonly ranks: Uint32Array;
+}
+
+export function orderFrames({ counts, positionSums }: FrameCounts, ids: BigUint64Array): FrameOrder {
+  const compareIds = (a: number, b: number) => (ids[a]! < ids[b]! ? -1 : ids[a]! > ids[b]! ? 1 : 0);
+  const all = Uint32Array.from(ids.keys());
+  const frames = all
+    .filter((frame) => counts[frame]! > 0)
+    .sort((a, b) => counts[b]! - counts[a]! || positionSums[a]! - positionSums[b]! || compareIds(a, b));
+  const linearIds = new Uint32Array(ids.length);
+  for (const [index, frame] of frames.entries()) linearIds[frame] = index;
+  const ascending = all.sort((a, b) => counts[a]! - counts[b]! || compareIds(a, b));
+  const ranks = new Uint32Array(ids.length);
+  for (const [rank, frame] of ascending.entries()) ranks[frame] = rank;
+  return { frames, linearIds, ranks };
+}
+
+function countFrames(stacks: MemprofStacks, isUsed: Uint8Array, frameCount: number): FrameCounts {
   const counts = new Float64Array(frameCount);
   const positionSums = new Float64Array(frameCount);
   for (let stack = 1; stack < stacks.length; stack++) {

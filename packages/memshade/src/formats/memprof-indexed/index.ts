@@ -2,5 +2,6 @@ export { joinChunks } from "./chunk-writer.ts";
 export { type Container, isIndexedProfile, readContainer } from "./container.ts";
 export { canonicalSymbol } from "./data-access.ts";
 export type { ContainerVersion, MemprofVersion } from "./layout.ts";
+export { type MergedIndexed, writeMerged } from "./merged-profile.ts";
 export { type IndexedProfile, readIndexed } from "./read.ts";
 export { type WriteIndexedOptions, writeIndexed } from "./write.ts";

@@ -1,7 +1,15 @@
-import { blockColumn, framesOfStack, type MemprofProfile, summarize } from "../../model/memprof/index.ts";
+import {
+  blockColumn,
+  type DataAccessProfile,
+  framesOfStack,
+  type MemprofFrames,
+  type MemprofProfile,
+  type MemprofRecords,
+  type MemprofSummary,
+  summarize,
+} from "../../model/memprof/index.ts";
 import type { MibField } from "../../model/mib-fields.ts";
 import { callStackId, frameIds } from "../memprof/ids.ts";
-import { buildCallStackArray, type CallStackArray } from "./call-stack-array.ts";
 import { type Chunks, ChunkWriter } from "./chunk-writer.ts";
 import { writeDataAccess } from "./data-access.ts";
 import { type Buckets, bucketsInOrder, bucketsOfInserted, entriesByBucket, planTable } from "./hash-table.ts";
@@ -17,6 +25,8 @@ import {
   SUMMARY_CUTOFFS,
   SUMMARY_FIELDS,
 } from "./layout.ts";
+import { type LinearProfile, linearize, wordsOf } from "./linear-profile.ts";
+import { RecordLayout } from "./record-layout.ts";
 
 export interface WriteIndexedOptions {
   readonly version: MemprofVersion;
@@ -30,16 +40,34 @@ export interface WriteIndexedOptions {
   readonly order: "inserted" | "stored";
 }
 
+/** What stands in version 4 beside the records. */
+export interface Version4Extras {
+  readonly dataAccess: DataAccessProfile | undefined;
+  summary(): MemprofSummary;
+}
+
 /** An indexed profile, in pieces, so that it need not be in memory as a whole. */
-export function* writeIndexed(profile: MemprofProfile, options: WriteIndexedOptions): Chunks {
+export function writeIndexed(profile: MemprofProfile, options: WriteIndexedOptions): Chunks {
+  if (options.version === 2) return writeContainer((start) => planVersion2(profile, options, start), options);
+  const extras = { dataAccess: profile.dataAccess, summary: () => summarize(profile) };
+  return writeLinear(linearize(profile), extras, options);
+}
+
+/** An indexed profile of version 3 or 4, of stacks that are laid out already. */
+export function writeLinear(
+  profile: LinearProfile,
+  extras: Version4Extras,
+  options: WriteIndexedOptions,
+): Chunks {
+  return writeContainer((start) => planVersion3Or4(profile, extras, options, start), options);
+}
+
+function* writeContainer(plan: (start: number) => SectionPlan, options: WriteIndexedOptions): Chunks {
   const writer = new ChunkWriter();
   const header = containerHeaderBytes(options.container);
   const functionTable = header + SUMMARY_BYTES;
   const memprof = functionTable + 24;
-  const section =
-    options.version === 2
-      ? planVersion2(profile, options, memprof)
-      : planVersion3Or4(profile, options, memprof);
+  const section = plan(memprof);
   const containerVersion = HAS_MEMPROF | BigInt(options.container);
   writer.bytes(MAGIC).u64s(containerVersion, 0, 0, functionTable, memprof);
   if (options.container >= 9) writer.u64s(section.end);
@@ -59,39 +87,47 @@ interface SectionPlan {
   write(writer: ChunkWriter): Chunks;
 }
 
-function planVersion3Or4(profile: MemprofProfile, options: WriteIndexedOptions, start: number): SectionPlan {
+function planVersion3Or4(
+  profile: LinearProfile,
+  extras: Version4Extras,
+  options: WriteIndexedOptions,
+  start: number,
+): SectionPlan {
   const { version, schema } = options;
-  const stackArray = buildCallStackArray(profile.stacks, usedStacks(profile), frameIds(profile.frames));
-  const records = new RecordLayout(profile, schema, version);
+  const { frames, frameOrder } = profile;
+  const fields = schema.map((field) => profile.field(field));
+  const records = new RecordLayout(profile.records, fields, schema, version);
   const headerBytes = version === 3 ? 32 : 40 + 4 + 8 * MEMPROF_SUMMARY_FIELDS;
   const framesAt = start + headerBytes + 8 + 8 * schema.length;
-  const arrayAt = framesAt + FRAME_BYTES * stackArray.frames.length;
-  const recordsAt = arrayAt + 4 * stackArray.elements.length;
-  const table = planTable(recordsAt, recordBuckets(profile, options), (row) => 32 + records.bytesOf(row));
+  const arrayAt = framesAt + FRAME_BYTES * frameOrder.length;
+  const recordsAt = arrayAt + 4 * profile.elements;
+  const table = planTable(
+    recordsAt,
+    recordBuckets(profile.records, options),
+    (row) => 32 + records.bytesOf(row),
+  );
   const dataAccess =
-    version === 4 && profile.dataAccess !== undefined
-      ? writeDataAccess(profile.dataAccess)
-      : new Uint8Array(0);
+    version === 4 && extras.dataAccess !== undefined ? writeDataAccess(extras.dataAccess) : new Uint8Array(0);
   function* write(writer: ChunkWriter): Chunks {
     writer.u64s(version, arrayAt, recordsAt, table.bucketTable);
     if (version === 4) {
-      const summary = summarize(profile);
+      const summary = extras.summary();
       writer.u64s(dataAccess.length === 0 ? 0 : table.end);
       writer.u32(MEMPROF_SUMMARY_FIELDS);
       writer.u64s(summary.contexts, summary.coldContexts, summary.hotContexts);
       writer.u64s(summary.maxColdTotalSize, summary.maxWarmTotalSize, summary.maxHotTotalSize);
     }
     writeSchema(writer, schema);
-    yield* writeFrames(writer, profile, stackArray);
-    for (const element of stackArray.elements) {
-      writer.u32(element);
+    for (const frame of frameOrder) {
+      writeFrame(writer, frames, frame);
       if (writer.isFull) yield* writer.take();
     }
+    yield* profile.writeElements(writer);
     for (const bucket of entriesByBucket(table.buckets)) {
       writer.u16(bucket.length);
       for (const row of bucket) {
         writeKey(writer, profile.records.guid[row]!, true, records.bytesOf(row));
-        yield* records.write(writer, row, (stack) => writer.u32(stackArray.positions[stack]!));
+        yield* records.write(writer, row, (stack) => writer.u32(profile.positionOf(stack)));
         if (writer.isFull) yield* writer.take();
       }
     }
@@ -101,18 +137,7 @@ function planVersion3Or4(profile: MemprofProfile, options: WriteIndexedOptions, 
   return { end: table.end + dataAccess.length, write };
 }
 
-function* writeFrames(
-  writer: ChunkWriter,
-  { frames }: MemprofProfile,
-  { frames: order }: CallStackArray,
-): Chunks {
-  for (const frame of order) {
-    writeFrame(writer, frames, frame);
-    if (writer.isFull) yield* writer.take();
-  }
-}
-
-function writeFrame(writer: ChunkWriter, frames: MemprofProfile["frames"], frame: number): void {
+function writeFrame(writer: ChunkWriter, frames: MemprofFrames, frame: number): void {
   writer.u64s(frames.guid[frame]!);
   writer.u32(frames.lineOffset[frame]!);
   writer.u32(frames.column[frame]!);
@@ -129,13 +154,14 @@ function planVersion2(profile: MemprofProfile, options: WriteIndexedOptions, sta
   const idOfStack = new Map<number, bigint>();
   for (const [index, stack] of used.entries()) idOfStack.set(stack, stackIds[index]!);
   const usedFrames = framesInUse(profile, used);
-  const records = new RecordLayout(profile, schema, 2);
+  const fields = schema.map(({ name }) => wordsOf(blockColumn(profile.blocks, name)));
+  const records = new RecordLayout(profile.records, fields, schema, 2);
   const buckets = options.order === "inserted" ? bucketsOfInserted : bucketsInOrder;
   const usedIds = BigUint64Array.from(usedFrames, (frame) => ids[frame]!);
   const recordsAt = start + 48 + 8 + 8 * schema.length;
   const recordTable = planTable(
     recordsAt,
-    recordBuckets(profile, options),
+    recordBuckets(profile.records, options),
     (row) => 32 + records.bytesOf(row),
   );
   const frameTable = planTable(recordTable.end, buckets(usedIds), () => 32 + FRAME_BYTES);
@@ -175,7 +201,7 @@ function planVersion2(profile: MemprofProfile, options: WriteIndexedOptions, sta
   return { end: stackTable.end, write };
 }
 
-function recordBuckets({ records }: MemprofProfile, { order }: WriteIndexedOptions): Buckets {
+function recordBuckets(records: MemprofRecords, { order }: WriteIndexedOptions): Buckets {
   return (order === "inserted" ? bucketsOfInserted : bucketsInOrder)(records.guid);
 }
 
@@ -202,13 +228,6 @@ function writeSchema(writer: ChunkWriter, schema: readonly MibField[]): void {
   writer.u64s(schema.length, ...schema.map(({ tag }) => tag));
 }
 
-function usedStacks({ records, stacks }: MemprofProfile): Uint8Array {
-  const used = new Uint8Array(stacks.length);
-  for (const stack of records.allocStack) used[stack] = 1;
-  for (const stack of records.callStack) used[stack] = 1;
-  return used;
-}
-
 /** Stacks by first use: those of the alloc sites of all records first, then those of the call sites. */
 function stacksInOrderOfUse({ records, stacks }: MemprofProfile): { used: number[]; depths: number[] } {
   const used = [...new Set([...records.allocStack, ...records.callStack])];
@@ -219,64 +238,4 @@ function framesInUse({ stacks }: MemprofProfile, used: readonly number[]): numbe
   const frames = new Set<number>();
   for (const stack of used) for (const frame of framesOfStack(stacks, stack)) frames.add(frame);
   return [...frames];
-}
-
-/** The data of records: alloc sites with their blocks, then call sites. */
-class RecordLayout {
-  private readonly profile: MemprofProfile;
-  private readonly version: MemprofVersion;
-  private readonly columns: readonly { bytes: number; values: Uint32Array | BigUint64Array | undefined }[];
-  private readonly blockBytes: number;
-  private readonly stackBytes: number;
-
-  constructor(profile: MemprofProfile, schema: readonly MibField[], version: MemprofVersion) {
-    this.profile = profile;
-    this.version = version;
-    this.columns = schema.map(({ name, bytes }) => ({
-      bytes,
-      // The histogram's address means nothing outside of the process that had it.
-      values: name === "accessHistogram" ? undefined : blockColumn(profile.blocks, name),
-    }));
-    this.blockBytes = schema.reduce((sum, { bytes }) => sum + bytes, 0);
-    this.stackBytes = version === 2 ? 8 : 4;
-  }
-
-  bytesOf(row: number): number {
-    const { allocStart, callStart, callees } = this.profile.records;
-    const allocs = allocStart[row + 1]! - allocStart[row]!;
-    const calls = callStart[row + 1]! - callStart[row]!;
-    let bytes = 16 + allocs * (this.stackBytes + this.blockBytes) + calls * this.stackBytes;
-    if (this.version === 4) {
-      bytes += 8 * calls;
-      for (let site = callStart[row]!; callees.size > 0 && site < callStart[row + 1]!; site++) {
-        bytes += 8 * (callees.get(site)?.length ?? 0);
-      }
-    }
-    return bytes;
-  }
-
-  /** Hands pieces on while it writes: the record of a busy function may be most of the file. */
-  *write(writer: ChunkWriter, row: number, writeStack: (stack: number) => void): Chunks {
-    const { allocStart, allocStack, allocBlock, callStart, callStack, callees } = this.profile.records;
-    writer.u64s(allocStart[row + 1]! - allocStart[row]!);
-    for (let site = allocStart[row]!; site < allocStart[row + 1]!; site++) {
-      writeStack(allocStack[site]!);
-      const block = allocBlock[site]!;
-      for (const { bytes, values } of this.columns) {
-        const value = values?.[block] ?? 0;
-        if (bytes === 4) writer.u32(Number(value));
-        else writer.u64s(value);
-      }
-      if (writer.isFull) yield* writer.take();
-    }
-    writer.u64s(callStart[row + 1]! - callStart[row]!);
-    for (let site = callStart[row]!; site < callStart[row + 1]!; site++) {
-      writeStack(callStack[site]!);
-      if (this.version === 4) {
-        const targets = callees.get(site) ?? [];
-        writer.u64s(targets.length, ...targets);
-      }
-      if (writer.isFull) yield* writer.take();
-    }
-  }
 }

@@ -6,6 +6,6 @@ export {
 } from "./histogram.ts";
 export { mergeDumps, mergeDumpTables, readRaw, requireStack } from "./merge-dumps.ts";
 export { isMemprofRaw, readRawDumps } from "./read.ts";
-export { type RawScan, scanRaw } from "./scan.ts";
+export { type RawCursor, type RawScan, scanRaw } from "./scan.ts";
 export type { RawContext, RawDump, RawProfile, RawSegment, RawTables, RawVersion } from "./types.ts";
 export { writeRaw } from "./write.ts";

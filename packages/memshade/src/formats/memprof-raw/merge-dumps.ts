@@ -30,22 +30,10 @@ export function mergeDumpTables(dumps: readonly RawDump[]): RawTables {
   const stacks = new Map<bigint, bigint[]>();
   const mibs = new Map<bigint, Mib>();
   for (const dump of dumps) {
-    if (!haveEqualSegments(first.segments, dump.segments)) {
-      throw malformed(
-        dump.fileOffset,
-        "segment section",
-        "memprof raw profile has different segment information",
-      );
-    }
+    requireEqualSegments(first.segments, dump.segments, dump.fileOffset);
     for (const { stackId, pcs } of dump.stacks) {
       const known = stacks.get(stackId);
-      if (known !== undefined && !haveEqualItems(known, pcs)) {
-        throw malformed(
-          dump.fileOffset,
-          "stack section",
-          "memprof raw profile got different call stack for same id",
-        );
-      }
+      if (known !== undefined && !haveEqualItems(known, pcs)) throw differentStacks(dump.fileOffset);
       stacks.set(stackId, pcs);
     }
     for (const { stackId, mib } of dump.mibs) {
@@ -60,10 +48,26 @@ export function mergeDumpTables(dumps: readonly RawDump[]): RawTables {
 /** The stack of a block. */
 export function requireStack(stacks: ReadonlyMap<bigint, bigint[]>, stackId: bigint): bigint[] {
   const pcs = stacks.get(stackId);
-  if (pcs === undefined) {
-    throw malformed(0, "MIB section", `memprof callstack record does not contain id: ${stackId}`);
-  }
+  if (pcs === undefined) throw missingStack(stackId);
   return pcs;
+}
+
+/** @throws FormatError if a later dump of a file has other segments than the first */
+export function requireEqualSegments(
+  first: readonly RawSegment[],
+  later: readonly RawSegment[],
+  fileOffset: number,
+): void {
+  if (haveEqualSegments(first, later)) return;
+  throw malformed(fileOffset, "segment section", "memprof raw profile has different segment information");
+}
+
+export function differentStacks(fileOffset: number): FormatError {
+  return malformed(fileOffset, "stack section", "memprof raw profile got different call stack for same id");
+}
+
+export function missingStack(stackId: bigint): FormatError {
+  return malformed(0, "MIB section", `memprof callstack record does not contain id: ${stackId}`);
 }
 
 function malformed(offset: number, construct: string, detail: string): FormatError {

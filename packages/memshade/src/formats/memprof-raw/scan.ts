@@ -1,84 +1,182 @@
+import { type ByteSource, sourceOfBytes } from "../../bytes/byte-source.ts";
+import { DumpIndex } from "./dump-index.ts";
+import { type DumpHeader, readSectionOffsets, walkDumps } from "./headers.ts";
+import { decodeHistogramCount } from "./histogram.ts";
 import { histogramEntryBytesOf, mibBytesOf } from "./layout.ts";
-import { mergeDumps } from "./merge-dumps.ts";
-import { readRawDumps, readSectionOffsets, readSegmentSection, walkDumps } from "./read.ts";
+import { readSegments } from "./read.ts";
+import { SectionReader } from "./section-reader.ts";
 import type { RawSegment, RawVersion } from "./types.ts";
-import { writeRaw } from "./write.ts";
+import { Window } from "./window.ts";
 
 /**
- * Where the contexts of a raw profile stand in its bytes, for those who go through many profiles and want no object
- * per context. All dumps are merged.
+ * The contexts of a raw profile where they stand in its file, for those who go through many or large profiles and
+ * want neither an object per context nor the file in memory. All dumps are merged.
  */
 export interface RawScan {
-  readonly view: DataView;
+  /** Of the blocks that are handed out. */
   readonly version: RawVersion;
   readonly segments: readonly RawSegment[];
   /** Number of contexts. */
   readonly length: number;
-  /** Offset of each context's MIB. */
-  readonly blocks: Float64Array;
-  /** Offset of the first PC of each context's stack. */
-  readonly stacks: Float64Array;
-  /** Number of PCs of each context's stack. */
-  readonly depths: Uint32Array;
+  /** All contexts, in the order in which they were first seen. */
+  contexts(): RawCursor;
+}
+
+/** One context after the other. What it hands out is valid until `next`. */
+export interface RawCursor {
+  /** Goes to the next context, at first to the first one. @returns false at the end */
+  next(): boolean;
+  /** The context's MIB is at `mibAt`, packed. */
+  readonly mib: DataView;
+  readonly mibAt: number;
+  /** The context's PCs are from `pcsAt` on, leaf first. */
+  readonly pcs: DataView;
+  readonly pcsAt: number;
+  readonly depth: number;
+  /** The context's histogram; undefined if it has none. */
+  histogram(): BigUint64Array | undefined;
 }
 
 /**
- * Finds the contexts of a raw profile.
+ * Finds the contexts of a raw profile. Everything is checked before it returns.
  *
  * @throws FormatError as {@link readRawDumps} and {@link mergeDumps}
  */
-export function scanRaw(bytes: Uint8Array): RawScan {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const headers = walkDumps(bytes, view);
+export function scanRaw(profile: ByteSource | Uint8Array): RawScan {
+  const source = profile instanceof Uint8Array ? sourceOfBytes(profile) : profile;
+  const headers = walkDumps(new Window(source));
+  // Anything but a single dump in the runtime's order needs an index.
   return (
-    (headers.length === 1 ? scanPlainDump(bytes, view) : undefined) ??
-    // Anything but a single dump in the runtime's order is brought into that form.
-    scanPlainDump(...withView(writeRaw(mergeDumps(readRawDumps(bytes)), 4)))!
+    (headers.length === 1 ? scanPlainDump(source, headers[0]!) : undefined) ?? new DumpIndex(source, headers)
   );
 }
 
-function withView(bytes: Uint8Array): [Uint8Array, DataView] {
-  return [bytes, new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)];
-}
-
 /** Undefined unless there is one stack per block, in the same order, and no id comes twice. */
-function scanPlainDump(bytes: Uint8Array, view: DataView): RawScan | undefined {
-  const header = walkDumps(bytes, view)[0]!;
-  const { segmentOffset, mibOffset, stackOffset } = readSectionOffsets(view, header);
+function scanPlainDump(source: ByteSource, header: DumpHeader): RawScan | undefined {
+  const window = new Window(source);
+  const { segmentOffset, mibOffset, stackOffset } = readSectionOffsets(window, header);
   const { version, totalSize } = header;
-  const count = readCount(view, mibOffset, stackOffset);
-  if (count === undefined || readCount(view, stackOffset, totalSize) !== count) return undefined;
-  const blocks = new Float64Array(count);
-  const stacks = new Float64Array(count);
-  const depths = new Uint32Array(count);
-  const mibBytes = mibBytesOf(version);
-  const entryBytes = histogramEntryBytesOf(version);
-  let at = mibOffset + 8;
-  let stackAt = stackOffset + 8;
-  let lastId = -1;
-  for (let context = 0; context < count; context++) {
-    if (at + 8 + mibBytes > stackOffset || stackAt + 16 > totalSize) return undefined;
-    const id = view.getUint32(at, true);
-    if (id <= lastId || view.getUint32(at + 4, true) !== 0) return undefined;
-    lastId = id;
-    blocks[context] = at + 8;
-    at += 8 + mibBytes;
-    if (entryBytes > 0) at += entryBytes * view.getUint32(at - 12, true);
-    if (view.getUint32(stackAt, true) !== id || view.getUint32(stackAt + 4, true) !== 0) return undefined;
-    const depth = view.getUint32(stackAt + 8, true) + view.getUint32(stackAt + 12, true) * 2 ** 32;
-    stackAt += 16;
-    stacks[context] = stackAt;
-    if (8 * depth > totalSize - stackAt) return undefined;
-    depths[context] = depth;
-    stackAt += 8 * depth;
-  }
-  if (at > stackOffset) return undefined;
-  const segments = readSegmentSection(bytes, view, segmentOffset, mibOffset);
-  return { view, version, segments, length: count, blocks, stacks, depths };
+  const length = readCount(window, mibOffset, stackOffset);
+  if (length === undefined || readCount(window, stackOffset, totalSize) !== length) return undefined;
+  const contexts = () => new PlainCursor(source, { version, length, mibOffset, stackOffset, totalSize });
+  const all = contexts();
+  while (all.skip());
+  if (!all.isComplete) return undefined;
+  const segments = readSegments(new SectionReader(window, "segment section", segmentOffset, mibOffset));
+  return { version, segments, length, contexts };
 }
 
-function readCount(view: DataView, start: number, end: number): number | undefined {
+function readCount(window: Window, start: number, end: number): number | undefined {
   if (end - start < 8) return undefined;
-  const count = view.getBigUint64(start, true);
+  const at = window.at(start, 8);
+  const count = window.view.getBigUint64(at, true);
   return count * 16n > end - start ? undefined : Number(count);
+}
+
+interface PlainDump {
+  readonly version: RawVersion;
+  readonly length: number;
+  readonly mibOffset: number;
+  readonly stackOffset: number;
+  readonly totalSize: number;
+}
+
+/** Goes through the blocks and the stacks of a dump side by side. */
+class PlainCursor implements RawCursor {
+  depth = 0;
+  mibAt = 0;
+  pcsAt = 0;
+  private readonly blocks: Window;
+  private readonly stacks: Window;
+  private readonly dump: PlainDump;
+  private readonly mibBytes: number;
+  private readonly entryBytes: number;
+  private left: number;
+  private lastId = -1;
+  private block = 0;
+  private entries = 0;
+  private nextBlock: number;
+  private nextStack: number;
+
+  constructor(source: ByteSource, dump: PlainDump) {
+    this.blocks = new Window(source);
+    this.stacks = new Window(source);
+    this.dump = dump;
+    this.mibBytes = mibBytesOf(dump.version);
+    this.entryBytes = histogramEntryBytesOf(dump.version);
+    this.left = dump.length;
+    this.nextBlock = dump.mibOffset + 8;
+    this.nextStack = dump.stackOffset + 8;
+  }
+
+  get mib(): DataView {
+    return this.blocks.view;
+  }
+
+  get pcs(): DataView {
+    return this.stacks.view;
+  }
+
+  /** Whether all contexts were there. */
+  get isComplete(): boolean {
+    return this.left === 0;
+  }
+
+  next(): boolean {
+    if (!this.skip()) return false;
+    this.pcsAt = this.stacks.at(this.nextStack - 8 * this.depth, 8 * this.depth);
+    return true;
+  }
+
+  /** As `next`, without the PCs. @returns false at the end, and where a context is not as it has to be */
+  skip(): boolean {
+    const { blocks, stacks, mibBytes, entryBytes } = this;
+    const { stackOffset, totalSize } = this.dump;
+    if (this.left === 0) return false;
+    if (this.nextBlock + 8 + mibBytes > stackOffset || this.nextStack + 16 > totalSize) return false;
+    const at = blocks.at(this.nextBlock, 8 + mibBytes);
+    const id = blocks.view.getUint32(at, true);
+    if (id <= this.lastId || blocks.view.getUint32(at + 4, true) !== 0) return false;
+    this.lastId = id;
+    this.mibAt = at + 8;
+    this.block = this.nextBlock + 8;
+    this.nextBlock += 8 + mibBytes;
+    if (entryBytes > 0) {
+      this.entries = blocks.view.getUint32(this.mibAt + mibBytes - 12, true);
+      this.nextBlock += entryBytes * this.entries;
+      if (this.nextBlock > stackOffset) return false;
+    }
+    const stackAt = stacks.at(this.nextStack, 16);
+    const { view } = stacks;
+    if (view.getUint32(stackAt, true) !== id || view.getUint32(stackAt + 4, true) !== 0) return false;
+    const depth = view.getUint32(stackAt + 8, true) + view.getUint32(stackAt + 12, true) * 2 ** 32;
+    this.nextStack += 16;
+    if (8 * depth > totalSize - this.nextStack) return false;
+    this.nextStack += 8 * depth;
+    this.depth = depth;
+    this.left--;
+    return true;
+  }
+
+  histogram(): BigUint64Array | undefined {
+    const { blocks, entries, entryBytes, mibBytes, block } = this;
+    return readHistogram(blocks, block + mibBytes, entries, entryBytes);
+  }
+}
+
+/** The histogram at an offset of a file. */
+export function readHistogram(
+  window: Window,
+  offset: number,
+  entries: number,
+  entryBytes: number,
+): BigUint64Array | undefined {
+  if (entries === 0) return undefined;
+  const at = window.at(offset, entries * entryBytes);
+  const { view } = window;
+  return BigUint64Array.from({ length: entries }, (_, index) =>
+    entryBytes === 8
+      ? view.getBigUint64(at + 8 * index, true)
+      : decodeHistogramCount(view.getUint16(at + 2 * index, true)),
+  );
 }

@@ -9,15 +9,11 @@ import {
 import { MIB_FIELDS } from "../../model/mib-fields.ts";
 import { functionGuid } from "../memprof/guid.ts";
 import { canonicalSymbol } from "../memprof-indexed/data-access.ts";
+import { isMemprofYaml } from "./is-yaml.ts";
 
 const CONSTRUCT = "MemProf YAML";
 const U32 = 0xffffffffn;
 const U64 = 0xffffffffffffffffn;
-
-/** Whether the bytes begin like a MemProf profile in YAML. */
-export function isMemprofYaml(bytes: Uint8Array): boolean {
-  return bytes[0] === 0x2d && bytes[1] === 0x2d && bytes[2] === 0x2d;
-}
 
 /**
  * Reads a profile from YAML of the shape that `llvm-profdata show --memory` prints for indexed profiles

@@ -1,9 +1,8 @@
 import { mergeInOrder, mibFromPacked } from "../../model/memprof/block-merge.ts";
 import type { MemprofFrame, ProfileMerger } from "../../model/memprof/index.ts";
 import type { Mib } from "../../model/mib.ts";
-import { decodeHistogramCount } from "../memprof-raw/histogram.ts";
-import { histogramEntryBytesOf, mibBytesOf } from "../memprof-raw/layout.ts";
-import type { RawScan } from "../memprof-raw/scan.ts";
+import { mibBytesOf } from "../memprof-raw/layout.ts";
+import type { RawCursor, RawScan } from "../memprof-raw/scan.ts";
 import { LocationTable } from "./location-table.ts";
 import { PcCache } from "./pc-cache.ts";
 
@@ -59,21 +58,22 @@ export class RawAdder {
     const rows = blocks.dependsOnOrder ? new Int32Array(scan.length).fill(-1) : undefined;
     let dropped = 0;
     this.unnamed = 0;
-    for (let context = 0; context < scan.length; context++) {
-      const stack = this.stackOf(scan, context, sorted);
+    const cursor = scan.contexts();
+    for (let context = 0; cursor.next(); context++) {
+      const stack = this.stackOf(cursor, sorted);
       if (stack === 0) {
         dropped++;
         continue;
       }
-      const { row, isNew } = this.merger.contextOf(stack);
+      const known = this.merger.contexts.length;
+      const row = this.merger.contexts.rowOf(stack);
       if (rows === undefined) {
-        blocks.addPacked(scan.view, scan.blocks[context]!, present, row, isNew, input);
+        blocks.addPacked(cursor.mib, cursor.mibAt, present, row, row === known, input);
       } else {
         rows[context] = row;
-        if (isNew) blocks.markEmpty(row);
         if (this.wasSeen(row)) repeated.set(row, []);
       }
-      if (this.withHistograms) this.addHistogram(scan, context, row);
+      if (this.withHistograms) this.addHistogram(cursor, row);
     }
     if (rows !== undefined) this.addRows(scan, rows, repeated, present, input);
     return { contexts: scan.length, dropped, unnamed: this.unnamed };
@@ -87,22 +87,23 @@ export class RawAdder {
     input: number,
   ): void {
     const { blocks } = this.merger;
-    for (const [context, row] of rows.entries()) {
+    const cursor = scan.contexts();
+    for (let context = 0; cursor.next(); context++) {
+      const row = rows[context]!;
       if (row < 0) continue;
       const list = repeated.get(row);
-      const at = scan.blocks[context]!;
-      if (list === undefined) blocks.addPacked(scan.view, at, present, row, blocks.isEmpty(row), input);
-      else list.push(mibFromPacked(scan.view, at, present));
+      const { mib, mibAt } = cursor;
+      if (list === undefined) blocks.addPacked(mib, mibAt, present, row, blocks.isEmpty(row), input);
+      else list.push(mibFromPacked(mib, mibAt, present));
     }
     for (const [row, mibs] of repeated) blocks.addMib(mergeInOrder(mibs), row, blocks.isEmpty(row), input);
   }
 
-  private stackOf({ view, stacks, depths }: RawScan, context: number, modules: readonly RawModule[]): number {
+  private stackOf({ pcs: view, pcsAt: start, depth }: RawCursor, modules: readonly RawModule[]): number {
     const { cache, locations, merger } = this;
-    const start = stacks[context]!;
     let stack = 0;
     let inner = 0;
-    for (let at = start + 8 * (depths[context]! - 1); at >= start; at -= 8) {
+    for (let at = start + 8 * (depth - 1); at >= start; at -= 8) {
       const low = view.getUint32(at, true);
       const high = view.getUint32(at + 4, true);
       let location = cache.find(low, high);
@@ -141,20 +142,8 @@ export class RawAdder {
     return wasSeen;
   }
 
-  private addHistogram({ view, version, blocks }: RawScan, context: number, row: number): void {
-    const entryBytes = histogramEntryBytesOf(version);
-    if (entryBytes === 0) return;
-    const at = blocks[context]!;
-    const count = view.getUint32(at + 132, true);
-    if (count === 0) return;
-    const first = at + mibBytesOf(version);
-    this.merger.addHistogram(
-      row,
-      BigUint64Array.from({ length: count }, (_, index) =>
-        entryBytes === 8
-          ? view.getBigUint64(first + 8 * index, true)
-          : decodeHistogramCount(view.getUint16(first + 2 * index, true)),
-      ),
-    );
+  private addHistogram(cursor: RawCursor, row: number): void {
+    const histogram = cursor.histogram();
+    if (histogram !== undefined) this.merger.addHistogram(row, histogram);
   }
 }

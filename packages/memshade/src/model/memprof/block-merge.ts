@@ -1,6 +1,6 @@
 import { type Mib, mergeMib } from "../mib.ts";
 import { MIB_FIELDS, type MibField, zeroMib } from "../mib-fields.ts";
-import type { BlockTable } from "./block-table.ts";
+import { NarrowColumn } from "./column.ts";
 
 /** How a field of two blocks becomes one, for blocks of different processes. */
 type Rule = "sum" | "min" | "max" | "last" | "none";
@@ -28,49 +28,67 @@ const OFFSETS = new Map<number, number>();
 }
 
 interface Step {
-  readonly field: number;
   readonly rule: Rule;
   readonly isWide: boolean;
   readonly offset: number;
+  readonly low: NarrowColumn;
+  /** Upper words of a u64 field, hardly any of which are not 0. */
+  readonly high: NarrowColumn;
 }
 
 /**
- * Combines blocks of different processes into the rows of a table: sums, minima, maxima; timestamps and CPU numbers
- * are those of the input that comes last.
+ * Rows that blocks of different processes are combined into: sums, minima, maxima; timestamps and CPU numbers are
+ * those of the input that comes last. Adding two blocks makes no bigints.
  */
 export class BlockMerge {
-  readonly table: BlockTable;
+  readonly fields: readonly MibField[];
   /** Whether blocks of one process combine otherwise than blocks of several. */
   readonly dependsOnOrder: boolean;
   private readonly steps: readonly Step[];
-  /** Of each row, the number of the input that "last" fields come from. */
-  private lastInput = new Float64Array(256);
+  /** Of each row, the number of the input that "last" fields come from plus 1; 0 while nothing was added. */
+  private readonly lastInput = new NarrowColumn(1);
 
-  constructor(table: BlockTable) {
-    this.table = table;
-    this.steps = table.fields.map((field, index) => ({
-      field: index,
+  constructor(fields: readonly MibField[]) {
+    this.fields = fields;
+    this.steps = fields.map((field) => ({
       rule: ruleOf(field),
       isWide: field.bytes === 8,
       offset: OFFSETS.get(field.tag)!,
+      low: new NarrowColumn(1),
+      high: new NarrowColumn(1),
     }));
-    this.dependsOnOrder = table.fields.some(
-      (field) => ruleOf(field) === "last" || field.name.startsWith("num"),
-    );
+    this.dependsOnOrder = fields.some((field) => ruleOf(field) === "last" || field.name.startsWith("num"));
   }
 
+  /** Number of the input that the "last" fields of a row come from. Only where `dependsOnOrder`. */
   lastInputOf(row: number): number {
-    return this.lastInput[row]!;
+    return this.lastInput.get(row) - 1;
+  }
+
+  /** The lower 32 bits of a field. */
+  lowOf(field: number, row: number): number {
+    return this.steps[field]!.low.get(row);
+  }
+
+  /** The upper 32 bits of a u64 field. */
+  highOf(field: number, row: number): number {
+    return this.steps[field]!.high.get(row);
+  }
+
+  /** Gives a field's column back. */
+  release(field: number): void {
+    this.steps[field]!.low.release();
+    this.steps[field]!.high.release();
   }
 
   /** Adds a MIB as it stands in a raw file, packed. `present` is the number of bytes of the version's MIB. */
   addPacked(view: DataView, at: number, present: number, row: number, isNew: boolean, input: number): void {
     const isLast = this.noteInput(row, isNew, input);
-    for (const { field, rule, isWide, offset } of this.steps) {
+    for (const step of this.steps) {
+      const { rule, isWide, offset } = step;
       if (rule === "none" || offset >= present) continue;
       const low = view.getUint32(at + offset, true);
-      const high = isWide ? view.getUint32(at + offset + 4, true) : 0;
-      combine(this.table.wordsOf(field), row, rule, isWide, low, high, isNew, isLast);
+      combine(step, row, low, isWide ? view.getUint32(at + offset + 4, true) : 0, isNew, isLast);
     }
   }
 
@@ -83,79 +101,64 @@ export class BlockMerge {
     input: number,
   ): void {
     const isLast = this.noteInput(row, isNew, input);
-    for (const { field, rule, isWide } of this.steps) {
+    for (const [field, step] of this.steps.entries()) {
       const source = words[field];
-      if (rule === "none" || source === undefined) continue;
-      const low = isWide ? source[2 * sourceRow]! : source[sourceRow]!;
-      const high = isWide ? source[2 * sourceRow + 1]! : 0;
-      combine(this.table.wordsOf(field), row, rule, isWide, low, high, isNew, isLast);
+      if (step.rule === "none" || source === undefined) continue;
+      const low = step.isWide ? source[2 * sourceRow]! : source[sourceRow]!;
+      combine(step, row, low, step.isWide ? source[2 * sourceRow + 1]! : 0, isNew, isLast);
     }
   }
 
   /** Adds a MIB. */
   addMib(mib: Mib, row: number, isNew: boolean, input: number): void {
     const isLast = this.noteInput(row, isNew, input);
-    for (const { field, rule, isWide } of this.steps) {
-      if (rule === "none") continue;
-      const value = BigInt(mib[this.table.fields[field]!.name]);
-      const low = Number(value & 0xffffffffn);
-      combine(this.table.wordsOf(field), row, rule, isWide, low, Number(value >> 32n), isNew, isLast);
+    for (const [field, step] of this.steps.entries()) {
+      if (step.rule === "none") continue;
+      const value = BigInt(mib[this.fields[field]!.name]);
+      combine(step, row, Number(value & 0xffffffffn), Number(value >> 32n), isNew, isLast);
     }
   }
 
   /** A row that nothing was added to yet. Only where `dependsOnOrder`. */
   isEmpty(row: number): boolean {
-    return this.lastInput[row] === -1;
-  }
-
-  markEmpty(row: number): void {
-    this.noteInput(row, true, -1);
+    return this.lastInput.get(row) === 0;
   }
 
   private noteInput(row: number, isNew: boolean, input: number): boolean {
     if (!this.dependsOnOrder) return true;
-    if (row >= this.lastInput.length) {
-      const larger = new Float64Array(Math.ceil(row * 1.5) + 1);
-      larger.set(this.lastInput);
-      this.lastInput = larger;
-    }
-    if (!isNew && input < this.lastInput[row]!) return false;
-    this.lastInput[row] = input;
+    if (!isNew && input + 1 < this.lastInput.get(row)) return false;
+    this.lastInput.set(row, input + 1);
     return true;
   }
 }
 
-function combine(
-  words: Uint32Array,
-  row: number,
-  rule: Rule,
-  isWide: boolean,
-  low: number,
-  high: number,
-  isNew: boolean,
-  isLast: boolean,
-): void {
+function combine(step: Step, row: number, low: number, high: number, isNew: boolean, isLast: boolean): void {
+  const { rule, isWide, low: lows, high: highs } = step;
+  if (isNew) {
+    lows.set(row, low);
+    if (isWide) highs.set(row, high);
+    return;
+  }
+  const known = lows.get(row);
   if (!isWide) {
-    const known = words[row]!;
-    if (isNew) words[row] = low;
-    else if (rule === "sum") words[row] = known + low;
+    if (rule === "sum") lows.set(row, (known + low) >>> 0);
     else if (rule === "min" ? low < known : rule === "max" ? low > known : rule === "last" && isLast) {
-      words[row] = low;
+      lows.set(row, low);
     }
     return;
   }
-  const at = 2 * row;
-  if (!isNew && rule === "sum") {
-    const sum = words[at]! + low;
-    words[at] = sum;
-    words[at + 1] = words[at + 1]! + high + (sum > 0xffffffff ? 1 : 0);
+  const knownHigh = highs.get(row);
+  if (rule === "sum") {
+    const sum = known + low;
+    lows.set(row, sum >>> 0);
+    highs.set(row, (knownHigh + high + (sum > 0xffffffff ? 1 : 0)) >>> 0);
     return;
   }
-  const isLess = high < words[at + 1]! || (high === words[at + 1] && low < words[at]!);
-  const isMore = high > words[at + 1]! || (high === words[at + 1] && low > words[at]!);
-  if (isNew || (rule === "min" && isLess) || (rule === "max" && isMore)) {
-    words[at] = low;
-    words[at + 1] = high;
+  const isLess = high < knownHigh || (high === knownHigh && low < known);
+  const isMore = high > knownHigh || (high === knownHigh && low > known);
+  if ((rule === "min" && isLess) || (rule === "max" && isMore)) {
+    lows.set(row, low);
+    highs.set(row, high);
   }
 }
 
@@ -169,6 +172,15 @@ export function mibFromPacked(view: DataView, at: number, present: number): Mib 
     else mib[field.name] = view.getBigUint64(at + offset, true);
   }
   return mib;
+}
+
+/** Writes a MIB as a raw file of version 4 has it, without its histogram. */
+export function packMib(mib: Mib, view: DataView): void {
+  for (const { tag, name, bytes } of MIB_FIELDS) {
+    const offset = OFFSETS.get(tag)!;
+    if (bytes === 4) view.setUint32(offset, Number(mib[name]), true);
+    else view.setBigUint64(offset, BigInt(mib[name]), true);
+  }
 }
 
 /** Blocks of one process, merged in order. */

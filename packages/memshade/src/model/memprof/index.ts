@@ -1,4 +1,7 @@
 export { BlockTable, HOT_COLD_FIELDS } from "./block-table.ts";
+export { sortFrames } from "./build-merged.ts";
+export { ChainOrder, ChainWalk } from "./chain-walk.ts";
+export { Column, freeArray, NarrowColumn } from "./column.ts";
 export { compareFrames, FrameTable, frameAt, framesOf, type MemprofFrame } from "./frame-table.ts";
 export {
   type AllocationType,
@@ -6,6 +9,7 @@ export {
   type HotColdThresholds,
   LLVM_THRESHOLDS,
 } from "./hot-cold.ts";
+export { makeRecords, type OrderedContexts } from "./merged-records.ts";
 export { type MergedProfile, ProfileMerger } from "./merger.ts";
 export { type OrderedTree, orderTree } from "./ordered-tree.ts";
 export {
@@ -21,7 +25,9 @@ export {
   type MemprofStacks,
 } from "./profile.ts";
 export { ProfileBuilder, type RecordRows } from "./profile-builder.ts";
+export { RankedBits } from "./ranked-bits.ts";
+export { SlotTable } from "./slot-table.ts";
 export type { ResolvePlace } from "./stack-copier.ts";
 export { StackTree } from "./stack-tree.ts";
-export { type MemprofSummary, summarize } from "./summary.ts";
+export { type MemprofSummary, SummaryBuilder, summarize } from "./summary.ts";
 export { isUnresolved, type UnresolvedPlace, unresolvedName, unresolvedPlace } from "./unresolved.ts";

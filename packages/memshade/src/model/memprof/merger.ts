@@ -1,7 +1,6 @@
 import type { Mib } from "../mib.ts";
 import { type MibField, zeroMib } from "../mib-fields.ts";
 import { BlockMerge, mergeInOrder } from "./block-merge.ts";
-import { BlockTable } from "./block-table.ts";
 import { buildMerged } from "./build-merged.ts";
 import { CallSiteSet } from "./call-site-set.ts";
 import { FrameTable } from "./frame-table.ts";
@@ -14,8 +13,8 @@ import type {
   MemprofStacks,
 } from "./profile.ts";
 import { RowIndex } from "./row-index.ts";
+import { StackChains } from "./stack-chains.ts";
 import { type ResolvePlace, StackCopier } from "./stack-copier.ts";
-import { StackTree } from "./stack-tree.ts";
 import { isUnresolved } from "./unresolved.ts";
 
 /** What a merger has collected, with what another one needs to go on from there. */
@@ -34,7 +33,7 @@ export interface MergedProfile {
  */
 export class ProfileMerger {
   readonly frames: FrameTable;
-  readonly stacks = new StackTree();
+  readonly stacks = new StackChains();
   readonly contexts = new RowIndex();
   readonly blocks: BlockMerge;
   readonly callSites = new CallSiteSet();
@@ -52,7 +51,7 @@ export class ProfileMerger {
     this.keepsUnresolved = keepsUnresolved;
     this.known = fields;
     this.frames = new FrameTable(keepsSources);
-    this.blocks = new BlockMerge(new BlockTable(fields));
+    this.blocks = new BlockMerge(fields);
   }
 
   /** The wanted fields that every input so far has. */
@@ -64,15 +63,6 @@ export class ProfileMerger {
     if (this.wanted.some((field) => !fields.includes(field))) {
       this.known = this.known.filter((field) => fields.includes(field));
     }
-  }
-
-  /** The block of a context, and whether it is new. */
-  contextOf(stack: number): { row: number; isNew: boolean } {
-    const before = this.contexts.length;
-    const row = this.contexts.rowOf(stack);
-    if (row < before) return { row, isNew: false };
-    this.blocks.table.addRow();
-    return { row, isNew: true };
   }
 
   addHistogram(row: number, histogram: BigUint64Array): void {
@@ -126,7 +116,7 @@ export class ProfileMerger {
   ): number {
     const stacks = copier.copies;
     let dropped = 0;
-    const words = this.blocks.table.fields.map((field) => {
+    const words = this.blocks.fields.map((field) => {
       const column = blocks.columns[blocks.fields.indexOf(field)];
       return column && new Uint32Array(column.buffer, column.byteOffset, column.byteLength / 4);
     });
@@ -156,7 +146,9 @@ export class ProfileMerger {
           if (owner[stack] === record) dropped++;
           continue;
         }
-        const { row, isNew } = this.contextOf(stacks[stack]!);
+        const known = this.contexts.length;
+        const row = this.contexts.rowOf(stacks[stack]!);
+        const isNew = row === known;
         if (!isInLeafChain(frames, tree, stack, guid)) this.noteOtherFunction(row, guid);
         if (owner[stack] !== record) continue;
         owner[stack] = -1;

@@ -1,10 +1,10 @@
-const EMPTY = 0;
-const FULLEST = 0.7;
+import { Column } from "./column.ts";
+import { SlotTable } from "./slot-table.ts";
 
-/** Numbers from 0 for keys that are small integers, in the order of their first use: an open hash table. */
+/** Numbers from 0 for keys that are small integers, in the order of their first use. */
 export class RowIndex {
-  private keys = new Uint32Array(256);
-  private slots = new Uint32Array(512);
+  private readonly keys = new Column();
+  private readonly slots = new SlotTable();
   private count = 0;
 
   get length(): number {
@@ -12,46 +12,48 @@ export class RowIndex {
   }
 
   keyOf(row: number): number {
-    return this.keys[row]!;
+    return this.keys.get(row);
   }
 
   /** The row of a key; `length` grows by one if it is new. */
   rowOf(key: number): number {
-    const slot = this.slotOf(this.slots, key);
-    const found = this.slots[slot]!;
-    if (found !== EMPTY) return found - 1;
-    if (this.count === this.keys.length) {
-      const larger = new Uint32Array(Math.ceil(this.count * 1.5));
-      larger.set(this.keys);
-      this.keys = larger;
+    const slot = this.slotOf(key);
+    const found = this.slots.get(slot);
+    if (found !== 0) return found - 1;
+    this.keys.set(this.count++, key);
+    if (this.slots.fill(slot, this.count)) {
+      this.slots.enlarge();
+      for (let row = 0; row < this.count; row++) this.slots.add(hashOf(this.keys.get(row)), row + 1);
     }
-    this.keys[this.count] = key;
-    this.slots[slot] = ++this.count;
-    if (this.count > this.slots.length * FULLEST) this.enlarge();
     return this.count - 1;
   }
 
   /** The row of a key, or -1. */
   find(key: number): number {
-    return this.slots[this.slotOf(this.slots, key)]! - 1;
+    return this.slots.get(this.slotOf(key)) - 1;
   }
 
   /** Gives the table back that rows are found with: only `keyOf` works from now on. */
   seal(): void {
-    this.slots = new Uint32Array(0);
+    this.slots.release();
   }
 
-  private slotOf(slots: Uint32Array, key: number): number {
-    const mask = slots.length - 1;
-    let slot = Math.imul(key ^ (key >>> 15), 0x9e3779b1) >>> 7;
-    for (slot &= mask; slots[slot] !== EMPTY && this.keys[slots[slot]! - 1] !== key; )
-      slot = (slot + 1) & mask;
-    return slot;
+  release(): void {
+    this.seal();
+    this.keys.release();
   }
 
-  private enlarge(): void {
-    const slots = new Uint32Array(this.slots.length * 2);
-    for (let row = 0; row < this.count; row++) slots[this.slotOf(slots, this.keys[row]!)] = row + 1;
-    this.slots = slots;
+  private slotOf(key: number): number {
+    let slot = this.slots.first(hashOf(key));
+    for (;;) {
+      const row = this.slots.get(slot);
+      if (row === 0 || this.keys.get(row - 1) === key) return slot;
+      slot = this.slots.next(slot);
+    }
   }
+}
+
+function hashOf(key: number): number {
+  const hash = Math.imul(key ^ (key >>> 15), 0x9e3779b1);
+  return hash ^ (hash >>> 16);
 }

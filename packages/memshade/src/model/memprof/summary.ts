@@ -24,29 +24,52 @@ export function summarize(
   const totalLifetime = blockColumn(blocks, "totalLifetime");
   const density = blockColumn(blocks, "totalLifetimeAccessDensity");
   const seen = new Uint8Array(stacks.length);
-  const contexts = { cold: 0n, hot: 0n, notcold: 0n };
-  const largest = { cold: 0n, hot: 0n, notcold: 0n };
+  const summary = new SummaryBuilder(thresholds);
   for (let site = 0; site < records.allocStack.length; site++) {
     const stack = records.allocStack[site]!;
     if (seen[stack] === 1) continue;
     seen[stack] = 1;
     const row = records.allocBlock[site]!;
-    const type = classifyAllocation(
+    summary.add(
       Number(allocCount?.[row] ?? 0),
+      BigInt(totalSize?.[row] ?? 0),
       totalLifetime?.[row] ?? 0,
       density?.[row] ?? 0,
-      thresholds,
     );
-    const size = BigInt(totalSize?.[row] ?? 0);
-    contexts[type] += 1n;
-    if (size > largest[type]) largest[type] = size;
   }
-  return {
-    contexts: contexts.cold + contexts.hot + contexts.notcold,
-    coldContexts: contexts.cold,
-    hotContexts: contexts.hot,
-    maxColdTotalSize: largest.cold,
-    maxWarmTotalSize: largest.notcold,
-    maxHotTotalSize: largest.hot,
-  };
+  return summary.build();
+}
+
+/** Collects a summary context by context. */
+export class SummaryBuilder {
+  private readonly thresholds: HotColdThresholds;
+  private readonly contexts = { cold: 0n, hot: 0n, notcold: 0n };
+  private readonly largest = { cold: 0n, hot: 0n, notcold: 0n };
+
+  constructor(thresholds: HotColdThresholds = LLVM_THRESHOLDS) {
+    this.thresholds = thresholds;
+  }
+
+  add(
+    allocCount: number,
+    totalSize: bigint,
+    totalLifetime: bigint | number,
+    totalLifetimeAccessDensity: bigint | number,
+  ): void {
+    const type = classifyAllocation(allocCount, totalLifetime, totalLifetimeAccessDensity, this.thresholds);
+    this.contexts[type] += 1n;
+    if (totalSize > this.largest[type]) this.largest[type] = totalSize;
+  }
+
+  build(): MemprofSummary {
+    const { contexts, largest } = this;
+    return {
+      contexts: contexts.cold + contexts.hot + contexts.notcold,
+      coldContexts: contexts.cold,
+      hotContexts: contexts.hot,
+      maxColdTotalSize: largest.cold,
+      maxWarmTotalSize: largest.notcold,
+      maxHotTotalSize: largest.hot,
+    };
+  }
 }

@@ -3,10 +3,11 @@ import { FormatError, UserError } from "../../bytes/errors.ts";
 import { symbolizeRaw } from "../../formats/memprof/index.ts";
 import { isIndexedProfile, readIndexed } from "../../formats/memprof-indexed/index.ts";
 import { isMemprofRaw, mergeDumpTables, readRawDumps } from "../../formats/memprof-raw/index.ts";
-import { isMemprofYaml, readMemprofYaml } from "../../formats/memprof-text/index.ts";
+import { isMemprofYaml } from "../../formats/memprof-text/is-yaml.ts";
 import { type MemprofProfile, ProfileBuilder } from "../../model/memprof/index.ts";
 import type { MibField } from "../../model/mib-fields.ts";
 import { type BinaryPlaces, noFrameNamed, ProfiledBinaries } from "./binaries.ts";
+import { loadYamlReader } from "./input-reader.ts";
 import type { MergeInput } from "./inputs.ts";
 
 /** A single profile as it is, with the order that its records have in a table. */
@@ -22,17 +23,20 @@ export interface ConvertedProfile {
  *
  * @throws UserError naming the file
  */
-export function convertProfile(
+export async function convertProfile(
   { path, modules }: MergeInput,
   places: BinaryPlaces,
   fields: readonly MibField[],
-): ConvertedProfile | undefined {
+): Promise<ConvertedProfile | undefined> {
   try {
     const bytes = readFileSync(path);
     if (isIndexedProfile(bytes))
       return { profile: readIndexed(bytes).profile, order: "stored", unmatched: [] };
     if (isMemprofRaw(bytes)) return convertRaw(bytes, modules, places, fields);
-    if (isMemprofYaml(bytes)) return { profile: readMemprofYaml(bytes), order: "inserted", unmatched: [] };
+    if (isMemprofYaml(bytes)) {
+      const profile = (await loadYamlReader())(bytes);
+      return { profile, order: "inserted", unmatched: [] };
+    }
     return undefined;
   } catch (error) {
     if (error instanceof FormatError) throw new UserError(`${path} is damaged: ${error.message}`);

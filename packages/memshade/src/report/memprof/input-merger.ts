@@ -1,9 +1,9 @@
-import { readFileSync } from "node:fs";
+import type { ByteSource } from "../../bytes/byte-source.ts";
 import { FormatError, UserError } from "../../bytes/errors.ts";
 import { RawAdder } from "../../formats/memprof/index.ts";
 import { isIndexedProfile, readIndexed } from "../../formats/memprof-indexed/index.ts";
 import { isMemprofRaw, type RawScan, scanRaw } from "../../formats/memprof-raw/index.ts";
-import { isMemprofYaml, readMemprofYaml } from "../../formats/memprof-text/index.ts";
+import { isMemprofYaml } from "../../formats/memprof-text/is-yaml.ts";
 import {
   isMemshadeProfile,
   MemshadeProfile,
@@ -12,8 +12,12 @@ import {
 import { type MergedProfile, ProfileMerger, type UnresolvedPlace } from "../../model/memprof/index.ts";
 import { MIB_FIELDS, type MibField } from "../../model/mib-fields.ts";
 import { type BinaryPlaces, noFrameNamed, ProfiledBinaries } from "./binaries.ts";
+import { InputReader, loadYamlReader, wholeSource } from "./input-reader.ts";
 import type { MergeInput } from "./inputs.ts";
 import { nodeDeflate } from "./node-deflate.ts";
+
+/** So many bytes tell the formats apart. */
+const MAGIC_BYTES = 8;
 
 /** What is kept of the inputs. */
 export interface MergeFields {
@@ -31,14 +35,23 @@ export interface MergedPart extends MergedProfile {
   readonly dropped: number;
 }
 
+/** As {@link MergedPart}, before it is brought into order. */
+export interface MergedTables {
+  readonly merger: ProfileMerger;
+  readonly origin: ProfileOrigin;
+  readonly dropped: number;
+}
+
 /** Reads profiles one by one into a merger. */
 export class InputMerger {
   private readonly what: MergeFields;
   private readonly binaries: ProfiledBinaries;
+  private readonly reader = new InputReader();
   private merger: ProfileMerger;
   private adder: RawAdder;
   private inputs = 0;
   private dropped = 0;
+  private offered = 0;
   private matched = new Map<string, string>();
   private unmatched = new Set<string>();
 
@@ -49,10 +62,15 @@ export class InputMerger {
     this.adder = new RawAdder(this.merger, what.keepsSources);
   }
 
+  /** Contexts of raw profiles that were merged, and how many different ones there are. */
+  get contexts(): { readonly offered: number; readonly added: number } {
+    return { offered: this.offered, added: this.merger.contexts.length };
+  }
+
   /** Memory that what was merged takes, roughly. */
   get sizeBytes(): number {
     const { stacks, contexts } = this.merger;
-    return stacks.length * 16 + contexts.length * (this.what.fields.length * 6 + 16);
+    return stacks.length * 5 + contexts.length * (this.what.fields.length * 3 + 20);
   }
 
   /**
@@ -61,19 +79,11 @@ export class InputMerger {
    * @param number of the input, in the order of all
    * @throws UserError naming the file, if it cannot be read or is damaged; then nothing of it was added
    */
-  add(input: MergeInput, number: number): void {
+  async add(input: MergeInput, number: number): Promise<void> {
     const { path } = input;
     try {
-      const bytes = readFileSync(path);
-      if (isMemprofRaw(bytes)) this.addRaw(input, scanRaw(bytes), number);
-      else if (isIndexedProfile(bytes)) this.addProfile(readIndexed(bytes).profile, number);
-      else if (isMemshadeProfile(bytes)) this.addMemshade(new MemshadeProfile(bytes, nodeDeflate), number);
-      else if (isMemprofYaml(bytes)) this.addProfile(readMemprofYaml(bytes), number);
-      else {
-        throw new UserError(
-          `not a MemProf profile, raw, indexed, YAML or memshade${bytes.length === 0 ? ": it is empty" : ""}`,
-        );
-      }
+      const yaml = this.reader.open(path, (source) => this.addSource(input, source, number));
+      if (yaml !== undefined) this.addProfile((await loadYamlReader())(yaml), number);
     } catch (error) {
       if (error instanceof FormatError) throw new UserError(`${path} is damaged: ${error.message}`);
       if (error instanceof UserError) throw new UserError(`${path}: ${error.message}`);
@@ -82,6 +92,21 @@ export class InputMerger {
       }
       throw error;
     }
+  }
+
+  /** @returns the bytes of a profile in YAML, which is not added yet */
+  private addSource(input: MergeInput, source: ByteSource, number: number): Uint8Array | undefined {
+    const start = source.read(0, MAGIC_BYTES);
+    if (isMemprofRaw(start)) this.addRaw(input, scanRaw(source), number);
+    else if (isIndexedProfile(start)) this.addProfile(readIndexed(wholeSource(source)).profile, number);
+    else if (isMemshadeProfile(start)) {
+      this.addMemshade(new MemshadeProfile(wholeSource(source), nodeDeflate), number);
+    } else if (isMemprofYaml(start)) return wholeSource(source);
+    else {
+      const isEmpty = source.size === 0 ? ": it is empty" : "";
+      throw new UserError(`not a MemProf profile, raw, indexed, YAML or memshade${isEmpty}`);
+    }
+    return undefined;
   }
 
   /** Adds what another merger has built. */
@@ -97,9 +122,14 @@ export class InputMerger {
 
   /** What was merged since the last call. */
   take(): MergedPart {
-    const merged = this.merger.build();
-    const part = {
-      ...merged,
+    const { merger, ...rest } = this.drain();
+    return { ...merger.build(), ...rest };
+  }
+
+  /** As `take`, as it was collected. */
+  drain(): MergedTables {
+    const drained = {
+      merger: this.merger,
       dropped: this.dropped,
       origin: {
         inputs: this.inputs,
@@ -113,7 +143,7 @@ export class InputMerger {
     this.dropped = 0;
     this.matched = new Map();
     this.unmatched = new Set();
-    return part;
+    return drained;
   }
 
   private addProfile(profile: MergedProfile["profile"], number: number): void {
@@ -147,6 +177,7 @@ export class InputMerger {
       throw new UserError(noFrameNamed(match.matched));
     }
     this.dropped += dropped;
+    this.offered += contexts;
     this.noteOrigin({ inputs: 1, binaries: match.matched, unmatched: match.unmatched });
   }
 

@@ -10,11 +10,11 @@ const { places, tags, keepsSources, keepsUnresolved, mostBytes } = workerData as
 const fields = MIB_FIELDS.filter(({ tag }) => tags.includes(tag));
 const merger = new InputMerger(places, { fields, keepsSources, keepsUnresolved });
 
-parentPort!.on("message", ({ inputs }: MergeTask) => {
+parentPort!.on("message", async ({ inputs }: MergeTask) => {
   const bad: { number: number; message: string }[] = [];
   for (const { input, number } of inputs) {
     try {
-      merger.add(input, number);
+      await merger.add(input, number);
     } catch (error) {
       if (!(error instanceof UserError)) throw error;
       bad.push({ number, message: error.message });

@@ -5,10 +5,11 @@ import { describe, expect, it } from "vitest";
 import { FormatError } from "../../../src/bytes/errors.ts";
 import { joinChunks, readIndexed, writeIndexed } from "../../../src/formats/memprof-indexed/index.ts";
 import { scanRaw } from "../../../src/formats/memprof-raw/index.ts";
-import { indexedProfileText, readMemprofYaml } from "../../../src/formats/memprof-text/index.ts";
+import { indexedProfileText } from "../../../src/formats/memprof-text/index.ts";
+import { readMemprofYaml } from "../../../src/formats/memprof-text/read-yaml.ts";
 import { MemshadeProfile, writeMemshadeProfile } from "../../../src/formats/memshade-profile/index.ts";
 import { HOT_COLD_FIELDS, type MemprofProfile, ProfileMerger } from "../../../src/model/memprof/index.ts";
-import { MIB_FIELDS } from "../../../src/model/mib-fields.ts";
+import { MIB_FIELDS, zeroMib } from "../../../src/model/mib-fields.ts";
 
 const OWN = fileURLToPath(new URL("../../fixtures/memprof/", import.meta.url));
 const read = (name: string) => new Uint8Array(readFileSync(OWN + name));
@@ -109,10 +110,10 @@ const anyProfile: fc.Arbitrary<MemprofProfile> = fc
         (outer, frame) => merger.stacks.child(outer, merger.frames.intern(frame)),
         0,
       );
-      const { row, isNew } = merger.contextOf(stack);
-      if (isNew) {
-        merger.blocks.table.setNumber(0, row, count);
-        merger.blocks.table.setNumber(4, row, size);
+      const known = merger.contexts.length;
+      const row = merger.contexts.rowOf(stack);
+      if (row === known) {
+        merger.blocks.addMib({ ...zeroMib(), allocCount: count, totalSize: size }, row, true, 0);
       }
       for (const { guid } of frames.slice(1)) merger.callSites.add(guid, stack, [BigInt(count)]);
     }

@@ -8,11 +8,8 @@ import {
   readIndexed,
   writeIndexed,
 } from "../../../src/formats/memprof-indexed/index.ts";
-import {
-  indexedProfileText,
-  rawProfileText,
-  readMemprofYaml,
-} from "../../../src/formats/memprof-text/index.ts";
+import { indexedProfileText, rawProfileText } from "../../../src/formats/memprof-text/index.ts";
+import { readMemprofYaml } from "../../../src/formats/memprof-text/read-yaml.ts";
 import { HOT_COLD_FIELDS } from "../../../src/model/memprof/index.ts";
 import { MIB_FIELDS } from "../../../src/model/mib-fields.ts";
 import { sharedPath } from "../../shared-path.ts";

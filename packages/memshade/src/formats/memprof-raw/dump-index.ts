@@ -1,0 +1,257 @@
+import type { ByteSource } from "../../bytes/byte-source.ts";
+import { mibFromPacked, packMib } from "../../model/memprof/block-merge.ts";
+import { Column, NarrowColumn, SlotTable } from "../../model/memprof/index.ts";
+import { type Mib, mergeMib } from "../../model/mib.ts";
+import { type DumpHeader, readSectionOffsets } from "./headers.ts";
+import { histogramEntryBytesOf, mibBytesOf } from "./layout.ts";
+import { differentStacks, missingStack, requireEqualSegments } from "./merge-dumps.ts";
+import { readSegments } from "./read.ts";
+import { type RawCursor, type RawScan, readHistogram } from "./scan.ts";
+import { SectionReader } from "./section-reader.ts";
+import type { RawSegment, RawVersion } from "./types.ts";
+import { Window } from "./window.ts";
+
+const NEWEST_MIB_BYTES = mibBytesOf(4);
+
+/**
+ * Several dumps of one process, or a dump in any order: where the blocks and the stack of each id stand in the file.
+ * Takes some 50 bytes per context and dump.
+ */
+export class DumpIndex implements RawScan {
+  /** Blocks are handed out merged, in this version's form. */
+  readonly version: RawVersion = 4;
+  readonly segments: readonly RawSegment[];
+  private readonly source: ByteSource;
+  private readonly ids = new IdTable();
+  /** Rows of ids, in the order in which their first blocks came. */
+  private readonly order = new Column();
+  private count = 0;
+  /** By row: the first and the last of its blocks, plus 1. */
+  private readonly firstBlock = new Column();
+  private readonly lastBlock = new Column();
+  /** By block: its offset, the version of its dump, and the next block of the same row, plus 1. */
+  private readonly blockAt = new OffsetColumn();
+  private readonly blockVersion = new NarrowColumn(1);
+  private readonly nextBlock = new Column();
+  private blocks = 0;
+  /** By row: where its PCs are, and how many. */
+  private readonly stackAt = new OffsetColumn();
+  private readonly depths = new NarrowColumn(1);
+
+  constructor(source: ByteSource, headers: readonly DumpHeader[]) {
+    this.source = source;
+    const window = new Window(source);
+    const [first, ...others] = headers;
+    this.segments = this.readDump(window, first!);
+    for (const header of others) {
+      requireEqualSegments(this.segments, this.readDump(window, header), header.fileOffset);
+    }
+    for (let index = 0; index < this.count; index++) {
+      const row = this.order.get(index);
+      if (this.stackAt.get(row) === 0) throw missingStack(this.ids.idOf(row));
+    }
+  }
+
+  get length(): number {
+    return this.count;
+  }
+
+  contexts(): RawCursor {
+    return new IndexCursor(this, new Window(this.source), new Window(this.source));
+  }
+
+  /** Row of the id that came as number `index`. */
+  rowAt(index: number): number {
+    return this.order.get(index);
+  }
+
+  depthOf(row: number): number {
+    return this.depths.get(row);
+  }
+
+  pcsOf(row: number): number {
+    return this.stackAt.get(row);
+  }
+
+  /** The blocks of a row in all dumps, merged. */
+  mibOf(row: number, window: Window): Mib {
+    let merged: Mib | undefined;
+    for (let block = this.firstBlock.get(row); block !== 0; block = this.nextBlock.get(block - 1)) {
+      const mib = this.readMib(
+        window,
+        this.blockAt.get(block - 1),
+        this.blockVersion.get(block - 1) as RawVersion,
+      );
+      if (merged === undefined) merged = mib;
+      else mergeMib(merged, mib);
+    }
+    return merged!;
+  }
+
+  private readMib(window: Window, offset: number, version: RawVersion): Mib {
+    const bytes = mibBytesOf(version);
+    const at = window.at(offset, bytes);
+    const mib = mibFromPacked(window.view, at, bytes);
+    const entryBytes = histogramEntryBytesOf(version);
+    const histogram = readHistogram(window, offset + bytes, mib.accessHistogramSize, entryBytes);
+    if (histogram !== undefined) mib.histogram = [...histogram];
+    return mib;
+  }
+
+  private readDump(window: Window, header: DumpHeader): RawSegment[] {
+    const { fileOffset, version, totalSize } = header;
+    const { segmentOffset, mibOffset, stackOffset } = readSectionOffsets(window, header);
+    const section = (name: string, start: number, end: number) =>
+      new SectionReader(window, name, fileOffset + start, fileOffset + end);
+    const segments = readSegments(section("segment section", segmentOffset, mibOffset));
+    this.readBlocks(section("MIB section", mibOffset, stackOffset), version);
+    this.readStacks(section("stack section", stackOffset, totalSize), fileOffset);
+    return segments;
+  }
+
+  private readBlocks(section: SectionReader, version: RawVersion): void {
+    const mibBytes = mibBytesOf(version);
+    const entryBytes = histogramEntryBytesOf(version);
+    for (let left = section.readCount(8 + mibBytes); left > 0; left--) {
+      const row = this.ids.rowOf(section.readU64());
+      this.addBlock(row, section.position, version);
+      if (entryBytes === 0) {
+        section.skip(mibBytes);
+        continue;
+      }
+      section.skip(mibBytes - 12);
+      const entries = section.readU32();
+      section.skip(8);
+      section.need(entries * entryBytes, "access histogram");
+      section.skip(entries * entryBytes);
+    }
+  }
+
+  private addBlock(row: number, offset: number, version: RawVersion): void {
+    const block = this.blocks++;
+    this.blockAt.set(block, offset);
+    this.blockVersion.set(block, version);
+    const last = this.lastBlock.get(row);
+    if (last === 0) {
+      this.firstBlock.set(row, block + 1);
+      this.order.set(this.count++, row);
+    } else {
+      this.nextBlock.set(last - 1, block + 1);
+    }
+    this.lastBlock.set(row, block + 1);
+  }
+
+  private readStacks(section: SectionReader, fileOffset: number): void {
+    const known = new Window(this.source);
+    for (let left = section.readCount(16); left > 0; left--) {
+      const row = this.ids.rowOf(section.readU64());
+      const depth = section.readU64();
+      section.need(depth * 8n, "call stack");
+      const bytes = 8 * Number(depth);
+      const offset = section.position;
+      if (this.stackAt.get(row) === 0) {
+        this.stackAt.set(row, offset);
+        this.depths.set(row, Number(depth));
+      } else if (this.depths.get(row) !== Number(depth) || !this.haveEqualBytes(known, row, offset, bytes)) {
+        throw differentStacks(fileOffset);
+      }
+      section.skip(bytes);
+    }
+  }
+
+  private haveEqualBytes(window: Window, row: number, offset: number, bytes: number): boolean {
+    const first = window.slice(this.stackAt.get(row), bytes);
+    const later = window.slice(offset, bytes);
+    return first.every((byte, index) => byte === later[index]);
+  }
+}
+
+class IndexCursor implements RawCursor {
+  readonly mib = new DataView(new ArrayBuffer(NEWEST_MIB_BYTES));
+  readonly mibAt = 0;
+  pcsAt = 0;
+  depth = 0;
+  private readonly index: DumpIndex;
+  private readonly blocks: Window;
+  private readonly stacks: Window;
+  private place = 0;
+  private current: Mib | undefined;
+
+  constructor(index: DumpIndex, blocks: Window, stacks: Window) {
+    this.index = index;
+    this.blocks = blocks;
+    this.stacks = stacks;
+  }
+
+  get pcs(): DataView {
+    return this.stacks.view;
+  }
+
+  next(): boolean {
+    const { index } = this;
+    if (this.place === index.length) return false;
+    const row = index.rowAt(this.place++);
+    this.current = index.mibOf(row, this.blocks);
+    packMib(this.current, this.mib);
+    this.depth = index.depthOf(row);
+    this.pcsAt = this.stacks.at(index.pcsOf(row), 8 * this.depth);
+    return true;
+  }
+
+  histogram(): BigUint64Array | undefined {
+    const histogram = this.current?.histogram;
+    return histogram === undefined || histogram.length === 0 ? undefined : BigUint64Array.from(histogram);
+  }
+}
+
+/** Rows from 0 for 64-bit ids, in the order in which they are first asked for. */
+class IdTable {
+  private readonly lows = new Column();
+  private readonly highs = new NarrowColumn(1);
+  private readonly slots = new SlotTable();
+  private count = 0;
+
+  rowOf(id: bigint): number {
+    const low = Number(id & 0xffffffffn);
+    const high = Number(id >> 32n);
+    const { slots } = this;
+    let slot = slots.first(hashOf(low, high));
+    for (let row = slots.get(slot); row !== 0; row = slots.get(slot)) {
+      if (this.lows.get(row - 1) === low && this.highs.get(row - 1) === high) return row - 1;
+      slot = slots.next(slot);
+    }
+    this.lows.set(this.count, low);
+    this.highs.set(this.count++, high);
+    if (slots.fill(slot, this.count)) {
+      slots.enlarge();
+      for (let row = 0; row < this.count; row++) {
+        slots.add(hashOf(this.lows.get(row), this.highs.get(row)), row + 1);
+      }
+    }
+    return this.count - 1;
+  }
+
+  idOf(row: number): bigint {
+    return BigInt(this.lows.get(row)) + (BigInt(this.highs.get(row)) << 32n);
+  }
+}
+
+function hashOf(low: number, high: number): number {
+  const hash = Math.imul(low ^ (low >>> 15) ^ Math.imul(high, 0x85ebca6b), 0x9e3779b1);
+  return hash ^ (hash >>> 16);
+}
+
+/** Offsets in a file, which may be larger than 32 bits. */
+class OffsetColumn {
+  private readonly lows = new Column();
+  private readonly highs = new NarrowColumn(1);
+
+  get(row: number): number {
+    return this.lows.get(row) + this.highs.get(row) * 2 ** 32;
+  }
+
+  set(row: number, offset: number): void {
+    this.lows.set(row, offset >>> 0);
+    this.highs.set(row, Math.floor(offset / 2 ** 32));
+  }
+}

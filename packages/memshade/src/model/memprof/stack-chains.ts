@@ -1,0 +1,130 @@
+import { Column, NarrowColumn } from "./column.ts";
+import type { MemprofStacks } from "./profile.ts";
+import { RankedBits } from "./ranked-bits.ts";
+import { SlotTable } from "./slot-table.ts";
+
+/**
+ * A growing tree of call stacks (see MemprofStacks), without duplicates, for many stacks in little memory. A stack
+ * that was added right after its caller has the number after its caller's and is found there; only those that begin
+ * such a chain have a caller of their own noted and are looked up in a hash table. A stack takes two bytes for its
+ * frame (four where there are more than 32,768 frames) and a quarter byte, a chain about ten more.
+ */
+export class StackChains {
+  /** Twice the frame, plus 1 for a stack that begins a chain. */
+  private readonly frames = new NarrowColumn(2);
+  /** Stacks that begin a chain; their numbers among these are those of the chains. */
+  private readonly starts = new RankedBits();
+  /** By chain: the stack that calls its first one. */
+  private readonly callers = new Column();
+  private readonly slots = new SlotTable();
+  private count = 1;
+
+  constructor() {
+    this.starts.push(false);
+  }
+
+  get length(): number {
+    return this.count;
+  }
+
+  get chains(): number {
+    return this.starts.count;
+  }
+
+  /** The stack of `frame` called by the stack `parent`. */
+  child(parent: number, frame: number): number {
+    const next = parent + 1;
+    if (next < this.count && this.frames.get(next) === 2 * frame) return next;
+    const { slots } = this;
+    let slot = slots.first(hashOf(parent, frame));
+    for (;;) {
+      const stack = slots.get(slot);
+      if (stack === 0) return this.add(parent, frame, slot);
+      if (this.frames.get(stack) === 2 * frame + 1 && this.callers.get(this.starts.rankOf(stack)) === parent)
+        return stack;
+      slot = slots.next(slot);
+    }
+  }
+
+  /** The stack that calls it; of stack 0, itself. */
+  parentOf(stack: number): number {
+    if (stack === 0) return 0;
+    return this.isStart(stack) ? this.callers.get(this.starts.rankOf(stack)) : stack - 1;
+  }
+
+  frameOf(stack: number): number {
+    return this.frames.get(stack) >>> 1;
+  }
+
+  /** Whether the stack that follows in number is called by this one without beginning a chain. */
+  isContinued(stack: number): boolean {
+    return stack !== 0 && stack + 1 < this.count && !this.isStart(stack + 1);
+  }
+
+  /** Number of the chain that a stack begins. */
+  chainOf(start: number): number {
+    return this.starts.rankOf(start);
+  }
+
+  /** Tells the stacks that begin a chain, ascending. */
+  forEachStart(see: (start: number) => void): void {
+    this.starts.forEach(see);
+  }
+
+  /** All stacks as plain columns; stack 0 has no frame. */
+  flat(): MemprofStacks {
+    const parent = new Uint32Array(this.count);
+    const frame = new Uint32Array(this.count);
+    frame[0] = 0xffffffff;
+    let chain = 0;
+    for (let stack = 1; stack < this.count; stack++) {
+      parent[stack] = this.isStart(stack) ? this.callers.get(chain++) : stack - 1;
+      frame[stack] = this.frameOf(stack);
+    }
+    return { length: this.count, parent, frame };
+  }
+
+  /** Gives the table back that `child` needs: no stack is looked for any more. */
+  seal(): void {
+    this.slots.release();
+  }
+
+  /** Gives everything back. */
+  release(): void {
+    this.seal();
+    this.frames.release();
+    this.starts.release();
+    this.callers.release();
+    this.count = 0;
+  }
+
+  private isStart(stack: number): boolean {
+    return (this.frames.get(stack) & 1) === 1;
+  }
+
+  private add(parent: number, frame: number, slot: number): number {
+    const stack = this.count++;
+    const isStart = parent === 0 || parent !== stack - 1;
+    this.frames.set(stack, 2 * frame + (isStart ? 1 : 0));
+    this.starts.push(isStart);
+    if (!isStart) return stack;
+    this.callers.set(this.starts.count - 1, parent);
+    if (this.slots.fill(slot, stack)) this.rebuild();
+    return stack;
+  }
+
+  private rebuild(): void {
+    this.slots.enlarge();
+    let chain = 0;
+    this.starts.forEach((stack) => {
+      this.slots.add(hashOf(this.callers.get(chain++), this.frameOf(stack)), stack);
+    });
+  }
+}
+
+function hashOf(parent: number, frame: number): number {
+  let hash = Math.imul(parent, 0x9e3779b1) ^ Math.imul(frame + 1, 0x85ebca6b);
+  hash ^= hash >>> 15;
+  hash = Math.imul(hash, 0x2c1b3c6d);
+  return hash ^ (hash >>> 13);
+}
