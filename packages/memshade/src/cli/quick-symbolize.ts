@@ -1,5 +1,6 @@
 import { explainFailure } from "./failures.ts";
 import { readPlainArguments } from "./symbolize/arguments.ts";
+import { CompilerTiers } from "./symbolize/compiler-tiers.ts";
 import { runSymbolize } from "./symbolize/run-symbolize.ts";
 
 /**
@@ -12,7 +13,7 @@ export function symbolizeQuickly(args: readonly string[]): boolean {
   const plain = readPlainArguments(args);
   if (plain === undefined) return false;
   try {
-    runSymbolize(plain);
+    runSymbolize(plain, new CompilerTiers());
   } catch (error) {
     process.exitCode = explainFailure(error);
   }

@@ -7,12 +7,18 @@ import { say } from "../../runtime/host/terminal-line.ts";
 import { demangleItanium } from "../../symbolize/itanium/demangle-itanium.ts";
 import { forEachInputLine, OutputBuffer, writeOutput } from "../line-input.ts";
 import type { SymbolizeArguments } from "./arguments.ts";
+import type { CompilerTiers } from "./compiler-tiers.ts";
 
 /** Readable names that are kept: most frames are in functions that were met before. */
 const MOST_NAMES = 1 << 14;
 
-/** Answers the addresses of the arguments, or of standard input. @throws UserError for mistakes of the user */
-export function runSymbolize({ addresses, options }: SymbolizeArguments): void {
+/**
+ * Answers the addresses of the arguments, or of standard input.
+ *
+ * @param tiers is told of addresses that come, where the process does nothing else
+ * @throws UserError for mistakes of the user
+ */
+export function runSymbolize({ addresses, options }: SymbolizeArguments, tiers?: CompilerTiers): void {
   const style = options.json ? "JSON" : options.outputStyle;
   const functions = options.functions === true ? "linkage" : options.functions;
   const symbolizerOptions: FileSymbolizerOptions = {
@@ -47,6 +53,7 @@ export function runSymbolize({ addresses, options }: SymbolizeArguments): void {
     const end = style === "JSON" ? "\n" : "";
     const output = new OutputBuffer();
     forEachInputLine((lines) => {
+      tiers?.count(lines.length);
       for (const line of lines) output.add(symbolization.answer(line) + end);
       output.flush();
     });
