@@ -36,7 +36,7 @@ export const METRICS: readonly Metric[] = [
   { key: "temporary", title: "temporary blocks", unit: "count", isAdditive: true },
 ];
 
-/** One value per group; undefined where the profile does not know (peak and live without a run). */
+/** One value per group; undefined where the profile does not know (peak and live without a run, fields it lacks). */
 export function measureGroups(
   profile: HeapProfile,
   groups: ContextGroups,
@@ -44,6 +44,7 @@ export function measureGroups(
 ): Float64Array | undefined {
   const { mibs, site } = profile.contexts;
   const sum = (column: ArrayLike<number> | ArrayLike<bigint>) => sumByGroup(groups, column);
+  const knowsAccesses = profile.description.unknownFields?.includes("totalAccessCount") !== true;
   switch (key) {
     case "bytes":
       return sum(mibs.totalSize);
@@ -54,9 +55,9 @@ export function measureGroups(
     case "count":
       return sum(mibs.allocCount);
     case "accesses":
-      return sum(mibs.totalAccessCount);
+      return knowsAccesses ? sum(mibs.totalAccessCount) : undefined;
     case "density":
-      return divide(sum(mibs.totalAccessCount), sum(mibs.totalSize));
+      return knowsAccesses ? divide(sum(mibs.totalAccessCount), sum(mibs.totalSize)) : undefined;
     case "lifetime":
       return divide(sum(mibs.totalLifetime), sum(mibs.allocCount));
     case "temporary":

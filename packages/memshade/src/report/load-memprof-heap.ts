@@ -1,9 +1,11 @@
-import { statSync } from "node:fs";
+import { closeSync, openSync, readdirSync, readSync, statSync } from "node:fs";
+import { join } from "node:path";
 import { UserError } from "../bytes/errors.ts";
 import { heapProfileFromMemprof } from "../formats/memprof/index.ts";
 import { isIndexedProfile, readContainer } from "../formats/memprof-indexed/index.ts";
 import { isMemprofRaw, readRawDumps } from "../formats/memprof-raw/index.ts";
 import { isMemprofYaml } from "../formats/memprof-text/index.ts";
+import { readMemprofYaml } from "../formats/memprof-text/read-yaml.ts";
 import { isMemshadeProfile } from "../formats/memshade-profile/index.ts";
 import type { HeapProfile } from "../model/heap-profile.ts";
 import { MIB_FIELDS } from "../model/mib-fields.ts";
@@ -35,7 +37,7 @@ export function memprofHeapProfile(
     searchPaths: isOfModules ? binaryPaths.filter(isFolder) : [],
   };
   const merger = new InputMerger(places, { fields: MIB_FIELDS, keepsSources: true });
-  merger.add({ path: file, modules: [] }, 0);
+  merger.addNow({ path: file, modules: [] }, 0, readMemprofYaml);
   const { profile, origin, dropped } = merger.take();
   const notTracked: string[] = [];
   if (dropped > 0) {
@@ -49,11 +51,17 @@ export function memprofHeapProfile(
   const nameless = new Set(
     [...profile.frames.guid].filter((_, frame) => (profile.frames.source?.name[frame] ?? -1) < 0),
   );
-  const functions = nameless.size === 0 ? new Map() : findFunctions(binaries, nameless);
-  if (nameless.size > functions.size) {
+  const withNames = isOfModules
+    ? binaries
+    : [...binaries, ...binaryPaths.filter(isFolder).flatMap(objectsIn)];
+  const functions = nameless.size === 0 ? new Map() : findFunctions(withNames, nameless);
+  const unnamed = nameless.size - functions.size;
+  if (unnamed > 0) {
     notTracked.push(
-      `${nameless.size - functions.size} functions are known by their GUID alone: --binary-path names the program ` +
-        "whose debug information has their names and lines.",
+      withNames.length === 0
+        ? `${unnamed} functions are known by their GUID alone: --binary-path names the program whose debug ` +
+            "information has their names and lines."
+        : `${unnamed} functions are known by their GUID alone: what --binary-path names has no debug information for them.`,
     );
   }
   if (profile.records.allocStack.length === 0 && profile.records.length === 0) {
@@ -65,6 +73,26 @@ export function memprofHeapProfile(
     demangle: loadDemangler(),
     functionOf: (guid) => functions.get(guid),
   });
+}
+
+/** Executables, libraries and modules in a folder itself. */
+function objectsIn(folder: string): string[] {
+  return readdirSync(folder, { withFileTypes: true })
+    .filter((entry) => entry.isFile() && isObject(join(folder, entry.name)))
+    .map(({ name }) => join(folder, name))
+    .sort();
+}
+
+function isObject(file: string): boolean {
+  const start = new Uint8Array(4);
+  const descriptor = openSync(file, "r");
+  try {
+    readSync(descriptor, start);
+  } finally {
+    closeSync(descriptor);
+  }
+  const magic = new TextDecoder("latin1").decode(start);
+  return magic === "\u007fELF" || magic === "\0asm";
 }
 
 function versionOf(file: string, bytes: Uint8Array): number {

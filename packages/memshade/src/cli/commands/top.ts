@@ -102,7 +102,11 @@ export function runTop(input: string, options: TopOptions, terminal: Terminal): 
     ? topJson(profile, { ...ranking, input })
     : topTable(profile, { ...ranking, ...screenOptions(options.color, options.wide ?? false, terminal) });
   if (text === undefined) {
-    throw new UserError(`--by ${by} needs a run: ${input} is a raw profile without its run.json`);
+    throw new UserError(
+      by === "peak" || by === "live"
+        ? `--by ${by} needs a run: ${input} is a profile without its run.json`
+        : `--by ${by} is not known: the blocks in ${input} have no numbers of accesses (merge with --full-schema keeps them)`,
+    );
   }
   return text;
 }

@@ -109,7 +109,8 @@ function describe(
       rawVersion: raw.version,
       notTracked: [
         "This is a raw profile without its run.json: peak and leaks are not known, functions are shown as " +
-          "build id + offset of their code, and times are taken for milliseconds.",
+          "build id + offset of their code (--binary-path names the program that has their names), and times are " +
+          "taken for milliseconds.",
       ],
     };
   }

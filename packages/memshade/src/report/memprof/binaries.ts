@@ -14,6 +14,9 @@ const EXECUTABLE = 1;
 /** memshade's build id of a wasm module without one: the first bytes of the hash of the file. */
 const HASH_BYTES = 20;
 
+/** So many of the named binaries are told when none of them is right. */
+const MOST_DESCRIBED = 2;
+
 /** Where to look for the binaries of profiles. */
 export interface BinaryPlaces {
   /** Executables, libraries and wasm modules. */
@@ -61,6 +64,14 @@ export class ProfiledBinaries {
     const id = buildId ?? buildIdOf(loaded);
     if (id === undefined) throw new UserError(`${file} has no build id (link with --build-id)`);
     if (!this.named.has(id)) this.named.set(id, loaded);
+  }
+
+  /** What was named, for those who see that it was the wrong thing. */
+  describe(): string {
+    const all = Array.from(this.named, ([buildId, { path }]) => `that of ${path}, ${buildId}`);
+    const more = all.length > MOST_DESCRIBED ? ` and ${all.length - MOST_DESCRIBED} more` : "";
+    const places = this.searchPaths.map((place) => `any below ${place}`);
+    return [...all.slice(0, MOST_DESCRIBED), ...places].join(", ") + more;
   }
 
   match(segments: readonly RawSegment[]): MatchedModules {
@@ -173,4 +184,18 @@ export function hexOf(bytes: Uint8Array): string {
 export function noFrameNamed(matched: MatchedModules["matched"]): string {
   const names = matched.map(({ name }) => name).join(", ");
   return `no frame of it could be named: ${names} has no debug information for it`;
+}
+
+/**
+ * Why a profile cannot be symbolized.
+ *
+ * @param unmatched build ids of its modules, that of the program first
+ */
+export function noBinary(unmatched: readonly string[], binaries: ProfiledBinaries): string {
+  const [program] = unmatched;
+  const others =
+    unmatched.length > 1 ? `, and its ${unmatched.length - 1} other modules have none either` : "";
+  const given = binaries.describe();
+  const found = given === "" ? "name it with --binary, or a folder with it with --search" : `not ${given}`;
+  return `there is no binary for it: its program has the build id ${program}${others} (${found})`;
 }

@@ -6,7 +6,7 @@ import { isMemprofRaw, mergeDumpTables, readRawDumps } from "../../formats/mempr
 import { isMemprofYaml } from "../../formats/memprof-text/is-yaml.ts";
 import { type MemprofProfile, ProfileBuilder } from "../../model/memprof/index.ts";
 import type { MibField } from "../../model/mib-fields.ts";
-import { type BinaryPlaces, noFrameNamed, ProfiledBinaries } from "./binaries.ts";
+import { type BinaryPlaces, noBinary, noFrameNamed, ProfiledBinaries } from "./binaries.ts";
 import { loadYamlReader } from "./input-reader.ts";
 import type { MergeInput } from "./inputs.ts";
 
@@ -62,9 +62,7 @@ function convertRaw(
     return { profile: new ProfileBuilder(fields, false).build(), order: "inserted", unmatched };
   }
   if (modules.length === 0) {
-    throw new UserError(
-      `there is no binary for any of its modules: give --binary or --search (build ids: ${unmatched.join(" ")})`,
-    );
+    throw new UserError(noBinary(unmatched, binaries));
   }
   const framesAt = (pc: bigint) => {
     const at = Number(pc);

@@ -9,9 +9,14 @@ import {
   MemshadeProfile,
   type ProfileOrigin,
 } from "../../formats/memshade-profile/index.ts";
-import { type MergedProfile, ProfileMerger, type UnresolvedPlace } from "../../model/memprof/index.ts";
+import {
+  type MemprofProfile,
+  type MergedProfile,
+  ProfileMerger,
+  type UnresolvedPlace,
+} from "../../model/memprof/index.ts";
 import { MIB_FIELDS, type MibField } from "../../model/mib-fields.ts";
-import { type BinaryPlaces, noFrameNamed, ProfiledBinaries } from "./binaries.ts";
+import { type BinaryPlaces, noBinary, noFrameNamed, ProfiledBinaries } from "./binaries.ts";
 import { InputReader, loadYamlReader, wholeSource } from "./input-reader.ts";
 import type { MergeInput } from "./inputs.ts";
 import { nodeDeflate } from "./node-deflate.ts";
@@ -80,18 +85,21 @@ export class InputMerger {
    * @throws UserError naming the file, if it cannot be read or is damaged; then nothing of it was added
    */
   async add(input: MergeInput, number: number): Promise<void> {
+    const yaml = this.addUnlessYaml(input, number);
+    if (yaml === undefined) return;
+    const readYaml = await loadYamlReader();
+    explained(input.path, () => this.addProfile(readYaml(yaml), number));
+  }
+
+  /** As {@link add}, for who has the reader of YAML already. */
+  addNow(input: MergeInput, number: number, readYaml: (bytes: Uint8Array) => MemprofProfile): void {
+    const yaml = this.addUnlessYaml(input, number);
+    if (yaml !== undefined) explained(input.path, () => this.addProfile(readYaml(yaml), number));
+  }
+
+  private addUnlessYaml(input: MergeInput, number: number): Uint8Array | undefined {
     const { path } = input;
-    try {
-      const yaml = this.reader.open(path, (source) => this.addSource(input, source, number));
-      if (yaml !== undefined) this.addProfile((await loadYamlReader())(yaml), number);
-    } catch (error) {
-      if (error instanceof FormatError) throw new UserError(`${path} is damaged: ${error.message}`);
-      if (error instanceof UserError) throw new UserError(`${path}: ${error.message}`);
-      if ((error as NodeJS.ErrnoException).code !== undefined) {
-        throw new UserError(`${path} cannot be read: ${(error as Error).message}`);
-      }
-      throw error;
-    }
+    return explained(path, () => this.reader.open(path, (source) => this.addSource(input, source, number)));
   }
 
   /** @returns the bytes of a profile in YAML, which is not added yet */
@@ -167,9 +175,7 @@ export class InputMerger {
     for (const { path, buildId } of modules) this.binaries.add(path, buildId);
     const match = this.binaries.match(scan.segments);
     if (match.modules.length === 0 && scan.length > 0) {
-      throw new UserError(
-        `there is no binary for any of its modules: give --binary or --search (build ids: ${match.unmatched.join(" ")})`,
-      );
+      throw new UserError(noBinary(match.unmatched, this.binaries));
     }
     const places = this.what.keepsUnresolved ? match.unresolved : [];
     const { contexts, dropped, unnamed } = this.adder.add(scan, [...match.modules, ...places], number);
@@ -185,5 +191,19 @@ export class InputMerger {
     this.inputs += inputs;
     for (const { buildId, name } of binaries) this.matched.set(buildId, name);
     for (const buildId of unmatched) this.unmatched.add(buildId);
+  }
+}
+
+/** What `action` returns; whatever is wrong with the file is said in one line that names it. */
+function explained<T>(path: string, action: () => T): T {
+  try {
+    return action();
+  } catch (error) {
+    if (error instanceof FormatError) throw new UserError(`${path} is damaged: ${error.message}`);
+    if (error instanceof UserError) throw new UserError(`${path}: ${error.message}`);
+    if ((error as NodeJS.ErrnoException).code !== undefined) {
+      throw new UserError(`${path} cannot be read: ${(error as Error).message}`);
+    }
+    throw error;
   }
 }

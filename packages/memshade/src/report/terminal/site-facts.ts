@@ -55,7 +55,9 @@ export class SiteFacts {
     return [
       `${formatBytes(bytes)} in all`,
       ...this.life(contexts),
-      `${formatMean(sumOf(totalAccessCount, contexts) / (bytes || 1))} accesses/B`,
+      ...(this.profile.description.unknownFields?.includes("totalAccessCount") === true
+        ? []
+        : [`${formatMean(sumOf(totalAccessCount, contexts) / (bytes || 1))} accesses/B`]),
       ...this.touched(contexts),
       ...this.place(contexts),
     ];
