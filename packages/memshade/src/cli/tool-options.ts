@@ -232,15 +232,13 @@ function workingSetOptionsOf(flags: ToolFlags): WorkingSetOptions {
 }
 
 function localityOptionsOf(flags: ToolFlags): LocalityOptions | undefined {
-  const { tool, locality, localityRate, localitySize, cache, interval, cpuTime } = flags;
+  const { tool, locality, localityRate, localitySize, cache } = flags;
   for (const [flag, option] of Object.entries(LOCALITY_FLAGS))
     if (flags[flag as keyof typeof LOCALITY_FLAGS] !== undefined && locality === undefined)
       throw new UserError(`${option} says how to follow the locality: add --locality`);
   if (locality === undefined) return undefined;
   if (!tool?.includes("workingset"))
     throw new UserError("--locality is an option of the working-set tool: add --tool workingset");
-  if (cpuTime === true || interval?.unit === "time")
-    throw new UserError("--locality counts in accesses: give --interval in accesses, such as 1000000acc");
   if (locality === "exact" && (localityRate !== undefined || localitySize !== undefined))
     throw new UserError(
       "--locality exact samples nothing: it goes without --locality-rate and --locality-size",

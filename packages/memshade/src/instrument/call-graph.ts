@@ -55,6 +55,43 @@ export function recursiveComponents(module: WasmModule, scan: ModuleScan): Int32
   return component;
 }
 
+/**
+ * 1 for some defined functions such that every circle of direct calls leads through one of them: those of `given`, and
+ * the functions that a search in depth from the others comes back to.
+ */
+export function breakCircles(module: WasmModule, scan: ModuleScan, given: Uint8Array): Uint8Array {
+  const count = module.bodies.length;
+  const imported = module.importedFunctionCount;
+  const { callees, firstCallee } = scan;
+  const chosen = given.slice();
+  const state = new Uint8Array(count);
+  const [unseen, onPath, done] = [0, 1, 2];
+  const edge = new Int32Array(count);
+  const path: number[] = [];
+  for (let root = 0; root < count; root++) {
+    if (state[root] !== unseen || given[root] === 1) continue;
+    path.push(root);
+    while (path.length > 0) {
+      const at = path[path.length - 1];
+      if (state[at] === unseen) {
+        state[at] = onPath;
+        edge[at] = firstCallee[at];
+      }
+      if (edge[at] === firstCallee[at + 1]) {
+        state[at] = done;
+        path.pop();
+        continue;
+      }
+      const callee = callees[edge[at]++] - imported;
+      // What is chosen already ends every path that leads to it.
+      if (callee < 0 || chosen[callee] === 1) continue;
+      if (state[callee] === onPath) chosen[callee] = 1;
+      else if (state[callee] === unseen) path.push(callee);
+    }
+  }
+  return chosen;
+}
+
 function callsItself(index: number, defined: number, scan: ModuleScan): boolean {
   for (let i = scan.firstCallee[defined]; i < scan.firstCallee[defined + 1]; i++)
     if (scan.callees[i] === index) return true;

@@ -33,7 +33,7 @@ export {
   type WasteLayout,
 } from "./waste/waste-layout.ts";
 export { zeroingFunctions } from "./waste/zeroing-functions.ts";
-export type { WorkingSetLayout } from "./working-set/layout.ts";
+export { accessesAt, type WorkingSetLayout } from "./working-set/layout.ts";
 export type { LocalityLayout } from "./working-set/locality-layout.ts";
 export { localityRuntimeBytes, workingSetRuntimeBytes } from "./working-set/runtime-bytes.ts";
 export { localityLayoutOf } from "./working-set/weave-locality.ts";

@@ -69,6 +69,14 @@ describe("memshade run --tool workingset", () => {
     }
   });
 
+  it("follows the locality in accesses, whatever intervals are measured in", async () => {
+    const { profile: virtual } = await record("references", 12, "--locality");
+    const { profile: timed } = await record("timed", 12, "--locality", "--interval", "1ms");
+    expect(timed.unit).toBe("wall");
+    expect(timed.instances[0].levels[0].end.length).toBeGreaterThan(1);
+    expect(timed.instances[0].locality).toEqual(virtual.instances[0].locality);
+  });
+
   it.each(["20", "0ms", "-5ms", "1e6acc", "1.5acc", "", "acc", "20MS"])(
     "refuses an interval of '%s' in one line",
     async (interval) => {

@@ -30,8 +30,8 @@ export abstract class BesideMarks implements ToolPass {
     this.marks.bulk(op, first, second, start);
   }
 
-  endBlock(_position: number): void {
-    this.marks.endBlock();
+  endBlock(position: number): void {
+    this.marks.endBlock(position);
   }
 
   enterLoop(body: number): void {

@@ -9,6 +9,7 @@ import type { SnippetSink } from "../snippet-sink.ts";
 import { extraLocal } from "../temporaries.ts";
 import type { ToolPass, WalkState } from "../tool-pass.ts";
 import { CONSTANT, ValueClass } from "../value-numbers.ts";
+import { CountRegions, NO_COUNT } from "./count-regions.ts";
 import { Countdown, type CountdownTargets } from "./countdown.ts";
 import { LineMarks, type MarkedGroup } from "./line-marks.ts";
 import { LINE_SHIFT } from "./line-of-address.ts";
@@ -82,6 +83,8 @@ interface OpenLoop {
   hoisted: HoistedGroup[];
   /** Places inside where an interval may end, besides its own poll, were so many before it. */
   barriers: number;
+  /** Each trip calls a function that polls where it begins. */
+  pollsInCall: boolean;
 }
 
 /** A branch inside of a loop, and the number of blocks around it. */
@@ -125,6 +128,7 @@ const LOCAL_GET = opcodeId("local.get");
 const I32_GT_U = opcodeId("i32.gt_u");
 const IF = opcodeId("if");
 const ELSE = opcodeId("else");
+const UNREACHABLE = opcodeId("unreachable");
 const BR = opcodeId("br");
 const BR_IF = opcodeId("br_if");
 const BR_TABLE = opcodeId("br_table");
@@ -154,12 +158,16 @@ export class IntervalPass implements ToolPass {
   #accesses = 0;
   /** Places so far where an interval may end. */
   #barriers = 0;
-  /** Insertion that counts the accesses of this block, −1 if there is none yet. */
-  #advance = -1;
+  /** What one insertion counts. */
+  readonly #regions = new CountRegions(() => this.#state.module.bytes);
   /** The walk is in the block that each trip of the innermost loop begins with. */
   #inHeader = false;
   /** A poll with nothing but the block at hand behind it: it counts the block's accesses; −1 if there is none. */
   #blockPoll = -1;
+  /** Where the last block ended. */
+  #blockEnd = 0;
+  /** The next end of a block is behind a call that came back. */
+  #goesOn = false;
   /** Insertions that count accesses, in program order. */
   #advances: number[] = [];
   /** Insertions that only make sense where the countdown is in a local. */
@@ -190,8 +198,9 @@ export class IntervalPass implements ToolPass {
     this.#hoisted = [];
     this.#calls = 0;
     this.#accesses = 0;
-    this.#advance = -1;
+    this.#regions.begin();
     this.#blockPoll = -1;
+    this.#goesOn = false;
     this.#inHeader = false;
     this.#advances = [];
     this.#transfers = [];
@@ -308,40 +317,42 @@ export class IntervalPass implements ToolPass {
     return { local: origin, held: values.localOffset[origin] };
   }
 
-  /** One access more in this block. */
+  /** One access more in this region. */
   #count(start: number): void {
     this.#accesses++;
     if (!this.#countdown.isVirtual) return;
-    const { b } = this.#state.insertions;
-    if (this.#advance >= 0) b[this.#advance]++;
-    else {
-      if (this.#blockPoll >= 0) {
-        this.#advance = this.#blockPoll;
-        b[this.#advance] = 1;
-      } else this.#advance = this.#add(start, Op.Advance, 1);
-      this.#advances.push(this.#advance);
+    const regions = this.#regions;
+    if (regions.current === NO_COUNT) {
+      regions.current = this.#blockPoll >= 0 ? this.#blockPoll : this.#add(start, Op.Advance);
+      this.#advances.push(regions.current);
     }
+    this.#state.insertions.b[regions.current]++;
   }
 
   bulk(_op: number, _first: number, _second: number, start: number): void {
     this.#count(start);
   }
 
-  endBlock(): void {
-    this.#advance = -1;
-    this.#blockPoll = -1;
+  endBlock(position: number): void {
+    if (this.#goesOn) this.#goesOn = false;
+    else {
+      this.#regions.endBlock(this.#state.control, this.#barriers);
+      this.#blockEnd = position;
+      this.#inHeader = false;
+      this.#blockPoll = -1;
+    }
     this.#marks.endBlock();
-    this.#inHeader = false;
   }
 
   merge(position: number): void {
     this.#marks.forgetSince(position);
+    if (!this.#targets.exceptions) this.#regions.merge(this.#state.control, this.#barriers, this.#blockEnd);
   }
 
   enterLoop(body: number): void {
     this.#marks.forgetAll();
-    this.#advance = -1;
     const { control, loop } = this.#state;
+    this.#regions.goOn(control, this.#barriers);
     const start = control.start[control.top];
     this.#loops.push({
       number: loop,
@@ -357,20 +368,30 @@ export class IntervalPass implements ToolPass {
       isRigid: control.params[control.top] > 0,
       hoisted: [],
       barriers: ++this.#barriers,
+      pollsInCall: false,
     });
     this.#inHeader = true;
   }
 
-  leaveLoop(_start: number, end: number, oneBlock: boolean): void {
-    this.endBlock();
+  leaveLoop(start: number, end: number, oneBlock: boolean): void {
+    this.endBlock(start);
     this.summary = undefined;
     const loop = this.#loops.pop();
     if (loop === undefined) return;
+    this.#finishLoop(loop, end, oneBlock);
+    this.#regions.leaveLoop(this.#state.control, this.#barriers);
+  }
+
+  #finishLoop(loop: OpenLoop, end: number, oneBlock: boolean): void {
     const quiet = this.#calls === loop.calls;
     if (this.#barriers > loop.barriers) this.#putBack(loop);
     if (oneBlock && this.#summarize(loop, end)) {
       this.#marks.forgetAll();
       this.#barriers = loop.barriers - 1;
+      return;
+    }
+    if (loop.pollsInCall) {
+      this.#withoutPoll(loop);
       return;
     }
     if (!quiet) return;
@@ -384,7 +405,15 @@ export class IntervalPass implements ToolPass {
     }
   }
 
+  /** Each trip calls a function that polls: the loop need not. */
+  #withoutPoll({ poll }: OpenLoop): void {
+    const { a, b } = this.#state.insertions;
+    if (b[poll] > 0) a[poll] = Op.Advance;
+    else this.#remove(poll);
+  }
+
   branch(start: number, end: number): void {
+    this.#regions.branch(this.#state.control, this.#barriers, start);
     const loop = this.#loops[this.#loops.length - 1];
     if (loop === undefined) return;
     const opcode = this.#state.module.bytes[start];
@@ -426,11 +455,20 @@ export class IntervalPass implements ToolPass {
   }
 
   call(callee: number, tail: boolean, start: number, end: number): void {
-    const { polls } = this.#targets;
-    if (polls.mayPoll(callee)) {
+    const { polls, exceptions } = this.#targets;
+    const { control } = this.#state;
+    this.#regions.goOn(control, this.#barriers);
+    const mayPoll = polls.mayPoll(callee);
+    if (mayPoll) {
       this.#marks.forgetAll();
+      const loop = this.#loops[this.#loops.length - 1];
+      const eachTrip = this.#inHeader || this.#regions.current === loop?.poll;
+      if (loop !== undefined && eachTrip && polls.pollsAtEntry(callee)) loop.pollsInCall = true;
       this.#barriers++;
     }
+    // The end of the block that the walk is about to tell of does not end the region.
+    this.#goesOn = !mayPoll && !tail && !exceptions && !polls.mayExit(callee);
+    if (tail || polls.mayExit(callee)) this.#regions.leave(control, this.#barriers);
     const accesses = polls.mayAccess(callee);
     if (accesses) this.#calls++;
     this.#transfer(start, Op.Save);
@@ -438,6 +476,9 @@ export class IntervalPass implements ToolPass {
   }
 
   leave(start: number): void {
+    // At a trap, it does not matter any more what was counted ahead.
+    if (this.#state.module.bytes[start] !== UNREACHABLE)
+      this.#regions.leave(this.#state.control, this.#barriers);
     this.#transfer(start, Op.Save);
   }
 

@@ -113,6 +113,14 @@ export function planWorkingSetLayout(wishes: WorkingSetWishes): WorkingSetLayout
   };
 }
 
+/** Offset in the control block of the count of accesses where intervals are of real time. */
+const ACCESSES_BESIDE_TIME = 80;
+
+/** Where the tool's memory has the accesses up to the last poll that looked: in virtual time they are the time. */
+export function accessesAt({ control, unit }: WorkingSetLayout): number {
+  return unit === "accesses" ? control : control + ACCESSES_BESIDE_TIME;
+}
+
 /** Values of the runtime's imported constants. */
 export function workingSetConstants(layout: WorkingSetLayout): Record<string, number> {
   return {
@@ -134,6 +142,7 @@ export function workingSetConstants(layout: WorkingSetLayout): Record<string, nu
     FIRST_TOUCH: 0,
     LONGEST_COUNTDOWN: layout.longestCountdown,
     ADAPTIVE: layout.adaptive ? 1 : 0,
+    ACCESSES: accessesAt(layout),
   };
 }
 

@@ -116,7 +116,11 @@ function leastGap(limit: number): number {
 }
 
 /** Values of the runtime's imported constants. */
-export function localityConstants(layout: LocalityLayout, control: number): Record<string, number> {
+export function localityConstants(
+  layout: LocalityLayout,
+  control: number,
+  accesses: number,
+): Record<string, number> {
   return {
     LINES: layout.lines,
     ENTRIES: layout.entries,
@@ -137,5 +141,6 @@ export function localityConstants(layout: LocalityLayout, control: number): Reco
     MOST_LINES: layout.mostLines,
     CACHE_LINES: layout.cacheLines,
     CONTROL: control,
+    ACCESSES: accesses,
   };
 }

@@ -1,9 +1,12 @@
 import { importsOf, type WasmModule } from "../../wasm/index.ts";
-import { functionsReaching, recursiveComponents } from "../call-graph.ts";
+import { breakCircles, functionsReaching } from "../call-graph.ts";
 import { FunctionFact, type ModuleScan } from "../module-scan.ts";
 
 /** Imports of these modules never call back into the program. */
 const NEVER_COMES_BACK = new Set(["wasi_snapshot_preview1", "wasi_unstable"]);
+
+/** Ends the program. */
+const EXIT = "proc_exit";
 
 /**
  * Where a program has to ask whether an interval has ended: loops do at their header, and functions where they begin if
@@ -11,42 +14,49 @@ const NEVER_COMES_BACK = new Set(["wasi_snapshot_preview1", "wasi_unstable"]);
  */
 export class PollPlan {
   readonly #imported: number;
-  readonly #recursive: Int32Array;
-  readonly #facts: Uint8Array;
+  readonly #pollsAtEntry: Uint8Array;
   readonly #mayPoll: Uint8Array;
   readonly #mayAccess: Uint8Array;
+  readonly #mayExit: Uint8Array;
 
   constructor(module: WasmModule, scan: ModuleScan) {
     this.#imported = module.importedFunctionCount;
-    this.#recursive = recursiveComponents(module, scan);
-    this.#facts = scan.facts;
     const polling: number[] = [];
     const accessing: number[] = [];
+    const exiting: number[] = [];
     importsOf(module, "function").forEach((entry, index) => {
-      if (NEVER_COMES_BACK.has(entry.module)) return;
+      if (NEVER_COMES_BACK.has(entry.module)) {
+        if (entry.field === EXIT) exiting.push(index);
+        return;
+      }
       polling.push(index);
       accessing.push(index);
     });
+    const callsUnknown = scan.facts.map((facts) => ((facts & FunctionFact.HasIndirectCall) !== 0 ? 1 : 0));
+    this.#pollsAtEntry = breakCircles(module, scan, callsUnknown);
     scan.facts.forEach((facts, defined) => {
       const index = defined + this.#imported;
-      const unknown = (facts & FunctionFact.HasIndirectCall) !== 0;
-      if (unknown || (facts & FunctionFact.HasLoop) !== 0 || this.pollsAtEntry(index)) polling.push(index);
-      if (unknown || (facts & FunctionFact.HasAccess) !== 0) accessing.push(index);
+      if ((facts & FunctionFact.HasLoop) !== 0 || this.#pollsAtEntry[defined] === 1) polling.push(index);
+      if (callsUnknown[defined] === 1 || (facts & FunctionFact.HasAccess) !== 0) accessing.push(index);
     });
     this.#mayPoll = functionsReaching(module, scan, polling);
     this.#mayAccess = functionsReaching(module, scan, accessing);
+    this.#mayExit = functionsReaching(module, scan, exiting);
   }
 
-  /** Every circle of calls leads through such a function: it calls itself in the end, or nobody knows whom it calls. */
+  /** Every circle of calls leads through such a function; so does every call of one unknown. */
   pollsAtEntry(index: number): boolean {
-    const defined = index - this.#imported;
-    if (defined < 0) return false;
-    return this.#recursive[defined] >= 0 || (this.#facts[defined] & FunctionFact.HasIndirectCall) !== 0;
+    return index >= this.#imported && this.#pollsAtEntry[index - this.#imported] === 1;
   }
 
   /** Whether an interval can end while the function runs; −1 is one unknown. */
   mayPoll(callee: number): boolean {
     return callee < 0 || this.#mayPoll[callee] === 1;
+  }
+
+  /** Whether the program may end in the function; one unknown counts as one that may poll. */
+  mayExit(callee: number): boolean {
+    return callee < 0 || this.#mayExit[callee] === 1;
   }
 
   /** Whether the function, or one that it calls, may access memory. */

@@ -1,7 +1,7 @@
 import type { ValType } from "../../wasm/index.ts";
 import { mergeRuntime, type RuntimeFunctions } from "../shadow-runtime.ts";
 import type { ToolSurroundings } from "../tool-pass.ts";
-import type { WorkingSetLayout } from "./layout.ts";
+import { accessesAt, type WorkingSetLayout } from "./layout.ts";
 import {
   BUFFER_BYTES,
   HASH_MULTIPLIER,
@@ -40,13 +40,10 @@ export interface WovenLocality {
   description: Readonly<Record<string, number | boolean>>;
 }
 
-/**
- * Adds reuse distances to the working-set tool, where they are asked for. `globals`: those the tool has already.
- */
+/** Adds reuse distances to the working-set tool, where they are asked for. Its globals come first. */
 export function weaveLocality(
   around: ToolSurroundings,
   workingSet: WorkingSetLayout,
-  globals: number,
 ): WovenLocality | undefined {
   const options = around.options.workingset?.locality;
   if (options === undefined) return undefined;
@@ -62,8 +59,8 @@ export function weaveLocality(
   const { functions, globals: own } = mergeRuntime(localityRuntimeBytes(), {
     appended: around.appended,
     shadowMemory: around.shadowMemory,
-    firstGlobal: around.firstGlobal + globals,
-    constants: localityConstants(layout, workingSet.control),
+    firstGlobal: around.firstGlobal,
+    constants: localityConstants(layout, workingSet.control, accessesAt(workingSet)),
     hosts: {},
   });
   const target = (name: string): number => functions.get(name) as number;

@@ -1,5 +1,4 @@
-import { UserError } from "../../bytes/errors.ts";
-import { I32, importsOf, type ValType } from "../../wasm/index.ts";
+import { I32, importsOf } from "../../wasm/index.ts";
 import { BodyBuilder } from "../body-builder.ts";
 import { mergeRuntime } from "../shadow-runtime.ts";
 import type { ToolPass, ToolSurroundings, WovenTool } from "../tool-pass.ts";
@@ -22,13 +21,14 @@ const DEFAULT_MOST_INTERVALS = 512;
 /** Sampled references wait for the next poll. */
 const SAMPLED_ACCESSES_TO_POLL = 1 << 14;
 
+/** What happens when the host enters, by what polls look at. */
+const ENTERED = { countdown: "entered", flag: "enteredTimed", both: "enteredBoth" } as const;
+
 /** Weaves the working-set tool into a module. */
 export function weaveWorkingSet(around: ToolSurroundings): WovenTool {
   const { module, appended, options, memory, memory64, shadowMemory } = around;
   const { workingset = {} } = options;
   const unit = workingset.unit ?? "accesses";
-  if (workingset.locality !== undefined && unit !== "accesses")
-    throw new UserError("locality counts in accesses: it goes with an interval of accesses, not of time");
   const regions = findRegions(module, around.stackPointer);
   const layout = planWorkingSetLayout({
     memoryBytes: around.memoryBytes,
@@ -40,29 +40,29 @@ export function weaveWorkingSet(around: ToolSurroundings): WovenTool {
     mostAccessesToPoll: workingset.locality === undefined ? undefined : SAMPLED_ACCESSES_TO_POLL,
     ...regions,
   });
+  const locality = weaveLocality(around, layout);
   const runtime = mergeRuntime(workingSetRuntimeBytes(), {
     appended,
     shadowMemory,
-    firstGlobal: around.firstGlobal,
+    firstGlobal: around.firstGlobal + (locality?.globals.length ?? 0),
     constants: workingSetConstants(layout),
     hosts: {
       programPages: appended.add(appended.typeIndex([], [I32]), () => programPages(memory, memory64)),
       noteStack: around.noteStack(),
+      ...(locality === undefined || locality.beforePoll < 0 ? {} : { beforePoll: locality.beforePoll }),
     },
   });
   const target = (name: string): number => runtime.functions.get(name) as number;
-  const locality = weaveLocality(around, layout, runtime.globals.length);
-  const { beforePoll = -1 } = locality ?? {};
-  const polling = (name: string, parameters: readonly ValType[]): number =>
-    beforePoll < 0 ? target(name) : callBefore(appended, beforePoll, target(name), parameters);
+  // Sampled references carry the accesses counted until then.
+  const clock = unit === "accesses" ? "countdown" : locality?.sampling === undefined ? "flag" : "both";
   const marks = new IntervalPass({
     memory: shadowMemory,
     memory64,
     lines: layout.lines,
     planes: [-1, 0, layout.written, layout.both],
     clock: layout.control + CLOCK,
-    flag: unit === "accesses" ? -1 : layout.control + FLAG,
-    poll: polling("poll", [I32]),
+    flag: clock === "flag" ? layout.control + FLAG : -1,
+    poll: target(clock === "both" ? "pollBoth" : "poll"),
     pollFlag: target("pollFlag"),
     advance: target("advance"),
     markRange: target("markRange"),
@@ -82,9 +82,9 @@ export function weaveWorkingSet(around: ToolSurroundings): WovenTool {
     shadowBytes: locality?.endBytes ?? layout.endBytes,
     describe: () => ({ ...layout, ...locality?.description }),
     start: locality?.start ?? -1,
-    entered: polling(unit === "accesses" ? "entered" : "enteredTimed", []),
+    entered: target(ENTERED[clock]),
     memoryLimit: undefined,
-    globals: [...runtime.globals, ...(locality?.globals ?? [])],
+    globals: [...(locality?.globals ?? []), ...runtime.globals],
     exports: { hostRead: target("hostRead"), hostWrote: target("hostWrote") },
     listeners: {
       copy: listener("copied", 3),
@@ -103,22 +103,6 @@ function passWith(marks: IntervalPass, locality: WovenLocality | undefined, memo
   if (locality?.access !== undefined)
     return new ExactLocalityPass(marks, { memory64, access: locality.access });
   return locality?.sampling === undefined ? marks : new SamplingPass(marks, locality.sampling);
-}
-
-/** A function that calls another one and then `next` with its parameters; `poll` returns one. */
-function callBefore(
-  appended: ToolSurroundings["appended"],
-  first: number,
-  next: number,
-  parameters: readonly ValType[],
-): number {
-  return appended.add(appended.typeIndex([...parameters], [...parameters]), () => {
-    const body = new BodyBuilder().op("call", first);
-    parameters.forEach((_, i) => {
-      body.op("local.get", i);
-    });
-    return body.op("call", next).finish();
-  });
 }
 
 /** A function of i32 parameters that calls two others with them. */

@@ -4,23 +4,32 @@ import {
   type LocalityOptions,
   localityLayoutOf,
   type WorkingSetLayout,
+  type WorkingSetOptions,
 } from "../../../src/instrument/index.ts";
 import { type LocalityTables, readLocality } from "../../../src/runtime/host/working-set/read-locality.ts";
 import { WorkingSetReader } from "../../../src/runtime/host/working-set/read-tables.ts";
 import { wat } from "../support/assemble.ts";
 
 /** The locality of one call of the exported function `run`. */
-function locality(body: string, options: LocalityOptions, memory = "4 4"): LocalityTables {
+function locality(
+  body: string,
+  options: LocalityOptions,
+  memory = "4 4",
+  time: WorkingSetOptions = {},
+): LocalityTables {
   const module = wat(`(module (memory (export "memory") ${memory}) (data $bytes "0123456789")
     (func (export "run") (param $a i32) (param $n i32) (local $i i32) (local $j i32) ${body}))`);
-  const { bytes, info } = instrument(module, { tools: ["workingset"], workingset: { locality: options } });
+  const { bytes, info } = instrument(module, {
+    tools: ["workingset"],
+    workingset: { ...time, locality: options },
+  });
   const { exports } = new WebAssembly.Instance(new WebAssembly.Module(bytes as BufferSource));
   (exports.run as (address: number, count: number) => void)(0x1000, 200);
   const layout = info.toolLayouts?.workingset as WorkingSetLayout;
   const shadow = exports["memshade.workingset"] as WebAssembly.Memory;
   const tables = localityLayoutOf(layout);
   if (tables === undefined) throw new Error("there is no locality");
-  return readLocality(shadow, tables, new WorkingSetReader(shadow, layout).read().duration);
+  return readLocality(shadow, tables, new WorkingSetReader(shadow, layout).read().accesses);
 }
 
 const exact = (body: string, memory?: string) => locality(body, { method: "exact" }, memory);
@@ -169,10 +178,16 @@ describe("options of the locality", () => {
   ] as const)("%j are refused in one line", (options, message) => {
     expect(() => locality("", options)).toThrow(message);
   });
+});
 
-  it("need virtual time", () => {
-    const module = wat("(module (memory 1))");
-    const workingset = { unit: "wall", interval: 1e6, locality: {} } as const;
-    expect(() => instrument(module, { tools: ["workingset"], workingset })).toThrow(/counts in accesses/);
-  });
+describe("beside intervals of real time, references", () => {
+  it.each([{ method: "exact" }, { method: "shards", rate: 0.2 }, { mostLines: 16 }] as const)(
+    "are those of virtual time: %j",
+    (options) => {
+      const body = sweeps(300, 40);
+      const inTime = locality(body, options, "4 4", { unit: "wall", interval: 2e6 });
+      expect(inTime.references).toBe(300 * 40);
+      expect(inTime).toEqual(locality(body, options));
+    },
+  );
 });

@@ -18,6 +18,7 @@ export const Control = {
   CLOCK: 64,
   HIGH_LINES: 68,
   WORK: 72,
+  ACCESSES: 80,
   COUNTS: 128,
 } as const;
 

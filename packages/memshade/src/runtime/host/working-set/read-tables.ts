@@ -1,4 +1,4 @@
-import type { WorkingSetLayout } from "../../../instrument/index.ts";
+import { accessesAt, type WorkingSetLayout } from "../../../instrument/index.ts";
 import { MEASURES, type Measure } from "../../../model/working-set.ts";
 import { BUCKETS, bucketOf, type SnapshotRecord } from "../../../model/working-set-series.ts";
 import { Control, Snapshot } from "./offsets.ts";
@@ -15,6 +15,8 @@ export interface WorkingSetTables {
   stacks: number[];
   /** Units that passed. */
   duration: number;
+  /** Accesses that passed, where they are counted: in virtual time, or beside a sampled locality. */
+  accesses: number;
   /** Whether the last record's interval was not full. */
   lastIsPartial: boolean;
   /** Snapshots that found no room. */
@@ -64,6 +66,7 @@ export class WorkingSetReader {
       records,
       stacks,
       duration,
+      accesses: this.#accesses(view),
       lastIsPartial: begun,
       lost: taken - kept,
       memoryBytes: view.getUint32(this.#layout.control + Control.HIGH_LINES, true) * 64,
@@ -82,11 +85,15 @@ export class WorkingSetReader {
 
   #now(view: DataView): number {
     const { control, unit } = this.#layout;
-    const total = readU64(view, control + Control.TOTAL);
-    if (unit !== "accesses") return Math.max(total, readU64(view, control + Control.NOW));
-    return (
-      total + view.getInt32(control + Control.LOADED, true) - view.getInt32(control + Control.CLOCK, true)
-    );
+    if (unit === "accesses") return this.#accesses(view);
+    return Math.max(readU64(view, control + Control.TOTAL), readU64(view, control + Control.NOW));
+  }
+
+  #accesses(view: DataView): number {
+    const { control } = this.#layout;
+    const before = readU64(view, accessesAt(this.#layout));
+    const left = view.getInt32(control + Control.CLOCK, true);
+    return before + view.getInt32(control + Control.LOADED, true) - left;
   }
 
   /** The marks of the open interval, counted as a snapshot would count them. */

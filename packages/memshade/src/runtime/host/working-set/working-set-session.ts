@@ -141,7 +141,7 @@ function read(instance: SessionInstance): Readings {
   const frames = new Map([...new Set(tables.stacks)].map((number) => [number, reader.stack(number)]));
   const { memory, locality: layout } = instance;
   const locality =
-    memory === undefined || layout === undefined ? undefined : readLocality(memory, layout, tables.duration);
+    memory === undefined || layout === undefined ? undefined : readLocality(memory, layout, tables.accesses);
   return { ...tables, frames, locality };
 }
 

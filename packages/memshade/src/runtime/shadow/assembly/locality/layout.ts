@@ -57,6 +57,9 @@ export declare const CACHE_LINES: u32;
 /** The working-set tool's control block, where its clock is. */
 @external("host", "CONTROL")
 export declare const CONTROL: u32;
+/** Address of the u64 with the accesses that the working-set tool has counted up to its last poll. */
+@external("host", "ACCESSES")
+export declare const ACCESSES: u32;
 
 export const HASH_RANGE: f64 = 4294967296;
 export const ENTRY_SIZE: u32 = 16;

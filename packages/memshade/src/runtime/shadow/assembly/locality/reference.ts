@@ -1,5 +1,6 @@
 import { add } from "./histogram";
 import {
+  ACCESSES,
   BUFFER,
   CACHE_LINES,
   CONTROL,
@@ -32,7 +33,6 @@ import { moveToFront, remove } from "./order";
 import { largest, pop, push } from "./heap";
 
 // Offsets in the working-set tool's control block.
-const C_TOTAL: usize = 0;
 const C_LOADED: usize = 8;
 const C_CLOCK: usize = 64;
 
@@ -153,7 +153,7 @@ function isSampled(line: u32): bool {
 /** Sampling: position of what happens while the countdown is at `clock`. */
 function positionAt(clock: i32): u64 {
   return (
-    load<u64>(CONTROL, C_TOTAL) +
+    load<u64>(ACCESSES) +
     <u64>(<i64>load<i32>(CONTROL, C_LOADED) - <i64>clock) +
     load<u64>(STATE, L_REFERENCES)
   );

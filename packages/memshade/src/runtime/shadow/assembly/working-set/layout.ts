@@ -52,6 +52,9 @@ export declare const FIRST_TOUCH: u32;
 /** The countdown never starts higher. */
 @external("host", "LONGEST_COUNTDOWN")
 export declare const LONGEST_COUNTDOWN: u32;
+/** Address of the u64 with the accesses counted up to the last poll that looked. */
+@external("host", "ACCESSES")
+export declare const ACCESSES: u32;
 /** 1: intervals may become longer, so that looking at lines stays a small part of the run. */
 @external("host", "ADAPTIVE")
 export declare const ADAPTIVE: u32;
@@ -59,6 +62,9 @@ export declare const ADAPTIVE: u32;
 /** Size of the program's memory in 64 KiB pages. */
 @external("host", "programPages")
 export declare function programPages(): u32;
+/** What else has to be done at each poll that is due. */
+@external("host", "beforePoll")
+export declare function beforePoll(): void;
 /** Asks the host, if there is one, to note the call stack: it writes C_STACK. */
 @external("host", "noteStack")
 export declare function noteStack(): void;
@@ -79,6 +85,7 @@ export const C_BUSY: usize = 60; // 1 while a snapshot is being taken
 export const C_CLOCK: usize = 64; // i32: the countdown, where no function has it in a local
 export const C_HIGH_LINES: usize = 68; // lines of the program's memory, as last looked at
 export const C_WORK: usize = 72; // u64: lines looked at by snapshots
+export const C_ACCESSES: usize = 80; // u64: accesses up to the last poll, where intervals are of real time
 export const C_COUNTS: usize = 128;
 
 /** Measures in the order of their counters, each with BUCKETS counters. */

@@ -1,5 +1,7 @@
 import {
+  ACCESSES,
   ADAPTIVE,
+  beforePoll,
   BIG_PAGES,
   BOTH,
   C_BUSY,
@@ -56,8 +58,14 @@ function firstInterval(): u64 {
   return (<u64>INTERVAL_HIGH << 32) | INTERVAL_LOW;
 }
 
-/** Virtual time: the countdown has reached zero. Returns what it starts from next. */
+/**
+ * Virtual time: the countdown has reached zero. Returns what it starts from next.
+ *
+ * Polls are everywhere, so nothing of this may end up in the program's functions: everything a snapshot does is inlined
+ * here, which makes the function too large for engines to inline it in turn.
+ */
 export function poll(clock: i32): i32 {
+  beforePoll();
   const total = load<u64>(CONTROL, C_TOTAL) + <u64>(<i64>load<i32>(CONTROL, C_LOADED) - <i64>clock);
   store<u64>(CONTROL, total, C_TOTAL);
   let deadline = load<u64>(CONTROL, C_DEADLINE);
@@ -96,14 +104,33 @@ export function advance(clock: i32, trips: u32, accesses: u32): i32 {
   const units = <u64>trips * accesses;
   const left = <i64>clock - <i64>units;
   if (left > -MOST_UNITS) return <i32>left;
-  store<u64>(CONTROL, load<u64>(CONTROL, C_TOTAL) + units, C_TOTAL);
+  store<u64>(ACCESSES, load<u64>(ACCESSES) + units);
   // The countdown is reached all the same.
   store<i32>(CONTROL, load<i32>(CONTROL, C_LOADED) - clock, C_LOADED);
   return 0;
 }
 
-/** Real time: the host has set the flag. */
+/** Real time: the host has set the flag. As large as `poll`. */
 export function pollFlag(): void {
+  lookAtTime();
+}
+
+/** Real time beside a countdown of accesses, at whose end somebody else has to do something. */
+export function pollBoth(clock: i32): i32 {
+  beforePoll();
+  store<u64>(ACCESSES, load<u64>(ACCESSES) + <u64>(<i64>load<i32>(CONTROL, C_LOADED) - <i64>clock));
+  store<i32>(CONTROL, LONGEST_COUNTDOWN, C_LOADED);
+  if (load<u32>(CONTROL, C_FLAG) != 0) lookAtTime();
+  return LONGEST_COUNTDOWN;
+}
+
+export function enteredBoth(): void {
+  const clock = load<i32>(CONTROL, C_CLOCK);
+  if (clock <= 0 || load<u32>(CONTROL, C_FLAG) != 0) store<i32>(CONTROL, pollBoth(clock), C_CLOCK);
+}
+
+@inline
+function lookAtTime(): void {
   store<u32>(CONTROL, 0, C_FLAG);
   const now = load<u64>(CONTROL, C_NOW);
   store<u64>(CONTROL, now, C_TOTAL);
@@ -113,6 +140,7 @@ export function pollFlag(): void {
   store<u64>(CONTROL, (now / period + 1) * period, C_DEADLINE);
 }
 
+@inline
 function endInterval(now: u64): void {
   store<u32>(CONTROL, 1, C_BUSY);
   const work = load<u64>(CONTROL, C_WORK) + scan();
@@ -142,6 +170,7 @@ function endInterval(now: u64): void {
 }
 
 /** Looks at the lines marked since the last snapshot, and clears the marks. Returns what that cost, in lines. */
+@inline
 function scan(): u32 {
   noteSize();
   const end = load<u32>(CONTROL, C_HIGH_LINES);
@@ -239,6 +268,7 @@ function isCut(group: u32, boundary: u32): bool {
 }
 
 /** Intervals become twice as long: so do those that the stamps name. */
+@inline
 function mergeNeighbours(interval: u32): void {
   store<u32>(CONTROL, interval >>> 1, C_INTERVAL);
   store<u32>(CONTROL, load<u32>(CONTROL, C_SCALE) + 1, C_SCALE);

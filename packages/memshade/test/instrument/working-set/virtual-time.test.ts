@@ -1,0 +1,131 @@
+import { describe, expect, it } from "vitest";
+import { instrument, localityLayoutOf, type WorkingSetLayout } from "../../../src/instrument/index.ts";
+import { connectHost } from "../../../src/runtime/host/host-calls.ts";
+import { Control } from "../../../src/runtime/host/working-set/offsets.ts";
+import { LocalityState } from "../../../src/runtime/host/working-set/read-locality.ts";
+import { WorkingSetReader } from "../../../src/runtime/host/working-set/read-tables.ts";
+import { wat } from "../support/assemble.ts";
+import { Choices } from "../support/random-module.ts";
+
+const FUNCTIONS = 5;
+const FUEL = 300;
+
+/** Random functions of nested blocks, loops, branches and calls that read bytes here and there. Each call ends. */
+class ControlFlow {
+  readonly #choices: Choices;
+  #label = 0;
+
+  constructor(seed: number) {
+    this.#choices = new Choices(seed);
+  }
+
+  module(): string {
+    const functions = Array.from(
+      { length: FUNCTIONS },
+      (_, i) => `(func $f${i} (export "f${i}") ${this.#body([], 4)})`,
+    );
+    return `(module (memory 1 1) (global $fuel (mut i32) (i32.const 0)) (table 2 funcref) (elem (i32.const 0) $f0 $f1)
+      (type $t (func)) (func (export "refuel") (global.set $fuel (i32.const ${FUEL})))
+      (func $burn (result i32) (global.set $fuel (i32.sub (global.get $fuel) (i32.const 1)))
+        (i32.le_s (global.get $fuel) (i32.const 0)))
+      (func $leaf (if (i32.and (global.get $fuel) (i32.const 1)) (then (drop (i32.load8_u (i32.const 9))))))
+      ${functions.join("\n")})`;
+  }
+
+  #body(labels: readonly string[], depth: number): string {
+    const length = 1 + this.#choices.below(depth + 1);
+    return Array.from({ length }, () => this.#statement(labels, depth)).join(" ");
+  }
+
+  /** True now and then, and always once the fuel is spent. */
+  #condition(): string {
+    return `(i32.or (call $burn) (i32.eqz (i32.rem_u (global.get $fuel) (i32.const ${2 + this.#choices.below(5)}))))`;
+  }
+
+  #statement(labels: readonly string[], depth: number): string {
+    const choices = this.#choices;
+    const kind = choices.below(depth > 0 ? 10 : 6);
+    const inside = (label: string) => this.#body([...labels, label], depth - 1);
+    const label = `$l${this.#label++}`;
+    const target = labels.length > 0 ? choices.of(labels) : undefined;
+    switch (kind) {
+      case 0:
+      case 1:
+        return `(drop (i32.load8_u (i32.const ${choices.below(4096)})))`;
+      case 2:
+        return target === undefined ? "(call $leaf)" : `(br_if ${target} ${this.#condition()})`;
+      case 3:
+        return `(if ${this.#condition()} (then (return)))`;
+      case 4:
+        return `(if (call $burn) (then (return))) ${
+          choices.chance(30)
+            ? "(call_indirect (type $t) (i32.and (global.get $fuel) (i32.const 1)))"
+            : `(call $f${choices.below(FUNCTIONS)})`
+        }`;
+      case 5:
+        return "(call $leaf)";
+      case 6:
+        return `(block ${label} ${inside(label)})`;
+      case 7:
+        return `(if ${label} ${this.#condition()} (then ${inside(label)}) (else ${inside(label)}))`;
+      case 8:
+        return `(loop ${label} ${this.#body(labels, depth - 1)} (br_if ${label} (i32.eqz ${this.#condition()})))`;
+      default:
+        return `(block ${label} (br_table ${label} ${target ?? label} ${label} (global.get $fuel)) ${inside(label)})`;
+    }
+  }
+}
+
+/** Runs all functions of a module; what the clock said at each end of an interval, and how many accesses there were. */
+function clockOf(text: string) {
+  const { bytes, info } = instrument(wat(text), {
+    tools: ["workingset"],
+    workingset: { interval: 7, locality: { method: "exact" } },
+  });
+  const { exports } = new WebAssembly.Instance(new WebAssembly.Module(bytes as BufferSource));
+  const { workingset: memory } = connectHost(exports, info, { flush() {} });
+  const layout = info.toolLayouts?.workingset as WorkingSetLayout;
+  const locality = localityLayoutOf(layout);
+  if (memory === undefined || locality === undefined) throw new Error("nothing was woven in");
+  const view = new DataView(memory.buffer);
+  const references = () => Number(view.getBigUint64(locality.state + LocalityState.REFERENCES, true));
+  const ends: { clock: number; references: number }[] = [];
+  // At the end of an interval the module asks for the call stack, which is looked for by an error's text.
+  const note = Error.prepareStackTrace;
+  const limit = Object.getOwnPropertyDescriptor(Error, "stackTraceLimit");
+  Object.defineProperty(Error, "stackTraceLimit", {
+    configurable: true,
+    get: () => 10,
+    set: () => {
+      const clock = Number(view.getBigUint64(layout.control + Control.TOTAL, true));
+      if (ends.at(-1)?.clock !== clock) ends.push({ clock, references: references() });
+    },
+  });
+  try {
+    for (let i = 0; i < FUNCTIONS; i++) {
+      (exports.refuel as () => void)();
+      (exports[`f${i}`] as () => void)();
+    }
+  } finally {
+    Object.defineProperty(Error, "stackTraceLimit", limit as PropertyDescriptor);
+    Error.prepareStackTrace = note;
+  }
+  return { ends, duration: new WorkingSetReader(memory, layout).read().duration, references: references() };
+}
+
+describe("virtual time", () => {
+  it("is the number of accesses at the end of each interval and of the run, whatever the control flow", () => {
+    let accesses = 0;
+    let intervals = 0;
+    for (let seed = 1; seed <= 50; seed++) {
+      const text = new ControlFlow(seed).module();
+      const { ends, duration, references } = clockOf(text);
+      for (const end of ends) expect(end.clock, `seed ${seed}\n${text}`).toBe(end.references);
+      expect(duration, `seed ${seed}\n${text}`).toBe(references);
+      accesses += references;
+      intervals += ends.length;
+    }
+    expect(accesses).toBeGreaterThan(3000);
+    expect(intervals).toBeGreaterThan(150);
+  });
+});
