@@ -99,6 +99,13 @@ export function enteredTimed(): void {
   if (load<u32>(CONTROL, C_FLAG) != 0) pollFlag();
 }
 
+/** The same where both are looked at. */
+export function enteredBoth(): void {
+  noteSize();
+  const clock = load<i32>(CONTROL, C_CLOCK);
+  if (clock <= 0 || load<u32>(CONTROL, C_FLAG) != 0) store<i32>(CONTROL, pollBoth(clock), C_CLOCK);
+}
+
 /** Virtual time: `trips` times `accesses` at once. Returns the countdown. */
 export function advance(clock: i32, trips: u32, accesses: u32): i32 {
   const units = <u64>trips * accesses;
@@ -122,11 +129,6 @@ export function pollBoth(clock: i32): i32 {
   store<i32>(CONTROL, LONGEST_COUNTDOWN, C_LOADED);
   if (load<u32>(CONTROL, C_FLAG) != 0) lookAtTime();
   return LONGEST_COUNTDOWN;
-}
-
-export function enteredBoth(): void {
-  const clock = load<i32>(CONTROL, C_CLOCK);
-  if (clock <= 0 || load<u32>(CONTROL, C_FLAG) != 0) store<i32>(CONTROL, pollBoth(clock), C_CLOCK);
 }
 
 @inline
