@@ -75,6 +75,46 @@ export interface SampleProfileOptions {
   notes?: readonly string[];
 }
 
+/** Numbers of stacks by the one that each goes on from, and its frame: open addressing. */
+class StackIndex {
+  /** Three words each: prefix, frame, and the stack's number + 1; 0 where nothing stands. */
+  #slots = new Int32Array(3 << 10);
+  #count = 0;
+
+  /** The number of a stack that is known; else `number`, which is its own from now on. */
+  add(prefix: number, frame: number, number: number): number {
+    const slot = this.#find(prefix, frame);
+    const known = this.#slots[slot + 2]!;
+    if (known !== 0) return known - 1;
+    this.#slots[slot] = prefix;
+    this.#slots[slot + 1] = frame;
+    this.#slots[slot + 2] = number + 1;
+    if (6 * ++this.#count > this.#slots.length) this.#grow();
+    return number;
+  }
+
+  /** Where a stack stands, or would. */
+  #find(prefix: number, frame: number): number {
+    const slots = this.#slots;
+    const capacity = slots.length / 3;
+    let place = (Math.imul(Math.imul(prefix, 0x9e3779b1) ^ frame, 0x85ebca6b) >>> 7) & (capacity - 1);
+    for (;;) {
+      const slot = 3 * place;
+      if (slots[slot + 2] === 0 || (slots[slot] === prefix && slots[slot + 1] === frame)) return slot;
+      place = (place + 1) & (capacity - 1);
+    }
+  }
+
+  #grow(): void {
+    const old = this.#slots;
+    this.#slots = new Int32Array(2 * old.length);
+    for (let slot = 0; slot < old.length; slot += 3) {
+      if (old[slot + 2] !== 0)
+        this.#slots.set(old.subarray(slot, slot + 3), this.#find(old[slot]!, old[slot + 1]!));
+    }
+  }
+}
+
 /** Fills a {@link SampleProfile}; equal frames and stacks are kept once. */
 export class SampleProfileBuilder {
   readonly #options: SampleProfileOptions;
@@ -84,7 +124,7 @@ export class SampleProfileBuilder {
   readonly #frameIndex = new Map<string, number>();
   readonly #prefix: number[] = [];
   readonly #frame: number[] = [];
-  readonly #children = new Map<number, Map<number, number>>();
+  readonly #stacks = new StackIndex();
   readonly #stack: number[] = [];
   readonly #thread: number[] = [];
   readonly #values: number[][];
@@ -117,16 +157,11 @@ export class SampleProfileBuilder {
 
   /** The stack of `frame` called from `prefix`, which is {@link NONE} for an outermost frame. */
   stack(prefix: number, frame: number): number {
-    let children = this.#children.get(prefix);
-    if (children === undefined) {
-      children = new Map();
-      this.#children.set(prefix, children);
-    }
-    const known = children.get(frame);
-    if (known !== undefined) return known;
+    const next = this.#prefix.length;
+    const index = this.#stacks.add(prefix, frame, next);
+    if (index !== next) return index;
     this.#frame.push(frame);
-    const index = this.#prefix.push(prefix) - 1;
-    children.set(frame, index);
+    this.#prefix.push(prefix);
     return index;
   }
 

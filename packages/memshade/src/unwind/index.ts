@@ -13,7 +13,7 @@ export {
 } from "./unwinder/frames.ts";
 export { Memory, PagedMemory, type ReadMemory, StackImage } from "./unwinder/memory.ts";
 export { type Module, ModuleMap } from "./unwinder/modules.ts";
-export { CodePlace, PlaceCache } from "./unwinder/place-cache.ts";
+export { CodePlace, PlaceCache, SimpleRules } from "./unwinder/place-cache.ts";
 export { Registers } from "./unwinder/registers.ts";
 export { SampleWalker } from "./unwinder/sample-walker.ts";
 export { FRAME_MARK, StackColumns } from "./unwinder/stack-columns.ts";

@@ -20,8 +20,9 @@ import { PerfProfileBuilder } from "../../report/stacks/perf-profile.ts";
 import { unwindPerfData } from "../../report/stacks/perf-stacks.ts";
 import { cfiStatisticsText } from "../../report/terminal/cfi-statistics.ts";
 import { nativeStacksText } from "../../report/terminal/native-stacks.ts";
+import { PerfAddressText } from "../../report/terminal/perf-addresses.ts";
 import { perfProfileText } from "../../report/terminal/perf-profile.ts";
-import { perfAddressText, perfSampleText } from "../../report/terminal/perf-samples.ts";
+import { perfSampleText } from "../../report/terminal/perf-samples.ts";
 import { MEMSHADE_VERSION } from "../../runtime/host/version.ts";
 import { cfiStatistics, type UnwindOptions as WalkOptions } from "../../unwind/index.ts";
 import { type Output, openOutput } from "../output.ts";
@@ -202,6 +203,7 @@ async function unwindSamples(
     : options.samples && (format === "text" || format === "json")
       ? format
       : undefined;
+  const addresses = new PerfAddressText((bytes) => output.write(bytes));
   let builder: PerfProfileBuilder | undefined;
   let count = 0;
   if (each === "json") output.write("[");
@@ -210,7 +212,7 @@ async function unwindSamples(
     options: walkOptions(options),
     onSample: (stack, header) => {
       if (each === "addresses") {
-        output.write(perfAddressText(stack));
+        addresses.add(stack);
       } else if (each === "text") {
         output.write(perfSampleText(stack, header, namer));
       } else if (each === "json") {
@@ -221,6 +223,7 @@ async function unwindSamples(
       }
     },
   });
+  addresses.finish();
   if (each === "json") output.write("]\n");
   if (each !== undefined) return;
   const found = { ...stacks, gaps: [...gaps, ...stacks.gaps] };

@@ -28,10 +28,15 @@ const NO_FILE =
   /^(?:\[.*\]|\/\/anon|\/anon_hugepage.*|\/dev\/.*|\/memfd:.*|\/SYSV.*|\/i915.*|anon_inode:.*|)$/;
 const DELETED = / \(deleted\)$/;
 
+/** Mappings of code that a program writes itself; perf looks for its names in `/tmp/perf-PID.map`. */
+const ANONYMOUS = /^(?:\/\/anon|\/dev\/zero|\/anon_hugepage)/;
+
 /** A file in the memory of processes. The object is looked for when it is first needed. */
 export class NativeFile {
   readonly path: string;
   readonly buildId: string | undefined;
+  /** Code that the program writes itself: it is in no file. */
+  readonly isAnonymous: boolean;
   readonly #source: ObjectSource;
   #found: FoundObject | { readonly missing: string } | undefined;
   #debugFile: FoundObject | null | undefined;
@@ -40,6 +45,7 @@ export class NativeFile {
 
   constructor(path: string, buildId: string | undefined, source: ObjectSource) {
     this.path = path.replace(DELETED, "");
+    this.isAnonymous = ANONYMOUS.test(this.path);
     this.buildId = buildId;
     this.#source = source;
   }

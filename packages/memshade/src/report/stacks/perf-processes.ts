@@ -1,6 +1,6 @@
 import type { PerfFork, PerfMapping, PerfName } from "../../formats/perf-data/index.ts";
 import type { ProcessArchitecture } from "../../model/process-image.ts";
-import { ModuleMap, PlaceCache, Unwinder, type UnwindOptions } from "../../unwind/index.ts";
+import { ModuleMap, PlaceCache, SimpleRules, Unwinder, type UnwindOptions } from "../../unwind/index.ts";
 import { MappedModule, NativeFile, type ObjectSource } from "./native-file.ts";
 
 /** Processes of the kernel and of nobody, in perf.data. */
@@ -58,6 +58,7 @@ export class PerfProcesses {
   readonly #processes = new Map<number, PerfProcess>();
   readonly #names = new Map<number, string>();
   readonly #files = new Map<string, NativeFile>();
+  readonly #rules = new SimpleRules();
   /** Those that were asked for last, the latest one at the end. */
   readonly #ready: PerfProcess[] = [];
 
@@ -95,7 +96,7 @@ export class PerfProcesses {
   #newProcess(modules: ModuleMap): PerfProcess {
     return new PerfProcess(modules, (own) => ({
       unwinder: new Unwinder(this.#architecture, this.#options, own),
-      places: new PlaceCache(own),
+      places: new PlaceCache(own, this.#rules),
     }));
   }
 

@@ -25,6 +25,9 @@ export class PerfProfileBuilder {
   /** Frames of an address, outermost first, by file and address in it. */
   readonly #frames = new Map<NativeFile, Map<number, readonly number[]>>();
   readonly #unmapped = new Map<string, number>();
+  /** The places of the sample before, outermost first, and the stack up to each. */
+  readonly #lastPlaces: CodePlace[] = [];
+  readonly #lastStacks: number[] = [];
   #firstTime = Number.NaN;
 
   constructor(header: PerfHeader, namer: FrameNamer) {
@@ -47,12 +50,7 @@ export class PerfProfileBuilder {
   }
 
   add({ sample, threadName, kernel, frames }: SampleStack): void {
-    let stack: number = NONE;
-    for (let index = frames.length - 1; index >= 0; index--) {
-      const place = frames[index]!;
-      place.frames ??= this.#framesOf(place);
-      for (const frame of place.frames) stack = this.#builder.stack(stack, frame);
-    }
+    let stack = this.#stackOf(frames);
     for (let index = kernel.length - 1; index >= 0; index--) {
       stack = this.#builder.stack(stack, this.#unmappedFrame(`[kernel] 0x${kernel[index]}`));
     }
@@ -62,6 +60,27 @@ export class PerfProfileBuilder {
     if (Number.isNaN(this.#firstTime)) this.#firstTime = sample.time;
     const thread = this.#threadOf(sample.pid, sample.tid, threadName);
     this.#builder.addSample(thread, stack, values, (sample.time - this.#firstTime) / 1e6);
+  }
+
+  /** The stack of places given innermost first. Its outer part is mostly that of the sample before. */
+  #stackOf(places: readonly CodePlace[]): number {
+    const lastPlaces = this.#lastPlaces;
+    const lastStacks = this.#lastStacks;
+    const depth = places.length;
+    let level = 0;
+    while (level < depth && level < lastPlaces.length && places[depth - 1 - level] === lastPlaces[level])
+      level++;
+    lastPlaces.length = level;
+    lastStacks.length = level;
+    let stack = level === 0 ? NONE : lastStacks[level - 1]!;
+    for (; level < depth; level++) {
+      const place = places[depth - 1 - level]!;
+      place.frames ??= this.#framesOf(place);
+      for (const frame of place.frames) stack = this.#builder.stack(stack, frame);
+      lastPlaces.push(place);
+      lastStacks.push(stack);
+    }
+    return stack;
   }
 
   finish(): SampleProfile {

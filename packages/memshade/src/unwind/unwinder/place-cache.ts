@@ -1,4 +1,5 @@
 import { CFA_RULE, ROW_FLAG, RULE } from "../cfi/rule-sets.ts";
+import type { UnwindTable } from "../tables/unwind-table.ts";
 import type { Module, ModuleMap } from "./modules.ts";
 
 /** How to get from a place in the code to its caller, if that is simple. */
@@ -12,6 +13,44 @@ export const PLACE_RULE = {
   /** CFA = frame pointer + n, return address below it. */
   framePointer: 3,
 } as const;
+
+/** The rule of a place, which is the same wherever its object is mapped. */
+class SimpleRule {
+  /** `PLACE_RULE` */
+  rule: number = PLACE_RULE.other;
+  /** Bytes from the base register to the CFA. */
+  cfaOffset = 0;
+  /** Where the frame pointer was saved, from the CFA; 0 if it was not. */
+  framePointerOffset = 0;
+}
+
+/** Rules that are kept at most. */
+const MOST_RULES = 1 << 18;
+
+/** The simple rules of all objects, for the processes that map them: most recordings have many of one program. */
+export class SimpleRules {
+  #tables = new Map<UnwindTable, Map<number, SimpleRule>>();
+  #count = 0;
+
+  /** The rule at an address of an object (SVMA). */
+  of(table: UnwindTable, address: number): SimpleRule {
+    let known = this.#tables.get(table);
+    let rule = known?.get(address);
+    if (rule !== undefined) return rule;
+    if (++this.#count > MOST_RULES) {
+      this.#tables = new Map();
+      this.#count = 1;
+      known = undefined;
+    }
+    if (known === undefined) {
+      known = new Map();
+      this.#tables.set(table, known);
+    }
+    rule = simpleRuleAt(table, address);
+    known.set(address, rule);
+    return rule;
+  }
+}
 
 /** A place in the code of a process, with what is worth knowing when it comes again. */
 export class CodePlace {
@@ -45,6 +84,7 @@ const MOST_PLACES = 1 << 17;
 /** The places that were seen, by address: a hash table that grows, and begins anew when there are very many. */
 export class PlaceCache {
   readonly #modules: ModuleMap;
+  readonly #rules: SimpleRules;
   /** Open addressing. */
   #addresses = new Float64Array(FIRST_SLOTS).fill(FREE);
   #places: (CodePlace | undefined)[] = new Array(FIRST_SLOTS);
@@ -52,8 +92,10 @@ export class PlaceCache {
   /** Blocks of addresses that the places lie in: mappings come and go, and hardly ever where anybody was. */
   readonly #blocks = new Set<number>();
 
-  constructor(modules: ModuleMap) {
+  /** @param rules those of the objects; processes can share them */
+  constructor(modules: ModuleMap, rules = new SimpleRules()) {
     this.#modules = modules;
+    this.#rules = rules;
   }
 
   /** To be called when the modules in a range of addresses have changed. */
@@ -79,8 +121,15 @@ export class PlaceCache {
   }
 
   #add(address: number): CodePlace {
-    const place = new CodePlace(address, this.#modules.find(address));
-    readRule(place);
+    const module = this.#modules.find(address);
+    const place = new CodePlace(address, module);
+    const table = module?.table;
+    if (module !== undefined && table !== undefined) {
+      const { rule, cfaOffset, framePointerOffset } = this.#rules.of(table, address - module.bias);
+      place.rule = rule;
+      place.cfaOffset = cfaOffset;
+      place.framePointerOffset = framePointerOffset;
+    }
     if (this.#count === MOST_PLACES) this.#reset();
     if (2 * this.#count >= this.#addresses.length) this.#grow();
     this.#insert(place);
@@ -120,17 +169,15 @@ function hashOf(address: number): number {
   return Math.imul(low ^ (low >>> 15), 0x9e3779b1) >>> 8;
 }
 
-/** Sets the rule of a place on x86-64 if it is one of the simple ones, which nearly all are. */
-function readRule(place: CodePlace): void {
-  const { module, address } = place;
-  const table = module?.table;
-  if (module === undefined || table === undefined || table.target.architecture !== "x86_64") return;
+/** The rule at an address on x86-64 if it is one of the simple ones, which nearly all are. */
+function simpleRuleAt(table: UnwindTable, address: number): SimpleRule {
+  const place = new SimpleRule();
   const { rules, target } = table;
-  const set = table.find(address - module.bias);
-  if (set === 0 || (rules.flags(set) & ROW_FLAG.signalFrame) !== 0) return;
-  const next = table.find(address + 1 - module.bias);
+  if (target.architecture !== "x86_64") return place;
+  const set = table.find(address);
+  if (set === 0 || (rules.flags(set) & ROW_FLAG.signalFrame) !== 0) return place;
   // Trampolines of signals may begin one byte behind the call that leads to them.
-  if ((rules.flags(next) & ROW_FLAG.signalFrame) !== 0) return;
+  if ((rules.flags(table.find(address + 1)) & ROW_FLAG.signalFrame) !== 0) return place;
   const { words } = rules;
   let returnAddressIsUsual = false;
   let isOutermost = false;
@@ -143,17 +190,18 @@ function readRule(place: CodePlace): void {
       returnAddressIsUsual = rule === RULE.offset && operand === -8;
     } else if (register === target.framePointer) {
       if (rule === RULE.offset && operand !== 0) place.framePointerOffset = operand;
-      else if (rule !== RULE.same) return;
+      else if (rule !== RULE.same) return place;
     } else if (register === target.stackPointer) {
-      return;
+      return place;
     }
   }
-  if (rules.cfaRule(set) !== CFA_RULE.register) return;
+  if (rules.cfaRule(set) !== CFA_RULE.register) return place;
   const base = rules.cfaRegister(set);
-  if (base !== target.stackPointer && base !== target.framePointer) return;
+  if (base !== target.stackPointer && base !== target.framePointer) return place;
   place.cfaOffset = rules.cfaOperand(set);
   if (isOutermost) place.rule = PLACE_RULE.outermost;
   else if (returnAddressIsUsual) {
     place.rule = base === target.stackPointer ? PLACE_RULE.stackPointer : PLACE_RULE.framePointer;
   }
+  return place;
 }

@@ -8,7 +8,8 @@ import { ObjectFinder } from "../../../src/report/load-objects.ts";
 import { unwindImage } from "../../../src/report/stacks/image-stacks.ts";
 import { preferAsGdb, preferAsPerf } from "../../../src/report/stacks/name-frames.ts";
 import { unwindPerfData } from "../../../src/report/stacks/perf-stacks.ts";
-import { perfAddressText, perfSampleText } from "../../../src/report/terminal/perf-samples.ts";
+import { PerfAddressText } from "../../../src/report/terminal/perf-addresses.ts";
+import { perfSampleText } from "../../../src/report/terminal/perf-samples.ts";
 import { sharedPath } from "../../shared-path.ts";
 
 const fixtures = sharedPath("fixtures/unwind");
@@ -88,16 +89,19 @@ describe.skipIf(fixtures === undefined)("the samples of perf.data", () => {
     const namer = loadFrameNamer(preferAsPerf);
     let printed = "";
     let addresses = "";
+    const addressText = new PerfAddressText((bytes) => {
+      addresses += new TextDecoder().decode(bytes);
+    });
     const { lost, gaps } = await unwindPerfData(dump.source, new ObjectFinder({ binaryPaths: [directory] }), {
       zstd: nodeZstdStream,
       onSample: (stack, header) => {
         printed += perfSampleText(stack, header, namer);
         for (const frame of stack.frames) frame.text = undefined;
-        addresses += perfAddressText(stack);
-        for (const frame of stack.frames) frame.text = undefined;
+        addressText.add(stack);
       },
     });
     dump.close();
+    addressText.finish();
     expect({ lost, gaps }).toEqual({ lost: 0, gaps: [] });
     const script = readFileSync(path.join(directory, "script.txt"), "utf8");
     expect(printed).toBe(script);
