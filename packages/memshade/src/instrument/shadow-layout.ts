@@ -8,7 +8,7 @@ const LARGEST_MEMORY_BYTES = 4096 * MIB;
 export const CONTROL_BYTES = 4 * KIB;
 export const MIB_BYTES = 256;
 const SHAPES_BYTES = 4096 * 64;
-const NODE_BYTES = 24;
+const NODE_BYTES = 32;
 const CHILD_BYTES = 16;
 const RECORD_BYTES = 32;
 /** Of a region of program memory; its slots take half as much. */

@@ -110,6 +110,8 @@ export const Node = {
   mark: 12,
   lastSite: 16,
   lastMib: 20,
+  otherSite: 24,
+  otherMib: 28,
 } as const;
 
 /** Fields of the slot of a live block. */
@@ -141,7 +143,7 @@ export const Tag = {
 export const BLOCK_BYTES = 256;
 export const SHAPE_BYTES = 64;
 export const SHAPE_COUNT = 4096;
-export const NODE_BYTES = 24;
+export const NODE_BYTES = 32;
 export const RECORD_BYTES = 32;
 /** A region of program memory, and its slots: 8 bytes for 16 of the program. */
 export const REGION_BITS = 16;

@@ -5,7 +5,7 @@ import {
 import { SHORTEST_MARKED, takeMarks } from "./marks";
 import { bump64, tagOf } from "./records";
 import { addToShape, ownerOf, shapeOf, takeShape } from "./shapes";
-import { anyOfMany, lastOf, mixSmall, takeSmall, VECTOR_BYTES } from "./small-counters";
+import { anyCounter, lastOf, mixSmall, takeSmall } from "./small-counters";
 import { addBlock } from "./sums";
 
 /** Counters that are not clean though no block is live there: accesses to freed memory belong to nobody. */
@@ -20,23 +20,12 @@ function cleanCounters(from: u32, to: u32): void {
   bump64(CONTROL, C_OTHER_ACCESSES, sum);
 }
 
-/** Whether one of the counters in `[from, to)` is not zero. */
-@inline
-function anyCounter(from: u32, to: u32): bool {
-  if (to - from < VECTOR_BYTES) {
-    let any: u32 = 0;
-    for (let at = from; at < to; at += 4) any |= load<u32>(at);
-    return any != 0;
-  }
-  return anyOfMany(from, to);
-}
-
 /** Makes sure that a new block starts with clean counters and marks, whoever used its memory before. */
 @inline
 export function claimCounters(address: u32, size: u32): void {
   const from: u32 = (address >>> 3) << 2;
   const to: u32 = ((address + size - 1) >>> 3 << 2) + 4;
-  if (anyCounter(from, to)) cleanCounters(from, to);
+  if (anyCounter(from, (to - from) << 1)) cleanCounters(from, to);
   if (EXACT == 0 && size >= SHORTEST_MARKED) takeMarks(address, size);
 }
 

@@ -7,10 +7,11 @@ import {
 import { hasRoom, keepPeak, liveUnit, noticePeak } from "./live";
 import { bump32, mibOfTag, regionOf, sizeOfTag, slotIn, tagOf } from "./records";
 import { addToShape, ownerOf, shapeOf } from "./shapes";
-import { anyOfMany, anySmall, lastOf, mixSmall, takeSmall } from "./small-counters";
+import { anyCounter, lastOf, mixSmall, takeSmall } from "./small-counters";
 
 // These two run with every block, so every instruction counts. They do the common case: a block of at most half a KiB
-// begins in a context that is known, a small one ends. Everything else is found out before the first store and left to functions that can do all cases.
+// begins in a context that is known, a small one ends. Everything else is found out before the first store and left to
+// functions that can do all cases.
 // Nothing else is called: calls would keep values out of registers. One comparison per branch: where two are joined,
 // their results have to be made numbers first.
 
@@ -55,15 +56,13 @@ export function allocated(address: u32, size: u32, frame: u32, self: u32): void 
       return;
     }
   }
-  const at = address >>> 1;
-  if (size <= LARGEST_SMALL ? anySmall(at, size) : anyOfMany(at, at + lastOf(size) + 4)) {
+  if (anyCounter(address >>> 1, size)) {
     allocatedAnyhow(address, size, frame, self);
     return;
   }
   const time = load<u64>(CONTROL, C_ALLOCATIONS) + 1;
   store<u64>(CONTROL, time, C_ALLOCATIONS);
-  store<u32>(slot, <u32>time, SLOT_TIME);
-  store<u32>(slot, tagOf(mib, size, address), SLOT_TAG);
+  store<u64>(slot, <u64><u32>time | (<u64>tagOf(mib, size, address) << 32), SLOT_TIME);
   keepPeak(mib);
   const unit = liveUnit(size);
   store<u64>(mib, load<u64>(mib, M_LIVE) + unit, M_LIVE);
@@ -72,15 +71,12 @@ export function allocated(address: u32, size: u32, frame: u32, self: u32): void 
 
 /** The program gives a block back. Called before the allocator's own function runs. */
 export function released(address: u32): void {
-  if (address == 0) {
-    bump32(CONTROL, C_NULL_FREES, 1);
+  if (address - 1 >= COVERED - 1) {
+    if (address == 0) bump32(CONTROL, C_NULL_FREES, 1);
+    else releasedAnyhow(address, false);
     return;
   }
   if (EXACT != 0 || WALL_CLOCK != 0 || SHARED != 0) {
-    releasedAnyhow(address, false);
-    return;
-  }
-  if (address >= COVERED) {
     releasedAnyhow(address, false);
     return;
   }

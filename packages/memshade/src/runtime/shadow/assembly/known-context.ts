@@ -1,5 +1,6 @@
 import {
   C_CHILD_SHIFT, C_CHILD_TABLE, CHILD_SIZE, CONTROL, F_NODE, F_SITE, FRAME_SIZE, H_MIB, H_NODE, N_LAST_MIB, N_LAST_SITE,
+  N_OTHER_MIB, N_OTHER_SITE,
 } from "./layout";
 
 /** Offset in the table of the entry where a child belongs; those behind it are next. */
@@ -28,8 +29,9 @@ export function childEntry(parent: u32, site: u32): usize {
 }
 
 /**
- * The entry in the block table for the call of the newest frame, 0 if it was not called from there before. Frames that were decoded before carry their node as a memo, the root's always; the newest does not, it has
- * been written for this call.
+ * The entry in the block table for the call of the newest frame, 0 if it was not called from there before. Frames that
+ * were decoded before carry their node as a memo, the root's always; the newest does not, it has been written for this
+ * call.
  */
 @inline
 export function knownContext(frame: u32): usize {
@@ -50,10 +52,12 @@ export function knownContext(frame: u32): usize {
   }
   const site = load<u32>(frame, F_SITE);
   if (load<u32>(node, N_LAST_SITE) == site) return load<u32>(node, N_LAST_MIB);
+  if (load<u32>(node, N_OTHER_SITE) == site) return load<u32>(node, N_OTHER_MIB);
   const entry = childEntry(node, site);
   if (entry == 0) return 0;
   const mib: usize = load<u32>(entry, H_MIB);
   if (mib == 0) return 0;
+  store<u64>(node, load<u64>(node, N_LAST_SITE), N_OTHER_SITE);
   store<u32>(node, site, N_LAST_SITE);
   store<u32>(node, mib, N_LAST_MIB);
   return mib;

@@ -9,8 +9,8 @@
 //   SHAPES           hashed by context, size and counters: equal blocks that have ended, offsets S_*
 //   MIBS             one entry of MIB_SIZE bytes per calling context that allocates, offsets M_*; entry 0 is overflow
 //   NODES            calling context tree, offsets N_*; the first is the root
-//   CHILDREN         open addressing: (parent, site) -> node, and its mib once it was asked for. A table of n entries lies
-//                    n entries behind the start, so there is room for the next one, of twice the size
+//   CHILDREN         open addressing: (parent, site) -> node, and its mib once it was asked for. A table of n entries
+//                    lies n entries behind the start, so there is room for the next one, of twice the size
 //   RECORDS          one entry per live block that no slot can hold, offsets R_*; the first stands for none
 //   HISTOGRAMS       u64 per granule, only in exact mode
 //   STACK            shadow stack: per frame {u32 call site, u32 memo of its tree node}; below it a frame for the root
@@ -175,13 +175,15 @@ export const S_MAX_LIFETIME: usize = 52;
 export const S_DENSITY: usize = 56; // times 1000
 export const S_WAIT: usize = 60; // blocks of other shapes until one of them may take the entry
 
-export const NODE_SIZE: u32 = 24;
+export const NODE_SIZE: u32 = 32;
 export const N_PARENT: usize = 0; // address; in free nodes that of the next free one
 export const N_SITE: usize = 4;
 export const N_MIB: usize = 8; // address
 export const N_MARK: usize = 12;
 export const N_LAST_SITE: usize = 16; // the allocating call that was looked for last, and its context
 export const N_LAST_MIB: usize = 20;
+export const N_OTHER_SITE: usize = 24; // the one before it
+export const N_OTHER_MIB: usize = 28;
 
 export const CHILD_SIZE: u32 = 16;
 /** Entries of the first table of children: most programs need no page more. */

@@ -7,24 +7,24 @@
 @inline
 export function lastOf(size: u32): u32 { return ((size - 1) >>> 3) << 2; }
 
-export const VECTOR_BYTES: u32 = 16;
+const VECTOR_BYTES: u32 = 16;
 
 /** Whether one of the counters in `[from, to)`, at least 16 bytes, is not zero. */
 @inline
-export function anyOfMany(from: u32, to: u32): bool {
+function anyOfMany(from: u32, to: u32): bool {
   const last = to - VECTOR_BYTES;
   let any = v128.load(last);
   for (let at = from; at < last; at += VECTOR_BYTES) any = v128.or(any, v128.load(at));
   return v128.any_true(any);
 }
 
-/** Whether one of the counters is not zero. */
+/** Whether one of the counters of a block of `size` bytes is not zero. */
 @inline
-export function anySmall(at: u32, size: u32): bool {
+export function anyCounter(at: u32, size: u32): bool {
   const last = at + lastOf(size);
   if (size <= 16) return (load<u32>(at) | load<u32>(last)) != 0;
   if (size <= 32) return (load<u64>(at) | load<u64>(last - 4)) != 0;
-  return v128.any_true(v128.or(v128.load(at), v128.load(last - 12)));
+  return anyOfMany(at, last + 4);
 }
 
 /** A number that tells blocks of one size apart by their counters, as a rule. */
