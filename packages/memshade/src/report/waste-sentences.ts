@@ -17,7 +17,7 @@ export function placeOf(ips: readonly WasteIp[]): string {
 }
 
 /** A function's name without arguments of templates, tags of the ABI and inline namespaces of versions. */
-function bareName(name: string): string {
+export function bareName(name: string): string {
   return shortName(name)
     .replaceAll("<…>", "")
     .replace(/^.* (?=\S+$)/, "");

@@ -6,6 +6,7 @@ import { printGaps, printWrapped } from "./header.ts";
 import { Screen, type ScreenOptions } from "./screen.ts";
 import { cutMiddle, padLeft, printable } from "./text.ts";
 import { printObjects } from "./waste-objects.ts";
+import { printPath } from "./waste-path.ts";
 
 const USUAL_FINDINGS = 10;
 const USUAL_OBJECTS = 5;
@@ -71,6 +72,7 @@ function printFindings(screen: Screen, file: WasteFile, rows: number): void {
   own.slice(0, rows).forEach((finding, index) => {
     const { says, advice } = sentencesOf(finding);
     printWrapped(screen, printable(says), `${padLeft(String(index + 1), 3)}. `, INDENT);
+    printPath(screen, finding.ips, INDENT);
     printWrapped(screen, advice, `${INDENT}→ `, `${INDENT}  `);
   });
   if (own.length > rows)

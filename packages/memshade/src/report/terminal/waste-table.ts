@@ -5,6 +5,7 @@ import { placeOf } from "../waste-sentences.ts";
 import { printGaps } from "./header.ts";
 import { Screen, type ScreenOptions } from "./screen.ts";
 import { padLeft } from "./text.ts";
+import { printPath } from "./waste-path.ts";
 
 export interface WasteTableOptions extends ScreenOptions {
   readonly by: WasteKey;
@@ -23,6 +24,7 @@ const HEADS: Readonly<Record<WasteKey, readonly string[]>> = {
   redundant: ["REDUNDANT", "% OF ALL", "% OF ITS", "LOADS"],
 };
 const COLUMN_WIDTH = 10;
+const PATH_INDENT = " ".repeat(12);
 
 /** Access sites ranked by one kind of waste, one line each. */
 export function wasteTable(file: WasteFile, options: WasteTableOptions): string {
@@ -49,7 +51,7 @@ export function wasteTable(file: WasteFile, options: WasteTableOptions): string 
       padLeft(formatCount(operations), COLUMN_WIDTH),
     ];
     screen.print(`${cells.join("")}  ${screen.fit(placeOf(ips), nameWidth)}`);
-    if (screen.isWide) for (const ip of ips.slice(1)) screen.print(`${" ".repeat(44)}by ${placeOf([ip])}`);
+    printPath(screen, ips, PATH_INDENT);
   }
   const omitted = ranking.length - options.rows;
   if (omitted > 0) screen.print(screen.paint.faint(`  … and ${plural(omitted, "more site")}: -n shows them`));

@@ -134,3 +134,42 @@ describe("blocks and pairs of waste", () => {
     expect(text.match(/main \(main\.c:3\)/g)).toHaveLength(1);
   });
 });
+
+describe("places told apart by their calling contexts", () => {
+  const callers = ["readPage<int>", "moveToRoot", "balance_nonroot_and_more_of_it", "step", "main", "_start"];
+  const inContext = wasteOf({
+    stores: [
+      {
+        ...store("parse", 88, { nof_stores: 100, bytes_written: 4096, dead_overwritten: 4096 }),
+        ips: [
+          { address: 1, function: "parse", file: "parse.c", line: 88, inlined: [{ function: "outer" }] },
+          ...callers.map((name, i) => ({ address: i + 2, function: name })),
+        ],
+      },
+    ],
+  });
+  const print = (options: { isWide: boolean }) =>
+    [
+      wasteReport(inContext, { ...SCREEN, ...options, input: "out" }),
+      wasteTable(inContext, { ...SCREEN, ...options, by: "dead", order: "largest", rows: 1 }),
+    ].map((text) => text.split("\n").filter((line) => line.includes("←")));
+
+  it("show the callers that fit on a line", () => {
+    const [report, table] = print({ isWide: false });
+    expect(report).toEqual(["     ← outer ← readPage ← moveToRoot ← … 3 more ← _start"]);
+    expect(table).toEqual(["            ← outer ← readPage ← moveToRoot ← … 3 more ← _start"]);
+  });
+
+  it("show all of them on a wide screen", () => {
+    const all = "← outer ← readPage ← moveToRoot ← balance_nonroot_and_more_of_it ← step ← main ← _start";
+    expect(
+      print({ isWide: true })
+        .flat()
+        .map((line) => line.trim()),
+    ).toEqual([all, all]);
+  });
+
+  it("show none where there is no context", () => {
+    expect(wasteReport(file, { ...SCREEN, input: "out" })).not.toContain("←");
+  });
+});
