@@ -378,55 +378,69 @@ function hostReadsAll(from: u32, end: u32): void {
   v128.store(at, all, 64); v128.store(at, all, 80); v128.store(at, all, 96); v128.store(at, all, 112);
 }
 
+@inline function gone(): u64 { return ID_SHIFT == 1 ? <u64>INVALID * 0x0001000100010001 : <u64>INVALID | (<u64>INVALID << 32); }
+
+/** Blocks from this size on are looked at 128 bytes of shadow at a time. */
+const LARGE_BLOCK: u32 = 512;
+
 /** The memory is gone: bytes that nobody read are charged to their writers. */
 function invalidate(address: u32, size: u32): void {
-  const end = address + size;
-  const wide: u32 = ID_SHIFT == 1 ? 8 : 4;
-  const gone = ID_SHIFT == 1 ? i16x8.splat(<i16>INVALID) : i32x4.splat(INVALID);
-  while (address < end) {
+  const none = gone();
+  const all = i64x2.splat(none);
+  let at: usize = address << ID_SHIFT;
+  const end: usize = at + (size << ID_SHIFT);
+  if (size >= LARGE_BLOCK) {
     // Large blocks are of one store, read or invalid for long stretches.
-    if (end - address >= wide * 8) {
-      const id = idAt(address);
-      if (isFilled(address << ID_SHIFT, id)) {
-        if (id != INVALID) {
-          if (isReal(id)) bump(storeRecord(id) + S_DEALLOCATED, wide * 8);
-          fillLine(address << ID_SHIFT, gone);
-        }
-        address += wide * 8;
-        continue;
-      }
+    for (; end - at >= 128; at += 128) {
+      const id = idAt(<u32>(at >>> ID_SHIFT));
+      if (isFilled(at, id)) {
+        if (id == INVALID) continue;
+        chargeGone(id, 128 >>> ID_SHIFT);
+      } else for (let i: usize = at; i < at + 128; i += 8) wordGone(load<u64>(i));
+      fillLine(at, all);
     }
-    if (end - address >= wide) {
-      const at: usize = address << ID_SHIFT;
-      const ids = v128.load(at);
-      // All invalid already, or all read, or all of one store.
-      if (!v128.any_true(v128.xor(ids, gone))) { address += wide; continue; }
-      const first = idAt(address);
-      const all = ID_SHIFT == 1 ? i16x8.splat(<i16>first) : i32x4.splat(first);
-      if (!v128.any_true(v128.xor(ids, all))) {
-        v128.store(at, gone);
-        if (isReal(first)) bump(storeRecord(first) + S_DEALLOCATED, wide);
-        address += wide;
-        continue;
-      }
-    }
-    if (end - address >= wide / 2) {
-      // Half of that: a field of four bytes, or of two.
-      const at: usize = address << ID_SHIFT;
-      const ids = load<u64>(at);
-      if (ids == rotl<u64>(ids, ID_SHIFT == 1 ? 16 : 32)) {
-        const first = idAt(address);
-        if (isReal(first)) bump(storeRecord(first) + S_DEALLOCATED, wide / 2);
-        store<u64>(at, i64x2.extract_lane(gone, 0));
-        address += wide / 2;
-        continue;
-      }
-    }
-    const id = idAt(address);
-    if (isReal(id)) bump(storeRecord(id) + S_DEALLOCATED, 1);
-    setId(address, INVALID);
-    address++;
   }
+  // Words as wide as the stores that filled them: a processor has not put those into its cache yet when a frame ends.
+  for (; end - at >= 32; at += 32) {
+    const a = load<u64>(at);
+    const b = load<u64>(at, 8);
+    const c = load<u64>(at, 16);
+    const d = load<u64>(at, 24);
+    if (((a ^ none) | (b ^ none) | (c ^ none) | (d ^ none)) == 0) continue;
+    if ((a & b & c & d) != -1) {
+      wordGone(a);
+      wordGone(b);
+      wordGone(c);
+      wordGone(d);
+    }
+    v128.store(at, all);
+    v128.store(at, all, 16);
+  }
+  for (; end - at >= 8; at += 8) {
+    wordGone(load<u64>(at));
+    store<u64>(at, none);
+  }
+  for (address = <u32>(at >>> ID_SHIFT); at < end; at += 1 << ID_SHIFT) {
+    chargeGone(idAt(address), 1);
+    setId(address++, INVALID);
+  }
+}
+
+/** A word of ids is gone. */
+@inline function wordGone(ids: u64): void {
+  if (ids != -1 && ids != gone()) chargeWord(ids);
+}
+
+function chargeWord(ids: u64): void {
+  if (ID_SHIFT == 2) {
+    chargeGone(<u32>ids, 1);
+    chargeGone(<u32>(ids >>> 32), 1);
+  } else if (ids == rotl<u64>(ids, 16)) chargeGone(<u32>ids & 0xffff, 4);
+  else for (let i = 0; i < 4; i++, ids >>>= 16) chargeGone(<u32>ids & 0xffff, 1);
+}
+
+@inline function chargeGone(id: u32, bytes: u32): void {
+  if (isReal(id)) bump(storeRecord(id) + S_DEALLOCATED, bytes);
 }
 
 export function allocated(address: u32, size: u32, zeroedBy: u32): void {
