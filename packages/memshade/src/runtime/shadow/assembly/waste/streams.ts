@@ -259,6 +259,28 @@ function loadStream(at: usize, trips: u32, left: u32): void {
   }
 }
 
+/** Bytes of the shadow that are looked at together. */
+const LINE: u32 = 64;
+
+/** From `address` on as far as whole lines of the shadow before `end` hold `ids`: they get `leave`. Returns where it ended. */
+function passFilled(address: u32, end: u32, ids: u64, leave: u64): u32 {
+  const all = i64x2.splat(ids);
+  const next = i64x2.splat(leave);
+  let at: usize = address << ID_SHIFT;
+  const last: usize = end << ID_SHIFT;
+  for (; at < last; at += LINE) {
+    const low = v128.or(v128.xor(v128.load(at), all), v128.xor(v128.load(at, 16), all));
+    const high = v128.or(v128.xor(v128.load(at, 32), all), v128.xor(v128.load(at, 48), all));
+    if (v128.any_true(v128.or(low, high))) break;
+    if (ids == leave) continue;
+    v128.store(at, next);
+    v128.store(at, next, 16);
+    v128.store(at, next, 32);
+    v128.store(at, next, 48);
+  }
+  return at >>> ID_SHIFT;
+}
+
 function storeSparse<T>(address: u32, stride: i32, trips: u32, id: u32): void {
   const ids = repeated(id);
   for (; trips != 0; trips--) {
@@ -282,13 +304,23 @@ function loadSparse<T>(address: u32, stride: i32, trips: u32, number: u32, left:
       trips--;
       continue;
     }
-    // As far as it goes on like this.
+    // As far as it goes on like this; what is there already need not be written.
     let run: u32 = 0;
-    do {
+    if (size >= wide() && stride == <i32>size) {
+      const step = LINE >>> ID_SHIFT;
+      const low = address;
+      const end = address + trips / (step / size) * step;
+      address = passFilled(address, end, ids, leave);
+      run = (address - low) / size;
+    }
+    if (ids == leave) while (run != trips && hold<T>(address << ID_SHIFT, ids)) {
+      address += stride;
+      run++;
+    } else while (run != trips && hold<T>(address << ID_SHIFT, ids)) {
       put<T>(address << ID_SHIFT, leave);
       address += stride;
       run++;
-    } while (run != trips && hold<T>(address << ID_SHIFT, ids));
+    }
     trips -= run;
     if (id == READ) continue;
     fresh += run;
@@ -307,7 +339,10 @@ function loadDense(low: u32, high: u32, size: u32, number: u32, left: u32): void
     const from = address;
     if (!isInvalid(id)) {
       // As far as one store wrote it, or as it was read.
-      const all = i64x2.splat(repeated(id));
+      const ids = repeated(id);
+      const all = i64x2.splat(ids);
+      const lines = (high - address) & ~((LINE >>> ID_SHIFT) - 1);
+      address = passFilled(address, address + lines, ids, repeated(left));
       while (high - address >= step && !v128.any_true(v128.xor(v128.load(address << ID_SHIFT), all))) {
         v128.store(address << ID_SHIFT, leave);
         address += step;
