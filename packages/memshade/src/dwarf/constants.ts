@@ -42,6 +42,7 @@ export const DW_TAG_atomic_type = 0x47;
 
 // 7.5.4 attributes
 export const DW_AT_sibling = 0x01;
+export const DW_AT_location = 0x02;
 export const DW_AT_name = 0x03;
 export const DW_AT_byte_size = 0x0b;
 export const DW_AT_bit_size = 0x0d;
@@ -49,6 +50,7 @@ export const DW_AT_stmt_list = 0x10;
 export const DW_AT_low_pc = 0x11;
 export const DW_AT_high_pc = 0x12;
 export const DW_AT_comp_dir = 0x1b;
+export const DW_AT_lower_bound = 0x22;
 export const DW_AT_upper_bound = 0x2f;
 export const DW_AT_abstract_origin = 0x31;
 export const DW_AT_count = 0x37;
@@ -57,6 +59,7 @@ export const DW_AT_decl_file = 0x3a;
 export const DW_AT_decl_line = 0x3b;
 export const DW_AT_declaration = 0x3c;
 export const DW_AT_external = 0x3f;
+export const DW_AT_frame_base = 0x40;
 export const DW_AT_specification = 0x47;
 export const DW_AT_type = 0x49;
 export const DW_AT_entry_pc = 0x52;
@@ -70,6 +73,7 @@ export const DW_AT_linkage_name = 0x6e;
 export const DW_AT_str_offsets_base = 0x72;
 export const DW_AT_addr_base = 0x73;
 export const DW_AT_rnglists_base = 0x74;
+export const DW_AT_loclists_base = 0x8c;
 export const DW_AT_dwo_name = 0x76;
 export const DW_AT_MIPS_linkage_name = 0x2007;
 export const DW_AT_GNU_dwo_name = 0x2130;
@@ -77,6 +81,7 @@ export const DW_AT_GNU_dwo_id = 0x2131;
 export const DW_AT_GNU_ranges_base = 0x2132;
 export const DW_AT_GNU_addr_base = 0x2133;
 export const DW_AT_GNU_discriminator = 0x2136;
+export const DW_AT_LLVM_tag_offset = 0x3e03;
 
 // 7.5.6 forms
 export const DW_FORM_addr = 0x01;
@@ -127,6 +132,17 @@ export const DW_FORM_GNU_str_index = 0x1f02;
 export const DW_FORM_GNU_ref_alt = 0x1f20;
 export const DW_FORM_GNU_strp_alt = 0x1f21;
 
+// 7.7.1 operations of expressions
+export const DW_OP_addr = 0x03;
+export const DW_OP_deref = 0x06;
+export const DW_OP_plus_uconst = 0x23;
+export const DW_OP_reg0 = 0x50;
+export const DW_OP_reg31 = 0x6f;
+export const DW_OP_breg0 = 0x70;
+export const DW_OP_fbreg = 0x91;
+export const DW_OP_addrx = 0xa1;
+export const DW_OP_GNU_addr_index = 0xfb;
+
 // 7.22 line number opcodes and entry formats
 export const DW_LNS_copy = 0x01;
 export const DW_LNS_advance_pc = 0x02;
@@ -156,6 +172,17 @@ export const DW_RLE_offset_pair = 0x04;
 export const DW_RLE_base_address = 0x05;
 export const DW_RLE_start_end = 0x06;
 export const DW_RLE_start_length = 0x07;
+
+// 7.7.3 location list entries
+export const DW_LLE_end_of_list = 0x00;
+export const DW_LLE_base_addressx = 0x01;
+export const DW_LLE_startx_endx = 0x02;
+export const DW_LLE_startx_length = 0x03;
+export const DW_LLE_offset_pair = 0x04;
+export const DW_LLE_default_location = 0x05;
+export const DW_LLE_base_address = 0x06;
+export const DW_LLE_start_end = 0x07;
+export const DW_LLE_start_length = 0x08;
 
 // 7.3.5.3 sections of a package file, as in DWARF 5; the GNU format that came before numbers differently from 5 on
 export const DW_SECT_INFO = 1;

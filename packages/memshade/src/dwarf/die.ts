@@ -169,6 +169,16 @@ export class Die {
 
   /** The entries right below this one. @throws FormatError where they are damaged */
   *children(): Generator<Die> {
+    for (const { die } of this.descendants(1)) yield die;
+  }
+
+  /**
+   * The entries below this one in their order, 1 being the depth of those right below; deeper ones than `deepest` are
+   * passed over.
+   *
+   * @throws FormatError where they are damaged
+   */
+  *descendants(deepest: number = Number.POSITIVE_INFINITY): Generator<{ die: Die; depth: number }> {
     if (!this.abbreviation.hasChildren) return;
     const { unit } = this;
     const cursor = this.#cursorAt(this.#values);
@@ -183,7 +193,7 @@ export class Die {
       }
       const { skips, hasChildren } = unit.abbreviations.get(code);
       for (const size of skips) skipSized(cursor, size, unit.header);
-      if (depth === 1) yield new Die(unit, offset);
+      if (depth <= deepest) yield { die: new Die(unit, offset), depth };
       if (hasChildren) depth++;
     }
   }

@@ -1,8 +1,10 @@
 export * as dw from "./constants.ts";
+export { Cursor } from "./cursor.ts";
 export { Die } from "./die.ts";
-export { DwarfFile, type DwarfSource } from "./dwarf-file.ts";
+export { DwarfFile, type DwarfSource, isTypeUnit } from "./dwarf-file.ts";
 export type { LinePlace } from "./line-rows.ts";
 export { type LineTable, lineTableOf, type PathStyle } from "./line-table.ts";
+export { locationExpressions } from "./locations.ts";
 export {
   kindOfStruct,
   memberEntries,
@@ -11,5 +13,6 @@ export {
   structLayouts,
 } from "./struct-layouts.ts";
 export { NO_SUBROUTINE, SubroutineIndex } from "./subroutine-index.ts";
+export { typeSize } from "./type-size.ts";
 export type { Unit } from "./unit.ts";
 export { UnitIndex } from "./unit-index.ts";

@@ -125,15 +125,13 @@ export function* memberEntries(struct: Die): Generator<MemberEntry> {
   }
 }
 
-const DW_OP_plus_uconst = 0x23;
-
 function offsetOf(member: Die): number {
   const location = member.find(dw.DW_AT_data_member_location);
   if (location === undefined) return 0;
   if (location.length === 0) return location.value;
   // Old compilers wrote an expression that adds the offset.
   const cursor = new Cursor(member.unit.file.info.bytes, location.value, ".debug_info");
-  return cursor.u8() === DW_OP_plus_uconst ? cursor.uleb() : 0;
+  return cursor.u8() === dw.DW_OP_plus_uconst ? cursor.uleb() : 0;
 }
 
 function nameOfType(type: Die | undefined, depth: number): string {

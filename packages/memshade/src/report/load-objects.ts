@@ -140,6 +140,17 @@ export class ObjectFinder {
     return this.#byBuildId;
   }
 
+  /** The object with a build id, in the places where debug information is kept by it. */
+  findByBuildId(buildId: string): LoadedObject | undefined {
+    const folders = (this.#places.binaryPaths ?? []).filter((place) => !isFile(place));
+    return [
+      ...folders.flatMap((place) => [...inBuildIdFolders(place, buildId)]),
+      ...buildIdFileCandidates(buildId, this.#places),
+    ]
+      .map(tryLoad)
+      .find((loaded) => loaded?.object.buildId === buildId);
+  }
+
   /** The object with the debug information of another one: by build id, else by its `.gnu_debuglink`. */
   findDebugFile({ path: objectPath, object }: LoadedObject): LoadedObject | undefined {
     const { buildId, debugLink } = object;

@@ -5,6 +5,7 @@ import { dwoCandidates, dwpCandidates, openMiniDebugInfo } from "../objects/inde
 import type { FileRequest, ProvidedFile } from "../symbolize/file-request.ts";
 import type { Frame } from "../symbolize/frame.ts";
 import { Symbolizer, type SymbolizerOptions } from "../symbolize/symbolizer.ts";
+import type { DataDeclaration, LocalVariable } from "../symbolize/variables.ts";
 import { readWholeFile } from "./load-file.ts";
 import { type LoadedObject, loadObject, nodeDecompressors, ObjectFinder } from "./load-objects.ts";
 import { readSourceMap } from "./load-source-map.ts";
@@ -21,6 +22,8 @@ export interface FileSymbolizer {
   readonly path: string;
   readonly symbolizer: Symbolizer;
   frames(address: number): Frame[];
+  variables(address: number): LocalVariable[];
+  dataDeclaration(address: number): DataDeclaration | undefined;
   /** What was asked for and not found, as the end of a sentence that begins with the object's path. */
   readonly missing: readonly string[];
 }
@@ -51,15 +54,21 @@ export function loadSymbolizer(
     return requests.length > 0;
   };
   while (answerRequests());
+  /** Asks again as long as files were asked for. */
+  const answered =
+    <T>(ask: (address: number) => T) =>
+    (address: number): T => {
+      let answer = ask(address);
+      while (answerRequests()) answer = ask(address);
+      return answer;
+    };
   return {
     path: loaded.path,
     symbolizer,
     missing,
-    frames: (address) => {
-      let frames = symbolizer.frames(address);
-      while (answerRequests()) frames = symbolizer.frames(address);
-      return frames;
-    },
+    frames: answered((address) => symbolizer.frames(address)),
+    variables: answered((address) => symbolizer.variables(address)),
+    dataDeclaration: answered((address) => symbolizer.dataDeclaration(address)),
   };
 }
 

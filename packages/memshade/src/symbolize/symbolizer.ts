@@ -1,11 +1,12 @@
 import { FormatError } from "../bytes/errors.ts";
-import { DwarfFile, type PathStyle, type Unit, UnitIndex } from "../dwarf/index.ts";
+import { DwarfFile, isTypeUnit, type PathStyle, type Unit, UnitIndex } from "../dwarf/index.ts";
 import { type Decompressors, type ObjectFile, type ObjectSymbol, openObject } from "../objects/index.ts";
 import type { Demangle } from "./demangle.ts";
 import { type FileRequest, keyOf, type ProvidedFile } from "./file-request.ts";
 import type { Frame, GrowingFrame } from "./frame.ts";
 import { mapPath, type PathMap } from "./path-map.ts";
 import { type FunctionNames, UnitFrames } from "./unit-frames.ts";
+import type { DataDeclaration, LocalVariable } from "./variables.ts";
 
 export interface SymbolizerOptions {
   /** Makes names for people out of the linker's; without it they stay what they are. */
@@ -190,6 +191,37 @@ export class Symbolizer {
     const last = frames.at(-1);
     if (last !== undefined) last.inlined = false;
     return frames;
+  }
+
+  /** Variables of the function at an address, and of what is inlined there: none without debug information. */
+  variables(address: number): LocalVariable[] {
+    return (
+      this.#guarded(() => {
+        const unit = this.#unitIndex().find(address);
+        return unit && this.#framesOf(unit).variablesAt(address);
+      }) ?? []
+    );
+  }
+
+  /** Where the variable at an address of data is declared. All units are looked at until one knows. */
+  dataDeclaration(address: number): DataDeclaration | undefined {
+    const around = this.#guarded(() => this.#unitIndex().find(address));
+    for (const unit of around === undefined ? this.#dwarfFile().units : [around]) {
+      if (isTypeUnit(unit)) continue;
+      const found = this.#guarded(() => this.#framesOf(unit).declarationOfData(address));
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  }
+
+  #guarded<T>(read: () => T): T | undefined {
+    try {
+      return read();
+    } catch (error) {
+      if (!(error instanceof FormatError)) throw error;
+      this.#problems.push(error);
+      return undefined;
+    }
   }
 
   /** The symbol that names the outermost function, if one does. */

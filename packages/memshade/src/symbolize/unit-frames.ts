@@ -11,6 +11,7 @@ import {
   type Unit,
 } from "../dwarf/index.ts";
 import type { GrowingFrame } from "./frame.ts";
+import { type DataDeclaration, type LocalVariable, localVariables, UnitVariables } from "./variables.ts";
 
 /** Which of a function's names is wanted. */
 export type FunctionNames = "linkage" | "short" | "none";
@@ -41,6 +42,7 @@ export class UnitFrames {
   readonly #lineTables = new Map<Unit, LineTable | undefined>();
   readonly #paths = new Map<number, string | undefined>();
   #index: SubroutineIndex | undefined;
+  #variables: UnitVariables | undefined;
 
   constructor(unit: Unit, style: FrameStyle) {
     this.unit = unit;
@@ -133,11 +135,29 @@ export class UnitFrames {
     return this.#lineTables.get(unit);
   }
 
+  /** The variables of the innermost function at an address, and of those inlined into it. */
+  variablesAt(address: number): LocalVariable[] {
+    this.#index ??= new SubroutineIndex(this.unit);
+    return localVariables(this.#index, address, (file, unit) => this.#absolutePath(file, unit));
+  }
+
+  /** Where the variable is declared that covers an address of data. */
+  declarationOfData(address: number): DataDeclaration | undefined {
+    this.#variables ??= new UnitVariables(this.#index?.unit ?? this.unit);
+    return this.#variables.find(address, (file, unit) => this.#absolutePath(file, unit));
+  }
+
+  #absolutePath(file: number, from: Unit): string | undefined {
+    const unit = from.skeleton ?? from;
+    return this.#lineTableOf(unit)?.path(file, "absolute", unit.attributes.compilationDirectory);
+  }
+
   /** Gives back what was decoded; it is decoded again when it is needed. */
   forget(): void {
     this.#lineTables.clear();
     this.#declarations.clear();
     this.#paths.clear();
+    this.#variables = undefined;
     if (this.#index?.unit === this.unit) this.#index = undefined;
   }
 

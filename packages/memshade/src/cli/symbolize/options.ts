@@ -8,6 +8,7 @@ export interface SymbolizeOptions {
   binary?: string;
   obj?: string;
   exe?: string;
+  buildId?: string;
   json?: boolean;
   outputStyle: OutputStyle;
   inlines: boolean;
@@ -45,6 +46,11 @@ export const SYMBOLIZE_OPTIONS: readonly SymbolizeOption[] = [
     flags: "-e, --binary <file>",
     description: "the module, executable or library (also --obj, --exe)",
     parse: valueBehindEquals,
+  },
+  {
+    flags: "--build-id <hex>",
+    description: "the object with this build id, found in debug directories",
+    parse: parseBuildId,
   },
   { flags: "--json", description: "write JSON, as --output-style=JSON does" },
   {
@@ -111,6 +117,11 @@ export const SYMBOLIZE_OPTIONS: readonly SymbolizeOption[] = [
 /** `-e=FILE` is as good as `-e FILE`. */
 function valueBehindEquals(text: string): string {
   return text.startsWith("=") ? text.slice(1) : text;
+}
+
+function parseBuildId(text: string): string {
+  if (/^([0-9a-fA-F]{2})+$/.test(text)) return text.toLowerCase();
+  throw new UserError(`--build-id is a number in hexadecimal, of whole bytes, not ${text}`);
 }
 
 function parseStyle(text: string): OutputStyle {

@@ -1,3 +1,4 @@
+import { UserError } from "../../bytes/errors.ts";
 import { DEFAULT_DEBUG_DIRECTORIES } from "../../objects/debug-files.ts";
 import { loadDemangler } from "../../report/load-demangler.ts";
 import { ObjectFinder } from "../../report/load-objects.ts";
@@ -34,8 +35,12 @@ export function runSymbolize({ addresses, options }: SymbolizeArguments, tiers?:
       debugDirectories: [...options.debugFileDirectory, ...DEFAULT_DEBUG_DIRECTORIES],
     }),
   };
+  const { buildId, binary = options.obj ?? options.exe } = options;
+  if (buildId !== undefined && binary !== undefined)
+    throw new UserError("--build-id names an object: give it without --binary");
   const symbolization = new Symbolization({
-    binary: options.binary ?? options.obj ?? options.exe,
+    binary: buildId?.toUpperCase() ?? binary,
+    buildId,
     adjustment: options.adjustVma,
     fileOffsets: options.fileOffsets ?? false,
     symbolizer: symbolizerOptions,

@@ -1,54 +1,67 @@
-/** One line of input, as llvm-symbolizer understands it. */
+/** What a line of input asks for, as llvm-symbolizer understands it. */
 export interface InputLine {
-  readonly command: "CODE" | "DATA" | "FRAME" | "SYMBOL";
+  readonly command: "CODE" | "DATA" | "FRAME";
   /** The file, where no `--binary` names it. */
   readonly file?: string;
+  /** In place of a file, the build id of an object, in hexadecimal. */
+  readonly buildId?: string;
+  /** An address; without one and without a symbol, nothing that could be answered. */
   readonly address?: number;
   /** The address in hexadecimal, where a number cannot hold it exactly. */
   readonly exactAddress?: string;
   readonly symbol?: string;
-  /** Set for what begins as a number but is none, of at most 64 bits: an address that nothing is known of. */
-  readonly isMalformed?: boolean;
   /** Added to the address of the symbol. */
   readonly offset: number;
 }
 
-const COMMAND = /^(CODE|DATA|FRAME|SYMBOL)(?=\s)/;
+const COMMAND = /^(CODE|DATA|FRAME)(?=\s)/;
 /** Few enough digits for a number to hold them all. */
 const PLAIN_ADDRESS = /^0x[0-9a-fA-F]{1,13}$/;
-const FILE_PREFIX = /^(?:"([^"]*)"|'([^']*)'|(\S+))/;
+const PREFIXES = /^(?:(?:FILE|BUILDID):\s*)*/;
+const NAME = /^(?:"([^"]*)"|'([^']*)'|([^\s"']\S*))/;
+const BUILD_ID = /^(?:[0-9a-fA-F]{2})+$/;
 
-/** Reads `[CODE|DATA|FRAME|SYMBOL] [FILE] ADDRESS` or `… SYMBOL[+OFFSET]`; undefined where nothing is asked. */
-export function parseInputLine(line: string, hasFile: boolean): InputLine | undefined {
+/**
+ * Reads `[CODE|DATA|FRAME] [[FILE:]FILE|BUILDID:ID] ADDRESS` or `… SYMBOL[+OFFSET]`. What cannot be read asks for
+ * neither an address nor a symbol.
+ *
+ * @param hasFile lines have no file, as the program was told one
+ */
+export function parseInputLine(line: string, hasFile: boolean): InputLine {
   // Nearly all lines are this.
   if (hasFile && PLAIN_ADDRESS.test(line)) return { command: "CODE", address: Number(line), offset: 0 };
-  let rest = line.trim();
-  const command = COMMAND.exec(rest)?.[1] as InputLine["command"] | undefined;
-  if (command !== undefined) rest = rest.slice(command.length).trim();
-  let file: string | undefined;
-  if (!hasFile) {
-    const prefix = FILE_PREFIX.exec(rest);
-    if (prefix === null) return undefined;
-    file = prefix[1] ?? prefix[2] ?? prefix[3] ?? "";
-    rest = rest.slice(prefix[0].length).trim();
-  }
-  const place = /^\S*/.exec(rest)![0];
-  if (place === "") return undefined;
-  const found = file === undefined ? {} : { file };
+  let rest = line.trimStart();
+  const given = COMMAND.exec(rest)?.[1] as InputLine["command"] | undefined;
+  const command = given ?? "CODE";
+  rest = rest.slice(given?.length ?? 0).trim();
+  const prefixes = PREFIXES.exec(rest)![0];
+  rest = rest.slice(prefixes.length);
+  if (hasFile) return prefixes === "" ? placeOf(rest, { command }) : { command, offset: 0 };
+  const found = NAME.exec(rest);
+  if (found === null || prefixes.split(":").length > 2) return { command, offset: 0 };
+  const name = found[1] ?? found[2] ?? found[3] ?? "";
+  rest = rest.slice(found[0].length).trim();
+  if (!prefixes.startsWith("BUILDID")) return placeOf(rest, { command, file: name });
+  return BUILD_ID.test(name)
+    ? placeOf(rest, { command, buildId: name.toLowerCase() })
+    : { command, offset: 0 };
+}
+
+/** What follows the file: an address or a symbol. Whatever stands behind it is not looked at. */
+function placeOf(text: string, asked: Pick<InputLine, "command" | "file" | "buildId">): InputLine {
+  const place = /^\S*/.exec(text)![0];
+  if (place === "") return { ...asked, offset: 0 };
   const address = parseAddress(place);
-  if (address !== undefined && command !== "SYMBOL") {
+  if (address !== undefined) {
     const exact = address > Number.MAX_SAFE_INTEGER ? BigInt(place) : undefined;
-    if (exact === undefined) return { command: command ?? "CODE", ...found, address, offset: 0 };
-    if (exact < 2n ** 64n) {
-      const exactAddress = `0x${exact.toString(16)}`;
-      return { command: command ?? "CODE", ...found, address, exactAddress, offset: 0 };
-    }
+    if (exact === undefined) return { ...asked, address, offset: 0 };
+    if (exact < 2n ** 64n) return { ...asked, address, exactAddress: `0x${exact.toString(16)}`, offset: 0 };
   }
-  if (/^\d/.test(place)) return { command: command ?? "CODE", ...found, isMalformed: true, offset: 0 };
+  if (/^\d/.test(place)) return { ...asked, offset: 0 };
   const plus = place.lastIndexOf("+");
   const offset = plus > 0 ? parseAddress(place.slice(plus + 1)) : undefined;
   const symbol = offset === undefined ? place : place.slice(0, plus);
-  return { command: command ?? "CODE", ...found, symbol, offset: offset ?? 0 };
+  return { ...asked, symbol, offset: offset ?? 0 };
 }
 
 /** A number as C writes it (hexadecimal, binary, octal or decimal); undefined for anything else. */

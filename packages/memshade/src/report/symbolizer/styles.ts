@@ -1,5 +1,6 @@
 import type { ObjectSymbol } from "../../objects/index.ts";
 import type { Frame } from "../../symbolize/frame.ts";
+import type { DataDeclaration, LocalVariable } from "../../symbolize/variables.ts";
 
 /** Output of llvm-symbolizer: its own, that of addr2line, or JSON. */
 export type OutputStyle = "LLVM" | "GNU" | "JSON";
@@ -36,37 +37,67 @@ export function formatFrames(request: Request, frames: readonly Frame[], options
   return text + footerOf(options);
 }
 
-/** Answer to a request for the data at an address. */
+/** Answer to a request for the data at an address; where it is declared, by debug information, or by the symbol. */
 export function formatData(
   request: Request,
   symbol: Pick<ObjectSymbol, "name" | "address" | "size" | "file"> | undefined,
+  declaration: DataDeclaration | undefined,
   options: OutputOptions,
 ): string {
-  const { name = "", address = 0, size = 0, file } = symbol ?? {};
+  const { name = "", address = 0, size = 0 } = symbol ?? {};
   if (options.style === "JSON") {
     const data = `{"Name":${JSON.stringify(name)},"Size":"${hex(size)}","Start":"${hex(address)}"}`;
-    return `{${addressMember(request)}"Data":${data},"ModuleName":${JSON.stringify(request.module)}}`;
+    return `{${addressMember(request)}"Data":${data},"ModuleName":${JSON.stringify(request.module)}${symbolMember(request)}}`;
   }
-  const label = name === "" ? "??" : name;
-  return `${formatHeader(request, options)}${label}\n${address} ${size}\n${file === undefined ? "??:?" : `${file}:0`}\n${footerOf(options)}`;
+  const isDeclared = declaration !== undefined && declaration.line !== 0;
+  const file = isDeclared ? declaration.file : symbol?.file;
+  const place = file === undefined ? "??:?" : `${file}:${isDeclared ? declaration.line : 0}`;
+  return `${formatHeader(request, options)}${name === "" ? "??" : name}\n${address} ${size}\n${place}\n${footerOf(options)}`;
 }
 
-/** Answer to a request for the variables of a function, none of which are ever known. */
-export function formatVariables(request: Request, options: OutputOptions): string {
+/** Answer to a request for the variables of the function at an address. */
+export function formatVariables(
+  request: Request,
+  variables: readonly LocalVariable[],
+  options: OutputOptions,
+): string {
   if (options.style === "JSON") {
-    return `{${addressMember(request)}"Frame":[],"ModuleName":${JSON.stringify(request.module)}}`;
+    const members = variables.map(jsonOfVariable).join(",");
+    return `{${addressMember(request)}"Frame":[${members}],"ModuleName":${JSON.stringify(request.module)}${symbolMember(request)}}`;
   }
-  return `${formatHeader(request, options)}??\n${footerOf(options)}`;
+  const text = variables.map(
+    ({ functionName, name, file, line, frameOffset, sizeBytes, tagOffset }) =>
+      `${functionName ?? "??"}\n${name ?? "??"}\n${file ?? "??"}:${line}\n` +
+      `${frameOffset ?? "??"} ${sizeBytes ?? "??"} ${tagOffset ?? "??"}\n`,
+  );
+  return `${formatHeader(request, options)}${text.length === 0 ? "??\n" : text.join("")}${footerOf(options)}`;
+}
+
+function jsonOfVariable(variable: LocalVariable): string {
+  const { functionName, name, file, line, frameOffset, sizeBytes, tagOffset } = variable;
+  const size = (value: number | undefined) => (value === undefined ? "" : hex(value));
+  return (
+    `{"DeclFile":${JSON.stringify(file ?? "")},"DeclLine":${line},` +
+    `${frameOffset === undefined ? "" : `"FrameOffset":${frameOffset},`}` +
+    `"FunctionName":${JSON.stringify(functionName ?? "")},"Name":${JSON.stringify(name ?? "")},` +
+    `"Size":"${size(sizeBytes)}","TagOffset":"${size(tagOffset)}"}`
+  );
 }
 
 /** Answer to a request for the places of a symbol. */
 export function formatSymbol(request: Request, places: readonly Frame[], options: OutputOptions): string {
   if (options.style === "JSON") {
     const locations = places.map(jsonOfFrame).join(",");
-    return `{"Loc":[${locations}],"ModuleName":${JSON.stringify(request.module)},"SymName":${JSON.stringify(request.symbol ?? "")}}`;
+    return `{"Loc":[${locations}],"ModuleName":${JSON.stringify(request.module)}${symbolMember(request)}}`;
   }
   const shown = places.length === 0 ? [UNKNOWN] : places;
   return shown.map((place) => formatFrame(place, false, options)).join("") + footerOf(options);
+}
+
+/** In JSON, the answer where there is no object to look into. */
+export function formatError(request: Request, message: string): string {
+  const error = `"Error":{"Message":${JSON.stringify(message)}}`;
+  return `{${addressMember(request)}${error},"ModuleName":${JSON.stringify(request.module)}${symbolMember(request)}}`;
 }
 
 function footerOf({ style }: OutputOptions): string {
@@ -131,6 +162,10 @@ function formatContext({ file, line }: Frame, { contextLines, sourceOf }: Output
 
 function addressMember({ address }: Request): string {
   return address === undefined ? "" : `"Address":"${address}",`;
+}
+
+function symbolMember({ symbol }: Request): string {
+  return symbol === undefined ? "" : `,"SymName":${JSON.stringify(symbol)}`;
 }
 
 function jsonOfFrames(request: Request, frames: readonly Frame[]): string {
