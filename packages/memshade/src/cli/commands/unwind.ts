@@ -11,10 +11,12 @@ import { nativeStacksJson } from "../../report/json/native-stacks.ts";
 import { perfProfileJson } from "../../report/json/perf-profile.ts";
 import { sampleJson } from "../../report/json/perf-samples.ts";
 import { type Dump, nodeZstdStream, openDump } from "../../report/load-dump.ts";
+import { loadKernelSymbols } from "../../report/load-kernel-symbols.ts";
 import { loadFrameNamer } from "../../report/load-namer.ts";
 import { loadObject, ObjectFinder } from "../../report/load-objects.ts";
 import { profileOfImage } from "../../report/stacks/image-profile.ts";
 import { unwindImage } from "../../report/stacks/image-stacks.ts";
+import { KernelNamer } from "../../report/stacks/kernel-symbols.ts";
 import { preferAsGdb, preferAsPerf } from "../../report/stacks/name-frames.ts";
 import { PerfProfileBuilder } from "../../report/stacks/perf-profile.ts";
 import { unwindPerfData } from "../../report/stacks/perf-stacks.ts";
@@ -204,6 +206,10 @@ async function unwindSamples(
       ? format
       : undefined;
   const addresses = new PerfAddressText((bytes) => output.write(bytes));
+  let buildIds: ReadonlyMap<string, string> = new Map();
+  const kernel = new KernelNamer((reference) =>
+    loadKernelSymbols(buildIds.get("[kernel.kallsyms]"), reference),
+  );
   let builder: PerfProfileBuilder | undefined;
   let count = 0;
   if (each === "json") output.write("[");
@@ -211,14 +217,15 @@ async function unwindSamples(
     zstd: nodeZstdStream,
     options: walkOptions(options),
     onSample: (stack, header) => {
+      buildIds = header.buildIds;
       if (each === "addresses") {
         addresses.add(stack);
       } else if (each === "text") {
-        output.write(perfSampleText(stack, header, namer));
+        output.write(perfSampleText(stack, header, namer, kernel));
       } else if (each === "json") {
-        output.write(`${count++ === 0 ? "" : ","}\n${sampleJson(stack, header, namer)}`);
+        output.write(`${count++ === 0 ? "" : ","}\n${sampleJson(stack, header, namer, kernel)}`);
       } else {
-        builder ??= new PerfProfileBuilder(header, namer);
+        builder ??= new PerfProfileBuilder(header, namer, kernel);
         builder.add(stack);
       }
     },

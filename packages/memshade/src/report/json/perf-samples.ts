@@ -2,15 +2,18 @@ import type { PerfHeader } from "../../formats/perf-data/index.ts";
 import type { CodePlace } from "../../unwind/index.ts";
 import type { FrameNamer } from "../stacks/frame-namer.ts";
 import { withoutParameters } from "../stacks/function-name.ts";
+import type { KernelNamer } from "../stacks/kernel-symbols.ts";
 import { MappedModule } from "../stacks/native-file.ts";
 import type { SampleStack } from "../stacks/perf-stacks.ts";
 
 /** A sample as one line of JSON (docs/unwinding.md). */
 export function sampleJson(
-  { sample, threadName, kernel, frames, end }: SampleStack,
+  { sample, threadName, kernel, kernelText, frames, end }: SampleStack,
   header: PerfHeader,
   namer: FrameNamer,
+  kernelNamer?: KernelNamer,
 ): string {
+  const kernelNames = kernel.map((address) => kernelNamer?.name(address, kernelText));
   return JSON.stringify({
     comm: threadName,
     pid: sample.pid,
@@ -19,6 +22,9 @@ export function sampleJson(
     event: header.events[sample.event]!.name,
     period: sample.period,
     kernel: kernel.length > 0 ? kernel.map((address) => `0x${address}`) : undefined,
+    kernelSymbols: kernelNames.some((named) => named !== undefined)
+      ? kernelNames.map((named) => (named ? `${named.name}+0x${named.offset.toString(16)}` : null))
+      : undefined,
     frames: frames.map((frame) => frameJson(frame, namer)),
     end,
   });

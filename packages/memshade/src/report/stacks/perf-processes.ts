@@ -1,6 +1,7 @@
 import type { PerfFork, PerfMapping, PerfName } from "../../formats/perf-data/index.ts";
 import type { ProcessArchitecture } from "../../model/process-image.ts";
 import { ModuleMap, PlaceCache, SimpleRules, Unwinder, type UnwindOptions } from "../../unwind/index.ts";
+import type { KernelText } from "./kernel-symbols.ts";
 import { MappedModule, NativeFile, type ObjectSource } from "./native-file.ts";
 
 /** Processes of the kernel and of nobody, in perf.data. */
@@ -11,6 +12,9 @@ interface Walking {
   readonly unwinder: Unwinder;
   readonly places: PlaceCache;
 }
+
+/** How a recording names the kernel, and which of its symbols it says the address of. */
+const KERNEL_TEXT = /^\[kernel\.kallsyms\](\w+)$/;
 
 /** Processes that are ready for walks at a time; recordings of a whole machine have thousands. */
 const MOST_READY = 8;
@@ -52,6 +56,8 @@ export class PerfProcess implements Walking {
 
 /** The processes of a recording: what is mapped in them and what their threads are called, at this point of time. */
 export class PerfProcesses {
+  /** Where the kernel was, if the recording says it. */
+  kernelText: KernelText | undefined;
   readonly #architecture: ProcessArchitecture;
   readonly #objects: ObjectSource;
   readonly #options: UnwindOptions;
@@ -106,6 +112,11 @@ export class PerfProcesses {
   }
 
   map({ pid, start, length, fileOffset, path, buildId }: PerfMapping): void {
+    if (pid === KERNEL) {
+      const [, symbol] = KERNEL_TEXT.exec(path) ?? [];
+      // Rounded, but such addresses are multiples of more than what is lost.
+      if (symbol !== undefined) this.kernelText = { symbol, address: fileOffset - 2 ** 64 };
+    }
     if (pid === KERNEL || length <= 0) return;
     const key = `${buildId ?? ""} ${path}`;
     let file = this.#files.get(key);

@@ -9,6 +9,7 @@ import {
 import type { CodePlace } from "../../unwind/index.ts";
 import type { FrameNamer } from "./frame-namer.ts";
 import { withoutParameters } from "./function-name.ts";
+import type { KernelNamer } from "./kernel-symbols.ts";
 import { MappedModule, type NativeFile } from "./native-file.ts";
 import type { SampleStack } from "./perf-stacks.ts";
 
@@ -18,6 +19,7 @@ const CLOCK = /^(?:cpu-clock|task-clock)(?::|$)/;
 /** Adds the samples of a recording up to a profile. */
 export class PerfProfileBuilder {
   readonly #namer: FrameNamer;
+  readonly #kernelNamer: KernelNamer | undefined;
   readonly #builder: SampleProfileBuilder;
   readonly #events: number;
   readonly #threads = new Map<string, number>();
@@ -30,8 +32,9 @@ export class PerfProfileBuilder {
   readonly #lastStacks: number[] = [];
   #firstTime = Number.NaN;
 
-  constructor(header: PerfHeader, namer: FrameNamer) {
+  constructor(header: PerfHeader, namer: FrameNamer, kernelNamer?: KernelNamer) {
     this.#namer = namer;
+    this.#kernelNamer = kernelNamer;
     this.#events = header.events.length;
     const valueTypes: ValueType[] = [{ type: "samples", unit: "count" }];
     for (const { name } of header.events) {
@@ -49,10 +52,12 @@ export class PerfProfileBuilder {
     });
   }
 
-  add({ sample, threadName, kernel, frames }: SampleStack): void {
+  add({ sample, threadName, kernel, kernelText, frames }: SampleStack): void {
     let stack = this.#stackOf(frames);
     for (let index = kernel.length - 1; index >= 0; index--) {
-      stack = this.#builder.stack(stack, this.#unmappedFrame(`[kernel] 0x${kernel[index]}`));
+      const address = kernel[index]!;
+      const name = this.#kernelNamer?.name(address, kernelText)?.name ?? `0x${address}`;
+      stack = this.#builder.stack(stack, this.#unmappedFrame(`[kernel] ${name}`));
     }
     const values = new Array<number>(this.#events + 1).fill(0);
     values[0] = 1;

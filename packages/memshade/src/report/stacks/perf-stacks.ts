@@ -15,6 +15,7 @@ import {
   StackImage,
   type UnwindOptions,
 } from "../../unwind/index.ts";
+import type { KernelText } from "./kernel-symbols.ts";
 import type { NativeFile, ObjectSource } from "./native-file.ts";
 import { PerfProcesses } from "./perf-processes.ts";
 import { SampleRegisters } from "./perf-registers.ts";
@@ -25,6 +26,7 @@ export interface SampleStack {
   readonly threadName: string;
   /** Addresses in the kernel in hexadecimal, innermost first; the program's frames called them. */
   readonly kernel: readonly string[];
+  readonly kernelText: KernelText | undefined;
   /** Innermost first. Overwritten by the next sample. */
   readonly frames: readonly CodePlace[];
   /** Why an unwound stack ends; undefined where the kernel recorded the calls, or nobody did. */
@@ -109,14 +111,15 @@ class SampleStacks {
     const threadName = this.processes.nameOf(sample.tid);
     const chain = sample.callChain === undefined ? undefined : splitCallChain(sample.callChain);
     const kernel = chain?.kernel ?? [];
+    const { kernelText } = this.processes;
     const unwound = this.#unwind(sample);
-    if (unwound !== undefined) return { sample, threadName, kernel, ...unwound };
+    if (unwound !== undefined) return { sample, threadName, kernel, kernelText, ...unwound };
     const { places } = this.processes.process(sample.pid);
     const isUser = kernel.length === 0 && sample.ip < 2 ** 53;
     const user = chain !== undefined && chain.user.length > 0 ? chain.user : isUser ? [sample.ip] : [];
     const frames = user.map((ip, index) => places.at(index === 0 && kernel.length === 0 ? ip : ip - 1));
     const own = kernel.length === 0 && !isUser && user.length === 0 ? [sample.ip.toString(16)] : kernel;
-    return { sample, threadName, kernel: own, frames, end: undefined };
+    return { sample, threadName, kernel: own, kernelText, frames, end: undefined };
   }
 
   /** Unwinds the copied stack of a sample; undefined if there is none. */
