@@ -1,4 +1,7 @@
+import { opcodeId } from "../wasm/index.ts";
 import { grown } from "./operand-stack.ts";
+
+const LOOP = opcodeId("loop");
 
 /** The enclosing blocks of the place the walk has reached, in columns. Entry 0 is the function body. */
 export class ControlStack {
@@ -47,6 +50,11 @@ export class ControlStack {
   /** A branch to the block `label` levels out. */
   branch(label: number): void {
     if (label <= this.top) this.targeted[this.top - label] = 1;
+  }
+
+  /** Whether a branch to the block at index `at` goes back to its start. */
+  isLoop(at: number): boolean {
+    return this.opcode[at] === LOOP;
   }
 
   /** The innermost block has control flow or a call inside it. */

@@ -26,10 +26,12 @@ import { type CallPlan, CallTreatment } from "./call-plan.ts";
 import { ControlStack } from "./control-stack.ts";
 import { CounterGroups } from "./counter-groups.ts";
 import { InsertionKind, type Insertions } from "./insertions.ts";
+import { LoopAccumulators } from "./loop-accumulators.ts";
 import { forgetAssigned } from "./loop-assignments.ts";
 import { LoopSummary } from "./loop-summary.ts";
 import type { ModuleScan } from "./module-scan.ts";
 import { NO_LOCAL, OperandStack } from "./operand-stack.ts";
+import { PointerRoots } from "./pointer-roots.ts";
 import { extraLocal, noTemporaries, type Temporaries } from "./temporaries.ts";
 import type { ToolPass, WalkState } from "./tool-pass.ts";
 import { CONSTANT, ValueClass, ValueNumbers } from "./value-numbers.ts";
@@ -146,6 +148,8 @@ export class FunctionWalker {
   readonly #control = new ControlStack();
   readonly #counters: CounterGroups;
   readonly #loops: LoopSummary;
+  readonly #roots: PointerRoots;
+  readonly #accumulators: LoopAccumulators;
   readonly #scan: ModuleScan;
   readonly #arities: Uint32Array;
   readonly #tools: readonly ToolPass[];
@@ -161,6 +165,11 @@ export class FunctionWalker {
   #follows = false;
   #counts = false;
   #summarizes = false;
+  /** Whether counters in loops may be gathered in locals. */
+  #gathers = false;
+  /** Last value numbers given before each of the open loops, innermost last. */
+  readonly #valuesAtHeaders: number[] = [];
+  #valuesAtHeader = 0;
   /** In a function with loops, what stands outside of them runs rarely. (64-bit addresses have no counting function.) */
   #outlines = false;
   /** Undefined where no tool listens: the heap profiler alone pays one comparison per access. */
@@ -185,6 +194,8 @@ export class FunctionWalker {
     this.#options = options;
     this.#counters = new CounterGroups(insertions, this.#values, options.exact, options.includeStack);
     this.#loops = new LoopSummary(insertions, this.#counters, this.#values);
+    this.#roots = new PointerRoots(this.#values);
+    this.#accumulators = new LoopAccumulators(insertions, this.#counters, this.#roots);
     this.#scan = scan;
     this.#arities = new Uint32Array(functionCount(module));
     this.#tools = options.tools;
@@ -219,6 +230,7 @@ export class FunctionWalker {
   ): Temporaries {
     this.#begin(index, codeStart, end, locals, hasLoops, follows);
     this.#walk(codeStart, end);
+    if (this.#gathers) this.#accumulators.finish(this.#temporaries);
     const tools = this.#listening;
     const temporaries = this.#temporaries;
     if (tools !== undefined) for (const tool of tools) tool.end();
@@ -248,6 +260,12 @@ export class FunctionWalker {
     this.#control.enter(BLOCK, codeStart, 0, 0, functionType(this.#module, index).results.length, 0);
     this.#counts = follows && options.counts;
     this.#summarizes = hasLoops && (this.#counts || this.#listening !== undefined) && !options.memory64;
+    this.#gathers = hasLoops && this.#counts && !options.memory64 && !options.exact;
+    if (this.#gathers) {
+      this.#valuesAtHeaders.length = 0;
+      this.#roots.reset(locals.length);
+      this.#accumulators.reset();
+    }
     this.#loops.locals = locals;
     this.#prologue = this.calls.hasFrames(index)
       ? this.#insertions.add(codeStart, InsertionKind.Prologue)
@@ -348,6 +366,8 @@ export class FunctionWalker {
             pos = skipLeb32(bytes, pos);
           }
           const top = stack.depth - 1;
+          if (this.#gathers && this.#openLoops > 0)
+            this.#roots.assigned(x, stack.value[top], this.#valuesAtHeader);
           values.assign(x, stack.value[top], stack.offset[top]);
           if (op === LOCAL_SET) stack.depth = top;
           else {
@@ -450,6 +470,11 @@ export class FunctionWalker {
           control.loopStart[top] = start;
           control.loopBody[top] = pos;
           control.loopValues[top] = values.last;
+          if (this.#gathers) {
+            this.#valuesAtHeaders.push(values.last);
+            this.#valuesAtHeader = values.last;
+            this.#accumulators.enterLoop(control);
+          }
           if (this.#summarizes && params === 0) control.firstCounter[top] = counters.length;
         }
         if (params > 0) {
@@ -489,8 +514,14 @@ export class FunctionWalker {
             // What follows must not join a counter that has just left the loop.
             counters.endBlock();
           }
+          if (this.#gathers) {
+            this.#accumulators.leaveLoop(control, pos, !this.#unreachable, this.#openLoops === 1);
+            this.#valuesAtHeaders.pop();
+            this.#valuesAtHeader = this.#valuesAtHeaders.at(-1) ?? 0;
+          }
           if (tools !== undefined) for (const tool of tools) tool.leaveLoop?.(start, pos, oneBlock);
         }
+        if (this.#gathers) this.#accumulators.leaveBlock(top, pos);
         if (!fallsThrough) {
           values.forgetSince(control.startTime[top]);
           counters.endBlock();
@@ -510,7 +541,7 @@ export class FunctionWalker {
       }
       case BR:
         if (tools !== undefined) this.#mayLeave(tools, readU32Leb(bytes, pos), start);
-        control.branch(readU32Leb(bytes, pos));
+        this.#branch(readU32Leb(bytes, pos), start, true);
         pos = skipLeb32(bytes, pos);
         if (tools !== undefined) for (const tool of tools) tool.branch?.(start, pos);
         control.notOneBlock();
@@ -519,7 +550,7 @@ export class FunctionWalker {
       case BR_IF: {
         const label = readU32Leb(bytes, pos);
         if (tools !== undefined) this.#mayLeave(tools, label, start);
-        control.branch(label);
+        this.#branch(label, start, false);
         pos = skipLeb32(bytes, pos);
         if (tools !== undefined) for (const tool of tools) tool.branch?.(start, pos);
         stack.depth--;
@@ -536,7 +567,7 @@ export class FunctionWalker {
         for (let i = 0; i <= count; i++) {
           const label = readU32Leb(bytes, pos);
           if (label > outermost) outermost = label;
-          control.branch(label);
+          this.#branch(label, start, false);
           pos = skipLeb32(bytes, pos);
         }
         if (tools !== undefined) {
@@ -550,7 +581,7 @@ export class FunctionWalker {
       case BR_ON_NULL:
       case BR_ON_NON_NULL:
         if (tools !== undefined) this.#mayLeave(tools, readU32Leb(bytes, pos), start);
-        control.branch(readU32Leb(bytes, pos));
+        this.#branch(readU32Leb(bytes, pos), start, false);
         pos = skipLeb32(bytes, pos);
         stack.depth--;
         if (tools !== undefined) for (const tool of tools) tool.branch?.(start, pos);
@@ -562,7 +593,7 @@ export class FunctionWalker {
       case BR_ON_CAST:
       case BR_ON_CAST_FAIL:
         if (tools !== undefined) this.#mayLeave(tools, readU32Leb(bytes, pos + 1), start);
-        control.branch(readU32Leb(bytes, pos + 1));
+        this.#branch(readU32Leb(bytes, pos + 1), start, false);
         pos = skipImmediates(bytes, pos, kind);
         if (tools !== undefined) for (const tool of tools) tool.branch?.(start, pos);
         stack.depth--;
@@ -579,6 +610,10 @@ export class FunctionWalker {
         pos = skipImmediates(bytes, pos, kind);
         if (tools !== undefined) for (const tool of tools) tool.leave?.(start);
         control.notOneBlock();
+        if (this.#openLoops > 0 && this.#gathers) {
+          if (op === RETURN) this.#accumulators.leaveFunction(start);
+          else if (op !== UNREACHABLE) this.#accumulators.obstacle();
+        }
         this.#unreachable = true;
         return pos;
       case CALL:
@@ -600,6 +635,7 @@ export class FunctionWalker {
         stack.depth -= arity >>> 16;
         stack.pushUnknown(arity & 0xffff, pos);
         this.#unreachable = op === RETURN_CALL;
+        this.#accumulators.obstacle();
         counters.endBlock();
         control.notOneBlock();
         return pos;
@@ -621,6 +657,7 @@ export class FunctionWalker {
         stack.depth -= 1 + type.params.length;
         stack.pushUnknown(type.results.length, pos);
         this.#unreachable = tail;
+        this.#accumulators.obstacle();
         counters.endBlock();
         control.notOneBlock();
         return pos;
@@ -693,6 +730,13 @@ export class FunctionWalker {
     state.openLoops = 0;
     for (const tool of tools)
       tool.begin(state, InsertionKind.FirstTool + this.#tools.indexOf(tool), codeStart);
+  }
+
+  /** The instruction at `start` branches `label` levels out, always or sometimes. */
+  #branch(label: number, start: number, always: boolean): void {
+    const control = this.#control;
+    control.branch(label);
+    if (this.#gathers && this.#openLoops > 0) this.#accumulators.branch(control.top - label, start, always);
   }
 
   /** A branch `label` levels out at `start`. */

@@ -10,6 +10,7 @@ import { type FunctionBody, opcodeId, writeOpcodeInto } from "../wasm/index.ts";
 import { operandsAbove } from "./access-operands.ts";
 import { ENTRY_WORD, FRAME_BYTES, type FrameBase, HOST_WORD } from "./frame-base.ts";
 import { InsertionKind, type Insertions, type LinearForm } from "./insertions.ts";
+import type { Accumulator } from "./loop-accumulators.ts";
 import type { SnippetSink } from "./snippet-sink.ts";
 import {
   extraLocals,
@@ -33,6 +34,7 @@ export interface SnippetTargets {
   unreadCounter: number;
   countTrips(): number;
   countStrided(): number;
+  countGathered(): number;
   /** Function that adds a counter word for the address it is given. */
   countFunction(word: number): number;
   /** Functions that do what `PushHostFrame`, given frame and call site, and `ReturnFromHost`, given its local, do. */
@@ -66,10 +68,16 @@ const I64_ADD = opcodeId("i64.add");
 const I64_SHR_U = opcodeId("i64.shr_u");
 const I32_WRAP_I64 = opcodeId("i32.wrap_i64");
 const I64_EQZ = opcodeId("i64.eqz");
+const I32_EQZ = opcodeId("i32.eqz");
+const I64_OR = opcodeId("i64.or");
+const IF = opcodeId("if");
 const END = opcodeId("end");
 const SELECT = 0x1b;
 /** −4 as a signed LEB128 integer. */
 const MINUS_FOUR = 0x7c;
+
+/** Block type without parameters and results. */
+const EMPTY = 0x40;
 
 const I32 = 0x7f;
 const I64 = 0x7e;
@@ -212,7 +220,7 @@ export class FunctionWriter implements SnippetSink {
   }
 
   #snippet(kind: number, entry: number): void {
-    const { a, b, c, d, forms } = this.#insertions;
+    const { a, b, c, d, forms, accumulators } = this.#insertions;
     const targets = this.targets;
     const frame = frameLocal(this.#ownLocals);
     switch (kind) {
@@ -313,6 +321,12 @@ export class FunctionWriter implements SnippetSink {
         this.#op(LOCAL_GET, this.#local(d[entry]));
         this.#const(c[entry]);
         this.#op(CALL, targets.countStrided());
+        break;
+      case InsertionKind.Accumulate:
+        this.#accumulate(this.#local(a[entry]), b[entry], c[entry], accumulators[d[entry]]);
+        break;
+      case InsertionKind.FlushAccumulator:
+        this.#flushAccumulator(accumulators[a[entry]]);
         break;
       default:
         targets.tools[kind - InsertionKind.FirstTool].write(this, entry);
@@ -415,6 +429,46 @@ export class FunctionWriter implements SnippetSink {
     at = writeU32Leb(bytes, at, this.targets.shadowMemory);
     at = writeU32Leb(bytes, at, offset);
     this.length = at;
+  }
+
+  /** word += `word`; address = local + displacement. */
+  #accumulate(local: number, displacement: number, word: number, accumulator: Accumulator): void {
+    this.#op(LOCAL_GET, local);
+    if (displacement !== 0) {
+      this.#const(displacement);
+      this.#byte(I32_ADD);
+    }
+    this.#op(LOCAL_SET, this.#local(accumulator.address));
+    const sum = this.#local(accumulator.word);
+    this.#op(LOCAL_GET, sum);
+    this.#byte(I64_CONST);
+    this.length = writeS32Leb(this.bytes, this.length, word & ~1);
+    this.#byte(I64_ADD);
+    // Where all places read, it is enough to say so in the end.
+    if (word & 1 && accumulator.writes) this.#readFlag();
+    this.#op(LOCAL_SET, sum);
+  }
+
+  #readFlag(): void {
+    this.#byte(I64_CONST);
+    this.#byte(1);
+    this.#byte(I64_OR);
+  }
+
+  #flushAccumulator({ word, address, writes }: Accumulator): void {
+    const sum = this.#local(word);
+    this.#op(LOCAL_GET, sum);
+    this.#byte(I64_EQZ);
+    this.#byte(I32_EQZ);
+    this.open(IF, EMPTY);
+    this.#op(LOCAL_GET, this.#local(address));
+    this.#op(LOCAL_GET, sum);
+    if (!writes) this.#readFlag();
+    this.#op(CALL, this.targets.countGathered());
+    this.#byte(I64_CONST);
+    this.#byte(0);
+    this.#op(LOCAL_SET, sum);
+    this.end();
   }
 
   /** Half the address in a local plus `displacement`; addresses above 4 GiB have one counter that nobody reads. */

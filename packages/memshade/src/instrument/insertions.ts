@@ -1,3 +1,5 @@
+import type { Accumulator } from "./loop-accumulators.ts";
+
 /** What is put into a function body at one place. The writer knows the bytes of each. */
 export const InsertionKind = {
   /** `a`: local. Keeps the value on top of the stack in a temporary. */
@@ -49,6 +51,10 @@ export const InsertionKind = {
    * one that label r means, so labels above r are one more.
    */
   Relabel: 21,
+  /** As Count, into locals: `a` to `c` as there, `d`: index of the accumulator. */
+  Accumulate: 22,
+  /** `a`: index of the accumulator. Adds it to the counter, if there is something to add, and clears it. */
+  FlushAccumulator: 23,
   /** This and the following ones belong to tools, in their order: see `ToolPass`. */
   FirstTool: 32,
 } as const;
@@ -76,11 +82,14 @@ export class Insertions {
   relabeledBytes = 0;
   /** Linear forms that entries refer to by index. */
   forms: LinearForm[] = [];
+  /** Accumulators that entries refer to by index. */
+  accumulators: Accumulator[] = [];
   #order = new Int32Array(1024);
 
   clear(): void {
     this.length = 0;
     this.forms.length = 0;
+    this.accumulators.length = 0;
     this.relabeledBytes = 0;
   }
 

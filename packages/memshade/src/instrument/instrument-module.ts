@@ -194,6 +194,7 @@ class Instrumentation {
         unreadCounter: layout === undefined ? 0 : layout.control + CONTROL_BYTES - 4,
         countTrips: () => heap?.functions.get("countTrips") as number,
         countStrided: () => heap?.functions.get("countStrided") as number,
+        countGathered: () => heap?.functions.get("countGathered") as number,
         countFunction: (word) => counters.get(word),
         pushHostFrame: (leaves) => hostFrames.push(leaves),
         returnFromHost: () => hostFrames.returned(),

@@ -2,4 +2,4 @@
 // no calls out except the two of the host object, which the merger turns into guarded table calls.
 export { allocatedAnyhow as allocatedRarely, reallocated, releasedRarely } from "./blocks";
 export { allocated, released } from "./heap";
-export { countRange, countStrided, countTrips } from "./bulk";
+export { countGathered, countRange, countStrided, countTrips } from "./bulk";
