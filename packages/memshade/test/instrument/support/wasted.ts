@@ -20,8 +20,8 @@ export class Wasted {
   ) {
     this.#original = bytes;
     const { bytes: rewritten, info } = instrument(bytes, {
-      ...options,
       tools: ["waste"],
+      ...options,
       waste: { contexts: true, ...waste },
     });
     this.info = info;

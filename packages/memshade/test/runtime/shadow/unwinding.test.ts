@@ -56,6 +56,8 @@ type Follower = (module: Uint8Array, options: ProfiledOptions) => Pick<Profiled,
 const FOLLOWERS: Readonly<Record<string, Follower>> = {
   allocations: (module, options) => new Profiled(module, options),
   stores: (module, options) => new Wasted(module, options),
+  "stores beside allocations": (module, options) =>
+    new Wasted(module, { ...options, options: { tools: ["heap", "waste"] } }),
 };
 
 /** Runs a module by a script of numbers. What the stacks of its events should be follows from where the host came in. */
@@ -107,7 +109,8 @@ for (const [events, follow] of Object.entries(FOLLOWERS))
     const check = (module: Uint8Array): void =>
       fc.assert(
         fc.property(scripts, (script) => run(module, follow, script)),
-        { numRuns: 40 },
+        // A new instance of the waste tool takes longer.
+        { numRuns: events === "allocations" ? 40 : 12 },
       );
 
     it("are those of the frames that are left, with legacy handlers in between", () => {
