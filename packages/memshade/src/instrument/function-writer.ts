@@ -8,6 +8,7 @@ import {
 } from "../bytes/leb128.ts";
 import { type FunctionBody, opcodeId, writeOpcodeInto } from "../wasm/index.ts";
 import { operandsAbove } from "./access-operands.ts";
+import type { CodeMark } from "./code-marks.ts";
 import { ENTRY_WORD, FRAME_BYTES, type FrameBase, HOST_WORD } from "./frame-base.ts";
 import { InsertionKind, type Insertions, type LinearForm } from "./insertions.ts";
 import type { Accumulator } from "./loop-accumulators.ts";
@@ -96,6 +97,8 @@ export class FunctionWriter implements SnippetSink {
   bytes: Uint8Array;
   /** The number of bodies is put in front in the end. */
   length = COUNT_BYTES;
+  /** Marked places: offsets in `bytes` and positions in the module; −1 where no marked body goes on. */
+  marks: CodeMark[] = [];
   readonly #source: Uint8Array;
   readonly #insertions: Insertions;
   readonly targets: SnippetTargets;
@@ -117,6 +120,11 @@ export class FunctionWriter implements SnippetSink {
     this.bytes = new Uint8Array(capacity);
   }
 
+  /** Tells that the code written next stands for the instruction at a position of the module. */
+  mark(position: number): void {
+    this.marks.push({ offset: this.length, original: position });
+  }
+
   /** Copies a body, size included, as it is. */
   copyBody(body: FunctionBody): void {
     this.#reserve(body.end - body.sizeStart);
@@ -135,14 +143,19 @@ export class FunctionWriter implements SnippetSink {
   /** Moves what was written from `start` on to `at`, before what stands there. */
   moveBack(start: number, at: number): void {
     const moved = this.bytes.slice(start, this.length);
+    for (const mark of this.marks)
+      if (mark.offset >= start) mark.offset -= start - at;
+      else if (mark.offset >= at) mark.offset += moved.length;
+    this.marks.sort((a, b) => a.offset - b.offset);
     this.bytes.copyWithin(at + moved.length, at, start);
     this.bytes.set(moved, at);
   }
 
-  /** Everything written as the payload of a code section with `count` bodies; a view of `bytes`. */
+  /** Everything written as the payload of a code section with `count` bodies, a view of `bytes`; marks become its offsets. */
   finish(count: number): Uint8Array {
     const start = COUNT_BYTES - sizeOfU32Leb(count);
     writeU32Leb(this.bytes, start, count);
+    for (const mark of this.marks) mark.offset -= start;
     return this.bytes.subarray(start, this.length);
   }
 
@@ -158,6 +171,7 @@ export class FunctionWriter implements SnippetSink {
     // The size comes first and is known last: leave room for a likely one, and move the body if it was not.
     const sizeAt = this.length;
     const contentAt = sizeAt + sizeOfU32Leb((body.end - body.start) * 2);
+    const firstMark = this.marks.length;
     this.length = contentAt;
     this.#writeLocals(body);
 
@@ -186,7 +200,9 @@ export class FunctionWriter implements SnippetSink {
     if (start !== contentAt) {
       this.bytes.copyWithin(start, contentAt, this.length);
       this.length += start - contentAt;
+      for (let i = firstMark; i < this.marks.length; i++) this.marks[i].offset += start - contentAt;
     }
+    if (this.marks.length > firstMark) this.marks.push({ offset: this.length, original: -1 });
     writeU32Leb(this.bytes, sizeAt, size);
   }
 

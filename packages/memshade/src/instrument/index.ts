@@ -1,3 +1,4 @@
+export { CodeMarks } from "./code-marks.ts";
 export { type CallSites, findCallSites } from "./frames/call-sites.ts";
 export { FRAME_HEADER_BYTES } from "./frames/frame-shapes.ts";
 export {

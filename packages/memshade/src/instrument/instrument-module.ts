@@ -289,21 +289,32 @@ class Instrumentation {
     appendBytes(SectionId.Function, appended.count, appended.functionEntries());
     append(SectionId.Type, appended.types);
     if (start >= 0) sections.set(SectionId.Start, new ByteWriter(5).u32Leb(start).finish());
-    const info = this.#describe(
-      layout,
-      exported.map(({ name }) => name),
-      tools,
-      heap?.threads !== undefined,
-    );
     // Stack traces name functions that moved as they did before.
     const names = appendFunctionNames(module, appended.names(readNames(module).functions));
+    let info: InstrumentedInfo | undefined;
     const output = encodeModule(module, {
       sections,
       dropCustom: ({ name = "" }: SectionView) =>
         OUTDATED_SECTION.test(name) || (name === "name" && names !== undefined),
-      customs: [...(names === undefined ? [] : [{ name: "name", content: names }]), infoSection(info)],
+      customs: (codeStart) => {
+        for (const tool of tools)
+          tool.codeWritten?.(
+            writer.marks.map(({ offset, original }) => ({
+              offset: offset + codeStart,
+              original: original < 0 ? original : original - module.codePayloadStart,
+            })),
+          );
+        info = this.#describe(
+          layout,
+          exported.map(({ name }) => name),
+          tools,
+          heap?.threads !== undefined,
+        );
+        const own = infoSection(info);
+        return names === undefined ? [own] : [{ name: "name", content: names }, own];
+      },
     });
-    return { bytes: output, info };
+    return { bytes: output, info: info as unknown as InstrumentedInfo };
   }
 
   get #stackGlobal(): number {

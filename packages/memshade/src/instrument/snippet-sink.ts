@@ -19,6 +19,8 @@ export interface SnippetSink {
   /** `block`, `loop` or `if` without parameters; `result` is a type byte, 0x40 for none. */
   open(opcode: number, result: number): void;
   end(): void;
+  /** Nothing: tells where code stands whose call may be found on a stack, by its position in the original module. */
+  mark(position: number): void;
   /** Bytes of the original module, as they are. */
   copy(from: number, to: number): void;
 }

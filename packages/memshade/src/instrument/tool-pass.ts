@@ -1,5 +1,6 @@
 import type { ValType, WasmModule } from "../wasm/index.ts";
 import type { AppendedFunctions } from "./appended-functions.ts";
+import type { CodeMark } from "./code-marks.ts";
 import type { ControlStack } from "./control-stack.ts";
 import type { EntryPoints } from "./entry-points.ts";
 import type { FollowedCalls } from "./entry-wrappers.ts";
@@ -134,6 +135,8 @@ export interface WovenTool {
   readonly folded?: ToolPass | undefined;
   /** Size of its memory, a multiple of 64 KiB. It is exported as `memshade.<name>`. */
   readonly shadowBytes: number;
+  /** All functions are written: the places that were marked, by file offset in the instrumented module. */
+  codeWritten?(marks: readonly CodeMark[]): void;
   /** What the host must know to read that memory; asked for when all functions are written. */
   describe(): Readonly<Record<string, number | string | boolean>>;
   /** Function without parameters to run before all others, −1 if there is none. */

@@ -33,7 +33,13 @@ const level = record<WorkingSetLevel>({
   fresh: list(count),
 });
 
-const frame = record<StackFrame>({ function: count, offset: optional(count), name: optional(text) });
+const frame = record<StackFrame>({
+  function: count,
+  offset: optional(count),
+  name: optional(text),
+  file: optional(text),
+  line: optional(count),
+});
 const pair: Check<[number, number]> = (value, path) => {
   const values = list(weight)(value, path);
   return values.length === 2 ? [values[0], values[1]] : (count(undefined, `${path}[1]`) as never);

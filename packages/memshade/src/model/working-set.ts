@@ -117,6 +117,9 @@ export interface StackFrame {
   /** Offset of the call in the original code section payload, if it is known. */
   offset?: number | undefined;
   name?: string | undefined;
+  /** Place of the call in the source, if it is known. */
+  file?: string | undefined;
+  line?: number | undefined;
 }
 
 /** Which calling contexts made lines new in each level-0 interval. */

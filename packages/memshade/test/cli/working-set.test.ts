@@ -2,9 +2,13 @@ import { copyFileSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { beforeAll, describe, expect, it } from "vitest";
+import { readU32Leb } from "../../src/bytes/leb128.ts";
+import { decodeModule, opcodeId } from "../../src/wasm/index.ts";
 import { memshade, newFolder } from "./support/command-line.ts";
 
 const TREES = fileURLToPath(new URL("../fixtures/programs/kernels/bintree.wasm", import.meta.url));
+
+const CALL = opcodeId("call");
 
 let cwd: string;
 beforeAll(() => {
@@ -68,6 +72,29 @@ describe("memshade run --tool workingset", () => {
       expect(Math.max(...counts.lines)).toBeLessThanOrEqual(instances[0].total.lines);
     }
   });
+
+  it.each([[["--interval", "500acc"]], [["--interval", "500acc", "--tool", "heap"]]])(
+    "notes where the calls of each stack stand: %j",
+    async (options) => {
+      const { profile } = await record(`stacks${options.length}`, 8, ...options);
+      const module = decodeModule(new Uint8Array(readFileSync(TREES)));
+      const calleeAt = (position: number): number =>
+        module.bytes[position] === CALL ? readU32Leb(module.bytes, position + 1) : -1;
+      let calls = 0;
+      for (const stack of profile.instances[0].stacks as { function: number; offset: number }[][])
+        stack.forEach(({ function: index, offset }, depth) => {
+          const body = module.bodies[index - module.importedFunctionCount];
+          const position = module.codePayloadStart + offset;
+          expect(position).toBeGreaterThanOrEqual(body.codeStart);
+          expect(position).toBeLessThan(body.end);
+          if (depth === 0) return;
+          // Recursion is one frame: the innermost call is that of the frame below.
+          expect(calleeAt(position)).toBe(stack[depth - 1].function);
+          calls++;
+        });
+      expect(calls).toBeGreaterThan(10);
+    },
+  );
 
   it("follows the locality in accesses, whatever intervals are measured in", async () => {
     const { profile: virtual } = await record("references", 12, "--locality");

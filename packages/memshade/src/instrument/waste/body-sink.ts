@@ -56,6 +56,9 @@ export class BodySink implements SnippetSink {
     this.#body.end();
   }
 
+  /** Nothing of the original stands in such functions. */
+  mark(): void {}
+
   copy(): void {
     throw new RangeError("a function made by instrumentation copies nothing");
   }

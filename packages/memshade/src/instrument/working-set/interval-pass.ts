@@ -58,6 +58,8 @@ const Op = {
   /** The countdown goes from memory to the function's local, and back. */
   Load: 7,
   Save: 8,
+  /** Nothing: a call that may be on the stack at a snapshot. */
+  Call: 16,
   /** The program's memory may have grown. */
   NoteSize: 16,
 } as const;
@@ -460,6 +462,7 @@ export class IntervalPass implements ToolPass {
     this.#regions.goOn(control, this.#barriers);
     const mayPoll = polls.mayPoll(callee);
     if (mayPoll) {
+      if (!tail) this.#add(start, Op.Call);
       this.#marks.forgetAll();
       const loop = this.#loops[this.#loops.length - 1];
       const eachTrip = this.#inHeader || this.#regions.current === loop?.poll;
@@ -646,7 +649,11 @@ export class IntervalPass implements ToolPass {
       case Op.AdvanceManyTrips:
         this.#countdown.advanceTrips(sink, b[entry], c[entry], a[entry] === Op.AdvanceManyTrips);
         return;
+      case Op.Call:
+        sink.mark(this.#state.insertions.key[entry] >>> 1);
+        return;
       case Op.Poll:
+        sink.mark(this.#state.insertions.key[entry] >>> 1);
         this.#countdown.poll(sink, b[entry], () => {
           for (const { local, line, kinds } of this.#hoisted[c[entry] - 1] ?? [])
             if (local === NO_LOCAL) writer.markLine(sink, line, kinds);

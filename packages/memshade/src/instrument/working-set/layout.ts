@@ -41,6 +41,8 @@ export interface WorkingSetLayout {
   stackFrom: number;
   stackTo: number;
   heapFrom: number;
+  /** Where calls and polls stand that may be on the stack at a snapshot, as `CodeMarks` reads it; empty: not known. */
+  calls: string;
 }
 
 export interface WorkingSetWishes {
@@ -110,6 +112,7 @@ export function planWorkingSetLayout(wishes: WorkingSetWishes): WorkingSetLayout
     stackFrom: wishes.stackFrom,
     stackTo: wishes.stackTo,
     heapFrom: wishes.heapFrom,
+    calls: "",
   };
 }
 

@@ -1,5 +1,6 @@
 import { I32, importsOf } from "../../wasm/index.ts";
 import { BodyBuilder } from "../body-builder.ts";
+import { encodeCodeMarks } from "../code-marks.ts";
 import { mergeRuntime } from "../shadow-runtime.ts";
 import type { ToolPass, ToolSurroundings, WovenTool } from "../tool-pass.ts";
 import { ExactLocalityPass } from "./exact-locality-pass.ts";
@@ -72,6 +73,7 @@ export function weaveWorkingSet(around: ToolSurroundings): WovenTool {
     assumeAligned: layout.assumeAligned,
     exceptions: module.tags.length > 0 || importsOf(module, "tag").length > 0,
   });
+  let calls = "";
   const listener = (name: string, parameters: number): number =>
     locality === undefined
       ? target(name)
@@ -80,7 +82,10 @@ export function weaveWorkingSet(around: ToolSurroundings): WovenTool {
     name: "workingset",
     pass: passWith(marks, locality, memory64),
     shadowBytes: locality?.endBytes ?? layout.endBytes,
-    describe: () => ({ ...layout, ...locality?.description }),
+    codeWritten: (marks) => {
+      calls = encodeCodeMarks(marks);
+    },
+    describe: () => ({ ...layout, calls, ...locality?.description }),
     start: locality?.start ?? -1,
     entered: target(ENTERED[clock]),
     memoryLimit: undefined,

@@ -24,8 +24,13 @@ export interface ModuleChanges {
   sections?: ReadonlyMap<number, Uint8Array | null>;
   /** custom sections to leave out */
   dropCustom?: (section: SectionView) => boolean;
-  /** custom sections to add at the end */
-  customs?: readonly { name: string; content: Uint8Array }[];
+  /** custom sections to add at the end, given the file offset of the new code section's payload (−1: there is none) */
+  customs?: readonly CustomContent[] | ((codePayloadStart: number) => readonly CustomContent[]);
+}
+
+export interface CustomContent {
+  name: string;
+  content: Uint8Array;
 }
 
 /**
@@ -59,7 +64,9 @@ export function encodeModule(module: WasmModule, changes: ModuleChanges = {}): U
     else if (payload !== null) parts.push(...sectionParts(section.id, payload));
   });
   writeAddedBefore(SECTION_IDS_IN_ORDER.length);
-  for (const { name, content } of changes.customs ?? []) {
+  const { customs = [] } = changes;
+  const codeStart = () => startOf(parts, replaced.get(SectionId.Code) ?? undefined);
+  for (const { name, content } of typeof customs === "function" ? customs(codeStart()) : customs) {
     const custom = new ByteWriter(content.length + name.length * 3 + 16);
     writeCustomSection(custom, name, content);
     parts.push(custom.view());
@@ -70,6 +77,16 @@ export function encodeModule(module: WasmModule, changes: ModuleChanges = {}): U
 /** Id and size of a section, and its payload as it is: payloads may be large. */
 function sectionParts(id: number, payload: Uint8Array): [Uint8Array, Uint8Array] {
   return [new ByteWriter(6).u8(id).u32Leb(payload.length).finish(), payload];
+}
+
+/** Where one of the parts begins in the file. */
+function startOf(parts: readonly Uint8Array[], wanted: Uint8Array | undefined): number {
+  let at = 0;
+  for (const part of parts) {
+    if (part === wanted) return at;
+    at += part.length;
+  }
+  return -1;
 }
 
 function concatenate(parts: readonly Uint8Array[]): Uint8Array {

@@ -1,6 +1,7 @@
 import { accessesAt, type WorkingSetLayout } from "../../../instrument/index.ts";
 import { MEASURES, type Measure } from "../../../model/working-set.ts";
 import { BUCKETS, bucketOf, type SnapshotRecord } from "../../../model/working-set-series.ts";
+import { FRAME_WORDS, type NotedFrame } from "./note-stack.ts";
 import { Control, Snapshot } from "./offsets.ts";
 
 const RECORD_BYTES = Snapshot.COUNTS + MEASURES.length * BUCKETS * 4;
@@ -74,13 +75,16 @@ export class WorkingSetReader {
     };
   }
 
-  /** Indices of the functions on a noted call stack, innermost first. */
-  stack(number: number): number[] {
+  /** The frames of a noted call stack, innermost first. */
+  stack(number: number): NotedFrame[] {
     if (number === 0) return [];
     const view = new DataView(this.#memory.buffer);
     const at = this.#layout.stacks + number - 1;
     const count = view.getUint32(at, true);
-    return Array.from({ length: count }, (_, i) => view.getUint32(at + 4 + i * 4, true));
+    return Array.from({ length: count }, (_, i) => {
+      const frame = at + 4 + i * FRAME_WORDS * 4;
+      return { function: view.getUint32(frame, true), offset: view.getUint32(frame + 4, true) - 1 };
+    });
   }
 
   #now(view: DataView): number {

@@ -8,7 +8,6 @@ import type { RunEnd } from "../../../model/run.ts";
 import {
   type InstanceWorkingSet,
   MEASURES,
-  type StackFrame,
   WORKING_SET_SCHEMA,
   WORKING_SET_VERSION,
   type WorkingSetProfile,
@@ -20,7 +19,9 @@ import type { ToolOptions } from "../tool-options.ts";
 import type { LinesOf, RunFacts, ToolSession, ToolSnapshot } from "../tool-session.ts";
 import { MEMSHADE_VERSION } from "../version.ts";
 import { describeLocality } from "./describe-locality.ts";
+import { describeStacks } from "./describe-stacks.ts";
 import { IntervalTimer } from "./interval-timer.ts";
+import type { NotedFrame } from "./note-stack.ts";
 import { type LocalityTables, readLocality } from "./read-locality.ts";
 import { WorkingSetReader, type WorkingSetTables } from "./read-tables.ts";
 
@@ -44,8 +45,8 @@ interface SessionInstance {
 }
 
 interface Readings extends WorkingSetTables {
-  /** Function indices of the noted stacks by their number. */
-  frames: Map<number, number[]>;
+  /** Frames of the noted stacks by their number. */
+  frames: Map<number, NotedFrame[]>;
   locality: LocalityTables | undefined;
 }
 
@@ -164,7 +165,7 @@ function describe(
   const levels = buildLevels(records, readings.lastIsPartial);
   const scale = records[records.length - 1].scale;
   const total = Object.fromEntries(MEASURES.map((measure) => [measure, totalOf(records, measure)]));
-  const { stacks, numbers } = describeStacks(instance, readings.frames);
+  const { stacks, numbers } = describeStacks(readings.frames, bytes, linesOf);
   // Merged intervals keep the stack of their later half.
   const stackOf: number[] = new Array(levels[0].start.length).fill(-1);
   const offset = readings.records.length - records.length;
@@ -201,28 +202,4 @@ function describe(
 function profilerBytes({ memoryBytes, stackBytes }: Readings, snapshots: number): number {
   const lines = memoryBytes / 64;
   return lines * 6 + Math.ceil(memoryBytes / 2048) + snapshots * 608 + stackBytes;
-}
-
-/** The stacks with names, and their places by the numbers they were noted under. */
-function describeStacks(instance: SessionInstance, noted: ReadonlyMap<number, number[]>) {
-  const { original } = instance;
-  const indices = new Set([...noted.values()].flat());
-  const functions =
-    indices.size === 0
-      ? []
-      : new ModuleFunctions(typeof original === "function" ? original() : original).at(indices);
-  const byIndex = new Map(functions.map((described) => [described.index, described]));
-  const stacks: StackFrame[][] = [];
-  const numbers = new Map<number, number>();
-  for (const [number, frames] of noted) {
-    const known = frames.flatMap((index): StackFrame[] => {
-      // Functions that instrumentation added are nobody's business.
-      const described = byIndex.get(index);
-      return described === undefined
-        ? []
-        : [{ function: index, offset: described.offset, name: described.name }];
-    });
-    if (known.length > 0) numbers.set(number, stacks.push(known) - 1);
-  }
-  return { stacks, numbers };
 }

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import { CodeMarks, encodeCodeMarks } from "../../../../src/instrument/code-marks.ts";
 import { MEASURES } from "../../../../src/model/working-set.ts";
 import { BUCKETS, FRESH_BUCKET } from "../../../../src/model/working-set-series.ts";
 import { framesOf } from "../../../../src/runtime/host/working-set/note-stack.ts";
@@ -38,10 +39,21 @@ describe("frames of an engine's stack", () => {
     at call (file:///glue.js:3:4)
     at other (wasm://wasm/other-0006:wasm-function[2]:0x10)
     at wasm://wasm/bintree-0005:wasm-function[8]:0x482`;
-    expect(framesOf(stack)).toEqual([14, 11, 8]);
+    const marks = new CodeMarks(
+      encodeCodeMarks([
+        { offset: 0x8d0, original: 0x50 },
+        { offset: 0x8e0, original: -1 },
+        { offset: 0x920, original: 0x20 },
+      ]),
+    );
+    expect(framesOf(stack, marks)).toEqual([
+      { function: 14, offset: 0x20 },
+      { function: 11, offset: 0x50 },
+      { function: 8, offset: -1 },
+    ]);
   });
 
   it("are none where no wasm runs", () => {
-    expect(framesOf("Error\n    at note (file:///host.ts:1:2)")).toEqual([]);
+    expect(framesOf("Error\n    at note (file:///host.ts:1:2)", new CodeMarks(""))).toEqual([]);
   });
 });

@@ -1,0 +1,69 @@
+/** Original offset of what stands between marked places. */
+const NONE = -1;
+
+/** A place of instrumented code, by its offset in the file, and the offset in the original code section that it stands for. */
+export interface CodeMark {
+  offset: number;
+  /** −1: code from here on is nobody's of the original. */
+  original: number;
+}
+
+/**
+ * Marked places as text for the module's description: differences to the mark before, as LEB128 numbers with the sign in
+ * the lowest bit, in base 64.
+ */
+export function encodeCodeMarks(marks: readonly CodeMark[]): string {
+  const bytes: number[] = [];
+  let last: CodeMark = { offset: 0, original: NONE };
+  for (const mark of marks) {
+    writeSigned(bytes, mark.offset - last.offset);
+    writeSigned(bytes, mark.original - last.original);
+    last = mark;
+  }
+  let text = "";
+  for (let at = 0; at < bytes.length; at += 4096) text += String.fromCharCode(...bytes.slice(at, at + 4096));
+  return btoa(text);
+}
+
+/** Finds original places by those of instrumented code. */
+export class CodeMarks {
+  readonly #offsets: number[] = [];
+  readonly #originals: number[] = [];
+
+  constructor(encoded: string) {
+    const bytes = Uint8Array.from(atob(encoded), (character) => character.charCodeAt(0));
+    let at = 0;
+    const next = (): number => {
+      let value = 0;
+      for (let shift = 0; ; shift += 7) {
+        const byte = bytes[at++];
+        value |= (byte & 127) << shift;
+        if (byte < 128) return (value >>> 1) ^ -(value & 1);
+      }
+    };
+    for (let offset = 0, original = NONE; at < bytes.length; ) {
+      offset += next();
+      original += next();
+      this.#offsets.push(offset);
+      this.#originals.push(original);
+    }
+  }
+
+  /** The original place of the last mark at or before an offset; −1 where that is none of the original. */
+  originalOf(offset: number): number {
+    let low = 0;
+    let high = this.#offsets.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (this.#offsets[middle] <= offset) low = middle + 1;
+      else high = middle;
+    }
+    return low === 0 ? NONE : this.#originals[low - 1];
+  }
+}
+
+function writeSigned(bytes: number[], value: number): void {
+  let rest = ((value << 1) ^ (value >> 31)) >>> 0;
+  for (; rest > 127; rest >>>= 7) bytes.push((rest & 127) | 128);
+  bytes.push(rest);
+}
