@@ -209,3 +209,47 @@ describe("a posix_memalign that passes its request on", () => {
     expect(profiled.snapshot().notTracked).toEqual([]);
   });
 });
+
+describe("a slow path that comes back to a function of the family", () => {
+  // As in mimalloc: malloc has the fast path written into it, the slow one aligns large blocks with what the program calls
+  // memalign, and that takes its memory from the slow path again. Another function of the program knows the slow path.
+  const circular = wat(`(module
+    (memory (export "memory") 1 1)
+    (global $next (mut i32) (i32.const 4096))
+    (func $take (param $size i32) (result i32)
+      (global.get $next)
+      (global.set $next (i32.add (global.get $next) (i32.and (i32.add (local.get $size) (i32.const 31)) (i32.const -16)))))
+    (func $slow (param $size i32) (param $zero i32) (result i32)
+      ${"(global.set $next (i32.and (i32.add (global.get $next) (i32.const 15)) (i32.const -16)))".repeat(40)}
+      (if (i32.and (i32.gt_u (local.get $size) (i32.const 64)) (i32.eqz (local.get $zero)))
+        (then (return (call $memalign (i32.const 16) (local.get $size)))))
+      (call $take (local.get $size)))
+    (func $memalign (export "memalign") (param $alignment i32) (param $size i32) (result i32)
+      (i32.and (i32.add (call $slow (i32.add (local.get $size) (local.get $alignment)) (i32.const 1)) (i32.const 15)) (i32.const -16)))
+    (func $malloc (export "malloc") (param $size i32) (result i32)
+      (if (i32.lt_u (local.get $size) (i32.const 32)) (then
+        (global.set $next (i32.add (global.get $next) (i32.const 32)))
+        (return (i32.sub (global.get $next) (i32.const 32)))))
+      (call $slow (local.get $size) (i32.const 0)))
+    (func $free (export "free") (param i32))
+    (func $copy_of_text (export "strndup") (param $size i32) (result i32)
+      (call $slow (local.get $size) (i32.const 1)))
+    (func $use (export "use")
+      (call $free (call $malloc (i32.const 8)))
+      (call $free (call $malloc (i32.const 40)))
+      (call $free (call $malloc (i32.const 200)))
+      (call $free (call $memalign (i32.const 16) (i32.const 100)))))`);
+
+  it("counts each block once", () => {
+    const profiled = new Profiled(circular);
+    for (let i = 0; i < 3; i++) profiled.call("use");
+    expect(profiled.heap).toMatchObject({
+      allocations: 12,
+      frees: 12,
+      liveBlocks: 0,
+      allocatedBytes: 3 * 348,
+    });
+    expect(profiled.stacks()).toEqual({ use: 12 });
+    expect(profiled.snapshot().notTracked).toEqual([]);
+  });
+});

@@ -384,19 +384,15 @@ class Search {
     for (const { index } of hooks.sorted()) wrappers.delete(index);
     foldForwarders(module, graph, hooks, wrappers);
     const functions = hooks.sorted();
-    const internals = closeInternals(
-      graph,
-      new Set(functions.map(({ index }) => index)),
-      wrappers,
-      this.inner,
-    );
+    const hooked = new Set(functions.map(({ index }) => index));
+    const internals = closeInternals(graph, hooked, wrappers, this.inner);
     return {
       how: this.how,
       functions,
       wrappers: [...wrappers].sort((a, b) => a - b),
       internals: [...internals].sort((a, b) => a - b),
       sharedHelpers: findSharedHelpers(module, graph, internals, wrappers, this.nameOf),
-      sharedWrappers: findSharedWrappers(graph, internals, wrappers),
+      sharedWrappers: findSharedWrappers(graph, internals, wrappers, hooked),
       needsConfirmation: this.needsConfirmation,
       structural: this.needsConfirmation ? [] : [...this.structural].sort((a, b) => a - b),
       collector: this.collector,

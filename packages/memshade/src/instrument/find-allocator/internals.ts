@@ -34,17 +34,26 @@ export function closeInternals(
   return internals;
 }
 
-/** Wrappers that the allocator itself calls, directly or through each other. */
+/**
+ * Functions that the allocator calls, directly or through each other, that others call too, and that come back to hooked
+ * functions: wrappers, and parts such as the slow path of mimalloc, which has its `memalign` for large alignments. What
+ * they ask for on behalf of the allocator is not the program's request.
+ */
 export function findSharedWrappers(
   graph: CallGraph,
   internals: ReadonlySet<number>,
   wrappers: ReadonlySet<number>,
+  hooked: ReadonlySet<number>,
 ): number[] {
   const found = new Set<number>();
+  const returns = (index: number) =>
+    index >= graph.imported &&
+    !internals.has(index) &&
+    calleesOf(graph, index).some((callee) => hooked.has(callee));
   const pending = [...internals];
   for (let index = pending.pop(); index !== undefined; index = pending.pop())
     for (const callee of calleesOf(graph, index)) {
-      if (!wrappers.has(callee) || found.has(callee)) continue;
+      if (found.has(callee) || !(wrappers.has(callee) || returns(callee))) continue;
       found.add(callee);
       pending.push(callee);
     }

@@ -432,6 +432,21 @@ describe("an allocator that was only guessed", () => {
     expect(named.profiled.snapshot().modules[0].allocator.confirmed).toBe(true);
   });
 
+  it("is distrusted for a fault in few blocks, not in thousands, where names tell what it is", () => {
+    const named = new ScriptedHeap();
+    const confirmed = () => named.profiled.snapshot().modules[0].allocator.confirmed;
+    for (let i = 0; i < 100; i++) named.free(named.malloc(A, 8));
+    named.free(B);
+    expect(confirmed()).toBe(false);
+    for (let i = 0; i < 900; i++) named.free(named.malloc(A, 8));
+    expect(confirmed()).toBe(true);
+    const { heap, notTracked } = named.profiled.snapshot();
+    expect(notTracked.join()).toContain("1 releases named blocks whose allocation was not seen");
+    expect(heap).toMatchObject({ allocations: 1000, frees: 1000 });
+    named.free(B);
+    expect(confirmed()).toBe(false);
+  });
+
   it("is believed when it behaves like one", () => {
     const session = newSession();
     guessed(session, () => undefined);
