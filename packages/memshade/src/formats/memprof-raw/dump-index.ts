@@ -6,7 +6,7 @@ import { type DumpHeader, readSectionOffsets } from "./headers.ts";
 import { histogramEntryBytesOf, mibBytesOf } from "./layout.ts";
 import { differentStacks, missingStack, requireEqualSegments } from "./merge-dumps.ts";
 import { readSegments } from "./read.ts";
-import { type RawCursor, type RawScan, readHistogram } from "./scan.ts";
+import { type RawCursor, type RawScan, readHistogram, type StackCursor } from "./scan.ts";
 import { SectionReader } from "./section-reader.ts";
 import type { RawSegment, RawVersion } from "./types.ts";
 import { Window } from "./window.ts";
@@ -20,6 +20,7 @@ const NEWEST_MIB_BYTES = mibBytesOf(4);
 export class DumpIndex implements RawScan {
   /** Blocks are handed out merged, in this version's form. */
   readonly version: RawVersion = 4;
+  readonly lastVersion: RawVersion;
   readonly segments: readonly RawSegment[];
   private readonly source: ByteSource;
   private readonly ids = new IdTable();
@@ -40,6 +41,7 @@ export class DumpIndex implements RawScan {
 
   constructor(source: ByteSource, headers: readonly DumpHeader[]) {
     this.source = source;
+    this.lastVersion = headers.at(-1)!.version;
     const window = new Window(source);
     const [first, ...others] = headers;
     this.segments = this.readDump(window, first!);
@@ -58,6 +60,19 @@ export class DumpIndex implements RawScan {
 
   contexts(): RawCursor {
     return new IndexCursor(this, new Window(this.source), new Window(this.source));
+  }
+
+  looseStacks(): StackCursor {
+    return new LooseStacks(this, new Window(this.source));
+  }
+
+  /** Number of ids. */
+  get rows(): number {
+    return this.ids.length;
+  }
+
+  hasBlock(row: number): boolean {
+    return this.firstBlock.get(row) !== 0;
   }
 
   /** Row of the id that came as number `index`. */
@@ -204,12 +219,43 @@ class IndexCursor implements RawCursor {
   }
 }
 
+class LooseStacks implements StackCursor {
+  pcsAt = 0;
+  depth = 0;
+  private readonly index: DumpIndex;
+  private readonly stacks: Window;
+  private row = -1;
+
+  constructor(index: DumpIndex, stacks: Window) {
+    this.index = index;
+    this.stacks = stacks;
+  }
+
+  get pcs(): DataView {
+    return this.stacks.view;
+  }
+
+  next(): boolean {
+    const { index } = this;
+    do this.row++;
+    while (this.row < index.rows && index.hasBlock(this.row));
+    if (this.row >= index.rows) return false;
+    this.depth = index.depthOf(this.row);
+    this.pcsAt = this.stacks.at(index.pcsOf(this.row), 8 * this.depth);
+    return true;
+  }
+}
+
 /** Rows from 0 for 64-bit ids, in the order in which they are first asked for. */
 class IdTable {
   private readonly lows = new Column();
   private readonly highs = new NarrowColumn(1);
   private readonly slots = new SlotTable();
   private count = 0;
+
+  get length(): number {
+    return this.count;
+  }
 
   rowOf(id: bigint): number {
     const low = Number(id & 0xffffffffn);

@@ -1,3 +1,4 @@
+export { contextsOfScan, contextsOfTables, type RawContexts } from "./contexts.ts";
 export { heapProfileFromRaw } from "./heap-profile.ts";
 export {
   decodeHistogramCount,

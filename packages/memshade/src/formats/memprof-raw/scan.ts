@@ -15,24 +15,32 @@ import { Window } from "./window.ts";
 export interface RawScan {
   /** Of the blocks that are handed out. */
   readonly version: RawVersion;
+  /** Of the last dump in the file. */
+  readonly lastVersion: RawVersion;
   readonly segments: readonly RawSegment[];
   /** Number of contexts. */
   readonly length: number;
   /** All contexts, in the order in which they were first seen. */
   contexts(): RawCursor;
+  /** Stacks to which there is no block. */
+  looseStacks(): StackCursor;
 }
 
-/** One context after the other. What it hands out is valid until `next`. */
-export interface RawCursor {
-  /** Goes to the next context, at first to the first one. @returns false at the end */
+/** One stack after the other. What it hands out is valid until `next`. */
+export interface StackCursor {
+  /** Goes to the next stack, at first to the first one. @returns false at the end */
   next(): boolean;
-  /** The context's MIB is at `mibAt`, packed. */
-  readonly mib: DataView;
-  readonly mibAt: number;
-  /** The context's PCs are from `pcsAt` on, leaf first. */
+  /** The PCs are from `pcsAt` on, leaf first. */
   readonly pcs: DataView;
   readonly pcsAt: number;
   readonly depth: number;
+}
+
+/** One context after the other. What it hands out is valid until `next`. */
+export interface RawCursor extends StackCursor {
+  /** The context's MIB is at `mibAt`, packed. */
+  readonly mib: DataView;
+  readonly mibAt: number;
   /** The context's histogram; undefined if it has none. */
   histogram(): BigUint64Array | undefined;
 }
@@ -63,8 +71,15 @@ function scanPlainDump(source: ByteSource, header: DumpHeader): RawScan | undefi
   while (all.skip());
   if (!all.isComplete) return undefined;
   const segments = readSegments(new SectionReader(window, "segment section", segmentOffset, mibOffset));
-  return { version, segments, length, contexts };
+  return { version, lastVersion: version, segments, length, contexts, looseStacks: () => NO_STACKS };
 }
+
+const NO_STACKS: StackCursor = {
+  next: () => false,
+  pcs: new DataView(new ArrayBuffer(0)),
+  pcsAt: 0,
+  depth: 0,
+};
 
 function readCount(window: Window, start: number, end: number): number | undefined {
   if (end - start < 8) return undefined;

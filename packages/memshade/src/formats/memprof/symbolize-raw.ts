@@ -7,8 +7,7 @@ import {
 } from "../../model/memprof/index.ts";
 import type { Mib } from "../../model/mib.ts";
 import { MIB_FIELDS, type MibField } from "../../model/mib-fields.ts";
-import { requireStack } from "../memprof-raw/merge-dumps.ts";
-import type { RawTables } from "../memprof-raw/types.ts";
+import type { RawContexts } from "../memprof-raw/contexts.ts";
 
 /** Frames at a PC, innermost first; only the last is not inlined. Empty for a PC that is to be left out. */
 export type FramesAtPc = (pc: bigint) => readonly MemprofFrame[];
@@ -31,14 +30,13 @@ export interface SymbolizedRaw {
  *
  * @throws FormatError "no entries in callstack map after symbolization" if no stack has a frame left
  */
-export function symbolizeRaw(raw: RawTables, options: SymbolizeRawOptions): SymbolizedRaw {
+export function symbolizeRaw(raw: RawContexts, options: SymbolizeRawOptions): SymbolizedRaw {
   const { fields = MIB_FIELDS, keepsSources = true } = options;
   const builder = new ProfileBuilder(fields, keepsSources);
   const locations = new Locations(builder, options.framesAt);
   const callSites = new CallSites();
   const stackCount = countStacksLeft(raw, locations);
-  for (const [stackId, mib] of raw.mibs) {
-    const pcs = requireStack(raw.stacks, stackId);
+  for (const { pcs, mib } of raw.contexts()) {
     const chains = pcs.map((pc) => locations.at(pc)).filter(({ frames }) => frames.length > 0);
     if (chains.length === 0) continue;
     for (const [depth, chain] of chains.entries()) callSites.add(chain, depth === 0);
@@ -54,9 +52,9 @@ export function symbolizeRaw(raw: RawTables, options: SymbolizeRawOptions): Symb
   return { profile: builder.build(), stackCount };
 }
 
-function countStacksLeft({ stacks }: RawTables, locations: Locations): number {
+function countStacksLeft(raw: RawContexts, locations: Locations): number {
   let count = 0;
-  for (const pcs of stacks.values()) {
+  for (const pcs of raw.stacks()) {
     if (pcs.some((pc) => locations.at(pc).frames.length > 0)) count++;
   }
   if (count === 0) {

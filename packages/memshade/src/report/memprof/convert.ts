@@ -1,13 +1,13 @@
-import { readFileSync } from "node:fs";
+import type { ByteSource } from "../../bytes/byte-source.ts";
 import { FormatError, UserError } from "../../bytes/errors.ts";
 import { symbolizeRaw } from "../../formats/memprof/index.ts";
 import { isIndexedProfile, readIndexed } from "../../formats/memprof-indexed/index.ts";
-import { isMemprofRaw, mergeDumpTables, readRawDumps } from "../../formats/memprof-raw/index.ts";
+import { contextsOfScan, isMemprofRaw, type RawContexts, scanRaw } from "../../formats/memprof-raw/index.ts";
 import { isMemprofYaml } from "../../formats/memprof-text/is-yaml.ts";
 import { type MemprofProfile, ProfileBuilder } from "../../model/memprof/index.ts";
 import type { MibField } from "../../model/mib-fields.ts";
 import { type BinaryPlaces, noBinary, noFrameNamed, ProfiledBinaries } from "./binaries.ts";
-import { loadYamlReader } from "./input-reader.ts";
+import { InputReader, loadYamlReader, MAGIC_BYTES, wholeSource } from "./input-reader.ts";
 import type { MergeInput } from "./inputs.ts";
 
 /** A single profile as it is, with the order that its records have in a table. */
@@ -29,15 +29,16 @@ export async function convertProfile(
   fields: readonly MibField[],
 ): Promise<ConvertedProfile | undefined> {
   try {
-    const bytes = readFileSync(path);
-    if (isIndexedProfile(bytes))
-      return { profile: readIndexed(bytes).profile, order: "stored", unmatched: [] };
-    if (isMemprofRaw(bytes)) return convertRaw(bytes, modules, places, fields);
-    if (isMemprofYaml(bytes)) {
-      const profile = (await loadYamlReader())(bytes);
-      return { profile, order: "inserted", unmatched: [] };
-    }
-    return undefined;
+    const read = new InputReader().open(path, (source): ConvertedProfile | Uint8Array | undefined => {
+      const start = source.read(0, MAGIC_BYTES);
+      if (isIndexedProfile(start)) {
+        return { profile: readIndexed(wholeSource(source)).profile, order: "stored", unmatched: [] };
+      }
+      if (isMemprofRaw(start)) return convertRaw(source, modules, places, fields);
+      return isMemprofYaml(start) ? wholeSource(source) : undefined;
+    });
+    if (!(read instanceof Uint8Array)) return read;
+    return { profile: (await loadYamlReader())(read), order: "inserted", unmatched: [] };
   } catch (error) {
     if (error instanceof FormatError) throw new UserError(`${path} is damaged: ${error.message}`);
     if (error instanceof UserError) throw new UserError(`${path}: ${error.message}`);
@@ -49,16 +50,16 @@ export async function convertProfile(
 }
 
 function convertRaw(
-  bytes: Uint8Array,
+  source: ByteSource,
   runModules: MergeInput["modules"],
   places: BinaryPlaces,
   fields: readonly MibField[],
 ): ConvertedProfile {
-  const tables = mergeDumpTables(readRawDumps(bytes));
+  const scan = scanRaw(source);
   const binaries = new ProfiledBinaries(places);
   for (const { path, buildId } of runModules) binaries.add(path, buildId);
-  const { modules, matched, unmatched } = binaries.match(tables.segments);
-  if (tables.mibs.size === 0) {
+  const { modules, matched, unmatched } = binaries.match(scan.segments);
+  if (scan.length === 0) {
     return { profile: new ProfileBuilder(fields, false).build(), order: "inserted", unmatched };
   }
   if (modules.length === 0) {
@@ -69,9 +70,13 @@ function convertRaw(
     const module = modules.find(({ start, end }) => at > start && at <= end);
     return module?.framesAt(at + module.shift) ?? [];
   };
-  if (![...tables.stacks.values()].some((pcs) => pcs.some((pc) => framesAt(pc).length > 0))) {
-    throw new UserError(noFrameNamed(matched));
-  }
-  const { profile } = symbolizeRaw(tables, { fields, keepsSources: false, framesAt });
+  const contexts = contextsOfScan(scan);
+  if (!hasFrames(contexts, framesAt)) throw new UserError(noFrameNamed(matched));
+  const { profile } = symbolizeRaw(contexts, { fields, keepsSources: false, framesAt });
   return { profile, order: "inserted", unmatched };
+}
+
+function hasFrames(contexts: RawContexts, framesAt: (pc: bigint) => readonly unknown[]): boolean {
+  for (const pcs of contexts.stacks()) if (pcs.some((pc) => framesAt(pc).length > 0)) return true;
+  return false;
 }

@@ -17,12 +17,9 @@ import {
 } from "../../model/memprof/index.ts";
 import { MIB_FIELDS, type MibField } from "../../model/mib-fields.ts";
 import { type BinaryPlaces, noBinary, noFrameNamed, ProfiledBinaries } from "./binaries.ts";
-import { InputReader, loadYamlReader, wholeSource } from "./input-reader.ts";
+import { InputReader, loadYamlReader, MAGIC_BYTES, wholeSource } from "./input-reader.ts";
 import type { MergeInput } from "./inputs.ts";
 import { nodeDeflate } from "./node-deflate.ts";
-
-/** So many bytes tell the formats apart. */
-const MAGIC_BYTES = 8;
 
 /** What is kept of the inputs. */
 export interface MergeFields {

@@ -5,6 +5,9 @@ import { descriptorSource } from "../load-file.ts";
 /** Files up to this size are read at once, all into the same buffer; of larger ones only pieces are in memory. */
 const SMALL_BYTES = 4 << 20;
 
+/** So many bytes tell the formats apart. */
+export const MAGIC_BYTES = 8;
+
 /** Opens inputs one after the other. */
 export class InputReader {
   private buffer = new Uint8Array(0);

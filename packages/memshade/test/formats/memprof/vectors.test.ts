@@ -8,6 +8,7 @@ import {
   readIndexed,
   writeIndexed,
 } from "../../../src/formats/memprof-indexed/index.ts";
+import { contextsOfScan, contextsOfTables, scanRaw } from "../../../src/formats/memprof-raw/index.ts";
 import { indexedProfileText, rawProfileText } from "../../../src/formats/memprof-text/index.ts";
 import { readMemprofYaml } from "../../../src/formats/memprof-text/read-yaml.ts";
 import { HOT_COLD_FIELDS } from "../../../src/model/memprof/index.ts";
@@ -24,13 +25,21 @@ function textOf(pieces: Iterable<string>): string {
 describe.each(captures())("$name", (capture) => {
   const tables = tablesOf(capture);
   const framesAt = knownFramesAt(capture);
-  const { profile } = symbolizeRaw(tables, { framesAt, keepsSources: false });
+  const { profile } = symbolizeRaw(contextsOfTables(tables), { framesAt, keepsSources: false });
 
   it("prints as llvm-profdata prints the raw profile", () => {
-    const { profile: withNames, stackCount } = symbolizeRaw(tables, { framesAt });
+    const { profile: withNames, stackCount } = symbolizeRaw(contextsOfTables(tables), { framesAt });
     expect(textOf(rawProfileText({ ...tables, stackCount }, withNames))).toBe(
       expectedFile(capture, ".raw.yaml")!.toString(),
     );
+  });
+
+  it("prints the same when the file is gone through in pieces", () => {
+    const scan = scanRaw(readFileSync(capture.raw));
+    const { profile: withNames, stackCount } = symbolizeRaw(contextsOfScan(scan), { framesAt });
+    expect(
+      textOf(rawProfileText({ version: scan.lastVersion, segments: scan.segments, stackCount }, withNames)),
+    ).toBe(expectedFile(capture, ".raw.yaml")!.toString());
   });
 
   it.each([3, 4] as const)("is indexed byte for byte as LLVM does in version %d", (version) => {

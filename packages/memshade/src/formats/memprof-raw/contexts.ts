@@ -1,0 +1,48 @@
+import { mibFromPacked } from "../../model/memprof/block-merge.ts";
+import type { Mib } from "../../model/mib.ts";
+import { mibBytesOf } from "./layout.ts";
+import { requireStack } from "./merge-dumps.ts";
+import type { RawCursor, RawScan } from "./scan.ts";
+import type { RawTables } from "./types.ts";
+
+/** What a raw profile holds, to be gone through: its dumps are merged. */
+export interface RawContexts {
+  /** PCs of every stack id, with or without a block. */
+  stacks(): Iterable<readonly bigint[]>;
+  /** Blocks with their PCs, in the order in which their ids were first seen. */
+  contexts(): Iterable<{ readonly pcs: readonly bigint[]; readonly mib: Mib }>;
+}
+
+export function contextsOfTables({ stacks, mibs }: RawTables): RawContexts {
+  return {
+    stacks: () => stacks.values(),
+    *contexts() {
+      for (const [stackId, mib] of mibs) yield { pcs: requireStack(stacks, stackId), mib };
+    },
+  };
+}
+
+/** Those of a file of which only pieces are in memory. */
+export function contextsOfScan(scan: RawScan): RawContexts {
+  return {
+    *stacks() {
+      for (const cursor of [scan.contexts(), scan.looseStacks()]) {
+        while (cursor.next()) yield pcsAt(cursor);
+      }
+    },
+    *contexts() {
+      const cursor = scan.contexts();
+      const mibBytes = mibBytesOf(scan.version);
+      while (cursor.next()) {
+        const mib = mibFromPacked(cursor.mib, cursor.mibAt, mibBytes);
+        const histogram = cursor.histogram();
+        if (histogram !== undefined) mib.histogram = [...histogram];
+        yield { pcs: pcsAt(cursor), mib };
+      }
+    },
+  };
+}
+
+function pcsAt({ pcs, pcsAt: start, depth }: Pick<RawCursor, "pcs" | "pcsAt" | "depth">): bigint[] {
+  return Array.from({ length: depth }, (_, index) => pcs.getBigUint64(start + 8 * index, true));
+}
