@@ -119,7 +119,7 @@ describe.skipIf(!installed)("lines of input are read as llvm-symbolizer reads th
   });
 
   it("says in one line what is wrong with a build id", () => {
-    for (const args of [["--build-id=abc"], ["--build-id=abcd"], ["--build-id=abcd", "--obj=program"]]) {
+    for (const args of [["--build-id=abx"], ["--build-id=abcd"], ["--build-id=abcd", "--obj=program"]]) {
       const { status, stderr } = spawnSync(process.execPath, [MEMSHADE, "symbolize", ...args, "0"], {
         encoding: "utf8",
       });

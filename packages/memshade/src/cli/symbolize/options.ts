@@ -1,5 +1,5 @@
 import { UserError } from "../../bytes/errors.ts";
-import { parseAddress } from "../../report/symbolizer/requests.ts";
+import { parseAddress, parseBuildId } from "../../report/symbolizer/requests.ts";
 import type { OutputStyle } from "../../report/symbolizer/styles.ts";
 import { type PathMap, parsePathMap } from "../../symbolize/path-map.ts";
 
@@ -50,7 +50,7 @@ export const SYMBOLIZE_OPTIONS: readonly SymbolizeOption[] = [
   {
     flags: "--build-id <hex>",
     description: "the object with this build id, found in debug directories",
-    parse: parseBuildId,
+    parse: toBuildId,
   },
   { flags: "--json", description: "write JSON, as --output-style=JSON does" },
   {
@@ -119,9 +119,10 @@ function valueBehindEquals(text: string): string {
   return text.startsWith("=") ? text.slice(1) : text;
 }
 
-function parseBuildId(text: string): string {
-  if (/^([0-9a-fA-F]{2})+$/.test(text)) return text.toLowerCase();
-  throw new UserError(`--build-id is a number in hexadecimal, of whole bytes, not ${text}`);
+function toBuildId(text: string): string {
+  const buildId = parseBuildId(text);
+  if (buildId !== undefined) return buildId;
+  throw new UserError(`--build-id is a number in hexadecimal, not ${text}`);
 }
 
 function parseStyle(text: string): OutputStyle {

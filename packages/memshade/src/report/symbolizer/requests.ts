@@ -19,7 +19,6 @@ const COMMAND = /^(CODE|DATA|FRAME)(?=\s)/;
 const PLAIN_ADDRESS = /^0x[0-9a-fA-F]{1,13}$/;
 const PREFIXES = /^(?:(?:FILE|BUILDID):\s*)*/;
 const NAME = /^(?:"([^"]*)"|'([^']*)'|([^\s"']\S*))/;
-const BUILD_ID = /^(?:[0-9a-fA-F]{2})+$/;
 
 /**
  * Reads `[CODE|DATA|FRAME] [[FILE:]FILE|BUILDID:ID] ADDRESS` or `… SYMBOL[+OFFSET]`. What cannot be read asks for
@@ -42,9 +41,14 @@ export function parseInputLine(line: string, hasFile: boolean): InputLine {
   const name = found[1] ?? found[2] ?? found[3] ?? "";
   rest = rest.slice(found[0].length).trim();
   if (!prefixes.startsWith("BUILDID")) return placeOf(rest, { command, file: name });
-  return BUILD_ID.test(name)
-    ? placeOf(rest, { command, buildId: name.toLowerCase() })
-    : { command, offset: 0 };
+  const buildId = parseBuildId(name);
+  return buildId === undefined ? { command, offset: 0 } : placeOf(rest, { command, buildId });
+}
+
+/** A build id in lower case, of whole bytes; undefined for what is no number in hexadecimal. */
+export function parseBuildId(text: string): string | undefined {
+  if (!/^[0-9a-fA-F]+$/.test(text)) return undefined;
+  return `${text.length % 2 === 0 ? "" : "0"}${text.toLowerCase()}`;
 }
 
 /** What follows the file: an address or a symbol. Whatever stands behind it is not looked at. */

@@ -34,6 +34,8 @@ export class Symbolization {
   readonly #output: OutputOptions;
   /** By name of the module; a sentence where there is none. */
   readonly #symbolizers = new Map<string, FileSymbolizer | string>();
+  /** Files of which it has been answered that they cannot be read. */
+  readonly #blamed = new Set<string>();
   readonly #complaints: string[] = [];
   /** addr2line names the innermost function where only one is wanted, llvm-symbolizer the outermost. */
   readonly #innermostOnly: boolean;
@@ -74,8 +76,11 @@ export class Symbolization {
         ? { module, symbol: symbol! }
         : { module, address: input.exactAddress ?? hex(address) };
     const symbolizer = this.#symbolizerOf(module, buildId);
-    if (typeof symbolizer === "string" && this.#output.style === "JSON")
+    if (typeof symbolizer === "string" && this.#output.style === "JSON" && !this.#blamed.has(module)) {
+      // As llvm-symbolizer, which says it of a file once.
+      if (buildId === undefined) this.#blamed.add(module);
       return formatError(request, symbolizer);
+    }
     return this.#answerOf(input, request, typeof symbolizer === "string" ? undefined : symbolizer);
   }
 
