@@ -1,7 +1,21 @@
 import { readS32Leb } from "../../bytes/leb128.ts";
-import { bytesOf, globalType, opcodeId, readNames, type WasmModule } from "../../wasm/index.ts";
+import { ByteWriter } from "../../bytes/writer.ts";
+import {
+  bytesOf,
+  globalType,
+  I32,
+  importsOf,
+  opcodeId,
+  readNames,
+  type WasmModule,
+} from "../../wasm/index.ts";
+import { LINE_SHIFT } from "./line-of-address.ts";
 
 const LINE_BYTES = 64;
+const GLOBAL_GET = opcodeId("global.get");
+const I32_ADD = opcodeId("i32.add");
+const I32_SUB = opcodeId("i32.sub");
+const I32_SHR_U = opcodeId("i32.shr_u");
 const I32_CONST = opcodeId("i32.const");
 const HEAP_BASE_NAME = /^(.*[/.])?__heap_base$/;
 
@@ -11,6 +25,8 @@ export interface Regions {
   stackTo: number;
   /** −1: not known; what is no stack counts as static data then. */
   heapFrom: number;
+  /** Code that pushes the regions' lines, in a module that learns them while it runs. */
+  code?: { STACK_FROM: Uint8Array; STACK_TO: Uint8Array; HEAP_FROM: Uint8Array };
 }
 
 /**
@@ -20,6 +36,8 @@ export interface Regions {
  */
 export function findRegions(module: WasmModule, stackPointer: number): Regions {
   const top = initialValue(module, stackPointer);
+  const code = linkedRegions(module);
+  if (code !== undefined) return { stackFrom: 0, stackTo: 0, heapFrom: -1, code };
   if (top === undefined || top <= 0) {
     const base = heapBase(module);
     return { stackFrom: 0, stackTo: 0, heapFrom: base === undefined ? -1 : Math.ceil(base / LINE_BYTES) };
@@ -34,6 +52,31 @@ export function findRegions(module: WasmModule, stackPointer: number): Regions {
     stackTo: Math.ceil(top / LINE_BYTES),
     heapFrom: Math.ceil(heapFrom / LINE_BYTES),
   };
+}
+
+/** A program that dynamic libraries are linked to gets its addresses from the loader, as globals of the table of offsets. */
+function linkedRegions(module: WasmModule): Regions["code"] {
+  const globals = importsOf(module, "global");
+  const lineOf = (name: string): Uint8Array | undefined => {
+    const index = globals.findIndex(
+      ({ module: from, field, global }) => from === "GOT.mem" && field === name && global.type === I32,
+    );
+    if (index < 0) return undefined;
+    // The line that begins at or behind the address; none for 0, which the global holds until the loader has set it.
+    const code = new ByteWriter(16);
+    code.u8(GLOBAL_GET).u32Leb(index);
+    code.u8(I32_CONST).s32Leb(1).u8(I32_SUB);
+    code.u8(I32_CONST).s32Leb(LINE_SHIFT).u8(I32_SHR_U);
+    return code.u8(I32_CONST).s32Leb(1).u8(I32_ADD).finish();
+  };
+  const HEAP_FROM = lineOf("__heap_base");
+  if (HEAP_FROM === undefined) return undefined;
+  const STACK_FROM = lineOf("__stack_low");
+  const STACK_TO = lineOf("__stack_high");
+  const zero = new ByteWriter(2).u8(I32_CONST).s32Leb(0).finish();
+  if (STACK_FROM === undefined || STACK_TO === undefined)
+    return { STACK_FROM: zero, STACK_TO: zero, HEAP_FROM };
+  return { STACK_FROM, STACK_TO, HEAP_FROM };
 }
 
 function heapBase(module: WasmModule): number | undefined {

@@ -46,7 +46,7 @@ export function weaveWorkingSet(around: ToolSurroundings): WovenTool {
     appended,
     shadowMemory,
     firstGlobal: around.firstGlobal + (locality?.globals.length ?? 0),
-    constants: workingSetConstants(layout),
+    constants: { ...workingSetConstants(layout), ...regions.code },
     hosts: {
       programPages: appended.add(appended.typeIndex([], [I32]), () => programPages(memory, memory64)),
       noteStack: around.noteStack(),
@@ -98,7 +98,7 @@ export function weaveWorkingSet(around: ToolSurroundings): WovenTool {
     },
     allocations: undefined,
     notTracked:
-      regions.heapFrom < 0
+      regions.heapFrom < 0 && regions.code === undefined
         ? ["Where the heap begins is not known: lines of the heap are counted as static data."]
         : [],
   };

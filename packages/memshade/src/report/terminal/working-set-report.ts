@@ -1,7 +1,7 @@
 import { findPhases, type Phase } from "../../analyses/working-set/phases.ts";
 import type { InstanceWorkingSet, TimeUnit, WorkingSetProfile } from "../../model/working-set.ts";
 import { formatBytes, formatCount, formatPercent, groupDigits, plural } from "../format.ts";
-import { printGaps } from "./header.ts";
+import { printGaps, printWrapped } from "./header.ts";
 import { printLocality } from "./locality-report.ts";
 import { Screen, type ScreenOptions } from "./screen.ts";
 import { sparkline } from "./sparkline.ts";
@@ -52,15 +52,36 @@ function printInstance(
       ),
     );
   const lines = levels[0].counts.lines ?? [];
+  const intervals = `in ${plural(lines.length, "interval")} of ${time(instance.period)}`;
   screen.print(
-    `${time(instance.duration)} in ${plural(lines.length, "interval")} of ${time(instance.period)} (${UNIT_NAMES[profile.unit]})`,
+    profile.unit === "accesses"
+      ? `${time(instance.duration)} accesses ${intervals}`
+      : `${time(instance.duration)} ${intervals} (${UNIT_NAMES[profile.unit]})`,
     "",
-    `touched    ${paint.amount(padLeft(bytes(total.lines ?? 0), 9))}  ${groupDigits(total.lines ?? 0)} lines of ${profile.lineBytes} bytes, ${formatPercent((total.lines ?? 0) * profile.lineBytes, instance.memoryBytes)} of the memory of ${formatBytes(instance.memoryBytes)}`,
-    `  read     ${padLeft(bytes(total.read ?? 0), 9)}`,
-    `  written  ${padLeft(bytes(total.written ?? 0), 9)}`,
-    `  both     ${padLeft(bytes(total.both ?? 0), 9)}`,
-    `pages      ${padLeft(groupDigits(total.pages4K ?? 0), 9)}  of 4 KiB, ${groupDigits(total.pages64K ?? 0)} of 64 KiB; ${formatPercent(total.lines ?? 0, (total.pages4K ?? 0) * 64)} of their lines are touched`,
-    `where      ${padLeft("", 9)}  heap ${bytes(total.heap ?? 0)}, static data ${bytes(total.static ?? 0)}, stack ${bytes(total.stack ?? 0)}`,
+  );
+  const row = (label: string, amount: string, text: string): void =>
+    printWrapped(screen, text, `${label.padEnd(11)}${amount}  `, " ".repeat(22));
+  const amount = (lines = 0): string => padLeft(bytes(lines), 9);
+  const { lines: touched = 0, pages4K = 0, pages64K = 0 } = total;
+  row(
+    "touched",
+    paint.amount(amount(touched)),
+    `${groupDigits(touched)} lines of ${profile.lineBytes} bytes, ${formatPercent(touched * profile.lineBytes, instance.memoryBytes)} of the memory of ${formatBytes(instance.memoryBytes)}`,
+  );
+  screen.print(
+    `  read     ${amount(total.read)}`,
+    `  written  ${amount(total.written)}`,
+    `  both     ${amount(total.both)}`,
+  );
+  row(
+    "pages",
+    padLeft(groupDigits(pages4K), 9),
+    `of 4 KiB, ${groupDigits(pages64K)} of 64 KiB; ${formatPercent(touched, pages4K * 64)} of their lines are touched`,
+  );
+  row(
+    "where",
+    padLeft("", 9),
+    `heap ${bytes(total.heap ?? 0)}, static data ${bytes(total.static ?? 0)}, stack ${bytes(total.stack ?? 0)}`,
   );
   const peak = lines.reduce((most, count) => Math.max(most, count), 0);
   const width = (screen.isWide ? 160 : screen.width) - 2;

@@ -19,6 +19,9 @@ export const Control = {
   HIGH_LINES: 68,
   WORK: 72,
   ACCESSES: 80,
+  STACK_FROM: 88,
+  STACK_TO: 92,
+  HEAP_FROM: 96,
   COUNTS: 128,
 } as const;
 

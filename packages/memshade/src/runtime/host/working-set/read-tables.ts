@@ -113,6 +113,7 @@ export class WorkingSetReader {
     const stampsOf = new Uint16Array(buffer, stamps, end * 2);
     const pageStamps = new Uint16Array(buffer, pages, Math.ceil(end / LINES_PER_PAGE));
     const bigPageStamps = new Uint16Array(buffer, bigPages, Math.ceil(end / LINES_PER_BIG_PAGE));
+    const regionOf = this.#regions(view);
     const intervalOf = (stamp: number) => (stamp === 0 ? undefined : stamp - 1);
     let lastPage = -1;
     let lastBigPage = -1;
@@ -132,7 +133,7 @@ export class WorkingSetReader {
       const write = intervalOf(stampsOf[line * 2 + 1]);
       const bucket = bucketOf(interval, latest(read, write));
       counts.lines[bucket]++;
-      counts[this.#regionOf(line)][bucket]++;
+      counts[regionOf(line)][bucket]++;
       if (isRead) counts.read[bucketOf(interval, read)]++;
       if (isWritten) counts.written[bucketOf(interval, write)]++;
       const is = earliest(isRead ? interval : read, isWritten ? interval : write);
@@ -156,10 +157,16 @@ export class WorkingSetReader {
     };
   }
 
-  #regionOf(line: number): Measure {
-    const { stackFrom, stackTo, heapFrom } = this.#layout;
-    if (line >= stackFrom && line < stackTo) return "stack";
-    return heapFrom >= 0 && line >= heapFrom ? "heap" : "static";
+  /** What region a line is in, as far as that is known since the host entered last. */
+  #regions(view: DataView): (line: number) => Measure {
+    const { control } = this.#layout;
+    const [stackFrom, stackTo, heapFrom] = [Control.STACK_FROM, Control.STACK_TO, Control.HEAP_FROM].map(
+      (word) => view.getUint32(control + word, true),
+    ) as [number, number, number];
+    return (line) => {
+      if (line >= stackFrom && line < stackTo) return "stack";
+      return line >= heapFrom ? "heap" : "static";
+    };
   }
 }
 

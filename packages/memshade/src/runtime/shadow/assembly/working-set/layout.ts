@@ -86,6 +86,9 @@ export const C_CLOCK: usize = 64; // i32: the countdown, where no function has i
 export const C_HIGH_LINES: usize = 68; // lines of the program's memory, as last looked at
 export const C_WORK: usize = 72; // u64: lines looked at by snapshots
 export const C_ACCESSES: usize = 80; // u64: accesses up to the last poll, where intervals are of real time
+export const C_STACK_FROM: usize = 88; // regions, as they were when the host entered last: lines of the stack …
+export const C_STACK_TO: usize = 92;
+export const C_HEAP_FROM: usize = 96; // … and the first line of the heap
 export const C_COUNTS: usize = 128;
 
 /** Measures in the order of their counters, each with BUCKETS counters. */

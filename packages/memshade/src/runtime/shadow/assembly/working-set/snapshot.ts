@@ -9,6 +9,7 @@ import {
   C_COUNTS,
   C_DEADLINE,
   C_FLAG,
+  C_HEAP_FROM,
   C_HIGH_LINES,
   C_INTERVAL,
   C_LOADED,
@@ -16,6 +17,8 @@ import {
   C_RECORDS,
   C_SCALE,
   C_STACK,
+  C_STACK_FROM,
+  C_STACK_TO,
   C_START,
   C_TOTAL,
   C_WORK,
@@ -81,8 +84,11 @@ export function poll(clock: i32): i32 {
   return next;
 }
 
-/** Lines of the program's memory. Behind `memory.grow`, and wherever the host may have let it grow. */
+/** Lines and regions of the program's memory. Behind `memory.grow`, and wherever the host may have let it grow. */
 export function noteSize(): void {
+  store<u32>(CONTROL, STACK_FROM, C_STACK_FROM);
+  store<u32>(CONTROL, STACK_TO, C_STACK_TO);
+  store<u32>(CONTROL, HEAP_FROM, C_HEAP_FROM);
   store<u32>(CONTROL, <u32>min(<u64>programPages() << 10, <u64>LINES), C_HIGH_LINES);
 }
 
