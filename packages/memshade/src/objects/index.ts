@@ -1,6 +1,7 @@
 export * from "./debug-files.ts";
 export { PT_GNU_EH_FRAME, PT_LOAD, PT_NOTE } from "./elf/constants.ts";
 export { type ElfNote, readNotes } from "./elf/notes.ts";
+export { type PltStub, PltStubs } from "./elf/plt.ts";
 export { readString } from "./elf/symbols.ts";
 export { loadBias } from "./load-bias.ts";
 export { openMiniDebugInfo } from "./mini-debug-info.ts";

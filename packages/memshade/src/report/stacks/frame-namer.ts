@@ -1,5 +1,5 @@
 import { DebugNamer, type OpenSymbolizer } from "./debug-namer.ts";
-import { type PreferSymbol, type SourceFrame, symbolAt } from "./name-frames.ts";
+import { type PreferSymbol, type SourceFrame, symbolAt, withoutVersion } from "./name-frames.ts";
 import type { NativeFile } from "./native-file.ts";
 
 /** What a place is called: its functions, and the symbol it lies in. */
@@ -24,7 +24,7 @@ export class FrameNamer {
   }
 
   demangle(name: string): string {
-    return this.#demangle(name);
+    return name.endsWith("@plt") ? `${this.#demangle(name.slice(0, -4))}@plt` : this.#demangle(name);
   }
 
   /** @param address in the object */
@@ -44,10 +44,10 @@ export class FrameNamer {
 
   #nameAnew(file: NativeFile, address: number): NamedAddress {
     const versioned = symbolAt(file, address, this.#prefer);
-    const found = versioned && { ...versioned, name: versioned.name.replace(/@.*/, "") };
+    const found = versioned && { ...versioned, name: withoutVersion(versioned.name) };
     const symbol = found && { name: found.name, offset: address - found.address };
     const frames = this.#debugNamer.frames(file, address);
-    const bySymbol = { function: found && this.#demangle(found.name), linkageName: found?.name };
+    const bySymbol = { function: found && this.demangle(found.name), linkageName: found?.name };
     const outermost = frames.at(-1);
     if (outermost === undefined) return { frames: [{ ...bySymbol, inlined: false }], symbol };
     // Code of assemblers has lines, and a name in the symbol table alone.

@@ -3,6 +3,8 @@
  * `run(int)::{lambda(int)#1}::operator()(int) const` keeps what names the function.
  */
 export function withoutParameters(name: string): string {
+  // A stub for calls of another object.
+  if (name.endsWith("@plt")) return `${withoutParameters(name.slice(0, -4))}@plt`;
   const end = name.lastIndexOf(")");
   // What may follow the parameters: qualifiers, and marks of compilers.
   if (end < 0 || !/^(?: const| volatile|&{1,2}| \[clone [^\]]*\])*$/.test(name.slice(end + 1))) return name;

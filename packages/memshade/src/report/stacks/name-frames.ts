@@ -22,6 +22,11 @@ export interface SymbolAtAddress {
   readonly address: number;
 }
 
+/** A symbol's name without its version. */
+export function withoutVersion(name: string): string {
+  return name.replace(/@(?!plt$).*/, "");
+}
+
 /** Decides between two symbols of one address: true for the second. */
 export type PreferSymbol = (first: SymbolChoice, second: SymbolChoice) => boolean;
 
@@ -51,12 +56,17 @@ export const preferAsPerf: PreferSymbol = (first, second) => {
   return false;
 };
 
-/** The function symbol at an address of an object, from the best of its tables that has one. */
+/**
+ * The function symbol at an address of an object, from the best of its tables that has one. Stubs for calls of other objects
+ * are called as GDB and perf call them: `puts@plt`.
+ */
 export function symbolAt(
   file: NativeFile,
   address: number,
   prefer: PreferSymbol,
 ): SymbolAtAddress | undefined {
+  const stub = file.stubAt(address);
+  if (stub !== undefined) return { name: `${stub.target}@plt`, address: stub.address };
   let best: FoundSymbol | undefined;
   for (const table of file.symbols) {
     const found = symbolIn(table, address, prefer);

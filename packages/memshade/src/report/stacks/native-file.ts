@@ -3,6 +3,8 @@ import {
   type ObjectFile,
   type ObjectSection,
   openMiniDebugInfo,
+  type PltStub,
+  PltStubs,
   type SymbolTable,
 } from "../../objects/index.ts";
 import { type Module, UnwindTable } from "../../unwind/index.ts";
@@ -42,6 +44,7 @@ export class NativeFile {
   #debugFile: FoundObject | null | undefined;
   #table: UnwindTable | undefined;
   #symbols: readonly SymbolTable[] | undefined;
+  #stubs: PltStubs | undefined;
 
   constructor(path: string, buildId: string | undefined, source: ObjectSource) {
     this.path = path.replace(DELETED, "");
@@ -99,6 +102,13 @@ export class NativeFile {
         address >= section.address &&
         address < section.address + section.size,
     );
+  }
+
+  /** The stub for a call of another object that an address lies in. */
+  stubAt(address: number): PltStub | undefined {
+    if (this.found === undefined) return undefined;
+    this.#stubs ??= new PltStubs(this.found.object);
+    return this.#stubs.at(address);
   }
 
   /** Symbol tables that know the object's functions, the best first. */

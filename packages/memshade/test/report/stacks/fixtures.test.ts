@@ -81,6 +81,18 @@ describe.skipIf(fixtures === undefined)("all threads of the cores whose stacks G
   });
 });
 
+describe.skipIf(fixtures === undefined)("a stub of the procedure linkage table", () => {
+  it.each([
+    ["plt-entry", "lib_leaf@plt"],
+    ["plt-pushed", "lib_leaf@plt"],
+    ["plt0-pushed", undefined],
+  ])("has the name that GDB gives it: %s", async (place, name) => {
+    const { shown } = await unwindCore("plt-dynamic", `core.${place}.gz`);
+    const [frame] = shown.threads[0]!.frames;
+    expect(frame!.symbol?.replace(/ ?\+.*/, "")).toBe(name);
+  });
+});
+
 describe.skipIf(fixtures === undefined)("the samples of perf.data", () => {
   it("are what perf script prints", async () => {
     const directory = path.join(fixtures!, "perf-dwarf");

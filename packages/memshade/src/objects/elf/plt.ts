@@ -1,0 +1,108 @@
+import type { ObjectFile, ObjectSection } from "../types.ts";
+import { viewOf } from "./header.ts";
+import { readString } from "./symbols.ts";
+
+const RELA_BYTES = 24;
+const SYMBOL_BYTES = 24;
+
+/** Relocations of slots that stubs jump through: `R_*_GLOB_DAT` and `R_*_JUMP_SLOT`. */
+const SLOT_RELOCATIONS: Readonly<Record<string, readonly number[]>> = {
+  x86_64: [6, 7],
+  aarch64: [1025, 1026],
+};
+
+/** A stub of the procedure linkage table. */
+export interface PltStub {
+  /** Name of the function that it jumps to. */
+  readonly target: string;
+  /** Where it begins (SVMA). */
+  readonly address: number;
+}
+
+/**
+ * The stubs through which an ELF object (x86-64, AArch64) calls functions of others. No symbols name them; their code says
+ * from which slot they take the function's address, and a relocation which function the linker puts there.
+ */
+export class PltStubs {
+  readonly #object: ObjectFile;
+  #targets: Map<number, string> | undefined;
+
+  constructor(object: ObjectFile) {
+    this.#object = object;
+  }
+
+  /** The stub that an address (SVMA) lies in. */
+  at(address: number): PltStub | undefined {
+    const section = this.#object.sections.find(
+      (one) => one.name.startsWith(".plt") && address >= one.address && address - one.address < one.size,
+    );
+    if (section === undefined) return undefined;
+    const found = this.#object.architecture === "x86_64" ? this.#x86(section, address) : this.#arm(address);
+    const target = found && this.#targetOf(found.slot);
+    return target === undefined ? undefined : { target, address: found!.start };
+  }
+
+  /** `jmp *slot(%rip)`, behind `endbr64` and `bnd` where there are such. */
+  #x86(section: ObjectSection, address: number): { start: number; slot: number } | undefined {
+    // Stubs that are bound from the start are half as long, unless they begin with `endbr64`.
+    const first = this.#object.bytesAt(section.address, 1);
+    const stubBytes = section.name === ".plt.got" && first[0] === 0xff ? 8 : 16;
+    const start = address - ((address - section.address) % stubBytes);
+    const code = this.#object.bytesAt(start, stubBytes);
+    // The stub of the table's head pushes before it jumps.
+    if (code[0] === 0xff && code[1] === 0x35) return undefined;
+    for (let at = 0; at + 6 <= code.length; at++) {
+      if (code[at] !== 0xff || code[at + 1] !== 0x25) continue;
+      return { start, slot: start + at + 6 + viewOf(code).getInt32(at + 2, true) };
+    }
+    return undefined;
+  }
+
+  /** `adrp x16, page; ldr x17, [x16, #offset]`, with a landing pad in front where branches need one. */
+  #arm(address: number): { start: number; slot: number } | undefined {
+    const aligned = address - (address % 4);
+    for (let start = aligned; start >= 0 && aligned - start <= 20; start -= 4) {
+      const code = this.#object.bytesAt(start, 8);
+      if (code.length < 8) return undefined;
+      const view = viewOf(code);
+      const [adrp, ldr] = [view.getUint32(0, true), view.getUint32(4, true)];
+      if ((adrp & 0x9f00_001f) >>> 0 !== 0x9000_0010) continue;
+      if ((ldr & 0xffc0_03ff) >>> 0 !== 0xf940_0211) return undefined;
+      const pages = (((adrp >> 5) & 0x7ffff) << 13) >> 11;
+      const page = start - (start % 4096) + (pages | ((adrp >>> 29) & 3)) * 4096;
+      const before = this.#object.bytesAt(start - 4, 4);
+      const hasPad = before.length === 4 && viewOf(before).getUint32(0, true) === 0xd503_245f;
+      return { start: hasPad ? start - 4 : start, slot: page + ((ldr >>> 10) & 0xfff) * 8 };
+    }
+    return undefined;
+  }
+
+  #targetOf(slot: number): string | undefined {
+    this.#targets ??= this.#readTargets();
+    return this.#targets.get(slot);
+  }
+
+  /** Names of the functions by the slots that the linker writes their addresses to. */
+  #readTargets(): Map<number, string> {
+    const targets = new Map<number, string>();
+    const object = this.#object;
+    const symbols = object.section(".dynsym");
+    const strings = object.section(".dynstr");
+    const types = SLOT_RELOCATIONS[object.architecture];
+    if (symbols === undefined || strings === undefined || types === undefined) return targets;
+    for (const name of [".rela.dyn", ".rela.plt"]) {
+      const relocations = object.section(name);
+      if (relocations === undefined) continue;
+      const view = viewOf(relocations);
+      for (let at = 0; at + RELA_BYTES <= relocations.length; at += RELA_BYTES) {
+        if (!types.includes(view.getUint32(at + 8, true))) continue;
+        const symbol = view.getUint32(at + 12, true) * SYMBOL_BYTES;
+        if (symbol === 0 || symbol + SYMBOL_BYTES > symbols.length) continue;
+        const target = readString(strings, viewOf(symbols).getUint32(symbol, true));
+        const slot = view.getUint32(at + 4, true) * 2 ** 32 + view.getUint32(at, true);
+        if (target) targets.set(slot, target);
+      }
+    }
+    return targets;
+  }
+}
