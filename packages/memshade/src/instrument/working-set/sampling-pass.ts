@@ -7,10 +7,12 @@ import type { SnippetSink } from "../snippet-sink.ts";
 import { extraLocal } from "../temporaries.ts";
 import type { WalkState } from "../tool-pass.ts";
 import { CONSTANT, ValueClass } from "../value-numbers.ts";
+import { alignmentHint } from "./alignment-hint.ts";
 import { BesideMarks, FIRST_BESIDE } from "./beside-marks.ts";
-import { alignmentHint, type IntervalPass, type LoopSummary } from "./interval-pass.ts";
+import type { IntervalPass } from "./interval-pass.ts";
 import { writeLine } from "./line-of-address.ts";
 import { writeForm } from "./mark-writer.ts";
+import type { LoopSummary } from "./moved-marks.ts";
 import { Touches } from "./touches.ts";
 
 /** Indices and addresses in the instrumented module that the inserted code refers to. */
