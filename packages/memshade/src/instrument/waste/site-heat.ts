@@ -17,8 +17,8 @@ export const Heat = {
 const LOAD_BYTES = [10, 45, 130];
 const STORE_BYTES = [10, 62, 100];
 /** Added code may be this many times the module's own; the bytes above are for ids of 16 bits, of 32 it is more. */
-const BUDGET = 2.5;
-const BUDGET_OF_WIDE_IDS = 2.1;
+const BUDGET = 2.6;
+const BUDGET_OF_WIDE_IDS = 2.3;
 
 /** Sites that are heated together: those side by side that run equally often. */
 interface Region {
@@ -30,7 +30,7 @@ interface Region {
 }
 
 /** What runs of a site save by heat, in any unit. */
-const GAIN = [0, 9, 0.5];
+const GAIN = [0, 9, 1];
 /** Guessed frequencies are good for the order of sites, not for their distance: a power of them counts. */
 const TRUST = 0.3;
 
@@ -71,13 +71,12 @@ export function siteHeat(
   let room = code * (ids === 16 ? BUDGET : BUDGET_OF_WIDE_IDS) - otherBytes;
   for (let site = 0; site < sites.length; site++) room -= bytesOf(site);
   for (const region of regions) {
-    for (let site = region.first; site < region.end; site++) {
+    for (let site = region.first; site < region.end && room >= 0; site++) {
       if (heat[site] >= region.heat || sites.siteClass[site] !== SiteClass.Plain) continue;
       room += bytesOf(site);
       heat[site] = region.heat;
       room -= bytesOf(site);
     }
-    if (room < 0) break;
   }
   return heat;
 }

@@ -186,6 +186,16 @@ function isValid(address: u32, size: u32): bool {
   return true;
 }
 
+/** Whether all bytes of an access were read since they were written; false for sizes that no plain access has. */
+@inline function isAllRead(address: u32, size: u32): bool {
+  const at: usize = address << ID_SHIFT;
+  const bytes = size << ID_SHIFT;
+  if (bytes == 8) return load<u64>(at) == -1;
+  if (bytes == 16) return (load<u64>(at) & load<u64>(at, 8)) == -1;
+  if (bytes == 4) return load<u32>(at) == 0xffffffff;
+  return bytes == 2 && load<u16>(at) == 0xffff;
+}
+
 /** A store whose operand equals what is there, before the store. The bytes follow where all stores of a site are one size. */
 export function same(address: u32, size: u32, site: u32): void {
   sameAt(address, size, <u32>storeRecord(site));
@@ -193,7 +203,8 @@ export function same(address: u32, size: u32, site: u32): void {
 
 /** The same of a site whose record is at an address. */
 export function sameAt(address: u32, size: u32, record: u32): void {
-  if (isValid(address, size)) bump(record + S_SILENT, 1);
+  // Memory that was read is valid: the usual case.
+  if (isAllRead(address, size) || isValid(address, size)) bump(record + S_SILENT, 1);
 }
 
 // Stores by a function: the operand's bytes are kept before and compared behind.

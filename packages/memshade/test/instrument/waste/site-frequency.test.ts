@@ -1,0 +1,119 @@
+import { describe, expect, it } from "vitest";
+import { scanModule } from "../../../src/instrument/module-scan.ts";
+import { siteFrequencies } from "../../../src/instrument/waste/site-frequency.ts";
+import { Heat, siteHeat } from "../../../src/instrument/waste/site-heat.ts";
+import { findSites } from "../../../src/instrument/waste/site-table.ts";
+import { decodeModule } from "../../../src/wasm/index.ts";
+import { wat } from "../support/assemble.ts";
+
+async function frequencies(functions: string): Promise<number[]> {
+  const module = decodeModule(wat(`(module (memory 1) ${functions})`));
+  return [...siteFrequencies(module, findSites(module, []), scanModule(module))];
+}
+
+const LOAD = "(drop (i32.load (local.get 0)))";
+const AROUND = `(loop $again ${LOAD} (br_if $again (local.get 0)))`;
+
+describe("how often the code looks like running", () => {
+  it("is more inside of loops, the more of them there are around", async () => {
+    const [before, once, twice, behind] = await frequencies(
+      `(func (export "f") (param i32)
+         ${LOAD}
+         (loop $outer ${LOAD} ${AROUND} (br_if $outer (local.get 0)))
+         ${LOAD})`,
+    );
+    expect(once).toBeGreaterThan(before);
+    expect(twice).toBeGreaterThan(once);
+    expect(behind).toBeCloseTo(before);
+  });
+
+  it("is what went in when all ways out of a loop have met", async () => {
+    const [before, behind] = await frequencies(
+      `(func (export "f") (param i32)
+         ${LOAD}
+         (block $out
+           (loop $again
+             (br_if $out (local.get 0))
+             (br_if $out (i32.load8_u (memory.size)))
+             (br $again)))
+         ${LOAD})`,
+    ).then((all) => [all[0], all[2]]);
+    expect(behind).toBeCloseTo(before);
+  });
+
+  it("is shared by the arms of a branch, and whole again behind them", async () => {
+    const [before, first, second, behind] = await frequencies(
+      `(func (export "f") (param i32)
+         ${LOAD} (if (local.get 0) (then ${LOAD}) (else ${LOAD})) ${LOAD})`,
+    );
+    expect(first + second).toBeCloseTo(before);
+    expect(behind).toBeCloseTo(before);
+  });
+
+  it("is shared by the cases of a switch", async () => {
+    const [one, two, three] = await frequencies(
+      `(func (export "f") (param i32)
+         (block $c (block $b (block $a (br_table $a $b $c (local.get 0)))
+           ${LOAD} (return))
+           ${LOAD} (return))
+         ${LOAD})`,
+    );
+    expect(two).toBeCloseTo(one);
+    expect(three).toBeCloseTo(one);
+    expect(one).toBeLessThan(1);
+  });
+
+  it("is nothing behind a trap", async () => {
+    const [dead] = await frequencies(`(func (export "f") (param i32) unreachable ${LOAD})`);
+    expect(dead).toBe(0);
+  });
+
+  it("goes up with the calls of a function, by name and through a table", async () => {
+    const [called, looped, indirect, alone] = await frequencies(
+      `(type $t (func (param i32)))
+       (table 1 funcref)
+       (elem (i32.const 0) $indirect)
+       (func $called (param i32) ${LOAD})
+       (func $looped (param i32) ${LOAD})
+       (func $indirect (type $t) ${LOAD})
+       (func $alone (param i64) (drop (i32.load (i32.wrap_i64 (local.get 0)))))
+       (func (export "f") (param i32)
+         (call $called (local.get 0))
+         (loop $again
+           (call $looped (local.get 0))
+           (call_indirect (type $t) (local.get 0) (i32.const 0))
+           (br_if $again (local.get 0))))`,
+    );
+    expect(looped).toBeGreaterThan(called);
+    expect(indirect).toBeGreaterThan(called);
+    expect(called).toBeGreaterThan(alone);
+  });
+
+  it("stays finite where functions call each other", async () => {
+    const all = await frequencies(
+      `(func $a (param i32) ${LOAD} (loop $l (call $b (local.get 0)) (br_if $l (local.get 0))))
+       (func $b (param i32) ${LOAD} (call $a (local.get 0)) (call $b (local.get 0)))
+       (func (export "f") (param i32) (call $a (local.get 0)))`,
+    );
+    expect(all.every((frequency) => Number.isFinite(frequency) && frequency > 0)).toBe(true);
+    expect(all[0]).toBe(all[1]);
+  });
+});
+
+describe("what is followed inline", () => {
+  it("is first what loops, where there is no room for all", async () => {
+    const cold = Array.from({ length: 40 }, () => LOAD).join(" ");
+    const module = decodeModule(wat(`(module (memory 1) (func (export "f") (param i32) ${AROUND} ${cold}))`));
+    const sites = findSites(module, []);
+    const heat = siteHeat(module, sites, scanModule(module), 16);
+    expect(heat[0]).not.toBe(Heat.Cold);
+    expect([...heat.slice(1)]).toContain(Heat.Cold);
+    expect(heat.slice(1).every((value) => value <= heat[0])).toBe(true);
+  });
+
+  it("is nothing where other code takes the room", async () => {
+    const module = decodeModule(wat(`(module (memory 1) (func (export "f") (param i32) ${AROUND}))`));
+    const sites = findSites(module, []);
+    expect([...siteHeat(module, sites, scanModule(module), 16, 1e6)]).toEqual([Heat.Cold]);
+  });
+});
