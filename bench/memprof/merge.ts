@@ -9,6 +9,7 @@ import { generateProfiles } from "./generate.ts";
 
 // Merges many generated raw profiles with memshade and with llvm-profdata, in alternation:
 //   node bench/memprof/merge.ts --binary app.exe --sample app.memprofraw [--profiles 500] [--contexts 10000]
+// [--unique 0.01] (the part of the contexts that only one profile has) [--threads N] [--built] (the built command)
 
 const { values } = parseArgs({
   options: {
@@ -20,11 +21,17 @@ const { values } = parseArgs({
     peer: { type: "string", default: "llvm-profdata-22" },
     "peer-profiles": { type: "string", default: "20" },
     rounds: { type: "string", default: "1" },
+    threads: { type: "string" },
+    built: { type: "boolean", default: false },
   },
 });
 const binary = resolve(values.binary!);
 const sample = resolve(values.sample!);
-const memshade = resolve(import.meta.dirname, "../../packages/memshade/src/cli/main.ts");
+const memshade = resolve(
+  import.meta.dirname,
+  `../../packages/memshade/${values.built ? "bin/memshade.js" : "src/cli/main.ts"}`,
+);
+const threads = values.threads === undefined ? [] : ["--threads", values.threads];
 const folder = mkdtempSync(join(tmpdir(), "memshade-merge-"));
 
 interface Measured {
@@ -68,21 +75,22 @@ try {
   writeFileSync(inputs, files.join("\n"));
   const total = files.reduce((sum, file) => sum + statSync(file).size, 0);
   console.log(`${profiles} profiles of ${(total / profiles / 1e6).toFixed(2)} MB`);
+  const alone = measure(process.execPath, ["-e", "0"]);
+  console.log(`Node alone: ${alone.peakMebibytes.toFixed(0)} MiB`);
   const peerCount = Number(values["peer-profiles"]);
   for (let round = 0; round < Number(values.rounds); round++) {
     const out = join(folder, "out");
-    const ours = measure(process.execPath, [memshade, "merge", "-o", out, "--binary", binary, `@${inputs}`]);
-    console.log("memshade indexed", ours, `result ${(statSync(out).size / 1e6).toFixed(2)} MB`);
+    const merge = [memshade, "merge", ...threads, "--binary", binary, `@${inputs}`, "-o"];
+    const ours = measure(process.execPath, [...merge, out]);
+    const bytes = statSync(out).size;
+    const times = (ours.peakMebibytes * 2 ** 20) / bytes;
+    console.log(
+      "memshade indexed",
+      ours,
+      `result ${(bytes / 1e6).toFixed(2)} MB, peak ${times.toFixed(2)} times that`,
+    );
     const whole = `${out}.memshade`;
-    const kept = measure(process.execPath, [
-      memshade,
-      "merge",
-      "-o",
-      whole,
-      "--binary",
-      binary,
-      `@${inputs}`,
-    ]);
+    const kept = measure(process.execPath, [...merge, whole]);
     const packed = files.slice(0, 3).reduce((sum, file) => sum + gzipSync(readFileSync(file)).length, 0) / 3;
     console.log(
       "memshade .memshade",

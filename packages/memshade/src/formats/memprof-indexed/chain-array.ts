@@ -57,7 +57,6 @@ export class ChainArray {
   }
 
   release(): void {
-    this.used.release();
     this.joints.release();
     this.places.release();
   }

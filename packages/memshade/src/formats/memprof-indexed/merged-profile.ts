@@ -55,7 +55,9 @@ function summaryOf({ field }: LinearProfile, contexts: number) {
 /** Records name the stack of a context by the context's row, that of a call site by a number behind all rows. */
 function linearizeMerged(merger: ProfileMerger): LinearProfile {
   const { stacks, contexts, blocks, callSites } = merger;
+  // What was needed to find things goes first.
   stacks.seal();
+  contexts.seal();
   const { frames, ranks } = sortFrames(merger);
   const callStacks = new Map<number, number>();
   const used = new RankedBits();
@@ -66,6 +68,7 @@ function linearizeMerged(merger: ProfileMerger): LinearProfile {
       used.set(stack);
     }
   }
+  used.rankAll();
   const canonical = new ChainOrder(stacks, ranks);
   const { order, counts } = inOrder(merger, canonical, { used, callStacks, frames });
   canonical.release();
@@ -78,14 +81,12 @@ function linearizeMerged(merger: ProfileMerger): LinearProfile {
     ranks.map((rank) => byCount.ranks[rank]!),
   );
   const array = new ChainArray(tree, used);
+  /** By number of the stack among those in use. */
   const positions = new Column();
-  const elements = array.measure((stack, position) => {
-    const row = contexts.find(stack);
-    if (row >= 0) positions.set(row, position);
-    const call = callStacks.get(stack);
-    if (call !== undefined) positions.set(call, position);
-  });
-  contexts.release();
+  const elements = array.measure((stack, position) => positions.set(used.rankOf(stack), position));
+  const calls = [...callStacks.keys()].sort((a, b) => callStacks.get(a)! - callStacks.get(b)!);
+  const stackOf = (site: number) =>
+    site < contexts.length ? contexts.keyOf(site) : calls[site - contexts.length]!;
   return {
     frames,
     frameOrder: byCount.frames,
@@ -99,7 +100,7 @@ function linearizeMerged(merger: ProfileMerger): LinearProfile {
       tree.release();
       stacks.release();
     },
-    positionOf: (stack) => positions.get(stack),
+    positionOf: (site) => positions.get(used.rankOf(stackOf(site))),
     records,
     field: (wanted) => {
       const field = blocks.fields.indexOf(wanted);
@@ -120,10 +121,13 @@ interface UsedStacks {
 function inOrder({ contexts }: ProfileMerger, tree: ChainOrder, { used, callStacks, frames }: UsedStacks) {
   const order = new Uint32Array(contexts.length);
   const counts = { counts: new Float64Array(frames.length), positionSums: new Float64Array(frames.length) };
+  /** By number of the stack among those in use: its row plus 1. */
+  const rows = new Column();
+  for (let row = 0; row < contexts.length; row++) rows.set(used.rankOf(contexts.keyOf(row)), row + 1);
   let next = 0;
   let nextCall = contexts.length;
   const see = (stack: number) => {
-    const row = contexts.find(stack);
+    const row = rows.get(used.rankOf(stack)) - 1;
     if (row >= 0) order[next++] = row;
     if (callStacks.has(stack)) callStacks.set(stack, nextCall++);
   };
@@ -139,6 +143,7 @@ function inOrder({ contexts }: ProfileMerger, tree: ChainOrder, { used, callStac
       counts.positionSums[frame]! += depth - at;
     }
   }
+  rows.release();
   return { order, counts };
 }
 

@@ -28,19 +28,9 @@ export class RowIndex {
     return this.count - 1;
   }
 
-  /** The row of a key, or -1. */
-  find(key: number): number {
-    return this.slots.get(this.slotOf(key)) - 1;
-  }
-
   /** Gives the table back that rows are found with: only `keyOf` works from now on. */
   seal(): void {
     this.slots.release();
-  }
-
-  release(): void {
-    this.seal();
-    this.keys.release();
   }
 
   private slotOf(key: number): number {
