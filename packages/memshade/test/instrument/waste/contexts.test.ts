@@ -275,7 +275,7 @@ describe("bounds", () => {
   });
 
   it("leave contexts that are seldom used out of what is told, not their accesses", () => {
-    const [leaves, callers] = [300, 300];
+    const [leaves, callers] = [260, 260];
     const module = wat(`(module (memory 1)
       (func $leaf ${STORE.repeat(leaves)})
       (func $run (export "run") ${"(call $leaf)".repeat(callers)})
