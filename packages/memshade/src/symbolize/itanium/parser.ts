@@ -540,6 +540,8 @@ export class Parser implements TypeSource {
     while (!this.consume("E")) {
       const outer = this.#templateParams;
       const isDeclared = this.#isTemplateParamDecl();
+      // Without a declaration an argument does not refer to those before it: the `auto` of a lambda is not the first one.
+      if (keepsParams && !isDeclared) this.#templateParams = [];
       const arg = this.templateArg();
       if (keepsParams) {
         this.#templateParams = outer;

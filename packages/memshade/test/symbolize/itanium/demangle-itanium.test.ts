@@ -17,6 +17,10 @@ describe("a name of the Itanium C++ ABI", () => {
     ["_ZN1ScvT_IiEEv", "S::operator int<int>()"],
     ["_ZplRK1AS1_", "operator+(A const&, A const&)"],
     ["_ZZ4mainENKUliE_clEi", "main::'lambda'(int)::operator()(int) const"],
+    [
+      "_Z3runIvZN1aIJivEE5resetEvEUlOT_E_JiEEDcOT0_DpOT1_",
+      "decltype(auto) run<void, a<int, void>::reset()::'lambda'(auto&&), int>(a<int, void>::reset()::'lambda'(auto&&)&&, int&&)",
+    ],
     ["_ZZ4mainE1x_0", "main::x"],
     ["_ZTV1A", "vtable for A"],
     ["_ZThn16_N1B1fEv", "non-virtual thunk to B::f()"],
