@@ -188,6 +188,8 @@ export function toolOptionsOf(flags: ToolFlags): ToolOptions {
   for (const [flag, option] of Object.entries(WASTE_FLAGS))
     if (flags[flag as keyof typeof WASTE_FLAGS] !== undefined && !flags.tool?.includes("waste"))
       throw new UserError(`${option} is an option of the waste tool: add --tool waste`);
+  if (flags.contexts === true && flags.ids === "16")
+    throw new UserError("--contexts needs ids of 32 bits, for sites in contexts: leave out --ids 16");
   return {
     tools: flags.tool,
     clock: flags.clock,

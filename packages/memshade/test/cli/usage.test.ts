@@ -64,6 +64,10 @@ describe("the command line", () => {
       ["run", "--tool", "workingset", "--locality", "--cache", "big", "x.wasm"],
       "option '--cache <size>' argument 'big' is invalid. It must be a size from 64 bytes to 64 GiB, such as 32KiB or 1MiB.",
     ],
+    [
+      ["run", "--tool", "waste", "--contexts", "--ids", "16", "x.wasm"],
+      "--contexts needs ids of 32 bits, for sites in contexts: leave out --ids 16",
+    ],
     [["run", "--env", "=x", "x.wasm"], "--env =x: a name is missing"],
     [["run", "--dir", "::/", "x.wasm"], "--dir ::/: expected HOST or HOST::GUEST"],
     [["instrument", "x.wasm"], "required option '-o, --output <out.wasm>' not specified"],
