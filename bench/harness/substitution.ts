@@ -32,12 +32,15 @@ export const VARIANTS = {
 
 export type Variant = keyof typeof VARIANTS;
 
+/** As `memshade run` and `memshade node` have it. V8 takes memory that is not shared for garbage to come, and collects. */
+const AS_USERS_GET_IT: InstrumentOptions = { sharedShadow: true, sha256: nativeSha256 };
+
 /** Rewrites a module as a variant says; the plain variant is the module itself. */
 export function rewrite(bytes: Uint8Array, variant: Variant, options: InstrumentOptions = {}): Uint8Array {
   const chosen = VARIANTS[variant];
   return chosen === undefined
     ? bytes
-    : instrument(bytes, { sha256: nativeSha256, ...chosen, ...options }).bytes;
+    : instrument(bytes, { ...AS_USERS_GET_IT, ...chosen, ...options }).bytes;
 }
 
 /** Emscripten makes modules below this size while it runs, to give a JavaScript function a wasm signature. */

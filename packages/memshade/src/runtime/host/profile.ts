@@ -66,6 +66,8 @@ export async function profile<T>(
     ...toInstrumentOptions(options),
     name,
     ...(options.glue === undefined ? {} : { glue: options.glue }),
+    // Engines take gigabytes that are not shared for a reason to collect garbage, though few of their pages are used.
+    sharedShadow: typeof SharedArrayBuffer === "function",
   });
   const recorder = new Recorder({ tools: options, command: [name], program: name });
   const compiled = await WebAssembly.compile(bytes as BufferSource);
