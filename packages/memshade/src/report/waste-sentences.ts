@@ -1,5 +1,5 @@
 import type { WasteFinding } from "../analyses/waste/findings.ts";
-import { libraryAt, ownFrame } from "../analyses/waste/libraries.ts";
+import { libraryAt, ownPlace } from "../analyses/waste/libraries.ts";
 import type { Partner } from "../analyses/waste/partners.ts";
 import type { TypeRule, WasteField, WasteFrame, WasteIp, WasteObjects, WasteType } from "../model/waste.ts";
 import { formatBytes, formatCount, formatPercent, plural } from "./format.ts";
@@ -7,20 +7,28 @@ import { compactName } from "./terminal/names.ts";
 
 /**
  * A place as `parse (parse.c:88)`, by its function and offset where no line is known. Code of a library that is inlined into
- * the program stands behind the program's place: `load (load.cc:7) via std::vector::push_back`.
+ * the program, or that the program is known to have called, stands behind the program's place:
+ * `load (load.cc:7) via std::vector::push_back`.
  */
 export function placeOf(ips: readonly WasteIp[]): string {
   const [ip] = ips;
-  const own = ip && ownFrame(ip);
-  if (own === undefined || own === ip) return frameText(ip, ip?.address);
-  return `${frameText(own, undefined)} via ${bareName(ip?.function ?? "a library")}`;
+  const own = ownPlace(ips);
+  if (own === undefined || own.frame === ip) return frameText(ip, ip?.address);
+  const address = own.frame === ips[own.depth] ? ips[own.depth]?.address : undefined;
+  const via = own.depth === 0 ? ip : own.via;
+  return `${frameText(own.frame, address)} via ${bareName(via?.function ?? "a library")}`;
 }
 
 /** A function's name without arguments of templates, tags of the ABI and inline namespaces of versions. */
 export function bareName(name: string): string {
-  return shortName(name)
+  return ownName(shortName(name))
     .replaceAll("<…>", "")
     .replace(/^.* (?=\S+$)/, "");
+}
+
+/** Linkers' name of a `main` that has parameters. */
+function ownName(name: string): string {
+  return name === "__main_argc_argv" ? "main" : name;
 }
 
 function shortName(name: string): string {
@@ -34,7 +42,7 @@ function partnerText({ ips, places }: Partner): string {
 }
 
 function frameText(frame: WasteFrame | undefined, address: number | undefined): string {
-  const name = frame?.function === undefined ? "unknown code" : shortName(frame.function);
+  const name = frame?.function === undefined ? "unknown code" : ownName(shortName(frame.function));
   if (frame?.file !== undefined) return `${name} (${baseName(frame.file)}:${frame.line})`;
   return address === undefined || address % 2 ** 32 === 0
     ? name
@@ -51,6 +59,7 @@ export function sentencesOf(finding: WasteFinding): { says: string; advice: stri
   // Nearly all is said as all.
   const isAll = partner !== undefined && partner.bytes > 0.995 * bytes;
   const them = isAll ? "" : `${part} of them `;
+  const only = wasted === 1 ? "s" : "";
   switch (finding.kind) {
     case "dead": {
       const by =
@@ -68,7 +77,7 @@ export function sentencesOf(finding: WasteFinding): { says: string; advice: stri
         other === undefined ? "" : isOwn ? `, ${them}stored there by itself` : `, ${them}stored by ${other}`;
       const zeros = finding.clearsCleared ? ", zeros over memory that is zero from the start" : "";
       return {
-        says: `${formatCount(wasted ?? 0)} of the ${formatCount(operations)} stores of ${where} write what is there already${last}${zeros} (${share}).`,
+        says: `${partOf(wasted ?? 0, operations, "store", where)} write${only} what is there already${last}${zeros} (${share}).`,
         advice: finding.clearsCleared
           ? "Leave the clear out: nobody has stored there since the system cleared the memory."
           : "Compare before you store, or store only when the value was computed anew.",
@@ -82,7 +91,7 @@ export function sentencesOf(finding: WasteFinding): { says: string; advice: stri
             ? `, ${them}last loaded by itself`
             : `, ${them}last loaded by ${other}`;
       return {
-        says: `${formatCount(wasted ?? 0)} of the ${formatCount(operations)} loads of ${where} load again what has not changed${last} (${share}).`,
+        says: `${partOf(wasted ?? 0, operations, "load", where)} load${only} again what has not changed${last} (${share}).`,
         advice: "Keep the value in a local variable across the loop or the calls.",
       };
     }
@@ -91,6 +100,13 @@ export function sentencesOf(finding: WasteFinding): { says: string; advice: stri
     default:
       throw new RangeError(`no such finding: ${finding.kind satisfies never}`);
   }
+}
+
+/** `90 of the 100 stores of decode (decode.c:3)` */
+function partOf(wasted: number, operations: number, what: string, where: string): string {
+  if (operations === 1) return `The only ${what} of ${where}`;
+  const all = `${formatCount(operations)} ${what}s of ${where}`;
+  return wasted === operations ? `All ${all}` : `${formatCount(wasted)} of the ${all}`;
 }
 
 function writeOnly({ object, operations }: WasteFinding, where: string): { says: string; advice: string } {
@@ -159,8 +175,14 @@ function capital(text: string): string {
 function deadAdvice(finding: WasteFinding, killer: string | undefined): string {
   const isClear = finding.class === "fill" || /memset|bzero|clear|zero/i.test(finding.ips[0]?.function ?? "");
   const killed = (finding.partner?.bytes ?? 0) / finding.bytes;
-  if (isClear && killer !== undefined && !finding.isOwn && finding.share * killed > 0.9)
-    return `Drop the clear: ${killer} fills the memory anyway.`;
+  if (isClear && killer !== undefined && !finding.isOwn && finding.share * killed > 0.9) {
+    const [ip] = finding.ips;
+    const around = [ip, ...(ip?.inlined ?? [])].map((frame) => bareName(frame?.function ?? ""));
+    if (around.some((name) => /^std::vector::/.test(name)))
+      return `Reserve the room and append instead of clearing it first: ${killer} fills the memory anyway.`;
+    const isConstructor = /(?:^|::)([\w$]+)::\1$/.test(around[0] ?? "");
+    return `Drop the ${isConstructor ? "initialization" : "clear"}: ${killer} fills the memory anyway.`;
+  }
   if (isClear) return "Drop the clear if all of it is filled afterwards, or clear what is left over only.";
   if (finding.class === "copy") return "Copy only what is read, or hand on a pointer instead of a copy.";
   if (finding.isOwn) return "Keep the value in a local variable and store it once, at the end.";
@@ -169,7 +191,7 @@ function deadAdvice(finding: WasteFinding, killer: string | undefined): string {
 
 /** Whose code a finding is in: a library of the language, or undefined for the program's own. */
 export function libraryOfFinding(finding: WasteFinding): string | undefined {
-  return libraryAt(finding.ips[0]);
+  return libraryAt(finding.ips);
 }
 
 function baseName(file: string): string {

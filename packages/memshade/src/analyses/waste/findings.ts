@@ -48,6 +48,9 @@ const LOADED_SPILLS = "local variables in memory, loaded again";
 /** Parts of all dead bytes, of all silent stores or of all loads below which a site is not worth a sentence. */
 const LEAST_PART = 0.001;
 
+/** Part of a site's own stores or loads below which what changes nothing is not worth a test or a variable. */
+const LEAST_SHARE = 0.1;
+
 /**
  * The findings of a run: stores overwritten before they are read, stores that change nothing, loads that repeat, and
  * with objects the fields that nobody reads.
@@ -99,6 +102,7 @@ export function wasteFindings(file: WasteFile): WasteFindings {
     if (store.nof_silent > 0 && isSpill(store, repeated.partner)) fold(SILENT_SPILLS, store.bytes_silent);
     else if (
       store.nof_silent >= LEAST_PART * totals.stores &&
+      store.nof_silent >= LEAST_SHARE * store.nof_stores &&
       store.nof_silent > 0 &&
       store.class !== "atomic"
     ) {
@@ -109,13 +113,14 @@ export function wasteFindings(file: WasteFile): WasteFindings {
         wasted: store.nof_silent,
         share: store.nof_silent / store.nof_stores,
         ...repeated,
-        clearsCleared: (store.silent_over_zero ?? 0) * 2 > store.nof_silent,
+        clearsCleared: (store.silent_over_zero ?? 0) * 2 > store.nof_stores,
       });
     }
   });
   file.loads.forEach((load, index) => {
     const wasted = load.nof_redundant ?? load.nof_silent;
     if (wasted < LEAST_PART * 10 * totals.loads || wasted === 0 || load.class === "atomic") return;
+    if (wasted < LEAST_SHARE * load.nof_loads) return;
     const before = partners.of("redundant", index);
     const bytes = Math.round((load.bytes_loaded * wasted) / load.nof_loads);
     if (isSpill(load, before.partner)) {
@@ -197,12 +202,16 @@ function mergeLines(findings: readonly WasteFinding[]): WasteFinding[] {
             file,
             line,
             inlined,
-            callers.map(({ address }) => address),
+            callers.map((caller) => (caller.file === undefined ? caller.address : lineOf(caller))),
           ]);
     const known = byLine.get(key);
     byLine.set(key, known === undefined ? finding : addFinding(known, finding));
   }
   return [...byLine.values()];
+}
+
+function lineOf({ function: name, file, line, inlined }: WasteIp): unknown[] {
+  return [name, file, line, inlined];
 }
 
 function addFinding(a: WasteFinding, b: WasteFinding): WasteFinding {

@@ -10,7 +10,7 @@ const LIBRARIES: readonly (readonly [string, RegExp])[] = [
   ],
   [
     "the C library",
-    /^(mem(cpy|set|move|cmp|chr)|str(len|cpy|cmp|chr|ncpy|ncmp|cat|dup|tol.*)|__?(fwritex|towrite|toread|stdio_.*|wasi_.*|wasilibc_.*|wasm_call_.*|libc_.*|init_.*|ofl_.*|lockfile|unlockfile|fdopen)|v?s?n?f?printf(_core)?|printf_core|pop_arg|fmt_[a-z]+|pad|out|f(open|read|write|puts|putc|getc|gets|seek|tell|close|flush)(_.*)?|put(s|char)|get(c|char|line)|dl(malloc|free|realloc|calloc|memalign)|(m|c|re)alloc|free|q?sort(_r)?|a(toi|tof|tol)|exit|_Exit|wctomb|wcrtomb|mbrtowc|frexp|emscripten_.*)$/,
+    /^(mem(cpy|set|move|cmp|chr)|str(len|cpy|cmp|chr|ncpy|ncmp|cat|dup|tol.*)|__?(fwritex|towrite|toread|stdio_.*|wasi_.*|wasilibc_.*|wasm_call_.*|libc_.*|init_.*|ofl_.*|lockfile|unlockfile|fdopen)|v?s?n?f?printf(_core)?|printf_core|pop_arg|fmt_[a-z]+|pad|out|f(open|read|write|puts|putc|getc|gets|seek|tell|close|flush)(_.*)?|put(s|char)|get(c|char|line)|dl(malloc|free|realloc|calloc|memalign)|(m|c|re)alloc|free|q?sort(_r)?|a(toi|tof|tol)|exit|_Exit|_start|_initialize|__original_main|__main_void|wctomb|wcrtomb|mbrtowc|frexp|emscripten_.*)$/,
   ],
 ];
 
@@ -44,7 +44,35 @@ export function ownFrame(ip: WasteIp): WasteFrame | undefined {
   return [ip, ...(ip.inlined ?? [])].find((frame) => libraryOf(frame.function, frame.file) === undefined);
 }
 
-/** The library whose code a place is, with everything it is inlined into. */
-export function libraryAt(ip: WasteIp | undefined): string | undefined {
-  return ip === undefined || ownFrame(ip) !== undefined ? undefined : libraryOf(ip.function, ip.file);
+/**
+ * The program's own place on the way to a place, innermost first: where it is, or where it called the library that the
+ * place is in. `via` is the function of the library that it called, undefined where the place itself is the program's.
+ */
+export function ownPlace(
+  ips: readonly WasteIp[],
+): { frame: WasteFrame; depth: number; via: WasteFrame | undefined } | undefined {
+  let via: WasteFrame | undefined;
+  for (const [depth, ip] of ips.entries()) {
+    const frames = [ip, ...(ip.inlined ?? [])];
+    for (const frame of frames) {
+      if (libraryOf(frame.function, frame.file) === undefined) return { frame, depth, via };
+      via = frame;
+    }
+  }
+  return undefined;
+}
+
+/** Functions that do nothing but fill and move what their caller says. */
+const MOVERS = /^_*(w?mem(set|cpy|move|pcpy|ccpy)|bzero|bcopy|st[pr]n?(cpy|cat|dup))(_.*)?$/;
+
+/**
+ * The library whose code a place is, with everything it is inlined into. Undefined also where the program is known to have
+ * called it for just that: a `memset` that it asks for is its own business, what `printf` does inside is not.
+ */
+export function libraryAt(ips: readonly WasteIp[]): string | undefined {
+  const [ip] = ips;
+  if (ip === undefined) return undefined;
+  const depth = ownPlace(ips)?.depth;
+  if (depth === 0 || (depth === 1 && MOVERS.test(ip.function ?? ""))) return undefined;
+  return libraryOf(ip.function, ip.file);
 }

@@ -4,6 +4,8 @@ import type { Screen } from "./screen.ts";
 import { displayWidth, printable } from "./text.ts";
 
 const LONGEST_NAME = 32;
+/** What toolchains put between the host and `main`. */
+const STARTS: ReadonlySet<string> = new Set(["_start", "__main_void", "__original_main"]);
 
 /**
  * Prints the calling context of a place, innermost caller first: on one line, with the callers in the middle left out
@@ -13,7 +15,11 @@ const LONGEST_NAME = 32;
  */
 export function printPath(screen: Screen, [place, ...callers]: readonly WasteIp[], indent: string): void {
   if (place === undefined || callers.length === 0) return;
-  const frames = [place, ...callers].flatMap((ip) => [ip, ...(ip.inlined ?? [])]).slice(1);
+  const all = [place, ...callers].flatMap((ip) => [ip, ...(ip.inlined ?? [])]).slice(1);
+  // How a program's main function came to be called tells nobody anything.
+  const last = all.findLastIndex(({ function: name }) => !STARTS.has(name ?? ""));
+  const frames = screen.isWide ? all : all.slice(0, last + 1);
+  if (frames.length === 0) return;
   const names = frames.map(({ function: name }) => {
     const short = name === undefined ? "a function without a name" : printable(bareName(name));
     return screen.isWide || displayWidth(short) <= LONGEST_NAME

@@ -135,6 +135,73 @@ describe("blocks and pairs of waste", () => {
   });
 });
 
+describe("advice", () => {
+  const adviceFor = (file: Parameters<typeof wasteReport>[0]): string =>
+    wasteReport(file, { ...SCREEN, input: "out" }).replace(/\s+/g, " ");
+  const frame = (name: string, file: string, line: number) => ({ address: line, function: name, file, line });
+  const libc = "wasi-libc/libc-top-half/musl/src/stdio/";
+
+  it("names the program's own call of a library, where contexts show it", () => {
+    const clear = { class: "fill" as const, nof_stores: 10, bytes_written: 800, dead_overwritten: 800 };
+    const file = wasteOf({
+      stores: [
+        { ...store("", 1, clear), ips: [frame("memset", `${libc}memset.c`, 9), frame("fill", "io.c", 7)] },
+        {
+          ...store("", 2, { class: "host" }),
+          ips: [
+            frame("__wasi_fd_read", `${libc}real.c`, 299),
+            frame("fread", `${libc}fread.c`, 30),
+            frame("fill", "io.c", 8),
+          ],
+        },
+      ],
+      pairs: [{ kind: "overwritten", first: 0, second: 1, bytes: 800, operations: 10 }],
+    });
+    const text = adviceFor(file);
+    expect(text).toContain(
+      "800 B stored by fill (io.c:7) via memset are overwritten before anything reads them, 100 % of them by fill (io.c:8) via fread",
+    );
+    expect(text).toContain("→ Drop the clear: fill (io.c:8) via fread fills the memory anyway.");
+  });
+
+  it("fits constructors, and vectors that are made with elements", () => {
+    const clear = { class: "fill" as const, nof_stores: 1, bytes_written: 80, dead_overwritten: 80 };
+    const inlined = [
+      { function: "std::__2::vector<int>::vector(unsigned long)", file: "c++/v1/__vector/vector.h" },
+    ];
+    const file = wasteOf({
+      stores: [
+        { ...store("", 1, clear), ips: [frame("Particle::Particle()", "p.cc", 8)] },
+        {
+          ...store("", 2, clear),
+          ips: [
+            {
+              ...frame("std::__2::allocator<int>::construct()", "c++/v1/__memory/allocator.h", 3),
+              inlined: [...inlined, { function: "build(int)", file: "p.cc", line: 19 }],
+            },
+          ],
+        },
+        store("init", 10, { nof_stores: 40, bytes_written: 160, bytes_read: 160 }),
+      ],
+      pairs: [0, 1].map((first) => ({ kind: "overwritten", first, second: 2, bytes: 80, operations: 20 })),
+    });
+    const text = adviceFor(file);
+    expect(text).toContain("→ Drop the initialization: init (init.c:10) fills the memory anyway.");
+    expect(text).toContain("→ Reserve the room and append instead of clearing it first: init (init.c:10)");
+  });
+
+  it("is not given where next to nothing of a place is wasted", () => {
+    const stores = [
+      store("often", 3, { nof_stores: 100, bytes_written: 400, nof_silent: 9, bytes_silent: 36 }),
+      store("once", 4, { nof_stores: 1, bytes_written: 4, nof_silent: 1, bytes_silent: 4 }),
+    ];
+    const loads = [load("walk", 5, { nof_loads: 1000, nof_silent: 99, bytes_loaded: 4000 })];
+    const text = adviceFor(wasteOf({ stores, loads }));
+    expect(text).not.toMatch(/often|walk/);
+    expect(text).toContain("The only store of once (once.c:4) writes what is there already (100 %).");
+  });
+});
+
 describe("places told apart by their calling contexts", () => {
   const callers = ["readPage<int>", "moveToRoot", "balance_nonroot_and_more_of_it", "step", "main", "_start"];
   const inContext = wasteOf({
@@ -156,8 +223,8 @@ describe("places told apart by their calling contexts", () => {
 
   it("show the callers that fit on a line", () => {
     const [report, table] = print({ isWide: false });
-    expect(report).toEqual(["     ← outer ← readPage ← moveToRoot ← … 3 more ← _start"]);
-    expect(table).toEqual(["            ← outer ← readPage ← moveToRoot ← … 3 more ← _start"]);
+    expect(report).toEqual(["     ← outer ← readPage ← moveToRoot ← … 2 more ← main"]);
+    expect(table).toEqual(["            ← outer ← readPage ← moveToRoot ← … 2 more ← main"]);
   });
 
   it("show all of them on a wide screen", () => {
