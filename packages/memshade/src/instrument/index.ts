@@ -33,6 +33,7 @@ export {
   SITE_HEADER_BYTES,
   type WasteLayout,
 } from "./waste/waste-layout.ts";
+export { INIT_BUFFER_BYTES, WasteControl } from "./waste/weave-waste.ts";
 export { zeroingFunctions } from "./waste/zeroing-functions.ts";
 export { accessesAt, type WorkingSetLayout } from "./working-set/layout.ts";
 export type { LocalityLayout } from "./working-set/locality-layout.ts";

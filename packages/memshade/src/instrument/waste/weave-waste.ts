@@ -44,8 +44,8 @@ export const WasteControl = {
 const NAMED_IMPORTS = 10;
 /** Characters of an import's name that a sentence has room for; component adapters put whole signatures there. */
 const LONGEST_IMPORT = 48;
-/** Bytes of a data segment that are compared at a time. */
-const INIT_BUFFER_BYTES = 2048;
+/** Bytes of a data segment, or of what the host writes, that are compared at a time. */
+export const INIT_BUFFER_BYTES = 2048;
 
 /** Weaves the waste tool into a module. */
 export function weaveWaste(around: ToolSurroundings): WovenTool | string {
@@ -214,6 +214,8 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
     exports: {
       hostRead: target("hostRead"),
       hostWrote: target("hostWrote"),
+      hostWriting: target("initializing"),
+      hostWroteOver: target("initialized"),
       hostMayRead: target("hostMayRead"),
     },
     listeners: {

@@ -1,4 +1,6 @@
 import type { InstrumentedInfo } from "../../../instrument/index.ts";
+import { HostWrites, type WriteTargets } from "./host-writes.ts";
+import type { WasteToolLayout } from "./read-waste.ts";
 import { WasiRanges } from "./wasi-ranges.ts";
 
 export const WASI_MODULES: readonly string[] = ["wasi_snapshot_preview1", "wasi_unstable"];
@@ -27,15 +29,24 @@ export function observeImports(
   let memory: WebAssembly.Memory | undefined;
   let hostRead: Report[] = [];
   let hostWrote: Report[] = [];
+  let wasteWrote: Report | undefined;
+  let hostWrites: HostWrites | undefined;
   const ranges = new WasiRanges(() => new DataView((memory as WebAssembly.Memory).buffer));
 
   const observe = (name: string, call: HostFunction): HostFunction =>
     function observed(...operands: unknown[]): unknown {
+      const before =
+        hostWrites === undefined || memory === undefined
+          ? undefined
+          : hostWrites.keep(new Uint8Array(memory.buffer), ranges.mayWrite(name, operands));
       const result = call(...operands);
       if (memory === undefined) return result;
       const { reads, writes } = ranges.touched(name, operands, result);
       for (const [address, bytes] of reads) for (const report of hostRead) report(address, bytes);
-      for (const [address, bytes] of writes) for (const report of hostWrote) report(address, bytes);
+      for (const [address, bytes] of writes) {
+        for (const report of hostWrote) report(address, bytes);
+        if (before === undefined || !hostWrites?.tell(before, address, bytes)) wasteWrote?.(address, bytes);
+      }
       return result;
     };
 
@@ -57,10 +68,18 @@ export function observeImports(
       // Nothing else is looked at: asking for an import can have effects.
       const from = info.memoryImport;
       memory = (own ?? (from && imports[from.module]?.[from.field])) as WebAssembly.Memory | undefined;
-      const listeners = (event: string) =>
-        tools.flatMap((tool) => (exports[`memshade.${tool}.${event}`] as Report | undefined) ?? []);
-      hostRead = listeners("hostRead");
-      hostWrote = listeners("hostWrote");
+      const listener = (tool: string, event: string) =>
+        exports[`memshade.${tool}.${event}`] as Report | undefined;
+      hostRead = tools.flatMap((tool) => listener(tool, "hostRead") ?? []);
+      hostWrote = [listener("workingset", "hostWrote")].filter((report) => report !== undefined);
+      wasteWrote = listener("waste", "hostWrote");
+      const layout = info.toolLayouts?.waste as unknown as WasteToolLayout | undefined;
+      // deadstores does not compare what the kernel writes.
+      if (layout === undefined || layout.compat === "deadstores") return;
+      hostWrites = new HostWrites(exports["memshade.waste"] as WebAssembly.Memory, layout, {
+        hostWriting: listener("waste", "hostWriting") as unknown as WriteTargets["hostWriting"],
+        hostWroteOver: listener("waste", "hostWroteOver") as Report,
+      });
     },
   };
 }

@@ -76,19 +76,58 @@ export class WasiRanges {
     return name in EFFECTS || /^(args_get|environ_get|poll_oneoff)$/.test(name);
   }
 
+  /** What the call may write at most; to be asked before it. Parts may lie outside of the memory. */
+  mayWrite(name: string, operands: readonly unknown[]): [number, number][] {
+    const at = (parameter: number): number => Number(operands[parameter]) >>> 0;
+    if (name === "args_get" || name === "environ_get") {
+      const [count, bytes] = this.#sizesFor(name);
+      return [
+        [at(0), count * POINTER_BYTES],
+        [at(1), bytes],
+      ];
+    }
+    if (name === "poll_oneoff")
+      return [
+        [at(1), at(2) * EVENT_BYTES],
+        [at(3), 4],
+      ];
+    const word = this.#wordReader();
+    const ranges: [number, number][] = [];
+    for (const effect of EFFECTS[name] ?? []) {
+      if ("in" in effect) continue;
+      if ("gathers" in effect || "scatters" in effect) {
+        const count = "scatters" in effect ? at(effect.count) : 0;
+        const vectors = "scatters" in effect ? at(effect.scatters) : 0;
+        for (let i = 0; i < count && vectors + i * IOVEC_BYTES + 8 <= this.#memory().byteLength; i++)
+          ranges.push([word(vectors + i * IOVEC_BYTES), word(vectors + i * IOVEC_BYTES + 4)]);
+        ranges.push([at(effect.done), 4]);
+        // The length of a buffer stands behind its address.
+      } else if ("used" in effect) ranges.push([at(effect.out), at(effect.out + 1)], [at(effect.used), 4]);
+      else ranges.push([at(effect.out), "bytes" in effect ? effect.bytes : at(effect.length)]);
+    }
+    return ranges;
+  }
+
+  #wordReader(): (address: number) => number {
+    const view = this.#memory();
+    return (address) => (address + 4 <= view.byteLength ? view.getUint32(address, true) : 0);
+  }
+
+  #sizesFor(name: string): [number, number] {
+    return this.#sizes.get(name.replace("_get", "_sizes_get")) ?? [0, 0];
+  }
+
   /** What the call touched; to be asked behind it. A call that failed has read its arguments and written nothing. */
   touched(name: string, operands: readonly unknown[], result: unknown): TouchedRanges {
-    const view = this.#memory();
     const ranges: TouchedRanges = { reads: [], writes: [] };
     const succeeded = result === 0;
     const at = (parameter: number): number => Number(operands[parameter]) >>> 0;
-    const word = (address: number): number =>
-      address + 4 <= view.byteLength ? view.getUint32(address, true) : 0;
+    const word = this.#wordReader();
     const write = (address: number, bytes: number): void => {
       if (succeeded && bytes > 0) ranges.writes.push([address, bytes]);
     };
     if (name === "args_get" || name === "environ_get") {
-      const [count, bytes] = this.#sizes.get(name.replace("_get", "_sizes_get")) ?? [0, 0];
+      const [count, bytes] = this.#sizesFor(name);
       write(at(0), count * POINTER_BYTES);
       write(at(1), bytes);
     } else if (name === "poll_oneoff") {

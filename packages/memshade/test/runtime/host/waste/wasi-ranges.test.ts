@@ -38,6 +38,31 @@ describe("what WASI calls touch", () => {
     });
   });
 
+  it("a call may write no more than its buffers hold", () => {
+    const ranges = rangesOf({ 100: 1000, 104: 512, 108: 2000, 112: 8, 300: 3, 304: 21 });
+    expect(ranges.mayWrite("fd_read", [0, 100, 2, 200])).toEqual([
+      [1000, 512],
+      [2000, 8],
+      [200, 4],
+    ]);
+    expect(ranges.mayWrite("fd_readdir", [3, 500, 64, 0n, 200])).toEqual([
+      [500, 64],
+      [200, 4],
+    ]);
+    expect(ranges.mayWrite("fd_write", [1, 100, 2, 200])).toEqual([[200, 4]]);
+    expect(ranges.mayWrite("poll_oneoff", [400, 600, 2, 200])).toEqual([
+      [600, 64],
+      [200, 4],
+    ]);
+    expect(ranges.mayWrite("random_get", [40, 9])).toEqual([[40, 9]]);
+    ranges.touched("args_sizes_get", [300, 304], 0);
+    expect(ranges.mayWrite("args_get", [400, 500])).toEqual([
+      [400, 12],
+      [500, 21],
+    ]);
+    expect(ranges.mayWrite("fd_read", [0, 4090, 1_000_000, 200])).toEqual([[200, 4]]);
+  });
+
   it("a call that failed has written nothing", () => {
     expect(rangesOf({}).touched("path_open", [3, 0, 500, 9, 0, 0n, 0n, 0, 600], 44)).toEqual({
       reads: [[500, 9]],
