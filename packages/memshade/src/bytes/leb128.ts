@@ -171,3 +171,15 @@ export function writeU64Leb(target: Uint8Array, position: number, value: bigint)
   target[position++] = Number(rest);
   return position;
 }
+
+/** As `writeU64Leb`, of a value given as two unsigned words. */
+export function writeWordsLeb(target: Uint8Array, position: number, low: number, high: number): number {
+  let lowRest = low;
+  let highRest = high;
+  while (highRest !== 0) {
+    target[position++] = (lowRest & 0x7f) | 0x80;
+    lowRest = ((lowRest >>> 7) | (highRest << 25)) >>> 0;
+    highRest >>>= 7;
+  }
+  return writeU32Leb(target, position, lowRest);
+}

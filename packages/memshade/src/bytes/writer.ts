@@ -5,6 +5,7 @@ import {
   writeS64Leb,
   writeU32Leb,
   writeU64Leb,
+  writeWordsLeb,
 } from "./leb128.ts";
 
 const utf8 = new TextEncoder();
@@ -63,14 +64,23 @@ export class ByteWriter {
   }
 
   s64Leb(value: bigint | number): this {
+    if (typeof value === "number" && value === (value | 0)) return this.s32Leb(value);
     this.reserve(10);
     this.#length = writeS64Leb(this.#bytes, this.#length, BigInt(value));
     return this;
   }
 
   u64Leb(value: bigint | number): this {
+    if (typeof value === "number" && value === value >>> 0) return this.u32Leb(value);
     this.reserve(10);
     this.#length = writeU64Leb(this.#bytes, this.#length, BigInt(value));
+    return this;
+  }
+
+  /** As `u64Leb`, of a value given as two unsigned words. */
+  wordsLeb(low: number, high: number): this {
+    this.reserve(10);
+    this.#length = writeWordsLeb(this.#bytes, this.#length, low, high);
     return this;
   }
 

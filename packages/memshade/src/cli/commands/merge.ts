@@ -8,9 +8,9 @@ import {
   writeIndexed,
   writeMerged,
 } from "../../formats/memprof-indexed/index.ts";
-import { indexedProfileText } from "../../formats/memprof-text/index.ts";
-import { writeMemshadeProfile } from "../../formats/memshade-profile/index.ts";
-import { HOT_COLD_FIELDS, type MemprofProfile } from "../../model/memprof/index.ts";
+import { indexedProfileText, profileText } from "../../formats/memprof-text/index.ts";
+import { memshadeProfilePieces } from "../../formats/memshade-profile/index.ts";
+import { HOT_COLD_FIELDS, type MemprofProfile, viewMerged } from "../../model/memprof/index.ts";
 import { MIB_FIELDS, type MibField } from "../../model/mib-fields.ts";
 import { loadDemangler } from "../../report/load-demangler.ts";
 import { convertProfile } from "../../report/memprof/convert.ts";
@@ -24,6 +24,7 @@ import { printHotCold } from "../../report/terminal/hot-cold.ts";
 import { Screen } from "../../report/terminal/screen.ts";
 import { say } from "../../runtime/host/terminal-line.ts";
 import { addHotColdOptions, type HotColdFlags, thresholdsOf } from "../hot-cold-options.ts";
+import { keepHeapSmall } from "../small-heap.ts";
 import { parseChoice, screenOptions, standardOutput } from "./report-options.ts";
 
 type Format = "indexed" | "yaml" | "memshade";
@@ -121,6 +122,7 @@ function parseThreads(text: string): number {
 }
 
 async function runMerge(args: readonly string[], flags: MergeFlags): Promise<void> {
+  keepHeapSmall();
   const inputs = expandInputs(args);
   const virtual = inputs.filter(({ hasVirtualClock }) => hasVirtualClock === true).length;
   if (virtual > 0) {
@@ -165,16 +167,18 @@ async function writeProfile(inputs: readonly MergeInput[], flags: MergeFlags): P
   const merger = await merge(inputs, kept, flags);
   const { tables, ...from } = described(merger);
   const known = tables.knownFields;
-  if (format === "indexed" && flags.memprofVersion !== 2) {
+  if (format === "indexed") {
     const { memprofVersion: version, container } = flags;
     const { chunks, ...sizes } = writeMerged(tables, { version, container, schema, order: "stored" });
     writePieces(flags.output, chunks);
     sayWritten(flags.output, sizes, from);
   } else {
-    const { profile } = tables.build();
-    if (isWhole) writePieces(flags.output, [writeMemshadeProfile(profile, from.origin, nodeDeflate)]);
-    else writePieces(flags.output, pieces(profile, format, schema, "stored", flags));
-    sayWritten(flags.output, sizesOf(profile), from, isWhole);
+    const view = viewMerged(tables);
+    const sizes = { contexts: view.blockCount, functions: view.records.length };
+    const text = () => profileText(view);
+    const whole = () => memshadeProfilePieces(view, from.origin, nodeDeflate);
+    writePieces(flags.output, isWhole ? whole() : text());
+    sayWritten(flags.output, sizes, from, isWhole);
   }
   sayMissingFields(known, kept.fields);
 }

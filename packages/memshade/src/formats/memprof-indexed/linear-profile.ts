@@ -1,19 +1,14 @@
 import {
-  blockColumn,
+  type BlockWords,
   type MemprofFrames,
   type MemprofProfile,
   type MemprofRecords,
+  viewOf,
 } from "../../model/memprof/index.ts";
 import type { MibField } from "../../model/mib-fields.ts";
 import { frameIds } from "../memprof/ids.ts";
 import { buildCallStackArray } from "./call-stack-array.ts";
 import type { Chunks, ChunkWriter } from "./chunk-writer.ts";
-
-/** The two words of a field, by block. */
-export interface BlockWords {
-  low(block: number): number;
-  high(block: number): number;
-}
 
 /** A profile as versions 3 and 4 store it. */
 export interface LinearProfile {
@@ -32,7 +27,7 @@ export interface LinearProfile {
 
 /** Lays out the stacks of a profile. */
 export function linearize(profile: MemprofProfile): LinearProfile {
-  const { frames, stacks, records, blocks } = profile;
+  const { frames, stacks, records } = profile;
   const isUsed = new Uint8Array(stacks.length);
   for (const stack of records.allocStack) isUsed[stack] = 1;
   for (const stack of records.callStack) isUsed[stack] = 1;
@@ -49,14 +44,6 @@ export function linearize(profile: MemprofProfile): LinearProfile {
     },
     positionOf: (stack) => positions[stack]!,
     records,
-    field: ({ name }) => wordsOf(blockColumn(blocks, name)),
+    field: viewOf(profile).field,
   };
-}
-
-/** A column as words; undefined where there is none. */
-export function wordsOf(column: Uint32Array | BigUint64Array | undefined): BlockWords | undefined {
-  if (column === undefined) return undefined;
-  if (column instanceof Uint32Array) return { low: (block) => column[block]!, high: () => 0 };
-  const words = new Uint32Array(column.buffer, column.byteOffset, 2 * column.length);
-  return { low: (block) => words[2 * block]!, high: (block) => words[2 * block + 1]! };
 }

@@ -1,8 +1,7 @@
-import type { MemprofRecords } from "../../model/memprof/index.ts";
+import type { BlockWords, MemprofRecords } from "../../model/memprof/index.ts";
 import type { MibField } from "../../model/mib-fields.ts";
 import type { Chunks, ChunkWriter } from "./chunk-writer.ts";
 import type { MemprofVersion } from "./layout.ts";
-import type { BlockWords } from "./linear-profile.ts";
 
 /** The data of records: alloc sites with their blocks, then call sites. */
 export class RecordLayout {

@@ -1,44 +1,36 @@
 import {
-  blockColumn,
   type DataAccessProfile,
-  framesOfStack,
-  type MemprofFrames,
   type MemprofProfile,
-  type MemprofRecords,
   type MemprofSummary,
+  type StackTreeView,
   summarize,
+  viewOf,
 } from "../../model/memprof/index.ts";
-import type { MibField } from "../../model/mib-fields.ts";
-import { callStackId, frameIds } from "../memprof/ids.ts";
 import { type Chunks, ChunkWriter } from "./chunk-writer.ts";
 import { writeDataAccess } from "./data-access.ts";
-import { type Buckets, bucketsInOrder, bucketsOfInserted, entriesByBucket, planTable } from "./hash-table.ts";
+import { entriesByBucket, planTable } from "./hash-table.ts";
 import {
-  type ContainerVersion,
   containerHeaderBytes,
   FRAME_BYTES,
   HAS_MEMPROF,
   MAGIC,
   MEMPROF_SUMMARY_FIELDS,
-  type MemprofVersion,
   SUMMARY_BYTES,
   SUMMARY_CUTOFFS,
   SUMMARY_FIELDS,
 } from "./layout.ts";
-import { type LinearProfile, linearize, wordsOf } from "./linear-profile.ts";
+import { type LinearProfile, linearize } from "./linear-profile.ts";
 import { RecordLayout } from "./record-layout.ts";
-
-export interface WriteIndexedOptions {
-  readonly version: MemprofVersion;
-  readonly container: ContainerVersion;
-  /** The fields of each block, in stored order; fields that the profile does not know are written as 0. */
-  readonly schema: readonly MibField[];
-  /**
-   * "inserted": the records are inserted into the table one after another, as LLVM does. "stored": they come from a
-   * table, or in ascending order, and keep their order within buckets.
-   */
-  readonly order: "inserted" | "stored";
-}
+import {
+  recordBuckets,
+  type SectionPlan,
+  type WriteIndexedOptions,
+  writeBucketTable,
+  writeFrame,
+  writeKey,
+  writeSchema,
+} from "./section-parts.ts";
+import { planVersion2 } from "./version2.ts";
 
 /** What stands in version 4 beside the records. */
 export interface Version4Extras {
@@ -48,9 +40,14 @@ export interface Version4Extras {
 
 /** An indexed profile, in pieces, so that it need not be in memory as a whole. */
 export function writeIndexed(profile: MemprofProfile, options: WriteIndexedOptions): Chunks {
-  if (options.version === 2) return writeContainer((start) => planVersion2(profile, options, start), options);
+  if (options.version === 2) return writeVersion2(viewOf(profile), options);
   const extras = { dataAccess: profile.dataAccess, summary: () => summarize(profile) };
   return writeLinear(linearize(profile), extras, options);
+}
+
+/** An indexed profile of version 2. */
+export function writeVersion2(profile: StackTreeView, options: WriteIndexedOptions): Chunks {
+  return writeContainer((start) => planVersion2(profile, options, start), options);
 }
 
 /** An indexed profile of version 3 or 4, of stacks that are laid out already. */
@@ -80,11 +77,6 @@ function* writeContainer(plan: (start: number) => SectionPlan, options: WriteInd
   if (options.container >= 9) writer.u64s(0);
   if (options.container >= 12) writer.u64s(0);
   yield* writer.finish();
-}
-
-interface SectionPlan {
-  readonly end: number;
-  write(writer: ChunkWriter): Chunks;
 }
 
 function planVersion3Or4(
@@ -135,107 +127,4 @@ function planVersion3Or4(
     writer.bytes(dataAccess);
   }
   return { end: table.end + dataAccess.length, write };
-}
-
-function writeFrame(writer: ChunkWriter, frames: MemprofFrames, frame: number): void {
-  writer.u64s(frames.guid[frame]!);
-  writer.u32(frames.lineOffset[frame]!);
-  writer.u32(frames.column[frame]!);
-  writer.u8(frames.inline[frame]!);
-}
-
-function planVersion2(profile: MemprofProfile, options: WriteIndexedOptions, start: number): SectionPlan {
-  const { schema } = options;
-  const ids = frameIds(profile.frames);
-  const { used, depths } = stacksInOrderOfUse(profile);
-  const stackIds = BigUint64Array.from(used, (stack) =>
-    callStackId(framesOfStack(profile.stacks, stack).map((frame) => ids[frame]!)),
-  );
-  const idOfStack = new Map<number, bigint>();
-  for (const [index, stack] of used.entries()) idOfStack.set(stack, stackIds[index]!);
-  const usedFrames = framesInUse(profile, used);
-  const fields = schema.map(({ name }) => wordsOf(blockColumn(profile.blocks, name)));
-  const records = new RecordLayout(profile.records, fields, schema, 2);
-  const buckets = options.order === "inserted" ? bucketsOfInserted : bucketsInOrder;
-  const usedIds = BigUint64Array.from(usedFrames, (frame) => ids[frame]!);
-  const recordsAt = start + 48 + 8 + 8 * schema.length;
-  const recordTable = planTable(
-    recordsAt,
-    recordBuckets(profile.records, options),
-    (row) => 32 + records.bytesOf(row),
-  );
-  const frameTable = planTable(recordTable.end, buckets(usedIds), () => 32 + FRAME_BYTES);
-  const stackTable = planTable(frameTable.end, buckets(stackIds), (row) => 24 + 8 * depths[row]!);
-  function* write(writer: ChunkWriter): Chunks {
-    writer.u64s(2, recordTable.bucketTable, recordTable.end, frameTable.bucketTable);
-    writer.u64s(frameTable.end, stackTable.bucketTable);
-    writeSchema(writer, schema);
-    for (const bucket of entriesByBucket(recordTable.buckets)) {
-      writer.u16(bucket.length);
-      for (const row of bucket) {
-        writeKey(writer, profile.records.guid[row]!, true, records.bytesOf(row));
-        yield* records.write(writer, row, (stack) => writer.u64s(idOfStack.get(stack)!));
-        if (writer.isFull) yield* writer.take();
-      }
-    }
-    yield* writeBucketTable(writer, recordTable, profile.records.length);
-    for (const bucket of entriesByBucket(frameTable.buckets)) {
-      writer.u16(bucket.length);
-      for (const row of bucket) {
-        writeKey(writer, usedIds[row]!, true, FRAME_BYTES);
-        writeFrame(writer, profile.frames, usedFrames[row]!);
-      }
-      if (writer.isFull) yield* writer.take();
-    }
-    yield* writeBucketTable(writer, frameTable, usedFrames.length);
-    for (const bucket of entriesByBucket(stackTable.buckets)) {
-      writer.u16(bucket.length);
-      for (const row of bucket) {
-        writeKey(writer, stackIds[row]!, false, 8 * depths[row]!);
-        for (const frame of framesOfStack(profile.stacks, used[row]!)) writer.u64s(ids[frame]!);
-        if (writer.isFull) yield* writer.take();
-      }
-    }
-    yield* writeBucketTable(writer, stackTable, used.length);
-  }
-  return { end: stackTable.end, write };
-}
-
-function recordBuckets(records: MemprofRecords, { order }: WriteIndexedOptions): Buckets {
-  return (order === "inserted" ? bucketsOfInserted : bucketsInOrder)(records.guid);
-}
-
-function writeKey(writer: ChunkWriter, key: bigint, hasKeyLength: boolean, dataBytes: number): void {
-  writer.u64s(key);
-  if (hasKeyLength) writer.u64s(8);
-  writer.u64s(dataBytes, key);
-}
-
-function* writeBucketTable(
-  writer: ChunkWriter,
-  { offsets, payloadEnd, bucketTable }: ReturnType<typeof planTable>,
-  entries: number,
-): Chunks {
-  for (let at = payloadEnd; at < bucketTable; at++) writer.u8(0);
-  writer.u64s(offsets.length, entries);
-  for (const offset of offsets) {
-    writer.u64s(offset);
-    if (writer.isFull) yield* writer.take();
-  }
-}
-
-function writeSchema(writer: ChunkWriter, schema: readonly MibField[]): void {
-  writer.u64s(schema.length, ...schema.map(({ tag }) => tag));
-}
-
-/** Stacks by first use: those of the alloc sites of all records first, then those of the call sites. */
-function stacksInOrderOfUse({ records, stacks }: MemprofProfile): { used: number[]; depths: number[] } {
-  const used = [...new Set([...records.allocStack, ...records.callStack])];
-  return { used, depths: used.map((stack) => framesOfStack(stacks, stack).length) };
-}
-
-function framesInUse({ stacks }: MemprofProfile, used: readonly number[]): number[] {
-  const frames = new Set<number>();
-  for (const stack of used) for (const frame of framesOfStack(stacks, stack)) frames.add(frame);
-  return [...frames];
 }

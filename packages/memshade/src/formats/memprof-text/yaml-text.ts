@@ -1,10 +1,10 @@
 import {
-  blockColumn,
+  type BlockWords,
   type DataAccessProfile,
   frameAt,
-  framesOfStack,
   type MemprofProfile,
-  summarize,
+  type ProfileView,
+  viewOf,
 } from "../../model/memprof/index.ts";
 import { summaryLines } from "./summary-lines.ts";
 import { quoteScalar } from "./yaml-scalar.ts";
@@ -15,9 +15,14 @@ const VALUE_COLUMN = 17;
  * An indexed profile as `llvm-profdata show --memory` prints it, in pieces (memprof-format, section 14.2). Records
  * come in the profile's order, the known fields in tag order.
  */
-export function* indexedProfileText(profile: MemprofProfile): Generator<string> {
+export function indexedProfileText(profile: MemprofProfile): Generator<string> {
+  return profileText(viewOf(profile));
+}
+
+/** As {@link indexedProfileText}. */
+export function* profileText(profile: ProfileView): Generator<string> {
   const { records, dataAccess } = profile;
-  yield `---\n${summaryLines(summarize(profile))}`;
+  yield `---\n${summaryLines(profile.summary())}`;
   if (dataAccess !== undefined) {
     yield `#   Num hot symbols and string literals: ${dataAccess.records.length}\n`;
     yield `#   Num known cold symbols: ${dataAccess.coldSymbols.length}\n`;
@@ -26,7 +31,7 @@ export function* indexedProfileText(profile: MemprofProfile): Generator<string> 
   yield* profileDocument(profile, records.length > 0 || dataAccess !== undefined);
 }
 
-function* profileDocument(profile: MemprofProfile, hasContent: boolean): Generator<string> {
+function* profileDocument(profile: ProfileView, hasContent: boolean): Generator<string> {
   if (!hasContent) {
     yield "---\n{}\n...\n";
     return;
@@ -38,16 +43,19 @@ function* profileDocument(profile: MemprofProfile, hasContent: boolean): Generat
   yield "...\n";
 }
 
-function* recordTexts(profile: MemprofProfile): Generator<string> {
-  const { records, blocks } = profile;
+function* recordTexts(profile: ProfileView): Generator<string> {
+  const { records } = profile;
   const frames = frameTexts(profile);
-  const callStack = (stack: number) =>
-    framesOfStack(profile.stacks, stack)
-      .map((frame) => `          - ${frames[frame]}\n`)
-      .join("");
-  const columns = blocks.fields.map(({ name }) => ({
-    start: `          ${keyText(`${name[0]!.toUpperCase()}${name.slice(1)}`)}`,
-    column: blockColumn(blocks, name)!,
+  const path: number[] = [];
+  const callStack = (stack: number) => {
+    const depth = profile.framesOf(stack, path);
+    let text = "";
+    for (let at = 0; at < depth; at++) text += frames[path[at]!]!;
+    return text;
+  };
+  const columns = profile.fields.map((field) => ({
+    start: `          ${keyText(`${field.name[0]!.toUpperCase()}${field.name.slice(1)}`)}`,
+    words: profile.field(field)!,
   }));
   for (let row = 0; row < records.length; row++) {
     yield `  - ${keyText("GUID")}${hex(records.guid[row]!)}\n`;
@@ -55,8 +63,9 @@ function* recordTexts(profile: MemprofProfile): Generator<string> {
     if (allocStart < allocEnd) yield "    AllocSites:\n";
     for (let site = allocStart; site < allocEnd; site++) {
       const block = records.allocBlock[site]!;
-      yield `      - Callstack:\n${callStack(records.allocStack[site]!)}        MemInfoBlock:\n`;
-      yield columns.map(({ start, column }) => `${start}${column[block]}\n`).join("");
+      let text = `      - Callstack:\n${callStack(records.allocStack[site]!)}        MemInfoBlock:\n`;
+      for (const { start, words } of columns) text += `${start}${valueText(words, block)}\n`;
+      yield text;
     }
     const [callStart, callEnd] = [records.callStart[row]!, records.callStart[row + 1]!];
     if (callStart < callEnd) yield "    CallSites:\n";
@@ -68,10 +77,24 @@ function* recordTexts(profile: MemprofProfile): Generator<string> {
   }
 }
 
-function frameTexts({ frames }: MemprofProfile): string[] {
+/** Upper words below this make numbers that are exact. */
+const LEAST_INEXACT_HIGH = 2 ** 21;
+
+function valueText(words: BlockWords, block: number): string {
+  const low = words.low(block);
+  const high = words.high(block);
+  if (high === 0) return String(low);
+  return high < LEAST_INEXACT_HIGH
+    ? String(high * 2 ** 32 + low)
+    : String((BigInt(high) << 32n) | BigInt(low));
+}
+
+/** The lines of frames in a call stack. */
+function frameTexts({ frames }: ProfileView): string[] {
   return Array.from({ length: frames.length }, (_, index) => {
     const { guid, lineOffset, column, inline } = frameAt(frames, index);
-    return `{ Function: ${hex(guid)}, LineOffset: ${lineOffset}, Column: ${column}, IsInlineFrame: ${inline} }`;
+    const fields = `LineOffset: ${lineOffset}, Column: ${column}, IsInlineFrame: ${inline}`;
+    return `          - { Function: ${hex(guid)}, ${fields} }\n`;
   });
 }
 

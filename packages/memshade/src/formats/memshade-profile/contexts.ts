@@ -1,5 +1,5 @@
-import { ByteWriter } from "../../bytes/writer.ts";
-import { blockColumn, type MemprofBlocks } from "../../model/memprof/index.ts";
+import type { ByteWriter } from "../../bytes/writer.ts";
+import type { BlockWords, ProfileView } from "../../model/memprof/index.ts";
 import { MIB_FIELDS, type MibField } from "../../model/mib-fields.ts";
 import { ENCODING, HISTOGRAM_TAG, totalOf } from "./layout.ts";
 import type { VarintReader } from "./varint-reader.ts";
@@ -18,11 +18,11 @@ export interface StoredColumn {
 const LEFT_OUT: readonly MibField["name"][] = ["accessHistogramSize", "accessHistogram"];
 
 /** Columns in file order. */
-function schemaOf(blocks: MemprofBlocks): StoredColumn[] {
+function schemaOf({ fields, hasHistograms }: ProfileView): StoredColumn[] {
   const columns: StoredColumn[] = [];
-  const knows = (field: MibField | undefined) => field !== undefined && blocks.fields.includes(field);
+  const knows = (field: MibField | undefined) => field !== undefined && fields.includes(field);
   const canDivide = knows(MIB_FIELDS[0]);
-  for (const field of blocks.fields) {
+  for (const field of fields) {
     if (LEFT_OUT.includes(field.name)) continue;
     const total = totalOf(field);
     const isFromMean = canDivide && knows(total);
@@ -33,15 +33,15 @@ function schemaOf(blocks: MemprofBlocks): StoredColumn[] {
       field,
     });
   }
-  if (blocks.histograms.size > 0) {
+  if (hasHistograms) {
     columns.push({ tag: HISTOGRAM_TAG, encoding: ENCODING.list, total: 0, field: undefined });
   }
   return columns;
 }
 
-export function writeSchema(writer: ByteWriter, blocks: MemprofBlocks): void {
-  const columns = schemaOf(blocks);
-  writer.u32Leb(blocks.length).u32Leb(columns.length);
+export function writeSchema(writer: ByteWriter, profile: ProfileView): void {
+  const columns = schemaOf(profile);
+  writer.u32Leb(profile.blockCount).u32Leb(columns.length);
   for (const { tag, encoding, total } of columns) {
     writer.u32Leb(tag).u32Leb(encoding);
     if (encoding === ENCODING.fromMean) writer.u32Leb(total);
@@ -67,29 +67,53 @@ export function readSchema(reader: VarintReader): StoredSchema {
 }
 
 /** The blocks `first` to before `end`, column by column. */
-export function writeContexts(blocks: MemprofBlocks, first: number, end: number): Uint8Array {
-  const writer = new ByteWriter((end - first) * 64);
-  const counts = blockColumn(blocks, "allocCount");
-  for (const { encoding, total, field } of schemaOf(blocks)) {
+export function writeContexts(writer: ByteWriter, profile: ProfileView, first: number, end: number): void {
+  const counts = profile.field(MIB_FIELDS[0]!);
+  for (const { encoding, total, field } of schemaOf(profile)) {
     if (encoding === ENCODING.list) {
-      for (let row = first; row < end; row++) {
-        const histogram = blocks.histograms.get(row) ?? [];
+      for (let block = first; block < end; block++) {
+        const histogram = profile.histogramOf(block) ?? [];
         writer.u32Leb(histogram.length);
         for (const value of histogram) writer.u64Leb(value);
       }
       continue;
     }
-    const column = blockColumn(blocks, field!.name)!;
+    const words = profile.field(field!)!;
     if (encoding === ENCODING.plain) {
-      for (let row = first; row < end; row++) writer.u64Leb(column[row]!);
+      for (let block = first; block < end; block++) writer.wordsLeb(words.low(block), words.high(block));
       continue;
     }
-    const totals = blockColumn(blocks, MIB_FIELDS.find(({ tag }) => tag === total)!.name)!;
-    for (let row = first; row < end; row++) {
-      writer.u64Leb(zigzag(BigInt(column[row]!) - meanOf(totals[row]!, counts![row]!)));
+    const totals = profile.field(MIB_FIELDS.find(({ tag }) => tag === total)!)!;
+    for (let block = first; block < end; block++) {
+      writeFromMean(writer, words, totals, counts!.low(block), block);
     }
   }
-  return writer.finish();
+}
+
+/** Upper words below this make numbers that doubles hold exactly, twice them too. */
+const LEAST_WIDE_HIGH = 2 ** 19;
+
+function writeFromMean(
+  writer: ByteWriter,
+  words: BlockWords,
+  totals: BlockWords,
+  count: number,
+  block: number,
+): void {
+  const [low, high] = [words.low(block), words.high(block)];
+  const [totalLow, totalHigh] = [totals.low(block), totals.high(block)];
+  if (high >= LEAST_WIDE_HIGH || totalHigh >= LEAST_WIDE_HIGH) {
+    writer.u64Leb(zigzag(wideOf(low, high) - meanOf(wideOf(totalLow, totalHigh), BigInt(count))));
+    return;
+  }
+  const mean = count === 0 ? 0 : Math.floor((totalHigh * 2 ** 32 + totalLow) / count);
+  const difference = high * 2 ** 32 + low - mean;
+  const folded = difference < 0 ? -2 * difference - 1 : 2 * difference;
+  writer.wordsLeb(folded >>> 0, Math.floor(folded / 2 ** 32));
+}
+
+function wideOf(low: number, high: number): bigint {
+  return (BigInt(high) << 32n) | BigInt(low);
 }
 
 /** Reads a chunk of `count` blocks into the columns of known fields. */
@@ -130,8 +154,8 @@ export function readContexts(
   return { values, histograms };
 }
 
-function meanOf(total: number | bigint, count: number | bigint): bigint {
-  return count === 0 || count === 0n ? 0n : BigInt(total) / BigInt(count);
+function meanOf(total: bigint, count: bigint): bigint {
+  return count === 0n ? 0n : total / count;
 }
 
 /** Differences are taken modulo 2^64, so that any two values have one. */

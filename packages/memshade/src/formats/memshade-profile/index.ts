@@ -1,3 +1,8 @@
 export type { Deflate } from "./layout.ts";
 export { type FunctionRecord, isMemshadeProfile, MemshadeProfile } from "./read.ts";
-export { type ProfileOrigin, UNKNOWN_ORIGIN, writeMemshadeProfile } from "./write.ts";
+export {
+  memshadeProfilePieces,
+  type ProfileOrigin,
+  UNKNOWN_ORIGIN,
+  writeMemshadeProfile,
+} from "./write.ts";

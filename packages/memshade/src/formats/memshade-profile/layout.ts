@@ -28,6 +28,9 @@ export const CONTEXTS_PER_CHUNK = 4096;
 /** Records are collected until a chunk has so many bytes. */
 export const RECORD_CHUNK_BYTES = 1 << 16;
 
+/** Chunks that are larger are packed in pieces of this size. */
+export const PIECE_BYTES = 1 << 20;
+
 /** Minima and maxima lie close to the mean of these totals. */
 const TOTALS: Readonly<Record<string, MibField["name"]>> = {
   AccessCount: "totalAccessCount",
@@ -46,7 +49,8 @@ export function totalOf({ name }: MibField): MibField | undefined {
 
 /** A reader's or writer's way to unpack and pack raw DEFLATE data. */
 export interface Deflate {
-  pack(bytes: Uint8Array): Uint8Array;
+  /** Packs pieces, each of which is valid until the next one is asked for, into one stream. */
+  pack(pieces: Iterable<Uint8Array>): Generator<Uint8Array, void, undefined>;
   /** @throws anything, if the bytes are damaged or do not unpack to `sizeBytes` */
   unpack(bytes: Uint8Array, sizeBytes: number): Uint8Array;
 }

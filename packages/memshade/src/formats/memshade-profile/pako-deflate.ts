@@ -1,9 +1,20 @@
-import { deflateRaw, Inflate } from "pako";
+import { Inflate, Deflate as PakoDeflate } from "pako";
 import type { Deflate } from "./layout.ts";
 
 /** Packing that works everywhere; programs for Node pass in its own, which is faster. */
 export const pakoDeflate: Deflate = {
-  pack: (bytes) => deflateRaw(bytes, { level: 9 }),
+  *pack(pieces) {
+    const stream = new PakoDeflate({ raw: true, level: 9 });
+    let ready: Uint8Array[] = [];
+    stream.onData = (packed) => ready.push(packed);
+    for (const piece of pieces) {
+      stream.push(piece, false);
+      yield* ready;
+      ready = [];
+    }
+    stream.push(new Uint8Array(0), true);
+    yield* ready;
+  },
   unpack: (bytes, sizeBytes) => {
     const stream = new Inflate({ raw: true, chunkSize: Math.min(sizeBytes + 1, 1 << 16) });
     const plain = new Uint8Array(sizeBytes);

@@ -4,21 +4,50 @@ import {
   type MemprofFrame,
   type MemprofProfile,
   type MemprofStacks,
+  type StackTreeView,
 } from "../../model/memprof/index.ts";
 import { functionGuid } from "../memprof/guid.ts";
+import { PIECE_BYTES } from "./layout.ts";
+import type { RecordPlace } from "./record-chunks.ts";
 import type { VarintReader } from "./varint-reader.ts";
-import type { ProfileOrigin, RecordPlace } from "./write.ts";
+import type { ProfileOrigin } from "./write.ts";
 
 const NOT_KNOWN = 0;
 
-/** Strings, paths, functions, stack entries, stacks, the index of the records, and where all comes from. */
-export function writeTables(
+/**
+ * Strings, paths, functions, stack entries, stacks, the index of the records, and where all comes from. Stops whenever
+ * the writer holds enough to be handed on.
+ */
+export function* writeTables(
   writer: ByteWriter,
-  profile: MemprofProfile,
+  profile: StackTreeView,
   origin: ProfileOrigin,
-  places: readonly RecordPlace[],
-): void {
-  const { frames } = profile;
+  places: Iterable<RecordPlace>,
+): Generator<void, void, undefined> {
+  writeStackEntries(writer, profile);
+  writer.u32Leb(profile.treeLength - 1);
+  const stacks = profile.stacks();
+  for (let stack = 1; stacks.next(); stack++) {
+    writer.u32Leb(stack - stacks.parent).u32Leb(stacks.frame);
+    if (writer.length >= PIECE_BYTES) yield;
+  }
+  writer.u32Leb(profile.records.length);
+  let lastGuid = 0n;
+  for (const { guid, chunk, offset } of places) {
+    writer
+      .u64Leb(guid - lastGuid)
+      .u32Leb(chunk)
+      .u32Leb(offset);
+    lastGuid = guid;
+    if (writer.length >= PIECE_BYTES) yield;
+  }
+  writer.u32Leb(origin.inputs).u32Leb(origin.binaries.length);
+  for (const { buildId, name } of origin.binaries) writer.name(buildId).name(name);
+  writer.u32Leb(origin.unmatched.length);
+  for (const buildId of origin.unmatched) writer.name(buildId);
+}
+
+function writeStackEntries(writer: ByteWriter, { frames }: StackTreeView): void {
   const source = frames.source;
   const nameOf = (frame: number) => source?.strings[source.name[frame]!];
   const fileOf = (frame: number) => source?.strings[source.file[frame]!];
@@ -47,24 +76,6 @@ export function writeTables(
     writer.u64Leb(frames.column[frame]! * 2 + frames.inline[frame]!);
     writer.u32Leb(source?.discriminator[frame] ?? 0);
   }
-  const { stacks } = profile;
-  writer.u32Leb(stacks.length - 1);
-  for (let stack = 1; stack < stacks.length; stack++) {
-    writer.u32Leb(stack - stacks.parent[stack]!).u32Leb(stacks.frame[stack]!);
-  }
-  writer.u32Leb(places.length);
-  let lastGuid = 0n;
-  for (const { guid, chunk, offset } of places) {
-    writer
-      .u64Leb(guid - lastGuid)
-      .u32Leb(chunk)
-      .u32Leb(offset);
-    lastGuid = guid;
-  }
-  writer.u32Leb(origin.inputs).u32Leb(origin.binaries.length);
-  for (const { buildId, name } of origin.binaries) writer.name(buildId).name(name);
-  writer.u32Leb(origin.unmatched.length);
-  for (const buildId of origin.unmatched) writer.name(buildId);
 }
 
 export interface StoredTables {

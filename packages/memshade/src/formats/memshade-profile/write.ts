@@ -1,26 +1,12 @@
+import { joinPieces, type Patch } from "../../bytes/file-piece.ts";
 import { ByteWriter } from "../../bytes/writer.ts";
-import type { MemprofProfile } from "../../model/memprof/index.ts";
+import { type MemprofProfile, type StackTreeView, viewOf } from "../../model/memprof/index.ts";
 import { writeContexts, writeSchema } from "./contexts.ts";
 import { writeDataAccessChunk } from "./data-access-chunk.ts";
-import {
-  CHUNK,
-  CONTEXTS_PER_CHUNK,
-  type Deflate,
-  MAGIC,
-  PACKING,
-  RECORD_CHUNK_BYTES,
-  VERSION,
-} from "./layout.ts";
+import { CHUNK, CONTEXTS_PER_CHUNK, type Deflate, MAGIC, PACKING, VERSION } from "./layout.ts";
 import { pakoDeflate } from "./pako-deflate.ts";
+import { RecordChunks } from "./record-chunks.ts";
 import { writeTables } from "./tables.ts";
-
-/** Where the record of a function stands. */
-export interface RecordPlace {
-  readonly guid: bigint;
-  /** Number of the record chunk, and offset in it. */
-  readonly chunk: number;
-  readonly offset: number;
-}
 
 /** Where a profile comes from. */
 export interface ProfileOrigin {
@@ -34,80 +20,105 @@ export interface ProfileOrigin {
 
 export const UNKNOWN_ORIGIN: ProfileOrigin = { inputs: 1, binaries: [], unmatched: [] };
 
-/**
- * A memshade profile (docs/memshade-profile.md): everything that a symbolized MemProf profile knows. Records are
- * stored in ascending order of their GUIDs.
- */
+/** A built profile as a memshade profile, in one array. */
 export function writeMemshadeProfile(
   profile: MemprofProfile,
   origin: ProfileOrigin = UNKNOWN_ORIGIN,
   deflate: Deflate = pakoDeflate,
 ): Uint8Array {
-  const chunks: { kind: number; plain: Uint8Array }[] = [];
-  const { places, recordChunks } = writeRecords(profile);
-  const tables = new ByteWriter(1 << 12);
-  writeSchema(tables, profile.blocks);
-  writeTables(tables, profile, origin, places);
-  chunks.push({ kind: CHUNK.tables, plain: tables.finish() });
-  for (let first = 0; first < profile.blocks.length; first += CONTEXTS_PER_CHUNK) {
-    const end = Math.min(first + CONTEXTS_PER_CHUNK, profile.blocks.length);
-    chunks.push({ kind: CHUNK.contexts, plain: writeContexts(profile.blocks, first, end) });
-  }
-  for (const plain of recordChunks) chunks.push({ kind: CHUNK.records, plain });
-  if (profile.dataAccess !== undefined) {
-    chunks.push({ kind: CHUNK.dataAccess, plain: writeDataAccessChunk(profile.dataAccess) });
-  }
-  return joinFile(chunks, deflate);
+  return joinPieces(memshadeProfilePieces(viewOf(profile), origin, deflate));
 }
 
-function joinFile(chunks: readonly { kind: number; plain: Uint8Array }[], deflate: Deflate): Uint8Array {
-  const file = new ByteWriter(1 << 12).bytes(MAGIC).u32Leb(VERSION).u32Leb(chunks.length);
-  const stored = chunks.map(({ kind, plain }) => {
-    const packed = deflate.pack(plain);
-    const isWorth = packed.length < plain.length;
-    const content = isWorth ? packed : plain;
-    file.u32Leb(kind).u32Leb(isWorth ? PACKING.deflate : PACKING.none);
-    file.u64Leb(content.length).u64Leb(plain.length);
-    return content;
+/**
+ * A memshade profile (docs/memshade-profile.md): everything that a symbolized MemProf profile knows, in pieces. Records
+ * are stored in ascending order of their GUIDs. The directory is written over its place when the sizes of all chunks
+ * are known.
+ */
+export function* memshadeProfilePieces(
+  profile: StackTreeView,
+  origin: ProfileOrigin,
+  deflate: Deflate,
+): Generator<Uint8Array | Patch, void, undefined> {
+  const records = new RecordChunks(profile);
+  const contextChunks = Math.ceil(profile.blockCount / CONTEXTS_PER_CHUNK);
+  const chunks = 1 + contextChunks + records.chunkCount + (profile.dataAccess === undefined ? 0 : 1);
+  const head = new ByteWriter(1 << 8).bytes(MAGIC).u32Leb(VERSION).u32Leb(chunks);
+  const directory = new ByteWriter(DIRECTORY_ENTRY_BYTES * chunks);
+  yield head.finish();
+  yield new Uint8Array(DIRECTORY_ENTRY_BYTES * chunks);
+  const writer = new ByteWriter(1 << 14);
+  function* chunk(kind: number, write: () => Iterable<void>) {
+    const { packing, storedBytes, plainBytes } = yield* packChunk(writer, write, deflate);
+    directory.u32Leb(kind).u32Leb(packing);
+    for (const size of [storedBytes, plainBytes]) directory.patchU32Leb(directory.reserveU32Leb(), size);
+  }
+  yield* chunk(CHUNK.tables, () => {
+    writeSchema(writer, profile);
+    return writeTables(writer, profile, origin, records.places());
   });
-  for (const content of stored) file.bytes(content);
-  return file.finish();
+  for (let first = 0; first < profile.blockCount; first += CONTEXTS_PER_CHUNK) {
+    const end = Math.min(first + CONTEXTS_PER_CHUNK, profile.blockCount);
+    yield* chunk(CHUNK.contexts, () => {
+      writeContexts(writer, profile, first, end);
+      return [];
+    });
+  }
+  for (let index = 0; index < records.chunkCount; index++) {
+    yield* chunk(CHUNK.records, () => records.write(writer, index));
+  }
+  const { dataAccess } = profile;
+  if (dataAccess !== undefined) {
+    yield* chunk(CHUNK.dataAccess, () => {
+      writer.bytes(writeDataAccessChunk(dataAccess));
+      return [];
+    });
+  }
+  yield { at: head.length, bytes: directory.finish() };
 }
 
-function writeRecords({ records }: MemprofProfile): { places: RecordPlace[]; recordChunks: Uint8Array[] } {
-  const order = [...records.guid.keys()].sort((a, b) => (records.guid[a]! < records.guid[b]! ? -1 : 1));
-  const places: RecordPlace[] = [];
-  const recordChunks: Uint8Array[] = [];
-  let chunk = new ByteWriter(RECORD_CHUNK_BYTES);
-  for (const row of order) {
-    places.push({ guid: records.guid[row]!, chunk: recordChunks.length, offset: chunk.length });
-    writeRecord(chunk, records, row);
-    if (chunk.length >= RECORD_CHUNK_BYTES) {
-      recordChunks.push(chunk.finish());
-      chunk = new ByteWriter(RECORD_CHUNK_BYTES);
+/** Kind and packing take a byte each, the two sizes five. */
+const DIRECTORY_ENTRY_BYTES = 12;
+
+interface PackedChunk {
+  readonly packing: number;
+  readonly storedBytes: number;
+  readonly plainBytes: number;
+}
+
+/**
+ * Packs what `write` writes, whenever it stops and there is enough of it. Small chunks stay as they are, where that is
+ * shorter.
+ */
+function* packChunk(
+  writer: ByteWriter,
+  write: () => Iterable<void>,
+  deflate: Deflate,
+): Generator<Uint8Array, PackedChunk, undefined> {
+  writer.clear();
+  let plainBytes = 0;
+  let storedBytes = 0;
+  const parts = write()[Symbol.iterator]();
+  let isLast = parts.next().done === true;
+  if (isLast) {
+    const packed = joinPieces(deflate.pack([writer.view()]));
+    const isWorth = packed.length < writer.length;
+    const content = isWorth ? packed : writer.view();
+    yield content;
+    const packing = isWorth ? PACKING.deflate : PACKING.none;
+    return { packing, storedBytes: content.length, plainBytes: writer.length };
+  }
+  function* pieces() {
+    for (;;) {
+      plainBytes += writer.length;
+      if (writer.length > 0) yield writer.view();
+      writer.clear();
+      if (isLast) return;
+      isLast = parts.next().done === true;
     }
   }
-  if (chunk.length > 0) recordChunks.push(chunk.finish());
-  return { places, recordChunks };
-}
-
-/** Sites stand close to each other, so that differences are small. */
-function writeRecord(chunk: ByteWriter, records: MemprofProfile["records"], row: number): void {
-  const { allocStart, allocStack, allocBlock, callStart, callStack, callees } = records;
-  chunk.u32Leb(allocStart[row + 1]! - allocStart[row]!);
-  let lastStack = 0;
-  let lastBlock = 0;
-  for (let site = allocStart[row]!; site < allocStart[row + 1]!; site++) {
-    chunk.s64Leb(allocStack[site]! - lastStack).s64Leb(allocBlock[site]! - lastBlock);
-    lastStack = allocStack[site]!;
-    lastBlock = allocBlock[site]!;
+  for (const packed of deflate.pack(pieces())) {
+    storedBytes += packed.length;
+    yield packed;
   }
-  chunk.u32Leb(callStart[row + 1]! - callStart[row]!);
-  lastStack = 0;
-  for (let site = callStart[row]!; site < callStart[row + 1]!; site++) {
-    const targets = callees.get(site) ?? [];
-    chunk.s64Leb(callStack[site]! - lastStack).u32Leb(targets.length);
-    for (const target of targets) chunk.u64Leb(target);
-    lastStack = callStack[site]!;
-  }
+  return { packing: PACKING.deflate, storedBytes, plainBytes };
 }

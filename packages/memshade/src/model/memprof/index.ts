@@ -1,5 +1,4 @@
 export { BlockTable, HOT_COLD_FIELDS } from "./block-table.ts";
-export { sortFrames } from "./build-merged.ts";
 export { ChainOrder, ChainWalk } from "./chain-walk.ts";
 export { Column, freeArray, NarrowColumn } from "./column.ts";
 export { compareFrames, FrameTable, frameAt, framesOf, type MemprofFrame } from "./frame-table.ts";
@@ -9,7 +8,8 @@ export {
   type HotColdThresholds,
   LLVM_THRESHOLDS,
 } from "./hot-cold.ts";
-export { makeRecords, type OrderedContexts } from "./merged-records.ts";
+export { type Arrangement, MergedOrder } from "./merged-order.ts";
+export { summaryOfMerged, viewMerged } from "./merged-view.ts";
 export { type MergedProfile, ProfileMerger } from "./merger.ts";
 export { type OrderedTree, orderTree } from "./ordered-tree.ts";
 export {
@@ -25,6 +25,13 @@ export {
   type MemprofStacks,
 } from "./profile.ts";
 export { ProfileBuilder, type RecordRows } from "./profile-builder.ts";
+export {
+  type BlockWords,
+  type ProfileView,
+  type StackTreeView,
+  type TreeCursor,
+  viewOf,
+} from "./profile-view.ts";
 export { RankedBits } from "./ranked-bits.ts";
 export { SlotTable } from "./slot-table.ts";
 export type { ResolvePlace } from "./stack-copier.ts";

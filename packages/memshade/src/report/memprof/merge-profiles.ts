@@ -13,7 +13,7 @@ const INPUTS_PER_TASK = 4;
 /** A thread hands over what it has merged when it takes so much. */
 const THREAD_BYTES = 16 << 20;
 /** So many inputs are merged by this thread alone, to see what the others are like. */
-const FIRST_INPUTS = 8;
+const FIRST_INPUTS = 16;
 /** More threads cost memory and some time of their own: they are started if the rest would take this one longer. */
 const LEAST_MILLISECONDS = 5000;
 /** More threads do no good if so large a part of the contexts is new each time: all of them are merged twice then. */
@@ -58,6 +58,12 @@ export async function mergeInputs(
   return merger;
 }
 
+/** Processor time: on a busy machine more threads would only take it from each other. */
+function millisecondsUsed(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
+}
+
 /** Merges inputs in this thread, hands others out to more threads, and collects what these have merged. */
 class ThreadedMerge {
   private readonly inputs: readonly MergeInput[];
@@ -77,16 +83,16 @@ class ThreadedMerge {
   /** Merges the next inputs in this thread. */
   async mergeFirst(count: number): Promise<void> {
     const last = Math.min(this.next + count, this.inputs.length);
-    let start = performance.now();
+    let start = millisecondsUsed();
     while (this.next < last) {
-      if (this.next === 1) {
-        // The first profile takes the opening of the binaries too, and all of its contexts are new.
-        start = performance.now();
+      if (this.next === last >> 1) {
+        // Before that the binaries are opened, the code is compiled, and all contexts are new.
+        start = millisecondsUsed();
         this.firstContexts = this.merger.contexts;
       }
       await this.mergeNext();
     }
-    this.millisecondsPerInput = (performance.now() - start) / Math.max(1, last - 1);
+    this.millisecondsPerInput = (millisecondsUsed() - start) / Math.max(1, last - (last >> 1));
   }
 
   /** Whether more threads would end sooner, by what the first inputs were like. */

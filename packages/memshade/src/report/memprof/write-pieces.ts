@@ -1,6 +1,7 @@
 import { closeSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { UserError } from "../../bytes/errors.ts";
+import type { FilePiece } from "../../bytes/file-piece.ts";
 
 const PIECE_BYTES = 1 << 18;
 
@@ -10,7 +11,7 @@ const PIECE_BYTES = 1 << 18;
  *
  * @throws UserError if it cannot be written
  */
-export function writePieces(path: string, pieces: Iterable<Uint8Array | string>): void {
+export function writePieces(path: string, pieces: Iterable<FilePiece>): void {
   const partial = join(dirname(resolve(path)), `.${basename(path)}.${process.pid}.partial`);
   let file: number;
   try {
@@ -32,14 +33,17 @@ export function writePieces(path: string, pieces: Iterable<Uint8Array | string>)
   }
 }
 
-function writeAll(file: number, pieces: Iterable<Uint8Array | string>): void {
+function writeAll(file: number, pieces: Iterable<FilePiece>): void {
   let text = "";
-  const write = (bytes: Uint8Array) => {
-    for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at);
+  const write = (bytes: Uint8Array, position: number | null = null) => {
+    for (let at = 0; at < bytes.length; ) {
+      at += writeSync(file, bytes, at, bytes.length - at, position === null ? null : position + at);
+    }
   };
   for (const piece of pieces) {
     if (typeof piece !== "string") {
-      write(piece);
+      if (piece instanceof Uint8Array) write(piece);
+      else write(piece.bytes, piece.at);
       continue;
     }
     text += piece;

@@ -1,0 +1,13 @@
+/** Node's engine before 24 has other flags. */
+const FIRST_KNOWN_VERSION = 24;
+
+/**
+ * Keeps the young generation at its first size, and leaves out a compiler whose code would soon be replaced: for
+ * commands that keep their data in arrays outside of the heap, where the two are a tenth of the memory that they take.
+ */
+export function keepHeapSmall(): void {
+  if (Number.parseInt(process.versions.node, 10) < FIRST_KNOWN_VERSION) return;
+  const { setFlagsFromString } = process.getBuiltinModule("node:v8");
+  setFlagsFromString("--no-maglev");
+  setFlagsFromString("--semi-space-growth-factor=1");
+}

@@ -1,0 +1,127 @@
+import { Column, RankedBits, type StackTreeView } from "../../model/memprof/index.ts";
+import { callStackId, frameIds } from "../memprof/ids.ts";
+import type { Chunks, ChunkWriter } from "./chunk-writer.ts";
+import { bucketsInOrder, bucketsOfInserted, entriesByBucket, planTable } from "./hash-table.ts";
+import { FRAME_BYTES } from "./layout.ts";
+import { RecordLayout } from "./record-layout.ts";
+import {
+  recordBuckets,
+  type SectionPlan,
+  type WriteIndexedOptions,
+  writeBucketTable,
+  writeFrame,
+  writeKey,
+  writeSchema,
+} from "./section-parts.ts";
+
+/** The memprof section of version 2: tables of records, of frames, and of call stacks with all their frames. */
+export function planVersion2(
+  profile: StackTreeView,
+  options: WriteIndexedOptions,
+  start: number,
+): SectionPlan {
+  const { schema } = options;
+  const ids = frameIds(profile.frames);
+  const stacks = new StacksInUse(profile, ids);
+  const usedFrames = stacks.frames;
+  const fields = schema.map((field) => profile.field(field));
+  const records = new RecordLayout(profile.records, fields, schema, 2);
+  const buckets = options.order === "inserted" ? bucketsOfInserted : bucketsInOrder;
+  const usedIds = BigUint64Array.from(usedFrames, (frame) => ids[frame]!);
+  const recordTable = planTable(
+    start + 48 + 8 + 8 * schema.length,
+    recordBuckets(profile.records, options),
+    (row) => 32 + records.bytesOf(row),
+  );
+  const frameTable = planTable(recordTable.end, buckets(usedIds), () => 32 + FRAME_BYTES);
+  const stackTable = planTable(frameTable.end, buckets(stacks.ids), (row) => 24 + 8 * stacks.readFrames(row));
+  function* write(writer: ChunkWriter): Chunks {
+    writer.u64s(2, recordTable.bucketTable, recordTable.end, frameTable.bucketTable);
+    writer.u64s(frameTable.end, stackTable.bucketTable);
+    writeSchema(writer, schema);
+    for (const bucket of entriesByBucket(recordTable.buckets)) {
+      writer.u16(bucket.length);
+      for (const row of bucket) {
+        writeKey(writer, profile.records.guid[row]!, true, records.bytesOf(row));
+        yield* records.write(writer, row, (stack) => writer.u64s(stacks.idOf(stack)));
+        if (writer.isFull) yield* writer.take();
+      }
+    }
+    yield* writeBucketTable(writer, recordTable, profile.records.length);
+    for (const bucket of entriesByBucket(frameTable.buckets)) {
+      writer.u16(bucket.length);
+      for (const row of bucket) {
+        writeKey(writer, usedIds[row]!, true, FRAME_BYTES);
+        writeFrame(writer, profile.frames, usedFrames[row]!);
+      }
+      if (writer.isFull) yield* writer.take();
+    }
+    yield* writeBucketTable(writer, frameTable, usedFrames.length);
+    for (const bucket of entriesByBucket(stackTable.buckets)) {
+      writer.u16(bucket.length);
+      for (const row of bucket) {
+        const depth = stacks.readFrames(row);
+        writeKey(writer, stacks.ids[row]!, false, 8 * depth);
+        for (let at = 0; at < depth; at++) writer.u64s(ids[stacks.path[at]!]!);
+        if (writer.isFull) yield* writer.take();
+      }
+    }
+    yield* writeBucketTable(writer, stackTable, stacks.ids.length);
+  }
+  return { end: stackTable.end, write };
+}
+
+/** Stacks by first use: those of the alloc sites of all records first, then those of the call sites. */
+class StacksInUse {
+  /** Ids of the stacks. */
+  readonly ids: BigUint64Array;
+  /** Frames that occur, in the order of their first use. */
+  readonly frames: readonly number[];
+  /** The frames that `readFrames` has read, leaf first. */
+  readonly path: number[] = [];
+  private readonly profile: StackTreeView;
+  /** Numbers of the stacks in the tree. */
+  private readonly used = new RankedBits();
+  /** By number of the stack among those: its place in the order of use. */
+  private readonly places = new Column();
+  /** By place: the stack as the records name it. */
+  private readonly stacks = new Column();
+
+  constructor(profile: StackTreeView, frameIds: BigUint64Array) {
+    this.profile = profile;
+    const { allocStack, callStack } = profile.records;
+    const columns = [allocStack, callStack];
+    for (const column of columns) for (const stack of column) this.used.set(profile.numberOf(stack));
+    this.used.rankAll();
+    let count = 0;
+    for (const column of columns) {
+      for (const stack of column) {
+        const rank = this.rankOf(stack);
+        if (this.places.get(rank) !== 0) continue;
+        this.stacks.set(count++, stack);
+        this.places.set(rank, count);
+      }
+    }
+    const frames = new Set<number>();
+    this.ids = BigUint64Array.from({ length: count }, (_, place) => {
+      const depth = this.readFrames(place);
+      for (let at = 0; at < depth; at++) frames.add(this.path[at]!);
+      return callStackId(this.path.slice(0, depth).map((frame) => frameIds[frame]!));
+    });
+    this.frames = [...frames];
+  }
+
+  /** The id of a stack as the records name it. */
+  idOf(stack: number): bigint {
+    return this.ids[this.places.get(this.rankOf(stack)) - 1]!;
+  }
+
+  /** Reads the frames of the stack at a place into `path`. @returns how many they are */
+  readFrames(place: number): number {
+    return this.profile.framesOf(this.stacks.get(place), this.path);
+  }
+
+  private rankOf(stack: number): number {
+    return this.used.rankOf(this.profile.numberOf(stack));
+  }
+}
