@@ -14,8 +14,8 @@ const USAGE = `usage: npm run bench -- [--only NAME]… [--pairs N] [--table COL
   --only NAME   this program only (may be repeated)
   --pairs N     runs of each kind, alternating; the first pair is dropped (7)
   --table T     one column only: counters (the access counters alone), full (the heap profiler), workingset,
-                "workingset aligned", "workingset timed", locality, "locality exact", waste, "waste wide", "waste opaque", "waste pairs" or
-                "waste contexts"
+                "workingset aligned", "workingset timed", locality, "locality exact", "first touch", fill, owners,
+                waste, "waste wide", "waste opaque", "waste pairs" or "waste contexts"
   --tier T      one table only: all functions optimised before the start, or node as it starts by default
   --part P      one part only (may be repeated)
   --large       time the modules above 10 MB too, in the default tier (they are always in the rewriting table)
@@ -30,6 +30,9 @@ const COLUMNS: readonly Column[] = [
   "workingset timed",
   "locality",
   "locality exact",
+  "first touch",
+  "fill",
+  "owners",
   "waste",
   "waste wide",
   "waste opaque",

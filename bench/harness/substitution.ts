@@ -20,6 +20,10 @@ export const VARIANTS = {
   /** Reuse distances too: of 1 % of the lines, and of all. */
   locality: { tools: ["workingset"], workingset: { locality: {} } },
   "locality exact": { tools: ["workingset"], workingset: { locality: { method: "exact" } } },
+  /** Whose the lines are. */
+  "first touch": { tools: ["workingset"], workingset: { attribution: { firstTouch: true } } },
+  fill: { tools: ["workingset"], workingset: { attribution: { fill: true } } },
+  owners: { tools: ["workingset"], workingset: { attribution: { owners: true } } },
   /** The waste tool where the host says what it reads: ids of 16 bits, and of 32. */
   waste: { tools: ["waste"], waste: { host: "exact" } },
   "waste wide": { tools: ["waste"], waste: { host: "exact", ids: 32 } },

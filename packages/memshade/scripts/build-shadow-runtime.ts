@@ -63,6 +63,11 @@ const PARTS: readonly Part[] = [
     constant: "LOCALITY_RUNTIME_BASE64",
   },
   {
+    entry: "assembly/attribution/index.ts",
+    target: "attribution.generated.ts",
+    constant: "ATTRIBUTION_RUNTIME_BASE64",
+  },
+  {
     folder: join(source, "unwind"),
     entry: "assembly/index.ts",
     target: "assembly.generated.ts",

@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { UserError } from "../bytes/errors.ts";
 import {
+  type AttributionOptions,
   type LocalityOptions,
   TOOL_NAMES,
   type ToolName,
@@ -27,6 +28,10 @@ export interface ToolFlags {
   localityRate?: number;
   localitySize?: number;
   cache?: number;
+  who?: boolean;
+  firstTouch?: boolean;
+  owners?: boolean;
+  fill?: boolean;
   pairs?: boolean;
   contexts?: boolean;
   objects?: boolean;
@@ -87,6 +92,16 @@ export function addToolOptions(command: Command): Command {
       "--assume-aligned",
       "working set: take accesses to lie in one line where their alignment hint says so (faster)",
     )
+    .option(
+      "--first-touch",
+      "working set: the calling contexts that touched the lines of each interval first (slower)",
+    )
+    .option(
+      "--owners",
+      "working set: the allocation sites whose blocks the lines of each interval hold (slower)",
+    )
+    .option("--fill", "working set: the bytes touched of the lines of each interval (slower)")
+    .option("--who", "working set: --first-touch, --owners and --fill together")
     .addOption(
       new Option(
         "--locality [method]",
@@ -228,9 +243,28 @@ function workingSetOptionsOf(flags: ToolFlags): WorkingSetOptions {
     options.unit = cpuTime === true ? "cpu" : "wall";
     options.interval = interval?.length ?? DEFAULT_INTERVAL_NS;
   } else if (interval !== undefined) options.interval = interval.length;
+  const attribution = attributionOptionsOf(flags);
+  if (attribution !== undefined) options.attribution = attribution;
   if (maxIntervals !== undefined) options.maxIntervals = maxIntervals;
   if (assumeAligned !== undefined) options.assumeAligned = assumeAligned;
   return options;
+}
+
+/** Options of the working-set tool that tell whose its lines are. */
+const WHO_FLAGS = {
+  who: "--who",
+  firstTouch: "--first-touch",
+  owners: "--owners",
+  fill: "--fill",
+} as const;
+
+function attributionOptionsOf(flags: ToolFlags): AttributionOptions | undefined {
+  const given = Object.entries(WHO_FLAGS).filter(([flag]) => flags[flag as keyof typeof WHO_FLAGS] === true);
+  if (given.length === 0) return undefined;
+  if (!flags.tool?.includes("workingset"))
+    throw new UserError(`${given[0][1]} is an option of the working-set tool: add --tool workingset`);
+  const { who, firstTouch = who, owners = who, fill = who } = flags;
+  return { firstTouch, owners, fill };
 }
 
 function localityOptionsOf(flags: ToolFlags): LocalityOptions | undefined {

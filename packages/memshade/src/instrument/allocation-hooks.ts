@@ -96,6 +96,7 @@ export function hookBody(hooked: AllocatorFunction, type: FuncType, around: Hook
   if (runtime !== undefined) body.op("global.get", around.stackGlobal).op("local.set", stackLocal);
   // What a reallocation gives back, another thread may get before anybody here is told.
   if (threads !== undefined && reallocates) body.op("call", threads.lock);
+  for (const { requested } of listeners) if (requested !== undefined) body.op("call", requested);
   callOriginal();
   body.op("local.set", resultLocal);
   const block = (): void => {

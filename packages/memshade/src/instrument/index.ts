@@ -8,6 +8,7 @@ export {
   readInstrumentedInfo,
 } from "./instrument-module.ts";
 export {
+  type AttributionOptions,
   type HookedFunction,
   type InstrumentedInfo,
   type InstrumentOptions,
@@ -35,7 +36,13 @@ export {
 } from "./waste/waste-layout.ts";
 export { INIT_BUFFER_BYTES, WasteControl } from "./waste/weave-waste.ts";
 export { zeroingFunctions } from "./waste/zeroing-functions.ts";
+export type { AttributionLayout } from "./working-set/attribution-layout.ts";
 export { accessesAt, type WorkingSetLayout } from "./working-set/layout.ts";
 export type { LocalityLayout } from "./working-set/locality-layout.ts";
-export { localityRuntimeBytes, workingSetRuntimeBytes } from "./working-set/runtime-bytes.ts";
+export {
+  attributionRuntimeBytes,
+  localityRuntimeBytes,
+  workingSetRuntimeBytes,
+} from "./working-set/runtime-bytes.ts";
+export { attributionLayoutOf } from "./working-set/weave-attribution.ts";
 export { localityLayoutOf } from "./working-set/weave-locality.ts";

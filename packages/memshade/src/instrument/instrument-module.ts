@@ -143,7 +143,11 @@ class Instrumentation {
     const stackPointer = findStackPointer(module, readNames(module), this.#scan);
     const heapGlobals = heap?.globals ?? [];
     const tools = this.#weaveTools(stackPointer, countsHeap ? 1 : 0, heapGlobals.length);
-    const passes = tools.flatMap(({ pass, folded }) => (folded === undefined ? pass : [pass, folded]));
+    const passes = tools.flatMap(({ pass, beside, folded }) => [
+      pass,
+      ...(beside === undefined ? [] : [beside]),
+      ...(folded === undefined ? [] : [folded]),
+    ]);
     const allocations = tools.flatMap((tool) => tool.allocations ?? []);
 
     const contexts = followsHeap

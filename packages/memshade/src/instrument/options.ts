@@ -85,6 +85,18 @@ export interface WorkingSetOptions {
   assumeAligned?: boolean;
   /** Reuse distances and miss ratios too. */
   locality?: LocalityOptions | undefined;
+  /** Whose the lines are. */
+  attribution?: AttributionOptions | undefined;
+}
+
+/** What is told of the lines of each interval besides their number. */
+export interface AttributionOptions {
+  /** The calling contexts that touched them first. */
+  firstTouch?: boolean | undefined;
+  /** How many of their bytes were touched. */
+  fill?: boolean | undefined;
+  /** The allocation sites of the blocks in them. */
+  owners?: boolean | undefined;
 }
 
 /** How reuse times and distances are measured. */

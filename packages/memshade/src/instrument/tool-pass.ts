@@ -95,6 +95,8 @@ export interface MemoryListeners {
 
 /** Functions of a tool, by index, that listen to the allocator. */
 export interface AllocationListeners {
+  /** () before an allocation or reallocation; absent: nothing to be told. */
+  requested?: number;
   /** (address, bytes, `zeroedBy` of a block of zeros, else 0), behind the allocation; the address may be 0. */
   allocated: number;
   /** What the tool wants to be told of blocks that this function hands out zeroed. Not 0. */
@@ -131,6 +133,8 @@ export interface ToolSurroundings {
 export interface WovenTool {
   readonly name: WovenToolName;
   readonly pass: ToolPass;
+  /** What else it adds to the functions that `pass` follows. */
+  readonly beside?: ToolPass | undefined;
   /** What it adds to functions that `pass` does not follow. */
   readonly folded?: ToolPass | undefined;
   /** Size of its memory, a multiple of 64 KiB. It is exported as `memshade.<name>`. */

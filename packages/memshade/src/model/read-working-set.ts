@@ -1,7 +1,11 @@
 import { UserError } from "../bytes/errors.ts";
 import { type Check, count, flag, integer, list, oneOf, optional, record, text } from "./check.ts";
 import {
+  type AttributedContext,
+  type Attribution,
+  type AttributionLevel,
   type InstanceWorkingSet,
+  type LineFill,
   type LocalityOptionsRecord,
   type LocalityRecord,
   type LocalitySite,
@@ -15,7 +19,6 @@ import {
   type WorkingSetProfile,
 } from "./working-set.ts";
 
-const anything: Check<unknown> = (value) => value;
 const weight: Check<number> = (value, path) =>
   typeof value === "number" && Number.isFinite(value) ? value : integer(value, path);
 
@@ -45,6 +48,21 @@ const pair: Check<[number, number]> = (value, path) => {
   return values.length === 2 ? [values[0], values[1]] : (count(undefined, `${path}[1]`) as never);
 };
 
+const weights = list(weight);
+const attribution = record<Attribution>({
+  contexts: list(
+    record<AttributedContext>({
+      kind: oneOf("code", "host", "stack", "static", "heap", "unknown"),
+      stack: list(frame),
+      total: weight,
+      mean: weight,
+      peak: weight,
+    }),
+  ),
+  otherContexts: record({ contexts: count, total: weight }),
+  levels: list(record<AttributionLevel>({ factor: count, intervals: list(list(pair)), others: weights })),
+});
+
 const instance = record<InstanceWorkingSet>({
   module: count,
   instance: count,
@@ -57,9 +75,11 @@ const instance = record<InstanceWorkingSet>({
   levels: list(level),
   stackOf: list(integer),
   stacks: list(list(frame)),
-  firstTouch: anything as Check<InstanceWorkingSet["firstTouch"]>,
-  sites: anything as Check<InstanceWorkingSet["sites"]>,
-  fill: anything as Check<InstanceWorkingSet["fill"]>,
+  firstTouch: optional(attribution),
+  owners: optional(attribution),
+  fill: optional(
+    record<LineFill>({ levels: list(record({ factor: count, bytes: list(count) })), total: count }),
+  ),
   locality: optional(
     record<LocalityRecord>({
       method: oneOf("exact", "shards"),
@@ -101,6 +121,7 @@ const profile = record<WorkingSetProfile>({
     assumeAligned: flag,
     firstTouch: flag,
     fill: flag,
+    owners: optional(flag),
     locality: optional(
       record<LocalityOptionsRecord>({
         method: oneOf("exact", "shards"),
@@ -143,6 +164,11 @@ export function readWorkingSet(json: string): WorkingSetProfile {
     if (one.levels.length === 0) throw new UserError(`instances[${i}] has no series`);
     for (const stack of one.stackOf)
       if (stack >= one.stacks.length) throw new UserError(`instances[${i}]: there is no stack ${stack}`);
+    for (const { contexts, levels } of [one.firstTouch, one.owners].flatMap((part) => part ?? []))
+      for (const { intervals } of levels)
+        for (const [context] of intervals.flat())
+          if (contexts[context] === undefined)
+            throw new UserError(`instances[${i}]: there is no context ${context}`);
     if (one.module >= checked.modules.length)
       throw new UserError(`instances[${i}]: there is no module ${one.module}`);
   });

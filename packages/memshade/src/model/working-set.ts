@@ -48,6 +48,7 @@ export interface WorkingSetOptionsRecord {
   assumeAligned: boolean;
   firstTouch: boolean;
   fill: boolean;
+  owners?: boolean | undefined;
   locality?: LocalityOptionsRecord | undefined;
 }
 
@@ -103,10 +104,14 @@ export interface InstanceWorkingSet {
   /** Call stack at the end of each level-0 interval: index into `stacks`, −1 if it is not known. */
   stackOf: number[];
   stacks: StackFrame[][];
-  firstTouch?: FirstTouch | undefined;
-  sites?: SiteShares | undefined;
-  /** Distinct bytes touched per level-0 interval, and in the whole run. */
-  fill?: { bytes: number[]; total: number } | undefined;
+  /** By the contexts that touched lines first; in longer intervals too, those of the whole of them. */
+  firstTouch?: Attribution | undefined;
+  /**
+   * By the blocks that the bytes touched are in: each line is divided among them by these bytes. In longer intervals a line
+   * is divided as in the first level-0 interval that touched it.
+   */
+  owners?: Attribution | undefined;
+  fill?: LineFill | undefined;
   locality?: LocalityRecord | undefined;
 }
 
@@ -122,23 +127,49 @@ export interface StackFrame {
   line?: number | undefined;
 }
 
-/** Which calling contexts made lines new in each level-0 interval. */
-export interface FirstTouch {
-  contexts: StackFrame[][];
+/**
+ * What lines are attributed to: an instruction that touched them first, or a call that allocated (both in their calling
+ * contexts), and what is neither.
+ *
+ * - `code`: `stack` has the instruction or call and its callers.
+ * - `host`: the host touched them outside of any call that the program made.
+ * - `stack`, `static`, `heap`: bytes of no block, by where they lie; the heap's are the allocator's own, or free.
+ * - `unknown`: touched where no context is known; a block of which nobody knows who asked for it.
+ */
+export type AttributionKind = "code" | "host" | "stack" | "static" | "heap" | "unknown";
+
+export interface AttributedContext {
+  kind: AttributionKind;
+  stack: StackFrame[];
+  /** Lines of the whole run. */
+  total: number;
+  /** Lines per level-0 interval: mean of all intervals, and largest. */
+  mean: number;
+  peak: number;
+}
+
+/** One time scale of an attribution; `factor` as in `WorkingSetLevel`. */
+export interface AttributionLevel {
+  factor: number;
   /** Per interval: (context, lines), most lines first. */
   intervals: [context: number, lines: number][][];
   /** Per interval: lines of the contexts that are not listed. */
   others: number[];
-  /** Of the whole run: lines that each context was the first ever to touch. */
-  total: [context: number, lines: number][];
 }
 
-/** Lines of each level-0 interval by the allocation sites of the blocks in them. */
-export interface SiteShares {
-  /** Call stacks of the sites. */
-  contexts: StackFrame[][];
-  intervals: [context: number, lines: number][][];
-  others: number[];
+/** Whom the lines of each interval are charged to. The lines of one interval add up to the number of its lines. */
+export interface Attribution {
+  /** Those with most lines, most of them first. */
+  contexts: AttributedContext[];
+  /** Contexts that are not listed, and their lines of the whole run. */
+  otherContexts: { contexts: number; total: number };
+  levels: AttributionLevel[];
+}
+
+/** Distinct bytes touched: in each interval at the scales of `levels`, and in the whole run. */
+export interface LineFill {
+  levels: { factor: number; bytes: number[] }[];
+  total: number;
 }
 
 /** What locality tells of one reference stream. Values are lines, weights are references. */

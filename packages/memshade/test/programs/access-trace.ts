@@ -16,8 +16,10 @@ export class AccessTrace {
   addresses = new Uint32Array(1 << 16);
   /** Bytes, negative for a store. */
   sizes = new Int8Array(1 << 16);
+  /** Numbers of the instructions in code order, counting loads and stores alone. */
+  sites = new Uint32Array(1 << 16);
 
-  push(address: number, bytes: number): void {
+  push(address: number, bytes: number, site: number): void {
     if (this.length === this.addresses.length) {
       const addresses = new Uint32Array(this.length * 2);
       addresses.set(this.addresses);
@@ -25,7 +27,11 @@ export class AccessTrace {
       const sizes = new Int8Array(this.length * 2);
       sizes.set(this.sizes);
       this.sizes = sizes;
+      const sites = new Uint32Array(this.length * 2);
+      sites.set(this.sites);
+      this.sites = sites;
     }
+    this.sites[this.length] = site;
     this.addresses[this.length] = address;
     this.sizes[this.length++] = bytes;
   }
@@ -48,22 +54,25 @@ export function traceProgram(path: string, args: readonly string[]): TracedProgr
     const narrow = ["--disable-memory64", "--disable-multimemory"];
     optimize(...narrow, "--llvm-memory-copy-fill-lowering", join(PROGRAMS, `${path}.wasm`), "-o", lowered);
     optimize("--instrument-memory", lowered, "-o", traced);
+    const asText = join(folder, "traced.wat");
+    optimize("--instrument-memory", lowered, "-S", "-o", asText);
+    const numbers = numbersOfIds(readFileSync(asText, "utf8"));
     const trace = new AccessTrace();
     // A store's address is told before its value is computed, which may access memory too: it counts with its value.
-    const pending: [address: number, bytes: number][] = [];
+    const pending: [address: number, bytes: number, site: number][] = [];
     const named: Record<string, unknown> = {
-      load_ptr: (_id: number, bytes: number, offset: number, address: number) => {
-        trace.push((address >>> 0) + offset, bytes);
+      load_ptr: (id: number, bytes: number, offset: number, address: number) => {
+        trace.push((address >>> 0) + offset, bytes, numbers.get(id) as number);
         return address;
       },
-      store_ptr: (_id: number, bytes: number, offset: number, address: number) => {
-        pending.push([(address >>> 0) + offset, -bytes]);
+      store_ptr: (id: number, bytes: number, offset: number, address: number) => {
+        pending.push([(address >>> 0) + offset, -bytes, numbers.get(id) as number]);
         return address;
       },
     };
     for (const type of ["i32", "i64", "f32", "f64"])
       named[`store_val_${type}`] = (_id: number, value: unknown) => {
-        trace.push(...(pending.pop() as [number, number]));
+        trace.push(...(pending.pop() as [number, number, number]));
         return value;
       };
     const env = new Proxy(named, {
@@ -76,4 +85,12 @@ export function traceProgram(path: string, args: readonly string[]): TracedProgr
   } finally {
     rmSync(folder, { recursive: true });
   }
+}
+
+/** The ids of binaryen's calls, some of which it leaves out, by their order. */
+function numbersOfIds(text: string): ReadonlyMap<number, number> {
+  const ids = [...text.matchAll(/call \$(?:load|store)_ptr\s+\(i32\.const (\d+)\)/g)].map(([, id]) =>
+    Number(id),
+  );
+  return new Map(ids.sort((a, b) => a - b).map((id, number) => [id, number]));
 }

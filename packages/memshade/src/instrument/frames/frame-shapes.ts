@@ -3,7 +3,7 @@ import { CallTreatment } from "../call-plan.ts";
 import type { CallSites } from "./call-sites.ts";
 import type { FramePlan } from "./frame-plan.ts";
 
-/** Bytes in front of a frame's records, and of the slot of a call; see `runtime/shadow/assembly/waste/frames.ts`. */
+/** Bytes in front of a frame's records, and of the slot of a call; see `runtime/shadow/assembly/frames/frames.ts`. */
 export const FRAME_HEADER_BYTES = 16;
 export const SLOT_BYTES = 16;
 

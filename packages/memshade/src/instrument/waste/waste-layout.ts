@@ -3,6 +3,9 @@ const MIB = KIB * KIB;
 const PAGE_BYTES = 64 * KIB;
 const LARGEST_MEMORY_BYTES = 4096 * MIB;
 export const CONTROL_BYTES = 4 * KIB;
+/** Words of the control block that the tables of contexts need; see `runtime/shadow/assembly/waste/layout.ts`. */
+const NODE_NEXT = 20;
+const FRAME_NEXT = 144;
 /** Bytes of a record, as a shift too. */
 export const RECORD_SHIFT = 7;
 export const RECORD_BYTES = 1 << RECORD_SHIFT;
@@ -211,6 +214,7 @@ export function wasteConstants(
     RECORD_SHIFT: layout.recordShift,
     LOAD_SHIFT: layout.loadShift,
     FRAMED: layout.arena === 0 ? 0 : 1,
+    FRAME_NEXT: layout.control + FRAME_NEXT,
     FRAMES: layout.arena,
     FRAME_LIMIT: layout.arenaLimit,
     LAST_FRAMES: layout.lastFrames,
@@ -226,6 +230,7 @@ export function wasteConstants(
     PAIRS: layout.pairs,
     PAIR_MASK: layout.pairCapacity - 1,
     BY_CONTEXT: wishes.contexts ? 1 : 0,
+    NODE_NEXT: layout.control + NODE_NEXT,
     NODES: layout.nodes,
     NODE_CAPACITY: layout.nodeCapacity,
     INDEX: layout.index,

@@ -1,12 +1,9 @@
-import { ByteWriter } from "../../bytes/writer.ts";
-import { I32, opcodeId } from "../../wasm/index.ts";
+import { I32 } from "../../wasm/index.ts";
 import { BodyBuilder } from "../body-builder.ts";
-import type { FollowedCalls } from "../entry-wrappers.ts";
 import { type Frames, requestOf } from "../frames/call-frames.ts";
 import { type CallSites, findCallSites } from "../frames/call-sites.ts";
 import { FramePlan } from "../frames/frame-plan.ts";
 import { FRAME_HEADER_BYTES, type FrameShapes, frameShapes } from "../frames/frame-shapes.ts";
-import type { FrameTargets } from "../frames/frame-snippets.ts";
 import type { WasteOptions } from "../options.ts";
 import type { ToolSurroundings } from "../tool-pass.ts";
 import { BodySink } from "./body-sink.ts";
@@ -70,38 +67,6 @@ export function addedByFrames({ plan, calls, shapes }: PlannedFrames): number {
   return bytes;
 }
 
-/** What the reader of frames has to know of slots: two bits per call. */
-export function slotKinds({ calls, shapes }: PlannedFrames): { slots: string; keeps: string } {
-  const slots = new Uint8Array((calls.length + 7) >>> 3);
-  const keeps = new Uint8Array(slots.length);
-  for (let defined = 0; defined < shapes.pushes.length; defined++)
-    for (let slot = shapes.firstSlot[defined]; slot < shapes.firstSlot[defined + 1]; slot++) {
-      const call = shapes.callOfSlot[slot];
-      slots[call >>> 3] |= 1 << (call & 7);
-      if (slot - shapes.firstSlot[defined] >= shapes.pushes[defined]) keeps[call >>> 3] |= 1 << (call & 7);
-    }
-  return { slots: base64(slots), keeps: base64(keeps) };
-}
-
-/** The words that wrappers around entered functions keep: where the host stands, counted from the root's slot. */
-export function entryStack({
-  slotGlobal,
-  hostWord,
-  rootSlot,
-}: FrameTargets): Omit<FollowedCalls, "shadowMemory"> {
-  return {
-    stackGlobal: slotGlobal,
-    frames: { hostWord: constant(hostWord), emptyStack: constant(rootSlot) },
-  };
-}
-
-function constant(value: number): Uint8Array {
-  return new ByteWriter(8)
-    .u8(opcodeId("i32.const"))
-    .s32Leb(value | 0)
-    .finish();
-}
-
 /** What a zeroing function's site is known by. */
 interface ZeroingSites {
   /** First of them. */
@@ -147,10 +112,4 @@ export function inFrameOfZeroing(
     body.op("local.get", address).op("local.get", size).op("local.get", key);
     return body.op("call", allocated).finish();
   });
-}
-
-export function base64(bytes: Uint8Array): string {
-  let text = "";
-  for (const byte of bytes) text += String.fromCharCode(byte);
-  return btoa(text);
 }

@@ -1,8 +1,10 @@
 import { encodeConstantExpression, I32, importsOf, type WasmModule } from "../../wasm/index.ts";
 import { BodyBuilder } from "../body-builder.ts";
 import { allFrameBytes, type Frames } from "../frames/call-frames.ts";
+import { entryStack } from "../frames/entry-stack.ts";
 import { FoldedCalls } from "../frames/folded-calls.ts";
 import { FrameSnippets } from "../frames/frame-snippets.ts";
+import { base64, slotKinds } from "../frames/slot-kinds.ts";
 import type { WasteOptions } from "../options.ts";
 import { mergeRuntime } from "../shadow-runtime.ts";
 import type { ToolSurroundings, WovenTool } from "../tool-pass.ts";
@@ -16,15 +18,7 @@ import { findSites } from "./site-table.ts";
 import { isExactImport } from "./wasi-functions.ts";
 import { BriefIds, MOST_NARROW_IDS, planWaste, type WasteWishes, wasteConstants } from "./waste-layout.ts";
 import { type BriefParts, WastePass } from "./waste-pass.ts";
-import {
-  addedByFrames,
-  base64,
-  contextPlan,
-  entryStack,
-  framesOf,
-  inFrameOfZeroing,
-  slotKinds,
-} from "./weave-frames.ts";
+import { addedByFrames, contextPlan, framesOf, inFrameOfZeroing } from "./weave-frames.ts";
 import { zeroingFunctions } from "./zeroing-functions.ts";
 
 const ACCESS_SIZES = [1, 2, 4, 8, 16];

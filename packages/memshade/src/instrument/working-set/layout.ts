@@ -142,7 +142,6 @@ export function workingSetConstants(layout: WorkingSetLayout): Record<string, nu
     STACK_FROM: layout.stackFrom,
     STACK_TO: layout.stackTo,
     HEAP_FROM: layout.heapFrom < 0 ? 0xffffffff : layout.heapFrom,
-    FIRST_TOUCH: 0,
     LONGEST_COUNTDOWN: layout.longestCountdown,
     ADAPTIVE: layout.adaptive ? 1 : 0,
     ACCESSES: accessesAt(layout),

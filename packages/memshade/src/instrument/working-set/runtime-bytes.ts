@@ -1,8 +1,10 @@
+import { ATTRIBUTION_RUNTIME_BASE64 } from "../../runtime/shadow/attribution.generated.ts";
 import { LOCALITY_RUNTIME_BASE64 } from "../../runtime/shadow/locality.generated.ts";
 import { WORKING_SET_RUNTIME_BASE64 } from "../../runtime/shadow/working-set.generated.ts";
 
 let workingSet: Uint8Array | undefined;
 let locality: Uint8Array | undefined;
+let attribution: Uint8Array | undefined;
 
 /** The code of the working-set tool that runs inside the module. Built from `runtime/shadow/assembly/working-set`. */
 export function workingSetRuntimeBytes(): Uint8Array {
@@ -14,6 +16,12 @@ export function workingSetRuntimeBytes(): Uint8Array {
 export function localityRuntimeBytes(): Uint8Array {
   locality ??= decode(LOCALITY_RUNTIME_BASE64);
   return locality;
+}
+
+/** The code that tells whose lines are, built from `runtime/shadow/assembly/attribution`. */
+export function attributionRuntimeBytes(): Uint8Array {
+  attribution ??= decode(ATTRIBUTION_RUNTIME_BASE64);
+  return attribution;
 }
 
 function decode(base64: string): Uint8Array {

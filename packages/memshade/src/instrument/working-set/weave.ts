@@ -10,6 +10,7 @@ import { PollPlan } from "./poll-plan.ts";
 import { findRegions } from "./regions.ts";
 import { workingSetRuntimeBytes } from "./runtime-bytes.ts";
 import { SamplingPass } from "./sampling-pass.ts";
+import { weaveAttribution } from "./weave-attribution.ts";
 import { type WovenLocality, weaveLocality } from "./weave-locality.ts";
 
 /** Offsets in the control block that inserted code uses; `runtime/shadow/assembly/working-set/layout.ts` has them all. */
@@ -42,15 +43,32 @@ export function weaveWorkingSet(around: ToolSurroundings): WovenTool {
     ...regions,
   });
   const locality = weaveLocality(around, layout);
+  const constants = { ...workingSetConstants(layout), ...regions.code };
+  const globals = [...(locality?.globals ?? [])];
+  const attribution = weaveAttribution(
+    around,
+    layout,
+    locality?.endBytes ?? layout.locality,
+    around.firstGlobal + globals.length,
+    constants,
+  );
+  globals.push(...(attribution?.globals ?? []));
+  const attributed = (name: string): number[] => {
+    const index = attribution?.functions.get(name);
+    return index === undefined ? [] : [index];
+  };
+  const [beforeScan] = attributed("attribute");
+  const [merged] = attributed("merged");
   const runtime = mergeRuntime(workingSetRuntimeBytes(), {
     appended,
     shadowMemory,
-    firstGlobal: around.firstGlobal + (locality?.globals.length ?? 0),
-    constants: { ...workingSetConstants(layout), ...regions.code },
+    firstGlobal: around.firstGlobal + globals.length,
+    constants,
     hosts: {
       programPages: appended.add(appended.typeIndex([], [I32]), () => programPages(memory, memory64)),
       noteStack: around.noteStack(),
       ...(locality === undefined || locality.beforePoll < 0 ? {} : { beforePoll: locality.beforePoll }),
+      ...(beforeScan === undefined || merged === undefined ? {} : { beforeScan, merged }),
     },
   });
   const target = (name: string): number => runtime.functions.get(name) as number;
@@ -74,33 +92,43 @@ export function weaveWorkingSet(around: ToolSurroundings): WovenTool {
     exceptions: module.tags.length > 0 || importsOf(module, "tag").length > 0,
   });
   let calls = "";
-  const listener = (name: string, parameters: number): number =>
-    locality === undefined
-      ? target(name)
-      : callBoth(appended, [target(name), locality.listeners.get(name) as number], parameters);
+  /** The working set's own function of a name, and those of whoever else listens. */
+  const listener = (name: string, parameters: number, others = attributed(name)): number => {
+    const all = [target(name), ...others];
+    const own = locality?.listeners.get(name);
+    if (own !== undefined) all.push(own);
+    return all.length === 1 ? all[0] : callAll(appended, all, parameters);
+  };
   return {
     name: "workingset",
     pass: passWith(marks, locality, memory64),
-    shadowBytes: locality?.endBytes ?? layout.endBytes,
+    beside: attribution?.pass,
+    followedCalls: attribution?.followedCalls,
+    shadowBytes: attribution?.endBytes ?? locality?.endBytes ?? layout.endBytes,
     codeWritten: (marks) => {
       calls = encodeCodeMarks(marks);
     },
-    describe: () => ({ ...layout, calls, ...locality?.description }),
+    describe: () => ({ ...layout, calls, ...locality?.description, ...attribution?.description }),
     start: locality?.start ?? -1,
     entered: target(ENTERED[clock]),
     memoryLimit: undefined,
-    globals: [...(locality?.globals ?? []), ...runtime.globals],
-    exports: { hostRead: target("hostRead"), hostWrote: target("hostWrote") },
+    globals: [...globals, ...runtime.globals],
+    exports: {
+      hostRead: listener("hostRead", 2, attributed("hostAccessed")),
+      hostWrote: listener("hostWrote", 2, attributed("hostAccessed")),
+    },
     listeners: {
       copy: listener("copied", 3),
       fill: listener("filled", 3),
       init: listener("initialized", 2),
     },
-    allocations: undefined,
-    notTracked:
-      regions.heapFrom < 0 && regions.code === undefined
+    allocations: attribution?.allocations,
+    notTracked: [
+      ...(regions.heapFrom < 0 && regions.code === undefined
         ? ["Where the heap begins is not known: lines of the heap are counted as static data."]
-        : [],
+        : []),
+      ...(attribution?.notTracked ?? []),
+    ],
   };
 }
 
@@ -110,8 +138,8 @@ function passWith(marks: IntervalPass, locality: WovenLocality | undefined, memo
   return locality?.sampling === undefined ? marks : new SamplingPass(marks, locality.sampling);
 }
 
-/** A function of i32 parameters that calls two others with them. */
-function callBoth(
+/** A function of i32 parameters that calls others with them. */
+function callAll(
   appended: ToolSurroundings["appended"],
   functions: readonly number[],
   parameters: number,

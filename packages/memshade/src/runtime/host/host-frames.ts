@@ -1,4 +1,4 @@
-import type { InstrumentedInfo } from "../../instrument/index.ts";
+import { attributionLayoutOf, type InstrumentedInfo } from "../../instrument/index.ts";
 import { SHADOW_IMPORT, SHADOW_MEMORY, STACK_BASE } from "./host-calls.ts";
 import { WASI_MODULES } from "./waste/host-ranges.ts";
 
@@ -75,12 +75,14 @@ interface Guardian {
   connect(exports: WebAssembly.Exports): void;
 }
 
-/** One for each tool that has host words: the heap profiler, and the waste tool where it tells contexts apart. */
+/** One for each tool that has host words: the heap profiler, and others where they tell contexts apart. */
 function guardiansOf({ layout, toolLayouts }: InstrumentedInfo): Guardian[] {
   const guardians: Guardian[] = [];
   if (layout !== undefined) guardians.push(guardian(SHADOW_MEMORY, layout.hostWord, STACK_BASE));
   const hostWord = Number(toolLayouts?.waste?.hostWord ?? 0);
   if (hostWord !== 0) guardians.push(guardian(WASTE_MEMORY, hostWord));
+  const attributed = attributionLayoutOf(toolLayouts?.workingset ?? {})?.hostWord ?? 0;
+  if (attributed !== 0) guardians.push(guardian(WORKING_SET_MEMORY, attributed));
   return guardians;
 }
 
@@ -114,6 +116,7 @@ function guardian(memoryName: string, address: number, base?: string): Guardian 
 }
 
 const WASTE_MEMORY = "memshade.waste";
+const WORKING_SET_MEMORY = "memshade.workingset";
 
 const { Table } = WebAssembly;
 let table: WebAssembly.Table | undefined;

@@ -4,30 +4,14 @@ import {
   type FramedSites,
   type SiteTable,
 } from "../../../instrument/index.ts";
+import { type ContextFrame, FrameTables, NOWHERE } from "../frame-tables.ts";
 import { bits, has, type SiteInContext, type WasteToolLayout } from "./read-waste.ts";
 import { ControlField, readCount } from "./waste-offsets.ts";
 
-// Mirrors runtime/shadow/assembly/waste/frames.ts and tree.ts.
-const TAG = 0;
-const NODE = 4;
-const RECORD_END = 8;
-const SLOT_BYTES = 16;
-const NODE_BYTES = 8;
 /** Sites in contexts that a report can have of each kind; so is waste.json of a bounded size. */
 const MOST_IN_CONTEXT = 65_536;
 /** Where stores and loads are counted in their records. */
 const COUNT = 0;
-/** Node of frames that stand for all contexts which found no room. */
-const NOWHERE = 0xffffffff;
-
-interface Frame {
-  address: number;
-  /** The function, among the defined ones. */
-  defined: number;
-  node: number;
-  /** Bytes of its header and records. */
-  bytes: number;
-}
 
 /** A site in a frame, before it is known whether its context is told. */
 interface FramedSite extends Omit<SiteInContext, "path"> {
@@ -53,9 +37,7 @@ export class FrameReader {
   readonly #framed: FramedSites;
   readonly #inline: Uint8Array;
   readonly #leaders: Uint8Array;
-  /** Code offset of the call of each slot, and first slot by defined function. */
-  readonly #offsetOfSlot: number[] = [];
-  readonly #firstSlot: number[] = [];
+  readonly #tables: FrameTables;
   /** Sites by defined function, where they do not follow each other. */
   readonly #zeroing = new Map<number, number[]>();
 
@@ -65,16 +47,16 @@ export class FrameReader {
     this.#framed = framed;
     this.#inline = bits(layout.inline);
     this.#leaders = bits(layout.leaders);
-    const slots = bits(layout.slots ?? "");
-    const keeps = bits(layout.keeps ?? "");
-    const functions = calls.firstOfFunction.length - 1;
-    for (let defined = 0; defined < functions; defined++) {
-      this.#firstSlot.push(this.#offsetOfSlot.length);
-      for (const kept of [false, true])
-        for (let call = calls.firstOfFunction[defined]; call < calls.firstOfFunction[defined + 1]; call++)
-          if (has(slots, call) && has(keeps, call) === kept) this.#offsetOfSlot.push(calls.offset[call]);
-    }
-    this.#firstSlot.push(this.#offsetOfSlot.length);
+    this.#tables = new FrameTables(
+      {
+        arena: layout.arena,
+        nodes: layout.nodes,
+        slots: bits(layout.slots ?? ""),
+        keeps: bits(layout.keeps ?? ""),
+      },
+      calls,
+    );
+    const functions = sites.firstOfFunction.length - 1;
     for (let site = sites.firstOfFunction[functions]; site < sites.length; site++) {
       const defined = framed.functionOf[site];
       this.#zeroing.set(defined, [...(this.#zeroing.get(defined) ?? []), site]);
@@ -118,7 +100,7 @@ export class FrameReader {
       }
       let callers = pathOf.get(node);
       if (callers === undefined) {
-        callers = this.#callers(view, node);
+        callers = this.#tables.callers(view, node);
         pathOf.set(node, callers);
       }
       return { key, site, path: [offset[site], ...callers], at, runs };
@@ -132,20 +114,13 @@ export class FrameReader {
       bytes.fill(0, address + FRAME_HEADER_BYTES, address + end);
   }
 
-  *#frames(view: DataView): Generator<Frame> {
-    const { arena, control } = this.#layout;
-    const end = view.getUint32(control + ControlField.frameNext, true);
-    for (let address = arena; address < end; ) {
-      const defined = view.getUint32(address + TAG, true) - 1;
-      const bytes = view.getUint32(address + RECORD_END, true);
-      yield { address, defined, node: view.getUint32(address + NODE, true), bytes };
-      address += bytes + (this.#firstSlot[defined + 1] - this.#firstSlot[defined]) * SLOT_BYTES;
-    }
+  #frames(view: DataView): Iterable<ContextFrame> {
+    return this.#tables.frames(view, view.getUint32(this.#layout.control + ControlField.frameNext, true));
   }
 
   #readFrame(
     view: DataView,
-    { address, defined, node }: Frame,
+    { address, defined, node }: ContextFrame,
     toStores: FramedSite[],
     toLoads: FramedSite[],
   ): void {
@@ -170,17 +145,5 @@ export class FrameReader {
     };
     for (let site = firstOfFunction[defined]; site < firstOfFunction[defined + 1]; site++) readSite(site);
     for (const site of this.#zeroing.get(defined) ?? []) readSite(site);
-  }
-
-  /** Code offsets of the calls that lead to a node of the calling context tree, innermost first. */
-  #callers(view: DataView, from: number): number[] {
-    const path: number[] = [];
-    for (let node = from; node !== 0; ) {
-      const at = this.#layout.nodes + node * NODE_BYTES;
-      // Slots are counted from 1.
-      path.push(this.#offsetOfSlot[view.getUint32(at + 4, true) - 1]);
-      node = view.getUint32(at, true);
-    }
-    return path;
   }
 }

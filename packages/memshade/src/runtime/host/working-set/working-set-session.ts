@@ -1,4 +1,6 @@
 import {
+  type AttributionLayout,
+  attributionLayoutOf,
   type InstrumentedInfo,
   type LocalityLayout,
   localityLayoutOf,
@@ -10,18 +12,21 @@ import {
   MEASURES,
   WORKING_SET_SCHEMA,
   WORKING_SET_VERSION,
+  type WorkingSetLevel,
   type WorkingSetProfile,
 } from "../../../model/working-set.ts";
-import { buildLevels, totalOf } from "../../../model/working-set-series.ts";
+import { buildLevels, type SnapshotRecord, totalOf } from "../../../model/working-set-series.ts";
 import type { InstanceHandle } from "../heap-session.ts";
 import { ModuleFunctions } from "../module-functions.ts";
 import type { ToolOptions } from "../tool-options.ts";
 import type { LinesOf, RunFacts, ToolSession, ToolSnapshot } from "../tool-session.ts";
 import { MEMSHADE_VERSION } from "../version.ts";
+import { AttributionDescriber, stackDescriber } from "./describe-attribution.ts";
 import { describeLocality } from "./describe-locality.ts";
 import { describeStacks } from "./describe-stacks.ts";
 import { IntervalTimer } from "./interval-timer.ts";
 import type { NotedFrame } from "./note-stack.ts";
+import { type AttributionTables, readAttribution } from "./read-attribution.ts";
 import { type LocalityTables, readLocality } from "./read-locality.ts";
 import { WorkingSetReader, type WorkingSetTables } from "./read-tables.ts";
 
@@ -36,9 +41,10 @@ interface SessionInstance {
   timer: IntervalTimer | undefined;
   /** Undefined once the instance is gone; its last figures are in `last` then. */
   reader: WorkingSetReader | undefined;
-  /** The tool's memory, while the instance is there and its locality is followed. */
+  /** The tool's memory, while the instance is there. */
   memory: WebAssembly.Memory | undefined;
   locality: LocalityLayout | undefined;
+  attribution: AttributionLayout | undefined;
   last: Readings | undefined;
   /** Records before a reset, which are left out. */
   forgotten: number;
@@ -48,6 +54,7 @@ interface Readings extends WorkingSetTables {
   /** Frames of the noted stacks by their number. */
   frames: Map<number, NotedFrame[]>;
   locality: LocalityTables | undefined;
+  attribution: AttributionTables | undefined;
 }
 
 /** The working sets of the instances of one run. */
@@ -76,6 +83,7 @@ export class WorkingSetSession implements ToolSession {
       reader: new WorkingSetReader(memory, layout),
       memory,
       locality: localityLayoutOf(layout),
+      attribution: attributionLayoutOf(layout),
       last: undefined,
       forgotten: 0,
     });
@@ -102,14 +110,17 @@ export class WorkingSetSession implements ToolSession {
       interval: first?.layout.interval ?? workingset.interval ?? 0,
       maxIntervals: first?.layout.maxIntervals ?? workingset.maxIntervals ?? 0,
       assumeAligned: workingset.assumeAligned === true,
-      firstTouch: false,
-      fill: false,
+      firstTouch: first?.attribution?.firstTouch === true,
+      fill: first?.attribution?.fill === true,
+      owners: first?.attribution?.owners === true,
     };
     const locality = describeOptions(first?.locality);
     const unit = workingset.unit ?? "accesses";
     const lost = readings.reduce((sum, { readings: { lost } }) => sum + lost, 0);
-    const notTracked =
-      lost > 0 ? [`${lost} snapshots of the working set found no room and are missing.`] : [];
+    const notTracked = [
+      ...(lost > 0 ? [`${lost} snapshots of the working set found no room and are missing.`] : []),
+      ...readings.flatMap(({ instance, readings }) => untracked(instance, readings)),
+    ];
     const profile: WorkingSetProfile = {
       schema: WORKING_SET_SCHEMA,
       version: WORKING_SET_VERSION,
@@ -143,7 +154,34 @@ function read(instance: SessionInstance): Readings {
   const { memory, locality: layout } = instance;
   const locality =
     memory === undefined || layout === undefined ? undefined : readLocality(memory, layout, tables.accesses);
-  return { ...tables, frames, locality };
+  const attribution =
+    memory === undefined || instance.attribution === undefined
+      ? undefined
+      : readAttribution(memory, instance.layout, instance.attribution, () => originalOf(instance));
+  return { ...tables, frames, locality, attribution };
+}
+
+function originalOf({ original }: SessionInstance): Uint8Array {
+  return typeof original === "function" ? original() : original;
+}
+
+/** Sentences: what found no room in the tables of the attribution. */
+function untracked({ attribution: layout }: SessionInstance, readings: Readings): string[] {
+  const { attribution, memoryBytes } = readings;
+  if (layout === undefined || attribution === undefined) return [];
+  const { blocksLost, settledLost, listsLost, keysLost } = attribution;
+  const sentences: string[] = [];
+  if (layout.isLimited && memoryBytes > layout.covered)
+    sentences.push(
+      `Memory from ${layout.covered} bytes on is too large for what follows single bytes: its lines have no fill and no owners.`,
+    );
+  if (blocksLost > 0)
+    sentences.push(`${blocksLost} blocks found no room: their lines count as the heap's own.`);
+  if (settledLost > 0)
+    sentences.push(`${settledLost} pieces of freed blocks found no room: they count for who came behind.`);
+  if (listsLost > 0) sentences.push(`${listsLost} intervals found no room for their contexts.`);
+  if (keysLost > 0) sentences.push(`Intervals with very many contexts have some of them without names.`);
+  return sentences;
 }
 
 /** How the locality was followed; a sample's rate at the start. */
@@ -159,8 +197,8 @@ function describe(
   readings: Readings,
   linesOf: LinesOf | undefined,
 ): InstanceWorkingSet {
-  const { layout, original } = instance;
-  const bytes = () => (typeof original === "function" ? original() : original);
+  const { layout } = instance;
+  const bytes = () => originalOf(instance);
   const records = readings.records.slice(Math.min(instance.forgotten, readings.records.length - 1));
   const levels = buildLevels(records, readings.lastIsPartial);
   const scale = records[records.length - 1].scale;
@@ -180,11 +218,12 @@ function describe(
     period: layout.interval * 2 ** scale,
     snapshots: records.length - (readings.lastIsPartial ? 1 : 0),
     memoryBytes: readings.memoryBytes,
-    profilerBytes: profilerBytes(readings, records.length),
+    profilerBytes: profilerBytes(instance, readings, records.length),
     total,
     levels,
     stackOf,
     stacks,
+    ...describeAttribution(instance, readings, records, levels, linesOf),
     ...(instance.locality === undefined || readings.locality === undefined
       ? {}
       : {
@@ -198,8 +237,37 @@ function describe(
   };
 }
 
+function describeAttribution(
+  instance: SessionInstance,
+  { attribution: tables, records: all }: Readings,
+  records: readonly SnapshotRecord[],
+  levels: readonly WorkingSetLevel[],
+  linesOf: LinesOf | undefined,
+): Pick<InstanceWorkingSet, "firstTouch" | "owners" | "fill"> {
+  const { attribution: layout } = instance;
+  if (layout === undefined || tables === undefined) return {};
+  const scales = levels.map(({ factor, start }) => ({ factor, intervals: start.length }));
+  const describer = new AttributionDescriber(tables, records, all.length - records.length, scales);
+  const original = originalOf(instance);
+  const stackOf = stackDescriber(new ModuleFunctions(original), linesOf?.(original));
+  return {
+    ...(layout.firstTouch ? { firstTouch: describer.firstTouch(stackOf) } : {}),
+    ...(layout.owners ? { owners: describer.owners(stackOf) } : {}),
+    ...(layout.fill ? { fill: describer.fill() } : {}),
+  };
+}
+
 /** Marks and stamps of the lines in use, snapshots, stacks. */
-function profilerBytes({ memoryBytes, stackBytes }: Readings, snapshots: number): number {
+function profilerBytes(
+  { attribution: layout }: SessionInstance,
+  { memoryBytes, stackBytes, attribution }: Readings,
+  snapshots: number,
+): number {
   const lines = memoryBytes / 64;
-  return lines * 6 + Math.ceil(memoryBytes / 2048) + snapshots * 608 + stackBytes;
+  const working = lines * 6 + Math.ceil(memoryBytes / 2048) + snapshots * 608 + stackBytes;
+  if (layout === undefined || attribution === undefined) return working;
+  const { firstTouch, fill, owners, covered } = layout;
+  const followed = Math.min(memoryBytes, covered);
+  const perByte = (fill || owners ? 1 : 0) + (fill ? 2 : 0) + (owners ? 0.625 : 0);
+  return working + (firstTouch ? lines * 4 : 0) + Math.ceil(followed * perByte) + attribution.usedBytes;
 }

@@ -1,6 +1,6 @@
 // Calling contexts of the full engine: the context at hand, and keys for (context, access site).
 import { C_KEYS_LOST, C_LOAD_KEYS, C_NODE, C_PLACES, C_STORE_KEYS, CONTROL, L_NODE, L_SITE, LOADS, RECORD_SIZE, S_NODE, S_SITE, STORES } from "./layout";
-import { childOf, find, insert, isKnown, LOAD_KEY, NOWHERE, PLACE_KEY, STORE_KEY, valueOf } from "./tree";
+import { childOf, find, insert, isKnown, LOAD_KEY, NOWHERE, PLACE_KEY, STORE_KEY, valueOf } from "../frames/tree";
 
 // 0: accesses are told apart by instruction alone.
 @external("layout", "BY_CONTEXT")

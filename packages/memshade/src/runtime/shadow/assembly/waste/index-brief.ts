@@ -5,6 +5,6 @@ export {
   storing, touched,
 } from "./brief";
 export { soiled } from "./dirty";
-export { enterFrame } from "./frames";
+export { enterFrame } from "../frames/frames";
 export { grown, notePages } from "./memory";
 export { looped } from "./streams";

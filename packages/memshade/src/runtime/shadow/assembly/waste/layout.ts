@@ -7,8 +7,8 @@
 //   LOADS     as STORES for loads, offsets L_*
 //   SIZES     u32 per 8 bytes of program memory: size + 1 of the block that starts there
 //   PAIRS     open addressing: (kind, first, second) -> bytes, operations; full only
-//   NODES     calling context tree and what belongs to its nodes: tree.ts
-//   FRAMES    where contexts are told apart with one id per byte, instead of STORES, LOADS: frames.ts
+//   NODES     calling context tree and what belongs to its nodes: ../frames/tree.ts
+//   FRAMES    where contexts are told apart with one id per byte, instead of STORES, LOADS: ../frames/frames.ts
 //   BLOCKS …  blocks of the heap and their sites' counts per offset, full only: see objects.ts
 //   ORIGINS … which bytes are copies of which, full only: see copies.ts
 
@@ -30,7 +30,7 @@ export declare const ZERO_IS_VALID: u32;
 export declare const REALLOC_FORGETS: u32;
 
 export const RECORD_SIZE: u32 = 128;
-// What records of all engines and sizes begin with comes first: see `frames.ts`.
+// What records of all engines and sizes begin with comes first: see `../frames/frames.ts`.
 export const S_STORES: usize = 0;
 export const S_READ: usize = 8;
 export const S_DEALLOCATED: usize = 16;

@@ -45,10 +45,6 @@ export declare const STACK_TO: u32;
 /** First line of the heap. */
 @external("host", "HEAP_FROM")
 export declare const HEAP_FROM: u32;
-/** 1: touches are told one by one, with their sites, when they are the first of their interval. */
-@external("host", "FIRST_TOUCH")
-export declare const FIRST_TOUCH: u32;
-
 /** The countdown never starts higher. */
 @external("host", "LONGEST_COUNTDOWN")
 export declare const LONGEST_COUNTDOWN: u32;
@@ -65,6 +61,12 @@ export declare function programPages(): u32;
 /** What else has to be done at each poll that is due. */
 @external("host", "beforePoll")
 export declare function beforePoll(): void;
+/** Who looks at an interval's marks and stamps before they are cleared and renewed. */
+@external("host", "beforeScan")
+export declare function beforeScan(): void;
+/** Neighbouring intervals were merged: stamps have been halved. */
+@external("host", "merged")
+export declare function merged(): void;
 /** Asks the host, if there is one, to note the call stack: it writes C_STACK. */
 @external("host", "noteStack")
 export declare function noteStack(): void;

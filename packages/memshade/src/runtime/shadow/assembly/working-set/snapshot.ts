@@ -2,6 +2,7 @@ import {
   ACCESSES,
   ADAPTIVE,
   beforePoll,
+  beforeScan,
   BIG_PAGES,
   BOTH,
   C_BUSY,
@@ -24,12 +25,12 @@ import {
   C_WORK,
   CONTROL,
   COUNTS_BYTES,
-  FIRST_TOUCH,
   HEAP_FROM,
   INTERVAL_HIGH,
   INTERVAL_LOW,
   LINES,
   LONGEST_COUNTDOWN,
+  merged,
   MOST_INTERVALS,
   noteStack,
   PAGES,
@@ -181,6 +182,7 @@ function endInterval(now: u64): void {
 @inline
 function scan(): u32 {
   noteSize();
+  beforeScan();
   const end = load<u32>(CONTROL, C_HIGH_LINES);
   const none = i8x16.splat(0);
   const now = load<u32>(CONTROL, C_INTERVAL) + 1;
@@ -197,55 +199,53 @@ function scan(): u32 {
     const written = v128.load(WRITTEN + group);
     const both = v128.load(BOTH + group);
     if (!v128.any_true(v128.or(v128.or(read, written), both))) continue;
-    if (!FIRST_TOUCH) {
-      const readMask = i8x16.bitmask(i8x16.ne(v128.or(read, both), none));
-      const writtenMask = i8x16.bitmask(i8x16.ne(v128.or(written, both), none));
-      if (group >>> 6 != lastPage) {
-        lastPage = group >>> 6;
-        touchPages(group);
-      }
-      if (isUniform(group, readMask, writtenMask)) {
-        const how = (readMask & 1) | ((writtenMask & 1) << 1);
-        const at: usize = STAMPS + (group << 2);
-        const stamps = load<u32>(at);
-        const keep: u32 = (how & 1 ? 0 : 0xffff) | (how & 2 ? 0 : 0xffff0000);
-        const next = i32x4.splat((stamps & keep) | (nowTwice & ~keep));
-        for (let i: usize = 0; i < 64; i += 16) v128.store(at + i, next);
-        const region = regionOf(group);
-        looked += 4;
-        if (stamps != runStamps || how != runHow || region != runRegion) {
-          if (run != 0) countTouches(runStamps, runHow, runRegion, run);
-          runStamps = stamps;
-          runHow = how;
-          runRegion = region;
-          run = 0;
-        }
-        run += 16;
-        v128.store(group, none);
-        v128.store(WRITTEN + group, none);
-        v128.store(BOTH + group, none);
-        continue;
-      }
-      for (let mask = readMask | writtenMask; mask != 0; mask &= mask - 1) {
-        const bit = ctz(mask);
-        const line = group + bit;
-        const how = ((readMask >>> bit) & 1) | (((writtenMask >>> bit) & 1) << 1);
-        const at: usize = STAMPS + (line << 2);
-        const stamps = load<u32>(at);
-        const keep: u32 = (how & 1 ? 0 : 0xffff) | (how & 2 ? 0 : 0xffff0000);
-        store<u32>(at, (stamps & keep) | (nowTwice & ~keep));
-        const region = regionOf(line);
-        looked++;
-        if (stamps == runStamps && how == runHow && region == runRegion) {
-          run++;
-          continue;
-        }
+    const readMask = i8x16.bitmask(i8x16.ne(v128.or(read, both), none));
+    const writtenMask = i8x16.bitmask(i8x16.ne(v128.or(written, both), none));
+    if (group >>> 6 != lastPage) {
+      lastPage = group >>> 6;
+      touchPages(group);
+    }
+    if (isUniform(group, readMask, writtenMask)) {
+      const how = (readMask & 1) | ((writtenMask & 1) << 1);
+      const at: usize = STAMPS + (group << 2);
+      const stamps = load<u32>(at);
+      const keep: u32 = (how & 1 ? 0 : 0xffff) | (how & 2 ? 0 : 0xffff0000);
+      const next = i32x4.splat((stamps & keep) | (nowTwice & ~keep));
+      for (let i: usize = 0; i < 64; i += 16) v128.store(at + i, next);
+      const region = regionOf(group);
+      looked += 4;
+      if (stamps != runStamps || how != runHow || region != runRegion) {
         if (run != 0) countTouches(runStamps, runHow, runRegion, run);
         runStamps = stamps;
         runHow = how;
         runRegion = region;
-        run = 1;
+        run = 0;
       }
+      run += 16;
+      v128.store(group, none);
+      v128.store(WRITTEN + group, none);
+      v128.store(BOTH + group, none);
+      continue;
+    }
+    for (let mask = readMask | writtenMask; mask != 0; mask &= mask - 1) {
+      const bit = ctz(mask);
+      const line = group + bit;
+      const how = ((readMask >>> bit) & 1) | (((writtenMask >>> bit) & 1) << 1);
+      const at: usize = STAMPS + (line << 2);
+      const stamps = load<u32>(at);
+      const keep: u32 = (how & 1 ? 0 : 0xffff) | (how & 2 ? 0 : 0xffff0000);
+      store<u32>(at, (stamps & keep) | (nowTwice & ~keep));
+      const region = regionOf(line);
+      looked++;
+      if (stamps == runStamps && how == runHow && region == runRegion) {
+        run++;
+        continue;
+      }
+      if (run != 0) countTouches(runStamps, runHow, runRegion, run);
+      runStamps = stamps;
+      runHow = how;
+      runRegion = region;
+      run = 1;
     }
     v128.store(group, none);
     v128.store(WRITTEN + group, none);
@@ -284,10 +284,11 @@ function mergeNeighbours(interval: u32): void {
   halve(STAMPS, lines << 2);
   halve(PAGES, (lines >>> 6) << 1);
   halve(BIG_PAGES, (lines >>> 10) << 1);
+  merged();
 }
 
 /** Stamps are numbers plus one, 0 for never: ⌊(s − 1) / 2⌋ + 1. */
-function halve(from: usize, bytes: u32): void {
+export function halve(from: usize, bytes: u32): void {
   const one = i16x8.splat(1);
   for (let at: u32 = 0; at < bytes; at += 16) {
     const stamps = v128.load(from + at);

@@ -7,7 +7,6 @@ import {
   C_COUNTS,
   C_INTERVAL,
   CONTROL,
-  FIRST_TOUCH,
   FRESH_BUCKET,
   HEAP_FROM,
   HEAP_MEASURE,
@@ -34,19 +33,8 @@ function count(measure: u32, bucket: u32, change: i32): void {
 
 /** Number of the binary time scales at which interval `now` is another one than `before`; both plus one, 0: never. */
 @inline
-function bucketOf(now: u32, before: u32): u32 {
+export function bucketOf(now: u32, before: u32): u32 {
   return before == 0 ? FRESH_BUCKET : 32 - clz((now - 1) ^ (before - 1));
-}
-
-/** A line was read or written in the open interval, for the first time in it. Returns the bucket of the line. */
-export function touch(line: u32, writes: u32): u32 {
-  const at: usize = STAMPS + (line << 2);
-  const stamps = load<u32>(at);
-  const now = load<u32>(CONTROL, C_INTERVAL) + 1;
-  store<u16>(at + (writes << 1), <u16>now);
-  const bucket = countTouches(stamps, 1 << writes, regionOf(line), 1);
-  if (bucket != 0) touchPages(line);
-  return bucket;
 }
 
 @inline
@@ -56,7 +44,7 @@ export function regionOf(line: u32): u32 {
 }
 
 /** `lines` lines of one region with the same stamps were touched; `how`: 1 read, 2 written, 3 both. */
-export function countTouches(stamps: u32, how: u32, region: u32, lines: i32): u32 {
+export function countTouches(stamps: u32, how: u32, region: u32, lines: i32): void {
   const now = load<u32>(CONTROL, C_INTERVAL) + 1;
   const read = stamps & 0xffff;
   const written = stamps >>> 16;
@@ -74,7 +62,6 @@ export function countTouches(stamps: u32, how: u32, region: u32, lines: i32): u3
     count(LINES_MEASURE, bucket, lines);
     count(region, bucket, lines);
   }
-  return bucket;
 }
 
 export function touchPages(line: u32): void {
@@ -95,46 +82,17 @@ function touchPage(at: usize, now: u32, measure: u32): void {
 function markLines(first: u32, last: u32, writes: u32): void {
   const plane: usize = writes ? WRITTEN : 0;
   let line = first;
-  if (FIRST_TOUCH) {
-    for (; line <= last; line++) {
-      if (load<u8>(plane + line) != 0) continue;
-      store<u8>(plane + line, 1);
-      touch(line, writes);
-    }
-    return;
-  }
   const ones = i8x16.splat(1);
   for (; line + 15 <= last; line += 16) v128.store(plane + line, ones);
   for (; line <= last; line++) store<u8>(plane + line, 1);
 }
 
 /** The program, or the host for it, accessed `size` bytes at `address`. Ranges beyond the covered memory trap anyway. */
-export function touchRange(address: u32, size: u32, writes: u32): void {
+function touchRange(address: u32, size: u32, writes: u32): void {
   if (size == 0) return;
   const last = (<u64>address + size - 1) >>> 6;
   if (last >= LINES) return;
   markLines(address >>> 6, <u32>last, writes);
-}
-
-/**
- * A loop of `trips` trips touched the ends of `[a, a + extra]` at places `stride` bytes apart, `extra` ≤ 64; `end` is one
- * stride behind the last place.
- */
-export function touchStrided(end: u32, stride: i32, trips: u32, extra: u32, writes: u32): void {
-  if (trips == 0) return;
-  const step: u32 = stride < 0 ? -stride : stride;
-  const last: u32 = end - stride;
-  const first: u32 = end - trips * stride;
-  const low = min(first, last);
-  if (step <= 64) {
-    touchRange(low, (trips - 1) * step + extra + 1, writes);
-    return;
-  }
-  let address = low;
-  for (; trips != 0; trips--) {
-    touchRange(address, extra + 1, writes);
-    address += step;
-  }
 }
 
 /** The plane of marks for kinds of access: 1 read, 2 written, 3 both. */

@@ -1,6 +1,8 @@
 // A table of pairs, and the calling context tree in it: nodes are reached from their parent by a place that calls.
-import { C_NODE_NEXT, CONTROL } from "./layout";
 
+// Address of the u32 with the number of the last node.
+@external("layout", "NODE_NEXT")
+declare const NODE_NEXT: u32;
 @external("layout", "NODES")
 declare const NODES: u32;
 @external("layout", "NODE_CAPACITY")
@@ -53,9 +55,9 @@ export function childOf(parent: u32, site: u32): u32 {
   let node = parent;
   while (node != 0 && load<u32>(NODES + node * NODE_SIZE, 4) != site) node = load<u32>(NODES + node * NODE_SIZE);
   if (node == 0) {
-    node = load<u32>(CONTROL, C_NODE_NEXT) + 1;
+    node = load<u32>(NODE_NEXT) + 1;
     if (node >= NODE_CAPACITY || at == 0) return NOWHERE;
-    store<u32>(CONTROL, node, C_NODE_NEXT);
+    store<u32>(NODE_NEXT, node);
     store<u32>(NODES + node * NODE_SIZE, parent);
     store<u32>(NODES + node * NODE_SIZE, site, 4);
   }

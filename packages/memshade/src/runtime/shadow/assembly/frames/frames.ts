@@ -5,9 +5,11 @@
 //   slot    frame of the callee and its tag; frame of the caller, and the number of the place
 //
 // A caller leaves the address of the slot in a global, the callee looks whether the frame in it is one of its own.
-import { C_FRAME_NEXT, CONTROL } from "./layout";
 import { childOf, find, FRAME, insert, isKnown, NOWHERE, valueOf } from "./tree";
 
+// Address of the u32 that says where the next frame begins, 0 at first.
+@external("layout", "FRAME_NEXT")
+declare const FRAME_NEXT: u32;
 @external("layout", "FRAMES")
 declare const FRAMES: u32;
 // Frames of contexts end here; behind is room for one more of each function: for contexts that find no room.
@@ -65,13 +67,13 @@ function nodeOfCall(slot: u32): u32 {
 }
 
 @inline function nextFrame(): u32 {
-  const next = load<u32>(CONTROL, C_FRAME_NEXT);
+  const next = load<u32>(FRAME_NEXT);
   return next == 0 ? FRAMES : next;
 }
 
 function newFrame(node: u32, tag: u32, bytes: u32, firstSlot: u32, pushes: u32, slots: u32): u32 {
   const frame = nextFrame();
-  store<u32>(CONTROL, frame + bytes + slots * SLOT_SIZE, C_FRAME_NEXT);
+  store<u32>(FRAME_NEXT, frame + bytes + slots * SLOT_SIZE);
   store<u32>(frame, tag, F_TAG);
   store<u32>(frame, node, F_NODE);
   store<u32>(frame, bytes, F_BYTES);

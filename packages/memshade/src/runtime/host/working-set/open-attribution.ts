@@ -1,0 +1,144 @@
+import type { AttributionLayout, WorkingSetLayout } from "../../../instrument/index.ts";
+import { bucketOf } from "../../../model/working-set-series.ts";
+import {
+  AttributionKey,
+  BLOCK_BYTES,
+  Block,
+  EntryKind,
+  SETTLED_BYTES,
+  Settled,
+} from "./attribution-offsets.ts";
+import { Control } from "./offsets.ts";
+
+const LINE_BYTES = 64;
+const GRANULE_BYTES = 8;
+
+/** What the lines of one interval with a key add up to, by kind and by how many time scales they are new at. */
+export interface AttributionEntry {
+  key: number;
+  kind: number;
+  bucket: number;
+  weight: number;
+}
+
+/**
+ * The lines of the open interval, as `runtime/shadow/assembly/attribution/snapshot.ts` would attribute them if it ended
+ * now. Changes nothing.
+ */
+export function attributeOpenInterval(
+  buffer: ArrayBufferLike,
+  workingSet: WorkingSetLayout,
+  layout: AttributionLayout,
+): AttributionEntry[] {
+  return new OpenInterval(buffer, workingSet, layout).attribute();
+}
+
+class OpenInterval {
+  readonly #view: DataView;
+  readonly #layout: AttributionLayout;
+  readonly #workingSet: WorkingSetLayout;
+  readonly #interval: number;
+  readonly #entries = new Map<string, AttributionEntry>();
+
+  constructor(buffer: ArrayBufferLike, workingSet: WorkingSetLayout, layout: AttributionLayout) {
+    this.#view = new DataView(buffer);
+    this.#layout = layout;
+    this.#workingSet = workingSet;
+    this.#interval = this.#view.getUint32(workingSet.control + Control.INTERVAL, true);
+  }
+
+  attribute(): AttributionEntry[] {
+    const { written, both, control } = this.#workingSet;
+    const lines = this.#view.getUint32(control + Control.HIGH_LINES, true);
+    const { buffer } = this.#view;
+    const planes = [0, written, both].map((at) => ({
+      quads: new Int32Array(buffer, at, lines / 4),
+      marks: new Uint8Array(buffer, at, lines),
+    }));
+    for (let line = 0; line < lines; line++) {
+      // Four marks at a time: nearly all of them are zero.
+      if ((line & 3) === 0 && planes.every(({ quads }) => quads[line >> 2] === 0)) line += 3;
+      else if (planes.some(({ marks }) => marks[line] !== 0)) this.#attributeLine(line);
+    }
+    return [...this.#entries.values()];
+  }
+
+  #add(key: number, kind: number, bucket: number, weight: number): void {
+    const name = `${key} ${kind} ${bucket}`;
+    const entry = this.#entries.get(name);
+    if (entry === undefined) this.#entries.set(name, { key, kind, bucket, weight });
+    else entry.weight += weight;
+  }
+
+  #u32(address: number): number {
+    return this.#view.getUint32(address, true);
+  }
+
+  #bucketAt(stampAt: number, nextToo = false): number {
+    const stamp = this.#view.getUint16(stampAt, true);
+    const last = nextToo ? Math.max(stamp, this.#view.getUint16(stampAt + 2, true)) : stamp;
+    return bucketOf(this.#interval, last === 0 ? undefined : last - 1);
+  }
+
+  #attributeLine(line: number): void {
+    const { firstTouch, fill, owners, touchers, covered, byteStamps } = this.#layout;
+    const bucket = this.#bucketAt(this.#workingSet.stamps + line * 4, true);
+    if (firstTouch) this.#add(this.#u32(touchers + line * 4), EntryKind.TOUCH_KIND, bucket, 1);
+    if (!fill && !owners) return;
+    const keys = (line + 1) * LINE_BYTES <= covered ? this.#ownersOfBytes(line) : [];
+    const touched = keys.filter((key) => key !== undefined).length;
+    if (fill)
+      keys.forEach((key, byte) => {
+        if (key === undefined) return;
+        const at = byteStamps + (line * LINE_BYTES + byte) * 2;
+        this.#add(AttributionKey.BYTES_KEY, EntryKind.FILL_KIND, this.#bucketAt(at), 1);
+      });
+    if (!owners) return;
+    if (touched === 0) this.#add(this.#regionKey(line), EntryKind.SHARE_KIND, bucket, 1);
+    const bytesOf = new Map<number, number>();
+    for (const key of keys) if (key !== undefined) bytesOf.set(key, (bytesOf.get(key) ?? 0) + 1);
+    for (const [key, bytes] of bytesOf) this.#add(key, EntryKind.SHARE_KIND, bucket, bytes / touched);
+  }
+
+  /** Key by byte of a line, undefined for those that were not touched. */
+  #ownersOfBytes(line: number): (number | undefined)[] {
+    const { bytes, owners, starts, firsts, heads, settled } = this.#layout;
+    const base = line * LINE_BYTES;
+    const marks = new Uint8Array(this.#view.buffer, bytes + base, LINE_BYTES);
+    const keys = Array.from(marks, (mark) => (mark === 0 ? undefined : this.#regionKey(line)));
+    if (!owners) return keys;
+    const isLive = new Uint8Array(LINE_BYTES);
+    const numbers = [this.#u32(firsts + line * 4)];
+    for (let start = base; start < base + LINE_BYTES; start += GRANULE_BYTES)
+      numbers.push(this.#u32(starts + (start / GRANULE_BYTES) * 4));
+    for (const number of numbers) {
+      if (number === 0) continue;
+      const block = this.#layout.blocks + number * BLOCK_BYTES;
+      const from = this.#u32(block + Block.ADDRESS) - base;
+      const to = Math.min(LINE_BYTES, from + this.#u32(block + Block.SIZE));
+      for (let byte = Math.max(0, from); byte < to; byte++) {
+        if (marks[byte] === 0 || isLive[byte] === 1) continue;
+        keys[byte] = this.#u32(block + Block.KEY);
+        isLive[byte] = 1;
+      }
+    }
+    for (let number = this.#u32(heads + line * 4); number !== 0; ) {
+      const entry = settled + number * SETTLED_BYTES;
+      for (let byte = 0; byte < LINE_BYTES; byte++) {
+        const isSet = (this.#view.getUint8(entry + Settled.MASK + (byte >>> 3)) >>> (byte & 7)) & 1;
+        if (isSet === 1 && isLive[byte] === 0) keys[byte] = this.#u32(entry + Settled.KEY);
+      }
+      number = this.#u32(entry + Settled.NEXT);
+    }
+    return keys;
+  }
+
+  #regionKey(line: number): number {
+    const { control } = this.#workingSet;
+    if (line >= this.#u32(control + Control.STACK_FROM) && line < this.#u32(control + Control.STACK_TO))
+      return AttributionKey.STACK_KEY;
+    return line >= this.#u32(control + Control.HEAP_FROM)
+      ? AttributionKey.HEAP_KEY
+      : AttributionKey.STATIC_KEY;
+  }
+}
