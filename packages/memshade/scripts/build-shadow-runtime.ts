@@ -74,6 +74,19 @@ const PARTS: readonly Part[] = [
     constant: "UNWIND_BASE64",
     ownMemory: 48,
   },
+  {
+    folder: join(source, "formats/perf-data"),
+    entry: "assembly/index.ts",
+    target: "assembly.generated.ts",
+    constant: "PERF_RECORDS_BASE64",
+    ownMemory: 16,
+  },
+  {
+    folder: join(source, "report/stacks"),
+    entry: "assembly/index.ts",
+    target: "assembly.generated.ts",
+    constant: "SAMPLES_BASE64",
+  },
 ];
 
 /** The source with some of its imported constants given. */

@@ -1,5 +1,7 @@
 export { RA_SIGN_STATE, type UnwindTarget, unwindTarget } from "./architecture.ts";
 export { CFA_RULE, ROW_FLAG, RULE, type RuleSets } from "./cfi/rule-sets.ts";
+export { cfiOfObject, type ObjectCfi } from "./cfi/sections-of-object.ts";
+export { EhFrameImage } from "./eh-frame-image.ts";
 export type { KeptRegisters } from "./tables/reduce.ts";
 export { type CfiStatistics, cfiStatistics, type FormStatistics } from "./tables/statistics.ts";
 export { type TableForm, UnwindTable, type UnwindTableOptions } from "./tables/unwind-table.ts";
@@ -13,8 +15,7 @@ export {
 } from "./unwinder/frames.ts";
 export { Memory, PagedMemory, type ReadMemory, StackImage } from "./unwinder/memory.ts";
 export { type Module, ModuleMap } from "./unwinder/modules.ts";
-export { CodePlace, PlaceCache, SimpleRules } from "./unwinder/place-cache.ts";
 export { Registers } from "./unwinder/registers.ts";
-export { SampleWalker } from "./unwinder/sample-walker.ts";
+export { SMALL_RULE, SmallRule, UNCHANGED } from "./unwinder/small-rule.ts";
 export { FRAME_MARK, StackColumns } from "./unwinder/stack-columns.ts";
 export { Unwinder, type UnwindOptions } from "./unwinder/unwinder.ts";

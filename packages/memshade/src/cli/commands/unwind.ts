@@ -22,7 +22,6 @@ import { PerfProfileBuilder } from "../../report/stacks/perf-profile.ts";
 import { unwindPerfData } from "../../report/stacks/perf-stacks.ts";
 import { cfiStatisticsText } from "../../report/terminal/cfi-statistics.ts";
 import { nativeStacksText } from "../../report/terminal/native-stacks.ts";
-import { PerfAddressText } from "../../report/terminal/perf-addresses.ts";
 import { perfProfileText } from "../../report/terminal/perf-profile.ts";
 import { perfSampleText } from "../../report/terminal/perf-samples.ts";
 import { MEMSHADE_VERSION } from "../../runtime/host/version.ts";
@@ -205,7 +204,6 @@ async function unwindSamples(
     : options.samples && (format === "text" || format === "json")
       ? format
       : undefined;
-  const addresses = new PerfAddressText((bytes) => output.write(bytes));
   let buildIds: ReadonlyMap<string, string> = new Map();
   const kernel = new KernelNamer((reference) =>
     loadKernelSymbols(buildIds.get("[kernel.kallsyms]"), reference),
@@ -216,11 +214,10 @@ async function unwindSamples(
   const stacks = await unwindPerfData(source, finder, {
     zstd: nodeZstdStream,
     options: walkOptions(options),
+    onText: each === "addresses" ? (text) => output.write(text) : undefined,
     onSample: (stack, header) => {
       buildIds = header.buildIds;
-      if (each === "addresses") {
-        addresses.add(stack);
-      } else if (each === "text") {
+      if (each === "text") {
         output.write(perfSampleText(stack, header, namer, kernel));
       } else if (each === "json") {
         output.write(`${count++ === 0 ? "" : ","}\n${sampleJson(stack, header, namer, kernel)}`);
@@ -230,7 +227,6 @@ async function unwindSamples(
       }
     },
   });
-  addresses.finish();
   if (each === "json") output.write("]\n");
   if (each !== undefined) return;
   const found = { ...stacks, gaps: [...gaps, ...stacks.gaps] };

@@ -4,13 +4,20 @@ import { MINIMUM_ATTR_BYTES, readAttribute } from "./attributes.ts";
 import { type GrowingHeader, idsOf, readBuildIds, readFeature, readPerfHeader } from "./header.ts";
 import { RECORD_HEADER_BYTES, RecordType } from "./layout.ts";
 import { RecordDecoder } from "./records.ts";
-import { type Piece, RoundOrder } from "./round-order.ts";
-import { SampleDecoder } from "./samples.ts";
+import { PerfRecords } from "./records-wasm.ts";
 import type { PerfHeader, PerfRecord } from "./types.ts";
-import { getU64, textAt, viewOf } from "./words.ts";
+import { getU64, textAt } from "./words.ts";
 
 /** Decompresses one stream piece by piece: what came out of this piece and is not held back for the next. */
 export type DecompressStream = (piece: Uint8Array) => Promise<Uint8Array>;
+
+/** Takes samples where they are read. */
+export interface SampleTaker {
+  /** What is called in place of `PerfRecordsWasm.next`: may leave out samples that need not be handed on. */
+  readonly wasm: { nextRecord(): number; readonly damagedSamples: WebAssembly.Global<"i32"> };
+  /** What the header says of events has changed. */
+  setEvents(): void;
+}
 
 export interface PerfReadOptions {
   /** Begins to decompress a Zstandard stream; without it files recorded with `-z` cannot be read. */
@@ -20,6 +27,8 @@ export interface PerfReadOptions {
    * after the call.
    */
   readonly onRecord: (record: PerfRecord, header: PerfHeader) => void;
+  /** For what takes samples inside WebAssembly, out of the memory that they are read into. */
+  readonly takeSamples?: (records: PerfRecords) => SampleTaker;
 }
 
 export interface PerfDataSummary {
@@ -31,31 +40,6 @@ export interface PerfDataSummary {
 /** Bytes that are read at a time; samples are at most 64 KiB. */
 const PIECE_BYTES = 2 ** 19;
 
-/** The buffers that a file is read into, over and over. */
-class PieceBuffers {
-  readonly #source: ByteSource;
-  readonly #buffers: (Piece & { readonly bytes: Uint8Array })[] = [];
-
-  constructor(source: ByteSource) {
-    this.#source = source;
-  }
-
-  /** Reads a piece of the file into a buffer of which no record is needed any more. */
-  read(offset: number, length: number): { bytes: Uint8Array; piece: Piece } {
-    if (this.#source.readInto === undefined || length < PIECE_BYTES) {
-      const bytes = this.#source.read(offset, length);
-      return { bytes, piece: { view: viewOf(bytes), queued: 0 } };
-    }
-    let free = this.#buffers.find(({ queued }) => queued === 0);
-    if (free === undefined) {
-      const bytes = new Uint8Array(PIECE_BYTES);
-      free = { bytes, view: viewOf(bytes), queued: 0 };
-      this.#buffers.push(free);
-    }
-    return { bytes: this.#source.readInto(offset, free.bytes), piece: free };
-  }
-}
-
 /**
  * Reads perf.data, as `perf record` writes it to a file or to a pipe, in memory that does not depend on its size.
  * A file that was cut off is read as far as it goes.
@@ -65,11 +49,9 @@ class PieceBuffers {
 export async function readPerfData(source: ByteSource, options: PerfReadOptions): Promise<PerfDataSummary> {
   const { header, start, end } = readPerfHeader(source);
   const reader = new RecordReader(header, options);
-  const buffers = new PieceBuffers(source);
   let at = start;
   while (at < end) {
-    const { bytes, piece } = buffers.read(at, Math.min(PIECE_BYTES, end - at));
-    const used = await reader.read(bytes, at, piece);
+    const used = await reader.readPiece(source, at, Math.min(PIECE_BYTES, end - at));
     if (used === 0 || reader.isDamaged) break;
     at += used;
   }
@@ -83,8 +65,10 @@ class RecordReader {
   isDamaged = false;
   readonly #header: GrowingHeader;
   readonly #options: PerfReadOptions;
-  readonly #order: RoundOrder;
-  #samples: SampleDecoder;
+  readonly #memory = new PerfRecords();
+  readonly #wasm = this.#memory.wasm;
+  readonly #taker: SampleTaker | undefined;
+  readonly #next: () => number;
   #records: RecordDecoder;
   #zstd: DecompressStream | undefined;
   /** The start of a record whose end is in the next compressed one. */
@@ -94,49 +78,76 @@ class RecordReader {
   constructor(header: GrowingHeader, options: PerfReadOptions) {
     this.#header = header;
     this.#options = options;
-    this.#samples = new SampleDecoder(header);
+    this.#memory.setEvents(header);
     this.#records = new RecordDecoder(header);
-    this.#order = new RoundOrder((record) => this.#emit(record));
+    this.#taker = options.takeSamples?.(this.#memory);
+    this.#next = this.#taker?.wasm.nextRecord ?? this.#wasm.next;
   }
 
-  /** Takes the whole records at the start of a piece and returns how many bytes they are. */
-  async read(bytes: Uint8Array, fileOffset: number, piece: Piece): Promise<number> {
-    const view = viewOf(bytes);
-    let at = 0;
-    while (at + RECORD_HEADER_BYTES <= bytes.length) {
-      const type = view.getUint32(at, true);
-      const size = view.getUint16(at + 6, true);
-      if (size < RECORD_HEADER_BYTES) {
-        this.gaps.push(
-          `What follows offset 0x${(fileOffset + at).toString(16)} is damaged: a record of ${size} bytes.`,
-        );
-        this.isDamaged = true;
-        break;
-      }
-      if (at + size > bytes.length) break;
-      if (type === RecordType.Sample) {
-        this.#order.add(piece, at, size, this.#samples.time(view, at, size));
-        at += size;
+  /** Reads a piece of the file, and takes the whole records at its start. Returns how many bytes they are. */
+  async readPiece(source: ByteSource, offset: number, length: number): Promise<number> {
+    const piece = this.#wasm.takePiece(length);
+    const room = this.#roomOf(piece, length);
+    const bytes = source.readInto?.(offset, room) ?? source.read(offset, length);
+    if (bytes.buffer !== room.buffer) room.set(bytes);
+    return this.#takePiece(piece, bytes.length, offset);
+  }
+
+  #roomOf(piece: number, length: number): Uint8Array {
+    return new Uint8Array(this.#wasm.memory.buffer, this.#wasm.pieceAddress(piece), length);
+  }
+
+  /** Takes the whole records of a piece, and returns how many bytes they are, with what may follow the last of them. */
+  async #takePiece(piece: number, length: number, fileOffset: number): Promise<number> {
+    const wasm = this.#wasm;
+    const start = wasm.pieceAddress(piece);
+    wasm.enter(piece, start, start + length);
+    let used = 0;
+    for (;;) {
+      const address = this.#next();
+      if (address === 0) break;
+      const { view } = this.#memory;
+      const type = view.getUint32(address, true);
+      if (type < RecordType.FirstUser) {
+        this.#emit(address, type);
         continue;
       }
-      const record = new DataView(bytes.buffer, bytes.byteOffset + at, size);
+      const position = wasm.position.value;
+      const record = new DataView(view.buffer, address, view.getUint16(address + 6, true));
+      used = position - start + payloadBytes(record, type);
       if (type === RecordType.Compressed || type === RecordType.Compressed2) {
-        await this.#readCompressed(record, fileOffset + at);
-      } else if (type < RecordType.FirstUser) {
-        this.#order.add(piece, at, size, this.#records.time(record));
-      } else if (type === RecordType.FinishedRound) {
-        this.#order.finishRound();
+        await this.#readCompressed(record, fileOffset + address - start);
+        wasm.resume(piece, position, start + length);
       } else {
         this.#takeHeader(record, type);
       }
-      at += size + payloadBytes(record, type);
+      // What follows may reach beyond this piece.
+      if (this.isDamaged || used !== position - start) {
+        wasm.leave(piece);
+        return used;
+      }
     }
-    // Payloads behind a record may reach beyond this piece.
-    return at;
+    used = wasm.position.value - start;
+    this.#lookForDamage(start + used, start + length, fileOffset + used);
+    wasm.leave(piece);
+    return used;
+  }
+
+  /** Whether the records end in a damaged one, in front of the end of a piece. */
+  #lookForDamage(address: number, end: number, fileOffset: number): void {
+    if (address + RECORD_HEADER_BYTES > end) return;
+    const size = this.#memory.view.getUint16(address + 6, true);
+    if (size >= RECORD_HEADER_BYTES) return;
+    this.gaps.push(`What follows offset 0x${fileOffset.toString(16)} is damaged: a record of ${size} bytes.`);
+    this.isDamaged = true;
   }
 
   finish(): void {
-    this.#order.finish();
+    this.#wasm.finish();
+    for (let address = this.#next(); address !== 0; address = this.#next()) {
+      this.#emit(address, this.#memory.view.getUint32(address, true));
+    }
+    this.#damagedSamples += this.#taker?.wasm.damagedSamples.value ?? 0;
     if (this.#damagedSamples > 0) this.gaps.push(`${this.#damagedSamples} samples are damaged and left out.`);
   }
 
@@ -159,9 +170,14 @@ class RecordReader {
       this.isDamaged = true;
       return;
     }
-    const whole = this.#rest.length === 0 ? content : concat(this.#rest, content);
-    const used = await this.read(whole, offset, { view: viewOf(whole), queued: 0 });
-    this.#rest = whole.slice(used);
+    const before = this.#rest.length;
+    const size = before + content.length;
+    const piece = this.#wasm.takePiece(size);
+    const room = this.#roomOf(piece, size);
+    room.set(this.#rest);
+    room.set(content, before);
+    const used = await this.#takePiece(piece, size, offset);
+    this.#rest = this.#roomOf(piece, size).slice(used);
   }
 
   /** Records that say what a file has in its header, in files written to a pipe. */
@@ -175,7 +191,8 @@ class RecordReader {
       const size = Math.min(body.getUint32(4, true) || MINIMUM_ATTR_BYTES, body.byteLength);
       const ids = new DataView(body.buffer, body.byteOffset + size, body.byteLength - size);
       this.#header.events.push(readAttribute(body, idsOf(ids)));
-      this.#samples = new SampleDecoder(this.#header);
+      this.#memory.setEvents(this.#header);
+      this.#taker?.setEvents();
       this.#records = new RecordDecoder(this.#header);
     } else if (type === RecordType.HeaderBuildId) {
       readBuildIds(record, this.#header);
@@ -198,22 +215,17 @@ class RecordReader {
     if (index >= 0) this.#header.events[index] = { ...this.#header.events[index]!, name: textAt(body, 16) };
   }
 
-  #emit(record: DataView): void {
-    if (record.getUint32(0, true) !== RecordType.Sample) {
+  #emit(address: number, type: number): void {
+    const { view } = this.#memory;
+    if (type !== RecordType.Sample) {
+      const record = new DataView(view.buffer, address, view.getUint16(address + 6, true));
       const decoded = this.#records.decode(record);
       if (decoded !== undefined) this.#options.onRecord(decoded, this.#header);
       return;
     }
     if (this.#header.events.length === 0) return;
-    let sample: PerfRecord;
-    try {
-      sample = this.#samples.decode(record);
-    } catch (error) {
-      if (!(error instanceof RangeError)) throw error;
-      this.#damagedSamples++;
-      return;
-    }
-    this.#options.onRecord(sample, this.#header);
+    if (this.#wasm.decode(address) === 0) this.#damagedSamples++;
+    else this.#options.onRecord(this.#memory.sample(), this.#header);
   }
 }
 
@@ -223,11 +235,4 @@ function payloadBytes(record: DataView, type: number): number {
   if (type === RecordType.TracingData && record.byteLength >= 12)
     return Math.ceil(record.getUint32(8, true) / 8) * 8;
   return 0;
-}
-
-function concat(a: Uint8Array, b: Uint8Array): Uint8Array<ArrayBuffer> {
-  const whole = new Uint8Array(a.length + b.length);
-  whole.set(a);
-  whole.set(b, a.length);
-  return whole;
 }

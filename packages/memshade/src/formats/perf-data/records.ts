@@ -1,11 +1,4 @@
-import {
-  MISC_COMM_EXEC,
-  MISC_MMAP_BUILD_ID,
-  PROT_EXEC,
-  RECORD_HEADER_BYTES,
-  RecordType,
-  SampleBit,
-} from "./layout.ts";
+import { MISC_COMM_EXEC, MISC_MMAP_BUILD_ID, PROT_EXEC, RecordType, SampleBit } from "./layout.ts";
 import type { PerfEvent, PerfHeader, PerfRecord } from "./types.ts";
 import { getU64, hexBytes, textAt } from "./words.ts";
 
@@ -23,25 +16,10 @@ function sampleIdBytes({ sampleType, hasSampleIds }: PerfEvent): number {
 export class RecordDecoder {
   readonly #header: PerfHeader;
   readonly #idBytes: number;
-  /** Offset of the time from the end of a record; 0 if there is none. */
-  readonly #timeFromEnd: number;
-
   constructor(header: PerfHeader) {
     this.#header = header;
     const [event] = header.events;
     this.#idBytes = event === undefined ? 0 : sampleIdBytes(event);
-    const { Time, Id, StreamId, Cpu, Identifier } = SampleBit;
-    const hasTime = event?.hasSampleIds === true && (event.sampleType & Time) !== 0;
-    const behind = [Time, Id, StreamId, Cpu, Identifier].filter(
-      (bit) => (event?.sampleType ?? 0) & bit,
-    ).length;
-    this.#timeFromEnd = hasTime ? 8 * behind : 0;
-  }
-
-  /** When a record was made, in nanoseconds; undefined if it does not say. */
-  time(record: DataView): number | undefined {
-    const at = record.byteLength - this.#timeFromEnd;
-    return this.#timeFromEnd === 0 || at < RECORD_HEADER_BYTES ? undefined : getU64(record, at);
   }
 
   /** What a record says; undefined for what is of no interest, or too short. */

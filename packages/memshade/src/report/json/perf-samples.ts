@@ -1,5 +1,5 @@
 import type { PerfHeader } from "../../formats/perf-data/index.ts";
-import type { CodePlace } from "../../unwind/index.ts";
+import type { CodePlace } from "../stacks/code-place.ts";
 import type { FrameNamer } from "../stacks/frame-namer.ts";
 import { withoutParameters } from "../stacks/function-name.ts";
 import type { KernelNamer } from "../stacks/kernel-symbols.ts";

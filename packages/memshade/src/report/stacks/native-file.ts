@@ -7,7 +7,7 @@ import {
   PltStubs,
   type SymbolTable,
 } from "../../objects/index.ts";
-import { type Module, UnwindTable } from "../../unwind/index.ts";
+import { cfiOfObject, type Module, type ObjectCfi, UnwindTable } from "../../unwind/index.ts";
 
 /** An object at hand, with the path it was found at and what else knows its symbols. */
 export interface FoundObject {
@@ -42,6 +42,7 @@ export class NativeFile {
   readonly #source: ObjectSource;
   #found: FoundObject | { readonly missing: string } | undefined;
   #debugFile: FoundObject | null | undefined;
+  #cfi: ObjectCfi | undefined;
   #table: UnwindTable | undefined;
   #symbols: readonly SymbolTable[] | undefined;
   #stubs: PltStubs | undefined;
@@ -86,10 +87,16 @@ export class NativeFile {
     return this.#debugFile ?? undefined;
   }
 
-  /** Rules of the object's code; those of the debug file (`.debug_frame`) where the object has none. */
+  /** Its sections with call frame information. */
+  get cfi(): ObjectCfi | undefined {
+    if (this.#cfi === undefined && this.found !== undefined) this.#cfi = cfiOfObject(this.found.object);
+    return this.#cfi;
+  }
+
+  /** Rules of the object's code. */
   get table(): UnwindTable | undefined {
-    if (this.#table === undefined && this.found !== undefined) {
-      this.#table = UnwindTable.fromObject(this.found.object, { lazy: true });
+    if (this.#table === undefined && this.cfi !== undefined) {
+      this.#table = UnwindTable.fromCfi(this.cfi, this.found!.object.architecture, { lazy: true });
     }
     return this.#table;
   }
@@ -134,6 +141,8 @@ export class MappedModule implements Module {
   readonly file: NativeFile;
   /** Offset in the file of what is mapped at the start. */
   readonly fileOffset: number;
+  /** Room for whoever numbers modules. */
+  number: number | undefined;
   #bias: number | undefined;
 
   constructor(file: NativeFile, start: number, end: number, fileOffset: number) {
@@ -150,6 +159,11 @@ export class MappedModule implements Module {
   get bias(): number {
     this.#bias ??= this.#findBias();
     return this.#bias;
+  }
+
+  /** From an address to what perf shows: the offset in the file, where there is one. */
+  get shownOffset(): number {
+    return this.file.isAnonymous ? 0 : this.fileOffset - this.start;
   }
 
   #findBias(): number {

@@ -1,17 +1,18 @@
 import type { PerfFork, PerfMapping, PerfName } from "../../formats/perf-data/index.ts";
 import type { ProcessArchitecture } from "../../model/process-image.ts";
-import { ModuleMap, PlaceCache, SimpleRules, Unwinder, type UnwindOptions } from "../../unwind/index.ts";
+import {
+  ModuleMap,
+  Unwinder,
+  type UnwindOptions,
+  type UnwindTarget,
+  unwindTarget,
+} from "../../unwind/index.ts";
 import type { KernelText } from "./kernel-symbols.ts";
 import { MappedModule, NativeFile, type ObjectSource } from "./native-file.ts";
+import type { ProcessMemory } from "./process-memory.ts";
 
 /** Processes of the kernel and of nobody, in perf.data. */
 const KERNEL = -1;
-
-/** What a process needs for walks, which can be made again at any time. */
-interface Walking {
-  readonly unwinder: Unwinder;
-  readonly places: PlaceCache;
-}
 
 /** How a recording names the kernel, and which of its symbols it says the address of. */
 const KERNEL_TEXT = /^\[kernel\.kallsyms\](\w+)$/;
@@ -20,37 +21,29 @@ const KERNEL_TEXT = /^\[kernel\.kallsyms\](\w+)$/;
 const MOST_READY = 8;
 
 /** A process at one point of time. */
-export class PerfProcess implements Walking {
-  readonly modules: ModuleMap;
-  readonly #make: (modules: ModuleMap) => Walking;
-  #ready: Walking | undefined;
+export class PerfProcess {
+  readonly modules: ModuleMap<MappedModule>;
+  /** What `ProcessMemory` keeps of it: where, for how many mappings, and whether they are other ones by now. */
+  address = 0;
+  capacity = 0;
+  epoch = 0;
+  hasChanged = true;
+  readonly #make: (modules: ModuleMap) => Unwinder;
+  #unwinder: Unwinder | undefined;
 
-  constructor(modules: ModuleMap, make: (modules: ModuleMap) => Walking) {
+  constructor(modules: ModuleMap<MappedModule>, make: (modules: ModuleMap) => Unwinder) {
     this.modules = modules;
     this.#make = make;
   }
 
   get unwinder(): Unwinder {
-    return this.#walking.unwinder;
-  }
-
-  get places(): PlaceCache {
-    return this.#walking.places;
-  }
-
-  get #walking(): Walking {
-    this.#ready ??= this.#make(this.modules);
-    return this.#ready;
-  }
-
-  map(module: MappedModule): void {
-    this.modules.add(module);
-    this.#ready?.places.forget(module.start, module.end);
+    this.#unwinder ??= this.#make(this.modules);
+    return this.#unwinder;
   }
 
   /** Gives memory back until the next walk. */
   rest(): void {
-    this.#ready = undefined;
+    this.#unwinder = undefined;
   }
 }
 
@@ -58,18 +51,21 @@ export class PerfProcess implements Walking {
 export class PerfProcesses {
   /** Where the kernel was, if the recording says it. */
   kernelText: KernelText | undefined;
+  /** What is to be told of changes. */
+  memory: ProcessMemory | undefined;
+  readonly target: UnwindTarget;
   readonly #architecture: ProcessArchitecture;
   readonly #objects: ObjectSource;
   readonly #options: UnwindOptions;
   readonly #processes = new Map<number, PerfProcess>();
   readonly #names = new Map<number, string>();
   readonly #files = new Map<string, NativeFile>();
-  readonly #rules = new SimpleRules();
   /** Those that were asked for last, the latest one at the end. */
   readonly #ready: PerfProcess[] = [];
 
   constructor(architecture: ProcessArchitecture, objects: ObjectSource, options: UnwindOptions) {
     this.#architecture = architecture;
+    this.target = unwindTarget(architecture)!;
     this.#options = options;
     this.#objects = objects;
   }
@@ -93,17 +89,14 @@ export class PerfProcesses {
   #known(pid: number): PerfProcess {
     let process = this.#processes.get(pid);
     if (process === undefined) {
-      process = this.#newProcess(new ModuleMap());
+      process = this.#newProcess(new ModuleMap<MappedModule>());
       this.#processes.set(pid, process);
     }
     return process;
   }
 
-  #newProcess(modules: ModuleMap): PerfProcess {
-    return new PerfProcess(modules, (own) => ({
-      unwinder: new Unwinder(this.#architecture, this.#options, own),
-      places: new PlaceCache(own, this.#rules),
-    }));
+  #newProcess(modules: ModuleMap<MappedModule>): PerfProcess {
+    return new PerfProcess(modules, (own) => new Unwinder(this.#architecture, this.#options, own));
   }
 
   /** The name of a thread; as perf says it, if it never had one. */
@@ -124,20 +117,32 @@ export class PerfProcesses {
       file = new NativeFile(path, buildId, this.#objects);
       this.#files.set(key, file);
     }
-    this.#known(pid).map(new MappedModule(file, start, start + length, fileOffset));
+    const process = this.#known(pid);
+    process.modules.add(new MappedModule(file, start, start + length, fileOffset));
+    this.memory?.change(pid, process, start, start + length);
   }
 
   rename({ pid, tid, name, isExec }: PerfName): void {
     this.#names.set(tid, name);
-    if (isExec) this.#processes.delete(pid);
+    if (isExec) this.#forget(pid);
+  }
+
+  #forget(pid: number): void {
+    const process = this.#processes.get(pid);
+    if (process === undefined) return;
+    this.#processes.delete(pid);
+    const at = this.#ready.indexOf(process);
+    if (at >= 0) this.#ready.splice(at, 1);
+    this.memory?.free(pid, process);
   }
 
   fork({ pid, parentPid, tid, parentTid }: PerfFork): void {
     const name = this.#names.get(parentTid);
     if (name !== undefined) this.#names.set(tid, name);
     if (pid === parentPid) return;
-    const modules = new ModuleMap();
+    const modules = new ModuleMap<MappedModule>();
     for (const module of this.#processes.get(parentPid)?.modules.all ?? []) modules.add(module);
+    this.#forget(pid);
     this.#processes.set(pid, this.#newProcess(modules));
   }
 }

@@ -6,7 +6,7 @@ import {
   SampleProfileBuilder,
   type ValueType,
 } from "../../model/sample-profile.ts";
-import type { CodePlace } from "../../unwind/index.ts";
+import type { CodePlace } from "./code-place.ts";
 import type { FrameNamer } from "./frame-namer.ts";
 import { withoutParameters } from "./function-name.ts";
 import type { KernelNamer } from "./kernel-symbols.ts";

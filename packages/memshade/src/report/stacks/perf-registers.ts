@@ -3,13 +3,11 @@ import { Registers, type UnwindTarget } from "../../unwind/index.ts";
 
 /** Which words of a sample are which registers, for one set of recorded registers. */
 export class SampleRegisters {
-  readonly #target: UnwindTarget;
   /** DWARF number of each word; −1 for registers that unwinding has no use for. */
   readonly #numbers: readonly number[];
   readonly #registers: Registers;
 
   constructor(target: UnwindTarget, [low, high]: readonly [number, number]) {
-    this.#target = target;
     this.#registers = new Registers(target);
     const all = target.architecture === "aarch64" ? AARCH64_REGISTERS : X86_64_REGISTERS;
     const numbers: number[] = [];
@@ -19,9 +17,10 @@ export class SampleRegisters {
     this.#numbers = numbers;
   }
 
-  /** Whether there is what unwinding starts from. */
-  get areEnough(): boolean {
-    return this.#numbers.includes(this.#target.pc) && this.#numbers.includes(this.#target.stackPointer);
+  /** Offset of a register among those of a sample; −1 if it was not recorded. */
+  offsetOf(register: number): number {
+    const index = this.#numbers.indexOf(register);
+    return index < 0 ? -1 : 8 * index;
   }
 
   /** A register of a sample as an address; NaN if it was not recorded, or cannot be one. */

@@ -5,20 +5,14 @@ import {
   type PerfHeader,
   type PerfSample,
   readPerfData,
-  splitCallChain,
 } from "../../formats/perf-data/index.ts";
 import type { ProcessArchitecture } from "../../model/process-image.ts";
-import {
-  type CodePlace,
-  type EndReason,
-  SampleWalker,
-  StackImage,
-  type UnwindOptions,
-} from "../../unwind/index.ts";
+import type { EndReason, UnwindOptions } from "../../unwind/index.ts";
+import type { CodePlace } from "./code-place.ts";
 import type { KernelText } from "./kernel-symbols.ts";
 import type { NativeFile, ObjectSource } from "./native-file.ts";
 import { PerfProcesses } from "./perf-processes.ts";
-import { SampleRegisters } from "./perf-registers.ts";
+import { SampleWalks } from "./sample-walks.ts";
 
 /** A sample with the calls that led to where it was taken. */
 export interface SampleStack {
@@ -37,7 +31,9 @@ export interface PerfStacksOptions {
   readonly zstd: () => DecompressStream;
   readonly options?: UnwindOptions;
   /** Called for each sample in the order of time. */
-  readonly onSample: (stack: SampleStack, header: PerfHeader) => void;
+  readonly onSample?: (stack: SampleStack, header: PerfHeader) => void;
+  /** Takes the addresses of all samples as text instead, as `perf script -F ip --no-inline` prints them. */
+  readonly onText?: ((text: Uint8Array) => void) | undefined;
 }
 
 export interface PerfStacks {
@@ -52,101 +48,66 @@ export interface PerfStacks {
 export async function unwindPerfData(
   source: ByteSource,
   objects: ObjectSource,
-  { zstd, onSample, options = {} }: PerfStacksOptions,
+  { zstd, onSample, onText, options = {} }: PerfStacksOptions,
 ): Promise<PerfStacks> {
-  let walker: SampleStacks | undefined;
+  let processes: PerfProcesses | undefined;
+  let walks: SampleWalks | undefined;
   let lost = 0;
   const { header, gaps } = await readPerfData(source, {
     zstd,
+    takeSamples: (records) => {
+      walks = new SampleWalks(records, { maxFrames: options.maxFrames, onText });
+      return walks;
+    },
     onRecord: (record, recordHeader) => {
       if (record.kind === "lost") {
         lost += record.count;
         return;
       }
-      walker ??= new SampleStacks(recordHeader, objects, options);
+      const own = walks!;
+      processes ??= new PerfProcesses(architectureOf(recordHeader), objects, options);
+      if (!own.hasBegun) {
+        own.begin(recordHeader, processes);
+        if (record.kind === "sample") own.wasm.takeSample();
+      }
       switch (record.kind) {
         case "mmap":
-          walker.processes.map(record);
+          processes.map(record);
           break;
         case "comm":
-          walker.processes.rename(record);
+          processes.rename(record);
           break;
         case "fork":
-          walker.processes.fork(record);
+          processes.fork(record);
           break;
         case "exit":
           break;
         case "sample":
-          onSample(walker.walk(record), recordHeader);
+          onSample?.(stackOf(record, own, processes), recordHeader);
           break;
       }
     },
   });
-  const other = walker?.foreignSamples ?? 0;
+  walks?.wasm.finishText();
+  const other = walks?.wasm.foreignSamples.value ?? 0;
   return {
     header,
-    files: [...(walker?.processes.files ?? [])],
+    files: [...(processes?.files ?? [])],
     lost,
     gaps: other === 0 ? gaps : [...gaps, `${other} samples of 32-bit programs were not unwound.`],
   };
 }
 
-/** perf's numbers of 64-bit and 32-bit registers. */
-const ABI_64 = 2;
-const ABI_32 = 1;
-
-class SampleStacks {
-  readonly processes: PerfProcesses;
-  foreignSamples = 0;
-  readonly #walker = new SampleWalker();
-  readonly #header: PerfHeader;
-  readonly #registers: (SampleRegisters | undefined)[] = [];
-
-  constructor(header: PerfHeader, objects: ObjectSource, options: UnwindOptions) {
-    this.#header = header;
-    this.processes = new PerfProcesses(architectureOf(header), objects, options);
-  }
-
-  walk(sample: PerfSample): SampleStack {
-    const threadName = this.processes.nameOf(sample.tid);
-    const chain = sample.callChain === undefined ? undefined : splitCallChain(sample.callChain);
-    const kernel = chain?.kernel ?? [];
-    const { kernelText } = this.processes;
-    const unwound = this.#unwind(sample);
-    if (unwound !== undefined) return { sample, threadName, kernel, kernelText, ...unwound };
-    const { places } = this.processes.process(sample.pid);
-    const isUser = kernel.length === 0 && sample.ip < 2 ** 53;
-    const user = chain !== undefined && chain.user.length > 0 ? chain.user : isUser ? [sample.ip] : [];
-    const frames = user.map((ip, index) => places.at(index === 0 && kernel.length === 0 ? ip : ip - 1));
-    const own = kernel.length === 0 && !isUser && user.length === 0 ? [sample.ip.toString(16)] : kernel;
-    return { sample, threadName, kernel: own, kernelText, frames, end: undefined };
-  }
-
-  /** Unwinds the copied stack of a sample; undefined if there is none. */
-  #unwind(sample: PerfSample): { frames: readonly CodePlace[]; end: EndReason } | undefined {
-    const { registers, stack, registerAbi } = sample;
-    if (registerAbi === ABI_32) this.foreignSamples++;
-    if (registers === undefined || stack === undefined || registerAbi !== ABI_64) return undefined;
-    const { unwinder, places } = this.processes.process(sample.pid);
-    const { target } = unwinder;
-    this.#registers[sample.event] ??= new SampleRegisters(
-      target,
-      this.#header.events[sample.event]!.userRegisters,
-    );
-    const layout = this.#registers[sample.event]!;
-    if (!layout.areEnough) return undefined;
-    const stackPointer = layout.address(registers, target.stackPointer);
-    const quickEnd = this.#walker.walk(
-      places,
-      layout.address(registers, target.pc),
-      stackPointer,
-      layout.address(registers, target.framePointer),
-      stack,
-    );
-    if (quickEnd !== undefined) return { frames: this.#walker.places, end: quickEnd };
-    const { frames, end } = unwinder.unwind(layout.read(registers), new StackImage(stackPointer, stack));
-    return { frames: frames.map(({ lookupAddress }) => places.at(lookupAddress)), end };
-  }
+function stackOf(sample: PerfSample, walks: SampleWalks, processes: PerfProcesses): SampleStack {
+  walks.readFrames();
+  return {
+    sample,
+    threadName: processes.nameOf(sample.tid),
+    kernel: walks.kernelFrames(),
+    kernelText: processes.kernelText,
+    frames: walks.frames,
+    end: walks.end,
+  };
 }
 
 /** As the file says, or else as the recorded registers give away. */

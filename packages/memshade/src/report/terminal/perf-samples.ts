@@ -1,12 +1,11 @@
 import type { PerfHeader } from "../../formats/perf-data/index.ts";
-import type { CodePlace } from "../../unwind/index.ts";
+import type { CodePlace } from "../stacks/code-place.ts";
 import type { FrameNamer } from "../stacks/frame-namer.ts";
 import { withoutParameters } from "../stacks/function-name.ts";
 import type { KernelFunction, KernelNamer } from "../stacks/kernel-symbols.ts";
 import { preferAsPerf, type SymbolAtAddress, symbolAt } from "../stacks/name-frames.ts";
 import { MappedModule, type NativeFile } from "../stacks/native-file.ts";
 import type { SampleStack } from "../stacks/perf-stacks.ts";
-import { shownAddress } from "./perf-addresses.ts";
 
 /** A sample as `perf script -F comm,tid,time,event,ip,sym,symoff,dso --no-inline` prints them. */
 export function perfSampleText(
@@ -39,7 +38,7 @@ function kernelLine(address: string, named: KernelFunction | undefined): string 
 /** The line of a place. */
 function lineOf(place: CodePlace, pid: number, namer: FrameNamer): string {
   const { address, module } = place;
-  const shown = shownAddress(place).toString(16).padStart(16);
+  const shown = place.shownAddress.toString(16).padStart(16);
   if (!(module instanceof MappedModule)) return `\t${shown} [unknown] ([unknown])\n`;
   const own = address - module.bias;
   const symbol = symbolAt(module.file, own, preferAsPerf);

@@ -176,7 +176,8 @@ export class UsualFdes {
   }
 }
 
-function isUsual(
+/** Whether FDEs of a CIE begin as nearly all do. */
+export function isUsual(
   { pointerEncoding, addressSize, segmentSize, hasAugmentationData, codeAlignment }: Cie,
   kind: CfiSection["kind"] | undefined,
 ): boolean {

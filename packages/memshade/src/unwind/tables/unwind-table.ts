@@ -1,11 +1,11 @@
 import type { FormatError } from "../../bytes/errors.ts";
-import type { ObjectFile } from "../../objects/types.ts";
+import type { Architecture, ObjectFile } from "../../objects/types.ts";
 import { type UnwindTarget, unwindTarget } from "../architecture.ts";
 import type { CfiProblems } from "../cfi/problems.ts";
 import { type CfiCounts, CfiDictionary } from "../cfi/reader.ts";
 import { CfiRows } from "../cfi/rows.ts";
 import type { RuleSets } from "../cfi/rule-sets.ts";
-import { cfiOfObject } from "../cfi/sections-of-object.ts";
+import { cfiOfObject, type ObjectCfi } from "../cfi/sections-of-object.ts";
 import type { CompactTable } from "./compact-table.ts";
 import { ExtentTable } from "./extent-table.ts";
 import { LazyLookup } from "./lazy-lookup.ts";
@@ -80,8 +80,12 @@ export class UnwindTable {
    * or of an architecture without any, makes an empty table, and what is damaged is left out (see `problems`).
    */
   static fromObject(object: ObjectFile, options: UnwindTableOptions = {}): UnwindTable {
-    const target = unwindTarget(object.architecture) ?? unwindTarget("x86_64")!;
-    const cfi = cfiOfObject(object);
+    return UnwindTable.fromCfi(cfiOfObject(object), object.architecture, options);
+  }
+
+  /** As `fromObject`, of sections that were found already. */
+  static fromCfi(cfi: ObjectCfi, architecture: Architecture, options: UnwindTableOptions = {}): UnwindTable {
+    const target = unwindTarget(architecture) ?? unwindTarget("x86_64")!;
     const dictionary = new CfiDictionary(cfiBytes(cfi));
     const reduced = new ReducedRules(dictionary.rules, target, options.registers ?? "callee-saved");
     const parts = { target, base: cfi.base, reduced, dictionary };

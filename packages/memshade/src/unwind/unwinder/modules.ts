@@ -17,13 +17,13 @@ export interface Module {
   readonly part?: ((start: number, end: number) => Module) | undefined;
 }
 
-function partOf(module: Module, start: number, end: number): Module {
-  return module.part?.(start, end) ?? { ...module, start, end };
+function partOf<Kind extends Module>(module: Kind, start: number, end: number): Kind {
+  return (module.part?.(start, end) as Kind | undefined) ?? { ...module, start, end };
 }
 
 /** The modules of a process by address: sorted, without overlaps, of which there is one per object or mapping. */
-export class ModuleMap {
-  readonly #modules: Module[] = [];
+export class ModuleMap<Kind extends Module = Module> {
+  readonly #modules: Kind[] = [];
   #version = 0;
 
   /** Changes with every change of the map. */
@@ -31,12 +31,12 @@ export class ModuleMap {
     return this.#version;
   }
 
-  get all(): readonly Module[] {
+  get all(): readonly Kind[] {
     return this.#modules;
   }
 
   /** Adds a module. Whatever it covers of others is theirs no more, as with a new mapping over old ones. */
-  add(module: Module): void {
+  add(module: Kind): void {
     if (!(module.end > module.start)) return;
     this.remove(module.start, module.end);
     this.#modules.splice(this.#indexAfter(module.start), 0, module);
@@ -50,7 +50,7 @@ export class ModuleMap {
     let first = this.#indexAfter(start);
     if (first > 0 && modules[first - 1].end > start) first--;
     let last = first;
-    const left: Module[] = [];
+    const left: Kind[] = [];
     for (; last < modules.length && modules[last].start < end; last++) {
       const module = modules[last];
       if (module.start < start) left.push(partOf(module, module.start, start));
@@ -60,7 +60,7 @@ export class ModuleMap {
   }
 
   /** The module at an address (AVMA). */
-  find(address: number): Module | undefined {
+  find(address: number): Kind | undefined {
     const module = this.#modules[this.#indexAfter(address) - 1];
     return module !== undefined && address < module.end ? module : undefined;
   }

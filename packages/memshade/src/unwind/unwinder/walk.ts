@@ -11,7 +11,8 @@ import { type EndReason, FOUND_BY, type FoundBy, type Frame } from "./frames.ts"
 import { type Memory, StackImage } from "./memory.ts";
 import type { Module, ModuleMap } from "./modules.ts";
 import { Registers } from "./registers.ts";
-import { type RuleCache, SMALL_RULE, UNCHANGED } from "./rule-cache.ts";
+import type { RuleCache } from "./rule-cache.ts";
+import { SMALL_RULE, UNCHANGED } from "./small-rule.ts";
 import { FRAME_MARK, StackColumns } from "./stack-columns.ts";
 import { DEFAULT_SIGNATURE_MASK, isSignalFrame, RuleStep, type StepResult } from "./step.ts";
 import type { UnwindOptions } from "./unwinder.ts";

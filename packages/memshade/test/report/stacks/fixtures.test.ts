@@ -8,7 +8,6 @@ import { ObjectFinder } from "../../../src/report/load-objects.ts";
 import { unwindImage } from "../../../src/report/stacks/image-stacks.ts";
 import { preferAsGdb, preferAsPerf } from "../../../src/report/stacks/name-frames.ts";
 import { unwindPerfData } from "../../../src/report/stacks/perf-stacks.ts";
-import { PerfAddressText } from "../../../src/report/terminal/perf-addresses.ts";
 import { perfSampleText } from "../../../src/report/terminal/perf-samples.ts";
 import { sharedPath } from "../../shared-path.ts";
 
@@ -101,19 +100,20 @@ describe.skipIf(fixtures === undefined)("the samples of perf.data", () => {
     const namer = loadFrameNamer(preferAsPerf);
     let printed = "";
     let addresses = "";
-    const addressText = new PerfAddressText((bytes) => {
-      addresses += new TextDecoder().decode(bytes);
-    });
-    const { lost, gaps } = await unwindPerfData(dump.source, new ObjectFinder({ binaryPaths: [directory] }), {
+    const objects = new ObjectFinder({ binaryPaths: [directory] });
+    const { lost, gaps } = await unwindPerfData(dump.source, objects, {
       zstd: nodeZstdStream,
       onSample: (stack, header) => {
         printed += perfSampleText(stack, header, namer);
-        for (const frame of stack.frames) frame.text = undefined;
-        addressText.add(stack);
+      },
+    });
+    await unwindPerfData(dump.source, objects, {
+      zstd: nodeZstdStream,
+      onText: (text) => {
+        addresses += new TextDecoder().decode(text);
       },
     });
     dump.close();
-    addressText.finish();
     expect({ lost, gaps }).toEqual({ lost: 0, gaps: [] });
     const script = readFileSync(path.join(directory, "script.txt"), "utf8");
     expect(printed).toBe(script);

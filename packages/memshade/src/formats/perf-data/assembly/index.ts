@@ -1,0 +1,66 @@
+// Records of perf.data: walks over them, brings them into the order of time, and decodes the samples.
+import { add, finish, finishRound, isReady, takeOldest } from "./order";
+import { heldBytes, hold, pieceAddress, release, takePiece } from "./pieces";
+import { timeOfRecord, timeOfSample } from "./sample";
+
+export { allocate, SAMPLE } from "./memory";
+export { beginEvents, decode, events, ids, setPlaces } from "./sample";
+export { finish, heldBytes, pieceAddress, takePiece };
+
+const TYPE_SAMPLE: u32 = 9;
+/** From here on records are made by perf, not by the kernel, and have no sample id behind them. */
+const FIRST_USER: u32 = 64;
+const FINISHED_ROUND: u32 = 68;
+const HEADER_BYTES: u32 = 8;
+
+/** The piece that is walked over, the next record in it, and where it ends. */
+export let piece: u32 = 0;
+export let position: u32 = 0;
+export let end: u32 = 0;
+
+/** Begins with a piece; its memory stays as it is until `leave`. */
+export function enter(entered: u32, from: u32, to: u32): void {
+  resume(entered, from, to);
+  hold(entered);
+}
+
+/** Goes on with a piece behind another one that was entered meanwhile. */
+export function resume(entered: u32, from: u32, to: u32): void {
+  piece = entered;
+  position = from;
+  end = to;
+}
+
+/** Ends with a piece. */
+export function leave(left: u32): void {
+  release(left);
+  position = 0;
+  end = 0;
+}
+
+/**
+ * The next record: in the order of time, or one that perf made, as soon as it is met. Its memory may be used again at the
+ * next call.
+ *
+ * @returns its address; 0 if the piece has no whole record any more, or the next one is damaged
+ */
+export function next(): u32 {
+  while (true) {
+    if (isReady()) return takeOldest();
+    const record = position;
+    if (record + HEADER_BYTES > end) return 0;
+    const type = load<u32>(record);
+    const size = <u32>load<u16>(record, 6);
+    if (size < HEADER_BYTES || record + size > end) return 0;
+    position = record + size;
+    let time: u32;
+    if (type === TYPE_SAMPLE) time = timeOfSample(record, size);
+    else if (type < FIRST_USER) time = timeOfRecord(record, size);
+    else if (type === FINISHED_ROUND) {
+      finishRound();
+      continue;
+    } else return record;
+    if (time === 0) return record;
+    add(load<u64>(time), record, piece);
+  }
+}

@@ -1,0 +1,230 @@
+import type { PerfHeader, PerfRecords } from "../../formats/perf-data/index.ts";
+import {
+  EhFrameImage,
+  END_REASONS,
+  type EndReason,
+  SMALL_RULE,
+  SmallRule,
+  StackImage,
+  UNCHANGED,
+  type UnwindTarget,
+} from "../../unwind/index.ts";
+import { CodePlace } from "./code-place.ts";
+import type { MappedModule, NativeFile } from "./native-file.ts";
+import type { PerfProcess, PerfProcesses } from "./perf-processes.ts";
+import { SampleRegisters } from "./perf-registers.ts";
+import { ProcessMemory } from "./process-memory.ts";
+import { instantiateSamples, type SamplesWasm } from "./samples-wasm.ts";
+
+/** Sections are copied to where WebAssembly sees them up to this many bytes; rules of further ones are looked up outside. */
+const MOST_SECTION_BYTES = 2 ** 28;
+/** Where the return address is in rules that WebAssembly takes, from the CFA. */
+const RETURN_OFFSET = -8;
+
+export interface SampleWalkOptions {
+  readonly maxFrames?: number | undefined;
+  /** Takes the addresses of all samples as text, as `perf script -F ip --no-inline` prints them; in place of each sample. */
+  readonly onText?: ((text: Uint8Array) => void) | undefined;
+}
+
+/**
+ * Walks the stacks of samples in WebAssembly (`assembly/`), which asks for what it meets the first time, and for the whole
+ * unwinder where a stack cannot be walked by simple rules.
+ */
+export class SampleWalks {
+  readonly wasm: SamplesWasm;
+  readonly #records: PerfRecords;
+  readonly #onText: SampleWalkOptions["onText"];
+  readonly #maxFrames: number;
+  #header: PerfHeader | undefined;
+  #processes: PerfProcesses | undefined;
+  #target: UnwindTarget | undefined;
+  #memory: ProcessMemory;
+  #registers: SampleRegisters[] = [];
+  readonly #modules: MappedModule[] = [];
+  readonly #fileNumbers = new Map<NativeFile, number>();
+  readonly #images: (EhFrameImage | undefined)[] = [];
+  #sectionBytes = 0;
+  #places: CodePlace[] = [];
+  readonly #rule = new SmallRule();
+  /** The frames of the last sample, which the next one overwrites. */
+  readonly frames: CodePlace[] = [];
+
+  constructor(records: PerfRecords, { maxFrames = Number.POSITIVE_INFINITY, onText }: SampleWalkOptions) {
+    this.#records = records;
+    this.#onText = onText;
+    this.#maxFrames = Math.min(maxFrames, 2 ** 31 - 1);
+    this.wasm = instantiateSamples(records.wasm, {
+      findProcess: (pid) => this.#findProcess(pid),
+      openModule: (module) => this.#openModule(module),
+      findRule: (module, address) => this.#findRule(module, address),
+      readCie: (file, offset) => this.#readCie(file, offset),
+      unwind: () => this.#unwind(),
+      write: (address, bytes) => this.#onText?.(this.#bytes(address, bytes).slice()),
+      forgetPlaces: () => {
+        this.#places = [];
+      },
+    });
+    this.#memory = new ProcessMemory(records, this.wasm);
+  }
+
+  get hasBegun(): boolean {
+    return this.#processes !== undefined;
+  }
+
+  /** Begins to take samples: before, all records are handed on. */
+  begin(header: PerfHeader, processes: PerfProcesses): void {
+    this.#header = header;
+    this.#processes = processes;
+    this.#target = processes.target;
+    processes.memory = this.#memory;
+    const isWalked = this.#target.architecture === "x86_64";
+    const sample = this.#records.wasm.SAMPLE.value;
+    this.wasm.begin(sample, this.#onText === undefined ? 0 : 1, isWalked ? 1 : 0, this.#maxFrames);
+    this.setEvents();
+  }
+
+  /** Tells anew what the header says of events. */
+  setEvents(): void {
+    const target = this.#target;
+    if (target === undefined) return;
+    const { events } = this.#header!;
+    this.#registers = events.map(({ userRegisters }) => new SampleRegisters(target, userRegisters));
+    const at = this.wasm.beginLayouts(events.length);
+    const { view } = this.#records;
+    for (const [event, registers] of this.#registers.entries()) {
+      for (const [index, register] of [target.pc, target.stackPointer, target.framePointer].entries()) {
+        view.setInt32(at + 16 * event + 4 * index, registers.offsetOf(register), true);
+      }
+    }
+  }
+
+  /** How the stack of the last sample ends; undefined where it was not unwound. */
+  get end(): EndReason | undefined {
+    return END_REASONS[this.wasm.end.value];
+  }
+
+  /** Reads the frames of the last sample. */
+  readFrames(): void {
+    const { frames } = this;
+    const count = this.wasm.frameCount.value;
+    const { view } = this.#records;
+    const start = this.wasm.frames.value;
+    frames.length = count;
+    for (let index = 0; index < count; index++) {
+      const number = view.getUint32(start + 4 * index, true);
+      frames[index] = this.#places[number] ?? this.#addPlace(number);
+    }
+  }
+
+  /** Addresses of the last sample's frames in the kernel, in hexadecimal, innermost first. */
+  kernelFrames(): string[] {
+    const { view } = this.#records;
+    const start = this.wasm.kernel.value;
+    return Array.from({ length: this.wasm.kernelCount.value }, (_, index) => {
+      const high = view.getUint32(start + 8 * index + 4, true);
+      const low = view.getUint32(start + 8 * index, true).toString(16);
+      return high === 0 ? low : high.toString(16) + low.padStart(8, "0");
+    });
+  }
+
+  #addPlace(number: number): CodePlace {
+    const { view } = this.#records;
+    const at = this.wasm.places.value + number * this.wasm.PLACE_BYTES.value;
+    const high = view.getUint32(at + 4, true);
+    // What lies in front of a return address of 0; others are rounded where they are none.
+    const address = high === 0xffff_ffff ? -1 : high * 2 ** 32 + view.getUint32(at, true);
+    const module = view.getUint32(at + 24, true);
+    const place = new CodePlace(address, this.#modules[module - 1]);
+    this.#places[number] = place;
+    return place;
+  }
+
+  #bytes(address: number, length: number): Uint8Array {
+    return new Uint8Array(this.#records.view.buffer, address, length);
+  }
+
+  #findProcess(pid: number): void {
+    const process = this.#processes!.process(pid);
+    this.#memory.write(process, (module) => {
+      module.number ??= this.#modules.push(module) - 1;
+      return module.number;
+    });
+    this.wasm.setProcess(process.epoch, process.address, process.modules.all.length);
+  }
+
+  #openModule(number: number): void {
+    const module = this.#modules[number]!;
+    const { bias, file } = module;
+    let known = this.#fileNumbers.get(file);
+    if (known === undefined) {
+      known = this.#fileNumbers.size;
+      this.#fileNumbers.set(file, known);
+      this.#images[known] = this.#openFile(file, known);
+    }
+    this.wasm.setModule(number, bias, known, this.#images[known] === undefined ? 0 : 1);
+  }
+
+  /** Copies what WebAssembly looks rules up in; undefined if it cannot. */
+  #openFile({ cfi, found }: NativeFile, number: number): EhFrameImage | undefined {
+    if (cfi === undefined || found?.object.architecture !== "x86_64") return undefined;
+    const image = EhFrameImage.of(cfi);
+    if (image === undefined) return undefined;
+    const { section, pairs } = image;
+    this.#sectionBytes += section.length + pairs.length;
+    if (this.#sectionBytes > MOST_SECTION_BYTES) return undefined;
+    const at = this.wasm.fileAt(number);
+    const place = (bytes: Uint8Array) => {
+      const address = this.#records.wasm.allocate(bytes.length);
+      this.#bytes(address, bytes.length).set(bytes);
+      return address;
+    };
+    const words = [place(pairs), pairs.length / 8, place(section), section.length];
+    const addresses = [image.headerAddress, image.sectionAddress, image.codeStart, image.codeEnd];
+    const { view } = this.#records;
+    for (const [index, word] of words.entries()) view.setUint32(at + 4 * index, word, true);
+    for (const [index, address] of addresses.entries()) {
+      view.setBigInt64(at + 16 + 8 * index, BigInt(address), true);
+    }
+    return image;
+  }
+
+  #findRule(module: number, address: number): void {
+    const { table } = this.#modules[module]!;
+    const rule = this.#rule;
+    if (table === undefined || this.#target!.architecture !== "x86_64") {
+      this.wasm.setRule(SMALL_RULE.none, 0, 0);
+      return;
+    }
+    rule.read(table, address, true);
+    const { cfaOffset, framePointerOffset, returnOffset } = rule;
+    let { kind } = rule;
+    const isWalked = kind !== SMALL_RULE.none && kind !== SMALL_RULE.outermost;
+    if (isWalked && (returnOffset !== RETURN_OFFSET || framePointerOffset === 0)) kind = SMALL_RULE.none;
+    this.wasm.setRule(kind, cfaOffset, framePointerOffset === UNCHANGED ? 0 : framePointerOffset);
+  }
+
+  #readCie(file: number, offset: number): void {
+    const cie = this.#images[file]?.cieAt(offset);
+    if (cie === undefined) {
+      this.wasm.setCie(0, 0, 0, 0, 0, 0);
+      return;
+    }
+    const { codeAlignment, dataAlignment, isSignalFrame, programStart, programEnd } = cie;
+    this.wasm.setCie(1, codeAlignment, dataAlignment, isSignalFrame ? 1 : 0, programStart, programEnd);
+  }
+
+  #unwind(): number {
+    const { pid, event, registers, stack } = this.#records.sample();
+    const { unwinder }: PerfProcess = this.#processes!.process(pid);
+    const layout = this.#registers[event]!;
+    const start = layout.address(registers!, unwinder.target.stackPointer);
+    const { frames, end } = unwinder.unwind(layout.read(registers!), new StackImage(start, stack!));
+    const at = this.wasm.reserveAddresses(frames.length);
+    const { view } = this.#records;
+    for (const [index, { lookupAddress }] of frames.entries()) {
+      view.setFloat64(at + 8 * index, lookupAddress, true);
+    }
+    return (frames.length << 8) | END_REASONS.indexOf(end);
+  }
+}

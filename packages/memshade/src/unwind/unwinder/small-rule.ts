@@ -1,0 +1,69 @@
+import { CFA_RULE, RULE } from "../cfi/rule-sets.ts";
+import type { UnwindTable } from "../tables/unwind-table.ts";
+import { isSignalFrame } from "./step.ts";
+
+/** Kinds of rules that need nothing but the stack pointer and the frame pointer. */
+export const SMALL_RULE = {
+  /** Anything else: to be done the long way. */
+  none: 0,
+  /** There is no caller. */
+  outermost: 1,
+  /** CFA = stack pointer + offset */
+  stackPointer: 2,
+  /** CFA = frame pointer + offset */
+  framePointer: 3,
+} as const;
+
+/** In place of an offset: the frame pointer is unchanged. */
+export const UNCHANGED = 0x7fff_ffff;
+
+/** A rule in four numbers. */
+export class SmallRule {
+  /** `SMALL_RULE` */
+  kind: number = SMALL_RULE.none;
+  /** Bytes from the base register to the CFA. */
+  cfaOffset = 0;
+  /** Where the return address is, from the CFA. */
+  returnOffset = 0;
+  /** Where the frame pointer was saved, from the CFA; or `UNCHANGED`. */
+  framePointerOffset: number = UNCHANGED;
+
+  /**
+   * Becomes the rule at an address of an object (SVMA).
+   *
+   * @param isCaller the address lies in a call; the trampoline of a signal may begin one byte behind it
+   */
+  read(table: UnwindTable, address: number, isCaller: boolean): void {
+    this.kind = SMALL_RULE.none;
+    const set = table.find(address);
+    if (set === 0 || isSignalFrame(table, set)) return;
+    if (isCaller) {
+      const own = table.find(address + 1);
+      if (own !== 0 && isSignalFrame(table, own)) return;
+    }
+    this.#readSet(table, set);
+  }
+
+  #readSet({ rules: sets, target }: UnwindTable, set: number): void {
+    const { words } = sets;
+    const column = sets.returnAddress(set);
+    const returnAddress = sets.find(set, column);
+    if (column !== target.returnAddress || returnAddress < 0 || target.wordSize !== 8) return;
+    if ((words[returnAddress] & 0xff) === RULE.undefined) {
+      this.kind = SMALL_RULE.outermost;
+      return;
+    }
+    if ((words[returnAddress] & 0xff) !== RULE.offset || sets.cfaRule(set) !== CFA_RULE.register) return;
+    const base = sets.cfaRegister(set);
+    if (base !== target.stackPointer && base !== target.framePointer) return;
+    // A rule of its own for the stack pointer is rare.
+    if (sets.find(set, target.stackPointer) >= 0) return;
+    const framePointer = sets.find(set, target.framePointer);
+    const framePointerRule = framePointer < 0 ? RULE.same : words[framePointer] & 0xff;
+    if (framePointerRule !== RULE.same && framePointerRule !== RULE.offset) return;
+    this.kind = base === target.stackPointer ? SMALL_RULE.stackPointer : SMALL_RULE.framePointer;
+    this.cfaOffset = sets.cfaOperand(set);
+    this.returnOffset = words[returnAddress + 1];
+    this.framePointerOffset = framePointerRule === RULE.same ? UNCHANGED : words[framePointer + 1];
+  }
+}
