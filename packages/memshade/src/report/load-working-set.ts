@@ -3,6 +3,7 @@ import path from "node:path";
 import { UserError } from "../bytes/errors.ts";
 import { readWorkingSet } from "../model/read-working-set.ts";
 import type { WorkingSetProfile } from "../model/working-set.ts";
+import { loadDemangler } from "./load-demangler.ts";
 
 const WORKING_SET_FILE = "workingset.json";
 /** Larger files are not what the recorder writes. */
@@ -28,10 +29,22 @@ export function loadWorkingSet(input: string): WorkingSetProfile {
     );
   if (fs.statSync(file).size > LARGEST_FILE_BYTES) throw new UserError(`${file} is too large`);
   try {
-    return readWorkingSet(fs.readFileSync(file, "utf8"));
+    return demangled(readWorkingSet(fs.readFileSync(file, "utf8")));
   } catch (error) {
     throw error instanceof UserError ? new UserError(`${file}: ${error.message}`) : error;
   }
+}
+
+/** Names of C++ and Rust as people write them. */
+function demangled(profile: WorkingSetProfile): WorkingSetProfile {
+  const demangle = loadDemangler();
+  for (const { stacks, firstTouch, owners, locality } of profile.instances) {
+    const attributed = [firstTouch, owners].flatMap((part) => part?.contexts ?? []);
+    const frames = [...stacks, ...attributed.map(({ stack }) => stack)].flat();
+    for (const { frame } of locality?.sites ?? []) if (frame !== undefined) frames.push(frame);
+    for (const frame of frames) if (frame.name !== undefined) frame.name = demangle(frame.name);
+  }
+  return profile;
 }
 
 function fileOf(input: string): string {

@@ -45,6 +45,48 @@ describe("memshade run --tool workingset", () => {
     expect(json.instances[0].total).toEqual(first.profile.instances[0].total);
   });
 
+  it("tells whose the lines are, the same in every run, in text and as CSV", async () => {
+    const options = ["--who", "--interval", "100000acc"];
+    const first = await record("who", 8, ...options);
+    const second = await record("whoagain", 8, ...options);
+    expect(second.text).toBe(first.text);
+    await expect(await report("who", "-n", "4")).toMatchFileSnapshot("golden/working-set-who.txt");
+    await expect(await report("who", "--csv")).toMatchFileSnapshot("golden/working-set-who.csv");
+    for (const by of ["share", "first-touch"]) {
+      const { stdout } = await memshade(["top", "who", "--by", by, "-n", "3"], { cwd });
+      await expect(stdout).toMatchFileSnapshot(`golden/working-set-top-${by}.txt`);
+    }
+    const { stdout } = await memshade(["top", "who", "--by", "share", "--json"], { cwd });
+    const { rows, total } = JSON.parse(stdout);
+    const { counts } = first.profile.instances[0].levels[0];
+    const mean = counts.lines.reduce((sum: number, lines: number) => sum + lines, 0) / counts.lines.length;
+    expect(total).toBeCloseTo(mean, 4);
+    expect(rows.map(({ kind }: { kind: string }) => kind).slice(0, 3)).toEqual(["code", "heap", "static"]);
+    expect(rows[0].callers.at(-1)).toMatchObject({ name: "_start.command_export" });
+  });
+
+  it.each(["--who", "--first-touch", "--owners", "--fill"])(
+    "%s wants the working-set tool",
+    async (option) => {
+      const { code, stderr } = await memshade(["run", option, "bintree.wasm"], { cwd });
+      expect(code).toBe(2);
+      expect(stderr).toBe(
+        `memshade: ${option} is an option of the working-set tool: add --tool workingset\n`,
+      );
+    },
+  );
+
+  it.each([
+    ["share", "--owners"],
+    ["first-touch", "--first-touch"],
+    ["misses", "--locality"],
+  ])("ranks nothing by %s where the run has not been recorded with %s", async (by, option) => {
+    await record("bare", 6);
+    const { code, stderr } = await memshade(["top", "bare", "--by", by], { cwd });
+    expect(code).toBe(2);
+    expect(stderr).toBe(`memshade: --by ${by} needs a run that was recorded with ${option}: bare is none\n`);
+  });
+
   it("keeps few intervals of a long run by merging neighbours, and loses no line", async () => {
     const { profile: all } = await record("all", 9, "--interval", "5000acc");
     const { profile: few } = await record("few", 9, "--interval", "5000acc", "--max-intervals", "8");

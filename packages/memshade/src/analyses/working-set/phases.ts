@@ -14,6 +14,8 @@ export interface Phase {
   name: string | undefined;
   /** Part of the snapshots whose stacks go through that function. */
   agreement: number;
+  /** The most frequent of these stacks, as an index into `stacks` of the instance; −1 if there is none. */
+  stack: number;
 }
 
 const MOST_PHASES = 12;
@@ -58,9 +60,7 @@ export function findPhases(instance: InstanceWorkingSet): Phase[] {
   }
   return segments.map(({ first, last }) => {
     const counts = lines.slice(first, last + 1);
-    const stacks = instance.stackOf
-      .slice(first, last + 1)
-      .flatMap((stack) => (stack < 0 ? [] : [instance.stacks[stack]]));
+    const stacks = instance.stackOf.slice(first, last + 1).filter((stack) => stack >= 0);
     return {
       first,
       last,
@@ -68,30 +68,43 @@ export function findPhases(instance: InstanceWorkingSet): Phase[] {
       end: level.end[last],
       meanLines: counts.reduce((sum, count) => sum + count, 0) / counts.length,
       peakLines: Math.max(...counts),
-      ...nameOf(stacks),
+      ...nameOf(instance.stacks, stacks),
     };
   });
 }
 
-/** Follows the majority from the outermost frame inwards. */
-function nameOf(stacks: readonly StackFrame[][]): { name: string | undefined; agreement: number } {
-  let agreeing = stacks;
+/** Follows the majority from the outermost frame inwards. `numbers`: the stacks of the phase's snapshots. */
+function nameOf(
+  stacks: readonly StackFrame[][],
+  numbers: readonly number[],
+): Pick<Phase, "name" | "agreement" | "stack"> {
+  let agreeing = numbers;
   let name: string | undefined;
   let agreement = 0;
   for (let depth = 1; ; depth++) {
-    const groups = new Map<number, StackFrame[][]>();
-    for (const stack of agreeing) {
-      const frame = stack[stack.length - depth];
-      if (frame === undefined) continue;
-      const group = groups.get(frame.function);
-      if (group === undefined) groups.set(frame.function, [stack]);
-      else group.push(stack);
-    }
-    const largest = [...groups.values()].sort((a, b) => b.length - a.length)[0];
-    if (largest === undefined || largest.length < MAJORITY * stacks.length) return { name, agreement };
-    const frame = largest[0][largest[0].length - depth];
+    const frameOf = (number: number) => stacks[number][stacks[number].length - depth];
+    const groups = groupBy(
+      agreeing.filter((number) => frameOf(number) !== undefined),
+      (number) => frameOf(number).function,
+    );
+    const [largest] = groups;
+    if (largest === undefined || largest.length < MAJORITY * numbers.length) break;
+    const frame = frameOf(largest[0]);
     name = frame.name ?? `func[${frame.function}]`;
-    agreement = largest.length / stacks.length;
+    agreement = largest.length / numbers.length;
     agreeing = largest;
   }
+  const [usual] = name === undefined ? [] : groupBy(agreeing, (number) => number);
+  return { name, agreement, stack: usual?.[0] ?? -1 };
+}
+
+/** Numbers with one key each, the largest group first. */
+function groupBy(numbers: readonly number[], keyOf: (number: number) => number): number[][] {
+  const groups = new Map<number, number[]>();
+  for (const number of numbers) {
+    const group = groups.get(keyOf(number));
+    if (group === undefined) groups.set(keyOf(number), [number]);
+    else group.push(number);
+  }
+  return [...groups.values()].sort((a, b) => b.length - a.length);
 }

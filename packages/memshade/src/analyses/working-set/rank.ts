@@ -1,22 +1,37 @@
-import type { LocalityRecord, StackFrame, WorkingSetProfile } from "../../model/working-set.ts";
+import type {
+  AttributionKind,
+  LocalityRecord,
+  StackFrame,
+  WorkingSetProfile,
+} from "../../model/working-set.ts";
+import { attributedPlaces } from "./attributed-places.ts";
 
 /** What places are ranked by. */
-export const WORKING_SET_KEYS = ["lines", "misses", "cold"] as const;
+export const WORKING_SET_KEYS = ["lines", "first-touch", "share", "misses", "cold"] as const;
 export type WorkingSetKey = (typeof WORKING_SET_KEYS)[number];
 
 /** A function whose intervals are large, or an instruction that misses. */
 export interface RankedPlace {
   /** Index of the module. */
   module: number;
-  /** Undefined: not known, or bulk instructions. */
+  /** Undefined: no code, or bulk instructions. */
   frame: StackFrame | undefined;
+  /** First touches and shares: what it is, and the calls that led there, innermost first. */
+  kind?: AttributionKind;
+  callers?: StackFrame[];
   file: string | undefined;
   line: number | undefined;
-  /** Lines of the largest interval, or misses of the whole run. */
+  /**
+   * Lines of the largest interval, or that it was the first to touch in the whole run, or of blocks that it allocated in an
+   * interval on average; misses of the whole run.
+   */
   value: number;
   /** Lines: intervals that ended in the function, and their mean. */
   intervals?: number;
+  /** Lines per interval on average. */
   mean?: number;
+  /** Shares: lines of the whole run. */
+  total?: number;
   /** Misses: references that were followed, as an estimate for the whole run. */
   references?: number;
 }
@@ -30,15 +45,20 @@ export interface WorkingSetRanking {
 }
 
 /**
- * Places by the working sets of intervals that ended in them (`lines`), by misses of a cache, or by first references.
- * Undefined where the run has no locality and the key needs it.
+ * Places by the working sets of intervals that ended in them (`lines`), by the lines that they touched first or whose
+ * blocks they allocated, by misses of a cache, or by first references. Undefined where the run has not what the key needs.
  */
 export function rankWorkingSet(
   profile: WorkingSetProfile,
   by: WorkingSetKey,
   order: "largest" | "smallest",
 ): WorkingSetRanking | undefined {
-  const ranking = by === "lines" ? rankFunctions(profile) : rankInstructions(profile, by);
+  const ranking =
+    by === "lines"
+      ? rankFunctions(profile)
+      : by === "first-touch" || by === "share"
+        ? rankAttributed(profile, by)
+        : rankInstructions(profile, by);
   if (ranking === undefined) return undefined;
   const sign = order === "largest" ? 1 : -1;
   const places = ranking.places
@@ -68,6 +88,30 @@ function rankFunctions({ instances }: WorkingSetProfile): WorkingSetRanking {
       place.mean += (lines - place.mean) / place.intervals;
     });
   return { places: [...byFunction.values()], total: undefined, cacheBytes: undefined };
+}
+
+function rankAttributed(
+  { instances }: WorkingSetProfile,
+  by: "first-touch" | "share",
+): WorkingSetRanking | undefined {
+  const measure = by === "share" ? "mean" : "total";
+  const places: RankedPlace[] = [];
+  let isKnown = false;
+  for (const { module, firstTouch, owners } of instances) {
+    const attribution = by === "share" ? owners : firstTouch;
+    if (attribution === undefined) continue;
+    isKnown = true;
+    for (const place of attributedPlaces(attribution, by === "share" ? "owners" : "firstTouch")) {
+      const { kind, stack, total, mean } = place;
+      const [frame, ...callers] = stack;
+      const { file, line } = frame ?? {};
+      const figures = by === "share" ? { total } : { mean };
+      places.push({ module, frame, kind, callers, file, line, value: place[measure], ...figures });
+    }
+  }
+  if (!isKnown) return undefined;
+  const total = places.reduce((sum, { value }) => sum + value, 0);
+  return { places, total, cacheBytes: undefined };
 }
 
 function rankInstructions(

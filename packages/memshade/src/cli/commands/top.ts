@@ -59,7 +59,9 @@ Examples:
   memshade top memshade.out/app.4711 --by dead          stores whose bytes nobody reads (--tool waste)
   memshade top memshade.out/app.4711 --by dead-pairs    and what ended them (--tool waste --pairs)
   memshade top memshade.out/app.4711 --by misses        instructions that miss (--tool workingset --locality)
-  memshade top memshade.out/app.4711 --by lines         functions with large working sets (--tool workingset)`;
+  memshade top memshade.out/app.4711 --by lines         functions with large working sets (--tool workingset)
+  memshade top memshade.out/app.4711 --by share         who allocated what it works on (--tool workingset --owners)
+  memshade top memshade.out/app.4711 --by first-touch   who brings lines in (--tool workingset --first-touch)`;
 
 /** Adds `memshade top` to the program. Its action throws UserError for mistakes of the user. */
 export function addTopCommand(program: Command): void {
@@ -141,6 +143,12 @@ function wasteFor(input: string, by: string, options: TopOptions): WasteFile {
   return waste;
 }
 
+/** What a run must have been recorded with for keys of working sets. */
+const NEEDED: Partial<Record<WorkingSetKey, string>> = {
+  "first-touch": "--first-touch",
+  share: "--owners",
+};
+
 function topWorkingSet(input: string, by: WorkingSetKey, options: TopOptions, terminal: Terminal): string {
   const profile = loadWorkingSet(input);
   const order = options.reverse ? ("smallest" as const) : ("largest" as const);
@@ -152,6 +160,8 @@ function topWorkingSet(input: string, by: WorkingSetKey, options: TopOptions, te
         ...screenOptions(options.color, options.wide ?? false, terminal),
       });
   if (text === undefined)
-    throw new UserError(`--by ${by} needs a run that was recorded with --locality: ${input} is none`);
+    throw new UserError(
+      `--by ${by} needs a run that was recorded with ${NEEDED[by] ?? "--locality"}: ${input} is none`,
+    );
   return text;
 }

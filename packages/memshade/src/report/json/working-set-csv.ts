@@ -1,15 +1,20 @@
-import { MEASURES, type WorkingSetProfile } from "../../model/working-set.ts";
+import {
+  type Attribution,
+  MEASURES,
+  type StackFrame,
+  type WorkingSetProfile,
+} from "../../model/working-set.ts";
 import { curveSizes, missRatioCurve } from "./locality.ts";
 
 /**
  * All series as a table: one line per interval of each instance and scale. `start` and `end` are in the profile's unit
- * (nanoseconds for time), the measures in lines or pages, `bytes` is lines × 64, `partial` is 1 where the run ended first.
+ * (nanoseconds for time), the measures in lines or pages, `bytes` is lines × 64, `touchedBytes` the distinct bytes touched where they were counted, `partial` is 1 where the run ended first.
  */
 export function workingSetCsv(profile: WorkingSetProfile): string {
   const header = ["instance", "module", "factor", "interval", "unit", "start", "end", "bytes", ...MEASURES];
-  const rows = [[...header, "new", "partial", "function"].join(",")];
-  for (const { instance, module, levels, stackOf, stacks } of profile.instances)
-    for (const level of levels)
+  const rows = [[...header, "new", "partial", "function", "touchedBytes"].join(",")];
+  for (const { instance, module, levels, stackOf, stacks, fill } of profile.instances)
+    levels.forEach((level, scale) => {
       level.start.forEach((start, i) => {
         const lines = level.counts.lines?.[i] ?? 0;
         const stack = level.factor === 1 ? stacks[stackOf[i]] : undefined;
@@ -27,11 +32,47 @@ export function workingSetCsv(profile: WorkingSetProfile): string {
             ...MEASURES.map((measure) => level.counts[measure]?.[i] ?? ""),
             level.fresh[i],
             isLast && level.lastIsPartial ? 1 : 0,
-            quote(stack?.[0]?.name ?? ""),
+            quote(functionOf(stack?.[0])),
+            fill?.levels[scale]?.bytes[i] ?? "",
           ].join(","),
         );
       });
-  return `${[...rows, ...curveRows(profile)].join("\n")}\n`;
+    });
+  return `${[...rows, ...attributionRows(profile), ...curveRows(profile)].join("\n")}\n`;
+}
+
+/** Behind an empty line, whose the lines of each interval are: the contexts listed, and the rest as `others`. */
+function attributionRows({ instances, modules }: WorkingSetProfile): string[] {
+  const rows: string[] = [];
+  for (const { instance, module, firstTouch, owners } of instances)
+    for (const [what, attribution] of Object.entries({ firstTouch, owners }))
+      for (const { factor, intervals, others } of attribution?.levels ?? [])
+        intervals.forEach((listed, i) => {
+          const start = [instance, quote(modules[module]?.name ?? ""), factor, i, what];
+          for (const [number, lines] of listed) {
+            const { kind, stack } = (attribution as Attribution).contexts[number];
+            const [frame, ...callers] = stack;
+            rows.push(
+              [
+                ...start,
+                lines,
+                kind,
+                quote(functionOf(frame)),
+                frame?.offset ?? "",
+                quote(frame?.file ?? ""),
+                frame?.line ?? "",
+                quote(callers.map(functionOf).join(" < ")),
+              ].join(","),
+            );
+          }
+          if (others[i] > 0) rows.push([...start, others[i], "others", "", "", "", "", ""].join(","));
+        });
+  const header = "instance,module,factor,interval,what,lines,kind,function,offset,file,line,callers";
+  return rows.length === 0 ? [] : ["", header, ...rows];
+}
+
+function functionOf(frame: StackFrame | undefined): string {
+  return frame === undefined ? "" : (frame.name ?? `func[${frame.function}]`);
 }
 
 /** Behind an empty line, the miss-ratio curves of instances whose locality was followed. */

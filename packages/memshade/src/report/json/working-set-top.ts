@@ -11,7 +11,7 @@ export interface WorkingSetTopOptions {
 /**
  * A ranking of a working set or its locality as JSON (docs/report-json.md).
  *
- * @returns undefined where the run has no locality and the key needs it
+ * @returns undefined where the run has not what the key needs
  */
 export function workingSetTopJson(
   profile: WorkingSetProfile,
@@ -26,13 +26,13 @@ export function workingSetTopJson(
     version: 1,
     input,
     by,
-    unit: by === "lines" ? "lines" : "references",
+    unit: by === "misses" || by === "cold" ? "references" : "lines",
     order,
     lineBytes: profile.lineBytes,
     cacheBytes: by === "misses" ? cacheBytes : null,
     notTracked: profile.notTracked,
     total: total ?? null,
-    rows: places.slice(0, rows).map(({ module, frame, file, line, value, ...counts }) => ({
+    rows: places.slice(0, rows).map(({ module, frame, file, line, value, callers, ...counts }) => ({
       value,
       part: total === undefined || total === 0 ? null : value / total,
       module: profile.modules[module]?.name ?? null,
@@ -41,6 +41,7 @@ export function workingSetTopJson(
       offset: frame?.offset ?? null,
       file: file ?? null,
       line: line ?? null,
+      ...(callers === undefined ? {} : { callers }),
       ...counts,
     })),
     rowsOmitted: Math.max(0, places.length - rows),

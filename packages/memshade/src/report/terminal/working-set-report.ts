@@ -1,11 +1,14 @@
-import { findPhases, type Phase } from "../../analyses/working-set/phases.ts";
-import type { InstanceWorkingSet, TimeUnit, WorkingSetProfile } from "../../model/working-set.ts";
+import { findPhases } from "../../analyses/working-set/phases.ts";
+import type { InstanceWorkingSet, StackFrame, TimeUnit, WorkingSetProfile } from "../../model/working-set.ts";
 import { formatBytes, formatCount, formatPercent, groupDigits, plural } from "../format.ts";
+import { printAttributions, printInterval } from "./attribution-report.ts";
+import { printChain } from "./call-path.ts";
 import { printGaps, printWrapped } from "./header.ts";
 import { printLocality } from "./locality-report.ts";
 import { Screen, type ScreenOptions } from "./screen.ts";
 import { sparkline } from "./sparkline.ts";
 import { bar, padLeft, padRight, printable } from "./text.ts";
+import { functionName } from "./working-set-table.ts";
 
 export interface WorkingSetReportOptions extends ScreenOptions {
   /** Intervals listed at each scale; undefined: those that fit a screen. */
@@ -83,6 +86,12 @@ function printInstance(
     padLeft("", 9),
     `heap ${bytes(total.heap ?? 0)}, static data ${bytes(total.static ?? 0)}, stack ${bytes(total.stack ?? 0)}`,
   );
+  if (instance.fill !== undefined)
+    row(
+      "fill",
+      padLeft(formatPercent(instance.fill.total, touched * profile.lineBytes), 9),
+      `${groupDigits(instance.fill.total)} of the bytes of these lines are touched`,
+    );
   const peak = lines.reduce((most, count) => Math.max(most, count), 0);
   const width = (screen.isWide ? 160 : screen.width) - 2;
   screen.print("", paint.strong("Timeline") + paint.faint(`, up to ${bytes(peak)} per interval`));
@@ -90,7 +99,7 @@ function printInstance(
   screen.print(paint.faint(`  new: ${bytes(sum(levels[0].fresh.slice(0, 1)))} in the first interval`));
   screen.print(`  ${paint.bar(sparkline(levels[0].fresh, width))}`);
 
-  printPhases(screen, findPhases(instance), time, bytes);
+  printPhases(screen, instance, time, bytes);
   screen.print("", paint.strong("Scales") + paint.faint("  (mean and largest working set of an interval)"));
   for (const level of levels) {
     const counts = level.counts.lines ?? [];
@@ -99,18 +108,20 @@ function printInstance(
     );
   }
   printIntervals(screen, instance, options.rows ?? DEFAULT_ROWS, time, bytes);
+  printAttributions(screen, instance, options.rows, bytes);
   if (instance.locality !== undefined) printLocality(screen, instance.locality, options.rows);
 }
 
 function printPhases(
   screen: Screen,
-  phases: readonly Phase[],
+  instance: InstanceWorkingSet,
   time: (units: number) => string,
   bytes: (lines: number) => string,
 ): void {
+  const phases = findPhases(instance);
   screen.print("", screen.paint.strong("Phases"));
   const largest = phases.reduce((most, { meanLines }) => Math.max(most, meanLines), 0);
-  for (const { start, end, meanLines, peakLines, name, agreement } of phases) {
+  for (const { start, end, meanLines, peakLines, name, agreement, stack } of phases) {
     const where =
       name === undefined
         ? ""
@@ -118,7 +129,16 @@ function printPhases(
     screen.print(
       `  ${padLeft(time(start), 8)} – ${padRight(time(end), 8)} ${padLeft(bytes(meanLines), 9)} ${screen.paint.bar(padRight(bar(meanLines, largest, 8), 8))} ${screen.paint.faint(`peak ${bytes(peakLines)}`)}  ${where}`,
     );
+    printChain(screen, (instance.stacks[stack] ?? []).map(placeName), "      at ");
   }
+}
+
+/** `drop bintree.c:41` */
+function placeName(frame: StackFrame): string {
+  const { file, line } = frame;
+  return file === undefined
+    ? functionName(frame)
+    : `${functionName(frame)} ${file.split(/[/\\]/).at(-1)}:${line}`;
 }
 
 /** The scale that fits, interval by interval. */
@@ -129,8 +149,9 @@ function printIntervals(
   time: (units: number) => string,
   bytes: (lines: number) => string,
 ): void {
-  const level = instance.levels.find(({ start }) => start.length <= rows) ?? instance.levels.at(-1);
-  if (level === undefined) return;
+  const fitting = instance.levels.findIndex(({ start }) => start.length <= rows);
+  const number = fitting < 0 ? instance.levels.length - 1 : fitting;
+  const level = instance.levels[number];
   const { counts, start, end, fresh, lastIsPartial } = level;
   screen.print("", screen.paint.strong(`Intervals of ${time(instance.period * level.factor)}`));
   screen.print(
@@ -145,6 +166,7 @@ function printIntervals(
     screen.print(
       `  ${padLeft(time(end[i]), 9)} ${padLeft(groupDigits(lines), 10)} ${padLeft(bytes(lines), 9)} ${of("read")} ${of("written")} ${of("both")} ${padLeft(bytes(fresh[i]), 9)}${partial}`,
     );
+    printInterval(screen, instance, number, i);
   });
 }
 

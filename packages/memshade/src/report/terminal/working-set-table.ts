@@ -1,6 +1,7 @@
 import { type RankedPlace, rankWorkingSet, type WorkingSetKey } from "../../analyses/working-set/rank.ts";
-import type { WorkingSetProfile } from "../../model/working-set.ts";
+import type { AttributionKind, StackFrame, WorkingSetProfile } from "../../model/working-set.ts";
 import { formatBytes, formatCount, formatPercent, plural } from "../format.ts";
+import { printCallers } from "./call-path.ts";
 import { printGaps } from "./header.ts";
 import { Screen, type ScreenOptions } from "./screen.ts";
 import { padLeft, printable } from "./text.ts";
@@ -12,8 +13,17 @@ export interface WorkingSetTableOptions extends ScreenOptions {
 }
 
 const COLUMN_WIDTH = 12;
+const NOUNS: Readonly<Record<WorkingSetKey, string>> = {
+  lines: "function",
+  "first-touch": "place",
+  share: "place",
+  misses: "instruction",
+  cold: "instruction",
+};
 const HEADS: Readonly<Record<WorkingSetKey, readonly string[]>> = {
   lines: ["LARGEST", "MEAN", "INTERVALS"],
+  "first-touch": ["RUN", "% OF ALL", "INTERVAL"],
+  share: ["INTERVAL", "% OF ALL", "RUN"],
   misses: ["MISSES", "% OF ALL", "REFERENCES"],
   cold: ["COLD", "% OF ALL", "REFERENCES"],
 };
@@ -21,7 +31,7 @@ const HEADS: Readonly<Record<WorkingSetKey, readonly string[]>> = {
 /**
  * Functions by the working sets of their intervals, or instructions by misses, one line each.
  *
- * @returns undefined where the run has no locality and the key needs it
+ * @returns undefined where the run has not what the key needs
  */
 export function workingSetTable(
   profile: WorkingSetProfile,
@@ -35,11 +45,15 @@ export function workingSetTable(
   const extreme = order === "largest" ? ["Largest", "Most"] : ["Smallest", "Fewest"];
   const title = {
     lines: `${extreme[0]} working sets of intervals, by the function they ended in`,
+    "first-touch": `${extreme[1]} lines touched first`,
+    share: `${extreme[0]} shares of the working set, by who allocated`,
     misses: `${extreme[1]} misses of a cache of ${formatBytes(cacheBytes ?? 0)}`,
     cold: `${extreme[1]} first references to lines`,
   }[by];
-  const noun = by === "lines" ? "function" : "instruction";
-  const all = total === undefined ? "" : `${formatCount(total)} at `;
+  const noun = NOUNS[by];
+  const bytes = (lines: number): string => formatBytes(lines * profile.lineBytes);
+  const isInLines = by === "first-touch" || by === "share";
+  const all = total === undefined ? "" : `${isInLines ? bytes(total) : formatCount(total)} at `;
   screen.printEnds(title, `${all}${plural(places.length, noun)}`, screen.paint.strong);
   printGaps(screen, profile.notTracked);
   screen.print("");
@@ -49,23 +63,23 @@ export function workingSetTable(
   }
   screen.print(
     screen.paint.faint(
-      `${HEADS[by].map((head) => padLeft(head, COLUMN_WIDTH)).join("")}  ${by === "lines" ? "FUNCTION" : "INSTRUCTION"}`,
+      `${HEADS[by].map((head) => padLeft(head, COLUMN_WIDTH)).join("")}  ${noun.toUpperCase()}`,
     ),
   );
   const width = screen.width - HEADS[by].length * COLUMN_WIDTH - 2;
   for (const place of places.slice(0, options.rows)) {
-    const { value, mean = 0, intervals = 0, references = 0 } = place;
+    const { value, mean = 0, intervals = 0, references = 0, callers } = place;
     const cells =
       by === "lines"
-        ? [
-            formatBytes(value * profile.lineBytes),
-            formatBytes(mean * profile.lineBytes),
-            formatCount(intervals),
-          ]
-        : [formatCount(value), formatPercent(value, total ?? 0), formatCount(references)];
+        ? [bytes(value), bytes(mean), formatCount(intervals)]
+        : isInLines
+          ? [bytes(value), formatPercent(value, total ?? 0), bytes(place.total ?? mean)]
+          : [formatCount(value), formatPercent(value, total ?? 0), formatCount(references)];
     const [first, ...others] = cells.map((cell) => padLeft(cell, COLUMN_WIDTH));
     const name = by === "lines" ? functionOf(screen, place, width) : nameOf(screen, place, width);
     screen.print(`${screen.paint.amount(first)}${others.join("")}  ${name}`);
+    if (callers !== undefined)
+      printCallers(screen, callers.map(functionName), " ".repeat(HEADS[by].length * COLUMN_WIDTH + 2));
   }
   const omitted = places.length - options.rows;
   if (omitted > 0)
@@ -77,18 +91,38 @@ export function workingSetTable(
 
 function functionOf(screen: Screen, { frame }: RankedPlace, width: number): string {
   if (frame === undefined) return screen.paint.faint("(not known)");
-  return screen.fit(frame.name ?? `func[${frame.function}]`, width);
+  return screen.fit(functionName(frame), width);
+}
+
+/** `func[79]` for a function without a name. */
+export function functionName({ name, function: index }: StackFrame): string {
+  return name ?? `func[${index}]`;
+}
+
+const KIND_NAMES: Readonly<Record<AttributionKind, string>> = {
+  code: "code",
+  host: "(the host)",
+  stack: "(stack)",
+  static: "(static data)",
+  heap: "(heap, no block)",
+  unknown: "(not known)",
+};
+
+/** What lines are attributed to that is no code. */
+export function kindName(kind: AttributionKind): string {
+  return KIND_NAMES[kind];
 }
 
 /** `sweep(char*) sweep.c:7`, `sweep(char*) +0x1f3`; what has no debug information is named by its offset. */
 export function nameOf(
   screen: Screen,
-  { frame, file, line }: Partial<Pick<RankedPlace, "frame" | "file" | "line">>,
+  { frame, kind, file, line }: Partial<Pick<RankedPlace, "frame" | "kind" | "file" | "line">>,
   width: number,
 ): string {
-  if (frame === undefined) return screen.paint.faint("(bulk memory instructions)");
+  if (frame === undefined)
+    return screen.paint.faint(kind === undefined ? "(bulk memory instructions)" : kindName(kind));
   const path = file === undefined ? undefined : printable(file);
-  const name = frame.name ?? `func[${frame.function}]`;
+  const name = functionName(frame);
   const source = screen.isWide ? path : path?.split(/[/\\]/).at(-1);
   const place =
     source !== undefined

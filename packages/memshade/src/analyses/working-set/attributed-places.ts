@@ -1,0 +1,61 @@
+import type { Attribution, AttributionKind, StackFrame } from "../../model/working-set.ts";
+
+/** Contexts that a reader cannot tell apart: the same functions and, where they are known, lines. */
+export interface AttributedPlace {
+  kind: AttributionKind;
+  /** Innermost frame first, without its offset where it stands for several; none for what is no code. */
+  stack: StackFrame[];
+  /** Lines of the whole run. */
+  total: number;
+  /** Lines per level-0 interval, on average. */
+  mean: number;
+}
+
+/**
+ * All places of an attribution. Owners: each call that allocates is a place, those with most lines per interval first. First
+ * touches: without lines in the source, functions are, those with most lines of the whole run first.
+ */
+export function attributedPlaces({ contexts }: Attribution, of: "owners" | "firstTouch"): AttributedPlace[] {
+  const places = new Map<string, AttributedPlace>();
+  for (const { kind, stack, total, mean } of contexts) {
+    const [frame, ...callers] = stack;
+    const innermost = of === "owners" ? `${frame?.offset}` : "";
+    const key = `${kind} ${innermost} ${stack.map(placeKey).join(" ")}`;
+    const place = places.get(key);
+    if (place === undefined) {
+      places.set(key, { kind, stack, total, mean });
+      continue;
+    }
+    place.total += total;
+    place.mean += mean;
+    if (place.stack[0]?.offset === frame?.offset) continue;
+    const { offset: _, ...several } = frame;
+    place.stack = [several, ...callers];
+  }
+  const [by, then] = of === "owners" ? (["mean", "total"] as const) : (["total", "mean"] as const);
+  return [...places.values()].sort((a, b) => b[by] - a[by] || b[then] - a[then]);
+}
+
+function placeKey({ function: index, file, line }: StackFrame): string {
+  return line === undefined ? `${index}` : `${index} ${file}:${line}`;
+}
+
+/** Lines of one interval by the function that touched or allocated, or by what is no code; most lines first. */
+export function functionsOfInterval(
+  { contexts, levels }: Attribution,
+  level: number,
+  interval: number,
+): { kind: AttributionKind; frame: StackFrame | undefined; lines: number }[] {
+  const functions = new Map<
+    string,
+    { kind: AttributionKind; frame: StackFrame | undefined; lines: number }
+  >();
+  for (const [number, lines] of levels[level]?.intervals[interval] ?? []) {
+    const { kind, stack } = contexts[number];
+    const key = `${kind} ${stack[0]?.function}`;
+    const known = functions.get(key);
+    if (known === undefined) functions.set(key, { kind, frame: stack[0], lines });
+    else known.lines += lines;
+  }
+  return [...functions.values()].sort((a, b) => b.lines - a.lines);
+}
