@@ -31,6 +31,8 @@ export {
   OFFSETS,
   readId,
   SITE_BYTES,
+  SITE_COUNTERS_BYTES,
+  SITE_EVENTS,
   SITE_HEADER_BYTES,
   type WasteLayout,
 } from "./waste/waste-layout.ts";

@@ -12,6 +12,7 @@ const CALL = opcodeId("call");
 const IF = opcodeId("if");
 const ELSE = opcodeId("else");
 const I32_GT_U = opcodeId("i32.gt_u");
+const I32_AND = opcodeId("i32.and");
 const I32_NE = opcodeId("i32.ne");
 const I32_SHL = opcodeId("i32.shl");
 const I32_SHR_U = opcodeId("i32.shr_u");
@@ -24,10 +25,8 @@ const I64_STORE = opcodeId("i64.store");
 const NOTHING = 0x40;
 const I32: ValType = 0x7f;
 const LINE_SHIFT = Math.log2(DIRTY_LINE_BYTES);
-/** Where in records the counters stand that snippets reach; see `runtime/host/waste`. */
+/** Where in records of stores the bytes stand that were read; see `runtime/host/waste`. */
 const STORE_READ = 8;
-const STORE_SILENT = 24;
-const LOAD_FRESH = 8;
 
 export interface BriefTargets {
   same: number;
@@ -39,10 +38,18 @@ export interface BriefTargets {
   mixed: ReadonlyMap<number, number>;
 }
 
+export interface Validity {
+  /** Memory that nobody has written holds zeros, which may be written again silently. */
+  zeroIsValid: boolean;
+  /** Invalid bytes stay so when they are read. */
+  invalidStays: boolean;
+}
+
 /** An access followed inline. */
 export interface Place {
   op: number;
   size: number;
+  site: number;
   /** What `SiteRecords` knows the site by. */
   key: number;
   address: SnippetAddress;
@@ -62,19 +69,18 @@ export class BriefSnippets {
   readonly #memory: number;
   readonly #targets: BriefTargets;
   readonly #words: ShadowWords;
-  readonly #zeroIsValid: boolean;
+  readonly #validity: Validity;
   readonly records: SiteRecords;
 
-  /** `zeroIsValid`: memory that nobody has written holds zeros, which may be written again silently. */
   constructor(
     layout: WasteLayout,
     memory: number,
     targets: BriefTargets,
     records: SiteRecords,
-    zeroIsValid: boolean,
+    validity: Validity,
   ) {
     this.records = records;
-    this.#zeroIsValid = zeroIsValid;
+    this.#validity = validity;
     this.#layout = layout;
     this.#memory = memory;
     this.#targets = targets;
@@ -88,7 +94,7 @@ export class BriefSnippets {
 
   /** Before a store, with its operand on top of the stack: counts it if the operand is there already. */
   compareStore(sink: SnippetSink, place: Place, scratch: Scratch): void {
-    const { op, size, key, address, value } = place;
+    const { op, size, key, site, address, value } = place;
     if (!value.isHeld) sink.local(LOCAL_TEE, value.local);
     if (address.local < 0) sink.i32(address.constant);
     else sink.local(LOCAL_GET, address.local);
@@ -105,19 +111,23 @@ export class BriefSnippets {
       sink.end();
       return;
     }
-    if (place.hot) {
-      // Memory that was read is valid: the usual case.
-      this.#words.pushUnread(sink, size, address);
-      sink.plain(I32_EQZ);
-      sink.open(IF, NOTHING);
-      this.#add(sink, this.records.storeAt(key) + STORE_SILENT);
-      sink.plain(ELSE);
+    if (place.hot && this.#validity.zeroIsValid) {
+      // Without a call, which would cost the code around it its registers.
+      const at = this.records.silentAt(key, site);
+      this.records.pushBase(sink);
+      this.#words.pushNoneInvalid(sink, size, address);
+      sink.plain(I64_EXTEND);
+      this.records.pushBase(sink);
+      sink.access(I64_LOAD, 3, this.#memory, at);
+      sink.plain(I64_ADD);
+      sink.access(I64_STORE, 3, this.#memory, at);
+      sink.end();
+      return;
     }
     pushAddress(sink, address);
     sink.i32(size);
     this.records.pushStore(sink, key);
     sink.indexed(CALL, this.#targets.same);
-    if (place.hot) sink.end();
     sink.end();
   }
 
@@ -205,11 +215,12 @@ export class BriefSnippets {
   }
 
   /** Behind a load: unless all of its bytes have been read before, their writers get the credit. */
-  testLoad(sink: SnippetSink, { size, key, address, hot }: Place, scratch: Scratch): void {
+  testLoad(sink: SnippetSink, place: Place, scratch: Scratch): void {
+    const { size, key, address, hot } = place;
     const words = this.#words;
     words.pushUnread(sink, size, address, hot ? scratch : undefined);
     sink.open(IF, NOTHING);
-    if (hot) this.#readHot(sink, size, key, address, scratch);
+    if (hot) this.#readHot(sink, place, scratch);
     else {
       pushAddress(sink, address);
       this.records.pushLoad(sink, key);
@@ -218,33 +229,37 @@ export class BriefSnippets {
     sink.end();
   }
 
-  /** A load of `size` bytes, not all read before, whose words are in `scratch`. */
-  #readHot(sink: SnippetSink, size: number, key: number, address: SnippetAddress, scratch: Scratch): void {
+  /** A load, of bytes not all read before, whose words are in `scratch`. */
+  #readHot(sink: SnippetSink, { size, key, site, address }: Place, scratch: Scratch): void {
     const words = this.#words;
     const mixed = this.#targets.mixed.get(size);
-    this.#add(sink, this.records.loadAt(key) + LOAD_FRESH);
-    words.keepFirstId(sink, size, scratch);
-    if (mixed !== undefined) {
-      words.pushUniform(sink, size, scratch);
-      sink.open(IF, NOTHING);
+    const id = scratch(I32, 1);
+    this.#add(sink, this.records.freshAt(key, site));
+    if (mixed !== undefined) words.pushUniform(sink, size, scratch);
+    if (this.#validity.invalidStays) {
+      words.pushId(sink, size, scratch);
+      sink.local(LOCAL_TEE, id);
+      sink.i32(BriefIds.invalid);
+      sink.plain(this.#validity.zeroIsValid ? I32_NE : I32_GT_U);
+      if (mixed !== undefined) sink.plain(I32_AND);
     }
-    sink.local(LOCAL_GET, scratch(I32, 1));
-    sink.i32(BriefIds.invalid);
-    sink.plain(this.#zeroIsValid ? I32_NE : I32_GT_U);
-    sink.open(IF, NOTHING);
-    this.#credit(sink, scratch(I32, 1), size);
+    const asks = mixed !== undefined || this.#validity.invalidStays;
+    if (asks) sink.open(IF, NOTHING);
+    if (this.#validity.invalidStays) sink.local(LOCAL_GET, id);
+    else words.pushId(sink, size, scratch);
+    this.#credit(sink, id, size);
     words.fill(sink, size, -1, address);
-    sink.end();
-    if (mixed === undefined) return;
-    sink.plain(ELSE);
-    pushAddress(sink, address);
-    sink.indexed(CALL, mixed);
-    sink.end();
+    if (mixed !== undefined) {
+      sink.plain(ELSE);
+      pushAddress(sink, address);
+      sink.indexed(CALL, mixed);
+    }
+    if (asks) sink.end();
   }
 
   /** Behind a loop: puts what its locals have counted into the records. */
-  flushSilent(sink: SnippetSink, { key, silentLocal }: Place): void {
-    const at = this.records.storeAt(key) + STORE_SILENT;
+  flushSilent(sink: SnippetSink, { key, site, silentLocal }: Place): void {
+    const at = this.records.silentAt(key, site);
     this.records.pushBase(sink);
     sink.local(LOCAL_GET, silentLocal);
     this.records.pushBase(sink);
@@ -255,10 +270,9 @@ export class BriefSnippets {
     sink.local(LOCAL_SET, silentLocal);
   }
 
-  /** The store whose id is in a local wrote `size` bytes that are read now. */
+  /** The store whose id is on the stack wrote `size` bytes that are read now. `local`: an i32 to use. */
   #credit(sink: SnippetSink, local: number, size: number): void {
     const at = this.#layout.stores + STORE_READ;
-    sink.local(LOCAL_GET, local);
     sink.i32(this.#layout.recordShift);
     sink.plain(I32_SHL);
     sink.local(LOCAL_TEE, local);

@@ -40,7 +40,7 @@ export interface StreamLoop {
   stores: Place[];
   streams: { end: LinearForm; stride: LinearForm; what: number; key: number }[];
   trips: number;
-  /** Address of the counter of the block's runs, from the base of records. */
+  /** Address of the counter of the block's runs, from the base of counters. */
   runs: number;
 }
 

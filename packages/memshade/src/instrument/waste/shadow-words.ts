@@ -15,6 +15,7 @@ const I32_MUL = opcodeId("i32.mul");
 const I64_MUL = opcodeId("i64.mul");
 const I64_EXTEND = opcodeId("i64.extend_i32_u");
 const I32_ROTL = opcodeId("i32.rotl");
+const I32_SHR_U = opcodeId("i32.shr_u");
 const I32_SHL = opcodeId("i32.shl");
 const I32_EQZ = opcodeId("i32.eqz");
 const I32_WRAP = opcodeId("i32.wrap_i64");
@@ -24,9 +25,11 @@ const I64_EQ = opcodeId("i64.eq");
 const I64_EQZ = opcodeId("i64.eqz");
 const I64_NE = opcodeId("i64.ne");
 const I64_OR = opcodeId("i64.or");
+const I64_SHR_U = opcodeId("i64.shr_u");
 const I64_ROTL = opcodeId("i64.rotl");
 const I64_XOR = opcodeId("i64.xor");
 const I32_LOAD = opcodeId("i32.load");
+const I32_LOAD16_U = opcodeId("i32.load16_u");
 const I32_LOAD16_S = opcodeId("i32.load16_s");
 const I32_STORE = opcodeId("i32.store");
 const I32_STORE16 = opcodeId("i32.store16");
@@ -36,6 +39,8 @@ const I64_LOAD16_U = opcodeId("i64.load16_u");
 const I64_LOAD32_U = opcodeId("i64.load32_u");
 const I64_STORE = opcodeId("i64.store");
 const V128_LOAD = opcodeId("v128.load");
+const V128_LOAD32_SPLAT = opcodeId("v128.load32_splat");
+const V128_LOAD64_SPLAT = opcodeId("v128.load64_splat");
 const V128_STORE = opcodeId("v128.store");
 const V128_NOT = opcodeId("v128.not");
 const V128_AND = opcodeId("v128.and");
@@ -44,6 +49,8 @@ const V128_XOR = opcodeId("v128.xor");
 const V128_ANY_TRUE = opcodeId("v128.any_true");
 const I16X8_SPLAT = opcodeId("i16x8.splat");
 const I32X4_SPLAT = opcodeId("i32x4.splat");
+const I16X8_EQ = opcodeId("i16x8.eq");
+const I32X4_EQ = opcodeId("i32x4.eq");
 const I64X2_SPLAT = opcodeId("i64x2.splat");
 const I64X2_EXTRACT_LANE = opcodeId("i64x2.extract_lane");
 
@@ -122,8 +129,10 @@ export class ShadowWords {
       if (scratch !== undefined) sink.local(LOCAL_TEE, scratch(type, number));
     };
     if (bytes <= 4) {
-      word(bytes === 2 ? I32_LOAD16_S : I32_LOAD, 0, I32, 0);
-      sink.i32(-1);
+      // Signed it is shorter; ids are unsigned.
+      const isKept = scratch !== undefined;
+      word(bytes === 4 ? I32_LOAD : isKept ? I32_LOAD16_U : I32_LOAD16_S, 0, I32, 0);
+      sink.i32(bytes === 2 && isKept ? 0xffff : -1);
       sink.plain(I32_NE);
     } else if (bytes <= 16) {
       word(I64_LOAD, 0, I64, 0);
@@ -173,26 +182,56 @@ export class ShadowWords {
     sink.plain(I64_EQZ);
   }
 
-  /** Keeps the id of the access's first byte, from the words in `scratch`, in i32 number 1. */
-  keepFirstId(sink: SnippetSink, size: number, scratch: Scratch): void {
+  /**
+   * Pushes the same for all ids at once, as vectors: less code than `pushValid` and no locals. Only where zero is no
+   * invalid id.
+   */
+  pushNoneInvalid(sink: SnippetSink, size: number, address: SnippetAddress): void {
     const bytes = size << this.#shift;
-    if (bytes <= 4) sink.local(LOCAL_GET, scratch(I32, 0));
-    else {
-      if (bytes > 16) {
-        sink.local(LOCAL_GET, scratch(V128, 0));
-        sink.lane(I64X2_EXTRACT_LANE, 0);
-        sink.local(LOCAL_TEE, scratch(I64, 0));
-      } else sink.local(LOCAL_GET, scratch(I64, 0));
-      sink.plain(I32_WRAP);
+    const isNarrow = this.#shift === 1;
+    if (size === 1) {
+      sink.access(isNarrow ? I32_LOAD16_U : I32_LOAD, 1, this.#memory, this.#push(sink, address));
+      sink.i32(BriefIds.invalid);
+      sink.plain(I32_NE);
+      return;
     }
-    if (this.#shift === 1) {
-      sink.i32(0xffff);
-      sink.plain(I32_AND);
+    const load = bytes === 4 ? V128_LOAD32_SPLAT : bytes === 8 ? V128_LOAD64_SPLAT : V128_LOAD;
+    for (let at = 0; at < bytes; at += 16) {
+      const offset = this.#push(sink, address) + at;
+      sink.access(load, 1, this.#memory, offset);
+      sink.i32(BriefIds.invalid);
+      sink.prefixed(isNarrow ? I16X8_SPLAT : I32X4_SPLAT);
+      sink.prefixed(isNarrow ? I16X8_EQ : I32X4_EQ);
+      if (at > 0) sink.prefixed(V128_OR);
     }
-    sink.local(LOCAL_SET, scratch(I32, 1));
+    sink.prefixed(V128_ANY_TRUE);
+    sink.plain(I32_EQZ);
   }
 
-  /** Behind `keepFirstId`, for more than one byte: pushes whether all words in `scratch` are of that id. */
+  /** Pushes the id of the access's bytes, from the words in `scratch`, where all have the same. */
+  pushId(sink: SnippetSink, size: number, scratch: Scratch): void {
+    const bytes = size << this.#shift;
+    const isNarrow = this.#shift === 1;
+    if (bytes <= 4) {
+      sink.local(LOCAL_GET, scratch(I32, 0));
+      if (bytes === 4 && isNarrow) {
+        sink.i32(16);
+        sink.plain(I32_SHR_U);
+      }
+      return;
+    }
+    if (bytes > 16) {
+      sink.local(LOCAL_GET, scratch(V128, 0));
+      sink.lane(I64X2_EXTRACT_LANE, 0);
+    } else sink.local(LOCAL_GET, scratch(I64, 0));
+    if (isNarrow) {
+      sink.i64(48n);
+      sink.plain(I64_SHR_U);
+    }
+    sink.plain(I32_WRAP);
+  }
+
+  /** For more than one byte: pushes whether all words in `scratch` are of one id. */
   pushUniform(sink: SnippetSink, size: number, scratch: Scratch): void {
     const bytes = size << this.#shift;
     const idBits = 8 << this.#shift;
@@ -214,6 +253,9 @@ export class ShadowWords {
       sink.plain(I64_OR);
       sink.plain(I64_EQZ);
     } else {
+      sink.local(LOCAL_GET, scratch(V128, 0));
+      sink.lane(I64X2_EXTRACT_LANE, 0);
+      sink.local(LOCAL_SET, scratch(I64, 0));
       rotated(I64, I64_EQ);
       for (let at = 0; at < bytes; at += 16) {
         sink.local(LOCAL_GET, scratch(V128, at >>> 4));

@@ -14,17 +14,18 @@ export const Heat = {
 } as const;
 
 /** Bytes that following takes by heat, for loads and stores, with a share of what counts blocks. */
-const LOAD_BYTES = [10, 45, 130];
-const STORE_BYTES = [10, 62, 100];
+const LOAD_BYTES = [10, 41, 106];
+const STORE_BYTES = [10, 56, 80];
 /** Added code may be this many times the module's own; the bytes above are for ids of 16 bits, of 32 it is more. */
 const BUDGET = 2.6;
 const BUDGET_OF_WIDE_IDS = 2.3;
 
-/** Sites that are heated together: those side by side that run equally often. */
+/** Sites that are heated together: those side by side that run equally often; to the highest heat, loads or stores. */
 interface Region {
   first: number;
   end: number;
   heat: number;
+  which: "all" | "loads" | "stores";
   /** Regions are heated in descending order while there is room. */
   worth: number;
 }
@@ -33,6 +34,15 @@ interface Region {
 const GAIN = [0, 9, 1];
 /** Guessed frequencies are good for the order of sites, not for their distance: a power of them counts. */
 const TRUST = 0.3;
+
+const HOT_LOAD = LOAD_BYTES[Heat.Hot] - LOAD_BYTES[Heat.Warm];
+const HOT_STORE = STORE_BYTES[Heat.Hot] - STORE_BYTES[Heat.Warm];
+
+/** Bytes that a site takes more at one heat than at the heat below. */
+function added({ store }: SiteTable, site: number, heat: number): number {
+  const sizes = store[site] > 0 ? STORE_BYTES : LOAD_BYTES;
+  return sizes[heat] - sizes[heat - 1];
+}
 
 /**
  * `Heat` per site of a module: what runs often by the look of the code first, as far as the added code stays within its
@@ -52,14 +62,14 @@ export function siteHeat(
     for (let first = sites.firstOfFunction[defined]; first < last; ) {
       let end = first + 1;
       while (end < last && frequencies[end] === frequencies[first]) end++;
-      for (const heat of [Heat.Warm, Heat.Hot]) {
-        let bytes = 0;
-        for (let site = first; site < end; site++) {
-          const sizes = sites.store[site] > 0 ? STORE_BYTES : LOAD_BYTES;
-          bytes += sizes[heat] - sizes[heat - 1];
-        }
-        const worth = (GAIN[heat] * frequencies[first] ** TRUST * (end - first)) / bytes;
-        regions.push({ first, end, heat, worth });
+      const value = frequencies[first] ** TRUST;
+      let bytes = 0;
+      for (let site = first; site < end; site++) bytes += added(sites, site, Heat.Warm);
+      const worth = (GAIN[Heat.Warm] * value * (end - first)) / bytes;
+      regions.push({ first, end, heat: Heat.Warm, which: "all", worth });
+      for (const which of ["loads", "stores"] as const) {
+        const gain = (GAIN[Heat.Hot] * value) / (which === "loads" ? HOT_LOAD : HOT_STORE);
+        regions.push({ first, end, heat: Heat.Hot, which, worth: gain });
       }
       first = end;
     }
@@ -73,6 +83,7 @@ export function siteHeat(
   for (const region of regions) {
     for (let site = region.first; site < region.end && room >= 0; site++) {
       if (heat[site] >= region.heat || sites.siteClass[site] !== SiteClass.Plain) continue;
+      if (region.which !== "all" && sites.store[site] > 0 !== (region.which === "stores")) continue;
       room += bytesOf(site);
       heat[site] = region.heat;
       room -= bytesOf(site);

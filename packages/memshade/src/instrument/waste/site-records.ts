@@ -1,7 +1,7 @@
 import { opcodeId } from "../../wasm/index.ts";
 import type { SnippetSink } from "../snippet-sink.ts";
 import type { ShadowId } from "./shadow-words.ts";
-import { RECORD_BYTES, type WasteLayout } from "./waste-layout.ts";
+import { SITE_COUNTERS_BYTES, SITE_EVENTS, type WasteLayout } from "./waste-layout.ts";
 
 const LOCAL_GET = opcodeId("local.get");
 const LOCAL_SET = opcodeId("local.set");
@@ -21,18 +21,28 @@ export interface SiteRecords {
   /** Pushes what inline code calls the runtime with: a number, or the address of the record. */
   pushStore(sink: SnippetSink, key: number): void;
   pushLoad(sink: SnippetSink, key: number): void;
-  /** Pushes what the addresses of records are counted from. */
+  /** Pushes what the addresses of counters are counted from. */
   pushBase(sink: SnippetSink): void;
-  /** Address of a store's record, counted from the base. */
-  storeAt(key: number): number;
-  loadAt(key: number): number;
+  /** Address, counted from the base, of a store's silent ones; `key` and `site` belong together. */
+  silentAt(key: number, site: number): number;
+  /** The same of a load's that found bytes which were not read before. */
+  freshAt(key: number, site: number): number;
+  /** The same of the runs of a block that begins with a site. */
+  runsAt(key: number, site: number): number;
   /** The id of a store, to fill the shadow with. */
   idOf(key: number): ShadowId;
 }
 
+/** Where the counters stand in records in frames that inline code reaches; see `runtime/host/waste`. */
+const STORE_SILENT = 24;
+const LOAD_FRESH = 8;
+
 /** Without contexts: keys are numbers of the program's stores and loads. */
 export class FixedRecords implements SiteRecords {
   readonly #layout: WasteLayout;
+  /** Local with the address of the counters of a function's first site, so that those of others are short to say. */
+  base = 0;
+  first = 0;
 
   constructor(layout: WasteLayout) {
     this.#layout = layout;
@@ -50,16 +60,26 @@ export class FixedRecords implements SiteRecords {
     sink.i32(key);
   }
 
+  /** At the beginning of a function. */
+  computeBase(sink: SnippetSink): void {
+    sink.i32((this.#layout.counters + this.first * SITE_COUNTERS_BYTES) | 0);
+    sink.local(LOCAL_SET, this.base);
+  }
+
   pushBase(sink: SnippetSink): void {
-    sink.i32(0);
+    sink.local(LOCAL_GET, this.base);
   }
 
-  storeAt(key: number): number {
-    return this.#layout.stores + key * RECORD_BYTES;
+  silentAt(_key: number, site: number): number {
+    return (site - this.first) * SITE_COUNTERS_BYTES + SITE_EVENTS;
   }
 
-  loadAt(key: number): number {
-    return this.#layout.loads + key * RECORD_BYTES;
+  freshAt(key: number, site: number): number {
+    return this.silentAt(key, site);
+  }
+
+  runsAt(_key: number, site: number): number {
+    return (site - this.first) * SITE_COUNTERS_BYTES;
   }
 
   idOf(key: number): ShadowId {
@@ -120,11 +140,15 @@ export class FramedRecords implements SiteRecords {
     sink.local(LOCAL_GET, this.frame);
   }
 
-  storeAt(key: number): number {
-    return key;
+  silentAt(key: number): number {
+    return key + STORE_SILENT;
   }
 
-  loadAt(key: number): number {
+  freshAt(key: number): number {
+    return key + LOAD_FRESH;
+  }
+
+  runsAt(key: number): number {
     return key;
   }
 

@@ -9,6 +9,12 @@ const FRAME_NEXT = 144;
 /** Bytes of a record, as a shift too. */
 export const RECORD_SHIFT = 7;
 export const RECORD_BYTES = 1 << RECORD_SHIFT;
+/**
+ * Counters of a site that inline code adds to, each a u64: runs of the block that begins with it, then silent stores or
+ * loads of what was not all read.
+ */
+export const SITE_COUNTERS_BYTES = 16;
+export const SITE_EVENTS = 8;
 /** Records in frames are one behind the other, as short as they can be. */
 const FRAMED_SHIFT = 3;
 export const PAIR_BYTES = 32;
@@ -42,8 +48,8 @@ export interface WasteLayout {
   /** Distance between the records of neighbouring ids of stores, and numbers of loads, as a shift. */
   recordShift: number;
   loadShift: number;
-  /** A u64 per site: how often the block that begins with it ran. Brief only, without contexts. */
-  runs: number;
+  /** What inline code counts per site, `SITE_COUNTERS_BYTES` each. Brief only, without contexts. */
+  counters: number;
   /** Frames of contexts in place of the records: where they begin, how far those of contexts reach. 0: there are none. */
   arena: number;
   arenaLimit: number;
@@ -84,6 +90,8 @@ export interface WasteWishes {
   copies: boolean;
   /** The host may read and says nothing of it. */
   opaque: boolean;
+  /** The host may write and says nothing of it: what is loaded was written by somebody. */
+  hostWrites: boolean;
   /** Functions of the module and bytes of a frame of each of them, where the brief engine tells contexts apart. */
   frames?: { functions: number; bytes: number } | undefined;
 }
@@ -115,13 +123,13 @@ export function planWaste(wishes: WasteWishes): WasteLayout {
   const blockCapacity = wishes.objects ? BLOCKS : 0;
   const siteCapacity = wishes.objects ? ALLOCATION_SITES : 0;
   const copyCapacity = wishes.copies ? COPIES : 0;
-  const runs = isFull || frames ? 0 : wishes.sites;
+  const counters = isFull || frames ? 0 : wishes.sites * SITE_COUNTERS_BYTES;
   const frameBytes = frames ? FRAMES_BYTES + frames.bytes + (frames.functions + 1) * 4 : 0;
   const tables =
     CONTROL_BYTES +
     frameBytes +
     (storeCapacity + loadCapacity) * RECORD_BYTES +
-    runs * 8 +
+    counters +
     pairCapacity * PAIR_BYTES +
     nodeCapacity * NODE_BYTES +
     indexCapacity * INDEX_BYTES +
@@ -164,7 +172,7 @@ export function planWaste(wishes: WasteWishes): WasteLayout {
     storeCapacity,
     loads: frames ? 0 : place(loadCapacity * RECORD_BYTES),
     loadCapacity,
-    runs: place(runs * 8),
+    counters: place(counters),
     sizes: place(covered / 2),
     arena: frames ? place(FRAMES_BYTES + frames.bytes) : 0,
     arenaLimit: frames ? end - frames.bytes : 0,
@@ -220,6 +228,7 @@ export function wasteConstants(
     LAST_FRAMES: layout.lastFrames,
     SIZES: layout.sizes,
     ZERO_IS_VALID: isCompatible ? 0 : 1,
+    INVALID_STAYS: wishes.hostWrites ? 0 : 1,
     REALLOC_FORGETS: isCompatible ? 1 : 0,
     ID_SHIFT: layout.idShift,
     READ: readId(wishes.ids),

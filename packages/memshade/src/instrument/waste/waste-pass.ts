@@ -32,7 +32,7 @@ import { hasComparison, valueTypeOfStore } from "./comparisons.ts";
 import type { FramedSites } from "./framed-sites.ts";
 import { LoopStreams, type StreamLoop, type StreamTargets } from "./loop-streams.ts";
 import { Heat } from "./site-heat.ts";
-import type { FramedRecords, SiteRecords } from "./site-records.ts";
+import type { FixedRecords, FramedRecords, SiteRecords } from "./site-records.ts";
 import { SiteClass, type SiteTable } from "./site-table.ts";
 import { isExactImport } from "./wasi-functions.ts";
 import { zeroingFunctions } from "./zeroing-functions.ts";
@@ -71,6 +71,8 @@ const Step = {
   NoteKey: 12,
   /** Computes the local with the ids. */
   Ids: 13,
+  /** Computes the local with the address of counters. */
+  Base: 14,
 } as const;
 
 /** What follows plain accesses quickly. */
@@ -80,8 +82,9 @@ export interface BriefParts {
   /** `Heat` per site. */
   heat: Uint8Array;
   streams: StreamTargets;
-  /** Frames of contexts, where they are told apart. */
+  /** Frames of contexts, where they are told apart; otherwise the records of sites. */
   framed: FramedParts | undefined;
+  fixed: FixedRecords | undefined;
 }
 
 export interface FramedParts {
@@ -95,8 +98,6 @@ export interface PassTargets {
   records: SiteRecords;
   /** Id of the first store. */
   firstId: number;
-  /** Address of the counters of blocks, a u64 per site. */
-  runs: number;
   notePages: number;
   /** Gets the result of memory.grow and hands it on. */
   grown: number;
@@ -200,6 +201,11 @@ export class WastePass implements ToolPass {
     this.#streams =
       this.#brief !== undefined && state.hasLoops ? new LoopStreams(state, this.#brief.streams) : undefined;
     this.#extraLocals.clear();
+    const fixed = this.#brief?.fixed;
+    if (fixed !== undefined) {
+      fixed.base = NO_LOCAL;
+      fixed.first = this.#cursor;
+    }
     const records = this.#brief?.framed?.records;
     if (this.#callFrames === undefined || records === undefined) return;
     this.#callFrames.begin(state, codeStart, true);
@@ -333,6 +339,9 @@ export class WastePass implements ToolPass {
       case Step.Ids:
         this.#brief?.framed?.records.computeIds(sink);
         break;
+      case Step.Base:
+        this.#brief?.fixed?.computeBase(sink);
+        break;
       case Step.NoteKey:
         sink.i32(0);
         // Columns of insertions hold addresses as signed numbers.
@@ -434,10 +443,12 @@ export class WastePass implements ToolPass {
     const { stack, values, insertions, temporaries } = this.#state;
     const isConstant = stack.value[at] === CONSTANT;
     setBit(this.inline, site);
+    this.#needBase();
     const isStore = ACCESS_KIND[op] === AccessKind.Store;
     const place: Place = {
       op,
       size: ACCESS_BYTES[op],
+      site,
       key: isStore ? this.#storeKey(site) : this.#loadKey(site),
       address: {
         local: isConstant ? -1 : keepAddress(stack, values, insertions, temporaries, at, op, start),
@@ -508,10 +519,18 @@ export class WastePass implements ToolPass {
     return framed === undefined ? this.#sites.load[site] : FRAME_HEADER_BYTES + framed.sites.load[site];
   }
 
-  /** Where the runs of a block are counted that begins with a site, from the base of records. */
+  /** Where the runs of a block are counted that begins with a site, from the base of counters. */
   #runsAt(site: number): number {
-    if (this.#brief?.framed === undefined) return this.#targets.runs + site * 8;
-    return this.#sites.store[site] === 0 ? this.#loadKey(site) : this.#storeKey(site);
+    const key = this.#sites.store[site] === 0 ? this.#loadKey(site) : this.#storeKey(site);
+    return this.#targets.records.runsAt(key, site);
+  }
+
+  /** Counters are counted from a local. */
+  #needBase(): void {
+    const fixed = this.#brief?.fixed;
+    if (fixed === undefined || fixed.base !== NO_LOCAL) return;
+    fixed.base = extraLocal(this.#state.temporaries, I32);
+    this.#add(this.#codeStart, Step.Base);
   }
 
   /** Ids of stores are computed from a local. */

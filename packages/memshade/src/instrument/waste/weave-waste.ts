@@ -67,6 +67,7 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
     opaque:
       isVisible(module, memory) &&
       (options.host === undefined ? !isCommand(module) : options.host === "opaque"),
+    hostWrites: isVisible(module, memory) && !isCommand(module) && options.compat !== "deadstores",
     frames:
       framed === undefined
         ? undefined
@@ -84,7 +85,8 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
   });
   const target = (name: string): number => runtime.functions.get(name) ?? -1;
   const framedRecords = new FramedRecords(layout);
-  const records = framed === undefined ? new FixedRecords(layout) : framedRecords;
+  const fixedRecords = new FixedRecords(layout);
+  const records = framed === undefined ? fixedRecords : framedRecords;
   const frameTargets = {
     memory: shadowMemory,
     slotGlobal: around.firstGlobal + runtime.globals.length,
@@ -115,7 +117,7 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
       shadowMemory,
       { same, soiled: target("soiled"), fresh, mixed },
       records,
-      !isCompatible,
+      { zeroIsValid: !isCompatible, invalidStays: !wishes.hostWrites },
     );
     return {
       snippets,
@@ -132,6 +134,7 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
         framed === undefined || frames === undefined
           ? undefined
           : { frames, sites: framed.sites, records: framedRecords },
+      fixed: framed === undefined ? fixedRecords : undefined,
     };
   };
   const pass = new WastePass(around, sites, functions, isFull ? undefined : briefParts(), {
@@ -141,7 +144,6 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
     setStackPointer: stackPointerSetter(around, target("stackMoved")),
     records,
     firstId: isFull ? 1 : BriefIds.first,
-    runs: layout.runs,
     plan,
     enter: target("enter"),
     leave: target("leave"),

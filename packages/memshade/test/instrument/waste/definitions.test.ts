@@ -247,6 +247,20 @@ for (const [engine, waste] of Object.entries(ENGINES)) {
       expect(of.file.notTracked.join()).toContain("(imports: canvas.paint)");
     });
 
+    it("bytes of a block that nobody stored to stay invalid, unless a host may have filled them unseen", () => {
+      const events = [malloc(8, 16), L("B", 8, 4), L("B", 8, 4), L("C", 10, 4), S("D", 8, 4, 0)];
+      const command = run(events);
+      expect(command.load("B")).toMatchObject({ nof_loads: 2, nof_silent: 0 });
+      expect(command.store("D")).toMatchObject({ nof_silent: 0 });
+      const opaque = new WasteRun([text("(call $paint)"), ...events], {
+        waste,
+        imports: { "canvas.paint": "" },
+      });
+      expect(opaque.load("B")).toMatchObject({ nof_loads: 2, nof_silent: 1 });
+      expect(opaque.load("C")).toMatchObject({ nof_loads: 1, nof_silent: 0 });
+      expect(opaque.store("D")).toMatchObject({ nof_silent: 1 });
+    });
+
     it("a host cannot read a memory that it cannot reach", () => {
       const of = new WasteRun([S("A", 0, 4), text("(call $paint)"), S("A", 0, 4)], {
         waste,

@@ -14,7 +14,7 @@ const MOST_IN_CONTEXT = 65_536;
 const COUNT = 0;
 
 /** A site in a frame, before it is known whether its context is told. */
-interface FramedSite extends Omit<SiteInContext, "path"> {
+interface FramedSite extends Omit<SiteInContext, "path" | "events"> {
   node: number;
   /** How often it ran. */
   count: number;
@@ -96,14 +96,14 @@ export class FrameReader {
       if (isTold(one) && weight(one) <= least) {
         contents.contextsLeft++;
         contents.accessesLeft += count;
-        return { key, site, path: [offset[site]], at, runs };
+        return { key, site, path: [offset[site]], at, runs, events: 0 };
       }
       let callers = pathOf.get(node);
       if (callers === undefined) {
         callers = this.#tables.callers(view, node);
         pathOf.set(node, callers);
       }
-      return { key, site, path: [offset[site], ...callers], at, runs };
+      return { key, site, path: [offset[site], ...callers], at, runs, events: 0 };
     });
   }
 

@@ -8,6 +8,8 @@ import {
   readId,
   SITE_BYTES,
   SITE_CLASS_NAMES,
+  SITE_COUNTERS_BYTES,
+  SITE_EVENTS,
   type SiteTable,
   type WasteLayout,
   zeroingFunctions,
@@ -129,8 +131,9 @@ export interface SiteInContext {
   path: number[];
   /** Address of its record. */
   at: number;
-  /** How often it ran inline, besides what the record has. */
+  /** How often it ran inline, besides what the record has, and how often it was silent there, or a load of unread bytes. */
   runs: number;
+  events: number;
 }
 
 /** Key of a path in maps. */
@@ -177,13 +180,14 @@ export class WasteReader {
     // The brief engine counts operations of one size only: their bytes follow.
     const isBrief = layout.engine === "brief";
     const stores = new FigureList<StoreFigures>();
-    for (const { key, site, path, at, runs } of storePaths) {
+    for (const { key, site, path, at, runs, events } of storePaths) {
       const u64 = (field: number): number => readCount(view, at + field);
       // Records of the brief engine may be shorter.
       const full = (field: number): number => (isBrief ? 0 : u64(field));
       const count = u64(StoreField.stores) + runs;
       if (count === 0) continue;
       const bytes = isBrief ? sites.bytes[site] : 0;
+      const silent = u64(StoreField.silent) + events;
       const written = bytes === 0 ? u64(StoreField.written) : count * bytes;
       const left = unread.get(key) ?? 0;
       const hostRead = u64(StoreField.hostRead) + (exitVisible ? left : 0);
@@ -200,8 +204,8 @@ export class WasteReader {
         deallocated,
         exit,
         hostRead,
-        silent: u64(StoreField.silent),
-        silentBytes: bytes === 0 ? u64(StoreField.silentBytes) : u64(StoreField.silent) * bytes,
+        silent,
+        silentBytes: bytes === 0 ? u64(StoreField.silentBytes) : silent * bytes,
         same: layout.sameBytes ? u64(StoreField.same) : 0,
         overZero: full(StoreField.overZero),
         approximate: full(StoreField.approximate),
@@ -209,7 +213,7 @@ export class WasteReader {
       });
     }
     const loads = new FigureList<LoadFigures>();
-    for (const { site, path, at, runs } of loadPaths) {
+    for (const { site, path, at, runs, events } of loadPaths) {
       const u64 = (field: number): number => readCount(view, at + field);
       const full = (field: number): number => (isBrief ? 0 : u64(field));
       const count = u64(LoadField.loads) + runs;
@@ -221,7 +225,7 @@ export class WasteReader {
         isFrame: has(frames, site),
         loads: count,
         bytes: bytes === 0 ? u64(LoadField.bytes) : count * bytes,
-        silent: bytes === 0 ? u64(LoadField.silent) : count - u64(LoadField.fresh),
+        silent: bytes === 0 ? u64(LoadField.silent) : count - u64(LoadField.fresh) - events,
         redundant: full(LoadField.redundant),
         redundantBytes: full(LoadField.redundantBytes),
         zeroBytes: full(LoadField.zeroBytes),
@@ -271,7 +275,7 @@ export class WasteReader {
     if (layout.arena !== 0) this.#framed(this.#siteTable()).forget(view);
     clear(layout.stores, layout.storeCapacity);
     clear(layout.loads, layout.loadCapacity);
-    bytes.fill(0, layout.runs, layout.sizes);
+    bytes.fill(0, layout.counters, layout.sizes);
     bytes.fill(0, layout.pairs, layout.pairs + layout.pairCapacity * PAIR_BYTES);
     bytes.fill(0, layout.sites, layout.sites + layout.siteCapacity * SITE_BYTES);
   }
@@ -304,13 +308,13 @@ export class WasteReader {
   /** Keys in use with their site and path, in the order of the sites. */
   #paths(view: DataView, sites: SiteTable, which: "store" | "load"): SiteInContext[] {
     const layout = this.#layout;
-    const runs = this.#runs(view, sites);
+    const { runs, events } = this.#counted(view, sites);
     const table = which === "store" ? layout.stores : layout.loads;
     const shift = layout.engine === "brief" && which === "store" ? BriefIds.first - 1 : 0;
     const siteOf: number[] = [];
     const paths: SiteInContext[] = [];
     const add = (key: number, site: number, path: number[]) =>
-      paths.push({ key, site, path, at: table + key * RECORD_BYTES, runs: runs[site] });
+      paths.push({ key, site, path, at: table + key * RECORD_BYTES, runs: runs[site], events: events[site] });
     for (let site = 0; site < sites.length; site++) {
       const number = sites[which][site];
       if (number === 0) continue;
@@ -356,20 +360,22 @@ export class WasteReader {
     return places;
   }
 
-  /** How often each site ran inline. */
-  #runs(view: DataView, sites: SiteTable): Float64Array {
+  /** What was counted of each site inline. */
+  #counted(view: DataView, sites: SiteTable): { runs: Float64Array; events: Float64Array } {
     const layout = this.#layout;
-    const runs = new Float64Array(sites.length);
-    if (layout.engine === "full") return runs;
+    const [runs, events] = [new Float64Array(sites.length), new Float64Array(sites.length)];
+    if (layout.engine === "full") return { runs, events };
     const inline = bits(layout.inline);
     const leaders = bits(layout.leaders);
     let count = 0;
     for (let site = 0; site < sites.length; site++) {
       if (!has(inline, site)) continue;
-      if (has(leaders, site)) count = readCount(view, layout.runs + site * 8);
+      const at = layout.counters + site * SITE_COUNTERS_BYTES;
+      if (has(leaders, site)) count = readCount(view, at);
       runs[site] = count;
+      events[site] = readCount(view, at + SITE_EVENTS);
     }
-    return runs;
+    return { runs, events };
   }
 
   /** Bytes per store key that nobody has read. */
