@@ -1,3 +1,4 @@
+import { type ByteSource, sourceOfBytes } from "../../bytes/byte-source.ts";
 import { FormatError } from "../../bytes/errors.ts";
 import {
   containerHeaderBytes,
@@ -8,6 +9,7 @@ import {
   OLDEST_CONTAINER,
 } from "./layout.ts";
 
+const LONGEST_HEADER_BYTES = 72;
 const CONSTRUCT = "indexed profile header";
 
 /** The head of an indexed instrumentation profile. */
@@ -25,7 +27,9 @@ export function isIndexedProfile(bytes: Uint8Array): boolean {
 }
 
 /** @throws FormatError of kind bad-magic, truncated, unsupported-version, unsupported or malformed */
-export function readContainer(bytes: Uint8Array): Container {
+export function readContainer(profile: Uint8Array | ByteSource): Container {
+  const source = profile instanceof Uint8Array ? sourceOfBytes(profile) : profile;
+  const bytes = source.read(0, LONGEST_HEADER_BYTES);
   if (!isIndexedProfile(bytes)) {
     throw new FormatError("bad-magic", 0, CONSTRUCT, "not an indexed profile (bad magic)");
   }
@@ -56,12 +60,12 @@ export function readContainer(bytes: Uint8Array): Container {
   if (hashType !== 0n) {
     throw new FormatError("unsupported", 24, CONSTRUCT, `hash type ${hashType} is not supported (0: MD5)`);
   }
-  const isMemoryOnly = isFunctionTableEmpty(bytes, view);
+  const isMemoryOnly = isFunctionTableEmpty(source, view);
   if (version < OLDEST_CONTAINER || (flags & HAS_MEMPROF) === 0n) {
     return { version, memprofOffset: undefined, isMemoryOnly: false };
   }
   const memprofOffset = view.getBigUint64(40, true);
-  if (memprofOffset > bytes.length - 8) {
+  if (memprofOffset > source.size - 8) {
     throw new FormatError(
       "malformed",
       40,
@@ -72,9 +76,9 @@ export function readContainer(bytes: Uint8Array): Container {
   return { version, memprofOffset: Number(memprofOffset), isMemoryOnly };
 }
 
-function isFunctionTableEmpty(bytes: Uint8Array, view: DataView): boolean {
+function isFunctionTableEmpty(source: ByteSource, view: DataView): boolean {
   const offset = view.getBigUint64(32, true);
   const flags = view.getBigUint64(8, true);
-  if ((flags & IS_CONTEXT_SENSITIVE) !== 0n || offset > bytes.length - 16) return false;
-  return view.getBigUint64(Number(offset) + 8, true) === 0n;
+  if ((flags & IS_CONTEXT_SENSITIVE) !== 0n || offset > source.size - 16) return false;
+  return source.read(Number(offset) + 8, 8).every((byte) => byte === 0);
 }

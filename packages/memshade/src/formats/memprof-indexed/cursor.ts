@@ -1,29 +1,34 @@
 import { FormatError } from "../../bytes/errors.ts";
+import type { Window } from "../../bytes/window.ts";
 
-/** Reads forward in a file, little-endian; reads past the end throw `FormatError("malformed")`. */
+/** Reads forward in a part of a file, little-endian; reads past its end throw `FormatError("malformed")`. */
 export class Cursor {
-  readonly bytes: Uint8Array;
+  readonly window: Window;
   readonly construct: string;
   position: number;
-  private readonly view: DataView;
+  private readonly end: number;
 
-  constructor(bytes: Uint8Array, position: number, construct: string) {
-    this.bytes = bytes;
-    this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  /** @param end offset in the file; that of the file's own end without it */
+  constructor(window: Window, position: number, construct: string, end = window.size) {
+    this.window = window;
     this.position = position;
     this.construct = construct;
-    if (position > bytes.length)
-      throw this.error(`it begins behind the end of the file (${bytes.length} bytes)`);
+    this.end = end;
+    if (position > end) throw this.error(`it begins behind the end of the file (${end} bytes)`);
   }
 
   error(detail: string): FormatError {
     return new FormatError("malformed", this.position, this.construct, detail);
   }
 
+  get remaining(): number {
+    return this.end - this.position;
+  }
+
   /** Throws unless `count` more bytes are there. */
   need(count: number, what: string): void {
-    if (count > this.bytes.length - this.position) {
-      throw this.error(`${what} of ${count} bytes, but ${this.bytes.length - this.position} are left`);
+    if (count > this.end - this.position) {
+      throw this.error(`${what} of ${count} bytes, but ${this.end - this.position} are left`);
     }
   }
 
@@ -35,28 +40,37 @@ export class Cursor {
     return start;
   }
 
+  /** Moves forward and returns where the bytes are in `window.view`. */
+  next(count: number): number {
+    return this.window.at(this.skip(count), count);
+  }
+
   u8(): number {
-    return this.bytes[this.skip(1)]!;
+    const at = this.next(1);
+    return this.window.view.getUint8(at);
   }
 
   u16(): number {
-    return this.view.getUint16(this.skip(2), true);
+    const at = this.next(2);
+    return this.window.view.getUint16(at, true);
   }
 
   u32(): number {
-    return this.view.getUint32(this.skip(4), true);
+    const at = this.next(4);
+    return this.window.view.getUint32(at, true);
   }
 
   u64(): bigint {
-    return this.view.getBigUint64(this.skip(8), true);
+    const at = this.next(8);
+    return this.window.view.getBigUint64(at, true);
   }
 
   /** A u64 that says where something is in the file. */
   offset(what: string): number {
     const value = this.u64();
-    if (value > this.bytes.length) {
+    if (value > this.window.size) {
       this.position -= 8;
-      throw this.error(`${what} ${value} is behind the end of the file (${this.bytes.length} bytes)`);
+      throw this.error(`${what} ${value} is behind the end of the file (${this.window.size} bytes)`);
     }
     return Number(value);
   }
@@ -64,9 +78,9 @@ export class Cursor {
   /** A u64 count of items of at least `itemBytes` each, which must fit into the rest of the file. */
   count(itemBytes: number, what: string): number {
     const value = this.u64();
-    if (value * BigInt(itemBytes) > this.bytes.length - this.position) {
+    if (value * BigInt(itemBytes) > this.end - this.position) {
       this.position -= 8;
-      throw this.error(`${value} ${what}, but ${this.bytes.length - this.position - 8} bytes are left`);
+      throw this.error(`${value} ${what}, but ${this.end - this.position - 8} bytes are left`);
     }
     return Number(value);
   }

@@ -1,5 +1,6 @@
 import { deflate, inflate } from "pako";
 import { readU64Leb, skipLeb64 } from "../../bytes/leb128.ts";
+import type { Window } from "../../bytes/window.ts";
 import { ByteWriter } from "../../bytes/writer.ts";
 import type { DataAccessProfile, DataAccessRecord } from "../../model/memprof/index.ts";
 import { Cursor } from "./cursor.ts";
@@ -83,12 +84,12 @@ function packStrings(strings: readonly string[]): Uint8Array {
  * @param start absolute offset
  * @throws FormatError of kind malformed
  */
-export function readDataAccess(bytes: Uint8Array, start: number): DataAccessProfile {
-  const cursor = new Cursor(bytes, start, CONSTRUCT);
+export function readDataAccess(file: Window, start: number): DataAccessProfile {
+  const cursor = new Cursor(file, start, CONSTRUCT);
   const stringCount = cursor.u64();
   const coldCount = cursor.u64();
   const blobBytes = cursor.count(1, "bytes of strings");
-  const blob = bytes.subarray(cursor.position, cursor.position + blobBytes);
+  const blob = file.slice(cursor.position, blobBytes);
   const strings = unpackStrings(blob, cursor);
   cursor.skip(padTo8(blobBytes));
   if (BigInt(strings.length) !== stringCount + coldCount) {

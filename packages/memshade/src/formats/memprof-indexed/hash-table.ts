@@ -1,3 +1,4 @@
+import type { Window } from "../../bytes/window.ts";
 import { Cursor } from "./cursor.ts";
 import { padTo8 } from "./layout.ts";
 
@@ -107,21 +108,21 @@ export interface TableEntry {
  * @param hasKeyLength the call stack table has no key lengths
  */
 export function* readTable(
-  bytes: Uint8Array,
+  file: Window,
   bucketTable: number,
   hasKeyLength: boolean,
   name: string,
 ): Generator<TableEntry> {
-  const table = new Cursor(bytes, bucketTable, name);
+  const table = new Cursor(file.another(), bucketTable, name);
+  const payloads = file.another();
   const bucketCount = table.u64();
   table.u64();
-  if (bucketCount * 8n > bytes.length - table.position)
-    throw table.error(`${bucketCount} buckets do not fit`);
+  if (bucketCount * 8n > table.remaining) throw table.error(`${bucketCount} buckets do not fit`);
   let taken = 0;
   for (let bucket = 0; bucket < bucketCount; bucket++) {
     const offset = table.offset("bucket");
     if (offset === 0) continue;
-    const payload = new Cursor(bytes, offset, name);
+    const payload = new Cursor(payloads, offset, name);
     const entries = payload.u16();
     for (let index = 0; index < entries; index++) {
       const start = payload.position;
@@ -129,12 +130,12 @@ export function* readTable(
       if (hasKeyLength && payload.u64() !== 8n) throw payload.error("a key that is not eight bytes long");
       const length = payload.u64();
       const key = payload.u64();
-      if (length > bytes.length - payload.position) throw payload.error(`an entry of ${length} bytes`);
+      if (length > payload.remaining) throw payload.error(`an entry of ${length} bytes`);
       const dataBytes = Number(length);
       const data = payload.skip(dataBytes);
       // Buckets that share entries could make the table larger than the file.
       taken += payload.position - start;
-      if (taken > bytes.length) throw payload.error("buckets overlap");
+      if (taken > file.size) throw payload.error("buckets overlap");
       yield { key, data, dataBytes };
     }
   }

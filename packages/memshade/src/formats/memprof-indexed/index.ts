@@ -1,3 +1,4 @@
+export { addIndexed } from "./add-indexed.ts";
 export { joinChunks } from "./chunk-writer.ts";
 export { type Container, isIndexedProfile, readContainer } from "./container.ts";
 export { canonicalSymbol } from "./data-access.ts";

@@ -1,43 +1,51 @@
 import { FormatError } from "../../bytes/errors.ts";
-import type { StackTree } from "../../model/memprof/index.ts";
+import type { Window } from "../../bytes/window.ts";
 
 const CONSTRUCT = "call stack array";
 
 /** Stacks that share no tails take this many steps per element at most; more means that the file is made to. */
 const MOST_STEPS_PER_ELEMENT = 64;
 const STEPS_FOR_FREE = 1 << 20;
+/** After so many steps per element it pays to remember the stacks of all elements. */
+const STEPS_PER_ELEMENT_BEFORE_ALL = 16;
+/** Elements whose stacks are remembered at first: a power of two. */
+const REMEMBERED = 1 << 16;
 
-/**
- * Decodes stacks of the call stack array (versions 3 and 4). What stacks share is decoded once.
- */
+/** Makes the stack of a frame, given by its number in the file, that is called by another stack. */
+export type ChildStack = (parent: number, frame: number) => number;
+
+/** Decodes stacks of the call stack array (versions 3 and 4). What stacks share is decoded once, or a few times. */
 export class LinearStacks {
-  private readonly view: DataView;
+  private readonly elements: ElementPages;
   private readonly start: number;
   private readonly length: number;
-  private readonly frames: readonly number[];
-  private readonly tree: StackTree;
-  /** For each element that is a frame: the stack from there to the root, and how many frames that is. */
-  private readonly stackAt: Uint32Array;
-  private readonly depthAt: Uint32Array;
-  private stepsLeft: number;
+  private readonly frameCount: number;
+  private readonly child: ChildStack;
+  /** Elements that are frames, with the stack from there to the root and how many frames that is. */
+  private elementOf = new Uint32Array(REMEMBERED).fill(0xffffffff);
+  private stackAt = new Uint32Array(REMEMBERED);
+  private depthAt = new Uint32Array(REMEMBERED);
+  /** An element's place in these is its last bits. */
+  private mask = REMEMBERED - 1;
+  private steps = 0;
+  private readonly path: number[] = [];
+  private readonly pathFrames: number[] = [];
 
   /** The array occupies the bytes from `start` to before `end`. */
-  constructor(bytes: Uint8Array, start: number, end: number, frames: readonly number[], tree: StackTree) {
-    this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  constructor(file: Window, start: number, end: number, frameCount: number, child: ChildStack) {
+    this.elements = new ElementPages(file.another(), start);
     this.start = start;
     this.length = Math.floor((end - start) / 4);
-    this.frames = frames;
-    this.tree = tree;
-    this.stackAt = new Uint32Array(this.length);
-    this.depthAt = new Uint32Array(this.length);
-    this.stepsLeft = STEPS_FOR_FREE + MOST_STEPS_PER_ELEMENT * this.length;
+    this.frameCount = frameCount;
+    this.child = child;
   }
 
   /** The stack that begins at an element. */
   at(index: number): number {
     const count = this.element(index) >>> 0;
     if (count > this.length) throw this.error(index, `a stack of ${count} frames`);
-    const path: number[] = [];
+    const { path, pathFrames, elementOf, stackAt, depthAt, mask } = this;
+    let steps = 0;
     let position = index + 1;
     let stack = 0;
     for (let left = count; left > 0; left--) {
@@ -46,33 +54,114 @@ export class LinearStacks {
         position -= element;
         element = this.element(position);
       }
-      if (element < 0 || element >= this.frames.length) {
-        throw this.error(position, `frame ${element} of ${this.frames.length}`);
+      if (element < 0 || element >= this.frameCount) {
+        throw this.error(position, `frame ${element} of ${this.frameCount}`);
       }
-      if (this.depthAt[position] === left) {
-        stack = this.stackAt[position]!;
+      const slot = position & mask;
+      if (elementOf[slot] === position && depthAt[slot] === left) {
+        stack = stackAt[slot]!;
         break;
       }
-      path.push(position++);
+      path[steps] = position++;
+      pathFrames[steps++] = element;
     }
-    this.stepsLeft -= path.length;
-    if (this.stepsLeft < 0) throw this.error(index, "the stacks are longer than any profile's");
-    const depth = count - path.length;
-    for (let at = path.length - 1; at >= 0; at--) {
+    const depth = count - steps;
+    for (let at = steps - 1; at >= 0; at--) {
       const place = path[at]!;
-      stack = this.tree.child(stack, this.frames[this.element(place)]!);
-      this.stackAt[place] = stack;
-      this.depthAt[place] = depth + path.length - at;
+      const slot = place & mask;
+      stack = this.child(stack, pathFrames[at]!);
+      elementOf[slot] = place;
+      stackAt[slot] = stack;
+      depthAt[slot] = depth + steps - at;
     }
+    this.countSteps(steps, index);
     return stack;
+  }
+
+  private countSteps(steps: number, index: number): void {
+    this.steps += steps;
+    const perElement = (this.steps - STEPS_FOR_FREE) / this.length;
+    if (perElement > MOST_STEPS_PER_ELEMENT) {
+      throw this.error(index, "the stacks are longer than any profile's");
+    }
+    if (perElement > STEPS_PER_ELEMENT_BEFORE_ALL && this.mask < this.length) this.rememberAll();
+  }
+
+  private rememberAll(): void {
+    const size = 2 ** Math.ceil(Math.log2(this.length + 1));
+    this.elementOf = new Uint32Array(size).fill(0xffffffff);
+    this.stackAt = new Uint32Array(size);
+    this.depthAt = new Uint32Array(size);
+    this.mask = size - 1;
   }
 
   private element(index: number): number {
     if (index >= this.length) throw this.error(index, `element ${index} of ${this.length}`);
-    return this.view.getInt32(this.start + 4 * index, true);
+    return this.elements.get(index);
   }
 
   private error(index: number, detail: string): FormatError {
     return new FormatError("malformed", this.start + 4 * Math.min(index, this.length), CONSTRUCT, detail);
+  }
+}
+
+const PAGE_BITS = 14;
+const PAGE_ELEMENTS = 1 << PAGE_BITS;
+const MOST_PAGES = 128;
+
+/** The array's elements, of which some pages are in memory: those that were used last, roughly. */
+class ElementPages {
+  private readonly file: Window;
+  private readonly start: number;
+  private readonly pages: (Int32Array | undefined)[] = [];
+  /** By place: the page there, and whether it was used since its turn to go came last. */
+  private readonly held: number[] = [];
+  private readonly wasUsed: boolean[] = [];
+  private turn = 0;
+  private current = -1;
+  private currentPage: Int32Array = new Int32Array(0);
+
+  constructor(file: Window, start: number) {
+    this.file = file;
+    this.start = start;
+  }
+
+  get(index: number): number {
+    const number = index >>> PAGE_BITS;
+    if (number !== this.current) this.goTo(number);
+    return this.currentPage[index & (PAGE_ELEMENTS - 1)]!;
+  }
+
+  private goTo(number: number): void {
+    let page = this.pages[number];
+    if (page === undefined) page = this.read(number);
+    else this.wasUsed[this.held.indexOf(number)] = true;
+    this.current = number;
+    this.currentPage = page;
+  }
+
+  private read(number: number): Int32Array {
+    const offset = this.start + 4 * number * PAGE_ELEMENTS;
+    const size = Math.min(4 * PAGE_ELEMENTS, this.file.size - offset);
+    const at = this.file.at(offset, size);
+    const { view } = this.file;
+    const place = this.placeOfNext();
+    const gone = this.pages[this.held[place] ?? -1];
+    if (gone !== undefined) this.pages[this.held[place]!] = undefined;
+    const page = gone ?? new Int32Array(PAGE_ELEMENTS);
+    for (let index = 0; index < size >> 2; index++) page[index] = view.getInt32(at + 4 * index, true);
+    this.pages[number] = page;
+    this.held[place] = number;
+    this.wasUsed[place] = true;
+    return page;
+  }
+
+  private placeOfNext(): number {
+    if (this.held.length < MOST_PAGES) return this.held.length;
+    while (this.wasUsed[this.turn]) {
+      this.wasUsed[this.turn] = false;
+      this.turn = (this.turn + 1) % MOST_PAGES;
+    }
+    return this.turn;
   }
 }

@@ -1,12 +1,20 @@
+import { type ByteSource, sourceOfBytes } from "../../bytes/byte-source.ts";
 import { FormatError } from "../../bytes/errors.ts";
-import { type MemprofProfile, ProfileBuilder, type RecordRows } from "../../model/memprof/index.ts";
+import { Window } from "../../bytes/window.ts";
+import {
+  type DataAccessProfile,
+  type MemprofFrame,
+  type MemprofProfile,
+  ProfileBuilder,
+  type RecordRows,
+} from "../../model/memprof/index.ts";
 import { MIB_FIELDS, type MibField } from "../../model/mib-fields.ts";
 import { readContainer } from "./container.ts";
 import { Cursor } from "./cursor.ts";
 import { readDataAccess } from "./data-access.ts";
 import { readTable } from "./hash-table.ts";
 import { FRAME_BYTES, NEWEST_MEMPROF } from "./layout.ts";
-import { LinearStacks } from "./linear-stacks.ts";
+import { type ChildStack, LinearStacks } from "./linear-stacks.ts";
 
 const CONSTRUCT = "memprof section";
 const MOST_SCHEMA_ENTRIES = 28;
@@ -29,13 +37,27 @@ export interface IndexedProfile {
  *
  * @throws FormatError; of kind unsupported if the file has no memory profile
  */
-export function readIndexed(bytes: Uint8Array): IndexedProfile {
-  const container = readContainer(bytes);
+export function readIndexed(bytes: Uint8Array | ByteSource): IndexedProfile {
+  const { container, memprofVersion, cursor } = openSection(bytes);
+  const { schema, profile } = READERS[memprofVersion]!(cursor, memprofVersion);
+  return {
+    containerVersion: container.version,
+    memprofVersion,
+    schema,
+    profile,
+    isMemoryOnly: container.isMemoryOnly,
+  };
+}
+
+/** The memprof section of a file, at what follows its version. @throws FormatError as {@link readIndexed} */
+export function openSection(bytes: Uint8Array | ByteSource) {
+  const source = bytes instanceof Uint8Array ? sourceOfBytes(bytes) : bytes;
+  const container = readContainer(source);
   const start = container.memprofOffset;
   if (start === undefined) {
     throw new FormatError("unsupported", 8, "indexed profile header", "there is no memory profile in it");
   }
-  const cursor = new Cursor(bytes, start, CONSTRUCT);
+  const cursor = new Cursor(new Window(source), start, CONSTRUCT);
   const first = cursor.u64();
   // Version 0 has no version: its first field is an offset, and never small.
   const memprofVersion = first <= BigInt(NEWEST_MEMPROF) ? Number(first) : 0;
@@ -48,14 +70,7 @@ export function readIndexed(bytes: Uint8Array): IndexedProfile {
     );
   }
   if (memprofVersion === 0) cursor.position = start;
-  const { schema, profile } = READERS[memprofVersion]!(cursor, memprofVersion);
-  return {
-    containerVersion: container.version,
-    memprofVersion,
-    schema,
-    profile,
-    isMemoryOnly: container.isMemoryOnly,
-  };
+  return { container, memprofVersion, cursor };
 }
 
 interface SectionContent {
@@ -78,9 +93,9 @@ function readVersion0Or1(cursor: Cursor): SectionContent {
   const frameTable = cursor.offset("frame table");
   const schema = readSchema(cursor);
   const builder = newBuilder(schema);
-  const frameOf = readFrameTable(cursor.bytes, frameTable, builder);
-  for (const { key, data, dataBytes } of readTable(cursor.bytes, recordTable, true, "record table")) {
-    const entry = entryCursor(cursor.bytes, data, dataBytes, "record");
+  const frameOf = readFrameTable(cursor.window, frameTable, builder);
+  for (const { key, data, dataBytes } of readTable(cursor.window, recordTable, true, "record table")) {
+    const entry = entryCursor(cursor.window, data, dataBytes, "record");
     const readStack = () => {
       const ids = Array.from({ length: entry.count(8, "frames") }, () => entry.u64());
       return builder.stackOf(ids.map((id) => frameOf(id, entry)));
@@ -98,15 +113,15 @@ function readVersion2(cursor: Cursor): SectionContent {
   const stackTable = cursor.offset("call stack table");
   const schema = readSchema(cursor);
   const builder = newBuilder(schema);
-  const frameOf = readFrameTable(cursor.bytes, frameTable, builder);
+  const frameOf = readFrameTable(cursor.window, frameTable, builder);
   const stacks = new Map<bigint, number>();
-  for (const { key, data, dataBytes } of readTable(cursor.bytes, stackTable, false, "call stack table")) {
-    const entry = entryCursor(cursor.bytes, data, dataBytes, "call stack");
+  for (const { key, data, dataBytes } of readTable(cursor.window, stackTable, false, "call stack table")) {
+    const entry = entryCursor(cursor.window, data, dataBytes, "call stack");
     const ids = Array.from({ length: Math.floor(dataBytes / 8) }, () => entry.u64());
     stacks.set(key, builder.stackOf(ids.map((id) => frameOf(id, entry))));
   }
-  for (const { key, data, dataBytes } of readTable(cursor.bytes, recordTable, true, "record table")) {
-    const entry = entryCursor(cursor.bytes, data, dataBytes, "record");
+  for (const { key, data, dataBytes } of readTable(cursor.window, recordTable, true, "record table")) {
+    const entry = entryCursor(cursor.window, data, dataBytes, "record");
     const readStack = () => {
       const id = entry.u64();
       const stack = stacks.get(id);
@@ -119,6 +134,32 @@ function readVersion2(cursor: Cursor): SectionContent {
 }
 
 function readVersion3Or4(cursor: Cursor, version: number): SectionContent {
+  const { schema, frames, stacksOf, records, dataAccess } = readLinear(cursor, version);
+  const builder = newBuilder(schema);
+  const ids = frames.map((frame) => builder.frames.intern(frame));
+  const stacks = stacksOf((parent, frame) => builder.stacks.child(parent, ids[frame]!));
+  for (const { guid, entry } of records()) {
+    const readStack = () => stacks.at(entry.u32());
+    readSites(entry, builder, newRecord(builder, guid, entry), schema, readStack, version === 4);
+  }
+  builder.dataAccess = dataAccess();
+  return { schema, profile: builder.build() };
+}
+
+/** A memprof section of version 3 or 4 whose parts are read when they are asked for. */
+export interface LinearSection {
+  readonly version: number;
+  readonly schema: readonly MibField[];
+  readonly frames: readonly MemprofFrame[];
+  /** Decodes the call stacks. */
+  stacksOf(child: ChildStack): LinearStacks;
+  /** The records in stored order; `entry` is at the record's data, and valid until the next one is asked for. */
+  records(): Generator<{ readonly guid: bigint; readonly entry: Cursor }>;
+  dataAccess(): DataAccessProfile | undefined;
+}
+
+/** @param cursor behind the section's version */
+export function readLinear(cursor: Cursor, version: number): LinearSection {
   const arrayStart = cursor.offset("call stack array");
   const recordPayload = cursor.offset("record payload");
   const recordTable = cursor.offset("record table");
@@ -133,17 +174,21 @@ function readVersion3Or4(cursor: Cursor, version: number): SectionContent {
   if (arrayStart < cursor.position || recordPayload < arrayStart) {
     throw cursor.error("the call stack array is out of place");
   }
-  const builder = newBuilder(schema);
   const frameCount = Math.floor((arrayStart - cursor.position) / FRAME_BYTES);
-  const frames = Array.from({ length: frameCount }, () => readFrame(cursor, builder));
-  const stacks = new LinearStacks(cursor.bytes, arrayStart, recordPayload, frames, builder.stacks);
-  for (const { key, data, dataBytes } of readTable(cursor.bytes, recordTable, true, "record table")) {
-    const entry = entryCursor(cursor.bytes, data, dataBytes, "record");
-    const readStack = () => stacks.at(entry.u32());
-    readSites(entry, builder, newRecord(builder, key, entry), schema, readStack, version === 4);
-  }
-  if (dataAccess !== 0) builder.dataAccess = readDataAccess(cursor.bytes, dataAccess);
-  return { schema, profile: builder.build() };
+  const frames = Array.from({ length: frameCount }, () => readFrame(cursor));
+  const { window } = cursor;
+  return {
+    version,
+    schema,
+    frames,
+    stacksOf: (child) => new LinearStacks(window, arrayStart, recordPayload, frameCount, child),
+    *records() {
+      for (const { key, data, dataBytes } of readTable(window, recordTable, true, "record table")) {
+        yield { guid: key, entry: entryCursor(window, data, dataBytes, "record") };
+      }
+    },
+    dataAccess: () => (dataAccess === 0 ? undefined : readDataAccess(window, dataAccess)),
+  };
 }
 
 function readSchema(cursor: Cursor): MibField[] {
@@ -173,28 +218,28 @@ function newRecord(builder: ProfileBuilder, guid: bigint, entry: Cursor): Record
   return builder.record(guid);
 }
 
-function entryCursor(bytes: Uint8Array, start: number, size: number, construct: string): Cursor {
-  const cursor = new Cursor(bytes.subarray(0, start + size), start, construct);
-  return cursor;
+function entryCursor(file: Window, start: number, size: number, construct: string): Cursor {
+  return new Cursor(file, start, construct, start + size);
 }
 
-function readFrame(cursor: Cursor, builder: ProfileBuilder): number {
+function readFrame(cursor: Cursor): MemprofFrame {
   const guid = cursor.u64();
   const lineOffset = cursor.u32();
   const column = cursor.u32();
   const inline = cursor.u8() !== 0;
-  return builder.frames.intern({ guid, lineOffset, column, inline });
+  return { guid, lineOffset, column, inline };
 }
 
 /** The frame table of versions 0 to 2: from the keys in it to frames. */
 function readFrameTable(
-  bytes: Uint8Array,
+  file: Window,
   table: number,
   builder: ProfileBuilder,
 ): (id: bigint, user: Cursor) => number {
   const frames = new Map<bigint, number>();
-  for (const { key, data, dataBytes } of readTable(bytes, table, true, "frame table")) {
-    frames.set(key, readFrame(entryCursor(bytes, data, dataBytes, "frame"), builder));
+  for (const { key, data, dataBytes } of readTable(file, table, true, "frame table")) {
+    const frame = readFrame(entryCursor(file, data, dataBytes, "frame"));
+    frames.set(key, builder.frames.intern(frame));
   }
   return (id, user) => {
     const frame = frames.get(id);

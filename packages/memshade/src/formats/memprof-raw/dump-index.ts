@@ -1,4 +1,5 @@
 import type { ByteSource } from "../../bytes/byte-source.ts";
+import { Window } from "../../bytes/window.ts";
 import { mibFromPacked, packMib } from "../../model/memprof/block-merge.ts";
 import { Column, NarrowColumn, SlotTable } from "../../model/memprof/index.ts";
 import { type Mib, mergeMib } from "../../model/mib.ts";
@@ -9,7 +10,6 @@ import { readSegments } from "./read.ts";
 import { type RawCursor, type RawScan, readHistogram, type StackCursor } from "./scan.ts";
 import { SectionReader } from "./section-reader.ts";
 import type { RawSegment, RawVersion } from "./types.ts";
-import { Window } from "./window.ts";
 
 const NEWEST_MIB_BYTES = mibBytesOf(4);
 

@@ -1,7 +1,7 @@
 import { FormatError } from "../../bytes/errors.ts";
+import type { Window } from "../../bytes/window.ts";
 import { HEADER_BYTES, isRawVersion, MAGIC, NEWEST_VERSION, OLDEST_VERSION } from "./layout.ts";
 import type { RawVersion } from "./types.ts";
-import type { Window } from "./window.ts";
 
 export interface DumpHeader {
   fileOffset: number;

@@ -1,4 +1,5 @@
 import { sourceOfBytes } from "../../bytes/byte-source.ts";
+import { Window } from "../../bytes/window.ts";
 import type { Mib } from "../../model/mib.ts";
 import { zeroMib } from "../../model/mib-fields.ts";
 import { type DumpHeader, readSectionOffsets, walkDumps } from "./headers.ts";
@@ -13,7 +14,6 @@ import {
 } from "./layout.ts";
 import { SectionReader } from "./section-reader.ts";
 import type { RawDump, RawSegment, RawVersion } from "./types.ts";
-import { Window } from "./window.ts";
 
 /** Whether the bytes begin like a raw MemProf profile. */
 export function isMemprofRaw(bytes: Uint8Array): boolean {

@@ -1,4 +1,5 @@
 import { type ByteSource, sourceOfBytes } from "../../bytes/byte-source.ts";
+import { Window } from "../../bytes/window.ts";
 import { DumpIndex } from "./dump-index.ts";
 import { type DumpHeader, readSectionOffsets, walkDumps } from "./headers.ts";
 import { decodeHistogramCount } from "./histogram.ts";
@@ -6,7 +7,6 @@ import { histogramEntryBytesOf, mibBytesOf } from "./layout.ts";
 import { readSegments } from "./read.ts";
 import { SectionReader } from "./section-reader.ts";
 import type { RawSegment, RawVersion } from "./types.ts";
-import { Window } from "./window.ts";
 
 /**
  * The contexts of a raw profile where they stand in its file, for those who go through many or large profiles and

@@ -1,5 +1,5 @@
 import { FormatError } from "../../bytes/errors.ts";
-import type { Window } from "./window.ts";
+import type { Window } from "../../bytes/window.ts";
 
 /** Reads forward inside one section and never past its end. */
 export class SectionReader {

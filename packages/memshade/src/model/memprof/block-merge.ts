@@ -92,6 +92,25 @@ export class BlockMerge {
     }
   }
 
+  /** Adds a block whose fields are at offsets of their own, one for each of `fields`; -1 for those that count as 0. */
+  addFields(
+    view: DataView,
+    at: number,
+    offsets: readonly number[],
+    row: number,
+    isNew: boolean,
+    input: number,
+  ): void {
+    const isLast = this.noteInput(row, isNew, input);
+    for (let field = 0; field < this.steps.length; field++) {
+      const step = this.steps[field]!;
+      const offset = offsets[field]!;
+      if (step.rule === "none" || offset < 0) continue;
+      const low = view.getUint32(at + offset, true);
+      combine(step, row, low, step.isWide ? view.getUint32(at + offset + 4, true) : 0, isNew, isLast);
+    }
+  }
+
   /** Adds a block of other columns, given as words; fields that are missing there count as 0. */
   addWords(
     words: readonly (Uint32Array | undefined)[],
@@ -170,6 +189,18 @@ export function mibFromPacked(view: DataView, at: number, present: number): Mib 
     if (offset >= present) break;
     if (field.bytes === 4) mib[field.name] = view.getUint32(at + offset, true);
     else mib[field.name] = view.getBigUint64(at + offset, true);
+  }
+  return mib;
+}
+
+/** The MIB whose fields stand at an offset one behind the other; others are 0. */
+export function mibFromFields(view: DataView, at: number, fields: readonly MibField[]): Mib {
+  const mib = zeroMib();
+  let offset = at;
+  for (const field of fields) {
+    if (field.bytes === 4) mib[field.name] = view.getUint32(offset, true);
+    else mib[field.name] = view.getBigUint64(offset, true);
+    offset += field.bytes;
   }
   return mib;
 }

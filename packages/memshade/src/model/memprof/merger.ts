@@ -99,8 +99,23 @@ export class ProfileMerger {
         this.callSites.add(guid, stacks[records.callStack[site]!]!, records.callees.get(site));
       }
     }
-    this.dataAccess = mergeDataAccess(this.dataAccess, profile.dataAccess);
+    this.addDataAccess(profile.dataAccess);
     return dropped;
+  }
+
+  addDataAccess(profile: DataAccessProfile | undefined): void {
+    this.dataAccess = mergeDataAccess(this.dataAccess, profile);
+  }
+
+  /** Notes that a function has a record of a context, where that does not follow from the context's stack. */
+  noteFunction(row: number, stack: number, guid: bigint): void {
+    const { stacks, frames } = this;
+    for (let at = stack; at !== 0; at = stacks.parentOf(at)) {
+      const frame = frames.at(stacks.frameOf(at));
+      if (frame.guid === guid) return;
+      if (!frame.inline && !isUnresolved(frame.name)) break;
+    }
+    this.noteOtherFunction(row, guid);
   }
 
   /** The merged profile in its canonical order. The merger is not to be used any more. */

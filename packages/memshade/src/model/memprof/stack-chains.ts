@@ -34,7 +34,12 @@ export class StackChains {
   /** The stack of `frame` called by the stack `parent`. */
   child(parent: number, frame: number): number {
     const next = parent + 1;
-    if (next < this.count && this.frames.get(next) === 2 * frame) return next;
+    if (next < this.count) {
+      if (this.frames.get(next) === 2 * frame) return next;
+    } else if (parent !== 0) {
+      // Nothing is called by the newest stack yet.
+      return this.append(frame, false);
+    }
     const { slots } = this;
     let slot = slots.first(hashOf(parent, frame));
     for (;;) {
@@ -103,13 +108,16 @@ export class StackChains {
   }
 
   private add(parent: number, frame: number, slot: number): number {
-    const stack = this.count++;
-    const isStart = parent === 0 || parent !== stack - 1;
-    this.frames.set(stack, 2 * frame + (isStart ? 1 : 0));
-    this.starts.push(isStart);
-    if (!isStart) return stack;
+    const stack = this.append(frame, true);
     this.callers.set(this.starts.count - 1, parent);
     if (this.slots.fill(slot, stack)) this.rebuild();
+    return stack;
+  }
+
+  private append(frame: number, isStart: boolean): number {
+    const stack = this.count++;
+    this.frames.set(stack, 2 * frame + (isStart ? 1 : 0));
+    this.starts.push(isStart);
     return stack;
   }
 

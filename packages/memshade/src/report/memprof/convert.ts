@@ -32,7 +32,7 @@ export async function convertProfile(
     const read = new InputReader().open(path, (source): ConvertedProfile | Uint8Array | undefined => {
       const start = source.read(0, MAGIC_BYTES);
       if (isIndexedProfile(start)) {
-        return { profile: readIndexed(wholeSource(source)).profile, order: "stored", unmatched: [] };
+        return { profile: readIndexed(source).profile, order: "stored", unmatched: [] };
       }
       if (isMemprofRaw(start)) return convertRaw(source, modules, places, fields);
       return isMemprofYaml(start) ? wholeSource(source) : undefined;

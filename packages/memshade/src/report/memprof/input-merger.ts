@@ -1,7 +1,7 @@
 import type { ByteSource } from "../../bytes/byte-source.ts";
 import { FormatError, UserError } from "../../bytes/errors.ts";
 import { RawAdder } from "../../formats/memprof/index.ts";
-import { isIndexedProfile, readIndexed } from "../../formats/memprof-indexed/index.ts";
+import { addIndexed, isIndexedProfile } from "../../formats/memprof-indexed/index.ts";
 import { isMemprofRaw, type RawScan, scanRaw } from "../../formats/memprof-raw/index.ts";
 import { isMemprofYaml } from "../../formats/memprof-text/is-yaml.ts";
 import {
@@ -103,8 +103,10 @@ export class InputMerger {
   private addSource(input: MergeInput, source: ByteSource, number: number): Uint8Array | undefined {
     const start = source.read(0, MAGIC_BYTES);
     if (isMemprofRaw(start)) this.addRaw(input, scanRaw(source), number);
-    else if (isIndexedProfile(start)) this.addProfile(readIndexed(wholeSource(source)).profile, number);
-    else if (isMemshadeProfile(start)) {
+    else if (isIndexedProfile(start)) {
+      addIndexed(source, this.merger, number);
+      this.inputs++;
+    } else if (isMemshadeProfile(start)) {
       this.addMemshade(new MemshadeProfile(wholeSource(source), nodeDeflate), number);
     } else if (isMemprofYaml(start)) return wholeSource(source);
     else {

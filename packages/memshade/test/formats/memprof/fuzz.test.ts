@@ -1,9 +1,11 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
+import { sourceOfBytes } from "../../../src/bytes/byte-source.ts";
 import { FormatError } from "../../../src/bytes/errors.ts";
 import { RawAdder, symbolizeRaw } from "../../../src/formats/memprof/index.ts";
 import {
+  addIndexed,
   type ContainerVersion,
   joinChunks,
   type MemprofVersion,
@@ -95,7 +97,16 @@ const raw = (bytes: Uint8Array) => {
     orError(use);
   }
 };
-const indexed = (bytes: Uint8Array) => useProfile(readIndexed(bytes).profile);
+const indexed = (bytes: Uint8Array) => {
+  orError(() => useProfile(readIndexed(bytes).profile));
+  for (const fields of [HOT_COLD_FIELDS, MIB_FIELDS]) {
+    orError(() => {
+      const merger = new ProfileMerger(fields, false);
+      addIndexed(sourceOfBytes(bytes), merger, 0);
+      joinChunks(writeMerged(merger, OPTIONS).chunks);
+    });
+  }
+};
 
 const whole = readIndexed(read("c-basic.v5.v4.full.memprofdata")).profile;
 const container = (version: MemprofVersion, number: ContainerVersion) =>

@@ -1,5 +1,5 @@
-import type { ByteSource } from "../../bytes/byte-source.ts";
-import { FormatError } from "../../bytes/errors.ts";
+import type { ByteSource } from "./byte-source.ts";
+import { FormatError } from "./errors.ts";
 
 const WINDOW_BYTES = 1 << 18;
 
@@ -18,6 +18,11 @@ export class Window {
 
   get size(): number {
     return this.source.size;
+  }
+
+  /** One more window on the same file. */
+  another(): Window {
+    return new Window(this.source);
   }
 
   /**
@@ -49,7 +54,7 @@ export class Window {
     }
     this.start = offset;
     if (this.bytes.length < length) {
-      throw new FormatError("truncated", offset, "memprof raw profile", "the file ends while it is read");
+      throw new FormatError("truncated", offset, "profile", "the file ends while it is read");
     }
     this.view = new DataView(this.bytes.buffer, this.bytes.byteOffset, this.bytes.byteLength);
   }
