@@ -34,6 +34,7 @@ export {
   SITE_COUNTERS_BYTES,
   SITE_EVENTS,
   SITE_HEADER_BYTES,
+  VALUES_BYTES,
   type WasteLayout,
 } from "./waste/waste-layout.ts";
 export { INIT_BUFFER_BYTES, WasteControl } from "./waste/weave-waste.ts";

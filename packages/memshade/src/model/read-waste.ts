@@ -17,6 +17,7 @@ import {
   type WasteStore,
   type WasteTotals,
   type WasteType,
+  type WasteValue,
 } from "./waste.ts";
 
 const frame = record<WasteFrame>({
@@ -55,6 +56,8 @@ const store = record<WasteStore>({
   transitively_dead: optional(count),
   silent_over_zero: optional(count),
   silent_approximate: optional(count),
+  lanes_redundant: optional(count),
+  bytes_over_segments: optional(count),
   class: siteClass,
   frame: optional(flag),
 });
@@ -68,6 +71,7 @@ const load = record<WasteLoad>({
   bytes_redundant: optional(count),
   nof_approximate: optional(count),
   bytes_zero: optional(count),
+  values: optional(list(record<WasteValue>({ value: text, loads: count, exact: flag }))),
   class: siteClass,
   frame: optional(flag),
 });
@@ -95,6 +99,12 @@ const objects = record<WasteObjects>({
   usefulLifetime: optional(number),
   usage: optional(number),
   usageSpan: optional(number),
+  ratioRead: optional(number),
+  ratioWritten: optional(number),
+  writeOnlyBytes: optional(count),
+  holeBytes: optional(count),
+  readUnwrittenBytes: optional(count),
+  deadBy: optional(list(record<{ store: number; bytes: number }>({ store: count, bytes: count }))),
   tail: optional(flag),
   fields: list(
     record<WasteField>({
@@ -175,5 +185,7 @@ export function readWaste(json: string): WasteFile {
     if ((first ?? 0) >= limit || (second ?? 0) >= limit || (end ?? -1) >= (found.ends?.length ?? 0))
       throw new UserError("pairs name sites that are not there");
   }
+  for (const { store: index } of (found.objects ?? []).flatMap(({ deadBy }) => deadBy ?? []))
+    if (index >= found.stores.length) throw new UserError("blocks name sites that are not there");
   return found;
 }

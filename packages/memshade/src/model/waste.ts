@@ -98,6 +98,10 @@ export interface WasteStore {
   transitively_dead?: number | undefined;
   silent_over_zero?: number | undefined;
   silent_approximate?: number | undefined;
+  /** Floats in vectors that were exactly or nearly there already, where the vector is known to hold floats. */
+  lanes_redundant?: number | undefined;
+  /** Bytes of data segments that had been as the module brought them along. */
+  bytes_over_segments?: number | undefined;
   class: WasteClass;
   /** It accesses its function's own frame, at a constant place: a local variable that lives in memory. */
   frame?: boolean | undefined;
@@ -112,9 +116,19 @@ export interface WasteLoad {
   bytes_redundant?: number | undefined;
   nof_approximate?: number | undefined;
   bytes_zero?: number | undefined;
+  /** The commonest values of its redundant loads, at most three. */
+  values?: WasteValue[] | undefined;
   class: WasteClass;
   /** It accesses its function's own frame, at a constant place: a local variable that lives in memory. */
   frame?: boolean | undefined;
+}
+
+export interface WasteValue {
+  /** Signed decimal (unsigned where the load is), a float, or hexadecimal of a vector. */
+  value: string;
+  /** Redundant loads that found it; at least so many unless `exact`. */
+  loads: number;
+  exact: boolean;
 }
 
 export type PairKind = "overwritten" | "deallocated" | "returned" | "exit" | "silent" | "redundant";
@@ -158,6 +172,15 @@ export interface WasteObjects {
   /** Bytes touched in blocks that are both read and written, as a part of all bytes; and from the first to the last. */
   usage?: number | undefined;
   usageSpan?: number | undefined;
+  /** Bytes read and written in the blocks, by all accesses, per byte allocated. */
+  ratioRead?: number | undefined;
+  ratioWritten?: number | undefined;
+  /** Offsets below 4096 that are written and never read; neither; read and never written. */
+  writeOnlyBytes?: number | undefined;
+  holeBytes?: number | undefined;
+  readUnwrittenBytes?: number | undefined;
+  /** Whose stores the dead bytes are, most bytes first, at most ten: indices into `stores`. */
+  deadBy?: { store: number; bytes: number }[] | undefined;
   /** Members of the type, folded over its elements; without one, runs of offsets with equal counts. */
   fields: WasteField[];
   /** Bytes of each block, from offset 4096 on, that `fields` does not tell apart: its last entry has them. */

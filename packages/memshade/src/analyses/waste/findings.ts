@@ -5,6 +5,7 @@ import type {
   WasteLoad,
   WasteObjects,
   WasteStore,
+  WasteValue,
 } from "../../model/waste.ts";
 import { isSameFunction, type Partner, Partners } from "./partners.ts";
 
@@ -29,6 +30,8 @@ export interface WasteFinding {
   class: string;
   /** Bytes of each store, where they are always as many. */
   bytesEach: number | undefined;
+  /** Of loads that repeat: the value that most of them find, if one does. */
+  value: WasteValue | undefined;
   /** It stores zeros where the system had put some, and nobody had stored since. */
   clearsCleared: boolean;
   /** Of write-only fields: these, and the blocks they are in. */
@@ -74,6 +77,7 @@ export function wasteFindings(file: WasteFile): WasteFindings {
       operations: store.nof_stores,
       class: store.class,
       bytesEach: Number.isInteger(each) ? each : undefined,
+      value: undefined,
       clearsCleared: false,
       object: undefined,
     };
@@ -136,6 +140,7 @@ export function wasteFindings(file: WasteFile): WasteFindings {
       share: wasted / load.nof_loads,
       class: load.class,
       bytesEach: undefined,
+      value: (load.values ?? []).find((value) => value.loads * 2 >= wasted),
       clearsCleared: false,
       object: undefined,
       ...before,
@@ -180,6 +185,7 @@ function writeOnlyFields(site: WasteObjects): WasteFinding[] {
       isOwn: false,
       class: "plain",
       bytesEach: undefined,
+      value: undefined,
       clearsCleared: false,
       object: { site, fields },
     },
@@ -241,6 +247,10 @@ function addFinding(a: WasteFinding, b: WasteFinding): WasteFinding {
         : heaviest.partner,
     isOwn: heaviest.isOwn,
     bytesEach: a.bytesEach === b.bytesEach ? a.bytesEach : undefined,
+    value:
+      a.value === undefined || a.value.value !== b.value?.value
+        ? undefined
+        : { ...a.value, loads: a.value.loads + b.value.loads, exact: a.value.exact && b.value.exact },
     clearsCleared: a.clearsCleared && b.clearsCleared,
   };
 }

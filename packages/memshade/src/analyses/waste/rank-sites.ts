@@ -1,4 +1,4 @@
-import type { WasteFile, WasteIp } from "../../model/waste.ts";
+import type { WasteFile, WasteIp, WasteValue } from "../../model/waste.ts";
 
 export const WASTE_KEYS = ["dead", "silent", "redundant"] as const;
 export type WasteKey = (typeof WASTE_KEYS)[number];
@@ -11,6 +11,9 @@ export interface RankedWaste {
   /** Bytes written; stores; loads. */
   whole: number;
   operations: number;
+  /** Of loads, with `--pairs` and the like: the commonest values that came again, and the part of loaded bytes that is 0. */
+  values?: readonly WasteValue[] | undefined;
+  zeroPart?: number | undefined;
 }
 
 /** Sites by one kind of waste, those without any left out. */
@@ -22,6 +25,10 @@ export function rankWaste(file: WasteFile, by: WasteKey, order: "largest" | "sma
           value: load.nof_redundant ?? load.nof_silent,
           whole: load.nof_loads,
           operations: load.nof_loads,
+          ...(load.values === undefined ? {} : { values: load.values }),
+          ...(load.bytes_zero === undefined || load.bytes_loaded === 0
+            ? {}
+            : { zeroPart: load.bytes_zero / load.bytes_loaded }),
         }))
       : file.stores.map((store) => ({
           ips: store.ips,

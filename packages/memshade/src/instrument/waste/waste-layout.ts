@@ -18,6 +18,8 @@ export const SITE_EVENTS = 8;
 /** Records in frames are one behind the other, as short as they can be. */
 const FRAMED_SHIFT = 3;
 export const PAIR_BYTES = 32;
+/** Counters of values per load. */
+export const VALUES_BYTES = 256;
 /** Counts per offset of a site's blocks; one more entry has what lies behind. */
 export const OFFSETS = 4096;
 export const SITE_HEADER_BYTES = 128;
@@ -55,6 +57,8 @@ export interface WasteLayout {
   arenaLimit: number;
   lastFrames: number;
   sizes: number;
+  /** The values that redundant loads find, `VALUES_BYTES` per load record. Full only. */
+  values: number;
   pairs: number;
   pairCapacity: number;
   nodes: number;
@@ -130,6 +134,7 @@ export function planWaste(wishes: WasteWishes): WasteLayout {
     frameBytes +
     (storeCapacity + loadCapacity) * RECORD_BYTES +
     counters +
+    (isFull ? loadCapacity * VALUES_BYTES : 0) +
     pairCapacity * PAIR_BYTES +
     nodeCapacity * NODE_BYTES +
     indexCapacity * INDEX_BYTES +
@@ -177,6 +182,7 @@ export function planWaste(wishes: WasteWishes): WasteLayout {
     arena: frames ? place(FRAMES_BYTES + frames.bytes) : 0,
     arenaLimit: frames ? end - frames.bytes : 0,
     lastFrames: frames ? place((frames.functions + 1) * 4) : 0,
+    values: place(isFull ? loadCapacity * VALUES_BYTES : 0),
     pairs: place(pairCapacity * PAIR_BYTES),
     pairCapacity,
     nodes: place(nodeCapacity * NODE_BYTES),
@@ -236,6 +242,7 @@ export function wasteConstants(
     INIT: BriefIds.init,
     READERS: layout.readers,
     SEEN: layout.seen,
+    VALUES: layout.values,
     PAIRS: layout.pairs,
     PAIR_MASK: layout.pairCapacity - 1,
     BY_CONTEXT: wishes.contexts ? 1 : 0,

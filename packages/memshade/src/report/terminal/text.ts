@@ -31,7 +31,8 @@ export function cutMiddle(text: string, width: number): string {
 export function wrapWords(text: string, width: number): string[] {
   const lines: string[] = [];
   let line = "";
-  for (const word of text.split(/\s+/).filter((part) => part !== "")) {
+  // A number stays with its sign of percent.
+  for (const word of text.split(/\s+(?!%(?:\W|$))/).filter((part) => part !== "")) {
     const longer = line === "" ? word : `${line} ${word}`;
     if (displayWidth(longer) <= width) {
       line = longer;

@@ -1,25 +1,27 @@
 import { fieldOrder } from "../../analyses/waste/field-order.ts";
-import type { WasteField, WasteObjects } from "../../model/waste.ts";
-import { formatBytes, formatCount, formatPercent, plural } from "../format.ts";
+import type { WasteField, WasteFile, WasteObjects, WasteStore } from "../../model/waste.ts";
+import { formatBytes, formatCount, formatMean, formatPercent, plural } from "../format.ts";
 import { blocksOf, fieldNames, placeOf } from "../waste-sentences.ts";
 import { printWrapped } from "./header.ts";
 import type { Screen } from "./screen.ts";
 import { printable } from "./text.ts";
 
 const LABEL_WIDTH = 15;
+/** Places whose stores are dead in a site's blocks that are named. */
+const DEAD_WRITERS = 3;
 /** EfficiencySanitizer reports structs from this ratio on. */
 const NOTABLE_DISPARITY = 1024;
 
 /** What happened to the blocks of the sites with most dead bytes, and to the members of their types. */
-export function printObjects(screen: Screen, sites: readonly WasteObjects[], rows: number): void {
+export function printObjects(screen: Screen, { objects: sites = [], stores }: WasteFile, rows: number): void {
   screen.print("", screen.paint.heading("Blocks by allocation site"));
   if (sites.length === 0) screen.print("  No blocks were allocated.");
-  for (const site of sites.slice(0, rows)) printSite(screen, site);
+  for (const site of sites.slice(0, rows)) printSite(screen, site, stores);
   if (sites.length > rows)
     screen.print(screen.paint.faint(`  … and ${plural(sites.length - rows, "more site")}: -n shows them`));
 }
 
-function printSite(screen: Screen, site: WasteObjects): void {
+function printSite(screen: Screen, site: WasteObjects, stores: readonly WasteStore[]): void {
   const row = (label: string, value: string): void =>
     printWrapped(
       screen,
@@ -34,6 +36,19 @@ function printSite(screen: Screen, site: WasteObjects): void {
     row(
       "used",
       `${part(site.usage)} of their bytes, and from the first access to the last ${part(site.usefulLifetime)} of their time`,
+    );
+  if (site.ratioRead !== undefined && site.ratioWritten !== undefined)
+    row(
+      "accessed",
+      `${formatMean(site.ratioRead)} bytes read and ${formatMean(site.ratioWritten)} written per byte allocated`,
+    );
+  const writers = (site.deadBy ?? []).slice(0, DEAD_WRITERS);
+  if (writers.length > 0)
+    row(
+      "dead from",
+      writers
+        .map(({ store, bytes }) => `${placeOf(stores[store]?.ips ?? [])} ${formatBytes(bytes)}`)
+        .join(", "),
     );
   // Where blocks differ and no type is known, an offset means nothing.
   if (site.varies && site.type === undefined) return;

@@ -52,8 +52,14 @@ export function wasteReport(file: WasteFile, options: WasteReportOptions): strin
     `${formatCount(totals.loads)}, of which ${formatPercent(totals.silentLoads, totals.loads)} load what was ` +
       "loaded before and has not been stored since",
   );
+  const segmentBytes = file.stores.reduce((sum, store) => sum + (store.bytes_over_segments ?? 0), 0);
+  if (segmentBytes > 0)
+    row(
+      "Segments",
+      `${formatBytes(segmentBytes)} of the data that the module brought along are overwritten: they are no constants`,
+    );
   printFindings(screen, file, options.rows ?? USUAL_FINDINGS);
-  if (file.objects !== undefined) printObjects(screen, file.objects, options.rows ?? USUAL_OBJECTS);
+  if (file.objects !== undefined) printObjects(screen, file, options.rows ?? USUAL_OBJECTS);
   const name = printable(options.input);
   screen.print("");
   screen.print(screen.paint.faint(`  memshade top ${name} --by dead|silent|redundant ranks all sites`));

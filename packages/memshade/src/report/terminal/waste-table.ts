@@ -43,7 +43,7 @@ export function wasteTable(file: WasteFile, options: WasteTableOptions): string 
   }
   screen.print(screen.paint.faint(`${HEADS[by].map((head) => padLeft(head, COLUMN_WIDTH)).join("")}  SITE`));
   const nameWidth = screen.width - HEADS[by].length * COLUMN_WIDTH - 2;
-  for (const { ips, value, whole, operations } of ranking.slice(0, options.rows)) {
+  for (const { ips, value, whole, operations, values = [], zeroPart } of ranking.slice(0, options.rows)) {
     const cells = [
       screen.paint.amount(padLeft(format(value), COLUMN_WIDTH)),
       padLeft(formatPercent(value, total), COLUMN_WIDTH),
@@ -52,6 +52,12 @@ export function wasteTable(file: WasteFile, options: WasteTableOptions): string 
     ];
     screen.print(`${cells.join("")}  ${screen.fit(placeOf(ips), nameWidth)}`);
     printPath(screen, ips, PATH_INDENT);
+    const found = values.map(
+      (one) => `${one.exact ? "" : "≥ "}${formatPercent(one.loads, value)} find ${one.value}`,
+    );
+    if (zeroPart !== undefined && zeroPart > 0)
+      found.push(`${formatPercent(Math.round(zeroPart * 1000), 1000)} of the bytes are 0`);
+    if (found.length > 0) screen.print(screen.paint.faint(`${PATH_INDENT}${found.join(", ")}`));
   }
   const omitted = ranking.length - options.rows;
   if (omitted > 0) screen.print(screen.paint.faint(`  … and ${plural(omitted, "more site")}: -n shows them`));

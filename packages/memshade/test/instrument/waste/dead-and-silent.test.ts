@@ -307,7 +307,87 @@ describe("who did it", () => {
     };
     const store = (first: string) => text(`(call $V (i32.const 0) (f32.const ${first}))`, vectors);
     const of = run(store("100.0"), store("100.5"), store("102.0"), store("102.0"), store("nan"));
-    expect(of.store("V")).toMatchObject({ nof_stores: 5, nof_silent: 1, silent_approximate: 1 });
+    // Three lanes each time but the first, and the first lane where it is near.
+    expect(of.store("V")).toMatchObject({
+      nof_stores: 5,
+      nof_silent: 1,
+      silent_approximate: 1,
+      lanes_redundant: 1 + 4 + 3 + 4 + 3,
+    });
+  });
+
+  it("lanes in memory that was invalid are not redundant, scalars have none", () => {
+    const V = "(param i32) (v128.store (local.get 0) (f64x2.splat (f64.const 0)))";
+    const of = run(malloc(32, 8), text("(call $V (i32.const 24))", { V }), F("A", 64, "1"), F("A", 64, "1"));
+    expect(of.store("V")).toMatchObject({ nof_silent: 0, lanes_redundant: 1 });
+    expect(of.store("A").lanes_redundant).toBe(0);
+  });
+
+  it("loads that repeat find values, the commonest three of which are told", () => {
+    const load = (times: number) => Array.from({ length: times }, () => L("A", 0, 4));
+    const S4 = (value: number) => S("S", 0, 4, value);
+    const events = [7, -1, 7, 5, 9].flatMap((value, i) => [S4(value), ...load([4, 6, 3, 2, 3][i])]);
+    const of = run(...events);
+    // The first load of all, and those that follow a change, find something new.
+    expect(of.load("A")).toMatchObject({
+      nof_redundant: 13,
+      values: [
+        { value: "7", loads: 5, exact: true },
+        { value: "-1", loads: 5, exact: true },
+        { value: "9", loads: 2, exact: true },
+      ],
+    });
+  });
+
+  it("no value is told more often than it came, however many there are", () => {
+    const many = Array.from({ length: 40 }, (_, i) => [S("S", 0, 4, i), L("B", 0, 4), L("A", 0, 4)]).flat();
+    const { values = [] } = run(
+      ...many,
+      S("S", 0, 4, 77),
+      ...Array.from({ length: 50 }, () => L("A", 0, 4)),
+    ).load("A");
+    expect(values[0]).toMatchObject({ value: "77", exact: false });
+    expect(values[0].loads).toBeGreaterThan(40);
+    expect(values[0].loads).toBeLessThanOrEqual(49);
+    for (const { loads } of values.slice(1)) expect(loads).toBeLessThanOrEqual(1);
+  });
+
+  it("values have the type of the load", () => {
+    const twice = (name: string, at: number, op: string) => {
+      const one = text(`(call $${name})`, { [name]: `(drop (${op} (i32.const ${at})))` });
+      return [one, one];
+    };
+    const of = new WasteRun(
+      [
+        ...twice("i8", 0, "i32.load8_s"),
+        ...twice("u8", 0, "i32.load8_u"),
+        ...twice("i64", 8, "i64.load"),
+        ...twice("f64", 16, "f64.load"),
+        ...twice("f32", 24, "f32.load"),
+        ...twice("v", 0, "v128.load"),
+      ],
+      {
+        waste,
+        fields:
+          '(data (i32.const 0) "\\ff\\00\\00\\00\\00\\00\\00\\00\\fe\\ff\\ff\\ff\\ff\\ff\\ff\\ff\\00\\00\\00\\00\\00\\00\\f8\\3f\\00\\00\\00\\80")',
+      },
+    );
+    const value = (name: string) => of.load(name).values?.map((one) => `${one.value} ${one.loads}`);
+    expect(value("i8")).toEqual(["-1 1"]);
+    expect(value("u8")).toEqual(["255 2"]);
+    expect(value("i64")).toEqual(["-2 1"]);
+    expect(value("f64")).toEqual(["1.5 1"]);
+    expect(value("f32")).toEqual(["-0 1"]);
+    expect(value("v")).toEqual(["0xfffffffffffffffe00000000000000ff 1"]);
+  });
+
+  it("stores over what a data segment brought along are flagged, once for each byte", () => {
+    const of = new WasteRun([L("B", 0, 4), S("A", 2, 4), S("A", 2, 4), S("C", 6, 8)], {
+      waste,
+      fields: '(data (i32.const 0) "12345678")',
+    });
+    expect(of.store("A").bytes_over_segments).toBe(4);
+    expect(of.store("C").bytes_over_segments).toBe(2);
   });
 
   it("a byte first read by the kernel has no reader", () => {

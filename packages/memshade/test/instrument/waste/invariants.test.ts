@@ -110,7 +110,16 @@ describe("laws of waste", () => {
         const figures = (waste: WasteOptions) => {
           const { file } = new WasteRun(run, { waste });
           return {
-            stores: file.stores.map(({ bytes_same, silent_over_zero, silent_approximate, ...rest }) => rest),
+            stores: file.stores.map(
+              ({
+                bytes_same,
+                silent_over_zero,
+                silent_approximate,
+                lanes_redundant,
+                bytes_over_segments,
+                ...rest
+              }) => rest,
+            ),
             loads: file.loads.map(({ ips, nof_loads, nof_silent, bytes_loaded }) => [
               ips,
               nof_loads,

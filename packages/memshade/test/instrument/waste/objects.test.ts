@@ -48,6 +48,40 @@ describe("objects and fields", () => {
     ]);
   });
 
+  it("have ratios, and name whose bytes died in them", () => {
+    const [site] = run.file.objects ?? [];
+    expect(site).toMatchObject({
+      ratioRead: 0.625,
+      ratioWritten: 1,
+      writeOnlyBytes: 4,
+      holeBytes: 0,
+      readUnwrittenBytes: 0,
+    });
+    const writers = site.deadBy?.map(({ store, bytes }) => [run.file.stores[store].ips[0].function, bytes]);
+    expect(writers?.sort()).toEqual([
+      ["b", 8],
+      ["c", 8],
+    ]);
+  });
+
+  it("name whose bytes were overwritten, and are unread at the end", () => {
+    const of = new WasteRun(
+      [allocate, S("a", B, 8), S("b", B, 4), S("outside", 1024, 4), S("outside", 1024, 4)],
+      {
+        waste: { objects: true },
+      },
+    );
+    const writers = of.file.objects?.[0].deadBy?.map(({ store, bytes }) => [
+      of.file.stores[store].ips[0].function,
+      bytes,
+    ]);
+    expect(writers).toEqual([
+      ["a", 8],
+      ["b", 4],
+    ]);
+    expect(of.file.objects?.[0]).toMatchObject({ bytesDead: 12, holeBytes: 8 });
+  });
+
   it("show holes and sizes that vary", () => {
     const of = new WasteRun([malloc(B, 16), S("a", B, 4), free(B)], { waste: { objects: true } });
     expect(of.file.objects?.[0].fields).toMatchObject([

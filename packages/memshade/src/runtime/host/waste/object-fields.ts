@@ -1,3 +1,4 @@
+import { OFFSETS } from "../../../instrument/index.ts";
 import type { WasteField, WasteIp, WasteObjects } from "../../../model/waste.ts";
 import type { BlockType } from "../../../symbolize/block-types.ts";
 import type { TypeAt } from "../tool-session.ts";
@@ -35,6 +36,10 @@ function addSites(a: ObjectFigures, b: ObjectFigures): ObjectFigures {
     lifetime: a.lifetime + b.lifetime,
     touched: a.touched + b.touched,
     span: a.span + b.span,
+    deadBy: [...b.deadBy].reduce(
+      (sums, [by, bytes]) => sums.set(by, (sums.get(by) ?? 0) + bytes),
+      new Map(a.deadBy),
+    ),
   };
 }
 
@@ -56,9 +61,32 @@ export function objectsOf(figures: ObjectFigures, ips: WasteIp[], typeAt: TypeAt
     usefulLifetime: mean(figures.usefulLifetime, ended),
     usage: mean(figures.touched, bytes),
     usageSpan: mean(figures.span, bytes),
+    ...accessFigures(counts, size, bytes),
     fields: type === undefined ? fieldsOf(counts) : membersOf(counts, type),
     ...(counts.length / COLUMNS < size ? { tail: true } : {}),
   };
+}
+
+/** Ratios of bytes accessed to bytes allocated, and offsets that are accessed in one way only. */
+function accessFigures(
+  counts: Float64Array,
+  size: number,
+  bytes: number,
+): Pick<WasteObjects, "ratioRead" | "ratioWritten" | "writeOnlyBytes" | "holeBytes" | "readUnwrittenBytes"> {
+  const figures = { writeOnlyBytes: 0, holeBytes: 0, readUnwrittenBytes: 0 };
+  let [allReads, allWrites] = [0, 0];
+  for (let offset = 0; offset * COLUMNS < counts.length; offset++) {
+    const reads = counts[offset * COLUMNS + Column.reads];
+    const writes = counts[offset * COLUMNS + Column.writes];
+    allReads += reads;
+    allWrites += writes;
+    // The last entry has all offsets behind.
+    if (offset === OFFSETS && size > OFFSETS) continue;
+    if (reads === 0 && writes === 0) figures.holeBytes++;
+    else if (reads === 0) figures.writeOnlyBytes++;
+    else if (writes === 0) figures.readUnwrittenBytes++;
+  }
+  return { ratioRead: mean(allReads, bytes), ratioWritten: mean(allWrites, bytes), ...figures };
 }
 
 function mean(sum: number, count: number): number {

@@ -27,6 +27,8 @@ export interface ObjectFigures {
   lifetime: number;
   touched: number;
   span: number;
+  /** Dead bytes by the path of the store. */
+  deadBy: Map<string, number>;
 }
 
 /** Counts per offset. */
@@ -72,6 +74,8 @@ export function readObjects(
   view: DataView,
   layout: WasteToolLayout,
   places: ReadonlyMap<number, number[]>,
+  deadInto: ReadonlyMap<number, ReadonlyMap<number, number>>,
+  storePaths: ReadonlyMap<number, string>,
   exitVisible: boolean,
 ): ObjectFigures[] {
   const sites = new Map<number, ObjectFigures>();
@@ -105,6 +109,7 @@ export function readObjects(
       lifetime: u64(SiteField.lifetime),
       touched: u64(SiteField.touched),
       span: u64(SiteField.span),
+      deadBy: new Map([...(deadInto.get(i) ?? [])].map(([key, bytes]) => [storePaths.get(key) ?? "", bytes])),
     });
   }
   const blocks = view.getUint32(layout.control + BLOCK_NEXT, true);
@@ -112,7 +117,7 @@ export function readObjects(
     const at = layout.blocks + block * BLOCK_BYTES;
     const site = sites.get(view.getUint32(at + BlockField.site, true));
     if ((view.getUint32(at + BlockField.flags, true) & LIVE) === 0 || site === undefined) continue;
-    endBlock(view, layout, at, site, exitVisible);
+    endBlock(view, layout, at, site, storePaths, exitVisible);
   }
   return [...sites.values()];
 }
@@ -122,6 +127,7 @@ function endBlock(
   layout: WasteToolLayout,
   at: number,
   site: ObjectFigures,
+  storePaths: ReadonlyMap<number, string>,
   exitVisible: boolean,
 ): void {
   const address = view.getUint32(at, true);
@@ -145,7 +151,10 @@ function endBlock(
     if (!isUnread) continue;
     const column = Math.min(i, site.counts.length / COLUMNS - 1) * COLUMNS;
     site.counts[column + (exitVisible ? Column.reads : Column.exit)]++;
-    if (!exitVisible) site.dead++;
+    if (exitVisible) continue;
+    site.dead++;
+    const by = storePaths.get(key) ?? "";
+    site.deadBy.set(by, (site.deadBy.get(by) ?? 0) + 1);
   }
   if ((flags & TOUCHED_BOTH) !== TOUCHED_BOTH) return;
   site.touched += touched;

@@ -11,20 +11,24 @@ import {
   SITE_COUNTERS_BYTES,
   SITE_EVENTS,
   type SiteTable,
+  VALUES_BYTES,
   type WasteLayout,
   zeroingFunctions,
 } from "../../../instrument/index.ts";
-import type { PairKind, WasteClass } from "../../../model/waste.ts";
+import type { PairKind, WasteClass, WasteValue } from "../../../model/waste.ts";
 import { decodeModule } from "../../../wasm/index.ts";
 import { transitivelyDead } from "./read-copies.ts";
 import { FrameReader } from "./read-frames.ts";
 import { type ObjectFigures, readObjects } from "./read-objects.ts";
+import { commonest, readValues } from "./read-values.ts";
 import { ControlField, LoadField, RECORD_BYTES, readCount, StoreField } from "./waste-offsets.ts";
 
 const NODE = 96;
 const SITE = 100;
 const PAIR_BYTES = 32;
 const NODE_BYTES = 8;
+/** Kind of pairs that are writers of dead bytes and the sites of their blocks. */
+const INTO = 6;
 /** Kind of the entries of the index that are places. */
 const PLACE = 4;
 const PAIR_KINDS: readonly (PairKind | undefined)[] = [
@@ -59,6 +63,10 @@ export interface StoreFigures {
   approximate: number;
   /** Bytes that only copies read which are dead themselves. */
   transitive: number;
+  /** Floats in vectors that were there already, exactly or nearly. */
+  lanes: number;
+  /** Bytes of data segments that were as the module brought them along. */
+  overSegment: number;
 }
 
 export interface LoadFigures {
@@ -72,6 +80,8 @@ export interface LoadFigures {
   redundantBytes: number;
   zeroBytes: number;
   approximate: number;
+  /** The commonest values of its redundant loads. */
+  values: WasteValue[];
 }
 
 /** A pair of paths; undefined: no store or load of the program. */
@@ -210,10 +220,12 @@ export class WasteReader {
         overZero: full(StoreField.overZero),
         approximate: full(StoreField.approximate),
         transitive: full(StoreField.transitive) + (transitive.get(key) ?? 0),
+        lanes: full(StoreField.lanes),
+        overSegment: full(StoreField.overSegment),
       });
     }
     const loads = new FigureList<LoadFigures>();
-    for (const { site, path, at, runs, events } of loadPaths) {
+    for (const { key, site, path, at, runs, events } of loadPaths) {
       const u64 = (field: number): number => readCount(view, at + field);
       const full = (field: number): number => (isBrief ? 0 : u64(field));
       const count = u64(LoadField.loads) + runs;
@@ -230,13 +242,20 @@ export class WasteReader {
         redundantBytes: full(LoadField.redundantBytes),
         zeroBytes: full(LoadField.zeroBytes),
         approximate: full(LoadField.approximate),
+        values:
+          isBrief || u64(LoadField.redundant) === 0
+            ? []
+            : readValues(view, layout.values + key * VALUES_BYTES, sites.op[site]),
       });
     }
     return {
       stores: stores.all,
       loads: loads.all,
-      pairs: this.#pairs(view, storePaths, loadPaths, places),
-      objects: layout.siteCapacity === 0 ? [] : readObjects(view, layout, places, exitVisible),
+      pairs: this.#pairs(view, pathsOf(storePaths), pathsOf(loadPaths), places),
+      objects:
+        layout.siteCapacity === 0
+          ? []
+          : readObjects(view, layout, places, this.#deadInto(view), pathsOf(storePaths), exitVisible),
       outside: control(ControlField.outside),
       keysLost: control(ControlField.keysLost) + (framed?.accessesLost ?? 0),
       contextsLeft: framed?.contextsLeft ?? 0,
@@ -269,13 +288,15 @@ export class WasteReader {
       for (let i = 0; i < end; i++) if (ids[i] >= BriefIds.first) ids[i] = read;
     }
     const clear = (from: number, records: number): void => {
-      for (let i = 0; i < records; i++)
-        bytes.fill(0, from + i * RECORD_BYTES, from + i * RECORD_BYTES + NODE);
+      for (let at = from; at < from + records * RECORD_BYTES; at += RECORD_BYTES)
+        bytes.fill(0, at, at + NODE).fill(0, at + SITE + 4, at + RECORD_BYTES);
     };
     if (layout.arena !== 0) this.#framed(this.#siteTable()).forget(view);
     clear(layout.stores, layout.storeCapacity);
     clear(layout.loads, layout.loadCapacity);
     bytes.fill(0, layout.counters, layout.sizes);
+    if (layout.engine === "full")
+      bytes.fill(0, layout.values, layout.values + layout.loadCapacity * VALUES_BYTES);
     bytes.fill(0, layout.pairs, layout.pairs + layout.pairCapacity * PAIR_BYTES);
     bytes.fill(0, layout.sites, layout.sites + layout.siteCapacity * SITE_BYTES);
   }
@@ -404,16 +425,27 @@ export class WasteReader {
     return found;
   }
 
+  /** Dead bytes by their writer's key, by the entry of the allocation site in whose blocks they were. */
+  #deadInto(view: DataView): Map<number, Map<number, number>> {
+    const { pairs, pairCapacity } = this.#layout;
+    const into = new Map<number, Map<number, number>>();
+    for (let at = pairs; at < pairs + pairCapacity * PAIR_BYTES; at += PAIR_BYTES) {
+      if (view.getUint32(at + 8, true) !== INTO) continue;
+      const site = view.getUint32(at + 4, true);
+      const known = into.get(site) ?? new Map<number, number>();
+      into.set(site, known.set(view.getUint32(at, true), readCount(view, at + 16)));
+    }
+    return into;
+  }
+
   #pairs(
     view: DataView,
-    stores: readonly { key: number; path: number[] }[],
-    loads: readonly { key: number; path: number[] }[],
+    storePaths: ReadonlyMap<number, string>,
+    loadPaths: ReadonlyMap<number, string>,
     places: ReadonlyMap<number, number[]>,
   ): PairFigures[] {
     const layout = this.#layout;
     if (layout.pairCapacity === 0) return [];
-    const storePaths = new Map(stores.map(({ key, path }) => [key, pathKey(path)]));
-    const loadPaths = new Map(loads.map(({ key, path }) => [key, pathKey(path)]));
     const pairs: PairFigures[] = [];
     for (let i = 0; i < layout.pairCapacity; i++) {
       const at = layout.pairs + i * PAIR_BYTES;
@@ -455,11 +487,16 @@ class FigureList<Figures extends StoreFigures | LoadFigures> {
   }
 }
 
-/** Adds all numbers of some figures to others. */
+/** Adds all numbers of some figures to others, and brings the values of both together. */
 export function addFigures(to: object, figures: object): void {
   const sums = to as Record<string, unknown>;
   for (const [name, value] of Object.entries(figures))
     if (typeof value === "number") sums[name] = Number(sums[name]) + value;
+    else if (name === "values") sums[name] = commonest([...(sums[name] as WasteValue[]), ...value]);
+}
+
+function pathsOf(sites: readonly SiteInContext[]): Map<number, string> {
+  return new Map(sites.map(({ key, path }) => [key, pathKey(path)]));
 }
 
 /** A set of bits from its base64. */

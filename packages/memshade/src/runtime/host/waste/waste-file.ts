@@ -69,7 +69,10 @@ export function wasteFile(
     for (const pair of pairsOf(contents, storeAt, loadAt, endOf)) pairs.push(pair);
     const typeAt = options.objects ? typesOf?.(original) : undefined;
     for (const figures of mergeObjects(contents.map((of) => of.objects)))
-      objects.push(objectsOf(figures, ipsOf(figures.path), typeAt));
+      objects.push({
+        ...objectsOf(figures, ipsOf(figures.path), typeAt),
+        deadBy: writersOf(figures.deadBy, storeAt),
+      });
     notTracked.push(...ownSentences(info), ...sentencesOf(contents));
   }
   stores.forEach((store, first) => {
@@ -126,6 +129,8 @@ function storeOf(figures: StoreFigures, ips: WasteIp[], options: WasteFileOption
       ? {
           silent_over_zero: figures.overZero,
           silent_approximate: figures.approximate,
+          lanes_redundant: figures.lanes,
+          bytes_over_segments: figures.overSegment,
         }
       : {}),
     class: figures.siteClass,
@@ -145,11 +150,28 @@ function loadOf(figures: LoadFigures, ips: WasteIp[], isFull: boolean): WasteLoa
           bytes_redundant: figures.redundantBytes,
           nof_approximate: figures.approximate,
           bytes_zero: figures.zeroBytes,
+          values: figures.values,
         }
       : {}),
     class: figures.siteClass,
     ...(figures.isFrame ? { frame: true } : {}),
   };
+}
+
+/** Writers of dead bytes that an allocation site is told with. */
+const MOST_WRITERS = 10;
+
+function writersOf(
+  deadBy: ReadonlyMap<string, number>,
+  storeAt: ReadonlyMap<string, number>,
+): NonNullable<WasteObjects["deadBy"]> {
+  return [...deadBy]
+    .flatMap(([path, bytes]) => {
+      const store = storeAt.get(path);
+      return store === undefined ? [] : [{ store, bytes }];
+    })
+    .sort((a, b) => b.bytes - a.bytes || a.store - b.store)
+    .slice(0, MOST_WRITERS);
 }
 
 /** Adds up figures of equal paths, in the order of paths: numbers compared one by one, shorter before longer. */

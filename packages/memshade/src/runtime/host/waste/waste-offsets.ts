@@ -13,6 +13,8 @@ export const StoreField = {
   overZero: 72,
   approximate: 80,
   transitive: 88,
+  lanes: 104,
+  overSegment: 112,
 } as const;
 export const LoadField = {
   loads: 0,

@@ -1,17 +1,18 @@
 // Loads and stores of the full engine: byte-exact, with a writer, a reader and the value seen for every byte.
-import { keptIsNear, seenIsNear } from "./approximate";
+import { keptIsNear, lanesNear, seenIsNear } from "./approximate";
 import { loadKey, storeKey } from "./contexts";
 import { copiedByte, copyBytes, endedByte, usedByte } from "./copies";
 import { markDirty } from "./dirty";
 import {
   C_SCRATCH, CONTROL, L_APPROXIMATE, L_BYTES, L_LOADS, L_REDUNDANT, L_REDUNDANT_BYTES, L_SILENT, L_ZERO_BYTES,
-  S_APPROXIMATE, S_OVER_ZERO, S_OVERWRITTEN, S_SAME, S_SILENT, S_SILENT_BYTES, S_STORES, S_WRITTEN,
+  S_APPROXIMATE, S_LANES, S_OVER_SEGMENT, S_OVER_ZERO, S_OVERWRITTEN, S_SAME, S_SILENT, S_SILENT_BYTES, S_STORES, S_WRITTEN,
 } from "./layout";
 import { blockAccessed, fieldOverwritten, fieldRead, fieldSilent, fieldWritten, tick, TOUCH_READ, TOUCH_WRITE } from "./objects";
 import { addPair, beginOperation, PAIR_OVERWRITTEN, PAIR_REDUNDANT, PAIR_SILENT } from "./pairs";
 import { programLoad8 } from "./program";
+import { noteValue } from "./values";
 import {
-  bump, creditByte, INVALID, isReal, KEY, loadRecord, outside, readerAt, SEEN, setReader, setWord, stateOf, storeRecord,
+  bump, creditByte, INIT_KEY, INVALID, isReal, KEY, loadRecord, outside, readerAt, SEEN, setReader, setWord, stateOf, storeRecord,
   UNREAD, wordAt,
 } from "./state";
 
@@ -62,6 +63,7 @@ export function loadBytes(address: u32, size: u32, site: u32, float: u32, copies
   if (redundant) {
     bump(record + L_REDUNDANT, 1);
     bump(record + L_REDUNDANT_BYTES, size);
+    noteValue(key, address, size);
   } else if (float != 0 && hasReaders && seenIsNear(address, size, float)) bump(record + L_APPROXIMATE, 1);
   for (let i: u32 = 0; i < size; i++) {
     const at: u32 = address + i;
@@ -145,9 +147,9 @@ export function endStore(address: u32, size: u32, key: u32): bool {
   const writer = word & KEY;
   if (stateOf(word) == UNREAD && isReal(writer)) {
     bump(storeRecord(writer) + S_OVERWRITTEN, 1);
-    fieldOverwritten(address);
+    fieldOverwritten(address, writer);
     extendRun(PAIR_OVERWRITTEN, writer, key);
-  }
+  } else if (writer == INIT_KEY) bump(storeRecord(key) + S_OVER_SEGMENT, 1);
   fieldWritten(address);
   setWord(address, UNREAD | key);
 }
@@ -173,6 +175,7 @@ function finishStore(address: u32, size: u32, key: u32, float: u32): void {
   for (let i: u32 = 0; i < size; i++)
     compareByte(address + i, load<u8>(CONTROL + C_SCRATCH + i) == programLoad8(address + i));
   const isFloat = float != 0 && isWhollyValid(size);
+  if (float != 0 && float < size) bump(storeRecord(key) + S_LANES, lanesNear(address, size, float));
   const silent = endStore(address, size, key);
   if (isFloat && !silent && keptIsNear(address, size, float)) bump(storeRecord(key) + S_APPROXIMATE, 1);
 }

@@ -1,7 +1,7 @@
 // Floats that are nearly equal, as the page on waste defines it: within a hundredth of the older value.
 import { C_SCRATCH, CONTROL } from "./layout";
 import { programLoad8 } from "./program";
-import { SEEN } from "./state";
+import { INVALID, SEEN, stateOf, wordAt } from "./state";
 
 function isNear(before: f64, after: f64): bool {
   if (before != before || after != after) return false;
@@ -32,6 +32,20 @@ function areNear(before: usize, address: u32, size: u32, float: u32): bool {
     if (was != is && !isNear(floatOf(was, float), floatOf(is, float))) return false;
   }
   return true;
+}
+
+/**
+ * How many of the floats in an operand that was stored are exactly or nearly what `storing` kept. Those that lie in memory
+ * which was invalid are none.
+ */
+export function lanesNear(address: u32, size: u32, float: u32): u32 {
+  let lanes: u32 = 0;
+  for (let i: u32 = 0; i < size; i += float) {
+    let isValid = true;
+    for (let j: u32 = 0; j < float; j++) if (stateOf(wordAt(address + i + j)) == INVALID) isValid = false;
+    if (isValid && areNear(CONTROL + C_SCRATCH + i, address + i, float, float)) lanes++;
+  }
+  return lanes;
 }
 
 /** Whether the loaded floats are what the loads before saw, or nearly so. */

@@ -26,7 +26,7 @@ function invalidate(address: u32, size: u32, reason: u32, place: u32): void {
     endedByte(at);
     if (stateOf(word) == UNREAD && isReal(key)) {
       bump(storeRecord(key) + S_DEALLOCATED, 1);
-      fieldDeallocated(at);
+      fieldDeallocated(at, key);
       if (ended == 0) ended = placeKey(load<u32>(CONTROL + place));
       if (key != writer && bytes != 0) { addPair(reason, writer, ended, bytes); bytes = 0; }
       writer = key;
@@ -77,7 +77,7 @@ function releaseBlock(address: u32, size: u32): void {
 function chargeBlock(address: u32, size: u32): void {
   for (let i: u32 = 0; i < size; i++) {
     const word = wordAt(address + i);
-    if (stateOf(word) == UNREAD && isReal(word & KEY)) fieldDeallocated(address + i);
+    if (stateOf(word) == UNREAD && isReal(word & KEY)) fieldDeallocated(address + i, word & KEY);
   }
 }
 

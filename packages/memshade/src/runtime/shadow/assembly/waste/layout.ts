@@ -6,6 +6,7 @@
 //   STORES    a record of RECORD_SIZE bytes per store site (or per store site and calling context), offsets S_*
 //   LOADS     as STORES for loads, offsets L_*
 //   SIZES     u32 per 8 bytes of program memory: size + 1 of the block that starts there
+//   VALUES    values that redundant loads find, full only: values.ts
 //   PAIRS     open addressing: (kind, first, second) -> bytes, operations; full only
 //   NODES     calling context tree and what belongs to its nodes: ../frames/tree.ts
 //   FRAMES    where contexts are told apart with one id per byte, instead of STORES, LOADS: ../frames/frames.ts
@@ -48,6 +49,8 @@ export const S_APPROXIMATE: usize = 80;
 export const S_TRANSITIVE: usize = 88;
 export const S_NODE: usize = 96;
 export const S_SITE: usize = 100;
+export const S_LANES: usize = 104;
+export const S_OVER_SEGMENT: usize = 112;
 
 export const L_LOADS: usize = 0;
 export const L_FRESH: usize = 8;

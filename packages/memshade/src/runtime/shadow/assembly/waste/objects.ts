@@ -5,6 +5,7 @@
 //   SITES      per site a header, offsets O_*, and counts per offset: reads, writes, overwritten, deallocated, silent
 import { placeKey } from "./contexts";
 import { C_ALLOCATION_SITE, C_BLOCK_FREE, C_BLOCK_NEXT, C_CLOCK, C_SITES_NEXT, CONTROL } from "./layout";
+import { addPair, PAIR_INTO } from "./pairs";
 import { INVALID, isReal, KEY, readerAt, stateOf, UNREAD, wordAt } from "./state";
 
 @external("layout", "BLOCK_OF")
@@ -189,21 +190,35 @@ function touchBlock(address: u32, size: u32, kind: u32): void {
   if (BLOCKS != 0) countField(address, which);
 }
 
-function countField(address: u32, which: u32): void {
+/** The site's entry, 0 where no block is. */
+function countField(address: u32, which: u32): u32 {
   const block = load<u32>(BLOCK_OF + ((address >>> 3) << 2));
-  if (block == 0) return;
+  if (block == 0) return 0;
   const at = blockAt(block);
   const offset = address - load<u32>(at, B_ADDRESS);
-  if (offset >= load<u32>(at, B_SIZE)) return;
-  const entry = siteAt(load<u32>(at, B_SITE));
+  if (offset >= load<u32>(at, B_SIZE)) return 0;
+  const site = load<u32>(at, B_SITE);
+  const entry = siteAt(site);
   const counts: usize = entry + HEADER + min(offset, OFFSETS) * COUNTS_SIZE + which;
   const value = load<u32>(counts) + 1;
   if (value != 0) store<u32>(counts, value);
-  if (which == OVERWRITTEN || which == DEALLOCATED) add(entry + O_DEAD, 1);
+  return site;
+}
+
+/** The byte is dead; `writer` is the key of its store. */
+function countDead(address: u32, which: u32, writer: u32): void {
+  const site = countField(address, which);
+  if (site == 0) return;
+  add(siteAt(site) + O_DEAD, 1);
+  addPair(PAIR_INTO, writer, site, 1);
 }
 
 @inline export function fieldRead(address: u32): void { count(address, READS); }
 @inline export function fieldWritten(address: u32): void { count(address, WRITES); }
-@inline export function fieldOverwritten(address: u32): void { count(address, OVERWRITTEN); }
-@inline export function fieldDeallocated(address: u32): void { count(address, DEALLOCATED); }
+@inline export function fieldOverwritten(address: u32, writer: u32): void {
+  if (BLOCKS != 0) countDead(address, OVERWRITTEN, writer);
+}
+@inline export function fieldDeallocated(address: u32, writer: u32): void {
+  if (BLOCKS != 0) countDead(address, DEALLOCATED, writer);
+}
 @inline export function fieldSilent(address: u32): void { count(address, SILENT); }

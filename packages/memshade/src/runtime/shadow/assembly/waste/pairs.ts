@@ -10,6 +10,8 @@ export const PAIR_DEALLOCATED: u32 = 2;
 export const PAIR_RETURNED: u32 = 3;
 export const PAIR_SILENT: u32 = 4;
 export const PAIR_REDUNDANT: u32 = 5;
+/** Of dead bytes too: their writer, and the entry of the allocation site in whose blocks they were. */
+export const PAIR_INTO: u32 = 6;
 
 const PAIR_SIZE: u32 = 32;
 
