@@ -113,6 +113,15 @@ describe("sampled references", () => {
     expect(all).toMatchObject({ references: 100_000, rate: 1, cold: 100, distances: [[99, 99_900]] });
   });
 
+  it("in a row to one line are the references of the exact method", () => {
+    const masked = `(loop $more
+      (drop (i32.load (i32.and (i32.mul (local.get $i) (i32.const 12)) (i32.const 0xfffc))))
+      (br_if $more (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1))) (i32.const 50000))))`;
+    const { distances, times, cold, sites } = exact(masked);
+    expect(sum(distances.filter(([distance]) => distance === 0))).toBeGreaterThan(30_000);
+    expect(locality(masked, { rate: 1 })).toMatchObject({ distances, times, cold, sites, sampled: 50_000 });
+  });
+
   it("are complete though the last ones still wait for a poll", () => {
     const few = locality(sweeps(50, 4), { rate: 1 });
     expect(few).toMatchObject({ references: 200, sampled: 200, cold: 50, distances: [[49, 150]] });

@@ -37,6 +37,8 @@ const C_LOADED: usize = 8;
 const C_CLOCK: usize = 64;
 
 const LINE_SHIFT: u32 = 6;
+/** So few lines are looked at one by one. */
+const FEW_LINES: u32 = 4;
 /** What bulk instructions are charged to. */
 const NO_SITE: u32 = 0xfffffffe;
 
@@ -169,22 +171,56 @@ export function drain(): void {
   const end = load<u32>(STATE, L_BUFFERED);
   if (end == 0) return;
   store<u32>(STATE, 0, L_BUFFERED);
-  for (let at: usize = BUFFER; at < BUFFER + end; at += ENTRY_SIZE) {
+  const origin = positionAt(0);
+  let at: usize = BUFFER;
+  while (at < BUFFER + end) {
     const line = load<u32>(at);
-    if (isSampled(line)) follow(line, positionAt(load<i32>(at, 8)), load<u32>(at, 4));
+    if (!isSampled(line)) {
+      at += ENTRY_SIZE;
+      continue;
+    }
+    follow(line, origin - load<i32>(at, 8), load<u32>(at, 4));
+    at += ENTRY_SIZE;
+    // It may have been dropped at once.
+    if (MOST_LINES == 0 || isSampled(line)) at = followAgain(line, at, BUFFER + end, origin);
   }
+}
+
+/** The references that wait from `at` on, as long as they are to the line that was referenced last. Returns where they end. */
+@inline
+function followAgain(line: u32, from: usize, end: usize, origin: u64): usize {
+  if (from == end || load<u32>(from) != line) return from;
+  const weight = weightNow();
+  const entry = entryOf(line);
+  let last = load<u64>(entry, 8);
+  let at = from;
+  do {
+    const position = origin - load<i32>(at, 8);
+    add(TIMES, position > last ? position - last : 1, weight);
+    charge(load<u32>(at, 4), weight, false, false);
+    last = position;
+    at += ENTRY_SIZE;
+  } while (at < end && load<u32>(at) == line);
+  store<u64>(entry, last, 8);
+  const all = weight * <f64><i32>((at - from) / ENTRY_SIZE);
+  add(DISTANCES, 0, all);
+  store<f64>(STATE, load<f64>(STATE, L_SAMPLED) + all, L_SAMPLED);
+  return at;
 }
 
 /** Sampling: references behind a loop, to all lines of a range of memory. */
 export function sampleRange(address: u32, size: u32, site: u32, clock: i32): void {
   const last = (address + size - 1) >>> LINE_SHIFT;
   for (let line = address >>> LINE_SHIFT; ; line++) {
-    if (isSampled(line)) {
-      drain();
-      follow(line, positionAt(clock), site);
-    }
+    if (isSampled(line)) followNow(line, clock, site);
     if (line == last) return;
   }
+}
+
+/** Not inlined: hardly any line is sampled. */
+function followNow(line: u32, clock: i32, site: u32): void {
+  drain();
+  follow(line, positionAt(clock), site);
 }
 
 /**
@@ -205,6 +241,27 @@ export function sampleStrided(
   const falls = stride < 0;
   const first = (falls ? end - stride : start) >>> LINE_SHIFT;
   const last = ((falls ? start : end - stride) + extra) >>> LINE_SHIFT;
+  const count = last - first + 1;
+  // Most loops end soon.
+  if (count <= FEW_LINES) {
+    let some = false;
+    for (let line = first; line <= last; line++) some = some || isSampled(line);
+    if (!some) return;
+  }
+  followWalk(start, stride, trips, first, last, site, clock, accesses);
+}
+
+function followWalk(
+  start: u32,
+  stride: i32,
+  trips: u32,
+  first: u32,
+  last: u32,
+  site: u32,
+  clock: i32,
+  accesses: u32,
+): void {
+  const falls = stride < 0;
   const step: u32 = falls ? -stride : stride;
   const count = last - first + 1;
   const limits = i32x4.splat(limitNow());
