@@ -43,6 +43,12 @@ const PARTS: readonly Part[] = [
     small: true,
   },
   {
+    entry: "assembly/heap.ts",
+    target: "common-path.generated.ts",
+    constant: "COMMON_PATH_BASE64",
+    fixed: USUAL,
+  },
+  {
     entry: "assembly/waste/index-brief.ts",
     target: "waste-brief.generated.ts",
     constant: "WASTE_BRIEF_BASE64",

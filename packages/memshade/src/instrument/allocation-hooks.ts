@@ -1,7 +1,8 @@
 import { type FuncType, I32, I64, type OpcodeName } from "../wasm/index.ts";
 import { BodyBuilder } from "./body-builder.ts";
+import type { InlineFunction } from "./common-path.ts";
 import type { AllocatorFunction } from "./find-allocator/plan.ts";
-import type { InlineFunction, RuntimeFunctions } from "./shadow-runtime.ts";
+import type { RuntimeFunctions } from "./shadow-runtime.ts";
 import type { AllocationListeners } from "./tool-pass.ts";
 
 export interface HookSurroundings {
@@ -14,8 +15,8 @@ export interface HookSurroundings {
   memory: number;
   /** Functions of the heap profiler's runtime, undefined where it is not woven in. */
   runtime: HeapRuntime | undefined;
-  /** Whether the runtime's common path is written out instead of called. */
-  busy: boolean;
+  /** For a busy function: gives out the index of one more function, with its type and its name in stack traces. */
+  addTwin?: ((body: () => Uint8Array) => number) | undefined;
   /** Tools that are told too, behind the heap profiler. */
   listeners: readonly AllocationListeners[];
 }
@@ -25,7 +26,8 @@ export interface HeapRuntime {
   functions: RuntimeFunctions;
   /** Functions that lock and unlock the tables, where several instances share them. */
   threads?: { lock: number; unlock: number } | undefined;
-  inlined: InlineFunction;
+  /** The runtime's common path, where there is one. */
+  inlined?: InlineFunction | undefined;
 }
 
 /** Functions whose blocks are zero. */
@@ -45,14 +47,15 @@ export function hookBody(hooked: AllocatorFunction, type: FuncType, around: Hook
   const stackLocal = resultLocal + 1;
   const wideLocal = stackLocal + 1;
   const { runtime, listeners } = around;
-  const told = hooked.kind === "release" ? "released" : "allocated";
   const threads = runtime?.threads;
-  const busy = around.busy && hooked.kind !== "reallocate" && threads === undefined;
-  const inlined = busy ? runtime?.inlined(told, wideLocal + 1) : undefined;
+  const { addTwin } = around;
+  const busy = addTwin !== undefined && hooked.kind !== "reallocate" && threads === undefined;
+  const inlined = busy
+    ? runtime?.inlined?.(hooked.kind === "release" ? "released" : "allocated", wideLocal + 1)
+    : undefined;
   const body = new BodyBuilder([result ?? I32, I32, I64, ...(inlined?.locals ?? [])]);
-  const tell = (name: string): void => {
-    if (inlined !== undefined) body.instructions(inlined.code);
-    else body.op("call", runtime?.functions.get(name === "reallocated" ? name : `${name}Rarely`) as number);
+  const tell = (name: "allocatedRarely" | "reallocated" | "releasedRarely"): void => {
+    body.op("call", runtime?.functions.get(name) as number);
   };
 
   const address = (param: number): void => {
@@ -72,23 +75,42 @@ export function hookBody(hooked: AllocatorFunction, type: FuncType, around: Hook
     asAddress(body, type.params[hooked.sizeParam], wideLocal);
     if (hooked.sizeOffset !== 0) body.i32(hooked.sizeOffset).op("i32.add");
   };
-  const callOriginal = (last = false): void => {
+  const pushParams = (): void => {
     for (let i = 0; i < type.params.length; i++) body.op("local.get", i);
-    body.op(last ? "return_call" : "call", around.original);
+  };
+  const callOriginal = (call: "call" | "return_call" = "call"): void => {
+    pushParams();
+    body.op(call, around.original);
+  };
+  const tellListeners = (): void => {
+    for (const listener of listeners) {
+      address(hooked.pointerParam);
+      body.op("call", listener.released);
+    }
   };
 
   if (hooked.kind === "release") {
+    if (inlined !== undefined && addTwin !== undefined) {
+      // Nothing is kept over a call, so the whole hook needs no more than registers.
+      const otherwise = addTwin(() => hookBody(hooked, type, { ...around, addTwin: undefined }));
+      body.open("block");
+      address(hooked.pointerParam);
+      body.instructions(inlined.code);
+      tellListeners();
+      callOriginal("return_call");
+      body.end();
+      pushParams();
+      body.op("return_call", otherwise);
+      return body.finish();
+    }
     if (runtime !== undefined) {
       if (threads !== undefined) body.op("call", threads.lock);
       address(hooked.pointerParam);
-      tell("released");
+      tell("releasedRarely");
       if (threads !== undefined) body.op("call", threads.unlock);
     }
-    for (const { released } of listeners) {
-      address(hooked.pointerParam);
-      body.op("call", released);
-    }
-    callOriginal(true);
+    tellListeners();
+    callOriginal("return_call");
     return body.finish();
   }
 
@@ -119,11 +141,18 @@ export function hookBody(hooked: AllocatorFunction, type: FuncType, around: Hook
   };
   if (runtime !== undefined) {
     if (threads !== undefined && !reallocates) body.op("call", threads.lock);
+    if (inlined !== undefined) {
+      body.open("block").open("block");
+      block();
+      size();
+      body.op("local.get", stackLocal).instructions(inlined.code).op("br", 1).end();
+    }
     if (reallocates) address(hooked.pointerParam);
     block();
     size();
     body.op("local.get", stackLocal).i32(around.self);
-    tell(reallocates ? "reallocated" : "allocated");
+    tell(reallocates ? "reallocated" : "allocatedRarely");
+    if (inlined !== undefined) body.end();
     if (threads !== undefined) body.op("call", threads.unlock);
   }
   for (const listener of listeners) {

@@ -46,7 +46,7 @@ import type { InstrumentedInfo, InstrumentOptions, ShadowLayout, ToolName } from
 import { RewrittenBodies } from "./rewritten-bodies.ts";
 import { CONTROL_BYTES, LARGEST_COVERED_BYTES, planLayout, runtimeConstants } from "./shadow-layout.ts";
 import { type MergedRuntime, mergeRuntime } from "./shadow-runtime.ts";
-import { shadowRuntimeBytes } from "./shadow-runtime-bytes.ts";
+import { commonPathBytes, shadowRuntimeBytes } from "./shadow-runtime-bytes.ts";
 import { findStackPointer } from "./stack-pointer.ts";
 import { canShareMemory, shareTables } from "./thread-sharing.ts";
 import type { WovenTool } from "./tool-pass.ts";
@@ -353,6 +353,7 @@ class Instrumentation {
       shadowMemory,
       firstGlobal: newestGlobal + 1 + (threads?.globals.length ?? 0),
       constants: { ...runtimeConstants(layout, wallClock, exact), ...threads?.constants },
+      commonPath: usual ? commonPathBytes() : undefined,
       constantGlobals: true,
       hosts: {
         ...this.#hostFunctions(this.#hostTable),

@@ -89,7 +89,9 @@ export class RewrittenBodies {
           stackGlobal,
           memory,
           runtime,
-          busy: busy.has(index),
+          addTwin: busy.has(index)
+            ? (body) => appended.add(functionTypeIndex(module, index), body, index)
+            : undefined,
           listeners,
         }),
       );

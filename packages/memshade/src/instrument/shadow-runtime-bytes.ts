@@ -1,3 +1,4 @@
+import { COMMON_PATH_BASE64 } from "../runtime/shadow/common-path.generated.ts";
 import { SHADOW_RUNTIME_BASE64 } from "../runtime/shadow/runtime.generated.ts";
 import { USUAL_RUNTIME_BASE64 } from "../runtime/shadow/runtime-usual.generated.ts";
 
@@ -8,7 +9,15 @@ const decoded = new Map<string, Uint8Array>();
  * for merged counters, the virtual clock and one instance alone, which takes less code.
  */
 export function shadowRuntimeBytes(usual: boolean): Uint8Array {
-  const base64 = usual ? USUAL_RUNTIME_BASE64 : SHADOW_RUNTIME_BASE64;
+  return decode(usual ? USUAL_RUNTIME_BASE64 : SHADOW_RUNTIME_BASE64);
+}
+
+/** What is written into the hooks of allocation functions, for the usual profile. Imports as the runtime, and no more. */
+export function commonPathBytes(): Uint8Array {
+  return decode(COMMON_PATH_BASE64);
+}
+
+function decode(base64: string): Uint8Array {
   let bytes = decoded.get(base64);
   if (bytes === undefined) {
     bytes = Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));

@@ -1,18 +1,13 @@
-import { FormatError } from "../bytes/errors.ts";
 import { readU32Leb } from "../bytes/leb128.ts";
 import { ByteWriter } from "../bytes/writer.ts";
 import {
-  ACCESS_KIND,
-  AccessKind,
   bytesOf,
-  decodeLocals,
   decodeModule,
   encodeConstantExpression,
   funcTypeAt,
   functionTypeIndex,
   I32,
   IMMEDIATE_KIND,
-  ImmediateKind,
   importsOf,
   opcodeId,
   opcodeIdAt,
@@ -22,32 +17,22 @@ import {
   type WasmModule,
 } from "../wasm/index.ts";
 import type { AppendedFunctions } from "./appended-functions.ts";
+import { hookFunction, type InlineFunction, inlineFunctions } from "./common-path.ts";
+import { type CodeSurroundings, type RuntimePlaces, relocateBody } from "./relocate-code.ts";
 
-const BLOCK = opcodeId("block");
-const BR = opcodeId("br");
 const CALL = opcodeId("call");
 const END = opcodeId("end");
-const RETURN = opcodeId("return");
-const LOCAL_GET = opcodeId("local.get");
-const LOCAL_SET = opcodeId("local.set");
-const LOCAL_TEE = opcodeId("local.tee");
-const EMPTY_BLOCK = 0x40;
-const GLOBAL_GET = opcodeId("global.get");
-const GLOBAL_SET = opcodeId("global.set");
-const I32_CONST = opcodeId("i32.const");
 const I32_LOAD8_U = opcodeId("i32.load8_u");
 const I64_LOAD = opcodeId("i64.load");
 const MEMORY_SIZE = opcodeId("memory.size");
 const HAS_MEMORY_INDEX = 0x40;
 
-export interface RuntimeSurroundings {
+export interface RuntimeSurroundings extends CodeSurroundings {
   appended: AppendedFunctions;
-  /** Memory index of the shadow memory in the instrumented module. */
-  shadowMemory: number;
-  /** Index the runtime's first own global gets. */
-  firstGlobal: number;
   /** Values of the imported constants, by name, or code that pushes them. */
   constants: Record<string, number | Uint8Array>;
+  /** A module with the functions that may be written out instead of called. */
+  commonPath?: Uint8Array | undefined;
   /** Whether constants with long encodings become globals, except in code that takes the place of a call. */
   constantGlobals?: boolean;
   /** Functions of the instrumented module that stand for imported ones, by name. Calls of others are left out. */
@@ -60,7 +45,8 @@ export interface MergedRuntime {
   functions: RuntimeFunctions;
   /** The runtime's own globals: type byte and initial expression; mutable unless it says otherwise. */
   globals: { type: ValType; initial: Uint8Array; mutable?: boolean }[];
-  inlined: InlineFunction;
+  /** Undefined without a `commonPath`. */
+  inlined: InlineFunction | undefined;
 }
 
 /** Indices in the instrumented module of the runtime's functions, by exported name. What nobody asks for stays out. */
@@ -69,27 +55,36 @@ export interface RuntimeFunctions {
 }
 
 /**
- * The code of an exported function to stand where a call of it would: its parameters and locals become the caller's,
- * from `firstLocal` on, zero at first; the arguments are on the stack. For functions without results.
- */
-export type InlineFunction = (name: string, firstLocal: number) => { locals: ValType[]; code: Uint8Array };
-
-/**
  * Puts the compiled shadow runtime's functions behind the module's own. Its memory becomes the shadow memory, its
  * imported constants become constants, its imported functions those of `hosts`.
  */
 export function mergeRuntime(runtimeBytes: Uint8Array, around: RuntimeSurroundings): MergedRuntime {
   const runtime = decodeModule(runtimeBytes);
-  const indices: number[] = importsOf(runtime, "function").map(({ field }) => around.hosts[field]);
-  const intrinsics = importsOf(runtime, "function").map((entry) =>
+  const imports = importsOf(runtime, "function");
+  const imported = imports.length;
+  const exported = new Map(
+    runtime.exports.filter(({ kind }) => kind === "function").map(({ name, index }) => [name, index]),
+  );
+  const inlined = around.commonPath && inlineFunctions(around.commonPath, around);
+  const used = new UsedFunctions(
+    runtime,
+    imports.map((entry) => (entry.module === "hook" ? (exported.get(`${entry.field}Rarely`) as number) : -1)),
+  );
+  const indices: number[] = imports.map(({ field }, index) => {
+    const rarely = used.instead[index];
+    if (rarely < 0) return around.hosts[field];
+    const type = funcTypeAt(runtime, functionTypeIndex(runtime, index));
+    return around.appended.addLate(around.appended.typeIndexOf(type), () =>
+      used.has(index) ? hookFunction(field, type, indices[rarely], inlined) : TRAP,
+    );
+  });
+  const intrinsics = imports.map((entry, index) =>
     entry.module === "program"
       ? programIntrinsic(entry.field, around.programMemory ?? 0)
-      : around.hosts[entry.field] === undefined
+      : indices[index] === undefined
         ? NOTHING
         : undefined,
   );
-  const imported = runtime.importedFunctionCount;
-  const used = new UsedFunctions(runtime);
   const constants = importsOf(runtime, "global").map(({ field }) => around.constants[field]);
   const long = constants.flatMap((value, global) =>
     around.constantGlobals === true && typeof value === "number" && Math.abs(value | 0) >= LONG_CONSTANT
@@ -112,9 +107,6 @@ export function mergeRuntime(runtimeBytes: Uint8Array, around: RuntimeSurroundin
       ),
     );
   });
-  const exported = new Map(
-    runtime.exports.filter(({ kind }) => kind === "function").map(({ name, index }) => [name, index]),
-  );
   return {
     functions: {
       get: (name) => {
@@ -132,19 +124,7 @@ export function mergeRuntime(runtimeBytes: Uint8Array, around: RuntimeSurroundin
         mutable: false,
       })),
     ],
-    inlined: (name, firstLocal) => {
-      const index = exported.get(name) as number;
-      const body = index - imported;
-      const { params } = funcTypeAt(runtime, functionTypeIndex(runtime, index));
-      const locals = [...params];
-      for (const { count, type } of decodeLocals(runtime, runtime.bodies[body]))
-        for (let i = 0; i < count; i++) locals.push(type);
-      const writer = new ByteWriter(1024);
-      for (let i = params.length - 1; i >= 0; i--) writer.u8(LOCAL_SET).u32Leb(firstLocal + i);
-      writer.u8(BLOCK).u8(EMPTY_BLOCK);
-      writeCode(writer, runtime, body, places, around, firstLocal);
-      return { locals, code: writer.finish() };
-    },
+    inlined,
   };
 }
 
@@ -153,26 +133,16 @@ const LONG_CONSTANT = 2 ** 20;
 /** Body of a function that nobody calls: no locals, `unreachable`, `end`. */
 const TRAP = new Uint8Array([0, 0x00, END]);
 
-/** What stands for the runtime's functions and imported globals, by the index they have in the runtime. */
-interface RuntimePlaces {
-  /** New indices of functions, but for those with an instruction that takes a call's place. */
-  indices: readonly number[];
-  intrinsics: readonly (Uint8Array | undefined)[];
-  /** Values of imported globals, or code that pushes them. */
-  constants: readonly (number | Uint8Array)[];
-  /** Index of the global that holds the value of an imported one, −1 if none does. */
-  constantGlobal(global: number): number;
-  /** A call of the function is written. */
-  use(callee: number): void;
-}
-
 /** Functions of the runtime that are called, and all that they call. */
 class UsedFunctions {
   readonly #runtime: WasmModule;
   readonly #used = new Set<number>();
+  /** By imported function: the one that does all that its own path does not, −1 for most. */
+  readonly instead: readonly number[];
 
-  constructor(runtime: WasmModule) {
+  constructor(runtime: WasmModule, instead: readonly number[]) {
     this.#runtime = runtime;
+    this.instead = instead;
   }
 
   has(index: number): boolean {
@@ -183,7 +153,10 @@ class UsedFunctions {
     if (this.#used.has(index)) return;
     this.#used.add(index);
     const { bytes, bodies, importedFunctionCount } = this.#runtime;
-    if (index < importedFunctionCount) return;
+    if (index < importedFunctionCount) {
+      if (this.instead[index] >= 0) this.add(this.instead[index]);
+      return;
+    }
     const { codeStart, end } = bodies[index - importedFunctionCount];
     for (let pos = codeStart; pos < end; ) {
       const op = opcodeIdAt(bytes, pos);
@@ -204,82 +177,4 @@ function programIntrinsic(name: string, memory: number): Uint8Array {
   if (memory === 0) writer.u8(0);
   else writer.u8(HAS_MEMORY_INDEX).u32Leb(memory);
   return writer.u32Leb(0).finish();
-}
-
-function relocateBody(
-  runtime: WasmModule,
-  body: number,
-  places: RuntimePlaces,
-  around: RuntimeSurroundings,
-): Uint8Array {
-  const { start, codeStart, end } = runtime.bodies[body];
-  const writer = new ByteWriter((end - start) * 2).range(runtime.bytes, start, codeStart);
-  writeCode(writer, runtime, body, places, around);
-  return writer.finish();
-}
-
-/** Writes a body's instructions, the last `end` included. With a `firstLocal`, for a block: it returns by leaving it. */
-function writeCode(
-  writer: ByteWriter,
-  runtime: WasmModule,
-  body: number,
-  { indices, intrinsics, constants, constantGlobal, use }: RuntimePlaces,
-  around: RuntimeSurroundings,
-  firstLocal?: number,
-): void {
-  const { bytes } = runtime;
-  const { codeStart, end } = runtime.bodies[body];
-  let depth = 0;
-  for (let pos = codeStart; pos < end; ) {
-    const op = opcodeIdAt(bytes, pos);
-    const immediates = skipOpcode(bytes, pos);
-    const next = skipImmediates(bytes, immediates, IMMEDIATE_KIND[op]);
-    if (IMMEDIATE_KIND[op] === ImmediateKind.BlockType) depth++;
-    else if (op === END) depth--;
-    if (firstLocal !== undefined && op === RETURN) writer.u8(BR).u32Leb(depth);
-    else if (firstLocal !== undefined && (op === LOCAL_GET || op === LOCAL_SET || op === LOCAL_TEE))
-      writer.u8(op).u32Leb(firstLocal + readU32Leb(bytes, immediates));
-    else if (op === CALL) {
-      const callee = readU32Leb(bytes, immediates);
-      const intrinsic = intrinsics[callee];
-      if (intrinsic === undefined) {
-        use(callee);
-        writer.u8(op).u32Leb(indices[callee]);
-      } else writer.bytes(intrinsic);
-    } else if (op === GLOBAL_GET || op === GLOBAL_SET) {
-      const global = readU32Leb(bytes, immediates);
-      const shared = firstLocal === undefined ? constantGlobal(global) : -1;
-      const constant = constants[global];
-      if (shared >= 0) writer.u8(op).u32Leb(shared);
-      else if (typeof constant === "number") writer.u8(I32_CONST).s32Leb(constant | 0);
-      else if (constant !== undefined) writer.bytes(constant);
-      else writer.u8(op).u32Leb(around.firstGlobal + global - constants.length);
-    } else if (ACCESS_KIND[op] !== AccessKind.None) {
-      writer.range(bytes, pos, immediates);
-      writer.u8(bytes[immediates] | HAS_MEMORY_INDEX).u32Leb(around.shadowMemory);
-      writer.range(bytes, immediates + 1, next);
-    } else {
-      switch (IMMEDIATE_KIND[op]) {
-        case ImmediateKind.Memory:
-          writer.range(bytes, pos, immediates).u32Leb(around.shadowMemory);
-          break;
-        case ImmediateKind.TwoMemories:
-          writer.range(bytes, pos, immediates).u32Leb(around.shadowMemory).u32Leb(around.shadowMemory);
-          break;
-        case ImmediateKind.BlockType:
-          if (bytes[immediates] < 0x40)
-            throw new FormatError(
-              "unsupported",
-              pos,
-              "shadow runtime",
-              "a block type refers to the type section",
-            );
-          writer.range(bytes, pos, next);
-          break;
-        default:
-          writer.range(bytes, pos, next);
-      }
-    }
-    pos = next;
-  }
 }

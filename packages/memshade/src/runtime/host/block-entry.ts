@@ -4,12 +4,12 @@ import {
   LIVE_BLOCK_BITS,
   SHAPE_BYTES,
   SHAPE_COUNT,
+  SHAPE_COUNT_BITS,
   Shape as ShapeField,
   Tag,
 } from "./shadow-offsets.ts";
 
 const GRANULE_BYTES = 8;
-const PATTERN_COUNTERS = 8;
 const U32_MASK = 0xffffffffn;
 
 /** Bytes and blocks that are live, or were. */
@@ -21,10 +21,13 @@ export interface Live {
 /** Equal blocks that have ended, but are not in the sums of their context yet. All have one size and one density. */
 export interface Shape {
   blocks: bigint;
+  /** Of those, the ones that ended before another block began. */
+  withoutLifetime: bigint;
   size: number;
   /** Of one block. */
   accesses: number;
   touched: number;
+  /** By the program, or by a reallocation that moved the contents. */
   read: boolean;
   density: bigint;
   minLifetime: number;
@@ -47,10 +50,11 @@ export function splitLive(both: bigint): Live {
 export function readShapes(view: DataView, at: number): Map<number, Shape[]> {
   const byOwner = new Map<number, Shape[]>();
   for (let i = 0, entry = at; i < SHAPE_COUNT; i++, entry += SHAPE_BYTES) {
-    const blocks = view.getBigUint64(entry + ShapeField.count, true);
-    if (blocks === 0n) continue;
+    const withLifetime = BigInt.asUintN(SHAPE_COUNT_BITS, view.getBigUint64(entry + ShapeField.count, true));
+    const withoutLifetime = view.getBigUint64(entry + ShapeField.zero, true);
+    if (withLifetime + withoutLifetime === 0n) continue;
     const owner = view.getUint32(entry + ShapeField.owner, true) >>> Tag.contextShift;
-    const shape = readShape(view, entry, blocks);
+    const shape = readShape(view, entry, withLifetime, withoutLifetime);
     const others = byOwner.get(owner);
     if (others === undefined) byOwner.set(owner, [shape]);
     else others.push(shape);
@@ -69,32 +73,35 @@ export function countShapes(view: DataView, at: number): number {
 /** Forgets the blocks of all shapes. */
 export function forgetShapes(view: DataView, at: number): void {
   for (let i = 0, entry = at; i < SHAPE_COUNT; i++, entry += SHAPE_BYTES) {
-    view.setBigUint64(entry + ShapeField.count, 0n, true);
-    view.setUint32(entry + ShapeField.minLifetime, 0, true);
-    view.setUint32(entry + ShapeField.maxLifetime, 0, true);
+    for (let field: number = ShapeField.count; field < ShapeField.pattern; field += 4)
+      view.setUint32(entry + field, 0, true);
   }
 }
 
-function readShape(view: DataView, at: number, blocks: bigint): Shape {
+function readShape(view: DataView, at: number, withLifetime: bigint, withoutLifetime: bigint): Shape {
   const u32 = (field: number): number => view.getUint32(at + field, true);
+  const owner = u32(ShapeField.owner);
+  const size = (owner >>> Tag.sizeShift) & Tag.sizeMask;
   let accesses = 0;
   let touched = 0;
-  let read = 0;
-  for (let i = 0; i < PATTERN_COUNTERS; i++) {
+  let flags = 0;
+  for (let i = 0; i < Math.ceil(size / GRANULE_BYTES); i++) {
     const counter = u32(ShapeField.pattern + i * 4);
     accesses += counter >>> 1;
-    read |= counter & 1;
+    flags |= counter;
     if (counter !== 0) touched++;
   }
+  const shortest = u32(ShapeField.minLifetime);
   return {
-    blocks,
-    size: (u32(ShapeField.owner) >>> Tag.sizeShift) & Tag.sizeMask,
+    blocks: withLifetime + withoutLifetime,
+    withoutLifetime,
+    size,
     accesses,
     touched,
-    read: read !== 0,
+    read: (flags & 1) === 1 || (owner & 1) === 0,
     density: BigInt(u32(ShapeField.density) / 1000),
-    minLifetime: ~u32(ShapeField.minLifetime) >>> 0,
-    maxLifetime: u32(ShapeField.maxLifetime),
+    minLifetime: withoutLifetime === 0n ? shortest : 0,
+    maxLifetime: withLifetime === 0n ? 0 : shortest + u32(ShapeField.span),
   };
 }
 
@@ -123,12 +130,21 @@ export class BlockEntry {
   }
 
   get neverAccessed(): Live {
-    return this.#withShapes(Block.neverAccessed, Block.neverAccessedBytes, ({ accesses }) => accesses === 0);
+    const concerns = ({ accesses, read }: Shape): boolean => accesses === 0 && !read;
+    return this.#withShapes(Block.neverAccessed, Block.neverAccessedBytes, concerns);
   }
 
   get neverRead(): Live {
     const concerns = ({ accesses, read }: Shape): boolean => accesses !== 0 && !read;
     return this.#withShapes(Block.neverRead, Block.neverReadBytes, concerns);
+  }
+
+  /** Blocks that ended before another one began, or with the next. */
+  get temporary(): number {
+    return this.#shapes.reduce(
+      (sum, { withoutLifetime }) => sum + Number(withoutLifetime),
+      this.u32(Block.temporary),
+    );
   }
 
   get granules(): number {
@@ -176,7 +192,10 @@ export class BlockEntry {
       totalAccessDensity: this.#sum(Block.totalDensity, ({ density }) => density),
       minAccessDensity: least(Block.minDensity, ({ density }) => Number(density & U32_MASK)),
       maxAccessDensity: most(Block.maxDensity, ({ density }) => Number(density & U32_MASK)),
-      totalLifetimeAccessDensity: this.u64(Block.totalLifetimeDensity),
+      totalLifetimeAccessDensity: this.#shapes.reduce(
+        (sum, { withoutLifetime, density }) => BigInt.asUintN(64, sum + withoutLifetime * density * 1000n),
+        this.u64(Block.totalLifetimeDensity),
+      ),
       minLifetimeAccessDensity: least(Block.minLifetimeDensity, (shape) =>
         lifetimeDensity(shape, shape.maxLifetime),
       ),

@@ -419,6 +419,6 @@ function extrasOf(entry: BlockEntry, stamp: number): ContextExtras {
     granulesTouched: entry.granulesTouched,
     granules: entry.granules,
     reallocations: entry.u32(Block.reallocations),
-    temporary: entry.u32(Block.temporary),
+    temporary: entry.temporary,
   };
 }

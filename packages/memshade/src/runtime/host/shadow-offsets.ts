@@ -93,13 +93,13 @@ export const Block = {
 
 /** Fields of a shape: equal blocks of a context that have ended. */
 export const Shape = {
-  pattern: 0,
-  owner: 32,
-  count: 40,
-  minLifetime: 48,
-  maxLifetime: 52,
-  density: 56,
-  wait: 60,
+  owner: 0,
+  density: 4,
+  count: 8,
+  zero: 16,
+  minLifetime: 24,
+  span: 28,
+  pattern: 32,
 } as const;
 
 /** Fields of a calling context tree node. */
@@ -141,8 +141,10 @@ export const Tag = {
 } as const;
 
 export const BLOCK_BYTES = 256;
-export const SHAPE_BYTES = 64;
+export const SHAPE_BYTES = 128;
 export const SHAPE_COUNT = 4096;
+/** Bits of a shape's count; those above are another number. */
+export const SHAPE_COUNT_BITS = 62;
 export const NODE_BYTES = 32;
 export const RECORD_BYTES = 32;
 /** A region of program memory, and its slots: 8 bytes for 16 of the program. */

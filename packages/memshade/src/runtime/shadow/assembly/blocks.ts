@@ -1,7 +1,6 @@
 import { now } from "./clock";
 import { contextOf, prepareContexts } from "./context";
 import { claimCounters, countBlock } from "./counters";
-import { allocated } from "./heap";
 import {
   C_ALLOCATIONS, C_LIVE, C_MISALIGNED, C_NULL_FREES, C_OUTSIDE, C_OVERFLOW_BLOCKS, C_OVERLAPS, C_SHARED_GRANULES,
   C_UNFOLLOWED_BYTES, C_UNFOLLOWED_FREES, C_UNMATCHED_FREES, CONTROL, COVERED, M_LIVE, M_REALLOCATIONS, MIB_CAPACITY,
@@ -43,7 +42,10 @@ function meetNeighbours(slot: usize, address: u32, size: u32): void {
   }
 }
 
-/** A block was handed out: any one. Parameters as for `allocated`. */
+/**
+ * A block of `size` bytes was handed out at `address` (0: the allocation failed) to the call of the newest frame: any one.
+ * `self`: as for `contextOf`.
+ */
 export function allocatedAnyhow(address: u32, size: u32, frame: u32, self: u32): void {
   if (address == 0) return;
   if (size == 0) size = 1;
@@ -113,7 +115,7 @@ function endBlock(address: u32, copied: bool): bool {
   return true;
 }
 
-/** As `released`, in the common case too. */
+/** A block is given back by the program. */
 export function releasedRarely(address: u32): void {
   releasedAnyhow(address, false);
 }
@@ -129,6 +131,10 @@ export function releasedAnyhow(address: u32, copied: bool): void {
   }
 }
 
+/** A block was handed out, most often such a one as the common path knows; parameters as for `allocatedAnyhow`. */
+@external("hook", "allocated")
+declare function allocatedAsUsual(address: u32, size: u32, frame: u32, self: u32): void;
+
 /** After a reallocation: the old block has ended and a new one begins, also where the address stayed. */
 export function reallocated(old: u32, address: u32, size: u32, frame: u32, self: u32): void {
   if (address == 0) {
@@ -137,7 +143,7 @@ export function reallocated(old: u32, address: u32, size: u32, frame: u32, self:
     return;
   }
   if (old != 0) releasedAnyhow(old, true);
-  allocated(address, size, frame, self);
+  allocatedAsUsual(address, size, frame, self);
   if (old == 0) return;
   const region = address < COVERED ? regionOf(address) : 0;
   if (region == 0) return;

@@ -37,21 +37,21 @@ export function countBlock(
   address: u32, size: u32, mib: usize, start: u32, time: u32, folded: u64, copied: bool,
 ): void {
   if (EXACT == 0 && size <= LARGEST_SMALL && (address & 7) == 0 && folded == 0)
-    if (!copied && countShape(address >>> 1, size, mib, start, time)) return;
+    if (countShape(address >>> 1, size, mib, start, time, copied)) return;
   countLarge(address, size, mib, start, time, folded, copied);
 }
 
 /** Adds a block to the shape it has, and cleans its counters; false if it has to be counted by itself. */
 @inline
-function countShape(at: u32, size: u32, mib: usize, start: u32, time: u32): bool {
+function countShape(at: u32, size: u32, mib: usize, start: u32, time: u32, copied: bool): bool {
   if (MIB_CAPACITY > TAG_CONTEXTS && mib >= MIBS + TAG_CONTEXTS * MIB_SIZE) return false;
-  const owner = ownerOf(tagOf(mib, size, 0));
+  const owner = ownerOf(tagOf(mib, size, 0), copied);
   const first = load<u32>(at);
   const last = load<u32>(at + lastOf(size));
   const shape = shapeOf(owner, mixSmall(first, last));
-  if (load<u32>(shape, S_OWNER) != owner || !takeSmall(at, size, first, last, <u32>shape)) {
+  if (load<u32>(shape, S_OWNER) != owner || !takeSmall(at, size, first, last, shape)) {
     if (!takeShape(shape, owner, at)) return false;
-    takeSmall(at, size, first, last, <u32>shape);
+    takeSmall(at, size, first, last, shape);
   }
   addToShape(shape, mib, start, time);
   return true;

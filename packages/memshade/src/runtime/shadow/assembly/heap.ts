@@ -1,63 +1,61 @@
-import { allocatedAnyhow, releasedAnyhow } from "./blocks";
 import { knownContext } from "./known-context";
 import {
-  C_ALLOCATIONS, C_LIVE, C_NULL_FREES, CONTROL, COVERED, EXACT, LARGEST_SMALL, LARGEST_UNMARKED, M_LIVE, MIB_CAPACITY,
-  MIB_SIZE, MIBS, S_OWNER, SHARED, SLOT_TAG, SLOT_TIME, TAG_CONTEXTS, TAG_PLACE_MASK, WALL_CLOCK,
+  C_ALLOCATIONS, C_LIVE, C_NULL_FREES, CONTROL, COVERED, LARGEST_SMALL, LARGEST_UNMARKED, M_LIVE, MIB_CAPACITY, MIB_SIZE, MIBS,
+  S_OWNER, SLOT_TAG, SLOT_TIME, TAG_CONTEXTS, TAG_PLACE_MASK,
 } from "./layout";
 import { hasRoom, keepPeak, liveUnit, noticePeak } from "./live";
 import { bump32, mibOfTag, regionOf, sizeOfTag, slotIn, tagOf } from "./records";
 import { addToShape, ownerOf, shapeOf } from "./shapes";
 import { anyCounter, lastOf, mixSmall, takeSmall } from "./small-counters";
 
-// These two run with every block, so every instruction counts. They do the common case: a block of at most half a KiB
-// begins in a context that is known, a small one ends. Everything else is found out before the first store and left to
-// functions that can do all cases.
-// Nothing else is called: calls would keep values out of registers. One comparison per branch: where two are joined,
-// their results have to be made numbers first.
+// These two run with every block, so every instruction counts. They are compiled apart from all else and written into the
+// hooks of allocation functions. They do the common case of the usual profile: a block of at most half a KiB begins in a
+// context that is known, a small one ends. Everything else is found out before the first store and left to functions that
+// can do all cases. One comparison per branch: where two are joined, their results have to be made numbers first.
+
+/** Leaves the hook for the function that can do all cases. */
+@external("hook", "otherwise")
+declare function otherwise(): void;
 
 /** A block of `size` bytes was handed out at `address` (0: the allocation failed) to the newest frame's call. */
-export function allocated(address: u32, size: u32, frame: u32, self: u32): void {
+export function allocated(address: u32, size: u32, frame: u32): void {
   if (size - 1 >= LARGEST_UNMARKED) {
-    allocatedAnyhow(address, size, frame, self);
-    return;
-  }
-  if (EXACT != 0 || WALL_CLOCK != 0 || SHARED != 0) {
-    allocatedAnyhow(address, size, frame, self);
+    otherwise();
     return;
   }
   // Null, or so high that the block might end out of reach.
   if (address - 1 >= COVERED - LARGEST_UNMARKED) {
-    allocatedAnyhow(address, size, frame, self);
+    otherwise();
     return;
   }
   const region = regionOf(address);
   if (region == 0) {
-    allocatedAnyhow(address, size, frame, self);
+    otherwise();
     return;
   }
   const slot = slotIn(region, address);
   if ((load<u32>(slot, SLOT_TAG) | (address & 7)) != 0) {
-    allocatedAnyhow(address, size, frame, self);
+    otherwise();
     return;
   }
   const live = load<u64>(CONTROL, C_LIVE);
   if (!hasRoom(live)) {
-    allocatedAnyhow(address, size, frame, self);
+    otherwise();
     return;
   }
   const mib = knownContext(frame);
   if (mib == 0) {
-    allocatedAnyhow(address, size, frame, self);
+    otherwise();
     return;
   }
   if (MIB_CAPACITY > TAG_CONTEXTS) {
     if (mib >= MIBS + TAG_CONTEXTS * MIB_SIZE) {
-      allocatedAnyhow(address, size, frame, self);
+      otherwise();
       return;
     }
   }
   if (anyCounter(address >>> 1, size)) {
-    allocatedAnyhow(address, size, frame, self);
+    otherwise();
     return;
   }
   const time = load<u64>(CONTROL, C_ALLOCATIONS) + 1;
@@ -73,41 +71,37 @@ export function allocated(address: u32, size: u32, frame: u32, self: u32): void 
 export function released(address: u32): void {
   if (address - 1 >= COVERED - 1) {
     if (address == 0) bump32(CONTROL, C_NULL_FREES, 1);
-    else releasedAnyhow(address, false);
-    return;
-  }
-  if (EXACT != 0 || WALL_CLOCK != 0 || SHARED != 0) {
-    releasedAnyhow(address, false);
+    else otherwise();
     return;
   }
   const region = regionOf(address);
   if (region == 0) {
-    releasedAnyhow(address, false);
+    otherwise();
     return;
   }
   const slot = slotIn(region, address);
   const tag = load<u32>(slot, SLOT_TAG);
   if (((tag ^ address) & TAG_PLACE_MASK) != 0) {
-    releasedAnyhow(address, false);
+    otherwise();
     return;
   }
   const size = sizeOfTag(tag);
   if (size - 1 >= LARGEST_SMALL) {
-    releasedAnyhow(address, false);
+    otherwise();
     return;
   }
   // If the tag is that of a chain of records, no shape is its owner's.
   const at = address >>> 1;
-  const owner = ownerOf(tag);
+  const owner = ownerOf(tag, false);
   const first = load<u32>(at);
   const last = load<u32>(at + lastOf(size));
   const shape = shapeOf(owner, mixSmall(first, last));
   if (load<u32>(shape, S_OWNER) != owner) {
-    releasedAnyhow(address, false);
+    otherwise();
     return;
   }
-  if (!takeSmall(at, size, first, last, <u32>shape)) {
-    releasedAnyhow(address, false);
+  if (!takeSmall(at, size, first, last, shape)) {
+    otherwise();
     return;
   }
   store<u32>(slot, 0, SLOT_TAG);

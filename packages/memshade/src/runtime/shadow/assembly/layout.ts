@@ -163,17 +163,19 @@ export const M_SAME_DEALLOC_CPU: usize = 208;
 export const M_PROCESSORS_END: usize = 212;
 
 // A shape: small blocks of one context that ended with the same size and the same counters. They are only counted, with
-// what depends on their lifetimes, until another shape takes the entry and they join the context's sums.
-export const SHAPE_SIZE: u32 = 64;
+// what depends on their lifetimes, until another shape takes the entry and they join the context's sums. Zeros: no blocks.
+export const SHAPE_SIZE: u32 = 128;
 export const SHAPE_BITS: u32 = 12; // of an entry's index
 export const SHAPE_COUNT: u32 = 4096;
-export const S_PATTERN: usize = 0; // 8 counters
-export const S_OWNER: usize = 32; // the context's index and the size as in a slot's tag, and OWNER_BITS
-export const S_COUNT: usize = 40; // u64
-export const S_MIN_LIFETIME: usize = 48;
-export const S_MAX_LIFETIME: usize = 52;
-export const S_DENSITY: usize = 56; // times 1000
-export const S_WAIT: usize = 60; // blocks of other shapes until one of them may take the entry
+export const S_OWNER: usize = 0; // the context's index and the size as in a slot's tag, below them whether contents live on
+export const S_DENSITY: usize = 4; // times 1000
+export const S_COUNT: usize = 8; // u64: blocks with a lifetime; its highest bits are another number
+export const S_ZERO: usize = 16; // u64: blocks without lifetime, which are nowhere else
+export const S_MIN_LIFETIME: usize = 24; // of S_COUNT blocks
+export const S_SPAN: usize = 28; // by how much the longest of their lifetimes is longer
+export const S_PATTERN: usize = 32; // 16 counters; those behind the block's are anything
+/** Above these bits of S_COUNT: blocks of other shapes until one of them may take the entry. */
+export const SHAPE_COUNT_BITS: u64 = 62;
 
 export const NODE_SIZE: u32 = 32;
 export const N_PARENT: usize = 0; // address; in free nodes that of the next free one
@@ -220,7 +222,7 @@ export const R_SIZE: usize = 16;
 export const R_OWNER: usize = 20; // where several instances share the memory: the one that allocated
 export const R_FOLDED: usize = 24; // u64: accesses that a counter had no room for
 
-/** Blocks with at most this many bytes, so at most 8 counters, have a shape. */
-export const LARGEST_SMALL: u32 = 64;
+/** Blocks with at most this many bytes, so at most 16 counters, have a shape. */
+export const LARGEST_SMALL: u32 = 128;
 /** Blocks with at most this many bytes have no marks, and fit a slot. */
 export const LARGEST_UNMARKED: u32 = 511;

@@ -1,15 +1,17 @@
 import {
-  M_TEMPORARY, M_TOTAL_LIFETIME_DENSITY, S_COUNT, S_DENSITY, S_MAX_LIFETIME, S_MIN_LIFETIME, S_OWNER, S_PATTERN, S_WAIT,
-  SHAPE_BITS, SHAPE_SIZE, SHAPES, TAG_PLACE_MASK, WALL_CLOCK,
+  M_ALLOC_TIMESTAMP, M_DEALLOC_TIMESTAMP, M_TEMPORARY, M_TOTAL_LIFETIME_DENSITY, S_COUNT, S_DENSITY, S_MIN_LIFETIME,
+  S_OWNER, S_PATTERN, S_SPAN, S_ZERO, SHAPE_BITS, SHAPE_COUNT_BITS, SHAPE_SIZE, SHAPES, TAG_PLACE_MASK, WALL_CLOCK,
 } from "./layout";
 import { bump32, bump64, mibOfTag, sizeOfTag } from "./records";
+import { lastOf } from "./small-counters";
 import { addBlocks, addTimes, addUnread, divide } from "./sums";
 
 /** So many blocks of other shapes have to come by before one of them takes an entry. */
-const PATIENCE: u32 = 3;
+const PATIENCE: u64 = 3;
 
+/** Whose shape a block has. `copied`: its contents live on in another one, so that it was not written for nothing. */
 @inline
-export function ownerOf(tag: u32): u32 { return tag | TAG_PLACE_MASK; }
+export function ownerOf(tag: u32, copied: bool): u32 { return (tag | TAG_PLACE_MASK) ^ <u32>copied; }
 
 /** Where the shape of a block is, if it is anywhere. `mix`: that of its counters. */
 @inline
@@ -20,10 +22,16 @@ export function shapeOf(owner: u32, mix: u32): usize {
 /** One more block of a shape. */
 @inline
 export function addToShape(shape: usize, mib: usize, start: u32, time: u32): void {
+  // Most blocks that end soon end before the next one begins: they overlap nothing, and their lifetimes add nothing.
+  if (WALL_CLOCK == 0 && time == start) {
+    store<u64>(shape, load<u64>(shape, S_ZERO) + 1, S_ZERO);
+    store<u32>(mib, time, M_ALLOC_TIMESTAMP);
+    store<u32>(mib, time, M_DEALLOC_TIMESTAMP);
+    return;
+  }
   const lifetime = time - start;
   store<u64>(shape, load<u64>(shape, S_COUNT) + 1, S_COUNT);
-  if (~lifetime > load<u32>(shape, S_MIN_LIFETIME)) store<u32>(shape, ~lifetime, S_MIN_LIFETIME);
-  if (lifetime > load<u32>(shape, S_MAX_LIFETIME)) store<u32>(shape, lifetime, S_MAX_LIFETIME);
+  if (lifetime - load<u32>(shape, S_MIN_LIFETIME) > load<u32>(shape, S_SPAN)) widenSpan(shape, lifetime);
   addTimes(mib, start, time);
   let density = load<u32>(shape, S_DENSITY);
   if (lifetime > 1) density /= lifetime;
@@ -31,31 +39,55 @@ export function addToShape(shape: usize, mib: usize, start: u32, time: u32): voi
   bump64(mib, M_TOTAL_LIFETIME_DENSITY, density);
 }
 
+/** A lifetime, already counted, is beyond those so far. */
+@inline
+function widenSpan(shape: usize, lifetime: u32): void {
+  let least = load<u32>(shape, S_MIN_LIFETIME);
+  let most = least + load<u32>(shape, S_SPAN);
+  if (countOf(shape) == 1) {
+    least = lifetime;
+    most = lifetime;
+  }
+  least = min(least, lifetime);
+  store<u32>(shape, least, S_MIN_LIFETIME);
+  store<u32>(shape, max(most, lifetime) - least, S_SPAN);
+}
+
+/** Blocks of a shape that have a lifetime. */
+@inline
+function countOf(shape: usize): u64 { return load<u64>(shape, S_COUNT) & ((1 << SHAPE_COUNT_BITS) - 1); }
+
 /** The blocks of a shape join their context's sums. */
 function fold(shape: usize): void {
-  const count = load<u64>(shape, S_COUNT);
+  const withLifetime = countOf(shape);
+  const without = load<u64>(shape, S_ZERO);
+  const count = withLifetime + without;
   if (count == 0) return;
-  store<u64>(shape, 0, S_COUNT);
   const owner = load<u32>(shape, S_OWNER);
   const mib = mibOfTag(owner);
   const size = sizeOfTag(owner);
   let accesses: u64 = 0;
   let touched: u32 = 0;
   let flags: u32 = 0;
-  for (let at: usize = shape; at < shape + S_OWNER; at += 4) {
-    const counter = load<u32>(at, S_PATTERN);
+  const counters = lastOf(size) + 4;
+  for (let at: u32 = 0; at < counters; at += 4) {
+    const counter = load<u32>(shape + at, S_PATTERN);
     accesses += counter >>> 1;
     if (counter != 0) touched++;
     flags |= counter;
   }
   const perSecond = load<u32>(shape, S_DENSITY);
-  const least = ~load<u32>(shape, S_MIN_LIFETIME);
-  const most = load<u32>(shape, S_MAX_LIFETIME);
+  const shortest = load<u32>(shape, S_MIN_LIFETIME);
+  const least = without == 0 ? shortest : 0;
+  const most = withLifetime == 0 ? 0 : shortest + load<u32>(shape, S_SPAN);
   addBlocks(
     mib, count, size, (size + 7) >>> 3, accesses, touched, perSecond / 1000, least, most,
     most > 1 ? perSecond / most : perSecond, least > 1 ? perSecond / least : perSecond,
   );
-  if ((flags & 1) == 0) addUnread(mib, count, size, accesses);
+  bump32(mib, M_TEMPORARY, <u32>without);
+  bump64(mib, M_TOTAL_LIFETIME_DENSITY, without * perSecond);
+  if (((flags | ~owner) & 1) == 0) addUnread(mib, count, size, accesses);
+  for (let field = S_COUNT; field < S_PATTERN; field += 8) store<u64>(shape + field, 0);
 }
 
 /** All blocks of shapes join their contexts' sums, and the table is empty. */
@@ -70,22 +102,22 @@ export function foldAll(): void {
 /** Makes an entry that of a block's shape, without blocks yet. False: it stays what it is. */
 @inline
 export function takeShape(shape: usize, owner: u32, at: u32): bool {
-  const wait = load<u32>(shape, S_WAIT);
-  if (wait != 0) {
-    store<u32>(shape, wait - 1, S_WAIT);
+  const count = load<u64>(shape, S_COUNT);
+  if (count >> SHAPE_COUNT_BITS != 0) {
+    store<u64>(shape, count - (1 << SHAPE_COUNT_BITS), S_COUNT);
     return false;
   }
   const size = sizeOfTag(owner);
-  const counters = (size + 7) >>> 3 << 2;
+  const counters = lastOf(size) + 4;
   let accesses: u64 = 0;
   for (let i: u32 = 0; i < counters; i += 4) accesses += load<u32>(at + i) >>> 1;
   const density = divide(accesses * 100, size);
   // Beyond, the least density would not be that of the longest lifetime, because extremes are cut down to 32 bits.
   if ((density * 1000) >> 32 != 0) return false;
   fold(shape);
-  for (let i: u32 = 0; i < S_OWNER; i += 4) store<u32>(shape + i, i < counters ? load<u32>(at + i) : 0, S_PATTERN);
+  for (let i: u32 = 0; i < counters; i += 4) store<u32>(shape + i, load<u32>(at + i), S_PATTERN);
   store<u32>(shape, owner, S_OWNER);
-  store<u64>(shape, 0, S_MIN_LIFETIME);
-  store<u64>(shape, (density * 1000) | (<u64>PATIENCE << 32), S_DENSITY);
+  store<u32>(shape, <u32>(density * 1000), S_DENSITY);
+  store<u64>(shape, PATIENCE << SHAPE_COUNT_BITS, S_COUNT);
   return true;
 }

@@ -1,5 +1,7 @@
-// Counters of a small block: at most 8, at a multiple of 4. They are read as two words of 4, 8 or 16 bytes that overlap
-// where the block does not fill both: so nothing outside of it is read, and no loop is needed. The smallest blocks are
+import { S_PATTERN } from "./layout";
+
+// Counters of a small block: at most 16, at a multiple of 4. They are read as two words of 4, 8 or 16 bytes, or four of 16,
+// that overlap where the block does not fill them: so nothing outside of it is read, and no loop is needed. The smallest blocks are
 // read counter by counter: a wider load has to wait until the stores it overlaps have left the processor's store buffer,
 // and what a program counts last is often what it is about to release.
 
@@ -7,7 +9,7 @@
 @inline
 export function lastOf(size: u32): u32 { return ((size - 1) >>> 3) << 2; }
 
-const VECTOR_BYTES: u32 = 16;
+const VECTOR_BYTES: usize = 16;
 
 /** Whether one of the counters in `[from, to)`, at least 16 bytes, is not zero. */
 @inline
@@ -31,27 +33,40 @@ export function anyCounter(at: u32, size: u32): bool {
 @inline
 export function mixSmall(first: u32, last: u32): u32 { return first + last * 31; }
 
-/** Whether the counters are those at `pattern`; then they are cleaned. `first`, `end`: the first and the last of them. */
+/**
+ * Whether the counters are those of a shape; then they are cleaned. `first`, `end`: the first and the last of them.
+ */
 @inline
-export function takeSmall(at: u32, size: u32, first: u32, end: u32, pattern: u32): bool {
+export function takeSmall(at: u32, size: u32, first: u32, end: u32, shape: usize): bool {
   const last = lastOf(size);
   if (size <= 16) {
-    if (((first ^ load<u32>(pattern)) | (end ^ load<u32>(pattern + last))) != 0) return false;
+    if (((first ^ load<u32>(shape, S_PATTERN)) | (end ^ load<u32>(shape + last, S_PATTERN))) != 0) return false;
     store<u32>(at, 0);
     store<u32>(at + last, 0);
   } else if (size <= 32) {
-    const differ = (load<u64>(at) ^ load<u64>(pattern)) | (load<u64>(at + last - 4) ^ load<u64>(pattern + last - 4));
+    const high = at + last - 4;
+    const differ = (load<u64>(at) ^ load<u64>(shape, S_PATTERN)) | (load<u64>(high) ^ load<u64>(shape + last, S_PATTERN - 4));
     if (differ != 0) return false;
     store<u64>(at, 0);
-    store<u64>(at + last - 4, 0);
+    store<u64>(high, 0);
   } else {
-    const differ = v128.or(
-      v128.xor(v128.load(at), v128.load(pattern)),
-      v128.xor(v128.load(at + last - 12), v128.load(pattern + last - 12)),
+    const high = at + last - 12;
+    let differ = v128.or(
+      v128.xor(v128.load(at), v128.load(shape, S_PATTERN)),
+      v128.xor(v128.load(high), v128.load(shape + last, S_PATTERN - 12)),
     );
-    if (v128.any_true(differ)) return false;
+    if (size > 64) {
+      const inner = high - VECTOR_BYTES;
+      differ = v128.or(differ, v128.or(
+        v128.xor(v128.load(at, VECTOR_BYTES), v128.load(shape, S_PATTERN + VECTOR_BYTES)),
+        v128.xor(v128.load(inner), v128.load(shape + last, S_PATTERN - 12 - VECTOR_BYTES)),
+      ));
+      if (v128.any_true(differ)) return false;
+      v128.store(at, i64x2.splat(0), VECTOR_BYTES);
+      v128.store(inner, i64x2.splat(0));
+    } else if (v128.any_true(differ)) return false;
     v128.store(at, i64x2.splat(0));
-    v128.store(at + last - 12, i64x2.splat(0));
+    v128.store(high, i64x2.splat(0));
   }
   return true;
 }
