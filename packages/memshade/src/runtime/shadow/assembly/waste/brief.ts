@@ -133,15 +133,33 @@ export function readFreshOf(address: u32, size: u32): void { readFresh(address, 
 
 /** Some bytes were read before, or several stores wrote them. */
 @inline function readMixed(address: u32, size: u32): void {
-  let invalid = false;
-  for (let i: u32 = 0; i < size; i++) invalid = credit(idAt(address + i)) || invalid;
-  if (!invalid) setRead(address << ID_SHIFT, size << ID_SHIFT);
-  else for (let i: u32 = 0; i < size; i++) if (!staysInvalid(idAt(address + i))) setId(address + i, READ);
+  const at: usize = address << ID_SHIFT;
+  const bytes = size << ID_SHIFT;
+  if (bytes == 4) readWord(at, load<u32>(at) | 0xffffffff00000000, 4);
+  else for (let i: u32 = 0; i < bytes; i += 8) readWord(at + i, load<u64>(at + i), 8);
 }
 
-/** A byte with this id is read. True if it stays invalid. */
+// Bits of an id, and a mask of them.
+@inline function idBits(): u64 { return ID_SHIFT == 1 ? 16 : 32; }
+@inline function idMask(): u64 { return ID_SHIFT == 1 ? 0xffff : 0xffffffff; }
+
+/** Ids side by side, of bytes that are read now; where they are, and how many bytes they take, 4 or 8. */
+@inline function readWord(at: usize, ids: u64, bytes: u32): void {
+  // Those that were read before have no bits here.
+  let unread = ~ids;
+  let invalid: u64 = 0;
+  while (unread != 0) {
+    const shift = ctz(unread) & (64 - idBits());
+    if (credit(<u32>((ids >>> shift) & idMask()))) invalid |= idMask() << shift;
+    unread &= ~(idMask() << shift);
+  }
+  const left = ids & invalid | ~invalid;
+  if (bytes == 4) store<u32>(at, <u32>left);
+  else store<u64>(at, left);
+}
+
+/** A byte with this id is read, for the first time. True if it stays invalid. */
 @inline function credit(id: u32): bool {
-  if (id == READ) return false;
   if (isReal(id)) bump(storeRecord(id) + S_READ, 1);
   return staysInvalid(id);
 }
@@ -181,22 +199,25 @@ export function loaded(address: u32, size: u32, site: u32, float: u32): void {
   if (!readRange(address, size)) bump(record + L_FRESH, 1);
 }
 
-function isValid(address: u32, size: u32): bool {
-  const id = idAt(address);
-  // A power of two up to 16: one id for all of it.
-  if (size <= 16 && (size & (size - 1)) == 0 && isUniform(address << ID_SHIFT, size << ID_SHIFT, id)) return !isInvalid(id);
-  for (let i: u32 = 0; i < size; i++) if (isInvalid(idAt(address + i))) return false;
-  return true;
+/** Whether some lane of ids side by side is zero. */
+@inline function hasZero(ids: u64): bool {
+  const ones: u64 = ID_SHIFT == 1 ? 0x0001000100010001 : 0x0000000100000001;
+  return ((ids - ones) & ~ids & (ones << (idBits() - 1))) != 0;
 }
 
-/** Whether all bytes of an access were read since they were written; false for sizes that no plain access has. */
-@inline function isAllRead(address: u32, size: u32): bool {
+@inline function isValidWord(ids: u64): bool {
+  return ids == -1 || (!hasZero(ids ^ gone()) && (ZERO_IS_VALID != 0 || !hasZero(ids)));
+}
+
+function isValid(address: u32, size: u32): bool {
   const at: usize = address << ID_SHIFT;
   const bytes = size << ID_SHIFT;
-  if (bytes == 8) return load<u64>(at) == -1;
-  if (bytes == 16) return (load<u64>(at) & load<u64>(at, 8)) == -1;
-  if (bytes == 4) return load<u32>(at) == 0xffffffff;
-  return bytes == 2 && load<u16>(at) == 0xffff;
+  if (bytes == 8) return isValidWord(load<u64>(at));
+  if (bytes == 16) return isValidWord(load<u64>(at)) && isValidWord(load<u64>(at, 8));
+  if (bytes == 2) return !isInvalid(idAt(address));
+  if (bytes == 4) return isValidWord(load<u32>(at) | 0xffffffff00000000);
+  for (let i: u32 = 0; i < size; i++) if (isInvalid(idAt(address + i))) return false;
+  return true;
 }
 
 /** A store whose operand equals what is there, before the store. The bytes follow where all stores of a site are one size. */
@@ -206,8 +227,7 @@ export function same(address: u32, size: u32, site: u32): void {
 
 /** The same of a site whose record is at an address. */
 export function sameAt(address: u32, size: u32, record: u32): void {
-  // Memory that was read is valid: the usual case.
-  if (isAllRead(address, size) || isValid(address, size)) bump(record + S_SILENT, 1);
+  if (isValid(address, size)) bump(record + S_SILENT, 1);
 }
 
 // Stores by a function: the operand's bytes are kept before and compared behind.
@@ -394,6 +414,19 @@ function hostReadsAll(from: u32, end: u32): void {
 
 @inline function gone(): u64 { return ID_SHIFT == 1 ? <u64>INVALID * 0x0001000100010001 : <u64>INVALID | (<u64>INVALID << 32); }
 
+/** Whether all of a short range is invalid already: what begins now ended before, as a rule. */
+@inline function isGone(address: u32, size: u32): bool {
+  const all = i64x2.splat(gone());
+  let at: usize = address << ID_SHIFT;
+  const end: usize = at + (size << ID_SHIFT);
+  let other = i64x2.splat(0);
+  for (; end - at >= 32; at += 32)
+    other = v128.or(other, v128.or(v128.xor(v128.load(at), all), v128.xor(v128.load(at, 16), all)));
+  if (v128.any_true(other)) return false;
+  for (; at < end; at += 1 << ID_SHIFT) if (idAt(<u32>(at >>> ID_SHIFT)) != INVALID) return false;
+  return true;
+}
+
 /** Blocks from this size on are looked at 128 bytes of shadow at a time. */
 const LARGE_BLOCK: u32 = 512;
 
@@ -467,7 +500,7 @@ export function allocated(address: u32, size: u32, zeroedBy: u32): void {
     store<u32>(CONTROL, 0, C_ZEROED_SITE);
   }
   if (address == 0 || outside(address, size)) return;
-  invalidate(address, size);
+  if (size >= LARGE_BLOCK || !isGone(address, size)) invalidate(address, size);
   keepSize(address, size);
   if (site != 0) writeRange(address, size, site, false);
 }
@@ -510,6 +543,7 @@ export function stackMoved(from: u32, to: u32): void {
   const low = min(from, to);
   const size = max(from, to) - low;
   if (size == 0 || size > LARGEST_FRAME || outside(low, size)) return;
+  if (to < from && size < LARGE_BLOCK && isGone(low, size)) return;
   invalidate(low, size);
 }
 
