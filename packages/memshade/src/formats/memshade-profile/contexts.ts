@@ -1,5 +1,5 @@
 import type { ByteWriter } from "../../bytes/writer.ts";
-import type { BlockWords, ProfileView } from "../../model/memprof/index.ts";
+import type { BlockWords, MemprofBlocks, ProfileView } from "../../model/memprof/index.ts";
 import { MIB_FIELDS, type MibField } from "../../model/mib-fields.ts";
 import { ENCODING, HISTOGRAM_TAG, totalOf } from "./layout.ts";
 import type { VarintReader } from "./varint-reader.ts";
@@ -116,42 +116,88 @@ function wideOf(low: number, high: number): bigint {
   return (BigInt(high) << 32n) | BigInt(low);
 }
 
-/** Reads a chunk of `count` blocks into the columns of known fields. */
+/** Reads a chunk of `count` blocks, of which it keeps the fields that are wanted. */
 export function readContexts(
   reader: VarintReader,
   columns: readonly StoredColumn[],
   count: number,
-): { values: Map<number, bigint[]>; histograms: Map<number, BigUint64Array> } {
-  const values = new Map<number, bigint[]>();
+  fields: readonly MibField[],
+): MemprofBlocks {
   const histograms = new Map<number, BigUint64Array>();
-  const delayed: { column: StoredColumn; differences: bigint[] }[] = [];
+  const words = new Map<number, Uint32Array<ArrayBuffer>>();
+  const delayed: StoredColumn[] = [];
   for (const column of columns) {
     if (column.encoding === ENCODING.list) {
-      for (let row = 0; row < count; row++) {
-        const length = reader.count(1, "entries");
-        const list = BigUint64Array.from({ length }, () => reader.wide());
-        if (column.tag === HISTOGRAM_TAG && length > 0) histograms.set(row, list);
-      }
+      readLists(reader, count, column.tag === HISTOGRAM_TAG ? histograms : undefined);
       continue;
     }
-    const read = Array.from({ length: count }, () => reader.wide());
-    if (column.encoding === ENCODING.fromMean) delayed.push({ column, differences: read });
-    else values.set(column.tag, read);
-  }
-  const counts = values.get(1);
-  for (const { column, differences } of delayed) {
-    const totals = values.get(column.total);
-    if (counts === undefined || totals === undefined) {
-      throw reader.error(`field ${column.tag} depends on a total that is not there`);
+    const read = new Uint32Array(2 * count);
+    for (let at = 0; at < 2 * count; at += 2) {
+      reader.words();
+      read[at] = reader.low;
+      read[at + 1] = reader.high;
     }
-    values.set(
-      column.tag,
-      differences.map((difference, row) =>
-        BigInt.asUintN(64, unzigzag(difference) + meanOf(totals[row]!, counts[row]!)),
-      ),
-    );
+    if (column.field === undefined) continue;
+    words.set(column.tag, read);
+    if (column.encoding === ENCODING.fromMean) delayed.push(column);
   }
-  return { values, histograms };
+  // Totals may be differences themselves in files that others wrote: these count as what they were written as.
+  const plain = new Map(words);
+  for (const { tag } of delayed) plain.delete(tag);
+  for (const { tag, total } of delayed) {
+    const counts = plain.get(1);
+    const totals = plain.get(total);
+    if (counts === undefined || totals === undefined) {
+      throw reader.error(`field ${tag} depends on a total that is not there`);
+    }
+    addMeans(words.get(tag)!, totals, counts);
+  }
+  const sizes = Uint32Array.from({ length: count }, (_, row) => histograms.get(row)?.length ?? 0);
+  return {
+    length: count,
+    fields,
+    columns: fields.map(({ tag, name, bytes }) => {
+      if (name === "accessHistogramSize") return sizes;
+      const read = words.get(tag) ?? new Uint32Array(2 * count);
+      return bytes === 8 ? new BigUint64Array(read.buffer) : read.filter((_, at) => at % 2 === 0);
+    }),
+    histograms,
+  };
+}
+
+function readLists(
+  reader: VarintReader,
+  count: number,
+  histograms: Map<number, BigUint64Array> | undefined,
+): void {
+  for (let row = 0; row < count; row++) {
+    const length = reader.count(1, "entries");
+    const list = BigUint64Array.from({ length }, () => reader.wide());
+    if (length > 0) histograms?.set(row, list);
+  }
+}
+
+/** Turns differences into what they are differences of, modulo 2^64. */
+function addMeans(values: Uint32Array, totals: Uint32Array, counts: Uint32Array): void {
+  for (let at = 0; at < values.length; at += 2) {
+    const [low, high] = [values[at]!, values[at + 1]!];
+    const [totalLow, totalHigh] = [totals[at]!, totals[at + 1]!];
+    const count = counts[at]! + counts[at + 1]! * 2 ** 32;
+    if (high < LEAST_WIDE_HIGH && totalHigh < LEAST_WIDE_HIGH && counts[at + 1] === 0) {
+      const folded = high * 2 ** 32 + low;
+      const mean = count === 0 ? 0 : Math.floor((totalHigh * 2 ** 32 + totalLow) / count);
+      const value = mean + (folded % 2 === 0 ? folded / 2 : -(folded + 1) / 2);
+      if (value >= 0) {
+        values[at] = value >>> 0;
+        values[at + 1] = Math.floor(value / 2 ** 32);
+        continue;
+      }
+    }
+    const mean = meanOf(wideOf(totalLow, totalHigh), wideOf(counts[at]!, counts[at + 1]!));
+    const value = BigInt.asUintN(64, unzigzag(wideOf(low, high)) + mean);
+    values[at] = Number(value & 0xffffffffn);
+    values[at + 1] = Number(value >> 32n);
+  }
 }
 
 function meanOf(total: bigint, count: bigint): bigint {

@@ -1,10 +1,11 @@
 import { FormatError } from "../../bytes/errors.ts";
-import { BlockTable, type MemprofBlocks, type MemprofProfile } from "../../model/memprof/index.ts";
-import { MIB_FIELDS } from "../../model/mib-fields.ts";
+import type { MemprofBlocks, MemprofProfile, MemprofRecords } from "../../model/memprof/index.ts";
+import { MIB_FIELDS, type MibField } from "../../model/mib-fields.ts";
 import { readContexts, readSchema, type StoredSchema } from "./contexts.ts";
 import { readDataAccessChunk } from "./data-access-chunk.ts";
-import { CHUNK, CONTEXTS_PER_CHUNK, type Deflate, MAGIC, PACKING, VERSION } from "./layout.ts";
+import { CHUNK, CONTEXTS_PER_CHUNK, type Deflate, ENCODING, MAGIC, PACKING, VERSION } from "./layout.ts";
 import { pakoDeflate } from "./pako-deflate.ts";
+import { joinBlocks, RecordColumns, type SiteReceiver } from "./record-columns.ts";
 import { readTables, type StoredTables } from "./tables.ts";
 import { VarintReader } from "./varint-reader.ts";
 import type { ProfileOrigin } from "./write.ts";
@@ -82,55 +83,67 @@ export class MemshadeProfile {
       throw new FormatError("malformed", 8, "memshade profile", "a record is not there");
     const reader = this.open(chunk, "records");
     reader.take(Math.min(place.offset, reader.remaining));
-    return this.readRecord(reader, guid);
+    const allocSites: { stack: number; block: number }[] = [];
+    const callSites: { stack: number; callees: readonly bigint[] }[] = [];
+    this.readRecord(reader, {
+      addAllocSite: (stack, block) => allocSites.push({ stack, block }),
+      addCallSite: (stack, callees) => callSites.push({ stack, callees }),
+    });
+    return { guid, allocSites, callSites };
   }
 
   /** Everything. */
   whole(): MemprofProfile {
+    return { ...this.outline(), blocks: joinBlocks(this.schema.contexts, this.fields, this.blocks()) };
+  }
+
+  /** Everything but the blocks. */
+  outline(): Omit<MemprofProfile, "blocks"> {
     const { frames, stacks } = this.tables;
-    const records = this.tables.places.map(({ guid }) => guid);
-    const all = this.allRecords();
-    const allocs = all.reduce((sum, { allocSites }) => sum + allocSites.length, 0);
-    const calls = all.reduce((sum, { callSites }) => sum + callSites.length, 0);
-    const result = {
-      length: all.length,
-      guid: BigUint64Array.from(records),
-      allocStart: new Uint32Array(all.length + 1),
-      allocStack: new Uint32Array(allocs),
-      allocBlock: new Uint32Array(allocs),
-      callStart: new Uint32Array(all.length + 1),
-      callStack: new Uint32Array(calls),
-      callees: new Map<number, readonly bigint[]>(),
-    };
-    let alloc = 0;
-    let call = 0;
-    for (const [row, { allocSites, callSites }] of all.entries()) {
-      for (const { stack, block } of allocSites) {
-        result.allocStack[alloc] = stack;
-        result.allocBlock[alloc++] = block;
-      }
-      for (const { stack, callees } of callSites) {
-        if (callees.length > 0) result.callees.set(call, callees);
-        result.callStack[call++] = stack;
-      }
-      result.allocStart[row + 1] = alloc;
-      result.callStart[row + 1] = call;
-    }
     const [dataAccess] = this.chunksOf(CHUNK.dataAccess);
     return {
       frames,
       stacks,
-      blocks: this.readBlocks(),
-      records: result,
+      records: this.allRecords(),
       dataAccess: dataAccess && readDataAccessChunk(this.open(dataAccess, "data accesses")),
     };
   }
 
-  private allRecords(): FunctionRecord[] {
+  /** Number of contexts, and of their blocks. */
+  get contexts(): number {
+    return this.schema.contexts;
+  }
+
+  /** Fields of the blocks that this reader knows. */
+  get fields(): readonly MibField[] {
+    const { columns } = this.schema;
+    const tags = new Set(columns.map(({ tag }) => tag));
+    const hasHistograms = columns.some(({ encoding }) => encoding === ENCODING.list);
+    return MIB_FIELDS.filter(
+      ({ tag, name }) => tags.has(tag) || (hasHistograms && name.startsWith("accessHistogram")),
+    );
+  }
+
+  /** The blocks in order, some thousand at a time. */
+  *blocks(): Generator<MemprofBlocks, void, undefined> {
+    const { contexts, columns } = this.schema;
+    const { fields } = this;
+    for (const [index, chunk] of this.chunksOf(CHUNK.contexts).entries()) {
+      const count = Math.min(CONTEXTS_PER_CHUNK, contexts - index * CONTEXTS_PER_CHUNK);
+      const reader = this.open(chunk, "contexts");
+      if (count > reader.remaining && columns.length > 0)
+        throw reader.error("the contexts are not all there");
+      yield readContexts(reader, columns, count, fields);
+    }
+  }
+
+  private allRecords(): MemprofRecords {
+    const { places } = this.tables;
+    const chunks = this.chunksOf(CHUNK.records);
+    const builder = new RecordColumns(places.length);
     let current = -1;
     let reader: VarintReader | undefined;
-    const chunks = this.chunksOf(CHUNK.records);
-    return this.tables.places.map(({ guid, chunk, offset }) => {
+    for (const { guid, chunk, offset } of places) {
       if (chunk !== current || reader === undefined) {
         const found = chunks[chunk];
         // Records stand in ascending order: a chunk that comes again would be unpacked again and again.
@@ -141,11 +154,13 @@ export class MemshadeProfile {
         current = chunk;
       }
       if (offset !== reader.position) throw reader.error("a record is out of place");
-      return this.readRecord(reader, guid);
-    });
+      this.readRecord(reader, builder);
+      builder.endRecord(guid);
+    }
+    return builder.build();
   }
 
-  private readRecord(reader: VarintReader, guid: bigint): FunctionRecord {
+  private readRecord(reader: VarintReader, sites: SiteReceiver): void {
     let lastStack = 0;
     let lastBlock = 0;
     const near = (last: number, limit: number, what: string) => {
@@ -153,48 +168,17 @@ export class MemshadeProfile {
       if (value < 0 || value >= limit) throw reader.error(`${what} ${value} of ${limit}`);
       return value;
     };
-    const allocSites = Array.from({ length: reader.count(2, "alloc sites") }, () => {
+    for (let left = reader.count(2, "alloc sites"); left > 0; left--) {
       lastStack = near(lastStack, this.stacks.length, "stack");
       lastBlock = near(lastBlock, this.schema.contexts, "context");
-      return { stack: lastStack, block: lastBlock };
-    });
+      sites.addAllocSite(lastStack, lastBlock);
+    }
     lastStack = 0;
-    const callSites = Array.from({ length: reader.count(2, "call sites") }, () => {
+    for (let left = reader.count(2, "call sites"); left > 0; left--) {
       lastStack = near(lastStack, this.stacks.length, "stack");
       const callees = Array.from({ length: reader.count(1, "callees") }, () => reader.wide());
-      return { stack: lastStack, callees };
-    });
-    return { guid, allocSites, callSites };
-  }
-
-  private readBlocks(): MemprofBlocks {
-    const { contexts, columns } = this.schema;
-    const tags = new Set(columns.map(({ tag }) => tag));
-    const hasHistograms = columns.some(({ encoding }) => encoding === 2);
-    const fields = MIB_FIELDS.filter(
-      ({ tag, name }) => tags.has(tag) || (hasHistograms && name.startsWith("accessHistogram")),
-    );
-    const blocks = new BlockTable(fields);
-    const histograms = new Map<number, BigUint64Array>();
-    for (const [index, chunk] of this.chunksOf(CHUNK.contexts).entries()) {
-      const first = index * CONTEXTS_PER_CHUNK;
-      const count = Math.min(CONTEXTS_PER_CHUNK, contexts - first);
-      const reader = this.open(chunk, "contexts");
-      if (count > reader.remaining && columns.length > 0)
-        throw reader.error("the contexts are not all there");
-      const read = readContexts(reader, columns, count);
-      for (let row = 0; row < count; row++) {
-        const block = blocks.addRow();
-        const histogram = read.histograms.get(row);
-        if (histogram !== undefined) histograms.set(block, histogram);
-        for (const [field, { tag, name }] of fields.entries()) {
-          const value =
-            name === "accessHistogramSize" ? (histogram?.length ?? 0) : (read.values.get(tag)?.[row] ?? 0n);
-          blocks.setNumber(field, block, value);
-        }
-      }
+      sites.addCallSite(lastStack, callees);
     }
-    return blocks.build(histograms);
   }
 
   private chunksOf(kind: number): Chunk[] {

@@ -4,6 +4,9 @@ import { readS64Leb, readU64Leb, skipLeb64 } from "../../bytes/leb128.ts";
 /** Reads LEB128 integers forward in an unpacked chunk. Offsets in errors are those of the chunk in the file. */
 export class VarintReader {
   position = 0;
+  /** The words of the u64 that `words` has read. */
+  low = 0;
+  high = 0;
   private readonly bytes: Uint8Array;
   private readonly fileOffset: number;
   private readonly construct: string;
@@ -30,15 +33,51 @@ export class VarintReader {
     return this.guard(() => readU64Leb(this.bytes, this.position));
   }
 
+  /** Reads a u64 into `low` and `high`. */
+  words(): void {
+    const { bytes } = this;
+    let position = this.position;
+    let low = 0;
+    // Four bytes hold 28 bits.
+    for (let shift = 0; shift < 28 && position < bytes.length; shift += 7) {
+      const byte = bytes[position++]!;
+      low |= (byte & 0x7f) << shift;
+      if (byte < 0x80) {
+        this.position = position;
+        this.low = low;
+        this.high = 0;
+        return;
+      }
+    }
+    const value = this.wide();
+    this.low = Number(value & 0xffffffffn);
+    this.high = Number(value >> 32n);
+  }
+
   /** A number from 0 below 2^53. */
   number(what: string): number {
-    const value = Number(this.wide());
+    this.words();
+    const value = this.high * 2 ** 32 + this.low;
     if (!Number.isSafeInteger(value)) throw this.error(`${what} ${value} is too large`);
     return value;
   }
 
   /** A signed number within ±2^53. */
   signed(what: string): number {
+    const { bytes, position } = this;
+    let value = 0;
+    for (let at = 0; at < 4 && position + at < bytes.length; at++) {
+      const byte = bytes[position + at]!;
+      value |= (byte & 0x7f) << (7 * at);
+      if (byte >= 0x80) continue;
+      this.position = position + at + 1;
+      const unused = 25 - 7 * at;
+      return (value << unused) >> unused;
+    }
+    return this.wideSigned(what);
+  }
+
+  private wideSigned(what: string): number {
     const value = Number(this.guard(() => readS64Leb(this.bytes, this.position)));
     if (!Number.isSafeInteger(value)) throw this.error(`${what} ${value} is too large`);
     return value;

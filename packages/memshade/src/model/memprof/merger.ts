@@ -1,17 +1,11 @@
-import type { Mib } from "../mib.ts";
-import { type MibField, zeroMib } from "../mib-fields.ts";
-import { BlockMerge, mergeInOrder } from "./block-merge.ts";
+import type { MibField } from "../mib-fields.ts";
+import { BlockAdder, type BlockPieces } from "./block-adder.ts";
+import { BlockMerge } from "./block-merge.ts";
 import { buildMerged } from "./build-merged.ts";
 import { CallSiteSet } from "./call-site-set.ts";
 import { FrameTable } from "./frame-table.ts";
 import { mergeDataAccess } from "./merge-data-access.ts";
-import type {
-  DataAccessProfile,
-  MemprofBlocks,
-  MemprofFrames,
-  MemprofProfile,
-  MemprofStacks,
-} from "./profile.ts";
+import type { DataAccessProfile, MemprofFrames, MemprofProfile, MemprofStacks } from "./profile.ts";
 import { RowIndex } from "./row-index.ts";
 import { StackChains } from "./stack-chains.ts";
 import { type ResolvePlace, StackCopier } from "./stack-copier.ts";
@@ -87,16 +81,30 @@ export class ProfileMerger {
     lastInput?: Float64Array,
     resolve?: ResolvePlace,
   ): number {
+    const { blocks } = profile;
+    const pieces = { length: blocks.length, fields: blocks.fields, pieces: [blocks] };
+    return this.addPieces(profile, pieces, input, lastInput, resolve);
+  }
+
+  /** As {@link addProfile}, with the blocks in pieces. */
+  addPieces(
+    profile: Omit<MemprofProfile, "blocks">,
+    blocks: BlockPieces,
+    input: number,
+    lastInput?: Float64Array,
+    resolve?: ResolvePlace,
+  ): number {
     // A profile without contexts says nothing of their fields.
-    if (profile.blocks.length > 0) this.noteFields(profile.blocks.fields);
+    if (blocks.length > 0) this.noteFields(blocks.fields);
     const copier = new StackCopier(this, profile, resolve);
-    const stacks = copier.copies;
-    const dropped = this.addContexts(profile, copier, input, lastInput);
+    const adder = new BlockAdder(this, blocks, input, lastInput);
+    const dropped = this.addContexts(profile, copier, adder);
+    adder.add();
     const { records } = profile;
     for (let record = 0; record < records.length; record++) {
       const guid = records.guid[record]!;
       for (let site = records.callStart[record]!; site < records.callStart[record + 1]!; site++) {
-        this.callSites.add(guid, stacks[records.callStack[site]!]!, records.callees.get(site));
+        this.callSites.add(guid, copier.copies[records.callStack[site]!]!, records.callees.get(site));
       }
     }
     this.addDataAccess(profile.dataAccess);
@@ -124,62 +132,36 @@ export class ProfileMerger {
   }
 
   private addContexts(
-    { frames, stacks: tree, records, blocks }: MemprofProfile,
+    { frames, stacks: tree, records }: Omit<MemprofProfile, "blocks">,
     copier: StackCopier,
-    input: number,
-    lastInput: Float64Array | undefined,
+    adder: BlockAdder,
   ): number {
     const stacks = copier.copies;
     let dropped = 0;
-    const words = this.blocks.fields.map((field) => {
-      const column = blocks.columns[blocks.fields.indexOf(field)];
-      return column && new Uint32Array(column.buffer, column.byteOffset, column.byteLength / 4);
-    });
     // A context in an inline chain is recorded in several functions: the blocks of the first record count.
     const owner = new Int32Array(tree.length).fill(-1);
     const firstBlock = new Uint32Array(tree.length);
-    const moreBlocks = new Map<number, number[]>();
-    for (let record = 0; record < records.length; record++) {
-      for (let site = records.allocStart[record]!; site < records.allocStart[record + 1]!; site++) {
-        const stack = records.allocStack[site]!;
-        const block = records.allocBlock[site]!;
-        if (owner[stack] === -1) {
-          owner[stack] = record;
-          firstBlock[stack] = block;
-        } else if (owner[stack] === record) {
-          const more = moreBlocks.get(stack);
-          if (more === undefined) moreBlocks.set(stack, [block]);
-          else more.push(block);
-        }
-      }
-    }
     for (let record = 0; record < records.length; record++) {
       const guid = records.guid[record]!;
       for (let site = records.allocStart[record]!; site < records.allocStart[record + 1]!; site++) {
         const stack = records.allocStack[site]!;
+        const block = records.allocBlock[site]!;
+        const isFirst = owner[stack] === -1;
+        if (isFirst) {
+          owner[stack] = record;
+          firstBlock[stack] = block;
+        }
         if (stacks[stack] === 0) {
           if (owner[stack] === record) dropped++;
           continue;
         }
-        const known = this.contexts.length;
         const row = this.contexts.rowOf(stacks[stack]!);
-        const isNew = row === known;
         if (!isInLeafChain(frames, tree, stack, guid)) this.noteOtherFunction(row, guid);
-        if (owner[stack] !== record) continue;
-        owner[stack] = -1;
-        copier.addResolvedCalls(stack);
-        const block = firstBlock[stack]!;
-        const more = moreBlocks.get(stack);
-        const from = lastInput?.[block] ?? input;
-        if (more === undefined) {
-          this.blocks.addWords(words, block, row, isNew, from);
-        } else {
-          const mibs = [block, ...more].map((index) => mibOfBlock(blocks, index));
-          this.blocks.addMib(mergeInOrder(mibs), row, isNew, from);
-        }
-        for (const index of [block, ...(more ?? [])]) {
-          const histogram = blocks.histograms.get(index);
-          if (histogram !== undefined) this.addHistogram(row, histogram);
+        if (isFirst) {
+          copier.addResolvedCalls(stack);
+          adder.place(block, row);
+        } else if (owner[stack] === record) {
+          adder.placeAgain(firstBlock[stack]!, block);
         }
       }
     }
@@ -203,14 +185,4 @@ function isInLeafChain(frames: MemprofFrames, tree: MemprofStacks, stack: number
     if (frames.inline[frame] === 0 && !isPlace) return false;
   }
   return false;
-}
-
-function mibOfBlock({ fields, columns }: MemprofBlocks, row: number): Mib {
-  const mib = zeroMib();
-  for (const [index, field] of fields.entries()) {
-    const value = columns[index]![row]!;
-    if (field.bytes === 4) mib[field.name] = Number(value);
-    else mib[field.name] = BigInt(value);
-  }
-  return mib;
 }

@@ -6,19 +6,21 @@ import { isUnresolved, type UnresolvedPlace, unresolvedPlace } from "./unresolve
 /** Frames of a place that a profile has by its module and offset alone, innermost first; undefined where unknown. */
 export type ResolvePlace = (place: UnresolvedPlace) => readonly MemprofFrame[] | undefined;
 
+type ProfileStacks = Pick<MemprofProfile, "frames" | "stacks">;
+
 /** Brings the stacks of a profile into a merger. Places of modules are resolved, kept or left out. */
 export class StackCopier {
   /** By stack of the profile: that of the merger. */
   readonly copies: Uint32Array;
   private readonly merger: ProfileMerger;
-  private readonly profile: MemprofProfile;
+  private readonly profile: ProfileStacks;
   /** By frame of the profile: those of the merger, outermost first. */
   private readonly frames: (readonly number[])[];
   /** By frame: 1 for a place that became frames. */
   private readonly wasResolved: Uint8Array;
   private hasResolved = false;
 
-  constructor(merger: ProfileMerger, profile: MemprofProfile, resolve: ResolvePlace | undefined) {
+  constructor(merger: ProfileMerger, profile: ProfileStacks, resolve: ResolvePlace | undefined) {
     this.merger = merger;
     this.profile = profile;
     this.wasResolved = new Uint8Array(profile.frames.length);

@@ -166,7 +166,11 @@ export class InputMerger {
       return name === undefined ? [] : [{ buildId, name }];
     });
     const resolve = found.length === 0 ? undefined : (place: UnresolvedPlace) => this.binaries.resolve(place);
-    this.dropped += this.merger.addProfile(file.whole(), number, undefined, resolve);
+    // Everything is read once before anything is added, so that nothing is added of a damaged file.
+    const outline = file.outline();
+    for (const _ of file.blocks());
+    const blocks = { length: file.contexts, fields: file.fields, pieces: file.blocks() };
+    this.dropped += this.merger.addPieces(outline, blocks, number, undefined, resolve);
     this.noteOrigin({ ...file.origin, binaries: [...binaries, ...found] });
   }
 

@@ -86,6 +86,13 @@ function useProfile(profile: MemprofProfile): void {
   Array.from(indexedProfileText(profile));
 }
 
+function mergeMemshade(file: MemshadeProfile): void {
+  const merger = new ProfileMerger(MIB_FIELDS, true, true);
+  const { contexts: length, fields } = file;
+  merger.addPieces(file.outline(), { length, fields, pieces: file.blocks() }, 0);
+  writeMemshadeProfile(merger.build().profile);
+}
+
 const raw = (bytes: Uint8Array) => {
   for (const use of [
     () => mergeRaw(bytes, false),
@@ -131,7 +138,10 @@ const FILES: readonly (readonly [string, Uint8Array, (bytes: Uint8Array) => void
   [
     "memshade, packed",
     writeMemshadeProfile(whole),
-    (bytes) => useProfile(new MemshadeProfile(bytes).whole()),
+    (bytes) => {
+      orError(() => useProfile(new MemshadeProfile(bytes).whole()));
+      orError(() => mergeMemshade(new MemshadeProfile(bytes)));
+    },
   ],
 ];
 
