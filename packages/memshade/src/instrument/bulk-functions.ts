@@ -67,6 +67,10 @@ export class BulkFunctions {
       else body.op(instruction, first, second);
       if (within && instruction === "memory.init")
         for (const { init } of this.#listeners) this.#tell(body, init, [destination, undefined, length]);
+      if (!within)
+        for (const { arrived = -1, left = -1 } of this.#listeners)
+          if (writes === this.#memory) this.#tell(body, arrived, [destination, undefined, length]);
+          else this.#tell(body, left, [undefined, source, length]);
       const countRange = this.#countRange?.();
       if (countRange !== undefined) {
         if (writes === this.#memory) this.#count(body, countRange, 0, destination, length, 0);
@@ -78,7 +82,7 @@ export class BulkFunctions {
     return index;
   }
 
-  /** Copies between two memories are not told to tools: they would have to be told which half is theirs. */
+  /** Otherwise a copy is between two memories, of which tools are told the half that is in theirs. */
   #followsBoth(writes: number, reads: number): boolean {
     return writes === this.#memory && (reads < 0 || reads === this.#memory);
   }

@@ -91,6 +91,9 @@ export interface MemoryListeners {
    */
   initPiece?: number;
   initBuffer?: { memory: number; address: number; bytes: number };
+  /** Behind a copy from another memory: (destination, bytes); behind one to another memory: (source, bytes). */
+  arrived?: number;
+  left?: number;
 }
 
 /** Functions of a tool, by index, that listen to the allocator. */

@@ -44,7 +44,8 @@ export const INIT_BUFFER_BYTES = 2048;
 /** Weaves the waste tool into a module. */
 export function weaveWaste(around: ToolSurroundings): WovenTool | string {
   const { module, appended, memory, shadowMemory } = around;
-  if (around.memory64) return "The module's memory is 64-bit: the waste tool does not follow it.";
+  if (around.memory64)
+    return "The module's memory is 64-bit: the waste tool does not follow it, and counts nothing of this module.";
   const options = around.options.waste ?? {};
   const isFull = needsFullEngine(options);
   const sites = findSites(module, zeroingFunctions(around.allocator.functions));
@@ -217,6 +218,8 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
     listeners: {
       copy: target("copying"),
       fill: target("filling"),
+      arrived: target("arrived"),
+      left: target("left"),
       init: target("initialized"),
       initPiece: target("initializing"),
       initBuffer: {
@@ -243,6 +246,11 @@ function notTracked({ module, memory, allocator }: ToolSurroundings, opaque: boo
   const sentences: string[] = [];
   if (allocator.functions.length === 0)
     sentences.push("No allocator was found: freed memory counts as memory that is still in use.");
+  const others = otherMemories(module);
+  if (others.length > 0)
+    sentences.push(
+      `Only memory 0 of the module's ${others.length + 1} memories is followed: what happens in ${others.join(", ")} is not counted.`,
+    );
   const unknown = importsOf(module, "function").filter((from) => !isExactImport(from));
   const names = unknown.slice(0, NAMED_IMPORTS).map(({ module: from, field }) => {
     const name = `${from}.${field}`;
@@ -263,6 +271,19 @@ function notTracked({ module, memory, allocator }: ToolSurroundings, opaque: boo
         : "The memory comes from outside: what other modules load and store there is not seen.",
     );
   return sentences;
+}
+
+/** Memories other than the first by their numbers, with the names that they are imported or exported by. */
+function otherMemories(module: WasmModule): string[] {
+  const imported = importsOf(module, "memory");
+  const names: string[] = [];
+  for (let index = 1; index < imported.length + module.memories.length; index++) {
+    const from = imported[index];
+    const exported = module.exports.find((one) => one.kind === "memory" && one.index === index)?.name;
+    const name = exported ?? (from === undefined ? undefined : `${from.module}.${from.field}`);
+    names.push(name === undefined ? `memory ${index}` : `memory ${index} (${name})`);
+  }
+  return names;
 }
 
 /** The function that takes the place of setting the stack pointer, −1 if none is known. */

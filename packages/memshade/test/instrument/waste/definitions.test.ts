@@ -261,6 +261,29 @@ for (const [engine, waste] of Object.entries(ENGINES)) {
       expect(opaque.store("D")).toMatchObject({ nof_silent: 1 });
     });
 
+    it("memories other than the first are named, and what comes from them is a store", () => {
+      const copy = "(memory.copy $main $other (i32.const 0) (i32.const 8) (i32.const 4))";
+      const back = "(memory.copy $other $main (i32.const 0) (i32.const 8) (i32.const 4))";
+      const events = [
+        text("(call $M)", { M: copy }),
+        L("B", 0, 4),
+        S("A", 8, 4),
+        text("(call $N)", { N: back }),
+        text("(call $O)", { O: "(i32.store $other (i32.const 0) (i32.const 1))" }),
+        S("A", 8, 4),
+      ];
+      const of = new WasteRun(events, {
+        waste,
+        fields: '(memory $other (export "scratch") 1) (memory 1)',
+      });
+      expect(of.file.notTracked.join()).toContain(
+        "Only memory 0 of the module's 3 memories is followed: what happens in memory 1 (scratch), memory 2 is not counted.",
+      );
+      expect(of.store("M")).toMatchObject({ nof_stores: 1, bytes_written: 4, bytes_read: 4 });
+      expect(of.store("A")).toMatchObject({ nof_stores: 2, bytes_read: 4, dead_exit: 4 });
+      expect(of.file.stores.some(({ ips }) => ips[0].function === "O")).toBe(false);
+    });
+
     it("a host cannot read a memory that it cannot reach", () => {
       const of = new WasteRun([S("A", 0, 4), text("(call $paint)"), S("A", 0, 4)], {
         waste,

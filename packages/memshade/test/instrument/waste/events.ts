@@ -141,7 +141,7 @@ export class WasteRun {
         const [from, field] = name.split(".");
         return `(import "${from}" "${field}" (func $${field} ${params}))`;
       })}
-      (memory ${options.isHidden ? "" : '(export "memory")'} ${options.pages ?? 1})
+      (memory $main ${options.isHidden ? "" : '(export "memory")'} ${options.pages ?? 1})
       (global $__stack_pointer (mut i32) (i32.const 4096))
       (global $next (mut i32) (i32.const 0))
       ${options.fields ?? ""}

@@ -96,7 +96,7 @@ describe("a recording with the waste tool", () => {
       { tools: ["waste"] },
     );
     expect(wasteOf(wide).notTracked).toEqual([
-      "The module's memory is 64-bit: the waste tool does not follow it.",
+      "The module's memory is 64-bit: the waste tool does not follow it, and counts nothing of this module.",
     ]);
     const grows = await profile(
       wat(`(module (memory (export "memory") 1) (func (export "f")

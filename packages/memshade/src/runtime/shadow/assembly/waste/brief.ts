@@ -292,10 +292,7 @@ function writeRange(address: u32, size: u32, site: u32, equal: bool): void {
 export function copying(destination: u32, source: u32, size: u32): void {
   if (outside(destination, size) || outside(source, size)) return;
   if (size != 0) { programLoad8(destination + size - 1); programLoad8(source + size - 1); }
-  const record = loadRecord(load<u32>(CONTROL, C_LOAD_SITE));
-  bump(record + L_LOADS, 1);
-  bump(record + L_BYTES, size);
-  if (readRange(source, size) && size != 0) bump(record + L_SILENT, 1);
+  readBulk(source, size);
   const site = load<u32>(CONTROL, C_STORE_SITE);
   let equal = true;
   for (let i: u32 = 0; i < size; i++) {
@@ -305,6 +302,23 @@ export function copying(destination: u32, source: u32, size: u32): void {
     else if (!equal) break;
   }
   writeRange(destination, size, site, equal);
+}
+
+/** A copy has put bytes of another memory here: what they are is not compared with what was there. */
+export function arrived(address: u32, size: u32): void {
+  if (!outside(address, size)) writeRange(address, size, load<u32>(CONTROL, C_STORE_SITE), false);
+}
+
+/** A copy has read bytes for another memory. */
+export function left(address: u32, size: u32): void {
+  if (!outside(address, size)) readBulk(address, size);
+}
+
+function readBulk(address: u32, size: u32): void {
+  const record = loadRecord(load<u32>(CONTROL, C_LOAD_SITE));
+  bump(record + L_LOADS, 1);
+  bump(record + L_BYTES, size);
+  if (readRange(address, size) && size != 0) bump(record + L_SILENT, 1);
 }
 
 export function filling(address: u32, value: u32, size: u32): void {

@@ -4,5 +4,5 @@ export { allocated, reallocated, released, stackMoved } from "./blocks";
 export { grown, notePages } from "./memory";
 export { current, enter, leave } from "./contexts";
 export {
-  copying, filling, hostMayRead, hostRead, hostWrote, initialized, initializing, segment, touched,
+  arrived, copying, filling, hostMayRead, hostRead, hostWrote, initialized, initializing, left, segment, touched,
 } from "./ranges";

@@ -22,6 +22,16 @@ export function copying(destination: u32, source: u32, size: u32): void {
   endStore(destination, size, key);
 }
 
+/** A copy has put bytes of another memory here: what they are is not compared with what was there. */
+export function arrived(address: u32, size: u32): void {
+  hostWrote(address, size);
+}
+
+/** A copy has read bytes for another memory. */
+export function left(address: u32, size: u32): void {
+  if (!outside(address, size)) loadBytes(address, size, load<u32>(CONTROL, C_LOAD_SITE), 0, false);
+}
+
 export function filling(address: u32, value: u32, size: u32): void {
   if (outside(address, size)) return;
   if (size != 0) programLoad8(address + size - 1);
