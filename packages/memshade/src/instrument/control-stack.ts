@@ -17,6 +17,11 @@ export class ControlStack {
   start: Int32Array = new Int32Array(256);
   /** Count of assignments when the block was entered. */
   startTime: Int32Array = new Int32Array(256);
+  /** Smallest index of a block that a branch inside leads to, this one's own if none leaves it; −1: calls and returns too. */
+  outermost: Int32Array = new Int32Array(256);
+  /** The stretch of counters before the block, see `CounterGroups.stretch`, and how many groups there were. */
+  stretch: Int32Array = new Int32Array(256);
+  groups: Int32Array = new Int32Array(256);
   /** 1 if a branch leads to the block's label. */
   targeted: Int32Array = new Int32Array(256);
   /** For a loop that may be one basic block: index of its first counter; −1 once it is not. */
@@ -44,12 +49,28 @@ export class ControlStack {
     this.results[at] = results;
     this.startTime[at] = startTime;
     this.targeted[at] = 0;
+    this.outermost[at] = at;
     this.firstCounter[at] = -1;
   }
 
   /** A branch to the block `label` levels out. */
   branch(label: number): void {
-    if (label <= this.top) this.targeted[this.top - label] = 1;
+    const target = this.top - label;
+    if (target < 0) return;
+    this.targeted[target] = 1;
+    if (target < this.outermost[this.top]) this.outermost[this.top] = target;
+  }
+
+  /** An instruction may leave the function, or end the program. */
+  mayLeave(): void {
+    this.outermost[this.top] = -1;
+  }
+
+  /** The innermost block ends. Whether what follows runs exactly as often as what came before, unless something traps. */
+  isPassed(): boolean {
+    const { outermost, top } = this;
+    if (top > 0 && outermost[top] < outermost[top - 1]) outermost[top - 1] = outermost[top];
+    return outermost[top] === top;
   }
 
   /** Whether a branch to the block at index `at` goes back to its start. */
@@ -76,6 +97,9 @@ const COLUMNS = [
   "start",
   "startTime",
   "targeted",
+  "outermost",
+  "stretch",
+  "groups",
   "firstCounter",
   "loopStart",
   "loopBody",

@@ -20,8 +20,13 @@ export class CounterGroups {
   #previous = new Int32Array(1024);
 
   #last = new Int32Array(4096);
-  #epochOf = new Int32Array(4096);
-  #epoch = 1;
+  #stretchOf = new Int32Array(4096);
+  /** Number of the stretch of code whose groups are open: all of it runs equally often. */
+  stretch = 1;
+  #stretches = 1;
+  /** What `#last` and `#stretchOf` of a counter's base were before. */
+  #lastBefore = new Int32Array(1024);
+  #stretchBefore = new Int32Array(1024);
   /** Whether the walk is at a place that runs rarely compared to the rest of its function. */
   cold = false;
 
@@ -41,12 +46,26 @@ export class CounterGroups {
   reset(): void {
     this.length = 0;
     // Value numbers start again; so do their groups.
-    this.#epoch++;
+    this.endBlock();
   }
 
   /** A basic block ends: what follows may run a different number of times. */
   endBlock(): void {
-    this.#epoch++;
+    this.stretch = ++this.#stretches;
+  }
+
+  /**
+   * A stretch goes on behind a block that had its own: the one numbered `stretch`, when there were `groups` groups. Not
+   * where each counter must be exact.
+   */
+  resume(stretch: number, groups: number): void {
+    if (this.#exact || stretch === this.stretch) return;
+    for (let counter = this.length - 1; counter >= groups; counter--) {
+      const base = this.base[counter];
+      this.#last[base] = this.#lastBefore[counter];
+      this.#stretchOf[base] = this.#stretchBefore[counter];
+    }
+    this.stretch = stretch;
   }
 
   /**
@@ -72,7 +91,7 @@ export class CounterGroups {
     if (!this.#everything && (base === CONSTANT || values.classes[base] === ValueClass.Stack)) return;
     if (base >= this.#last.length) this.#growBases(base);
     const offset = (stack.offset[at] + displacement) | 0;
-    const open = this.#epochOf[base] === this.#epoch ? this.#last[base] : -1;
+    const open = this.#stretchOf[base] === this.stretch ? this.#last[base] : -1;
     let group = open;
     // All constants share one base; they are different objects, so they are told apart by address.
     if (this.#exact || base === CONSTANT)
@@ -108,14 +127,16 @@ export class CounterGroups {
     this.local[counter] = local;
     this.offset[counter] = offset;
     this.#previous[counter] = previous;
+    this.#lastBefore[counter] = this.#last[base];
+    this.#stretchBefore[counter] = this.#stretchOf[base];
     this.#last[base] = counter;
-    this.#epochOf[base] = this.#epoch;
+    this.#stretchOf[base] = this.stretch;
   }
 
   #growBases(base: number): void {
     const size = Math.max(this.#last.length * 2, base + 1);
     this.#last = grown(this.#last, size);
-    this.#epochOf = grown(this.#epochOf, size);
+    this.#stretchOf = grown(this.#stretchOf, size);
   }
 
   #growCounters(): void {
@@ -125,5 +146,7 @@ export class CounterGroups {
     this.base = grown(this.base, size);
     this.offset = grown(this.offset, size);
     this.#previous = grown(this.#previous, size);
+    this.#lastBefore = grown(this.#lastBefore, size);
+    this.#stretchBefore = grown(this.#stretchBefore, size);
   }
 }

@@ -451,12 +451,15 @@ export class FunctionWalker {
         if (op === TRY || op === TRY_TABLE)
           if (tools !== undefined) for (const tool of tools) tool.branch?.(start, pos);
         if (op === IF) stack.depth--;
+        const before = counters.stretch;
         if (op !== BLOCK) {
           counters.endBlock();
           if (tools !== undefined) for (const tool of tools) tool.endBlock(start);
         }
         control.notOneBlock();
         control.enter(op, start, stack.depth - params, params, arity & 0xffff, values.time);
+        control.stretch[control.top] = before;
+        control.groups[control.top] = counters.length;
         if (op === LOOP) {
           const top = control.top;
           this.#state.loop = this.#loopNumber;
@@ -529,6 +532,9 @@ export class FunctionWalker {
           stack.depth = control.height[top];
           stack.pushUnknown(control.results[top], pos);
         }
+        const passed = control.isPassed();
+        if (passed && top > 0 && (opened === BLOCK || opened === LOOP || opened === IF || opened === ELSE))
+          counters.resume(control.stretch[top], control.groups[top]);
         if (top === 0 && tools !== undefined && !this.#unreachable)
           for (const tool of tools) tool.leave?.(start);
         this.#unreachable = false;
@@ -610,6 +616,7 @@ export class FunctionWalker {
         pos = skipImmediates(bytes, pos, kind);
         if (tools !== undefined) for (const tool of tools) tool.leave?.(start);
         control.notOneBlock();
+        if (op !== UNREACHABLE) control.mayLeave();
         if (this.#openLoops > 0 && this.#gathers) {
           if (op === RETURN) this.#accumulators.leaveFunction(start);
           else if (op !== UNREACHABLE) this.#accumulators.obstacle();
@@ -636,6 +643,7 @@ export class FunctionWalker {
         stack.pushUnknown(arity & 0xffff, pos);
         this.#unreachable = op === RETURN_CALL;
         this.#accumulators.obstacle();
+        control.mayLeave();
         counters.endBlock();
         control.notOneBlock();
         return pos;
@@ -658,6 +666,7 @@ export class FunctionWalker {
         stack.pushUnknown(type.results.length, pos);
         this.#unreachable = tail;
         this.#accumulators.obstacle();
+        control.mayLeave();
         counters.endBlock();
         control.notOneBlock();
         return pos;
