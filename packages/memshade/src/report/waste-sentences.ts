@@ -23,7 +23,7 @@ export function placeOf(ips: readonly WasteIp[]): string {
 export function bareName(name: string): string {
   return ownName(shortName(name))
     .replaceAll("<…>", "")
-    .replace(/^.* (?=\S+$)/, "");
+    .replace(/^.*(?<!\boperator) (?=(?:operator )?\S+$)/, "");
 }
 
 /** Linkers' name of a `main` that has parameters. */

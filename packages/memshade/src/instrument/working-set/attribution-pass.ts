@@ -7,8 +7,10 @@ import type { SnippetSink } from "../snippet-sink.ts";
 import { extraLocal } from "../temporaries.ts";
 import type { ToolPass, WalkState } from "../tool-pass.ts";
 import { CONSTANT, ValueClass } from "../value-numbers.ts";
+import { alignmentHint } from "./alignment-hint.ts";
 import { KnownBytes } from "./known-bytes.ts";
 import { LINE_SHIFT, writeLine } from "./line-of-address.ts";
+import type { PollPlan } from "./poll-plan.ts";
 
 /** What the inserted code refers to. */
 export interface AttributionTargets {
@@ -32,6 +34,12 @@ export interface AttributionTargets {
   keyWord: number;
   /** (first line, last line, key) */
   touched: number;
+  /** Where intervals may end. */
+  polls: PollPlan;
+  /** Bytes of blocks are forgotten when they are freed. */
+  freesBlocks: boolean;
+  /** Accesses lie in one line where their alignment hint says so. */
+  assumeAligned: boolean;
   /** How calls change contexts; undefined where nothing is told by context. */
   frames: Frames | undefined;
   /** Calls through tables may lead to the host. */
@@ -96,12 +104,12 @@ export class AttributionPass implements ToolPass {
     this.#kind = kind;
     this.#codeStart = codeStart;
     this.#scratch = NO_LOCAL;
-    this.#known.forget();
+    this.#known.forgetAll();
     this.#frames?.begin(state, codeStart, true);
   }
 
   access(op: number, at: number, displacement: number, start: number, end: number): void {
-    const { stack, values, insertions, temporaries } = this.#state;
+    const { stack, values, insertions, temporaries, module } = this.#state;
     let base = stack.value[at];
     if (base === 0) {
       base = values.fresh(ValueClass.Unknown, NO_LOCAL);
@@ -110,8 +118,9 @@ export class AttributionPass implements ToolPass {
     const size = ACCESS_BYTES[op];
     const from =
       base === CONSTANT ? (stack.offset[at] >>> 0) + displacement : (stack.offset[at] + displacement) | 0;
-    const parts = this.#partsOf(base, from, size);
-    this.#known.add(base, from, from + size);
+    const hint = 1 << alignmentHint(module.bytes, start);
+    const parts = this.#partsOf(base, from, size, this.#targets.assumeAligned && hint >= size);
+    this.#known.add(base, from, from + size, start);
     if (parts === 0) return;
     const isConstant = base === CONSTANT;
     const local = isConstant ? NO_LOCAL : keepAddress(stack, values, insertions, temporaries, at, op, start);
@@ -121,8 +130,8 @@ export class AttributionPass implements ToolPass {
     this.#add(end, Step.Touch | parts | (size << SIZE_SHIFT), local, constant, start - this.#codeStart);
   }
 
-  /** What an access of this block has not touched yet. */
-  #partsOf(base: number, from: number, size: number): number {
+  /** What an access may be the first to touch. */
+  #partsOf(base: number, from: number, size: number, isAligned: boolean): number {
     const { firstTouch, bytesToo, lines, covered } = this.#targets;
     // Beyond what is followed: with constants, the access traps or the memory is larger.
     if (base === CONSTANT && ((from + size - 1) >>> 0) >>> LINE_SHIFT >= lines) return 0;
@@ -130,7 +139,8 @@ export class AttributionPass implements ToolPass {
     if (firstTouch) {
       if (!this.#known.hasLineOf(base, from)) parts |= Part.FirstLine;
       const last = from + size - 1;
-      const mayCross = base === CONSTANT ? from >>> LINE_SHIFT !== last >>> LINE_SHIFT : size > 1;
+      const mayCross =
+        base === CONSTANT ? from >>> LINE_SHIFT !== last >>> LINE_SHIFT : size > 1 && !isAligned;
       if (mayCross && !this.#known.hasLineOf(base, last)) parts |= Part.LastLine;
     }
     const isCovered = base !== CONSTANT || from + size <= covered;
@@ -148,14 +158,18 @@ export class AttributionPass implements ToolPass {
     const { hostIsReferenced } = this.#targets;
     if (callee < 0 ? hostIsReferenced : callee < module.importedFunctionCount) this.#noteKey(start);
     this.#frames?.call(callee, tail, start, end);
+    // Where an interval ends, everything is forgotten, and where a block is freed, its bytes are.
+    if (this.#targets.freesBlocks || this.#targets.polls.mayPoll(callee)) this.#known.forgetAll();
   }
 
-  endBlock(): void {
-    this.#known.forget();
+  endBlock(): void {}
+
+  merge(position: number): void {
+    this.#known.forgetSince(position);
   }
 
   enterLoop(): void {
-    this.#known.forget();
+    this.#known.forgetAll();
   }
 
   setGlobal(): number {

@@ -5,19 +5,33 @@ import { LINE_BYTES } from "./place-group.ts";
 /** Earlier accesses that a new one is compared with; a bound for very long straight code. */
 const MOST_COMPARED = 48;
 
-/** The bytes that the basic block at hand has touched so far, as base values and offsets. */
+/**
+ * The bytes that are sure to have been touched at the place of the walk, as base values and offsets: by accesses that it can
+ * only have come through, as long as nothing can have forgotten them.
+ */
 export class KnownBytes {
   readonly #base: number[] = [];
   readonly #from: number[] = [];
   readonly #to: number[] = [];
+  readonly #position: number[] = [];
 
-  forget(): void {
-    this.#base.length = 0;
-    this.#from.length = 0;
-    this.#to.length = 0;
+  forgetAll(): void {
+    this.#cut(0);
   }
 
-  add(base: number, from: number, to: number): void {
+  /** The walk may have come past everything since `position`. */
+  forgetSince(position: number): void {
+    let length = this.#position.length;
+    while (length > 0 && this.#position[length - 1] >= position) length--;
+    this.#cut(length);
+  }
+
+  #cut(length: number): void {
+    for (const column of [this.#base, this.#from, this.#to, this.#position]) column.length = length;
+  }
+
+  add(base: number, from: number, to: number, position: number): void {
+    this.#position.push(position);
     this.#base.push(base);
     this.#from.push(from);
     this.#to.push(to);

@@ -18,6 +18,7 @@ import {
 } from "./attribution-layout.ts";
 import { AttributionPass } from "./attribution-pass.ts";
 import type { WorkingSetLayout } from "./layout.ts";
+import { PollPlan } from "./poll-plan.ts";
 import { attributionRuntimeBytes } from "./runtime-bytes.ts";
 
 export interface WovenAttribution {
@@ -113,6 +114,9 @@ export function weaveAttribution(
       bytes: layout.bytes,
       keyWord: keyWord(layout),
       touched: firstTouch ? target("touched") : -1,
+      polls: new PollPlan(module, around.scan),
+      freesBlocks: owners,
+      assumeAligned: workingSet.assumeAligned,
       frames,
       hostIsReferenced: planned !== undefined && hostIsReferenced(module, planned.plan),
     }),

@@ -4,7 +4,7 @@ import { formatPercent, plural } from "../format.ts";
 import { printCallers } from "./call-path.ts";
 import type { Screen } from "./screen.ts";
 import { displayWidth, padLeft, printable } from "./text.ts";
-import { functionName, kindName, nameOf } from "./working-set-table.ts";
+import { callerName, functionName, kindName, nameOf } from "./working-set-table.ts";
 
 const DEFAULT_PLACES = 8;
 const CALLERS_INDENT = " ".repeat(33);
@@ -61,7 +61,7 @@ function printPlaces(
     screen.print(
       `  ${paint.amount(padLeft(bytes(value), 9))} ${padLeft(formatPercent(value, sum), 7)} ${padLeft(bytes(other), 10)}  ${name}`,
     );
-    printCallers(screen, callers.map(functionName), CALLERS_INDENT);
+    printCallers(screen, callers.map(callerName), CALLERS_INDENT);
   }
   const omitted = Math.max(0, places.length - rows) + attribution.otherContexts.contexts;
   if (omitted > 0) screen.print(paint.faint(`  … and ${plural(omitted, "more place")}: -n shows more`));

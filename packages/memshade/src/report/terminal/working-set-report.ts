@@ -8,7 +8,7 @@ import { printLocality } from "./locality-report.ts";
 import { Screen, type ScreenOptions } from "./screen.ts";
 import { sparkline } from "./sparkline.ts";
 import { bar, padLeft, padRight, printable } from "./text.ts";
-import { functionName } from "./working-set-table.ts";
+import { callerName } from "./working-set-table.ts";
 
 export interface WorkingSetReportOptions extends ScreenOptions {
   /** Intervals listed at each scale; undefined: those that fit a screen. */
@@ -137,8 +137,8 @@ function printPhases(
 function placeName(frame: StackFrame): string {
   const { file, line } = frame;
   return file === undefined
-    ? functionName(frame)
-    : `${functionName(frame)} ${file.split(/[/\\]/).at(-1)}:${line}`;
+    ? callerName(frame)
+    : `${callerName(frame)} ${file.split(/[/\\]/).at(-1)}:${line}`;
 }
 
 /** The scale that fits, interval by interval. */

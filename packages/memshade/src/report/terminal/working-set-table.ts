@@ -1,6 +1,7 @@
 import { type RankedPlace, rankWorkingSet, type WorkingSetKey } from "../../analyses/working-set/rank.ts";
 import type { AttributionKind, StackFrame, WorkingSetProfile } from "../../model/working-set.ts";
 import { formatBytes, formatCount, formatPercent, plural } from "../format.ts";
+import { bareName } from "../waste-sentences.ts";
 import { printCallers } from "./call-path.ts";
 import { printGaps } from "./header.ts";
 import { Screen, type ScreenOptions } from "./screen.ts";
@@ -79,7 +80,7 @@ export function workingSetTable(
     const name = by === "lines" ? functionOf(screen, place, width) : nameOf(screen, place, width);
     screen.print(`${screen.paint.amount(first)}${others.join("")}  ${name}`);
     if (callers !== undefined)
-      printCallers(screen, callers.map(functionName), " ".repeat(HEADS[by].length * COLUMN_WIDTH + 2));
+      printCallers(screen, callers.map(callerName), " ".repeat(HEADS[by].length * COLUMN_WIDTH + 2));
   }
   const omitted = places.length - options.rows;
   if (omitted > 0)
@@ -97,6 +98,11 @@ function functionOf(screen: Screen, { frame }: RankedPlace, width: number): stri
 /** `func[79]` for a function without a name. */
 export function functionName({ name, function: index }: StackFrame): string {
   return name ?? `func[${index}]`;
+}
+
+/** The same for chains of calls: without arguments, templates and results. */
+export function callerName(frame: StackFrame): string {
+  return frame.name === undefined ? functionName(frame) : bareName(frame.name);
 }
 
 const KIND_NAMES: Readonly<Record<AttributionKind, string>> = {

@@ -20,6 +20,7 @@ export const AttributionState = {
   LISTS_LOST: 72,
   KEYS_LOST: 76,
   BYTE_COUNTS: 128,
+  LAST: 256,
 } as const;
 
 /** Keys without a place in a frame. */

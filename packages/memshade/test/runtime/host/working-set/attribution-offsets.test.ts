@@ -34,5 +34,6 @@ it("the tables of the attribution are where the code inside the module has them"
     ENTRY_SIZE: ENTRY_BYTES,
     BLOCK_SIZE: BLOCK_BYTES,
     SETTLED_SIZE: SETTLED_BYTES,
+    LAST_SIZE: 16,
   });
 });

@@ -1,6 +1,7 @@
 // What the lines of an interval add up to: weights by key, kind and bucket.
 import {
   A_KEYS_LOST,
+  A_LAST,
   A_LISTS,
   A_LISTS_LOST,
   A_USED,
@@ -8,6 +9,7 @@ import {
   E_TAG,
   E_WEIGHT,
   ENTRY_SIZE,
+  LAST_SIZE,
   LISTS,
   LISTS_END,
   LISTS_LIMIT,
@@ -23,6 +25,13 @@ const LIST_HEADER: u32 = 8;
 /** Adds to an entry. Where there is no room for one more, all others of the kind and bucket share one. */
 export function add(key: u32, kind: u32, bucket: u32, weight: f64): void {
   const tag = (kind << 8) | bucket;
+  // Lines in a row mostly add to one entry.
+  const last: usize = STATE + A_LAST + kind * LAST_SIZE;
+  if (load<u32>(last) == key && load<u32>(last, 4) == tag) {
+    const known: usize = load<u32>(last, 8);
+    store<f64>(known, load<f64>(known, E_WEIGHT) + weight, E_WEIGHT);
+    return;
+  }
   let entry = find(key, tag);
   if (load<u32>(entry, E_TAG) == 0 && key != OTHERS && load<u32>(STATE, A_USED) >= TABLE_MASK >>> 1) {
     store<u32>(STATE, load<u32>(STATE, A_KEYS_LOST) + 1, A_KEYS_LOST);
@@ -37,6 +46,9 @@ export function add(key: u32, kind: u32, bucket: u32, weight: f64): void {
     store<u32>(entry, tag, E_TAG);
   }
   store<f64>(entry, load<f64>(entry, E_WEIGHT) + weight, E_WEIGHT);
+  store<u32>(last, key);
+  store<u32>(last, tag, 4);
+  store<u32>(last, <u32>entry, 8);
 }
 
 /** The entry of a key and tag, or the empty one where it belongs: the table is never full. */
@@ -53,6 +65,7 @@ function find(key: u32, tag: u32): usize {
 
 /** The entries become the list of one snapshot. */
 export function list(): void {
+  memory.fill(STATE + A_LAST, 0, LAST_SIZE * 4);
   const used = load<u32>(STATE, A_USED);
   const at: usize = LISTS + load<u32>(STATE, A_LISTS);
   if (at + LIST_HEADER + used * ENTRY_SIZE <= LISTS_LIMIT) {

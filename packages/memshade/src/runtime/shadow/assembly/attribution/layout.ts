@@ -83,6 +83,8 @@ export const A_SETTLED_LOST: usize = 68; // pieces of freed blocks that found no
 export const A_LISTS_LOST: usize = 72; // snapshots that found no room for their entries
 export const A_KEYS_LOST: usize = 76; // touches without room for their own entry
 export const A_BYTE_COUNTS: usize = 128; // u32 per bucket: bytes of the interval at hand
+export const A_LAST: usize = 256; // per kind: key, tag and address of the entry that was added to last
+export const LAST_SIZE: u32 = 16;
 
 // Keys without a place.
 export const NO_KEY: u32 = 0;

@@ -1,7 +1,7 @@
 // The lines of an interval are looked at once more when it ends, before the working set's own scan: what touched each of
 // them first, whose bytes were touched, and how many. `runtime/host/working-set/open-attribution.ts` does the same for
 // the interval that is still open at the end.
-import { BOTH, C_HEAP_FROM, C_HIGH_LINES, C_INTERVAL, C_STACK_FROM, C_STACK_TO, CONTROL, STAMPS, WRITTEN } from "../working-set/layout";
+import { BOTH, C_HEAP_FROM, C_HIGH_LINES, C_INTERVAL, C_STACK_FROM, C_STACK_TO, C_WORK, CONTROL, STAMPS, WRITTEN } from "../working-set/layout";
 import { halve } from "../working-set/snapshot";
 import { bucketOf } from "../working-set/touch";
 import { entryAt } from "./blocks";
@@ -38,15 +38,22 @@ import {
 } from "./layout";
 import { bitsBetween, clearBytes, touchedBytes } from "./masks";
 
+/** To attribute a line takes as long as to look at so many: intervals of the tool's own choice become longer by it. */
+const LINES_PER_LINE: u32 = 8;
+
 /** Attributes the lines of the interval that ends now. */
 export function attribute(): void {
   const end = load<u32>(CONTROL, C_HIGH_LINES);
+  let lines: u32 = 0;
   for (let group: u32 = 0; group < end; group += 16) {
     const marks = v128.or(v128.or(v128.load(group), v128.load(WRITTEN + group)), v128.load(BOTH + group));
     if (!v128.any_true(marks)) continue;
-    for (let mask: u32 = i8x16.bitmask(i8x16.ne(marks, i8x16.splat(0))); mask != 0; mask &= mask - 1)
+    for (let mask: u32 = i8x16.bitmask(i8x16.ne(marks, i8x16.splat(0))); mask != 0; mask &= mask - 1) {
       attributeLine(group + ctz(mask));
+      lines++;
+    }
   }
+  store<u64>(CONTROL, load<u64>(CONTROL, C_WORK) + lines * LINES_PER_LINE, C_WORK);
   if (FILL)
     for (let bucket: u32 = 0; bucket < 16; bucket++) {
       const at: usize = STATE + A_BYTE_COUNTS + (bucket << 2);
@@ -90,12 +97,29 @@ function attributeLine(line: u32): void {
 /** Counts bytes by the number of time scales at which they are new. */
 function countBytes(line: u32, mask: u64, now: u32): void {
   const stamps: usize = BYTE_STAMPS + (line << 7);
-  for (let bits = mask; bits != 0; bits &= bits - 1) {
-    const at = stamps + (<usize>ctz(bits) << 1);
-    const counter: usize = STATE + A_BYTE_COUNTS + (bucketOf(now, <u32>load<u16>(at)) << 2);
-    store<u32>(counter, load<u32>(counter) + 1);
-    store<u16>(at, <u16>now);
+  for (let eight: u32 = 0; eight < 8; eight++) {
+    const bits = <u32>(mask >>> <u64>(eight << 3)) & 0xff;
+    if (bits == 0) continue;
+    const at: usize = stamps + (eight << 4);
+    // Neighbours mostly have one history.
+    const first: u32 = load<u16>(at);
+    if (bits == 0xff && i16x8.all_true(i16x8.eq(v128.load(at), i16x8.splat(<i16>first)))) {
+      countByte(now, first, 8);
+      v128.store(at, i16x8.splat(<i16>now));
+      continue;
+    }
+    for (let rest = bits; rest != 0; rest &= rest - 1) {
+      const one = at + (<usize>ctz(rest) << 1);
+      countByte(now, load<u16>(one), 1);
+      store<u16>(one, <u16>now);
+    }
   }
+}
+
+@inline
+function countByte(now: u32, before: u32, bytes: u32): void {
+  const counter: usize = STATE + A_BYTE_COUNTS + (bucketOf(now, before) << 2);
+  store<u32>(counter, load<u32>(counter) + bytes);
 }
 
 @inline

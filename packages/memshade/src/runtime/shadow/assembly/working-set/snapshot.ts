@@ -152,7 +152,8 @@ function lookAtTime(): void {
 @inline
 function endInterval(now: u64): void {
   store<u32>(CONTROL, 1, C_BUSY);
-  const work = load<u64>(CONTROL, C_WORK) + scan();
+  const looked = scan();
+  const work = load<u64>(CONTROL, C_WORK) + looked;
   store<u64>(CONTROL, work, C_WORK);
   store<u32>(CONTROL, 0, C_STACK);
   noteStack();
