@@ -1,5 +1,5 @@
 // Compiles what is written in AssemblyScript, and embeds it as base64, so that its users need no file access and work in
-// a browser too: the code that runs inside profiled modules, and the inner loops of reading call frame information.
+// a browser too: the code that runs inside profiled modules, and the inner loops of reading debug and call frame information.
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
@@ -92,6 +92,13 @@ const PARTS: readonly Part[] = [
     entry: "assembly/index.ts",
     target: "assembly.generated.ts",
     constant: "SAMPLES_BASE64",
+  },
+  {
+    folder: join(source, "dwarf"),
+    entry: "assembly/index.ts",
+    target: "assembly.generated.ts",
+    constant: "DWARF_BASE64",
+    ownMemory: 1,
   },
 ];
 

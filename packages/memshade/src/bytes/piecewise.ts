@@ -1,6 +1,8 @@
 import type { ByteSource } from "./byte-source.ts";
 
 const CHUNK_BITS = 10;
+const FEW_CALLS = 32;
+const AROUND_BYTES = 1 << 15;
 /** What is smaller is read at once. */
 const SMALL_BYTES = 1 << 16;
 
@@ -15,6 +17,7 @@ export class PiecewiseBytes {
   readonly #offset: number;
   /** By chunk, 1 for what is there. */
   readonly #loaded: Uint8Array;
+  #calls = 0;
 
   /** `size` bytes of a source from an offset on, or all of an array. */
   constructor(source: ByteSource | Uint8Array, offset = 0, size = 0) {
@@ -47,6 +50,21 @@ export class PiecewiseBytes {
 
   #read(source: ByteSource, from: number, to: number): void {
     source.readInto!(this.#offset + from, this.bytes.subarray(from, Math.min(to, this.bytes.length)));
+  }
+
+  /** As `load`; when it was called often, also what is around, which will be asked for next. */
+  loadSome(start: number, end: number): void {
+    if (this.#source === undefined) return;
+    if (this.#calls++ < FEW_CALLS) this.load(start, end);
+    else this.load(start - (start % AROUND_BYTES), Math.max(end, start + AROUND_BYTES));
+  }
+
+  /** Copies bytes from an offset on, as many as fit and are there, without keeping what was not loaded. */
+  copyTo(target: Uint8Array, start: number): number {
+    const end = Math.min(start + target.length, this.bytes.length);
+    if (this.#source === undefined) target.set(this.bytes.subarray(start, end));
+    else this.#source.readInto!(this.#offset + start, target.subarray(0, end - start));
+    return end - start;
   }
 
   /** All of it. */

@@ -6,7 +6,7 @@ import { type FormValue, readForm, skipSized } from "./forms.ts";
 import type { Unit } from "./unit.ts";
 
 /** How far chains of references are followed for an attribute; real ones have two or three links. */
-const LONGEST_CHAIN = 64;
+export const LONGEST_CHAIN = 64;
 
 /** An entry, decoded attribute by attribute. Made for the few that are looked at, never for all. */
 export class Die {
@@ -78,30 +78,8 @@ export class Die {
     return found?.die.textOf(found.value);
   }
 
-  /** The text that a value of this entry stands for; undefined where it has none. */
-  textOf({ form, value }: FormValue): string | undefined {
-    const { file } = this.unit;
-    switch (form) {
-      case dw.DW_FORM_string:
-        this.unit.load();
-        return stringAt(file.info.bytes, value);
-      case dw.DW_FORM_strp:
-        return file.stringAt(".debug_str", value);
-      case dw.DW_FORM_line_strp:
-        return file.stringAt(".debug_line_str", value);
-      case dw.DW_FORM_GNU_strp_alt:
-      case dw.DW_FORM_strp_sup:
-        return file.shared?.stringAt(".debug_str", value);
-      case dw.DW_FORM_strx:
-      case dw.DW_FORM_strx1:
-      case dw.DW_FORM_strx2:
-      case dw.DW_FORM_strx3:
-      case dw.DW_FORM_strx4:
-      case dw.DW_FORM_GNU_str_index:
-        return this.unit.textAtIndex(value);
-      default:
-        return undefined;
-    }
+  textOf(value: FormValue): string | undefined {
+    return textOf(this.unit, value);
   }
 
   /** An attribute of class address. */
@@ -196,5 +174,31 @@ export class Die {
       if (depth <= deepest) yield { die: new Die(unit, offset), depth };
       if (hasChildren) depth++;
     }
+  }
+}
+
+/** The text that a value of an entry stands for; undefined where it has none. */
+export function textOf(unit: Unit, { form, value }: FormValue): string | undefined {
+  const { file } = unit;
+  switch (form) {
+    case dw.DW_FORM_string:
+      unit.load();
+      return stringAt(file.info.bytes, value);
+    case dw.DW_FORM_strp:
+      return file.stringAt(".debug_str", value);
+    case dw.DW_FORM_line_strp:
+      return file.stringAt(".debug_line_str", value);
+    case dw.DW_FORM_GNU_strp_alt:
+    case dw.DW_FORM_strp_sup:
+      return file.shared?.stringAt(".debug_str", value);
+    case dw.DW_FORM_strx:
+    case dw.DW_FORM_strx1:
+    case dw.DW_FORM_strx2:
+    case dw.DW_FORM_strx3:
+    case dw.DW_FORM_strx4:
+    case dw.DW_FORM_GNU_str_index:
+      return unit.textAtIndex(value);
+    default:
+      return undefined;
   }
 }

@@ -37,6 +37,8 @@ export class DwarfFile {
   readonly #abbreviations = new Map<string, AbbreviationTable>();
   #info: PiecewiseBytes | undefined;
   #units: readonly Unit[] | undefined;
+  /** Those that were asked for, by offset. */
+  readonly #compilationUnits = new Map<number, Unit>();
   #typeUnits: ReadonlyMap<bigint, Unit> | undefined;
   #packageIndex: PackageIndex | undefined | null = null;
   #abbreviationWork = 0;
@@ -73,7 +75,7 @@ export class DwarfFile {
     const part = this.part(name);
     if (part === undefined || !(offset >= 0 && offset < part.bytes.length)) return undefined;
     for (let end = offset + STRING_BYTES; ; end += end - offset) {
-      part.load(offset, end);
+      part.loadSome(offset, end);
       const nul = part.bytes.indexOf(0, offset);
       if ((nul >= 0 && nul < end) || end >= part.bytes.length) return stringAt(part.bytes, offset);
     }
@@ -104,7 +106,8 @@ export class DwarfFile {
       this.info.load(offset, offset + UNIT_HEAD_BYTES);
       try {
         const header = readUnitHeader(info, offset);
-        units.push(new Unit(this, header, packageIndex?.contributionsAt(offset)));
+        const known = this.#compilationUnits.get(offset);
+        units.push(known ?? new Unit(this, header, packageIndex?.contributionsAt(offset)));
         offset = header.end;
       } catch (error) {
         if (!(error instanceof FormatError)) throw error;
@@ -133,8 +136,22 @@ export class DwarfFile {
 
   /** The unit that starts at an offset, unless it is one of types. */
   compilationUnitAt(offset: number): Unit | undefined {
-    const found = this.unitAround(offset);
-    return found?.header.offset === offset && !isTypeUnit(found) ? found : undefined;
+    const known = this.#compilationUnits.get(offset);
+    if (known !== undefined) return known;
+    const around = this.unitAround(offset);
+    const found = around?.header.offset === offset && !isTypeUnit(around) ? around : undefined;
+    if (found !== undefined) this.#compilationUnits.set(offset, found);
+    return found;
+  }
+
+  /** As `compilationUnitAt` for an offset at which there is one for certain: no others are looked for. */
+  certainUnitAt(offset: number): Unit | undefined {
+    if (this.#units !== undefined || this.#compilationUnits.has(offset) || this.packageIndex !== undefined)
+      return this.compilationUnitAt(offset);
+    this.info.load(offset, offset + UNIT_HEAD_BYTES);
+    const unit = new Unit(this, readUnitHeader(this.info.bytes, offset));
+    this.#compilationUnits.set(offset, unit);
+    return unit;
   }
 
   /** The split unit with an id. */
@@ -185,11 +202,16 @@ export class DwarfFile {
   /** Range lists that overlap without end would let a small file keep us busy for long. */
   spendRanges(position: number): void {
     this.#rangeWork++;
-    this.#mostRangeWork ??=
-      this.#sizeOf(".debug_info", ".debug_rnglists", ".debug_ranges") * WORK_FACTOR + WORK_FLOOR;
-    if (this.#rangeWork > this.#mostRangeWork) {
+    if (this.#rangeWork > this.mostRangeWork) {
       throw new FormatError("malformed", position, "range list", "lists overlap too often");
     }
+  }
+
+  /** How many entries of range lists may be read. */
+  get mostRangeWork(): number {
+    this.#mostRangeWork ??=
+      this.#sizeOf(".debug_info", ".debug_rnglists", ".debug_ranges") * WORK_FACTOR + WORK_FLOOR;
+    return this.#mostRangeWork;
   }
 
   #sizeOf(...names: readonly string[]): number {

@@ -12,7 +12,8 @@ export {
   type StructMember,
   structLayouts,
 } from "./struct-layouts.ts";
-export { NO_SUBROUTINE, SubroutineIndex } from "./subroutine-index.ts";
+export { NO_SUBROUTINE } from "./subroutine-columns.ts";
+export { SubroutineIndex } from "./subroutine-index.ts";
 export { typeSize } from "./type-size.ts";
 export type { Unit } from "./unit.ts";
 export { UnitIndex } from "./unit-index.ts";

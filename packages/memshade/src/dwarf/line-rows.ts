@@ -20,8 +20,7 @@ interface Sequence {
   readonly section: number;
 }
 
-/** Where rows stand until all of a table are there: one place for all tables, as they are read one after the other. */
-interface GrowingColumns {
+interface RowColumns {
   addresses: Float64Array;
   lines: Uint32Array;
   files: Uint32Array;
@@ -30,9 +29,17 @@ interface GrowingColumns {
   discriminators: Uint32Array;
 }
 
-let growing: GrowingColumns = newColumns(1 << 12);
+/** Columns of somebody else, with what is known of them. */
+export interface TakenRows extends RowColumns {
+  readonly hasDiscriminators: boolean;
+  readonly highestFile: number;
+  readonly highestAddress: number;
+}
 
-function newColumns(size: number): GrowingColumns {
+/** Where rows stand until all of a table are there: one place for all tables, as they are read one after the other. */
+let growing: RowColumns = newColumns(0);
+
+function newColumns(size: number): RowColumns {
   return {
     addresses: new Float64Array(size),
     lines: new Uint32Array(size),
@@ -89,9 +96,25 @@ export class LineRows {
     if (low < high) this.#sequences.push({ low, high, first, last, section: this.section });
   }
 
+  /** A sequence of rows that were taken. */
+  addSequence(first: number, last: number): void {
+    const low = this.#addresses[first];
+    const high = this.#addresses[last];
+    this.#sequences.push({ low, high, first, last, section: this.section });
+  }
+
+  /** All rows at once, instead of `add` for each; sequences and `finish` are to follow. */
+  take({ hasDiscriminators, highestFile, highestAddress, ...columns }: TakenRows): void {
+    this.#count = columns.lines.length;
+    this.#hasDiscriminators = hasDiscriminators;
+    this.#highestFile = highestFile;
+    this.#highest = highestAddress;
+    this.#keep(columns);
+  }
+
   /** To be called when all rows are there. */
   finish(): this {
-    this.#keep();
+    if (this.#count !== this.#lines.length) this.#keep(growing);
     this.#sequences.sort((a, b) => a.section - b.section || a.high - b.high || a.first - b.first);
     return this;
   }
@@ -152,9 +175,8 @@ export class LineRows {
   }
 
   /** Columns of their own, as narrow as they can be. */
-  #keep(): void {
+  #keep({ addresses, lines, files, columns, discriminators }: RowColumns): void {
     const count = this.#count;
-    const { addresses, lines, files, columns, discriminators } = growing;
     this.#addresses =
       this.#highest > 0xffffffff ? addresses.slice(0, count) : new Uint32Array(addresses.subarray(0, count));
     this.#lines = lines.slice(0, count);
@@ -166,7 +188,7 @@ export class LineRows {
 }
 
 function grow(): void {
-  const larger = newColumns(growing.lines.length * 2);
-  for (const name of Object.keys(growing) as (keyof GrowingColumns)[]) larger[name].set(growing[name]);
+  const larger = newColumns(Math.max(1 << 12, growing.lines.length * 2));
+  for (const name of Object.keys(growing) as (keyof RowColumns)[]) larger[name].set(growing[name]);
   growing = larger;
 }

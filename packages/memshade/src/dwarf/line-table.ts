@@ -4,6 +4,7 @@ import { type LineHeader, readLineHeader } from "./line-header.ts";
 import { runLineProgram } from "./line-program.ts";
 import { type LinePlace, LineRows, NO_SECTION } from "./line-rows.ts";
 import type { Unit } from "./unit.ts";
+import { runUsualLineProgram } from "./usual-line-program.ts";
 
 /** How paths of files are put together. */
 export type PathStyle = "absolute" | "relative" | "basename";
@@ -41,8 +42,10 @@ export class LineTable {
   #readRows(): LineRows {
     const rows = new LineRows();
     const { file } = this.#unit;
+    const sectionAt = (offset: number) => file.targetSection(".debug_line", offset);
+    if (runUsualLineProgram(this.#line, this.#header, rows, sectionAt)) return rows.finish();
     try {
-      runLineProgram(this.#line, this.#header, rows, (offset) => file.targetSection(".debug_line", offset));
+      runLineProgram(this.#line, this.#header, rows, sectionAt);
     } catch (error) {
       if (!(error instanceof FormatError)) throw error;
       file.problems.push(error);

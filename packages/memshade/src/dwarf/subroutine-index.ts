@@ -1,40 +1,26 @@
-import { FormatError } from "../bytes/errors.ts";
-import type { Abbreviation } from "./abbreviations.ts";
-import * as dw from "./constants.ts";
-import { Cursor } from "./cursor.ts";
-import { readForm, readValue, skipSized } from "./forms.ts";
-import { IntervalMap } from "./interval-map.ts";
-import { isTombstone, readRanges } from "./ranges.ts";
+import { LONGEST_CHAIN, textOf } from "./die.ts";
+import {
+  CALL_COLUMN,
+  CALL_DISCRIMINATOR,
+  CALL_FILE,
+  CALL_LINE,
+  FORMS,
+  INLINED,
+  LINKAGE_NAME,
+  NAME,
+  NAMES,
+  NEXT,
+  NO_SUBROUTINE,
+  OFFSET,
+  ORIGIN,
+  PARENT,
+  ROW,
+  type SubroutineColumns,
+  UNUSUAL_NAME,
+} from "./subroutine-columns.ts";
+import { readSubroutines } from "./subroutine-entries.ts";
 import type { Unit } from "./unit.ts";
-
-export const NO_SUBROUTINE = -1;
-
-/** With one of these, an entry does not have all from its origin. */
-const OWN_DECLARATION: ReadonlySet<number> = new Set([
-  dw.DW_AT_MIPS_linkage_name,
-  dw.DW_AT_linkage_name,
-  dw.DW_AT_name,
-  dw.DW_AT_decl_file,
-  dw.DW_AT_decl_line,
-  dw.DW_AT_specification,
-  dw.DW_AT_signature,
-]);
-
-/** What is known of a subroutine, as numbers one behind the other. */
-const OFFSET = 0;
-/** The subroutine around it, or `NO_SUBROUTINE`. */
-const PARENT = 1;
-const INLINED = 2;
-const ORIGIN = 3;
-const CALL_FILE = 4;
-const CALL_LINE = 5;
-const CALL_COLUMN = 6;
-const CALL_DISCRIMINATOR = 7;
-const ROW = 8;
-
-/** Where rows stand until all of a unit are there: one place for all units, as they are read one after the other. */
-let growingRows = new Uint32Array(ROW << 8);
-let growingStarts = new Float64Array(1 << 8);
+import { readUsualSubroutines } from "./usual-units.ts";
 
 /**
  * The functions of a unit, inlined ones too, by address. One pass over the unit's entries collects those with tag
@@ -42,30 +28,23 @@ let growingStarts = new Float64Array(1 << 8);
  */
 export class SubroutineIndex {
   readonly unit: Unit;
-  readonly #intervals = new IntervalMap();
-  readonly #listed: number[] = [];
-  /** `ROW` numbers per subroutine, in the order of the section. */
-  #rows = growingRows;
-  /** By subroutine, its first address; NaN where it is not in one piece. */
-  #starts = growingStarts;
-  #count = 0;
+  readonly #rows: Uint32Array;
+  readonly #names: Uint32Array | undefined;
+  readonly #starts: Float64Array;
+  readonly #intervals: SubroutineColumns["intervals"];
 
   constructor(unit: Unit) {
     this.unit = unit;
-    try {
-      this.#readEntries();
-    } catch (error) {
-      // What was found before the damage is still true.
-      if (!(error instanceof FormatError)) throw error;
-      unit.file.problems.push(error);
-    }
-    this.#rows = growingRows.slice(0, this.#count * ROW);
-    this.#starts = growingStarts.slice(0, this.#count);
+    const { rows, names, starts, intervals } = readUsualSubroutines(unit) ?? readSubroutines(unit);
+    this.#rows = rows;
+    this.#names = names;
+    this.#starts = starts;
+    this.#intervals = intervals;
   }
 
   /** Number of subroutines. */
   get length(): number {
-    return this.#count;
+    return this.#starts.length;
   }
 
   /** Number of the innermost subroutine at an address, or `NO_SUBROUTINE`. */
@@ -119,156 +98,43 @@ export class SubroutineIndex {
     return this.#rows[subroutine * ROW + CALL_DISCRIMINATOR];
   }
 
-  #add(offset: number, parent: number, isInlined: boolean): number {
-    const subroutine = this.#count++;
-    if (subroutine === growingStarts.length) this.#grow();
-    const row = subroutine * ROW;
-    this.#rows.fill(0, row, row + ROW);
-    this.#rows[row + OFFSET] = offset;
-    this.#rows[row + PARENT] = parent;
-    if (isInlined) this.#rows[row + INLINED] = 1;
-    this.#starts[subroutine] = Number.NaN;
-    return subroutine;
+  /**
+   * The linkage name of a subroutine, or of the entries it stems from, else the name in the source.
+   *
+   * @param isLinkage false if only the latter is wanted
+   * @returns null where these columns do not tell: the entries themselves do
+   */
+  nameOf(subroutine: number, isLinkage: boolean): string | undefined | null {
+    const name = isLinkage ? this.#inheritedName(subroutine, 0, LINKAGE_NAME) : undefined;
+    return name === undefined ? this.#inheritedName(subroutine, 16, NAME) : name;
   }
 
-  #grow(): void {
-    const rows = new Uint32Array(growingRows.length * 2);
-    const starts = new Float64Array(growingStarts.length * 2);
-    rows.set(growingRows);
-    starts.set(growingStarts);
-    this.#rows = growingRows = rows;
-    this.#starts = growingStarts = starts;
-  }
-
-  #readEntries(): void {
-    const { unit } = this;
-    const { header, abbreviations } = unit;
-    const { bytes: info } = unit.file.info;
-    unit.load();
-    const cursor = new Cursor(info, header.dieOffset, ".debug_info", header.end);
-    const { end } = cursor;
-    const around: number[] = [];
-    let current = NO_SUBROUTINE;
-    while (cursor.position < end) {
-      const offset = cursor.position;
-      const code = info[offset] < 0x80 ? info[cursor.position++] : cursor.uleb();
-      if (code === 0) {
-        if (around.length === 0) return;
-        current = around.pop()!;
-        if (around.length === 0) return;
-        continue;
-      }
-      const abbreviation = abbreviations.get(code);
-      const { tag, skips, hasChildren } = abbreviation;
-      let inside = current;
-      if (tag === dw.DW_TAG_subprogram || tag === dw.DW_TAG_inlined_subroutine) {
-        inside = this.#add(offset, current, tag === dw.DW_TAG_inlined_subroutine);
-        this.#readSubroutine(cursor, abbreviation, inside);
-      } else {
-        for (let i = 0; i < skips.length; i++) {
-          const size = skips[i];
-          if (size >= 0) cursor.position += size;
-          else skipSized(cursor, size, header);
-        }
-      }
-      if (hasChildren) {
-        around.push(current);
-        current = inside;
-      } else if (around.length === 0) return;
+  #inheritedName(subroutine: number, shift: number, kind: number): string | undefined | null {
+    const names = this.#names;
+    if (names === undefined) return null;
+    for (let at = subroutine, left = LONGEST_CHAIN; left > 0; left--) {
+      const row = at * NAMES;
+      const form = (names[row + FORMS] >>> shift) & 0xffff;
+      if (form === UNUSUAL_NAME) return null;
+      if (form !== 0) return textOf(this.unit, { form, value: names[row + kind], length: 0 });
+      const next = names[row + NEXT];
+      if (next === 0) return undefined;
+      at = this.#rowAt(this.unit.header.offset + next);
+      if (at < 0) return null;
     }
+    return null;
   }
 
-  #readSubroutine(
-    cursor: Cursor,
-    { attributes, forms, constants, sizes }: Abbreviation,
-    subroutine: number,
-  ): void {
-    const { unit } = this;
-    const { header } = unit;
+  /** The subroutine whose entry is at an offset of `.debug_info`, or −1. */
+  #rowAt(offset: number): number {
     const rows = this.#rows;
-    const row = subroutine * ROW;
-    let low: number | undefined;
-    let high: number | undefined;
-    let isLength = false;
-    let origin = 0;
-    let hasOwnDeclaration = false;
-    for (let i = 0; i < attributes.length; i++) {
-      const attribute = attributes[i];
-      const size = sizes[i];
-      switch (attribute) {
-        case dw.DW_AT_low_pc:
-        case dw.DW_AT_high_pc: {
-          const value = readForm(cursor, forms[i], constants[i], header);
-          const isAddress = value.form === dw.DW_FORM_addr;
-          const isIndex = isAddressIndex(value.form);
-          const resolved = isIndex ? unit.addressAt(value.value) : value.value;
-          if (attribute === dw.DW_AT_low_pc) {
-            low = isAddress || isIndex ? resolved : undefined;
-            if (low !== undefined) this.#starts[subroutine] = low;
-          } else {
-            high = resolved;
-            isLength = !isAddress && !isIndex;
-          }
-          break;
-        }
-        case dw.DW_AT_ranges: {
-          const value = readForm(cursor, forms[i], constants[i], header);
-          if (low === undefined || high === undefined) this.#addRanges(value.form, value.value, subroutine);
-          break;
-        }
-        case dw.DW_AT_call_file:
-          rows[row + CALL_FILE] = readValue(cursor, forms[i], size, constants[i], header);
-          break;
-        case dw.DW_AT_call_line:
-          rows[row + CALL_LINE] = readValue(cursor, forms[i], size, constants[i], header);
-          break;
-        case dw.DW_AT_call_column:
-          rows[row + CALL_COLUMN] = readValue(cursor, forms[i], size, constants[i], header);
-          break;
-        case dw.DW_AT_GNU_discriminator:
-          rows[row + CALL_DISCRIMINATOR] = readValue(cursor, forms[i], size, constants[i], header);
-          break;
-        case dw.DW_AT_abstract_origin:
-          if (isReferenceInUnit(forms[i])) {
-            origin = readValue(cursor, forms[i], size, constants[i], header);
-            break;
-          }
-          hasOwnDeclaration = true;
-          skipSized(cursor, size, header);
-          break;
-        default:
-          if (OWN_DECLARATION.has(attribute)) hasOwnDeclaration = true;
-          if (size >= 0) cursor.position += size;
-          else skipSized(cursor, size, header);
-      }
+    let low = 0;
+    let high = this.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (rows[middle * ROW + OFFSET] < offset) low = middle + 1;
+      else high = middle;
     }
-    if (!hasOwnDeclaration) rows[row + ORIGIN] = origin;
-    if (low === undefined || high === undefined || isTombstone(low, header.addressSize)) return;
-    this.#intervals.add(low, isLength ? low + high : high, subroutine);
+    return low < this.length && rows[low * ROW + OFFSET] === offset ? low : -1;
   }
-
-  #addRanges(form: number, value: number, subroutine: number): void {
-    try {
-      // All of a list or, if it is damaged, nothing of it.
-      const found = this.#listed;
-      found.length = 0;
-      readRanges(this.unit, form, value, (low, high) => found.push(low, high));
-      for (let at = 0; at < found.length; at += 2) this.#intervals.add(found[at], found[at + 1], subroutine);
-    } catch (error) {
-      if (!(error instanceof FormatError)) throw error;
-      this.unit.file.problems.push(error);
-    }
-  }
-}
-
-function isAddressIndex(form: number): boolean {
-  return (
-    form === dw.DW_FORM_addrx ||
-    (form >= dw.DW_FORM_addrx1 && form <= dw.DW_FORM_addrx4) ||
-    form === dw.DW_FORM_GNU_addr_index
-  );
-}
-
-function isReferenceInUnit(form: number): boolean {
-  return (form >= dw.DW_FORM_ref1 && form <= dw.DW_FORM_ref8) || form === dw.DW_FORM_ref_udata;
 }

@@ -3,6 +3,7 @@ import { readAddressRanges } from "./address-ranges.ts";
 import { type DwarfFile, isTypeUnit } from "./dwarf-file.ts";
 import { visitRanges } from "./ranges.ts";
 import type { Unit } from "./unit.ts";
+import { scanUsualUnits } from "./usual-unit-scan.ts";
 
 /** For how many addresses the ranges of all units are gone through; for more, they are sorted. */
 const FEW_LOOKUPS = 2;
@@ -16,6 +17,10 @@ export class UnitIndex {
   readonly #file: DwarfFile;
   #lookups = 0;
   #pieces: UnitPieces | undefined;
+  /** Units that `.debug_aranges` describes. */
+  readonly #described = new Set<number>();
+  /** Whether all others were read from their own entries in one go. */
+  #isScanned = false;
 
   constructor(file: DwarfFile) {
     this.#file = file;
@@ -24,7 +29,7 @@ export class UnitIndex {
   find(address: number): Unit | undefined {
     if (this.#pieces === undefined) {
       const only = this.#lookups++ < FEW_LOOKUPS ? this.#onlyUnitAt(address) : SEVERAL;
-      if (only !== SEVERAL) return only === NONE ? undefined : this.#file.compilationUnitAt(only);
+      if (only !== SEVERAL) return only === NONE ? undefined : this.#unitAt(only);
       this.#pieces = piecesOf(this.#collect());
     }
     const { starts, ends, units } = this.#pieces;
@@ -36,7 +41,13 @@ export class UnitIndex {
       else high = middle;
     }
     if (low === 0 || address >= ends[low - 1]) return undefined;
-    return this.#file.compilationUnitAt(units[low - 1]);
+    return this.#unitAt(units[low - 1]);
+  }
+
+  /** `.debug_aranges` may name units that are not there; those whose ranges were read are. */
+  #unitAt(offset: number): Unit | undefined {
+    const isCertain = this.#isScanned && !this.#described.has(offset);
+    return isCertain ? this.#file.certainUnitAt(offset) : this.#file.compilationUnitAt(offset);
   }
 
   /** Offset of the unit that covers an address, if it is one alone; `NONE` or `SEVERAL` otherwise. */
@@ -62,7 +73,8 @@ export class UnitIndex {
 
   #visit(visit: (unit: number, low: number, high: number) => void): void {
     const file = this.#file;
-    const described = new Set<number>();
+    const described = this.#described;
+    described.clear();
     const guarded = (read: () => void) => {
       try {
         read();
@@ -73,6 +85,8 @@ export class UnitIndex {
       }
     };
     guarded(() => readAddressRanges(file.section(".debug_aranges"), described, visit));
+    this.#isScanned = scanUsualUnits(file, (unit) => !described.has(unit), visit);
+    if (this.#isScanned) return;
     for (const unit of file.units) {
       const { offset } = unit.header;
       if (described.has(offset) || isTypeUnit(unit)) continue;

@@ -17,13 +17,16 @@ export function sortedRows(addresses: Float64Array, sizes: Float64Array): Uint32
 function sortRowsByAddress(addresses: Float64Array): Uint32Array {
   let lowest = Number.POSITIVE_INFINITY;
   let highest = Number.NEGATIVE_INFINITY;
+  let isSorted = true;
   for (let row = 0; row < addresses.length; row++) {
     const address = addresses[row];
+    if (address < highest) isSorted = false;
     if (address < lowest) lowest = address;
     if (address > highest) highest = address;
   }
   const rows = new Uint32Array(addresses.length);
   for (let row = 0; row < rows.length; row++) rows[row] = row;
+  if (isSorted) return rows;
   if (highest - lowest >= 2 ** 32) return rows.sort((a, b) => addresses[a] - addresses[b] || a - b);
   const keys = new Uint32Array(addresses.length);
   for (let row = 0; row < keys.length; row++) keys[row] = addresses[row] - lowest;

@@ -96,8 +96,12 @@ export interface ObjectFile {
    * section by their offset from its start, named by the name section, exports and imports.
    */
   symbols(): SymbolTable;
-  /** `symbols().find(address)`; for the first few addresses without making the table. */
-  symbolAt(address: number): ObjectSymbol | undefined;
+  /**
+   * `symbols().find(address)`; for the first few addresses without making the table.
+   *
+   * @param onlyGlobal whether local symbols are of no use: they may be left out then
+   */
+  symbolAt(address: number, onlyGlobal?: boolean): ObjectSymbol | undefined;
   readonly debugLink: DebugLink | undefined;
   readonly debugAltLink: DebugAltLink | undefined;
   /** Content of `.gnu_debugdata`: an xz-compressed ELF object with further symbols. */

@@ -99,9 +99,15 @@ export class Symbolizer {
     return [...this.#problems, ...this.object.problems, ...dwarf, ...(this.#package?.problems ?? [])];
   }
 
-  /** The symbol that covers an address, by the object's symbol table. */
-  symbolAt(address: number): ObjectSymbol | undefined {
-    return this.object.symbolAt(address) ?? this.#moreSymbols?.symbolAt(address);
+  /**
+   * The symbol that covers an address, by the object's symbol table.
+   *
+   * @param onlyGlobal whether others are of no use: they may be left out then
+   */
+  symbolAt(address: number, onlyGlobal = false): ObjectSymbol | undefined {
+    const symbol = this.object.symbolAt(address, onlyGlobal);
+    // What a file with debug information adds are symbols that were stripped: local ones.
+    return symbol ?? (onlyGlobal ? undefined : this.#moreSymbols?.symbolAt(address));
   }
 
   /** Answers a request; a file that is no object counts as absent. */
@@ -228,11 +234,10 @@ export class Symbolizer {
   #namingSymbol(address: number, frames: readonly Frame[]): ReturnType<Symbolizer["symbolAt"]> {
     const { useSymbolTable = true, functions = "linkage" } = this.#options;
     if (!useSymbolTable || functions !== "linkage") return undefined;
-    const outermost = frames.at(-1)!;
-    const symbol = this.symbolAt(address);
     // Names in a wasm name section are demangled in part; only those of exports are the linker's.
-    const isLinkageName = this.object.kind !== "wasm" || symbol?.binding === "global";
-    return isLinkageName || outermost.linkageName === undefined ? symbol : undefined;
+    const onlyGlobal = this.object.kind === "wasm" && frames.at(-1)!.linkageName !== undefined;
+    const symbol = this.symbolAt(address, onlyGlobal);
+    return onlyGlobal && symbol?.binding !== "global" ? undefined : symbol;
   }
 
   /** Names and paths as they are wanted. */

@@ -173,10 +173,18 @@ export class UnitFrames {
     const key = origin === 0 ? index.offsetOf(subroutine) : unit.header.offset + origin;
     let known = this.#declarations.get(key);
     if (known === undefined) {
-      known = this.#readDeclaration(unit, index.offsetOf(subroutine));
+      known = this.#knownName(index, subroutine) ?? this.#readDeclaration(unit, index.offsetOf(subroutine));
       this.#declarations.set(key, known);
     }
     return known;
+  }
+
+  /** Where names are all that is wanted, most are known without a look at the entries. */
+  #knownName(index: SubroutineIndex, subroutine: number): Declaration | undefined {
+    const { functions, starts } = this.#style;
+    if (starts) return undefined;
+    const name = functions === "none" ? undefined : index.nameOf(subroutine, functions === "linkage");
+    return name === null ? undefined : { ...NOTHING, name };
   }
 
   #readDeclaration(unit: Unit, offset: number): Declaration {

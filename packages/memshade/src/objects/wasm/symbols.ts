@@ -75,28 +75,24 @@ export function readWasmSymbols(
   });
 }
 
+/** An entry of the code section: its number, and where in the section it is. */
+export interface FunctionBody {
+  readonly index: number;
+  readonly address: number;
+  readonly size: number;
+}
+
 /**
- * What the table that `readWasmSymbols` makes would find at an address, without making it.
+ * What the table that `readWasmSymbols` makes has for a function, without making it.
  *
+ * @param nameSection undefined where only exported functions are looked for
  * @throws FormatError where it meets damage: the table knows what can be known then
  */
 export function findWasmSymbol(
-  address: number,
+  { index: defined, ...place }: FunctionBody,
   sectionOf: (id: number) => Uint8Array | undefined,
-  bodies: (visit: (index: number, start: number, size: number) => boolean) => void,
   nameSection: Uint8Array | undefined,
 ): ObjectSymbol | undefined {
-  let defined = -1;
-  let place = { address: 0, size: 0 };
-  bodies((index, start, size) => {
-    const isFound = address >= start && address < start + size;
-    if (isFound) {
-      defined = index;
-      place = { address: start, size };
-    }
-    return isFound || start > address;
-  });
-  if (defined < 0) return undefined;
   const imports = sectionOf(SectionId.Import);
   const index = defined + (imports === undefined ? 0 : countImportedFunctions(new ByteReader(imports)));
   let name: string | undefined;
@@ -106,7 +102,10 @@ export function findWasmSymbol(
   const exports = sectionOf(SectionId.Export);
   if (exports !== undefined) visitExportedFunctions(new ByteReader(exports), take(exports));
   if (name !== undefined) return { ...place, name, kind: "function", binding: "global" };
-  if (nameSection !== undefined) visitFunctionNames(new ByteReader(nameSection), take(nameSection));
+  if (nameSection !== undefined) {
+    const found = placeOfFunctionName(new ByteReader(nameSection), index);
+    if (found !== undefined) name = utf8.decode(nameSection.subarray(found.start, found.end));
+  }
   return name === undefined ? undefined : { ...place, name, kind: "function", binding: "local" };
 }
 
@@ -208,17 +207,56 @@ function visitExportedFunctions(reader: ByteReader, visit: VisitName): void {
 }
 
 function visitFunctionNames(reader: ByteReader, visit: VisitName): void {
+  const subsection = functionNamesOf(reader);
+  if (subsection === undefined) return;
+  for (let left = subsection.u32Leb(); left > 0; left--) {
+    const index = subsection.u32Leb();
+    const length = subsection.u32Leb();
+    visit(index, subsection.skip(length, "name"), length);
+  }
+}
+
+/** The last name of a function: as `visitFunctionNames`, without a call for each of thousands of names. */
+function placeOfFunctionName(
+  reader: ByteReader,
+  wanted: number,
+): { readonly start: number; readonly end: number } | undefined {
+  const subsection = functionNamesOf(reader);
+  if (subsection === undefined) return undefined;
+  const { bytes } = subsection;
+  let found: { start: number; end: number } | undefined;
+  for (let left = subsection.u32Leb(); left > 0; left--) {
+    let at = subsection.position;
+    let index = bytes[at++];
+    if (index >= 0x80) {
+      index = (index & 0x7f) | ((bytes[at] & 0x7f) << 7);
+      if (bytes[at++] >= 0x80) {
+        index |= bytes[at] << 14;
+        if (bytes[at++] >= 0x80) index = UNUSUAL;
+      }
+    }
+    const length = bytes[at++];
+    if (index !== UNUSUAL && length < 0x80) {
+      subsection.skip(at - subsection.position + length, "name");
+    } else {
+      index = subsection.u32Leb();
+      const size = subsection.u32Leb();
+      at = subsection.skip(size, "name");
+    }
+    if (index === wanted) found = { start: at, end: subsection.position };
+  }
+  return found;
+}
+
+/** In place of an index of four bytes or more. */
+const UNUSUAL = -1;
+
+function functionNamesOf(reader: ByteReader): ByteReader | undefined {
   while (!reader.atEnd) {
     const id = reader.u8();
     const size = reader.u32Leb();
     const start = reader.skip(size, "name subsection");
-    if (id !== FUNCTION_NAMES) continue;
-    const subsection = new ByteReader(reader.bytes, start, start + size);
-    for (let left = subsection.u32Leb(); left > 0; left--) {
-      const index = subsection.u32Leb();
-      const length = subsection.u32Leb();
-      visit(index, subsection.skip(length, "name"), length);
-    }
-    return;
+    if (id === FUNCTION_NAMES) return new ByteReader(reader.bytes, start, start + size);
   }
+  return undefined;
 }

@@ -6,7 +6,7 @@ import { ByteReader } from "../../bytes/reader.ts";
 import { SectionId, sectionName } from "../../wasm/sections.ts";
 import type { ObjectSymbol, SymbolTable } from "../symbol-table.ts";
 import type { ObjectFile, ObjectSection } from "../types.ts";
-import { findWasmSymbol, readWasmSymbols } from "./symbols.ts";
+import { type FunctionBody, findWasmSymbol, readWasmSymbols } from "./symbols.ts";
 
 const WASM_MAGIC = [0x00, 0x61, 0x73, 0x6d];
 const HEADER_BYTES = 8;
@@ -39,6 +39,8 @@ export class WasmObject implements ObjectFile {
   readonly #contents = new Map<number, Uint8Array>();
   readonly #pieces = new Map<number, PiecewiseBytes>();
   #symbols: SymbolTable | undefined;
+  /** Exported functions alone, where nobody asked for others. */
+  #globalSymbols: SymbolTable | undefined;
   #lookups = 0;
 
   /** @throws FormatError if it is not a core module of version 1 */
@@ -100,29 +102,32 @@ export class WasmObject implements ObjectFile {
   }
 
   symbols(): SymbolTable {
-    this.#symbols ??= readWasmSymbols(
-      (id) => this.#standard(id),
-      (visit) => this.#visitBodies(visit),
-      this.#custom("name"),
-      this.problems,
-    );
+    this.#symbols ??= this.#readSymbols(this.#custom("name"));
     return this.#symbols;
   }
 
-  symbolAt(address: number): ObjectSymbol | undefined {
+  symbolAt(address: number, onlyGlobal = false): ObjectSymbol | undefined {
     if (this.#symbols === undefined && this.#lookups++ < FEW_LOOKUPS) {
       try {
-        return findWasmSymbol(
-          address,
-          (id) => this.#standard(id),
-          (visit) => this.#visitBodies(visit),
-          this.#custom("name"),
-        );
+        const names = onlyGlobal ? undefined : this.#custom("name");
+        const body = this.#code && new BodyLengths(this.#source, this.#code).around(address);
+        return body && findWasmSymbol(body, (id) => this.#standard(id), names);
       } catch (error) {
         if (!(error instanceof FormatError)) throw error;
       }
     }
-    return this.symbols().find(address);
+    if (!onlyGlobal || this.#symbols !== undefined) return this.symbols().find(address);
+    this.#globalSymbols ??= this.#readSymbols(undefined);
+    return this.#globalSymbols.find(address);
+  }
+
+  #readSymbols(names: Uint8Array | undefined): SymbolTable {
+    return readWasmSymbols(
+      (id) => this.#standard(id),
+      (visit) => this.#visitBodies(visit),
+      names,
+      this.problems,
+    );
   }
 
   /**
@@ -245,6 +250,34 @@ class BodyLengths {
     }
     this.position = this.#base + skipLeb32(this.#bytes, inWindow);
     return readU32Leb(this.#bytes, inWindow);
+  }
+
+  /** The entry around an offset of the section. @throws FormatError where entries do not fit into it */
+  around(address: number): FunctionBody | undefined {
+    const count = this.u32Leb(0);
+    let at = this.position;
+    let bytes = this.#bytes;
+    let base = this.#base;
+    for (let index = 0; index < count; index++) {
+      const inWindow = at - base;
+      let size = 0;
+      let start = at + 2;
+      // Of two bytes, as most: no calls for each of thousands.
+      if (inWindow + 2 <= bytes.length && bytes[inWindow] >= 0x80 && bytes[inWindow + 1] < 0x80) {
+        size = (bytes[inWindow] & 0x7f) | (bytes[inWindow + 1] << 7);
+      } else {
+        size = this.u32Leb(at);
+        start = this.position;
+        bytes = this.#bytes;
+        base = this.#base;
+      }
+      const end = start + size;
+      if (end > this.#code.size)
+        throw new FormatError("truncated", at, "code section", `${size} bytes do not fit`);
+      if (address < end) return address >= at ? { index, address: at, size: end - at } : undefined;
+      at = end;
+    }
+    return undefined;
   }
 
   #read(at: number): Uint8Array {

@@ -1,0 +1,22 @@
+// The inner loops of reading DWARF.
+export { setAbbreviations } from "./abbreviations";
+export { intervalCount, intervalEnds, intervalStarts, intervalValues } from "./interval-map";
+export {
+  hasDiscriminators,
+  highestAddress,
+  highestFile,
+  lineAddresses,
+  lineColumns,
+  lineCount,
+  lineDiscriminators,
+  lineFiles,
+  lineNumbers,
+  runLineProgram,
+  sequenceCount,
+  sequences,
+} from "./line-program";
+export { begin, clear, isUnusual, keep, reserve } from "./memory";
+export { pairCount, pairs, setAddresses, setBases, setNewLists, setOldLists, setWork } from "./ranges";
+export { names, readSubroutines, rowCount, rows, starts } from "./subroutines";
+export { beginScan, scanUnits, unitCount, units } from "./unit-scan";
+export { setEncoding } from "./values";

@@ -1,0 +1,136 @@
+import { FormatError } from "../bytes/errors.ts";
+import type { DwarfFile } from "./dwarf-file.ts";
+import { NAMES, NO_SUBROUTINE, ROW, type SubroutineColumns } from "./subroutine-columns.ts";
+import type { Unit } from "./unit.ts";
+import { type DwarfWasm, dwarfWasm } from "./wasm-module.ts";
+
+/** Sections that all units of a file use are copied; of larger ones the copy would cost too much memory. */
+const MOST_SHARED_BYTES = 64 << 20;
+/** Larger units are read in place. */
+const MOST_UNIT_BYTES = 64 << 20;
+
+const NOWHERE = 0xffffffff;
+/** Versions without indices do not need to be looked through for them. */
+const NO_TABLES = { addresses: NOWHERE, rangeLists: NOWHERE };
+
+const ABBREVIATIONS = ".debug_abbrev";
+const OLD_LISTS = ".debug_ranges";
+const NEW_LISTS = ".debug_rnglists";
+const ADDRESSES = ".debug_addr";
+
+/** The file whose sections the loops have; undefined in place of one whose sections do not fit. */
+let entered: { readonly file: DwarfFile; readonly wasm: DwarfWasm | undefined } | undefined;
+
+/**
+ * The subroutines of a unit as nearly all are, read in WebAssembly: it needs no time to warm up. What is unusual there, or
+ * damaged, is not reported and not guessed.
+ *
+ * @returns undefined for a unit that is to be read by `readSubroutines`
+ */
+export function readUsualSubroutines(unit: Unit): SubroutineColumns | undefined {
+  const { header, file } = unit;
+  const size = header.end - header.dieOffset;
+  if (size > MOST_UNIT_BYTES || header.end > 0xffffffff) return undefined;
+  const wasm = enter(unit);
+  if (wasm === undefined || !setBases(wasm, unit)) return undefined;
+  unit.load();
+  const entries = put(wasm, file.info.bytes.subarray(header.dieOffset, header.end));
+  wasm.readSubroutines(entries, size, header.dieOffset, header.abbreviationOffset);
+  if (wasm.isUnusual.value !== 0) return undefined;
+  const { buffer } = wasm.memory;
+  const count = wasm.rowCount.value;
+  const intervals = wasm.intervalCount.value;
+  return {
+    rows: new Uint32Array(buffer, wasm.rows.value, count * ROW).slice(),
+    names: new Uint32Array(buffer, wasm.names.value, count * NAMES).slice(),
+    starts: new Float64Array(buffer, wasm.starts.value, count).slice(),
+    intervals: new SortedIntervals(
+      new Float64Array(buffer, wasm.intervalStarts.value, intervals).slice(),
+      new Float64Array(buffer, wasm.intervalEnds.value, intervals).slice(),
+      new Int32Array(buffer, wasm.intervalValues.value, intervals).slice(),
+    ),
+  };
+}
+
+/** Begins with a unit; undefined if it is none of the usual ones. */
+function enter(unit: Unit): DwarfWasm | undefined {
+  const { header, file } = unit;
+  if (unit.isSplit || unit.skeleton !== undefined || unit.contributions !== undefined) return undefined;
+  const wasm = enterFile(file);
+  if (wasm === undefined || header.abbreviationOffset > 0xffffffff) return undefined;
+  wasm.begin();
+  wasm.setEncoding(header.version, header.offsetSize, header.addressSize);
+  return wasm;
+}
+
+/** Begins with a file; undefined if its sections do not fit. */
+export function enterFile(file: DwarfFile): DwarfWasm | undefined {
+  if (entered?.file !== file) entered = { file, wasm: copySections(file) };
+  return entered.wasm;
+}
+
+function copySections(file: DwarfFile): DwarfWasm | undefined {
+  const sizeOf = (name: string) => file.part(name)?.bytes.length ?? 0;
+  const size = [ABBREVIATIONS, OLD_LISTS, NEW_LISTS, ADDRESSES].reduce((sum, name) => sum + sizeOf(name), 0);
+  if (size > MOST_SHARED_BYTES) return undefined;
+  const wasm = dwarfWasm();
+  wasm.clear();
+  wasm.begin();
+  const enterSection = (name: string, set: (start: number, size: number) => void) => {
+    const bytes = file.section(name);
+    if (bytes === undefined) set(0, 0);
+    else set(put(wasm, bytes), bytes.length);
+  };
+  enterSection(ABBREVIATIONS, wasm.setAbbreviations);
+  enterSection(OLD_LISTS, wasm.setOldLists);
+  enterSection(NEW_LISTS, wasm.setNewLists);
+  enterSection(ADDRESSES, wasm.setAddresses);
+  wasm.setWork(file.mostRangeWork);
+  wasm.keep();
+  return wasm.isUnusual.value === 0 ? wasm : undefined;
+}
+
+/** Copies bytes into the memory. */
+export function put(wasm: DwarfWasm, bytes: Uint8Array): number {
+  const start = wasm.reserve(bytes.length);
+  if (start !== 0) new Uint8Array(wasm.memory.buffer, start, bytes.length).set(bytes);
+  return start;
+}
+
+/** What the unit's range lists count from. */
+function setBases(wasm: DwarfWasm, unit: Unit): boolean {
+  try {
+    const { addresses, rangeLists } = unit.header.version < 5 ? NO_TABLES : unit.bases;
+    wasm.setBases(unit.baseAddress ?? 0, addresses, rangeLists);
+    return addresses <= NOWHERE && rangeLists <= NOWHERE;
+  } catch (error) {
+    if (error instanceof FormatError) return false;
+    throw error;
+  }
+}
+
+/** Intervals in ascending order. */
+class SortedIntervals {
+  readonly #starts: Float64Array;
+  readonly #ends: Float64Array;
+  readonly #values: Int32Array;
+
+  constructor(starts: Float64Array, ends: Float64Array, values: Int32Array) {
+    this.#starts = starts;
+    this.#ends = ends;
+    this.#values = values;
+  }
+
+  /** Value of the interval with the largest start at or below an address, if it reaches that far. */
+  find(address: number): number {
+    const starts = this.#starts;
+    let low = 0;
+    let high = starts.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (starts[middle] <= address) low = middle + 1;
+      else high = middle;
+    }
+    return low > 0 && address < this.#ends[low - 1] ? this.#values[low - 1] : NO_SUBROUTINE;
+  }
+}

@@ -1,0 +1,184 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { FormatError } from "../../src/bytes/errors.ts";
+import { isTypeUnit } from "../../src/dwarf/dwarf-file.ts";
+import { DwarfFile, SubroutineIndex, type Unit } from "../../src/dwarf/index.ts";
+import { readLineHeader } from "../../src/dwarf/line-header.ts";
+import { runLineProgram } from "../../src/dwarf/line-program.ts";
+import { LineRows } from "../../src/dwarf/line-rows.ts";
+import { visitRanges } from "../../src/dwarf/ranges.ts";
+import { ROW, type SubroutineColumns } from "../../src/dwarf/subroutine-columns.ts";
+import { readSubroutines } from "../../src/dwarf/subroutine-entries.ts";
+import { runUsualLineProgram } from "../../src/dwarf/usual-line-program.ts";
+import { scanUsualUnits } from "../../src/dwarf/usual-unit-scan.ts";
+import { readUsualSubroutines } from "../../src/dwarf/usual-units.ts";
+import { openObject } from "../../src/objects/index.ts";
+import { nodeDecompressors } from "../../src/report/load-objects.ts";
+import { sharedPath } from "../shared-path.ts";
+
+// `../shared` has programs too large to be kept here; the others are always there.
+const root = fileURLToPath(new URL("../..", import.meta.url));
+
+/** Programs with debug information: built ones of the project, and those of a package. */
+const programs = [
+  ...["test/symbolize/programs", "test/fixtures"].flatMap((folder) => filesBelow(join(root, folder))),
+  join(root, "../../node_modules/web-tree-sitter/debug/web-tree-sitter.wasm"),
+  ...["memprof/cpp-inline/v4.exe", "memprof/threads/v5.exe", "memprof/lines/v5.exe"].flatMap(
+    (name) => sharedPath(`fixtures/${name}`) ?? [],
+  ),
+].flatMap((file) => {
+  const dwarf = dwarfOf(readFileSync(file));
+  return dwarf === undefined ? [] : [{ file: file.slice(root.length), dwarf }];
+});
+
+function filesBelow(folder: string): string[] {
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && !/\.(c|cc|cpp|h|rs|sh|md|json|txt|ts|wat)$/.test(entry.name))
+    .map((entry) => join(entry.parentPath, entry.name));
+}
+
+function dwarfOf(bytes: Uint8Array): DwarfFile | undefined {
+  try {
+    const object = openObject(new Uint8Array(bytes), nodeDecompressors);
+    return object.section(".debug_info") === undefined ? undefined : new DwarfFile(object);
+  } catch (error) {
+    if (error instanceof FormatError) return undefined;
+    throw error;
+  }
+}
+
+function compilationUnits(file: DwarfFile): Unit[] {
+  return file.units.filter((unit) => !isTypeUnit(unit));
+}
+
+/** All that columns say, but for how names were found. */
+function answersOf(unit: Unit, { rows, starts, intervals }: SubroutineColumns) {
+  const addresses = [...starts].filter((start) => !Number.isNaN(start));
+  const around = addresses.flatMap((start) => [
+    start - 1,
+    start,
+    start + 1,
+    start + 7,
+    start + 64,
+    start + 1000,
+  ]);
+  return {
+    rows: [...rows],
+    starts: [...starts],
+    found: around.map((at) => intervals.find(at)),
+    unit: unit.header,
+  };
+}
+
+function lineRowsOf(unit: Unit, run: typeof runLineProgram | typeof runUsualLineProgram) {
+  const line = unit.file.section(".debug_line");
+  const offset = unit.attributes.lineOffset;
+  if (line === undefined || offset === undefined) return undefined;
+  const header = readLineHeader(
+    { line, stringAt: () => "", lineStringAt: () => "", textAtIndex: () => "" },
+    offset,
+    unit.header.addressSize,
+  );
+  const rows = new LineRows();
+  if (run(line, header, rows) === false) return undefined;
+  rows.finish();
+  return rows;
+}
+
+describe("usual units", () => {
+  it("there are programs to compare on", () => {
+    expect(programs.length).toBeGreaterThanOrEqual(2);
+  });
+
+  it.each(programs)("have the same functions in $file as by the reader of all forms", ({ dwarf }) => {
+    let usual = 0;
+    const units = compilationUnits(dwarf);
+    for (const unit of units) {
+      const columns = readUsualSubroutines(unit);
+      if (columns === undefined) continue;
+      usual++;
+      expect(answersOf(unit, columns)).toEqual(answersOf(unit, readSubroutines(unit)));
+    }
+    if (!dwarf.isSplit && units.every((unit) => unit.attributes.dwoName === undefined))
+      expect(usual).toBe(units.length);
+  });
+
+  it.each(programs)("have the same names in $file as by their entries", ({ dwarf }) => {
+    for (const unit of compilationUnits(dwarf)) {
+      const index = new SubroutineIndex(unit);
+      for (let at = 0; at < index.length; at++) {
+        const die = unit.dieAt(index.offsetOf(at));
+        const name = die.inheritedText([0x03]);
+        const linkage = die.inheritedText([0x2007]) ?? die.inheritedText([0x6e]) ?? name;
+        const known = [index.nameOf(at, true), index.nameOf(at, false)];
+        expect(known).toEqual([known[0] === null ? null : linkage, known[1] === null ? null : name]);
+      }
+    }
+  });
+
+  it.each(programs)("have the same ranges in $file as by their own entries", ({ dwarf }) => {
+    const found: number[][] = [];
+    if (
+      !scanUsualUnits(
+        dwarf,
+        () => true,
+        (unit, low, high) => found.push([unit, low, high]),
+      )
+    )
+      return;
+    const expected: number[][] = [];
+    for (const unit of compilationUnits(dwarf)) {
+      const take = (low: number, high: number) => expected.push([unit.header.offset, low, high]);
+      unit.fromOwnEntry((die) => visitRanges(unit, die, take));
+    }
+    expect(found).toEqual(expected);
+  });
+
+  it.each(programs)("have the same lines in $file as by the reader of all instructions", ({ dwarf }) => {
+    for (const unit of compilationUnits(dwarf)) {
+      const usual = lineRowsOf(unit, runUsualLineProgram);
+      if (usual === undefined) continue;
+      const all = lineRowsOf(unit, runLineProgram)!;
+      expect(usual.count).toBe(all.count);
+      const { rows, starts } = readSubroutines(unit);
+      for (let at = 0; at < rows.length / ROW; at++) {
+        for (let address = starts[at]; address < starts[at] + 300; address++)
+          expect(usual.find(address, -1, false)).toEqual(all.find(address, -1, false));
+      }
+    }
+  });
+
+  it("are left to the other reader, or read alike, where bytes are changed", () => {
+    const file = join(root, "../../node_modules/web-tree-sitter/debug/web-tree-sitter.wasm");
+    const original = readFileSync(file);
+    const sections = openObject(new Uint8Array(original)).sections.filter(({ name }) =>
+      [".debug_info", ".debug_abbrev", ".debug_ranges", ".debug_rnglists"].includes(name),
+    );
+    fc.assert(
+      fc.property(
+        fc.array(fc.tuple(fc.nat(), fc.double({ min: 0, max: 0.999, noNaN: true }), fc.nat(255)), {
+          minLength: 1,
+          maxLength: 8,
+        }),
+        (changes) => {
+          const bytes = new Uint8Array(original);
+          for (const [which, where, value] of changes) {
+            const { offset, size } = sections[which % sections.length];
+            bytes[offset + Math.floor(where * size)] = value;
+          }
+          const dwarf = dwarfOf(bytes)!;
+          for (const unit of compilationUnits(dwarf).slice(0, 12)) {
+            const columns = readUsualSubroutines(unit);
+            if (columns === undefined) continue;
+            expect(answersOf(unit, columns)).toEqual(answersOf(unit, readSubroutines(unit)));
+          }
+        },
+      ),
+      { numRuns: 40 },
+    );
+  });
+});
