@@ -93,7 +93,7 @@ export class BriefSnippets {
   }
 
   /** Before a store, with its operand on top of the stack: counts it if the operand is there already. */
-  compareStore(sink: SnippetSink, place: Place, scratch: Scratch): void {
+  compareStore(sink: SnippetSink, place: Place): void {
     const { op, size, key, site, address, value } = place;
     if (!value.isHeld) sink.local(LOCAL_TEE, value.local);
     if (address.local < 0) sink.i32(address.constant);
@@ -103,7 +103,7 @@ export class BriefSnippets {
     writeComparison(sink, op, place.lane);
     sink.open(IF, NOTHING);
     if (place.silentLocal >= 0) {
-      this.#words.pushValid(sink, size, address, scratch);
+      this.#words.pushNoneInvalid(sink, size, address);
       sink.plain(I64_EXTEND);
       sink.local(LOCAL_GET, place.silentLocal);
       sink.plain(I64_ADD);

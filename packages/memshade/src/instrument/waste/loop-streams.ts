@@ -6,7 +6,6 @@ import { extraLocal } from "../temporaries.ts";
 import type { WalkState } from "../tool-pass.ts";
 import { CONSTANT } from "../value-numbers.ts";
 import type { Place } from "./brief-snippets.ts";
-import type { Scratch } from "./shadow-words.ts";
 import type { SiteRecords } from "./site-records.ts";
 
 const I64: ValType = 0x7e;
@@ -87,7 +86,7 @@ export class LoopStreams {
   }
 
   /** The loop ends before `end`. What it becomes, undefined if its accesses are followed one by one. */
-  leave(end: number, oneBlock: boolean, runs: number, scratch: Scratch): StreamLoop | undefined {
+  leave(end: number, oneBlock: boolean, runs: number): StreamLoop | undefined {
     const accesses = this.#accesses;
     this.#accesses = undefined;
     if (!oneBlock || accesses === undefined || !isWorthIt(accesses)) return undefined;
@@ -109,10 +108,7 @@ export class LoopStreams {
     for (const { entries } of accesses) for (const entry of entries) insertions.remove(entry);
     const trips = this.#progressions.countTrips(control, end, counted, temporaries);
     const stores = accesses.map(({ place }) => place).filter(isStore);
-    for (const store of stores) {
-      store.silentLocal = extraLocal(temporaries, I64);
-      scratch(I64, 0);
-    }
+    for (const store of stores) store.silentLocal = extraLocal(temporaries, I64);
     return { streams, stores, trips, runs };
   }
 

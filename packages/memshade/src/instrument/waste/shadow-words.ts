@@ -33,10 +33,7 @@ const I32_LOAD16_U = opcodeId("i32.load16_u");
 const I32_LOAD16_S = opcodeId("i32.load16_s");
 const I32_STORE = opcodeId("i32.store");
 const I32_STORE16 = opcodeId("i32.store16");
-const I64_SUB = opcodeId("i64.sub");
 const I64_LOAD = opcodeId("i64.load");
-const I64_LOAD16_U = opcodeId("i64.load16_u");
-const I64_LOAD32_U = opcodeId("i64.load32_u");
 const I64_STORE = opcodeId("i64.store");
 const V128_LOAD = opcodeId("v128.load");
 const V128_LOAD32_SPLAT = opcodeId("v128.load32_splat");
@@ -153,38 +150,8 @@ export class ShadowWords {
   }
 
   /**
-   * Pushes whether no byte of the access is invalid: whether no id in its words is that of invalid bytes, for all of a
-   * word at once. `scratch` i64 number 0 is used. Needs no call, which would cost a loop its registers.
-   */
-  pushValid(sink: SnippetSink, size: number, address: SnippetAddress, scratch: Scratch): void {
-    const bytes = size << this.#shift;
-    const isNarrow = this.#shift === 1;
-    const ones = isNarrow ? 0x0001000100010001n : 0x0000000100000001n;
-    const highest = BigInt.asIntN(64, ones << (isNarrow ? 15n : 31n));
-    const load = bytes === 2 ? I64_LOAD16_U : bytes === 4 ? I64_LOAD32_U : I64_LOAD;
-    const word = scratch(I64, 0);
-    for (let at = 0; at < bytes; at += 8) {
-      const offset = this.#push(sink, address);
-      sink.access(load, 1, this.#memory, offset + at);
-      sink.i64(ones * BigInt(BriefIds.invalid));
-      sink.plain(I64_XOR);
-      sink.local(LOCAL_TEE, word);
-      sink.i64(ones);
-      sink.plain(I64_SUB);
-      sink.local(LOCAL_GET, word);
-      sink.i64(-1n);
-      sink.plain(I64_XOR);
-      sink.plain(I64_AND);
-      if (at > 0) sink.plain(I64_OR);
-    }
-    sink.i64(highest);
-    sink.plain(I64_AND);
-    sink.plain(I64_EQZ);
-  }
-
-  /**
-   * Pushes the same for all ids at once, as vectors: less code than `pushValid` and no locals. Only where zero is no
-   * invalid id.
+   * Pushes whether no byte of the access is invalid, where zero is no invalid id. Needs no call, which would cost the
+   * code around it its registers.
    */
   pushNoneInvalid(sink: SnippetSink, size: number, address: SnippetAddress): void {
     const bytes = size << this.#shift;

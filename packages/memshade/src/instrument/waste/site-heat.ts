@@ -16,9 +16,8 @@ export const Heat = {
 /** Bytes that following takes by heat, for loads and stores, with a share of what counts blocks. */
 const LOAD_BYTES = [10, 41, 106];
 const STORE_BYTES = [10, 56, 80];
-/** Added code may be this many times the module's own; the bytes above are for ids of 16 bits, of 32 it is more. */
-const BUDGET = 2.6;
-const BUDGET_OF_WIDE_IDS = 2.3;
+/** Added code may be this many times the module's own; the bytes above are for ids of 16 bits; of 32 it is more, and in frames still more. */
+const BUDGETS = { narrow: 2.6, wide: 2.25, framed: 2.15 } as const;
 
 /** Sites that are heated together: those side by side that run equally often; to the highest heat, loads or stores. */
 interface Region {
@@ -46,13 +45,13 @@ function added({ store }: SiteTable, site: number, heat: number): number {
 
 /**
  * `Heat` per site of a module: what runs often by the look of the code first, as far as the added code stays within its
- * budget. `otherBytes`: what else is added.
+ * budget. `ids`: of 16 bits, of 32, or those that frames have. `otherBytes`: what else is added.
  */
 export function siteHeat(
   module: WasmModule,
   sites: SiteTable,
   scan: ModuleScan,
-  ids: 16 | 32,
+  ids: keyof typeof BUDGETS,
   otherBytes = 0,
 ): Uint8Array {
   const frequencies = siteFrequencies(module, sites, scan);
@@ -78,7 +77,7 @@ export function siteHeat(
   const heat = new Uint8Array(sites.length);
   const bytesOf = (site: number): number => (sites.store[site] > 0 ? STORE_BYTES : LOAD_BYTES)[heat[site]];
   const code = module.bodies.reduce((sum, { start, end }) => sum + end - start, 0);
-  let room = code * (ids === 16 ? BUDGET : BUDGET_OF_WIDE_IDS) - otherBytes;
+  let room = code * BUDGETS[ids] - otherBytes;
   for (let site = 0; site < sites.length; site++) room -= bytesOf(site);
   for (const region of regions) {
     for (let site = region.first; site < region.end && room >= 0; site++) {

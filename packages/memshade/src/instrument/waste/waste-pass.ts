@@ -250,7 +250,7 @@ export class WastePass implements ToolPass {
 
   leaveLoop(_start: number, end: number, oneBlock: boolean): void {
     this.#blockIsOpen = false;
-    const loop = this.#streams?.leave(end, oneBlock, this.#runsAt(this.#leader), this.#scratch);
+    const loop = this.#streams?.leave(end, oneBlock, this.#runsAt(this.#leader));
     if (loop !== undefined) this.#add(end, Step.Loop, this.#loops.push(loop) - 1);
   }
 
@@ -316,7 +316,7 @@ export class WastePass implements ToolPass {
         else records.pushLoad(sink, this.#loadKey(c[entry]));
         break;
       case Step.Compare:
-        this.#brief?.snippets.compareStore(sink, this.#places[operand], this.#scratch);
+        this.#brief?.snippets.compareStore(sink, this.#places[operand]);
         break;
       case Step.Mark:
         this.#brief?.snippets.markStore(sink, this.#places[operand]);

@@ -113,6 +113,7 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
     const same = target(framed === undefined ? "same" : "sameAt");
     const fresh = new Map(ACCESS_SIZES.map((size) => [size, target(`fresh${size}`)]));
     const mixed = new Map(ACCESS_SIZES.slice(1).map((size) => [size, target(`mixed${size}`)]));
+    const width = framed !== undefined ? "framed" : ids === 32 ? "wide" : "narrow";
     const snippets = new BriefSnippets(
       layout,
       shadowMemory,
@@ -123,7 +124,7 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
     return {
       snippets,
       functions: new BriefFunctions(appended, snippets),
-      heat: siteHeat(module, sites, around.scan, ids, framed === undefined ? 0 : addedByFrames(framed)),
+      heat: siteHeat(module, sites, around.scan, width, framed === undefined ? 0 : addedByFrames(framed)),
       streams: {
         followsStores: !isCompatible,
         looped: target("looped"),

@@ -132,7 +132,7 @@ export function mixed16(address: u32): void { readMixed(address, 16); }
 export function readFreshOf(address: u32, size: u32): void { readFresh(address, size); }
 
 /** Some bytes were read before, or several stores wrote them. */
-@inline function readMixed(address: u32, size: u32): void {
+function readMixed(address: u32, size: u32): void {
   const at: usize = address << ID_SHIFT;
   const bytes = size << ID_SHIFT;
   if (bytes == 4) readWord(at, load<u32>(at) | 0xffffffff00000000, 4);

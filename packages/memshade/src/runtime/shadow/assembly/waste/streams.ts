@@ -101,6 +101,9 @@ function isRead(i: u32, trips: u32): bool {
   const size = sizeOf(load<u32>(at, T_WHAT));
   if (magnitude(stride) > DENSE) {
     let address = load<u32>(at, T_FIRST);
+    // Walks along columns are of numbers as a rule.
+    if (size == 4) return sparseIsRead<u32>(address, stride, trips);
+    if (size == 8) return sparseIsRead<u64>(address, stride, trips);
     for (; trips != 0; trips--) {
       if (!bytesAreRead(address, size)) return false;
       address += stride;
@@ -232,18 +235,39 @@ function loadStream(at: usize, trips: u32, left: u32): void {
 }
 
 // Of one type per size, so that sizes are constants: the optimiser merges what differs in a parameter.
-@inline function hold<T>(at: usize, ids: u64): bool {
+@inline function hold<T>(at: usize, ids: u64): bool { return differing<T>(at, ids) == 0; }
+
+@inline function differing<T>(at: usize, ids: u64): u64 {
   const bytes = <u32>sizeof<T>() << ID_SHIFT;
-  if (bytes == 2) return load<u16>(at) == <u16>ids;
-  if (bytes == 4) return load<u32>(at) == <u32>ids;
-  if (bytes == 8) return load<u64>(at) == ids;
+  if (bytes == 2) return <u64>(load<u16>(at) ^ <u16>ids);
+  if (bytes == 4) return <u64>(load<u32>(at) ^ <u32>ids);
+  if (bytes == 8) return load<u64>(at) ^ ids;
   // Words of 64 bits take fewer instructions than vectors: engines make a number of any_true before they branch.
   let other = (load<u64>(at) ^ ids) | (load<u64>(at, 8) ^ ids);
   if (bytes >= 32) other |= (load<u64>(at, 16) ^ ids) | (load<u64>(at, 24) ^ ids);
   if (bytes == 64) {
     other |= (load<u64>(at, 32) ^ ids) | (load<u64>(at, 40) ^ ids) | (load<u64>(at, 48) ^ ids) | (load<u64>(at, 56) ^ ids);
   }
-  return other == 0;
+  return other;
+}
+
+/** The same of four accesses. */
+@inline function allHold<T>(address: u32, stride: i32, ids: u64): bool {
+  const low = differing<T>(address << ID_SHIFT, ids) | differing<T>((address + stride) << ID_SHIFT, ids);
+  const next = address + stride + stride;
+  return (low | differing<T>(next << ID_SHIFT, ids) | differing<T>((next + stride) << ID_SHIFT, ids)) == 0;
+}
+
+function sparseIsRead<T>(address: u32, stride: i32, trips: u32): bool {
+  for (; trips >= 4; trips -= 4) {
+    if (!allHold<T>(address, stride, -1)) return false;
+    address += stride << 2;
+  }
+  for (; trips != 0; trips--) {
+    if (!hold<T>(address << ID_SHIFT, -1)) return false;
+    address += stride;
+  }
+  return true;
 }
 
 @inline function put<T>(at: usize, ids: u64): void {
@@ -312,6 +336,10 @@ function loadSparse<T>(address: u32, stride: i32, trips: u32, number: u32, left:
       const end = address + trips / (step / size) * step;
       address = passFilled(address, end, ids, leave);
       run = (address - low) / size;
+    }
+    if (sizeof<T>() == 8 && ids == leave) while (run + 4 <= trips && allHold<T>(address, stride, ids)) {
+      address += stride << 2;
+      run += 4;
     }
     if (ids == leave) while (run != trips && hold<T>(address << ID_SHIFT, ids)) {
       address += stride;
