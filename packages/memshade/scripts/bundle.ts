@@ -16,7 +16,10 @@ export const BUNDLE_ENTRIES: Readonly<Record<string, string>> = {
  * What shares nothing with the rest of a process, and is one file of CommonJS: that is loaded faster than modules, which
  * also load all that the modules of Node export, streams among them.
  */
-const LONE_ENTRIES: Readonly<Record<string, string>> = { "quick-symbolize": "cli/quick-symbolize" };
+const LONE_ENTRIES: Readonly<Record<string, string>> = {
+  "quick-symbolize": "cli/quick-symbolize",
+  "quick-unwind": "cli/quick-unwind",
+};
 
 /** Comments are half of the text, and reading over them takes time too. Names stay: stack traces show them. */
 const WITHOUT_COMMENTS = { compress: false, mangle: false, codegen: { removeWhitespace: true } } as const;

@@ -61,17 +61,18 @@ export class OutputBuffer {
   }
 
   #write(): void {
-    writeBytes(this.#bytes.subarray(0, this.#length));
+    writeOutputBytes(this.#bytes.subarray(0, this.#length));
     this.#length = 0;
   }
 }
 
 /** Writes to standard output; ends the process quietly when its reader has gone. */
 export function writeOutput(text: string): void {
-  writeBytes(Buffer.from(text));
+  writeOutputBytes(Buffer.from(text));
 }
 
-function writeBytes(bytes: Uint8Array): void {
+/** As `writeOutput`; the bytes may be overwritten afterwards. */
+export function writeOutputBytes(bytes: Uint8Array): void {
   for (let written = 0; written < bytes.length; ) {
     try {
       written += writeSync(1, bytes, written);

@@ -1,6 +1,8 @@
-// Editors and debuggers start `memshade symbolize` for a single address: it has a way of its own.
+// Commands that are started for a single address, or for what takes less time than to load all of this, have ways of their own.
 const [, , verb, ...args] = process.argv;
-const isDone = verb === "symbolize" && (await import("./quick-symbolize.ts")).symbolizeQuickly(args);
+const isDone =
+  (verb === "symbolize" && (await import("./quick-symbolize.ts")).symbolizeQuickly(args)) ||
+  (verb === "unwind" && (await (await import("./quick-unwind.ts")).unwindQuickly(args)));
 if (!isDone) {
   const { hideStandardStreams } = await import("./standard-streams.ts");
   // Loading `node:process` or `node:util` as a module opens the standard streams.

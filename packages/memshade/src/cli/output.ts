@@ -2,6 +2,7 @@ import { closeSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { UserError } from "../bytes/errors.ts";
 import { describeSystemError } from "../runtime/host/run-folder.ts";
+import { writeOutput, writeOutputBytes } from "./line-input.ts";
 
 /** Pieces of text are written together up to this many characters. */
 const BATCH = 2 ** 16;
@@ -20,12 +21,19 @@ export interface Output {
  *
  * @throws UserError if the file cannot be written
  */
-export function openOutput(file: string | undefined): Output {
-  return file === undefined ? new BatchedOutput(standardOutput) : fileOutput(file);
+export function openOutput(file: string | undefined, standard: Output = standardOutput): Output {
+  return file === undefined ? new BatchedOutput(standard) : fileOutput(file);
 }
 
 const standardOutput: Output = {
   write: (piece) => void process.stdout.write(piece),
+  finish: () => {},
+  abandon: () => {},
+};
+
+/** Standard output without `process.stdout`: opening that loads the machinery of streams. */
+export const plainStandardOutput: Output = {
+  write: (piece) => (typeof piece === "string" ? writeOutput(piece) : writeOutputBytes(piece)),
   finish: () => {},
   abandon: () => {},
 };

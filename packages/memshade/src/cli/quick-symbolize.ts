@@ -1,5 +1,5 @@
 import { explainFailure } from "./failures.ts";
-import { readPlainArguments } from "./symbolize/arguments.ts";
+import { readSymbolizeArguments } from "./symbolize/arguments.ts";
 import { CompilerTiers } from "./symbolize/compiler-tiers.ts";
 import { runSymbolize } from "./symbolize/run-symbolize.ts";
 
@@ -10,7 +10,7 @@ import { runSymbolize } from "./symbolize/run-symbolize.ts";
  * @returns false for arguments that are not plain, and for `--help`: nothing has happened then
  */
 export function symbolizeQuickly(args: readonly string[]): boolean {
-  const plain = readPlainArguments(args);
+  const plain = readSymbolizeArguments(args);
   if (plain === undefined) return false;
   try {
     runSymbolize(plain, new CompilerTiers());

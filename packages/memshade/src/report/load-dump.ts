@@ -1,8 +1,7 @@
-import { closeSync, createReadStream, mkdtempSync, openSync, readSync, rmSync, writeSync } from "node:fs";
+import fs, { closeSync, mkdtempSync, openSync, readSync, rmSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { Readable, type Transform } from "node:stream";
-import { constants, createGunzip, createZstdDecompress } from "node:zlib";
+import type { Readable, Transform } from "node:stream";
 import { type ByteSource, sourceOfBytes } from "../bytes/byte-source.ts";
 import { FormatError, UserError } from "../bytes/errors.ts";
 import { isElfCore, readElfCore } from "../formats/elf-core/index.ts";
@@ -10,6 +9,10 @@ import { isMinidump, readMinidump } from "../formats/minidump/index.ts";
 import { type DecompressStream, isPerfData } from "../formats/perf-data/index.ts";
 import type { ProcessImage } from "../model/process-image.ts";
 import { openFile } from "./load-file.ts";
+
+// Loaded when they are needed: few files are compressed, and each start would wait for them.
+const zlib = () => process.getBuiltinModule("node:zlib");
+const streams = () => process.getBuiltinModule("node:stream");
 
 /** A file with stacks to unwind. `close` ends reading from it. */
 export type Dump =
@@ -50,7 +53,7 @@ export async function openDump(file: string): Promise<Dump> {
 
 /** Zstandard streams of perf's compressed records. */
 export function nodeZstdStream(): DecompressStream {
-  const stream = createZstdDecompress();
+  const stream = zlib().createZstdDecompress();
   const pieces: Buffer[] = [];
   let failure: Error | undefined;
   // A damaged stream tells so by its event; the callback of the write may never come.
@@ -86,7 +89,7 @@ async function openContent(file: string): Promise<OpenContent> {
     return decompressed(raw, () => streamOf(raw.source));
   }
   const source = openFile(file);
-  return decompressed({ source, gaps: [], close: () => source.close() }, () => createReadStream(file));
+  return decompressed({ source, gaps: [], close: () => source.close() }, () => fs.createReadStream(file));
 }
 
 /** What comes out of a compressed file; the file itself if it is not compressed. */
@@ -104,9 +107,12 @@ async function decompressed(content: OpenContent, stream: () => Readable): Promi
 
 function decompressorFor(start: Uint8Array): Transform | undefined {
   const [first, second, third, fourth] = start;
-  if (first === 0x1f && second === 0x8b) return createGunzip({ finishFlush: constants.Z_SYNC_FLUSH });
+  if (first === 0x1f && second === 0x8b) {
+    const { constants, createGunzip } = zlib();
+    return createGunzip({ finishFlush: constants.Z_SYNC_FLUSH });
+  }
   const isZstd = first === 0x28 && second === 0xb5 && third === 0x2f && fourth === 0xfd;
-  return isZstd ? createZstdDecompress() : undefined;
+  return isZstd ? zlib().createZstdDecompress() : undefined;
 }
 
 /** Collects a stream, in memory or in a file that nobody else sees. What a damaged stream gave first is kept. */
@@ -157,5 +163,5 @@ async function* piecesOf(source: ByteSource): AsyncGenerator<Uint8Array> {
 }
 
 function streamOf(source: ByteSource): Readable {
-  return Readable.from(piecesOf(source));
+  return streams().Readable.from(piecesOf(source));
 }

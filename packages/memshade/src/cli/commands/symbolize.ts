@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { SYMBOLIZE_OPTIONS, type SymbolizeOptions } from "../symbolize/options.ts";
 import { runSymbolize } from "../symbolize/run-symbolize.ts";
+import { addOptions } from "./add-options.ts";
 
 const EXAMPLES = `
 Examples:
@@ -22,13 +23,7 @@ export function addSymbolizeCommand(program: Command): void {
         "address is an offset in the code section.",
     )
     .argument("[address...]", "addresses or names of symbols; - or none: one per line of standard input");
-  for (const { flags, description, parse, initial } of SYMBOLIZE_OPTIONS) {
-    const option = command.createOption(flags, description);
-    if (parse !== undefined) option.argParser(parse as (text: string, previous: unknown) => unknown);
-    if (initial !== undefined) option.default(initial);
-    if (description === undefined) option.hideHelp();
-    command.addOption(option);
-  }
+  addOptions(command, SYMBOLIZE_OPTIONS);
   command
     .addHelpText("after", EXAMPLES)
     .action((addresses: string[], options: SymbolizeOptions) => runSymbolize({ addresses, options }));

@@ -2,6 +2,7 @@ import { UserError } from "../../bytes/errors.ts";
 import { parseAddress, parseBuildId } from "../../report/symbolizer/requests.ts";
 import type { OutputStyle } from "../../report/symbolizer/styles.ts";
 import { type PathMap, parsePathMap } from "../../symbolize/path-map.ts";
+import type { OptionDescription } from "../plain-arguments.ts";
 
 /** What `memshade symbolize` was asked for. */
 export interface SymbolizeOptions {
@@ -30,18 +31,8 @@ export interface SymbolizeOptions {
   pathMap: PathMap[];
 }
 
-export interface SymbolizeOption {
-  /** As commander reads it: short and long name, and the value behind the long one. */
-  readonly flags: string;
-  /** For the help; options without it are not listed there. */
-  readonly description?: string;
-  /** The value that a text stands for, from it and the value before. @throws UserError in one line */
-  readonly parse?: (text: string, previous: never) => unknown;
-  readonly initial?: unknown;
-}
-
 /** The options in the order of the help. */
-export const SYMBOLIZE_OPTIONS: readonly SymbolizeOption[] = [
+export const SYMBOLIZE_OPTIONS: readonly OptionDescription[] = [
   {
     flags: "-e, --binary <file>",
     description: "the module, executable or library (also --obj, --exe)",

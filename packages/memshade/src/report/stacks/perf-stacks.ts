@@ -56,7 +56,7 @@ export async function unwindPerfData(
   const { header, gaps } = await readPerfData(source, {
     zstd,
     takeSamples: (records) => {
-      walks = new SampleWalks(records, { maxFrames: options.maxFrames, onText });
+      walks = new SampleWalks(records, { unwinding: options, onText });
       return walks;
     },
     onRecord: (record, recordHeader) => {

@@ -3,10 +3,15 @@ import {
   EhFrameImage,
   END_REASONS,
   type EndReason,
+  isSignalTrampoline,
+  looksLikeReturnAddress,
+  pltStep,
+  type ReadCode,
   SMALL_RULE,
   SmallRule,
   StackImage,
   UNCHANGED,
+  type UnwindOptions,
   type UnwindTarget,
 } from "../../unwind/index.ts";
 import { CodePlace } from "./code-place.ts";
@@ -18,11 +23,13 @@ import { instantiateSamples, type SamplesWasm } from "./samples-wasm.ts";
 
 /** Sections are copied to where WebAssembly sees them up to this many bytes; rules of further ones are looked up outside. */
 const MOST_SECTION_BYTES = 2 ** 28;
+/** In place of a `SMALL_RULE`: no function is there. */
+const UNCOVERED = 4;
 /** Where the return address is in rules that WebAssembly takes, from the CFA. */
 const RETURN_OFFSET = -8;
 
 export interface SampleWalkOptions {
-  readonly maxFrames?: number | undefined;
+  readonly unwinding?: UnwindOptions | undefined;
   /** Takes the addresses of all samples as text, as `perf script -F ip --no-inline` prints them; in place of each sample. */
   readonly onText?: ((text: Uint8Array) => void) | undefined;
 }
@@ -35,7 +42,7 @@ export class SampleWalks {
   readonly wasm: SamplesWasm;
   readonly #records: PerfRecords;
   readonly #onText: SampleWalkOptions["onText"];
-  readonly #maxFrames: number;
+  readonly #unwinding: UnwindOptions;
   #header: PerfHeader | undefined;
   #processes: PerfProcesses | undefined;
   #target: UnwindTarget | undefined;
@@ -50,14 +57,15 @@ export class SampleWalks {
   /** The frames of the last sample, which the next one overwrites. */
   readonly frames: CodePlace[] = [];
 
-  constructor(records: PerfRecords, { maxFrames = Number.POSITIVE_INFINITY, onText }: SampleWalkOptions) {
+  constructor(records: PerfRecords, { unwinding = {}, onText }: SampleWalkOptions) {
     this.#records = records;
     this.#onText = onText;
-    this.#maxFrames = Math.min(maxFrames, 2 ** 31 - 1);
+    this.#unwinding = unwinding;
     this.wasm = instantiateSamples(records.wasm, {
       findProcess: (pid) => this.#findProcess(pid),
       openModule: (module) => this.#openModule(module),
-      findRule: (module, address) => this.#findRule(module, address),
+      findRule: (module, address, isUncovered) => this.#findRule(module, address, isUncovered !== 0),
+      isReturnAddress: (address) => this.#isReturnAddress(address),
       readCie: (file, offset) => this.#readCie(file, offset),
       unwind: () => this.#unwind(),
       write: (address, bytes) => this.#onText?.(this.#bytes(address, bytes).slice()),
@@ -78,9 +86,14 @@ export class SampleWalks {
     this.#processes = processes;
     this.#target = processes.target;
     processes.memory = this.#memory;
-    const isWalked = this.#target.architecture === "x86_64";
-    const sample = this.#records.wasm.SAMPLE.value;
-    this.wasm.begin(sample, this.#onText === undefined ? 0 : 1, isWalked ? 1 : 0, this.#maxFrames);
+    const { framePointers, scan, maxFrames = Number.POSITIVE_INFINITY } = this.#unwinding;
+    this.wasm.begin(
+      this.#records.wasm.SAMPLE.value,
+      this.#onText === undefined ? 0 : 1,
+      this.#target.architecture === "x86_64" ? 1 : 0,
+      framePointers !== false && scan !== true ? 1 : 0,
+      Math.min(maxFrames, 2 ** 31 - 1),
+    );
     this.setEvents();
   }
 
@@ -189,19 +202,33 @@ export class SampleWalks {
     return image;
   }
 
-  #findRule(module: number, address: number): void {
-    const { table } = this.#modules[module]!;
+  #findRule(number: number, address: number, isUncovered: boolean): void {
+    const module = this.#modules[number]!;
+    const { table } = isUncovered ? { table: undefined } : module;
     const rule = this.#rule;
-    if (table === undefined || this.#target!.architecture !== "x86_64") {
-      this.wasm.setRule(SMALL_RULE.none, 0, 0);
+    if (table !== undefined) rule.read(table, address, true);
+    if (table === undefined || !rule.isCovered) {
+      this.wasm.setRule(hasKnownCode(module.readCode, address) ? SMALL_RULE.none : UNCOVERED, 0, 0);
       return;
     }
-    rule.read(table, address, true);
     const { cfaOffset, framePointerOffset, returnOffset } = rule;
     let { kind } = rule;
     const isWalked = kind !== SMALL_RULE.none && kind !== SMALL_RULE.outermost;
     if (isWalked && (returnOffset !== RETURN_OFFSET || framePointerOffset === 0)) kind = SMALL_RULE.none;
     this.wasm.setRule(kind, cfaOffset, framePointerOffset === UNCHANGED ? 0 : framePointerOffset);
+  }
+
+  #isReturnAddress(address: number): boolean {
+    const { modules } = this.#processes!.process(
+      this.#records.view.getInt32(this.#records.wasm.SAMPLE.value + 12, true),
+    );
+    const { stack, registers, event } = this.#records.sample();
+    const start = this.#registers[event]!.address(registers!, this.#target!.stackPointer);
+    const memory = new StackImage(start, stack!);
+    return looksLikeReturnAddress(address, modules, (at, length) => {
+      const module = modules.find(at);
+      return module === undefined ? memory.readBytes(at, length) : module.readCode(at - module.bias, length);
+    });
   }
 
   #readCie(file: number, offset: number): void {
@@ -227,4 +254,10 @@ export class SampleWalks {
     }
     return (frames.length << 8) | END_REASONS.indexOf(end);
   }
+}
+
+/** Whether code at an address, or behind it, is a stub or a trampoline that the unwinder knows by its bytes. */
+function hasKnownCode(readCode: ReadCode, address: number): boolean {
+  const isTrampoline = (at: number) => isSignalTrampoline("x86_64", at, readCode);
+  return isTrampoline(address) || isTrampoline(address + 1) || pltStep(address, readCode) !== undefined;
 }

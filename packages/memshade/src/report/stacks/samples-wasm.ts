@@ -19,7 +19,7 @@ export interface SamplesWasm
       WebAssembly.Global<"i32">
     >
   > {
-  begin(sample: number, isText: number, isWalked: number, maxFrames: number): void;
+  begin(sample: number, isText: number, isWalked: number, isGuessed: number, maxFrames: number): void;
   beginLayouts(events: number): number;
   reserveAddresses(count: number): number;
   nextRecord(): number;
@@ -47,8 +47,10 @@ export interface SamplesHost {
   findProcess(pid: number): void;
   /** `setModule` */
   openModule(module: number): void;
-  /** `setRule`, for an address of a module (SVMA) */
-  findRule(module: number, address: number): void;
+  /** `setRule`, for an address of a module (SVMA), where no function may be known to be */
+  findRule(module: number, address: number, isUncovered: number): void;
+  /** Whether a value looks like an address that a call returns to, in the process of the last sample. */
+  isReturnAddress(address: number): boolean;
   /** `setCie`, for the CIE at an offset of a file's section */
   readCie(file: number, offset: number): void;
   /** Unwinds the last sample into `addresses`: returns how many there are << 8 | the index of how the stack ends. */

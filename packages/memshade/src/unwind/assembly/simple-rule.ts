@@ -6,7 +6,7 @@
 //           the header; 24 i64 of the section; 32 i64 where code begins; 40 i64 where it ends}
 //   CIES   by (file, offset): {0 u32 file + 1; 4 u32 offset; 8 u32 usable; 12 u32 code alignment; 16 i32 data alignment;
 //           20 u32 signal frame; 24 the state behind the initial instructions}
-//   state  {0 u32 CFA known; 4 u32 its register; 8 i32 offset; 12 u32 kind of the return address; 16 i32 offset;
+//   state  {0 u32 CFA: 0 unknown, 1 a register, 2 that of a PLT; 4 u32 its register; 8 i32 offset; 12 u32 kind of the return address; 16 i32 offset;
 //           20 u32 kind of the frame pointer; 24 i32 offset; 28 u32 kind of the stack pointer}
 
 @external("records", "allocate")
@@ -14,6 +14,9 @@ declare function allocate(bytes: u32): u32;
 /** Calls `setCie` for the CIE at an offset of a file's section. */
 @external("host", "readCie")
 declare function readCie(file: u32, offset: u32): void;
+
+const CFA_REGISTER: u32 = 1;
+const CFA_PLT: u32 = 2;
 
 const FRAME_POINTER: u32 = 6;
 const STACK_POINTER: u32 = 7;
@@ -30,6 +33,8 @@ export const RULE_OTHER: u32 = 0;
 export const RULE_OUTERMOST: u32 = 1;
 export const RULE_STACK_POINTER: u32 = 2;
 export const RULE_FRAME_POINTER: u32 = 3;
+/** No function is there. */
+export const RULE_UNCOVERED: u32 = 4;
 
 export const FILE_BYTES: u32 = 48;
 const CIE_SLOTS: u32 = 256;
@@ -51,6 +56,8 @@ export let framePointerOffset: i32 = 0;
 
 let at: u32 = 0;
 let stop: u32 = 0;
+/** Low bits of the address that a rule is asked for. */
+let addressBits: u32 = 0;
 /** An operand was cut off, or too large. */
 let failed: bool = false;
 
@@ -90,6 +97,25 @@ function restoreRule(register: u32, initial: u32): void {
   if (register === RETURN_ADDRESS) setRule(register, load<u32>(initial, 12), load<i32>(initial, 16));
   else if (register === FRAME_POINTER) setRule(register, load<u32>(initial, 20), load<i32>(initial, 24));
   else setRule(register, load<u32>(initial, 28), 0);
+}
+
+/**
+ * The CFA of GNU ld's lazy PLT: stack pointer + 8, and 8 more behind the push in each entry of 16 bytes, as
+ * `breg7 8; breg16 0; lit15; and; lit N; ge; lit3; shl; plus` says.
+ */
+function definePltCfa(end: u32): bool {
+  if (at + 12 > end || load<u8>(at) !== 11) return false;
+  const lit = <u32>load<u8>(at, 7);
+  if (load<u32>(at, 1) !== 0x0080_0877 || load<u16>(at, 5) !== 0x1a3f || load<u32>(at, 8) !== 0x2224_332a) return false;
+  if (lit < 0x30 || lit > 0x4f) return false;
+  // The address may be that of the call in front of the program counter: both have to be on one side.
+  const pushed = (addressBits & 15) >= lit - 0x30;
+  if (pushed !== (((addressBits + 1) & 15) >= lit - 0x30)) return false;
+  at += 12;
+  store<u32>(state, CFA_PLT);
+  store<u32>(state, STACK_POINTER, 4);
+  store<u32>(state, pushed ? 16 : 8, 8);
+  return true;
 }
 
 /** Runs instructions up to an offset in the code; false if one is unusual. */
@@ -147,17 +173,20 @@ function run(from: u32, end: u32, limit: u32, cie: u32, initial: u32): bool {
           memory.copy(state, remembered + --depth * STATE_BYTES, STATE_BYTES);
           break;
         case 0x0c: // DW_CFA_def_cfa
-          store<u32>(state, 1);
+          store<u32>(state, CFA_REGISTER);
           store<u32>(state, uleb(), 4);
           store<u32>(state, uleb(), 8);
           break;
         case 0x0d: // DW_CFA_def_cfa_register
-          if (load<u32>(state) === 0) return false;
+          if (load<u32>(state) !== CFA_REGISTER) return false;
           store<u32>(state, uleb(), 4);
           break;
         case 0x0e: // DW_CFA_def_cfa_offset
-          if (load<u32>(state) === 0) return false;
+          if (load<u32>(state) !== CFA_REGISTER) return false;
           store<u32>(state, uleb(), 8);
+          break;
+        case 0x0f: // DW_CFA_def_cfa_expression
+          if (!definePltCfa(end)) return false;
           break;
         case 0x2e: // DW_CFA_GNU_args_size
           uleb();
@@ -227,6 +256,12 @@ function search(file: u32, relative: i64): i32 {
   return <i32>low - 1;
 }
 
+/** No function is there; false if one begins a byte behind: the trampoline of a signal, whose caller does not call, may. */
+function isUncovered(file: u32, address: i64, header: i64, index: i32): bool {
+  rule = RULE_UNCOVERED;
+  return search(file, address + 1 - header) === index;
+}
+
 /** Finds the rule at an address (SVMA); false if it takes the whole reader. */
 export function ruleAt(files: u32, fileNumber: u32, address: i64): bool {
   const file = files + fileNumber * FILE_BYTES;
@@ -235,7 +270,7 @@ export function ruleAt(files: u32, fileNumber: u32, address: i64): bool {
   framePointerOffset = 0;
   const header = load<i64>(file, 16);
   const index = search(file, address - header);
-  if (index < 0) return true;
+  if (index < 0) return isUncovered(file, address, header, index);
   const pair = load<u32>(file) + (<u32>index << 3);
   const fdeAddress = header + <i64>load<i32>(pair, 4);
   const bytes = load<u32>(file, 12);
@@ -259,12 +294,9 @@ export function ruleAt(files: u32, fileNumber: u32, address: i64): bool {
   const program = fde + 17 + augmentationBytes;
   if (program > end) return false;
   const behind = min(start + size, codeEnd);
-  if (address >= behind) return true;
-  if (address + 1 === behind) {
-    // A signal's trampoline may begin there, one byte behind the call that leads to it.
-    const next = search(file, address + 1 - header);
-    if (next !== index) return false;
-  }
+  if (address >= behind) return isUncovered(file, address, header, index);
+  if (address + 1 === behind && search(file, address + 1 - header) !== index) return false;
+  addressBits = <u32>address & 15;
   memory.copy(state, cie + STATE, STATE_BYTES);
   if (!run(program, end, <u32>(address - start), cie, cie + STATE)) return false;
   simplify(cie);

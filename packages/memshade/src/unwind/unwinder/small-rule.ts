@@ -21,6 +21,8 @@ export const UNCHANGED = 0x7fff_ffff;
 export class SmallRule {
   /** `SMALL_RULE` */
   kind: number = SMALL_RULE.none;
+  /** Whether there is any rule. */
+  isCovered = true;
   /** Bytes from the base register to the CFA. */
   cfaOffset = 0;
   /** Where the return address is, from the CFA. */
@@ -36,11 +38,14 @@ export class SmallRule {
   read(table: UnwindTable, address: number, isCaller: boolean): void {
     this.kind = SMALL_RULE.none;
     const set = table.find(address);
-    if (set === 0 || isSignalFrame(table, set)) return;
+    this.isCovered = true;
+    if (set !== 0 && isSignalFrame(table, set)) return;
     if (isCaller) {
       const own = table.find(address + 1);
       if (own !== 0 && isSignalFrame(table, own)) return;
     }
+    this.isCovered = set !== 0;
+    if (set === 0) return;
     this.#readSet(table, set);
   }
 

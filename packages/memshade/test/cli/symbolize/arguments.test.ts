@@ -1,7 +1,7 @@
 import { Command } from "commander";
 import { describe, expect, it } from "vitest";
 import { addSymbolizeCommand } from "../../../src/cli/commands/symbolize.ts";
-import { readPlainArguments } from "../../../src/cli/symbolize/arguments.ts";
+import { readSymbolizeArguments } from "../../../src/cli/symbolize/arguments.ts";
 
 /** What commander makes of arguments. */
 function readByCommander(args: readonly string[]): unknown {
@@ -35,7 +35,7 @@ describe("plain arguments of memshade symbolize", () => {
     ["--path-map", "/a=/b", "--path-map=/c=/d", "--debug-file-directory", "x", "--debug-file-directory=y"],
     ["--dwp", "app.dwp", "--cache-size=7", "--no-debuginfod", "--no-untag-addresses", "--relative-address"],
   ])("are read as commander reads them: %j", (...args) => {
-    expect(known(readPlainArguments(args))).toEqual(known(readByCommander(args)));
+    expect(known(readSymbolizeArguments(args))).toEqual(known(readByCommander(args)));
   });
 
   it.each([
@@ -53,6 +53,6 @@ describe("plain arguments of memshade symbolize", () => {
     ["--", "-1"],
     ["-1"],
   ])("are not these, which commander reads or refuses: %j", (...args) => {
-    expect(readPlainArguments(args)).toBeUndefined();
+    expect(readSymbolizeArguments(args)).toBeUndefined();
   });
 });

@@ -3,9 +3,15 @@
 //
 //   kernel  u64 per frame in the kernel, innermost first: its address
 //   frames  u32 per frame: number of its place, innermost first
-import { RULE_FRAME_POINTER, RULE_OTHER, RULE_OUTERMOST, RULE_STACK_POINTER } from "../../../unwind/assembly/simple-rule";
+import {
+  RULE_FRAME_POINTER,
+  RULE_OTHER,
+  RULE_OUTERMOST,
+  RULE_STACK_POINTER,
+  RULE_UNCOVERED,
+} from "../../../unwind/assembly/simple-rule";
 import { addAddresses } from "./address-text";
-import { enterProcess, limitPlaces, numberOf, placeAt } from "./places";
+import { enterProcess, isMapped, limitPlaces, looksLikeReturnAddress, numberOf, placeAt } from "./places";
 
 export { setCie } from "../../../unwind/assembly/simple-rule";
 export { finishText } from "./address-text";
@@ -31,6 +37,7 @@ const HAS_UNWINDING: u32 = 4 | 8;
 const OUTERMOST: u32 = 0;
 const ZERO: u32 = 1;
 const MEMORY: u32 = 2;
+const NO_RULE: u32 = 3;
 const NOT_UNWOUND: u32 = 0xff;
 const UNKNOWN: u32 = 0xfe;
 
@@ -64,17 +71,20 @@ let sample: u32 = 0;
 let layouts: u32 = 0;
 let isText: bool = false;
 let isWalked: bool = false;
+let isGuessed: bool = false;
 let maxFrames: u32 = 0;
 
 /**
  * @param at where the last sample is decoded to
  * @param text whether the addresses are written as text; else each sample is handed on
  * @param walked whether stacks are those of x86-64
+ * @param guessed whether frame pointers are followed where no function is known, and nothing else is tried
  */
-export function begin(at: u32, text: bool, walked: bool, most: u32): void {
+export function begin(at: u32, text: bool, walked: bool, guessed: bool, most: u32): void {
   sample = at;
   isText = text;
   isWalked = walked;
+  isGuessed = guessed;
   maxFrames = min(most, MAX_FRAMES);
   kernel = allocate(MOST_WORDS << 3);
   user = allocate(MOST_WORDS << 3);
@@ -209,6 +219,25 @@ function walk(layout: u32): u32 {
     const rule = load<u32>(place, 12);
     if (rule === RULE_OTHER) return UNKNOWN;
     if (rule === RULE_OUTERMOST) return OUTERMOST;
+    if (rule === RULE_UNCOVERED) {
+      // Code that was just called has a return address on top; that is for the unwinder.
+      if (!isGuessed || lastWord < 0 || (frameCount === 1 && looksLikeReturnAddress(load<u64>(stack)))) return UNKNOWN;
+      const saved = <i64>framePointer - <i64>start;
+      if (framePointer >= ADDRESS_LIMIT || framePointer < stackPointer || (framePointer & 7) !== 0) return NO_RULE;
+      if (saved + 8 > lastWord) return NO_RULE;
+      const next = load<u64>(stack + <u32>saved);
+      const pc = load<u64>(stack + <u32>saved + 8);
+      const isChain = next === 0 || (next > framePointer && next < ADDRESS_LIMIT && (next & 7) === 0);
+      if (pc >= ADDRESS_LIMIT) return NO_RULE;
+      if (isChain ? !isMapped(pc - 1) : !looksLikeReturnAddress(pc)) return NO_RULE;
+      const cfa = <i64>framePointer + 16;
+      if (cfa <= lastCfa) return UNKNOWN;
+      framePointer = next;
+      address = pc - 1;
+      lastCfa = cfa;
+      stackPointer = cfa;
+      continue;
+    }
     if (rule === RULE_FRAME_POINTER && framePointer >= ADDRESS_LIMIT) return UNKNOWN;
     const cfa = <i64>(rule === RULE_STACK_POINTER ? stackPointer : framePointer) + <i64>load<i32>(place, 16);
     const offset = cfa - 8 - <i64>start;
@@ -217,8 +246,9 @@ function walk(layout: u32): u32 {
     const framePointerOffset = <i64>load<i32>(place, 20);
     if (framePointerOffset !== 0) {
       const saved = offset + 8 + framePointerOffset;
-      if (saved < 0 || saved > lastWord) return UNKNOWN;
-      framePointer = load<u64>(stack + <u32>saved);
+      if (saved >= 0 && saved <= lastWord) framePointer = load<u64>(stack + <u32>saved);
+      // Behind a pop the rule of the slot is still in force, and the register has its value back.
+      else if (frameCount > 1) framePointer = u64.MAX_VALUE;
     }
     const pc = load<u64>(stack + <u32>offset);
     if (pc >= ADDRESS_LIMIT) return UNKNOWN;

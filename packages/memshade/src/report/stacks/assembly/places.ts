@@ -6,8 +6,8 @@
 //             0 u64 start; 8 u64 end; 16 i64 what makes the shown address of an address; 24 u32 number of the module, –}
 //   modules  {0 i64 address in the process − address in the object; 8 u32 file; 12 u32 1 not asked, 2 rules at hand, 3 none}
 //   places   {0 u64 address; 8 u32 epoch; 12 u32 rule; 16 i32 CFA offset; 20 i32 frame pointer offset; 24 u32 module + 1;
-//             28 –; 32 16 digits of the shown address}
-import { cfaOffset, FILE_BYTES, framePointerOffset, rule, ruleAt, RULE_OTHER } from "../../../unwind/assembly/simple-rule";
+//             28 u32 1 if a return address leads there, 2 if not, 0 not asked; 32 16 digits of the shown address}
+import { cfaOffset, FILE_BYTES, framePointerOffset, rule, ruleAt, RULE_OTHER, RULE_UNCOVERED } from "../../../unwind/assembly/simple-rule";
 import { writeHex } from "./hex";
 
 @external("records", "allocate")
@@ -18,9 +18,12 @@ declare function findProcess(pid: i32): void;
 /** Calls `setModule` for a module. */
 @external("host", "openModule")
 declare function openModule(module: u32): void;
-/** Calls `setRule` for an address of a module (SVMA). */
+/** Calls `setRule` for an address of a module (SVMA), where no function may be known to be. */
 @external("host", "findRule")
-declare function findRule(module: u32, address: f64): void;
+declare function findRule(module: u32, address: f64, isUncovered: bool): void;
+/** Whether an address looks like one that a call returns to. */
+@external("host", "isReturnAddress")
+declare function isReturnAddress(address: f64): bool;
 /** All places are forgotten. */
 @external("host", "forgetPlaces")
 declare function forgetPlaces(): void;
@@ -210,12 +213,13 @@ function addPlace(address: u64, epoch: u32): u32 {
     shown += load<u64>(mapping, 16);
     const known = moduleAt(module);
     const own = <i64>address - load<i64>(known);
-    if (load<u32>(known, 12) === 2 && ruleAt(files, load<u32>(known, 8), own)) {
+    const isFound = load<u32>(known, 12) === 2 && ruleAt(files, load<u32>(known, 8), own);
+    if (isFound && rule !== RULE_UNCOVERED) {
       found = rule;
       cfa = cfaOffset;
       framePointer = framePointerOffset;
     } else {
-      findRule(module, <f64>own);
+      findRule(module, <f64>own, isFound);
       found = foundRule;
       cfa = foundCfaOffset;
       framePointer = foundFramePointerOffset;
@@ -235,8 +239,22 @@ function addPlace(address: u64, epoch: u32): u32 {
   store<i32>(at, cfa, 16);
   store<i32>(at, framePointer, 20);
   store<u32>(at, module, 24);
+  store<u32>(at, 0, 28);
   writeHex(at + PLACE_TEXT, shown);
   return at;
+}
+
+/** Whether something is mapped at an address. */
+export function isMapped(address: u64): bool {
+  return mappingAt(address) !== 0;
+}
+
+/** Whether a value looks like an address that a call returns to. */
+export function looksLikeReturnAddress(value: u64): bool {
+  if (!isMapped(value - 1)) return false;
+  const place = placeAt(value - 1);
+  if (load<u32>(place, 28) === 0) store<u32>(place, isReturnAddress(<f64>value) ? 1 : 2, 28);
+  return load<u32>(place, 28) === 1;
 }
 
 /** Number of the place at an address in the memory. */

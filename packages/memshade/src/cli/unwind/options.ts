@@ -1,0 +1,81 @@
+import { UserError } from "../../bytes/errors.ts";
+import { parseChoice, parseRows } from "../commands/report-options.ts";
+import type { OptionDescription } from "../plain-arguments.ts";
+
+const FORMATS = ["text", "json", "folded", "pprof", "speedscope", "firefox"] as const;
+export type UnwindFormat = (typeof FORMATS)[number];
+
+export interface UnwindOptions {
+  readonly binaryPath?: readonly string[];
+  readonly sysroot?: string;
+  readonly debugFileDirectory?: readonly string[];
+  readonly format: UnwindFormat;
+  readonly regs?: boolean;
+  readonly samples?: boolean;
+  readonly addresses?: boolean;
+  readonly framePointers: boolean;
+  readonly scan?: boolean;
+  readonly maxFrames?: number;
+  readonly rows?: number;
+  readonly wide?: boolean;
+  readonly out?: string;
+  readonly stats?: boolean;
+}
+
+/** The options in the order of the help. */
+export const UNWIND_OPTIONS: readonly OptionDescription[] = [
+  {
+    flags: "--binary-path <dir>",
+    description: "where objects lie (a folder or a file); may be repeated",
+    parse: collect,
+  },
+  { flags: "--sysroot <dir>", description: "root of the file system on which the program ran" },
+  {
+    flags: "--debug-file-directory <dir>",
+    description: "root of separate debug files; may be repeated (default: /usr/lib/debug)",
+    parse: collect,
+  },
+  {
+    flags: "--format <format>",
+    description: FORMATS.join(", "),
+    parse: (text: string) => parseChoice("--format", FORMATS, text),
+    initial: "text",
+  },
+  { flags: "--regs", description: "show the registers known in each frame (text and json of dumps)" },
+  {
+    flags: "--samples",
+    description: "show each sample of perf.data instead of their sum (text and json)",
+  },
+  {
+    flags: "--addresses",
+    description: "show the addresses of each sample and name nothing, as perf script -F ip",
+  },
+  { flags: "-n, --rows <N>", description: "functions to show (text of perf.data)", parse: parseRows },
+  { flags: "--wide", description: "full names, lines as long as they get" },
+  {
+    flags: "--no-frame-pointers",
+    description: "do not follow frame pointers where there is no call frame information",
+  },
+  {
+    flags: "--scan",
+    description: "where nothing else leads on, guess return addresses from words on the stack (x86-64)",
+  },
+  { flags: "--max-frames <N>", description: "frames of a stack at most", parse: parseFrames },
+  { flags: "-o, --out <file>", description: "write to a file instead of standard output" },
+  {
+    flags: "--stats",
+    description: "print statistics of the call frame information of an object file instead",
+  },
+];
+
+function collect(value: string, before: readonly string[] = []): string[] {
+  return [...before, value];
+}
+
+function parseFrames(text: string): number {
+  const frames = Number(text);
+  if (!/^\d+$/.test(text) || !Number.isSafeInteger(frames) || frames === 0) {
+    throw new UserError(`--max-frames takes a number from 1, not "${text}"`);
+  }
+  return frames;
+}
