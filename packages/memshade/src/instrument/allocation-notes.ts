@@ -1,6 +1,7 @@
 import { memoryType, type WasmModule } from "../wasm/index.ts";
 import type { AllocatorPlan } from "./find-allocator/plan.ts";
 import type { InstrumentedInfo } from "./options.ts";
+import { canShareMemory } from "./thread-sharing.ts";
 
 /** The allocator as the profile describes it, and sentences on what the profile will not see. */
 export function allocationNotes(
@@ -22,7 +23,8 @@ export function allocationNotes(
   else if (memories > 0 && memoryType(module, 0).shared)
     notTracked.push(
       "The module's memory is shared between threads: each thread's instance is followed on its own, and a block " +
-        "freed by another thread than the one that allocated it stays live in the profile.",
+        "freed by another thread than the one that allocated it stays live in the profile." +
+        (canShareMemory(module) ? " `memshade node` follows all of them together." : ""),
     );
   const refused = plan.functions.length === 0 ? plan.notes.join(" ") : undefined;
   return {

@@ -38,6 +38,27 @@ describe("memshade instrument", () => {
     expect(readProfile(instance, module).run.tools.heap?.counters).toBe("exact");
   });
 
+  it("says what the profile will lack: blocks without a known allocator, accesses of libraries, other threads", async () => {
+    const cwd = newFolder();
+    const sentences = async (text: string, ...section: number[]): Promise<string> => {
+      const path = writeProgram(cwd, "program.wasm", text);
+      writeFileSync(path, Buffer.concat([readFileSync(path), Uint8Array.from(section)]));
+      const { code, stderr } = await memshade(["instrument", "program.wasm", "-o", "out.wasm"], { cwd });
+      expect(code).toBe(0);
+      return stderr.slice(stderr.indexOf("\n") + 1);
+    };
+    const touching = '(func (export "touch") (i32.store (i32.const 8) (i32.const 1)))';
+    expect(await sentences(`(module (memory 1) ${touching})`)).toMatch(
+      /^memshade: No allocator was found: allocations are not tracked\. Name the functions with [^\n]+\n$/,
+    );
+    const dylink = [0, 10, 8, ...Buffer.from("dylink.0"), 0];
+    expect(await sentences(`(module (import "env" "memory" (memory 1)) ${touching})`, ...dylink)).toMatch(
+      /^memshade: A dynamic library [^\n]+\n$/,
+    );
+    const shared = await sentences(`(module (import "env" "memory" (memory 1 1 shared)) ${touching})`);
+    expect(shared).toMatch(/each thread's instance is followed on its own[^\n]+`memshade node` follows all/);
+  });
+
   it("never overwrites its input and leaves no file behind when it fails", async () => {
     const cwd = newFolder();
     writeProgram(cwd, "library.wasm", LIBRARY);
