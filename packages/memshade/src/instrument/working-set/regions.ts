@@ -5,13 +5,18 @@ import {
   globalType,
   I32,
   importsOf,
+  type MemoryType,
+  memoryType,
   opcodeId,
   readNames,
   type WasmModule,
 } from "../../wasm/index.ts";
+import { FunctionFact, type ModuleScan } from "../module-scan.ts";
 import { LINE_SHIFT } from "./line-of-address.ts";
 
 const LINE_BYTES = 64;
+const PAGE_BYTES = 65_536;
+const HEAP_ALIGNMENT = 16;
 const GLOBAL_GET = opcodeId("global.get");
 const I32_ADD = opcodeId("i32.add");
 const I32_SUB = opcodeId("i32.sub");
@@ -32,9 +37,9 @@ export interface Regions {
 /**
  * The layout that linkers give to C, C++ and Rust programs: the stack lies below the first value of its pointer, down
  * to the static data, or to address 0 where the data lies above it. The heap begins at `__heap_base`, at the top of a
- * stack that lies above the data, or behind the data that has initial values.
+ * stack that lies above the data, or behind the static data. Where that ends no module says: the allocator knows.
  */
-export function findRegions(module: WasmModule, stackPointer: number): Regions {
+export function findRegions(module: WasmModule, scan: ModuleScan, stackPointer: number, memory = 0): Regions {
   const top = initialValue(module, stackPointer);
   const code = linkedRegions(module);
   if (code !== undefined) return { stackFrom: 0, stackTo: 0, heapFrom: -1, code };
@@ -45,8 +50,17 @@ export function findRegions(module: WasmModule, stackPointer: number): Regions {
   const data = dataRange(module);
   const stackIsFirst = data === undefined || data.from >= top;
   const stackFrom = stackIsFirst ? 0 : data.to <= top ? Math.ceil(data.to / LINE_BYTES) : 0;
+  const behindData = Math.max(data?.to ?? 0, top);
+  const growing = functionsThatGrow(scan, module.importedFunctionCount);
+  // Nobody who asks for memory: what is there is static data.
+  const hasNoHeap = stackIsFirst && growing.length === 0 && heapBase(module) === undefined;
+  if (hasNoHeap) return { stackFrom, stackTo: Math.ceil(top / LINE_BYTES), heapFrom: -1 };
   // Without better knowledge everything behind the initialised data is heap, zeroed static data too.
-  const heapFrom = heapBase(module) ?? (stackIsFirst ? (data?.to ?? top) : top);
+  const heapFrom =
+    heapBase(module) ??
+    (stackIsFirst
+      ? (heapBaseOfAllocator(scan, growing, behindData, memoryType(module, memory)) ?? behindData)
+      : top);
   return {
     stackFrom,
     stackTo: Math.ceil(top / LINE_BYTES),
@@ -85,6 +99,46 @@ function heapBase(module: WasmModule): number | undefined {
   for (const [index, name] of readNames(module).globals)
     if (HEAP_BASE_NAME.test(name)) return initialValue(module, index);
   return undefined;
+}
+
+/** Functions that grow the memory, and those that call them: allocators. */
+function functionsThatGrow({ facts, callees, firstCallee }: ModuleScan, imported: number): number[] {
+  const grows = new Set<number>();
+  facts.forEach((fact, index) => {
+    if (fact & FunctionFact.Grows) grows.add(index);
+  });
+  const callers: number[] = [];
+  facts.forEach((_, index) => {
+    for (let at = firstCallee[index]; at < firstCallee[index + 1]; at++)
+      if (grows.has(callees[at] - imported)) {
+        callers.push(index);
+        return;
+      }
+  });
+  return [...new Set([...grows, ...callers])];
+}
+
+/**
+ * The address that an allocator begins at, which linkers write into its code. They make the memory just large enough for it,
+ * so that it is in the last page: the highest address there that allocators know, and a multiple of 16, is taken.
+ */
+function heapBaseOfAllocator(
+  { addresses, firstAddress }: ModuleScan,
+  allocators: readonly number[],
+  behindData: number,
+  { minimum, pageSizeLog2 }: MemoryType,
+): number | undefined {
+  const end = minimum * 2 ** pageSizeLog2;
+  const from = Math.max(behindData, end - PAGE_BYTES);
+  let base: number | undefined;
+  for (const index of allocators) {
+    for (let at = firstAddress[index]; at < firstAddress[index + 1]; at++) {
+      const address = addresses[at] >>> 0;
+      if (address % HEAP_ALIGNMENT === 0 && address >= from && address <= end && address > (base ?? 0))
+        base = address;
+    }
+  }
+  return base;
 }
 
 /** What a global of the module starts with, if that is an i32 constant. */
