@@ -1,4 +1,5 @@
 import type { BlockMeasure } from "../../analyses/block-measure.ts";
+import { placedAccesses } from "../../analyses/granule-accesses.ts";
 import { type ContextGroups, groupContexts } from "../../analyses/groups.ts";
 import { classifySites } from "../../analyses/hot-cold.ts";
 import { leaks, liveAtPeak } from "../../analyses/leaks.ts";
@@ -8,6 +9,7 @@ import { neverAccessed, writtenNeverRead } from "../../analyses/unused-blocks.ts
 import type { HeapProfile } from "../../model/heap-profile.ts";
 import { type HotColdThresholds, LLVM_THRESHOLDS } from "../../model/memprof/hot-cold.ts";
 import { formatBlocks, formatBytes, formatCount, formatPercent } from "../format.ts";
+import { accessedPlaces } from "./accessed-places.ts";
 import { printBlockHistograms } from "./block-histograms.ts";
 import { callerLines, heaviestPathLine } from "./callers.ts";
 import { pathsAndSites, printNothingAllocated, printSummary, printTitle } from "./header.ts";
@@ -82,6 +84,7 @@ class HeapSections {
       "every block that was written was also read",
     );
     this.printTemporary(temporaryBlocks(profile));
+    this.printPlaces(placedAccesses(profile));
     this.printQuiet();
   }
 
@@ -144,6 +147,20 @@ class HeapSections {
       const facts = this.facts.life(contexts).join(" · ");
       return heaviestPathLine(this.screen, this.profile, contexts, values, DETAIL_INDENT, facts);
     });
+  }
+
+  /** Where in their blocks accesses went, for profiles that have histograms of it. */
+  private printPlaces(accesses: Float64Array | undefined): void {
+    if (accesses === undefined) return;
+    const sum = accesses.reduce((total, count) => total + count, 0);
+    this.printSection(
+      "Where in their blocks accesses go",
+      `${formatCount(sum)} accesses`,
+      accesses,
+      formatCount,
+      5,
+      (contexts) => accessedPlaces(this.profile, contexts, DETAIL_INDENT),
+    );
   }
 
   private printQuiet(): void {
