@@ -13,7 +13,7 @@ export const BUNDLE_ENTRIES: Readonly<Record<string, string>> = {
 };
 
 /**
- * What shares nothing with the rest of a process, and is one file of CommonJS: that is loaded faster than modules, which
+ * What shares nothing with the rest of a process, and is CommonJS, one file for what is always needed: that is loaded faster than modules, which
  * also load all that the modules of Node export, streams among them.
  */
 const LONE_ENTRIES: Readonly<Record<string, string>> = {
@@ -46,7 +46,7 @@ export async function bundle(): Promise<void> {
       dir: folder,
       format: "cjs",
       entryFileNames: "[name].cjs",
-      codeSplitting: false,
+      chunkFileNames: `${name}-[name]-[hash].cjs`,
       minify: WITHOUT_COMMENTS,
     });
   }

@@ -14,8 +14,9 @@ export async function unwindQuickly(args: readonly string[]): Promise<boolean> {
   const plain = readPlainArguments(UNWIND_OPTIONS, args);
   const input = plain?.operands[0];
   if (plain === undefined || input === undefined || plain.operands.length > 1) return false;
+  const options = plain.options as unknown as UnwindOptions;
   try {
-    await runUnwind(input, plain.options as unknown as UnwindOptions, plainStandardOutput);
+    await runUnwind(input, options, plainStandardOutput);
   } catch (error) {
     process.exitCode = explainFailure(error);
   }

@@ -1,3 +1,4 @@
+import { bytesOfBase64 } from "../bytes/base64.ts";
 import { UNWIND_BASE64 } from "./assembly.generated.ts";
 
 /** Numbers that the module gives out: places in its memory, and sizes. */
@@ -74,7 +75,7 @@ let compiled: WebAssembly.Module | undefined;
 
 /** A new instance, with a memory of its own; it is compiled once. */
 export function instantiateUnwindWasm(host: UnwindWasmHost): UnwindWasm {
-  compiled ??= new WebAssembly.Module(Uint8Array.from(atob(UNWIND_BASE64), (byte) => byte.charCodeAt(0)));
+  compiled ??= new WebAssembly.Module(bytesOfBase64(UNWIND_BASE64));
   const { exports } = new WebAssembly.Instance(compiled, { host: { ...host } });
   return exports as unknown as UnwindWasm;
 }

@@ -1,3 +1,4 @@
+import { bytesOfBase64 } from "../../bytes/base64.ts";
 import { PERF_RECORDS_BASE64 } from "./assembly.generated.ts";
 import { RECORD_HEADER_BYTES, SampleBit } from "./layout.ts";
 import type { PerfEvent, PerfHeader, PerfSample } from "./types.ts";
@@ -35,9 +36,7 @@ export class PerfRecords {
   #view: DataView;
 
   constructor() {
-    compiled ??= new WebAssembly.Module(
-      Uint8Array.from(atob(PERF_RECORDS_BASE64), (byte) => byte.charCodeAt(0)),
-    );
+    compiled ??= new WebAssembly.Module(bytesOfBase64(PERF_RECORDS_BASE64));
     this.wasm = new WebAssembly.Instance(compiled).exports as unknown as PerfRecordsWasm;
     this.#view = new DataView(this.wasm.memory.buffer);
   }

@@ -1,3 +1,4 @@
+import { bytesOfBase64 } from "../../bytes/base64.ts";
 import type { PerfRecordsWasm } from "../../formats/perf-data/index.ts";
 import { SAMPLES_BASE64 } from "./assembly.generated.ts";
 
@@ -65,7 +66,7 @@ let compiled: WebAssembly.Module | undefined;
 
 /** A new instance, which works in the memory of a reader of records. */
 export function instantiateSamples(records: PerfRecordsWasm, host: SamplesHost): SamplesWasm {
-  compiled ??= new WebAssembly.Module(Uint8Array.from(atob(SAMPLES_BASE64), (byte) => byte.charCodeAt(0)));
+  compiled ??= new WebAssembly.Module(bytesOfBase64(SAMPLES_BASE64));
   const { memory, next, decode, allocate } = records;
   const imports = { env: { memory }, records: { next, decode, allocate }, host: { ...host } };
   return new WebAssembly.Instance(compiled, imports).exports as unknown as SamplesWasm;

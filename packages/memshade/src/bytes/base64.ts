@@ -1,0 +1,9 @@
+interface WithBuffer {
+  readonly Buffer?: { from(text: string, encoding: "base64"): Uint8Array<ArrayBuffer> };
+}
+
+/** The bytes of embedded modules: at once where the platform can, which matters for commands that take a moment. */
+export function bytesOfBase64(text: string): Uint8Array<ArrayBuffer> {
+  const { Buffer } = globalThis as WithBuffer;
+  return Buffer?.from(text, "base64") ?? Uint8Array.from(atob(text), (byte) => byte.charCodeAt(0));
+}

@@ -1,0 +1,17 @@
+import { ObjectFinder } from "../../report/load-objects.ts";
+import type { UnwindOptions as WalkOptions } from "../../unwind/index.ts";
+import type { UnwindOptions } from "./options.ts";
+
+/** Finds objects where the options say. */
+export function finderOf({ binaryPath = [], sysroot, debugFileDirectory }: UnwindOptions): ObjectFinder {
+  return new ObjectFinder({
+    binaryPaths: binaryPath,
+    ...(sysroot === undefined ? {} : { sysroot }),
+    ...(debugFileDirectory === undefined ? {} : { debugDirectories: debugFileDirectory }),
+  });
+}
+
+/** How stacks are walked. */
+export function walkOptions({ framePointers, scan, maxFrames }: UnwindOptions): WalkOptions {
+  return { framePointers, scan: scan === true, ...(maxFrames === undefined ? {} : { maxFrames }) };
+}
