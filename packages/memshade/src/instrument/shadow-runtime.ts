@@ -23,6 +23,7 @@ import { type CodeSurroundings, type RuntimePlaces, relocateBody } from "./reloc
 const CALL = opcodeId("call");
 const END = opcodeId("end");
 const I32_LOAD8_U = opcodeId("i32.load8_u");
+const I32_LOAD = opcodeId("i32.load");
 const I64_LOAD = opcodeId("i64.load");
 const MEMORY_SIZE = opcodeId("memory.size");
 const HAS_MEMORY_INDEX = 0x40;
@@ -173,7 +174,7 @@ const NOTHING = new Uint8Array(0);
 function programIntrinsic(name: string, memory: number): Uint8Array {
   const writer = new ByteWriter(8);
   if (name === "pages") return writer.u8(MEMORY_SIZE).u32Leb(memory).finish();
-  writer.u8(name === "load64" ? I64_LOAD : I32_LOAD8_U);
+  writer.u8(name === "load64" ? I64_LOAD : name === "load32" ? I32_LOAD : I32_LOAD8_U);
   if (memory === 0) writer.u8(0);
   else writer.u8(HAS_MEMORY_INDEX).u32Leb(memory);
   return writer.u32Leb(0).finish();

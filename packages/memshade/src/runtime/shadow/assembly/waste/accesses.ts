@@ -9,8 +9,9 @@ import {
 } from "./layout";
 import { blockAccessed, fieldOverwritten, fieldRead, fieldSilent, fieldWritten, tick, TOUCH_READ, TOUCH_WRITE } from "./objects";
 import { addPair, beginOperation, PAIR_OVERWRITTEN, PAIR_REDUNDANT, PAIR_SILENT } from "./pairs";
-import { programLoad8 } from "./program";
-import { noteValue } from "./values";
+import { programLoad32, programLoad64, programLoad8 } from "./program";
+import { loadedAgain, storedOver } from "./same-bytes";
+import { noteValueAt } from "./values";
 import {
   bump, creditByte, INIT_KEY, INVALID, isReal, KEY, loadRecord, outside, readerAt, SEEN, setReader, setWord, stateOf, storeRecord,
   UNREAD, wordAt,
@@ -37,6 +38,7 @@ let runBytes: u32 = 0;
 /** A load by the program of `size` bytes; `float` is the size of the operand's floats, else 0. */
 export function loadBytes(address: u32, size: u32, site: u32, float: u32, copies: bool): void {
   const key = loadKey(site);
+  if (loadedAgain(address, size, key)) return;
   const record = loadRecord(key);
   tick();
   blockAccessed(address, size, TOUCH_READ);
@@ -63,7 +65,7 @@ export function loadBytes(address: u32, size: u32, site: u32, float: u32, copies
   if (redundant) {
     bump(record + L_REDUNDANT, 1);
     bump(record + L_REDUNDANT_BYTES, size);
-    noteValue(key, address, size);
+    noteValueAt(key, address, size);
   } else if (float != 0 && hasReaders && seenIsNear(address, size, float)) bump(record + L_APPROXIMATE, 1);
   for (let i: u32 = 0; i < size; i++) {
     const at: u32 = address + i;
@@ -92,7 +94,9 @@ export function loadedToMove(address: u32, size: u32, site: u32, float: u32): vo
 
 /** Keeps the bytes that a store is about to change. Traps where the store would. */
 export function storing(address: u32, size: u32): void {
-  for (let i: u32 = 0; i < size; i++) store<u8>(CONTROL + C_SCRATCH + i, <u8>programLoad8(address + i));
+  if (size == 4) store<u32>(CONTROL, programLoad32(address), C_SCRATCH);
+  else if (size == 8) store<u64>(CONTROL, programLoad64(address), C_SCRATCH);
+  else for (let i: u32 = 0; i < size; i++) store<u8>(CONTROL + C_SCRATCH + i, <u8>programLoad8(address + i));
 }
 
 // A store in three steps: begin, one call per byte that says whether its value is there already, end.
@@ -171,6 +175,7 @@ export function storedMove(address: u32, size: u32, site: u32, float: u32): void
 }
 
 function finishStore(address: u32, size: u32, key: u32, float: u32): void {
+  if (storedOver(address, size, key, float)) return;
   beginStore(address, size);
   for (let i: u32 = 0; i < size; i++)
     compareByte(address + i, load<u8>(CONTROL + C_SCRATCH + i) == programLoad8(address + i));

@@ -14,14 +14,15 @@ const COUNT: usize = 16;
 const ERROR: usize = 24;
 
 /** Load `key` found the `size` bytes at `address` again. Operands of bulk instructions are no values. */
-export function noteValue(key: u32, address: u32, size: u32): void {
+export function noteValueAt(key: u32, address: u32, size: u32): void {
   if (size > 16) return;
   let value: u64 = 0;
-  let upper: u64 = 0;
-  if (size >= 8) {
-    value = programLoad64(address);
-    if (size == 16) upper = programLoad64(address + 8);
-  } else for (let i: u32 = size; i != 0; i--) value = (value << 8) | programLoad8(address + i - 1);
+  if (size >= 8) value = programLoad64(address);
+  else for (let i: u32 = size; i != 0; i--) value = (value << 8) | programLoad8(address + i - 1);
+  noteValue(key, value, size == 16 ? programLoad64(address + 8) : 0);
+}
+
+export function noteValue(key: u32, value: u64, upper: u64): void {
   const table: usize = VALUES + key * COUNTERS * COUNTER_SIZE;
   let rarest = table;
   for (let i: u32 = 0; i < COUNTERS; i++) {
