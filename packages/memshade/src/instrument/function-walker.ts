@@ -21,11 +21,14 @@ import {
   type ValType,
   type WasmModule,
 } from "../wasm/index.ts";
+import { followArithmetic } from "./arithmetic.ts";
 import { blockArity } from "./block-arity.ts";
 import { type CallPlan, CallTreatment } from "./call-plan.ts";
 import { ControlStack } from "./control-stack.ts";
 import { CounterGroups } from "./counter-groups.ts";
+import { readDisplacement, skipDisplacement } from "./displacements.ts";
 import { InsertionKind, type Insertions } from "./insertions.ts";
+import { ACTION } from "./instruction-actions.ts";
 import { LoopAccumulators } from "./loop-accumulators.ts";
 import { forgetAssigned } from "./loop-assignments.ts";
 import { LoopSummary } from "./loop-summary.ts";
@@ -54,51 +57,10 @@ export interface WalkOptions {
   bulkFunction(instruction: OpcodeName, first: number, second: number, follows: boolean): number;
 }
 
-// What the walk does with an instruction; everything not named here only moves operands.
-const Action = {
-  Compute: 0,
-  Access: 1,
-  LocalGet: 2,
-  Const: 3,
-  LocalSet: 4,
-  Arithmetic: 5,
-  GlobalGet: 6,
-  Plain: 7,
-  Other: 8,
-} as const;
-
-const ACTION = new Uint8Array(IMMEDIATE_KIND.length);
-for (let id = 0; id < ACTION.length; id++) {
-  const access = ACCESS_KIND[id];
-  const computes = IMMEDIATE_KIND[id] === ImmediateKind.None && PUSH_COUNT[id] === 1;
-  ACTION[id] = computes ? Action.Compute : Action.Plain;
-  if (IMMEDIATE_KIND[id] === UNKNOWN_OPCODE) ACTION[id] = Action.Other;
-  else if (access !== AccessKind.None && access !== AccessKind.Notify) ACTION[id] = Action.Access;
-  else if (POP_COUNT[id] < 0 || PUSH_COUNT[id] < 0) ACTION[id] = Action.Other;
-}
-function act(action: number, ...names: OpcodeName[]): void {
-  for (const name of names) ACTION[opcodeId(name)] = action;
-}
-act(Action.LocalGet, "local.get");
-act(Action.LocalSet, "local.set", "local.tee");
-act(Action.GlobalGet, "global.get");
-act(Action.Const, "i32.const", "i64.const");
-act(Action.Arithmetic, "i32.add", "i32.sub", "i32.and", "i32.shl", "i32.mul", "i64.add", "i64.sub");
-act(Action.Other, "unreachable", "return", "throw", "rethrow", "throw_ref", "br", "br_if", "br_table");
-act(Action.Other, "memory.copy", "memory.fill", "memory.init", "br_on_null", "br_on_non_null");
-act(Action.Other, "global.set", "memory.grow");
-act(Action.Other, "br_on_cast", "br_on_cast_fail");
-
 const LOCAL_SET = opcodeId("local.set");
 const GLOBAL_SET = opcodeId("global.set");
 const MEMORY_GROW = opcodeId("memory.grow");
 const I32_CONST = opcodeId("i32.const");
-const I32_AND = opcodeId("i32.and");
-const I32_SHL = opcodeId("i32.shl");
-const I32_MUL = opcodeId("i32.mul");
-const I32_ADD = opcodeId("i32.add");
-const I32_SUB = opcodeId("i32.sub");
-const I64_SUB = opcodeId("i64.sub");
 const BLOCK = opcodeId("block");
 const LOOP = opcodeId("loop");
 const IF = opcodeId("if");
@@ -378,7 +340,7 @@ export class FunctionWalker {
           continue;
         }
         case 5:
-          this.#arithmetic(op, pos);
+          followArithmetic(op, pos, stack, values);
           continue;
         case 6: {
           // GlobalGet
@@ -773,41 +735,6 @@ export class FunctionWalker {
     return arity;
   }
 
-  #arithmetic(op: number, pos: number): void {
-    const stack = this.#stack;
-    const values = this.#values;
-    const right = stack.depth - 1;
-    const left = right - 1;
-    stack.depth = left;
-    const rightIsConstant = stack.value[right] === CONSTANT;
-    if (op === I32_AND) {
-      // Aligning the stack pointer keeps it a stack address.
-      const aligned = rightIsConstant && values.classes[stack.value[left]] === ValueClass.Stack;
-      stack.push(aligned ? values.fresh(ValueClass.Stack, NO_LOCAL) : 0, 0, pos, NO_LOCAL, 0);
-      return;
-    }
-    if (op === I32_SHL || op === I32_MUL) {
-      const constant = stack.offset[right];
-      const factor = op === I32_MUL ? constant : 1 << constant;
-      if (rightIsConstant) {
-        if (stack.value[left] === 0) stack.value[left] = values.fresh(ValueClass.Unknown, NO_LOCAL);
-        stack.push(values.product(stack, left, factor), 0, pos, NO_LOCAL, 0);
-      } else stack.push(0, 0, pos, NO_LOCAL, 0);
-      return;
-    }
-    const subtracts = op === I32_SUB || op === I64_SUB;
-    if (rightIsConstant) {
-      const base = stack.value[left] || values.fresh(ValueClass.Unknown, NO_LOCAL);
-      const constant = subtracts ? -stack.offset[right] : stack.offset[right];
-      stack.push(base, (stack.offset[left] + constant) | 0, pos, NO_LOCAL, 0);
-    } else if (!subtracts && stack.value[left] === CONSTANT) {
-      const base = stack.value[right] || values.fresh(ValueClass.Unknown, NO_LOCAL);
-      stack.push(base, (stack.offset[right] + stack.offset[left]) | 0, pos, NO_LOCAL, 0);
-    } else if (op === I32_ADD && stack.value[left] !== 0 && stack.value[right] !== 0) {
-      stack.push(values.sum(stack, left), 0, pos, NO_LOCAL, 0);
-    } else stack.push(0, 0, pos, NO_LOCAL, 0);
-  }
-
   #frame(
     caller: number,
     callee: number,
@@ -873,24 +800,4 @@ function joinPaths(tools: readonly ToolPass[], position: number, since: number):
 function paramCount(module: WasmModule, typeIndex: number): number {
   const type = module.types[typeIndex];
   return type?.kind === "func" ? type.params.length : 0;
-}
-
-/** Displacements of 64-bit memories may exceed 32 bits; only their low bits matter for grouping and counting. */
-function readDisplacement(bytes: Uint8Array, pos: number): number {
-  return readS32Leb64Low(bytes, pos);
-}
-
-function readS32Leb64Low(bytes: Uint8Array, pos: number): number {
-  let result = 0;
-  for (let shift = 0; shift < 70; shift += 7) {
-    const byte = bytes[pos++];
-    if (shift < 32) result |= (byte & 127) << shift;
-    if (byte < 128) break;
-  }
-  return result;
-}
-
-function skipDisplacement(bytes: Uint8Array, pos: number): number {
-  while (bytes[pos] > 127) pos++;
-  return pos + 1;
 }
