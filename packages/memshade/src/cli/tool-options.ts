@@ -90,8 +90,9 @@ export function addToolOptions(command: Command): Command {
     )
     .option(
       "--assume-aligned",
-      "working set: take accesses to lie in one line where their alignment hint says so (faster)",
+      "working set: take accesses to lie in one line where their alignment hint says so (faster; the default with intervals of time)",
     )
+    .option("--no-assume-aligned", "working set: mark the lines of both ends of accesses")
     .option(
       "--first-touch",
       "working set: the calling contexts that touched the lines of each interval first (slower)",

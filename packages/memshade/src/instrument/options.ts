@@ -81,7 +81,10 @@ export interface WorkingSetOptions {
   interval?: number;
   /** Most intervals kept, even: beyond them, neighbours are merged. Default 512. */
   maxIntervals?: number;
-  /** Take accesses to lie in one line where their alignment hint says so. */
+  /**
+   * Take accesses to lie in one line where their alignment hint says so. Default: where intervals are of time and nothing
+   * is told of whose the lines are.
+   */
   assumeAligned?: boolean;
   /** Reuse distances and miss ratios too. */
   locality?: LocalityOptions | undefined;

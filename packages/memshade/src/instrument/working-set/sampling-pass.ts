@@ -10,9 +10,10 @@ import { CONSTANT, ValueClass } from "../value-numbers.ts";
 import { alignmentHint } from "./alignment-hint.ts";
 import { BesideMarks, FIRST_BESIDE } from "./beside-marks.ts";
 import type { IntervalPass } from "./interval-pass.ts";
-import { writeLine } from "./line-of-address.ts";
+import { LINE_SHIFT, writeLine } from "./line-of-address.ts";
 import { writeForm } from "./mark-writer.ts";
 import type { LoopSummary } from "./moved-marks.ts";
+import { LINE_BYTES } from "./place-group.ts";
 import { Touches } from "./touches.ts";
 
 /** Indices and addresses in the instrumented module that the inserted code refers to. */
@@ -68,9 +69,13 @@ const CALL = opcodeId("call");
 const I32_LOAD = opcodeId("i32.load");
 const I32_STORE = opcodeId("i32.store");
 const I32_ADD = opcodeId("i32.add");
+const I32_SUB = opcodeId("i32.sub");
 const I32_AND = opcodeId("i32.and");
+const I32_OR = opcodeId("i32.or");
+const I32_SHR_U = opcodeId("i32.shr_u");
 const I32_MUL = opcodeId("i32.mul");
 const I32_LE_U = opcodeId("i32.le_u");
+const I32_GT_U = opcodeId("i32.gt_u");
 const IF = opcodeId("if");
 const NO_RESULT = 0x40;
 /** A line that no memory has. */
@@ -215,13 +220,23 @@ export class SamplingPass extends BesideMarks {
     const { sampleRange, sampleStrided } = this.#targets;
     if (a[entry] === Op.Sample) this.#sample(sink, b[entry], c[entry], d[entry]);
     else if (a[entry] === Op.SampleFixed) {
+      this.#isSampled(sink, () => writeForm(sink, forms[b[entry]], 0));
+      if (c[entry] > 0) {
+        this.#isSampled(sink, () => writeForm(sink, forms[b[entry]], c[entry]));
+        sink.plain(I32_OR);
+      }
+      sink.open(IF, NO_RESULT);
       writeForm(sink, forms[b[entry]], 0);
       sink.i32(c[entry] + 1);
       sink.i32(d[entry]);
       this.marks.writeClock(sink);
       sink.indexed(CALL, sampleRange);
+      sink.end();
     } else {
-      const { end, stride, trips, extra, site, accesses } = this.#walks[b[entry]];
+      const walk = this.#walks[b[entry]];
+      const { end, stride, trips, extra, site, accesses } = walk;
+      this.#mayBeSampled(sink, walk);
+      sink.open(IF, NO_RESULT);
       writeForm(sink, end, 0);
       sink.i32(stride);
       sink.local(LOCAL_GET, trips);
@@ -230,15 +245,40 @@ export class SamplingPass extends BesideMarks {
       this.marks.writeClock(sink);
       sink.i32(accesses);
       sink.indexed(CALL, sampleStrided);
+      sink.end();
     }
   }
 
-  /** Puts the line into the buffer if it is sampled. No call: that would cost registers where it is not. */
-  #sample(sink: SnippetSink, local: number, displacement: number, site: number): void {
-    const { memory, multiplier, limit, limitAt, buffer, bufferUsed, bufferMask } = this.#targets;
-    // The runtime leaves out what is above 4 GiB: no memory it follows has such a line.
-    writeLine(sink, this.#targets.memory64, local, displacement, NO_LINE);
-    sink.local(LOCAL_TEE, this.#hash);
+  /** On the stack: whether a walk is a long one, whose lines are not only those of its ends, or one of these is sampled. */
+  #mayBeSampled(sink: SnippetSink, { end, stride, trips, extra }: Walk): void {
+    const step = Math.abs(stride);
+    const farthest = (more: number): void => {
+      writeForm(sink, end, more);
+      sink.local(LOCAL_GET, trips);
+      sink.i32(step);
+      sink.plain(I32_MUL);
+      sink.plain(stride > 0 ? I32_SUB : I32_ADD);
+    };
+    sink.local(LOCAL_GET, trips);
+    sink.i32(Math.floor((LINE_BYTES - extra) / step) + 1);
+    sink.plain(I32_GT_U);
+    this.#isSampled(sink, () => farthest(stride > 0 ? 0 : extra));
+    sink.plain(I32_OR);
+    this.#isSampled(sink, () => writeForm(sink, end, -stride + (stride > 0 ? extra : 0)));
+    sink.plain(I32_OR);
+  }
+
+  /** On the stack: whether the line of the address that `address` pushes is sampled. */
+  #isSampled(sink: SnippetSink, address: () => void): void {
+    address();
+    sink.i32(LINE_SHIFT);
+    sink.plain(I32_SHR_U);
+    this.#compareHash(sink);
+  }
+
+  /** Of a line: whether it is sampled. */
+  #compareHash(sink: SnippetSink): void {
+    const { memory, multiplier, limit, limitAt } = this.#targets;
     sink.i32(multiplier);
     sink.plain(I32_MUL);
     if (limitAt < 0) sink.i32(limit);
@@ -247,6 +287,15 @@ export class SamplingPass extends BesideMarks {
       sink.access(I32_LOAD, 2, memory, limitAt);
     }
     sink.plain(I32_LE_U);
+  }
+
+  /** Puts the line into the buffer if it is sampled. No call: that would cost registers where it is not. */
+  #sample(sink: SnippetSink, local: number, displacement: number, site: number): void {
+    const { memory, buffer, bufferUsed, bufferMask } = this.#targets;
+    // The runtime leaves out what is above 4 GiB: no memory it follows has such a line.
+    writeLine(sink, this.#targets.memory64, local, displacement, NO_LINE);
+    sink.local(LOCAL_TEE, this.#hash);
+    this.#compareHash(sink);
     sink.open(IF, NO_RESULT);
     sink.i32(0);
     sink.access(I32_LOAD, 2, memory, bufferUsed);

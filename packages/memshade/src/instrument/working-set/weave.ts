@@ -37,7 +37,7 @@ export function weaveWorkingSet(around: ToolSurroundings): WovenTool {
     interval: workingset.interval ?? DEFAULT_INTERVAL_ACCESSES,
     maxIntervals: workingset.maxIntervals ?? DEFAULT_MOST_INTERVALS,
     unit,
-    assumeAligned: workingset.assumeAligned === true,
+    assumeAligned: workingset.assumeAligned ?? (unit !== "accesses" && workingset.attribution === undefined),
     adaptive: unit === "accesses" && workingset.interval === undefined,
     mostAccessesToPoll: workingset.locality === undefined ? undefined : SAMPLED_ACCESSES_TO_POLL,
     ...regions,

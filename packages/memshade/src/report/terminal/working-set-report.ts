@@ -31,7 +31,9 @@ export function workingSetReport(profile: WorkingSetProfile, options: WorkingSet
   screen.print(paint.heading(`Working set of ${command === "" ? printable(profile.program) : command}`));
   printGaps(screen, profile.notTracked);
   if (profile.options.assumeAligned)
-    screen.print(paint.faint("Accesses were taken to be aligned as their hints say (--assume-aligned)."));
+    screen.print(
+      paint.faint("Accesses were taken to be aligned as their hints say; --no-assume-aligned does without."),
+    );
   if (profile.instances.length === 0) screen.print("", "No module with a memory was run.");
   for (const instance of profile.instances) printInstance(screen, profile, instance, options);
   return screen.text();

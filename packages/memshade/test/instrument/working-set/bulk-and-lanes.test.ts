@@ -87,6 +87,14 @@ describe("lines touched", () => {
     ).toMatchObject({ read: 2 });
   });
 
+  it("of an unaligned access are one where intervals are of time, unless both ends are asked for", () => {
+    const timed = { unit: "wall", interval: 20e6 } as const;
+    const unaligned = "(drop (i64.load offset=60 (local.get $a)))";
+    expect(touched(unaligned, timed)).toMatchObject({ read: 1 });
+    expect(touched(unaligned, { ...timed, assumeAligned: false })).toMatchObject({ read: 2 });
+    expect(touched(unaligned, { ...timed, attribution: { fill: true } })).toMatchObject({ read: 2 });
+  });
+
   it.each([{ interval: 0 }, { interval: 1.5 }, { maxIntervals: 7 }, { maxIntervals: 4 }])(
     "with %o are refused in one line",
     (options) => {

@@ -109,7 +109,7 @@ export class WorkingSetSession implements ToolSession {
     const options = {
       interval: first?.layout.interval ?? workingset.interval ?? 0,
       maxIntervals: first?.layout.maxIntervals ?? workingset.maxIntervals ?? 0,
-      assumeAligned: workingset.assumeAligned === true,
+      assumeAligned: first?.layout.assumeAligned ?? workingset.assumeAligned === true,
       firstTouch: first?.attribution?.firstTouch === true,
       fill: first?.attribution?.fill === true,
       owners: first?.attribution?.owners === true,
