@@ -122,10 +122,16 @@ export function addToolOptions(command: Command): Command {
       "locality: cache whose misses are counted per instruction, as 32KiB or 1MiB (default 32KiB)",
       parseSize,
     )
-    .option("--pairs", "waste: who overwrote, repeated and re-read what (slower)")
+    .option("--pairs", "waste: who overwrote, repeated and re-read what (several times slower)")
     .option("--contexts", "waste: tell accesses apart by calling context")
-    .option("--objects", "waste: count per allocation site and offset inside its blocks (slower)")
-    .option("--copies", "waste: find bytes that nothing but copies reads which are dead themselves (slower)")
+    .option(
+      "--objects",
+      "waste: count per allocation site and offset inside its blocks (several times slower)",
+    )
+    .option(
+      "--copies",
+      "waste: find bytes that nothing but copies reads which are dead themselves (several times slower)",
+    )
     .option(
       "--same-bytes",
       "waste: count bytes that stay the same in stores that change others (--pairs and the like always do)",
