@@ -1,9 +1,10 @@
-import { copyFileSync, readFileSync } from "node:fs";
+import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { beforeAll, describe, expect, it } from "vitest";
 import { readU32Leb } from "../../src/bytes/leb128.ts";
 import { decodeModule, opcodeId } from "../../src/wasm/index.ts";
+import { wat } from "../instrument/support/assemble.ts";
 import { memshade, newFolder } from "./support/command-line.ts";
 
 const TREES = fileURLToPath(new URL("../fixtures/programs/kernels/bintree.wasm", import.meta.url));
@@ -43,6 +44,24 @@ describe("memshade run --tool workingset", () => {
     const json = JSON.parse(await report("out", "--json"));
     expect(json).toMatchObject({ schema: "memshade-working-set", unit: "accesses", lineBytes: 64 });
     expect(json.instances[0].total).toEqual(first.profile.instances[0].total);
+  });
+
+  it("measures real time in Node programs from their first access on", async () => {
+    writeFileSync(
+      join(cwd, "touch.wasm"),
+      wat(`(module (memory 1) (func (export "touch") (drop (i32.load (i32.const 0)))))`),
+    );
+    writeFileSync(
+      join(cwd, "touch.cjs"),
+      `const bytes = new WebAssembly.Module(require("node:fs").readFileSync("touch.wasm"));
+       const { touch } = new WebAssembly.Instance(bytes).exports;
+       for (const end = Date.now() + 300; Date.now() < end; ) touch();`,
+    );
+    const words = ["node", "--tool", "workingset", "--interval", "1ms", "--out", "touch", "touch.cjs"];
+    expect((await memshade(words, { cwd })).code).toBe(0);
+    const { instances } = JSON.parse(readFileSync(join(cwd, "touch/workingset.json"), "utf8"));
+    expect(instances[0].duration).toBeGreaterThan(0);
+    expect(instances[0].levels[0].end.length).toBeGreaterThan(1);
   });
 
   it("tells whose the lines are, the same in every run, in text and as CSV", async () => {

@@ -87,7 +87,12 @@ export function variantsOf(allocator?: string): Variant[] {
     name: "waste by context",
     options: { tools: ["waste"], waste: { contexts: true } },
   };
-  if (allocator === undefined) return [...counters, byContext];
+  const attribution = { firstTouch: true, fill: true, owners: true };
+  const workingset = { interval: 20, maxIntervals: 8, attribution };
+  if (allocator === undefined) {
+    const ownedLines: Variant = { name: "owned lines", options: { tools: ["workingset"], workingset } };
+    return [...counters, byContext, ownedLines];
+  }
   const small = { allocator, maxContexts: 8, maxBlocks: 16 };
   return [
     ...counters,
@@ -97,6 +102,10 @@ export function variantsOf(allocator?: string): Variant[] {
     {
       name: "profiled, waste by context",
       options: { ...small, ...byContext.options, tools: ["heap", "waste"] },
+    },
+    {
+      name: "profiled, owned lines",
+      options: { ...small, workingset, tools: ["heap", "workingset"] },
     },
   ];
 }

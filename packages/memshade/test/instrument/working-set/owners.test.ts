@@ -6,6 +6,7 @@ import { attributed, linesByContext, totals } from "../support/attributed.ts";
 /** An allocator that hands out whatever address its caller wants, so that tests can say where blocks are. */
 const MODULE = wat(`(module (memory (export "memory") 2 2)
   (global $__stack_pointer (mut i32) (i32.const 1024))
+  (global (export "__heap_base") i32 (i32.const 2048))
   (data (i32.const 1024) "static data")
   (func $malloc (param $size i32) (param $at i32) (result i32) (local.get $at))
   (func $realloc (param $old i32) (param $size i32) (param $at i32) (result i32) (local.get $at))

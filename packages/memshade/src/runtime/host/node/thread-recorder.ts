@@ -126,6 +126,8 @@ export class ThreadRecorder implements InstantiationObserver {
       path,
       place,
     });
+    // Where the recording thread keeps the time, it has to do so before the program goes on.
+    if (isTimed(info)) this.#link.flush(id);
     // The instance object may go while its functions still run; the memory inside it goes with the last of them.
     const [memory] = Object.values(memories);
     if (memory !== undefined) this.#gone.register(memory, id);
@@ -159,4 +161,10 @@ function nameFromAddress(address: string | undefined): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Whether intervals of working sets are measured in time, which another thread tells. */
+function isTimed({ toolLayouts }: InstrumentedInfo): boolean {
+  const unit = toolLayouts?.workingset?.unit;
+  return unit !== undefined && unit !== "accesses";
 }
