@@ -12,6 +12,7 @@ import {
   type WasmModule,
 } from "../../wasm/index.ts";
 import { FunctionFact, type ModuleScan } from "../module-scan.ts";
+import type { ToolSurroundings } from "../tool-pass.ts";
 import { LINE_SHIFT } from "./line-of-address.ts";
 
 const LINE_BYTES = 64;
@@ -39,7 +40,7 @@ export interface Regions {
  * to the static data, or to address 0 where the data lies above it. The heap begins at `__heap_base`, at the top of a
  * stack that lies above the data, or behind the static data. Where that ends no module says: the allocator knows.
  */
-export function findRegions(module: WasmModule, scan: ModuleScan, stackPointer: number, memory = 0): Regions {
+export function findRegions({ module, scan, allocator, stackPointer, memory }: ToolSurroundings): Regions {
   const top = initialValue(module, stackPointer);
   const code = linkedRegions(module);
   if (code !== undefined) return { stackFrom: 0, stackTo: 0, heapFrom: -1, code };
@@ -52,8 +53,9 @@ export function findRegions(module: WasmModule, scan: ModuleScan, stackPointer: 
   const stackFrom = stackIsFirst ? 0 : data.to <= top ? Math.ceil(data.to / LINE_BYTES) : 0;
   const behindData = Math.max(data?.to ?? 0, top);
   const growing = functionsThatGrow(scan, module.importedFunctionCount);
-  // Nobody who asks for memory: what is there is static data.
-  const hasNoHeap = stackIsFirst && growing.length === 0 && heapBase(module) === undefined;
+  // Nobody hands out memory: what is there is static data.
+  const hasNoHeap =
+    stackIsFirst && growing.length === 0 && allocator.how === "none" && heapBase(module) === undefined;
   if (hasNoHeap) return { stackFrom, stackTo: Math.ceil(top / LINE_BYTES), heapFrom: -1 };
   // Without better knowledge everything behind the initialised data is heap, zeroed static data too.
   const heapFrom =

@@ -31,7 +31,7 @@ export function weaveWorkingSet(around: ToolSurroundings): WovenTool {
   const { module, appended, options, memory, memory64, shadowMemory } = around;
   const { workingset = {} } = options;
   const unit = workingset.unit ?? "accesses";
-  const regions = findRegions(module, around.scan, around.stackPointer, memory);
+  const regions = findRegions(around);
   const layout = planWorkingSetLayout({
     memoryBytes: around.memoryBytes,
     interval: workingset.interval ?? DEFAULT_INTERVAL_ACCESSES,
