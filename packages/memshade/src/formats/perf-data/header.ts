@@ -75,9 +75,12 @@ function readAttributes(
   }
   const count = Math.min(Math.floor(size / entryBytes), MOST_EVENTS);
   const bytes = offset < source.size ? source.read(offset, count * entryBytes) : new Uint8Array(0);
+  // Lists of ids do not share bytes; in a damaged file they could, each as long as the file.
+  let left = source.size;
   for (let at = 0; at + entryBytes <= bytes.length; at += entryBytes) {
     const view = viewOf(bytes.subarray(at, at + entryBytes));
-    const idBytes = getU64(view, entryBytes - 8);
+    const idBytes = Math.min(getU64(view, entryBytes - 8), left);
+    left -= idBytes;
     const ids = viewOf(readSome(source, getU64(view, entryBytes - 16), idBytes));
     header.events.push(readAttribute(viewOf(bytes.subarray(at, at + entryBytes - 16)), idsOf(ids)));
   }

@@ -88,6 +88,29 @@ describe("perf.data", () => {
     expect(gaps.join()).toContain("cut off");
   });
 
+  it("whose events claim the whole file as their ids has no more ids than bytes for them", async () => {
+    const whole = drawPerfData(STORY);
+    const header = new DataView(whole.buffer, whole.byteOffset);
+    const entryBytes = Number(header.getBigUint64(16, true));
+    const entry = whole.slice(Number(header.getBigUint64(24, true))).subarray(0, entryBytes);
+    const entryView = new DataView(entry.buffer, entry.byteOffset);
+    const events = 200;
+    const file = new Uint8Array(whole.length + events * entryBytes);
+    entryView.setBigUint64(entryBytes - 16, 0n, true);
+    entryView.setBigUint64(entryBytes - 8, BigInt(file.length), true);
+    file.set(whole);
+    for (let event = 0; event < events; event++) file.set(entry, whole.length + event * entryBytes);
+    const changed = new DataView(file.buffer);
+    changed.setBigUint64(24, BigInt(whole.length), true);
+    changed.setBigUint64(32, BigInt(events * entryBytes), true);
+    const { header: read } = await readPerfData(sourceOfBytes(file), {
+      zstd: nodeZstdStream,
+      onRecord: () => {},
+    });
+    expect(read.events).toHaveLength(events);
+    expect(read.events.reduce((sum, { ids }) => sum + ids.length, 0)).toBe(Math.floor(file.length / 8));
+  });
+
   it("with samples that are too short leaves them out and says so", async () => {
     const short = record(9, new DumpWriter().u64(1).u32(7).u32(8).u64(5).u64(1).u64(2).finish());
     const { seen, gaps } = await recordsOf(drawPerfData([short, sample(10, 0x1000)]));
