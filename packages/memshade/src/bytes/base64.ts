@@ -5,5 +5,8 @@ interface WithBuffer {
 /** The bytes of embedded modules: at once where the platform can, which matters for commands that take a moment. */
 export function bytesOfBase64(text: string): Uint8Array<ArrayBuffer> {
   const { Buffer } = globalThis as WithBuffer;
-  return Buffer?.from(text, "base64") ?? Uint8Array.from(atob(text), (byte) => byte.charCodeAt(0));
+  if (Buffer === undefined) return Uint8Array.from(atob(text), (byte) => byte.charCodeAt(0));
+  // Buffers have methods of the same names that do something else.
+  const { buffer, byteOffset, length } = Buffer.from(text, "base64");
+  return new Uint8Array(buffer, byteOffset, length);
 }

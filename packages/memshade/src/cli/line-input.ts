@@ -1,4 +1,6 @@
 import { readSync, writeSync } from "node:fs";
+import { UserError } from "../bytes/errors.ts";
+import { describeSystemError } from "../bytes/system-errors.ts";
 
 const CHUNK_BYTES = 1 << 16;
 const RETRY_MS = 2;
@@ -79,7 +81,7 @@ export function writeOutputBytes(bytes: Uint8Array): void {
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
       if (code === "EPIPE") process.exit(process.exitCode);
-      if (code !== "EAGAIN") throw error;
+      if (code !== "EAGAIN") throw new UserError(`cannot write the output: ${describeSystemError(error)}`);
       pause();
     }
   }

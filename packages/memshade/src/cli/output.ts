@@ -1,7 +1,4 @@
-import { closeSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
-import { basename, dirname, join, resolve } from "node:path";
-import { UserError } from "../bytes/errors.ts";
-import { describeSystemError } from "../runtime/host/run-folder.ts";
+import { WholeFile } from "../report/whole-file.ts";
 import { writeOutput, writeOutputBytes } from "./line-input.ts";
 
 /** Pieces of text are written together up to this many characters. */
@@ -22,7 +19,7 @@ export interface Output {
  * @throws UserError if the file cannot be written
  */
 export function openOutput(file: string | undefined, standard: Output = standardOutput): Output {
-  return file === undefined ? new BatchedOutput(standard) : fileOutput(file);
+  return new BatchedOutput(file === undefined ? standard : new WholeFile(file));
 }
 
 const standardOutput: Output = {
@@ -37,34 +34,6 @@ export const plainStandardOutput: Output = {
   finish: () => {},
   abandon: () => {},
 };
-
-function fileOutput(file: string): Output {
-  const partial = join(dirname(resolve(file)), `.${basename(file)}.${process.pid}.partial`);
-  const explained = <T>(action: () => T): T => {
-    try {
-      return action();
-    } catch (error) {
-      throw new UserError(`${file} cannot be written: ${describeSystemError(error)}`);
-    }
-  };
-  const descriptor = explained(() => openSync(partial, "w"));
-  return new BatchedOutput({
-    write: (piece) =>
-      explained(() => {
-        const bytes = typeof piece === "string" ? Buffer.from(piece) : piece;
-        for (let at = 0; at < bytes.length; ) at += writeSync(descriptor, bytes, at);
-      }),
-    finish: () =>
-      explained(() => {
-        closeSync(descriptor);
-        renameSync(partial, file);
-      }),
-    abandon: () => {
-      closeSync(descriptor);
-      rmSync(partial, { force: true });
-    },
-  });
-}
 
 class BatchedOutput implements Output {
   readonly #target: Output;

@@ -1,3 +1,7 @@
+import { UserError } from "../bytes/errors.ts";
+import { describeSystemError } from "../bytes/system-errors.ts";
+import { explainFailure } from "./failures.ts";
+
 const STREAMS = ["stdin", "stdout", "stderr"] as const;
 
 /**
@@ -15,10 +19,13 @@ export function hideStandardStreams(): () => void {
   };
 }
 
-/** Ends this process quietly when the reader of its output has gone, as in `memshade report DIR | head`. */
+/**
+ * Ends this process quietly when the reader of its output has gone, as in `memshade report DIR | head`, and in a line when the
+ * output cannot be written.
+ */
 export function endWithReader(): void {
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-    if (error.code !== "EPIPE") throw error;
-    process.exit(process.exitCode);
+    if (error.code === "EPIPE") process.exit(process.exitCode);
+    process.exit(explainFailure(new UserError(`cannot write the output: ${describeSystemError(error)}`)));
   });
 }

@@ -2,6 +2,7 @@ import { FormatError } from "../bytes/errors.ts";
 import { readAddressRanges } from "./address-ranges.ts";
 import { type DwarfFile, isTypeUnit } from "./dwarf-file.ts";
 import { visitRanges } from "./ranges.ts";
+import { SortedIntervals } from "./sorted-intervals.ts";
 import type { Unit } from "./unit.ts";
 import { scanUsualUnits } from "./usual-unit-scan.ts";
 
@@ -16,7 +17,8 @@ const FEW_LOOKUPS = 2;
 export class UnitIndex {
   readonly #file: DwarfFile;
   #lookups = 0;
-  #pieces: UnitPieces | undefined;
+  /** Pieces of the address space with the offsets of the units that they belong to. */
+  #pieces: SortedIntervals | undefined;
   /** Units that `.debug_aranges` describes. */
   readonly #described = new Set<number>();
   /** Whether all others were read from their own entries in one go. */
@@ -32,16 +34,8 @@ export class UnitIndex {
       if (only !== SEVERAL) return only === NONE ? undefined : this.#unitAt(only);
       this.#pieces = piecesOf(this.#collect());
     }
-    const { starts, ends, units } = this.#pieces;
-    let low = 0;
-    let high = starts.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (starts[middle] <= address) low = middle + 1;
-      else high = middle;
-    }
-    if (low === 0 || address >= ends[low - 1]) return undefined;
-    return this.#unitAt(units[low - 1]);
+    const offset = this.#pieces.find(address);
+    return offset === NONE ? undefined : this.#unitAt(offset);
   }
 
   /** `.debug_aranges` may name units that are not there; those whose ranges were read are. */
@@ -113,14 +107,7 @@ interface UnitRanges {
   readonly units: number[];
 }
 
-/** Pieces of the address space in ascending order, each with the unit that it belongs to. */
-interface UnitPieces {
-  readonly starts: ArrayLike<number>;
-  readonly ends: ArrayLike<number>;
-  readonly units: ArrayLike<number>;
-}
-
-function piecesOf(ranges: UnitRanges): UnitPieces {
+function piecesOf(ranges: UnitRanges): SortedIntervals {
   const { lows, highs, units } = ranges;
   const order = sortedRows(lows);
   const starts = new Float64Array(order.length);
@@ -134,7 +121,7 @@ function piecesOf(ranges: UnitRanges): UnitPieces {
     ends[at] = highs[row];
     owners[at] = units[row];
   }
-  return { starts, ends, units: owners };
+  return new SortedIntervals(starts, ends, owners);
 }
 
 const ROW_SPACE = 2 ** 20;
@@ -157,7 +144,7 @@ function sortedRows(addresses: ArrayLike<number>): ArrayLike<number> {
   return rows;
 }
 
-function mergeOverlapping({ lows, highs, units }: UnitRanges): UnitPieces {
+function mergeOverlapping({ lows, highs, units }: UnitRanges): SortedIntervals {
   const addresses = new Float64Array(lows.length * 2);
   for (let row = 0; row < lows.length; row++) {
     addresses[row * 2] = lows[row];
@@ -187,7 +174,7 @@ function mergeOverlapping({ lows, highs, units }: UnitRanges): UnitPieces {
     else open.add(unit);
     previous = address;
   }
-  return { starts, ends, units: owners };
+  return new SortedIntervals(starts, ends, owners);
 }
 
 /** The units whose ranges cover the present place, counted, and in order: a heap from which the closed ones go late. */

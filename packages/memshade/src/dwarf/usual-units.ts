@@ -1,6 +1,7 @@
 import { FormatError } from "../bytes/errors.ts";
 import type { DwarfFile } from "./dwarf-file.ts";
-import { NAMES, NO_SUBROUTINE, ROW, type SubroutineColumns } from "./subroutine-columns.ts";
+import { SortedIntervals } from "./sorted-intervals.ts";
+import { NAMES, ROW, type SubroutineColumns } from "./subroutine-columns.ts";
 import type { Unit } from "./unit.ts";
 import { type DwarfWasm, dwarfWasm } from "./wasm-module.ts";
 
@@ -106,31 +107,5 @@ function setBases(wasm: DwarfWasm, unit: Unit): boolean {
   } catch (error) {
     if (error instanceof FormatError) return false;
     throw error;
-  }
-}
-
-/** Intervals in ascending order. */
-class SortedIntervals {
-  readonly #starts: Float64Array;
-  readonly #ends: Float64Array;
-  readonly #values: Int32Array;
-
-  constructor(starts: Float64Array, ends: Float64Array, values: Int32Array) {
-    this.#starts = starts;
-    this.#ends = ends;
-    this.#values = values;
-  }
-
-  /** Value of the interval with the largest start at or below an address, if it reaches that far. */
-  find(address: number): number {
-    const starts = this.#starts;
-    let low = 0;
-    let high = starts.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (starts[middle] <= address) low = middle + 1;
-      else high = middle;
-    }
-    return low > 0 && address < this.#ends[low - 1] ? this.#values[low - 1] : NO_SUBROUTINE;
   }
 }

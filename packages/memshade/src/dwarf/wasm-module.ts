@@ -1,3 +1,4 @@
+import { bytesOfBase64 } from "../bytes/base64.ts";
 import { DWARF_BASE64 } from "./assembly.generated.ts";
 
 type Variables = Readonly<
@@ -63,14 +64,8 @@ let instance: DwarfWasm | undefined;
 /** The one instance: what it holds is of one file at a time. */
 export function dwarfWasm(): DwarfWasm {
   if (instance === undefined) {
-    const module = new WebAssembly.Module(decode(DWARF_BASE64));
+    const module = new WebAssembly.Module(bytesOfBase64(DWARF_BASE64));
     instance = new WebAssembly.Instance(module).exports as unknown as DwarfWasm;
   }
   return instance;
-}
-
-/** Node's way is the faster one, and this is in the way of every first answer. */
-function decode(base64: string): Uint8Array<ArrayBuffer> {
-  if (typeof Buffer !== "undefined") return Buffer.from(base64, "base64");
-  return Uint8Array.from(atob(base64), (byte) => byte.charCodeAt(0));
 }

@@ -1,3 +1,5 @@
+import { bytesOfBase64 } from "../bytes/base64.ts";
+
 /** Original offset of what stands between marked places. */
 const NONE = -1;
 
@@ -31,7 +33,7 @@ export class CodeMarks {
   readonly #originals: number[] = [];
 
   constructor(encoded: string) {
-    const bytes = Uint8Array.from(atob(encoded), (character) => character.charCodeAt(0));
+    const bytes = bytesOfBase64(encoded);
     let at = 0;
     const next = (): number => {
       let value = 0;

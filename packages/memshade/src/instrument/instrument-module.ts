@@ -552,7 +552,11 @@ class Instrumentation {
       ...(this.#beside === undefined ? {} : { beside: this.#beside }),
       ...(tools.length === 0
         ? {}
-        : { toolLayouts: Object.fromEntries(tools.map((t) => [t.name, t.describe()])) }),
+        : {
+            toolLayouts: Object.fromEntries(
+              tools.map((t) => [t.name, { ...t.describe(), notTracked: t.notTracked.join("\n") }]),
+            ),
+          }),
       hiddenExports,
     };
   }

@@ -1,3 +1,4 @@
+import { bytesOfBase64 } from "../bytes/base64.ts";
 import { COMMON_PATH_BASE64 } from "../runtime/shadow/common-path.generated.ts";
 import { SHADOW_RUNTIME_BASE64 } from "../runtime/shadow/runtime.generated.ts";
 import { USUAL_RUNTIME_BASE64 } from "../runtime/shadow/runtime-usual.generated.ts";
@@ -20,7 +21,7 @@ export function commonPathBytes(): Uint8Array {
 function decode(base64: string): Uint8Array {
   let bytes = decoded.get(base64);
   if (bytes === undefined) {
-    bytes = Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
+    bytes = bytesOfBase64(base64);
     decoded.set(base64, bytes);
   }
   return bytes;

@@ -1,7 +1,12 @@
+import { spawnSync } from "node:child_process";
+import { closeSync, existsSync, openSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { MEMSHADE_VERSION } from "../../src/runtime/host/version.ts";
 import { memshade, newFolder } from "./support/command-line.ts";
 
+const MAIN = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
+const LINES = fileURLToPath(new URL("../fixtures/programs/debug/lines.wasm", import.meta.url));
 const cwd = newFolder();
 
 describe("the command line", () => {
@@ -75,5 +80,25 @@ describe("the command line", () => {
   ])("%j: one line and exit code 2", async (args, message) => {
     const { stdout, stderr, code } = await memshade(args, { cwd });
     expect({ stdout, stderr, code }).toEqual({ stdout: "", stderr: `memshade: ${message}\n`, code: 2 });
+  });
+
+  it.runIf(existsSync("/dev/full")).each([
+    ["its help", ["--help"]],
+    ["an answer", ["symbolize", "--binary", LINES, "0x100"]],
+    ["an answer read from a pipe", ["symbolize", "--binary", LINES, "-"]],
+    ["a ranking", ["waste-print", "--help"]],
+  ])("says in one line that %s cannot be written", (_what, args) => {
+    const full = openSync("/dev/full", "w");
+    const { stderr, status } = spawnSync(process.execPath, ["--no-warnings", MAIN, ...args], {
+      cwd,
+      input: "0x100\n",
+      stdio: ["pipe", full, "pipe"],
+      encoding: "utf8",
+    });
+    closeSync(full);
+    expect({ stderr, status }).toEqual({
+      stderr: "memshade: cannot write the output: no space left\n",
+      status: 2,
+    });
   });
 });

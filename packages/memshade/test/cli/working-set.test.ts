@@ -46,6 +46,23 @@ describe("memshade run --tool workingset", () => {
     expect(json.instances[0].total).toEqual(first.profile.instances[0].total);
   });
 
+  it("says first what is not known of the program's memory", async () => {
+    writeFileSync(
+      join(cwd, "bare.wasm"),
+      wat(`(module (memory (export "memory") 1)
+        (func (export "_start") (i32.store (i32.const 8) (memory.grow (i32.const 1)))))`),
+    );
+    expect(
+      (await memshade(["run", "--tool", "workingset", "--out", "bare", "bare.wasm"], { cwd })).code,
+    ).toBe(0);
+    const text = await report("bare");
+    expect(text).toMatch(
+      /^Working set of bare\.wasm\n\n! Read this first\n {2}· bare\.wasm: Where the heap begins/,
+    );
+    expect(text).toContain("\n1 access in 1 interval of 1.00 M\n");
+    expect(text).toContain("  1 line of 64 bytes");
+  });
+
   it("measures real time in Node programs from their first access on", async () => {
     writeFileSync(
       join(cwd, "touch.wasm"),

@@ -3,8 +3,8 @@ import { basename } from "node:path";
 import { type Command, Option } from "commander";
 import { UserError } from "../../bytes/errors.ts";
 import { instrument } from "../../instrument/index.ts";
+import { writeWholeFile } from "../../report/whole-file.ts";
 import { nameFileInErrors, readModuleFile } from "../../runtime/host/module-file.ts";
-import { describeSystemError, writeFileAtomically } from "../../runtime/host/run-folder.ts";
 import { say } from "../../runtime/host/terminal-line.ts";
 import { toInstrumentOptions } from "../../runtime/host/tool-options.ts";
 import { addToolOptions, type ToolFlags, toolOptionsOf } from "../tool-options.ts";
@@ -43,11 +43,7 @@ export function addInstrumentCommand(program: Command): void {
           sharedShadow: flags.shared === true,
         }),
       );
-      try {
-        writeFileAtomically(flags.output, bytes);
-      } catch (error) {
-        throw new UserError(`cannot write ${flags.output}: ${describeSystemError(error)}`);
-      }
+      writeWholeFile(flags.output, (file) => file.write(bytes));
       const growth = (bytes.length / original.length).toFixed(2);
       say(
         `${flags.output} written (${growth} times the size); read its profile with the loader, see docs/loader.md`,

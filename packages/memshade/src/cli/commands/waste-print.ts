@@ -2,9 +2,9 @@ import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "commander";
 import { UserError } from "../../bytes/errors.ts";
+import { describeSystemError } from "../../bytes/system-errors.ts";
 import { readDeadstores } from "../../formats/deadstores/read.ts";
 import { printDeadstores } from "../../report/terminal/deadstores.ts";
-import { describeSystemError } from "../../runtime/host/run-folder.ts";
 
 const WASTE_FILE = "waste.json";
 const USUAL_ROWS = 5;

@@ -1,7 +1,13 @@
 import type { MemprofFrames, MemprofRecords } from "../../model/memprof/index.ts";
 import type { MibField } from "../../model/mib-fields.ts";
 import type { Chunks, ChunkWriter } from "./chunk-writer.ts";
-import { type Buckets, bucketsInOrder, bucketsOfInserted, type planTable } from "./hash-table.ts";
+import {
+  type Buckets,
+  bucketsInOrder,
+  bucketsOfInserted,
+  entriesByBucket,
+  type planTable,
+} from "./hash-table.ts";
 import type { ContainerVersion, MemprofVersion } from "./layout.ts";
 
 export interface WriteIndexedOptions {
@@ -39,11 +45,21 @@ export function writeKey(writer: ChunkWriter, key: bigint, hasKeyLength: boolean
   writer.u64s(dataBytes, key);
 }
 
-export function* writeBucketTable(
+/** A table of LLVM's on-disk hash tables: entries bucket by bucket, and where the buckets are. */
+export function* writeTable(
   writer: ChunkWriter,
-  { offsets, payloadEnd, bucketTable }: ReturnType<typeof planTable>,
+  { buckets, offsets, payloadEnd, bucketTable }: ReturnType<typeof planTable>,
   entries: number,
+  writeEntry: (row: number) => Chunks | undefined,
 ): Chunks {
+  for (const bucket of entriesByBucket(buckets)) {
+    writer.u16(bucket.length);
+    for (const row of bucket) {
+      const pieces = writeEntry(row);
+      if (pieces !== undefined) yield* pieces;
+      if (writer.isFull) yield* writer.take();
+    }
+  }
   for (let at = payloadEnd; at < bucketTable; at++) writer.u8(0);
   writer.u64s(offsets.length, entries);
   for (const offset of offsets) {

@@ -1,17 +1,17 @@
 import { Column, RankedBits, type StackTreeView } from "../../model/memprof/index.ts";
 import { callStackId, frameIds } from "../memprof/ids.ts";
 import type { Chunks, ChunkWriter } from "./chunk-writer.ts";
-import { bucketsInOrder, bucketsOfInserted, entriesByBucket, planTable } from "./hash-table.ts";
+import { bucketsInOrder, bucketsOfInserted, planTable } from "./hash-table.ts";
 import { FRAME_BYTES } from "./layout.ts";
 import { RecordLayout } from "./record-layout.ts";
 import {
   recordBuckets,
   type SectionPlan,
   type WriteIndexedOptions,
-  writeBucketTable,
   writeFrame,
   writeKey,
   writeSchema,
+  writeTable,
 } from "./section-parts.ts";
 
 /** The memprof section of version 2: tables of records, of frames, and of call stacks with all their frames. */
@@ -39,34 +39,21 @@ export function planVersion2(
     writer.u64s(2, recordTable.bucketTable, recordTable.end, frameTable.bucketTable);
     writer.u64s(frameTable.end, stackTable.bucketTable);
     writeSchema(writer, schema);
-    for (const bucket of entriesByBucket(recordTable.buckets)) {
-      writer.u16(bucket.length);
-      for (const row of bucket) {
-        writeKey(writer, profile.records.guid[row]!, true, records.bytesOf(row));
-        yield* records.write(writer, row, (stack) => writer.u64s(stacks.idOf(stack)));
-        if (writer.isFull) yield* writer.take();
-      }
-    }
-    yield* writeBucketTable(writer, recordTable, profile.records.length);
-    for (const bucket of entriesByBucket(frameTable.buckets)) {
-      writer.u16(bucket.length);
-      for (const row of bucket) {
-        writeKey(writer, usedIds[row]!, true, FRAME_BYTES);
-        writeFrame(writer, profile.frames, usedFrames[row]!);
-      }
-      if (writer.isFull) yield* writer.take();
-    }
-    yield* writeBucketTable(writer, frameTable, usedFrames.length);
-    for (const bucket of entriesByBucket(stackTable.buckets)) {
-      writer.u16(bucket.length);
-      for (const row of bucket) {
-        const depth = stacks.readFrames(row);
-        writeKey(writer, stacks.ids[row]!, false, 8 * depth);
-        for (let at = 0; at < depth; at++) writer.u64s(ids[stacks.path[at]!]!);
-        if (writer.isFull) yield* writer.take();
-      }
-    }
-    yield* writeBucketTable(writer, stackTable, stacks.ids.length);
+    yield* writeTable(writer, recordTable, profile.records.length, (row) => {
+      writeKey(writer, profile.records.guid[row]!, true, records.bytesOf(row));
+      return records.write(writer, row, (stack) => writer.u64s(stacks.idOf(stack)));
+    });
+    yield* writeTable(writer, frameTable, usedFrames.length, (row) => {
+      writeKey(writer, usedIds[row]!, true, FRAME_BYTES);
+      writeFrame(writer, profile.frames, usedFrames[row]!);
+      return undefined;
+    });
+    yield* writeTable(writer, stackTable, stacks.ids.length, (row) => {
+      const depth = stacks.readFrames(row);
+      writeKey(writer, stacks.ids[row]!, false, 8 * depth);
+      for (let at = 0; at < depth; at++) writer.u64s(ids[stacks.path[at]!]!);
+      return undefined;
+    });
   }
   return { end: stackTable.end, write };
 }

@@ -8,7 +8,7 @@ import {
 } from "../../model/memprof/index.ts";
 import { type Chunks, ChunkWriter } from "./chunk-writer.ts";
 import { writeDataAccess } from "./data-access.ts";
-import { entriesByBucket, planTable } from "./hash-table.ts";
+import { planTable } from "./hash-table.ts";
 import {
   containerHeaderBytes,
   FRAME_BYTES,
@@ -25,10 +25,10 @@ import {
   recordBuckets,
   type SectionPlan,
   type WriteIndexedOptions,
-  writeBucketTable,
   writeFrame,
   writeKey,
   writeSchema,
+  writeTable,
 } from "./section-parts.ts";
 import { planVersion2 } from "./version2.ts";
 
@@ -115,15 +115,10 @@ function planVersion3Or4(
       if (writer.isFull) yield* writer.take();
     }
     yield* profile.writeElements(writer);
-    for (const bucket of entriesByBucket(table.buckets)) {
-      writer.u16(bucket.length);
-      for (const row of bucket) {
-        writeKey(writer, profile.records.guid[row]!, true, records.bytesOf(row));
-        yield* records.write(writer, row, (stack) => writer.u32(profile.positionOf(stack)));
-        if (writer.isFull) yield* writer.take();
-      }
-    }
-    yield* writeBucketTable(writer, table, profile.records.length);
+    yield* writeTable(writer, table, profile.records.length, (row) => {
+      writeKey(writer, profile.records.guid[row]!, true, records.bytesOf(row));
+      return records.write(writer, row, (stack) => writer.u32(profile.positionOf(stack)));
+    });
     writer.bytes(dataAccess);
   }
   return { end: table.end + dataAccess.length, write };

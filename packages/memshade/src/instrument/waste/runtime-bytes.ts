@@ -1,8 +1,8 @@
+import { bytesOfBase64 } from "../../bytes/base64.ts";
 import { WASTE_BRIEF_BASE64 } from "../../runtime/shadow/waste-brief.generated.ts";
 import { WASTE_FULL_BASE64 } from "../../runtime/shadow/waste-full.generated.ts";
 
 /** The compiled code of an engine, a WebAssembly module. Built from `runtime/shadow/assembly/waste`. */
 export function runtimeBytes(engine: "brief" | "full"): Uint8Array {
-  const text = engine === "brief" ? WASTE_BRIEF_BASE64 : WASTE_FULL_BASE64;
-  return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+  return bytesOfBase64(engine === "brief" ? WASTE_BRIEF_BASE64 : WASTE_FULL_BASE64);
 }

@@ -197,7 +197,6 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
       exportsMemory: isVisible(module, memory),
       opaque: wishes.opaque,
       limited: layout.covered < around.memoryBytes,
-      notTracked: notTracked(around, wishes.opaque).join("\n"),
       ids,
     }),
     start: starter(around, isCompatible ? -1 : target("segment"), target("notePages")),

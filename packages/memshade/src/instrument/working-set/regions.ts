@@ -18,6 +18,8 @@ import { LINE_SHIFT } from "./line-of-address.ts";
 const LINE_BYTES = 64;
 const PAGE_BYTES = 65_536;
 const HEAP_ALIGNMENT = 16;
+/** Behind every line of a memory of 4 GiB. */
+const LINES_OF_ALL_MEMORY = 2 ** 32 / LINE_BYTES;
 const GLOBAL_GET = opcodeId("global.get");
 const I32_ADD = opcodeId("i32.add");
 const I32_SUB = opcodeId("i32.sub");
@@ -56,7 +58,7 @@ export function findRegions({ module, scan, allocator, stackPointer, memory }: T
   // Nobody hands out memory: what is there is static data.
   const hasNoHeap =
     stackIsFirst && growing.length === 0 && allocator.how === "none" && heapBase(module) === undefined;
-  if (hasNoHeap) return { stackFrom, stackTo: Math.ceil(top / LINE_BYTES), heapFrom: -1 };
+  if (hasNoHeap) return { stackFrom, stackTo: Math.ceil(top / LINE_BYTES), heapFrom: LINES_OF_ALL_MEMORY };
   // Without better knowledge everything behind the initialised data is heap, zeroed static data too.
   const heapFrom =
     heapBase(module) ??

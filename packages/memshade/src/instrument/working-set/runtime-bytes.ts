@@ -1,3 +1,4 @@
+import { bytesOfBase64 } from "../../bytes/base64.ts";
 import { ATTRIBUTION_RUNTIME_BASE64 } from "../../runtime/shadow/attribution.generated.ts";
 import { LOCALITY_RUNTIME_BASE64 } from "../../runtime/shadow/locality.generated.ts";
 import { WORKING_SET_RUNTIME_BASE64 } from "../../runtime/shadow/working-set.generated.ts";
@@ -8,22 +9,18 @@ let attribution: Uint8Array | undefined;
 
 /** The code of the working-set tool that runs inside the module. Built from `runtime/shadow/assembly/working-set`. */
 export function workingSetRuntimeBytes(): Uint8Array {
-  workingSet ??= decode(WORKING_SET_RUNTIME_BASE64);
+  workingSet ??= bytesOfBase64(WORKING_SET_RUNTIME_BASE64);
   return workingSet;
 }
 
 /** The code of `--locality`, built from `runtime/shadow/assembly/locality`. */
 export function localityRuntimeBytes(): Uint8Array {
-  locality ??= decode(LOCALITY_RUNTIME_BASE64);
+  locality ??= bytesOfBase64(LOCALITY_RUNTIME_BASE64);
   return locality;
 }
 
 /** The code that tells whose lines are, built from `runtime/shadow/assembly/attribution`. */
 export function attributionRuntimeBytes(): Uint8Array {
-  attribution ??= decode(ATTRIBUTION_RUNTIME_BASE64);
+  attribution ??= bytesOfBase64(ATTRIBUTION_RUNTIME_BASE64);
   return attribution;
-}
-
-function decode(base64: string): Uint8Array {
-  return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
 }

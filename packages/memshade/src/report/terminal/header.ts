@@ -89,18 +89,12 @@ export function printNothingAllocated(screen: Screen, profile: HeapProfile): voi
   screen.print("", screen.paint.strong("No allocations were recorded."), "");
   const advice: string[] = [];
   for (const { name, allocator } of profile.modules) {
-    if (allocator === undefined) {
-      continue;
-    }
+    // Of one without an allocator the head of the report says why.
+    if (allocator === undefined || allocator.functions.length === 0) continue;
     const functions = allocator.functions.map((hooked) => hooked.name ?? `func[${hooked.index}]`);
-    advice.push(
-      functions.length === 0
-        ? `${name}: no allocator was found in it. If you know it, name it when you record: ` +
-            "--allocator malloc=NAME|#INDEX,free=NAME|#INDEX"
-        : `${name}: the program never called its allocator (${functions.join(", ")}).`,
-    );
+    advice.push(`${name}: the program never called its allocator (${functions.join(", ")}).`);
   }
-  if (advice.length === 0) {
+  if (advice.length === 0 && profile.modules.every(({ allocator }) => allocator === undefined)) {
     advice.push("No WebAssembly module with an allocator was run, or the program ended before it allocated.");
   }
   for (const sentence of advice) {

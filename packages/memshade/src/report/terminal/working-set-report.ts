@@ -60,7 +60,7 @@ function printInstance(
   const intervals = `in ${plural(lines.length, "interval")} of ${time(instance.period)}`;
   screen.print(
     profile.unit === "accesses"
-      ? `${time(instance.duration)} accesses ${intervals}`
+      ? `${time(instance.duration)} ${instance.duration === 1 ? "access" : "accesses"} ${intervals}`
       : `${time(instance.duration)} ${intervals} (${UNIT_NAMES[profile.unit]})`,
     "",
   );
@@ -71,7 +71,7 @@ function printInstance(
   row(
     "touched",
     paint.amount(amount(touched)),
-    `${groupDigits(touched)} lines of ${profile.lineBytes} bytes, ${formatPercent(touched * profile.lineBytes, instance.memoryBytes)} of the memory of ${formatBytes(instance.memoryBytes)}`,
+    `${groupDigits(touched)} ${touched === 1 ? "line" : "lines"} of ${profile.lineBytes} bytes, ${formatPercent(touched * profile.lineBytes, instance.memoryBytes)} of the memory of ${formatBytes(instance.memoryBytes)}`,
   );
   screen.print(
     `  read     ${amount(total.read)}`,

@@ -1,6 +1,6 @@
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { UserError } from "../../bytes/errors.ts";
-import { describeSystemError } from "./run-folder.ts";
+import { describeSystemError } from "../../bytes/system-errors.ts";
 
 const PAGE_BYTES = 65536;
 const CHUNK_BYTES = 1 << 20;

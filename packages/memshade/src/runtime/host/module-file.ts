@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { FormatError, UserError } from "../../bytes/errors.ts";
-import { describeSystemError } from "./run-folder.ts";
+import { describeSystemError } from "../../bytes/system-errors.ts";
 
 const MAGIC = [0x00, 0x61, 0x73, 0x6d];
 const CORE_VERSION = [0x01, 0x00, 0x00, 0x00];

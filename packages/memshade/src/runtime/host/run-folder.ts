@@ -12,6 +12,7 @@ import {
 } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { UserError } from "../../bytes/errors.ts";
+import { describeSystemError } from "../../bytes/system-errors.ts";
 import type { ProfileFile } from "./recorder.ts";
 
 /** What the place holders of `--out` stand for. */
@@ -150,34 +151,4 @@ function writeWhole(path: string, contents: string | Uint8Array): void {
   } finally {
     closeSync(file);
   }
-}
-
-/** Writes one file beside its final name and renames it. */
-export function writeFileAtomically(path: string, contents: string | Uint8Array): void {
-  const partial = join(dirname(resolve(path)), `.${basename(path)}.${process.pid}.partial`);
-  try {
-    writeWhole(partial, contents);
-    renameSync(partial, path);
-  } catch (error) {
-    rmSync(partial, { force: true });
-    throw error;
-  }
-}
-
-const SYSTEM_ERRORS: Readonly<Record<string, string>> = {
-  EACCES: "permission denied",
-  EEXIST: "it exists already",
-  EISDIR: "it is a folder",
-  ENOENT: "no such file or folder",
-  ENOSPC: "no space left",
-  ENOTDIR: "a part of the path is not a folder",
-  EPERM: "not permitted",
-  EROFS: "the file system is read-only",
-};
-
-/** A system error in a few words, without the path and the call that Node puts into its message. */
-export function describeSystemError(error: unknown): string {
-  const code = (error as NodeJS.ErrnoException | null)?.code;
-  if (code !== undefined && code in SYSTEM_ERRORS) return SYSTEM_ERRORS[code];
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,12 +1,4 @@
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
@@ -19,7 +11,6 @@ import {
   expandOutTemplate,
   programName,
   RunFolders,
-  writeFileAtomically,
   writeRunFolder,
 } from "../../../src/runtime/host/run-folder.ts";
 
@@ -116,14 +107,5 @@ describe("the files of a run", () => {
     writeFileSync(join(home, "file"), "");
     expect(() => assertFolderWritable(join(home, "file"))).toThrow(/file is not a folder$/);
     expect(() => assertFolderWritable(join(home, "file", "below"))).toThrow(UserError);
-  });
-
-  it("can be single ones", () => {
-    const path = join(home, "out.wasm");
-    writeFileAtomically(path, "new");
-    expect(readFileSync(path, "utf8")).toBe("new");
-    expect(() => writeFileAtomically(home, "new")).toThrow();
-    expect(existsSync(home)).toBe(true);
-    expect(readdirSync(home)).toEqual(["out.wasm"]);
   });
 });

@@ -2,6 +2,7 @@
  * The thread of a hooked Node process that records. It holds the shadow memories of all instances in all threads of
  * the process, so that a profile can be written while those threads are busy or after they are gone.
  */
+
 import {
   BroadcastChannel,
   type MessagePort,
@@ -9,13 +10,14 @@ import {
   receiveMessageOnPort,
   workerData,
 } from "node:worker_threads";
+import { describeSystemError } from "../../../bytes/system-errors.ts";
 import type { RunEnd } from "../../../model/run.ts";
 import type { InstanceHandle } from "../heap-session.ts";
 import { moduleLines } from "../module-lines.ts";
 import { moduleTypes } from "../module-types.ts";
 import { profileFiles, Recorder, UNKNOWN_MODULE } from "../recorder.ts";
 import { describeThrown } from "../run-end.ts";
-import { describeSystemError, RunFolders, writeRunFolder } from "../run-folder.ts";
+import { RunFolders, writeRunFolder } from "../run-folder.ts";
 import { SharedShadows } from "../shared-shadows.ts";
 import { say, sayWritten } from "../terminal-line.ts";
 import { ControlClient } from "./control-client.ts";

@@ -1,6 +1,7 @@
 import { resolve as absolutePath, basename } from "node:path";
 import { Worker } from "node:worker_threads";
 import { UserError } from "../../../bytes/errors.ts";
+import { describeSystemError } from "../../../bytes/system-errors.ts";
 import type { RunEnd } from "../../../model/run.ts";
 import { dieBySignal, onSignals } from "../die-by-signal.ts";
 import type { InstanceHandle } from "../heap-session.ts";
@@ -10,7 +11,6 @@ import { profileFiles, Recorder } from "../recorder.ts";
 import {
   assertFolderWritable,
   defaultOutTemplate,
-  describeSystemError,
   programName,
   RunFolders,
   writeRunFolder,

@@ -1,3 +1,4 @@
+import { bytesOfBase64 } from "../../../bytes/base64.ts";
 import {
   type CallSites,
   FRAME_HEADER_BYTES,
@@ -5,7 +6,7 @@ import {
   type SiteTable,
 } from "../../../instrument/index.ts";
 import { type ContextFrame, FrameTables, NOWHERE } from "../frame-tables.ts";
-import { bits, has, type SiteInContext, type WasteToolLayout } from "./read-waste.ts";
+import { has, type SiteInContext, type WasteToolLayout } from "./read-waste.ts";
 import { ControlField, readCount } from "./waste-offsets.ts";
 
 /** Sites in contexts that a report can have of each kind; so is waste.json of a bounded size. */
@@ -45,14 +46,14 @@ export class FrameReader {
     this.#layout = layout;
     this.#sites = sites;
     this.#framed = framed;
-    this.#inline = bits(layout.inline);
-    this.#leaders = bits(layout.leaders);
+    this.#inline = bytesOfBase64(layout.inline);
+    this.#leaders = bytesOfBase64(layout.leaders);
     this.#tables = new FrameTables(
       {
         arena: layout.arena,
         nodes: layout.nodes,
-        slots: bits(layout.slots ?? ""),
-        keeps: bits(layout.keeps ?? ""),
+        slots: bytesOfBase64(layout.slots ?? ""),
+        keeps: bytesOfBase64(layout.keeps ?? ""),
       },
       calls,
     );

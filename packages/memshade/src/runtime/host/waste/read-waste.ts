@@ -1,3 +1,4 @@
+import { bytesOfBase64 } from "../../../bytes/base64.ts";
 import {
   BriefIds,
   findCallSites,
@@ -181,7 +182,7 @@ export class WasteReader {
     const storePaths = framed?.stores ?? this.#paths(view, sites, "store");
     const loadPaths = framed?.loads ?? this.#paths(view, sites, "load");
     const unread = this.#unreadByKey(view, control(ControlField.pages));
-    const frames = bits(layout.frames);
+    const frames = bytesOfBase64(layout.frames);
     const places = this.#places(view);
     const transitive = layout.followsCopies
       ? transitivelyDead(view, layout, exitVisible)
@@ -386,8 +387,8 @@ export class WasteReader {
     const layout = this.#layout;
     const [runs, events] = [new Float64Array(sites.length), new Float64Array(sites.length)];
     if (layout.engine === "full") return { runs, events };
-    const inline = bits(layout.inline);
-    const leaders = bits(layout.leaders);
+    const inline = bytesOfBase64(layout.inline);
+    const leaders = bytesOfBase64(layout.leaders);
     let count = 0;
     for (let site = 0; site < sites.length; site++) {
       if (!has(inline, site)) continue;
@@ -497,11 +498,6 @@ export function addFigures(to: object, figures: object): void {
 
 function pathsOf(sites: readonly SiteInContext[]): Map<number, string> {
   return new Map(sites.map(({ key, path }) => [key, pathKey(path)]));
-}
-
-/** A set of bits from its base64. */
-export function bits(text: string): Uint8Array {
-  return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
 }
 
 export function has(set: Uint8Array, index: number): boolean {

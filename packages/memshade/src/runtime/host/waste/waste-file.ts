@@ -12,6 +12,7 @@ import {
   type WasteStore,
 } from "../../../model/waste.ts";
 import { ModuleFunctions } from "../module-functions.ts";
+import { sentencesOfTool } from "../tool-sentences.ts";
 import type { LinesOf, SourcePlace, TypesOf } from "../tool-session.ts";
 import { mergeObjects, objectsOf } from "./object-fields.ts";
 import {
@@ -73,7 +74,7 @@ export function wasteFile(
         ...objectsOf(figures, ipsOf(figures.path), typeAt),
         deadBy: writersOf(figures.deadBy, storeAt),
       });
-    notTracked.push(...ownSentences(info), ...sentencesOf(contents));
+    notTracked.push(...sentencesOfTool(info, "waste"), ...sentencesOf(contents));
   }
   stores.forEach((store, first) => {
     if (isFull && store.dead_exit > 0)
@@ -260,13 +261,6 @@ function pairsOf(
       operations,
     };
   });
-}
-
-/** What the waste tool said of the module when it was woven in, without what other tools said. */
-function ownSentences({ toolLayouts }: InstrumentedInfo): string[] {
-  return String(toolLayouts?.waste?.notTracked ?? "")
-    .split("\n")
-    .filter((sentence) => sentence !== "");
 }
 
 function sentencesOf(contents: readonly WasteContents[]): string[] {

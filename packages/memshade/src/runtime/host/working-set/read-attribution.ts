@@ -1,3 +1,4 @@
+import { bytesOfBase64 } from "../../../bytes/base64.ts";
 import {
   type AttributionLayout,
   FRAME_HEADER_BYTES,
@@ -104,10 +105,9 @@ function readPlaces(
   }
   if (inFrames.length === 0) return places;
   const module = decodeModule(original());
-  const bits = (text: string) => Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
   const { slots, keeps, ...at } = layout;
   const tables = new FrameTables(
-    { ...at, slots: bits(slots), keeps: bits(keeps) } as never,
+    { ...at, slots: bytesOfBase64(slots), keeps: bytesOfBase64(keeps) } as never,
     findCallSites(module),
   );
   const callersOf = new Map<number, number[]>();

@@ -19,6 +19,7 @@ import { buildLevels, type SnapshotRecord, totalOf } from "../../../model/workin
 import type { InstanceHandle } from "../heap-session.ts";
 import { ModuleFunctions } from "../module-functions.ts";
 import type { ToolOptions } from "../tool-options.ts";
+import { sentencesOfTool } from "../tool-sentences.ts";
 import type { LinesOf, RunFacts, ToolSession, ToolSnapshot } from "../tool-session.ts";
 import { MEMSHADE_VERSION } from "../version.ts";
 import { AttributionDescriber, stackDescriber } from "./describe-attribution.ts";
@@ -37,6 +38,8 @@ interface SessionInstance {
   number: number;
   module: number;
   layout: WorkingSetLayout;
+  /** What the tool does not see of the module. */
+  sentences: readonly string[];
   original: Uint8Array | (() => Uint8Array);
   timer: IntervalTimer | undefined;
   /** Undefined once the instance is gone; its last figures are in `last` then. */
@@ -79,6 +82,7 @@ export class WorkingSetSession implements ToolSession {
       module: handle.module,
       layout,
       original,
+      sentences: sentencesOfTool(info, "workingset"),
       timer: layout.unit === "accesses" ? undefined : new IntervalTimer(memory, layout),
       reader: new WorkingSetReader(memory, layout),
       memory,
@@ -119,7 +123,12 @@ export class WorkingSetSession implements ToolSession {
     const lost = readings.reduce((sum, { readings: { lost } }) => sum + lost, 0);
     const notTracked = [
       ...(lost > 0 ? [`${lost} snapshots of the working set found no room and are missing.`] : []),
-      ...readings.flatMap(({ instance, readings }) => untracked(instance, readings)),
+      ...new Set(
+        readings.flatMap(({ instance, readings }) => {
+          const name = facts.modules[instance.module]?.name ?? "module";
+          return [...instance.sentences, ...untracked(instance, readings)].map((said) => `${name}: ${said}`);
+        }),
+      ),
     ];
     const profile: WorkingSetProfile = {
       schema: WORKING_SET_SCHEMA,
