@@ -1,4 +1,5 @@
 import { FormatError } from "../bytes/errors.ts";
+import { partitionPoint } from "../bytes/partition-point.ts";
 import { PiecewiseBytes } from "../bytes/piecewise.ts";
 import { AbbreviationTable } from "./abbreviations.ts";
 import * as dw from "./constants.ts";
@@ -123,14 +124,8 @@ export class DwarfFile {
   /** The unit that an offset of `.debug_info` lies in. */
   unitAround(offset: number): Unit | undefined {
     const { units } = this;
-    let low = 0;
-    let high = units.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (units[middle].header.offset <= offset) low = middle + 1;
-      else high = middle;
-    }
-    const found = units[low - 1];
+    const after = partitionPoint(0, units.length, (index) => units[index].header.offset <= offset);
+    const found = units[after - 1];
     return found !== undefined && offset < found.header.end ? found : undefined;
   }
 

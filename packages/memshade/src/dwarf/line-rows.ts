@@ -1,3 +1,5 @@
+import { partitionPoint } from "../bytes/partition-point.ts";
+
 /** What a line table says of one place. */
 export interface LinePlace {
   readonly file: number;
@@ -149,16 +151,11 @@ export class LineRows {
 
   #sequenceAt(address: number, section: number): Sequence | undefined {
     const sequences = this.#sequences;
-    let low = 0;
-    let high = sequences.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      const before = sequences[middle];
-      if (before.section < section || (before.section === section && before.high <= address))
-        low = middle + 1;
-      else high = middle;
-    }
-    const sequence = sequences[low];
+    const at = partitionPoint(0, sequences.length, (index) => {
+      const { section: ofSequence, high } = sequences[index];
+      return ofSequence < section || (ofSequence === section && high <= address);
+    });
+    const sequence = sequences[at];
     return sequence?.section === section && sequence.low <= address ? sequence : undefined;
   }
 

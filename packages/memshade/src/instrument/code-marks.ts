@@ -1,4 +1,5 @@
 import { bytesOfBase64 } from "../bytes/base64.ts";
+import { partitionPoint } from "../bytes/partition-point.ts";
 
 /** Original offset of what stands between marked places. */
 const NONE = -1;
@@ -53,14 +54,9 @@ export class CodeMarks {
 
   /** The original place of the last mark at or before an offset; −1 where that is none of the original. */
   originalOf(offset: number): number {
-    let low = 0;
-    let high = this.#offsets.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (this.#offsets[middle] <= offset) low = middle + 1;
-      else high = middle;
-    }
-    return low === 0 ? NONE : this.#originals[low - 1];
+    const offsets = this.#offsets;
+    const behind = partitionPoint(0, offsets.length, (index) => offsets[index] <= offset);
+    return behind === 0 ? NONE : this.#originals[behind - 1];
   }
 }
 

@@ -1,3 +1,4 @@
+import { partitionPoint } from "../bytes/partition-point.ts";
 import { sortedRows } from "./sort-symbols.ts";
 
 /** What a symbol names. Untyped ones are mostly functions written in assembly. */
@@ -98,14 +99,7 @@ export class SymbolTable implements Iterable<ObjectSymbol> {
   /** Index of the last symbol that starts at or before the address, −1 if there is none. */
   lastAtOrBefore(address: number): number {
     const { addresses } = this;
-    let low = 0;
-    let high = addresses.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (addresses[middle] <= address) low = middle + 1;
-      else high = middle;
-    }
-    return low - 1;
+    return partitionPoint(0, addresses.length, (index) => addresses[index] <= address) - 1;
   }
 
   /**

@@ -1,3 +1,4 @@
+import { partitionPoint } from "../bytes/partition-point.ts";
 import type { ProfileModule, ResolvedFrame, Symbolizer } from "../model/heap-profile.ts";
 import type { IndexIntoModuleTable } from "../model/indices.ts";
 import type { Run, RunFunction } from "../model/run.ts";
@@ -55,15 +56,5 @@ function frameIn(
 
 /** The last item that satisfies a condition which holds for a leading run of the items. */
 function lastAtOrBefore<T>(items: readonly T[], holds: (item: T) => boolean): T | undefined {
-  let low = 0;
-  let high = items.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (holds(items[middle]!)) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return items[low - 1];
+  return items[partitionPoint(0, items.length, (index) => holds(items[index]!)) - 1];
 }

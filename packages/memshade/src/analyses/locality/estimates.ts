@@ -1,3 +1,4 @@
+import { partitionPoint } from "../../bytes/partition-point.ts";
 import type { ReuseProfile } from "./reuse.ts";
 
 /** Estimates from reuse times alone, for when distances were not measured. */
@@ -24,18 +25,12 @@ export class ReuseTimeModel {
     const { references, lines } = this.#profile;
     if (references === 0) return 0;
     if (cacheLines > this.#sum(references)) return lines / references;
-    let low = 0;
-    let high = references;
-    while (low < high) {
-      const middle = Math.floor((low + high) / 2);
-      if (this.#sum(middle) >= cacheLines) high = middle;
-      else low = middle + 1;
-    }
-    if (low === 0) return this.survival(0);
-    const before = this.#sum(low - 1);
-    const part = (cacheLines - before) / (this.#sum(low) - before);
-    const from = this.survival(low - 1);
-    return from + part * (this.survival(low) - from);
+    const reached = partitionPoint(0, references, (time) => this.#sum(time) < cacheLines);
+    if (reached === 0) return this.survival(0);
+    const before = this.#sum(reached - 1);
+    const part = (cacheLines - before) / (this.#sum(reached) - before);
+    const from = this.survival(reached - 1);
+    return from + part * (this.survival(reached) - from);
   }
 
   /** P(0) + … + P(time − 1): each reference counts its reuse time, but `time` at most. */

@@ -1,3 +1,4 @@
+import { partitionPoint } from "../../bytes/partition-point.ts";
 /**
  * Values (distances, times) with how often each occurred. Weights may be fractions, and negative ones come from
  * corrections. Infinite values (references without an earlier one) are kept apart by whoever counts.
@@ -49,14 +50,7 @@ export class ValueHistogram {
 
 /** Index of the first value ≥ `value` in ascending values. */
 function firstAtLeast(values: Float64Array, value: number): number {
-  let low = 0;
-  let high = values.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (values[middle] < value) low = middle + 1;
-    else high = middle;
-  }
-  return low;
+  return partitionPoint(0, values.length, (index) => values[index] < value);
 }
 
 /** The bin of a value: 0, 1, then one bin for each [2^i, 2^(i+1)). */

@@ -1,4 +1,5 @@
 import type { ByteSource } from "../../bytes/byte-source.ts";
+import { partitionPoint } from "../../bytes/partition-point.ts";
 import type { ObjectSegment } from "../../objects/index.ts";
 
 /** The memory of a process in a core dump, read page by page. */
@@ -64,14 +65,9 @@ export class CoreMemory {
 
   /** Index of the piece that holds an address, −1 if none does. */
   #pieceAt(address: number): number {
-    let low = 0;
-    let high = this.#pieces.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (this.#pieces[middle]!.start <= address) low = middle + 1;
-      else high = middle;
-    }
-    return low > 0 && address < this.#pieces[low - 1]!.end ? low - 1 : -1;
+    const pieces = this.#pieces;
+    const last = partitionPoint(0, pieces.length, (index) => pieces[index]!.start <= address) - 1;
+    return last >= 0 && address < pieces[last]!.end ? last : -1;
   }
 }
 

@@ -1,4 +1,5 @@
 import { FormatError } from "../../bytes/errors.ts";
+import { partitionPoint } from "../../bytes/partition-point.ts";
 import type { MemprofBlocks, MemprofProfile, MemprofRecords } from "../../model/memprof/index.ts";
 import { MIB_FIELDS, type MibField } from "../../model/mib-fields.ts";
 import { readContexts, readSchema, type StoredSchema } from "./contexts.ts";
@@ -69,14 +70,7 @@ export class MemshadeProfile {
   /** The record of one function: unpacks the chunk that it stands in, and no other. */
   record(guid: bigint): FunctionRecord | undefined {
     const { places } = this.tables;
-    let low = 0;
-    let high = places.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (places[middle]!.guid < guid) low = middle + 1;
-      else high = middle;
-    }
-    const place = places[low];
+    const place = places[partitionPoint(0, places.length, (index) => places[index]!.guid < guid)];
     if (place?.guid !== guid) return undefined;
     const chunk = this.chunksOf(CHUNK.records)[place.chunk];
     if (chunk === undefined)

@@ -1,3 +1,4 @@
+import { partitionPoint } from "../../bytes/partition-point.ts";
 import { StreamType, THREAD_BYTES } from "./layout.ts";
 import { type Location, locationAt, type MinidumpFile, u64At } from "./streams.ts";
 
@@ -18,14 +19,8 @@ export class MinidumpMemory {
 
   /** Bytes at an address, up to the end of the piece that holds it. */
   read(address: number, length: number): Uint8Array {
-    let low = 0;
-    let high = this.#pieces.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (this.#pieces[middle]!.start <= address) low = middle + 1;
-      else high = middle;
-    }
-    const piece = this.#pieces[low - 1];
+    const pieces = this.#pieces;
+    const piece = pieces[partitionPoint(0, pieces.length, (index) => pieces[index]!.start <= address) - 1];
     const into = piece === undefined ? 0 : address - piece.start;
     if (piece === undefined || into >= piece.size) return new Uint8Array(0);
     return this.#file.bytes({ offset: piece.offset + into, size: Math.min(length, piece.size - into) });

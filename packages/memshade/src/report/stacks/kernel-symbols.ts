@@ -1,3 +1,4 @@
+import { partitionPoint } from "../../bytes/partition-point.ts";
 /** Where the kernel says that a symbol of it was while a recording was made: it moves with every start of the system. */
 export interface KernelText {
   readonly symbol: string;
@@ -61,15 +62,9 @@ export class KernelSymbols {
   /** The function at an address that a recording has, in hexadecimal. */
   at(hexadecimal: string): KernelFunction | undefined {
     const address = kernelAddress(hexadecimal) - this.#shift;
-    let low = 0;
-    let high = this.#addresses.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (this.#addresses[middle]! <= address) low = middle + 1;
-      else high = middle;
-    }
-    if (low === 0) return undefined;
-    const row = low - 1;
+    const addresses = this.#addresses;
+    const row = partitionPoint(0, addresses.length, (index) => addresses[index]! <= address) - 1;
+    if (row < 0) return undefined;
     return { name: this.#names[row]!, offset: address - this.#addresses[row]!, module: this.#modules[row] };
   }
 }

@@ -1,3 +1,4 @@
+import { partitionPoint } from "../../bytes/partition-point.ts";
 import type { RunFunction } from "../../model/run.ts";
 import {
   decodeModule,
@@ -53,13 +54,7 @@ export class ModuleFunctions {
   /** Number of the body that holds a byte offset of the file, −1 if none does. */
   #definedAt(position: number): number {
     const { bodies } = this.#module;
-    let low = 0;
-    let high = bodies.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (bodies[middle].end <= position) low = middle + 1;
-      else high = middle;
-    }
-    return low < bodies.length && bodies[low].start <= position ? low : -1;
+    const body = partitionPoint(0, bodies.length, (index) => bodies[index].end <= position);
+    return body < bodies.length && bodies[body].start <= position ? body : -1;
   }
 }

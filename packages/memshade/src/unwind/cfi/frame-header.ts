@@ -1,3 +1,4 @@
+import { partitionPoint } from "../../bytes/partition-point.ts";
 import { DW_EH_PE } from "./constants.ts";
 import { CfiCursor } from "./cursor.ts";
 import type { CfiSection } from "./section.ts";
@@ -64,14 +65,7 @@ export class FrameHeader {
 
   /** Index of the last entry whose function starts at or before an address (SVMA); −1 if there is none. */
   search(address: number): number {
-    let low = 0;
-    let high = this.count;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (this.startAt(middle) <= address) low = middle + 1;
-      else high = middle;
-    }
-    return low - 1;
+    return partitionPoint(0, this.count, (index) => this.startAt(index) <= address) - 1;
   }
 
   /** Start (SVMA) of the function of an entry. */

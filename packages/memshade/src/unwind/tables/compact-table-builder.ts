@@ -1,3 +1,4 @@
+import { partitionPoint } from "../../bytes/partition-point.ts";
 import { type FdeRows, type FdeSink, LAST_OFFSET, OFFSET_BIAS } from "../cfi/rows.ts";
 import type { RuleSets } from "../cfi/rule-sets.ts";
 import { UsualFdes } from "../cfi/usual-fdes.ts";
@@ -148,14 +149,7 @@ class TableParts {
 
   /** First entry of a segment that begins behind an offset. */
   #entryBehind({ firstEntry, lastEntry }: Segment, offset: number): number {
-    let low = firstEntry;
-    let high = lastEntry;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (this.#startOf(middle) <= offset) low = middle + 1;
-      else high = middle;
-    }
-    return low;
+    return partitionPoint(firstEntry, lastEntry, (entry) => this.#startOf(entry) <= offset);
   }
 
   /** Offset at which an entry begins. */

@@ -1,3 +1,4 @@
+import { partitionPoint } from "../../bytes/partition-point.ts";
 import type { FrameHeader } from "../cfi/frame-header.ts";
 import { type CfiCounts, type CfiDictionary, CfiReader } from "../cfi/reader.ts";
 import { type FdeRows, type FdeSink, OFFSET_BIAS } from "../cfi/rows.ts";
@@ -29,14 +30,8 @@ class KeptFde {
   /** Rule set of the last row that begins at or before an offset. */
   find(offset: number): number {
     const delta = offset - this.start;
-    let low = 0;
-    let high = this.#deltas.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (this.#deltas[middle] <= delta) low = middle + 1;
-      else high = middle;
-    }
-    return this.#sets[low - 1];
+    const deltas = this.#deltas;
+    return this.#sets[partitionPoint(0, deltas.length, (index) => deltas[index] <= delta) - 1];
   }
 }
 

@@ -1,3 +1,4 @@
+import { partitionPoint } from "../../bytes/partition-point.ts";
 import type { UnwindTable } from "../tables/unwind-table.ts";
 
 /** An object in the address space of the target. */
@@ -67,13 +68,7 @@ export class ModuleMap<Kind extends Module = Module> {
 
   /** Number of modules that start at or before an address. */
   #indexAfter(address: number): number {
-    let low = 0;
-    let high = this.#modules.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (this.#modules[middle].start <= address) low = middle + 1;
-      else high = middle;
-    }
-    return low;
+    const modules = this.#modules;
+    return partitionPoint(0, modules.length, (index) => modules[index].start <= address);
   }
 }
