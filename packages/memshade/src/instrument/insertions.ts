@@ -71,7 +71,7 @@ export interface LinearForm {
  */
 export class Insertions {
   length = 0;
-  /** Twice the position, plus one for replacements. */
+  /** Twice the position, plus one for replacements and what stands right before the instruction. */
   key = new Int32Array(1024);
   kind = new Uint8Array(1024);
   a = new Int32Array(1024);
@@ -95,14 +95,27 @@ export class Insertions {
 
   /** Returns the index of the new entry. */
   add(position: number, kind: number, a = 0, b = 0, c = 0, d = 0): number {
-    const i = this.length++;
-    if (i === this.key.length) this.#grow();
     const replaces =
       kind === InsertionKind.ReplaceByCall ||
       kind === InsertionKind.ReplaceByTailCall ||
       kind === InsertionKind.Relabel;
     if (kind === InsertionKind.Relabel) this.relabeledBytes += a;
-    this.key[i] = position * 2 + (replaces ? 1 : 0);
+    return this.#add(position * 2 + (replaces ? 1 : 0), kind, a, b, c, d);
+  }
+
+  /**
+   * As `add`, but behind everything else at that place except for a replacement. For what pushes operands of the function
+   * that is called instead of the instruction, and for what opens a block around it: other passes may still ask to keep
+   * the value that is on top of the stack there.
+   */
+  addLate(position: number, kind: number, a = 0, b = 0, c = 0, d = 0): number {
+    return this.#add(position * 2 + 1, kind, a, b, c, d);
+  }
+
+  #add(key: number, kind: number, a: number, b: number, c: number, d: number): number {
+    const i = this.length++;
+    if (i === this.key.length) this.#grow();
+    this.key[i] = key;
     this.kind[i] = kind;
     this.a[i] = a;
     this.b[i] = b;
@@ -118,7 +131,7 @@ export class Insertions {
 
   /**
    * Indices of all entries by position. Entries at one position keep the order in which they were added, except that
-   * the replacement of the instruction that starts there comes last.
+   * late ones and the replacement of the instruction that starts there come last.
    */
   order(): Int32Array {
     const { key, length } = this;

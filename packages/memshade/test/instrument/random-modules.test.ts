@@ -2,10 +2,12 @@ import { expect, it } from "vitest";
 import { wat } from "./support/assemble.ts";
 import { expectTransparent, type Host } from "./support/behaviour.ts";
 import { parametersOf, randomCalls, randomModule } from "./support/random-module.ts";
+import { expectAgreement, expectSameBehaviour } from "./support/recorded.ts";
+import { heapVariants, some, TOOL_VARIANTS } from "./support/tool-variants.ts";
 
 /** First seed and number of seeds, to try others than the ones that run every time. */
 const FIRST = Number(process.env.MEMSHADE_SEED ?? 1);
-const COUNT = Number(process.env.MEMSHADE_RUNS ?? 60);
+const COUNT = Number(process.env.MEMSHADE_RUNS ?? 40);
 
 const host = (): Host => {
   const logged: number[] = [];
@@ -33,7 +35,11 @@ it(`${COUNT} random modules do and count what they should, however they are inst
     const calls = randomCalls(seed, names, (name) => parameters[Number(name.slice(1))]);
     const options = { host, allocator: "malloc=f0,free=f1" };
     try {
-      const outcome = expectTransparent(wat(text), calls, options);
+      const bytes = wat(text);
+      const outcome = expectTransparent(bytes, calls, options);
+      expectSameBehaviour(bytes, calls, some(heapVariants(options.allocator), seed), host);
+      if (outcome.trapped) expectSameBehaviour(bytes, calls, some(TOOL_VARIANTS, seed), host);
+      else expectAgreement(bytes, calls, some(TOOL_VARIANTS, seed), host);
       if (outcome.trapped) trapped++;
       else accesses += outcome.total;
     } catch (error) {

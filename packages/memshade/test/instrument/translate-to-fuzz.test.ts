@@ -4,20 +4,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setFlagsFromString } from "node:v8";
 import { describe, expect, it } from "vitest";
-import {
-  decodeModule,
-  F32,
-  F64,
-  formatType,
-  functionType,
-  I32,
-  I64,
-  type Import,
-  V128,
-} from "../../src/wasm/index.ts";
+import { decodeModule, functionType, I64 } from "../../src/wasm/index.ts";
 import { binaryenTool } from "./support/assemble.ts";
-import { type Call, expectTransparent, type Host } from "./support/behaviour.ts";
+import { behaviourOf, type Call, expectTransparent } from "./support/behaviour.ts";
+import { fuzzingHost } from "./support/fuzzing-host.ts";
 import { Choices } from "./support/random-module.ts";
+import { expectAgreement, expectSameBehaviour } from "./support/recorded.ts";
+import { heapVariants, some, TOOL_VARIANTS } from "./support/tool-variants.ts";
 
 /** First seed and number of seeds, to try others than the ones that run every time. */
 const FIRST = Number(process.env.MEMSHADE_SEED ?? 1);
@@ -63,75 +56,6 @@ function generate(seed: number): Uint8Array {
   }
 }
 
-/** The host of binaryen's modules: logs, throws, and calls back what it is given. */
-function fuzzingSupport(bytes: Uint8Array): Host {
-  const logged: string[] = [];
-  const log = (...values: unknown[]) =>
-    void logged.push(values.map((v) => (typeof v === "object" ? "object" : String(v))).join());
-  const attempt = (f: () => unknown): number => {
-    try {
-      f();
-      return 0;
-    } catch {
-      return 1;
-    }
-  };
-  const support: Record<string, unknown> = {
-    throw: (value: number) => {
-      throw new Error(`thrown ${value}`);
-    },
-    sleep: (_ms: number, id: number) => id,
-    "call-ref": (f: () => unknown) => void f(),
-    "call-ref-catch": (f: () => unknown) => attempt(f),
-    "table-get": () => null,
-    jstag: (WebAssembly as unknown as { JSTag: unknown }).JSTag,
-  };
-  const imports: Record<string, Record<string, unknown>> = {};
-  for (const entry of decodeModule(bytes).imports) {
-    imports[entry.module] ??= {};
-    imports[entry.module][entry.field] =
-      support[entry.field] ?? (entry.kind === "function" ? log : valueFor(entry));
-  }
-  return { imports: imports as WebAssembly.Imports, state: { logged } };
-}
-
-/** Something to import that is no function. */
-function valueFor(entry: Import): unknown {
-  switch (entry.kind) {
-    case "global": {
-      const { type, mutable } = entry.global;
-      const value = ({ [I32]: "i32", [I64]: "i64", [F32]: "f32", [F64]: "f64", [V128]: "v128" } as const)[
-        type
-      ];
-      if (value !== undefined)
-        return new WebAssembly.Global(
-          { value: value as "i32", mutable },
-          (value === "i64" ? 7n : 7) as number,
-        );
-      // A reference that is not null: what fits depends on its heap type.
-      return /ref (extern|exn|string)/.test(formatType(type))
-        ? {}
-        : /ref (any|eq|i31)/.test(formatType(type))
-          ? 7
-          : null;
-    }
-    case "memory":
-      return new WebAssembly.Memory({
-        initial: entry.memory.minimum,
-        ...(entry.memory.maximum === undefined ? {} : { maximum: entry.memory.maximum }),
-        shared: entry.memory.shared,
-      });
-    case "table":
-      return new WebAssembly.Table({
-        initial: entry.table.minimum,
-        ...(entry.table.maximum === undefined ? {} : { maximum: entry.table.maximum }),
-        element: "anyfunc",
-      });
-    default:
-      return new WebAssembly.Tag({ parameters: ["i32"] });
-  }
-}
-
 /** Every exported function, called with small numbers and null references. */
 function callsOf(bytes: Uint8Array, seed: number): Call[] {
   const module = decodeModule(bytes);
@@ -164,31 +88,52 @@ function allocatorOf(bytes: Uint8Array): string | undefined {
 /** Some trap in their start function, or ask for what no host can give. */
 function starts(bytes: Uint8Array): boolean {
   try {
-    new WebAssembly.Instance(new WebAssembly.Module(bytes as BufferSource), fuzzingSupport(bytes).imports);
+    new WebAssembly.Instance(new WebAssembly.Module(bytes as BufferSource), fuzzingHost(bytes).imports);
     return true;
   } catch {
     return false;
   }
 }
 
+/** The calls that do not trap: only without traps, all ways to count come to the same. */
+function callsThatEnd(bytes: Uint8Array, calls: readonly Call[]): readonly Call[] {
+  const host = fuzzingHost(bytes);
+  const instance = new WebAssembly.Instance(new WebAssembly.Module(bytes as BufferSource), host.imports);
+  host.connect?.(instance.exports);
+  const { results, trapped } = behaviourOf(instance, calls, host);
+  if (!trapped) return calls;
+  const ended = calls.filter((_, i) => !results[i].startsWith("trap"));
+  // Where the host caught a trap, it does not say in which call.
+  return callsThatEnd(bytes, ended.length < calls.length ? ended : calls.slice(0, calls.length >> 1));
+}
+
 describe.skipIf(wasmOpt === undefined)("modules that binaryen makes up", () => {
   it(`do and count what they should, however they are instrumented (${COUNT} of them)`, () => {
-    let accesses = 0;
+    const seen = { started: 0, accesses: 0, runs: 0 };
     for (let seed = FIRST; seed < FIRST + COUNT; seed++) {
       const bytes = generate(seed);
       expect(WebAssembly.validate(bytes as BufferSource), `seed ${seed}`).toBe(true);
       if (!starts(bytes)) continue;
+      seen.started++;
+      const host = () => fuzzingHost(bytes);
+      const calls = callsOf(bytes, seed);
       const allocator = allocatorOf(bytes);
-      const options = {
-        host: () => fuzzingSupport(bytes),
-        ...(allocator === undefined ? {} : { allocator }),
-      };
+      const tools = some(TOOL_VARIANTS, seed);
+      const all = [...tools, ...(allocator === undefined ? [] : some(heapVariants(allocator), seed))];
+      const options = { host, ...(allocator === undefined ? {} : { allocator }) };
       try {
-        accesses += expectTransparent(bytes, callsOf(bytes, seed), options).total;
+        const ended = callsThatEnd(bytes, calls);
+        expectTransparent(bytes, calls, options);
+        seen.accesses += expectTransparent(bytes, ended, options).total;
+        expectSameBehaviour(bytes, calls, all, host);
+        expectAgreement(bytes, ended, tools, host);
+        seen.runs += all.length + tools.length;
       } catch (error) {
         throw new Error(`seed ${seed}: ${(error as Error).message.slice(0, 2000)}`, { cause: error });
       }
     }
+    const { started, accesses, runs } = seen;
+    console.info(`${started} of ${COUNT} modules started, ${runs} runs with tools, ${accesses} accesses`);
     expect(accesses).toBeGreaterThan(0);
   });
 });

@@ -85,10 +85,6 @@ export class AccessFunctions {
     const float = name.startsWith("f32") ? 4 : name.startsWith("f64") ? 8 : lanes;
     const body = new BodyBuilder([I32, ...results]);
 
-    body.op("local.get", 0).op("local.get", displacement).op("i32.add").op("local.tee", address);
-    body.op("local.get", 0).op("i32.lt_u").open("if");
-    body.op("local.get", 0).op("i32.load8_u", 0, OUT_OF_REACH).op("drop").end();
-
     const access = (): void => {
       body.op("local.get", address);
       for (let i = 0; i < operands.length; i++) body.op("local.get", 1 + i);
@@ -101,20 +97,20 @@ export class AccessFunctions {
       if (target === this.#targets.storing || target === this.#targets.touched) body.op("call", target);
       else body.op("local.get", id).i32(float).op("call", target);
     };
+    body.op("local.get", 0).op("local.get", displacement).op("i32.add").op("local.set", address);
+    // An atomic that is not aligned traps, wherever it is: nothing has happened then.
+    if (size > 1 && name.includes(".atomic.")) {
+      body.op("local.get", address).i32(size - 1);
+      body.op("i32.and").open("if");
+      access();
+      body.end();
+    }
+    body.op("local.get", address).op("local.get", 0).op("i32.lt_u").open("if");
+    body.op("local.get", 0).op("i32.load8_u", 0, OUT_OF_REACH).op("drop").end();
     const targets = this.#targets;
     const { storing, touched } = targets;
     const loaded = moves ? targets.loadedToMove : targets.loaded;
     const stored = moves ? targets.storedMove : targets.stored;
-    // An atomic that is not aligned traps: nothing has happened then.
-    if (size > 1 && (kind === AccessKind.Rmw || kind === AccessKind.Cmpxchg)) {
-      body
-        .op("local.get", address)
-        .i32(size - 1)
-        .op("i32.and")
-        .open("if");
-      access();
-      body.end();
-    }
     switch (kind) {
       case AccessKind.Store:
         tell(storing, storeId);

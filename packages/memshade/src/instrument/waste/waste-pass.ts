@@ -394,7 +394,7 @@ export class WastePass implements ToolPass {
     const lane = IMMEDIATE_KIND[op] === ImmediateKind.MemargLane ? bytes[end - 1] : -1;
     const hints = { moves: this.#isMove(op, start, end), lanes: this.#lanesOf(op, at) };
     const target = this.#functions.get(op, flags & (HAS_MEMORY_INDEX - 1), lane, hints);
-    this.#add(start, Step.Arguments, displacement, site);
+    this.#state.insertions.addLate(start, this.#kind, Step.Arguments, displacement, site);
     this.#state.insertions.add(start, InsertionKind.ReplaceByCall, end - start, target);
   }
 
@@ -421,7 +421,7 @@ export class WastePass implements ToolPass {
     end: number,
   ): void {
     const key = ACCESS_KIND[op] === AccessKind.Store ? this.#storeKey(site) : this.#loadKey(site);
-    this.#add(start, Step.Cold, displacement, key);
+    this.#state.insertions.addLate(start, this.#kind, Step.Cold, displacement, key);
     this.#state.insertions.add(start, InsertionKind.ReplaceByCall, end - start, functions.get(op));
   }
 

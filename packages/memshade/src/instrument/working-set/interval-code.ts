@@ -95,9 +95,14 @@ export class IntervalCode {
     return this.insertions.add(position, this.#kind, op, b, c, d);
   }
 
-  /** An insertion that is none until it is put in. */
-  placeholder(position: number, op: number, b = 0, c = 0): number {
-    const insertion = this.add(position, op, b, c);
+  /** In front of a loop, behind what others put there. */
+  addBefore(loop: number, op: number, b = 0, c = 0, d = 0): number {
+    return this.insertions.addLate(loop, this.#kind, op, b, c, d);
+  }
+
+  /** An insertion in front of a loop that is none until it is put in. */
+  placeholder(loop: number, op: number, b = 0, c = 0): number {
+    const insertion = this.addBefore(loop, op, b, c);
     this.remove(insertion);
     return insertion;
   }

@@ -80,8 +80,8 @@ export class MarkPlaces {
     again.push(...wanted);
     marked.insertions = wanted.map(({ local, line, kinds }) =>
       local === NO_LOCAL
-        ? this.#code.add(loop.start, Op.MarkLine, line, 0, kinds)
-        : this.#code.add(loop.start, Op.Mark, local, line, kinds),
+        ? this.#code.addBefore(loop.start, Op.MarkLine, line, 0, kinds)
+        : this.#code.addBefore(loop.start, Op.Mark, local, line, kinds),
     );
     marked.isHoisted = true;
     loop.hoisted.push({ group: marked, held: group.held, end: group.end });

@@ -11,17 +11,26 @@ export interface Host {
   imports: WebAssembly.Imports;
   /** Looked at after the calls: memories, tables, globals, and lists of what was logged. */
   state?: Record<string, unknown>;
+  /** Is told the exports before the first call. */
+  connect?(exports: WebAssembly.Exports): void;
+  /** Before each call. */
+  begin?(): void;
+  /** Whether the host has caught a trap. */
+  caughtTrap?(): boolean;
 }
 
 /** What a run shows of itself. */
 export interface Behaviour {
   results: string[];
   state: Record<string, string>;
+  /** A trap has ended a call, or one inside of it. */
+  trapped: boolean;
 }
 
 /** Instantiates the module and makes the calls, one after another, whatever becomes of them. */
 export function behaviourOf(instance: WebAssembly.Instance, calls: readonly Call[], host: Host): Behaviour {
   const results = calls.map(([name, ...operands]) => {
+    host.begin?.();
     try {
       return describe((instance.exports[name] as (...operands: unknown[]) => unknown)(...operands));
     } catch (thrown) {
@@ -34,7 +43,8 @@ export function behaviourOf(instance: WebAssembly.Instance, calls: readonly Call
     if (name.startsWith("memshade.") || name.startsWith("naive.")) continue;
     state[name] = describe(value);
   }
-  return { results, state };
+  const trapped = host.caughtTrap?.() === true || results.some((result) => result.startsWith("trap"));
+  return { results, state, trapped };
 }
 
 function describe(value: unknown): string {
@@ -83,30 +93,13 @@ export function variantsOf(allocator?: string): Variant[] {
     { name: "merged", options: MERGED },
     { name: "default", options: { countersOnly: true } },
   ];
-  const byContext: Variant = {
-    name: "waste by context",
-    options: { tools: ["waste"], waste: { contexts: true } },
-  };
-  const attribution = { firstTouch: true, fill: true, owners: true };
-  const workingset = { interval: 20, maxIntervals: 8, attribution };
-  if (allocator === undefined) {
-    const ownedLines: Variant = { name: "owned lines", options: { tools: ["workingset"], workingset } };
-    return [...counters, byContext, ownedLines];
-  }
+  if (allocator === undefined) return counters;
   const small = { allocator, maxContexts: 8, maxBlocks: 16 };
   return [
     ...counters,
     { name: "profiled", options: small },
     { name: "profiled, exact", options: { ...small, exactHistogram: true } },
     { name: "profiled, everything", options: { ...small, includeStack: true, includeAllocator: true } },
-    {
-      name: "profiled, waste by context",
-      options: { ...small, ...byContext.options, tools: ["heap", "waste"] },
-    },
-    {
-      name: "profiled, owned lines",
-      options: { ...small, workingset, tools: ["heap", "workingset"] },
-    },
   ];
 }
 
@@ -119,6 +112,7 @@ function run(
 ): [WebAssembly.Instance, Behaviour] {
   const host = makeHost();
   const instance = new WebAssembly.Instance(new WebAssembly.Module(bytes as BufferSource), host.imports);
+  host.connect?.(instance.exports);
   return [instance, behaviourOf(instance, calls, host)];
 }
 
@@ -147,7 +141,7 @@ export function expectTransparent(
 ): { results: string[]; total: number; trapped: boolean } {
   const makeHost = options.host ?? NO_HOST;
   const { behaviour, counts, total } = runNaively(bytes, calls, makeHost);
-  const trapped = behaviour.results.some((result) => result.startsWith("trap"));
+  const { results, trapped } = behaviour;
   for (const { name, options: variant } of variantsOf(options.allocator)) {
     if (!variant.countersOnly) {
       const { bytes: rewritten } = instrument(bytes, variant);
@@ -156,11 +150,12 @@ export function expectTransparent(
     }
     const host = makeHost();
     const watched = new Watched(bytes, variant, host.imports);
+    host.connect?.(watched.instance.exports);
     expect(behaviourOf(watched.instance, calls, host), name).toEqual(behaviour);
     if (trapped) continue;
     if (variant === EXACT) expect(watched.granules(), name).toEqual(counts);
     if (variant === MERGED) expect(watched.total(), name).toBe(total);
     expect(watched.total(), name).toBeLessThanOrEqual(total);
   }
-  return { results: behaviour.results, total, trapped };
+  return { results, total, trapped };
 }

@@ -1,0 +1,53 @@
+import { expect, it } from "vitest";
+import { wat } from "./support/assemble.ts";
+import { expectAgreement, expectSameBehaviour } from "./support/recorded.ts";
+import { TOOL_VARIANTS } from "./support/tool-variants.ts";
+
+it("an address that other operands are pushed on is kept by whoever asks for it later", () => {
+  const module = wat(`(module (memory (export "memory") 4)
+    (func (export "run") (param i32) (result i32)
+      (i32.atomic.store (i32.const 8192) (i32.const 77))
+      (i32.atomic.rmw.add (i32.and (local.get 0) (i32.const 0xffc))
+        (i32.atomic.load16_u offset=2 (i32.and (i32.const 8190) (local.get 0))))))`);
+  const calls = [0xffff, 9000, 9000].map((operand) => ["run", operand] as const);
+  expectAgreement(module, calls, TOOL_VARIANTS);
+});
+
+it("an address may wait below a loop that is put into another one", () => {
+  const module = wat(`(module (memory (export "memory") 4)
+    (func (export "run") (param i32) (result i64)
+      (i64.store offset=22 (i32.and (local.get 0) (i32.const 0xfff8))
+        (loop (result i64)
+          (local.set 0 (i32.sub (local.get 0) (i32.const 1)))
+          (i32.store8 offset=128 (i32.and (local.get 0) (i32.const 64)) (local.get 0))
+          (br_if 0 (i32.and (local.get 0) (i32.const 63)))
+          (i64.load16_u (i32.const 3))))
+      (i64.load (i32.const 512))))`);
+  const calls = [4000, 61, 490].map((operand) => ["run", operand] as const);
+  expectAgreement(module, calls, TOOL_VARIANTS);
+});
+
+it("an atomic that is neither aligned nor inside the memory traps for its alignment", () => {
+  const operations = [
+    "i32.atomic.load16_u",
+    "i64.atomic.load",
+    "i32.atomic.rmw.add",
+    "i64.atomic.rmw16.cmpxchg_u",
+  ];
+  const operands = ["", "", "(i32.const 1)", "(i64.const 0) (i64.const 1)"];
+  const module = wat(`(module (memory (export "memory") 1)
+    ${operations
+      .map(
+        (name, i) => `(func (export "${i}") (param i32)
+          (drop (${name} offset=0xfffffff8 (local.get 0) ${operands[i]})))`,
+      )
+      .join(" ")}
+    (func (export "store") (param i32) (i64.atomic.store offset=0xfffffff8 (local.get 0) (i64.const 1))))`);
+  const calls = ["0", "1", "2", "3", "store"].flatMap((name) => [
+    [name, 9] as const,
+    [name, 16] as const,
+    [name, 1] as const,
+  ]);
+  const profiles = expectSameBehaviour(module, calls, TOOL_VARIANTS);
+  expect(profiles.length).toBe(TOOL_VARIANTS.length);
+});
