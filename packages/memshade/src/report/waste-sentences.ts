@@ -37,7 +37,11 @@ function shortName(name: string): string {
 
 /** The partner's heaviest place, and how many more it has. */
 function partnerText({ ips, places }: Partner): string {
-  const place = placeOf(ips);
+  return morePlaces(placeOf(ips), places);
+}
+
+/** `parse (parse.c:88 and 2 more places)` */
+function morePlaces(place: string, places: number): string {
   return places < 2 ? place : place.replace(/\)$/, ` and ${plural(places - 1, "more place")})`);
 }
 
@@ -51,7 +55,7 @@ function frameText(frame: WasteFrame | undefined, address: number | undefined): 
 
 /** What a finding says, and what to try, as sentences. */
 export function sentencesOf(finding: WasteFinding): { says: string; advice: string } {
-  const where = placeOf(finding.ips);
+  const where = morePlaces(placeOf(finding.ips), finding.places);
   const { bytes, operations, wasted, partner, isOwn, bytesEach } = finding;
   const share = formatPercent(Math.round(finding.share * 10_000), 10_000);
   const other = partner === undefined ? undefined : partnerText(partner);
@@ -77,10 +81,12 @@ export function sentencesOf(finding: WasteFinding): { says: string; advice: stri
         other === undefined ? "" : isOwn ? `, ${them}stored there by itself` : `, ${them}stored by ${other}`;
       const zeros = finding.clearsCleared ? ", zeros over memory that is zero from the start" : "";
       return {
-        says: `${partOf(wasted ?? 0, operations, "store", where)} write${only} what is there already${last}${zeros} (${share}).`,
+        says: `${partOf(wasted ?? 0, operations, "store", where)} write${only} what is there already${last}${zeros}.`,
         advice: finding.clearsCleared
           ? "Leave the clear out: nobody has stored there since the system cleared the memory."
-          : "Compare before you store, or store only when the value was computed anew.",
+          : finding.repeatsItself
+            ? "Do this once, and again only when what it is made of has changed."
+            : "Compare before you store, or store only when the value was computed anew.",
       };
     }
     case "redundant": {
@@ -91,7 +97,7 @@ export function sentencesOf(finding: WasteFinding): { says: string; advice: stri
             ? `, ${them}last loaded by itself`
             : `, ${them}last loaded by ${other}`;
       return {
-        says: `${partOf(wasted ?? 0, operations, "load", where)} load${only} again what has not changed${last} (${share})${valueText(finding)}.`,
+        says: `${partOf(wasted ?? 0, operations, "load", where)} load${only} again what has not changed${last}${valueText(finding)}.`,
         advice: "Keep the value in a local variable across the loop or the calls.",
       };
     }
@@ -109,11 +115,13 @@ function valueText({ value, wasted = 0 }: WasteFinding): string {
   return `; ${value.exact ? "" : "at least "}${part} of them find ${value.value}`;
 }
 
-/** `90 of the 100 stores of decode (decode.c:3)` */
+/** `90 of the 100 stores (90.0 %) of decode (decode.c:3)` */
 function partOf(wasted: number, operations: number, what: string, where: string): string {
   if (operations === 1) return `The only ${what} of ${where}`;
   const all = `${formatCount(operations)} ${what}s of ${where}`;
-  return wasted === operations ? `All ${all}` : `${formatCount(wasted)} of the ${all}`;
+  if (wasted === operations) return `All ${all}`;
+  const share = formatPercent(wasted, operations);
+  return `${formatCount(wasted)} of the ${formatCount(operations)} ${what}s (${share}) of ${where}`;
 }
 
 function writeOnly({ object, operations }: WasteFinding, where: string): { says: string; advice: string } {
@@ -180,17 +188,22 @@ function capital(text: string): string {
 }
 
 function deadAdvice(finding: WasteFinding, killer: string | undefined): string {
-  const isClear = finding.class === "fill" || /memset|bzero|clear|zero/i.test(finding.ips[0]?.function ?? "");
+  const isConstructor = /(?:^|::)([\w$]+)::\1$/.test(bareName(finding.ips[0]?.function ?? ""));
+  const isClear =
+    isConstructor ||
+    finding.class === "fill" ||
+    /memset|bzero|clear|zero/i.test(finding.ips[0]?.function ?? "");
   const killed = (finding.partner?.bytes ?? 0) / finding.bytes;
   if (isClear && killer !== undefined && !finding.isOwn && finding.share * killed > 0.9) {
     const [ip] = finding.ips;
     const around = [ip, ...(ip?.inlined ?? [])].map((frame) => bareName(frame?.function ?? ""));
     if (around.some((name) => /^std::vector::/.test(name)))
       return `Reserve the room and append instead of clearing it first: ${killer} fills the memory anyway.`;
-    const isConstructor = /(?:^|::)([\w$]+)::\1$/.test(around[0] ?? "");
     return `Drop the ${isConstructor ? "initialization" : "clear"}: ${killer} fills the memory anyway.`;
   }
-  if (isClear) return "Drop the clear if all of it is filled afterwards, or clear what is left over only.";
+  if (finding.repeatsItself) return "Do this once, and again only when what it is made of has changed.";
+  if (isClear && !isConstructor)
+    return "Drop the clear if all of it is filled afterwards, or clear what is left over only.";
   if (finding.class === "copy") return "Copy only what is read, or hand on a pointer instead of a copy.";
   if (finding.isOwn) return "Keep the value in a local variable and store it once, at the end.";
   return "Leave the store out, or move it to the paths on which the value is read.";

@@ -7,7 +7,7 @@ import type {
   WasteStore,
   WasteValue,
 } from "../../model/waste.ts";
-import { isSameFunction, type Partner, Partners } from "./partners.ts";
+import { functionOf, isSameFunction, type Partner, Partners } from "./partners.ts";
 
 /** What kind of waste a finding is about. */
 export type FindingKind = "dead" | "silent" | "redundant" | "write-only";
@@ -16,6 +16,8 @@ export type FindingKind = "dead" | "silent" | "redundant" | "write-only";
 export interface WasteFinding {
   kind: FindingKind;
   ips: readonly WasteIp[];
+  /** Places of one function that the finding is about, where no lines tell them apart; else 1. */
+  places: number;
   /** Wasted bytes: dead, silently stored again, or loaded again. */
   bytes: number;
   /** Stores or loads of the site, and how many of them are wasted where that is known. */
@@ -32,6 +34,8 @@ export interface WasteFinding {
   bytesEach: number | undefined;
   /** Of loads that repeat: the value that most of them find, if one does. */
   value: WasteValue | undefined;
+  /** Nearly all of its stores write what the site itself has stored there. */
+  repeatsItself: boolean;
   /** It stores zeros where the system had put some, and nobody had stored since. */
   clearsCleared: boolean;
   /** Of write-only fields: these, and the blocks they are in. */
@@ -54,6 +58,9 @@ const LEAST_PART = 0.001;
 /** Part of a site's own stores or loads below which what changes nothing is not worth a test or a variable. */
 const LEAST_SHARE = 0.1;
 
+/** Part of a site's stores from which on it stores the same every time. */
+const MOST_SHARE = 0.8;
+
 /**
  * The findings of a run: stores overwritten before they are read, stores that change nothing, loads that repeat, and
  * with objects the fields that nobody reads.
@@ -72,17 +79,19 @@ export function wasteFindings(file: WasteFile): WasteFindings {
 
   file.stores.forEach((store, index) => {
     const each = store.bytes_written / store.nof_stores;
+    const overwritten = partners.of("overwritten", index);
+    const repeated = partners.of("silent", index);
     const shape = {
       ips: store.ips,
+      places: 1,
       operations: store.nof_stores,
       class: store.class,
       bytesEach: Number.isInteger(each) ? each : undefined,
       value: undefined,
+      repeatsItself: repeated.isOwn && store.nof_silent >= MOST_SHARE * store.nof_stores,
       clearsCleared: false,
       object: undefined,
     };
-    const overwritten = partners.of("overwritten", index);
-    const repeated = partners.of("silent", index);
     if (store.dead_deallocated > 0)
       fold("bytes unread when their block or frame ended", store.dead_deallocated);
     if (store.dead_exit > 0) fold("bytes unread at the end of the run", store.dead_exit);
@@ -92,7 +101,7 @@ export function wasteFindings(file: WasteFile): WasteFindings {
       else if (store.class === "atomic") fold("atomic variables", dead);
       else if (store.class === "host") fold("results of host calls that nobody looks at", dead);
       else if (isSpill(store, overwritten.partner)) fold(SPILLS, dead);
-      else if (dead >= LEAST_PART * totals.bytesWritten) {
+      else {
         findings.push({
           ...shape,
           kind: "dead",
@@ -105,9 +114,8 @@ export function wasteFindings(file: WasteFile): WasteFindings {
     }
     if (store.nof_silent > 0 && isSpill(store, repeated.partner)) fold(SILENT_SPILLS, store.bytes_silent);
     else if (
-      store.nof_silent >= LEAST_PART * totals.stores &&
-      store.nof_silent >= LEAST_SHARE * store.nof_stores &&
       store.nof_silent > 0 &&
+      store.nof_silent >= LEAST_SHARE * store.nof_stores &&
       store.class !== "atomic"
     ) {
       findings.push({
@@ -123,7 +131,7 @@ export function wasteFindings(file: WasteFile): WasteFindings {
   });
   file.loads.forEach((load, index) => {
     const wasted = load.nof_redundant ?? load.nof_silent;
-    if (wasted < LEAST_PART * 10 * totals.loads || wasted === 0 || load.class === "atomic") return;
+    if (wasted === 0 || load.class === "atomic") return;
     if (wasted < LEAST_SHARE * load.nof_loads) return;
     const before = partners.of("redundant", index);
     const bytes = Math.round((load.bytes_loaded * wasted) / load.nof_loads);
@@ -134,6 +142,7 @@ export function wasteFindings(file: WasteFile): WasteFindings {
     findings.push({
       kind: "redundant",
       ips: load.ips,
+      places: 1,
       bytes,
       operations: load.nof_loads,
       wasted,
@@ -141,6 +150,7 @@ export function wasteFindings(file: WasteFile): WasteFindings {
       class: load.class,
       bytesEach: undefined,
       value: (load.values ?? []).find((value) => value.loads * 2 >= wasted),
+      repeatsItself: false,
       clearsCleared: false,
       object: undefined,
       ...before,
@@ -151,13 +161,22 @@ export function wasteFindings(file: WasteFile): WasteFindings {
     const padding = site.type === undefined ? 0 : deadPadding(site);
     if (padding > 0) fold("padding between members of structs", padding);
   }
-  const merged = mergeLines(findings);
+  const merged = mergePlaces(findings.sort((a, b) => weight(b) - weight(a))).filter((finding) =>
+    isWorthASentence(finding, totals),
+  );
   merged.sort((a, b) => weight(b) - weight(a));
   return { findings: merged, folded: [...folds.values()].sort((a, b) => b.bytes - a.bytes) };
 }
 
 /** A load in vain costs less than a store: engines and caches hide most of it. */
 const LOAD_WEIGHT = 0.25;
+
+/** Whether it is a part of the run's waste that matters. */
+function isWorthASentence({ kind, bytes, wasted = 0 }: WasteFinding, totals: WasteFile["totals"]): boolean {
+  if (kind === "dead") return bytes >= LEAST_PART * totals.bytesWritten;
+  if (kind === "silent") return wasted >= LEAST_PART * totals.stores;
+  return kind === "write-only" || wasted >= LEAST_PART * 10 * totals.loads;
+}
 
 function weight({ kind, bytes }: WasteFinding): number {
   return kind === "redundant" ? bytes * LOAD_WEIGHT : bytes;
@@ -177,6 +196,7 @@ function writeOnlyFields(site: WasteObjects): WasteFinding[] {
     {
       kind: "write-only",
       ips: site.ips,
+      places: 1,
       bytes: sum(({ writes }) => writes),
       operations: sum(({ accesses, writes, size }) => accesses ?? writes / size),
       wasted: undefined,
@@ -186,34 +206,36 @@ function writeOnlyFields(site: WasteObjects): WasteFinding[] {
       class: "plain",
       bytesEach: undefined,
       value: undefined,
+      repeatsItself: false,
       clearsCleared: false,
       object: { site, fields },
     },
   ];
 }
 
-/** Findings of one kind on one line of source, as one: an expression often has several accesses. */
-function mergeLines(findings: readonly WasteFinding[]): WasteFinding[] {
-  const byLine = new Map<string, WasteFinding>();
+/**
+ * Findings of one kind on one line of source, as one: an expression often has several accesses. Where no lines are known,
+ * those of one function that the same one undid or repeated.
+ */
+function mergePlaces(findings: readonly WasteFinding[]): WasteFinding[] {
+  const byPlace = new Map<string, WasteFinding>();
   for (const finding of findings) {
-    const [ip, ...callers] = finding.ips;
-    const { file, line, inlined } = ip ?? {};
-    const key =
-      file === undefined || finding.kind === "write-only"
-        ? `${byLine.size}`
-        : JSON.stringify([
-            finding.kind,
-            finding.class,
-            ip?.function,
-            file,
-            line,
-            inlined,
-            callers.map((caller) => (caller.file === undefined ? caller.address : lineOf(caller))),
-          ]);
-    const known = byLine.get(key);
-    byLine.set(key, known === undefined ? finding : addFinding(known, finding));
+    const key = placeKey(finding) ?? `${byPlace.size}`;
+    const known = byPlace.get(key);
+    byPlace.set(key, known === undefined ? finding : addFinding(known, finding));
   }
-  return [...byLine.values()];
+  return [...byPlace.values()];
+}
+
+/** What findings have in common that are one; undefined for those that stand alone. */
+function placeKey({ kind, class: group, ips, partner, isOwn }: WasteFinding): string | undefined {
+  const [ip, ...callers] = ips;
+  if (ip === undefined || kind === "write-only") return undefined;
+  const path = callers.map((caller) => (caller.file === undefined ? caller.address : lineOf(caller)));
+  if (ip.file !== undefined) return JSON.stringify([kind, group, ...lineOf(ip), path]);
+  if (ip.function === undefined) return undefined;
+  const other = isOwn || partner === undefined ? isOwn : (functionOf(partner.ips) ?? partner.ips[0]?.address);
+  return JSON.stringify([kind, group, ip.function, path, other]);
 }
 
 function lineOf({ function: name, file, line, inlined }: WasteIp): unknown[] {
@@ -233,6 +255,7 @@ function addFinding(a: WasteFinding, b: WasteFinding): WasteFinding {
   const whole = a.bytes / a.share + b.bytes / b.share;
   return {
     ...more,
+    places: more.ips[0]?.file === undefined ? a.places + b.places : 1,
     bytes: a.bytes + b.bytes,
     operations,
     wasted: isCounted ? a.wasted! + b.wasted! : undefined,
@@ -251,6 +274,7 @@ function addFinding(a: WasteFinding, b: WasteFinding): WasteFinding {
       a.value === undefined || a.value.value !== b.value?.value
         ? undefined
         : { ...a.value, loads: a.value.loads + b.value.loads, exact: a.value.exact && b.value.exact },
+    repeatsItself: a.repeatsItself && b.repeatsItself,
     clearsCleared: a.clearsCleared && b.clearsCleared,
   };
 }

@@ -51,7 +51,7 @@ export class Partners {
 }
 
 /** The program's own function around a place, else the library's. */
-function functionOf([ip]: readonly WasteIp[]): string | undefined {
+export function functionOf([ip]: readonly WasteIp[]): string | undefined {
   return ip && (ownFrame(ip)?.function ?? ip.function);
 }
 

@@ -38,13 +38,6 @@ export interface BriefTargets {
   mixed: ReadonlyMap<number, number>;
 }
 
-export interface Validity {
-  /** Memory that nobody has written holds zeros, which may be written again silently. */
-  zeroIsValid: boolean;
-  /** Invalid bytes stay so when they are read. */
-  invalidStays: boolean;
-}
-
 /** An access followed inline. */
 export interface Place {
   op: number;
@@ -69,7 +62,8 @@ export class BriefSnippets {
   readonly #memory: number;
   readonly #targets: BriefTargets;
   readonly #words: ShadowWords;
-  readonly #validity: Validity;
+  /** Memory that nobody has written holds zeros, which may be written again silently. */
+  readonly #zeroIsValid: boolean;
   readonly records: SiteRecords;
 
   constructor(
@@ -77,10 +71,10 @@ export class BriefSnippets {
     memory: number,
     targets: BriefTargets,
     records: SiteRecords,
-    validity: Validity,
+    zeroIsValid: boolean,
   ) {
     this.records = records;
-    this.#validity = validity;
+    this.#zeroIsValid = zeroIsValid;
     this.#layout = layout;
     this.#memory = memory;
     this.#targets = targets;
@@ -111,7 +105,7 @@ export class BriefSnippets {
       sink.end();
       return;
     }
-    if (place.hot && this.#validity.zeroIsValid) {
+    if (place.hot && this.#zeroIsValid) {
       // Without a call, which would cost the code around it its registers.
       const at = this.records.silentAt(key, site);
       this.records.pushBase(sink);
@@ -236,17 +230,13 @@ export class BriefSnippets {
     const id = scratch(I32, 1);
     this.#add(sink, this.records.freshAt(key, site));
     if (mixed !== undefined) words.pushUniform(sink, size, scratch);
-    if (this.#validity.invalidStays) {
-      words.pushId(sink, size, scratch);
-      sink.local(LOCAL_TEE, id);
-      sink.i32(BriefIds.invalid);
-      sink.plain(this.#validity.zeroIsValid ? I32_NE : I32_GT_U);
-      if (mixed !== undefined) sink.plain(I32_AND);
-    }
-    const asks = mixed !== undefined || this.#validity.invalidStays;
-    if (asks) sink.open(IF, NOTHING);
-    if (this.#validity.invalidStays) sink.local(LOCAL_GET, id);
-    else words.pushId(sink, size, scratch);
+    words.pushId(sink, size, scratch);
+    sink.local(LOCAL_TEE, id);
+    sink.i32(BriefIds.invalid);
+    sink.plain(this.#zeroIsValid ? I32_NE : I32_GT_U);
+    if (mixed !== undefined) sink.plain(I32_AND);
+    sink.open(IF, NOTHING);
+    sink.local(LOCAL_GET, id);
     this.#credit(sink, id, size);
     words.fill(sink, size, -1, address);
     if (mixed !== undefined) {
@@ -254,7 +244,7 @@ export class BriefSnippets {
       pushAddress(sink, address);
       sink.indexed(CALL, mixed);
     }
-    if (asks) sink.end();
+    sink.end();
   }
 
   /** Behind a loop: puts what its locals have counted into the records. */

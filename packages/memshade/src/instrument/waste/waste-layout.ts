@@ -94,8 +94,6 @@ export interface WasteWishes {
   copies: boolean;
   /** The host may read and says nothing of it. */
   opaque: boolean;
-  /** The host may write and says nothing of it: what is loaded was written by somebody. */
-  hostWrites: boolean;
   /** Functions of the module and bytes of a frame of each of them, where the brief engine tells contexts apart. */
   frames?: { functions: number; bytes: number } | undefined;
 }
@@ -234,7 +232,6 @@ export function wasteConstants(
     LAST_FRAMES: layout.lastFrames,
     SIZES: layout.sizes,
     ZERO_IS_VALID: isCompatible ? 0 : 1,
-    INVALID_STAYS: wishes.hostWrites ? 0 : 1,
     REALLOC_FORGETS: isCompatible ? 1 : 0,
     ID_SHIFT: layout.idShift,
     READ: readId(wishes.ids),

@@ -68,7 +68,6 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
     opaque:
       isVisible(module, memory) &&
       (options.host === undefined ? !isCommand(module) : options.host === "opaque"),
-    hostWrites: isVisible(module, memory) && !isCommand(module) && options.compat !== "deadstores",
     frames:
       framed === undefined
         ? undefined
@@ -119,7 +118,7 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
       shadowMemory,
       { same, soiled: target("soiled"), fresh, mixed },
       records,
-      { zeroIsValid: !isCompatible, invalidStays: !wishes.hostWrites },
+      !isCompatible,
     );
     return {
       snippets,

@@ -50,6 +50,51 @@ describe("findings", () => {
     expect(folded.map(({ bytes }) => bytes)).toEqual([64, 8, 8, 4, 4]);
   });
 
+  it("places of one function without lines are one, if the same function undid them", () => {
+    const dead = (address: number, name: string, bytes: number) => ({
+      ...store("", 1, {
+        nof_stores: 10,
+        bytes_written: 100,
+        dead_overwritten: bytes,
+        bytes_read: 100 - bytes,
+      }),
+      ips: [{ address, function: name }],
+    });
+    const stores = [
+      dead(8, "encode", 10),
+      dead(4, "encode", 60),
+      dead(16, "encode", 20),
+      dead(32, "encode", 30),
+      store("reset", 9, {}),
+      store("other", 9, {}),
+    ];
+    const kills = (first: number, second: number, bytes: number) => ({
+      kind: "overwritten" as const,
+      first,
+      second,
+      bytes,
+      operations: 1,
+    });
+    const pairs = [kills(0, 4, 10), kills(1, 4, 60), kills(2, 5, 20), kills(3, 3, 30)];
+    const { findings } = wasteFindings(wasteOf({ stores, pairs }));
+    expect(findings.map(({ bytes, places, share, isOwn }) => ({ bytes, places, share, isOwn }))).toEqual([
+      { bytes: 70, places: 2, share: 0.35, isOwn: false },
+      { bytes: 30, places: 1, share: 0.3, isOwn: true },
+      { bytes: 20, places: 1, share: 0.2, isOwn: false },
+    ]);
+    expect(findings[0].ips[0].address).toBe(4);
+    expect(findings[0].partner?.bytes).toBe(70);
+  });
+
+  it("what a line wastes in many small parts is not lost", () => {
+    const parts = Array.from({ length: 4 }, () =>
+      store("set", 3, { nof_stores: 1, bytes_written: 8, dead_overwritten: 8 }),
+    );
+    const rest = store("work", 9, { nof_stores: 1000, bytes_written: 20_000, bytes_read: 20_000 });
+    const { findings } = wasteFindings(wasteOf({ stores: [...parts, rest] }));
+    expect(findings).toMatchObject([{ bytes: 32, operations: 4, share: 1 }]);
+  });
+
   it("a site that overwrites itself is told apart", () => {
     const stores = [store("sum", 7, { nof_stores: 10, bytes_written: 80, dead_overwritten: 72 })];
     const pairs = [{ kind: "overwritten" as const, first: 0, second: 0, bytes: 72, operations: 9 }];

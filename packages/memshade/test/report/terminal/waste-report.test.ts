@@ -36,9 +36,11 @@ describe("the report of waste", () => {
     );
     expect(flowing).toContain("→ Drop the clear: read_all (read_all.c:12) fills the memory anyway.");
     expect(flowing).toContain(
-      "400 of the 500 stores of read_all (read_all.c:12) write what is there already (80.0 %)",
+      "400 of the 500 stores (80.0 %) of read_all (read_all.c:12) write what is there already.",
     );
-    expect(flowing).toContain("900 of the 1,000 loads of walk (walk.c:30) load again what has not changed");
+    expect(flowing).toContain(
+      "900 of the 1,000 loads (90.0 %) of walk (walk.c:30) load again what has not changed",
+    );
   });
 
   it("groups libraries apart from findings", () => {
@@ -190,6 +192,27 @@ describe("advice", () => {
     expect(text).toContain("→ Reserve the room and append instead of clearing it first: init (init.c:10)");
   });
 
+  it("is to do once what stores the same every time", () => {
+    const table = store("build", 19, {
+      nof_stores: 1000,
+      bytes_written: 4000,
+      nof_silent: 980,
+      bytes_silent: 3920,
+      dead_overwritten: 800,
+      bytes_read: 3200,
+    });
+    const itself = { first: 0, second: 0 };
+    const pairs = [
+      { kind: "silent" as const, ...itself, bytes: 3920, operations: 980 },
+      { kind: "overwritten" as const, ...itself, bytes: 800, operations: 200 },
+    ];
+    const text = adviceFor(wasteOf({ stores: [table], pairs }));
+    expect(text.match(/→ Do this once, and again only when what it is made of has changed\./g)).toHaveLength(
+      2,
+    );
+    expect(text).not.toContain("Keep the value");
+  });
+
   it("is not given where next to nothing of a place is wasted", () => {
     const stores = [
       store("often", 3, { nof_stores: 100, bytes_written: 400, nof_silent: 9, bytes_silent: 36 }),
@@ -198,7 +221,7 @@ describe("advice", () => {
     const loads = [load("walk", 5, { nof_loads: 1000, nof_silent: 99, bytes_loaded: 4000 })];
     const text = adviceFor(wasteOf({ stores, loads }));
     expect(text).not.toMatch(/often|walk/);
-    expect(text).toContain("The only store of once (once.c:4) writes what is there already (100 %).");
+    expect(text).toContain("The only store of once (once.c:4) writes what is there already.");
   });
 });
 

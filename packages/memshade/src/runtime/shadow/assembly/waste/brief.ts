@@ -1,7 +1,7 @@
 // Byte-exact waste with one id per byte: the site of the last store, until the byte is read. The id is 16 or 32 bits
 // wide. Plain loads and stores do most of their work inline; what is here runs where something happened.
 import {
-  C_INIT_BYTES, C_LOAD_SITE, C_OUTSIDE, C_STORE_SITE, C_ZEROED_SITE, CONTROL, COVERED, INVALID_STAYS, L_BYTES, L_FRESH, L_LOADS,
+  C_INIT_BYTES, C_LOAD_SITE, C_OUTSIDE, C_STORE_SITE, C_ZEROED_SITE, CONTROL, COVERED, L_BYTES, L_FRESH, L_LOADS,
   L_SILENT, LOADS, REALLOC_FORGETS, S_DEALLOCATED, S_HOST_READ, S_READ, S_SAME, S_SILENT, S_SILENT_BYTES, S_STORES,
   S_WRITTEN, STORES, ZERO_IS_VALID,
 } from "./layout";
@@ -34,9 +34,6 @@ declare const SAME_BYTES: u32;
 @inline export function loadRecord(key: u32): usize { return LOADS + (key << LOAD_SHIFT); }
 @inline export function isReal(id: u32): bool { return id > INVALID && id != READ; }
 @inline export function isInvalid(id: u32): bool { return id == INVALID || (id == 0 && ZERO_IS_VALID == 0); }
-
-/** Whether a byte with this id is still invalid when it has been read. */
-@inline export function staysInvalid(id: u32): bool { return INVALID_STAYS != 0 && isInvalid(id); }
 
 @inline export function idAt(address: u32): u32 {
   return ID_SHIFT == 1 ? load<u16>(address << 1) : load<u32>(address << 2);
@@ -77,7 +74,7 @@ function readRange(address: u32, size: u32): bool {
     const id = idAt(address);
     if (id != READ) {
       stale = false;
-      if (!staysInvalid(id)) {
+      if (!isInvalid(id)) {
         if (isReal(id)) {
           // Neighbours are from one store as a rule.
           let count: u32 = 1;
@@ -118,7 +115,7 @@ export function mixed16(address: u32): void { readMixed(address, 16); }
   const id = idAt(address);
   // One store wrote all of it: the usual case.
   if (isUniform(at, size << ID_SHIFT, id)) {
-    if (staysInvalid(id)) return;
+    if (isInvalid(id)) return;
     setRead(at, size << ID_SHIFT);
     // The records of ids that are no stores are there, and nobody reads them.
     const record = storeRecord(id);
@@ -161,7 +158,7 @@ function readMixed(address: u32, size: u32): void {
 /** A byte with this id is read, for the first time. True if it stays invalid. */
 @inline function credit(id: u32): bool {
   if (isReal(id)) bump(storeRecord(id) + S_READ, 1);
-  return staysInvalid(id);
+  return isInvalid(id);
 }
 
 /** Whether `bytes` of the shadow (a power of two from 2 to 64) hold one id only. */

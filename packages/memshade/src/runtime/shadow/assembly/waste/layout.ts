@@ -26,9 +26,6 @@ export declare const SIZES: u32;
 // Whether memory that nobody has written counts as valid zeros, or, as in the tool deadstores, as invalid.
 @external("layout", "ZERO_IS_VALID")
 export declare const ZERO_IS_VALID: u32;
-// Whether invalid bytes stay so when they are read. Where a host may write unseen, they were valid after all.
-@external("layout", "INVALID_STAYS")
-export declare const INVALID_STAYS: u32;
 // deadstores: a block that a reallocation moves does not keep its state.
 @external("layout", "REALLOC_FORGETS")
 export declare const REALLOC_FORGETS: u32;

@@ -1,5 +1,5 @@
 // What the full engine knows of a byte: a word with its last writer and state, its last reader, and the value that saw.
-import { C_OUTSIDE, CONTROL, COVERED, INVALID_STAYS, LOADS, RECORD_SIZE, S_READ, STORES, ZERO_IS_VALID } from "./layout";
+import { C_OUTSIDE, CONTROL, COVERED, LOADS, RECORD_SIZE, S_READ, STORES, ZERO_IS_VALID } from "./layout";
 
 @external("layout", "READERS")
 export declare const READERS: u32;
@@ -44,6 +44,6 @@ export function outside(address: u32, size: u32): bool {
     const key = word & KEY;
     if (isReal(key)) bump(storeRecord(key) + S_READ, 1);
     setWord(address, READ | key);
-  } else if (INVALID_STAYS == 0) setWord(address, READ | INIT_KEY);
+  }
   return false;
 }

@@ -1,6 +1,6 @@
 // Loops that have ended: each of their accesses went from a first address by a stride, `trips` times. What they did to the
 // shadow is done here, range by range where the order between ranges is known, else access by access.
-import { bump, countFresh, idAt, ID_SHIFT, isReal, loadRecord, READ, readFreshOf, setId, setRange, staysInvalid, storeRecord } from "./brief";
+import { bump, countFresh, idAt, ID_SHIFT, isInvalid, isReal, loadRecord, READ, readFreshOf, setId, setRange, storeRecord } from "./brief";
 import { LINE_SHIFT, markDirty } from "./dirty";
 import { C_STREAMS, CONTROL, L_FRESH, S_READ } from "./layout";
 
@@ -320,7 +320,7 @@ function loadSparse<T>(address: u32, stride: i32, trips: u32, number: u32, left:
   while (trips != 0) {
     const id = idAt(address);
     const ids = repeated(id);
-    if (staysInvalid(id) || !hold<T>(address << ID_SHIFT, ids)) {
+    if (isInvalid(id) || !hold<T>(address << ID_SHIFT, ids)) {
       fresh++;
       readFreshOf(address, size);
       if (left != READ) put<T>(address << ID_SHIFT, leave);
@@ -365,7 +365,7 @@ function loadDense(low: u32, high: u32, size: u32, number: u32, left: u32): void
   while (address < high) {
     const id = idAt(address);
     const from = address;
-    if (!staysInvalid(id)) {
+    if (!isInvalid(id)) {
       // As far as one store wrote it, or as it was read.
       const ids = repeated(id);
       const all = i64x2.splat(ids);
