@@ -1,21 +1,71 @@
 #!/usr/bin/env node
-const { argv, versions } = process;
-const [major, minor] = versions.node.split(".").map(Number);
+"use strict";
+const [major, minor] = process.versions.node.split(".").map(Number);
 // Several memories in one module came with 22.15.
-if (major > 22 || (major === 22 && minor >= 15)) {
-  if (!(await runQuickly(argv[2], argv.slice(3)))) await import("../dist/bundle/main.js");
-} else {
-  process.stderr.write(`memshade: Node 22.15 or newer is needed, this is ${versions.node}\n`);
+if (major > 22 || (major === 22 && minor >= 15)) run(process.argv[2], process.argv.slice(3));
+else {
+  process.stderr.write(`memshade: Node 22.15 or newer is needed, this is ${process.versions.node}\n`);
   process.exitCode = 2;
 }
 
 // Tools start `symbolize` for a single address, and most of what `unwind` is asked takes less time than loading everything.
-// Node keeps what it compiled of the one file in its own cache (the folder node-compile-cache of the system's temporary files,
-// unless NODE_COMPILE_CACHE or NODE_DISABLE_COMPILE_CACHE is set).
+async function run(verb, args) {
+  if (!(await runQuickly(verb, args))) await import("../dist/bundle/main.js");
+}
+
 function runQuickly(verb, args) {
   if (verb !== "symbolize" && verb !== "unwind") return false;
-  const { createRequire, enableCompileCache } = process.getBuiltinModule("node:module");
+  const { enableCompileCache, getCompileCacheDir } = require("node:module");
   enableCompileCache();
-  const quick = createRequire(import.meta.url)(`../dist/bundle/quick-${verb}.cjs`);
-  return verb === "symbolize" ? quick.symbolizeQuickly(args) : quick.unwindQuickly(args);
+  if (verb === "unwind") return require("../dist/bundle/quick-unwind.cjs").unwindQuickly(args);
+  // What is read of the two has little in common.
+  const kind = args.some((argument) => argument.endsWith(".wasm")) ? "wasm" : "native";
+  const { exports, keepCode } = load(
+    `${__dirname}/../dist/bundle/quick-symbolize.cjs`,
+    kind,
+    getCompileCacheDir(),
+  );
+  const isDone = exports.symbolizeQuickly(args);
+  keepCode();
+  return isDone;
+}
+
+/**
+ * Loads a file with the code that the engine made of it when it ran before. Node keeps such code too, in the same folder (the
+ * folder node-compile-cache of the system's temporary files, unless NODE_COMPILE_CACHE or NODE_DISABLE_COMPILE_CACHE is set), but
+ * as it is before the file runs: that of few functions.
+ *
+ * @param kind of work, each with code of its own
+ * @param folder for code of this engine with these flags
+ */
+function load(file, kind, folder) {
+  const { closeSync, openSync, readFileSync, renameSync, writeSync } = require("node:fs");
+  const { Script } = require("node:vm");
+  const source = readFileSync(file, "utf8");
+  // Builds put a hash of the rest in front.
+  const place = `${folder}/memshade-${source.slice(2, source.indexOf("\n"))}-${kind}`;
+  let cachedData;
+  try {
+    if (folder !== undefined) cachedData = readFileSync(place);
+  } catch {
+    // It is made below.
+  }
+  const text = `(function(exports,require,module,__filename){${source}\n})`;
+  const script = new Script(text, { filename: file, cachedData });
+  const module = { exports: {} };
+  script.runInThisContext()(module.exports, require, module, file);
+  const keepCode = () => {
+    if (folder === undefined || cachedData !== undefined) return;
+    try {
+      const unfinished = `${place}-${process.pid}`;
+      const descriptor = openSync(unfinished, "wx", 0o600);
+      module.exports.restoreEngine();
+      writeSync(descriptor, script.createCachedData());
+      closeSync(descriptor);
+      renameSync(unfinished, place);
+    } catch {
+      // Then it takes longer, each time.
+    }
+  };
+  return { exports: module.exports, keepCode };
 }

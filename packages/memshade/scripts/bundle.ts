@@ -1,5 +1,7 @@
 // Puts the modules of dist/ that Node loads together into few files, dist/bundle/: to find, read and link several
 // hundred files takes longer than most of what the command is asked for.
+import { createHash } from "node:crypto";
+import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
@@ -49,7 +51,15 @@ export async function bundle(): Promise<void> {
       chunkFileNames: `${name}-[name]-[hash].cjs`,
       minify: WITHOUT_COMMENTS,
     });
+    putHashInFront(`${folder}${name}.cjs`);
   }
+}
+
+/** What the engine makes of a file is kept under this name. */
+function putHashInFront(file: string): void {
+  const source = readFileSync(file, "utf8");
+  const hash = createHash("sha256").update(source).digest("hex").slice(0, 16);
+  writeFileSync(file, `//${hash}\n${source}`);
 }
 
 /** @param elsewhere modules that stay files of their own, with the paths of these */
