@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { withBranchHints } from "../../packages/memshade/src/runtime/host/branch-hints.ts";
 import { rewrite, type Variant } from "./substitution.ts";
 import { MemoryWasi } from "./wasi.ts";
 
@@ -14,9 +15,11 @@ export interface PairMeasurement {
 /** Times `pairs` pairs in a loop inside the module, with a number of blocks live at a time. */
 export function measurePair(liveBlocks: number, pairs: number, runs: number): PairMeasurement {
   const bytes = readFileSync(PAIR);
-  const modules = (["plain", "full"] as Variant[]).map(
-    (variant) => new WebAssembly.Module(rewrite(bytes, variant, { name: "pair.wasm" }) as BufferSource),
-  );
+  const modules = (["plain", "full"] as Variant[]).map((variant) => {
+    const rewritten = rewrite(bytes, variant, { name: "pair.wasm" });
+    const compile = () => new WebAssembly.Module(rewritten as BufferSource);
+    return variant === "plain" ? compile() : withBranchHints(compile);
+  });
   const least = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
   for (let run = 0; run < runs; run++)
     modules.forEach((module, which) => {

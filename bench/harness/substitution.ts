@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { InstrumentOptions } from "../../packages/memshade/src/instrument/index.ts";
 import { instrument, readInstrumentedInfo } from "../../packages/memshade/src/instrument/index.ts";
+import { withBranchHints } from "../../packages/memshade/src/runtime/host/branch-hints.ts";
 import { guardImports } from "../../packages/memshade/src/runtime/host/host-frames.ts";
 import { nativeSha256 } from "../../packages/memshade/src/runtime/host/native-sha256.ts";
 
@@ -86,7 +87,8 @@ export class ModuleSubstitution {
     const known = this.#compiled.get(key);
     if (known !== undefined) return known;
     const rewritten = this.rewritten(bytes, this.variant);
-    const module = new this.#original.Module(rewritten as BufferSource);
+    const compile = () => new this.#original.Module(rewritten as BufferSource);
+    const module = this.variant === "plain" ? compile() : withBranchHints(compile);
     this.#compiled.set(key, module);
     if (bytes.length < TRAMPOLINE_BYTES) return module;
     let entry = this.seen.find((candidate) => Buffer.compare(candidate.bytes, bytes) === 0);

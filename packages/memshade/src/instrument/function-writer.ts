@@ -99,6 +99,8 @@ export class FunctionWriter implements SnippetSink {
   length = COUNT_BYTES;
   /** Marked places: offsets in `bytes` and positions in the module; −1 where no marked body goes on. */
   marks: CodeMark[] = [];
+  /** Offsets in `bytes` of branches that are hardly ever taken. */
+  rare: number[] = [];
   readonly #source: Uint8Array;
   readonly #insertions: Insertions;
   readonly targets: SnippetTargets;
@@ -147,15 +149,20 @@ export class FunctionWriter implements SnippetSink {
       if (mark.offset >= start) mark.offset -= start - at;
       else if (mark.offset >= at) mark.offset += moved.length;
     this.marks.sort((a, b) => a.offset - b.offset);
+    const { rare } = this;
+    for (let i = 0; i < rare.length; i++)
+      if (rare[i] >= start) rare[i] -= start - at;
+      else if (rare[i] >= at) rare[i] += moved.length;
     this.bytes.copyWithin(at + moved.length, at, start);
     this.bytes.set(moved, at);
   }
 
-  /** Everything written as the payload of a code section with `count` bodies, a view of `bytes`; marks become its offsets. */
+  /** Everything written as the payload of a code section with `count` bodies, a view of `bytes`; marks and rare branches become its offsets. */
   finish(count: number): Uint8Array {
     const start = COUNT_BYTES - sizeOfU32Leb(count);
     writeU32Leb(this.bytes, start, count);
     for (const mark of this.marks) mark.offset -= start;
+    this.rare = this.rare.map((offset) => offset - start);
     return this.bytes.subarray(start, this.length);
   }
 
@@ -172,6 +179,7 @@ export class FunctionWriter implements SnippetSink {
     const sizeAt = this.length;
     const contentAt = sizeAt + sizeOfU32Leb((body.end - body.start) * 2);
     const firstMark = this.marks.length;
+    const firstRare = this.rare.length;
     this.length = contentAt;
     this.#writeLocals(body);
 
@@ -201,6 +209,7 @@ export class FunctionWriter implements SnippetSink {
       this.bytes.copyWithin(start, contentAt, this.length);
       this.length += start - contentAt;
       for (let i = firstMark; i < this.marks.length; i++) this.marks[i].offset += start - contentAt;
+      for (let i = firstRare; i < this.rare.length; i++) this.rare[i] += start - contentAt;
     }
     if (this.marks.length > firstMark) this.marks.push({ offset: this.length, original: -1 });
     writeU32Leb(this.bytes, sizeAt, size);
@@ -393,6 +402,10 @@ export class FunctionWriter implements SnippetSink {
   open(opcode: number, result: number): void {
     this.#byte(opcode);
     this.#byte(result);
+  }
+
+  rarely(): void {
+    this.rare.push(this.length);
   }
 
   end(): void {

@@ -29,6 +29,7 @@ import {
 import { allocationNotes } from "./allocation-notes.ts";
 import { AppendedFunctions } from "./appended-functions.ts";
 import { BodyBuilder } from "./body-builder.ts";
+import { BRANCH_HINT_SECTION, branchHints } from "./branch-hints.ts";
 import { BulkFunctions } from "./bulk-functions.ts";
 import { NO_CONTEXTS } from "./call-plan.ts";
 import { ContextPlan } from "./context-plan.ts";
@@ -289,7 +290,9 @@ class Instrumentation {
       sections.set(SectionId.Export, encodeVectorPayload([...own, ...hiddenEntries]));
     }
     appended.writeBodies(writer);
-    sections.set(SectionId.Code, writer.finish(module.bodies.length + appended.count));
+    const code = writer.finish(module.bodies.length + appended.count);
+    sections.set(SectionId.Code, code);
+    const hints = branchHints(code, writer.rare, module.importedFunctionCount);
     appendBytes(SectionId.Function, appended.count, appended.functionEntries());
     append(SectionId.Type, appended.types);
     if (start >= 0) sections.set(SectionId.Start, new ByteWriter(5).u32Leb(start).finish());
@@ -300,6 +303,7 @@ class Instrumentation {
       sections,
       dropCustom: ({ name = "" }: SectionView) =>
         OUTDATED_SECTION.test(name) || (name === "name" && names !== undefined),
+      customsBeforeCode: writer.rare.length > 0 ? [{ name: BRANCH_HINT_SECTION, content: hints }] : [],
       customs: (codeStart) => {
         for (const tool of tools)
           tool.codeWritten?.(

@@ -18,6 +18,8 @@ export interface SnippetSink {
   access(id: number, alignment: number, memory: number, displacement: number): void;
   /** `block`, `loop` or `if` without parameters; `result` is a type byte, 0x40 for none. */
   open(opcode: number, result: number): void;
+  /** The `if` or `br_if` written next is hardly ever taken: engines are told so. */
+  rarely(): void;
   end(): void;
   /** Nothing: tells where code stands whose call may be found on a stack, by its position in the original module. */
   mark(position: number): void;

@@ -52,6 +52,9 @@ export class BodySink implements SnippetSink {
     this.#body.open(OPCODE_NAME[opcode] as OpcodeName);
   }
 
+  /** No hint: such functions are small. */
+  rarely(): void {}
+
   end(): void {
     this.#body.end();
   }

@@ -94,6 +94,7 @@ export class Countdown {
     if (flag >= 0) {
       sink.i32(0);
       sink.access(I32_LOAD, WORD, memory, flag);
+      sink.rarely();
       sink.open(IF, NO_RESULT);
       sink.indexed(CALL, pollFlag);
     } else if (this.local !== NO_LOCAL) this.#pollLocal(sink, accesses);
@@ -156,6 +157,7 @@ export class Countdown {
   #ifDue(sink: SnippetSink): void {
     sink.i32(0);
     sink.plain(I32_LE_S);
+    sink.rarely();
     sink.open(IF, NO_RESULT);
   }
 

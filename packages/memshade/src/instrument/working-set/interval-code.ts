@@ -154,6 +154,7 @@ export class IntervalCode {
         return;
       case Op.LeaveIfDue:
         this.countdown.isDue(sink);
+        sink.rarely();
         sink.indexed(BR_IF, 1);
         return;
       case Op.Else:

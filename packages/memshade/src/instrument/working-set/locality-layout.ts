@@ -12,8 +12,8 @@ const SPARE_STAMPS = 8192;
 /** Hashes of lines are below this: 32 bits of the line times the golden ratio. */
 const HASH_RANGE = 2 ** 32;
 export const HASH_MULTIPLIER = 0x9e3779b1;
-/** Size of the buffer of references that wait: far more than there can be between two polls. */
-export const BUFFER_BYTES = 1 << 24;
+/** Size of the buffer of references that wait for the next poll; a multiple of an entry's. */
+const BUFFER_BYTES = 1 << 22;
 const SMALLEST_RATE = 1e-6;
 const MOST_SAMPLED_LINES = 1 << 20;
 const LARGEST_CACHE_BYTES = 2 ** 36;
@@ -136,6 +136,7 @@ export function localityConstants(
     STATE: layout.state,
     EXACT: layout.exact ? 1 : 0,
     BUFFER: layout.buffer,
+    BUFFER_BYTES,
     LIMIT: layout.limit,
     MULTIPLIER: HASH_MULTIPLIER,
     MOST_LINES: layout.mostLines,

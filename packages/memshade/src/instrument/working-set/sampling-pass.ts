@@ -25,12 +25,9 @@ export interface SamplingTargets {
   limit: number;
   /** Shadow address of the limit where it falls as the run goes on, −1 where it does not. */
   limitAt: number;
-  /** Shadow addresses of the buffer's entries {line, site, clock, –}, and of the number of bytes used. */
-  buffer: number;
-  bufferUsed: number;
-  /** Size of the buffer less one, bytes. */
-  bufferMask: number;
   /** (address, bytes, site, clock) and (end, stride, trips, extra, site, clock, accesses), behind loops. */
+  /** (line, site, clock): a sampled reference. */
+  note: number;
   sampleRange: number;
   sampleStrided: number;
 }
@@ -59,7 +56,6 @@ interface Moved {
   stride: number;
 }
 
-const ENTRY_BYTES = 16;
 const LONGEST_EXTRA = 64;
 /** Places that move further per trip are sampled where they are accessed. */
 const LONGEST_MOVED_STRIDE = 32;
@@ -67,10 +63,8 @@ const LOCAL_GET = opcodeId("local.get");
 const LOCAL_TEE = opcodeId("local.tee");
 const CALL = opcodeId("call");
 const I32_LOAD = opcodeId("i32.load");
-const I32_STORE = opcodeId("i32.store");
 const I32_ADD = opcodeId("i32.add");
 const I32_SUB = opcodeId("i32.sub");
-const I32_AND = opcodeId("i32.and");
 const I32_OR = opcodeId("i32.or");
 const I32_SHR_U = opcodeId("i32.shr_u");
 const I32_MUL = opcodeId("i32.mul");
@@ -94,7 +88,6 @@ export class SamplingPass extends BesideMarks {
   /** Per open loop: number of touches before it. */
   #loops: number[] = [];
   #hash = NO_LOCAL;
-  #entry = NO_LOCAL;
 
   constructor(marks: IntervalPass, targets: SamplingTargets) {
     super(marks);
@@ -109,7 +102,6 @@ export class SamplingPass extends BesideMarks {
     this.#walks = [];
     this.#loops = [];
     this.#hash = NO_LOCAL;
-    this.#entry = NO_LOCAL;
   }
 
   override access(op: number, at: number, displacement: number, start: number, end: number): void {
@@ -173,7 +165,6 @@ export class SamplingPass extends BesideMarks {
     super.end();
     if (this.#touches.length === 0) return;
     this.#hash = extraLocal(this.state.temporaries, I32);
-    this.#entry = extraLocal(this.state.temporaries, I32);
   }
 
   /** The touches of a loop of one basic block that move little per trip, or not at all. */
@@ -225,6 +216,7 @@ export class SamplingPass extends BesideMarks {
         this.#isSampled(sink, () => writeForm(sink, forms[b[entry]], c[entry]));
         sink.plain(I32_OR);
       }
+      sink.rarely();
       sink.open(IF, NO_RESULT);
       writeForm(sink, forms[b[entry]], 0);
       sink.i32(c[entry] + 1);
@@ -236,6 +228,7 @@ export class SamplingPass extends BesideMarks {
       const walk = this.#walks[b[entry]];
       const { end, stride, trips, extra, site, accesses } = walk;
       this.#mayBeSampled(sink, walk);
+      sink.rarely();
       sink.open(IF, NO_RESULT);
       writeForm(sink, end, 0);
       sink.i32(stride);
@@ -289,32 +282,18 @@ export class SamplingPass extends BesideMarks {
     sink.plain(I32_LE_U);
   }
 
-  /** Puts the line into the buffer if it is sampled. No call: that would cost registers where it is not. */
+  /** Notes the reference if its line is sampled. The engine must know that to be rare, or the call costs registers. */
   #sample(sink: SnippetSink, local: number, displacement: number, site: number): void {
-    const { memory, buffer, bufferUsed, bufferMask } = this.#targets;
     // The runtime leaves out what is above 4 GiB: no memory it follows has such a line.
     writeLine(sink, this.#targets.memory64, local, displacement, NO_LINE);
     sink.local(LOCAL_TEE, this.#hash);
     this.#compareHash(sink);
+    sink.rarely();
     sink.open(IF, NO_RESULT);
-    sink.i32(0);
-    sink.access(I32_LOAD, 2, memory, bufferUsed);
-    sink.i32(bufferMask);
-    sink.plain(I32_AND);
-    sink.local(LOCAL_TEE, this.#entry);
     sink.local(LOCAL_GET, this.#hash);
-    sink.access(I32_STORE, 2, memory, buffer);
-    sink.local(LOCAL_GET, this.#entry);
     sink.i32(site);
-    sink.access(I32_STORE, 2, memory, buffer + 4);
-    sink.local(LOCAL_GET, this.#entry);
     this.marks.writeClock(sink);
-    sink.access(I32_STORE, 2, memory, buffer + 8);
-    sink.i32(0);
-    sink.local(LOCAL_GET, this.#entry);
-    sink.i32(ENTRY_BYTES);
-    sink.plain(I32_ADD);
-    sink.access(I32_STORE, 2, memory, bufferUsed);
+    sink.indexed(CALL, this.#targets.note);
     sink.end();
   }
 }

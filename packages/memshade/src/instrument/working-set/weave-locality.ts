@@ -2,13 +2,7 @@ import type { ValType } from "../../wasm/index.ts";
 import { mergeRuntime, type RuntimeFunctions } from "../shadow-runtime.ts";
 import type { ToolSurroundings } from "../tool-pass.ts";
 import { accessesAt, type WorkingSetLayout } from "./layout.ts";
-import {
-  BUFFER_BYTES,
-  HASH_MULTIPLIER,
-  type LocalityLayout,
-  localityConstants,
-  planLocality,
-} from "./locality-layout.ts";
+import { HASH_MULTIPLIER, type LocalityLayout, localityConstants, planLocality } from "./locality-layout.ts";
 import { localityRuntimeBytes } from "./runtime-bytes.ts";
 import type { SamplingTargets } from "./sampling-pass.ts";
 
@@ -20,7 +14,6 @@ const PAGE_BYTES = 65536;
 const CLOCK = 64;
 /** Offsets in the state; `runtime/shadow/assembly/locality/layout.ts` has them all. */
 const LIMIT = 32;
-const BUFFERED = 60;
 
 export interface WovenLocality {
   /** Size of the tool's memory with the tables. */
@@ -77,9 +70,7 @@ export function weaveLocality(
           multiplier: HASH_MULTIPLIER | 0,
           limit: layout.limit | 0,
           limitAt: layout.mostLines > 0 ? layout.state + LIMIT : -1,
-          buffer: layout.buffer,
-          bufferUsed: layout.state + BUFFERED,
-          bufferMask: BUFFER_BYTES - 1,
+          note: target("note"),
           sampleRange: target("sampleRange"),
           sampleStrided: target("sampleStrided"),
         },

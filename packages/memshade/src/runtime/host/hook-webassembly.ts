@@ -1,4 +1,5 @@
 import type { InstrumentedInfo } from "../../instrument/index.ts";
+import { withBranchHints } from "./branch-hints.ts";
 import { customSectionsOf } from "./custom-sections.ts";
 import { guardImports } from "./host-frames.ts";
 import { MainModules } from "./main-modules.ts";
@@ -97,7 +98,9 @@ export function hookWebAssembly(namespace: typeof WebAssembly, observer: Instant
   }
 
   async function compileRewritten(source: Rewritten, options: unknown[]): Promise<WebAssembly.Module> {
-    const module = await Reflect.apply(compile as AnyFunction, namespace, [source.bytes, ...options]);
+    const module = await withBranchHints(() =>
+      Reflect.apply(compile as AnyFunction, namespace, [source.bytes, ...options]),
+    );
     trackedModules.set(module, source.tracked);
     return module;
   }
@@ -235,7 +238,7 @@ export function hookWebAssembly(namespace: typeof WebAssembly, observer: Instant
     const construct = (bytes: Uint8Array): WebAssembly.Module => Reflect.construct(Module, [bytes, ...more]);
     let module: WebAssembly.Module;
     try {
-      module = construct(rewritten.bytes);
+      module = withBranchHints(() => construct(rewritten.bytes));
     } catch (error) {
       module = construct(rewritten.original);
       observer.rejected(rewritten.tracked, error);

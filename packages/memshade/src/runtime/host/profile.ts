@@ -1,4 +1,5 @@
 import { type InstrumentedInfo, instrument } from "../../instrument/index.ts";
+import { withBranchHints } from "./branch-hints.ts";
 import type { InstanceHandle } from "./heap-session.ts";
 import { connectHost } from "./host-calls.ts";
 import { guardImports } from "./host-frames.ts";
@@ -70,7 +71,7 @@ export async function profile<T>(
     sharedShadow: typeof SharedArrayBuffer === "function",
   });
   const recorder = new Recorder({ tools: options, command: [name], program: name });
-  const compiled = await WebAssembly.compile(bytes as BufferSource);
+  const compiled = await withBranchHints(() => WebAssembly.compile(bytes as BufferSource));
   const instantiate: Instantiate = async (imports) => {
     const guarded = guardImports(imports, WebAssembly.Module.imports(compiled), info);
     const instance = await WebAssembly.instantiate(compiled, guarded?.imports ?? imports);

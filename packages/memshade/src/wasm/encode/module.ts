@@ -24,6 +24,8 @@ export interface ModuleChanges {
   sections?: ReadonlyMap<number, Uint8Array | null>;
   /** custom sections to leave out */
   dropCustom?: (section: SectionView) => boolean;
+  /** custom sections to put before the code section, if there is one */
+  customsBeforeCode?: readonly CustomContent[];
   /** custom sections to add at the end, given the file offset of the new code section's payload (−1: there is none) */
   customs?: readonly CustomContent[] | ((codePayloadStart: number) => readonly CustomContent[]);
 }
@@ -46,9 +48,17 @@ export function encodeModule(module: WasmModule, changes: ModuleChanges = {}): U
   const parts: Uint8Array[] = [bytes.subarray(0, HEADER_BYTES)];
 
   const lastStandard = module.sections.findLastIndex(({ id }) => id !== SectionId.Custom);
+  const writeCustoms = (customs: readonly CustomContent[] = []) => {
+    for (const { name, content } of customs) {
+      const custom = new ByteWriter(content.length + name.length * 3 + 16);
+      writeCustomSection(custom, name, content);
+      parts.push(custom.view());
+    }
+  };
   const writeAddedBefore = (rank: number) => {
     while (added.length > 0 && SECTION_IDS_IN_ORDER.indexOf(added[0]) < rank) {
       const id = added.shift() as number;
+      if (id === SectionId.Code) writeCustoms(changes.customsBeforeCode);
       parts.push(...sectionParts(id, replaced.get(id) as Uint8Array));
     }
   };
@@ -59,6 +69,7 @@ export function encodeModule(module: WasmModule, changes: ModuleChanges = {}): U
       return;
     }
     writeAddedBefore(SECTION_IDS_IN_ORDER.indexOf(section.id));
+    if (section.id === SectionId.Code) writeCustoms(changes.customsBeforeCode);
     const payload = replaced.get(section.id);
     if (payload === undefined) parts.push(bytes.subarray(section.start, section.payloadEnd));
     else if (payload !== null) parts.push(...sectionParts(section.id, payload));
@@ -66,11 +77,7 @@ export function encodeModule(module: WasmModule, changes: ModuleChanges = {}): U
   writeAddedBefore(SECTION_IDS_IN_ORDER.length);
   const { customs = [] } = changes;
   const codeStart = () => startOf(parts, replaced.get(SectionId.Code) ?? undefined);
-  for (const { name, content } of typeof customs === "function" ? customs(codeStart()) : customs) {
-    const custom = new ByteWriter(content.length + name.length * 3 + 16);
-    writeCustomSection(custom, name, content);
-    parts.push(custom.view());
-  }
+  writeCustoms(typeof customs === "function" ? customs(codeStart()) : customs);
   return concatenate(parts);
 }
 

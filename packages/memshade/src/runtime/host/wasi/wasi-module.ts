@@ -1,6 +1,7 @@
 import { UserError } from "../../../bytes/errors.ts";
 import { type InstrumentedInfo, instrument } from "../../../instrument/index.ts";
 import { decodeModule, functionType } from "../../../wasm/index.ts";
+import { withBranchHints } from "../branch-hints.ts";
 import { nameFileInErrors, readModuleFile } from "../module-file.ts";
 import { nativeSha256 } from "../native-sha256.ts";
 import { type ToolOptions, toInstrumentOptions } from "../tool-options.ts";
@@ -56,7 +57,7 @@ async function compileOrExplain(
   original: Uint8Array,
 ): Promise<WebAssembly.Module> {
   try {
-    return await WebAssembly.compile(bytes as BufferSource);
+    return await withBranchHints(() => WebAssembly.compile(bytes as BufferSource));
   } catch (error) {
     const ofOriginal = await WebAssembly.compile(original as BufferSource).then(
       () => undefined,

@@ -61,6 +61,10 @@ export declare const CONTROL: u32;
 @external("host", "ACCESSES")
 export declare const ACCESSES: u32;
 
+/** Size of the buffer. */
+@external("host", "BUFFER_BYTES")
+export declare const BUFFER_BYTES: u32;
+
 export const HASH_RANGE: f64 = 4294967296;
 export const ENTRY_SIZE: u32 = 16;
 

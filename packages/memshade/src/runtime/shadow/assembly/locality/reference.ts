@@ -2,6 +2,7 @@ import { add } from "./histogram";
 import {
   ACCESSES,
   BUFFER,
+  BUFFER_BYTES,
   CACHE_LINES,
   CONTROL,
   DISTANCES,
@@ -164,6 +165,16 @@ function positionAt(clock: i32): u64 {
 /** Sampling with a bound: before the program begins. */
 export function begin(): void {
   store<u32>(STATE, LIMIT, L_LIMIT);
+}
+
+/** Sampling: puts a reference aside until the next poll. */
+export function note(line: u32, site: u32, clock: i32): void {
+  const used = load<u32>(STATE, L_BUFFERED);
+  store<u32>(BUFFER + used, line);
+  store<u32>(BUFFER + used, site, 4);
+  store<i32>(BUFFER + used, clock, 8);
+  store<u32>(STATE, used + ENTRY_SIZE, L_BUFFERED);
+  if (used + ENTRY_SIZE == BUFFER_BYTES) drain();
 }
 
 /** Sampling: the references that inserted code has put aside. */
