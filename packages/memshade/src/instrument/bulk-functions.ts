@@ -5,7 +5,7 @@ import type { MemoryListeners } from "./tool-pass.ts";
 
 /**
  * Functions that stand for bulk memory instructions on the followed memory: do the work, which may trap, then count
- * the ranges. Tools hear of copies and fills before they happen. Made when first asked for.
+ * the ranges. Tools hear of copies and fills before they happen, but not of those that trap. Made when first asked for.
  */
 export class BulkFunctions {
   readonly #module: WasmModule;
@@ -57,9 +57,7 @@ export class BulkFunctions {
     const index = this.#appended.add(type, () => {
       const body = new BodyBuilder(instruction === "memory.init" ? [I32, I32] : []);
       const within = this.#followsBoth(writes, reads);
-      if (within && instruction !== "memory.init")
-        for (const { copy, fill } of this.#listeners)
-          this.#tell(body, fillsOwn ? fill : copy, [destination, source, length]);
+      if (within && instruction !== "memory.init") this.#tellBefore(body, fillsOwn, destination);
       if (within && instruction === "memory.init")
         for (const listener of this.#listeners) showSegment(body, first, listener);
       for (let i = 0; i < 3; i++) body.op("local.get", i);
@@ -87,8 +85,64 @@ export class BulkFunctions {
     return writes === this.#memory && (reads < 0 || reads === this.#memory);
   }
 
-  /** Calls a listener with the operands that have a type. */
+  /** Tells of a fill, or of a copy inside the followed memory, unless it is about to trap. */
+  #tellBefore(body: BodyBuilder, fills: boolean, type: number): void {
+    if (this.#listeners.every(({ copy, fill }) => (fills ? fill : copy) < 0)) return;
+    this.#pushFits(body, 0, type);
+    if (!fills) {
+      this.#pushFits(body, 1, type);
+      body.op("i32.and");
+    }
+    body.open("if");
+    if (fills || type === I32)
+      for (const { copy, fill } of this.#listeners) this.#tell(body, fills ? fill : copy, [type, type, type]);
+    else {
+      // One half may lie where nothing is followed.
+      pushBelow4G(body, 0, type, type);
+      pushBelow4G(body, 1, type, type);
+      body.op("i32.and").open("if");
+      for (const { copy } of this.#listeners) this.#call(body, copy, [type, type, type]);
+      body.op("else");
+      for (const { arrived = -1, left = -1 } of this.#listeners) {
+        this.#tell(body, arrived, [type, undefined, type]);
+        this.#tell(body, left, [undefined, type, type]);
+      }
+      body.end();
+    }
+    body.end();
+  }
+
+  /** Pushes whether as many bytes of the followed memory as the third operand says begin at the operand `address`. */
+  #pushFits(body: BodyBuilder, address: number, type: number): void {
+    const wide = (local: number): BodyBuilder => pushWide(body, local, type);
+    const size = (): void => {
+      body.op("memory.size", this.#memory);
+      if (type === I32) body.op("i64.extend_i32_u");
+      body.i64(memoryType(this.#module, this.#memory).pageSizeLog2).op("i64.shl");
+    };
+    wide(2);
+    size();
+    body.op("i64.le_u");
+    wide(address);
+    size();
+    wide(2).op("i64.sub").op("i64.le_u").op("i32.and");
+  }
+
+  /** Calls a listener with the operands that have a type. It is not told of ranges beyond 4 GiB. */
   #tell(body: BodyBuilder, listener: number, types: readonly (number | undefined)[]): void {
+    if (listener < 0) return;
+    const address = types[0] === undefined ? 1 : 0;
+    const [type, length] = [types[address] as number, types[2] as number];
+    const guarded = type === I64 || length === I64;
+    if (guarded) {
+      pushBelow4G(body, address, type, length);
+      body.open("if");
+    }
+    this.#call(body, listener, types);
+    if (guarded) body.end();
+  }
+
+  #call(body: BodyBuilder, listener: number, types: readonly (number | undefined)[]): void {
     if (listener < 0) return;
     types.forEach((type, operand) => {
       if (type === undefined) return;
@@ -109,14 +163,8 @@ export class BulkFunctions {
     const wide = type === I64 || length === I64;
     if (wide) {
       // Ranges that reach beyond 4 GiB are not followed.
-      for (const [local, is] of [
-        [address, type],
-        [2, length],
-      ] as const) {
-        body.op("local.get", local);
-        if (is === I32) body.op("i64.extend_i32_u");
-      }
-      body.op("i64.add").i64(32).op("i64.shr_u").op("i64.eqz").open("if");
+      pushBelow4G(body, address, type, length);
+      body.open("if");
     }
     body.op("local.get", address);
     if (type === I64) body.op("i32.wrap_i64");
@@ -129,6 +177,18 @@ export class BulkFunctions {
   #addressType(memory: number): number {
     return memoryType(this.#module, memory).index64 ? I64 : I32;
   }
+}
+
+/** Pushes an operand as an i64. */
+function pushWide(body: BodyBuilder, local: number, type: number): BodyBuilder {
+  body.op("local.get", local);
+  return type === I32 ? body.op("i64.extend_i32_u") : body;
+}
+
+/** Pushes whether a range that is inside its memory ends below 4 GiB; its length is the third operand. */
+function pushBelow4G(body: BodyBuilder, address: number, type: number, length: number): void {
+  pushWide(body, address, type);
+  pushWide(body, 2, length).op("i64.add").i64(32).op("i64.shr_u").op("i64.eqz");
 }
 
 /**

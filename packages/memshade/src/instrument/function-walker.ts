@@ -668,13 +668,14 @@ export class FunctionWalker {
         const first = readU32Leb(bytes, pos);
         const next = skipImmediates(bytes, pos, kind);
         const second = op === MEMORY_FILL ? 0 : readU32Leb(bytes, skipLeb32(bytes, pos));
-        if (tools !== undefined) for (const tool of tools) tool.bulk(op, first, second, start, next);
         const replacement =
           this.#follows || tools !== undefined
             ? options.bulkFunction(OPCODE_NAME[op] as OpcodeName, first, second, this.#follows)
             : -1;
-        if (replacement >= 0)
+        if (replacement >= 0) {
+          if (tools !== undefined) for (const tool of tools) tool.bulk(op, first, second, start, next);
           this.#insertions.add(start, InsertionKind.ReplaceByCall, next - start, replacement);
+        }
         pos = next;
         stack.depth -= 3;
         return pos;

@@ -49,8 +49,8 @@ export interface ToolPass {
    */
   access(op: number, at: number, displacement: number, start: number, end: number): void;
   /**
-   * `memory.copy`, `fill` or `init` at `[start, end)`, with its two immediates (memories or segment, 0 if there is no
-   * second). The instruction itself becomes a call of a function that runs the tool's `bulk` listeners.
+   * `memory.copy`, `fill` or `init` of the followed memory at `[start, end)`, with its two immediates (memories or segment,
+   * 0 if there is no second). The instruction itself becomes a call of a function that runs the tool's `bulk` listeners.
    */
   bulk(op: number, first: number, second: number, start: number, end: number): void;
   /** A basic block ends at `position`: what follows may run a different number of times. */
@@ -77,7 +77,10 @@ export interface ToolPass {
   write(sink: SnippetSink, entry: number): void;
 }
 
-/** Functions of a tool, by index, that listen to what happens to memory as a whole; −1 for those it has not. */
+/**
+ * Functions of a tool, by index, that listen to what happens to memory as a whole; −1 for those it has not. They are told
+ * of ranges inside the memory and below 4 GiB.
+ */
 export interface MemoryListeners {
   /** Before `memory.copy`: (destination, source, bytes). */
   copy: number;

@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { wat } from "./support/assemble.ts";
-import { expectAgreement, expectSameBehaviour } from "./support/recorded.ts";
+import type { Call } from "./support/behaviour.ts";
+import { expectAgreement, expectSameBehaviour, figuresOf, record } from "./support/recorded.ts";
 import { TOOL_VARIANTS } from "./support/tool-variants.ts";
 
 it("an address that other operands are pushed on is kept by whoever asks for it later", () => {
@@ -50,4 +51,44 @@ it("an atomic that is neither aligned nor inside the memory traps for its alignm
   ]);
   const profiles = expectSameBehaviour(module, calls, TOOL_VARIANTS);
   expect(profiles.length).toBe(TOOL_VARIANTS.length);
+});
+
+it("what moves bytes between memories, or traps before it moves any, is told in the same way by all", () => {
+  const module = wat(`(module (memory $main (export "memory") 2 2) (memory $other 1)
+    (data $bytes "0123456789abcdef")
+    (func (export "inside") (param i32 i32 i32) (memory.copy (local.get 0) (local.get 1) (local.get 2)))
+    (func (export "out") (param i32 i32 i32) (memory.copy $other $main (local.get 0) (local.get 1) (local.get 2)))
+    (func (export "in") (param i32 i32 i32) (memory.copy $main $other (local.get 0) (local.get 1) (local.get 2)))
+    (func (export "elsewhere") (param i32 i32 i32)
+      (memory.fill $other (local.get 0) (local.get 1) (local.get 2))
+      (memory.copy $other $other (local.get 0) (local.get 1) (local.get 2)))
+    (func (export "fill") (param i32 i32 i32) (memory.fill (local.get 0) (local.get 1) (local.get 2)))
+    (func (export "init") (param i32 i32 i32) (memory.init $bytes (local.get 0) (local.get 1) (local.get 2)))
+    (func (export "load") (param i32 i32 i32) (drop (i64.load (local.get 0)))))`);
+  const moved: Call[] = [
+    ["fill", 1000, 7, 300],
+    ["out", 128, 1100, 200],
+    ["in", 70_000, 100, 128],
+    ["elsewhere", 1, 2, 3],
+    ["inside", 9000, 70_000, 64],
+    ["init", 20_000, 1, 15],
+    ["load", 20_004, 0, 0],
+  ];
+  expectAgreement(module, moved, TOOL_VARIANTS);
+  const trapping: Call[] = [
+    ["fill", 131_000, 0, 73],
+    ["inside", 0, 131_071, 2],
+    ["inside", -4096, 0, 4096],
+    ["fill", 64, 0, -64],
+    ["out", 0, 131_071, 2],
+    ["in", 0, 65_530, 7],
+    ["init", 131_070, 0, 3],
+  ];
+  for (const { options } of TOOL_VARIANTS) {
+    const { behaviour, profile } = record(module, trapping, options);
+    expect(new Set(behaviour.results)).toEqual(new Set(["trap: memory access out of bounds"]));
+    const { lines } = figuresOf(profile) as { lines?: { lines: number } };
+    expect(lines?.lines ?? 0).toBe(0);
+  }
+  expectAgreement(module, [...trapping, ...moved], TOOL_VARIANTS);
 });

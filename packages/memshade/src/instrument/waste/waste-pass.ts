@@ -230,10 +230,9 @@ export class WastePass implements ToolPass {
     } else this.#follow(op, site, at, displacement, start, end, brief.heat[site] === Heat.Hot);
   }
 
-  bulk(_op: number, first: number, second: number, start: number): void {
+  bulk(_op: number, _first: number, _second: number, start: number): void {
     this.#streams?.abandon();
     const site = this.#siteAt(start);
-    if (first !== this.#around.memory && second !== this.#around.memory) return;
     this.#add(start, Step.NoteKey, this.#targets.storeSite, this.#storeKey(site));
     if (this.#sites.load[site] !== 0)
       this.#add(start, Step.NoteKey, this.#targets.loadSite, this.#loadKey(site));

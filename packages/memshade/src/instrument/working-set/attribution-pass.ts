@@ -14,8 +14,6 @@ import type { PollPlan } from "./poll-plan.ts";
 
 /** What the inserted code refers to. */
 export interface AttributionTargets {
-  /** The memory that is followed. */
-  program: number;
   memory64: boolean;
   /** The tool's memory. */
   memory: number;
@@ -148,9 +146,8 @@ export class AttributionPass implements ToolPass {
     return parts;
   }
 
-  bulk(_op: number, first: number, second: number, start: number): void {
-    const { program } = this.#targets;
-    if (first === program || second === program) this.#noteKey(start);
+  bulk(_op: number, _first: number, _second: number, start: number): void {
+    this.#noteKey(start);
   }
 
   call(callee: number, tail: boolean, start: number, end: number): void {

@@ -102,7 +102,6 @@ export function weaveAttribution(
     endBytes: layout.endBytes,
     globals: [{ type: I32, initial: encodeConstantExpression(I32, layout.rootSlot | 0) }, ...runtime.globals],
     pass: new AttributionPass({
-      program: around.memory,
       memory64,
       memory: around.shadowMemory,
       lines: workingSet.lines,

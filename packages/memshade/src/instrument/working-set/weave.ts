@@ -93,9 +93,14 @@ export function weaveWorkingSet(around: ToolSurroundings): WovenTool {
   });
   let calls = "";
   /** The working set's own function of a name, and those of whoever else listens. */
-  const listener = (name: string, parameters: number, others = attributed(name)): number => {
+  const listener = (
+    name: string,
+    parameters: number,
+    others = attributed(name),
+    inLocality = name,
+  ): number => {
     const all = [target(name), ...others];
-    const own = locality?.listeners.get(name);
+    const own = locality?.listeners.get(inLocality);
     if (own !== undefined) all.push(own);
     return all.length === 1 ? all[0] : callAll(appended, all, parameters);
   };
@@ -121,6 +126,8 @@ export function weaveWorkingSet(around: ToolSurroundings): WovenTool {
       copy: listener("copied", 3),
       fill: listener("filled", 3),
       init: listener("initialized", 2),
+      arrived: listener("initialized", 2),
+      left: listener("hostRead", 2, attributed("initialized"), "initialized"),
     },
     allocations: attribution?.allocations,
     notTracked: [

@@ -51,7 +51,7 @@ export function record(
  * What does not depend on how and beside what a tool runs: accesses and lines of the working set, and the waste of each
  * site.
  */
-function figuresOf({ toolFiles }: Profile): Record<string, unknown> {
+export function figuresOf({ toolFiles }: Profile): Record<string, unknown> {
   const figures: Record<string, unknown> = {};
   for (const { name, contents } of toolFiles) {
     if (name === "workingset.json") {
