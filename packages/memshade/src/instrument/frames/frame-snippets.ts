@@ -56,6 +56,7 @@ export class FrameSnippets {
     sink.access(I32_LOAD, 2, memory, SLOT_TAG);
     sink.i32(request.tag);
     sink.plain(I32_NE);
+    sink.rarely();
     sink.open(IF, NOTHING);
     this.pushNew(sink, request);
     sink.local(LOCAL_SET, frame);

@@ -95,6 +95,7 @@ export class BriefSnippets {
     sink.access(loadBefore(op), 0, 0, address.displacement);
     sink.local(LOCAL_GET, value.local);
     writeComparison(sink, op, place.lane);
+    sink.rarely();
     sink.open(IF, NOTHING);
     if (place.silentLocal >= 0) {
       this.#words.pushNoneInvalid(sink, size, address);
@@ -137,6 +138,7 @@ export class BriefSnippets {
     sink.access(loadBefore(op), 0, 0, 0);
     sink.local(LOCAL_GET, value);
     writeComparison(sink, op, 0);
+    sink.rarely();
     sink.open(IF, NOTHING);
     sink.local(LOCAL_GET, address);
     sink.i32(size);
@@ -168,6 +170,7 @@ export class BriefSnippets {
   followLoad(sink: SnippetSink, size: number, address: number, number: number): void {
     this.#addOne(sink, number, this.#layout.loads, this.#layout.loadShift);
     this.#words.pushUnread(sink, size, { local: address, constant: 0, displacement: 0 });
+    sink.rarely();
     sink.open(IF, NOTHING);
     sink.local(LOCAL_GET, address);
     sink.local(LOCAL_GET, number);
@@ -202,6 +205,7 @@ export class BriefSnippets {
     }
     sink.access(I32_LOAD8_U, 0, this.#memory, at);
     sink.plain(I32_EQZ);
+    sink.rarely();
     sink.open(IF, NOTHING);
     pushAddress(sink, address);
     sink.indexed(CALL, this.#targets.soiled);
@@ -213,6 +217,7 @@ export class BriefSnippets {
     const { size, key, address, hot } = place;
     const words = this.#words;
     words.pushUnread(sink, size, address, hot ? scratch : undefined);
+    sink.rarely();
     sink.open(IF, NOTHING);
     if (hot) this.#readHot(sink, place, scratch);
     else {
@@ -235,6 +240,7 @@ export class BriefSnippets {
     sink.i32(BriefIds.invalid);
     sink.plain(this.#zeroIsValid ? I32_NE : I32_GT_U);
     if (mixed !== undefined) sink.plain(I32_AND);
+    sink.rarely();
     sink.open(IF, NOTHING);
     sink.local(LOCAL_GET, id);
     this.#credit(sink, id, size);

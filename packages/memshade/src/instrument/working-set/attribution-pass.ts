@@ -227,6 +227,7 @@ export class AttributionPass implements ToolPass {
       sink.plain(I32_EQZ);
       if (i > 0) sink.plain(I32_OR);
     });
+    sink.rarely();
     sink.open(IF, NO_RESULT);
     this.#pushLine(sink, local, constant);
     this.#pushLine(sink, local, constant + size - 1);
