@@ -4,7 +4,7 @@ import { type LineHeader, readLineHeader } from "./line-header.ts";
 import { runLineProgram } from "./line-program.ts";
 import { type LinePlace, LineRows, NO_SECTION } from "./line-rows.ts";
 import type { Unit } from "./unit.ts";
-import { runUsualLineProgram } from "./usual-line-program.ts";
+import { findUsualLine, runUsualLineProgram } from "./usual-line-program.ts";
 
 /** How paths of files are put together. */
 export type PathStyle = "absolute" | "relative" | "basename";
@@ -27,14 +27,25 @@ export class LineTable {
     return this.#rows?.count ?? 0;
   }
 
-  /** The row of an address; in relocatable objects that of the section it lies in. */
+  /**
+   * The row of an address; in relocatable objects that of the section it lies in. `isAlone` says that hardly another address
+   * will be looked up: rows are not kept then.
+   */
   find(
     address: number,
     {
       section = NO_SECTION,
       skipLineZero = false,
-    }: { section?: number | undefined; skipLineZero?: boolean } = {},
+      isAlone = false,
+    }: { section?: number | undefined; skipLineZero?: boolean; isAlone?: boolean } = {},
   ): (LinePlace & { approximate?: boolean }) | undefined {
+    if (isAlone && this.#rows === undefined && section === NO_SECTION && !skipLineZero) {
+      const { file } = this.#unit;
+      const place = findUsualLine(this.#line, this.#header, address, (offset) =>
+        file.targetSection(".debug_line", offset),
+      );
+      if (place !== null) return place;
+    }
     this.#rows ??= this.#readRows();
     return this.#rows.find(address, section, skipLineZero);
   }

@@ -33,9 +33,13 @@ export class SubroutineIndex {
   readonly #starts: Float64Array;
   readonly #intervals: SubroutineColumns["intervals"];
 
-  constructor(unit: Unit) {
+  /** @param address the only one that will be asked for, at once: before anything else of this kind is made */
+  constructor(unit: Unit, address?: number) {
     this.unit = unit;
-    const { rows, names, starts, intervals } = readUsualSubroutines(unit) ?? readSubroutines(unit);
+    const { rows, names, starts, intervals } =
+      readUsualSubroutines(unit, address) ??
+      (address === undefined ? undefined : readUsualSubroutines(unit)) ??
+      readSubroutines(unit);
     this.#rows = rows;
     this.#names = names;
     this.#starts = starts;

@@ -4,7 +4,7 @@ import { type DwarfFile, isTypeUnit } from "./dwarf-file.ts";
 import { visitRanges } from "./ranges.ts";
 import { SortedIntervals } from "./sorted-intervals.ts";
 import type { Unit } from "./unit.ts";
-import { scanUsualUnits } from "./usual-unit-scan.ts";
+import { type ScannedUnits, scanUsualUnits } from "./usual-unit-scan.ts";
 
 /** For how many addresses the ranges of all units are gone through; for more, they are sorted. */
 const FEW_LOOKUPS = 2;
@@ -47,44 +47,51 @@ export class UnitIndex {
   /** Offset of the unit that covers an address, if it is one alone; `NONE` or `SEVERAL` otherwise. */
   #onlyUnitAt(address: number): number {
     let only = NONE;
-    this.#visit((unit, low, high) => {
-      if (address < low || address >= high || unit === only) return;
-      only = only === NONE ? unit : SEVERAL;
-    });
+    const take = (unit: number) => {
+      if (unit !== only) only = only === NONE ? unit : SEVERAL;
+    };
+    const takeAround: VisitRange = (unit, low, high) => {
+      if (address >= low && address < high) take(unit);
+    };
+    this.#visitDescribed(takeAround);
+    const scanned = this.#scan();
+    if (scanned === undefined) this.#visitOthers(takeAround);
+    else scanned.visitAround(address, (unit) => this.#described.has(unit) || take(unit));
     return only;
   }
 
   #collect(): UnitRanges {
     const ranges: UnitRanges = { lows: [], highs: [], units: [] };
-    this.#visit((unit, low, high) => {
+    const add: VisitRange = (unit, low, high) => {
       if (!(low < high)) return;
       ranges.lows.push(low);
       ranges.highs.push(high);
       ranges.units.push(unit);
-    });
+    };
+    this.#visitDescribed(add);
+    const scanned = this.#scan();
+    if (scanned === undefined) this.#visitOthers(add);
+    else scanned.visit((unit, low, high) => this.#described.has(unit) || add(unit, low, high));
     return ranges;
   }
 
-  #visit(visit: (unit: number, low: number, high: number) => void): void {
-    const file = this.#file;
-    const described = this.#described;
-    described.clear();
-    const guarded = (read: () => void) => {
-      try {
-        read();
-      } catch (error) {
-        if (!(error instanceof FormatError)) throw error;
-        // What the first look met, later ones meet too.
-        if (this.#lookups <= 1) file.problems.push(error);
-      }
-    };
-    guarded(() => readAddressRanges(file.section(".debug_aranges"), described, visit));
-    this.#isScanned = scanUsualUnits(file, (unit) => !described.has(unit), visit);
-    if (this.#isScanned) return;
-    for (const unit of file.units) {
+  #visitDescribed(visit: VisitRange): void {
+    this.#described.clear();
+    this.#guarded(() => readAddressRanges(this.#file.section(".debug_aranges"), this.#described, visit));
+  }
+
+  #scan(): ScannedUnits | undefined {
+    const scanned = scanUsualUnits(this.#file);
+    this.#isScanned = scanned !== undefined;
+    return scanned;
+  }
+
+  /** Units that are not described, one by one. */
+  #visitOthers(visit: VisitRange): void {
+    for (const unit of this.#file.units) {
       const { offset } = unit.header;
-      if (described.has(offset) || isTypeUnit(unit)) continue;
-      guarded(() =>
+      if (this.#described.has(offset) || isTypeUnit(unit)) continue;
+      this.#guarded(() =>
         unit.fromOwnEntry((die) => {
           // Taken together at the end: an entry that turns out to be longer is read a second time.
           const found: number[] = [];
@@ -94,7 +101,19 @@ export class UnitIndex {
       );
     }
   }
+
+  #guarded(read: () => void): void {
+    try {
+      read();
+    } catch (error) {
+      if (!(error instanceof FormatError)) throw error;
+      // What the first look met, later ones meet too.
+      if (this.#lookups <= 1) this.#file.problems.push(error);
+    }
+  }
 }
+
+type VisitRange = (unit: number, low: number, high: number) => void;
 
 /** In place of the offset of a unit. */
 const NONE = -1;

@@ -1,7 +1,7 @@
 import type { LineHeader } from "./line-header.ts";
-import { type LineRows, NO_SECTION } from "./line-rows.ts";
+import { type LinePlace, type LineRows, NO_SECTION } from "./line-rows.ts";
 import { put } from "./usual-units.ts";
-import { dwarfWasm } from "./wasm-module.ts";
+import { type DwarfWasm, dwarfWasm } from "./wasm-module.ts";
 
 /** Longer programs run in place: their rows would need hundreds of megabytes here at once. */
 const MOST_PROGRAM_BYTES = 16 << 20;
@@ -20,15 +20,10 @@ export function runUsualLineProgram(
   rows: LineRows,
   sectionAt?: (offset: number) => number | undefined,
 ): boolean {
-  const { lineBase, lineRange, opcodeBase, operandCounts, programStart, programEnd } = header;
-  const size = programEnd - programStart;
-  if (header.operationsPerInstruction > 1 || !(size >= 0 && size <= MOST_PROGRAM_BYTES)) return false;
   const wasm = dwarfWasm();
-  wasm.begin();
-  const counts = put(wasm, Uint8Array.from(operandCounts));
-  const program = put(wasm, line.subarray(programStart, programEnd));
-  const range = lineRange === 0 ? 256 : lineRange;
-  wasm.runLineProgram(program, size, counts, opcodeBase, lineBase, range, header.minimumInstructionLength);
+  const program = enterProgram(wasm, line, header);
+  if (program === undefined) return false;
+  wasm.runLineProgram(...program);
   if (wasm.isUnusual.value !== 0) return false;
   const { buffer } = wasm.memory;
   const count = wasm.lineCount.value;
@@ -45,8 +40,50 @@ export function runUsualLineProgram(
   const sequences = new Uint32Array(buffer, wasm.sequences.value, wasm.sequenceCount.value * SEQUENCE);
   for (let at = 0; at < sequences.length; at += SEQUENCE) {
     const place = sequences[at + 2];
-    rows.section = place === 0 ? NO_SECTION : (sectionAt?.(programStart + place) ?? NO_SECTION);
+    rows.section = place === 0 ? NO_SECTION : (sectionAt?.(header.programStart + place) ?? NO_SECTION);
     rows.addSequence(sequences[at], sequences[at + 1]);
   }
   return true;
+}
+
+/**
+ * Finds the row of one address, without keeping others.
+ *
+ * @returns null where all rows are needed to tell
+ */
+export function findUsualLine(
+  line: Uint8Array,
+  header: LineHeader,
+  address: number,
+  sectionAt: (offset: number) => number | undefined,
+): LinePlace | undefined | null {
+  const wasm = dwarfWasm();
+  const program = enterProgram(wasm, line, header);
+  if (program === undefined) return null;
+  wasm.findLine(address, ...program);
+  if (wasm.isUnusual.value !== 0) return null;
+  if (wasm.lineCount.value === 0) return undefined;
+  const view = new DataView(wasm.memory.buffer);
+  const place = view.getUint32(wasm.sequences.value + 8, true);
+  if (place !== 0 && sectionAt(header.programStart + place) !== undefined) return null;
+  return {
+    file: view.getUint32(wasm.lineFiles.value, true),
+    line: view.getUint32(wasm.lineNumbers.value, true),
+    column: view.getUint16(wasm.lineColumns.value, true),
+    discriminator: view.getUint32(wasm.lineDiscriminators.value, true),
+  };
+}
+
+type Program = Parameters<DwarfWasm["runLineProgram"]>;
+
+/** Copies a program, unless it is one of the rare. */
+function enterProgram(wasm: DwarfWasm, line: Uint8Array, header: LineHeader): Program | undefined {
+  const { lineBase, lineRange, opcodeBase, operandCounts, programStart, programEnd } = header;
+  const size = programEnd - programStart;
+  if (header.operationsPerInstruction > 1 || !(size >= 0 && size <= MOST_PROGRAM_BYTES)) return undefined;
+  wasm.begin();
+  const counts = put(wasm, Uint8Array.from(operandCounts));
+  const program = put(wasm, line.subarray(programStart, programEnd));
+  const range = lineRange === 0 ? 256 : lineRange;
+  return [program, size, counts, opcodeBase, lineBase, range, header.minimumInstructionLength];
 }

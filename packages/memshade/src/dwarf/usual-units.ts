@@ -26,20 +26,31 @@ let entered: { readonly file: DwarfFile; readonly wasm: DwarfWasm | undefined } 
  * The subroutines of a unit as nearly all are, read in WebAssembly: it needs no time to warm up. What is unusual there, or
  * damaged, is not reported and not guessed.
  *
+ * @param address only subroutines at this one are looked for: the columns are good for it alone, and until the next call
+ *   of anything here
  * @returns undefined for a unit that is to be read by `readSubroutines`
  */
-export function readUsualSubroutines(unit: Unit): SubroutineColumns | undefined {
+export function readUsualSubroutines(unit: Unit, address?: number): SubroutineColumns | undefined {
   const { header, file } = unit;
   const size = header.end - header.dieOffset;
   if (size > MOST_UNIT_BYTES || header.end > 0xffffffff) return undefined;
   const wasm = enter(unit);
   if (wasm === undefined || !setBases(wasm, unit)) return undefined;
-  unit.load();
-  const entries = put(wasm, file.info.bytes.subarray(header.dieOffset, header.end));
+  const entries = wasm.reserve(size);
+  if (entries !== 0) file.info.copyTo(new Uint8Array(wasm.memory.buffer, entries, size), header.dieOffset);
+  if (address === undefined) wasm.wantAll();
+  else wasm.wantOne(address);
   wasm.readSubroutines(entries, size, header.dieOffset, header.abbreviationOffset);
   if (wasm.isUnusual.value !== 0) return undefined;
   const { buffer } = wasm.memory;
   const count = wasm.rowCount.value;
+  if (address !== undefined)
+    return {
+      rows: new Uint32Array(buffer, wasm.rows.value, count * ROW),
+      names: new Uint32Array(buffer, wasm.names.value, count * NAMES),
+      starts: new Float64Array(buffer, wasm.starts.value, count),
+      intervals: new SortedIntervals([address], [address + 1], [wasm.valueAtWanted.value]),
+    };
   const intervals = wasm.intervalCount.value;
   return {
     rows: new Uint32Array(buffer, wasm.rows.value, count * ROW).slice(),
@@ -78,9 +89,11 @@ function copySections(file: DwarfFile): DwarfWasm | undefined {
   wasm.clear();
   wasm.begin();
   const enterSection = (name: string, set: (start: number, size: number) => void) => {
-    const bytes = file.section(name);
-    if (bytes === undefined) set(0, 0);
-    else set(put(wasm, bytes), bytes.length);
+    const part = file.part(name);
+    const bytes = part?.bytes.length ?? 0;
+    const start = bytes === 0 ? 0 : wasm.reserve(bytes);
+    if (start !== 0) part?.copyTo(new Uint8Array(wasm.memory.buffer, start, bytes), 0);
+    set(start, start === 0 ? 0 : bytes);
   };
   enterSection(ABBREVIATIONS, wasm.setAbbreviations);
   enterSection(OLD_LISTS, wasm.setOldLists);

@@ -8,6 +8,7 @@ type Variables = Readonly<
     | "intervalStarts"
     | "intervalEnds"
     | "intervalValues"
+    | "valueAtWanted"
     | "rowCount"
     | "rows"
     | "names"
@@ -47,7 +48,20 @@ export interface DwarfWasm extends Variables {
   setBases(base: number, ofAddresses: number, ofLists: number): void;
   beginScan(bytes: number): number;
   scanUnits(window: number, size: number, offset: number, sectionSize: number): number;
+  unitAround(address: number, from: number): number;
+  wantOne(address: number): void;
+  wantAll(): void;
   readSubroutines(entries: number, size: number, offset: number, abbreviations: number): void;
+  findLine(
+    address: number,
+    program: number,
+    size: number,
+    operandCounts: number,
+    opcodeBase: number,
+    lineBase: number,
+    lineRange: number,
+    step: number,
+  ): void;
   runLineProgram(
     program: number,
     size: number,

@@ -65,11 +65,13 @@ export class UnitFrames {
    * Frames innermost first; none where neither functions nor lines are known.
    *
    * @param section of a relocatable object, in which the address lies
+   * @param isAlone whether hardly another address will be asked for: what is read is not kept then
    */
-  at(address: number, section?: number): GrowingFrame[] {
-    this.#index ??= new SubroutineIndex(this.unit);
-    const index = this.#index;
-    const place = this.lineTable?.find(address, { section, skipLineZero: this.#style.skipLineZero });
+  at(address: number, section?: number, isAlone = false): GrowingFrame[] {
+    const { skipLineZero } = this.#style;
+    const place = this.lineTable?.find(address, { section, skipLineZero, isAlone });
+    if (!isAlone) this.#index ??= new SubroutineIndex(this.unit);
+    const index = this.#index ?? new SubroutineIndex(this.unit, address);
     const file = place && this.#path(place.file);
     // Like llvm-symbolizer: a row whose file is not in the table says nothing.
     const row = file === undefined ? undefined : place;

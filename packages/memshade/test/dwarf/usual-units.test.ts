@@ -6,13 +6,13 @@ import { describe, expect, it } from "vitest";
 import { FormatError } from "../../src/bytes/errors.ts";
 import { isTypeUnit } from "../../src/dwarf/dwarf-file.ts";
 import { DwarfFile, SubroutineIndex, type Unit } from "../../src/dwarf/index.ts";
-import { readLineHeader } from "../../src/dwarf/line-header.ts";
+import { type LineHeader, readLineHeader } from "../../src/dwarf/line-header.ts";
 import { runLineProgram } from "../../src/dwarf/line-program.ts";
 import { LineRows } from "../../src/dwarf/line-rows.ts";
 import { visitRanges } from "../../src/dwarf/ranges.ts";
 import { ROW, type SubroutineColumns } from "../../src/dwarf/subroutine-columns.ts";
 import { readSubroutines } from "../../src/dwarf/subroutine-entries.ts";
-import { runUsualLineProgram } from "../../src/dwarf/usual-line-program.ts";
+import { findUsualLine, runUsualLineProgram } from "../../src/dwarf/usual-line-program.ts";
 import { scanUsualUnits } from "../../src/dwarf/usual-unit-scan.ts";
 import { readUsualSubroutines } from "../../src/dwarf/usual-units.ts";
 import { openObject } from "../../src/objects/index.ts";
@@ -74,19 +74,51 @@ function answersOf(unit: Unit, { rows, starts, intervals }: SubroutineColumns) {
   };
 }
 
-function lineRowsOf(unit: Unit, run: typeof runLineProgram | typeof runUsualLineProgram) {
-  const line = unit.file.section(".debug_line");
-  const offset = unit.attributes.lineOffset;
-  if (line === undefined || offset === undefined) return undefined;
-  const header = readLineHeader(
-    { line, stringAt: () => "", lineStringAt: () => "", textAtIndex: () => "" },
-    offset,
+function lineHeaderOf(unit: Unit): LineHeader {
+  return readLineHeader(
+    {
+      line: unit.file.section(".debug_line")!,
+      stringAt: () => "",
+      lineStringAt: () => "",
+      textAtIndex: () => "",
+    },
+    unit.attributes.lineOffset!,
     unit.header.addressSize,
   );
+}
+
+function lineRowsOf(unit: Unit, run: typeof runLineProgram | typeof runUsualLineProgram) {
+  const line = unit.file.section(".debug_line");
+  if (line === undefined || unit.attributes.lineOffset === undefined) return undefined;
   const rows = new LineRows();
-  if (run(line, header, rows) === false) return undefined;
+  if (run(line, lineHeaderOf(unit), rows) === false) return undefined;
   rows.finish();
   return rows;
+}
+
+/** Addresses in functions, at their edges, and between them. */
+function codeOf(index: SubroutineIndex): number[] {
+  const starts = Array.from({ length: index.length }, (_, at) => index.startOf(at) ?? 0);
+  return [...new Set(starts.flatMap((start) => [start - 1, start, start + 5, start + 40]))];
+}
+
+/** What is read for one address alone is what is known of it where all is read. */
+function expectAlone(unit: Unit, all: SubroutineIndex, address: number): number {
+  const lines = lineRowsOf(unit, runUsualLineProgram);
+  const line =
+    lines && findUsualLine(unit.file.section(".debug_line")!, lineHeaderOf(unit), address, () => undefined);
+  if (line !== null) expect(line).toEqual(lines?.find(address, -1, false));
+  const alone = readUsualSubroutines(unit, address);
+  if (alone === undefined) return 0;
+  expect(alone.intervals.find(address)).toBe(all.innermostAt(address));
+  const index = new SubroutineIndex(unit, address);
+  const describe = (from: SubroutineIndex) =>
+    from
+      .chainAt(address)
+      .map((at) => [from.offsetOf(at), from.callLineOf(at), from.originOf(at), from.nameOf(at, true)]);
+  const expected = describe(all);
+  expect(describe(index)).toEqual(expected);
+  return expected.length;
 }
 
 describe("usual units", () => {
@@ -122,14 +154,19 @@ describe("usual units", () => {
 
   it.each(programs)("have the same ranges in $file as by their own entries", ({ dwarf }) => {
     const found: number[][] = [];
-    if (
-      !scanUsualUnits(
-        dwarf,
-        () => true,
-        (unit, low, high) => found.push([unit, low, high]),
-      )
-    )
-      return;
+    const scanned = scanUsualUnits(dwarf);
+    if (scanned === undefined) return;
+    scanned.visit((unit, low, high) => found.push([unit, low, high]));
+    for (const [, low, high] of found.slice(0, 200)) {
+      for (const address of [low - 1, low, high - 1, high]) {
+        const around: number[] = [];
+        scanned.visitAround(address, (unit) => around.push(unit));
+        const all = found
+          .filter(([, start, stop]) => start <= address && address < stop)
+          .map(([unit]) => unit);
+        expect(around).toEqual([...new Set(all)]);
+      }
+    }
     const expected: number[][] = [];
     for (const unit of compilationUnits(dwarf)) {
       const take = (low: number, high: number) => expected.push([unit.header.offset, low, high]);
@@ -152,11 +189,22 @@ describe("usual units", () => {
     }
   });
 
+  it.each(programs)("have the same functions and lines in $file at one address alone", ({ dwarf }) => {
+    let found = 0;
+    for (const unit of compilationUnits(dwarf).slice(0, 40)) {
+      const all = new SubroutineIndex(unit);
+      const addresses = codeOf(all).slice(0, 60);
+      for (const address of addresses) found += expectAlone(unit, all, address);
+    }
+    const isSplit = dwarf.isSplit || dwarf.units.some((unit) => unit.attributes.dwoName !== undefined);
+    if (!isSplit) expect(found).toBeGreaterThan(0);
+  });
+
   it("are left to the other reader, or read alike, where bytes are changed", () => {
     const file = join(root, "../../node_modules/web-tree-sitter/debug/web-tree-sitter.wasm");
     const original = readFileSync(file);
     const sections = openObject(new Uint8Array(original)).sections.filter(({ name }) =>
-      [".debug_info", ".debug_abbrev", ".debug_ranges", ".debug_rnglists"].includes(name),
+      [".debug_info", ".debug_abbrev", ".debug_ranges", ".debug_rnglists", ".debug_line"].includes(name),
     );
     fc.assert(
       fc.property(
@@ -175,6 +223,8 @@ describe("usual units", () => {
             const columns = readUsualSubroutines(unit);
             if (columns === undefined) continue;
             expect(answersOf(unit, columns)).toEqual(answersOf(unit, readSubroutines(unit)));
+            const all = new SubroutineIndex(unit);
+            for (const address of codeOf(all).slice(0, 8)) expectAlone(unit, all, address);
           }
         },
       ),

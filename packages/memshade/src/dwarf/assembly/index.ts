@@ -1,7 +1,16 @@
 // The inner loops of reading DWARF.
 export { setAbbreviations } from "./abbreviations";
-export { intervalCount, intervalEnds, intervalStarts, intervalValues } from "./interval-map";
 export {
+  intervalCount,
+  intervalEnds,
+  intervalStarts,
+  intervalValues,
+  valueAtWanted,
+  wantAll,
+  wantOne,
+} from "./interval-map";
+export {
+  findLine,
   hasDiscriminators,
   highestAddress,
   highestFile,
@@ -18,5 +27,5 @@ export {
 export { begin, clear, isUnusual, keep, reserve } from "./memory";
 export { pairCount, pairs, setAddresses, setBases, setNewLists, setOldLists, setWork } from "./ranges";
 export { names, readSubroutines, rowCount, rows, starts } from "./subroutines";
-export { beginScan, scanUnits, unitCount, units } from "./unit-scan";
+export { beginScan, scanUnits, unitAround, unitCount, units } from "./unit-scan";
 export { setEncoding } from "./values";

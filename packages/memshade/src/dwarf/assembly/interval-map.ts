@@ -1,6 +1,6 @@
 // Intervals of addresses with a value each, of which later ones lie inside of earlier ones, or beside them: what
 // ../interval-map.ts is, with the same answers where intervals overlap that should not.
-import { enlarged, isUnusual, reserve } from "./memory";
+import { enlarged, isUnusual, reserve, setUnusual } from "./memory";
 
 // A chunk: {u32 count}, and from ENTRIES on, sorted {f64 start, f64 end, u32 value}.
 const ENTRIES: u32 = 8;
@@ -154,5 +154,44 @@ export function endIntervals(): void {
       store<u32>(intervalValues + at * 4, load<u32>(entry, 16));
       at++;
     }
+  }
+}
+
+/** Whether one address alone is looked for: no map is made then. */
+export let isOneWanted: bool = false;
+let wanted: f64 = 0;
+/** The value at that address, or −1. */
+export let valueAtWanted: i32 = -1;
+/** The interval that has it. */
+let innermostLow: f64 = 0;
+let innermostHigh: f64 = 0;
+/** The last end at or below the address, of intervals that do not have it. */
+let lastEnd: f64 = 0;
+
+/** To be called before each reading for one address; `wantAll` before others. */
+export function wantOne(address: f64): void {
+  isOneWanted = true;
+  wanted = address;
+  valueAtWanted = -1;
+  innermostLow = -Infinity;
+  innermostHigh = Infinity;
+  lastEnd = -Infinity;
+}
+
+export function wantAll(): void {
+  isOneWanted = false;
+}
+
+/** What the map would have at the address; unusual where it would depend on how intervals overlap that should not. */
+export function addCovering(low: f64, high: f64, value: u32): void {
+  if (low === high) return;
+  if (low > high) setUnusual();
+  else if (low > wanted) return;
+  else if (high <= wanted) lastEnd = max(lastEnd, high);
+  else if (low < innermostLow || high > innermostHigh || lastEnd > low) setUnusual();
+  else {
+    innermostLow = low;
+    innermostHigh = high;
+    valueAtWanted = value;
   }
 }

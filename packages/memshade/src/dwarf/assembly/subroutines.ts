@@ -20,7 +20,7 @@ import {
   DW_TAG_inlined_subroutine,
 } from "../constants";
 import { ATTRIBUTE_STEP, byCode, CHILDREN, codes, FIRST_STEP, readTable, STEPS, SUBROUTINE } from "./abbreviations";
-import { addInterval, beginIntervals, endIntervals } from "./interval-map";
+import { addCovering, addInterval, beginIntervals, endIntervals, isOneWanted } from "./interval-map";
 import { enlarged, isUnusual, reserve, setUnusual } from "./memory";
 import { addressAt, beginPairs, forgetPairs, isTombstone, pairCount, pairs, readRanges } from "./ranges";
 import { at, end, enter, isAddressIndex, isReferenceInUnit, moveTo, readNumber, skipSized, uleb } from "./values";
@@ -68,7 +68,7 @@ function addRow(): u32 {
 }
 
 /**
- * Reads the entries of a unit.
+ * Reads the entries of a unit: after `wantOne`, of which intervals only the innermost around that address is found.
  *
  * @param entries where the first of them is
  * @param offset of the first in `.debug_info`
@@ -76,7 +76,7 @@ function addRow(): u32 {
 export function readSubroutines(entries: u32, size: u32, offset: u32, abbreviations: u32): void {
   readTable(abbreviations);
   beginPairs();
-  beginIntervals();
+  if (!isOneWanted) beginIntervals();
   room = 256;
   rowCount = 0;
   rows = reserve(room * ROW);
@@ -89,7 +89,7 @@ export function readSubroutines(entries: u32, size: u32, offset: u32, abbreviati
   unitBias = offset - entries;
   readEntries();
   if (at > end) setUnusual();
-  if (!isUnusual) endIntervals();
+  if (!isUnusual && !isOneWanted) endIntervals();
 }
 
 /** What makes an offset in `.debug_info` of a place. */
@@ -261,7 +261,14 @@ function readSubroutine(abbreviation: u32, subroutine: u32, parent: u32, offset:
   store<u32>(own, linkageForm | (nameForm << 16));
   store<u32>(own, next, NEXT);
   if (!hasLow || !hasHigh || isUnusual || isTombstone(low)) return;
-  addInterval(low, isLength ? low + high : high, subroutine);
+  addCode(low, isLength ? low + high : high, subroutine);
+}
+
+// @ts-ignore: decorator
+@inline
+function addCode(low: f64, high: f64, subroutine: u32): void {
+  if (isOneWanted) addCovering(low, high, subroutine);
+  else addInterval(low, high, subroutine);
 }
 
 /** The number of a text: for one in place, its offset in `.debug_info`. */
@@ -283,5 +290,5 @@ function addRanges(form: u32, value: i64, subroutine: u32): void {
   forgetPairs();
   readRanges(form, value);
   for (let pair = pairs, behind = pairs + pairCount * 16; pair < behind && !isUnusual; pair += 16)
-    addInterval(load<f64>(pair), load<f64>(pair, 8), subroutine);
+    addCode(load<f64>(pair), load<f64>(pair, 8), subroutine);
 }

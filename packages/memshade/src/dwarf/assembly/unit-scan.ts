@@ -1,7 +1,7 @@
 // One unit of `.debug_info` after the other: their headers, and the ranges of their own entries.
 import { DW_UT_skeleton, DW_UT_split_compile, DW_UT_split_type, DW_UT_type } from "../constants";
 import { begin, enlarged, isUnusual, reserve, setUnusual } from "./memory";
-import { beginPairs, pairCount } from "./ranges";
+import { beginPairs, pairCount, pairs } from "./ranges";
 import { readOwnRanges } from "./unit-ranges";
 import { setEncoding } from "./values";
 
@@ -66,6 +66,16 @@ export function scanUnits(window: u32, size: u32, offset: f64, sectionSize: f64)
     position = next;
   }
   return position;
+}
+
+/** The first unit from a number on that has an address in one of its ranges, or −1. */
+export function unitAround(address: f64, from: u32): i32 {
+  let pair = from === 0 ? pairs : pairs + <u32>load<f64>(units + (from - 1) * 16, 8) * 16;
+  for (let unit = from; unit < unitCount; unit++) {
+    const behind = pairs + <u32>load<f64>(units + unit * 16, 8) * 16;
+    for (; pair < behind; pair += 16) if (load<f64>(pair) <= address && address < load<f64>(pair, 8)) return unit;
+  }
+  return -1;
 }
 
 function readUnit(at: u32, behind: u32, wide: bool, offset: f64): void {
