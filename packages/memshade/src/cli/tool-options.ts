@@ -34,6 +34,7 @@ export interface ToolFlags {
   fill?: boolean;
   pairs?: boolean;
   contexts?: boolean;
+  recursion?: number;
   objects?: boolean;
   copies?: boolean;
   sameBytes?: boolean;
@@ -125,6 +126,11 @@ export function addToolOptions(command: Command): Command {
     .option("--pairs", "waste: who overwrote, repeated and re-read what (several times slower)")
     .option("--contexts", "waste: tell accesses apart by calling context")
     .option(
+      "--recursion <levels>",
+      "contexts: levels of recursion to tell apart; deeper ones count as the last (default 0)",
+      parseLevels,
+    )
+    .option(
       "--objects",
       "waste: count per allocation site and offset inside its blocks (several times slower)",
     )
@@ -190,6 +196,7 @@ function stopsAtPositionals(command: Command): boolean {
 const WASTE_FLAGS = {
   pairs: "--pairs",
   contexts: "--contexts",
+  recursion: "--recursion",
   objects: "--objects",
   copies: "--copies",
   sameBytes: "--same-bytes",
@@ -210,6 +217,8 @@ export function toolOptionsOf(flags: ToolFlags): ToolOptions {
   for (const [flag, option] of Object.entries(WASTE_FLAGS))
     if (flags[flag as keyof typeof WASTE_FLAGS] !== undefined && !flags.tool?.includes("waste"))
       throw new UserError(`${option} is an option of the waste tool: add --tool waste`);
+  if (flags.recursion !== undefined && flags.contexts !== true)
+    throw new UserError("--recursion says which contexts to tell apart: add --contexts");
   if (flags.contexts === true && flags.ids === "16")
     throw new UserError("--contexts needs ids of 32 bits, for sites in contexts: leave out --ids 16");
   return {
@@ -226,6 +235,7 @@ export function toolOptionsOf(flags: ToolFlags): ToolOptions {
     waste: {
       pairs: flags.pairs,
       contexts: flags.contexts,
+      recursion: flags.recursion,
       objects: flags.objects,
       copies: flags.copies,
       sameBytes: flags.sameBytes,
@@ -342,6 +352,16 @@ function parsePositive(text: string): number {
   const value = Number(text);
   if (!Number.isSafeInteger(value) || value < 1)
     throw new InvalidArgumentError("It must be a positive integer.");
+  return value;
+}
+
+/** Deeper recursion would make more contexts than there is room for. */
+const MOST_LEVELS = 1000;
+
+function parseLevels(text: string): number {
+  const value = Number(text);
+  if (text.trim() === "" || !Number.isSafeInteger(value) || value < 0 || value > MOST_LEVELS)
+    throw new InvalidArgumentError(`It must be a number from 0 to ${MOST_LEVELS}.`);
   return value;
 }
 

@@ -463,6 +463,7 @@ export class FunctionWalker {
           pos = skipLeb32(bytes, pos);
           stack.pushUnknown(this.#tagParams(tag), pos);
         } else if (op === ELSE) stack.pushUnknown(control.params[top], pos);
+        if (op !== ELSE && tools !== undefined) for (const tool of tools) tool.caught?.(pos);
         return pos;
       }
       case END:
@@ -493,6 +494,7 @@ export class FunctionWalker {
           if (tools !== undefined) joinPaths(tools, start, control.start[top]);
           stack.depth = control.height[top];
           stack.pushUnknown(control.results[top], pos);
+          if (top > 0 && tools !== undefined) for (const tool of tools) tool.caught?.(pos);
         }
         const passed = control.isPassed();
         if (passed && top > 0 && (opened === BLOCK || opened === LOOP || opened === IF || opened === ELSE))

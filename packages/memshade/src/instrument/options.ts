@@ -56,6 +56,11 @@ export interface WasteOptions {
   pairs?: boolean | undefined;
   /** Tell accesses apart by their calling context too. */
   contexts?: boolean | undefined;
+  /**
+   * With contexts: how many levels of recursion are told apart, deeper ones counting as the last of them. Default 0: calls
+   * inside of a recursive component leave the context as it is.
+   */
+  recursion?: number | undefined;
   /** Count per allocation site and offset inside its blocks. */
   objects?: boolean | undefined;
   /** Follow copies: bytes that are read by nothing but copies which are dead themselves. */

@@ -59,6 +59,8 @@ export interface ToolPass {
   enterLoop(body: number): void;
   /** A loop ends at `[start, end)`; `oneBlock`: all of it is one basic block, which goes on behind it. */
   leaveLoop?(start: number, end: number, oneBlock: boolean): void;
+  /** What follows at `position` may be reached by an exception that was caught. */
+  caught?(position: number): void;
   /** What happened since `position` may not have happened: another path joins. A block has ended before. */
   merge?(position: number): void;
   /** An instruction with labels at `[start, end)`: a branch, or a `try_table`. */

@@ -136,6 +136,7 @@ const file = record<WasteFile>({
     objects: flag,
     copies: optional(flag),
     sameBytes: optional(flag),
+    recursion: optional(count),
     compat: text,
     exitVisible: text,
   }),

@@ -43,6 +43,8 @@ export interface WasteFileOptions {
   /** Whether copies were followed, and bytes that stay the same were counted. */
   copies?: boolean | undefined;
   sameBytes?: boolean | undefined;
+  /** Levels of recursion that contexts tell apart. */
+  recursion?: number | undefined;
   compat: string;
   exitVisible: string;
 }

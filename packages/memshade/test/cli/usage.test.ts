@@ -70,6 +70,10 @@ describe("the command line", () => {
       "option '--cache <size>' argument 'big' is invalid. It must be a size from 64 bytes to 64 GiB, such as 32KiB or 1MiB.",
     ],
     [
+      ["run", "--tool", "waste", "--recursion", "2", "x.wasm"],
+      "--recursion says which contexts to tell apart: add --contexts",
+    ],
+    [
       ["run", "--tool", "waste", "--contexts", "--ids", "16", "x.wasm"],
       "--contexts needs ids of 32 bits, for sites in contexts: leave out --ids 16",
     ],

@@ -216,7 +216,7 @@ export function readId(ids: number): number {
 export function wasteConstants(
   layout: WasteLayout,
   wishes: WasteWishes,
-  { isCompatible, sameBytes }: { isCompatible: boolean; sameBytes: boolean },
+  { isCompatible, sameBytes, recursion }: { isCompatible: boolean; sameBytes: boolean; recursion: number },
 ): Record<string, number> {
   return {
     COVERED: layout.covered,
@@ -248,6 +248,7 @@ export function wasteConstants(
     NODE_CAPACITY: layout.nodeCapacity,
     INDEX: layout.index,
     INDEX_MASK: layout.indexCapacity - 1,
+    RECURSION: Math.max(1, recursion),
     STORE_SITES: wishes.stores,
     LOAD_SITES: wishes.loads,
     STORE_CAPACITY: layout.storeCapacity,

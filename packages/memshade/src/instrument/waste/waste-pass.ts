@@ -14,9 +14,7 @@ import {
   skipOpcode,
   type ValType,
 } from "../../wasm/index.ts";
-import { CallTreatment } from "../call-plan.ts";
 import { CallFrames, type Frames } from "../frames/call-frames.ts";
-import type { FramePlan } from "../frames/frame-plan.ts";
 import { FRAME_HEADER_BYTES } from "../frames/frame-shapes.ts";
 import { InsertionKind } from "../insertions.ts";
 import { keepAddress } from "../keep-address.ts";
@@ -31,14 +29,13 @@ import type { BriefSnippets, Place } from "./brief-snippets.ts";
 import { hasComparison, valueTypeOfStore } from "./comparisons.ts";
 import type { FramedSites } from "./framed-sites.ts";
 import { LoopStreams, type StreamLoop, type StreamTargets } from "./loop-streams.ts";
+import { NodeCalls, type NodeTargets } from "./node-calls.ts";
 import { Heat } from "./site-heat.ts";
 import type { FixedRecords, FramedRecords, SiteRecords } from "./site-records.ts";
 import { SiteClass, type SiteTable } from "./site-table.ts";
 import { isExactImport } from "./wasi-functions.ts";
 import { zeroingFunctions } from "./zeroing-functions.ts";
 
-const LOCAL_GET = opcodeId("local.get");
-const LOCAL_SET = opcodeId("local.set");
 const CALL = opcodeId("call");
 const I32_STORE = opcodeId("i32.store");
 const V128_STORE = opcodeId("v128.store");
@@ -57,12 +54,6 @@ const Step = {
   Note: 5,
   /** b: function without parameters and results */
   Call: 6,
-  /** b: code offset of a call */
-  Enter: 7,
-  /** b: local with the context */
-  Leave: 8,
-  /** b: local for the context */
-  Begin: 9,
   /** b: displacement, c: key. Operands of the function that does the access. */
   Cold: 10,
   /** b: number of a loop in `#loops` */
@@ -104,11 +95,8 @@ export interface PassTargets {
   /** What an opaque host may have read; −1 where the host is none. */
   hostMayRead: number;
   setStackPointer: number;
-  /** How calls change contexts, and what tells the full engine of it; undefined where nobody asks for them. */
-  plan: FramePlan | undefined;
-  enter: number;
-  leave: number;
-  current: number;
+  /** How calls change contexts in the full engine; undefined where nobody asks for them. */
+  nodes: NodeTargets | undefined;
   /** Words of the control block: site of a store, of a load, of an allocation. */
   storeSite: number;
   loadSite: number;
@@ -149,9 +137,9 @@ export class WastePass implements ToolPass {
   #kind = 0;
   #cursor = 0;
   #blockIsOpen = false;
-  #contextLocal = NO_LOCAL;
   #codeStart = 0;
   readonly #callFrames: CallFrames | undefined;
+  readonly #nodeCalls: NodeCalls | undefined;
   readonly #places: Place[] = [];
   #streams: LoopStreams | undefined;
   readonly #loops: StreamLoop[] = [];
@@ -178,6 +166,13 @@ export class WastePass implements ToolPass {
       this.#callFrames = new CallFrames(framed.frames, (position, step, b, c) =>
         this.#add(position, step, b, c),
       );
+    const { module } = around;
+    if (targets.nodes !== undefined)
+      this.#nodeCalls = new NodeCalls(
+        targets.nodes,
+        module.importedTagCount + module.tags.length > 0,
+        (position, step, b, c) => this.#add(position, step, b, c),
+      );
     this.#hooked = new Set(around.allocator.functions.map(({ index }) => index));
     this.#callsOut = targets.hostMayRead >= 0 && importsOf(around.module, "table").length > 0;
     this.#zeroing = new Set(zeroingFunctions(around.allocator.functions));
@@ -194,8 +189,8 @@ export class WastePass implements ToolPass {
     this.#kind = kind;
     this.#cursor = this.#sites.firstOfFunction[state.function - this.#around.module.importedFunctionCount];
     this.#blockIsOpen = false;
-    this.#contextLocal = NO_LOCAL;
     this.#codeStart = codeStart;
+    this.#nodeCalls?.begin(state, codeStart);
     this.#places.length = 0;
     this.#loops.length = 0;
     this.#streams =
@@ -242,9 +237,15 @@ export class WastePass implements ToolPass {
     this.#blockIsOpen = false;
   }
 
-  enterLoop(): void {
+  enterLoop(body: number): void {
     this.#blockIsOpen = false;
     this.#streams?.enter();
+    // Clauses of a `try_table` may lead here.
+    this.#nodeCalls?.caught(body);
+  }
+
+  caught(position: number): void {
+    this.#nodeCalls?.caught(position);
   }
 
   leaveLoop(_start: number, end: number, oneBlock: boolean): void {
@@ -285,19 +286,7 @@ export class WastePass implements ToolPass {
     if (this.#targets.notesPlaces && (callee < 0 || this.#hooked.has(callee)))
       this.#note(start, this.#targets.allocationSite, offset);
     if (this.#callFrames !== undefined) this.#callFrames.call(callee, tail, start, end);
-    else this.#enterContext(callee, tail, start, end);
-  }
-
-  /** A call in the full engine. */
-  #enterContext(callee: number, tail: boolean, start: number, end: number): void {
-    const treatment = this.#targets.plan?.treatment(this.#state.function, callee, tail) ?? CallTreatment.None;
-    if (treatment === CallTreatment.None || treatment === CallTreatment.Keep) return;
-    if (this.#contextLocal === NO_LOCAL) {
-      this.#contextLocal = extraLocal(this.#state.temporaries, I32);
-      this.#add(this.#codeStart, Step.Begin, this.#contextLocal);
-    }
-    this.#add(start, Step.Enter, start - this.#around.module.codePayloadStart);
-    if (!tail) this.#add(end, Step.Leave, this.#contextLocal);
+    else this.#nodeCalls?.call(callee, tail, start, end);
   }
 
   end(): void {}
@@ -356,20 +345,9 @@ export class WastePass implements ToolPass {
       case Step.Call:
         sink.indexed(CALL, operand);
         break;
-      case Step.Enter:
-        sink.i32(operand);
-        sink.indexed(CALL, this.#targets.enter);
-        break;
-      case Step.Leave:
-        sink.local(LOCAL_GET, operand);
-        sink.indexed(CALL, this.#targets.leave);
-        break;
-      case Step.Begin:
-        sink.indexed(CALL, this.#targets.current);
-        sink.local(LOCAL_SET, operand);
-        break;
       default:
         this.#callFrames?.write(sink, a[entry], operand, c[entry]);
+        this.#nodeCalls?.write(sink, a[entry], operand, c[entry]);
     }
   }
 

@@ -25,7 +25,7 @@ export interface PlannedFrames {
  * blocks and frames, which may be any function's.
  */
 export function contextPlan(
-  { module, scan, allocator }: ToolSurroundings,
+  { module, scan, allocator, options }: ToolSurroundings,
   sites: SiteTable,
   isFull: boolean,
 ): FramePlan {
@@ -36,7 +36,7 @@ export function contextPlan(
     const hasSites = sites.firstOfFunction[defined] < sites.firstOfFunction[defined + 1];
     if ((hasSites || isFull) && !unfollowed.has(index)) targets.push(index);
   });
-  return new FramePlan(module, scan, allocator, targets);
+  return new FramePlan(module, scan, allocator, targets, (options.waste?.recursion ?? 0) > 0);
 }
 
 export function framesOf(

@@ -1,4 +1,5 @@
-import { encodeConstantExpression, I32, importsOf, type WasmModule } from "../../wasm/index.ts";
+import { ByteWriter } from "../../bytes/writer.ts";
+import { encodeConstantExpression, I32, importsOf, opcodeId, type WasmModule } from "../../wasm/index.ts";
 import { BodyBuilder } from "../body-builder.ts";
 import { allFrameBytes, type Frames } from "../frames/call-frames.ts";
 import { entryStack } from "../frames/entry-stack.ts";
@@ -6,7 +7,7 @@ import { FoldedCalls } from "../frames/folded-calls.ts";
 import { FrameSnippets } from "../frames/frame-snippets.ts";
 import { base64, slotKinds } from "../frames/slot-kinds.ts";
 import type { WasteOptions } from "../options.ts";
-import { mergeRuntime } from "../shadow-runtime.ts";
+import { type MergedRuntime, mergeRuntime } from "../shadow-runtime.ts";
 import type { ToolSurroundings, WovenTool } from "../tool-pass.ts";
 import { AccessFunctions } from "./access-functions.ts";
 import { BriefFunctions } from "./brief-functions.ts";
@@ -74,12 +75,20 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
         : { functions: module.bodies.length, bytes: allFrameBytes(framed.shapes) },
   };
   const layout = planWaste(wishes);
+  const hasNodes = plan !== undefined && isFull;
   const isCompatible = options.compat === "deadstores";
   const runtime = mergeRuntime(runtimeBytes(wishes.engine), {
     appended,
     shadowMemory,
-    firstGlobal: around.firstGlobal,
-    constants: wasteConstants(layout, wishes, { isCompatible, sameBytes: options.sameBytes === true }),
+    firstGlobal: around.firstGlobal + (hasNodes ? 1 : 0),
+    constants: {
+      ...wasteConstants(layout, wishes, {
+        isCompatible,
+        sameBytes: options.sameBytes === true,
+        recursion: options.recursion ?? 0,
+      }),
+      NODE: hasNodes ? nodeAtHand(around.firstGlobal) : 0,
+    },
     hosts: {},
     programMemory: memory,
   });
@@ -89,10 +98,11 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
   const records = framed === undefined ? fixedRecords : framedRecords;
   const frameTargets = {
     memory: shadowMemory,
-    slotGlobal: around.firstGlobal + runtime.globals.length,
+    // In the full engine it has the node of the context itself, 0 being the root.
+    slotGlobal: around.firstGlobal + (hasNodes ? 0 : runtime.globals.length),
     enterFrame: framed === undefined ? -1 : target("enterFrame"),
     hostWord: layout.control + WasteControl.hostWord,
-    rootSlot: layout.control + WasteControl.rootSlot,
+    rootSlot: hasNodes ? 0 : layout.control + WasteControl.rootSlot,
   };
   const frames: Frames | undefined =
     framed === undefined ? undefined : { ...framed, snippets: new FrameSnippets(frameTargets) };
@@ -145,10 +155,14 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
     setStackPointer: stackPointerSetter(around, target("stackMoved")),
     records,
     firstId: isFull ? 1 : BriefIds.first,
-    plan,
-    enter: target("enter"),
-    leave: target("leave"),
-    current: target("current"),
+    nodes: !hasNodes
+      ? undefined
+      : {
+          plan,
+          nodeGlobal: frameTargets.slotGlobal,
+          enter: target("enter"),
+          snippets: new FrameSnippets(frameTargets),
+        },
     storeSite: layout.control + WasteControl.storeSite,
     loadSite: layout.control + WasteControl.loadSite,
     allocationSite: layout.control + WasteControl.allocationSite,
@@ -177,9 +191,7 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
     pass,
     folded: frames === undefined ? undefined : new FoldedCalls(frames, around.allocator.wrappers),
     followedCalls:
-      plan === undefined || frames === undefined
-        ? undefined
-        : { shadowMemory, ...entryStack(frameTargets), entries: plan.entries },
+      plan === undefined ? undefined : { shadowMemory, ...entryStack(frameTargets), entries: plan.entries },
     shadowBytes: layout.endBytes,
     describe: () => ({
       ...layout,
@@ -192,7 +204,9 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
       inline: base64(pass.inline),
       leaders: base64(pass.leaders),
       frames: base64(pass.frames),
-      ...(framed === undefined ? {} : { ...slotKinds(framed), hostWord: frameTargets.hostWord }),
+      ...(framed === undefined ? {} : slotKinds(framed)),
+      ...(plan === undefined ? {} : { hostWord: frameTargets.hostWord }),
+      recursion: options.recursion ?? 0,
       exportsMemory: isVisible(module, memory),
       opaque: wishes.opaque,
       limited: layout.covered < around.memoryBytes,
@@ -200,13 +214,7 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
     }),
     start: starter(around, isCompatible ? -1 : target("segment"), target("notePages")),
     memoryLimit: layout.covered < around.memoryBytes ? layout.covered : undefined,
-    globals:
-      frames === undefined
-        ? runtime.globals
-        : [
-            ...runtime.globals,
-            { type: I32, initial: encodeConstantExpression(I32, frameTargets.rootSlot | 0) },
-          ],
+    globals: globalsOf(runtime, plan && frameTargets.slotGlobal - around.firstGlobal, frameTargets.rootSlot),
     exports: {
       hostRead: target("hostRead"),
       hostWrote: target("hostWrote"),
@@ -239,6 +247,18 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
     entered: wishes.opaque ? target("hostMayRead") : -1,
     notTracked: notTracked(around, wishes.opaque),
   };
+}
+
+/** Code that pushes the node of the context at hand. */
+function nodeAtHand(global: number): Uint8Array {
+  return new ByteWriter(8).u8(opcodeId("global.get")).u32Leb(global).finish();
+}
+
+/** The runtime's globals with one more for contexts at place `slot`; undefined: nobody tells contexts apart. */
+function globalsOf({ globals }: MergedRuntime, slot: number | undefined, root: number): WovenTool["globals"] {
+  if (slot === undefined) return globals;
+  const own = { type: I32, initial: encodeConstantExpression(I32, root | 0) };
+  return [...globals.slice(0, slot), own, ...globals.slice(slot)];
 }
 
 function notTracked({ module, memory, allocator }: ToolSurroundings, opaque: boolean): string[] {

@@ -198,5 +198,6 @@ export function attributionConstants(layout: AttributionLayout): Record<string, 
     NODE_CAPACITY: layout.nodeCapacity,
     INDEX: layout.index,
     INDEX_MASK: layout.indexMask,
+    RECURSION: 1,
   };
 }

@@ -1,13 +1,18 @@
 import { describe, expect, it } from "vitest";
+import type { WasteOptions } from "../../../src/instrument/index.ts";
 import { wat } from "../support/assemble.ts";
 import { Wasted } from "../support/wasted.ts";
 
 const STORE = "(i32.store (i32.const 8) (i32.const 1))";
 
 /** The same of both engines. */
-function stacksOf(module: Uint8Array, run: (wasted: Wasted) => void): Record<string, number> {
+function stacksOf(
+  module: Uint8Array,
+  run: (wasted: Wasted) => void,
+  options: WasteOptions = {},
+): Record<string, number> {
   const stacks = [{}, { pairs: true }].map((waste) => {
-    const wasted = new Wasted(module, {}, waste);
+    const wasted = new Wasted(module, {}, { ...options, ...waste });
     run(wasted);
     return wasted.stacks();
   });
@@ -165,6 +170,30 @@ describe("recursion", () => {
     });
   });
 
+  it("is told apart as many levels as are asked for", () => {
+    const module = wat(`(module (memory 1)
+      (func $down (param $n i32) (if (local.get $n) (then ${STORE} (call $down (i32.sub (local.get $n) (i32.const 1))))))
+      (func $even (param $n i32) (if (local.get $n) (then ${STORE} (call $odd (i32.sub (local.get $n) (i32.const 1))))))
+      (func $odd (param $n i32) (if (local.get $n) (then ${STORE} (call $even (i32.sub (local.get $n) (i32.const 1))))))
+      (func $run (export "run") (param $n i32) (call $down (local.get $n)) (call $even (i32.const 6))))`);
+    const run = (wasted: Wasted) => wasted.call("run", 10);
+    expect(stacksOf(module, run, { recursion: 3 })).toEqual({
+      "down < run": 1,
+      "down < down < run": 1,
+      "down < down < down < run": 1,
+      "down < down < down < down < run": 7,
+      "even < run": 1,
+      "odd < even < run": 1,
+      "even < odd < even < run": 1,
+      "odd < even < odd < even < run": 1,
+      "even < odd < even < odd < even < run": 1,
+      "odd < even < odd < even < odd < even < run": 1,
+    });
+    const stacks = stacksOf(module, run, { recursion: 1 });
+    expect(stacks).toMatchObject({ "down < run": 1, "down < down < run": 9 });
+    expect(stacks).toMatchObject({ "even < run": 1, "odd < even < run": 3, "even < odd < even < run": 2 });
+  });
+
   it("through a table is folded at the call that comes again", () => {
     const call = "(call_indirect (type $t) (i32.sub (local.get 0) (i32.const 1)) (i32.const 0))";
     const module =
@@ -177,7 +206,7 @@ describe("recursion", () => {
   });
 });
 
-describe("calls out of the module and back in", () => {
+describe.each([{}, { pairs: true }])("calls out of the module and back in, %j", (waste) => {
   const module = wat(`(module
     (import "host" "call" (func $out (param i32)))
     (memory 1)
@@ -191,9 +220,11 @@ describe("calls out of the module and back in", () => {
     (func $trap (export "trap") (param i32) (call $store) (unreachable)))`);
   type Exports = Record<string, (...operands: unknown[]) => unknown>;
   const entered = (out: (exports: Exports, n: number) => void) =>
-    new Wasted(module, {
-      imports: (exports) => ({ host: { call: (n: number) => out(exports(), n) } }),
-    });
+    new Wasted(
+      module,
+      { imports: (exports) => ({ host: { call: (n: number) => out(exports(), n) } }) },
+      waste,
+    );
   /** Without the stores that the host may have made itself. */
   const inside = (wasted: Wasted) =>
     Object.fromEntries(Object.entries(wasted.stacks()).filter(([path]) => path.startsWith("store")));
@@ -247,6 +278,51 @@ describe("calls out of the module and back in", () => {
       "store < trap < through": 2,
       "store < inner": 2,
     });
+  });
+});
+
+describe("exceptions", () => {
+  const module = wat(`(module (memory 1) (tag $t)
+    (func $store ${STORE})
+    (func $deep (call $store) (throw $t))
+    (func $middle (call $store) (call $deep))
+    (func $old (export "old")
+      (try (do (call $middle)) (catch $t (call $store))) (call $store)
+      (try (do (call $middle)) (catch_all ${STORE})) ${STORE})
+    (func $new (export "new")
+      (block $done (try_table (catch $t $done) (call $middle))) ${STORE} (call $store))
+    (func $again (export "again") (local $n i32)
+      (loop $next
+        ${STORE}
+        (local.set $n (i32.add (local.get $n) (i32.const 1)))
+        (if (i32.lt_s (local.get $n) (i32.const 3)) (then (try_table (catch_all $next) (call $middle))))))
+    (func $out (export "out") (call $middle)))`);
+  const old = { "store < middle < old": 2, "store < deep < middle < old": 2, "store < old": 2, old: 2 };
+
+  it("bring back the context of whoever catches them", () => {
+    expect(stacksOf(module, (wasted) => wasted.call("old"))).toEqual(old);
+  });
+
+  it("do so through tables of clauses too", () => {
+    expect(stacksOf(module, (wasted) => wasted.call("new"))).toEqual({
+      "store < middle < new": 1,
+      "store < deep < middle < new": 1,
+      new: 1,
+      "store < new": 1,
+    });
+    expect(stacksOf(module, (wasted) => wasted.call("again"))).toEqual({
+      again: 3,
+      "store < middle < again": 2,
+      "store < deep < middle < again": 2,
+    });
+  });
+
+  it("end all contexts when they leave the module", () => {
+    const stacks = stacksOf(module, (wasted) => {
+      expect(() => wasted.call("out")).toThrow();
+      wasted.call("old");
+    });
+    expect(stacks).toEqual({ ...old, "store < middle < out": 1, "store < deep < middle < out": 1 });
   });
 });
 

@@ -77,6 +77,7 @@ export class WasteSession implements ToolSession {
       objects: layout?.objects === true,
       copies: layout?.followsCopies === true,
       sameBytes: layout?.sameBytes === true,
+      ...(layout?.contexts === true ? { recursion: Number(layout.recursion ?? 0) } : {}),
       compat: String(layout?.compat ?? ""),
       exitVisible: this.#options.waste?.exitVisible ?? "exported",
     };

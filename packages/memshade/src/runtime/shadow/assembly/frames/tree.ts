@@ -7,6 +7,9 @@ declare const NODE_NEXT: u32;
 declare const NODES: u32;
 @external("layout", "NODE_CAPACITY")
 declare const NODE_CAPACITY: u32;
+// How often one place may stand on a path.
+@external("layout", "RECURSION")
+declare const RECURSION: u32;
 // Open addressing: {first, second, kind, value}; what the two are depends on the kind.
 @external("layout", "INDEX")
 declare const INDEX: u32;
@@ -48,13 +51,21 @@ export function insert(at: usize, first: u32, second: u32, kind: u32, value: u32
   store<u32>(at, value, 12);
 }
 
-/** The node of place `site` called from `parent`, 0 being the root. A place on the path already stands for itself. */
+/**
+ * The node of place `site` called from `parent`, 0 being the root. A place that is on the path as often as it may be stands
+ * for itself.
+ */
 export function childOf(parent: u32, site: u32): u32 {
   const at = find(parent, site, CHILD);
   if (isKnown(at)) return valueOf(at);
-  let node = parent;
-  while (node != 0 && load<u32>(NODES + node * NODE_SIZE, 4) != site) node = load<u32>(NODES + node * NODE_SIZE);
-  if (node == 0) {
+  let node: u32 = 0;
+  let times: u32 = 0;
+  for (let one = parent; one != 0; one = load<u32>(NODES + one * NODE_SIZE)) {
+    if (load<u32>(NODES + one * NODE_SIZE, 4) != site) continue;
+    if (times++ == 0) node = one;
+    if (times == RECURSION) break;
+  }
+  if (times < RECURSION) {
     node = load<u32>(NODE_NEXT) + 1;
     if (node >= NODE_CAPACITY || at == 0) return NOWHERE;
     store<u32>(NODE_NEXT, node);

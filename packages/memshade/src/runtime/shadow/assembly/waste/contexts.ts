@@ -1,7 +1,10 @@
 // Calling contexts of the full engine: the context at hand, and keys for (context, access site).
-import { C_KEYS_LOST, C_LOAD_KEYS, C_NODE, C_PLACES, C_STORE_KEYS, CONTROL, L_NODE, L_SITE, LOADS, RECORD_SIZE, S_NODE, S_SITE, STORES } from "./layout";
+import { C_KEYS_LOST, C_LOAD_KEYS, C_PLACES, C_STORE_KEYS, CONTROL, L_NODE, L_SITE, LOADS, RECORD_SIZE, S_NODE, S_SITE, STORES } from "./layout";
 import { childOf, find, insert, isKnown, LOAD_KEY, NOWHERE, PLACE_KEY, STORE_KEY, valueOf } from "../frames/tree";
 
+// The node at hand: the module keeps it in a global of its own.
+@external("layout", "NODE")
+declare const NODE: u32;
 // 0: accesses are told apart by instruction alone.
 @external("layout", "BY_CONTEXT")
 declare const BY_CONTEXT: u32;
@@ -19,23 +22,16 @@ function lose(): void {
   store<u32>(CONTROL, load<u32>(CONTROL, C_KEYS_LOST) + 1, C_KEYS_LOST);
 }
 
-/** A call at code offset `site`: what follows runs in its context. */
-export function enter(site: u32): void {
-  const node = childOf(load<u32>(CONTROL, C_NODE), site);
-  if (node == NOWHERE) lose();
-  else store<u32>(CONTROL, node, C_NODE);
-}
-
-export function current(): u32 {
-  return load<u32>(CONTROL, C_NODE);
-}
-
-export function leave(node: u32): void {
-  store<u32>(CONTROL, node, C_NODE);
+/** A call at code offset `site`: the node that what follows runs in. */
+export function enter(site: u32): u32 {
+  const node = childOf(NODE, site);
+  if (node != NOWHERE) return node;
+  lose();
+  return NODE;
 }
 
 function keyOf(site: u32, kind: u32, last: usize, sites: u32, capacity: u32, table: u32, nodeAt: usize, siteAt: usize): u32 {
-  const node = load<u32>(CONTROL, C_NODE);
+  const node = NODE;
   const at = find(node, site, kind);
   if (isKnown(at)) return valueOf(at);
   const count = load<u32>(CONTROL + last) + 1;
@@ -61,7 +57,7 @@ function keyOf(site: u32, kind: u32, last: usize, sites: u32, capacity: u32, tab
 
 /** The key, from 1, of a code offset (0: unknown) in the context at hand: a place that allocates, frees or returns. */
 export function placeKey(offset: u32): u32 {
-  const node = BY_CONTEXT == 0 ? 0 : load<u32>(CONTROL, C_NODE);
+  const node = BY_CONTEXT == 0 ? 0 : NODE;
   const at = find(node, offset, PLACE_KEY);
   if (at == 0) {
     lose();

@@ -2,7 +2,7 @@
 export { loaded, loadedToMove, stored, storedMove, storing } from "./accesses";
 export { allocated, reallocated, released, stackMoved } from "./blocks";
 export { grown, notePages } from "./memory";
-export { current, enter, leave } from "./contexts";
+export { enter } from "./contexts";
 export {
   arrived, copying, filling, hostMayRead, hostRead, hostWrote, initialized, initializing, left, segment, touched,
 } from "./ranges";

@@ -65,7 +65,6 @@ export const C_STORE_SITE: usize = 0; // sites of the bulk instruction or host c
 export const C_LOAD_SITE: usize = 4;
 export const C_PAGES: usize = 8; // largest size of the program's memory seen, in pages
 export const C_OUTSIDE: usize = 12; // events above COVERED
-export const C_NODE: usize = 16;
 export const C_NODE_NEXT: usize = 20;
 export const C_STORE_KEYS: usize = 24;
 export const C_LOAD_KEYS: usize = 28;
