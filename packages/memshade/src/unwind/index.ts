@@ -5,7 +5,7 @@ export { EhFrameImage } from "./eh-frame-image.ts";
 export type { KeptRegisters } from "./tables/reduce.ts";
 export { type CfiStatistics, cfiStatistics, type FormStatistics } from "./tables/statistics.ts";
 export { type TableForm, UnwindTable, type UnwindTableOptions } from "./tables/unwind-table.ts";
-export { isSignalTrampoline, looksLikeReturnAddress, pltStep, type ReadCode } from "./unwinder/fallbacks.ts";
+export { endsWithCall, isSignalTrampoline, pltStep, type ReadCode } from "./unwinder/fallbacks.ts";
 export {
   END_REASONS,
   type EndReason,

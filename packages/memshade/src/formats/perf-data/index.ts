@@ -9,3 +9,4 @@ export {
 } from "./read.ts";
 export type { PerfRecords, PerfRecordsWasm } from "./records-wasm.ts";
 export type * from "./types.ts";
+export { getU64 } from "./words.ts";

@@ -13,10 +13,12 @@ export type DecompressStream = (piece: Uint8Array) => Promise<Uint8Array>;
 
 /** Takes samples where they are read. */
 export interface SampleTaker {
-  /** What is called in place of `PerfRecordsWasm.next`: may leave out samples that need not be handed on. */
+  /** What is called in place of `PerfRecordsWasm.next`: may leave out records that need not be handed on. */
   readonly wasm: { nextRecord(): number; readonly damagedSamples: WebAssembly.Global<"i32"> };
   /** What the header says of events has changed. */
   setEvents(): void;
+  /** It says more about build ids. */
+  setBuildIds(): void;
 }
 
 export interface PerfReadOptions {
@@ -28,7 +30,7 @@ export interface PerfReadOptions {
    */
   readonly onRecord: (record: PerfRecord, header: PerfHeader) => void;
   /** For what takes samples inside WebAssembly, out of the memory that they are read into. */
-  readonly takeSamples?: (records: PerfRecords) => SampleTaker;
+  readonly takeSamples?: (records: PerfRecords, header: PerfHeader) => SampleTaker;
 }
 
 export interface PerfDataSummary {
@@ -80,7 +82,7 @@ class RecordReader {
     this.#options = options;
     this.#memory.setEvents(header);
     this.#records = new RecordDecoder(header);
-    this.#taker = options.takeSamples?.(this.#memory);
+    this.#taker = options.takeSamples?.(this.#memory, header);
     this.#next = this.#taker?.wasm.nextRecord ?? this.#wasm.next;
   }
 
@@ -196,12 +198,14 @@ class RecordReader {
       this.#records = new RecordDecoder(this.#header);
     } else if (type === RecordType.HeaderBuildId) {
       readBuildIds(record, this.#header);
+      this.#taker?.setBuildIds();
     } else if (type === RecordType.HeaderFeature && body.byteLength >= 8) {
       readFeature(
         getU64(body, 0),
         new DataView(body.buffer, body.byteOffset + 8, body.byteLength - 8),
         this.#header,
       );
+      this.#taker?.setBuildIds();
     } else if (type === RecordType.EventUpdate && body.byteLength >= 24) {
       this.#renameEvent(body);
     }

@@ -25,6 +25,11 @@ export interface ObjectSource {
 
 const SHF_ALLOC = 2;
 
+/** Code is asked for in a few bytes here and there, often close to what was asked for before: it is read in pages. */
+const CODE_PAGE_BYTES = 4096;
+const MOST_CODE_PAGES = 256;
+const NO_BYTES = new Uint8Array(0);
+
 /** Names of mappings that no file is behind. */
 const NO_FILE =
   /^(?:\[.*\]|\/\/anon|\/anon_hugepage.*|\/dev\/.*|\/memfd:.*|\/SYSV.*|\/i915.*|anon_inode:.*|)$/;
@@ -46,6 +51,7 @@ export class NativeFile {
   #table: UnwindTable | undefined;
   #symbols: readonly SymbolTable[] | undefined;
   #stubs: PltStubs | undefined;
+  readonly #codePages = new Map<number, Uint8Array>();
 
   constructor(path: string, buildId: string | undefined, source: ObjectSource) {
     this.path = path.replace(DELETED, "");
@@ -99,6 +105,23 @@ export class NativeFile {
       this.#table = UnwindTable.fromCfi(this.cfi, this.found!.object.architecture, { lazy: true });
     }
     return this.#table;
+  }
+
+  /** Bytes at an address of the object; fewer where a segment ends. The array is not to be written to. */
+  codeAt(address: number, length: number): Uint8Array {
+    const object = this.found?.object;
+    if (object === undefined || !(address >= 0)) return NO_BYTES;
+    const into = address % CODE_PAGE_BYTES;
+    const start = address - into;
+    let page = this.#codePages.get(start);
+    if (page === undefined) {
+      page = object.bytesAt(start, CODE_PAGE_BYTES);
+      if (this.#codePages.size === MOST_CODE_PAGES) this.#codePages.clear();
+      this.#codePages.set(start, page);
+    }
+    // The page may be one where a segment begins or ends.
+    if (into + length > page.length) return object.bytesAt(address, length);
+    return page.subarray(into, into + length);
   }
 
   /** The loaded section that holds an address; undefined in objects without section headers. */
@@ -178,6 +201,5 @@ export class MappedModule implements Module {
   readonly part = (start: number, end: number): MappedModule =>
     new MappedModule(this.file, start, end, this.fileOffset + start - this.start);
 
-  readonly readCode = (address: number, length: number): Uint8Array =>
-    this.file.found?.object.bytesAt(address, length) ?? new Uint8Array(0);
+  readonly readCode = (address: number, length: number): Uint8Array => this.file.codeAt(address, length);
 }

@@ -55,35 +55,31 @@ export async function unwindPerfData(
   let lost = 0;
   const { header, gaps } = await readPerfData(source, {
     zstd,
-    takeSamples: (records) => {
-      walks = new SampleWalks(records, { unwinding: options, onText });
+    takeSamples: (records, recordHeader) => {
+      walks = new SampleWalks(records, { unwinding: options, onText }, () => {
+        processes = new PerfProcesses(architectureOf(recordHeader), objects, options);
+        return { header: recordHeader, processes };
+      });
       return walks;
     },
     onRecord: (record, recordHeader) => {
-      if (record.kind === "lost") {
-        lost += record.count;
-        return;
-      }
-      const own = walks!;
-      processes ??= new PerfProcesses(architectureOf(recordHeader), objects, options);
-      if (!own.hasBegun) {
-        own.begin(recordHeader, processes);
-        if (record.kind === "sample") own.wasm.takeSample();
-      }
       switch (record.kind) {
+        case "lost":
+          lost += record.count;
+          break;
         case "mmap":
-          processes.map(record);
+          processes!.mapKernel(record);
           break;
         case "comm":
-          processes.rename(record);
+          processes!.rename(record);
           break;
         case "fork":
-          processes.fork(record);
+          processes!.fork(record);
           break;
         case "exit":
           break;
         case "sample":
-          onSample?.(stackOf(record, own, processes), recordHeader);
+          onSample?.(stackOf(record, walks!, processes!), recordHeader);
           break;
       }
     },

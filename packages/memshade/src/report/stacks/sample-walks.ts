@@ -1,10 +1,10 @@
-import type { PerfHeader, PerfRecords } from "../../formats/perf-data/index.ts";
+import { getU64, type PerfHeader, type PerfRecords } from "../../formats/perf-data/index.ts";
 import {
   EhFrameImage,
   END_REASONS,
   type EndReason,
+  endsWithCall,
   isSignalTrampoline,
-  looksLikeReturnAddress,
   pltStep,
   type ReadCode,
   SMALL_RULE,
@@ -15,10 +15,9 @@ import {
   type UnwindTarget,
 } from "../../unwind/index.ts";
 import { CodePlace } from "./code-place.ts";
-import type { MappedModule, NativeFile } from "./native-file.ts";
+import { MappedModule, type NativeFile } from "./native-file.ts";
 import type { PerfProcess, PerfProcesses } from "./perf-processes.ts";
 import { SampleRegisters } from "./perf-registers.ts";
-import { ProcessMemory } from "./process-memory.ts";
 import { instantiateSamples, type SamplesWasm } from "./samples-wasm.ts";
 
 /** Sections are copied to where WebAssembly sees them up to this many bytes; rules of further ones are looked up outside. */
@@ -34,6 +33,12 @@ export interface SampleWalkOptions {
   readonly onText?: ((text: Uint8Array) => void) | undefined;
 }
 
+/** What is known in front of the first record. */
+export interface RecordedProcesses {
+  readonly header: PerfHeader;
+  readonly processes: PerfProcesses;
+}
+
 /**
  * Walks the stacks of samples in WebAssembly (`assembly/`), which asks for what it meets the first time, and for the whole
  * unwinder where a stack cannot be walked by simple rules.
@@ -43,29 +48,35 @@ export class SampleWalks {
   readonly #records: PerfRecords;
   readonly #onText: SampleWalkOptions["onText"];
   readonly #unwinding: UnwindOptions;
+  readonly #start: () => RecordedProcesses;
   #header: PerfHeader | undefined;
   #processes: PerfProcesses | undefined;
   #target: UnwindTarget | undefined;
-  #memory: ProcessMemory;
   #registers: SampleRegisters[] = [];
-  readonly #modules: MappedModule[] = [];
-  readonly #fileNumbers = new Map<NativeFile, number>();
-  readonly #images: (EhFrameImage | undefined)[] = [];
+  /** By the number of the file; null where WebAssembly cannot look rules up. */
+  readonly #images: (EhFrameImage | null | undefined)[] = [];
   #sectionBytes = 0;
   #places: CodePlace[] = [];
   readonly #rule = new SmallRule();
   /** The frames of the last sample, which the next one overwrites. */
   readonly frames: CodePlace[] = [];
 
-  constructor(records: PerfRecords, { unwinding = {}, onText }: SampleWalkOptions) {
+  /** @param start called at the first record, when the header says all that it says in front of it */
+  constructor(
+    records: PerfRecords,
+    { unwinding = {}, onText }: SampleWalkOptions,
+    start: () => RecordedProcesses,
+  ) {
     this.#records = records;
     this.#onText = onText;
     this.#unwinding = unwinding;
+    this.#start = start;
     this.wasm = instantiateSamples(records.wasm, {
-      findProcess: (pid) => this.#findProcess(pid),
-      openModule: (module) => this.#openModule(module),
-      findRule: (module, address, isUncovered) => this.#findRule(module, address, isUncovered !== 0),
-      isReturnAddress: (address) => this.#isReturnAddress(address),
+      start: () => this.#begin(),
+      nameFile: (name, nameBytes, id, idBytes) => this.#nameFile(name, nameBytes, id, idBytes),
+      openMapping: (mapping) => this.#openMapping(mapping),
+      findRule: (file, address, isUncovered) => this.#findRule(file, address, isUncovered !== 0),
+      isReturnAddress: (file, address) => this.#isReturnAddress(file, address),
       readCie: (file, offset) => this.#readCie(file, offset),
       unwind: () => this.#unwind(),
       write: (address, bytes) => this.#onText?.(this.#bytes(address, bytes).slice()),
@@ -73,19 +84,14 @@ export class SampleWalks {
         this.#places = [];
       },
     });
-    this.#memory = new ProcessMemory(records, this.wasm);
   }
 
-  get hasBegun(): boolean {
-    return this.#processes !== undefined;
-  }
-
-  /** Begins to take samples: before, all records are handed on. */
-  begin(header: PerfHeader, processes: PerfProcesses): void {
+  /** Begins to take samples. */
+  #begin(): void {
+    const { header, processes } = this.#start();
     this.#header = header;
     this.#processes = processes;
     this.#target = processes.target;
-    processes.memory = this.#memory;
     const { framePointers, scan, maxFrames = Number.POSITIVE_INFINITY } = this.#unwinding;
     this.wasm.begin(
       this.#records.wasm.SAMPLE.value,
@@ -110,6 +116,11 @@ export class SampleWalks {
         view.setInt32(at + 16 * event + 4 * index, registers.offsetOf(register), true);
       }
     }
+  }
+
+  /** Tells that the header says more about build ids. */
+  setBuildIds(): void {
+    this.wasm.forgetNames();
   }
 
   /** How the stack of the last sample ends; undefined where it was not unwound. */
@@ -147,8 +158,7 @@ export class SampleWalks {
     const high = view.getUint32(at + 4, true);
     // What lies in front of a return address of 0; others are rounded where they are none.
     const address = high === 0xffff_ffff ? -1 : high * 2 ** 32 + view.getUint32(at, true);
-    const module = view.getUint32(at + 24, true);
-    const place = new CodePlace(address, this.#modules[module - 1]);
+    const place = new CodePlace(address, this.#process().modules.find(address));
     this.#places[number] = place;
     return place;
   }
@@ -157,25 +167,51 @@ export class SampleWalks {
     return new Uint8Array(this.#records.view.buffer, address, length);
   }
 
-  #findProcess(pid: number): void {
-    const process = this.#processes!.process(pid);
-    this.#memory.write(process, (module) => {
-      module.number ??= this.#modules.push(module) - 1;
-      return module.number;
-    });
-    this.wasm.setProcess(process.epoch, process.address, process.modules.all.length);
+  #nameFile(name: number, nameBytes: number, buildId: number, buildIdBytes: number): number {
+    const path = utf8.decode(this.#bytes(name, nameBytes));
+    const id =
+      buildIdBytes === 0
+        ? this.#header!.buildIds.get(path)
+        : Buffer.from(this.#records.view.buffer, buildId, buildIdBytes).toString("hex");
+    const processes = this.#processes!;
+    const number = processes.numberOfFile(path, id);
+    return (number << 1) | (processes.files[number]!.isAnonymous ? 1 : 0);
   }
 
-  #openModule(number: number): void {
-    const module = this.#modules[number]!;
-    const { bias, file } = module;
-    let known = this.#fileNumbers.get(file);
-    if (known === undefined) {
-      known = this.#fileNumbers.size;
-      this.#fileNumbers.set(file, known);
-      this.#images[known] = this.#openFile(file, known);
+  /** The process of the last sample, with what is mapped in it. */
+  #process(): PerfProcess {
+    const { wasm } = this;
+    const { view } = this.#records;
+    const processes = this.#processes!;
+    const process = processes.process(view.getInt32(this.#records.wasm.SAMPLE.value + 12, true));
+    const version = wasm.processVersion();
+    if (process.version === version) return process;
+    process.version = version;
+    process.modules.remove(0, Number.POSITIVE_INFINITY);
+    const bytes = wasm.MAPPING_BYTES.value;
+    const first = wasm.processMappings();
+    for (let index = 0; index < wasm.processMappingCount(); index++) {
+      process.modules.add(this.#moduleAt(first + index * bytes));
     }
-    this.wasm.setModule(number, bias, known, this.#images[known] === undefined ? 0 : 1);
+    return process;
+  }
+
+  #moduleAt(mapping: number): MappedModule {
+    const { view } = this.#records;
+    const file = this.#processes!.files[view.getUint32(mapping + 32, true)]!;
+    const [start, end, fileOffset] = [0, 8, 16].map((at) => getU64(view, mapping + at));
+    return new MappedModule(file, start!, end!, fileOffset!);
+  }
+
+  #openMapping(mapping: number): void {
+    const number = this.#records.view.getUint32(mapping + 32, true);
+    const { bias, file } = this.#moduleAt(mapping);
+    let image = this.#images[number];
+    if (image === undefined) {
+      image = this.#openFile(file, number) ?? null;
+      this.#images[number] = image;
+    }
+    this.wasm.setMapping(mapping, bias, image === null ? 0 : 1);
   }
 
   /** Copies what WebAssembly looks rules up in; undefined if it cannot. */
@@ -203,12 +239,16 @@ export class SampleWalks {
   }
 
   #findRule(number: number, address: number, isUncovered: boolean): void {
-    const module = this.#modules[number]!;
-    const { table } = isUncovered ? { table: undefined } : module;
+    const file = this.#processes!.files[number]!;
+    const table = isUncovered ? undefined : file.table;
     const rule = this.#rule;
     if (table !== undefined) rule.read(table, address, true);
     if (table === undefined || !rule.isCovered) {
-      this.wasm.setRule(hasKnownCode(module.readCode, address) ? SMALL_RULE.none : UNCOVERED, 0, 0);
+      this.wasm.setRule(
+        hasKnownCode((at, length) => file.codeAt(at, length), address) ? SMALL_RULE.none : UNCOVERED,
+        0,
+        0,
+      );
       return;
     }
     const { cfaOffset, framePointerOffset, returnOffset } = rule;
@@ -218,22 +258,16 @@ export class SampleWalks {
     this.wasm.setRule(kind, cfaOffset, framePointerOffset === UNCHANGED ? 0 : framePointerOffset);
   }
 
-  #isReturnAddress(address: number): boolean {
-    const { modules } = this.#processes!.process(
-      this.#records.view.getInt32(this.#records.wasm.SAMPLE.value + 12, true),
-    );
-    const { stack, registers, event } = this.#records.sample();
-    const start = this.#registers[event]!.address(registers!, this.#target!.stackPointer);
-    const memory = new StackImage(start, stack!);
-    return looksLikeReturnAddress(address, modules, (at, length) => {
-      const module = modules.find(at);
-      return module === undefined ? memory.readBytes(at, length) : module.readCode(at - module.bias, length);
-    });
+  #isReturnAddress(number: number, address: number): boolean {
+    const file = this.#processes!.files[number]!;
+    if (file.table === undefined || file.table.find(address - 1) === 0) return false;
+    const code = file.codeAt(address - 7, 7);
+    return code.length < 7 || endsWithCall(code);
   }
 
   #readCie(file: number, offset: number): void {
     const cie = this.#images[file]?.cieAt(offset);
-    if (cie === undefined) {
+    if (cie == null) {
       this.wasm.setCie(0, 0, 0, 0, 0, 0);
       return;
     }
@@ -242,8 +276,8 @@ export class SampleWalks {
   }
 
   #unwind(): number {
-    const { pid, event, registers, stack } = this.#records.sample();
-    const { unwinder }: PerfProcess = this.#processes!.process(pid);
+    const { event, registers, stack } = this.#records.sample();
+    const { unwinder } = this.#process();
     const layout = this.#registers[event]!;
     const start = layout.address(registers!, unwinder.target.stackPointer);
     const { frames, end } = unwinder.unwind(layout.read(registers!), new StackImage(start, stack!));
@@ -255,6 +289,8 @@ export class SampleWalks {
     return (frames.length << 8) | END_REASONS.indexOf(end);
   }
 }
+
+const utf8 = new TextDecoder();
 
 /** Whether code at an address, or behind it, is a stub or a trampoline that the unwinder knows by its bytes. */
 function hasKnownCode(readCode: ReadCode, address: number): boolean {

@@ -16,7 +16,7 @@ export interface SamplesWasm
       | "addresses"
       | "places"
       | "PLACE_BYTES"
-      | "BLOCK_WORDS",
+      | "MAPPING_BYTES",
       WebAssembly.Global<"i32">
     >
   > {
@@ -24,12 +24,13 @@ export interface SamplesWasm
   beginLayouts(events: number): number;
   reserveAddresses(count: number): number;
   nextRecord(): number;
-  takeSample(): void;
-  setProcess(epoch: number, address: number, mappings: number): void;
-  forgetProcess(pid: number): void;
-  hasPlaces(process: number, start: number, end: number): number;
+  /** Of the process of the last sample: a number that changes with what is mapped in it. */
+  processVersion(): number;
+  processMappings(): number;
+  processMappingCount(): number;
+  forgetNames(): void;
   fileAt(file: number): number;
-  setModule(module: number, bias: number, file: number, hasRules: number): void;
+  setMapping(mapping: number, bias: number, hasRules: number): void;
   setRule(rule: number, cfaOffset: number, framePointerOffset: number): void;
   setCie(
     isUsual: number,
@@ -44,14 +45,16 @@ export interface SamplesWasm
 
 /** What it calls; each answers by a call of the function of `SamplesWasm` that is named. */
 export interface SamplesHost {
-  /** `setProcess` */
-  findProcess(pid: number): void;
-  /** `setModule` */
-  openModule(module: number): void;
-  /** `setRule`, for an address of a module (SVMA), where no function may be known to be */
-  findRule(module: number, address: number, isUncovered: number): void;
-  /** Whether a value looks like an address that a call returns to, in the process of the last sample. */
-  isReturnAddress(address: number): boolean;
+  /** `begin`: the first record was met */
+  start(): void;
+  /** Number of a file << 1, + 1 if it is no file but a name for memory; `buildId` may have no bytes. */
+  nameFile(name: number, nameBytes: number, buildId: number, buildIdBytes: number): number;
+  /** `setMapping` */
+  openMapping(mapping: number): void;
+  /** `setRule`, for an address of a file (SVMA), where no function may be known to be */
+  findRule(file: number, address: number, isUncovered: number): void;
+  /** Whether an address of a file (SVMA) looks like one that a call returns to. */
+  isReturnAddress(file: number, address: number): boolean;
   /** `setCie`, for the CIE at an offset of a file's section */
   readCie(file: number, offset: number): void;
   /** Unwinds the last sample into `addresses`: returns how many there are << 8 | the index of how the stack ends. */

@@ -120,7 +120,7 @@ export function looksLikeReturnAddress(address: number, modules: ModuleMap, read
 }
 
 /** Whether bytes of x86-64 code can end with `call rel32`, `call *reg` or `call *memory`. */
-function endsWithCall(code: Uint8Array): boolean {
+export function endsWithCall(code: Uint8Array): boolean {
   const at = (back: number) => code[code.length - back];
   if (at(5) === 0xe8) return true;
   for (let length = 2; length <= 7; length++) {

@@ -26,26 +26,44 @@ export function record(type: number, body: Uint8Array, misc = 0): Uint8Array {
   return new DumpWriter().u32(type).u16(misc).u16(size).bytes(body).to(size).finish();
 }
 
+/** Process and thread of records that do not say another one. */
+const PID = 7;
+const TID = 8;
+
 /** The sample id behind records that are no samples: pid, tid, time. */
-const sampleId = (time: number) => new DumpWriter().u32(7).u32(8).u64(time).finish();
+const sampleId = (time: number, pid = PID) => new DumpWriter().u32(pid).u32(TID).u64(time).finish();
 const padded = (text: string) => text + "\0".repeat(8 - (text.length % 8));
 
-export const comm = (time: number, name: string) =>
-  record(3, new DumpWriter().u32(7).u32(8).text(padded(name)).bytes(sampleId(time)).finish());
-export const mmap2 = (time: number, start: number, path: string) =>
+export const comm = (time: number, name: string, { pid = PID, isExec = false } = {}) =>
+  record(
+    3,
+    new DumpWriter().u32(pid).u32(TID).text(padded(name)).bytes(sampleId(time, pid)).finish(),
+    isExec ? 1 << 13 : 0,
+  );
+export const fork = (time: number, pid: number, parentPid: number) =>
+  record(
+    7,
+    new DumpWriter().u32(pid).u32(parentPid).u32(TID).u32(TID).u64(time).bytes(sampleId(time, pid)).finish(),
+  );
+export const mmap2 = (
+  time: number,
+  start: number,
+  path: string,
+  { pid = PID, length = 0x1000, fileOffset = 0x2000 } = {},
+) =>
   record(
     10,
     new DumpWriter()
-      .u32(7)
-      .u32(8)
+      .u32(pid)
+      .u32(TID)
       .u64(start)
-      .u64(0x1000)
-      .u64(0x2000)
+      .u64(length)
+      .u64(fileOffset)
       .zeros(24)
       .u32(5)
       .u32(2)
       .text(padded(path))
-      .bytes(sampleId(time))
+      .bytes(sampleId(time, pid))
       .finish(),
   );
 export const sample = (time: number, ip: number, stack = "") => {
@@ -56,9 +74,12 @@ export const sample = (time: number, ip: number, stack = "") => {
 export const finishedRound = record(68, new Uint8Array(0));
 
 /** A sample with the words of a call chain, for files of `CALL_CHAIN_SAMPLES`. */
-export const chainSample = (time: number, ip: number, chain: readonly bigint[]) => {
+export const chainSample = (time: number, ip: number, chain: readonly bigint[], pid = PID) => {
   const words = new Uint8Array(new BigUint64Array(chain.map((word) => BigInt.asUintN(64, word))).buffer);
-  return record(9, new DumpWriter().u64(ip).u32(7).u32(8).u64(time).u64(chain.length).bytes(words).finish());
+  return record(
+    9,
+    new DumpWriter().u64(ip).u32(pid).u32(TID).u64(time).u64(chain.length).bytes(words).finish(),
+  );
 };
 export const CALL_CHAIN_SAMPLES = IP_TID_TIME | 0x20;
 

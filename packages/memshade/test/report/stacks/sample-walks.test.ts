@@ -16,6 +16,7 @@ import {
   comm,
   drawPerfData,
   finishedRound,
+  fork,
   mmap2,
 } from "../../formats/dumps/perf-data-pictures.ts";
 import { sharedPath } from "../../shared-path.ts";
@@ -69,6 +70,69 @@ async function walkAsCores(file: Uint8Array, objects: ObjectSource): Promise<Wal
   return walked;
 }
 
+type SeenPlace = [name: string | undefined, shownAddress: number];
+
+const PAGE = 0x1000;
+const somePid = fc.integer({ min: 1, max: 80 });
+const somePage = fc.integer({ min: 1, max: 60 });
+const processEvent = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      kind: fc.constant("map" as const),
+      pid: somePid,
+      page: somePage,
+      pages: fc.integer({ min: 1, max: 9 }),
+      file: fc.constantFrom("/bin/a", "/bin/b", "/lib/a", "/lib/ab", "//anon", "/memfd:x", "[heap]"),
+    }),
+  },
+  { weight: 8, arbitrary: fc.record({ kind: fc.constant("sample" as const), pid: somePid, page: somePage }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant("fork" as const), pid: somePid, parent: somePid }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("exec" as const), pid: somePid }) },
+);
+type ProcessEvent = typeof processEvent extends fc.Arbitrary<infer Event> ? Event : never;
+
+/** The records of what happens to processes, and where the samples among them are: by a map of each process' own. */
+function tellOfProcesses(events: readonly ProcessEvent[]): { records: Uint8Array[]; expected: SeenPlace[] } {
+  const processes = new Map<number, ModuleMap<MappedModule>>();
+  const expected: SeenPlace[] = [];
+  const modulesOf = (pid: number) => {
+    const known = processes.get(pid) ?? new ModuleMap<MappedModule>();
+    processes.set(pid, known);
+    return known;
+  };
+  const records = events.map((event, index) => {
+    const time = index + 1;
+    const { pid } = event;
+    switch (event.kind) {
+      case "map": {
+        const [start, length] = [event.page * PAGE, event.pages * PAGE];
+        const file = new NativeFile(event.file, undefined, NOWHERE);
+        modulesOf(pid).add(new MappedModule(file, start, start + length, 3 * PAGE));
+        return mmap2(time, start, event.file, { pid, length, fileOffset: 3 * PAGE });
+      }
+      case "sample": {
+        const address = event.page * PAGE + 0x10;
+        const module = modulesOf(pid).find(address);
+        expected.push([module?.name, address + (module?.shownOffset ?? 0)]);
+        return chainSample(time, address, [], pid);
+      }
+      case "fork": {
+        if (pid !== event.parent) {
+          const child = new ModuleMap<MappedModule>();
+          for (const module of modulesOf(event.parent).all) child.add(module);
+          processes.set(pid, child);
+        }
+        return fork(time, pid, event.parent);
+      }
+      default:
+        processes.delete(pid);
+        return comm(time, "program", { pid, isExec: true });
+    }
+  });
+  return { records, expected };
+}
+
 describe("samples with call chains", () => {
   it("are split at the markers, callers at the call", async () => {
     const chain = [KERNEL, 0xffff_ffff_8100_0000n, USER, 0x40_1000n, 0x40_1100n, -4000n, 0x1234n];
@@ -111,6 +175,31 @@ describe("samples with call chains", () => {
       onSample: ({ frames }) => seen.push(frames[0]!.module?.name),
     });
     expect(seen).toEqual(["/bin/before", undefined, "/bin/after", "/bin/new"]);
+  });
+
+  it("are in what processes inherited, mapped since and lost", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(processEvent, { minLength: 1, maxLength: 400 }), async (events) => {
+        const { records, expected } = tellOfProcesses(events);
+        const seen: SeenPlace[] = [];
+        await unwindPerfData(sourceOfBytes(drawPerfData(records, false, CALL_CHAIN_SAMPLES)), NOWHERE, {
+          zstd: nodeZstdStream,
+          onSample: ({ frames: [place] }) => seen.push([place!.module?.name, place!.shownAddress]),
+        });
+        expect(seen).toEqual(expected);
+        // Text says the same by a way of its own.
+        let text = "";
+        await unwindPerfData(sourceOfBytes(drawPerfData(records, false, CALL_CHAIN_SAMPLES)), NOWHERE, {
+          zstd: nodeZstdStream,
+          onText: (piece) => {
+            text += new TextDecoder().decode(piece);
+          },
+        });
+        const shown = text.split(/\s+/).filter((word) => word !== "");
+        expect(shown).toEqual(expected.map(([, address]) => address.toString(16)));
+      }),
+      { numRuns: 150 },
+    );
   });
 
   it("are right however many places they have", async () => {

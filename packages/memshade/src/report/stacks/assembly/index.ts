@@ -11,11 +11,14 @@ import {
   RULE_UNCOVERED,
 } from "../../../unwind/assembly/simple-rule";
 import { addAddresses } from "./address-text";
-import { enterProcess, isMapped, limitPlaces, looksLikeReturnAddress, numberOf, placeAt } from "./places";
+import { isMapped, limitPlaces, looksLikeReturnAddress, numberOf, placeAt } from "./places";
+import { enterProcess, execute, fork, takeMapping } from "./processes";
 
 export { setCie } from "../../../unwind/assembly/simple-rule";
 export { finishText } from "./address-text";
-export { BLOCK_WORDS, fileAt, forgetProcess, hasPlaces, PLACE_BYTES, places, setModule, setProcess, setRule } from "./places";
+export { forgetNames } from "./file-names";
+export { fileAt, PLACE_BYTES, places, setMapping, setRule } from "./places";
+export { MAPPING_BYTES, processMappingCount, processMappings, processVersion } from "./processes";
 
 @external("records", "next")
 declare function next(): u32;
@@ -23,11 +26,25 @@ declare function next(): u32;
 declare function decode(record: u32): bool;
 @external("records", "allocate")
 declare function allocate(bytes: u32): u32;
+/** Calls `begin`: the header says all that is known in front of the first record. */
+@external("host", "start")
+declare function start(): void;
 /** Unwinds the stack of the sample with the whole unwinder: leaves addresses in `addresses` and returns how it ends. */
 @external("host", "unwind")
 declare function unwind(): u32;
 
+const TYPE_MMAP: u32 = 1;
+const TYPE_COMM: u32 = 3;
+const TYPE_EXIT: u32 = 4;
+const TYPE_FORK: u32 = 7;
 const TYPE_SAMPLE: u32 = 9;
+const TYPE_MMAP2: u32 = 10;
+/** From here on records are made by perf. */
+const FIRST_USER: u32 = 64;
+/** PERF_RECORD_MISC_COMM_EXEC */
+const IS_EXEC: u32 = 1 << 13;
+/** In place of a process: the kernel. */
+const KERNEL: i32 = -1;
 const ABI_32: u32 = 1;
 const ABI_64: u32 = 2;
 const HAS_CALL_CHAIN: u32 = 2;
@@ -116,20 +133,42 @@ export function reserveAddresses(count: u32): u32 {
 export function nextRecord(): u32 {
   while (true) {
     const record = next();
-    if (record === 0 || load<u32>(record) !== TYPE_SAMPLE || layouts === 0) return record;
-    if (!decode(record)) {
-      damagedSamples++;
-      continue;
-    }
-    takeSample();
-    if (!isText) return record;
+    if (record === 0) return 0;
+    const type = load<u32>(record);
+    if (type >= FIRST_USER) return record;
+    if (layouts === 0) start();
+    if (type === TYPE_SAMPLE) {
+      if (!decode(record)) {
+        damagedSamples++;
+        continue;
+      }
+      take();
+      if (!isText) return record;
+      addAddresses(kernel, kernelCount, frames, frameCount);
+    } else if (!takeProcess(record, type)) return record;
   }
 }
 
-/** Takes the sample that was decoded last, before the first call of `nextRecord` that knows how. */
-export function takeSample(): void {
-  take();
-  if (isText) addAddresses(kernel, kernelCount, frames, frameCount);
+/** Takes what a record says of processes. Returns whether that is all it says: text needs no names of threads. */
+function takeProcess(record: u32, type: u32): bool {
+  const bytes = <u32>load<u16>(record, 6);
+  switch (type) {
+    case TYPE_MMAP:
+    case TYPE_MMAP2:
+      if (bytes < 40 || load<i32>(record, 8) === KERNEL) return false;
+      takeMapping(record, type === TYPE_MMAP ? 40 : 72);
+      return true;
+    case TYPE_COMM:
+      if (bytes >= 16 && (<u32>load<u16>(record, 4) & IS_EXEC) !== 0) execute(load<i32>(record, 8));
+      return isText;
+    case TYPE_FORK:
+      if (bytes >= 24) fork(load<i32>(record, 8), load<i32>(record, 12));
+      return isText;
+    case TYPE_EXIT:
+      return true;
+    default:
+      return false;
+  }
 }
 
 function take(): void {

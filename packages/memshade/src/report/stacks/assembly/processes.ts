@@ -1,0 +1,277 @@
+// What is mapped in the processes of a recording, at this point of its time, out of its records. A process is known by its
+// *epoch* to those who remember its places: it gets a new one when something is mapped over them.
+//
+//   processes  by pid, open addressing: {0 u32 1 if there is one; 4 i32 pid; 8 u32 epoch, 0 before its first place;
+//               12 u32 mappings; 16 u32 their number; 20 u32 version, another one with each change; 24 u32 blocks that
+//               places lie in, as bits of their hash, 0 if there is no room for them yet}
+//   mappings   {0 u32 processes that they are of; 4 u32 capacity}, from 16 on by address: {0 u64 start; 8 u64 end;
+//               16 u64 offset in the file; 24 i64 address in the process − address in the object; 32 u32 file;
+//               36 u16 1 rules at hand, 2 none, 0 not asked; 38 u16 1 if what is there is in no file}
+import { mappedFile } from "./file-names";
+
+@external("records", "allocate")
+declare function allocate(bytes: u32): u32;
+
+const PROCESS_BYTES: u32 = 32;
+const FEWEST_PROCESSES: u32 = 64;
+const HEAD_BYTES: u32 = 16;
+export const MAPPING_BYTES: u32 = 40;
+const FEWEST_MAPPINGS: u32 = 32;
+/** Mappings take so many bytes at most, as they do in damaged files alone: of further processes nothing is known. */
+const MOST_BYTES: u64 = 1 << 29;
+const BLOCK_BITS: u64 = 20;
+const BLOCK_BYTES: u32 = 256;
+
+let processes: u32 = 0;
+let processMask: u32 = 0;
+let processCount: u32 = 0;
+let epochs: u32 = 0;
+let versions: u32 = 0;
+let mappedBytes: u64 = 0;
+/** By the logarithm of the capacity: room of mappings that nobody has any more, each with the address of the next one. */
+let free: u32 = 0;
+/** The process that samples are of now. */
+let process: u32 = 0;
+
+function slotOf(table: u32, mask: u32, pid: i32): u32 {
+  let slot = ((<u32>pid * 0x9e37_79b1) >>> 7) & mask;
+  while (true) {
+    const at = table + slot * PROCESS_BYTES;
+    if (load<u32>(at) === 0 || load<i32>(at, 4) === pid) return at;
+    slot = (slot + 1) & mask;
+  }
+}
+
+function cleared(bytes: u32): u32 {
+  const at = allocate(bytes);
+  memory.fill(at, 0, bytes);
+  return at;
+}
+
+/** A process, which may be one that nothing is known of yet. The others may move. */
+function processOf(pid: i32): u32 {
+  if (processes === 0) {
+    processes = cleared(FEWEST_PROCESSES * PROCESS_BYTES);
+    processMask = FEWEST_PROCESSES - 1;
+    free = cleared(32 * 4);
+  }
+  let at = slotOf(processes, processMask, pid);
+  if (load<u32>(at) !== 0) return at;
+  processCount++;
+  if (processCount << 1 > processMask) {
+    const mask = 2 * processMask + 1;
+    const larger = cleared((mask + 1) * PROCESS_BYTES);
+    for (let slot: u32 = 0; slot <= processMask; slot++) {
+      const old = processes + slot * PROCESS_BYTES;
+      if (load<u32>(old) !== 0) memory.copy(slotOf(larger, mask, load<i32>(old, 4)), old, PROCESS_BYTES);
+    }
+    processes = larger;
+    processMask = mask;
+    at = slotOf(processes, processMask, pid);
+  }
+  store<u32>(at, 1);
+  store<i32>(at, pid, 4);
+  return at;
+}
+
+/** Room for so many mappings, of one process; 0 if there is none. */
+function takeMappings(count: u32): u32 {
+  let capacity = FEWEST_MAPPINGS;
+  while (capacity < count) capacity <<= 1;
+  const list = free + (ctz(capacity) << 2);
+  let mappings = load<u32>(list);
+  if (mappings !== 0) {
+    store<u32>(list, load<u32>(mappings));
+  } else {
+    const bytes = HEAD_BYTES + capacity * MAPPING_BYTES;
+    if (mappedBytes + bytes > MOST_BYTES) return 0;
+    mappedBytes += bytes;
+    mappings = allocate(bytes);
+  }
+  store<u32>(mappings, 1);
+  store<u32>(mappings, capacity, 4);
+  return mappings;
+}
+
+/** A process has its mappings no more. */
+function leaveMappings(known: u32): void {
+  const mappings = load<u32>(known, 12);
+  store<u32>(known, 0, 12);
+  store<u32>(known, 0, 16);
+  if (mappings === 0) return;
+  const others = load<u32>(mappings) - 1;
+  store<u32>(mappings, others);
+  if (others > 0) return;
+  const list = free + (ctz(load<u32>(mappings, 4)) << 2);
+  store<u32>(mappings, load<u32>(list));
+  store<u32>(list, mappings);
+}
+
+/** Makes a process the only one with its mappings, with room for `count`; false if that is not to be had. */
+function ownMappings(known: u32, count: u32): bool {
+  const mappings = load<u32>(known, 12);
+  if (mappings !== 0 && load<u32>(mappings) === 1 && load<u32>(mappings, 4) >= count) return true;
+  const own = takeMappings(count);
+  const kept = load<u32>(known, 16);
+  if (own !== 0 && kept > 0) memory.copy(own + HEAD_BYTES, mappings + HEAD_BYTES, kept * MAPPING_BYTES);
+  leaveMappings(known);
+  if (own === 0) return false;
+  store<u32>(known, own, 12);
+  store<u32>(known, kept, 16);
+  return true;
+}
+
+function forget(known: u32): void {
+  leaveMappings(known);
+  store<u32>(known, 0, 8);
+  store<u32>(known, ++versions, 20);
+}
+
+// @ts-ignore: decorators are of AssemblyScript
+@inline
+function mappingOf(known: u32, index: u32): u32 {
+  return load<u32>(known, 12) + HEAD_BYTES + index * MAPPING_BYTES;
+}
+
+/** Number of mappings that start at or before an address. */
+function indexAfter(known: u32, address: u64): u32 {
+  let low: u32 = 0;
+  let high = load<u32>(known, 16);
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (load<u64>(mappingOf(known, middle)) <= address) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** Maps a file. Whatever is there of others is theirs no more. */
+function add(known: u32, start: u64, end: u64, fileOffset: u64, file: u32, isNoFile: bool): void {
+  const count = load<u32>(known, 16);
+  if (!ownMappings(known, count + 2)) return;
+  let first = indexAfter(known, start);
+  if (first > 0 && load<u64>(mappingOf(known, first - 1), 8) > start) first--;
+  let last = first;
+  while (last < count && load<u64>(mappingOf(known, last)) < end) last++;
+  const hasFront = first < last && load<u64>(mappingOf(known, first)) < start;
+  const hasBack = first < last && load<u64>(mappingOf(known, last - 1), 8) > end;
+  const oldBack = mappingOf(known, last - 1);
+  const newBack = mappingOf(known, first + u32(hasFront) + 1);
+  const behind = newBack + u32(hasBack) * MAPPING_BYTES;
+  // What is behind the range moves as it is, with the cut piece in front of it, which is that of the last one.
+  if (hasBack) {
+    memory.copy(newBack, oldBack, (count - last + 1) * MAPPING_BYTES);
+    store<u64>(newBack, load<u64>(newBack, 16) + (end - load<u64>(newBack)), 16);
+    store<u64>(newBack, end);
+    store<u16>(newBack, 0, 36);
+  } else {
+    memory.copy(behind, mappingOf(known, last), (count - last) * MAPPING_BYTES);
+  }
+  if (hasFront) {
+    const front = mappingOf(known, first);
+    store<u64>(front, start, 8);
+    store<u16>(front, 0, 36);
+  }
+  const mapping = mappingOf(known, first + u32(hasFront));
+  store<u64>(mapping, start);
+  store<u64>(mapping, end, 8);
+  store<u64>(mapping, fileOffset, 16);
+  store<u32>(mapping, file, 32);
+  store<u16>(mapping, 0, 36);
+  store<u16>(mapping, u16(isNoFile), 38);
+  store<u32>(known, count - (last - first) + 1 + u32(hasFront) + u32(hasBack), 16);
+}
+
+function blockBit(block: u64): u32 {
+  return (<u32>block * 0x9e37_79b1) >>> 21;
+}
+
+/** Whether a process may have places in a range of addresses. */
+function hasPlaces(known: u32, start: u64, end: u64): bool {
+  const last = (end - 1) >> BLOCK_BITS;
+  const first = start >> BLOCK_BITS;
+  if (last - first > 256) return true;
+  const blocks = load<u32>(known, 24);
+  for (let block = first; block <= last; block++) {
+    const bit = blockBit(block);
+    if (((load<u32>(blocks + ((bit >>> 5) << 2)) >>> (bit & 31)) & 1) !== 0) return true;
+  }
+  return false;
+}
+
+/** Takes a record of a mapping, with the name at `nameOffset`. */
+export function takeMapping(record: u32, nameOffset: u32): void {
+  const length = load<u64>(record, 24);
+  if (<u32>load<u16>(record, 6) < nameOffset || length === 0) return;
+  const known = processOf(load<i32>(record, 8));
+  const start = load<u64>(record, 16);
+  const end = start + length > start ? start + length : u64.MAX_VALUE;
+  if (end === start) return;
+  const file = mappedFile(record, nameOffset);
+  add(known, start, end, load<u64>(record, 32), file >>> 1, (file & 1) !== 0);
+  store<u32>(known, ++versions, 20);
+  if (load<u32>(known, 8) !== 0 && hasPlaces(known, start, end)) store<u32>(known, 0, 8);
+}
+
+/** A process runs another program. */
+export function execute(pid: i32): void {
+  forget(processOf(pid));
+}
+
+/** A process was made by another one. */
+export function fork(pid: i32, parentPid: i32): void {
+  if (pid === parentPid) return;
+  processOf(parentPid);
+  const child = processOf(pid);
+  const parent = processOf(parentPid);
+  forget(child);
+  const mappings = load<u32>(parent, 12);
+  if (mappings === 0) return;
+  store<u32>(mappings, load<u32>(mappings) + 1);
+  store<u32>(child, mappings, 12);
+  store<u32>(child, load<u32>(parent, 16), 16);
+}
+
+/** Turns to the process that the next places are of. */
+export function enterProcess(pid: i32): void {
+  process = processOf(pid);
+  if (load<u32>(process, 8) !== 0) return;
+  if (load<u32>(process, 24) === 0) store<u32>(process, allocate(BLOCK_BYTES), 24);
+  memory.fill(load<u32>(process, 24), 0, BLOCK_BYTES);
+  store<u32>(process, ++epochs, 8);
+}
+
+// @ts-ignore: decorators are of AssemblyScript
+@inline
+export function processEpoch(): u32 {
+  return load<u32>(process, 8);
+}
+
+/** Changes with every change of what is mapped in the process. */
+export function processVersion(): u32 {
+  return load<u32>(process, 20);
+}
+
+/** Address of the first mapping of the process. */
+export function processMappings(): u32 {
+  return mappingOf(process, 0);
+}
+
+export function processMappingCount(): u32 {
+  return load<u32>(process, 16);
+}
+
+/** The mapping at an address of the process; 0 if there is none. */
+export function mappingAt(address: u64): u32 {
+  const index = indexAfter(process, address);
+  if (index === 0) return 0;
+  const mapping = mappingOf(process, index - 1);
+  return address < load<u64>(mapping, 8) ? mapping : 0;
+}
+
+/** The process has a place at an address. */
+export function markPlace(address: u64): void {
+  const bit = blockBit(address >> BLOCK_BITS);
+  const word = load<u32>(process, 24) + ((bit >>> 5) << 2);
+  store<u32>(word, load<u32>(word) | (1 << (bit & 31)));
+}
