@@ -94,8 +94,9 @@ export class BulkFunctions {
       body.op("i32.and");
     }
     body.open("if");
-    if (fills || type === I32)
-      for (const { copy, fill } of this.#listeners) this.#tell(body, fills ? fill : copy, [type, type, type]);
+    if (fills) for (const { fill } of this.#listeners) this.#tell(body, fill, [type, I32, type]);
+    else if (type === I32)
+      for (const { copy } of this.#listeners) this.#call(body, copy, [type, type, type]);
     else {
       // One half may lie where nothing is followed.
       pushBelow4G(body, 0, type, type);

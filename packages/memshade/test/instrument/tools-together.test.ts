@@ -92,3 +92,35 @@ it("what moves bytes between memories, or traps before it moves any, is told in 
   }
   expectAgreement(module, [...trapping, ...moved], TOOL_VARIANTS);
 });
+
+it("bulk instructions of 64-bit memories are told of as far as they are followed", () => {
+  const module = wat(`(module (memory $main (export "memory") i64 2 2) (memory $other 1)
+    (data $bytes "0123456789abcdef")
+    (func (export "copy") (param i64 i64 i64) (memory.copy (local.get 0) (local.get 1) (local.get 2)))
+    (func (export "out") (param i32 i64 i32) (memory.copy $other $main (local.get 0) (local.get 1) (local.get 2)))
+    (func (export "in") (param i64 i32 i32) (memory.copy $main $other (local.get 0) (local.get 1) (local.get 2)))
+    (func (export "fill") (param i64 i32 i64) (memory.fill (local.get 0) (local.get 1) (local.get 2)))
+    (func (export "init") (param i64 i32 i32) (memory.init $bytes (local.get 0) (local.get 1) (local.get 2))))`);
+  const moved: Call[] = [
+    ["fill", 1000n, 7, 300n],
+    ["out", 128, 1100n, 200],
+    ["in", 70_000n, 100, 128],
+    ["copy", 9000n, 70_000n, 64n],
+    ["init", 20_000n, 1, 15],
+  ];
+  const followed = TOOL_VARIANTS.filter(({ options }) => options.tools?.includes("waste") === false);
+  expectAgreement(module, moved, followed);
+  const trapping: Call[] = [
+    ["fill", 1n << 32n, 7, 8n],
+    ["copy", 1n << 32n, 0n, 8n],
+    ["copy", 0n, -8n, 8n],
+    ["copy", 0n, 8n, -8n],
+    ["init", 1n << 32n, 0, 8],
+  ];
+  for (const { options } of TOOL_VARIANTS) {
+    const { behaviour, profile } = record(module, trapping, options);
+    expect(new Set(behaviour.results)).toEqual(new Set(["trap: memory access out of bounds"]));
+    const { lines } = figuresOf(profile) as { lines?: { lines: number } };
+    expect(lines?.lines ?? 0).toBe(0);
+  }
+});
