@@ -27,7 +27,9 @@ function runQuickly(verb, args) {
   );
   const isDone = exports.symbolizeQuickly(args);
   keepCode();
-  return isDone;
+  // All has been written: what the engine would do at its end is left to the system.
+  if (isDone) process.exit();
+  return false;
 }
 
 /**

@@ -4,7 +4,7 @@ import { dwarfWasm } from "./wasm-module.ts";
 
 /** What is read at once: where units are large, little more than their heads, else many. */
 const SMALL_WINDOW = 1 << 12;
-const LARGE_WINDOW = 1 << 18;
+const LARGE_WINDOW = 1 << 14;
 
 /** The compilation units of a file, by offsets in `.debug_info`, with the ranges of their own entries. */
 export interface ScannedUnits {

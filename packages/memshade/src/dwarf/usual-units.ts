@@ -49,7 +49,7 @@ export function readUsualSubroutines(unit: Unit, address?: number): SubroutineCo
       rows: new Uint32Array(buffer, wasm.rows.value, count * ROW),
       names: new Uint32Array(buffer, wasm.names.value, count * NAMES),
       starts: new Float64Array(buffer, wasm.starts.value, count),
-      intervals: new SortedIntervals([address], [address + 1], [wasm.valueAtWanted.value]),
+      intervals: new SortedIntervals([address], [address + 1], [wasm.valueAtWanted()]),
     };
   const intervals = wasm.intervalCount.value;
   return {

@@ -8,7 +8,6 @@ type Variables = Readonly<
     | "intervalStarts"
     | "intervalEnds"
     | "intervalValues"
-    | "valueAtWanted"
     | "rowCount"
     | "rows"
     | "names"
@@ -51,6 +50,7 @@ export interface DwarfWasm extends Variables {
   unitAround(address: number, from: number): number;
   wantOne(address: number): void;
   wantAll(): void;
+  valueAtWanted(): number;
   readSubroutines(entries: number, size: number, offset: number, abbreviations: number): void;
   findLine(
     address: number,

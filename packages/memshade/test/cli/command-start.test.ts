@@ -14,7 +14,7 @@ if (!isBuilt) console.warn("SKIPPED: the command is not built");
 function symbolize(...environment: readonly (readonly [string, string])[]): string {
   const { stdout, stderr } = spawnSync(process.execPath, [COMMAND, "symbolize", "-e", MODULE, "0x1000"], {
     encoding: "utf8",
-    env: { PATH: process.env["PATH"]!, ...Object.fromEntries(environment) },
+    env: { PATH: process.env.PATH!, ...Object.fromEntries(environment) },
   });
   return stdout + stderr;
 }

@@ -1,6 +1,6 @@
 // Intervals of addresses with a value each, of which later ones lie inside of earlier ones, or beside them: what
 // ../interval-map.ts is, with the same answers where intervals overlap that should not.
-import { enlarged, isUnusual, reserve, setUnusual } from "./memory";
+import { enlarged, isUnusual, reserve } from "./memory";
 
 // A chunk: {u32 count}, and from ENTRIES on, sorted {f64 start, f64 end, u32 value}.
 const ENTRIES: u32 = 8;
@@ -31,7 +31,8 @@ export function beginIntervals(): void {
 }
 
 export function addInterval(low: f64, high: f64, value: u32): void {
-  if (low === high || isUnusual) return;
+  // What starts behind an address changes nothing at it.
+  if (low === high || low > wanted || isUnusual) return;
   const found = seek(low);
   if (found >= 0) {
     const entry = chunk + ENTRIES + found * ENTRY;
@@ -157,41 +158,25 @@ export function endIntervals(): void {
   }
 }
 
-/** Whether one address alone is looked for: no map is made then. */
-export let isOneWanted: bool = false;
-let wanted: f64 = 0;
-/** The value at that address, or −1. */
-export let valueAtWanted: i32 = -1;
-/** The interval that has it. */
-let innermostLow: f64 = 0;
-let innermostHigh: f64 = 0;
-/** The last end at or below the address, of intervals that do not have it. */
-let lastEnd: f64 = 0;
+/** The address that is asked for alone; NaN for all. */
+let wanted: f64 = NaN;
 
-/** To be called before each reading for one address; `wantAll` before others. */
+/** To be called before intervals are added for one address; `wantAll` before others. */
 export function wantOne(address: f64): void {
-  isOneWanted = true;
   wanted = address;
-  valueAtWanted = -1;
-  innermostLow = -Infinity;
-  innermostHigh = Infinity;
-  lastEnd = -Infinity;
 }
 
 export function wantAll(): void {
-  isOneWanted = false;
+  wanted = NaN;
 }
 
-/** What the map would have at the address; unusual where it would depend on how intervals overlap that should not. */
-export function addCovering(low: f64, high: f64, value: u32): void {
-  if (low === high) return;
-  if (low > high) setUnusual();
-  else if (low > wanted) return;
-  else if (high <= wanted) lastEnd = max(lastEnd, high);
-  else if (low < innermostLow || high > innermostHigh || lastEnd > low) setUnusual();
-  else {
-    innermostLow = low;
-    innermostHigh = high;
-    valueAtWanted = value;
-  }
+export function isOneWanted(): bool {
+  return !isNaN(wanted);
+}
+
+/** The value at that address, or −1. */
+export function valueAtWanted(): i32 {
+  const found = seek(wanted);
+  const entry = chunk + ENTRIES + found * ENTRY;
+  return found >= 0 && wanted < load<f64>(entry, 8) ? load<i32>(entry, 16) : -1;
 }

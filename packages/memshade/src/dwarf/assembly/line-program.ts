@@ -194,7 +194,7 @@ function run<Rows>(
           uleb();
           break;
         default:
-          for (let left = <u32>load<u8>(operandCounts + opcode); left > 0; left--) uleb();
+          for (let left = <u32>load<u8>(operandCounts + opcode); left > 0 && at <= stop; left--) uleb();
       }
       // Values are checked here once: what was read too far is in the padding.
       if (isUnusual || at > stop) {

@@ -20,10 +20,10 @@ import {
   DW_TAG_inlined_subroutine,
 } from "../constants";
 import { ATTRIBUTE_STEP, byCode, CHILDREN, codes, FIRST_STEP, readTable, STEPS, SUBROUTINE } from "./abbreviations";
-import { addCovering, addInterval, beginIntervals, endIntervals, isOneWanted } from "./interval-map";
+import { addInterval, beginIntervals, endIntervals, isOneWanted } from "./interval-map";
 import { enlarged, isUnusual, reserve, setUnusual } from "./memory";
 import { addressAt, beginPairs, forgetPairs, isTombstone, pairCount, pairs, readRanges } from "./ranges";
-import { at, end, enter, isAddressIndex, isReferenceInUnit, moveTo, readNumber, skipSized, uleb } from "./values";
+import { at, end, enter, isAddressIndex, isReferenceInUnit, moveTo, readNumber, SIZE_BLOCK_LEB, skipSized, uleb } from "./values";
 
 const NO_SUBROUTINE: u32 = 0xffff_ffff;
 
@@ -68,7 +68,7 @@ function addRow(): u32 {
 }
 
 /**
- * Reads the entries of a unit: after `wantOne`, of which intervals only the innermost around that address is found.
+ * Reads the entries of a unit: after `wantOne`, for that address alone.
  *
  * @param entries where the first of them is
  * @param offset of the first in `.debug_info`
@@ -76,7 +76,7 @@ function addRow(): u32 {
 export function readSubroutines(entries: u32, size: u32, offset: u32, abbreviations: u32): void {
   readTable(abbreviations);
   beginPairs();
-  if (!isOneWanted) beginIntervals();
+  beginIntervals();
   room = 256;
   rowCount = 0;
   rows = reserve(room * ROW);
@@ -88,8 +88,7 @@ export function readSubroutines(entries: u32, size: u32, offset: u32, abbreviati
   enter(entries, entries + size);
   unitBias = offset - entries;
   readEntries();
-  if (at > end) setUnusual();
-  if (!isUnusual && !isOneWanted) endIntervals();
+  if (!isUnusual && !isOneWanted()) endIntervals();
 }
 
 /** What makes an offset in `.debug_info` of a place. */
@@ -99,9 +98,17 @@ function readEntries(): void {
   let depth: u32 = 0;
   let current = NO_SUBROUTINE;
   const stop = end;
-  while (at < stop) {
-    const start = at;
-    const code = uleb();
+  // In place of `at`, which the engine would read from memory and write to it for each value.
+  let position = at;
+  while (position < stop) {
+    const start = position;
+    let code = <u32>load<u8>(position++);
+    if (code >= 0x80) {
+      moveTo(start);
+      code = uleb();
+      position = at;
+      if (position > stop) break;
+    }
     if (code === 0) {
       if (depth === 0) return;
       current = load<u32>(around + --depth * 4);
@@ -117,17 +124,25 @@ function readEntries(): void {
     if (load<u8>(abbreviation, SUBROUTINE) !== 0) {
       inside = addRow();
       if (isUnusual) return;
+      moveTo(position);
       readSubroutine(abbreviation, inside, current, start + unitBias);
+      position = at;
     } else {
       let step = abbreviation + FIRST_STEP;
       const behind = step + (load<u32>(abbreviation, STEPS) << 2);
       for (; step < behind; step += 4) {
         const size = load<i32>(step);
-        if (size >= 0) moveTo(at + size);
-        else skipSized(size);
+        if (size >= 0) position += size;
+        else if (position > stop) break;
+        else if (size === SIZE_BLOCK_LEB && load<u8>(position) < 0x80) position += 1 + <u32>load<u8>(position);
+        else {
+          moveTo(position);
+          skipSized(size);
+          position = at;
+        }
       }
     }
-    if (isUnusual || at > stop) {
+    if (isUnusual || position > stop) {
       setUnusual();
       return;
     }
@@ -141,6 +156,7 @@ function readEntries(): void {
       current = inside;
     } else if (depth === 0) return;
   }
+  if (position > stop) setUnusual();
 }
 
 function readSubroutine(abbreviation: u32, subroutine: u32, parent: u32, offset: u32): void {
@@ -163,7 +179,8 @@ function readSubroutine(abbreviation: u32, subroutine: u32, parent: u32, offset:
   memory.fill(own, 0, NAMES);
   let step = abbreviation + FIRST_STEP;
   const behind = step + load<u32>(abbreviation, STEPS) * ATTRIBUTE_STEP;
-  for (; step < behind && !isUnusual; step += ATTRIBUTE_STEP) {
+  // Padding is behind the end, but not for many values. Who called looks whether it was passed.
+  for (; step < behind && !isUnusual && at <= end; step += ATTRIBUTE_STEP) {
     const attribute = <u32>load<u16>(step);
     const form = <u32>load<u16>(step, 2);
     const size = load<i32>(step, 4);
@@ -261,14 +278,7 @@ function readSubroutine(abbreviation: u32, subroutine: u32, parent: u32, offset:
   store<u32>(own, linkageForm | (nameForm << 16));
   store<u32>(own, next, NEXT);
   if (!hasLow || !hasHigh || isUnusual || isTombstone(low)) return;
-  addCode(low, isLength ? low + high : high, subroutine);
-}
-
-// @ts-ignore: decorator
-@inline
-function addCode(low: f64, high: f64, subroutine: u32): void {
-  if (isOneWanted) addCovering(low, high, subroutine);
-  else addInterval(low, high, subroutine);
+  addInterval(low, isLength ? low + high : high, subroutine);
 }
 
 /** The number of a text: for one in place, its offset in `.debug_info`. */
@@ -290,5 +300,5 @@ function addRanges(form: u32, value: i64, subroutine: u32): void {
   forgetPairs();
   readRanges(form, value);
   for (let pair = pairs, behind = pairs + pairCount * 16; pair < behind && !isUnusual; pair += 16)
-    addCode(load<f64>(pair), load<f64>(pair, 8), subroutine);
+    addInterval(load<f64>(pair), load<f64>(pair, 8), subroutine);
 }

@@ -121,7 +121,7 @@ const SIZE_STRING: i32 = -2;
 const SIZE_BLOCK1: i32 = -3;
 const SIZE_BLOCK2: i32 = -4;
 const SIZE_BLOCK4: i32 = -5;
-const SIZE_BLOCK_LEB: i32 = -6;
+export const SIZE_BLOCK_LEB: i32 = -6;
 /** Of forms that are not known, or stand in the entry. */
 export const SIZE_UNUSUAL: i32 = -8;
 
