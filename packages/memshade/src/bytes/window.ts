@@ -8,12 +8,15 @@ export class Window {
   /** What `at` returns offsets into. Another one after each call. */
   view = new DataView(new ArrayBuffer(0));
   private readonly source: ByteSource;
+  private readonly leastBytes: number;
   private bytes = new Uint8Array(0);
   private buffer = new Uint8Array(0);
   private start = 0;
 
-  constructor(source: ByteSource) {
+  /** @param leastBytes that are read at once: few, for who reads here and there */
+  constructor(source: ByteSource, leastBytes = WINDOW_BYTES) {
     this.source = source;
+    this.leastBytes = leastBytes;
   }
 
   get size(): number {
@@ -45,7 +48,7 @@ export class Window {
 
   private move(offset: number, length: number): void {
     const { source } = this;
-    const wanted = Math.min(Math.max(length, WINDOW_BYTES), source.size - offset);
+    const wanted = Math.min(Math.max(length, this.leastBytes), source.size - offset);
     if (source.readInto === undefined) {
       this.bytes = source.read(offset, wanted) as Uint8Array<ArrayBuffer>;
     } else {

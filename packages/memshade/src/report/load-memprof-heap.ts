@@ -1,16 +1,19 @@
-import { closeSync, openSync, readdirSync, readSync, statSync } from "node:fs";
+import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
+import type { ByteSource } from "../bytes/byte-source.ts";
 import { UserError } from "../bytes/errors.ts";
 import { heapProfileFromMemprof } from "../formats/memprof/index.ts";
 import { isIndexedProfile, readContainer } from "../formats/memprof-indexed/index.ts";
-import { isMemprofRaw, readRawDumps } from "../formats/memprof-raw/index.ts";
+import { isMemprofRaw, lastVersion } from "../formats/memprof-raw/index.ts";
 import { isMemprofYaml } from "../formats/memprof-text/index.ts";
 import { readMemprofYaml } from "../formats/memprof-text/read-yaml.ts";
 import { isMemshadeProfile } from "../formats/memshade-profile/index.ts";
 import type { HeapProfile } from "../model/heap-profile.ts";
 import { MIB_FIELDS } from "../model/mib-fields.ts";
 import { loadDemangler } from "./load-demangler.ts";
+import { openFile } from "./load-file.ts";
 import { InputMerger } from "./memprof/input-merger.ts";
+import { MAGIC_BYTES } from "./memprof/input-reader.ts";
 import { findFunctions } from "./memprof/known-functions.ts";
 
 /**
@@ -22,16 +25,16 @@ import { findFunctions } from "./memprof/known-functions.ts";
  */
 export function memprofHeapProfile(
   file: string,
-  bytes: Uint8Array,
   binaryPaths: readonly string[] = [],
 ): HeapProfile | undefined {
-  const isRaw = isMemprofRaw(bytes);
+  const start = startOf(file);
+  const isRaw = isMemprofRaw(start);
   if (isRaw && binaryPaths.length === 0) return undefined;
-  if (!isRaw && !isIndexedProfile(bytes) && !isMemshadeProfile(bytes) && !isMemprofYaml(bytes))
+  if (!isRaw && !isIndexedProfile(start) && !isMemshadeProfile(start) && !isMemprofYaml(start))
     return undefined;
   const isFolder = (path: string) => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
   const binaries = binaryPaths.filter((path) => !isFolder(path));
-  const isOfModules = isRaw || isMemshadeProfile(bytes);
+  const isOfModules = isRaw || isMemshadeProfile(start);
   const places = {
     binaries: isOfModules ? binaries : [],
     searchPaths: isOfModules ? binaryPaths.filter(isFolder) : [],
@@ -68,38 +71,48 @@ export function memprofHeapProfile(
     notTracked.push("There is nothing in this profile.");
   }
   return heapProfileFromMemprof(profile, {
-    version: versionOf(file, bytes),
+    version: versionOf(file, start),
     notTracked,
     demangle: loadDemangler(),
     functionOf: (guid) => functions.get(guid),
   });
 }
 
-/** Executables, libraries and modules in a folder itself. */
+/** Executables, libraries and modules anywhere below a folder. */
 function objectsIn(folder: string): string[] {
-  return readdirSync(folder, { withFileTypes: true })
-    .filter((entry) => entry.isFile() && isObject(join(folder, entry.name)))
-    .map(({ name }) => join(folder, name))
+  return readdirSync(folder, { withFileTypes: true, recursive: true })
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => join(parentPath, name))
+    .filter(isObject)
     .sort();
 }
 
 function isObject(file: string): boolean {
-  const start = new Uint8Array(4);
-  const descriptor = openSync(file, "r");
   try {
-    readSync(descriptor, start);
-  } finally {
-    closeSync(descriptor);
+    const magic = new TextDecoder("latin1").decode(startOf(file).subarray(0, 4));
+    return magic === "\u007fELF" || magic === "\0asm";
+  } catch (error) {
+    // A file that nobody named may be one that cannot be read.
+    if (error instanceof UserError) return false;
+    throw error;
   }
-  const magic = new TextDecoder("latin1").decode(start);
-  return magic === "\u007fELF" || magic === "\0asm";
 }
 
-function versionOf(file: string, bytes: Uint8Array): number {
+/** The first bytes of a file; the rest is read where it is needed, and never at once. */
+function startOf(file: string): Uint8Array {
+  return withFile(file, (source) => source.read(0, MAGIC_BYTES));
+}
+
+function withFile<T>(file: string, use: (source: ByteSource) => T): T {
+  const source = openFile(file);
   try {
-    if (isMemprofRaw(bytes)) return readRawDumps(bytes).at(-1)!.version;
-    return isIndexedProfile(bytes) ? readContainer(bytes).version : 0;
-  } catch (error) {
-    throw new UserError(`${file} is damaged: ${(error as Error).message}`);
+    return use(source);
+  } finally {
+    source.close();
   }
+}
+
+function versionOf(file: string, start: Uint8Array): number {
+  if (isMemprofRaw(start)) return withFile(file, (source) => lastVersion(source));
+  return isIndexedProfile(start) ? withFile(file, (source) => readContainer(source).version) : 0;
 }

@@ -89,9 +89,9 @@ function loadRun(file: string): Run {
 }
 
 function profileOf(file: string, run: Run | undefined, places: OriginalPlaces): HeapProfile {
-  const bytes = readFile(file);
-  const native = run === undefined ? memprofHeapProfile(file, bytes, places.binaryPaths) : undefined;
+  const native = run === undefined ? memprofHeapProfile(file, places.binaryPaths) : undefined;
   if (native !== undefined) return native;
+  const bytes = readFile(file);
   if (!isMemprofRaw(bytes)) {
     throw new UserError(`${file} is not a MemProf profile${bytes.length === 0 ? ": it is empty" : ""}`);
   }

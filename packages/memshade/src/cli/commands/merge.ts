@@ -10,7 +10,7 @@ import {
 } from "../../formats/memprof-indexed/index.ts";
 import { indexedProfileText, profileText } from "../../formats/memprof-text/index.ts";
 import { memshadeProfilePieces } from "../../formats/memshade-profile/index.ts";
-import { HOT_COLD_FIELDS, type MemprofProfile, viewMerged } from "../../model/memprof/index.ts";
+import { HOT_COLD_FIELDS, type MemprofProfile, summarize, viewMerged } from "../../model/memprof/index.ts";
 import { MIB_FIELDS, type MibField } from "../../model/mib-fields.ts";
 import { loadDemangler } from "../../report/load-demangler.ts";
 import { convertProfile } from "../../report/memprof/convert.ts";
@@ -30,7 +30,7 @@ import { parseChoice, screenOptions, standardOutput } from "./report-options.ts"
 type Format = "indexed" | "yaml" | "memshade";
 const FORMATS: readonly Format[] = ["indexed", "yaml", "memshade"];
 const CONTAINERS = ["8", "9", "10", "11", "12", "13"] as const;
-const MOST_NAMED = 4;
+const MOST_NAMED = 20;
 
 interface MergeFlags extends HotColdFlags {
   output: string;
@@ -248,8 +248,8 @@ interface Sources {
   readonly dropped: number;
 }
 
-function sizesOf({ records, blocks }: MemprofProfile): Sizes {
-  return { contexts: blocks.length, functions: records.length };
+function sizesOf(profile: MemprofProfile): Sizes {
+  return { contexts: Number(summarize(profile).contexts), functions: profile.records.length };
 }
 
 function sayWritten(
@@ -265,15 +265,15 @@ function sayWritten(
       `${count(functions, "function")}`,
   );
   if (unmatched.length > 0) {
-    const named = unmatched.slice(0, MOST_NAMED).join(" ");
-    const more = unmatched.length > MOST_NAMED ? ` and ${unmatched.length - MOST_NAMED} more` : "";
     const fate = keepsUnresolved ? "kept as build id and offset" : "left out";
-    say(
-      `no binary was given for ${count(unmatched.length, "module")}, whose frames are ${fate}: ${named}${more}`,
-    );
+    say(`no binary was given for ${count(unmatched.length, "module")}, whose frames are ${fate}:`);
+    for (const buildId of unmatched.slice(0, MOST_NAMED)) say(`  ${buildId}`);
+    if (unmatched.length > MOST_NAMED) say(`  and ${unmatched.length - MOST_NAMED} more`);
   }
-  if (dropped > 0)
-    say(`${count(dropped, "context")} without a single frame that could be named were left out`);
+  if (dropped > 0) {
+    const ofAll = inputs > 1 ? ", in all profiles together" : "";
+    say(`left out: ${count(dropped, "context")} without a frame that could be named${ofAll}`);
+  }
 }
 
 function sayMissingFields(known: readonly MibField[], wanted: readonly MibField[]): void {

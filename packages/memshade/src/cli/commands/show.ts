@@ -1,6 +1,8 @@
 import type { Command } from "commander";
 import { ProfdataError } from "../../report/memprof/profdata-error.ts";
 import { showProfile } from "../../report/memprof/show.ts";
+import { OutputBuffer } from "../line-input.ts";
+import { keepHeapSmall } from "../small-heap.ts";
 
 const EXAMPLES = `
 Examples:
@@ -12,8 +14,6 @@ What is printed is what llvm-profdata 22 prints for "show --memory", byte for by
 address (AccessHistogram), 0 stands. Failures are in its words too, with exit code 1.`;
 
 const FAILED = 1;
-/** Text is written in pieces of about so many characters. */
-const PIECE = 1 << 16;
 
 interface ShowFlags {
   binary: string[];
@@ -36,15 +36,12 @@ export function addShowCommand(program: Command): void {
 }
 
 function runShow(file: string, binaries: readonly string[]): void {
+  keepHeapSmall();
   try {
-    let piece = "";
-    for (const text of showProfile(file, binaries)) {
-      piece += text;
-      if (piece.length < PIECE) continue;
-      process.stdout.write(piece);
-      piece = "";
-    }
-    process.stdout.write(piece);
+    // Streams would keep all of it in memory for a reader that takes its time.
+    const output = new OutputBuffer();
+    for (const text of showProfile(file, binaries)) output.add(text);
+    output.flush();
   } catch (error) {
     if (!(error instanceof ProfdataError)) throw error;
     process.stderr.write(`error: ${error.message}\n`);

@@ -30,7 +30,7 @@ export function addIndexed(source: ByteSource, merger: ProfileMerger, input: num
 /** Goes through everything. @returns whether there is a block */
 function check(section: LinearSection): boolean {
   const stacks = section.stacksOf(() => 0);
-  const blockBytes = bytesOf(section.schema);
+  const blockBytes = schemaBytes(section.schema);
   const known = new Set<bigint>();
   let hasBlocks = false;
   for (const { guid, entry } of section.records()) {
@@ -69,11 +69,11 @@ class SectionAdder {
     this.input = input;
     const frames = section.frames.map((frame) => merger.frames.intern(frame));
     this.stacks = section.stacksOf((parent, frame) => merger.stacks.child(parent, frames[frame]!));
-    this.blockBytes = bytesOf(schema);
+    this.blockBytes = schemaBytes(schema);
     this.offsets = merger.blocks.fields.map((field) => {
       // Of a field that stands there several times the last one counts.
       const index = schema.lastIndexOf(field);
-      return index < 0 ? -1 : bytesOf(schema.slice(0, index));
+      return index < 0 ? -1 : schemaBytes(schema.slice(0, index));
     });
   }
 
@@ -142,11 +142,13 @@ class SectionAdder {
   }
 }
 
-function bytesOf(schema: readonly MibField[]): number {
+/** Size of a block with these fields. */
+export function schemaBytes(schema: readonly MibField[]): number {
   return schema.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
-function readCallees(entry: Cursor, version: number): bigint[] | undefined {
+/** The targets of a call site; undefined in versions that do not have them. */
+export function readCallees(entry: Cursor, version: number): bigint[] | undefined {
   if (version < 4) return undefined;
   return Array.from({ length: entry.count(8, "callees") }, () => entry.u64());
 }

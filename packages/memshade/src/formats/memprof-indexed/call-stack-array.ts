@@ -1,4 +1,9 @@
-import { type MemprofStacks, type OrderedTree, orderTree } from "../../model/memprof/index.ts";
+import {
+  type FrameCounts,
+  type MemprofStacks,
+  type OrderedTree,
+  orderTree,
+} from "../../model/memprof/index.ts";
 
 /** Frames and call stacks in the order of indexed versions 3 and 4. */
 export interface CallStackArray {
@@ -24,12 +29,6 @@ export function buildCallStackArray(
   const { frames, linearIds, ranks } = orderFrames(countFrames(stacks, isUsed, ids.length), ids);
   const tree = orderTree(stacks, isUsed, ranks);
   return { frames, ...layOut(stacks, isUsed, tree, linearIds) };
-}
-
-/** How often frames occur in the stacks in use, and the sum of their positions there (0 for the leaf). */
-export interface FrameCounts {
-  readonly counts: Float64Array;
-  readonly positionSums: Float64Array;
 }
 
 export interface FrameOrder {

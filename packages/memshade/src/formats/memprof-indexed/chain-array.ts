@@ -1,64 +1,108 @@
-import { type ChainOrder, ChainWalk, Column, RankedBits } from "../../model/memprof/index.ts";
+import {
+  type ChainOrder,
+  ChainWalk,
+  Column,
+  NarrowColumn,
+  RankedBits,
+  type StackChains,
+} from "../../model/memprof/index.ts";
 import type { Chunks, ChunkWriter } from "./chunk-writer.ts";
+
+/** Elements are written so many at a time. */
+const ELEMENTS_AT_ONCE = 1 << 13;
 
 /**
  * The call stack array of the stacks in use, from its first element to its last. Each stack gives its length, the
- * frames that it does not share with the next one, and a jump to the others, which stand with a later stack: so it is
- * walked twice, first for the places that jumps go to.
+ * frames that it does not share with the next one, and a jump to the others, which stand with a later stack: so where
+ * stacks come to stand is found out before any is written.
  */
 export class ChainArray {
-  private readonly tree: ChainOrder;
+  private readonly stacks: StackChains;
   private readonly used: RankedBits;
   /** Stacks that jumps may go to, and their places in the array by their numbers among these. */
   private readonly joints = new RankedBits();
   private readonly places = new Column();
+  /** The stacks in use in order, how long they are, and how many frames at the root the next one has too. */
+  private readonly order = new Column();
+  private readonly depths = new NarrowColumn(1);
+  private readonly shared = new NarrowColumn(1);
+  private elements = new Uint32Array(ELEMENTS_AT_ONCE);
 
-  constructor(tree: ChainOrder, used: RankedBits) {
-    this.tree = tree;
+  /** @param branches of the stacks */
+  constructor(stacks: StackChains, used: RankedBits, branches: RankedBits) {
+    this.stacks = stacks;
     this.used = used;
-    tree.branches.forEach((stack) => {
+    branches.forEach((stack) => {
       this.joints.set(stack);
     });
     used.forEach((stack) => {
-      if (tree.stacks.isContinued(stack)) this.joints.set(stack);
+      if (stacks.isContinued(stack)) this.joints.set(stack);
     });
     this.joints.rankAll();
   }
 
-  /** Tells each used stack its place. @returns the number of elements */
-  measure(see: (stack: number, position: number) => void): number {
+  /**
+   * Goes through the stacks, and tells each one in use its place.
+   *
+   * @param tree is used up
+   * @returns the number of elements
+   */
+  layOut(tree: ChainOrder, see: (stack: number, position: number) => void): number {
     const { joints } = this;
     let length = 0;
-    const walk = new SharingWalk(this.tree, this.used);
-    while (walk.next()) {
-      const { depth, shared, path } = walk;
-      see(walk.stack, length);
+    const walk = new SharingWalk(tree, this.used);
+    for (let index = 0; walk.next(); index++) {
+      const { stack, depth, shared, path } = walk;
+      see(stack, length);
+      this.order.set(index, stack);
+      this.depths.set(index, depth);
+      this.shared.set(index, shared);
       for (let at = depth; at > shared; at--) {
         if (joints.has(path[at]!)) this.places.set(joints.rankOf(path[at]!), length + 1 + depth - at);
       }
       length += 1 + depth - shared + (shared > 0 ? 1 : 0);
     }
+    tree.release();
     return length;
   }
 
-  /** @param linearIds of the frames as the tree has them */
+  /** @param linearIds of the frames as the stacks have them */
   *write(writer: ChunkWriter, linearIds: Uint32Array): Chunks {
-    const { joints, tree } = this;
     let length = 0;
-    const walk = new SharingWalk(tree, this.used);
-    while (walk.next()) {
-      const { depth, shared, path } = walk;
-      writer.u32(depth);
-      for (let at = depth; at > shared; at--) writer.u32(linearIds[tree.stacks.frameOf(path[at]!)]!);
-      length += 1 + depth - shared;
-      if (shared > 0) writer.u32(length++ - this.places.get(joints.rankOf(path[shared]!)));
-      if (writer.isFull) yield* writer.take();
+    let count = 0;
+    for (let index = 0; index < this.used.count; index++) {
+      const most = this.depths.get(index) + 2;
+      if (count + most > this.elements.length) {
+        writer.words(this.elements.subarray(0, count));
+        count = 0;
+        if (most > this.elements.length) this.elements = new Uint32Array(most);
+        if (writer.isFull) yield* writer.take();
+      }
+      const next = this.put(index, count, length, linearIds);
+      length += next - count;
+      count = next;
     }
+    writer.words(this.elements.subarray(0, count));
   }
 
   release(): void {
-    this.joints.release();
-    this.places.release();
+    for (const table of [this.joints, this.places, this.order, this.depths, this.shared]) table.release();
+  }
+
+  /** Puts the elements of a stack at `at`, in the whole array at `position`. @returns where they end */
+  private put(index: number, at: number, position: number, linearIds: Uint32Array): number {
+    const { stacks, elements } = this;
+    const shared = this.shared.get(index);
+    const depth = this.depths.get(index);
+    let stack = this.order.get(index);
+    let end = at;
+    elements[end++] = depth;
+    for (let left = depth; left > shared; left--) {
+      elements[end++] = linearIds[stacks.frameOf(stack)]!;
+      stack = stacks.parentOf(stack);
+    }
+    if (shared > 0) elements[end] = position + (end - at) - this.places.get(this.joints.rankOf(stack));
+    return shared > 0 ? end + 1 : end;
   }
 }
 

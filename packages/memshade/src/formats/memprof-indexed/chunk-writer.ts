@@ -58,6 +58,10 @@ export class ChunkWriter {
     return this;
   }
 
+  words(content: Uint32Array): this {
+    return this.bytes(new Uint8Array(content.buffer, content.byteOffset, content.byteLength));
+  }
+
   bytes(content: Uint8Array): this {
     const at = this.room(content.length);
     this.buffer.set(content, at);

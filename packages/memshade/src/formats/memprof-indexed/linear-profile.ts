@@ -18,8 +18,8 @@ export interface LinearProfile {
   /** Number of elements of the call stack array. */
   readonly elements: number;
   writeElements(writer: ChunkWriter): Chunks;
-  /** Place in the call stack array, by stack as the records name it. */
-  positionOf(stack: number): number;
+  /** Puts the places in the call stack array of stacks, as the records name them, at every `step`-th place. */
+  putPositions(stacks: Uint32Array, into: Uint32Array, first: number, step: number): void;
   readonly records: MemprofRecords;
   /** A field of the blocks; undefined where it is not known. */
   field(field: MibField): BlockWords | undefined;
@@ -42,7 +42,10 @@ export function linearize(profile: MemprofProfile): LinearProfile {
         if (writer.isFull) yield* writer.take();
       }
     },
-    positionOf: (stack) => positions[stack]!,
+    putPositions(wanted, into, first, step) {
+      for (let index = 0; index < wanted.length; index++)
+        into[first + index * step] = positions[wanted[index]!]!;
+    },
     records,
     field: viewOf(profile).field,
   };

@@ -78,6 +78,20 @@ export class LinearStacks {
     return stack;
   }
 
+  /** The frames of a stack that `at` has found to be as it should, leaf first. */
+  *framesAt(index: number): Generator<number, void, undefined> {
+    let position = index + 1;
+    for (let left = this.element(index) >>> 0; left > 0; left--) {
+      let element = this.element(position);
+      if (element < 0) {
+        position -= element;
+        element = this.element(position);
+      }
+      yield element;
+      position++;
+    }
+  }
+
   private countSteps(steps: number, index: number): void {
     this.steps += steps;
     const perElement = (this.steps - STEPS_FOR_FREE) / this.length;

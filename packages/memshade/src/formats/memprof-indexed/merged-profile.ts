@@ -1,6 +1,7 @@
 import {
   ChainOrder,
   Column,
+  countFrames,
   freeArray,
   MergedOrder,
   type ProfileMerger,
@@ -46,31 +47,22 @@ export function writeMerged(merger: ProfileMerger, options: WriteIndexedOptions)
 function linearizeMerged(merger: ProfileMerger): LinearProfile {
   const { stacks, contexts, blocks } = merger;
   const merged = new MergedOrder(merger);
-  const { frames, ranks, used, tree: canonical } = merged;
-  // How often frames occur in the stacks in use, and where.
-  const counts = new Float64Array(frames.length);
-  const positionSums = new Float64Array(frames.length);
-  const arranged = merged.arrange(({ depth, path }) => {
-    for (let at = 1; at <= depth; at++) {
-      const frame = canonical.rankOf(path[at]!);
-      counts[frame]! += 1;
-      positionSums[frame]! += depth - at;
-    }
-  });
-  const { order, calls } = arranged;
+  const { frames, ranks, used, branches } = merged;
+  const byCount = orderFrames(countFrames(stacks, used, branches, ranks), frameIds(frames));
+  const canonical = merged.makeTree();
+  const arranged = merged.arrange(canonical);
   canonical.release();
+  const { order, calls } = arranged;
   const records = merged.records(arranged, (index) => order[index]!);
   freeArray(order);
-  const byCount = orderFrames({ counts, positionSums }, frameIds(frames));
   // The tree has frames as they came; their place among siblings and their number in the file are looked up by those.
-  const tree = new ChainOrder(
-    stacks,
-    ranks.map((rank) => byCount.ranks[rank]!),
-  );
-  const array = new ChainArray(tree, used);
+  const siblings = ranks.map((rank) => byCount.ranks[rank]!);
+  const array = new ChainArray(stacks, used, branches);
   /** By number of the stack among those in use. */
   const positions = new Column();
-  const elements = array.measure((stack, position) => positions.set(used.rankOf(stack), position));
+  const elements = array.layOut(new ChainOrder(stacks, siblings, branches), (stack, position) => {
+    positions.set(used.rankOf(stack), position);
+  });
   const stackOf = (site: number) =>
     site < contexts.length ? contexts.keyOf(site) : calls[site - contexts.length]!;
   return {
@@ -83,15 +75,18 @@ function linearizeMerged(merger: ProfileMerger): LinearProfile {
         ranks.map((rank) => byCount.linearIds[rank]!),
       );
       array.release();
-      tree.release();
       stacks.release();
     },
-    positionOf: (site) => positions.get(used.rankOf(stackOf(site))),
+    putPositions(sites, into, first, step) {
+      // What is to be read lies far apart: each table in turn is asked for many sites.
+      const stacks = sites.map(stackOf);
+      used.ranksOf(stacks);
+      positions.gather(stacks, into, first, step);
+    },
     records,
     field: (wanted) => {
-      const field = blocks.fields.indexOf(wanted);
       if (!merger.knownFields.includes(wanted)) return undefined;
-      return { low: (row) => blocks.lowOf(field, row), high: (row) => blocks.highOf(field, row) };
+      return blocks.words(blocks.fields.indexOf(wanted));
     },
   };
 }

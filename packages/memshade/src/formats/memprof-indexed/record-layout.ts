@@ -3,6 +3,11 @@ import type { MibField } from "../../model/mib-fields.ts";
 import type { Chunks, ChunkWriter } from "./chunk-writer.ts";
 import type { MemprofVersion } from "./layout.ts";
 
+const SITES_AT_ONCE = 512;
+
+/** Puts what a version stores for stacks, as the records name them, at every `step`-th place of an array. */
+export type PutStacks = (stacks: Uint32Array, into: Uint32Array, first: number, step: number) => void;
+
 /** The data of records: alloc sites with their blocks, then call sites. */
 export class RecordLayout {
   private readonly records: MemprofRecords;
@@ -10,6 +15,8 @@ export class RecordLayout {
   private readonly columns: readonly { bytes: number; values: BlockWords | undefined }[];
   private readonly blockBytes: number;
   private readonly stackBytes: number;
+  /** Alloc sites to be written. */
+  private readonly words: Uint32Array;
 
   /** @param fields of the blocks, for each entry of the schema; those that are not known are written as 0 */
   constructor(
@@ -27,6 +34,8 @@ export class RecordLayout {
     }));
     this.blockBytes = schema.reduce((sum, { bytes }) => sum + bytes, 0);
     this.stackBytes = version === 2 ? 8 : 4;
+    // Fields that are not known stay 0.
+    this.words = new Uint32Array((SITES_AT_ONCE * (this.stackBytes + this.blockBytes)) / 4);
   }
 
   bytesOf(row: number): number {
@@ -44,26 +53,38 @@ export class RecordLayout {
   }
 
   /** Hands pieces on while it writes: the record of a busy function may be most of the file. */
-  *write(writer: ChunkWriter, row: number, writeStack: (stack: number) => void): Chunks {
-    const { allocStart, allocStack, allocBlock, callStart, callStack, callees } = this.records;
+  *write(writer: ChunkWriter, row: number, putStacks: PutStacks): Chunks {
+    const { allocStart, callStart, callStack, callees } = this.records;
     writer.u64s(allocStart[row + 1]! - allocStart[row]!);
-    for (let site = allocStart[row]!; site < allocStart[row + 1]!; site++) {
-      writeStack(allocStack[site]!);
-      const block = allocBlock[site]!;
-      for (const { bytes, values } of this.columns) {
-        writer.u32(values === undefined ? 0 : values.low(block));
-        if (bytes === 8) writer.u32(values === undefined ? 0 : values.high(block));
-      }
+    for (let site = allocStart[row]!; site < allocStart[row + 1]!; site += SITES_AT_ONCE) {
+      this.writeSites(writer, site, Math.min(site + SITES_AT_ONCE, allocStart[row + 1]!), putStacks);
       if (writer.isFull) yield* writer.take();
     }
     writer.u64s(callStart[row + 1]! - callStart[row]!);
+    const stackWords = this.stackBytes / 4;
     for (let site = callStart[row]!; site < callStart[row + 1]!; site++) {
-      writeStack(callStack[site]!);
+      putStacks(callStack.subarray(site, site + 1), this.words, 0, stackWords);
+      writer.words(this.words.subarray(0, stackWords));
       if (this.version === 4) {
         const targets = callees.get(site) ?? [];
         writer.u64s(targets.length, ...targets);
       }
       if (writer.isFull) yield* writer.take();
     }
+  }
+
+  /** Column by column: the rows of blocks lie far apart in each, and reading many at once does not wait for each. */
+  private writeSites(writer: ChunkWriter, start: number, end: number, putStacks: PutStacks): void {
+    const { allocStack, allocBlock } = this.records;
+    const { words } = this;
+    const siteWords = (this.stackBytes + this.blockBytes) / 4;
+    putStacks(allocStack.subarray(start, end), words, 0, siteWords);
+    const blocks = allocBlock.subarray(start, end);
+    let at = this.stackBytes / 4;
+    for (const { bytes, values } of this.columns) {
+      values?.gather(blocks, words, at, siteWords);
+      at += bytes / 4;
+    }
+    writer.words(words.subarray(0, (end - start) * siteWords));
   }
 }

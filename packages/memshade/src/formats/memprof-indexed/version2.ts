@@ -41,7 +41,9 @@ export function planVersion2(
     writeSchema(writer, schema);
     yield* writeTable(writer, recordTable, profile.records.length, (row) => {
       writeKey(writer, profile.records.guid[row]!, true, records.bytesOf(row));
-      return records.write(writer, row, (stack) => writer.u64s(stacks.idOf(stack)));
+      return records.write(writer, row, (sites, into, first, step) =>
+        stacks.putIds(sites, into, first, step),
+      );
     });
     yield* writeTable(writer, frameTable, usedFrames.length, (row) => {
       writeKey(writer, usedIds[row]!, true, FRAME_BYTES);
@@ -98,9 +100,13 @@ class StacksInUse {
     this.frames = [...frames];
   }
 
-  /** The id of a stack as the records name it. */
-  idOf(stack: number): bigint {
-    return this.ids[this.places.get(this.rankOf(stack)) - 1]!;
+  /** Puts the ids of stacks as the records name them, two words each, at every `step`-th place. */
+  putIds(stacks: Uint32Array, into: Uint32Array, first: number, step: number): void {
+    for (let index = 0, at = first; index < stacks.length; index++, at += step) {
+      const id = this.ids[this.places.get(this.rankOf(stacks[index]!)) - 1]!;
+      into[at] = Number(id & 0xffffffffn);
+      into[at + 1] = Number(id >> 32n);
+    }
   }
 
   /** Reads the frames of the stack at a place into `path`. @returns how many they are */

@@ -117,7 +117,7 @@ function planVersion3Or4(
     yield* profile.writeElements(writer);
     yield* writeTable(writer, table, profile.records.length, (row) => {
       writeKey(writer, profile.records.guid[row]!, true, records.bytesOf(row));
-      return records.write(writer, row, (stack) => writer.u32(profile.positionOf(stack)));
+      return records.write(writer, row, profile.putPositions);
     });
     writer.bytes(dataAccess);
   }

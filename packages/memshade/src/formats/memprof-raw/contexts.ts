@@ -10,14 +10,28 @@ export interface RawContexts {
   /** PCs of every stack id, with or without a block. */
   stacks(): Iterable<readonly bigint[]>;
   /** Blocks with their PCs, in the order in which their ids were first seen. */
-  contexts(): Iterable<{ readonly pcs: readonly bigint[]; readonly mib: Mib }>;
+  contexts(): Iterable<RawContext>;
+  /** Reads the block of a context once more, with its histogram, given the context's place. */
+  blockReader(): (place: number) => Mib;
+}
+
+export interface RawContext {
+  readonly pcs: readonly bigint[];
+  /** Without its histogram. */
+  readonly mib: Mib;
+  readonly place: number;
 }
 
 export function contextsOfTables({ stacks, mibs }: RawTables): RawContexts {
   return {
     stacks: () => stacks.values(),
     *contexts() {
-      for (const [stackId, mib] of mibs) yield { pcs: requireStack(stacks, stackId), mib };
+      let place = 0;
+      for (const [stackId, mib] of mibs) yield { pcs: requireStack(stacks, stackId), mib, place: place++ };
+    },
+    blockReader() {
+      const blocks = [...mibs.values()];
+      return (place) => blocks[place]!;
     },
   };
 }
@@ -35,11 +49,10 @@ export function contextsOfScan(scan: RawScan): RawContexts {
       const mibBytes = mibBytesOf(scan.version);
       while (cursor.next()) {
         const mib = mibFromPacked(cursor.mib, cursor.mibAt, mibBytes);
-        const histogram = cursor.histogram();
-        if (histogram !== undefined) mib.histogram = [...histogram];
-        yield { pcs: pcsAt(cursor), mib };
+        yield { pcs: pcsAt(cursor), mib, place: cursor.place };
       }
     },
+    blockReader: () => scan.blockReader(),
   };
 }
 

@@ -1,13 +1,13 @@
 import type { ByteSource } from "../../bytes/byte-source.ts";
 import { Window } from "../../bytes/window.ts";
-import { mibFromPacked, packMib } from "../../model/memprof/block-merge.ts";
+import { packMib } from "../../model/memprof/block-merge.ts";
 import { Column, NarrowColumn, SlotTable } from "../../model/memprof/index.ts";
 import { type Mib, mergeMib } from "../../model/mib.ts";
 import { type DumpHeader, readSectionOffsets } from "./headers.ts";
 import { histogramEntryBytesOf, mibBytesOf } from "./layout.ts";
 import { differentStacks, missingStack, requireEqualSegments } from "./merge-dumps.ts";
 import { readSegments } from "./read.ts";
-import { type RawCursor, type RawScan, readHistogram, type StackCursor } from "./scan.ts";
+import { type RawCursor, type RawScan, readMib, type StackCursor } from "./scan.ts";
 import { SectionReader } from "./section-reader.ts";
 import type { RawSegment, RawVersion } from "./types.ts";
 
@@ -66,6 +66,11 @@ export class DumpIndex implements RawScan {
     return new LooseStacks(this, new Window(this.source));
   }
 
+  blockReader(): (place: number) => Mib {
+    const window = new Window(this.source, 1 << 12);
+    return (row) => this.mibOf(row, window);
+  }
+
   /** Number of ids. */
   get rows(): number {
     return this.ids.length;
@@ -92,7 +97,7 @@ export class DumpIndex implements RawScan {
   mibOf(row: number, window: Window): Mib {
     let merged: Mib | undefined;
     for (let block = this.firstBlock.get(row); block !== 0; block = this.nextBlock.get(block - 1)) {
-      const mib = this.readMib(
+      const mib = readMib(
         window,
         this.blockAt.get(block - 1),
         this.blockVersion.get(block - 1) as RawVersion,
@@ -101,16 +106,6 @@ export class DumpIndex implements RawScan {
       else mergeMib(merged, mib);
     }
     return merged!;
-  }
-
-  private readMib(window: Window, offset: number, version: RawVersion): Mib {
-    const bytes = mibBytesOf(version);
-    const at = window.at(offset, bytes);
-    const mib = mibFromPacked(window.view, at, bytes);
-    const entryBytes = histogramEntryBytesOf(version);
-    const histogram = readHistogram(window, offset + bytes, mib.accessHistogramSize, entryBytes);
-    if (histogram !== undefined) mib.histogram = [...histogram];
-    return mib;
   }
 
   private readDump(window: Window, header: DumpHeader): RawSegment[] {
@@ -186,10 +181,11 @@ class IndexCursor implements RawCursor {
   readonly mibAt = 0;
   pcsAt = 0;
   depth = 0;
+  place = 0;
   private readonly index: DumpIndex;
   private readonly blocks: Window;
   private readonly stacks: Window;
-  private place = 0;
+  private number = 0;
   private current: Mib | undefined;
 
   constructor(index: DumpIndex, blocks: Window, stacks: Window) {
@@ -204,8 +200,9 @@ class IndexCursor implements RawCursor {
 
   next(): boolean {
     const { index } = this;
-    if (this.place === index.length) return false;
-    const row = index.rowAt(this.place++);
+    if (this.number === index.length) return false;
+    const row = index.rowAt(this.number++);
+    this.place = row;
     this.current = index.mibOf(row, this.blocks);
     packMib(this.current, this.mib);
     this.depth = index.depthOf(row);
@@ -261,14 +258,17 @@ class IdTable {
     const low = Number(id & 0xffffffffn);
     const high = Number(id >> 32n);
     const { slots } = this;
-    let slot = slots.first(hashOf(low, high));
-    for (let row = slots.get(slot); row !== 0; row = slots.get(slot)) {
-      if (this.lows.get(row - 1) === low && this.highs.get(row - 1) === high) return row - 1;
+    const hash = hashOf(low, high);
+    let slot = slots.first(hash);
+    for (let found = slots.get(slot); found !== 0; found = slots.get(slot)) {
+      const row = slots.numberIn(found) - 1;
+      if (slots.mayHave(found, hash) && this.lows.get(row) === low && this.highs.get(row) === high)
+        return row;
       slot = slots.next(slot);
     }
     this.lows.set(this.count, low);
     this.highs.set(this.count++, high);
-    if (slots.fill(slot, this.count)) {
+    if (slots.fill(slot, this.count, hash)) {
       slots.enlarge();
       for (let row = 0; row < this.count; row++) {
         slots.add(hashOf(this.lows.get(row), this.highs.get(row)), row + 1);
@@ -288,7 +288,7 @@ function hashOf(low: number, high: number): number {
 }
 
 /** Offsets in a file, which may be larger than 32 bits. */
-class OffsetColumn {
+export class OffsetColumn {
   private readonly lows = new Column();
   private readonly highs = new NarrowColumn(1);
 

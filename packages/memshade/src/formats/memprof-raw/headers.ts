@@ -1,5 +1,6 @@
+import type { ByteSource } from "../../bytes/byte-source.ts";
 import { FormatError } from "../../bytes/errors.ts";
-import type { Window } from "../../bytes/window.ts";
+import { Window } from "../../bytes/window.ts";
 import { HEADER_BYTES, isRawVersion, MAGIC, NEWEST_VERSION, OLDEST_VERSION } from "./layout.ts";
 import type { RawVersion } from "./types.ts";
 
@@ -62,6 +63,11 @@ function readHeader(window: Window, start: number): DumpHeader {
     throw new FormatError("bad-magic", start, "memprof raw header", "no dump begins here (bad magic)");
   }
   return { fileOffset: start, version: Number(version) as RawVersion, totalSize: Number(totalSize) };
+}
+
+/** The version of the last dump of a file. @throws FormatError as {@link walkDumps} */
+export function lastVersion(source: ByteSource): RawVersion {
+  return walkDumps(new Window(source)).at(-1)!.version;
 }
 
 /** Where the sections of a dump begin, relative to it. */

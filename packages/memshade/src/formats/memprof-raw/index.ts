@@ -1,4 +1,5 @@
 export { contextsOfScan, contextsOfTables, type RawContexts } from "./contexts.ts";
+export { lastVersion } from "./headers.ts";
 export { heapProfileFromRaw } from "./heap-profile.ts";
 export {
   decodeHistogramCount,

@@ -1,5 +1,7 @@
 import { type ByteSource, sourceOfBytes } from "../../bytes/byte-source.ts";
 import { Window } from "../../bytes/window.ts";
+import { mibFromPacked } from "../../model/memprof/block-merge.ts";
+import type { Mib } from "../../model/mib.ts";
 import { DumpIndex } from "./dump-index.ts";
 import { type DumpHeader, readSectionOffsets, walkDumps } from "./headers.ts";
 import { decodeHistogramCount } from "./histogram.ts";
@@ -24,6 +26,8 @@ export interface RawScan {
   contexts(): RawCursor;
   /** Stacks to which there is no block. */
   looseStacks(): StackCursor;
+  /** Reads the block of a context, with its histogram, given the place of the cursor that was at it. */
+  blockReader(): (place: number) => Mib;
 }
 
 /** One stack after the other. What it hands out is valid until `next`. */
@@ -41,6 +45,8 @@ export interface RawCursor extends StackCursor {
   /** The context's MIB is at `mibAt`, packed. */
   readonly mib: DataView;
   readonly mibAt: number;
+  /** What the scan's `blockReader` knows the block by. */
+  readonly place: number;
   /** The context's histogram; undefined if it has none. */
   histogram(): BigUint64Array | undefined;
 }
@@ -71,7 +77,32 @@ function scanPlainDump(source: ByteSource, header: DumpHeader): RawScan | undefi
   while (all.skip());
   if (!all.isComplete) return undefined;
   const segments = readSegments(new SectionReader(window, "segment section", segmentOffset, mibOffset));
-  return { version, lastVersion: version, segments, length, contexts, looseStacks: () => NO_STACKS };
+  return {
+    version,
+    lastVersion: version,
+    segments,
+    length,
+    contexts,
+    looseStacks: () => NO_STACKS,
+    blockReader: () => {
+      const blocks = new Window(source, ONE_BLOCK_BYTES);
+      return (place) => readMib(blocks, place, version);
+    },
+  };
+}
+
+/** A block and a usual histogram. */
+const ONE_BLOCK_BYTES = 1 << 12;
+
+/** The block at an offset of a file, with its histogram. */
+export function readMib(window: Window, offset: number, version: RawVersion): Mib {
+  const bytes = mibBytesOf(version);
+  const at = window.at(offset, bytes);
+  const mib = mibFromPacked(window.view, at, bytes);
+  const entryBytes = histogramEntryBytesOf(version);
+  const histogram = readHistogram(window, offset + bytes, mib.accessHistogramSize, entryBytes);
+  if (histogram !== undefined) mib.histogram = [...histogram];
+  return mib;
 }
 
 const NO_STACKS: StackCursor = {
@@ -126,6 +157,10 @@ class PlainCursor implements RawCursor {
 
   get mib(): DataView {
     return this.blocks.view;
+  }
+
+  get place(): number {
+    return this.block;
   }
 
   get pcs(): DataView {

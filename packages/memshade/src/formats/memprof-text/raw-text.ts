@@ -1,10 +1,5 @@
-import {
-  blockColumn,
-  frameAt,
-  framesOfStack,
-  type MemprofProfile,
-  summarize,
-} from "../../model/memprof/index.ts";
+import { frameAt, framesOfStack, type MemprofProfile, summarize } from "../../model/memprof/index.ts";
+import type { Mib } from "../../model/mib.ts";
 import { MIB_FIELDS } from "../../model/mib-fields.ts";
 import { canonicalName } from "../memprof/guid.ts";
 import type { RawSegment } from "../memprof-raw/types.ts";
@@ -16,14 +11,16 @@ export interface RawTextHead {
   readonly segments: readonly RawSegment[];
   /** Stacks that have a frame left. */
   readonly stackCount: number;
+  /** A block with all its fields, and its histogram. */
+  blockOf(block: number): Mib;
 }
 
 /**
  * The text of a symbolized raw profile as `llvm-profdata show --memory` prints it, in pieces. The profile must know
- * the sources and all fields; the AccessHistogram field is printed as 0, as it is an address of the printing tool.
+ * the sources; the AccessHistogram field is printed as 0, as it is an address of the printing tool.
  */
 export function* rawProfileText(head: RawTextHead, profile: MemprofProfile): Generator<string> {
-  const { records, blocks } = profile;
+  const { records } = profile;
   const indices = [...records.guid.keys()];
   yield `---\n${summaryLines(summarize(profile))}MemprofProfile:\n  Summary:\n`;
   yield `    Version: ${head.version}\n    NumSegments: ${head.segments.length}\n`;
@@ -34,9 +31,9 @@ export function* rawProfileText(head: RawTextHead, profile: MemprofProfile): Gen
   yield "  Records:\n";
   const frames = frameTexts(profile);
   const callStack = (stack: number) => framesOfStack(profile.stacks, stack).map((frame) => frames[frame]!);
-  const columns = MIB_FIELDS.map(({ name }) => ({
+  const fields = MIB_FIELDS.map(({ name }) => ({
     label: `${name[0]!.toUpperCase()}${name.slice(1)}`,
-    column: name === "accessHistogram" ? undefined : blockColumn(blocks, name),
+    name: name === "accessHistogram" ? undefined : name,
   }));
   for (const row of indices) {
     yield `  -\n    FunctionGUID: ${records.guid[row]}\n`;
@@ -45,12 +42,12 @@ export function* rawProfileText(head: RawTextHead, profile: MemprofProfile): Gen
     for (let site = allocStart; site < allocEnd; site++) {
       yield "    -\n      Callstack:\n";
       for (const frame of callStack(records.allocStack[site]!)) yield `      -\n${frame}`;
-      const block = records.allocBlock[site]!;
+      const block = head.blockOf(records.allocBlock[site]!);
       yield "      MemInfoBlock:\n";
-      yield columns
-        .map(({ label, column }) => `        ${label}: ${column === undefined ? 0 : column[block]}\n`)
+      yield fields
+        .map(({ label, name }) => `        ${label}: ${name === undefined ? 0 : block[name]}\n`)
         .join("");
-      const histogram = blocks.histograms.get(block);
+      const { histogram } = block;
       if (histogram !== undefined && histogram.length > 0) {
         yield `        AccessHistogramValues: ${histogram.join(" ")}\n`;
       }

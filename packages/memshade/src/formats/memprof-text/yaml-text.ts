@@ -2,10 +2,13 @@ import {
   type BlockWords,
   type DataAccessProfile,
   frameAt,
+  type MemprofFrame,
   type MemprofProfile,
+  type MemprofSummary,
   type ProfileView,
   viewOf,
 } from "../../model/memprof/index.ts";
+import type { MibField } from "../../model/mib-fields.ts";
 import { summaryLines } from "./summary-lines.ts";
 import { quoteScalar } from "./yaml-scalar.ts";
 
@@ -22,26 +25,56 @@ export function indexedProfileText(profile: MemprofProfile): Generator<string> {
 /** As {@link indexedProfileText}. */
 export function* profileText(profile: ProfileView): Generator<string> {
   const { records, dataAccess } = profile;
-  yield `---\n${summaryLines(profile.summary())}`;
+  yield* documentText(
+    { summary: profile.summary(), records: records.length, dataAccess },
+    recordTexts(profile),
+  );
+}
+
+/** What stands around the records of a profile. */
+export interface ProfileHead {
+  readonly summary: MemprofSummary;
+  /** How many there are. */
+  readonly records: number;
+  readonly dataAccess: DataAccessProfile | undefined;
+}
+
+/** The whole text, with the texts of all records. */
+export function* documentText(
+  { summary, records, dataAccess }: ProfileHead,
+  recordTexts: Iterable<string>,
+): Generator<string> {
+  yield `---\n${summaryLines(summary)}`;
   if (dataAccess !== undefined) {
     yield `#   Num hot symbols and string literals: ${dataAccess.records.length}\n`;
     yield `#   Num known cold symbols: ${dataAccess.coldSymbols.length}\n`;
     yield `#   Num known cold string literals: ${dataAccess.coldHashes.length}\n`;
   }
-  yield* profileDocument(profile, records.length > 0 || dataAccess !== undefined);
-}
-
-function* profileDocument(profile: ProfileView, hasContent: boolean): Generator<string> {
-  if (!hasContent) {
+  if (records === 0 && dataAccess === undefined) {
     yield "---\n{}\n...\n";
     return;
   }
   yield "---\n";
-  if (profile.records.length > 0) yield "HeapProfileRecords:\n";
-  yield* recordTexts(profile);
-  if (profile.dataAccess !== undefined) yield dataAccessText(profile.dataAccess);
+  if (records > 0) yield "HeapProfileRecords:\n";
+  yield* recordTexts;
+  if (dataAccess !== undefined) yield dataAccessText(dataAccess);
   yield "...\n";
 }
+
+/** The lines that a record consists of. */
+export const LINES = {
+  function: (guid: bigint) => `  - ${keyText("GUID")}${hex(guid)}\n`,
+  allocSites: "    AllocSites:\n",
+  allocSite: "      - Callstack:\n",
+  block: "        MemInfoBlock:\n",
+  field: ({ name }: MibField) => `          ${keyText(`${name[0]!.toUpperCase()}${name.slice(1)}`)}`,
+  callSites: "    CallSites:\n",
+  callSite: "      - Frames:\n",
+  callees: (guids: readonly bigint[]) =>
+    `        ${keyText("CalleeGuids")}[ ${guids.map(hex).join(", ")} ]\n`,
+  frame: ({ guid, lineOffset, column, inline }: MemprofFrame) =>
+    `          - { Function: ${hex(guid)}, LineOffset: ${lineOffset}, Column: ${column}, IsInlineFrame: ${inline} }\n`,
+} as const;
 
 function* recordTexts(profile: ProfileView): Generator<string> {
   const { records } = profile;
@@ -54,25 +87,25 @@ function* recordTexts(profile: ProfileView): Generator<string> {
     return text;
   };
   const columns = profile.fields.map((field) => ({
-    start: `          ${keyText(`${field.name[0]!.toUpperCase()}${field.name.slice(1)}`)}`,
+    start: LINES.field(field),
     words: profile.field(field)!,
   }));
   for (let row = 0; row < records.length; row++) {
-    yield `  - ${keyText("GUID")}${hex(records.guid[row]!)}\n`;
+    yield LINES.function(records.guid[row]!);
     const [allocStart, allocEnd] = [records.allocStart[row]!, records.allocStart[row + 1]!];
-    if (allocStart < allocEnd) yield "    AllocSites:\n";
+    if (allocStart < allocEnd) yield LINES.allocSites;
     for (let site = allocStart; site < allocEnd; site++) {
       const block = records.allocBlock[site]!;
-      let text = `      - Callstack:\n${callStack(records.allocStack[site]!)}        MemInfoBlock:\n`;
+      let text = `${LINES.allocSite}${callStack(records.allocStack[site]!)}${LINES.block}`;
       for (const { start, words } of columns) text += `${start}${valueText(words, block)}\n`;
       yield text;
     }
     const [callStart, callEnd] = [records.callStart[row]!, records.callStart[row + 1]!];
-    if (callStart < callEnd) yield "    CallSites:\n";
+    if (callStart < callEnd) yield LINES.callSites;
     for (let site = callStart; site < callEnd; site++) {
-      yield `      - Frames:\n${callStack(records.callStack[site]!)}`;
+      yield `${LINES.callSite}${callStack(records.callStack[site]!)}`;
       const callees = records.callees.get(site) ?? [];
-      if (callees.length > 0) yield `        ${keyText("CalleeGuids")}[ ${callees.map(hex).join(", ")} ]\n`;
+      if (callees.length > 0) yield LINES.callees(callees);
     }
   }
 }
@@ -81,8 +114,11 @@ function* recordTexts(profile: ProfileView): Generator<string> {
 const LEAST_INEXACT_HIGH = 2 ** 21;
 
 function valueText(words: BlockWords, block: number): string {
-  const low = words.low(block);
-  const high = words.high(block);
+  return wordsText(words.low(block), words.high(block));
+}
+
+/** A u64 that is given as words. */
+export function wordsText(low: number, high: number): string {
   if (high === 0) return String(low);
   return high < LEAST_INEXACT_HIGH
     ? String(high * 2 ** 32 + low)
@@ -91,11 +127,7 @@ function valueText(words: BlockWords, block: number): string {
 
 /** The lines of frames in a call stack. */
 function frameTexts({ frames }: ProfileView): string[] {
-  return Array.from({ length: frames.length }, (_, index) => {
-    const { guid, lineOffset, column, inline } = frameAt(frames, index);
-    const fields = `LineOffset: ${lineOffset}, Column: ${column}, IsInlineFrame: ${inline}`;
-    return `          - { Function: ${hex(guid)}, ${fields} }\n`;
-  });
+  return Array.from({ length: frames.length }, (_, index) => LINES.frame(frameAt(frames, index)));
 }
 
 function dataAccessText({ records, coldSymbols, coldHashes }: DataAccessProfile): string {

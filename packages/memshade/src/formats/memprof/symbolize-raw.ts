@@ -8,6 +8,7 @@ import {
 import type { Mib } from "../../model/mib.ts";
 import { MIB_FIELDS, type MibField } from "../../model/mib-fields.ts";
 import type { RawContexts } from "../memprof-raw/contexts.ts";
+import { OffsetColumn } from "../memprof-raw/dump-index.ts";
 
 /** Frames at a PC, innermost first; only the last is not inlined. Empty for a PC that is to be left out. */
 export type FramesAtPc = (pc: bigint) => readonly MemprofFrame[];
@@ -22,6 +23,8 @@ export interface SymbolizedRaw {
   readonly profile: MemprofProfile;
   /** Stacks of the file that have a frame left, with or without a block. */
   readonly stackCount: number;
+  /** Reads a block as it is in the file, with its histogram. */
+  blockOf(block: number): Mib;
 }
 
 /**
@@ -36,20 +39,22 @@ export function symbolizeRaw(raw: RawContexts, options: SymbolizeRawOptions): Sy
   const locations = new Locations(builder, options.framesAt);
   const callSites = new CallSites();
   const stackCount = countStacksLeft(raw, locations);
-  for (const { pcs, mib } of raw.contexts()) {
+  const places = new OffsetColumn();
+  for (const { pcs, mib, place } of raw.contexts()) {
     const chains = pcs.map((pc) => locations.at(pc)).filter(({ frames }) => frames.length > 0);
     if (chains.length === 0) continue;
     for (const [depth, chain] of chains.entries()) callSites.add(chain, depth === 0);
     const stack = builder.stackOf(chains.flatMap(({ frames }) => frames));
     const block = addMib(builder.blocks, mib, fields);
-    if (mib.histogram !== undefined) builder.histograms.set(block, BigUint64Array.from(mib.histogram));
+    places.set(block, place);
     for (const guid of chains[0]!.guids) builder.record(guid).addAllocSite(stack, block);
   }
   for (const [guid, chains] of callSites.byFunction) {
     const record = builder.record(guid);
     for (const { stack } of chains) record.addCallSite(stack);
   }
-  return { profile: builder.build(), stackCount };
+  const read = raw.blockReader();
+  return { profile: builder.build(), stackCount, blockOf: (block) => read(places.get(block)) };
 }
 
 function countStacksLeft(raw: RawContexts, locations: Locations): number {

@@ -382,7 +382,7 @@ class Search {
   private finish(): AllocatorPlan {
     const { module, graph, hooks, wrappers } = this;
     for (const { index } of hooks.sorted()) wrappers.delete(index);
-    foldForwarders(module, graph, hooks, wrappers);
+    foldForwarders(module, graph, hooks, wrappers, this.nameOf);
     const functions = hooks.sorted();
     const hooked = new Set(functions.map(({ index }) => index));
     const internals = closeInternals(graph, hooked, wrappers, this.inner);

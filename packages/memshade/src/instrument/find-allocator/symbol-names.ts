@@ -286,3 +286,17 @@ export function meaningOfSymbol(symbol: string): SymbolMeaning | undefined {
   if (meaning !== undefined) return meaning;
   return INNER_NAMES.has(name) ? { part: "inner" } : undefined;
 }
+
+/** Whether a symbol, mangled or not, is one of C++'s allocation functions. */
+export function isOperatorNew(symbol: string | undefined): boolean {
+  return symbol !== undefined && /^(?:operator new\b|_Zn[wa][mj])/.test(symbol);
+}
+
+/** Whether a symbol, mangled or not, is a C++ function that is neither an allocation function nor of the standard library. */
+export function isProgramCpp(symbol: string | undefined): boolean {
+  if (symbol === undefined || isOperatorNew(symbol)) return false;
+  if (symbol.startsWith("_Z")) return !/^_ZN?[KVrO]*St/.test(symbol);
+  const end = symbol.indexOf("(");
+  // Template arguments may well be of the standard library.
+  return end > 0 && !/(?:^|\s)std::/.test(symbol.slice(0, end).replaceAll(/<[^<>]*>/g, ""));
+}

@@ -6,6 +6,7 @@ import { fitsOperands } from "./hooks.ts";
 import { fromCall, fromParam, OTHER, PRODUCT, soleParam } from "./origin.ts";
 import type { AllocatorRole, OperandPositions } from "./plan.ts";
 import { ROLES } from "./plan.ts";
+import { isOperatorNew, isProgramCpp } from "./symbol-names.ts";
 
 /** Functions above this size do more than pass a request on, unless their name says what they are. */
 const MAXIMUM_FORWARDER_INSTRUCTIONS = 64;
@@ -176,14 +177,20 @@ export function findCores(module: WasmModule, graph: CallGraph, entries: readonl
 /**
  * Finds the functions that only pass requests on to hooked functions, and those that only pass requests on to them:
  * `operator new`, `xmalloc`, `aligned_alloc`. A function that asks for a size of its own making is not
- * one: it is the site.
+ * one: it is the site. So is a C++ function with a new expression, which compilers take hints for.
+ *
+ * @param nameOf what the name section calls a function
  */
 export function foldForwarders(
   module: WasmModule,
   graph: CallGraph,
   hooks: Hooks,
   wrappers: Set<number>,
+  nameOf: (index: number) => string | undefined,
 ): void {
+  const hasNewExpression = (index: number) =>
+    isProgramCpp(nameOf(index)) &&
+    [...calleesOf(graph, index)].some((callee) => isOperatorNew(nameOf(callee)));
   const rejected = new Set<number>();
   const known = new Map<number, Entry>();
   let level = hooks.sorted().map((entry): Entry => ({ index: entry.index, operands: entry }));
@@ -193,7 +200,9 @@ export function foldForwarders(
     for (const { index } of level) {
       for (const caller of callersOf(graph, index)) {
         if (known.has(caller) || rejected.has(caller)) continue;
-        const operands = readForwarder(module, graph, caller, known, hooks);
+        const operands = hasNewExpression(caller)
+          ? undefined
+          : readForwarder(module, graph, caller, known, hooks);
         if (operands === undefined) {
           rejected.add(caller);
           continue;

@@ -1,6 +1,7 @@
 import { type Mib, mergeMib } from "../mib.ts";
 import { MIB_FIELDS, type MibField, zeroMib } from "../mib-fields.ts";
 import { NarrowColumn } from "./column.ts";
+import type { BlockWords } from "./profile-view.ts";
 
 /** How a field of two blocks becomes one, for blocks of different processes. */
 type Rule = "sum" | "min" | "max" | "last" | "none";
@@ -73,6 +74,22 @@ export class BlockMerge {
   /** The upper 32 bits of a u64 field. */
   highOf(field: number, row: number): number {
     return this.steps[field]!.high.get(row);
+  }
+
+  /** A field of the rows. */
+  words(field: number): BlockWords {
+    return {
+      low: (row) => this.lowOf(field, row),
+      high: (row) => this.highOf(field, row),
+      gather: (rows, into, first, step) => this.gather(field, rows, into, first, step),
+    };
+  }
+
+  /** Copies the lower words of some rows to every `step`-th place of an array, and the upper ones behind them. */
+  gather(field: number, rows: Uint32Array, into: Uint32Array, first: number, step: number): void {
+    const { low, high, isWide } = this.steps[field]!;
+    low.gather(rows, into, first, step);
+    if (isWide) high.gather(rows, into, first + 1, step);
   }
 
   /** Gives a field's column back. */

@@ -1,5 +1,5 @@
 import { Column, freeArray } from "./column.ts";
-import { RankedBits } from "./ranked-bits.ts";
+import type { RankedBits } from "./ranked-bits.ts";
 import type { StackChains } from "./stack-chains.ts";
 
 /** The chains of a stack tree as lists of what each stack calls, in ascending order of frames. */
@@ -7,23 +7,25 @@ export class ChainOrder {
   readonly stacks: StackChains;
   readonly ranks: Uint32Array;
   /** Stacks with a chain that they call. */
-  readonly branches = new RankedBits();
+  private readonly branches: RankedBits;
   /** By number among these: where the first chain begins. */
   private readonly first = new Column();
   /** By chain: where the next one of the same caller begins; 0 for none. */
   private readonly next = new Column();
 
-  /** @param ranks of the frames, all different, from 0 */
-  constructor(stacks: StackChains, ranks: Uint32Array) {
+  /**
+   * @param ranks of the frames, all different, from 0
+   * @param branches of the stacks
+   */
+  constructor(stacks: StackChains, ranks: Uint32Array, branches: RankedBits) {
     this.stacks = stacks;
     this.ranks = ranks;
+    this.branches = branches;
     // A counting sort, largest rank first: each chain then becomes the first of its siblings in turn.
     const starts = new Uint32Array(ranks.length + 1);
     stacks.forEachStart((start) => {
       starts[ranks.length - this.rankOf(start)]! += 1;
-      this.branches.set(stacks.parentOf(start));
     });
-    this.branches.rankAll();
     for (let rank = 0; rank < ranks.length; rank++) starts[rank + 1]! += starts[rank]!;
     const sorted = new Uint32Array(stacks.chains);
     stacks.forEachStart((start) => {
@@ -53,7 +55,6 @@ export class ChainOrder {
   }
 
   release(): void {
-    this.branches.release();
     this.first.release();
     this.next.release();
   }

@@ -26,6 +26,12 @@ export class Column {
     else if (value !== 0) this.makeRoom(row)[at] = value;
   }
 
+  /** Copies the numbers of some rows to every `step`-th place of an array. */
+  gather(rows: Uint32Array, into: Uint32Array, first: number, step: number): void {
+    for (let index = 0, at = first; index < rows.length; index++, at += step)
+      into[at] = this.get(rows[index]!);
+  }
+
   /** Gives everything back at once, without waiting for the garbage collector: all numbers are 0 again. */
   release(): void {
     for (const page of this.pages) freeArray(page);
@@ -78,6 +84,13 @@ export class NarrowColumn {
     else if (value !== 0) this.makeRoom(row)[at] = value;
   }
 
+  /** As {@link Column.gather}. */
+  gather(rows: Uint32Array, into: Uint32Array, first: number, step: number): void {
+    if (this.width === 4) this.words.gather(rows, into, first, step);
+    else if (this.width === 2) gatherPages(this.halves, rows, into, first, step);
+    else gatherBytes(this.bytes, rows, into, first, step);
+  }
+
   /** As {@link Column.release}. */
   release(): void {
     for (const page of [...this.bytes, ...this.halves]) freeArray(page);
@@ -110,6 +123,37 @@ export class NarrowColumn {
     }
     old.length = 0;
     return this;
+  }
+}
+
+// One loop for each type of page: what reads many numbers in a row waits for memory, not for the loop.
+function gatherPages(
+  pages: readonly (Uint16Array | undefined)[],
+  rows: Uint32Array,
+  into: Uint32Array,
+  first: number,
+  step: number,
+): void {
+  for (let index = 0, place = first; index < rows.length; index++, place += step) {
+    const row = rows[index]!;
+    const page = pages[row >>> PAGE_BITS];
+    const at = row & ROW_MASK;
+    into[place] = page === undefined || at >= page.length ? 0 : page[at]!;
+  }
+}
+
+function gatherBytes(
+  pages: readonly (Uint8Array | undefined)[],
+  rows: Uint32Array,
+  into: Uint32Array,
+  first: number,
+  step: number,
+): void {
+  for (let index = 0, place = first; index < rows.length; index++, place += step) {
+    const row = rows[index]!;
+    const page = pages[row >>> PAGE_BITS];
+    const at = row & ROW_MASK;
+    into[place] = page === undefined || at >= page.length ? 0 : page[at]!;
   }
 }
 

@@ -1,6 +1,7 @@
 export { BlockTable, HOT_COLD_FIELDS } from "./block-table.ts";
 export { ChainOrder, ChainWalk } from "./chain-walk.ts";
 export { Column, freeArray, NarrowColumn } from "./column.ts";
+export { countFrames, type FrameCounts } from "./frame-counts.ts";
 export { compareFrames, FrameTable, frameAt, framesOf, type MemprofFrame } from "./frame-table.ts";
 export {
   type AllocationType,
@@ -34,6 +35,7 @@ export {
 } from "./profile-view.ts";
 export { RankedBits } from "./ranked-bits.ts";
 export { SlotTable } from "./slot-table.ts";
+export { StackChains } from "./stack-chains.ts";
 export type { ResolvePlace } from "./stack-copier.ts";
 export { StackTree } from "./stack-tree.ts";
 export { type MemprofSummary, SummaryBuilder, summarize } from "./summary.ts";

@@ -25,8 +25,8 @@ export class MergedOrder {
   readonly ranks: Uint32Array;
   /** The merger's stacks that a context or a call site has. */
   readonly used = new RankedBits();
-  /** The merger's stacks, siblings in the order of their frames. */
-  readonly tree: ChainOrder;
+  /** Those of the merger's stacks that call a chain. */
+  readonly branches: RankedBits;
   private readonly callStacks = new Map<number, number>();
 
   constructor(merger: ProfileMerger) {
@@ -46,11 +46,16 @@ export class MergedOrder {
       }
     }
     this.used.rankAll();
-    this.tree = new ChainOrder(stacks, ranks);
+    this.branches = stacks.branches();
   }
 
-  /** Walks through all stacks. `see` is told each one in use, where the walk is at it, and its number in the tree. */
-  arrange(see?: (walk: ChainWalk, number: number) => void): Arrangement {
+  /** The merger's stacks, siblings in the order of their frames. */
+  makeTree(): ChainOrder {
+    return new ChainOrder(this.merger.stacks, this.ranks, this.branches);
+  }
+
+  /** Walks through all stacks. `see` is told each one in use, and its number in the tree. */
+  arrange(tree: ChainOrder, see?: (stack: number, number: number) => void): Arrangement {
     const { contexts } = this.merger;
     const { used, callStacks } = this;
     const order = new Uint32Array(contexts.length);
@@ -67,15 +72,15 @@ export class MergedOrder {
       callStacks.set(stack, nextCall);
       calls[nextCall++] = stack;
     };
-    const walk = new ChainWalk(this.tree);
+    const walk = new ChainWalk(tree);
     if (used.has(0)) {
       place(0);
-      see?.(walk, 0);
+      see?.(0, 0);
     }
     for (let number = 1; walk.next(); number++) {
       if (!used.has(walk.stack)) continue;
       place(walk.stack);
-      see?.(walk, number);
+      see?.(walk.stack, number);
     }
     rows.release();
     return { order, calls };

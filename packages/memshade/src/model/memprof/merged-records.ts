@@ -38,7 +38,8 @@ export function makeRecords(merger: ProfileMerger, contexts: OrderedContexts): M
       for (let at = 0; at < count; at++) if (found[at] === record) return;
       found[count++] = record;
     };
-    for (let at = innermostNamed(stack, contexts, isPlace); at !== 0; at = contexts.parentOf(at)) {
+    const innermost = isPlace === undefined ? stack : innermostNamed(stack, contexts, isPlace);
+    for (let at = innermost; at !== 0; at = contexts.parentOf(at)) {
       const frame = contexts.frameOf(at);
       note(functions.ofFrame(frame));
       if (frames.inline[frame] === 0) break;
@@ -93,10 +94,10 @@ export function makeRecords(merger: ProfileMerger, contexts: OrderedContexts): M
   };
 }
 
-/** By frame: whether it is a place in a module without debug information. */
-function placesAmong({ source, length }: MemprofFrames): Uint8Array {
+/** By frame: whether it is a place in a module without debug information; undefined where there are no names. */
+function placesAmong({ source, length }: MemprofFrames): Uint8Array | undefined {
+  if (source === undefined) return undefined;
   const isPlace = new Uint8Array(length);
-  if (source === undefined) return isPlace;
   const isPlaceName = source.strings.map(isUnresolved);
   for (let frame = 0; frame < length; frame++) {
     const name = source.name[frame]!;

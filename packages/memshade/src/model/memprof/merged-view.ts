@@ -12,11 +12,12 @@ import { type MemprofSummary, SummaryBuilder } from "./summary.ts";
 export function viewMerged(merger: ProfileMerger): StackTreeView {
   const { stacks, contexts, blocks, histograms } = merger;
   const merged = new MergedOrder(merger);
-  const { frames, ranks, tree, used } = merged;
+  const { frames, ranks, used } = merged;
+  const tree = merged.makeTree();
   /** By number of the stack among those in use. */
   const numbers = new Uint32Array(used.count);
-  const arranged = merged.arrange((walk, number) => {
-    numbers[used.rankOf(walk.stack)] = number;
+  const arranged = merged.arrange(tree, (stack, number) => {
+    numbers[used.rankOf(stack)] = number;
   });
   const { order, calls } = arranged;
   const records = merged.records(arranged, (index) => index);
@@ -42,6 +43,14 @@ export function viewMerged(merger: ProfileMerger): StackTreeView {
       return {
         low: (block) => blocks.lowOf(field, order[block]!),
         high: (block) => blocks.highOf(field, order[block]!),
+        gather: (wantedBlocks, into, first, step) =>
+          blocks.gather(
+            field,
+            wantedBlocks.map((block) => order[block]!),
+            into,
+            first,
+            step,
+          ),
       };
     },
     hasHistograms: histograms.size > 0,
@@ -55,11 +64,9 @@ export function viewMerged(merger: ProfileMerger): StackTreeView {
 
 /** The summary of what was merged: each context counts once. */
 export function summaryOfMerged({ contexts, blocks, knownFields }: ProfileMerger): MemprofSummary {
-  const words = HOT_COLD_FIELDS.map((wanted): BlockWords | undefined => {
-    const field = blocks.fields.indexOf(wanted);
-    if (!knownFields.includes(wanted)) return undefined;
-    return { low: (row) => blocks.lowOf(field, row), high: (row) => blocks.highOf(field, row) };
-  });
+  const words = HOT_COLD_FIELDS.map((wanted) =>
+    knownFields.includes(wanted) ? blocks.words(blocks.fields.indexOf(wanted)) : undefined,
+  );
   const [count, size, lifetime, density] = words;
   const summary = new SummaryBuilder();
   const wide = (of: BlockWords | undefined, row: number) =>

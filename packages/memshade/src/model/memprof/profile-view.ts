@@ -13,6 +13,8 @@ import { type MemprofSummary, summarize } from "./summary.ts";
 export interface BlockWords {
   low(block: number): number;
   high(block: number): number;
+  /** Copies the words of some blocks, a u64 field's upper one behind its lower one, to every `step`-th place. */
+  gather(blocks: Uint32Array, into: Uint32Array, first: number, step: number): void;
 }
 
 /** A profile as those see it who write it: its tables need not be columns of their own. */
@@ -99,7 +101,17 @@ class ColumnCursor implements TreeCursor {
 /** A column as words; undefined where there is none. */
 function wordsOf(column: Uint32Array | BigUint64Array | undefined): BlockWords | undefined {
   if (column === undefined) return undefined;
-  if (column instanceof Uint32Array) return { low: (block) => column[block]!, high: () => 0 };
-  const words = new Uint32Array(column.buffer, column.byteOffset, 2 * column.length);
-  return { low: (block) => words[2 * block]!, high: (block) => words[2 * block + 1]! };
+  const isWide = !(column instanceof Uint32Array);
+  const words = isWide ? new Uint32Array(column.buffer, column.byteOffset, 2 * column.length) : column;
+  const width = isWide ? 2 : 1;
+  return {
+    low: (block) => words[width * block]!,
+    high: (block) => (isWide ? words[2 * block + 1]! : 0),
+    gather(blocks, into, first, step) {
+      for (let index = 0, at = first; index < blocks.length; index++, at += step) {
+        into[at] = words[width * blocks[index]!]!;
+        if (isWide) into[at + 1] = words[2 * blocks[index]! + 1]!;
+      }
+    },
+  };
 }

@@ -45,6 +45,11 @@ export class RankedBits {
     return this.words.get(word + 1) + bitsOf(this.words.get(word) & ((1 << (index & 31)) - 1));
   }
 
+  /** As `rankOf`, for all numbers of an array, in place. */
+  ranksOf(numbers: Uint32Array): void {
+    for (let at = 0; at < numbers.length; at++) numbers[at] = this.rankOf(numbers[at]!);
+  }
+
   /** Tells all members, ascending. */
   forEach(see: (index: number) => void): void {
     for (let word = 0; word * 32 < this.length; word++) {

@@ -17,13 +17,19 @@ export class RowIndex {
 
   /** The row of a key; `length` grows by one if it is new. */
   rowOf(key: number): number {
-    const slot = this.slotOf(key);
-    const found = this.slots.get(slot);
-    if (found !== 0) return found - 1;
-    this.keys.set(this.count++, key);
-    if (this.slots.fill(slot, this.count)) {
-      this.slots.enlarge();
-      for (let row = 0; row < this.count; row++) this.slots.add(hashOf(this.keys.get(row)), row + 1);
+    const { slots, keys } = this;
+    const hash = hashOf(key);
+    let slot = slots.first(hash);
+    for (let found = slots.get(slot); found !== 0; found = slots.get(slot)) {
+      if (slots.mayHave(found, hash) && keys.get(slots.numberIn(found) - 1) === key) {
+        return slots.numberIn(found) - 1;
+      }
+      slot = slots.next(slot);
+    }
+    keys.set(this.count++, key);
+    if (slots.fill(slot, this.count, hash)) {
+      slots.enlarge();
+      for (let row = 0; row < this.count; row++) slots.add(hashOf(keys.get(row)), row + 1);
     }
     return this.count - 1;
   }
@@ -31,15 +37,6 @@ export class RowIndex {
   /** Gives the table back that rows are found with: only `keyOf` works from now on. */
   seal(): void {
     this.slots.release();
-  }
-
-  private slotOf(key: number): number {
-    let slot = this.slots.first(hashOf(key));
-    for (;;) {
-      const row = this.slots.get(slot);
-      if (row === 0 || this.keys.get(row - 1) === key) return slot;
-      slot = this.slots.next(slot);
-    }
   }
 }
 

@@ -5,14 +5,21 @@ const FULLEST = 0.75;
 const GROWTH = 1.5;
 const FIRST_SLOTS = 512;
 
+/** Numbers below this leave room in their slots for some bits of their hashes. */
+const TAG_SHIFT = 26;
+const NUMBER_MASK = 2 ** TAG_SHIFT - 1;
+
 /**
  * The slots of an open hash table of numbers from 1. Growing gives the old slots back before the new ones are there:
- * who uses it keeps the keys elsewhere and adds all of them again.
+ * who uses it keeps the keys elsewhere and adds all of them again. As long as numbers are small, slots hold a few bits
+ * of hashes too: most keys that differ are told apart without a look at where they are kept.
  */
 export class SlotTable {
   private readonly slots = new Column();
   private size = FIRST_SLOTS;
   private used = 0;
+  /** The bits of a slot that are of a hash: none once a number needs them. */
+  private tagMask = ~NUMBER_MASK;
 
   /** Where the search for a 32-bit hash begins. */
   first(hash: number): number {
@@ -28,9 +35,23 @@ export class SlotTable {
     return this.slots.get(slot);
   }
 
-  /** Fills an empty slot. @returns whether the table is too full now: empty it, and add everything again */
-  fill(slot: number, value: number): boolean {
-    this.slots.set(slot, value);
+  /** Whether what is in a slot may belong to a hash. */
+  mayHave(content: number, hash: number): boolean {
+    return ((content ^ (hash << TAG_SHIFT)) & this.tagMask) === 0;
+  }
+
+  /** The number in what is in a slot. */
+  numberIn(content: number): number {
+    return (content & ~this.tagMask) >>> 0;
+  }
+
+  /** Fills an empty slot. @returns whether the table must be made anew: enlarge it, and add everything again */
+  fill(slot: number, value: number, hash: number): boolean {
+    if (this.tagMask !== 0 && value > NUMBER_MASK) {
+      this.tagMask = 0;
+      return true;
+    }
+    this.slots.set(slot, (value | ((hash << TAG_SHIFT) & this.tagMask)) >>> 0);
     return ++this.used > this.size * FULLEST;
   }
 
@@ -38,7 +59,7 @@ export class SlotTable {
   add(hash: number, value: number): void {
     let slot = this.first(hash);
     while (this.slots.get(slot) !== 0) slot = this.next(slot);
-    this.fill(slot, value);
+    this.fill(slot, value, hash);
   }
 
   /** An empty table with more slots. */

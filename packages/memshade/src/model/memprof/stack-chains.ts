@@ -41,13 +41,13 @@ export class StackChains {
       return this.append(frame, false);
     }
     const { slots } = this;
-    let slot = slots.first(hashOf(parent, frame));
-    for (;;) {
-      const stack = slots.get(slot);
-      if (stack === 0) return this.add(parent, frame, slot);
-      if (this.frames.get(stack) === 2 * frame + 1 && this.callers.get(this.starts.rankOf(stack)) === parent)
-        return stack;
-      slot = slots.next(slot);
+    const hash = hashOf(parent, frame);
+    for (let slot = slots.first(hash); ; slot = slots.next(slot)) {
+      const content = slots.get(slot);
+      if (content === 0) return this.add(parent, frame, slot, hash);
+      if (slots.mayHave(content, hash) && this.isChain(slots.numberIn(content), parent, frame)) {
+        return slots.numberIn(content);
+      }
     }
   }
 
@@ -74,6 +74,14 @@ export class StackChains {
   /** Tells the stacks that begin a chain, ascending. */
   forEachStart(see: (start: number) => void): void {
     this.starts.forEach(see);
+  }
+
+  /** The stacks that call the first one of a chain. */
+  branches(): RankedBits {
+    const branches = new RankedBits();
+    for (let chain = 0; chain < this.starts.count; chain++) branches.set(this.callers.get(chain));
+    branches.rankAll();
+    return branches;
   }
 
   /** All stacks as plain columns; stack 0 has no frame. */
@@ -107,10 +115,15 @@ export class StackChains {
     return (this.frames.get(stack) & 1) === 1;
   }
 
-  private add(parent: number, frame: number, slot: number): number {
+  /** Whether a stack that begins a chain is that of `frame` called by `parent`. */
+  private isChain(stack: number, parent: number, frame: number): boolean {
+    return this.frames.get(stack) === 2 * frame + 1 && this.callers.get(this.starts.rankOf(stack)) === parent;
+  }
+
+  private add(parent: number, frame: number, slot: number, hash: number): number {
     const stack = this.append(frame, true);
     this.callers.set(this.starts.count - 1, parent);
-    if (this.slots.fill(slot, stack)) this.rebuild();
+    if (this.slots.fill(slot, stack, hash)) this.rebuild();
     return stack;
   }
 

@@ -1,7 +1,13 @@
-import { readFileSync, statSync } from "node:fs";
+import { closeSync, fstatSync, openSync, readFileSync } from "node:fs";
+import { type ByteSource, sourceOfBytes } from "../../bytes/byte-source.ts";
 import { FormatError } from "../../bytes/errors.ts";
 import { type FramesAtPc, symbolizeRaw } from "../../formats/memprof/index.ts";
-import { isIndexedProfile, readContainer, readIndexed } from "../../formats/memprof-indexed/index.ts";
+import {
+  isIndexedProfile,
+  openSection,
+  readIndexed,
+  readLinear,
+} from "../../formats/memprof-indexed/index.ts";
 import {
   contextsOfScan,
   contextsOfTables,
@@ -12,13 +18,13 @@ import {
   readRawDumps,
   scanRaw,
 } from "../../formats/memprof-raw/index.ts";
-import { indexedProfileText, rawProfileText } from "../../formats/memprof-text/index.ts";
+import { indexedProfileText, rawProfileText, sectionText } from "../../formats/memprof-text/index.ts";
 import { isMemshadeProfile, MemshadeProfile } from "../../formats/memshade-profile/index.ts";
-import { HOT_COLD_FIELDS, type MemprofProfile, ProfileMerger } from "../../model/memprof/index.ts";
-import { openFile } from "../load-file.ts";
+import { HOT_COLD_FIELDS, ProfileMerger } from "../../model/memprof/index.ts";
+import { descriptorSource } from "../load-file.ts";
 import { ProfiledBinaries } from "./binaries.ts";
 import { assertMatches, missingBinaryError, openBinary } from "./checked-binary.ts";
-import { MAGIC_BYTES } from "./input-reader.ts";
+import { MAGIC_BYTES, wholeSource } from "./input-reader.ts";
 import { indexedError, inProfdataWords, ProfdataError, rawError } from "./profdata-error.ts";
 
 /** Larger raw profiles are read in pieces. */
@@ -31,20 +37,26 @@ const LARGE_BYTES = 64 << 20;
  * @param binaries for raw profiles: the program, and libraries whose functions are to be named too
  * @throws ProfdataError in that tool's words
  */
-export function showProfile(file: string, binaries: readonly string[]): Generator<string> {
-  if (isLargeRaw(file)) return showLargeRaw(file, binaries);
-  const bytes = read(file);
-  if (isMemprofRaw(bytes)) return showRaw(file, bytes, binaries);
-  if (isMemshadeProfile(bytes)) return showMemshade(file, bytes);
-  if (isIndexedProfile(bytes)) {
-    return indexedProfileText(readShown(file, bytes));
+export function* showProfile(file: string, binaries: readonly string[]): Generator<string> {
+  const descriptor = inSystemWords(file, () => openSync(file, "r"));
+  try {
+    const source = inSystemWords(file, () => sourceOf(file, descriptor));
+    yield* textOf(file, source, binaries);
+  } finally {
+    closeSync(descriptor);
   }
-  throw new ProfdataError(`${file}: invalid instrumentation profile data (bad magic)`);
 }
 
-function read(file: string): Uint8Array {
+function sourceOf(file: string, descriptor: number): ByteSource {
+  const status = fstatSync(descriptor);
+  return status.isFile()
+    ? descriptorSource(file, descriptor, status.size)
+    : sourceOfBytes(readFileSync(descriptor));
+}
+
+function inSystemWords<T>(file: string, action: () => T): T {
   try {
-    return readFileSync(file);
+    return action();
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
     const reasons: Readonly<Record<string, string>> = {
@@ -56,6 +68,18 @@ function read(file: string): Uint8Array {
   }
 }
 
+function textOf(file: string, source: ByteSource, binaries: readonly string[]): Generator<string> {
+  const start = source.read(0, MAGIC_BYTES);
+  if (isMemprofRaw(start)) {
+    return source.size < LARGE_BYTES
+      ? showRaw(file, wholeSource(source), binaries)
+      : showLargeRaw(file, source, binaries);
+  }
+  if (isMemshadeProfile(start)) return showMemshade(file, wholeSource(source));
+  if (isIndexedProfile(start)) return showIndexed(file, source);
+  throw new ProfdataError(`${file}: invalid instrumentation profile data (bad magic)`);
+}
+
 function showRaw(file: string, bytes: Uint8Array, binaries: readonly string[]): Generator<string> {
   const raw = inProfdataWords(file, rawError, () => readRawDumps(bytes));
   const framesAt = findFrames(raw[0]!.segments, binaries);
@@ -63,28 +87,12 @@ function showRaw(file: string, bytes: Uint8Array, binaries: readonly string[]): 
   return rawText(file, tables, contextsOfTables(tables), framesAt);
 }
 
-function isLargeRaw(file: string): boolean {
-  const status = statSync(file, { throwIfNoEntry: false });
-  if (status?.isFile() !== true || status.size < LARGE_BYTES) return false;
-  const source = openFile(file);
-  try {
-    return isMemprofRaw(source.read(0, MAGIC_BYTES));
-  } finally {
-    source.close();
-  }
-}
-
 /** As `showRaw`, with pieces of the file in memory; of several faults another one may be told. */
-function* showLargeRaw(file: string, binaries: readonly string[]): Generator<string> {
-  const source = openFile(file);
-  try {
-    const scan = inProfdataWords(file, rawError, () => scanRaw(source));
-    const framesAt = findFrames(scan.segments, binaries);
-    const { lastVersion: version, segments } = scan;
-    yield* rawText(file, { version, segments }, contextsOfScan(scan), framesAt);
-  } finally {
-    source.close();
-  }
+function showLargeRaw(file: string, source: ByteSource, binaries: readonly string[]): Generator<string> {
+  const scan = inProfdataWords(file, rawError, () => scanRaw(source));
+  const framesAt = findFrames(scan.segments, binaries);
+  const { lastVersion: version, segments } = scan;
+  return rawText(file, { version, segments }, contextsOfScan(scan), framesAt);
 }
 
 /** Frames at the PCs of a process with these segments. @throws ProfdataError if no binary belongs to it */
@@ -110,9 +118,9 @@ function rawText(
   contexts: RawContexts,
   framesAt: FramesAtPc,
 ): Generator<string> {
-  const symbolize = () => symbolizeRaw(contexts, { framesAt });
-  const { profile, stackCount } = inProfdataWords(file, rawError, symbolize);
-  return rawProfileText({ version, segments, stackCount }, profile);
+  const symbolize = () => symbolizeRaw(contexts, { framesAt, fields: HOT_COLD_FIELDS });
+  const { profile, stackCount, blockOf } = inProfdataWords(file, rawError, symbolize);
+  return rawProfileText({ version, segments, stackCount, blockOf }, profile);
 }
 
 function doesMatch(check: () => void): boolean {
@@ -126,13 +134,18 @@ function doesMatch(check: () => void): boolean {
 }
 
 /** Versions 0 and 1, which the reference tool refuses, are shown if they can be read, else refused as it does. */
-function readShown(file: string, bytes: Uint8Array): MemprofProfile {
+function showIndexed(file: string, source: ByteSource): Generator<string> {
+  let version = 2n;
   try {
-    return readIndexed(bytes).profile;
+    const { memprofVersion, cursor, container } = openSection(source);
+    if (memprofVersion >= 3) return sectionText(readLinear(cursor, memprofVersion));
+    // Version 0 has none: what stands there is an offset.
+    if (memprofVersion === 0) version = firstField(source, container.memprofOffset!);
+    else version = BigInt(memprofVersion);
+    return indexedProfileText(readIndexed(source).profile);
   } catch (error) {
     if (!(error instanceof FormatError)) throw error;
-    const version = error.kind === "malformed" ? memprofVersionField(bytes) : 2n;
-    if (version >= 2n && version <= 4n) throw indexedError(file, error);
+    if (error.kind !== "malformed" || (version >= 2n && version <= 4n)) throw indexedError(file, error);
     throw new ProfdataError(
       `${file}: unsupported instrumentation profile format version: ` +
         `MemProf version ${version} not supported; requires version between 2 and 4, inclusive`,
@@ -140,10 +153,9 @@ function readShown(file: string, bytes: Uint8Array): MemprofProfile {
   }
 }
 
-function memprofVersionField(bytes: Uint8Array): bigint {
-  const { memprofOffset } = readContainer(bytes);
-  if (memprofOffset === undefined) return 2n;
-  return new DataView(bytes.buffer, bytes.byteOffset).getBigUint64(memprofOffset, true);
+function firstField(source: ByteSource, offset: number): bigint {
+  const bytes = source.read(offset, 8);
+  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength).getBigUint64(0, true);
 }
 
 function showMemshade(file: string, bytes: Uint8Array): Generator<string> {

@@ -53,7 +53,7 @@ export function heapReport(profile: HeapProfile, options: HeapReportOptions): st
       printHotCold(screen, profile, classifySites(profile, thresholds), thresholds, options.rows ?? 8);
     }
   }
-  printHints(screen, options.input);
+  printHints(screen, profile, options.input);
   return screen.text();
 }
 
@@ -206,18 +206,22 @@ class HeapSections {
     heaviestPathLine(this.screen, this.profile, contexts, values, DETAIL_INDENT);
 }
 
-function printHints(screen: Screen, input: string): void {
+function printHints(screen: Screen, profile: HeapProfile, input: string): void {
   const { faint } = screen.paint;
   screen.print("");
   if (screen.isShortened) {
     screen.print(faint("Names and call paths are shortened: --wide shows them in full."));
   }
-  const command = `memshade top ${quote(input)} --by live|count|accesses|density|lifetime`;
+  const knowsAccesses = profile.description.unknownFields?.includes("totalAccessCount") !== true;
+  const keys = [
+    ...(profile.contexts.site === undefined ? [] : ["live"]),
+    "count",
+    ...(knowsAccesses ? ["accesses", "density"] : []),
+    "lifetime",
+  ].join("|");
+  const command = `memshade top ${quote(input)} --by ${keys}`;
   const fits = displayWidth(command) + 2 <= screen.width || screen.isWide;
-  screen.print(
-    faint("Other rankings:"),
-    faint(`  ${fits ? command : "memshade top DIR --by live|count|accesses|density|lifetime"}`),
-  );
+  screen.print(faint("Other rankings:"), faint(`  ${fits ? command : `memshade top DIR --by ${keys}`}`));
 }
 
 function quote(argument: string): string {

@@ -73,8 +73,8 @@ function mergeRaw(bytes: Uint8Array, isWhole: boolean): void {
 
 function showRaw(bytes: Uint8Array): void {
   const tables = mergeDumpTables(readRawDumps(bytes));
-  const { profile, stackCount } = symbolizeRaw(contextsOfTables(tables), { framesAt: framesAtPc });
-  Array.from(rawProfileText({ version: 5, segments: tables.segments, stackCount }, profile));
+  const { profile, ...rest } = symbolizeRaw(contextsOfTables(tables), { framesAt: framesAtPc });
+  Array.from(rawProfileText({ version: 5, segments: tables.segments, ...rest }, profile));
 }
 
 const OPTIONS = { version: 4, container: 13, schema: MIB_FIELDS, order: "stored" } as const;

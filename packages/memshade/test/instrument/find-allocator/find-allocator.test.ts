@@ -123,6 +123,17 @@ describe("wrappers", () => {
     ).toEqual(["never_empty", "release", "safe", "tail", "with_context"]);
   });
 
+  it("are not: C++ functions of the program with a new expression, which a profile can guide", () => {
+    expect(
+      wrappersOf(`
+        (func $_Znwm (param i32) (result i32) (call $malloc (local.get 0)))
+        (func $_ZNSt9allocatorIcE8allocateEm (param i32) (result i32) (call $_Znwm (local.get 0)))
+        (func $_Z5freshISsEPT_i (param i32) (result i32) (call $_Znwm (local.get 0)))
+        (func $_Z9passed_oni (param i32) (result i32) (call $_Z5freshISsEPT_i (local.get 0)))
+        (func $_Z9on_malloci (param i32) (result i32) (call $malloc (local.get 0)))`),
+    ).toEqual(["_Z9on_malloci", "_ZNSt9allocatorIcE8allocateEm"]);
+  });
+
   it("are not: sites, headers, constructors, caches, destructors", () => {
     expect(
       wrappersOf(`

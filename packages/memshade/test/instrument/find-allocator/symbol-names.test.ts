@@ -2,6 +2,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
   isCopyOrFillName,
+  isOperatorNew,
+  isProgramCpp,
   meaningOfSymbol,
   splitName,
 } from "../../../src/instrument/find-allocator/symbol-names.ts";
@@ -137,6 +139,24 @@ describe("names of allocator functions", () => {
       true,
     );
     expect(["memcmp", "copy", "strcpy"].some(isCopyOrFillName)).toBe(false);
+  });
+
+  it("tells a program's C++ functions from those of the standard library and from C", () => {
+    const own = [
+      "level(int)",
+      "char* fresh<std::string>(int)",
+      "a::B::make(std::pair<int, int>)",
+      "_Z5freshi",
+    ];
+    const others = [
+      "std::allocator<char>::allocate(unsigned long)",
+      "void* std::__2::__libcpp_operator_new[abi:nqn220108](unsigned long)",
+      ...["_ZNSt9allocatorIcE8allocateEm", "_ZSt4copyv", "operator new[](unsigned long)", "_Znam", "xmalloc"],
+    ];
+    expect(own.every(isProgramCpp)).toBe(true);
+    expect(others.filter(isProgramCpp)).toEqual([]);
+    expect(["operator new(unsigned long)", "_Znwm", "_Znaj"].every(isOperatorNew)).toBe(true);
+    expect(isOperatorNew("operator newest(int)")).toBe(false);
   });
 
   it("splits demangled names at their last identifier", () => {

@@ -1,0 +1,95 @@
+import { mibFromFields } from "../../model/memprof/block-merge.ts";
+import { FrameTable, RankedBits, StackChains, SummaryBuilder } from "../../model/memprof/index.ts";
+import { MIB_FIELDS } from "../../model/mib-fields.ts";
+import { type Cursor, type LinearSection, readCallees, schemaBytes } from "../memprof-indexed/index.ts";
+import { documentText, LINES, wordsText } from "./yaml-text.ts";
+
+/**
+ * A memprof section of version 3 or 4 as `indexedProfileText` prints what `readIndexed` reads of it. Only pieces of the
+ * file are in memory, and the stacks. Everything is checked before this returns.
+ *
+ * @throws FormatError as `readIndexed`
+ */
+export function sectionText(section: LinearSection): Generator<string> {
+  const head = check(section);
+  return documentText(head, recordTexts(section));
+}
+
+/** Goes through everything. */
+function check(section: LinearSection) {
+  const { schema, version } = section;
+  const frames = new FrameTable(false);
+  const ids = section.frames.map((frame) => frames.intern(frame));
+  const chains = new StackChains();
+  const stacks = section.stacksOf((parent, frame) => chains.child(parent, ids[frame]!));
+  const blockBytes = schemaBytes(schema);
+  const known = new Set<bigint>();
+  /** Stacks of alloc sites: each counts once. */
+  const seen = new RankedBits();
+  const summary = new SummaryBuilder();
+  for (const { guid, entry } of section.records()) {
+    if (known.has(guid)) throw entry.error(`function ${guid} has two records`);
+    known.add(guid);
+    for (let left = entry.count(4, "alloc sites"); left > 0; left--) {
+      const stack = stacks.at(entry.u32());
+      const at = entry.next(blockBytes);
+      if (seen.has(stack)) continue;
+      seen.set(stack);
+      const block = mibFromFields(entry.window.view, at, schema);
+      summary.add(block.allocCount, block.totalSize, block.totalLifetime, block.totalLifetimeAccessDensity);
+    }
+    for (let left = entry.count(4, "call sites"); left > 0; left--) {
+      stacks.at(entry.u32());
+      readCallees(entry, version);
+    }
+  }
+  const dataAccess = section.dataAccess();
+  chains.release();
+  seen.release();
+  return { summary: summary.build(), records: known.size, dataAccess };
+}
+
+function* recordTexts(section: LinearSection): Generator<string> {
+  const frames = section.frames.map(LINES.frame);
+  const stacks = section.stacksOf(() => 0);
+  const callStack = (entry: Cursor) => {
+    let text = "";
+    for (const frame of stacks.framesAt(entry.u32())) text += frames[frame]!;
+    return text;
+  };
+  const blockText = blockTexts(section);
+  for (const { guid, entry } of section.records()) {
+    yield LINES.function(guid);
+    let left = entry.count(4, "alloc sites");
+    if (left > 0) yield LINES.allocSites;
+    for (; left > 0; left--) yield `${LINES.allocSite}${callStack(entry)}${LINES.block}${blockText(entry)}`;
+    left = entry.count(4, "call sites");
+    if (left > 0) yield LINES.callSites;
+    for (; left > 0; left--) {
+      yield `${LINES.callSite}${callStack(entry)}`;
+      const callees = readCallees(entry, section.version) ?? [];
+      if (callees.length > 0) yield LINES.callees(callees);
+    }
+  }
+}
+
+/** The lines of the block that a cursor is at, in tag order. */
+function blockTexts({ schema }: LinearSection): (entry: Cursor) => string {
+  const fields = MIB_FIELDS.filter((field) => schema.includes(field)).map((field) => ({
+    start: LINES.field(field),
+    isWide: field.bytes === 8,
+    // Of a field that stands there several times the last one counts.
+    offset: schemaBytes(schema.slice(0, schema.lastIndexOf(field))),
+  }));
+  const bytes = schemaBytes(schema);
+  return (entry) => {
+    const at = entry.next(bytes);
+    const { view } = entry.window;
+    let text = "";
+    for (const { start, isWide, offset } of fields) {
+      const high = isWide ? view.getUint32(at + offset + 4, true) : 0;
+      text += `${start}${wordsText(view.getUint32(at + offset, true), high)}\n`;
+    }
+    return text;
+  };
+}
