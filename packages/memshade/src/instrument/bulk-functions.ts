@@ -95,8 +95,7 @@ export class BulkFunctions {
     }
     body.open("if");
     if (fills) for (const { fill } of this.#listeners) this.#tell(body, fill, [type, I32, type]);
-    else if (type === I32)
-      for (const { copy } of this.#listeners) this.#call(body, copy, [type, type, type]);
+    else if (type === I32) for (const { copy } of this.#listeners) this.#call(body, copy, [type, type, type]);
     else {
       // One half may lie where nothing is followed.
       pushBelow4G(body, 0, type, type);

@@ -32,6 +32,8 @@ export interface AttributionTargets {
   keyWord: number;
   /** (first line, last line, key) */
   touched: number;
+  /** (address, bytes, key) */
+  accessed(): number;
   /** Where intervals may end. */
   polls: PollPlan;
   /** Bytes of blocks are forgotten when they are freed. */
@@ -56,6 +58,12 @@ const SIZE_SHIFT = 16;
 
 /** What an access may be the first to touch: the lines of its first and last byte; its bytes. */
 const Part = { FirstLine: 1 << 8, LastLine: 1 << 9, Bytes: 1 << 10 } as const;
+
+/**
+ * Inline code makes functions up to ten times as large, and V8 takes none above 7.6 MB. In functions larger than this
+ * accesses call one that does the same.
+ */
+const LARGEST_WITH_INLINE_CODE = 256 * 1024;
 
 const LOCAL_GET = opcodeId("local.get");
 const LOCAL_TEE = opcodeId("local.tee");
@@ -88,6 +96,8 @@ export class AttributionPass implements ToolPass {
   #kind = 0;
   #codeStart = 0;
   #scratch = NO_LOCAL;
+  /** What accesses call; −1 where what follows them is inline. */
+  #accessed = -1;
 
   constructor(targets: AttributionTargets) {
     this.#targets = targets;
@@ -103,6 +113,10 @@ export class AttributionPass implements ToolPass {
     this.#codeStart = codeStart;
     this.#scratch = NO_LOCAL;
     this.#known.forgetAll();
+    const { bodies, importedFunctionCount } = state.module;
+    const size = bodies[state.function - importedFunctionCount].end - codeStart;
+    const isLarge = size > LARGEST_WITH_INLINE_CODE && !this.#targets.memory64;
+    this.#accessed = isLarge ? this.#targets.accessed() : -1;
     this.#frames?.begin(state, codeStart, true);
   }
 
@@ -191,6 +205,10 @@ export class AttributionPass implements ToolPass {
     switch (what & STEP_MASK) {
       case Step.Touch: {
         const size = what >>> SIZE_SHIFT;
+        if (this.#accessed >= 0) {
+          this.#callAccessed(sink, b[entry], c[entry], size, d[entry]);
+          return;
+        }
         if ((what & (Part.FirstLine | Part.LastLine)) !== 0)
           this.#touchLines(sink, what, b[entry], c[entry], size, d[entry]);
         if ((what & Part.Bytes) !== 0) this.#markBytes(sink, b[entry], c[entry], size);
@@ -204,6 +222,15 @@ export class AttributionPass implements ToolPass {
       default:
         this.#frames?.write(sink, what, b[entry], c[entry]);
     }
+  }
+
+  #callAccessed(sink: SnippetSink, local: number, constant: number, size: number, place: number): void {
+    if (local !== NO_LOCAL) sink.local(LOCAL_GET, local);
+    if (local === NO_LOCAL || constant !== 0) sink.i32(constant);
+    if (local !== NO_LOCAL && constant !== 0) sink.plain(I32_ADD);
+    sink.i32(size);
+    this.#pushKey(sink, place);
+    sink.indexed(CALL, this.#accessed);
   }
 
   /** If nobody has touched one of the lines in this interval, tells who does. */

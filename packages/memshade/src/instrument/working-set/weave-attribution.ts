@@ -113,6 +113,7 @@ export function weaveAttribution(
       bytes: layout.bytes,
       keyWord: keyWord(layout),
       touched: firstTouch ? target("touched") : -1,
+      accessed: () => target("accessed"),
       polls: new PollPlan(module, around.scan),
       freesBlocks: owners,
       assumeAligned: workingSet.assumeAligned,

@@ -66,6 +66,28 @@ describe("the context that touches a line first", () => {
     expect(loop.total.lines).toBe(5);
   });
 
+  it("is the same, and so are the bytes touched, in a function too large for inline code", () => {
+    const padded = (nops: number) =>
+      wat(`(module (memory (export "memory") 4 4)
+        (func $run (export "run") (param $a i32) (param $b i32)
+          (i32.store8 offset=63 (local.get $a) (i32.const 1))
+          (drop (v128.load offset=60 (local.get $b)))
+          (loop $next
+            (i64.store (local.get $b) (i64.const 1))
+            (br_if $next (i32.lt_u (local.tee $b (i32.add (local.get $b) (i32.const 56))) (i32.const 3000))))
+          (i32.store (i32.const 0x3fffc) (i32.load16_u offset=62 (i32.const 0x8000)))
+          ${"nop ".repeat(nops)}))`);
+    const [small, large] = [0, 300_000].map((nops) => {
+      const options = { interval: 10, attribution: { firstTouch: true, fill: true } };
+      const told = attributed(padded(nops), options, call("run", 0x1000, 0x400));
+      const { fill, total, firstTouch } = told;
+      const lines = firstTouch?.contexts.map(({ stack, total }) => [stack[0].name, total]);
+      return { fill, total, lines, levels: firstTouch?.levels };
+    });
+    expect(small.lines?.length).toBeGreaterThan(3);
+    expect(large).toEqual(small);
+  });
+
   it("is told per interval and per time scale", () => {
     const module = wat(`(module (memory 1)
       (func $a (export "a") (param i32) (drop (i32.load (local.get 0))))

@@ -3,4 +3,4 @@
 export { enterFrame } from "../frames/frames";
 export { allocated, reallocated, released, requested } from "./blocks";
 export { attribute, merged } from "./snapshot";
-export { copied, filled, hostAccessed, initialized, touched } from "./touch";
+export { accessed, copied, filled, hostAccessed, initialized, touched } from "./touch";

@@ -19,6 +19,15 @@ function touchRange(address: u32, size: u32, key: u32): void {
   if (FILL | OWNERS && address < COVERED) memory.fill(BYTES + address, 1, min(size, COVERED - address));
 }
 
+/** Behind an access of a function that is too large for inline code. */
+export function accessed(address: u32, size: u32, key: u32): void {
+  const last = (address + size - 1) >>> 6;
+  if (last >= LINES) return;
+  if (FIRST_TOUCH) touched(address >>> 6, last, key);
+  if (FILL | OWNERS)
+    for (let i: u32 = 0; i < size && address + i < COVERED; i++) store<u8>(BYTES + address + i, 1);
+}
+
 /** Before `memory.copy`. */
 export function copied(destination: u32, source: u32, size: u32): void {
   const key = load<u32>(STATE, A_KEY);
