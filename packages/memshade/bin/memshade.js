@@ -71,3 +71,14 @@ function load(file, kind, folder) {
   };
   return { exports: module.exports, keepCode };
 }
+
+// What Node keeps are the functions that are compiled when the file is loaded: the others would be compiled in every run
+// anew. `unwind` calls so many of them that all are better compiled then, once.
+function withAllFunctions(verb, load) {
+  if (verb !== "unwind") return load();
+  const { setFlagsFromString } = process.getBuiltinModule("node:v8");
+  setFlagsFromString("--no-lazy");
+  const quick = load();
+  setFlagsFromString("--lazy");
+  return quick;
+}

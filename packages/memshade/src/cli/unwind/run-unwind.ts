@@ -69,21 +69,16 @@ function statisticsOf(file: string, { format }: UnwindOptions): string {
   return cfiStatisticsText(file, statistics);
 }
 
-/**
- * From this size on the engine's optimizing compilers would cost more than they gain: what is done per sample is WebAssembly.
- * Below, telling the engine costs more.
- */
-const MANY_BYTES = 2 ** 25;
+/** What is done per sample is WebAssembly: to make the rest faster costs the engine's compilers more than it gains. */
+const WITHOUT_COMPILERS = ["--no-sparkplug", "--no-maglev", "--no-opt"];
 
 async function printAddresses(
   { source }: Dump & { kind: "perf" },
   options: UnwindOptions,
   output: Output,
 ): Promise<void> {
-  if (source.size > MANY_BYTES) {
-    const { setFlagsFromString } = process.getBuiltinModule("node:v8");
-    for (const flag of ["--no-maglev", "--no-opt"]) setFlagsFromString(flag);
-  }
+  const { setFlagsFromString } = process.getBuiltinModule("node:v8");
+  for (const flag of WITHOUT_COMPILERS) setFlagsFromString(flag);
   await unwindPerfData(source, finderOf(options), {
     zstd: nodeZstdStream,
     options: walkOptions(options),

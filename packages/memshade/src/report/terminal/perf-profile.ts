@@ -37,7 +37,8 @@ export function perfProfileText(
     width === undefined ? printable(text) : cutMiddle(printable(text), Math.max(20, width - indent));
   lines.push("", "    SELF   TOTAL  FUNCTION");
   for (const { name, module, self, total } of functions.slice(0, rows)) {
-    const place = module === undefined ? "" : ` (${module})`;
+    // What has no name is called by its address and module already.
+    const place = module === undefined || name.endsWith(`(${module})`) ? "" : ` (${module})`;
     lines.push(
       `${padLeft(formatPercent(self, samples), 8)}${padLeft(formatPercent(total, samples), 8)}  ${cut(name + place, 18)}`,
     );

@@ -200,7 +200,8 @@ function splitCallChain(has: u32): void {
     const word = load<u64>(at);
     if (word >= CONTEXT_LOWEST) context = word;
     else if (context === CONTEXT_KERNEL) store<u64>(kernel + (kernelCount++ << 3), word);
-    else if (context === CONTEXT_USER) store<u64>(user + (userCount++ << 3), word);
+    // Frame pointers lead to a return address of 0 at the end.
+    else if (context === CONTEXT_USER && (word !== 0 || userCount === 0)) store<u64>(user + (userCount++ << 3), word);
   }
 }
 
