@@ -14,6 +14,7 @@ import {
   type WasteModule,
   type WasteObjects,
   type WastePair,
+  type WasteReallocations,
   type WasteStore,
   type WasteTotals,
   type WasteType,
@@ -157,6 +158,11 @@ const file = record<WasteFile>({
   loads: list(load),
   pairs: optional(list(pair)),
   ends: optional(list(record<WasteEnd>({ ips: someIps }))),
+  reallocations: optional(
+    list(
+      record<WasteReallocations>({ ips: someIps, calls: count, grown: count, moves: count, moved: count }),
+    ),
+  ),
   objects: optional(list(objects)),
   notTracked: list(text),
 });

@@ -20,6 +20,8 @@ export interface WasteFile {
   pairs?: WastePair[] | undefined;
   /** Where blocks were freed and frames ended; `WastePair.end` is an index into it. */
   ends?: WasteEnd[] | undefined;
+  /** Only with `--pairs`: places that reallocate, in the order of their code. */
+  reallocations?: WasteReallocations[] | undefined;
   /** Only with `--objects`: what happened inside the blocks of each allocation site. */
   objects?: WasteObjects[] | undefined;
   /** Sentences: what was not followed. */
@@ -152,6 +154,17 @@ export interface WastePair {
 /** A place that frees blocks, hands memory out again or gives up a frame, innermost call first. */
 export interface WasteEnd {
   ips: WasteIp[];
+}
+
+/** What reallocations of one place cost. */
+export interface WasteReallocations {
+  ips: WasteIp[];
+  calls: number;
+  /** Bytes that blocks grew by. */
+  grown: number;
+  /** How often the block got a new place, and bytes that were copied there. */
+  moves: number;
+  moved: number;
 }
 
 export interface WasteObjects {

@@ -101,6 +101,12 @@ export function sentencesOf(finding: WasteFinding): { says: string; advice: stri
         advice: "Keep the value in a local variable across the loop or the calls.",
       };
     }
+    case "moved":
+      return {
+        says: `${formatCount(wasted ?? 0)} of the ${formatCount(operations)} reallocations of ${where} move their block: ${formatBytes(bytes)} are copied to where there is more room.`,
+        advice:
+          "Make the block larger by a half at a time instead of by what is needed, or ask for all of it at once.",
+      };
     case "write-only":
       return writeOnly(finding, where);
     default:

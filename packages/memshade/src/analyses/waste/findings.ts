@@ -4,13 +4,14 @@ import type {
   WasteIp,
   WasteLoad,
   WasteObjects,
+  WasteReallocations,
   WasteStore,
   WasteValue,
 } from "../../model/waste.ts";
 import { functionOf, isSameFunction, type Partner, Partners } from "./partners.ts";
 
 /** What kind of waste a finding is about. */
-export type FindingKind = "dead" | "silent" | "redundant" | "write-only";
+export type FindingKind = "dead" | "silent" | "redundant" | "write-only" | "moved";
 
 /** One place that wastes memory operations, with what it costs. */
 export interface WasteFinding {
@@ -18,9 +19,9 @@ export interface WasteFinding {
   ips: readonly WasteIp[];
   /** Places of one function that the finding is about, where no lines tell them apart; else 1. */
   places: number;
-  /** Wasted bytes: dead, silently stored again, or loaded again. */
+  /** Wasted bytes: dead, silently stored again, loaded again, or copied to where there was more room. */
   bytes: number;
-  /** Stores or loads of the site, and how many of them are wasted where that is known. */
+  /** Stores, loads or reallocations of the site, and how many of them are wasted where that is known. */
   operations: number;
   wasted: number | undefined;
   /** `bytes` as a part of the site's bytes, 0…1. */
@@ -156,6 +157,7 @@ export function wasteFindings(file: WasteFile): WasteFindings {
       ...before,
     });
   });
+  for (const site of file.reallocations ?? []) findings.push(...movedBlocks(site));
   for (const site of file.objects ?? []) {
     findings.push(...writeOnlyFields(site));
     const padding = site.type === undefined ? 0 : deadPadding(site);
@@ -173,13 +175,40 @@ const LOAD_WEIGHT = 0.25;
 
 /** Whether it is a part of the run's waste that matters. */
 function isWorthASentence({ kind, bytes, wasted = 0 }: WasteFinding, totals: WasteFile["totals"]): boolean {
-  if (kind === "dead") return bytes >= LEAST_PART * totals.bytesWritten;
+  if (kind === "dead" || kind === "moved") return bytes >= LEAST_PART * totals.bytesWritten;
   if (kind === "silent") return wasted >= LEAST_PART * totals.stores;
   return kind === "write-only" || wasted >= LEAST_PART * 10 * totals.loads;
 }
 
 function weight({ kind, bytes }: WasteFinding): number {
   return kind === "redundant" ? bytes * LOAD_WEIGHT : bytes;
+}
+
+/** Whoever makes blocks larger by a half at a time copies some two bytes for each that they grow by. */
+const USUAL_COPIES = 4;
+
+/** A place that makes blocks larger in small steps, so that they are copied again and again. */
+function movedBlocks({ ips, calls, grown, moves, moved }: WasteReallocations): WasteFinding[] {
+  if (moves < 2 || moved <= USUAL_COPIES * grown) return [];
+  return [
+    {
+      kind: "moved",
+      ips,
+      places: 1,
+      bytes: moved,
+      operations: calls,
+      wasted: moves,
+      share: moves / calls,
+      partner: undefined,
+      isOwn: false,
+      class: "plain",
+      bytesEach: undefined,
+      value: undefined,
+      repeatsItself: false,
+      clearsCleared: false,
+      object: undefined,
+    },
+  ];
 }
 
 /** The fields of a site that are written and never read, all together. */

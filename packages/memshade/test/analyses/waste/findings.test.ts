@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { wasteFindings } from "../../../src/analyses/waste/findings.ts";
 import { libraryOf } from "../../../src/analyses/waste/libraries.ts";
 import { rankWaste } from "../../../src/analyses/waste/rank-sites.ts";
+import { sentencesOf } from "../../../src/report/waste-sentences.ts";
 import { load, store, wasteOf } from "./waste-picture.ts";
 
 describe("findings", () => {
@@ -84,6 +85,26 @@ describe("findings", () => {
     ]);
     expect(findings[0].ips[0].address).toBe(4);
     expect(findings[0].partner?.bytes).toBe(70);
+  });
+
+  it("blocks that are made larger in small steps are copied in vain, those that double are not", () => {
+    const place = (name: string, figures: { grown: number; moves: number; moved: number }) => ({
+      ips: [{ address: 7, function: name, file: `${name}.c`, line: 7 }],
+      calls: 400,
+      ...figures,
+    });
+    const reallocations = [
+      place("append", { grown: 400, moves: 100, moved: 20_000 }),
+      place("double", { grown: 5000, moves: 9, moved: 5000 }),
+      place("once", { grown: 1, moves: 1, moved: 5000 }),
+    ];
+    const { findings } = wasteFindings({ ...wasteOf({ stores: [] }), reallocations });
+    expect(findings).toMatchObject([
+      { kind: "moved", bytes: 20_000, operations: 400, wasted: 100, share: 0.25 },
+    ]);
+    expect(sentencesOf(findings[0]).says).toBe(
+      "100 of the 400 reallocations of append (append.c:7) move their block: 19.5 KiB are copied to where there is more room.",
+    );
   });
 
   it("what a line wastes in many small parts is not lost", () => {

@@ -30,6 +30,10 @@ const PAIR_BYTES = 32;
 const NODE_BYTES = 8;
 /** Kind of pairs that are writers of dead bytes and the sites of their blocks. */
 const INTO = 6;
+/** Kind of pairs that are places which reallocate, and what the second of them says. */
+const REALLOCATED = 7;
+const GREW = 1;
+const MOVED = 2;
 /** Kind of the entries of the index that are places. */
 const PLACE = 4;
 const PAIR_KINDS: readonly (PairKind | undefined)[] = [
@@ -97,10 +101,23 @@ export interface PairFigures {
   operations: number;
 }
 
+/** Reallocations of one place. */
+export interface ReallocationFigures {
+  /** Code offsets, innermost first; empty where the place is not known. */
+  path: number[];
+  calls: number;
+  /** Bytes that blocks grew by. */
+  grown: number;
+  /** How often the block got a new place, and bytes that were copied there. */
+  moves: number;
+  moved: number;
+}
+
 export interface WasteContents {
   stores: StoreFigures[];
   loads: LoadFigures[];
   pairs: PairFigures[];
+  reallocations: ReallocationFigures[];
   objects: ObjectFigures[];
   outside: number;
   keysLost: number;
@@ -253,6 +270,7 @@ export class WasteReader {
       stores: stores.all,
       loads: loads.all,
       pairs: this.#pairs(view, pathsOf(storePaths), pathsOf(loadPaths), places),
+      reallocations: this.#reallocations(view, places),
       objects:
         layout.siteCapacity === 0
           ? []
@@ -437,6 +455,23 @@ export class WasteReader {
       into.set(site, known.set(view.getUint32(at, true), readCount(view, at + 16)));
     }
     return into;
+  }
+
+  #reallocations(view: DataView, places: ReadonlyMap<number, number[]>): ReallocationFigures[] {
+    const { pairs, pairCapacity } = this.#layout;
+    const found = new Map<number, ReallocationFigures>();
+    for (let at = pairs; at < pairs + pairCapacity * PAIR_BYTES; at += PAIR_BYTES) {
+      if (view.getUint32(at + 8, true) !== REALLOCATED) continue;
+      const place = view.getUint32(at, true);
+      const path = places.get(place) ?? [];
+      const figures = found.get(place) ?? { path, calls: 0, grown: 0, moves: 0, moved: 0 };
+      found.set(place, figures);
+      const [bytes, operations] = [readCount(view, at + 16), readCount(view, at + 24)];
+      const what = view.getUint32(at + 4, true);
+      if (what === GREW) Object.assign(figures, { grown: bytes, calls: operations });
+      else if (what === MOVED) Object.assign(figures, { moved: bytes, moves: operations });
+    }
+    return [...found.values()];
   }
 
   #pairs(

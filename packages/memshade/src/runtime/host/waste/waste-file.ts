@@ -9,6 +9,7 @@ import {
   type WasteLoad,
   type WasteObjects,
   type WastePair,
+  type WasteReallocations,
   type WasteStore,
 } from "../../../model/waste.ts";
 import { ModuleFunctions } from "../module-functions.ts";
@@ -48,8 +49,9 @@ export function wasteFile(
   const loads: WasteLoad[] = [];
   const pairs: WastePair[] = [];
   const ends: WasteEnd[] = [];
+  const reallocations: WasteReallocations[] = [];
   const objects: WasteObjects[] = [];
-  const notTracked: string[] = [];
+  const said: { name: string; sentences: string[] }[] = [];
   const isFull = options.engine === "full";
   for (const { index, info, original, contents } of modules) {
     const ipsOf = locator(index, original, linesOf);
@@ -68,13 +70,15 @@ export function wasteFile(
     };
     // Not as operands of a call: there may be a million.
     for (const pair of pairsOf(contents, storeAt, loadAt, endOf)) pairs.push(pair);
+    for (const { path, ...figures } of merge(contents.map((of) => of.reallocations)))
+      reallocations.push({ ips: ipsOf(path), ...figures });
     const typeAt = options.objects ? typesOf?.(original) : undefined;
     for (const figures of mergeObjects(contents.map((of) => of.objects)))
       objects.push({
         ...objectsOf(figures, ipsOf(figures.path), typeAt),
         deadBy: writersOf(figures.deadBy, storeAt),
       });
-    notTracked.push(...sentencesOfTool(info, "waste"), ...sentencesOf(contents));
+    said.push({ name: info.name, sentences: [...sentencesOfTool(info, "waste"), ...sentencesOf(contents)] });
   }
   stores.forEach((store, first) => {
     if (isFull && store.dead_exit > 0)
@@ -104,9 +108,9 @@ export function wasteFile(
     },
     stores,
     loads,
-    ...(isFull ? { pairs, ends } : {}),
+    ...(isFull ? { pairs, ends, reallocations } : {}),
     ...(options.objects ? { objects } : {}),
-    notTracked,
+    notTracked: sentencesOfModules(said),
   };
 }
 
@@ -261,6 +265,15 @@ function pairsOf(
       operations,
     };
   });
+}
+
+/** What holds for all modules once, the rest with the module's name where there are several. */
+function sentencesOfModules(said: readonly { name: string; sentences: string[] }[]): string[] {
+  const isCommon = (sentence: string): boolean => said.every(({ sentences }) => sentences.includes(sentence));
+  const texts = said.flatMap(({ name, sentences }) =>
+    sentences.map((sentence) => (isCommon(sentence) ? sentence : `${name}: ${sentence}`)),
+  );
+  return [...new Set(texts)];
 }
 
 function sentencesOf(contents: readonly WasteContents[]): string[] {

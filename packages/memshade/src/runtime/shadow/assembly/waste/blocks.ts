@@ -7,7 +7,7 @@ import {
 } from "./layout";
 import { keepSize, notePages, takeSize } from "./memory";
 import { blockAllocated, blockReleased, fieldDeallocated, fieldRead } from "./objects";
-import { addPair, beginOperation, PAIR_DEALLOCATED, PAIR_RETURNED } from "./pairs";
+import { addPair, beginOperation, GREW, MOVED, PAIR_DEALLOCATED, PAIR_REALLOCATED, PAIR_RETURNED } from "./pairs";
 import { zeroed } from "./ranges";
 import {
   bump, INVALID, isReal, KEY, outside, READERS, SEEN, setReader, setWord, stateOf, storeRecord, UNREAD, wordAt,
@@ -92,6 +92,10 @@ export function reallocated(old: u32, address: u32, size: u32): void {
   const known = takeSize(old);
   const before: u32 = known == 0 ? 0 : known - 1;
   const kept = min(before, size);
+  const place = placeKey(load<u32>(CONTROL, C_ALLOCATION_SITE));
+  beginOperation();
+  addPair(PAIR_REALLOCATED, place, GREW, size - kept);
+  if (address != old && kept != 0) addPair(PAIR_REALLOCATED, place, MOVED, kept);
   // Whoever carries bytes over has read them.
   for (let i: u32 = 0; i < kept; i++) if (stateOf(wordAt(old + i)) == UNREAD) fieldRead(old + i);
   if (before > kept) chargeBlock(old + kept, before - kept);

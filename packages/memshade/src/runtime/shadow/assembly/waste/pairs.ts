@@ -12,6 +12,10 @@ export const PAIR_SILENT: u32 = 4;
 export const PAIR_REDUNDANT: u32 = 5;
 /** Of dead bytes too: their writer, and the entry of the allocation site in whose blocks they were. */
 export const PAIR_INTO: u32 = 6;
+/** Of no stores: a place that reallocates, with what its blocks grew by (`GREW`), or was copied to a new place (`MOVED`). */
+export const PAIR_REALLOCATED: u32 = 7;
+export const GREW: u32 = 1;
+export const MOVED: u32 = 2;
 
 const PAIR_SIZE: u32 = 32;
 
