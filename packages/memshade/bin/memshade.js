@@ -17,7 +17,7 @@ function runQuickly(verb, args) {
   if (verb !== "symbolize" && verb !== "unwind") return false;
   const { enableCompileCache, getCompileCacheDir } = require("node:module");
   enableCompileCache();
-  if (verb === "unwind") return require("../dist/bundle/quick-unwind.cjs").unwindQuickly(args);
+  if (verb === "unwind") return withAllFunctions("../dist/bundle/quick-unwind.cjs").unwindQuickly(args);
   // What is read of the two has little in common.
   const kind = args.some((argument) => argument.endsWith(".wasm")) ? "wasm" : "native";
   const { exports, keepCode } = load(
@@ -72,13 +72,14 @@ function load(file, kind, folder) {
   return { exports: module.exports, keepCode };
 }
 
-// What Node keeps are the functions that are compiled when the file is loaded: the others would be compiled in every run
-// anew. `unwind` calls so many of them that all are better compiled then, once.
-function withAllFunctions(verb, load) {
-  if (verb !== "unwind") return load();
-  const { setFlagsFromString } = process.getBuiltinModule("node:v8");
+/**
+ * Loads a file and compiles all of its functions, which Node keeps too then. `unwind` calls so many of them that to compile
+ * each when it is called costs more, in every run anew.
+ */
+function withAllFunctions(file) {
+  const { setFlagsFromString } = require("node:v8");
   setFlagsFromString("--no-lazy");
-  const quick = load();
+  const exports = require(file);
   setFlagsFromString("--lazy");
-  return quick;
+  return exports;
 }
