@@ -4,6 +4,7 @@ import { symbolizeRaw } from "../../formats/memprof/index.ts";
 import { isIndexedProfile, readIndexed } from "../../formats/memprof-indexed/index.ts";
 import { contextsOfScan, isMemprofRaw, type RawContexts, scanRaw } from "../../formats/memprof-raw/index.ts";
 import { isMemprofYaml } from "../../formats/memprof-text/is-yaml.ts";
+import { readUsualYaml } from "../../formats/memprof-text/usual-yaml.ts";
 import { type MemprofProfile, ProfileBuilder } from "../../model/memprof/index.ts";
 import type { MibField } from "../../model/mib-fields.ts";
 import { type BinaryPlaces, noBinary, noFrameNamed, ProfiledBinaries } from "./binaries.ts";
@@ -35,7 +36,9 @@ export async function convertProfile(
         return { profile: readIndexed(source).profile, order: "stored", unmatched: [] };
       }
       if (isMemprofRaw(start)) return convertRaw(source, modules, places, fields);
-      return isMemprofYaml(start) ? wholeSource(source) : undefined;
+      if (!isMemprofYaml(start)) return undefined;
+      const profile = readUsualYaml(source);
+      return profile === undefined ? wholeSource(source) : { profile, order: "inserted", unmatched: [] };
     });
     if (!(read instanceof Uint8Array)) return read;
     return { profile: (await loadYamlReader())(read), order: "inserted", unmatched: [] };

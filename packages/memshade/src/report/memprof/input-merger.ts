@@ -4,6 +4,7 @@ import { RawAdder } from "../../formats/memprof/index.ts";
 import { addIndexed, isIndexedProfile } from "../../formats/memprof-indexed/index.ts";
 import { isMemprofRaw, type RawScan, scanRaw } from "../../formats/memprof-raw/index.ts";
 import { isMemprofYaml } from "../../formats/memprof-text/is-yaml.ts";
+import { readUsualYaml } from "../../formats/memprof-text/usual-yaml.ts";
 import {
   isMemshadeProfile,
   MemshadeProfile,
@@ -108,8 +109,11 @@ export class InputMerger {
       this.inputs++;
     } else if (isMemshadeProfile(start)) {
       this.addMemshade(new MemshadeProfile(wholeSource(source), nodeDeflate), number);
-    } else if (isMemprofYaml(start)) return wholeSource(source);
-    else {
+    } else if (isMemprofYaml(start)) {
+      const profile = readUsualYaml(source);
+      if (profile === undefined) return wholeSource(source);
+      this.addProfile(profile, number);
+    } else {
       const isEmpty = source.size === 0 ? ": it is empty" : "";
       throw new UserError(`not a MemProf profile, raw, indexed, YAML or memshade${isEmpty}`);
     }

@@ -9,7 +9,9 @@ import {
   type ContainerVersion,
   joinChunks,
   type MemprofVersion,
+  openSection,
   readIndexed,
+  readLinear,
   writeIndexed,
   writeMerged,
 } from "../../../src/formats/memprof-indexed/index.ts";
@@ -23,7 +25,12 @@ import {
   scanRaw,
   writeRaw,
 } from "../../../src/formats/memprof-raw/index.ts";
-import { indexedProfileText, rawProfileText } from "../../../src/formats/memprof-text/index.ts";
+import {
+  indexedProfileText,
+  rawProfileText,
+  readUsualYaml,
+  sectionText,
+} from "../../../src/formats/memprof-text/index.ts";
 import { readMemprofYaml } from "../../../src/formats/memprof-text/read-yaml.ts";
 import { MemshadeProfile, writeMemshadeProfile } from "../../../src/formats/memshade-profile/index.ts";
 import { HOT_COLD_FIELDS, type MemprofProfile, ProfileMerger } from "../../../src/model/memprof/index.ts";
@@ -74,7 +81,11 @@ function mergeRaw(bytes: Uint8Array, isWhole: boolean): void {
 function showRaw(bytes: Uint8Array): void {
   const tables = mergeDumpTables(readRawDumps(bytes));
   const { profile, ...rest } = symbolizeRaw(contextsOfTables(tables), { framesAt: framesAtPc });
-  Array.from(rawProfileText({ version: 5, segments: tables.segments, ...rest }, profile));
+  const text = Array.from(rawProfileText({ version: 5, segments: tables.segments, ...rest }, profile));
+  const scan = scanRaw(bytes);
+  const { profile: scanned, ...others } = symbolizeRaw(contextsOfScan(scan), { framesAt: framesAtPc });
+  const textOfScan = Array.from(rawProfileText({ version: 5, segments: scan.segments, ...others }, scanned));
+  expect(textOfScan).toEqual(text);
 }
 
 const OPTIONS = { version: 4, container: 13, schema: MIB_FIELDS, order: "stored" } as const;
@@ -105,6 +116,12 @@ const raw = (bytes: Uint8Array) => {
   }
 };
 const indexed = (bytes: Uint8Array) => {
+  orError(() => {
+    const { cursor, memprofVersion } = openSection(bytes);
+    if (memprofVersion < 3) return;
+    const text = [...sectionText(readLinear(cursor, memprofVersion))].join("");
+    expect(text).toBe([...indexedProfileText(readIndexed(bytes).profile)].join(""));
+  });
   orError(() => useProfile(readIndexed(bytes).profile));
   for (const fields of [HOT_COLD_FIELDS, MIB_FIELDS]) {
     orError(() => {
@@ -134,7 +151,15 @@ const FILES: readonly (readonly [string, Uint8Array, (bytes: Uint8Array) => void
     return [name, container(version, number), indexed] as const;
   }),
   ["data accesses", read("data-order.v4.memprofdata"), indexed],
-  ["YAML", read("c-basic.v5.v4.yaml"), (bytes) => useProfile(readMemprofYaml(bytes))],
+  [
+    "YAML",
+    read("c-basic.v5.v4.yaml"),
+    (bytes) => {
+      orError(() => useProfile(readMemprofYaml(bytes)));
+      const usual = readUsualYaml(sourceOfBytes(bytes));
+      if (usual !== undefined) expect(usual).toEqual(readMemprofYaml(bytes));
+    },
+  ],
   [
     "memshade, packed",
     writeMemshadeProfile(whole),
