@@ -1,4 +1,5 @@
 import { Command } from "commander";
+import { UserError } from "../bytes/errors.ts";
 import { MEMSHADE_VERSION } from "../runtime/host/version.ts";
 import { endWithReader, hideStandardStreams } from "./standard-streams.ts";
 
@@ -44,6 +45,9 @@ export async function createProgram(args: readonly string[]): Promise<Command> {
     .exitOverride()
     .configureOutput({ outputError: () => {}, writeOut: print })
     .addHelpText("after", EXAMPLES);
+  const [verb, about] = args;
+  if (verb === "help" && about !== undefined && about !== "help" && !Object.hasOwn(COMMANDS, about))
+    throw new UserError(`unknown command '${about}'`);
   const asked = Object.hasOwn(COMMANDS, args[0] ?? "") ? COMMANDS[args[0]!] : undefined;
   for (const load of asked === undefined ? Object.values(COMMANDS) : [asked]) {
     const add = await load();

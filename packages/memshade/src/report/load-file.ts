@@ -1,6 +1,7 @@
 import { closeSync, fstatSync, openSync, readFileSync, readSync, statSync } from "node:fs";
 import type { ByteSource } from "../bytes/byte-source.ts";
 import { UserError } from "../bytes/errors.ts";
+import { describeSystemError } from "../bytes/system-errors.ts";
 
 /** An open file, read piece by piece until it is closed. */
 export interface OpenFile extends ByteSource {
@@ -98,9 +99,9 @@ function explained<T>(file: string, action: () => T): T {
     return action();
   } catch (error) {
     if (error instanceof UserError) throw error;
-    const { code, message } = error as NodeJS.ErrnoException;
+    const { code } = error as NodeJS.ErrnoException;
     if (code === "ENOENT") throw new UserError(`${file}: there is no such file`);
     if (code === "EISDIR") throw new UserError(`${file} is a directory`);
-    throw new UserError(`${file} cannot be read: ${message}`);
+    throw new UserError(`${file} cannot be read: ${describeSystemError(error)}`);
   }
 }

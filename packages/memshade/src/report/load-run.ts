@@ -1,6 +1,7 @@
 import fs from "node:fs";
 import path from "node:path";
 import { FormatError, UserError } from "../bytes/errors.ts";
+import { describeSystemError } from "../bytes/system-errors.ts";
 import { heapProfileFromRaw, isMemprofRaw, readRaw } from "../formats/memprof-raw/index.ts";
 import type { HeapProfile } from "../model/heap-profile.ts";
 import { readRun } from "../model/read-run.ts";
@@ -117,7 +118,7 @@ function readFile(file: string): Buffer {
   try {
     return fs.readFileSync(file);
   } catch (error) {
-    throw new UserError(`${file} cannot be read: ${(error as Error).message}`);
+    throw new UserError(`${file} cannot be read: ${describeSystemError(error)}`);
   }
 }
 

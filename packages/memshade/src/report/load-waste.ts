@@ -1,12 +1,13 @@
 import fs from "node:fs";
 import path from "node:path";
 import { UserError } from "../bytes/errors.ts";
-import { readRun } from "../model/read-run.ts";
+import { describeSystemError } from "../bytes/system-errors.ts";
 import { readWaste } from "../model/read-waste.ts";
 import type { RunModule } from "../model/run.ts";
 import type { WasteFile, WasteFrame, WasteIp } from "../model/waste.ts";
 import { loadDemangler } from "./load-demangler.ts";
 import { type OriginalPlaces, RunSymbols } from "./load-run-symbols.ts";
+import { runOf } from "./run-of-folder.ts";
 
 const RUN_FILE = "run.json";
 const WASTE_FILE = "waste.json";
@@ -26,7 +27,7 @@ export function loadWaste(input: string, places: OriginalPlaces = {}): WasteFile
     waste = demangled(readWaste(fs.readFileSync(file, "utf8")));
   } catch (error) {
     if (error instanceof UserError) throw new UserError(`${file}: ${error.message}`);
-    throw new UserError(`${file} cannot be read: ${(error as Error).message}`);
+    throw new UserError(`${file} cannot be read: ${describeSystemError(error)}`);
   }
   const folder = folderOf(input);
   const run = folder === undefined ? undefined : runOf(folder);
@@ -83,16 +84,6 @@ function folderOf(input: string): string | undefined {
   const status = fs.statSync(input, { throwIfNoEntry: false });
   if (status?.isDirectory()) return input;
   return status !== undefined && path.basename(input) === RUN_FILE ? path.dirname(input) : undefined;
-}
-
-function runOf(folder: string) {
-  const file = path.join(folder, RUN_FILE);
-  if (!fs.existsSync(file)) return undefined;
-  try {
-    return readRun(fs.readFileSync(file, "utf8"));
-  } catch (error) {
-    throw new UserError(`${file}: ${(error as Error).message}`);
-  }
 }
 
 /** Names for people. */

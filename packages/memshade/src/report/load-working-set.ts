@@ -4,14 +4,16 @@ import { UserError } from "../bytes/errors.ts";
 import { readWorkingSet } from "../model/read-working-set.ts";
 import type { WorkingSetProfile } from "../model/working-set.ts";
 import { loadDemangler } from "./load-demangler.ts";
+import { runOf } from "./run-of-folder.ts";
 
 const WORKING_SET_FILE = "workingset.json";
 /** Larger files are not what the recorder writes. */
 const LARGEST_FILE_BYTES = 1 << 29;
 
-/** Whether the run's directory (or the file) holds a working set. */
+/** Whether the run's directory (or the file) holds a working set, or says that there is one. */
 export function hasWorkingSet(input: string): boolean {
-  return fs.existsSync(fileOf(input)) && path.basename(fileOf(input)) === WORKING_SET_FILE;
+  const file = fileOf(input);
+  return path.basename(file) === WORKING_SET_FILE && (fs.existsSync(file) || isAnnounced(file));
 }
 
 /**
@@ -21,12 +23,14 @@ export function hasWorkingSet(input: string): boolean {
  */
 export function loadWorkingSet(input: string): WorkingSetProfile {
   const file = fileOf(input);
-  if (!fs.existsSync(file))
+  if (!fs.existsSync(file)) {
+    if (!fs.existsSync(input)) throw new UserError(`${input}: there is no such file or directory`);
     throw new UserError(
-      fs.existsSync(input)
-        ? `${input} has no working set: it was recorded without --tool workingset`
-        : `${input}: there is no such file or directory`,
+      isAnnounced(file)
+        ? `${input} is incomplete: ${WORKING_SET_FILE} is missing`
+        : `${input} has no working set: it was recorded without --tool workingset`,
     );
+  }
   if (fs.statSync(file).size > LARGEST_FILE_BYTES) throw new UserError(`${file} is too large`);
   try {
     return demangled(readWorkingSet(fs.readFileSync(file, "utf8")));
@@ -45,6 +49,12 @@ function demangled(profile: WorkingSetProfile): WorkingSetProfile {
     for (const frame of frames) if (frame.name !== undefined) frame.name = demangle(frame.name);
   }
   return profile;
+}
+
+/** Whether the run that the file would belong to was recorded with a working set. */
+function isAnnounced(file: string): boolean {
+  const folder = path.dirname(file);
+  return fs.existsSync(folder) && runOf(folder)?.files.workingset !== undefined;
 }
 
 function fileOf(input: string): string {

@@ -142,6 +142,15 @@ describe("runs with a working set", () => {
     expect(JSON.parse(alone)).toMatchObject({ schema: "memshade-working-set" });
   });
 
+  it("are incomplete without the file that they speak of", async () => {
+    const picture = heapPicture(DATABASE);
+    picture.run.files.workingset = "workingset.json";
+    const folder = writePicture(fs.mkdtempSync(path.join(os.tmpdir(), "memshade-")), picture);
+    const message = `${folder} is incomplete: workingset.json is missing`;
+    await expect(memshade("report", folder)).rejects.toThrow(new UserError(message));
+    await expect(memshade("top", folder, "--by", "lines")).rejects.toThrow(new UserError(message));
+  });
+
   it("say once what several tools left out", async () => {
     const sentence = "Nothing is known of the second module.";
     const picture = heapPicture(DATABASE);

@@ -81,6 +81,10 @@ describe("the command line", () => {
     [["run", "--dir", "::/", "x.wasm"], "--dir ::/: expected HOST or HOST::GUEST"],
     [["instrument", "x.wasm"], "required option '-o, --output <out.wasm>' not specified"],
     [["frobnicate"], "unknown command 'frobnicate'"],
+    [["help", "frobnicate"], "unknown command 'frobnicate'"],
+    [["node", "nowhere.js"], "nowhere.js: no such file"],
+    [["node", "."], ".: it is a folder without a program"],
+    [["merge", "-o", "x", "@."], "@. cannot be read: it is a folder"],
   ])("%j: one line and exit code 2", async (args, message) => {
     const { stdout, stderr, code } = await memshade(args, { cwd });
     expect({ stdout, stderr, code }).toEqual({ stdout: "", stderr: `memshade: ${message}\n`, code: 2 });

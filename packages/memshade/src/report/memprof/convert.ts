@@ -1,5 +1,6 @@
 import type { ByteSource } from "../../bytes/byte-source.ts";
 import { FormatError, UserError } from "../../bytes/errors.ts";
+import { describeSystemError } from "../../bytes/system-errors.ts";
 import { symbolizeRaw } from "../../formats/memprof/index.ts";
 import { isIndexedProfile, readIndexed } from "../../formats/memprof-indexed/index.ts";
 import { contextsOfScan, isMemprofRaw, type RawContexts, scanRaw } from "../../formats/memprof-raw/index.ts";
@@ -46,7 +47,7 @@ export async function convertProfile(
     if (error instanceof FormatError) throw new UserError(`${path} is damaged: ${error.message}`);
     if (error instanceof UserError) throw new UserError(`${path}: ${error.message}`);
     if ((error as NodeJS.ErrnoException).code !== undefined) {
-      throw new UserError(`${path} cannot be read: ${(error as Error).message}`);
+      throw new UserError(`${path} cannot be read: ${describeSystemError(error)}`);
     }
     throw error;
   }

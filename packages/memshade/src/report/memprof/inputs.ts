@@ -1,6 +1,7 @@
 import { closeSync, existsSync, openSync, readdirSync, readFileSync, readSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { UserError } from "../../bytes/errors.ts";
+import { describeSystemError } from "../../bytes/system-errors.ts";
 import { isIndexedProfile } from "../../formats/memprof-indexed/index.ts";
 import { isMemprofRaw } from "../../formats/memprof-raw/index.ts";
 import { isMemprofYaml } from "../../formats/memprof-text/index.ts";
@@ -42,7 +43,7 @@ function readResponseFile(file: string): string[] {
   try {
     text = readFileSync(file, "utf8");
   } catch (error) {
-    throw new UserError(`@${file} cannot be read: ${(error as Error).message}`);
+    throw new UserError(`@${file} cannot be read: ${describeSystemError(error)}`);
   }
   return text
     .split("\n")

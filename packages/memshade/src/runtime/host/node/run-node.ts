@@ -1,8 +1,11 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { statSync } from "node:fs";
+import { createRequire } from "node:module";
 import { constants } from "node:os";
 import { resolve } from "node:path";
 import { isatty } from "node:tty";
 import { fileURLToPath } from "node:url";
+import { UserError } from "../../../bytes/errors.ts";
 import { dieBySignal, onSignals } from "../die-by-signal.ts";
 import { assertFolderWritable, defaultOutTemplate, expandOutTemplate, programName } from "../run-folder.ts";
 import { siblingModule } from "../sibling-module.ts";
@@ -33,12 +36,24 @@ export interface NodeRun {
  * @throws UserError before the program has started.
  */
 export async function runNode(run: NodeRun): Promise<number> {
+  assertThere(run.command[0]);
   const template = run.out === undefined ? null : resolve(run.out);
   const checked = template ?? defaultOutTemplate(process.cwd(), programName(run.command[0]));
   assertFolderWritable(
     expandOutTemplate(checked, { pid: process.pid, sequence: 1, environment: process.env }),
   );
   return new NodeSupervisor().run(run, template);
+}
+
+/** Finds a script as Node does, which may leave out `.js`. `-` is standard input. */
+function assertThere(script: string): void {
+  if (script === "-" || /^[a-z]+:/.test(script)) return;
+  try {
+    createRequire(resolve("script.js")).resolve(resolve(script));
+  } catch {
+    const isFolder = statSync(script, { throwIfNoEntry: false })?.isDirectory() === true;
+    throw new UserError(`${script}: ${isFolder ? "it is a folder without a program" : "no such file"}`);
+  }
 }
 
 /** What the program's processes have told so far. */
