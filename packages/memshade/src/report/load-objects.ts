@@ -52,7 +52,7 @@ export interface ObjectPlaces extends DebugFilePlaces {
 export interface WantedObject {
   /** Path on the machine where it ran. */
   readonly path: string;
-  /** Hexadecimal; only an object with this build id will do. */
+  /** Hexadecimal; only an object with this build id will do. Of 16 bytes: see `fits`. */
   readonly buildId?: string | undefined;
   /** Only an object for this machine will do. */
   readonly architecture?: Architecture | undefined;
@@ -62,6 +62,17 @@ export interface WantedObject {
 export interface MissingObject {
   readonly missing: string;
 }
+
+/**
+ * Where the dynamic linkers of usual systems find libraries by name. Crashpad's dumps have no paths of libraries, but the
+ * names that they were linked by.
+ */
+const LIBRARY_FOLDERS = ["lib64", "lib/x86_64-linux-gnu", "lib/aarch64-linux-gnu", "lib"].flatMap(
+  (folder) => [`/${folder}`, `/usr/${folder}`],
+);
+
+/** Digits of a GUID in hexadecimal. */
+const GUID_DIGITS = 32;
 
 /** How many files below a binary path are opened in search of a build id. */
 const MOST_FILES = 20_000;
@@ -95,10 +106,10 @@ export class ObjectFinder {
         missing = `was found as ${candidate}, which is for another machine`;
         continue;
       }
-      if (buildId === undefined || loaded.object.buildId === buildId) return loaded;
+      if (buildId === undefined || fits(loaded.object.buildId, buildId)) return loaded;
       missing = `was found as ${candidate}, which is another build`;
     }
-    const byBuildId = buildId === undefined ? undefined : this.#scan().get(buildId);
+    const byBuildId = buildId === undefined ? undefined : this.#scanned(buildId);
     return byBuildId === undefined ? { missing } : loadObject(byBuildId);
   }
 
@@ -118,10 +129,18 @@ export class ObjectFinder {
     if (sysroot === undefined || buildId !== undefined) yield wantedPath;
     if (buildId === undefined) return;
     for (const root of sysroot === undefined ? [""] : [sysroot, ""]) {
+      if (!wantedPath.includes("/")) {
+        for (const folder of LIBRARY_FOLDERS) yield path.join(root, folder, wantedPath);
+      }
       yield* inBuildIdFolders(path.join(root, "/usr/lib"), buildId);
     }
     // Where perf keeps copies of what it recorded.
     yield path.join(homedir(), ".debug/.build-id", buildId.slice(0, 2), buildId.slice(2), "elf");
+  }
+
+  #scanned(buildId: string): string | undefined {
+    const all = this.#scan();
+    return all.get(buildId) ?? [...all].find(([own]) => fits(own, buildId))?.[1];
   }
 
   /** Build ids of all objects below the binary paths: the last resort for files that were renamed. */
@@ -188,11 +207,25 @@ function belongs(debugFile: LoadedObject, { buildId, debugLink }: ObjectFile): b
   return zlib().crc32(readWholeFile(debugFile.path)) === debugLink?.crc32;
 }
 
+/**
+ * Whether an object with this build id is the wanted one. Minidumps have GUIDs in their place, as they do for Windows: the
+ * first 16 bytes, or, for objects without a build id, a sum of their code.
+ */
+function fits(own: string | undefined, wanted: string): boolean {
+  if (wanted.length !== GUID_DIGITS) return own === wanted;
+  return own === undefined || own.startsWith(wanted);
+}
+
 /** Folders of build ids hold executables as `ab/cdef…`, debug information as `ab/cdef….debug`. */
 function* inBuildIdFolders(place: string, buildId: string): Generator<string> {
-  const stem = path.join(place, ".build-id", buildId.slice(0, 2), buildId.slice(2));
-  yield stem;
-  yield `${stem}.debug`;
+  const folder = path.join(place, ".build-id", buildId.slice(0, 2));
+  const name = buildId.slice(2);
+  const names =
+    buildId.length === GUID_DIGITS ? namesIn(folder).filter((one) => one.startsWith(name)) : [name];
+  for (const one of names) {
+    yield path.join(folder, one);
+    if (!one.endsWith(".debug")) yield path.join(folder, `${one}.debug`);
+  }
 }
 
 function tryLoad(file: string): LoadedObject | undefined {
@@ -207,6 +240,14 @@ function tryLoad(file: string): LoadedObject | undefined {
 
 function isFile(file: string): boolean {
   return statSync(file, { throwIfNoEntry: false })?.isFile() ?? false;
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder).sort();
+  } catch {
+    return [];
+  }
 }
 
 function filesBelow(place: string): string[] {

@@ -49,6 +49,32 @@ describe("objects of a core or profile are found", () => {
     });
   });
 
+  it("by the name alone that a library was linked by, where libraries lie", () => {
+    const library = write("system/usr/lib/x86_64-linux-gnu/liby.so.1", 6);
+    const finder = new ObjectFinder({ sysroot: path.join(root, "system") });
+    expect(finder.find({ path: "liby.so.1", buildId: idOf(6) })).toMatchObject({ path: library });
+    expect(finder.find({ path: "liby.so.1" })).toEqual({ missing: "was not found" });
+  });
+
+  it("by the first 16 bytes of their build id, which is all that a GUID has of it", () => {
+    const long = (id: number) => idOf(id).repeat(2).slice(0, 32);
+    const file = path.join(root, "guid/app");
+    mkdirSync(path.dirname(file), { recursive: true });
+    const note = { name: ".note", type: 7, content: drawNote("GNU", 3, new Uint8Array(20).fill(7)) };
+    writeFileSync(file, drawElf({ sections: [note] }));
+    const stored = path.join(root, "guids/.build-id/07", `${long(7).slice(2)}07070707`);
+    mkdirSync(path.dirname(stored), { recursive: true });
+    writeFileSync(stored, drawElf({ sections: [note] }));
+    const find = (place: string, name: string, id: number) =>
+      new ObjectFinder({ binaryPaths: [path.join(root, place)] }).find({ path: name, buildId: long(id) });
+    expect(find("guid", "/opt/app", 7)).toMatchObject({ path: file });
+    expect(find("guid", "/opt/renamed", 7)).toMatchObject({ path: file });
+    expect(find("guids", "/opt/app", 7)).toMatchObject({ path: stored });
+    expect(find("guid", "/opt/app", 8)).toEqual({
+      missing: `was found as ${file}, which is another build`,
+    });
+  });
+
   it("only if they are the same build", () => {
     const old = path.join(root, "old");
     const wanted = { path: "/opt/app", buildId: idOf(1) };

@@ -113,13 +113,12 @@ function readContext(
 function modulesOf(file: MinidumpFile): MappedFile[] {
   const modules = [...file.list(StreamType.ModuleList, MODULE_BYTES)].map((entry): MappedFile => {
     const start = u64At(entry, 0);
-    const codeView = buildIdOfCodeView(file.bytes(locationAt(entry, 76)));
     return {
       start,
       end: start + entry.getUint32(8, true),
       fileOffset: 0,
       path: file.string(entry.getUint32(20, true)),
-      buildId: codeView?.buildId,
+      buildId: buildIdOfCodeView(file.bytes(locationAt(entry, 76))),
     };
   });
   const merged: MappedFile[] = [];
