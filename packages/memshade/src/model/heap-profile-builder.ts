@@ -14,24 +14,14 @@ import {
   type Column,
   type IndexIntoFrameTable,
   type IndexIntoFunctionTable,
-  type IndexIntoStackTable,
   type IndexIntoStringTable,
   NONE,
   type None,
 } from "./indices.ts";
+import { StackTree } from "./memprof/stack-tree.ts";
 import type { Mib } from "./mib.ts";
-import { columnsOfMibs } from "./mib-columns.ts";
+import { GrowingMibColumns } from "./mib-columns.ts";
 import type { RunSite } from "./run.ts";
-
-// A stack's key is one exact number: its caller's row above its frame's.
-const MOST_FRAMES = 2 ** 26;
-
-interface ContextRow {
-  stackId: bigint;
-  stack: IndexIntoStackTable | None;
-  mib: Mib;
-  site: RunSite | undefined;
-}
 
 /** Collects the rows of a heap profile, equal ones once; `build` freezes them into columns. */
 export class HeapProfileBuilder {
@@ -45,11 +35,13 @@ export class HeapProfileBuilder {
   private readonly frames = new Interner<FrameRow, IndexIntoFrameTable>((row) =>
     Object.values(row).join(" "),
   );
-  private readonly stacks = new Interner<
-    { prefix: IndexIntoStackTable | None; frame: IndexIntoFrameTable },
-    IndexIntoStackTable
-  >(({ prefix, frame }) => (prefix + 1) * MOST_FRAMES + frame);
-  private readonly contexts: ContextRow[] = [];
+  /** Its number 0 is the empty stack, so that others are one more than their row in the table. */
+  private readonly stacks = new StackTree();
+  /** Columns of the contexts. */
+  private readonly stackIds: bigint[] = [];
+  private readonly stackRows: number[] = [];
+  private readonly mibs = new GrowingMibColumns();
+  private readonly sites: (RunSite | undefined)[] = [];
   private readonly frameOf = new Map<ResolvedFrame, IndexIntoFrameTable>();
 
   constructor(description: ProfileDescription, modules: readonly ProfileModule[]) {
@@ -67,11 +59,12 @@ export class HeapProfileBuilder {
     mib: Mib,
     site: RunSite | undefined = undefined,
   ): void {
-    let stack: IndexIntoStackTable | None = NONE;
-    for (const frame of frames.toReversed()) {
-      stack = this.stacks.intern({ prefix: stack, frame: this.internFrame(frame) });
-    }
-    this.contexts.push({ stackId, stack, mib, site });
+    let stack = 0;
+    for (const frame of frames.toReversed()) stack = this.stacks.child(stack, this.internFrame(frame));
+    this.stackIds.push(stackId);
+    this.stackRows.push(stack - 1);
+    this.mibs.add(mib);
+    this.sites.push(site);
   }
 
   build(): HeapProfile {
@@ -138,22 +131,21 @@ export class HeapProfileBuilder {
   }
 
   private buildStacks(): StackTable {
-    const { rows } = this.stacks;
+    const { length, parent, frame } = this.stacks.view();
     return {
-      length: rows.length,
-      prefix: indexColumn(rows, ({ prefix }) => prefix),
-      frame: indexColumn(rows, ({ frame }) => frame),
+      length: length - 1,
+      prefix: indexColumn(parent.subarray(1), (number) => number - 1),
+      frame: indexColumn(frame.subarray(1), (index) => index),
     };
   }
 
   private buildContexts(): ContextTable {
-    const rows = this.contexts;
     return {
-      length: rows.length,
-      stackId: BigUint64Array.from(rows, ({ stackId }) => stackId),
-      stack: indexColumn(rows, ({ stack }) => stack),
-      mibs: columnsOfMibs(rows.map(({ mib }) => mib)),
-      site: buildSites(rows.map(({ site }) => site)),
+      length: this.stackIds.length,
+      stackId: BigUint64Array.from(this.stackIds),
+      stack: indexColumn(this.stackRows, (row) => row),
+      mibs: this.mibs.build(),
+      site: buildSites(this.sites),
     };
   }
 }
@@ -181,7 +173,7 @@ function buildSites(rows: readonly (RunSite | undefined)[]): SiteColumns | undef
 }
 
 function indexColumn<Row, Value extends number>(
-  rows: readonly Row[],
+  rows: ArrayLike<Row>,
   indexOf: (row: Row) => number,
 ): Column<Value> {
   return Int32Array.from(rows, indexOf) as unknown as Column<Value>;

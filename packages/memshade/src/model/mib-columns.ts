@@ -11,13 +11,50 @@ export type MibColumns = {
   readonly histogram: readonly (readonly bigint[] | undefined)[];
 };
 
-export function columnsOfMibs(mibs: readonly Mib[]): MibColumns {
-  const columns = MIB_FIELDS.map((field) =>
-    field.bytes === 4
-      ? [field.name, Uint32Array.from(mibs, (mib) => mib[field.name])]
-      : [field.name, BigUint64Array.from(mibs, (mib) => mib[field.name])],
-  );
-  return { ...Object.fromEntries(columns), histogram: mibs.map(({ histogram }) => histogram) } as MibColumns;
+export function columnsOfMibs(mibs: Iterable<Mib>): MibColumns {
+  const columns = new GrowingMibColumns();
+  for (const mib of mibs) columns.add(mib);
+  return columns.build();
+}
+
+/** Collects MIBs in columns: as objects they would take several times as much memory. */
+export class GrowingMibColumns {
+  private length = 0;
+  private capacity = 16;
+  private columns = MIB_FIELDS.map(({ bytes }) => newColumn(bytes, this.capacity));
+  private readonly histograms: (readonly bigint[] | undefined)[] = [];
+
+  add(mib: Mib): void {
+    if (this.length === this.capacity) this.grow();
+    const row = this.length++;
+    for (const [index, { name }] of MIB_FIELDS.entries()) this.columns[index]![row] = mib[name];
+    this.histograms.push(mib.histogram);
+  }
+
+  build(): MibColumns {
+    const columns = MIB_FIELDS.map(({ name }, index) => [name, this.columns[index]!.slice(0, this.length)]);
+    return { ...Object.fromEntries(columns), histogram: this.histograms } as MibColumns;
+  }
+
+  private grow(): void {
+    this.capacity = Math.ceil(this.capacity * 1.5);
+    this.columns = MIB_FIELDS.map(({ bytes }, index) => {
+      const larger = newColumn(bytes, this.capacity);
+      larger.set(this.columns[index]!);
+      return larger;
+    });
+  }
+}
+
+/** A column of either kind: which of them, a field says. */
+interface AnyColumn {
+  [row: number]: number | bigint;
+  set(values: AnyColumn): void;
+  slice(start: number, end: number): AnyColumn;
+}
+
+function newColumn(bytes: 4 | 8, length: number): AnyColumn {
+  return (bytes === 4 ? new Uint32Array(length) : new BigUint64Array(length)) as unknown as AnyColumn;
 }
 
 /** One row of the columns as a MIB. */
