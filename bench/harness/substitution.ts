@@ -111,8 +111,12 @@ export class ModuleSubstitution {
     const guarded = info === undefined ? undefined : guardImports(imports, declared, info);
     const instance = new this.#original.Instance(module, guarded?.imports ?? imports);
     guarded?.connect(instance.exports);
+    this.instantiated(module, instance.exports);
     return hideAddedExports(instance);
   }
+
+  /** An instance was made, with these exports, the added ones included. */
+  protected instantiated(_module: WebAssembly.Module, _exports: WebAssembly.Exports): void {}
 
   install(): void {
     const { Module, Instance } = this.#original;
