@@ -54,7 +54,7 @@ export interface LocalityTables {
   renumbered: number;
 }
 
-/** Weights and sums of values by bin. */
+/** Weights and sums of values by bin; those of bins of one value may lack the sum. */
 type Bins = Map<number, { weight: number; sum: number }>;
 
 /** Reads the tables of `--locality`. Changes nothing. `accesses`: what the working set's clock has counted. */
@@ -167,7 +167,10 @@ function addTo(bins: Bins, value: number, weight: number): void {
 function weighted(bins: Bins, unit: number): Weighted {
   return [...bins]
     .sort(([a], [b]) => a - b)
-    .map(([, { weight, sum }]): [number, number] => [sum / weight, weight / unit]);
+    .map(([bin, { weight, sum }]): [number, number] => [
+      bin < SINGLE_BINS ? bin : sum / weight,
+      weight / unit,
+    ]);
 }
 
 /** Lines by their last references, the longest ago first. */

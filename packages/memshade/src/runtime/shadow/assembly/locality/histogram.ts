@@ -4,13 +4,19 @@ const SINGLE_BITS: u64 = 12;
 /** Bins per factor of two above: 2 to the power of this. */
 const FINE_BITS: u64 = 5;
 
-/** Adds a value to a histogram. The sums make means of bins exact, and all that is linear in the values. */
+/**
+ * Adds a value to a histogram. The sums make means of bins exact, and all that is linear in the values; bins of one value
+ * have none.
+ */
 export function add(histogram: usize, value: u64, weight: f64): void {
-  let bin = value;
-  if (value >= SINGLE) {
-    const high = 63 - clz(value);
-    bin = SINGLE + ((high - SINGLE_BITS) << FINE_BITS) + ((value >> (high - FINE_BITS)) & ((1 << FINE_BITS) - 1));
+  if (value < SINGLE) {
+    const single: usize = histogram + (<u32>value << 4);
+    store<f64>(single, load<f64>(single) + weight);
+    return;
   }
+  const high = 63 - clz(value);
+  const bin =
+    SINGLE + ((high - SINGLE_BITS) << FINE_BITS) + ((value >> (high - FINE_BITS)) & ((1 << FINE_BITS) - 1));
   const at: usize = histogram + (<u32>bin << 4);
   store<f64>(at, load<f64>(at) + weight);
   store<f64>(at, load<f64>(at, 8) + weight * <f64>value, 8);

@@ -5,7 +5,7 @@
 //              these at most one is followed
 //   MARKS      one bit per stamp: 1 if it is some line's last
 //   TREE       Fenwick tree of i32: marks per block of BLOCK stamps that is full
-//   DISTANCES  histograms of {f64 weight, f64 weight × value} per bin: reuse distances,
+//   DISTANCES  histograms of {f64 weight, f64 weight × value; 0 in bins of one value} per bin: reuse distances,
 //   TIMES      reuse times,
 //   FIRSTS     positions of first references
 //   SITES      open addressing: {u32 site + 1, f64 references, f64 misses, f64 cold} of SITE_SIZE bytes

@@ -32,10 +32,11 @@ function changeTree(block: u32, change: i32): void {
   }
 }
 
-/** Number of marks behind `stamp` inside its block. */
-function marksBehind(stamp: u32): u32 {
+/** Number of marks behind `stamp` inside its block; `now` is the newest stamp. */
+@inline
+function marksBehind(stamp: u32, now: u32): u32 {
   let word: usize = MARKS + ((stamp >>> 6) << 3);
-  const end: usize = MARKS + (((stamp >>> BLOCK_SHIFT) + 1) << (BLOCK_SHIFT - 3));
+  const end: usize = MARKS + min(((stamp >>> BLOCK_SHIFT) + 1) << (BLOCK_SHIFT - 3), ((now >>> 6) + 1) << 3);
   // Two shifts: one by 64 would be none.
   let count = popcnt((load<u64>(word) >> (stamp & 63)) >> 1);
   for (word += 8; word < end; word += 8) count += popcnt(load<u64>(word));
@@ -65,13 +66,14 @@ function clearMark(stamp: u32): void {
 
 /** Makes the line of an entry the newest one. Returns the number of other lines since its last reference, −1 if there was none. */
 export function moveToFront(at: usize): i32 {
-  let stamp = load<u32>(at);
+  const stamp = load<u32>(at);
+  const now = load<u32>(STATE, L_NOW);
   let distance: i32 = -1;
   if (stamp != 0) {
+    if (stamp == now) return 0;
     const block = stamp >>> BLOCK_SHIFT;
-    distance = marksBehind(stamp);
-    if (block != load<u32>(STATE, L_NOW) >>> BLOCK_SHIFT)
-      distance += load<u32>(STATE, L_LIVE) - marksUpTo(block);
+    distance = marksBehind(stamp, now);
+    if (block != now >>> BLOCK_SHIFT) distance += load<u32>(STATE, L_LIVE) - marksUpTo(block);
     if (distance == 0) return 0;
     clearMark(stamp);
   } else {
@@ -117,7 +119,7 @@ function renumber(): void {
     const block = stamp >>> BLOCK_SHIFT;
     // Marks up to the stamp, its own included.
     const upTo = block == open ? closed + marksIn(block) : marksUpTo(block);
-    store<u32>(at, upTo - marksBehind(stamp));
+    store<u32>(at, upTo - marksBehind(stamp, now));
     marked++;
   }
   memory.fill(MARKS, 0, ((now >>> BLOCK_SHIFT) + 1) << (BLOCK_SHIFT - 3));

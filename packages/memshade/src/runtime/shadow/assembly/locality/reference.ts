@@ -114,22 +114,27 @@ function keepBound(line: u32): void {
   store<f64>(STATE, (weightNow() * rate) / rateNow() - 1, L_WEIGHT);
 }
 
-function charge(site: u32, weight: f64, missing: bool, cold: bool): void {
+/** The entry of a site; 0 if there is no room for it. */
+function entryOfSite(site: u32): usize {
   let at: usize = SITES + ((((site * 0x9e3779b1) >>> 8) & SITE_MASK) << 5);
-  for (;;) {
-    const found = load<u32>(at);
-    if (found == site + 1) break;
-    if (found == 0) {
-      const count = load<u32>(STATE, L_SITES) + 1;
-      // One entry always stays free, so that searches end; what finds no room has none.
-      if (count > SITE_MASK) return;
-      store<u32>(STATE, count, L_SITES);
-      store<u32>(at, site + 1);
-      break;
-    }
+  let found = load<u32>(at);
+  while (found != site + 1 && found != 0) {
     at += SITE_SIZE;
     if (at > SITES + SITE_MASK * SITE_SIZE) at = SITES;
+    found = load<u32>(at);
   }
+  if (found != 0) return at;
+  const count = load<u32>(STATE, L_SITES) + 1;
+  // One entry always stays free, so that searches end; what finds no room has none.
+  if (count > SITE_MASK) return 0;
+  store<u32>(STATE, count, L_SITES);
+  store<u32>(at, site + 1);
+  return at;
+}
+
+function charge(site: u32, weight: f64, missing: bool, cold: bool): void {
+  const at = entryOfSite(site);
+  if (at == 0) return;
   store<f64>(at, load<f64>(at, 8) + weight, 8);
   if (missing) store<f64>(at, load<f64>(at, 16) + weight, 16);
   if (cold) store<f64>(at, load<f64>(at, 24) + weight, 24);
@@ -205,10 +210,17 @@ function followAgain(line: u32, from: usize, end: usize, origin: u64): usize {
   const entry = entryOf(line);
   let last = load<u64>(entry, 8);
   let at = from;
+  let site = NO_SITE;
+  let ofSite: usize = 0;
   do {
     const position = origin - load<i32>(at, 8);
     add(TIMES, position > last ? position - last : 1, weight);
-    charge(load<u32>(at, 4), weight, false, false);
+    const next = load<u32>(at, 4);
+    if (next != site) {
+      site = next;
+      ofSite = entryOfSite(site);
+    }
+    if (ofSite != 0) store<f64>(ofSite, load<f64>(ofSite, 8) + weight, 8);
     last = position;
     at += ENTRY_SIZE;
   } while (at < end && load<u32>(at) == line);
