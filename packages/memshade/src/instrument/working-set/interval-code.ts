@@ -20,6 +20,8 @@ export const Op = {
   IfMany: 10,
   Else: 11,
   EndIf: 12,
+  /** `b`: local with an address, `c`: constant to add, `d`: bits that are zero where it is aligned. */
+  IfUnaligned: 18,
   /** Before a loop: a loop around it, of the same type, that polls. */
   OpenPolling: 14,
   /** First thing in a loop: leaves it for the loop around it where a poll is due. */
@@ -147,6 +149,11 @@ export class IntervalCode {
         sink.local(LOCAL_GET, b[entry]);
         sink.i32(c[entry]);
         sink.plain(I32_GT_U);
+        sink.open(IF, NO_RESULT);
+        return;
+      case Op.IfUnaligned:
+        writer.isUnaligned(sink, b[entry], c[entry], d[entry]);
+        sink.rarely();
         sink.open(IF, NO_RESULT);
         return;
       case Op.OpenPolling:

@@ -13,7 +13,7 @@ import { IntervalCode, type IntervalCodeTargets, Op } from "./interval-code.ts";
 import { LineMarks, type MarkedGroup } from "./line-marks.ts";
 import { type HoistingLoop, MarkPlaces } from "./mark-places.ts";
 import { type LoopSummary, MovedMarks, type SummarizedLoop } from "./moved-marks.ts";
-import { Kind, type Mark, type PlaceGroup } from "./place-group.ts";
+import { Kind, type Mark, type PlaceGroup, type TestedMarks } from "./place-group.ts";
 import type { PollPlan } from "./poll-plan.ts";
 
 /** What the inserted code refers to, and what is known of the module as a whole. */
@@ -102,7 +102,9 @@ export class IntervalPass implements ToolPass {
     this.#code = new IntervalCode(targets);
     this.#places = new MarkPlaces(this.#code, targets);
     this.#moved = new MovedMarks(this.#code);
-    this.#marks = new LineMarks(targets.assumeAligned, (group, marks) => this.#insertMarks(group, marks));
+    this.#marks = new LineMarks(targets.assumeAligned, (group, marks, tested) =>
+      this.#insertMarks(group, marks, tested),
+    );
   }
 
   begin(state: WalkState, kind: number, codeStart: number): void {
@@ -149,9 +151,9 @@ export class IntervalPass implements ToolPass {
     group.end = end;
   }
 
-  #insertMarks(group: PlaceGroup, marks: Mark[]): MarkedGroup {
-    const { held, end } = group;
-    const marked = { base: group.base, local: group.local, marks, insertions: [], isHoisted: false };
+  #insertMarks(group: PlaceGroup, marks: Mark[], tested: TestedMarks | undefined): MarkedGroup {
+    const { base, local, held, end } = group;
+    const marked = { base, local, marks, tested, insertions: [], isHoisted: false };
     if (!this.#inHeader || !this.#places.hoist(this.#loops[this.#loops.length - 1], marked, group))
       this.#places.markAt(marked, held, end);
     return marked;

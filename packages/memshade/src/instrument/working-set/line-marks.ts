@@ -1,5 +1,6 @@
+import { CONSTANT } from "../value-numbers.ts";
 import { KnownMarks } from "./known-marks.ts";
-import { type Mark, PlaceGroup } from "./place-group.ts";
+import { type Mark, PlaceGroup, type TestedMarks } from "./place-group.ts";
 
 /** A group whose marks have been asked for: what a loop needs to take them along. */
 export interface MarkedGroup {
@@ -7,13 +8,15 @@ export interface MarkedGroup {
   local: number;
   /** Marks that are right whatever the address. */
   marks: Mark[];
+  /** The same with a test, where that takes fewer. */
+  tested: TestedMarks | undefined;
   insertions: number[];
   /** They stand before the loop whose header accesses the group. */
   isHoisted: boolean;
 }
 
 /** Asks for the insertions that mark a group's lines; returns where. */
-type InsertMarks = (group: PlaceGroup, marks: Mark[]) => MarkedGroup;
+type InsertMarks = (group: PlaceGroup, marks: Mark[], tested: TestedMarks | undefined) => MarkedGroup;
 
 /** Groups of one basic block that may be open at once; further places close the block's groups early. */
 const MOST_GROUPS = 64;
@@ -83,7 +86,8 @@ export class LineMarks {
   #finish(group: PlaceGroup): void {
     const { base, position } = group;
     const marks = group.marks(this.#trusted);
-    this.marked.push(this.#insert(group, marks));
+    const tested = this.#trusted || base === CONSTANT ? undefined : group.testedMarks();
+    this.marked.push(this.#insert(group, marks, tested));
     for (const { offset, kinds } of marks) this.#known.add(base, offset, kinds, position);
   }
 

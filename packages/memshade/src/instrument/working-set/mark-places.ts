@@ -43,14 +43,21 @@ export class MarkPlaces {
 
   /** Marks a group where it is accessed first, at `end`. */
   markAt(group: MarkedGroup, held: number, end: number): void {
-    const { base, local, marks } = group;
+    const { base, local, marks, tested } = group;
     group.isHoisted = false;
-    group.insertions =
-      base === CONSTANT
-        ? linesOf(marks, this.#targets.lines).map(([line, kinds]) =>
-            this.#code.add(end, Op.MarkLine, line, 0, kinds),
-          )
-        : marks.map(({ offset, kinds }) => this.#code.add(end, Op.Mark, local, (offset - held) | 0, kinds));
+    const mark = ({ offset, kinds }: Mark): number =>
+      this.#code.add(end, Op.Mark, local, (offset - held) | 0, kinds);
+    if (base === CONSTANT)
+      group.insertions = linesOf(marks, this.#targets.lines).map(([line, kinds]) =>
+        this.#code.add(end, Op.MarkLine, line, 0, kinds),
+      );
+    else if (tested === undefined) group.insertions = marks.map(mark);
+    else {
+      const { always, unaligned, offset, mask } = tested;
+      group.insertions = always.map(mark);
+      group.insertions.push(this.#code.add(end, Op.IfUnaligned, local, (offset - held) & mask, mask));
+      group.insertions.push(...unaligned.map(mark), this.#code.add(end, Op.EndIf));
+    }
   }
 
   /**

@@ -34,6 +34,8 @@ const I32_ADD = opcodeId("i32.add");
 const I32_SUB = opcodeId("i32.sub");
 const I32_MUL = opcodeId("i32.mul");
 const I32_SHR_U = opcodeId("i32.shr_u");
+const I32_AND = opcodeId("i32.and");
+const I32_WRAP_I64 = opcodeId("i32.wrap_i64");
 
 /** Writes the code that marks lines: a one into the byte of the line, in the plane of its kinds of access. */
 export class MarkWriter {
@@ -52,6 +54,18 @@ export class MarkWriter {
     sink.i32(0);
     sink.i32(1);
     sink.access(I32_STORE8, 0, this.#targets.memory, this.#targets.planes[kinds] + line);
+  }
+
+  /** On the stack: not zero if the address in a local plus a constant has one of the bits of `mask`. */
+  isUnaligned(sink: SnippetSink, local: number, displacement: number, mask: number): void {
+    sink.local(LOCAL_GET, local);
+    if (this.#targets.memory64) sink.plain(I32_WRAP_I64);
+    if (displacement !== 0) {
+      sink.i32(displacement);
+      sink.plain(I32_ADD);
+    }
+    sink.i32(mask);
+    sink.plain(I32_AND);
   }
 
   /** `form`: an address that a loop did not change; it and the place `extra` bytes behind it were touched. */

@@ -11,6 +11,16 @@ export interface Mark {
   kinds: number;
 }
 
+/** What marks a group with a test: aligned accesses lie in one line. */
+export interface TestedMarks {
+  /** Marks that are needed in any case, and those that are where the test fails. */
+  always: Mark[];
+  unaligned: Mark[];
+  /** The test: the bits of `mask` are zero in the address at this distance from the base. */
+  offset: number;
+  mask: number;
+}
+
 /** Places that one basic block accesses from one base value: all of them are accessed, or none. */
 export class PlaceGroup {
   base = 0;
@@ -37,6 +47,30 @@ export class PlaceGroup {
   /** The marks that the group needs, by offset. `trusted`: aligned places lie in one line. */
   marks(trusted: boolean): Mark[] {
     return mergeKinds((kind) => this.#bytes(kind, trusted));
+  }
+
+  /**
+   * How the group is marked if one test of an address tells whether all its accesses are aligned, as they nearly always
+   * are; undefined if that would save no marks.
+   */
+  testedMarks(): TestedMarks | undefined {
+    const always = this.marks(true);
+    const exact = this.marks(false);
+    if (always.length >= exact.length) return undefined;
+    let largest = -1;
+    for (let i = 0; i < this.count; i++)
+      if (this.#aligned[i] && (largest < 0 || this.#sizeOf(i) > this.#sizeOf(largest))) largest = i;
+    const offset = this.#first[largest];
+    for (let i = 0; i < this.count; i++)
+      if (this.#aligned[i] && ((this.#first[i] - offset) & (this.#sizeOf(i) - 1)) !== 0) return undefined;
+    const unaligned = exact.filter(
+      (mark) => !always.some(({ offset, kinds }) => offset === mark.offset && kinds === mark.kinds),
+    );
+    return { always, unaligned, offset, mask: this.#sizeOf(largest) - 1 };
+  }
+
+  #sizeOf(place: number): number {
+    return this.#last[place] - this.#first[place] + 1;
   }
 
   #bytes(kind: number, trusted: boolean): number[] {
