@@ -1,5 +1,12 @@
 import { ByteWriter } from "../../bytes/writer.ts";
-import { encodeConstantExpression, I32, importsOf, opcodeId, type WasmModule } from "../../wasm/index.ts";
+import {
+  encodeConstantExpression,
+  I32,
+  importsOf,
+  memoryType,
+  opcodeId,
+  type WasmModule,
+} from "../../wasm/index.ts";
 import { BodyBuilder } from "../body-builder.ts";
 import { allFrameBytes, type Frames } from "../frames/call-frames.ts";
 import { entryStack } from "../frames/entry-stack.ts";
@@ -75,6 +82,12 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
         : { functions: module.bodies.length, bytes: allFrameBytes(framed.shapes) },
   };
   const layout = planWaste(wishes);
+  const { minimum, pageSizeLog2 } = memoryType(module, memory);
+  if (minimum * 2 ** pageSizeLog2 > layout.covered)
+    return (
+      `The module's memory begins with ${Math.ceil((minimum * 2 ** pageSizeLog2) / 2 ** 20)} MiB, of which the waste tool ` +
+      `can follow ${Math.floor(layout.covered / 2 ** 20)} MiB: it counts nothing of this module.`
+    );
   const hasNodes = plan !== undefined && isFull;
   const isCompatible = options.compat === "deadstores";
   const runtime = mergeRuntime(runtimeBytes(wishes.engine), {

@@ -109,6 +109,20 @@ describe("a recording with the waste tool", () => {
     );
   });
 
+  it("leaves alone a module whose memory is larger than what can be followed from the start", async () => {
+    const end = 0xfffffff0;
+    const large = await profile(
+      wat(`(module (memory (export "memory") 65536) (func (export "f") (result i32)
+        (i32.store (i32.const ${end}) (i32.const 7)) (i32.load (i32.const ${end}))))`),
+      async (instantiate) => ((await instantiate()).exports as Exports).f(),
+      { tools: ["waste"] },
+    );
+    expect(large.value).toBe(7);
+    expect(wasteOf(large).notTracked.join()).toMatch(
+      /^The module's memory begins with 4096 MiB, of which the waste tool can follow \d+ MiB: it counts nothing of this module\.$/,
+    );
+  });
+
   it("writes what readers of the tool deadstores take", async () => {
     const recorded = await record({}, ({ twice }) => twice());
     const { stores } = readDeadstores(String(recorded.toolFiles[0].contents));
