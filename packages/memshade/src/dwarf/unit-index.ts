@@ -8,6 +8,8 @@ import { type ScannedUnits, scanUsualUnits } from "./usual-unit-scan.ts";
 
 /** For how many addresses the ranges of all units are gone through; for more, they are sorted. */
 const FEW_LOOKUPS = 2;
+/** The same where they are gone through in WebAssembly. */
+const FEW_USUAL_LOOKUPS = 100;
 
 /**
  * Which compilation unit an address belongs to: from `.debug_aranges`, and for the units that it does not know from the
@@ -21,16 +23,23 @@ export class UnitIndex {
   #pieces: SortedIntervals | undefined;
   /** Units that `.debug_aranges` describes. */
   readonly #described = new Set<number>();
-  /** Whether all others were read from their own entries in one go. */
-  #isScanned = false;
+  /** All others, if they were read from their own entries in one go. */
+  #scanned: ScannedUnits | undefined;
+  /** How often: where several files are asked by turns, each has to be scanned anew. */
+  #scans = 0;
 
   constructor(file: DwarfFile) {
     this.#file = file;
   }
 
+  get #fewLookups(): number {
+    const isScannedOnce = this.#scanned !== undefined && this.#scans <= FEW_LOOKUPS;
+    return isScannedOnce && this.#described.size === 0 ? FEW_USUAL_LOOKUPS : FEW_LOOKUPS;
+  }
+
   find(address: number): Unit | undefined {
     if (this.#pieces === undefined) {
-      const only = this.#lookups++ < FEW_LOOKUPS ? this.#onlyUnitAt(address) : SEVERAL;
+      const only = this.#lookups++ < this.#fewLookups ? this.#onlyUnitAt(address) : SEVERAL;
       if (only !== SEVERAL) return only === NONE ? undefined : this.#unitAt(only);
       this.#pieces = piecesOf(this.#collect());
     }
@@ -40,7 +49,7 @@ export class UnitIndex {
 
   /** `.debug_aranges` may name units that are not there; those whose ranges were read are. */
   #unitAt(offset: number): Unit | undefined {
-    const isCertain = this.#isScanned && !this.#described.has(offset);
+    const isCertain = this.#scanned !== undefined && !this.#described.has(offset);
     return isCertain ? this.#file.certainUnitAt(offset) : this.#file.compilationUnitAt(offset);
   }
 
@@ -82,7 +91,8 @@ export class UnitIndex {
 
   #scan(): ScannedUnits | undefined {
     const scanned = scanUsualUnits(this.#file);
-    this.#isScanned = scanned !== undefined;
+    if (scanned !== this.#scanned) this.#scans++;
+    this.#scanned = scanned;
     return scanned;
   }
 

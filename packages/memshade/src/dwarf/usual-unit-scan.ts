@@ -1,6 +1,7 @@
+import type { PiecewiseBytes } from "../bytes/piecewise.ts";
 import type { DwarfFile } from "./dwarf-file.ts";
 import { enterFile } from "./usual-units.ts";
-import { dwarfWasm } from "./wasm-module.ts";
+import type { DwarfWasm } from "./wasm-module.ts";
 
 /** What is read at once: where units are large, little more than their heads, else many. */
 const SMALL_WINDOW = 1 << 12;
@@ -17,38 +18,50 @@ export interface ScannedUnits {
 /**
  * Reads the ranges of all compilation units from their own entries, in WebAssembly.
  *
- * @returns what is to be used before anything else in this room is; undefined where units or entries are unusual, or
- *   damaged
+ * @returns what is good until another file is read; undefined where units or entries are unusual, or damaged
  */
 export function scanUsualUnits(file: DwarfFile): ScannedUnits | undefined {
-  const { info } = file;
+  const entered = enterFile(file);
+  const { wasm } = entered;
+  if (entered.units === undefined)
+    entered.units = file.isSplit || wasm === undefined || !scan(wasm, file.info) ? null : unitsIn(wasm);
+  return entered.units ?? undefined;
+}
+
+function scan(wasm: DwarfWasm, info: PiecewiseBytes): boolean {
   const size = info.bytes.length;
-  if (file.isSplit || enterFile(file) === undefined) return undefined;
-  const wasm = dwarfWasm();
   const window = wasm.beginScan(LARGE_WINDOW);
-  if (wasm.isUnusual.value !== 0) return undefined;
+  if (wasm.isUnusual.value !== 0) return false;
   for (let offset = 0, room = LARGE_WINDOW; offset < size; ) {
     const present = info.copyTo(new Uint8Array(wasm.memory.buffer, window, room), offset);
     const next = wasm.scanUnits(window, present, offset, size);
-    if (wasm.isUnusual.value !== 0) return undefined;
+    if (wasm.isUnusual.value !== 0) return false;
     if (next === offset) {
-      if (room === LARGE_WINDOW) return undefined;
+      if (room === LARGE_WINDOW) return false;
       room = LARGE_WINDOW;
       continue;
     }
     room = next - offset > LARGE_WINDOW ? SMALL_WINDOW : LARGE_WINDOW;
     offset = next;
   }
-  const units = new Float64Array(wasm.memory.buffer, wasm.units.value, wasm.unitCount.value * 2);
+  return true;
+}
+
+function unitsIn(wasm: DwarfWasm): ScannedUnits {
+  wasm.keepScanned();
+  const numbersAt = (place: number, count: number) => new Float64Array(wasm.memory.buffer, place, count * 2);
+  const allUnits = () => numbersAt(wasm.units.value, wasm.unitCount.value);
   return {
     visit(visit) {
-      const pairs = new Float64Array(wasm.memory.buffer, wasm.pairs.value, wasm.pairCount.value * 2);
+      const units = allUnits();
+      const pairs = numbersAt(wasm.unitPairs.value, wasm.unitPairCount.value);
       for (let unit = 0, pair = 0; unit < units.length; unit += 2) {
         const end = units[unit + 1] * 2;
         for (; pair < end; pair += 2) visit(units[unit], pairs[pair], pairs[pair + 1]);
       }
     },
     visitAround(address, visit) {
+      const units = allUnits();
       for (let unit = wasm.unitAround(address, 0); unit >= 0; unit = wasm.unitAround(address, unit + 1))
         visit(units[unit * 2]);
     },

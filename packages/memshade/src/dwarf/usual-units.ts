@@ -3,6 +3,7 @@ import type { DwarfFile } from "./dwarf-file.ts";
 import { SortedIntervals } from "./sorted-intervals.ts";
 import { NAMES, ROW, type SubroutineColumns } from "./subroutine-columns.ts";
 import type { Unit } from "./unit.ts";
+import type { ScannedUnits } from "./usual-unit-scan.ts";
 import { type DwarfWasm, dwarfWasm } from "./wasm-module.ts";
 
 /** Sections that all units of a file use are copied; of larger ones the copy would cost too much memory. */
@@ -20,7 +21,14 @@ const NEW_LISTS = ".debug_rnglists";
 const ADDRESSES = ".debug_addr";
 
 /** The file whose sections the loops have; undefined in place of one whose sections do not fit. */
-let entered: { readonly file: DwarfFile; readonly wasm: DwarfWasm | undefined } | undefined;
+let entered: EnteredFile | undefined;
+
+export interface EnteredFile {
+  readonly file: DwarfFile;
+  readonly wasm: DwarfWasm | undefined;
+  /** Its units, if they were scanned: null where they are unusual. */
+  units?: ScannedUnits | null;
+}
 
 /**
  * The subroutines of a unit as nearly all are, read in WebAssembly: it needs no time to warm up. What is unusual there, or
@@ -68,17 +76,17 @@ export function readUsualSubroutines(unit: Unit, address?: number): SubroutineCo
 function enter(unit: Unit): DwarfWasm | undefined {
   const { header, file } = unit;
   if (unit.isSplit || unit.skeleton !== undefined || unit.contributions !== undefined) return undefined;
-  const wasm = enterFile(file);
+  const { wasm } = enterFile(file);
   if (wasm === undefined || header.abbreviationOffset > 0xffffffff) return undefined;
   wasm.begin();
   wasm.setEncoding(header.version, header.offsetSize, header.addressSize);
   return wasm;
 }
 
-/** Begins with a file; undefined if its sections do not fit. */
-export function enterFile(file: DwarfFile): DwarfWasm | undefined {
+/** Begins with a file: what was entered of others is gone. */
+export function enterFile(file: DwarfFile): EnteredFile {
   if (entered?.file !== file) entered = { file, wasm: copySections(file) };
-  return entered.wasm;
+  return entered;
 }
 
 function copySections(file: DwarfFile): DwarfWasm | undefined {

@@ -12,8 +12,8 @@ type Variables = Readonly<
     | "rows"
     | "names"
     | "starts"
-    | "pairCount"
-    | "pairs"
+    | "unitPairCount"
+    | "unitPairs"
     | "unitCount"
     | "units"
     | "lineCount"
@@ -47,6 +47,7 @@ export interface DwarfWasm extends Variables {
   setBases(base: number, ofAddresses: number, ofLists: number): void;
   beginScan(bytes: number): number;
   scanUnits(window: number, size: number, offset: number, sectionSize: number): number;
+  keepScanned(): void;
   unitAround(address: number, from: number): number;
   wantOne(address: number): void;
   wantAll(): void;

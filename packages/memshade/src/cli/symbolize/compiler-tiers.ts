@@ -14,11 +14,18 @@ const TIERS = [
 const WASM_BUDGET = 400_000_000;
 
 /** The settings of the engine that are changed here. */
-const USUAL = ["--maglev", "--opt", "--semi-space-growth-factor=2", "--wasm-tiering-budget=13000000"];
+const USUAL = [
+  "--maglev",
+  "--opt",
+  "--semi-space-growth-factor=2",
+  "--parallel-scavenge",
+  "--wasm-tiering-budget=13000000",
+];
 
 /**
  * Lets the engine's optimizing compilers start late: for one address the first would take a fifth of all processor time,
- * for a hundred thousand the second a fourth. Also keeps the young generation small, as little lives long.
+ * for a hundred thousand the second a fourth. Also keeps the young generation small, as little lives long, and
+ * lets one thread collect it: to wake others takes longer.
  */
 export class CompilerTiers {
   readonly #set: ((flag: string) => void) | undefined;
@@ -31,6 +38,7 @@ export class CompilerTiers {
     this.#set("--no-maglev");
     this.#set("--no-opt");
     this.#set("--semi-space-growth-factor=1");
+    this.#set("--no-parallel-scavenge");
     this.#set(`--wasm-tiering-budget=${WASM_BUDGET}`);
   }
 

@@ -25,7 +25,7 @@ export {
   sequences,
 } from "./line-program";
 export { begin, clear, isUnusual, keep, reserve } from "./memory";
-export { pairCount, pairs, setAddresses, setBases, setNewLists, setOldLists, setWork } from "./ranges";
+export { setAddresses, setBases, setNewLists, setOldLists, setWork } from "./ranges";
 export { names, readSubroutines, rowCount, rows, starts } from "./subroutines";
-export { beginScan, scanUnits, unitAround, unitCount, units } from "./unit-scan";
+export { beginScan, keepScanned, scanUnits, unitAround, unitCount, unitPairCount, unitPairs, units } from "./unit-scan";
 export { setEncoding } from "./values";

@@ -1,6 +1,6 @@
 // One unit of `.debug_info` after the other: their headers, and the ranges of their own entries.
 import { DW_UT_skeleton, DW_UT_split_compile, DW_UT_split_type, DW_UT_type } from "../constants";
-import { begin, enlarged, isUnusual, reserve, setUnusual } from "./memory";
+import { begin, enlarged, isUnusual, keep, reserve, setUnusual } from "./memory";
 import { beginPairs, pairCount, pairs } from "./ranges";
 import { readOwnRanges } from "./unit-ranges";
 import { setEncoding } from "./values";
@@ -14,6 +14,9 @@ const LONGEST_HEADER: u32 = 12 + 2 + 1 + 1 + 8 + 8 + 8;
 export let units: u32 = 0;
 export let unitCount: u32 = 0;
 let unitRoom: u32 = 0;
+/** {f64 low, f64 high} of all units' ranges. */
+export let unitPairs: u32 = 0;
+export let unitPairCount: u32 = 0;
 
 /** Begins with the first unit. @returns room for `bytes` of the section, from some offset on */
 export function beginScan(bytes: u32): u32 {
@@ -68,11 +71,18 @@ export function scanUnits(window: u32, size: u32, offset: f64, sectionSize: f64)
   return position;
 }
 
+/** Keeps what all units have, until the sections are forgotten. */
+export function keepScanned(): void {
+  unitPairs = pairs;
+  unitPairCount = pairCount;
+  keep();
+}
+
 /** The first unit from a number on that has an address in one of its ranges, or −1. */
 export function unitAround(address: f64, from: u32): i32 {
-  let pair = from === 0 ? pairs : pairs + <u32>load<f64>(units + (from - 1) * 16, 8) * 16;
+  let pair = from === 0 ? unitPairs : unitPairs + <u32>load<f64>(units + (from - 1) * 16, 8) * 16;
   for (let unit = from; unit < unitCount; unit++) {
-    const behind = pairs + <u32>load<f64>(units + unit * 16, 8) * 16;
+    const behind = unitPairs + <u32>load<f64>(units + unit * 16, 8) * 16;
     for (; pair < behind; pair += 16) if (load<f64>(pair) <= address && address < load<f64>(pair, 8)) return unit;
   }
   return -1;

@@ -1,11 +1,11 @@
 import type { ByteSource } from "../../bytes/byte-source.ts";
 import { FormatError } from "../../bytes/errors.ts";
-import { readU32Leb, skipLeb32 } from "../../bytes/leb128.ts";
 import { PiecewiseBytes } from "../../bytes/piecewise.ts";
 import { ByteReader } from "../../bytes/reader.ts";
 import { SectionId, sectionName } from "../../wasm/sections.ts";
 import type { ObjectSymbol, SymbolTable } from "../symbol-table.ts";
 import type { ObjectFile, ObjectSection } from "../types.ts";
+import { type FunctionBodies, readFunctionBodies } from "./function-bodies.ts";
 import { type FunctionBody, findWasmSymbol, readWasmSymbols } from "./symbols.ts";
 
 const WASM_MAGIC = [0x00, 0x61, 0x73, 0x6d];
@@ -41,6 +41,7 @@ export class WasmObject implements ObjectFile {
   #symbols: SymbolTable | undefined;
   /** Exported functions alone, where nobody asked for others. */
   #globalSymbols: SymbolTable | undefined;
+  #bodies: FunctionBodies | undefined;
   #lookups = 0;
 
   /** @throws FormatError if it is not a core module of version 1 */
@@ -110,7 +111,7 @@ export class WasmObject implements ObjectFile {
     if (this.#symbols === undefined && this.#lookups++ < FEW_LOOKUPS) {
       try {
         const names = onlyGlobal ? undefined : this.#custom("name");
-        const body = this.#code && new BodyLengths(this.#source, this.#code).around(address);
+        const body = this.#bodyAround(address);
         return body && findWasmSymbol(body, (id) => this.#standard(id), names);
       } catch (error) {
         if (!(error instanceof FormatError)) throw error;
@@ -124,29 +125,24 @@ export class WasmObject implements ObjectFile {
   #readSymbols(names: Uint8Array | undefined): SymbolTable {
     return readWasmSymbols(
       (id) => this.#standard(id),
-      (visit) => this.#visitBodies(visit),
+      (visit) => this.#code && this.#allBodies(this.#code).visit(visit),
       names,
       this.problems,
     );
   }
 
-  /**
-   * Goes over the entries of the code section, by their offsets in it, until `visit` says that it is enough, and reads
-   * little but their lengths.
-   */
-  #visitBodies(visit: (index: number, start: number, size: number) => boolean): void {
+  /** The entry of the code section around an offset in it. The first time others are not looked for: many ask only once. */
+  #bodyAround(address: number): FunctionBody | undefined {
     const code = this.#code;
-    if (code === undefined) return;
-    const window = new BodyLengths(this.#source, code);
-    const count = window.u32Leb(0);
-    let at = window.position;
-    for (let index = 0; index < count; index++) {
-      const size = window.u32Leb(at);
-      const end = window.position + size;
-      if (end > code.size) throw new FormatError("truncated", at, "code section", `${size} bytes do not fit`);
-      if (visit(index, at, end - at)) return;
-      at = end;
-    }
+    if (code === undefined) return undefined;
+    const bodies =
+      this.#lookups === 1 ? readFunctionBodies(this.#source, code, address) : this.#allBodies(code);
+    return bodies.around(address);
+  }
+
+  #allBodies(code: ObjectSection): FunctionBodies {
+    this.#bodies ??= readFunctionBodies(this.#source, code);
+    return this.#bodies;
   }
 
   #standard(id: number): Uint8Array | undefined {
@@ -213,81 +209,7 @@ function checkHeader(bytes: Uint8Array): void {
 }
 
 /** For how many addresses the symbol is looked for; for more, a table is made. */
-const FEW_LOOKUPS = 3;
-
-/** Bytes of the code section that are in memory at a time. */
-const WINDOW_BYTES = 1 << 16;
-const LONGEST_LEB = 5;
-
-/** Lengths in the code section, read through a window that moves forward. */
-class BodyLengths {
-  /** Behind what was read last. */
-  position = 0;
-  readonly #source: ByteSource;
-  readonly #code: ObjectSection;
-  readonly #buffer: Uint8Array;
-
-  #bytes: Uint8Array = new Uint8Array(0);
-  #base = 0;
-
-  constructor(source: ByteSource, code: ObjectSection) {
-    this.#source = source;
-    this.#code = code;
-    this.#buffer = new Uint8Array(source.readInto === undefined ? 0 : Math.min(WINDOW_BYTES, code.size));
-  }
-
-  u32Leb(at: number): number {
-    let inWindow = at - this.#base;
-    if (inWindow + LONGEST_LEB > this.#bytes.length) {
-      this.#bytes = this.#read(at);
-      this.#base = at;
-      inWindow = 0;
-    }
-    const byte = this.#bytes[inWindow];
-    if (byte < 0x80) {
-      this.position = at + 1;
-      return byte;
-    }
-    this.position = this.#base + skipLeb32(this.#bytes, inWindow);
-    return readU32Leb(this.#bytes, inWindow);
-  }
-
-  /** The entry around an offset of the section. @throws FormatError where entries do not fit into it */
-  around(address: number): FunctionBody | undefined {
-    const count = this.u32Leb(0);
-    let at = this.position;
-    let bytes = this.#bytes;
-    let base = this.#base;
-    for (let index = 0; index < count; index++) {
-      const inWindow = at - base;
-      let size = 0;
-      let start = at + 2;
-      // Of two bytes, as most: no calls for each of thousands.
-      if (inWindow + 2 <= bytes.length && bytes[inWindow] >= 0x80 && bytes[inWindow + 1] < 0x80) {
-        size = (bytes[inWindow] & 0x7f) | (bytes[inWindow + 1] << 7);
-      } else {
-        size = this.u32Leb(at);
-        start = this.position;
-        bytes = this.#bytes;
-        base = this.#base;
-      }
-      const end = start + size;
-      if (end > this.#code.size)
-        throw new FormatError("truncated", at, "code section", `${size} bytes do not fit`);
-      if (address < end) return address >= at ? { index, address: at, size: end - at } : undefined;
-      at = end;
-    }
-    return undefined;
-  }
-
-  #read(at: number): Uint8Array {
-    const { offset, size } = this.#code;
-    const length = Math.min(WINDOW_BYTES, size - at);
-    return this.#source.readInto === undefined
-      ? this.#source.read(offset + at, length)
-      : this.#source.readInto(offset + at, this.#buffer.subarray(0, length));
-  }
-}
+const FEW_LOOKUPS = 20;
 
 /** Bytes in front of a section's content, with the name of most custom sections. */
 const LOOK_BYTES = 128;
