@@ -2,7 +2,7 @@
 // a browser too: the code that runs inside profiled modules, and the inner loops of reading debug and call frame information.
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join, resolve } from "node:path";
+import { dirname, join, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import asc from "assemblyscript/asc";
 
@@ -21,6 +21,8 @@ interface Part {
   constant: string;
   /** Imports of `layout.ts` that are constants in this part. */
   fixed?: Readonly<Record<string, number>>;
+  /** The folder that `chosen` in the paths of imports stands for. */
+  chosen?: string;
   /** Most of it runs rarely: size counts. */
   small?: boolean;
   /** Pages of a memory of its own; without, the memory is imported. */
@@ -52,6 +54,13 @@ const PARTS: readonly Part[] = [
     entry: "assembly/waste/index-brief.ts",
     target: "waste-brief.generated.ts",
     constant: "WASTE_BRIEF_BASE64",
+    chosen: "narrow",
+  },
+  {
+    entry: "assembly/waste/index-wide.ts",
+    target: "waste-wide.generated.ts",
+    constant: "WASTE_WIDE_BASE64",
+    chosen: "wide",
   },
   {
     entry: "assembly/waste/index-full.ts",
@@ -111,7 +120,7 @@ function fix(source: string, fixed: Readonly<Record<string, number>>): string {
   }, source);
 }
 
-for (const { folder: home = shadow, entry, target, constant, fixed, small, ownMemory } of PARTS) {
+for (const { folder: home = shadow, entry, target, constant, fixed, chosen, small, ownMemory } of PARTS) {
   const outFile = join(folder, `${constant}.wasm`);
   const { error, stderr } = await asc.main(
     [
@@ -121,14 +130,18 @@ for (const { folder: home = shadow, entry, target, constant, fixed, small, ownMe
       ...(ownMemory === undefined ? ["--importMemory"] : []),
       ...["--initialMemory", `${ownMemory ?? 1}`, "--enable", "simd", "--disableWarning", "201"],
     ],
-    fixed === undefined
+    fixed === undefined && chosen === undefined
       ? {}
       : {
           readFile: (name, base) => {
-            const path = resolve(base, name);
+            const asked = resolve(base, name);
+            const path =
+              chosen === undefined ? asked : asked.replace(`${sep}chosen${sep}`, `${sep}${chosen}${sep}`);
             if (!existsSync(path)) return null;
             const source = readFileSync(path, "utf8");
-            return path === join(shadow, "assembly/layout.ts") ? fix(source, fixed) : source;
+            return fixed !== undefined && path === join(shadow, "assembly/layout.ts")
+              ? fix(source, fixed)
+              : source;
           },
         },
   );

@@ -29,7 +29,7 @@ export class BodyBuilder {
     return this;
   }
 
-  i64(value: number): this {
+  i64(value: number | bigint): this {
     this.#code.u8(opcodeId("i64.const")).s64Leb(value);
     return this;
   }

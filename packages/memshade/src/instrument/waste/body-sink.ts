@@ -38,8 +38,7 @@ export class BodySink implements SnippetSink {
   }
 
   i64(value: bigint): void {
-    // Ids as often as they have room in a word take 49 bits.
-    this.#body.i64(Number(value));
+    this.#body.i64(value);
   }
 
   access(id: number, alignment: number, memory: number, displacement: number): void {

@@ -1,6 +1,7 @@
 import { opcodeId, type ValType } from "../../wasm/index.ts";
 import type { SnippetSink } from "../snippet-sink.ts";
 import { loadBefore, writeComparison } from "./comparisons.ts";
+import { ShadowStates } from "./shadow-states.ts";
 import { pushAddress, type Scratch, ShadowWords, type SnippetAddress } from "./shadow-words.ts";
 import { pushIdOfRecord, type SiteRecords } from "./site-records.ts";
 import { BriefIds, DIRTY_LINE_BYTES, type WasteLayout } from "./waste-layout.ts";
@@ -34,8 +35,10 @@ export interface BriefTargets {
   soiled: number;
   /** By the size of the access: 1, 2, 4, 8, 16 bytes. */
   fresh: ReadonlyMap<number, number>;
-  /** The same from 2 bytes on. */
+  /** The same from 2 bytes on, where the load has been counted. */
   mixed: ReadonlyMap<number, number>;
+  /** Stores over bytes that nobody has read, where ids have 32 bits. */
+  lost: ReadonlyMap<number, number>;
 }
 
 /** An access followed inline. */
@@ -61,7 +64,7 @@ export class BriefSnippets {
   readonly #layout: WasteLayout;
   readonly #memory: number;
   readonly #targets: BriefTargets;
-  readonly #words: ShadowWords;
+  readonly #words: ShadowWords | ShadowStates;
   /** Memory that nobody has written holds zeros, which may be written again silently. */
   readonly #zeroIsValid: boolean;
   readonly records: SiteRecords;
@@ -78,12 +81,12 @@ export class BriefSnippets {
     this.#layout = layout;
     this.#memory = memory;
     this.#targets = targets;
-    this.#words = new ShadowWords(memory, layout.idShift);
+    this.#words = layout.writers === 0 ? new ShadowWords(memory) : new ShadowStates(memory, layout);
   }
 
-  /** Asks for the locals that a hot access of this size needs. */
-  reserve(size: number, scratch: Scratch): void {
-    this.#words.reserve(size, scratch);
+  /** Asks for the locals that a load needs. */
+  reserve({ size, hot }: Place, scratch: Scratch): void {
+    if (hot || this.#words instanceof ShadowStates) this.#words.reserve(size, scratch);
   }
 
   /** Before a store, with its operand on top of the stack: counts it if the operand is there already. */
@@ -129,7 +132,19 @@ export class BriefSnippets {
   /** Behind a store: its bytes get the site's id. */
   markStore(sink: SnippetSink, { size, key, address }: Place): void {
     if (this.#layout.dirty !== 0) this.#markDirty(sink, address);
+    this.#chargeLost(sink, size, address);
     this.#words.fill(sink, size, this.records.idOf(key), address);
+  }
+
+  /** Where stores tell whose bytes they overwrite unread: does so. */
+  #chargeLost(sink: SnippetSink, size: number, address: SnippetAddress): void {
+    if (this.#words instanceof ShadowWords) return;
+    this.#words.pushUnsettled(sink, size, address);
+    sink.rarely();
+    sink.open(IF, NOTHING);
+    pushAddress(sink, address);
+    sink.indexed(CALL, this.#targets.lost.get(size) as number);
+    sink.end();
   }
 
   /** As `compareStore` in a function of its own, whose parameters and locals are named. */
@@ -155,6 +170,7 @@ export class BriefSnippets {
     const place = { local: address, constant: 0, displacement: 0 };
     const { arena, stores, recordShift } = this.#layout;
     if (this.#layout.dirty !== 0) this.#markDirty(sink, place);
+    this.#chargeLost(sink, size, place);
     if (arena === 0) {
       this.#addOne(sink, store, stores, recordShift);
       this.#words.fill(sink, size, { local: store }, place);
@@ -214,12 +230,16 @@ export class BriefSnippets {
 
   /** Behind a load: unless all of its bytes have been read before, their writers get the credit. */
   testLoad(sink: SnippetSink, place: Place, scratch: Scratch): void {
-    const { size, key, address, hot } = place;
+    const { size, key, site, address, hot } = place;
     const words = this.#words;
-    words.pushUnread(sink, size, address, hot ? scratch : undefined);
+    const keeps = hot || words instanceof ShadowStates;
+    words.pushUnread(sink, size, address, keeps ? scratch : undefined);
     sink.rarely();
     sink.open(IF, NOTHING);
-    if (hot) this.#readHot(sink, place, scratch);
+    if (words instanceof ShadowStates && this.#zeroIsValid && size <= 8) {
+      this.#add(sink, this.records.freshAt(key, site));
+      words.readStates(sink, size, address, scratch);
+    } else if (hot && words instanceof ShadowWords) this.#readHot(sink, words, place, scratch);
     else {
       pushAddress(sink, address);
       this.records.pushLoad(sink, key);
@@ -229,8 +249,12 @@ export class BriefSnippets {
   }
 
   /** A load, of bytes not all read before, whose words are in `scratch`. */
-  #readHot(sink: SnippetSink, { size, key, site, address }: Place, scratch: Scratch): void {
-    const words = this.#words;
+  #readHot(
+    sink: SnippetSink,
+    words: ShadowWords,
+    { size, key, site, address }: Place,
+    scratch: Scratch,
+  ): void {
     const mixed = this.#targets.mixed.get(size);
     const id = scratch(I32, 1);
     this.#add(sink, this.records.freshAt(key, site));

@@ -19,7 +19,6 @@ const I32_SHR_U = opcodeId("i32.shr_u");
 const I32_SHL = opcodeId("i32.shl");
 const I32_EQZ = opcodeId("i32.eqz");
 const I32_WRAP = opcodeId("i32.wrap_i64");
-const I64_ADD = opcodeId("i64.add");
 const I64_AND = opcodeId("i64.and");
 const I64_EQ = opcodeId("i64.eq");
 const I64_EQZ = opcodeId("i64.eqz");
@@ -45,12 +44,13 @@ const V128_OR = opcodeId("v128.or");
 const V128_XOR = opcodeId("v128.xor");
 const V128_ANY_TRUE = opcodeId("v128.any_true");
 const I16X8_SPLAT = opcodeId("i16x8.splat");
-const I32X4_SPLAT = opcodeId("i32x4.splat");
 const I16X8_EQ = opcodeId("i16x8.eq");
-const I32X4_EQ = opcodeId("i32x4.eq");
 const I64X2_SPLAT = opcodeId("i64x2.splat");
 const I64X2_EXTRACT_LANE = opcodeId("i64x2.extract_lane");
 
+/** Bytes of an id as a shift, and bits. */
+const ID_SHIFT = 1;
+const ID_BITS = 16;
 /** Displacements above this are added to the address: the shadow's would not fit its memory. */
 const LONGEST_DISPLACEMENT = 1 << 24;
 
@@ -82,7 +82,7 @@ export function pushAddress(sink: SnippetSink, address: SnippetAddress): void {
  */
 export type ShadowId = number | { local: number } | { ids: number; plus: number };
 
-function pushId(sink: SnippetSink, id: ShadowId): void {
+export function pushId(sink: SnippetSink, id: ShadowId): void {
   if (typeof id === "number") sink.i32(id);
   else if ("local" in id) sink.local(LOCAL_GET, id.local);
   else {
@@ -94,22 +94,19 @@ function pushId(sink: SnippetSink, id: ShadowId): void {
 }
 
 /**
- * The shadow of an access of 1 to 16 bytes, 2 to 64 bytes long: as one word of 16, 32 or 64 bits, as two of 64, or as
- * vectors, whatever engines do quickest.
+ * The shadow of an access of 1 to 16 bytes where ids have 16 bits, 2 to 32 bytes long: as one word of 16, 32 or 64 bits, as
+ * two of 64, or as vectors, whatever engines do quickest.
  */
 export class ShadowWords {
   readonly #memory: number;
-  /** Bytes of an id as a shift. */
-  readonly #shift: number;
 
-  constructor(memory: number, shift: number) {
+  constructor(memory: number) {
     this.#memory = memory;
-    this.#shift = shift;
   }
 
   /** Asks for all locals that an access of this size may need. */
   reserve(size: number, scratch: Scratch): void {
-    const bytes = size << this.#shift;
+    const bytes = size << ID_SHIFT;
     scratch(I32, 1);
     if (bytes <= 4) scratch(I32, 0);
     else scratch(I64, 0);
@@ -119,7 +116,7 @@ export class ShadowWords {
 
   /** Pushes whether some byte was not read; keeps the words in `scratch` if it is given. */
   pushUnread(sink: SnippetSink, size: number, address: SnippetAddress, scratch?: Scratch): void {
-    const bytes = size << this.#shift;
+    const bytes = size << ID_SHIFT;
     const word = (op: number, at: number, type: ValType, number: number): void => {
       const offset = this.#push(sink, address);
       sink.access(op, 1, this.#memory, offset + at);
@@ -154,10 +151,9 @@ export class ShadowWords {
    * code around it its registers.
    */
   pushNoneInvalid(sink: SnippetSink, size: number, address: SnippetAddress): void {
-    const bytes = size << this.#shift;
-    const isNarrow = this.#shift === 1;
+    const bytes = size << ID_SHIFT;
     if (size === 1) {
-      sink.access(isNarrow ? I32_LOAD16_U : I32_LOAD, 1, this.#memory, this.#push(sink, address));
+      sink.access(I32_LOAD16_U, 1, this.#memory, this.#push(sink, address));
       sink.i32(BriefIds.invalid);
       sink.plain(I32_NE);
       return;
@@ -167,8 +163,8 @@ export class ShadowWords {
       const offset = this.#push(sink, address) + at;
       sink.access(load, 1, this.#memory, offset);
       sink.i32(BriefIds.invalid);
-      sink.prefixed(isNarrow ? I16X8_SPLAT : I32X4_SPLAT);
-      sink.prefixed(isNarrow ? I16X8_EQ : I32X4_EQ);
+      sink.prefixed(I16X8_SPLAT);
+      sink.prefixed(I16X8_EQ);
       if (at > 0) sink.prefixed(V128_OR);
     }
     sink.prefixed(V128_ANY_TRUE);
@@ -177,11 +173,10 @@ export class ShadowWords {
 
   /** Pushes the id of the access's bytes, from the words in `scratch`, where all have the same. */
   pushId(sink: SnippetSink, size: number, scratch: Scratch): void {
-    const bytes = size << this.#shift;
-    const isNarrow = this.#shift === 1;
+    const bytes = size << ID_SHIFT;
     if (bytes <= 4) {
       sink.local(LOCAL_GET, scratch(I32, 0));
-      if (bytes === 4 && isNarrow) {
+      if (bytes === 4) {
         sink.i32(16);
         sink.plain(I32_SHR_U);
       }
@@ -191,22 +186,19 @@ export class ShadowWords {
       sink.local(LOCAL_GET, scratch(V128, 0));
       sink.lane(I64X2_EXTRACT_LANE, 0);
     } else sink.local(LOCAL_GET, scratch(I64, 0));
-    if (isNarrow) {
-      sink.i64(48n);
-      sink.plain(I64_SHR_U);
-    }
+    sink.i64(48n);
+    sink.plain(I64_SHR_U);
     sink.plain(I32_WRAP);
   }
 
   /** For more than one byte: pushes whether all words in `scratch` are of one id. */
   pushUniform(sink: SnippetSink, size: number, scratch: Scratch): void {
-    const bytes = size << this.#shift;
-    const idBits = 8 << this.#shift;
+    const bytes = size << ID_SHIFT;
     const rotated = (type: ValType, op: number): void => {
       sink.local(LOCAL_GET, scratch(type, 0));
       sink.local(LOCAL_GET, scratch(type, 0));
-      if (type === I32) sink.i32(idBits);
-      else sink.i64(BigInt(idBits));
+      if (type === I32) sink.i32(ID_BITS);
+      else sink.i64(BigInt(ID_BITS));
       sink.plain(type === I32 ? I32_ROTL : I64_ROTL);
       sink.plain(op);
     };
@@ -239,7 +231,7 @@ export class ShadowWords {
 
   /** Gives all bytes of an access an id. */
   fill(sink: SnippetSink, size: number, id: ShadowId, address: SnippetAddress): void {
-    const bytes = size << this.#shift;
+    const bytes = size << ID_SHIFT;
     for (let at = 0; at < bytes; at += 16) {
       const offset = this.#push(sink, address) + at;
       if (bytes === 2) {
@@ -256,13 +248,8 @@ export class ShadowWords {
         this.#pushRepeated(sink, id, I64);
         sink.access(I64_STORE, 1, this.#memory, offset + 8);
       } else {
-        if (typeof id === "object" && "ids" in id) {
-          this.#pushRepeated(sink, id, I64);
-          sink.prefixed(I64X2_SPLAT);
-        } else {
-          pushId(sink, id);
-          sink.prefixed(this.#shift === 1 ? I16X8_SPLAT : I32X4_SPLAT);
-        }
+        pushId(sink, id);
+        sink.prefixed(I16X8_SPLAT);
         sink.access(V128_STORE, 1, this.#memory, offset);
       }
     }
@@ -270,27 +257,15 @@ export class ShadowWords {
 
   /** An id as often as it has room in an i32 or i64. */
   #pushRepeated(sink: SnippetSink, id: ShadowId, type: ValType): void {
-    const isNarrow = this.#shift === 1;
-    const factor = type === I32 ? (isNarrow ? 0x10001n : 1n) : isNarrow ? 0x0001000100010001n : 0x100000001n;
+    const factor = type === I32 ? 0x10001n : 0x0001000100010001n;
     if (typeof id === "number") {
       const value = id < 0 ? -1n : BigInt(id) * factor;
       if (type === I32) sink.i32(Number(BigInt.asIntN(32, value)));
       else sink.i64(BigInt.asIntN(64, value));
       return;
     }
-    if ("ids" in id) {
-      if (type === I32) {
-        pushId(sink, id);
-        return;
-      }
-      sink.local(LOCAL_GET, id.ids);
-      sink.i64(BigInt(id.plus) * factor);
-      sink.plain(I64_ADD);
-      return;
-    }
-    sink.local(LOCAL_GET, id.local);
+    pushId(sink, id);
     if (type === I32) {
-      if (factor === 1n) return;
       sink.i32(Number(factor));
       sink.plain(I32_MUL);
     } else {
@@ -302,16 +277,15 @@ export class ShadowWords {
 
   /** Pushes the shadow address but for the constant that it returns. */
   #push(sink: SnippetSink, address: SnippetAddress): number {
-    const shift = this.#shift;
     if (address.local < 0) {
       sink.i32(0);
-      return ((address.constant >>> 0) + address.displacement) * 2 ** shift;
+      return ((address.constant >>> 0) + address.displacement) * 2 ** ID_SHIFT;
     }
     const isShort = address.displacement < LONGEST_DISPLACEMENT;
     if (isShort) sink.local(LOCAL_GET, address.local);
     else pushAddress(sink, address);
-    sink.i32(shift);
+    sink.i32(ID_SHIFT);
     sink.plain(I32_SHL);
-    return isShort ? address.displacement << shift : 0;
+    return isShort ? address.displacement << ID_SHIFT : 0;
   }
 }

@@ -13,11 +13,16 @@ export const Heat = {
   Hot: 2,
 } as const;
 
-/** Bytes that following takes by heat, for loads and stores, with a share of what counts blocks. */
+/**
+ * Bytes that following takes by heat, for loads and stores, with a share of what counts blocks. Where ids have 32 bits, warm
+ * loads are followed as hot ones are.
+ */
 const LOAD_BYTES = [10, 41, 106];
 const STORE_BYTES = [10, 56, 80];
+const WIDE_LOAD_BYTES = [10, 58, 58];
+const WIDE_STORE_BYTES = [10, 84, 104];
 /** Added code may be this many times the module's own; the bytes above are for ids of 16 bits; of 32 it is more, and in frames still more. */
-const BUDGETS = { narrow: 2.6, wide: 2.25, framed: 2.15 } as const;
+const BUDGETS = { narrow: 2.65, wide: 2.15, framed: 2.1 } as const;
 
 /** Sites that are heated together: those side by side that run equally often; to the highest heat, loads or stores. */
 interface Region {
@@ -34,15 +39,6 @@ const GAIN = [0, 9, 1];
 /** Guessed frequencies are good for the order of sites, not for their distance: a power of them counts. */
 const TRUST = 0.3;
 
-const HOT_LOAD = LOAD_BYTES[Heat.Hot] - LOAD_BYTES[Heat.Warm];
-const HOT_STORE = STORE_BYTES[Heat.Hot] - STORE_BYTES[Heat.Warm];
-
-/** Bytes that a site takes more at one heat than at the heat below. */
-function added({ store }: SiteTable, site: number, heat: number): number {
-  const sizes = store[site] > 0 ? STORE_BYTES : LOAD_BYTES;
-  return sizes[heat] - sizes[heat - 1];
-}
-
 /**
  * `Heat` per site of a module: what runs often by the look of the code first, as far as the added code stays within its
  * budget. `ids`: of 16 bits, of 32, or those that frames have. `otherBytes`: what else is added.
@@ -55,6 +51,10 @@ export function siteHeat(
   otherBytes = 0,
 ): Uint8Array {
   const frequencies = siteFrequencies(module, sites, scan);
+  const [loadBytes, storeBytes] =
+    ids === "narrow" ? [LOAD_BYTES, STORE_BYTES] : [WIDE_LOAD_BYTES, WIDE_STORE_BYTES];
+  const bytesAt = (site: number, at: number): number => (sites.store[site] > 0 ? storeBytes : loadBytes)[at];
+  const hotBytes = (sizes: readonly number[]): number => Math.max(sizes[Heat.Hot] - sizes[Heat.Warm], 1);
   const regions: Region[] = [];
   for (let defined = 0; defined < module.bodies.length; defined++) {
     const last = sites.firstOfFunction[defined + 1];
@@ -63,11 +63,11 @@ export function siteHeat(
       while (end < last && frequencies[end] === frequencies[first]) end++;
       const value = frequencies[first] ** TRUST;
       let bytes = 0;
-      for (let site = first; site < end; site++) bytes += added(sites, site, Heat.Warm);
+      for (let site = first; site < end; site++) bytes += bytesAt(site, Heat.Warm) - bytesAt(site, Heat.Cold);
       const worth = (GAIN[Heat.Warm] * value * (end - first)) / bytes;
       regions.push({ first, end, heat: Heat.Warm, which: "all", worth });
       for (const which of ["loads", "stores"] as const) {
-        const gain = (GAIN[Heat.Hot] * value) / (which === "loads" ? HOT_LOAD : HOT_STORE);
+        const gain = (GAIN[Heat.Hot] * value) / hotBytes(which === "loads" ? loadBytes : storeBytes);
         regions.push({ first, end, heat: Heat.Hot, which, worth: gain });
       }
       first = end;
@@ -75,7 +75,7 @@ export function siteHeat(
   }
   regions.sort((a, b) => b.worth - a.worth);
   const heat = new Uint8Array(sites.length);
-  const bytesOf = (site: number): number => (sites.store[site] > 0 ? STORE_BYTES : LOAD_BYTES)[heat[site]];
+  const bytesOf = (site: number): number => bytesAt(site, heat[site]);
   const code = module.bodies.reduce((sum, { start, end }) => sum + end - start, 0);
   let room = code * BUDGETS[ids] - otherBytes;
   for (let site = 0; site < sites.length; site++) room -= bytesOf(site);

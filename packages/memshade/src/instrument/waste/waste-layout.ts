@@ -38,8 +38,8 @@ export const MOST_NARROW_IDS = 65_532;
 export interface WasteLayout {
   /** Bytes of program memory that are followed. */
   covered: number;
-  /** Shadow bytes per byte as a shift, for the brief engine. */
-  idShift: number;
+  /** A u32 per byte of program memory with its last store, for the brief engine with ids of 32 bits; else 0. */
+  writers: number;
   readers: number;
   seen: number;
   control: number;
@@ -139,10 +139,10 @@ export function planWaste(wishes: WasteWishes): WasteLayout {
     blockCapacity * BLOCK_BYTES +
     siteCapacity * SITE_BYTES +
     copyCapacity * COPY_BYTES;
-  const idBytes = isFull ? 4 : wishes.ids / 8;
+  const isWide = !isFull && wishes.ids === 32;
   // Shadow, sizes of blocks, and which block a granule belongs to, per byte of program memory.
   const perByte =
-    (isFull ? 4 + 4 + 1 : idBytes) +
+    (isFull ? 4 + 4 + 1 : isWide ? 1 + 4 : 2) +
     0.5 +
     (wishes.objects ? 0.5 : 0) +
     (wishes.copies ? 4 : 0) +
@@ -152,19 +152,20 @@ export function planWaste(wishes: WasteWishes): WasteLayout {
     Math.floor(room / perByte / PAGE_BYTES) * PAGE_BYTES,
     Math.ceil(wishes.memoryBytes / PAGE_BYTES) * PAGE_BYTES,
   );
-  let end = covered * idBytes;
+  let end = covered * (isFull ? 4 : isWide ? 1 : 2);
   const place = (bytes: number, unit = 16): number => {
     const at = Math.ceil(end / unit) * unit;
     end = at + bytes;
     return at;
   };
+  const writers = isWide ? place(covered * 4, PAGE_BYTES) : 0;
   const readers = isFull ? place(covered * 4) : 0;
   const seen = isFull ? place(covered) : 0;
   // Tables lie far above what a store just behind the covered memory could reach.
   const control = place(CONTROL_BYTES, PAGE_BYTES);
   const layout = {
     covered,
-    idShift: idBytes === 2 ? 1 : 2,
+    writers,
     readers,
     seen,
     control,
@@ -207,10 +208,8 @@ export function planWaste(wishes: WasteWishes): WasteLayout {
  */
 export const BriefIds = { init: 1, invalid: 2, first: 3 } as const;
 
-/** The word of bytes that were read since they were written. */
-export function readId(ids: number): number {
-  return ids === 16 ? 0xffff : 0xffffffff;
-}
+/** Bytes that were read since they were written: the id of 16 bits, the state where ids have 32. */
+export const READ_BYTE = { narrow: 0xffff, wide: 0xff } as const;
 
 /** Values of the shadow runtime's imported constants. */
 export function wasteConstants(
@@ -233,8 +232,7 @@ export function wasteConstants(
     SIZES: layout.sizes,
     ZERO_IS_VALID: isCompatible ? 0 : 1,
     REALLOC_FORGETS: isCompatible ? 1 : 0,
-    ID_SHIFT: layout.idShift,
-    READ: readId(wishes.ids),
+    WRITERS: layout.writers,
     INVALID: BriefIds.invalid,
     INIT: BriefIds.init,
     READERS: layout.readers,

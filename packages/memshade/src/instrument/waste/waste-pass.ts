@@ -439,7 +439,7 @@ export class WastePass implements ToolPass {
     };
     const number = this.#places.push(place) - 1;
     // Locals come before the code in which the snippets ask for them.
-    if (hot && !isStore) this.#brief?.snippets.reserve(place.size, this.#scratch);
+    if (!isStore) this.#brief?.snippets.reserve(place, this.#scratch);
     if (isStore) {
       this.#needIds();
       const holder = stack.holder(at + 1, values);

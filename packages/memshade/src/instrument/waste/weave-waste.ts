@@ -90,7 +90,7 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
     );
   const hasNodes = plan !== undefined && isFull;
   const isCompatible = options.compat === "deadstores";
-  const runtime = mergeRuntime(runtimeBytes(wishes.engine), {
+  const runtime = mergeRuntime(runtimeBytes(wishes.engine, ids), {
     appended,
     shadowMemory,
     firstGlobal: around.firstGlobal + (hasNodes ? 1 : 0),
@@ -135,11 +135,12 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
     const same = target(framed === undefined ? "same" : "sameAt");
     const fresh = new Map(ACCESS_SIZES.map((size) => [size, target(`fresh${size}`)]));
     const mixed = new Map(ACCESS_SIZES.slice(1).map((size) => [size, target(`mixed${size}`)]));
+    const lost = new Map(ACCESS_SIZES.map((size) => [size, target(`lost${size}`)]));
     const width = framed !== undefined ? "framed" : ids === 32 ? "wide" : "narrow";
     const snippets = new BriefSnippets(
       layout,
       shadowMemory,
-      { same, soiled: target("soiled"), fresh, mixed },
+      { same, soiled: target("soiled"), fresh, mixed, lost },
       records,
       !isCompatible,
     );

@@ -6,7 +6,7 @@ import {
   framedSites,
   INDEX_BYTES,
   type InstrumentedInfo,
-  readId,
+  READ_BYTE,
   SITE_BYTES,
   SITE_CLASS_NAMES,
   SITE_COUNTERS_BYTES,
@@ -220,7 +220,10 @@ export class WasteReader {
       const left = unread.get(key) ?? 0;
       const hostRead = u64(StoreField.hostRead) + (exitVisible ? left : 0);
       const exit = exitVisible ? 0 : left;
-      const [read, deallocated] = [u64(StoreField.read), u64(StoreField.deallocated)];
+      const deallocated = u64(StoreField.deallocated);
+      // The brief engine counts either what is read or what is overwritten: the other is what is left.
+      const others = written - deallocated - hostRead - exit;
+      const read = layout.writers === 0 ? u64(StoreField.read) : others - u64(StoreField.lost);
       stores.add({
         path,
         siteClass: SITE_CLASS_NAMES[sites.siteClass[site]],
@@ -228,7 +231,7 @@ export class WasteReader {
         stores: count,
         written,
         read,
-        overwritten: !isBrief ? full(StoreField.overwritten) : written - read - deallocated - hostRead - exit,
+        overwritten: isBrief ? others - read : full(StoreField.overwritten),
         deallocated,
         exit,
         hostRead,
@@ -299,12 +302,8 @@ export class WasteReader {
       for (let i = 0; i < end; i++)
         if (words[i] >>> 30 === UNREAD) words[i] = (words[i] & KEY_MASK) | 0x80000000;
     } else {
-      const read = readId(layout.ids);
-      const ids =
-        layout.idShift === 1
-          ? new Uint16Array(this.#memory.buffer, 0, end)
-          : new Uint32Array(this.#memory.buffer, 0, end);
-      for (let i = 0; i < end; i++) if (ids[i] >= BriefIds.first) ids[i] = read;
+      const { states, ids, isUnread, read } = this.#bytes(end);
+      for (let i = 0; i < end; i++) if (isUnread(states[i]) && ids[i] >= BriefIds.first) states[i] = read;
     }
     const clear = (from: number, records: number): void => {
       for (let at = from; at < from + records * RECORD_BYTES; at += RECORD_BYTES)
@@ -418,27 +417,45 @@ export class WasteReader {
     return { runs, events };
   }
 
+  /** What the brief engine knows of each byte of the program's memory: its state, which may be the id too. */
+  #bytes(count: number): {
+    states: Uint8Array | Uint16Array;
+    ids: Uint16Array | Uint32Array;
+    /** Whether a byte's id means something, or is one that says there is none. */
+    isUnread(state: number): boolean;
+    read: number;
+  } {
+    const { buffer } = this.#memory;
+    const { writers } = this.#layout;
+    if (writers !== 0) {
+      const ids = new Uint32Array(buffer, writers, count);
+      const states = new Uint8Array(buffer, 0, count);
+      return { states, ids, isUnread: (state) => state === 0, read: READ_BYTE.wide };
+    }
+    const ids = new Uint16Array(buffer, 0, count);
+    return { states: ids, ids, isUnread: (state) => state !== READ_BYTE.narrow, read: READ_BYTE.narrow };
+  }
+
   /** Bytes per store key that nobody has read. */
   #unreadByKey(view: DataView, _pages: number): Map<number, number> {
     const layout = this.#layout;
     const end = this.#coveredNow(view);
     const found = new Map<number, number>();
     const add = (key: number) => found.set(key, (found.get(key) ?? 0) + 1);
-    const read = readId(layout.ids);
     if (layout.engine === "full") {
       const words = new Uint32Array(this.#memory.buffer, 0, end);
       for (let i = 0; i < end; i++) {
         const word = words[i];
         if (word !== 0 && word >>> 30 === UNREAD && (word & KEY_MASK) !== KEY_MASK) add(word & KEY_MASK);
       }
-    } else if (layout.idShift === 1) {
+    } else if (layout.writers === 0) {
       const counts = new Uint32Array(0x10000);
-      const ids = new Uint16Array(this.#memory.buffer, 0, end);
+      const { ids, read } = this.#bytes(end);
       for (let i = 0; i < end; i++) counts[ids[i]]++;
       for (let id: number = BriefIds.first; id < read; id++) if (counts[id] !== 0) found.set(id, counts[id]);
     } else {
-      const ids = new Uint32Array(this.#memory.buffer, 0, end);
-      for (let i = 0; i < end; i++) if (ids[i] >= BriefIds.first && ids[i] !== read) add(ids[i]);
+      const { states, ids, isUnread } = this.#bytes(end);
+      for (let i = 0; i < end; i++) if (isUnread(states[i]) && ids[i] >= BriefIds.first) add(ids[i]);
     }
     found.delete(0);
     return found;

@@ -34,6 +34,8 @@ export const RECORD_SIZE: u32 = 128;
 // What records of all engines and sizes begin with comes first: see `../frames/frames.ts`.
 export const S_STORES: usize = 0;
 export const S_READ: usize = 8;
+// With one id of 32 bits per byte, bytes that were overwritten unread are counted in place of those that were read.
+export const S_LOST: usize = 8;
 export const S_DEALLOCATED: usize = 16;
 export const S_SILENT: usize = 24;
 export const S_HOST_READ: usize = 32;

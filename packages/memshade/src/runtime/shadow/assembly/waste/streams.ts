@@ -1,8 +1,10 @@
 // Loops that have ended: each of their accesses went from a first address by a stride, `trips` times. What they did to the
 // shadow is done here, range by range where the order between ranges is known, else access by access.
-import { bump, countFresh, idAt, ID_SHIFT, isInvalid, isReal, loadRecord, READ, readFreshOf, setId, setRange, storeRecord } from "./brief";
+import { countFresh } from "./brief";
+import { areRead, bump, overwrite, readFew } from "./chosen/bytes";
+import { loadStream, NO_STORE, sparseIsRead, storeStream } from "./chosen/passes";
 import { LINE_SHIFT, markDirty } from "./dirty";
-import { C_STREAMS, CONTROL, L_FRESH, S_READ } from "./layout";
+import { C_STREAMS, CONTROL } from "./layout";
 
 // Whether ids depend on the calling context.
 @external("layout", "FRAMED")
@@ -24,8 +26,6 @@ const WHAT_ID_SHIFT: u32 = 6;
 const SETTLED: u32 = 0;
 const OPEN: u32 = 1;
 const DONE: u32 = 2;
-/** Bytes whose ids fill a vector. */
-@inline function wide(): u32 { return ID_SHIFT == 1 ? 8 : 4; }
 const LINE_BYTES: u32 = 1 << LINE_SHIFT;
 /** Strides above this are looked at access by access. */
 const DENSE: u32 = 32;
@@ -60,16 +60,25 @@ export function looped(trips: u32, count: u32, runs: u32): void {
   while (open-- != 0) {
     const at = stream(earliest(count));
     store<u32>(at, DONE, T_STATE);
-    if (isStore(load<u32>(at, T_WHAT))) { storeStream(at, trips); continue; }
+    if (isStore(load<u32>(at, T_WHAT))) {
+      soil(at, trips);
+      storeStream(load<u32>(at, T_FIRST), load<i32>(at, T_STRIDE), sizeOf(load<u32>(at, T_WHAT)), trips, idOf(at));
+      continue;
+    }
     // A store to where a load has just been: what the load leaves need not be written.
     const next = open == 0 ? at : stream(earliest(count));
     if (open != 0 && isSamePlace(at, next)) {
       store<u32>(next, DONE, T_STATE);
       open--;
       soil(next, trips);
-      loadStream(at, trips, idOf(next));
-    } else loadStream(at, trips, READ);
+      loaded(at, trips, idOf(next));
+    } else loaded(at, trips, NO_STORE);
   }
+}
+
+@inline function loaded(at: usize, trips: u32, left: u32): void {
+  const size = sizeOf(load<u32>(at, T_WHAT));
+  loadStream(load<u32>(at, T_FIRST), load<i32>(at, T_STRIDE), size, trips, idOf(at), left);
 }
 
 @inline function isSamePlace(one: usize, store: usize): bool {
@@ -105,7 +114,7 @@ function isRead(i: u32, trips: u32): bool {
     if (size == 4) return sparseIsRead<u32>(address, stride, trips);
     if (size == 8) return sparseIsRead<u64>(address, stride, trips);
     for (; trips != 0; trips--) {
-      if (!bytesAreRead(address, size)) return false;
+      if (!areRead(address, size)) return false;
       address += stride;
     }
     return true;
@@ -120,20 +129,7 @@ function isRead(i: u32, trips: u32): bool {
     if (high > otherLow && high <= otherHigh) high = otherLow;
     if (low >= high) return true;
   }
-  return bytesAreRead(low, high - low);
-}
-
-function bytesAreRead(address: u32, size: u32): bool {
-  let at: usize = address << ID_SHIFT;
-  const end: usize = (address + size) << ID_SHIFT;
-  for (; at + 128 <= end; at += 128) {
-    const low = v128.and(v128.and(v128.load(at), v128.load(at, 16)), v128.and(v128.load(at, 32), v128.load(at, 48)));
-    const high = v128.and(v128.and(v128.load(at, 64), v128.load(at, 80)), v128.and(v128.load(at, 96), v128.load(at, 112)));
-    if (v128.any_true(v128.not(v128.and(low, high)))) return false;
-  }
-  for (; at + 8 <= end; at += 8) if (load<u64>(at) != -1) return false;
-  for (; at < end; at += 2) if (load<u16>(at) != 0xffff) return false;
-  return true;
+  return areRead(low, high - low);
 }
 
 /**
@@ -159,7 +155,7 @@ function isOrdered(count: u32): bool {
 function shareReadBytes(one: usize, other: usize): bool {
   if (isStore(load<u32>(one, T_WHAT)) || isStore(load<u32>(other, T_WHAT))) return false;
   const low = max(load<u32>(one, T_LOW), load<u32>(other, T_LOW));
-  return bytesAreRead(low, min(load<u32>(one, T_HIGH), load<u32>(other, T_HIGH)) - low);
+  return areRead(low, min(load<u32>(one, T_HIGH), load<u32>(other, T_HIGH)) - low);
 }
 
 function keepPace(one: usize, other: usize): bool {
@@ -198,204 +194,15 @@ function soil(at: usize, trips: u32): void {
   for (let i: u32 = 0; i < trips; i++) markDirty(first + stride * i, sizeOf(load<u32>(at, T_WHAT)));
 }
 
-function storeStream(at: usize, trips: u32): void {
-  const stride = load<i32>(at, T_STRIDE);
-  const what = load<u32>(at, T_WHAT);
-  const size = sizeOf(what);
-  const id = idOf(at);
-  const low = load<u32>(at, T_LOW);
-  const first = load<u32>(at, T_FIRST);
-  soil(at, trips);
-  if (magnitude(stride) == size) setRange(low, load<u32>(at, T_HIGH) - low, id);
-  else if (size == 1) storeSparse<u8>(first, stride, trips, id);
-  else if (size == 2) storeSparse<u16>(first, stride, trips, id);
-  else if (size == 4) storeSparse<u32>(first, stride, trips, id);
-  else if (size == 8) storeSparse<u64>(first, stride, trips, id);
-  else storeSparse<v128>(first, stride, trips, id);
-}
-
-/** `left`: the id that its bytes have then, that of read bytes or of a store right behind. */
-function loadStream(at: usize, trips: u32, left: u32): void {
-  const stride = load<i32>(at, T_STRIDE);
-  const what = load<u32>(at, T_WHAT);
-  const size = sizeOf(what);
-  const number = idOf(at);
-  const first = load<u32>(at, T_FIRST);
-  if (size < wide() && magnitude(stride) == size) loadDense(load<u32>(at, T_LOW), load<u32>(at, T_HIGH), size, number, left);
-  else if (size == 1) loadSparse<u8>(first, stride, trips, number, left);
-  else if (size == 2) loadSparse<u16>(first, stride, trips, number, left);
-  else if (size == 4) loadSparse<u32>(first, stride, trips, number, left);
-  else if (size == 8) loadSparse<u64>(first, stride, trips, number, left);
-  else loadSparse<v128>(first, stride, trips, number, left);
-}
-
-// Shadow of `size` bytes, a constant, where all have one id: `ids` is that id as often as it has room.
-@inline function repeated(id: u32): u64 {
-  return ID_SHIFT == 1 ? <u64>id * 0x0001000100010001 : <u64>id | (<u64>id << 32);
-}
-
-// Of one type per size, so that sizes are constants: the optimiser merges what differs in a parameter.
-@inline function hold<T>(at: usize, ids: u64): bool { return differing<T>(at, ids) == 0; }
-
-@inline function differing<T>(at: usize, ids: u64): u64 {
-  const bytes = <u32>sizeof<T>() << ID_SHIFT;
-  if (bytes == 2) return <u64>(load<u16>(at) ^ <u16>ids);
-  if (bytes == 4) return <u64>(load<u32>(at) ^ <u32>ids);
-  if (bytes == 8) return load<u64>(at) ^ ids;
-  // Words of 64 bits take fewer instructions than vectors: engines make a number of any_true before they branch.
-  let other = (load<u64>(at) ^ ids) | (load<u64>(at, 8) ^ ids);
-  if (bytes >= 32) other |= (load<u64>(at, 16) ^ ids) | (load<u64>(at, 24) ^ ids);
-  if (bytes == 64) {
-    other |= (load<u64>(at, 32) ^ ids) | (load<u64>(at, 40) ^ ids) | (load<u64>(at, 48) ^ ids) | (load<u64>(at, 56) ^ ids);
-  }
-  return other;
-}
-
-/** The same of four accesses. */
-@inline function allHold<T>(address: u32, stride: i32, ids: u64): bool {
-  const low = differing<T>(address << ID_SHIFT, ids) | differing<T>((address + stride) << ID_SHIFT, ids);
-  const next = address + stride + stride;
-  return (low | differing<T>(next << ID_SHIFT, ids) | differing<T>((next + stride) << ID_SHIFT, ids)) == 0;
-}
-
-function sparseIsRead<T>(address: u32, stride: i32, trips: u32): bool {
-  for (; trips >= 4; trips -= 4) {
-    if (!allHold<T>(address, stride, -1)) return false;
-    address += stride << 2;
-  }
-  for (; trips != 0; trips--) {
-    if (!hold<T>(address << ID_SHIFT, -1)) return false;
-    address += stride;
-  }
-  return true;
-}
-
-@inline function put<T>(at: usize, ids: u64): void {
-  const bytes = <u32>sizeof<T>() << ID_SHIFT;
-  if (bytes == 2) store<u16>(at, <u16>ids);
-  else if (bytes == 4) store<u32>(at, <u32>ids);
-  else if (bytes == 8) store<u64>(at, ids);
-  else {
-    const all = i64x2.splat(ids);
-    v128.store(at, all);
-    if (bytes >= 32) v128.store(at, all, 16);
-    if (bytes == 64) { v128.store(at, all, 32); v128.store(at, all, 48); }
-  }
-}
-
-/** Bytes of the shadow that are looked at together. */
-const LINE: u32 = 64;
-
-/** From `address` on as far as whole lines of the shadow before `end` hold `ids`: they get `leave`. Returns where it ended. */
-function passFilled(address: u32, end: u32, ids: u64, leave: u64): u32 {
-  const all = i64x2.splat(ids);
-  const next = i64x2.splat(leave);
-  let at: usize = address << ID_SHIFT;
-  const last: usize = end << ID_SHIFT;
-  for (; at < last; at += LINE) {
-    const low = v128.or(v128.xor(v128.load(at), all), v128.xor(v128.load(at, 16), all));
-    const high = v128.or(v128.xor(v128.load(at, 32), all), v128.xor(v128.load(at, 48), all));
-    if (v128.any_true(v128.or(low, high))) break;
-    if (ids == leave) continue;
-    v128.store(at, next);
-    v128.store(at, next, 16);
-    v128.store(at, next, 32);
-    v128.store(at, next, 48);
-  }
-  return at >>> ID_SHIFT;
-}
-
-function storeSparse<T>(address: u32, stride: i32, trips: u32, id: u32): void {
-  const ids = repeated(id);
-  for (; trips != 0; trips--) {
-    put<T>(address << ID_SHIFT, ids);
-    address += stride;
-  }
-}
-
-function loadSparse<T>(address: u32, stride: i32, trips: u32, number: u32, left: u32): void {
-  const leave = repeated(left);
-  const size: u32 = sizeof<T>();
-  let fresh: u32 = 0;
-  while (trips != 0) {
-    const id = idAt(address);
-    const ids = repeated(id);
-    if (isInvalid(id) || !hold<T>(address << ID_SHIFT, ids)) {
-      fresh++;
-      readFreshOf(address, size);
-      if (left != READ) put<T>(address << ID_SHIFT, leave);
-      address += stride;
-      trips--;
-      continue;
-    }
-    // As far as it goes on like this; what is there already need not be written.
-    let run: u32 = 0;
-    if (size >= wide() && stride == <i32>size) {
-      const step = LINE >>> ID_SHIFT;
-      const low = address;
-      const end = address + trips / (step / size) * step;
-      address = passFilled(address, end, ids, leave);
-      run = (address - low) / size;
-    }
-    if (sizeof<T>() == 8 && ids == leave) while (run + 4 <= trips && allHold<T>(address, stride, ids)) {
-      address += stride << 2;
-      run += 4;
-    }
-    if (ids == leave) while (run != trips && hold<T>(address << ID_SHIFT, ids)) {
-      address += stride;
-      run++;
-    } else while (run != trips && hold<T>(address << ID_SHIFT, ids)) {
-      put<T>(address << ID_SHIFT, leave);
-      address += stride;
-      run++;
-    }
-    trips -= run;
-    if (id == READ) continue;
-    fresh += run;
-    if (isReal(id)) bump(storeRecord(id) + S_READ, run * size);
-  }
-  bump(loadRecord(number) + L_FRESH, fresh);
-}
-
-/** Loads of `size` bytes side by side, several to a vector. */
-function loadDense(low: u32, high: u32, size: u32, number: u32, left: u32): void {
-  const step = wide();
-  const leave = i64x2.splat(repeated(left));
-  let address = low;
-  while (address < high) {
-    const id = idAt(address);
-    const from = address;
-    if (!isInvalid(id)) {
-      // As far as one store wrote it, or as it was read.
-      const ids = repeated(id);
-      const all = i64x2.splat(ids);
-      const lines = (high - address) & ~((LINE >>> ID_SHIFT) - 1);
-      address = passFilled(address, address + lines, ids, repeated(left));
-      while (high - address >= step && !v128.any_true(v128.xor(v128.load(address << ID_SHIFT), all))) {
-        v128.store(address << ID_SHIFT, leave);
-        address += step;
-      }
-    }
-    if (address == from) {
-      loadOne(address, size, number);
-      if (left != READ) for (let i: u32 = 0; i < size; i++) setId(address + i, left);
-      address += size;
-    } else if (id != READ) {
-      if (isReal(id)) bump(storeRecord(id) + S_READ, address - from);
-      bump(loadRecord(number) + L_FRESH, (address - from) / size);
-    }
-  }
-}
-
 function storeOne(address: u32, size: u32, id: u32): void {
   markDirty(address, size);
-  for (let i: u32 = 0; i < size; i++) setId(address + i, id);
+  overwrite(address, size, id);
 }
 
 function loadOne(address: u32, size: u32, number: u32): void {
-  if (bytesAreRead(address, size)) return;
+  if (areRead(address, size)) return;
   countFresh(number);
-  readFreshOf(address, size);
+  readFew(address, size);
 }
 
 /** Access by access, in the order of the loop. */

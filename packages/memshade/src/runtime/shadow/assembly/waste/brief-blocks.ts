@@ -1,0 +1,64 @@
+// Blocks of the heap and frames of the stack in the engine with one id per byte.
+import { outside } from "./brief";
+import { writeRange } from "./brief-ranges";
+import { invalidate, isGone, moveBytes } from "./chosen/bytes";
+import { markDirty } from "./dirty";
+import { C_ZEROED_SITE, CONTROL, REALLOC_FORGETS } from "./layout";
+import { keepSize, notePages, takeSize } from "./memory";
+
+/** What begins is not looked at from this size on: it was not invalid before, as a rule. */
+const LARGE: u32 = 512;
+
+export function allocated(address: u32, size: u32, zeroedBy: u32): void {
+  notePages();
+  let site = zeroedBy;
+  if (zeroedBy != 0) {
+    // The call that asked for the zeros, where it is known.
+    const caller = load<u32>(CONTROL, C_ZEROED_SITE);
+    if (caller != 0) site = caller;
+    store<u32>(CONTROL, 0, C_ZEROED_SITE);
+  }
+  if (address == 0 || outside(address, size)) return;
+  if (size >= LARGE || !isGone(address, size)) invalidate(address, size);
+  keepSize(address, size);
+  if (site != 0) writeRange(address, size, site, false);
+}
+
+export function released(address: u32): void {
+  const known = takeSize(address);
+  if (known != 0) invalidate(address, known - 1);
+}
+
+export function reallocated(old: u32, address: u32, size: u32): void {
+  notePages();
+  if (old == 0) { allocated(address, size, 0); return; }
+  if (address == 0) {
+    if (size == 0) released(old);
+    return;
+  }
+  if (outside(address, size)) return;
+  const known = takeSize(old);
+  const before: u32 = known == 0 ? 0 : known - 1;
+  const kept = min(before, size);
+  if (address == old) {
+    if (size < before) invalidate(address + size, before - size);
+    else if (size > before) invalidate(address + before, size - before);
+  } else {
+    invalidate(address, size);
+    markDirty(address, size);
+    if (REALLOC_FORGETS == 0) moveBytes(address, old, kept);
+    invalidate(old, before);
+  }
+  keepSize(address, size);
+}
+
+/** Frames are not larger; what moves the stack pointer further changes to another stack. */
+const LARGEST_FRAME: u32 = 2000000;
+
+export function stackMoved(from: u32, to: u32): void {
+  const low = min(from, to);
+  const size = max(from, to) - low;
+  if (size == 0 || size > LARGEST_FRAME || outside(low, size)) return;
+  if (to < from && size < LARGE && isGone(low, size)) return;
+  invalidate(low, size);
+}

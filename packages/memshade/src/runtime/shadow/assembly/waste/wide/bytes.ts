@@ -1,0 +1,202 @@
+// What is known of each byte of the program's memory with ids of 32 bits: a state of 8 bits, and in a table of its own the id of the
+// store that wrote the byte, which means something while the byte is unread. So loads look at little memory, and need not know
+// whose bytes they read: stores charge what they overwrite unread to its writer, and what was read is the rest.
+//
+//   0xff   read since it was written
+//   0x80   invalid: it is nobody's
+//   0      unread
+import { S_DEALLOCATED, S_HOST_READ, S_LOST, STORES, ZERO_IS_VALID } from "../layout";
+
+// The ids, a u32 per byte of the program's memory.
+@external("layout", "WRITERS")
+declare const WRITERS: u32;
+// Distance between the records of neighbouring ids, as a shift.
+@external("layout", "RECORD_SHIFT")
+declare const RECORD_SHIFT: u32;
+// Ids that are no stores: this one, of data segments, and 0 for memory as the system gave it. Their records are there, and
+// nobody reads them. The record of a store is the one with its id's number.
+@external("layout", "INIT")
+declare const INIT: u32;
+
+/** The signs of states side by side; invalid bytes have nothing else. */
+export const SIGNS: u64 = 0x8080808080808080;
+
+@inline export function bump(at: usize, by: u64): void { store<u64>(at, load<u64>(at) + by); }
+@inline export function storeRecord(key: u32): usize { return STORES + (key << RECORD_SHIFT); }
+@inline function isReal(id: u32): bool { return id > INIT; }
+@inline function isUnread(address: u32): bool { return load<u8>(address) == 0; }
+@inline function idAt(address: u32): u32 { return load<u32>(WRITERS + (address << 2)); }
+@inline function isSettled(states: u64): bool { return (states & SIGNS) == SIGNS; }
+/** Place of the lowest byte with a sign. */
+@inline function firstOf(signs: u64): u32 { return <u32>ctz(signs) >>> 3; }
+
+/** States of less than 8 bytes, as if all others were read. */
+@inline function fewStates(address: u32, size: u32): u64 {
+  if (size == 1) return <u64>load<u8>(address) | 0xffffffffffffff00;
+  if (size == 2) return <u64>load<u16>(address) | 0xffffffffffff0000;
+  if (size == 4) return <u64>load<u32>(address) | 0xffffffff00000000;
+  return load<u64>(address) | (<u64>-1 << (size << 3));
+}
+
+@inline function putFew(address: u32, states: u64, size: u32): void {
+  if (size == 4) { store<u32>(address, <u32>states); return; }
+  for (; size >= 2; size -= 2, address += 2, states >>>= 16) store<u16>(address, <u16>states);
+  if (size != 0) store<u8>(address, <u8>states);
+}
+
+/** Gives the bytes of a range one state each. */
+function putStates(address: u32, size: u32, states: u64): void {
+  const all = i64x2.splat(states);
+  for (; size >= 16; size -= 16, address += 16) v128.store(address, all);
+  if (size >= 8) { store<u64>(address, states); address += 8; size -= 8; }
+  for (; size != 0; size--, address++) store<u8>(address, <u8>states);
+}
+
+export function putIds(address: u32, size: u32, id: u32): void {
+  let at: usize = WRITERS + (address << 2);
+  const all = i32x4.splat(id);
+  for (; size >= 4; size -= 4, at += 16) v128.store(at, all);
+  for (; size != 0; size--, at += 4) store<u32>(at, id);
+}
+
+/** The range is written by the store `id`. */
+export function overwrite(address: u32, size: u32, id: u32): void {
+  charge(address, size, S_LOST);
+  putStates(address, size, 0);
+  putIds(address, size, id);
+}
+
+/** A data segment was put here. */
+export function setInit(address: u32, size: u32): void { overwrite(address, size, INIT); }
+
+/** 8 states after their bytes have been read. */
+function readStates(address: u32, states: u64): u64 {
+  let unread = ~states & SIGNS;
+  if (ZERO_IS_VALID == 0)
+    for (let left = unread; left != 0; left &= left - 1)
+      if (idAt(address + firstOf(left)) == 0) unread &= ~(left & -left);
+  // Of each that is unread the sign, and all bits below it.
+  return states | unread | (unread - (unread >>> 7));
+}
+
+/** Up to 16 bytes are read, of which some were not before. */
+@inline export function readFew(address: u32, size: u32): void {
+  for (; size >= 8; size -= 8, address += 8) store<u64>(address, readStates(address, load<u64>(address)));
+  if (size != 0) putFew(address, readStates(address, fewStates(address, size)), size);
+}
+
+/** The bytes of a range are read. True if all had been read since they were written. */
+export function readRange(address: u32, size: u32): bool {
+  let stale = true;
+  for (; size >= 16; size -= 16, address += 16) {
+    if (!v128.any_true(v128.not(v128.load(address)))) continue;
+    stale = false;
+    readFew(address, 16);
+  }
+  if (!areRead(address, size)) {
+    stale = false;
+    readFew(address, size);
+  }
+  return stale;
+}
+
+/** Whether all bytes of a range were read. */
+export function areRead(address: u32, size: u32): bool {
+  const end = address + size;
+  for (; address + 64 <= end; address += 64) {
+    const low = v128.and(v128.load(address), v128.load(address, 16));
+    const high = v128.and(v128.load(address, 32), v128.load(address, 48));
+    if (v128.any_true(v128.not(v128.and(low, high)))) return false;
+  }
+  for (; address + 8 <= end; address += 8) if (load<u64>(address) != -1) return false;
+  return address == end || fewStates(address, end - address) == -1;
+}
+
+/** Up to 16 bytes are written over. */
+@inline export function overwriteFew(address: u32, size: u32): void {
+  for (; size >= 8; size -= 8, address += 8) chargeStates(address, load<u64>(address), S_LOST);
+  if (size != 0) chargeStates(address, fewStates(address, size), S_LOST);
+}
+
+/** What nobody has read of a range is lost: counts it in the field `field` of its writers' records. */
+function charge(address: u32, size: u32, field: usize): void {
+  const signs = i64x2.splat(SIGNS);
+  for (; size >= 64; size -= 64, address += 64) {
+    const low = v128.and(v128.load(address), v128.load(address, 16));
+    const high = v128.and(v128.load(address, 32), v128.load(address, 48));
+    if (!v128.any_true(v128.andnot(signs, v128.and(low, high)))) continue;
+    for (let i: u32 = 0; i < 64; i += 8) chargeStates(address + i, load<u64>(address + i), field);
+  }
+  for (; size >= 8; size -= 8, address += 8) chargeStates(address, load<u64>(address), field);
+  if (size != 0) chargeStates(address, fewStates(address, size), field);
+}
+
+@inline function chargeStates(address: u32, states: u64, field: usize): void {
+  if (!isSettled(states)) chargeUnread(address, ~states & SIGNS, field);
+}
+
+function chargeUnread(address: u32, unread: u64, field: usize): void {
+  let id = idAt(address + firstOf(unread));
+  let bytes: u32 = 0;
+  // Neighbours are from one store as a rule.
+  for (; unread != 0; unread &= unread - 1) {
+    const next = idAt(address + firstOf(unread));
+    if (next != id) {
+      bump(storeRecord(id) + field, bytes);
+      id = next;
+      bytes = 0;
+    }
+    bytes++;
+  }
+  bump(storeRecord(id) + field, bytes);
+}
+
+/** Whether some of 8 bytes is invalid. */
+@inline function hasInvalid(states: u64): bool {
+  const other = states ^ SIGNS;
+  return ((other - 0x0101010101010101) & ~other & SIGNS) != 0;
+}
+
+/** Whether no byte of a range is invalid. */
+export function isValid(address: u32, size: u32): bool {
+  if (ZERO_IS_VALID == 0) for (let i: u32 = 0; i < size; i++) if (isUnread(address + i) && idAt(address + i) == 0) return false;
+  for (; size >= 8; size -= 8, address += 8) if (hasInvalid(load<u64>(address))) return false;
+  return size == 0 || !hasInvalid(fewStates(address, size));
+}
+
+/** Whether all of a range is invalid already: what begins now ended before, as a rule. */
+@inline export function isGone(address: u32, size: u32): bool {
+  const all = i64x2.splat(SIGNS);
+  let other = i64x2.splat(0);
+  for (; size >= 16; size -= 16, address += 16) other = v128.or(other, v128.xor(v128.load(address), all));
+  if (v128.any_true(other)) return false;
+  for (; size != 0; size--, address++) if (load<u8>(address) != 0x80) return false;
+  return true;
+}
+
+/** The memory is gone: bytes that nobody read are charged to their writers. */
+export function invalidate(address: u32, size: u32): void {
+  charge(address, size, S_DEALLOCATED);
+  putStates(address, size, SIGNS);
+}
+
+/** What is known of `size` bytes goes with them; what is left behind is read. */
+export function moveBytes(to: u32, from: u32, size: u32): void {
+  memory.copy(to, from, size);
+  memory.copy(WRITERS + (to << 2), WRITERS + (from << 2), size << 2);
+  putStates(from, size, -1);
+}
+
+/** A host that says nothing of what it reads may have read a range of whole vectors. */
+export function hostReadsAll(from: u32, end: u32): void {
+  for (let at: u32 = from; at < end; at += 8) {
+    if (isSettled(load<u64>(at))) continue;
+    for (let i: u32 = at; i < at + 8; i++) {
+      if (!isUnread(i)) continue;
+      const id = idAt(i);
+      if (isReal(id)) bump(storeRecord(id) + S_HOST_READ, 1);
+      else if (id != INIT) continue;
+      store<u8>(i, 0xff);
+    }
+  }
+}
