@@ -56,11 +56,14 @@ export function readPerfHeader(source: ByteSource): PerfFileHeader {
   if (headerBytes === PIPE_HEADER_BYTES) return { header, start: PIPE_HEADER_BYTES, end: source.size };
   if (view.byteLength < FILE_HEADER_BYTES) throw new FormatError("truncated", 0, "perf.data header");
   const attributes = { entryBytes: getU64(view, 16), offset: getU64(view, 24), size: getU64(view, 32) };
-  readAttributes(source, attributes, header);
   const start = getU64(view, 40);
   const size = getU64(view, 48);
   // The size stands there only when perf ended as it should.
   const end = size === 0 ? source.size : Math.min(source.size, start + size);
+  // What describes the records is not among them; in a damaged file it could be as long as they are.
+  const outside = (offset: number, bytes: number) =>
+    Math.max(0, Math.min(bytes, (offset < start ? start : offset < end ? 0 : source.size) - offset));
+  readAttributes(source, attributes, outside, header);
   if (size !== 0) readFeatures(source, start + size, view, header);
   return { header, start, end };
 }
@@ -68,20 +71,22 @@ export function readPerfHeader(source: ByteSource): PerfFileHeader {
 function readAttributes(
   source: ByteSource,
   { entryBytes, offset, size }: { entryBytes: number; offset: number; size: number },
+  outside: (offset: number, bytes: number) => number,
   header: GrowingHeader,
 ): void {
   if (entryBytes < MINIMUM_ATTR_BYTES + 16 || entryBytes > 4096) {
     throw new FormatError("malformed", 16, "perf.data header", `attributes of ${entryBytes} bytes`);
   }
-  const count = Math.min(Math.floor(size / entryBytes), MOST_EVENTS);
+  const count = Math.min(Math.floor(outside(offset, size) / entryBytes), MOST_EVENTS);
   const bytes = offset < source.size ? source.read(offset, count * entryBytes) : new Uint8Array(0);
   // Lists of ids do not share bytes; in a damaged file they could, each as long as the file.
   let left = source.size;
   for (let at = 0; at + entryBytes <= bytes.length; at += entryBytes) {
     const view = viewOf(bytes.subarray(at, at + entryBytes));
-    const idBytes = Math.min(getU64(view, entryBytes - 8), left);
+    const idsOffset = getU64(view, entryBytes - 16);
+    const idBytes = Math.min(outside(idsOffset, getU64(view, entryBytes - 8)), left);
     left -= idBytes;
-    const ids = viewOf(readSome(source, getU64(view, entryBytes - 16), idBytes));
+    const ids = viewOf(readSome(source, idsOffset, idBytes));
     header.events.push(readAttribute(viewOf(bytes.subarray(at, at + entryBytes - 16)), idsOf(ids)));
   }
   if (header.events.length === 0) {

@@ -88,6 +88,19 @@ describe("perf.data", () => {
     expect(gaps.join()).toContain("cut off");
   });
 
+  it("whose events claim to reach into the records has those in front of them", async () => {
+    const records = Array.from({ length: 50 }, () =>
+      comm(1, "a name as long as an event's description".repeat(4)),
+    );
+    const file = drawPerfData(records);
+    const changed = new DataView(file.buffer, file.byteOffset);
+    changed.setBigUint64(32, BigInt(file.length), true);
+    const { seen } = await recordsOf(file);
+    expect(seen).toHaveLength(records.length);
+    const { header } = await readPerfData(sourceOfBytes(file), { zstd: nodeZstdStream, onRecord: () => {} });
+    expect(header.events).toHaveLength(1);
+  });
+
   it("whose events claim the whole file as their ids has no more ids than bytes for them", async () => {
     const whole = drawPerfData(STORY);
     const header = new DataView(whole.buffer, whole.byteOffset);
