@@ -238,8 +238,13 @@ function tryLoad(file: string): LoadedObject | undefined {
   }
 }
 
+/** False for what cannot be asked for too: a folder without permission, a name out of a damaged dump that none can have. */
 function isFile(file: string): boolean {
-  return statSync(file, { throwIfNoEntry: false })?.isFile() ?? false;
+  try {
+    return statSync(file, { throwIfNoEntry: false })?.isFile() ?? false;
+  } catch {
+    return false;
+  }
 }
 
 function namesIn(folder: string): string[] {

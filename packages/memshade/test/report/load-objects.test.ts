@@ -75,6 +75,14 @@ describe("objects of a core or profile are found", () => {
     });
   });
 
+  it("not by names that no file can have", () => {
+    const finder = new ObjectFinder({ binaryPaths: [root] });
+    const missing = { missing: "was not found" };
+    expect(finder.find({ path: "/bin/\0app", buildId: idOf(1) })).toMatchObject({ path: right });
+    expect(finder.find({ path: "/bin/\0app", buildId: idOf(99) })).toEqual(missing);
+    expect(finder.find({ path: "x".repeat(10_000), buildId: "ab".repeat(10_000) })).toEqual(missing);
+  });
+
   it("only if they are the same build", () => {
     const old = path.join(root, "old");
     const wanted = { path: "/opt/app", buildId: idOf(1) };
