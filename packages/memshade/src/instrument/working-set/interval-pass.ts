@@ -48,6 +48,9 @@ interface Branch {
   depth: number;
 }
 
+/** A function that calls nothing keeps the countdown in a local from so many places on that count accesses. */
+const FEWEST_PLACES = 2;
+
 /** Labels that `InsertionKind.Relabel` has bits for. */
 const DEEPEST_LABEL = 30;
 
@@ -60,7 +63,8 @@ const BR_TABLE = opcodeId("br_table");
  * Marks the line of every access, and counts accesses down to the next snapshot. Snapshots happen where loops begin a
  * trip and where recursive functions begin; between two such places a line needs one mark.
  *
- * The countdown lives in the tool's memory; a function with loops that call nothing keeps it in a local.
+ * The countdown lives in the tool's memory; a function with loops that call nothing keeps it in a local, and so does one that
+ * calls nothing and would change it in several places.
  */
 export class IntervalPass implements ToolPass {
   readonly everywhere = true;
@@ -94,6 +98,8 @@ export class IntervalPass implements ToolPass {
   #branches: Branch[] = [];
   /** A loop without calls was seen: the countdown goes to a local. */
   #hasTightLoop = false;
+  /** No call was seen. */
+  #isLeaf = true;
   /** Of the loop that was left last, if its marks have moved behind it. */
   summary: LoopSummary | undefined;
 
@@ -124,6 +130,7 @@ export class IntervalPass implements ToolPass {
     this.#transfers = [];
     this.#branches = [];
     this.#hasTightLoop = false;
+    this.#isLeaf = true;
     this.#transfer(codeStart, Op.Load);
     if (this.#targets.polls.pollsAtEntry(state.function)) this.#poll(codeStart);
   }
@@ -173,6 +180,8 @@ export class IntervalPass implements ToolPass {
 
   bulk(_op: number, _first: number, _second: number, start: number): void {
     this.#count(start);
+    // Who listens to it looks at the countdown.
+    this.#transfer(start, Op.Save);
   }
 
   endBlock(position: number): void {
@@ -299,6 +308,7 @@ export class IntervalPass implements ToolPass {
   call(callee: number, tail: boolean, start: number, end: number): void {
     const { polls, exceptions } = this.#targets;
     const { control } = this.#state;
+    this.#isLeaf = false;
     this.#regions.goOn(control, this.#barriers);
     const mayPoll = polls.mayPoll(callee);
     if (mayPoll) {
@@ -330,13 +340,21 @@ export class IntervalPass implements ToolPass {
     const { temporaries } = this.#state;
     const isVirtual = this.#code.countdown.isVirtual;
     if (this.#accesses + this.#calls === 0) for (const poll of this.#code.polls) this.#code.remove(poll);
-    const inLocal = this.#hasTightLoop && isVirtual && !this.#targets.exceptions && this.#accesses > 0;
+    const staysInLocal = this.#hasTightLoop || (this.#isLeaf && this.#countsInPlaces(FEWEST_PLACES));
+    const inLocal = staysInLocal && isVirtual && !this.#targets.exceptions && this.#accesses > 0;
     if (inLocal) this.#code.countdown.local = extraLocal(temporaries, I32);
     else {
       for (const transfer of this.#transfers) this.#code.remove(transfer);
       if (isVirtual && this.#code.polls.some((poll) => this.#code.isIn(poll)))
         this.#code.countdown.scratch = extraLocal(temporaries, I32);
     }
+  }
+
+  /** Whether there are so many places where accesses are counted. */
+  #countsInPlaces(places: number): boolean {
+    let left = places;
+    for (const advance of this.#advances) if (this.#code.isIn(advance) && --left === 0) return true;
+    return false;
   }
 
   #poll(position: number): number {
@@ -347,7 +365,7 @@ export class IntervalPass implements ToolPass {
   }
 
   #transfer(position: number, op: number): void {
-    if (this.#state.hasLoops && this.#code.countdown.isVirtual)
+    if ((this.#state.hasLoops || this.#isLeaf) && this.#code.countdown.isVirtual)
       this.#transfers.push(this.#code.add(position, op));
   }
 

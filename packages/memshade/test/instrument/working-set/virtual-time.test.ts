@@ -29,6 +29,10 @@ class ControlFlow {
       (func $burn (result i32) (global.set $fuel (i32.sub (global.get $fuel) (i32.const 1)))
         (i32.le_s (global.get $fuel) (i32.const 0)))
       (func $leaf (if (i32.and (global.get $fuel) (i32.const 1)) (then (drop (i32.load8_u (i32.const 9))))))
+      (func $branchyLeaf
+        (if (i32.and (global.get $fuel) (i32.const 1)) (then (memory.fill (i32.const 64) (i32.const 0) (i32.const 8))))
+        (if (i32.and (global.get $fuel) (i32.const 2)) (then (drop (i32.load8_u (i32.const 9))) (return)))
+        (i32.store8 (i32.const 17) (i32.load8_u (i32.const 16))))
       ${functions.join("\n")})`;
   }
 
@@ -63,7 +67,7 @@ class ControlFlow {
             : `(call $f${choices.below(FUNCTIONS)})`
         }`;
       case 5:
-        return "(call $leaf)";
+        return `(call ${choices.of(["$leaf", "$branchyLeaf"])})`;
       case 6:
         return `(block ${label} ${inside(label)})`;
       case 7:
