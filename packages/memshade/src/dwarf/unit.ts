@@ -81,6 +81,13 @@ interface UnitAttributes {
   readonly dwoId: bigint | undefined;
 }
 
+/** Where a unit's parts of tables start. */
+interface UnitBases {
+  readonly strings: number;
+  readonly addresses: number;
+  readonly rangeLists: number;
+}
+
 /** A unit of `.debug_info`. Its entries are decoded when they are asked for. */
 export class Unit {
   readonly file: DwarfFile;
@@ -89,7 +96,7 @@ export class Unit {
   /** Of a split unit: the one in the program, which has the addresses and the line table. */
   skeleton: Unit | undefined;
   #abbreviations: AbbreviationTable | undefined;
-  #bases: { strings: number; addresses: number; rangeLists: number } | undefined;
+  #bases: UnitBases | undefined;
   #attributes: UnitAttributes | undefined;
   #lowPc: number | undefined | null = null;
   #isLoaded = false;
@@ -148,7 +155,7 @@ export class Unit {
   }
 
   /** Where the tables start that indices (`strx`, `addrx`, `rnglistx`) count from. */
-  get bases(): { strings: number; addresses: number; rangeLists: number } {
+  get bases(): UnitBases {
     if (this.#bases === undefined) {
       const { version, offsetSize } = this.header;
       const wide = offsetSize === 8;
@@ -157,18 +164,27 @@ export class Unit {
         addresses: version >= 5 ? (wide ? 16 : 8) : 0,
         rangeLists: (this.contributions?.rangeLists ?? 0) + (version >= 5 ? (wide ? 20 : 12) : 0),
       };
-      const usual = this.#bases;
-      if (!this.isSplit)
-        this.#bases = this.fromOwnEntry((die) => {
-          const given = (attribute: number) => die.find(attribute)?.value;
-          return {
-            strings: given(dw.DW_AT_str_offsets_base) ?? usual.strings,
-            addresses: given(dw.DW_AT_addr_base) ?? given(dw.DW_AT_GNU_addr_base) ?? usual.addresses,
-            rangeLists: given(dw.DW_AT_rnglists_base) ?? usual.rangeLists,
-          };
-        });
+      if (!this.isSplit) this.#bases = this.#givenBases(this.#bases);
     }
     return this.#bases;
+  }
+
+  /** What the unit's own entry says; where that is damaged the usual, as whatever else it has may still be read. */
+  #givenBases(usual: UnitBases): UnitBases {
+    try {
+      return this.fromOwnEntry((die) => {
+        const given = (attribute: number) => die.find(attribute)?.value;
+        return {
+          strings: given(dw.DW_AT_str_offsets_base) ?? usual.strings,
+          addresses: given(dw.DW_AT_addr_base) ?? given(dw.DW_AT_GNU_addr_base) ?? usual.addresses,
+          rangeLists: given(dw.DW_AT_rnglists_base) ?? usual.rangeLists,
+        };
+      });
+    } catch (error) {
+      if (!(error instanceof FormatError)) throw error;
+      this.file.problems.push(error);
+      return usual;
+    }
   }
 
   get attributes(): UnitAttributes {

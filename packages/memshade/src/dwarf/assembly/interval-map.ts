@@ -1,6 +1,6 @@
 // Intervals of addresses with a value each, of which later ones lie inside of earlier ones, or beside them: what
 // ../interval-map.ts is, with the same answers where intervals overlap that should not.
-import { enlarged, isUnusual, reserve } from "./memory";
+import { enlarged, isUnusual, reserve, setUnusual } from "./memory";
 
 // A chunk: {u32 count}, and from ENTRIES on, sorted {f64 start, f64 end, u32 value}.
 const ENTRIES: u32 = 8;
@@ -31,8 +31,12 @@ export function beginIntervals(): void {
 }
 
 export function addInterval(low: f64, high: f64, value: u32): void {
-  // What starts behind an address changes nothing at it.
-  if (low === high || low > wanted || isUnusual) return;
+  if (low === high || isUnusual) return;
+  if (low > wanted) {
+    // What starts behind an address changes nothing at it, unless it ends before it begins.
+    if (high <= wanted) setUnusual();
+    return;
+  }
   const found = seek(low);
   if (found >= 0) {
     const entry = chunk + ENTRIES + found * ENTRY;
