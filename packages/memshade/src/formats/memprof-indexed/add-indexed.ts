@@ -1,7 +1,7 @@
 import type { ByteSource } from "../../bytes/byte-source.ts";
-import { mergeInOrder, mibFromFields } from "../../model/memprof/block-merge.ts";
+import { mibFromFields } from "../../model/memprof/block-merge.ts";
 import { Column, type ProfileMerger } from "../../model/memprof/index.ts";
-import type { Mib } from "../../model/mib.ts";
+import { type Mib, mergeMib } from "../../model/mib.ts";
 import type { MibField } from "../../model/mib-fields.ts";
 import type { Cursor } from "./cursor.ts";
 import type { LinearStacks } from "./linear-stacks.ts";
@@ -60,7 +60,7 @@ class SectionAdder {
   /** By row: the number of the record that has its block, from 1. A context in an inline chain is in several. */
   private readonly owners = new Column();
   /** Rows that come several times in their record. */
-  private readonly repeated = new Map<number, Mib[]>();
+  private readonly repeated = new Map<number, Mib | undefined>();
 
   constructor(section: LinearSection, merger: ProfileMerger, input: number) {
     const { schema } = section;
@@ -100,7 +100,7 @@ class SectionAdder {
         merger.noteFunction(row, stack, guid);
         const owner = owners.get(row);
         if (owner === 0) owners.set(row, record);
-        else if (owner === record) repeated.set(row, []);
+        else if (owner === record) repeated.set(row, undefined);
         else continue;
         if (withBlocks) this.addBlock(entry, block, row, row === known);
       }
@@ -122,17 +122,19 @@ class SectionAdder {
         if (stack === 0) continue;
         const row = merger.contexts.rowOf(stack);
         if (owners.get(row) !== record) continue;
-        const mibs = repeated.get(row);
-        if (mibs === undefined) {
+        if (!repeated.has(row)) {
           this.addBlock(entry, block, row, merger.blocks.isEmpty(row));
-        } else {
-          const at = entry.window.at(block, this.blockBytes);
-          mibs.push(mibFromFields(entry.window.view, at, section.schema));
+          continue;
         }
+        const at = entry.window.at(block, this.blockBytes);
+        const mib = mibFromFields(entry.window.view, at, section.schema);
+        const merged = repeated.get(row);
+        if (merged === undefined) repeated.set(row, mib);
+        else mergeMib(merged, mib);
       }
     }
-    for (const [row, mibs] of repeated) {
-      merger.blocks.addMib(mergeInOrder(mibs), row, merger.blocks.isEmpty(row), input);
+    for (const [row, mib] of repeated) {
+      if (mib !== undefined) merger.blocks.addMib(mib, row, merger.blocks.isEmpty(row), input);
     }
   }
 

@@ -1,6 +1,6 @@
-import { mergeInOrder, mibFromPacked } from "../../model/memprof/block-merge.ts";
+import { mibFromPacked } from "../../model/memprof/block-merge.ts";
 import type { MemprofFrame, ProfileMerger } from "../../model/memprof/index.ts";
-import type { Mib } from "../../model/mib.ts";
+import { type Mib, mergeMib } from "../../model/mib.ts";
 import { mibBytesOf } from "../memprof-raw/layout.ts";
 import type { RawCursor, RawScan } from "../memprof-raw/scan.ts";
 import { LocationTable } from "./location-table.ts";
@@ -53,7 +53,7 @@ export class RawAdder {
     this.serial++;
     this.cache.clear();
     const sorted = modules.toSorted((a, b) => a.start - b.start);
-    const repeated = new Map<number, Mib[]>();
+    const repeated = new Map<number, Mib | undefined>();
     // Where several PCs lie on one source position, contexts of one process fall together.
     const rows = blocks.dependsOnOrder ? new Int32Array(scan.length).fill(-1) : undefined;
     let dropped = 0;
@@ -71,7 +71,7 @@ export class RawAdder {
         blocks.addPacked(cursor.mib, cursor.mibAt, present, row, row === known, input);
       } else {
         rows[context] = row;
-        if (this.wasSeen(row)) repeated.set(row, []);
+        if (this.wasSeen(row)) repeated.set(row, undefined);
       }
       if (this.withHistograms) this.addHistogram(cursor, row);
     }
@@ -82,7 +82,7 @@ export class RawAdder {
   private addRows(
     scan: RawScan,
     rows: Int32Array,
-    repeated: Map<number, Mib[]>,
+    repeated: Map<number, Mib | undefined>,
     present: number,
     input: number,
   ): void {
@@ -91,12 +91,18 @@ export class RawAdder {
     for (let context = 0; cursor.next(); context++) {
       const row = rows[context]!;
       if (row < 0) continue;
-      const list = repeated.get(row);
       const { mib, mibAt } = cursor;
-      if (list === undefined) blocks.addPacked(mib, mibAt, present, row, blocks.isEmpty(row), input);
-      else list.push(mibFromPacked(mib, mibAt, present));
+      if (repeated.size === 0 || !repeated.has(row)) {
+        blocks.addPacked(mib, mibAt, present, row, blocks.isEmpty(row), input);
+        continue;
+      }
+      const merged = repeated.get(row);
+      if (merged === undefined) repeated.set(row, mibFromPacked(mib, mibAt, present));
+      else mergeMib(merged, mibFromPacked(mib, mibAt, present));
     }
-    for (const [row, mibs] of repeated) blocks.addMib(mergeInOrder(mibs), row, blocks.isEmpty(row), input);
+    for (const [row, mib] of repeated) {
+      if (mib !== undefined) blocks.addMib(mib, row, blocks.isEmpty(row), input);
+    }
   }
 
   private stackOf({ pcs: view, pcsAt: start, depth }: RawCursor, modules: readonly RawModule[]): number {
