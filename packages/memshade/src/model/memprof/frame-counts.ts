@@ -1,3 +1,4 @@
+import { freeArray } from "./column.ts";
 import type { RankedBits } from "./ranked-bits.ts";
 import type { StackChains } from "./stack-chains.ts";
 
@@ -46,5 +47,7 @@ export function countFrames(
     count = 0;
     distance = 0;
   }
+  freeArray(countsAbove);
+  freeArray(distancesAbove);
   return { counts, positionSums };
 }
