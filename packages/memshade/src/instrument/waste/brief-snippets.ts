@@ -13,7 +13,6 @@ const CALL = opcodeId("call");
 const IF = opcodeId("if");
 const ELSE = opcodeId("else");
 const I32_GT_U = opcodeId("i32.gt_u");
-const I32_AND = opcodeId("i32.and");
 const I32_NE = opcodeId("i32.ne");
 const I32_SHL = opcodeId("i32.shl");
 const I32_SHR_U = opcodeId("i32.shr_u");
@@ -259,21 +258,21 @@ export class BriefSnippets {
     const id = scratch(I32, 1);
     this.#add(sink, this.records.freshAt(key, site));
     if (mixed !== undefined) words.pushUniform(sink, size, scratch);
+    if (mixed !== undefined) sink.open(IF, NOTHING);
     words.pushId(sink, size, scratch);
     sink.local(LOCAL_TEE, id);
     sink.i32(BriefIds.invalid);
     sink.plain(this.#zeroIsValid ? I32_NE : I32_GT_U);
-    if (mixed !== undefined) sink.plain(I32_AND);
-    sink.rarely();
+    // What is invalid stays so: blocks that JavaScript has filled are read like this again and again.
     sink.open(IF, NOTHING);
     sink.local(LOCAL_GET, id);
     this.#credit(sink, id, size);
     words.fill(sink, size, -1, address);
-    if (mixed !== undefined) {
-      sink.plain(ELSE);
-      pushAddress(sink, address);
-      sink.indexed(CALL, mixed);
-    }
+    sink.end();
+    if (mixed === undefined) return;
+    sink.plain(ELSE);
+    pushAddress(sink, address);
+    sink.indexed(CALL, mixed);
     sink.end();
   }
 
