@@ -1,6 +1,6 @@
 /**
  * `memshade symbolize` beside `llvm-symbolizer-22`: whole processes in alternation, CPU time (user and system) and largest
- * resident memory as GNU time reports them. Needs `llvm-symbolizer-22`, `/usr/bin/time` and a built package.
+ * resident memory. Needs `llvm-symbolizer-22`, bash, `/usr/bin/time` (GNU) and a built package.
  *
  *   node bench/symbolize/run.ts [FILE.wasm]
  */
@@ -9,8 +9,14 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { openObject } from "../../packages/memshade/src/objects/index.ts";
 
-const ROUNDS = 3;
-const MANY = 100_000;
+/** Addresses, and pairs of runs with so many. */
+const PARTS = [
+  { count: 1, rounds: 25 },
+  { count: 100_000, rounds: 3 },
+];
+
+/** GNU time knows the memory, but hundredths of a second are too coarse for one address. */
+const TIMED = 'TIMEFORMAT="%3U %3S"; time /usr/bin/time -f %M "$@"';
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const file = process.argv[2] ?? `${root}bench/node_modules/@ruby/3.4-wasm-wasi/dist/ruby.debug+stdlib.wasm`;
@@ -24,12 +30,12 @@ interface Cost {
 
 function run(command: readonly string[], input: string): Cost {
   const { stderr, status } = spawnSync(
-    "/usr/bin/time",
-    ["-f", "%U %S %M", ...command, "--no-demangle", "--obj", file],
+    "bash",
+    ["-c", TIMED, "bash", ...command, "--no-demangle", "--obj", file],
     { input, encoding: "utf8", maxBuffer: 2 ** 29 },
   );
   if (status !== 0) throw new Error(`${command.join(" ")}: ${stderr}`);
-  const [user, system, memoryKb] = stderr.trim().split("\n").at(-1)!.split(" ").map(Number);
+  const [memoryKb, user, system] = stderr.trim().split("\n").slice(-2).join(" ").split(" ").map(Number);
   return { seconds: user! + system!, memoryKb: memoryKb! };
 }
 
@@ -44,11 +50,11 @@ const addressesOf = (count: number) =>
     (_, index) => `0x${Math.floor(((index + 0.5) * code.size) / count).toString(16)}`,
   );
 
-for (const count of [1, MANY]) {
+for (const { count, rounds: pairs } of PARTS) {
   const input = `${addressesOf(count).join("\n")}\n`;
-  const rounds = Array.from({ length: ROUNDS }, () => ({ ours: run(ours, input), peer: run(peer, input) }));
+  const rounds = Array.from({ length: pairs }, () => ({ ours: run(ours, input), peer: run(peer, input) }));
   const cost = (who: "ours" | "peer") => {
-    const seconds = median(rounds.map((round) => round[who].seconds)).toFixed(2);
+    const seconds = median(rounds.map((round) => round[who].seconds)).toFixed(3);
     return `${seconds} s, ${Math.round(median(rounds.map((round) => round[who].memoryKb)) / 1024)} MiB`;
   };
   const ratio = median(rounds.map((round) => round.ours.seconds / round.peer.seconds)).toFixed(2);

@@ -19,13 +19,14 @@ const USUAL = [
   "--opt",
   "--semi-space-growth-factor=2",
   "--parallel-scavenge",
+  "--no-wasm-lazy-validation",
   "--wasm-tiering-budget=13000000",
 ];
 
 /**
  * Lets the engine's optimizing compilers start late: for one address the first would take a fifth of all processor time,
  * for a hundred thousand the second a fourth. Also keeps the young generation small, as little lives long, and
- * lets one thread collect it: to wake others takes longer.
+ * lets one thread collect it: to wake others takes longer. Of the WebAssembly only the functions that run are validated.
  */
 export class CompilerTiers {
   readonly #set: ((flag: string) => void) | undefined;
@@ -39,6 +40,7 @@ export class CompilerTiers {
     this.#set("--no-opt");
     this.#set("--semi-space-growth-factor=1");
     this.#set("--no-parallel-scavenge");
+    this.#set("--wasm-lazy-validation");
     this.#set(`--wasm-tiering-budget=${WASM_BUDGET}`);
   }
 
