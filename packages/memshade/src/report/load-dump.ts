@@ -51,9 +51,12 @@ export async function openDump(file: string): Promise<Dump> {
   }
 }
 
+/** What is decompressed comes in pieces of so many bytes: with Node's choice of 16 KiB most of the time goes into handing them on. */
+const CHUNK = { chunkSize: 2 ** 18 };
+
 /** Zstandard streams of perf's compressed records. */
 export function nodeZstdStream(): DecompressStream {
-  const stream = zlib().createZstdDecompress();
+  const stream = zlib().createZstdDecompress(CHUNK);
   const pieces: Buffer[] = [];
   let failure: Error | undefined;
   // A damaged stream tells so by its event; the callback of the write may never come.
@@ -72,7 +75,10 @@ export function nodeZstdStream(): DecompressStream {
       fail = reject;
       stream.write(piece, (error) => {
         if (error || failure) reject(error ?? failure);
-        else resolve(Buffer.concat(pieces.splice(0)));
+        else {
+          const done = pieces.splice(0);
+          resolve(done.length === 1 ? done[0]! : Buffer.concat(done));
+        }
       });
     });
 }
@@ -109,10 +115,10 @@ function decompressorFor(start: Uint8Array): Transform | undefined {
   const [first, second, third, fourth] = start;
   if (first === 0x1f && second === 0x8b) {
     const { constants, createGunzip } = zlib();
-    return createGunzip({ finishFlush: constants.Z_SYNC_FLUSH });
+    return createGunzip({ ...CHUNK, finishFlush: constants.Z_SYNC_FLUSH });
   }
   const isZstd = first === 0x28 && second === 0xb5 && third === 0x2f && fourth === 0xfd;
-  return isZstd ? zlib().createZstdDecompress() : undefined;
+  return isZstd ? zlib().createZstdDecompress(CHUNK) : undefined;
 }
 
 /** Collects a stream, in memory or in a file that nobody else sees. What a damaged stream gave first is kept. */
