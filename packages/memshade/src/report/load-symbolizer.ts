@@ -1,6 +1,6 @@
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { UserError } from "../bytes/errors.ts";
+import { type FormatError, UserError } from "../bytes/errors.ts";
 import { dwoCandidates, dwpCandidates, openMiniDebugInfo } from "../objects/index.ts";
 import type { FileRequest, ProvidedFile } from "../symbolize/file-request.ts";
 import type { Frame } from "../symbolize/frame.ts";
@@ -26,6 +26,8 @@ export interface FileSymbolizer {
   dataDeclaration(address: number): DataDeclaration | undefined;
   /** What was asked for and not found, as the end of a sentence that begins with the object's path. */
   readonly missing: readonly string[];
+  /** What was met first of damage in the file itself. */
+  readonly damage: FormatError | undefined;
 }
 
 /**
@@ -66,6 +68,9 @@ export function loadSymbolizer(
     path: loaded.path,
     symbolizer,
     missing,
+    get damage() {
+      return loaded.object.problems[0];
+    },
     frames: answered((address) => symbolizer.frames(address)),
     variables: answered((address) => symbolizer.variables(address)),
     dataDeclaration: answered((address) => symbolizer.dataDeclaration(address)),

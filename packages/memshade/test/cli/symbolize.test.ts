@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { npmModule } from "../symbolize/support.ts";
@@ -31,6 +31,13 @@ describe("memshade symbolize", () => {
         { FunctionName: "ts_range_edit", FileName: "lib/src/./get_changed_ranges.c", Line: 125, Column: 67 },
       ],
     });
+  });
+
+  it("answers what it can of a file that is cut, and says so", async () => {
+    writeFileSync(join(cwd, "cut.wasm"), readFileSync(MODULE).subarray(0, 300));
+    const { stdout, stderr, code } = await memshade(["symbolize", "-e", "cut.wasm", "0x10"], { cwd });
+    expect({ stdout, code }).toEqual({ stdout: "??\n??:0:0\n\n", code: 0 });
+    expect(stderr).toMatch(/^memshade: cut\.wasm is damaged, not all is known: .* bytes do not fit\n$/);
   });
 
   it("says in one line what is wrong with the file", async () => {

@@ -49,6 +49,20 @@ export interface WasteFindings {
   folded: { what: string; bytes: number; sites: number }[];
 }
 
+/** What most findings have nothing to say of. */
+const PLAIN = {
+  places: 1,
+  wasted: undefined,
+  partner: undefined,
+  isOwn: false,
+  class: "plain",
+  bytesEach: undefined,
+  value: undefined,
+  repeatsItself: false,
+  clearsCleared: false,
+  object: undefined,
+} as const;
+
 const SPILLS = "local variables in memory, overwritten where they are";
 const SILENT_SPILLS = "local variables in memory, stored again as they are";
 const LOADED_SPILLS = "local variables in memory, loaded again";
@@ -83,15 +97,12 @@ export function wasteFindings(file: WasteFile): WasteFindings {
     const overwritten = partners.of("overwritten", index);
     const repeated = partners.of("silent", index);
     const shape = {
+      ...PLAIN,
       ips: store.ips,
-      places: 1,
       operations: store.nof_stores,
       class: store.class,
       bytesEach: Number.isInteger(each) ? each : undefined,
-      value: undefined,
       repeatsItself: repeated.isOwn && store.nof_silent >= MOST_SHARE * store.nof_stores,
-      clearsCleared: false,
-      object: undefined,
     };
     if (store.dead_deallocated > 0)
       fold("bytes unread when their block or frame ended", store.dead_deallocated);
@@ -141,19 +152,15 @@ export function wasteFindings(file: WasteFile): WasteFindings {
       return;
     }
     findings.push({
+      ...PLAIN,
       kind: "redundant",
       ips: load.ips,
-      places: 1,
       bytes,
       operations: load.nof_loads,
       wasted,
       share: wasted / load.nof_loads,
       class: load.class,
-      bytesEach: undefined,
       value: (load.values ?? []).find((value) => value.loads * 2 >= wasted),
-      repeatsItself: false,
-      clearsCleared: false,
-      object: undefined,
       ...before,
     });
   });
@@ -192,21 +199,13 @@ function movedBlocks({ ips, calls, grown, moves, moved }: WasteReallocations): W
   if (moves < 2 || moved <= USUAL_COPIES * grown) return [];
   return [
     {
+      ...PLAIN,
       kind: "moved",
       ips,
-      places: 1,
       bytes: moved,
       operations: calls,
       wasted: moves,
       share: moves / calls,
-      partner: undefined,
-      isOwn: false,
-      class: "plain",
-      bytesEach: undefined,
-      value: undefined,
-      repeatsItself: false,
-      clearsCleared: false,
-      object: undefined,
     },
   ];
 }
@@ -223,20 +222,12 @@ function writeOnlyFields(site: WasteObjects): WasteFinding[] {
     fields.reduce((total, field) => total + figure(field), 0);
   return [
     {
+      ...PLAIN,
       kind: "write-only",
       ips: site.ips,
-      places: 1,
       bytes: sum(({ writes }) => writes),
       operations: sum(({ accesses, writes, size }) => accesses ?? writes / size),
-      wasted: undefined,
       share: 1,
-      partner: undefined,
-      isOwn: false,
-      class: "plain",
-      bytesEach: undefined,
-      value: undefined,
-      repeatsItself: false,
-      clearsCleared: false,
       object: { site, fields },
     },
   ];

@@ -5,13 +5,17 @@ import { addOptions } from "./add-options.ts";
 
 const EXAMPLES = `
 Examples:
-  memshade symbolize --binary app.wasm 0x1a2b 0x2c3d      places in the code section of a module
-  memshade symbolize --binary app.wasm --file-offsets 0x1f00   offsets in the file, as stack traces of engines have them
+  memshade symbolize --binary app.wasm 0x1a2b 0x2c3d
+      places in the code section of a module
+  memshade symbolize --binary app.wasm --file-offsets 0x1f00
+      offsets in the file, as stack traces of engines have them
   memshade symbolize --binary ./server --json 0x401136
   memshade symbolize --binary ./server --path-map /build=src - < addresses.txt
-  memshade symbolize --binary ./server                    answers each line of standard input as it comes
+  memshade symbolize --binary ./server
+      answers each line of standard input as it comes
 
-Options and output are those of llvm-symbolizer; docs/symbolize.md says where the answers differ.`;
+Options and output are those of llvm-symbolizer; docs/symbolize.md says where
+the answers differ.`;
 
 /** Adds `memshade symbolize` to the program. Its action throws UserError for mistakes of the user. */
 export function addSymbolizeCommand(program: Command): void {

@@ -51,7 +51,7 @@ export function findAbbreviation(offset: u32, code: u32): void {
   setUnusual();
 }
 
-// @ts-ignore: decorator
+// @ts-ignore: decorators are of AssemblyScript
 @inline
 function skipByte(): void {
   enter(at + 1, end);

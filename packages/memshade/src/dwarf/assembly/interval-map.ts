@@ -106,7 +106,7 @@ function split(): u32 {
   return upper;
 }
 
-// @ts-ignore: decorator
+// @ts-ignore: decorators are of AssemblyScript
 @inline
 function firstOf(number: u32): f64 {
   return load<f64>(load<u32>(chunks + number * 4), ENTRIES);

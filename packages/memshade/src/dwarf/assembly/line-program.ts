@@ -257,7 +257,7 @@ function beginSearch(address: f64): void {
   isBegun = false;
 }
 
-// @ts-ignore: decorator
+// @ts-ignore: decorators are of AssemblyScript
 @inline
 function searchRow(address: f64, line: u32, file: u32, column: u32, discriminator: u32): void {
   if (!isBegun) {

@@ -289,7 +289,7 @@ function textValue(form: u32, size: i32): u32 {
   return offset;
 }
 
-// @ts-ignore: decorator
+// @ts-ignore: decorators are of AssemblyScript
 @inline
 function skipValue(size: i32): void {
   if (size >= 0) moveTo(at + size);

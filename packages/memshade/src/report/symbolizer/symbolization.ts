@@ -54,12 +54,15 @@ export class Symbolization {
     }
   }
 
-  /** Sentences about files that were not found. */
+  /** Sentences about files that were not found, or are damaged. */
   complaints(): string[] {
-    const missing = [...this.#symbolizers.values()].flatMap((each) =>
-      typeof each === "string" ? [] : each.missing.map((end) => `${each.path} ${end}`),
-    );
-    return [...this.#complaints, ...new Set(missing)];
+    const ofFiles = [...this.#symbolizers.values()].flatMap((each) => {
+      if (typeof each === "string") return [];
+      const damaged =
+        each.damage === undefined ? [] : [`is damaged, not all is known: ${each.damage.message}`];
+      return [...damaged, ...each.missing].map((end) => `${each.path} ${end}`);
+    });
+    return [...this.#complaints, ...new Set(ofFiles)];
   }
 
   /** The answer to one line; lines that ask for nothing known get `??`. */

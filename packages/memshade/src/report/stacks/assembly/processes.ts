@@ -28,7 +28,7 @@ let processCount: u32 = 0;
 let epochs: u32 = 0;
 let versions: u32 = 0;
 let mappedBytes: u64 = 0;
-/** By the logarithm of the capacity: room of mappings that nobody has any more, each with the address of the next one. */
+/** Arrays of mappings that are free again: a list per power of two of their capacity. Each begins with the address of the next. */
 let free: u32 = 0;
 /** The process that samples are of now. */
 let process: u32 = 0;
