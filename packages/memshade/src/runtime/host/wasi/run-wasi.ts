@@ -29,6 +29,7 @@ const PROGRAM_STACK_MB = 16;
 
 /** How long a program may take to stop at a signal before its tables are read as they are. */
 const STOP_WITHIN_MS = 500;
+const SAME_SIGNAL_MS = 500;
 
 export interface WasiRun {
   /** Path of the module as it was typed. */
@@ -93,12 +94,21 @@ async function supervise(
   };
 
   let stopping = false;
+  let stoppedAt = 0;
   const stopBySignal = async (signal: NodeJS.Signals): Promise<void> => {
+    if (stopping) {
+      // Some send a signal to the process and to its group: only a later one wants an end without a profile.
+      if (performance.now() - stoppedAt < SAME_SIGNAL_MS) return;
+      stopListening();
+      dieBySignal(signal);
+      return;
+    }
     stopping = true;
-    stopListening();
+    stoppedAt = performance.now();
     // Wait for the last messages, but not for a program that sits in a blocking read.
     await Promise.race([worker.terminate(), new Promise((done) => setTimeout(done, STOP_WITHIN_MS))]);
     write({ kind: "signal", signal });
+    stopListening();
     dieBySignal(signal);
   };
   const stopListening = onSignals({
