@@ -152,6 +152,18 @@ describe("memshade run", () => {
     },
   );
 
+  it("writes the profile when a signal comes twice at once, as to a process and to its group", async () => {
+    const cwd = newFolder();
+    writeProgram(cwd, "spin.wasm", SPIN);
+    const program = startMemshade(["run", "spin.wasm"], { cwd });
+    await program.printed("ready");
+    program.child.kill("SIGINT");
+    await new Promise((done) => setTimeout(done, 5));
+    program.child.kill("SIGINT");
+    expect((await program.ended).signal).toBe("SIGINT");
+    expect(onlyRun(cwd).heap?.allocations).toBe(1);
+  });
+
   it("writes the profile of a program that waits for input when it is interrupted", async () => {
     const cwd = newFolder();
     writeProgram(cwd, "copy.wasm", COPY_INPUT);
