@@ -38,7 +38,7 @@ describe("an xz stream", () => {
           const pieces = [damaged, compressed.subarray(0, cut)];
           for (const piece of pieces) {
             try {
-              // The check sum lets nothing else pass; what stands behind the content does not matter.
+              // The check sums let nothing else pass; the footer, which is read from the back, does not matter.
               expect(new TextDecoder().decode(decompressXz(piece, MOST))).toBe(text);
             } catch (error) {
               expect(error).toBeInstanceOf(FormatError);
@@ -48,6 +48,12 @@ describe("an xz stream", () => {
       ),
       { numRuns: 300 },
     );
+  });
+
+  it("whose first block became an index is no empty one", () => {
+    const damaged = Uint8Array.from(compressed);
+    damaged[12]! ^= 2;
+    expect(() => decompressXz(damaged, MOST)).toThrow(FormatError);
   });
 
   const hasTool = spawnSync("xz", ["--version"]).status === 0;
