@@ -6,7 +6,7 @@ import { type ByteSource, sourceOfBytes } from "../bytes/byte-source.ts";
 import { FormatError, UserError } from "../bytes/errors.ts";
 import { isElfCore, readElfCore } from "../formats/elf-core/index.ts";
 import { isMinidump, readMinidump } from "../formats/minidump/index.ts";
-import { type DecompressStream, isPerfData } from "../formats/perf-data/index.ts";
+import { isPerfData } from "../formats/perf-data/index.ts";
 import type { ProcessImage } from "../model/process-image.ts";
 import { openFile } from "./load-file.ts";
 
@@ -53,35 +53,6 @@ export async function openDump(file: string): Promise<Dump> {
 
 /** What is decompressed comes in pieces of so many bytes: with Node's choice of 16 KiB most of the time goes into handing them on. */
 const CHUNK = { chunkSize: 2 ** 18 };
-
-/** Zstandard streams of perf's compressed records. */
-export function nodeZstdStream(): DecompressStream {
-  const stream = zlib().createZstdDecompress(CHUNK);
-  const pieces: Buffer[] = [];
-  let failure: Error | undefined;
-  // A damaged stream tells so by its event; the callback of the write may never come.
-  let fail: (error: Error) => void = () => {};
-  stream.on("data", (piece: Buffer) => pieces.push(piece));
-  stream.on("error", (error) => {
-    failure = error;
-    fail(error);
-  });
-  return (piece) =>
-    new Promise((resolve, reject) => {
-      if (failure !== undefined) {
-        reject(failure);
-        return;
-      }
-      fail = reject;
-      stream.write(piece, (error) => {
-        if (error || failure) reject(error ?? failure);
-        else {
-          const done = pieces.splice(0);
-          resolve(done.length === 1 ? done[0]! : Buffer.concat(done));
-        }
-      });
-    });
-}
 
 interface OpenContent {
   readonly source: ByteSource;

@@ -2,7 +2,8 @@ import type { SampleProfile } from "../../model/sample-profile.ts";
 import { nativeStacksJson } from "../../report/json/native-stacks.ts";
 import { perfProfileJson } from "../../report/json/perf-profile.ts";
 import { sampleJson } from "../../report/json/perf-samples.ts";
-import { type Dump, nodeZstdStream } from "../../report/load-dump.ts";
+import { nodeZstd } from "../../report/load-decompressor.ts";
+import type { Dump } from "../../report/load-dump.ts";
 import { loadKernelSymbols } from "../../report/load-kernel-symbols.ts";
 import { loadFrameNamer } from "../../report/load-namer.ts";
 import { profileOfImage } from "../../report/stacks/image-profile.ts";
@@ -62,7 +63,7 @@ export async function unwindSamples(
   let count = 0;
   if (each === "json") output.write("[");
   const stacks = await unwindPerfData(source, finder, {
-    zstd: nodeZstdStream,
+    zstd: nodeZstd,
     options: walkOptions(options),
     onSample: (stack, header) => {
       buildIds = header.buildIds;

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { UserError } from "../../bytes/errors.ts";
-import { type Dump, nodeZstdStream, openDump } from "../../report/load-dump.ts";
+import { nodeZstd } from "../../report/load-decompressor.ts";
+import { type Dump, openDump } from "../../report/load-dump.ts";
 import { loadObject } from "../../report/load-objects.ts";
 import { unwindPerfData } from "../../report/stacks/perf-stacks.ts";
 import { cfiStatisticsText } from "../../report/terminal/cfi-statistics.ts";
@@ -80,7 +81,7 @@ async function printAddresses(
   const { setFlagsFromString } = process.getBuiltinModule("node:v8");
   for (const flag of WITHOUT_COMPILERS) setFlagsFromString(flag);
   await unwindPerfData(source, finderOf(options), {
-    zstd: nodeZstdStream,
+    zstd: nodeZstd,
     options: walkOptions(options),
     onText: (text) => output.write(text),
   });

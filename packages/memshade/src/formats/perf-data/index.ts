@@ -1,7 +1,8 @@
 export { isPerfData } from "./header.ts";
 export { AARCH64_REGISTERS, X86_64_REGISTERS } from "./layout.ts";
 export {
-  type DecompressStream,
+  type Decompressed,
+  type Decompressor,
   type PerfDataSummary,
   type PerfReadOptions,
   readPerfData,

@@ -8,8 +8,19 @@ import { PerfRecords } from "./records-wasm.ts";
 import type { PerfHeader, PerfRecord } from "./types.ts";
 import { getU64, textAt } from "./words.ts";
 
-/** Decompresses one stream piece by piece: what came out of this piece and is not held back for the next. */
-export type DecompressStream = (piece: Uint8Array) => Promise<Uint8Array>;
+/** How far a step of decompression came. */
+export interface Decompressed {
+  /** Bytes of the input that are done with. */
+  readonly read: number;
+  /** Bytes of the room that were filled. */
+  readonly written: number;
+}
+
+/**
+ * Decompresses one stream, step by step: goes on with `input`, and fills `room`. When it comes back, either all of the input
+ * has been read, or the room is full, or a frame ends, or nothing at all could be done.
+ */
+export type Decompressor = (input: Uint8Array, room: Uint8Array) => Decompressed | Promise<Decompressed>;
 
 /** Takes samples where they are read. */
 export interface SampleTaker {
@@ -23,7 +34,7 @@ export interface SampleTaker {
 
 export interface PerfReadOptions {
   /** Begins to decompress a Zstandard stream; without it files recorded with `-z` cannot be read. */
-  readonly zstd?: () => DecompressStream;
+  readonly zstd?: () => Decompressor;
   /**
    * Called in the order of time. `header` is complete before the first sample. What a sample refers to is overwritten
    * after the call.
@@ -39,8 +50,20 @@ export interface PerfDataSummary {
   readonly gaps: readonly string[];
 }
 
-/** Bytes that are read at a time; samples are at most 64 KiB. */
+/** Bytes that are read at a time; records are at most 64 KiB. */
 const PIECE_BYTES = 2 ** 19;
+/** Records are decompressed to pieces of this size, each until less is left than the longest record. */
+const ROOM_BYTES = 2 ** 19;
+const LONGEST_RECORD = 2 ** 16;
+
+/** A piece that is filled bit by bit. */
+interface DecompressionRoom {
+  readonly piece: number;
+  /** Where the first record begins that was not taken yet. */
+  taken: number;
+  /** How far the piece is filled. */
+  filled: number;
+}
 
 /**
  * Reads perf.data, as `perf record` writes it to a file or to a pipe, in memory that does not depend on its size.
@@ -72,9 +95,9 @@ class RecordReader {
   readonly #taker: SampleTaker | undefined;
   readonly #next: () => number;
   #records: RecordDecoder;
-  #zstd: DecompressStream | undefined;
-  /** The start of a record whose end is in the next compressed one. */
-  #rest = new Uint8Array(0);
+  #zstd: Decompressor | undefined;
+  /** The piece that records are decompressed to; none in front of the first. */
+  #room: DecompressionRoom | undefined;
   #damagedSamples = 0;
 
   constructor(header: GrowingHeader, options: PerfReadOptions) {
@@ -158,28 +181,68 @@ class RecordReader {
       throw new FormatError("unsupported", offset, "compressed record", "there is no decompressor for it");
     }
     this.#zstd ??= this.#options.zstd();
-    const { buffer, byteOffset, byteLength } = record;
     const start = record.getUint32(0, true) === RecordType.Compressed2 ? 16 : RECORD_HEADER_BYTES;
-    const length =
-      start === 16 && byteLength >= 16 ? Math.min(byteLength - 16, getU64(record, 8)) : byteLength - start;
-    let content: Uint8Array;
+    const most = Math.max(0, record.byteLength - start);
+    const end = start === 16 && most > 0 ? Math.min(most, getU64(record, 8)) : most;
+    // Addresses: the memory may move when it grows.
+    let from = record.byteOffset + start;
+    const to = from + end;
     try {
-      content = await this.#zstd(new Uint8Array(buffer, byteOffset + start, Math.max(0, length)));
+      for (let isFull = true; from < to || isFull; ) {
+        const room = this.#roomForMore();
+        const address = this.#wasm.pieceAddress(room.piece) + room.filled;
+        const free = ROOM_BYTES - room.filled;
+        const { buffer } = this.#wasm.memory;
+        const step = this.#zstd(
+          new Uint8Array(buffer, from, to - from),
+          new Uint8Array(buffer, address, free),
+        );
+        const { read, written } = step instanceof Promise ? await step : step;
+        from += read;
+        isFull = written === free;
+        if (read === 0 && written === 0) break;
+        room.filled += written;
+        this.#takeDecompressed(room, offset);
+        if (this.isDamaged) return;
+      }
     } catch (error) {
       this.gaps.push(
         `What follows offset 0x${offset.toString(16)} cannot be decompressed: ${(error as Error).message}`,
       );
       this.isDamaged = true;
-      return;
     }
-    const before = this.#rest.length;
-    const size = before + content.length;
-    const piece = this.#wasm.takePiece(size);
-    const room = this.#roomOf(piece, size);
-    room.set(this.#rest);
-    room.set(content, before);
-    const used = await this.#takePiece(piece, size, offset);
-    this.#rest = this.#roomOf(piece, size).slice(used);
+  }
+
+  /** Where more than a record can be decompressed to; behind the start of one whose end is missing yet. */
+  #roomForMore(): DecompressionRoom {
+    const wasm = this.#wasm;
+    const before = this.#room;
+    if (before !== undefined && ROOM_BYTES - before.filled > LONGEST_RECORD) return before;
+    const piece = wasm.takePiece(ROOM_BYTES);
+    const start = wasm.pieceAddress(piece);
+    wasm.enter(piece, start, start);
+    this.#room = { piece, taken: 0, filled: 0 };
+    if (before !== undefined) {
+      const from = wasm.pieceAddress(before.piece);
+      new Uint8Array(wasm.memory.buffer).copyWithin(start, from + before.taken, from + before.filled);
+      this.#room.filled = before.filled - before.taken;
+      wasm.leave(before.piece);
+    }
+    return this.#room;
+  }
+
+  #takeDecompressed(room: DecompressionRoom, fileOffset: number): void {
+    const wasm = this.#wasm;
+    const start = wasm.pieceAddress(room.piece);
+    wasm.resume(room.piece, start + room.taken, start + room.filled);
+    for (let address = this.#next(); address !== 0; address = this.#next()) {
+      const { view } = this.#memory;
+      const type = view.getUint32(address, true);
+      if (type < RecordType.FirstUser) this.#emit(address, type);
+      else this.#takeHeader(new DataView(view.buffer, address, view.getUint16(address + 6, true)), type);
+    }
+    room.taken = wasm.position.value - start;
+    this.#lookForDamage(wasm.position.value, start + room.filled, fileOffset);
   }
 
   /** Records that say what a file has in its header, in files written to a pipe. */

@@ -1,7 +1,7 @@
 import type { ByteSource } from "../../bytes/byte-source.ts";
 import { FormatError } from "../../bytes/errors.ts";
 import {
-  type DecompressStream,
+  type Decompressor,
   type PerfHeader,
   type PerfSample,
   readPerfData,
@@ -28,7 +28,7 @@ export interface SampleStack {
 }
 
 export interface PerfStacksOptions {
-  readonly zstd: () => DecompressStream;
+  readonly zstd: () => Decompressor;
   readonly options?: UnwindOptions;
   /** Called for each sample in the order of time. */
   readonly onSample?: (stack: SampleStack, header: PerfHeader) => void;

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { sourceOfBytes } from "../../../src/bytes/byte-source.ts";
 import { FormatError } from "../../../src/bytes/errors.ts";
 import { type PerfRecord, readPerfData } from "../../../src/formats/perf-data/index.ts";
-import { nodeZstdStream } from "../../../src/report/load-dump.ts";
+import { nodeZstd } from "../../../src/report/load-decompressor.ts";
 import { DumpWriter } from "./dump-pictures.ts";
 import { comm, drawPerfData, finishedRound, mmap2, record, sample } from "./perf-data-pictures.ts";
 
@@ -13,7 +13,7 @@ async function recordsOf(
 ): Promise<{ seen: string[]; gaps: readonly string[]; command: string }> {
   const seen: string[] = [];
   const { header, gaps } = await readPerfData(sourceOfBytes(file), {
-    zstd: nodeZstdStream,
+    zstd: nodeZstd,
     onRecord: (one) => seen.push(describeRecord(one)),
   });
   return { seen, gaps, command: header.commandLine.join(" ") };
@@ -33,6 +33,17 @@ function describeRecord(one: PerfRecord): string {
     default:
       return one.kind;
   }
+}
+
+/** A record with others inside; its size is not rounded, as perf writes it. */
+function compressed(content: Uint8Array): Uint8Array {
+  const body = zstdCompressSync(content);
+  return new DumpWriter()
+    .u32(81)
+    .u16(0)
+    .u16(8 + body.length)
+    .bytes(body)
+    .finish();
 }
 
 const STORY = [
@@ -81,6 +92,21 @@ describe("perf.data", () => {
     },
   );
 
+  it("may be compressed to far less than it is, and records cut anywhere", async () => {
+    // More than a megabyte, in records of up to 60,000 bytes: each way of running out of room comes up.
+    const stacks = Array.from({ length: 60 }, (_, index) =>
+      sample(10 + index, 0x1000, "stack ".repeat((index * 997) % 10_000)),
+    );
+    const content = Buffer.concat([comm(1, "app"), ...stacks]);
+    const plain = await recordsOf(drawPerfData([comm(1, "app"), ...stacks]));
+    expect(await recordsOf(drawPerfData([compressed(content)]))).toEqual(plain);
+  });
+
+  it("is not compressed twice", async () => {
+    const twice = compressed(Buffer.concat([compressed(comm(1, "app")), comm(2, "seen")]));
+    expect((await recordsOf(drawPerfData([twice]))).seen).toEqual(["comm seen"]);
+  });
+
   it("that was cut off is read as far as it goes", async () => {
     const whole = drawPerfData([comm(1, "app"), sample(10, 0x1000)], true);
     const { seen, gaps } = await recordsOf(whole.subarray(0, whole.length - 8));
@@ -97,7 +123,7 @@ describe("perf.data", () => {
     changed.setBigUint64(32, BigInt(file.length), true);
     const { seen } = await recordsOf(file);
     expect(seen).toHaveLength(records.length);
-    const { header } = await readPerfData(sourceOfBytes(file), { zstd: nodeZstdStream, onRecord: () => {} });
+    const { header } = await readPerfData(sourceOfBytes(file), { zstd: nodeZstd, onRecord: () => {} });
     expect(header.events).toHaveLength(1);
   });
 
@@ -117,7 +143,7 @@ describe("perf.data", () => {
     changed.setBigUint64(24, BigInt(whole.length), true);
     changed.setBigUint64(32, BigInt(events * entryBytes), true);
     const { header: read } = await readPerfData(sourceOfBytes(file), {
-      zstd: nodeZstdStream,
+      zstd: nodeZstd,
       onRecord: () => {},
     });
     expect(read.events).toHaveLength(events);

@@ -2,7 +2,8 @@ import { readFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { nativeStacksJson } from "../../../src/report/json/native-stacks.ts";
-import { nodeZstdStream, openDump } from "../../../src/report/load-dump.ts";
+import { nodeZstd } from "../../../src/report/load-decompressor.ts";
+import { openDump } from "../../../src/report/load-dump.ts";
 import { loadFrameNamer } from "../../../src/report/load-namer.ts";
 import { ObjectFinder } from "../../../src/report/load-objects.ts";
 import { unwindImage } from "../../../src/report/stacks/image-stacks.ts";
@@ -102,13 +103,13 @@ describe.skipIf(fixtures === undefined)("the samples of perf.data", () => {
     let addresses = "";
     const objects = new ObjectFinder({ binaryPaths: [directory] });
     const { lost, gaps } = await unwindPerfData(dump.source, objects, {
-      zstd: nodeZstdStream,
+      zstd: nodeZstd,
       onSample: (stack, header) => {
         printed += perfSampleText(stack, header, namer);
       },
     });
     await unwindPerfData(dump.source, objects, {
-      zstd: nodeZstdStream,
+      zstd: nodeZstd,
       onText: (text) => {
         addresses += new TextDecoder().decode(text);
       },

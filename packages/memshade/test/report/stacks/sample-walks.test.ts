@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { sourceOfBytes } from "../../../src/bytes/byte-source.ts";
 import { readPerfData } from "../../../src/formats/perf-data/index.ts";
-import { nodeZstdStream } from "../../../src/report/load-dump.ts";
+import { nodeZstd } from "../../../src/report/load-decompressor.ts";
 import { ObjectFinder } from "../../../src/report/load-objects.ts";
 import { MappedModule, NativeFile, type ObjectSource } from "../../../src/report/stacks/native-file.ts";
 import { SampleRegisters } from "../../../src/report/stacks/perf-registers.ts";
@@ -36,7 +36,7 @@ interface Walked {
 async function walk(file: Uint8Array, objects: ObjectSource): Promise<Walked[]> {
   const walked: Walked[] = [];
   await unwindPerfData(sourceOfBytes(file), objects, {
-    zstd: nodeZstdStream,
+    zstd: nodeZstd,
     onSample: ({ frames, end }) => walked.push({ frames: frames.map(({ address }) => address), end }),
   });
   return walked;
@@ -139,7 +139,7 @@ describe("samples with call chains", () => {
     const file = drawPerfData([chainSample(5, 0x99, chain)], false, CALL_CHAIN_SAMPLES);
     const seen: object[] = [];
     await unwindPerfData(sourceOfBytes(file), NOWHERE, {
-      zstd: nodeZstdStream,
+      zstd: nodeZstd,
       onSample: ({ kernel, frames, end }) =>
         seen.push({ kernel, frames: frames.map(({ address }) => address), end }),
     });
@@ -151,7 +151,7 @@ describe("samples with call chains", () => {
     const records = [chainSample(1, 0x1234, []), chainSample(2, -(2 ** 31) + 2 ** 64, [])];
     let text = "";
     await unwindPerfData(sourceOfBytes(drawPerfData(records, false, CALL_CHAIN_SAMPLES)), NOWHERE, {
-      zstd: nodeZstdStream,
+      zstd: nodeZstd,
       onText: (piece) => {
         text += new TextDecoder().decode(piece);
       },
@@ -171,7 +171,7 @@ describe("samples with call chains", () => {
     ];
     const seen: (string | undefined)[] = [];
     await unwindPerfData(sourceOfBytes(drawPerfData(records, false, CALL_CHAIN_SAMPLES)), NOWHERE, {
-      zstd: nodeZstdStream,
+      zstd: nodeZstd,
       onSample: ({ frames }) => seen.push(frames[0]!.module?.name),
     });
     expect(seen).toEqual(["/bin/before", undefined, "/bin/after", "/bin/new"]);
@@ -183,14 +183,14 @@ describe("samples with call chains", () => {
         const { records, expected } = tellOfProcesses(events);
         const seen: SeenPlace[] = [];
         await unwindPerfData(sourceOfBytes(drawPerfData(records, false, CALL_CHAIN_SAMPLES)), NOWHERE, {
-          zstd: nodeZstdStream,
+          zstd: nodeZstd,
           onSample: ({ frames: [place] }) => seen.push([place!.module?.name, place!.shownAddress]),
         });
         expect(seen).toEqual(expected);
         // Text says the same by a way of its own.
         let text = "";
         await unwindPerfData(sourceOfBytes(drawPerfData(records, false, CALL_CHAIN_SAMPLES)), NOWHERE, {
-          zstd: nodeZstdStream,
+          zstd: nodeZstd,
           onText: (piece) => {
             text += new TextDecoder().decode(piece);
           },
