@@ -21,6 +21,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
   instrument: async () => (await import("./commands/instrument.ts")).addInstrumentCommand,
   report: async () => (await import("./commands/report.ts")).addReportCommand,
   top: async () => (await import("./commands/top.ts")).addTopCommand,
+  diff: async () => (await import("./commands/diff.ts")).addDiffCommand,
   merge: async () => (await import("./commands/merge.ts")).addMergeCommand,
   show: async () => (await import("./commands/show.ts")).addShowCommand,
   unwind: async () => (await import("./commands/unwind.ts")).addUnwindCommand,

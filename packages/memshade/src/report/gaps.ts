@@ -25,3 +25,12 @@ export function gapsOf(profile: HeapProfile): string[] {
     );
   return [...sentences].filter((gap) => !isRepeated(gap));
 }
+
+/** What must be known of two profiles before they are compared; what is so for one of them alone says for which. */
+export function gapsOfBoth(older: HeapProfile, newer: HeapProfile): string[] {
+  const [old, now] = [gapsOf(older), gapsOf(newer)];
+  return [
+    ...old.map((gap) => (now.includes(gap) ? gap : `Old: ${gap}`)),
+    ...now.filter((gap) => !old.includes(gap)).map((gap) => `New: ${gap}`),
+  ];
+}

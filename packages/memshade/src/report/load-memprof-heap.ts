@@ -45,11 +45,16 @@ export function memprofHeapProfile(
   const notTracked: string[] = [];
   if (dropped > 0) {
     notTracked.push(
-      `${dropped} call paths are left out: none of their frames is in a binary that was given.`,
+      dropped === 1
+        ? "1 call path is left out: none of its frames is in a binary that was given."
+        : `${dropped} call paths are left out: none of their frames is in a binary that was given.`,
     );
   }
   if (isOfModules && origin.unmatched.length > 0) {
-    notTracked.push(`Frames in ${origin.unmatched.length} modules without a binary are left out.`);
+    const count = origin.unmatched.length;
+    notTracked.push(
+      `Frames in ${count} ${count === 1 ? "module" : "modules"} without a binary are left out.`,
+    );
   }
   const nameless = new Set(
     [...profile.frames.guid].filter((_, frame) => (profile.frames.source?.name[frame] ?? -1) < 0),
@@ -60,11 +65,12 @@ export function memprofHeapProfile(
   const functions = nameless.size === 0 ? new Map() : findFunctions(withNames, nameless);
   const unnamed = nameless.size - functions.size;
   if (unnamed > 0) {
+    const known =
+      unnamed === 1 ? "1 function is known by its GUID" : `${unnamed} functions are known by their GUID`;
     notTracked.push(
       withNames.length === 0
-        ? `${unnamed} functions are known by their GUID alone: --binary-path names the program whose debug ` +
-            "information has their names and lines."
-        : `${unnamed} functions are known by their GUID alone: what --binary-path names has no debug information for them.`,
+        ? `${known} alone: --binary-path names the program whose debug information has names and lines.`
+        : `${known} alone: what --binary-path names has no debug information for ${unnamed === 1 ? "it" : "them"}.`,
     );
   }
   if (profile.records.allocStack.length === 0 && profile.records.length === 0) {

@@ -12,6 +12,7 @@ import { indexedProfileText, profileText } from "../../formats/memprof-text/inde
 import { memshadeProfilePieces } from "../../formats/memshade-profile/index.ts";
 import { HOT_COLD_FIELDS, type MemprofProfile, summarize, viewMerged } from "../../model/memprof/index.ts";
 import { MIB_FIELDS, type MibField } from "../../model/mib-fields.ts";
+import { groupDigits } from "../../report/format.ts";
 import { loadDemangler } from "../../report/load-demangler.ts";
 import { convertProfile } from "../../report/memprof/convert.ts";
 import type { InputMerger, MergeFields } from "../../report/memprof/input-merger.ts";
@@ -258,8 +259,7 @@ function sayWritten(
   { inputs, unmatched, dropped }: Sources,
   keepsUnresolved = false,
 ): void {
-  const count = (value: number, what: string) =>
-    `${value.toLocaleString("en")} ${what}${value === 1 ? "" : "s"}`;
+  const count = (value: number, what: string) => `${groupDigits(value)} ${what}${value === 1 ? "" : "s"}`;
   say(
     `${output} written: ${count(inputs, "profile")}, ${count(contexts, "context")}, ` +
       `${count(functions, "function")}`,

@@ -1,10 +1,11 @@
 import { type ContextGroups, type GroupBy, groupContexts } from "../../analyses/groups.ts";
 import { METRICS, type Metric, type MetricKey, measureGroups, rank } from "../../analyses/metrics.ts";
 import type { HeapProfile } from "../../model/heap-profile.ts";
-import { formatBytes, formatCount, formatLifetime, formatMean, formatPercent, plural } from "../format.ts";
+import { formatPercent, plural } from "../format.ts";
 import { gapsOf } from "../gaps.ts";
 import { pathLine } from "./callers.ts";
 import { printGaps } from "./header.ts";
+import { formatterOf, HEADS } from "./metric-format.ts";
 import { Screen, type ScreenOptions } from "./screen.ts";
 import { SiteNames } from "./site-names.ts";
 import { printOmitted } from "./site-rows.ts";
@@ -16,18 +17,6 @@ export interface TopTableOptions extends ScreenOptions {
   readonly order: "largest" | "smallest";
   readonly rows: number;
 }
-
-/** Heads of the columns beside the one that the table is ranked by. */
-const HEADS: { readonly [Key in MetricKey]: string } = {
-  bytes: "BYTES",
-  peak: "PEAK",
-  live: "LIVE",
-  count: "BLOCKS",
-  accesses: "ACCESSES",
-  density: "ACC/B",
-  lifetime: "LIFETIME",
-  temporary: "TEMPORARY",
-};
 
 /** What is shown beside the metric: few enough to leave room for names. */
 const OTHER_COLUMNS: { readonly [Key in MetricKey]: readonly MetricKey[] } = {
@@ -68,7 +57,7 @@ export function topTable(profile: HeapProfile, options: TopTableOptions): string
   const shown = ranking.slice(0, options.rows);
   const noun = GROUP_NOUNS[options.group];
   const total = values.reduce((sum, value) => sum + value, 0);
-  const amount = metric.isAdditive ? `${formatterOf(metric, profile)(total)} in ` : "";
+  const amount = metric.isAdditive ? `${formatterOf(metric, profile.description.clock)(total)} in ` : "";
   const [most, least] = metric.unit === "clock" ? ["Longest", "Shortest"] : ["Most", "Least"];
   const title = `${options.order === "largest" ? most : least} ${metric.title}`;
   screen.printEnds(title, amount + plural(ranking.length, noun), screen.paint.strong);
@@ -97,7 +86,7 @@ export function topTable(profile: HeapProfile, options: TopTableOptions): string
       screen.print(...pathLine(screen, profile, contexts[0]!, PATH_INDENT).map(screen.paint.faint));
     }
   }
-  const formatOmitted = metric.isAdditive ? formatterOf(metric, profile) : undefined;
+  const formatOmitted = metric.isAdditive ? formatterOf(metric, profile.description.clock) : undefined;
   printOmitted(screen, ranking.slice(options.rows), values, formatOmitted, noun);
   if (screen.isShortened) {
     screen.print(screen.paint.faint("  Names are shortened: --wide shows them in full"));
@@ -118,7 +107,8 @@ function columnsOf(
   values: Float64Array,
   total: number,
 ): TopColumn[] {
-  const format = formatterOf(metric, profile);
+  const { clock } = profile.description;
+  const format = formatterOf(metric, clock);
   const columns: TopColumn[] = [
     { head: HEADS[metric.key], width: COLUMN_WIDTH, cell: (group) => format(values[group]!) },
   ];
@@ -132,24 +122,9 @@ function columnsOf(
   for (const key of OTHER_COLUMNS[metric.key]) {
     const others = measureGroups(profile, groups, key);
     if (others !== undefined) {
-      const formatOther = formatterOf(METRICS.find((other) => other.key === key)!, profile);
+      const formatOther = formatterOf(METRICS.find((other) => other.key === key)!, clock);
       columns.push({ head: HEADS[key], width: COLUMN_WIDTH, cell: (group) => formatOther(others[group]!) });
     }
   }
   return columns;
-}
-
-function formatterOf(metric: Metric, profile: HeapProfile): (value: number) => string {
-  switch (metric.unit) {
-    case "bytes":
-      return formatBytes;
-    case "count":
-      return formatCount;
-    case "accessesPerByte":
-      return formatMean;
-    case "clock":
-      return (value) => formatLifetime(value, profile.description.clock);
-    default:
-      throw new RangeError(`no such unit: ${metric.unit satisfies never}`);
-  }
 }

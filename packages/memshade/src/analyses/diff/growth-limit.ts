@@ -1,0 +1,48 @@
+import { UserError } from "../../bytes/errors.ts";
+import { METRICS, type MetricKey } from "../metrics.ts";
+import type { HeapDiff, OldAndNew } from "./heap-diff.ts";
+
+/** How much a total may grow: `bytes+10%`, `peak+1MiB`, `live+0`. */
+export interface GrowthLimit {
+  readonly text: string;
+  readonly key: MetricKey;
+  readonly amount: number;
+  /** Whether the amount is one in a hundred of the older total. */
+  readonly isPercent: boolean;
+}
+
+const UNITS: Readonly<Record<string, number>> = {
+  "": 1,
+  B: 1,
+  KiB: 2 ** 10,
+  MiB: 2 ** 20,
+  GiB: 2 ** 30,
+  k: 1e3,
+  M: 1e6,
+  G: 1e9,
+};
+const KEYS = METRICS.filter(({ isAdditive }) => isAdditive).map(({ key }) => key);
+
+/** @throws UserError if it is none */
+export function parseGrowthLimit(text: string): GrowthLimit {
+  const [, name, amount, unit = ""] = /^([a-z]+)\+(\d+(?:\.\d+)?)(%|[A-Za-z]+)?$/.exec(text) ?? [];
+  const key = KEYS.find((known) => known === name);
+  const factor = unit === "%" ? 1 : Object.hasOwn(UNITS, unit) ? UNITS[unit] : undefined;
+  if (key === undefined || factor === undefined) {
+    throw new UserError(
+      `--fail-on takes one of ${KEYS.join(", ")} and how much it may grow, such as bytes+10% or peak+1MiB, not "${text}"`,
+    );
+  }
+  return { text, key, amount: Number(amount) * factor, isPercent: unit === "%" };
+}
+
+/** The totals of a limit that is exceeded. @throws UserError if the profiles do not know them */
+export function exceededTotals({ metrics }: HeapDiff, limit: GrowthLimit): OldAndNew | undefined {
+  const change = metrics.find(({ metric }) => metric.key === limit.key);
+  if (change === undefined) {
+    throw new UserError(`--fail-on ${limit.text}: ${limit.key} is not known in both profiles`);
+  }
+  const { old, new: now } = change.total;
+  const most = limit.isPercent ? old + (old * limit.amount) / 100 : old + limit.amount;
+  return now > most ? change.total : undefined;
+}

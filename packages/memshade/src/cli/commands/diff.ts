@@ -1,0 +1,128 @@
+import type { Command } from "commander";
+import { exceededTotals, type GrowthLimit, parseGrowthLimit } from "../../analyses/diff/growth-limit.ts";
+import { diffHeaps, type HeapDiff } from "../../analyses/diff/heap-diff.ts";
+import { GROUPINGS, type GroupBy } from "../../analyses/groups.ts";
+import { METRICS, type MetricKey } from "../../analyses/metrics.ts";
+import { UserError } from "../../bytes/errors.ts";
+import type { Clock } from "../../model/run.ts";
+import { diffJson } from "../../report/json/diff.ts";
+import { loadHeap } from "../../report/load-run.ts";
+import { diffTable } from "../../report/terminal/diff-table.ts";
+import { formatterOf } from "../../report/terminal/metric-format.ts";
+import type { ColorChoice } from "../../report/terminal/paint.ts";
+import { say } from "../../runtime/host/terminal-line.ts";
+import { collect } from "../tool-options.ts";
+import {
+  parseChoice,
+  parseColor,
+  parseRows,
+  screenOptions,
+  standardOutput,
+  type Terminal,
+} from "./report-options.ts";
+
+const USUAL_ROWS = 20;
+const KEYS = METRICS.map(({ key }) => key);
+/** A limit was exceeded. */
+const LIMIT_EXCEEDED = 1;
+
+export interface DiffOptions {
+  readonly by: MetricKey;
+  readonly group: GroupBy;
+  readonly rows: number;
+  readonly wide?: boolean | undefined;
+  readonly json?: boolean | undefined;
+  readonly color: ColorChoice;
+  readonly binaryPath?: readonly string[] | undefined;
+  readonly failOn?: readonly GrowthLimit[] | undefined;
+}
+
+const EXAMPLES = `
+Examples:
+  memshade diff before.memprofraw after.memprofraw --binary-path ./bin
+  memshade diff memshade.out/app.4711 memshade.out/app.4812 --by peak
+  memshade diff old.memshade new.memshade --group path -n 5
+  memshade diff old.memshade new.memshade --fail-on bytes+5% --fail-on live+0
+
+A site is the same in both if function, file, line and column are; sites that a
+change of the source moved are told by their order in the function, where it has
+as many as before. With --fail-on the exit code is 1 if a total grew by more.`;
+
+/** Adds `memshade diff` to the program. Its action throws UserError for mistakes of the user. */
+export function addDiffCommand(program: Command): void {
+  program
+    .command("diff")
+    .summary("compare two heap profiles, site by site")
+    .description(
+      "Compares two heap profiles of a program: which allocation sites grew, shrank, came or went.",
+    )
+    .argument("<old>", "directory of a run, or a MemProf file (raw, indexed, YAML, memshade)")
+    .argument("<new>", "what to compare with it: also of another kind")
+    .option("--by <key>", KEYS.join(", "), (text) => parseChoice("--by", KEYS, text), "bytes")
+    .option("--group <what>", GROUPINGS.join(", "), (text) => parseChoice("--group", GROUPINGS, text), "site")
+    .option("-n, --rows <N>", "rows to show", parseRows, USUAL_ROWS)
+    .option(
+      "--fail-on <limit>",
+      "end with exit code 1 if a total grew by more: bytes+10%, peak+1MiB, count+0; can be repeated",
+      (text: string, previous: GrowthLimit[] = []) => [...previous, parseGrowthLimit(text)],
+    )
+    .option("--wide", "full names and complete call paths, lines as long as they get")
+    .option("--json", "write JSON (docs/report-json.md) instead of text")
+    .option(
+      "--binary-path <dir>",
+      "folder or file of original modules or native programs; can be repeated",
+      collect,
+    )
+    .option("--color <when>", "auto, always or never", parseColor, "auto")
+    .addHelpText("after", EXAMPLES)
+    .action((older: string, newer: string, options: DiffOptions) => {
+      const { text, exceeded } = runDiff(older, newer, options, standardOutput());
+      process.stdout.write(text);
+      for (const sentence of exceeded) say(sentence);
+      if (exceeded.length > 0) process.exitCode = LIMIT_EXCEEDED;
+    });
+}
+
+/** The text that `memshade diff` prints, and a sentence for each limit that is exceeded. */
+export function runDiff(
+  older: string,
+  newer: string,
+  options: DiffOptions,
+  terminal: Terminal,
+): { readonly text: string; readonly exceeded: readonly string[] } {
+  const { by, group, rows, binaryPath: binaryPaths } = options;
+  const profiles = {
+    old: loadHeap(older, { binaryPaths }).profile,
+    new: loadHeap(newer, { binaryPaths }).profile,
+  };
+  const diff = diffHeaps(profiles.old, profiles.new, group);
+  const inputs = { old: older, new: newer };
+  const text = options.json
+    ? diffJson(profiles, diff, { inputs, by, rows })
+    : diffTable(profiles, diff, {
+        ...screenOptions(options.color, options.wide ?? false, terminal),
+        inputs,
+        by,
+        rows,
+      });
+  if (text === undefined) {
+    throw new UserError(
+      by === "lifetime" || by === "temporary"
+        ? `--by ${by} cannot be compared: the two profiles have different clocks`
+        : `--by ${by} is not known in both profiles`,
+    );
+  }
+  const { clock } = profiles.new.description;
+  return { text, exceeded: (options.failOn ?? []).flatMap((limit) => sentenceOf(diff, limit, clock)) };
+}
+
+function sentenceOf(diff: HeapDiff, limit: GrowthLimit, clock: Clock): string[] {
+  const totals = exceededTotals(diff, limit);
+  if (totals === undefined) return [];
+  const format = formatterOf(METRICS.find(({ key }) => key === limit.key)!, clock);
+  const percent =
+    totals.old === 0 ? "" : ` (+${((100 * (totals.new - totals.old)) / totals.old).toFixed(1)} %)`;
+  return [
+    `${limit.key} grew from ${format(totals.old)} to ${format(totals.new)}${percent}, more than ${limit.text} allows`,
+  ];
+}

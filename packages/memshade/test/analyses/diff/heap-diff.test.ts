@@ -1,0 +1,135 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { exceededTotals, parseGrowthLimit } from "../../../src/analyses/diff/growth-limit.ts";
+import { diffHeaps, type HeapDiff, rankChanges } from "../../../src/analyses/diff/heap-diff.ts";
+import { GROUPINGS } from "../../../src/analyses/groups.ts";
+import type { MetricKey } from "../../../src/analyses/metrics.ts";
+import { profileOfPicture, rawProfileOfPicture } from "../../heap-picture.ts";
+import { heapProfile } from "../../report/arbitrary.ts";
+
+const before = profileOfPicture(`
+  main > parse > newNode     100 x 64   peak 10
+  main > load > newTable       1 x 4096 peak 1  live 1
+  main > log > format         50 x 32
+`);
+const after = profileOfPicture(`
+  main > log > format         50 x 32
+  main > parse > newNode     120 x 64   peak 12
+  main > cache > newEntry      4 x 256  peak 4  live 4
+`);
+
+const changeOf = (diff: HeapDiff, key: MetricKey) => diff.metrics.find(({ metric }) => metric.key === key)!;
+const values = (diff: HeapDiff, key: MetricKey) => {
+  const change = changeOf(diff, key);
+  return rankChanges(change).map((pair) => [change.old[pair], change.new[pair]]);
+};
+
+describe("the difference of two heap profiles", () => {
+  const diff = diffHeaps(before, after, "site");
+
+  it("has what grew, what came and what went, the largest change first", () => {
+    expect(values(diff, "bytes")).toEqual([
+      [4096, 0],
+      [6400, 7680],
+      [0, 1024],
+    ]);
+    expect(diff.pairs).toHaveLength(4);
+  });
+
+  it("has the totals of all that both profiles know", () => {
+    expect(changeOf(diff, "count").total).toEqual({ old: 151, new: 174 });
+    expect(changeOf(diff, "live").total).toEqual({ old: 4096, new: 1024 });
+    const withRaw = diffHeaps(before, rawProfileOfPicture("main > parse > newNode  1 x 8"), "site");
+    expect(withRaw.metrics.map(({ metric }) => metric.key)).not.toContain("peak");
+  });
+
+  it("has no lifetimes of different clocks", () => {
+    const description = { ...after.description, clock: { kind: "wall", unit: "ms" } as const };
+    const { metrics } = diffHeaps(before, { ...after, description }, "site");
+    expect(metrics.map(({ metric }) => metric.key)).not.toContain("lifetime");
+  });
+
+  it("of a profile and itself is empty, whatever is in it", () => {
+    fc.assert(
+      fc.property(heapProfile, fc.constantFrom(...GROUPINGS), (profile, by) => {
+        const { metrics, pairs } = diffHeaps(profile, profile, by);
+        for (const change of metrics) expect(rankChanges(change)).toEqual([]);
+        expect(pairs.every((pair) => pair.old === pair.new)).toBe(true);
+      }),
+    );
+  });
+
+  it("backwards has the same pairs the other way round, and each group once", () => {
+    fc.assert(
+      fc.property(heapProfile, heapProfile, fc.constantFrom(...GROUPINGS), (a, b, by) => {
+        const [forth, back] = [diffHeaps(a, b, by), diffHeaps(b, a, by)];
+        const text = (pairs: readonly unknown[]) => pairs.map((pair) => JSON.stringify(pair)).sort();
+        expect(text(back.pairs.map((pair) => ({ old: pair.new, new: pair.old })))).toEqual(text(forth.pairs));
+        const numbers = forth.pairs.flatMap((pair) => (pair.new === undefined ? [] : [pair.new]));
+        expect(numbers.sort((x, y) => x - y)).toEqual([...Array(forth.new.length).keys()]);
+      }),
+    );
+  });
+
+  it("adds up: the changes of all sites are the change of the total", () => {
+    fc.assert(
+      fc.property(heapProfile, heapProfile, (a, b) => {
+        const { total, old, new: now } = changeOf(diffHeaps(a, b, "site"), "count");
+        expect(now.reduce((sum, value, pair) => sum + value - old[pair]!, 0)).toBe(total.new - total.old);
+      }),
+    );
+  });
+});
+
+describe("sites that a change of the source moved", () => {
+  // The second call of a function lies behind the first one.
+  const twoCalls = profileOfPicture("main > parse@2 > newNode@2  1 x 8\nmain > parse@3 > newNode@3  1 x 500");
+
+  it("are told by their order in the function", () => {
+    const moved = profileOfPicture("main > parse@5 > newNode@7  1 x 600\nmain > parse@4 > newNode@5  1 x 9");
+    expect(values(diffHeaps(twoCalls, moved, "site"), "bytes")).toEqual([
+      [500, 600],
+      [8, 9],
+    ]);
+  });
+
+  it("are new and gone where the function has more of them than before", () => {
+    const more = profileOfPicture(
+      "main > parse@5 > newNode@7  1 x 600\nmain > parse > newNode@5  1 x 9\nmain > parse > newNode@6  1 x 9",
+    );
+    const { pairs } = diffHeaps(twoCalls, more, "site");
+    expect(pairs.filter((pair) => pair.old !== undefined && pair.new !== undefined)).toEqual([]);
+  });
+});
+
+describe("a limit of growth", () => {
+  const diff = diffHeaps(before, after, "site");
+  const exceeded = (limit: string) => exceededTotals(diff, parseGrowthLimit(limit));
+
+  it("is a part of the older total, or an amount", () => {
+    expect(exceeded("count+15%")).toEqual({ old: 151, new: 174 });
+    expect(exceeded("count+16%")).toBeUndefined();
+    expect(exceeded("count+22")).toEqual({ old: 151, new: 174 });
+    expect(exceeded("count+23")).toBeUndefined();
+    expect(exceeded("peak+1KiB")).toBeUndefined();
+    expect(exceeded("live+0")).toBeUndefined();
+  });
+
+  it("that makes no sense is a mistake of the user", () => {
+    for (const text of [
+      "bytes",
+      "bytes+",
+      "+10%",
+      "density+10%",
+      "bytes+10x",
+      "bytes-5%",
+      "bytes+constructor",
+    ]) {
+      expect(() => parseGrowthLimit(text), text).toThrow("--fail-on takes one of");
+    }
+    const raw = rawProfileOfPicture("main > parse  1 x 8");
+    expect(() => exceededTotals(diffHeaps(before, raw, "site"), parseGrowthLimit("peak+1"))).toThrow(
+      "peak is not known in both profiles",
+    );
+  });
+});
