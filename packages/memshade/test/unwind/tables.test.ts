@@ -66,6 +66,17 @@ describe("tables", () => {
     );
   });
 
+  it("go by the function that was read first where several begin at one place, whatever their lengths", () => {
+    const sizes = [1, 4, 4, 2, 9, 9, 7, 12];
+    const fdes = [
+      ...sizes.map((size, i) => ({ start: 0x2ff4, size, program: [0x41, 0x0e, 24 + 8 * i] })),
+      { start: 0x1000, size: 1, program: [] },
+    ];
+    const table = UnwindTable.fromObject(drawCfiObject("eh_frame", drawCfi("eh_frame", {}, fdes)));
+    const found = Array.from({ length: 12 }, (_, i) => foundOffset(table, 0x2ff4 + i));
+    expect(found).toEqual([8, 32, 32, 32, 56, 56, 56, 56, 56, 80, 80, 80]);
+  });
+
   it("have the same rules as extents and as entries, where functions do not overlap", () => {
     const gaps = fc.array(fc.tuple(fc.integer({ min: 0, max: 40 }), fc.integer({ min: 1, max: 90 }), steps), {
       minLength: 1,

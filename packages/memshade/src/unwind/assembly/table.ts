@@ -292,6 +292,29 @@ function addStretchesUpTo(limit: i32): void {
   }
 }
 
+/** Opens the FDEs with one start, the first of them at `from` in the order. Returns where the next ones are. */
+function openThoseAt(start: i32, order: u32, from: u32): u32 {
+  // Each counts only behind the end of those that were read before it: the first is the innermost.
+  const outermost = openCount;
+  let end = start;
+  let next = from;
+  for (; next < fdeCount; next++) {
+    const fde = load<u32>(order + (next << 2));
+    if (fdeStart(fde) !== start) break;
+    if (fdeEnd(fde) <= end) continue;
+    end = fdeEnd(fde);
+    store<u32>(open + (openCount++ << 2), fde);
+  }
+  for (let low = outermost, high = openCount; low + 1 < high; low++) {
+    const lower = open + (low << 2);
+    const higher = open + (--high << 2);
+    const fde = load<u32>(lower);
+    store<u32>(lower, load<u32>(higher));
+    store<u32>(higher, fde);
+  }
+  return next;
+}
+
 /**
  * Makes the table of FDEs that overlap, from the entries that were written. Where several describe an address, the one
  * that starts last counts; of those with equal starts the first that was read.
@@ -325,22 +348,11 @@ export function resolveOverlaps(): void {
   segmentCount = 0;
   lastEnd = i32.MIN_VALUE;
   highestEnd = i32.MIN_VALUE;
-  for (let i: u32 = 0; i < fdeCount; i++) {
-    const fde = load<u32>(order + (i << 2));
-    const start = fdeStart(fde);
-    const previous = openCount > 0 ? load<u32>(open + ((openCount - 1) << 2)) : u32.MAX_VALUE;
+  for (let i: u32 = 0; i < fdeCount; ) {
+    const start = fdeStart(load<u32>(order + (i << 2)));
     addStretchesUpTo(start);
     position = start;
-    const place = open + (openCount << 2);
-    if (previous === u32.MAX_VALUE || fdeStart(previous) !== start) {
-      store<u32>(place, fde);
-      openCount++;
-    } else if (fdeEnd(fde) > fdeEnd(previous)) {
-      // It counts only behind the end of the one that has the same start.
-      store<u32>(place, previous);
-      store<u32>(place - 4, fde);
-      openCount++;
-    }
+    i = openThoseAt(start, order, i);
   }
   addStretchesUpTo(LAST_OFFSET);
   endTable();

@@ -22,7 +22,8 @@ async function recordsOf(
 function describeRecord(one: PerfRecord): string {
   switch (one.kind) {
     case "sample": {
-      const registers = one.registers === undefined ? "" : ` bp=${one.registers.getUint32(0, true)}`;
+      const hasRegisters = one.registers !== undefined && one.registers.byteLength >= 4;
+      const registers = hasRegisters ? ` bp=${one.registers.getUint32(0, true)}` : "";
       const stack = new TextDecoder().decode(one.stack);
       return `sample ${one.time} ip=${one.ip} tid=${one.tid} period=${one.period}${registers} stack=${stack}`;
     }
@@ -160,6 +161,14 @@ describe("perf.data", () => {
   it("of other machines or kinds is refused", async () => {
     await expect(recordsOf(new TextEncoder().encode("2ELIFREP"))).rejects.toThrow("little-endian");
     await expect(recordsOf(drawPerfData([]).subarray(0, 50))).rejects.toThrow(FormatError);
+  });
+
+  it("whose events say no registers has samples of none, where attributes are read from another place", async () => {
+    const damaged = drawPerfData(STORY).slice(0, 576);
+    damaged[536] = 0;
+    damaged[16] = 81;
+    const { seen } = await recordsOf(damaged);
+    expect(seen.filter((text) => text.startsWith("sample"))).not.toEqual([]);
   });
 
   it("ends in records or a FormatError, whatever is damaged", async () => {
