@@ -164,6 +164,33 @@ describe("sampled references", () => {
     for (const [time] of found.times) expect(Math.abs(time - 1024)).toBeLessThan(2);
   });
 
+  it.each([
+    [8, 0.1],
+    [-8, 0.1],
+    [24, 0.02],
+    [-4, 0.01],
+  ])("of a walk in steps of %i are those of the lines whose hash is low: %d of them", (stride, rate) => {
+    const [steps, from] = [20_000, stride < 0 ? 0x81000 : 0x1000];
+    const found = locality(
+      `(local.set $i (i32.const ${from}))
+      (loop $l
+        (drop (i32.load (local.get $i)))
+        (local.set $i (i32.add (local.get $i) (i32.const ${stride})))
+        (br_if $l (i32.lt_u (local.tee $j (i32.add (local.get $j) (i32.const 1))) (i32.const ${steps}))))`,
+      { rate },
+      "16 16",
+    );
+    const [first, last] = [from, from + (steps - 1) * stride].sort((a, b) => a - b).map((at) => at >>> 6);
+    const lines = Array.from({ length: last - first + 1 }, (_, i) => first + i);
+    const sampled = lines.filter((line) => Math.imul(line, 0x9e3779b1) >>> 0 < Math.round(rate * 2 ** 32));
+    expect(found).toMatchObject({ references: steps, sampled: sampled.length, cold: sampled.length });
+    const stepTo = (line: number): number =>
+      stride < 0 ? Math.ceil((from - (line * 64 + 63)) / -stride) : Math.ceil((line * 64 - from) / stride);
+    const expected = sampled.reduce((sum, line) => sum + Math.max(0, stepTo(line)), 0);
+    const positions = found.firsts.reduce((sum, [position, weight]) => sum + position * weight, 0);
+    expect(Math.abs(positions - expected)).toBeLessThanOrEqual(2 * sampled.length);
+  });
+
   it("of a loop's fixed place are one per loop", () => {
     const walk = `
       (loop $l

@@ -1,8 +1,8 @@
 // Where the tables of `--locality` lie in the working-set tool's memory. The addresses depend on the profiled module,
 // so they are imports here and become constants when this code is merged into it.
 //
-//   ENTRIES    {u32 stamp of its last reference, 0 for never; u32 –; u64 position of it} per 2^LINES_SHIFT lines: of
-//              these at most one is followed
+//   ENTRIES    {u32 stamp of its last reference, 0 for never; u32 E_SAMPLED; u64 position of it} per 2^LINES_SHIFT lines:
+//              of these at most one is followed
 //   MARKS      one bit per stamp: 1 if it is some line's last
 //   TREE       Fenwick tree of i32: marks per block of BLOCK stamps that is full
 //   DISTANCES  histograms of {f64 weight, f64 weight × value; 0 in bins of one value} per bin: reuse distances,
@@ -67,6 +67,9 @@ export declare const BUFFER_BYTES: u32;
 
 export const HASH_RANGE: f64 = 4294967296;
 export const ENTRY_SIZE: u32 = 16;
+
+/** Of an entry: the line that is sampled at the start plus one, once somebody has asked; 0xffffffff if there is none. */
+export const E_SAMPLED: usize = 4;
 
 // Mirrored by the host's reader, which is tested against this file.
 export const L_REFERENCES: usize = 0; // u64: exact: references; sampling: references beside the clock's accesses

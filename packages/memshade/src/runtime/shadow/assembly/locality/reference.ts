@@ -6,6 +6,7 @@ import {
   CACHE_LINES,
   CONTROL,
   DISTANCES,
+  E_SAMPLED,
   ENTRIES,
   ENTRY_SIZE,
   EXACT,
@@ -38,8 +39,8 @@ const C_LOADED: usize = 8;
 const C_CLOCK: usize = 64;
 
 const LINE_SHIFT: u32 = 6;
-/** So few lines are looked at one by one. */
-const FEW_LINES: u32 = 4;
+/** Blocks of lines are remembered where they have so many. */
+const FEWEST_LINES_SHIFT: u32 = 3;
 /** What bulk instructions are charged to. */
 const NO_SITE: u32 = 0xfffffffe;
 
@@ -264,17 +265,21 @@ export function sampleStrided(
   const falls = stride < 0;
   const first = (falls ? end - stride : start) >>> LINE_SHIFT;
   const last = ((falls ? start : end - stride) + extra) >>> LINE_SHIFT;
-  const count = last - first + 1;
-  // Most loops end soon.
-  if (count <= FEW_LINES) {
-    let some = false;
-    for (let line = first; line <= last; line++) some = some || isSampled(line);
-    if (!some) return;
+  if (LINES_SHIFT < FEWEST_LINES_SHIFT) {
+    walkLines(start, stride, trips, first, last, site, clock, accesses);
+    return;
   }
-  followWalk(start, stride, trips, first, last, site, clock, accesses);
+  const lastBlock = (falls ? first : last) >>> LINES_SHIFT;
+  for (let block = (falls ? last : first) >>> LINES_SHIFT; ; block += falls ? -1 : 1) {
+    const line = sampledIn(block);
+    if (line - first <= last - first && isSampled(line))
+      followStep(line, start, stride, trips, site, clock, accesses);
+    if (block == lastBlock) return;
+  }
 }
 
-function followWalk(
+/** The same line by line, where many are sampled, or may be. */
+function walkLines(
   start: u32,
   stride: i32,
   trips: u32,
@@ -285,30 +290,69 @@ function followWalk(
   accesses: u32,
 ): void {
   const falls = stride < 0;
-  const step: u32 = falls ? -stride : stride;
+  const count = last - first + 1;
+  for (let done = skipLines(first, last, 0, falls); done < count; done = skipLines(first, last, done + 1, falls)) {
+    const line = falls ? last - done : first + done;
+    if (isSampled(line)) followStep(line, start, stride, trips, site, clock, accesses);
+  }
+}
+
+/** How many lines of a walk to pass by, four at a time: hardly any is sampled. */
+@inline
+function skipLines(first: u32, last: u32, from: u32, falls: bool): u32 {
   const count = last - first + 1;
   const limits = i32x4.splat(limitNow());
-  for (let done: u32 = 0; done < count; done++) {
-    // Four at a time: hardly any line is sampled.
-    while (done + 4 <= count) {
-      const lowest = falls ? last - done - 3 : first + done;
-      const hashes = i32x4.add(
-        i32x4.splat(hashLine(lowest)),
-        i32x4(0, MULTIPLIER, 2 * MULTIPLIER, 3 * MULTIPLIER),
-      );
-      if (v128.any_true(i32x4.le_u(hashes, limits))) break;
-      done += 4;
-    }
-    if (done == count) return;
-    const line = falls ? last - done : first + done;
-    if (!isSampled(line)) continue;
-    drain();
-    const edge = line << LINE_SHIFT;
-    const bytes = falls ? start - min(start, edge + 63) : max(edge, start) - start;
-    const passed = <u64>(trips - min(trips, bytes / step)) * accesses;
-    const behind = positionAt(clock);
-    follow(line, behind > passed ? behind - passed : 0, site);
+  let done = from;
+  for (; done + 4 <= count; done += 4) {
+    const lowest = falls ? last - done - 3 : first + done;
+    const hashes = i32x4.add(
+      i32x4.splat(hashLine(lowest)),
+      i32x4(0, MULTIPLIER, 2 * MULTIPLIER, 3 * MULTIPLIER),
+    );
+    if (v128.any_true(i32x4.le_u(hashes, limits))) break;
   }
+  return done;
+}
+
+/** The line of a block of 2^LINES_SHIFT lines that is sampled at the start; beyond all lines if there is none. */
+@inline
+function sampledIn(block: u32): u32 {
+  if (block > LINES >>> LINES_SHIFT) return 0xffffffff;
+  const known = load<u32>(ENTRIES + (block << 4), E_SAMPLED);
+  return (known != 0 ? known : findSampledIn(block)) - 1;
+}
+
+/** Not inlined: done once for each block. */
+function findSampledIn(block: u32): u32 {
+  const first = block << LINES_SHIFT;
+  let sampled: u32 = 0xffffffff;
+  for (let line = first; line < first + (1 << LINES_SHIFT); line++) {
+    if (hashLine(line) > LIMIT || line >= LINES) continue;
+    sampled = line + 1;
+    break;
+  }
+  store<u32>(ENTRIES + (block << 4), sampled, E_SAMPLED);
+  return sampled;
+}
+
+/** A walk came to a line that is sampled. */
+function followStep(
+  line: u32,
+  start: u32,
+  stride: i32,
+  trips: u32,
+  site: u32,
+  clock: i32,
+  accesses: u32,
+): void {
+  drain();
+  const falls = stride < 0;
+  const step: u32 = falls ? -stride : stride;
+  const edge = line << LINE_SHIFT;
+  const bytes = falls ? start - min(start, edge + 63) : max(edge, start) - start;
+  const passed = <u64>(trips - min(trips, bytes / step)) * accesses;
+  const behind = positionAt(clock);
+  follow(line, behind > passed ? behind - passed : 0, site);
 }
 
 /** A bulk instruction: one reference for each line. The clock counts one access for all. */
