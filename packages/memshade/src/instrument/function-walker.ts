@@ -36,7 +36,7 @@ import type { ModuleScan } from "./module-scan.ts";
 import { NO_LOCAL, OperandStack } from "./operand-stack.ts";
 import { PointerRoots } from "./pointer-roots.ts";
 import { extraLocal, noTemporaries, type Temporaries } from "./temporaries.ts";
-import type { ToolPass, WalkState } from "./tool-pass.ts";
+import { type CodePart, follows, type ToolPass, type WalkState } from "./tool-pass.ts";
 import { CONSTANT, ValueClass, ValueNumbers } from "./value-numbers.ts";
 
 export interface WalkOptions {
@@ -53,8 +53,8 @@ export interface WalkOptions {
   counts: boolean;
   /** Tools that insert something too. */
   tools: readonly ToolPass[];
-  /** Function to call instead of a bulk memory instruction, −1 to leave it alone; `follows` as in `walk`. */
-  bulkFunction(instruction: OpcodeName, first: number, second: number, follows: boolean): number;
+  /** Function to call instead of a bulk memory instruction, −1 to leave it alone; `part`: whose code it is. */
+  bulkFunction(instruction: OpcodeName, first: number, second: number, part: CodePart): number;
 }
 
 const LOCAL_SET = opcodeId("local.set");
@@ -118,13 +118,14 @@ export class FunctionWalker {
   /** Whether some tool follows the allocator's own code. */
   readonly followsAllocator: boolean;
   /** Those that follow it, or what only passes requests on to it. */
-  readonly #toolsEverywhere: readonly ToolPass[];
+  /** Those that follow a part of the code. */
+  readonly #toolsOf: Readonly<Record<CodePart, readonly ToolPass[]>>;
   readonly #state: WalkState;
 
   // The function being walked, and where the walk is in it.
   #index = 0;
   #end = 0;
-  #follows = false;
+  #part: CodePart = "program";
   #counts = false;
   #summarizes = false;
   /** Whether counters in loops may be gathered in locals. */
@@ -161,8 +162,13 @@ export class FunctionWalker {
     this.#scan = scan;
     this.#arities = new Uint32Array(functionCount(module));
     this.#tools = options.tools;
-    this.#toolsEverywhere = options.tools.filter(({ everywhere = false }) => everywhere !== false);
-    this.followsAllocator = options.tools.some(({ everywhere }) => everywhere === true);
+    const toolsOf = (part: CodePart) => options.tools.filter((tool) => follows(tool, part));
+    this.#toolsOf = {
+      program: options.tools,
+      wrapper: toolsOf("wrapper"),
+      allocator: toolsOf("allocator"),
+    };
+    this.followsAllocator = this.#toolsOf.allocator.length > 0;
     this.#state = {
       module,
       insertions,
@@ -180,7 +186,7 @@ export class FunctionWalker {
 
   /**
    * Walks the instructions of `[codeStart, end)` in function `index`, whose parameters and locals have the types
-   * `locals`; `follows` says whether its accesses are, by all tools or only by those that follow the allocator. Returns what the writer must add to the function's locals.
+   * `locals`; `part` says which tools follow it. Returns what the writer must add to the function's locals.
    */
   walk(
     index: number,
@@ -188,9 +194,9 @@ export class FunctionWalker {
     end: number,
     locals: ArrayLike<ValType>,
     hasLoops: boolean,
-    follows: boolean,
+    part: CodePart,
   ): Temporaries {
-    this.#begin(index, codeStart, end, locals, hasLoops, follows);
+    this.#begin(index, codeStart, end, locals, hasLoops, part);
     this.#walk(codeStart, end);
     if (this.#gathers) this.#accumulators.finish(this.#temporaries);
     const tools = this.#listening;
@@ -206,21 +212,21 @@ export class FunctionWalker {
     end: number,
     locals: ArrayLike<ValType>,
     hasLoops: boolean,
-    follows: boolean,
+    part: CodePart,
   ): void {
     const options = this.#options;
     this.#index = index;
     this.#end = end;
-    this.#follows = follows;
+    this.#part = part;
     this.#temporaries = noTemporaries();
-    const listening = follows ? this.#tools : this.#toolsEverywhere;
+    const listening = this.#toolsOf[part];
     this.#listening = listening.length > 0 ? listening : undefined;
     this.#values.reset(locals.length);
     this.#counters.reset();
     this.#stack.depth = 0;
     this.#control.top = -1;
     this.#control.enter(BLOCK, codeStart, 0, 0, functionType(this.#module, index).results.length, 0);
-    this.#counts = follows && options.counts;
+    this.#counts = part === "program" && options.counts;
     this.#summarizes = hasLoops && (this.#counts || this.#listening !== undefined) && !options.memory64;
     this.#gathers = hasLoops && this.#counts && !options.memory64 && !options.exact;
     if (this.#gathers) {
@@ -671,8 +677,8 @@ export class FunctionWalker {
         const next = skipImmediates(bytes, pos, kind);
         const second = op === MEMORY_FILL ? 0 : readU32Leb(bytes, skipLeb32(bytes, pos));
         const replacement =
-          this.#follows || tools !== undefined
-            ? options.bulkFunction(OPCODE_NAME[op] as OpcodeName, first, second, this.#follows)
+          this.#part === "program" || tools !== undefined
+            ? options.bulkFunction(OPCODE_NAME[op] as OpcodeName, first, second, this.#part)
             : -1;
         if (replacement >= 0) {
           if (tools !== undefined) for (const tool of tools) tool.bulk(op, first, second, start, next);

@@ -50,7 +50,7 @@ import { type MergedRuntime, mergeRuntime } from "./shadow-runtime.ts";
 import { commonPathBytes, shadowRuntimeBytes } from "./shadow-runtime-bytes.ts";
 import { findStackPointer } from "./stack-pointer.ts";
 import { canShareMemory, shareTables } from "./thread-sharing.ts";
-import type { WovenTool } from "./tool-pass.ts";
+import { type CodePart, follows, type WovenTool } from "./tool-pass.ts";
 import { WEAVERS } from "./tools.ts";
 
 /** Prefix of everything instrumentation adds to a module's exports, and name of its custom section. */
@@ -144,11 +144,7 @@ class Instrumentation {
     const stackPointer = findStackPointer(module, readNames(module), this.#scan);
     const heapGlobals = heap?.globals ?? [];
     const tools = this.#weaveTools(stackPointer, countsHeap ? 1 : 0, heapGlobals.length);
-    const passes = tools.flatMap(({ pass, beside, folded }) => [
-      pass,
-      ...(beside === undefined ? [] : [beside]),
-      ...(folded === undefined ? [] : [folded]),
-    ]);
+    const passes = tools.flatMap(({ pass, beside }) => [pass, ...(beside === undefined ? [] : [beside])]);
     const allocations = tools.flatMap((tool) => tool.allocations ?? []);
 
     const contexts = followsHeap
@@ -159,21 +155,21 @@ class Instrumentation {
     const hooks = contexts ?? (leadsElsewhere ? new HookedCalls(module, this.#allocator) : undefined);
     const shadowMemory = memoryCount(module);
     const counters = new CountFunctions(appended, shadowMemory);
-    const bulk = new BulkFunctions(
-      module,
-      appended,
-      this.#memory,
-      heap === undefined ? undefined : () => heap.functions.get("countRange") as number,
-      tools.map(({ listeners }) => listeners),
-    );
-    const followsAllocator = tools.filter(({ pass }) => pass.everywhere === true);
-    const allocatorBulk = new BulkFunctions(
-      module,
-      appended,
-      this.#memory,
-      undefined,
-      followsAllocator.map(({ listeners }) => listeners),
-    );
+    const bulkFor = (part: CodePart) =>
+      new BulkFunctions(
+        module,
+        appended,
+        this.#memory,
+        heap === undefined || part !== "program"
+          ? undefined
+          : () => heap.functions.get("countRange") as number,
+        tools.flatMap(({ pass, listeners }) => (follows(pass, part) ? [listeners] : [])),
+      );
+    const bulk = {
+      program: bulkFor("program"),
+      wrapper: bulkFor("wrapper"),
+      allocator: bulkFor("allocator"),
+    };
     const walker = new FunctionWalker(module, this.#scan, this.#insertions, hooks ?? NO_CONTEXTS, {
       memory: this.#memory,
       memory64: this.#memory64,
@@ -182,8 +178,7 @@ class Instrumentation {
       includeStack: this.#options.includeStack === true,
       counts: countsHeap,
       tools: passes,
-      bulkFunction: (instruction, first, second, follows) =>
-        (follows ? bulk : allocatorBulk).get(instruction, first, second),
+      bulkFunction: (instruction, first, second, part) => bulk[part].get(instruction, first, second),
     });
     const frameTargets = {
       shadowMemory,

@@ -152,9 +152,10 @@ export class RewrittenBodies {
     if (internal && !includeAllocator && !walker.followsAllocator)
       redirectInternalCalls(module.bytes, body, walker.calls, index, insertions);
     else {
-      const follows = includeAllocator || !(internal || this.#wrappers.has(index));
+      const own = internal ? "allocator" : this.#wrappers.has(index) ? "wrapper" : "program";
+      const part = includeAllocator ? "program" : own;
       const hasLoops = (scan.facts[defined] & FunctionFact.HasLoop) !== 0;
-      temporaries = walker.walk(index, body.codeStart, body.end, locals, hasLoops, follows);
+      temporaries = walker.walk(index, body.codeStart, body.end, locals, hasLoops, part);
     }
     if (insertions.length === 0) writer.copyBody(body);
     else writer.writeRewritten(body, locals.length, temporaries);

@@ -33,6 +33,9 @@ export interface WalkState {
   loop: number;
 }
 
+/** What a function is: program, what only passes requests on to the allocator, or the allocator's own code. */
+export type CodePart = "program" | "wrapper" | "allocator";
+
 /**
  * What a tool adds to function bodies. The walk calls it in program order, for reachable code only; it asks for
  * insertions of its own kind with `state.insertions.add(position, kind, …)`, where `kind` was given to `begin`, and
@@ -137,14 +140,17 @@ export interface ToolSurroundings {
   noteStack(): number;
 }
 
+/** Whether a tool follows a part of the code. */
+export function follows({ everywhere }: Pick<ToolPass, "everywhere">, part: CodePart): boolean {
+  return part === "program" || everywhere === true || (part === "wrapper" && everywhere === "wrappers");
+}
+
 /** A tool woven into one module. */
 export interface WovenTool {
   readonly name: WovenToolName;
   readonly pass: ToolPass;
   /** What else it adds to the functions that `pass` follows. */
   readonly beside?: ToolPass | undefined;
-  /** What it adds to functions that `pass` does not follow. */
-  readonly folded?: ToolPass | undefined;
   /** Size of its memory, a multiple of 64 KiB. It is exported as `memshade.<name>`. */
   readonly shadowBytes: number;
   /** All functions are written: the places that were marked, by file offset in the instrumented module. */

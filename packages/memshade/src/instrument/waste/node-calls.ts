@@ -12,14 +12,25 @@ const LOCAL_SET = opcodeId("local.set");
 const GLOBAL_GET = opcodeId("global.get");
 const GLOBAL_SET = opcodeId("global.set");
 const CALL = opcodeId("call");
+const I32_STORE = opcodeId("i32.store");
 
 /** What the insertions of `NodeCalls` do, with numbers that no others of the tool have. */
-const NodeStep = { Begin: 200, Enter: 201, Leave: 202, KeepHost: 203, CallHost: 204, Back: 205 } as const;
+const NodeStep = {
+  Begin: 200,
+  Enter: 201,
+  Leave: 202,
+  KeepHost: 203,
+  CallHost: 204,
+  Back: 205,
+  Note: 206,
+} as const;
 
 export interface NodeTargets {
   plan: FramePlan;
   /** Global with the node of the context at hand. */
   nodeGlobal: number;
+  /** The tool's memory. */
+  memory: number;
   /** (code offset of a call) → node of what it calls. */
   enter: number;
   /** Where the host stands; the global above is what they count from 0. */
@@ -78,6 +89,11 @@ export class NodeCalls {
     if (this.#catches) this.#add(position, NodeStep.Leave, this.#node(), 0);
   }
 
+  /** Puts the node at hand into a word of the tool's memory, before the instruction at `start`. */
+  note(start: number, word: number): void {
+    this.#add(start, NodeStep.Note, word, 0);
+  }
+
   /** The local with the function's own node. */
   #node(): number {
     if (this.#local === NO_LOCAL) {
@@ -88,8 +104,13 @@ export class NodeCalls {
   }
 
   write(sink: SnippetSink, step: number, b: number, c: number): void {
-    const { nodeGlobal, enter, snippets } = this.#targets;
+    const { nodeGlobal, enter, snippets, memory } = this.#targets;
     switch (step) {
+      case NodeStep.Note:
+        sink.i32(0);
+        sink.indexed(GLOBAL_GET, nodeGlobal);
+        sink.access(I32_STORE, 2, memory, b);
+        break;
       case NodeStep.Begin:
         sink.indexed(GLOBAL_GET, nodeGlobal);
         sink.local(LOCAL_SET, b);

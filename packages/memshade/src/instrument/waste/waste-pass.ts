@@ -101,6 +101,8 @@ export interface PassTargets {
   storeSite: number;
   loadSite: number;
   allocationSite: number;
+  /** Word of the control block with the context of that. */
+  allocationNode: number;
   zeroedSite: number;
   returnSite: number;
   /** Whether calls of the allocator, and ends of frames, are told apart by place. */
@@ -113,12 +115,15 @@ export interface PassTargets {
 
 /** Asks for what follows each access: inline where it can be, else a function in the place of the instruction. */
 export class WastePass implements ToolPass {
+  readonly everywhere = "wrappers";
   readonly #around: ToolSurroundings;
   readonly #sites: SiteTable;
   readonly #functions: AccessFunctions;
   readonly #brief: BriefParts | undefined;
   readonly #targets: PassTargets;
-  readonly #hooked: ReadonlySet<number>;
+  /** Functions that allocate or free, and those that only pass requests on to them. */
+  readonly #allocating: ReadonlySet<number>;
+  readonly #wrappers: ReadonlySet<number>;
   /** Indirect calls may lead to other modules on the same memory: their table comes from outside. */
   readonly #callsOut: boolean;
   readonly #zeroing: ReadonlySet<number>;
@@ -173,7 +178,8 @@ export class WastePass implements ToolPass {
         module.importedTagCount + module.tags.length > 0,
         (position, step, b, c) => this.#add(position, step, b, c),
       );
-    this.#hooked = new Set(around.allocator.functions.map(({ index }) => index));
+    this.#wrappers = new Set(around.allocator.wrappers);
+    this.#allocating = new Set([...this.#wrappers, ...around.allocator.functions.map(({ index }) => index)]);
     this.#callsOut = targets.hostMayRead >= 0 && importsOf(around.module, "table").length > 0;
     this.#zeroing = new Set(zeroingFunctions(around.allocator.functions));
     importsOf(around.module, "function").forEach((from, index) => {
@@ -283,8 +289,12 @@ export class WastePass implements ToolPass {
     }
     if (this.#zeroing.has(callee))
       this.#add(start, Step.NoteKey, this.#targets.zeroedSite, this.#storeKey(this.#siteAt(start)));
-    if (this.#targets.notesPlaces && (callee < 0 || this.#hooked.has(callee)))
+    // Whoever calls a function that only passes requests on is the one that asks.
+    const asks = !this.#wrappers.has(this.#state.function) && (callee < 0 || this.#allocating.has(callee));
+    if (this.#targets.notesPlaces && asks) {
       this.#note(start, this.#targets.allocationSite, offset);
+      this.#nodeCalls?.note(start, this.#targets.allocationNode);
+    }
     if (this.#callFrames !== undefined) this.#callFrames.call(callee, tail, start, end);
     else this.#nodeCalls?.call(callee, tail, start, end);
   }

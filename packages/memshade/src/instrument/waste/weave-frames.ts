@@ -29,7 +29,7 @@ export function contextPlan(
   sites: SiteTable,
   isFull: boolean,
 ): FramePlan {
-  const unfollowed = new Set([...allocator.internals, ...allocator.wrappers]);
+  const unfollowed = new Set(allocator.internals);
   const targets = zeroingFunctions(allocator.functions);
   module.bodies.forEach((_, defined) => {
     const index = defined + module.importedFunctionCount;

@@ -10,7 +10,6 @@ import {
 import { BodyBuilder } from "../body-builder.ts";
 import { allFrameBytes, type Frames } from "../frames/call-frames.ts";
 import { entryStack } from "../frames/entry-stack.ts";
-import { FoldedCalls } from "../frames/folded-calls.ts";
 import { FrameSnippets } from "../frames/frame-snippets.ts";
 import { base64, slotKinds } from "../frames/slot-kinds.ts";
 import type { WasteOptions } from "../options.ts";
@@ -35,6 +34,7 @@ export const WasteControl = {
   storeSite: 0,
   loadSite: 4,
   allocationSite: 52,
+  allocationNode: 96,
   zeroedSite: 80,
   returnSite: 84,
   hostWord: 120,
@@ -174,12 +174,14 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
       : {
           plan,
           nodeGlobal: frameTargets.slotGlobal,
+          memory: shadowMemory,
           enter: target("enter"),
           snippets: new FrameSnippets(frameTargets),
         },
     storeSite: layout.control + WasteControl.storeSite,
     loadSite: layout.control + WasteControl.loadSite,
     allocationSite: layout.control + WasteControl.allocationSite,
+    allocationNode: layout.control + WasteControl.allocationNode,
     zeroedSite: layout.control + WasteControl.zeroedSite,
     returnSite: layout.control + WasteControl.returnSite,
     notesPlaces: isFull,
@@ -203,7 +205,6 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
   return {
     name: "waste",
     pass,
-    folded: frames === undefined ? undefined : new FoldedCalls(frames, around.allocator.wrappers),
     followedCalls:
       plan === undefined ? undefined : { shadowMemory, ...entryStack(frameTargets), entries: plan.entries },
     shadowBytes: layout.endBytes,

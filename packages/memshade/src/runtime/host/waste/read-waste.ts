@@ -391,10 +391,8 @@ export class WasteReader {
       const at = layout.index + i * INDEX_BYTES;
       if (view.getUint32(at + 8, true) !== PLACE) continue;
       const offset = view.getUint32(at + 4, true);
-      const callers = this.#callers(view, view.getUint32(at, true));
-      // A call of the allocator has entered its context already.
-      const path = callers[0] === offset ? callers : [offset, ...callers];
-      places.set(view.getUint32(at + 12, true), offset === 0 ? [] : path);
+      const path = offset === 0 ? [] : [offset, ...this.#callers(view, view.getUint32(at, true))];
+      places.set(view.getUint32(at + 12, true), path);
     }
     return places;
   }

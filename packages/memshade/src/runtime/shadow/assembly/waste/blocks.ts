@@ -1,9 +1,9 @@
 // Blocks and frames in the full engine: what becomes valid memory, and what is gone.
-import { storeKey, placeKey } from "./contexts";
+import { allocationKey, returnKey, storeKey } from "./contexts";
 import { endedByte, moveOrigins } from "./copies";
 import { markDirty } from "./dirty";
 import {
-  C_ALLOCATION_SITE, C_RETURN_SITE, C_ZEROED_SITE, CONTROL, REALLOC_FORGETS, S_DEALLOCATED,
+  C_ALLOCATION_SITE, C_ZEROED_SITE, CONTROL, REALLOC_FORGETS, S_DEALLOCATED,
 } from "./layout";
 import { keepSize, notePages, takeSize } from "./memory";
 import { blockAllocated, blockReleased, fieldDeallocated, fieldRead } from "./objects";
@@ -14,7 +14,7 @@ import {
 } from "./state";
 
 /** The memory is gone: bytes that nobody read are charged to their writers, and paired with the place that ended them. */
-function invalidate(address: u32, size: u32, reason: u32, place: u32): void {
+function invalidate(address: u32, size: u32, reason: u32): void {
   beginOperation();
   let ended: u32 = 0;
   let writer: u32 = 0;
@@ -27,7 +27,7 @@ function invalidate(address: u32, size: u32, reason: u32, place: u32): void {
     if (stateOf(word) == UNREAD && isReal(key)) {
       bump(storeRecord(key) + S_DEALLOCATED, 1);
       fieldDeallocated(at, key);
-      if (ended == 0) ended = placeKey(load<u32>(CONTROL + place));
+      if (ended == 0) ended = reason == PAIR_RETURNED ? returnKey() : allocationKey();
       if (key != writer && bytes != 0) { addPair(reason, writer, ended, bytes); bytes = 0; }
       writer = key;
       bytes++;
@@ -50,7 +50,7 @@ export function allocated(address: u32, size: u32, zeroedBy: u32): void {
   const caller = zeroedBy == 0 ? 0 : takeWord(C_ZEROED_SITE);
   const site = caller == 0 ? zeroedBy : caller;
   if (address == 0 || outside(address, size)) return;
-  invalidate(address, size, PAIR_DEALLOCATED, C_ALLOCATION_SITE);
+  invalidate(address, size, PAIR_DEALLOCATED);
   keepSize(address, size);
   // Its zeros come first: they are nobody's access to the block.
   if (site != 0) zeroed(address, size, site);
@@ -70,7 +70,7 @@ export function released(address: u32): void {
 function releaseBlock(address: u32, size: u32): void {
   chargeBlock(address, size);
   blockReleased(address);
-  invalidate(address, size, PAIR_DEALLOCATED, C_ALLOCATION_SITE);
+  invalidate(address, size, PAIR_DEALLOCATED);
 }
 
 /** Counts per offset, while it is still known which block the bytes belong to. */
@@ -92,7 +92,7 @@ export function reallocated(old: u32, address: u32, size: u32): void {
   const known = takeSize(old);
   const before: u32 = known == 0 ? 0 : known - 1;
   const kept = min(before, size);
-  const place = placeKey(load<u32>(CONTROL, C_ALLOCATION_SITE));
+  const place = allocationKey();
   beginOperation();
   addPair(PAIR_REALLOCATED, place, GREW, size - kept);
   if (address != old && kept != 0) addPair(PAIR_REALLOCATED, place, MOVED, kept);
@@ -101,10 +101,10 @@ export function reallocated(old: u32, address: u32, size: u32): void {
   if (before > kept) chargeBlock(old + kept, before - kept);
   blockReleased(old);
   if (address == old) {
-    if (size < before) invalidate(address + size, before - size, PAIR_DEALLOCATED, C_ALLOCATION_SITE);
-    else if (size > before) invalidate(address + before, size - before, PAIR_DEALLOCATED, C_ALLOCATION_SITE);
+    if (size < before) invalidate(address + size, before - size, PAIR_DEALLOCATED);
+    else if (size > before) invalidate(address + before, size - before, PAIR_DEALLOCATED);
   } else {
-    invalidate(address, size, PAIR_DEALLOCATED, C_ALLOCATION_SITE);
+    invalidate(address, size, PAIR_DEALLOCATED);
     markDirty(address, size);
     if (REALLOC_FORGETS == 0) {
       memory.copy(address << 2, old << 2, kept << 2);
@@ -113,7 +113,7 @@ export function reallocated(old: u32, address: u32, size: u32): void {
       memory.fill(old << 2, 0, kept << 2);
       moveOrigins(address, old, kept);
     }
-    invalidate(old, before, PAIR_DEALLOCATED, C_ALLOCATION_SITE);
+    invalidate(old, before, PAIR_DEALLOCATED);
   }
   blockAllocated(address, size, 0);
   keepSize(address, size);
@@ -127,5 +127,5 @@ export function stackMoved(from: u32, to: u32): void {
   const low = min(from, to);
   const size = max(from, to) - low;
   if (size == 0 || size > LARGEST_FRAME || outside(low, size)) return;
-  invalidate(low, size, PAIR_RETURNED, C_RETURN_SITE);
+  invalidate(low, size, PAIR_RETURNED);
 }

@@ -1,5 +1,8 @@
 // Calling contexts of the full engine: the context at hand, and keys for (context, access site).
-import { C_KEYS_LOST, C_LOAD_KEYS, C_PLACES, C_STORE_KEYS, CONTROL, L_NODE, L_SITE, LOADS, RECORD_SIZE, S_NODE, S_SITE, STORES } from "./layout";
+import {
+  C_ALLOCATION_NODE, C_ALLOCATION_SITE, C_KEYS_LOST, C_LOAD_KEYS, C_PLACES, C_RETURN_SITE, C_STORE_KEYS, CONTROL, L_NODE, L_SITE, LOADS,
+  RECORD_SIZE, S_NODE, S_SITE, STORES,
+} from "./layout";
 import { childOf, find, insert, isKnown, LOAD_KEY, NOWHERE, PLACE_KEY, STORE_KEY, valueOf } from "../frames/tree";
 
 // The node at hand: the module keeps it in a global of its own.
@@ -55,9 +58,20 @@ function keyOf(site: u32, kind: u32, last: usize, sites: u32, capacity: u32, tab
   return BY_CONTEXT == 0 ? site : keyOf(site, LOAD_KEY, C_LOAD_KEYS, LOAD_SITES, LOAD_CAPACITY, LOADS, L_NODE, L_SITE);
 }
 
-/** The key, from 1, of a code offset (0: unknown) in the context at hand: a place that allocates, frees or returns. */
-export function placeKey(offset: u32): u32 {
-  const node = BY_CONTEXT == 0 ? 0 : NODE;
+/** The key of the place that ends the frame at hand. */
+export function returnKey(): u32 {
+  return placeKey(load<u32>(CONTROL, C_RETURN_SITE), NODE);
+}
+
+/** The key of the place that called the allocator, which may be further out than what only passed its request on. */
+export function allocationKey(): u32 {
+  const offset = load<u32>(CONTROL, C_ALLOCATION_SITE);
+  return placeKey(offset, offset == 0 ? NODE : load<u32>(CONTROL, C_ALLOCATION_NODE));
+}
+
+/** The key, from 1, of a code offset (0: unknown) in a context: a place that allocates, frees or returns. */
+function placeKey(offset: u32, context: u32): u32 {
+  const node = BY_CONTEXT == 0 ? 0 : context;
   const at = find(node, offset, PLACE_KEY);
   if (at == 0) {
     lose();

@@ -82,6 +82,7 @@ export const C_SCRATCH: usize = 64; // 16 bytes: the operand's bytes before a st
 export const C_ZEROED_SITE: usize = 80; // store site of the call of calloc at hand, 0: unknown
 export const C_RETURN_SITE: usize = 84; // code offset of the place that moves the stack pointer
 export const C_CLOCK: usize = 88; // u64: accesses so far, where objects are asked for
+export const C_ALLOCATION_NODE: usize = 96; // context of the place at C_ALLOCATION_SITE
 export const C_COPY_NEXT: usize = 100;
 export const C_COPY_FREE: usize = 104;
 export const C_COPIES_LOST: usize = 108;

@@ -3,8 +3,8 @@
 //   BLOCK_OF   u32 per 8 bytes of program memory: number of the block that holds them, 0 for none
 //   BLOCKS     per block: address, size, site, next free or flags, times of its life, touched range; offsets B_*
 //   SITES      per site a header, offsets O_*, and counts per offset: reads, writes, overwritten, deallocated, silent
-import { placeKey } from "./contexts";
-import { C_ALLOCATION_SITE, C_BLOCK_FREE, C_BLOCK_NEXT, C_CLOCK, C_SITES_NEXT, CONTROL } from "./layout";
+import { allocationKey } from "./contexts";
+import { C_BLOCK_FREE, C_BLOCK_NEXT, C_CLOCK, C_SITES_NEXT, CONTROL } from "./layout";
 import { addPair, PAIR_INTO } from "./pairs";
 import { INVALID, isReal, KEY, readerAt, stateOf, UNREAD, wordAt } from "./state";
 
@@ -88,7 +88,7 @@ function entryOf(site: u32): u32 {
 /** `zeroedBy`: key of the store of zeros that comes with the block, 0: none. */
 export function blockAllocated(address: u32, size: u32, zeroedBy: u32): void {
   if (BLOCKS == 0 || size == 0) return;
-  const site = entryOf(placeKey(load<u32>(CONTROL, C_ALLOCATION_SITE)));
+  const site = entryOf(allocationKey());
   let block = load<u32>(CONTROL, C_BLOCK_FREE);
   if (block != 0) store<u32>(CONTROL, load<u32>(blockAt(block), B_NEXT), C_BLOCK_FREE);
   else {
