@@ -3,6 +3,7 @@ import { existsSync, globSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
+import { CALL_CHAIN_SAMPLES, chainSample, drawPerfData, mmap2 } from "../formats/dumps/perf-data-pictures.ts";
 import { npmModule } from "../symbolize/support.ts";
 import { newFolder } from "./support/command-line.ts";
 
@@ -11,13 +12,18 @@ const MODULE = npmModule("node_modules/web-tree-sitter/debug/web-tree-sitter.was
 const isBuilt = existsSync(fileURLToPath(new URL("../../dist/bundle/quick-symbolize.cjs", import.meta.url)));
 if (!isBuilt) console.warn("SKIPPED: the command is not built");
 
-function symbolize(...environment: readonly (readonly [string, string])[]): string {
-  const { stdout, stderr } = spawnSync(process.execPath, [COMMAND, "symbolize", "-e", MODULE, "0x1000"], {
+type Variable = readonly [string, string];
+
+function run(args: readonly string[], environment: readonly Variable[]): string {
+  const { stdout, stderr } = spawnSync(process.execPath, [COMMAND, ...args], {
     encoding: "utf8",
     env: { PATH: process.env.PATH!, ...Object.fromEntries(environment) },
   });
   return stdout + stderr;
 }
+
+const symbolize = (...environment: readonly Variable[]) =>
+  run(["symbolize", "-e", MODULE, "0x1000"], environment);
 
 describe.skipIf(!isBuilt)("the command that is installed", () => {
   const answer = "ts_range_edit\n/src/lib/src/./get_changed_ranges.c:125:67\n\n";
@@ -32,6 +38,27 @@ describe.skipIf(!isBuilt)("the command that is installed", () => {
     expect(symbolize(place)).toBe(answer);
     expect(readFileSync(code)).toEqual(kept);
     expect(globSync(`${folder}/*/memshade-*`)).toEqual([code]);
+  });
+
+  it("keeps all functions of unwind, whatever it was asked first", () => {
+    const folder = newFolder();
+    const place = ["NODE_COMPILE_CACHE", folder] as const;
+    const recording = join(folder, "perf.data");
+    const records = [mmap2(1, 0x1000, "/bin/app"), chainSample(2, 0x1010, [])];
+    writeFileSync(recording, drawPerfData(records, false, CALL_CHAIN_SAMPLES));
+    expect(run(["unwind", join(folder, "nothing")], [place])).toContain("there is no such file");
+    const [code] = globSync(`${folder}/*/memshade-*`);
+    const kept = readFileSync(code);
+    expect(run(["unwind", recording, "--addresses"], [place])).toBe("\n\t            2010\n\n");
+    // What names functions is a file of its own, with classes of the first one.
+    expect(run(["unwind", recording], [place])).toContain("0x2010 (app)");
+    expect(readFileSync(code)).toEqual(kept);
+    for (const content of ["", "no code"]) {
+      writeFileSync(code, content);
+      expect(run(["unwind", recording, "--addresses"], [place])).toBe("\n\t            2010\n\n");
+      expect(run(["unwind", recording, "--addresses"], [place])).toBe("\n\t            2010\n\n");
+      expect(readFileSync(code).length).toBeGreaterThan(kept.length / 2);
+    }
   });
 
   it("does without where it is damaged, not wanted, or cannot be kept", () => {

@@ -159,6 +159,23 @@ describe("samples with call chains", () => {
     expect(text).toBe("\n\t            1234\n\n\n\tffffffff80000000\n\n");
   });
 
+  it("need no objects where nothing is named", async () => {
+    const records = [mmap2(1, 0x1000, "/bin/app"), chainSample(2, 0x1010, [USER, 0x1010n, 0x1020n])];
+    const asked: string[] = [];
+    const objects: ObjectSource = {
+      ...NOWHERE,
+      find: ({ path: wanted }) => {
+        asked.push(wanted);
+        return { missing: "was not found" };
+      },
+    };
+    await unwindPerfData(sourceOfBytes(drawPerfData(records, false, CALL_CHAIN_SAMPLES)), objects, {
+      zstd: nodeZstd,
+      onText: () => {},
+    });
+    expect(asked).toEqual([]);
+  });
+
   it("are in what was mapped when they were taken", async () => {
     const records = [
       mmap2(1, 0x1000, "/bin/before"),

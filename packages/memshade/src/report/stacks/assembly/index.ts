@@ -11,7 +11,7 @@ import {
   RULE_UNCOVERED,
 } from "../../../unwind/assembly/simple-rule";
 import { addAddresses } from "./address-text";
-import { isMapped, limitPlaces, looksLikeReturnAddress, numberOf, placeAt } from "./places";
+import { isMapped, limitPlaces, looksLikeReturnAddress, numberOf, placeAt, ruleOf } from "./places";
 import { enterProcess, execute, fork, takeMapping } from "./processes";
 
 export { setCie } from "../../../unwind/assembly/simple-rule";
@@ -256,7 +256,7 @@ function walk(layout: u32): u32 {
   while (frameCount < maxFrames) {
     const place = placeAt(address);
     addFrame(place);
-    const rule = load<u32>(place, 12);
+    const rule = ruleOf(place);
     if (rule === RULE_OTHER) return UNKNOWN;
     if (rule === RULE_OUTERMOST) return OUTERMOST;
     if (rule === RULE_UNCOVERED) {

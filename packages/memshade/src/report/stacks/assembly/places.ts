@@ -1,7 +1,7 @@
 // Places in the code of processes, each with what it takes to get from there to the caller. One hash table serves all
 // processes: a place is known by its address and the epoch of its process (processes.ts).
 //
-//   places   {0 u64 address; 8 u32 epoch; 12 u32 rule; 16 i32 CFA offset; 20 i32 frame pointer offset; 24 u32 –;
+//   places   {0 u64 address; 8 u32 epoch; 12 u32 rule, or RULE_UNASKED; 16 i32 CFA offset; 20 i32 frame pointer offset; 24 u32 –;
 //             28 u32 1 if a return address leads there, 2 if not, 0 not asked; 32 16 digits of the shown address}
 import { cfaOffset, FILE_BYTES, framePointerOffset, rule, ruleAt, RULE_OTHER, RULE_UNCOVERED } from "../../../unwind/assembly/simple-rule";
 import { writeHex } from "./hex";
@@ -26,6 +26,8 @@ export const PLACE_BYTES: u32 = 48;
 export const PLACE_TEXT: u32 = 32;
 /** Places that are kept from sample to sample at most; large programs have some ten thousand in a profile. */
 const MOST_PLACES: u32 = 1 << 18;
+/** In place of a rule: nobody has wanted to know it. */
+const RULE_UNASKED: u32 = 5;
 
 export let files: u32 = 0;
 let fileCapacity: u32 = 0;
@@ -127,25 +129,7 @@ export function placeAt(address: u64): u32 {
 function addPlace(address: u64, epoch: u32): u32 {
   const mapping = mappingAt(address);
   let shown = address;
-  let found = RULE_OTHER;
-  let cfa: i32 = 0;
-  let framePointer: i32 = 0;
-  if (mapping !== 0) {
-    if (load<u16>(mapping, 38) === 0) shown += load<u64>(mapping, 16) - load<u64>(mapping);
-    const own = addressInFile(mapping, address);
-    const file = load<u32>(mapping, 32);
-    const isFound = load<u16>(mapping, 36) === 1 && ruleAt(files, file, own);
-    if (isFound && rule !== RULE_UNCOVERED) {
-      found = rule;
-      cfa = cfaOffset;
-      framePointer = framePointerOffset;
-    } else {
-      findRule(file, <f64>own, isFound);
-      found = foundRule;
-      cfa = foundCfaOffset;
-      framePointer = foundFramePointerOffset;
-    }
-  }
+  if (mapping !== 0 && load<u16>(mapping, 38) === 0) shown += load<u64>(mapping, 16) - load<u64>(mapping);
   markPlace(address);
   makeRoom();
   const place = placeCount++;
@@ -153,12 +137,40 @@ function addPlace(address: u64, epoch: u32): u32 {
   const at = places + place * PLACE_BYTES;
   store<u64>(at, address);
   store<u32>(at, epoch, 8);
-  store<u32>(at, found, 12);
-  store<i32>(at, cfa, 16);
-  store<i32>(at, framePointer, 20);
+  store<u32>(at, RULE_UNASKED, 12);
   store<u32>(at, 0, 28);
   writeHex(at + PLACE_TEXT, shown);
   return at;
+}
+
+/** The rule of a place: those of recorded call chains are never asked for, and their files not opened. */
+// @ts-ignore: decorators are of AssemblyScript
+@inline
+export function ruleOf(place: u32): u32 {
+  const known = load<u32>(place, 12);
+  return known === RULE_UNASKED ? findRuleOf(place) : known;
+}
+
+function findRuleOf(place: u32): u32 {
+  const mapping = mappingAt(load<u64>(place));
+  let found = RULE_OTHER;
+  if (mapping !== 0) {
+    const own = addressInFile(mapping, load<u64>(place));
+    const file = load<u32>(mapping, 32);
+    const isFound = load<u16>(mapping, 36) === 1 && ruleAt(files, file, own);
+    if (isFound && rule !== RULE_UNCOVERED) {
+      found = rule;
+      store<i32>(place, cfaOffset, 16);
+      store<i32>(place, framePointerOffset, 20);
+    } else {
+      findRule(file, <f64>own, isFound);
+      found = foundRule;
+      store<i32>(place, foundCfaOffset, 16);
+      store<i32>(place, foundFramePointerOffset, 20);
+    }
+  }
+  store<u32>(place, found, 12);
+  return found;
 }
 
 /** Whether something is mapped at an address. */
