@@ -1,7 +1,7 @@
 // Loops that have ended: each of their accesses went from a first address by a stride, `trips` times. What they did to the
 // shadow is done here, range by range where the order between ranges is known, else access by access.
 import { countFresh } from "./brief";
-import { areRead, bump, overwrite, readFew } from "./chosen/bytes";
+import { areRead, bump, fewAreRead, readFew, writeFew } from "./chosen/bytes";
 import { loadStream, NO_STORE, sparseIsRead, storeStream } from "./chosen/passes";
 import { LINE_SHIFT, markDirty } from "./dirty";
 import { C_STREAMS, CONTROL } from "./layout";
@@ -27,6 +27,8 @@ const SETTLED: u32 = 0;
 const OPEN: u32 = 1;
 const DONE: u32 = 2;
 const LINE_BYTES: u32 = 1 << LINE_SHIFT;
+/** Loops of so few trips are replayed at once: to find out what their streams have in common takes longer. */
+const SHORT: u32 = 12;
 /** Strides above this are looked at access by access. */
 const DENSE: u32 = 32;
 
@@ -39,6 +41,14 @@ const DENSE: u32 = 32;
 /** A loop has ended after `trips` runs of its block; `count` descriptors say what it did. */
 export function looped(trips: u32, count: u32, runs: u32): void {
   bump(runs, trips);
+  if (trips <= SHORT) {
+    for (let i: u32 = 0; i < count; i++) {
+      const at = stream(i);
+      store<u32>(at, load<u32>(at, T_END) - load<u32>(at, T_STRIDE) * trips, T_FIRST);
+    }
+    replay(trips, count);
+    return;
+  }
   let stores: u32 = 0;
   for (let i: u32 = 0; i < count; i++) {
     const at = stream(i);
@@ -194,15 +204,32 @@ function soil(at: usize, trips: u32): void {
   for (let i: u32 = 0; i < trips; i++) markDirty(first + stride * i, sizeOf(load<u32>(at, T_WHAT)));
 }
 
-function storeOne(address: u32, size: u32, id: u32): void {
+// One function for each size, so that sizes are constants.
+@inline function storeOf(address: u32, size: u32, id: u32): void {
   markDirty(address, size);
-  overwrite(address, size, id);
+  writeFew(address, size, id);
 }
 
-function loadOne(address: u32, size: u32, number: u32): void {
-  if (areRead(address, size)) return;
+@inline function loadOf(address: u32, size: u32, number: u32): void {
+  if (fewAreRead(address, size)) return;
   countFresh(number);
   readFew(address, size);
+}
+
+@inline function storeOne(address: u32, size: u32, id: u32): void {
+  if (size == 4) storeOf(address, 4, id);
+  else if (size == 1) storeOf(address, 1, id);
+  else if (size == 8) storeOf(address, 8, id);
+  else if (size == 2) storeOf(address, 2, id);
+  else storeOf(address, 16, id);
+}
+
+@inline function loadOne(address: u32, size: u32, number: u32): void {
+  if (size == 4) loadOf(address, 4, number);
+  else if (size == 1) loadOf(address, 1, number);
+  else if (size == 8) loadOf(address, 8, number);
+  else if (size == 2) loadOf(address, 2, number);
+  else loadOf(address, 16, number);
 }
 
 /** Access by access, in the order of the loop. */

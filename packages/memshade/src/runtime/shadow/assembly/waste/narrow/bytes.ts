@@ -96,19 +96,25 @@ function readMixed(address: u32, size: u32): void {
   let unread = ~ids;
   let invalid: u64 = 0;
   while (unread != 0) {
-    const shift = ctz(unread) & 48;
-    if (credit(<u32>((ids >>> shift) & 0xffff))) invalid |= <u64>0xffff << shift;
-    unread &= ~(<u64>0xffff << shift);
+    const id = <u32>((ids >>> (ctz(unread) & 48)) & 0xffff);
+    // All bytes of this id, as a rule half of them.
+    const equal = lanesOf(ids, id);
+    if (isInvalid(id)) invalid |= equal;
+    else if (isReal(id)) bump(storeRecord(id) + S_READ, popcnt(equal) >>> 4);
+    unread &= ~equal;
   }
   const left = ids & invalid | ~invalid;
   if (bytes == 4) store<u32>(at, <u32>left);
   else store<u64>(at, left);
 }
 
-/** A byte with this id is read, for the first time. True if it stays invalid. */
-@inline function credit(id: u32): bool {
-  if (isReal(id)) bump(storeRecord(id) + S_READ, 1);
-  return isInvalid(id);
+/** All bits of those ids side by side that are this one. */
+@inline function lanesOf(ids: u64, id: u32): u64 {
+  const other = ids ^ <u64>id * 0x0001000100010001;
+  const low: u64 = 0x7fff7fff7fff7fff;
+  // The highest bit of each that is not zero, with no carry into its neighbour.
+  const differs = ((other & low) + low) | other;
+  return ((~differs >>> 15) & 0x0001000100010001) * 0xffff;
 }
 
 /** Whether `bytes` of the shadow (a power of two from 2 to 32) hold one id only. */
@@ -157,6 +163,26 @@ export function setRange(address: u32, size: u32, id: u32): void {
     address += WIDE;
   }
   for (; size != 0; size--) setId(address++, id);
+}
+
+/** Whether all of 1, 2, 4, 8 or 16 bytes were read; a constant. */
+@inline export function fewAreRead(address: u32, size: u32): bool {
+  const at: usize = address << 1;
+  if (size == 1) return load<u16>(at) == READ;
+  if (size == 2) return load<u32>(at) == -1;
+  if (size == 4) return load<u64>(at) == -1;
+  if (size == 8) return (load<u64>(at) & load<u64>(at, 8)) == -1;
+  return areRead(address, size);
+}
+
+/** 1, 2, 4, 8 or 16 bytes, a constant, are written by the store `id`. */
+@inline export function writeFew(address: u32, size: u32, id: u32): void {
+  const at: usize = address << 1;
+  const ids = <u64>id * 0x0001000100010001;
+  if (size == 1) store<u16>(at, <u16>id);
+  else if (size == 2) store<u32>(at, <u32>ids);
+  else if (size == 4) store<u64>(at, ids);
+  else for (let i: u32 = 0; i < size << 1; i += 16) { store<u64>(at + i, ids); store<u64>(at + i, ids, 8); }
 }
 
 /** The range is written by the store `id`. */

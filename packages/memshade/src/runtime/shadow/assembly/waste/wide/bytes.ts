@@ -66,6 +66,20 @@ export function overwrite(address: u32, size: u32, id: u32): void {
   putIds(address, size, id);
 }
 
+/** Whether all of 1, 2, 4, 8 or 16 bytes were read; a constant. */
+@inline export function fewAreRead(address: u32, size: u32): bool {
+  if (size < 8) return fewStates(address, size) == -1;
+  return (size == 8 ? load<u64>(address) : load<u64>(address) & load<u64>(address, 8)) == -1;
+}
+
+/** 1, 2, 4, 8 or 16 bytes, a constant, are written by the store `id`. */
+@inline export function writeFew(address: u32, size: u32, id: u32): void {
+  overwriteFew(address, size);
+  if (size < 8) putFew(address, 0, size);
+  else for (let i: u32 = 0; i < size; i += 8) store<u64>(address + i, 0);
+  putIds(address, size, id);
+}
+
 /** A data segment was put here. */
 export function setInit(address: u32, size: u32): void { overwrite(address, size, INIT); }
 
