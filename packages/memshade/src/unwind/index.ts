@@ -5,7 +5,7 @@ export { EhFrameImage } from "./eh-frame-image.ts";
 export type { KeptRegisters } from "./tables/reduce.ts";
 export { type CfiStatistics, cfiStatistics, type FormStatistics } from "./tables/statistics.ts";
 export { type TableForm, UnwindTable, type UnwindTableOptions } from "./tables/unwind-table.ts";
-export { endsWithCall, isSignalTrampoline, pltStep, type ReadCode } from "./unwinder/fallbacks.ts";
+export { endsWithCall, isSignalTrampoline, type ReadCode } from "./unwinder/fallbacks.ts";
 export {
   END_REASONS,
   type EndReason,
@@ -16,6 +16,7 @@ export {
 } from "./unwinder/frames.ts";
 export { Memory, PagedMemory, type ReadMemory, StackImage } from "./unwinder/memory.ts";
 export { type Module, ModuleMap } from "./unwinder/modules.ts";
+export { pltStep } from "./unwinder/plt-stubs.ts";
 export { Registers } from "./unwinder/registers.ts";
 export { SMALL_RULE, SmallRule, UNCHANGED } from "./unwinder/small-rule.ts";
 export { FRAME_MARK, StackColumns } from "./unwinder/stack-columns.ts";

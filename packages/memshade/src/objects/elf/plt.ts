@@ -4,6 +4,9 @@ import { readString } from "./symbols.ts";
 
 const RELA_BYTES = 24;
 const SYMBOL_BYTES = 24;
+/** `call` and `jmp` to what lies so many bytes ahead. */
+const CALL = 0xe8;
+const JUMP = 0xe9;
 
 /** Relocations of slots that stubs jump through: `R_*_GLOB_DAT` and `R_*_JUMP_SLOT`. */
 const SLOT_RELOCATIONS: Readonly<Record<string, readonly number[]>> = {
@@ -42,7 +45,7 @@ export class PltStubs {
     return target === undefined ? undefined : { target, address: found!.start };
   }
 
-  /** `jmp *slot(%rip)`, behind `endbr64` and `bnd` where there are such. */
+  /** `jmp *slot(%rip)`, behind `endbr64` and `bnd` where there are such; else `mov slot(%rip), %r11`. */
   #x86(section: ObjectSection, address: number): { start: number; slot: number } | undefined {
     // Stubs that are bound from the start are half as long, unless they begin with `endbr64`.
     const first = this.#object.bytesAt(section.address, 1);
@@ -55,7 +58,14 @@ export class PltStubs {
       if (code[at] !== 0xff || code[at + 1] !== 0x25) continue;
       return { start, slot: start + at + 6 + viewOf(code).getInt32(at + 2, true) };
     }
-    return undefined;
+    return this.#retpoline(start, JUMP) ?? this.#retpoline(start, CALL) ?? this.#retpoline(start - 16, CALL);
+  }
+
+  /** `-z retpolineplt`: an entry that jumps, or one twice as long that calls. */
+  #retpoline(start: number, leaves: number): { start: number; slot: number } | undefined {
+    const code = this.#object.bytesAt(start, 8);
+    const isEntry = code[0] === 0x4c && code[1] === 0x8b && code[2] === 0x1d && code[7] === leaves;
+    return isEntry ? { start, slot: start + 7 + viewOf(code).getInt32(3, true) } : undefined;
   }
 
   /** `adrp x16, page; ldr x17, [x16, #offset]`, with a landing pad in front where branches need one. */

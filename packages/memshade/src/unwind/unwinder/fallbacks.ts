@@ -5,48 +5,8 @@ import type { Registers } from "./registers.ts";
 /** Bytes of code at an address of the process: from the module's file, else from memory. */
 export type ReadCode = (address: number, length: number) => Uint8Array;
 
-/** What a look at code gives where there is no call frame information. */
-export interface CodeStep {
-  /** The CFA lies this far above the stack pointer. */
-  readonly cfaOffset: number;
-  /** The return address is at CFA + this; undefined: still in the link register. */
-  readonly returnOffset: number | undefined;
-}
-
-const JMP_RIP = [0xff, 0x25];
-const PUSH_RIP = [0xff, 0x35];
-const ENDBR64 = [0xf3, 0x0f, 0x1e, 0xfa];
-const PUSH_IMM = 0x68;
-const PLT_ENTRY_BYTES = 16;
-
 function matches(code: Uint8Array, at: number, bytes: readonly number[]): boolean {
   return bytes.every((byte, i) => code[at + i] === byte);
-}
-
-/**
- * How to get out of a stub of a procedure linkage table for x86-64. Linkers of the LLVM family write no call frame
- * information for them. The layouts, with the offset of the stack pointer to the CFA at each instruction:
- *
- *     header   16 push got+8   24 jmp *got+16
- *     entry     8 jmp *slot     8 push index     16 jmp header
- *     with CET  8 endbr64       8 push index     16 jmp header        and  8 endbr64  8 jmp *slot
- */
-export function pltStep(pc: number, readCode: ReadCode): CodeStep | undefined {
-  const start = pc - (pc % PLT_ENTRY_BYTES);
-  const code = readCode(start, PLT_ENTRY_BYTES);
-  if (code.length < PLT_ENTRY_BYTES) return undefined;
-  const offset = pc - start;
-  const pushed = (cfaOffset: number): CodeStep => ({ cfaOffset, returnOffset: -8 });
-  if (matches(code, 0, PUSH_RIP) && (matches(code, 6, JMP_RIP) || matches(code, 6, [0xf2, ...JMP_RIP]))) {
-    return pushed(offset >= 6 ? 24 : 16);
-  }
-  if (matches(code, 0, JMP_RIP) && code[6] === PUSH_IMM && code[11] === 0xe9)
-    return pushed(offset >= 11 ? 16 : 8);
-  if (matches(code, 0, ENDBR64)) {
-    if (code[4] === PUSH_IMM && (code[9] === 0xe9 || code[9] === 0xf2)) return pushed(offset >= 9 ? 16 : 8);
-    if (matches(code, 4, JMP_RIP) || matches(code, 4, [0xf2, ...JMP_RIP])) return pushed(8);
-  }
-  return undefined;
 }
 
 /** `mov $15, %rax; syscall` */

@@ -4,12 +4,12 @@ import {
   framePointerStep,
   isSignalTrampoline,
   looksLikeReturnAddress,
-  pltStep,
   restoreSignalContext,
 } from "./fallbacks.ts";
 import { type EndReason, FOUND_BY, type FoundBy, type Frame } from "./frames.ts";
 import { type Memory, StackImage } from "./memory.ts";
 import type { Module, ModuleMap } from "./modules.ts";
+import { pltStep, type StubStep } from "./plt-stubs.ts";
 import { Registers } from "./registers.ts";
 import type { RuleCache } from "./rule-cache.ts";
 import { SMALL_RULE, UNCHANGED } from "./small-rule.ts";
@@ -252,12 +252,12 @@ export class Walk {
   #guess(registers: Registers, pc: number, isCaller: boolean): boolean {
     const target = this.#target;
     const isX86 = target.architecture === "x86_64";
+    const stub = isX86 && pc !== 0 ? pltStep(isCaller ? pc - 1 : pc, this.#readCode) : undefined;
+    if (stub !== undefined) {
+      this.#foundCaller = "plt";
+      return this.#leaveStub(registers, stub);
+    }
     if (!isCaller && isX86) {
-      const stub = pc === 0 ? undefined : pltStep(pc, this.#readCode);
-      if (stub !== undefined) {
-        this.#foundCaller = "plt";
-        return this.#leaveCalled(registers, stub.cfaOffset);
-      }
       const sp = registers.address(target.stackPointer);
       const isPlausible =
         this.#memory.readWord(sp) && this.#isReturnAddress(this.#memory.high * 2 ** 32 + this.#memory.low);
@@ -287,6 +287,13 @@ export class Walk {
     if (continuesFrameChain(registers, caller)) return this.#modules.find(pc - 1) !== undefined;
     // A caller may use the register for anything else; then the return address must be beyond doubt.
     return this.#target.architecture === "x86_64" && this.#isReturnAddress(pc);
+  }
+
+  #leaveStub(registers: Registers, { cfaOffset, otherCfaOffset }: StubStep): boolean {
+    if (!this.#leaveCalled(registers, cfaOffset)) return false;
+    if (otherCfaOffset === undefined || this.#isReturnAddress(this.#caller.address(this.#target.pc)))
+      return true;
+    return this.#leaveCalled(registers, otherCfaOffset);
   }
 
   /** The return address lies just below the CFA, `cfaOffset` above the stack pointer; nothing else was touched. */
