@@ -4,7 +4,7 @@ const LINE_BYTES = 64;
 /** Lines of 4 GiB, and one that stands for everything above. */
 const ADDRESSABLE_LINES = 2 ** 26 + LINE_BYTES;
 const PAGE_BYTES = 65536;
-const CONTROL_BYTES = 4096;
+const CONTROL_BYTES = 4096 + 16384;
 /** Header and counts of a snapshot; `runtime/shadow/assembly/working-set/layout.ts` is the authority. */
 export const RECORD_BYTES = 32 + 9 * 16 * 4;
 /** Room for the call stacks of snapshots. */
@@ -20,7 +20,7 @@ export interface WorkingSetLayout {
   lines: number;
   written: number;
   both: number;
-  stamps: number;
+  history: number;
   pages: number;
   bigPages: number;
   control: number;
@@ -81,10 +81,10 @@ export function planWorkingSetLayout(wishes: WorkingSetWishes): WorkingSetLayout
   // Marks of addresses beyond the program's memory, whose access is about to trap, must not reach other tables.
   const written = ADDRESSABLE_LINES;
   const both = written + ADDRESSABLE_LINES;
-  const stamps = both + ADDRESSABLE_LINES;
-  const pages = stamps + lines * 4;
+  const history = both + ADDRESSABLE_LINES;
+  const pages = history + lines;
   const bigPages = pages + roundUp((coveredBytes / 4096) * 2, 16);
-  const control = roundUp(bigPages + (coveredBytes / PAGE_BYTES) * 2 + 16, CONTROL_BYTES);
+  const control = roundUp(bigPages + (coveredBytes / PAGE_BYTES) * 2 + 16, 4096);
   const records = control + CONTROL_BYTES;
   const recordCapacity = maxIntervals + (maxIntervals / 2) * MOST_DOUBLINGS;
   const stacks = roundUp(records + recordCapacity * RECORD_BYTES, 16);
@@ -93,7 +93,7 @@ export function planWorkingSetLayout(wishes: WorkingSetWishes): WorkingSetLayout
     lines,
     written,
     both,
-    stamps,
+    history,
     pages,
     bigPages,
     control,
@@ -130,7 +130,7 @@ export function workingSetConstants(layout: WorkingSetLayout): Record<string, nu
     LINES: layout.lines,
     WRITTEN: layout.written,
     BOTH: layout.both,
-    STAMPS: layout.stamps,
+    HISTORY: layout.history,
     PAGES: layout.pages,
     BIG_PAGES: layout.bigPages,
     CONTROL: layout.control,

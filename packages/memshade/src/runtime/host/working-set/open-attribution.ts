@@ -8,6 +8,7 @@ import {
   SETTLED_BYTES,
   Settled,
 } from "./attribution-offsets.ts";
+import { Histories, intervalOf } from "./histories.ts";
 import { Control } from "./offsets.ts";
 
 const LINE_BYTES = 64;
@@ -38,6 +39,7 @@ class OpenInterval {
   readonly #layout: AttributionLayout;
   readonly #workingSet: WorkingSetLayout;
   readonly #interval: number;
+  readonly #histories: Histories;
   readonly #entries = new Map<string, AttributionEntry>();
 
   constructor(buffer: ArrayBufferLike, workingSet: WorkingSetLayout, layout: AttributionLayout) {
@@ -45,6 +47,7 @@ class OpenInterval {
     this.#layout = layout;
     this.#workingSet = workingSet;
     this.#interval = this.#view.getUint32(workingSet.control + Control.INTERVAL, true);
+    this.#histories = new Histories(buffer, workingSet, this.#interval);
   }
 
   attribute(): AttributionEntry[] {
@@ -74,15 +77,14 @@ class OpenInterval {
     return this.#view.getUint32(address, true);
   }
 
-  #bucketAt(stampAt: number, nextToo = false): number {
-    const stamp = this.#view.getUint16(stampAt, true);
-    const last = nextToo ? Math.max(stamp, this.#view.getUint16(stampAt + 2, true)) : stamp;
-    return bucketOf(this.#interval, last === 0 ? undefined : last - 1);
+  #bucketAt(stampAt: number): number {
+    return bucketOf(this.#interval, intervalOf(this.#view.getUint16(stampAt, true)));
   }
 
   #attributeLine(line: number): void {
     const { firstTouch, fill, owners, touchers, covered, byteStamps } = this.#layout;
-    const bucket = this.#bucketAt(this.#workingSet.stamps + line * 4, true);
+    const { read, written } = this.#histories.of(line);
+    const bucket = Math.min(read, written);
     if (firstTouch) this.#add(this.#u32(touchers + line * 4), EntryKind.TOUCH_KIND, bucket, 1);
     if (!fill && !owners) return;
     const keys = (line + 1) * LINE_BYTES <= covered ? this.#ownersOfBytes(line) : [];

@@ -1,6 +1,7 @@
 import { accessesAt, type WorkingSetLayout } from "../../../instrument/index.ts";
 import { MEASURES, type Measure } from "../../../model/working-set.ts";
-import { BUCKETS, bucketOf, type SnapshotRecord } from "../../../model/working-set-series.ts";
+import { BUCKETS, bucketOf, FRESH_BUCKET, type SnapshotRecord } from "../../../model/working-set-series.ts";
+import { Histories, intervalOf } from "./histories.ts";
 import { FRAME_WORDS, type NotedFrame } from "./note-stack.ts";
 import { Control, Snapshot } from "./offsets.ts";
 
@@ -102,7 +103,7 @@ export class WorkingSetReader {
 
   /** The marks of the open interval, counted as a snapshot would count them. */
   #openInterval(view: DataView, now: number): SnapshotRecord {
-    const { control, lines, written, both, stamps, pages, bigPages } = this.#layout;
+    const { control, lines, written, both, pages, bigPages } = this.#layout;
     const buffer = this.#memory.buffer;
     const interval = view.getUint32(control + Control.INTERVAL, true);
     const counts = readCounts(view, control + Control.COUNTS);
@@ -110,11 +111,10 @@ export class WorkingSetReader {
     const readMarks = new Uint8Array(buffer, 0, end);
     const writtenMarks = new Uint8Array(buffer, written, end);
     const bothMarks = new Uint8Array(buffer, both, end);
-    const stampsOf = new Uint16Array(buffer, stamps, end * 2);
+    const histories = new Histories(buffer, this.#layout, interval);
     const pageStamps = new Uint16Array(buffer, pages, Math.ceil(end / LINES_PER_PAGE));
     const bigPageStamps = new Uint16Array(buffer, bigPages, Math.ceil(end / LINES_PER_BIG_PAGE));
     const regionOf = this.#regions(view);
-    const intervalOf = (stamp: number) => (stamp === 0 ? undefined : stamp - 1);
     let lastPage = -1;
     let lastBigPage = -1;
     // Four marks at a time: nearly all of them are zero.
@@ -129,17 +129,16 @@ export class WorkingSetReader {
       const isRead = (readMarks[line] | bothMarks[line]) !== 0;
       const isWritten = (writtenMarks[line] | bothMarks[line]) !== 0;
       if (!isRead && !isWritten) continue;
-      const read = intervalOf(stampsOf[line * 2]);
-      const write = intervalOf(stampsOf[line * 2 + 1]);
-      const bucket = bucketOf(interval, latest(read, write));
+      const { read, written } = histories.of(line);
+      const bucket = Math.min(read, written);
       counts.lines[bucket]++;
       counts[regionOf(line)][bucket]++;
-      if (isRead) counts.read[bucketOf(interval, read)]++;
-      if (isWritten) counts.written[bucketOf(interval, write)]++;
-      const is = earliest(isRead ? interval : read, isWritten ? interval : write);
-      if (is !== undefined) {
-        counts.both[bucketOf(interval, earliest(read, write))]++;
-        counts.both[bucketOf(interval, is)]--;
+      if (isRead) counts.read[read]++;
+      if (isWritten) counts.written[written]++;
+      const is = Math.max(isRead ? 0 : read, isWritten ? 0 : written);
+      if (is !== FRESH_BUCKET) {
+        counts.both[Math.max(read, written)]++;
+        counts.both[is]--;
       }
       const page = Math.floor(line / LINES_PER_PAGE);
       if (page !== lastPage) counts.pages4K[bucketOf(interval, intervalOf(pageStamps[page]))]++;
@@ -182,13 +181,4 @@ function readCounts(view: DataView, at: number): Record<Measure, Int32Array> {
 
 function readU64(view: DataView, at: number): number {
   return view.getUint32(at, true) + view.getUint32(at + 4, true) * 2 ** 32;
-}
-
-function latest(a: number | undefined, b: number | undefined): number | undefined {
-  if (a === undefined) return b;
-  return b === undefined ? a : Math.max(a, b);
-}
-
-function earliest(a: number | undefined, b: number | undefined): number | undefined {
-  return a === undefined || b === undefined ? undefined : Math.min(a, b);
 }

@@ -266,14 +266,14 @@ function describeAttribution(
   };
 }
 
-/** Marks and stamps of the lines in use, snapshots, stacks. */
+/** Marks and histories of the lines in use, snapshots, stacks. */
 function profilerBytes(
   { attribution: layout }: SessionInstance,
   { memoryBytes, stackBytes, attribution }: Readings,
   snapshots: number,
 ): number {
   const lines = memoryBytes / 64;
-  const working = lines * 6 + Math.ceil(memoryBytes / 2048) + snapshots * 608 + stackBytes;
+  const working = lines * 3 + Math.ceil(memoryBytes / 2048) + snapshots * 608 + stackBytes;
   if (layout === undefined || attribution === undefined) return working;
   const { firstTouch, fill, owners, covered } = layout;
   const followed = Math.min(memoryBytes, covered);

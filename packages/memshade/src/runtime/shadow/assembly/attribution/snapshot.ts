@@ -1,9 +1,9 @@
 // The lines of an interval are looked at once more when it ends, before the working set's own scan: what touched each of
 // them first, whose bytes were touched, and how many. `runtime/host/working-set/open-attribution.ts` does the same for
 // the interval that is still open at the end.
-import { BOTH, C_HEAP_FROM, C_HIGH_LINES, C_INTERVAL, C_STACK_FROM, C_STACK_TO, C_WORK, CONTROL, STAMPS, WRITTEN } from "../working-set/layout";
+import { BOTH, C_HEAP_FROM, C_HIGH_LINES, C_INTERVAL, C_STACK_FROM, C_STACK_TO, C_WORK, CONTROL, WRITTEN } from "../working-set/layout";
 import { halve } from "../working-set/snapshot";
-import { bucketOf } from "../working-set/touch";
+import { bucketOf, bucketOfLine } from "../working-set/touch";
 import { entryAt } from "./blocks";
 import { add, list } from "./entries";
 import {
@@ -77,9 +77,8 @@ export function merged(): void {
 
 @inline
 function attributeLine(line: u32): void {
-  const stamps = load<u32>(STAMPS + (line << 2));
   const now = load<u32>(CONTROL, C_INTERVAL) + 1;
-  const bucket = bucketOf(now, max(stamps & 0xffff, stamps >>> 16));
+  const bucket = bucketOfLine(line);
   if (FIRST_TOUCH) {
     const at: usize = TOUCHERS + (line << 2);
     add(load<u32>(at), TOUCH_KIND, bucket, 1);

@@ -4,8 +4,9 @@
 //   0          READ      one byte per 64-byte line: 1 if it was read in the open interval
 //   WRITTEN    the same for stores
 //   BOTH       the same for lines read and written at once
-//   STAMPS     {u16 read, u16 written} per line: number of the last interval that did, plus one; 0 for never
-//   PAGES      u16 per 4 KiB page: the same for both
+//   HISTORY    one byte per line: 15 − the bucket of its last read, and of its last write in the high half, as seen from the
+//              last interval that touched its page; so 0 for never
+//   PAGES      u16 per 4 KiB page: number of the last interval that touched it, plus one; 0 for never
 //   BIG_PAGES  u16 per 64 KiB page
 //   CONTROL    the clock and the counts of the open interval, offsets C_*
 //   RECORDS    one entry of RECORD_SIZE bytes per snapshot
@@ -17,8 +18,8 @@ export declare const LINES: u32;
 export declare const WRITTEN: u32;
 @external("host", "BOTH")
 export declare const BOTH: u32;
-@external("host", "STAMPS")
-export declare const STAMPS: u32;
+@external("host", "HISTORY")
+export declare const HISTORY: u32;
 @external("host", "PAGES")
 export declare const PAGES: u32;
 @external("host", "BIG_PAGES")
@@ -92,6 +93,9 @@ export const C_STACK_FROM: usize = 88; // regions, as they were when the host en
 export const C_STACK_TO: usize = 92;
 export const C_HEAP_FROM: usize = 96; // … and the first line of the heap
 export const C_COUNTS: usize = 128;
+export const C_AGED: usize = 1024; // while a snapshot is taken: the histories of a page's lines as seen from now
+/** Four u32 for each way to be touched and each history. */
+export const C_COUNTERS: usize = 4096;
 
 /** Measures in the order of their counters, each with BUCKETS counters. */
 export const LINES_MEASURE: u32 = 0;
@@ -107,6 +111,8 @@ export const MEASURES: u32 = 9;
 export const BUCKETS: u32 = 16;
 export const FRESH_BUCKET: u32 = 15;
 export const COUNTS_BYTES: u32 = MEASURES * BUCKETS * 4;
+
+export const HISTORIES: u32 = 256;
 
 // A snapshot: this header, then the counts.
 export const S_SCALE: usize = 0;

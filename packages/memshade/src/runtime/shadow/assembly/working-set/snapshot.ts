@@ -4,7 +4,6 @@ import {
   beforePoll,
   beforeScan,
   BIG_PAGES,
-  BOTH,
   C_BUSY,
   C_CLOCK,
   C_COUNTS,
@@ -26,6 +25,7 @@ import {
   CONTROL,
   COUNTS_BYTES,
   HEAP_FROM,
+  HISTORY,
   INTERVAL_HIGH,
   INTERVAL_LOW,
   LINES,
@@ -46,10 +46,8 @@ import {
   S_START,
   STACK_FROM,
   STACK_TO,
-  STAMPS,
-  WRITTEN,
 } from "./layout";
-import { countTouches, regionOf, touchPages } from "./touch";
+import { scan } from "./scan";
 
 /** What one poll is late by cannot wrap the countdown. */
 const MOST_UNITS: i64 = 1 << 30;
@@ -152,6 +150,8 @@ function lookAtTime(): void {
 @inline
 function endInterval(now: u64): void {
   store<u32>(CONTROL, 1, C_BUSY);
+  noteSize();
+  beforeScan();
   const looked = scan();
   const work = load<u64>(CONTROL, C_WORK) + looked;
   store<u64>(CONTROL, work, C_WORK);
@@ -179,113 +179,35 @@ function endInterval(now: u64): void {
   store<u32>(CONTROL, 0, C_BUSY);
 }
 
-/** Looks at the lines marked since the last snapshot, and clears the marks. Returns what that cost, in lines. */
-@inline
-function scan(): u32 {
-  noteSize();
-  beforeScan();
-  const end = load<u32>(CONTROL, C_HIGH_LINES);
-  const none = i8x16.splat(0);
-  const now = load<u32>(CONTROL, C_INTERVAL) + 1;
-  const nowTwice = now | (now << 16);
-  let looked: u32 = end >>> 5;
-  // Neighbours mostly have one history: they are counted together.
-  let runStamps: u32 = 0;
-  let runHow: u32 = 0;
-  let runRegion: u32 = 0;
-  let run: i32 = 0;
-  let lastPage: u32 = 0xffffffff;
-  for (let group: u32 = 0; group < end; group += 16) {
-    const read = v128.load(group);
-    const written = v128.load(WRITTEN + group);
-    const both = v128.load(BOTH + group);
-    if (!v128.any_true(v128.or(v128.or(read, written), both))) continue;
-    const readMask = i8x16.bitmask(i8x16.ne(v128.or(read, both), none));
-    const writtenMask = i8x16.bitmask(i8x16.ne(v128.or(written, both), none));
-    if (group >>> 6 != lastPage) {
-      lastPage = group >>> 6;
-      touchPages(group);
-    }
-    if (isUniform(group, readMask, writtenMask)) {
-      const how = (readMask & 1) | ((writtenMask & 1) << 1);
-      const at: usize = STAMPS + (group << 2);
-      const stamps = load<u32>(at);
-      const keep: u32 = (how & 1 ? 0 : 0xffff) | (how & 2 ? 0 : 0xffff0000);
-      const next = i32x4.splat((stamps & keep) | (nowTwice & ~keep));
-      for (let i: usize = 0; i < 64; i += 16) v128.store(at + i, next);
-      const region = regionOf(group);
-      looked += 4;
-      if (stamps != runStamps || how != runHow || region != runRegion) {
-        if (run != 0) countTouches(runStamps, runHow, runRegion, run);
-        runStamps = stamps;
-        runHow = how;
-        runRegion = region;
-        run = 0;
-      }
-      run += 16;
-      v128.store(group, none);
-      v128.store(WRITTEN + group, none);
-      v128.store(BOTH + group, none);
-      continue;
-    }
-    for (let mask = readMask | writtenMask; mask != 0; mask &= mask - 1) {
-      const bit = ctz(mask);
-      const line = group + bit;
-      const how = ((readMask >>> bit) & 1) | (((writtenMask >>> bit) & 1) << 1);
-      const at: usize = STAMPS + (line << 2);
-      const stamps = load<u32>(at);
-      const keep: u32 = (how & 1 ? 0 : 0xffff) | (how & 2 ? 0 : 0xffff0000);
-      store<u32>(at, (stamps & keep) | (nowTwice & ~keep));
-      const region = regionOf(line);
-      looked++;
-      if (stamps == runStamps && how == runHow && region == runRegion) {
-        run++;
-        continue;
-      }
-      if (run != 0) countTouches(runStamps, runHow, runRegion, run);
-      runStamps = stamps;
-      runHow = how;
-      runRegion = region;
-      run = 1;
-    }
-    v128.store(group, none);
-    v128.store(WRITTEN + group, none);
-    v128.store(BOTH + group, none);
-  }
-  if (run != 0) countTouches(runStamps, runHow, runRegion, run);
-  return looked;
-}
-
-/** Whether 16 lines were touched in one way, have one history and lie in one region. */
-@inline
-function isUniform(group: u32, readMask: u32, writtenMask: u32): bool {
-  if (readMask != 0 && readMask != 0xffff) return false;
-  if (writtenMask != 0 && writtenMask != 0xffff) return false;
-  const at: usize = STAMPS + (group << 2);
-  const first = i32x4.splat(load<u32>(at));
-  const same = v128.and(
-    v128.and(i32x4.eq(v128.load(at), first), i32x4.eq(v128.load(at, 16), first)),
-    v128.and(i32x4.eq(v128.load(at, 32), first), i32x4.eq(v128.load(at, 48), first)),
-  );
-  return i32x4.all_true(same) && !isCut(group, STACK_FROM) && !isCut(group, STACK_TO) && !isCut(group, HEAP_FROM);
-}
-
-/** Whether a region begins inside of 16 lines. */
-@inline
-function isCut(group: u32, boundary: u32): bool {
-  return boundary > group && boundary - group < 16;
-}
-
 /** Intervals become twice as long: so do those that the stamps name. */
 @inline
 function mergeNeighbours(interval: u32): void {
   store<u32>(CONTROL, interval >>> 1, C_INTERVAL);
   store<u32>(CONTROL, load<u32>(CONTROL, C_SCALE) + 1, C_SCALE);
   const lines = load<u32>(CONTROL, C_HIGH_LINES);
-  halve(STAMPS, lines << 2);
+  shorten(lines);
   halve(PAGES, (lines >>> 6) << 1);
   halve(BIG_PAGES, (lines >>> 10) << 1);
   merged();
+}
+
+/** Histories reach back one scale less. */
+@inline
+function shorten(lines: u32): void {
+  const low = i8x16.splat(0x0f);
+  const high = i8x16.splat(-16);
+  const none = i8x16.splat(0);
+  for (let line: u32 = 0; line < lines; line += 16) {
+    const history = v128.load(HISTORY + line);
+    if (!v128.any_true(history)) continue;
+    const read = v128.and(history, low);
+    const written = v128.and(history, high);
+    const isRead = i8x16.gt_u(read, none);
+    const isWritten = i8x16.gt_u(written, none);
+    const nextRead = i8x16.min_u(i8x16.sub(read, isRead), low);
+    const nextWritten = i8x16.add_sat_u(written, v128.and(isWritten, i8x16.splat(0x10)));
+    v128.store(HISTORY + line, v128.or(nextRead, v128.and(nextWritten, high)));
+  }
 }
 
 /** Stamps are numbers plus one, 0 for never: ⌊(s − 1) / 2⌋ + 1. */

@@ -10,6 +10,7 @@ import {
   FRESH_BUCKET,
   HEAP_FROM,
   HEAP_MEASURE,
+  HISTORY,
   LINES,
   LINES_MEASURE,
   PAGES,
@@ -18,7 +19,6 @@ import {
   STACK_FROM,
   STACK_MEASURE,
   STACK_TO,
-  STAMPS,
   STATIC_MEASURE,
   WRITTEN,
   WRITTEN_MEASURE,
@@ -34,7 +34,7 @@ function count(measure: u32, bucket: u32, change: i32): void {
 /** Number of the binary time scales at which interval `now` is another one than `before`; both plus one, 0: never. */
 @inline
 export function bucketOf(now: u32, before: u32): u32 {
-  return before == 0 ? FRESH_BUCKET : 32 - clz((now - 1) ^ (before - 1));
+  return min(32 - clz((now - 1) ^ (before - 1)), FRESH_BUCKET);
 }
 
 @inline
@@ -43,39 +43,53 @@ export function regionOf(line: u32): u32 {
   return line >= HEAP_FROM ? HEAP_MEASURE : STATIC_MEASURE;
 }
 
-/** `lines` lines of one region with the same stamps were touched; `how`: 1 read, 2 written, 3 both. */
-export function countTouches(stamps: u32, how: u32, region: u32, lines: i32): void {
-  const now = load<u32>(CONTROL, C_INTERVAL) + 1;
-  const read = stamps & 0xffff;
-  const written = stamps >>> 16;
-  const nextRead = how & 1 ? now : read;
-  const nextWritten = how & 2 ? now : written;
-  if (how & 1) count(READ_MEASURE, bucketOf(now, read), lines);
-  if (how & 2) count(WRITTEN_MEASURE, bucketOf(now, written), lines);
-  if (nextRead != 0 && nextWritten != 0) {
-    // Both: new where the older stamp arrives now, no longer where it had arrived before.
-    count(BOTH_MEASURE, bucketOf(now, min(read, written)), lines);
-    count(BOTH_MEASURE, bucketOf(now, min(nextRead, nextWritten)), -lines);
+/** `lines` lines of one region with the same history were touched; `how`: 1 read, 2 written, 3 both. */
+export function countHistory(history: u32, how: u32, region: u32, lines: i32): void {
+  const read = FRESH_BUCKET - (history & 15);
+  const written = FRESH_BUCKET - (history >>> 4);
+  const nextRead = how & 1 ? 0 : read;
+  const nextWritten = how & 2 ? 0 : written;
+  if (how & 1) count(READ_MEASURE, read, lines);
+  if (how & 2) count(WRITTEN_MEASURE, written, lines);
+  if (max(nextRead, nextWritten) != FRESH_BUCKET) {
+    // Both: new where the older touch arrives now, no longer where it had arrived before.
+    count(BOTH_MEASURE, max(read, written), lines);
+    count(BOTH_MEASURE, max(nextRead, nextWritten), -lines);
   }
-  const bucket = bucketOf(now, max(read, written));
+  const bucket = min(read, written);
   if (bucket != 0) {
     count(LINES_MEASURE, bucket, lines);
     count(region, bucket, lines);
   }
 }
 
-export function touchPages(line: u32): void {
+/** The 4 KiB page of a line, and the 64 KiB page, are touched. Returns the most recent that the history of a line in it can be. */
+@inline
+export function touchPages(line: u32): u32 {
   const now = load<u32>(CONTROL, C_INTERVAL) + 1;
-  touchPage(PAGES + ((line >>> 6) << 1), now, PAGES_MEASURE);
   touchPage(BIG_PAGES + ((line >>> 10) << 1), now, BIG_PAGES_MEASURE);
+  return FRESH_BUCKET - touchPage(PAGES + ((line >>> 6) << 1), now, PAGES_MEASURE);
 }
 
+/** Returns the bucket of the page's last touch before. */
 @inline
-function touchPage(at: usize, now: u32, measure: u32): void {
-  const before: u32 = load<u16>(at);
-  if (before == now) return;
+function touchPage(at: usize, now: u32, measure: u32): u32 {
+  const bucket = bucketOf(now, load<u16>(at));
+  if (bucket == 0) return 0;
   store<u16>(at, <u16>now);
-  count(measure, bucketOf(now, before), 1);
+  count(measure, bucket, 1);
+  return bucket;
+}
+
+/**
+ * The bucket of the last touch of a line in an open interval: its history is told from the last interval that touched
+ * its page.
+ */
+export function bucketOfLine(line: u32): u32 {
+  const now = load<u32>(CONTROL, C_INTERVAL) + 1;
+  const history: u32 = load<u8>(HISTORY + line);
+  const since = bucketOf(now, load<u16>(PAGES + ((line >>> 6) << 1)));
+  return max(FRESH_BUCKET - max(history & 15, history >>> 4), since);
 }
 
 /** Marks lines `[first, last]` of a plane. */
