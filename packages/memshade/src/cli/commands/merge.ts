@@ -9,8 +9,19 @@ import {
   writeMerged,
 } from "../../formats/memprof-indexed/index.ts";
 import { indexedProfileText, profileText } from "../../formats/memprof-text/index.ts";
-import { memshadeProfilePieces } from "../../formats/memshade-profile/index.ts";
-import { HOT_COLD_FIELDS, type MemprofProfile, summarize, viewMerged } from "../../model/memprof/index.ts";
+import {
+  memshadeProfilePieces,
+  type ProfileOrigin,
+  spilledProfilePieces,
+} from "../../formats/memshade-profile/index.ts";
+import {
+  type CreateSpillFile,
+  HOT_COLD_FIELDS,
+  type MemprofProfile,
+  type SpilledProfile,
+  summarize,
+  viewMerged,
+} from "../../model/memprof/index.ts";
 import { MIB_FIELDS, type MibField } from "../../model/mib-fields.ts";
 import { groupDigits } from "../../report/format.ts";
 import { loadDemangler } from "../../report/load-demangler.ts";
@@ -20,6 +31,7 @@ import { expandInputs, type MergeInput } from "../../report/memprof/inputs.ts";
 import { mergeInputs } from "../../report/memprof/merge-profiles.ts";
 import { nodeDeflate } from "../../report/memprof/node-deflate.ts";
 import { Progress } from "../../report/memprof/progress.ts";
+import { TemporaryFile } from "../../report/memprof/temporary-file.ts";
 import { writePieces } from "../../report/memprof/write-pieces.ts";
 import { printHotCold } from "../../report/terminal/hot-cold.ts";
 import { Screen } from "../../report/terminal/screen.ts";
@@ -164,15 +176,20 @@ async function writeProfile(inputs: readonly MergeInput[], flags: MergeFlags): P
     }
   }
   const isWhole = format === "memshade";
-  const kept = { fields: isWhole ? MIB_FIELDS : schema, keepsSources: isWhole, keepsUnresolved: isWhole };
+  const spill = isWhole ? () => new TemporaryFile(flags.output) : undefined;
+  const fields = isWhole ? MIB_FIELDS : schema;
+  const kept = { fields, keepsSources: isWhole, keepsUnresolved: isWhole, spill };
   const merger = await merge(inputs, kept, flags);
-  const { tables, ...from } = described(merger);
+  const { tables, runs, ...from } = described(merger);
   const known = tables.knownFields;
   if (format === "indexed") {
     const { memprofVersion: version, container } = flags;
     const { chunks, ...sizes } = writeMerged(tables, { version, container, schema, order: "stored" });
     writePieces(flags.output, chunks);
     sayWritten(flags.output, sizes, from);
+  } else if (spill !== undefined && runs?.isEmpty === false) {
+    writeSpilled(flags.output, runs.finish(tables), from, spill);
+    runs.release();
   } else {
     const view = viewMerged(tables);
     const sizes = { contexts: view.blockCount, functions: view.records.length };
@@ -184,10 +201,25 @@ async function writeProfile(inputs: readonly MergeInput[], flags: MergeFlags): P
   sayMissingFields(known, kept.fields);
 }
 
+/** Writes a memshade profile of what did not fit into memory. */
+function writeSpilled(
+  output: string,
+  profile: SpilledProfile,
+  from: Sources & { readonly origin: ProfileOrigin },
+  spill: CreateSpillFile,
+): void {
+  let sizes: Sizes = { contexts: 0, functions: 0 };
+  function* pieces() {
+    sizes = yield* spilledProfilePieces(profile, from.origin, nodeDeflate, spill);
+  }
+  writePieces(output, pieces());
+  sayWritten(output, sizes, from, true);
+}
+
 /** What was merged, and what is said of where it comes from. */
 function described(merger: InputMerger) {
-  const { merger: tables, origin, dropped } = merger.drain();
-  return { tables, origin, inputs: origin.inputs, unmatched: origin.unmatched, dropped };
+  const { merger: tables, runs, origin, dropped } = merger.drain();
+  return { tables, runs, origin, inputs: origin.inputs, unmatched: origin.unmatched, dropped };
 }
 
 async function merge(

@@ -10,17 +10,23 @@ const AS_LEAF = 2;
  * allocation call itself, in the innermost one.
  */
 export class LocationTable {
-  private readonly merger: ProfileMerger;
+  private merger: ProfileMerger;
   private readonly byAddress = new Map<string, Map<number, number>>();
   /** Frames of each location, outermost first. */
   private readonly frames: number[][] = [[]];
   /** The chain as a call stack of its own. */
-  private readonly chains: number[] = [0];
+  private chains: number[] = [0];
   private readonly uses: number[] = [0];
   private readonly places = new Set<number>();
 
   constructor(merger: ProfileMerger) {
     this.merger = merger;
+  }
+
+  /** Goes on with another merger, which has the frames and the call sites of the one before. */
+  moveTo(merger: ProfileMerger): void {
+    this.merger = merger;
+    this.chains = this.frames.map((frames) => this.chainOf(frames));
   }
 
   at({ key, framesAt }: RawModule, address: number): number {
@@ -59,10 +65,13 @@ export class LocationTable {
   private add(innermostFirst: readonly number[]): number {
     if (innermostFirst.length === 0) return 0;
     const frames = innermostFirst.toReversed();
-    const { stacks } = this.merger;
-    this.chains.push(frames.reduce((stack, frame) => stacks.child(stack, frame), 0));
+    this.chains.push(this.chainOf(frames));
     this.uses.push(0);
     return this.frames.push(frames) - 1;
+  }
+
+  private chainOf(outermostFirst: readonly number[]): number {
+    return outermostFirst.reduce((stack, frame) => this.merger.stacks.child(stack, frame), 0);
   }
 
   private addCallSites(location: number, use: number): void {

@@ -32,7 +32,7 @@ export interface AddedRaw {
  * profiles.
  */
 export class RawAdder {
-  private readonly merger: ProfileMerger;
+  private merger: ProfileMerger;
   private readonly locations: LocationTable;
   private readonly cache = new PcCache();
   private readonly withHistograms: boolean;
@@ -45,6 +45,13 @@ export class RawAdder {
     this.merger = merger;
     this.locations = new LocationTable(merger);
     this.withHistograms = withHistograms;
+  }
+
+  /** Goes on with another merger, which has the frames and the call sites of the one before. */
+  moveTo(merger: ProfileMerger): void {
+    this.merger = merger;
+    this.locations.moveTo(merger);
+    this.lastSeen.fill(0);
   }
 
   add(scan: RawScan, modules: readonly RawModule[], input: number): AddedRaw {

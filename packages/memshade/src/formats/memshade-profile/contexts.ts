@@ -14,11 +14,14 @@ export interface StoredColumn {
   readonly field: MibField | undefined;
 }
 
+/** The blocks of a profile. */
+export type BlocksView = Pick<ProfileView, "fields" | "field" | "hasHistograms" | "histogramOf">;
+
 /** The fields whose values can be told from others, or mean nothing in a file. */
 const LEFT_OUT: readonly MibField["name"][] = ["accessHistogramSize", "accessHistogram"];
 
 /** Columns in file order. */
-function schemaOf({ fields, hasHistograms }: ProfileView): StoredColumn[] {
+function schemaOf({ fields, hasHistograms }: BlocksView): StoredColumn[] {
   const columns: StoredColumn[] = [];
   const knows = (field: MibField | undefined) => field !== undefined && fields.includes(field);
   const canDivide = knows(MIB_FIELDS[0]);
@@ -39,7 +42,7 @@ function schemaOf({ fields, hasHistograms }: ProfileView): StoredColumn[] {
   return columns;
 }
 
-export function writeSchema(writer: ByteWriter, profile: ProfileView): void {
+export function writeSchema(writer: ByteWriter, profile: BlocksView & { readonly blockCount: number }): void {
   const columns = schemaOf(profile);
   writer.u32Leb(profile.blockCount).u32Leb(columns.length);
   for (const { tag, encoding, total } of columns) {
@@ -67,7 +70,7 @@ export function readSchema(reader: VarintReader): StoredSchema {
 }
 
 /** The blocks `first` to before `end`, column by column. */
-export function writeContexts(writer: ByteWriter, profile: ProfileView, first: number, end: number): void {
+export function writeContexts(writer: ByteWriter, profile: BlocksView, first: number, end: number): void {
   const counts = profile.field(MIB_FIELDS[0]!);
   for (const { encoding, total, field } of schemaOf(profile)) {
     if (encoding === ENCODING.list) {

@@ -1,5 +1,6 @@
 export type { Deflate } from "./layout.ts";
 export { type FunctionRecord, isMemshadeProfile, MemshadeProfile } from "./read.ts";
+export { spilledProfilePieces, type WrittenSizes } from "./spilled.ts";
 export {
   memshadeProfilePieces,
   type ProfileOrigin,

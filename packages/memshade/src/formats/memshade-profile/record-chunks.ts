@@ -1,5 +1,4 @@
 import { ByteWriter } from "../../bytes/writer.ts";
-import type { StackTreeView } from "../../model/memprof/index.ts";
 import { PIECE_BYTES, RECORD_CHUNK_BYTES } from "./layout.ts";
 
 /** Where the record of a function stands. */
@@ -10,9 +9,17 @@ export interface RecordPlace {
   readonly offset: number;
 }
 
+/** The records of a profile. */
+export interface RecordSource {
+  /** Of their functions, all different. */
+  readonly guids: ArrayLike<bigint>;
+  /** Writes one. Stops whenever the writer holds enough to be handed on. */
+  write(writer: ByteWriter, row: number): Iterable<void>;
+}
+
 /** The records of a profile, in chunks. They are laid out first, so that their places are known before they are written. */
 export class RecordChunks {
-  private readonly profile: StackTreeView;
+  private readonly source: RecordSource;
   /** Rows, ascending by GUID. */
   private readonly order: Uint32Array;
   /** Where the chunks begin in `order`, and its length. */
@@ -20,16 +27,17 @@ export class RecordChunks {
   /** By place in `order`: offset in the chunk. */
   private readonly offsets: Float64Array;
 
-  constructor(profile: StackTreeView) {
-    const { guid } = profile.records;
-    this.profile = profile;
-    this.order = Uint32Array.from(guid.keys()).sort((a, b) => (guid[a]! < guid[b]! ? -1 : 1));
+  constructor(source: RecordSource) {
+    const { guids } = source;
+    this.source = source;
+    this.order = Uint32Array.from({ length: guids.length }, (_, row) => row);
+    this.order.sort((a, b) => (guids[a]! < guids[b]! ? -1 : 1));
     this.offsets = new Float64Array(this.order.length);
     const scratch = new ByteWriter(1 << 12);
     let offset = 0;
     for (const [place, row] of this.order.entries()) {
       this.offsets[place] = offset;
-      for (const _ of this.writeRecord(scratch, row)) {
+      for (const _ of source.write(scratch, row)) {
         offset += scratch.length;
         scratch.clear();
       }
@@ -48,10 +56,10 @@ export class RecordChunks {
 
   /** Where the records stand, ascending by GUID. */
   *places(): Generator<RecordPlace, void, undefined> {
-    const { guid } = this.profile.records;
+    const { guids } = this.source;
     for (let chunk = 0; chunk < this.chunkCount; chunk++) {
       for (let place = this.starts[chunk]!; place < this.starts[chunk + 1]!; place++) {
-        yield { guid: guid[this.order[place]!]!, chunk, offset: this.offsets[place]! };
+        yield { guid: guids[this.order[place]!]!, chunk, offset: this.offsets[place]! };
       }
     }
   }
@@ -59,33 +67,28 @@ export class RecordChunks {
   /** Stops whenever the writer holds enough to be handed on. */
   *write(writer: ByteWriter, chunk: number): Generator<void, void, undefined> {
     for (let place = this.starts[chunk]!; place < this.starts[chunk + 1]!; place++) {
-      yield* this.writeRecord(writer, this.order[place]!);
+      yield* this.source.write(writer, this.order[place]!);
     }
   }
+}
 
-  /** Sites stand close to each other, so that differences are small. */
-  private *writeRecord(writer: ByteWriter, row: number): Generator<void, void, undefined> {
-    const { profile } = this;
-    const { allocStart, allocStack, allocBlock, callStart, callStack, callees } = profile.records;
-    writer.u32Leb(allocStart[row + 1]! - allocStart[row]!);
-    let lastStack = 0;
-    let lastBlock = 0;
-    for (let site = allocStart[row]!; site < allocStart[row + 1]!; site++) {
-      const stack = profile.numberOf(allocStack[site]!);
-      writer.s64Leb(stack - lastStack).s64Leb(allocBlock[site]! - lastBlock);
-      lastStack = stack;
-      lastBlock = allocBlock[site]!;
-      if (writer.length >= PIECE_BYTES) yield;
-    }
-    writer.u32Leb(callStart[row + 1]! - callStart[row]!);
-    lastStack = 0;
-    for (let site = callStart[row]!; site < callStart[row + 1]!; site++) {
-      const targets = callees.get(site) ?? [];
-      const stack = profile.numberOf(callStack[site]!);
-      writer.s64Leb(stack - lastStack).u32Leb(targets.length);
-      for (const target of targets) writer.u64Leb(target);
-      lastStack = stack;
-      if (writer.length >= PIECE_BYTES) yield;
-    }
+/** A call site of a record: its stack, and the functions that it may call. */
+export interface StoredCallSite {
+  readonly stack: number;
+  readonly callees: readonly bigint[];
+}
+
+/** The part of a record that has its call sites. Stops whenever the writer holds enough to be handed on. */
+export function* writeCallSites(
+  writer: ByteWriter,
+  sites: readonly StoredCallSite[],
+): Generator<void, void, undefined> {
+  writer.u32Leb(sites.length);
+  let last = 0;
+  for (const { stack, callees } of sites) {
+    writer.s64Leb(stack - last).u32Leb(callees.length);
+    for (const callee of callees) writer.u64Leb(callee);
+    last = stack;
+    if (writer.length >= PIECE_BYTES) yield;
   }
 }

@@ -2,9 +2,9 @@ import type { ByteWriter } from "../../bytes/writer.ts";
 import {
   framesOf,
   type MemprofFrame,
+  type MemprofFrames,
   type MemprofProfile,
   type MemprofStacks,
-  type StackTreeView,
 } from "../../model/memprof/index.ts";
 import { functionGuid } from "../memprof/guid.ts";
 import { PIECE_BYTES } from "./layout.ts";
@@ -14,24 +14,30 @@ import type { ProfileOrigin } from "./write.ts";
 
 const NOT_KNOWN = 0;
 
+/** What the tables are written of. */
+export interface TablesSource {
+  readonly frames: MemprofFrames;
+  /** Number of stacks, without the empty one. */
+  readonly stackCount: number;
+  /** Writes all of them. Stops whenever the writer holds enough to be handed on. */
+  writeStacks(writer: ByteWriter): Iterable<void>;
+  readonly recordCount: number;
+}
+
 /**
  * Strings, paths, functions, stack entries, stacks, the index of the records, and where all comes from. Stops whenever
  * the writer holds enough to be handed on.
  */
 export function* writeTables(
   writer: ByteWriter,
-  profile: StackTreeView,
+  profile: TablesSource,
   origin: ProfileOrigin,
   places: Iterable<RecordPlace>,
 ): Generator<void, void, undefined> {
   writeStackEntries(writer, profile);
-  writer.u32Leb(profile.treeLength - 1);
-  const stacks = profile.stacks();
-  for (let stack = 1; stacks.next(); stack++) {
-    writer.u32Leb(stack - stacks.parent).u32Leb(stacks.frame);
-    if (writer.length >= PIECE_BYTES) yield;
-  }
-  writer.u32Leb(profile.records.length);
+  writer.u32Leb(profile.stackCount);
+  yield* profile.writeStacks(writer);
+  writer.u32Leb(profile.recordCount);
   let lastGuid = 0n;
   for (const { guid, chunk, offset } of places) {
     writer
@@ -47,7 +53,7 @@ export function* writeTables(
   for (const buildId of origin.unmatched) writer.name(buildId);
 }
 
-function writeStackEntries(writer: ByteWriter, { frames }: StackTreeView): void {
+function writeStackEntries(writer: ByteWriter, { frames }: TablesSource): void {
   const source = frames.source;
   const nameOf = (frame: number) => source?.strings[source.name[frame]!];
   const fileOf = (frame: number) => source?.strings[source.file[frame]!];

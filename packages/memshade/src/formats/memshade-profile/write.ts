@@ -1,12 +1,12 @@
 import { joinPieces, type Patch } from "../../bytes/file-piece.ts";
-import { ByteWriter } from "../../bytes/writer.ts";
 import { type MemprofProfile, type StackTreeView, viewOf } from "../../model/memprof/index.ts";
+import { ChunkFile } from "./chunk-file.ts";
 import { writeContexts, writeSchema } from "./contexts.ts";
 import { writeDataAccessChunk } from "./data-access-chunk.ts";
-import { CHUNK, CONTEXTS_PER_CHUNK, type Deflate, MAGIC, PACKING, VERSION } from "./layout.ts";
+import { CHUNK, CONTEXTS_PER_CHUNK, type Deflate, PIECE_BYTES } from "./layout.ts";
 import { pakoDeflate } from "./pako-deflate.ts";
-import { RecordChunks } from "./record-chunks.ts";
-import { writeTables } from "./tables.ts";
+import { RecordChunks, type RecordSource, writeCallSites } from "./record-chunks.ts";
+import { type TablesSource, writeTables } from "./tables.ts";
 
 /** Where a profile comes from. */
 export interface ProfileOrigin {
@@ -39,86 +39,73 @@ export function* memshadeProfilePieces(
   origin: ProfileOrigin,
   deflate: Deflate,
 ): Generator<Uint8Array | Patch, void, undefined> {
-  const records = new RecordChunks(profile);
+  const records = new RecordChunks(recordsOf(profile));
   const contextChunks = Math.ceil(profile.blockCount / CONTEXTS_PER_CHUNK);
-  const chunks = 1 + contextChunks + records.chunkCount + (profile.dataAccess === undefined ? 0 : 1);
-  const head = new ByteWriter(1 << 8).bytes(MAGIC).u32Leb(VERSION).u32Leb(chunks);
-  const directory = new ByteWriter(DIRECTORY_ENTRY_BYTES * chunks);
-  yield head.finish();
-  yield new Uint8Array(DIRECTORY_ENTRY_BYTES * chunks);
-  const writer = new ByteWriter(1 << 14);
-  function* chunk(kind: number, write: () => Iterable<void>) {
-    const { packing, storedBytes, plainBytes } = yield* packChunk(writer, write, deflate);
-    directory.u32Leb(kind).u32Leb(packing);
-    for (const size of [storedBytes, plainBytes]) directory.patchU32Leb(directory.reserveU32Leb(), size);
-  }
-  yield* chunk(CHUNK.tables, () => {
+  const { dataAccess } = profile;
+  const file = new ChunkFile(
+    1 + contextChunks + records.chunkCount + (dataAccess === undefined ? 0 : 1),
+    deflate,
+  );
+  yield* file.begin();
+  yield* file.chunk(CHUNK.tables, (writer) => {
     writeSchema(writer, profile);
-    return writeTables(writer, profile, origin, records.places());
+    return writeTables(writer, tablesOf(profile), origin, records.places());
   });
   for (let first = 0; first < profile.blockCount; first += CONTEXTS_PER_CHUNK) {
     const end = Math.min(first + CONTEXTS_PER_CHUNK, profile.blockCount);
-    yield* chunk(CHUNK.contexts, () => {
+    yield* file.chunk(CHUNK.contexts, (writer) => {
       writeContexts(writer, profile, first, end);
       return [];
     });
   }
   for (let index = 0; index < records.chunkCount; index++) {
-    yield* chunk(CHUNK.records, () => records.write(writer, index));
+    yield* file.chunk(CHUNK.records, (writer) => records.write(writer, index));
   }
-  const { dataAccess } = profile;
   if (dataAccess !== undefined) {
-    yield* chunk(CHUNK.dataAccess, () => {
+    yield* file.chunk(CHUNK.dataAccess, (writer) => {
       writer.bytes(writeDataAccessChunk(dataAccess));
       return [];
     });
   }
-  yield { at: head.length, bytes: directory.finish() };
+  yield file.end();
 }
 
-/** Kind and packing take a byte each, the two sizes five. */
-const DIRECTORY_ENTRY_BYTES = 12;
-
-interface PackedChunk {
-  readonly packing: number;
-  readonly storedBytes: number;
-  readonly plainBytes: number;
+function tablesOf(profile: StackTreeView): TablesSource {
+  return {
+    frames: profile.frames,
+    stackCount: profile.treeLength - 1,
+    recordCount: profile.records.length,
+    *writeStacks(writer) {
+      const stacks = profile.stacks();
+      for (let stack = 1; stacks.next(); stack++) {
+        writer.u32Leb(stack - stacks.parent).u32Leb(stacks.frame);
+        if (writer.length >= PIECE_BYTES) yield;
+      }
+    },
+  };
 }
 
-/**
- * Packs what `write` writes, whenever it stops and there is enough of it. Small chunks stay as they are, where that is
- * shorter.
- */
-function* packChunk(
-  writer: ByteWriter,
-  write: () => Iterable<void>,
-  deflate: Deflate,
-): Generator<Uint8Array, PackedChunk, undefined> {
-  writer.clear();
-  let plainBytes = 0;
-  let storedBytes = 0;
-  const parts = write()[Symbol.iterator]();
-  let isLast = parts.next().done === true;
-  if (isLast) {
-    const packed = joinPieces(deflate.pack([writer.view()]));
-    const isWorth = packed.length < writer.length;
-    const content = isWorth ? packed : writer.view();
-    yield content;
-    const packing = isWorth ? PACKING.deflate : PACKING.none;
-    return { packing, storedBytes: content.length, plainBytes: writer.length };
-  }
-  function* pieces() {
-    for (;;) {
-      plainBytes += writer.length;
-      if (writer.length > 0) yield writer.view();
-      writer.clear();
-      if (isLast) return;
-      isLast = parts.next().done === true;
-    }
-  }
-  for (const packed of deflate.pack(pieces())) {
-    storedBytes += packed.length;
-    yield packed;
-  }
-  return { packing: PACKING.deflate, storedBytes, plainBytes };
+/** Sites stand close to each other, so that differences are small. */
+function recordsOf(profile: StackTreeView): RecordSource {
+  const { guid: guids, allocStart, allocStack, allocBlock, callStart, callStack, callees } = profile.records;
+  return {
+    guids,
+    *write(writer, row) {
+      writer.u32Leb(allocStart[row + 1]! - allocStart[row]!);
+      let lastStack = 0;
+      let lastBlock = 0;
+      for (let site = allocStart[row]!; site < allocStart[row + 1]!; site++) {
+        const stack = profile.numberOf(allocStack[site]!);
+        writer.s64Leb(stack - lastStack).s64Leb(allocBlock[site]! - lastBlock);
+        lastStack = stack;
+        lastBlock = allocBlock[site]!;
+        if (writer.length >= PIECE_BYTES) yield;
+      }
+      const calls = Array.from({ length: callStart[row + 1]! - callStart[row]! }, (_, index) => {
+        const site = callStart[row]! + index;
+        return { stack: profile.numberOf(callStack[site]!), callees: callees.get(site) ?? [] };
+      });
+      yield* writeCallSites(writer, calls);
+    },
+  };
 }

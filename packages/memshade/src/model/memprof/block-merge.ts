@@ -98,6 +98,12 @@ export class BlockMerge {
     this.steps[field]!.high.release();
   }
 
+  /** Gives all columns back. */
+  releaseAll(): void {
+    for (let field = 0; field < this.steps.length; field++) this.release(field);
+    this.lastInput.release();
+  }
+
   /** Adds a MIB as it stands in a raw file, packed. `present` is the number of bytes of the version's MIB. */
   addPacked(view: DataView, at: number, present: number, row: number, isNew: boolean, input: number): void {
     const isLast = this.noteInput(row, isNew, input);
@@ -142,6 +148,15 @@ export class BlockMerge {
       if (step.rule === "none" || source === undefined) continue;
       const low = step.isWide ? source[2 * sourceRow]! : source[sourceRow]!;
       combine(step, row, low, step.isWide ? source[2 * sourceRow + 1]! : 0, isNew, isLast);
+    }
+  }
+
+  /** Adds a block given as two words for each of `fields`. */
+  addWide(words: Uint32Array, row: number, isNew: boolean, input: number): void {
+    const isLast = this.noteInput(row, isNew, input);
+    for (let field = 0; field < this.steps.length; field++) {
+      const step = this.steps[field]!;
+      if (step.rule !== "none") combine(step, row, words[2 * field]!, words[2 * field + 1]!, isNew, isLast);
     }
   }
 

@@ -17,6 +17,17 @@ export class CallSiteSet {
     else for (const callee of callees) known.add(callee);
   }
 
+  /** The same call sites, with other numbers for their stacks. */
+  renumbered(numberOf: (stack: number) => number): CallSiteSet {
+    const copy = new CallSiteSet();
+    for (const [guid, sites] of this.byFunction) {
+      for (const [stack, callees] of sites) {
+        copy.add(guid, numberOf(stack), callees === undefined ? undefined : [...callees]);
+      }
+    }
+    return copy;
+  }
+
   functions(): Iterable<bigint> {
     return this.byFunction.keys();
   }

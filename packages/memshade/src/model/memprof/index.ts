@@ -1,3 +1,4 @@
+export { BlockMerge } from "./block-merge.ts";
 export { BlockTable, HOT_COLD_FIELDS } from "./block-table.ts";
 export { ChainOrder, ChainWalk } from "./chain-walk.ts";
 export { Column, freeArray, NarrowColumn } from "./column.ts";
@@ -34,6 +35,12 @@ export {
   viewOf,
 } from "./profile-view.ts";
 export { RankedBits } from "./ranked-bits.ts";
+export {
+  type CreateSpillFile,
+  type SpilledProfile,
+  SpilledRuns,
+  type SpillFile,
+} from "./runs/spilled-runs.ts";
 export { SlotTable } from "./slot-table.ts";
 export { StackChains } from "./stack-chains.ts";
 export type { ResolvePlace } from "./stack-copier.ts";

@@ -54,6 +54,17 @@ export class MergedOrder {
     return new ChainOrder(this.merger.stacks, this.ranks, this.branches);
   }
 
+  /** Whether a stack of the merger is that of a call site. */
+  isCallSite(stack: number): boolean {
+    return this.callStacks.has(stack);
+  }
+
+  /** Gives back what is not told any more. */
+  release(): void {
+    this.used.release();
+    this.branches.release();
+  }
+
   /** Walks through all stacks. `see` is told each one in use, and its number in the tree. */
   arrange(tree: ChainOrder, see?: (stack: number, number: number) => void): Arrangement {
     const { contexts } = this.merger;

@@ -7,6 +7,7 @@ import { FrameTable } from "./frame-table.ts";
 import { mergeDataAccess } from "./merge-data-access.ts";
 import type { DataAccessProfile, MemprofFrames, MemprofProfile, MemprofStacks } from "./profile.ts";
 import { RowIndex } from "./row-index.ts";
+import { addHistograms } from "./runs/run-merge.ts";
 import { StackChains } from "./stack-chains.ts";
 import { type ResolvePlace, StackCopier } from "./stack-copier.ts";
 import { isUnresolved } from "./unresolved.ts";
@@ -30,7 +31,7 @@ export class ProfileMerger {
   readonly stacks = new StackChains();
   readonly contexts = new RowIndex();
   readonly blocks: BlockMerge;
-  readonly callSites = new CallSiteSet();
+  readonly callSites: CallSiteSet;
   readonly histograms = new Map<number, BigUint64Array>();
   /** Functions that a context is recorded in, where they are not those of its innermost inline chain. */
   readonly otherFunctions = new Map<number, Set<bigint>>();
@@ -40,12 +41,28 @@ export class ProfileMerger {
   private readonly wanted: readonly MibField[];
   private known: readonly MibField[];
 
-  constructor(fields: readonly MibField[], keepsSources: boolean, keepsUnresolved = false) {
+  /** @param before a merger whose contexts are kept elsewhere: this one goes on with its frames and call sites */
+  constructor(
+    fields: readonly MibField[],
+    keepsSources: boolean,
+    keepsUnresolved = false,
+    before: ProfileMerger | undefined = undefined,
+  ) {
     this.wanted = fields;
     this.keepsUnresolved = keepsUnresolved;
-    this.known = fields;
-    this.frames = new FrameTable(keepsSources);
+    this.known = before?.known ?? fields;
+    this.frames = before?.frames ?? new FrameTable(keepsSources);
     this.blocks = new BlockMerge(fields);
+    this.dataAccess = before?.dataAccess;
+    this.callSites =
+      before?.callSites.renumbered((stack) => this.copyStack(before.stacks, stack)) ?? new CallSiteSet();
+  }
+
+  /** Gives stacks, contexts and blocks back. */
+  release(): void {
+    this.stacks.release();
+    this.contexts.release();
+    this.blocks.releaseAll();
   }
 
   /** The wanted fields that every input so far has. */
@@ -60,13 +77,7 @@ export class ProfileMerger {
   }
 
   addHistogram(row: number, histogram: BigUint64Array): void {
-    const known = this.histograms.get(row);
-    const [longer, shorter] =
-      known !== undefined && known.length >= histogram.length
-        ? [known, histogram]
-        : [histogram.slice(), known];
-    for (let index = 0; index < (shorter?.length ?? 0); index++) longer[index]! += shorter![index]!;
-    this.histograms.set(row, longer);
+    this.histograms.set(row, addHistograms(this.histograms.get(row), histogram));
   }
 
   /**
@@ -129,6 +140,13 @@ export class ProfileMerger {
   /** The merged profile in its canonical order. The merger is not to be used any more. */
   build(): MergedProfile {
     return buildMerged(this);
+  }
+
+  /** A stack of a tree with the same frames. */
+  private copyStack(from: StackChains, stack: number): number {
+    const frames: number[] = [];
+    for (let at = stack; at !== 0; at = from.parentOf(at)) frames.push(from.frameOf(at));
+    return frames.reduceRight((caller, frame) => this.stacks.child(caller, frame), 0);
   }
 
   private addContexts(

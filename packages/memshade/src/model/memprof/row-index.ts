@@ -34,6 +34,13 @@ export class RowIndex {
     return this.count - 1;
   }
 
+  /** Gives everything back. */
+  release(): void {
+    this.slots.release();
+    this.keys.release();
+    this.count = 0;
+  }
+
   /** Gives the table back that rows are found with: only `keyOf` works from now on. */
   seal(): void {
     this.slots.release();

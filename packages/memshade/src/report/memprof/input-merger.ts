@@ -12,9 +12,11 @@ import {
   type ProfileOrigin,
 } from "../../formats/memshade-profile/index.ts";
 import {
+  type CreateSpillFile,
   type MemprofProfile,
   type MergedProfile,
   ProfileMerger,
+  SpilledRuns,
   type UnresolvedPlace,
 } from "../../model/memprof/index.ts";
 import { MIB_FIELDS, type MibField } from "../../model/mib-fields.ts";
@@ -30,6 +32,10 @@ export interface MergeFields {
   readonly keepsSources: boolean;
   /** Frames in modules without a binary too, as places in these. */
   readonly keepsUnresolved?: boolean | undefined;
+  /** Where what was merged goes when it has become large; without it, it stays in memory. */
+  readonly spill?: CreateSpillFile | undefined;
+  /** How large that is, in bytes. */
+  readonly spillBytes?: number | undefined;
 }
 
 /** A part of a merge: a profile, and where it comes from. */
@@ -42,9 +48,15 @@ export interface MergedPart extends MergedProfile {
 /** As {@link MergedPart}, before it is brought into order. */
 export interface MergedTables {
   readonly merger: ProfileMerger;
+  /** What does not fit into memory besides. */
+  readonly runs: SpilledRuns | undefined;
   readonly origin: ProfileOrigin;
   readonly dropped: number;
 }
+
+/** Tables of this size are written, or of this size per context of what was written. */
+const SPILL_BYTES = 12 << 20;
+const SPILL_BYTES_PER_CONTEXT = 16;
 
 /** Reads profiles one by one into a merger. */
 export class InputMerger {
@@ -53,6 +65,7 @@ export class InputMerger {
   private readonly reader = new InputReader();
   private merger: ProfileMerger;
   private adder: RawAdder;
+  private runs: SpilledRuns | undefined;
   private inputs = 0;
   private dropped = 0;
   private offered = 0;
@@ -64,11 +77,12 @@ export class InputMerger {
     this.binaries = new ProfiledBinaries(places);
     this.merger = new ProfileMerger(what.fields, what.keepsSources, what.keepsUnresolved);
     this.adder = new RawAdder(this.merger, what.keepsSources);
+    this.runs = what.spill && new SpilledRuns(what.spill);
   }
 
   /** Contexts of raw profiles that were merged, and how many different ones there are. */
   get contexts(): { readonly offered: number; readonly added: number } {
-    return { offered: this.offered, added: this.merger.contexts.length };
+    return { offered: this.offered, added: this.merger.contexts.length + (this.runs?.contexts ?? 0) };
   }
 
   /** Memory that what was merged takes, roughly. */
@@ -85,9 +99,11 @@ export class InputMerger {
    */
   async add(input: MergeInput, number: number): Promise<void> {
     const yaml = this.addUnlessYaml(input, number);
-    if (yaml === undefined) return;
-    const readYaml = await loadYamlReader();
-    explained(input.path, () => this.addProfile(readYaml(yaml), number));
+    if (yaml !== undefined) {
+      const readYaml = await loadYamlReader();
+      explained(input.path, () => this.addProfile(readYaml(yaml), number));
+    }
+    this.spillIfLarge();
   }
 
   /** As {@link add}, for who has the reader of YAML already. */
@@ -130,11 +146,17 @@ export class InputMerger {
     this.merger.addProfile(known, 0, lastInput.length === 0 ? undefined : lastInput);
     this.noteOrigin(origin);
     this.dropped += dropped;
+    this.spillIfLarge();
+  }
+
+  /** Gives back what is not in memory. */
+  release(): void {
+    this.runs?.release();
   }
 
   /** What was merged since the last call. */
   take(): MergedPart {
-    const { merger, ...rest } = this.drain();
+    const { merger, runs: _, ...rest } = this.drain();
     return { ...merger.build(), ...rest };
   }
 
@@ -142,6 +164,7 @@ export class InputMerger {
   drain(): MergedTables {
     const drained = {
       merger: this.merger,
+      runs: this.runs,
       dropped: this.dropped,
       origin: {
         inputs: this.inputs,
@@ -151,11 +174,22 @@ export class InputMerger {
     };
     this.merger = new ProfileMerger(this.what.fields, this.what.keepsSources, this.what.keepsUnresolved);
     this.adder = new RawAdder(this.merger, this.what.keepsSources);
+    this.runs = this.what.spill && new SpilledRuns(this.what.spill);
     this.inputs = 0;
     this.dropped = 0;
     this.matched = new Map();
     this.unmatched = new Set();
     return drained;
+  }
+
+  /** What is in memory stays small, and a part of what was written, so that no input is written many times. */
+  private spillIfLarge(): void {
+    const { runs } = this;
+    if (runs === undefined) return;
+    const { spillBytes = SPILL_BYTES } = this.what;
+    if (this.sizeBytes < Math.max(spillBytes, runs.leastContexts * SPILL_BYTES_PER_CONTEXT)) return;
+    this.merger = runs.spill(this.merger);
+    this.adder.moveTo(this.merger);
   }
 
   private addProfile(profile: MergedProfile["profile"], number: number): void {

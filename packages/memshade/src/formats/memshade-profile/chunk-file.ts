@@ -1,0 +1,98 @@
+import { joinPieces, type Patch } from "../../bytes/file-piece.ts";
+import { ByteWriter } from "../../bytes/writer.ts";
+import { type Deflate, MAGIC, PACKING, VERSION } from "./layout.ts";
+
+/** Kind and packing take a byte each, the two sizes five. */
+const ENTRY_BYTES = 12;
+
+/** A chunk as it is stored. */
+export interface PackedChunk {
+  readonly packing: number;
+  readonly storedBytes: number;
+  readonly plainBytes: number;
+}
+
+/**
+ * The pieces of a file with a known number of chunks. The directory is written over its place when the sizes of all
+ * chunks are known.
+ */
+export class ChunkFile {
+  private readonly chunks: number;
+  private readonly deflate: Deflate;
+  private readonly directory: ByteWriter;
+  private readonly writer = new ByteWriter(1 << 14);
+  private directoryAt = 0;
+
+  constructor(chunks: number, deflate: Deflate) {
+    this.chunks = chunks;
+    this.deflate = deflate;
+    this.directory = new ByteWriter(ENTRY_BYTES * chunks);
+  }
+
+  /** What stands before the chunks. */
+  *begin(): Generator<Uint8Array, void, undefined> {
+    const head = new ByteWriter(1 << 8).bytes(MAGIC).u32Leb(VERSION).u32Leb(this.chunks);
+    this.directoryAt = head.length;
+    yield head.finish();
+    yield new Uint8Array(ENTRY_BYTES * this.chunks);
+  }
+
+  /** The next chunk, of what `write` writes. */
+  *chunk(
+    kind: number,
+    write: (writer: ByteWriter) => Iterable<void>,
+  ): Generator<Uint8Array, void, undefined> {
+    const { writer, deflate } = this;
+    this.note(kind, yield* packChunk(writer, () => write(writer), deflate));
+  }
+
+  /** Notes the next chunk, whose bytes somebody else hands on. */
+  note(kind: number, { packing, storedBytes, plainBytes }: PackedChunk): void {
+    const { directory } = this;
+    directory.u32Leb(kind).u32Leb(packing);
+    for (const size of [storedBytes, plainBytes]) directory.patchU32Leb(directory.reserveU32Leb(), size);
+  }
+
+  /** What stands in the directory. */
+  end(): Patch {
+    return { at: this.directoryAt, bytes: this.directory.finish() };
+  }
+}
+
+/**
+ * Packs what `write` writes, whenever it stops and there is enough of it. Small chunks stay as they are, where that is
+ * shorter.
+ */
+export function* packChunk(
+  writer: ByteWriter,
+  write: () => Iterable<void>,
+  deflate: Deflate,
+): Generator<Uint8Array, PackedChunk, undefined> {
+  writer.clear();
+  let plainBytes = 0;
+  let storedBytes = 0;
+  const parts = write()[Symbol.iterator]();
+  let isLast = parts.next().done === true;
+  if (isLast) {
+    const packed = joinPieces(deflate.pack([writer.view()]));
+    const isWorth = packed.length < writer.length;
+    const content = isWorth ? packed : writer.view();
+    yield content;
+    const packing = isWorth ? PACKING.deflate : PACKING.none;
+    return { packing, storedBytes: content.length, plainBytes: writer.length };
+  }
+  function* pieces() {
+    for (;;) {
+      plainBytes += writer.length;
+      if (writer.length > 0) yield writer.view();
+      writer.clear();
+      if (isLast) return;
+      isLast = parts.next().done === true;
+    }
+  }
+  for (const packed of deflate.pack(pieces())) {
+    storedBytes += packed.length;
+    yield packed;
+  }
+  return { packing: PACKING.deflate, storedBytes, plainBytes };
+}
