@@ -8,17 +8,22 @@ const HELPER = 0x5000;
 const CALLER = { start: 0x1000, size: 0x100, program: [] };
 const RETURN_ADDRESS = 0x1050;
 
-/** Walks from `helper`, whose frame pointer leads to the saved register and the return address. */
-function walk(saved: number, codeBeforeReturn: readonly number[]) {
+/** Walks from `helper`, whose frame pointer leads to the saved register and the return address, and what stands behind them. */
+function walk(
+  saved: number,
+  codeBeforeReturn: readonly number[],
+  returnAddress = RETURN_ADDRESS,
+  behind: readonly number[] = [0],
+) {
   const unwinder = new Unwinder("x86_64");
   const code = new Uint8Array(0x6000);
-  code.set(codeBeforeReturn, RETURN_ADDRESS - codeBeforeReturn.length);
+  code.set(codeBeforeReturn, returnAddress - codeBeforeReturn.length);
   unwinder.modules.add({
     ...{ start: 0, end: 0x6000, bias: 0 },
     table: UnwindTable.fromObject(drawCfiObject("eh_frame", drawCfi("eh_frame", {}, [CALLER]))),
     readCode: (address, length) => code.subarray(address, address + length),
   });
-  const words = new BigUint64Array([0n, 0n, BigInt(saved), BigInt(RETURN_ADDRESS), 0n]);
+  const words = new BigUint64Array([0, 0, saved, returnAddress, ...behind].map(BigInt));
   const image = new StackImage(STACK, new Uint8Array(words.buffer));
   const { frames } = unwinder.unwind({ rip: HELPER + 16, rsp: STACK, rbp: STACK + 16 }, image);
   return frames.map(({ pc, foundBy }) => `${pc.toString(16)} ${foundBy}`);
@@ -34,5 +39,16 @@ describe("a function without call frame information", () => {
   it("is left so too where the caller uses the register otherwise, if the return address lies behind a call", () => {
     expect(walk(0x1234_5678_9abc, CALL)).toEqual(["5010 context", "1050 frame-pointer"]);
     expect(walk(0x1234_5678_9abc, [0x90, 0x90, 0x90, 0x90, 0x90])).toEqual(["5010 context"]);
+  });
+
+  it("is not left where nobody called it: its first address was put on the stack, as makecontext does", () => {
+    const further = [STACK + 48, RETURN_ADDRESS, 0];
+    expect(walk(STACK + 32, [], CALLER.start, further)).toEqual(["5010 context", "1000 frame-pointer"]);
+    // Behind code of which nothing is known the chain goes on.
+    expect(walk(STACK + 32, [], HELPER + 8, further)).toEqual([
+      "5010 context",
+      "5008 frame-pointer",
+      "1050 frame-pointer",
+    ]);
   });
 });

@@ -234,7 +234,10 @@ export class Walk {
       }
     }
     if (this.#leaveTrampoline(registers, pc)) return "stepped";
-    return this.#guess(registers, pc, isCaller) ? "stepped" : found;
+    // Nobody called the first instruction of a function: `makecontext` has put its address there, at the end of a stack.
+    const isPlaced =
+      isCaller && found === "no-rule" && table !== undefined && table.find(pc - module!.bias) !== 0;
+    return !isPlaced && this.#guess(registers, pc, isCaller) ? "stepped" : found;
   }
 
   /** Recognises the end of a signal handler by its code. */

@@ -262,6 +262,8 @@ function walk(layout: u32): u32 {
     if (rule === RULE_UNCOVERED) {
       // Code that was just called has a return address on top; that is for the unwinder.
       if (!isGuessed || lastWord < 0 || (frameCount === 1 && looksLikeReturnAddress(load<u64>(stack)))) return UNKNOWN;
+      // Where the return address is the first of a function, nothing was called: that is for the unwinder too.
+      if (frameCount > 1 && ruleOf(placeAt(address + 1)) !== RULE_UNCOVERED) return UNKNOWN;
       const saved = <i64>framePointer - <i64>start;
       if (framePointer >= ADDRESS_LIMIT || framePointer < stackPointer || (framePointer & 7) !== 0) return NO_RULE;
       if (saved + 8 > lastWord) return NO_RULE;
