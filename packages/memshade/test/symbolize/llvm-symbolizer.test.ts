@@ -124,6 +124,7 @@ describe.skipIf(!hasNative)(
 /** Options that change what is printed, each list compared as text. */
 const OPTIONS = [
   "--addresses --verbose",
+  "--verbose --no-inlines --no-demangle",
   "--output-style=GNU --addresses --functions=short",
   "--output-style=GNU --no-inlines --basenames --pretty-print",
   "--relativenames --no-demangle --pretty-print --addresses",

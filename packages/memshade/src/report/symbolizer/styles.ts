@@ -12,6 +12,8 @@ export interface OutputOptions {
   readonly printAddress: boolean;
   readonly pretty: boolean;
   readonly verbose: boolean;
+  /** What stands for the file in which a function begins where that is not known. */
+  readonly unknownStart: string;
   /** Lines of source around each place, 0 for none; `sourceOf` reads them. */
   readonly contextLines: number;
   readonly sourceOf: (file: string) => readonly string[] | undefined;
@@ -127,11 +129,11 @@ function formatFrame(frame: Frame, isOuter: boolean, options: OutputOptions): st
   return text + formatContext(frame, options);
 }
 
-function formatVerbose(frame: Frame, file: string, { style }: OutputOptions): string {
+function formatVerbose(frame: Frame, file: string, { style, unknownStart }: OutputOptions): string {
   const lines = [`  Filename: ${file}`];
   if (frame.startLine !== 0) {
     lines.push(
-      `  Function start filename: ${frame.startFile ?? ""}`,
+      `  Function start filename: ${frame.startFile ?? unknownStart}`,
       `  Function start line: ${frame.startLine}`,
     );
   }

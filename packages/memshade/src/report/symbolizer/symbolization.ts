@@ -25,7 +25,7 @@ export interface SymbolizationOptions {
   /** In wasm modules, addresses are offsets in the file. */
   readonly fileOffsets: boolean;
   readonly symbolizer: FileSymbolizerOptions;
-  readonly output: Omit<OutputOptions, "sourceOf">;
+  readonly output: Omit<OutputOptions, "sourceOf" | "unknownStart">;
 }
 
 /** Answers lines of input as llvm-symbolizer does. */
@@ -46,7 +46,8 @@ export class Symbolization {
     this.#options = this.#innermostOnly
       ? { ...options, symbolizer: { ...options.symbolizer, inlines: true } }
       : options;
-    this.#output = { ...options.output, sourceOf: createSourceReader() };
+    const unknownStart = this.#options.symbolizer.inlines === false ? "<invalid>" : "";
+    this.#output = { ...options.output, sourceOf: createSourceReader(), unknownStart };
     const { binary, buildId } = options;
     if (binary !== undefined) {
       const object = buildId === undefined ? binary : findByBuildId(buildId, options.symbolizer.finder);

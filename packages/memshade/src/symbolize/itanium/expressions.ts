@@ -17,6 +17,7 @@ import {
 } from "./expression-nodes.ts";
 import { Name, Nested, type Node, Prec, Prefixed, WithTemplateArgs } from "./nodes.ts";
 import { OPERATORS, type Operator } from "./operators.ts";
+import { Clause, ExpressionRequirement, Requirements } from "./requirement-nodes.ts";
 import { Conversion, PackExpansion } from "./type-nodes.ts";
 
 /** What expressions need of the reader of names around them. */
@@ -34,6 +35,7 @@ export interface ExpressionSource {
   templateArg(): Node;
   templateArgs(): Node;
   templateParam(): Node;
+  name(): Node;
   substitution(): Node;
   sourceName(): Node;
   operatorName(): Node;
@@ -62,6 +64,7 @@ function expression(source: ExpressionSource): Node {
   const c = source.look();
   if (c === "L") return parseLiteral(source);
   if (c === "T") return source.templateParam();
+  if (c === "u") return vendorExpression(source, sub);
   switch (code) {
     case "fp":
     case "fL":
@@ -97,6 +100,9 @@ function expression(source: ExpressionSource): Node {
     case "tw":
       source.pos += 2;
       return new Prefixed("throw ", sub());
+    case "rq":
+    case "rQ":
+      return requirements(source, sub);
     case "tr":
       source.pos += 2;
       return new Name("throw");
@@ -144,6 +150,42 @@ function operation(source: ExpressionSource, operator: Operator, isGlobal: boole
     default:
       return source.fail();
   }
+}
+
+/** `u` name arguments `E`: `__is_same(T, U)`. `__uuidof` has one argument, and says of which kind. */
+function vendorExpression(source: ExpressionSource, sub: () => Node): Node {
+  source.expect("u");
+  const name = source.sourceName();
+  if (name.baseName() === "__uuidof") {
+    if (source.consume("t")) return new Call(name, [source.type()]);
+    if (source.consume("z")) return new Call(name, [sub()]);
+  }
+  return new Call(
+    name,
+    until(source, "E", () => source.templateArg()),
+  );
+}
+
+/** `rq` requirements `E`, `rQ` types of parameters `_` requirements `E` */
+function requirements(source: ExpressionSource, sub: () => Node): Node {
+  source.expect("r");
+  const params = source.consume("Q") ? until(source, "_", () => source.type()) : [];
+  if (params.length === 0) source.consume("q");
+  const clauses: Node[] = [];
+  do {
+    if (source.consume("X")) {
+      const expression = sub();
+      const isNoexcept = source.consume("N");
+      clauses.push(
+        new ExpressionRequirement(expression, isNoexcept, source.consume("R") ? source.name() : undefined),
+      );
+    } else if (source.consume("T")) clauses.push(new Clause("typename", source.type()));
+    else {
+      source.expect("Q");
+      clauses.push(new Clause("requires", sub()));
+    }
+  } while (!source.consume("E"));
+  return new Requirements(params, clauses);
 }
 
 /** `fp`, `fp0`, `this` */

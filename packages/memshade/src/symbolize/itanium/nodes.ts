@@ -153,6 +153,44 @@ export class Nested extends Node {
   }
 }
 
+/** `shop.cart:items`, a module of C++20 or a partition of one. */
+export class ModuleName extends Node {
+  readonly parent: Node | undefined;
+  readonly name: Node;
+  readonly isPartition: boolean;
+  constructor(parent: Node | undefined, name: Node, isPartition: boolean) {
+    super();
+    this.parent = parent;
+    this.name = name;
+    this.isPartition = isPartition;
+  }
+  override left(out: Output): void {
+    this.parent?.print(out);
+    if (this.isPartition) out.add(":");
+    else if (this.parent !== undefined) out.add(".");
+    this.name.print(out);
+  }
+}
+
+/** `name@module` */
+export class InModule extends Node {
+  readonly name: Node;
+  readonly module: ModuleName;
+  constructor(name: Node, module: ModuleName) {
+    super();
+    this.name = name;
+    this.module = module;
+  }
+  override left(out: Output): void {
+    this.name.print(out);
+    out.add("@");
+    this.module.print(out);
+  }
+  override baseName(): string {
+    return this.name.baseName();
+  }
+}
+
 export class TemplateArgs extends Node {
   readonly args: readonly Node[];
   constructor(args: readonly Node[]) {
@@ -224,11 +262,19 @@ export class Closure extends Node {
   readonly count: string;
   readonly templateParams: readonly Node[];
   readonly params: readonly Node[];
-  constructor(count: string, templateParams: readonly Node[], params: readonly Node[]) {
+  /** What it requires, in front of its parameters and behind them. */
+  readonly constraints: readonly [Node | undefined, Node | undefined];
+  constructor(
+    count: string,
+    templateParams: readonly Node[],
+    params: readonly Node[],
+    constraints: readonly [Node | undefined, Node | undefined],
+  ) {
     super();
     this.count = count;
     this.templateParams = templateParams;
     this.params = params;
+    this.constraints = constraints;
   }
   override left(out: Output): void {
     out.add(`'lambda${this.count}'`);
@@ -238,7 +284,13 @@ export class Closure extends Node {
     if (this.templateParams.length > 0) {
       out.bracketed(() => printWithComma(this.templateParams, out));
     }
+    const [before, behind] = this.constraints;
+    if (before !== undefined) {
+      printConstraint(before, out);
+      out.add(" ");
+    }
     out.parenthesized(() => printWithComma(this.params, out));
+    printConstraint(behind, out);
   }
 }
 
@@ -265,29 +317,33 @@ export function printQualifiers({ isConst, isVolatile, isRestrict }: Qualifiers,
   if (isRestrict) out.add(" restrict");
 }
 
+/** What stands behind a function's parameters. */
+export interface FunctionSuffix {
+  qualifiers: Qualifiers;
+  reference: string;
+  attributes: Node | undefined;
+  constraint: Node | undefined;
+}
+
+/** ` requires` and what it asks for, if anything. */
+export function printConstraint(constraint: Node | undefined, out: Output): void {
+  if (constraint === undefined) return;
+  out.add(" requires ");
+  constraint.print(out);
+}
+
 /** A function's whole declaration: the result, its name, parameters and what qualifies `this`. */
 export class FunctionEncoding extends Node {
   readonly result: Node | undefined;
   readonly name: Node;
   readonly params: readonly Node[];
-  readonly qualifiers: Qualifiers;
-  readonly reference: string;
-  readonly attributes: Node | undefined;
-  constructor(
-    result: Node | undefined,
-    name: Node,
-    params: readonly Node[],
-    qualifiers: Qualifiers,
-    reference: string,
-    attributes: Node | undefined,
-  ) {
+  readonly suffix: FunctionSuffix;
+  constructor(result: Node | undefined, name: Node, params: readonly Node[], suffix: FunctionSuffix) {
     super();
     this.result = result;
     this.name = name;
     this.params = params;
-    this.qualifiers = qualifiers;
-    this.reference = reference;
-    this.attributes = attributes;
+    this.suffix = suffix;
   }
   override hasRight(): boolean {
     return true;
@@ -305,9 +361,11 @@ export class FunctionEncoding extends Node {
   override right(out: Output): void {
     out.parenthesized(() => printWithComma(this.params, out));
     this.result?.right(out);
-    printQualifiers(this.qualifiers, out);
-    out.add(this.reference);
-    this.attributes?.print(out);
+    const { qualifiers, reference, attributes, constraint } = this.suffix;
+    printQualifiers(qualifiers, out);
+    out.add(reference);
+    attributes?.print(out);
+    printConstraint(constraint, out);
   }
 }
 

@@ -4,6 +4,8 @@ import {
   CtorDtor,
   EnableIf,
   FunctionEncoding,
+  InModule,
+  ModuleName,
   Name,
   Nested,
   type Node,
@@ -16,6 +18,11 @@ import {
   WithTemplateArgs,
 } from "./nodes.ts";
 import { OPERATORS, operatorName } from "./operators.ts";
+import {
+  PackDeclaration,
+  ParameterDeclaration,
+  TemplateParameterDeclaration,
+} from "./parameter-declarations.ts";
 import { ArgumentPack, Conversion, ForwardReference, ParameterPack } from "./type-nodes.ts";
 import { parseDecltype, parseType, type TypeSource } from "./types.ts";
 
@@ -32,6 +39,7 @@ interface NameState {
   qualifiers: Qualifiers;
   reference: string;
   forwardReferences: number;
+  hasObjectParameter: boolean;
 }
 
 const NO_QUALIFIERS: Qualifiers = { isConst: false, isVolatile: false, isRestrict: false };
@@ -59,13 +67,17 @@ export class Parser implements TypeSource {
   readonly text: string;
   pos = 0;
   readonly substitutions: Node[] = [];
-  #templateParams: Node[] = [];
+  /** Arguments that template parameters stand for, by level: those of the name, then those of lambdas in lambdas. */
+  #levels: (Node[] | undefined)[] = [];
   #forwardReferences: ForwardReference[] = [];
   #permitsForwardReferences = false;
   /** An argument list behind a template parameter belongs to it; not so in the type of a conversion. */
   takesTemplateArgs = true;
-  #lambdaDepth = 0;
-  #lambdaParams: Node[] | undefined;
+  /** Level of the parameters that the innermost lambda declares, and where `auto` is such a parameter. */
+  #lambdaLevel = -1;
+  #namesParams = false;
+  /** How many parameters of each kind were given names. */
+  readonly #invented = new Map<string, number>();
   #depth = 0;
 
   constructor(text: string) {
@@ -146,14 +158,21 @@ export class Parser implements TypeSource {
 
   encoding(): Node {
     return this.deeper(() => {
-      const [params, references] = [this.#templateParams, this.#forwardReferences];
-      this.#templateParams = [];
+      const references = this.#forwardReferences;
       this.#forwardReferences = [];
-      const node = this.#encodingWithin();
-      this.#templateParams = params;
+      const node = this.#withOwnParams(() => this.#encodingWithin());
       this.#forwardReferences = references;
       return node;
     });
+  }
+
+  /** Parses what has nothing to do with the template parameters around it. */
+  #withOwnParams<T>(parse: () => T): T {
+    const levels = this.#levels;
+    this.#levels = [];
+    const result = parse();
+    this.#levels = levels;
+    return result;
   }
 
   #encodingWithin(): Node {
@@ -164,6 +183,7 @@ export class Parser implements TypeSource {
         endsWithTemplateArgs: false,
         qualifiers: NO_QUALIFIERS,
         reference: "",
+        hasObjectParameter: false,
       },
       forwardReferences: this.#forwardReferences.length,
     };
@@ -180,10 +200,28 @@ export class Parser implements TypeSource {
     if (!state.isCtorDtorConversion && state.endsWithTemplateArgs) result = this.type();
     const params: Node[] = [];
     if (!this.consume("v")) {
-      do params.push(this.type());
-      while (!this.#isEndOfEncoding());
+      do {
+        const type = this.type();
+        params.push(state.hasObjectParameter && params.length === 0 ? new Prefixed("this ", type) : type);
+      } while (!this.#isEndOfEncoding() && this.look() !== "Q");
     }
-    return new FunctionEncoding(result, name, params, state.qualifiers, state.reference, attributes);
+    const { qualifiers, reference } = state;
+    const constraint = this.#constraint();
+    return new FunctionEncoding(result, name, params, { qualifiers, reference, attributes, constraint });
+  }
+
+  /** `Q` expression, the clause behind `requires`, if there is one. */
+  #constraint(): Node | undefined {
+    return this.consume("Q") ? this.#withNamedParams(() => parseExpression(this)) : undefined;
+  }
+
+  /** In constraints all template parameters around are in scope, but it is not known which: they are written by number. */
+  #withNamedParams<T>(parse: () => T): T {
+    const before = this.#namesParams;
+    this.#namesParams = true;
+    const result = parse();
+    this.#namesParams = before;
+    return result;
   }
 
   #isEndOfEncoding(): boolean {
@@ -192,13 +230,17 @@ export class Parser implements TypeSource {
 
   #resolveForwardReferences({ forwardReferences }: NameState): void {
     for (const reference of this.#forwardReferences.splice(forwardReferences)) {
-      const target = this.#templateParams[reference.index];
+      const target = this.#levels[0]?.[reference.index];
       if (target === undefined) this.fail();
       reference.target = target;
     }
   }
 
   #specialName(): Node {
+    if (this.consume("GI")) {
+      const module = this.#moduleName();
+      return module === undefined ? this.fail() : new Prefixed("initializer for module ", module);
+    }
     const code = this.text.slice(this.pos, this.pos + 2);
     const prefix = SPECIAL_NAMES[code];
     this.pos += 2;
@@ -260,8 +302,11 @@ export class Parser implements TypeSource {
       let isSubstitution = false;
       if (this.look() === "S" && this.look(1) !== "t") {
         node = this.substitution();
-        isSubstitution = true;
-        if (this.look() !== "I") this.fail();
+        if (node instanceof ModuleName) node = this.#unqualifiedName(state, undefined, node);
+        else {
+          isSubstitution = true;
+          if (this.look() !== "I") this.fail();
+        }
       } else node = this.#unscopedName(state);
       if (this.look() !== "I") return node;
       if (!isSubstitution) this.substitutions.push(node);
@@ -272,7 +317,26 @@ export class Parser implements TypeSource {
   }
 
   #unscopedName(state: NameState | undefined): Node {
-    return this.#unqualifiedName(state, this.consume("St") ? new Name("std") : undefined);
+    const scope = this.consume("St") ? new Name("std") : undefined;
+    return this.#unqualifiedName(state, scope, this.#substitutedModule());
+  }
+
+  /** A module that was named before. */
+  #substitutedModule(): ModuleName | undefined {
+    if (this.look() !== "S") return undefined;
+    const node = this.substitution();
+    return node instanceof ModuleName ? node : this.fail();
+  }
+
+  /** `W` name for each part, `WP` for that of a partition, behind what was named before. */
+  #moduleName(parent?: ModuleName): ModuleName | undefined {
+    let module = parent;
+    while (this.consume("W")) {
+      const isPartition = this.consume("P");
+      module = new ModuleName(module, this.sourceName(), isPartition);
+      this.substitutions.push(module);
+    }
+    return module;
   }
 
   #localName(state: NameState | undefined): Node {
@@ -286,12 +350,14 @@ export class Parser implements TypeSource {
     if (this.consume("d")) {
       if (this.look() !== "_") this.number(true);
       this.expect("_");
-      return new Nested(encoding, this.name(state));
+      return new Nested(
+        encoding,
+        this.#withOwnParams(() => this.name(state)),
+      );
     }
-    const entity = this.name(state);
+    // As in LLVM: parameters that the types behind a local name mention have no arguments then, and such names stay as they are.
+    const entity = this.#withOwnParams(() => this.name(state));
     this.#discriminator();
-    // LLVM finds no arguments for parameters that the types behind a local name mention, and leaves such names alone.
-    if (state !== undefined) this.#templateParams = [];
     return new Nested(encoding, entity);
   }
 
@@ -309,7 +375,7 @@ export class Parser implements TypeSource {
   #nestedName(state: NameState | undefined): Node {
     this.expect("N");
     if (this.consume("H")) {
-      // An explicit object parameter is printed as any other.
+      if (state !== undefined) state.hasObjectParameter = true;
     } else {
       const qualifiers = this.qualifiers();
       const reference = this.consume("O") ? " &&" : this.consume("R") ? " &" : "";
@@ -332,10 +398,14 @@ export class Parser implements TypeSource {
         if (soFar !== undefined) this.fail();
         soFar = this.decltype();
       } else if (c === "S") {
-        if (soFar !== undefined) this.fail();
-        soFar = this.consume("St") ? new Name("std") : this.substitution();
-        pushed = false;
-        continue;
+        const node = this.consume("St") ? new Name("std") : this.substitution();
+        if (node instanceof ModuleName) soFar = this.#unqualifiedName(state, soFar, node);
+        else {
+          if (soFar !== undefined) this.fail();
+          soFar = node;
+          pushed = false;
+          continue;
+        }
       } else soFar = this.#unqualifiedName(state, soFar);
       this.substitutions.push(soFar);
       pushed = true;
@@ -346,8 +416,9 @@ export class Parser implements TypeSource {
     return soFar;
   }
 
-  #unqualifiedName(state: NameState | undefined, scope: Node | undefined): Node {
-    if (scope !== undefined) this.consume("F");
+  #unqualifiedName(state: NameState | undefined, scope: Node | undefined, of?: ModuleName): Node {
+    const module = this.#moduleName(of);
+    const isFriend = scope !== undefined && this.consume("F");
     this.consume("L");
     const c = this.look();
     let node: Node;
@@ -360,13 +431,15 @@ export class Parser implements TypeSource {
       while (!this.consume("E"));
       node = new StructuredBinding(bindings);
     } else if (c === "C" || c === "D") {
-      if (scope === undefined) this.fail();
+      if (scope === undefined || module !== undefined) return this.fail();
       const owner = scope instanceof StdAbbreviation ? scope.expanded() : scope;
       const ctor = this.#ctorDtor(owner, state);
       return new Nested(owner, this.#abiTags(ctor));
     } else node = this.operatorName(state);
+    if (module !== undefined) node = new InModule(node, module);
     node = this.#abiTags(node);
-    return scope === undefined ? node : new Nested(scope, node);
+    if (scope === undefined) return node;
+    return new Nested(scope, isFriend ? new Prefixed("friend ", node) : node);
   }
 
   #ctorDtor(owner: Node, state: NameState | undefined): Node {
@@ -421,40 +494,60 @@ export class Parser implements TypeSource {
   }
 
   #closure(): Node {
-    const outer = this.#lambdaParams;
-    this.#lambdaParams = [];
-    this.#lambdaDepth++;
+    const outerLevel = this.#lambdaLevel;
+    const level = this.#levels.length;
+    this.#lambdaLevel = level;
+    const declared: Node[] = [];
+    this.#levels.push(declared);
     const templateParams: Node[] = [];
-    while (this.#isTemplateParamDecl()) {
-      templateParams.push(this.#templateParamDecl(this.#lambdaParams));
-    }
+    while (this.#isTemplateParamDecl()) templateParams.push(this.#templateParamDecl(declared));
+    if (templateParams.length === 0) this.#levels.pop();
+    const constraint = this.#constraint();
     const params: Node[] = [];
     if (!this.consume("v")) {
       do params.push(this.type());
       while (this.look() !== "E" && this.look() !== "Q" && this.look() !== "");
     }
+    const trailing = this.#constraint();
     this.expect("E");
-    this.#lambdaDepth--;
-    this.#lambdaParams = outer;
+    this.#lambdaLevel = outerLevel;
+    this.#levels.length = level;
     const count = this.look() === "_" ? "" : this.number();
     this.expect("_");
-    return new Closure(count, templateParams, params);
+    return new Closure(count, templateParams, params, [constraint, trailing]);
   }
 
-  /** Parameters that a generic lambda declares: `typename $T`, `int $N`, `typename ...$T`. */
+  /** Parameters that a template declares: `typename $T`, `C $T`, `int $N`, `template<typename $T> typename $TT`, packs of them. */
   #templateParamDecl(declared: Node[]): Node {
-    const invent = (letter: string): Name => {
-      const count = declared.filter((node) => node.baseName().startsWith(letter)).length;
-      const name = new Name(count === 0 ? letter : `${letter}${count - 1}`);
+    const invent = (letters: string): Name => {
+      const count = this.#invented.get(letters) ?? 0;
+      this.#invented.set(letters, count + 1);
+      const name = new Name(count === 0 ? letters : `${letters}${count - 1}`);
       declared.push(name);
       return name;
     };
-    if (this.consume("Ty")) return new Prefixed("typename ", invent("$T"));
+    if (this.consume("Ty")) return new ParameterDeclaration(new Name("typename"), invent("$T"));
+    if (this.consume("Tk")) {
+      const constraint = this.#withNamedParams(() => this.name());
+      return new ParameterDeclaration(constraint, invent("$T"));
+    }
     if (this.consume("Tn")) {
       const name = invent("$N");
-      return new Declared(this.type(), name);
+      return new ParameterDeclaration(this.type(), name);
     }
-    if (this.consume("Tp")) return new Pack(this.#templateParamDecl(declared));
+    if (this.consume("Tt")) {
+      const name = invent("$TT");
+      const inner: Node[] = [];
+      const own: Node[] = [];
+      let constraint: Node | undefined;
+      while (constraint === undefined && !this.consume("E")) {
+        inner.push(this.#templateParamDecl(own));
+        constraint = this.#constraint();
+        if (constraint !== undefined) this.expect("E");
+      }
+      return new TemplateParameterDeclaration(name, inner, constraint);
+    }
+    if (this.consume("Tp")) return new PackDeclaration(this.#templateParamDecl(declared));
     return this.fail();
   }
 
@@ -499,56 +592,44 @@ export class Parser implements TypeSource {
   }
 
   templateParam(): Node {
+    const start = this.pos;
     this.expect("T");
     let level = 0;
     if (this.consume("L")) {
-      level = this.look() === "_" ? 1 : Number(this.number()) + 2;
+      level = Number(this.number()) + 1;
       this.expect("_");
     }
     const index = this.look() === "_" ? 0 : Number(this.number()) + 1;
     this.expect("_");
-    if (
-      this.#lambdaDepth > 0 &&
-      level === this.#lambdaDepth - 1 &&
-      this.#lambdaParams !== undefined &&
-      level > 0
-    ) {
-      return this.#lambdaParams[index] ?? new Name("auto");
-    }
+    if (this.#namesParams) return new Name(this.text.slice(start, this.pos - 1));
     if (this.#permitsForwardReferences && level === 0) {
       const reference = new ForwardReference(index);
       this.#forwardReferences.push(reference);
       return reference;
     }
+    const node = this.#levels[level]?.[index];
+    if (node !== undefined) return node;
     // The parameters of a lambda that are written `auto` have no declarations.
-    if (this.#lambdaDepth > 0 && level === 0 && this.#lambdaParams !== undefined) {
-      const own = this.#lambdaParams[index];
-      if (own !== undefined) return own;
-      if (this.#templateParams[index] === undefined || this.#isOutermostLambda()) return new Name("auto");
-    }
-    return this.#templateParams[index] ?? this.fail();
-  }
-
-  #isOutermostLambda(): boolean {
-    return this.#templateParams.length === 0;
+    if (level !== this.#lambdaLevel || level > this.#levels.length) this.fail();
+    if (level === this.#levels.length) this.#levels.push(undefined);
+    return new Name("auto");
   }
 
   templateArgs(keepsParams = false): Node {
     this.expect("I");
-    if (keepsParams) this.#templateParams = [];
+    const known: Node[] = [];
+    if (keepsParams) this.#levels = [known];
     const args: Node[] = [];
     while (!this.consume("E")) {
-      const outer = this.#templateParams;
       const isDeclared = this.#isTemplateParamDecl();
-      // Without a declaration an argument does not refer to those before it: the `auto` of a lambda is not the first one.
-      if (keepsParams && !isDeclared) this.#templateParams = [];
       const arg = this.templateArg();
-      if (keepsParams) {
-        this.#templateParams = outer;
-        // LLVM does not expand packs whose parameter is declared in front of them.
-        outer.push(arg instanceof ArgumentPack && !isDeclared ? new ParameterPack(arg.elements) : arg);
-      }
+      // LLVM does not expand packs whose parameter is declared in front of them.
+      known.push(arg instanceof ArgumentPack && !isDeclared ? new ParameterPack(arg.elements) : arg);
       args.push(arg);
+      if (this.#constraint() !== undefined) {
+        this.expect("E");
+        break;
+      }
     }
     return new TemplateArgs(args);
   }
@@ -612,28 +693,5 @@ class Dash extends Nested {
     this.scope.print(out);
     out.add("-in-");
     this.name.print(out);
-  }
-}
-
-/** `int $N` */
-class Declared extends Nested {
-  override left(out: Parameters<Nested["left"]>[0]): void {
-    this.scope.left(out);
-    if (!this.scope.hasRight(out)) out.add(" ");
-    this.name.print(out);
-    if (this.scope.hasRight(out)) this.scope.right(out);
-  }
-}
-
-/** `typename ...$T` */
-class Pack extends Suffixed {
-  constructor(child: Node) {
-    super(child, "");
-  }
-  override left(out: Parameters<Suffixed["left"]>[0]): void {
-    const start = out.text.length;
-    this.child.print(out);
-    const printed = out.text.slice(start);
-    out.text = out.text.slice(0, start) + printed.replace(/ (\$\w+)$/, " ...$1");
   }
 }

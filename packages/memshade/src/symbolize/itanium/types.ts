@@ -1,7 +1,7 @@
 import { BUILTIN_TYPES, D_TYPES } from "./builtin-types.ts";
 import { Enclosed } from "./expression-nodes.ts";
 import { type ExpressionSource, parseExpression } from "./expressions.ts";
-import { Name, type Node, Prefixed, type Qualifiers, WithTemplateArgs } from "./nodes.ts";
+import { ModuleName, Name, type Node, Prefixed, type Qualifiers, WithTemplateArgs } from "./nodes.ts";
 import {
   ArrayOf,
   ExceptionSpecification,
@@ -54,7 +54,7 @@ function compoundType(source: TypeSource, c: string): [Node, boolean] {
       return [qualifiedType(source), true];
     case "u":
       source.pos++;
-      return [source.sourceName(), false];
+      return [vendorType(source), true];
     case "D":
       return dType(source, next);
     case "F":
@@ -93,7 +93,12 @@ function compoundType(source: TypeSource, c: string): [Node, boolean] {
       return [new Postfixed(source.type(), "imaginary"), true];
     case "S": {
       if (next === "t") return [source.name(), true];
+      const start = source.pos;
       const node = source.substitution();
+      if (node instanceof ModuleName) {
+        source.pos = start;
+        return [source.name(), true];
+      }
       if (source.look() !== "I" || !source.takesTemplateArgs) return [node, false];
       return [new WithTemplateArgs(node, source.templateArgs()), true];
     }
@@ -126,6 +131,10 @@ function dType(source: TypeSource, letter: string): [Node, boolean] {
     case "t":
     case "T":
       return [source.decltype(), true];
+    case "k":
+    case "K":
+      source.pos += 2;
+      return [new Postfixed(source.name(), letter === "k" ? "auto" : "decltype(auto)"), true];
     case "v":
       return [vectorType(source), true];
     case "p":
@@ -147,6 +156,15 @@ export function parseDecltype(source: TypeSource): Node {
   const expression = parseExpression(source);
   source.expect("E");
   return new Enclosed("decltype", expression);
+}
+
+/** A type of the compiler's own, or what a trait makes of another type: `__remove_cv(T)`. */
+function vendorType(source: TypeSource): Node {
+  const name = source.bareName();
+  if (!source.consume("I")) return new Name(name);
+  const type = source.type();
+  source.expect("E");
+  return new Enclosed(name, type);
 }
 
 function qualifiedType(source: TypeSource): Node {

@@ -33,6 +33,24 @@ describe("a name of the Itanium C++ ABI", () => {
     ["_ZN4core3ptr4read17h0123456789abcdefE", "core::ptr::read::h0123456789abcdef"],
     ["_Z1fv.cold", "f() (.cold)"],
     ["_ZN1AB5cxx111fB3fooEv", "A[abi:cxx11]::f[abi:foo]()"],
+    ["_Z2r4ITk2C1iTk3TwoIT_ElET0_S1_S2_", "long r4<int, long>(T, long)"],
+    ["_Z2r1IiQ2C1IT_EEvS0_", "void r1<int>(T)"],
+    [
+      "_Z1qIiEvT_QrQS0__XplfL0p_fL0p_NR4SameIS0_ETNS0_1vEQ1DE",
+      "void q<int>(int) requires requires (int) { {fp + fp} noexcept -> Same<int>; typename int::v; requires D; }",
+    ],
+    [
+      "_ZZ4mainENKUlTk2C1TyT_E_clIiiEEDaS_",
+      "auto main::'lambda'<C1 $T, typename $T0>($T)::operator()<int, int>($T) const",
+    ],
+    ["_ZN1SFeqERKS_S1_Q2C1IiE", "S::friend operator==(S const&, S const&) requires C1<int>"],
+    ["_ZNH2Ex1hIS_EEDaOT_i", "auto Ex::h<Ex>(this Ex&&, int)"],
+    ["_Z1fIiEDk2C1T_", "C1 auto f<int>(int)"],
+    ["_Z1fu14__remove_cvrefIiES_", "f(__remove_cvref(int), __remove_cvref(int))"],
+    ["_Z1fIXu9__is_sameiiEEEvv", "void f<__is_same(int, int)>()"],
+    ["_ZGIW4shop", "initializer for module shop"],
+    ["_ZW4shopWP4part1fW4shop1Q", "f@shop:part(Q@shop)"],
+    ["_ZN4shopW4shopW4cart2frENS_S1_1PE", "shop::fr@shop.cart(shop::P@shop.cart)"],
   ])("%s is %s", (mangled, readable) => {
     expect(demangleItanium(mangled)).toBe(readable);
   });
