@@ -6,7 +6,7 @@ export default defineConfig({
     setupFiles: ["test/property-seed.ts"],
     // Whole-tool tests start processes of their own: more workers than this only wait for each other.
     maxWorkers: 2,
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
   },
 });

@@ -54,7 +54,7 @@ describe.skipIf(!installed).each([
   ["allocation/accesses", []],
   ["allocation/rust-collections", []],
 ])("the counters of %s %o", (path, args) => {
-  it("add up to the accesses that were executed, to the last one", { timeout: 60_000 }, async () => {
+  it("add up to the accesses that were executed, to the last one", { timeout: 300_000 }, async () => {
     const executed = countAccesses(path, args);
     expect(executed).toBeGreaterThan(1000);
     for (const exactHistogram of [false, true]) {

@@ -46,7 +46,7 @@ describe.skipIf(!canTrace).each([
   ["allocation/rust-collections", [], 9000],
 ] as const)("lines of %s %o in intervals of %i accesses", (path, args, interval) => {
   it("are charged to the instruction that touched them first, at every scale; their bytes are counted", {
-    timeout: 60_000,
+    timeout: 300_000,
   }, () => {
     const { bytes: module, trace } = traceProgram(path, args);
     const offsets = accessOffsets(module);

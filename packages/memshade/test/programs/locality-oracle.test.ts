@@ -73,7 +73,7 @@ describe.skipIf(!canTrace).each([
   ["control/recursion", ["50"]],
   ["allocation/new-delete", []],
 ] as const)("the exact locality of %s %o", (path, args) => {
-  it("is that of a stack of lines", { timeout: 60_000 }, () => {
+  it("is that of a stack of lines", { timeout: 300_000 }, () => {
     const { bytes, trace } = traceProgram(path, args);
     const lines = linesOf(trace);
     const expected = byNaiveStack(lines);

@@ -58,7 +58,7 @@ describe.skipIf(!canTrace).each([
   ["allocation/new-delete", [], 500],
   ["allocation/rust-collections", [], 3000],
 ] as const)("the working set of %s %o in intervals of %i accesses", (path, args, interval) => {
-  it("is that of sets of lines, at every scale", { timeout: 60_000 }, () => {
+  it("is that of sets of lines, at every scale", { timeout: 300_000 }, () => {
     const { bytes, trace } = traceProgram(path, args);
     expect(trace.length).toBeGreaterThan(1000);
     for (const maxIntervals of [8, 512]) {

@@ -23,7 +23,7 @@ function expectSaneFrames(symbolizer: Symbolizer, address: number): void {
 /** Address 0 is that of a function which the linker removed. */
 const addresses = Array.from({ length: 40 }, (_, index) => Math.floor((index * codeSize) / 40));
 
-describe("damaged debug information", { timeout: 120_000 }, () => {
+describe("damaged debug information", { timeout: 300_000 }, () => {
   it("still ends in frames, wherever bytes are changed", () => {
     const place = fc.nat(debugSections.length - 1).chain((index) => {
       const { offset, size } = debugSections[index]!;

@@ -17,7 +17,7 @@ const PROGRAMS = [
 const somewhere = fc.double({ min: 0, max: 0.999_999, noNaN: true });
 
 // The first addresses are looked up without keeping what was read for them.
-describe.each(PROGRAMS)("the first answer of $file", { timeout: 60_000 }, ({ object }) => {
+describe.each(PROGRAMS)("the first answer of $file", { timeout: 300_000 }, ({ object }) => {
   const code = object.sections.find(({ name }) => name === "code" || name === ".text")!;
   const addressOf = (place: number) => code.address + Math.floor(place * code.size);
 

@@ -98,7 +98,7 @@ function built(command: string): string {
 
 describe.skipIf(!hasNative)(
   "answers for a native program are those of llvm-symbolizer",
-  { timeout: 120_000 },
+  { timeout: 300_000 },
   () => {
     for (const [name, command] of Object.entries(NATIVE)) {
       it(name, () => {
@@ -190,7 +190,7 @@ const MODULES = {
   "ruby.debug+stdlib": npmModule("bench/node_modules/@ruby/3.4-wasm-wasi/dist/ruby.debug+stdlib.wasm"),
 };
 
-describe("answers for modules of npm packages are those of llvm-symbolizer", { timeout: 120_000 }, () => {
+describe("answers for modules of npm packages are those of llvm-symbolizer", { timeout: 300_000 }, () => {
   for (const [name, file] of Object.entries(MODULES)) {
     const skipped = file === undefined || !hasOracle;
     if (skipped) console.warn(`SKIPPED: ${name} is not compared with llvm-symbolizer-22`);

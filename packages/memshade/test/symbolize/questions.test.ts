@@ -36,7 +36,7 @@ const BUILDS = {
 
 describe.skipIf(!installed)("variables are told as llvm-symbolizer tells them", () => {
   for (const [name, command] of Object.entries(BUILDS)) {
-    it(name, { timeout: 60_000 }, () => {
+    it(name, { timeout: 300_000 }, () => {
       const file = built("variables", command);
       const { sections } = openObject(fileSource(path.join(temporaryFolder(), file)));
       const places = (sectionNames: readonly string[], step: number) =>
@@ -96,7 +96,7 @@ describe.skipIf(!installed)("lines of input are read as llvm-symbolizer reads th
   ];
 
   for (const style of ["LLVM", "JSON", "GNU"])
-    it(`with and without a file, ${style}`, { timeout: 60_000 }, () => {
+    it(`with and without a file, ${style}`, { timeout: 300_000 }, () => {
       built("program", BUILDS["clang, optimized"]);
       const option = `--output-style=${style}`;
       const within = ["--obj", "program", option];

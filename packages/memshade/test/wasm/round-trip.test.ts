@@ -20,7 +20,7 @@ import {
 import { assemble, installedModules, KITCHEN_SINK } from "./support.ts";
 
 /** These tests do much and say nothing about speed. */
-const PATIENCE = { timeout: 120_000 };
+const PATIENCE = { timeout: 300_000 };
 
 const modules = installedModules();
 

@@ -19,7 +19,7 @@ import {
 import { assemble, installedModules, KITCHEN_SINK } from "./support.ts";
 
 /** These tests do much and say nothing about speed. */
-const PATIENCE = { timeout: 120_000 };
+const PATIENCE = { timeout: 300_000 };
 
 const sink = assemble(KITCHEN_SINK, { names: true });
 const zstd = installedModules()

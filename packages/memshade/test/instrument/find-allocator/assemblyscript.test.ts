@@ -33,10 +33,10 @@ async function compile(...options: string[]): Promise<WasmModule> {
 /** Without the file part of the runtime's names. */
 const short = (lines: readonly string[]) => lines.map((line) => line.replace("~lib/rt/", ""));
 
-describe("AssemblyScript", { timeout: 60_000 }, () => {
+describe("AssemblyScript", { timeout: 300_000 }, () => {
   beforeAll(async () => {
     await compile("--runtime", "stub");
-  }, 60_000);
+  }, 300_000);
 
   it("hooks the allocator below the collector where it is whole, and folds __new", async () => {
     const module = await compile("--runtime", "incremental", "--debug");

@@ -542,5 +542,5 @@ describe("damaged modules", () => {
       ),
       { numRuns: 150 },
     );
-  }, 60_000);
+  }, 300_000);
 });

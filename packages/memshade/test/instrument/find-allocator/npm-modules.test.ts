@@ -138,7 +138,7 @@ function expectConsistent(module: WasmModule, plan: AllocatorPlan): void {
   }
 }
 
-describe.each(ROWS)("$wasm", { timeout: 60_000 }, ({ wasm, glue, how, truth, more, structure }) => {
+describe.each(ROWS)("$wasm", { timeout: 300_000 }, ({ wasm, glue, how, truth, more, structure }) => {
   const file = installed(wasm);
   if (file === undefined) console.warn(`find-allocator: ${wasm} is not installed, its checks are skipped`);
   const glueFile = glue === undefined ? undefined : installed(glue);

@@ -238,7 +238,7 @@ function expectedOf(
 }
 
 describe("the owners and the fill of any run", () => {
-  it("are those of sets of bytes kept by hand, and add up to the lines", { timeout: 60_000 }, () => {
+  it("are those of sets of bytes kept by hand, and add up to the lines", { timeout: 300_000 }, () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 120 }), fc.integer({ min: 1, max: 30 }), (wished, interval) => {
         // A place is allocated only while it is free.
