@@ -52,3 +52,41 @@ describe("a function without call frame information", () => {
     ]);
   });
 });
+
+describe("the trampoline that ends a signal handler", () => {
+  /** `mov $15, %rax; syscall` */
+  const CODE = [0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 0x05];
+  const TRAMPOLINE = 0x1200;
+  const INTERRUPTED = 0x1080;
+
+  it.each([false, true])(
+    "is known by its code where it looks like any function, as in Go (registers: %s)",
+    (registers) => {
+      const handler = { start: 0x1100, size: 0x100, program: [] };
+      const trampoline = { start: TRAMPOLINE, size: 0x10, program: [] };
+      const unwinder = new Unwinder("x86_64", { registers });
+      const code = new Uint8Array(0x3000);
+      code.set(CODE, TRAMPOLINE);
+      const image = drawCfiObject("eh_frame", drawCfi("eh_frame", {}, [CALLER, handler, trampoline]));
+      unwinder.modules.add({
+        ...{ start: 0, end: 0x3000, bias: 0, table: UnwindTable.fromObject(image) },
+        readCode: (address, length) => code.subarray(address, address + length),
+      });
+      const words = new BigUint64Array(64);
+      words[0] = BigInt(TRAMPOLINE);
+      // What the kernel saved begins behind the return address: the stack pointer at 160, the program counter at 168.
+      words[1 + 160 / 8] = BigInt(STACK + 8 * 50);
+      words[1 + 168 / 8] = BigInt(INTERRUPTED);
+      words[50] = BigInt(RETURN_ADDRESS);
+      const stack = new StackImage(STACK, new Uint8Array(words.buffer));
+      const walked = () =>
+        unwinder
+          .unwind({ rip: handler.start + 5, rsp: STACK, rbp: 0 }, stack)
+          .frames.map(({ pc, kind }) => `${pc.toString(16)} ${kind}`);
+      const expected = ["1105 normal", "1200 signal", "1080 normal", "1050 normal"];
+      expect(walked()).toEqual(expected);
+      // From the cache too.
+      expect(walked()).toEqual(expected);
+    },
+  );
+});

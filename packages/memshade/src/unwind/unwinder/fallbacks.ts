@@ -18,6 +18,14 @@ const X86_64_CONTEXT = [144, 136, 152, 128, 112, 104, 120, 160, 40, 48, 56, 64, 
 /** Where x0 is; the others, sp and pc follow. */
 const AARCH64_CONTEXT = 312;
 
+/**
+ * Whether an address at which there is call frame information is to be looked at all the same: what Go has for its
+ * trampoline, and for what stands in front of that, is that of any function. It is aligned as functions are.
+ */
+export function mayBeTrampoline(pc: number, isCaller: boolean): boolean {
+  return isCaller && pc % 16 === 0;
+}
+
 /** Whether the code at an address is the trampoline that ends a signal handler. */
 export function isSignalTrampoline(architecture: string, pc: number, readCode: ReadCode): boolean {
   const code = architecture === "aarch64" ? AARCH64_SIGRETURN : X86_64_SIGRETURN;

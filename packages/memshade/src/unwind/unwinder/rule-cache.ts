@@ -1,4 +1,5 @@
-import type { ModuleMap } from "./modules.ts";
+import { isSignalTrampoline, mayBeTrampoline } from "./fallbacks.ts";
+import type { Module, ModuleMap } from "./modules.ts";
 import { SMALL_RULE, SmallRule } from "./small-rule.ts";
 
 const CACHE_BITS = 12;
@@ -44,9 +45,15 @@ export class RuleCache {
     if (module === undefined || table === undefined) return;
     const rule = this.#rule;
     rule.read(table, address - module.bias, isCaller);
+    if (mayBeTrampoline(address + 1, isCaller) && isTrampoline(module, address + 1)) return;
     rules[at] = rule.kind;
     rules[at + 1] = rule.cfaOffset;
     rules[at + 2] = rule.returnOffset;
     rules[at + 3] = rule.framePointerOffset;
   }
+}
+
+function isTrampoline({ table, readCode }: Module, address: number): boolean {
+  if (table === undefined || readCode === undefined) return false;
+  return isSignalTrampoline(table.target.architecture, address, readCode);
 }

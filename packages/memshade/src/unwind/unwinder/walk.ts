@@ -4,6 +4,7 @@ import {
   framePointerStep,
   isSignalTrampoline,
   looksLikeReturnAddress,
+  mayBeTrampoline,
   restoreSignalContext,
 } from "./fallbacks.ts";
 import { type EndReason, FOUND_BY, type FoundBy, type Frame } from "./frames.ts";
@@ -223,6 +224,7 @@ export class Walk {
       }
       if (set !== 0) {
         if (isSignalFrame(table, set)) this.#kind = "signal";
+        else if (mayBeTrampoline(pc, isCaller) && this.#leaveTrampoline(registers, pc)) return "stepped";
         const known = this.#kind === "signal" && this.#target.linkRegister !== undefined;
         // Rules with a link register cannot give both it and the pc back; the kernel's frame has both.
         if (known && this.#leaveTrampoline(registers, pc)) return "stepped";
