@@ -7,13 +7,16 @@ const BIN_BYTES = 16;
 const ENTRY_BYTES = 16;
 const SITE_BYTES = 32;
 const STATE_BYTES = 4096;
-const STAMPS_PER_BLOCK = 512;
+const STAMPS_PER_WORD = 64;
+const WORDS_PER_BLOCK = 256;
+/** Counts of four siblings, 8 bytes, at four levels, and one of their block. */
+const TREE_BYTES_PER_BLOCK = 8 * (64 + 16 + 4 + 1) + 4;
 const SPARE_STAMPS = 8192;
 /** Hashes of lines are below this: 32 bits of the line times the golden ratio. */
 const HASH_RANGE = 2 ** 32;
 export const HASH_MULTIPLIER = 0x9e3779b1;
-/** Size of the buffer of references that wait for the next poll; a multiple of an entry's. */
-const BUFFER_BYTES = 1 << 22;
+/** Size of the buffer of references that wait for the next poll: a power of two. */
+export const BUFFER_BYTES = 1 << 22;
 const SMALLEST_RATE = 1e-6;
 const MOST_SAMPLED_LINES = 1 << 20;
 const LARGEST_CACHE_BYTES = 2 ** 36;
@@ -30,6 +33,7 @@ export interface LocalityLayout {
   linesShift: number;
   marks: number;
   tree: number;
+  treeWords: number;
   distances: number;
   times: number;
   firsts: number;
@@ -81,14 +85,16 @@ export function planLocality(
   const linesShift = Math.floor(Math.log2(leastGap(limit)));
   const entries = Math.ceil(lines / 2 ** linesShift) + 1;
   const stamps = 2 * entries + SPARE_STAMPS;
+  const treeWords = WORDS_PER_BLOCK * Math.ceil((stamps / STAMPS_PER_WORD + 1) / WORDS_PER_BLOCK);
   const siteCapacity = 2 ** Math.ceil(Math.log2(Math.max(1024, accesses * 2)));
   const histogram = () => place(HISTOGRAM_BINS * BIN_BYTES);
   const layout = {
     lines,
     entries: place(entries * ENTRY_BYTES),
     linesShift,
-    marks: place(stamps / 8 + STAMPS_PER_BLOCK / 8),
-    tree: place((stamps / STAMPS_PER_BLOCK + 4) * 4),
+    marks: place(treeWords * 8),
+    tree: place((treeWords / WORDS_PER_BLOCK) * TREE_BYTES_PER_BLOCK),
+    treeWords,
     distances: histogram(),
     times: histogram(),
     firsts: histogram(),
@@ -127,6 +133,7 @@ export function localityConstants(
     LINES_SHIFT: layout.linesShift,
     MARKS: layout.marks,
     TREE: layout.tree,
+    TREE_WORDS: layout.treeWords,
     DISTANCES: layout.distances,
     TIMES: layout.times,
     FIRSTS: layout.firsts,

@@ -11,6 +11,7 @@ import { alignmentHint } from "./alignment-hint.ts";
 import { BesideMarks, FIRST_BESIDE } from "./beside-marks.ts";
 import type { IntervalPass } from "./interval-pass.ts";
 import { LINE_SHIFT, writeLine } from "./line-of-address.ts";
+import { BUFFER_BYTES } from "./locality-layout.ts";
 import { writeForm } from "./mark-writer.ts";
 import type { LoopSummary } from "./moved-marks.ts";
 import { LINE_BYTES } from "./place-group.ts";
@@ -28,6 +29,9 @@ export interface SamplingTargets {
   /** (address, bytes, site, clock) and (end, stride, trips, extra, site, clock, accesses), behind loops. */
   /** (line, site, clock): a sampled reference. */
   note: number;
+  /** Where references wait that inserted code puts aside itself: the buffer, and where the bytes used of it are. */
+  buffer: number;
+  bufferedAt: number;
   sampleRange: number;
   sampleStrided: number;
 }
@@ -40,6 +44,8 @@ const Op = {
   SampleFixed: FIRST_BESIDE + 1,
   /** Behind a loop. `b`: index into `walks`. */
   SampleWalk: FIRST_BESIDE + 2,
+  /** As `Sample`, in a loop that does not poll: more may come together there than can wait. */
+  SampleOften: FIRST_BESIDE + 3,
 } as const;
 
 /** Places that a loop came to in equal steps. */
@@ -63,6 +69,8 @@ const LOCAL_GET = opcodeId("local.get");
 const LOCAL_TEE = opcodeId("local.tee");
 const CALL = opcodeId("call");
 const I32_LOAD = opcodeId("i32.load");
+const I32_STORE = opcodeId("i32.store");
+const I32_AND = opcodeId("i32.and");
 const I32_ADD = opcodeId("i32.add");
 const I32_SUB = opcodeId("i32.sub");
 const I32_OR = opcodeId("i32.or");
@@ -72,6 +80,8 @@ const I32_LE_U = opcodeId("i32.le_u");
 const I32_GT_U = opcodeId("i32.gt_u");
 const IF = opcodeId("if");
 const NO_RESULT = 0x40;
+/** Size of a reference in the buffer. */
+const WAITING_BYTES = 16;
 /** A line that no memory has. */
 const NO_LINE = -1;
 
@@ -88,6 +98,7 @@ export class SamplingPass extends BesideMarks {
   /** Per open loop: number of touches before it. */
   #loops: number[] = [];
   #hash = NO_LOCAL;
+  #waits = NO_LOCAL;
 
   constructor(marks: IntervalPass, targets: SamplingTargets) {
     super(marks);
@@ -165,16 +176,19 @@ export class SamplingPass extends BesideMarks {
     super.end();
     if (this.#touches.length === 0) return;
     this.#hash = extraLocal(this.state.temporaries, I32);
+    this.#waits = extraLocal(this.state.temporaries, I32);
   }
 
   /** The touches of a loop of one basic block that move little per trip, or not at all. */
   #moveBehind(first: number, end: number, summary: LoopSummary): void {
     const progressions = this.#progressions as LoopProgressions;
     progressions.begin(this.state.control);
-    const { base, offset, local, gone } = this.#touches;
+    const { insertions } = this.state;
+    const { base, offset, local, insertion, gone } = this.#touches;
     const moved: Moved[] = [];
     for (let touch = first; touch < this.#touches.length; touch++) {
       if (gone[touch] === 1) continue;
+      insertions.a[insertion[touch]] = Op.SampleOften;
       const progression = progressions.of(base[touch], offset[touch], local[touch]);
       if (progression === undefined || progression.stride.terms.length > 0) continue;
       const stride = progression.stride.constant;
@@ -209,7 +223,8 @@ export class SamplingPass extends BesideMarks {
   protected override writeOwn(sink: SnippetSink, entry: number): void {
     const { a, b, c, d, forms } = this.state.insertions;
     const { sampleRange, sampleStrided } = this.#targets;
-    if (a[entry] === Op.Sample) this.#sample(sink, b[entry], c[entry], d[entry]);
+    if (a[entry] === Op.Sample) this.#sample(sink, b[entry], c[entry], d[entry], false);
+    else if (a[entry] === Op.SampleOften) this.#sample(sink, b[entry], c[entry], d[entry], true);
     else if (a[entry] === Op.SampleFixed) {
       this.#isSampled(sink, () => writeForm(sink, forms[b[entry]], 0));
       if (c[entry] > 0) {
@@ -282,18 +297,45 @@ export class SamplingPass extends BesideMarks {
     sink.plain(I32_LE_U);
   }
 
-  /** Notes the reference if its line is sampled. The engine must know that to be rare, or the call costs registers. */
-  #sample(sink: SnippetSink, local: number, displacement: number, site: number): void {
+  /** Notes the reference if its line is sampled. The engine must know that to be rare, or it costs registers. */
+  #sample(sink: SnippetSink, local: number, displacement: number, site: number, often: boolean): void {
     // The runtime leaves out what is above 4 GiB: no memory it follows has such a line.
     writeLine(sink, this.#targets.memory64, local, displacement, NO_LINE);
     sink.local(LOCAL_TEE, this.#hash);
     this.#compareHash(sink);
     sink.rarely();
     sink.open(IF, NO_RESULT);
-    sink.local(LOCAL_GET, this.#hash);
-    sink.i32(site);
-    this.marks.writeClock(sink);
-    sink.indexed(CALL, this.#targets.note);
+    if (often) {
+      sink.local(LOCAL_GET, this.#hash);
+      sink.i32(site);
+      this.marks.writeClock(sink);
+      sink.indexed(CALL, this.#targets.note);
+    } else this.#putAside(sink, site);
     sink.end();
+  }
+
+  /**
+   * What `note` does, without a call: behind one, engines take it that memory has moved. Should code without a poll make
+   * more references than the buffer has room for, the last ones stay.
+   */
+  #putAside(sink: SnippetSink, site: number): void {
+    const { memory, buffer, bufferedAt } = this.#targets;
+    const store = (at: number, value: () => void): void => {
+      sink.local(LOCAL_GET, this.#waits);
+      value();
+      sink.access(I32_STORE, 2, memory, buffer + at);
+    };
+    sink.i32(0);
+    sink.i32(0);
+    sink.access(I32_LOAD, 2, memory, bufferedAt);
+    sink.local(LOCAL_TEE, this.#waits);
+    sink.i32(WAITING_BYTES);
+    sink.plain(I32_ADD);
+    sink.i32(BUFFER_BYTES - 1);
+    sink.plain(I32_AND);
+    sink.access(I32_STORE, 2, memory, bufferedAt);
+    store(0, () => sink.local(LOCAL_GET, this.#hash));
+    store(4, () => sink.i32(site));
+    store(8, () => this.marks.writeClock(sink));
   }
 }

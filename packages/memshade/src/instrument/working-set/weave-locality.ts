@@ -14,6 +14,7 @@ const PAGE_BYTES = 65536;
 const CLOCK = 64;
 /** Offsets in the state; `runtime/shadow/assembly/locality/layout.ts` has them all. */
 const LIMIT = 32;
+const BUFFERED = 60;
 
 export interface WovenLocality {
   /** Size of the tool's memory with the tables. */
@@ -70,6 +71,8 @@ export function weaveLocality(
           multiplier: HASH_MULTIPLIER | 0,
           limit: layout.limit | 0,
           limitAt: layout.mostLines > 0 ? layout.state + LIMIT : -1,
+          buffer: layout.buffer,
+          bufferedAt: layout.state + BUFFERED,
           note: target("note"),
           sampleRange: target("sampleRange"),
           sampleStrided: target("sampleStrided"),

@@ -4,7 +4,8 @@
 //   ENTRIES    {u32 stamp of its last reference, 0 for never; u32 E_SAMPLED; u64 position of it} per 2^LINES_SHIFT lines:
 //              of these at most one is followed
 //   MARKS      one bit per stamp: 1 if it is some line's last
-//   TREE       Fenwick tree of i32: marks per block of BLOCK stamps that is full
+//   TREE       counts of marks: four levels of u16, of 64, 256, 1024 and 4096 stamps; then a Fenwick tree of u32 over
+//              blocks of 2^BLOCK_SHIFT stamps
 //   DISTANCES  histograms of {f64 weight, f64 weight × value; 0 in bins of one value} per bin: reuse distances,
 //   TIMES      reuse times,
 //   FIRSTS     positions of first references
@@ -23,6 +24,9 @@ export declare const LINES_SHIFT: u32;
 export declare const MARKS: u32;
 @external("host", "TREE")
 export declare const TREE: u32;
+/** Words of 64 stamps, whole blocks of them. */
+@external("host", "TREE_WORDS")
+export declare const TREE_WORDS: u32;
 @external("host", "DISTANCES")
 export declare const DISTANCES: u32;
 @external("host", "TIMES")
@@ -86,6 +90,4 @@ export const L_RENUMBERED: usize = 56; // u32: how often stamps were
 export const L_BUFFERED: usize = 60; // u32: bytes used of the buffer
 
 export const SITE_SIZE: u32 = 32;
-/** Stamps per entry of the tree. */
-export const BLOCK_SHIFT: u32 = 9;
-export const BLOCK: u32 = 512;
+export const BLOCK_SHIFT: u32 = 14;

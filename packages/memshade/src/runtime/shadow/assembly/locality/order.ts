@@ -1,8 +1,8 @@
 // The order in which lines were last referenced. Each entry has the stamp of its last reference, and each stamp that is
-// some line's last has a mark; the marks behind a stamp are the lines referenced since. Marks are counted with a bit
-// per stamp inside a block and with a Fenwick tree over blocks: O(log m) for m lines.
+// some line's last has a mark; the marks behind a stamp are the lines referenced since. They are counted with a bit per
+// stamp, with four levels of counts up to a block of 16,384 stamps, and with a Fenwick tree over blocks: O(log m) for m
+// lines. A level has the counts of four siblings in one u64, so that nothing up to a block asks which of them a stamp is in.
 import {
-  BLOCK,
   BLOCK_SHIFT,
   ENTRIES,
   L_CAPACITY,
@@ -13,55 +13,74 @@ import {
   MARKS,
   STATE,
   TREE,
+  TREE_WORDS,
 } from "./layout";
 
 const SPARE_STAMPS: u32 = 8192;
 
-/** Number of marks in the full blocks up to `block`, that one included. */
-function marksUpTo(block: u32): u32 {
-  let sum: i32 = 0;
-  for (let at = block + 1; at != 0; at &= at - 1) sum += load<i32>(TREE + (at << 2));
-  return sum;
-}
-
-function changeTree(block: u32, change: i32): void {
-  const end = (load<u32>(STATE, L_CAPACITY) >>> BLOCK_SHIFT) + 2;
-  for (let at = block + 1; at < end; at += at & -at) {
-    const entry: usize = TREE + (at << 2);
-    store<i32>(entry, load<i32>(entry) + change);
-  }
-}
-
-/** Number of marks behind `stamp` inside its block; `now` is the newest stamp. */
 @inline
-function marksBehind(stamp: u32, now: u32): u32 {
-  let word: usize = MARKS + ((stamp >>> 6) << 3);
-  const end: usize = MARKS + min(((stamp >>> BLOCK_SHIFT) + 1) << (BLOCK_SHIFT - 3), ((now >>> 6) + 1) << 3);
+function levelAt(level: u32): usize {
+  // A level has a quarter of the nodes of the one below; the lowest one has eight bytes per four words of marks.
+  if (level == 1) return TREE;
+  if (level == 2) return TREE + TREE_WORDS * 2;
+  if (level == 3) return TREE + TREE_WORDS * 2 + TREE_WORDS / 2;
+  if (level == 4) return TREE + TREE_WORDS * 2 + TREE_WORDS / 2 + TREE_WORDS / 8;
+  return TREE + TREE_WORDS * 2 + TREE_WORDS / 2 + TREE_WORDS / 8 + TREE_WORDS / 32;
+}
+
+/** The four counts that the one of a stamp at a level is among. */
+@inline
+function countsOf(stamp: u32, level: u32): usize {
+  return levelAt(level) + ((stamp >>> (6 + 2 * level)) << 3);
+}
+
+/** Which 16 bits of them. */
+@inline
+function shiftOf(stamp: u32, level: u32): u64 {
+  return ((stamp >>> (4 + 2 * level)) & 3) << 4;
+}
+
+/** In 16-bit parts: how many marks the siblings behind the one of a stamp have. */
+@inline
+function behindAt(stamp: u32, level: u32): u64 {
   // Two shifts: one by 64 would be none.
-  let count = popcnt((load<u64>(word) >> (stamp & 63)) >> 1);
-  for (word += 8; word < end; word += 8) count += popcnt(load<u64>(word));
-  return <u32>count;
-}
-
-/** Number of marks inside a block. */
-function marksIn(block: u32): u32 {
-  const from: usize = MARKS + (block << (BLOCK_SHIFT - 3));
-  let count: u64 = 0;
-  for (let at: usize = 0; at < BLOCK >>> 3; at += 8) count += popcnt(load<u64>(from + at));
-  return <u32>count;
+  return (load<u64>(countsOf(stamp, level)) >> shiftOf(stamp, level)) >> 16;
 }
 
 @inline
-function setMark(stamp: u32): void {
-  const word: usize = MARKS + ((stamp >>> 6) << 3);
-  store<u64>(word, load<u64>(word) | (<u64>1 << (stamp & 63)));
+function changeAt(stamp: u32, level: u32, change: i64): void {
+  const counts = countsOf(stamp, level);
+  store<u64>(counts, load<u64>(counts) + (change << shiftOf(stamp, level)));
 }
 
-function clearMark(stamp: u32): void {
+@inline
+function blockCount(block: u32): usize {
+  return levelAt(5) + (block << 2);
+}
+
+/** Number of marks behind `stamp`. */
+@inline
+function marksBehind(stamp: u32): u32 {
+  const inWord = popcnt((load<u64>(MARKS + ((stamp >>> 6) << 3)) >> (stamp & 63)) >> 1);
+  const inBlock = behindAt(stamp, 1) + behindAt(stamp, 2) + behindAt(stamp, 3) + behindAt(stamp, 4);
+  let count = <u32>inWord + <u32>((inBlock * 0x0001000100010001) >> 48);
+  const end = load<u32>(STATE, L_CAPACITY) >>> BLOCK_SHIFT;
+  for (let block = (stamp >>> BLOCK_SHIFT) + 1; block <= end; block += block & -block)
+    count += load<u32>(blockCount(block));
+  return count;
+}
+
+/** Sets the mark of a stamp that has none, or clears the one that it has. */
+@inline
+function changeMark(stamp: u32, change: i32): void {
   const word: usize = MARKS + ((stamp >>> 6) << 3);
-  store<u64>(word, load<u64>(word) & ~(<u64>1 << (stamp & 63)));
-  const block = stamp >>> BLOCK_SHIFT;
-  if (block != load<u32>(STATE, L_NOW) >>> BLOCK_SHIFT) changeTree(block, -1);
+  store<u64>(word, load<u64>(word) ^ (<u64>1 << (stamp & 63)));
+  changeAt(stamp, 1, change);
+  changeAt(stamp, 2, change);
+  changeAt(stamp, 3, change);
+  changeAt(stamp, 4, change);
+  for (let block = stamp >>> BLOCK_SHIFT; block != 0; block &= block - 1)
+    store<u32>(blockCount(block), load<u32>(blockCount(block)) + change);
 }
 
 /** Makes the line of an entry the newest one. Returns the number of other lines since its last reference, −1 if there was none. */
@@ -71,61 +90,48 @@ export function moveToFront(at: usize): i32 {
   let distance: i32 = -1;
   if (stamp != 0) {
     if (stamp == now) return 0;
-    const block = stamp >>> BLOCK_SHIFT;
-    distance = marksBehind(stamp, now);
-    if (block != now >>> BLOCK_SHIFT) distance += load<u32>(STATE, L_LIVE) - marksUpTo(block);
-    if (distance == 0) return 0;
-    clearMark(stamp);
+    distance = marksBehind(stamp);
+    changeMark(stamp, -1);
   } else {
     store<u32>(STATE, load<u32>(STATE, L_LIVE) + 1, L_LIVE);
     const entry = (<u32>at - ENTRIES) >>> 4;
     if (entry >= load<u32>(STATE, L_HIGH)) store<u32>(STATE, entry + 1, L_HIGH);
   }
-  store<u32>(at, 0);
-  if (load<u32>(STATE, L_NOW) + 1 >= load<u32>(STATE, L_CAPACITY)) renumber();
-  store<u32>(at, nextStamp());
+  let next = now + 1;
+  if (next >= load<u32>(STATE, L_CAPACITY)) {
+    store<u32>(at, 0);
+    next = renumber() + 1;
+  }
+  store<u32>(STATE, next, L_NOW);
+  changeMark(next, 1);
+  store<u32>(at, next);
   return distance;
 }
 
 /** Takes the line of an entry out of the order. */
 export function remove(at: usize): void {
-  clearMark(load<u32>(at));
+  changeMark(load<u32>(at), -1);
   store<u32>(at, 0);
   store<u32>(STATE, load<u32>(STATE, L_LIVE) - 1, L_LIVE);
 }
 
-/** A new stamp with a mark. A block that is full goes into the tree. */
-function nextStamp(): u32 {
-  const stamp = load<u32>(STATE, L_NOW) + 1;
-  store<u32>(STATE, stamp, L_NOW);
-  if ((stamp & (BLOCK - 1)) == 0) {
-    const full = (stamp >>> BLOCK_SHIFT) - 1;
-    changeTree(full, marksIn(full));
-  }
-  setMark(stamp);
-  return stamp;
-}
-
-/** Gives the lines the stamps 1, 2, … in their order. */
-function renumber(): void {
+/** Gives the lines with a stamp, all but the one that is about to get a new one, the stamps 1, 2, … in their order. Returns the last. */
+function renumber(): u32 {
   const high = load<u32>(STATE, L_HIGH);
-  const now = load<u32>(STATE, L_NOW);
-  const open = now >>> BLOCK_SHIFT;
-  let marked: u32 = 0;
-  const closed = open == 0 ? 0 : marksUpTo(open - 1);
+  const marked = load<u32>(STATE, L_LIVE) - 1;
   for (let at: usize = ENTRIES; at < ENTRIES + (high << 4); at += 16) {
     const stamp = load<u32>(at);
-    if (stamp == 0) continue;
-    const block = stamp >>> BLOCK_SHIFT;
-    // Marks up to the stamp, its own included.
-    const upTo = block == open ? closed + marksIn(block) : marksUpTo(block);
-    store<u32>(at, upTo - marksBehind(stamp, now));
-    marked++;
+    if (stamp != 0) store<u32>(at, marked - marksBehind(stamp));
   }
-  memory.fill(MARKS, 0, ((now >>> BLOCK_SHIFT) + 1) << (BLOCK_SHIFT - 3));
-  memory.fill(TREE, 0, ((load<u32>(STATE, L_CAPACITY) >>> BLOCK_SHIFT) + 2) << 2);
+  const last = load<u32>(STATE, L_CAPACITY);
+  memory.fill(MARKS, 0, ((last >>> 6) + 1) << 3);
+  memory.fill(levelAt(1), 0, ((last >>> 8) + 1) << 3);
+  memory.fill(levelAt(2), 0, ((last >>> 10) + 1) << 3);
+  memory.fill(levelAt(3), 0, ((last >>> 12) + 1) << 3);
+  memory.fill(levelAt(4), 0, ((last >>> 14) + 1) << 3);
+  memory.fill(blockCount(0), 0, ((last >>> BLOCK_SHIFT) + 1) << 2);
   store<u32>(STATE, 2 * high + SPARE_STAMPS, L_CAPACITY);
   store<u32>(STATE, load<u32>(STATE, L_RENUMBERED) + 1, L_RENUMBERED);
-  store<u32>(STATE, 0, L_NOW);
-  for (let i: u32 = 0; i < marked; i++) nextStamp();
+  for (let stamp: u32 = 1; stamp <= marked; stamp++) changeMark(stamp, 1);
+  return marked;
 }

@@ -46,7 +46,7 @@ const NO_SITE: u32 = 0xfffffffe;
 
 @inline
 function weightNow(): f64 {
-  return EXACT ? 1 : load<f64>(STATE, L_WEIGHT) + 1;
+  return EXACT || MOST_LINES == 0 ? 1 : load<f64>(STATE, L_WEIGHT) + 1;
 }
 
 /** Where the limit falls, its place holds what inserted code compares with. */
@@ -58,6 +58,13 @@ function limitNow(): u32 {
 @inline
 function rateNow(): f64 {
   return (<f64>limitNow() + 1) / HASH_RANGE;
+}
+
+/** A distance among sampled lines, as one among all lines: divided by their rate, rounded. */
+@inline
+function scaled(distance: i32): u64 {
+  const hashes = <u64>limitNow() + 1;
+  return ((<u64>distance << 32) + (hashes >>> 1)) / hashes;
 }
 
 /**
@@ -87,7 +94,7 @@ function follow(line: u32, position: u64, site: u32): void {
   } else {
     const last = load<u64>(at, 8);
     let lines: u64 = distance;
-    if (!EXACT) lines = <u64>Math.round(<f64>distance / rateNow());
+    if (!EXACT) lines = scaled(distance);
     let time = lines + 1;
     if (position > last) {
       time = position - last;
@@ -137,7 +144,9 @@ function charge(site: u32, weight: f64, missing: bool, cold: bool): void {
   const at = entryOfSite(site);
   if (at == 0) return;
   store<f64>(at, load<f64>(at, 8) + weight, 8);
-  if (missing) store<f64>(at, load<f64>(at, 16) + weight, 16);
+  // No branch: which references miss is what nobody can guess.
+  const miss = reinterpret<f64>(reinterpret<u64>(weight) & (0 - <u64>missing));
+  store<f64>(at, load<f64>(at, 16) + miss, 16);
   if (cold) store<f64>(at, load<f64>(at, 24) + weight, 24);
 }
 
