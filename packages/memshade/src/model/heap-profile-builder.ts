@@ -20,7 +20,7 @@ import {
 } from "./indices.ts";
 import { StackTree } from "./memprof/stack-tree.ts";
 import type { Mib } from "./mib.ts";
-import { GrowingMibColumns } from "./mib-columns.ts";
+import { GrowingMibColumns, type MibColumns } from "./mib-columns.ts";
 import type { RunSite } from "./run.ts";
 
 /** Collects the rows of a heap profile, equal ones once; `build` freezes them into columns. */
@@ -60,14 +60,25 @@ export class HeapProfileBuilder {
     site: RunSite | undefined = undefined,
   ): void {
     let stack = 0;
-    for (const frame of frames.toReversed()) stack = this.stacks.child(stack, this.internFrame(frame));
-    this.stackIds.push(stackId);
-    this.stackRows.push(stack - 1);
+    for (const frame of frames.toReversed()) stack = this.child(stack, frame);
+    this.addStack(stackId, stack);
     this.mibs.add(mib);
     this.sites.push(site);
   }
 
-  build(): HeapProfile {
+  /** The stack of a frame that is called by another stack; 0 is the empty one. */
+  child(stack: number, frame: ResolvedFrame): number {
+    return this.stacks.child(stack, this.internFrame(frame));
+  }
+
+  /** Adds the call stack of a context alone, for all contexts of the profile: their blocks are given to `build`. */
+  addStack(stackId: bigint, stack: number): void {
+    this.stackIds.push(stackId);
+    this.stackRows.push(stack - 1);
+  }
+
+  /** @param mibs of contexts that were added without their blocks */
+  build(mibs?: MibColumns): HeapProfile {
     return Object.freeze({
       description: this.description,
       strings: this.strings.rows,
@@ -75,7 +86,7 @@ export class HeapProfileBuilder {
       functions: this.buildFunctions(),
       frames: this.buildFrames(),
       stacks: this.buildStacks(),
-      contexts: this.buildContexts(),
+      contexts: this.buildContexts(mibs),
     });
   }
 
@@ -139,13 +150,13 @@ export class HeapProfileBuilder {
     };
   }
 
-  private buildContexts(): ContextTable {
+  private buildContexts(mibs = this.mibs.build()): ContextTable {
     return {
       length: this.stackIds.length,
       stackId: BigUint64Array.from(this.stackIds),
       stack: indexColumn(this.stackRows, (row) => row),
-      mibs: this.mibs.build(),
-      site: buildSites(this.sites),
+      mibs,
+      site: this.sites.length < this.stackIds.length ? undefined : buildSites(this.sites),
     };
   }
 }

@@ -1,7 +1,14 @@
 import type { HeapProfile, ProfileModule, ResolvedFrame } from "../../model/heap-profile.ts";
 import { HeapProfileBuilder } from "../../model/heap-profile-builder.ts";
-import { frameAt, framesOfStack, type MemprofProfile } from "../../model/memprof/index.ts";
-import { MIB_FIELDS, zeroMib } from "../../model/mib-fields.ts";
+import {
+  blockColumn,
+  frameAt,
+  type MemprofBlocks,
+  type MemprofProfile,
+  type MemprofStacks,
+} from "../../model/memprof/index.ts";
+import type { MibColumns } from "../../model/mib-columns.ts";
+import { MIB_FIELDS } from "../../model/mib-fields.ts";
 
 export interface HeapProfileOptions {
   /** Of the raw or indexed format that the profile comes from. */
@@ -53,14 +60,54 @@ export function heapProfileFromMemprof(profile: MemprofProfile, options: HeapPro
   const frames = Array.from({ length: profile.frames.length }, (_, index) =>
     resolve(frameAt(profile.frames, index), options),
   );
-  const isSeen = new Uint8Array(blocks.length);
+  /** By block: its stack plus 1. */
+  const stackOf = new Uint32Array(blocks.length);
   for (const [site, block] of records.allocBlock.entries()) {
-    if (isSeen[block] === 1) continue;
-    isSeen[block] = 1;
-    const stack = framesOfStack(profile.stacks, records.allocStack[site]!).map((frame) => frames[frame]!);
-    builder.addContext(BigInt(block + 1), stack, mibOf(profile, block));
+    if (stackOf[block] === 0) stackOf[block] = records.allocStack[site]! + 1;
   }
-  return builder.build();
+  const copies = copyStacks(profile.stacks, stackOf, (caller, frame) =>
+    builder.child(caller, frames[frame]!),
+  );
+  const rows: number[] = [];
+  for (const [block, stack] of stackOf.entries()) {
+    if (stack === 0) continue;
+    builder.addStack(BigInt(block + 1), copies[stack - 1]!);
+    rows.push(block);
+  }
+  return builder.build(columnsOfBlocks(blocks, rows));
+}
+
+/** By stack: its copy, where a block has it. `child` makes one, of the copy of its caller and a frame. */
+function copyStacks(
+  { length, parent, frame }: MemprofStacks,
+  stackOfBlock: Uint32Array,
+  child: (caller: number, frame: number) => number,
+): Uint32Array {
+  const isWanted = new Uint8Array(length);
+  for (const stack of stackOfBlock) if (stack !== 0) isWanted[stack - 1] = 1;
+  for (let stack = length - 1; stack > 0; stack--) if (isWanted[stack] === 1) isWanted[parent[stack]!] = 1;
+  const copies = new Uint32Array(length);
+  for (let stack = 1; stack < length; stack++) {
+    if (isWanted[stack] === 1) copies[stack] = child(copies[parent[stack]!]!, frame[stack]!);
+  }
+  return copies;
+}
+
+/** The blocks of some rows; without a copy, if these are all. */
+function columnsOfBlocks(blocks: MemprofBlocks, rows: readonly number[]): MibColumns {
+  const isAll = rows.length === blocks.length;
+  const columns = MIB_FIELDS.map(({ name, bytes }) => {
+    const column = blockColumn(blocks, name);
+    if (column !== undefined && isAll) return [name, column];
+    const picked = bytes === 4 ? new Uint32Array(rows.length) : new BigUint64Array(rows.length);
+    if (column !== undefined) for (const [index, row] of rows.entries()) picked[index] = column[row]!;
+    return [name, picked];
+  });
+  const histogram = rows.map((row) => {
+    const values = blocks.histograms.get(row);
+    return values === undefined ? undefined : [...values];
+  });
+  return { ...Object.fromEntries(columns), histogram } as MibColumns;
 }
 
 function resolve(
@@ -77,15 +124,4 @@ function resolve(
     column,
     inlined: inline,
   };
-}
-
-function mibOf({ blocks }: MemprofProfile, row: number) {
-  const mib = zeroMib();
-  for (const [index, field] of blocks.fields.entries()) {
-    const value = blocks.columns[index]![row]!;
-    if (field.bytes === 4) mib[field.name] = Number(value);
-    else mib[field.name] = BigInt(value);
-  }
-  const histogram = blocks.histograms.get(row);
-  return histogram === undefined ? mib : { ...mib, histogram: [...histogram] };
 }

@@ -1,6 +1,4 @@
-import { mibFromPacked } from "../../model/memprof/block-merge.ts";
-import type { MemprofFrame, ProfileMerger } from "../../model/memprof/index.ts";
-import { type Mib, mergeMib } from "../../model/mib.ts";
+import { type MemprofFrame, PackedMibs, type ProfileMerger } from "../../model/memprof/index.ts";
 import { mibBytesOf } from "../memprof-raw/layout.ts";
 import type { RawCursor, RawScan } from "../memprof-raw/scan.ts";
 import { LocationTable } from "./location-table.ts";
@@ -60,7 +58,7 @@ export class RawAdder {
     this.serial++;
     this.cache.clear();
     const sorted = modules.toSorted((a, b) => a.start - b.start);
-    const repeated = new Map<number, Mib | undefined>();
+    const repeated = new PackedMibs();
     // Where several PCs lie on one source position, contexts of one process fall together.
     const rows = blocks.dependsOnOrder ? new Int32Array(scan.length).fill(-1) : undefined;
     let dropped = 0;
@@ -78,7 +76,7 @@ export class RawAdder {
         blocks.addPacked(cursor.mib, cursor.mibAt, present, row, row === known, input);
       } else {
         rows[context] = row;
-        if (this.wasSeen(row)) repeated.set(row, undefined);
+        if (this.wasSeen(row)) repeated.expect(row);
       }
       if (this.withHistograms) this.addHistogram(cursor, row);
     }
@@ -89,7 +87,7 @@ export class RawAdder {
   private addRows(
     scan: RawScan,
     rows: Int32Array,
-    repeated: Map<number, Mib | undefined>,
+    repeated: PackedMibs,
     present: number,
     input: number,
   ): void {
@@ -99,17 +97,15 @@ export class RawAdder {
       const row = rows[context]!;
       if (row < 0) continue;
       const { mib, mibAt } = cursor;
-      if (repeated.size === 0 || !repeated.has(row)) {
+      if (repeated.isEmpty || !repeated.has(row)) {
         blocks.addPacked(mib, mibAt, present, row, blocks.isEmpty(row), input);
         continue;
       }
-      const merged = repeated.get(row);
-      if (merged === undefined) repeated.set(row, mibFromPacked(mib, mibAt, present));
-      else mergeMib(merged, mibFromPacked(mib, mibAt, present));
+      repeated.merge(row, mib, mibAt, present);
     }
-    for (const [row, mib] of repeated) {
-      if (mib !== undefined) blocks.addMib(mib, row, blocks.isEmpty(row), input);
-    }
+    repeated.forEach((row, view, at, bytes) => {
+      blocks.addPacked(view, at, bytes, row, blocks.isEmpty(row), input);
+    });
   }
 
   private stackOf({ pcs: view, pcsAt: start, depth }: RawCursor, modules: readonly RawModule[]): number {

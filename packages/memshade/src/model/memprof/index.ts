@@ -14,6 +14,7 @@ export { type Arrangement, MergedOrder } from "./merged-order.ts";
 export { summaryOfMerged, viewMerged } from "./merged-view.ts";
 export { type MergedProfile, ProfileMerger } from "./merger.ts";
 export { type OrderedTree, orderTree } from "./ordered-tree.ts";
+export { PackedMibs } from "./packed-mibs.ts";
 export {
   blockColumn,
   type DataAccessProfile,
