@@ -36,6 +36,7 @@ export {
   SITE_HEADER_BYTES,
   VALUES_BYTES,
   type WasteLayout,
+  WORD_TABLES,
 } from "./waste/waste-layout.ts";
 export { INIT_BUFFER_BYTES, WasteControl } from "./waste/weave-waste.ts";
 export { zeroingFunctions } from "./waste/zeroing-functions.ts";

@@ -261,7 +261,7 @@ class Instrumentation {
       ]);
     const sizes = [
       ...(layout === undefined || imported ? [] : [layout.endBytes]),
-      ...tools.map((tool) => tool.shadowBytes),
+      ...tools.flatMap(({ shadowBytes, tableBytes = [] }) => [shadowBytes, ...tableBytes]),
     ];
     const shared = this.#options.sharedShadow === true;
     const memories = sizes.map((bytes) => encodeMemoryEntry(shadowMemoryType(bytes, shared)));
@@ -387,7 +387,10 @@ class Instrumentation {
         memory64: this.#memory64,
         memoryBytes: this.#largestMemoryBytes(),
         stackPointer,
-        shadowMemory: memoryCount(this.#module) + memoriesBefore + tools.length,
+        shadowMemory:
+          memoryCount(this.#module) +
+          memoriesBefore +
+          tools.reduce((sum, { tableBytes = [] }) => sum + 1 + tableBytes.length, 0),
         firstGlobal,
         noteStack: () => this.#noteStack(),
       });
@@ -464,8 +467,14 @@ class Instrumentation {
     }
     if (hasHeap || this.#usesHost)
       exported.push({ name: `${HIDDEN_EXPORT_PREFIX}table`, kind: "table", index: this.#hostTable });
-    for (const { name, exports } of tools) {
+    for (const { name, exports, tableBytes = [] } of tools) {
       exported.push({ name: `${HIDDEN_EXPORT_PREFIX}${name}`, kind: "memory", index: memory++ });
+      for (const table of tableBytes.keys())
+        exported.push({
+          name: `${HIDDEN_EXPORT_PREFIX}${name}.${table + 1}`,
+          kind: "memory",
+          index: memory++,
+        });
       for (const [key, index] of Object.entries(exports))
         exported.push({ name: `${HIDDEN_EXPORT_PREFIX}${name}.${key}`, kind: "function", index });
     }

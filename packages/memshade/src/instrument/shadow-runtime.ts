@@ -15,6 +15,7 @@ import {
   skipOpcode,
   type ValType,
   type WasmModule,
+  writeOpcode,
 } from "../wasm/index.ts";
 import type { AppendedFunctions } from "./appended-functions.ts";
 import { hookFunction, type InlineFunction, inlineFunctions } from "./common-path.ts";
@@ -26,6 +27,11 @@ const I32_LOAD8_U = opcodeId("i32.load8_u");
 const I32_LOAD = opcodeId("i32.load");
 const I64_LOAD = opcodeId("i64.load");
 const MEMORY_SIZE = opcodeId("memory.size");
+const MEMORY_COPY = opcodeId("memory.copy");
+const MEMORY_FILL = opcodeId("memory.fill");
+const V128_LOAD = opcodeId("v128.load");
+const I32_STORE = opcodeId("i32.store");
+const V128_STORE = opcodeId("v128.store");
 const HAS_MEMORY_INDEX = 0x40;
 
 export interface RuntimeSurroundings extends CodeSurroundings {
@@ -40,6 +46,8 @@ export interface RuntimeSurroundings extends CodeSurroundings {
   hosts: Record<string, number>;
   /** Memory of the program, for the loads that runtimes import from `program`. */
   programMemory?: number;
+  /** Memories of tables, by the name that runtimes import their accesses from; others are in the shadow memory. */
+  tables?: Readonly<Record<string, number>>;
 }
 
 export interface MergedRuntime {
@@ -80,8 +88,12 @@ export function mergeRuntime(runtimeBytes: Uint8Array, around: RuntimeSurroundin
     );
   });
   const intrinsics = imports.map((entry, index) =>
-    entry.module === "program"
-      ? programIntrinsic(entry.field, around.programMemory ?? 0)
+    MEMORIES.has(entry.module)
+      ? INTRINSICS[entry.field](
+          entry.module === "program"
+            ? (around.programMemory ?? 0)
+            : (around.tables?.[entry.module] ?? around.shadowMemory),
+        )
       : indices[index] === undefined
         ? NOTHING
         : undefined,
@@ -170,11 +182,31 @@ class UsedFunctions {
 
 const NOTHING = new Uint8Array(0);
 
-/** What a call of a function imported from `program` becomes: an instruction on the program's own memory. */
-function programIntrinsic(name: string, memory: number): Uint8Array {
-  const writer = new ByteWriter(8);
-  if (name === "pages") return writer.u8(MEMORY_SIZE).u32Leb(memory).finish();
-  writer.u8(name === "load64" ? I64_LOAD : name === "load32" ? I32_LOAD : I32_LOAD8_U);
+/** What stands for a memory where runtimes import functions that are instructions. */
+const MEMORIES: ReadonlySet<string> = new Set(["program", "writers", "readers", "origins"]);
+
+/** What a call of an imported function of this name becomes: an instruction on a memory. */
+const INTRINSICS: Readonly<Record<string, (memory: number) => Uint8Array>> = {
+  pages: (memory) => instruction(MEMORY_SIZE).u32Leb(memory).finish(),
+  load8: (memory) => access(I32_LOAD8_U, memory),
+  load32: (memory) => access(I32_LOAD, memory),
+  load64: (memory) => access(I64_LOAD, memory),
+  load128: (memory) => access(V128_LOAD, memory),
+  store32: (memory) => access(I32_STORE, memory),
+  store128: (memory) => access(V128_STORE, memory),
+  copy: (memory) => instruction(MEMORY_COPY).u32Leb(memory).u32Leb(memory).finish(),
+  fill: (memory) => instruction(MEMORY_FILL).u32Leb(memory).finish(),
+};
+
+function instruction(op: number): ByteWriter {
+  const writer = new ByteWriter(16);
+  writeOpcode(writer, op);
+  return writer;
+}
+
+/** A load or store without displacement or alignment. */
+function access(op: number, memory: number): Uint8Array {
+  const writer = instruction(op);
   if (memory === 0) writer.u8(0);
   else writer.u8(HAS_MEMORY_INDEX).u32Leb(memory);
   return writer.u32Leb(0).finish();

@@ -153,6 +153,8 @@ export interface WovenTool {
   readonly beside?: ToolPass | undefined;
   /** Size of its memory, a multiple of 64 KiB. It is exported as `memshade.<name>`. */
   readonly shadowBytes: number;
+  /** Sizes of further memories, behind that one. They are exported as `memshade.<name>.1` and so on. */
+  readonly tableBytes?: readonly number[];
   /** All functions are written: the places that were marked, by file offset in the instrumented module. */
   codeWritten?(marks: readonly CodeMark[]): void;
   /** What the host must know to read that memory; asked for when all functions are written. */

@@ -80,7 +80,7 @@ export class BriefSnippets {
     this.#layout = layout;
     this.#memory = memory;
     this.#targets = targets;
-    this.#words = layout.writers === 0 ? new ShadowWords(memory) : new ShadowStates(memory, layout);
+    this.#words = layout.isWide ? new ShadowStates(memory, layout) : new ShadowWords(memory);
   }
 
   /** Asks for the locals that a load needs. */

@@ -75,10 +75,12 @@ const LONGEST_DISPLACEMENT = 1 << 24;
 export class ShadowStates {
   readonly #memory: number;
   readonly #writers: number;
+  readonly #writersMemory: number;
 
   constructor(memory: number, layout: WasteLayout) {
     this.#memory = memory;
     this.#writers = layout.writers;
+    this.#writersMemory = layout.isSplit ? memory + 1 : memory;
   }
 
   /** Asks for all locals that a load of this size may need. */
@@ -163,7 +165,8 @@ export class ShadowStates {
       const offset = this.#push(sink, address, 2) + this.#writers + at * 4;
       if (size === 1) pushId(sink, id);
       else pushTwice(sink, id, size > 2);
-      sink.access(size === 1 ? I32_STORE : size === 2 ? I64_STORE : V128_STORE, 0, this.#memory, offset);
+      const store = size === 1 ? I32_STORE : size === 2 ? I64_STORE : V128_STORE;
+      sink.access(store, 0, this.#writersMemory, offset);
     }
   }
 

@@ -38,7 +38,11 @@ export const MOST_NARROW_IDS = 65_532;
 export interface WasteLayout {
   /** Bytes of program memory that are followed. */
   covered: number;
-  /** A u32 per byte of program memory with its last store, for the brief engine with ids of 32 bits; else 0. */
+  /** Ids of 32 bits in the brief engine. */
+  isWide: boolean;
+  /** Whether writers, readers and origins have a memory each, in this order behind the one with everything else. */
+  isSplit: boolean;
+  /** A u32 per byte of program memory with its last store; not with ids of 16 bits. */
   writers: number;
   readers: number;
   seen: number;
@@ -140,31 +144,34 @@ export function planWaste(wishes: WasteWishes): WasteLayout {
     siteCapacity * SITE_BYTES +
     copyCapacity * COPY_BYTES;
   const isWide = !isFull && wishes.ids === 32;
-  // Shadow, sizes of blocks, and which block a granule belongs to, per byte of program memory.
-  const perByte =
-    (isFull ? 4 + 4 + 1 : isWide ? 1 + 4 : 2) +
-    0.5 +
-    (wishes.objects ? 0.5 : 0) +
-    (wishes.copies ? 4 : 0) +
-    5 / DIRTY_LINE_BYTES;
+  // Bytes per byte of program memory: shadow, sizes of blocks, and which block a granule belongs to; then tables of words.
+  const perByte = (isFull || isWide ? 1 : 2) + 0.5 + (wishes.objects ? 0.5 : 0) + 5 / DIRTY_LINE_BYTES;
+  const wordsPerByte = (isFull ? 8 : isWide ? 4 : 0) + (wishes.copies ? 4 : 0);
   const room = LARGEST_MEMORY_BYTES - PAGE_BYTES * 16 - tables;
+  const wanted = Math.ceil(wishes.memoryBytes / PAGE_BYTES) * PAGE_BYTES;
+  const isSplit = wordsPerByte > 0 && wanted * (perByte + wordsPerByte) > room;
   const covered = Math.min(
-    Math.floor(room / perByte / PAGE_BYTES) * PAGE_BYTES,
-    Math.ceil(wishes.memoryBytes / PAGE_BYTES) * PAGE_BYTES,
+    wanted,
+    Math.floor(room / (isSplit ? perByte : perByte + wordsPerByte) / PAGE_BYTES) * PAGE_BYTES,
+    isSplit ? LARGEST_MEMORY_BYTES / 4 : wanted,
   );
-  let end = covered * (isFull ? 4 : isWide ? 1 : 2);
+  let end = covered * (isFull || isWide ? 1 : 2);
   const place = (bytes: number, unit = 16): number => {
     const at = Math.ceil(end / unit) * unit;
     end = at + bytes;
     return at;
   };
-  const writers = isWide ? place(covered * 4, PAGE_BYTES) : 0;
-  const readers = isFull ? place(covered * 4) : 0;
-  const seen = isFull ? place(covered) : 0;
+  const placeWords = (isThere: boolean): number => (isThere && !isSplit ? place(covered * 4, PAGE_BYTES) : 0);
+  const writers = placeWords(isFull || isWide);
+  const readers = placeWords(isFull);
+  const origins = placeWords(wishes.copies);
+  const seen = 0;
   // Tables lie far above what a store just behind the covered memory could reach.
   const control = place(CONTROL_BYTES, PAGE_BYTES);
   const layout = {
     covered,
+    isWide,
+    isSplit,
     writers,
     readers,
     seen,
@@ -193,13 +200,25 @@ export function planWaste(wishes: WasteWishes): WasteLayout {
     blockCapacity,
     sites: place(siteCapacity * SITE_BYTES),
     siteCapacity,
-    origins: place(wishes.copies ? covered * 4 : 0),
+    origins,
     copies: place(copyCapacity * COPY_BYTES),
     copyCapacity,
     dirty: wishes.opaque ? place(covered / DIRTY_LINE_BYTES) : 0,
     dirtyList: wishes.opaque ? place((covered / DIRTY_LINE_BYTES) * 4) : 0,
   };
   return { ...layout, endBytes: Math.ceil(end / PAGE_BYTES) * PAGE_BYTES };
+}
+
+/** Tables that may have a memory of their own, in the order of these. */
+export const WORD_TABLES = ["writers", "readers", "origins"] as const;
+
+/** How many tables have a memory of their own. */
+export function ownMemories(
+  { isSplit }: WasteLayout,
+  { engine, copies }: Pick<WasteWishes, "engine" | "copies">,
+): number {
+  if (!isSplit) return 0;
+  return engine === "brief" ? 1 : copies ? 3 : 2;
 }
 
 /**
@@ -258,7 +277,7 @@ export function wasteConstants(
     BLOCK_CAPACITY: layout.blockCapacity,
     SITES: layout.sites,
     SITE_CAPACITY: layout.siteCapacity,
-    ORIGINS: wishes.copies ? layout.origins : 0,
+    ORIGINS: layout.origins,
     COPIES: layout.copies,
     COPY_CAPACITY: layout.copyCapacity,
     SAME_BYTES: sameBytes ? 1 : 0,

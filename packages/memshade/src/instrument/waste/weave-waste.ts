@@ -23,7 +23,15 @@ import { siteHeat } from "./site-heat.ts";
 import { FixedRecords, FramedRecords } from "./site-records.ts";
 import { findSites } from "./site-table.ts";
 import { isExactImport } from "./wasi-functions.ts";
-import { BriefIds, MOST_NARROW_IDS, planWaste, type WasteWishes, wasteConstants } from "./waste-layout.ts";
+import {
+  BriefIds,
+  MOST_NARROW_IDS,
+  ownMemories,
+  planWaste,
+  type WasteWishes,
+  WORD_TABLES,
+  wasteConstants,
+} from "./waste-layout.ts";
 import { type BriefParts, WastePass } from "./waste-pass.ts";
 import { addedByFrames, contextPlan, framesOf, inFrameOfZeroing } from "./weave-frames.ts";
 import { zeroingFunctions } from "./zeroing-functions.ts";
@@ -104,6 +112,9 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
     },
     hosts: {},
     programMemory: memory,
+    tables: Object.fromEntries(
+      WORD_TABLES.slice(0, ownMemories(layout, wishes)).map((table, i) => [table, shadowMemory + 1 + i]),
+    ),
   });
   const target = (name: string): number => runtime.functions.get(name) ?? -1;
   const framedRecords = new FramedRecords(layout);
@@ -208,6 +219,7 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
     followedCalls:
       plan === undefined ? undefined : { shadowMemory, ...entryStack(frameTargets), entries: plan.entries },
     shadowBytes: layout.endBytes,
+    tableBytes: Array(ownMemories(layout, wishes)).fill(layout.covered * 4),
     describe: () => ({
       ...layout,
       engine: wishes.engine,

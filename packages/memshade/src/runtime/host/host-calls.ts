@@ -15,8 +15,16 @@ const FLUSH_SLOT = 0;
 const TICK_SLOT = 1;
 const STACK_SLOT = 2;
 
-/** The memories of the tools woven into an instance. */
-export type ShadowMemories = Partial<Record<ToolName, WebAssembly.Memory>>;
+/** The memories of the tools woven into an instance; further ones of a tool are `tool.1` and so on. */
+export type ShadowMemories = Partial<Record<ToolName | `${ToolName}.${number}`, WebAssembly.Memory>>;
+
+/** Those of one tool but for its first. */
+export function furtherMemories(memories: ShadowMemories, tool: ToolName): WebAssembly.Memory[] {
+  const further: WebAssembly.Memory[] = [];
+  for (let memory = memories[`${tool}.1`]; memory !== undefined; )
+    memory = memories[`${tool}.${further.push(memory) + 1}`];
+  return further;
+}
 
 /** What the code inside the module may ask of the thread that runs it. */
 export interface HostCalls {
@@ -36,8 +44,11 @@ export function connectHost(
 ): ShadowMemories {
   // No test by `instanceof`: they may come from another context of this thread, which has classes of its own.
   const memories: ShadowMemories = {};
-  for (const tool of Object.keys(info.toolLayouts ?? {}) as ToolName[])
+  for (const tool of Object.keys(info.toolLayouts ?? {}) as ToolName[]) {
     memories[tool] = exports[`memshade.${tool}`] as WebAssembly.Memory;
+    for (let number = 1; exports[`memshade.${tool}.${number}`] !== undefined; number++)
+      memories[`${tool}.${number}`] = exports[`memshade.${tool}.${number}`] as WebAssembly.Memory;
+  }
   const memory = exports[SHADOW_MEMORY] as WebAssembly.Memory | undefined;
   const table = exports[HOST_TABLE] as WebAssembly.Table | undefined;
   if (table !== undefined && memories.workingset !== undefined) {

@@ -3,7 +3,7 @@ import type { Run, RunEnd } from "../../model/run.ts";
 import { RUN_SCHEMA, RUN_VERSION } from "../../model/run.ts";
 import { toSessionOptions } from "./heap-options.ts";
 import { HeapSession, type InstanceHandle, type SharedPlace } from "./heap-session.ts";
-import type { ShadowMemories } from "./host-calls.ts";
+import { furtherMemories, type ShadowMemories } from "./host-calls.ts";
 import { type ToolOptions, toolsOf } from "./tool-options.ts";
 import { type LinesOf, SESSIONS, type ToolSession, type TypesOf } from "./tool-session.ts";
 import { MEMSHADE_VERSION } from "./version.ts";
@@ -89,7 +89,10 @@ export class Recorder {
     const handle = this.#session.addInstance(memories.heap ?? NO_MEMORY, info, original, path, place);
     for (const session of this.#sessions) {
       const memory = memories[session.tool];
-      if (memory !== undefined) session.addInstance(handle, memory, info, original);
+      if (memory !== undefined) {
+        const tables = furtherMemories(memories, session.tool);
+        session.addInstance(handle, memory, info, original, tables);
+      }
     }
     return handle;
   }

@@ -50,12 +50,16 @@ export interface ToolSnapshot {
 /** Everything one tool recorded in one run, read from the tool's own memories. */
 export interface ToolSession {
   readonly tool: WovenToolName;
-  /** `memory`: the instance's `memshade.<tool>`; `info.toolLayouts[tool]` says what lies where in it. */
+  /**
+   * `memory`: the instance's `memshade.<tool>`; `info.toolLayouts[tool]` says what lies where in it, and in `tables`, its
+   * further memories.
+   */
   addInstance(
     handle: InstanceHandle,
     memory: WebAssembly.Memory,
     info: InstrumentedInfo,
     original: Uint8Array | (() => Uint8Array),
+    tables: readonly WebAssembly.Memory[],
   ): void;
   /** The instance is gone: its figures are kept, its memory is not. Unknown handles mean nothing. */
   releaseInstance(handle: InstanceHandle): void;

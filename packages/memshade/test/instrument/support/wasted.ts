@@ -1,9 +1,10 @@
 import { type InstrumentedInfo, instrument, type WasteOptions } from "../../../src/instrument/index.ts";
 import type { WasteFile } from "../../../src/model/waste.ts";
 import { guardImports } from "../../../src/runtime/host/host-frames.ts";
-import { type WasteContents, WasteReader } from "../../../src/runtime/host/waste/read-waste.ts";
+import type { WasteContents, WasteReader } from "../../../src/runtime/host/waste/read-waste.ts";
 import { wasteFile } from "../../../src/runtime/host/waste/waste-file.ts";
 import type { ProfiledOptions } from "./profiled.ts";
+import { wasteReader } from "./waste-reader.ts";
 
 /** An instance of a module whose wasted accesses are recorded in this thread, by calling context. */
 export class Wasted {
@@ -33,7 +34,7 @@ export class Wasted {
     guarded?.connect(exports);
     this.exports = exports as never;
     this.memory = exports["memshade.waste"] as WebAssembly.Memory;
-    this.reader = new WasteReader(this.memory, info, () => bytes);
+    this.reader = wasteReader(exports, info, bytes);
   }
 
   call(name: string, ...operands: unknown[]): unknown {

@@ -2,9 +2,9 @@ import { expect } from "vitest";
 import { instrument, type WasteOptions } from "../../../src/instrument/index.ts";
 import type { WasteFile, WasteLoad, WasteStore } from "../../../src/model/waste.ts";
 import type { TypesOf } from "../../../src/runtime/host/tool-session.ts";
-import { WasteReader } from "../../../src/runtime/host/waste/read-waste.ts";
 import { wasteFile } from "../../../src/runtime/host/waste/waste-file.ts";
 import { wat } from "../support/assemble.ts";
+import { wasteReader } from "../support/waste-reader.ts";
 
 /** One event of a run: text inside the program's only exported function, and the functions it needs. */
 export interface Event {
@@ -213,11 +213,7 @@ export function runWaste(
   exports = instance.exports as never;
   if (traps) expect(() => exports._start()).toThrow(WebAssembly.RuntimeError);
   else exports._start();
-  const reader = new WasteReader(
-    instance.exports["memshade.waste"] as WebAssembly.Memory,
-    info,
-    () => module,
-  );
+  const reader = wasteReader(instance.exports, info, module);
   const { followsCopies: copies, engine, contexts, objects, sameBytes, compat, ids } = reader.layout;
   const options = { engine, contexts, objects, copies, sameBytes, compat, ids, exitVisible: "none" };
   const modules = [{ index: 0, info, original: module, contents: [reader.read(false)] }];

@@ -4,7 +4,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { instrument, type WasteOptions } from "../../../src/instrument/index.ts";
 import { observeImports } from "../../../src/runtime/host/waste/host-ranges.ts";
-import { type WasteContents, WasteReader } from "../../../src/runtime/host/waste/read-waste.ts";
+import type { WasteContents } from "../../../src/runtime/host/waste/read-waste.ts";
+import { wasteReader } from "../support/waste-reader.ts";
 import { type Event, free, L, malloc, S, text, WasteRun } from "./events.ts";
 
 const NAMES = ["A", "B", "C", "D"];
@@ -158,8 +159,7 @@ function wasteOfProgram(name: string, args: string[], waste: WasteOptions): Wast
   );
   observed?.connect(instance.exports);
   wasi.start({ exports: { memory: instance.exports.memory, _start: instance.exports._start } });
-  const memory = instance.exports["memshade.waste"] as WebAssembly.Memory;
-  return new WasteReader(memory, info, () => original).read(false);
+  return wasteReader(instance.exports, info, original).read(false);
 }
 
 describe("real programs", () => {

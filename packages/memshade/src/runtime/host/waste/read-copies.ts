@@ -1,5 +1,5 @@
 import { COPY_BYTES } from "../../../instrument/index.ts";
-import type { WasteToolLayout } from "./read-waste.ts";
+import type { WasteToolLayout, WasteWords } from "./read-waste.ts";
 import { ControlField } from "./waste-offsets.ts";
 
 // Mirrors runtime/shadow/assembly/waste/copies.ts.
@@ -16,17 +16,16 @@ const UNREAD = 1;
 export function transitivelyDead(
   view: DataView,
   layout: WasteToolLayout,
+  { writers, origins }: WasteWords,
   exitVisible: boolean,
 ): Map<number, number> {
   const count = view.getUint32(layout.control + ControlField.copyNext, true);
   const used = new Set<number>();
   const at = (copy: number): number => layout.copies + copy * COPY_BYTES;
   if (exitVisible) {
-    const pages = view.getUint32(layout.control + ControlField.pages, true);
-    const end = Math.min(pages * 65536, layout.covered);
-    for (let address = 0; address < end; address++) {
-      let copy = view.getUint32(layout.origins + address * 4, true);
-      if (copy === 0 || view.getUint32(address * 4, true) >>> 30 !== UNREAD) continue;
+    for (let address = 0; address < origins.length; address++) {
+      let copy = origins[address];
+      if (copy === 0 || writers[address] >>> 30 !== UNREAD) continue;
       for (; copy !== 0 && !used.has(copy); copy = view.getUint32(at(copy) + PARENT, true)) used.add(copy);
     }
   }

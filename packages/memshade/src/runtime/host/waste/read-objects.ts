@@ -5,7 +5,7 @@ import {
   SITE_BYTES,
   SITE_HEADER_BYTES,
 } from "../../../instrument/index.ts";
-import type { WasteToolLayout } from "./read-waste.ts";
+import type { WasteToolLayout, WasteWords } from "./read-waste.ts";
 import { ControlField, readCount } from "./waste-offsets.ts";
 
 /** What happened to the blocks of one place that allocates. */
@@ -69,15 +69,22 @@ const KEY_MASK = 0x3fffffff;
 const UNREAD = 1;
 const INVALID = 3;
 
+/** The tool's memory, what lies where in it, and its tables with a word per byte of the program's memory. */
+export interface ObjectTables {
+  view: DataView;
+  layout: WasteToolLayout;
+  words: WasteWords;
+}
+
 /** The allocation sites of an instance. Blocks that are alive end now; `exitVisible`: the host reads them then. */
 export function readObjects(
-  view: DataView,
-  layout: WasteToolLayout,
+  tables: ObjectTables,
   places: ReadonlyMap<number, number[]>,
   deadInto: ReadonlyMap<number, ReadonlyMap<number, number>>,
   storePaths: ReadonlyMap<number, string>,
   exitVisible: boolean,
 ): ObjectFigures[] {
+  const { view, layout } = tables;
   const sites = new Map<number, ObjectFigures>();
   for (let i = 1; i < layout.siteCapacity; i++) {
     const at = layout.sites + i * SITE_BYTES;
@@ -117,14 +124,13 @@ export function readObjects(
     const at = layout.blocks + block * BLOCK_BYTES;
     const site = sites.get(view.getUint32(at + BlockField.site, true));
     if ((view.getUint32(at + BlockField.flags, true) & LIVE) === 0 || site === undefined) continue;
-    endBlock(view, layout, at, site, storePaths, exitVisible);
+    endBlock(tables, at, site, storePaths, exitVisible);
   }
   return [...sites.values()];
 }
 
 function endBlock(
-  view: DataView,
-  layout: WasteToolLayout,
+  { view, layout, words: { writers, readers } }: ObjectTables,
   at: number,
   site: ObjectFigures,
   storePaths: ReadonlyMap<number, string>,
@@ -143,11 +149,11 @@ function endBlock(
       (readCount(view, at + BlockField.last) - readCount(view, at + BlockField.first)) / lifetime;
   let touched = 0;
   for (let i = 0; i < size; i++) {
-    const word = view.getUint32((address + i) * 4, true);
+    const word = writers[address + i];
     const [state, key] = [word >>> 30, word & KEY_MASK];
     const isUnread = state === UNREAD && key !== 0 && key !== KEY_MASK;
     const isWritten = state !== INVALID && key !== 0 && key !== KEY_MASK && !(isUnread && key === zeroedBy);
-    if (isWritten || view.getUint32(layout.readers + (address + i) * 4, true) !== 0) touched++;
+    if (isWritten || readers[address + i] !== 0) touched++;
     if (!isUnread) continue;
     const column = Math.min(i, site.counts.length / COLUMNS - 1) * COLUMNS;
     site.counts[column + (exitVisible ? Column.reads : Column.exit)]++;

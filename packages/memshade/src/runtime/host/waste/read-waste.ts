@@ -14,6 +14,7 @@ import {
   type SiteTable,
   VALUES_BYTES,
   type WasteLayout,
+  WORD_TABLES,
   zeroingFunctions,
 } from "../../../instrument/index.ts";
 import type { PairKind, WasteClass, WasteValue } from "../../../model/waste.ts";
@@ -151,6 +152,11 @@ export interface WasteToolLayout extends WasteLayout {
   keeps?: string;
 }
 
+/** A word per byte of the program's memory; empty where the tool has none. */
+export type WasteWords = Readonly<Record<(typeof WORD_TABLES)[number], Uint32Array>>;
+
+const NO_WORDS = new Uint32Array(0);
+
 /** A site in one context, and where it is counted. */
 export interface SiteInContext {
   key: number;
@@ -172,14 +178,22 @@ export function pathKey(path: readonly number[]): string {
 /** Reads the waste tool's memory of one instance. */
 export class WasteReader {
   readonly #memory: WebAssembly.Memory;
+  readonly #tables: readonly WebAssembly.Memory[];
   readonly #layout: WasteToolLayout;
   readonly #info: InstrumentedInfo;
   readonly #original: () => Uint8Array;
   #sites: SiteTable | undefined;
   #frames: FrameReader | undefined;
 
-  constructor(memory: WebAssembly.Memory, info: InstrumentedInfo, original: () => Uint8Array) {
+  /** `tables`: its further memories. */
+  constructor(
+    memory: WebAssembly.Memory,
+    info: InstrumentedInfo,
+    original: () => Uint8Array,
+    tables: readonly WebAssembly.Memory[] = [],
+  ) {
     this.#memory = memory;
+    this.#tables = tables;
     this.#layout = info.toolLayouts?.waste as unknown as WasteToolLayout;
     this.#info = info;
     this.#original = original;
@@ -202,7 +216,7 @@ export class WasteReader {
     const frames = bytesOfBase64(layout.frames);
     const places = this.#places(view);
     const transitive = layout.followsCopies
-      ? transitivelyDead(view, layout, exitVisible)
+      ? transitivelyDead(view, layout, this.#words(this.#coveredNow(view)), exitVisible)
       : new Map<number, number>();
 
     // The brief engine counts operations of one size only: their bytes follow.
@@ -223,7 +237,7 @@ export class WasteReader {
       const deallocated = u64(StoreField.deallocated);
       // The brief engine counts either what is read or what is overwritten: the other is what is left.
       const others = written - deallocated - hostRead - exit;
-      const read = layout.writers === 0 ? u64(StoreField.read) : others - u64(StoreField.lost);
+      const read = layout.isWide ? others - u64(StoreField.lost) : u64(StoreField.read);
       stores.add({
         path,
         siteClass: SITE_CLASS_NAMES[sites.siteClass[site]],
@@ -277,7 +291,13 @@ export class WasteReader {
       objects:
         layout.siteCapacity === 0
           ? []
-          : readObjects(view, layout, places, this.#deadInto(view), pathsOf(storePaths), exitVisible),
+          : readObjects(
+              { view, layout, words: this.#words(this.#coveredNow(view)) },
+              places,
+              this.#deadInto(view),
+              pathsOf(storePaths),
+              exitVisible,
+            ),
       outside: control(ControlField.outside),
       keysLost: control(ControlField.keysLost) + (framed?.accessesLost ?? 0),
       contextsLeft: framed?.contextsLeft ?? 0,
@@ -298,7 +318,7 @@ export class WasteReader {
     const view = new DataView(this.#memory.buffer);
     const end = this.#coveredNow(view);
     if (layout.engine === "full") {
-      const words = new Uint32Array(this.#memory.buffer, 0, end);
+      const words = this.#words(end).writers;
       for (let i = 0; i < end; i++)
         if (words[i] >>> 30 === UNREAD) words[i] = (words[i] & KEY_MASK) | 0x80000000;
     } else {
@@ -415,6 +435,21 @@ export class WasteReader {
     return { runs, events };
   }
 
+  /** The tables with a word for each of the first `count` bytes of the program's memory. */
+  #words(count: number): WasteWords {
+    const layout = this.#layout;
+    const table = (name: (typeof WORD_TABLES)[number]): Uint32Array => {
+      const own = layout.isSplit ? this.#tables[WORD_TABLES.indexOf(name)] : undefined;
+      return new Uint32Array((own ?? this.#memory).buffer, own === undefined ? layout[name] : 0, count);
+    };
+    const isFull = layout.engine === "full";
+    return {
+      writers: table("writers"),
+      readers: isFull ? table("readers") : NO_WORDS,
+      origins: layout.followsCopies ? table("origins") : NO_WORDS,
+    };
+  }
+
   /** What the brief engine knows of each byte of the program's memory: its state, which may be the id too. */
   #bytes(count: number): {
     states: Uint8Array | Uint16Array;
@@ -424,9 +459,8 @@ export class WasteReader {
     read: number;
   } {
     const { buffer } = this.#memory;
-    const { writers } = this.#layout;
-    if (writers !== 0) {
-      const ids = new Uint32Array(buffer, writers, count);
+    if (this.#layout.isWide) {
+      const ids = this.#words(count).writers;
       const states = new Uint8Array(buffer, 0, count);
       return { states, ids, isUnread: (state) => state === 0, read: READ_BYTE.wide };
     }
@@ -441,19 +475,20 @@ export class WasteReader {
     const found = new Map<number, number>();
     const add = (key: number) => found.set(key, (found.get(key) ?? 0) + 1);
     if (layout.engine === "full") {
-      const words = new Uint32Array(this.#memory.buffer, 0, end);
-      for (let i = 0; i < end; i++) {
-        const word = words[i];
-        if (word !== 0 && word >>> 30 === UNREAD && (word & KEY_MASK) !== KEY_MASK) add(word & KEY_MASK);
-      }
-    } else if (layout.writers === 0) {
+      const words = this.#words(end).writers;
+      forEachWritten(words, (i) => {
+        if (words[i] >>> 30 === UNREAD && (words[i] & KEY_MASK) !== KEY_MASK) add(words[i] & KEY_MASK);
+      });
+    } else if (!layout.isWide) {
       const counts = new Uint32Array(0x10000);
       const { ids, read } = this.#bytes(end);
       for (let i = 0; i < end; i++) counts[ids[i]]++;
       for (let id: number = BriefIds.first; id < read; id++) if (counts[id] !== 0) found.set(id, counts[id]);
     } else {
       const { states, ids, isUnread } = this.#bytes(end);
-      for (let i = 0; i < end; i++) if (isUnread(states[i]) && ids[i] >= BriefIds.first) add(ids[i]);
+      forEachWritten(ids as Uint32Array, (i) => {
+        if (isUnread(states[i]) && ids[i] >= BriefIds.first) add(ids[i]);
+      });
     }
     found.delete(0);
     return found;
@@ -518,6 +553,16 @@ export class WasteReader {
       });
     }
     return pairs;
+  }
+}
+
+/** Visits the words that are not zero, and some that are. Most of a large memory was never written: two are looked at at once. */
+function forEachWritten(words: Uint32Array, visit: (index: number) => void): void {
+  const pairs = new Float64Array(words.buffer, words.byteOffset, words.length >>> 1);
+  for (let pair = 0; pair < pairs.length; pair++) {
+    if (pairs[pair] === 0 && words[pair * 2 + 1] === 0) continue;
+    visit(pair * 2);
+    visit(pair * 2 + 1);
   }
 }
 

@@ -33,12 +33,13 @@ export class WasteSession implements ToolSession {
     memory: WebAssembly.Memory,
     info: InstrumentedInfo,
     original: Uint8Array | (() => Uint8Array),
+    tables: readonly WebAssembly.Memory[] = [],
   ): void {
     const bytes = typeof original === "function" ? original : () => original;
     this.#modules.set(handle.module, { info, original: bytes });
     this.#instances.set(handle.number, {
       module: handle.module,
-      reader: new WasteReader(memory, info, bytes),
+      reader: new WasteReader(memory, info, bytes, tables),
       exitVisible: isVisibleAtExit(this.#options.waste?.exitVisible, info),
     });
   }

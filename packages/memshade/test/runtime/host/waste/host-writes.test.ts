@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { instrument, type WasteOptions } from "../../../../src/instrument/index.ts";
 import { observeImports } from "../../../../src/runtime/host/waste/host-ranges.ts";
-import { WasteReader } from "../../../../src/runtime/host/waste/read-waste.ts";
 import { wat } from "../../../instrument/support/assemble.ts";
+import { wasteReader } from "../../../instrument/support/waste-reader.ts";
 
 /** Reads 5,000 bytes to 1024 four times over; the second time the program has changed none, then one of them. */
 const MODULE = wat(`(module
@@ -37,11 +37,7 @@ function wasteOfReads(waste: WasteOptions, fill: (call: number) => number) {
   memory = instance.exports.memory as WebAssembly.Memory;
   observed?.connect(instance.exports);
   (instance.exports._start as () => void)();
-  const reader = new WasteReader(
-    instance.exports["memshade.waste"] as WebAssembly.Memory,
-    info,
-    () => MODULE,
-  );
+  const reader = wasteReader(instance.exports, info, MODULE);
   const host = reader.read(false).stores.filter(({ siteClass }) => siteClass === "host");
   const sum = (figure: "stores" | "written" | "silent" | "same") =>
     host.reduce((total, store) => total + store[figure], 0);

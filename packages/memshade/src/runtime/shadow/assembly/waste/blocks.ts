@@ -11,7 +11,9 @@ import { addPair, beginOperation, GREW, MOVED, PAIR_DEALLOCATED, PAIR_REALLOCATE
 import { zeroed } from "./ranges";
 import {
   bump, INVALID, isReal, KEY, outside, READERS, SEEN, setReader, setWord, stateOf, storeRecord, UNREAD, wordAt,
+  WRITERS,
 } from "./state";
+import { readersCopy, writersCopy, writersFill } from "./tables";
 
 /** The memory is gone: bytes that nobody read are charged to their writers, and paired with the place that ended them. */
 function invalidate(address: u32, size: u32, reason: u32): void {
@@ -107,10 +109,10 @@ export function reallocated(old: u32, address: u32, size: u32): void {
     invalidate(address, size, PAIR_DEALLOCATED);
     markDirty(address, size);
     if (REALLOC_FORGETS == 0) {
-      memory.copy(address << 2, old << 2, kept << 2);
-      memory.copy(READERS + (address << 2), READERS + (old << 2), kept << 2);
+      writersCopy(WRITERS + (address << 2), WRITERS + (old << 2), kept << 2);
+      readersCopy(READERS + (address << 2), READERS + (old << 2), kept << 2);
       memory.copy(SEEN + address, SEEN + old, kept);
-      memory.fill(old << 2, 0, kept << 2);
+      writersFill(WRITERS + (old << 2), 0, kept << 2);
       moveOrigins(address, old, kept);
     }
     invalidate(old, before, PAIR_DEALLOCATED);

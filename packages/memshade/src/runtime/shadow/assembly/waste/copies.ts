@@ -5,10 +5,11 @@
 //   COPIES    {store key, record it was copied from (or the next free one), records below, flags}
 import { C_COPIES_LOST, C_COPY_FREE, C_COPY_NEXT, CONTROL, S_TRANSITIVE } from "./layout";
 import { bump, INVALID, isReal, KEY, READ, stateOf, storeRecord, wordAt } from "./state";
+import { originsCopy, originsFill, originsLoad, originsStore } from "./tables";
 
-// 0: nobody asks.
 @external("layout", "ORIGINS")
 declare const ORIGINS: u32;
+// Nobody asks without room for copies.
 @external("layout", "COPIES")
 declare const COPIES: u32;
 @external("layout", "COPY_CAPACITY")
@@ -24,8 +25,8 @@ const ALIVE: u32 = 1;
 const USED: u32 = 2;
 const COPIED: u32 = 4;
 
-@inline export function followsCopies(): bool { return ORIGINS != 0; }
-@inline function slot(address: u32): usize { return ORIGINS + (address << 2); }
+@inline export function followsCopies(): bool { return COPY_CAPACITY != 0; }
+@inline function slot(address: u32): u32 { return ORIGINS + (address << 2); }
 @inline function copyAt(copy: u32): usize { return COPIES + copy * COPY_SIZE; }
 
 function newCopy(key: u32, parent: u32): u32 {
@@ -59,13 +60,13 @@ function use(copy: u32): void {
 
 /** The program or the host looks at the byte. */
 @inline export function usedByte(address: u32): void {
-  if (ORIGINS != 0 && load<u32>(slot(address)) != 0) use(load<u32>(slot(address)));
+  if (COPY_CAPACITY != 0 && originsLoad(slot(address)) != 0) use(originsLoad(slot(address)));
 }
 
 /** The byte is about to be read by a copy. Comes before its writer is credited. */
 export function copiedByte(address: u32): void {
-  if (ORIGINS == 0) return;
-  let copy = load<u32>(slot(address));
+  if (COPY_CAPACITY == 0) return;
+  let copy = originsLoad(slot(address));
   if (copy == 0) {
     const word = wordAt(address);
     const state = stateOf(word);
@@ -73,7 +74,7 @@ export function copiedByte(address: u32): void {
     if (state == READ || state == INVALID || !isReal(word & KEY)) return;
     copy = newCopy(word & KEY, 0);
     if (copy == 0) return;
-    store<u32>(slot(address), copy);
+    originsStore(slot(address), copy);
   }
   store<u32>(copyAt(copy), load<u32>(copyAt(copy), FLAGS) | COPIED, FLAGS);
 }
@@ -96,18 +97,18 @@ function settle(copy: u32): void {
 
 /** The byte is overwritten, or its memory is gone. */
 @inline export function endedByte(address: u32): void {
-  if (ORIGINS != 0 && load<u32>(slot(address)) != 0) endRecord(address);
+  if (COPY_CAPACITY != 0 && originsLoad(slot(address)) != 0) endRecord(address);
 }
 
 function endRecord(address: u32): void {
-  const copy = load<u32>(slot(address));
-  store<u32>(slot(address), 0);
+  const copy = originsLoad(slot(address));
+  originsStore(slot(address), 0);
   store<u32>(copyAt(copy), load<u32>(copyAt(copy), FLAGS) & ~ALIVE, FLAGS);
   settle(copy);
 }
 
 function copyByte(destination: u32, source: u32, key: u32): void {
-  const from = load<u32>(slot(source));
+  const from = originsLoad(slot(source));
   let copy: u32 = 0;
   // What is used already stays so whatever becomes of its copies.
   if (from != 0 && (load<u32>(copyAt(from), FLAGS) & USED) == 0) {
@@ -116,19 +117,19 @@ function copyByte(destination: u32, source: u32, key: u32): void {
     else use(from);
   }
   endedByte(destination);
-  store<u32>(slot(destination), copy);
+  originsStore(slot(destination), copy);
 }
 
 /** `key` is about to store copies; the ranges may overlap. */
 export function copyBytes(destination: u32, source: u32, size: u32, key: u32): void {
-  if (ORIGINS == 0) return;
+  if (COPY_CAPACITY == 0) return;
   if (destination <= source) for (let i: u32 = 0; i < size; i++) copyByte(destination + i, source + i, key);
   else for (let i = size; i != 0; i--) copyByte(destination + i - 1, source + i - 1, key);
 }
 
 /** The allocator moves a block: what its bytes are copies of goes with them. */
 export function moveOrigins(destination: u32, source: u32, size: u32): void {
-  if (ORIGINS == 0) return;
-  memory.copy(slot(destination), slot(source), size << 2);
-  memory.fill(slot(source), 0, size << 2);
+  if (COPY_CAPACITY == 0) return;
+  originsCopy(slot(destination), slot(source), size << 2);
+  originsFill(slot(source), 0, size << 2);
 }

@@ -1,7 +1,8 @@
 // The waste tool's memory. Addresses depend on the profiled module: they are imports here and become constants when
 // this code is merged into it. `instrument/waste/waste-layout.ts` places the tables, `runtime/host/waste/` reads them.
 //
-//   0         shadow of the program's memory: an id per byte (brief), or writer, reader and value seen (full)
+//   0         shadow of the program's memory: an id or a state per byte (brief), or the value seen (full)
+//   WRITERS … the last store of each byte, its reader, what it is a copy of: tables.ts
 //   CONTROL   offsets C_*
 //   STORES    a record of RECORD_SIZE bytes per store site (or per store site and calling context), offsets S_*
 //   LOADS     as STORES for loads, offsets L_*

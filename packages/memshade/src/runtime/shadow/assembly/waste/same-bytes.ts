@@ -11,9 +11,10 @@ import { followsObjects } from "./objects";
 import { addPair, beginOperation, PAIR_OVERWRITTEN, PAIR_REDUNDANT, PAIR_SILENT } from "./pairs";
 import { programLoad32, programLoad64, programLoad8 } from "./program";
 import {
-  bump, INIT_KEY, INVALID, isReal, KEY, loadRecord, READ, readerAt, READERS, SEEN, STATE, stateOf,
-  storeRecord, UNREAD, wordAt,
+  bump, INIT_KEY, INVALID, isReal, KEY, loadRecord, READ, readerAt, READERS, SEEN, setReader, setWord, STATE,
+  stateOf, storeRecord, UNREAD, wordAt, WRITERS,
 } from "./state";
+import { readersLoad128, readersStore128, writersLoad128, writersStore128 } from "./tables";
 import { noteValue } from "./values";
 
 /** The operand in memory now, `size` being 1, 4 or 8. */
@@ -25,19 +26,38 @@ import { noteValue } from "./values";
   return size == 4 ? <u64>load<u32>(at) : size == 8 ? load<u64>(at) : <u64>load<u8>(at);
 }
 
-/** Whether `size` words that begin at `at` are all `word`, `size` being 1, 4 or 8. */
-@inline function areAll(at: usize, size: u32, word: u32): bool {
+/** Whether the words of `size` bytes are all `word`, `size` being 1, 4 or 8. */
+@inline function areWrittenBy(address: u32, size: u32, word: u32): bool {
   if (size == 1) return true;
+  const at: u32 = WRITERS + (address << 2);
   const all = i32x4.splat(word);
-  let other = v128.xor(v128.load(at), all);
-  if (size == 8) other = v128.or(other, v128.xor(v128.load(at, 16), all));
+  let other = v128.xor(writersLoad128(at), all);
+  if (size == 8) other = v128.or(other, v128.xor(writersLoad128(at + 16), all));
   return !v128.any_true(other);
 }
 
-@inline function setAll(at: usize, size: u32, word: u32): void {
-  if (size == 1) { store<u32>(at, word); return; }
-  v128.store(at, i32x4.splat(word));
-  if (size == 8) v128.store(at, i32x4.splat(word), 16);
+/** As `areWrittenBy` for their readers. */
+@inline function areReadBy(address: u32, size: u32, reader: u32): bool {
+  if (size == 1) return true;
+  const at: u32 = READERS + (address << 2);
+  const all = i32x4.splat(reader);
+  let other = v128.xor(readersLoad128(at), all);
+  if (size == 8) other = v128.or(other, v128.xor(readersLoad128(at + 16), all));
+  return !v128.any_true(other);
+}
+
+@inline function setWords(address: u32, size: u32, word: u32): void {
+  if (size == 1) { setWord(address, word); return; }
+  const at: u32 = WRITERS + (address << 2);
+  writersStore128(at, i32x4.splat(word));
+  if (size == 8) writersStore128(at + 16, i32x4.splat(word));
+}
+
+@inline function setReaders(address: u32, size: u32, reader: u32): void {
+  if (size == 1) { setReader(address, reader); return; }
+  const at: u32 = READERS + (address << 2);
+  readersStore128(at, i32x4.splat(reader));
+  if (size == 8) readersStore128(at + 16, i32x4.splat(reader));
 }
 
 @inline function hasUsualSize(size: u32): bool {
@@ -58,7 +78,7 @@ export function loadedAgain(address: u32, size: u32, key: u32): bool {
   if (reader == 0 || (word & STATE) != READ) return false;
   const value = programValue(address, size);
   if (valueAt(SEEN + address, size) != value) return false;
-  if (!areAll(address << 2, size, word) || !areAll(READERS + (address << 2), size, reader)) return false;
+  if (!areWrittenBy(address, size, word) || !areReadBy(address, size, reader)) return false;
   beginOperation();
   const record = loadRecord(key);
   bump(record + L_LOADS, 1);
@@ -69,7 +89,7 @@ export function loadedAgain(address: u32, size: u32, key: u32): bool {
   bump(record + L_REDUNDANT_BYTES, size);
   noteValue(key, value, 0);
   addPair(PAIR_REDUNDANT, reader, key, size);
-  if (reader != key) setAll(READERS + (address << 2), size, key);
+  if (reader != key) setReaders(address, size, key);
   return true;
 }
 
@@ -77,7 +97,7 @@ export function loadedAgain(address: u32, size: u32, key: u32): bool {
 export function storedOver(address: u32, size: u32, key: u32, float: u32): bool {
   if (!hasUsualSize(size)) return false;
   const word = wordAt(address);
-  if (!areAll(address << 2, size, word)) return false;
+  if (!areWrittenBy(address, size, word)) return false;
   beginOperation();
   const writer = word & KEY;
   const record = storeRecord(key);
@@ -99,6 +119,6 @@ export function storedOver(address: u32, size: u32, key: u32, float: u32): bool 
     addPair(PAIR_OVERWRITTEN, writer, key, size);
   } else if (writer == INIT_KEY) bump(record + S_OVER_SEGMENT, size);
   markDirty(address, size);
-  setAll(address << 2, size, UNREAD | key);
+  setWords(address, size, UNREAD | key);
   return true;
 }

@@ -1,10 +1,13 @@
 // What the full engine knows of a byte: a word with its last writer and state, its last reader, and the value that saw.
 import { C_OUTSIDE, CONTROL, COVERED, LOADS, RECORD_SIZE, S_READ, STORES, ZERO_IS_VALID } from "./layout";
+import { readersLoad, readersStore, writersLoad, writersStore } from "./tables";
 
 @external("layout", "READERS")
 export declare const READERS: u32;
 @external("layout", "SEEN")
 export declare const SEEN: u32;
+@external("layout", "WRITERS")
+export declare const WRITERS: u32;
 
 // A writer's word: state in the two highest bits, key below. 0 is memory as the system gave it.
 export const KEY: u32 = 0x3fffffff;
@@ -19,10 +22,10 @@ export const INIT_KEY: u32 = 0x3fffffff;
 @inline export function storeRecord(key: u32): usize { return STORES + key * RECORD_SIZE; }
 @inline export function loadRecord(key: u32): usize { return LOADS + key * RECORD_SIZE; }
 @inline export function isReal(key: u32): bool { return key != 0 && key != INIT_KEY; }
-@inline export function wordAt(address: u32): u32 { return load<u32>(address << 2); }
-@inline export function setWord(address: u32, word: u32): void { store<u32>(address << 2, word); }
-@inline export function readerAt(address: u32): u32 { return load<u32>(READERS + (address << 2)); }
-@inline export function setReader(address: u32, key: u32): void { store<u32>(READERS + (address << 2), key); }
+@inline export function wordAt(address: u32): u32 { return writersLoad(WRITERS + (address << 2)); }
+@inline export function setWord(address: u32, word: u32): void { writersStore(WRITERS + (address << 2), word); }
+@inline export function readerAt(address: u32): u32 { return readersLoad(READERS + (address << 2)); }
+@inline export function setReader(address: u32, key: u32): void { readersStore(READERS + (address << 2), key); }
 
 /** State of a writer's word, also of one that was never written. */
 @inline export function stateOf(word: u32): u32 {

@@ -6,6 +6,7 @@
 //   0x80   invalid: it is nobody's
 //   0      unread
 import { S_DEALLOCATED, S_HOST_READ, S_LOST, STORES, ZERO_IS_VALID } from "../layout";
+import { writersCopy, writersLoad, writersStore, writersStore128 } from "../tables";
 
 // The ids, a u32 per byte of the program's memory.
 @external("layout", "WRITERS")
@@ -25,7 +26,7 @@ export const SIGNS: u64 = 0x8080808080808080;
 @inline export function storeRecord(key: u32): usize { return STORES + (key << RECORD_SHIFT); }
 @inline function isReal(id: u32): bool { return id > INIT; }
 @inline function isUnread(address: u32): bool { return load<u8>(address) == 0; }
-@inline function idAt(address: u32): u32 { return load<u32>(WRITERS + (address << 2)); }
+@inline function idAt(address: u32): u32 { return writersLoad(WRITERS + (address << 2)); }
 @inline function isSettled(states: u64): bool { return (states & SIGNS) == SIGNS; }
 /** Place of the lowest byte with a sign. */
 @inline function firstOf(signs: u64): u32 { return <u32>ctz(signs) >>> 3; }
@@ -53,10 +54,10 @@ function putStates(address: u32, size: u32, states: u64): void {
 }
 
 export function putIds(address: u32, size: u32, id: u32): void {
-  let at: usize = WRITERS + (address << 2);
+  let at: u32 = WRITERS + (address << 2);
   const all = i32x4.splat(id);
-  for (; size >= 4; size -= 4, at += 16) v128.store(at, all);
-  for (; size != 0; size--, at += 4) store<u32>(at, id);
+  for (; size >= 4; size -= 4, at += 16) writersStore128(at, all);
+  for (; size != 0; size--, at += 4) writersStore(at, id);
 }
 
 /** The range is written by the store `id`. */
@@ -197,7 +198,7 @@ export function invalidate(address: u32, size: u32): void {
 /** What is known of `size` bytes goes with them; what is left behind is read. */
 export function moveBytes(to: u32, from: u32, size: u32): void {
   memory.copy(to, from, size);
-  memory.copy(WRITERS + (to << 2), WRITERS + (from << 2), size << 2);
+  writersCopy(WRITERS + (to << 2), WRITERS + (from << 2), size << 2);
   putStates(from, size, -1);
 }
 
