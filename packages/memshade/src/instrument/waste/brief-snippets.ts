@@ -29,7 +29,8 @@ const LINE_SHIFT = Math.log2(DIRTY_LINE_BYTES);
 const STORE_READ = 8;
 
 export interface BriefTargets {
-  same: number;
+  /** A store of what is there already, by its size. */
+  same: ReadonlyMap<number, number>;
   /** A line is written that was not since the host was in control. */
   soiled: number;
   /** By the size of the access: 1, 2, 4, 8, 16 bytes. */
@@ -122,9 +123,8 @@ export class BriefSnippets {
       return;
     }
     pushAddress(sink, address);
-    sink.i32(size);
     this.records.pushStore(sink, key);
-    sink.indexed(CALL, this.#targets.same);
+    sink.indexed(CALL, this.#targets.same.get(size) as number);
     sink.end();
   }
 
@@ -155,9 +155,8 @@ export class BriefSnippets {
     sink.rarely();
     sink.open(IF, NOTHING);
     sink.local(LOCAL_GET, address);
-    sink.i32(size);
     sink.local(LOCAL_GET, id);
-    sink.indexed(CALL, this.#targets.same);
+    sink.indexed(CALL, this.#targets.same.get(size) as number);
     sink.end();
   }
 

@@ -143,7 +143,8 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
     !isCompatible,
   );
   const briefParts = (): BriefParts => {
-    const same = target(framed === undefined ? "same" : "sameAt");
+    const sameName = framed === undefined ? "same" : "sameAt";
+    const same = new Map(ACCESS_SIZES.map((size) => [size, target(`${sameName}${size}`)]));
     const fresh = new Map(ACCESS_SIZES.map((size) => [size, target(`fresh${size}`)]));
     const mixed = new Map(ACCESS_SIZES.slice(1).map((size) => [size, target(`mixed${size}`)]));
     const lost = new Map(ACCESS_SIZES.map((size) => [size, target(`lost${size}`)]));

@@ -40,7 +40,7 @@ const loop: fc.Arbitrary<Loop> = fc.record({
   strides: fc.record({ p: stride, q: stride }),
   p: fc.constantFrom(4096, 4100, 4352, 5000),
   q: fc.constantFrom(4096, 4104, 4350, 6000),
-  trips: fc.integer({ min: 1, max: 20 }),
+  trips: fc.integer({ min: 1, max: 40 }),
 });
 
 /** A loop of one basic block, in a function of its own. */

@@ -48,14 +48,22 @@ export function loaded(address: u32, size: u32, site: u32, float: u32): void {
 }
 
 /** A store whose operand equals what is there, before the store. The bytes follow where all stores of a site are one size. */
-export function same(address: u32, size: u32, site: u32): void {
-  sameAt(address, size, <u32>storeRecord(site));
-}
-
-/** The same of a site whose record is at an address. */
-export function sameAt(address: u32, size: u32, record: u32): void {
+@inline function sameAt(address: u32, size: u32, record: usize): void {
   if (isValid(address, size)) bump(record + S_SILENT, 1);
 }
+
+export function same1(address: u32, site: u32): void { sameAt(address, 1, storeRecord(site)); }
+export function same2(address: u32, site: u32): void { sameAt(address, 2, storeRecord(site)); }
+export function same4(address: u32, site: u32): void { sameAt(address, 4, storeRecord(site)); }
+export function same8(address: u32, site: u32): void { sameAt(address, 8, storeRecord(site)); }
+export function same16(address: u32, site: u32): void { sameAt(address, 16, storeRecord(site)); }
+
+/** The same of sites whose record is at an address. */
+export function sameAt1(address: u32, record: u32): void { sameAt(address, 1, record); }
+export function sameAt2(address: u32, record: u32): void { sameAt(address, 2, record); }
+export function sameAt4(address: u32, record: u32): void { sameAt(address, 4, record); }
+export function sameAt8(address: u32, record: u32): void { sameAt(address, 8, record); }
+export function sameAt16(address: u32, record: u32): void { sameAt(address, 16, record); }
 
 // Stores by a function: the operand's bytes are kept before and compared behind.
 let kept0: u64 = 0;
@@ -76,7 +84,7 @@ export function stored(address: u32, size: u32, site: u32, float: u32): void {
   if (outside(address, size)) return;
   bump(storeRecord(site) + S_STORES, 1);
   const equal = programBits(address, min<u32>(size, 8)) == kept0 && (size <= 8 || programBits(address + 8, size - 8) == kept1);
-  if (equal) same(address, size, site);
+  if (equal) sameAt(address, size, storeRecord(site));
   if (SAME_BYTES != 0) countSame(address, size, storeRecord(site));
   markDirty(address, size);
   overwrite(address, size, site);

@@ -1,6 +1,7 @@
 // The waste tool with one id per byte: merged into modules function by function, as the heap profiler's code is.
 export {
-  fresh1, fresh16, fresh2, fresh4, fresh8, loaded, mixed16, mixed2, mixed4, mixed8, same, sameAt, stored, storing,
+  fresh1, fresh16, fresh2, fresh4, fresh8, loaded, mixed16, mixed2, mixed4, mixed8, same1, same16, same2, same4, same8, sameAt1,
+  sameAt16, sameAt2, sameAt4, sameAt8, stored, storing,
 } from "./brief";
 export { allocated, reallocated, released, stackMoved } from "./brief-blocks";
 export {

@@ -1,7 +1,7 @@
 // Loops that have ended: each of their accesses went from a first address by a stride, `trips` times. What they did to the
 // shadow is done here, range by range where the order between ranges is known, else access by access.
-import { countFresh } from "./brief";
-import { areRead, bump, fewAreRead, readFew, writeFew } from "./chosen/bytes";
+import { fresh1, fresh16, fresh2, fresh4, fresh8 } from "./brief";
+import { areRead, bump, fewAreRead, writeFew } from "./chosen/bytes";
 import { loadStream, NO_STORE, sparseIsRead, storeStream } from "./chosen/passes";
 import { LINE_SHIFT, markDirty } from "./dirty";
 import { C_STREAMS, CONTROL } from "./layout";
@@ -204,16 +204,10 @@ function soil(at: usize, trips: u32): void {
   for (let i: u32 = 0; i < trips; i++) markDirty(first + stride * i, sizeOf(load<u32>(at, T_WHAT)));
 }
 
-// One function for each size, so that sizes are constants.
+// Code for each size, so that sizes are constants.
 @inline function storeOf(address: u32, size: u32, id: u32): void {
   markDirty(address, size);
   writeFew(address, size, id);
-}
-
-@inline function loadOf(address: u32, size: u32, number: u32): void {
-  if (fewAreRead(address, size)) return;
-  countFresh(number);
-  readFew(address, size);
 }
 
 @inline function storeOne(address: u32, size: u32, id: u32): void {
@@ -225,11 +219,11 @@ function soil(at: usize, trips: u32): void {
 }
 
 @inline function loadOne(address: u32, size: u32, number: u32): void {
-  if (size == 4) loadOf(address, 4, number);
-  else if (size == 1) loadOf(address, 1, number);
-  else if (size == 8) loadOf(address, 8, number);
-  else if (size == 2) loadOf(address, 2, number);
-  else loadOf(address, 16, number);
+  if (size == 4) { if (!fewAreRead(address, 4)) fresh4(address, number); }
+  else if (size == 1) { if (!fewAreRead(address, 1)) fresh1(address, number); }
+  else if (size == 8) { if (!fewAreRead(address, 8)) fresh8(address, number); }
+  else if (size == 2) { if (!fewAreRead(address, 2)) fresh2(address, number); }
+  else if (!fewAreRead(address, 16)) fresh16(address, number);
 }
 
 /** Access by access, in the order of the loop. */

@@ -145,13 +145,16 @@ function readMixed(address: u32, size: u32): void {
 }
 
 /** Whether no byte of a range is invalid. */
-export function isValid(address: u32, size: u32): bool {
+@inline export function isValid(address: u32, size: u32): bool {
   const at: usize = address << 1;
-  const bytes = size << 1;
-  if (bytes == 8) return isValidWord(load<u64>(at));
-  if (bytes == 16) return isValidWord(load<u64>(at)) && isValidWord(load<u64>(at, 8));
-  if (bytes == 2) return !isInvalid(idAt(address));
-  if (bytes == 4) return isValidWord(load<u32>(at) | 0xffffffff00000000);
+  if (size == 1) return !isInvalid(idAt(address));
+  if (size == 2) return isValidWord(load<u32>(at) | 0xffffffff00000000);
+  if (size == 4) return isValidWord(load<u64>(at));
+  if (size == 8) return isValidWord(load<u64>(at)) && isValidWord(load<u64>(at, 8));
+  return isValidRange(address, size);
+}
+
+function isValidRange(address: u32, size: u32): bool {
   for (let i: u32 = 0; i < size; i++) if (isInvalid(idAt(address + i))) return false;
   return true;
 }

@@ -173,7 +173,16 @@ function chargeUnread(address: u32, unread: u64, field: usize): void {
 }
 
 /** Whether no byte of a range is invalid. */
-export function isValid(address: u32, size: u32): bool {
+@inline export function isValid(address: u32, size: u32): bool {
+  if (ZERO_IS_VALID != 0) {
+    if (size == 1) return load<u8>(address) != 0x80;
+    if (size < 8) return !hasInvalid(fewStates(address, size));
+    if (size == 8) return !hasInvalid(load<u64>(address));
+  }
+  return isValidRange(address, size);
+}
+
+function isValidRange(address: u32, size: u32): bool {
   if (ZERO_IS_VALID == 0) for (let i: u32 = 0; i < size; i++) if (isUnread(address + i) && idAt(address + i) == 0) return false;
   for (; size >= 8; size -= 8, address += 8) if (hasInvalid(load<u64>(address))) return false;
   return size == 0 || !hasInvalid(fewStates(address, size));
