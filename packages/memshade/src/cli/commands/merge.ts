@@ -134,9 +134,17 @@ function parseThreads(text: string): number {
   return count;
 }
 
-async function runMerge(args: readonly string[], flags: MergeFlags): Promise<void> {
+async function runMerge(args: readonly string[], asked: MergeFlags): Promise<void> {
   keepHeapSmall();
-  const inputs = expandInputs(args);
+  let isSomeSkipped = false;
+  const skip = (message: string) => {
+    isSomeSkipped = true;
+    saySkipped(message);
+  };
+  const inputs = expandInputs(args, asked.skipBad === true ? skip : undefined);
+  if (inputs.length === 0) throw new UserError(NOTHING_READ);
+  // What is left of several is not one that was given alone.
+  const flags = isSomeSkipped ? { ...asked, combine: true } : asked;
   const virtual = inputs.filter(({ hasVirtualClock }) => hasVirtualClock === true).length;
   if (virtual > 0) {
     say(
@@ -146,6 +154,12 @@ async function runMerge(args: readonly string[], flags: MergeFlags): Promise<voi
   }
   if (flags.classify === true) return classify(inputs, flags);
   await writeProfile(inputs, flags);
+}
+
+const NOTHING_READ = "none of the inputs could be read: nothing was written";
+
+function saySkipped(message: string): void {
+  say(`skipped: ${message}`);
 }
 
 /** Writes the profile and prints the classification, with names, from one and the same merge. */
@@ -240,13 +254,12 @@ async function merge(
             skip: (message: string) => {
               skipped++;
               progress.clear();
-              say(`skipped: ${message}`);
+              saySkipped(message);
             },
           }
         : {}),
     });
-    if (skipped === inputs.length)
-      throw new UserError("none of the inputs could be read: nothing was written");
+    if (skipped === inputs.length) throw new UserError(NOTHING_READ);
     return merged;
   } finally {
     progress.clear();

@@ -1,4 +1,13 @@
-import { closeSync, existsSync, openSync, readdirSync, readFileSync, readSync, statSync } from "node:fs";
+import {
+  closeSync,
+  type Dirent,
+  existsSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  statSync,
+} from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { UserError } from "../../bytes/errors.ts";
 import { describeSystemError } from "../../bytes/system-errors.ts";
@@ -24,18 +33,81 @@ export interface MergeInput {
  * The profiles that the arguments stand for: files, run folders, all profiles below other folders, and the lines of
  * response files (`@file`).
  *
- * @throws UserError for what is not there, and for folders without a profile
+ * @param skip is told what is left out because it is not there, cannot be read, or is a folder without a profile
+ * @throws UserError for such inputs without `skip`, and for response files that cannot be read
  */
-export function expandInputs(args: readonly string[]): MergeInput[] {
-  return args.flatMap((argument) => {
-    if (argument.startsWith("@")) return expandInputs(readResponseFile(argument.slice(1)));
-    const status = statSync(argument, { throwIfNoEntry: false });
-    if (status === undefined) throw new UserError(`${argument}: there is no such file or folder`);
-    if (!status.isDirectory()) return [inputOf(argument)];
-    const found = profilesBelow(argument);
-    if (found.length === 0) throw new UserError(`${argument}: there is no profile in this folder`);
+export function expandInputs(args: readonly string[], skip?: (message: string) => void): MergeInput[] {
+  return new InputExpansion(skip).expand(args);
+}
+
+class InputExpansion {
+  private readonly skip: ((message: string) => void) | undefined;
+  /** Response files that are being read. */
+  private readonly open: string[] = [];
+
+  constructor(skip: ((message: string) => void) | undefined) {
+    this.skip = skip;
+  }
+
+  expand(args: readonly string[]): MergeInput[] {
+    return args.flatMap((argument) =>
+      argument.startsWith("@")
+        ? this.expandResponseFile(argument.slice(1))
+        : this.orSkipped(argument, () => this.expandOne(argument)),
+    );
+  }
+
+  private expandOne(path: string): MergeInput[] {
+    const status = statSync(path, { throwIfNoEntry: false });
+    if (status === undefined) throw new UserError(`${path}: there is no such file or folder`);
+    if (!status.isDirectory()) return [inputOf(path)];
+    const found = this.profilesBelow(path);
+    if (found.length === 0) throw new UserError(`${path}: there is no profile in this folder`);
     return found;
-  });
+  }
+
+  private expandResponseFile(file: string): MergeInput[] {
+    const path = resolve(file);
+    if (this.open.includes(path)) throw new UserError(`@${file} names itself, in it or in what it names`);
+    this.open.push(path);
+    const found = this.expand(readResponseFile(file));
+    this.open.pop();
+    return found;
+  }
+
+  private profilesBelow(folder: string): MergeInput[] {
+    if (existsSync(join(folder, RUN_FILE))) return [inputOf(heapFileOf(folder))];
+    return readdirSync(folder, { withFileTypes: true })
+      .sort((a, b) => (a.name < b.name ? -1 : 1))
+      .flatMap((entry) => {
+        const path = join(folder, entry.name);
+        return this.orSkipped(path, () => {
+          if (entry.isDirectory()) return this.profilesBelow(path);
+          if (entry.name.startsWith(".") || !isFile(entry, path)) return [];
+          return looksLikeProfile(path) ? [inputOf(path)] : [];
+        });
+      });
+  }
+
+  private orSkipped(path: string, expand: () => MergeInput[]): MergeInput[] {
+    try {
+      return expand();
+    } catch (error) {
+      const isSystems = (error as NodeJS.ErrnoException).code !== undefined;
+      if (!isSystems && !(error instanceof UserError)) throw error;
+      const message =
+        error instanceof UserError ? error.message : `${path} cannot be read: ${describeSystemError(error)}`;
+      if (this.skip === undefined) throw new UserError(message);
+      this.skip(message);
+      return [];
+    }
+  }
+}
+
+/** Links to files are files; links to folders are not followed, as they may lead back. */
+function isFile(entry: Dirent, path: string): boolean {
+  if (!entry.isSymbolicLink()) return entry.isFile();
+  return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
 }
 
 function readResponseFile(file: string): string[] {
@@ -49,17 +121,6 @@ function readResponseFile(file: string): string[] {
     .split("\n")
     .map((line) => line.trim())
     .filter((line) => line !== "" && !line.startsWith("#"));
-}
-
-function profilesBelow(folder: string): MergeInput[] {
-  if (existsSync(join(folder, RUN_FILE))) return [inputOf(heapFileOf(folder))];
-  return readdirSync(folder, { withFileTypes: true })
-    .sort((a, b) => (a.name < b.name ? -1 : 1))
-    .flatMap((entry) => {
-      const path = join(folder, entry.name);
-      if (entry.isDirectory()) return profilesBelow(path);
-      return entry.isFile() && !entry.name.startsWith(".") && looksLikeProfile(path) ? [inputOf(path)] : [];
-    });
 }
 
 function heapFileOf(folder: string): string {

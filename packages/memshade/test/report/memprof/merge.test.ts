@@ -6,6 +6,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  symlinkSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
@@ -144,6 +145,32 @@ describe.skipIf(shared === undefined)("merging profiles", () => {
       join(below, "a.memprofraw"),
       join(below, "deeper/b.memprofraw"),
     ]);
+  });
+
+  it("takes links to files of a folder, and says which response file names itself", () => {
+    const links = join(folder, "links");
+    mkdirSync(links);
+    symlinkSync(raws[0]!, join(links, "link"));
+    symlinkSync(links, join(links, "loop"));
+    symlinkSync("nowhere", join(links, "broken"));
+    expect(expandInputs([links]).map(({ path }) => path)).toEqual([join(links, "link")]);
+    const list = join(folder, "loop.txt");
+    writeFileSync(list, `@${list}\n`);
+    expect(() => expandInputs([`@${list}`])).toThrow(/names itself/);
+  });
+
+  it("leaves out what is not there, if bad inputs are to be skipped, and names it", () => {
+    const run = join(folder, "damaged-run");
+    mkdirSync(run);
+    writeFileSync(join(run, "run.json"), "{");
+    const skipped: string[] = [];
+    const found = expandInputs([join(folder, "missing"), raws[0]!, run], (message) => skipped.push(message));
+    expect(found.map(({ path }) => path)).toEqual([raws[0]]);
+    expect(skipped).toEqual([
+      expect.stringContaining("missing: there is no such file"),
+      expect.stringContaining(join(run, "run.json")),
+    ]);
+    expect(() => expandInputs([join(folder, "missing")])).toThrow(/there is no such file/);
   });
 
   describe.skipIf(!isInstalled("llvm-profdata-22"))("for llvm-profdata 22", () => {
