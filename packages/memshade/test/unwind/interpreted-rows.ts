@@ -77,7 +77,7 @@ export class InterpretedRows {
       case RULE.valExpression:
         return "vexp";
       case RULE.constant:
-        return "u";
+        return `${operand}`;
       default:
         return "?";
     }

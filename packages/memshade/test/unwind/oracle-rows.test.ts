@@ -1,6 +1,8 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, readFileSync, realpathSync } from "node:fs";
-import { describe, expect, it } from "vitest";
+import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { openObject } from "../../src/objects/index.ts";
 import { UnwindTable } from "../../src/unwind/index.ts";
 import { sharedPath } from "../shared-path.ts";
@@ -45,6 +47,45 @@ describe.skipIf(!isInstalled("readelf"))("rows equal those of readelf", () => {
     });
   }
 });
+
+const hasClang =
+  isInstalled(DWARFDUMP) &&
+  ["clang-22", "ld.lld-22"].every((tool) => spawnSync(tool, ["--version"]).status === 0);
+if (!hasClang) console.warn("SKIPPED: return addresses with signatures: clang-22 or ld.lld-22 is missing");
+
+describe.skipIf(!hasClang)(
+  "rows of AArch64 whose return addresses are signed equal those of llvm-dwarfdump",
+  () => {
+    // Shrink-wrapped functions are signed in some of their rows; readelf does not show which.
+    const SOURCE = `
+    int use(int *); void stop(void) __attribute__((noreturn));
+    int early(int n) { int a[64]; if (n < 0) stop(); if (n == 5) return 7; a[n] = n; return use(a) + early(n - 1); }
+    int sized(int n) { int a[n]; a[0] = n; return use(a) + early(n); }
+    int leaf(int n) { return 3 * n; }`;
+
+    it.each([
+      ["pac-ret", "-O0"],
+      ["pac-ret+leaf", "-O2"],
+      ["pac-ret+b-key", "-O2"],
+      ["standard", "-Os"],
+    ])("-mbranch-protection=%s %s", async (protection, level) => {
+      const folder = mkdtempSync(join(tmpdir(), "memshade-test-"));
+      onTestFinished(() => rmSync(folder, { recursive: true }));
+      const [source, library] = [join(folder, "signed.c"), join(folder, "signed.so")];
+      writeFileSync(source, SOURCE);
+      const target = ["--target=aarch64-linux-gnu", "-fPIC", "-shared", "-nostdlib", "-fuse-ld=lld-22"];
+      const options = [...target, level, `-mbranch-protection=${protection}`, source, "-o", library];
+      expect(spawnSync("clang-22", options).status).toBe(0);
+      const ours = new InterpretedRows(openObject(readFileSync(library)));
+      const comparison = await compareWithDwarfdump(DWARFDUMP, library, ours);
+      expect(comparison.differences).toEqual([]);
+      expect(comparison.rows).toBe(ours.rows.count);
+      const rows = Array.from({ length: ours.rows.count }, (_, row) => ours.text(row));
+      expect(rows.filter((row) => row.includes("r34=1")).length).toBeGreaterThan(4);
+      expect(rows.filter((row) => !row.includes("r34")).length).toBeGreaterThan(1);
+    });
+  },
+);
 
 const libLlvm = firstOf(`${libraries}/libLLVM.so.22.1`);
 

@@ -135,7 +135,7 @@ export async function compareWithReadelf(
   return comparison;
 }
 
-/** Compares with `llvm-dwarfdump --eh-frame`, for x86-64. */
+/** Compares with `llvm-dwarfdump --eh-frame`. */
 export async function compareWithDwarfdump(
   command: string,
   file: string,
@@ -164,15 +164,28 @@ function ruleText(text: string): string {
     .replaceAll(/\[DW_OP[^\]]*\]/g, "[exp]")
     .replaceAll(/DW_OP[^:]*(?=:)/g, "exp")
     .replaceAll(/=DW_OP.*?(?=, [A-Z0-9]+=|$)/g, "=vexp");
-  const colon = withoutExpressions.indexOf(":");
-  const cfa = withoutExpressions.slice(0, colon).toLowerCase();
-  const rules = withoutExpressions
-    .slice(colon + 2)
-    .split(", ")
+  const [base, ...own] = withoutExpressions.split(": ");
+  const cfa = base.toLowerCase();
+  const rules = own
+    .flatMap((list) => list.split(", "))
     .map((rule) => rule.split("="))
     .filter(([, value]) => value !== "undefined")
     .map(([name, value]) => `${name === "RIP" ? "ra" : name.toLowerCase()}=${valueText(value)}`);
-  return [/[+-]|exp/.test(cfa) ? cfa : `${cfa}+0`, ...rules].join(" ");
+  return armNames([/[+-]|exp/.test(cfa) ? cfa : `${cfa}+0`, ...rules].join(" "));
+}
+
+/** Registers of AArch64 as readelf calls them; llvm-dwarfdump has the names of their lower parts. */
+function armNames(text: string): string {
+  return (
+    text
+      .replaceAll(/\bwsp\b/g, "sp")
+      .replaceAll(/\bw30=/g, "ra=")
+      .replaceAll(/\bw(\d+)/g, "x$1")
+      .replaceAll(/\bb(\d+)=/g, "v$1=")
+      // Not signed any more: as where nothing is said of it.
+      .replaceAll(" reg34=0", "")
+      .replaceAll(/\breg34=/g, "r34=")
+  );
 }
 
 function valueText(value: string): string {
