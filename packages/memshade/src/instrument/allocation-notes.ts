@@ -1,4 +1,4 @@
-import { memoryType, type WasmModule } from "../wasm/index.ts";
+import { memoryType, readNames, type WasmModule } from "../wasm/index.ts";
 import type { AllocatorPlan } from "./find-allocator/plan.ts";
 import type { InstrumentedInfo } from "./options.ts";
 import { canShareMemory } from "./thread-sharing.ts";
@@ -36,4 +36,13 @@ export function allocationNotes(
     },
     notTracked,
   };
+}
+
+/** A sentence on functions that are not instrumented, as they would have more locals or bytes than engines accept. */
+export function largeFunctionsNote(module: WasmModule, functions: ReadonlySet<number>): string {
+  const names = readNames(module).functions;
+  const [first] = functions;
+  const name = names.get(first) ?? `#${first}`;
+  const others = functions.size > 1 ? ` and ${functions.size - 1} more` : "";
+  return `What ${name}${others} does itself is not followed: with more code in it, engines would refuse so large a function.`;
 }

@@ -2,8 +2,8 @@ import { FormatError } from "../bytes/errors.ts";
 import { decodeLocals, functionType, type ValType, type WasmModule } from "../wasm/index.ts";
 import { grown } from "./operand-stack.ts";
 
-/** No engine accepts more locals in one function. */
-const MOST_LOCALS = 50_000;
+/** No engine accepts more locals in one function, parameters included. */
+export const MOST_LOCALS = 50_000;
 
 /** Types of the parameters and locals of one function after the other. */
 export class FunctionLocals {

@@ -10,6 +10,7 @@ import { type FunctionBody, opcodeId, writeOpcodeInto } from "../wasm/index.ts";
 import { operandsAbove } from "./access-operands.ts";
 import type { CodeMark } from "./code-marks.ts";
 import { ENTRY_WORD, FRAME_BYTES, type FrameBase, HOST_WORD } from "./frame-base.ts";
+import { MOST_LOCALS } from "./function-locals.ts";
 import { InsertionKind, type Insertions, type LinearForm } from "./insertions.ts";
 import type { Accumulator } from "./loop-accumulators.ts";
 import type { SnippetSink } from "./snippet-sink.ts";
@@ -22,6 +23,7 @@ import {
   spillLocal,
   spillTypes,
   type Temporaries,
+  temporaryCount,
 } from "./temporaries.ts";
 import type { ToolPass } from "./tool-pass.ts";
 
@@ -89,6 +91,8 @@ export const LONGEST_SNIPPET = 384;
 const HAS_MEMORY_INDEX = 0x40;
 /** From here on, a view and a block copy take less time than copying byte by byte. */
 const LONG_COPY = 80;
+/** Engines accept no larger function, in bytes. */
+export const LARGEST_BODY = 7_654_321;
 /** Longest encoding of a number of bodies. */
 const COUNT_BYTES = 5;
 
@@ -166,8 +170,16 @@ export class FunctionWriter implements SnippetSink {
     return this.bytes.subarray(start, this.length);
   }
 
-  /** Writes a body with the current insertions. `ownLocals` counts its parameters and locals. */
-  writeRewritten(body: FunctionBody, ownLocals: number, temporaries: Temporaries): void {
+  /**
+   * Writes a body with the current insertions. `ownLocals` counts its parameters and locals.
+   *
+   * @returns false where engines would not accept the result: the body is copied as it is then
+   */
+  writeRewritten(body: FunctionBody, ownLocals: number, temporaries: Temporaries): boolean {
+    if (ownLocals + temporaryCount(temporaries) > MOST_LOCALS) {
+      this.copyBody(body);
+      return false;
+    }
     const source = this.#source;
     const insertions = this.#insertions;
     this.#reserve(
@@ -204,6 +216,13 @@ export class FunctionWriter implements SnippetSink {
     this.#copy(source, from, body.end);
 
     const size = this.length - contentAt;
+    if (size > LARGEST_BODY) {
+      this.length = sizeAt;
+      this.marks.length = firstMark;
+      this.rare.length = firstRare;
+      this.copyBody(body);
+      return false;
+    }
     const start = sizeAt + sizeOfU32Leb(size);
     if (start !== contentAt) {
       this.bytes.copyWithin(start, contentAt, this.length);
@@ -213,16 +232,17 @@ export class FunctionWriter implements SnippetSink {
     }
     if (this.marks.length > firstMark) this.marks.push({ offset: this.length, original: -1 });
     writeU32Leb(this.bytes, sizeAt, size);
+    return true;
   }
 
   #writeLocals(body: FunctionBody): void {
     const source = this.#source;
-    const { addresses, loops, frame, scratch } = this.#temporaries;
+    const { addresses, loops } = this.#temporaries;
     const spills = spillTypes(this.#temporaries);
     const groups = readU32Leb(source, body.start);
     const groupsAt = skipLeb32(source, body.start);
     const extra = extraLocals(this.#temporaries);
-    const plain = frame || scratch || loops > 0 || addresses > 0 || spills.length + extra.length > 0;
+    const plain = temporaryCount(this.#temporaries) > 0;
     const added = (plain ? 1 : 0) + (addresses > 0 ? 1 : 0) + spills.length + extra.length;
     this.length = writeU32Leb(this.bytes, this.length, groups + added);
     this.#copy(source, groupsAt, body.codeStart);

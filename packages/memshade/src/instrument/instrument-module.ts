@@ -26,7 +26,7 @@ import {
   sectionPayload,
   type WasmModule,
 } from "../wasm/index.ts";
-import { allocationNotes } from "./allocation-notes.ts";
+import { allocationNotes, largeFunctionsNote } from "./allocation-notes.ts";
 import { AppendedFunctions } from "./appended-functions.ts";
 import { BodyBuilder } from "./body-builder.ts";
 import { BRANCH_HINT_SECTION, branchHints } from "./branch-hints.ts";
@@ -105,6 +105,8 @@ class Instrumentation {
   readonly #beside: ShadowLayout | undefined;
   /** Why tools found nothing to follow. */
   readonly #refusals: string[] = [];
+  /** What no tool sees in this module. */
+  readonly #unseen: string[] = [];
   /** A tool calls the host. */
   #usesHost = false;
 
@@ -285,6 +287,7 @@ class Instrumentation {
       sections.set(SectionId.Export, encodeVectorPayload([...own, ...hiddenEntries]));
     }
     appended.writeBodies(writer);
+    if (bodies.leftAlone.size > 0) this.#unseen.push(largeFunctionsNote(module, bodies.leftAlone));
     const code = writer.finish(module.bodies.length + appended.count);
     sections.set(SectionId.Code, code);
     const hints = branchHints(code, writer.rare, module.importedFunctionCount);
@@ -524,7 +527,7 @@ class Instrumentation {
     const { allocator, notTracked } = allocationNotes(this.#module, this.#allocator, acrossThreads);
     if (this.#beside !== undefined) allocator.refused = COUNTED_LIBRARY_SENTENCE;
     const ofTools = tools.flatMap((tool) => tool.notTracked);
-    return { allocator, notTracked: [...notTracked, ...ofTools, ...this.#refusals] };
+    return { allocator, notTracked: [...notTracked, ...ofTools, ...this.#unseen, ...this.#refusals] };
   }
 
   #codeBytes(): number {
@@ -562,7 +565,10 @@ class Instrumentation {
         ? {}
         : {
             toolLayouts: Object.fromEntries(
-              tools.map((t) => [t.name, { ...t.describe(), notTracked: t.notTracked.join("\n") }]),
+              tools.map((t) => [
+                t.name,
+                { ...t.describe(), notTracked: [...t.notTracked, ...this.#unseen].join("\n") },
+              ]),
             ),
           }),
       hiddenExports,

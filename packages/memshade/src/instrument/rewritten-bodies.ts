@@ -43,6 +43,8 @@ export class RewrittenBodies {
   readonly #locals: FunctionLocals;
   /** What stands at the old index of a function that was moved. */
   readonly #replacements = new Map<number, () => Uint8Array>();
+  /** Functions that stay as they are, for engines would not accept them with what belongs into them. */
+  readonly leftAlone = new Set<number>();
   /** Functions exported in place of others. */
   readonly exportedInstead = new Map<number, number>();
 
@@ -158,6 +160,6 @@ export class RewrittenBodies {
       temporaries = walker.walk(index, body.codeStart, body.end, locals, hasLoops, part);
     }
     if (insertions.length === 0) writer.copyBody(body);
-    else writer.writeRewritten(body, locals.length, temporaries);
+    else if (!writer.writeRewritten(body, locals.length, temporaries)) this.leftAlone.add(index);
   }
 }

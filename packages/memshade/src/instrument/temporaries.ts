@@ -59,6 +59,13 @@ export function extraLocals(temporaries: Temporaries): readonly ValType[] {
 
 const NO_TYPES: readonly ValType[] = [];
 
+/** How many locals a function gets for them. */
+export function temporaryCount(temporaries: Temporaries): number {
+  const { addresses, loops, frame, scratch, spills } = temporaries;
+  const behind = addresses + 2 * spills.size + extraLocals(temporaries).length;
+  return frame || scratch || loops + behind > 0 ? 2 + loops + behind : 0;
+}
+
 /** Types of the spills in the order of their locals: two of each. */
 export function spillTypes(temporaries: Temporaries): ValType[] {
   return [...temporaries.spills].sort((a, b) => a - b);
