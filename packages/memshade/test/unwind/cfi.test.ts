@@ -180,9 +180,12 @@ describe("call frame instructions", () => {
     expect(rowsOf("eh_frame", {}, fde)).toEqual(["1000 rsp+8 ra=c-8", "1002 rsp+16 ra=c-8"]);
   });
 
-  it("of AArch64 mark signed return addresses", () => {
+  it.each([
+    ["alone", 0x2d],
+    ["with the place of the signing", 0x2c],
+  ])("of AArch64 mark signed return addresses, %s", (_, negate) => {
     const cie = { returnAddress: 30, program: [0x0c, 31, 0] };
-    const fde = { start: 0x1000, size: 0x40, program: [0x44, 0x2d, 0x0e, 16, 0x9e, 1, 0x48, 0x2d] };
+    const fde = { start: 0x1000, size: 0x40, program: [0x44, negate, 0x0e, 16, 0x9e, 1, 0x48, negate] };
     const object = drawCfiObject("eh_frame", drawCfi("eh_frame", cie, [fde]), 183);
     const table = UnwindTable.fromObject(object);
     const isSigned = (address: number) => table.rules.find(table.find(address), 34) >= 0;
