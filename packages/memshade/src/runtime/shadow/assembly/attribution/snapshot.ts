@@ -38,7 +38,10 @@ import {
 } from "./layout";
 import { bitsBetween, clearBytes, touchedBytes } from "./masks";
 
-/** To attribute a line takes as long as to look at so many: intervals of the tool's own choice become longer by it. */
+/**
+ * A line that is attributed counts as so many that are looked at, so intervals of the tool's own choice become longer. It takes
+ * more time than those; who asks for it waits for it rather than be shown fewer intervals.
+ */
 const LINES_PER_LINE: u32 = 8;
 
 /** Attributes the lines of the interval that ends now. */
