@@ -90,6 +90,8 @@ export interface PassTargets {
   /** Id of the first store. */
   firstId: number;
   notePages: number;
+  /** Gets the operand of memory.grow and hands it on, or one too large; −1: the memory's own maximum does. */
+  growing: number;
   /** Gets the result of memory.grow and hands it on. */
   grown: number;
   /** What an opaque host may have read; −1 where the host is none. */
@@ -268,8 +270,10 @@ export class WastePass implements ToolPass {
     return this.#targets.setStackPointer;
   }
 
-  grow(memory: number, _start: number, end: number): void {
-    if (memory === this.#around.memory) this.#add(end, Step.Call, this.#targets.grown);
+  grow(memory: number, start: number, end: number): void {
+    if (memory !== this.#around.memory) return;
+    if (this.#targets.growing >= 0) this.#add(start, Step.Call, this.#targets.growing);
+    this.#add(end, Step.Call, this.#targets.grown);
   }
 
   call(callee: number, tail: boolean, start: number, end: number): void {

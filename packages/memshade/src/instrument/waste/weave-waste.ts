@@ -96,6 +96,9 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
       `The module's memory begins with ${Math.ceil((minimum * 2 ** pageSizeLog2) / 2 ** 20)} MiB, of which the waste tool ` +
       `can follow ${Math.floor(layout.covered / 2 ** 20)} MiB: it counts nothing of this module.`
     );
+  // A memory from outside has the maximum that its maker gave it.
+  const isHeld =
+    memory < module.importedMemoryCount && pageSizeLog2 === 16 && layout.covered < around.memoryBytes;
   const hasNodes = plan !== undefined && isFull;
   const isCompatible = options.compat === "deadstores";
   const runtime = mergeRuntime(runtimeBytes(wishes.engine, ids), {
@@ -176,6 +179,7 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
   };
   const pass = new WastePass(around, sites, functions, isFull ? undefined : briefParts(), {
     notePages: target("notePages"),
+    growing: isHeld ? target("growing") : -1,
     grown: target("grown"),
     hostMayRead: wishes.opaque ? target("hostMayRead") : -1,
     setStackPointer: stackPointerSetter(around, target("stackMoved")),

@@ -5,6 +5,7 @@ import { guardImports } from "./host-frames.ts";
 import { MainModules } from "./main-modules.ts";
 import { type AnyFunction, replaceClass, replaceFunction, replaceGetter } from "./replace-property.ts";
 import { newShadow, type SharedShadow } from "./shared-shadows.ts";
+import { holdMemory } from "./waste/held-memory.ts";
 import { type ObservedImports, observeImports } from "./waste/host-ranges.ts";
 
 /** A module that was rewritten, with what is needed to hide that from the program. */
@@ -115,13 +116,31 @@ export function hookWebAssembly(namespace: typeof WebAssembly, observer: Instant
     return adopt(instance, module, imports[0], observed);
   }
 
-  /** The imports with guarded host functions, which report what they touch where a tool wants to know. */
+  /** The imports as the rewritten module is to get them. */
   function observe(module: WebAssembly.Module, imports: unknown): Observed | undefined {
     const tracked = trackedModule(module);
-    const isObject = typeof imports === "object" && imports !== null;
-    if (tracked === undefined || !isObject) return undefined;
-    const observed = observeImports(imports as WebAssembly.Imports, tracked.info);
-    const given = observed?.imports ?? (imports as WebAssembly.Imports);
+    if (tracked === undefined || typeof imports !== "object" || imports === null) return undefined;
+    const original = imports as WebAssembly.Imports;
+    const hold = holdMemory(original, tracked.info);
+    const observed = observeCalls(module, original, tracked);
+    if (hold === undefined) return observed;
+    return {
+      ...(observed ?? { imports: original }),
+      connect(exports) {
+        observed?.connect(exports);
+        hold(exports);
+      },
+    };
+  }
+
+  /** The imports with guarded host functions, which report what they touch where a tool wants to know. */
+  function observeCalls(
+    module: WebAssembly.Module,
+    imports: WebAssembly.Imports,
+    tracked: TrackedModule,
+  ): Observed | undefined {
+    const observed = observeImports(imports, tracked.info);
+    const given = observed?.imports ?? imports;
     const declared = importsOf(module);
     if (tracked.info.beside !== undefined)
       return {

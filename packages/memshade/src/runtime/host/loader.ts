@@ -10,6 +10,7 @@ import { connectHost, SHADOW_MEMORY } from "./host-calls.ts";
 import { type GuardedImports, guardImports } from "./host-frames.ts";
 import { type Profile, Recorder, UNKNOWN_MODULE } from "./recorder.ts";
 import type { ToolOptions } from "./tool-options.ts";
+import { holdMemory } from "./waste/held-memory.ts";
 
 export type { GuardedImports } from "./host-frames.ts";
 export { type Profile, type ProfileFile, profileFiles } from "./recorder.ts";
@@ -34,7 +35,17 @@ export function guardHostFunctions(
   imports: WebAssembly.Imports,
   module: WebAssembly.Module,
 ): GuardedImports | undefined {
-  return guardImports(imports, WebAssembly.Module.imports(module), readInfo(module));
+  const info = readInfo(module);
+  const hold = holdMemory(imports, info);
+  const guarded = guardImports(imports, WebAssembly.Module.imports(module), info);
+  if (hold === undefined) return guarded;
+  return {
+    imports: guarded?.imports ?? imports,
+    connect(exports) {
+      guarded?.connect(exports);
+      hold(exports);
+    },
+  };
 }
 
 /** A running instance under observation. */

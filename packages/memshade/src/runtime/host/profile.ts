@@ -6,6 +6,7 @@ import { guardImports } from "./host-frames.ts";
 import { type Profile, Recorder } from "./recorder.ts";
 import { describeEnd, describeThrown } from "./run-end.ts";
 import { type ToolOptions, toInstrumentOptions } from "./tool-options.ts";
+import { holdMemory } from "./waste/held-memory.ts";
 
 export interface ProfileOptions extends ToolOptions {
   /** Name of the module and of the program in the profile. Default "module". */
@@ -73,9 +74,11 @@ export async function profile<T>(
   const recorder = new Recorder({ tools: options, command: [name], program: name });
   const compiled = await withBranchHints(() => WebAssembly.compile(bytes as BufferSource));
   const instantiate: Instantiate = async (imports) => {
+    const hold = holdMemory(imports, info);
     const guarded = guardImports(imports, WebAssembly.Module.imports(compiled), info);
     const instance = await WebAssembly.instantiate(compiled, guarded?.imports ?? imports);
     guarded?.connect(instance.exports);
+    hold?.(instance.exports);
     return record(recorder, info, original, instance);
   };
 

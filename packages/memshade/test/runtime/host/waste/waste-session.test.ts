@@ -109,6 +109,34 @@ describe("a recording with the waste tool", () => {
     );
   });
 
+  for (const waste of [{}, { contexts: true }, { pairs: true }])
+    it(`holds a memory from outside at what can be followed, whoever grows it: ${JSON.stringify(waste)}`, async () => {
+      const memory = new WebAssembly.Memory({ initial: 1, maximum: 65536 });
+      const grown = await profile(
+        wat(`(module (import "env" "memory" (memory 1 65536))
+          (func (export "grow") (param i32) (result i32) (memory.grow (local.get 0)))
+          (func (export "f") (i32.store (i32.const 131072) (i32.const 1))
+            (drop (i32.load (i32.const 131072)))))`),
+        async (instantiate) => {
+          const { grow, f } = (await instantiate({ env: { memory } })).exports as Exports;
+          const said = [grow(1), grow(60_000), memory.grow(1)];
+          expect(() => memory.grow(60_000)).toThrow(RangeError);
+          expect(grow(-1)).toBe(-1);
+          f();
+          return said;
+        },
+        { tools: ["waste"], waste },
+      );
+      expect(grown.value).toEqual([1, -1, 2]);
+      expect(memory.buffer.byteLength).toBe(3 * 65536);
+      const { stores, notTracked } = wasteOf(grown);
+      expect(stores).toMatchObject([{ bytes_written: 4, bytes_read: 4 }]);
+      expect(notTracked.join()).toMatch(
+        /A request for more memory failed: the waste tool can follow \d+ MiB/,
+      );
+      expect(notTracked.join()).not.toMatch(/not reliable/);
+    });
+
   it("leaves alone a module whose memory is larger than what can be followed from the start", async () => {
     const end = 0xfffffff0;
     const large = await profile(

@@ -9,5 +9,5 @@ export {
 } from "./brief-ranges";
 export { soiled } from "./dirty";
 export { enterFrame } from "../frames/frames";
-export { grown, notePages } from "./memory";
+export { growing, grown, notePages } from "./memory";
 export { looped } from "./streams";

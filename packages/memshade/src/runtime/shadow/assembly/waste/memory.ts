@@ -6,6 +6,11 @@ export function notePages(): void {
   store<u32>(CONTROL, programPages(), C_PAGES);
 }
 
+/** Before `memory.grow` of a memory from outside: the pages that are asked for, or more than any memory has, so that it fails. */
+export function growing(pages: u32): u32 {
+  return <u64>programPages() + pages > <u64>(COVERED >>> 16) ? 0xffffffff : pages;
+}
+
 /** Behind `memory.grow`, with what it says. */
 export function grown(before: i32): i32 {
   notePages();
