@@ -1,6 +1,6 @@
 import { joinPieces, type Patch } from "../../bytes/file-piece.ts";
 import { ByteWriter } from "../../bytes/writer.ts";
-import { type Deflate, MAGIC, PACKING, VERSION } from "./layout.ts";
+import { type Deflate, MAGIC, PACKING, PIECE_BYTES, VERSION } from "./layout.ts";
 
 /** Kind and packing take a byte each, the two sizes five. */
 const ENTRY_BYTES = 12;
@@ -60,8 +60,8 @@ export class ChunkFile {
 }
 
 /**
- * Packs what `write` writes, whenever it stops and there is enough of it. Small chunks stay as they are, where that is
- * shorter.
+ * Packs what `write` writes: in pieces of a fixed size, wherever it stops, so that equal content is packed alike. Small
+ * chunks stay as they are, where that is shorter.
  */
 export function* packChunk(
   writer: ByteWriter,
@@ -69,11 +69,13 @@ export function* packChunk(
   deflate: Deflate,
 ): Generator<Uint8Array, PackedChunk, undefined> {
   writer.clear();
-  let plainBytes = 0;
-  let storedBytes = 0;
   const parts = write()[Symbol.iterator]();
-  let isLast = parts.next().done === true;
-  if (isLast) {
+  let isDone = false;
+  const fill = () => {
+    while (!isDone && writer.length < PIECE_BYTES) isDone = parts.next().done === true;
+  };
+  fill();
+  if (writer.length < PIECE_BYTES) {
     const packed = joinPieces(deflate.pack([writer.view()]));
     const isWorth = packed.length < writer.length;
     const content = isWorth ? packed : writer.view();
@@ -81,15 +83,25 @@ export function* packChunk(
     const packing = isWorth ? PACKING.deflate : PACKING.none;
     return { packing, storedBytes: content.length, plainBytes: writer.length };
   }
+  let plainBytes = 0;
   function* pieces() {
-    for (;;) {
-      plainBytes += writer.length;
-      if (writer.length > 0) yield writer.view();
+    for (; writer.length > 0; fill()) {
+      const content = writer.view();
+      let at = 0;
+      for (; content.length - at >= PIECE_BYTES; at += PIECE_BYTES) {
+        yield content.subarray(at, at + PIECE_BYTES);
+      }
+      const rest = content.slice(at);
+      plainBytes += at;
       writer.clear();
-      if (isLast) return;
-      isLast = parts.next().done === true;
+      if (!isDone) writer.bytes(rest);
+      else if (rest.length > 0) {
+        plainBytes += rest.length;
+        yield rest;
+      }
     }
   }
+  let storedBytes = 0;
   for (const packed of deflate.pack(pieces())) {
     storedBytes += packed.length;
     yield packed;

@@ -29,7 +29,7 @@ export const CONTEXTS_PER_CHUNK = 4096;
 export const RECORD_CHUNK_BYTES = 1 << 16;
 
 /** Chunks that are larger are packed in pieces of this size. */
-export const PIECE_BYTES = 1 << 20;
+export const PIECE_BYTES = 1 << 18;
 
 /** Minima and maxima lie close to the mean of these totals. */
 const TOTALS: Readonly<Record<string, MibField["name"]>> = {
