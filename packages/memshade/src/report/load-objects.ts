@@ -135,7 +135,8 @@ export class ObjectFinder {
       yield* inBuildIdFolders(path.join(root, "/usr/lib"), buildId);
     }
     // Where perf keeps copies of what it recorded.
-    yield path.join(homedir(), ".debug/.build-id", buildId.slice(0, 2), buildId.slice(2), "elf");
+    const copies = path.join(homedir(), ".debug/.build-id", buildId.slice(0, 2), buildId.slice(2));
+    yield path.join(copies, wantedPath === "[vdso]" ? "vdso" : "elf");
   }
 
   #scanned(buildId: string): string | undefined {

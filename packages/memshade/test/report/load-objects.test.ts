@@ -2,9 +2,10 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { crc32 } from "node:zlib";
-import { afterAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { ByteWriter } from "../../src/bytes/writer.ts";
 import { loadObject, ObjectFinder } from "../../src/report/load-objects.ts";
+import { NativeFile } from "../../src/report/stacks/native-file.ts";
 import { drawElf, drawNote } from "../objects/elf-picture.ts";
 
 const root = mkdtempSync(path.join(tmpdir(), "memshade-objects-"));
@@ -110,6 +111,22 @@ describe("objects of a core or profile are found", () => {
     const finder = new ObjectFinder({ sysroot: path.join(root, "sysroot") });
     expect(finder.find({ path: "/usr/lib/libx.so" })).toMatchObject({ path: inSysroot });
     expect(finder.find({ path: "/bin/sh" })).toEqual({ missing: "was not found" });
+  });
+});
+
+describe("what perf keeps of a recording", () => {
+  it("has objects by their build id, and the kernel's library, which is no file", () => {
+    const copy = write("home/.debug/.build-id/08/08080808080808/elf", 8);
+    const kept = write("home/.debug/.build-id/09/09090909090909/vdso", 9);
+    vi.stubEnv("HOME", path.join(root, "home"));
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const finder = new ObjectFinder();
+    expect(finder.find({ path: "/gone/app", buildId: idOf(8) })).toMatchObject({ path: copy });
+    expect(finder.find({ path: "[vdso]", buildId: idOf(9) })).toMatchObject({ path: kept });
+    expect(new NativeFile("[vdso]", idOf(9), finder).found?.path).toBe(kept);
+    // Nobody has to have it.
+    const other = new NativeFile("[vdso]", idOf(10), finder);
+    expect([other.found, other.missing]).toEqual([undefined, undefined]);
   });
 });
 

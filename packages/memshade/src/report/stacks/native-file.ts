@@ -33,6 +33,8 @@ const NO_BYTES = new Uint8Array(0);
 /** Names of mappings that no file is behind. */
 const NO_FILE =
   /^(?:\[.*\]|\/\/anon|\/anon_hugepage.*|\/dev\/.*|\/memfd:.*|\/SYSV.*|\/i915.*|anon_inode:.*|)$/;
+/** The library that the kernel maps into every process. */
+const VDSO = "[vdso]";
 const DELETED = / \(deleted\)$/;
 
 /** Mappings of code that a program writes itself; perf looks for its names in `/tmp/perf-PID.map`. */
@@ -67,10 +69,16 @@ export class NativeFile {
   }
 
   #lookFor(): FoundObject | { readonly missing: string } {
-    this.#found ??= NO_FILE.test(this.path)
-      ? { missing: "" }
-      : this.#source.find({ path: this.path, buildId: this.buildId });
+    this.#found ??= this.#find();
     return this.#found;
+  }
+
+  #find(): FoundObject | { readonly missing: string } {
+    const wanted = { path: this.path, buildId: this.buildId };
+    if (this.path !== VDSO) return NO_FILE.test(this.path) ? { missing: "" } : this.#source.find(wanted);
+    // Nobody has to have it: it is no file, but perf may have kept a copy.
+    const found = this.buildId === undefined ? undefined : this.#source.find(wanted);
+    return found !== undefined && "object" in found ? found : { missing: "" };
   }
 
   get found(): FoundObject | undefined {
