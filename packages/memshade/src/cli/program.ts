@@ -6,7 +6,7 @@ import { endWithReader, hideStandardStreams } from "./standard-streams.ts";
 const EXAMPLES = `
 Examples:
   memshade run program.wasm        profile a WASI program
-  memshade node app.js             profile the WebAssembly modules of a Node program
+  memshade node app.js             profile the modules of a Node program
   memshade report memshade.out/…   see what was recorded
 
 memshade VERB --help tells more about a command.`;
@@ -42,6 +42,8 @@ export async function createProgram(args: readonly string[]): Promise<Command> {
     .version(MEMSHADE_VERSION, "-V, --version", "print the version")
     .helpOption("-h, --help", "print this help")
     .helpCommand("help [verb]", "print the help of a command")
+    // Terms with all arguments would leave too little room for what is said of them.
+    .configureHelp({ subcommandTerm: (command) => command.name() })
     .enablePositionalOptions()
     .exitOverride()
     .configureOutput({ outputError: () => {}, writeOut: print })

@@ -26,6 +26,16 @@ describe("the command line", () => {
     expect((await memshade(["help", verb], { cwd })).stdout).toBe(stdout);
   });
 
+  it("explains itself in 80 columns", async () => {
+    const { stdout } = await memshade(["--help"], { cwd });
+    const verbs = [...stdout.matchAll(/^ {2}([a-z-]+) {2,}\w/gm)].map(([, verb]) => verb!);
+    expect(verbs).toContain("waste-print");
+    for (const verb of verbs.filter((name) => name !== "memshade")) {
+      const help = (await memshade([verb, "--help"], { cwd })).stdout;
+      expect(`${stdout}${help}`.split("\n").filter((line) => line.length > 80)).toEqual([]);
+    }
+  });
+
   it("without a verb shows its help and fails", async () => {
     const { stdout, stderr, code } = await memshade([], { cwd });
     expect({ stdout, code }).toEqual({ stdout: "", code: 2 });

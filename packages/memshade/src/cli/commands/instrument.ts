@@ -17,10 +17,12 @@ interface InstrumentFlags extends ToolFlags {
 const EXAMPLES = `
 Examples:
   memshade instrument app.wasm -o app.profiled.wasm
-  memshade instrument --allocator malloc=pool_get,free=pool_put game.wasm -o game.profiled.wasm
+  memshade instrument --allocator malloc=pool_get,free=pool_put game.wasm \\
+    -o game.profiled.wasm
 
-The result imports nothing more than the original and exports its profile as memshade.memory; how a web page or
-another host reads it is described in docs/loader.md.`;
+The result imports nothing more than the original and exports its profile as
+memshade.memory; how a web page or another host reads it is described in
+docs/loader.md.`;
 
 export function addInstrumentCommand(program: Command): void {
   const command = program

@@ -63,13 +63,16 @@ const EXAMPLES = `
 Examples:
   memshade merge -o app.memprofdata --binary ./app memprof.profraw.*
   memshade merge -o fleet.memprofdata --search ./build --skip-bad profiles/
-  memshade merge -o all.memshade --binary ./app --binary ./libcodec.so @inputs.txt
+  memshade merge -o all.memshade --binary app --binary libcodec.so @inputs.txt
   memshade merge -o app.memprofdata memshade.out/app.4711
-  memshade merge -o app.memprofdata --classify --cold-lifetime 10 --binary ./app memprof.profraw.*
-  clang++ -O2 -g -fdebug-info-for-profiling -fmemory-profile-use=app.memprofdata app.cpp
+  memshade merge -o app.memprofdata --classify --cold-lifetime 10 \\
+    --binary ./app memprof.profraw.*
+  clang++ -O2 -g -fdebug-info-for-profiling \\
+    -fmemory-profile-use=app.memprofdata app.cpp
 
-Inputs are raw profiles, indexed ones, YAML, memshade profiles, run folders, folders with any of these, and @files with
-one input per line. Raw profiles need their programs: modules are matched by build id. A single input is converted as
+Inputs are raw profiles, indexed ones, YAML, memshade profiles, run folders,
+folders with any of these, and @files with one input per line. Raw profiles need
+their programs: modules are matched by build id. A single input is converted as
 llvm-profdata does; of several, contexts with the same call stack become one.`;
 
 const collect = (path: string, paths: string[]) => [...paths, path];

@@ -13,12 +13,13 @@ const EXAMPLES = `
 Examples:
   memshade node app.js --port 8080
   memshade node --out profiles/%q{USER}.%p --exact-histogram app.mjs
-  memshade node --node-arg=--expose-gc --node-arg=--max-old-space-size=4096 app.cjs
+  memshade node --node-arg=--expose-gc --node-arg=--stack-size=2000 app.cjs
   memshade node --trace-children build.js
 
-Every WebAssembly module that the program compiles is instrumented, in its main thread and in its worker threads.
-Each process writes one run. SIGUSR2 to memshade writes a dump while the program goes on; the program itself can do
-the same: import { dump, reset } from "memshade".`;
+Every WebAssembly module that the program compiles is instrumented, in its main
+thread and in its worker threads. Each process writes one run. SIGUSR2 to
+memshade writes a dump while the program goes on; the program itself can do the
+same: import { dump, reset } from "memshade".`;
 
 export function addNodeCommand(program: Command): void {
   const command = program

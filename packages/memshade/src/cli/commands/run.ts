@@ -22,8 +22,9 @@ Examples:
   memshade run --tool heap,workingset --who --interval 200000acc solver.wasm
   memshade run --invoke resize library.wasm 640 480
 
-Options of memshade come before the program; everything after it belongs to the program. Standard input, output and
-the exit code are the program's own. A trap ends with exit code 134. SIGUSR2 writes a dump while the program goes on.`;
+Options of memshade come before the program; everything after it belongs to the
+program. Standard input, output and the exit code are the program's own. A trap
+ends with exit code 134. SIGUSR2 writes a dump while the program goes on.`;
 
 export function addRunCommand(program: Command): void {
   const command = program

@@ -10,8 +10,9 @@ Examples:
   memshade show server.memprofdata
   memshade show server.memshade | less
 
-What is printed is what llvm-profdata 22 prints for "show --memory", byte for byte; where that tool prints a random
-address (AccessHistogram), 0 stands. Failures are in its words too, with exit code 1.`;
+What is printed is what llvm-profdata 22 prints for "show --memory", byte for
+byte; where that tool prints a random address (AccessHistogram), 0 stands.
+Failures are in its words too, with exit code 1.`;
 
 const FAILED = 1;
 

@@ -56,12 +56,18 @@ Examples:
   memshade top memshade.out/app.4711 --by peak -n 5
   memshade top memshade.out/app.4711 --by temporary --group path
   memshade top memshade.out/app.4711 --by accesses --json > sites.json
-  memshade top memshade.out/app.4711 --by dead          stores whose bytes nobody reads (--tool waste)
-  memshade top memshade.out/app.4711 --by dead-pairs    and what ended them (--tool waste --pairs)
-  memshade top memshade.out/app.4711 --by misses        instructions that miss (--tool workingset --locality)
-  memshade top memshade.out/app.4711 --by lines         functions with large working sets (--tool workingset)
-  memshade top memshade.out/app.4711 --by share         who allocated what it works on (--tool workingset --owners)
-  memshade top memshade.out/app.4711 --by first-touch   who brings lines in (--tool workingset --first-touch)`;
+  memshade top memshade.out/app.4711 --by dead
+      stores whose bytes nobody reads (run with --tool waste)
+  memshade top memshade.out/app.4711 --by dead-pairs
+      and what ended them (--tool waste --pairs)
+  memshade top memshade.out/app.4711 --by misses
+      instructions that miss (--tool workingset --locality)
+  memshade top memshade.out/app.4711 --by lines
+      functions with large working sets (--tool workingset)
+  memshade top memshade.out/app.4711 --by share
+      who allocated what it works on (--tool workingset --owners)
+  memshade top memshade.out/app.4711 --by first-touch
+      who brings lines in (--tool workingset --first-touch)`;
 
 /** Adds `memshade top` to the program. Its action throws UserError for mistakes of the user. */
 export function addTopCommand(program: Command): void {

@@ -5,14 +5,14 @@ import { addOptions } from "./add-options.ts";
 
 const EXAMPLES = `
 Examples:
-  memshade unwind core                          every thread's stack, as GDB shows them
+  memshade unwind core                        each thread's stack, as in GDB
   memshade unwind core.zst --sysroot /mnt/target
   memshade unwind core --regs --format json > stacks.json
   memshade unwind crash.dmp --binary-path symbols/
-  memshade unwind perf.data                     what took the time
-  memshade unwind perf.data --samples           each sample, as perf script prints them
+  memshade unwind perf.data                   what took the time
+  memshade unwind perf.data --samples         each sample, as perf script does
   memshade unwind perf.data --format pprof -o cpu.pb.gz
-  memshade unwind --stats /usr/lib/libfoo.so    the library's call frame information`;
+  memshade unwind --stats /usr/lib/libfoo.so  its call frame information`;
 
 /** Adds `memshade unwind` to the program. Its action throws UserError for mistakes of the user. */
 export function addUnwindCommand(program: Command): void {

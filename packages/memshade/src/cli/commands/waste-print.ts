@@ -15,7 +15,8 @@ Examples:
   memshade waste-print -n 20 memshade.out/app.4711/waste.json
   memshade waste-print deadstores.out.4711
 
-The output is the one of the printer that comes with the Valgrind tool deadstores, whose files it reads as well.`;
+The output is the one of the printer that comes with the Valgrind tool
+deadstores, whose files it reads as well.`;
 
 /** Adds `memshade waste-print` to the program. Its action throws UserError for mistakes of the user. */
 export function addWastePrintCommand(program: Command): void {
