@@ -12,8 +12,10 @@ import { compactName } from "./terminal/names.ts";
  */
 export function placeOf(ips: readonly WasteIp[]): string {
   const [ip] = ips;
+  // Blocks that the host asks the program's allocator for.
+  if (ip === undefined) return "a call from outside";
   const own = ownPlace(ips);
-  if (own === undefined || own.frame === ip) return frameText(ip, ip?.address);
+  if (own === undefined || own.frame === ip) return frameText(ip, ip.address);
   const address = own.frame === ips[own.depth] ? ips[own.depth]?.address : undefined;
   const via = own.depth === 0 ? ip : own.via;
   return `${frameText(own.frame, address)} via ${bareName(via?.function ?? "a library")}`;

@@ -110,6 +110,11 @@ describe("blocks and pairs of waste", () => {
     for (const line of text.split("\n")) expect(line.length).toBeLessThanOrEqual(80);
   });
 
+  it("says of blocks that the host asks for that the call came from outside", () => {
+    const text = wasteReport(wasteOf({ objects: [{ ...objects, ips: [] }] }), { ...SCREEN, input: "out" });
+    expect(text).toContain("  a call from outside: 40 blocks of 128 bytes");
+  });
+
   it("say offset and size where a type is only likely", () => {
     const likely = { ...objects, type: { name: "session", size: 128, by: "size" as const } };
     const text = wasteReport(wasteOf({ objects: [likely] }), { ...SCREEN, input: "out" }).replace(
