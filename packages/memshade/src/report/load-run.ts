@@ -89,13 +89,17 @@ function loadRun(file: string): Run {
   }
 }
 
+function hintOf(bytes: Uint8Array): string {
+  if (bytes.length === 0) return ": it is empty";
+  const isJson = bytes[0] === "{".charCodeAt(0);
+  return isJson ? "; memshade waste-print prints a waste.json, also one of the tool deadstores" : "";
+}
+
 function profileOf(file: string, run: Run | undefined, places: OriginalPlaces): HeapProfile {
   const native = run === undefined ? memprofHeapProfile(file, places.binaryPaths) : undefined;
   if (native !== undefined) return native;
   const bytes = readFile(file);
-  if (!isMemprofRaw(bytes)) {
-    throw new UserError(`${file} is not a MemProf profile${bytes.length === 0 ? ": it is empty" : ""}`);
-  }
+  if (!isMemprofRaw(bytes)) throw new UserError(`${file} is not a MemProf profile${hintOf(bytes)}`);
   try {
     const raw = readRaw(bytes);
     const symbols = new RunSymbols(places);

@@ -89,6 +89,8 @@ describe("what is not a run is said in one line", () => {
     expect(says(run)).toBe("/raw/heap.memprofraw is not a MemProf profile");
     fs.writeFileSync(raw, "");
     expect(says(run)).toBe("/raw/heap.memprofraw is not a MemProf profile: it is empty");
+    fs.writeFileSync(raw, '{ "command": "ls", "stores": [] }');
+    expect(says(run)).toContain("memshade waste-print");
     fs.rmSync(raw);
     expect(says(run)).toBe("/raw is incomplete: heap.memprofraw is missing");
   });

@@ -1,3 +1,4 @@
+import { statSync } from "node:fs";
 import { type Command, Option } from "commander";
 import { classifySites } from "../../analyses/hot-cold.ts";
 import { UserError } from "../../bytes/errors.ts";
@@ -180,6 +181,7 @@ async function classify(inputs: readonly MergeInput[], flags: MergeFlags): Promi
 
 async function writeProfile(inputs: readonly MergeInput[], flags: MergeFlags): Promise<void> {
   const format = flags.format ?? formatOf(flags.output);
+  if (format === "memshade") refusePipe(flags.output);
   const places = { binaries: flags.binary, searchPaths: flags.search };
   const schema = flags.fullSchema === true ? MIB_FIELDS : HOT_COLD_FIELDS;
   const [only] = inputs;
@@ -216,6 +218,13 @@ async function writeProfile(inputs: readonly MergeInput[], flags: MergeFlags): P
     sayWritten(flags.output, sizes, from, isWhole);
   }
   sayMissingFields(known, kept.fields);
+}
+
+/** Says at once, and not when everything has been merged, that the directory in front cannot be written last. */
+function refusePipe(output: string): void {
+  const status = statSync(output, { throwIfNoEntry: false });
+  if (status?.isFIFO() || status?.isSocket())
+    throw new UserError(`${output} is a pipe: a memshade profile can only be written to a file`);
 }
 
 /** Writes a memshade profile of what did not fit into memory. */

@@ -218,6 +218,18 @@ function sortRecords(text: string): string {
 }
 
 describe.skipIf(shared === undefined)("the memshade format", () => {
+  it("is not for pipes, which is said before anything is merged", async () => {
+    const inputs = ["--binary", places.binaries[0]!, raws[0]!];
+    const { code, stderr, stdout } = await memshade(
+      ["merge", "--format", "memshade", "-o", "/dev/stdout", ...inputs],
+      { cwd: folder },
+    );
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr).toBe(
+      "memshade: /dev/stdout is a pipe: a memshade profile can only be written to a file\n",
+    );
+  });
+
   it("keeps all that a merged profile knows", async () => {
     const { profile, origin } = await mergeProfiles(expandInputs(raws), everything);
     const file = new MemshadeProfile(writeMemshadeProfile(profile, origin));
