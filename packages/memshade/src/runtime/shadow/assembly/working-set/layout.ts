@@ -93,9 +93,9 @@ export const C_STACK_FROM: usize = 88; // regions, as they were when the host en
 export const C_STACK_TO: usize = 92;
 export const C_HEAP_FROM: usize = 96; // … and the first line of the heap
 export const C_COUNTS: usize = 128;
-export const C_AGED: usize = 1024; // while a snapshot is taken: the histories of a page's lines as seen from now
+export const SCAN_AGED: usize = 1024; // while a snapshot is taken: the histories of a page's lines as seen from now
 /** Four u32 for each way to be touched and each history. */
-export const C_COUNTERS: usize = 4096;
+export const SCAN_COUNTERS: usize = 4096;
 
 /** Measures in the order of their counters, each with BUCKETS counters. */
 export const LINES_MEASURE: u32 = 0;

@@ -1,12 +1,12 @@
 import {
   BOTH,
-  C_AGED,
-  C_COUNTERS,
   C_HIGH_LINES,
   CONTROL,
   HEAP_FROM,
   HISTORIES,
   HISTORY,
+  SCAN_AGED,
+  SCAN_COUNTERS,
   STACK_FROM,
   STACK_TO,
   STATIC_MEASURE,
@@ -51,7 +51,7 @@ export function scan(): u32 {
     const isCut = isInside(page, STACK_FROM) || isInside(page, STACK_TO) || isInside(page, HEAP_FROM);
     if (isCut || popcnt(read | written) < MANY) {
       for (let group: u32 = 0; group < LINES_PER_PAGE; group += 16)
-        v128.store(CONTROL + group, renew(page + group, oldest), C_AGED);
+        v128.store(CONTROL + group, renew(page + group, oldest), SCAN_AGED);
       for (let left = read | written; left != 0; left &= left - 1) {
         const bit = ctz(left);
         if (isCut) {
@@ -62,7 +62,7 @@ export function scan(): u32 {
           }
         }
         const how = (<u32>(read >>> bit) & 1) | ((<u32>(written >>> bit) & 1) << 1);
-        const history: u32 = load<u8>(CONTROL + <u32>bit, C_AGED);
+        const history: u32 = load<u8>(CONTROL + <u32>bit, SCAN_AGED);
         countOne((((how << 8) | history) << 4) + ((<u32>bit & 3) << 2));
         looked++;
       }
@@ -150,7 +150,7 @@ function touchGroup(line: u32, oldest: u32): u32 {
   const like = i16x8.splat(<i16>counter);
   if (i16x8.all_true(v128.and(i16x8.eq(first, like), i16x8.eq(last, like)))) {
     const at: usize = CONTROL + counter;
-    v128.store(at, i32x4.add(v128.load(at, C_COUNTERS), i32x4.splat(4)), C_COUNTERS);
+    v128.store(at, i32x4.add(v128.load(at, SCAN_COUNTERS), i32x4.splat(4)), SCAN_COUNTERS);
     return UNIFORM_COST;
   }
   countOne(counter);
@@ -176,7 +176,7 @@ function touchGroup(line: u32, oldest: u32): u32 {
 @inline
 function countOne(counter: u32): void {
   const at: usize = CONTROL + counter;
-  store<u32>(at, load<u32>(at, C_COUNTERS) + 1, C_COUNTERS);
+  store<u32>(at, load<u32>(at, SCAN_COUNTERS) + 1, SCAN_COUNTERS);
 }
 
 /** Adds the lines of all histories to the counts of a region; the counters start again. */
@@ -186,9 +186,9 @@ function countHistories(region: u32): void {
   for (let how: u32 = 1; how <= 3; how++)
     for (let history: u32 = 0; history < HISTORIES; history++) {
       const at: usize = CONTROL + (((how << 8) | history) << 4);
-      const lines = v128.load(at, C_COUNTERS);
+      const lines = v128.load(at, SCAN_COUNTERS);
       if (!v128.any_true(lines)) continue;
-      v128.store(at, none, C_COUNTERS);
+      v128.store(at, none, SCAN_COUNTERS);
       countHistory(
         history,
         how,
