@@ -16,6 +16,7 @@ import {
   RSP,
 } from "../formats/dumps/dump-pictures.ts";
 import { drawElf, drawSymbols } from "../objects/elf-picture.ts";
+import { sharedPath } from "../shared-path.ts";
 
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), "memshade-"));
 afterAll(() => fs.rmSync(folder, { recursive: true }));
@@ -125,6 +126,17 @@ describe("memshade unwind", () => {
     const printed = await memshade(file, "--binary-path", folder);
     expect(printed).toContain("Thread 1 (LWP 9):\n#0  0x0000000000401010 in work () from /opt/app\n");
   });
+
+  const recording = sharedPath("fixtures/unwind/perf-dwarf/perf.data");
+  it.skipIf(recording === undefined)(
+    "says what a recording that was cut off has, and no command",
+    async () => {
+      const cut = write("cut.data", fs.readFileSync(recording!).subarray(0, 5000));
+      const printed = await memshade(cut);
+      expect(printed).not.toContain("Recorded by");
+      expect(printed).toContain("The last record is incomplete: the file was cut off.");
+    },
+  );
 
   it("exports for flame graphs", async () => {
     const file = write("core", core);

@@ -8,7 +8,7 @@ import {
 } from "../../model/memprof/index.ts";
 import { ChunkFile, type PackedChunk, packChunk } from "./chunk-file.ts";
 import { type BlocksView, writeContexts, writeSchema } from "./contexts.ts";
-import { writeDataAccessChunk } from "./data-access-chunk.ts";
+import { lastChunks } from "./last-chunks.ts";
 import { CHUNK, CONTEXTS_PER_CHUNK, type Deflate, PIECE_BYTES } from "./layout.ts";
 import { RecordChunks } from "./record-chunks.ts";
 import { SpilledRecords } from "./spilled-records.ts";
@@ -54,16 +54,7 @@ export function* spilledProfilePieces(
     });
     for (const chunk of blockChunks) file.note(CHUNK.contexts, chunk);
     for (const piece of piecesOf(blockFile)) yield piece;
-    for (let index = 0; index < records.chunkCount; index++) {
-      yield* file.chunk(CHUNK.records, (writer) => records.write(writer, index));
-    }
-    if (dataAccess !== undefined) {
-      yield* file.chunk(CHUNK.dataAccess, (writer) => {
-        writer.bytes(writeDataAccessChunk(dataAccess));
-        return [];
-      });
-    }
-    yield file.end();
+    yield* lastChunks(file, records, dataAccess);
     return { contexts: blockCount, functions: recordCount };
   } finally {
     for (const file of [stackFile, blockFile, recordFile]) file.release();

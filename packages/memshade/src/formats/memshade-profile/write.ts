@@ -2,7 +2,7 @@ import { joinPieces, type Patch } from "../../bytes/file-piece.ts";
 import { type MemprofProfile, type StackTreeView, viewOf } from "../../model/memprof/index.ts";
 import { ChunkFile } from "./chunk-file.ts";
 import { writeContexts, writeSchema } from "./contexts.ts";
-import { writeDataAccessChunk } from "./data-access-chunk.ts";
+import { lastChunks } from "./last-chunks.ts";
 import { CHUNK, CONTEXTS_PER_CHUNK, type Deflate, PIECE_BYTES } from "./layout.ts";
 import { pakoDeflate } from "./pako-deflate.ts";
 import { RecordChunks, type RecordSource, writeCallSites } from "./record-chunks.ts";
@@ -58,16 +58,7 @@ export function* memshadeProfilePieces(
       return [];
     });
   }
-  for (let index = 0; index < records.chunkCount; index++) {
-    yield* file.chunk(CHUNK.records, (writer) => records.write(writer, index));
-  }
-  if (dataAccess !== undefined) {
-    yield* file.chunk(CHUNK.dataAccess, (writer) => {
-      writer.bytes(writeDataAccessChunk(dataAccess));
-      return [];
-    });
-  }
-  yield file.end();
+  yield* lastChunks(file, records, dataAccess);
 }
 
 function tablesOf(profile: StackTreeView): TablesSource {

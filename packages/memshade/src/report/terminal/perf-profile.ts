@@ -26,8 +26,11 @@ export function perfProfileText(
   const times = profile.samples.timeMs;
   const duration =
     times === undefined || times.length === 0 ? "" : ` in ${(times.at(-1)! / 1000).toFixed(2)} s`;
+  // A file that is cut off has its command line no more.
+  const command =
+    header.commandLine.length === 0 ? [] : [`Recorded by: ${printable(header.commandLine.join(" "))}`];
   const lines = [
-    `Recorded by: ${printable(header.commandLine.join(" "))}`,
+    ...command,
     `${plural(samples, "sample")} of ${header.events.map(({ name }) => name).join(", ")}${duration}, ` +
       `${plural(profile.threads.length, "thread")}${lost > 0 ? `; ${formatCount(lost)} were lost` : ""}`,
     ...gaps.map((gap) => `Note: ${gap}`),
