@@ -1,5 +1,6 @@
+import { NotMangled } from "./mangled-text.ts";
 import { Output } from "./output.ts";
-import { NotMangled, Parser } from "./parser.ts";
+import { Parser } from "./parser.ts";
 
 /** Longer names take a parser of this kind too much time. */
 const LONGEST_NAME = 65_536;
