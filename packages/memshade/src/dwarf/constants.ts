@@ -31,17 +31,14 @@ export const DW_TAG_base_type = 0x24;
 export const DW_TAG_const_type = 0x26;
 export const DW_TAG_subprogram = 0x2e;
 export const DW_TAG_template_type_parameter = 0x2f;
-export const DW_TAG_variant_part = 0x33;
 export const DW_TAG_variable = 0x34;
 export const DW_TAG_volatile_type = 0x35;
 export const DW_TAG_restrict_type = 0x37;
 export const DW_TAG_namespace = 0x39;
-export const DW_TAG_unspecified_type = 0x3b;
 export const DW_TAG_rvalue_reference_type = 0x42;
 export const DW_TAG_atomic_type = 0x47;
 
 // 7.5.4 attributes
-export const DW_AT_sibling = 0x01;
 export const DW_AT_location = 0x02;
 export const DW_AT_name = 0x03;
 export const DW_AT_byte_size = 0x0b;
@@ -186,9 +183,7 @@ export const DW_LLE_start_length = 0x08;
 
 // 7.3.5.3 sections of a package file, as in DWARF 5; the GNU format that came before numbers differently from 5 on
 export const DW_SECT_INFO = 1;
-export const DW_SECT_TYPES = 2;
 export const DW_SECT_ABBREV = 3;
 export const DW_SECT_LINE = 4;
-export const DW_SECT_LOCLISTS = 5;
 export const DW_SECT_STR_OFFSETS = 6;
 export const DW_SECT_RNGLISTS = 8;

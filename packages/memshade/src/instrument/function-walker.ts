@@ -117,7 +117,6 @@ export class FunctionWalker {
   readonly #tools: readonly ToolPass[];
   /** Whether some tool follows the allocator's own code. */
   readonly followsAllocator: boolean;
-  /** Those that follow it, or what only passes requests on to it. */
   /** Those that follow a part of the code. */
   readonly #toolsOf: Readonly<Record<CodePart, readonly ToolPass[]>>;
   readonly #state: WalkState;

@@ -51,8 +51,3 @@ export interface ProcessImage {
   /** What is missing in the dump, as sentences. */
   readonly gaps: readonly string[];
 }
-
-/** The value of a register as an address: exact below 2^53, which every address of a program is. */
-export function registerAddress(words: RegisterWords, register: number): number {
-  return words[2 * register + 1]! * 2 ** 32 + words[2 * register]!;
-}

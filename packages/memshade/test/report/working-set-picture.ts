@@ -1,4 +1,3 @@
-import { IntervalStamps } from "../../src/analyses/working-set/stamps.ts";
 import {
   type InstanceWorkingSet,
   MEASURES,
@@ -6,6 +5,7 @@ import {
   type WorkingSetProfile,
 } from "../../src/model/working-set.ts";
 import { buildLevels, totalOf } from "../../src/model/working-set-series.ts";
+import { IntervalStamps } from "../analyses/working-set/interval-stamps.ts";
 
 /** A profile of intervals of letters, one 64-byte line each: `["ab", "a", "c"]`; the function of each is named too. */
 export function pictureOf(

@@ -11,7 +11,6 @@ export const OLDEST_CONTAINER = 8;
 export const NEWEST_CONTAINER = 13;
 
 export type MemprofVersion = 2 | 3 | 4;
-export const OLDEST_WRITTEN = 2;
 export const NEWEST_MEMPROF = 4;
 
 /** Bytes of the container's header. */

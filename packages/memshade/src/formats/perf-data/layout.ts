@@ -56,18 +56,10 @@ export const SampleBit = {
   Identifier: 0x10000,
 } as const;
 
-export const ReadBit = { Enabled: 1, Running: 2, Id: 4, Group: 8, Lost: 16 } as const;
-
 export const BRANCH_HW_INDEX = 1 << 17;
 
 /** Bit 18 of the flags of an event: records that are no samples end in a sample id too. */
 export const FLAG_SAMPLE_ID_ALL = 1 << 18;
-
-/** Entries of a call chain from here on (as high words) say which kind of addresses follows. */
-export const CONTEXT_HIGH = 0xffffffff;
-export const CONTEXT_LOWEST = 0xfffff001;
-export const CONTEXT_USER_LOW = 2 ** 32 - 512;
-export const CONTEXT_KERNEL_LOW = 2 ** 32 - 128;
 
 export const PROT_EXEC = 4;
 

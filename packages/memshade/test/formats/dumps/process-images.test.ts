@@ -4,7 +4,7 @@ import { sourceOfBytes } from "../../../src/bytes/byte-source.ts";
 import { FormatError } from "../../../src/bytes/errors.ts";
 import { isElfCore, readElfCore } from "../../../src/formats/elf-core/index.ts";
 import { isMinidump, readMinidump } from "../../../src/formats/minidump/index.ts";
-import { type ProcessImage, registerAddress } from "../../../src/model/process-image.ts";
+import type { ProcessImage, RegisterWords } from "../../../src/model/process-image.ts";
 import { drawElf, drawNote } from "../../objects/elf-picture.ts";
 import {
   AARCH64,
@@ -28,6 +28,11 @@ const FIRST_PAGE = drawElf({
   segments: [{ type: 4, flags: 4, address: 0x40, section: ".note" }],
 });
 const LIBRARY = 0x7f00_0000_0000;
+
+/** The value of a register as an address: exact below 2^53, which every address of a program is. */
+function registerAddress(words: RegisterWords, register: number): number {
+  return words[2 * register + 1]! * 2 ** 32 + words[2 * register]!;
+}
 
 describe("a core dump", () => {
   const core = drawCore(

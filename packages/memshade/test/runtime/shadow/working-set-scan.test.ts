@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { IntervalStamps } from "../../../src/analyses/working-set/stamps.ts";
 import { planWorkingSetLayout, workingSetConstants } from "../../../src/instrument/working-set/layout.ts";
 import { workingSetRuntimeBytes } from "../../../src/instrument/working-set/runtime-bytes.ts";
 import { buildLevels, type SnapshotRecord } from "../../../src/model/working-set-series.ts";
 import { Control } from "../../../src/runtime/host/working-set/offsets.ts";
 import { WorkingSetReader } from "../../../src/runtime/host/working-set/read-tables.ts";
+import { IntervalStamps } from "../../analyses/working-set/interval-stamps.ts";
 
 const LINE_BYTES = 64;
 const PAGES = 3;

@@ -1,6 +1,11 @@
-import type { Measure } from "../../model/working-set.ts";
-import { BUCKETS, bucketOf, FRESH_BUCKET, type SnapshotRecord } from "../../model/working-set-series.ts";
-import { LINE_BYTES, linesOf } from "../locality/lines.ts";
+import { LINE_BYTES, linesOf } from "../../../src/analyses/locality/lines.ts";
+import type { Measure } from "../../../src/model/working-set.ts";
+import {
+  BUCKETS,
+  bucketOf,
+  FRESH_BUCKET,
+  type SnapshotRecord,
+} from "../../../src/model/working-set-series.ts";
 
 /** Intervals in which a line or page was last read and last written. */
 interface Stamps {

@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { IntervalStamps } from "../../../src/analyses/working-set/stamps.ts";
+
 import { buildLevels, totalOf } from "../../../src/model/working-set-series.ts";
+import { IntervalStamps } from "./interval-stamps.ts";
 
 interface Touch {
   address: number;
