@@ -13,6 +13,7 @@ const CALL = opcodeId("call");
 const IF = opcodeId("if");
 const ELSE = opcodeId("else");
 const I32_GT_U = opcodeId("i32.gt_u");
+const I32_LT_U = opcodeId("i32.lt_u");
 const I32_NE = opcodeId("i32.ne");
 const I32_SHL = opcodeId("i32.shl");
 const I32_SHR_U = opcodeId("i32.shr_u");
@@ -67,6 +68,8 @@ export class BriefSnippets {
   readonly #words: ShadowWords | ShadowStates;
   /** Memory that nobody has written holds zeros, which may be written again silently. */
   readonly #zeroIsValid: boolean;
+  /** Such memory counts as read when an opaque host was in control. */
+  readonly #showsZeros: boolean;
   readonly records: SiteRecords;
 
   constructor(
@@ -78,6 +81,7 @@ export class BriefSnippets {
   ) {
     this.records = records;
     this.#zeroIsValid = zeroIsValid;
+    this.#showsZeros = zeroIsValid && layout.dirty !== 0;
     this.#layout = layout;
     this.#memory = memory;
     this.#targets = targets;
@@ -230,29 +234,34 @@ export class BriefSnippets {
   testLoad(sink: SnippetSink, place: Place, scratch: Scratch): void {
     const { size, key, site, address, hot } = place;
     const words = this.#words;
-    const keeps = hot || words instanceof ShadowStates;
+    // Which unread bytes are such zeros only their ids tell.
+    const readsStates = words instanceof ShadowStates && this.#zeroIsValid && !this.#showsZeros && size <= 8;
+    const keeps = readsStates || (hot && words instanceof ShadowWords);
     words.pushUnread(sink, size, address, keeps ? scratch : undefined);
     sink.rarely();
     sink.open(IF, NOTHING);
-    if (words instanceof ShadowStates && this.#zeroIsValid && size <= 8) {
+    if (readsStates) {
       this.#add(sink, this.records.freshAt(key, site));
       words.readStates(sink, size, address, scratch);
     } else if (hot && words instanceof ShadowWords) this.#readHot(sink, words, place, scratch);
-    else {
-      pushAddress(sink, address);
-      this.records.pushLoad(sink, key);
-      sink.indexed(CALL, this.#targets.fresh.get(size) as number);
-    }
+    else this.#callFresh(sink, place);
     sink.end();
   }
 
+  /** Some byte of a load was not read, unless it is a zero that the host has seen. */
+  #callFresh(sink: SnippetSink, { size, key, address }: Place): void {
+    pushAddress(sink, address);
+    this.records.pushLoad(sink, key);
+    sink.indexed(CALL, this.#targets.fresh.get(size) as number);
+  }
+
   /** A load, of bytes not all read before, whose words are in `scratch`. */
-  #readHot(
-    sink: SnippetSink,
-    words: ShadowWords,
-    { size, key, site, address }: Place,
-    scratch: Scratch,
-  ): void {
+  #readHot(sink: SnippetSink, words: ShadowWords, place: Place, scratch: Scratch): void {
+    if (this.#showsZeros) {
+      this.#readHotOrShown(sink, words, place, scratch);
+      return;
+    }
+    const { size, key, site, address } = place;
     const mixed = this.#targets.mixed.get(size);
     const id = scratch(I32, 1);
     this.#add(sink, this.records.freshAt(key, site));
@@ -272,6 +281,33 @@ export class BriefSnippets {
     sink.plain(ELSE);
     pushAddress(sink, address);
     sink.indexed(CALL, mixed);
+    sink.end();
+  }
+
+  /** The same where zeros count as read that an opaque host has seen. */
+  #readHotOrShown(sink: SnippetSink, words: ShadowWords, place: Place, scratch: Scratch): void {
+    const { size, key, site, address } = place;
+    const id = scratch(I32, 1);
+    // One id that is not zero is that of a store, a segment or invalid memory.
+    words.pushId(sink, size, scratch);
+    sink.local(LOCAL_TEE, id);
+    if (size > 1) {
+      sink.plain(I32_EQZ);
+      words.pushUniform(sink, size, scratch);
+      sink.plain(I32_LT_U);
+    }
+    sink.open(IF, NOTHING);
+    this.#add(sink, this.records.freshAt(key, site));
+    sink.local(LOCAL_GET, id);
+    sink.i32(BriefIds.invalid);
+    sink.plain(I32_NE);
+    sink.open(IF, NOTHING);
+    sink.local(LOCAL_GET, id);
+    this.#credit(sink, id, size);
+    words.fill(sink, size, -1, address);
+    sink.end();
+    sink.plain(ELSE);
+    this.#callFresh(sink, place);
     sink.end();
   }
 

@@ -81,6 +81,8 @@ export interface WasteLayout {
   /** A byte per line of 256 bytes of program memory, and room for a list of all lines, where the host is opaque. */
   dirty: number;
   dirtyList: number;
+  /** A byte per such line in which no zeros are left that count as read, where ids have 32 bits. */
+  settledLines: number;
   endBytes: number;
 }
 
@@ -145,7 +147,7 @@ export function planWaste(wishes: WasteWishes): WasteLayout {
     copyCapacity * COPY_BYTES;
   const isWide = !isFull && wishes.ids === 32;
   // Bytes per byte of program memory: shadow, sizes of blocks, and which block a granule belongs to; then tables of words.
-  const perByte = (isFull || isWide ? 1 : 2) + 0.5 + (wishes.objects ? 0.5 : 0) + 5 / DIRTY_LINE_BYTES;
+  const perByte = (isFull || isWide ? 1 : 2) + 0.5 + (wishes.objects ? 0.5 : 0) + 6 / DIRTY_LINE_BYTES;
   const wordsPerByte = (isFull ? 8 : isWide ? 4 : 0) + (wishes.copies ? 4 : 0);
   const room = LARGEST_MEMORY_BYTES - PAGE_BYTES * 16 - tables;
   const wanted = Math.ceil(wishes.memoryBytes / PAGE_BYTES) * PAGE_BYTES;
@@ -205,6 +207,7 @@ export function planWaste(wishes: WasteWishes): WasteLayout {
     copyCapacity,
     dirty: wishes.opaque ? place(covered / DIRTY_LINE_BYTES) : 0,
     dirtyList: wishes.opaque ? place((covered / DIRTY_LINE_BYTES) * 4) : 0,
+    settledLines: wishes.opaque && isWide ? place(covered / DIRTY_LINE_BYTES) : 0,
   };
   return { ...layout, endBytes: Math.ceil(end / PAGE_BYTES) * PAGE_BYTES };
 }
@@ -272,6 +275,7 @@ export function wasteConstants(
     LOAD_CAPACITY: layout.loadCapacity,
     DIRTY: layout.dirty,
     DIRTY_LIST: layout.dirtyList,
+    SETTLED_LINES: layout.settledLines,
     BLOCK_OF: wishes.objects ? layout.blockOf : 0,
     BLOCKS: wishes.objects ? layout.blocks : 0,
     BLOCK_CAPACITY: layout.blockCapacity,

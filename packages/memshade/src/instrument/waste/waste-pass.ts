@@ -37,6 +37,9 @@ import { isExactImport } from "./wasi-functions.ts";
 import { zeroingFunctions } from "./zeroing-functions.ts";
 
 const CALL = opcodeId("call");
+const LOCAL_GET = opcodeId("local.get");
+const LOCAL_SET = opcodeId("local.set");
+const I32_LOAD = opcodeId("i32.load");
 const I32_STORE = opcodeId("i32.store");
 const V128_STORE = opcodeId("v128.store");
 const HAS_MEMORY_INDEX = 0x40;
@@ -64,6 +67,9 @@ const Step = {
   Ids: 13,
   /** Computes the local with the address of counters. */
   Base: 14,
+  /** b: word of the waste tool's memory, c: local that keeps it; and back. */
+  Keep: 15,
+  PutBack: 16,
 } as const;
 
 /** What follows plain accesses quickly. */
@@ -150,6 +156,9 @@ export class WastePass implements ToolPass {
   readonly #places: Place[] = [];
   #streams: LoopStreams | undefined;
   readonly #loops: StreamLoop[] = [];
+  /** Locals with the place and the context that asked the function at hand, which only passes that on; NO_LOCAL: not needed yet. */
+  #asker = NO_LOCAL;
+  #askerNode = NO_LOCAL;
   /** First site followed inline in the block at hand. */
   #leader = 0;
   readonly #extraLocals = new Map<number, number>();
@@ -204,6 +213,8 @@ export class WastePass implements ToolPass {
     this.#streams =
       this.#brief !== undefined && state.hasLoops ? new LoopStreams(state, this.#brief.streams) : undefined;
     this.#extraLocals.clear();
+    this.#asker = NO_LOCAL;
+    this.#askerNode = NO_LOCAL;
     const fixed = this.#brief?.fixed;
     if (fixed !== undefined) {
       fixed.base = NO_LOCAL;
@@ -293,17 +304,36 @@ export class WastePass implements ToolPass {
     }
     if (this.#zeroing.has(callee))
       this.#add(start, Step.NoteKey, this.#targets.zeroedSite, this.#storeKey(this.#siteAt(start)));
-    // Whoever calls a function that only passes requests on is the one that asks.
-    const asks = !this.#wrappers.has(this.#state.function) && (callee < 0 || this.#allocating.has(callee));
-    if (this.#targets.notesPlaces && asks) {
-      this.#note(start, this.#targets.allocationSite, offset);
-      this.#nodeCalls?.note(start, this.#targets.allocationNode);
-    }
+    if (this.#targets.notesPlaces && (callee < 0 || this.#allocating.has(callee))) this.#asks(start, offset);
     if (this.#callFrames !== undefined) this.#callFrames.call(callee, tail, start, end);
     else this.#nodeCalls?.call(callee, tail, start, end);
   }
 
   end(): void {}
+
+  /** A call of the allocator. Whoever calls a function that only passes requests on is the one that asks. */
+  #asks(start: number, offset: number): void {
+    const { allocationSite, allocationNode } = this.#targets;
+    if (!this.#wrappers.has(this.#state.function)) {
+      this.#note(start, allocationSite, offset);
+      this.#nodeCalls?.note(start, allocationNode);
+      return;
+    }
+    // Other requests may have come before this one.
+    if (this.#asker === NO_LOCAL) {
+      this.#asker = this.#keep(allocationSite);
+      if (this.#nodeCalls !== undefined) this.#askerNode = this.#keep(allocationNode);
+    }
+    this.#add(start, Step.PutBack, allocationSite, this.#asker);
+    if (this.#nodeCalls !== undefined) this.#add(start, Step.PutBack, allocationNode, this.#askerNode);
+  }
+
+  /** A local that keeps a word of the tool's memory from the function's start on. */
+  #keep(word: number): number {
+    const local = extraLocal(this.#state.temporaries, I32);
+    this.#add(this.#codeStart, Step.Keep, word, local);
+    return local;
+  }
 
   write(sink: SnippetSink, entry: number): void {
     const { a, b, c } = this.#state.insertions;
@@ -354,6 +384,16 @@ export class WastePass implements ToolPass {
       case Step.Note:
         sink.i32(0);
         sink.i32(c[entry]);
+        sink.access(I32_STORE, 2, this.#around.shadowMemory, operand);
+        break;
+      case Step.Keep:
+        sink.i32(0);
+        sink.access(I32_LOAD, 2, this.#around.shadowMemory, operand);
+        sink.local(LOCAL_SET, c[entry]);
+        break;
+      case Step.PutBack:
+        sink.i32(0);
+        sink.local(LOCAL_GET, c[entry]);
         sink.access(I32_STORE, 2, this.#around.shadowMemory, operand);
         break;
       case Step.Call:

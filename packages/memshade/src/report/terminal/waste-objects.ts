@@ -21,6 +21,16 @@ export function printObjects(screen: Screen, { objects: sites = [], stores }: Wa
     screen.print(screen.paint.faint(`  … and ${plural(sites.length - rows, "more site")}: -n shows them`));
 }
 
+/** The places whose stores died most in a site's blocks, with bytes: several instructions of one place are one. */
+function deadWriters({ deadBy = [] }: WasteObjects, stores: readonly WasteStore[]): [string, number][] {
+  const places = new Map<string, number>();
+  for (const { store, bytes } of deadBy) {
+    const place = placeOf(stores[store]?.ips ?? []);
+    places.set(place, (places.get(place) ?? 0) + bytes);
+  }
+  return [...places].sort(([, a], [, b]) => b - a).slice(0, DEAD_WRITERS);
+}
+
 function printSite(screen: Screen, site: WasteObjects, stores: readonly WasteStore[]): void {
   const row = (label: string, value: string): void =>
     printWrapped(
@@ -42,14 +52,9 @@ function printSite(screen: Screen, site: WasteObjects, stores: readonly WasteSto
       "accessed",
       `${formatMean(site.ratioRead)} bytes read and ${formatMean(site.ratioWritten)} written per byte allocated`,
     );
-  const writers = (site.deadBy ?? []).slice(0, DEAD_WRITERS);
+  const writers = deadWriters(site, stores);
   if (writers.length > 0)
-    row(
-      "dead from",
-      writers
-        .map(({ store, bytes }) => `${placeOf(stores[store]?.ips ?? [])} ${formatBytes(bytes)}`)
-        .join(", "),
-    );
+    row("dead from", writers.map(([place, bytes]) => `${place} ${formatBytes(bytes)}`).join(", "));
   // Where blocks differ and no type is known, an offset means nothing.
   if (site.varies && site.type === undefined) return;
   const named = site.type === undefined ? site.fields : site.fields.filter(({ name }) => name !== undefined);

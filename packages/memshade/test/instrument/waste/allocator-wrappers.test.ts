@@ -65,4 +65,27 @@ describe("a block that is asked for by way of another function", () => {
           : [["one"], ["two"]],
       );
     });
+
+  it("does so also if something else is asked for on the way", () => {
+    const XMALLOC = {
+      xmalloc: `(param $bytes i32) (result i32)
+        (call $note)
+        (global.set $next (i32.const ${2 * BLOCK}))
+        (call $malloc (local.get $bytes))`,
+      note: `(i32.store8 (call $malloc (i32.const 4)) (i32.const 1))
+        (call $free (i32.const ${BLOCK}))`,
+    };
+    const ask = (name: string) => text(`(call $${name})`, { [name]: ASKED, ...XMALLOC });
+    for (const contexts of [false, true]) {
+      const { file } = new WasteRun([ask("one"), ask("two")], { waste: { objects: true, contexts } });
+      const sites = file.objects?.map(({ ips, objects }) => [ips[0]?.function, objects]);
+      const notes = contexts
+        ? [
+            ["note", 1],
+            ["note", 1],
+          ]
+        : [["note", 2]];
+      expect(sites?.sort()).toEqual([...notes, ["one", 1], ["two", 1]]);
+    }
+  });
 });

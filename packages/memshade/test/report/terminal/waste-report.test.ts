@@ -115,6 +115,20 @@ describe("blocks and pairs of waste", () => {
     expect(text).toContain("  a call from outside: 40 blocks of 128 bytes");
   });
 
+  it("name each place once whose stores died in them, the most costly first", () => {
+    const stores = [store("fill", 7, {}), store("reset", 9, {}), store("fill", 7, {})];
+    const deadBy = [
+      { store: 1, bytes: 900 },
+      { store: 0, bytes: 500 },
+      { store: 2, bytes: 500 },
+    ];
+    const text = wasteReport(wasteOf({ stores, objects: [{ ...objects, deadBy }] }), {
+      ...SCREEN,
+      input: "out",
+    });
+    expect(text.replace(/\s+/g, " ")).toContain("dead from fill (fill.c:7) 1000 B, reset (reset.c:9) 900 B ");
+  });
+
   it("say offset and size where a type is only likely", () => {
     const likely = { ...objects, type: { name: "session", size: 128, by: "size" as const } };
     const text = wasteReport(wasteOf({ objects: [likely] }), { ...SCREEN, input: "out" }).replace(

@@ -1,7 +1,7 @@
 // Ranges in the engine with one id per byte: bulk instructions, data segments, and the host.
 import { countSameByte, loadRecord, outside, SAME_BYTES } from "./brief";
 import { bump, hostReadsAll, isValid, overwrite, readRange, setInit, storeRecord } from "./chosen/bytes";
-import { LINE_SHIFT, markDirty, NO_LINE, takeDirty } from "./dirty";
+import { LINE_SHIFT, markDirty, NO_LINE, showZeros, takeDirty } from "./dirty";
 import {
   C_INIT_BYTES, C_LOAD_SITE, C_STORE_SITE, CONTROL, COVERED, L_BYTES, L_LOADS, L_SILENT, S_SAME, S_SILENT, S_SILENT_BYTES,
   S_STORES, S_WRITTEN,
@@ -105,6 +105,7 @@ export function hostWrote(address: u32, size: u32): void {
 /** A host that says nothing of what it reads is in control: it may have read everything. */
 export function hostMayRead(): void {
   notePages();
+  showZeros();
   for (let line = takeDirty(); line != NO_LINE; line = takeDirty()) {
     // Inline stores mark the line of their first byte only.
     const end: u32 = min<u32>(((line + 1) << LINE_SHIFT) + 16, COVERED);

@@ -1,8 +1,10 @@
 // Byte-exact waste with one id per byte: the site of the last store, until the byte is read. Plain loads and stores do most of
 // their work inline; what is here runs where something happened. `chosen` stands for `narrow` or `wide`, by the width of ids: see
 // scripts/build-shadow-runtime.ts.
-import { bump, isValid, overwrite, readFew, readRange, storeRecord } from "./chosen/bytes";
-import { markDirty } from "./dirty";
+import {
+  bump, fewAreRead, isValid, overwrite, readFew, readRange, settleFew, storeRecord,
+} from "./chosen/bytes";
+import { markDirty, showsZeros } from "./dirty";
 import { C_OUTSIDE, CONTROL, COVERED, L_FRESH, L_LOADS, LOADS, S_SAME, S_SILENT, S_STORES } from "./layout";
 import { programLoad8 } from "./program";
 
@@ -21,12 +23,18 @@ export function outside(address: u32, size: u32): bool {
   return true;
 }
 
-/** A load of which some byte was not read before. */
-export function fresh1(address: u32, site: u32): void { countFresh(site); readFew(address, 1); }
-export function fresh2(address: u32, site: u32): void { countFresh(site); readFew(address, 2); }
-export function fresh4(address: u32, site: u32): void { countFresh(site); readFew(address, 4); }
-export function fresh8(address: u32, site: u32): void { countFresh(site); readFew(address, 8); }
-export function fresh16(address: u32, site: u32): void { countFresh(site); readFew(address, 16); }
+/** A load of which some byte was not read before, unless the host has seen what nobody has stored. */
+export function fresh1(address: u32, site: u32): void { freshFew(address, 1, site); }
+export function fresh2(address: u32, site: u32): void { freshFew(address, 2, site); }
+export function fresh4(address: u32, site: u32): void { freshFew(address, 4, site); }
+export function fresh8(address: u32, site: u32): void { freshFew(address, 8, site); }
+export function fresh16(address: u32, site: u32): void { freshFew(address, 16, site); }
+
+@inline function freshFew(address: u32, size: u32, site: u32): void {
+  if (showsZeros() && settleFew(address, size) && fewAreRead(address, size)) return;
+  countFresh(site);
+  readFew(address, size);
+}
 
 /** The same where the caller has counted it. */
 export function mixed2(address: u32): void { readFew(address, 2); }

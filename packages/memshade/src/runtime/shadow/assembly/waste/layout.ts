@@ -93,5 +93,6 @@ export const C_HOST_WORD: usize = 120; // as the heap profiler's: where the host
 export const C_ENTRY_WORD: usize = 124;
 export const C_ROOT_SLOT: usize = 128; // 16 bytes: the slot of whoever calls from outside
 export const C_FRAME_NEXT: usize = 144;
+export const C_HOST_END: usize = 160; // how large the memory was when an opaque host was last in control, bytes
 export const C_STREAMS: usize = 512; // 12 descriptors of streams.ts
 export const C_INIT_BYTES: usize = 1024; // bytes of a data segment that memory.init is about to put into memory

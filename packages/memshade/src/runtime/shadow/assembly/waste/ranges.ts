@@ -2,7 +2,7 @@
 import { beginStore, compareByte, endStore, loadBytes } from "./accesses";
 import { storeKey } from "./contexts";
 import { copyBytes, endedByte, usedByte } from "./copies";
-import { LINE_SHIFT, markDirty, NO_LINE, takeDirty } from "./dirty";
+import { LINE_SHIFT, markDirty, NO_LINE, showZeros, takeDirty } from "./dirty";
 import { C_INIT_BYTES, C_LOAD_SITE, C_STORE_SITE, CONTROL, COVERED, S_HOST_READ } from "./layout";
 import { notePages } from "./memory";
 import { blockAccessed, fieldRead, tick, TOUCH_READ } from "./objects";
@@ -96,6 +96,7 @@ export function zeroed(address: u32, size: u32, site: u32): void {
 /** A host that says nothing of what it reads is in control: it may have read everything. */
 export function hostMayRead(): void {
   notePages();
+  showZeros();
   for (let line = takeDirty(); line != NO_LINE; line = takeDirty()) {
     const end = min<u32>((line + 1) << LINE_SHIFT, COVERED);
     for (let at: u32 = line << LINE_SHIFT; at < end; at++) {

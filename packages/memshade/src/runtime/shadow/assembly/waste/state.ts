@@ -1,4 +1,5 @@
 // What the full engine knows of a byte: a word with its last writer and state, its last reader, and the value that saw.
+import { shownEnd, showsZeros } from "./dirty";
 import { C_OUTSIDE, CONTROL, COVERED, LOADS, RECORD_SIZE, S_READ, STORES, ZERO_IS_VALID } from "./layout";
 import { readersLoad, readersStore, writersLoad, writersStore } from "./tables";
 
@@ -44,6 +45,10 @@ export function outside(address: u32, size: u32): bool {
   const state = stateOf(word);
   if (state == READ) return true;
   if (state == UNREAD) {
+    if (word == 0 && showsZeros() && address < shownEnd()) {
+      setWord(address, READ);
+      return true;
+    }
     const key = word & KEY;
     if (isReal(key)) bump(storeRecord(key) + S_READ, 1);
     setWord(address, READ | key);

@@ -1,9 +1,9 @@
 // Loops that have ended: each of their accesses went from a first address by a stride, `trips` times. What they did to the
 // shadow is done here, range by range where the order between ranges is known, else access by access.
 import { fresh1, fresh16, fresh2, fresh4, fresh8 } from "./brief";
-import { areRead, bump, fewAreRead, writeFew } from "./chosen/bytes";
+import { areRead, bump, fewAreRead, settleZeros, writeFew } from "./chosen/bytes";
 import { loadStream, NO_STORE, sparseIsRead, storeStream } from "./chosen/passes";
-import { LINE_SHIFT, markDirty } from "./dirty";
+import { LINE_SHIFT, markDirty, showsZeros } from "./dirty";
 import { C_STREAMS, CONTROL } from "./layout";
 
 // Whether ids depend on the calling context.
@@ -120,6 +120,7 @@ function isRead(i: u32, trips: u32): bool {
   const size = sizeOf(load<u32>(at, T_WHAT));
   if (magnitude(stride) > DENSE) {
     let address = load<u32>(at, T_FIRST);
+    if (showsZeros()) settleSparse(address, stride, size, trips);
     // Walks along columns are of numbers as a rule.
     if (size == 4) return sparseIsRead<u32>(address, stride, trips);
     if (size == 8) return sparseIsRead<u64>(address, stride, trips);
@@ -139,7 +140,18 @@ function isRead(i: u32, trips: u32): bool {
     if (high > otherLow && high <= otherHigh) high = otherLow;
     if (low >= high) return true;
   }
+  if (areRead(low, high - low)) return true;
+  if (!showsZeros()) return false;
+  settleZeros(low, high);
   return areRead(low, high - low);
+}
+
+/** Zeros of accesses far apart that the host has seen are read. */
+function settleSparse(address: u32, stride: i32, size: u32, trips: u32): void {
+  for (; trips != 0; trips--) {
+    settleZeros(address, address + size);
+    address += stride;
+  }
 }
 
 /**

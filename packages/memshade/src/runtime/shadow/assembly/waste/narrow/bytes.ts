@@ -1,6 +1,7 @@
 // What is known of each byte of the program's memory with ids of 16 bits: a word that is the id of the last store, until the byte is
 // read. Then the id becomes all ones, and its store gets the credit; what a store overwrites unread is the rest. Stores need not look
 // at what was there.
+import { shownEnd, showsZeros } from "../dirty";
 import { S_DEALLOCATED, S_HOST_READ, S_READ, STORES, ZERO_IS_VALID } from "../layout";
 
 @external("layout", "INIT")
@@ -47,6 +48,10 @@ export function readRange(address: u32, size: u32): bool {
     }
     const id = idAt(address);
     if (id != READ) {
+      if (id == 0 && showsZeros() && address < shownEnd()) {
+        setId(address++, READ);
+        continue;
+      }
       stale = false;
       if (!isInvalid(id)) {
         if (isReal(id)) {
@@ -193,6 +198,31 @@ export function setRange(address: u32, size: u32, id: u32): void {
 
 /** A data segment was put here. */
 export function setInit(address: u32, size: u32): void { setRange(address, size, INIT); }
+
+/** As `settleZeros` for a load of which some byte looks unread. False if it is not silent whatever the others are. */
+@inline export function settleFew(address: u32, size: u32): bool {
+  const id = idAt(address);
+  if ((id != 0 && id != READ) || address >= shownEnd()) return false;
+  settleZeros(address, address + size);
+  return true;
+}
+
+/** Zeros from `low` to `high` that the host has seen are read. */
+export function settleZeros(low: u32, high: u32): void {
+  const end = min(high, shownEnd());
+  let address = low;
+  while (address < end) {
+    if ((address & (WIDE - 1)) == 0 && end - address >= WIDE) {
+      const ids = v128.load(address << 1);
+      const zeros = i16x8.eq(ids, i64x2.splat(0));
+      if (v128.any_true(zeros)) v128.store(address << 1, v128.or(ids, zeros));
+      address += WIDE;
+      continue;
+    }
+    if (idAt(address) == 0) setId(address, READ);
+    address++;
+  }
+}
 
 /** A host that says nothing of what it reads may have read a range of whole vectors. */
 export function hostReadsAll(from: u32, end: u32): void {

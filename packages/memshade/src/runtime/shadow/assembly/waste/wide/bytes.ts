@@ -5,7 +5,8 @@
 //   0xff   read since it was written
 //   0x80   invalid: it is nobody's
 //   0      unread
-import { S_DEALLOCATED, S_HOST_READ, S_LOST, STORES, ZERO_IS_VALID } from "../layout";
+import { LINE_SHIFT, shownEnd, showsZeros } from "../dirty";
+import { COVERED, S_DEALLOCATED, S_HOST_READ, S_LOST, STORES, ZERO_IS_VALID } from "../layout";
 import { writersCopy, writersLoad, writersStore, writersStore128 } from "../tables";
 
 // The ids, a u32 per byte of the program's memory.
@@ -18,6 +19,10 @@ declare const RECORD_SHIFT: u32;
 // nobody reads them. The record of a store is the one with its id's number.
 @external("layout", "INIT")
 declare const INIT: u32;
+
+// A byte per line of dirty.ts: no zeros are left in it that count as read.
+@external("layout", "SETTLED_LINES")
+declare const SETTLED_LINES: u32;
 
 /** The signs of states side by side; invalid bytes have nothing else. */
 export const SIGNS: u64 = 0x8080808080808080;
@@ -102,6 +107,7 @@ function readStates(address: u32, states: u64): u64 {
 
 /** The bytes of a range are read. True if all had been read since they were written. */
 export function readRange(address: u32, size: u32): bool {
+  if (showsZeros()) settleZeros(address, address + size);
   let stale = true;
   for (; size >= 16; size -= 16, address += 16) {
     if (!v128.any_true(v128.not(v128.load(address)))) continue;
@@ -209,6 +215,32 @@ export function moveBytes(to: u32, from: u32, size: u32): void {
   memory.copy(to, from, size);
   writersCopy(WRITERS + (to << 2), WRITERS + (from << 2), size << 2);
   putStates(from, size, -1);
+}
+
+/** As `settleZeros` for a load of which some byte looks unread. False if that was done before. */
+@inline export function settleFew(address: u32, size: u32): bool {
+  if (load<u8>(SETTLED_LINES + (address >>> LINE_SHIFT)) != 0) return false;
+  settleZeros(address, address + size);
+  return true;
+}
+
+/** Zeros from `low` to `high` that the host has seen are read, with others of their lines: ids are looked at once per line. */
+export function settleZeros(low: u32, high: u32): void {
+  const end = min(high, shownEnd());
+  for (let line = low >>> LINE_SHIFT; (line << LINE_SHIFT) < end; line++)
+    if (load<u8>(SETTLED_LINES + line) == 0) settleLine(line);
+}
+
+/** Loads of up to 16 bytes look at the line of their first byte only. */
+const LONGEST: u32 = 16;
+
+function settleLine(line: u32): void {
+  const end = ((line + 1) << LINE_SHIFT) + LONGEST;
+  const last = min(end, shownEnd());
+  for (let at = line << LINE_SHIFT; at < last; at++)
+    if (isUnread(at) && idAt(at) == 0) store<u8>(at, 0xff);
+  // What is behind the end may be shown later.
+  if (last == end || last == COVERED) store<u8>(SETTLED_LINES + line, 1);
 }
 
 /** A host that says nothing of what it reads may have read a range of whole vectors. */
