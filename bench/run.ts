@@ -1,3 +1,4 @@
+import "../packages/memshade/scripts/check-generated.ts";
 import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { cpus, loadavg } from "node:os";

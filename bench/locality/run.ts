@@ -1,3 +1,4 @@
+import "../../packages/memshade/scripts/check-generated.ts";
 import { parseArgs } from "node:util";
 import {
   cacheSizesUpTo,

@@ -1,3 +1,4 @@
+import "../../packages/memshade/scripts/check-generated.ts";
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -4,6 +4,7 @@
  *
  *   node bench/symbolize/run.ts [FILE.wasm]
  */
+import "../../packages/memshade/scripts/check-generated.ts";
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";

@@ -1,6 +1,7 @@
 // Measures reading of call frame information against readelf and libdw, and the speed of walking stacks. Prints Markdown.
 //
 //     node bench/unwind/run.ts [FILE]        (Debian: firefox-esr, binutils, libdw-dev, gcc)
+import "../../packages/memshade/scripts/check-generated.ts";
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { stripTypeScriptTypes } from "node:module";

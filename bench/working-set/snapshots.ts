@@ -1,3 +1,4 @@
+import "../../packages/memshade/scripts/check-generated.ts";
 import { parseArgs } from "node:util";
 import { Control } from "../../packages/memshade/src/runtime/host/working-set/offsets.ts";
 import { WorkingSetReader } from "../../packages/memshade/src/runtime/host/working-set/read-tables.ts";

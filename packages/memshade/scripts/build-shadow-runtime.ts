@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { dirname, join, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import asc from "assemblyscript/asc";
+import { assemblyDigest, firstLine } from "./assembly-sources.ts";
 
 const source = join(dirname(fileURLToPath(import.meta.url)), "../src");
 const shadow = join(source, "runtime/shadow");
@@ -120,6 +121,9 @@ function fix(source: string, fixed: Readonly<Record<string, number>>): string {
   }, source);
 }
 
+/** Before all of them: sources that change meanwhile are no part of what is built. */
+const builtFrom = firstLine(assemblyDigest());
+
 for (const { folder: home = shadow, entry, target, constant, fixed, chosen, small, ownMemory } of PARTS) {
   const outFile = join(folder, `${constant}.wasm`);
   const { error, stderr } = await asc.main(
@@ -150,8 +154,5 @@ for (const { folder: home = shadow, entry, target, constant, fixed, chosen, smal
     process.exit(1);
   }
   const base64 = readFileSync(outFile).toString("base64");
-  writeFileSync(
-    join(home, target),
-    `// Built by scripts/build-shadow-runtime.ts.\nexport const ${constant} =\n  "${base64}";\n`,
-  );
+  writeFileSync(join(home, target), `${builtFrom}\nexport const ${constant} =\n  "${base64}";\n`);
 }

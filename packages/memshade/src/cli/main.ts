@@ -1,3 +1,7 @@
+// Whoever runs the sources as they are wants them, not what was built before they changed. What is installed has no such files.
+if (import.meta.url.endsWith("/src/cli/main.ts"))
+  await import(new URL("../../scripts/check-generated.ts", import.meta.url).href);
+
 // Commands that are started for a single address, or for what takes less time than to load all of this, have ways of their own.
 const [, , verb, ...args] = process.argv;
 const isDone =

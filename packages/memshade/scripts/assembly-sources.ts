@@ -1,0 +1,55 @@
+// Whether the generated files beside the sources are made of these sources. Those who run the sources would otherwise get the figures
+// of older ones.
+import { createHash } from "node:crypto";
+import { closeSync, openSync, readdirSync, readFileSync, readSync } from "node:fs";
+import { join, sep } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const PACKAGE = fileURLToPath(new URL("..", import.meta.url));
+const BUILD = "scripts/build-shadow-runtime.ts";
+/** Longer than the first line of a generated file. */
+const HEAD_BYTES = 128;
+
+/** What a user is told to do. */
+export const BUILD_COMMAND = `node packages/memshade/${BUILD}`;
+
+/** First line of a generated file. */
+export function firstLine(digest: string): string {
+  return `// Built by ${BUILD} from sources ${digest}.`;
+}
+
+/** Digest, 16 hexadecimal digits, of what is written in AssemblyScript in a package folder, and of what builds it. */
+export function assemblyDigest(folder: string = PACKAGE): string {
+  const hash = createHash("sha256");
+  for (const path of [BUILD, ...filesOf(folder).filter(isAssembly)].sort())
+    hash.update(`${path.replaceAll(sep, "/")}\0`).update(readFileSync(join(folder, path)));
+  return hash.digest("hex").slice(0, 16);
+}
+
+/** Generated files of a package folder that were built from other sources, or from nobody knows which. */
+export function staleFiles(folder: string = PACKAGE): string[] {
+  const line = `${firstLine(assemblyDigest(folder))}\n`;
+  return filesOf(folder).filter(
+    (path) => path.endsWith(".generated.ts") && headOf(join(folder, path), line.length) !== line,
+  );
+}
+
+function filesOf(folder: string): string[] {
+  return readdirSync(join(folder, "src"), { recursive: true, encoding: "utf8" }).map((path) =>
+    join("src", path),
+  );
+}
+
+function isAssembly(path: string): boolean {
+  return path.endsWith(".ts") && path.split(sep).includes("assembly");
+}
+
+function headOf(file: string, bytes: number): string {
+  const descriptor = openSync(file, "r");
+  try {
+    const head = Buffer.alloc(HEAD_BYTES);
+    return head.toString("latin1", 0, Math.min(bytes, readSync(descriptor, head)));
+  } finally {
+    closeSync(descriptor);
+  }
+}
