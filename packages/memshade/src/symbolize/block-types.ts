@@ -64,6 +64,7 @@ export class BlockTypes {
   /** Full names of structs by name and size; undefined where several have them. */
   #names: Map<string, string | undefined> | undefined;
   #structsOfUnit = new Map<Unit, Die[]>();
+  readonly #typedefs = new Map<Unit, Map<number, string>>();
 
   constructor(source: DwarfSource) {
     this.#file = new DwarfFile(source);
@@ -114,7 +115,7 @@ export class BlockTypes {
       ["variable", declaredOn],
     ] as const)
       for (const level of levels) {
-        const verdict = verdictOf(level);
+        const verdict = verdictOf(level, fits, isOne);
         if (verdict === "none") return undefined;
         if (verdict !== undefined) return fits(verdict) ? this.#type(verdict, rule) : undefined;
       }
@@ -165,9 +166,18 @@ export class BlockTypes {
     return { name: this.#fullName(struct, size), size, by, members };
   }
 
+  /** C gives structs names by typedefs alone. */
+  #typedefOf(struct: Die): string | undefined {
+    const { unit } = struct;
+    const known = this.#typedefs.get(unit) ?? typedefsBelow(unit.die, new Map(), 0);
+    this.#typedefs.set(unit, known);
+    return known.get(struct.offset);
+  }
+
   /** The struct's name with its namespaces, where only one struct can be meant. */
   #fullName(struct: Die, size: number): string {
-    const own = struct.text(dw.DW_AT_name) ?? "";
+    const own = struct.text(dw.DW_AT_name);
+    if (own === undefined) return this.#typedefOf(struct) ?? `${kindOfStruct(struct)} without a name`;
     if (this.#names === undefined) {
       this.#names = new Map();
       for (const { name, size: bytes } of structLayouts(this.#file)) {
@@ -178,6 +188,20 @@ export class BlockTypes {
     }
     return this.#names.get(`${own} ${size}`) ?? own;
   }
+}
+
+/** The typedefs of a scope and of the namespaces in it that are the only names of structs, by the structs' offsets. */
+function typedefsBelow(parent: Die, names: Map<number, string>, depth: number): Map<number, string> {
+  if (depth > DEEPEST) return names;
+  for (const die of parent.children()) {
+    if (die.tag === dw.DW_TAG_namespace) typedefsBelow(die, names, depth + 1);
+    if (die.tag !== dw.DW_TAG_typedef) continue;
+    const struct = die.reference(dw.DW_AT_type);
+    const name = die.text(dw.DW_AT_name);
+    if (struct !== undefined && name !== undefined && isStruct(struct) && !names.has(struct.offset))
+      names.set(struct.offset, name);
+  }
+  return names;
 }
 
 /** The name behind the last `::` that is not inside of template arguments. */
@@ -265,11 +289,20 @@ function containerElement({ die }: Level): Verdict {
   return undefined;
 }
 
-/** What a pointer points to that is declared on the level's line. Pointers to void say nothing. */
-function declaredOn({ die, line }: Level): Verdict {
+/**
+ * What a pointer points to that is declared on the level's line. Pointers to void say nothing; of several, those to structs of
+ * the blocks' size count before those to structs that fit several times.
+ */
+function declaredOn(
+  { die, line }: Level,
+  fits: (type: Die) => boolean,
+  isOne: (type: Die) => boolean,
+): Verdict {
   if (line === 0) return undefined;
-  const targets = pointersIn(die).filter((pointer) => pointer.line === line && pointer.target !== "none");
-  const [first, ...others] = targets;
+  const declared = pointersIn(die).filter((pointer) => pointer.line === line && pointer.target !== "none");
+  const those = (are: (type: Die) => boolean) =>
+    declared.filter(({ target }) => !isStruct(target) || are(target));
+  const [first, ...others] = [those(isOne), those(fits), declared].find(({ length }) => length > 0) ?? [];
   if (first === undefined) return undefined;
   const isClear = isStruct(first.target) && others.every(({ target }) => isSame(target, first.target));
   return isClear ? first.target : "none";
@@ -298,7 +331,7 @@ function pointersIn(subroutine: Die, depth = 0): { target: Verdict; line: number
 function distinct(types: readonly Die[]): Die[] {
   const seen = new Set<string>();
   return types.filter((type) => {
-    const key = `${type.text(dw.DW_AT_name)} ${sizeOf(type)}`;
+    const key = `${type.text(dw.DW_AT_name) ?? type.offset} ${sizeOf(type)}`;
     return !seen.has(key) && seen.add(key);
   });
 }
@@ -333,9 +366,16 @@ function leafMembers(struct: Die, prefix: string, from: number, depth: number): 
       member.bitSize === undefined
         ? member.size
         : Math.ceil(((member.bitOffset ?? 0) % 8) / 8 + member.bitSize / 8);
-    if (size !== undefined && size > 0) members.push({ name, type: member.type, offset, size });
+    // A union without a name has those of what is in it.
+    const own = member.name !== "" || isBase || !isStruct(inner) ? name : namesWithin(inner, prefix, depth);
+    if (size !== undefined && size > 0) members.push({ name: own, type: member.type, offset, size });
   }
   return members;
+}
+
+function namesWithin(union: Die, prefix: string, depth: number): string {
+  if (depth >= DEEPEST) return prefix;
+  return [...new Set(leafMembers(union, prefix, 0, depth + 1).map(({ name }) => name))].join(",");
 }
 
 /** In the order of offsets, what overlaps as one, nothing beyond the struct. */

@@ -1,6 +1,7 @@
 import type {
   WasteField,
   WasteFile,
+  WasteFrame,
   WasteIp,
   WasteLoad,
   WasteObjects,
@@ -8,6 +9,7 @@ import type {
   WasteStore,
   WasteValue,
 } from "../../model/waste.ts";
+import { libraryOf } from "./libraries.ts";
 import { functionOf, isSameFunction, type Partner, Partners } from "./partners.ts";
 
 /** What kind of waste a finding is about. */
@@ -248,18 +250,36 @@ function mergePlaces(findings: readonly WasteFinding[]): WasteFinding[] {
 }
 
 /** What findings have in common that are one; undefined for those that stand alone. */
-function placeKey({ kind, class: group, ips, partner, isOwn }: WasteFinding): string | undefined {
+function placeKey({ kind, class: group, ips, partner, isOwn, object }: WasteFinding): string | undefined {
   const [ip, ...callers] = ips;
-  if (ip === undefined || kind === "write-only") return undefined;
-  const path = callers.map((caller) => (caller.file === undefined ? caller.address : lineOf(caller)));
-  if (ip.file !== undefined) return JSON.stringify([kind, group, ...lineOf(ip), path]);
-  if (ip.function === undefined) return undefined;
+  if (ip === undefined) return undefined;
+  const path = callers.map((caller) =>
+    caller.file === undefined ? caller.address : [...lineOf(caller), caller.inlined],
+  );
+  if (ip.file !== undefined)
+    return JSON.stringify([kind, group, ownLines(ip), path, object && blocksKey(object)]);
+  if (ip.function === undefined || object !== undefined) return undefined;
   const other = isOwn || partner === undefined ? isOwn : (functionOf(partner.ips) ?? partner.ips[0]?.address);
   return JSON.stringify([kind, group, ip.function, path, other]);
 }
 
-function lineOf({ function: name, file, line, inlined }: WasteIp): unknown[] {
-  return [name, file, line, inlined];
+function lineOf({ function: name, file, line }: WasteFrame): unknown[] {
+  return [name, file, line];
+}
+
+/** What blocks have in common whose write-only fields are one finding. */
+function blocksKey({ site, fields }: NonNullable<WasteFinding["object"]>): unknown[] {
+  return [site.type, site.size, site.varies, fields.map(({ name, offset, size }) => [name, offset, size])];
+}
+
+/**
+ * The lines of what a place is inlined into, as far as the program's own code: copies of an inlined function are one place, those
+ * of a library's function are told apart by who calls it.
+ */
+function ownLines(ip: WasteIp): unknown[] {
+  const frames = [ip, ...(ip.inlined ?? [])];
+  const own = frames.findIndex(({ function: name, file }) => libraryOf(name, file) === undefined);
+  return (own < 0 ? frames : frames.slice(0, own + 1)).map(lineOf);
 }
 
 function addFinding(a: WasteFinding, b: WasteFinding): WasteFinding {
@@ -296,6 +316,11 @@ function addFinding(a: WasteFinding, b: WasteFinding): WasteFinding {
         : { ...a.value, loads: a.value.loads + b.value.loads, exact: a.value.exact && b.value.exact },
     repeatsItself: a.repeatsItself && b.repeatsItself,
     clearsCleared: a.clearsCleared && b.clearsCleared,
+    object: more.object &&
+      less.object && {
+        ...more.object,
+        site: { ...more.object.site, objects: more.object.site.objects + less.object.site.objects },
+      },
   };
 }
 

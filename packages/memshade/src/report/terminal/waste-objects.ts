@@ -1,5 +1,6 @@
 import { fieldOrder } from "../../analyses/waste/field-order.ts";
-import type { WasteField, WasteFile, WasteObjects, WasteStore } from "../../model/waste.ts";
+import { ownPlace } from "../../analyses/waste/libraries.ts";
+import type { WasteField, WasteFile, WasteIp, WasteObjects, WasteStore } from "../../model/waste.ts";
 import { formatBytes, formatCount, formatMean, formatPercent, plural } from "../format.ts";
 import { blocksOf, fieldNames, placeOf } from "../waste-sentences.ts";
 import { printWrapped } from "./header.ts";
@@ -16,7 +17,11 @@ const NOTABLE_DISPARITY = 1024;
 export function printObjects(screen: Screen, { objects: sites = [], stores }: WasteFile, rows: number): void {
   screen.print("", screen.paint.heading("Blocks by allocation site"));
   if (sites.length === 0) screen.print("  No blocks were allocated.");
-  for (const site of sites.slice(0, rows)) printSite(screen, site, stores);
+  const shown = sites.slice(0, rows);
+  const names = siteNames(shown);
+  shown.forEach((site, i) => {
+    printSite(screen, names[i], site, stores);
+  });
   if (sites.length > rows)
     screen.print(screen.paint.faint(`  … and ${plural(sites.length - rows, "more site")}: -n shows them`));
 }
@@ -31,7 +36,28 @@ function deadWriters({ deadBy = [] }: WasteObjects, stores: readonly WasteStore[
   return [...places].sort(([, a], [, b]) => b - a).slice(0, DEAD_WRITERS);
 }
 
-function printSite(screen: Screen, site: WasteObjects, stores: readonly WasteStore[]): void {
+/** Places that allocate; those of one name, copies of an inlined function, with what they are inlined into as far as it differs. */
+function siteNames(sites: readonly WasteObjects[]): string[] {
+  const named = sites.map(({ ips }) => ({ name: placeOf(ips), around: framesAround(ips) }));
+  return named.map(({ name, around }) => {
+    const twins = named.filter((other) => other.name === name);
+    const alike = (depth: number) =>
+      twins.filter((twin) => twin.around.slice(0, depth).join() === around.slice(0, depth).join()).length;
+    let depth = 0;
+    while (depth < around.length && alike(depth) > 1) depth++;
+    return [name, ...around.slice(0, depth)].join(" in ");
+  });
+}
+
+/** What the program's own place is inlined into, the innermost first. */
+function framesAround(ips: readonly WasteIp[]): string[] {
+  const own = ownPlace(ips);
+  const frames = [ips[0], ...(ips[0]?.inlined ?? [])];
+  const at = own === undefined ? -1 : frames.indexOf(own.frame as WasteIp);
+  return at < 0 ? [] : frames.slice(at + 1).map((frame) => placeOf([{ ...frame, address: 0 }]));
+}
+
+function printSite(screen: Screen, name: string, site: WasteObjects, stores: readonly WasteStore[]): void {
   const row = (label: string, value: string): void =>
     printWrapped(
       screen,
@@ -40,7 +66,7 @@ function printSite(screen: Screen, site: WasteObjects, stores: readonly WasteSto
       " ".repeat(LABEL_WIDTH + 4),
     );
   const dead = site.bytesDead === 0 ? "nothing dead" : `${formatBytes(site.bytesDead)} dead`;
-  printWrapped(screen, printable(`${placeOf(site.ips)}: ${blocksOf(site)}, ${dead}`), "  ", "    ");
+  printWrapped(screen, printable(`${name}: ${blocksOf(site)}, ${dead}`), "  ", "    ");
   const part = (value: number) => formatPercent(Math.round(value * 1000), 1000);
   if (site.usage !== undefined && site.usefulLifetime !== undefined)
     row(
@@ -50,7 +76,7 @@ function printSite(screen: Screen, site: WasteObjects, stores: readonly WasteSto
   if (site.ratioRead !== undefined && site.ratioWritten !== undefined)
     row(
       "accessed",
-      `${formatMean(site.ratioRead)} bytes read and ${formatMean(site.ratioWritten)} written per byte allocated`,
+      `${formatMean(site.ratioRead)} ${formatMean(site.ratioRead) === "1" ? "byte" : "bytes"} read and ${formatMean(site.ratioWritten)} written per byte allocated`,
     );
   const writers = deadWriters(site, stores);
   if (writers.length > 0)
@@ -60,7 +86,9 @@ function printSite(screen: Screen, site: WasteObjects, stores: readonly WasteSto
   const named = site.type === undefined ? site.fields : site.fields.filter(({ name }) => name !== undefined);
   const sizeOf = (fields: readonly WasteField[]) => fields.reduce((sum, { size }) => sum + size, 0);
   const list = (label: string, fields: readonly WasteField[]): void => {
-    if (fields.length > 0) row(label, `${fieldNames(fields, site.type)} (${plural(sizeOf(fields), "byte")})`);
+    if (fields.length === 0) return;
+    const [names, sum] = [fieldNames(fields, site.type), `(${plural(sizeOf(fields), "byte")})`];
+    row(label, names.endsWith(sum) ? names : `${names} ${sum}`);
   };
   if (!site.tail)
     list(

@@ -107,6 +107,36 @@ describe("findings", () => {
     );
   });
 
+  it("copies of an inlined function are one, those of a library's function are told apart by who calls it", () => {
+    const copies = (name: string, file: string) =>
+      ["load", "save"].map((around, i) => {
+        const copy = store(name, 3, { nof_stores: 5, bytes_written: 40, dead_overwritten: 40 });
+        const inlined = [{ function: around, file: "src/io.c", line: 7 + i }];
+        return { ...copy, ips: [{ address: 100 * i, function: name, file, line: 3, inlined }] };
+      });
+    const findingsOf = (stores: ReturnType<typeof copies>) => wasteFindings(wasteOf({ stores })).findings;
+    expect(findingsOf(copies("reset", "src/record.c"))).toMatchObject([{ bytes: 80, operations: 10 }]);
+    expect(findingsOf(copies("std::fill", "/usr/include/c++/v1/fill.h"))).toMatchObject([
+      { bytes: 40, operations: 5 },
+      { bytes: 40, operations: 5 },
+    ]);
+  });
+
+  it("fields that nobody reads in blocks of one kind from copies of one place are one", () => {
+    const field = { name: "age", offset: 4, size: 4, reads: 0, writes: 40, dead: 40, silent: 0 };
+    const site = (inlined: string, size: number) => ({
+      ips: [
+        { address: size, function: "make", file: "src/make.c", line: 3, inlined: [{ function: inlined }] },
+      ],
+      ...{ objects: 10, bytes: 10 * size, size, bytesDead: 40, fields: [field], varies: false },
+    });
+    const { findings } = wasteFindings(wasteOf({ objects: [site("a", 16), site("b", 16), site("c", 24)] }));
+    expect(findings.map(({ operations, object }) => [operations, object?.site.objects])).toEqual([
+      [20, 20],
+      [10, 10],
+    ]);
+  });
+
   it("what a line wastes in many small parts is not lost", () => {
     const parts = Array.from({ length: 4 }, () =>
       store("set", 3, { nof_stores: 1, bytes_written: 8, dead_overwritten: 8 }),

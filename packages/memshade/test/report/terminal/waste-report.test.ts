@@ -129,6 +129,24 @@ describe("blocks and pairs of waste", () => {
     expect(text.replace(/\s+/g, " ")).toContain("dead from fill (fill.c:7) 1000 B, reset (reset.c:9) 900 B ");
   });
 
+  it("say what copies of an inlined function are inlined into, as far as that tells them apart", () => {
+    const inlinedInto = (...functions: string[]) => ({
+      ...objects,
+      ips: [
+        {
+          ...objects.ips[0],
+          inlined: functions.map((name, i) => ({ function: name, file: "src/session.c", line: 20 + i })),
+        },
+      ],
+    });
+    const sites = [inlinedInto("open", "main"), inlinedInto("renew", "main"), inlinedInto("renew", "tick")];
+    const text = wasteReport(wasteOf({ objects: sites }), { ...SCREEN, input: "out" }).replace(/\s+/g, " ");
+    const place = "make_session (session.c:9)";
+    expect(text).toContain(` ${place} in open (session.c:20): 40 blocks`);
+    expect(text).toContain(` ${place} in renew (session.c:20) in main (session.c:21): 40 blocks`);
+    expect(text).toContain(` ${place} in renew (session.c:20) in tick (session.c:21): 40 blocks`);
+  });
+
   it("say offset and size where a type is only likely", () => {
     const likely = { ...objects, type: { name: "session", size: 128, by: "size" as const } };
     const text = wasteReport(wasteOf({ objects: [likely] }), { ...SCREEN, input: "out" }).replace(

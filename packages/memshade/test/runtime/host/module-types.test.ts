@@ -4,16 +4,20 @@ import type { WasteObjects } from "../../../src/model/waste.ts";
 import { moduleTypes } from "../../../src/runtime/host/module-types.ts";
 import { runWaste } from "../../instrument/waste/events.ts";
 
-const BLOCKS = new Uint8Array(
-  readFileSync(new URL("../../fixtures/programs/debug/blocks.wasm", import.meta.url)),
-);
-const { objects } = runWaste(BLOCKS, { objects: true }, { typesOf: moduleTypes });
-
-function site(name: string): WasteObjects {
-  const found = objects?.filter(({ ips }) => ips[0].function?.includes(name)) ?? [];
-  if (found.length !== 1) throw new RangeError(`${found.length} sites of ${name}`);
-  return found[0];
+/** Finds the site of a function of a program with debug information. */
+function sitesOf(program: string): (name: string) => WasteObjects {
+  const file = new URL(`../../fixtures/programs/debug/${program}.wasm`, import.meta.url);
+  const module = new Uint8Array(readFileSync(file));
+  const { objects } = runWaste(module, { objects: true }, { typesOf: moduleTypes });
+  return (name) => {
+    const found = objects?.filter(({ ips }) => ips[0].function?.includes(name)) ?? [];
+    if (found.length !== 1) throw new RangeError(`${found.length} sites of ${name}`);
+    return found[0];
+  };
 }
+
+const site = sitesOf("blocks");
+const inC = sitesOf("c-blocks");
 
 describe("types of blocks", () => {
   it("are those of the constructor that runs behind the call", () => {
@@ -61,6 +65,28 @@ describe("types of blocks", () => {
   it("are none where the pointer says so", () => {
     expect(site("bytes").type).toBeUndefined();
     expect(site("bytes").fields[0]).toMatchObject({ offset: 0, size: 1, reads: 1, writes: 1 });
+  });
+
+  it("have the name of the typedef where C gives them no other, and a union in them those of its members", () => {
+    expect(inC("move")).toMatchObject({ type: { name: "pawn", size: 16, by: "variable" } });
+    expect(inC("move").fields.map(({ name, offset }) => [name, offset])).toEqual([
+      ["at.x", 0],
+      ["at.y", 4],
+      ["whole,part", 8],
+      ["mark", 12],
+      [undefined, 13],
+    ]);
+  });
+
+  it("are those of the only variable of the call's line that points to something of that size", () => {
+    expect(inC("list").type).toEqual({ name: "table", size: 128, by: "variable" });
+    expect(inC("either").type).toBeUndefined();
+  });
+
+  it("have no name where there is none", () => {
+    expect(inC("hold_three").type).toEqual({ name: "struct without a name", size: 24, by: "size" });
+    // Of 16 bytes there are two.
+    expect(inC("hold_two").type).toBeUndefined();
   });
 
   it("are not known without debug information", () => {
