@@ -14,8 +14,6 @@ export class LocationTable {
   private readonly byAddress = new Map<string, Map<number, number>>();
   /** Frames of each location, outermost first. */
   private readonly frames: number[][] = [[]];
-  /** The chain as a call stack of its own. */
-  private chains: number[] = [0];
   private readonly uses: number[] = [0];
   private readonly places = new Set<number>();
 
@@ -26,7 +24,6 @@ export class LocationTable {
   /** Goes on with another merger, which has the frames and the call sites of the one before. */
   moveTo(merger: ProfileMerger): void {
     this.merger = merger;
-    this.chains = this.frames.map((frames) => this.chainOf(frames));
   }
 
   at({ key, framesAt }: RawModule, address: number): number {
@@ -65,21 +62,17 @@ export class LocationTable {
   private add(innermostFirst: readonly number[]): number {
     if (innermostFirst.length === 0) return 0;
     const frames = innermostFirst.toReversed();
-    this.chains.push(this.chainOf(frames));
     this.uses.push(0);
     return this.frames.push(frames) - 1;
-  }
-
-  private chainOf(outermostFirst: readonly number[]): number {
-    return outermostFirst.reduce((stack, frame) => this.merger.stacks.child(stack, frame), 0);
   }
 
   private addCallSites(location: number, use: number): void {
     this.uses[location]! |= use;
     const frames = this.frames[location]!;
     const last = use === AS_LEAF ? frames.length - 1 : frames.length;
-    for (const frame of frames.slice(0, last)) {
-      this.merger.callSites.add(this.merger.frames.at(frame).guid, this.chains[location]!, undefined);
-    }
+    if (last === 0) return;
+    const { stacks, callSites, frames: table } = this.merger;
+    const chain = frames.reduce((stack, frame) => stacks.child(stack, frame), 0);
+    for (const frame of frames.slice(0, last)) callSites.add(table.at(frame).guid, chain, undefined);
   }
 }

@@ -6,6 +6,7 @@ import { lastChunks } from "./last-chunks.ts";
 import { CHUNK, CONTEXTS_PER_CHUNK, type Deflate, PIECE_BYTES } from "./layout.ts";
 import { pakoDeflate } from "./pako-deflate.ts";
 import { RecordChunks, type RecordSource, writeCallSites } from "./record-chunks.ts";
+import { smallestPieces } from "./smallest.ts";
 import { type TablesSource, writeTables } from "./tables.ts";
 
 /** Where a profile comes from. */
@@ -34,7 +35,15 @@ export function writeMemshadeProfile(
  * are stored in ascending order of their GUIDs. The directory is written over its place when the sizes of all chunks
  * are known.
  */
-export function* memshadeProfilePieces(
+export function memshadeProfilePieces(
+  profile: StackTreeView,
+  origin: ProfileOrigin,
+  deflate: Deflate,
+): Generator<Uint8Array | Patch, void, undefined> {
+  return smallestPieces(chunkedPieces(profile, origin, deflate), deflate);
+}
+
+function* chunkedPieces(
   profile: StackTreeView,
   origin: ProfileOrigin,
   deflate: Deflate,

@@ -3,6 +3,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { sourceOfBytes } from "../../../src/bytes/byte-source.ts";
 import { FormatError } from "../../../src/bytes/errors.ts";
+import { functionGuid } from "../../../src/formats/memprof/guid.ts";
 import { RawAdder, symbolizeRaw } from "../../../src/formats/memprof/index.ts";
 import {
   addIndexed,
@@ -53,13 +54,13 @@ const framesAt = (address: number) =>
     ? []
     : [
         {
-          guid: BigInt(address % 5),
+          guid: functionGuid(`f${address % 5}`),
           lineOffset: address % 3,
           column: 1,
           inline: true,
           name: `f${address % 5}`,
         },
-        { guid: BigInt(address % 7), lineOffset: 2, column: 2, inline: false, name: "outer" },
+        { guid: functionGuid("outer"), lineOffset: 2, column: 2, inline: false, name: "outer" },
       ];
 const everywhere = { start: -1, end: 2 ** 64, shift: 0, key: "all", framesAt };
 
@@ -71,11 +72,17 @@ function convertRaw(bytes: Uint8Array): void {
   joinChunks(writeIndexed(profile, { ...OPTIONS, order: "inserted" }));
 }
 
-function mergeRaw(bytes: Uint8Array, isWhole: boolean): void {
-  const merger = new ProfileMerger(isWhole ? MIB_FIELDS : HOT_COLD_FIELDS, isWhole);
-  new RawAdder(merger, isWhole).add(scanRaw(bytes), [everywhere], 0);
-  if (isWhole) writeMemshadeProfile(merger.build().profile);
-  else joinChunks(writeMerged(merger, OPTIONS).chunks);
+function mergeRaw(bytes: Uint8Array): void {
+  const merger = new ProfileMerger(HOT_COLD_FIELDS, false);
+  new RawAdder(merger, false).add(scanRaw(bytes), [everywhere], 0);
+  joinChunks(writeMerged(merger, OPTIONS).chunks);
+}
+
+/** The memshade profile of a raw one. */
+function mergedRaw(bytes: Uint8Array): Uint8Array {
+  const merger = new ProfileMerger(MIB_FIELDS, true);
+  new RawAdder(merger, true).add(scanRaw(bytes), [everywhere], 0);
+  return writeMemshadeProfile(merger.build().profile);
 }
 
 function showRaw(bytes: Uint8Array): void {
@@ -106,8 +113,8 @@ function mergeMemshade(file: MemshadeProfile): void {
 
 const raw = (bytes: Uint8Array) => {
   for (const use of [
-    () => mergeRaw(bytes, false),
-    () => mergeRaw(bytes, true),
+    () => mergeRaw(bytes),
+    () => void mergedRaw(bytes),
     () => showRaw(bytes),
     () => convertRaw(bytes),
     () => void heapProfileFromRaw(readRaw(bytes), undefined, () => () => []),
@@ -158,6 +165,14 @@ const FILES: readonly (readonly [string, Uint8Array, (bytes: Uint8Array) => void
       orError(() => useProfile(readMemprofYaml(bytes)));
       const usual = readUsualYaml(sourceOfBytes(bytes));
       if (usual !== undefined) expect(usual).toEqual(readMemprofYaml(bytes));
+    },
+  ],
+  [
+    "memshade, in one chunk",
+    mergedRaw(read("threads.v5.memprofraw")),
+    (bytes) => {
+      orError(() => useProfile(new MemshadeProfile(bytes).whole()));
+      orError(() => mergeMemshade(new MemshadeProfile(bytes)));
     },
   ],
   [

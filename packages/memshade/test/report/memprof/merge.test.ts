@@ -11,6 +11,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { brotliCompressSync, constants, gzipSync, zstdCompressSync } from "node:zlib";
 import { afterAll, describe, expect, it } from "vitest";
 import { joinChunks, readIndexed, writeIndexed } from "../../../src/formats/memprof-indexed/index.ts";
 import { readRaw, writeRaw } from "../../../src/formats/memprof-raw/index.ts";
@@ -246,6 +247,20 @@ describe.skipIf(shared === undefined)("the memshade format", () => {
       ]);
     expect(sourcesOf(read)).toEqual(sourcesOf(profile));
     expect(sourcesOf(read).flat()).toContain("_ZN6shapes9make_nodeEl");
+  });
+
+  it.each(CASES)("is smaller than the raw profile of %s, however that is packed", async (name) => {
+    const raw = join(root, `${name}.memprofraw`);
+    const { profile, origin } = await mergeProfiles(expandInputs([raw]), {
+      ...everything,
+      keepsUnresolved: true,
+    });
+    const { length } = writeMemshadeProfile(profile, origin);
+    const bytes = readFileSync(raw);
+    const strongest = { params: { [constants.ZSTD_c_compressionLevel]: 22 } };
+    expect(length).toBeLessThan(gzipSync(bytes, { level: 9 }).length);
+    expect(length).toBeLessThan(zstdCompressSync(bytes, strongest).length);
+    expect(length).toBeLessThan(brotliCompressSync(bytes).length);
   });
 
   it("gives the record of one function", async () => {
