@@ -61,12 +61,12 @@ export class StackCopier {
         isInline = frames.at(chain.at(-1)!).inline;
       }
       if (isUnresolved(frames.at(chain[0]!).name)) continue;
-      const call = chain.reduceRight((caller, frame) => stacks.child(caller, frame), 0);
       // The innermost function of the allocation call itself is where the allocation is, not a call.
-      for (const frame of isLeaf ? chain.slice(1) : chain) {
-        callSites.add(frames.at(frame).guid, call, undefined);
-      }
+      const callers = isLeaf ? chain.slice(1) : chain;
       isLeaf = false;
+      if (callers.length === 0) continue;
+      const call = chain.reduceRight((caller, frame) => stacks.child(caller, frame), 0);
+      for (const frame of callers) callSites.add(frames.at(frame).guid, call, undefined);
     }
   }
 

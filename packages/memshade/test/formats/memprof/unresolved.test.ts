@@ -66,6 +66,11 @@ describe("frames in a module without debug information", () => {
           expect(bytesOf(later(({ offset }) => module.framesAt(offset)))).toBe(
             bytesOf(mergerWith(addWith([module]), false)),
           );
+          const found = mergerWith((merger) => {
+            merger.addProfile(stored, 0, undefined, ({ offset }) => module.framesAt(offset));
+          }, true);
+          const known = mergerWith(addWith([module]), true);
+          expect(writeMemshadeProfile(found)).toEqual(writeMemshadeProfile(known));
         }),
         { numRuns: 15 },
       );
