@@ -36,17 +36,20 @@ export class HeapProfileBuilder {
     Object.values(row).join(" "),
   );
   /** Its number 0 is the empty stack, so that others are one more than their row in the table. */
-  private readonly stacks = new StackTree();
-  /** Columns of the contexts. */
-  private readonly stackIds: bigint[] = [];
-  private readonly stackRows: number[] = [];
+  private readonly stacks: StackTree;
+  /** Columns of the contexts, longer than these are. */
+  private stackIds = new BigUint64Array(16);
+  private stackRows = new Int32Array(16);
+  private contextCount = 0;
   private readonly mibs = new GrowingMibColumns();
   private readonly sites: (RunSite | undefined)[] = [];
   private readonly frameOf = new Map<ResolvedFrame, IndexIntoFrameTable>();
 
-  constructor(description: ProfileDescription, modules: readonly ProfileModule[]) {
+  /** @param mostStacks how many stacks there will be at most, where that is known */
+  constructor(description: ProfileDescription, modules: readonly ProfileModule[], mostStacks?: number) {
     this.description = description;
     this.modules = modules;
+    this.stacks = new StackTree(mostStacks);
   }
 
   /**
@@ -73,11 +76,23 @@ export class HeapProfileBuilder {
 
   /** Adds the call stack of a context alone, for all contexts of the profile: their blocks are given to `build`. */
   addStack(stackId: bigint, stack: number): void {
-    this.stackIds.push(stackId);
-    this.stackRows.push(stack - 1);
+    const row = this.contextCount++;
+    if (row === this.stackRows.length) {
+      const [ids, rows] = [this.stackIds, this.stackRows];
+      this.stackIds = new BigUint64Array(2 * row);
+      this.stackIds.set(ids);
+      this.stackRows = new Int32Array(2 * row);
+      this.stackRows.set(rows);
+    }
+    this.stackIds[row] = stackId;
+    this.stackRows[row] = stack - 1;
   }
 
-  /** @param mibs of contexts that were added without their blocks */
+  /**
+   * The builder is used up.
+   *
+   * @param mibs of contexts that were added without their blocks
+   */
   build(mibs?: MibColumns): HeapProfile {
     return Object.freeze({
       description: this.description,
@@ -142,21 +157,26 @@ export class HeapProfileBuilder {
   }
 
   private buildStacks(): StackTable {
+    this.stacks.seal();
     const { length, parent, frame } = this.stacks.view();
+    // Where they stand: there may be millions.
+    const prefix = new Int32Array(parent.buffer, 4, length - 1);
+    for (let row = 0; row < prefix.length; row++) prefix[row]! -= 1;
     return {
       length: length - 1,
-      prefix: indexColumn(parent.subarray(1), (number) => number - 1),
-      frame: indexColumn(frame.subarray(1), (index) => index),
+      prefix: asColumn(prefix),
+      frame: asColumn(new Int32Array(frame.buffer, 4, length - 1)),
     };
   }
 
   private buildContexts(mibs = this.mibs.build()): ContextTable {
+    const length = this.contextCount;
     return {
-      length: this.stackIds.length,
-      stackId: BigUint64Array.from(this.stackIds),
-      stack: indexColumn(this.stackRows, (row) => row),
+      length,
+      stackId: this.stackIds.subarray(0, length),
+      stack: asColumn(this.stackRows.subarray(0, length)),
       mibs,
-      site: this.sites.length < this.stackIds.length ? undefined : buildSites(this.sites),
+      site: this.sites.length < length ? undefined : buildSites(this.sites),
     };
   }
 }
@@ -187,7 +207,14 @@ function indexColumn<Row, Value extends number>(
   rows: ArrayLike<Row>,
   indexOf: (row: Row) => number,
 ): Column<Value> {
-  return Int32Array.from(rows, indexOf) as unknown as Column<Value>;
+  // `Int32Array.from` makes an array of objects first.
+  const indices = new Int32Array(rows.length);
+  for (let row = 0; row < indices.length; row++) indices[row] = indexOf(rows[row]!);
+  return asColumn(indices);
+}
+
+function asColumn<Value extends number>(indices: Int32Array): Column<Value> {
+  return indices as unknown as Column<Value>;
 }
 
 /** Gives equal values the same index, counting up from 0. */

@@ -56,14 +56,16 @@ export function heapProfileFromMemprof(profile: MemprofProfile, options: HeapPro
       unknownFields: unknownFields.length === 0 ? undefined : unknownFields,
     },
     options.modules ?? [],
+    profile.stacks.length,
   );
   const frames = Array.from({ length: profile.frames.length }, (_, index) =>
     resolve(frameAt(profile.frames, index), options),
   );
   /** By block: its stack plus 1. */
   const stackOf = new Uint32Array(blocks.length);
-  for (const [site, block] of records.allocBlock.entries()) {
-    if (stackOf[block] === 0) stackOf[block] = records.allocStack[site]! + 1;
+  const { allocBlock, allocStack } = records;
+  for (let site = 0; site < allocBlock.length; site++) {
+    if (stackOf[allocBlock[site]!] === 0) stackOf[allocBlock[site]!] = allocStack[site]! + 1;
   }
   const copies = copyStacks(profile.stacks, stackOf, (caller, frame) =>
     builder.child(caller, frames[frame]!),

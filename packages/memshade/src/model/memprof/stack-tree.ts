@@ -14,6 +14,7 @@ export class StackTree {
   private slots: Uint32Array;
   private count = 1;
 
+  /** @param capacity stacks that there is room for at first, the empty one included */
   constructor(capacity = 1024) {
     this.parents = new Uint32Array(capacity);
     this.frames = new Uint32Array(capacity);
