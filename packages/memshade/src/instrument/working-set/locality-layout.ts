@@ -12,15 +12,23 @@ const WORDS_PER_BLOCK = 256;
 /** Counts of four siblings, 8 bytes, at four levels, and one of their block. */
 const TREE_BYTES_PER_BLOCK = 8 * (64 + 16 + 4 + 1) + 4;
 const SPARE_STAMPS = 8192;
-/** Hashes of lines are below this: 32 bits of the line times the golden ratio. */
+/** Hashes of lines are below this: 32 bits of the line times a multiplier. */
 const HASH_RANGE = 2 ** 32;
-export const HASH_MULTIPLIER = 0x9e3779b1;
+const GOLDEN_MULTIPLIER = 0x9e3779b1;
+/** The golden ratio without its one. */
+const GOLDEN_REST = 0.6180339887;
+/** Up to this rate one comparison tells that neither of two neighbouring lines is sampled. */
+const LARGEST_LINEAR_RATE = 1 / 8;
+/** The steps of linear hashes are larger than the limit by this at least, so that neighbours are not both sampled. */
+const LINEAR_MARGIN = 0.9;
 /** Size of the buffer of references that wait for the next poll: a power of two. */
 export const BUFFER_BYTES = 1 << 22;
 const SMALLEST_RATE = 1e-6;
 const MOST_SAMPLED_LINES = 1 << 20;
 const LARGEST_CACHE_BYTES = 2 ** 36;
 const LINE_BYTES = 64;
+/** Inserted code may write one entry behind the buffer. */
+const BUFFER_SLACK = 16;
 const DEFAULT_RATE = 0.01;
 const DEFAULT_CACHE_BYTES = 32 * 1024;
 
@@ -82,7 +90,8 @@ export function planLocality(
     return at;
   };
   const limit = Math.max(1, Math.round(rate * HASH_RANGE)) - 1;
-  const linesShift = Math.floor(Math.log2(leastGap(limit)));
+  const multiplier = hashMultiplier(rate, mostLines);
+  const linesShift = Math.floor(Math.log2(leastGap(limit, multiplier)));
   const entries = Math.ceil(lines / 2 ** linesShift) + 1;
   const stamps = 2 * entries + SPARE_STAMPS;
   const treeWords = WORDS_PER_BLOCK * Math.ceil((stamps / STAMPS_PER_WORD + 1) / WORDS_PER_BLOCK);
@@ -100,12 +109,12 @@ export function planLocality(
     firsts: histogram(),
     sites: place(siteCapacity * SITE_BYTES),
     siteCapacity,
-    buffer: place(exact ? 0 : BUFFER_BYTES),
+    buffer: place(exact ? 0 : BUFFER_BYTES + BUFFER_SLACK),
     heap: place((mostLines + 2) * 8),
     state: place(STATE_BYTES),
     endBytes: 0,
     exact,
-    multiplier: HASH_MULTIPLIER,
+    multiplier,
     clock,
     limit,
     mostLines,
@@ -115,9 +124,19 @@ export function planLocality(
   return layout;
 }
 
-/** Least distance of two lines whose hashes are both at most `limit`: multiples of the golden ratio keep apart. */
-function leastGap(limit: number): number {
-  for (let gap = 1, hash = HASH_MULTIPLIER; ; gap++, hash = (hash + HASH_MULTIPLIER) >>> 0)
+/**
+ * What a line's number is multiplied with for its hash: multiples of numbers that fractions are far from spread evenly
+ * over every array, whatever its stride. Low rates take one of those that is a little above the rate itself: the hashes for
+ * which a line or the one behind it is sampled are then one range. Others take the golden ratio.
+ */
+export function hashMultiplier(rate: number, mostLines: number): number {
+  if (mostLines > 0 || rate > LARGEST_LINEAR_RATE) return GOLDEN_MULTIPLIER;
+  return (Math.round(HASH_RANGE / (Math.floor(LINEAR_MARGIN / rate) - 1 + GOLDEN_REST)) | 1) >>> 0;
+}
+
+/** Least distance of two lines whose hashes are both at most `limit`. */
+function leastGap(limit: number, multiplier: number): number {
+  for (let gap = 1, hash = multiplier; ; gap++, hash = (hash + multiplier) >>> 0)
     if (Math.min(hash, HASH_RANGE - hash) <= limit) return gap;
 }
 
@@ -145,7 +164,7 @@ export function localityConstants(
     BUFFER: layout.buffer,
     BUFFER_BYTES,
     LIMIT: layout.limit,
-    MULTIPLIER: HASH_MULTIPLIER,
+    MULTIPLIER: layout.multiplier,
     MOST_LINES: layout.mostLines,
     CACHE_LINES: layout.cacheLines,
     CONTROL: control,

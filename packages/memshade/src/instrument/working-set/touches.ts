@@ -6,20 +6,25 @@ const LINE_BYTES = 64;
 const MOST_COMPARED = 32;
 
 /**
- * The touches of one function: places (base value + offset) whose lines are looked at. A place between two touched ones
- * at most 64 bytes apart needs no touch of its own. A touch is known wherever the walk can only come through it; inside a
- * basic block a later pair can also make an earlier touch superfluous.
+ * The touches of one function: places (base value + offset) whose lines are looked at, one, or two at most 64 bytes apart. A
+ * place between two touched ones at most 64 bytes apart needs no touch of its own. A touch is known wherever the walk can only
+ * come through it; inside a basic block a later one can take an earlier one in.
  */
 export class Touches {
   /** Number of touches so far; the columns below are indexed by touch. */
   length = 0;
   base = new Int32Array(1024);
-  /** Distance of the place from the base. */
+  /** Distance of the (lower) place from the base, and of the upper one from that: 0 where there is only one. */
   offset: Int32Array = new Int32Array(1024);
+  extra: Int32Array = new Int32Array(1024);
+  /** Sites that access the lower place, and the upper one. */
+  site: Int32Array = new Int32Array(1024);
+  upperSite: Int32Array = new Int32Array(1024);
   /** Insertion that makes the touch. */
   insertion: Int32Array = new Int32Array(1024);
-  /** The local that holds the address, symbolic or not. */
+  /** The local that holds the address of the last access, symbolic or not, and the distance of that address from the base. */
   local: Int32Array = new Int32Array(1024);
+  held: Int32Array = new Int32Array(1024);
   /** 1 for a touch that turned out not to be needed. */
   gone: Int32Array = new Int32Array(1024);
   #block: Int32Array = new Int32Array(1024);
@@ -76,21 +81,42 @@ export class Touches {
       touch = this.#previous[touch], left--
     ) {
       if (this.#known[touch] === 0 || this.gone[touch] === 1) continue;
-      const at = this.offset[touch];
-      if (at <= offset && at > below) below = at;
-      if (at >= offset && at < above) above = at;
+      const lower = this.offset[touch];
+      const upper = lower + this.extra[touch];
+      if (lower <= offset && lower > below) below = lower;
+      if (lower >= offset && lower < above) above = lower;
+      if (upper <= offset && upper > below) below = upper;
+      if (upper >= offset && upper < above) above = upper;
     }
     return above - below <= LINE_BYTES;
   }
 
-  add(base: number, offset: number, local: number, insertion: number, position: number): void {
+  /** A touch of this block that can take the place in; −1 if there is none. */
+  near(base: number, offset: number): number {
+    for (
+      let touch = this.#newest(base), left = MOST_COMPARED;
+      touch >= 0 && left > 0;
+      touch = this.#previous[touch], left--
+    ) {
+      if (this.gone[touch] === 1) continue;
+      if (this.#known[touch] === 0 || this.#block[touch] !== this.#currentBlock) return -1;
+      const lower = Math.min(offset, this.offset[touch]);
+      const upper = Math.max(offset, this.offset[touch] + this.extra[touch]);
+      if (upper - lower <= LINE_BYTES) return touch;
+    }
+    return -1;
+  }
+
+  /** A touch of one place. Returns its number. */
+  add(base: number, offset: number, site: number, position: number): number {
     const touch = this.length++;
     if (touch === this.base.length) this.#grow();
     const previous = this.#newest(base);
     this.base[touch] = base;
     this.offset[touch] = offset;
-    this.local[touch] = local;
-    this.insertion[touch] = insertion;
+    this.extra[touch] = 0;
+    this.site[touch] = site;
+    this.upperSite[touch] = site;
     this.gone[touch] = 0;
     this.#block[touch] = this.#currentBlock;
     this.#position[touch] = position;
@@ -99,38 +125,19 @@ export class Touches {
     this.#order[this.#orderLength++] = touch;
     this.#last[base] = touch;
     this.#epochOf[base] = this.#epoch;
+    return touch;
   }
 
-  /** A touch of this block that lies between two others which are at most one line apart; −1 if there is none. */
-  superfluous(base: number): number {
-    const newest = this.#newest(base);
-    for (
-      let touch = newest, left = MOST_COMPARED;
-      touch >= 0 && left > 0;
-      touch = this.#previous[touch], left--
-    ) {
-      if (this.gone[touch] === 1 || this.#known[touch] === 0) continue;
-      if (this.#block[touch] !== this.#currentBlock) return -1;
-      if (this.#isBetween(touch, newest)) return touch;
-    }
-    return -1;
-  }
-
-  #isBetween(touch: number, newest: number): boolean {
+  /** A touch takes the place of an earlier one, which `near` has found, along. */
+  takeIn(touch: number, earlier: number): void {
+    this.gone[earlier] = 1;
     const offset = this.offset[touch];
-    let below = Number.NEGATIVE_INFINITY;
-    let above = Number.POSITIVE_INFINITY;
-    for (
-      let other = newest, left = MOST_COMPARED;
-      other >= 0 && left > 0;
-      other = this.#previous[other], left--
-    ) {
-      if (other === touch || this.#known[other] === 0 || this.gone[other] === 1) continue;
-      const at = this.offset[other];
-      if (at <= offset && at > below) below = at;
-      if (at >= offset && at < above) above = at;
-    }
-    return above - below <= LINE_BYTES;
+    const lower = this.offset[earlier];
+    const upper = lower + this.extra[earlier];
+    if (lower < offset) this.site[touch] = this.site[earlier];
+    if (upper > offset) this.upperSite[touch] = this.upperSite[earlier];
+    this.offset[touch] = Math.min(offset, lower);
+    this.extra[touch] = Math.max(offset, upper) - this.offset[touch];
   }
 
   #newest(base: number): number {
@@ -146,8 +153,12 @@ export class Touches {
     const size = this.base.length * 2;
     this.base = grown(this.base, size);
     this.offset = grown(this.offset, size);
+    this.extra = grown(this.extra, size);
+    this.site = grown(this.site, size);
+    this.upperSite = grown(this.upperSite, size);
     this.insertion = grown(this.insertion, size);
     this.local = grown(this.local, size);
+    this.held = grown(this.held, size);
     this.gone = grown(this.gone, size);
     this.#block = grown(this.#block, size);
     this.#position = grown(this.#position, size);

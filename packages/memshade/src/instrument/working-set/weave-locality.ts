@@ -2,7 +2,7 @@ import type { ValType } from "../../wasm/index.ts";
 import { mergeRuntime, type RuntimeFunctions } from "../shadow-runtime.ts";
 import type { ToolSurroundings } from "../tool-pass.ts";
 import { accessesAt, type WorkingSetLayout } from "./layout.ts";
-import { HASH_MULTIPLIER, type LocalityLayout, localityConstants, planLocality } from "./locality-layout.ts";
+import { type LocalityLayout, localityConstants, planLocality } from "./locality-layout.ts";
 import { localityRuntimeBytes } from "./runtime-bytes.ts";
 import type { SamplingTargets } from "./sampling-pass.ts";
 
@@ -68,7 +68,7 @@ export function weaveLocality(
       : {
           memory: around.shadowMemory,
           memory64: around.memory64,
-          multiplier: HASH_MULTIPLIER | 0,
+          multiplier: layout.multiplier | 0,
           limit: layout.limit | 0,
           limitAt: layout.mostLines > 0 ? layout.state + LIMIT : -1,
           buffer: layout.buffer,

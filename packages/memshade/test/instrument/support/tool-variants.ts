@@ -30,6 +30,10 @@ export const TOOL_VARIANTS: readonly Variant[] = [
     tools: ["workingset"],
     workingset: { interval: 100, locality: { mostLines: 16 } },
   }),
+  variant("locality of a tenth", {
+    tools: ["workingset"],
+    workingset: { interval: 100, locality: { rate: 0.1 } },
+  }),
   variant("waste and lines", { tools: ["waste", "workingset"], waste: exact, workingset: SHORT }),
   variant("waste by context and owned lines", {
     tools: ["waste", "workingset"],

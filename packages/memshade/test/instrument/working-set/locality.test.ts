@@ -6,6 +6,7 @@ import {
   type WorkingSetLayout,
   type WorkingSetOptions,
 } from "../../../src/instrument/index.ts";
+import { hashMultiplier } from "../../../src/instrument/working-set/locality-layout.ts";
 import { type LocalityTables, readLocality } from "../../../src/runtime/host/working-set/read-locality.ts";
 import { WorkingSetReader } from "../../../src/runtime/host/working-set/read-tables.ts";
 import { wat } from "../support/assemble.ts";
@@ -122,6 +123,113 @@ describe("sampled references", () => {
     expect(locality(masked, { rate: 1 })).toMatchObject({ distances, times, cold, sites, sampled: 50_000 });
   });
 
+  describe.each([0.01, 0.05, 0.125, 0.3, 1])("of which a part of %d is", (rate) => {
+    const count = 40_000;
+    /** Two places 40 bytes apart, accessed in either order, and what else a trip does. */
+    const pairs = (order: readonly number[], more: string) => `
+      (loop $l
+        (local.set $a (i32.and (i32.mul (local.get $i) (i32.const 1237)) (i32.const 0x1ffff)))
+        ${order.map((offset) => `(drop (i32.load8_u offset=${offset} (local.get $a)))`).join("\n")}
+        ${more}
+        (br_if $l (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1))) (i32.const ${count}))))`;
+    const limit = Math.round(rate * 2 ** 32);
+    const isSampled = (line: number) => Math.imul(line, hashMultiplier(rate, 0)) >>> 0 < limit;
+    const lower: number[] = [];
+    const upper: number[] = [];
+    for (let i = 0; i < count; i++) {
+      const address = (i * 1237) & 0x1ffff;
+      const [first, second] = [(address + 8) >>> 6, (address + 48) >>> 6];
+      if (isSampled(first)) lower.push(first);
+      if (second !== first && isSampled(second)) upper.push(second);
+    }
+    const cold = new Set([...lower, ...upper]).size;
+
+    it.each([[[8, 48]], [[48, 8]]])(
+      "taken, of places less than a line apart, once for each line: %o",
+      (order) => {
+        const found = locality(pairs(order, ""), { rate });
+        expect(found).toMatchObject({ sampled: lower.length + upper.length, cold });
+        const sites = found.sites.map(({ references }) => references);
+        expect(sites.sort((a, b) => b - a)).toEqual([lower.length, upper.length].filter((n) => n > 0));
+      },
+    );
+
+    it("taken where loops do not poll too", () => {
+      // One walk beside the places makes the loop one without polls.
+      const walk =
+        "(drop (i32.load8_u (local.get $j))) (local.set $j (i32.add (local.get $j) (i32.const 1)))";
+      const found = locality(pairs([8, 48], walk), { rate });
+      const sites = found.sites.map(({ references }) => references);
+      expect(sites).toEqual(expect.arrayContaining([lower.length, upper.length].filter((n) => n > 0)));
+      const walked = Array.from({ length: count / 64 }, (_, line) => line).filter(isSampled).length;
+      expect(found.sampled).toBe(lower.length + upper.length + walked);
+    });
+  });
+
+  it.each([1, 3, 8, 9, 40])("of at most %i lines are those of a list that drops the largest hash", (most) => {
+    const count = 5000;
+    const lineOf = (i: number) => ((i * i * 7 + i * 1237) & 0xffff) >>> 6;
+    const body = `(loop $l
+        (drop (i32.load8_u (i32.and (i32.const 0xffff) (i32.add
+          (i32.mul (i32.mul (local.get $i) (local.get $i)) (i32.const 7)) (i32.mul (local.get $i) (i32.const 1237))))))
+        (br_if $l (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1))) (i32.const ${count}))))
+      (loop $poll
+        (drop (i32.load (i32.const 0)))
+        (br_if $poll (i32.lt_u (local.tee $j (i32.add (local.get $j) (i32.const 1))) (i32.const 200))))`;
+    const found = locality(body, { mostLines: most }, "4 4", { interval: 100 });
+    const hashOf = (line: number) => Math.imul(line, hashMultiplier(1, most)) >>> 0;
+    const stack: number[] = [];
+    const lastOf = new Map<number, number>();
+    const distances = new Map<number, number>();
+    let [limit, weight, sampled, cold] = [2 ** 32 - 1, 1, 0, 0];
+    for (let i = 0; i < count; i++) {
+      const line = lineOf(i);
+      if (hashOf(line) > limit) continue;
+      sampled += weight;
+      const distance = stack.indexOf(line);
+      stack.unshift(line);
+      if (distance >= 0) {
+        stack.splice(distance + 1, 1);
+        const scaled = Math.floor((distance * 2 ** 32 + Math.floor((limit + 1) / 2)) / (limit + 1));
+        const between = i - (lastOf.get(line) as number) - 1;
+        const lines = Math.min(scaled, between);
+        distances.set(lines, (distances.get(lines) ?? 0) + weight);
+      } else {
+        cold += weight;
+        if (stack.length > most) {
+          const largest = stack.reduce((one, other) => (hashOf(other) > hashOf(one) ? other : one));
+          stack.splice(stack.indexOf(largest), 1);
+          weight *= (limit + 1) / Math.max(hashOf(largest), 1);
+          limit = Math.max(hashOf(largest), 1) - 1;
+        }
+      }
+      lastOf.set(line, i);
+    }
+    expect(found.cold).toBeCloseTo(cold / weight, 6);
+    expect(found.sampled).toBeCloseTo(sampled / weight, 6);
+    const short = found.distances.filter(([distance]) => distance < 4096);
+    for (const [distance, share] of short)
+      expect(share).toBeCloseTo((distances.get(distance) ?? 0) / weight, 6);
+    expect(short).toHaveLength([...distances.keys()].filter((distance) => distance < 4096).length);
+  });
+
+  it.each([8, 64])(
+    "to places %i bytes apart are as many as their lines with a falling limit too",
+    (apart) => {
+      const body = `(loop $l
+        (local.set $a (i32.and (i32.mul (local.get $i) (i32.const 1237)) (i32.const 0x1ffff)))
+        (drop (i32.load8_u (local.get $a))) (drop (i32.load8_u offset=${apart} (local.get $a)))
+        (br_if $l (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1))) (i32.const 40000))))`;
+      const found = locality(body, { mostLines: 4096 });
+      let expected = 0;
+      for (let i = 0; i < 40_000; i++) {
+        const address = (i * 1237) & 0x1ffff;
+        expected += address >>> 6 === (address + apart) >>> 6 ? 1 : 2;
+      }
+      expect(found.sampled).toBe(expected);
+    },
+  );
+
   it("are complete though the last ones still wait for a poll", () => {
     const few = locality(sweeps(50, 4), { rate: 1 });
     expect(few).toMatchObject({ references: 200, sampled: 200, cold: 50, distances: [[49, 150]] });
@@ -182,7 +290,9 @@ describe("sampled references", () => {
     );
     const [first, last] = [from, from + (steps - 1) * stride].sort((a, b) => a - b).map((at) => at >>> 6);
     const lines = Array.from({ length: last - first + 1 }, (_, i) => first + i);
-    const sampled = lines.filter((line) => Math.imul(line, 0x9e3779b1) >>> 0 < Math.round(rate * 2 ** 32));
+    const sampled = lines.filter(
+      (line) => Math.imul(line, hashMultiplier(rate, 0)) >>> 0 < Math.round(rate * 2 ** 32),
+    );
     expect(found).toMatchObject({ references: steps, sampled: sampled.length, cold: sampled.length });
     const stepTo = (line: number): number =>
       stride < 0 ? Math.ceil((from - (line * 64 + 63)) / -stride) : Math.ceil((line * 64 - from) / stride);

@@ -14,11 +14,15 @@ export const LocalityState = {
   SITES: 52,
   RENUMBERED: 56,
   BUFFERED: 60,
+  FRONT: 64,
 } as const;
 
 const BIN_BYTES = 16;
 const ENTRY_BYTES = 16;
 const BUFFERED_BYTES = 16;
+/** Entries in the list of the newest ones, and the stamp that these have. */
+const FRONT_LINES = 8;
+const IN_FRONT = 0xffffffff;
 const SITE_BYTES = 32;
 const HASH_RANGE = 2 ** 32;
 /** Values below have a bin each; above, each factor of two has 32. */
@@ -176,13 +180,19 @@ function weighted(bins: Bins, unit: number): Weighted {
 /** Lines by their last references, the longest ago first. */
 function readPositions(view: DataView, layout: LocalityLayout): Map<number, number> {
   const high = view.getUint32(layout.state + LocalityState.HIGH, true);
-  const stamps: [stamp: number, entry: number, position: number][] = [];
+  const positionOf = (entry: number) =>
+    Number(view.getBigUint64(layout.entries + entry * ENTRY_BYTES + 8, true));
+  const stamped: [stamp: number, entry: number][] = [];
   for (let entry = 0; entry < high; entry++) {
-    const at = layout.entries + entry * ENTRY_BYTES;
-    const stamp = view.getUint32(at, true);
-    if (stamp !== 0) stamps.push([stamp, entry, Number(view.getBigUint64(at + 8, true))]);
+    const stamp = view.getUint32(layout.entries + entry * ENTRY_BYTES, true);
+    if (stamp !== 0 && stamp !== IN_FRONT) stamped.push([stamp, entry]);
   }
-  return new Map(stamps.sort(([a], [b]) => a - b).map(([, entry, position]) => [entry, position]));
+  const order = stamped.sort(([a], [b]) => a - b).map(([, entry]) => entry);
+  for (let place = FRONT_LINES - 1; place >= 0; place--) {
+    const at = view.getUint32(layout.state + LocalityState.FRONT + 4 * place, true);
+    if (at !== 0) order.push((at - layout.entries) / ENTRY_BYTES);
+  }
+  return new Map(order.map((entry) => [entry, positionOf(entry)]));
 }
 
 function binOf(value: number): number {

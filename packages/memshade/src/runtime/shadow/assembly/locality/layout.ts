@@ -1,7 +1,7 @@
 // Where the tables of `--locality` lie in the working-set tool's memory. The addresses depend on the profiled module,
 // so they are imports here and become constants when this code is merged into it.
 //
-//   ENTRIES    {u32 stamp of its last reference, 0 for never; u32 E_SAMPLED; u64 position of it} per 2^LINES_SHIFT lines:
+//   ENTRIES    {u32 stamp of its last reference, 0 for never, IN_FRONT for the newest few; u32 E_SAMPLED; u64 position of it} per 2^LINES_SHIFT lines:
 //              of these at most one is followed
 //   MARKS      one bit per stamp: 1 if it is some line's last
 //   TREE       counts of marks: four levels of u16, of 64, 256, 1024 and 4096 stamps; then a Fenwick tree of u32 over
@@ -88,6 +88,11 @@ export const L_HIGH: usize = 48; // u32: entries up to the highest one used
 export const L_SITES: usize = 52; // u32: sites in the table
 export const L_RENUMBERED: usize = 56; // u32: how often stamps were
 export const L_BUFFERED: usize = 60; // u32: bytes used of the buffer
+export const L_FRONT: usize = 64; // u32 per place in the list of the newest entries: their addresses, the newest first; 0 for none
+
+/** Lines in the list of the newest ones, and the stamp that they have instead of one. */
+export const FRONT_LINES: u32 = 8;
+export const IN_FRONT: u32 = 0xffffffff;
 
 export const SITE_SIZE: u32 = 32;
 export const BLOCK_SHIFT: u32 = 14;

@@ -1,11 +1,14 @@
-// The order in which lines were last referenced. Each entry has the stamp of its last reference, and each stamp that is
+// The order in which lines were last referenced. The newest few stand in a list. Each other entry has the stamp of its last reference, and each stamp that is
 // some line's last has a mark; the marks behind a stamp are the lines referenced since. They are counted with a bit per
 // stamp, with four levels of counts up to a block of 16,384 stamps, and with a Fenwick tree over blocks: O(log m) for m
 // lines. A level has the counts of four siblings in one u64, so that nothing up to a block asks which of them a stamp is in.
 import {
   BLOCK_SHIFT,
   ENTRIES,
+  FRONT_LINES,
+  IN_FRONT,
   L_CAPACITY,
+  L_FRONT,
   L_HIGH,
   L_LIVE,
   L_NOW,
@@ -83,45 +86,70 @@ function changeMark(stamp: u32, change: i32): void {
     store<u32>(blockCount(block), load<u32>(blockCount(block)) + change);
 }
 
+/** A place in the list of the newest entries. */
+@inline
+function frontAt(place: u32): usize {
+  return STATE + L_FRONT + (place << 2);
+}
+
 /** Makes the line of an entry the newest one. Returns the number of other lines since its last reference, −1 if there was none. */
 export function moveToFront(at: usize): i32 {
+  let entry = <u32>at;
+  let newer = 0;
+  for (let place: u32 = 0; place < FRONT_LINES; place++) {
+    const next = load<u32>(frontAt(place));
+    store<u32>(frontAt(place), entry);
+    if (next == <u32>at) return newer;
+    entry = next;
+    newer += i32(next != 0);
+  }
   const stamp = load<u32>(at);
-  const now = load<u32>(STATE, L_NOW);
+  store<u32>(at, IN_FRONT);
   let distance: i32 = -1;
   if (stamp != 0) {
-    if (stamp == now) return 0;
-    distance = marksBehind(stamp);
+    distance = newer + marksBehind(stamp);
     changeMark(stamp, -1);
   } else {
     store<u32>(STATE, load<u32>(STATE, L_LIVE) + 1, L_LIVE);
-    const entry = (<u32>at - ENTRIES) >>> 4;
-    if (entry >= load<u32>(STATE, L_HIGH)) store<u32>(STATE, entry + 1, L_HIGH);
+    const number = (<u32>at - ENTRIES) >>> 4;
+    if (number >= load<u32>(STATE, L_HIGH)) store<u32>(STATE, number + 1, L_HIGH);
   }
-  let next = now + 1;
-  if (next >= load<u32>(STATE, L_CAPACITY)) {
-    store<u32>(at, 0);
-    next = renumber() + 1;
-  }
+  if (entry != 0) giveStamp(entry);
+  return distance;
+}
+
+/** The line of an entry is not among the newest any more, but newer than all others with stamps. */
+function giveStamp(at: usize): void {
+  let next = load<u32>(STATE, L_NOW) + 1;
+  if (next >= load<u32>(STATE, L_CAPACITY)) next = renumber() + 1;
   store<u32>(STATE, next, L_NOW);
   changeMark(next, 1);
   store<u32>(at, next);
-  return distance;
 }
 
 /** Takes the line of an entry out of the order. */
 export function remove(at: usize): void {
-  changeMark(load<u32>(at), -1);
+  const stamp = load<u32>(at);
+  if (stamp == IN_FRONT) removeFromFront(<u32>at);
+  else changeMark(stamp, -1);
   store<u32>(at, 0);
   store<u32>(STATE, load<u32>(STATE, L_LIVE) - 1, L_LIVE);
 }
 
-/** Gives the lines with a stamp, all but the one that is about to get a new one, the stamps 1, 2, … in their order. Returns the last. */
+function removeFromFront(at: u32): void {
+  let place: u32 = 0;
+  while (load<u32>(frontAt(place)) != at) place++;
+  for (; place < FRONT_LINES - 1; place++) store<u32>(frontAt(place), load<u32>(frontAt(place + 1)));
+  store<u32>(frontAt(FRONT_LINES - 1), 0);
+}
+
+/** Gives the lines with stamps the stamps 1, 2, … in their order, while one besides the newest has none. Returns the last. */
 function renumber(): u32 {
   const high = load<u32>(STATE, L_HIGH);
-  const marked = load<u32>(STATE, L_LIVE) - 1;
+  const marked = load<u32>(STATE, L_LIVE) - FRONT_LINES - 1;
   for (let at: usize = ENTRIES; at < ENTRIES + (high << 4); at += 16) {
     const stamp = load<u32>(at);
-    if (stamp != 0) store<u32>(at, marked - marksBehind(stamp));
+    if (stamp != 0 && stamp != IN_FRONT) store<u32>(at, marked - marksBehind(stamp));
   }
   const last = load<u32>(STATE, L_CAPACITY);
   memory.fill(MARKS, 0, ((last >>> 6) + 1) << 3);

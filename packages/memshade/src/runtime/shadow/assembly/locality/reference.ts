@@ -68,8 +68,8 @@ function scaled(distance: i32): u64 {
 }
 
 /**
- * 32 bits of a line's number. Multiples of the golden ratio spread the sampled lines evenly over every array, whatever
- * its stride, so that a sample says more than a random one of its size.
+ * 32 bits of a line's number. Multiples of a number that fractions are far from spread the sampled lines evenly over every
+ * array, whatever its stride, so that a sample says more than a random one of its size.
  */
 @inline
 function hashLine(line: u32): u32 {
