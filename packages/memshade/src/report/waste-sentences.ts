@@ -136,12 +136,12 @@ function writeOnly({ object, operations }: WasteFinding, where: string): { says:
   const { site, fields } = object!;
   const size = fields.reduce((sum, field) => sum + field.size, 0);
   const element = site.type?.size ?? site.size;
+  const isOne = joined(fields).length === 1;
   return {
-    says: `${capital(fieldNames(fields, site.type))} of the ${blocksOf(site)} from ${where} ${fields.length === 1 ? "is" : "are"} written ${formatCount(operations)} times and never read: ${formatCount(size)} of ${formatCount(element)} bytes.`,
-    advice:
-      fields.length === 1
-        ? "Drop the field, or do not fill it in where nobody asks for it."
-        : "Drop the fields, or do not fill them in where nobody asks for them.",
+    says: `${capital(fieldNames(fields, site.type))} of the ${blocksOf(site)} from ${where} ${isOne ? "is" : "are"} written ${formatCount(operations)} times and never read: ${formatCount(size)} of ${formatCount(element)} bytes.`,
+    advice: isOne
+      ? "Drop the field, or do not fill it in where nobody asks for it."
+      : "Drop the fields, or do not fill them in where nobody asks for them.",
   };
 }
 

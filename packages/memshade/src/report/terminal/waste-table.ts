@@ -2,9 +2,9 @@ import { rankWaste, type WasteKey } from "../../analyses/waste/rank-sites.ts";
 import type { WasteFile } from "../../model/waste.ts";
 import { formatBytes, formatCount, formatPercent, plural } from "../format.ts";
 import { placeOf } from "../waste-sentences.ts";
-import { printGaps } from "./header.ts";
+import { printGaps, printWrapped } from "./header.ts";
 import { Screen, type ScreenOptions } from "./screen.ts";
-import { padLeft } from "./text.ts";
+import { padLeft, printable } from "./text.ts";
 import { printPath } from "./waste-path.ts";
 
 export interface WasteTableOptions extends ScreenOptions {
@@ -25,6 +25,8 @@ const HEADS: Readonly<Record<WasteKey, readonly string[]>> = {
 };
 const COLUMN_WIDTH = 10;
 const PATH_INDENT = " ".repeat(12);
+/** Part of a site's redundant loads below which a value is not worth telling. */
+const LEAST_VALUE = 0.01;
 
 /** Access sites ranked by one kind of waste, one line each. */
 export function wasteTable(file: WasteFile, options: WasteTableOptions): string {
@@ -52,12 +54,13 @@ export function wasteTable(file: WasteFile, options: WasteTableOptions): string 
     ];
     screen.print(`${cells.join("")}  ${screen.fit(placeOf(ips), nameWidth)}`);
     printPath(screen, ips, PATH_INDENT);
-    const found = values.map(
-      (one) => `${one.exact ? "" : "≥ "}${formatPercent(one.loads, value)} find ${one.value}`,
-    );
+    const found = values
+      .filter(({ loads }) => loads >= LEAST_VALUE * value)
+      .map((one) => `${one.exact ? "" : "≥ "}${formatPercent(one.loads, value)} find ${one.value}`);
     if (zeroPart !== undefined && zeroPart > 0)
       found.push(`${formatPercent(Math.round(zeroPart * 1000), 1000)} of the bytes are 0`);
-    if (found.length > 0) screen.print(screen.paint.faint(`${PATH_INDENT}${found.join(", ")}`));
+    if (found.length > 0)
+      printWrapped(screen, printable(found.join(", ")), PATH_INDENT, PATH_INDENT, screen.paint.faint);
   }
   const omitted = ranking.length - options.rows;
   if (omitted > 0) screen.print(screen.paint.faint(`  … and ${plural(omitted, "more site")}: -n shows them`));

@@ -332,8 +332,8 @@ describe("who did it", () => {
     expect(of.load("A")).toMatchObject({
       nof_redundant: 13,
       values: [
-        { value: "7", loads: 5, exact: true },
         { value: "-1", loads: 5, exact: true },
+        { value: "7", loads: 5, exact: true },
         { value: "9", loads: 2, exact: true },
       ],
     });

@@ -55,6 +55,24 @@ describe("the report of waste", () => {
 });
 
 describe("rankings of waste", () => {
+  it("tell the values that loads find again, but for rare ones, in as many lines as they need", () => {
+    const value = (text: string, loads: number, exact: boolean) => ({ value: text, loads, exact });
+    const loads = [
+      load("walk", 30, {
+        ...{ nof_loads: 1000, nof_silent: 900, nof_redundant: 900, bytes_loaded: 8000 },
+        values: [
+          value("4294967295.25", 500, true),
+          value("-1234567890123", 300, false),
+          value("7", 8, false),
+        ],
+      }),
+    ];
+    const text = wasteTable(wasteOf({ loads }), { ...SCREEN, by: "redundant", order: "largest", rows: 9 });
+    expect(text.replace(/\s+/g, " ")).toContain("55.6 % find 4294967295.25, ≥ 33.3 % find -1234567890123");
+    expect(text).not.toContain("find 7");
+    for (const line of text.split("\n")) expect(line.length).toBeLessThanOrEqual(80);
+  });
+
   it("show the part of all and of the site's own", () => {
     const text = wasteTable(file, { ...SCREEN, by: "dead", order: "largest", rows: 1 });
     expect(text).toMatch(/392 KiB {4}99\.5 % {4}98\.0 % {7}100 {2}parse \(parse\.c:88\)/);

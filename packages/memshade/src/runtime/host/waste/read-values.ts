@@ -22,7 +22,7 @@ export function readValues(view: DataView, at: number, op: number): WasteValue[]
   return commonest(values);
 }
 
-/** As many values as are told, with those of the same value as one. */
+/** As many values as are told, with those of the same value as one; of equally common ones the one that is first in the alphabet. */
 export function commonest(values: readonly WasteValue[]): WasteValue[] {
   const byValue = new Map<string, WasteValue>();
   for (const { value, loads, exact } of values) {
@@ -33,7 +33,9 @@ export function commonest(values: readonly WasteValue[]): WasteValue[] {
       exact: exact && (known?.exact ?? true),
     });
   }
-  return [...byValue.values()].sort((a, b) => b.loads - a.loads).slice(0, MOST_VALUES);
+  return [...byValue.values()]
+    .sort((a, b) => b.loads - a.loads || (a.value < b.value ? -1 : 1))
+    .slice(0, MOST_VALUES);
 }
 
 /** The value as the load's type has it: signed integers in decimal, floats, vectors in hexadecimal. */

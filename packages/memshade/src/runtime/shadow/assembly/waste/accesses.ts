@@ -1,7 +1,7 @@
 // Loads and stores of the full engine: byte-exact, with a writer, a reader and the value seen for every byte.
 import { keptIsNear, lanesNear, seenIsNear } from "./approximate";
 import { loadKey, storeKey } from "./contexts";
-import { copiedByte, copyBytes, endedByte, usedByte } from "./copies";
+import { copiedByte, copyBytes, endedByte, followsCopies, usedByte } from "./copies";
 import { markDirty } from "./dirty";
 import {
   C_SCRATCH, CONTROL, L_APPROXIMATE, L_BYTES, L_LOADS, L_REDUNDANT, L_REDUNDANT_BYTES, L_SILENT, L_ZERO_BYTES,
@@ -10,7 +10,7 @@ import {
 import { blockAccessed, fieldOverwritten, fieldRead, fieldSilent, fieldWritten, tick, TOUCH_READ, TOUCH_WRITE } from "./objects";
 import { addPair, beginOperation, PAIR_OVERWRITTEN, PAIR_REDUNDANT, PAIR_SILENT } from "./pairs";
 import { programLoad32, programLoad64, programLoad8 } from "./program";
-import { loadedAgain, storedOver } from "./same-bytes";
+import { loadedAlike, storedOver } from "./same-bytes";
 import { noteValueAt } from "./values";
 import {
   bump, creditByte, INIT_KEY, INVALID, isReal, KEY, loadRecord, outside, readerAt, SEEN, setReader, setWord, stateOf, storeRecord,
@@ -38,7 +38,7 @@ let runBytes: u32 = 0;
 /** A load by the program of `size` bytes; `float` is the size of the operand's floats, else 0. */
 export function loadBytes(address: u32, size: u32, site: u32, float: u32, copies: bool): void {
   const key = loadKey(site);
-  if (loadedAgain(address, size, key)) return;
+  if (loadedAlike(address, size, key, float)) return;
   const record = loadRecord(key);
   tick();
   blockAccessed(address, size, TOUCH_READ);
@@ -161,7 +161,7 @@ export function endStore(address: u32, size: u32, key: u32): bool {
 /** Behind a store of `size` bytes by site `site`; `storing` came before. `float` as in `loadBytes`. */
 export function stored(address: u32, size: u32, site: u32, float: u32): void {
   if (outside(address, size)) return;
-  for (let i: u32 = 0; i < size; i++) endedByte(address + i);
+  if (followsCopies()) for (let i: u32 = 0; i < size; i++) endedByte(address + i);
   finishStore(address, size, storeKey(site), float);
 }
 

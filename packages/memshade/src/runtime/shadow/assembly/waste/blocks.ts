@@ -1,6 +1,6 @@
 // Blocks and frames in the full engine: what becomes valid memory, and what is gone.
 import { allocationKey, returnKey, storeKey } from "./contexts";
-import { endedByte, moveOrigins } from "./copies";
+import { endedByte, followsCopies, moveOrigins } from "./copies";
 import { markDirty } from "./dirty";
 import {
   C_ALLOCATION_SITE, C_ZEROED_SITE, CONTROL, REALLOC_FORGETS, S_DEALLOCATED,
@@ -13,7 +13,25 @@ import {
   bump, INVALID, isReal, KEY, outside, READERS, SEEN, setReader, setWord, stateOf, storeRecord, UNREAD, wordAt,
   WRITERS,
 } from "./state";
-import { readersCopy, writersCopy, writersFill } from "./tables";
+import {
+  readersCopy, readersLoad128, readersStore128, writersCopy, writersFill, writersLoad128, writersStore128,
+} from "./tables";
+
+/** Bytes that are looked at together. */
+const GROUP: u32 = 4;
+
+/** A group of bytes is gone, if there is nothing to charge anybody for: all were read, or gone before. */
+@inline function endGroup(address: u32): bool {
+  const at: u32 = WRITERS + (address << 2);
+  const words = writersLoad128(at);
+  // States of unread bytes have no sign.
+  if (i32x4.bitmask(words) != 15) return false;
+  const gone = i32x4.splat(INVALID);
+  if (v128.any_true(v128.xor(words, gone))) writersStore128(at, gone);
+  const readers: u32 = READERS + (address << 2);
+  if (v128.any_true(readersLoad128(readers))) readersStore128(readers, i32x4.splat(0));
+  return true;
+}
 
 /** The memory is gone: bytes that nobody read are charged to their writers, and paired with the place that ended them. */
 function invalidate(address: u32, size: u32, reason: u32): void {
@@ -22,6 +40,10 @@ function invalidate(address: u32, size: u32, reason: u32): void {
   let writer: u32 = 0;
   let bytes: u32 = 0;
   for (let i: u32 = 0; i < size; i++) {
+    if (!followsCopies()) {
+      while (size - i >= GROUP && endGroup(address + i)) i += GROUP;
+      if (i == size) break;
+    }
     const at = address + i;
     const word = wordAt(at);
     const key = word & KEY;

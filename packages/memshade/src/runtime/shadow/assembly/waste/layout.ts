@@ -51,6 +51,7 @@ export const S_NODE: usize = 96;
 export const S_SITE: usize = 100;
 export const S_LANES: usize = 104;
 export const S_OVER_SEGMENT: usize = 112;
+export const S_PAIR: usize = 120; // memo of a pair with what it overwrites: pairs.ts
 
 export const L_LOADS: usize = 0;
 export const L_FRESH: usize = 8;
@@ -62,6 +63,7 @@ export const L_ZERO_BYTES: usize = 48;
 export const L_APPROXIMATE: usize = 56;
 export const L_NODE: usize = 96;
 export const L_SITE: usize = 100;
+export const L_PAIR: usize = 104; // memo of a redundant pair: pairs.ts
 
 // Control block.
 export const C_STORE_SITE: usize = 0; // sites of the bulk instruction or host call at hand

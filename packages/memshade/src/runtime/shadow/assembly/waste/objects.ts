@@ -62,7 +62,6 @@ const OVERWRITTEN: u32 = 8;
 const DEALLOCATED: u32 = 12;
 const SILENT: u32 = 16;
 
-@inline export function followsObjects(): bool { return BLOCKS != 0; }
 @inline function siteAt(index: u32): usize { return SITES + index * SITE_SIZE; }
 @inline function blockAt(block: u32): usize { return BLOCKS + block * BLOCK_SIZE; }
 @inline function add(at: usize, by: u64): void { store<u64>(at, load<u64>(at) + by); }
@@ -203,6 +202,54 @@ function countField(address: u32, which: u32): u32 {
   const value = load<u32>(counts) + 1;
   if (value != 0) store<u32>(counts, value);
   return site;
+}
+
+/**
+ * As `count` for up to 8 bytes that have one fate. Returns the site's entry if all of them are in one block, 0 if none is in any;
+ * otherwise nothing is done, and `NO_BATCH` says so.
+ */
+function countFields(address: u32, size: u32, which: u32): u32 {
+  const block = load<u32>(BLOCK_OF + ((address >>> 3) << 2));
+  if (block != load<u32>(BLOCK_OF + (((address + size - 1) >>> 3) << 2))) return NO_BATCH;
+  if (block == 0) return 0;
+  const at = blockAt(block);
+  const offset = address - load<u32>(at, B_ADDRESS);
+  // Behind the offsets that are told apart, bytes have one entry.
+  if (offset + size > load<u32>(at, B_SIZE) || offset + size > OFFSETS) return NO_BATCH;
+  const site = load<u32>(at, B_SITE);
+  let counts: usize = siteAt(site) + HEADER + offset * COUNTS_SIZE + which;
+  for (let i: u32 = 0; i < size; i++) {
+    const value = load<u32>(counts) + 1;
+    if (value != 0) store<u32>(counts, value);
+    counts += COUNTS_SIZE;
+  }
+  return site;
+}
+
+const NO_BATCH: u32 = 0xffffffff;
+
+/** As `fieldRead`, `fieldWritten` and so on for up to 8 bytes. */
+@inline export function fieldsRead(address: u32, size: u32): void {
+  if (BLOCKS != 0 && countFields(address, size, READS) == NO_BATCH) for (let i: u32 = 0; i < size; i++) countField(address + i, READS);
+}
+@inline export function fieldsWritten(address: u32, size: u32): void {
+  if (BLOCKS != 0 && countFields(address, size, WRITES) == NO_BATCH) for (let i: u32 = 0; i < size; i++) countField(address + i, WRITES);
+}
+@inline export function fieldsSilent(address: u32, size: u32): void {
+  if (BLOCKS != 0 && countFields(address, size, SILENT) == NO_BATCH) for (let i: u32 = 0; i < size; i++) countField(address + i, SILENT);
+}
+@inline export function fieldsOverwritten(address: u32, size: u32, writer: u32): void {
+  if (BLOCKS != 0) countAllDead(address, size, writer);
+}
+
+function countAllDead(address: u32, size: u32, writer: u32): void {
+  const site = countFields(address, size, OVERWRITTEN);
+  if (site == NO_BATCH) {
+    for (let i: u32 = 0; i < size; i++) countDead(address + i, OVERWRITTEN, writer);
+  } else if (site != 0) {
+    add(siteAt(site) + O_DEAD, size);
+    addPair(PAIR_INTO, writer, site, size);
+  }
 }
 
 /** The byte is dead; `writer` is the key of its store. */

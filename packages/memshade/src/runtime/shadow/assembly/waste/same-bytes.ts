@@ -1,14 +1,16 @@
 // Accesses all bytes of which had one fate: what most accesses meet, told at once instead of byte by byte. Only where nobody
-// follows objects or copies. Each function says whether it was so; nothing is done if it was not.
+// follows copies. Each function says whether it was so; nothing is done if it was not.
 import { keptIsNear } from "./approximate";
 import { followsCopies } from "./copies";
-import { markDirty } from "./dirty";
+import { markDirty, showsZeros, shownEnd } from "./dirty";
 import {
-  C_SCRATCH, CONTROL, L_BYTES, L_LOADS, L_REDUNDANT, L_REDUNDANT_BYTES, L_SILENT, L_ZERO_BYTES, S_APPROXIMATE,
-  S_OVER_SEGMENT, S_OVER_ZERO, S_OVERWRITTEN, S_SAME, S_SILENT, S_SILENT_BYTES, S_STORES, S_WRITTEN,
+  C_SCRATCH, CONTROL, L_BYTES, L_LOADS, L_PAIR, L_REDUNDANT, L_REDUNDANT_BYTES, L_SILENT, L_ZERO_BYTES, S_APPROXIMATE,
+  S_OVER_SEGMENT, S_OVER_ZERO, S_OVERWRITTEN, S_PAIR, S_READ, S_SAME, S_SILENT, S_SILENT_BYTES, S_STORES, S_WRITTEN,
 } from "./layout";
-import { followsObjects } from "./objects";
-import { addPair, beginOperation, PAIR_OVERWRITTEN, PAIR_REDUNDANT, PAIR_SILENT } from "./pairs";
+import {
+  blockAccessed, fieldsOverwritten, fieldsRead, fieldsSilent, fieldsWritten, tick, TOUCH_READ, TOUCH_WRITE,
+} from "./objects";
+import { addPair, addPairOf, beginOperation, PAIR_OVERWRITTEN, PAIR_REDUNDANT, PAIR_SILENT } from "./pairs";
 import { programLoad32, programLoad64, programLoad8 } from "./program";
 import {
   bump, INIT_KEY, INVALID, isReal, KEY, loadRecord, READ, readerAt, READERS, SEEN, setReader, setWord, STATE,
@@ -17,18 +19,28 @@ import {
 import { readersLoad128, readersStore128, writersLoad128, writersStore128 } from "./tables";
 import { noteValue } from "./values";
 
-/** The operand in memory now, `size` being 1, 4 or 8. */
+/** The operand in memory now, `size` being 1, 2, 4 or 8. */
 @inline export function programValue(address: u32, size: u32): u64 {
-  return size == 4 ? <u64>programLoad32(address) : size == 8 ? programLoad64(address) : <u64>programLoad8(address);
+  if (size == 4) return <u64>programLoad32(address);
+  if (size == 8) return programLoad64(address);
+  const low = programLoad8(address);
+  return size == 1 ? <u64>low : <u64>(low | (programLoad8(address + 1) << 8));
 }
 
 @inline function valueAt(at: usize, size: u32): u64 {
-  return size == 4 ? <u64>load<u32>(at) : size == 8 ? load<u64>(at) : <u64>load<u8>(at);
+  return size == 4 ? <u64>load<u32>(at) : size == 8 ? load<u64>(at) : size == 1 ? <u64>load<u8>(at) : <u64>load<u16>(at);
 }
 
-/** Whether the words of `size` bytes are all `word`, `size` being 1, 4 or 8. */
+@inline function putValue(at: usize, size: u32, value: u64): void {
+  if (size == 4) store<u32>(at, <u32>value);
+  else if (size == 8) store<u64>(at, value);
+  else if (size == 1) store<u8>(at, <u8>value);
+  else store<u16>(at, <u16>value);
+}
+
+/** Whether the words of `size` bytes are all `word`, `size` being 1, 2, 4 or 8. */
 @inline function areWrittenBy(address: u32, size: u32, word: u32): bool {
-  if (size == 1) return true;
+  if (size <= 2) return size == 1 || wordAt(address + 1) == word;
   const at: u32 = WRITERS + (address << 2);
   const all = i32x4.splat(word);
   let other = v128.xor(writersLoad128(at), all);
@@ -38,7 +50,7 @@ import { noteValue } from "./values";
 
 /** As `areWrittenBy` for their readers. */
 @inline function areReadBy(address: u32, size: u32, reader: u32): bool {
-  if (size == 1) return true;
+  if (size <= 2) return size == 1 || readerAt(address + 1) == reader;
   const at: u32 = READERS + (address << 2);
   const all = i32x4.splat(reader);
   let other = v128.xor(readersLoad128(at), all);
@@ -47,21 +59,29 @@ import { noteValue } from "./values";
 }
 
 @inline function setWords(address: u32, size: u32, word: u32): void {
-  if (size == 1) { setWord(address, word); return; }
+  if (size <= 2) {
+    setWord(address, word);
+    if (size == 2) setWord(address + 1, word);
+    return;
+  }
   const at: u32 = WRITERS + (address << 2);
   writersStore128(at, i32x4.splat(word));
   if (size == 8) writersStore128(at + 16, i32x4.splat(word));
 }
 
 @inline function setReaders(address: u32, size: u32, reader: u32): void {
-  if (size == 1) { setReader(address, reader); return; }
+  if (size <= 2) {
+    setReader(address, reader);
+    if (size == 2) setReader(address + 1, reader);
+    return;
+  }
   const at: u32 = READERS + (address << 2);
   readersStore128(at, i32x4.splat(reader));
   if (size == 8) readersStore128(at + 16, i32x4.splat(reader));
 }
 
 @inline function hasUsualSize(size: u32): bool {
-  return (size == 4 || size == 8 || size == 1) && !followsObjects() && !followsCopies();
+  return size <= 8 && size != 0 && (size & (size - 1)) == 0 && !followsCopies();
 }
 
 /** How many of the bytes of two operands are equal. */
@@ -70,25 +90,42 @@ import { noteValue } from "./values";
   return <u32>popcnt<i32>(equal & ((1 << size) - 1));
 }
 
-/** A load that finds what one load saw before, in bytes that one store left and that were read since. */
-export function loadedAgain(address: u32, size: u32, key: u32): bool {
+/** A load of bytes of one store, one state and one reader. `float` as in `loadBytes`. */
+export function loadedAlike(address: u32, size: u32, key: u32, float: u32): bool {
   if (!hasUsualSize(size)) return false;
   const reader = readerAt(address);
   const word = wordAt(address);
-  if (reader == 0 || (word & STATE) != READ) return false;
-  const value = programValue(address, size);
-  if (valueAt(SEEN + address, size) != value) return false;
   if (!areWrittenBy(address, size, word) || !areReadBy(address, size, reader)) return false;
+  const value = programValue(address, size);
+  const again = reader != 0 && valueAt(SEEN + address, size) == value;
+  // Another value may be nearly the same.
+  if (float != 0 && reader != 0 && !again) return false;
+  let state = stateOf(word);
+  if (word == 0 && state == UNREAD && showsZeros() && address < shownEnd()) {
+    if (address + size > shownEnd()) return false;
+    setWords(address, size, READ);
+    state = READ;
+  }
+  tick();
+  blockAccessed(address, size, TOUCH_READ);
   beginOperation();
   const record = loadRecord(key);
   bump(record + L_LOADS, 1);
   bump(record + L_BYTES, size);
-  bump(record + L_SILENT, 1);
+  if (state == READ) bump(record + L_SILENT, 1);
+  else if (state == UNREAD) {
+    const writer = word & KEY;
+    if (isReal(writer)) bump(storeRecord(writer) + S_READ, size);
+    setWords(address, size, READ | writer);
+  }
+  fieldsRead(address, size);
   bump(record + L_ZERO_BYTES, equalBytes(value, 0, size));
-  bump(record + L_REDUNDANT, 1);
-  bump(record + L_REDUNDANT_BYTES, size);
-  noteValue(key, value, 0);
-  addPair(PAIR_REDUNDANT, reader, key, size);
+  if (again) {
+    bump(record + L_REDUNDANT, 1);
+    bump(record + L_REDUNDANT_BYTES, size);
+    noteValue(key, value, 0);
+    addPairOf(record + L_PAIR, reader, PAIR_REDUNDANT, reader, key, size);
+  } else putValue(SEEN + address, size, value);
   if (reader != key) setReaders(address, size, key);
   return true;
 }
@@ -98,6 +135,8 @@ export function storedOver(address: u32, size: u32, key: u32, float: u32): bool 
   if (!hasUsualSize(size)) return false;
   const word = wordAt(address);
   if (!areWrittenBy(address, size, word)) return false;
+  tick();
+  blockAccessed(address, size, TOUCH_WRITE);
   beginOperation();
   const writer = word & KEY;
   const record = storeRecord(key);
@@ -112,12 +151,15 @@ export function storedOver(address: u32, size: u32, key: u32, float: u32): bool 
       bump(record + S_SILENT_BYTES, size);
       if (writer == 0) bump(record + S_OVER_ZERO, 1);
       addPair(PAIR_SILENT, writer, key, size);
+      fieldsSilent(address, size);
     } else if (float != 0 && keptIsNear(address, size, float)) bump(record + S_APPROXIMATE, 1);
   }
   if (state == UNREAD && isReal(writer)) {
     bump(storeRecord(writer) + S_OVERWRITTEN, size);
-    addPair(PAIR_OVERWRITTEN, writer, key, size);
+    fieldsOverwritten(address, size, writer);
+    addPairOf(record + S_PAIR, writer, PAIR_OVERWRITTEN, writer, key, size);
   } else if (writer == INIT_KEY) bump(record + S_OVER_SEGMENT, size);
+  fieldsWritten(address, size);
   markDirty(address, size);
   setWords(address, size, UNREAD | key);
   return true;

@@ -22,8 +22,15 @@ export function noteValueAt(key: u32, address: u32, size: u32): void {
   noteValue(key, value, size == 16 ? programLoad64(address + 8) : 0);
 }
 
-export function noteValue(key: u32, value: u64, upper: u64): void {
+@inline export function noteValue(key: u32, value: u64, upper: u64): void {
   const table: usize = VALUES + key * COUNTERS * COUNTER_SIZE;
+  const count = load<u64>(table, COUNT);
+  if (load<u64>(table) == value && load<u64>(table, UPPER) == upper && count != 0) store<u64>(table, count + 1, COUNT);
+  else countValue(table, value, upper);
+}
+
+/** Counts a value that is not the one in the first counter. */
+function countValue(table: usize, value: u64, upper: u64): void {
   let rarest = table;
   for (let i: u32 = 0; i < COUNTERS; i++) {
     const at = table + i * COUNTER_SIZE;
@@ -32,6 +39,7 @@ export function noteValue(key: u32, value: u64, upper: u64): void {
       store<u64>(at, value);
       store<u64>(at, upper, UPPER);
       store<u64>(at, count + 1, COUNT);
+      if (i != 0 && count + 1 > load<u64>(at - COUNTER_SIZE, COUNT)) swap(at);
       return;
     }
     if (count < load<u64>(rarest, COUNT)) rarest = at;
@@ -41,4 +49,13 @@ export function noteValue(key: u32, value: u64, upper: u64): void {
   store<u64>(rarest, upper, UPPER);
   store<u64>(rarest, least + 1, COUNT);
   store<u64>(rarest, least, ERROR);
+}
+
+/** The commoner of two neighbours comes first, where it is found sooner. */
+function swap(at: usize): void {
+  for (let i: usize = 0; i < COUNTER_SIZE; i += 16) {
+    const value = v128.load(at + i);
+    v128.store(at + i, v128.load(at + i - COUNTER_SIZE));
+    v128.store(at + i - COUNTER_SIZE, value);
+  }
 }
