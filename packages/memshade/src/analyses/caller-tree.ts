@@ -1,6 +1,5 @@
 import type { HeapProfile } from "../model/heap-profile.ts";
 import { type IndexIntoContextTable, type IndexIntoFrameTable, NONE } from "../model/indices.ts";
-import { framesOfContext } from "../model/stacks.ts";
 
 /**
  * Who called, seen from the leaf: a node's callers call the node's function. Two calls in one function
@@ -24,37 +23,64 @@ export function callerTree(
   contexts: readonly IndexIntoContextTable[],
   values: ArrayLike<number>,
 ): CallerNode[] {
-  const root = new GrowingLevel();
-  const levels = [root];
   const heaviestFirst = contexts
-    .filter((context) => values[context]! > 0)
+    .filter((context) => values[context]! > 0 && profile.contexts.stack[context] !== NONE)
     .sort((a, b) => values[b]! - values[a]!);
-  for (const context of heaviestFirst) {
-    let level = root;
-    for (const frame of framesOfContext(profile, context).slice(1)) {
-      const key = callerKey(profile, frame);
-      let known = level.byKey.get(key);
-      if (known === undefined) {
-        const next = new GrowingLevel();
-        known = { node: { frame, value: 0, callers: next.nodes }, next };
-        level.byKey.set(key, known);
-        level.nodes.push(known.node);
-        levels.push(next);
-      }
-      known.node.value += values[context]!;
-      level = known.next;
-    }
-  }
-  // Level by level, not recursively: a damaged profile may have stacks of any depth.
-  for (const { nodes } of levels) {
-    nodes.sort((a, b) => b.value - a.value);
-  }
-  return root.nodes;
+  const stacks = Int32Array.from(heaviestFirst, (context) => profile.contexts.stack[context]!);
+  return callersOf(profile, { contexts: Int32Array.from(heaviestFirst), stacks }, values);
 }
 
-class GrowingLevel {
-  readonly nodes: { frame: IndexIntoFrameTable; value: number; callers: CallerNode[] }[] = [];
-  readonly byKey = new Map<number, { node: GrowingLevel["nodes"][0]; next: GrowingLevel }>();
+/** Contexts, heaviest first, and for each the stack that has come to be looked at. */
+interface Weighed {
+  readonly contexts: ArrayLike<number>;
+  readonly stacks: ArrayLike<number>;
+}
+
+function callersOf(
+  profile: HeapProfile,
+  { contexts, stacks }: Weighed,
+  values: ArrayLike<number>,
+): CallerNode[] {
+  const { prefix, frame: frames } = profile.stacks;
+  const byKey = new Map<
+    number,
+    { frame: IndexIntoFrameTable; value: number; contexts: number[]; stacks: number[] }
+  >();
+  for (let index = 0; index < contexts.length; index++) {
+    const caller = prefix[stacks[index]!]!;
+    if (caller === NONE) continue;
+    const frame = frames[caller]!;
+    const key = callerKey(profile, frame);
+    let known = byKey.get(key);
+    if (known === undefined) {
+      known = { frame, value: 0, contexts: [], stacks: [] };
+      byKey.set(key, known);
+    }
+    known.value += values[contexts[index]!]!;
+    known.contexts.push(contexts[index]!);
+    known.stacks.push(caller);
+  }
+  return Array.from(byKey.values(), (known) => lazyCaller(profile, known, known, values)).sort(
+    (a, b) => b.value - a.value,
+  );
+}
+
+/** A node whose callers are found when somebody asks: of most nodes nobody does. */
+function lazyCaller(
+  profile: HeapProfile,
+  { frame, value }: Pick<CallerNode, "frame" | "value">,
+  weighed: Weighed,
+  values: ArrayLike<number>,
+): CallerNode {
+  let found: CallerNode[] | undefined;
+  return {
+    frame,
+    value,
+    get callers() {
+      found ??= callersOf(profile, weighed, values);
+      return found;
+    },
+  };
 }
 
 function callerKey({ frames, functions }: HeapProfile, frame: IndexIntoFrameTable): number {

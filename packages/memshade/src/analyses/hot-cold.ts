@@ -1,12 +1,11 @@
 import type { HeapProfile } from "../model/heap-profile.ts";
-import type { IndexIntoContextTable, IndexIntoFrameTable } from "../model/indices.ts";
+import { type IndexIntoContextTable, type IndexIntoFrameTable, NONE } from "../model/indices.ts";
 import {
   type AllocationType,
   classifyAllocation,
   type HotColdThresholds,
   LLVM_THRESHOLDS,
 } from "../model/memprof/hot-cold.ts";
-import { framesOfContext } from "../model/stacks.ts";
 
 /** How often and how much one kind of context allocated. */
 export interface TypeTotals {
@@ -34,10 +33,12 @@ export interface ClassifiedSite {
   readonly deciding: readonly DecidingSuffix[];
 }
 
-interface Node {
+/** Contexts that share their innermost frames. */
+interface Shared {
+  /** The outermost of these frames. */
   readonly frame: IndexIntoFrameTable;
-  readonly callers: Map<string, Node>;
-  readonly totals: Map<AllocationType, TypeTotals>;
+  readonly contexts: readonly IndexIntoContextTable[];
+  readonly totals: ReadonlyMap<AllocationType, TypeTotals>;
 }
 
 const NOTHING: TypeTotals = { contexts: 0, blocks: 0, bytes: 0 };
@@ -51,36 +52,52 @@ export function classifySites(
   profile: HeapProfile,
   thresholds: HotColdThresholds = LLVM_THRESHOLDS,
 ): ClassifiedSite[] {
-  const sites = new Map<string, Node>();
-  for (let row = 0; row < profile.contexts.length; row++) {
-    const context = row as IndexIntoContextTable;
-    const frames = framesOfContext(profile, context);
-    if (frames.length === 0) continue;
-    const { allocCount, totalSize, totalLifetime, totalLifetimeAccessDensity } = profile.contexts.mibs;
-    const type = classifyAllocation(
-      allocCount[row]!,
-      totalLifetime[row]!,
-      totalLifetimeAccessDensity[row]!,
+  const { length, stack, mibs } = profile.contexts;
+  const { allocCount, totalLifetime, totalLifetimeAccessDensity } = mibs;
+  const typeOf = (context: number) =>
+    classifyAllocation(
+      allocCount[context]!,
+      totalLifetime[context]!,
+      totalLifetimeAccessDensity[context]!,
       thresholds,
     );
-    const added = { contexts: 1, blocks: allocCount[row]!, bytes: Number(totalSize[row]) };
-    let level = sites;
-    for (const frame of frames) {
-      const node = nodeOf(level, placeOf(profile, frame), frame);
-      node.totals.set(type, sum(node.totals.get(type) ?? NOTHING, added));
-      level = node.callers;
-    }
-  }
-  return [...sites.values()].map(classifySite).sort((a, b) => b.totals.bytes - a.totals.bytes);
+  const all = Array.from({ length }, (_, row) => row as IndexIntoContextTable);
+  /** By context: the stack whose frame was looked at last. */
+  const position = Int32Array.from(stack);
+  const sites = divide(profile, all, position, typeOf);
+  return sites
+    .map((site) => classifySite(profile, site, position, typeOf))
+    .sort((a, b) => b.totals.bytes - a.totals.bytes);
 }
 
-function nodeOf(level: Map<string, Node>, key: string, frame: IndexIntoFrameTable): Node {
-  let node = level.get(key);
-  if (node === undefined) {
-    node = { frame, callers: new Map(), totals: new Map() };
-    level.set(key, node);
+/** Contexts by the places of the frames where they are now; those that have none left are left out. */
+function divide(
+  profile: HeapProfile,
+  contexts: readonly IndexIntoContextTable[],
+  position: Int32Array,
+  typeOf: (context: number) => AllocationType,
+): Shared[] {
+  const { allocCount, totalSize } = profile.contexts.mibs;
+  const parts = new Map<
+    string,
+    Shared & { contexts: IndexIntoContextTable[]; totals: Map<AllocationType, TypeTotals> }
+  >();
+  for (const context of contexts) {
+    const stack = position[context]!;
+    if (stack === NONE) continue;
+    const frame = profile.stacks.frame[stack]!;
+    const place = placeOf(profile, frame);
+    let part = parts.get(place);
+    if (part === undefined) {
+      part = { frame, contexts: [], totals: new Map() };
+      parts.set(place, part);
+    }
+    part.contexts.push(context);
+    const type = typeOf(context);
+    const added = { contexts: 1, blocks: allocCount[context]!, bytes: Number(totalSize[context]) };
+    part.totals.set(type, sum(part.totals.get(type) ?? NOTHING, added));
   }
-  return node;
+  return [...parts.values()];
 }
 
 /** What the compiler tells frames apart by: function, line and column; without a line, the place in the code. */
@@ -89,33 +106,45 @@ function placeOf({ frames }: HeapProfile, frame: IndexIntoFrameTable): string {
   return line === 0 ? `#${frame}` : `${frames.function[frame]} ${line} ${frames.column[frame]}`;
 }
 
-function classifySite(site: Node): ClassifiedSite {
+function classifySite(
+  profile: HeapProfile,
+  site: Shared,
+  position: Int32Array,
+  typeOf: (context: number) => AllocationType,
+): ClassifiedSite {
   const types = [...site.totals.keys()];
+  const deciding = decidingSuffixes(profile, site, position, typeOf);
   return {
     frame: site.frame,
     type: types.length === 1 ? types[0]! : "ambiguous",
     totals: [...site.totals.values()].reduce(sum),
     byType: site.totals,
-    deciding: decidingSuffixes(site).sort((a, b) => b.totals.bytes - a.totals.bytes),
+    deciding: deciding.sort((a, b) => b.totals.bytes - a.totals.bytes),
   };
 }
 
 /** Walks towards the callers until all contexts below are of one type. */
-function decidingSuffixes(site: Node): DecidingSuffix[] {
+function decidingSuffixes(
+  profile: HeapProfile,
+  site: Shared,
+  position: Int32Array,
+  typeOf: (context: number) => AllocationType,
+): DecidingSuffix[] {
   const deciding: DecidingSuffix[] = [];
-  const pending: { node: Node; inner: readonly IndexIntoFrameTable[] }[] = [{ node: site, inner: [] }];
+  const pending: { shared: Shared; inner: readonly IndexIntoFrameTable[] }[] = [{ shared: site, inner: [] }];
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
-    const { node } = next;
-    const frames = [...next.inner, node.frame];
-    const types = [...node.totals.keys()];
+    const { shared } = next;
+    const frames = [...next.inner, shared.frame];
+    const types = [...shared.totals.keys()];
     if (types.length === 1) {
-      deciding.push({ type: types[0]!, frames, totals: node.totals.get(types[0]!)! });
+      deciding.push({ type: types[0]!, frames, totals: shared.totals.get(types[0]!)! });
       continue;
     }
-    const total = [...node.totals.values()].reduce(sum);
-    const callers = [...node.callers.values()];
+    for (const context of shared.contexts) position[context] = profile.stacks.prefix[position[context]!]!;
+    const total = [...shared.totals.values()].reduce(sum);
+    const callers = divide(profile, shared.contexts, position, typeOf);
     const above = callers.flatMap(({ totals }) => [...totals.values()]).reduce(sum, NOTHING);
-    for (const caller of callers) pending.push({ node: caller, inner: frames });
+    for (const caller of callers) pending.push({ shared: caller, inner: frames });
     // Contexts that end here have nothing left that could tell them from the others.
     if (above.contexts < total.contexts) {
       deciding.push({
