@@ -58,6 +58,8 @@ export interface Place {
   value: { local: number; isHeld: boolean };
   /** Whether what happens often besides the commonest case is inline too: code for time. */
   hot: boolean;
+  /** A store over bytes of which each was read before, or is nobody's. */
+  isSettled: boolean;
 }
 
 /** Writes the instructions that follow plain loads and stores inline. Byte for byte: docs/architecture.md. */
@@ -133,9 +135,9 @@ export class BriefSnippets {
   }
 
   /** Behind a store: its bytes get the site's id. */
-  markStore(sink: SnippetSink, { size, key, address }: Place): void {
+  markStore(sink: SnippetSink, { size, key, address, isSettled }: Place): void {
     if (this.#layout.dirty !== 0) this.#markDirty(sink, address);
-    this.#chargeLost(sink, size, address);
+    if (!isSettled) this.#chargeLost(sink, size, address);
     this.#words.fill(sink, size, this.records.idOf(key), address);
   }
 

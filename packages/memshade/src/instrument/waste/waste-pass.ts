@@ -30,6 +30,7 @@ import { hasComparison, valueTypeOfStore } from "./comparisons.ts";
 import type { FramedSites } from "./framed-sites.ts";
 import { LoopStreams, type StreamLoop, type StreamTargets } from "./loop-streams.ts";
 import { NodeCalls, type NodeTargets } from "./node-calls.ts";
+import { SettledBytes } from "./settled-bytes.ts";
 import { Heat } from "./site-heat.ts";
 import type { FixedRecords, FramedRecords, SiteRecords } from "./site-records.ts";
 import { SiteClass, type SiteTable } from "./site-table.ts";
@@ -150,6 +151,7 @@ export class WastePass implements ToolPass {
   #kind = 0;
   #cursor = 0;
   #blockIsOpen = false;
+  readonly #settled = new SettledBytes();
   #codeStart = 0;
   readonly #callFrames: CallFrames | undefined;
   readonly #nodeCalls: NodeCalls | undefined;
@@ -205,7 +207,7 @@ export class WastePass implements ToolPass {
     this.#state = state;
     this.#kind = kind;
     this.#cursor = this.#sites.firstOfFunction[state.function - this.#around.module.importedFunctionCount];
-    this.#blockIsOpen = false;
+    this.#beginBlock();
     this.#codeStart = codeStart;
     this.#nodeCalls?.begin(state, codeStart);
     this.#places.length = 0;
@@ -227,10 +229,16 @@ export class WastePass implements ToolPass {
     records.ids = NO_LOCAL;
   }
 
+  #beginBlock(): void {
+    this.#blockIsOpen = false;
+    this.#settled.forget();
+  }
+
   access(op: number, at: number, displacement: number, start: number, end: number): void {
     const site = this.#siteAt(start);
     const { stack, values } = this.#state;
     if (values.classes[stack.value[at]] === ValueClass.Stack) setBit(this.frames, site);
+    const isSettled = this.#isSettled(op, stack.value[at], (stack.offset[at] + displacement) | 0);
     const brief = this.#brief;
     const isCalled = this.#targets.callsStores && ACCESS_KIND[op] === AccessKind.Store;
     if (brief === undefined || isCalled || !this.#isPlain(op, site)) {
@@ -241,11 +249,24 @@ export class WastePass implements ToolPass {
       if (IMMEDIATE_KIND[op] === ImmediateKind.MemargLane)
         this.#replace(op, site, at, displacement, start, end);
       else this.#replaceCold(brief, op, site, displacement, start, end);
-    } else this.#follow(op, site, at, displacement, start, end, brief.heat[site] === Heat.Hot);
+    } else {
+      const hot = brief.heat[site] === Heat.Hot;
+      this.#follow(op, site, at, displacement, start, end, { hot, isSettled });
+    }
+  }
+
+  /** Whether an access stores over nothing that nobody has read; the address is a base and an offset. */
+  #isSettled(op: number, base: number, offset: number): boolean {
+    const size = ACCESS_BYTES[op];
+    if (ACCESS_KIND[op] === AccessKind.Store) return this.#settled.store(base, offset, size);
+    if (ACCESS_KIND[op] === AccessKind.Load) this.#settled.loaded(base, offset, size);
+    else this.#settled.forget();
+    return false;
   }
 
   bulk(_op: number, _first: number, _second: number, start: number): void {
     this.#streams?.abandon();
+    this.#settled.forget();
     const site = this.#siteAt(start);
     this.#add(start, Step.NoteKey, this.#targets.storeSite, this.#storeKey(site));
     if (this.#sites.load[site] !== 0)
@@ -253,11 +274,11 @@ export class WastePass implements ToolPass {
   }
 
   endBlock(): void {
-    this.#blockIsOpen = false;
+    this.#beginBlock();
   }
 
   enterLoop(body: number): void {
-    this.#blockIsOpen = false;
+    this.#beginBlock();
     this.#streams?.enter();
     // Clauses of a `try_table` may lead here.
     this.#nodeCalls?.caught(body);
@@ -268,7 +289,7 @@ export class WastePass implements ToolPass {
   }
 
   leaveLoop(_start: number, end: number, oneBlock: boolean): void {
-    this.#blockIsOpen = false;
+    this.#beginBlock();
     const loop = this.#streams?.leave(end, oneBlock, this.#runsAt(this.#leader));
     if (loop !== undefined) this.#add(end, Step.Loop, this.#loops.push(loop) - 1);
   }
@@ -469,7 +490,7 @@ export class WastePass implements ToolPass {
     displacement: number,
     start: number,
     end: number,
-    hot: boolean,
+    how: Pick<Place, "hot" | "isSettled">,
   ): void {
     const { stack, values, insertions, temporaries } = this.#state;
     const isConstant = stack.value[at] === CONSTANT;
@@ -489,7 +510,7 @@ export class WastePass implements ToolPass {
       value: { local: 0, isHeld: false },
       lane: IMMEDIATE_KIND[op] === ImmediateKind.MemargLane ? this.#around.module.bytes[end - 1] : 0,
       silentLocal: -1,
-      hot,
+      ...how,
     };
     const number = this.#places.push(place) - 1;
     // Locals come before the code in which the snippets ask for them.

@@ -7,7 +7,7 @@
 //   0      unread
 import { LINE_SHIFT, shownEnd, showsZeros } from "../dirty";
 import { COVERED, S_DEALLOCATED, S_HOST_READ, S_LOST, STORES, ZERO_IS_VALID } from "../layout";
-import { writersCopy, writersLoad, writersStore, writersStore128 } from "../tables";
+import { writersCopy, writersLoad, writersLoad128, writersStore, writersStore128 } from "../tables";
 
 // The ids, a u32 per byte of the program's memory.
 @external("layout", "WRITERS")
@@ -133,10 +133,11 @@ export function areRead(address: u32, size: u32): bool {
   return address == end || fewStates(address, end - address) == -1;
 }
 
-/** Up to 16 bytes are written over. */
+/** 1, 2, 4, 8 or 16 bytes, a constant, are written over. */
 @inline export function overwriteFew(address: u32, size: u32): void {
-  for (; size >= 8; size -= 8, address += 8) chargeStates(address, load<u64>(address), S_LOST);
-  if (size != 0) chargeStates(address, fewStates(address, size), S_LOST);
+  if (size == 1) { if (isUnread(address)) bump(storeRecord(idAt(address)) + S_LOST, 1); }
+  else if (size <= 4) { const unread = <u32>(~fewStates(address, size) & SIGNS); if (unread != 0) chargeHalf(address, unread, S_LOST); }
+  else for (let i: u32 = 0; i < size; i += 8) chargeStates(address + i, load<u64>(address + i), S_LOST);
 }
 
 /** What nobody has read of a range is lost: counts it in the field `field` of its writers' records. */
@@ -156,20 +157,32 @@ function charge(address: u32, size: u32, field: usize): void {
   if (!isSettled(states)) chargeUnread(address, ~states & SIGNS, field);
 }
 
+/** Of 8 bytes the unread ones, by their signs, are charged to their writers. */
 function chargeUnread(address: u32, unread: u64, field: usize): void {
-  let id = idAt(address + firstOf(unread));
-  let bytes: u32 = 0;
   // Neighbours are from one store as a rule.
-  for (; unread != 0; unread &= unread - 1) {
-    const next = idAt(address + firstOf(unread));
-    if (next != id) {
-      bump(storeRecord(id) + field, bytes);
-      id = next;
-      bytes = 0;
-    }
-    bytes++;
+  const id = idAt(address);
+  if (unread == SIGNS && haveId(address, 8, id)) {
+    bump(storeRecord(id) + field, 8);
+    return;
   }
-  bump(storeRecord(id) + field, bytes);
+  if (<u32>unread != 0) chargeHalf(address, <u32>unread, field);
+  if (unread >>> 32 != 0) chargeHalf(address + 4, <u32>(unread >>> 32), field);
+}
+
+/** The same of 4 bytes. */
+@inline function chargeHalf(address: u32, unread: u32, field: usize): void {
+  const id = idAt(address);
+  if (unread == <u32>SIGNS && haveId(address, 4, id)) bump(storeRecord(id) + field, 4);
+  else for (; unread != 0; unread &= unread - 1) bump(storeRecord(idAt(address + (ctz(unread) >>> 3))) + field, 1);
+}
+
+/** Whether 4 or 8 bytes, a constant, have an id. */
+@inline function haveId(address: u32, size: u32, id: u32): bool {
+  const at: u32 = WRITERS + (address << 2);
+  const all = i32x4.splat(id);
+  let other = v128.xor(writersLoad128(at), all);
+  if (size == 8) other = v128.or(other, v128.xor(writersLoad128(at + 16), all));
+  return !v128.any_true(other);
 }
 
 /** Whether some of 8 bytes is invalid. */
