@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { sourceLines } from "../../analyses/source-lines.ts";
 import { UserError } from "../../bytes/errors.ts";
-import { heapReportJson } from "../../report/json/heap-report.ts";
+import { heapReportJsonPieces } from "../../report/json/heap-report.ts";
 import { sourceLinesJson } from "../../report/json/source-lines.ts";
 import { wasteReportJson } from "../../report/json/waste.ts";
 import { loadHeap } from "../../report/load-run.ts";
@@ -84,18 +84,32 @@ export function addReportCommand(program: Command): void {
   addHotColdOptions(command)
     .addHelpText("after", EXAMPLES)
     .action((input: string, options: ReportOptions) => {
-      process.stdout.write(runReport(input, options, standardOutput()));
+      for (const text of runReport(input, options, standardOutput())) process.stdout.write(text);
     });
 }
 
-/** The text that `memshade report` prints. */
-export function runReport(input: string, options: ReportOptions, terminal: Terminal): string {
+/** The text that `memshade report` prints, in pieces. */
+function* runReport(
+  input: string,
+  options: ReportOptions,
+  terminal: Terminal,
+): Generator<string, void, undefined> {
   const run = { heap: runHeapReport, waste: runWasteReport, workingset: runWorkingSetReport };
   const tools = reportedTools(input, options);
   const one = { ...terminal, said: new Set<string>() };
-  const texts = tools.map((tool) => run[tool](input, options, one));
-  if (options.json !== true || tools.length === 1) return texts.join("\n");
-  return runReportJson(input, Object.fromEntries(tools.map((tool, i) => [tool, JSON.parse(texts[i])])));
+  const pieces = (tool: ReportedTool) => {
+    const text: string | Iterable<string> = run[tool](input, options, one);
+    return typeof text === "string" ? [text] : text;
+  };
+  if (options.json === true && tools.length > 1) {
+    const parts = tools.map((tool) => [tool, JSON.parse([...pieces(tool)].join(""))]);
+    yield runReportJson(input, Object.fromEntries(parts));
+    return;
+  }
+  for (const [index, tool] of tools.entries()) {
+    if (index > 0) yield "\n";
+    yield* pieces(tool);
+  }
 }
 
 /** What several tools recorded in one run, as one document: docs/report-json.md. */
@@ -111,7 +125,7 @@ function runWasteReport(input: string, options: ReportOptions, terminal: Termina
   return wasteReport(waste, { ...screen, rows: options.rows, input });
 }
 
-function runHeapReport(input: string, options: ReportOptions, terminal: Terminal): string {
+function runHeapReport(input: string, options: ReportOptions, terminal: Terminal): string | Iterable<string> {
   const { profile } = loadHeap(input, { binaryPaths: options.binaryPath });
   if (options.source) {
     const lines = sourceLines(profile);
@@ -121,7 +135,7 @@ function runHeapReport(input: string, options: ReportOptions, terminal: Terminal
     return sourceReport(lines, read, { ...screen, rows: options.rows });
   }
   if (options.json) {
-    return heapReportJson(profile, { input, rows: options.rows, thresholds: thresholdsOf(options) });
+    return heapReportJsonPieces(profile, { input, rows: options.rows, thresholds: thresholdsOf(options) });
   }
   const screen = screenOptions(options.color, options.wide ?? false, terminal);
   return heapReport(profile, { ...screen, rows: options.rows, input, thresholds: thresholdsOf(options) });

@@ -2,7 +2,8 @@ import { type HeapDiff, rankChanges } from "../../analyses/diff/heap-diff.ts";
 import type { MetricKey } from "../../analyses/metrics.ts";
 import type { HeapProfile } from "../../model/heap-profile.ts";
 import { gapsOf } from "../gaps.ts";
-import { createSiteWriter, jsonText } from "./sites.ts";
+import { createSiteWriter } from "./sites.ts";
+import { jsonText } from "./text.ts";
 
 export const DIFF_SCHEMA = "memshade-diff";
 export const DIFF_VERSION = 1;

@@ -10,7 +10,8 @@ import type { HeapProfile } from "../../model/heap-profile.ts";
 import { type HotColdThresholds, LLVM_THRESHOLDS } from "../../model/memprof/hot-cold.ts";
 import { gapsOf } from "../gaps.ts";
 import { hotColdJson } from "./hot-cold.ts";
-import { createSiteWriter, jsonText } from "./sites.ts";
+import { createSiteWriter } from "./sites.ts";
+import { jsonTextPieces, LazyArray } from "./text.ts";
 
 export const REPORT_SCHEMA = "memshade-report";
 export const REPORT_VERSION = 1;
@@ -24,15 +25,20 @@ export interface HeapReportJsonOptions {
 }
 
 /** The report of a heap profile as JSON (docs/report-json.md). */
-export function heapReportJson(
+export function heapReportJson(profile: HeapProfile, options: HeapReportJsonOptions): string {
+  return [...heapReportJsonPieces(profile, options)].join("");
+}
+
+/** As {@link heapReportJson}, in pieces. */
+export function heapReportJsonPieces(
   profile: HeapProfile,
   { input, rows, thresholds = LLVM_THRESHOLDS }: HeapReportJsonOptions,
-): string {
+): Generator<string, void, undefined> {
   const { description, modules } = profile;
   const groups = groupContexts(profile, "path");
   const ranking = rankAll(measureGroups(profile, groups, "bytes")!);
   const shown = ranking.slice(0, rows);
-  return jsonText({
+  return jsonTextPieces({
     schema: REPORT_SCHEMA,
     version: REPORT_VERSION,
     input,
@@ -63,7 +69,7 @@ export function heapReportJson(
     },
     histograms: { size: sizeHistogram(profile), lifetime: lifetimeHistogram(profile) },
     hotCold: description.clock.unit === "ms" ? hotColdJson(profile, thresholds) : null,
-    sites: shown.map(createSiteWriter(profile, groups)),
+    sites: mapped(shown, createSiteWriter(profile, groups)),
     sitesOmitted: ranking.length - shown.length,
   });
 }
@@ -98,12 +104,19 @@ function findingOf(profile: HeapProfile, finding: BlockMeasure | undefined): obj
     blocks: finding.totalBlocks,
     bytes: Math.round(finding.totalBytes),
     atLeast: finding.isLowerBound,
-    sites: rank(bytes).map((group) => ({
+    sites: mapped(rank(bytes), (group) => ({
       stackIds: groups.contexts[group]!.map((context) => `${profile.contexts.stackId[context]}`),
       blocks: blocks[group]!,
       bytes: Math.round(bytes[group]!),
     })),
   };
+}
+
+function mapped(groups: readonly number[], make: (group: number) => object): LazyArray {
+  function* values() {
+    for (const group of groups) yield make(group);
+  }
+  return new LazyArray(values());
 }
 
 /** Largest first, zeros too: the sum over all sites must be the total. */

@@ -50,10 +50,3 @@ function stackOfGroup(profile: HeapProfile, groups: ContextGroups, group: number
   }
   return placeFramesOfContext(profile, context).map((frame) => describeFrame(profile, frame));
 }
-
-/** JSON text; a u64 is a number where a JavaScript number holds it exactly, else decimal text. */
-export function jsonText(value: unknown): string {
-  const replace = (_: string, item: unknown) =>
-    typeof item !== "bigint" ? item : item <= Number.MAX_SAFE_INTEGER ? Number(item) : `${item}`;
-  return `${JSON.stringify(value, replace, 2)}\n`;
-}

@@ -2,7 +2,8 @@ import { type GroupBy, groupContexts } from "../../analyses/groups.ts";
 import { METRICS, type MetricKey, measureGroups, rank } from "../../analyses/metrics.ts";
 import type { HeapProfile } from "../../model/heap-profile.ts";
 import { gapsOf } from "../gaps.ts";
-import { createSiteWriter, jsonText } from "./sites.ts";
+import { createSiteWriter } from "./sites.ts";
+import { jsonText } from "./text.ts";
 
 export const TOP_SCHEMA = "memshade-top";
 export const TOP_VERSION = 1;

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { MIB_FIELDS } from "../../../src/model/mib-fields.ts";
 import { heapReportJson } from "../../../src/report/json/heap-report.ts";
-import { jsonText } from "../../../src/report/json/sites.ts";
+import { jsonText, jsonTextPieces, LazyArray } from "../../../src/report/json/text.ts";
 import { topJson } from "../../../src/report/json/top.ts";
 import { profileOfPicture, rawProfileOfPicture } from "../../heap-picture.ts";
 import { heapProfile } from "../arbitrary.ts";
@@ -101,6 +101,20 @@ describe("the report as JSON", () => {
     expect(jsonText({ small: 2n ** 53n - 1n, large: 2n ** 53n })).toBe(
       '{\n  "small": 9007199254740991,\n  "large": "9007199254740992"\n}\n',
     );
+  });
+
+  it("is the same text when its arrays are made while it is written", () => {
+    const values = [{ a: 1n, b: [[], {}] }, "line\nbreak", null];
+    const withArrays = (array: (items: readonly unknown[]) => unknown) => ({
+      first: array(values),
+      none: array([]),
+      absent: undefined,
+      deeper: { down: { list: array(values), nothing: {} } },
+    });
+    const pieces = jsonTextPieces(withArrays((items) => new LazyArray(items)));
+    expect([...pieces].join("")).toBe(jsonText(withArrays((items) => items)));
+    const many = Array.from({ length: 50_000 }, (_, index) => ({ index }));
+    expect([...jsonTextPieces({ many: new LazyArray(many) })].length).toBeGreaterThan(10);
   });
 
   it("limits its sites only on request, and says so", () => {
