@@ -106,19 +106,20 @@ function printReuse(screen: Screen, locality: LocalityRecord): void {
 
 function printSites(screen: Screen, locality: LocalityRecord, rows: number): void {
   const { sites, otherSites, sitesAtLines, rate } = locality;
-  if (sites.length === 0) return;
+  const missing = sites.filter(({ misses }) => misses > 0);
+  if (missing.length === 0) return;
   const { paint } = screen;
   const total = sites.reduce((sum, { misses }) => sum + misses, otherSites.misses);
   screen.print("", paint.strong(`Most misses of a cache of ${formatBytes(sitesAtLines * LINE_BYTES)}`));
   screen.print(
     paint.faint(`  ${padLeft("misses", 8)} ${padLeft("part", 7)} ${padLeft("cold", 8)}  instruction`),
   );
-  for (const site of sites.slice(0, rows)) {
+  for (const site of missing.slice(0, rows)) {
     const { misses, cold } = site;
     screen.print(
       `  ${padLeft(formatCount(misses / rate), 8)} ${padLeft(formatPercent(misses, total), 7)} ${padLeft(formatCount(cold / rate), 8)}  ${nameOf(screen, site, NAME_WIDTH)}`,
     );
   }
-  const omitted = Math.max(0, sites.length - rows) + otherSites.sites;
+  const omitted = Math.max(0, missing.length - rows) + (otherSites.misses > 0 ? otherSites.sites : 0);
   if (omitted > 0) screen.print(paint.faint(`  ${plural(omitted, "more instruction")}`));
 }

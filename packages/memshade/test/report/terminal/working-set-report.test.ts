@@ -118,8 +118,16 @@ describe("locality", () => {
         misses: 10_000,
         cold: 1000,
       },
+      {
+        frame: { function: 4, offset: 0x200, name: "quiet" },
+        file: "/src/sweep.c",
+        line: 9,
+        references: 50,
+        misses: 0,
+        cold: 0,
+      },
     ],
-    otherSites: { sites: 0, misses: 0 },
+    otherSites: { sites: 3, misses: 0 },
     sitesAtLines: 512,
   };
 
@@ -137,6 +145,7 @@ describe("locality", () => {
     expect(text).toMatch(/L1 128 KiB .* 10\.0 % /);
     expect(text).toMatch(/Most misses of a cache of 32\.0 KiB/);
     expect(text).toMatch(/10,000 {3}100 % {4}1,000 {2}sweep\(char\*\) sweep\.c:7/);
+    expect(text).not.toMatch(/quiet|more instruction/);
     for (const line of text.split("\n")) expect(line.length).toBeLessThanOrEqual(80);
   });
 
@@ -147,7 +156,10 @@ describe("locality", () => {
     expect(at(512)).toEqual({ lines: 512, bytes: 32_768, missRatio: 1 });
     expect(at(1024)).toEqual({ lines: 1024, bytes: 65_536, missRatio: 0.1 });
     expect(curves.footprint[0]).toEqual({ references: 1, lines: 1 });
-    expect(curves.sites.rows).toMatchObject([{ function: "sweep(char*)", line: 7, misses: 10_000, part: 1 }]);
+    expect(curves.sites.rows).toMatchObject([
+      { function: "sweep(char*)", line: 7, misses: 10_000, part: 1 },
+      { function: "quiet", line: 9, misses: 0, part: 0 },
+    ]);
   });
 
   it("is read as it was written, and damage is told", () => {
