@@ -49,13 +49,16 @@ const ENGINES: Readonly<Record<string, WasteOptions>> = {
   "writers and readers": { pairs: true },
 };
 
+/** Other code, so that there is room to follow accesses inline. */
+const LONG = `(func ${"(drop (i32.const 1))".repeat(1000)})`;
+
 describe.each(Object.entries(ENGINES))("a store behind a load of its block, %s", (_, waste) => {
   /** `body` of a function (p, q), called twice; what its stores lost by overwriting, in the order of the code. */
   const lostOf = (body: string, p: number, q: number): number[] => {
     const call = text(`(call $both (i32.const ${p}) (i32.const ${q}))`, {
       both: `(param i32 i32) ${body}`,
     });
-    const { file } = new WasteRun([S("before", p, 4), call, call], { waste, isHidden: true });
+    const { file } = new WasteRun([S("before", p, 4), call, call], { waste, isHidden: true, fields: LONG });
     const lost = new Map<number, number>();
     for (const { ips, dead_overwritten: bytes } of file.stores)
       lost.set(ips[0].address, (lost.get(ips[0].address) ?? 0) + bytes);
@@ -74,6 +77,9 @@ describe.each(Object.entries(ENGINES))("a store behind a load of its block, %s",
     expect(lostOf(between, 16, 16)).toEqual([0, 8, 0]);
     expect(lostOf(between, 16, 18)).toEqual([0, 6, 0]);
     expect(lostOf(between, 16, 32)).toEqual([0, 4, 0]);
+    const elsewhere = `(drop (i32.load (local.get 0))) (i32.store offset=8 (local.get 1) (i32.const 5))
+      (i32.store (local.get 0) (local.get 1))`;
+    expect(lostOf(elsewhere, 16, 8)).toEqual([0, 8, 0]);
   });
 
   it("overwrites what is beside the bytes that were read", () => {
