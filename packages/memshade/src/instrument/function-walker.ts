@@ -117,6 +117,8 @@ export class FunctionWalker {
   readonly #tools: readonly ToolPass[];
   /** Whether some tool follows the allocator's own code. */
   readonly followsAllocator: boolean;
+  /** Globals that some tool follows. */
+  readonly followedGlobals: ReadonlySet<number>;
   /** Those that follow a part of the code. */
   readonly #toolsOf: Readonly<Record<CodePart, readonly ToolPass[]>>;
   readonly #state: WalkState;
@@ -168,6 +170,8 @@ export class FunctionWalker {
       allocator: toolsOf("allocator"),
     };
     this.followsAllocator = this.#toolsOf.allocator.length > 0;
+    const globals = this.#tools.map(({ followedGlobal = -1 }) => followedGlobal);
+    this.followedGlobals = new Set(globals.filter((global) => global >= 0));
     this.#state = {
       module,
       insertions,

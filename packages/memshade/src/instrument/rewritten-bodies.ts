@@ -1,4 +1,12 @@
-import { functionType, functionTypeIndex, type ValType, type WasmModule } from "../wasm/index.ts";
+import {
+  type FunctionBody,
+  functionType,
+  functionTypeIndex,
+  iterateOperators,
+  opcodeId,
+  type ValType,
+  type WasmModule,
+} from "../wasm/index.ts";
 import { type HeapRuntime, hookBody } from "./allocation-hooks.ts";
 import type { AppendedFunctions } from "./appended-functions.ts";
 import { busyHooks } from "./busy-hooks.ts";
@@ -26,6 +34,7 @@ export interface BodySurroundings {
   includeAllocator: boolean;
 }
 
+const GLOBAL_SET = opcodeId("global.set");
 const INTERESTING = FunctionFact.HasAccess | FunctionFact.HasCall | FunctionFact.Grows;
 
 /**
@@ -139,9 +148,22 @@ export class RewrittenBodies {
       const index = module.importedFunctionCount + defined;
       const replacement = this.#replacements.get(index);
       if (replacement !== undefined) writer.writeBody(replacement());
-      else if ((scan.facts[defined] & INTERESTING) === 0) writer.copyBody(body);
+      else if ((scan.facts[defined] & INTERESTING) === 0 && !this.#setsFollowedGlobal(body))
+        writer.copyBody(body);
       else this.#rewrite(index, writer);
     });
+  }
+
+  /** Hosts move the stack pointer by functions that do nothing else. */
+  #setsFollowedGlobal(body: FunctionBody): boolean {
+    const { module, walker } = this.#around;
+    if (walker.followedGlobals.size === 0) return false;
+    // Most functions have no such byte at all.
+    if (!module.bytes.subarray(body.codeStart, body.end).includes(GLOBAL_SET)) return false;
+    for (const { name, immediates } of iterateOperators(module, body))
+      if (name === "global.set" && walker.followedGlobals.has((immediates as { index: number }).index))
+        return true;
+    return false;
   }
 
   #rewrite(index: number, writer: FunctionWriter, internal = this.#internals.has(index)): void {

@@ -70,6 +70,8 @@ export interface ToolPass {
   branch?(start: number, end: number): void;
   /** The instruction at `start` may end the function: a return, a branch out of it, or its last `end`. */
   leave?(start: number): void;
+  /** The global that `setGlobal` answers for, −1: none. */
+  readonly followedGlobal?: number;
   /** `global.set` at `[start, end)`. Returns the function to call instead, −1 to leave it. */
   setGlobal(global: number, start: number, end: number): number;
   /** `memory.grow` at `[start, end)`. */

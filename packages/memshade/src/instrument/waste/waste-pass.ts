@@ -142,6 +142,7 @@ export class WastePass implements ToolPass {
   #lastLooked = 0;
   /** Imported functions that report what they read and write. */
   readonly #exact = new Set<number>();
+  readonly followedGlobal: number;
   /** A bit per site: followed inline; begins a block of them. */
   readonly inline: Uint8Array;
   readonly leaders: Uint8Array;
@@ -175,6 +176,7 @@ export class WastePass implements ToolPass {
     targets: PassTargets,
   ) {
     this.#around = around;
+    this.followedGlobal = around.stackPointer;
     this.#sites = sites;
     this.#functions = functions;
     this.#brief = brief;

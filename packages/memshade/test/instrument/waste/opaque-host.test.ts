@@ -189,6 +189,28 @@ for (const [engine, waste] of Object.entries(ENGINES))
     });
   });
 
+describe("a host that puts operands on the program's stack", () => {
+  // As JavaScript does for strings: by functions that move the stack pointer and do nothing else.
+  const allocate = {
+    reserve: "(global.set $__stack_pointer (i32.sub (global.get $__stack_pointer) (i32.const 16)))",
+    restore: "(global.set $__stack_pointer (i32.const 4096))",
+  };
+  const load = (name: string) => text(`(call $${name})`, { [name]: "(drop (i32.load (i32.const 4080)))" });
+
+  for (const [engine, waste] of Object.entries(ENGINES))
+    it(`puts them into memory that is new each time: ${engine}`, () => {
+      const run = new WasteRun(
+        [
+          ...[text("(call $reserve)", allocate), load("first"), load("second"), text("(call $restore)")],
+          ...[text("(call $reserve)"), HOST, load("third"), text("(call $restore)"), load("behind")],
+        ],
+        { waste, imports: IMPORTS },
+      );
+      for (const name of ["first", "second", "third", "behind"])
+        expect(run.load(name)).toMatchObject({ nof_loads: 1, nof_silent: 0 });
+    });
+});
+
 describe("a host that reads exactly what it says", () => {
   it("has not read zeros", () => {
     const load = text("(call $first)", { first: "(drop (i32.load (i32.const 64)))" });
