@@ -166,52 +166,56 @@ describe("sampled references", () => {
     });
   });
 
-  it.each([1, 3, 8, 9, 40])("of at most %i lines are those of a list that drops the largest hash", (most) => {
-    const count = 5000;
-    const lineOf = (i: number) => ((i * i * 7 + i * 1237) & 0xffff) >>> 6;
-    const body = `(loop $l
+  it.each(
+    [1, 3, 8, 9, 40, 600].flatMap((most) =>
+      [100, 1777, 1_000_000].map((interval): [number, number] => [most, interval]),
+    ),
+  )(
+    "of at most %i lines are those of a list that drops the largest hash, in intervals of %i",
+    (most, interval) => {
+      const count = 5000;
+      const lineOf = (i: number) => ((i * i * 7 + i * 1237) & 0xffff) >>> 6;
+      const body = `(loop $l
         (drop (i32.load8_u (i32.and (i32.const 0xffff) (i32.add
           (i32.mul (i32.mul (local.get $i) (local.get $i)) (i32.const 7)) (i32.mul (local.get $i) (i32.const 1237))))))
-        (br_if $l (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1))) (i32.const ${count}))))
-      (loop $poll
-        (drop (i32.load (i32.const 0)))
-        (br_if $poll (i32.lt_u (local.tee $j (i32.add (local.get $j) (i32.const 1))) (i32.const 200))))`;
-    const found = locality(body, { mostLines: most }, "4 4", { interval: 100 });
-    const hashOf = (line: number) => Math.imul(line, hashMultiplier(1, most)) >>> 0;
-    const stack: number[] = [];
-    const lastOf = new Map<number, number>();
-    const distances = new Map<number, number>();
-    let [limit, weight, sampled, cold] = [2 ** 32 - 1, 1, 0, 0];
-    for (let i = 0; i < count; i++) {
-      const line = lineOf(i);
-      if (hashOf(line) > limit) continue;
-      sampled += weight;
-      const distance = stack.indexOf(line);
-      stack.unshift(line);
-      if (distance >= 0) {
-        stack.splice(distance + 1, 1);
-        const scaled = Math.floor((distance * 2 ** 32 + Math.floor((limit + 1) / 2)) / (limit + 1));
-        const between = i - (lastOf.get(line) as number) - 1;
-        const lines = Math.min(scaled, between);
-        distances.set(lines, (distances.get(lines) ?? 0) + weight);
-      } else {
-        cold += weight;
-        if (stack.length > most) {
-          const largest = stack.reduce((one, other) => (hashOf(other) > hashOf(one) ? other : one));
-          stack.splice(stack.indexOf(largest), 1);
-          weight *= (limit + 1) / Math.max(hashOf(largest), 1);
-          limit = Math.max(hashOf(largest), 1) - 1;
+        (br_if $l (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1))) (i32.const ${count}))))`;
+      const found = locality(body, { mostLines: most }, "4 4", { interval });
+      const hashOf = (line: number) => Math.imul(line, hashMultiplier(1, most)) >>> 0;
+      const stack: number[] = [];
+      const lastOf = new Map<number, number>();
+      const distances = new Map<number, number>();
+      let [limit, weight, sampled, cold] = [2 ** 32 - 1, 1, 0, 0];
+      for (let i = 0; i < count; i++) {
+        const line = lineOf(i);
+        if (hashOf(line) > limit) continue;
+        sampled += weight;
+        const distance = stack.indexOf(line);
+        stack.unshift(line);
+        if (distance >= 0) {
+          stack.splice(distance + 1, 1);
+          const scaled = Math.floor((distance * 2 ** 32 + Math.floor((limit + 1) / 2)) / (limit + 1));
+          const between = i - (lastOf.get(line) as number) - 1;
+          const lines = Math.min(scaled, between);
+          distances.set(lines, (distances.get(lines) ?? 0) + weight);
+        } else {
+          cold += weight;
+          if (stack.length > most) {
+            const largest = stack.reduce((one, other) => (hashOf(other) > hashOf(one) ? other : one));
+            stack.splice(stack.indexOf(largest), 1);
+            weight *= (limit + 1) / Math.max(hashOf(largest), 1);
+            limit = Math.max(hashOf(largest), 1) - 1;
+          }
         }
+        lastOf.set(line, i);
       }
-      lastOf.set(line, i);
-    }
-    expect(found.cold).toBeCloseTo(cold / weight, 6);
-    expect(found.sampled).toBeCloseTo(sampled / weight, 6);
-    const short = found.distances.filter(([distance]) => distance < 4096);
-    for (const [distance, share] of short)
-      expect(share).toBeCloseTo((distances.get(distance) ?? 0) / weight, 6);
-    expect(short).toHaveLength([...distances.keys()].filter((distance) => distance < 4096).length);
-  });
+      expect(found.cold).toBeCloseTo(cold / weight, 6);
+      expect(found.sampled).toBeCloseTo(sampled / weight, 6);
+      const short = found.distances.filter(([distance]) => distance < 4096);
+      for (const [distance, share] of short)
+        expect(share).toBeCloseTo((distances.get(distance) ?? 0) / weight, 6);
+      expect(short).toHaveLength([...distances.keys()].filter((distance) => distance < 4096).length);
+    },
+  );
 
   it.each([8, 64])(
     "to places %i bytes apart are as many as their lines with a falling limit too",
