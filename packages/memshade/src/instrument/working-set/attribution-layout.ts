@@ -10,6 +10,9 @@ const BLOCKS = 4 * MIB;
 const BLOCK_BYTES = 16;
 const SETTLED = MIB;
 const SETTLED_BYTES = 24;
+/** Entries for lines with several owners, besides one per line. */
+const OWNED = 4 * MIB;
+const OWNED_BYTES = 24;
 const TABLE_ENTRIES = 128 * KIB;
 const ENTRY_BYTES = 16;
 /** Room for the lists of all snapshots, and of those without room for theirs: one entry per kind and bucket. */
@@ -46,6 +49,8 @@ export interface AttributionLayout {
   blockCapacity: number;
   settled: number;
   settledCapacity: number;
+  owned: number;
+  ownedCapacity: number;
   table: number;
   tableMask: number;
   used: number;
@@ -98,7 +103,7 @@ export function planAttribution(wishes: AttributionWishes): AttributionLayout {
 }
 
 function bytesPerByte({ fill, owners }: AttributionWishes): number {
-  return 1 + (fill ? 2 : 0) + (owners ? 4 / GRANULE_BYTES + (2 * 4) / LINE_BYTES : 0);
+  return 1 + (fill ? 2 : 0) + (owners ? 4 / GRANULE_BYTES + (2 * 4 + OWNED_BYTES) / LINE_BYTES : 0);
 }
 
 function place(wishes: AttributionWishes, covered: number): AttributionLayout {
@@ -111,6 +116,7 @@ function place(wishes: AttributionWishes, covered: number): AttributionLayout {
   };
   const blockCapacity = owners ? BLOCKS : 0;
   const settledCapacity = owners ? SETTLED : 0;
+  const ownedCapacity = owners ? covered / LINE_BYTES + OWNED : 0;
   const hasFrames = firstTouch || owners;
   const state = at(STATE_BYTES);
   const lists = at(LISTS_BYTES);
@@ -144,6 +150,8 @@ function place(wishes: AttributionWishes, covered: number): AttributionLayout {
     blockCapacity,
     settled: at(settledCapacity * SETTLED_BYTES),
     settledCapacity,
+    owned: at(ownedCapacity * OWNED_BYTES),
+    ownedCapacity,
     touchers: at(firstTouch ? (wishes.lines + 1) * 4 : 0),
     bytes: at(covered === 0 ? 0 : covered + MARGIN_BYTES),
     byteStamps: at(fill ? covered * 2 : 0),
@@ -182,6 +190,8 @@ export function attributionConstants(layout: AttributionLayout): Record<string, 
     BLOCK_CAPACITY: layout.blockCapacity,
     SETTLED: layout.settled,
     SETTLED_CAPACITY: layout.settledCapacity,
+    OWNED: layout.owned,
+    OWNED_CAPACITY: layout.ownedCapacity,
     TABLE: layout.table,
     TABLE_MASK: layout.tableMask,
     USED: layout.used,

@@ -131,7 +131,7 @@ export function weaveAttribution(
             allocated: target("allocated"),
             reallocated: target("reallocated"),
             released: target("released"),
-            zeroedBy: () => 0,
+            zeroedBy: () => 1,
           }
         : undefined,
     functions: runtime.functions,

@@ -31,10 +31,14 @@ type Exports = Record<string, (...operands: number[]) => void>;
 /** Lines start here; the heap begins before. */
 const HEAP = 4096;
 
-const recorded = (run: (exports: Exports) => void, interval?: number) =>
+const recorded = (run: (exports: Exports) => void, interval?: number, maxIntervals?: number) =>
   attributed(
     MODULE,
-    { allocator: ALLOCATOR, ...(interval === undefined ? {} : { interval }) },
+    {
+      allocator: ALLOCATOR,
+      ...(interval === undefined ? {} : { interval }),
+      ...(maxIntervals === undefined ? {} : { maxIntervals }),
+    },
     ({ exports }) => run(exports as Exports),
   );
 
@@ -181,105 +185,88 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 );
 
+/** Most intervals kept: with few of them, neighbours are merged. */
+const mostIntervals = fc.constantFrom(8, 10, 512);
+
 interface Expected {
   bytes: Set<number>;
   shares: Record<string, number>;
 }
 
-/** Sets of bytes, kept by hand. Each interval is given as the numbers of its first access and of the first behind it. */
-function expectedOf(
-  steps: readonly Step[],
-  intervals: readonly [from: number, to: number][],
-  interval: number,
-): Expected[] {
+/** Sets of bytes, kept by hand: of the accesses `[from, to)`. A byte is of the block that it was touched in last, if it was in one. */
+function expectedOf(steps: readonly Step[], from: number, to: number): Expected {
   const live = new Map<number, { site: string; size: number }>();
-  const found: Expected[] = [];
-  let touched = new Set<number>();
-  let settled = new Map<number, string>();
+  const owner = new Map<number, string>();
   let accesses = 0;
-  let bytes = new Set<number>();
-  const close = () => {
-    const owner = new Map<number, string>();
-    for (const byte of touched) owner.set(byte, "heap");
-    for (const [byte, site] of settled) owner.set(byte, site);
-    for (const [at, { site, size }] of live)
-      for (let byte = at; byte < at + size; byte++) if (touched.has(byte)) owner.set(byte, site);
-    const shares: Record<string, number> = {};
-    const lines = new Map<number, string[]>();
-    for (const [byte, site] of owner) lines.set(byte >>> 6, [...(lines.get(byte >>> 6) ?? []), site]);
-    for (const sites of lines.values())
-      for (const site of sites) shares[site] = (shares[site] ?? 0) + 1 / sites.length;
-    found.push({ bytes, shares });
-    touched = new Set();
-    settled = new Map();
-    bytes = new Set();
-  };
-  for (const one of steps) {
-    const [from, to] = intervals[found.length] ?? [0, -1];
-    // The last interval goes on to the end of the run, unless it has all of its accesses.
-    const mayEnd = found.length < intervals.length - 1 || to - from >= interval;
-    if (mayEnd && accesses === to) close();
-    const block = live.get(one.at);
-    if (one.do === "touch") {
-      accesses++;
+  for (const one of steps)
+    if (one.do === "allocate") live.set(one.at, { site: one.site, size: one.size });
+    else if (one.do === "free") live.delete(one.at);
+    else if (accesses++ >= from && accesses <= to)
       for (let byte = one.at; byte < one.at + one.size; byte++) {
-        touched.add(byte);
-        bytes.add(byte);
+        const place = byte - (byte % 32);
+        const block = live.get(place);
+        if (block !== undefined && byte < place + block.size) owner.set(byte, block.site);
+        else if (!owner.has(byte)) owner.set(byte, "heap");
       }
-    } else if (one.do === "allocate") live.set(one.at, { site: one.site, size: one.size });
-    else if (block !== undefined) {
-      for (let byte = one.at; byte < one.at + block.size; byte++)
-        if (touched.delete(byte)) settled.set(byte, block.site);
-      live.delete(one.at);
-    }
-  }
-  if (found.length < Math.max(1, intervals.length)) close();
-  return found;
+  const shares: Record<string, number> = {};
+  const lines = new Map<number, string[]>();
+  for (const [byte, site] of owner) lines.set(byte >>> 6, [...(lines.get(byte >>> 6) ?? []), site]);
+  for (const sites of lines.values())
+    for (const site of sites) shares[site] = (shares[site] ?? 0) + 1 / sites.length;
+  return { bytes: new Set(owner.keys()), shares };
 }
 
 describe("the owners and the fill of any run", () => {
   it("are those of sets of bytes kept by hand, and add up to the lines", { timeout: 300_000 }, () => {
     fc.assert(
-      fc.property(fc.array(step, { maxLength: 120 }), fc.integer({ min: 1, max: 30 }), (wished, interval) => {
-        // A place is allocated only while it is free.
-        const used = new Set<number>();
-        const steps = wished.filter((one) => {
-          if (one.do === "free") used.delete(one.at);
-          if (one.do !== "allocate") return true;
-          return used.has(one.at) ? false : used.add(one.at) !== undefined;
-        });
-        const { owners, firstTouch, fill, levels } = recorded((exports) => {
-          for (const one of steps)
-            if (one.do === "touch") exports[`touch${one.size}`](one.at);
-            else if (one.do === "allocate") exports[one.site](one.at, one.size);
-            else exports.free(one.at);
-        }, interval);
-        const [{ start, end, counts }] = levels;
-        const expected = expectedOf(
-          steps,
-          start.map((from, i) => [from, end[i]]),
-          interval,
-        );
-        expected.forEach(({ bytes, shares }, i) => {
-          expect(fill?.levels[0].bytes[i]).toBe(bytes.size);
-          const found = linesByContext(owners as never, owners?.levels[0].intervals[i] ?? []);
-          expect(Object.keys(found).sort()).toEqual(Object.keys(shares).sort());
-          for (const [site, lines] of Object.entries(shares)) expect(found[site]).toBeCloseTo(lines, 4);
-        });
-        for (const attribution of [owners, firstTouch])
-          attribution?.levels.forEach(({ intervals, others }, level) => {
-            intervals.forEach((listed, i) => {
-              const sum = listed.reduce((lines, [, more]) => lines + more, others[i]);
-              expect(sum).toBeCloseTo(levels[level].counts.lines?.[i] as number, 4);
+      fc.property(
+        fc.array(step, { maxLength: 200 }),
+        fc.integer({ min: 1, max: 30 }),
+        mostIntervals,
+        (wished, interval, maxIntervals) => {
+          // A place is allocated only while it is free.
+          const used = new Set<number>();
+          const steps = wished.filter((one) => {
+            if (one.do === "free") used.delete(one.at);
+            if (one.do !== "allocate") return true;
+            return used.has(one.at) ? false : used.add(one.at) !== undefined;
+          });
+          const { owners, firstTouch, fill, levels } = recorded(
+            (exports) => {
+              for (const one of steps)
+                if (one.do === "touch") exports[`touch${one.size}`](one.at);
+                else if (one.do === "allocate") exports[one.site](one.at, one.size);
+                else exports.free(one.at);
+            },
+            interval,
+            maxIntervals,
+          );
+          const expectShares = (found: Record<string, number>, shares: Record<string, number>) => {
+            expect(Object.keys(found).sort()).toEqual(Object.keys(shares).sort());
+            for (const [site, lines] of Object.entries(shares)) expect(found[site]).toBeCloseTo(lines, 4);
+          };
+          levels.forEach(({ start, end }, level) => {
+            start.forEach((from, i) => {
+              const { bytes, shares } = expectedOf(steps, from, end[i]);
+              expect(fill?.levels[level].bytes[i]).toBe(bytes.size);
+              expectShares(linesByContext(owners as never, owners?.levels[level].intervals[i] ?? []), shares);
             });
           });
-        fill?.levels.forEach(({ bytes }, level) => {
-          bytes.forEach((count, i) => {
-            expect(count).toBeLessThanOrEqual(64 * (levels[level].counts.lines?.[i] ?? 0));
+          expectShares(totals(owners as never), expectedOf(steps, 0, Number.POSITIVE_INFINITY).shares);
+          for (const attribution of [owners, firstTouch])
+            attribution?.levels.forEach(({ intervals, others }, level) => {
+              intervals.forEach((listed, i) => {
+                const sum = listed.reduce((lines, [, more]) => lines + more, others[i]);
+                expect(sum).toBeCloseTo(levels[level].counts.lines?.[i] as number, 4);
+              });
+            });
+          fill?.levels.forEach(({ bytes }, level) => {
+            bytes.forEach((count, i) => {
+              expect(count).toBeLessThanOrEqual(64 * (levels[level].counts.lines?.[i] ?? 0));
+            });
           });
-        });
-        expect(counts.lines?.length).toBe(expected.length);
-      }),
+        },
+      ),
       { numRuns: 150 },
     );
   });

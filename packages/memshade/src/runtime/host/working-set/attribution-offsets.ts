@@ -19,8 +19,13 @@ export const AttributionState = {
   SETTLED_LOST: 68,
   LISTS_LOST: 72,
   KEYS_LOST: 76,
+  OWNED_NEXT: 80,
+  OWNED_FREE: 84,
+  OWNED_LOST: 88,
   BYTE_COUNTS: 128,
   LAST: 256,
+  PARTS: 512,
+  WEIGHTS: 1536,
 } as const;
 
 /** Keys without a place in a frame. */
@@ -40,5 +45,7 @@ export const Entry = { KEY: 0, TAG: 4, WEIGHT: 8 } as const;
 export const ENTRY_BYTES = 16;
 export const Block = { ADDRESS: 0, SIZE: 4, KEY: 8, NEXT: 12 } as const;
 export const BLOCK_BYTES = 16;
+export const Owned = { KEY: 0, NEXT: 4, MASK: 8, STAMP: 16 } as const;
+export const OWNED_BYTES = 24;
 export const Settled = { KEY: 0, NEXT: 4, MASK: 8, LINE: 16 } as const;
 export const SETTLED_BYTES = 24;

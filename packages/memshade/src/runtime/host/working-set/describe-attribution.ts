@@ -161,7 +161,7 @@ function levelOf(
   for (const weights of series) {
     const known = [...weights].flatMap(([path, weight]): [number, number][] => {
       const number = numbers.get(path);
-      return number === undefined ? [] : [[number, weight]];
+      return number === undefined || round(weight) === 0 ? [] : [[number, weight]];
     });
     known.sort(([a, x], [b, y]) => y - x || a - b);
     const listed = known.slice(0, MOST_PER_INTERVAL);

@@ -10,9 +10,12 @@ import {
 } from "./attribution-offsets.ts";
 import { Histories, intervalOf } from "./histories.ts";
 import { Control } from "./offsets.ts";
+import { OpenShares } from "./open-shares.ts";
 
 const LINE_BYTES = 64;
 const GRANULE_BYTES = 8;
+/** The mark of a byte that was touched while it was in the block that it is in. */
+const TOUCHED = 1;
 
 /** What the lines of one interval with a key add up to, by kind and by how many time scales they are new at. */
 export interface AttributionEntry {
@@ -40,6 +43,7 @@ class OpenInterval {
   readonly #workingSet: WorkingSetLayout;
   readonly #interval: number;
   readonly #histories: Histories;
+  readonly #shares: OpenShares;
   readonly #entries = new Map<string, AttributionEntry>();
 
   constructor(buffer: ArrayBufferLike, workingSet: WorkingSetLayout, layout: AttributionLayout) {
@@ -48,6 +52,7 @@ class OpenInterval {
     this.#workingSet = workingSet;
     this.#interval = this.#view.getUint32(workingSet.control + Control.INTERVAL, true);
     this.#histories = new Histories(buffer, workingSet, this.#interval);
+    this.#shares = new OpenShares(this.#view, layout, this.#interval);
   }
 
   attribute(): AttributionEntry[] {
@@ -88,7 +93,6 @@ class OpenInterval {
     if (firstTouch) this.#add(this.#u32(touchers + line * 4), EntryKind.TOUCH_KIND, bucket, 1);
     if (!fill && !owners) return;
     const keys = (line + 1) * LINE_BYTES <= covered ? this.#ownersOfBytes(line) : [];
-    const touched = keys.filter((key) => key !== undefined).length;
     if (fill)
       keys.forEach((key, byte) => {
         if (key === undefined) return;
@@ -96,10 +100,11 @@ class OpenInterval {
         this.#add(AttributionKey.BYTES_KEY, EntryKind.FILL_KIND, this.#bucketAt(at), 1);
       });
     if (!owners) return;
-    if (touched === 0) this.#add(this.#regionKey(line), EntryKind.SHARE_KIND, bucket, 1);
-    const bytesOf = new Map<number, number>();
-    for (const key of keys) if (key !== undefined) bytesOf.set(key, (bytesOf.get(key) ?? 0) + 1);
-    for (const [key, bytes] of bytesOf) this.#add(key, EntryKind.SHARE_KIND, bucket, bytes / touched);
+    const region = this.#regionKey(line);
+    const add = (key: number, at: number, weight: number): void =>
+      this.#add(key, EntryKind.SHARE_KIND, at, weight);
+    if (line * LINE_BYTES < covered) this.#shares.add(line, keys, region, bucket, add);
+    else add(region, bucket, 1);
   }
 
   /** Key by byte of a line, undefined for those that were not touched. */
@@ -119,7 +124,7 @@ class OpenInterval {
       const from = this.#u32(block + Block.ADDRESS) - base;
       const to = Math.min(LINE_BYTES, from + this.#u32(block + Block.SIZE));
       for (let byte = Math.max(0, from); byte < to; byte++) {
-        if (marks[byte] === 0 || isLive[byte] === 1) continue;
+        if (marks[byte] !== TOUCHED || isLive[byte] === 1) continue;
         keys[byte] = this.#u32(block + Block.KEY);
         isLive[byte] = 1;
       }

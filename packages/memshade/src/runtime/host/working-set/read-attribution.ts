@@ -28,6 +28,7 @@ export interface AttributionTables {
   blocksLost: number;
   settledLost: number;
   listsLost: number;
+  ownedLost: number;
   keysLost: number;
   /** Bytes of the frames and lists in use. */
   usedBytes: number;
@@ -52,6 +53,7 @@ export function readAttribution(
     blocksLost: word(AttributionState.BLOCKS_LOST),
     settledLost: word(AttributionState.SETTLED_LOST),
     listsLost: word(AttributionState.LISTS_LOST),
+    ownedLost: word(AttributionState.OWNED_LOST),
     keysLost: word(AttributionState.KEYS_LOST),
     usedBytes: word(AttributionState.LISTS) + Math.max(0, frameEnd - layout.arena),
   };

@@ -178,7 +178,7 @@ function originalOf({ original }: SessionInstance): Uint8Array {
 function untracked({ attribution: layout }: SessionInstance, readings: Readings): string[] {
   const { attribution, memoryBytes } = readings;
   if (layout === undefined || attribution === undefined) return [];
-  const { blocksLost, settledLost, listsLost, keysLost } = attribution;
+  const { blocksLost, settledLost, ownedLost, listsLost, keysLost } = attribution;
   const sentences: string[] = [];
   if (layout.isLimited && memoryBytes > layout.covered)
     sentences.push(
@@ -188,6 +188,10 @@ function untracked({ attribution: layout }: SessionInstance, readings: Readings)
     sentences.push(`${blocksLost} blocks found no room: their lines count as the heap's own.`);
   if (settledLost > 0)
     sentences.push(`${settledLost} pieces of freed blocks found no room: they count for who came behind.`);
+  if (ownedLost > 0)
+    sentences.push(
+      `${ownedLost} pieces of lines found no room: in longer intervals these lines count for their other pieces.`,
+    );
   if (listsLost > 0) sentences.push(`${listsLost} intervals found no room for their contexts.`);
   if (keysLost > 0) sentences.push(`Intervals with very many contexts have some of them without names.`);
   return sentences;
@@ -277,6 +281,6 @@ function profilerBytes(
   if (layout === undefined || attribution === undefined) return working;
   const { firstTouch, fill, owners, covered } = layout;
   const followed = Math.min(memoryBytes, covered);
-  const perByte = (fill || owners ? 1 : 0) + (fill ? 2 : 0) + (owners ? 0.625 : 0);
+  const perByte = (fill || owners ? 1 : 0) + (fill ? 2 : 0) + (owners ? 1 : 0);
   return working + (firstTouch ? lines * 4 : 0) + Math.ceil(followed * perByte) + attribution.usedBytes;
 }

@@ -8,6 +8,8 @@ import {
   ENTRY_BYTES,
   Entry,
   EntryKind,
+  OWNED_BYTES,
+  Owned,
   SETTLED_BYTES,
   Settled,
 } from "../../../../src/runtime/host/working-set/attribution-offsets.ts";
@@ -27,6 +29,7 @@ it("the tables of the attribution are where the code inside the module has them"
   expect(constantsLike("A_(\\w+)")).toEqual(AttributionState);
   expect(constantsLike("E_(\\w+)")).toEqual(Entry);
   expect(constantsLike("B_(\\w+)")).toEqual(Block);
+  expect(constantsLike("O_(\\w+)")).toEqual(Owned);
   expect(constantsLike("T_(\\w+)")).toEqual(Settled);
   expect(constantsLike("(\\w+_KIND)")).toEqual(EntryKind);
   expect(constantsLike("(\\w+_KEY|NO_KEY|OTHERS|UNKNOWN_SITE)")).toMatchObject(AttributionKey);
@@ -34,6 +37,7 @@ it("the tables of the attribution are where the code inside the module has them"
     ENTRY_SIZE: ENTRY_BYTES,
     BLOCK_SIZE: BLOCK_BYTES,
     SETTLED_SIZE: SETTLED_BYTES,
+    OWNED_SIZE: OWNED_BYTES,
     LAST_SIZE: 16,
   });
 });

@@ -28,14 +28,14 @@ import {
   T_NEXT,
   UNKNOWN_SITE,
 } from "./layout";
-import { bitsBetween, clearBytes, touchedBytes } from "./masks";
+import { bitsBetween, clearBytes, touchedBefore, touchedBytes, touchedInBlock } from "./masks";
 
 /** Before an allocation: whoever called asked for it. */
 export function requested(): void {
   store<u32>(STATE, slot(), A_REQUEST);
 }
 
-/** Behind it; the address is 0 where it failed. */
+/** Behind it; the address is 0 where it failed. `zeroedBy` is 0 if nothing of the block was written by the allocator. */
 export function allocated(address: u32, size: u32, zeroedBy: u32): void {
   if (address == 0 || size == 0) return;
   const end = <u64>address + size;
@@ -52,6 +52,16 @@ export function allocated(address: u32, size: u32, zeroedBy: u32): void {
   store<u32>(block, request == 0 ? UNKNOWN_SITE : request, B_KEY);
   store<u32>(start, number);
   noteLines(address, size, number);
+  if (zeroedBy == 0) forgetTouches(address, size);
+}
+
+/** What was touched where a block is now, by the allocator for one, was not touched in it. */
+function forgetTouches(address: u32, size: u32): void {
+  const end = address + size;
+  for (let line = address >>> 6; line << 6 < end; line++) {
+    const touched = touchedBytes(line);
+    if (touched != 0) touchedBefore(line, touched & bitsInside(line, address, end));
+  }
 }
 
 /** Before a release. */
@@ -68,7 +78,7 @@ export function reallocated(old: u32, address: u32, size: u32): void {
   const number = blockAt(old);
   if (number != 0 && address != old) settle(number);
   if (number != 0) forget(number);
-  allocated(address, size, 0);
+  allocated(address, size, 1);
 }
 
 function blockAt(address: u32): u32 {
@@ -115,13 +125,17 @@ function settle(number: u32): void {
   const end = address + load<u32>(block, B_SIZE);
   const key = load<u32>(block, B_KEY);
   for (let line = address >>> 6; line << 6 < end; line++) {
-    const touched = touchedBytes(line);
-    if (touched == 0) continue;
-    const base = line << 6;
-    const from = base < address ? address - base : 0;
-    const mask = touched & bitsBetween(from, min(end - base, 64));
+    if (touchedBytes(line) == 0) continue;
+    const mask = touchedInBlock(line) & bitsInside(line, address, end);
     if (mask != 0 && settleIn(line, key, mask)) clearBytes(line, mask);
   }
+}
+
+/** The bytes of a line from `address` to `end` − 1; there are some. */
+@inline
+export function bitsInside(line: u32, address: u32, end: u32): u64 {
+  const base = line << 6;
+  return bitsBetween(address > base ? address - base : 0, min(end - base, 64));
 }
 
 /** Whether there was room. */

@@ -2,13 +2,16 @@
 // here and become constants when this code is merged into it. `instrument/working-set/attribution-layout.ts` places them.
 //
 //   TOUCHERS     u32 per line: key of what touched it first in the open interval, 0 for nothing yet
-//   BYTES        u8 per byte of the program's memory below COVERED: 1 if it was touched in the open interval
+//   BYTES        u8 per byte of the program's memory below COVERED: 1 if it was touched in the open interval; 2 if only
+//                before the block came that it lies in
 //   BYTE_STAMPS  u16 per byte: number of the last interval that touched it, plus one; 0 for never
 //   STARTS       u32 per 8 bytes: the block that starts there
 //   FIRSTS       u32 per line: the block that the line's first byte lies in, if it starts before
 //   BLOCKS       B_* : blocks by number, from 1
 //   SETTLED      T_* : touched bytes of blocks that were freed in the open interval
 //   HEADS        u32 per line: its first entry of SETTLED
+//   OWNED        O_* : whose the bytes of lines were when they were touched last. The first entries are those of the lines,
+//                by their numbers; those behind belong to lines that need several
 //   TABLE        E_* : what the open interval's lines add up to, while they are looked at; open addressing
 //   USED         u32 per entry of TABLE in use, in order
 //   LISTS        per snapshot: u32 number of entries, u32 unused, the entries
@@ -46,6 +49,11 @@ export declare const BLOCK_CAPACITY: u32;
 export declare const SETTLED: u32;
 @external("layout", "SETTLED_CAPACITY")
 export declare const SETTLED_CAPACITY: u32;
+@external("layout", "OWNED")
+export declare const OWNED: u32;
+/** Entries of OWNED, with the first ones. */
+@external("layout", "OWNED_CAPACITY")
+export declare const OWNED_CAPACITY: u32;
 @external("layout", "TABLE")
 export declare const TABLE: u32;
 @external("layout", "TABLE_MASK")
@@ -82,9 +90,14 @@ export const A_BLOCKS_LOST: usize = 64; // blocks that found no room
 export const A_SETTLED_LOST: usize = 68; // pieces of freed blocks that found no room
 export const A_LISTS_LOST: usize = 72; // snapshots that found no room for their entries
 export const A_KEYS_LOST: usize = 76; // touches without room for their own entry
+export const A_OWNED_NEXT: usize = 80; // entries of OWNED behind the first ones that were ever in use
+export const A_OWNED_FREE: usize = 84; // list of those to use again
+export const A_OWNED_LOST: usize = 88; // pieces of lines that found no room there
 export const A_BYTE_COUNTS: usize = 128; // u32 per bucket: bytes of the interval at hand
 export const A_LAST: usize = 256; // per kind: key, tag and address of the entry that was added to last
 export const LAST_SIZE: u32 = 16;
+export const A_PARTS: usize = 512; // whose the bytes of the line at hand are: key and mask, as many as there are bytes
+export const A_WEIGHTS: usize = 1536; // what the line at hand adds to keys: key and weight, two for each byte
 
 // Keys without a place.
 export const NO_KEY: u32 = 0;
@@ -111,6 +124,13 @@ export const B_SIZE: usize = 4;
 export const B_KEY: usize = 8;
 export const B_NEXT: usize = 12; // in the list of free numbers
 export const BLOCK_SIZE: u32 = 16;
+
+// Entries of one line have different bytes, but for what was touched in no block since: that is told apart.
+export const O_KEY: usize = 0;
+export const O_NEXT: usize = 4; // entry of the same line, 0 for none
+export const O_MASK: usize = 8; // u64; 0: nothing
+export const O_STAMP: usize = 16; // u32: number of the interval that touched the bytes, plus one
+export const OWNED_SIZE: u32 = 24;
 
 export const T_KEY: usize = 0;
 export const T_NEXT: usize = 4; // entry of the same line, 0 for none

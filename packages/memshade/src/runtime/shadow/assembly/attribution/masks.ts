@@ -19,6 +19,26 @@ export function touchedBytes(line: u32): u64 {
   );
 }
 
+/** Which of them were touched while they were in the block that they are in. */
+@inline
+export function touchedInBlock(line: u32): u64 {
+  const at: usize = BYTES + (line << 6);
+  const one = i8x16.splat(1);
+  return (
+    <u64>(<u32>i8x16.bitmask(i8x16.eq(v128.load(at), one))) |
+    (<u64>(<u32>i8x16.bitmask(i8x16.eq(v128.load(at, 16), one))) << 16) |
+    (<u64>(<u32>i8x16.bitmask(i8x16.eq(v128.load(at, 32), one))) << 32) |
+    (<u64>(<u32>i8x16.bitmask(i8x16.eq(v128.load(at, 48), one))) << 48)
+  );
+}
+
+/** What was touched of some bytes of a line was touched before the block came that they are in now. */
+@inline
+export function touchedBefore(line: u32, mask: u64): void {
+  const at: usize = BYTES + (line << 6);
+  for (let bits = mask; bits != 0; bits &= bits - 1) store<u8>(at + <usize>ctz(bits), 2);
+}
+
 /** Forgets that some bytes of a line were touched. */
 @inline
 export function clearBytes(line: u32, mask: u64): void {

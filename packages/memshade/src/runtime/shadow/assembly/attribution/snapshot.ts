@@ -1,7 +1,7 @@
 // The lines of an interval are looked at once more when it ends, before the working set's own scan: what touched each of
 // them first, whose bytes were touched, and how many. `runtime/host/working-set/open-attribution.ts` does the same for
 // the interval that is still open at the end.
-import { BOTH, C_HEAP_FROM, C_HIGH_LINES, C_INTERVAL, C_STACK_FROM, C_STACK_TO, C_WORK, CONTROL, WRITTEN } from "../working-set/layout";
+import { BOTH, C_HIGH_LINES, C_INTERVAL, C_WORK, CONTROL, WRITTEN } from "../working-set/layout";
 import { halve } from "../working-set/snapshot";
 import { bucketOf, bucketOfLine } from "../working-set/touch";
 import { entryAt } from "./blocks";
@@ -9,34 +9,25 @@ import { add, list } from "./entries";
 import {
   A_BYTE_COUNTS,
   A_SETTLED,
-  B_ADDRESS,
-  B_KEY,
-  B_SIZE,
-  BLOCK_SIZE,
-  BLOCKS,
   BYTE_STAMPS,
   BYTES_KEY,
   COVERED,
   FILL,
   FILL_KIND,
   FIRST_TOUCH,
-  FIRSTS,
   HEADS,
-  HEAP_KEY,
   OWNERS,
   SHARE_KIND,
-  STACK_KEY,
-  STARTS,
   STATE,
-  STATIC_KEY,
-  T_KEY,
   T_LINE,
   T_MASK,
   T_NEXT,
   TOUCH_KIND,
   TOUCHERS,
 } from "./layout";
-import { bitsBetween, clearBytes, touchedBytes } from "./masks";
+import { clearBytes, touchedBytes } from "./masks";
+import { halveOwned } from "./owned";
+import { regionOfLine, share } from "./share";
 
 /**
  * A line that is attributed counts as so many that are looked at, so intervals of the tool's own choice become longer. It takes
@@ -76,6 +67,7 @@ export function attribute(): void {
 /** Neighbouring intervals were merged: bytes have stamps too. */
 export function merged(): void {
   if (FILL) halve(BYTE_STAMPS, min(load<u32>(CONTROL, C_HIGH_LINES) << 6, COVERED) << 1);
+  if (OWNERS) halveOwned(load<u32>(CONTROL, C_HIGH_LINES));
 }
 
 @inline
@@ -92,7 +84,10 @@ function attributeLine(line: u32): void {
   const touched = isCovered ? touchedBytes(line) : 0;
   const settled = OWNERS && isCovered ? settledBytes(line) : 0;
   if (FILL) countBytes(line, touched | settled, now);
-  if (OWNERS) share(line, touched, settled, bucket, isCovered);
+  if (OWNERS) {
+    if (isCovered) share(line, touched, settled, bucket);
+    else add(regionOfLine(line), SHARE_KIND, bucket, 1);
+  }
   if (touched != 0) clearBytes(line, touched);
 }
 
@@ -130,48 +125,4 @@ function settledBytes(line: u32): u64 {
   for (let at = load<u32>(HEADS + (line << 2)); at != 0; at = load<u32>(entryAt(at), T_NEXT))
     mask |= load<u64>(entryAt(at), T_MASK);
   return mask;
-}
-
-/** Divides a line among the blocks whose bytes of it were touched, and what lies around them. */
-function share(line: u32, touched: u64, settled: u64, bucket: u32, isCovered: bool): void {
-  const bytes = popcnt(touched | settled);
-  if (bytes == 0) {
-    add(regionKey(line), SHARE_KIND, bucket, 1);
-    return;
-  }
-  const part: f64 = 1 / <f64>bytes;
-  let owned: u64 = 0;
-  if (isCovered) {
-    const first = load<u32>(FIRSTS + (line << 2));
-    if (first != 0) owned |= shareBlock(line, first, touched & ~owned, bucket, part);
-    for (let granule: u32 = 0; granule < 8; granule++) {
-      const number = load<u32>(STARTS + (((line << 3) + granule) << 2));
-      if (number != 0) owned |= shareBlock(line, number, touched & ~owned, bucket, part);
-    }
-    for (let at = load<u32>(HEADS + (line << 2)); at != 0; at = load<u32>(entryAt(at), T_NEXT)) {
-      const own = load<u64>(entryAt(at), T_MASK) & ~owned;
-      if (own != 0) add(load<u32>(entryAt(at), T_KEY), SHARE_KIND, bucket, <f64>popcnt(own) * part);
-      owned |= own;
-    }
-  }
-  const rest = popcnt(touched & ~owned);
-  if (rest != 0) add(regionKey(line), SHARE_KIND, bucket, <f64>rest * part);
-}
-
-/** Gives a live block its part of a line; returns its touched bytes. */
-function shareBlock(line: u32, number: u32, touched: u64, bucket: u32, part: f64): u64 {
-  const block: usize = BLOCKS + number * BLOCK_SIZE;
-  const address = load<u32>(block, B_ADDRESS);
-  const end = address + load<u32>(block, B_SIZE);
-  const base = line << 6;
-  if (end <= base) return 0;
-  const own = touched & bitsBetween(address > base ? address - base : 0, min(end - base, 64));
-  if (own != 0) add(load<u32>(block, B_KEY), SHARE_KIND, bucket, <f64>popcnt(own) * part);
-  return own;
-}
-
-/** What a line is part of if it is no block's. */
-function regionKey(line: u32): u32 {
-  if (line >= load<u32>(CONTROL, C_STACK_FROM) && line < load<u32>(CONTROL, C_STACK_TO)) return STACK_KEY;
-  return line >= load<u32>(CONTROL, C_HEAP_FROM) ? HEAP_KEY : STATIC_KEY;
 }
