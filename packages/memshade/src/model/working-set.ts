@@ -107,8 +107,8 @@ export interface InstanceWorkingSet {
   /** By the contexts that touched lines first; in longer intervals too, those of the whole of them. */
   firstTouch?: Attribution | undefined;
   /**
-   * By the blocks that the bytes touched are in: each line is divided among them by these bytes. In longer intervals a line
-   * is divided as in the first level-0 interval that touched it.
+   * By the blocks that the bytes touched are in: each line is divided among them by the bytes of it that the interval touched,
+   * at every scale.
    */
   owners?: Attribution | undefined;
   fill?: LineFill | undefined;

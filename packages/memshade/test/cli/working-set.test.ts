@@ -92,6 +92,12 @@ describe("memshade run --tool workingset", () => {
       const { stdout } = await memshade(["top", "who", "--by", by, "-n", "3"], { cwd });
       await expect(stdout).toMatchFileSnapshot(`golden/working-set-top-${by}.txt`);
     }
+    for (const group of ["function", "path"])
+      for (const by of ["share", "first-touch", "lines", "new", "fill"]) {
+        const words = ["top", "who", "--by", by, "--group", group, "-n", "3"];
+        const { stdout } = await memshade(words, { cwd });
+        await expect(stdout).toMatchFileSnapshot(`golden/working-set-top-${by}-by-${group}.txt`);
+      }
     const { stdout } = await memshade(["top", "who", "--by", "share", "--json"], { cwd });
     const { rows, total } = JSON.parse(stdout);
     const { counts } = first.profile.instances[0].levels[0];
@@ -116,11 +122,35 @@ describe("memshade run --tool workingset", () => {
     ["share", "--owners"],
     ["first-touch", "--first-touch"],
     ["misses", "--locality"],
+    ["cold", "--locality"],
+    ["fill", "--fill"],
   ])("ranks nothing by %s where the run has not been recorded with %s", async (by, option) => {
     await record("bare", 6);
     const { code, stderr } = await memshade(["top", "bare", "--by", by], { cwd });
     expect(code).toBe(2);
-    expect(stderr).toBe(`memshade: --by ${by} needs a run that was recorded with ${option}: bare is none\n`);
+    expect(stderr).toBe(
+      `memshade: --by ${by} needs a run that was recorded with --tool workingset ${option}: bare is none\n`,
+    );
+  });
+
+  it("names what was not recorded, and what can be ranked instead", async () => {
+    await record("bare", 6);
+    const bytes = await memshade(["top", "bare"], { cwd });
+    expect([bytes.code, bytes.stderr]).toEqual([
+      2,
+      "memshade: --by bytes needs a run that was recorded with --tool heap: bare is none; --by lines ranks its working set\n",
+    ]);
+    await memshade(["run", "--out", "heap", "bintree.wasm", "6"], { cwd });
+    const lines = await memshade(["top", "heap", "--by", "new"], { cwd });
+    expect([lines.code, lines.stderr]).toEqual([
+      2,
+      "memshade: --by new needs a run that was recorded with --tool workingset: heap is none\n",
+    ]);
+    const misses = await memshade(["top", "bare", "--by", "misses", "--group", "path"], { cwd });
+    expect([misses.code, misses.stderr]).toEqual([
+      2,
+      "memshade: --by misses knows no call paths: --group takes one of site, function with it\n",
+    ]);
   });
 
   it("keeps few intervals of a long run by merging neighbours, and loses no line", async () => {

@@ -4,10 +4,12 @@ import type {
   StackFrame,
   WorkingSetProfile,
 } from "../../model/working-set.ts";
-import { attributedPlaces } from "./attributed-places.ts";
+import type { GroupBy } from "../groups.ts";
+import { type AttributedPlace, attributedPlaces } from "./attributed-places.ts";
+import { INTERVAL_KEYS, type IntervalKey, rankIntervals } from "./rank-intervals.ts";
 
 /** What places are ranked by. */
-export const WORKING_SET_KEYS = ["lines", "first-touch", "share", "misses", "cold"] as const;
+export const WORKING_SET_KEYS = [...INTERVAL_KEYS, "first-touch", "share", "misses", "cold"] as const;
 export type WorkingSetKey = (typeof WORKING_SET_KEYS)[number];
 
 /** A function whose intervals are large, or an instruction that misses. */
@@ -16,20 +18,24 @@ export interface RankedPlace {
   module: number;
   /** Undefined: no code, or bulk instructions. */
   frame: StackFrame | undefined;
-  /** First touches and shares: what it is, and the calls that led there, innermost first. */
+  /** First touches and shares: what it is. */
   kind?: AttributionKind;
+  /** The calls that led there, innermost first, where places are told apart by them. */
   callers?: StackFrame[];
   file: string | undefined;
   line: number | undefined;
   /**
-   * Lines of the largest interval, or that it was the first to touch in the whole run, or of blocks that it allocated in an
-   * interval on average; misses of the whole run.
+   * Lines of the largest interval, or that were new, or that it was the first to touch in the whole run, or of blocks that
+   * it allocated in an interval on average; bytes of lines that were not touched, in an interval on average; misses of the
+   * whole run.
    */
   value: number;
-  /** Lines: intervals that ended in the function, and their mean. */
+  /** Lines, new lines and fill: intervals that ended in the function. */
   intervals?: number;
   /** Lines per interval on average. */
   mean?: number;
+  /** Part of the bytes of the lines that were touched. */
+  fill?: number;
   /** Shares: lines of the whole run. */
   total?: number;
   /** Misses: references that were followed, as an estimate for the whole run. */
@@ -45,20 +51,23 @@ export interface WorkingSetRanking {
 }
 
 /**
- * Places by the working sets of intervals that ended in them (`lines`), by the lines that they touched first or whose
+ * Places by the working sets of intervals that ended in them, by the lines that they touched first or whose
  * blocks they allocated, by misses of a cache, or by first references. Undefined where the run has not what the key needs.
+ *
+ * `group`: places are functions, instructions and calls that allocate, or these with the calls that led there; misses are
+ * not told apart by calls.
  */
 export function rankWorkingSet(
   profile: WorkingSetProfile,
   by: WorkingSetKey,
   order: "largest" | "smallest",
+  group: GroupBy = "site",
 ): WorkingSetRanking | undefined {
-  const ranking =
-    by === "lines"
-      ? rankFunctions(profile)
-      : by === "first-touch" || by === "share"
-        ? rankAttributed(profile, by)
-        : rankInstructions(profile, by);
+  const ranking = isIntervalKey(by)
+    ? rankIntervals(profile, by, group)
+    : by === "first-touch" || by === "share"
+      ? rankAttributed(profile, by, group)
+      : rankInstructions(profile, by, group);
   if (ranking === undefined) return undefined;
   const sign = order === "largest" ? 1 : -1;
   const places = ranking.places
@@ -67,32 +76,14 @@ export function rankWorkingSet(
   return { ...ranking, places };
 }
 
-function rankFunctions({ instances }: WorkingSetProfile): WorkingSetRanking {
-  const byFunction = new Map<string, RankedPlace & { intervals: number; mean: number }>();
-  for (const { module, levels, stackOf, stacks } of instances)
-    levels[0].counts.lines?.forEach((lines, interval) => {
-      const frame = stacks[stackOf[interval]]?.[0];
-      const key = `${module} ${frame?.function ?? ""}`;
-      const place = byFunction.get(key) ?? {
-        module,
-        frame,
-        file: undefined,
-        line: undefined,
-        value: 0,
-        intervals: 0,
-        mean: 0,
-      };
-      byFunction.set(key, place);
-      place.value = Math.max(place.value, lines);
-      place.intervals++;
-      place.mean += (lines - place.mean) / place.intervals;
-    });
-  return { places: [...byFunction.values()], total: undefined, cacheBytes: undefined };
+function isIntervalKey(key: WorkingSetKey): key is IntervalKey {
+  return (INTERVAL_KEYS as readonly string[]).includes(key);
 }
 
 function rankAttributed(
   { instances }: WorkingSetProfile,
   by: "first-touch" | "share",
+  group: GroupBy,
 ): WorkingSetRanking | undefined {
   const measure = by === "share" ? "mean" : "total";
   const places: RankedPlace[] = [];
@@ -101,12 +92,19 @@ function rankAttributed(
     const attribution = by === "share" ? owners : firstTouch;
     if (attribution === undefined) continue;
     isKnown = true;
-    for (const place of attributedPlaces(attribution, by === "share" ? "owners" : "firstTouch")) {
+    const all: AttributedPlace[] =
+      group === "path"
+        ? attribution.contexts
+        : group === "function"
+          ? byFunction(attribution.contexts)
+          : attributedPlaces(attribution, by === "share" ? "owners" : "firstTouch");
+    for (const place of all) {
       const { kind, stack, total, mean } = place;
       const [frame, ...callers] = stack;
       const { file, line } = frame ?? {};
       const figures = by === "share" ? { total } : { mean };
-      places.push({ module, frame, kind, callers, file, line, value: place[measure], ...figures });
+      const path = group === "function" ? {} : { callers };
+      places.push({ module, frame, kind, ...path, file, line, value: place[measure], ...figures });
     }
   }
   if (!isKnown) return undefined;
@@ -114,9 +112,32 @@ function rankAttributed(
   return { places, total, cacheBytes: undefined };
 }
 
+/** Whatever calls led there. */
+function byFunction(contexts: readonly AttributedPlace[]): AttributedPlace[] {
+  const functions = new Map<string, AttributedPlace>();
+  for (const { kind, stack, total, mean } of contexts) {
+    const [frame] = stack;
+    const key = `${kind} ${frame?.function}`;
+    const known = functions.get(key);
+    if (known === undefined)
+      functions.set(key, {
+        kind,
+        stack: frame === undefined ? [] : [{ function: frame.function, name: frame.name }],
+        total,
+        mean,
+      });
+    else {
+      known.total += total;
+      known.mean += mean;
+    }
+  }
+  return [...functions.values()];
+}
+
 function rankInstructions(
   { instances, lineBytes }: WorkingSetProfile,
   by: "misses" | "cold",
+  group: GroupBy,
 ): WorkingSetRanking | undefined {
   const bySite = new Map<string, RankedPlace & { references: number }>();
   let total = 0;
@@ -128,8 +149,16 @@ function rankInstructions(
     total +=
       (by === "cold" ? cold : sites.reduce((sum, { misses }) => sum + misses, otherSites.misses)) / rate;
     for (const { frame, file, line, ...counts } of sites) {
-      const key = `${module} ${frame?.offset ?? ""}`;
-      const place = bySite.get(key) ?? { module, frame, file, line, value: 0, references: 0 };
+      const isWhole = group === "function" && frame !== undefined;
+      const key = `${module} ${(isWhole ? frame.function : frame?.offset) ?? ""}`;
+      const place = bySite.get(key) ?? {
+        module,
+        ...(isWhole
+          ? { frame: { function: frame.function, name: frame.name }, file: undefined, line: undefined }
+          : { frame, file, line }),
+        value: 0,
+        references: 0,
+      };
       bySite.set(key, place);
       place.value += counts[by] / rate;
       place.references += counts.references / rate;

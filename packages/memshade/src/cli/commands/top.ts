@@ -1,3 +1,5 @@
+import fs from "node:fs";
+import path from "node:path";
 import type { Command } from "commander";
 import { GROUPINGS, type GroupBy } from "../../analyses/groups.ts";
 import { METRICS, type MetricKey } from "../../analyses/metrics.ts";
@@ -9,9 +11,9 @@ import type { WasteFile } from "../../model/waste.ts";
 import { topJson } from "../../report/json/top.ts";
 import { wastePairsJson, wasteTopJson } from "../../report/json/waste.ts";
 import { workingSetTopJson } from "../../report/json/working-set-top.ts";
-import { loadHeap } from "../../report/load-run.ts";
+import { hasHeap, loadHeap } from "../../report/load-run.ts";
 import { loadWaste } from "../../report/load-waste.ts";
-import { loadWorkingSet } from "../../report/load-working-set.ts";
+import { hasWorkingSet, loadWorkingSet } from "../../report/load-working-set.ts";
 import type { ColorChoice } from "../../report/terminal/paint.ts";
 import { topTable } from "../../report/terminal/top-table.ts";
 import { wastePairs } from "../../report/terminal/waste-pairs.ts";
@@ -64,10 +66,14 @@ Examples:
       instructions that miss (--tool workingset --locality)
   memshade top memshade.out/app.4711 --by lines
       functions with large working sets (--tool workingset)
+  memshade top memshade.out/app.4711 --by new --group path
+      what went on when the program touched new lines (--tool workingset)
   memshade top memshade.out/app.4711 --by share
       who allocated what it works on (--tool workingset --owners)
   memshade top memshade.out/app.4711 --by first-touch
-      who brings lines in (--tool workingset --first-touch)`;
+      who brings lines in (--tool workingset --first-touch)
+  memshade top memshade.out/app.4711 --by fill
+      where lines are touched for few of their bytes (--tool workingset --fill)`;
 
 /** Adds `memshade top` to the program. Its action throws UserError for mistakes of the user. */
 export function addTopCommand(program: Command): void {
@@ -99,6 +105,10 @@ export function runTop(input: string, options: TopOptions, terminal: Terminal): 
   if (pairKey !== undefined) return topPairs(input, pairKey, options, terminal);
   const workingSetKey = WORKING_SET_KEYS.find((key) => key === by);
   if (workingSetKey !== undefined) return topWorkingSet(input, workingSetKey, options, terminal);
+  if (isRunWithout(hasHeap, input))
+    throw new UserError(
+      `--by ${by} needs a run that was recorded with --tool heap: ${input} is none${otherKeys(input)}`,
+    );
   const { profile } = loadHeap(input, { binaryPaths: options.binaryPath });
   const ranking = {
     by: by as MetricKey,
@@ -117,6 +127,17 @@ export function runTop(input: string, options: TopOptions, terminal: Terminal): 
     );
   }
   return text;
+}
+
+/** Whether it is a run's folder, and its tool was not asked for. */
+function isRunWithout(has: (input: string) => boolean, input: string): boolean {
+  return fs.existsSync(path.join(input, "run.json")) && !has(input);
+}
+
+/** What else can be ranked of a run without a heap profile. */
+function otherKeys(input: string): string {
+  if (hasWorkingSet(input)) return "; --by lines ranks its working set";
+  return loadWaste(input) === undefined ? "" : "; --by dead ranks its waste";
 }
 
 function topWaste(input: string, by: WasteKey, options: TopOptions, terminal: Terminal): string {
@@ -150,24 +171,31 @@ function wasteFor(input: string, by: string, options: TopOptions): WasteFile {
 }
 
 /** What a run must have been recorded with for keys of working sets. */
-const NEEDED: Partial<Record<WorkingSetKey, string>> = {
+const NEEDED: Readonly<Record<WorkingSetKey, string>> = {
+  lines: "",
+  new: "",
   "first-touch": "--first-touch",
   share: "--owners",
+  fill: "--fill",
+  misses: "--locality",
+  cold: "--locality",
 };
 
 function topWorkingSet(input: string, by: WorkingSetKey, options: TopOptions, terminal: Terminal): string {
+  if (options.group === "path" && (by === "misses" || by === "cold"))
+    throw new UserError(`--by ${by} knows no call paths: --group takes one of site, function with it`);
+  const needed = NEEDED[by] === "" ? "--tool workingset" : `--tool workingset ${NEEDED[by]}`;
+  const missing = `--by ${by} needs a run that was recorded with ${needed}: ${input} is none`;
+  if (isRunWithout(hasWorkingSet, input)) throw new UserError(missing);
   const profile = loadWorkingSet(input);
   const order = options.reverse ? ("smallest" as const) : ("largest" as const);
-  const ranking = { by, order, rows: options.rows };
+  const ranking = { by, order, rows: options.rows, group: options.group };
   const text = options.json
     ? workingSetTopJson(profile, { ...ranking, input })
     : workingSetTable(profile, {
         ...ranking,
         ...screenOptions(options.color, options.wide ?? false, terminal),
       });
-  if (text === undefined)
-    throw new UserError(
-      `--by ${by} needs a run that was recorded with ${NEEDED[by] ?? "--locality"}: ${input} is none`,
-    );
+  if (text === undefined) throw new UserError(missing);
   return text;
 }

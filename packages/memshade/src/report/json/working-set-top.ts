@@ -1,3 +1,4 @@
+import type { GroupBy } from "../../analyses/groups.ts";
 import { rankWorkingSet, type WorkingSetKey } from "../../analyses/working-set/rank.ts";
 import type { WorkingSetProfile } from "../../model/working-set.ts";
 
@@ -6,6 +7,7 @@ export interface WorkingSetTopOptions {
   readonly by: WorkingSetKey;
   readonly order: "largest" | "smallest";
   readonly rows: number;
+  readonly group?: GroupBy | undefined;
 }
 
 /**
@@ -17,8 +19,8 @@ export function workingSetTopJson(
   profile: WorkingSetProfile,
   options: WorkingSetTopOptions,
 ): string | undefined {
-  const { input, by, order, rows } = options;
-  const ranking = rankWorkingSet(profile, by, order);
+  const { input, by, order, rows, group = "site" } = options;
+  const ranking = rankWorkingSet(profile, by, order, group);
   if (ranking === undefined) return undefined;
   const { places, total, cacheBytes } = ranking;
   const document = {
@@ -26,7 +28,8 @@ export function workingSetTopJson(
     version: 1,
     input,
     by,
-    unit: by === "misses" || by === "cold" ? "references" : "lines",
+    group,
+    unit: by === "misses" || by === "cold" ? "references" : by === "fill" ? "bytes" : "lines",
     order,
     lineBytes: profile.lineBytes,
     cacheBytes: by === "misses" ? cacheBytes : null,

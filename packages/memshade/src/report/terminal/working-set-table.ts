@@ -1,3 +1,4 @@
+import type { GroupBy } from "../../analyses/groups.ts";
 import { type RankedPlace, rankWorkingSet, type WorkingSetKey } from "../../analyses/working-set/rank.ts";
 import type { AttributionKind, StackFrame, WorkingSetProfile } from "../../model/working-set.ts";
 import { formatBytes, formatCount, formatPercent, plural } from "../format.ts";
@@ -11,11 +12,14 @@ export interface WorkingSetTableOptions extends ScreenOptions {
   readonly by: WorkingSetKey;
   readonly order: "largest" | "smallest";
   readonly rows: number;
+  readonly group?: GroupBy | undefined;
 }
 
 const COLUMN_WIDTH = 12;
 const NOUNS: Readonly<Record<WorkingSetKey, string>> = {
   lines: "function",
+  new: "function",
+  fill: "function",
   "first-touch": "place",
   share: "place",
   misses: "instruction",
@@ -23,6 +27,8 @@ const NOUNS: Readonly<Record<WorkingSetKey, string>> = {
 };
 const HEADS: Readonly<Record<WorkingSetKey, readonly string[]>> = {
   lines: ["LARGEST", "MEAN", "INTERVALS"],
+  new: ["NEW", "% OF ALL", "INTERVALS"],
+  fill: ["UNTOUCHED", "FILL", "INTERVALS"],
   "first-touch": ["RUN", "% OF ALL", "INTERVAL"],
   share: ["INTERVAL", "% OF ALL", "RUN"],
   misses: ["MISSES", "% OF ALL", "REFERENCES"],
@@ -38,22 +44,25 @@ export function workingSetTable(
   profile: WorkingSetProfile,
   options: WorkingSetTableOptions,
 ): string | undefined {
-  const { by, order } = options;
-  const ranking = rankWorkingSet(profile, by, order);
+  const { by, order, group = "site" } = options;
+  const ranking = rankWorkingSet(profile, by, order, group);
   if (ranking === undefined) return undefined;
   const screen = new Screen(options);
   const { places, total, cacheBytes } = ranking;
   const extreme = order === "largest" ? ["Largest", "Most"] : ["Smallest", "Fewest"];
   const title = {
     lines: `${extreme[0]} working sets of intervals, by the function they ended in`,
+    new: `${extreme[1]} lines new to the run, by the function that intervals ended in`,
+    fill: `${extreme[1]} untouched bytes of lines, by the function that intervals ended in`,
     "first-touch": `${extreme[1]} lines touched first`,
     share: `${extreme[0]} shares of the working set, by who allocated`,
     misses: `${extreme[1]} misses of a cache of ${formatBytes(cacheBytes ?? 0)}`,
     cold: `${extreme[1]} first references to lines`,
   }[by];
-  const noun = NOUNS[by];
+  const ofIntervals = by === "lines" || by === "new" || by === "fill";
+  const noun = nounOf(by, group);
   const bytes = (lines: number): string => formatBytes(lines * profile.lineBytes);
-  const isInLines = by === "first-touch" || by === "share";
+  const isInLines = by === "first-touch" || by === "share" || by === "new";
   const all = total === undefined ? "" : `${isInLines ? bytes(total) : formatCount(total)} at `;
   screen.printEnds(title, `${all}${plural(places.length, noun)}`, screen.paint.strong);
   printGaps(screen, profile.notTracked);
@@ -69,15 +78,19 @@ export function workingSetTable(
   );
   const width = screen.width - HEADS[by].length * COLUMN_WIDTH - 2;
   for (const place of places.slice(0, options.rows)) {
-    const { value, mean = 0, intervals = 0, references = 0, callers } = place;
-    const cells =
-      by === "lines"
-        ? [bytes(value), bytes(mean), formatCount(intervals)]
-        : isInLines
-          ? [bytes(value), formatPercent(value, total ?? 0), bytes(place.total ?? mean)]
-          : [formatCount(value), formatPercent(value, total ?? 0), formatCount(references)];
+    const { value, mean = 0, intervals = 0, fill = 0, references = 0, callers } = place;
+    const part = formatPercent(value, total ?? 0);
+    const cells = {
+      lines: () => [bytes(value), bytes(mean), formatCount(intervals)],
+      new: () => [bytes(value), part, formatCount(intervals)],
+      fill: () => [formatBytes(value), formatPercent(fill, 1), formatCount(intervals)],
+      "first-touch": () => [bytes(value), part, bytes(mean)],
+      share: () => [bytes(value), part, bytes(place.total ?? 0)],
+      misses: () => [formatCount(value), part, formatCount(references)],
+      cold: () => [formatCount(value), part, formatCount(references)],
+    }[by]();
     const [first, ...others] = cells.map((cell) => padLeft(cell, COLUMN_WIDTH));
-    const name = by === "lines" ? functionOf(screen, place, width) : nameOf(screen, place, width);
+    const name = ofIntervals ? functionOf(screen, place, width) : nameOf(screen, place, width);
     screen.print(`${screen.paint.amount(first)}${others.join("")}  ${name}`);
     if (callers !== undefined)
       printCallers(screen, callers.map(callerName), " ".repeat(HEADS[by].length * COLUMN_WIDTH + 2));
@@ -88,6 +101,11 @@ export function workingSetTable(
   if (screen.isShortened)
     screen.print(screen.paint.faint("  Names are shortened: --wide shows them in full"));
   return screen.text();
+}
+
+function nounOf(by: WorkingSetKey, group: GroupBy): string {
+  if (group === "function") return "function";
+  return group === "path" && by !== "misses" && by !== "cold" ? "call path" : NOUNS[by];
 }
 
 function functionOf(screen: Screen, { frame }: RankedPlace, width: number): string {
