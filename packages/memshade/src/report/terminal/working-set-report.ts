@@ -1,6 +1,7 @@
 import { findPhases } from "../../analyses/working-set/phases.ts";
 import type { InstanceWorkingSet, StackFrame, TimeUnit, WorkingSetProfile } from "../../model/working-set.ts";
 import { formatBytes, formatCount, formatPercent, groupDigits, plural } from "../format.ts";
+import { bareName } from "../waste-sentences.ts";
 import { printAttributions, printInterval } from "./attribution-report.ts";
 import { printChain } from "./call-path.ts";
 import { printGaps, printWrapped } from "./header.ts";
@@ -127,7 +128,7 @@ function printPhases(
     const where =
       name === undefined
         ? ""
-        : `in ${screen.fit(name, agreement < 1 ? 13 : 21)}${agreement < 1 ? ` (${formatPercent(agreement, 1)})` : ""}`;
+        : `in ${screen.fit(bareName(name), agreement < 1 ? 13 : 21)}${agreement < 1 ? ` (${formatPercent(agreement, 1)})` : ""}`;
     screen.print(
       `  ${padLeft(time(start), 8)} – ${padRight(time(end), 8)} ${padLeft(bytes(meanLines), 9)} ${screen.paint.bar(padRight(bar(meanLines, largest, 8), 8))} ${screen.paint.faint(`peak ${bytes(peakLines)}`)}  ${where}`,
     );

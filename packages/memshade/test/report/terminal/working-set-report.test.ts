@@ -32,6 +32,46 @@ describe("phases", () => {
     ]);
   });
 
+  it("end where the program does something else, also with a working set of the same size", () => {
+    const { instances } = pictureOf(
+      Array.from({ length: 30 }, () => LOAD),
+      Array.from({ length: 30 }, (_, i) => (i < 10 ? "build" : i < 20 ? "query" : "write")),
+    );
+    expect(findPhases(instances[0]).map(({ first, last, name }) => [first, last, name])).toEqual([
+      [0, 9, "build"],
+      [10, 19, "query"],
+      [20, 29, "write"],
+    ]);
+  });
+
+  it("go on where a program does two things in turn", () => {
+    const { instances } = pictureOf(
+      Array.from({ length: 60 }, () => LOAD),
+      Array.from({ length: 60 }, (_, i) => ((i * 7) % 5 < 2 ? "update" : "render")),
+    );
+    expect(findPhases(instances[0])).toMatchObject([{ first: 0, last: 59, name: "render", agreement: 0.6 }]);
+  });
+
+  it("are named after the outermost function that most others do not go through", () => {
+    const { instances } = pictureOf(
+      [LOAD, LOAD, LOAD, "a", "a", "a"],
+      ["load", "load", "load", "format", "format", "copy"],
+    );
+    const [instance] = instances;
+    const frame = (number: number, name: string) => ({ function: number, offset: number, name });
+    const main = frame(0, "main");
+    const [load, write] = [frame(1, "load"), frame(2, "write")];
+    const stacks = [
+      [frame(3, "read"), load, main],
+      [frame(4, "format"), write, main],
+      [frame(5, "copy"), write, main],
+    ];
+    expect(findPhases({ ...instance, stacks })).toMatchObject([
+      { first: 0, last: 2, name: "load", agreement: 1, stack: 0 },
+      { first: 3, last: 5, name: "write", agreement: 1, stack: 1 },
+    ]);
+  });
+
   it("of functions without a name have their index, as everywhere", () => {
     const [instance] = pictureOf([LOAD, LOAD, LOAD, LOAD], ["parse", "parse", "parse", "parse"]).instances;
     const stacks = instance.stacks.map((stack) => stack.map(({ name: _, ...frame }) => frame));
