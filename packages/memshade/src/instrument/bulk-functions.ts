@@ -59,7 +59,7 @@ export class BulkFunctions {
       const within = this.#followsBoth(writes, reads);
       if (within && instruction !== "memory.init") this.#tellBefore(body, fillsOwn, destination);
       if (within && instruction === "memory.init")
-        for (const listener of this.#listeners) showSegment(body, first, listener);
+        for (const listener of this.#listeners) showSegment(body, first, destination, listener);
       for (let i = 0; i < 3; i++) body.op("local.get", i);
       if (fillsOwn) body.op(instruction, first);
       else body.op(instruction, first, second);
@@ -196,17 +196,29 @@ function pushBelow4G(body: BodyBuilder, address: number, type: number, length: n
  * listener's memory first. Parameters are destination, source and length; two locals follow. Traps where the
  * instruction would.
  */
-function showSegment(body: BodyBuilder, segment: number, { initPiece, initBuffer }: MemoryListeners): void {
+function showSegment(
+  body: BodyBuilder,
+  segment: number,
+  type: number,
+  { initPiece, initBuffer }: MemoryListeners,
+): void {
   if (initPiece === undefined || initPiece < 0 || initBuffer === undefined) return;
   const [destination, source, length, done, piece] = [0, 1, 2, 3, 4];
-  body.i32(0).op("local.set", done).open("block").open("loop");
+  body.i32(0).op("local.set", done).open("block");
+  if (type === I64) {
+    pushBelow4G(body, destination, I64, I32);
+    body.op("i32.eqz").op("br_if", 0);
+  }
+  body.open("loop");
   body.op("local.get", length).op("local.get", done).op("i32.sub").op("local.tee", piece);
   body.op("i32.eqz").op("br_if", 1);
   body.op("local.get", piece).i32(initBuffer.bytes);
   body.op("local.get", piece).i32(initBuffer.bytes).op("i32.lt_u").op("select").op("local.set", piece);
   body.i32(initBuffer.address).op("local.get", source).op("local.get", done).op("i32.add");
   body.op("local.get", piece).op("memory.init", segment, initBuffer.memory);
-  body.op("local.get", destination).op("local.get", done).op("i32.add");
+  body.op("local.get", destination);
+  if (type === I64) body.op("i32.wrap_i64");
+  body.op("local.get", done).op("i32.add");
   body.op("local.get", piece).op("local.get", done).op("call", initPiece);
   body.op("local.get", done).op("local.get", piece).op("i32.add").op("local.set", done);
   body.op("br", 0).end().end();

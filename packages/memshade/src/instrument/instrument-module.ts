@@ -559,6 +559,7 @@ class Instrumentation {
       ...(acrossThreads ? { acrossThreads } : {}),
       ...this.#memoryImport(),
       sharedMemory: this.#memory >= 0 && memoryType(module, this.#memory).shared,
+      ...(this.#memory64 ? { memory64: true } : {}),
       layout: this.#beside === undefined ? layout : undefined,
       ...(this.#beside === undefined ? {} : { beside: this.#beside }),
       ...(tools.length === 0

@@ -182,6 +182,8 @@ export interface InstrumentedInfo {
   memoryImport?: { module: string; field: string };
   /** Whether threads share the memory that is followed. */
   sharedMemory: boolean;
+  /** Its addresses are 64-bit; absent: they are not. */
+  memory64?: boolean;
   layout: ShadowLayout | undefined;
   /** The shadow memory is imported, the same one by all instances that share their memory. */
   acrossThreads?: boolean;

@@ -26,6 +26,8 @@ const END = opcodeId("end");
 const I32_LOAD8_U = opcodeId("i32.load8_u");
 const I32_LOAD = opcodeId("i32.load");
 const I64_LOAD = opcodeId("i64.load");
+const I64_EXTEND = opcodeId("i64.extend_i32_u");
+const I32_WRAP = opcodeId("i32.wrap_i64");
 const MEMORY_SIZE = opcodeId("memory.size");
 const MEMORY_COPY = opcodeId("memory.copy");
 const MEMORY_FILL = opcodeId("memory.fill");
@@ -46,6 +48,8 @@ export interface RuntimeSurroundings extends CodeSurroundings {
   hosts: Record<string, number>;
   /** Memory of the program, for the loads that runtimes import from `program`. */
   programMemory?: number;
+  /** Its addresses are i64, those of the runtime i32 all the same. */
+  programMemory64?: boolean;
   /** Memories of tables, by the name that runtimes import their accesses from; others are in the shadow memory. */
   tables?: Readonly<Record<string, number>>;
 }
@@ -93,6 +97,7 @@ export function mergeRuntime(runtimeBytes: Uint8Array, around: RuntimeSurroundin
           entry.module === "program"
             ? (around.programMemory ?? 0)
             : (around.tables?.[entry.module] ?? around.shadowMemory),
+          entry.module === "program" && around.programMemory64 === true,
         )
       : indices[index] === undefined
         ? NOTHING
@@ -186,11 +191,14 @@ const NOTHING = new Uint8Array(0);
 const MEMORIES: ReadonlySet<string> = new Set(["program", "writers", "readers", "origins"]);
 
 /** What a call of an imported function of this name becomes: an instruction on a memory. */
-const INTRINSICS: Readonly<Record<string, (memory: number) => Uint8Array>> = {
-  pages: (memory) => instruction(MEMORY_SIZE).u32Leb(memory).finish(),
-  load8: (memory) => access(I32_LOAD8_U, memory),
-  load32: (memory) => access(I32_LOAD, memory),
-  load64: (memory) => access(I64_LOAD, memory),
+const INTRINSICS: Readonly<Record<string, (memory: number, is64: boolean) => Uint8Array>> = {
+  pages: (memory, is64) => {
+    const size = instruction(MEMORY_SIZE).u32Leb(memory);
+    return (is64 ? size.u8(I32_WRAP) : size).finish();
+  },
+  load8: (memory, is64) => access(I32_LOAD8_U, memory, is64),
+  load32: (memory, is64) => access(I32_LOAD, memory, is64),
+  load64: (memory, is64) => access(I64_LOAD, memory, is64),
   load128: (memory) => access(V128_LOAD, memory),
   store32: (memory) => access(I32_STORE, memory),
   store128: (memory) => access(V128_STORE, memory),
@@ -204,9 +212,10 @@ function instruction(op: number): ByteWriter {
   return writer;
 }
 
-/** A load or store without displacement or alignment. */
-function access(op: number, memory: number): Uint8Array {
-  const writer = instruction(op);
+/** A load or store without displacement or alignment; `is64` for loads only. */
+function access(op: number, memory: number, is64 = false): Uint8Array {
+  const writer = is64 ? instruction(I64_EXTEND) : new ByteWriter(16);
+  writeOpcode(writer, op);
   if (memory === 0) writer.u8(0);
   else writer.u8(HAS_MEMORY_INDEX).u32Leb(memory);
   return writer.u32Leb(0).finish();

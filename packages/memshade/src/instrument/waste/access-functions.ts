@@ -3,6 +3,7 @@ import {
   ACCESS_KIND,
   AccessKind,
   I32,
+  I64,
   OPCODE_NAME,
   type OpcodeName,
   PUSH_COUNT,
@@ -12,6 +13,7 @@ import {
 import { operandsAbove } from "../access-operands.ts";
 import type { AppendedFunctions } from "../appended-functions.ts";
 import { BodyBuilder } from "../body-builder.ts";
+import { computeAddress } from "./access-address.ts";
 
 /** Functions of the waste runtime that accesses call. */
 export interface AccessTargets {
@@ -32,9 +34,6 @@ export interface AccessHints {
   lanes?: number;
 }
 
-/** An address that no 32-bit memory has, for operands that reach beyond it. */
-const OUT_OF_REACH = 0xffffffff;
-
 /**
  * Functions that take the place of access instructions: they do the access, which may trap, and tell the runtime.
  * Parameters: those of the instruction, then its displacement, its store id and its load id.
@@ -43,13 +42,22 @@ export class AccessFunctions {
   readonly #appended: AppendedFunctions;
   readonly #targets: AccessTargets;
   readonly #countsAtomics: boolean;
+  readonly #memory64: boolean;
   readonly #made = new Map<string, number>();
 
-  /** `countsAtomics`: read-modify-writes store what they write; deadstores sees them read only. */
-  constructor(appended: AppendedFunctions, targets: AccessTargets, countsAtomics: boolean) {
+  /**
+   * `countsAtomics`: read-modify-writes store what they write; deadstores sees them read only. `memory64`: addresses are i64.
+   */
+  constructor(
+    appended: AppendedFunctions,
+    targets: AccessTargets,
+    countsAtomics: boolean,
+    memory64: boolean,
+  ) {
     this.#appended = appended;
     this.#targets = targets;
     this.#countsAtomics = countsAtomics;
+    this.#memory64 = memory64;
   }
 
   /** `lane`: the lane immediate, −1 if the instruction has none. */
@@ -60,7 +68,7 @@ export class AccessFunctions {
     if (known !== undefined) return known;
     const operands = operandsAbove(op);
     const results = PUSH_COUNT[op] === 1 ? [RESULT_TYPE[op]] : [];
-    const type = this.#appended.typeIndex([I32, ...operands, I32, I32, I32], results);
+    const type = this.#appended.typeIndex([this.#memory64 ? I64 : I32, ...operands, I32, I32, I32], results);
     const index = this.#appended.add(type, () => this.#body(op, alignment, lane, operands, results, hints));
     this.#made.set(key, index);
     return index;
@@ -78,15 +86,16 @@ export class AccessFunctions {
     const storeId = displacement + 1;
     const loadId = storeId + 1;
     const address = loadId + 1;
-    const result = address + 1;
+    const whole = this.#memory64 ? address + 1 : address;
+    const result = whole + 1;
     const name = OPCODE_NAME[op] as OpcodeName;
     const size = ACCESS_BYTES[op];
     const kind = ACCESS_KIND[op];
     const float = name.startsWith("f32") ? 4 : name.startsWith("f64") ? 8 : lanes;
-    const body = new BodyBuilder([I32, ...results]);
+    const body = new BodyBuilder([I32, ...(this.#memory64 ? [I64] : []), ...results]);
 
     const access = (): void => {
-      body.op("local.get", address);
+      body.op("local.get", whole);
       for (let i = 0; i < operands.length; i++) body.op("local.get", 1 + i);
       if (lane < 0) body.op(name, alignment, 0);
       else body.op(name, alignment, 0, lane);
@@ -97,7 +106,7 @@ export class AccessFunctions {
       if (target === this.#targets.storing || target === this.#targets.touched) body.op("call", target);
       else body.op("local.get", id).i32(float).op("call", target);
     };
-    body.op("local.get", 0).op("local.get", displacement).op("i32.add").op("local.set", address);
+    computeAddress(body, displacement, address, whole);
     // An atomic that is not aligned traps, wherever it is: nothing has happened then.
     if (size > 1 && name.includes(".atomic.")) {
       body.op("local.get", address).i32(size - 1);
@@ -105,8 +114,6 @@ export class AccessFunctions {
       access();
       body.end();
     }
-    body.op("local.get", address).op("local.get", 0).op("i32.lt_u").open("if");
-    body.op("local.get", 0).op("i32.load8_u", 0, OUT_OF_REACH).op("drop").end();
     const targets = this.#targets;
     const { storing, touched } = targets;
     const loaded = moves ? targets.loadedToMove : targets.loaded;

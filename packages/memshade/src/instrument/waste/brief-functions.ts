@@ -3,19 +3,20 @@ import {
   ACCESS_KIND,
   AccessKind,
   I32,
+  I64,
   OPCODE_NAME,
   type OpcodeName,
   opcodeId,
   RESULT_TYPE,
+  type ValType,
 } from "../../wasm/index.ts";
 import { operandsAbove } from "../access-operands.ts";
 import type { AppendedFunctions } from "../appended-functions.ts";
 import { BodyBuilder } from "../body-builder.ts";
+import { computeAddress } from "./access-address.ts";
 import { BodySink } from "./body-sink.ts";
 import type { BriefSnippets } from "./brief-snippets.ts";
 
-/** An address that no 32-bit memory has, for operands that reach beyond it. */
-const OUT_OF_REACH = 0xffffffff;
 const LOCAL_GET = opcodeId("local.get");
 
 /**
@@ -25,11 +26,14 @@ const LOCAL_GET = opcodeId("local.get");
 export class BriefFunctions {
   readonly #appended: AppendedFunctions;
   readonly #snippets: BriefSnippets;
+  readonly #memory64: boolean;
   readonly #made = new Map<number, number>();
 
-  constructor(appended: AppendedFunctions, snippets: BriefSnippets) {
+  /** `memory64`: addresses are i64. */
+  constructor(appended: AppendedFunctions, snippets: BriefSnippets, memory64: boolean) {
     this.#appended = appended;
     this.#snippets = snippets;
+    this.#memory64 = memory64;
   }
 
   get(op: number): number {
@@ -37,7 +41,7 @@ export class BriefFunctions {
     if (known !== undefined) return known;
     const isStore = ACCESS_KIND[op] === AccessKind.Store;
     const type = this.#appended.typeIndex(
-      [I32, ...operandsAbove(op), I32, I32],
+      [this.#memory64 ? I64 : I32, ...operandsAbove(op), I32, I32],
       isStore ? [] : [RESULT_TYPE[op]],
     );
     const index = this.#appended.add(type, () => (isStore ? this.#store(op) : this.#load(op)));
@@ -46,11 +50,12 @@ export class BriefFunctions {
   }
 
   #load(op: number): Uint8Array {
-    const [displacement, number, address, result] = [1, 2, 3, 4];
-    const body = new BodyBuilder([I32, RESULT_TYPE[op]]);
-    addressOf(body, displacement, address);
+    const [displacement, number, result, address] = [1, 2, 3, 4];
+    const whole = this.#memory64 ? address + 1 : address;
+    const body = new BodyBuilder([RESULT_TYPE[op], ...this.#addressTypes]);
+    computeAddress(body, displacement, address, whole);
     body
-      .op("local.get", address)
+      .op("local.get", whole)
       .op(OPCODE_NAME[op] as OpcodeName, 0, 0)
       .op("local.set", result);
     this.#snippets.followLoad(new BodySink(body), ACCESS_BYTES[op], address, number);
@@ -58,22 +63,21 @@ export class BriefFunctions {
   }
 
   #store(op: number): Uint8Array {
-    const [value, displacement, store, address, id] = [1, 2, 3, 4, 5];
-    const body = new BodyBuilder([I32, I32]);
+    const [value, displacement, store, id, address] = [1, 2, 3, 4, 5];
+    const whole = this.#memory64 ? address + 1 : address;
+    const body = new BodyBuilder([I32, ...this.#addressTypes]);
     const sink = new BodySink(body);
-    addressOf(body, displacement, address);
-    body.op("local.get", address);
+    computeAddress(body, displacement, address, whole);
+    body.op("local.get", whole);
     sink.local(LOCAL_GET, value);
-    this.#snippets.compareCold(sink, op, ACCESS_BYTES[op], address, value, store);
+    this.#snippets.compareCold(sink, op, ACCESS_BYTES[op], { address, whole, value, store });
     body.op(OPCODE_NAME[op] as OpcodeName, 0, 0);
     this.#snippets.followStore(sink, ACCESS_BYTES[op], address, store, id);
     return body.finish();
   }
-}
 
-/** address = first parameter + displacement; traps where the sum is beyond any memory. */
-function addressOf(body: BodyBuilder, displacement: number, address: number): void {
-  body.op("local.get", 0).op("local.get", displacement).op("i32.add").op("local.tee", address);
-  body.op("local.get", 0).op("i32.lt_u").open("if");
-  body.op("local.get", 0).op("i32.load8_u", 0, OUT_OF_REACH).op("drop").end();
+  /** Types of locals with an address: an i32, and what the access itself takes. */
+  get #addressTypes(): ValType[] {
+    return this.#memory64 ? [I32, I64] : [I32];
+  }
 }

@@ -99,8 +99,9 @@ export class BriefSnippets {
   compareStore(sink: SnippetSink, place: Place): void {
     const { op, size, key, site, address, value } = place;
     if (!value.isHeld) sink.local(LOCAL_TEE, value.local);
-    if (address.local < 0) sink.i32(address.constant);
-    else sink.local(LOCAL_GET, address.local);
+    if (address.local >= 0) sink.local(LOCAL_GET, address.local);
+    else if (address.isWide) sink.i64(BigInt(address.constant));
+    else sink.i32(address.constant);
     sink.access(loadBefore(op), 0, 0, address.displacement);
     sink.local(LOCAL_GET, value.local);
     writeComparison(sink, op, place.lane);
@@ -152,16 +153,21 @@ export class BriefSnippets {
     sink.end();
   }
 
-  /** As `compareStore` in a function of its own, whose parameters and locals are named. */
-  compareCold(sink: SnippetSink, op: number, size: number, address: number, value: number, id: number): void {
-    sink.local(LOCAL_GET, address);
+  /** As `compareStore` in a function of its own, whose parameters and locals are named; `store` as in `followStore`. */
+  compareCold(
+    sink: SnippetSink,
+    op: number,
+    size: number,
+    { address, whole, value, store }: Readonly<Record<"address" | "whole" | "value" | "store", number>>,
+  ): void {
+    sink.local(LOCAL_GET, whole);
     sink.access(loadBefore(op), 0, 0, 0);
     sink.local(LOCAL_GET, value);
     writeComparison(sink, op, 0);
     sink.rarely();
     sink.open(IF, NOTHING);
     sink.local(LOCAL_GET, address);
-    sink.local(LOCAL_GET, id);
+    sink.local(LOCAL_GET, store);
     sink.indexed(CALL, this.#targets.same.get(size) as number);
     sink.end();
   }
@@ -171,7 +177,7 @@ export class BriefSnippets {
    * store's id.
    */
   followStore(sink: SnippetSink, size: number, address: number, store: number, id: number): void {
-    const place = { local: address, constant: 0, displacement: 0 };
+    const place = { local: address, constant: 0, displacement: 0, isWide: false };
     const { arena, stores, recordShift } = this.#layout;
     if (this.#layout.dirty !== 0) this.#markDirty(sink, place);
     this.#chargeLost(sink, size, place);
@@ -189,7 +195,7 @@ export class BriefSnippets {
   /** As `testLoad`; counts the load too. */
   followLoad(sink: SnippetSink, size: number, address: number, number: number): void {
     this.#addOne(sink, number, this.#layout.loads, this.#layout.loadShift);
-    this.#words.pushUnread(sink, size, { local: address, constant: 0, displacement: 0 });
+    this.#words.pushUnread(sink, size, { local: address, constant: 0, displacement: 0, isWide: false });
     sink.rarely();
     sink.open(IF, NOTHING);
     sink.local(LOCAL_GET, address);

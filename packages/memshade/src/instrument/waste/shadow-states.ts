@@ -1,6 +1,13 @@
 import { opcodeId, type ValType } from "../../wasm/index.ts";
 import type { SnippetSink } from "../snippet-sink.ts";
-import { pushAddress, pushId, type Scratch, type ShadowId, type SnippetAddress } from "./shadow-words.ts";
+import {
+  pushAddress,
+  pushHeld,
+  pushId,
+  type Scratch,
+  type ShadowId,
+  type SnippetAddress,
+} from "./shadow-words.ts";
 import type { WasteLayout } from "./waste-layout.ts";
 
 const I32: ValType = 0x7f;
@@ -197,7 +204,7 @@ export class ShadowStates {
       return ((address.constant >>> 0) + address.displacement) * 2 ** shift;
     }
     const isShort = address.displacement < LONGEST_DISPLACEMENT;
-    if (isShort) sink.local(LOCAL_GET, address.local);
+    if (isShort) pushHeld(sink, address);
     else pushAddress(sink, address);
     if (shift > 0) {
       sink.i32(shift);

@@ -60,6 +60,8 @@ export interface SnippetAddress {
   /** The constant address, else 0. */
   constant: number;
   displacement: number;
+  /** The local is an i64; what was accessed there lies below 4 GiB. */
+  isWide: boolean;
 }
 
 /** A local of a type, the same one for each number, for the length of one snippet. */
@@ -70,10 +72,16 @@ export function pushAddress(sink: SnippetSink, address: SnippetAddress): void {
     sink.i32(address.constant + address.displacement);
     return;
   }
-  sink.local(LOCAL_GET, address.local);
+  pushHeld(sink, address);
   if (address.displacement === 0) return;
   sink.i32(address.displacement);
   sink.plain(I32_ADD);
+}
+
+/** Pushes what an address's local holds. */
+export function pushHeld(sink: SnippetSink, { local, isWide }: SnippetAddress): void {
+  sink.local(LOCAL_GET, local);
+  if (isWide) sink.plain(I32_WRAP);
 }
 
 /**
@@ -282,7 +290,7 @@ export class ShadowWords {
       return ((address.constant >>> 0) + address.displacement) * 2 ** ID_SHIFT;
     }
     const isShort = address.displacement < LONGEST_DISPLACEMENT;
-    if (isShort) sink.local(LOCAL_GET, address.local);
+    if (isShort) pushHeld(sink, address);
     else pushAddress(sink, address);
     sink.i32(ID_SHIFT);
     sink.plain(I32_SHL);

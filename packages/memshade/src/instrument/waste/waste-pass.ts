@@ -14,6 +14,7 @@ import {
   skipOpcode,
   type ValType,
 } from "../../wasm/index.ts";
+import { hasLongDisplacement } from "../displacements.ts";
 import { CallFrames, type Frames } from "../frames/call-frames.ts";
 import { FRAME_HEADER_BYTES } from "../frames/frame-shapes.ts";
 import { InsertionKind } from "../insertions.ts";
@@ -215,7 +216,9 @@ export class WastePass implements ToolPass {
     this.#places.length = 0;
     this.#loops.length = 0;
     this.#streams =
-      this.#brief !== undefined && state.hasLoops ? new LoopStreams(state, this.#brief.streams) : undefined;
+      this.#brief !== undefined && state.hasLoops && !this.#around.memory64
+        ? new LoopStreams(state, this.#brief.streams)
+        : undefined;
     this.#extraLocals.clear();
     this.#asker = NO_LOCAL;
     this.#askerNode = NO_LOCAL;
@@ -239,6 +242,12 @@ export class WastePass implements ToolPass {
   access(op: number, at: number, displacement: number, start: number, end: number): void {
     const site = this.#siteAt(start);
     const { stack, values } = this.#state;
+    const { memory64, module } = this.#around;
+    if (memory64 && hasLongDisplacement(module.bytes, start)) {
+      // No memory that is followed reaches there.
+      this.#streams?.abandon();
+      return;
+    }
     if (values.classes[stack.value[at]] === ValueClass.Stack) setBit(this.frames, site);
     const isSettled = this.#isSettled(op, stack.value[at], (stack.offset[at] + displacement) | 0);
     const brief = this.#brief;
@@ -508,6 +517,7 @@ export class WastePass implements ToolPass {
         local: isConstant ? -1 : keepAddress(stack, values, insertions, temporaries, at, op, start),
         constant: isConstant ? stack.offset[at] : 0,
         displacement,
+        isWide: this.#around.memory64,
       },
       value: { local: 0, isHeld: false },
       lane: IMMEDIATE_KIND[op] === ImmediateKind.MemargLane ? this.#around.module.bytes[end - 1] : 0,

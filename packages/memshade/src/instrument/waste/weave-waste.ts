@@ -1,7 +1,9 @@
 import { ByteWriter } from "../../bytes/writer.ts";
 import {
   encodeConstantExpression,
+  globalType,
   I32,
+  I64,
   importsOf,
   memoryType,
   opcodeId,
@@ -59,9 +61,7 @@ export const INIT_BUFFER_BYTES = 2048;
 
 /** Weaves the waste tool into a module. */
 export function weaveWaste(around: ToolSurroundings): WovenTool | string {
-  const { module, appended, memory, shadowMemory } = around;
-  if (around.memory64)
-    return "The module's memory is 64-bit: the waste tool does not follow it, and counts nothing of this module.";
+  const { module, appended, memory, memory64, shadowMemory } = around;
   const options = around.options.waste ?? {};
   const isFull = needsFullEngine(options);
   const sites = findSites(module, zeroingFunctions(around.allocator.functions));
@@ -94,7 +94,8 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
   if (minimum * 2 ** pageSizeLog2 > layout.covered)
     return (
       `The module's memory begins with ${Math.ceil((minimum * 2 ** pageSizeLog2) / 2 ** 20)} MiB, of which the waste tool ` +
-      `can follow ${Math.floor(layout.covered / 2 ** 20)} MiB: it counts nothing of this module.`
+      `can follow ${Math.floor(layout.covered / 2 ** 20)} MiB: it counts nothing of this module. ` +
+      whatHelps(wishes, minimum * 2 ** pageSizeLog2)
     );
   // A memory from outside has the maximum that its maker gave it.
   const isHeld =
@@ -115,6 +116,7 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
     },
     hosts: {},
     programMemory: memory,
+    programMemory64: memory64,
     tables: Object.fromEntries(
       WORD_TABLES.slice(0, ownMemories(layout, wishes)).map((table, i) => [table, shadowMemory + 1 + i]),
     ),
@@ -144,6 +146,7 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
       storedMove: target("storedMove"),
     },
     !isCompatible,
+    memory64,
   );
   const briefParts = (): BriefParts => {
     const sameName = framed === undefined ? "same" : "sameAt";
@@ -161,7 +164,7 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
     );
     return {
       snippets,
-      functions: new BriefFunctions(appended, snippets),
+      functions: new BriefFunctions(appended, snippets, memory64),
       heat: siteHeat(module, sites, around.scan, width, framed === undefined ? 0 : addedByFrames(framed)),
       streams: {
         followsStores: !isCompatible,
@@ -179,8 +182,8 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
   };
   const pass = new WastePass(around, sites, functions, isFull ? undefined : briefParts(), {
     notePages: target("notePages"),
-    growing: isHeld ? target("growing") : -1,
-    grown: target("grown"),
+    growing: isHeld ? onPages(around, target("growing")) : -1,
+    grown: onPages(around, target("grown")),
     hostMayRead: wishes.opaque ? target("hostMayRead") : -1,
     setStackPointer: stackPointerSetter(around, target("stackMoved")),
     records,
@@ -281,6 +284,22 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
   };
 }
 
+/** What somebody can do whose memory begins with more bytes than can be followed. */
+function whatHelps(wishes: WasteWishes, bytes: number): string {
+  const { covered } = planWaste({
+    ...wishes,
+    engine: "brief",
+    ids: 16,
+    contexts: false,
+    objects: false,
+    copies: false,
+    frames: undefined,
+  });
+  return wishes.stores <= MOST_NARROW_IDS && covered >= bytes
+    ? `Without --ids 32, --contexts, --pairs and the like it follows ${Math.floor(covered / 2 ** 20)} MiB.`
+    : "Build it with a smaller initial memory that may grow: it is followed, and held at that size.";
+}
+
 /** Code that pushes the node of the context at hand. */
 function nodeAtHand(global: number): Uint8Array {
   return new ByteWriter(8).u8(opcodeId("global.get")).u32Leb(global).finish();
@@ -338,27 +357,47 @@ function otherMemories(module: WasmModule): string[] {
 }
 
 /** The function that takes the place of setting the stack pointer, −1 if none is known. */
-function stackPointerSetter({ appended, stackPointer }: ToolSurroundings, stackMoved: number): number {
+function stackPointerSetter(
+  { module, appended, stackPointer }: ToolSurroundings,
+  stackMoved: number,
+): number {
   if (stackPointer < 0) return -1;
-  return appended.add(appended.typeIndex([I32], []), () =>
-    new BodyBuilder()
-      .op("global.get", stackPointer)
-      .op("local.get", 0)
-      .op("call", stackMoved)
-      .op("local.get", 0)
-      .op("global.set", stackPointer)
-      .finish(),
-  );
+  const { type } = globalType(module, stackPointer);
+  return appended.add(appended.typeIndex([type], []), () => {
+    const body = new BodyBuilder().op("global.get", stackPointer);
+    if (type === I64) body.op("i32.wrap_i64");
+    body.op("local.get", 0);
+    if (type === I64) body.op("i32.wrap_i64");
+    body.op("call", stackMoved);
+    return body.op("local.get", 0).op("global.set", stackPointer).finish();
+  });
+}
+
+/** A function of the runtime that is handed a number of pages, or −1, and returns such, as a function on the memory's own type. */
+function onPages({ appended, memory64 }: ToolSurroundings, target: number): number {
+  if (!memory64) return target;
+  return appended.add(appended.typeIndex([I64], [I64]), () => {
+    const body = new BodyBuilder().op("local.get", 0).op("i32.wrap_i64").op("call", target);
+    // More pages than 32 bits say are refused as they are.
+    body.op("i64.extend_i32_s").op("local.get", 0);
+    body.op("local.get", 0).i64(32).op("i64.shr_s").op("i64.eqz").op("select");
+    return body.finish();
+  });
 }
 
 /** The function that runs first: marks the data segments as initialised. */
-function starter({ module, appended, memory }: ToolSurroundings, segment: number, notePages: number): number {
+function starter(
+  { module, appended, memory, memory64 }: ToolSurroundings,
+  segment: number,
+  notePages: number,
+): number {
   return appended.add(appended.typeIndex([], []), () => {
     const body = new BodyBuilder().op("call", notePages);
     for (const data of module.data)
       if (segment >= 0 && data.offset !== undefined && data.memory === memory) {
         const { start, end } = data.offset;
         body.range(module.bytes, start, end - 1);
+        if (memory64) body.op("i32.wrap_i64");
         body.i32(data.end - data.start).op("call", segment);
       }
     return body.finish();

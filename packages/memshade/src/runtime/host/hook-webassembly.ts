@@ -5,7 +5,7 @@ import { guardImports } from "./host-frames.ts";
 import { MainModules } from "./main-modules.ts";
 import { type AnyFunction, replaceClass, replaceFunction, replaceGetter } from "./replace-property.ts";
 import { newShadow, type SharedShadow } from "./shared-shadows.ts";
-import { holdMemory } from "./waste/held-memory.ts";
+import { holdMemory, memoryBeyond } from "./waste/held-memory.ts";
 import { type ObservedImports, observeImports } from "./waste/host-ranges.ts";
 
 /** A module that was rewritten, with what is needed to hide that from the program. */
@@ -32,7 +32,7 @@ export interface InstantiationObserver {
    * @param address where the bytes came from, if that is known (`Response.url`).
    */
   rewrite(bytes: Uint8Array, address: string | undefined): RewrittenModule | undefined;
-  /** The rewritten module does not compile, the original does. */
+  /** The rewritten module does not compile, or cannot run with its imports; the original does. */
   rejected(module: TrackedModule, error: unknown): void;
   /**
    * A rewritten module has been instantiated. `exports` are all of its exports, hidden ones included; `group` names the
@@ -110,10 +110,22 @@ export function hookWebAssembly(namespace: typeof WebAssembly, observer: Instant
     module: WebAssembly.Module,
     imports: unknown[],
   ): Promise<WebAssembly.Instance> {
+    const plain = plainModule(module, imports[0]);
+    if (plain !== undefined) return Reflect.apply(instantiate as AnyFunction, namespace, [plain, ...imports]);
     const observed = observe(module, imports[0]);
     const given = observed === undefined ? imports : [observed.imports];
     const instance = await Reflect.apply(instantiate as AnyFunction, namespace, [module, ...given]);
     return adopt(instance, module, imports[0], observed);
+  }
+
+  /** The module as it was, where what it is to import does not let the rewritten one run. */
+  function plainModule(module: WebAssembly.Module, imports: unknown): WebAssembly.Module | undefined {
+    const tracked = trackedModule(module);
+    if (tracked?.original === undefined || typeof imports !== "object" || imports === null) return undefined;
+    const reason = memoryBeyond(imports as WebAssembly.Imports, tracked.info);
+    if (reason === undefined) return undefined;
+    observer.rejected(tracked, new RangeError(reason));
+    return Reflect.construct(Module, [tracked.original]);
   }
 
   /** The imports as the rewritten module is to get them. */
@@ -270,6 +282,8 @@ export function hookWebAssembly(namespace: typeof WebAssembly, observer: Instant
   replaceClass(namespace, "Instance", (args) => {
     const [module] = args;
     if (trackedModule(module) === undefined) return undefined;
+    const plain = plainModule(module as WebAssembly.Module, args[1]);
+    if (plain !== undefined) return Reflect.construct(Instance, [plain, ...args.slice(1)]);
     const observed = observe(module as WebAssembly.Module, args[1]);
     const given = observed === undefined ? args : [module, observed.imports];
     return adopt(Reflect.construct(Instance, given), module as WebAssembly.Module, args[1], observed);

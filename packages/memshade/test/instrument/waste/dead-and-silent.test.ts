@@ -10,22 +10,27 @@ const ENGINES: Readonly<Record<string, WasteOptions>> = {
 };
 
 const F_AND_G = {
-  f: `(local i32)
-    (global.set $__stack_pointer (local.tee 0 (i32.sub (global.get $__stack_pointer) (i32.const 8))))
+  f: `(local @)
+    (global.set $__stack_pointer (local.tee 0 (@.sub (global.get $__stack_pointer) (@.const 8))))
     (i64.store (local.get 0) (i64.const 0x1122334455667788))
-    (global.set $__stack_pointer (i32.add (local.get 0) (i32.const 8)))`,
-  g: `(local i32)
-    (global.set $__stack_pointer (local.tee 0 (i32.sub (global.get $__stack_pointer) (i32.const 8))))
+    (global.set $__stack_pointer (@.add (local.get 0) (@.const 8)))`,
+  g: `(local @)
+    (global.set $__stack_pointer (local.tee 0 (@.sub (global.get $__stack_pointer) (@.const 8))))
     (i64.store (local.get 0) (i64.const 0x7122334455667788))
     (drop (i64.load (local.get 0)))
-    (global.set $__stack_pointer (i32.add (local.get 0) (i32.const 8)))`,
+    (global.set $__stack_pointer (@.add (local.get 0) (@.const 8)))`,
 };
 
-for (const [engine, waste] of Object.entries(ENGINES)) {
-  const run = (...events: ConstructorParameters<typeof WasteRun>[0][number][]) =>
-    new WasteRun(events, { waste });
+const MEMORIES = { "": false, ", 64-bit addresses": true };
+const VARIANTS = Object.entries(ENGINES).flatMap(([engine, waste]) =>
+  Object.entries(MEMORIES).map(([addresses, memory64]) => ({ name: engine + addresses, waste, memory64 })),
+);
 
-  describe(`dead and silent accesses, ${engine}`, () => {
+for (const { name, waste, memory64 } of VARIANTS) {
+  const run = (...events: ConstructorParameters<typeof WasteRun>[0][number][]) =>
+    new WasteRun(events, { waste, memory64 });
+
+  describe(`dead and silent accesses, ${name}`, () => {
     it("a store overwritten before it is read is dead", () => {
       const of = run(S("A", 0, 4), S("B", 0, 4), L("C", 0, 4));
       expect(of.store("A")).toMatchObject({
@@ -126,7 +131,7 @@ for (const [engine, waste] of Object.entries(ENGINES)) {
     });
 
     it("a copy loads and then stores", () => {
-      const copy = { M: "(memory.copy (i32.const 100) (i32.const 0) (i32.const 8))" };
+      const copy = { M: "(memory.copy (@.const 100) (@.const 0) (@.const 8))" };
       const of = run(S("A", 0, 8), text("(call $M)", copy), L("B", 100, 4));
       expect(of.store("A")).toMatchObject({ bytes_written: 8, bytes_read: 8, bytes_dead: 0 });
       expect(of.store("M")).toMatchObject({ bytes_written: 8, bytes_read: 4, dead_exit: 4, class: "copy" });
@@ -134,7 +139,7 @@ for (const [engine, waste] of Object.entries(ENGINES)) {
 
     it("a compare-exchange stores if it succeeds", () => {
       const exchange = {
-        C: "(param i32) (drop (i32.atomic.rmw.cmpxchg (i32.const 0) (local.get 0) (i32.const 77)))",
+        C: "(param i32) (drop (i32.atomic.rmw.cmpxchg (@.const 0) (local.get 0) (i32.const 77)))",
       };
       const succeeds = run(S("A", 0, 4, 5), text("(call $C (i32.const 5))", exchange), S("B", 0, 4));
       expect(succeeds.store("A").bytes_read).toBe(4);
@@ -167,7 +172,8 @@ for (const [engine, waste] of Object.entries(ENGINES)) {
       ];
       const of = new WasteRun([...events, S("C", 0, 4, 7), L("A", 0, 4)], {
         waste,
-        fields: '(data (i32.const 0) "\\07\\00\\00\\00")',
+        memory64,
+        fields: '(data (@.const 0) "\\07\\00\\00\\00")',
       });
       expect(of.load("A")).toMatchObject({ nof_loads: 3, nof_silent: 0 });
       expect(of.load("B")).toMatchObject({ nof_loads: 2, nof_silent: 2 });
@@ -188,10 +194,10 @@ for (const [engine, waste] of Object.entries(ENGINES)) {
   });
 }
 
-describe("who did it", () => {
+describe.each(Object.entries(MEMORIES))("who did it%s", (_, memory64) => {
   const waste = { pairs: true };
   const run = (...events: ConstructorParameters<typeof WasteRun>[0][number][]) =>
-    new WasteRun(events, { waste });
+    new WasteRun(events, { waste, memory64 });
 
   it("pairs a dead store with its killer", () => {
     expect(run(S("A", 0, 4), S("B", 0, 4), L("C", 0, 4)).pairs).toEqual({ "overwritten A B": 4 });
@@ -250,16 +256,16 @@ describe("who did it", () => {
       of.file.pairs?.flatMap(({ kind, end, bytes, operations }) =>
         end === undefined ? [] : [[kind, of.file.ends?.[end].ips[0].function, bytes, operations]],
       );
-    const drop = text("(call $drop)", { drop: "(call $free (i32.const 8))" });
+    const drop = text("(call $drop)", { drop: "(call $free (@.const 8))" });
     expect(ends(run(malloc(8, 4), S("A", 8, 4, 5), drop))).toEqual([["deallocated", "drop", 4, 1]]);
     expect(ends(run(text("(call $f) (call $g)", F_AND_G)))).toEqual([["returned", "f", 8, 1]]);
-    const shrink = text("(call $shrink)", { shrink: "(drop (call $realloc (i32.const 8) (i32.const 2)))" });
-    const shrunk = run(text("(global.set $next (i32.const 8))"), malloc(8, 4), S("A", 8, 4, 5), shrink);
+    const shrink = text("(call $shrink)", { shrink: "(drop (call $realloc (@.const 8) (@.const 2)))" });
+    const shrunk = run(text("(global.set $next (@.const 8))"), malloc(8, 4), S("A", 8, 4, 5), shrink);
     expect(ends(shrunk)).toEqual([["deallocated", "shrink", 2, 1]]);
   });
 
   it("names the calls that led to a free", () => {
-    const calls = { drop: "(call $free (i32.const 8))", left: "(call $drop)", right: "(call $drop)" };
+    const calls = { drop: "(call $free (@.const 8))", left: "(call $drop)", right: "(call $drop)" };
     const of = new WasteRun(
       [
         malloc(8, 4),
@@ -269,7 +275,7 @@ describe("who did it", () => {
         S("A", 8, 4),
         text("(call $right)"),
       ],
-      { waste: { pairs: true, contexts: true } },
+      { waste: { pairs: true, contexts: true }, memory64 },
     );
     expect(of.file.ends?.map(({ ips }) => ips.map((ip) => ip.function).join(" < ")).sort()).toEqual([
       "drop < left < _start",
@@ -278,14 +284,14 @@ describe("who did it", () => {
   });
 
   it("takes a copy for a reader", () => {
-    const copy = { M: "(memory.copy (i32.const 100) (i32.const 0) (i32.const 4))" };
+    const copy = { M: "(memory.copy (@.const 100) (@.const 0) (@.const 4))" };
     const of = run(S("A", 0, 4), L("B", 0, 4), text("(call $M)", copy), L("B", 0, 4));
     expect(of.load("M")).toMatchObject({ nof_loads: 1, nof_silent: 1, nof_redundant: 1, class: "copy" });
     expect(of.pairs).toEqual({ "redundant B M": 4, "redundant M B": 4, "exit M": 4 });
   });
 
   it("says whom a silent fill repeats, and what was zero from the start", () => {
-    const fill = { F: "(memory.fill (i32.const 0) (i32.const 0) (i32.const 16))" };
+    const fill = { F: "(memory.fill (@.const 0) (i32.const 0) (@.const 16))" };
     const of = run(text("(call $F)", fill), S("A", 0, 8, 0), text("(call $F)"));
     expect(of.store("F")).toMatchObject({
       nof_stores: 2,
@@ -303,9 +309,9 @@ describe("who did it", () => {
 
   it("floats in a vector are near where each of them is", () => {
     const vectors = {
-      V: "(param i32 f32) (v128.store (local.get 0) (f32x4.replace_lane 0 (v128.const f32x4 1 2 0 4) (local.get 1)))",
+      V: "(param @ f32) (v128.store (local.get 0) (f32x4.replace_lane 0 (v128.const f32x4 1 2 0 4) (local.get 1)))",
     };
-    const store = (first: string) => text(`(call $V (i32.const 0) (f32.const ${first}))`, vectors);
+    const store = (first: string) => text(`(call $V (@.const 0) (f32.const ${first}))`, vectors);
     const of = run(store("100.0"), store("100.5"), store("102.0"), store("102.0"), store("nan"));
     // Three lanes each time but the first, and the first lane where it is near.
     expect(of.store("V")).toMatchObject({
@@ -317,8 +323,8 @@ describe("who did it", () => {
   });
 
   it("lanes in memory that was invalid are not redundant, scalars have none", () => {
-    const V = "(param i32) (v128.store (local.get 0) (f64x2.splat (f64.const 0)))";
-    const of = run(malloc(32, 8), text("(call $V (i32.const 24))", { V }), F("A", 64, "1"), F("A", 64, "1"));
+    const V = "(param @) (v128.store (local.get 0) (f64x2.splat (f64.const 0)))";
+    const of = run(malloc(32, 8), text("(call $V (@.const 24))", { V }), F("A", 64, "1"), F("A", 64, "1"));
     expect(of.store("V")).toMatchObject({ nof_silent: 0, lanes_redundant: 1 });
     expect(of.store("A").lanes_redundant).toBe(0);
   });
@@ -354,7 +360,7 @@ describe("who did it", () => {
 
   it("values have the type of the load", () => {
     const twice = (name: string, at: number, op: string) => {
-      const one = text(`(call $${name})`, { [name]: `(drop (${op} (i32.const ${at})))` });
+      const one = text(`(call $${name})`, { [name]: `(drop (${op} (@.const ${at})))` });
       return [one, one];
     };
     const of = new WasteRun(
@@ -368,8 +374,9 @@ describe("who did it", () => {
       ],
       {
         waste,
+        memory64,
         fields:
-          '(data (i32.const 0) "\\ff\\00\\00\\00\\00\\00\\00\\00\\fe\\ff\\ff\\ff\\ff\\ff\\ff\\ff\\00\\00\\00\\00\\00\\00\\f8\\3f\\00\\00\\00\\80")',
+          '(data (@.const 0) "\\ff\\00\\00\\00\\00\\00\\00\\00\\fe\\ff\\ff\\ff\\ff\\ff\\ff\\ff\\00\\00\\00\\00\\00\\00\\f8\\3f\\00\\00\\00\\80")',
       },
     );
     const value = (name: string) => of.load(name).values?.map((one) => `${one.value} ${one.loads}`);
@@ -384,7 +391,8 @@ describe("who did it", () => {
   it("stores over what a data segment brought along are flagged, once for each byte", () => {
     const of = new WasteRun([L("B", 0, 4), S("A", 2, 4), S("A", 2, 4), S("C", 6, 8)], {
       waste,
-      fields: '(data (i32.const 0) "12345678")',
+      memory64,
+      fields: '(data (@.const 0) "12345678")',
     });
     expect(of.store("A").bytes_over_segments).toBe(4);
     expect(of.store("C").bytes_over_segments).toBe(2);
@@ -400,7 +408,8 @@ describe("who did it", () => {
     const events = [L("A", 0, 4), L("B", 0, 4), L("B", 0, 4), S("C", 0, 4, 7), L("A", 0, 4), S("C", 0, 4, 9)];
     const of = new WasteRun([...events, S("C", 0, 4, 7), L("A", 0, 4)], {
       waste,
-      fields: '(data (i32.const 0) "\\07\\00\\00\\00")',
+      memory64,
+      fields: '(data (@.const 0) "\\07\\00\\00\\00")',
     });
     expect(of.pairs).toEqual({
       "redundant A B": 4,
@@ -444,7 +453,7 @@ describe("counting as deadstores does", () => {
     });
 
     it(`does not see what compare-exchange stores, ${pairs ? "full" : "brief"}`, () => {
-      const exchange = { C: "(drop (i32.atomic.rmw.cmpxchg (i32.const 0) (i32.const 5) (i32.const 77)))" };
+      const exchange = { C: "(drop (i32.atomic.rmw.cmpxchg (@.const 0) (i32.const 5) (i32.const 77)))" };
       const of = run(S("A", 0, 4, 5), text("(call $C)", exchange), S("B", 0, 4));
       expect(of.store("A").bytes_read).toBe(4);
       expect(() => of.store("C")).toThrow("0 stores");
@@ -462,7 +471,7 @@ describe("counting as deadstores does", () => {
       ];
       const of = new WasteRun([...events, S("C", 0, 4, 7), L("A", 0, 4)], {
         waste: { ...waste, pairs },
-        fields: '(data (i32.const 0) "\\07\\00\\00\\00")',
+        fields: '(data (@.const 0) "\\07\\00\\00\\00")',
       });
       expect(of.load("B").nof_silent).toBe(0);
       expect(of.store("C").nof_silent).toBe(0);

@@ -41,56 +41,56 @@ export function S(name: string, address: number, size: number, value?: number): 
   const wide = BigInt(fresh) * 0x0101010101010101n + 0x8040201008040201n;
   const given = value ?? BigInt.asIntN(size === 8 ? 64 : 32, wide);
   return {
-    text: `(call $${name} (i32.const ${address}) (${type}.const ${given}))`,
-    functions: { [name]: `(param i32 ${type}) (${STORES[size]} (local.get 0) (local.get 1))` },
+    text: `(call $${name} (@.const ${address}) (${type}.const ${given}))`,
+    functions: { [name]: `(param @ ${type}) (${STORES[size]} (local.get 0) (local.get 1))` },
   };
 }
 
 /** As `S` for four 32-bit lanes. */
 export function vector(name: string, address: number, lanes: readonly number[]): Event {
   return {
-    text: `(call $${name} (i32.const ${address}) (v128.const i32x4 ${lanes.map((lane) => lane >>> 0).join(" ")}))`,
-    functions: { [name]: "(param i32 v128) (v128.store (local.get 0) (local.get 1))" },
+    text: `(call $${name} (@.const ${address}) (v128.const i32x4 ${lanes.map((lane) => lane >>> 0).join(" ")}))`,
+    functions: { [name]: "(param @ v128) (v128.store (local.get 0) (local.get 1))" },
   };
 }
 
 /** As `S` for one f64. */
 export function F(name: string, address: number, value: string): Event {
   return {
-    text: `(call $${name} (i32.const ${address}) (f64.const ${value}))`,
-    functions: { [name]: "(param i32 f64) (f64.store (local.get 0) (local.get 1))" },
+    text: `(call $${name} (@.const ${address}) (f64.const ${value}))`,
+    functions: { [name]: "(param @ f64) (f64.store (local.get 0) (local.get 1))" },
   };
 }
 
 export function L(name: string, address: number, size: number): Event {
   return {
-    text: `(call $${name} (i32.const ${address}))`,
-    functions: { [name]: `(param i32) (drop (${LOADS[size]} (local.get 0)))` },
+    text: `(call $${name} (@.const ${address}))`,
+    functions: { [name]: `(param @) (drop (${LOADS[size]} (local.get 0)))` },
   };
 }
 
 /** The allocator hands out `address`. */
 export function malloc(address: number, size: number): Event {
   return {
-    text: `(global.set $next (i32.const ${address})) (drop (call $malloc (i32.const ${size})))`,
+    text: `(global.set $next (@.const ${address})) (drop (call $malloc (@.const ${size})))`,
   };
 }
 
 export function calloc(name: string, address: number, size: number): Event {
   return {
-    text: `(global.set $next (i32.const ${address})) (call $${name})`,
-    functions: { [name]: `(drop (call $calloc (i32.const 1) (i32.const ${size})))` },
+    text: `(global.set $next (@.const ${address})) (call $${name})`,
+    functions: { [name]: `(drop (call $calloc (@.const 1) (@.const ${size})))` },
   };
 }
 
 export function realloc(old: number, address: number, size: number): Event {
   return {
-    text: `(global.set $next (i32.const ${address})) (drop (call $realloc (i32.const ${old}) (i32.const ${size})))`,
+    text: `(global.set $next (@.const ${address})) (drop (call $realloc (@.const ${old}) (@.const ${size})))`,
   };
 }
 
 export function free(address: number): Event {
-  return { text: `(call $free (i32.const ${address}))` };
+  return { text: `(call $free (@.const ${address}))` };
 }
 
 /** The host reads. */
@@ -114,6 +114,8 @@ export interface RunOptions {
   waste?: WasteOptions;
   /** Text fields of the module. */
   fields?: string;
+  /** Addresses and sizes are i64. Wherever texts of events and fields have `@`, their type is put. */
+  memory64?: boolean;
   /** Pages of its memory. Default: 1. */
   pages?: number;
   /** Imported functions without results, "module.name" → parameters. They are called `$name`. */
@@ -134,23 +136,24 @@ export class WasteRun {
     const functions = new Map<string, string>();
     for (const event of events)
       for (const [name, body] of Object.entries(event.functions ?? {})) functions.set(name, body);
-    const module = wat(`(module
+    const text = `(module
       (import "wasi_snapshot_preview1" "fd_write" (func $host_read (param i32 i32)))
       (import "wasi_snapshot_preview1" "fd_read" (func $host_write (param i32 i32)))
       ${Object.entries(options.imports ?? {}).map(([name, params]) => {
         const [from, field] = name.split(".");
         return `(import "${from}" "${field}" (func $${field} ${params}))`;
       })}
-      (memory $main ${options.isHidden ? "" : '(export "memory")'} ${options.pages ?? 1})
-      (global $__stack_pointer (mut i32) (i32.const 4096))
-      (global $next (mut i32) (i32.const 0))
+      (memory $main ${options.isHidden ? "" : '(export "memory")'} ${options.memory64 ? "i64" : ""} ${options.pages ?? 1})
+      (global $__stack_pointer (mut @) (@.const 4096))
+      (global $next (mut @) (@.const 0))
       ${options.fields ?? ""}
-      (func $malloc (export "malloc") (param i32) (result i32) (global.get $next))
-      (func $calloc (export "calloc") (param i32 i32) (result i32) (global.get $next))
-      (func $realloc (export "realloc") (param i32 i32) (result i32) (global.get $next))
-      (func $free (export "free") (param i32))
+      (func $malloc (export "malloc") (param @) (result @) (global.get $next))
+      (func $calloc (export "calloc") (param @ @) (result @) (global.get $next))
+      (func $realloc (export "realloc") (param @ @) (result @) (global.get $next))
+      (func $free (export "free") (param @))
       ${[...functions].map(([name, body]) => `(func $${name} ${body})`).join("\n")}
-      (func (export "_start") ${events.map((event) => event.text).join("\n")}))`);
+      (func (export "_start") ${events.map((event) => event.text).join("\n")}))`;
+    const module = wat(text.replaceAll("@", options.memory64 ? "i64" : "i32"));
     this.file = runWaste(module, options.waste, options);
   }
 

@@ -66,6 +66,39 @@ describe("a hooked WebAssembly namespace", () => {
     expect(seen).toMatchObject({ rewritten: 1, instantiated: [ALL, ALL, ALL] });
   });
 
+  it("instantiates the original where a memory from outside is larger than what tools can follow", async () => {
+    const imports = '(import "env" "memory" (memory 1 4)) (func (export "f") (result i32)';
+    const original = assemble(`(module ${imports} (i32.const 1)))`);
+    const info = {
+      hiddenExports: [],
+      memoryImport: { module: "env", field: "memory" },
+      toolLayouts: { waste: { limited: true, covered: 2 * 65536, control: 0 } },
+    } as unknown as InstrumentedInfo;
+    const reasons: string[] = [];
+    const wasm = vm.runInNewContext("WebAssembly") as typeof WebAssembly;
+    hookWebAssembly(wasm, {
+      rewrite: () => ({
+        bytes: assemble(`(module ${imports} (i32.const 2)))`),
+        tracked: { info, key: "k", path: null, original },
+      }),
+      rejected: (_, error) => void reasons.push(String(error)),
+      instantiated: () => {},
+      recognize: () => undefined,
+      sharedShadow: () => undefined,
+    });
+    const of = ({ exports }: WebAssembly.Instance): unknown => (exports.f as () => number)();
+    const withPages = (initial: number) => ({
+      env: { memory: new wasm.Memory({ initial, maximum: 4 }) },
+    });
+    const module = new wasm.Module(original);
+    expect(of(new wasm.Instance(module, withPages(2)))).toBe(2);
+    expect(of(new wasm.Instance(module, withPages(3)))).toBe(1);
+    expect(of(await wasm.instantiate(module, withPages(3)))).toBe(1);
+    expect(of((await wasm.instantiate(original, withPages(3))).instance)).toBe(1);
+    expect(reasons).toHaveLength(3);
+    expect(reasons[0]).toMatch(/the memory from outside has 1 MiB, of which the waste tool can follow 0 MiB/);
+  });
+
   it("takes the bytes as they are at the call, whatever happens to them later", async () => {
     const { wasm, seen } = hooked(REWRITTEN);
     const bytes = ORIGINAL.slice();

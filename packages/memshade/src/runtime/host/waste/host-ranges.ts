@@ -31,7 +31,10 @@ export function observeImports(
   let hostWrote: Report[] = [];
   let wasteWrote: Report | undefined;
   let hostWrites: HostWrites | undefined;
-  const ranges = new WasiRanges(() => new DataView((memory as WebAssembly.Memory).buffer));
+  const ranges = new WasiRanges(
+    () => new DataView((memory as WebAssembly.Memory).buffer),
+    info.memory64 === true,
+  );
 
   const observe = (name: string, call: HostFunction): HostFunction =>
     function observed(...operands: unknown[]): unknown {

@@ -27,6 +27,32 @@ describe("what WASI calls touch", () => {
     });
   });
 
+  it("a program of 64 bits has longer vectors, sizes and pointers", () => {
+    const view = memoryOf({ 96: 1000, 104: 10, 112: 2000, 120: 10, 200: 14, 304: 21, 296: 3 });
+    const ranges = new WasiRanges(() => view, true);
+    expect(ranges.touched("fd_write", [1, 96n, 2n, 200n], 0)).toEqual({
+      reads: [
+        [96, 32],
+        [1000, 10],
+        [2000, 4],
+      ],
+      writes: [[200, 8]],
+    });
+    expect(ranges.mayWrite("fd_read", [0, 96n, 2n, 200n])).toEqual([
+      [1000, 10],
+      [2000, 10],
+      [200, 8],
+    ]);
+    expect(ranges.touched("args_sizes_get", [296n, 304n], 0).writes).toEqual([
+      [296, 8],
+      [304, 8],
+    ]);
+    expect(ranges.mayWrite("args_get", [400n, 500n])).toEqual([
+      [400, 24],
+      [500, 21],
+    ]);
+  });
+
   it("fd_read writes only what it got", () => {
     const ranges = rangesOf({ 100: 1000, 104: 512, 200: 7 });
     expect(ranges.touched("fd_read", [0, 100, 1, 200], 0)).toEqual({

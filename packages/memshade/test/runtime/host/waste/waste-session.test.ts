@@ -87,17 +87,7 @@ describe("a recording with the waste tool", () => {
     expect([...both.raw]).toEqual([...heap.raw]);
   });
 
-  it("says of a 64-bit memory that it is not followed, and of a memory that could not grow why", async () => {
-    const wide = await profile(
-      wat(
-        '(module (memory (export "memory") i64 1) (func (export "f") (i32.store (i64.const 0) (i32.const 1))))',
-      ),
-      async (instantiate) => (await instantiate()).exports,
-      { tools: ["waste"] },
-    );
-    expect(wasteOf(wide).notTracked).toEqual([
-      "The module's memory is 64-bit: the waste tool does not follow it, and counts nothing of this module.",
-    ]);
+  it("says of a memory that could not grow why", async () => {
     const grows = await profile(
       wat(`(module (memory (export "memory") 1) (func (export "f")
         (i32.store (i32.const 0) (i32.const 1)) (drop (memory.grow (i32.const 65000)))))`),
@@ -137,6 +127,30 @@ describe("a recording with the waste tool", () => {
       expect(notTracked.join()).not.toMatch(/not reliable/);
     });
 
+  it("holds a memory of 64-bit addresses from outside too", async () => {
+    const type = { address: "i64", initial: 1n, maximum: 131_072n };
+    const memory = new WebAssembly.Memory(type as unknown as WebAssembly.MemoryDescriptor);
+    const growMemory = (pages: bigint): unknown => memory.grow(pages as unknown as number);
+    const grown = await profile(
+      wat(`(module (import "env" "memory" (memory i64 1 131072))
+        (func (export "grow") (param i64) (result i64) (memory.grow (local.get 0)))
+        (func (export "f") (i32.store (i64.const 65536) (i32.const 1)) (drop (i32.load (i64.const 65536)))))`),
+      async (instantiate) => {
+        const { grow, f } = (await instantiate({ env: { memory } })).exports as unknown as Record<
+          string,
+          (pages?: bigint) => bigint
+        >;
+        const said = [grow(1n), grow(60_000n), grow(0x100000001n), growMemory(1n)];
+        expect(() => growMemory(60_000n)).toThrow(RangeError);
+        f();
+        return said;
+      },
+      { tools: ["waste"] },
+    );
+    expect(grown.value).toEqual([1n, -1n, -1n, 2n]);
+    expect(wasteOf(grown).stores).toMatchObject([{ bytes_written: 4, bytes_read: 4 }]);
+  });
+
   it("leaves alone a module whose memory is larger than what can be followed from the start", async () => {
     const end = 0xfffffff0;
     const large = await profile(
@@ -147,7 +161,25 @@ describe("a recording with the waste tool", () => {
     );
     expect(large.value).toBe(7);
     expect(wasteOf(large).notTracked.join()).toMatch(
-      /^The module's memory begins with 4096 MiB, of which the waste tool can follow \d+ MiB: it counts nothing of this module\.$/,
+      /^The module's memory begins with 4096 MiB, of which the waste tool can follow \d+ MiB: it counts nothing of this module\. Build it with a smaller initial memory/,
+    );
+    const wide = await profile(
+      wat(`(module (memory (export "memory") 24000) (func (export "f")))`),
+      async (instantiate) => ((await instantiate()).exports as Exports).f(),
+      { tools: ["waste"], waste: { pairs: true } },
+    );
+    expect(wasteOf(wide).notTracked.join()).toMatch(/Without --ids 32, .* it follows 16\d\d MiB\.$/);
+  });
+
+  it("refuses a memory from outside that is larger already", async () => {
+    const memory = new WebAssembly.Memory({ initial: 20_000, maximum: 65536 });
+    const run = profile(
+      wat('(module (import "env" "memory" (memory 1 65536)))'),
+      (instantiate) => instantiate({ env: { memory } }),
+      { tools: ["waste"], waste: { ids: 32 } },
+    );
+    await expect(run).rejects.toThrow(
+      /memshade: the memory from outside has 1250 MiB, of which the waste tool can follow 1024 MiB$/,
     );
   });
 
