@@ -43,13 +43,13 @@ function parse(content: string): unknown {
   try {
     return JSON.parse(content, exactAddress);
   } catch (error) {
-    try {
-      return JSON.parse(escapeNames(content), exactAddress);
-    } catch {
-      // The engine's message quotes the content, which may be bytes that no terminal should get.
-      const reason = content.trim() === "" ? "the file is empty" : "not JSON";
-      throw new UserError(error instanceof SyntaxError ? reason : String(error));
-    }
+    for (const withEscapes of [escapeNames, escapeMembers])
+      try {
+        return JSON.parse(withEscapes(content), exactAddress);
+      } catch {}
+    // The engine's message quotes the content, which may be bytes that no terminal should get.
+    const reason = content.trim() === "" ? "the file is empty" : "not JSON";
+    throw new UserError(error instanceof SyntaxError ? reason : String(error));
   }
 }
 
@@ -72,6 +72,19 @@ function escapeNames(content: string): string {
       return before + escaped(words) + after;
     })
     .replace(NAME, (_all, before: string, name: string, after: string) => before + escaped(name) + after);
+}
+
+const MEMBERS = [
+  /("command"\s*:\s*")([\s\S]*?)(?="\s*,\s*"stores"\s*:\s*\[)/g,
+  /("(?:function|file)"\s*:\s*")([\s\S]*?)(?="\s*(?:\}|,\s*"(?:address|function|file|line)"\s*:))/g,
+];
+
+/** The same for files that were written anew: a name ends where a member follows that an address has. */
+function escapeMembers(content: string): string {
+  return MEMBERS.reduce(
+    (text, member) => text.replace(member, (_all, before: string, name: string) => before + escaped(name)),
+    content,
+  );
 }
 
 function escaped(name: string): string {

@@ -28,6 +28,26 @@ describe("a file of deadstores", () => {
     expect(readDeadstores(JSON.stringify(file))).toMatchObject(file);
   });
 
+  it("is read with names that are not escaped however its lines are broken", () => {
+    const name = 'operator"" _km(long double)';
+    const ip = { address: 4096, function: name, file: 'C:\\src\\a "b".c', line: 3 };
+    const raw = (indent: number) =>
+      JSON.stringify(
+        { command: "COMMAND", stores: [{ ips: [ip, { address: 5, function: "f" }], ...STORE }], loads: [] },
+        null,
+        indent,
+      )
+        .replace("COMMAND", './app "x y" \\ \n z')
+        .replaceAll("\\\\", "\\")
+        .replaceAll('\\"', '"');
+    for (const indent of [0, 1, 4]) {
+      expect(isJson(raw(indent))).toBe(false);
+      const file = readDeadstores(raw(indent));
+      expect(file.command).toBe('./app "x y" \\ \n z');
+      expect(file.stores[0]?.ips).toEqual([ip, { address: 5, function: "f" }]);
+    }
+  });
+
   it("keeps all bits of an address", () => {
     const content = fileOfTool("./app", [{ ips: [{ address: 0xffffffffff600000n }], ...STORE }]);
     expect(readDeadstores(content).stores[0]!.ips[0]!.address).toBe(0xffffffffff600000n);
