@@ -27,10 +27,10 @@ export interface OutValues {
  * Expands Valgrind's place holders: `%p` process id, `%n` sequence number, `%q{VAR}` environment variable, `%%` a
  * per cent sign.
  *
- * @throws UserError for any other place holder and for a variable that is not set.
+ * @throws UserError for any other place holder, for a variable that is not set, and if nothing is left.
  */
 export function expandOutTemplate(template: string, values: OutValues): string {
-  return template.replace(
+  const path = template.replace(
     /%(?:q\{([^}]*)\}|(.?))/gs,
     (whole, variable: string | undefined, letter: string) => {
       if (variable !== undefined) {
@@ -44,6 +44,8 @@ export function expandOutTemplate(template: string, values: OutValues): string {
       throw new UserError(`--out: unknown place holder ${whole}; known are %p, %n, %q{VAR} and %%`);
     },
   );
+  if (path === "") throw new UserError("--out takes the folder to write, not an empty name");
+  return path;
 }
 
 /** Short name of a program: the file name without its extension. */

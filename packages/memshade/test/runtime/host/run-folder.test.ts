@@ -29,13 +29,16 @@ describe("the template of a run folder", () => {
     expect(expandOutTemplate(template, values)).toBe(expected);
   });
 
-  it.each(["%x", "%", "a%", "%q", "%q{", "%q{NOBODY}"])("%s is a mistake of the user", (template) => {
-    expect(() => expandOutTemplate(template, values)).toThrow(UserError);
-  });
+  it.each(["%x", "%", "a%", "%q", "%q{", "%q{NOBODY}", "", "%q{EMPTY}"])(
+    "%s is a mistake of the user",
+    (template) => {
+      expect(() => expandOutTemplate(template, values)).toThrow(UserError);
+    },
+  );
 
   it("keeps any name that is escaped", () => {
     fc.assert(
-      fc.property(fc.string(), (name) => {
+      fc.property(fc.string({ minLength: 1 }), (name) => {
         expect(expandOutTemplate(name.replaceAll("%", "%%"), values)).toBe(name);
       }),
     );
