@@ -4,9 +4,8 @@ import type { BodyBuilder } from "../body-builder.ts";
 const OUT_OF_REACH = 0xffffffff;
 
 /**
- * In functions that do an access: local `address` = parameter 0 + local `displacement`. Traps where the sum is beyond any memory
- * that is followed. `whole`: a local of the type of the memory's addresses for the same, the local `address` itself in 32-bit
- * memories.
+ * In functions that do an access: local `address` = parameter 0 + local `displacement`. `whole`: a local of the type of the
+ * memory's addresses for the same, the local `address` itself in 32-bit memories.
  */
 export function computeAddress(
   body: BodyBuilder,
@@ -15,17 +14,20 @@ export function computeAddress(
   whole: number,
 ): void {
   body.op("local.get", 0).op("local.get", displacement);
+  if (whole === address) body.op("i32.add").op("local.set", address);
+  else {
+    body.op("i64.extend_i32_u").op("i64.add").op("local.tee", whole);
+    body.op("i32.wrap_i64").op("local.set", address);
+  }
+}
+
+/** Traps where the sum that `computeAddress` computed is beyond any memory that is followed. */
+export function checkAddress(body: BodyBuilder, address: number, whole: number): void {
   if (whole === address) {
-    body.op("i32.add").op("local.tee", address).op("local.get", 0).op("i32.lt_u").open("if");
+    body.op("local.get", address).op("local.get", 0).op("i32.lt_u").open("if");
     body.op("local.get", 0).op("i32.load8_u", 0, OUT_OF_REACH).op("drop").end();
     return;
   }
-  body
-    .op("i64.extend_i32_u")
-    .op("i64.add")
-    .op("local.tee", whole)
-    .op("i32.wrap_i64")
-    .op("local.set", address);
   // A sum beyond 64 bits is small; its first operand is not.
   for (const part of [0, whole]) {
     body.op("local.get", part).i64(32).op("i64.shr_u").op("i64.eqz").op("i32.eqz").open("if");

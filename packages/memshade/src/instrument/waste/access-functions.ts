@@ -13,7 +13,7 @@ import {
 import { operandsAbove } from "../access-operands.ts";
 import type { AppendedFunctions } from "../appended-functions.ts";
 import { BodyBuilder } from "../body-builder.ts";
-import { computeAddress } from "./access-address.ts";
+import { checkAddress, computeAddress } from "./access-address.ts";
 
 /** Functions of the waste runtime that accesses call. */
 export interface AccessTargets {
@@ -114,6 +114,7 @@ export class AccessFunctions {
       access();
       body.end();
     }
+    checkAddress(body, address, whole);
     const targets = this.#targets;
     const { storing, touched } = targets;
     const loaded = moves ? targets.loadedToMove : targets.loaded;

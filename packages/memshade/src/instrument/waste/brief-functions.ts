@@ -13,7 +13,7 @@ import {
 import { operandsAbove } from "../access-operands.ts";
 import type { AppendedFunctions } from "../appended-functions.ts";
 import { BodyBuilder } from "../body-builder.ts";
-import { computeAddress } from "./access-address.ts";
+import { checkAddress, computeAddress } from "./access-address.ts";
 import { BodySink } from "./body-sink.ts";
 import type { BriefSnippets } from "./brief-snippets.ts";
 
@@ -54,6 +54,7 @@ export class BriefFunctions {
     const whole = this.#memory64 ? address + 1 : address;
     const body = new BodyBuilder([RESULT_TYPE[op], ...this.#addressTypes]);
     computeAddress(body, displacement, address, whole);
+    checkAddress(body, address, whole);
     body
       .op("local.get", whole)
       .op(OPCODE_NAME[op] as OpcodeName, 0, 0)
@@ -68,6 +69,7 @@ export class BriefFunctions {
     const body = new BodyBuilder([I32, ...this.#addressTypes]);
     const sink = new BodySink(body);
     computeAddress(body, displacement, address, whole);
+    checkAddress(body, address, whole);
     body.op("local.get", whole);
     sink.local(LOCAL_GET, value);
     this.#snippets.compareCold(sink, op, ACCESS_BYTES[op], { address, whole, value, store });

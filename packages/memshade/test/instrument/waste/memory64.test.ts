@@ -21,6 +21,8 @@ const BEYOND: Readonly<Record<string, string>> = {
   high_local: "(i32.store (i64.add (local.get 0) (i64.const 0x100000000)) (i32.const 1))",
   load: "(drop (v128.load (i64.or (local.get 0) (i64.const 0x700000000))))",
   rmw: "(drop (i32.atomic.rmw.add (i64.const 0x100000010) (i32.const 1)))",
+  unaligned: "(drop (i32.atomic.load (i64.const 0x100000001)))",
+  unaligned_sum: "(i32.atomic.store offset=16 (i64.const -15) (i32.const 1))",
   fill: "(memory.fill (i64.const 0x100000010) (i32.const 1) (i64.const 4))",
   copy: "(memory.copy (i64.const 0x100000010) (i64.const 16) (i64.const 4))",
   long_copy: "(memory.copy (i64.const 32) (i64.const 16) (i64.const 0x100000004))",
