@@ -1,5 +1,5 @@
 import type { AttributionLayout, WorkingSetLayout } from "../../../instrument/index.ts";
-import { bucketOf } from "../../../model/working-set-series.ts";
+import { BUCKETS, bucketOf } from "../../../model/working-set-series.ts";
 import {
   AttributionKey,
   BLOCK_BYTES,
@@ -10,12 +10,14 @@ import {
 } from "./attribution-offsets.ts";
 import { Histories, intervalOf } from "./histories.ts";
 import { Control } from "./offsets.ts";
-import { OpenShares } from "./open-shares.ts";
+import { OpenShares, UNTOUCHED } from "./open-shares.ts";
 
 const LINE_BYTES = 64;
 const GRANULE_BYTES = 8;
 /** The mark of a byte that was touched while it was in the block that it is in. */
 const TOUCHED = 1;
+/** More than any kind of entry. */
+const KINDS = 4;
 
 /** What the lines of one interval with a key add up to, by kind and by how many time scales they are new at. */
 export interface AttributionEntry {
@@ -44,7 +46,10 @@ class OpenInterval {
   readonly #interval: number;
   readonly #histories: Histories;
   readonly #shares: OpenShares;
-  readonly #entries = new Map<string, AttributionEntry>();
+  /** Of the line at hand: keys of its bytes, and 1 for those of live blocks. */
+  readonly #keys = new Uint32Array(LINE_BYTES);
+  readonly #isLive = new Uint8Array(LINE_BYTES);
+  readonly #entries = new Map<number, AttributionEntry>();
 
   constructor(buffer: ArrayBufferLike, workingSet: WorkingSetLayout, layout: AttributionLayout) {
     this.#view = new DataView(buffer);
@@ -72,7 +77,7 @@ class OpenInterval {
   }
 
   #add(key: number, kind: number, bucket: number, weight: number): void {
-    const name = `${key} ${kind} ${bucket}`;
+    const name = (key * KINDS + kind) * BUCKETS + bucket;
     const entry = this.#entries.get(name);
     if (entry === undefined) this.#entries.set(name, { key, kind, bucket, weight });
     else entry.weight += weight;
@@ -92,43 +97,42 @@ class OpenInterval {
     const bucket = Math.min(read, written);
     if (firstTouch) this.#add(this.#u32(touchers + line * 4), EntryKind.TOUCH_KIND, bucket, 1);
     if (!fill && !owners) return;
-    const keys = (line + 1) * LINE_BYTES <= covered ? this.#ownersOfBytes(line) : [];
-    if (fill)
-      keys.forEach((key, byte) => {
-        if (key === undefined) return;
-        const at = byteStamps + (line * LINE_BYTES + byte) * 2;
-        this.#add(AttributionKey.BYTES_KEY, EntryKind.FILL_KIND, this.#bucketAt(at), 1);
-      });
+    const isCovered = (line + 1) * LINE_BYTES <= covered;
+    if (isCovered) this.#findOwners(line);
+    else this.#keys.fill(UNTOUCHED);
+    if (fill) this.#countBytes(byteStamps + line * LINE_BYTES * 2);
     if (!owners) return;
     const region = this.#regionKey(line);
-    const add = (key: number, at: number, weight: number): void =>
-      this.#add(key, EntryKind.SHARE_KIND, at, weight);
-    if (line * LINE_BYTES < covered) this.#shares.add(line, keys, region, bucket, add);
-    else add(region, bucket, 1);
+    if (isCovered) this.#shares.add(line, this.#keys, region, bucket, this.#addShare);
+    else this.#addShare(region, bucket, 1);
   }
 
-  /** Key by byte of a line, undefined for those that were not touched. */
-  #ownersOfBytes(line: number): (number | undefined)[] {
+  readonly #addShare = (key: number, bucket: number, weight: number): void =>
+    this.#add(key, EntryKind.SHARE_KIND, bucket, weight);
+
+  /** Bytes touched, by the buckets of their stamps, which begin at `stamps`. */
+  #countBytes(stamps: number): void {
+    const counts = new Uint8Array(BUCKETS);
+    for (let byte = 0; byte < LINE_BYTES; byte++)
+      if (this.#keys[byte] !== UNTOUCHED) counts[this.#bucketAt(stamps + byte * 2)]++;
+    counts.forEach((count, bucket) => {
+      if (count > 0) this.#add(AttributionKey.BYTES_KEY, EntryKind.FILL_KIND, bucket, count);
+    });
+  }
+
+  /** Keys by byte of a line. */
+  #findOwners(line: number): void {
     const { bytes, owners, starts, firsts, heads, settled } = this.#layout;
     const base = line * LINE_BYTES;
     const marks = new Uint8Array(this.#view.buffer, bytes + base, LINE_BYTES);
-    const keys = Array.from(marks, (mark) => (mark === 0 ? undefined : this.#regionKey(line)));
-    if (!owners) return keys;
-    const isLive = new Uint8Array(LINE_BYTES);
-    const numbers = [this.#u32(firsts + line * 4)];
+    const region = this.#regionKey(line);
+    const keys = this.#keys;
+    for (let byte = 0; byte < LINE_BYTES; byte++) keys[byte] = marks[byte] === 0 ? UNTOUCHED : region;
+    if (!owners) return;
+    const isLive = this.#isLive.fill(0);
+    this.#ownBytes(this.#u32(firsts + line * 4), base, marks);
     for (let start = base; start < base + LINE_BYTES; start += GRANULE_BYTES)
-      numbers.push(this.#u32(starts + (start / GRANULE_BYTES) * 4));
-    for (const number of numbers) {
-      if (number === 0) continue;
-      const block = this.#layout.blocks + number * BLOCK_BYTES;
-      const from = this.#u32(block + Block.ADDRESS) - base;
-      const to = Math.min(LINE_BYTES, from + this.#u32(block + Block.SIZE));
-      for (let byte = Math.max(0, from); byte < to; byte++) {
-        if (marks[byte] !== TOUCHED || isLive[byte] === 1) continue;
-        keys[byte] = this.#u32(block + Block.KEY);
-        isLive[byte] = 1;
-      }
-    }
+      this.#ownBytes(this.#u32(starts + (start / GRANULE_BYTES) * 4), base, marks);
     for (let number = this.#u32(heads + line * 4); number !== 0; ) {
       const entry = settled + number * SETTLED_BYTES;
       for (let byte = 0; byte < LINE_BYTES; byte++) {
@@ -137,7 +141,20 @@ class OpenInterval {
       }
       number = this.#u32(entry + Settled.NEXT);
     }
-    return keys;
+  }
+
+  /** The bytes of the line at `base` that were touched in a live block. */
+  #ownBytes(number: number, base: number, marks: Uint8Array): void {
+    if (number === 0) return;
+    const block = this.#layout.blocks + number * BLOCK_BYTES;
+    const from = this.#u32(block + Block.ADDRESS) - base;
+    const to = Math.min(LINE_BYTES, from + this.#u32(block + Block.SIZE));
+    const key = this.#u32(block + Block.KEY);
+    for (let byte = Math.max(0, from); byte < to; byte++) {
+      if (marks[byte] !== TOUCHED || this.#isLive[byte] === 1) continue;
+      this.#keys[byte] = key;
+      this.#isLive[byte] = 1;
+    }
   }
 
   #regionKey(line: number): number {
