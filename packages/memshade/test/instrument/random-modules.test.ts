@@ -25,28 +25,36 @@ const host = (): Host => {
   };
 };
 
-it(`${COUNT} random modules do and count what they should, however they are instrumented`, () => {
-  let trapped = 0;
-  let accesses = 0;
-  for (let seed = FIRST; seed < FIRST + COUNT; seed++) {
-    const text = randomModule(seed);
-    const parameters = parametersOf(seed);
-    const names = parameters.map((_, i) => `f${i}`);
-    const calls = randomCalls(seed, names, (name) => parameters[Number(name.slice(1))]);
-    const options = { host, allocator: "malloc=f0,free=f1" };
-    try {
-      const bytes = wat(text);
-      const outcome = expectTransparent(bytes, calls, options);
-      expectSameBehaviour(bytes, calls, some(heapVariants(options.allocator), seed), host);
-      if (outcome.trapped) expectSameBehaviour(bytes, calls, some(TOOL_VARIANTS, seed), host);
-      else expectAgreement(bytes, calls, some(TOOL_VARIANTS, seed), host);
-      if (outcome.trapped) trapped++;
-      else accesses += outcome.total;
-    } catch (error) {
-      throw new Error(`seed ${seed}: ${(error as Error).message.slice(0, 2000)}\n${text}`, { cause: error });
+it.each([
+  [COUNT, "", false],
+  [COUNT >> 1, " with 64-bit memories", true],
+])(
+  "%d random modules%s do and count what they should, however they are instrumented",
+  (count, _, memory64) => {
+    let trapped = 0;
+    let accesses = 0;
+    for (let seed = FIRST; seed < FIRST + count; seed++) {
+      const text = randomModule(seed, memory64);
+      const parameters = parametersOf(seed);
+      const names = parameters.map((_, i) => `f${i}`);
+      const calls = randomCalls(seed, names, (name) => parameters[Number(name.slice(1))]);
+      const options = { host, allocator: "malloc=f0,free=f1" };
+      try {
+        const bytes = wat(text);
+        const outcome = expectTransparent(bytes, calls, options);
+        expectSameBehaviour(bytes, calls, some(heapVariants(options.allocator), seed), host);
+        if (outcome.trapped) expectSameBehaviour(bytes, calls, some(TOOL_VARIANTS, seed), host);
+        else expectAgreement(bytes, calls, some(TOOL_VARIANTS, seed), host);
+        if (outcome.trapped) trapped++;
+        else accesses += outcome.total;
+      } catch (error) {
+        throw new Error(`seed ${seed}: ${(error as Error).message.slice(0, 2000)}\n${text}`, {
+          cause: error,
+        });
+      }
     }
-  }
-  // What traps is compared, but not counted: most must not.
-  expect(trapped).toBeLessThan(COUNT / 2);
-  expect(accesses / (COUNT - trapped)).toBeGreaterThan(20);
-});
+    // What traps is compared, but not counted: most must not.
+    expect(trapped).toBeLessThan(count / 2);
+    expect(accesses / (count - trapped)).toBeGreaterThan(20);
+  },
+);

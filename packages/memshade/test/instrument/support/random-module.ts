@@ -67,19 +67,19 @@ const DEEPEST = 4;
 const funcType = ({ params, results }: Signature) =>
   `${params.map((type) => `(param ${type})`).join(" ")} ${results.map((type) => `(result ${type})`).join(" ")}`;
 
-/** Text of the module of a seed. It imports `host.log`, and its functions are called `f0`, `f1` … */
-export function randomModule(seed: number): string {
+/** Text of the module of a seed. It imports `host.log`, and its functions are called `f0`, `f1` … `memory64`: addresses are i64. */
+export function randomModule(seed: number, memory64 = false): string {
   const choices = new Choices(seed);
   const signatures = Array.from({ length: FUNCTIONS }, (_, i) =>
     i < 2 ? SIGNATURES[i] : choices.of(SIGNATURES),
   );
   const functions = signatures.map((signature, i) =>
-    new FunctionText(choices, signatures, i, signature).text(),
+    new FunctionText(choices, signatures, i, signature, memory64).text(),
   );
   return `(module
     (import "host" "log" (func $log (param i32) (result i32)))
     ${SIGNATURES.map((signature, i) => `(type $s${i} (func ${funcType(signature)}))`).join("\n    ")}
-    (memory (export "memory") 2 2)
+    (memory (export "memory") ${memory64 ? "i64" : ""} 2 2)
     (table ${FUNCTIONS} funcref) (elem (i32.const 0) ${signatures.map((_, i) => `$f${i}`).join(" ")})
     (tag $t (param i32)) (tag $e)
     (data $d "some bytes of a passive segment, not too few")
@@ -123,13 +123,21 @@ class FunctionText {
   readonly #signatures: readonly Signature[];
   readonly #index: number;
   readonly #signature: Signature;
+  readonly #memory64: boolean;
   readonly #labels: Label[] = [];
   #loops = 0;
   #names = 0;
   /** Statements and expressions that may still be made: keeps functions at a size one can read. */
   #budget = 70;
 
-  constructor(choices: Choices, signatures: readonly Signature[], index: number, signature: Signature) {
+  constructor(
+    choices: Choices,
+    signatures: readonly Signature[],
+    index: number,
+    signature: Signature,
+    memory64: boolean,
+  ) {
+    this.#memory64 = memory64;
     this.#choices = choices;
     this.#signatures = signatures;
     this.#index = index;
@@ -254,7 +262,10 @@ class FunctionText {
     const { results } = this.#signatures[callee];
     const call = this.#callText(callee, depth);
     if (results.join() === "i32,i32" && this.#choices.chance(50))
-      return `${call} (local.set $a) (i32.and (i32.const 0xfff0)) (local.get $a) (i32.store offset=4)`;
+      return `${call} (local.set $a) (i32.and (i32.const 0xfff0)) (local.get $a) (i32.store offset=4)`.replace(
+        "(i32.and (i32.const 0xfff0))",
+        (and) => (this.#memory64 ? `${and} (i64.extend_i32_u)` : and),
+      );
     return `${call} ${results
       .map((type) => `(local.set ${this.#localOf(type)})`)
       .reverse()
@@ -353,6 +364,26 @@ class FunctionText {
 
   /** An address in memory, nearly always. */
   #address(depth: number): string {
+    if (!this.#memory64) return this.#address32(depth);
+    const choices = this.#choices;
+    const wide = `(i64.extend_i32_u ${this.#address32(depth)})`;
+    switch (choices.below(5)) {
+      case 0:
+        return `(i64.add ${wide} (i64.const ${choices.below(64)}))`;
+      case 1:
+        return `(i64.const ${choices.below(65_000)})`;
+      case 2:
+        return `(local.tee ${this.#localOf("i64")} ${wide})`;
+      case 3: {
+        const local = this.#localOf("i64");
+        return `(i64.add (local.tee ${local} (i64.and (local.get ${local}) (i64.const 0xffff))) (i64.const ${choices.below(8)}))`;
+      }
+      default:
+        return wide;
+    }
+  }
+
+  #address32(depth: number): string {
     const choices = this.#choices;
     const pointer = `(local.get ${choices.of(POINTERS)})`;
     switch (choices.below(9)) {
@@ -394,7 +425,7 @@ class FunctionText {
   }
 
   #bulk(depth: number): string {
-    const size = `(i32.const ${this.#choices.below(70)})`;
+    const size = `(${this.#memory64 ? "i64" : "i32"}.const ${this.#choices.below(70)})`;
     switch (this.#choices.below(4)) {
       case 0:
         return `(memory.fill ${this.#address(depth)} (local.get $a) ${size})`;
