@@ -139,6 +139,22 @@ describe("objects and fields", () => {
     expect(moved?.fields[0]).toMatchObject({ offset: 0, size: 4, writes: 4, exit: 4, dead: 4 });
   });
 
+  it("are used where a reallocation brings bytes in, and carries them on", () => {
+    const move = (from: number, to: number) => realloc(from, to, 16);
+    const usages = (...events: ConstructorParameters<typeof WasteRun>[0][number][]) => {
+      const { objects = [] } = new WasteRun(events, { waste: { objects: true } }).file;
+      return Object.fromEntries(objects.map(({ ips, usage }) => [ips[0].function, usage]));
+    };
+    const written = [allocate, S("a", B, 8), move(B, 512), L("ra", 512, 4)];
+    expect(usages(...written)).toEqual({ one: 0.5, _start: 0.5 });
+    expect(usages(...written, free(512))).toEqual({ one: 0.5, _start: 0.5 });
+    expect(
+      usages(allocate, S("a", B, 4), move(B, 512), move(512, 1024), L("ra", 1024, 4), free(1024)),
+    ).toEqual({ one: 0.25, _start: 0.25 });
+    expect(usages(allocate, S("a", B, 8), move(B, 512), free(512))).toEqual({ one: 0.5, _start: 0 });
+    expect(usages(allocate, move(B, 512), L("ra", 512, 4), free(512))).toEqual({ one: 0, _start: 0 });
+  });
+
   it("know the zeros of calloc from what the program stores", () => {
     const of = new WasteRun([calloc("K", B, 16), L("r", B, 4), S("w", B + 8, 4), free(B)], {
       waste: { objects: true },

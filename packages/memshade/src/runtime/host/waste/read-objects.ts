@@ -63,8 +63,11 @@ export const BlockField = {
   high: 52,
 } as const;
 const BLOCK_NEXT = 44;
-const TOUCHED_BOTH = 3;
+const ACCESSED = 3;
 const LIVE = 4;
+/** Read, or carried on by a reallocation; written, or brought in by one. */
+const READ = 1 | 8;
+const WRITTEN = 2 | 16;
 const KEY_MASK = 0x3fffffff;
 const UNREAD = 1;
 const INVALID = 3;
@@ -144,7 +147,7 @@ function endBlock(
   const lifetime = readCount(view, layout.control + ControlField.clock) - born;
   site.ended++;
   site.lifetime += lifetime;
-  if ((flags & TOUCHED_BOTH) !== 0 && lifetime > 0)
+  if ((flags & ACCESSED) !== 0 && lifetime > 0)
     site.usefulLifetime +=
       (readCount(view, at + BlockField.last) - readCount(view, at + BlockField.first)) / lifetime;
   let touched = 0;
@@ -162,7 +165,8 @@ function endBlock(
     const by = storePaths.get(key) ?? "";
     site.deadBy.set(by, (site.deadBy.get(by) ?? 0) + 1);
   }
-  if ((flags & TOUCHED_BOTH) !== TOUCHED_BOTH) return;
+  if ((flags & READ) === 0 || (flags & WRITTEN) === 0) return;
   site.touched += touched;
-  site.span += view.getUint32(at + BlockField.high, true) - view.getUint32(at + BlockField.low, true);
+  if ((flags & ACCESSED) !== 0)
+    site.span += view.getUint32(at + BlockField.high, true) - view.getUint32(at + BlockField.low, true);
 }

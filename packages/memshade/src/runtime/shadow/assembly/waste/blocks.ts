@@ -6,7 +6,7 @@ import {
   C_ALLOCATION_SITE, C_ZEROED_SITE, CONTROL, REALLOC_FORGETS, S_DEALLOCATED,
 } from "./layout";
 import { keepSize, notePages, takeSize } from "./memory";
-import { blockAllocated, blockReleased, fieldDeallocated, fieldRead } from "./objects";
+import { blockAllocated, blockCarriedIn, blockCarriedOn, blockReleased, fieldDeallocated, fieldRead } from "./objects";
 import { addPair, beginOperation, GREW, MOVED, PAIR_DEALLOCATED, PAIR_REALLOCATED, PAIR_RETURNED } from "./pairs";
 import { zeroed } from "./ranges";
 import {
@@ -123,6 +123,7 @@ export function reallocated(old: u32, address: u32, size: u32): void {
   // Whoever carries bytes over has read them.
   for (let i: u32 = 0; i < kept; i++) if (stateOf(wordAt(old + i)) == UNREAD) fieldRead(old + i);
   if (before > kept) chargeBlock(old + kept, before - kept);
+  const carries = kept != 0 && blockCarriedOn(old);
   blockReleased(old);
   if (address == old) {
     if (size < before) invalidate(address + size, before - size, PAIR_DEALLOCATED);
@@ -140,6 +141,7 @@ export function reallocated(old: u32, address: u32, size: u32): void {
     invalidate(old, before, PAIR_DEALLOCATED);
   }
   blockAllocated(address, size, 0);
+  if (carries) blockCarriedIn(address);
   keepSize(address, size);
   store<u32>(CONTROL, 0, C_ALLOCATION_SITE);
 }

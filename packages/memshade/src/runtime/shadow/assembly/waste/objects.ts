@@ -34,6 +34,9 @@ const B_HIGH: usize = 52;
 const LIVE: u32 = 4;
 export const TOUCH_READ: u32 = 1;
 export const TOUCH_WRITE: u32 = 2;
+/** A reallocation has carried its bytes on to another block, or brought them here: read there, written here. */
+const CARRIED_ON: u32 = 8;
+const CARRIED_IN: u32 = 16;
 
 /** Offsets of a site that are told apart; the last entry has what lies behind. */
 const OFFSETS: u32 = 4096;
@@ -143,8 +146,8 @@ export function blockReleased(address: u32): void {
     const useful = <f64>(load<u64>(at, B_LAST) - load<u64>(at, B_FIRST)) / <f64>lifetime;
     store<f64>(entry, load<f64>(entry, O_USEFUL_LIFETIME) + useful, O_USEFUL_LIFETIME);
   }
-  if ((flags & (TOUCH_READ | TOUCH_WRITE)) == (TOUCH_READ | TOUCH_WRITE)) {
-    add(entry + O_SPAN, load<u32>(at, B_HIGH) - load<u32>(at, B_LOW));
+  if ((flags & (TOUCH_READ | CARRIED_ON)) != 0 && (flags & (TOUCH_WRITE | CARRIED_IN)) != 0) {
+    if ((flags & (TOUCH_READ | TOUCH_WRITE)) != 0) add(entry + O_SPAN, load<u32>(at, B_HIGH) - load<u32>(at, B_LOW));
     const zeroedBy = load<u32>(at, B_ZEROED_BY);
     let touched: u32 = 0;
     for (let i: u32 = 0; i < size; i++) if (isTouched(address + i, zeroedBy)) touched++;
@@ -153,6 +156,28 @@ export function blockReleased(address: u32): void {
   store<u32>(at, 0, B_FLAGS);
   store<u32>(at, load<u32>(CONTROL, C_BLOCK_FREE), B_NEXT);
   store<u32>(CONTROL, block, C_BLOCK_FREE);
+}
+
+/** The flags of the block that begins at an address, null: there is none. */
+function flagsAt(address: u32): usize {
+  if (BLOCKS == 0) return 0;
+  const block = load<u32>(BLOCK_OF + ((address >>> 3) << 2));
+  return block == 0 || load<u32>(blockAt(block), B_ADDRESS) != address ? 0 : blockAt(block) + B_FLAGS;
+}
+
+/** A reallocation carries bytes of the block on. Comes before its release. True if they were ever written. */
+export function blockCarriedOn(address: u32): bool {
+  const at = flagsAt(address);
+  if (at == 0) return false;
+  const flags = load<u32>(at);
+  store<u32>(at, flags | CARRIED_ON);
+  return (flags & (TOUCH_WRITE | CARRIED_IN)) != 0;
+}
+
+/** They are in this block now. */
+export function blockCarriedIn(address: u32): void {
+  const at = flagsAt(address);
+  if (at != 0) store<u32>(at, load<u32>(at) | CARRIED_IN);
 }
 
 /** Whether anybody read or wrote the byte since its block was handed out. */
