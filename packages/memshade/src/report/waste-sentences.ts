@@ -42,9 +42,23 @@ function partnerText({ ips, places }: Partner): string {
   return morePlaces(placeOf(ips), places);
 }
 
+/** A partner whose own text would be that of the place that the finding is about. */
+function nearText({ ips, kind }: WasteFinding, partner: Partner): string | undefined {
+  const place = placeOf(ips);
+  if (partner.places > 1 || placeOf(partner.ips) !== place) return undefined;
+  if (partner.ips[0]?.address === ips[0]?.address) return "itself in another call";
+  if (!/:\d+\)/.test(place)) return undefined;
+  return `another ${kind === "redundant" ? "load" : "store"} of that line`;
+}
+
 /** `parse (parse.c:88 and 2 more places)` */
 function morePlaces(place: string, places: number): string {
   return places < 2 ? place : place.replace(/\)$/, ` and ${plural(places - 1, "more place")})`);
+}
+
+/** A place itself, also where it is in a library: `memset (memset.c:82)`. */
+export function siteText(ip: WasteIp): string {
+  return frameText(ip, ip.address);
 }
 
 function frameText(frame: WasteFrame | undefined, address: number | undefined): string {
@@ -61,6 +75,7 @@ export function sentencesOf(finding: WasteFinding): { says: string; advice: stri
   const { bytes, operations, wasted, partner, isOwn, bytesEach } = finding;
   const share = formatPercent(Math.round(finding.share * 10_000), 10_000);
   const other = partner === undefined ? undefined : partnerText(partner);
+  const near = partner === undefined ? undefined : nearText(finding, partner);
   const part = partner === undefined ? "" : formatPercent(partner.bytes, bytes);
   // Nearly all is said as all.
   const isAll = partner !== undefined && partner.bytes > 0.995 * bytes;
@@ -69,7 +84,11 @@ export function sentencesOf(finding: WasteFinding): { says: string; advice: stri
   switch (finding.kind) {
     case "dead": {
       const by =
-        other === undefined ? "" : isOwn ? `, ${part} of them by itself` : `, ${part} of them by ${other}`;
+        other === undefined
+          ? ""
+          : isOwn
+            ? `, ${part} of them by itself`
+            : `, ${part} of them by ${near ?? other}`;
       const size = bytesEach === undefined || bytesEach <= 16 ? "" : ` of ${formatCount(bytesEach)} bytes`;
       const stores =
         operations === 1 ? `store${size} writes` : `${formatCount(operations)} stores${size} write`;
@@ -80,7 +99,11 @@ export function sentencesOf(finding: WasteFinding): { says: string; advice: stri
     }
     case "silent": {
       const last =
-        other === undefined ? "" : isOwn ? `, ${them}stored there by itself` : `, ${them}stored by ${other}`;
+        other === undefined
+          ? ""
+          : isOwn
+            ? `, ${them}stored there by itself`
+            : `, ${them}stored by ${near ?? other}`;
       const zeros = finding.clearsCleared ? ", zeros over memory that is zero from the start" : "";
       return {
         says: `${partOf(wasted ?? 0, operations, "store", where)} write${only} what is there already${last}${zeros}.`,
@@ -97,7 +120,7 @@ export function sentencesOf(finding: WasteFinding): { says: string; advice: stri
           ? ""
           : isOwn
             ? `, ${them}last loaded by itself`
-            : `, ${them}last loaded by ${other}`;
+            : `, ${them}last loaded by ${near ?? other}`;
       return {
         says: `${partOf(wasted ?? 0, operations, "load", where)} load${only} again what has not changed${last}${valueText(finding)}.`,
         advice: "Keep the value in a local variable across the loop or the calls.",

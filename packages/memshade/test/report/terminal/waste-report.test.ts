@@ -221,6 +221,24 @@ describe("advice", () => {
     expect(text).toContain("→ Drop the clear: fill (io.c:8) via fread fills the memory anyway.");
   });
 
+  it("does not name the place again where its own line, or itself in another call, is the partner", () => {
+    const dead = { nof_stores: 10, bytes_written: 800, dead_overwritten: 800 };
+    const at = (address: number, ...callers: string[]) => ({
+      ...store("", 1, dead),
+      ips: [
+        { ...frame("eval", "a.c", 7), address },
+        ...callers.map((name, i) => ({ address: 900 + i, function: name })),
+      ],
+    });
+    const pairs = [{ kind: "overwritten" as const, first: 0, second: 1, bytes: 800, operations: 10 }];
+    expect(adviceFor(wasteOf({ stores: [at(50), { ...at(58), dead_overwritten: 0 }], pairs }))).toContain(
+      "800 B stored by eval (a.c:7) are overwritten before anything reads them, 100 % of them by another store of that line",
+    );
+    expect(adviceFor(wasteOf({ stores: [at(50, "left"), at(50, "right")], pairs }))).toContain(
+      "are overwritten before anything reads them, 50.0 % of them by itself in another call",
+    );
+  });
+
   it("fits constructors, and vectors that are made with elements", () => {
     const clear = { class: "fill" as const, nof_stores: 1, bytes_written: 80, dead_overwritten: 80 };
     const inlined = [
@@ -312,6 +330,23 @@ describe("places told apart by their calling contexts", () => {
         .flat()
         .map((line) => line.trim()),
     ).toEqual([all, all]);
+  });
+
+  it("begin with the place itself where the program called a library for it", () => {
+    const clear = (line: number) => ({
+      ...store("", line, { nof_stores: 9, bytes_written: 4096, dead_overwritten: 4096 }),
+      ips: [
+        { address: line, function: "memset", file: "wasi-libc/libc-top-half/memset.c", line },
+        { address: 90, function: "fill", file: "io.c", line: 7 },
+        { address: 91, function: "main", file: "io.c", line: 9 },
+      ],
+    });
+    const text = wasteTable(wasteOf({ stores: [clear(81), clear(82)] }), {
+      ...{ ...SCREEN, by: "dead" as const, order: "largest" as const, rows: 2 },
+    });
+    expect(text.match(/fill \(io\.c:7\) via memset/g)).toHaveLength(2);
+    expect(text).toContain("← memset (memset.c:81) ← fill ← main");
+    expect(text).toContain("← memset (memset.c:82) ← fill ← main");
   });
 
   it("show none where there is no context", () => {
