@@ -1,3 +1,5 @@
+// Bytes are copied by making an array of them: a `Buffer` of Node shares its memory with its slices.
+
 /** Contents of the custom sections called `name` of a module whose sections are known to be well formed. */
 export function customSectionsOf(bytes: Uint8Array, name: string): ArrayBuffer[] {
   const found: ArrayBuffer[] = [];
@@ -19,7 +21,7 @@ export function customSectionsOf(bytes: Uint8Array, name: string): ArrayBuffer[]
     if (id === 0) {
       const nameLength = readU32();
       const sectionName = decoder.decode(bytes.subarray(at, at + nameLength));
-      if (sectionName === name) found.push(bytes.slice(at + nameLength, end).buffer as ArrayBuffer);
+      if (sectionName === name) found.push(new Uint8Array(bytes.subarray(at + nameLength, end)).buffer);
     }
     at = end;
   }

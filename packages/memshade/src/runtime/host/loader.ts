@@ -107,7 +107,7 @@ export function readProfileFromImage(
   const info = readInfo(module);
   const recorder = newRecorder(info, options);
   const memory =
-    image instanceof Uint8Array ? ({ buffer: image.slice().buffer } as WebAssembly.Memory) : image;
+    image instanceof Uint8Array ? ({ buffer: new Uint8Array(image).buffer } as WebAssembly.Memory) : image;
   if (info.layout !== undefined && memory.buffer.byteLength !== info.layout.endBytes) {
     const { byteLength } = memory.buffer;
     throw new TypeError(

@@ -63,6 +63,9 @@ describe("the loader", () => {
     const fromImage = readProfileFromImage(new Uint8Array(buffer), bytes, { original: ORIGINAL });
     expect(fromImage).toEqual(readProfile(instance, module, { original: ORIGINAL }));
     expect(fromImage.run.heap?.allocations).toBe(7);
+    // As `readFileSync` returns files.
+    const [image, rewritten] = [Buffer.from(new Uint8Array(buffer)), Buffer.from(bytes)];
+    expect(readProfileFromImage(image, rewritten, { original: Buffer.from(ORIGINAL) })).toEqual(fromImage);
   });
 
   it("reads an image from a file, skipping what is empty", async () => {
