@@ -334,12 +334,17 @@ function notTracked({ module, memory, allocator }: ToolSurroundings, opaque: boo
     );
   } else if (names.length > 0 && isVisible(module, memory))
     sentences.push(`What these imports read and write is not seen: ${names.join(", ")}.`);
-  if (memory < module.importedMemoryCount)
+  const { shared } = memoryType(module, memory);
+  if (memory < module.importedMemoryCount || shared) {
+    const [why, others] = shared
+      ? ["is shared", "other threads and modules"]
+      : ["comes from outside", "other modules"];
     sentences.push(
       opaque
-        ? "The memory comes from outside: other modules that share it are part of the host, and what they store is not seen."
-        : "The memory comes from outside: what other modules load and store there is not seen.",
+        ? `The memory ${why}: ${others} that share it are part of the host, and what they store is not seen.`
+        : `The memory ${why}: what ${others} load and store there is not seen.`,
     );
+  }
   return sentences;
 }
 

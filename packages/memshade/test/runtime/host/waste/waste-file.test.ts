@@ -36,6 +36,13 @@ describe("what a run with several modules does not see", () => {
     ]);
   });
 
+  it("is what other threads do, where they share the memory", () => {
+    for (const memory of ['(import "env" "memory" (memory 1 1 shared))', '(memory (export "m") 1 1 shared)'])
+      expect(saidOf({ "app.wasm": memory })).toContain(
+        "The memory is shared: other threads and modules that share it are part of the host, and what they store is not seen.",
+      );
+  });
+
   it("stands without a name in a run with one", () => {
     expect(saidOf({ "side.wasm": shared })[0]).toBe(
       "No allocator was found: freed memory counts as memory that is still in use.",
