@@ -53,6 +53,8 @@ export interface WalkOptions {
   counts: boolean;
   /** Tools that insert something too. */
   tools: readonly ToolPass[];
+  /** Functions may get other types: code that nothing reaches, which is not looked at, would not fit them. */
+  dropsUnreachable: boolean;
   /** Function to call instead of a bulk memory instruction, −1 to leave it alone; `part`: whose code it is. */
   bulkFunction(instruction: OpcodeName, first: number, second: number, part: CodePart): number;
 }
@@ -369,7 +371,12 @@ export class FunctionWalker {
         }
         default:
           pos = this.#step(op, start, pos);
-          if (this.#unreachable) pos = this.#skipUnreachable(pos, end);
+          if (this.#unreachable) {
+            const from = pos;
+            pos = this.#skipUnreachable(pos, end);
+            if (this.#options.dropsUnreachable && pos > from)
+              this.#insertions.add(from, InsertionKind.Drop, pos - from);
+          }
       }
     }
   }

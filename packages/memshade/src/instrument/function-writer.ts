@@ -185,7 +185,8 @@ export class FunctionWriter implements SnippetSink {
     this.#reserve(
       body.end - body.sizeStart + (insertions.length + 1) * LONGEST_SNIPPET + insertions.relabeledBytes + 64,
     );
-    this.#ownLocals = ownLocals;
+    const noLocals = body.codeStart === body.start + 1;
+    this.#ownLocals = ownLocals + (temporaries.moreParameter && noLocals ? 1 : 0);
     this.#temporaries = temporaries;
     // The size comes first and is known last: leave room for a likely one, and move the body if it was not.
     const sizeAt = this.length;
@@ -207,6 +208,10 @@ export class FunctionWriter implements SnippetSink {
       from = at;
       if (kind === InsertionKind.Relabel) {
         this.#relabel(from, from + a[entry], insertions.b[entry]);
+        from += a[entry];
+        continue;
+      }
+      if (kind === InsertionKind.Drop) {
         from += a[entry];
         continue;
       }
@@ -237,14 +242,23 @@ export class FunctionWriter implements SnippetSink {
 
   #writeLocals(body: FunctionBody): void {
     const source = this.#source;
-    const { addresses, loops } = this.#temporaries;
+    const { addresses, loops, moreParameter } = this.#temporaries;
     const spills = spillTypes(this.#temporaries);
-    const groups = readU32Leb(source, body.start);
-    const groupsAt = skipLeb32(source, body.start);
+    let groups = readU32Leb(source, body.start);
+    let groupsAt = skipLeb32(source, body.start);
+    const first = moreParameter && groups > 0 ? readU32Leb(source, groupsAt) : 0;
+    if (first === 1) {
+      groups--;
+      groupsAt = skipLeb32(source, groupsAt) + 1;
+    }
     const extra = extraLocals(this.#temporaries);
     const plain = temporaryCount(this.#temporaries) > 0;
     const added = (plain ? 1 : 0) + (addresses > 0 ? 1 : 0) + spills.length + extra.length;
     this.length = writeU32Leb(this.bytes, this.length, groups + added);
+    if (first > 1) {
+      this.length = writeU32Leb(this.bytes, this.length, first - 1);
+      groupsAt = skipLeb32(source, groupsAt);
+    }
     this.#copy(source, groupsAt, body.codeStart);
     if (plain) {
       this.length = writeU32Leb(this.bytes, this.length, 2 + loops);

@@ -55,6 +55,8 @@ export const InsertionKind = {
   Accumulate: 22,
   /** `a`: index of the accumulator. Adds it to the counter, if there is something to add, and clears it. */
   FlushAccumulator: 23,
+  /** `a`: length of code that nothing reaches, which is left out. */
+  Drop: 24,
   /** This and the following ones belong to tools, in their order: see `ToolPass`. */
   FirstTool: 32,
 } as const;
@@ -98,6 +100,7 @@ export class Insertions {
     const replaces =
       kind === InsertionKind.ReplaceByCall ||
       kind === InsertionKind.ReplaceByTailCall ||
+      kind === InsertionKind.Drop ||
       kind === InsertionKind.Relabel;
     if (kind === InsertionKind.Relabel) this.relabeledBytes += a;
     return this.#add(position * 2 + (replaces ? 1 : 0), kind, a, b, c, d);

@@ -180,6 +180,7 @@ class Instrumentation {
       includeStack: this.#options.includeStack === true,
       counts: countsHeap,
       tools: passes,
+      dropsUnreachable: tools.some(({ types }) => types !== undefined),
       bulkFunction: (instruction, first, second, part) => bulk[part].get(instruction, first, second),
     });
     const frameTargets = {
@@ -291,7 +292,10 @@ class Instrumentation {
     const code = writer.finish(module.bodies.length + appended.count);
     sections.set(SectionId.Code, code);
     const hints = branchHints(code, writer.rare, module.importedFunctionCount);
-    appendBytes(SectionId.Function, appended.count, appended.functionEntries());
+    sections.set(
+      SectionId.Function,
+      appendToVectorSection(this.#functionSection(tools), appended.count, appended.functionEntries()),
+    );
     append(SectionId.Type, appended.types);
     if (start >= 0) sections.set(SectionId.Start, new ByteWriter(5).u32Leb(start).finish());
     // Stack traces name functions that moved as they did before.
@@ -407,13 +411,14 @@ class Instrumentation {
     return tools;
   }
 
-  /** Functions to export in the place of others: those that tell the tools that the host comes in. */
+  /** Functions to export in the place of others: those that tell the tools that the host comes in and goes. */
   #wrapExports(
     before: ReadonlyMap<number, number>,
     tools: readonly WovenTool[],
   ): ReadonlyMap<number, number> {
-    const listeners = tools.map(({ entered = -1 }) => entered).filter((index) => index >= 0);
-    if (listeners.length === 0) return before;
+    const entered = tools.map((tool) => tool.entered ?? -1).filter((index) => index >= 0);
+    const left = tools.map((tool) => tool.left ?? -1).filter((index) => index >= 0);
+    if (entered.length + left.length === 0) return before;
     const module = this.#module;
     const instead = new Map(before);
     for (const { kind, index } of module.exports) {
@@ -423,15 +428,30 @@ class Instrumentation {
       const type = functionType(module, index);
       const wrapper = this.#appended.add(functionTypeIndex(module, index), () => {
         const body = new BodyBuilder();
-        for (const listener of listeners) body.op("call", listener);
+        for (const listener of entered) body.op("call", listener);
         type.params.forEach((_, i) => {
           body.op("local.get", i);
         });
-        return body.op("call", target).finish();
+        body.op("call", target);
+        for (const listener of left) body.op("call", listener);
+        return body.finish();
       });
       instead.set(index, wrapper);
     }
     return instead;
+  }
+
+  /** The module's function section with the types that tools give. */
+  #functionSection(tools: readonly WovenTool[]): Uint8Array | undefined {
+    const types = tools.flatMap((tool) => tool.types ?? []);
+    if (types.length === 0) return sectionPayload(this.#module, SectionId.Function);
+    const { functions, importedFunctionCount } = this.#module;
+    const writer = new ByteWriter(functions.length * 2 + 5).u32Leb(functions.length);
+    for (const [defined, type] of functions.entries())
+      writer.u32Leb(
+        types.map((of) => of.get(defined + importedFunctionCount)).find((own) => own !== undefined) ?? type,
+      );
+    return writer.finish();
   }
 
   /** What runs first: the tools' own functions, then the module's. −1: the module's stays as it is. */

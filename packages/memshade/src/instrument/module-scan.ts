@@ -55,6 +55,8 @@ export interface ModuleScan {
   prologues: Map<number, number>;
   /** Functions of which instructions make references. */
   references: Set<number>;
+  /** Whether there are direct tail calls. */
+  hasTailCalls: boolean;
 }
 
 /** Below this there is no static data in any toolchain's layout, but plenty of small numbers. */
@@ -67,6 +69,7 @@ const EMPTY = 0x40;
 
 const LOOP = opcodeId("loop");
 const DELEGATE = opcodeId("delegate");
+const RETURN_CALL = opcodeId("return_call");
 const GLOBAL_GET = opcodeId("global.get");
 const I32_CONST = opcodeId("i32.const");
 const I64_CONST = opcodeId("i64.const");
@@ -145,6 +148,7 @@ class Scanner {
   readonly #firstLoop: Int32Array;
   readonly #prologues = new Map<number, number>();
   readonly #references = new Set<number>();
+  #hasTailCalls = false;
   #callees = new Int32Array(4096);
   #calleeCount = 0;
   #addresses = new Int32Array(4096);
@@ -183,6 +187,7 @@ class Scanner {
       assignedEnd: this.#assignedEnd,
       prologues: this.#prologues,
       references: this.#references,
+      hasTailCalls: this.#hasTailCalls,
     };
   }
 
@@ -244,6 +249,7 @@ class Scanner {
           continue;
         case 8: // Calls
           bits |= FunctionFact.HasCall;
+          if (op === RETURN_CALL) this.#hasTailCalls = true;
           this.#call(readU32Leb(bytes, pos));
           while (bytes[pos++] >= 0x80);
           continue;

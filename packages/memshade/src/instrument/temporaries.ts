@@ -33,6 +33,8 @@ export interface Temporaries {
   spills: Set<ValType>;
   /** Types of locals that tools asked for with `extraLocal`. */
   extra: ValType[] | undefined;
+  /** The function has one parameter more, an i32: it takes the place of the first local, an i32 too if there is one. */
+  moreParameter: boolean;
 }
 
 export function noTemporaries(): Temporaries {
@@ -44,6 +46,7 @@ export function noTemporaries(): Temporaries {
     hostWord: -1,
     spills: new Set(),
     extra: undefined,
+    moreParameter: false,
   };
 }
 

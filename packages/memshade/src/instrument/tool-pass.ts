@@ -165,10 +165,14 @@ export interface WovenTool {
   readonly start: number;
   /** Function without parameters to run before each function that the host calls by an export; −1 or absent: none. */
   readonly entered?: number;
+  /** The same behind each of them. */
+  readonly left?: number;
   /** What wrappers around the functions that the host may call have to keep; absent where it does not follow calls. */
   readonly followedCalls?: (FollowedCalls & { entries: EntryPoints }) | undefined;
   /** Largest size of the program's memory it can follow, bytes, where it must not grow further. */
   readonly memoryLimit: number | undefined;
+  /** Functions of the module to which it gives another type, by index. */
+  readonly types?: ReadonlyMap<number, number> | undefined;
   /** Its globals, mutable as a rule. */
   readonly globals: readonly { type: ValType; initial: Uint8Array; mutable?: boolean }[];
   /** Functions that the host may call, exported as `memshade.<name>.<key>`. */

@@ -5,8 +5,10 @@ import type { SnippetSink } from "../snippet-sink.ts";
 /** What the countdown's code refers to. */
 export interface CountdownTargets {
   memory: number;
-  /** Shadow address of the countdown. */
+  /** Global with the countdown; −1 where nothing is counted. */
   clock: number;
+  /** Shadow address to which it is copied for whoever reads the tables. */
+  published: number;
   /** Shadow address of the flag that real time sets; −1: time is virtual. */
   flag: number;
   poll: number;
@@ -17,6 +19,8 @@ export interface CountdownTargets {
 const LOCAL_GET = opcodeId("local.get");
 const LOCAL_SET = opcodeId("local.set");
 const LOCAL_TEE = opcodeId("local.tee");
+const GLOBAL_GET = opcodeId("global.get");
+const GLOBAL_SET = opcodeId("global.set");
 const CALL = opcodeId("call");
 const I32_LOAD = opcodeId("i32.load");
 const I32_STORE = opcodeId("i32.store");
@@ -29,12 +33,13 @@ const NO_RESULT = 0x40;
 const WORD = 2;
 
 /**
- * Writes the code that counts accesses down to the next snapshot. The countdown lies in the tool's memory; functions
- * may keep it in a local while no other one needs it.
+ * Writes the code that counts accesses down to the next snapshot. The countdown is a global; functions may keep it in a
+ * local while no other one needs it. Who reads the tool's memory, perhaps from another thread, finds a copy of it there, made
+ * wherever the host gets control.
  */
 export class Countdown {
   readonly #targets: CountdownTargets;
-  /** The local that holds it, `NO_LOCAL` where it stays in memory. */
+  /** The local that holds it, `NO_LOCAL` where it stays in its global. */
   local = NO_LOCAL;
   /** A local for a moment. */
   scratch = NO_LOCAL;
@@ -49,19 +54,30 @@ export class Countdown {
 
   /** Pushes it. */
   write(sink: SnippetSink): void {
-    if (this.local === NO_LOCAL) this.#read(sink);
+    if (this.local === NO_LOCAL) sink.indexed(GLOBAL_GET, this.#targets.clock);
     else sink.local(LOCAL_GET, this.local);
   }
 
   load(sink: SnippetSink): void {
-    this.#read(sink);
+    sink.indexed(GLOBAL_GET, this.#targets.clock);
     sink.local(LOCAL_SET, this.local);
   }
 
   save(sink: SnippetSink): void {
-    sink.i32(0);
     sink.local(LOCAL_GET, this.local);
-    sink.access(I32_STORE, WORD, this.#targets.memory, this.#targets.clock);
+    sink.indexed(GLOBAL_SET, this.#targets.clock);
+  }
+
+  /** Before the host gets control. */
+  publish(sink: SnippetSink): void {
+    sink.i32(0);
+    this.write(sink);
+    sink.access(I32_STORE, WORD, this.#targets.memory, this.#targets.published);
+  }
+
+  /** From the stack. */
+  take(sink: SnippetSink): void {
+    this.#set(sink);
   }
 
   advance(sink: SnippetSink, accesses: number): void {
@@ -97,8 +113,7 @@ export class Countdown {
       sink.rarely();
       sink.open(IF, NO_RESULT);
       sink.indexed(CALL, pollFlag);
-    } else if (this.local !== NO_LOCAL) this.#pollLocal(sink, accesses);
-    else this.#pollMemory(sink, accesses);
+    } else this.#pollCountdown(sink, accesses);
     afterwards();
     sink.end();
   }
@@ -111,84 +126,51 @@ export class Countdown {
       sink.access(I32_LOAD, WORD, memory, flag);
       return;
     }
-    if (this.local === NO_LOCAL) this.#read(sink);
-    else sink.local(LOCAL_GET, this.local);
+    this.write(sink);
     sink.i32(0);
     sink.plain(I32_LE_S);
   }
 
-  #pollLocal(sink: SnippetSink, accesses: number): void {
-    const { local } = this;
-    sink.local(LOCAL_GET, local);
+  /** Takes the accesses first: the countdown is due where it is that much below zero then. */
+  #pollCountdown(sink: SnippetSink, accesses: number): void {
+    const isInLocal = this.local !== NO_LOCAL;
+    const held = isInLocal ? this.local : this.scratch;
+    this.write(sink);
     if (accesses !== 0) {
-      sink.local(LOCAL_GET, local);
       sink.i32(accesses);
       sink.plain(I32_SUB);
-      sink.local(LOCAL_SET, local);
     }
-    this.#ifDue(sink);
-    sink.local(LOCAL_GET, local);
-    this.#callPoll(sink, accesses, true);
-    sink.local(LOCAL_SET, local);
-  }
-
-  #pollMemory(sink: SnippetSink, accesses: number): void {
-    const { memory, clock } = this.#targets;
-    const { scratch } = this;
-    if (accesses === 0) {
-      this.#read(sink);
-      sink.local(LOCAL_TEE, scratch);
-    } else {
-      sink.i32(0);
-      this.#read(sink);
-      sink.local(LOCAL_TEE, scratch);
-      sink.i32(accesses);
-      sink.plain(I32_SUB);
-      sink.access(I32_STORE, WORD, memory, clock);
-      sink.local(LOCAL_GET, scratch);
+    if (!isInLocal || accesses !== 0) sink.local(LOCAL_TEE, held);
+    if (!isInLocal && accesses !== 0) {
+      sink.indexed(GLOBAL_SET, this.#targets.clock);
+      sink.local(LOCAL_GET, held);
     }
-    this.#ifDue(sink);
-    sink.i32(0);
-    sink.local(LOCAL_GET, scratch);
-    this.#callPoll(sink, accesses, false);
-    sink.access(I32_STORE, WORD, memory, clock);
-  }
-
-  #ifDue(sink: SnippetSink): void {
-    sink.i32(0);
+    sink.i32(-accesses);
     sink.plain(I32_LE_S);
     sink.rarely();
     sink.open(IF, NO_RESULT);
-  }
-
-  /** On the stack: the countdown, from which `accesses` have been taken already if `taken`. */
-  #callPoll(sink: SnippetSink, accesses: number, taken: boolean): void {
-    if (taken && accesses !== 0) {
+    sink.local(LOCAL_GET, held);
+    if (accesses !== 0) {
       sink.i32(accesses);
       sink.plain(I32_ADD);
     }
     sink.indexed(CALL, this.#targets.poll);
-    if (accesses === 0) return;
-    sink.i32(accesses);
-    sink.plain(I32_SUB);
-  }
-
-  #read(sink: SnippetSink): void {
-    sink.i32(0);
-    sink.access(I32_LOAD, WORD, this.#targets.memory, this.#targets.clock);
+    if (accesses !== 0) {
+      sink.i32(accesses);
+      sink.plain(I32_SUB);
+    }
+    this.#set(sink);
   }
 
   /** countdown = change(countdown) */
   #change(sink: SnippetSink, change: () => void): void {
-    if (this.local !== NO_LOCAL) {
-      sink.local(LOCAL_GET, this.local);
-      change();
-      sink.local(LOCAL_SET, this.local);
-      return;
-    }
-    sink.i32(0);
-    this.#read(sink);
+    this.write(sink);
     change();
-    sink.access(I32_STORE, WORD, this.#targets.memory, this.#targets.clock);
+    this.#set(sink);
+  }
+
+  #set(sink: SnippetSink): void {
+    if (this.local === NO_LOCAL) sink.indexed(GLOBAL_SET, this.#targets.clock);
+    else sink.local(LOCAL_SET, this.local);
   }
 }

@@ -33,9 +33,19 @@ export const Op = {
   AdvanceManyTrips: 13,
   /** `b`: accesses to count behind it, `c`: index into `hoisted` of what to mark again, plus one; 0 for nothing. */
   Poll: 6,
-  /** The countdown goes from memory to the function's local, and back. */
+  /** The countdown goes from its global to the function's local, and back. */
   Load: 7,
   Save: 8,
+  /** Before a call of the host. */
+  Publish: 19,
+  /** First thing in a function that carries the countdown. `b`: its parameter, `c`: block type of its body, `d`: 1 if locals follow. */
+  Enter: 20,
+  /** Before a return of such a function, and in the place of its last `end`. */
+  Return: 21,
+  Close: 22,
+  /** Before a call of such a function, and behind it. */
+  Pass: 23,
+  TakeBack: 24,
   /** Nothing: a call that may be on the stack at a snapshot. */
   Call: 17,
   /** The program's memory may have grown. */
@@ -58,6 +68,8 @@ export interface IntervalCodeTargets extends CountdownTargets, MarkTargets {
 const CALL = opcodeId("call");
 const LOCAL_GET = opcodeId("local.get");
 const I32_GT_U = opcodeId("i32.gt_u");
+const LOCAL_SET = opcodeId("local.set");
+const BLOCK = opcodeId("block");
 const IF = opcodeId("if");
 const ELSE = opcodeId("else");
 const BR_IF = opcodeId("br_if");
@@ -97,9 +109,9 @@ export class IntervalCode {
     return this.insertions.add(position, this.#kind, op, b, c, d);
   }
 
-  /** In front of a loop, behind what others put there. */
-  addBefore(loop: number, op: number, b = 0, c = 0, d = 0): number {
-    return this.insertions.addLate(loop, this.#kind, op, b, c, d);
+  /** In front of a loop or a call, behind what others put there. */
+  addBefore(position: number, op: number, b = 0, c = 0, d = 0): number {
+    return this.insertions.addLate(position, this.#kind, op, b, c, d);
   }
 
   /** An insertion in front of a loop that is none until it is put in. */
@@ -193,6 +205,30 @@ export class IntervalCode {
         return;
       case Op.Save:
         this.countdown.save(sink);
+        return;
+      case Op.Publish:
+        this.countdown.publish(sink);
+        return;
+      case Op.Enter:
+        sink.local(LOCAL_GET, b[entry]);
+        sink.local(LOCAL_SET, this.countdown.local);
+        if (d[entry] === 1) {
+          sink.i32(0);
+          sink.local(LOCAL_SET, b[entry]);
+        }
+        // Branches out of the function lead to the end of this block.
+        sink.open(BLOCK, c[entry]);
+        return;
+      case Op.Close:
+        sink.end();
+        this.countdown.write(sink);
+        return;
+      case Op.Return:
+      case Op.Pass:
+        this.countdown.write(sink);
+        return;
+      case Op.TakeBack:
+        this.countdown.take(sink);
         return;
       case Op.NoteSize:
         sink.indexed(CALL, this.#targets.noteSize);

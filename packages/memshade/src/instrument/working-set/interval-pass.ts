@@ -1,4 +1,4 @@
-import { ACCESS_BYTES, ACCESS_KIND, AccessKind, I32, opcodeId } from "../../wasm/index.ts";
+import { ACCESS_BYTES, ACCESS_KIND, AccessKind, functionType, I32, opcodeId } from "../../wasm/index.ts";
 import { InsertionKind } from "../insertions.ts";
 import { keepAddress } from "../keep-address.ts";
 import type { ModuleScan } from "../module-scan.ts";
@@ -24,6 +24,8 @@ export interface IntervalTargets extends IntervalCodeTargets {
   assumeAligned: boolean;
   /** Functions may end by exceptions: the countdown must not stay in their locals. */
   exceptions: boolean;
+  /** Functions that take the countdown and give it back. */
+  carriers: { has(index: number): boolean };
 }
 
 /** An open loop, innermost last. */
@@ -54,7 +56,14 @@ const FEWEST_PLACES = 2;
 /** Labels that `InsertionKind.Relabel` has bits for. */
 const DEEPEST_LABEL = 30;
 
+/** Block type without results. */
+const NO_RESULT = 0x40;
+
 const UNREACHABLE = opcodeId("unreachable");
+const THROW = opcodeId("throw");
+const RETHROW = opcodeId("rethrow");
+const THROW_REF = opcodeId("throw_ref");
+const RETURN = opcodeId("return");
 const BR = opcodeId("br");
 const BR_IF = opcodeId("br_if");
 const BR_TABLE = opcodeId("br_table");
@@ -63,8 +72,8 @@ const BR_TABLE = opcodeId("br_table");
  * Marks the line of every access, and counts accesses down to the next snapshot. Snapshots happen where loops begin a
  * trip and where recursive functions begin; between two such places a line needs one mark.
  *
- * The countdown lives in the tool's memory; a function with loops that call nothing keeps it in a local, and so does one that
- * calls nothing and would change it in several places.
+ * The countdown is a global; a function with loops that call nothing keeps it in a local, and so does one that calls nothing
+ * and would change it in several places.
  */
 export class IntervalPass implements ToolPass {
   readonly everywhere = true;
@@ -100,6 +109,8 @@ export class IntervalPass implements ToolPass {
   #hasTightLoop = false;
   /** No call was seen. */
   #isLeaf = true;
+  /** The function takes the countdown and gives it back. */
+  #carries = false;
   /** Of the loop that was left last, if its marks have moved behind it. */
   summary: LoopSummary | undefined;
 
@@ -131,8 +142,19 @@ export class IntervalPass implements ToolPass {
     this.#branches = [];
     this.#hasTightLoop = false;
     this.#isLeaf = true;
-    this.#transfer(codeStart, Op.Load);
+    this.#carries = this.#targets.carriers.has(state.function);
+    if (this.#carries) this.#enter(codeStart);
+    else this.#transfer(codeStart, Op.Load);
     if (this.#targets.polls.pollsAtEntry(state.function)) this.#poll(codeStart);
+  }
+
+  /** Takes the countdown from where the function's first local will be. */
+  #enter(codeStart: number): void {
+    const { module, locals, temporaries } = this.#state;
+    const { params, results } = functionType(module, this.#state.function);
+    temporaries.moreParameter = true;
+    const hasLocals = locals.length > params.length ? 1 : 0;
+    this.#code.add(codeStart, Op.Enter, params.length, results[0] ?? NO_RESULT, hasLocals);
   }
 
   access(op: number, at: number, displacement: number, start: number, end: number): void {
@@ -324,15 +346,31 @@ export class IntervalPass implements ToolPass {
     if (tail || polls.mayExit(callee)) this.#regions.leave(control, this.#barriers);
     const accesses = polls.mayAccess(callee);
     if (accesses) this.#calls++;
-    this.#transfer(start, Op.Save);
+    if (this.#targets.carriers.has(callee)) {
+      this.#code.addBefore(start, Op.Pass);
+      this.#code.add(end, Op.TakeBack);
+      return;
+    }
+    if (accesses || polls.mayExit(callee)) this.#transfer(start, Op.Save);
+    if (polls.isHost(callee)) this.#publish(start);
     if (!tail && accesses) this.#transfer(end, Op.Load);
   }
 
   leave(start: number): void {
+    const opcode = this.#state.module.bytes[start];
+    const throws = opcode === THROW || opcode === RETHROW || opcode === THROW_REF;
     // At a trap, it does not matter any more what was counted ahead.
-    if (this.#state.module.bytes[start] !== UNREACHABLE)
-      this.#regions.leave(this.#state.control, this.#barriers);
+    if (opcode !== UNREACHABLE) this.#regions.leave(this.#state.control, this.#barriers);
+    if (this.#carries && opcode !== UNREACHABLE) {
+      if (opcode === RETURN) this.#code.addBefore(start, Op.Return);
+      return;
+    }
     this.#transfer(start, Op.Save);
+    if (throws || opcode === UNREACHABLE) this.#publish(start);
+  }
+
+  #publish(position: number): void {
+    if (this.#code.countdown.isVirtual) this.#code.add(position, Op.Publish);
   }
 
   end(): void {
@@ -341,7 +379,13 @@ export class IntervalPass implements ToolPass {
     const isVirtual = this.#code.countdown.isVirtual;
     if (this.#accesses + this.#calls === 0) for (const poll of this.#code.polls) this.#code.remove(poll);
     const staysInLocal = this.#hasTightLoop || (this.#isLeaf && this.#countsInPlaces(FEWEST_PLACES));
-    const inLocal = staysInLocal && isVirtual && !this.#targets.exceptions && this.#accesses > 0;
+    const inLocal =
+      this.#carries || (staysInLocal && isVirtual && !this.#targets.exceptions && this.#accesses > 0);
+    if (this.#carries) {
+      const { module } = this.#state;
+      const body = module.bodies[this.#state.function - module.importedFunctionCount];
+      this.#code.addBefore(body.end - 1, Op.Close);
+    }
     if (inLocal) this.#code.countdown.local = extraLocal(temporaries, I32);
     else {
       for (const transfer of this.#transfers) this.#code.remove(transfer);
@@ -365,7 +409,7 @@ export class IntervalPass implements ToolPass {
   }
 
   #transfer(position: number, op: number): void {
-    if ((this.#state.hasLoops || this.#isLeaf) && this.#code.countdown.isVirtual)
+    if ((this.#state.hasLoops || this.#isLeaf || this.#carries) && this.#code.countdown.isVirtual)
       this.#transfers.push(this.#code.add(position, op));
   }
 

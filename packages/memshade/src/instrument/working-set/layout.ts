@@ -116,12 +116,19 @@ export function planWorkingSetLayout(wishes: WorkingSetWishes): WorkingSetLayout
   };
 }
 
+/** Offset in the control block of the countdown's copy. */
+const CLOCK = 64;
 /** Offset in the control block of the count of accesses where intervals are of real time. */
 const ACCESSES_BESIDE_TIME = 80;
 
 /** Where the tool's memory has the accesses up to the last poll that looked: in virtual time they are the time. */
 export function accessesAt({ control, unit }: WorkingSetLayout): number {
   return unit === "accesses" ? control : control + ACCESSES_BESIDE_TIME;
+}
+
+/** Where the tool's memory has the countdown as it was when the host got control last. */
+export function clockAt({ control }: WorkingSetLayout): number {
+  return control + CLOCK;
 }
 
 /** Values of the runtime's imported constants. */

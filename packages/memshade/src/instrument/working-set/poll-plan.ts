@@ -49,6 +49,11 @@ export class PollPlan {
     return index >= this.#imported && this.#pollsAtEntry[index - this.#imported] === 1;
   }
 
+  /** Whether the host gives the function; −1 is one unknown, taken for one of the module. */
+  isHost(callee: number): boolean {
+    return callee >= 0 && callee < this.#imported;
+  }
+
   /** Whether an interval can end while the function runs; −1 is one unknown. */
   mayPoll(callee: number): boolean {
     return callee < 0 || this.#mayPoll[callee] === 1;

@@ -1,7 +1,7 @@
 import type { ValType } from "../../wasm/index.ts";
 import { mergeRuntime, type RuntimeFunctions } from "../shadow-runtime.ts";
 import type { ToolSurroundings } from "../tool-pass.ts";
-import { accessesAt, type WorkingSetLayout } from "./layout.ts";
+import { accessesAt, clockAt, type WorkingSetLayout } from "./layout.ts";
 import { type LocalityLayout, localityConstants, planLocality } from "./locality-layout.ts";
 import { localityRuntimeBytes } from "./runtime-bytes.ts";
 import type { SamplingTargets } from "./sampling-pass.ts";
@@ -10,8 +10,6 @@ import type { SamplingTargets } from "./sampling-pass.ts";
 const LEAST_ACCESS_BYTES = 4;
 const MOST_SITES = 1 << 21;
 const PAGE_BYTES = 65536;
-/** Of the working set's control block. */
-const CLOCK = 64;
 /** Offsets in the state; `runtime/shadow/assembly/locality/layout.ts` has them all. */
 const LIMIT = 32;
 const BUFFERED = 60;
@@ -34,28 +32,23 @@ export interface WovenLocality {
   description: Readonly<Record<string, number | boolean>>;
 }
 
-/** Adds reuse distances to the working-set tool, where they are asked for. Its globals come first. */
+/** Adds reuse distances to the working-set tool, where they are asked for. */
 export function weaveLocality(
   around: ToolSurroundings,
   workingSet: WorkingSetLayout,
+  clock: number,
 ): WovenLocality | undefined {
   const options = around.options.workingset?.locality;
   if (options === undefined) return undefined;
   const codeBytes = around.module.bodies.reduce((sum, { start, end }) => sum + end - start, 0);
   const sites = Math.min(MOST_SITES, Math.ceil(codeBytes / LEAST_ACCESS_BYTES));
-  const layout = planLocality(
-    options,
-    workingSet.locality,
-    workingSet.lines,
-    sites,
-    workingSet.control + CLOCK,
-  );
+  const layout = planLocality(options, workingSet.locality, workingSet.lines, sites, clockAt(workingSet));
   const { functions, globals: own } = mergeRuntime(localityRuntimeBytes(), {
     appended: around.appended,
     shadowMemory: around.shadowMemory,
     firstGlobal: around.firstGlobal,
     constants: localityConstants(layout, workingSet.control, accessesAt(workingSet)),
-    hosts: {},
+    hosts: { clock },
   });
   const target = (name: string): number => functions.get(name) as number;
   return {

@@ -3,9 +3,11 @@ import { BodyBuilder } from "../body-builder.ts";
 import { encodeCodeMarks } from "../code-marks.ts";
 import { mergeRuntime } from "../shadow-runtime.ts";
 import type { ToolPass, ToolSurroundings, WovenTool } from "../tool-pass.ts";
+import { findCarriers } from "./carriers.ts";
+import { placeCountdown } from "./countdown-global.ts";
 import { ExactLocalityPass } from "./exact-locality-pass.ts";
 import { IntervalPass } from "./interval-pass.ts";
-import { planWorkingSetLayout, workingSetConstants } from "./layout.ts";
+import { clockAt, planWorkingSetLayout, workingSetConstants } from "./layout.ts";
 import { PollPlan } from "./poll-plan.ts";
 import { findRegions } from "./regions.ts";
 import { workingSetRuntimeBytes } from "./runtime-bytes.ts";
@@ -15,7 +17,6 @@ import { type WovenLocality, weaveLocality } from "./weave-locality.ts";
 
 /** Offsets in the control block that inserted code uses; `runtime/shadow/assembly/working-set/layout.ts` has them all. */
 const FLAG = 44;
-const CLOCK = 64;
 
 /** Shortest interval unless the user says otherwise: accesses, or nanoseconds. */
 export const DEFAULT_INTERVAL_ACCESSES = 1_000_000;
@@ -42,9 +43,16 @@ export function weaveWorkingSet(around: ToolSurroundings): WovenTool {
     mostAccessesToPoll: workingset.locality === undefined ? undefined : SAMPLED_ACCESSES_TO_POLL,
     ...regions,
   });
-  const locality = weaveLocality(around, layout);
+  const countdown = placeCountdown(appended, around.firstGlobal, shadowMemory, clockAt(layout));
+  const globals = [...countdown.globals];
+  const { clock, setClock } = countdown.hosts;
+  const locality = weaveLocality(
+    { ...around, firstGlobal: around.firstGlobal + globals.length },
+    layout,
+    clock,
+  );
   const constants = { ...workingSetConstants(layout), ...regions.code };
-  const globals = [...(locality?.globals ?? [])];
+  globals.push(...(locality?.globals ?? []));
   const attribution = weaveAttribution(
     around,
     layout,
@@ -67,29 +75,41 @@ export function weaveWorkingSet(around: ToolSurroundings): WovenTool {
     hosts: {
       programPages: appended.add(appended.typeIndex([], [I32]), () => programPages(memory, memory64)),
       noteStack: around.noteStack(),
+      clock,
+      setClock,
       ...(locality === undefined || locality.beforePoll < 0 ? {} : { beforePoll: locality.beforePoll }),
       ...(beforeScan === undefined || merged === undefined ? {} : { beforeScan, merged }),
     },
   });
   const target = (name: string): number => runtime.functions.get(name) as number;
   // Sampled references carry the accesses counted until then.
-  const clock = unit === "accesses" ? "countdown" : locality?.sampling === undefined ? "flag" : "both";
+  const looksAt = unit === "accesses" ? "countdown" : locality?.sampling === undefined ? "flag" : "both";
+  const polls = new PollPlan(module, around.scan);
+  const exceptions = module.tags.length > 0 || importsOf(module, "tag").length > 0;
+  // What other tools put in the place of functions or calls knows of no other types.
+  const isAlone = options.tools?.every((tool) => tool === "workingset") === true && attribution === undefined;
+  const carriers =
+    isAlone && looksAt !== "flag" && !exceptions
+      ? findCarriers(module, around.scan, polls, appended)
+      : new Map<number, number>();
   const marks = new IntervalPass({
     memory: shadowMemory,
     memory64,
     lines: layout.lines,
     planes: [-1, 0, layout.written, layout.both],
-    clock: layout.control + CLOCK,
-    flag: clock === "flag" ? layout.control + FLAG : -1,
-    poll: target(clock === "both" ? "pollBoth" : "poll"),
+    clock: countdown.index,
+    published: clockAt(layout),
+    flag: looksAt === "flag" ? layout.control + FLAG : -1,
+    poll: target(looksAt === "both" ? "pollBoth" : "poll"),
     pollFlag: target("pollFlag"),
     advance: target("advance"),
     markRange: target("markRange"),
     noteSize: target("noteSize"),
-    polls: new PollPlan(module, around.scan),
+    polls,
+    carriers,
     scan: around.scan,
     assumeAligned: layout.assumeAligned,
-    exceptions: module.tags.length > 0 || importsOf(module, "tag").length > 0,
+    exceptions,
   });
   let calls = "";
   /** The working set's own function of a name, and those of whoever else listens. */
@@ -115,8 +135,10 @@ export function weaveWorkingSet(around: ToolSurroundings): WovenTool {
     },
     describe: () => ({ ...layout, calls, ...locality?.description, ...attribution?.description }),
     start: locality?.start ?? -1,
-    entered: target(ENTERED[clock]),
+    entered: target(ENTERED[looksAt]),
+    left: looksAt === "flag" ? -1 : countdown.publish,
     memoryLimit: undefined,
+    types: carriers.size > 0 ? carriers : undefined,
     globals: [...globals, ...runtime.globals],
     exports: {
       hostRead: listener("hostRead", 2, attributed("hostAccessed")),

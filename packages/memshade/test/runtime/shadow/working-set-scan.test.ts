@@ -38,11 +38,16 @@ function startRuntime() {
   });
   const memory = new WebAssembly.Memory({ initial: Math.ceil(layout.endBytes / 65536) });
   const nothing = () => {};
+  let clock = 0;
   const host: Record<string, WebAssembly.ImportValue> = {
     noteStack: nothing,
     merged: nothing,
     beforeScan: nothing,
     beforePoll: nothing,
+    clock: () => clock,
+    setClock: (countdown: number) => {
+      clock = countdown;
+    },
     programPages: () => PAGES,
   };
   for (const [name, value] of Object.entries(workingSetConstants(layout)))
@@ -53,13 +58,9 @@ function startRuntime() {
   const view = new DataView(memory.buffer);
   /** So many accesses later, a poll. */
   const pass = (accesses: number) => {
-    const clock = layout.control + Control.CLOCK;
-    const countdown = view.getInt32(clock, true) - accesses;
-    view.setInt32(
-      clock,
-      accesses < INTERVAL ? countdown : (exports.poll as (countdown: number) => number)(countdown),
-      true,
-    );
+    clock -= accesses;
+    if (accesses >= INTERVAL) clock = (exports.poll as (countdown: number) => number)(clock);
+    view.setInt32(layout.control + Control.CLOCK, clock, true);
   };
   return { layout, memory, pass };
 }

@@ -58,7 +58,10 @@ export declare const MOST_LINES: u32;
 /** Lines of the cache whose misses are counted per site. */
 @external("host", "CACHE_LINES")
 export declare const CACHE_LINES: u32;
-/** The working-set tool's control block, where its clock is. */
+/** The working-set tool's countdown, where no function has it in a local. */
+@external("host", "clock")
+export declare function clockNow(): i32;
+/** The working-set tool's control block. */
 @external("host", "CONTROL")
 export declare const CONTROL: u32;
 /** Address of the u64 with the accesses that the working-set tool has counted up to its last poll. */

@@ -4,6 +4,7 @@ import {
   BUFFER,
   BUFFER_BYTES,
   CACHE_LINES,
+  clockNow,
   CONTROL,
   DISTANCES,
   E_SAMPLED,
@@ -36,7 +37,6 @@ import { largest, pop, push } from "./heap";
 
 // Offsets in the working-set tool's control block.
 const C_LOADED: usize = 8;
-const C_CLOCK: usize = 64;
 
 const LINE_SHIFT: u32 = 6;
 /** Blocks of lines are remembered where they have so many. */
@@ -373,7 +373,7 @@ function bulk(address: u32, size: u32): void {
   }
   drain();
   const last = (address + size - 1) >>> LINE_SHIFT;
-  const clock = load<i32>(CONTROL, C_CLOCK);
+  const clock = clockNow();
   for (let line = address >>> LINE_SHIFT; ; line++) {
     if (isSampled(line)) follow(line, positionAt(clock), NO_SITE);
     if (line == last) return;

@@ -59,6 +59,11 @@ export declare const ADAPTIVE: u32;
 /** Size of the program's memory in 64 KiB pages. */
 @external("host", "programPages")
 export declare function programPages(): u32;
+/** The countdown, where no function has it in a local. */
+@external("host", "clock")
+export declare function clock(): i32;
+@external("host", "setClock")
+export declare function setClock(countdown: i32): void;
 /** What else has to be done at each poll that is due. */
 @external("host", "beforePoll")
 export declare function beforePoll(): void;
@@ -85,7 +90,7 @@ export const C_FLAG: usize = 44; // real time: set by the host when an interval 
 export const C_NOW: usize = 48; // u64: the real time at that moment
 export const C_STACK_NEXT: usize = 56; // bytes used in STACKS
 export const C_BUSY: usize = 60; // 1 while a snapshot is being taken
-export const C_CLOCK: usize = 64; // i32: the countdown, where no function has it in a local
+export const C_CLOCK: usize = 64; // i32: the countdown as it was when the host got control last, for readers
 export const C_HIGH_LINES: usize = 68; // lines of the program's memory, as last looked at
 export const C_WORK: usize = 72; // u64: lines looked at by snapshots
 export const C_ACCESSES: usize = 80; // u64: accesses up to the last poll, where intervals are of real time

@@ -22,6 +22,7 @@ import {
   C_START,
   C_TOTAL,
   C_WORK,
+  clock,
   CONTROL,
   COUNTS_BYTES,
   HEAP_FROM,
@@ -44,6 +45,7 @@ import {
   S_SCALE,
   S_STACK,
   S_START,
+  setClock,
   STACK_FROM,
   STACK_TO,
 } from "./layout";
@@ -66,9 +68,9 @@ function firstInterval(): u64 {
  * Polls are everywhere, so nothing of this may end up in the program's functions: everything a snapshot does is inlined
  * here, which makes the function too large for engines to inline it in turn.
  */
-export function poll(clock: i32): i32 {
+export function poll(countdown: i32): i32 {
   beforePoll();
-  const total = load<u64>(CONTROL, C_TOTAL) + <u64>(<i64>load<i32>(CONTROL, C_LOADED) - <i64>clock);
+  const total = load<u64>(CONTROL, C_TOTAL) + <u64>(<i64>load<i32>(CONTROL, C_LOADED) - <i64>countdown);
   store<u64>(CONTROL, total, C_TOTAL);
   let deadline = load<u64>(CONTROL, C_DEADLINE);
   if (deadline == 0) deadline = firstInterval();
@@ -78,9 +80,16 @@ export function poll(clock: i32): i32 {
     deadline = (total / period + 1) * period;
   }
   store<u64>(CONTROL, deadline, C_DEADLINE);
-  const next = <i32>min(deadline - total, <u64>LONGEST_COUNTDOWN);
-  store<i32>(CONTROL, next, C_LOADED);
-  return next;
+  return begin(<i32>min(deadline - total, <u64>LONGEST_COUNTDOWN));
+}
+
+/** The countdown begins again. A trap may leave it as it is now, whatever functions count in their locals until then. */
+@inline
+function begin(countdown: i32): i32 {
+  store<i32>(CONTROL, countdown, C_LOADED);
+  store<i32>(CONTROL, countdown, C_CLOCK);
+  setClock(countdown);
+  return countdown;
 }
 
 /** Lines and regions of the program's memory. Behind `memory.grow`, and wherever the host may have let it grow. */
@@ -94,8 +103,8 @@ export function noteSize(): void {
 /** The host enters the program. */
 export function entered(): void {
   noteSize();
-  const clock = load<i32>(CONTROL, C_CLOCK);
-  if (clock <= 0) store<i32>(CONTROL, poll(clock), C_CLOCK);
+  const left = clock();
+  if (left <= 0) setClock(poll(left));
 }
 
 /** The same in real time. */
@@ -107,18 +116,18 @@ export function enteredTimed(): void {
 /** The same where both are looked at. */
 export function enteredBoth(): void {
   noteSize();
-  const clock = load<i32>(CONTROL, C_CLOCK);
-  if (clock <= 0 || load<u32>(CONTROL, C_FLAG) != 0) store<i32>(CONTROL, pollBoth(clock), C_CLOCK);
+  const left = clock();
+  if (left <= 0 || load<u32>(CONTROL, C_FLAG) != 0) setClock(pollBoth(left));
 }
 
 /** Virtual time: `trips` times `accesses` at once. Returns the countdown. */
-export function advance(clock: i32, trips: u32, accesses: u32): i32 {
+export function advance(countdown: i32, trips: u32, accesses: u32): i32 {
   const units = <u64>trips * accesses;
-  const left = <i64>clock - <i64>units;
+  const left = <i64>countdown - <i64>units;
   if (left > -MOST_UNITS) return <i32>left;
   store<u64>(ACCESSES, load<u64>(ACCESSES) + units);
   // The countdown is reached all the same.
-  store<i32>(CONTROL, load<i32>(CONTROL, C_LOADED) - clock, C_LOADED);
+  store<i32>(CONTROL, load<i32>(CONTROL, C_LOADED) - countdown, C_LOADED);
   return 0;
 }
 
@@ -128,12 +137,12 @@ export function pollFlag(): void {
 }
 
 /** Real time beside a countdown of accesses, at whose end somebody else has to do something. */
-export function pollBoth(clock: i32): i32 {
+export function pollBoth(countdown: i32): i32 {
   beforePoll();
-  store<u64>(ACCESSES, load<u64>(ACCESSES) + <u64>(<i64>load<i32>(CONTROL, C_LOADED) - <i64>clock));
-  store<i32>(CONTROL, LONGEST_COUNTDOWN, C_LOADED);
+  store<u64>(ACCESSES, load<u64>(ACCESSES) + <u64>(<i64>load<i32>(CONTROL, C_LOADED) - <i64>countdown));
+  const next = begin(LONGEST_COUNTDOWN);
   if (load<u32>(CONTROL, C_FLAG) != 0) lookAtTime();
-  return LONGEST_COUNTDOWN;
+  return next;
 }
 
 @inline

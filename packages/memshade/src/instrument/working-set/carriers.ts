@@ -1,0 +1,58 @@
+import {
+  decodeLocals,
+  type FuncType,
+  type FunctionBody,
+  functionType,
+  I32,
+  type WasmModule,
+} from "../../wasm/index.ts";
+import type { AppendedFunctions } from "../appended-functions.ts";
+import { findReferences } from "../function-references.ts";
+import { FunctionFact, type ModuleScan } from "../module-scan.ts";
+import type { PollPlan } from "./poll-plan.ts";
+
+/** Bodies may become several times as large, and where engines do not accept the result they stay as they are. */
+const LARGEST_BODY_BYTES = 1_000_000;
+const MOST_LOCALS = 40_000;
+/** Types of numbers and vectors: a byte each. */
+const SMALLEST_NUMERIC = 0x7b;
+
+/**
+ * Functions that are given the countdown as a last parameter and give it back as a last result, by index, with their new
+ * types: those that only direct calls reach. Engines keep it in a register then, wherever the program is.
+ */
+export function findCarriers(
+  module: WasmModule,
+  scan: ModuleScan,
+  polls: PollPlan,
+  appended: AppendedFunctions,
+): ReadonlyMap<number, number> {
+  const carriers = new Map<number, number>();
+  const isTooLarge = module.bodies.some(({ start, end }) => end - start > LARGEST_BODY_BYTES);
+  if (scan.hasTailCalls || isTooLarge) return carriers;
+  const reached = findReferences(module, scan).functions;
+  for (const { kind, index } of module.exports) if (kind === "function") reached.add(index);
+  if (module.start !== undefined) reached.add(module.start);
+  const called = new Set(scan.callees);
+  for (const [defined, body] of module.bodies.entries()) {
+    const index = defined + module.importedFunctionCount;
+    if (!called.has(index) || reached.has(index) || !polls.mayAccess(index)) continue;
+    if ((scan.facts[defined] & FunctionFact.HasIndirectTailCall) !== 0) continue;
+    const type = functionType(module, index);
+    if (!takesMore(type) || !hasPlace(module, body)) continue;
+    carriers.set(index, appended.typeIndex([...type.params, I32], [...type.results, I32]));
+  }
+  return carriers;
+}
+
+function takesMore({ results }: FuncType): boolean {
+  return results.length === 0 || (results.length === 1 && results[0] >= SMALLEST_NUMERIC);
+}
+
+/** Whether the parameter can take the place of the first local. */
+function hasPlace(module: WasmModule, body: FunctionBody): boolean {
+  const groups = decodeLocals(module, body);
+  const locals = groups.reduce((sum, { count }) => sum + count, 0);
+  if (locals > MOST_LOCALS) return false;
+  return groups.length === 0 || (groups[0].type === I32 && groups[0].count > 0);
+}
