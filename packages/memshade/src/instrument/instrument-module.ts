@@ -180,7 +180,7 @@ class Instrumentation {
       includeStack: this.#options.includeStack === true,
       counts: countsHeap,
       tools: passes,
-      dropsUnreachable: tools.some(({ types }) => types !== undefined),
+      dropsUnreachable: tools.some(({ carried }) => carried !== undefined),
       bulkFunction: (instruction, first, second, part) => bulk[part].get(instruction, first, second),
     });
     const frameTargets = {
@@ -432,7 +432,10 @@ class Instrumentation {
         type.params.forEach((_, i) => {
           body.op("local.get", i);
         });
+        const carried = tools.find((tool) => tool.carried?.types.has(target))?.carried;
+        if (carried !== undefined) body.op("global.get", carried.global);
         body.op("call", target);
+        if (carried !== undefined) body.op("global.set", carried.global);
         for (const listener of left) body.op("call", listener);
         return body.finish();
       });
@@ -443,7 +446,7 @@ class Instrumentation {
 
   /** The module's function section with the types that tools give. */
   #functionSection(tools: readonly WovenTool[]): Uint8Array | undefined {
-    const types = tools.flatMap((tool) => tool.types ?? []);
+    const types = tools.flatMap(({ carried }) => carried?.types ?? []);
     if (types.length === 0) return sectionPayload(this.#module, SectionId.Function);
     const { functions, importedFunctionCount } = this.#module;
     const writer = new ByteWriter(functions.length * 2 + 5).u32Leb(functions.length);

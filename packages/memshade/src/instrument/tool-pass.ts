@@ -147,6 +147,14 @@ export function follows({ everywhere }: Pick<ToolPass, "everywhere">, part: Code
   return part === "program" || everywhere === true || (part === "wrapper" && everywhere === "wrappers");
 }
 
+/** A word that functions hand from one to the next. */
+export interface CarriedWord {
+  /** Functions of the module, by index, and their types with one more i32 as last parameter and as last result. */
+  types: ReadonlyMap<number, number>;
+  /** Global with the word where the host calls them. */
+  global: number;
+}
+
 /** A tool woven into one module. */
 export interface WovenTool {
   readonly name: WovenToolName;
@@ -171,8 +179,7 @@ export interface WovenTool {
   readonly followedCalls?: (FollowedCalls & { entries: EntryPoints }) | undefined;
   /** Largest size of the program's memory it can follow, bytes, where it must not grow further. */
   readonly memoryLimit: number | undefined;
-  /** Functions of the module to which it gives another type, by index. */
-  readonly types?: ReadonlyMap<number, number> | undefined;
+  readonly carried?: CarriedWord | undefined;
   /** Its globals, mutable as a rule. */
   readonly globals: readonly { type: ValType; initial: Uint8Array; mutable?: boolean }[];
   /** Functions that the host may call, exported as `memshade.<name>.<key>`. */

@@ -19,7 +19,7 @@ const SMALLEST_NUMERIC = 0x7b;
 
 /**
  * Functions that are given the countdown as a last parameter and give it back as a last result, by index, with their new
- * types: those that only direct calls reach. Engines keep it in a register then, wherever the program is.
+ * types: those that only direct calls and the host, by wrappers, reach. Engines keep it in a register then, wherever the program is.
  */
 export function findCarriers(
   module: WasmModule,
@@ -31,7 +31,6 @@ export function findCarriers(
   const isTooLarge = module.bodies.some(({ start, end }) => end - start > LARGEST_BODY_BYTES);
   if (scan.hasTailCalls || isTooLarge) return carriers;
   const reached = findReferences(module, scan).functions;
-  for (const { kind, index } of module.exports) if (kind === "function") reached.add(index);
   if (module.start !== undefined) reached.add(module.start);
   const called = new Set(scan.callees);
   for (const [defined, body] of module.bodies.entries()) {

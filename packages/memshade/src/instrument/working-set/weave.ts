@@ -138,7 +138,7 @@ export function weaveWorkingSet(around: ToolSurroundings): WovenTool {
     entered: target(ENTERED[looksAt]),
     left: looksAt === "flag" ? -1 : countdown.publish,
     memoryLimit: undefined,
-    types: carriers.size > 0 ? carriers : undefined,
+    carried: carriers.size > 0 ? { types: carriers, global: countdown.index } : undefined,
     globals: [...globals, ...runtime.globals],
     exports: {
       hostRead: listener("hostRead", 2, attributed("hostAccessed")),
