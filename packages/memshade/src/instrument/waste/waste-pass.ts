@@ -15,8 +15,7 @@ import {
   type ValType,
 } from "../../wasm/index.ts";
 import { hasLongDisplacement } from "../displacements.ts";
-import { CallFrames, type Frames } from "../frames/call-frames.ts";
-import { FRAME_HEADER_BYTES } from "../frames/frame-shapes.ts";
+import { CallFrames } from "../frames/call-frames.ts";
 import { InsertionKind } from "../insertions.ts";
 import { keepAddress } from "../keep-address.ts";
 import { NO_LOCAL } from "../operand-stack.ts";
@@ -25,103 +24,21 @@ import { extraLocal } from "../temporaries.ts";
 import type { ToolPass, ToolSurroundings, WalkState } from "../tool-pass.ts";
 import { CONSTANT, ValueClass } from "../value-numbers.ts";
 import type { AccessFunctions } from "./access-functions.ts";
-import type { BriefFunctions } from "./brief-functions.ts";
-import type { BriefSnippets, Place } from "./brief-snippets.ts";
+import type { Place } from "./brief-snippets.ts";
 import { hasComparison, valueTypeOfStore } from "./comparisons.ts";
-import type { FramedSites } from "./framed-sites.ts";
-import { LoopStreams, type StreamLoop, type StreamTargets } from "./loop-streams.ts";
-import { NodeCalls, type NodeTargets } from "./node-calls.ts";
+import { LoopStreams } from "./loop-streams.ts";
+import { NodeCalls } from "./node-calls.ts";
+import type { BriefParts, PassTargets } from "./pass-parts.ts";
 import { SettledBytes } from "./settled-bytes.ts";
 import { Heat } from "./site-heat.ts";
-import type { FixedRecords, FramedRecords, SiteRecords } from "./site-records.ts";
+import { SiteKeys } from "./site-keys.ts";
 import { SiteClass, type SiteTable } from "./site-table.ts";
+import { Step, StepWriter } from "./steps.ts";
 import { isExactImport } from "./wasi-functions.ts";
 import { zeroingFunctions } from "./zeroing-functions.ts";
 
-const CALL = opcodeId("call");
-const LOCAL_GET = opcodeId("local.get");
-const LOCAL_SET = opcodeId("local.set");
-const I32_LOAD = opcodeId("i32.load");
-const I32_STORE = opcodeId("i32.store");
 const V128_STORE = opcodeId("v128.store");
 const HAS_MEMORY_INDEX = 0x40;
-/** What an insertion does; its operands are in columns `b` to `d`, and `a` holds this. */
-const Step = {
-  /** b: displacement, c: site. Operands of the function that does the access. */
-  Arguments: 0,
-  /** b: number of a place in `#places` */
-  Compare: 1,
-  Mark: 2,
-  Test: 3,
-  /** b: site */
-  CountRun: 4,
-  /** b: word of the waste tool's memory, c: value */
-  Note: 5,
-  /** b: function without parameters and results */
-  Call: 6,
-  /** b: displacement, c: key. Operands of the function that does the access. */
-  Cold: 10,
-  /** b: number of a loop in `#loops` */
-  Loop: 11,
-  /** b: word of the waste tool's memory, c: key that is put there */
-  NoteKey: 12,
-  /** Computes the local with the ids. */
-  Ids: 13,
-  /** Computes the local with the address of counters. */
-  Base: 14,
-  /** b: word of the waste tool's memory, c: local that keeps it; and back. */
-  Keep: 15,
-  PutBack: 16,
-} as const;
-
-/** What follows plain accesses quickly. */
-export interface BriefParts {
-  snippets: BriefSnippets;
-  functions: BriefFunctions;
-  /** `Heat` per site. */
-  heat: Uint8Array;
-  streams: StreamTargets;
-  /** Frames of contexts, where they are told apart; otherwise the records of sites. */
-  framed: FramedParts | undefined;
-  fixed: FixedRecords | undefined;
-}
-
-export interface FramedParts {
-  frames: Frames;
-  sites: FramedSites;
-  records: FramedRecords;
-}
-
-export interface PassTargets {
-  /** Keys of sites, which the functions that do accesses are given too. */
-  records: SiteRecords;
-  /** Id of the first store. */
-  firstId: number;
-  notePages: number;
-  /** Gets the operand of memory.grow and hands it on, or one too large; −1: the memory's own maximum does. */
-  growing: number;
-  /** Gets the result of memory.grow and hands it on. */
-  grown: number;
-  /** What an opaque host may have read; −1 where the host is none. */
-  hostMayRead: number;
-  setStackPointer: number;
-  /** How calls change contexts in the full engine; undefined where nobody asks for them. */
-  nodes: NodeTargets | undefined;
-  /** Words of the control block: site of a store, of a load, of an allocation. */
-  storeSite: number;
-  loadSite: number;
-  allocationSite: number;
-  /** Word of the control block with the context of that. */
-  allocationNode: number;
-  zeroedSite: number;
-  returnSite: number;
-  /** Whether calls of the allocator, and ends of frames, are told apart by place. */
-  notesPlaces: boolean;
-  /** Whether moves of bytes from memory to memory are told apart from other loads and stores. */
-  followsCopies: boolean;
-  /** Whether stores are functions even where they could be followed inline. */
-  callsStores: boolean;
-}
 
 /** Asks for what follows each access: inline where it can be, else a function in the place of the instruction. */
 export class WastePass implements ToolPass {
@@ -157,9 +74,8 @@ export class WastePass implements ToolPass {
   #codeStart = 0;
   readonly #callFrames: CallFrames | undefined;
   readonly #nodeCalls: NodeCalls | undefined;
-  readonly #places: Place[] = [];
-  #streams: LoopStreams | undefined;
-  readonly #loops: StreamLoop[] = [];
+  readonly #keys: SiteKeys;
+  readonly #steps: StepWriter;
   /** Locals with the place and the context that asked the function at hand, which only passes that on; NO_LOCAL: not needed yet. */
   #asker = NO_LOCAL;
   #askerNode = NO_LOCAL;
@@ -201,6 +117,17 @@ export class WastePass implements ToolPass {
     importsOf(around.module, "function").forEach((from, index) => {
       if (isExactImport(from)) this.#exact.add(index);
     });
+    this.#keys = new SiteKeys(sites, framed?.sites, targets);
+    this.#steps = new StepWriter({
+      sites,
+      keys: this.#keys,
+      brief,
+      targets,
+      callFrames: this.#callFrames,
+      nodeCalls: this.#nodeCalls,
+      memory: around.shadowMemory,
+      scratch: this.#scratch,
+    });
     this.inline = new Uint8Array((sites.length + 7) >>> 3);
     this.leaders = new Uint8Array((sites.length + 7) >>> 3);
     this.frames = new Uint8Array((sites.length + 7) >>> 3);
@@ -213,12 +140,11 @@ export class WastePass implements ToolPass {
     this.#beginBlock();
     this.#codeStart = codeStart;
     this.#nodeCalls?.begin(state, codeStart);
-    this.#places.length = 0;
-    this.#loops.length = 0;
-    this.#streams =
+    this.#steps.begin(
       this.#brief !== undefined && state.hasLoops && !this.#around.memory64
         ? new LoopStreams(state, this.#brief.streams)
-        : undefined;
+        : undefined,
+    );
     this.#extraLocals.clear();
     this.#asker = NO_LOCAL;
     this.#askerNode = NO_LOCAL;
@@ -245,7 +171,7 @@ export class WastePass implements ToolPass {
     const { memory64, module } = this.#around;
     if (memory64 && hasLongDisplacement(module.bytes, start)) {
       // No memory that is followed reaches there.
-      this.#streams?.abandon();
+      this.#steps.streams?.abandon();
       return;
     }
     if (values.classes[stack.value[at]] === ValueClass.Stack) setBit(this.frames, site);
@@ -253,10 +179,10 @@ export class WastePass implements ToolPass {
     const brief = this.#brief;
     const isCalled = this.#targets.callsStores && ACCESS_KIND[op] === AccessKind.Store;
     if (brief === undefined || isCalled || !this.#isPlain(op, site)) {
-      this.#streams?.abandon();
+      this.#steps.streams?.abandon();
       this.#replace(op, site, at, displacement, start, end);
     } else if (brief.heat[site] === Heat.Cold || !this.#isInline(at, displacement)) {
-      this.#streams?.abandon();
+      this.#steps.streams?.abandon();
       if (IMMEDIATE_KIND[op] === ImmediateKind.MemargLane)
         this.#replace(op, site, at, displacement, start, end);
       else this.#replaceCold(brief, op, site, displacement, start, end);
@@ -276,12 +202,12 @@ export class WastePass implements ToolPass {
   }
 
   bulk(_op: number, _first: number, _second: number, start: number): void {
-    this.#streams?.abandon();
+    this.#steps.streams?.abandon();
     this.#settled.forget();
     const site = this.#siteAt(start);
-    this.#add(start, Step.NoteKey, this.#targets.storeSite, this.#storeKey(site));
+    this.#add(start, Step.NoteKey, this.#targets.storeSite, this.#keys.store(site));
     if (this.#sites.load[site] !== 0)
-      this.#add(start, Step.NoteKey, this.#targets.loadSite, this.#loadKey(site));
+      this.#add(start, Step.NoteKey, this.#targets.loadSite, this.#keys.load(site));
   }
 
   endBlock(): void {
@@ -290,7 +216,7 @@ export class WastePass implements ToolPass {
 
   enterLoop(body: number): void {
     this.#beginBlock();
-    this.#streams?.enter();
+    this.#steps.streams?.enter();
     // Clauses of a `try_table` may lead here.
     this.#nodeCalls?.caught(body);
   }
@@ -301,13 +227,13 @@ export class WastePass implements ToolPass {
 
   leaveLoop(_start: number, end: number, oneBlock: boolean): void {
     this.#beginBlock();
-    const loop = this.#streams?.leave(end, oneBlock, this.#runsAt(this.#leader));
-    if (loop !== undefined) this.#add(end, Step.Loop, this.#loops.push(loop) - 1);
+    const loop = this.#steps.streams?.leave(end, oneBlock, this.#keys.runsAt(this.#leader));
+    if (loop !== undefined) this.#add(end, Step.Loop, this.#steps.loops.push(loop) - 1);
   }
 
   setGlobal(global: number, start: number): number {
     if (global !== this.#around.stackPointer) return -1;
-    this.#streams?.abandon();
+    this.#steps.streams?.abandon();
     if (this.#targets.notesPlaces)
       this.#note(start, this.#targets.returnSite, start - this.#around.module.codePayloadStart);
     return this.#targets.setStackPointer;
@@ -323,7 +249,7 @@ export class WastePass implements ToolPass {
     const { importedFunctionCount, codePayloadStart } = this.#around.module;
     const offset = start - codePayloadStart;
     if (callee >= 0 && callee < importedFunctionCount) {
-      this.#add(start, Step.NoteKey, this.#targets.storeSite, this.#storeKey(this.#siteAt(start)));
+      this.#add(start, Step.NoteKey, this.#targets.storeSite, this.#keys.store(this.#siteAt(start)));
       const { hostMayRead } = this.#targets;
       const isOpaque = hostMayRead >= 0 && !this.#exact.has(callee);
       if (isOpaque) this.#add(start, Step.Call, hostMayRead);
@@ -335,7 +261,7 @@ export class WastePass implements ToolPass {
       if (!tail) this.#add(end, Step.Call, this.#targets.hostMayRead);
     }
     if (this.#zeroing.has(callee))
-      this.#add(start, Step.NoteKey, this.#targets.zeroedSite, this.#storeKey(this.#siteAt(start)));
+      this.#add(start, Step.NoteKey, this.#targets.zeroedSite, this.#keys.store(this.#siteAt(start)));
     if (this.#targets.notesPlaces && (callee < 0 || this.#allocating.has(callee))) this.#asks(start, offset);
     if (this.#callFrames !== undefined) this.#callFrames.call(callee, tail, start, end);
     else this.#nodeCalls?.call(callee, tail, start, end);
@@ -368,73 +294,7 @@ export class WastePass implements ToolPass {
   }
 
   write(sink: SnippetSink, entry: number): void {
-    const { a, b, c } = this.#state.insertions;
-    const operand = b[entry];
-    const { records } = this.#targets;
-    switch (a[entry]) {
-      case Step.Arguments:
-        sink.i32(operand);
-        if (this.#sites.store[c[entry]] === 0) sink.i32(0);
-        else records.pushId(sink, this.#storeKey(c[entry]));
-        if (this.#sites.load[c[entry]] === 0) sink.i32(0);
-        else records.pushLoad(sink, this.#loadKey(c[entry]));
-        break;
-      case Step.Compare:
-        this.#brief?.snippets.compareStore(sink, this.#places[operand]);
-        break;
-      case Step.Mark:
-        this.#brief?.snippets.markStore(sink, this.#places[operand]);
-        break;
-      case Step.Test:
-        this.#brief?.snippets.testLoad(sink, this.#places[operand], this.#scratch);
-        break;
-      case Step.CountRun:
-        this.#brief?.snippets.countRun(sink, this.#runsAt(operand));
-        break;
-      case Step.Loop:
-        for (const store of this.#loops[operand].stores) this.#brief?.snippets.flushSilent(sink, store);
-        this.#streams?.write(sink, this.#loops[operand], records);
-        break;
-      case Step.Cold:
-        sink.i32(operand);
-        // Both are what the record is found by.
-        records.pushStore(sink, c[entry]);
-        break;
-      case Step.Ids:
-        this.#brief?.framed?.records.computeIds(sink);
-        break;
-      case Step.Base:
-        this.#brief?.fixed?.computeBase(sink);
-        break;
-      case Step.NoteKey:
-        sink.i32(0);
-        // Columns of insertions hold addresses as signed numbers.
-        if (operand === (this.#targets.loadSite | 0)) records.pushLoad(sink, c[entry]);
-        else records.pushId(sink, c[entry]);
-        sink.access(I32_STORE, 2, this.#around.shadowMemory, operand);
-        break;
-      case Step.Note:
-        sink.i32(0);
-        sink.i32(c[entry]);
-        sink.access(I32_STORE, 2, this.#around.shadowMemory, operand);
-        break;
-      case Step.Keep:
-        sink.i32(0);
-        sink.access(I32_LOAD, 2, this.#around.shadowMemory, operand);
-        sink.local(LOCAL_SET, c[entry]);
-        break;
-      case Step.PutBack:
-        sink.i32(0);
-        sink.local(LOCAL_GET, c[entry]);
-        sink.access(I32_STORE, 2, this.#around.shadowMemory, operand);
-        break;
-      case Step.Call:
-        sink.indexed(CALL, operand);
-        break;
-      default:
-        this.#callFrames?.write(sink, a[entry], operand, c[entry]);
-        this.#nodeCalls?.write(sink, a[entry], operand, c[entry]);
-    }
+    this.#steps.write(sink, entry, this.#state.insertions);
   }
 
   /** Sites come in the order of the walk; those that are never reached are skipped. */
@@ -483,7 +343,7 @@ export class WastePass implements ToolPass {
     start: number,
     end: number,
   ): void {
-    const key = ACCESS_KIND[op] === AccessKind.Store ? this.#storeKey(site) : this.#loadKey(site);
+    const key = ACCESS_KIND[op] === AccessKind.Store ? this.#keys.store(site) : this.#keys.load(site);
     this.#state.insertions.addLate(start, this.#kind, Step.Cold, displacement, key);
     this.#state.insertions.add(start, InsertionKind.ReplaceByCall, end - start, functions.get(op));
   }
@@ -512,7 +372,7 @@ export class WastePass implements ToolPass {
       op,
       size: ACCESS_BYTES[op],
       site,
-      key: isStore ? this.#storeKey(site) : this.#loadKey(site),
+      key: isStore ? this.#keys.store(site) : this.#keys.load(site),
       address: {
         local: isConstant ? -1 : keepAddress(stack, values, insertions, temporaries, at, op, start),
         constant: isConstant ? stack.offset[at] : 0,
@@ -524,7 +384,7 @@ export class WastePass implements ToolPass {
       silentLocal: -1,
       ...how,
     };
-    const number = this.#places.push(place) - 1;
+    const number = this.#steps.places.push(place) - 1;
     // Locals come before the code in which the snippets ask for them.
     if (!isStore) this.#brief?.snippets.reserve(place, this.#scratch);
     if (isStore) {
@@ -545,8 +405,8 @@ export class WastePass implements ToolPass {
     }
     entries.push(this.#add(end, isStore ? Step.Mark : Step.Test, number));
     const offset = (stack.offset[at] + displacement) | 0;
-    if (stack.value[at] === 0) this.#streams?.abandon();
-    else this.#streams?.add({ place, base: stack.value[at], offset, entries });
+    if (stack.value[at] === 0) this.#steps.streams?.abandon();
+    else this.#steps.streams?.add({ place, base: stack.value[at], offset, entries });
   }
 
   /** Bytes of the floats that a vector store stores, as far as the instruction that made them shows it; else 0. */
@@ -569,25 +429,6 @@ export class WastePass implements ToolPass {
     this.#covered = bytes;
   }
   #covered = 0;
-
-  /** What records and runtime know a site's stores by. */
-  #storeKey(site: number): number {
-    const framed = this.#brief?.framed;
-    return framed === undefined
-      ? this.#sites.store[site] + this.#targets.firstId - 1
-      : FRAME_HEADER_BYTES + framed.sites.store[site];
-  }
-
-  #loadKey(site: number): number {
-    const framed = this.#brief?.framed;
-    return framed === undefined ? this.#sites.load[site] : FRAME_HEADER_BYTES + framed.sites.load[site];
-  }
-
-  /** Where the runs of a block are counted that begins with a site, from the base of counters. */
-  #runsAt(site: number): number {
-    const key = this.#sites.store[site] === 0 ? this.#loadKey(site) : this.#storeKey(site);
-    return this.#targets.records.runsAt(key, site);
-  }
 
   /** Counters are counted from a local. */
   #needBase(): void {

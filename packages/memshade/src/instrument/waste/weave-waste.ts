@@ -20,6 +20,7 @@ import type { ToolSurroundings, WovenTool } from "../tool-pass.ts";
 import { AccessFunctions } from "./access-functions.ts";
 import { BriefFunctions } from "./brief-functions.ts";
 import { BriefSnippets } from "./brief-snippets.ts";
+import type { BriefParts } from "./pass-parts.ts";
 import { runtimeBytes } from "./runtime-bytes.ts";
 import { siteHeat } from "./site-heat.ts";
 import { FixedRecords, FramedRecords } from "./site-records.ts";
@@ -34,7 +35,7 @@ import {
   WORD_TABLES,
   wasteConstants,
 } from "./waste-layout.ts";
-import { type BriefParts, WastePass } from "./waste-pass.ts";
+import { WastePass } from "./waste-pass.ts";
 import { addedByFrames, contextPlan, framesOf, inFrameOfZeroing } from "./weave-frames.ts";
 import { zeroingFunctions } from "./zeroing-functions.ts";
 
