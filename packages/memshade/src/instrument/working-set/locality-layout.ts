@@ -8,9 +8,9 @@ const ENTRY_BYTES = 16;
 const SITE_BYTES = 32;
 const STATE_BYTES = 4096;
 const STAMPS_PER_WORD = 64;
-const WORDS_PER_BLOCK = 256;
-/** Counts of four siblings, 8 bytes, at four levels, and one of their block. */
-const TREE_BYTES_PER_BLOCK = 8 * (64 + 16 + 4 + 1) + 4;
+const WORDS_PER_BLOCK = 128;
+/** A byte per word, two for eight of 16 words each, and the count of the block. */
+const TREE_BYTES_PER_BLOCK = WORDS_PER_BLOCK + 2 * 8 + 4;
 const SPARE_STAMPS = 8192;
 /** Hashes of lines are below this: 32 bits of the line times a multiplier. */
 const HASH_RANGE = 2 ** 32;

@@ -3,6 +3,7 @@ import { NO_LOCAL } from "../operand-stack.ts";
 import type { SnippetSink } from "../snippet-sink.ts";
 import { LINE_SHIFT, writeLine } from "./line-of-address.ts";
 import { BUFFER_BYTES } from "./locality-layout.ts";
+import { LINE_BYTES } from "./place-group.ts";
 
 /** Indices and addresses in the instrumented module that the code of sampling refers to. */
 export interface SampleTargets {
@@ -45,6 +46,7 @@ const I32_SHL = opcodeId("i32.shl");
 const I32_SHR_U = opcodeId("i32.shr_u");
 const I32_MUL = opcodeId("i32.mul");
 const I32_LE_U = opcodeId("i32.le_u");
+const I32_GT_U = opcodeId("i32.gt_u");
 const SELECT = 0x1b;
 const IF = opcodeId("if");
 const NO_RESULT = 0x40;
@@ -79,6 +81,40 @@ export class SampleWriter {
     sink.i32(LINE_SHIFT);
     sink.plain(I32_SHR_U);
     this.#compareHash(sink);
+  }
+
+  /**
+   * On the stack: whether a walk of `trips` (a local) steps that touches `extra` more bytes behind each place may have come
+   * to a sampled line; `highest` pushes the address of its highest byte. Hashes rise from line to line, so that of the last one
+   * tells, for walks up to some length. False where they do not: nothing is written then.
+   */
+  walkMayBeSampled(
+    sink: SnippetSink,
+    highest: () => void,
+    { trips, step, extra }: { trips: number; step: number; extra: number },
+  ): boolean {
+    if (this.#eitherLimit === undefined) return false;
+    const risePerByte = (this.#targets.multiplier >>> 0) / LINE_BYTES;
+    const limit = this.#eitherLimit + Math.ceil(extra * risePerByte);
+    const rise = Math.ceil(step * risePerByte);
+    const mostTrips = Math.floor((HASH_RANGE - 1 - limit) / rise);
+    if (mostTrips < 1) return false;
+    sink.local(LOCAL_GET, trips);
+    sink.i32(mostTrips);
+    sink.plain(I32_GT_U);
+    highest();
+    sink.i32(LINE_SHIFT);
+    sink.plain(I32_SHR_U);
+    sink.i32(this.#targets.multiplier);
+    sink.plain(I32_MUL);
+    sink.local(LOCAL_GET, trips);
+    sink.i32(rise);
+    sink.plain(I32_MUL);
+    sink.i32(limit | 0);
+    sink.plain(I32_ADD);
+    sink.plain(I32_LE_U);
+    sink.plain(I32_OR);
+    return true;
   }
 
   /**

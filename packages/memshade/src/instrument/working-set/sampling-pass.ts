@@ -238,7 +238,7 @@ export class SamplingPass extends BesideMarks {
     }
   }
 
-  /** On the stack: whether a walk is a long one, whose lines are not only those of its ends, or one of these is sampled. */
+  /** On the stack: whether a walk may have come to a sampled line. */
   #mayBeSampled(sink: SnippetSink, { end, stride, trips, extra }: Walk): void {
     const step = Math.abs(stride);
     const farthest = (more: number): void => {
@@ -248,12 +248,16 @@ export class SamplingPass extends BesideMarks {
       sink.plain(I32_MUL);
       sink.plain(stride > 0 ? I32_SUB : I32_ADD);
     };
+    const lowest = (): void => (stride > 0 ? farthest(0) : writeForm(sink, end, step));
+    const highest = (): void => (stride > 0 ? writeForm(sink, end, extra - stride) : farthest(extra));
+    if (this.#writer.walkMayBeSampled(sink, highest, { trips, step, extra })) return;
+    // A long one, whose lines are not only those of its ends, or one of these is sampled.
     sink.local(LOCAL_GET, trips);
     sink.i32(Math.floor((LINE_BYTES - extra) / step) + 1);
     sink.plain(I32_GT_U);
-    this.#writer.isSampled(sink, () => farthest(stride > 0 ? 0 : extra));
+    this.#writer.isSampled(sink, lowest);
     sink.plain(I32_OR);
-    this.#writer.isSampled(sink, () => writeForm(sink, end, -stride + (stride > 0 ? extra : 0)));
+    this.#writer.isSampled(sink, highest);
     sink.plain(I32_OR);
   }
 

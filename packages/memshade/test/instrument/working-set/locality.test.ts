@@ -305,6 +305,46 @@ describe("sampled references", () => {
     expect(Math.abs(positions - expected)).toBeLessThanOrEqual(2 * sampled.length);
   });
 
+  it.each(
+    [0.01, 0.125, 0.3].flatMap((rate) =>
+      [
+        [1, 3],
+        [-4, 16],
+        [8, 100],
+        [-8, 800],
+        [12, 431],
+        [32, 300],
+      ].map(([stride, steps]) => [rate, stride, steps] as const),
+    ),
+  )(
+    "of walks from anywhere are those of their lines: %d of the lines, steps of %i, %i of them",
+    (rate, stride, steps) => {
+      const count = 2000;
+      const startOf = (walk: number) => 0x20000 + ((walk * 1237) & 0x3ffff);
+      const found = locality(
+        `(loop $walk
+        (local.set $i (i32.add (i32.const ${startOf(0)})
+          (i32.and (i32.mul (local.get $j) (i32.const 1237)) (i32.const 0x3ffff))))
+        (local.set $n (i32.const ${steps}))
+        (loop $l
+          (drop (i32.load8_u (local.get $i)))
+          (drop (i32.load8_u offset=40 (local.get $i)))
+          (local.set $i (i32.add (local.get $i) (i32.const ${stride})))
+          (br_if $l (local.tee $n (i32.sub (local.get $n) (i32.const 1)))))
+        (br_if $walk (i32.lt_u (local.tee $j (i32.add (local.get $j) (i32.const 1))) (i32.const ${count}))))`,
+        { rate },
+        "16 16",
+      );
+      let sampled = 0;
+      for (let walk = 0; walk < count; walk++) {
+        const ends = [startOf(walk), startOf(walk) + (steps - 1) * stride];
+        for (let line = Math.min(...ends) >>> 6; line <= (Math.max(...ends) + 40) >>> 6; line++)
+          if (Math.imul(line, hashMultiplier(rate, 0)) >>> 0 < Math.round(rate * 2 ** 32)) sampled++;
+      }
+      expect(found).toMatchObject({ references: 2 * steps * count, sampled });
+    },
+  );
+
   it("of a loop's fixed place are one per loop", () => {
     const walk = `
       (loop $l

@@ -1,11 +1,11 @@
 // Where the tables of `--locality` lie in the working-set tool's memory. The addresses depend on the profiled module,
 // so they are imports here and become constants when this code is merged into it.
 //
-//   ENTRIES    {u32 stamp of its last reference, 0 for never, IN_FRONT for the newest few; u32 E_SAMPLED; u64 position of it} per 2^LINES_SHIFT lines:
+//   ENTRIES    {u32 stamp of its last reference, 0 for never, IN_FRONT for the newest few; u32; u64 position of it} per 2^LINES_SHIFT lines:
 //              of these at most one is followed
 //   MARKS      one bit per stamp: 1 if it is some line's last
-//   TREE       counts of marks: four levels of u16, of 64, 256, 1024 and 4096 stamps; then a Fenwick tree of u32 over
-//              blocks of 2^BLOCK_SHIFT stamps
+//   TREE       counts of marks: a u8 per 64 stamps, a u16 per 1024, and a Fenwick tree of u32 over blocks of
+//              2^BLOCK_SHIFT stamps
 //   DISTANCES  histograms of {f64 weight, f64 weight × value; 0 in bins of one value} per bin: reuse distances,
 //   TIMES      reuse times,
 //   FIRSTS     positions of first references
@@ -75,9 +75,6 @@ export declare const BUFFER_BYTES: u32;
 export const HASH_RANGE: f64 = 4294967296;
 export const ENTRY_SIZE: u32 = 16;
 
-/** Of an entry: the line that is sampled at the start plus one, once somebody has asked; 0xffffffff if there is none. */
-export const E_SAMPLED: usize = 4;
-
 // Mirrored by the host's reader, which is tested against this file.
 export const L_REFERENCES: usize = 0; // u64: exact: references; sampling: references beside the clock's accesses
 export const L_SAMPLED: usize = 8; // f64: weight of the references followed
@@ -98,4 +95,4 @@ export const FRONT_LINES: u32 = 8;
 export const IN_FRONT: u32 = 0xffffffff;
 
 export const SITE_SIZE: u32 = 32;
-export const BLOCK_SHIFT: u32 = 14;
+export const BLOCK_SHIFT: u32 = 13;

@@ -1,7 +1,7 @@
 // The order in which lines were last referenced. The newest few stand in a list. Each other entry has the stamp of its last reference, and each stamp that is
 // some line's last has a mark; the marks behind a stamp are the lines referenced since. They are counted with a bit per
-// stamp, with four levels of counts up to a block of 16,384 stamps, and with a Fenwick tree over blocks: O(log m) for m
-// lines. A level has the counts of four siblings in one u64, so that nothing up to a block asks which of them a stamp is in.
+// stamp, with two levels of counts up to a block of 8,192 stamps, and with a Fenwick tree over blocks: O(log m) for m
+// lines. The counts of siblings are in one vector, so that nothing up to a block asks which of them a stamp is in.
 import {
   BLOCK_SHIFT,
   ENTRIES,
@@ -21,52 +21,41 @@ import {
 
 const SPARE_STAMPS: u32 = 8192;
 
+/** Of words of 64 stamps, in bytes, 16 siblings; of 1,024 stamps, in 16 bits, 8 siblings; of blocks. */
 @inline
-function levelAt(level: u32): usize {
-  // A level has a quarter of the nodes of the one below; the lowest one has eight bytes per four words of marks.
-  if (level == 1) return TREE;
-  if (level == 2) return TREE + TREE_WORDS * 2;
-  if (level == 3) return TREE + TREE_WORDS * 2 + TREE_WORDS / 2;
-  if (level == 4) return TREE + TREE_WORDS * 2 + TREE_WORDS / 2 + TREE_WORDS / 8;
-  return TREE + TREE_WORDS * 2 + TREE_WORDS / 2 + TREE_WORDS / 8 + TREE_WORDS / 32;
-}
-
-/** The four counts that the one of a stamp at a level is among. */
-@inline
-function countsOf(stamp: u32, level: u32): usize {
-  return levelAt(level) + ((stamp >>> (6 + 2 * level)) << 3);
-}
-
-/** Which 16 bits of them. */
-@inline
-function shiftOf(stamp: u32, level: u32): u64 {
-  return ((stamp >>> (4 + 2 * level)) & 3) << 4;
-}
-
-/** In 16-bit parts: how many marks the siblings behind the one of a stamp have. */
-@inline
-function behindAt(stamp: u32, level: u32): u64 {
-  // Two shifts: one by 64 would be none.
-  return (load<u64>(countsOf(stamp, level)) >> shiftOf(stamp, level)) >> 16;
+function wordCounts(): usize {
+  return TREE;
 }
 
 @inline
-function changeAt(stamp: u32, level: u32, change: i64): void {
-  const counts = countsOf(stamp, level);
-  store<u64>(counts, load<u64>(counts) + (change << shiftOf(stamp, level)));
+function partCounts(): usize {
+  return TREE + TREE_WORDS;
 }
 
 @inline
 function blockCount(block: u32): usize {
-  return levelAt(5) + (block << 2);
+  return TREE + TREE_WORDS + TREE_WORDS / 8 + (block << 2);
 }
 
 /** Number of marks behind `stamp`. */
 @inline
 function marksBehind(stamp: u32): u32 {
   const inWord = popcnt((load<u64>(MARKS + ((stamp >>> 6) << 3)) >> (stamp & 63)) >> 1);
-  const inBlock = behindAt(stamp, 1) + behindAt(stamp, 2) + behindAt(stamp, 3) + behindAt(stamp, 4);
-  let count = <u32>inWord + <u32>((inBlock * 0x0001000100010001) >> 48);
+  const words = v128.load(wordCounts() + ((stamp >>> 10) << 4));
+  const parts = v128.load(partCounts() + ((stamp >>> 13) << 4));
+  const wordsBehind = i8x16.gt_u(
+    i8x16(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15),
+    i8x16.splat(<i8>((stamp >>> 6) & 15)),
+  );
+  const partsBehind = i16x8.gt_u(i16x8(0, 1, 2, 3, 4, 5, 6, 7), i16x8.splat(<i16>((stamp >>> 10) & 7)));
+  const counts = i32x4.extadd_pairwise_i16x8_u(
+    i16x8.add(
+      i16x8.extadd_pairwise_i8x16_u(v128.and(words, wordsBehind)),
+      v128.and(parts, partsBehind),
+    ),
+  );
+  const halves = i64x2.extract_lane(counts, 0) + i64x2.extract_lane(counts, 1);
+  let count = <u32>inWord + <u32>halves + <u32>(halves >>> 32);
   const end = load<u32>(STATE, L_CAPACITY) >>> BLOCK_SHIFT;
   for (let block = (stamp >>> BLOCK_SHIFT) + 1; block <= end; block += block & -block)
     count += load<u32>(blockCount(block));
@@ -78,43 +67,58 @@ function marksBehind(stamp: u32): u32 {
 function changeMark(stamp: u32, change: i32): void {
   const word: usize = MARKS + ((stamp >>> 6) << 3);
   store<u64>(word, load<u64>(word) ^ (<u64>1 << (stamp & 63)));
-  changeAt(stamp, 1, change);
-  changeAt(stamp, 2, change);
-  changeAt(stamp, 3, change);
-  changeAt(stamp, 4, change);
+  const inPart: usize = wordCounts() + (stamp >>> 6);
+  store<u8>(inPart, load<u8>(inPart) + change);
+  const inBlock: usize = partCounts() + ((stamp >>> 10) << 1);
+  store<u16>(inBlock, load<u16>(inBlock) + change);
   for (let block = stamp >>> BLOCK_SHIFT; block != 0; block &= block - 1)
     store<u32>(blockCount(block), load<u32>(blockCount(block)) + change);
 }
 
-/** A place in the list of the newest entries. */
+/** Of four entries of the list, those up to place `last` move one on, behind `first`. */
 @inline
-function frontAt(place: u32): usize {
-  return STATE + L_FRONT + (place << 2);
+function pushed(entries: v128, first: u32, last: u32): v128 {
+  const moved = i32x4.replace_lane(v128.shuffle<u32>(entries, entries, 0, 0, 1, 2), 0, first);
+  return v128.bitselect(moved, entries, i32x4.le_u(i32x4(0, 1, 2, 3), i32x4.splat(last)));
 }
 
 /** Makes the line of an entry the newest one. Returns the number of other lines since its last reference, −1 if there was none. */
 export function moveToFront(at: usize): i32 {
-  let entry = <u32>at;
-  let newer = 0;
-  for (let place: u32 = 0; place < FRONT_LINES; place++) {
-    const next = load<u32>(frontAt(place));
-    store<u32>(frontAt(place), entry);
-    if (next == <u32>at) return newer;
-    entry = next;
-    newer += i32(next != 0);
+  const wanted = i32x4.splat(<u32>at);
+  const newest = v128.load(STATE, L_FRONT);
+  const here = i32x4.bitmask(i32x4.eq(newest, wanted));
+  if (here != 0) {
+    const place = ctz(here);
+    v128.store(STATE, pushed(newest, <u32>at, place), L_FRONT);
+    return place;
   }
+  const older = v128.load(STATE, L_FRONT + 16);
+  const there = i32x4.bitmask(i32x4.eq(older, wanted));
+  const place = there != 0 ? ctz(there) : 3;
+  v128.store(STATE, pushed(newest, <u32>at, 3), L_FRONT);
+  v128.store(STATE, pushed(older, i32x4.extract_lane(newest, 3), place), L_FRONT + 16);
+  if (there != 0) return 4 + place;
+  return fromStamp(at, newest, older);
+}
+
+/** The same for an entry that was not in the list: what the list was before. */
+@inline
+function fromStamp(at: usize, newest: v128, older: v128): i32 {
   const stamp = load<u32>(at);
   store<u32>(at, IN_FRONT);
   let distance: i32 = -1;
   if (stamp != 0) {
-    distance = newer + marksBehind(stamp);
+    const none = i32x4.splat(0);
+    const free = i32x4.bitmask(i32x4.eq(newest, none)) | (i32x4.bitmask(i32x4.eq(older, none)) << 4);
+    distance = FRONT_LINES - popcnt(free) + marksBehind(stamp);
     changeMark(stamp, -1);
   } else {
     store<u32>(STATE, load<u32>(STATE, L_LIVE) + 1, L_LIVE);
     const number = (<u32>at - ENTRIES) >>> 4;
     if (number >= load<u32>(STATE, L_HIGH)) store<u32>(STATE, number + 1, L_HIGH);
   }
-  if (entry != 0) giveStamp(entry);
+  const last = i32x4.extract_lane(older, 3);
+  if (last != 0) giveStamp(last);
   return distance;
 }
 
@@ -136,6 +140,12 @@ export function remove(at: usize): void {
   store<u32>(STATE, load<u32>(STATE, L_LIVE) - 1, L_LIVE);
 }
 
+/** A place in the list of the newest entries. */
+@inline
+function frontAt(place: u32): usize {
+  return STATE + L_FRONT + (place << 2);
+}
+
 function removeFromFront(at: u32): void {
   let place: u32 = 0;
   while (load<u32>(frontAt(place)) != at) place++;
@@ -153,10 +163,8 @@ function renumber(): u32 {
   }
   const last = load<u32>(STATE, L_CAPACITY);
   memory.fill(MARKS, 0, ((last >>> 6) + 1) << 3);
-  memory.fill(levelAt(1), 0, ((last >>> 8) + 1) << 3);
-  memory.fill(levelAt(2), 0, ((last >>> 10) + 1) << 3);
-  memory.fill(levelAt(3), 0, ((last >>> 12) + 1) << 3);
-  memory.fill(levelAt(4), 0, ((last >>> 14) + 1) << 3);
+  memory.fill(wordCounts(), 0, (last >>> 6) + 1);
+  memory.fill(partCounts(), 0, ((last >>> 10) + 1) << 1);
   memory.fill(blockCount(0), 0, ((last >>> BLOCK_SHIFT) + 1) << 2);
   store<u32>(STATE, 2 * high + SPARE_STAMPS, L_CAPACITY);
   store<u32>(STATE, load<u32>(STATE, L_RENUMBERED) + 1, L_RENUMBERED);

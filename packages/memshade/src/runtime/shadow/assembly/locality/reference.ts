@@ -1,4 +1,4 @@
-import { add } from "./histogram";
+import { add, addSmall } from "./histogram";
 import {
   ACCESSES,
   BUFFER,
@@ -7,7 +7,6 @@ import {
   clockNow,
   CONTROL,
   DISTANCES,
-  E_SAMPLED,
   ENTRIES,
   ENTRY_SIZE,
   EXACT,
@@ -39,8 +38,10 @@ import { largest, pop, push } from "./heap";
 const C_LOADED: usize = 8;
 
 const LINE_SHIFT: u32 = 6;
-/** Blocks of lines are remembered where they have so many. */
-const FEWEST_LINES_SHIFT: u32 = 3;
+/** Multipliers below this are larger than the limit: they are chosen so. */
+const LEAST_UNEVEN_STEP: u32 = 1 << 30;
+/** Longest distance on the clock at which a walk's references are told apart. */
+const LONGEST_WALK: u64 = 1 << 30;
 /** What bulk instructions are charged to. */
 const NO_SITE: u32 = 0xfffffffe;
 
@@ -86,28 +87,25 @@ function follow(line: u32, position: u64, site: u32): void {
   const weight = weightNow();
   store<f64>(STATE, load<f64>(STATE, L_SAMPLED) + weight, L_SAMPLED);
   const at = entryOf(line);
+  const last = load<u64>(at, 8);
+  store<u64>(at, position, 8);
   const distance = moveToFront(at);
-  let missing = true;
   if (distance < 0) {
     store<f64>(STATE, load<f64>(STATE, L_COLD) + weight, L_COLD);
     add(FIRSTS, position, weight);
-  } else {
-    const last = load<u64>(at, 8);
-    let lines: u64 = distance;
-    if (!EXACT) lines = scaled(distance);
-    let time = lines + 1;
-    if (position > last) {
-      time = position - last;
-      // Between two references lie no more lines than references.
-      lines = min(lines, time - 1);
-    }
-    missing = lines >= CACHE_LINES;
-    add(TIMES, time, weight);
-    add(DISTANCES, lines, weight);
+    charge(site, weight, true, true);
+    if (!EXACT && MOST_LINES != 0) keepBound(line);
+    return;
   }
-  store<u64>(at, position, 8);
-  charge(site, weight, missing, distance < 0);
-  if (!EXACT && MOST_LINES != 0 && distance < 0) keepBound(line);
+  let lines: u64 = distance;
+  if (!EXACT) lines = scaled(distance);
+  const follows = position > last;
+  const time = select<u64>(position - last, lines + 1, follows);
+  // Between two references lie no more lines than references.
+  lines = min(lines, time - 1);
+  add(TIMES, time, weight);
+  add(DISTANCES, lines, weight);
+  charge(site, weight, lines >= CACHE_LINES, false);
 }
 
 /** Drops the line with the largest hash when there is one too many; what comes then counts for as much more. */
@@ -140,6 +138,7 @@ function entryOfSite(site: u32): usize {
   return at;
 }
 
+@inline
 function charge(site: u32, weight: f64, missing: bool, cold: bool): void {
   const at = entryOfSite(site);
   if (at == 0) return;
@@ -175,6 +174,12 @@ function positionAt(clock: i32): u64 {
     <u64>(<i64>load<i32>(CONTROL, C_LOADED) - <i64>clock) +
     load<u64>(STATE, L_REFERENCES)
   );
+}
+
+/** Whether the hashes of neighbouring lines are so many apart that of those in between none is sampled. */
+@inline
+function isLinear(): bool {
+  return MOST_LINES == 0 && MULTIPLIER < LEAST_UNEVEN_STEP;
 }
 
 /** Sampling with a bound: before the program begins. */
@@ -224,7 +229,7 @@ function followAgain(line: u32, from: usize, end: usize, origin: u64): usize {
   let ofSite: usize = 0;
   do {
     const position = origin - load<i32>(at, 8);
-    add(TIMES, position > last ? position - last : 1, weight);
+    addSmall(TIMES, position > last ? position - last : 1, weight);
     const next = load<u32>(at, 4);
     if (next != site) {
       site = next;
@@ -236,7 +241,7 @@ function followAgain(line: u32, from: usize, end: usize, origin: u64): usize {
   } while (at < end && load<u32>(at) == line);
   store<u64>(entry, last, 8);
   const all = weight * <f64><i32>((at - from) / ENTRY_SIZE);
-  add(DISTANCES, 0, all);
+  addSmall(DISTANCES, 0, all);
   store<f64>(STATE, load<f64>(STATE, L_SAMPLED) + all, L_SAMPLED);
   return at;
 }
@@ -245,15 +250,9 @@ function followAgain(line: u32, from: usize, end: usize, origin: u64): usize {
 export function sampleRange(address: u32, size: u32, site: u32, clock: i32): void {
   const last = (address + size - 1) >>> LINE_SHIFT;
   for (let line = address >>> LINE_SHIFT; ; line++) {
-    if (isSampled(line)) followNow(line, clock, site);
+    if (isSampled(line)) note(line, site, clock);
     if (line == last) return;
   }
-}
-
-/** Not inlined: hardly any line is sampled. */
-function followNow(line: u32, clock: i32, site: u32): void {
-  drain();
-  follow(line, positionAt(clock), site);
 }
 
 /**
@@ -274,46 +273,46 @@ export function sampleStrided(
   const falls = stride < 0;
   const first = (falls ? end - stride : start) >>> LINE_SHIFT;
   const last = ((falls ? start : end - stride) + extra) >>> LINE_SHIFT;
-  if (LINES_SHIFT < FEWEST_LINES_SHIFT) {
-    walkLines(start, stride, trips, first, last, site, clock, accesses);
-    return;
-  }
-  const lastBlock = (falls ? first : last) >>> LINES_SHIFT;
-  for (let block = (falls ? last : first) >>> LINES_SHIFT; ; block += falls ? -1 : 1) {
-    const line = sampledIn(block);
-    if (line - first <= last - first && isSampled(line))
-      followStep(line, start, stride, trips, site, clock, accesses);
-    if (block == lastBlock) return;
-  }
-}
-
-/** The same line by line, where many are sampled, or may be. */
-function walkLines(
-  start: u32,
-  stride: i32,
-  trips: u32,
-  first: u32,
-  last: u32,
-  site: u32,
-  clock: i32,
-  accesses: u32,
-): void {
-  const falls = stride < 0;
   const count = last - first + 1;
-  for (let done = skipLines(first, last, 0, falls); done < count; done = skipLines(first, last, done + 1, falls)) {
-    const line = falls ? last - done : first + done;
-    if (isSampled(line)) followStep(line, start, stride, trips, site, clock, accesses);
+  const step: u32 = falls ? -stride : stride;
+  const from = falls ? last : first;
+  for (let done = skipLines(from, 0, count, falls); done < count; done = skipLines(from, done + 1, count, falls)) {
+    const line = falls ? from - done : from + done;
+    if (isSampled(line)) note(line, site, clock + clockBefore(line, start, step, trips, falls, accesses));
   }
 }
 
-/** How many lines of a walk to pass by, four at a time: hardly any is sampled. */
+/** What the clock counted from when a walk came to a line until its end. */
 @inline
-function skipLines(first: u32, last: u32, from: u32, falls: bool): u32 {
-  const count = last - first + 1;
+function clockBefore(line: u32, start: u32, step: u32, trips: u32, falls: bool, accesses: u32): i32 {
+  const edge = line << LINE_SHIFT;
+  const bytes = falls ? start - min(start, edge + 63) : max(edge, start) - start;
+  const left = <u64>(trips - min(trips, stepsIn(bytes, step))) * accesses;
+  return <i32>min(left, LONGEST_WALK);
+}
+
+/** Most steps are of a size for which nothing needs to be divided. */
+@inline
+function stepsIn(bytes: u32, step: u32): u32 {
+  return (step & (step - 1)) == 0 ? bytes >>> ctz(step) : bytes / step;
+}
+
+/** How many lines of a walk have been passed by at the next one that may be sampled: hardly any is. */
+@inline
+function skipLines(from: u32, done: u32, count: u32, falls: bool): u32 {
+  if (!isLinear()) return skipByFour(from, done, count, falls);
+  if (done >= count) return done;
+  const hash = hashLine(falls ? from - done : from + done);
+  // Up: to the first hash behind zero, if this is not one. Down: to the last one before zero.
+  return done + (falls ? hash / MULTIPLIER : hash < MULTIPLIER ? 0 : (MULTIPLIER - 1 - hash) / MULTIPLIER);
+}
+
+@inline
+function skipByFour(from: u32, begun: u32, count: u32, falls: bool): u32 {
   const limits = i32x4.splat(limitNow());
-  let done = from;
+  let done = begun;
   for (; done + 4 <= count; done += 4) {
-    const lowest = falls ? last - done - 3 : first + done;
+    const lowest = falls ? from - done - 3 : from + done;
     const hashes = i32x4.add(
       i32x4.splat(hashLine(lowest)),
       i32x4(0, MULTIPLIER, 2 * MULTIPLIER, 3 * MULTIPLIER),
@@ -321,47 +320,6 @@ function skipLines(first: u32, last: u32, from: u32, falls: bool): u32 {
     if (v128.any_true(i32x4.le_u(hashes, limits))) break;
   }
   return done;
-}
-
-/** The line of a block of 2^LINES_SHIFT lines that is sampled at the start; beyond all lines if there is none. */
-@inline
-function sampledIn(block: u32): u32 {
-  if (block > LINES >>> LINES_SHIFT) return 0xffffffff;
-  const known = load<u32>(ENTRIES + (block << 4), E_SAMPLED);
-  return (known != 0 ? known : findSampledIn(block)) - 1;
-}
-
-/** Not inlined: done once for each block. */
-function findSampledIn(block: u32): u32 {
-  const first = block << LINES_SHIFT;
-  let sampled: u32 = 0xffffffff;
-  for (let line = first; line < first + (1 << LINES_SHIFT); line++) {
-    if (hashLine(line) > LIMIT || line >= LINES) continue;
-    sampled = line + 1;
-    break;
-  }
-  store<u32>(ENTRIES + (block << 4), sampled, E_SAMPLED);
-  return sampled;
-}
-
-/** A walk came to a line that is sampled. */
-function followStep(
-  line: u32,
-  start: u32,
-  stride: i32,
-  trips: u32,
-  site: u32,
-  clock: i32,
-  accesses: u32,
-): void {
-  drain();
-  const falls = stride < 0;
-  const step: u32 = falls ? -stride : stride;
-  const edge = line << LINE_SHIFT;
-  const bytes = falls ? start - min(start, edge + 63) : max(edge, start) - start;
-  const passed = <u64>(trips - min(trips, bytes / step)) * accesses;
-  const behind = positionAt(clock);
-  follow(line, behind > passed ? behind - passed : 0, site);
 }
 
 /** A bulk instruction: one reference for each line. The clock counts one access for all. */
