@@ -194,7 +194,7 @@ export interface WasteObjects {
   writeOnlyBytes?: number | undefined;
   holeBytes?: number | undefined;
   readUnwrittenBytes?: number | undefined;
-  /** Whose stores the dead bytes are, most bytes first, at most ten: indices into `stores`. */
+  /** Whose stores the dead bytes are, most bytes first, at most a hundred: indices into `stores`. */
   deadBy?: { store: number; bytes: number }[] | undefined;
   /** Members of the type, folded over its elements; without one, runs of offsets with equal counts. */
   fields: WasteField[];

@@ -64,6 +64,17 @@ describe("objects and fields", () => {
     ]);
   });
 
+  it("name all places of an unrolled loop", () => {
+    const unrolled = Array.from(
+      { length: 16 },
+      (_, i) => `(i32.store8 offset=${i} (i32.const ${B}) (i32.const 7))`,
+    );
+    const of = new WasteRun([allocate, text("(call $fill)", { fill: unrolled.join(" ") }), free(B)], {
+      waste: { objects: true },
+    });
+    expect(of.file.objects?.[0].deadBy?.map(({ bytes }) => bytes)).toEqual(Array(16).fill(1));
+  });
+
   it("name whose bytes were overwritten, and are unread at the end", () => {
     const of = new WasteRun(
       [allocate, S("a", B, 8), S("b", B, 4), S("outside", 1024, 4), S("outside", 1024, 4)],

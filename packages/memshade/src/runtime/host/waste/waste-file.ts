@@ -163,8 +163,8 @@ function loadOf(figures: LoadFigures, ips: WasteIp[], isFull: boolean): WasteLoa
   };
 }
 
-/** Writers of dead bytes that an allocation site is told with. */
-const MOST_WRITERS = 10;
+/** Writers of dead bytes that an allocation site is told with: reports add up those of one line, which may be an unrolled loop. */
+const MOST_WRITERS = 100;
 
 function writersOf(
   deadBy: ReadonlyMap<string, number>,
