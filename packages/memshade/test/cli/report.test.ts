@@ -186,7 +186,7 @@ describe("runs with a working set", () => {
 
   it("say in one line what they were recorded without", async () => {
     await expect(memshade("top", folderWith(plain), "--by", "misses")).rejects.toThrow(
-      /^--by misses needs a run that was recorded with --locality: .* is none$/,
+      /^--by misses needs a run that was recorded with --tool workingset --locality: .* is none$/,
     );
     await expect(memshade("top", run, "--by", "lines")).rejects.toThrow(/has no working set/);
   });
