@@ -188,7 +188,9 @@ describe("runs with a working set", () => {
     await expect(memshade("top", folderWith(plain), "--by", "misses")).rejects.toThrow(
       /^--by misses needs a run that was recorded with --tool workingset --locality: .* is none$/,
     );
-    await expect(memshade("top", run, "--by", "lines")).rejects.toThrow(/has no working set/);
+    await expect(memshade("top", run, "--by", "lines")).rejects.toThrow(
+      /^--by lines needs a run that was recorded with --tool workingset: .* is none$/,
+    );
   });
 
   it("write their curves as CSV behind the series", async () => {
