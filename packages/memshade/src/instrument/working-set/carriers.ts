@@ -12,7 +12,7 @@ import { FunctionFact, type ModuleScan } from "../module-scan.ts";
 import type { PollPlan } from "./poll-plan.ts";
 
 /** Bodies may become several times as large, and where engines do not accept the result they stay as they are. */
-const LARGEST_BODY_BYTES = 1_000_000;
+const LARGEST_BODY_BYTES = 500_000;
 const MOST_LOCALS = 40_000;
 /** Types of numbers and vectors: a byte each. */
 const SMALLEST_NUMERIC = 0x7b;
@@ -28,8 +28,7 @@ export function findCarriers(
   appended: AppendedFunctions,
 ): ReadonlyMap<number, number> {
   const carriers = new Map<number, number>();
-  const isTooLarge = module.bodies.some(({ start, end }) => end - start > LARGEST_BODY_BYTES);
-  if (scan.hasTailCalls || isTooLarge) return carriers;
+  if (scan.hasTailCalls || module.bodies.some((body) => mayBeLeftAlone(module, body))) return carriers;
   const reached = findReferences(module, scan).functions;
   if (module.start !== undefined) reached.add(module.start);
   const called = new Set(scan.callees);
@@ -44,14 +43,20 @@ export function findCarriers(
   return carriers;
 }
 
+/** A function that stays as it is cannot call one of another type. */
+function mayBeLeftAlone(module: WasmModule, body: FunctionBody): boolean {
+  if (body.end - body.start > LARGEST_BODY_BYTES) return true;
+  // A declaration of that many takes five bytes.
+  if (body.codeStart - body.start < 5) return false;
+  return decodeLocals(module, body).reduce((sum, { count }) => sum + count, 0) > MOST_LOCALS;
+}
+
 function takesMore({ results }: FuncType): boolean {
   return results.length === 0 || (results.length === 1 && results[0] >= SMALLEST_NUMERIC);
 }
 
 /** Whether the parameter can take the place of the first local. */
 function hasPlace(module: WasmModule, body: FunctionBody): boolean {
-  const groups = decodeLocals(module, body);
-  const locals = groups.reduce((sum, { count }) => sum + count, 0);
-  if (locals > MOST_LOCALS) return false;
-  return groups.length === 0 || (groups[0].type === I32 && groups[0].count > 0);
+  const [first] = decodeLocals(module, body);
+  return first === undefined || (first.type === I32 && first.count > 0);
 }

@@ -24,6 +24,8 @@ const MODULE = wat(`(module
     (drop (drop (call $pair))) (call $referenced) (call $begin) (call $exported))
   (func $looks ${LOAD} (call $look) ${LOAD})
   (func (export "look") (call $looks))
+  (func $zeros (param i32) (result i32) (local i32 i32 i64) ${LOAD} (i32.add (local.get 1) (local.get 2)))
+  (func (export "sum") (result i32) (call $zeros (i32.const 3)))
   (func $ends ${LOAD} ${LOAD} ${LOAD} unreachable)
   (func (export "end") (call $ends)))`);
 
@@ -54,8 +56,8 @@ function start(look: (accesses: number) => void) {
 
 describe("functions that carry the countdown", () => {
   it("are those that direct calls and exports alone reach, where the parameter can take the place of a first local", () => {
-    const [plain, bare, exported, looks, ends] = [1, 2, 8, 10, 12];
-    expect(carriersIn({ tools: ["workingset"] })).toEqual([plain, bare, exported, looks, ends]);
+    const [plain, bare, exported, looks, zeros, ends] = [1, 2, 8, 10, 12, 14];
+    expect(carriersIn({ tools: ["workingset"] })).toEqual([plain, bare, exported, looks, zeros, ends]);
   });
 
   it("are none beside other tools, or where nothing is counted", () => {
@@ -63,6 +65,20 @@ describe("functions that carry the countdown", () => {
     expect(carriersIn({ tools: ["workingset", "waste"] })).toEqual([]);
     expect(carriersIn({ tools: ["workingset"], workingset: { unit: "wall" } })).toEqual([]);
     expect(carriersIn({ tools: ["workingset"], workingset: { attribution: { owners: true } } })).toEqual([]);
+  });
+
+  it("begin with zeros in all locals", () => {
+    const { exports, accesses } = start(() => {});
+    expect((exports.sum as () => unknown)()).toBe(0);
+    expect(accesses()).toBe(2);
+  });
+
+  it("are none where some function may be too large to be rewritten", () => {
+    const many = wat(
+      `(module (memory 1) (func $f ${LOAD}) (func (export "g") (local ${"i32 ".repeat(45_000)}) (call $f)))`,
+    );
+    const { bytes } = instrument(many, { tools: ["workingset"] });
+    expect(functionType(decodeModule(bytes), 0).results).toEqual([]);
   });
 
   it("tell the host what they have counted when it gets control: in a call, behind one and where the program gives up", () => {
