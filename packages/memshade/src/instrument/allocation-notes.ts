@@ -3,17 +3,21 @@ import type { AllocatorPlan } from "./find-allocator/plan.ts";
 import type { InstrumentedInfo } from "./options.ts";
 import { canShareMemory } from "./thread-sharing.ts";
 
-/** The allocator as the profile describes it, and sentences on what the profile will not see. */
+/**
+ * The allocator as the profile describes it, and sentences on what the profile will not see. `held`: a tool keeps the memory below
+ * 4 GiB.
+ */
 export function allocationNotes(
   module: WasmModule,
   plan: AllocatorPlan,
   acrossThreads: boolean,
+  held: boolean,
 ): Pick<InstrumentedInfo, "allocator" | "notTracked"> {
   const notTracked: string[] = [];
   if (plan.collector !== undefined) notTracked.push(plan.collector);
   const memories = module.importedMemoryCount + module.memories.length;
   if (memories > 1) notTracked.push(`Only memory 0 of the module's ${memories} memories is followed.`);
-  if (memories > 0 && memoryType(module, 0).index64)
+  if (memories > 0 && memoryType(module, 0).index64 && !held)
     notTracked.push("The module's memory is 64-bit: only its first 4 GiB are followed.");
   if (acrossThreads)
     notTracked.push(

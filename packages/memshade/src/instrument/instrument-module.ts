@@ -547,7 +547,12 @@ class Instrumentation {
     tools: readonly WovenTool[],
     acrossThreads: boolean,
   ): Pick<InstrumentedInfo, "allocator" | "notTracked"> {
-    const { allocator, notTracked } = allocationNotes(this.#module, this.#allocator, acrossThreads);
+    const { allocator, notTracked } = allocationNotes(
+      this.#module,
+      this.#allocator,
+      acrossThreads,
+      tools.some(({ memoryLimit }) => memoryLimit !== undefined),
+    );
     if (this.#beside !== undefined) allocator.refused = COUNTED_LIBRARY_SENTENCE;
     const ofTools = tools.flatMap((tool) => tool.notTracked);
     return { allocator, notTracked: [...notTracked, ...ofTools, ...this.#unseen, ...this.#refusals] };
