@@ -203,7 +203,7 @@ export class FunctionWriter implements SnippetSink {
       const entry = order[i];
       const kind = kinds[entry];
       if (kind === InsertionKind.None) continue;
-      const at = key[entry] >>> 1;
+      const at = key[entry] >>> 2;
       if (at > from) this.#copy(source, from, at);
       from = at;
       if (kind === InsertionKind.Relabel) {

@@ -67,13 +67,16 @@ export interface LinearForm {
   constant: number;
 }
 
+const USUAL = 1;
+const LATE = 3;
+
 /**
  * Insertions of one function, in columns. Passes add them nearly in order of position and may still change an entry's
  * operands until the function's end; `order()` then gives the writer the final order (stable for equal positions).
  */
 export class Insertions {
   length = 0;
-  /** Twice the position, plus one for replacements and what stands right before the instruction. */
+  /** Four times the position, plus 1; 0 for what comes early there, 3 for replacements and what stands right before the instruction. */
   key = new Int32Array(1024);
   kind = new Uint8Array(1024);
   a = new Int32Array(1024);
@@ -103,7 +106,20 @@ export class Insertions {
       kind === InsertionKind.Drop ||
       kind === InsertionKind.Relabel;
     if (kind === InsertionKind.Relabel) this.relabeledBytes += a;
-    return this.#add(position * 2 + (replaces ? 1 : 0), kind, a, b, c, d);
+    return this.#add(position * 4 + (replaces ? LATE : USUAL), kind, a, b, c, d);
+  }
+
+  /**
+   * As `add`, but before everything else at that place. For what is added late behind an access and uses its address: the
+   * access's result may be an address too, which is then kept there, in the same temporary.
+   */
+  addEarly(position: number, kind: number, a = 0, b = 0, c = 0, d = 0): number {
+    return this.#add(position * 4, kind, a, b, c, d);
+  }
+
+  /** Where an entry belongs. */
+  positionOf(entry: number): number {
+    return this.key[entry] >>> 2;
   }
 
   /**
@@ -112,7 +128,7 @@ export class Insertions {
    * the value that is on top of the stack there.
    */
   addLate(position: number, kind: number, a = 0, b = 0, c = 0, d = 0): number {
-    return this.#add(position * 2 + 1, kind, a, b, c, d);
+    return this.#add(position * 4 + LATE, kind, a, b, c, d);
   }
 
   #add(key: number, kind: number, a: number, b: number, c: number, d: number): number {
@@ -134,7 +150,7 @@ export class Insertions {
 
   /**
    * Indices of all entries by position. Entries at one position keep the order in which they were added, except that
-   * late ones and the replacement of the instruction that starts there come last.
+   * early ones come first, and late ones and the replacement of the instruction that starts there come last.
    */
   order(): Int32Array {
     const { key, length } = this;

@@ -243,7 +243,7 @@ export class LoopAccumulators {
 
   #flushAtHeader(accumulator: Open, body: number): void {
     const { key } = this.#insertions;
-    if (!accumulator.flushes.some((flush) => key[flush] >>> 1 === body)) this.#flush(accumulator, body);
+    if (!accumulator.flushes.some((flush) => key[flush] >>> 2 === body)) this.#flush(accumulator, body);
   }
 
   #flushBehind(accumulator: Open, block: number): void {

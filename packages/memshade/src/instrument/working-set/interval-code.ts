@@ -109,6 +109,11 @@ export class IntervalCode {
     return this.insertions.add(position, this.#kind, op, b, c, d);
   }
 
+  /** Behind an access, before what keeps its result. */
+  addBehind(end: number, op: number, b = 0, c = 0, d = 0): number {
+    return this.insertions.addEarly(end, this.#kind, op, b, c, d);
+  }
+
   /** In front of a loop or a call, behind what others put there. */
   addBefore(position: number, op: number, b = 0, c = 0, d = 0): number {
     return this.insertions.addLate(position, this.#kind, op, b, c, d);
@@ -190,10 +195,10 @@ export class IntervalCode {
         this.countdown.advanceTrips(sink, b[entry], c[entry], a[entry] === Op.AdvanceManyTrips);
         return;
       case Op.Call:
-        sink.mark(key[entry] >>> 1);
+        sink.mark(key[entry] >>> 2);
         return;
       case Op.Poll:
-        sink.mark(key[entry] >>> 1);
+        sink.mark(key[entry] >>> 2);
         this.countdown.poll(sink, b[entry], () => {
           for (const { local, line, kinds } of this.hoisted[c[entry] - 1] ?? [])
             if (local === NO_LOCAL) writer.markLine(sink, line, kinds);

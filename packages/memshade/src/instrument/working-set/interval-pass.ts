@@ -315,7 +315,7 @@ export class IntervalPass implements ToolPass {
     const accesses = insertions.b[loop.poll];
     insertions.a[loop.poll] = Op.LeaveIfDue;
     insertions.b[loop.poll] = 0;
-    if (accesses > 0) this.#code.add(insertions.key[loop.poll] >>> 1, Op.Advance, accesses);
+    if (accesses > 0) this.#code.add(insertions.positionOf(loop.poll), Op.Advance, accesses);
     this.#code.add(end, Op.EndIf);
   }
 

@@ -46,17 +46,17 @@ export class MarkPlaces {
     const { base, local, marks, tested } = group;
     group.isHoisted = false;
     const mark = ({ offset, kinds }: Mark): number =>
-      this.#code.add(end, Op.Mark, local, (offset - held) | 0, kinds);
+      this.#code.addBehind(end, Op.Mark, local, (offset - held) | 0, kinds);
     if (base === CONSTANT)
       group.insertions = linesOf(marks, this.#targets.lines).map(([line, kinds]) =>
-        this.#code.add(end, Op.MarkLine, line, 0, kinds),
+        this.#code.addBehind(end, Op.MarkLine, line, 0, kinds),
       );
     else if (tested === undefined) group.insertions = marks.map(mark);
     else {
       const { always, unaligned, offset, mask } = tested;
       group.insertions = always.map(mark);
-      group.insertions.push(this.#code.add(end, Op.IfUnaligned, local, (offset - held) & mask, mask));
-      group.insertions.push(...unaligned.map(mark), this.#code.add(end, Op.EndIf));
+      group.insertions.push(this.#code.addBehind(end, Op.IfUnaligned, local, (offset - held) & mask, mask));
+      group.insertions.push(...unaligned.map(mark), this.#code.addBehind(end, Op.EndIf));
     }
   }
 

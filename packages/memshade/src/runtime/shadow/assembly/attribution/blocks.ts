@@ -28,7 +28,7 @@ import {
   T_NEXT,
   UNKNOWN_SITE,
 } from "./layout";
-import { bitsBetween, clearBytes, touchedBefore, touchedBytes, touchedInBlock } from "./masks";
+import { bitsBetween, forgetInBlock, touchedBefore, touchedInBlock } from "./masks";
 
 /** Before an allocation: whoever called asked for it. */
 export function requested(): void {
@@ -52,16 +52,8 @@ export function allocated(address: u32, size: u32, zeroedBy: u32): void {
   store<u32>(block, request == 0 ? UNKNOWN_SITE : request, B_KEY);
   store<u32>(start, number);
   noteLines(address, size, number);
-  if (zeroedBy == 0) forgetTouches(address, size);
-}
-
-/** What was touched where a block is now, by the allocator for one, was not touched in it. */
-function forgetTouches(address: u32, size: u32): void {
-  const end = address + size;
-  for (let line = address >>> 6; line << 6 < end; line++) {
-    const touched = touchedBytes(line);
-    if (touched != 0) touchedBefore(line, touched & bitsInside(line, address, end));
-  }
+  // The allocator has touched what is now in the block.
+  if (zeroedBy == 0) touchedBefore(address, <u32>end);
 }
 
 /** Before a release. */
@@ -125,9 +117,10 @@ function settle(number: u32): void {
   const end = address + load<u32>(block, B_SIZE);
   const key = load<u32>(block, B_KEY);
   for (let line = address >>> 6; line << 6 < end; line++) {
-    if (touchedBytes(line) == 0) continue;
-    const mask = touchedInBlock(line) & bitsInside(line, address, end);
-    if (mask != 0 && settleIn(line, key, mask)) clearBytes(line, mask);
+    const touched = touchedInBlock(line);
+    if (touched == 0) continue;
+    const mask = touched & bitsInside(line, address, end);
+    if (mask != 0 && settleIn(line, key, mask)) forgetInBlock(max(address, line << 6), min(end, (line + 1) << 6));
   }
 }
 

@@ -53,14 +53,59 @@ export function addShares(line: u32, parts: u32, region: u32, bucket: u32, now: 
   const first: usize = STATE + A_PARTS;
   const key = parts == 0 ? region : load<u32>(first);
   const isFresh = load<u64>(head, O_MASK) == 0 && load<u32>(head, O_NEXT) == 0;
-  if (parts <= 1 && ((isFresh && bucket == LAST_BUCKET) || (!isFresh && hasOneOwner(line, key, bucket, now))))
+  if (parts > 1) {
+    const isSame = !isFresh && isAsBefore(line, parts, bucket, now);
+    if (isSame || (isFresh && bucket == LAST_BUCKET)) addParts(parts, bucket);
+    else addDifferences(line, parts, region, bucket, now);
+    if (isSame) stamp(line, now);
+    else renew(line, parts, now);
+    return;
+  }
+  if ((isFresh && bucket == LAST_BUCKET) || (!isFresh && hasOneOwner(line, key, bucket, now)))
     add(key, SHARE_KIND, bucket, 1);
   else addDifferences(line, parts, region, bucket, now);
   if (parts == 0) return;
   const mask = load<u64>(first, 8);
-  const isSame = load<u32>(head, O_KEY) == key && (load<u64>(head, O_MASK) & ~mask) == 0;
-  if (parts == 1 && load<u32>(head, O_NEXT) == 0 && (isSame || isFresh)) note(head, key, mask, now);
+  const isInPlace = load<u32>(head, O_KEY) == key && (load<u64>(head, O_MASK) & ~mask) == 0;
+  if (load<u32>(head, O_NEXT) == 0 && (isInPlace || isFresh)) note(head, key, mask, now);
   else renew(line, parts, now);
+}
+
+/** Whether a line's parts are what it was divided into when it was touched last, and no other was touched before: it stays so. */
+function isAsBefore(line: u32, parts: u32, bucket: u32, now: u32): bool {
+  const end: usize = STATE + A_PARTS + parts * PART_SIZE;
+  let known: u32 = 0;
+  let number = line;
+  do {
+    const entry = ownedAt(number);
+    const mask = load<u64>(entry, O_MASK);
+    if (mask != 0) {
+      let at: usize = STATE + A_PARTS;
+      while (at < end && (load<u32>(at) != load<u32>(entry, O_KEY) || load<u64>(at, 8) != mask)) at += PART_SIZE;
+      if (at == end || bucketOf(now, load<u32>(entry, O_STAMP)) != bucket) return false;
+      known++;
+    }
+    number = load<u32>(entry, O_NEXT);
+  } while (number != 0);
+  return known == parts;
+}
+
+function stamp(line: u32, now: u32): void {
+  let number = line;
+  do {
+    store<u32>(ownedAt(number), now, O_STAMP);
+    number = load<u32>(ownedAt(number), O_NEXT);
+  } while (number != 0);
+}
+
+/** Adds what a line is divided into now, at all scales at which it is new. */
+function addParts(parts: u32, bucket: u32): void {
+  const end: usize = STATE + A_PARTS + parts * PART_SIZE;
+  let touched: u64 = 0;
+  for (let at: usize = STATE + A_PARTS; at < end; at += PART_SIZE) touched |= load<u64>(at, 8);
+  const one: f64 = 1 / <f64>popcnt(touched);
+  for (let at: usize = STATE + A_PARTS; at < end; at += PART_SIZE)
+    add(load<u32>(at), SHARE_KIND, bucket, <f64>popcnt(load<u64>(at, 8)) * one);
 }
 
 /** Whether all bytes of a line ever touched are of one key, and some as recent as the line itself. */

@@ -25,7 +25,7 @@ import {
   TOUCH_KIND,
   TOUCHERS,
 } from "./layout";
-import { clearBytes, touchedBytes } from "./masks";
+import { clearLine, touchedBytes } from "./masks";
 import { halveOwned } from "./owned";
 import { regionOfLine, share } from "./share";
 
@@ -88,7 +88,7 @@ function attributeLine(line: u32): void {
     if (isCovered) share(line, touched, settled, bucket);
     else add(regionOfLine(line), SHARE_KIND, bucket, 1);
   }
-  if (touched != 0) clearBytes(line, touched);
+  if (touched != 0) clearLine(line);
 }
 
 /** Counts bytes by the number of time scales at which they are new. */
