@@ -261,7 +261,8 @@ export class IntervalPass implements ToolPass {
     if (oneBlock) this.summary = this.#moved.summarize(loop, end, this.#marks.marked, this.#advances);
     if (this.summary !== undefined) {
       this.#marks.forgetAll();
-      this.#barriers = loop.barriers - 1;
+      if (this.#loops.length === 0) this.#pollBehind(end);
+      else this.#barriers = loop.barriers - 1;
       return;
     }
     if (loop.pollsInCall) {
@@ -406,6 +407,13 @@ export class IntervalPass implements ToolPass {
     this.#code.polls.push(poll);
     this.#blockPoll = poll;
     return poll;
+  }
+
+  /** Behind a walk that no loop around polls for, and behind what other passes do there. */
+  #pollBehind(position: number): void {
+    const poll = this.#code.addBefore(position, Op.Poll);
+    this.#code.polls.push(poll);
+    this.#blockPoll = poll;
   }
 
   #transfer(position: number, op: number): void {
