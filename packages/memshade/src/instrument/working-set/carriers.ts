@@ -14,6 +14,8 @@ import type { PollPlan } from "./poll-plan.ts";
 /** Bodies may become several times as large, and where engines do not accept the result they stay as they are. */
 const LARGEST_BODY_BYTES = 500_000;
 const MOST_LOCALS = 40_000;
+/** What engines allow. */
+const MOST_PARAMETERS = 1000;
 /** Types of numbers and vectors: a byte each. */
 const SMALLEST_NUMERIC = 0x7b;
 
@@ -51,7 +53,8 @@ function mayBeLeftAlone(module: WasmModule, body: FunctionBody): boolean {
   return decodeLocals(module, body).reduce((sum, { count }) => sum + count, 0) > MOST_LOCALS;
 }
 
-function takesMore({ results }: FuncType): boolean {
+function takesMore({ params, results }: FuncType): boolean {
+  if (params.length === MOST_PARAMETERS) return false;
   return results.length === 0 || (results.length === 1 && results[0] >= SMALLEST_NUMERIC);
 }
 

@@ -52,7 +52,7 @@ function printCurve(screen: Screen, locality: LocalityRecord): void {
   const [first] = sizes;
   const last = sizes.at(-1) ?? first;
   screen.print(
-    `misses of a fully associative LRU cache of ${formatBytes(first * LINE_BYTES)} to ${formatBytes(last * LINE_BYTES)}, ${formatPercent(ratios[0], 1)} to ${formatPercent(ratios.at(-1) ?? 0, 1)}`,
+    `misses of fully associative LRU caches, ${formatBytes(first * LINE_BYTES)} to ${formatBytes(last * LINE_BYTES)}: ${formatPercent(ratios[0], 1)} to ${formatPercent(ratios.at(-1) ?? 0, 1)}`,
     `  ${paint.bar(sparkline(ratios, screen.width - 2))}`,
   );
   let beyond = 0;

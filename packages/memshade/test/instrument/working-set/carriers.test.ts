@@ -81,6 +81,15 @@ describe("functions that carry the countdown", () => {
     expect(functionType(decodeModule(bytes), 0).results).toEqual([]);
   });
 
+  it("take no more parameters than engines allow", () => {
+    const most = `(func $f (param ${"i32 ".repeat(1000)}) (local i32) ${LOAD})`;
+    const call = `(func (export "g") (call $f ${"(i32.const 1) ".repeat(1000)}))`;
+    const { bytes } = instrument(wat(`(module (memory 1) ${most} ${call})`), { tools: ["workingset"] });
+    expect(functionType(decodeModule(bytes), 0).params).toHaveLength(1000);
+    const { exports } = new WebAssembly.Instance(new WebAssembly.Module(bytes as BufferSource));
+    expect(exports.g).not.toThrow();
+  });
+
   it("tell the host what they have counted when it gets control: in a call, behind one and where the program gives up", () => {
     const seen: number[] = [];
     const { exports, accesses } = start((sofar) => seen.push(sofar));

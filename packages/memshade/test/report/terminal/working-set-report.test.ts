@@ -181,6 +181,9 @@ describe("locality", () => {
       input: "run",
     });
     expect(text).toContain("Locality\n10,000 references to 1,000 lines; exact");
+    expect(text).toMatch(
+      /\nmisses of fully associative LRU caches, [\d.]+ (?:Ki)?B to [\d.]+ KiB: 100 % to 10\.0 %\n/,
+    );
     expect(text).toMatch(/L1 32 KiB .* 100 % /);
     expect(text).toMatch(/L1 128 KiB .* 10\.0 % /);
     expect(text).toMatch(/Most misses of a cache of 32\.0 KiB/);
