@@ -6,13 +6,23 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import type { PairMeasurement } from "./harness/allocation-pair.ts";
 import type { Column, ProgramMeasurement } from "./harness/measure.ts";
-import { isInstalled, KERNELS, LARGE, MODULES, SUITE, type Workload } from "./harness/programs.ts";
+import {
+  ALL,
+  C_PROGRAMS,
+  isInstalled,
+  KERNELS,
+  LARGE,
+  MODULES,
+  SUITE,
+  type Workload,
+} from "./harness/programs.ts";
 import type { RewritingMeasurement } from "./harness/rewriting.ts";
 import { memoryTable, pairTable, rewritingTable, slowdownTable } from "./harness/tables.ts";
 
 const USAGE = `usage: npm run bench -- [--only NAME]… [--pairs N] [--table COLUMN] [--tier steady|default]
                        [--part slowdown|memory|pair|rewriting]… [--large] [--write]
   --only NAME   this program only (may be repeated)
+  --suite S     fixed: our kernels and npm modules, or c: C and C++ as clang leaves it (fixed)
   --pairs N     runs of each kind, alternating; the first pair is dropped (7)
   --table T     one column only: counters (the access counters alone), full (the heap profiler), workingset,
                 "workingset aligned", "workingset timed", locality, "locality exact", "first touch", fill, owners,
@@ -21,7 +31,7 @@ const USAGE = `usage: npm run bench -- [--only NAME]… [--pairs N] [--table COL
   --part P      one part only (may be repeated)
   --large       time the modules above 10 MB too, in the default tier (they are always in the rewriting table)
   --write       write bench/RESULTS.md instead of printing
-programs: ${[...SUITE, ...LARGE].map(({ name }) => name).join(" ")}`;
+programs: ${ALL.map(({ name }) => name).join(" ")}`;
 
 const COLUMNS: readonly Column[] = [
   "counters",
@@ -83,6 +93,7 @@ function parse() {
   return parseArgs({
     options: {
       only: { type: "string", multiple: true },
+      suite: { type: "string", default: "fixed" },
       pairs: { type: "string", default: "7" },
       table: { type: "string" },
       tier: { type: "string" },
@@ -108,13 +119,14 @@ const oneOf = (name: string, value: string | undefined, choices: readonly string
     fail(`bench: --${name} is one of ${choices.join(", ")}`);
 };
 oneOf("table", options.table, COLUMNS);
+oneOf("suite", options.suite, ["fixed", "c"]);
 oneOf("tier", options.tier, ["steady", "default"]);
 for (const part of options.part ?? []) oneOf("part", part, ["slowdown", "memory", "pair", "rewriting"]);
 for (const name of options.only ?? [])
   oneOf(
     "only",
     name,
-    [...SUITE, ...LARGE].map((workload) => workload.name),
+    ALL.map((workload) => workload.name),
   );
 const pairs = Number(options.pairs);
 if (!Number.isInteger(pairs) || pairs < 2) fail("bench: --pairs is a whole number from 2");
@@ -123,18 +135,29 @@ const columns: Column[] = options.table === undefined ? ["counters", "full"] : [
 const wanted = (workload: Workload) => options.only?.includes(workload.name) ?? true;
 const installed = (workload: Workload) => {
   if (isInstalled(workload)) return true;
-  console.error(`bench: ${workload.name} is SKIPPED, not installed (npm ci --prefix bench)`);
+  const how = C_PROGRAMS.includes(workload) ? "node bench/debian/build.ts" : "npm ci --prefix bench";
+  console.error(`bench: ${workload.name} is SKIPPED, not installed (${how})`);
   return false;
 };
-const suite = SUITE.filter(wanted).filter(installed);
+const inSuite = (workload: Workload) =>
+  options.only !== undefined || (options.suite === "c" ? C_PROGRAMS : SUITE).includes(workload);
+const suite = [...new Set([...(options.suite === "c" ? C_PROGRAMS : SUITE), ...ALL])]
+  .filter((workload) => !LARGE.includes(workload))
+  .filter(inSuite)
+  .filter(wanted)
+  .filter(installed);
 const large = LARGE.filter((workload) =>
   options.large ? wanted(workload) : options.only?.includes(workload.name),
 );
-const groups = [
+const fixedGroups = [
   { title: "kernels", names: KERNELS.map(({ name }) => name) },
   { title: "npm modules", names: MODULES.map(({ name }) => name) },
   { title: "all", names: SUITE.map(({ name }) => name) },
 ];
+const groups =
+  options.suite === "c"
+    ? [{ title: "C and C++ programs", names: C_PROGRAMS.map(({ name }) => name) }]
+    : fixedGroups;
 const parts =
   options.part ?? (options.only ? ["slowdown", "memory"] : ["slowdown", "memory", "pair", "rewriting"]);
 

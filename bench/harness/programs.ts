@@ -24,11 +24,22 @@ const KERNEL_ARGUMENTS: Record<string, Record<Scale, string[]>> = {
   stl: { full: ["150000"], small: ["1000"] },
   parser: { full: ["2500", "80"], small: ["100", "2"] },
   simd: { full: ["512", "400"], small: ["64", "8"] },
+  floyd: { full: ["512", "2"], small: ["48", "1"] },
+  core: { full: ["2000"], small: ["20"] },
 };
 
-/** A WASI program of ours as a workload: a fresh instance each run, its output and ending as the result. */
-function kernel(name: string): Workload {
-  const file = new URL(`${name}.wasm`, KERNEL_FOLDER);
+const DEBIAN_FOLDER = new URL("../debian/built/", import.meta.url);
+
+/** The same for programs over source packages of Debian; see `bench/debian/build.ts`. */
+const DEBIAN_ARGUMENTS: Record<string, Record<Scale, string[]>> = {
+  sqlite: { full: ["25000"], small: ["200"] },
+  zstd: { full: ["3000000"], small: ["30000"] },
+  zlib: { full: ["2000000"], small: ["20000"] },
+  lua: { full: ["12"], small: ["1"] },
+};
+
+/** A WASI program as a workload: a fresh instance each run, its output and ending as the result. */
+function wasiProgram(name: string, file: URL, args: Record<Scale, string[]>): Workload {
   return {
     name,
     files: () => {
@@ -39,7 +50,7 @@ function kernel(name: string): Workload {
       const module = new WebAssembly.Module(readFileSync(file));
       return {
         run: (scale): string => {
-          const wasi = new MemoryWasi({ args: [name, ...(KERNEL_ARGUMENTS[name]?.[scale] ?? [])] });
+          const wasi = new MemoryWasi({ args: [name, ...args[scale]] });
           const end = wasi.start(new WebAssembly.Instance(module, wasi.imports));
           return `${Buffer.from(wasi.output(1))}${JSON.stringify(end)}`;
         },
@@ -56,8 +67,26 @@ export function kernelArguments(name: string, scale: Scale): string[] {
   return KERNEL_ARGUMENTS[name]?.[scale] ?? [];
 }
 
+const kernels = (...names: string[]): Workload[] =>
+  names.map((name) =>
+    wasiProgram(
+      name,
+      new URL(`${name}.wasm`, KERNEL_FOLDER),
+      KERNEL_ARGUMENTS[name] as Record<Scale, string[]>,
+    ),
+  );
+
 /** Our own programs. */
-export const KERNELS: readonly Workload[] = Object.keys(KERNEL_ARGUMENTS).map(kernel);
+export const KERNELS: readonly Workload[] = kernels(
+  "matrix",
+  "stencil",
+  "graph",
+  "bintree",
+  "hashmap",
+  "stl",
+  "parser",
+  "simd",
+);
 
 /** Modules from npm, through their own JavaScript. */
 export const MODULES: readonly Workload[] = [sqljs, zstd, treeSitter, quickjs, resvg, sqliteWasm, tiktoken];
@@ -65,10 +94,22 @@ export const MODULES: readonly Workload[] = [sqljs, zstd, treeSitter, quickjs, r
 /** The fixed suite that the geometric means are taken over. */
 export const SUITE: readonly Workload[] = [...KERNELS, ...MODULES];
 
+/** C and C++ as clang leaves it, without wasm-opt: kernels, and libraries as Debian has them. */
+export const C_PROGRAMS: readonly Workload[] = [
+  ...kernels("matrix", "stencil", "floyd", "core", "bintree", "hashmap", "stl"),
+  ...Object.entries(DEBIAN_ARGUMENTS).map(([name, args]) =>
+    wasiProgram(`c-${name}`, new URL(`${name}.wasm`, DEBIAN_FOLDER), args),
+  ),
+];
+
 /** Modules of 14 to 40 MB, installed in this folder only; for rewriting speed and, on request, for timing. */
 export const LARGE: readonly Workload[] = [ruby, esbuild, duckdbEh, duckdbMvp];
 
-export const ALL: readonly Workload[] = [...SUITE, ...LARGE];
+export const ALL: readonly Workload[] = [
+  ...SUITE,
+  ...C_PROGRAMS.filter(({ name }) => !SUITE.some((workload) => workload.name === name)),
+  ...LARGE,
+];
 
 export function findWorkload(name: string): Workload | undefined {
   return ALL.find((workload) => workload.name === name);

@@ -18,6 +18,8 @@ const CASES: Record<string, Case[]> = {
   "kernels/stl": [{ args: ["1000"] }],
   "kernels/parser": [{ args: ["100", "2"] }],
   "kernels/simd": [{ args: ["64", "8"] }],
+  "kernels/floyd": [{ args: ["48", "1"] }],
+  "kernels/core": [{ args: ["20"] }],
   "kernels/pair": [{ args: ["1000"] }, { args: ["5000", "100"] }],
   "allocation/c-functions": [{}],
   "allocation/c-functions.stripped": [{}],

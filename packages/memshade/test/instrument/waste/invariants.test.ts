@@ -181,6 +181,10 @@ describe("real programs", () => {
     ["parser", "40", "1"],
     ["hashmap", "4000"],
     ["simd", "24", "3"],
+    ["matrix", "40", "5"],
+    ["stencil", "40", "4"],
+    ["floyd", "41", "2"],
+    ["core", "12"],
   ])
     it(`${name}: the engines agree site by site`, () => {
       const narrow = figures(wasteOfProgram(name, args, { ids: 16 }));
@@ -194,6 +198,8 @@ describe("real programs", () => {
     ["parser", "40", "1"],
     ["bintree", "7"],
     ["graph", "60"],
+    ["floyd", "41", "2"],
+    ["core", "3"],
   ])
     it(`${name}: the engines agree context by context`, () => {
       const sorted = (contents: WasteContents) => {

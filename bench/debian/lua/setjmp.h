@@ -1,0 +1,1 @@
+/* Errors end the program: see throw.h. */
