@@ -57,6 +57,8 @@ const PROGRAMS: readonly Program[] = [
     package: "lua5.4",
     compile: (source) => [
       ...["-include", join(folder, "lua/errors.h"), `-I${join(folder, "lua")}`, `-I${join(source, "src")}`],
+      // Otherwise the time and addresses seed the hashes of strings.
+      "-Dluai_makeseed(L)=1",
       ...["-D_WASI_EMULATED_SIGNAL", "-D_WASI_EMULATED_PROCESS_CLOCKS"],
       ...["-lwasi-emulated-signal", "-lwasi-emulated-process-clocks"],
       // The programs, and the libraries that need an operating system.
