@@ -1,6 +1,7 @@
 export { CodeMarks } from "./code-marks.ts";
 export { type CallSites, findCallSites } from "./frames/call-sites.ts";
 export { FRAME_HEADER_BYTES } from "./frames/frame-shapes.ts";
+export { eachIndexEntry } from "./frames/index-table.ts";
 export {
   HIDDEN_EXPORT_PREFIX,
   type Instrumented,
@@ -26,7 +27,6 @@ export {
   BLOCK_BYTES,
   BriefIds,
   COPY_BYTES,
-  INDEX_BYTES,
   OFFSET_BYTES,
   OFFSETS,
   READ_BYTE,

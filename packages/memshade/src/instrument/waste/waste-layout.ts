@@ -1,3 +1,5 @@
+import { indexTableBytes } from "../frames/index-table.ts";
+
 const KIB = 1024;
 const MIB = KIB * KIB;
 const PAGE_BYTES = 64 * KIB;
@@ -26,7 +28,6 @@ export const SITE_HEADER_BYTES = 128;
 export const OFFSET_BYTES = 20;
 export const SITE_BYTES = SITE_HEADER_BYTES + (OFFSETS + 1) * OFFSET_BYTES;
 export const BLOCK_BYTES = 64;
-export const INDEX_BYTES = 16;
 export const COPY_BYTES = 16;
 const NODE_BYTES = 8;
 /** See `runtime/shadow/assembly/waste/dirty.ts`. */
@@ -141,7 +142,7 @@ export function planWaste(wishes: WasteWishes): WasteLayout {
     (isFull ? loadCapacity * VALUES_BYTES : 0) +
     pairCapacity * PAIR_BYTES +
     nodeCapacity * NODE_BYTES +
-    indexCapacity * INDEX_BYTES +
+    indexTableBytes(indexCapacity) +
     blockCapacity * BLOCK_BYTES +
     siteCapacity * SITE_BYTES +
     copyCapacity * COPY_BYTES;
@@ -195,7 +196,7 @@ export function planWaste(wishes: WasteWishes): WasteLayout {
     pairCapacity,
     nodes: place(nodeCapacity * NODE_BYTES),
     nodeCapacity,
-    index: place(indexCapacity * INDEX_BYTES),
+    index: place(indexTableBytes(indexCapacity)),
     indexCapacity,
     blockOf: place(wishes.objects ? covered / 2 : 0),
     blocks: place(blockCapacity * BLOCK_BYTES),
@@ -267,7 +268,7 @@ export function wasteConstants(
     NODES: layout.nodes,
     NODE_CAPACITY: layout.nodeCapacity,
     INDEX: layout.index,
-    INDEX_MASK: layout.indexCapacity - 1,
+    INDEX_ENTRIES: layout.indexCapacity,
     RECURSION: Math.max(1, recursion),
     STORE_SITES: wishes.stores,
     LOAD_SITES: wishes.loads,

@@ -1,3 +1,4 @@
+import { indexTableBytes } from "../frames/index-table.ts";
 import type { AttributionOptions } from "../options.ts";
 
 const KIB = 1024;
@@ -22,7 +23,6 @@ const FRAMES_BYTES = 256 * MIB;
 const NODES = MIB;
 const NODE_BYTES = 8;
 const INDEX_ENTRIES = 2 * MIB;
-const INDEX_BYTES = 16;
 const STATE_BYTES = 4 * KIB;
 /** What the state begins with; `runtime/shadow/assembly/attribution/layout.ts` is the authority. */
 const STATE = { key: 0, nodeNext: 28, frameNext: 32, hostWord: 40, rootSlot: 48 } as const;
@@ -63,7 +63,7 @@ export interface AttributionLayout {
   nodes: number;
   nodeCapacity: number;
   index: number;
-  indexMask: number;
+  indexEntries: number;
   state: number;
   hostWord: number;
   rootSlot: number;
@@ -141,8 +141,8 @@ function place(wishes: AttributionWishes, covered: number): AttributionLayout {
     lastFrames: at(hasFrames ? (wishes.functions + 1) * 4 : 0),
     nodes: at(hasFrames ? NODES * NODE_BYTES : 0),
     nodeCapacity: NODES,
-    index: at(hasFrames ? INDEX_ENTRIES * INDEX_BYTES : 0),
-    indexMask: INDEX_ENTRIES - 1,
+    index: at(hasFrames ? indexTableBytes(INDEX_ENTRIES) : 0),
+    indexEntries: INDEX_ENTRIES,
     table: at(TABLE_ENTRIES * ENTRY_BYTES),
     tableMask: TABLE_ENTRIES - 1,
     used: at(TABLE_ENTRIES * 4),
@@ -207,7 +207,7 @@ export function attributionConstants(layout: AttributionLayout): Record<string, 
     NODE_NEXT: layout.state + STATE.nodeNext,
     NODE_CAPACITY: layout.nodeCapacity,
     INDEX: layout.index,
-    INDEX_MASK: layout.indexMask,
+    INDEX_ENTRIES: layout.indexEntries,
     RECURSION: 1,
   };
 }

@@ -61,6 +61,22 @@ describe("the calling context of an access", () => {
     ]);
   });
 
+  it("is told apart from thousands of others", () => {
+    const calls = (to: string) => `(call ${to}) (nop) (call ${to}) (nop) (call ${to}) (nop) (call ${to})`;
+    const depth = 5;
+    const functions = Array.from({ length: depth }, (_, i) => `(func $f${i} ${calls(`$f${i + 1}`)})`);
+    const module = wat(`(module (memory 1) ${functions.join(" ")}
+      (func $f${depth} ${STORE}) (func (export "run") (call $f0)))`);
+    const wasted = new Wasted(module);
+    for (let times = 1; times <= 2; times++) {
+      wasted.call("run");
+      const { stores } = wasted.contents();
+      expect(stores.length).toBe(4 ** depth);
+      expect(stores.every((store) => store.stores === times)).toBe(true);
+      expect(new Set(stores.map(({ path }) => path.join())).size).toBe(4 ** depth);
+    }
+  });
+
   it("has a start function, calls through tables, and tail calls", () => {
     const module = wat(`(module (memory 1) (type $t (func)) (table 2 funcref) (elem (i32.const 0) $one $two)
       (func $first ${STORE} (call $one)) (start $first)

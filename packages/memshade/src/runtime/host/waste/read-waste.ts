@@ -1,10 +1,10 @@
 import { bytesOfBase64 } from "../../../bytes/base64.ts";
 import {
   BriefIds,
+  eachIndexEntry,
   findCallSites,
   findSites,
   framedSites,
-  INDEX_BYTES,
   type InstrumentedInfo,
   READ_BYTE,
   SITE_BYTES,
@@ -407,13 +407,12 @@ export class WasteReader {
     const layout = this.#layout;
     const places = new Map<number, number[]>();
     if (layout.pairCapacity === 0 && layout.siteCapacity === 0) return places;
-    for (let i = 0; i < layout.indexCapacity; i++) {
-      const at = layout.index + i * INDEX_BYTES;
-      if (view.getUint32(at + 8, true) !== PLACE) continue;
+    eachIndexEntry(view, layout.index, (at) => {
+      if (view.getUint32(at + 8, true) !== PLACE) return;
       const offset = view.getUint32(at + 4, true);
       const path = offset === 0 ? [] : [offset, ...this.#callers(view, view.getUint32(at, true))];
       places.set(view.getUint32(at + 12, true), path);
-    }
+    });
     return places;
   }
 

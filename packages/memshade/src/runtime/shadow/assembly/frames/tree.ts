@@ -10,13 +10,19 @@ declare const NODE_CAPACITY: u32;
 // How often one place may stand on a path.
 @external("layout", "RECURSION")
 declare const RECURSION: u32;
-// Open addressing: {first, second, kind, value}; what the two are depends on the kind.
+// Open addressing: {first, second, kind, value}; what the two are depends on the kind. The table begins small, so that few
+// pages are touched while it is, and doubles: one of n entries lies n entries behind INDEX. The entry at INDEX itself says
+// how many it has (0 stands for the fewest), and how many are taken.
 @external("layout", "INDEX")
 declare const INDEX: u32;
-@external("layout", "INDEX_MASK")
-declare const INDEX_MASK: u32;
+// Entries it has at most, a power of two.
+@external("layout", "INDEX_ENTRIES")
+declare const INDEX_ENTRIES: u32;
 
 const ENTRY_SIZE: u32 = 16;
+const FEWEST_ENTRIES: u32 = 1024;
+const T_ENTRIES: usize = 0;
+const T_TAKEN: usize = 4;
 const NODE_SIZE: u32 = 8;
 const CHILD: u32 = 1;
 export const STORE_KEY: u32 = 2;
@@ -27,12 +33,19 @@ export const FRAME: u32 = 5;
 /** No node: the tables are full. */
 export const NOWHERE: u32 = 0xffffffff;
 
+@inline function entries(): u32 {
+  const count = load<u32>(INDEX, T_ENTRIES);
+  return count == 0 ? FEWEST_ENTRIES : count;
+}
+
 /** Entry of (first, second, kind), or the empty one where it belongs. 0: the table is full. */
 export function find(first: u32, second: u32, kind: u32): usize {
   let h: u32 = first * 0x9e3779b1 + second * 0x85ebca6b + kind * 0xc2b2ae35;
   h ^= h >>> 15;
+  const count = entries();
+  const table: usize = INDEX + count * ENTRY_SIZE;
   for (let tries: u32 = 0; tries < 4096; tries++) {
-    const at: usize = INDEX + ((h + tries) & INDEX_MASK) * ENTRY_SIZE;
+    const at: usize = table + ((h + tries) & (count - 1)) * ENTRY_SIZE;
     const found = load<u32>(at, 8);
     if (found == 0) return at;
     if (found == kind && load<u32>(at) == first && load<u32>(at, 4) == second) return at;
@@ -44,11 +57,33 @@ export function find(first: u32, second: u32, kind: u32): usize {
 @inline export function isKnown(at: usize): bool { return at != 0 && load<u32>(at, 8) != 0; }
 @inline export function valueOf(at: usize): u32 { return load<u32>(at, 12); }
 
+/** At what `find` has returned, which means nothing any more behind this. */
 export function insert(at: usize, first: u32, second: u32, kind: u32, value: u32): void {
+  put(at, first, second, kind, value);
+  const taken = load<u32>(INDEX, T_TAKEN) + 1;
+  store<u32>(INDEX, taken, T_TAKEN);
+  const count = entries();
+  if (taken << 1 > count && count < INDEX_ENTRIES) double(count);
+}
+
+@inline function put(at: usize, first: u32, second: u32, kind: u32, value: u32): void {
   store<u32>(at, first);
   store<u32>(at, second, 4);
   store<u32>(at, kind, 8);
   store<u32>(at, value, 12);
+}
+
+function double(count: u32): void {
+  store<u32>(INDEX, count << 1, T_ENTRIES);
+  let at: usize = INDEX + count * ENTRY_SIZE;
+  for (let i: u32 = 0; i < count; i++, at += ENTRY_SIZE) {
+    const kind = load<u32>(at, 8);
+    if (kind == 0) continue;
+    const first = load<u32>(at);
+    const second = load<u32>(at, 4);
+    const to = find(first, second, kind);
+    if (to != 0) put(to, first, second, kind, load<u32>(at, 12));
+  }
 }
 
 /**
