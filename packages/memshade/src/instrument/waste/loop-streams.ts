@@ -15,7 +15,7 @@ const I32_ADD = opcodeId("i32.add");
 const I32_MUL = opcodeId("i32.mul");
 const I32_STORE = opcodeId("i32.store");
 
-/** As many accesses of one loop has the runtime room for; see `runtime/shadow/assembly/waste/streams.ts`. */
+/** As many accesses of one loop has the runtime room for; see `runtime/shadow/assembly/waste/stream-table.ts`. */
 const MOST_STREAMS = 12;
 /** Bytes of a stream's descriptor: end, stride, what it is, and room for the runtime's own. */
 export const STREAM_BYTES = 32;

@@ -42,9 +42,11 @@ export function mixed4(address: u32): void { readFew(address, 4); }
 export function mixed8(address: u32): void { readFew(address, 8); }
 export function mixed16(address: u32): void { readFew(address, 16); }
 
-@inline export function countFresh(site: u32): void {
+@inline export function countFresh(site: u32): void { countFreshTimes(site, 1); }
+
+@inline export function countFreshTimes(site: u32, times: u32): void {
   const fresh = loadRecord(site);
-  store<u64>(fresh, load<u64>(fresh, L_FRESH) + 1, L_FRESH);
+  store<u64>(fresh, load<u64>(fresh, L_FRESH) + times, L_FRESH);
 }
 
 /** A load by a function: any size, with the test. */

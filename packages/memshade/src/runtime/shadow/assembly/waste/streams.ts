@@ -1,109 +1,176 @@
 // Loops that have ended: each of their accesses went from a first address by a stride, `trips` times. What they did to the
 // shadow is done here, range by range where the order between ranges is known, else access by access.
-import { fresh1, fresh16, fresh2, fresh4, fresh8 } from "./brief";
-import { areRead, bump, fewAreRead, settleZeros, writeFew } from "./chosen/bytes";
+import { areRead, bump, settleZeros } from "./chosen/bytes";
+import { isPatterned, passGroup } from "./chosen/groups";
 import { loadStream, NO_STORE, sparseIsRead, storeStream } from "./chosen/passes";
 import { LINE_SHIFT, markDirty, showsZeros } from "./dirty";
-import { C_STREAMS, CONTROL } from "./layout";
+import { passEach } from "./each";
+import { replay } from "./replay";
+import {
+  CHOSEN, DONE, firstOf, idOf, isIn, isStore, magnitude, OPEN, put, SETTLED, sizeOf, stream, strideOf, T_END, T_FIRST, T_HIGH,
+  T_LOW, T_STRIDE,
+} from "./stream-table";
 
-// Whether ids depend on the calling context.
-@external("layout", "FRAMED")
-declare const FRAMED: u32;
-
-// A descriptor: what `instrument/waste/loop-streams.ts` writes, and what is computed from it.
-const STREAM_BYTES: u32 = 32;
-const T_END: usize = 0;
-const T_STRIDE: usize = 4;
-const T_WHAT: usize = 8;
-const T_FIRST: usize = 12;
-const T_LOW: usize = 16;
-const T_HIGH: usize = 20;
-const T_STATE: usize = 24;
-const T_ID: usize = 28; // where ids are not known when the module is rewritten, otherwise in T_WHAT
-const STORE_BIT: u32 = 32;
-const WHAT_ID_SHIFT: u32 = 6;
-/** A load of bytes that were all read; a stream that is still to be done; one that is done. */
-const SETTLED: u32 = 0;
-const OPEN: u32 = 1;
-const DONE: u32 = 2;
 const LINE_BYTES: u32 = 1 << LINE_SHIFT;
 /** Loops of so few trips are replayed at once: to find out what their streams have in common takes longer. */
 const SHORT: u32 = 12;
 /** Strides above this are looked at access by access. */
 const DENSE: u32 = 32;
-
-@inline function stream(i: u32): usize { return CONTROL + C_STREAMS + i * STREAM_BYTES; }
-@inline function sizeOf(what: u32): u32 { return what & 31; }
-@inline function idOf(at: usize): u32 { return FRAMED != 0 ? load<u32>(at, T_ID) : load<u32>(at, T_WHAT) >>> WHAT_ID_SHIFT; }
-@inline function isStore(what: u32): bool { return (what & STORE_BIT) != 0; }
-@inline function magnitude(stride: i32): u32 { return <u32>(stride < 0 ? -stride : stride); }
+/** Of trips in which a stream follows another at another pace, one in so many is replayed at least. */
+const PIECES: u32 = 16;
 
 /** A loop has ended after `trips` runs of its block; `count` descriptors say what it did. */
 export function looped(trips: u32, count: u32, runs: u32): void {
   bump(runs, trips);
-  if (trips <= SHORT) {
-    for (let i: u32 = 0; i < count; i++) {
-      const at = stream(i);
-      store<u32>(at, load<u32>(at, T_END) - load<u32>(at, T_STRIDE) * trips, T_FIRST);
-    }
-    replay(trips, count);
-    return;
-  }
-  let stores: u32 = 0;
   for (let i: u32 = 0; i < count; i++) {
     const at = stream(i);
-    const stride = load<u32>(at, T_STRIDE);
-    const end = load<u32>(at, T_END);
-    const size = sizeOf(load<u32>(at, T_WHAT));
-    const first = end - stride * trips;
-    const last = end - stride;
-    store<u32>(at, first, T_FIRST);
-    store<u32>(at, min(first, last), T_LOW);
-    store<u32>(at, max(first, last) + size, T_HIGH);
-    if (isStore(load<u32>(at, T_WHAT))) { stores++; store<u32>(at, OPEN, T_STATE); }
-    else store<u32>(at, isRead(i, trips) ? SETTLED : OPEN, T_STATE);
+    store<u32>(at, load<u32>(at, T_END) - load<u32>(at, T_STRIDE) * trips, T_FIRST);
   }
-  if (stores != 0) reopen(count);
-  let open: u32 = 0;
-  for (let i: u32 = 0; i < count; i++) if (load<u32>(stream(i), T_STATE) == OPEN) open++;
-  if (open > 1 && !isOrdered(count)) { replay(trips, count); return; }
-  while (open-- != 0) {
-    const at = stream(earliest(count));
-    store<u32>(at, DONE, T_STATE);
-    if (isStore(load<u32>(at, T_WHAT))) {
-      soil(at, trips);
-      storeStream(load<u32>(at, T_FIRST), load<i32>(at, T_STRIDE), sizeOf(load<u32>(at, T_WHAT)), trips, idOf(at));
-      continue;
+  if (count == 1 && !showsZeros()) {
+    setRanges(trips, 1);
+    passOne(stream(0), trips);
+    return;
+  }
+  while (trips != 0) {
+    let some = trips > SHORT ? tripsInOrder(trips, count) : 0;
+    if (some != 0) {
+      setRanges(some, count);
+      setStates(some, count);
+      some = tripsOfLoads(some, count);
     }
-    // A store to where a load has just been: what the load leaves need not be written.
-    const next = open == 0 ? at : stream(earliest(count));
-    if (open != 0 && isSamePlace(at, next)) {
-      store<u32>(next, DONE, T_STATE);
-      open--;
-      soil(next, trips);
-      loaded(at, trips, idOf(next));
-    } else loaded(at, trips, NO_STORE);
+    if (some == 0) {
+      some = trips > SHORT ? max(1, min(together, trips)) : trips;
+      replay(some, count);
+    } else {
+      passAll(some, count);
+      if (some != trips) advance(some, count);
+    }
+    trips -= some;
   }
 }
 
-@inline function loaded(at: usize, trips: u32, left: u32): void {
-  const size = sizeOf(load<u32>(at, T_WHAT));
-  loadStream(load<u32>(at, T_FIRST), load<i32>(at, T_STRIDE), size, trips, idOf(at), left);
+/** Trips to replay where none can be done in order. */
+let together: u32 = 0;
+
+function advance(trips: u32, count: u32): void {
+  for (let i: u32 = 0; i < count; i++) {
+    const at = stream(i);
+    store<u32>(at, firstOf(at) + strideOf(at) * trips, T_FIRST);
+  }
 }
 
-@inline function isSamePlace(one: usize, store: usize): bool {
-  const what = load<u32>(store, T_WHAT);
-  return isStore(what) && sizeOf(what) == sizeOf(load<u32>(one, T_WHAT)) &&
-    load<u32>(one, T_FIRST) == load<u32>(store, T_FIRST) && load<u32>(one, T_STRIDE) == load<u32>(store, T_STRIDE);
+/**
+ * How many of the next trips can be done stream by stream, as far as loads meet what the loop stores: 0, or more than SHORT.
+ * Stores go at one pace, in one place.
+ */
+function tripsInOrder(trips: u32, count: u32): u32 {
+  let low: u32 = -1;
+  let high: u32 = 0;
+  let stride: i32 = 0;
+  for (let i: u32 = 0; i < count; i++) {
+    const at = stream(i);
+    if (!isStore(at)) continue;
+    low = min(low, firstOf(at));
+    high = max(high, firstOf(at) + sizeOf(at));
+    stride = strideOf(at);
+  }
+  together = 0;
+  let apart = trips;
+  if (high == 0) return apart;
+  for (let i: u32 = 0; i < count; i++) {
+    const at = stream(i);
+    if (isStore(at)) continue;
+    const some = tripsApart(firstOf(at), firstOf(at) + sizeOf(at), strideOf(at), low, high, stride, apart);
+    if (some == apart || keepsPaceWithStores(at, count)) continue;
+    if (some <= SHORT) together = max(together, tripsTogether(at, low, high, stride, trips));
+    else apart = some;
+  }
+  return together == 0 ? apart : 0;
+}
+
+/** In how many of the next trips two places stay out of each other's range. */
+function tripsApart(low: u32, high: u32, stride: i32, otherLow: u32, otherHigh: u32, otherStride: i32, trips: u32): u32 {
+  let gap: i64;
+  let closing: i64;
+  if (high <= otherLow) {
+    gap = otherLow - high;
+    closing = <i64>max(stride, 0) - min(otherStride, 0);
+  } else if (otherHigh <= low) {
+    gap = low - otherHigh;
+    closing = <i64>max(otherStride, 0) - min(stride, 0);
+  } else return 0;
+  return gap >= closing * (trips - 1) ? trips : <u32>(gap / closing) + 1;
+}
+
+/** How many trips are replayed until a load and what is stored have passed each other. */
+function tripsTogether(at: usize, low: u32, high: u32, stride: i32, trips: u32): u32 {
+  const own = strideOf(at);
+  const faster = <i64>stride - own;
+  if (faster == 0) return trips;
+  // At the end of these they are beside each other.
+  const way: i64 = faster > 0 ? <i64>firstOf(at) + sizeOf(at) - low : <i64>high - firstOf(at);
+  const speed = faster > 0 ? faster : -faster;
+  const some = way <= 0 ? 1 : <u32>min<i64>((way + speed - 1) / speed, trips);
+  // One behind the other, they stay in each other's range.
+  return (own < 0) == (stride < 0) && own != 0 ? max(some, max(SHORT, trips / PIECES)) : some;
+}
+
+function keepsPaceWithStores(at: usize, count: u32): bool {
+  for (let i: u32 = 0; i < count; i++)
+    if (isStore(stream(i)) && !keepPace(at, stream(i))) return false;
+  return true;
+}
+
+/** The same for loads of which some byte was not read before: what they have in common is fresh to one of them only. */
+function tripsOfLoads(trips: u32, count: u32): u32 {
+  let apart = trips;
+  for (let i: u32 = 1; i < count; i++) {
+    const one = stream(i);
+    if (!isIn(one, OPEN) || isStore(one)) continue;
+    for (let j: u32 = 0; j < i; j++) {
+      const other = stream(j);
+      if (!isIn(other, OPEN) || isStore(other) || !overlap(one, other)) continue;
+      if (keepPace(one, other) || shareReadBytes(one, other)) continue;
+      const low = firstOf(other);
+      const high = low + sizeOf(other);
+      const stride = strideOf(other);
+      const some = tripsApart(firstOf(one), firstOf(one) + sizeOf(one), strideOf(one), low, high, stride, apart);
+      if (some <= SHORT) together = max(together, max(tripsTogether(one, low, high, stride, trips), trips / PIECES));
+      else apart = min(apart, some);
+    }
+  }
+  if (together != 0) return 0;
+  if (apart != trips) setRanges(apart, count);
+  return apart;
+}
+
+function setRanges(trips: u32, count: u32): void {
+  for (let i: u32 = 0; i < count; i++) {
+    const at = stream(i);
+    const first = firstOf(at);
+    const last = first + strideOf(at) * (trips - 1);
+    store<u32>(at, min(first, last), T_LOW);
+    store<u32>(at, max(first, last) + sizeOf(at), T_HIGH);
+  }
 }
 
 /** Loads of what the loop also stores may find it unread, whatever it was before. */
+function setStates(trips: u32, count: u32): void {
+  let stores = false;
+  for (let i: u32 = 0; i < count; i++) {
+    const at = stream(i);
+    if (isStore(at)) { put(at, OPEN); stores = true; }
+    else put(at, isRead(i, trips) ? SETTLED : OPEN);
+  }
+  if (stores) reopen(count);
+}
+
 function reopen(count: u32): void {
   for (let i: u32 = 0; i < count; i++) {
     const one = stream(i);
-    if (load<u32>(one, T_STATE) != SETTLED) continue;
+    if (!isIn(one, SETTLED)) continue;
     for (let j: u32 = 0; j < count; j++)
-      if (isStore(load<u32>(stream(j), T_WHAT)) && overlap(one, stream(j))) { store<u32>(one, OPEN, T_STATE); break; }
+      if (isStore(stream(j)) && overlap(one, stream(j))) { put(one, OPEN); break; }
   }
 }
 
@@ -116,10 +183,10 @@ function isRead(i: u32, trips: u32): bool {
   const at = stream(i);
   let low = load<u32>(at, T_LOW);
   let high = load<u32>(at, T_HIGH);
-  const stride = load<i32>(at, T_STRIDE);
-  const size = sizeOf(load<u32>(at, T_WHAT));
+  const stride = strideOf(at);
+  const size = sizeOf(at);
   if (magnitude(stride) > DENSE) {
-    let address = load<u32>(at, T_FIRST);
+    let address = firstOf(at);
     if (showsZeros()) settleSparse(address, stride, size, trips);
     // Walks along columns are of numbers as a rule.
     if (size == 4) return sparseIsRead<u32>(address, stride, trips);
@@ -133,7 +200,7 @@ function isRead(i: u32, trips: u32): bool {
   // Neighbours in a row are often streams of one loop: what one of them has seen need not be seen again.
   for (let j: u32 = 0; j < i; j++) {
     const other = stream(j);
-    if (load<u32>(other, T_STATE) != SETTLED || magnitude(load<i32>(other, T_STRIDE)) > DENSE) continue;
+    if (!isIn(other, SETTLED) || magnitude(strideOf(other)) > DENSE) continue;
     const otherLow = load<u32>(other, T_LOW);
     const otherHigh = load<u32>(other, T_HIGH);
     if (low >= otherLow && low < otherHigh) low = otherHigh;
@@ -154,99 +221,105 @@ function settleSparse(address: u32, stride: i32, size: u32, trips: u32): void {
   }
 }
 
-/**
- * Whether the open streams can be done one behind the other. Those of different memory can. Those that go through the
- * same places at the same pace can be, if who is ahead comes first: it was at each place before the other.
- */
-function isOrdered(count: u32): bool {
-  for (let i: u32 = 1; i < count; i++) {
-    const one = stream(i);
-    if (load<u32>(one, T_STATE) != OPEN) continue;
-    for (let j: u32 = 0; j < i; j++) {
-      const other = stream(j);
-      if (load<u32>(other, T_STATE) != OPEN) continue;
-      // The order below is one for all open streams.
-      if ((load<i32>(one, T_STRIDE) < 0) != (load<i32>(other, T_STRIDE) < 0)) return false;
-      if (overlap(one, other) && !keepPace(one, other) && !shareReadBytes(one, other)) return false;
-    }
-  }
-  return true;
-}
-
-/** Two loads whose common bytes were all read before do not see each other. */
+/** Two loads whose common bytes were all read before do not see each other; nor do those that stand, behind the first trip. */
 function shareReadBytes(one: usize, other: usize): bool {
-  if (isStore(load<u32>(one, T_WHAT)) || isStore(load<u32>(other, T_WHAT))) return false;
+  if (strideOf(one) == 0 && strideOf(other) == 0) return true;
   const low = max(load<u32>(one, T_LOW), load<u32>(other, T_LOW));
   return areRead(low, min(load<u32>(one, T_HIGH), load<u32>(other, T_HIGH)) - low);
 }
 
+/**
+ * Whether two streams go through the same places at the same pace, or through places between those of the other: then who is
+ * ahead was at each place before the other.
+ */
 function keepPace(one: usize, other: usize): bool {
-  const stride = magnitude(load<i32>(one, T_STRIDE));
-  if (stride == 0 || load<i32>(one, T_STRIDE) != load<i32>(other, T_STRIDE)) return false;
-  const oneSize = sizeOf(load<u32>(one, T_WHAT));
-  const otherSize = sizeOf(load<u32>(other, T_WHAT));
-  if (oneSize > stride || otherSize > stride) return false;
-  const low = load<u32>(one, T_LOW);
-  const otherLow = load<u32>(other, T_LOW);
-  const apart = low >= otherLow ? (low - otherLow) % stride : (stride - (otherLow - low) % stride) % stride;
-  // At the same places, or at places between those of the other.
-  return apart == 0 || (apart >= otherSize && apart + oneSize <= stride);
+  const stride = magnitude(strideOf(one));
+  if (stride == 0 || strideOf(one) != strideOf(other)) return false;
+  if (sizeOf(one) > stride || sizeOf(other) > stride) return false;
+  const low = firstOf(one);
+  const otherLow = firstOf(other);
+  const apart = (stride & (stride - 1)) == 0 ? (low - otherLow) & (stride - 1)
+    : low >= otherLow ? (low - otherLow) % stride : (stride - (otherLow - low) % stride) % stride;
+  return apart == 0 || (apart >= sizeOf(other) && apart + sizeOf(one) <= stride);
 }
 
-/** The open stream that is ahead of the others; of those side by side the one that comes first in the loop. */
-function earliest(count: u32): u32 {
-  let best: u32 = count;
+/** Does the open streams, those ahead of others of their stride first. */
+function passAll(trips: u32, count: u32): void {
   for (let i: u32 = 0; i < count; i++) {
     const at = stream(i);
-    if (load<u32>(at, T_STATE) != OPEN) continue;
-    if (best == count) { best = i; continue; }
-    const first = load<u32>(at, T_FIRST);
-    const bestFirst = load<u32>(stream(best), T_FIRST);
-    if (load<i32>(at, T_STRIDE) < 0 ? first < bestFirst : first > bestFirst) best = i;
+    while (isIn(at, OPEN)) passAhead(strideOf(at), trips, count);
   }
-  return best;
+}
+
+/** Does those open streams of a stride that share a place, as long as the stride, with the one ahead of all. */
+function passAhead(stride: i32, trips: u32, count: u32): void {
+  const step = magnitude(stride);
+  let ahead: usize = 0;
+  for (let i: u32 = 0; i < count; i++) {
+    const at = stream(i);
+    if (isIn(at, OPEN) && strideOf(at) == stride && (ahead == 0 || isAhead(at, ahead, stride))) ahead = at;
+  }
+  const first = firstOf(ahead);
+  const end = first + sizeOf(ahead);
+  if (sizeOf(ahead) > step) { passOne(ahead, trips); return; }
+  let low = first;
+  let chosen: u32 = 0;
+  for (let i: u32 = 0; i < count; i++) {
+    const at = stream(i);
+    if (!isIn(at, OPEN) || strideOf(at) != stride) continue;
+    const isInside = stride < 0 ? firstOf(at) + sizeOf(at) - first <= step : end - firstOf(at) <= step;
+    if (!isInside) continue;
+    low = min(low, firstOf(at));
+    put(at, CHOSEN);
+    chosen++;
+  }
+  if (chosen == 1) passOne(ahead, trips);
+  else passChosen(low, stride, trips, count, chosen);
+}
+
+/** Of streams side by side in the direction in which they go, the one that reaches further. */
+@inline function isAhead(one: usize, other: usize, stride: i32): bool {
+  return stride < 0 ? firstOf(one) < firstOf(other) : firstOf(one) + sizeOf(one) > firstOf(other) + sizeOf(other);
+}
+
+function passOne(at: usize, trips: u32): void {
+  put(at, DONE);
+  if (!isStore(at)) {
+    // Where one load has read all, it finds all read from then on.
+    if (strideOf(at) == 0) {
+      loaded(at, 1, NO_STORE);
+      if (areRead(firstOf(at), sizeOf(at))) return;
+      trips--;
+    }
+    loaded(at, trips, NO_STORE);
+    return;
+  }
+  soil(at, trips);
+  storeStream(firstOf(at), strideOf(at), sizeOf(at), trips, idOf(at));
+}
+
+/** The chosen streams share a place that is at `first` in the first trip. */
+function passChosen(first: u32, stride: i32, trips: u32, count: u32, chosen: u32): void {
+  const step = magnitude(stride);
+  if (chosen > 2 && isPatterned(step)) passGroup(count, first, stride < 0 ? first - step * (trips - 1) : first, step, trips);
+  else passEach(count, first, first, stride, trips);
+  for (let i: u32 = 0; i < count; i++) {
+    const at = stream(i);
+    if (!isIn(at, CHOSEN)) continue;
+    if (isStore(at)) soil(at, trips);
+    put(at, DONE);
+  }
+}
+
+@inline function loaded(at: usize, trips: u32, left: u32): void {
+  loadStream(firstOf(at), strideOf(at), sizeOf(at), trips, idOf(at), left);
 }
 
 /** An opaque host may look at what a stream stored. */
 function soil(at: usize, trips: u32): void {
-  const stride = load<i32>(at, T_STRIDE);
+  const stride = strideOf(at);
   const low = load<u32>(at, T_LOW);
   if (magnitude(stride) <= LINE_BYTES) { markDirty(low, load<u32>(at, T_HIGH) - low); return; }
-  const first = load<u32>(at, T_FIRST);
-  for (let i: u32 = 0; i < trips; i++) markDirty(first + stride * i, sizeOf(load<u32>(at, T_WHAT)));
-}
-
-// Code for each size, so that sizes are constants.
-@inline function storeOf(address: u32, size: u32, id: u32): void {
-  markDirty(address, size);
-  writeFew(address, size, id);
-}
-
-@inline function storeOne(address: u32, size: u32, id: u32): void {
-  if (size == 4) storeOf(address, 4, id);
-  else if (size == 1) storeOf(address, 1, id);
-  else if (size == 8) storeOf(address, 8, id);
-  else if (size == 2) storeOf(address, 2, id);
-  else storeOf(address, 16, id);
-}
-
-@inline function loadOne(address: u32, size: u32, number: u32): void {
-  if (size == 4) { if (!fewAreRead(address, 4)) fresh4(address, number); }
-  else if (size == 1) { if (!fewAreRead(address, 1)) fresh1(address, number); }
-  else if (size == 8) { if (!fewAreRead(address, 8)) fresh8(address, number); }
-  else if (size == 2) { if (!fewAreRead(address, 2)) fresh2(address, number); }
-  else if (!fewAreRead(address, 16)) fresh16(address, number);
-}
-
-/** Access by access, in the order of the loop. */
-function replay(trips: u32, count: u32): void {
-  for (; trips != 0; trips--)
-    for (let i: u32 = 0; i < count; i++) {
-      const at = stream(i);
-      const what = load<u32>(at, T_WHAT);
-      const address = load<u32>(at, T_FIRST);
-      if (isStore(what)) storeOne(address, sizeOf(what), idOf(at));
-      else loadOne(address, sizeOf(what), idOf(at));
-      store<u32>(at, address + load<u32>(at, T_STRIDE), T_FIRST);
-    }
+  const first = firstOf(at);
+  for (let i: u32 = 0; i < trips; i++) markDirty(first + stride * i, sizeOf(at));
 }

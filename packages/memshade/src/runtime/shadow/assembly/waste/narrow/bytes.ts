@@ -91,12 +91,30 @@ export function readRange(address: u32, size: u32): bool {
 function readMixed(address: u32, size: u32): void {
   const at: usize = address << 1;
   const bytes = size << 1;
-  if (bytes == 4) readWord(at, load<u32>(at) | 0xffffffff00000000, 4);
-  else for (let i: u32 = 0; i < bytes; i += 8) readWord(at + i, load<u64>(at + i), 8);
+  if (bytes == 4) readWord(at, load<u32>(at) | 0xffffffff00000000, 4, 1);
+  else for (let i: u32 = 0; i < bytes; i += 8) readWord(at + i, load<u64>(at + i), 8, 1);
 }
 
-/** Ids side by side, of bytes that are read now; where they are, and how many bytes they take, 4 or 8. */
-@inline function readWord(at: usize, ids: u64, bytes: u32): void {
+/** `times` loads find these ids of up to 16 bytes, each in another place. False if all bytes were read before. */
+export function readTimes(at: usize, size: u32, times: u32): bool {
+  let isRead = true;
+  if (size < 4) {
+    const ids = size == 1 ? <u64>load<u16>(at) | 0xffffffffffff0000 : <u64>load<u32>(at) | 0xffffffff00000000;
+    if (ids == -1) return false;
+    readWord(at, ids, size << 1, times);
+    return true;
+  }
+  for (let i: u32 = 0; i < size << 1; i += 8) {
+    const ids = load<u64>(at + i);
+    if (ids == -1) continue;
+    isRead = false;
+    readWord(at + i, ids, 8, times);
+  }
+  return !isRead;
+}
+
+/** Ids side by side, of bytes that are read now, so many times; where they are, and how many bytes they take, up to 8. */
+@inline function readWord(at: usize, ids: u64, bytes: u32, times: u32): void {
   // Those that were read before have no bits here.
   let unread = ~ids;
   let invalid: u64 = 0;
@@ -105,11 +123,12 @@ function readMixed(address: u32, size: u32): void {
     // All bytes of this id, as a rule half of them.
     const equal = lanesOf(ids, id);
     if (isInvalid(id)) invalid |= equal;
-    else if (isReal(id)) bump(storeRecord(id) + S_READ, popcnt(equal) >>> 4);
+    else if (isReal(id)) bump(storeRecord(id) + S_READ, (popcnt(equal) >>> 4) * times);
     unread &= ~equal;
   }
   const left = ids & invalid | ~invalid;
-  if (bytes == 4) store<u32>(at, <u32>left);
+  if (bytes == 2) store<u16>(at, <u16>left);
+  else if (bytes == 4) store<u32>(at, <u32>left);
   else store<u64>(at, left);
 }
 
@@ -166,6 +185,14 @@ function isValidRange(address: u32, size: u32): bool {
 
 export function setRange(address: u32, size: u32, id: u32): void {
   const vector = i16x8.splat(<i16>id);
+  for (; size >= 4 * WIDE; size -= 4 * WIDE) {
+    const at: usize = address << 1;
+    v128.store(at, vector);
+    v128.store(at, vector, 16);
+    v128.store(at, vector, 32);
+    v128.store(at, vector, 48);
+    address += 4 * WIDE;
+  }
   for (; size >= WIDE; size -= WIDE) {
     v128.store(address << 1, vector);
     address += WIDE;

@@ -31,7 +31,8 @@ export const SIGNS: u64 = 0x8080808080808080;
 @inline export function storeRecord(key: u32): usize { return STORES + (key << RECORD_SHIFT); }
 @inline function isReal(id: u32): bool { return id > INIT; }
 @inline function isUnread(address: u32): bool { return load<u8>(address) == 0; }
-@inline function idAt(address: u32): u32 { return writersLoad(WRITERS + (address << 2)); }
+@inline export function idsOf(address: u32): u32 { return WRITERS + (address << 2); }
+@inline function idAt(address: u32): u32 { return writersLoad(idsOf(address)); }
 @inline function isSettled(states: u64): bool { return (states & SIGNS) == SIGNS; }
 /** Place of the lowest byte with a sign. */
 @inline function firstOf(signs: u64): u32 { return <u32>ctz(signs) >>> 3; }
@@ -51,7 +52,7 @@ export const SIGNS: u64 = 0x8080808080808080;
 }
 
 /** Gives the bytes of a range one state each. */
-function putStates(address: u32, size: u32, states: u64): void {
+export function putStates(address: u32, size: u32, states: u64): void {
   const all = i64x2.splat(states);
   for (; size >= 16; size -= 16, address += 16) v128.store(address, all);
   if (size >= 8) { store<u64>(address, states); address += 8; size -= 8; }
@@ -61,6 +62,16 @@ function putStates(address: u32, size: u32, states: u64): void {
 export function putIds(address: u32, size: u32, id: u32): void {
   let at: u32 = WRITERS + (address << 2);
   const all = i32x4.splat(id);
+  // What is there already is not written again: long tables are not in the cache.
+  for (; size >= 16; size -= 16, at += 64) {
+    const low = v128.or(v128.xor(writersLoad128(at), all), v128.xor(writersLoad128(at + 16), all));
+    const high = v128.or(v128.xor(writersLoad128(at + 32), all), v128.xor(writersLoad128(at + 48), all));
+    if (!v128.any_true(v128.or(low, high))) continue;
+    writersStore128(at, all);
+    writersStore128(at + 16, all);
+    writersStore128(at + 32, all);
+    writersStore128(at + 48, all);
+  }
   for (; size >= 4; size -= 4, at += 16) writersStore128(at, all);
   for (; size != 0; size--, at += 4) writersStore(at, id);
 }
@@ -138,6 +149,26 @@ export function areRead(address: u32, size: u32): bool {
   if (size == 1) { if (isUnread(address)) bump(storeRecord(idAt(address)) + S_LOST, 1); }
   else if (size <= 4) { const unread = <u32>(~fewStates(address, size) & SIGNS); if (unread != 0) chargeHalf(address, unread, S_LOST); }
   else for (let i: u32 = 0; i < size; i += 8) chargeStates(address + i, load<u64>(address + i), S_LOST);
+}
+
+/**
+ * Places of up to 16 bytes, `step` apart and `times` of them, are written over, which all have these states. Counts what is
+ * lost.
+ */
+export function overwriteTimes(address: u32, size: u32, step: u32, times: u32, states: usize): void {
+  for (let i: u32 = 0; i < size; i += 8) {
+    const unread = ~(size < 8 ? fewStates(<u32>states, size) : load<u64>(states + i)) & SIGNS;
+    if (unread == 0) continue;
+    for (let n: u32 = 0; n < times; n++) chargeUnread(address + i + n * step, unread, S_LOST);
+  }
+}
+
+/** A load finds these states of up to 16 bytes, which are not in the shadow; none of them is 0 for invalid. Makes them read. */
+export function readTimes(states: usize, size: u32): bool {
+  const at = <u32>states;
+  if (fewAreRead(at, size)) return false;
+  readFew(at, size);
+  return true;
 }
 
 /** What nobody has read of a range is lost: counts it in the field `field` of its writers' records. */

@@ -1,0 +1,77 @@
+// What whole loops do to bytes with ids of 16 bits where several of their accesses share a place that moves on by its own size:
+// loops that were unrolled, and those that load what they store.
+import { countFreshTimes } from "../brief";
+import { passEach } from "../each";
+import {
+  clear, FOUND, isChanged, LEFT, leavePattern, passFound, pattern, PATTERN_BYTES, repeat, touch, TOUCHED,
+} from "../patterns";
+import { CHOSEN, firstOf, idOf, isIn, isStore, sizeOf, stream } from "../stream-table";
+import { readTimes, setRange } from "./bytes";
+
+/** Bytes of the longest place that is followed as a pattern. */
+const LONGEST_PLACE: u32 = 32;
+/** Bytes of the program that are looked at before any is written. */
+const CHUNK: u32 = 2048;
+/** As many patterns, at most, are done access by access after one that is not repeated. */
+const MOST_PATIENCE: u32 = 64;
+
+/** Whether a place of `step` bytes is followed as a pattern. */
+export function isPatterned(step: u32): bool { return step <= LONGEST_PLACE && (step & (step - 1)) == 0; }
+
+/**
+ * Does the chosen ones of `count` streams: in each of `trips` places of `step` bytes from `low` on, their accesses in the loop's
+ * order. `first`: the lowest address of a stream's place in the trip that comes first.
+ */
+export function passGroup(count: u32, first: u32, low: u32, step: u32, trips: u32): void {
+  const end = low + step * trips;
+  const isBlind = noteTouched(count, first, step);
+  let patience: u32 = 1;
+  while (low < end) {
+    repeat(FOUND, low << 1, step << 1);
+    const stop = min(end, low + CHUNK);
+    const next = isBlind ? stop : <u32>(passFound(low << 1, stop << 1) >>> 1);
+    if (next != low) {
+      settle(count, first, step, (next - low) / step);
+      if (isBlind) { leavePattern(low << 1, end << 1); return; }
+      if (isChanged()) leavePattern(low << 1, next << 1);
+      patience = next - low > PATTERN_BYTES ? 1 : patience;
+      low = next;
+      continue;
+    }
+    const some = min((end - low) / step, patience * (PATTERN_BYTES >>> 1) / step);
+    if (patience < MOST_PATIENCE) patience <<= 1;
+    passEach(count, first, low, step, some);
+    low += some * step;
+  }
+}
+
+/** Notes which bytes are touched. Whether all of the streams are stores. */
+function noteTouched(count: u32, first: u32, step: u32): bool {
+  const touched = pattern(TOUCHED);
+  clear(TOUCHED);
+  let isBlind = true;
+  for (let i: u32 = 0; i < count; i++) {
+    const at = stream(i);
+    if (!isIn(at, CHOSEN)) continue;
+    setIds(touched + ((firstOf(at) - first) << 1), sizeOf(at), 0xffff);
+    if (!isStore(at)) isBlind = false;
+  }
+  touch(step << 1);
+  return isBlind;
+}
+
+@inline function setIds(at: usize, size: u32, id: u32): void { setRange(<u32>at >>> 1, size, id); }
+
+/** Counts what `times` trips do that find the pattern, and makes it what they leave. */
+function settle(count: u32, first: u32, step: u32, times: u32): void {
+  const left = pattern(LEFT);
+  repeat(LEFT, pattern(FOUND), PATTERN_BYTES);
+  for (let i: u32 = 0; i < count; i++) {
+    const at = stream(i);
+    if (!isIn(at, CHOSEN)) continue;
+    const ids = left + ((firstOf(at) - first) << 1);
+    if (isStore(at)) setIds(ids, sizeOf(at), idOf(at));
+    else if (readTimes(ids, sizeOf(at), times)) countFreshTimes(idOf(at), times);
+  }
+  repeat(LEFT, left, step << 1);
+}

@@ -1,0 +1,39 @@
+// Loops that have ended, access by access: short ones, and trips in which streams meet.
+import { fresh1, fresh16, fresh2, fresh4, fresh8 } from "./brief";
+import { fewAreRead, writeFew } from "./chosen/bytes";
+import { markDirty } from "./dirty";
+import { firstOf, idOf, isStore, sizeOf, stream, strideOf, T_FIRST } from "./stream-table";
+
+// Code for each size, so that sizes are constants.
+@inline function storeOf(address: u32, size: u32, id: u32): void {
+  markDirty(address, size);
+  writeFew(address, size, id);
+}
+
+@inline function storeOne(address: u32, size: u32, id: u32): void {
+  if (size == 4) storeOf(address, 4, id);
+  else if (size == 1) storeOf(address, 1, id);
+  else if (size == 8) storeOf(address, 8, id);
+  else if (size == 2) storeOf(address, 2, id);
+  else storeOf(address, 16, id);
+}
+
+@inline function loadOne(address: u32, size: u32, number: u32): void {
+  if (size == 4) { if (!fewAreRead(address, 4)) fresh4(address, number); }
+  else if (size == 1) { if (!fewAreRead(address, 1)) fresh1(address, number); }
+  else if (size == 8) { if (!fewAreRead(address, 8)) fresh8(address, number); }
+  else if (size == 2) { if (!fewAreRead(address, 2)) fresh2(address, number); }
+  else if (!fewAreRead(address, 16)) fresh16(address, number);
+}
+
+/** Does the next `trips` in the order of the loop. */
+export function replay(trips: u32, count: u32): void {
+  for (; trips != 0; trips--)
+    for (let i: u32 = 0; i < count; i++) {
+      const at = stream(i);
+      const address = firstOf(at);
+      if (isStore(at)) storeOne(address, sizeOf(at), idOf(at));
+      else loadOne(address, sizeOf(at), idOf(at));
+      store<u32>(at, address + strideOf(at), T_FIRST);
+    }
+}
