@@ -15,7 +15,8 @@ export const T_LOW: usize = 16; // range of the trips at hand
 export const T_HIGH: usize = 20;
 export const T_STATE: usize = 24;
 const T_ID: usize = 28; // where ids are not known when the module is rewritten, otherwise in T_WHAT
-const STORE_BIT: u32 = 32;
+export const STORE_BIT: u32 = 32;
+export const SIZE_BITS: u32 = 31;
 const WHAT_ID_SHIFT: u32 = 6;
 
 /** A load of bytes that were all read; a stream still to be done; one of the group at hand; one that is done. */
@@ -27,7 +28,7 @@ export const DONE: u32 = 3;
 @inline export function stream(i: u32): usize { return CONTROL + C_STREAMS + i * STREAM_BYTES; }
 @inline export function firstOf(at: usize): u32 { return load<u32>(at, T_FIRST); }
 @inline export function strideOf(at: usize): i32 { return load<i32>(at, T_STRIDE); }
-@inline export function sizeOf(at: usize): u32 { return load<u32>(at, T_WHAT) & 31; }
+@inline export function sizeOf(at: usize): u32 { return load<u32>(at, T_WHAT) & SIZE_BITS; }
 @inline export function isStore(at: usize): bool { return (load<u32>(at, T_WHAT) & STORE_BIT) != 0; }
 @inline export function isIn(at: usize, state: u32): bool { return load<u32>(at, T_STATE) == state; }
 @inline export function put(at: usize, state: u32): void { store<u32>(at, state, T_STATE); }

@@ -14,6 +14,8 @@ import {
 const LINE_BYTES: u32 = 1 << LINE_SHIFT;
 /** Loops of so few trips are replayed at once: to find out what their streams have in common takes longer. */
 const SHORT: u32 = 12;
+/** Ranges of fewer bytes are quicker done stream by stream than compared with a pattern. */
+const MANY_BYTES: u32 = 512;
 /** Strides above this are looked at access by access. */
 const DENSE: u32 = 32;
 /** Of trips in which a stream follows another at another pace, one in so many is replayed at least. */
@@ -301,7 +303,8 @@ function passOne(at: usize, trips: u32): void {
 /** The chosen streams share a place that is at `first` in the first trip. */
 function passChosen(first: u32, stride: i32, trips: u32, count: u32, chosen: u32): void {
   const step = magnitude(stride);
-  if (chosen > 2 && isPatterned(step)) passGroup(count, first, stride < 0 ? first - step * (trips - 1) : first, step, trips);
+  const low = stride < 0 ? first - step * (trips - 1) : first;
+  if (chosen > 2 && step * trips >= MANY_BYTES && isPatterned(step)) passGroup(count, first, low, step, trips);
   else passEach(count, first, first, stride, trips);
   for (let i: u32 = 0; i < count; i++) {
     const at = stream(i);
