@@ -1,4 +1,4 @@
-import { opcodeId, type ValType } from "../../wasm/index.ts";
+import { ACCESS_KIND, AccessKind, opcodeId, type ValType } from "../../wasm/index.ts";
 import type { SnippetSink } from "../snippet-sink.ts";
 import { loadBefore, writeComparison } from "./comparisons.ts";
 import { ShadowStates } from "./shadow-states.ts";
@@ -88,6 +88,23 @@ export class BriefSnippets {
     this.#memory = memory;
     this.#targets = targets;
     this.#words = layout.isWide ? new ShadowStates(memory, layout) : new ShadowWords(memory);
+  }
+
+  /** Forgets the last function. */
+  begin(): void {
+    if (this.#words instanceof ShadowWords) this.#words.ones = -1;
+  }
+
+  /** Whether a place is one of those for which `keepOnes` is. */
+  needsOnes({ size }: Place): boolean {
+    return size === 4 && this.#words instanceof ShadowWords && this.#layout.arena === 0;
+  }
+
+  /** At the beginning of a function: an i64 local helps to mark stores, if there are enough of them among `places`. */
+  keepOnes(sink: SnippetSink, places: readonly Place[], local: number): void {
+    if (!(this.#words instanceof ShadowWords)) return;
+    const stores = places.filter(({ op, size }) => size === 4 && ACCESS_KIND[op] === AccessKind.Store).length;
+    this.#words.keepOnes(sink, stores, local);
   }
 
   /** Asks for the locals that a load needs. */

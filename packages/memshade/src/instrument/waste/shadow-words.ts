@@ -51,6 +51,10 @@ const I64X2_EXTRACT_LANE = opcodeId("i64x2.extract_lane");
 /** Bytes of an id as a shift, and bits. */
 const ID_SHIFT = 1;
 const ID_BITS = 16;
+/** A one in each id of a word of 64 bits. */
+const ONES = 0x0001000100010001n;
+/** Stores of four bytes in a function for which it pays to have `ONES` in a local. */
+const WORTH_A_LOCAL = 5;
 /** Displacements above this are added to the address: the shadow's would not fit its memory. */
 const LONGEST_DISPLACEMENT = 1 << 24;
 
@@ -107,9 +111,19 @@ export function pushId(sink: SnippetSink, id: ShadowId): void {
  */
 export class ShadowWords {
   readonly #memory: number;
+  /** An i64 local of the function at hand with a one for each id of a word: ids times it are short to say. −1: none. */
+  ones = -1;
 
   constructor(memory: number) {
     this.#memory = memory;
+  }
+
+  /** At the beginning of a function that marks so many stores of four bytes: has `ONES` in a local, if that is shorter. */
+  keepOnes(sink: SnippetSink, stores: number, local: number): void {
+    if (stores < WORTH_A_LOCAL) return;
+    sink.i64(ONES);
+    sink.local(LOCAL_SET, local);
+    this.ones = local;
   }
 
   /** Asks for all locals that an access of this size may need. */
@@ -248,7 +262,7 @@ export class ShadowWords {
       } else if (bytes === 4) {
         this.#pushRepeated(sink, id, I32);
         sink.access(I32_STORE, 1, this.#memory, offset);
-      } else if (bytes <= 16) {
+      } else if (bytes === 8 || (bytes === 16 && id === -1)) {
         this.#pushRepeated(sink, id, I64);
         sink.access(I64_STORE, 1, this.#memory, offset);
         if (bytes === 8) return;
@@ -265,7 +279,13 @@ export class ShadowWords {
 
   /** An id as often as it has room in an i32 or i64. */
   #pushRepeated(sink: SnippetSink, id: ShadowId, type: ValType): void {
-    const factor = type === I32 ? 0x10001n : 0x0001000100010001n;
+    const factor = type === I32 ? 0x10001n : ONES;
+    if (typeof id === "number" && id >= 0 && type === I64 && this.ones >= 0) {
+      sink.i64(BigInt(id));
+      sink.local(LOCAL_GET, this.ones);
+      sink.plain(I64_MUL);
+      return;
+    }
     if (typeof id === "number") {
       const value = id < 0 ? -1n : BigInt(id) * factor;
       if (type === I32) sink.i32(Number(BigInt.asIntN(32, value)));

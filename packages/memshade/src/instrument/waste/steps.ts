@@ -42,6 +42,8 @@ export const Step = {
   /** b: word of the waste tool's memory, c: local that keeps it; and back. */
   Keep: 15,
   PutBack: 16,
+  /** b: local that helps to say the ids of stores. */
+  Ones: 17,
 } as const;
 
 /** What the steps of all functions of a module refer to. */
@@ -74,6 +76,7 @@ export class StepWriter {
   begin(streams: LoopStreams | undefined): void {
     this.places.length = 0;
     this.loops.length = 0;
+    this.#parts.brief?.snippets.begin();
     this.streams = streams;
   }
 
@@ -116,6 +119,9 @@ export class StepWriter {
         break;
       case Step.Base:
         brief?.fixed?.computeBase(sink);
+        break;
+      case Step.Ones:
+        brief?.snippets.keepOnes(sink, this.places, operand);
         break;
       case Step.NoteKey:
         sink.i32(0);

@@ -81,6 +81,7 @@ export class WastePass implements ToolPass {
   #askerNode = NO_LOCAL;
   /** First site followed inline in the block at hand. */
   #leader = 0;
+  #hasOnes = false;
   readonly #extraLocals = new Map<number, number>();
   readonly #scratch = (type: ValType, number: number): number => this.#extraLocal(type, number + 1);
 
@@ -146,6 +147,7 @@ export class WastePass implements ToolPass {
         : undefined,
     );
     this.#extraLocals.clear();
+    this.#hasOnes = false;
     this.#asker = NO_LOCAL;
     this.#askerNode = NO_LOCAL;
     const fixed = this.#brief?.fixed;
@@ -389,6 +391,7 @@ export class WastePass implements ToolPass {
     if (!isStore) this.#brief?.snippets.reserve(place, this.#scratch);
     if (isStore) {
       this.#needIds();
+      this.#needOnes(place);
       const holder = stack.holder(at + 1, values);
       place.value.isHeld = holder !== NO_LOCAL;
       place.value.local = place.value.isHeld
@@ -444,6 +447,13 @@ export class WastePass implements ToolPass {
     if (records === undefined || records.ids !== NO_LOCAL) return;
     records.ids = extraLocal(this.#state.temporaries, I64);
     this.#add(this.#codeStart, Step.Ids);
+  }
+
+  /** Ids of stores are repeated by a multiplication with what a local holds. */
+  #needOnes(place: Place): void {
+    if (this.#hasOnes || this.#brief?.snippets.needsOnes(place) !== true) return;
+    this.#hasOnes = true;
+    this.#add(this.#codeStart, Step.Ones, extraLocal(this.#state.temporaries, I64));
   }
 
   #extraLocal(type: ValType, number: number): number {
