@@ -27,7 +27,10 @@ import { firstOf, idOf, SIZE_BITS, STORE_BIT, stream, strideOf, T_FIRST, T_WHAT 
 }
 
 /** Does the next `trips` in the order of the loop. */
-export function replay(trips: u32, count: u32): void {
+export function replay(trips: u32, count: u32): void { replayHere(trips, count); }
+
+/** The same for short loops, which are by far the most: without a call. */
+@inline export function replayHere(trips: u32, count: u32): void {
   for (; trips != 0; trips--)
     for (let i: u32 = 0; i < count; i++) {
       const at = stream(i);

@@ -5,7 +5,7 @@ import { isPatterned, passGroup } from "./chosen/groups";
 import { loadStream, NO_STORE, sparseIsRead, storeStream } from "./chosen/passes";
 import { LINE_SHIFT, markDirty, showsZeros } from "./dirty";
 import { passEach } from "./each";
-import { replay } from "./replay";
+import { replay, replayHere } from "./replay";
 import {
   CHOSEN, DONE, firstOf, idOf, isIn, isStore, magnitude, OPEN, put, SETTLED, sizeOf, stream, strideOf, T_END, T_FIRST, T_HIGH,
   T_LOW, T_STRIDE,
@@ -28,11 +28,14 @@ export function looped(trips: u32, count: u32, runs: u32): void {
     const at = stream(i);
     store<u32>(at, load<u32>(at, T_END) - load<u32>(at, T_STRIDE) * trips, T_FIRST);
   }
-  if (count == 1 && !showsZeros()) {
+  if (trips <= SHORT) replayHere(trips, count);
+  else if (count == 1 && !showsZeros()) {
     setRanges(trips, 1);
     passOne(stream(0), trips);
-    return;
-  }
+  } else passLong(trips, count);
+}
+
+function passLong(trips: u32, count: u32): void {
   while (trips != 0) {
     let some = trips > SHORT ? tripsInOrder(trips, count) : 0;
     if (some != 0) {
