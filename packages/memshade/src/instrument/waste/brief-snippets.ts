@@ -12,7 +12,7 @@ const LOCAL_TEE = opcodeId("local.tee");
 const CALL = opcodeId("call");
 const IF = opcodeId("if");
 const ELSE = opcodeId("else");
-const I32_GT_U = opcodeId("i32.gt_u");
+const I32_ADD = opcodeId("i32.add");
 const I32_LT_U = opcodeId("i32.lt_u");
 const I32_NE = opcodeId("i32.ne");
 const I32_SHL = opcodeId("i32.shl");
@@ -294,8 +294,7 @@ export class BriefSnippets {
     if (mixed !== undefined) sink.open(IF, NOTHING);
     words.pushId(sink, size, scratch);
     sink.local(LOCAL_TEE, id);
-    sink.i32(BriefIds.invalid);
-    sink.plain(this.#zeroIsValid ? I32_NE : I32_GT_U);
+    this.#pushIsWritten(sink);
     // What is invalid stays so: blocks that JavaScript has filled are read like this again and again.
     sink.open(IF, NOTHING);
     sink.local(LOCAL_GET, id);
@@ -307,6 +306,16 @@ export class BriefSnippets {
     pushAddress(sink, address);
     sink.indexed(CALL, mixed);
     sink.end();
+  }
+
+  /** Of the id on the stack, which is not that of read bytes: whether somebody wrote them. */
+  #pushIsWritten(sink: SnippetSink): void {
+    if (!this.#zeroIsValid) {
+      sink.i32(-1);
+      sink.plain(I32_ADD);
+    }
+    sink.i32(this.#zeroIsValid ? BriefIds.invalid : BriefIds.invalid - 1);
+    sink.plain(this.#zeroIsValid ? I32_NE : I32_LT_U);
   }
 
   /** The same where zeros count as read that an opaque host has seen. */

@@ -55,6 +55,8 @@ const ID_BITS = 16;
 const ONES = 0x0001000100010001n;
 /** Stores of four bytes in a function for which it pays to have `ONES` in a local. */
 const WORTH_A_LOCAL = 5;
+/** The id of invalid bytes as a signed number, which is shorter to say. */
+const SIGNED_INVALID = BriefIds.invalid - 2 ** ID_BITS;
 /** Displacements above this are added to the address: the shadow's would not fit its memory. */
 const LONGEST_DISPLACEMENT = 1 << 24;
 
@@ -175,8 +177,8 @@ export class ShadowWords {
   pushNoneInvalid(sink: SnippetSink, size: number, address: SnippetAddress): void {
     const bytes = size << ID_SHIFT;
     if (size === 1) {
-      sink.access(I32_LOAD16_U, 1, this.#memory, this.#push(sink, address));
-      sink.i32(BriefIds.invalid);
+      sink.access(I32_LOAD16_S, 1, this.#memory, this.#push(sink, address));
+      sink.i32(SIGNED_INVALID);
       sink.plain(I32_NE);
       return;
     }
@@ -184,7 +186,7 @@ export class ShadowWords {
     for (let at = 0; at < bytes; at += 16) {
       const offset = this.#push(sink, address) + at;
       sink.access(load, 1, this.#memory, offset);
-      sink.i32(BriefIds.invalid);
+      sink.i32(SIGNED_INVALID);
       sink.prefixed(I16X8_SPLAT);
       sink.prefixed(I16X8_EQ);
       if (at > 0) sink.prefixed(V128_OR);

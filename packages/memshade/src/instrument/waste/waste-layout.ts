@@ -227,9 +227,10 @@ export function ownMemories(
 
 /**
  * What a shadow word of the brief engine means that is no store's id: 0 is memory as the system gave it, `init` was put
- * there by a data segment. Ids of stores are `first` and up: numbers of store sites from 1, plus `first - 1`.
+ * there by a data segment. Ids of stores are `first` and up: numbers of store sites from 1, plus `first - 1`. `invalid`, with 16 bits
+ * only, differs in nothing but the lowest bit from the id of read bytes: so many words at once show that nobody's bytes are in them.
  */
-export const BriefIds = { init: 1, invalid: 2, first: 3 } as const;
+export const BriefIds = { init: 1, first: 2, invalid: 0xfffe } as const;
 
 /** Bytes that were read since they were written: the id of 16 bits, the state where ids have 32. */
 export const READ_BYTE = { narrow: 0xffff, wide: 0xff } as const;

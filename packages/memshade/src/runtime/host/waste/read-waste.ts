@@ -464,7 +464,7 @@ export class WasteReader {
       return { states, ids, isUnread: (state) => state === 0, read: READ_BYTE.wide };
     }
     const ids = new Uint16Array(buffer, 0, count);
-    return { states: ids, ids, isUnread: (state) => state !== READ_BYTE.narrow, read: READ_BYTE.narrow };
+    return { states: ids, ids, isUnread: (state) => state < BriefIds.invalid, read: READ_BYTE.narrow };
   }
 
   /** Bytes per store key that nobody has read. */
@@ -480,9 +480,10 @@ export class WasteReader {
       });
     } else if (!layout.isWide) {
       const counts = new Uint32Array(0x10000);
-      const { ids, read } = this.#bytes(end);
+      const { ids } = this.#bytes(end);
       for (let i = 0; i < end; i++) counts[ids[i]]++;
-      for (let id: number = BriefIds.first; id < read; id++) if (counts[id] !== 0) found.set(id, counts[id]);
+      for (let id: number = BriefIds.first; id < BriefIds.invalid; id++)
+        if (counts[id] !== 0) found.set(id, counts[id]);
     } else {
       const { states, ids, isUnread } = this.#bytes(end);
       forEachWritten(ids as Uint32Array, (i) => {

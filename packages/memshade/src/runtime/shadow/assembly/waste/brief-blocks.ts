@@ -1,13 +1,10 @@
 // Blocks of the heap and frames of the stack in the engine with one id per byte.
 import { outside } from "./brief";
 import { writeRange } from "./brief-ranges";
-import { invalidate, isGone, moveBytes } from "./chosen/bytes";
+import { invalidate, moveBytes } from "./chosen/bytes";
 import { markDirty } from "./dirty";
 import { C_ZEROED_SITE, CONTROL, REALLOC_FORGETS } from "./layout";
 import { keepSize, notePages, takeSize } from "./memory";
-
-/** What begins is not looked at from this size on: it was not invalid before, as a rule. */
-const LARGE: u32 = 512;
 
 export function allocated(address: u32, size: u32, zeroedBy: u32): void {
   notePages();
@@ -19,7 +16,7 @@ export function allocated(address: u32, size: u32, zeroedBy: u32): void {
     store<u32>(CONTROL, 0, C_ZEROED_SITE);
   }
   if (address == 0 || outside(address, size)) return;
-  if (size >= LARGE || !isGone(address, size)) invalidate(address, size);
+  invalidate(address, size);
   keepSize(address, size);
   if (site != 0) writeRange(address, size, site, false);
 }
@@ -46,8 +43,9 @@ export function reallocated(old: u32, address: u32, size: u32): void {
   } else {
     invalidate(address, size);
     markDirty(address, size);
-    if (REALLOC_FORGETS == 0) moveBytes(address, old, kept);
-    invalidate(old, before);
+    const moved = REALLOC_FORGETS == 0 ? kept : 0;
+    if (moved != 0) moveBytes(address, old, moved);
+    invalidate(old + moved, before - moved);
   }
   keepSize(address, size);
 }
@@ -58,7 +56,5 @@ const LARGEST_FRAME: u32 = 2000000;
 export function stackMoved(from: u32, to: u32): void {
   const low = min(from, to);
   const size = max(from, to) - low;
-  if (size == 0 || size > LARGEST_FRAME || outside(low, size)) return;
-  if (to < from && size < LARGE && isGone(low, size)) return;
-  invalidate(low, size);
+  if (size <= LARGEST_FRAME && !outside(low, size)) invalidate(low, size);
 }

@@ -7,7 +7,7 @@ import {
   S_STORES, S_WRITTEN,
 } from "./layout";
 import { notePages } from "./memory";
-import { programLoad8 } from "./program";
+import { programLoad64, programLoad8 } from "./program";
 
 export function writeRange(address: u32, size: u32, site: u32, equal: bool): void {
   const record = storeRecord(site);
@@ -21,19 +21,30 @@ export function writeRange(address: u32, size: u32, site: u32, equal: bool): voi
   overwrite(address, size, site);
 }
 
+/** Whether two ranges of the program's memory hold the same. */
+function holdSame(one: u32, other: u32, size: u32): bool {
+  for (; size >= 8; size -= 8, one += 8, other += 8) if (programLoad64(one) != programLoad64(other)) return false;
+  for (; size != 0; size--, one++, other++) if (programLoad8(one) != programLoad8(other)) return false;
+  return true;
+}
+
+/** Whether all bytes of a range of the program's memory are `value`. */
+function holds(address: u32, value: u32, size: u32): bool {
+  const values = <u64>value * 0x0101010101010101;
+  for (; size >= 8; size -= 8, address += 8) if (programLoad64(address) != values) return false;
+  for (; size != 0; size--, address++) if (programLoad8(address) != value) return false;
+  return true;
+}
+
 export function copying(destination: u32, source: u32, size: u32): void {
   if (outside(destination, size) || outside(source, size)) return;
   if (size != 0) { programLoad8(destination + size - 1); programLoad8(source + size - 1); }
   readBulk(source, size);
   const site = load<u32>(CONTROL, C_STORE_SITE);
-  let equal = true;
-  for (let i: u32 = 0; i < size; i++) {
-    const isEqual = programLoad8(destination + i) == programLoad8(source + i);
-    equal = equal && isEqual;
-    if (SAME_BYTES != 0) countSameByte(destination + i, isEqual, storeRecord(site));
-    else if (!equal) break;
-  }
-  writeRange(destination, size, site, equal);
+  if (SAME_BYTES != 0)
+    for (let i: u32 = 0; i < size; i++)
+      countSameByte(destination + i, programLoad8(destination + i) == programLoad8(source + i), storeRecord(site));
+  writeRange(destination, size, site, holdSame(destination, source, size));
 }
 
 /** A copy has put bytes of another memory here: what they are is not compared with what was there. */
@@ -57,14 +68,10 @@ export function filling(address: u32, value: u32, size: u32): void {
   if (outside(address, size)) return;
   if (size != 0) programLoad8(address + size - 1);
   const site = load<u32>(CONTROL, C_STORE_SITE);
-  let equal = true;
-  for (let i: u32 = 0; i < size; i++) {
-    const isEqual = programLoad8(address + i) == (value & 255);
-    equal = equal && isEqual;
-    if (SAME_BYTES != 0) countSameByte(address + i, isEqual, storeRecord(site));
-    else if (!equal) break;
-  }
-  writeRange(address, size, site, equal);
+  if (SAME_BYTES != 0)
+    for (let i: u32 = 0; i < size; i++)
+      countSameByte(address + i, programLoad8(address + i) == (value & 255), storeRecord(site));
+  writeRange(address, size, site, holds(address, value & 255, size));
 }
 
 let initEqual = false;

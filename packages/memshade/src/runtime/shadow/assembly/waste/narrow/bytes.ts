@@ -12,13 +12,14 @@ declare const INVALID: u32;
 @external("layout", "RECORD_SHIFT")
 declare const RECORD_SHIFT: u32;
 
-// Ids that are no stores: read, written by a data segment, and the highest of them, invalid. 0 is memory as the system gave it.
+// Ids that are no stores: read, invalid, which differs from it in the lowest bit only, written by a data segment, and 0, memory as
+// the system gave it.
 // The record of a store is the one with its id's number.
 export const READ: u32 = 0xffff;
 
 @inline export function bump(at: usize, by: u64): void { store<u64>(at, load<u64>(at) + by); }
 @inline export function storeRecord(key: u32): usize { return STORES + (key << RECORD_SHIFT); }
-@inline export function isReal(id: u32): bool { return id > INVALID && id != READ; }
+@inline export function isReal(id: u32): bool { return id - (INIT + 1) < INVALID - (INIT + 1); }
 @inline export function isInvalid(id: u32): bool { return id == INVALID || (id == 0 && ZERO_IS_VALID == 0); }
 @inline export function idAt(address: u32): u32 { return load<u16>(address << 1); }
 @inline function setId(address: u32, id: u32): void { store<u16>(address << 1, <u16>id); }
@@ -28,47 +29,52 @@ const WIDE: u32 = 8;
 
 /** Credits the writers of a range. True if all of it had been read since it was written. */
 export function readRange(address: u32, size: u32): bool {
+  let at: usize = address << 1;
   let stale = true;
-  const end = address + size;
-  while (address < end) {
-    if ((address & (WIDE - 1)) == 0 && end - address >= WIDE) {
-      // Long ranges that have been read are skipped as vectors.
-      const at: usize = address << 1;
-      const ids = v128.load(at);
-      if (!v128.any_true(v128.not(ids))) { address += WIDE; continue; }
-      const first = idAt(address);
-      const all = i16x8.splat(<i16>first);
-      if (isReal(first) && !v128.any_true(v128.xor(ids, all))) {
-        v128.store(at, i8x16.splat(-1));
-        bump(storeRecord(first) + S_READ, WIDE);
-        stale = false;
-        address += WIDE;
-        continue;
-      }
-    }
-    const id = idAt(address);
-    if (id != READ) {
-      if (id == 0 && showsZeros() && address < shownEnd()) {
-        setId(address++, READ);
-        continue;
-      }
-      stale = false;
-      if (!isInvalid(id)) {
-        if (isReal(id)) {
-          // Neighbours are from one store as a rule.
-          let count: u32 = 1;
-          setId(address, READ);
-          while (address + count < end && idAt(address + count) == id) { setId(address + count, READ); count++; }
-          bump(storeRecord(id) + S_READ, count);
-          address += count;
-          continue;
-        }
-        setId(address, READ);
-      }
-    }
-    address++;
+  for (const end = at + ((size & ~31) << 1); at != end; at += 64) if (!readLine(at)) stale = false;
+  for (const end = at + ((size & 28) << 1); at != end; at += 8) {
+    const ids = load<u64>(at);
+    if (ids != -1 && !readIds(at, ids, 4)) stale = false;
+  }
+  if ((size & 3) == 0) return stale;
+  // Ids behind the end stay.
+  const behind: u64 = <u64>-1 << ((size & 3) << 4);
+  const ids = load<u64>(at);
+  if ((ids | behind) == -1) return stale;
+  if (!readIds(at, ids | behind, size & 3)) stale = false;
+  store<u64>(at, (load<u64>(at) & ~behind) | (ids & behind));
+  return stale;
+}
+
+/** 32 bytes, as `readRange`. */
+@inline function readLine(at: usize): bool {
+  const low = v128.and(v128.load(at), v128.load(at, 16));
+  if (!v128.any_true(v128.not(v128.and(low, v128.and(v128.load(at, 32), v128.load(at, 48)))))) return true;
+  const id = load<u16>(at);
+  if (isReal(id) && isUniform(at, 32, id) && isUniform(at + 32, 32, id)) {
+    setRead(at, 64);
+    bump(storeRecord(id) + S_READ, 32);
+    return false;
+  }
+  let stale = true;
+  for (const end = at + 64; at != end; at += 8) {
+    const ids = load<u64>(at);
+    if (ids != -1 && !readIds(at, ids, 4)) stale = false;
   }
   return stale;
+}
+
+/** Ids side by side, of bytes that are read now, some of them unread. True if those were zeros that the host has seen, `bytes` at most. */
+function readIds(at: usize, ids: u64, bytes: u32): bool {
+  if (showsZeros() && hasZero(ids)) {
+    const address: u32 = at >>> 1;
+    const behind = bytes == 4 ? 0 : <u64>-1 << (bytes << 4);
+    settleZeros(address, address + bytes);
+    ids = load<u64>(at) | behind;
+    if (ids == -1) return true;
+  }
+  readWord(at, ids, 8, 1);
+  return false;
 }
 
 /** Up to 16 bytes are read, of which some were not before. */
@@ -184,20 +190,25 @@ function isValidRange(address: u32, size: u32): bool {
 }
 
 export function setRange(address: u32, size: u32, id: u32): void {
-  const vector = i16x8.splat(<i16>id);
-  for (; size >= 4 * WIDE; size -= 4 * WIDE) {
-    const at: usize = address << 1;
-    v128.store(at, vector);
-    v128.store(at, vector, 16);
-    v128.store(at, vector, 32);
-    v128.store(at, vector, 48);
-    address += 4 * WIDE;
+  const ids = <u64>id * LOWEST;
+  let at: usize = address << 1;
+  if (size >= WIDE) {
+    const all = i64x2.splat(ids);
+    const last = at + ((size - WIDE) << 1);
+    for (; at + 64 <= last; at += 64) {
+      v128.store(at, all);
+      v128.store(at, all, 16);
+      v128.store(at, all, 32);
+      v128.store(at, all, 48);
+    }
+    for (; at < last; at += 16) v128.store(at, all);
+    // Over part of the one before, if there is less left than a vector.
+    v128.store(last, all);
+    return;
   }
-  for (; size >= WIDE; size -= WIDE) {
-    v128.store(address << 1, vector);
-    address += WIDE;
-  }
-  for (; size != 0; size--) setId(address++, id);
+  if ((size & 4) != 0) { store<u64>(at, ids); at += 8; }
+  if ((size & 2) != 0) { store<u32>(at, <u32>ids); at += 4; }
+  if ((size & 1) != 0) store<u16>(at, <u16>ids);
 }
 
 /** Whether all of 1, 2, 4, 8 or 16 bytes were read; a constant. */
@@ -292,70 +303,85 @@ export function hostReadsAll(from: u32, end: u32): void {
   v128.store(at, all, 64); v128.store(at, all, 80); v128.store(at, all, 96); v128.store(at, all, 112);
 }
 
-@inline function gone(): u64 { return <u64>INVALID * 0x0001000100010001; }
+@inline function gone(): u64 { return <u64>INVALID * LOWEST; }
 
-/** Whether all of a short range is invalid already: what begins now ended before, as a rule. */
-@inline export function isGone(address: u32, size: u32): bool {
-  const all = i64x2.splat(gone());
-  let at: usize = address << 1;
-  const end: usize = at + (size << 1);
-  let other = i64x2.splat(0);
-  for (; end - at >= 32; at += 32)
-    other = v128.or(other, v128.or(v128.xor(v128.load(at), all), v128.xor(v128.load(at, 16), all)));
-  if (v128.any_true(other)) return false;
-  for (; at < end; at += 2) if (idAt(<u32>(at >>> 1)) != INVALID) return false;
-  return true;
-}
+/** Lowest bits of ids side by side. */
+const LOWEST: u64 = 0x0001000100010001;
 
-/** Blocks from this size on are looked at 128 bytes of shadow at a time. */
-export const LARGE_BLOCK: u32 = 512;
+/** Whether there is nobody to charge for bytes that go: all were read, or invalid before. Of several words, all bits they share. */
+@inline function areNobodys(ids: u64): bool { return (ids | LOWEST) == -1; }
+
+/** Blocks from this size on are looked at as vectors. */
+const LARGE_BLOCK: u32 = 512;
+/** Bytes of shadow that are looked at together in what is not small. */
+const PIECE: u32 = 128;
 
 /** The memory is gone: bytes that nobody read are charged to their writers. */
 export function invalidate(address: u32, size: u32): void {
-  const none = gone();
-  const all = i64x2.splat(none);
   let at: usize = address << 1;
-  const end: usize = at + (size << 1);
-  if (size >= LARGE_BLOCK) {
-    // Large blocks are of one store, read or invalid for long stretches.
-    for (; end - at >= 128; at += 128) {
-      const id = idAt(<u32>(at >>> 1));
-      if (isFilled(at, id)) {
-        if (id == INVALID) continue;
-        chargeGone(id, 128 >>> 1);
-      } else for (let i: usize = at; i < at + 128; i += 8) wordGone(load<u64>(i));
-      fillLine(at, all);
-    }
-  }
+  if (size >= PIECE >>> 1) at = size < LARGE_BLOCK ? invalidatePieces(at, size) : invalidateLines(at, size);
   // Words as wide as the stores that filled them: a processor has not put those into its cache yet when a frame ends.
-  for (; end - at >= 32; at += 32) {
-    const a = load<u64>(at);
-    const b = load<u64>(at, 8);
-    const c = load<u64>(at, 16);
-    const d = load<u64>(at, 24);
-    if (((a ^ none) | (b ^ none) | (c ^ none) | (d ^ none)) == 0) continue;
-    if ((a & b & c & d) != -1) {
-      wordGone(a);
-      wordGone(b);
-      wordGone(c);
-      wordGone(d);
-    }
-    v128.store(at, all);
-    v128.store(at, all, 16);
-  }
-  for (; end - at >= 8; at += 8) {
-    wordGone(load<u64>(at));
-    store<u64>(at, none);
-  }
-  for (address = <u32>(at >>> 1); at < end; at += 2) {
-    chargeGone(idAt(address), 1);
-    setId(address++, INVALID);
-  }
+  if ((size & 32) != 0) { invalidateHalf(at); invalidateHalf(at + 32); at += 64; }
+  if ((size & 16) != 0) { invalidateHalf(at); at += 32; }
+  if ((size & 8) != 0) { invalidateWord(at); invalidateWord(at + 8); at += 16; }
+  if ((size & 4) != 0) { invalidateWord(at); at += 8; }
+  if ((size & 3) == 0) return;
+  // Ids behind the end stay.
+  const behind: u64 = <u64>-1 << ((size & 3) << 4);
+  const ids = load<u64>(at);
+  if (!areNobodys(ids | behind)) chargeWord(ids | behind);
+  store<u64>(at, (ids & behind) | (gone() & ~behind));
 }
 
-/** A word of ids is gone. */
-@inline function wordGone(ids: u64): void {
-  if (ids != -1 && ids != gone()) chargeWord(ids);
+/** Of 4 bytes. */
+@inline function invalidateWord(at: usize): void {
+  if (!areNobodys(load<u64>(at))) chargeWord(load<u64>(at));
+  store<u64>(at, gone());
+}
+
+/** Of 16 bytes. */
+@inline function invalidateHalf(at: usize): void {
+  if (!areNobodys(load<u64>(at) & load<u64>(at, 8) & load<u64>(at, 16) & load<u64>(at, 24))) chargeWords(at, 32);
+  const all = i64x2.splat(gone());
+  v128.store(at, all);
+  v128.store(at, all, 16);
+}
+
+/** As far as there are whole pieces. Returns where they end. */
+function invalidatePieces(at: usize, size: u32): usize {
+  const all = i64x2.splat(gone());
+  const end = at + ((size << 1) & ~(PIECE - 1));
+  for (; at != end; at += PIECE) {
+    const low = load<u64>(at) & load<u64>(at, 8) & load<u64>(at, 16) & load<u64>(at, 24) &
+      load<u64>(at, 32) & load<u64>(at, 40) & load<u64>(at, 48) & load<u64>(at, 56);
+    const high = load<u64>(at, 64) & load<u64>(at, 72) & load<u64>(at, 80) & load<u64>(at, 88) &
+      load<u64>(at, 96) & load<u64>(at, 104) & load<u64>(at, 112) & load<u64>(at, 120);
+    if (!areNobodys(low & high)) chargeWords(at, PIECE);
+    fillLine(at, all);
+  }
+  return end;
+}
+
+/** The same of large blocks, which are of one store for long stretches. */
+function invalidateLines(at: usize, size: u32): usize {
+  const all = i64x2.splat(gone());
+  const lowest = i64x2.splat(LOWEST);
+  const end = at + ((size << 1) & ~(PIECE - 1));
+  for (; at != end; at += PIECE) {
+    const low = v128.and(v128.and(v128.load(at), v128.load(at, 16)), v128.and(v128.load(at, 32), v128.load(at, 48)));
+    const high = v128.and(v128.and(v128.load(at, 64), v128.load(at, 80)), v128.and(v128.load(at, 96), v128.load(at, 112)));
+    if (v128.any_true(v128.not(v128.or(v128.and(low, high), lowest)))) {
+      if (isFilled(at, load<u16>(at))) chargeGone(load<u16>(at), PIECE >>> 1);
+      else chargeWords(at, PIECE);
+    }
+    fillLine(at, all);
+  }
+  return end;
+}
+
+/** `bytes` of the shadow, whole words, are gone. */
+function chargeWords(at: usize, bytes: u32): void {
+  for (const end = at + bytes; at < end; at += 8) if (!areNobodys(load<u64>(at))) chargeWord(load<u64>(at));
 }
 
 function chargeWord(ids: u64): void {
@@ -367,10 +393,10 @@ function chargeWord(ids: u64): void {
   if (isReal(id)) bump(storeRecord(id) + S_DEALLOCATED, bytes);
 }
 
-/** What is known of `size` bytes goes with them; what is left behind is read. */
+/** What is known of `size` bytes goes with them; what is left behind is nobody's. */
 export function moveBytes(to: u32, from: u32, size: u32): void {
   memory.copy(to << 1, from << 1, size << 1);
-  setRange(from, size, READ);
+  setRange(from, size, INVALID);
 }
 
 /** Whether all bytes of a range were read. */

@@ -55,8 +55,10 @@ export const SIGNS: u64 = 0x8080808080808080;
 export function putStates(address: u32, size: u32, states: u64): void {
   const all = i64x2.splat(states);
   for (; size >= 16; size -= 16, address += 16) v128.store(address, all);
-  if (size >= 8) { store<u64>(address, states); address += 8; size -= 8; }
-  for (; size != 0; size--, address++) store<u8>(address, <u8>states);
+  if ((size & 8) != 0) { store<u64>(address, states); address += 8; }
+  if ((size & 4) != 0) { store<u32>(address, <u32>states); address += 4; }
+  if ((size & 2) != 0) { store<u16>(address, <u16>states); address += 2; }
+  if ((size & 1) != 0) store<u8>(address, <u8>states);
 }
 
 export function putIds(address: u32, size: u32, id: u32): void {
@@ -171,6 +173,9 @@ export function readTimes(states: usize, size: u32): bool {
   return true;
 }
 
+/** Blocks from this size on are looked at 64 bytes at a time. */
+const LARGE_BLOCK: u32 = 256;
+
 /** What nobody has read of a range is lost: counts it in the field `field` of its writers' records. */
 function charge(address: u32, size: u32, field: usize): void {
   const signs = i64x2.splat(SIGNS);
@@ -238,27 +243,39 @@ function isValidRange(address: u32, size: u32): bool {
   return size == 0 || !hasInvalid(fewStates(address, size));
 }
 
-/** Whether all of a range is invalid already: what begins now ended before, as a rule. */
-@inline export function isGone(address: u32, size: u32): bool {
-  const all = i64x2.splat(SIGNS);
-  let other = i64x2.splat(0);
-  for (; size >= 16; size -= 16, address += 16) other = v128.or(other, v128.xor(v128.load(address), all));
-  if (v128.any_true(other)) return false;
-  for (; size != 0; size--, address++) if (load<u8>(address) != 0x80) return false;
-  return true;
-}
-
 /** The memory is gone: bytes that nobody read are charged to their writers. */
 export function invalidate(address: u32, size: u32): void {
-  charge(address, size, S_DEALLOCATED);
-  putStates(address, size, SIGNS);
+  const all = i64x2.splat(SIGNS);
+  if (size >= LARGE_BLOCK) {
+    const lines = size & ~63;
+    charge(address, lines, S_DEALLOCATED);
+    putStates(address, lines, SIGNS);
+    address += lines;
+    size -= lines;
+  }
+  for (; size >= 16; size -= 16, address += 16) {
+    if (!isSettled(load<u64>(address) & load<u64>(address, 8))) charge(address, 16, S_DEALLOCATED);
+    v128.store(address, all);
+  }
+  if (size >= 8) {
+    chargeStates(address, load<u64>(address), S_DEALLOCATED);
+    store<u64>(address, SIGNS);
+    address += 8;
+    size -= 8;
+  }
+  if (size == 0) return;
+  // States behind the end stay.
+  const behind: u64 = <u64>-1 << (size << 3);
+  const states = load<u64>(address);
+  chargeStates(address, states | behind, S_DEALLOCATED);
+  store<u64>(address, (states & behind) | (SIGNS & ~behind));
 }
 
-/** What is known of `size` bytes goes with them; what is left behind is read. */
+/** What is known of `size` bytes goes with them; what is left behind is nobody's. */
 export function moveBytes(to: u32, from: u32, size: u32): void {
   memory.copy(to, from, size);
   writersCopy(WRITERS + (to << 2), WRITERS + (from << 2), size << 2);
-  putStates(from, size, -1);
+  putStates(from, size, SIGNS);
 }
 
 /** As `settleZeros` for a load of which some byte looks unread. False if that was done before. */
