@@ -23,8 +23,8 @@ const WIDE_LOAD_BYTES = [10, 58, 58];
 const WIDE_STORE_BYTES = [10, 84, 104];
 /** Added code may be this many times the module's own; the bytes above are for ids of 16 bits; of 32 it is more, and in frames still more. */
 const BUDGETS = { narrow: 2.79, wide: 2.31, framed: 2.18 } as const;
-/** What the functions take that every module gets: much for small ones, nothing for large ones. */
-const RUNTIME_BYTES = 8000;
+/** What the functions take that every module gets, as far as that is room: much for small ones, nothing for large ones. */
+const RUNTIME = { bytes: 8000, share: 0.3 };
 
 /** Sites that are heated together: those side by side that run equally often; to the highest heat, loads or stores. */
 interface Region {
@@ -79,7 +79,7 @@ export function siteHeat(
   const heat = new Uint8Array(sites.length);
   const bytesOf = (site: number): number => bytesAt(site, heat[site]);
   const code = module.bodies.reduce((sum, { start, end }) => sum + end - start, 0);
-  let room = code * BUDGETS[ids] - RUNTIME_BYTES - otherBytes;
+  let room = code * BUDGETS[ids] - Math.min(RUNTIME.bytes, code * RUNTIME.share) - otherBytes;
   for (let site = 0; site < sites.length; site++) room -= bytesOf(site);
   for (const region of regions) {
     for (let site = region.first; site < region.end && room >= 0; site++) {
