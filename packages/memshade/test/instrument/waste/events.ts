@@ -25,6 +25,20 @@ const LOADS: Readonly<Record<number, string>> = {
   8: "i64.load",
 };
 
+/** What engines must agree on of a store site, beside its name. */
+export function countsOfStore(store: WasteStore): number[] {
+  return [
+    store.nof_stores,
+    store.bytes_read,
+    store.dead_overwritten,
+    store.dead_deallocated,
+    store.dead_exit,
+    store.nof_silent,
+    store.bytes_silent,
+    store.host_assumed_read,
+  ];
+}
+
 let fresh = 0;
 
 /** Context `name` stores `size` bytes at `address`; a value nobody has stored before, unless one is given. */

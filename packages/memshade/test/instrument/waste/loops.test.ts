@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { WasteOptions } from "../../../src/instrument/index.ts";
-import { free, malloc, text, WasteRun } from "./events.ts";
+import { countsOfStore, free, malloc, text, WasteRun } from "./events.ts";
 
 const OPERATIONS: Readonly<Record<number, { load: string; store: string; type: string }>> = {
   1: { load: "i32.load8_u", store: "i32.store8", type: "i32" },
@@ -77,17 +77,7 @@ function figures(loops: readonly Loop[], waste: WasteOptions): unknown {
   ];
   const { file } = new WasteRun(run, { waste });
   return {
-    stores: file.stores.map((store) => [
-      store.ips[0].address,
-      store.nof_stores,
-      store.bytes_read,
-      store.dead_overwritten,
-      store.dead_deallocated,
-      store.dead_exit,
-      store.nof_silent,
-      store.bytes_silent,
-      store.host_assumed_read,
-    ]),
+    stores: file.stores.map((store) => [store.ips[0].address, ...countsOfStore(store)]),
     loads: file.loads.map((load) => [load.ips[0].address, load.nof_loads, load.nof_silent]),
   };
 }

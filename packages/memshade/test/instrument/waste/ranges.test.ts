@@ -1,7 +1,19 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { WasteOptions } from "../../../src/instrument/index.ts";
-import { type Event, free, L, malloc, realloc, S, SYSR, SYSW, text, WasteRun } from "./events.ts";
+import {
+  countsOfStore,
+  type Event,
+  free,
+  L,
+  malloc,
+  realloc,
+  S,
+  SYSR,
+  SYSW,
+  text,
+  WasteRun,
+} from "./events.ts";
 
 // Everything happens within this range, so that what begins and ends has been stored and loaded in part.
 const LOW = 4096;
@@ -67,16 +79,7 @@ const event: fc.Arbitrary<Event> = fc.oneof(
 function figures(events: readonly Event[], waste: WasteOptions): unknown {
   const { file } = new WasteRun(events, { waste });
   return {
-    stores: file.stores.map((store) => [
-      store.ips[0].function,
-      store.nof_stores,
-      store.bytes_read,
-      store.dead_overwritten,
-      store.dead_deallocated,
-      store.dead_exit,
-      store.nof_silent,
-      store.bytes_silent,
-    ]),
+    stores: file.stores.map((store) => [store.ips[0].function, ...countsOfStore(store)]),
     loads: file.loads.map((load) => [load.ips[0].function, load.nof_loads, load.nof_silent]),
   };
 }

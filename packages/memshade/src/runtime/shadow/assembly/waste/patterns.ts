@@ -3,11 +3,18 @@
 import { C_PATTERN, CONTROL } from "./layout";
 
 export const PATTERN_BYTES: u32 = 64;
+/** Bytes of the longest place that is followed as a pattern. */
+const LONGEST_PLACE: u32 = 32;
+/** As many patterns, at most, are done access by access after one that is not repeated. */
+export const MOST_PATIENCE: u32 = 64;
 /** What trips found, what they leave, and all bits of the bytes that they touch; then whether that is all of them. */
 export const FOUND: usize = 0;
 export const LEFT: usize = 64;
 export const TOUCHED: usize = 128;
 const TOUCHES_ALL: usize = 64;
+
+/** Whether places of `step` bytes fill a pattern. */
+@inline export function fillPattern(step: u32): bool { return step <= LONGEST_PLACE && (step & (step - 1)) == 0; }
 
 @inline export function pattern(which: usize): usize { return CONTROL + C_PATTERN + which; }
 

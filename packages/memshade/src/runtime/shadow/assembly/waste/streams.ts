@@ -35,6 +35,7 @@ export function looped(trips: u32, count: u32, runs: u32): void {
   } else passLong(trips, count);
 }
 
+/** Does as many trips at a time as have an order, and replays those between. */
 function passLong(trips: u32, count: u32): void {
   while (trips != 0) {
     let some = trips > SHORT ? tripsInOrder(trips, count) : 0;

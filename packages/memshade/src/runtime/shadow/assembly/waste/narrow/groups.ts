@@ -3,20 +3,17 @@
 import { countFreshTimes } from "../brief";
 import { passEach } from "../each";
 import {
-  clear, FOUND, isChanged, LEFT, leavePattern, passFound, pattern, PATTERN_BYTES, repeat, touch, TOUCHED,
+  clear, fillPattern, FOUND, isChanged, LEFT, leavePattern, MOST_PATIENCE, passFound, pattern, PATTERN_BYTES, repeat, touch,
+  TOUCHED,
 } from "../patterns";
 import { CHOSEN, firstOf, idOf, isIn, isStore, sizeOf, stream } from "../stream-table";
 import { readTimes, setRange } from "./bytes";
 
-/** Bytes of the longest place that is followed as a pattern. */
-const LONGEST_PLACE: u32 = 32;
 /** Bytes of the program that are looked at before any is written. */
 const CHUNK: u32 = 2048;
-/** As many patterns, at most, are done access by access after one that is not repeated. */
-const MOST_PATIENCE: u32 = 64;
 
 /** Whether a place of `step` bytes is followed as a pattern. */
-export function isPatterned(step: u32): bool { return step <= LONGEST_PLACE && (step & (step - 1)) == 0; }
+export function isPatterned(step: u32): bool { return fillPattern(step); }
 
 /**
  * Does the chosen ones of `count` streams: in each of `trips` places of `step` bytes from `low` on, their accesses in the loop's

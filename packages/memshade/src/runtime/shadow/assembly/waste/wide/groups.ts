@@ -4,25 +4,22 @@ import { countFreshTimes } from "../brief";
 import { C_IDS, CONTROL, ZERO_IS_VALID } from "../layout";
 import { passEach } from "../each";
 import {
-  clear, FOUND, isChanged, LEFT, leavePattern, passFound, pattern, PATTERN_BYTES, repeat, touch, TOUCHED,
+  clear, fillPattern, FOUND, isChanged, LEFT, leavePattern, MOST_PATIENCE, passFound, pattern, PATTERN_BYTES, repeat, touch,
+  TOUCHED,
 } from "../patterns";
 import { CHOSEN, firstOf, idOf, isIn, isStore, sizeOf, stream } from "../stream-table";
 import { writersLoad128, writersStore128 } from "../tables";
 import { idsOf, overwriteTimes, putIds, putStates, readTimes } from "./bytes";
 
-/** Bytes of the longest place that is followed as a pattern. */
-const LONGEST_PLACE: u32 = 32;
 /** Bytes of the program that are looked at before any is written. */
 const CHUNK: u32 = 1024;
-/** As many patterns, at most, are done access by access after one that is not repeated. */
-const MOST_PATIENCE: u32 = 64;
 /** Bytes of ids that are looked at together, and those of them that are a vector. */
 const IDS_BYTES: u32 = 128;
 const VECTOR: u32 = 16;
 
 /** Whether a place of `step` bytes is followed as a pattern. What is invalid must be so by its state alone. */
 export function isPatterned(step: u32): bool {
-  return ZERO_IS_VALID != 0 && step <= LONGEST_PLACE && (step & (step - 1)) == 0;
+  return ZERO_IS_VALID != 0 && fillPattern(step);
 }
 
 /**
