@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { BLOCK_BYTES, OFFSET_BYTES, OFFSETS, SITE_HEADER_BYTES } from "../../../src/instrument/index.ts";
+import { RECORD_SHIFTS } from "../../../src/instrument/waste/waste-layout.ts";
 import { WasteControl } from "../../../src/instrument/waste/weave-waste.ts";
 import { BlockField, SiteField } from "../../../src/runtime/host/waste/read-objects.ts";
 import {
@@ -63,5 +64,11 @@ describe("the layout of the waste tool's memory", () => {
 
   it("has records of one size", () => {
     expect(CONSTANTS.get("RECORD_SIZE")).toBe(RECORD_BYTES);
+    expect(RECORD_SHIFTS.full).toEqual({ stores: Math.log2(RECORD_BYTES), loads: Math.log2(RECORD_BYTES) });
+  });
+
+  it("has records as long as the fields that one id per byte needs", () => {
+    expect(StoreField.same + 8).toBe(1 << RECORD_SHIFTS.brief.stores);
+    expect(LoadField.silent + 8).toBe(1 << RECORD_SHIFTS.brief.loads);
   });
 });

@@ -325,13 +325,15 @@ export class WasteReader {
       const { states, ids, isUnread, read } = this.#bytes(end);
       for (let i = 0; i < end; i++) if (isUnread(states[i]) && ids[i] >= BriefIds.first) states[i] = read;
     }
-    const clear = (from: number, records: number): void => {
-      for (let at = from; at < from + records * RECORD_BYTES; at += RECORD_BYTES)
-        bytes.fill(0, at, at + NODE).fill(0, at + SITE + 4, at + RECORD_BYTES);
+    const clear = (from: number, end: number): void => {
+      if (layout.engine === "brief") bytes.fill(0, from, end);
+      else
+        for (let at = from; at < end; at += RECORD_BYTES)
+          bytes.fill(0, at, at + NODE).fill(0, at + SITE + 4, at + RECORD_BYTES);
     };
     if (layout.arena !== 0) this.#framed(this.#siteTable()).forget(view);
-    clear(layout.stores, layout.storeCapacity);
-    clear(layout.loads, layout.loadCapacity);
+    clear(layout.stores, layout.stores + layout.storeCapacity * 2 ** layout.recordShift);
+    clear(layout.loads, layout.loads + layout.loadCapacity * 2 ** layout.loadShift);
     bytes.fill(0, layout.counters, layout.sizes);
     if (layout.engine === "full")
       bytes.fill(0, layout.values, layout.values + layout.loadCapacity * VALUES_BYTES);
@@ -369,11 +371,12 @@ export class WasteReader {
     const layout = this.#layout;
     const { runs, events } = this.#counted(view, sites);
     const table = which === "store" ? layout.stores : layout.loads;
+    const recordBytes = 2 ** (which === "store" ? layout.recordShift : layout.loadShift);
     const shift = layout.engine === "brief" && which === "store" ? BriefIds.first - 1 : 0;
     const siteOf: number[] = [];
     const paths: SiteInContext[] = [];
     const add = (key: number, site: number, path: number[]) =>
-      paths.push({ key, site, path, at: table + key * RECORD_BYTES, runs: runs[site], events: events[site] });
+      paths.push({ key, site, path, at: table + key * recordBytes, runs: runs[site], events: events[site] });
     for (let site = 0; site < sites.length; site++) {
       const number = sites[which][site];
       if (number === 0) continue;
@@ -385,7 +388,7 @@ export class WasteReader {
     const first = which === "store" ? sites.stores : sites.loads;
     const count = view.getUint32(layout.control + field, true);
     for (let key = first + 1; key <= first + count; key++) {
-      const at = table + key * RECORD_BYTES;
+      const at = table + key * recordBytes;
       const site = siteOf[view.getUint32(at + SITE, true)];
       if (site === undefined) continue;
       add(key, site, [sites.offset[site], ...this.#callers(view, view.getUint32(at + NODE, true))]);

@@ -4,8 +4,9 @@
 //   0         shadow of the program's memory: an id or a state per byte (brief), or the value seen (full)
 //   WRITERS … the last store of each byte, its reader, what it is a copy of: tables.ts
 //   CONTROL   offsets C_*
-//   STORES    a record of RECORD_SIZE bytes per store site (or per store site and calling context), offsets S_*
-//   LOADS     as STORES for loads, offsets L_*
+//   STORES    a record per store site (or per store site and calling context), offsets S_*: RECORD_SIZE bytes, or, with one id
+//             per byte, as many as the fields up to S_SAME take
+//   LOADS     as STORES for loads, offsets L_*, up to L_SILENT with one id per byte
 //   SIZES     u32 per 8 bytes of program memory: size + 1 of the block that starts there
 //   VALUES    values that redundant loads find, full only: values.ts
 //   PAIRS     open addressing: (kind, first, second) -> bytes, operations; full only
