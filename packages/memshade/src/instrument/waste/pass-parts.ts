@@ -12,6 +12,10 @@ export interface BriefParts {
   functions: BriefFunctions;
   /** `Heat` per site. */
   heat: Uint8Array;
+  /** How often each site runs, by the look of the code. */
+  frequencies: Float64Array;
+  /** A bit per function: see `returningFunctions`. */
+  returning: Uint8Array;
   streams: StreamTargets;
   /** Frames of contexts, where they are told apart; otherwise the records of sites. */
   framed: FramedParts | undefined;

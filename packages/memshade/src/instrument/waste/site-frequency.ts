@@ -10,6 +10,7 @@ import {
 import { recursiveComponents } from "../call-graph.ts";
 import { findReferences } from "../function-references.ts";
 import type { ModuleScan } from "../module-scan.ts";
+import { tableLabels } from "./branch-labels.ts";
 import type { SiteTable } from "./site-table.ts";
 
 const UNREACHABLE = opcodeId("unreachable");
@@ -176,7 +177,7 @@ function estimateBody(
         break;
       }
       case BR_TABLE: {
-        const labels = readLabels(bytes, immediates, next);
+        const labels = tableLabels(bytes, immediates, next);
         for (const label of labels) branch(label, runs / labels.length);
         runs = 0;
         break;
@@ -204,16 +205,6 @@ function addCall(calls: Calls, caller: number, callee: number, rate: number): vo
   calls.caller.push(caller);
   calls.callee.push(callee);
   calls.rate.push(rate);
-}
-
-/** The labels of a `br_table`, its default last. */
-function readLabels(bytes: Uint8Array, start: number, end: number): number[] {
-  const labels: number[] = [];
-  for (let at = start; at < end; ) {
-    labels.push(readU32Leb(bytes, at));
-    while (bytes[at++] >= 0x80);
-  }
-  return labels.slice(1);
 }
 
 /** Runs of each defined function. */

@@ -21,7 +21,9 @@ import { AccessFunctions } from "./access-functions.ts";
 import { BriefFunctions } from "./brief-functions.ts";
 import { BriefSnippets } from "./brief-snippets.ts";
 import type { BriefParts } from "./pass-parts.ts";
+import { returningFunctions } from "./returning-functions.ts";
 import { runtimeBytes } from "./runtime-bytes.ts";
+import { siteFrequencies } from "./site-frequency.ts";
 import { siteHeat } from "./site-heat.ts";
 import { FixedRecords, FramedRecords } from "./site-records.ts";
 import { findSites } from "./site-table.ts";
@@ -149,6 +151,7 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
     !isCompatible,
     memory64,
   );
+  const returning = returningFunctions(module, around.scan);
   const briefParts = (): BriefParts => {
     const sameName = framed === undefined ? "same" : "sameAt";
     const same = new Map(ACCESS_SIZES.map((size) => [size, target(`${sameName}${size}`)]));
@@ -163,10 +166,13 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
       records,
       !isCompatible,
     );
+    const frequencies = siteFrequencies(module, sites, around.scan);
     return {
       snippets,
       functions: new BriefFunctions(appended, snippets, memory64),
-      heat: siteHeat(module, sites, around.scan, width, framed === undefined ? 0 : addedByFrames(framed)),
+      heat: siteHeat(module, sites, frequencies, width, framed === undefined ? 0 : addedByFrames(framed)),
+      frequencies,
+      returning,
       streams: {
         followsStores: !isCompatible,
         looped: target("looped"),
@@ -239,6 +245,8 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
       compat: options.compat ?? "",
       inline: base64(pass.inline),
       leaders: base64(pass.leaders),
+      implied: base64(pass.implied),
+      returning: base64(returning),
       frames: base64(pass.frames),
       ...(framed === undefined ? {} : slotKinds(framed)),
       ...(plan === undefined ? {} : { hostWord: frameTargets.hostWord }),

@@ -105,7 +105,7 @@ describe("what is followed inline", () => {
     const cold = Array.from({ length: 40 }, () => LOAD).join(" ");
     const module = decodeModule(wat(`(module (memory 1) (func (export "f") (param i32) ${AROUND} ${cold}))`));
     const sites = findSites(module, []);
-    const heat = siteHeat(module, sites, scanModule(module), "narrow");
+    const heat = siteHeat(module, sites, siteFrequencies(module, sites, scanModule(module)), "narrow");
     expect(heat[0]).not.toBe(Heat.Cold);
     expect([...heat.slice(1)]).toContain(Heat.Cold);
     expect(heat.slice(1).every((value) => value <= heat[0])).toBe(true);
@@ -114,6 +114,8 @@ describe("what is followed inline", () => {
   it("is nothing where other code takes the room", async () => {
     const module = decodeModule(wat(`(module (memory 1) (func (export "f") (param i32) ${AROUND}))`));
     const sites = findSites(module, []);
-    expect([...siteHeat(module, sites, scanModule(module), "narrow", 1e6)]).toEqual([Heat.Cold]);
+    expect([
+      ...siteHeat(module, sites, siteFrequencies(module, sites, scanModule(module)), "narrow", 1e6),
+    ]).toEqual([Heat.Cold]);
   });
 });

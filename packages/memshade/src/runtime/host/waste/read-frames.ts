@@ -6,7 +6,9 @@ import {
   type SiteTable,
 } from "../../../instrument/index.ts";
 import { type ContextFrame, FrameTables, NOWHERE } from "../frame-tables.ts";
-import { has, type SiteInContext, type WasteToolLayout } from "./read-waste.ts";
+import type { BlockRuns } from "./block-runs.ts";
+import type { SiteInContext, WasteToolLayout } from "./read-waste.ts";
+import { has } from "./site-bits.ts";
 import { ControlField, readCount } from "./waste-offsets.ts";
 
 /** Sites in contexts that a report can have of each kind; so is waste.json of a bounded size. */
@@ -38,16 +40,27 @@ export class FrameReader {
   readonly #framed: FramedSites;
   readonly #inline: Uint8Array;
   readonly #leaders: Uint8Array;
+  readonly #blocks: BlockRuns;
+  /** Runs of the blocks of the frame at hand, by leader. */
+  readonly #runs: Float64Array;
   readonly #tables: FrameTables;
   /** Sites by defined function, where they do not follow each other. */
   readonly #zeroing = new Map<number, number[]>();
 
-  constructor(layout: WasteToolLayout, sites: SiteTable, framed: FramedSites, calls: CallSites) {
+  constructor(
+    layout: WasteToolLayout,
+    sites: SiteTable,
+    framed: FramedSites,
+    blocks: BlockRuns,
+    calls: CallSites,
+  ) {
     this.#layout = layout;
     this.#sites = sites;
     this.#framed = framed;
     this.#inline = bytesOfBase64(layout.inline);
     this.#leaders = bytesOfBase64(layout.leaders);
+    this.#blocks = blocks;
+    this.#runs = new Float64Array(sites.length);
     this.#tables = new FrameTables(
       {
         arena: layout.arena,
@@ -128,23 +141,42 @@ export class FrameReader {
     const { firstOfFunction } = this.#sites;
     const { stores, recordShift } = this.#layout;
     const records = address + FRAME_HEADER_BYTES;
-    let leader = 0;
     const add = (to: FramedSite[], site: number, at: number, runs: number): void => {
       const count = readCount(view, at + COUNT) + runs;
       if (count > 0) to.push({ key: (at - stores) / 2 ** recordShift, site, at, runs, node, count });
     };
+    const [first, end] = [firstOfFunction[defined], firstOfFunction[defined + 1]];
+    const blockRuns = this.#blockRuns(view, records, defined);
+    let leader = 0;
     const readSite = (site: number): void => {
       const [store, load] = [this.#framed.store[site], this.#framed.load[site]];
       let runs = 0;
       if (has(this.#inline, site)) {
-        // A block's runs are counted in the record of the site that it begins with.
-        if (has(this.#leaders, site)) leader = readCount(view, records + (store >= 0 ? store : load));
-        else runs = leader;
+        if (!has(this.#leaders, site)) runs = leader;
+        else if (this.#blocks.isImplied(site)) {
+          leader = blockRuns[site];
+          runs = leader;
+        } else leader = this.#counted(view, records, site);
       }
       if (store >= 0) add(toStores, site, records + store, runs);
       if (load >= 0) add(toLoads, site, records + load, runs);
     };
-    for (let site = firstOfFunction[defined]; site < firstOfFunction[defined + 1]; site++) readSite(site);
+    for (let site = first; site < end; site++) readSite(site);
     for (const site of this.#zeroing.get(defined) ?? []) readSite(site);
+  }
+  /** Runs, by leader, of the blocks of a frame; of none where all are counted. */
+  #blockRuns(view: DataView, records: number, defined: number): Float64Array {
+    for (const { plus, minus } of this.#blocks.of(defined))
+      for (const others of [plus, minus])
+        for (const other of others)
+          if (!this.#blocks.isImplied(other)) this.#runs[other] = this.#counted(view, records, other);
+    this.#blocks.complete(defined, this.#runs);
+    return this.#runs;
+  }
+
+  /** A block's runs are counted in the record of the site that it begins with. */
+  #counted(view: DataView, records: number, leader: number): number {
+    const store = this.#framed.store[leader];
+    return readCount(view, records + (store >= 0 ? store : this.#framed.load[leader]));
   }
 }

@@ -18,11 +18,13 @@ import {
   zeroingFunctions,
 } from "../../../instrument/index.ts";
 import type { PairKind, WasteClass, WasteValue } from "../../../model/waste.ts";
-import { decodeModule } from "../../../wasm/index.ts";
+import { decodeModule, type WasmModule } from "../../../wasm/index.ts";
+import { BlockRuns } from "./block-runs.ts";
 import { transitivelyDead } from "./read-copies.ts";
 import { FrameReader } from "./read-frames.ts";
 import { type ObjectFigures, readObjects } from "./read-objects.ts";
 import { commonest, readValues } from "./read-values.ts";
+import { has } from "./site-bits.ts";
 import { ControlField, LoadField, RECORD_BYTES, readCount, StoreField } from "./waste-offsets.ts";
 
 const NODE = 96;
@@ -146,6 +148,10 @@ export interface WasteToolLayout extends WasteLayout {
   limited: boolean;
   inline: string;
   leaders: string;
+  /** A bit per leader: the runs of its block follow from those of others. */
+  implied: string;
+  /** A bit per function that always comes back to its caller. */
+  returning: string;
   frames: string;
   /** A bit per call: it has a slot in its function's frames; it keeps the context. Absent without frames. */
   slots?: string;
@@ -184,6 +190,7 @@ export class WasteReader {
   readonly #original: () => Uint8Array;
   #sites: SiteTable | undefined;
   #frames: FrameReader | undefined;
+  #blockRuns: BlockRuns | undefined;
 
   /** `tables`: its further memories. */
   constructor(
@@ -361,7 +368,13 @@ export class WasteReader {
         (index) => index - module.importedFunctionCount,
       );
       const framed = framedSites(sites, zeroing, this.#layout.sameBytes);
-      this.#frames = new FrameReader(this.#layout, sites, framed, findCallSites(module));
+      this.#frames = new FrameReader(
+        this.#layout,
+        sites,
+        framed,
+        this.#runsOfBlocks(module, sites),
+        findCallSites(module),
+      );
     }
     return this.#frames;
   }
@@ -426,15 +439,28 @@ export class WasteReader {
     if (layout.engine === "full") return { runs, events };
     const inline = bytesOfBase64(layout.inline);
     const leaders = bytesOfBase64(layout.leaders);
-    let count = 0;
+    this.#blockRuns ??= this.#runsOfBlocks(decodeModule(this.#original()), sites);
     for (let site = 0; site < sites.length; site++) {
       if (!has(inline, site)) continue;
       const at = layout.counters + site * SITE_COUNTERS_BYTES;
-      if (has(leaders, site)) count = readCount(view, at);
-      runs[site] = count;
+      runs[site] = readCount(view, at);
       events[site] = readCount(view, at + SITE_EVENTS);
     }
+    for (let defined = 0; defined < sites.firstOfFunction.length - 1; defined++)
+      this.#blockRuns.complete(defined, runs);
+    let count = 0;
+    for (let site = 0; site < sites.length; site++) {
+      if (!has(inline, site)) continue;
+      if (has(leaders, site)) count = runs[site];
+      else runs[site] = count;
+    }
     return { runs, events };
+  }
+
+  #runsOfBlocks(module: WasmModule, sites: SiteTable): BlockRuns {
+    const leaders = bytesOfBase64(this.#layout.leaders);
+    const returning = bytesOfBase64(this.#layout.returning);
+    return new BlockRuns({ module, sites, leaders, returning }, bytesOfBase64(this.#layout.implied));
   }
 
   /** The tables with a word for each of the first `count` bytes of the program's memory. */
@@ -596,8 +622,4 @@ export function addFigures(to: object, figures: object): void {
 
 function pathsOf(sites: readonly SiteInContext[]): Map<number, string> {
   return new Map(sites.map(({ key, path }) => [key, pathKey(path)]));
-}
-
-export function has(set: Uint8Array, index: number): boolean {
-  return (set[index >>> 3] & (1 << (index & 7))) !== 0;
 }
