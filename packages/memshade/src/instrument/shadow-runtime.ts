@@ -28,6 +28,8 @@ const I32_LOAD = opcodeId("i32.load");
 const I64_LOAD = opcodeId("i64.load");
 const I64_EXTEND = opcodeId("i64.extend_i32_u");
 const I32_WRAP = opcodeId("i32.wrap_i64");
+const GLOBAL_GET = opcodeId("global.get");
+const GLOBAL_SET = opcodeId("global.set");
 const MEMORY_SIZE = opcodeId("memory.size");
 const MEMORY_COPY = opcodeId("memory.copy");
 const MEMORY_FILL = opcodeId("memory.fill");
@@ -50,6 +52,8 @@ export interface RuntimeSurroundings extends CodeSurroundings {
   programMemory?: number;
   /** Its addresses are i64, those of the runtime i32 all the same. */
   programMemory64?: boolean;
+  /** Global with its stack pointer, an i32, for runtimes that import `stack`. */
+  stackPointer?: number;
   /** Memories of tables, by the name that runtimes import their accesses from; others are in the shadow memory. */
   tables?: Readonly<Record<string, number>>;
 }
@@ -99,9 +103,13 @@ export function mergeRuntime(runtimeBytes: Uint8Array, around: RuntimeSurroundin
             : (around.tables?.[entry.module] ?? around.shadowMemory),
           entry.module === "program" && around.programMemory64 === true,
         )
-      : indices[index] === undefined
-        ? NOTHING
-        : undefined,
+      : entry.module === "stack"
+        ? instruction(entry.field === "set" ? GLOBAL_SET : GLOBAL_GET)
+            .u32Leb(around.stackPointer ?? 0)
+            .finish()
+        : indices[index] === undefined
+          ? NOTHING
+          : undefined,
   );
   const constants = importsOf(runtime, "global").map(({ field }) => around.constants[field]);
   const long = constants.flatMap((value, global) =>

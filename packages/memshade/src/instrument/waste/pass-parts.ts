@@ -5,6 +5,7 @@ import type { FramedSites } from "./framed-sites.ts";
 import type { StreamTargets } from "./loop-streams.ts";
 import type { NodeTargets } from "./node-calls.ts";
 import type { FixedRecords, FramedRecords, SiteRecords } from "./site-records.ts";
+import type { StackMoves } from "./stack-moves.ts";
 
 /** What follows plain accesses quickly. */
 export interface BriefParts {
@@ -40,7 +41,8 @@ export interface PassTargets {
   grown: number;
   /** What an opaque host may have read; −1 where the host is none. */
   hostMayRead: number;
-  setStackPointer: number;
+  /** What takes the place of setting the stack pointer. */
+  stackMoves: StackMoves;
   /** How calls change contexts in the full engine; undefined where nobody asks for them. */
   nodes: NodeTargets | undefined;
   /** Words of the control block: site of a store, of a load, of an allocation. */

@@ -144,6 +144,7 @@ export class WastePass implements ToolPass {
   begin(state: WalkState, kind: number, codeStart: number): void {
     this.#state = state;
     this.#kind = kind;
+    this.#targets.stackMoves.begin();
     this.#cursor = this.#sites.firstOfFunction[state.function - this.#around.module.importedFunctionCount];
     this.#beginBlock();
     this.#codeStart = codeStart;
@@ -246,7 +247,8 @@ export class WastePass implements ToolPass {
     this.#steps.streams?.abandon();
     if (this.#targets.notesPlaces)
       this.#note(start, this.#targets.returnSite, start - this.#around.module.codePayloadStart);
-    return this.#targets.setStackPointer;
+    const { stack, values } = this.#state;
+    return this.#targets.stackMoves.setter(stack.value[stack.depth], stack.offset[stack.depth], values);
   }
 
   grow(memory: number, start: number, end: number): void {

@@ -27,6 +27,7 @@ import { siteFrequencies } from "./site-frequency.ts";
 import { siteHeat } from "./site-heat.ts";
 import { FixedRecords, FramedRecords } from "./site-records.ts";
 import { findSites } from "./site-table.ts";
+import { StackMoves } from "./stack-moves.ts";
 import { isExactImport } from "./wasi-functions.ts";
 import {
   BriefIds,
@@ -120,6 +121,7 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
     hosts: {},
     programMemory: memory,
     programMemory64: memory64,
+    stackPointer: around.stackPointer,
     tables: Object.fromEntries(
       WORD_TABLES.slice(0, ownMemories(layout, wishes)).map((table, i) => [table, shadowMemory + 1 + i]),
     ),
@@ -192,7 +194,7 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
     growing: isHeld ? onPages(around, target("growing")) : -1,
     grown: onPages(around, target("grown")),
     hostMayRead: wishes.opaque ? target("hostMayRead") : -1,
-    setStackPointer: stackPointerSetter(around, target("stackMoved")),
+    stackMoves: stackMoves(around, target),
     records,
     firstId: isFull ? 1 : BriefIds.first,
     nodes: !hasNodes
@@ -370,14 +372,18 @@ function otherMemories(module: WasmModule): string[] {
   return names;
 }
 
-/** The function that takes the place of setting the stack pointer, −1 if none is known. */
-function stackPointerSetter(
+/** What takes the place of setting the stack pointer. */
+function stackMoves(
   { module, appended, stackPointer }: ToolSurroundings,
-  stackMoved: number,
-): number {
-  if (stackPointer < 0) return -1;
+  target: (name: string) => number,
+): StackMoves {
+  const none = () => -1;
+  if (stackPointer < 0) return new StackMoves(-1, none);
   const { type } = globalType(module, stackPointer);
-  return appended.add(appended.typeIndex([type], []), () => {
+  const moved = type === I32 ? target("moved") : -1;
+  if (moved >= 0) return new StackMoves(moved, target);
+  const stackMoved = target("stackMoved");
+  const general = appended.add(appended.typeIndex([type], []), () => {
     const body = new BodyBuilder().op("global.get", stackPointer);
     if (type === I64) body.op("i32.wrap_i64");
     body.op("local.get", 0);
@@ -385,6 +391,7 @@ function stackPointerSetter(
     body.op("call", stackMoved);
     return body.op("local.get", 0).op("global.set", stackPointer).finish();
   });
+  return new StackMoves(general, none);
 }
 
 /** A function of the runtime that is handed a number of pages, or −1, and returns such, as a function on the memory's own type. */

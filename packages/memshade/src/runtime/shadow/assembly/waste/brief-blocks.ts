@@ -1,7 +1,7 @@
 // Blocks of the heap and frames of the stack in the engine with one id per byte.
 import { outside } from "./brief";
 import { writeRange } from "./brief-ranges";
-import { invalidate, moveBytes } from "./chosen/bytes";
+import { invalidate, invalidateAgain, moveBytes } from "./chosen/bytes";
 import { markDirty } from "./dirty";
 import { C_ZEROED_SITE, CONTROL, REALLOC_FORGETS } from "./layout";
 import { keepSize, notePages, takeSize } from "./memory";
@@ -54,7 +54,7 @@ export function reallocated(old: u32, address: u32, size: u32): void {
 const LARGEST_FRAME: u32 = 2000000;
 
 export function stackMoved(from: u32, to: u32): void {
-  const low = min(from, to);
-  const size = max(from, to) - low;
-  if (size <= LARGEST_FRAME && !outside(low, size)) invalidate(low, size);
+  if (to < from) {
+    if (from - to <= LARGEST_FRAME && !outside(to, from - to)) invalidateAgain(to, from - to);
+  } else if (to - from <= LARGEST_FRAME && !outside(from, to - from)) invalidate(from, to - from);
 }

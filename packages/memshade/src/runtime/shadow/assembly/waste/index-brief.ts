@@ -9,5 +9,9 @@ export {
 } from "./brief-ranges";
 export { soiled } from "./dirty";
 export { enterFrame } from "../frames/frames";
+export {
+  began112, began128, began16, began32, began48, began64, began80, began96, ended112, ended128, ended16, ended32, ended48, ended64,
+  ended80, ended96, moved,
+} from "./stack-frames";
 export { growing, grown, notePages } from "./memory";
 export { looped } from "./streams";

@@ -347,11 +347,51 @@ export function invalidate(address: u32, size: u32): void {
   v128.store(at, all, 16);
 }
 
+/** Which bits of the ids of 16 bytes differ from those of invalid ones. */
+@inline function notGone(at: usize): v128 {
+  const all = i64x2.splat(gone());
+  return v128.or(v128.xor(v128.load(at), all), v128.xor(v128.load(at, 16), all));
+}
+
+/** Whether all of a range is invalid: 16 to 128 bytes, a constant and a multiple of 16. */
+@inline export function isGone(address: u32, size: u32): bool {
+  const at: usize = address << 1;
+  let other = notGone(at);
+  if (size > 16) other = v128.or(other, notGone(at + 32));
+  if (size > 32) other = v128.or(other, notGone(at + 64));
+  if (size > 48) other = v128.or(other, notGone(at + 96));
+  if (size > 64) other = v128.or(other, notGone(at + 128));
+  if (size > 80) other = v128.or(other, notGone(at + 160));
+  if (size > 96) other = v128.or(other, notGone(at + 192));
+  if (size > 112) other = v128.or(other, notGone(at + 224));
+  return !v128.any_true(other);
+}
+
+/** As `invalidate` of a range of which as a rule all is invalid. */
+export function invalidateAgain(address: u32, size: u32): void {
+  for (; size >= 64; size -= 64, address += 64) if (!isGone(address, 64)) break;
+  if (size != 0) invalidate(address, size);
+}
+
+/** As `invalidate`, of as many bytes as `isGone`. */
+@inline export function endBytes(address: u32, size: u32): void {
+  const at: usize = address << 1;
+  invalidateHalf(at);
+  if (size > 16) invalidateHalf(at + 32);
+  if (size > 32) invalidateHalf(at + 64);
+  if (size > 48) invalidateHalf(at + 96);
+  if (size > 64) invalidateHalf(at + 128);
+  if (size > 80) invalidateHalf(at + 160);
+  if (size > 96) invalidateHalf(at + 192);
+  if (size > 112) invalidateHalf(at + 224);
+}
+
 /** As far as there are whole pieces. Returns where they end. */
 function invalidatePieces(at: usize, size: u32): usize {
   const all = i64x2.splat(gone());
   const end = at + ((size << 1) & ~(PIECE - 1));
   for (; at != end; at += PIECE) {
+    if (isGone(at >>> 1, 64)) continue;
     const low = load<u64>(at) & load<u64>(at, 8) & load<u64>(at, 16) & load<u64>(at, 24) &
       load<u64>(at, 32) & load<u64>(at, 40) & load<u64>(at, 48) & load<u64>(at, 56);
     const high = load<u64>(at, 64) & load<u64>(at, 72) & load<u64>(at, 80) & load<u64>(at, 88) &

@@ -271,6 +271,44 @@ export function invalidate(address: u32, size: u32): void {
   store<u64>(address, (states & behind) | (SIGNS & ~behind));
 }
 
+/** Whether all of a range is invalid: 16 to 128 bytes, a constant and a multiple of 16. */
+@inline export function isGone(address: u32, size: u32): bool {
+  const all = i64x2.splat(SIGNS);
+  let other = v128.xor(v128.load(address), all);
+  if (size > 16) other = v128.or(other, v128.xor(v128.load(address, 16), all));
+  if (size > 32) other = v128.or(other, v128.xor(v128.load(address, 32), all));
+  if (size > 48) other = v128.or(other, v128.xor(v128.load(address, 48), all));
+  if (size > 64) other = v128.or(other, v128.xor(v128.load(address, 64), all));
+  if (size > 80) other = v128.or(other, v128.xor(v128.load(address, 80), all));
+  if (size > 96) other = v128.or(other, v128.xor(v128.load(address, 96), all));
+  if (size > 112) other = v128.or(other, v128.xor(v128.load(address, 112), all));
+  return !v128.any_true(other);
+}
+
+/** As `invalidate` of a range of which as a rule all is invalid. */
+export function invalidateAgain(address: u32, size: u32): void {
+  for (; size >= 64; size -= 64, address += 64) if (!isGone(address, 64)) break;
+  if (size != 0) invalidate(address, size);
+}
+
+/** As `invalidate`, of as many bytes as `isGone`. */
+@inline export function endBytes(address: u32, size: u32): void {
+  endVector(address);
+  if (size > 16) endVector(address + 16);
+  if (size > 32) endVector(address + 32);
+  if (size > 48) endVector(address + 48);
+  if (size > 64) endVector(address + 64);
+  if (size > 80) endVector(address + 80);
+  if (size > 96) endVector(address + 96);
+  if (size > 112) endVector(address + 112);
+}
+
+/** Of 16 bytes. */
+@inline function endVector(address: u32): void {
+  if (!isSettled(load<u64>(address) & load<u64>(address, 8))) charge(address, 16, S_DEALLOCATED);
+  v128.store(address, i64x2.splat(SIGNS));
+}
+
 /** What is known of `size` bytes goes with them; what is left behind is nobody's. */
 export function moveBytes(to: u32, from: u32, size: u32): void {
   memory.copy(to, from, size);
