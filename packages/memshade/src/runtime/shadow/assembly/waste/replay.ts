@@ -1,4 +1,4 @@
-// Loops that have ended, access by access: short ones, and trips in which streams meet.
+// Loops that have ended, access by access: trips in which streams meet.
 import { fresh1, fresh16, fresh2, fresh4, fresh8 } from "./brief";
 import { fewAreRead, writeFew } from "./chosen/bytes";
 import { markDirty } from "./dirty";
@@ -10,7 +10,7 @@ import { firstOf, idOf, SIZE_BITS, STORE_BIT, stream, strideOf, T_FIRST, T_WHAT 
   writeFew(address, size, id);
 }
 
-@inline function storeOne(address: u32, size: u32, id: u32): void {
+@inline export function storeOne(address: u32, size: u32, id: u32): void {
   if (size == 4) storeOf(address, 4, id);
   else if (size == 1) storeOf(address, 1, id);
   else if (size == 8) storeOf(address, 8, id);
@@ -18,7 +18,7 @@ import { firstOf, idOf, SIZE_BITS, STORE_BIT, stream, strideOf, T_FIRST, T_WHAT 
   else storeOf(address, 16, id);
 }
 
-@inline function loadOne(address: u32, size: u32, number: u32): void {
+@inline export function loadOne(address: u32, size: u32, number: u32): void {
   if (size == 4) { if (!fewAreRead(address, 4)) fresh4(address, number); }
   else if (size == 1) { if (!fewAreRead(address, 1)) fresh1(address, number); }
   else if (size == 8) { if (!fewAreRead(address, 8)) fresh8(address, number); }
@@ -27,10 +27,7 @@ import { firstOf, idOf, SIZE_BITS, STORE_BIT, stream, strideOf, T_FIRST, T_WHAT 
 }
 
 /** Does the next `trips` in the order of the loop. */
-export function replay(trips: u32, count: u32): void { replayHere(trips, count); }
-
-/** The same for short loops, which are by far the most: without a call. */
-@inline export function replayHere(trips: u32, count: u32): void {
+export function replay(trips: u32, count: u32): void {
   for (; trips != 0; trips--)
     for (let i: u32 = 0; i < count; i++) {
       const at = stream(i);

@@ -26,6 +26,7 @@ export const CHOSEN: u32 = 2;
 export const DONE: u32 = 3;
 
 @inline export function stream(i: u32): usize { return CONTROL + C_STREAMS + i * STREAM_BYTES; }
+@inline export function nextStream(at: usize): usize { return at + STREAM_BYTES; }
 @inline export function firstOf(at: usize): u32 { return load<u32>(at, T_FIRST); }
 @inline export function strideOf(at: usize): i32 { return load<i32>(at, T_STRIDE); }
 @inline export function sizeOf(at: usize): u32 { return load<u32>(at, T_WHAT) & SIZE_BITS; }

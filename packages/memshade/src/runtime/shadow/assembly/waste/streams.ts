@@ -5,7 +5,8 @@ import { isPatterned, passGroup } from "./chosen/groups";
 import { loadStream, NO_STORE, sparseIsRead, storeStream } from "./chosen/passes";
 import { LINE_SHIFT, markDirty, showsZeros } from "./dirty";
 import { passEach } from "./each";
-import { replay, replayHere } from "./replay";
+import { replay } from "./replay";
+import { passShort } from "./short-loops";
 import {
   CHOSEN, DONE, firstOf, idOf, isIn, isStore, magnitude, OPEN, put, SETTLED, sizeOf, stream, strideOf, T_END, T_FIRST, T_HIGH,
   T_LOW, T_STRIDE,
@@ -24,12 +25,12 @@ const PIECES: u32 = 16;
 /** A loop has ended after `trips` runs of its block; `count` descriptors say what it did. */
 export function looped(trips: u32, count: u32, runs: u32): void {
   bump(runs, trips);
+  if (trips <= SHORT) { passShort(trips, count); return; }
   for (let i: u32 = 0; i < count; i++) {
     const at = stream(i);
     store<u32>(at, load<u32>(at, T_END) - load<u32>(at, T_STRIDE) * trips, T_FIRST);
   }
-  if (trips <= SHORT) replayHere(trips, count);
-  else if (count == 1 && !showsZeros()) {
+  if (count == 1 && !showsZeros()) {
     setRanges(trips, 1);
     passOne(stream(0), trips);
   } else passLong(trips, count);

@@ -20,7 +20,8 @@ export const READ: u32 = 0xffff;
 @inline export function bump(at: usize, by: u64): void { store<u64>(at, load<u64>(at) + by); }
 @inline export function storeRecord(key: u32): usize { return STORES + (key << RECORD_SHIFT); }
 @inline export function isReal(id: u32): bool { return id - (INIT + 1) < INVALID - (INIT + 1); }
-@inline export function isInvalid(id: u32): bool { return id == INVALID || (id == 0 && ZERO_IS_VALID == 0); }
+// Twice the same where zero is valid, which engines see: that takes one comparison.
+@inline export function isInvalid(id: u32): bool { return (id == INVALID) | (id == (ZERO_IS_VALID != 0 ? INVALID : 0)); }
 @inline export function idAt(address: u32): u32 { return load<u16>(address << 1); }
 @inline function setId(address: u32, id: u32): void { store<u16>(address << 1, <u16>id); }
 
@@ -121,30 +122,44 @@ export function readTimes(at: usize, size: u32, times: u32): bool {
 
 /** Ids side by side, of bytes that are read now, so many times; where they are, and how many bytes they take, up to 8. */
 @inline function readWord(at: usize, ids: u64, bytes: u32, times: u32): void {
-  // Those that were read before have no bits here.
-  let unread = ~ids;
-  let invalid: u64 = 0;
-  while (unread != 0) {
-    const id = <u32>((ids >>> (ctz(unread) & 48)) & 0xffff);
-    // All bytes of this id, as a rule half of them.
-    const equal = lanesOf(ids, id);
-    if (isInvalid(id)) invalid |= equal;
-    else if (isReal(id)) bump(storeRecord(id) + S_READ, (popcnt(equal) >>> 4) * times);
-    unread &= ~equal;
-  }
-  const left = ids & invalid | ~invalid;
+  // Without a branch: how many stores wrote them is not foreseen.
+  const a = <u32>ids & 0xffff;
+  const b = <u32>(ids >>> 16) & 0xffff;
+  let count: u64 = times;
+  creditRun(a, a != b, 0, count);
+  count = a == b ? count + times : times;
+  if (bytes == 8) {
+    const c = <u32>(ids >>> 32) & 0xffff;
+    const d = <u32>(ids >>> 48);
+    creditRun(b, b != c, 1, count);
+    count = b == c ? count + times : times;
+    creditRun(c, c != d, 2, count);
+    count = c == d ? count + times : times;
+    creditRun(d, true, 3, count);
+  } else creditRun(b, true, 1, count);
+  // Invalid ones stay; they differ from those that were read in the lowest bit.
+  let left = ~equalLanes(ids, gone());
+  if (ZERO_IS_VALID == 0) left &= ~(equalLanes(ids, 0) * 0xffff);
   if (bytes == 2) store<u16>(at, <u16>left);
   else if (bytes == 4) store<u32>(at, <u32>left);
   else store<u64>(at, left);
 }
 
-/** All bits of those ids side by side that are this one. */
-@inline function lanesOf(ids: u64, id: u32): u64 {
-  const other = ids ^ <u64>id * 0x0001000100010001;
+/**
+ * Credits an id for itself and its equals before it, where they end. Other counts go where nobody reads them, each to another
+ * word: additions to one wait for each other.
+ */
+@inline function creditRun(id: u32, isLast: bool, number: u32, count: u64): void {
+  bump(select<usize>(storeRecord(id) + S_READ, STORES + (number << 3), isLast & (id < INVALID)), count);
+}
+
+/** The lowest bit of those ids side by side that are equal. */
+@inline function equalLanes(ids: u64, others: u64): u64 {
+  const other = ids ^ others;
   const low: u64 = 0x7fff7fff7fff7fff;
   // The highest bit of each that is not zero, with no carry into its neighbour.
   const differs = ((other & low) + low) | other;
-  return ((~differs >>> 15) & 0x0001000100010001) * 0xffff;
+  return (~differs >>> 15) & LOWEST;
 }
 
 /** Whether `bytes` of the shadow (a power of two from 2 to 32) hold one id only. */
