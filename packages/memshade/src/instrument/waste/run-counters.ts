@@ -1,15 +1,24 @@
 import { DisjointSets } from "./disjoint-sets.ts";
 import { OUTSIDE, type RunFlow } from "./run-flow.ts";
 
+/** Weights closer to each other than this, as a share, are guesses of the same. */
+const SAME = 1e-3;
+
 /**
  * The blocks that need no counter: their runs follow from those of the others (Knuth and Stevenson, *Optimal measurement
- * points for program frequency counts*, 1973). They are a spanning tree of the points, of the largest weights.
+ * points for program frequency counts*, 1973). They are a spanning tree of the points, of the largest weights. Of equal ones
+ * the last follow from the first: so what a trap cuts short leaves counts too large rather than too small.
  */
 export function impliedBlocks({ from, to, points }: RunFlow, weight: (block: number) => number): number[] {
-  const weights = from.map((_, block) => weight(block));
-  const order = from.map((_, block) => block).sort((a, b) => weights[b] - weights[a] || a - b);
+  const weights = from.map((_, block) => {
+    const exact = weight(block);
+    return exact > 0 ? Math.round(Math.log(exact) / SAME) : Number.NEGATIVE_INFINITY;
+  });
+  const order = from.map((_, block) => block).filter((block) => weights[block] > Number.NEGATIVE_INFINITY);
   const sets = new DisjointSets(points);
-  return order.filter((block) => weights[block] > 0 && sets.join(from[block], to[block]));
+  return order
+    .sort((a, b) => weights[b] - weights[a] || b - a)
+    .filter((block) => sets.join(from[block], to[block]));
 }
 
 /** Runs of a block as a sum: those of the leaders `plus` without those of the leaders `minus`. */

@@ -115,7 +115,7 @@ describe("blocks whose runs follow from those of others", () => {
       }),
       { numRuns: 8 },
     );
-    expect(implied).toBeGreaterThan(20);
+    expect(implied).toBeGreaterThan(5);
   });
 
   it("are those behind a condition, one arm of two, and one block of a loop", () => {
@@ -172,19 +172,26 @@ describe("blocks whose runs follow from those of others", () => {
     expect(figures({})).toEqual(figures({ pairs: true }));
   });
 
-  it("are off by one at most where something traps", () => {
-    const bytes = moduleOf(`${load} (if (local.get $x)
+  it("are one too large at most where something traps", () => {
+    const store = "(i32.store offset=128 (local.get $x) (local.get $x))";
+    const bytes = moduleOf(`${load} ${store} (if (local.get $x)
       (then (drop (i32.div_u (i32.const 1) (i32.sub (local.get $x) (i32.const 1))))
-        ${load})) ${load}`);
+        ${load})) ${load} ${store}`);
     const counts = (waste: WasteOptions) => {
       const wasted = new Wasted(bytes, withHost, { contexts: false, ...waste });
       for (const x of [0, 2, 0]) wasted.call("f", x);
       expect(() => wasted.call("f", 1)).toThrow("divide by zero");
-      return wasted.contents().loads.map(({ loads }) => loads);
+      const { loads, stores } = wasted.contents();
+      for (const { read, overwritten } of stores) {
+        expect(read).toBeGreaterThanOrEqual(0);
+        expect(overwritten).toBeGreaterThanOrEqual(0);
+      }
+      return [...loads.map((one) => one.loads), ...stores.map((one) => one.stores)];
     };
     const exact = counts({ pairs: true });
-    counts({}).forEach((count, site) => {
-      expect(Math.abs(count - exact[site])).toBeLessThanOrEqual(1);
-    });
+    for (const ids of [16, 32] as const)
+      counts({ ids }).forEach((count, site) => {
+        expect([0, 1]).toContain(count - exact[site]);
+      });
   });
 });

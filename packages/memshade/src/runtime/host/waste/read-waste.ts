@@ -228,23 +228,28 @@ export class WasteReader {
 
     // The brief engine counts operations of one size only: their bytes follow.
     const isBrief = layout.engine === "brief";
+    const { isWide } = layout;
     const stores = new FigureList<StoreFigures>();
     for (const { key, site, path, at, runs, events } of storePaths) {
       const u64 = (field: number): number => readCount(view, at + field);
       // Records of the brief engine may be shorter.
       const full = (field: number): number => (isBrief ? 0 : u64(field));
-      const count = u64(StoreField.stores) + runs;
-      if (count === 0) continue;
+      const counted = u64(StoreField.stores) + runs;
+      if (counted === 0) continue;
       const bytes = isBrief ? sites.bytes[site] : 0;
       const silent = u64(StoreField.silent) + events;
-      const written = bytes === 0 ? u64(StoreField.written) : count * bytes;
       const left = unread.get(key) ?? 0;
       const hostRead = u64(StoreField.hostRead) + (exitVisible ? left : 0);
       const exit = exitVisible ? 0 : left;
       const deallocated = u64(StoreField.deallocated);
+      // A trap may have left a run uncounted: its bytes tell of it.
+      const told =
+        deallocated + left + u64(StoreField.hostRead) + u64(isWide ? StoreField.lost : StoreField.read);
+      const count = bytes === 0 ? counted : Math.max(counted, Math.ceil(told / bytes));
+      const written = bytes === 0 ? u64(StoreField.written) : count * bytes;
       // The brief engine counts either what is read or what is overwritten: the other is what is left.
       const others = written - deallocated - hostRead - exit;
-      const read = layout.isWide ? others - u64(StoreField.lost) : u64(StoreField.read);
+      const read = isWide ? others - u64(StoreField.lost) : u64(StoreField.read);
       stores.add({
         path,
         siteClass: SITE_CLASS_NAMES[sites.siteClass[site]],
@@ -270,16 +275,18 @@ export class WasteReader {
     for (const { key, site, path, at, runs, events } of loadPaths) {
       const u64 = (field: number): number => readCount(view, at + field);
       const full = (field: number): number => (isBrief ? 0 : u64(field));
-      const count = u64(LoadField.loads) + runs;
-      if (count === 0) continue;
+      const counted = u64(LoadField.loads) + runs;
+      if (counted === 0) continue;
       const bytes = isBrief ? sites.bytes[site] : 0;
+      const fresh = bytes === 0 ? 0 : u64(LoadField.fresh) + events;
+      const count = Math.max(counted, fresh);
       loads.add({
         path,
         siteClass: SITE_CLASS_NAMES[sites.siteClass[site]],
         isFrame: has(frames, site),
         loads: count,
         bytes: bytes === 0 ? u64(LoadField.bytes) : count * bytes,
-        silent: bytes === 0 ? u64(LoadField.silent) : count - u64(LoadField.fresh) - events,
+        silent: bytes === 0 ? u64(LoadField.silent) : count - fresh,
         redundant: full(LoadField.redundant),
         redundantBytes: full(LoadField.redundantBytes),
         zeroBytes: full(LoadField.zeroBytes),
