@@ -22,8 +22,8 @@ interface Part {
   constant: string;
   /** Imports of `layout.ts` that are constants in this part. */
   fixed?: Readonly<Record<string, number>>;
-  /** The folder that `chosen` in the paths of imports stands for. */
-  chosen?: string;
+  /** The folders that names in the paths of imports stand for. */
+  chosen?: Readonly<Record<"chosen" | "chosen-ids", string>>;
   /** Most of it runs rarely: size counts. */
   small?: boolean;
   /** Pages of a memory of its own; without, the memory is imported. */
@@ -55,13 +55,19 @@ const PARTS: readonly Part[] = [
     entry: "assembly/waste/index-brief.ts",
     target: "waste-brief.generated.ts",
     constant: "WASTE_BRIEF_BASE64",
-    chosen: "narrow",
+    chosen: { chosen: "narrow", "chosen-ids": "fixed-ids" },
+  },
+  {
+    entry: "assembly/waste/index-given.ts",
+    target: "waste-given.generated.ts",
+    constant: "WASTE_GIVEN_BASE64",
+    chosen: { chosen: "narrow", "chosen-ids": "given-ids" },
   },
   {
     entry: "assembly/waste/index-wide.ts",
     target: "waste-wide.generated.ts",
     constant: "WASTE_WIDE_BASE64",
-    chosen: "wide",
+    chosen: { chosen: "wide", "chosen-ids": "fixed-ids" },
   },
   {
     entry: "assembly/waste/index-full.ts",
@@ -139,8 +145,10 @@ for (const { folder: home = shadow, entry, target, constant, fixed, chosen, smal
       : {
           readFile: (name, base) => {
             const asked = resolve(base, name);
-            const path =
-              chosen === undefined ? asked : asked.replace(`${sep}chosen${sep}`, `${sep}${chosen}${sep}`);
+            const path = Object.entries(chosen ?? {}).reduce(
+              (path, [name, folder]) => path.replace(`${sep}${name}${sep}`, `${sep}${folder}${sep}`),
+              asked,
+            );
             if (!existsSync(path)) return null;
             const source = readFileSync(path, "utf8");
             return fixed !== undefined && path === join(shadow, "assembly/layout.ts")

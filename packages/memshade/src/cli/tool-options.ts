@@ -219,8 +219,6 @@ export function toolOptionsOf(flags: ToolFlags): ToolOptions {
       throw new UserError(`${option} is an option of the waste tool: add --tool waste`);
   if (flags.recursion !== undefined && flags.contexts !== true)
     throw new UserError("--recursion says which contexts to tell apart: add --contexts");
-  if (flags.contexts === true && flags.ids === "16")
-    throw new UserError("--contexts needs ids of 32 bits, for sites in contexts: leave out --ids 16");
   return {
     tools: flags.tool,
     clock: flags.clock,

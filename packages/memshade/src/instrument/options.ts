@@ -52,6 +52,8 @@ export interface InstrumentOptions {
 export interface WasteOptions {
   /** Width of the ids that stand for store sites in the shadow memory. Default: 16 bits where all sites fit. */
   ids?: 16 | 32 | undefined;
+  /** The most ids of 16 bits that stores in contexts have at a time; without ids they are followed more slowly. Default: 65,530. */
+  mostIds?: number | undefined;
   /** Who overwrote, repeated and re-read what: the slower engine that keeps writers, readers and values. */
   pairs?: boolean | undefined;
   /** Tell accesses apart by their calling context too. */

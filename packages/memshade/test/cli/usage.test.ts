@@ -83,10 +83,6 @@ describe("the command line", () => {
       ["run", "--tool", "waste", "--recursion", "2", "x.wasm"],
       "--recursion says which contexts to tell apart: add --contexts",
     ],
-    [
-      ["run", "--tool", "waste", "--contexts", "--ids", "16", "x.wasm"],
-      "--contexts needs ids of 32 bits, for sites in contexts: leave out --ids 16",
-    ],
     [["run", "--env", "=x", "x.wasm"], "--env =x: a name is missing"],
     [["run", "--dir", "::/", "x.wasm"], "--dir ::/: expected HOST or HOST::GUEST"],
     [["instrument", "x.wasm"], "required option '-o, --output <out.wasm>' not specified"],

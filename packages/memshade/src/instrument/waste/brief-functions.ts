@@ -66,7 +66,7 @@ export class BriefFunctions {
   #store(op: number): Uint8Array {
     const [value, displacement, store, id, address] = [1, 2, 3, 4, 5];
     const whole = this.#memory64 ? address + 1 : address;
-    const body = new BodyBuilder([I32, ...this.#addressTypes]);
+    const body = new BodyBuilder([this.#snippets.idType, ...this.#addressTypes]);
     const sink = new BodySink(body);
     computeAddress(body, displacement, address, whole);
     checkAddress(body, address, whole);

@@ -1,9 +1,10 @@
 import { ACCESS_KIND, AccessKind, opcodeId, type ValType } from "../../wasm/index.ts";
 import type { SnippetSink } from "../snippet-sink.ts";
 import { loadBefore, writeComparison } from "./comparisons.ts";
+import { GIVEN_IDS_BYTES } from "./framed-sites.ts";
 import { ShadowStates } from "./shadow-states.ts";
 import { pushAddress, type Scratch, ShadowWords, type SnippetAddress } from "./shadow-words.ts";
-import { pushIdOfRecord, type SiteRecords } from "./site-records.ts";
+import { FramedRecords, pushIdOfRecord, type SiteRecords } from "./site-records.ts";
 import { BriefIds, DIRTY_LINE_BYTES, type WasteLayout } from "./waste-layout.ts";
 
 const LOCAL_GET = opcodeId("local.get");
@@ -14,18 +15,26 @@ const IF = opcodeId("if");
 const ELSE = opcodeId("else");
 const I32_ADD = opcodeId("i32.add");
 const I32_LT_U = opcodeId("i32.lt_u");
+const I32_EQ = opcodeId("i32.eq");
+const I32_OR = opcodeId("i32.or");
 const I32_NE = opcodeId("i32.ne");
 const I32_SHL = opcodeId("i32.shl");
 const I32_SHR_U = opcodeId("i32.shr_u");
 const I32_LOAD8_U = opcodeId("i32.load8_u");
 const I32_EQZ = opcodeId("i32.eqz");
+const I32_SUB = opcodeId("i32.sub");
+const I32_LOAD = opcodeId("i32.load");
+const I64_EQZ = opcodeId("i64.eqz");
 const I64_EXTEND = opcodeId("i64.extend_i32_u");
 const I64_ADD = opcodeId("i64.add");
 const I64_LOAD = opcodeId("i64.load");
 const I64_STORE = opcodeId("i64.store");
 const NOTHING = 0x40;
 const I32: ValType = 0x7f;
+const I64: ValType = 0x7e;
 const LINE_SHIFT = Math.log2(DIRTY_LINE_BYTES);
+/** Bytes of what says which record an id has, as a shift. */
+const RECORD_OF_SHIFT = 2;
 /** Where in records of stores the bytes stand that were read; see `runtime/host/waste`. */
 const STORE_READ = 8;
 
@@ -36,10 +45,12 @@ export interface BriefTargets {
   soiled: number;
   /** By the size of the access: 1, 2, 4, 8, 16 bytes. */
   fresh: ReadonlyMap<number, number>;
-  /** The same from 2 bytes on, where the load has been counted. */
+  /** The same where the load has been counted. */
   mixed: ReadonlyMap<number, number>;
   /** Stores over bytes that nobody has read, where ids have 32 bits. */
   lost: ReadonlyMap<number, number>;
+  /** Give a store an id, where that is done while the program runs. */
+  given: ReadonlyMap<number, number>;
 }
 
 /** An access followed inline. */
@@ -60,6 +71,8 @@ export interface Place {
   hot: boolean;
   /** A store over bytes of which each was read before, or is nobody's. */
   isSettled: boolean;
+  /** An i64 local for a store's id, where ids are given while the program runs. */
+  ids: number;
 }
 
 /** Writes the instructions that follow plain loads and stores inline. Byte for byte: docs/architecture.md. */
@@ -88,6 +101,11 @@ export class BriefSnippets {
     this.#memory = memory;
     this.#targets = targets;
     this.#words = layout.isWide ? new ShadowStates(memory, layout) : new ShadowWords(memory);
+  }
+
+  /** Type of locals for ids in functions of their own. */
+  get idType(): ValType {
+    return this.#layout.recordOf === 0 ? I32 : I64;
   }
 
   /** Forgets the last function. */
@@ -153,10 +171,38 @@ export class BriefSnippets {
   }
 
   /** Behind a store: its bytes get the site's id. */
-  markStore(sink: SnippetSink, { size, key, address, isSettled }: Place): void {
+  markStore(sink: SnippetSink, { size, key, address, isSettled, ids }: Place): void {
     if (this.#layout.dirty !== 0) this.#markDirty(sink, address);
+    if (this.#words instanceof ShadowWords && this.records instanceof FramedRecords) {
+      this.records.pushBase(sink);
+      sink.access(I64_LOAD, 3, this.#memory, this.records.givenAt(key));
+      this.#needId(sink, size, address, ids, () => {
+        this.records.pushStore(sink, key);
+      });
+      this.#words.fill(sink, size, { four: ids }, address);
+      return;
+    }
     if (!isSettled) this.#chargeLost(sink, size, address);
     this.#words.fill(sink, size, this.records.idOf(key), address);
+  }
+
+  /** What was given to a store is on the stack, 0: nothing yet. `ids`: local that gets it. `pushStore` pushes its record's address. */
+  #needId(
+    sink: SnippetSink,
+    size: number,
+    address: SnippetAddress,
+    ids: number,
+    pushStore: () => void,
+  ): void {
+    sink.local(LOCAL_TEE, ids);
+    sink.plain(I64_EQZ);
+    sink.rarely();
+    sink.open(IF, NOTHING);
+    pushAddress(sink, address);
+    pushStore();
+    sink.indexed(CALL, this.#targets.given.get(size) as number);
+    sink.local(LOCAL_SET, ids);
+    sink.end();
   }
 
   /** Where stores tell whose bytes they overwrite unread: does so. */
@@ -191,7 +237,7 @@ export class BriefSnippets {
 
   /**
    * As `markStore`; counts the store too. `store`: local with what `SiteRecords.pushStore` pushes, `id`: a local for the
-   * store's id.
+   * store's id, of `idType`.
    */
   followStore(sink: SnippetSink, size: number, address: number, store: number, id: number): void {
     const place = { local: address, constant: 0, displacement: 0, isWide: false };
@@ -204,6 +250,17 @@ export class BriefSnippets {
       return;
     }
     this.#addOne(sink, store, 0, 0);
+    if (this.#words instanceof ShadowWords) {
+      sink.local(LOCAL_GET, store);
+      sink.i32(GIVEN_IDS_BYTES);
+      sink.plain(I32_SUB);
+      sink.access(I64_LOAD, 3, this.#memory, 0);
+      this.#needId(sink, size, place, id, () => {
+        sink.local(LOCAL_GET, store);
+      });
+      this.#words.fill(sink, size, { four: id }, place);
+      return;
+    }
     pushIdOfRecord(sink, store, this.#layout);
     sink.local(LOCAL_SET, id);
     this.#words.fill(sink, size, { local: id }, place);
@@ -286,41 +343,61 @@ export class BriefSnippets {
       this.#readHotOrShown(sink, words, place, scratch);
       return;
     }
-    const { size, key, site, address } = place;
-    const mixed = this.#targets.mixed.get(size);
+    const { size, key, site } = place;
     const id = scratch(I32, 1);
     this.#add(sink, this.records.freshAt(key, site));
-    if (mixed !== undefined) words.pushUniform(sink, size, scratch);
-    if (mixed !== undefined) sink.open(IF, NOTHING);
+    if (size > 1) words.pushUniform(sink, size, scratch);
+    if (size > 1) sink.open(IF, NOTHING);
     words.pushId(sink, size, scratch);
-    sink.local(LOCAL_TEE, id);
-    this.#pushIsWritten(sink);
+    sink.local(LOCAL_SET, id);
+    this.#readUniform(sink, words, place, id);
+    if (size === 1) return;
+    sink.plain(ELSE);
+    this.#callMixed(sink, place);
+    sink.end();
+  }
+
+  #callMixed(sink: SnippetSink, { size, address }: Place): void {
+    pushAddress(sink, address);
+    sink.indexed(CALL, this.#targets.mixed.get(size) as number);
+  }
+
+  /** A load of bytes that have one id, in a local, which is not that of read bytes. */
+  #readUniform(sink: SnippetSink, words: ShadowWords, place: Place, id: number): void {
+    const { size, address } = place;
+    // Spilled bytes side by side have different ids.
+    const maySpill = this.#layout.recordOf !== 0 && size === 1;
+    const end = maySpill ? BriefIds.spilled : BriefIds.invalid;
+    sink.local(LOCAL_GET, id);
+    if (!this.#zeroIsValid) {
+      sink.i32(-1);
+      sink.plain(I32_ADD);
+    }
+    sink.i32(this.#zeroIsValid ? end : end - 1);
+    sink.plain(this.#zeroIsValid && !maySpill ? I32_NE : I32_LT_U);
     // What is invalid stays so: blocks that JavaScript has filled are read like this again and again.
     sink.open(IF, NOTHING);
     sink.local(LOCAL_GET, id);
     this.#credit(sink, id, size);
     words.fill(sink, size, -1, address);
-    sink.end();
-    if (mixed === undefined) return;
-    sink.plain(ELSE);
-    pushAddress(sink, address);
-    sink.indexed(CALL, mixed);
-    sink.end();
-  }
-
-  /** Of the id on the stack, which is not that of read bytes: whether somebody wrote them. */
-  #pushIsWritten(sink: SnippetSink): void {
-    if (!this.#zeroIsValid) {
-      sink.i32(-1);
-      sink.plain(I32_ADD);
+    if (maySpill) {
+      sink.plain(ELSE);
+      sink.local(LOCAL_GET, id);
+      sink.i32(1);
+      sink.plain(I32_OR);
+      sink.i32(BriefIds.spilled | 1);
+      sink.plain(I32_EQ);
+      sink.rarely();
+      sink.open(IF, NOTHING);
+      this.#callMixed(sink, place);
+      sink.end();
     }
-    sink.i32(this.#zeroIsValid ? BriefIds.invalid : BriefIds.invalid - 1);
-    sink.plain(this.#zeroIsValid ? I32_NE : I32_LT_U);
+    sink.end();
   }
 
   /** The same where zeros count as read that an opaque host has seen. */
   #readHotOrShown(sink: SnippetSink, words: ShadowWords, place: Place, scratch: Scratch): void {
-    const { size, key, site, address } = place;
+    const { size, key, site } = place;
     const id = scratch(I32, 1);
     // One id that is not zero is that of a store, a segment or invalid memory.
     words.pushId(sink, size, scratch);
@@ -332,14 +409,7 @@ export class BriefSnippets {
     }
     sink.open(IF, NOTHING);
     this.#add(sink, this.records.freshAt(key, site));
-    sink.local(LOCAL_GET, id);
-    sink.i32(BriefIds.invalid);
-    sink.plain(I32_NE);
-    sink.open(IF, NOTHING);
-    sink.local(LOCAL_GET, id);
-    this.#credit(sink, id, size);
-    words.fill(sink, size, -1, address);
-    sink.end();
+    this.#readUniform(sink, words, place, id);
     sink.plain(ELSE);
     this.#callFresh(sink, place);
     sink.end();
@@ -361,8 +431,10 @@ export class BriefSnippets {
   /** The store whose id is on the stack wrote `size` bytes that are read now. `local`: an i32 to use. */
   #credit(sink: SnippetSink, local: number, size: number): void {
     const at = this.#layout.stores + STORE_READ;
-    sink.i32(this.#layout.recordShift);
+    const { recordOf, recordShift } = this.#layout;
+    sink.i32(recordOf === 0 ? recordShift : RECORD_OF_SHIFT);
     sink.plain(I32_SHL);
+    if (recordOf !== 0) sink.access(I32_LOAD, 2, this.#memory, recordOf);
     sink.local(LOCAL_TEE, local);
     sink.local(LOCAL_GET, local);
     sink.access(I64_LOAD, 3, this.#memory, at);

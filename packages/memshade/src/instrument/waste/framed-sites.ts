@@ -6,6 +6,8 @@ import type { SiteTable } from "./site-table.ts";
  */
 const STORE_BYTES = { plain: 40, ranges: 56, sameBytes: 64 } as const;
 const LOAD_BYTES = { plain: 16, ranges: 32 } as const;
+/** In front of the records of stores: their id of 16 bits four times, where it is given while the program runs. */
+export const GIVEN_IDS_BYTES = 8;
 
 /** Where in the frames of their functions sites have their records, bytes behind the header; −1: they have none. */
 export interface FramedSites {
@@ -19,9 +21,13 @@ export interface FramedSites {
 
 /**
  * `zeroing`: the functions, by their index among the defined ones, of the sites behind those of all functions: their frames
- * have them behind their own.
+ * have them behind their own. `givesIds`: stores have ids of 16 bits.
  */
-export function framedSites(sites: SiteTable, zeroing: readonly number[], sameBytes: boolean): FramedSites {
+export function framedSites(
+  sites: SiteTable,
+  zeroing: readonly number[],
+  { sameBytes, givesIds }: { sameBytes: boolean; givesIds: boolean },
+): FramedSites {
   const functions = sites.firstOfFunction.length - 1;
   const framed: FramedSites = {
     store: new Int32Array(sites.length).fill(-1),
@@ -33,6 +39,7 @@ export function framedSites(sites: SiteTable, zeroing: readonly number[], sameBy
     framed.functionOf[site] = defined;
     const size = sites.bytes[site] === 0 ? "ranges" : "plain";
     if (sites.store[site] !== 0) {
+      if (givesIds) framed.recordBytes[defined] += GIVEN_IDS_BYTES;
       framed.store[site] = framed.recordBytes[defined];
       framed.recordBytes[defined] += STORE_BYTES[sameBytes ? "sameBytes" : size];
     }

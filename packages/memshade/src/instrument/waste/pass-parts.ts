@@ -27,6 +27,8 @@ export interface FramedParts {
   frames: Frames;
   sites: FramedSites;
   records: FramedRecords;
+  /** Ids of stores are given while the program runs. */
+  givesIds: boolean;
 }
 
 export interface PassTargets {

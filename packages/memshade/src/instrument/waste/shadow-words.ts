@@ -48,6 +48,12 @@ const I16X8_EQ = opcodeId("i16x8.eq");
 const I64X2_SPLAT = opcodeId("i64x2.splat");
 const I64X2_EXTRACT_LANE = opcodeId("i64x2.extract_lane");
 
+/** What stores ids that an i64 has four times, by their bytes. */
+const STORES_OF_FOUR = new Map([
+  [2, opcodeId("i64.store16")],
+  [4, opcodeId("i64.store32")],
+  [8, I64_STORE],
+]);
 /** Bytes of an id as a shift, and bits. */
 const ID_SHIFT = 1;
 const ID_BITS = 16;
@@ -95,6 +101,10 @@ export function pushHeld(sink: SnippetSink, { local, isWide }: SnippetAddress): 
  * has in both of its halves.
  */
 export type ShadowId = number | { local: number } | { ids: number; plus: number };
+/** An i64 local with an id of 16 bits four times. */
+export interface FourIds {
+  four: number;
+}
 
 export function pushId(sink: SnippetSink, id: ShadowId): void {
   if (typeof id === "number") sink.i32(id);
@@ -254,8 +264,12 @@ export class ShadowWords {
   }
 
   /** Gives all bytes of an access an id. */
-  fill(sink: SnippetSink, size: number, id: ShadowId, address: SnippetAddress): void {
+  fill(sink: SnippetSink, size: number, id: ShadowId | FourIds, address: SnippetAddress): void {
     const bytes = size << ID_SHIFT;
+    if (typeof id === "object" && "four" in id) {
+      this.#fillFrom(sink, bytes, id.four, address);
+      return;
+    }
     for (let at = 0; at < bytes; at += 16) {
       const offset = this.#push(sink, address) + at;
       if (bytes === 2) {
@@ -276,6 +290,15 @@ export class ShadowWords {
         sink.prefixed(I16X8_SPLAT);
         sink.access(V128_STORE, 1, this.#memory, offset);
       }
+    }
+  }
+
+  #fillFrom(sink: SnippetSink, bytes: number, four: number, address: SnippetAddress): void {
+    for (let at = 0; at < bytes; at += 16) {
+      const offset = this.#push(sink, address) + at;
+      sink.local(LOCAL_GET, four);
+      if (bytes >= 16) sink.prefixed(I64X2_SPLAT);
+      sink.access(STORES_OF_FOUR.get(bytes) ?? V128_STORE, 1, this.#memory, offset);
     }
   }
 

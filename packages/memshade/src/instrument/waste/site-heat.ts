@@ -19,8 +19,17 @@ const LOAD_BYTES = [10, 41, 106];
 const STORE_BYTES = [10, 54, 80];
 const WIDE_LOAD_BYTES = [10, 58, 58];
 const WIDE_STORE_BYTES = [10, 84, 104];
+/** The same where ids of 16 bits are given while the program runs. */
+const GIVEN_LOAD_BYTES = [10, 41, 110];
+const GIVEN_STORE_BYTES = [10, 72, 98];
 /** Added code may be this many times the module's own; the bytes above are for ids of 16 bits; of 32 it is more, and in frames still more. */
-const BUDGETS = { narrow: 2.813, wide: 2.337, framed: 2.197 } as const;
+const BUDGETS = { narrow: 2.813, wide: 2.337, framed: 2.197, given: 2.47 } as const;
+const BYTES = {
+  narrow: [LOAD_BYTES, STORE_BYTES],
+  wide: [WIDE_LOAD_BYTES, WIDE_STORE_BYTES],
+  framed: [WIDE_LOAD_BYTES, WIDE_STORE_BYTES],
+  given: [GIVEN_LOAD_BYTES, GIVEN_STORE_BYTES],
+} as const;
 /** What the functions take that every module gets, as far as that is room: much for small ones, nothing for large ones. */
 const RUNTIME = { bytes: 8000, share: 0.25 };
 
@@ -41,7 +50,8 @@ const TRUST = 0.4;
 
 /**
  * `Heat` per site of a module: what runs often by the look of the code first, as far as the added code stays within its
- * budget. `frequencies`: see `siteFrequencies`. `ids`: of 16 bits, of 32, or those that frames have. `otherBytes`: what else is added.
+ * budget. `frequencies`: see `siteFrequencies`. `ids`: of 16 bits, of 32, those of 32 that frames have, or those of 16 that they
+ * are given. `otherBytes`: what else is added.
  */
 export function siteHeat(
   module: WasmModule,
@@ -50,8 +60,7 @@ export function siteHeat(
   ids: keyof typeof BUDGETS,
   otherBytes = 0,
 ): Uint8Array {
-  const [loadBytes, storeBytes] =
-    ids === "narrow" ? [LOAD_BYTES, STORE_BYTES] : [WIDE_LOAD_BYTES, WIDE_STORE_BYTES];
+  const [loadBytes, storeBytes] = BYTES[ids];
   const bytesAt = (site: number, at: number): number => (sites.store[site] > 0 ? storeBytes : loadBytes)[at];
   const hotBytes = (sizes: readonly number[]): number => Math.max(sizes[Heat.Hot] - sizes[Heat.Warm], 1);
   const regions: Region[] = [];

@@ -1,5 +1,6 @@
 import { opcodeId } from "../../wasm/index.ts";
 import type { SnippetSink } from "../snippet-sink.ts";
+import { GIVEN_IDS_BYTES } from "./framed-sites.ts";
 import type { ShadowId } from "./shadow-words.ts";
 import { SITE_COUNTERS_BYTES, SITE_EVENTS, type WasteLayout } from "./waste-layout.ts";
 
@@ -150,6 +151,11 @@ export class FramedRecords implements SiteRecords {
 
   runsAt(key: number): number {
     return key;
+  }
+
+  /** Address, counted from the base, of the ids that a store was given. */
+  givenAt(key: number): number {
+    return key - GIVEN_IDS_BYTES;
   }
 
   idOf(key: number): ShadowId {

@@ -39,6 +39,9 @@ export const COPY_BYTES = 16;
 const NODE_BYTES = 8;
 /** See `runtime/shadow/assembly/waste/dirty.ts`. */
 export const DIRTY_LINE_BYTES = 256;
+/** As many numbers have 16 bits; bytes that each of them takes where it is given while the program runs. */
+const NARROW_IDS = 65_536;
+const GIVEN_BYTES = 5;
 /** Store sites that 16-bit ids can tell apart: four ids mean something else. */
 export const MOST_NARROW_IDS = 65_532;
 
@@ -50,7 +53,7 @@ export interface WasteLayout {
   isWide: boolean;
   /** Whether writers, readers and origins have a memory each, in this order behind the one with everything else. */
   isSplit: boolean;
-  /** A u32 per byte of program memory with its last store; not with ids of 16 bits. */
+  /** A u32 per byte of program memory with its last store; of 16-bit ids only for those that are given, which may run out. */
   writers: number;
   readers: number;
   seen: number;
@@ -68,6 +71,13 @@ export interface WasteLayout {
   arena: number;
   arenaLimit: number;
   lastFrames: number;
+  /**
+   * A u32 per id of 16 bits, the distance of its record from `stores`, and a byte per id, where ids are given to stores in
+   * contexts while the program runs. 0: there are none.
+   */
+  recordOf: number;
+  /** The last one that is given. */
+  lastId: number;
   sizes: number;
   /** The values that redundant loads find, `VALUES_BYTES` per load record. Full only. */
   values: number;
@@ -110,6 +120,8 @@ export interface WasteWishes {
   opaque: boolean;
   /** Functions of the module and bytes of a frame of each of them, where the brief engine tells contexts apart. */
   frames?: { functions: number; bytes: number } | undefined;
+  /** The most ids that are given while the program runs. */
+  mostIds?: number | undefined;
 }
 
 const CONTEXT_KEYS = 512 * KIB;
@@ -141,12 +153,16 @@ export function planWaste(wishes: WasteWishes): WasteLayout {
   const siteCapacity = wishes.objects ? ALLOCATION_SITES : 0;
   const copyCapacity = wishes.copies ? COPIES : 0;
   const counters = isFull || frames ? 0 : wishes.sites * SITE_COUNTERS_BYTES;
+  const isWide = !isFull && wishes.ids === 32;
+  const givesIds = frames !== undefined && !isWide;
+  const givenBytes = givesIds ? NARROW_IDS * GIVEN_BYTES : 0;
   const frameBytes = frames ? FRAMES_BYTES + frames.bytes + (frames.functions + 1) * 4 : 0;
   const storeRecords = storeCapacity << shifts.stores;
   const loadRecords = loadCapacity << shifts.loads;
   const tables =
     CONTROL_BYTES +
     frameBytes +
+    givenBytes +
     storeRecords +
     loadRecords +
     counters +
@@ -157,10 +173,9 @@ export function planWaste(wishes: WasteWishes): WasteLayout {
     blockCapacity * BLOCK_BYTES +
     siteCapacity * SITE_BYTES +
     copyCapacity * COPY_BYTES;
-  const isWide = !isFull && wishes.ids === 32;
   // Bytes per byte of program memory: shadow, sizes of blocks, and which block a granule belongs to; then tables of words.
   const perByte = (isFull || isWide ? 1 : 2) + 0.5 + (wishes.objects ? 0.5 : 0) + 6 / DIRTY_LINE_BYTES;
-  const wordsPerByte = (isFull ? 8 : isWide ? 4 : 0) + (wishes.copies ? 4 : 0);
+  const wordsPerByte = (isFull ? 8 : isWide || givesIds ? 4 : 0) + (wishes.copies ? 4 : 0);
   const room = LARGEST_MEMORY_BYTES - PAGE_BYTES * 16 - tables;
   const wanted = Math.ceil(wishes.memoryBytes / PAGE_BYTES) * PAGE_BYTES;
   const isSplit = wordsPerByte > 0 && wanted * (perByte + wordsPerByte) > room;
@@ -176,7 +191,7 @@ export function planWaste(wishes: WasteWishes): WasteLayout {
     return at;
   };
   const placeWords = (isThere: boolean): number => (isThere && !isSplit ? place(covered * 4, PAGE_BYTES) : 0);
-  const writers = placeWords(isFull || isWide);
+  const writers = placeWords(isFull || isWide || givesIds);
   const readers = placeWords(isFull);
   const origins = placeWords(wishes.copies);
   const seen = 0;
@@ -201,6 +216,8 @@ export function planWaste(wishes: WasteWishes): WasteLayout {
     arena: frames ? place(FRAMES_BYTES + frames.bytes) : 0,
     arenaLimit: frames ? end - frames.bytes : 0,
     lastFrames: frames ? place((frames.functions + 1) * 4) : 0,
+    recordOf: givesIds ? place(givenBytes) : 0,
+    lastId: BriefIds.first - 1 + Math.min(wishes.mostIds ?? NARROW_IDS, BriefIds.spilled - BriefIds.first),
     values: place(isFull ? loadCapacity * VALUES_BYTES : 0),
     pairs: place(pairCapacity * PAIR_BYTES),
     pairCapacity,
@@ -239,8 +256,9 @@ export function ownMemories(
  * What a shadow word of the brief engine means that is no store's id: 0 is memory as the system gave it, `init` was put
  * there by a data segment. Ids of stores are `first` and up: numbers of store sites from 1, plus `first - 1`. `invalid`, with 16 bits
  * only, differs in nothing but the lowest bit from the id of read bytes: so many words at once show that nobody's bytes are in them.
+ * `spilled` and the one behind it, where ids are given while the program runs: the writer had none, and stands in a table.
  */
-export const BriefIds = { init: 1, first: 2, invalid: 0xfffe } as const;
+export const BriefIds = { init: 1, first: 2, spilled: 0xfffc, invalid: 0xfffe } as const;
 
 /** Bytes that were read since they were written: the id of 16 bits, the state where ids have 32. */
 export const READ_BYTE = { narrow: 0xffff, wide: 0xff } as const;
@@ -269,6 +287,9 @@ export function wasteConstants(
     WRITERS: layout.writers,
     INVALID: BriefIds.invalid,
     INIT: BriefIds.init,
+    SPILLED: BriefIds.spilled,
+    LAST_ID: layout.lastId,
+    RECORD_OF: layout.recordOf,
     READERS: layout.readers,
     SEEN: layout.seen,
     VALUES: layout.values,

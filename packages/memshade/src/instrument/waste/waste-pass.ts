@@ -416,13 +416,14 @@ export class WastePass implements ToolPass {
       value: { local: 0, isHeld: false },
       lane: IMMEDIATE_KIND[op] === ImmediateKind.MemargLane ? this.#around.module.bytes[end - 1] : 0,
       silentLocal: -1,
+      ids: NO_LOCAL,
       ...how,
     };
     const number = this.#steps.places.push(place) - 1;
     // Locals come before the code in which the snippets ask for them.
     if (!isStore) this.#brief?.snippets.reserve(place, this.#scratch);
     if (isStore) {
-      this.#needIds();
+      this.#needIds(place);
       this.#needOnes(place);
       const holder = stack.holder(at + 1, values);
       place.value.isHeld = holder !== NO_LOCAL;
@@ -475,10 +476,11 @@ export class WastePass implements ToolPass {
     this.#add(this.#codeStart, Step.Base);
   }
 
-  /** Ids of stores are computed from a local. */
-  #needIds(): void {
-    const records = this.#brief?.framed?.records;
-    if (records === undefined || records.ids !== NO_LOCAL) return;
+  /** Ids of stores are computed from a local, or were given and are kept in one while they are stored. */
+  #needIds(place: Place): void {
+    const { records, givesIds } = this.#brief?.framed ?? {};
+    if (givesIds === true) place.ids = this.#extraLocal(I64, 1);
+    if (records === undefined || givesIds === true || records.ids !== NO_LOCAL) return;
     records.ids = extraLocal(this.#state.temporaries, I64);
     this.#add(this.#codeStart, Step.Ids);
   }

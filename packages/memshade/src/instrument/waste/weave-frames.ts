@@ -44,9 +44,10 @@ export function framesOf(
   plan: FramePlan,
   sites: SiteTable,
   { sameBytes }: WasteOptions,
+  givesIds: boolean,
 ): PlannedFrames {
   const zeroing = zeroingFunctions(allocator.functions).map((index) => index - module.importedFunctionCount);
-  const framed = framedSites(sites, zeroing, sameBytes === true);
+  const framed = framedSites(sites, zeroing, { sameBytes: sameBytes === true, givesIds });
   const calls = findCallSites(module);
   return { plan, calls, sites: framed, shapes: frameShapes(module, calls, plan, framed.recordBytes) };
 }

@@ -70,11 +70,12 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
   const isFull = needsFullEngine(options);
   const sites = findSites(module, zeroingFunctions(around.allocator.functions));
   const byFrames = options.contexts === true && !isFull;
-  const ids = byFrames ? 32 : (options.ids ?? (sites.stores > MOST_NARROW_IDS ? 32 : 16));
-  if (!isFull && ids === 16 && sites.stores > MOST_NARROW_IDS)
+  const ids = options.ids ?? (sites.stores > MOST_NARROW_IDS && !byFrames ? 32 : 16);
+  if (!isFull && !byFrames && ids === 16 && sites.stores > MOST_NARROW_IDS)
     return `The module has ${sites.stores} store sites, more than 16-bit ids can tell apart.`;
   const plan = options.contexts === true ? contextPlan(around, sites, isFull) : undefined;
-  const framed = plan === undefined || isFull ? undefined : framesOf(around, plan, sites, options);
+  const framed =
+    plan === undefined || isFull ? undefined : framesOf(around, plan, sites, options, ids === 16);
   const wishes: WasteWishes = {
     memoryBytes: around.memoryBytes,
     stores: sites.stores,
@@ -92,8 +93,10 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
       framed === undefined
         ? undefined
         : { functions: module.bodies.length, bytes: allFrameBytes(framed.shapes) },
+    mostIds: options.mostIds,
   };
   const layout = planWaste(wishes);
+  const givesIds = layout.recordOf !== 0;
   const { minimum, pageSizeLog2 } = memoryType(module, memory);
   if (minimum * 2 ** pageSizeLog2 > layout.covered)
     return (
@@ -106,7 +109,7 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
     memory < module.importedMemoryCount && pageSizeLog2 === 16 && layout.covered < around.memoryBytes;
   const hasNodes = plan !== undefined && isFull;
   const isCompatible = options.compat === "deadstores";
-  const runtime = mergeRuntime(runtimeBytes(wishes.engine, ids), {
+  const runtime = mergeRuntime(runtimeBytes(wishes.engine, ids, byFrames), {
     appended,
     shadowMemory,
     firstGlobal: around.firstGlobal + (hasNodes ? 1 : 0),
@@ -155,16 +158,17 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
   );
   const returning = returningFunctions(module, around.scan);
   const briefParts = (): BriefParts => {
+    const width = framed !== undefined ? (givesIds ? "given" : "framed") : ids === 32 ? "wide" : "narrow";
     const sameName = framed === undefined ? "same" : "sameAt";
     const same = new Map(ACCESS_SIZES.map((size) => [size, target(`${sameName}${size}`)]));
     const fresh = new Map(ACCESS_SIZES.map((size) => [size, target(`fresh${size}`)]));
-    const mixed = new Map(ACCESS_SIZES.slice(1).map((size) => [size, target(`mixed${size}`)]));
+    const given = new Map(ACCESS_SIZES.map((size) => [size, target(`given${size}`)]));
+    const mixed = new Map(ACCESS_SIZES.map((size) => [size, target(`mixed${size}`)]));
     const lost = new Map(ACCESS_SIZES.map((size) => [size, target(`lost${size}`)]));
-    const width = framed !== undefined ? "framed" : ids === 32 ? "wide" : "narrow";
     const snippets = new BriefSnippets(
       layout,
       shadowMemory,
-      { same, soiled: target("soiled"), fresh, mixed, lost },
+      { same, soiled: target("soiled"), fresh, mixed, lost, given },
       records,
       !isCompatible,
     );
@@ -185,7 +189,7 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
       framed:
         framed === undefined || frames === undefined
           ? undefined
-          : { frames, sites: framed.sites, records: framedRecords },
+          : { frames, sites: framed.sites, records: framedRecords, givesIds },
       fixed: framed === undefined ? fixedRecords : undefined,
     };
   };

@@ -12,6 +12,10 @@ export const TOOL_VARIANTS: readonly Variant[] = [
   variant("waste", { tools: ["waste"], waste: exact }),
   variant("waste, wide", { tools: ["waste"], waste: { ...exact, ids: 32 } }),
   variant("waste by context", { tools: ["waste"], waste: { ...exact, contexts: true } }),
+  variant("waste by context without ids", {
+    tools: ["waste"],
+    waste: { ...exact, contexts: true, mostIds: 0 },
+  }),
   variant("wide waste by context", {
     tools: ["waste"],
     waste: { ...exact, contexts: true, ids: 32, sameBytes: true },

@@ -360,7 +360,7 @@ describe("bounds", () => {
     expect(inContext["small < large < run"] + small).toBe(2 * callers);
     expect(large).toBe(small);
     // A frame of 1.6 MB each, in a GiB.
-    expect(told.length / 2).toBe(Math.floor(2 ** 30 / (sites * 40 + 120)));
+    expect(told.length / 2).toBe(Math.floor(2 ** 30 / (sites * 48 + 136)));
     expect(file.notTracked).toContain(
       `The tables of calling contexts were full: ${large + small} accesses count without their context.`,
     );

@@ -6,6 +6,8 @@ const ENGINES: Readonly<Record<string, WasteOptions>> = {
   "16-bit ids": { ids: 16 },
   "32-bit ids": { ids: 32 },
   "frames of contexts": { contexts: true },
+  "frames of contexts, 32-bit ids": { contexts: true, ids: 32 },
+  "frames of contexts, more stores than ids": { contexts: true, mostIds: 1 },
   "writers and readers": { pairs: true },
 };
 

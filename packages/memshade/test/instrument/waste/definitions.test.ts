@@ -6,6 +6,7 @@ const ENGINES: Readonly<Record<string, WasteOptions>> = {
   "16-bit ids": { ids: 16, sameBytes: true },
   "32-bit ids": { ids: 32, sameBytes: true },
   "frames of contexts": { contexts: true, sameBytes: true },
+  "frames of contexts, more stores than ids": { contexts: true, sameBytes: true, mostIds: 1 },
   "writers and readers": { pairs: true, copies: true },
 };
 

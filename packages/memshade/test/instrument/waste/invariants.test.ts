@@ -132,7 +132,9 @@ describe("laws of waste", () => {
         const narrow = figures({ ids: 16 });
         expect(figures({ ids: 32 })).toEqual(narrow);
         expect(figures({ pairs: true })).toEqual(narrow);
-        expect(figures({ contexts: true })).toEqual(figures({ pairs: true, contexts: true }));
+        const byContext = figures({ pairs: true, contexts: true });
+        for (const ids of [{}, { ids: 32 }, { mostIds: 0 }, { mostIds: 3 }] as const)
+          expect(figures({ contexts: true, ...ids })).toEqual(byContext);
       }),
       { numRuns: 8 },
     );
@@ -207,10 +209,13 @@ describe("real programs", () => {
         const texts = (rows: readonly unknown[]) => rows.map((row) => JSON.stringify(row)).sort();
         return { stores: texts(stores), loads: texts(loads) };
       };
+      const full = sorted(wasteOfProgram(name, args, { contexts: true, pairs: true }));
       const quick = wasteOfProgram(name, args, { contexts: true });
-      const full = wasteOfProgram(name, args, { contexts: true, pairs: true });
       expect(quick.stores.some(({ path }) => path.length > 4)).toBe(true);
-      expect(sorted(quick)).toEqual(sorted(full));
+      expect(sorted(quick)).toEqual(full);
+      // Ids are given again and again where there are fewer than stores in contexts, and then bytes do without.
+      for (const ids of [{ ids: 32 }, { mostIds: 200 }, { mostIds: 20 }] as const)
+        expect(sorted(wasteOfProgram(name, args, { contexts: true, ...ids }))).toEqual(full);
     });
 
   it("contexts divide the figures of their sites and lose none", () => {

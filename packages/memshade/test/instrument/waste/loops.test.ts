@@ -115,7 +115,9 @@ function expectSameFigures(loops: readonly Loop[]): void {
   const one = figures(loops, { pairs: true });
   expect(figures(loops, { ids: 16 })).toEqual(one);
   expect(figures(loops, { ids: 32 })).toEqual(one);
-  expect(figures(loops, { contexts: true })).toEqual(figures(loops, { contexts: true, pairs: true }));
+  const byContext = figures(loops, { contexts: true, pairs: true });
+  for (const ids of [{}, { ids: 32 }, { mostIds: 2 }] as const)
+    expect(figures(loops, { contexts: true, ...ids })).toEqual(byContext);
 }
 
 describe("loops that are followed as a whole", () => {

@@ -91,6 +91,10 @@ describe("ranges of any size and alignment", () => {
         const one = figures(events, { pairs: true });
         expect(figures(events, { ids: 16 })).toEqual(one);
         expect(figures(events, { ids: 32 })).toEqual(one);
+        for (const mostIds of [0, 3])
+          expect(figures(events, { contexts: true, mostIds })).toEqual(
+            figures(events, { contexts: true, pairs: true }),
+          );
       }),
       { numRuns: 30 },
     );

@@ -346,6 +346,8 @@ export class WasteReader {
           bytes.fill(0, at, at + NODE).fill(0, at + SITE + 4, at + RECORD_BYTES);
     };
     if (layout.arena !== 0) this.#framed(this.#siteTable()).forget(view);
+    // The records have forgotten their ids.
+    if (layout.recordOf !== 0) bytes.fill(0, layout.recordOf, layout.recordOf + (layout.lastId + 1) * 4);
     clear(layout.stores, layout.stores + layout.storeCapacity * 2 ** layout.recordShift);
     clear(layout.loads, layout.loads + layout.loadCapacity * 2 ** layout.loadShift);
     bytes.fill(0, layout.counters, layout.sizes);
@@ -371,10 +373,11 @@ export class WasteReader {
   #framed(sites: SiteTable): FrameReader {
     if (this.#frames === undefined) {
       const module = decodeModule(this.#original());
+      const { sameBytes, recordOf } = this.#layout;
       const zeroing = zeroingFunctions(this.#info.allocator.functions).map(
         (index) => index - module.importedFunctionCount,
       );
-      const framed = framedSites(sites, zeroing, this.#layout.sameBytes);
+      const framed = framedSites(sites, zeroing, { sameBytes, givesIds: recordOf !== 0 });
       this.#frames = new FrameReader(
         this.#layout,
         sites,
@@ -503,6 +506,18 @@ export class WasteReader {
     return { states: ids, ids, isUnread: (state) => state < BriefIds.invalid, read: READ_BYTE.narrow };
   }
 
+  /** Whether an id says that the writer stands in a table. */
+  #isSpilled(id: number): boolean {
+    return this.#layout.recordOf !== 0 && id >= BriefIds.spilled && id < BriefIds.invalid;
+  }
+
+  /** Ids of 16 bits are keys, unless they were given while the program ran. */
+  #keysOfIds(view: DataView): (id: number) => number {
+    const { recordOf, recordShift } = this.#layout;
+    if (recordOf === 0) return (id) => id;
+    return (id) => view.getUint32(recordOf + id * 4, true) / 2 ** recordShift;
+  }
+
   /** Bytes per store key that nobody has read. */
   #unreadByKey(view: DataView, _pages: number): Map<number, number> {
     const layout = this.#layout;
@@ -518,8 +533,13 @@ export class WasteReader {
       const counts = new Uint32Array(0x10000);
       const { ids } = this.#bytes(end);
       for (let i = 0; i < end; i++) counts[ids[i]]++;
+      const keyOf = this.#keysOfIds(view);
       for (let id: number = BriefIds.first; id < BriefIds.invalid; id++)
-        if (counts[id] !== 0) found.set(id, counts[id]);
+        if (counts[id] !== 0 && !this.#isSpilled(id)) found.set(keyOf(id), counts[id]);
+      if (this.#isSpilled(BriefIds.spilled) && counts[BriefIds.spilled] + counts[BriefIds.spilled + 1] > 0) {
+        const { writers } = this.#words(end);
+        for (let i = 0; i < end; i++) if (this.#isSpilled(ids[i])) add(writers[i]);
+      }
     } else {
       const { states, ids, isUnread } = this.#bytes(end);
       forEachWritten(ids as Uint32Array, (i) => {

@@ -1,6 +1,7 @@
 // Ranges in the engine with one id per byte: bulk instructions, data segments, and the host.
 import { countSameByte, loadRecord, outside, SAME_BYTES } from "./brief";
-import { bump, hostReadsAll, isValid, overwrite, readRange, setInit, storeRecord } from "./chosen/bytes";
+import { bump, hostReadsAll, isValid, overwrite, readRange, setInit } from "./chosen/bytes";
+import { storeRecord } from "./chosen-ids/ids";
 import { LINE_SHIFT, markDirty, NO_LINE, showZeros, takeDirty } from "./dirty";
 import {
   C_INIT_BYTES, C_LOAD_SITE, C_STORE_SITE, CONTROL, COVERED, L_BYTES, L_LOADS, L_SILENT, S_SAME, S_SILENT, S_SILENT_BYTES,

@@ -2,8 +2,9 @@
 // their work inline; what is here runs where something happened. `chosen` stands for `narrow` or `wide`, by the width of ids: see
 // scripts/build-shadow-runtime.ts.
 import {
-  bump, fewAreRead, isValid, overwrite, readFew, readRange, settleFew, storeRecord,
+  bump, fewAreRead, isValid, overwrite, readFew, readRange, settleFew,
 } from "./chosen/bytes";
+import { storeRecord } from "./chosen-ids/ids";
 import { markDirty, showsZeros } from "./dirty";
 import { C_OUTSIDE, CONTROL, COVERED, L_FRESH, L_LOADS, LOADS, S_SAME, S_SILENT, S_STORES } from "./layout";
 import { programLoad8 } from "./program";
@@ -37,6 +38,7 @@ export function fresh16(address: u32, site: u32): void { freshFew(address, 16, s
 }
 
 /** The same where the caller has counted it. */
+export function mixed1(address: u32): void { readFew(address, 1); }
 export function mixed2(address: u32): void { readFew(address, 2); }
 export function mixed4(address: u32): void { readFew(address, 4); }
 export function mixed8(address: u32): void { readFew(address, 8); }

@@ -1,5 +1,6 @@
 // Streams that share a place in each trip, one behind the other.
 import { loadStream, NO_STORE, storeStream } from "./chosen/passes";
+import { idOfKey } from "./chosen-ids/ids";
 import { CHOSEN, firstOf, idOf, isIn, isStore, sizeOf, stream } from "./stream-table";
 
 /** Does `trips` of the chosen ones of `count` streams, from a trip on in which their place, now at `first`, is at `from`. */
@@ -11,7 +12,7 @@ export function passEach(count: u32, first: u32, from: u32, stride: i32, trips: 
     if (!isIn(at, CHOSEN)) continue;
     // What such a load leaves need not be written.
     const isLeft = last != 0 && isStore(at) && firstOf(at) == firstOf(last) && sizeOf(at) == sizeOf(last);
-    if (last != 0) passLoad(last, first, from, stride, trips, isLeft ? idOf(at) : NO_STORE);
+    if (last != 0) passLoad(last, first, from, stride, trips, isLeft ? idOfKey(idOf(at)) : NO_STORE);
     last = isStore(at) ? 0 : at;
     if (isStore(at) && !isLeft) storeStream(from + (firstOf(at) - first), stride, sizeOf(at), trips, idOf(at));
   }

@@ -3,6 +3,7 @@
 import { areRead, bump, settleZeros } from "./chosen/bytes";
 import { isPatterned, passGroup } from "./chosen/groups";
 import { loadStream, NO_STORE, sparseIsRead, storeStream } from "./chosen/passes";
+import { haveIds } from "./chosen-ids/ids";
 import { LINE_SHIFT, markDirty, showsZeros } from "./dirty";
 import { passEach } from "./each";
 import { replay } from "./replay";
@@ -30,7 +31,8 @@ export function looped(trips: u32, count: u32, runs: u32): void {
     const at = stream(i);
     store<u32>(at, load<u32>(at, T_END) - load<u32>(at, T_STRIDE) * trips, T_FIRST);
   }
-  if (count == 1 && !showsZeros()) {
+  if (!haveIds(count)) replay(trips, count);
+  else if (count == 1 && !showsZeros()) {
     setRanges(trips, 1);
     passOne(stream(0), trips);
   } else passLong(trips, count);

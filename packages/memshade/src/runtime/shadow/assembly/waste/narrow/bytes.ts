@@ -1,6 +1,7 @@
 // What is known of each byte of the program's memory with ids of 16 bits: a word that is the id of the last store, until the byte is
 // read. Then the id becomes all ones, and its store gets the credit; what a store overwrites unread is the rest. Stores need not look
 // at what was there.
+import { idOfKey, isNone, moveSpilled, recordOf, settleSpilled, spill } from "../chosen-ids/ids";
 import { shownEnd, showsZeros } from "../dirty";
 import { S_DEALLOCATED, S_HOST_READ, S_READ, STORES, ZERO_IS_VALID } from "../layout";
 
@@ -8,17 +9,12 @@ import { S_DEALLOCATED, S_HOST_READ, S_READ, STORES, ZERO_IS_VALID } from "../la
 declare const INIT: u32;
 @external("layout", "INVALID")
 declare const INVALID: u32;
-// Distance between the records of neighbouring ids, as a shift.
-@external("layout", "RECORD_SHIFT")
-declare const RECORD_SHIFT: u32;
 
 // Ids that are no stores: read, invalid, which differs from it in the lowest bit only, written by a data segment, and 0, memory as
-// the system gave it.
-// The record of a store is the one with its id's number.
+// the system gave it. Whose ids the others are, and what stands for bytes of stores that have none: `chosen-ids`.
 export const READ: u32 = 0xffff;
 
 @inline export function bump(at: usize, by: u64): void { store<u64>(at, load<u64>(at) + by); }
-@inline export function storeRecord(key: u32): usize { return STORES + (key << RECORD_SHIFT); }
 @inline export function isReal(id: u32): bool { return id - (INIT + 1) < INVALID - (INIT + 1); }
 // Twice the same where zero is valid, which engines see: that takes one comparison.
 @inline export function isInvalid(id: u32): bool { return (id == INVALID) | (id == (ZERO_IS_VALID != 0 ? INVALID : 0)); }
@@ -30,6 +26,7 @@ const WIDE: u32 = 8;
 
 /** Credits the writers of a range. True if all of it had been read since it was written. */
 export function readRange(address: u32, size: u32): bool {
+  settleSpilled(address, size, S_READ);
   let at: usize = address << 1;
   let stale = true;
   for (const end = at + ((size & ~31) << 1); at != end; at += 64) if (!readLine(at)) stale = false;
@@ -54,7 +51,7 @@ export function readRange(address: u32, size: u32): bool {
   const id = load<u16>(at);
   if (isReal(id) && isUniform(at, 32, id) && isUniform(at + 32, 32, id)) {
     setRead(at, 64);
-    bump(storeRecord(id) + S_READ, 32);
+    bump(recordOf(id) + S_READ, 32);
     return false;
   }
   let stale = true;
@@ -80,6 +77,7 @@ function readIds(at: usize, ids: u64, bytes: u32): bool {
 
 /** Up to 16 bytes are read, of which some were not before. */
 @inline export function readFew(address: u32, size: u32): void {
+  settleSpilled(address, size, S_READ);
   const at: usize = address << 1;
   const id = idAt(address);
   // One store wrote all of it: the usual case.
@@ -87,7 +85,7 @@ function readIds(at: usize, ids: u64, bytes: u32): bool {
     if (isInvalid(id)) return;
     setRead(at, size << 1);
     // The records of ids that are no stores are there, and nobody reads them.
-    const record = storeRecord(id);
+    const record = recordOf(id);
     store<u64>(record, load<u64>(record, S_READ) + size, S_READ);
     return;
   }
@@ -150,7 +148,7 @@ export function readTimes(at: usize, size: u32, times: u32): bool {
  * word: additions to one wait for each other.
  */
 @inline function creditRun(id: u32, isLast: bool, number: u32, count: u64): void {
-  bump(select<usize>(storeRecord(id) + S_READ, STORES + (number << 3), isLast & (id < INVALID)), count);
+  bump(select<usize>(recordOf(id) + S_READ, STORES + (number << 3), isLast & (id < INVALID)), count);
 }
 
 /** The lowest bit of those ids side by side that are equal. */
@@ -236,8 +234,10 @@ export function setRange(address: u32, size: u32, id: u32): void {
   return areRead(address, size);
 }
 
-/** 1, 2, 4, 8 or 16 bytes, a constant, are written by the store `id`. */
-@inline export function writeFew(address: u32, size: u32, id: u32): void {
+/** 1, 2, 4, 8 or 16 bytes, a constant, are written by the store `key`. */
+@inline export function writeFew(address: u32, size: u32, key: u32): void {
+  const id = idOfKey(key);
+  if (isNone(id)) { spill(address, size, key); return; }
   const at: usize = address << 1;
   const ids = <u64>id * 0x0001000100010001;
   if (size == 1) store<u16>(at, <u16>id);
@@ -246,8 +246,12 @@ export function setRange(address: u32, size: u32, id: u32): void {
   else for (let i: u32 = 0; i < size << 1; i += 16) { store<u64>(at + i, ids); store<u64>(at + i, ids, 8); }
 }
 
-/** The range is written by the store `id`. */
-@inline export function overwrite(address: u32, size: u32, id: u32): void { setRange(address, size, id); }
+/** The range is written by the store `key`. */
+@inline export function overwrite(address: u32, size: u32, key: u32): void {
+  const id = idOfKey(key);
+  if (isNone(id)) spill(address, size, key);
+  else setRange(address, size, id);
+}
 
 /** A data segment was put here. */
 export function setInit(address: u32, size: u32): void { setRange(address, size, INIT); }
@@ -279,6 +283,7 @@ export function settleZeros(low: u32, high: u32): void {
 
 /** A host that says nothing of what it reads may have read a range of whole vectors. */
 export function hostReadsAll(from: u32, end: u32): void {
+  settleSpilled(from, end - from, S_HOST_READ);
   const invalid = i16x8.splat(<i16>INVALID);
   const read = i8x16.splat(-1);
   for (let at: u32 = from; at < end; at += WIDE) {
@@ -288,13 +293,13 @@ export function hostReadsAll(from: u32, end: u32): void {
     const first = idAt(at);
     const all = i16x8.splat(<i16>first);
     if (isReal(first) && !v128.any_true(v128.xor(ids, all))) {
-      bump(storeRecord(first) + S_HOST_READ, WIDE);
+      bump(recordOf(first) + S_HOST_READ, WIDE);
       v128.store(at << 1, read);
       continue;
     }
     for (let i: u32 = at; i < at + WIDE; i++) {
       const id = idAt(i);
-      if (isReal(id)) bump(storeRecord(id) + S_HOST_READ, 1);
+      if (isReal(id)) bump(recordOf(id) + S_HOST_READ, 1);
       else if (id != INIT) continue;
       setId(i, READ);
     }
@@ -333,6 +338,7 @@ const PIECE: u32 = 128;
 
 /** The memory is gone: bytes that nobody read are charged to their writers. */
 export function invalidate(address: u32, size: u32): void {
+  settleSpilled(address, size, S_DEALLOCATED);
   let at: usize = address << 1;
   if (size >= PIECE >>> 1) at = size < LARGE_BLOCK ? invalidatePieces(at, size) : invalidateLines(at, size);
   // Words as wide as the stores that filled them: a processor has not put those into its cache yet when a frame ends.
@@ -390,6 +396,7 @@ export function invalidateAgain(address: u32, size: u32): void {
 
 /** As `invalidate`, of as many bytes as `isGone`. */
 @inline export function endBytes(address: u32, size: u32): void {
+  settleSpilled(address, size, S_DEALLOCATED);
   const at: usize = address << 1;
   invalidateHalf(at);
   if (size > 16) invalidateHalf(at + 32);
@@ -445,12 +452,13 @@ function chargeWord(ids: u64): void {
 }
 
 @inline function chargeGone(id: u32, bytes: u32): void {
-  if (isReal(id)) bump(storeRecord(id) + S_DEALLOCATED, bytes);
+  if (isReal(id)) bump(recordOf(id) + S_DEALLOCATED, bytes);
 }
 
 /** What is known of `size` bytes goes with them; what is left behind is nobody's. */
 export function moveBytes(to: u32, from: u32, size: u32): void {
   memory.copy(to << 1, from << 1, size << 1);
+  moveSpilled(to, from, size);
   setRange(from, size, INVALID);
 }
 

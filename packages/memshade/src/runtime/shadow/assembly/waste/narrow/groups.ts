@@ -1,6 +1,7 @@
 // What whole loops do to bytes with ids of 16 bits where several of their accesses share a place that moves on by its own size:
 // loops that were unrolled, and those that load what they store.
 import { countFreshTimes } from "../brief";
+import { idOfKey } from "../chosen-ids/ids";
 import { passEach } from "../each";
 import {
   clear, fillPattern, FOUND, isChanged, LEFT, leavePattern, MOST_PATIENCE, passFound, pattern, PATTERN_BYTES, repeat, touch,
@@ -67,7 +68,7 @@ function settle(count: u32, first: u32, step: u32, times: u32): void {
     const at = stream(i);
     if (!isIn(at, CHOSEN)) continue;
     const ids = left + ((firstOf(at) - first) << 1);
-    if (isStore(at)) setIds(ids, sizeOf(at), idOf(at));
+    if (isStore(at)) setIds(ids, sizeOf(at), idOfKey(idOf(at)));
     else if (readTimes(ids, sizeOf(at), times)) countFreshTimes(idOf(at), times);
   }
   repeat(LEFT, left, step << 1);

@@ -1,14 +1,16 @@
 // What whole loops do to bytes with ids of 16 bits: accesses of `size` bytes from `first` on, `stride` apart, `trips` of them.
 import { countFresh, loadRecord } from "../brief";
+import { idOfKey, recordOf } from "../chosen-ids/ids";
 import { L_FRESH, S_READ } from "../layout";
-import { areRead, bump, idAt, isInvalid, isReal, READ, readFew, setRange, storeRecord } from "./bytes";
+import { areRead, bump, idAt, isInvalid, isReal, READ, readFew, setRange } from "./bytes";
 
 /** For loads behind which no store comes at the same places. */
 export const NO_STORE: u32 = READ;
 
 @inline function magnitude(stride: i32): u32 { return <u32>(stride < 0 ? -stride : stride); }
 
-export function storeStream(first: u32, stride: i32, size: u32, trips: u32, id: u32): void {
+export function storeStream(first: u32, stride: i32, size: u32, trips: u32, key: u32): void {
+  const id = idOfKey(key);
   if (magnitude(stride) == size) setRange(stride < 0 ? first - size * (trips - 1) : first, size * trips, id);
   else if (size == 1) storeSparse<u8>(first, stride, trips, id);
   else if (size == 2) storeSparse<u16>(first, stride, trips, id);
@@ -151,7 +153,7 @@ function loadSparse<T>(address: u32, stride: i32, trips: u32, number: u32, left:
     trips -= run;
     if (id == READ) continue;
     fresh += run;
-    if (isReal(id)) bump(storeRecord(id) + S_READ, run * size);
+    if (isReal(id)) bump(recordOf(id) + S_READ, run * size);
   }
   bump(loadRecord(number) + L_FRESH, fresh);
 }
@@ -183,7 +185,7 @@ function loadDense(low: u32, high: u32, size: u32, number: u32, left: u32): void
       if (left != READ) setRange(address, size, left);
       address += size;
     } else if (id != READ) {
-      if (isReal(id)) bump(storeRecord(id) + S_READ, address - from);
+      if (isReal(id)) bump(recordOf(id) + S_READ, address - from);
       bump(loadRecord(number) + L_FRESH, (address - from) / size);
     }
   }

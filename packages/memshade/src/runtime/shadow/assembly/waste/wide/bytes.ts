@@ -6,15 +6,13 @@
 //   0x80   invalid: it is nobody's
 //   0      unread
 import { LINE_SHIFT, shownEnd, showsZeros } from "../dirty";
-import { COVERED, S_DEALLOCATED, S_HOST_READ, S_LOST, STORES, ZERO_IS_VALID } from "../layout";
+import { storeRecord } from "../chosen-ids/ids";
+import { COVERED, S_DEALLOCATED, S_HOST_READ, S_LOST, ZERO_IS_VALID } from "../layout";
 import { writersCopy, writersLoad, writersLoad128, writersStore, writersStore128 } from "../tables";
 
 // The ids, a u32 per byte of the program's memory.
 @external("layout", "WRITERS")
 declare const WRITERS: u32;
-// Distance between the records of neighbouring ids, as a shift.
-@external("layout", "RECORD_SHIFT")
-declare const RECORD_SHIFT: u32;
 // Ids that are no stores: this one, of data segments, and 0 for memory as the system gave it. Their records are there, and
 // nobody reads them. The record of a store is the one with its id's number.
 @external("layout", "INIT")
@@ -28,7 +26,6 @@ declare const SETTLED_LINES: u32;
 export const SIGNS: u64 = 0x8080808080808080;
 
 @inline export function bump(at: usize, by: u64): void { store<u64>(at, load<u64>(at) + by); }
-@inline export function storeRecord(key: u32): usize { return STORES + (key << RECORD_SHIFT); }
 @inline function isReal(id: u32): bool { return id > INIT; }
 @inline function isUnread(address: u32): bool { return load<u8>(address) == 0; }
 @inline export function idsOf(address: u32): u32 { return WRITERS + (address << 2); }
