@@ -251,7 +251,7 @@ export function invalidate(address: u32, size: u32): void {
     size -= lines;
   }
   for (; size >= 16; size -= 16, address += 16) {
-    if (!isSettled(load<u64>(address) & load<u64>(address, 8))) charge(address, 16, S_DEALLOCATED);
+    if (!isSettled(load<u64>(address) & load<u64>(address, 8))) chargeVector(address);
     v128.store(address, all);
   }
   if (size >= 8) {
@@ -300,9 +300,15 @@ export function invalidateAgain(address: u32, size: u32): void {
   if (size > 112) endVector(address + 112);
 }
 
+/** What nobody has read of 16 bytes is gone. */
+function chargeVector(address: u32): void {
+  chargeStates(address, load<u64>(address), S_DEALLOCATED);
+  chargeStates(address + 8, load<u64>(address, 8), S_DEALLOCATED);
+}
+
 /** Of 16 bytes. */
 @inline function endVector(address: u32): void {
-  if (!isSettled(load<u64>(address) & load<u64>(address, 8))) charge(address, 16, S_DEALLOCATED);
+  if (!isSettled(load<u64>(address) & load<u64>(address, 8))) chargeVector(address);
   v128.store(address, i64x2.splat(SIGNS));
 }
 
