@@ -6,6 +6,7 @@ import { extraLocal } from "../temporaries.ts";
 import type { WalkState } from "../tool-pass.ts";
 import { CONSTANT } from "../value-numbers.ts";
 import type { Place } from "./brief-snippets.ts";
+import type { NestTargets } from "./loop-nests.ts";
 import type { SiteRecords } from "./site-records.ts";
 
 const I64: ValType = 0x7e;
@@ -22,6 +23,8 @@ export const STREAM_BYTES = 32;
 const STORE_BIT = 32;
 const ID_SHIFT = 6;
 const KEY_AT = 28;
+/** Added to the number of streams of a loop inside of another. */
+const INSIDE = 32;
 
 /** An access inside of the loop at hand, and the insertions that follow it one by one. */
 export interface LoopAccess {
@@ -41,12 +44,15 @@ export interface StreamLoop {
   trips: number;
   /** Address of the counter of the block's runs, from the base of counters. */
   runs: number;
+  /** Part of a nest: see `LoopNests`. */
+  isInside: boolean;
 }
 
 export interface StreamTargets {
   /** Whether loops that store can be followed: only where one id alone means invalid bytes. */
   followsStores: boolean;
   looped: number;
+  nests: NestTargets;
   /** Whether keys of sites are known when the module is rewritten. */
   keysAreFixed: boolean;
   /** Address of the descriptors. */
@@ -109,11 +115,11 @@ export class LoopStreams {
     const trips = this.#progressions.countTrips(control, end, counted, temporaries);
     const stores = accesses.map(({ place }) => place).filter(isStore);
     for (const store of stores) store.silentLocal = extraLocal(temporaries, I64);
-    return { streams, stores, trips, runs };
+    return { streams, stores, trips, runs, isInside: false };
   }
 
   /** Behind the loop: tells the runtime what it did. */
-  write(sink: SnippetSink, { streams, trips, runs }: StreamLoop, records: SiteRecords): void {
+  write(sink: SnippetSink, { streams, trips, runs, isInside }: StreamLoop, records: SiteRecords): void {
     const { descriptors, memory, looped, keysAreFixed } = this.#targets;
     streams.forEach(({ end, stride, what, key }, i) => {
       const at = descriptors + i * STREAM_BYTES;
@@ -132,7 +138,7 @@ export class LoopStreams {
       sink.access(I32_STORE, 2, memory, at + KEY_AT);
     });
     sink.local(LOCAL_GET, trips);
-    sink.i32(streams.length);
+    sink.i32(streams.length + (isInside ? INSIDE : 0));
     records.pushBase(sink);
     if (runs !== 0) {
       sink.i32(runs);

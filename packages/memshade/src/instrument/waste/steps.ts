@@ -3,6 +3,7 @@ import type { CallFrames } from "../frames/call-frames.ts";
 import type { Insertions } from "../insertions.ts";
 import type { SnippetSink } from "../snippet-sink.ts";
 import type { Place } from "./brief-snippets.ts";
+import { enterNest, watchAccess } from "./loop-nests.ts";
 import type { LoopStreams, StreamLoop } from "./loop-streams.ts";
 import type { NodeCalls } from "./node-calls.ts";
 import type { BriefParts, PassTargets } from "./pass-parts.ts";
@@ -44,6 +45,10 @@ export const Step = {
   PutBack: 16,
   /** b: local that helps to say the ids of stores. */
   Ones: 17,
+  /** A loop with others inside begins. */
+  Nest: 18,
+  /** b: number of a place in `places`, of a nest */
+  Watch: 19,
 } as const;
 
 /** What the steps of all functions of a module refer to. */
@@ -108,6 +113,12 @@ export class StepWriter {
       case Step.Loop:
         for (const store of this.loops[operand].stores) brief?.snippets.flushSilent(sink, store);
         this.streams?.write(sink, this.loops[operand], records);
+        break;
+      case Step.Nest:
+        if (brief !== undefined) enterNest(sink, brief.streams.nests);
+        break;
+      case Step.Watch:
+        if (brief !== undefined) watchAccess(sink, this.places[operand], brief.streams.nests);
         break;
       case Step.Cold:
         sink.i32(operand);

@@ -26,6 +26,7 @@ import { CONSTANT, ValueClass } from "../value-numbers.ts";
 import type { AccessFunctions } from "./access-functions.ts";
 import type { Place } from "./brief-snippets.ts";
 import { hasComparison, valueTypeOfStore } from "./comparisons.ts";
+import { LoopNests } from "./loop-nests.ts";
 import { LoopStreams } from "./loop-streams.ts";
 import { NodeCalls } from "./node-calls.ts";
 import type { BriefParts, PassTargets } from "./pass-parts.ts";
@@ -75,6 +76,7 @@ export class WastePass implements ToolPass {
   #cursor = 0;
   #blockIsOpen = false;
   readonly #settled = new SettledBytes();
+  readonly #nests = new LoopNests();
   #codeStart = 0;
   readonly #callFrames: CallFrames | undefined;
   readonly #nodeCalls: NodeCalls | undefined;
@@ -154,6 +156,7 @@ export class WastePass implements ToolPass {
         ? new LoopStreams(state, this.#brief.streams)
         : undefined,
     );
+    this.#nests.begin();
     this.#extraLocals.clear();
     this.#counters.clear();
     this.#hasOnes = false;
@@ -182,7 +185,7 @@ export class WastePass implements ToolPass {
     const { memory64, module } = this.#around;
     if (memory64 && hasLongDisplacement(module.bytes, start)) {
       // No memory that is followed reaches there.
-      this.#steps.streams?.abandon();
+      this.#abandonLoops();
       return;
     }
     if (values.classes[stack.value[at]] === ValueClass.Stack) setBit(this.frames, site);
@@ -190,10 +193,10 @@ export class WastePass implements ToolPass {
     const brief = this.#brief;
     const isCalled = this.#targets.callsStores && ACCESS_KIND[op] === AccessKind.Store;
     if (brief === undefined || isCalled || !this.#isPlain(op, site)) {
-      this.#steps.streams?.abandon();
+      this.#abandonLoops();
       this.#replace(op, site, at, displacement, start, end);
     } else if (brief.heat[site] === Heat.Cold || !this.#isInline(at, displacement)) {
-      this.#steps.streams?.abandon();
+      this.#abandonLoops();
       if (IMMEDIATE_KIND[op] === ImmediateKind.MemargLane)
         this.#replace(op, site, at, displacement, start, end);
       else this.#replaceCold(brief, op, site, displacement, start, end);
@@ -213,7 +216,7 @@ export class WastePass implements ToolPass {
   }
 
   bulk(_op: number, _first: number, _second: number, start: number): void {
-    this.#steps.streams?.abandon();
+    this.#abandonLoops();
     this.#settled.forget();
     const site = this.#siteAt(start);
     this.#add(start, Step.NoteKey, this.#targets.storeSite, this.#keys.store(site));
@@ -228,6 +231,7 @@ export class WastePass implements ToolPass {
   enterLoop(body: number): void {
     this.#beginBlock();
     this.#steps.streams?.enter();
+    this.#nests.enter();
     // Clauses of a `try_table` may lead here.
     this.#nodeCalls?.caught(body);
   }
@@ -240,11 +244,24 @@ export class WastePass implements ToolPass {
     this.#beginBlock();
     const loop = this.#steps.streams?.leave(end, oneBlock, this.#keys.runsAt(this.#leader));
     if (loop !== undefined) this.#add(end, Step.Loop, this.#steps.loops.push(loop) - 1);
+    const { insertions, control } = this.#state;
+    for (const nest of this.#nests.leave(control.loopStart[control.top], loop)) {
+      this.#add(nest.start, Step.Nest);
+      for (const inside of nest.loops) inside.isInside = true;
+      // Before the access's own insertions: a result may be kept where its address is.
+      for (const { end, place } of nest.accesses) insertions.addEarly(end, this.#kind, Step.Watch, place);
+    }
+  }
+
+  /** Something happens that loops and nests cannot wait with. */
+  #abandonLoops(): void {
+    this.#steps.streams?.abandon();
+    this.#nests.abandon();
   }
 
   setGlobal(global: number, start: number): number {
     if (global !== this.#around.stackPointer) return -1;
-    this.#steps.streams?.abandon();
+    this.#abandonLoops();
     if (this.#targets.notesPlaces)
       this.#note(start, this.#targets.returnSite, start - this.#around.module.codePayloadStart);
     const { stack, values } = this.#state;
@@ -252,6 +269,7 @@ export class WastePass implements ToolPass {
   }
 
   grow(memory: number, start: number, end: number): void {
+    this.#nests.abandon();
     if (memory !== this.#around.memory) return;
     if (this.#targets.growing >= 0) this.#add(start, Step.Call, this.#targets.growing);
     this.#add(end, Step.Call, this.#targets.grown);
@@ -260,6 +278,7 @@ export class WastePass implements ToolPass {
   call(callee: number, tail: boolean, start: number, end: number): void {
     const { importedFunctionCount, codePayloadStart } = this.#around.module;
     const offset = start - codePayloadStart;
+    this.#nests.abandon();
     if (callee >= 0 && callee < importedFunctionCount) {
       this.#add(start, Step.NoteKey, this.#targets.storeSite, this.#keys.store(this.#siteAt(start)));
       const { hostMayRead } = this.#targets;
@@ -420,6 +439,7 @@ export class WastePass implements ToolPass {
       ...how,
     };
     const number = this.#steps.places.push(place) - 1;
+    this.#nests.add(end, number);
     // Locals come before the code in which the snippets ask for them.
     if (!isStore) this.#brief?.snippets.reserve(place, this.#scratch);
     if (isStore) {

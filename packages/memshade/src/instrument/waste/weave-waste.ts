@@ -55,6 +55,7 @@ export const WasteControl = {
   rootSlot: 128,
   streams: 512,
   initBytes: 1024,
+  known: 3072,
 } as const;
 /** Imports that a sentence names at most. */
 const NAMED_IMPORTS = 10;
@@ -182,6 +183,12 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
       streams: {
         followsStores: !isCompatible,
         looped: target("looped"),
+        nests: {
+          enter: target("enterNest"),
+          watched: target("watched"),
+          known: layout.control + WasteControl.known,
+          memory: shadowMemory,
+        },
         keysAreFixed: framed === undefined,
         descriptors: layout.control + WasteControl.streams,
         memory: shadowMemory,

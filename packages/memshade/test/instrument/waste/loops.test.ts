@@ -75,11 +75,7 @@ function figures(loops: readonly Loop[], waste: WasteOptions): unknown {
     ),
     free(4200),
   ];
-  const { file } = new WasteRun(run, { waste });
-  return {
-    stores: file.stores.map((store) => [store.ips[0].address, ...countsOfStore(store)]),
-    loads: file.loads.map((load) => [load.ips[0].address, load.nof_loads, load.nof_silent]),
-  };
+  return countsOf(new WasteRun(run, { waste }));
 }
 
 /** Loops that were unrolled: each access comes several times, each a part of the stride behind the other. */
@@ -110,14 +106,135 @@ const unrolled: fc.Arbitrary<Loop> = fc
     return { accesses, strides: { p: stride, q: stride }, p: 4096 + way, q: q + way, trips };
   });
 
+/** A part of a loop that runs in one of its trips only, counted from the last; 0: in all. */
+interface Guarded {
+  only: number;
+}
+
+/** Loops one behind the other inside of another one, which accesses memory itself. */
+interface Nest {
+  inner: (Loop & Guarded)[];
+  /** How far the places of all inner loops move per trip of the outer loop, and where they are that it accesses itself. */
+  strides: { p: number; q: number };
+  own: ({ access: Access; behind: number } & Guarded)[];
+  trips: number;
+  /** Trips of a loop around it all. */
+  rounds: number;
+  /** How far the second place is ahead of the first. */
+  ahead: number;
+}
+
+/** Rows and columns of small matrices; sums of rows; what moves at other paces. */
+const row = (
+  accesses: readonly Pick<Access, "stores" | "base" | "offset">[],
+  trips: number,
+  step = 1,
+): Loop => ({
+  accesses: accesses.map((one) => ({ ...one, size: 8, mask: one.offset === 0 ? 255 : 1 })),
+  strides: { p: 8 * step, q: 8 },
+  p: 0,
+  q: 0,
+  trips,
+});
+const of = (base: "p" | "q", stores: boolean, offset = 0) => ({ base, stores, offset });
+const only = fc.constantFrom(0, 1, 2, 3, 5);
+const rows: fc.Arbitrary<Loop> = fc.constantFrom(
+  row([of("p", false)], 40),
+  row([of("p", false), of("q", false)], 40),
+  row([of("q", false), of("q", true)], 40),
+  row([of("p", false), of("q", false), of("q", true)], 80),
+  row([of("q", false), of("q", true), of("q", false, 8)], 80),
+  row([of("p", false)], 20, 40),
+  row([of("q", true)], 30),
+);
+const nest: fc.Arbitrary<Nest> = fc.record({
+  inner: fc
+    .array(
+      fc
+        .tuple(only, fc.oneof({ weight: 6, arbitrary: rows }, { weight: 1, arbitrary: loop }))
+        .map(([only, body]) => ({ ...body, only })),
+      { maxLength: 2 },
+    )
+    // What is read again and again is known to be read.
+    .map((more) => [{ ...row([of("p", false)], 40), only: 0 }, ...more]),
+  strides: fc.record({ p: fc.constantFrom(0, 0, 0, 8, 320), q: fc.constantFrom(0, 0, 8, 320, -8) }),
+  own: fc.array(fc.record({ access, behind: fc.constantFrom(0, 1, 2), only }), { maxLength: 2 }),
+  trips: fc.integer({ min: 3, max: 12 }),
+  rounds: fc.integer({ min: 1, max: 3 }),
+  ahead: fc.constantFrom(0, 64, 320),
+});
+
+function guarded(only: number, code: string): string {
+  return only === 0 ? code : `(if (i32.eq (local.get $rows) (i32.const ${only})) (then ${code}))`;
+}
+
+function bodyOf({ accesses, strides, trips }: Loop, number: number): string {
+  const code = functionOf({ accesses, strides, p: 0, q: 0, trips });
+  const names = code.slice(code.indexOf("(loop")).replaceAll("$again", `$again${number}`);
+  return `(local.set $n (i32.const ${trips})) (local.set $p (local.get $rowp)) (local.set $q (local.get $rowq)) ${names}`;
+}
+
+function functionOfNest({ inner, strides, own, trips, rounds }: Nest): string {
+  const ownOf = (place: number) =>
+    own
+      .filter(({ behind }) => Math.min(behind, inner.length) === place)
+      .map(({ access, only }) => {
+        const line = functionOf({ accesses: [access], strides: { p: 0, q: 0 }, p: 0, q: 0, trips: 1 });
+        return guarded(
+          only,
+          line.slice(line.indexOf("$again") + "$again".length, line.indexOf("(local.set $p")),
+        );
+      })
+      .join("\n");
+  return `(param $p0 i32) (param $q0 i32) (param $n i32)
+    (local $p i32) (local $q i32) (local $rowp i32) (local $rowq i32) (local $rows i32) (local $rounds i32)
+    (local.set $rounds (i32.const ${rounds}))
+    (loop $round
+      (local.set $rowp (local.get $p0)) (local.set $rowq (local.get $q0)) (local.set $rows (i32.const ${trips}))
+      (loop $row
+        (local.set $p (local.get $rowp)) (local.set $q (local.get $rowq))
+        ${ownOf(0)}
+        ${inner.map((body, i) => `${guarded(body.only, bodyOf(body, i))}\n${ownOf(i + 1)}`).join("\n")}
+        (local.set $rowp (i32.add (local.get $rowp) (i32.const ${strides.p})))
+        (local.set $rowq (i32.add (local.get $rowq) (i32.const ${strides.q})))
+        (br_if $row (local.tee $rows (i32.sub (local.get $rows) (i32.const 1)))))
+      (br_if $round (local.tee $rounds (i32.sub (local.get $rounds) (i32.const 1)))))`;
+}
+
+function figuresOfNests(nests: readonly Nest[], waste: WasteOptions): unknown {
+  const functions = Object.fromEntries(nests.map((each, i) => [`nest${i}`, functionOfNest(each)]));
+  const run = [
+    malloc(8200, 500),
+    ...nests.map(({ ahead }, i) =>
+      text(
+        `(call $nest${i} (i32.const 8192) (i32.const ${8192 + ahead}) (i32.const 0))`,
+        i === 0 ? functions : {},
+      ),
+    ),
+    free(8200),
+  ];
+  return countsOf(new WasteRun(run, { waste }));
+}
+
+function countsOf({ file }: WasteRun): unknown {
+  return {
+    stores: file.stores.map((store) => [store.ips[0].address, ...countsOfStore(store)]),
+    loads: file.loads.map((load) => [load.ips[0].address, load.nof_loads, load.nof_silent]),
+  };
+}
+
 /** The engine that follows each access counts the same. */
 function expectSameFigures(loops: readonly Loop[]): void {
-  const one = figures(loops, { pairs: true });
-  expect(figures(loops, { ids: 16 })).toEqual(one);
-  expect(figures(loops, { ids: 32 })).toEqual(one);
-  const byContext = figures(loops, { contexts: true, pairs: true });
+  expectSame((options) => figures(loops, options));
+}
+
+function expectSame(of: (options: WasteOptions) => unknown): void {
+  const one = of({ pairs: true });
+  expect(of({ ids: 16 })).toEqual(one);
+  expect(of({ ids: 32 })).toEqual(one);
+  const byContext = of({ contexts: true, pairs: true });
   for (const ids of [{}, { ids: 32 }, { mostIds: 2 }] as const)
-    expect(figures(loops, { contexts: true, ...ids })).toEqual(byContext);
+    expect(of({ contexts: true, ...ids })).toEqual(byContext);
 }
 
 describe("loops that are followed as a whole", () => {
@@ -131,6 +248,31 @@ describe("loops that are followed as a whole", () => {
     fc.assert(fc.property(fc.array(unrolled, { minLength: 1, maxLength: 3 }), expectSameFigures), {
       numRuns: 15,
     });
+  });
+
+  it("count so inside of other loops, where what was found is kept in mind", () => {
+    fc.assert(
+      fc.property(fc.array(nest, { minLength: 1, maxLength: 2 }), (nests) =>
+        expectSame((options) => figuresOfNests(nests, options)),
+      ),
+      { numRuns: 40 },
+    );
+  });
+
+  it("look again at what was stored to between them", () => {
+    const store = { stores: true, size: 8, base: "q", offset: 0, mask: 255 } as const;
+    for (const behind of [0, 1]) {
+      // What is stored to reaches the row after some trips.
+      const nest = {
+        inner: [{ ...row([of("p", false)], 40), only: 0 }],
+        strides: { p: 0, q: 8 },
+        own: [{ access: store, behind, only: 0 }],
+        trips: 9,
+        rounds: 2,
+        ahead: -32,
+      };
+      expectSame((options) => figuresOfNests([nest], options));
+    }
   });
 
   it("tell who stored what a loop reads, and who read what another stored", () => {

@@ -13,5 +13,6 @@ export {
   began112, began128, began16, began32, began48, began64, began80, began96, ended112, ended128, ended16, ended32, ended48, ended64,
   ended80, ended96, moved,
 } from "./stack-frames";
+export { enterNest, watched } from "./known";
 export { growing, grown, notePages } from "./memory";
 export { looped } from "./streams";

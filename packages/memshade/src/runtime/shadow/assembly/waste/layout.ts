@@ -101,3 +101,4 @@ export const C_PATTERN: usize = 176; // 196 bytes: patterns.ts
 export const C_IDS: usize = 384; // 128 bytes: wide/groups.ts
 export const C_STREAMS: usize = 512; // 12 descriptors of stream-table.ts
 export const C_INIT_BYTES: usize = 1024; // bytes of a data segment that memory.init is about to put into memory
+export const C_KNOWN: usize = 3072; // 864 bytes: known.ts

@@ -41,6 +41,10 @@ export function repeat(which: usize, from: usize, period: u32): void {
   v128.store(to, d, 48);
 }
 
+export function copyPattern(to: usize, from: usize): void {
+  for (let i: usize = 0; i < PATTERN_BYTES; i += 16) v128.store(to + i, v128.load(from + i));
+}
+
 export function clear(which: usize): void {
   const none = i64x2.splat(0);
   for (let i: usize = 0; i < PATTERN_BYTES; i += 16) v128.store(pattern(which) + i, none);

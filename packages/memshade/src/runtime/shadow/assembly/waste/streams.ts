@@ -6,6 +6,9 @@ import { loadStream, NO_STORE, sparseIsRead, storeStream } from "./chosen/passes
 import { haveIds } from "./chosen-ids/ids";
 import { LINE_SHIFT, markDirty, showsZeros } from "./dirty";
 import { passEach } from "./each";
+import {
+  begin, forget, forgetLeft, isKnownRead, isNested, knowsSome, learnRead, learnSparse, WORTH_KEEPING,
+} from "./known";
 import { replay } from "./replay";
 import { passShort } from "./short-loops";
 import {
@@ -23,19 +26,63 @@ const DENSE: u32 = 32;
 /** Of trips in which a stream follows another at another pace, one in so many is replayed at least. */
 const PIECES: u32 = 16;
 
+/** Of the number of streams: the loop is inside of another one, about which `enterNest` was told. */
+const INSIDE: u32 = 32;
+
 /** A loop has ended after `trips` runs of its block; `count` descriptors say what it did. */
-export function looped(trips: u32, count: u32, runs: u32): void {
+export function looped(trips: u32, streams: u32, runs: u32): void {
+  const count = streams & (INSIDE - 1);
   bump(runs, trips);
-  if (trips <= SHORT) { passShort(trips, count); return; }
+  begin(streams != count, runs);
+  if (trips <= SHORT) {
+    if (knowsSome()) {
+      setFirst(trips, count);
+      forgetRanges(trips, count);
+    }
+    passShort(trips, count);
+    return;
+  }
+  setFirst(trips, count);
+  if (!haveIds(count)) {
+    if (knowsSome()) forgetRanges(trips, count);
+    replay(trips, count);
+  } else if (isNested()) {
+    if (!areAllKnown(trips, count)) passLong(trips, count);
+  } else if (count == 1 && !showsZeros()) {
+    setRanges(trips, 1);
+    passOne(stream(0), trips);
+  } else passLong(trips, count);
+}
+
+/** Where the first trip was. */
+function setFirst(trips: u32, count: u32): void {
   for (let i: u32 = 0; i < count; i++) {
     const at = stream(i);
     store<u32>(at, load<u32>(at, T_END) - load<u32>(at, T_STRIDE) * trips, T_FIRST);
   }
-  if (!haveIds(count)) replay(trips, count);
-  else if (count == 1 && !showsZeros()) {
-    setRanges(trips, 1);
-    passOne(stream(0), trips);
-  } else passLong(trips, count);
+}
+
+/** Whether all streams are loads of what is known to be read. */
+function areAllKnown(trips: u32, count: u32): bool {
+  for (let i: u32 = 0; i < count; i++) {
+    const at = stream(i);
+    if (isStore(at)) return false;
+    const first = firstOf(at);
+    const last = first + strideOf(at) * (trips - 1);
+    if (!isKnownRead(min(first, last), max(first, last) + sizeOf(at))) return false;
+  }
+  return true;
+}
+
+/** What the next trips access is not known any more. */
+function forgetRanges(trips: u32, count: u32): void {
+  setRanges(trips, count);
+  for (let i: u32 = 0; i < count; i++) forgetRange(stream(i));
+}
+
+function forgetRange(at: usize): void {
+  if (isStore(at)) forget(load<u32>(at, T_LOW), load<u32>(at, T_HIGH));
+  else forgetLeft(load<u32>(at, T_LOW), load<u32>(at, T_HIGH));
 }
 
 /** Does as many trips at a time as have an order, and replays those between. */
@@ -49,6 +96,7 @@ function passLong(trips: u32, count: u32): void {
     }
     if (some == 0) {
       some = trips > SHORT ? max(1, min(together, trips)) : trips;
+      if (knowsSome()) forgetRanges(some, count);
       replay(some, count);
     } else {
       passAll(some, count);
@@ -189,23 +237,22 @@ function reopen(count: u32): void {
 
 /** Whether all bytes between the first and the last of a stream were read before the loop. */
 function isRead(i: u32, trips: u32): bool {
+  if (!isNested()) return looksRead(i, trips);
+  const at = stream(i);
+  const low = load<u32>(at, T_LOW);
+  const high = load<u32>(at, T_HIGH);
+  if (isKnownRead(low, high)) return true;
+  if (!looksRead(i, trips)) return false;
+  if (magnitude(strideOf(at)) > DENSE) learnSparse(low, high, trips);
+  else if (high - low >= WORTH_KEEPING) learnRead(low, high);
+  return true;
+}
+
+function looksRead(i: u32, trips: u32): bool {
   const at = stream(i);
   let low = load<u32>(at, T_LOW);
   let high = load<u32>(at, T_HIGH);
-  const stride = strideOf(at);
-  const size = sizeOf(at);
-  if (magnitude(stride) > DENSE) {
-    let address = firstOf(at);
-    if (showsZeros()) settleSparse(address, stride, size, trips);
-    // Walks along columns are of numbers as a rule.
-    if (size == 4) return sparseIsRead<u32>(address, stride, trips);
-    if (size == 8) return sparseIsRead<u64>(address, stride, trips);
-    for (; trips != 0; trips--) {
-      if (!areRead(address, size)) return false;
-      address += stride;
-    }
-    return true;
-  }
+  if (magnitude(strideOf(at)) > DENSE) return areSparseRead(at, trips);
   // Neighbours in a row are often streams of one loop: what one of them has seen need not be seen again.
   for (let j: u32 = 0; j < i; j++) {
     const other = stream(j);
@@ -220,6 +267,22 @@ function isRead(i: u32, trips: u32): bool {
   if (!showsZeros()) return false;
   settleZeros(low, high);
   return areRead(low, high - low);
+}
+
+/** Whether all bytes of a stream of places far apart were read before the loop. */
+function areSparseRead(at: usize, trips: u32): bool {
+  const stride = strideOf(at);
+  const size = sizeOf(at);
+  let address = firstOf(at);
+  if (showsZeros()) settleSparse(address, stride, size, trips);
+  // Walks along columns are of numbers as a rule.
+  if (size == 4) return sparseIsRead<u32>(address, stride, trips);
+  if (size == 8) return sparseIsRead<u64>(address, stride, trips);
+  for (; trips != 0; trips--) {
+    if (!areRead(address, size)) return false;
+    address += stride;
+  }
+  return true;
 }
 
 /** Zeros of accesses far apart that the host has seen are read. */
@@ -293,6 +356,7 @@ function passAhead(stride: i32, trips: u32, count: u32): void {
 
 function passOne(at: usize, trips: u32): void {
   put(at, DONE);
+  if (knowsSome()) forgetRange(at);
   if (!isStore(at)) {
     // Where one load has read all, it finds all read from then on.
     if (strideOf(at) == 0) {
@@ -311,8 +375,13 @@ function passOne(at: usize, trips: u32): void {
 function passChosen(first: u32, stride: i32, trips: u32, count: u32, chosen: u32): void {
   const step = magnitude(stride);
   const low = stride < 0 ? first - step * (trips - 1) : first;
-  if (chosen > 2 && step * trips >= MANY_BYTES && isPatterned(step)) passGroup(count, first, low, step, trips);
-  else passEach(count, first, first, stride, trips);
+  // A nest may come back to what a group of two has left.
+  const isMany = chosen > 2;
+  if (isMany && step * trips >= MANY_BYTES && isPatterned(step)) passGroup(count, first, low, step, trips);
+  else {
+    if (knowsSome()) for (let i: u32 = 0; i < count; i++) if (isIn(stream(i), CHOSEN)) forgetRange(stream(i));
+    passEach(count, first, first, stride, trips);
+  }
   for (let i: u32 = 0; i < count; i++) {
     const at = stream(i);
     if (!isIn(at, CHOSEN)) continue;

@@ -3,6 +3,7 @@
 import { countFreshTimes } from "../brief";
 import { idOfKey } from "../chosen-ids/ids";
 import { passEach } from "../each";
+import { findLeft, forget, isAsKept, keepFound, knowsSome, learnLeft, learnsLeft } from "../known";
 import {
   clear, fillPattern, FOUND, isChanged, LEFT, leavePattern, MOST_PATIENCE, passFound, pattern, PATTERN_BYTES, repeat, touch,
   TOUCHED,
@@ -23,6 +24,15 @@ export function isPatterned(step: u32): bool { return fillPattern(step); }
 export function passGroup(count: u32, first: u32, low: u32, step: u32, trips: u32): void {
   const end = low + step * trips;
   const isBlind = noteTouched(count, first, step);
+  const known = findLeft(count, first, low, end, step);
+  if (known != 0) {
+    repeat(FOUND, known, PATTERN_BYTES);
+    settle(count, first, step, trips);
+    return;
+  }
+  if (knowsSome()) forget(low, end);
+  const begin = low;
+  let isSteady = learnsLeft();
   let patience: u32 = 1;
   while (low < end) {
     repeat(FOUND, low << 1, step << 1);
@@ -31,7 +41,13 @@ export function passGroup(count: u32, first: u32, low: u32, step: u32, trips: u3
     if (next != low) {
       settle(count, first, step, (next - low) / step);
       if (isBlind) { leavePattern(low << 1, end << 1); return; }
-      if (isChanged()) leavePattern(low << 1, next << 1);
+      if (isChanged()) {
+        leavePattern(low << 1, next << 1);
+        isSteady = false;
+      } else if (isSteady) {
+        if (low == begin) keepFound();
+        else isSteady = isAsKept();
+      }
       patience = next - low > PATTERN_BYTES ? 1 : patience;
       low = next;
       continue;
@@ -40,7 +56,9 @@ export function passGroup(count: u32, first: u32, low: u32, step: u32, trips: u3
     if (patience < MOST_PATIENCE) patience <<= 1;
     passEach(count, first, low, step, some);
     low += some * step;
+    isSteady = false;
   }
+  if (isSteady) learnLeft(count, first, begin, end, step);
 }
 
 /** Notes which bytes are touched. Whether all of the streams are stores. */

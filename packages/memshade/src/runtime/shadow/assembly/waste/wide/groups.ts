@@ -3,6 +3,7 @@
 import { countFreshTimes } from "../brief";
 import { C_IDS, CONTROL, ZERO_IS_VALID } from "../layout";
 import { passEach } from "../each";
+import { findLeft, forget, isAsKept, keepFound, knowsSome, learnLeft, learnsLeft } from "../known";
 import {
   clear, fillPattern, FOUND, isChanged, LEFT, leavePattern, MOST_PATIENCE, passFound, pattern, PATTERN_BYTES, repeat, touch,
   TOUCHED,
@@ -29,6 +30,15 @@ export function isPatterned(step: u32): bool {
 export function passGroup(count: u32, first: u32, low: u32, step: u32, trips: u32): void {
   const end = low + step * trips;
   const stored = noteTouched(count, first, step);
+  const known = findLeft(count, first, low, end, step);
+  if (known != 0) {
+    repeat(FOUND, known, PATTERN_BYTES);
+    settle(count, first, low, step, trips);
+    return;
+  }
+  if (knowsSome()) forget(low, end);
+  const begin = low;
+  let isSteady = learnsLeft();
   let patience: u32 = 1;
   while (low < end) {
     repeat(FOUND, low, step);
@@ -36,7 +46,13 @@ export function passGroup(count: u32, first: u32, low: u32, step: u32, trips: u3
     if (next != low) {
       const some = (next - low) / step;
       settle(count, first, low, step, some);
-      if (isChanged()) leavePattern(low, next);
+      if (isChanged()) {
+        leavePattern(low, next);
+        isSteady = false;
+      } else if (isSteady) {
+        if (low == begin) keepFound();
+        else isSteady = isAsKept();
+      }
       if (stored == step && step >= 4) putPattern(low, next);
       else if (stored != 0) putEach(count, first, low, step, some);
       patience = next - low > PATTERN_BYTES ? 1 : patience;
@@ -47,7 +63,9 @@ export function passGroup(count: u32, first: u32, low: u32, step: u32, trips: u3
     if (patience < MOST_PATIENCE) patience <<= 1;
     passEach(count, first, low, step, some);
     low += some * step;
+    isSteady = false;
   }
+  if (isSteady) learnLeft(count, first, begin, end, step);
 }
 
 /** Notes which bytes are touched, and the ids of those that are stored. Returns how many these are. */
