@@ -14,7 +14,7 @@ import { MemoryWasi } from "./wasi.ts";
 
 const KERNEL_FOLDER = new URL("../../packages/memshade/test/fixtures/programs/kernels/", import.meta.url);
 
-/** Arguments that make a plain run take 150–300 ms, and a few milliseconds. */
+/** Arguments that make a plain run take 70–170 ms on the machines of RESULTS.md, and a few milliseconds. */
 const KERNEL_ARGUMENTS: Record<string, Record<Scale, string[]>> = {
   matrix: { full: ["320", "8"], small: ["48", "4"] },
   stencil: { full: ["500", "500"], small: ["48", "10"] },
