@@ -19,7 +19,10 @@ export type Column =
   | "waste wide"
   | "waste opaque"
   | "waste pairs"
-  | "waste contexts";
+  | "waste contexts"
+  | "waste again"
+  | "waste wide again"
+  | "waste contexts again";
 
 /** One program, one column. Times are CPU milliseconds, user and system, of the whole process. */
 export interface ColumnMeasurement {

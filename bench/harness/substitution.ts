@@ -1,9 +1,10 @@
 import { createHash } from "node:crypto";
-import type { InstrumentOptions } from "../../packages/memshade/src/instrument/index.ts";
+import type { InstrumentOptions, SiteRuns } from "../../packages/memshade/src/instrument/index.ts";
 import { instrument, readInstrumentedInfo } from "../../packages/memshade/src/instrument/index.ts";
 import { withBranchHints } from "../../packages/memshade/src/runtime/host/branch-hints.ts";
 import { guardImports } from "../../packages/memshade/src/runtime/host/host-frames.ts";
 import { nativeSha256 } from "../../packages/memshade/src/runtime/host/native-sha256.ts";
+import { siteRunsOfInstance } from "./earlier-runs.ts";
 
 /** What a program's modules are replaced with before they are compiled. */
 export const VARIANTS = {
@@ -32,10 +33,17 @@ export const VARIANTS = {
   "waste opaque": { tools: ["waste"], waste: { host: "opaque" } },
   "waste pairs": { tools: ["waste"], waste: { host: "exact", pairs: true } },
   "waste contexts": { tools: ["waste"], waste: { host: "exact", contexts: true } },
+  /** The same in later runs: what an earlier one did is known, as the commands remember it. */
+  "waste again": { tools: ["waste"], waste: { host: "exact" } },
+  "waste wide again": { tools: ["waste"], waste: { host: "exact", ids: 32 } },
+  "waste contexts again": { tools: ["waste"], waste: { host: "exact", contexts: true } },
   everything: { tools: ["heap"], includeStack: true, includeAllocator: true },
 } as const satisfies Record<string, InstrumentOptions | undefined>;
 
 export type Variant = keyof typeof VARIANTS;
+
+/** Whether a variant is rewritten anew when a module has run for the first time. */
+const learns = (variant: Variant): boolean => variant.endsWith(" again");
 
 /** As `memshade run` and `memshade node` have it. V8 takes memory that is not shared for garbage to come, and collects. */
 const AS_USERS_GET_IT: InstrumentOptions = { sharedShadow: true, sha256: nativeSha256 };
@@ -65,6 +73,9 @@ export class ModuleSubstitution {
   readonly seen: { bytes: Uint8Array; sizes: Partial<Record<Variant, number>> }[] = [];
   readonly #options: (bytes: Uint8Array) => InstrumentOptions;
   readonly #compiled = new Map<string, WebAssembly.Module>();
+  /** What ran in the last instance of modules that are to be rewritten anew, by variant and module. */
+  readonly #last = new Map<WebAssembly.Module, WebAssembly.Exports>();
+  readonly #siteRuns = new Map<string, SiteRuns>();
   readonly #original = { Module: WebAssembly.Module, Instance: WebAssembly.Instance };
   readonly #methods = {
     compile: WebAssembly.compile,
@@ -84,6 +95,7 @@ export class ModuleSubstitution {
       : new Uint8Array(source);
     const digest = createHash("sha1").update(bytes).digest("hex");
     const key = `${this.variant} ${digest}`;
+    if (learns(this.variant)) this.#learn(key, bytes);
     const known = this.#compiled.get(key);
     if (known !== undefined) return known;
     const rewritten = this.rewritten(bytes, this.variant);
@@ -102,7 +114,22 @@ export class ModuleSubstitution {
 
   /** The bytes of a module in a variant. */
   rewritten(bytes: Uint8Array, variant: Variant): Uint8Array {
-    return rewrite(bytes, variant, this.#options(bytes));
+    const options = this.#options(bytes);
+    const siteRuns = this.#siteRuns.get(`${variant} ${createHash("sha1").update(bytes).digest("hex")}`);
+    if (siteRuns === undefined) return rewrite(bytes, variant, options);
+    const { waste } = VARIANTS[variant] as InstrumentOptions;
+    return rewrite(bytes, variant, { ...options, waste: { ...waste, siteRuns } });
+  }
+
+  /** Once, when a module has run: it is rewritten anew, with what it did. */
+  #learn(key: string, bytes: Uint8Array): void {
+    const module = this.#compiled.get(key);
+    const exports = module === undefined ? undefined : this.#last.get(module);
+    if (module === undefined || exports === undefined || this.#siteRuns.has(key)) return;
+    const siteRuns = siteRunsOfInstance(module, exports, bytes);
+    this.#last.delete(module);
+    this.#compiled.delete(key);
+    if (siteRuns !== undefined) this.#siteRuns.set(key, siteRuns);
   }
 
   instance(module: WebAssembly.Module, imports?: WebAssembly.Imports): WebAssembly.Instance {
@@ -111,6 +138,7 @@ export class ModuleSubstitution {
     const guarded = info === undefined ? undefined : guardImports(imports, declared, info);
     const instance = new this.#original.Instance(module, guarded?.imports ?? imports);
     guarded?.connect(instance.exports);
+    if (learns(this.variant)) this.#last.set(module, instance.exports);
     this.instantiated(module, instance.exports);
     return hideAddedExports(instance);
   }

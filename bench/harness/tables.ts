@@ -19,6 +19,9 @@ const TITLES: Record<Column, string> = {
   "waste opaque": "waste, opaque host",
   "waste pairs": "waste with pairs",
   "waste contexts": "waste by context",
+  "waste again": "waste, later runs",
+  "waste wide again": "waste, 32-bit ids, later runs",
+  "waste contexts again": "waste by context, later runs",
 };
 
 function markdownTable(header: readonly string[], rows: readonly (readonly string[])[]): string {

@@ -42,6 +42,7 @@ export interface ToolFlags {
   ids?: "16" | "32";
   host?: "opaque" | "exact";
   exitVisible?: "exported" | "none" | "all";
+  pgo?: boolean;
 }
 
 /** `--interval`: a length in accesses, or in nanoseconds of time. */
@@ -164,7 +165,12 @@ export function addToolOptions(command: Command): Command {
         "--exit-visible <which>",
         "waste: bytes unread at the end that count as read (default: those of libraries)",
       ).choices(["exported", "none", "all"]),
-    );
+    )
+    .option(
+      "--pgo",
+      "waste: be fast where earlier runs of the module spent their time (default of run and node)",
+    )
+    .option("--no-pgo", "waste: neither use what is known of earlier runs nor remember this one");
 }
 
 const LOCALITY_METHODS = ["shards", "exact"];
@@ -204,6 +210,7 @@ const WASTE_FLAGS = {
   ids: "--ids",
   host: "--host",
   exitVisible: "--exit-visible",
+  pgo: "--[no-]pgo",
 } as const;
 
 /** Options that mean nothing without the working-set tool. */
@@ -230,6 +237,7 @@ export function toolOptionsOf(flags: ToolFlags): ToolOptions {
     maxContexts: flags.maxContexts,
     maxBlocks: flags.maxBlocks,
     workingset: workingSetOptionsOf(flags),
+    pgo: flags.pgo,
     waste: {
       pairs: flags.pairs,
       contexts: flags.contexts,
@@ -243,6 +251,11 @@ export function toolOptionsOf(flags: ToolFlags): ToolOptions {
       exitVisible: flags.exitVisible,
     },
   };
+}
+
+/** The same for a run of the program here and now: what is known of earlier ones is used, if not told otherwise. */
+export function runOptionsOf(flags: ToolFlags): ToolOptions {
+  return { ...toolOptionsOf(flags), pgo: flags.pgo !== false };
 }
 
 const DEFAULT_INTERVAL_NS = 20e6;

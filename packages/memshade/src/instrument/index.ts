@@ -24,6 +24,7 @@ export {
 export { type FramedSites, framedSites } from "./waste/framed-sites.ts";
 export { type ImpliedRuns, impliedRuns } from "./waste/run-counters.ts";
 export { type FlowParts, runFlow } from "./waste/run-flow.ts";
+export type { SiteRuns } from "./waste/site-runs.ts";
 export { findSites, SITE_CLASS_NAMES, SiteClass, type SiteTable } from "./waste/site-table.ts";
 export {
   BLOCK_BYTES,

@@ -1,3 +1,5 @@
+import type { SiteRuns } from "./waste/site-runs.ts";
+
 /** What can be woven into a module, alone or together. */
 export const TOOL_NAMES = ["heap", "waste", "workingset"] as const;
 export type ToolName = (typeof TOOL_NAMES)[number];
@@ -78,6 +80,8 @@ export interface WasteOptions {
   host?: "opaque" | "exact" | undefined;
   /** Which bytes that are unread at the end count as read, because the outside can still see them. */
   exitVisible?: "exported" | "none" | "all" | undefined;
+  /** How often the module's loads and stores ran before: code for time goes where that counts. Results are the same. */
+  siteRuns?: SiteRuns | undefined;
 }
 
 /** Options of the working-set tool. */

@@ -83,6 +83,7 @@ describe("the command line", () => {
       ["run", "--tool", "waste", "--recursion", "2", "x.wasm"],
       "--recursion says which contexts to tell apart: add --contexts",
     ],
+    [["run", "--no-pgo", "x.wasm"], "--[no-]pgo is an option of the waste tool: add --tool waste"],
     [["run", "--env", "=x", "x.wasm"], "--env =x: a name is missing"],
     [["run", "--dir", "::/", "x.wasm"], "--dir ::/: expected HOST or HOST::GUEST"],
     [["instrument", "x.wasm"], "required option '-o, --output <out.wasm>' not specified"],

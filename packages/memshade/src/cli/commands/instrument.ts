@@ -4,6 +4,7 @@ import { type Command, Option } from "commander";
 import { UserError } from "../../bytes/errors.ts";
 import { instrument } from "../../instrument/index.ts";
 import { writeWholeFile } from "../../report/whole-file.ts";
+import { EarlierRuns } from "../../runtime/host/earlier-runs.ts";
 import { nameFileInErrors, readModuleFile } from "../../runtime/host/module-file.ts";
 import { say } from "../../runtime/host/terminal-line.ts";
 import { toInstrumentOptions } from "../../runtime/host/tool-options.ts";
@@ -38,9 +39,10 @@ export function addInstrumentCommand(program: Command): void {
       const original = readModuleFile(path);
       if (isSameFile(path, flags.output))
         throw new UserError(`${flags.output}: would overwrite the original`);
+      const tools = toolOptionsOf(flags);
       const { bytes, info } = nameFileInErrors(path, () =>
         instrument(original, {
-          ...toInstrumentOptions(toolOptionsOf(flags)),
+          ...EarlierRuns.ofUser(tools).added(toInstrumentOptions(tools), original),
           name: basename(path),
           sharedShadow: flags.shared === true,
         }),

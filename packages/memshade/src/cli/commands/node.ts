@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { runNode } from "../../runtime/host/node/run-node.ts";
 import { endProcess } from "../end-process.ts";
-import { addOutOption, addToolOptions, collect, type ToolFlags, toolOptionsOf } from "../tool-options.ts";
+import { addOutOption, addToolOptions, collect, runOptionsOf, type ToolFlags } from "../tool-options.ts";
 
 interface NodeFlags extends ToolFlags {
   out?: string;
@@ -39,7 +39,7 @@ export function addNodeCommand(program: Command): void {
         nodeOptions: flags.nodeArg ?? [],
         out: flags.out,
         traceChildren: flags.traceChildren,
-        tools: toolOptionsOf(flags),
+        tools: runOptionsOf(flags),
       });
       endProcess(code);
     });

@@ -4,7 +4,7 @@ import { UserError } from "../../bytes/errors.ts";
 import { describeSystemError } from "../../bytes/system-errors.ts";
 import { runWasi } from "../../runtime/host/wasi/run-wasi.ts";
 import { endProcess } from "../end-process.ts";
-import { addOutOption, addToolOptions, collect, type ToolFlags, toolOptionsOf } from "../tool-options.ts";
+import { addOutOption, addToolOptions, collect, runOptionsOf, type ToolFlags } from "../tool-options.ts";
 
 interface RunFlags extends ToolFlags {
   out?: string;
@@ -47,7 +47,7 @@ export function addRunCommand(program: Command): void {
         preopens: preopensOf(flags.dir ?? []),
         invoke: flags.invoke,
         out: flags.out,
-        tools: toolOptionsOf(flags),
+        tools: runOptionsOf(flags),
       });
       endProcess(code);
     });

@@ -1,4 +1,5 @@
 import type { WasmModule } from "../../wasm/index.ts";
+import type { RunsPerSite } from "./site-runs.ts";
 import { SiteClass, type SiteTable } from "./site-table.ts";
 
 /** How a site is followed: code for time where it is worth it. */
@@ -36,7 +37,7 @@ const BYTES = {
  */
 const RUNTIME = { bytes: 21500, share: 0.87, free: 3500 };
 
-/** Sites that are heated together: those side by side that run equally often; to the highest heat, loads or stores. */
+/** Sites that are heated together, to the highest heat, loads or stores. */
 interface Region {
   first: number;
   end: number;
@@ -46,15 +47,21 @@ interface Region {
   worth: number;
 }
 
-/** What runs of a site save by heat, in any unit. */
-const GAIN = [0, 9, 1];
+/** Bytes that following a site takes at a heat. */
+type BytesAt = (site: number, heat: number) => number;
+
+/** What runs of a site save by being followed inline, in units of what it saves to have all inline. */
+const WARM_GAIN = 9;
 /** Guessed frequencies are good for the order of sites, not for their distance: a power of them counts. */
 const TRUST = 0.4;
+/** What is saved, in any unit, by a run that is followed inline, and by one of those inline where more was to do than usual. */
+const RUN_GAIN = 4;
+const EVENT_GAIN = 2;
 
 /**
  * `Heat` per site of a module: what runs often by the look of the code first, as far as the added code stays within its
  * budget. `frequencies`: see `siteFrequencies`. `ids`: of 16 bits, of 32, those of 32 that frames have, or those of 16 that they
- * are given. `otherBytes`: what else is added.
+ * are given. `otherBytes`: what else is added. `known`: what earlier runs did, instead of guesses.
  */
 export function siteHeat(
   module: WasmModule,
@@ -62,10 +69,26 @@ export function siteHeat(
   frequencies: Float64Array,
   ids: keyof typeof BUDGETS,
   otherBytes = 0,
+  known?: RunsPerSite,
 ): Uint8Array {
-  const [loadBytes, storeBytes] = BYTES[ids];
-  const bytesAt = (site: number, at: number): number => (sites.store[site] > 0 ? storeBytes : loadBytes)[at];
-  const hotBytes = (sizes: readonly number[]): number => Math.max(sizes[Heat.Hot] - sizes[Heat.Warm], 1);
+  const bytesAt: BytesAt = (site, heat) => BYTES[ids][sites.store[site] > 0 ? 1 : 0][heat];
+  const code = module.bodies.reduce((sum, { start, end }) => sum + end - start, 0);
+  const runtime = Math.min(RUNTIME.bytes, Math.max(code - RUNTIME.free, 0) * RUNTIME.share);
+  const room = code * BUDGETS[ids] - runtime - otherBytes;
+  const regions =
+    known === undefined
+      ? guessedRegions(module, sites, frequencies, bytesAt)
+      : knownRegions(sites, known, bytesAt);
+  return heated(sites, regions, room, bytesAt);
+}
+
+/** Sites side by side that seem to run equally often. */
+function guessedRegions(
+  module: WasmModule,
+  sites: SiteTable,
+  frequencies: Float64Array,
+  bytesAt: BytesAt,
+): Region[] {
   const regions: Region[] = [];
   for (let defined = 0; defined < module.bodies.length; defined++) {
     const last = sites.firstOfFunction[defined + 1];
@@ -75,29 +98,53 @@ export function siteHeat(
       const value = frequencies[first] ** TRUST;
       let bytes = 0;
       for (let site = first; site < end; site++) bytes += bytesAt(site, Heat.Warm) - bytesAt(site, Heat.Cold);
-      const worth = (GAIN[Heat.Warm] * value * (end - first)) / bytes;
+      const worth = (WARM_GAIN * value * (end - first)) / bytes;
       regions.push({ first, end, heat: Heat.Warm, which: "all", worth });
       for (const which of ["loads", "stores"] as const) {
-        const gain = (GAIN[Heat.Hot] * value) / hotBytes(which === "loads" ? loadBytes : storeBytes);
-        regions.push({ first, end, heat: Heat.Hot, which, worth: gain });
+        const one = findSite(sites, first, end, which);
+        if (one < 0) continue;
+        const hotBytes = Math.max(bytesAt(one, Heat.Hot) - bytesAt(one, Heat.Warm), 1);
+        regions.push({ first, end, heat: Heat.Hot, which, worth: value / hotBytes });
       }
       first = end;
     }
   }
-  regions.sort((a, b) => b.worth - a.worth);
+  return regions;
+}
+
+function findSite(sites: SiteTable, first: number, end: number, which: "loads" | "stores"): number {
+  for (let site = first; site < end; site++) if (sites.store[site] > 0 === (which === "stores")) return site;
+  return -1;
+}
+
+/** Each site that ran by itself: only where more was to do than usual it is worth while to do all of it inline. */
+function knownRegions(sites: SiteTable, { runs, events }: RunsPerSite, bytesAt: BytesAt): Region[] {
+  const regions: Region[] = [];
+  for (let site = 0; site < sites.length; site++) {
+    if (runs[site] === 0) continue;
+    const add = (heat: number, gain: number) => {
+      const bytes = Math.max(bytesAt(site, heat) - bytesAt(site, heat - 1), 1);
+      regions.push({ first: site, end: site + 1, heat, which: "all", worth: gain / bytes });
+    };
+    add(Heat.Warm, RUN_GAIN * runs[site]);
+    if (events[site] > 0) add(Heat.Hot, EVENT_GAIN * events[site]);
+  }
+  return regions;
+}
+
+/** The heat per site when regions are heated by their worth, as far as `room` bytes are enough for all sites. */
+function heated(sites: SiteTable, regions: Region[], room: number, bytesAt: BytesAt): Uint8Array {
   const heat = new Uint8Array(sites.length);
   const bytesOf = (site: number): number => bytesAt(site, heat[site]);
-  const code = module.bodies.reduce((sum, { start, end }) => sum + end - start, 0);
-  const runtime = Math.min(RUNTIME.bytes, Math.max(code - RUNTIME.free, 0) * RUNTIME.share);
-  let room = code * BUDGETS[ids] - runtime - otherBytes;
-  for (let site = 0; site < sites.length; site++) room -= bytesOf(site);
-  for (const region of regions) {
-    for (let site = region.first; site < region.end && room >= 0; site++) {
+  let left = room;
+  for (let site = 0; site < sites.length; site++) left -= bytesOf(site);
+  for (const region of regions.sort((a, b) => b.worth - a.worth)) {
+    for (let site = region.first; site < region.end && left >= 0; site++) {
       if (heat[site] >= region.heat || sites.siteClass[site] !== SiteClass.Plain) continue;
       if (region.which !== "all" && sites.store[site] > 0 !== (region.which === "stores")) continue;
-      room += bytesOf(site);
+      left += bytesOf(site);
       heat[site] = region.heat;
-      room -= bytesOf(site);
+      left -= bytesOf(site);
     }
   }
   return heat;

@@ -26,6 +26,7 @@ import { runtimeBytes } from "./runtime-bytes.ts";
 import { siteFrequencies } from "./site-frequency.ts";
 import { siteHeat } from "./site-heat.ts";
 import { FixedRecords, FramedRecords } from "./site-records.ts";
+import { likelyRuns, runsPerSite } from "./site-runs.ts";
 import { findSites } from "./site-table.ts";
 import { StackMoves } from "./stack-moves.ts";
 import { isExactImport } from "./wasi-functions.ts";
@@ -173,11 +174,14 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
       records,
       !isCompatible,
     );
-    const frequencies = siteFrequencies(module, sites, around.scan);
+    const guessed = siteFrequencies(module, sites, around.scan);
+    const known = options.siteRuns === undefined ? undefined : runsPerSite(sites, options.siteRuns);
+    const frequencies = known === undefined ? guessed : likelyRuns(guessed, known);
+    const otherBytes = framed === undefined ? 0 : addedByFrames(framed);
     return {
       snippets,
       functions: new BriefFunctions(appended, snippets, memory64),
-      heat: siteHeat(module, sites, frequencies, width, framed === undefined ? 0 : addedByFrames(framed)),
+      heat: siteHeat(module, sites, frequencies, width, otherBytes, known),
       frequencies,
       returning,
       streams: {

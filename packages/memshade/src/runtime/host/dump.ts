@@ -6,7 +6,7 @@ import { activeRecording } from "./profile.ts";
 import { type Profile, RUN_FILE } from "./recorder.ts";
 
 /** A profile taken while the program runs. */
-export interface Dump extends Profile {
+export interface Dump extends Omit<Profile, "siteRuns"> {
   /** Folder that holds it, when the program runs under `memshade node`. */
   folder?: string;
 }

@@ -7,6 +7,7 @@ import { furtherMemories, type ShadowMemories } from "./host-calls.ts";
 import { type ToolOptions, toolsOf } from "./tool-options.ts";
 import { type LinesOf, SESSIONS, type ToolSession, type TypesOf } from "./tool-session.ts";
 import { MEMSHADE_VERSION } from "./version.ts";
+import type { ModuleRuns } from "./waste/site-runs.ts";
 
 /** Names of the files of a run, as `run.json` refers to them. */
 export const RUN_FILE = "run.json";
@@ -19,6 +20,8 @@ export interface Profile {
   raw: Uint8Array;
   /** Files of the other tools, as `run.files` names them. */
   toolFiles: ProfileFile[];
+  /** How often what is in the modules ran, as far as a tool tells; no part of the run folder. */
+  siteRuns: ModuleRuns[];
 }
 
 /** One file of a run folder. */
@@ -152,7 +155,12 @@ export class Recorder {
       notTracked: [...notTracked, ...others.flatMap((of) => of.notTracked), ...this.#notes],
       files: { ...(heapPart ? { heap: HEAP_FILE } : {}), ...byTool(({ file }) => file.name) },
     };
-    return { run, raw, toolFiles: others.map(({ file }) => file) };
+    return {
+      run,
+      raw,
+      toolFiles: others.map(({ file }) => file),
+      siteRuns: others.flatMap(({ siteRuns }) => siteRuns ?? []),
+    };
   }
 }
 

@@ -13,6 +13,8 @@ export interface ToolOptions extends HeapOptions {
   tools?: readonly ToolName[] | undefined;
   waste?: WasteOptions | undefined;
   workingset?: WorkingSetOptions | undefined;
+  /** Waste: put code for time where earlier runs of a module spent theirs, and remember this one; see `EarlierRuns`. */
+  pgo?: boolean | undefined;
 }
 
 /** The tools in their fixed order, each once. */

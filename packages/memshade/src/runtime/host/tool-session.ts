@@ -4,6 +4,7 @@ import type { BlockType } from "../../symbolize/block-types.ts";
 import type { InstanceHandle } from "./heap-session.ts";
 import type { ProfileFile } from "./recorder.ts";
 import type { ToolOptions } from "./tool-options.ts";
+import type { ModuleRuns } from "./waste/site-runs.ts";
 import { WasteSession } from "./waste/waste-session.ts";
 import { WorkingSetSession } from "./working-set/working-set-session.ts";
 
@@ -45,6 +46,8 @@ export interface ToolSnapshot {
   file: ProfileFile;
   /** Sentences: what it did not see. */
   notTracked: string[];
+  /** How often what is in the modules ran, for later runs of them. */
+  siteRuns?: ModuleRuns[];
 }
 
 /** Everything one tool recorded in one run, read from the tool's own memories. */

@@ -2,9 +2,11 @@ import { openSync, readFileSync } from "node:fs";
 import { WASI } from "node:wasi";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { instrument, type WasteOptions } from "../../../src/instrument/index.ts";
+import { findSites, instrument, type WasteOptions } from "../../../src/instrument/index.ts";
 import { observeImports } from "../../../src/runtime/host/waste/host-ranges.ts";
 import type { WasteContents } from "../../../src/runtime/host/waste/read-waste.ts";
+import { siteRunsOf } from "../../../src/runtime/host/waste/site-runs.ts";
+import { decodeModule } from "../../../src/wasm/index.ts";
 import { wasteReader } from "../support/waste-reader.ts";
 import { type Event, free, L, malloc, S, text, WasteRun } from "./events.ts";
 
@@ -164,6 +166,12 @@ function wasteOfProgram(name: string, args: string[], waste: WasteOptions): Wast
   return wasteReader(instance.exports, info, original).read(false);
 }
 
+/** Code offsets of a program's loads and stores. */
+function offsetsOf(name: string): number[] {
+  const sites = findSites(decodeModule(new Uint8Array(readFileSync(new URL(`${name}.wasm`, KERNELS)))), []);
+  return [...sites.offset.subarray(0, sites.length)];
+}
+
 describe("real programs", () => {
   const figures = ({ stores, loads }: WasteContents) => ({
     stores: stores.map((s) => [
@@ -217,6 +225,50 @@ describe("real programs", () => {
       for (const ids of [{ ids: 32 }, { mostIds: 200 }, { mostIds: 20 }] as const)
         expect(sorted(wasteOfProgram(name, args, { contexts: true, ...ids }))).toEqual(full);
     });
+
+  it("count the same whatever is said of earlier runs, though their code differs", () => {
+    const programs = [
+      ["stl", "500"],
+      ["parser", "40", "1"],
+      ["core", "12"],
+    ] as const;
+    const engines = fc.constantFrom<WasteOptions>({ ids: 16 }, { ids: 32 }, { contexts: true });
+    // Many sites that never ran, some that did, of which some did so in the usual way alone.
+    const seen = fc.record({
+      ran: fc.double({ min: 0.05, max: 0.95, noNaN: true }),
+      unusual: fc.double({ min: 0, max: 1, noNaN: true }),
+      seed: fc.nat(),
+    });
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...programs),
+        engines,
+        seen,
+        ([name, ...args], waste, { ran, unusual, seed }) => {
+          const offsets = offsetsOf(name);
+          const chance = (site: number, salt: number) =>
+            ((Math.imul(site + seed + 1, 2654435761) ^ Math.imul(salt, 40503)) >>> 0) / 2 ** 32;
+          const runs = offsets.map((_, site) =>
+            chance(site, 1) < ran ? 1 + Math.floor(1 / chance(site, 2)) : 0,
+          );
+          const events = runs.map((count, site) => (chance(site, 3) < unusual ? count : 0));
+          const known = wasteOfProgram(name, [...args], { ...waste, siteRuns: { offsets, runs, events } });
+          expect(figures(known)).toEqual(figures(wasteOfProgram(name, [...args], waste)));
+        },
+      ),
+      { numRuns: 10 },
+    );
+  });
+
+  it("grow less where little ran", () => {
+    const original = new Uint8Array(readFileSync(new URL("stl.wasm", KERNELS)));
+    const grown = (waste: WasteOptions) => instrument(original, { tools: ["waste"], waste }).bytes.length;
+    const { offsets, runs, events } = siteRunsOf([wasteOfProgram("stl", ["500"], {})]);
+    expect(offsets.length).toBeGreaterThan(500);
+    const few = { offsets: offsets.slice(0, 100), runs: runs.slice(0, 100), events: events.slice(0, 100) };
+    for (const waste of [{}, { ids: 32 }, { contexts: true }] as const)
+      expect(grown({ ...waste, siteRuns: few })).toBeLessThan(0.8 * grown(waste));
+  });
 
   it("contexts divide the figures of their sites and lose none", () => {
     const sum = (contents: WasteContents) => {

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { scanModule } from "../../../src/instrument/module-scan.ts";
 import { siteFrequencies } from "../../../src/instrument/waste/site-frequency.ts";
 import { Heat, siteHeat } from "../../../src/instrument/waste/site-heat.ts";
+import { likelyRuns, runsPerSite } from "../../../src/instrument/waste/site-runs.ts";
 import { findSites } from "../../../src/instrument/waste/site-table.ts";
 import { decodeModule } from "../../../src/wasm/index.ts";
 import { wat } from "../support/assemble.ts";
@@ -117,5 +118,34 @@ describe("what is followed inline", () => {
     expect([
       ...siteHeat(module, sites, siteFrequencies(module, sites, scanModule(module)), "narrow", 1e6),
     ]).toEqual([Heat.Cold]);
+  });
+
+  it("is what ran before, if that is known, and all of what it does only where more was to do than usual", () => {
+    const idle = Array.from({ length: 40 }, () => LOAD).join(" ");
+    const module = decodeModule(wat(`(module (memory 1) (func (export "f") (param i32) ${AROUND} ${idle}))`));
+    const sites = findSites(module, []);
+    const guessed = siteFrequencies(module, sites, scanModule(module));
+    const [, usual, unusual] = sites.offset;
+    const siteRuns = { offsets: [usual, unusual], runs: [7, 7], events: [0, 7] };
+    const known = runsPerSite(sites, siteRuns);
+    const heat = siteHeat(module, sites, guessed, "narrow", -1e6, known);
+    expect([...heat.slice(0, 4)]).toEqual([Heat.Cold, Heat.Warm, Heat.Hot, Heat.Cold]);
+    expect(heat.slice(4).every((value) => value === Heat.Cold)).toBe(true);
+    // Among what did not run, the guesses still tell what comes first; all of it comes behind what ran.
+    const likely = likelyRuns(guessed, known);
+    expect(likely[0]).toBeGreaterThan(likely[3]);
+    expect(likely[0]).toBeLessThan(likely[1]);
+  });
+
+  it("is found by code offsets: those of other modules mean nothing", () => {
+    const module = decodeModule(wat(`(module (memory 1) (func (param i32) ${LOAD} ${LOAD}))`));
+    const sites = findSites(module, []);
+    const [first, second] = sites.offset;
+    const siteRuns = {
+      offsets: [0, first + 1, second, second + 9],
+      runs: [1, 2, 3, 4],
+      events: [1, 1, 1, 1],
+    };
+    expect([...runsPerSite(sites, siteRuns).runs]).toEqual([0, 3]);
   });
 });

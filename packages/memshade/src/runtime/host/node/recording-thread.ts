@@ -12,6 +12,7 @@ import {
 } from "node:worker_threads";
 import { describeSystemError } from "../../../bytes/system-errors.ts";
 import type { RunEnd } from "../../../model/run.ts";
+import { EarlierRuns } from "../earlier-runs.ts";
 import type { InstanceHandle } from "../heap-session.ts";
 import { moduleLines } from "../module-lines.ts";
 import { moduleTypes } from "../module-types.ts";
@@ -184,7 +185,9 @@ function write(end: RunEnd): Reply {
   let folder = "its folder";
   try {
     folder = folders.next(what === "dump");
-    writeRunFolder(folder, profileFiles(recorder.takeProfile(end)));
+    const profile = recorder.takeProfile(end);
+    writeRunFolder(folder, profileFiles(profile));
+    if (what === "profile") EarlierRuns.ofUser(settings.tools, data.environment).keep(profile.siteRuns);
   } catch (error) {
     say(`cannot write the profile to ${folder}: ${describeSystemError(error)}`);
     return { ok: false, text: describeSystemError(error) };

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { basename } from "node:path";
 import { type InstrumentedInfo, instrument, type ShadowLayout } from "../../../instrument/index.ts";
 import { customSectionsOf } from "../custom-sections.ts";
+import { EarlierRuns } from "../earlier-runs.ts";
 import type { InstantiationObserver, RewrittenModule, TrackedModule } from "../hook-webassembly.ts";
 import { connectHost, localNumber } from "../host-calls.ts";
 import { describePreambleProblem } from "../module-file.ts";
@@ -64,7 +65,7 @@ export class ThreadRecorder implements InstantiationObserver {
       }
       const { bytes: rewritten, info } = instrument(bytes, {
         sha256: nativeSha256,
-        ...toInstrumentOptions(this.#tools),
+        ...EarlierRuns.ofUser(this.#tools).added(toInstrumentOptions(this.#tools), bytes),
         ...(name === undefined ? {} : { name }),
         ...(glue === "" ? {} : { glue }),
         sharedShadow: true,

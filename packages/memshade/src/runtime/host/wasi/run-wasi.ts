@@ -4,6 +4,7 @@ import { UserError } from "../../../bytes/errors.ts";
 import { describeSystemError } from "../../../bytes/system-errors.ts";
 import type { RunEnd } from "../../../model/run.ts";
 import { dieBySignal, onSignals } from "../die-by-signal.ts";
+import { EarlierRuns } from "../earlier-runs.ts";
 import type { InstanceHandle } from "../heap-session.ts";
 import { moduleLines } from "../module-lines.ts";
 import { moduleTypes } from "../module-types.ts";
@@ -84,7 +85,9 @@ async function supervise(
   const write = (end: RunEnd): boolean => {
     const folder = folders.next(end.kind === "dump");
     try {
-      writeRunFolder(folder, profileFiles(recorder.takeProfile(end)));
+      const profile = recorder.takeProfile(end);
+      writeRunFolder(folder, profileFiles(profile));
+      if (end.kind !== "dump") EarlierRuns.ofUser(run.tools).keep(profile.siteRuns);
     } catch (error) {
       say(`cannot write the profile to ${folder}: ${describeSystemError(error)}`);
       return false;

@@ -2,6 +2,7 @@ import { UserError } from "../../../bytes/errors.ts";
 import { type InstrumentedInfo, instrument } from "../../../instrument/index.ts";
 import { decodeModule, functionType } from "../../../wasm/index.ts";
 import { withBranchHints } from "../branch-hints.ts";
+import { EarlierRuns } from "../earlier-runs.ts";
 import { nameFileInErrors, readModuleFile } from "../module-file.ts";
 import { nativeSha256 } from "../native-sha256.ts";
 import { type ToolOptions, toInstrumentOptions } from "../tool-options.ts";
@@ -33,7 +34,12 @@ export async function loadWasiModule(
 ): Promise<WasiModule> {
   const original = readModuleFile(path);
   const { bytes, info } = nameFileInErrors(path, () =>
-    instrument(original, { ...toInstrumentOptions(tools), name, sharedShadow: true, sha256: nativeSha256 }),
+    instrument(original, {
+      ...EarlierRuns.ofUser(tools).added(toInstrumentOptions(tools), original),
+      name,
+      sharedShadow: true,
+      sha256: nativeSha256,
+    }),
   );
   const module = await compileOrExplain(path, bytes, original);
   const version = checkImports(path, module);

@@ -4,6 +4,7 @@ import type { InstanceHandle } from "../heap-session.ts";
 import type { ToolOptions } from "../tool-options.ts";
 import type { RunFacts, ToolSession, ToolSnapshot } from "../tool-session.ts";
 import { type WasteContents, WasteReader } from "./read-waste.ts";
+import { siteRunsOf } from "./site-runs.ts";
 import { type ModuleContents, wasteFile } from "./waste-file.ts";
 import { wasteText } from "./waste-text.ts";
 
@@ -92,6 +93,7 @@ export class WasteSession implements ToolSession {
       description: options,
       file: { name: WASTE_FILE, contents: wasteText(file) },
       notTracked: file.notTracked,
+      siteRuns: modules.map((of) => ({ original: of.original, runs: siteRunsOf(of.contents) })),
     };
   }
 }

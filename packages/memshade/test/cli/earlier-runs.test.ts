@@ -1,0 +1,92 @@
+import { copyFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { memshade, newFolder } from "./support/command-line.ts";
+import { LIBRARY, writeProgram } from "./support/programs.ts";
+
+const STL = new URL("../fixtures/programs/kernels/stl.wasm", import.meta.url);
+
+/** A folder with a program, and with a cache of its own for the commands that run there. */
+function folderOfItsOwn(): { cwd: string; env: Record<string, string>; kept: () => string[] } {
+  const cwd = newFolder();
+  copyFileSync(STL, join(cwd, "stl.wasm"));
+  const cache = join(cwd, "cache");
+  const kept = () => (existsSync(cache) ? readdirSync(cache) : []);
+  return { cwd, env: { MEMSHADE_CACHE: cache }, kept };
+}
+
+const instrumented = (stderr: string) => Number(/\(([\d.]+) times the size\)/.exec(stderr)?.[1]);
+
+describe("what memshade keeps of runs under the waste tool", () => {
+  it("makes later runs of the same module faster, and changes nothing that they say", async () => {
+    const { cwd, env, kept } = folderOfItsOwn();
+    const run = async (...options: string[]): Promise<unknown> => {
+      const args = ["run", "--tool", "waste", ...options, "--out", "out", "stl.wasm", "300"];
+      expect(await memshade(args, { cwd, env })).toMatchObject({ code: 0 });
+      const { command: _, ...said } = JSON.parse(readFileSync(join(cwd, "out", "waste.json"), "utf8"));
+      return said;
+    };
+    const first = await run();
+    const [name] = kept();
+    expect(name).toMatch(/^[0-9a-f]{64}\.runs$/);
+    expect(await run()).toEqual(first);
+    expect(await run("--ids", "32", "--no-pgo")).toEqual(await run("--ids", "32"));
+    expect(await run("--contexts", "--no-pgo")).toEqual(await run("--contexts"));
+    expect(kept()).toEqual([name]);
+
+    const grown = async (...options: string[]) => {
+      const args = ["instrument", "--tool", "waste", ...options, "stl.wasm", "-o", "grown.wasm"];
+      return instrumented((await memshade(args, { cwd, env })).stderr);
+    };
+    writeFileSync(join(cwd, "cache", name), "memshade site runs 1\n");
+    expect(await grown("--pgo")).toBeLessThan((await grown()) * 0.8);
+  });
+
+  it("is nothing with --no-pgo, for other tools, and with an empty MEMSHADE_CACHE", async () => {
+    const { cwd, env, kept } = folderOfItsOwn();
+    const run = (options: string[], environment: Record<string, string>) =>
+      memshade(["run", ...options, "--out", "out", "stl.wasm", "100"], { cwd, env: environment });
+    for (const [options, environment] of [
+      [["--tool", "waste", "--no-pgo"], env],
+      [["--tool", "heap"], env],
+      [["--tool", "waste"], { MEMSHADE_CACHE: "", HOME: cwd, XDG_CACHE_HOME: cwd }],
+    ] as const)
+      expect(await run([...options], environment)).toMatchObject({ code: 0 });
+    expect(kept()).toEqual([]);
+    expect(readdirSync(cwd).sort()).toEqual(["out", "stl.wasm"]);
+  });
+
+  it("is no reason for a run to fail or to say anything, wherever the cache cannot be", async () => {
+    const { cwd } = folderOfItsOwn();
+    const env = { MEMSHADE_CACHE: join(cwd, "stl.wasm") };
+    const { code, stderr } = await memshade(["run", "--tool", "waste", "--out", "out", "stl.wasm", "100"], {
+      cwd,
+      env,
+    });
+    expect(code).toBe(0);
+    expect(stderr).toMatch(/^memshade: profile written to out; [^\n]+\n$/);
+  });
+
+  it("comes from memshade node too, for each module that ran", async () => {
+    const { cwd, env, kept } = folderOfItsOwn();
+    writeProgram(cwd, "library.wasm", LIBRARY);
+    writeFileSync(
+      join(cwd, "main.mjs"),
+      `import { readFileSync } from "node:fs";
+       const { instance } = await WebAssembly.instantiate(readFileSync("library.wasm"), { host: { notify() {} } });
+       instance.exports.fill(6);`,
+    );
+    const run = async () => {
+      expect(
+        await memshade(["node", "--tool", "waste", "--out", "out", "main.mjs"], { cwd, env }),
+      ).toMatchObject({
+        code: 0,
+      });
+      return JSON.parse(readFileSync(join(cwd, "out", "waste.json"), "utf8"));
+    };
+    const { stores } = await run();
+    expect(stores.length).toBeGreaterThan(0);
+    expect(kept().length).toBe(1);
+    expect((await run()).stores).toEqual(stores);
+  });
+});

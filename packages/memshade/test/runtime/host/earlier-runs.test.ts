@@ -1,0 +1,109 @@
+import {
+  chmodSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { EarlierRuns } from "../../../src/runtime/host/earlier-runs.ts";
+
+const MODULE = Uint8Array.of(0, 1, 2);
+const OTHER = Uint8Array.of(0, 1, 3);
+const runs = { offsets: [5], runs: [8], events: [0] };
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "memshade-earlier-"));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+describe("what is known of earlier runs", () => {
+  it("is what was kept of the very same module, older runs counting half", () => {
+    const earlier = new EarlierRuns(join(folder, "not", "there", "yet"));
+    expect(earlier.of(MODULE)).toBeUndefined();
+    earlier.keep([{ original: MODULE, runs }]);
+    expect(earlier.of(MODULE)).toEqual(runs);
+    expect(earlier.of(OTHER)).toBeUndefined();
+    earlier.keep([{ original: MODULE, runs }]);
+    expect(earlier.of(MODULE)).toEqual({ offsets: [5], runs: [12], events: [0] });
+  });
+
+  it("is put beside the other options of the tool, if there is anything", () => {
+    const earlier = new EarlierRuns(folder);
+    const options = { tools: ["waste"], waste: { ids: 32 } } as const;
+    expect(earlier.added(options, MODULE)).toBe(options);
+    earlier.keep([{ original: MODULE, runs }]);
+    expect(earlier.added(options, MODULE)).toEqual({ ...options, waste: { ids: 32, siteRuns: runs } });
+  });
+
+  it("is nothing where nobody wants it, and nothing is written then", () => {
+    const environment = { MEMSHADE_CACHE: folder };
+    for (const earlier of [
+      EarlierRuns.ofUser({ tools: ["waste"], pgo: false }, environment),
+      EarlierRuns.ofUser({ tools: ["waste"] }, environment),
+      EarlierRuns.ofUser({ tools: ["heap"], pgo: true }, environment),
+      EarlierRuns.ofUser({ tools: ["waste"], pgo: true }, { MEMSHADE_CACHE: "", XDG_CACHE_HOME: folder }),
+    ]) {
+      earlier.keep([{ original: MODULE, runs }]);
+      expect(earlier.of(MODULE)).toBeUndefined();
+    }
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  it("is in the folder that is named, or in memshade's among the caches", () => {
+    const options = { tools: ["waste"], pgo: true } as const;
+    EarlierRuns.ofUser(options, { XDG_CACHE_HOME: folder }).keep([{ original: MODULE, runs }]);
+    expect(readdirSync(folder)).toEqual(["memshade"]);
+    const named = EarlierRuns.ofUser(options, {
+      MEMSHADE_CACHE: join(folder, "memshade"),
+      XDG_CACHE_HOME: "/nowhere",
+    });
+    expect(named.of(MODULE)).toEqual(runs);
+  });
+
+  it("costs speed alone when it is damaged, or its folder is none: no error, and the next run mends it", () => {
+    const earlier = new EarlierRuns(folder);
+    earlier.keep([{ original: MODULE, runs }]);
+    const [name] = readdirSync(folder);
+    writeFileSync(join(folder, name), readFileSync(join(folder, name), "utf8").slice(0, -2));
+    expect(earlier.of(MODULE)).toBeUndefined();
+    earlier.keep([{ original: MODULE, runs }]);
+    expect(earlier.of(MODULE)).toEqual(runs);
+    const none = new EarlierRuns(join(folder, name));
+    none.keep([{ original: OTHER, runs }]);
+    expect(none.of(OTHER)).toBeUndefined();
+    expect(readdirSync(folder)).toEqual([name]);
+  });
+
+  it("is not kept where writing is not allowed", () => {
+    chmodSync(folder, 0o500);
+    try {
+      new EarlierRuns(folder).keep([{ original: MODULE, runs }]);
+      // The superuser may write all the same.
+      expect(readdirSync(folder).filter((name) => !name.endsWith(".runs"))).toEqual([]);
+    } finally {
+      chmodSync(folder, 0o700);
+    }
+  });
+
+  it("is forgotten of the modules that ran longest ago, beyond 200", () => {
+    const earlier = new EarlierRuns(folder);
+    for (let i = 0; i < 200; i++) {
+      writeFileSync(join(folder, `${i}.runs`), "");
+      utimesSync(join(folder, `${i}.runs`), 1000 + i, 1000 + i);
+    }
+    writeFileSync(join(folder, "of-somebody-else"), "");
+    earlier.keep([{ original: MODULE, runs }]);
+    const left = readdirSync(folder);
+    expect(left.length).toBe(201);
+    expect(left).not.toContain("0.runs");
+    expect(left).toContain("1.runs");
+    expect(left).toContain("of-somebody-else");
+    expect(earlier.of(MODULE)).toEqual(runs);
+  });
+});
