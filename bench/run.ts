@@ -26,7 +26,8 @@ const USAGE = `usage: npm run bench -- [--only NAME]… [--pairs N] [--table COL
   --pairs N     runs of each kind, alternating; the first pair is dropped (7)
   --table T     one column only: counters (the access counters alone), full (the heap profiler), workingset,
                 "workingset aligned", "workingset timed", locality, "locality exact", "first touch", fill, owners,
-                waste, "waste wide", "waste opaque", "waste pairs" or "waste contexts"
+                waste, "waste wide", "waste opaque", "waste pairs" or "waste contexts";
+                "waste again", "waste wide again", "waste contexts again": later runs, which know what an earlier one did
   --tier T      one table only: all functions optimised before the start, or node as it starts by default
   --part P      one part only (may be repeated)
   --large       time the modules above 10 MB too, in the default tier (they are always in the rewriting table)
@@ -49,6 +50,9 @@ const COLUMNS: readonly Column[] = [
   "waste opaque",
   "waste pairs",
   "waste contexts",
+  "waste again",
+  "waste wide again",
+  "waste contexts again",
 ];
 
 /** Optimised code only, before the program starts: what a program that runs for long tends to. */

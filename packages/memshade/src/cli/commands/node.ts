@@ -19,7 +19,11 @@ Examples:
 Every WebAssembly module that the program compiles is instrumented, in its main
 thread and in its worker threads. Each process writes one run. SIGUSR2 to
 memshade writes a dump while the program goes on; the program itself can do the
-same: import { dump, reset } from "memshade".`;
+same: import { dump, reset } from "memshade".
+
+Runs under the waste tool are remembered in ~/.cache/memshade, or in the folder
+$MEMSHADE_CACHE, to make later ones of the same module faster; --no-pgo does
+without.`;
 
 export function addNodeCommand(program: Command): void {
   const command = program

@@ -57,11 +57,13 @@ const TRUST = 0.4;
 /** What is saved, in any unit, by a run that is followed inline, and by one of those inline where more was to do than usual. */
 const RUN_GAIN = 4;
 const EVENT_GAIN = 2;
+/** What a run loses where a call is nearby, though it is not made: the code around it has fewer registers. */
+const CALL_COST = 0.15;
 
 /**
  * `Heat` per site of a module: what runs often by the look of the code first, as far as the added code stays within its
- * budget. `frequencies`: see `siteFrequencies`. `ids`: of 16 bits, of 32, those of 32 that frames have, or those of 16 that they
- * are given. `otherBytes`: what else is added. `known`: what earlier runs did, instead of guesses.
+ * budget. `frequencies`: see `siteFrequencies`, or `likelyRuns` where earlier runs are known. `ids`: of 16 bits, of 32, those of 32 that frames have, or those of 16 that they
+ * are given. `otherBytes`: what else is added. `known`: what earlier runs did.
  */
 export function siteHeat(
   module: WasmModule,
@@ -78,7 +80,7 @@ export function siteHeat(
   const regions =
     known === undefined
       ? guessedRegions(module, sites, frequencies, bytesAt)
-      : knownRegions(sites, known, bytesAt);
+      : knownRegions(sites, frequencies, known, bytesAt);
   return heated(sites, regions, room, bytesAt);
 }
 
@@ -117,17 +119,28 @@ function findSite(sites: SiteTable, first: number, end: number, which: "loads" |
   return -1;
 }
 
-/** Each site that ran by itself: only where more was to do than usual it is worth while to do all of it inline. */
-function knownRegions(sites: SiteTable, { runs, events }: RunsPerSite, bytesAt: BytesAt): Region[] {
+/**
+ * Each site by itself: all of it is worth while only where more was to do than usual. What did not run, in functions that did,
+ * comes behind what ran, by its guessed frequency: a call in a loop would keep the loop from being followed as a whole.
+ */
+function knownRegions(
+  sites: SiteTable,
+  likely: Float64Array,
+  { runs, events }: RunsPerSite,
+  bytesAt: BytesAt,
+): Region[] {
   const regions: Region[] = [];
-  for (let site = 0; site < sites.length; site++) {
-    if (runs[site] === 0) continue;
-    const add = (heat: number, gain: number) => {
-      const bytes = Math.max(bytesAt(site, heat) - bytesAt(site, heat - 1), 1);
-      regions.push({ first: site, end: site + 1, heat, which: "all", worth: gain / bytes });
-    };
-    add(Heat.Warm, RUN_GAIN * runs[site]);
-    if (events[site] > 0) add(Heat.Hot, EVENT_GAIN * events[site]);
+  const add = (site: number, heat: number, gain: number) => {
+    const bytes = Math.max(bytesAt(site, heat) - bytesAt(site, heat - 1), 1);
+    regions.push({ first: site, end: site + 1, heat, which: "all", worth: gain / bytes });
+  };
+  for (let defined = 0; defined + 1 < sites.firstOfFunction.length; defined++) {
+    const [first, end] = [sites.firstOfFunction[defined], sites.firstOfFunction[defined + 1]];
+    if (!runs.subarray(first, end).some((count) => count > 0)) continue;
+    for (let site = first; site < end; site++) {
+      add(site, Heat.Warm, RUN_GAIN * likely[site]);
+      if (runs[site] > 0) add(site, Heat.Hot, EVENT_GAIN * events[site] + CALL_COST * runs[site]);
+    }
   }
   return regions;
 }

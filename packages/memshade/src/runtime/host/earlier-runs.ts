@@ -27,11 +27,7 @@ export class EarlierRuns {
   /** That of the user: `MEMSHADE_CACHE`, nothing if that is empty, else `memshade` in the folder for caches. */
   static ofUser(options: ToolOptions, environment: Environment = process.env): EarlierRuns {
     if (options.pgo !== true || !toolsOf(options).includes("waste")) return new EarlierRuns(undefined);
-    const { MEMSHADE_CACHE: own, XDG_CACHE_HOME: caches } = environment;
-    if (own !== undefined) return new EarlierRuns(own === "" ? undefined : own);
-    return new EarlierRuns(
-      join(caches === undefined || caches === "" ? join(homedir(), ".cache") : caches, "memshade"),
-    );
+    return new EarlierRuns(folderOf(environment));
   }
 
   /** What is known of a module. */
@@ -57,6 +53,17 @@ export class EarlierRuns {
     for (const { original, runs } of modules)
       if (runs.offsets.length > 0) write(folder, original, siteRunsText(addedRuns(runs, this.of(original))));
     forgetOldest(folder);
+  }
+}
+
+function folderOf({ MEMSHADE_CACHE: own, XDG_CACHE_HOME: caches }: Environment): string | undefined {
+  if (own !== undefined) return own === "" ? undefined : own;
+  if (caches !== undefined && caches !== "") return join(caches, "memshade");
+  try {
+    return join(homedir(), ".cache", "memshade");
+  } catch {
+    // Users without a home are known to some containers.
+    return undefined;
   }
 }
 
