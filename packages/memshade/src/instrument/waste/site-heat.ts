@@ -59,6 +59,8 @@ const RUN_GAIN = 4;
 const EVENT_GAIN = 2;
 /** What a run loses where a call is nearby, though it is not made: the code around it has fewer registers. */
 const CALL_COST = 0.15;
+/** Functions of which no site ran so often are not worth the time that engines take to compile more code. */
+const MOST_COLD_RUNS = 5000;
 
 /**
  * `Heat` per site of a module: what runs often by the look of the code first, as far as the added code stays within its
@@ -136,7 +138,7 @@ function knownRegions(
   };
   for (let defined = 0; defined + 1 < sites.firstOfFunction.length; defined++) {
     const [first, end] = [sites.firstOfFunction[defined], sites.firstOfFunction[defined + 1]];
-    if (!runs.subarray(first, end).some((count) => count > 0)) continue;
+    if (!runs.subarray(first, end).some((count) => count >= MOST_COLD_RUNS)) continue;
     for (let site = first; site < end; site++) {
       add(site, Heat.Warm, RUN_GAIN * likely[site]);
       if (runs[site] > 0) add(site, Heat.Hot, EVENT_GAIN * events[site] + CALL_COST * runs[site]);
