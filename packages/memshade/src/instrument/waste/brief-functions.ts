@@ -53,6 +53,7 @@ export class BriefFunctions {
     const [displacement, number, result, address] = [1, 2, 3, 4];
     const whole = this.#memory64 ? address + 1 : address;
     const body = new BodyBuilder([RESULT_TYPE[op], ...this.#addressTypes]);
+    this.#snippets.begin();
     computeAddress(body, displacement, address, whole);
     checkAddress(body, address, whole);
     body
@@ -67,6 +68,7 @@ export class BriefFunctions {
     const [value, displacement, store, id, address] = [1, 2, 3, 4, 5];
     const whole = this.#memory64 ? address + 1 : address;
     const body = new BodyBuilder([this.#snippets.idType, ...this.#addressTypes]);
+    this.#snippets.begin();
     const sink = new BodySink(body);
     computeAddress(body, displacement, address, whole);
     checkAddress(body, address, whole);

@@ -1,7 +1,10 @@
+import { sizeOfU32Leb } from "../../bytes/leb128.ts";
 import { ACCESS_KIND, AccessKind, opcodeId, type ValType } from "../../wasm/index.ts";
+import { NO_LOCAL } from "../operand-stack.ts";
 import type { SnippetSink } from "../snippet-sink.ts";
 import { loadBefore, writeComparison } from "./comparisons.ts";
 import { GIVEN_IDS_BYTES } from "./framed-sites.ts";
+import { HeldConstants } from "./held-constants.ts";
 import { ShadowStates } from "./shadow-states.ts";
 import { pushAddress, type Scratch, ShadowWords, type SnippetAddress } from "./shadow-words.ts";
 import { FramedRecords, pushIdOfRecord, type SiteRecords } from "./site-records.ts";
@@ -35,6 +38,8 @@ const I64: ValType = 0x7e;
 const LINE_SHIFT = Math.log2(DIRTY_LINE_BYTES);
 /** Bytes of what says which record an id has, as a shift. */
 const RECORD_OF_SHIFT = 2;
+/** Bytes of `local.get` and `i32.add`. */
+const ADD_LOCAL_BYTES = 3;
 /** Where in records of stores the bytes stand that were read; see `runtime/host/waste`. */
 const STORE_READ = 8;
 
@@ -86,6 +91,8 @@ export class BriefSnippets {
   /** Such memory counts as read when an opaque host was in control. */
   readonly #showsZeros: boolean;
   readonly records: SiteRecords;
+  /** Of the function at hand. */
+  readonly constants = new HeldConstants();
 
   constructor(
     layout: WasteLayout,
@@ -100,7 +107,9 @@ export class BriefSnippets {
     this.#layout = layout;
     this.#memory = memory;
     this.#targets = targets;
-    this.#words = layout.isWide ? new ShadowStates(memory, layout) : new ShadowWords(memory);
+    this.#words = layout.isWide
+      ? new ShadowStates(memory, layout, this.constants)
+      : new ShadowWords(memory, this.constants);
   }
 
   /** Type of locals for ids in functions of their own. */
@@ -110,19 +119,34 @@ export class BriefSnippets {
 
   /** Forgets the last function. */
   begin(): void {
-    if (this.#words instanceof ShadowWords) this.#words.ones = -1;
+    this.constants.forget();
   }
 
-  /** Whether a place is one of those for which `keepOnes` is. */
-  needsOnes({ size }: Place): boolean {
-    return size === 4 && this.#words instanceof ShadowWords && this.#layout.arena === 0;
+  /** Tells which constants an access that will be followed takes. */
+  wantConstants({ op, size, key, hot, isSettled }: Place): void {
+    const isStore = ACCESS_KIND[op] === AccessKind.Store;
+    if (this.#words instanceof ShadowStates) {
+      if (!isStore && this.#readsStates(size)) this.#words.wantSigns(size, 1);
+      if (isStore && !isSettled && size > 1) this.#words.wantSigns(size, 2);
+      return;
+    }
+    if (!isStore && hot) this.constants.want(I32, this.#readCounters, this.#savedByReadCounters);
+    if (isStore && this.#layout.arena === 0) this.#words.wantToFill(size, key);
   }
 
-  /** At the beginning of a function: an i64 local helps to mark stores, if there are enough of them among `places`. */
-  keepOnes(sink: SnippetSink, places: readonly Place[], local: number): void {
-    if (!(this.#words instanceof ShadowWords)) return;
-    const stores = places.filter(({ op, size }) => size === 4 && ACCESS_KIND[op] === AccessKind.Store).length;
-    this.#words.keepOnes(sink, stores, local);
+  /** Where the first record of stores counts the bytes that were read, as a signed number. */
+  get #readCounters(): bigint {
+    return BigInt((this.#layout.stores + STORE_READ) | 0);
+  }
+
+  /** It is added to an address once, and not said where that is loaded from and stored to. */
+  get #savedByReadCounters(): number {
+    return 2 * (sizeOfU32Leb(this.#layout.stores + STORE_READ) - 1) - ADD_LOCAL_BYTES;
+  }
+
+  /** Whether loads make states read without the runtime. Which unread bytes are zeros that the host has seen only their ids tell. */
+  #readsStates(size: number): boolean {
+    return this.#zeroIsValid && !this.#showsZeros && size <= 8;
   }
 
   /** Asks for the locals that a load needs. */
@@ -316,8 +340,7 @@ export class BriefSnippets {
   testLoad(sink: SnippetSink, place: Place, scratch: Scratch): void {
     const { size, key, site, address, hot } = place;
     const words = this.#words;
-    // Which unread bytes are such zeros only their ids tell.
-    const readsStates = words instanceof ShadowStates && this.#zeroIsValid && !this.#showsZeros && size <= 8;
+    const readsStates = words instanceof ShadowStates && this.#readsStates(size);
     const keeps = readsStates || (hot && words instanceof ShadowWords);
     words.pushUnread(sink, size, address, keeps ? scratch : undefined);
     sink.rarely();
@@ -349,7 +372,7 @@ export class BriefSnippets {
     if (size > 1) words.pushUniform(sink, size, scratch);
     if (size > 1) sink.open(IF, NOTHING);
     words.pushId(sink, size, scratch);
-    sink.local(LOCAL_SET, id);
+    sink.local(LOCAL_TEE, id);
     this.#readUniform(sink, words, place, id);
     if (size === 1) return;
     sink.plain(ELSE);
@@ -362,13 +385,12 @@ export class BriefSnippets {
     sink.indexed(CALL, this.#targets.mixed.get(size) as number);
   }
 
-  /** A load of bytes that have one id, in a local, which is not that of read bytes. */
+  /** A load of bytes that have one id, in a local and on the stack, which is not that of read bytes. */
   #readUniform(sink: SnippetSink, words: ShadowWords, place: Place, id: number): void {
     const { size, address } = place;
     // Spilled bytes side by side have different ids.
     const maySpill = this.#layout.recordOf !== 0 && size === 1;
     const end = maySpill ? BriefIds.spilled : BriefIds.invalid;
-    sink.local(LOCAL_GET, id);
     if (!this.#zeroIsValid) {
       sink.i32(-1);
       sink.plain(I32_ADD);
@@ -409,6 +431,7 @@ export class BriefSnippets {
     }
     sink.open(IF, NOTHING);
     this.#add(sink, this.records.freshAt(key, site));
+    sink.local(LOCAL_GET, id);
     this.#readUniform(sink, words, place, id);
     sink.plain(ELSE);
     this.#callFresh(sink, place);
@@ -430,11 +453,16 @@ export class BriefSnippets {
 
   /** The store whose id is on the stack wrote `size` bytes that are read now. `local`: an i32 to use. */
   #credit(sink: SnippetSink, local: number, size: number): void {
-    const at = this.#layout.stores + STORE_READ;
     const { recordOf, recordShift } = this.#layout;
+    const base = this.constants.localOf(I32, this.#readCounters);
+    const at = base === NO_LOCAL ? this.#layout.stores + STORE_READ : 0;
     sink.i32(recordOf === 0 ? recordShift : RECORD_OF_SHIFT);
     sink.plain(I32_SHL);
     if (recordOf !== 0) sink.access(I32_LOAD, 2, this.#memory, recordOf);
+    if (base !== NO_LOCAL) {
+      sink.local(LOCAL_GET, base);
+      sink.plain(I32_ADD);
+    }
     sink.local(LOCAL_TEE, local);
     sink.local(LOCAL_GET, local);
     sink.access(I64_LOAD, 3, this.#memory, at);

@@ -1,5 +1,6 @@
 import { opcodeId, type ValType } from "../../wasm/index.ts";
 import type { SnippetSink } from "../snippet-sink.ts";
+import { type HeldConstants, savedByHolding } from "./held-constants.ts";
 import {
   pushAddress,
   pushHeld,
@@ -17,7 +18,7 @@ const LOCAL_TEE = opcodeId("local.tee");
 const I32_AND = opcodeId("i32.and");
 const I32_OR = opcodeId("i32.or");
 const I32_XOR = opcodeId("i32.xor");
-const I32_SUB = opcodeId("i32.sub");
+const I32_MUL = opcodeId("i32.mul");
 const I32_NE = opcodeId("i32.ne");
 const I32_EQZ = opcodeId("i32.eqz");
 const I32_GE_S = opcodeId("i32.ge_s");
@@ -27,7 +28,6 @@ const I64_ADD = opcodeId("i64.add");
 const I64_AND = opcodeId("i64.and");
 const I64_OR = opcodeId("i64.or");
 const I64_XOR = opcodeId("i64.xor");
-const I64_SUB = opcodeId("i64.sub");
 const I64_NE = opcodeId("i64.ne");
 const I64_SHR_U = opcodeId("i64.shr_u");
 const I64_MUL = opcodeId("i64.mul");
@@ -54,13 +54,14 @@ const I64X2_SPLAT = opcodeId("i64x2.splat");
 
 /** Bytes that nobody has read have no sign; 1, 2 and 4 states side by side. */
 const SIGNS = new Map([
-  [1, 0x80],
-  [2, 0x8080],
-  [4, 0x80808080 | 0],
+  [1, 0x80n],
+  [2, 0x8080n],
+  [4, BigInt.asIntN(32, 0x80808080n)],
+  [8, BigInt.asIntN(64, 0x8080808080808080n)],
 ]);
-const SIGNS_64 = BigInt.asIntN(64, 0x8080808080808080n);
-/** From the sign of a state to its lowest bit. */
+/** From the sign of a state to its lowest bit, and what makes a whole state of that bit. */
 const SIGN_SHIFT = 7;
+const WHOLE_STATE = 0xff;
 const LOADS = new Map([
   [1, I32_LOAD8_S],
   [2, I32_LOAD16_S],
@@ -83,8 +84,10 @@ export class ShadowStates {
   readonly #memory: number;
   readonly #writers: number;
   readonly #writersMemory: number;
+  readonly #constants: HeldConstants;
 
-  constructor(memory: number, layout: WasteLayout) {
+  constructor(memory: number, layout: WasteLayout, constants: HeldConstants) {
+    this.#constants = constants;
     this.#memory = memory;
     this.#writers = layout.writers;
     this.#writersMemory = layout.isSplit ? memory + 1 : memory;
@@ -93,9 +96,13 @@ export class ShadowStates {
   /** Asks for all locals that a load of this size may need. */
   reserve(size: number, scratch: Scratch): void {
     if (size > 8) return;
-    const type = size === 8 ? I64 : I32;
-    scratch(type, 0);
-    scratch(type, 1);
+    scratch(size === 8 ? I64 : I32, 0);
+  }
+
+  /** The signs of an access's states will be pushed so many times. */
+  wantSigns(size: number, times: number): void {
+    const [type, signs] = signsOf(size);
+    this.#constants.want(type, signs, savedByHolding(signs) * times);
   }
 
   /** Pushes whether some byte was not read; keeps the states of up to 8 in `scratch` if it is given. */
@@ -140,7 +147,7 @@ export class ShadowStates {
   /** Up to 8 bytes with the states in `scratch` are read: all but the invalid ones. Without a branch. */
   readStates(sink: SnippetSink, size: number, address: SnippetAddress, scratch: Scratch): void {
     const isWide = size === 8;
-    const [states, unread] = [scratch(isWide ? I64 : I32, 0), scratch(isWide ? I64 : I32, 1)];
+    const states = scratch(isWide ? I64 : I32, 0);
     const offset = this.#push(sink, address);
     sink.local(LOCAL_GET, states);
     sink.local(LOCAL_GET, states);
@@ -149,14 +156,14 @@ export class ShadowStates {
     sink.plain(isWide ? I64_XOR : I32_XOR);
     this.#pushSigns(sink, size);
     sink.plain(isWide ? I64_AND : I32_AND);
-    sink.local(LOCAL_TEE, unread);
     // The sign of each that is unread, and all bits below it.
-    sink.local(LOCAL_GET, unread);
-    sink.local(LOCAL_GET, unread);
     if (isWide) sink.i64(BigInt(SIGN_SHIFT));
     else sink.i32(SIGN_SHIFT);
-    for (const op of isWide ? [I64_SHR_U, I64_SUB, I64_OR, I64_OR] : [I32_SHR_U, I32_SUB, I32_OR, I32_OR])
-      sink.plain(op);
+    sink.plain(isWide ? I64_SHR_U : I32_SHR_U);
+    if (isWide) sink.i64(BigInt(WHOLE_STATE));
+    else sink.i32(WHOLE_STATE);
+    sink.plain(isWide ? I64_MUL : I32_MUL);
+    sink.plain(isWide ? I64_OR : I32_OR);
     sink.access(this.#storeOf(size), 0, this.#memory, offset);
   }
 
@@ -182,8 +189,8 @@ export class ShadowStates {
   }
 
   #pushSigns(sink: SnippetSink, size: number): void {
-    if (size < 8) sink.i32(SIGNS.get(size) as number);
-    else sink.i64(SIGNS_64);
+    const [type, signs] = signsOf(size);
+    this.#constants.push(sink, type, signs);
   }
 
   /** Pushes the states of up to 8 bytes, with their sign; of 16 bytes what both halves have in common. */
@@ -212,6 +219,11 @@ export class ShadowStates {
     }
     return isShort ? address.displacement << shift : 0;
   }
+}
+
+/** The signs of as many states side by side as an access has, up to 8: of 16 bytes both halves are looked at together. */
+function signsOf(size: number): [ValType, bigint] {
+  return [size < 8 ? I32 : I64, SIGNS.get(Math.min(size, 8)) as bigint];
 }
 
 /** An id twice in an i64, or four times in a vector. */

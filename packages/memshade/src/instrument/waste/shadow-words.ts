@@ -1,5 +1,7 @@
 import { I32, opcodeId, type ValType } from "../../wasm/index.ts";
+import { NO_LOCAL } from "../operand-stack.ts";
 import type { SnippetSink } from "../snippet-sink.ts";
+import { type HeldConstants, savedByHolding } from "./held-constants.ts";
 import { BriefIds } from "./waste-layout.ts";
 
 const I64: ValType = 0x7e;
@@ -59,8 +61,8 @@ const ID_SHIFT = 1;
 const ID_BITS = 16;
 /** A one in each id of a word of 64 bits. */
 const ONES = 0x0001000100010001n;
-/** Stores of four bytes in a function for which it pays to have `ONES` in a local. */
-const WORTH_A_LOCAL = 5;
+/** Bytes of `local.get` and `i64.mul`. */
+const MULTIPLY_BYTES = 3;
 /** The id of invalid bytes as a signed number, which is shorter to say. */
 const SIGNED_INVALID = BriefIds.invalid - 2 ** ID_BITS;
 /** Displacements above this are added to the address: the shadow's would not fit its memory. */
@@ -123,19 +125,18 @@ export function pushId(sink: SnippetSink, id: ShadowId): void {
  */
 export class ShadowWords {
   readonly #memory: number;
-  /** An i64 local of the function at hand with a one for each id of a word: ids times it are short to say. −1: none. */
-  ones = -1;
+  readonly #constants: HeldConstants;
 
-  constructor(memory: number) {
+  constructor(memory: number, constants: HeldConstants) {
     this.#memory = memory;
+    this.#constants = constants;
   }
 
-  /** At the beginning of a function that marks so many stores of four bytes: has `ONES` in a local, if that is shorter. */
-  keepOnes(sink: SnippetSink, stores: number, local: number): void {
-    if (stores < WORTH_A_LOCAL) return;
-    sink.i64(ONES);
-    sink.local(LOCAL_SET, local);
-    this.ones = local;
+  /** A store of an id will be marked that is known: ids times `ONES` are short to say where a local has that. */
+  wantToFill(size: number, id: number): void {
+    if (size !== 4) return;
+    const product = savedByHolding(BigInt.asIntN(64, BigInt(id) * ONES)) - savedByHolding(BigInt(id));
+    this.#constants.want(I64, ONES, product - MULTIPLY_BYTES);
   }
 
   /** Asks for all locals that an access of this size may need. */
@@ -305,9 +306,10 @@ export class ShadowWords {
   /** An id as often as it has room in an i32 or i64. */
   #pushRepeated(sink: SnippetSink, id: ShadowId, type: ValType): void {
     const factor = type === I32 ? 0x10001n : ONES;
-    if (typeof id === "number" && id >= 0 && type === I64 && this.ones >= 0) {
+    const ones = type === I64 ? this.#constants.localOf(I64, ONES) : NO_LOCAL;
+    if (typeof id === "number" && id >= 0 && ones !== NO_LOCAL) {
       sink.i64(BigInt(id));
-      sink.local(LOCAL_GET, this.ones);
+      sink.local(LOCAL_GET, ones);
       sink.plain(I64_MUL);
       return;
     }

@@ -3,6 +3,7 @@ import type { CallFrames } from "../frames/call-frames.ts";
 import type { Insertions } from "../insertions.ts";
 import type { SnippetSink } from "../snippet-sink.ts";
 import type { Place } from "./brief-snippets.ts";
+import { type Constant, setConstant } from "./held-constants.ts";
 import { enterNest, watchAccess } from "./loop-nests.ts";
 import type { LoopStreams, StreamLoop } from "./loop-streams.ts";
 import type { NodeCalls } from "./node-calls.ts";
@@ -43,8 +44,8 @@ export const Step = {
   /** b: word of the waste tool's memory, c: local that keeps it; and back. */
   Keep: 15,
   PutBack: 16,
-  /** b: local that helps to say the ids of stores. */
-  Ones: 17,
+  /** b: number of a constant in `constants`, c: local that gets it. */
+  Hold: 17,
   /** A loop with others inside begins. */
   Nest: 18,
   /** b: number of a place in `places`, of a nest */
@@ -71,6 +72,7 @@ export class StepWriter {
   /** Accesses and loops of the function at hand that steps name by number. */
   readonly places: Place[] = [];
   readonly loops: StreamLoop[] = [];
+  constants: readonly Constant[] = [];
   streams: LoopStreams | undefined;
 
   constructor(parts: StepParts) {
@@ -131,8 +133,8 @@ export class StepWriter {
       case Step.Base:
         brief?.fixed?.computeBase(sink);
         break;
-      case Step.Ones:
-        brief?.snippets.keepOnes(sink, this.places, operand);
+      case Step.Hold:
+        setConstant(sink, this.constants[operand], c[entry]);
         break;
       case Step.NoteKey:
         sink.i32(0);

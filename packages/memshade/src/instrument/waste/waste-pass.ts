@@ -89,7 +89,6 @@ export class WastePass implements ToolPass {
   #leader = 0;
   /** Insertions that count the runs of the function's blocks, by their leaders. */
   readonly #counters = new Map<number, number>();
-  #hasOnes = false;
   readonly #extraLocals = new Map<number, number>();
   readonly #scratch = (type: ValType, number: number): number => this.#extraLocal(type, number + 1);
 
@@ -159,7 +158,6 @@ export class WastePass implements ToolPass {
     this.#nests.begin();
     this.#extraLocals.clear();
     this.#counters.clear();
-    this.#hasOnes = false;
     this.#asker = NO_LOCAL;
     this.#askerNode = NO_LOCAL;
     const fixed = this.#brief?.fixed;
@@ -300,6 +298,7 @@ export class WastePass implements ToolPass {
 
   end(): void {
     this.#leaveOutCounters();
+    this.#holdConstants();
   }
 
   /** Blocks whose runs follow from those of others need no counters. */
@@ -441,10 +440,10 @@ export class WastePass implements ToolPass {
     const number = this.#steps.places.push(place) - 1;
     this.#nests.add(end, number);
     // Locals come before the code in which the snippets ask for them.
+    this.#brief?.snippets.wantConstants(place);
     if (!isStore) this.#brief?.snippets.reserve(place, this.#scratch);
     if (isStore) {
       this.#needIds(place);
-      this.#needOnes(place);
       const holder = stack.holder(at + 1, values);
       place.value.isHeld = holder !== NO_LOCAL;
       place.value.local = place.value.isHeld
@@ -505,11 +504,16 @@ export class WastePass implements ToolPass {
     this.#add(this.#codeStart, Step.Ids);
   }
 
-  /** Ids of stores are repeated by a multiplication with what a local holds. */
-  #needOnes(place: Place): void {
-    if (this.#hasOnes || this.#brief?.snippets.needsOnes(place) !== true) return;
-    this.#hasOnes = true;
-    this.#add(this.#codeStart, Step.Ones, extraLocal(this.#state.temporaries, I64));
+  /** Constants get locals where that is shorter. */
+  #holdConstants(): void {
+    const held = this.#brief?.snippets.constants;
+    if (held === undefined) return;
+    this.#steps.constants = held.worthHolding();
+    this.#steps.constants.forEach((constant, number) => {
+      const local = extraLocal(this.#state.temporaries, constant.type);
+      held.hold(constant, local);
+      this.#add(this.#codeStart, Step.Hold, number, local);
+    });
   }
 
   #extraLocal(type: ValType, number: number): number {
