@@ -16,72 +16,112 @@ import { BodyBuilder } from "../body-builder.ts";
 import { checkAddress, computeAddress } from "./access-address.ts";
 import { BodySink } from "./body-sink.ts";
 import type { BriefSnippets } from "./brief-snippets.ts";
+import type { SnippetAddress } from "./shadow-words.ts";
 
 const LOCAL_GET = opcodeId("local.get");
 
+/** The instruction's address is in a local, as it takes it; what follows the access takes `followed`. */
+interface Accessed {
+  whole: number;
+  displacement: number;
+  followed: SnippetAddress;
+}
+
 /**
  * Functions that take the place of plain loads and stores where code size counts more than time. Parameters: those of
- * the instruction, then its displacement and the store's id or the load's number.
+ * the instruction, then its displacement unless the function is for one only, and what `SiteRecords.pushCold` pushes.
  */
 export class BriefFunctions {
   readonly #appended: AppendedFunctions;
   readonly #snippets: BriefSnippets;
   readonly #memory64: boolean;
-  readonly #made = new Map<number, number>();
+  readonly #common: ReadonlyMap<number, ReadonlySet<number>>;
+  readonly #made = new Map<string, number>();
 
-  /** `memory64`: addresses are i64. */
-  constructor(appended: AppendedFunctions, snippets: BriefSnippets, memory64: boolean) {
+  /** `memory64`: addresses are i64. `common`: displacements that have functions of their own, per opcode. */
+  constructor(
+    appended: AppendedFunctions,
+    snippets: BriefSnippets,
+    memory64: boolean,
+    common: ReadonlyMap<number, ReadonlySet<number>>,
+  ) {
     this.#appended = appended;
     this.#snippets = snippets;
     this.#memory64 = memory64;
+    this.#common = common;
   }
 
-  get(op: number): number {
-    const known = this.#made.get(op);
+  /** Whether the function for an access is handed no displacement. */
+  isFor(op: number, displacement: number): boolean {
+    return this.#common.get(op)?.has(displacement) === true;
+  }
+
+  get(op: number, displacement: number): number {
+    const own = this.isFor(op, displacement) ? displacement : undefined;
+    const key = `${op} ${own}`;
+    const known = this.#made.get(key);
     if (known !== undefined) return known;
     const isStore = ACCESS_KIND[op] === AccessKind.Store;
+    const record: ValType[] = Array(this.#snippets.records.coldOperands).fill(I32);
     const type = this.#appended.typeIndex(
-      [this.#memory64 ? I64 : I32, ...operandsAbove(op), I32, I32],
+      [this.#memory64 ? I64 : I32, ...operandsAbove(op), ...(own === undefined ? [I32] : []), ...record],
       isStore ? [] : [RESULT_TYPE[op]],
     );
-    const index = this.#appended.add(type, () => (isStore ? this.#store(op) : this.#load(op)));
-    this.#made.set(op, index);
+    const index = this.#appended.add(type, () => (isStore ? this.#store(op, own) : this.#load(op, own)));
+    this.#made.set(key, index);
     return index;
   }
 
-  #load(op: number): Uint8Array {
-    const [displacement, number, result, address] = [1, 2, 3, 4];
-    const whole = this.#memory64 ? address + 1 : address;
-    const body = new BodyBuilder([RESULT_TYPE[op], ...this.#addressTypes]);
+  #load(op: number, own: number | undefined): Uint8Array {
+    const record = own === undefined ? 2 : 1;
+    const result = record + this.#snippets.records.coldOperands;
+    const body = new BodyBuilder([RESULT_TYPE[op], ...this.#addressTypes(own)]);
+    const sink = new BodySink(body);
     this.#snippets.begin();
-    computeAddress(body, displacement, address, whole);
-    checkAddress(body, address, whole);
+    const { whole, displacement, followed } = this.#address(body, 1, result + 1, own);
     body
       .op("local.get", whole)
-      .op(OPCODE_NAME[op] as OpcodeName, 0, 0)
+      .op(OPCODE_NAME[op] as OpcodeName, 0, displacement)
       .op("local.set", result);
-    this.#snippets.followLoad(new BodySink(body), ACCESS_BYTES[op], address, number);
+    this.#snippets.records.setCold(sink, record);
+    this.#snippets.followLoad(sink, ACCESS_BYTES[op], followed, record);
     return body.op("local.get", result).finish();
   }
 
-  #store(op: number): Uint8Array {
-    const [value, displacement, store, id, address] = [1, 2, 3, 4, 5];
-    const whole = this.#memory64 ? address + 1 : address;
-    const body = new BodyBuilder([this.#snippets.idType, ...this.#addressTypes]);
-    this.#snippets.begin();
+  #store(op: number, own: number | undefined): Uint8Array {
+    const value = 1;
+    const record = own === undefined ? 3 : 2;
+    const id = record + this.#snippets.records.coldOperands;
+    const body = new BodyBuilder([this.#snippets.idType, ...this.#addressTypes(own)]);
     const sink = new BodySink(body);
-    computeAddress(body, displacement, address, whole);
-    checkAddress(body, address, whole);
+    this.#snippets.begin();
+    const { whole, displacement, followed } = this.#address(body, 2, id + 1, own);
+    this.#snippets.records.setCold(sink, record);
     body.op("local.get", whole);
     sink.local(LOCAL_GET, value);
-    this.#snippets.compareCold(sink, op, ACCESS_BYTES[op], { address, whole, value, store });
-    body.op(OPCODE_NAME[op] as OpcodeName, 0, 0);
-    this.#snippets.followStore(sink, ACCESS_BYTES[op], address, store, id);
+    const size = ACCESS_BYTES[op];
+    this.#snippets.compareCold(sink, op, size, { whole, displacement, followed, value, store: record });
+    body.op(OPCODE_NAME[op] as OpcodeName, 0, displacement);
+    this.#snippets.followStore(sink, size, followed, record, id);
     return body.finish();
   }
 
   /** Types of locals with an address: an i32, and what the access itself takes. */
-  get #addressTypes(): ValType[] {
+  #addressTypes(own: number | undefined): ValType[] {
+    if (own !== undefined) return [];
     return this.#memory64 ? [I32, I64] : [I32];
+  }
+
+  /** Adds a displacement that a parameter has to the address, in the locals from `address` on; one of the function's own stays apart. */
+  #address(body: BodyBuilder, parameter: number, address: number, own: number | undefined): Accessed {
+    if (own !== undefined) {
+      const followed = { local: 0, constant: 0, displacement: own, isWide: this.#memory64 };
+      return { whole: 0, displacement: own, followed };
+    }
+    const whole = this.#memory64 ? address + 1 : address;
+    computeAddress(body, parameter, address, whole);
+    checkAddress(body, address, whole);
+    const followed = { local: address, constant: 0, displacement: 0, isWide: false };
+    return { whole, displacement: 0, followed };
   }
 }

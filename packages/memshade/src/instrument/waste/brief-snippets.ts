@@ -4,10 +4,10 @@ import { NO_LOCAL } from "../operand-stack.ts";
 import type { SnippetSink } from "../snippet-sink.ts";
 import { loadBefore, writeComparison } from "./comparisons.ts";
 import { GIVEN_IDS_BYTES } from "./framed-sites.ts";
-import { HeldConstants } from "./held-constants.ts";
+import { HeldConstants, savedByHolding } from "./held-constants.ts";
 import { ShadowStates } from "./shadow-states.ts";
-import { pushAddress, type Scratch, ShadowWords, type SnippetAddress } from "./shadow-words.ts";
-import { FramedRecords, pushIdOfRecord, type SiteRecords } from "./site-records.ts";
+import { pushAddress, pushHeld, type Scratch, ShadowWords, type SnippetAddress } from "./shadow-words.ts";
+import { DISTANCES, FramedRecords, pushIdOfRecord, type SiteRecords } from "./site-records.ts";
 import { BriefIds, DIRTY_LINE_BYTES, type WasteLayout } from "./waste-layout.ts";
 
 const LOCAL_GET = opcodeId("local.get");
@@ -44,7 +44,7 @@ const ADD_LOCAL_BYTES = 3;
 const STORE_READ = 8;
 
 export interface BriefTargets {
-  /** A store of what is there already, by its size. */
+  /** A store of what is there already, by its size. This, `fresh` and `given` are told of a site what `SiteRecords.pushPlaced` pushes. */
   same: ReadonlyMap<number, number>;
   /** A line is written that was not since the host was in control. */
   soiled: number;
@@ -78,6 +78,16 @@ export interface Place {
   isSettled: boolean;
   /** An i64 local for a store's id, where ids are given while the program runs. */
   ids: number;
+}
+
+/** Locals of a function for stores: the address as the instruction takes it, its operand, and what `SiteRecords.setCold` leaves. */
+interface ColdStore {
+  whole: number;
+  displacement: number;
+  /** The same address for the shadow. */
+  followed: SnippetAddress;
+  value: number;
+  store: number;
 }
 
 /** Writes the instructions that follow plain loads and stores inline. Byte for byte: docs/architecture.md. */
@@ -126,11 +136,15 @@ export class BriefSnippets {
   wantConstants({ op, size, key, hot, isSettled }: Place): void {
     const isStore = ACCESS_KIND[op] === AccessKind.Store;
     if (this.#words instanceof ShadowStates) {
-      if (!isStore && this.#readsStates(size)) this.#words.wantSigns(size, 1);
+      if (!isStore && hot && this.#readsStates(size)) this.#words.wantSigns(size, 1);
       if (isStore && !isSettled && size > 1) this.#words.wantSigns(size, 2);
       return;
     }
-    if (!isStore && hot) this.constants.want(I32, this.#readCounters, this.#savedByReadCounters);
+    if (!isStore && hot) {
+      this.constants.want(I32, this.#readCounters, this.#savedByReadCounters);
+      const end = BigInt(this.#endOfIds(size));
+      this.constants.want(I32, end, savedByHolding(end));
+    }
     if (isStore && this.#layout.arena === 0) this.#words.wantToFill(size, key);
   }
 
@@ -151,7 +165,7 @@ export class BriefSnippets {
 
   /** Asks for the locals that a load needs. */
   reserve({ size, hot }: Place, scratch: Scratch): void {
-    if (hot || this.#words instanceof ShadowStates) this.#words.reserve(size, scratch);
+    if (hot) this.#words.reserve(size, scratch);
   }
 
   /** Before a store, with its operand on top of the stack: counts it if the operand is there already. */
@@ -188,20 +202,36 @@ export class BriefSnippets {
       sink.end();
       return;
     }
-    pushAddress(sink, address);
-    this.records.pushStore(sink, key);
-    sink.indexed(CALL, this.#targets.same.get(size) as number);
+    this.#callPlaced(sink, place, this.#targets.same);
     sink.end();
   }
 
+  /** Calls a function that is told in one number which site this is and how far its local is from what it accesses. */
+  #callPlaced(
+    sink: SnippetSink,
+    { size, key, address }: Place,
+    functions: ReadonlyMap<number, number>,
+  ): void {
+    const distance = address.displacement / size;
+    if (address.local >= 0 && distance < DISTANCES && Number.isInteger(distance)) {
+      pushHeld(sink, address);
+      this.records.pushPlaced(sink, key, distance);
+    } else {
+      pushAddress(sink, address);
+      this.records.pushPlaced(sink, key, 0);
+    }
+    sink.indexed(CALL, functions.get(size) as number);
+  }
+
   /** Behind a store: its bytes get the site's id. */
-  markStore(sink: SnippetSink, { size, key, address, isSettled, ids }: Place): void {
+  markStore(sink: SnippetSink, place: Place): void {
+    const { size, key, address, isSettled, ids } = place;
     if (this.#layout.dirty !== 0) this.#markDirty(sink, address);
     if (this.#words instanceof ShadowWords && this.records instanceof FramedRecords) {
       this.records.pushBase(sink);
       sink.access(I64_LOAD, 3, this.#memory, this.records.givenAt(key));
-      this.#needId(sink, size, address, ids, () => {
-        this.records.pushStore(sink, key);
+      this.#needId(sink, ids, () => {
+        this.#callPlaced(sink, place, this.#targets.given);
       });
       this.#words.fill(sink, size, { four: ids }, address);
       return;
@@ -210,21 +240,13 @@ export class BriefSnippets {
     this.#words.fill(sink, size, this.records.idOf(key), address);
   }
 
-  /** What was given to a store is on the stack, 0: nothing yet. `ids`: local that gets it. `pushStore` pushes its record's address. */
-  #needId(
-    sink: SnippetSink,
-    size: number,
-    address: SnippetAddress,
-    ids: number,
-    pushStore: () => void,
-  ): void {
+  /** What was given to a store is on the stack, 0: nothing yet. `ids`: local that gets it. `give` pushes what is given to it now. */
+  #needId(sink: SnippetSink, ids: number, give: () => void): void {
     sink.local(LOCAL_TEE, ids);
     sink.plain(I64_EQZ);
     sink.rarely();
     sink.open(IF, NOTHING);
-    pushAddress(sink, address);
-    pushStore();
-    sink.indexed(CALL, this.#targets.given.get(size) as number);
+    give();
     sink.local(LOCAL_SET, ids);
     sink.end();
   }
@@ -245,16 +267,16 @@ export class BriefSnippets {
     sink: SnippetSink,
     op: number,
     size: number,
-    { address, whole, value, store }: Readonly<Record<"address" | "whole" | "value" | "store", number>>,
+    { whole, displacement, followed, value, store }: ColdStore,
   ): void {
     sink.local(LOCAL_GET, whole);
-    sink.access(loadBefore(op), 0, 0, 0);
+    sink.access(loadBefore(op), 0, 0, displacement);
     sink.local(LOCAL_GET, value);
     writeComparison(sink, op, 0);
     sink.rarely();
     sink.open(IF, NOTHING);
-    sink.local(LOCAL_GET, address);
-    sink.local(LOCAL_GET, store);
+    pushAddress(sink, followed);
+    this.records.pushPlacedOf(sink, store);
     sink.indexed(CALL, this.#targets.same.get(size) as number);
     sink.end();
   }
@@ -263,8 +285,7 @@ export class BriefSnippets {
    * As `markStore`; counts the store too. `store`: local with what `SiteRecords.pushStore` pushes, `id`: a local for the
    * store's id, of `idType`.
    */
-  followStore(sink: SnippetSink, size: number, address: number, store: number, id: number): void {
-    const place = { local: address, constant: 0, displacement: 0, isWide: false };
+  followStore(sink: SnippetSink, size: number, place: SnippetAddress, store: number, id: number): void {
     const { arena, stores, recordShift } = this.#layout;
     if (this.#layout.dirty !== 0) this.#markDirty(sink, place);
     this.#chargeLost(sink, size, place);
@@ -279,8 +300,10 @@ export class BriefSnippets {
       sink.i32(GIVEN_IDS_BYTES);
       sink.plain(I32_SUB);
       sink.access(I64_LOAD, 3, this.#memory, 0);
-      this.#needId(sink, size, place, id, () => {
-        sink.local(LOCAL_GET, store);
+      this.#needId(sink, id, () => {
+        pushAddress(sink, place);
+        this.records.pushPlacedOf(sink, store);
+        sink.indexed(CALL, this.#targets.given.get(size) as number);
       });
       this.#words.fill(sink, size, { four: id }, place);
       return;
@@ -291,13 +314,13 @@ export class BriefSnippets {
   }
 
   /** As `testLoad`; counts the load too. */
-  followLoad(sink: SnippetSink, size: number, address: number, number: number): void {
+  followLoad(sink: SnippetSink, size: number, place: SnippetAddress, number: number): void {
     this.#addOne(sink, number, this.#layout.loads, this.#layout.loadShift);
-    this.#words.pushUnread(sink, size, { local: address, constant: 0, displacement: 0, isWide: false });
+    this.#words.pushUnread(sink, size, place);
     sink.rarely();
     sink.open(IF, NOTHING);
-    sink.local(LOCAL_GET, address);
-    sink.local(LOCAL_GET, number);
+    pushAddress(sink, place);
+    this.records.pushPlacedOf(sink, number);
     sink.indexed(CALL, this.#targets.fresh.get(size) as number);
     sink.end();
   }
@@ -340,8 +363,8 @@ export class BriefSnippets {
   testLoad(sink: SnippetSink, place: Place, scratch: Scratch): void {
     const { size, key, site, address, hot } = place;
     const words = this.#words;
-    const readsStates = words instanceof ShadowStates && this.#readsStates(size);
-    const keeps = readsStates || (hot && words instanceof ShadowWords);
+    const readsStates = words instanceof ShadowStates && hot && this.#readsStates(size);
+    const keeps = hot && (readsStates || words instanceof ShadowWords);
     words.pushUnread(sink, size, address, keeps ? scratch : undefined);
     sink.rarely();
     sink.open(IF, NOTHING);
@@ -354,10 +377,8 @@ export class BriefSnippets {
   }
 
   /** Some byte of a load was not read, unless it is a zero that the host has seen. */
-  #callFresh(sink: SnippetSink, { size, key, address }: Place): void {
-    pushAddress(sink, address);
-    this.records.pushLoad(sink, key);
-    sink.indexed(CALL, this.#targets.fresh.get(size) as number);
+  #callFresh(sink: SnippetSink, place: Place): void {
+    this.#callPlaced(sink, place, this.#targets.fresh);
   }
 
   /** A load, of bytes not all read before, whose words are in `scratch`. */
@@ -388,14 +409,12 @@ export class BriefSnippets {
   /** A load of bytes that have one id, in a local and on the stack, which is not that of read bytes. */
   #readUniform(sink: SnippetSink, words: ShadowWords, place: Place, id: number): void {
     const { size, address } = place;
-    // Spilled bytes side by side have different ids.
-    const maySpill = this.#layout.recordOf !== 0 && size === 1;
-    const end = maySpill ? BriefIds.spilled : BriefIds.invalid;
+    const maySpill = this.#maySpill(size);
     if (!this.#zeroIsValid) {
       sink.i32(-1);
       sink.plain(I32_ADD);
     }
-    sink.i32(this.#zeroIsValid ? end : end - 1);
+    this.constants.push(sink, I32, BigInt(this.#endOfIds(size)));
     sink.plain(this.#zeroIsValid && !maySpill ? I32_NE : I32_LT_U);
     // What is invalid stays so: blocks that JavaScript has filled are read like this again and again.
     sink.open(IF, NOTHING);
@@ -415,6 +434,17 @@ export class BriefSnippets {
       sink.end();
     }
     sink.end();
+  }
+
+  /** Whether a load of one id may be of spilled bytes: those side by side have different ids. */
+  #maySpill(size: number): boolean {
+    return this.#layout.recordOf !== 0 && size === 1;
+  }
+
+  /** What the ids of stores that a load finds are compared with; zero was taken to the end where it is none of them. */
+  #endOfIds(size: number): number {
+    const end = this.#maySpill(size) ? BriefIds.spilled : BriefIds.invalid;
+    return this.#zeroIsValid ? end : end - 1;
   }
 
   /** The same where zeros count as read that an opaque host has seen. */

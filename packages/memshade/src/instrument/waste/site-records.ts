@@ -9,6 +9,7 @@ const LOCAL_SET = opcodeId("local.set");
 const I64_EXTEND = opcodeId("i64.extend_i32_u");
 const I64_MUL = opcodeId("i64.mul");
 const I32_ADD = opcodeId("i32.add");
+const I32_SHL = opcodeId("i32.shl");
 const I32_SUB = opcodeId("i32.sub");
 const I32_SHR_U = opcodeId("i32.shr_u");
 
@@ -22,6 +23,15 @@ export interface SiteRecords {
   /** Pushes what inline code calls the runtime with: a number, or the address of the record. */
   pushStore(sink: SnippetSink, key: number): void;
   pushLoad(sink: SnippetSink, key: number): void;
+  /** What a function in the place of an access is told of its site: so many operands, of type i32. */
+  readonly coldOperands: number;
+  pushCold(sink: SnippetSink, key: number): void;
+  /** In such a function: the first of the parameters with them becomes what `pushStore` and `pushLoad` push. */
+  setCold(sink: SnippetSink, parameter: number): void;
+  /** Pushes what tells inline code's calls of the runtime of a site; see `runtime/shadow/assembly/waste/placed.ts`. `distance`: below `DISTANCES`. */
+  pushPlaced(sink: SnippetSink, key: number, distance: number): void;
+  /** The same of no distance and the site of which a local has what `pushStore` or `pushLoad` push. */
+  pushPlacedOf(sink: SnippetSink, local: number): void;
   /** Pushes what the addresses of counters are counted from. */
   pushBase(sink: SnippetSink): void;
   /** Address, counted from the base, of a store's silent ones; `key` and `site` belong together. */
@@ -34,6 +44,10 @@ export interface SiteRecords {
   idOf(key: number): ShadowId;
 }
 
+/** Distances that can be told in the number that has the site too. */
+export const DISTANCES = 32;
+/** Records in frames begin at multiples of 8, which are shorter to say as such. */
+const RECORD_UNIT_SHIFT = 3;
 /** Where the counters stand in records in frames that inline code reaches; see `runtime/host/waste`. */
 const STORE_SILENT = 24;
 const LOAD_FRESH = 8;
@@ -59,6 +73,24 @@ export class FixedRecords implements SiteRecords {
 
   pushLoad(sink: SnippetSink, key: number): void {
     sink.i32(key);
+  }
+
+  readonly coldOperands = 1;
+
+  pushCold(sink: SnippetSink, key: number): void {
+    sink.i32(key);
+  }
+
+  setCold(): void {}
+
+  pushPlaced(sink: SnippetSink, key: number, distance: number): void {
+    sink.i32((key * DISTANCES + distance) | 0);
+  }
+
+  pushPlacedOf(sink: SnippetSink, local: number): void {
+    sink.local(LOCAL_GET, local);
+    sink.i32(Math.log2(DISTANCES));
+    sink.plain(I32_SHL);
   }
 
   /** At the beginning of a function. */
@@ -125,6 +157,33 @@ export class FramedRecords implements SiteRecords {
 
   pushLoad(sink: SnippetSink, key: number): void {
     this.pushStore(sink, key);
+  }
+
+  /** The frame, and where the record is in it. */
+  readonly coldOperands = 2;
+
+  pushCold(sink: SnippetSink, key: number): void {
+    sink.local(LOCAL_GET, this.frame);
+    sink.i32(key >>> RECORD_UNIT_SHIFT);
+  }
+
+  setCold(sink: SnippetSink, parameter: number): void {
+    sink.local(LOCAL_GET, parameter);
+    sink.local(LOCAL_GET, parameter + 1);
+    sink.i32(RECORD_UNIT_SHIFT);
+    sink.plain(I32_SHL);
+    sink.plain(I32_ADD);
+    sink.local(LOCAL_SET, parameter);
+  }
+
+  pushPlaced(sink: SnippetSink, key: number, distance: number): void {
+    sink.local(LOCAL_GET, this.frame);
+    sink.i32(((key >>> RECORD_UNIT_SHIFT) * DISTANCES + distance) | 0);
+  }
+
+  pushPlacedOf(sink: SnippetSink, local: number): void {
+    sink.local(LOCAL_GET, local);
+    sink.i32(0);
   }
 
   pushId(sink: SnippetSink, key: number): void {

@@ -31,7 +31,7 @@ export const Step = {
   Note: 5,
   /** b: function without parameters and results */
   Call: 6,
-  /** b: displacement, c: key. Operands of the function that does the access. */
+  /** b: displacement, c: key, d: 1 if the function is told the displacement. Operands of the function that does the access. */
   Cold: 10,
   /** b: number of a loop in `loops` */
   Loop: 11,
@@ -88,7 +88,7 @@ export class StepWriter {
   }
 
   /** Writes one insertion of the function at hand. */
-  write(sink: SnippetSink, entry: number, { a, b, c }: Insertions): void {
+  write(sink: SnippetSink, entry: number, { a, b, c, d }: Insertions): void {
     const operand = b[entry];
     const { records, loadSite } = this.#parts.targets;
     const { sites, brief, keys, callFrames, nodeCalls, memory, scratch } = this.#parts;
@@ -123,9 +123,8 @@ export class StepWriter {
         if (brief !== undefined) watchAccess(sink, this.places[operand], brief.streams.nests);
         break;
       case Step.Cold:
-        sink.i32(operand);
-        // Both are what the record is found by.
-        records.pushStore(sink, c[entry]);
+        if (d[entry] === 1) sink.i32(operand);
+        records.pushCold(sink, c[entry]);
         break;
       case Step.Ids:
         brief?.framed?.records.computeIds(sink);

@@ -396,8 +396,10 @@ export class WastePass implements ToolPass {
     end: number,
   ): void {
     const key = ACCESS_KIND[op] === AccessKind.Store ? this.#keys.store(site) : this.#keys.load(site);
-    this.#state.insertions.addLate(start, this.#kind, Step.Cold, displacement, key);
-    this.#state.insertions.add(start, InsertionKind.ReplaceByCall, end - start, functions.get(op));
+    const { insertions } = this.#state;
+    const isTold = functions.isFor(op, displacement) ? 0 : 1;
+    insertions.addLate(start, this.#kind, Step.Cold, displacement, key, isTold);
+    insertions.add(start, InsertionKind.ReplaceByCall, end - start, functions.get(op, displacement));
   }
 
   /** A constant address too high traps, or this module's memory is larger than what is followed. */

@@ -20,6 +20,7 @@ import type { ToolSurroundings, WovenTool } from "../tool-pass.ts";
 import { AccessFunctions } from "./access-functions.ts";
 import { BriefFunctions } from "./brief-functions.ts";
 import { BriefSnippets } from "./brief-snippets.ts";
+import { commonDisplacements } from "./cold-displacements.ts";
 import type { BriefParts } from "./pass-parts.ts";
 import { returningFunctions } from "./returning-functions.ts";
 import { runtimeBytes } from "./runtime-bytes.ts";
@@ -161,16 +162,19 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
   const returning = returningFunctions(module, around.scan);
   const briefParts = (): BriefParts => {
     const width = framed !== undefined ? (givesIds ? "given" : "framed") : ids === 32 ? "wide" : "narrow";
-    const sameName = framed === undefined ? "same" : "sameAt";
-    const same = new Map(ACCESS_SIZES.map((size) => [size, target(`${sameName}${size}`)]));
-    const fresh = new Map(ACCESS_SIZES.map((size) => [size, target(`fresh${size}`)]));
-    const given = new Map(ACCESS_SIZES.map((size) => [size, target(`given${size}`)]));
-    const mixed = new Map(ACCESS_SIZES.map((size) => [size, target(`mixed${size}`)]));
-    const lost = new Map(ACCESS_SIZES.map((size) => [size, target(`lost${size}`)]));
+    const bySize = (name: string) => new Map(ACCESS_SIZES.map((size) => [size, target(`${name}${size}`)]));
+    const where = framed === undefined ? "Placed" : "InFrame";
     const snippets = new BriefSnippets(
       layout,
       shadowMemory,
-      { same, soiled: target("soiled"), fresh, mixed, lost, given },
+      {
+        same: bySize(`same${where}`),
+        fresh: bySize(`fresh${where}`),
+        given: bySize(`given${where}`),
+        soiled: target("soiled"),
+        mixed: bySize("mixed"),
+        lost: bySize("lost"),
+      },
       records,
       !isCompatible,
     );
@@ -178,10 +182,12 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
     const known = options.siteRuns === undefined ? undefined : runsPerSite(sites, options.siteRuns);
     const frequencies = known === undefined ? guessed : likelyRuns(guessed, known);
     const otherBytes = framed === undefined ? 0 : addedByFrames(framed);
+    const heat = siteHeat(module, sites, frequencies, width, otherBytes, known);
+    const common = commonDisplacements(module, sites, heat);
     return {
       snippets,
-      functions: new BriefFunctions(appended, snippets, memory64),
-      heat: siteHeat(module, sites, frequencies, width, otherBytes, known),
+      functions: new BriefFunctions(appended, snippets, memory64, common),
+      heat,
       frequencies,
       returning,
       streams: {

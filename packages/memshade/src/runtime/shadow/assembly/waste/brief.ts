@@ -25,16 +25,21 @@ export function outside(address: u32, size: u32): bool {
 }
 
 /** A load of which some byte was not read before, unless the host has seen what nobody has stored. */
-export function fresh1(address: u32, site: u32): void { freshFew(address, 1, site); }
-export function fresh2(address: u32, site: u32): void { freshFew(address, 2, site); }
-export function fresh4(address: u32, site: u32): void { freshFew(address, 4, site); }
-export function fresh8(address: u32, site: u32): void { freshFew(address, 8, site); }
-export function fresh16(address: u32, site: u32): void { freshFew(address, 16, site); }
+export function fresh1(address: u32, site: u32): void { if (isFresh(address, 1, site)) mixed1(address); }
+export function fresh2(address: u32, site: u32): void { if (isFresh(address, 2, site)) mixed2(address); }
+export function fresh4(address: u32, site: u32): void { if (isFresh(address, 4, site)) mixed4(address); }
+export function fresh8(address: u32, site: u32): void { if (isFresh(address, 8, site)) mixed8(address); }
+export function fresh16(address: u32, site: u32): void { if (isFresh(address, 16, site)) mixed16(address); }
 
-@inline function freshFew(address: u32, size: u32, site: u32): void {
-  if (showsZeros() && settleFew(address, size) && fewAreRead(address, size)) return;
+/** The same without a call. */
+@inline export function freshFew(address: u32, size: u32, site: u32): void {
+  if (isFresh(address, size, site)) readFew(address, size);
+}
+
+@inline function isFresh(address: u32, size: u32, site: u32): bool {
+  if (showsZeros() && settleFew(address, size) && fewAreRead(address, size)) return false;
   countFresh(site);
-  readFew(address, size);
+  return true;
 }
 
 /** The same where the caller has counted it. */
@@ -60,22 +65,9 @@ export function loaded(address: u32, size: u32, site: u32, float: u32): void {
 }
 
 /** A store whose operand equals what is there, before the store. The bytes follow where all stores of a site are one size. */
-@inline function sameAt(address: u32, size: u32, record: usize): void {
+@inline export function sameAt(address: u32, size: u32, record: usize): void {
   if (isValid(address, size)) bump(record + S_SILENT, 1);
 }
-
-export function same1(address: u32, site: u32): void { sameAt(address, 1, storeRecord(site)); }
-export function same2(address: u32, site: u32): void { sameAt(address, 2, storeRecord(site)); }
-export function same4(address: u32, site: u32): void { sameAt(address, 4, storeRecord(site)); }
-export function same8(address: u32, site: u32): void { sameAt(address, 8, storeRecord(site)); }
-export function same16(address: u32, site: u32): void { sameAt(address, 16, storeRecord(site)); }
-
-/** The same of sites whose record is at an address. */
-export function sameAt1(address: u32, record: u32): void { sameAt(address, 1, record); }
-export function sameAt2(address: u32, record: u32): void { sameAt(address, 2, record); }
-export function sameAt4(address: u32, record: u32): void { sameAt(address, 4, record); }
-export function sameAt8(address: u32, record: u32): void { sameAt(address, 8, record); }
-export function sameAt16(address: u32, record: u32): void { sameAt(address, 16, record); }
 
 // Stores by a function: the operand's bytes are kept before and compared behind.
 let kept0: u64 = 0;

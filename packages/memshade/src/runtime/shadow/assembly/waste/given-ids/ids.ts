@@ -105,18 +105,12 @@ function takeBack(): void {
 }
 
 /** A store in a frame writes `size` bytes, whose shadow its caller fills with what this returns. */
-@inline function given(address: u32, size: u32, record: u32): u64 {
+@inline export function given(address: u32, size: u32, record: u32): u64 {
   const ids = give(record);
   if (ids != 0) return ids;
   noteSpilled(address, size, (record - STORES) >>> RECORD_SHIFT);
   return (<u64>spilledAt(address) * LOWEST) ^ 0x0001000000010000;
 }
-
-export function given1(address: u32, record: u32): u64 { return given(address, 1, record); }
-export function given2(address: u32, record: u32): u64 { return given(address, 2, record); }
-export function given4(address: u32, record: u32): u64 { return given(address, 4, record); }
-export function given8(address: u32, record: u32): u64 { return given(address, 8, record); }
-export function given16(address: u32, record: u32): u64 { return given(address, 16, record); }
 
 export function haveIds(count: u32): bool {
   if (spills) return false;

@@ -1,0 +1,13 @@
+// As `placed.ts`, for stores that need an id.
+import { accessed, recordIn } from "./placed";
+import { given } from "./chosen-ids/ids";
+
+@inline function givenIn(address: u32, size: u32, frame: u32, place: u32): u64 {
+  return given(accessed(address, size, place), size, recordIn(frame, place));
+}
+
+export function givenInFrame1(address: u32, frame: u32, place: u32): u64 { return givenIn(address, 1, frame, place); }
+export function givenInFrame2(address: u32, frame: u32, place: u32): u64 { return givenIn(address, 2, frame, place); }
+export function givenInFrame4(address: u32, frame: u32, place: u32): u64 { return givenIn(address, 4, frame, place); }
+export function givenInFrame8(address: u32, frame: u32, place: u32): u64 { return givenIn(address, 8, frame, place); }
+export function givenInFrame16(address: u32, frame: u32, place: u32): u64 { return givenIn(address, 16, frame, place); }
