@@ -136,7 +136,7 @@ export class BriefSnippets {
   wantConstants({ op, size, key, hot, isSettled }: Place): void {
     const isStore = ACCESS_KIND[op] === AccessKind.Store;
     if (this.#words instanceof ShadowStates) {
-      if (!isStore && hot && this.#readsStates(size)) this.#words.wantSigns(size, 1);
+      if (!isStore && this.#readsStates(size)) this.#words.wantSigns(size, 1);
       if (isStore && !isSettled && size > 1) this.#words.wantSigns(size, 2);
       return;
     }
@@ -165,7 +165,7 @@ export class BriefSnippets {
 
   /** Asks for the locals that a load needs. */
   reserve({ size, hot }: Place, scratch: Scratch): void {
-    if (hot) this.#words.reserve(size, scratch);
+    if (hot || this.#words instanceof ShadowStates) this.#words.reserve(size, scratch);
   }
 
   /** Before a store, with its operand on top of the stack: counts it if the operand is there already. */
@@ -363,8 +363,8 @@ export class BriefSnippets {
   testLoad(sink: SnippetSink, place: Place, scratch: Scratch): void {
     const { size, key, site, address, hot } = place;
     const words = this.#words;
-    const readsStates = words instanceof ShadowStates && hot && this.#readsStates(size);
-    const keeps = hot && (readsStates || words instanceof ShadowWords);
+    const readsStates = words instanceof ShadowStates && this.#readsStates(size);
+    const keeps = readsStates || (hot && words instanceof ShadowWords);
     words.pushUnread(sink, size, address, keeps ? scratch : undefined);
     sink.rarely();
     sink.open(IF, NOTHING);

@@ -2,7 +2,7 @@
 // their work inline; what is here runs where something happened. `chosen` stands for `narrow` or `wide`, by the width of ids: see
 // scripts/build-shadow-runtime.ts.
 import {
-  bump, fewAreRead, isValid, overwrite, readFew, readRange, settleFew,
+  areRead, bump, fewAreRead, isValid, overwrite, readFew, readRange, settleFew,
 } from "./chosen/bytes";
 import { storeRecord } from "./chosen-ids/ids";
 import { markDirty, showsZeros } from "./dirty";
@@ -24,25 +24,27 @@ export function outside(address: u32, size: u32): bool {
   return true;
 }
 
-/** A load of which some byte was not read before, unless the host has seen what nobody has stored. */
+/** A load of which some byte was not read before, unless the host has seen what nobody has stored. `size` is a constant. */
+@inline export function freshFew(address: u32, size: u32, site: u32): void {
+  if (showsZeros() && settleFew(address, size) && fewAreRead(address, size)) return;
+  countFresh(site);
+  readFew(address, size);
+}
+
+/** As the first half of `freshFew`: whether there is anything to read. For any size, so that it is there once. */
+function isFresh(address: u32, size: u32, site: u32): bool {
+  if (showsZeros() && settleFew(address, size) && areRead(address, size)) return false;
+  countFresh(site);
+  return true;
+}
+
 export function fresh1(address: u32, site: u32): void { if (isFresh(address, 1, site)) mixed1(address); }
 export function fresh2(address: u32, site: u32): void { if (isFresh(address, 2, site)) mixed2(address); }
 export function fresh4(address: u32, site: u32): void { if (isFresh(address, 4, site)) mixed4(address); }
 export function fresh8(address: u32, site: u32): void { if (isFresh(address, 8, site)) mixed8(address); }
 export function fresh16(address: u32, site: u32): void { if (isFresh(address, 16, site)) mixed16(address); }
 
-/** The same without a call. */
-@inline export function freshFew(address: u32, size: u32, site: u32): void {
-  if (isFresh(address, size, site)) readFew(address, size);
-}
-
-@inline function isFresh(address: u32, size: u32, site: u32): bool {
-  if (showsZeros() && settleFew(address, size) && fewAreRead(address, size)) return false;
-  countFresh(site);
-  return true;
-}
-
-/** The same where the caller has counted it. */
+/** The same of a load that has been counted. */
 export function mixed1(address: u32): void { readFew(address, 1); }
 export function mixed2(address: u32): void { readFew(address, 2); }
 export function mixed4(address: u32): void { readFew(address, 4); }
