@@ -7,6 +7,7 @@ import {
   type ToolName,
   type WorkingSetOptions,
 } from "../instrument/index.ts";
+import { earlierRunsFolder } from "../runtime/host/earlier-runs.ts";
 import type { ToolOptions } from "../runtime/host/tool-options.ts";
 
 /** The options shared by all commands that record, as commander hands them over. */
@@ -237,7 +238,7 @@ export function toolOptionsOf(flags: ToolFlags): ToolOptions {
     maxContexts: flags.maxContexts,
     maxBlocks: flags.maxBlocks,
     workingset: workingSetOptionsOf(flags),
-    pgo: flags.pgo,
+    earlierRuns: flags.pgo === true ? earlierRunsFolder(process.env) : undefined,
     waste: {
       pairs: flags.pairs,
       contexts: flags.contexts,
@@ -255,7 +256,8 @@ export function toolOptionsOf(flags: ToolFlags): ToolOptions {
 
 /** The same for a run of the program here and now: what is known of earlier ones is used, if not told otherwise. */
 export function runOptionsOf(flags: ToolFlags): ToolOptions {
-  return { ...toolOptionsOf(flags), pgo: flags.pgo !== false };
+  const isWaste = flags.tool?.includes("waste");
+  return toolOptionsOf(isWaste && flags.pgo === undefined ? { ...flags, pgo: true } : flags);
 }
 
 const DEFAULT_INTERVAL_NS = 20e6;

@@ -74,11 +74,17 @@ describe("what memshade keeps of runs under the waste tool", () => {
       join(cwd, "main.mjs"),
       `import { readFileSync } from "node:fs";
        const { instance } = await WebAssembly.instantiate(readFileSync("library.wasm"), { host: { notify() {} } });
-       instance.exports.fill(6);`,
+       instance.exports.fill(6);
+       // What the program does to its surroundings is its own affair.
+       process.env.MEMSHADE_CACHE = process.env.HOME = "/nowhere";
+       process.chdir("/");`,
     );
     const run = async () => {
       expect(
-        await memshade(["node", "--tool", "waste", "--out", "out", "main.mjs"], { cwd, env }),
+        await memshade(["node", "--tool", "waste", "--out", "out", "main.mjs"], {
+          cwd,
+          env: { ...env, MEMSHADE_CACHE: "cache" },
+        }),
       ).toMatchObject({
         code: 0,
       });

@@ -42,7 +42,7 @@ export function addInstrumentCommand(program: Command): void {
       const tools = toolOptionsOf(flags);
       const { bytes, info } = nameFileInErrors(path, () =>
         instrument(original, {
-          ...EarlierRuns.ofUser(tools).added(toInstrumentOptions(tools), original),
+          ...new EarlierRuns(tools.earlierRuns).added(toInstrumentOptions(tools), original),
           name: basename(path),
           sharedShadow: flags.shared === true,
         }),

@@ -64,8 +64,8 @@ const MOST_COLD_RUNS = 5000;
 
 /**
  * `Heat` per site of a module: what runs often by the look of the code first, as far as the added code stays within its
- * budget. `frequencies`: see `siteFrequencies`, or `likelyRuns` where earlier runs are known. `ids`: of 16 bits, of 32, those of 32 that frames have, or those of 16 that they
- * are given. `otherBytes`: what else is added. `known`: what earlier runs did.
+ * budget. `frequencies`: see `siteFrequencies`, or `likelyRuns` where earlier runs are known. `ids`: of 16 bits, of 32, those
+ * of 32 that frames have, or those of 16 that they are given. `otherBytes`: what else is added. `known`: what earlier runs did.
  */
 export function siteHeat(
   module: WasmModule,

@@ -1,9 +1,8 @@
 import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import type { InstrumentOptions, SiteRuns } from "../../instrument/index.ts";
-import { type ToolOptions, toolsOf } from "./tool-options.ts";
 import { addedRuns, type ModuleRuns, readSiteRuns, siteRunsText } from "./waste/site-runs.ts";
 
 /** Modules that are remembered at most. */
@@ -22,12 +21,6 @@ export class EarlierRuns {
   /** `folder`: undefined for one that knows nothing and keeps nothing. */
   constructor(folder: string | undefined) {
     this.#folder = folder;
-  }
-
-  /** That of the user: `MEMSHADE_CACHE`, nothing if that is empty, else `memshade` in the folder for caches. */
-  static ofUser(options: ToolOptions, environment: Environment = process.env): EarlierRuns {
-    if (options.pgo !== true || !toolsOf(options).includes("waste")) return new EarlierRuns(undefined);
-    return new EarlierRuns(folderOf(environment));
   }
 
   /** What is known of a module. */
@@ -56,11 +49,16 @@ export class EarlierRuns {
   }
 }
 
-function folderOf({ MEMSHADE_CACHE: own, XDG_CACHE_HOME: caches }: Environment): string | undefined {
-  if (own !== undefined) return own === "" ? undefined : own;
-  if (caches !== undefined && caches !== "") return join(caches, "memshade");
+/**
+ * The user's folder, absolute: `MEMSHADE_CACHE`, none if that is empty, else `memshade` in the folder for caches. Asked for before
+ * the program starts, which may change its environment and its working directory.
+ */
+export function earlierRunsFolder(environment: Environment): string | undefined {
+  const { MEMSHADE_CACHE: own, XDG_CACHE_HOME: caches } = environment;
+  if (own !== undefined) return own === "" ? undefined : resolve(own);
+  if (caches !== undefined && caches !== "") return resolve(caches, "memshade");
   try {
-    return join(homedir(), ".cache", "memshade");
+    return resolve(homedir(), ".cache", "memshade");
   } catch {
     // Users without a home are known to some containers.
     return undefined;

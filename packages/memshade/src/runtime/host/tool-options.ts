@@ -13,8 +13,8 @@ export interface ToolOptions extends HeapOptions {
   tools?: readonly ToolName[] | undefined;
   waste?: WasteOptions | undefined;
   workingset?: WorkingSetOptions | undefined;
-  /** Waste: put code for time where earlier runs of a module spent theirs, and remember this one; see `EarlierRuns`. */
-  pgo?: boolean | undefined;
+  /** Waste: folder with what is known of earlier runs, absolute; it is used, and this run is remembered there. See `EarlierRuns`. */
+  earlierRuns?: string | undefined;
 }
 
 /** The tools in their fixed order, each once. */

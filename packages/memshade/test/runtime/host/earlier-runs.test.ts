@@ -7,10 +7,10 @@ import {
   utimesSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { homedir, tmpdir } from "node:os";
+import { join, resolve } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { EarlierRuns } from "../../../src/runtime/host/earlier-runs.ts";
+import { EarlierRuns, earlierRunsFolder } from "../../../src/runtime/host/earlier-runs.ts";
 
 const MODULE = Uint8Array.of(0, 1, 2);
 const OTHER = Uint8Array.of(0, 1, 3);
@@ -41,29 +41,18 @@ describe("what is known of earlier runs", () => {
     expect(earlier.added(options, MODULE)).toEqual({ ...options, waste: { ids: 32, siteRuns: runs } });
   });
 
-  it("is nothing where nobody wants it, and nothing is written then", () => {
-    const environment = { MEMSHADE_CACHE: folder };
-    for (const earlier of [
-      EarlierRuns.ofUser({ tools: ["waste"], pgo: false }, environment),
-      EarlierRuns.ofUser({ tools: ["waste"] }, environment),
-      EarlierRuns.ofUser({ tools: ["heap"], pgo: true }, environment),
-      EarlierRuns.ofUser({ tools: ["waste"], pgo: true }, { MEMSHADE_CACHE: "", XDG_CACHE_HOME: folder }),
-    ]) {
-      earlier.keep([{ original: MODULE, runs }]);
-      expect(earlier.of(MODULE)).toBeUndefined();
-    }
-    expect(readdirSync(folder)).toEqual([]);
+  it("is nothing where there is no folder", () => {
+    const nowhere = new EarlierRuns(undefined);
+    nowhere.keep([{ original: MODULE, runs }]);
+    expect(nowhere.of(MODULE)).toBeUndefined();
+    expect(earlierRunsFolder({ MEMSHADE_CACHE: "", XDG_CACHE_HOME: folder })).toBeUndefined();
   });
 
-  it("is in the folder that is named, or in memshade's among the caches", () => {
-    const options = { tools: ["waste"], pgo: true } as const;
-    EarlierRuns.ofUser(options, { XDG_CACHE_HOME: folder }).keep([{ original: MODULE, runs }]);
-    expect(readdirSync(folder)).toEqual(["memshade"]);
-    const named = EarlierRuns.ofUser(options, {
-      MEMSHADE_CACHE: join(folder, "memshade"),
-      XDG_CACHE_HOME: "/nowhere",
-    });
-    expect(named.of(MODULE)).toEqual(runs);
+  it("is in the folder that is named, or in memshade's among the caches, wherever the program goes from here", () => {
+    expect(earlierRunsFolder({ MEMSHADE_CACHE: "here", XDG_CACHE_HOME: "/elsewhere" })).toBe(resolve("here"));
+    expect(earlierRunsFolder({ XDG_CACHE_HOME: folder })).toBe(join(folder, "memshade"));
+    for (const environment of [{}, { XDG_CACHE_HOME: "" }])
+      expect(earlierRunsFolder(environment)).toBe(join(homedir(), ".cache", "memshade"));
   });
 
   it("costs speed alone when it is damaged, or its folder is none: no error, and the next run mends it", () => {

@@ -187,7 +187,7 @@ function write(end: RunEnd): Reply {
     folder = folders.next(what === "dump");
     const profile = recorder.takeProfile(end);
     writeRunFolder(folder, profileFiles(profile));
-    if (what === "profile") EarlierRuns.ofUser(settings.tools, data.environment).keep(profile.siteRuns);
+    if (what === "profile") new EarlierRuns(settings.tools.earlierRuns).keep(profile.siteRuns);
   } catch (error) {
     say(`cannot write the profile to ${folder}: ${describeSystemError(error)}`);
     return { ok: false, text: describeSystemError(error) };

@@ -65,7 +65,7 @@ export class ThreadRecorder implements InstantiationObserver {
       }
       const { bytes: rewritten, info } = instrument(bytes, {
         sha256: nativeSha256,
-        ...EarlierRuns.ofUser(this.#tools).added(toInstrumentOptions(this.#tools), bytes),
+        ...new EarlierRuns(this.#tools.earlierRuns).added(toInstrumentOptions(this.#tools), bytes),
         ...(name === undefined ? {} : { name }),
         ...(glue === "" ? {} : { glue }),
         sharedShadow: true,

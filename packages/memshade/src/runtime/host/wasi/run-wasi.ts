@@ -87,7 +87,7 @@ async function supervise(
     try {
       const profile = recorder.takeProfile(end);
       writeRunFolder(folder, profileFiles(profile));
-      if (end.kind !== "dump") EarlierRuns.ofUser(run.tools).keep(profile.siteRuns);
+      if (end.kind !== "dump") new EarlierRuns(run.tools.earlierRuns).keep(profile.siteRuns);
     } catch (error) {
       say(`cannot write the profile to ${folder}: ${describeSystemError(error)}`);
       return false;

@@ -35,7 +35,7 @@ export async function loadWasiModule(
   const original = readModuleFile(path);
   const { bytes, info } = nameFileInErrors(path, () =>
     instrument(original, {
-      ...EarlierRuns.ofUser(tools).added(toInstrumentOptions(tools), original),
+      ...new EarlierRuns(tools.earlierRuns).added(toInstrumentOptions(tools), original),
       name,
       sharedShadow: true,
       sha256: nativeSha256,
