@@ -36,6 +36,9 @@ const MEMORY_FILL = opcodeId("memory.fill");
 const V128_LOAD = opcodeId("v128.load");
 const I32_STORE = opcodeId("i32.store");
 const V128_STORE = opcodeId("v128.store");
+const I32_CONST = opcodeId("i32.const");
+const I32_CMPXCHG = opcodeId("i32.atomic.rmw.cmpxchg");
+const DROP = opcodeId("drop");
 const HAS_MEMORY_INDEX = 0x40;
 
 export interface RuntimeSurroundings extends CodeSurroundings {
@@ -196,7 +199,7 @@ class UsedFunctions {
 const NOTHING = new Uint8Array(0);
 
 /** What stands for a memory where runtimes import functions that are instructions. */
-const MEMORIES: ReadonlySet<string> = new Set(["program", "writers", "readers", "origins"]);
+const MEMORIES: ReadonlySet<string> = new Set(["program", "shadow", "writers", "readers", "origins"]);
 
 /** What a call of an imported function of this name becomes: an instruction on a memory. */
 const INTRINSICS: Readonly<Record<string, (memory: number, is64: boolean) => Uint8Array>> = {
@@ -206,6 +209,14 @@ const INTRINSICS: Readonly<Record<string, (memory: number, is64: boolean) => Uin
   },
   load8: (memory, is64) => access(I32_LOAD8_U, memory, is64),
   load32: (memory, is64) => access(I32_LOAD, memory, is64),
+  // Writes without changing anything, and without a look at what is there before.
+  claim: (memory, is64) => {
+    const code = new ByteWriter(16);
+    if (is64) code.u8(I64_EXTEND);
+    code.u8(I32_CONST).u8(0).u8(I32_CONST).u8(0);
+    writeOpcode(code, I32_CMPXCHG);
+    return writeMemarg(code, 2, memory).u8(DROP).finish();
+  },
   load64: (memory, is64) => access(I64_LOAD, memory, is64),
   load128: (memory) => access(V128_LOAD, memory),
   store32: (memory) => access(I32_STORE, memory),
@@ -224,7 +235,11 @@ function instruction(op: number): ByteWriter {
 function access(op: number, memory: number, is64 = false): Uint8Array {
   const writer = is64 ? instruction(I64_EXTEND) : new ByteWriter(16);
   writeOpcode(writer, op);
-  if (memory === 0) writer.u8(0);
-  else writer.u8(HAS_MEMORY_INDEX).u32Leb(memory);
-  return writer.u32Leb(0).finish();
+  return writeMemarg(writer, 0, memory).finish();
+}
+
+function writeMemarg(writer: ByteWriter, align: number, memory: number): ByteWriter {
+  if (memory === 0) writer.u8(align);
+  else writer.u8(HAS_MEMORY_INDEX | align).u32Leb(memory);
+  return writer.u32Leb(0);
 }

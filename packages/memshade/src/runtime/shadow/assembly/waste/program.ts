@@ -7,3 +7,6 @@ export declare function programLoad32(address: u32): u32;
 export declare function programLoad64(address: u32): u64;
 @external("program", "pages")
 export declare function programPages(): u32;
+/** Writes to a word without changing it. */
+@external("program", "claim")
+export declare function claimProgram(address: u32): void;

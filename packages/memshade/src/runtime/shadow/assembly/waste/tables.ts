@@ -30,3 +30,7 @@ export declare function originsStore(at: u32, word: u32): void;
 export declare function originsCopy(to: u32, from: u32, bytes: u32): void;
 @external("origins", "fill")
 export declare function originsFill(at: u32, value: u32, bytes: u32): void;
+@external("writers", "claim")
+export declare function writersClaim(at: u32): void;
+@external("shadow", "claim")
+export declare function shadowClaim(at: u32): void;

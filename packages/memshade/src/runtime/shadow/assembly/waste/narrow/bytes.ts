@@ -5,6 +5,8 @@ import { idOfKey, isNone, moveSpilled, recordOf, settleSpilled, spill } from "..
 import { shownEnd, showsZeros } from "../dirty";
 import { S_DEALLOCATED, S_HOST_READ, S_READ, STORES, ZERO_IS_VALID } from "../layout";
 
+import { shadowClaim } from "../tables";
+
 @external("layout", "INIT")
 declare const INIT: u32;
 @external("layout", "INVALID")
@@ -474,4 +476,10 @@ export function areRead(address: u32, size: u32): bool {
   for (; at + 8 <= end; at += 8) if (load<u64>(at) != -1) return false;
   for (; at < end; at += 2) if (load<u16>(at) != 0xffff) return false;
   return true;
+}
+
+/** A page of the program's memory is about to be used: see claim.ts. */
+@inline export function claimShadow(address: u32): void {
+  shadowClaim(address << 1);
+  shadowClaim((address << 1) + 4096);
 }

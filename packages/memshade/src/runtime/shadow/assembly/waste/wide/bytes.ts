@@ -8,7 +8,7 @@
 import { LINE_SHIFT, shownEnd, showsZeros } from "../dirty";
 import { storeRecord } from "../chosen-ids/ids";
 import { COVERED, S_DEALLOCATED, S_HOST_READ, S_LOST, ZERO_IS_VALID } from "../layout";
-import { writersCopy, writersLoad, writersLoad128, writersStore, writersStore128 } from "../tables";
+import { shadowClaim, writersClaim, writersCopy, writersLoad, writersLoad128, writersStore, writersStore128 } from "../tables";
 
 // The ids, a u32 per byte of the program's memory.
 @external("layout", "WRITERS")
@@ -357,4 +357,10 @@ export function hostReadsAll(from: u32, end: u32): void {
       store<u8>(i, 0xff);
     }
   }
+}
+
+/** A page of the program's memory is about to be used: see claim.ts. */
+@inline export function claimShadow(address: u32): void {
+  shadowClaim(address);
+  for (let i: u32 = 0; i < 4; i++) writersClaim(idsOf(address) + (i << 12));
 }
