@@ -17,6 +17,7 @@ export type Column =
   | "owners"
   | "waste"
   | "waste wide"
+  | "waste table"
   | "waste opaque"
   | "waste pairs"
   | "waste contexts"

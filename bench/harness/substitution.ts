@@ -26,9 +26,10 @@ export const VARIANTS = {
   "first touch": { tools: ["workingset"], workingset: { attribution: { firstTouch: true } } },
   fill: { tools: ["workingset"], workingset: { attribution: { fill: true } } },
   owners: { tools: ["workingset"], workingset: { attribution: { owners: true } } },
-  /** The waste tool where the host says what it reads: ids of 16 bits, and of 32. */
+  /** The waste tool where the host says what it reads: ids of 16 bits, of 32, and in a table. */
   waste: { tools: ["waste"], waste: { host: "exact" } },
   "waste wide": { tools: ["waste"], waste: { host: "exact", ids: 32 } },
+  "waste table": { tools: ["waste"], waste: { host: "exact", ids: "table" } },
   /** The same with an opaque host, as most npm modules have, and with writers, readers and values. */
   "waste opaque": { tools: ["waste"], waste: { host: "opaque" } },
   "waste pairs": { tools: ["waste"], waste: { host: "exact", pairs: true } },

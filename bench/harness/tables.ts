@@ -16,6 +16,7 @@ const TITLES: Record<Column, string> = {
   owners: "working set, owners",
   waste: "waste",
   "waste wide": "waste, 32-bit ids",
+  "waste table": "waste, ids in a table",
   "waste opaque": "waste, opaque host",
   "waste pairs": "waste with pairs",
   "waste contexts": "waste by context",

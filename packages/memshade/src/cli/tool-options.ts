@@ -40,7 +40,7 @@ export interface ToolFlags {
   copies?: boolean;
   sameBytes?: boolean;
   compat?: "deadstores";
-  ids?: "16" | "32";
+  ids?: "16" | "32" | "table";
   host?: "opaque" | "exact";
   exitVisible?: "exported" | "none" | "all";
   pgo?: boolean;
@@ -150,10 +150,10 @@ export function addToolOptions(command: Command): Command {
       ]),
     )
     .addOption(
-      new Option("--ids <bits>", "waste: width of site ids (default: 16 where they fit)").choices([
-        "16",
-        "32",
-      ]),
+      new Option(
+        "--ids <bits>",
+        "waste: bits of site ids (default: 16 where they fit); table: 32, kept in another way, to check",
+      ).choices(["16", "32", "table"]),
     )
     .addOption(
       new Option(
@@ -247,7 +247,7 @@ export function toolOptionsOf(flags: ToolFlags): ToolOptions {
       copies: flags.copies,
       sameBytes: flags.sameBytes,
       compat: flags.compat,
-      ids: flags.ids === undefined ? undefined : (Number(flags.ids) as 16 | 32),
+      ids: flags.ids === "table" || flags.ids === undefined ? flags.ids : (Number(flags.ids) as 16 | 32),
       host: flags.host,
       exitVisible: flags.exitVisible,
     },

@@ -52,9 +52,13 @@ export interface InstrumentOptions {
 
 /** Options of the waste tool. */
 export interface WasteOptions {
-  /** Width of the ids that stand for store sites in the shadow memory. Default: 16 bits where all sites fit. */
-  ids?: 16 | 32 | undefined;
-  /** The most ids of 16 bits that stores in contexts have at a time; without ids they are followed more slowly. Default: 65,530. */
+  /**
+   * What stands for store sites in the shadow memory. 16: an id of 16 bits each. 32: any number of sites (and, with contexts, of
+   * sites in contexts), of which each gets a short id when it first stores. "table": 32 bits for each byte of the program's memory in
+   * a table of its own, which is slower. Default: 16 where all sites fit, 32 otherwise and with contexts.
+   */
+  ids?: 16 | 32 | "table" | undefined;
+  /** The most short ids that are given at a time; stores without one are followed more slowly. Default: 65,530. */
   mostIds?: number | undefined;
   /** Who overwrote, repeated and re-read what: the slower engine that keeps writers, readers and values. */
   pairs?: boolean | undefined;

@@ -3,12 +3,11 @@ import { ACCESS_KIND, AccessKind, opcodeId, type ValType } from "../../wasm/inde
 import { NO_LOCAL } from "../operand-stack.ts";
 import type { SnippetSink } from "../snippet-sink.ts";
 import { loadBefore, writeComparison } from "./comparisons.ts";
-import { GIVEN_IDS_BYTES } from "./framed-sites.ts";
 import { HeldConstants, savedByHolding } from "./held-constants.ts";
 import { ShadowStates } from "./shadow-states.ts";
 import { pushAddress, pushHeld, type Scratch, ShadowWords, type SnippetAddress } from "./shadow-words.ts";
-import { DISTANCES, FramedRecords, pushIdOfRecord, type SiteRecords } from "./site-records.ts";
-import { BriefIds, DIRTY_LINE_BYTES, type WasteLayout } from "./waste-layout.ts";
+import { DISTANCES, pushIdOfRecord, type SiteRecords } from "./site-records.ts";
+import { BriefIds, DIRTY_LINE_BYTES, READS_BYTES, type WasteLayout } from "./waste-layout.ts";
 
 const LOCAL_GET = opcodeId("local.get");
 const LOCAL_SET = opcodeId("local.set");
@@ -25,8 +24,6 @@ const I32_SHL = opcodeId("i32.shl");
 const I32_SHR_U = opcodeId("i32.shr_u");
 const I32_LOAD8_U = opcodeId("i32.load8_u");
 const I32_EQZ = opcodeId("i32.eqz");
-const I32_SUB = opcodeId("i32.sub");
-const I32_LOAD = opcodeId("i32.load");
 const I64_EQZ = opcodeId("i64.eqz");
 const I64_EXTEND = opcodeId("i64.extend_i32_u");
 const I64_ADD = opcodeId("i64.add");
@@ -36,12 +33,8 @@ const NOTHING = 0x40;
 const I32: ValType = 0x7f;
 const I64: ValType = 0x7e;
 const LINE_SHIFT = Math.log2(DIRTY_LINE_BYTES);
-/** Bytes of what says which record an id has, as a shift. */
-const RECORD_OF_SHIFT = 2;
 /** Bytes of `local.get` and `i32.add`. */
 const ADD_LOCAL_BYTES = 3;
-/** Where in records of stores the bytes stand that were read; see `runtime/host/waste`. */
-const STORE_READ = 8;
 
 export interface BriefTargets {
   /** A store of what is there already, by its size. This, `fresh` and `given` are told of a site what `SiteRecords.pushPlaced` pushes. */
@@ -124,7 +117,12 @@ export class BriefSnippets {
 
   /** Type of locals for ids in functions of their own. */
   get idType(): ValType {
-    return this.#layout.recordOf === 0 ? I32 : I64;
+    return this.givesIds ? I64 : I32;
+  }
+
+  /** Whether stores have ids that are given while the program runs. */
+  get givesIds(): boolean {
+    return this.#layout.recordOf !== 0;
   }
 
   /** Forgets the last function. */
@@ -145,17 +143,17 @@ export class BriefSnippets {
       const end = BigInt(this.#endOfIds(size));
       this.constants.want(I32, end, savedByHolding(end));
     }
-    if (isStore && this.#layout.arena === 0) this.#words.wantToFill(size, key);
+    if (isStore && !this.givesIds) this.#words.wantToFill(size, key);
   }
 
-  /** Where the first record of stores counts the bytes that were read, as a signed number. */
+  /** Where the bytes that were read are counted by id, as a signed number. */
   get #readCounters(): bigint {
-    return BigInt((this.#layout.stores + STORE_READ) | 0);
+    return BigInt(this.#layout.reads | 0);
   }
 
   /** It is added to an address once, and not said where that is loaded from and stored to. */
   get #savedByReadCounters(): number {
-    return 2 * (sizeOfU32Leb(this.#layout.stores + STORE_READ) - 1) - ADD_LOCAL_BYTES;
+    return 2 * (sizeOfU32Leb(this.#layout.reads) - 1) - ADD_LOCAL_BYTES;
   }
 
   /** Whether loads make states read without the runtime. Which unread bytes are zeros that the host has seen only their ids tell. */
@@ -227,9 +225,8 @@ export class BriefSnippets {
   markStore(sink: SnippetSink, place: Place): void {
     const { size, key, address, isSettled, ids } = place;
     if (this.#layout.dirty !== 0) this.#markDirty(sink, address);
-    if (this.#words instanceof ShadowWords && this.records instanceof FramedRecords) {
-      this.records.pushBase(sink);
-      sink.access(I64_LOAD, 3, this.#memory, this.records.givenAt(key));
+    if (this.#words instanceof ShadowWords && this.givesIds) {
+      this.records.pushGiven(sink, key);
       this.#needId(sink, ids, () => {
         this.#callPlaced(sink, place, this.#targets.given);
       });
@@ -289,23 +286,20 @@ export class BriefSnippets {
     const { arena, stores, recordShift } = this.#layout;
     if (this.#layout.dirty !== 0) this.#markDirty(sink, place);
     this.#chargeLost(sink, size, place);
-    if (arena === 0) {
-      this.#addOne(sink, store, stores, recordShift);
-      this.#words.fill(sink, size, { local: store }, place);
-      return;
-    }
-    this.#addOne(sink, store, 0, 0);
-    if (this.#words instanceof ShadowWords) {
-      sink.local(LOCAL_GET, store);
-      sink.i32(GIVEN_IDS_BYTES);
-      sink.plain(I32_SUB);
-      sink.access(I64_LOAD, 3, this.#memory, 0);
+    if (arena === 0) this.#addOne(sink, store, stores, recordShift);
+    else this.#addOne(sink, store, 0, 0);
+    if (this.#words instanceof ShadowWords && this.givesIds) {
+      this.records.pushGivenOf(sink, store);
       this.#needId(sink, id, () => {
         pushAddress(sink, place);
         this.records.pushPlacedOf(sink, store);
         sink.indexed(CALL, this.#targets.given.get(size) as number);
       });
       this.#words.fill(sink, size, { four: id }, place);
+      return;
+    }
+    if (arena === 0) {
+      this.#words.fill(sink, size, { local: store }, place);
       return;
     }
     pushIdOfRecord(sink, store, this.#layout);
@@ -438,7 +432,7 @@ export class BriefSnippets {
 
   /** Whether a load of one id may be of spilled bytes: those side by side have different ids. */
   #maySpill(size: number): boolean {
-    return this.#layout.recordOf !== 0 && size === 1;
+    return this.givesIds && size === 1;
   }
 
   /** What the ids of stores that a load finds are compared with; zero was taken to the end where it is none of them. */
@@ -483,12 +477,10 @@ export class BriefSnippets {
 
   /** The store whose id is on the stack wrote `size` bytes that are read now. `local`: an i32 to use. */
   #credit(sink: SnippetSink, local: number, size: number): void {
-    const { recordOf, recordShift } = this.#layout;
     const base = this.constants.localOf(I32, this.#readCounters);
-    const at = base === NO_LOCAL ? this.#layout.stores + STORE_READ : 0;
-    sink.i32(recordOf === 0 ? recordShift : RECORD_OF_SHIFT);
+    const at = base === NO_LOCAL ? this.#layout.reads : 0;
+    sink.i32(Math.log2(READS_BYTES));
     sink.plain(I32_SHL);
-    if (recordOf !== 0) sink.access(I32_LOAD, 2, this.#memory, recordOf);
     if (base !== NO_LOCAL) {
       sink.local(LOCAL_GET, base);
       sink.plain(I32_ADD);

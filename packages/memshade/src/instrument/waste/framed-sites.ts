@@ -1,4 +1,5 @@
 import type { SiteTable } from "./site-table.ts";
+import { GIVEN_IDS_BYTES } from "./waste-layout.ts";
 
 /**
  * Bytes of records in frames: what plain accesses count, what is counted where they differ in size too, and what stores
@@ -6,8 +7,6 @@ import type { SiteTable } from "./site-table.ts";
  */
 const STORE_BYTES = { plain: 40, ranges: 56, sameBytes: 64 } as const;
 const LOAD_BYTES = { plain: 16, ranges: 32 } as const;
-/** In front of the records of stores: their id of 16 bits four times, where it is given while the program runs. */
-export const GIVEN_IDS_BYTES = 8;
 
 /** Where in the frames of their functions sites have their records, bytes behind the header; −1: they have none. */
 export interface FramedSites {
@@ -21,7 +20,7 @@ export interface FramedSites {
 
 /**
  * `zeroing`: the functions, by their index among the defined ones, of the sites behind those of all functions: their frames
- * have them behind their own. `givesIds`: stores have ids of 16 bits.
+ * have them behind their own. `givesIds`: stores have their ids in front of their records.
  */
 export function framedSites(
   sites: SiteTable,

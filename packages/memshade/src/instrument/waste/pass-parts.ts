@@ -27,8 +27,6 @@ export interface FramedParts {
   frames: Frames;
   sites: FramedSites;
   records: FramedRecords;
-  /** Ids of stores are given while the program runs. */
-  givesIds: boolean;
 }
 
 export interface PassTargets {

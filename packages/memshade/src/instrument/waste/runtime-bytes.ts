@@ -3,10 +3,11 @@ import { WASTE_BRIEF_BASE64 } from "../../runtime/shadow/waste-brief.generated.t
 import { WASTE_FULL_BASE64 } from "../../runtime/shadow/waste-full.generated.ts";
 import { WASTE_GIVEN_BASE64 } from "../../runtime/shadow/waste-given.generated.ts";
 import { WASTE_WIDE_BASE64 } from "../../runtime/shadow/waste-wide.generated.ts";
+import type { SiteIds } from "./waste-layout.ts";
 
-/** The compiled code of an engine, a WebAssembly module; `byFrames`: it tells contexts apart with one id per byte. Built from `runtime/shadow/assembly/waste`. */
-export function runtimeBytes(engine: "brief" | "full", ids: number, byFrames: boolean): Uint8Array {
-  if (engine === "full") return bytesOfBase64(WASTE_FULL_BASE64);
-  if (byFrames && ids === 16) return bytesOfBase64(WASTE_GIVEN_BASE64);
-  return bytesOfBase64(ids === 16 ? WASTE_BRIEF_BASE64 : WASTE_WIDE_BASE64);
+const BRIEF = { fixed: WASTE_BRIEF_BASE64, given: WASTE_GIVEN_BASE64, table: WASTE_WIDE_BASE64 } as const;
+
+/** The compiled code of an engine, a WebAssembly module. Built from `runtime/shadow/assembly/waste`. */
+export function runtimeBytes(engine: "brief" | "full", ids: SiteIds): Uint8Array {
+  return bytesOfBase64(engine === "full" ? WASTE_FULL_BASE64 : BRIEF[ids]);
 }

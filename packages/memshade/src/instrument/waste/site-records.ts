@@ -1,8 +1,7 @@
 import { opcodeId } from "../../wasm/index.ts";
 import type { SnippetSink } from "../snippet-sink.ts";
-import { GIVEN_IDS_BYTES } from "./framed-sites.ts";
 import type { ShadowId } from "./shadow-words.ts";
-import { SITE_COUNTERS_BYTES, SITE_EVENTS, type WasteLayout } from "./waste-layout.ts";
+import { GIVEN_IDS_BYTES, SITE_COUNTERS_BYTES, SITE_EVENTS, type WasteLayout } from "./waste-layout.ts";
 
 const LOCAL_GET = opcodeId("local.get");
 const LOCAL_SET = opcodeId("local.set");
@@ -12,6 +11,7 @@ const I32_ADD = opcodeId("i32.add");
 const I32_SHL = opcodeId("i32.shl");
 const I32_SUB = opcodeId("i32.sub");
 const I32_SHR_U = opcodeId("i32.shr_u");
+const I64_LOAD = opcodeId("i64.load");
 
 /**
  * How inline code refers to sites: by keys, which stand for stores in the shadow memory too (their ids), and by the
@@ -42,6 +42,10 @@ export interface SiteRecords {
   runsAt(key: number, site: number): number;
   /** The id of a store, to fill the shadow with. */
   idOf(key: number): ShadowId;
+  /** Where ids are given while the program runs: pushes the one that a store has, four times, or zero. */
+  pushGiven(sink: SnippetSink, key: number): void;
+  /** The same of the store of which a local has what `pushStore` pushes. */
+  pushGivenOf(sink: SnippetSink, local: number): void;
 }
 
 /** Distances that can be told in the number that has the site too. */
@@ -55,12 +59,18 @@ const LOAD_FRESH = 8;
 /** Without contexts: keys are numbers of the program's stores and loads. */
 export class FixedRecords implements SiteRecords {
   readonly #layout: WasteLayout;
+  readonly #memory: number;
   /** Local with the address of the counters of a function's first site, so that those of others are short to say. */
   base = 0;
   first = 0;
+  /** The same of what a function's first store was given as its id. */
+  given = 0;
+  firstStore = 0;
 
-  constructor(layout: WasteLayout) {
+  /** `memory`: index of the tool's. */
+  constructor(layout: WasteLayout, memory: number) {
     this.#layout = layout;
+    this.#memory = memory;
   }
 
   pushId(sink: SnippetSink, key: number): void {
@@ -118,6 +128,24 @@ export class FixedRecords implements SiteRecords {
   idOf(key: number): ShadowId {
     return key;
   }
+
+  /** At the beginning of a function that stores. */
+  computeGiven(sink: SnippetSink): void {
+    sink.i32((this.#layout.given + this.firstStore * GIVEN_IDS_BYTES) | 0);
+    sink.local(LOCAL_SET, this.given);
+  }
+
+  pushGiven(sink: SnippetSink, key: number): void {
+    sink.local(LOCAL_GET, this.given);
+    sink.access(I64_LOAD, 3, this.#memory, (key - this.firstStore) * GIVEN_IDS_BYTES);
+  }
+
+  pushGivenOf(sink: SnippetSink, local: number): void {
+    sink.local(LOCAL_GET, local);
+    sink.i32(Math.log2(GIVEN_IDS_BYTES));
+    sink.plain(I32_SHL);
+    sink.access(I64_LOAD, 3, this.#memory, this.#layout.given);
+  }
 }
 
 /** Pushes the id of the store whose record is at the address that a local has. */
@@ -132,12 +160,15 @@ export function pushIdOfRecord(sink: SnippetSink, local: number, { recordShift, 
 /** With contexts: a local has the frame of the function at hand; keys are bytes from there to the record. */
 export class FramedRecords implements SiteRecords {
   readonly #layout: WasteLayout;
+  readonly #memory: number;
   /** Local with the address of the frame, and an i64 local with the id of a record there, twice. */
   frame = 0;
   ids = 0;
 
-  constructor(layout: WasteLayout) {
+  /** `memory`: index of the tool's. */
+  constructor(layout: WasteLayout, memory: number) {
     this.#layout = layout;
+    this.#memory = memory;
   }
 
   /** At the beginning of a function that stores. */
@@ -212,9 +243,16 @@ export class FramedRecords implements SiteRecords {
     return key;
   }
 
-  /** Address, counted from the base, of the ids that a store was given. */
-  givenAt(key: number): number {
-    return key - GIVEN_IDS_BYTES;
+  pushGiven(sink: SnippetSink, key: number): void {
+    this.pushBase(sink);
+    sink.access(I64_LOAD, 3, this.#memory, key - GIVEN_IDS_BYTES);
+  }
+
+  pushGivenOf(sink: SnippetSink, local: number): void {
+    sink.local(LOCAL_GET, local);
+    sink.i32(GIVEN_IDS_BYTES);
+    sink.plain(I32_SUB);
+    sink.access(I64_LOAD, 3, this.#memory, 0);
   }
 
   idOf(key: number): ShadowId {

@@ -41,6 +41,8 @@ export const Step = {
   Ids: 13,
   /** Computes the local with the address of counters. */
   Base: 14,
+  /** Computes the local with the address of given ids. */
+  Given: 20,
   /** b: word of the waste tool's memory, c: local that keeps it; and back. */
   Keep: 15,
   PutBack: 16,
@@ -128,6 +130,9 @@ export class StepWriter {
         break;
       case Step.Ids:
         brief?.framed?.records.computeIds(sink);
+        break;
+      case Step.Given:
+        brief?.fixed?.computeGiven(sink);
         break;
       case Step.Base:
         brief?.fixed?.computeBase(sink);

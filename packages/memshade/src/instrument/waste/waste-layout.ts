@@ -42,6 +42,10 @@ export const DIRTY_LINE_BYTES = 256;
 /** As many numbers have 16 bits; bytes that each of them takes where it is given while the program runs. */
 const NARROW_IDS = 65_536;
 const GIVEN_BYTES = 5;
+/** Of what counts by id how many bytes were read. */
+export const READS_BYTES = 8;
+/** A store's id of 16 bits four times, where it is given while the program runs. */
+export const GIVEN_IDS_BYTES = 8;
 /** Store sites that 16-bit ids can tell apart: four ids mean something else. */
 export const MOST_NARROW_IDS = 65_532;
 
@@ -49,7 +53,7 @@ export const MOST_NARROW_IDS = 65_532;
 export interface WasteLayout {
   /** Bytes of program memory that are followed. */
   covered: number;
-  /** Ids of 32 bits in the brief engine. */
+  /** Ids of 32 bits in a table, in the brief engine. */
   isWide: boolean;
   /** Whether writers, readers and origins have a memory each, in this order behind the one with everything else. */
   isSplit: boolean;
@@ -72,8 +76,15 @@ export interface WasteLayout {
   arenaLimit: number;
   lastFrames: number;
   /**
-   * A u32 per id of 16 bits, the distance of its record from `stores`, and a byte per id, where ids are given to stores in
-   * contexts while the program runs. 0: there are none.
+   * A u64 per id of 16 bits: bytes of its store that were read, for as long as it has the id. One behind the other they take less of the
+   * processor's cache than the records.
+   */
+  reads: number;
+  /** The id of each store four times, or zeros, where ids are given while the program runs; frames have theirs in front of records. */
+  given: number;
+  /**
+   * A u32 per id of 16 bits, the distance of its record from `stores`, and a byte per id, where ids are given while the program
+   * runs. 0: they are not.
    */
   recordOf: number;
   /** The last one that is given. */
@@ -104,6 +115,12 @@ export interface WasteLayout {
   endBytes: number;
 }
 
+/**
+ * How the brief engine's shadow tells stores apart: by ids of 16 bits that each of them has, by such ids that are given to those that
+ * run, or by ids of 32 bits in a table.
+ */
+export type SiteIds = "fixed" | "given" | "table";
+
 export interface WasteWishes {
   /** Largest size the program's memory can reach, bytes. */
   memoryBytes: number;
@@ -111,8 +128,7 @@ export interface WasteWishes {
   loads: number;
   sites: number;
   engine: "brief" | "full";
-  /** Width of ids in the brief engine. */
-  ids: 16 | 32;
+  ids: SiteIds;
   contexts: boolean;
   objects: boolean;
   copies: boolean;
@@ -153,9 +169,11 @@ export function planWaste(wishes: WasteWishes): WasteLayout {
   const siteCapacity = wishes.objects ? ALLOCATION_SITES : 0;
   const copyCapacity = wishes.copies ? COPIES : 0;
   const counters = isFull || frames ? 0 : wishes.sites * SITE_COUNTERS_BYTES;
-  const isWide = !isFull && wishes.ids === 32;
-  const givesIds = frames !== undefined && !isWide;
+  const isWide = !isFull && wishes.ids === "table";
+  const givesIds = !isFull && wishes.ids === "given";
   const givenBytes = givesIds ? NARROW_IDS * GIVEN_BYTES : 0;
+  const readsBytes = isFull || isWide ? 0 : NARROW_IDS * READS_BYTES;
+  const idsOfStores = givesIds ? storeCapacity * GIVEN_IDS_BYTES : 0;
   const frameBytes = frames ? FRAMES_BYTES + frames.bytes + (frames.functions + 1) * 4 : 0;
   const storeRecords = storeCapacity << shifts.stores;
   const loadRecords = loadCapacity << shifts.loads;
@@ -163,6 +181,8 @@ export function planWaste(wishes: WasteWishes): WasteLayout {
     CONTROL_BYTES +
     frameBytes +
     givenBytes +
+    idsOfStores +
+    readsBytes +
     storeRecords +
     loadRecords +
     counters +
@@ -212,6 +232,8 @@ export function planWaste(wishes: WasteWishes): WasteLayout {
     loads: frames ? 0 : place(loadRecords, LINE_BYTES),
     loadCapacity,
     counters: place(counters),
+    given: place(idsOfStores),
+    reads: place(readsBytes, LINE_BYTES),
     sizes: place(covered / 2),
     arena: frames ? place(FRAMES_BYTES + frames.bytes) : 0,
     arenaLimit: frames ? end - frames.bytes : 0,
@@ -290,6 +312,8 @@ export function wasteConstants(
     SPILLED: BriefIds.spilled,
     LAST_ID: layout.lastId,
     RECORD_OF: layout.recordOf,
+    GIVEN: layout.given,
+    READS: layout.reads,
     READERS: layout.readers,
     SEEN: layout.seen,
     VALUES: layout.values,

@@ -163,6 +163,7 @@ export class WastePass implements ToolPass {
     const fixed = this.#brief?.fixed;
     if (fixed !== undefined) {
       fixed.base = NO_LOCAL;
+      fixed.given = NO_LOCAL;
       fixed.first = this.#cursor;
     }
     const records = this.#brief?.framed?.records;
@@ -499,11 +500,17 @@ export class WastePass implements ToolPass {
 
   /** Ids of stores are computed from a local, or were given and are kept in one while they are stored. */
   #needIds(place: Place): void {
-    const { records, givesIds } = this.#brief?.framed ?? {};
-    if (givesIds === true) place.ids = this.#extraLocal(I64, 1);
-    if (records === undefined || givesIds === true || records.ids !== NO_LOCAL) return;
-    records.ids = extraLocal(this.#state.temporaries, I64);
-    this.#add(this.#codeStart, Step.Ids);
+    const { framed, fixed, snippets } = this.#brief ?? {};
+    if (snippets?.givesIds === true) {
+      place.ids = this.#extraLocal(I64, 1);
+      if (fixed === undefined || fixed.given !== NO_LOCAL) return;
+      fixed.given = extraLocal(this.#state.temporaries, I32);
+      fixed.firstStore = place.key;
+      this.#add(this.#codeStart, Step.Given);
+    } else if (framed !== undefined && framed.records.ids === NO_LOCAL) {
+      framed.records.ids = extraLocal(this.#state.temporaries, I64);
+      this.#add(this.#codeStart, Step.Ids);
+    }
   }
 
   /** Constants get locals where that is shorter. */

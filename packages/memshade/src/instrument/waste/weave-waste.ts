@@ -59,6 +59,7 @@ export const WasteControl = {
   initBytes: 1024,
   known: 3072,
 } as const;
+const SITE_IDS = { 16: "fixed", 32: "given", table: "table" } as const;
 /** Imports that a sentence names at most. */
 const NAMED_IMPORTS = 10;
 /** Characters of an import's name that a sentence has room for; component adapters put whole signatures there. */
@@ -73,12 +74,13 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
   const isFull = needsFullEngine(options);
   const sites = findSites(module, zeroingFunctions(around.allocator.functions));
   const byFrames = options.contexts === true && !isFull;
-  const ids = options.ids ?? (sites.stores > MOST_NARROW_IDS && !byFrames ? 32 : 16);
-  if (!isFull && !byFrames && ids === 16 && sites.stores > MOST_NARROW_IDS)
+  const width = byFrames && options.ids !== "table" ? 32 : options.ids;
+  const ids = SITE_IDS[width ?? (sites.stores > MOST_NARROW_IDS ? 32 : 16)];
+  if (!isFull && ids === "fixed" && sites.stores > MOST_NARROW_IDS)
     return `The module has ${sites.stores} store sites, more than 16-bit ids can tell apart.`;
   const plan = options.contexts === true ? contextPlan(around, sites, isFull) : undefined;
   const framed =
-    plan === undefined || isFull ? undefined : framesOf(around, plan, sites, options, ids === 16);
+    plan === undefined || isFull ? undefined : framesOf(around, plan, sites, options, ids === "given");
   const wishes: WasteWishes = {
     memoryBytes: around.memoryBytes,
     stores: sites.stores,
@@ -99,7 +101,6 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
     mostIds: options.mostIds,
   };
   const layout = planWaste(wishes);
-  const givesIds = layout.recordOf !== 0;
   const { minimum, pageSizeLog2 } = memoryType(module, memory);
   if (minimum * 2 ** pageSizeLog2 > layout.covered)
     return (
@@ -112,7 +113,7 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
     memory < module.importedMemoryCount && pageSizeLog2 === 16 && layout.covered < around.memoryBytes;
   const hasNodes = plan !== undefined && isFull;
   const isCompatible = options.compat === "deadstores";
-  const runtime = mergeRuntime(runtimeBytes(wishes.engine, ids, byFrames), {
+  const runtime = mergeRuntime(runtimeBytes(wishes.engine, ids), {
     appended,
     shadowMemory,
     firstGlobal: around.firstGlobal + (hasNodes ? 1 : 0),
@@ -133,8 +134,8 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
     ),
   });
   const target = (name: string): number => runtime.functions.get(name) ?? -1;
-  const framedRecords = new FramedRecords(layout);
-  const fixedRecords = new FixedRecords(layout);
+  const framedRecords = new FramedRecords(layout, shadowMemory);
+  const fixedRecords = new FixedRecords(layout, shadowMemory);
   const records = framed === undefined ? fixedRecords : framedRecords;
   const frameTargets = {
     memory: shadowMemory,
@@ -161,7 +162,7 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
   );
   const returning = returningFunctions(module, around.scan);
   const briefParts = (): BriefParts => {
-    const width = framed !== undefined ? (givesIds ? "given" : "framed") : ids === 32 ? "wide" : "narrow";
+    const width = framed === undefined ? ids : ids === "given" ? "givenInFrames" : "framed";
     const bySize = (name: string) => new Map(ACCESS_SIZES.map((size) => [size, target(`${name}${size}`)]));
     const where = framed === undefined ? "Placed" : "InFrame";
     const snippets = new BriefSnippets(
@@ -206,7 +207,7 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
       framed:
         framed === undefined || frames === undefined
           ? undefined
-          : { frames, sites: framed.sites, records: framedRecords, givesIds },
+          : { frames, sites: framed.sites, records: framedRecords },
       fixed: framed === undefined ? fixedRecords : undefined,
     };
   };
@@ -277,7 +278,7 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
       exportsMemory: isVisible(module, memory),
       opaque: wishes.opaque,
       limited: layout.covered < around.memoryBytes,
-      ids,
+      ids: ids === "fixed" ? 16 : 32,
     }),
     start: starter(around, isCompatible ? -1 : target("segment"), target("notePages")),
     memoryLimit: layout.covered < around.memoryBytes ? layout.covered : undefined,
@@ -321,14 +322,14 @@ function whatHelps(wishes: WasteWishes, bytes: number): string {
   const { covered } = planWaste({
     ...wishes,
     engine: "brief",
-    ids: 16,
+    ids: "fixed",
     contexts: false,
     objects: false,
     copies: false,
     frames: undefined,
   });
   return wishes.stores <= MOST_NARROW_IDS && covered >= bytes
-    ? `Without --ids 32, --contexts, --pairs and the like it follows ${Math.floor(covered / 2 ** 20)} MiB.`
+    ? `Without --ids, --contexts, --pairs and the like it follows ${Math.floor(covered / 2 ** 20)} MiB.`
     : "Build it with a smaller initial memory that may grow: it is followed, and held at that size.";
 }
 

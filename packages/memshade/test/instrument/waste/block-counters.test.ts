@@ -107,8 +107,7 @@ describe("blocks whose runs follow from those of others", () => {
           return loadsOf(wasted);
         };
         const expected = figures({ pairs: true });
-        expect(figures({ ids: 16 })).toEqual(expected);
-        expect(figures({ ids: 32 })).toEqual(expected);
+        for (const ids of [16, 32, "table"] as const) expect(figures({ ids })).toEqual(expected);
         expect(figures({ contexts: true })).toEqual(figures({ pairs: true, contexts: true }));
         const [counted, all] = countersOf(bytes);
         implied += all - counted;

@@ -46,8 +46,10 @@ function manyAccesses(address: "i32" | "i64"): Uint8Array {
 const ENGINES: Readonly<Record<string, WasteOptions>> = {
   "16-bit ids": { ids: 16 },
   "32-bit ids": { ids: 32 },
+  "32-bit ids, more stores than short ones": { ids: 32, mostIds: 1 },
+  "32-bit ids in a table": { ids: "table" },
   "frames of contexts": { contexts: true },
-  "frames of contexts, 32-bit ids": { contexts: true, ids: 32 },
+  "frames of contexts, ids in a table": { contexts: true, ids: "table" },
   "frames of contexts, more stores than ids": { contexts: true, mostIds: 9 },
 };
 
@@ -87,7 +89,7 @@ describe("accesses that are followed by functions in their place", () => {
   it("share functions without a displacement where it is common", () => {
     const module = decodeModule(manyAccesses("i32"));
     const sites = findSites(module, []);
-    const heat = siteHeat(module, sites, siteFrequencies(module, sites, scanModule(module)), "narrow");
+    const heat = siteHeat(module, sites, siteFrequencies(module, sites, scanModule(module)), "fixed");
     expect([...heat].filter((one) => one === Heat.Cold).length).toBeGreaterThan(sites.length / 2);
     const common = commonDisplacements(module, sites, heat).get(opcodeId("i32.load"));
     expect(common?.has(8)).toBe(true);

@@ -5,8 +5,10 @@ import { calloc, F, free, L, malloc, realloc, S, SYSR, SYSW, text, vector, Waste
 const ENGINES: Readonly<Record<string, WasteOptions>> = {
   "16-bit ids": { ids: 16 },
   "32-bit ids": { ids: 32 },
+  "32-bit ids, more stores than short ones": { ids: 32, mostIds: 1 },
+  "32-bit ids in a table": { ids: "table" },
   "frames of contexts": { contexts: true },
-  "frames of contexts, 32-bit ids": { contexts: true, ids: 32 },
+  "frames of contexts, ids in a table": { contexts: true, ids: "table" },
   "frames of contexts, more stores than ids": { contexts: true, mostIds: 1 },
   "writers and readers": { pairs: true },
 };

@@ -132,10 +132,16 @@ describe("laws of waste", () => {
           };
         };
         const narrow = figures({ ids: 16 });
-        expect(figures({ ids: 32 })).toEqual(narrow);
+        for (const ids of [
+          { ids: 32 },
+          { ids: 32, mostIds: 0 },
+          { ids: 32, mostIds: 3 },
+          { ids: "table" },
+        ] as const)
+          expect(figures(ids)).toEqual(narrow);
         expect(figures({ pairs: true })).toEqual(narrow);
         const byContext = figures({ pairs: true, contexts: true });
-        for (const ids of [{}, { ids: 32 }, { mostIds: 0 }, { mostIds: 3 }] as const)
+        for (const ids of [{}, { ids: "table" }, { mostIds: 0 }, { mostIds: 3 }] as const)
           expect(figures({ contexts: true, ...ids })).toEqual(byContext);
       }),
       { numRuns: 8 },
@@ -199,7 +205,13 @@ describe("real programs", () => {
     it(`${name}: the engines agree site by site`, () => {
       const narrow = figures(wasteOfProgram(name, args, { ids: 16 }));
       expect(narrow.stores.length).toBeGreaterThan(20);
-      expect(figures(wasteOfProgram(name, args, { ids: 32 }))).toEqual(narrow);
+      for (const ids of [
+        { ids: 32 },
+        { ids: 32, mostIds: 60 },
+        { ids: 32, mostIds: 9 },
+        { ids: "table" },
+      ] as const)
+        expect(figures(wasteOfProgram(name, args, ids))).toEqual(narrow);
       expect(figures(wasteOfProgram(name, args, { pairs: true }))).toEqual(narrow);
     });
 
@@ -222,7 +234,7 @@ describe("real programs", () => {
       expect(quick.stores.some(({ path }) => path.length > 4)).toBe(true);
       expect(sorted(quick)).toEqual(full);
       // Ids are given again and again where there are fewer than stores in contexts, and then bytes do without.
-      for (const ids of [{ ids: 32 }, { mostIds: 200 }, { mostIds: 20 }] as const)
+      for (const ids of [{ ids: "table" }, { mostIds: 200 }, { mostIds: 20 }] as const)
         expect(sorted(wasteOfProgram(name, args, { contexts: true, ...ids }))).toEqual(full);
     });
 
@@ -232,7 +244,12 @@ describe("real programs", () => {
       ["parser", "40", "1"],
       ["core", "12"],
     ] as const;
-    const engines = fc.constantFrom<WasteOptions>({ ids: 16 }, { ids: 32 }, { contexts: true });
+    const engines = fc.constantFrom<WasteOptions>(
+      { ids: 16 },
+      { ids: 32 },
+      { ids: "table" },
+      { contexts: true },
+    );
     // Many sites that never ran, some that did, of which some did so in the usual way alone.
     const seen = fc.record({
       ran: fc.double({ min: 0.05, max: 0.95, noNaN: true }),
@@ -266,7 +283,7 @@ describe("real programs", () => {
     const { offsets, runs, events } = siteRunsOf([wasteOfProgram("stl", ["500"], {})]);
     expect(offsets.length).toBeGreaterThan(500);
     const few = { offsets: offsets.slice(0, 100), runs: runs.slice(0, 100), events: events.slice(0, 100) };
-    for (const waste of [{}, { ids: 32 }, { contexts: true }] as const)
+    for (const waste of [{}, { ids: 32 }, { ids: "table" }, { contexts: true }] as const)
       expect(grown({ ...waste, siteRuns: few })).toBeLessThan(0.8 * grown(waste));
   });
 

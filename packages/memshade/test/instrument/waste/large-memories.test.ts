@@ -8,6 +8,8 @@ const HIGH = 749 * MIB;
 /** One of each way to lay tables out: looking through such a memory at the end takes seconds. */
 const ENGINES: Readonly<Record<string, WasteOptions>> = {
   "32-bit ids": { ids: 32 },
+  "32-bit ids, more stores than short ones": { ids: 32, mostIds: 1 },
+  "32-bit ids in a table": { ids: "table" },
   "writers, readers and copies by context": { objects: true, copies: true, contexts: true },
 };
 

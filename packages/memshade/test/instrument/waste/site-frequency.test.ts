@@ -106,7 +106,7 @@ describe("what is followed inline", () => {
     const cold = Array.from({ length: 40 }, () => LOAD).join(" ");
     const module = decodeModule(wat(`(module (memory 1) (func (export "f") (param i32) ${AROUND} ${cold}))`));
     const sites = findSites(module, []);
-    const heat = siteHeat(module, sites, siteFrequencies(module, sites, scanModule(module)), "narrow");
+    const heat = siteHeat(module, sites, siteFrequencies(module, sites, scanModule(module)), "fixed");
     expect(heat[0]).not.toBe(Heat.Cold);
     expect([...heat.slice(1)]).toContain(Heat.Cold);
     expect(heat.slice(1).every((value) => value <= heat[0])).toBe(true);
@@ -116,7 +116,7 @@ describe("what is followed inline", () => {
     const module = decodeModule(wat(`(module (memory 1) (func (export "f") (param i32) ${AROUND}))`));
     const sites = findSites(module, []);
     expect([
-      ...siteHeat(module, sites, siteFrequencies(module, sites, scanModule(module)), "narrow", 1e6),
+      ...siteHeat(module, sites, siteFrequencies(module, sites, scanModule(module)), "fixed", 1e6),
     ]).toEqual([Heat.Cold]);
   });
 
@@ -133,7 +133,7 @@ describe("what is followed inline", () => {
     const likely = likelyRuns(guessed, known);
     const seen = new Set<string>();
     for (let taken = 500; taken > -1500; taken--) {
-      const heat = siteHeat(module, sites, likely, "narrow", taken, known);
+      const heat = siteHeat(module, sites, likely, "fixed", taken, known);
       heat.forEach((value, site) => {
         for (let reached: number = Heat.Warm; reached <= value; reached++) seen.add(`${site} ${reached}`);
       });

@@ -58,6 +58,8 @@ const calls = fc
 const ENGINES: Readonly<Record<string, WasteOptions>> = {
   "16-bit ids": { ids: 16 },
   "32-bit ids": { ids: 32 },
+  "32-bit ids, more stores than short ones": { ids: 32, mostIds: 1 },
+  "32-bit ids in a table": { ids: "table" },
   contexts: { contexts: true },
   "full engine": { pairs: true },
 };
@@ -72,8 +74,7 @@ describe("frames of the stack", () => {
     fc.assert(
       fc.property(calls, (events) => {
         const full = figures(events, { pairs: true });
-        expect(figures(events, { ids: 16 })).toEqual(full);
-        expect(figures(events, { ids: 32 })).toEqual(full);
+        for (const ids of [16, 32, "table"] as const) expect(figures(events, { ids })).toEqual(full);
       }),
       { numRuns: 15 },
     );

@@ -7,6 +7,7 @@ import {
   framedSites,
   type InstrumentedInfo,
   READ_BYTE,
+  READS_BYTES,
   SITE_BYTES,
   SITE_CLASS_NAMES,
   SITE_COUNTERS_BYTES,
@@ -220,6 +221,7 @@ export class WasteReader {
     const storePaths = framed?.stores ?? this.#paths(view, sites, "store");
     const loadPaths = framed?.loads ?? this.#paths(view, sites, "load");
     const unread = this.#unreadByKey(view, control(ControlField.pages));
+    const reads = this.#readsByKey(view);
     const frames = bytesOfBase64(layout.frames);
     const places = this.#places(view);
     const transitive = layout.followsCopies
@@ -242,14 +244,15 @@ export class WasteReader {
       const hostRead = u64(StoreField.hostRead) + (exitVisible ? left : 0);
       const exit = exitVisible ? 0 : left;
       const deallocated = u64(StoreField.deallocated);
+      const readBytes = u64(StoreField.read) + (reads.get(key) ?? 0);
       // A trap may have left a run uncounted: its bytes tell of it.
       const told =
-        deallocated + left + u64(StoreField.hostRead) + u64(isWide ? StoreField.lost : StoreField.read);
+        deallocated + left + u64(StoreField.hostRead) + (isWide ? u64(StoreField.lost) : readBytes);
       const count = bytes === 0 ? counted : Math.max(counted, Math.ceil(told / bytes));
       const written = bytes === 0 ? u64(StoreField.written) : count * bytes;
       // The brief engine counts either what is read or what is overwritten: the other is what is left.
       const others = written - deallocated - hostRead - exit;
-      const read = isWide ? others - u64(StoreField.lost) : u64(StoreField.read);
+      const read = isWide ? others - u64(StoreField.lost) : readBytes;
       stores.add({
         path,
         siteClass: SITE_CLASS_NAMES[sites.siteClass[site]],
@@ -346,7 +349,7 @@ export class WasteReader {
           bytes.fill(0, at, at + NODE).fill(0, at + SITE + 4, at + RECORD_BYTES);
     };
     if (layout.arena !== 0) this.#framed(this.#siteTable()).forget(view);
-    // The records have forgotten their ids.
+    // Neither stores nor records have ids any more.
     if (layout.recordOf !== 0) bytes.fill(0, layout.recordOf, layout.recordOf + (layout.lastId + 1) * 4);
     clear(layout.stores, layout.stores + layout.storeCapacity * 2 ** layout.recordShift);
     clear(layout.loads, layout.loads + layout.loadCapacity * 2 ** layout.loadShift);
@@ -516,6 +519,19 @@ export class WasteReader {
     const { recordOf, recordShift } = this.#layout;
     if (recordOf === 0) return (id) => id;
     return (id) => view.getUint32(recordOf + id * 4, true) / 2 ** recordShift;
+  }
+
+  /** Bytes per store key that were read, as far as they are counted by id. */
+  #readsByKey(view: DataView): Map<number, number> {
+    const found = new Map<number, number>();
+    const { engine, isWide, reads } = this.#layout;
+    if (engine === "full" || isWide) return found;
+    const keyOf = this.#keysOfIds(view);
+    for (let id: number = BriefIds.first; id < BriefIds.invalid; id++) {
+      const bytes = readCount(view, reads + id * READS_BYTES);
+      if (bytes !== 0) found.set(keyOf(id), bytes);
+    }
+    return found;
   }
 
   /** Bytes per store key that nobody has read. */

@@ -1,6 +1,16 @@
 // As `placed.ts`, for stores that need an id.
-import { accessed, recordIn } from "./placed";
-import { given } from "./chosen-ids/ids";
+import { accessed, recordIn, siteOf } from "./placed";
+import { given, storeRecord } from "./chosen-ids/ids";
+
+@inline function givenTo(address: u32, size: u32, place: u32): u64 {
+  return given(accessed(address, size, place), size, <u32>storeRecord(siteOf(place)));
+}
+
+export function givenPlaced1(address: u32, place: u32): u64 { return givenTo(address, 1, place); }
+export function givenPlaced2(address: u32, place: u32): u64 { return givenTo(address, 2, place); }
+export function givenPlaced4(address: u32, place: u32): u64 { return givenTo(address, 4, place); }
+export function givenPlaced8(address: u32, place: u32): u64 { return givenTo(address, 8, place); }
+export function givenPlaced16(address: u32, place: u32): u64 { return givenTo(address, 16, place); }
 
 @inline function givenIn(address: u32, size: u32, frame: u32, place: u32): u64 {
   return given(accessed(address, size, place), size, recordIn(frame, place));

@@ -9,10 +9,11 @@ const DISTANCE_BITS: u32 = 5;
 const DISTANCES: u32 = 31;
 
 @inline export function accessed(address: u32, size: u32, place: u32): u32 { return address + (place & DISTANCES) * size; }
+@inline export function siteOf(place: u32): u32 { return place >>> DISTANCE_BITS; }
 @inline export function recordIn(frame: u32, place: u32): u32 { return frame + (place >>> DISTANCE_BITS << 3); }
 
 @inline function fresh(address: u32, size: u32, place: u32): void {
-  freshFew(accessed(address, size, place), size, place >>> DISTANCE_BITS);
+  freshFew(accessed(address, size, place), size, siteOf(place));
 }
 
 export function freshPlaced1(address: u32, place: u32): void { fresh(address, 1, place); }
@@ -32,7 +33,7 @@ export function freshInFrame8(address: u32, frame: u32, place: u32): void { fres
 export function freshInFrame16(address: u32, frame: u32, place: u32): void { freshIn(address, 16, frame, place); }
 
 @inline function same(address: u32, size: u32, place: u32): void {
-  sameAt(accessed(address, size, place), size, storeRecord(place >>> DISTANCE_BITS));
+  sameAt(accessed(address, size, place), size, storeRecord(siteOf(place)));
 }
 
 export function samePlaced1(address: u32, place: u32): void { same(address, 1, place); }

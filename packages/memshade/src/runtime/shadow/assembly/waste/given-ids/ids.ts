@@ -1,11 +1,11 @@
-// Ids of stores in contexts, given out when a store first needs one: far fewer stores write in a context than could, and 16 bits
-// are enough for nearly all programs. Keys stand for records in frames: their distance from STORES, in units of 8 bytes.
+// Ids of stores, given out when a store first needs one: far fewer stores write than could, above all in contexts, and 16 bits
+// are enough for nearly all programs. Keys stand for records: their distance from STORES, in units of their size, or, in frames, of 8 bytes.
 //
-// Records of stores have their id four times in front, or zero; a table has the record of each id. When all ids are given out,
+// A table has the id of each store four times, or zero; in frames that stands in front of the record. Another has the record of each id. When all ids are given out,
 // those are taken back that stand in no shadow word. If that does not help, bytes of stores without an id are *spilled*: their
 // words say only that, and a table with a word per byte, which is touched by nobody else, has the key. Whatever wants to know the
 // writers of a range settles what was spilled there first.
-import { C_PAGES, CONTROL, COVERED, STORES } from "../layout";
+import { C_PAGES, CONTROL, COVERED, S_READ, STORES } from "../layout";
 import { notePages } from "../memory";
 import { idOf, isStore, stream } from "../stream-table";
 import { writersCopy, writersLoad, writersStore } from "../tables";
@@ -19,6 +19,14 @@ declare const INVALID: u32;
 // Id of spilled bytes at even addresses; at odd ones it is the next. So words of several of them are never of one id.
 @external("layout", "SPILLED")
 declare const SPILLED: u32;
+// Whether records are in frames; a u64 per store's key where they are not.
+@external("layout", "FRAMED")
+declare const FRAMED: u32;
+@external("layout", "GIVEN")
+declare const GIVEN: u32;
+// A u64 per id: bytes of its store that were read, since it has the id.
+@external("layout", "READS")
+declare const READS: u32;
 // The last id that may be given.
 @external("layout", "LAST_ID")
 declare const LAST_ID: u32;
@@ -32,8 +40,8 @@ declare const WRITERS: u32;
 const IDS: u32 = 0x10000;
 const LOWEST: u64 = 0x0001000100010001;
 const NONE: u32 = 0;
-/** A record has its ids so many bytes in front. */
-const IDS_BEFORE: usize = 8;
+/** A record in a frame has its ids so many bytes in front, and without frames the table has as many. */
+const IDS_BYTES: usize = 8;
 /** Where fewer ids than this came back, it is not worth trying again soon. */
 const FEW: u32 = 4096;
 /** For so many bytes of memory, one store goes without an id before ids are taken back again. */
@@ -47,12 +55,16 @@ let spills: bool = false;
 let patience: u32 = 0;
 
 @inline export function storeRecord(key: u32): usize { return STORES + (key << RECORD_SHIFT); }
+/** Where a store has its ids, by its record. */
+@inline function idsOf(record: usize): usize {
+  return FRAMED != 0 ? record - IDS_BYTES : GIVEN + ((record - STORES) >>> RECORD_SHIFT) * IDS_BYTES;
+}
 @inline export function recordOf(id: u32): usize { return STORES + load<u32>(RECORD_OF + (id << 2)); }
 @inline export function isNone(id: u32): bool { return id == NONE; }
 
 @inline export function idOfKey(key: u32): u32 {
   const record = storeRecord(key);
-  const ids = load<u64>(record - IDS_BEFORE);
+  const ids = load<u64>(idsOf(record));
   return <u32>((ids != 0 ? ids : give(record)) & 0xffff);
 }
 
@@ -67,7 +79,7 @@ function give(record: usize): u64 {
   }
   store<u32>(RECORD_OF + (id << 2), <u32>record - STORES);
   const ids = <u64>id * LOWEST;
-  store<u64>(record - IDS_BEFORE, ids);
+  store<u64>(idsOf(record), ids);
   return ids;
 }
 
@@ -95,7 +107,12 @@ function takeBack(): void {
   for (let id = INIT + 1; id <= LAST_ID; id++) {
     if (load<u8>(isUsed + id) != 0) continue;
     const record = load<u32>(RECORD_OF + (id << 2));
-    if (record != 0) store<u64>(STORES + record - IDS_BEFORE, 0);
+    if (record != 0) {
+      store<u64>(idsOf(STORES + record), 0);
+      const reads = READS + (id << 3);
+      store<u64>(STORES + record, load<u64>(STORES + record, S_READ) + load<u64>(reads), S_READ);
+      store<u64>(reads, 0);
+    }
     store<u32>(RECORD_OF + (id << 2), 0);
     free++;
   }
@@ -104,7 +121,7 @@ function takeBack(): void {
   patience = free < FEW ? bytes / BYTES_PER_SPILL : 0;
 }
 
-/** A store in a frame writes `size` bytes, whose shadow its caller fills with what this returns. */
+/** A store writes `size` bytes, whose shadow its caller fills with what this returns. */
 @inline export function given(address: u32, size: u32, record: u32): u64 {
   const ids = give(record);
   if (ids != 0) return ids;
@@ -118,7 +135,7 @@ export function haveIds(count: u32): bool {
     if (isStore(stream(i)) && isNone(idOfKey(idOf(stream(i))))) return false;
   // What was given to one may have been taken from another.
   for (let i: u32 = 0; i < count; i++)
-    if (isStore(stream(i)) && load<u64>(storeRecord(idOf(stream(i))) - IDS_BEFORE) == 0) return false;
+    if (isStore(stream(i)) && load<u64>(idsOf(storeRecord(idOf(stream(i))))) == 0) return false;
   return true;
 }
 

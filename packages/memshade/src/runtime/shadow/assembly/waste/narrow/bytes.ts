@@ -11,11 +11,15 @@ import { shadowClaim } from "../tables";
 declare const INIT: u32;
 @external("layout", "INVALID")
 declare const INVALID: u32;
+@external("layout", "READS")
+declare const READS: u32;
 
 // Ids that are no stores: read, invalid, which differs from it in the lowest bit only, written by a data segment, and 0, memory as
 // the system gave it. Whose ids the others are, and what stands for bytes of stores that have none: `chosen-ids`.
 export const READ: u32 = 0xffff;
 
+/** Where bytes of the store with an id are counted that were read. */
+@inline export function readsOf(id: u32): usize { return READS + (id << 3); }
 @inline export function bump(at: usize, by: u64): void { store<u64>(at, load<u64>(at) + by); }
 @inline export function isReal(id: u32): bool { return id - (INIT + 1) < INVALID - (INIT + 1); }
 // Twice the same where zero is valid, which engines see: that takes one comparison.
@@ -53,7 +57,7 @@ export function readRange(address: u32, size: u32): bool {
   const id = load<u16>(at);
   if (isReal(id) && isUniform(at, 32, id) && isUniform(at + 32, 32, id)) {
     setRead(at, 64);
-    bump(recordOf(id) + S_READ, 32);
+    bump(readsOf(id), 32);
     return false;
   }
   let stale = true;
@@ -86,9 +90,8 @@ function readIds(at: usize, ids: u64, bytes: u32): bool {
   if (isUniform(at, size << 1, id)) {
     if (isInvalid(id)) return;
     setRead(at, size << 1);
-    // The records of ids that are no stores are there, and nobody reads them.
-    const record = recordOf(id);
-    store<u64>(record, load<u64>(record, S_READ) + size, S_READ);
+    // Those of ids that are no stores are there, and nobody reads them.
+    bump(readsOf(id), size);
     return;
   }
   readMixed(address, size);
@@ -150,7 +153,7 @@ export function readTimes(at: usize, size: u32, times: u32): bool {
  * word: additions to one wait for each other.
  */
 @inline function creditRun(id: u32, isLast: bool, number: u32, count: u64): void {
-  bump(select<usize>(recordOf(id) + S_READ, STORES + (number << 3), isLast & (id < INVALID)), count);
+  bump(select<usize>(readsOf(id), STORES + (number << 3), isLast & (id < INVALID)), count);
 }
 
 /** The lowest bit of those ids side by side that are equal. */

@@ -1,8 +1,8 @@
 // What whole loops do to bytes with ids of 16 bits: accesses of `size` bytes from `first` on, `stride` apart, `trips` of them.
 import { countFresh, loadRecord } from "../brief";
-import { idOfKey, recordOf } from "../chosen-ids/ids";
-import { L_FRESH, S_READ } from "../layout";
-import { areRead, bump, idAt, isInvalid, isReal, READ, readFew, setRange } from "./bytes";
+import { idOfKey } from "../chosen-ids/ids";
+import { L_FRESH } from "../layout";
+import { areRead, bump, idAt, isInvalid, isReal, READ, readFew, readsOf, setRange } from "./bytes";
 
 /** For loads behind which no store comes at the same places. */
 export const NO_STORE: u32 = READ;
@@ -153,7 +153,7 @@ function loadSparse<T>(address: u32, stride: i32, trips: u32, number: u32, left:
     trips -= run;
     if (id == READ) continue;
     fresh += run;
-    if (isReal(id)) bump(recordOf(id) + S_READ, run * size);
+    if (isReal(id)) bump(readsOf(id), run * size);
   }
   bump(loadRecord(number) + L_FRESH, fresh);
 }
@@ -185,7 +185,7 @@ function loadDense(low: u32, high: u32, size: u32, number: u32, left: u32): void
       if (left != READ) setRange(address, size, left);
       address += size;
     } else if (id != READ) {
-      if (isReal(id)) bump(recordOf(id) + S_READ, address - from);
+      if (isReal(id)) bump(readsOf(id), address - from);
       bump(loadRecord(number) + L_FRESH, (address - from) / size);
     }
   }
