@@ -1,11 +1,17 @@
 // Blocks of the heap and frames of the stack in the engine with one id per byte.
 import { outside } from "./brief";
 import { writeRange } from "./brief-ranges";
-import { invalidate, invalidateAgain, moveBytes } from "./chosen/bytes";
+import { areGone, invalidate, invalidateAgain, moveBytes } from "./chosen/bytes";
 import { claim } from "./claim";
 import { markDirty } from "./dirty";
 import { C_ZEROED_SITE, CONTROL, REALLOC_FORGETS } from "./layout";
 import { keepSize, notePages, takeSize } from "./memory";
+
+/** The bytes of a new block. Mostly those of another one that has ended. */
+@inline function begin(address: u32, size: u32): void {
+  claim(address, size);
+  if (!areGone(address, size)) invalidate(address, size);
+}
 
 export function allocated(address: u32, size: u32, zeroedBy: u32): void {
   notePages();
@@ -17,8 +23,7 @@ export function allocated(address: u32, size: u32, zeroedBy: u32): void {
     store<u32>(CONTROL, 0, C_ZEROED_SITE);
   }
   if (address == 0 || outside(address, size)) return;
-  claim(address, size);
-  invalidate(address, size);
+  begin(address, size);
   keepSize(address, size);
   if (site != 0) writeRange(address, size, site, false);
 }
@@ -43,8 +48,7 @@ export function reallocated(old: u32, address: u32, size: u32): void {
     if (size < before) invalidate(address + size, before - size);
     else if (size > before) invalidate(address + before, size - before);
   } else {
-    claim(address, size);
-    invalidate(address, size);
+    begin(address, size);
     markDirty(address, size);
     const moved = REALLOC_FORGETS == 0 ? kept : 0;
     if (moved != 0) moveBytes(address, old, moved);

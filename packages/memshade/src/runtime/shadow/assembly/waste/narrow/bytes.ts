@@ -393,6 +393,27 @@ export function invalidate(address: u32, size: u32): void {
   return !v128.any_true(other);
 }
 
+/** The same of any size. Both ends of a range are looked at, which may overlap: few branches, for blocks are of all sizes. */
+export function areGone(address: u32, size: u32): bool {
+  const at: usize = address << 1;
+  const end: usize = (address + size) << 1;
+  if (size < 16) {
+    if (size < 4) return false;
+    let other = (load<u64>(at) ^ gone()) | (load<u64>(end - 8) ^ gone());
+    if (size > 8) other |= (load<u64>(at, 8) ^ gone()) | (load<u64>(end - 16) ^ gone());
+    return other == 0;
+  }
+  let other = v128.or(notGone(at), notGone(end - 32));
+  if (size > 32) other = v128.or(other, v128.or(notGone(at + 32), notGone(end - 64)));
+  if (size > 64) {
+    other = v128.or(other, v128.or(notGone(at + 64), notGone(end - 96)));
+    other = v128.or(other, v128.or(notGone(at + 96), notGone(end - 128)));
+  }
+  if (v128.any_true(other)) return false;
+  for (let next = address + 64; size > 128; size -= 64, next += 64) if (!isGone(next, 64)) return false;
+  return true;
+}
+
 /** As `invalidate` of a range of which as a rule all is invalid. */
 export function invalidateAgain(address: u32, size: u32): void {
   for (; size >= 64; size -= 64, address += 64) if (!isGone(address, 64)) break;
