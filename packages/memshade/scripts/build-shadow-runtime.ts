@@ -52,7 +52,7 @@ const PARTS: readonly Part[] = [
     fixed: USUAL,
   },
   {
-    entry: "assembly/waste/index-brief.ts",
+    entry: "assembly/waste/index-fixed.ts",
     target: "waste-brief.generated.ts",
     constant: "WASTE_BRIEF_BASE64",
     chosen: { chosen: "narrow", "chosen-ids": "fixed-ids" },

@@ -30,6 +30,7 @@ export {
   BLOCK_BYTES,
   BriefIds,
   COPY_BYTES,
+  LOG_ENTRY_BYTES,
   OFFSET_BYTES,
   OFFSETS,
   READ_BYTE,

@@ -7,7 +7,14 @@ import { HeldConstants, savedByHolding } from "./held-constants.ts";
 import { ShadowStates } from "./shadow-states.ts";
 import { pushAddress, pushHeld, type Scratch, ShadowWords, type SnippetAddress } from "./shadow-words.ts";
 import { DISTANCES, pushIdOfRecord, type SiteRecords } from "./site-records.ts";
-import { BriefIds, DIRTY_LINE_BYTES, READS_BYTES, type WasteLayout } from "./waste-layout.ts";
+import {
+  BriefIds,
+  DIRTY_LINE_BYTES,
+  FULL_LOG_BYTES,
+  LOG_ENTRY_BYTES,
+  READS_BYTES,
+  type WasteLayout,
+} from "./waste-layout.ts";
 
 const LOCAL_GET = opcodeId("local.get");
 const LOCAL_SET = opcodeId("local.set");
@@ -16,6 +23,9 @@ const CALL = opcodeId("call");
 const IF = opcodeId("if");
 const ELSE = opcodeId("else");
 const I32_ADD = opcodeId("i32.add");
+const I32_GT_U = opcodeId("i32.gt_u");
+const I32_STORE = opcodeId("i32.store");
+const I32_LOAD = opcodeId("i32.load");
 const I32_LT_U = opcodeId("i32.lt_u");
 const I32_EQ = opcodeId("i32.eq");
 const I32_OR = opcodeId("i32.or");
@@ -49,6 +59,8 @@ export interface BriefTargets {
   lost: ReadonlyMap<number, number>;
   /** Give a store an id, where that is done while the program runs. */
   given: ReadonlyMap<number, number>;
+  /** Takes what is in the log; −1: there is none. */
+  takeLog: number;
 }
 
 /** An access followed inline. */
@@ -67,6 +79,8 @@ export interface Place {
   value: { local: number; isHeld: boolean };
   /** Whether what happens often besides the commonest case is inline too: code for time. */
   hot: boolean;
+  /** A load that calls nothing, but puts into the log what it finds. */
+  logs: boolean;
   /** A store over bytes of which each was read before, or is nobody's. */
   isSettled: boolean;
   /** An i64 local for a store's id, where ids are given while the program runs. */
@@ -131,13 +145,14 @@ export class BriefSnippets {
   }
 
   /** Tells which constants an access that will be followed takes. */
-  wantConstants({ op, size, key, hot, isSettled }: Place): void {
+  wantConstants({ op, size, key, hot, logs, isSettled }: Place): void {
     const isStore = ACCESS_KIND[op] === AccessKind.Store;
     if (this.#words instanceof ShadowStates) {
       if (!isStore && this.#readsStates(size)) this.#words.wantSigns(size, 1);
       if (isStore && !isSettled && size > 1) this.#words.wantSigns(size, 2);
       return;
     }
+    if (logs) this.constants.want(I32, this.#readCounters, this.#savedByReadCounters);
     if (!isStore && hot) {
       this.constants.want(I32, this.#readCounters, this.#savedByReadCounters);
       const end = BigInt(this.#endOfIds(size));
@@ -146,9 +161,9 @@ export class BriefSnippets {
     if (isStore && !this.givesIds) this.#words.wantToFill(size, key);
   }
 
-  /** Where the bytes that were read are counted by id, as a signed number. */
+  /** Where the line stands behind which bytes that were read are counted by id, as a signed number. */
   get #readCounters(): bigint {
-    return BigInt(this.#layout.reads | 0);
+    return BigInt(this.#layout.logged | 0);
   }
 
   /** It is added to an address once, and not said where that is loaded from and stored to. */
@@ -162,8 +177,8 @@ export class BriefSnippets {
   }
 
   /** Asks for the locals that a load needs. */
-  reserve({ size, hot }: Place, scratch: Scratch): void {
-    if (hot || this.#words instanceof ShadowStates) this.#words.reserve(size, scratch);
+  reserve({ size, hot, logs }: Place, scratch: Scratch): void {
+    if (hot || logs || this.#words instanceof ShadowStates) this.#words.reserve(size, scratch);
   }
 
   /** Before a store, with its operand on top of the stack: counts it if the operand is there already. */
@@ -358,7 +373,7 @@ export class BriefSnippets {
     const { size, key, site, address, hot } = place;
     const words = this.#words;
     const readsStates = words instanceof ShadowStates && this.#readsStates(size);
-    const keeps = readsStates || (hot && words instanceof ShadowWords);
+    const keeps = readsStates || ((hot || place.logs) && words instanceof ShadowWords);
     words.pushUnread(sink, size, address, keeps ? scratch : undefined);
     sink.rarely();
     sink.open(IF, NOTHING);
@@ -366,6 +381,7 @@ export class BriefSnippets {
       this.#add(sink, this.records.freshAt(key, site));
       words.readStates(sink, size, address, scratch);
     } else if (hot && words instanceof ShadowWords) this.#readHot(sink, words, place, scratch);
+    else if (place.logs && words instanceof ShadowWords) this.#log(sink, words, place, scratch, false);
     else this.#callFresh(sink, place);
     sink.end();
   }
@@ -391,7 +407,62 @@ export class BriefSnippets {
     this.#readUniform(sink, words, place, id);
     if (size === 1) return;
     sink.plain(ELSE);
-    this.#callMixed(sink, place);
+    if (place.logs) this.#log(sink, words, place, scratch, true);
+    else this.#callMixed(sink, place);
+    sink.end();
+  }
+
+  /** Puts the words in `scratch` into the log, and makes them read, but for what is invalid. The load may have been counted. */
+  #log(
+    sink: SnippetSink,
+    words: ShadowWords,
+    { size, key, site, address }: Place,
+    scratch: Scratch,
+    isCounted: boolean,
+  ): void {
+    const { logged, log } = this.#layout;
+    const parts = words.parts(size);
+    const at = scratch(I32, 1);
+    const base = this.constants.localOf(I32, this.#readCounters);
+    const pushLogged = (): number => {
+      if (base === NO_LOCAL) sink.i32(0);
+      else sink.local(LOCAL_GET, base);
+      return base === NO_LOCAL ? logged : 0;
+    };
+    pushLogged();
+    sink.access(I32_LOAD, 2, this.#memory, pushLogged());
+    sink.local(LOCAL_TEE, at);
+    sink.i32(LOG_ENTRY_BYTES * parts);
+    sink.plain(I32_ADD);
+    sink.access(I32_STORE, 2, this.#memory, base === NO_LOCAL ? logged : 0);
+    for (let part = 0; part < parts; part++) {
+      const entry = log + LOG_ENTRY_BYTES * part;
+      sink.local(LOCAL_GET, at);
+      words.pushPart(sink, size, part, scratch);
+      sink.access(I64_STORE, 3, this.#memory, entry);
+      sink.local(LOCAL_GET, at);
+      if (isCounted || part > 0) sink.i32(0);
+      else {
+        this.records.pushBase(sink);
+        sink.i32(this.records.freshAt(key, site));
+        sink.plain(I32_ADD);
+      }
+      sink.access(I32_STORE, 2, this.#memory, entry + 8);
+      words.markRead(sink, size, part, scratch, address);
+    }
+  }
+
+  /** Takes what is in the log if it is nearly full. `isFirst`: constants are not in their locals yet. */
+  mayTakeLog(sink: SnippetSink, isFirst: boolean): void {
+    const base = isFirst ? NO_LOCAL : this.constants.localOf(I32, this.#readCounters);
+    if (base === NO_LOCAL) sink.i32(0);
+    else sink.local(LOCAL_GET, base);
+    sink.access(I32_LOAD, 2, this.#memory, base === NO_LOCAL ? this.#layout.logged : 0);
+    sink.i32(FULL_LOG_BYTES);
+    sink.plain(I32_GT_U);
+    sink.rarely();
+    sink.open(IF, NOTHING);
+    sink.indexed(CALL, this.#targets.takeLog);
     sink.end();
   }
 
@@ -478,7 +549,7 @@ export class BriefSnippets {
   /** The store whose id is on the stack wrote `size` bytes that are read now. `local`: an i32 to use. */
   #credit(sink: SnippetSink, local: number, size: number): void {
     const base = this.constants.localOf(I32, this.#readCounters);
-    const at = base === NO_LOCAL ? this.#layout.reads : 0;
+    const at = this.#layout.reads - (base === NO_LOCAL ? 0 : this.#layout.logged);
     sink.i32(Math.log2(READS_BYTES));
     sink.plain(I32_SHL);
     if (base !== NO_LOCAL) {

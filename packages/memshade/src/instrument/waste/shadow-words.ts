@@ -47,6 +47,7 @@ const V128_XOR = opcodeId("v128.xor");
 const V128_ANY_TRUE = opcodeId("v128.any_true");
 const I16X8_SPLAT = opcodeId("i16x8.splat");
 const I16X8_EQ = opcodeId("i16x8.eq");
+const I16X8_ADD = opcodeId("i16x8.add");
 const I64X2_SPLAT = opcodeId("i64x2.splat");
 const I64X2_EXTRACT_LANE = opcodeId("i64x2.extract_lane");
 
@@ -292,6 +293,41 @@ export class ShadowWords {
         sink.access(V128_STORE, 1, this.#memory, offset);
       }
     }
+  }
+
+  /** How many words of 64 bits, or one shorter one. */
+  parts(size: number): number {
+    return Math.max((size << ID_SHIFT) >>> 3, 1);
+  }
+
+  /** Pushes one of the words in `scratch` as an i64. */
+  pushPart(sink: SnippetSink, size: number, part: number, scratch: Scratch): void {
+    const bytes = size << ID_SHIFT;
+    if (bytes > 16) {
+      sink.local(LOCAL_GET, scratch(V128, part >>> 1));
+      sink.lane(I64X2_EXTRACT_LANE, part & 1);
+    } else if (bytes >= 8) sink.local(LOCAL_GET, scratch(I64, part));
+    else {
+      sink.local(LOCAL_GET, scratch(I32, 0));
+      sink.plain(I64_EXTEND);
+    }
+  }
+
+  /** Makes the bytes of one of the words in `scratch` read, but for those that are invalid. Without a branch: who knows which. */
+  markRead(sink: SnippetSink, size: number, part: number, scratch: Scratch, address: SnippetAddress): void {
+    const bytes = Math.min(size << ID_SHIFT, 8);
+    const offset = this.#push(sink, address) + part * 8;
+    this.pushPart(sink, size, part, scratch);
+    sink.prefixed(I64X2_SPLAT);
+    sink.i32(SIGNED_INVALID);
+    sink.prefixed(I16X8_SPLAT);
+    sink.prefixed(I16X8_EQ);
+    // All ones are read; what is invalid differs in the lowest bit.
+    sink.i32(-1);
+    sink.prefixed(I16X8_SPLAT);
+    sink.prefixed(I16X8_ADD);
+    sink.lane(I64X2_EXTRACT_LANE, 0);
+    sink.access(STORES_OF_FOUR.get(bytes) as number, 1, this.#memory, offset);
   }
 
   #fillFrom(sink: SnippetSink, bytes: number, four: number, address: SnippetAddress): void {

@@ -10,13 +10,16 @@ export const Heat = {
   Warm: 1,
   /** All cases that are not rare inline. */
   Hot: 2,
+  /** A load that calls nothing: what it finds unread goes into a log; or what one store wrote inline, and only the rest into the log. */
+  Logged: 3,
+  HotLogged: 4,
 } as const;
 
 /**
  * Bytes that following takes by heat, for loads and stores, with a share of what counts blocks. Where ids have 32 bits, warm
  * loads are followed as hot ones are.
  */
-const LOAD_BYTES = [9.4, 40, 97];
+const LOAD_BYTES = [9.4, 40, 97, 120, 180];
 const STORE_BYTES = [9.4, 53, 80];
 const WIDE_LOAD_BYTES = [9.3, 50, 50];
 const WIDE_STORE_BYTES = [9.3, 76, 98];
@@ -62,6 +65,10 @@ const RUN_GAIN = 4;
 const EVENT_GAIN = 2;
 /** What a run loses where a call is nearby, though it is not made: the code around it has fewer registers. */
 const CALL_COST = 0.15;
+/** The same where loads log what they find, and no call is left nearby. */
+const LAST_CALL_COST = 2;
+/** Unread bytes are worth code of their own where more than one load in so many finds some. */
+const SELDOM = 40;
 /** Functions of which no site ran so often are not worth the time that engines take to compile more code. */
 const MOST_COLD_RUNS = 5000;
 
@@ -69,14 +76,18 @@ const MOST_COLD_RUNS = 5000;
  * `Heat` per site of a module: what runs often by the look of the code first, as far as the added code stays within its
  * budget. `frequencies`: see `siteFrequencies`, or `likelyRuns` where earlier runs are known. `ids`: how stores are
  * told apart, without contexts or with. `otherBytes`: what else is added. `known`: what earlier runs did.
+ * `logs`: loads may log what they find.
  */
 export function siteHeat(
   module: WasmModule,
   sites: SiteTable,
   frequencies: Float64Array,
   ids: keyof typeof BUDGETS,
-  otherBytes = 0,
-  known?: RunsPerSite,
+  {
+    otherBytes = 0,
+    known,
+    logs = false,
+  }: { otherBytes?: number; known?: RunsPerSite | undefined; logs?: boolean } = {},
 ): Uint8Array {
   const bytesAt: BytesAt = (site, heat) => BYTES[ids][sites.store[site] > 0 ? 1 : 0][heat];
   const code = module.bodies.reduce((sum, { start, end }) => sum + end - start, 0);
@@ -85,7 +96,7 @@ export function siteHeat(
   const regions =
     known === undefined
       ? guessedRegions(module, sites, frequencies, bytesAt)
-      : knownRegions(sites, frequencies, known, bytesAt);
+      : knownRegions(sites, frequencies, known, logs, bytesAt);
   return heated(sites, regions, room, bytesAt);
 }
 
@@ -132,11 +143,12 @@ function knownRegions(
   sites: SiteTable,
   likely: Float64Array,
   { runs, events }: RunsPerSite,
+  logs: boolean,
   bytesAt: BytesAt,
 ): Region[] {
   const regions: Region[] = [];
   const add = (site: number, heat: number, gain: number) => {
-    const bytes = Math.max(bytesAt(site, heat) - bytesAt(site, heat - 1), 1);
+    const bytes = Math.max(bytesAt(site, heat) - bytesAt(site, Math.min(heat - 1, Heat.Warm)), 1);
     regions.push({ first: site, end: site + 1, heat, which: "all", worth: gain / bytes });
   };
   for (let defined = 0; defined + 1 < sites.firstOfFunction.length; defined++) {
@@ -144,7 +156,11 @@ function knownRegions(
     if (!runs.subarray(first, end).some((count) => count >= MOST_COLD_RUNS)) continue;
     for (let site = first; site < end; site++) {
       add(site, Heat.Warm, RUN_GAIN * likely[site]);
-      if (runs[site] > 0) add(site, Heat.Hot, EVENT_GAIN * events[site] + CALL_COST * runs[site]);
+      if (runs[site] === 0) continue;
+      const gain = EVENT_GAIN * events[site] + (logs ? LAST_CALL_COST : CALL_COST) * runs[site];
+      // A byte has one id: hot loads of bytes call nothing anyway.
+      if (!logs || sites.store[site] > 0 || sites.bytes[site] === 1) add(site, Heat.Hot, gain);
+      else add(site, events[site] * SELDOM > runs[site] ? Heat.HotLogged : Heat.Logged, gain);
     }
   }
   return regions;

@@ -41,6 +41,8 @@ export const Step = {
   Ids: 13,
   /** Computes the local with the address of counters. */
   Base: 14,
+  /** Takes the log if it is nearly full. b: 1 at the beginning of the function */
+  Log: 21,
   /** Computes the local with the address of given ids. */
   Given: 20,
   /** b: word of the waste tool's memory, c: local that keeps it; and back. */
@@ -130,6 +132,9 @@ export class StepWriter {
         break;
       case Step.Ids:
         brief?.framed?.records.computeIds(sink);
+        break;
+      case Step.Log:
+        brief?.snippets.mayTakeLog(sink, operand === 1);
         break;
       case Step.Given:
         brief?.fixed?.computeGiven(sink);

@@ -44,6 +44,14 @@ const NARROW_IDS = 65_536;
 const GIVEN_BYTES = 5;
 /** Of what counts by id how many bytes were read. */
 export const READS_BYTES = 8;
+/** A line before those counters. */
+const LOGGED_BYTES = LINE_BYTES;
+/** Of an entry of the log: four ids, where to count the load. */
+export const LOG_ENTRY_BYTES = 16;
+/** A log of so many bytes is taken where somebody looks. */
+export const FULL_LOG_BYTES = 8 * KIB;
+/** What a load may log, twice: in a function that looked, and in the one that it comes back to. */
+const BYTES_BEFORE_TAKEN = 2 * 4 * LOG_ENTRY_BYTES;
 /** A store's id of 16 bits four times, where it is given while the program runs. */
 export const GIVEN_IDS_BYTES = 8;
 /** Store sites that 16-bit ids can tell apart: four ids mean something else. */
@@ -80,6 +88,9 @@ export interface WasteLayout {
    * processor's cache than the records.
    */
   reads: number;
+  /** Bytes in the log of ids that loads found, right before `reads`, and the log itself; 0: there is none. See `narrow/log.ts`. */
+  logged: number;
+  log: number;
   /** The id of each store four times, or zeros, where ids are given while the program runs; frames have theirs in front of records. */
   given: number;
   /**
@@ -136,6 +147,10 @@ export interface WasteWishes {
   opaque: boolean;
   /** Functions of the module and bytes of a frame of each of them, where the brief engine tells contexts apart. */
   frames?: { functions: number; bytes: number } | undefined;
+  /** Loads may put what they find into a log. */
+  logs: boolean;
+  /** The most sites of a function. */
+  mostSites: number;
   /** The most ids that are given while the program runs. */
   mostIds?: number | undefined;
 }
@@ -172,6 +187,8 @@ export function planWaste(wishes: WasteWishes): WasteLayout {
   const isWide = !isFull && wishes.ids === "table";
   const givesIds = !isFull && wishes.ids === "given";
   const givenBytes = givesIds ? NARROW_IDS * GIVEN_BYTES : 0;
+  const logs = wishes.logs && wishes.ids === "fixed" && !isFull && !wishes.opaque;
+  const logBytes = logs ? FULL_LOG_BYTES + wishes.mostSites * BYTES_BEFORE_TAKEN : 0;
   const readsBytes = isFull || isWide ? 0 : NARROW_IDS * READS_BYTES;
   const idsOfStores = givesIds ? storeCapacity * GIVEN_IDS_BYTES : 0;
   const frameBytes = frames ? FRAMES_BYTES + frames.bytes + (frames.functions + 1) * 4 : 0;
@@ -183,6 +200,8 @@ export function planWaste(wishes: WasteWishes): WasteLayout {
     givenBytes +
     idsOfStores +
     readsBytes +
+    LOGGED_BYTES +
+    logBytes +
     storeRecords +
     loadRecords +
     counters +
@@ -233,7 +252,9 @@ export function planWaste(wishes: WasteWishes): WasteLayout {
     loadCapacity,
     counters: place(counters),
     given: place(idsOfStores),
+    logged: place(readsBytes === 0 ? 0 : LOGGED_BYTES, LINE_BYTES),
     reads: place(readsBytes, LINE_BYTES),
+    log: logBytes === 0 ? 0 : place(logBytes),
     sizes: place(covered / 2),
     arena: frames ? place(FRAMES_BYTES + frames.bytes) : 0,
     arenaLimit: frames ? end - frames.bytes : 0,
@@ -314,6 +335,8 @@ export function wasteConstants(
     RECORD_OF: layout.recordOf,
     GIVEN: layout.given,
     READS: layout.reads,
+    LOGGED: layout.logged,
+    LOG: layout.log,
     READERS: layout.readers,
     SEEN: layout.seen,
     VALUES: layout.values,

@@ -26,6 +26,7 @@ import { CONSTANT, ValueClass } from "../value-numbers.ts";
 import type { AccessFunctions } from "./access-functions.ts";
 import type { Place } from "./brief-snippets.ts";
 import { hasComparison, valueTypeOfStore } from "./comparisons.ts";
+import { LogLooks } from "./log-looks.ts";
 import { LoopNests } from "./loop-nests.ts";
 import { LoopStreams } from "./loop-streams.ts";
 import { NodeCalls } from "./node-calls.ts";
@@ -77,6 +78,7 @@ export class WastePass implements ToolPass {
   #blockIsOpen = false;
   readonly #settled = new SettledBytes();
   readonly #nests = new LoopNests();
+  readonly #looks = new LogLooks();
   #codeStart = 0;
   readonly #callFrames: CallFrames | undefined;
   readonly #nodeCalls: NodeCalls | undefined;
@@ -156,6 +158,7 @@ export class WastePass implements ToolPass {
         : undefined,
     );
     this.#nests.begin();
+    this.#looks.begin(this.#mayLog() ? this.#add(codeStart, Step.Log, 1) : -1);
     this.#extraLocals.clear();
     this.#counters.clear();
     this.#asker = NO_LOCAL;
@@ -200,8 +203,9 @@ export class WastePass implements ToolPass {
         this.#replace(op, site, at, displacement, start, end);
       else this.#replaceCold(brief, op, site, displacement, start, end);
     } else {
-      const hot = brief.heat[site] === Heat.Hot;
-      this.#follow(op, site, at, displacement, start, end, { hot, isSettled });
+      const heat = brief.heat[site];
+      const hot = heat === Heat.Hot || heat === Heat.HotLogged;
+      this.#follow(op, site, at, displacement, start, end, { hot, logs: heat >= Heat.Logged, isSettled });
     }
   }
 
@@ -230,6 +234,7 @@ export class WastePass implements ToolPass {
   enterLoop(body: number): void {
     this.#beginBlock();
     this.#steps.streams?.enter();
+    this.#looks.enterLoop(this.#mayLog() ? this.#add(body, Step.Log) : -1);
     this.#nests.enter();
     // Clauses of a `try_table` may lead here.
     this.#nodeCalls?.caught(body);
@@ -242,6 +247,7 @@ export class WastePass implements ToolPass {
   leaveLoop(_start: number, end: number, oneBlock: boolean): void {
     this.#beginBlock();
     const loop = this.#steps.streams?.leave(end, oneBlock, this.#keys.runsAt(this.#leader));
+    this.#looks.leaveLoop(loop === undefined, this.#state.insertions);
     if (loop !== undefined) this.#add(end, Step.Loop, this.#steps.loops.push(loop) - 1);
     const { insertions, control } = this.#state;
     for (const nest of this.#nests.leave(control.loopStart[control.top], loop)) {
@@ -251,6 +257,22 @@ export class WastePass implements ToolPass {
       for (const { end, place } of nest.accesses) insertions.addEarly(end, this.#kind, Step.Watch, place);
     }
   }
+
+  /** Whether some load of the function at hand may log what it finds. */
+  #mayLog(): boolean {
+    if (this.#brief === undefined) return false;
+    const { heat } = this.#brief;
+    const defined = this.#state.function - this.#around.module.importedFunctionCount;
+    const [first, last] = [this.#sites.firstOfFunction[defined], this.#sites.firstOfFunction[defined + 1]];
+    if (this.#logsIn !== defined) {
+      this.#logsIn = defined;
+      this.#logs = heat.subarray(first, last).some((one) => one >= Heat.Logged);
+    }
+    return this.#logs;
+  }
+
+  #logsIn = -1;
+  #logs = false;
 
   /** Something happens that loops and nests cannot wait with. */
   #abandonLoops(): void {
@@ -293,11 +315,13 @@ export class WastePass implements ToolPass {
     if (this.#zeroing.has(callee))
       this.#add(start, Step.NoteKey, this.#targets.zeroedSite, this.#keys.store(this.#siteAt(start)));
     if (this.#targets.notesPlaces && (callee < 0 || this.#allocating.has(callee))) this.#asks(start, offset);
+    if (!tail && this.#mayLog()) this.#looks.called(end, this.#add(end, Step.Log));
     if (this.#callFrames !== undefined) this.#callFrames.call(callee, tail, start, end);
     else this.#nodeCalls?.call(callee, tail, start, end);
   }
 
   end(): void {
+    this.#looks.end(this.#state.insertions);
     this.#leaveOutCounters();
     this.#holdConstants();
   }
@@ -416,7 +440,7 @@ export class WastePass implements ToolPass {
     displacement: number,
     start: number,
     end: number,
-    how: Pick<Place, "hot" | "isSettled">,
+    how: Pick<Place, "hot" | "logs" | "isSettled">,
   ): void {
     const { stack, values, insertions, temporaries } = this.#state;
     const isConstant = stack.value[at] === CONSTANT;
@@ -454,6 +478,7 @@ export class WastePass implements ToolPass {
         : this.#extraLocal(valueTypeOfStore(OPCODE_NAME[op] as string), 0);
       this.#add(start, Step.Compare, number);
     }
+    if (place.logs) this.#looks.logs(start);
     const entries: number[] = [];
     if (!this.#blockIsOpen) {
       this.#blockIsOpen = true;

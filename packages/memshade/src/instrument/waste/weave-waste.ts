@@ -28,7 +28,7 @@ import { siteFrequencies } from "./site-frequency.ts";
 import { siteHeat } from "./site-heat.ts";
 import { FixedRecords, FramedRecords } from "./site-records.ts";
 import { likelyRuns, runsPerSite } from "./site-runs.ts";
-import { findSites } from "./site-table.ts";
+import { findSites, type SiteTable } from "./site-table.ts";
 import { StackMoves } from "./stack-moves.ts";
 import { isExactImport } from "./wasi-functions.ts";
 import {
@@ -98,6 +98,8 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
       framed === undefined
         ? undefined
         : { functions: module.bodies.length, bytes: allFrameBytes(framed.shapes) },
+    logs: options.siteRuns !== undefined && options.compat !== "deadstores",
+    mostSites: mostSites(sites),
     mostIds: options.mostIds,
   };
   const layout = planWaste(wishes);
@@ -175,6 +177,7 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
         soiled: target("soiled"),
         mixed: bySize("mixed"),
         lost: bySize("lost"),
+        takeLog: layout.log === 0 ? -1 : target("takeLog"),
       },
       records,
       !isCompatible,
@@ -183,7 +186,7 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
     const known = options.siteRuns === undefined ? undefined : runsPerSite(sites, options.siteRuns);
     const frequencies = known === undefined ? guessed : likelyRuns(guessed, known);
     const otherBytes = framed === undefined ? 0 : addedByFrames(framed);
-    const heat = siteHeat(module, sites, frequencies, width, otherBytes, known);
+    const heat = siteHeat(module, sites, frequencies, width, { otherBytes, known, logs: layout.log !== 0 });
     const common = commonDisplacements(module, sites, heat);
     return {
       snippets,
@@ -317,6 +320,10 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
   };
 }
 
+function mostSites({ firstOfFunction }: SiteTable): number {
+  return firstOfFunction.reduce((most, first, i) => Math.max(most, first - (firstOfFunction[i - 1] ?? 0)), 0);
+}
+
 /** What somebody can do whose memory begins with more bytes than can be followed. */
 function whatHelps(wishes: WasteWishes, bytes: number): string {
   const { covered } = planWaste({
@@ -327,6 +334,7 @@ function whatHelps(wishes: WasteWishes, bytes: number): string {
     objects: false,
     copies: false,
     frames: undefined,
+    logs: false,
   });
   return wishes.stores <= MOST_NARROW_IDS && covered >= bytes
     ? `Without --ids, --contexts, --pairs and the like it follows ${Math.floor(covered / 2 ** 20)} MiB.`

@@ -116,7 +116,9 @@ describe("what is followed inline", () => {
     const module = decodeModule(wat(`(module (memory 1) (func (export "f") (param i32) ${AROUND}))`));
     const sites = findSites(module, []);
     expect([
-      ...siteHeat(module, sites, siteFrequencies(module, sites, scanModule(module)), "fixed", 1e6),
+      ...siteHeat(module, sites, siteFrequencies(module, sites, scanModule(module)), "fixed", {
+        otherBytes: 1e6,
+      }),
     ]).toEqual([Heat.Cold]);
   });
 
@@ -133,7 +135,7 @@ describe("what is followed inline", () => {
     const likely = likelyRuns(guessed, known);
     const seen = new Set<string>();
     for (let taken = 500; taken > -1500; taken--) {
-      const heat = siteHeat(module, sites, likely, "fixed", taken, known);
+      const heat = siteHeat(module, sites, likely, "fixed", { otherBytes: taken, known });
       heat.forEach((value, site) => {
         for (let reached: number = Heat.Warm; reached <= value; reached++) seen.add(`${site} ${reached}`);
       });
