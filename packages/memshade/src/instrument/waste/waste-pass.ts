@@ -13,6 +13,7 @@ import {
   skipImmediates,
   skipOpcode,
   type ValType,
+  type WasmModule,
 } from "../../wasm/index.ts";
 import { hasLongDisplacement } from "../displacements.ts";
 import { CallFrames } from "../frames/call-frames.ts";
@@ -41,6 +42,8 @@ import { Step, StepWriter } from "./steps.ts";
 import { isExactImport } from "./wasi-functions.ts";
 import { zeroingFunctions } from "./zeroing-functions.ts";
 
+const TRY = opcodeId("try");
+const TRY_TABLE = opcodeId("try_table");
 const V128_STORE = opcodeId("v128.store");
 const HAS_MEMORY_INDEX = 0x40;
 
@@ -79,6 +82,7 @@ export class WastePass implements ToolPass {
   readonly #settled = new SettledBytes();
   readonly #nests = new LoopNests();
   readonly #looks = new LogLooks();
+  #logs = false;
   #codeStart = 0;
   readonly #callFrames: CallFrames | undefined;
   readonly #nodeCalls: NodeCalls | undefined;
@@ -158,7 +162,8 @@ export class WastePass implements ToolPass {
         : undefined,
     );
     this.#nests.begin();
-    this.#looks.begin(this.#mayLog() ? this.#add(codeStart, Step.Log, 1) : -1);
+    this.#logs = this.#mayLog();
+    this.#looks.begin(this.#logs ? this.#add(codeStart, Step.Log, 1) : -1);
     this.#extraLocals.clear();
     this.#counters.clear();
     this.#asker = NO_LOCAL;
@@ -205,7 +210,11 @@ export class WastePass implements ToolPass {
     } else {
       const heat = brief.heat[site];
       const hot = heat === Heat.Hot || heat === Heat.HotLogged;
-      this.#follow(op, site, at, displacement, start, end, { hot, logs: heat >= Heat.Logged, isSettled });
+      this.#follow(op, site, at, displacement, start, end, {
+        hot,
+        logs: this.#logs && heat >= Heat.Logged,
+        isSettled,
+      });
     }
   }
 
@@ -234,7 +243,7 @@ export class WastePass implements ToolPass {
   enterLoop(body: number): void {
     this.#beginBlock();
     this.#steps.streams?.enter();
-    this.#looks.enterLoop(this.#mayLog() ? this.#add(body, Step.Log) : -1);
+    this.#looks.enterLoop(this.#logs ? this.#add(body, Step.Log) : -1);
     this.#nests.enter();
     // Clauses of a `try_table` may lead here.
     this.#nodeCalls?.caught(body);
@@ -258,21 +267,15 @@ export class WastePass implements ToolPass {
     }
   }
 
-  /** Whether some load of the function at hand may log what it finds. */
+  /** Whether loads of the function at hand log what they find. What comes to one that catches may have logged as much as there is room for. */
   #mayLog(): boolean {
-    if (this.#brief === undefined) return false;
-    const { heat } = this.#brief;
-    const defined = this.#state.function - this.#around.module.importedFunctionCount;
-    const [first, last] = [this.#sites.firstOfFunction[defined], this.#sites.firstOfFunction[defined + 1]];
-    if (this.#logsIn !== defined) {
-      this.#logsIn = defined;
-      this.#logs = heat.subarray(first, last).some((one) => one >= Heat.Logged);
-    }
-    return this.#logs;
+    const { function: index } = this.#state;
+    const { firstOfFunction } = this.#sites;
+    const { module } = this.#around;
+    const defined = index - module.importedFunctionCount;
+    const heat = this.#brief?.heat.subarray(firstOfFunction[defined], firstOfFunction[defined + 1]);
+    return heat?.some((one) => one >= Heat.Logged) === true && !catches(module, defined);
   }
-
-  #logsIn = -1;
-  #logs = false;
 
   /** Something happens that loops and nests cannot wait with. */
   #abandonLoops(): void {
@@ -315,7 +318,7 @@ export class WastePass implements ToolPass {
     if (this.#zeroing.has(callee))
       this.#add(start, Step.NoteKey, this.#targets.zeroedSite, this.#keys.store(this.#siteAt(start)));
     if (this.#targets.notesPlaces && (callee < 0 || this.#allocating.has(callee))) this.#asks(start, offset);
-    if (!tail && this.#mayLog()) this.#looks.called(end, this.#add(end, Step.Log));
+    if (!tail && this.#logs) this.#looks.called(end, this.#add(end, Step.Log));
     if (this.#callFrames !== undefined) this.#callFrames.call(callee, tail, start, end);
     else this.#nodeCalls?.call(callee, tail, start, end);
   }
@@ -573,6 +576,17 @@ function laneBytes(name: string): number {
   const [, shape, operation = ""] = /^(f32x4|f64x2)\.(?:relaxed_)?([a-z]+)/.exec(name) ?? [];
   if (shape === undefined || /^(eq|ne|lt|gt|le|ge|extract)/.test(operation)) return 0;
   return shape === "f32x4" ? 4 : 8;
+}
+
+/** Whether a function, by its index among the defined ones, has code that exceptions may go on in. */
+function catches({ bytes, bodies }: WasmModule, defined: number): boolean {
+  const { codeStart, end } = bodies[defined];
+  for (let pos = codeStart; pos < end; ) {
+    const op = opcodeIdAt(bytes, pos);
+    if (op === TRY || op === TRY_TABLE) return true;
+    pos = skipImmediates(bytes, skipOpcode(bytes, pos), IMMEDIATE_KIND[op]);
+  }
+  return false;
 }
 
 function setBit(bits: Uint8Array, index: number): void {

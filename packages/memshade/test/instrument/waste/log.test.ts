@@ -25,6 +25,19 @@ const DEEP = `(module (memory 64) ${FILLER}
       (then (i32.add (call $deep (i32.sub (local.get $n) (i32.const 1))) (i32.wrap_i64 (i64.load (local.get $at)))))
       (else (i32.load (local.get $at))))))`;
 
+/** The same, where each call throws and is caught by the one before, which loads and throws on. */
+const CAUGHT = `(module (memory 64) (tag $stop) ${FILLER}
+  (func $deep (param $n i32) (local $at i32)
+    (local.set $at (i32.add (i32.const 1024) (i32.shl (local.get $n) (i32.const 3))))
+    (i32.store16 (local.get $at) (local.get $n))
+    (i32.store16 offset=2 (local.get $at) (local.get $n))
+    (if (i32.eqz (local.get $n)) (then (throw $stop)))
+    (try
+      (do (call $deep (i32.sub (local.get $n) (i32.const 1))))
+      (catch_all (drop (i32.load (local.get $at))) (rethrow 0))))
+  (func (export "deep") (param $n i32)
+    (try (do (call $deep (local.get $n))) (catch $stop))))`;
+
 /** Goes through memory, with some stores and loads of all sizes in each step. */
 function walk(accesses: readonly { isStore: boolean; size: number; offset: number }[]): Uint8Array {
   const body = accesses.map(({ isStore, size, offset }) => {
@@ -96,6 +109,17 @@ describe("loads of later runs, which log what they find", () => {
     const [later, first] = bothRuns(wat(DEEP), work, (wasted) => {
       expect(depth * LOG_ENTRY_BYTES).toBeGreaterThan(10 * FULL_LOG_BYTES);
       expect(bytesLogged(wasted)).toBeGreaterThan(0);
+      expect(bytesLogged(wasted)).toBeLessThan(FULL_LOG_BYTES + 1024);
+    });
+    expect(later).toEqual(first);
+  });
+
+  it("have room in the log however many calls an exception goes through", () => {
+    const depth = 4000;
+    const work = (wasted: Wasted) => {
+      for (let i = 0; i < 3; i++) wasted.call("deep", depth);
+    };
+    const [later, first] = bothRuns(wat(CAUGHT), work, (wasted) => {
       expect(bytesLogged(wasted)).toBeLessThan(FULL_LOG_BYTES + 1024);
     });
     expect(later).toEqual(first);
