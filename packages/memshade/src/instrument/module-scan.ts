@@ -28,6 +28,8 @@ export const FunctionFact = {
   Grows: 64,
   /** `memory.copy` or `memory.fill` */
   Copies: 128,
+  /** Code that exceptions may go on in. */
+  Catches: 256,
 } as const;
 
 /**
@@ -36,7 +38,7 @@ export const FunctionFact = {
  */
 export interface ModuleScan {
   /** `FunctionFact` bits per defined function. */
-  facts: Uint8Array;
+  facts: Uint16Array;
   /** Number of instructions per defined function. */
   instructions: Uint32Array;
   /** Direct calls, repeats included. */
@@ -113,7 +115,7 @@ step(Step.Calls, "call", "return_call");
 const TRY_TABLE = opcodeId("try_table");
 const REF_FUNC = opcodeId("ref.func");
 
-const FACT_OF = new Uint8Array(IMMEDIATE_KIND.length);
+const FACT_OF = new Uint16Array(IMMEDIATE_KIND.length);
 for (let id = 0; id < FACT_OF.length; id++)
   if (ACCESS_KIND[id] !== AccessKind.None && ACCESS_KIND[id] !== AccessKind.Notify)
     FACT_OF[id] = FunctionFact.HasAccess;
@@ -129,6 +131,7 @@ fact(FunctionFact.HasCall | FunctionFact.HasIndirectCall, "call_ref", "return_ca
 fact(FunctionFact.HasIndirectTailCall, "return_call_indirect", "return_call_ref");
 fact(FunctionFact.HasTableCall, "call_indirect");
 fact(FunctionFact.HasLoop, "loop");
+fact(FunctionFact.Catches, "try", "try_table");
 
 /** Reads the code section once. Throws `FormatError` where it cannot be read. */
 export function scanModule(module: WasmModule): ModuleScan {
@@ -141,7 +144,7 @@ export function scanModule(module: WasmModule): ModuleScan {
 class Scanner {
   readonly #bodies: readonly FunctionBody[];
   readonly #bytes: Uint8Array;
-  readonly #facts: Uint8Array;
+  readonly #facts: Uint16Array;
   readonly #instructions: Uint32Array;
   readonly #firstCallee: Int32Array;
   readonly #firstAddress: Int32Array;
@@ -166,7 +169,7 @@ class Scanner {
   constructor({ bytes, bodies }: WasmModule) {
     this.#bytes = bytes;
     this.#bodies = bodies;
-    this.#facts = new Uint8Array(bodies.length);
+    this.#facts = new Uint16Array(bodies.length);
     this.#instructions = new Uint32Array(bodies.length);
     this.#firstCallee = new Int32Array(bodies.length + 1);
     this.#firstAddress = new Int32Array(bodies.length + 1);

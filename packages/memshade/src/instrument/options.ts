@@ -55,7 +55,7 @@ export interface WasteOptions {
   /**
    * What stands for store sites in the shadow memory. 16: an id of 16 bits each. 32: any number of sites (and, with contexts, of
    * sites in contexts), of which each gets a short id when it first stores. "table": 32 bits for each byte of the program's memory in
-   * a table of its own, which is slower. Default: 16 where all sites fit, 32 otherwise and with contexts.
+   * a table of its own, which is slower. Default: 16 where all sites fit, 32 otherwise and with contexts, where 16 is the same.
    */
   ids?: 16 | 32 | "table" | undefined;
   /** The most short ids that are given at a time; stores without one are followed more slowly. Default: 65,530. */

@@ -1,20 +1,12 @@
-import { sizeOfU32Leb } from "../../bytes/leb128.ts";
 import { ACCESS_KIND, AccessKind, opcodeId, type ValType } from "../../wasm/index.ts";
-import { NO_LOCAL } from "../operand-stack.ts";
 import type { SnippetSink } from "../snippet-sink.ts";
 import { loadBefore, writeComparison } from "./comparisons.ts";
 import { HeldConstants, savedByHolding } from "./held-constants.ts";
+import { ReadCounters } from "./read-counters.ts";
 import { ShadowStates } from "./shadow-states.ts";
 import { pushAddress, pushHeld, type Scratch, ShadowWords, type SnippetAddress } from "./shadow-words.ts";
 import { DISTANCES, pushIdOfRecord, type SiteRecords } from "./site-records.ts";
-import {
-  BriefIds,
-  DIRTY_LINE_BYTES,
-  FULL_LOG_BYTES,
-  LOG_ENTRY_BYTES,
-  READS_BYTES,
-  type WasteLayout,
-} from "./waste-layout.ts";
+import { BriefIds, DIRTY_LINE_BYTES, type WasteLayout } from "./waste-layout.ts";
 
 const LOCAL_GET = opcodeId("local.get");
 const LOCAL_SET = opcodeId("local.set");
@@ -23,9 +15,6 @@ const CALL = opcodeId("call");
 const IF = opcodeId("if");
 const ELSE = opcodeId("else");
 const I32_ADD = opcodeId("i32.add");
-const I32_GT_U = opcodeId("i32.gt_u");
-const I32_STORE = opcodeId("i32.store");
-const I32_LOAD = opcodeId("i32.load");
 const I32_LT_U = opcodeId("i32.lt_u");
 const I32_EQ = opcodeId("i32.eq");
 const I32_OR = opcodeId("i32.or");
@@ -43,8 +32,6 @@ const NOTHING = 0x40;
 const I32: ValType = 0x7f;
 const I64: ValType = 0x7e;
 const LINE_SHIFT = Math.log2(DIRTY_LINE_BYTES);
-/** Bytes of `local.get` and `i32.add`. */
-const ADD_LOCAL_BYTES = 3;
 
 export interface BriefTargets {
   /** A store of what is there already, by its size. This, `fresh` and `given` are told of a site what `SiteRecords.pushPlaced` pushes. */
@@ -59,7 +46,7 @@ export interface BriefTargets {
   lost: ReadonlyMap<number, number>;
   /** Give a store an id, where that is done while the program runs. */
   given: ReadonlyMap<number, number>;
-  /** Takes what is in the log; −1: there is none. */
+  /** See `ReadCounters`. */
   takeLog: number;
 }
 
@@ -110,6 +97,7 @@ export class BriefSnippets {
   readonly records: SiteRecords;
   /** Of the function at hand. */
   readonly constants = new HeldConstants();
+  readonly reads: ReadCounters;
 
   constructor(
     layout: WasteLayout,
@@ -119,6 +107,7 @@ export class BriefSnippets {
     zeroIsValid: boolean,
   ) {
     this.records = records;
+    this.reads = new ReadCounters(layout, memory, records, this.constants, targets.takeLog);
     this.#zeroIsValid = zeroIsValid;
     this.#showsZeros = zeroIsValid && layout.dirty !== 0;
     this.#layout = layout;
@@ -152,23 +141,13 @@ export class BriefSnippets {
       if (isStore && !isSettled && size > 1) this.#words.wantSigns(size, 2);
       return;
     }
-    if (logs) this.constants.want(I32, this.#readCounters, this.#savedByReadCounters);
-    if (!isStore && hot) {
-      this.constants.want(I32, this.#readCounters, this.#savedByReadCounters);
+    if (logs) this.reads.want();
+    if (hot && !isStore) {
+      this.reads.want();
       const end = BigInt(this.#endOfIds(size));
       this.constants.want(I32, end, savedByHolding(end));
     }
     if (isStore && !this.givesIds) this.#words.wantToFill(size, key);
-  }
-
-  /** Where the line stands behind which bytes that were read are counted by id, as a signed number. */
-  get #readCounters(): bigint {
-    return BigInt(this.#layout.logged | 0);
-  }
-
-  /** It is added to an address once, and not said where that is loaded from and stored to. */
-  get #savedByReadCounters(): number {
-    return 2 * (sizeOfU32Leb(this.#layout.reads) - 1) - ADD_LOCAL_BYTES;
   }
 
   /** Whether loads make states read without the runtime. Which unread bytes are zeros that the host has seen only their ids tell. */
@@ -381,7 +360,8 @@ export class BriefSnippets {
       this.#add(sink, this.records.freshAt(key, site));
       words.readStates(sink, size, address, scratch);
     } else if (hot && words instanceof ShadowWords) this.#readHot(sink, words, place, scratch);
-    else if (place.logs && words instanceof ShadowWords) this.#log(sink, words, place, scratch, false);
+    else if (place.logs && words instanceof ShadowWords)
+      this.reads.log(sink, words, place, scratch, this.records.freshAt(key, site));
     else this.#callFresh(sink, place);
     sink.end();
   }
@@ -407,62 +387,8 @@ export class BriefSnippets {
     this.#readUniform(sink, words, place, id);
     if (size === 1) return;
     sink.plain(ELSE);
-    if (place.logs) this.#log(sink, words, place, scratch, true);
+    if (place.logs) this.reads.log(sink, words, place, scratch);
     else this.#callMixed(sink, place);
-    sink.end();
-  }
-
-  /** Puts the words in `scratch` into the log, and makes them read, but for what is invalid. The load may have been counted. */
-  #log(
-    sink: SnippetSink,
-    words: ShadowWords,
-    { size, key, site, address }: Place,
-    scratch: Scratch,
-    isCounted: boolean,
-  ): void {
-    const { logged, log } = this.#layout;
-    const parts = words.parts(size);
-    const at = scratch(I32, 1);
-    const base = this.constants.localOf(I32, this.#readCounters);
-    const pushLogged = (): number => {
-      if (base === NO_LOCAL) sink.i32(0);
-      else sink.local(LOCAL_GET, base);
-      return base === NO_LOCAL ? logged : 0;
-    };
-    pushLogged();
-    sink.access(I32_LOAD, 2, this.#memory, pushLogged());
-    sink.local(LOCAL_TEE, at);
-    sink.i32(LOG_ENTRY_BYTES * parts);
-    sink.plain(I32_ADD);
-    sink.access(I32_STORE, 2, this.#memory, base === NO_LOCAL ? logged : 0);
-    for (let part = 0; part < parts; part++) {
-      const entry = log + LOG_ENTRY_BYTES * part;
-      sink.local(LOCAL_GET, at);
-      words.pushPart(sink, size, part, scratch);
-      sink.access(I64_STORE, 3, this.#memory, entry);
-      sink.local(LOCAL_GET, at);
-      if (isCounted || part > 0) sink.i32(0);
-      else {
-        this.records.pushBase(sink);
-        sink.i32(this.records.freshAt(key, site));
-        sink.plain(I32_ADD);
-      }
-      sink.access(I32_STORE, 2, this.#memory, entry + 8);
-      words.markRead(sink, size, part, scratch, address);
-    }
-  }
-
-  /** Takes what is in the log if it is nearly full. `isFirst`: constants are not in their locals yet. */
-  mayTakeLog(sink: SnippetSink, isFirst: boolean): void {
-    const base = isFirst ? NO_LOCAL : this.constants.localOf(I32, this.#readCounters);
-    if (base === NO_LOCAL) sink.i32(0);
-    else sink.local(LOCAL_GET, base);
-    sink.access(I32_LOAD, 2, this.#memory, base === NO_LOCAL ? this.#layout.logged : 0);
-    sink.i32(FULL_LOG_BYTES);
-    sink.plain(I32_GT_U);
-    sink.rarely();
-    sink.open(IF, NOTHING);
-    sink.indexed(CALL, this.#targets.takeLog);
     sink.end();
   }
 
@@ -484,7 +410,7 @@ export class BriefSnippets {
     // What is invalid stays so: blocks that JavaScript has filled are read like this again and again.
     sink.open(IF, NOTHING);
     sink.local(LOCAL_GET, id);
-    this.#credit(sink, id, size);
+    this.reads.credit(sink, id, size);
     words.fill(sink, size, -1, address);
     if (maySpill) {
       sink.plain(ELSE);
@@ -544,24 +470,6 @@ export class BriefSnippets {
     sink.access(I64_STORE, 3, this.#memory, at);
     sink.i64(0n);
     sink.local(LOCAL_SET, silentLocal);
-  }
-
-  /** The store whose id is on the stack wrote `size` bytes that are read now. `local`: an i32 to use. */
-  #credit(sink: SnippetSink, local: number, size: number): void {
-    const base = this.constants.localOf(I32, this.#readCounters);
-    const at = this.#layout.reads - (base === NO_LOCAL ? 0 : this.#layout.logged);
-    sink.i32(Math.log2(READS_BYTES));
-    sink.plain(I32_SHL);
-    if (base !== NO_LOCAL) {
-      sink.local(LOCAL_GET, base);
-      sink.plain(I32_ADD);
-    }
-    sink.local(LOCAL_TEE, local);
-    sink.local(LOCAL_GET, local);
-    sink.access(I64_LOAD, 3, this.#memory, at);
-    sink.i64(BigInt(size));
-    sink.plain(I64_ADD);
-    sink.access(I64_STORE, 3, this.#memory, at);
   }
 
   /** One more run of a block, whose counter is at `at` from the base of records. */

@@ -20,6 +20,8 @@ export const Heat = {
  * loads are followed as hot ones are.
  */
 const LOAD_BYTES = [9.4, 40, 97, 120, 180];
+/** Of loads that log, for each four bytes beyond the first. */
+const LOGGED_BYTES = 55;
 const STORE_BYTES = [9.4, 53, 80];
 const WIDE_LOAD_BYTES = [9.3, 50, 50];
 const WIDE_STORE_BYTES = [9.3, 76, 98];
@@ -89,7 +91,10 @@ export function siteHeat(
     logs = false,
   }: { otherBytes?: number; known?: RunsPerSite | undefined; logs?: boolean } = {},
 ): Uint8Array {
-  const bytesAt: BytesAt = (site, heat) => BYTES[ids][sites.store[site] > 0 ? 1 : 0][heat];
+  const bytesAt: BytesAt = (site, heat) => {
+    const more = heat >= Heat.Logged ? Math.max(sites.bytes[site] / 4 - 1, 0) : 0;
+    return BYTES[ids][sites.store[site] > 0 ? 1 : 0][heat] + more * LOGGED_BYTES;
+  };
   const code = module.bodies.reduce((sum, { start, end }) => sum + end - start, 0);
   const runtime = Math.min(RUNTIME.bytes, Math.max(code - RUNTIME.free, 0) * RUNTIME.share);
   const room = code * BUDGETS[ids] - runtime - otherBytes;

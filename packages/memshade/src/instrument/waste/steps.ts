@@ -134,7 +134,7 @@ export class StepWriter {
         brief?.framed?.records.computeIds(sink);
         break;
       case Step.Log:
-        brief?.snippets.mayTakeLog(sink, operand === 1);
+        brief?.snippets.reads.mayTakeLog(sink, operand === 1);
         break;
       case Step.Given:
         brief?.fixed?.computeGiven(sink);

@@ -13,12 +13,12 @@ import {
   skipImmediates,
   skipOpcode,
   type ValType,
-  type WasmModule,
 } from "../../wasm/index.ts";
 import { hasLongDisplacement } from "../displacements.ts";
 import { CallFrames } from "../frames/call-frames.ts";
 import { InsertionKind } from "../insertions.ts";
 import { keepAddress } from "../keep-address.ts";
+import { FunctionFact } from "../module-scan.ts";
 import { NO_LOCAL } from "../operand-stack.ts";
 import type { SnippetSink } from "../snippet-sink.ts";
 import { extraLocal } from "../temporaries.ts";
@@ -42,8 +42,6 @@ import { Step, StepWriter } from "./steps.ts";
 import { isExactImport } from "./wasi-functions.ts";
 import { zeroingFunctions } from "./zeroing-functions.ts";
 
-const TRY = opcodeId("try");
-const TRY_TABLE = opcodeId("try_table");
 const V128_STORE = opcodeId("v128.store");
 const HAS_MEMORY_INDEX = 0x40;
 
@@ -271,10 +269,11 @@ export class WastePass implements ToolPass {
   #mayLog(): boolean {
     const { function: index } = this.#state;
     const { firstOfFunction } = this.#sites;
-    const { module } = this.#around;
+    const { module, scan } = this.#around;
     const defined = index - module.importedFunctionCount;
+    if ((scan.facts[defined] & FunctionFact.Catches) !== 0) return false;
     const heat = this.#brief?.heat.subarray(firstOfFunction[defined], firstOfFunction[defined + 1]);
-    return heat?.some((one) => one >= Heat.Logged) === true && !catches(module, defined);
+    return heat?.some((one) => one >= Heat.Logged) === true;
   }
 
   /** Something happens that loops and nests cannot wait with. */
@@ -576,17 +575,6 @@ function laneBytes(name: string): number {
   const [, shape, operation = ""] = /^(f32x4|f64x2)\.(?:relaxed_)?([a-z]+)/.exec(name) ?? [];
   if (shape === undefined || /^(eq|ne|lt|gt|le|ge|extract)/.test(operation)) return 0;
   return shape === "f32x4" ? 4 : 8;
-}
-
-/** Whether a function, by its index among the defined ones, has code that exceptions may go on in. */
-function catches({ bytes, bodies }: WasmModule, defined: number): boolean {
-  const { codeStart, end } = bodies[defined];
-  for (let pos = codeStart; pos < end; ) {
-    const op = opcodeIdAt(bytes, pos);
-    if (op === TRY || op === TRY_TABLE) return true;
-    pos = skipImmediates(bytes, skipOpcode(bytes, pos), IMMEDIATE_KIND[op]);
-  }
-  return false;
 }
 
 function setBit(bits: Uint8Array, index: number): void {

@@ -32,7 +32,9 @@ export class PollPlan {
       polling.push(index);
       accessing.push(index);
     });
-    const callsUnknown = scan.facts.map((facts) => ((facts & FunctionFact.HasIndirectCall) !== 0 ? 1 : 0));
+    const callsUnknown = Uint8Array.from(scan.facts, (facts) =>
+      (facts & FunctionFact.HasIndirectCall) !== 0 ? 1 : 0,
+    );
     this.#pollsAtEntry = breakCircles(module, scan, callsUnknown);
     scan.facts.forEach((facts, defined) => {
       const index = defined + this.#imported;

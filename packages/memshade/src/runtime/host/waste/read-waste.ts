@@ -6,7 +6,6 @@ import {
   findSites,
   framedSites,
   type InstrumentedInfo,
-  LOG_ENTRY_BYTES,
   READ_BYTE,
   READS_BYTES,
   SITE_BYTES,
@@ -22,6 +21,7 @@ import {
 import type { PairKind, WasteClass, WasteValue } from "../../../model/waste.ts";
 import { decodeModule, type WasmModule } from "../../../wasm/index.ts";
 import { BlockRuns } from "./block-runs.ts";
+import { loggedLoads } from "./logged-loads.ts";
 import { transitivelyDead } from "./read-copies.ts";
 import { FrameReader } from "./read-frames.ts";
 import { type ObjectFigures, readObjects } from "./read-objects.ts";
@@ -181,22 +181,6 @@ export interface SiteInContext {
 /** Key of a path in maps. */
 export function pathKey(path: readonly number[]): string {
   return path.join();
-}
-
-/** What is still in the log of loads: ids of bytes that they read, and addresses of the counters of those that found some unread. */
-function eachLogged(
-  view: DataView,
-  { log, logged }: WasteToolLayout,
-  id?: (id: number) => void,
-  counter?: (address: number) => void,
-): void {
-  if (log === 0) return;
-  const end = log + view.getUint32(logged, true);
-  for (let at = log; at < end; at += LOG_ENTRY_BYTES) {
-    for (let i = 0; i < 4; i++) id?.(view.getUint16(at + i * 2, true));
-    const address = view.getUint32(at + 8, true);
-    if (address !== 0) counter?.(address);
-  }
 }
 
 /** Reads the waste tool's memory of one instance. */
@@ -476,12 +460,8 @@ export class WasteReader {
       runs[site] = readCount(view, at);
       events[site] = readCount(view, at + SITE_EVENTS);
     }
-    eachLogged(
-      view,
-      layout,
-      undefined,
-      (counter) => events[Math.floor((counter - layout.counters) / SITE_COUNTERS_BYTES)]++,
-    );
+    for (const { counter } of loggedLoads(view, layout))
+      if (counter !== 0) events[Math.floor((counter - layout.counters) / SITE_COUNTERS_BYTES)]++;
     for (let defined = 0; defined < sites.firstOfFunction.length - 1; defined++)
       this.#blockRuns.complete(defined, runs);
     let count = 0;
@@ -554,7 +534,8 @@ export class WasteReader {
       const bytes = readCount(view, reads + id * READS_BYTES);
       if (bytes !== 0) found.set(keyOf(id), bytes);
     }
-    eachLogged(view, this.#layout, (id) => found.set(id, (found.get(id) ?? 0) + 1));
+    for (const { ids } of loggedLoads(view, this.#layout))
+      for (const id of ids) found.set(id, (found.get(id) ?? 0) + 1);
     return found;
   }
 

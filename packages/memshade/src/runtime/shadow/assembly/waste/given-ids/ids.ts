@@ -7,6 +7,7 @@
 // writers of a range settles what was spilled there first.
 import { C_PAGES, CONTROL, COVERED, S_READ, STORES } from "../layout";
 import { notePages } from "../memory";
+import { readsOf } from "../narrow/reads";
 import { idOf, isStore, stream } from "../stream-table";
 import { writersCopy, writersLoad, writersStore } from "../tables";
 
@@ -24,9 +25,6 @@ declare const SPILLED: u32;
 declare const FRAMED: u32;
 @external("layout", "GIVEN")
 declare const GIVEN: u32;
-// A u64 per id: bytes of its store that were read, since it has the id.
-@external("layout", "READS")
-declare const READS: u32;
 // The last id that may be given.
 @external("layout", "LAST_ID")
 declare const LAST_ID: u32;
@@ -109,7 +107,7 @@ function takeBack(): void {
     const record = load<u32>(RECORD_OF + (id << 2));
     if (record != 0) {
       store<u64>(idsOf(STORES + record), 0);
-      const reads = READS + (id << 3);
+      const reads = readsOf(id);
       store<u64>(STORES + record, load<u64>(STORES + record, S_READ) + load<u64>(reads), S_READ);
       store<u64>(reads, 0);
     }

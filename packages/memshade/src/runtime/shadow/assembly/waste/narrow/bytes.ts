@@ -6,20 +6,17 @@ import { shownEnd, showsZeros } from "../dirty";
 import { S_DEALLOCATED, S_HOST_READ, S_READ, STORES, ZERO_IS_VALID } from "../layout";
 
 import { shadowClaim } from "../tables";
+import { readsOf } from "./reads";
 
 @external("layout", "INIT")
 declare const INIT: u32;
 @external("layout", "INVALID")
 declare const INVALID: u32;
-@external("layout", "READS")
-declare const READS: u32;
 
 // Ids that are no stores: read, invalid, which differs from it in the lowest bit only, written by a data segment, and 0, memory as
 // the system gave it. Whose ids the others are, and what stands for bytes of stores that have none: `chosen-ids`.
 export const READ: u32 = 0xffff;
 
-/** Where bytes of the store with an id are counted that were read. */
-@inline export function readsOf(id: u32): usize { return READS + (id << 3); }
 @inline export function bump(at: usize, by: u64): void { store<u64>(at, load<u64>(at) + by); }
 @inline export function isReal(id: u32): bool { return id - (INIT + 1) < INVALID - (INIT + 1); }
 // Twice the same where zero is valid, which engines see: that takes one comparison.
@@ -90,7 +87,6 @@ function readIds(at: usize, ids: u64, bytes: u32): bool {
   if (isUniform(at, size << 1, id)) {
     if (isInvalid(id)) return;
     setRead(at, size << 1);
-    // Those of ids that are no stores are there, and nobody reads them.
     bump(readsOf(id), size);
     return;
   }

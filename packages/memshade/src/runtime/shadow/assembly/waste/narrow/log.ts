@@ -1,6 +1,7 @@
 // What loads found that they left to be counted later: four ids side by side, and where to count the load. Functions that run often
 // put it there in place of a call, for a call costs the code around it its registers, even if it is not made.
-import { bump, readsOf } from "./bytes";
+import { bump } from "./bytes";
+import { readsOf } from "./reads";
 
 // How many bytes are in the log; behind, a word that nobody reads.
 @external("layout", "LOGGED")
@@ -18,7 +19,6 @@ export function takeLog(): void {
     const ids = load<u64>(at);
     const counter = load<u32>(at, E_COUNTER);
     bump(select<usize>(counter, LOGGED + NOBODYS, counter != 0), 1);
-    // Those of ids that are no stores are there, and nobody reads them.
     if (ids == rotl<u64>(ids, 16)) bump(readsOf(<u32>ids & 0xffff), 4);
     else {
       bump(readsOf(<u32>ids & 0xffff), 1);

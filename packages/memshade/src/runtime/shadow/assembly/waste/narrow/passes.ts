@@ -2,7 +2,8 @@
 import { countFresh, loadRecord } from "../brief";
 import { idOfKey } from "../chosen-ids/ids";
 import { L_FRESH } from "../layout";
-import { areRead, bump, idAt, isInvalid, isReal, READ, readFew, readsOf, setRange } from "./bytes";
+import { areRead, bump, idAt, isInvalid, isReal, READ, readFew, setRange } from "./bytes";
+import { readsOf } from "./reads";
 
 /** For loads behind which no store comes at the same places. */
 export const NO_STORE: u32 = READ;
