@@ -161,6 +161,11 @@ export class FunctionWriter implements SnippetSink {
     this.bytes.set(moved, at);
   }
 
+  /** All bodies written so far, each behind its length; a view of `bytes`. */
+  get bodies(): Uint8Array {
+    return this.bytes.subarray(COUNT_BYTES, this.length);
+  }
+
   /** Everything written as the payload of a code section with `count` bodies, a view of `bytes`; marks and rare branches become its offsets. */
   finish(count: number): Uint8Array {
     const start = COUNT_BYTES - sizeOfU32Leb(count);

@@ -48,6 +48,7 @@ import { RewrittenBodies } from "./rewritten-bodies.ts";
 import { CONTROL_BYTES, LARGEST_COVERED_BYTES, planLayout, runtimeConstants } from "./shadow-layout.ts";
 import { type MergedRuntime, mergeRuntime } from "./shadow-runtime.ts";
 import { commonPathBytes, shadowRuntimeBytes } from "./shadow-runtime-bytes.ts";
+import { addSmallFunctions } from "./small-functions.ts";
 import { findStackPointer } from "./stack-pointer.ts";
 import { canShareMemory, shareTables } from "./thread-sharing.ts";
 import { type CodePart, follows, type WovenTool } from "./tool-pass.ts";
@@ -288,6 +289,7 @@ class Instrumentation {
       sections.set(SectionId.Export, encodeVectorPayload([...own, ...hiddenEntries]));
     }
     appended.writeBodies(writer);
+    addSmallFunctions(appended, writer, module.importedFunctionCount);
     if (bodies.leftAlone.size > 0) this.#unseen.push(largeFunctionsNote(module, bodies.leftAlone));
     const code = writer.finish(module.bodies.length + appended.count);
     sections.set(SectionId.Code, code);

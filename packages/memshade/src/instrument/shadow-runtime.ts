@@ -19,6 +19,7 @@ import {
 } from "../wasm/index.ts";
 import type { AppendedFunctions } from "./appended-functions.ts";
 import { hookFunction, type InlineFunction, inlineFunctions } from "./common-path.ts";
+import { foldConstants } from "./fold-constants.ts";
 import { type CodeSurroundings, type RuntimePlaces, relocateBody } from "./relocate-code.ts";
 
 const CALL = opcodeId("call");
@@ -79,7 +80,9 @@ export interface RuntimeFunctions {
  * imported constants become constants, its imported functions those of `hosts`.
  */
 export function mergeRuntime(runtimeBytes: Uint8Array, around: RuntimeSurroundings): MergedRuntime {
-  const runtime = decodeModule(runtimeBytes);
+  const whole = decodeModule(runtimeBytes);
+  const constants = importsOf(whole, "global").map(({ field }) => around.constants[field]);
+  const runtime = foldConstants(whole, constants);
   const imports = importsOf(runtime, "function");
   const imported = imports.length;
   const exported = new Map(
@@ -114,7 +117,6 @@ export function mergeRuntime(runtimeBytes: Uint8Array, around: RuntimeSurroundin
           ? NOTHING
           : undefined,
   );
-  const constants = importsOf(runtime, "global").map(({ field }) => around.constants[field]);
   const long = constants.flatMap((value, global) =>
     around.constantGlobals === true && typeof value === "number" && Math.abs(value | 0) >= LONG_CONSTANT
       ? [global]

@@ -19,8 +19,7 @@ export const READ: u32 = 0xffff;
 
 @inline export function bump(at: usize, by: u64): void { store<u64>(at, load<u64>(at) + by); }
 @inline export function isReal(id: u32): bool { return id - (INIT + 1) < INVALID - (INIT + 1); }
-// Twice the same where zero is valid, which engines see: that takes one comparison.
-@inline export function isInvalid(id: u32): bool { return (id == INVALID) | (id == (ZERO_IS_VALID != 0 ? INVALID : 0)); }
+@inline export function isInvalid(id: u32): bool { return id == INVALID || (ZERO_IS_VALID == 0 && id == 0); }
 @inline export function idAt(address: u32): u32 { return load<u16>(address << 1); }
 @inline function setId(address: u32, id: u32): void { store<u16>(address << 1, <u16>id); }
 
@@ -188,10 +187,16 @@ export function readTimes(at: usize, size: u32, times: u32): bool {
   return ids == -1 || (!hasZero(ids ^ gone()) && (ZERO_IS_VALID != 0 || !hasZero(ids)));
 }
 
+/** The ids of up to 8 bytes in a vector, its other lanes 0. */
+@inline function idsAt(at: usize, size: u32): v128 {
+  return size == 2 ? v128.load32_zero(at) : size == 4 ? v128.load64_zero(at) : v128.load(at);
+}
+
 /** Whether no byte of a range is invalid. */
 @inline export function isValid(address: u32, size: u32): bool {
   const at: usize = address << 1;
   if (size == 1) return !isInvalid(idAt(address));
+  if (ZERO_IS_VALID != 0 && size <= 8) return !v128.any_true(i16x8.eq(idsAt(at, size), i16x8.splat(<i16>INVALID)));
   if (size == 2) return isValidWord(load<u32>(at) | 0xffffffff00000000);
   if (size == 4) return isValidWord(load<u64>(at));
   if (size == 8) return isValidWord(load<u64>(at)) && isValidWord(load<u64>(at, 8));
