@@ -19,7 +19,10 @@ import {
 import type { RewritingMeasurement } from "./harness/rewriting.ts";
 import { memoryTable, pairTable, rewritingTable, slowdownTable } from "./harness/tables.ts";
 
-const USAGE = `usage: npm run bench -- [--only NAME]… [--pairs N] [--table COLUMN] [--tier steady|default]
+/** Runs before the measured ones: behind them, times stay as they are. */
+const WARM_UPS = 6;
+
+const USAGE = `usage: npm run bench -- [--only NAME]… [--pairs N] [--table COLUMN] [--tier steady|default|warm]
                        [--part slowdown|memory|pair|rewriting]… [--large] [--write]
   --only NAME   this program only (may be repeated)
   --suite S     fixed: our kernels and npm modules, or c: C and C++ as clang leaves it (fixed)
@@ -28,7 +31,8 @@ const USAGE = `usage: npm run bench -- [--only NAME]… [--pairs N] [--table COL
                 "workingset aligned", "workingset timed", locality, "locality exact", "first touch", fill, owners,
                 waste, "waste wide", "waste opaque", "waste pairs" or "waste contexts";
                 "waste again", "waste wide again", "waste contexts again": later runs, which know what an earlier one did
-  --tier T      one table only: all functions optimised before the start, or node as it starts by default
+  --tier T      one table only: all functions optimised before the start, node as it starts by default, or
+                warm: the same after ${WARM_UPS} runs, by which engines have optimised what is hot as it is called
   --part P      one part only (may be repeated)
   --large       time the modules above 10 MB too, in the default tier (they are always in the rewriting table)
   --write       write bench/RESULTS.md instead of printing
@@ -55,7 +59,7 @@ const COLUMNS: readonly Column[] = [
   "waste contexts again",
 ];
 
-/** Optimised code only, before the program starts: what a program that runs for long tends to. */
+/** Optimised code only, before the program starts, so without knowledge of what is hot: nothing is compiled while it runs. */
 const STEADY_STATE = ["--no-liftoff", "--no-wasm-lazy-compilation"];
 
 function fail(message: string): never {
@@ -85,10 +89,16 @@ function measurePrograms(
   flags: readonly string[],
   pairs: number,
   columns: readonly Column[],
+  warmUps = 1,
 ): ProgramMeasurement[] {
   return workloads.map(({ name }) => {
     console.error(`bench: ${name}${flags.length > 0 ? ", optimised" : ""}`);
-    return runHarness<ProgramMeasurement>("measure.ts", flags, [name, String(pairs), ...columns]);
+    return runHarness<ProgramMeasurement>("measure.ts", flags, [
+      name,
+      String(warmUps + pairs - 1),
+      String(warmUps),
+      ...columns,
+    ]);
   });
 }
 
@@ -124,7 +134,7 @@ const oneOf = (name: string, value: string | undefined, choices: readonly string
 };
 oneOf("table", options.table, COLUMNS);
 oneOf("suite", options.suite, ["fixed", "c"]);
-oneOf("tier", options.tier, ["steady", "default"]);
+oneOf("tier", options.tier, ["steady", "default", "warm"]);
 for (const part of options.part ?? []) oneOf("part", part, ["slowdown", "memory", "pair", "rewriting"]);
 for (const name of options.only ?? [])
   oneOf(
@@ -182,14 +192,18 @@ const text: string[] = [
     .map((load) => load.toFixed(1))
     .join(" ")} at the start.`,
   "",
-  `Ratios are CPU time (user and system, whole process) of an instrumented run over that of a plain run. Both run in one process in alternation, each time with a fresh instance of a module compiled before; ${pairs} pairs, the first dropped, median of the rest. Results are compared in every pair.`,
+  `Ratios are CPU time (user and system, whole process) of an instrumented run over that of a plain run. Both run in one process in alternation, each time with a fresh instance of a module compiled before; ${pairs} pairs, the first (of warm programs the first ${WARM_UPS}) dropped, median of the rest. Results are compared in every pair.`,
 ];
-if (parts.includes("slowdown") && options.tier !== "default" && suite.length > 0) {
+if (parts.includes("slowdown") && options.tier === "warm" && suite.length > 0) {
+  text.push("", `## Warm: node as it starts, behind ${WARM_UPS} runs of each kind`, "");
+  text.push(slowdownTable(measurePrograms(suite, [], pairs, columns, WARM_UPS), columns, groups));
+}
+if (parts.includes("slowdown") && (options.tier ?? "steady") === "steady" && suite.length > 0) {
   text.push("", "## Steady state: every function optimised before the start", "");
   text.push(slowdownTable(measurePrograms(suite, STEADY_STATE, pairs, columns), columns, groups));
 }
-if (parts.includes("slowdown") && (options.tier !== "steady" || large.length > 0)) {
-  const programs = [...(options.tier === "steady" ? [] : suite), ...large.filter(installed)];
+if (parts.includes("slowdown") && ((options.tier ?? "default") === "default" || large.length > 0)) {
+  const programs = [...((options.tier ?? "default") === "default" ? suite : []), ...large.filter(installed)];
   if (programs.length > 0) {
     text.push("", "## Default tiers: node as it starts", "");
     text.push(slowdownTable(measurePrograms(programs, [], pairs, columns), columns, groups));

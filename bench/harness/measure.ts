@@ -1,3 +1,4 @@
+import { setTimeout } from "node:timers/promises";
 import { glueOptions } from "./compare.ts";
 import { findWorkload, type Workload } from "./programs.ts";
 import { codeSectionBytes } from "./sections.ts";
@@ -57,8 +58,11 @@ async function runOnce(workload: Workload, substitution: ModuleSubstitution, var
   return { result, cpuMs: (used.user + used.system) / 1000 };
 }
 
+/** Milliseconds in which engines finish what they compile beside a program. */
+const COMPILING_MS = 50;
+
 /**
- * Runs plain and instrumented in alternation, `pairs` times with a fresh instance each; the first pair warms up.
+ * Runs plain and instrumented in alternation, `pairs` times with a fresh instance each; the first `warmUps` pairs are not measured.
  * Throws when a result differs from the plain one.
  */
 export async function measureColumn(
@@ -66,6 +70,7 @@ export async function measureColumn(
   substitution: ModuleSubstitution,
   column: Column,
   pairs: number,
+  warmUps = 1,
 ): Promise<ColumnMeasurement> {
   const measurement: ColumnMeasurement = {
     plainMs: [],
@@ -81,7 +86,10 @@ export async function measureColumn(
       throw new Error(
         `${workload.name} behaves differently with ${column}:\n  plain: ${plain.result}\n  instrumented: ${instrumented.result}`,
       );
-    if (pair === 0) continue;
+    if (pair < warmUps) {
+      await setTimeout(COMPILING_MS);
+      continue;
+    }
     measurement.plainMs.push(plain.cpuMs);
     measurement.instrumentedMs.push(instrumented.cpuMs);
     measurement.ratios.push(instrumented.cpuMs / plain.cpuMs);
@@ -93,15 +101,21 @@ export async function measureColumn(
   return measurement;
 }
 
-/** `node --expose-gc measure.ts NAME PAIRS COLUMN…` prints a ProgramMeasurement as JSON. */
+/** `node --expose-gc measure.ts NAME PAIRS WARM-UPS COLUMN…` prints a ProgramMeasurement as JSON. */
 if (import.meta.main) {
-  const [name, pairs, ...columns] = process.argv.slice(2) as [string, string, ...Column[]];
+  const [name, pairs, warmUps, ...columns] = process.argv.slice(2) as [string, string, string, ...Column[]];
   const workload = findWorkload(name);
   if (workload === undefined) throw new Error(`no program is called ${name}`);
   const substitution = new ModuleSubstitution(glueOptions(workload));
   substitution.install();
   const measurement: ProgramMeasurement = { name, columns: {} };
   for (const column of columns)
-    measurement.columns[column] = await measureColumn(workload, substitution, column, Number(pairs));
+    measurement.columns[column] = await measureColumn(
+      workload,
+      substitution,
+      column,
+      Number(pairs),
+      Number(warmUps),
+    );
   console.log(JSON.stringify(measurement));
 }
