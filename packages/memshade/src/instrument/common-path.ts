@@ -10,6 +10,7 @@ import {
   type ValType,
 } from "../wasm/index.ts";
 import { BodyBuilder } from "./body-builder.ts";
+import { foldConstants } from "./fold-constants.ts";
 import { type CodeSurroundings, type RuntimePlaces, writeCode } from "./relocate-code.ts";
 
 const BLOCK = opcodeId("block");
@@ -28,13 +29,15 @@ export function inlineFunctions(
   bytes: Uint8Array,
   around: CodeSurroundings & { constants: Record<string, number | Uint8Array> },
 ): InlineFunction {
-  const module = decodeModule(bytes);
+  const whole = decodeModule(bytes);
+  const constants = importsOf(whole, "global").map(({ field }) => around.constants[field]);
+  const module = foldConstants(whole, constants);
   const imported = module.importedFunctionCount;
   // The only function that it imports is `otherwise`.
   const places: RuntimePlaces = {
     indices: [],
     intrinsics: [],
-    constants: importsOf(module, "global").map(({ field }) => around.constants[field]),
+    constants,
     constantGlobal: () => -1,
     use: () => {},
   };

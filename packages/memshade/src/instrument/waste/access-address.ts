@@ -1,4 +1,4 @@
-import type { BodyBuilder } from "../body-builder.ts";
+import { BodyBuilder } from "../body-builder.ts";
 
 /** Displacement of a load that no 32-bit memory reaches. */
 const OUT_OF_REACH = 0xffffffff;
@@ -19,6 +19,17 @@ export function computeAddress(
     body.op("i64.extend_i32_u").op("i64.add").op("local.tee", whole);
     body.op("i32.wrap_i64").op("local.set", address);
   }
+}
+
+/** As `computeAddress` and `checkAddress` for 32-bit memories, where `tooFar` is the index of `trapTooFar`: shorter. */
+export function computeNear(body: BodyBuilder, displacement: number, address: number, tooFar: number): void {
+  body.op("local.get", 0).op("local.get", displacement).op("i32.add").op("local.tee", address);
+  body.op("local.get", 0).op("i32.lt_u").open("if").op("call", tooFar).end();
+}
+
+/** A function that traps as a load does beyond all memory. */
+export function trapTooFar(): Uint8Array {
+  return new BodyBuilder().i32(0).op("i32.load8_u", 0, OUT_OF_REACH).op("drop").finish();
 }
 
 /** Traps where the sum that `computeAddress` computed is beyond any memory that is followed. */

@@ -13,7 +13,7 @@ import {
 import { operandsAbove } from "../access-operands.ts";
 import type { AppendedFunctions } from "../appended-functions.ts";
 import { BodyBuilder } from "../body-builder.ts";
-import { checkAddress, computeAddress } from "./access-address.ts";
+import { checkAddress, computeAddress, computeNear, trapTooFar } from "./access-address.ts";
 import { BodySink } from "./body-sink.ts";
 import type { BriefSnippets } from "./brief-snippets.ts";
 import type { SnippetAddress } from "./shadow-words.ts";
@@ -37,6 +37,7 @@ export class BriefFunctions {
   readonly #memory64: boolean;
   readonly #common: ReadonlyMap<number, ReadonlySet<number>>;
   readonly #made = new Map<string, number>();
+  #tooFar = -1;
 
   /** `memory64`: addresses are i64. `common`: displacements that have functions of their own, per opcode. */
   constructor(
@@ -118,10 +119,20 @@ export class BriefFunctions {
       const followed = { local: 0, constant: 0, displacement: own, isWide: this.#memory64 };
       return { whole: 0, displacement: own, followed };
     }
-    const whole = this.#memory64 ? address + 1 : address;
+    const followed = { local: address, constant: 0, displacement: 0, isWide: false };
+    if (!this.#memory64) {
+      computeNear(body, parameter, address, this.#trap());
+      return { whole: address, displacement: 0, followed };
+    }
+    const whole = address + 1;
     computeAddress(body, parameter, address, whole);
     checkAddress(body, address, whole);
-    const followed = { local: address, constant: 0, displacement: 0, isWide: false };
     return { whole, displacement: 0, followed };
+  }
+
+  #trap(): number {
+    if (this.#tooFar < 0)
+      this.#tooFar = this.#appended.add(this.#appended.typeIndex([], []), () => trapTooFar());
+    return this.#tooFar;
   }
 }
