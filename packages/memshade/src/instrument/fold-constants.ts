@@ -1,4 +1,3 @@
-import { FormatError } from "../bytes/errors.ts";
 import {
   readS32Leb,
   readS64Leb,
@@ -18,6 +17,7 @@ import {
   skipOpcode,
   type WasmModule,
 } from "../wasm/index.ts";
+import { branchesOut, partsOfIf } from "./block-parts.ts";
 import { foldedBinary, foldedUnary, isNeutralRight } from "./folded-values.ts";
 
 const UNREACHABLE = opcodeId("unreachable");
@@ -160,12 +160,12 @@ class Folding {
       return next;
     }
     this.#takeBack(1);
-    const { otherwise, end } = this.#parts(next);
+    const { otherwise, end } = partsOfIf(this.#source, next);
     const isTaken = condition.value !== 0;
     if (!isTaken && otherwise < 0) return end + 1;
     const start = isTaken ? next : otherwise + 1;
     const last = isTaken && otherwise >= 0 ? otherwise : end;
-    const isTarget = this.#branchesOut(start, last);
+    const isTarget = branchesOut(this.#source, start, last);
     if (isTarget) {
       this.#out[this.#length++] = BLOCK;
       this.#copy(pos + 1, next);
@@ -246,53 +246,6 @@ class Folding {
       }
       at = next;
     }
-  }
-
-  /** Offsets of the `else` (−1: none) and `end` of an `if` whose first instruction is at `pos`. */
-  #parts(pos: number): { otherwise: number; end: number } {
-    let otherwise = -1;
-    let depth = 0;
-    for (let at = pos; ; ) {
-      const op = opcodeIdAt(this.#source, at);
-      if (IMMEDIATE_KIND[op] === ImmediateKind.BlockType) depth++;
-      else if (op === ELSE && depth === 0) otherwise = at;
-      else if (op === END && depth-- === 0) return { otherwise, end: at };
-      at = skipImmediates(this.#source, skipOpcode(this.#source, at), IMMEDIATE_KIND[op]);
-    }
-  }
-
-  /** Whether some branch leads to the end of the block whose code this is. */
-  #branchesOut(start: number, end: number): boolean {
-    let depth = 0;
-    for (let at = start; at < end; ) {
-      const op = opcodeIdAt(this.#source, at);
-      const immediates = skipOpcode(this.#source, at);
-      const next = skipImmediates(this.#source, immediates, IMMEDIATE_KIND[op]);
-      switch (IMMEDIATE_KIND[op]) {
-        case ImmediateKind.BlockType:
-          depth++;
-          break;
-        case ImmediateKind.Label:
-          if (readU32Leb(this.#source, immediates) === depth) return true;
-          break;
-        case ImmediateKind.LabelTable:
-          for (
-            let label = skipLeb32(this.#source, immediates);
-            label < next;
-            label = skipLeb32(this.#source, label)
-          )
-            if (readU32Leb(this.#source, label) === depth) return true;
-          break;
-        case ImmediateKind.Delegate:
-        case ImmediateKind.Rethrow:
-        case ImmediateKind.TryTable:
-          throw new FormatError("unsupported", at, "shadow runtime", "exceptions are not folded");
-        default:
-          if (op === END) depth--;
-      }
-      at = next;
-    }
-    return false;
   }
 
   /** Takes the last constants out of what is written. */
