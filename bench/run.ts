@@ -26,7 +26,7 @@ const USAGE = `usage: npm run bench -- [--only NAME]… [--pairs N] [--table COL
                        [--part slowdown|memory|pair|rewriting]… [--large] [--write]
   --only NAME   this program only (may be repeated)
   --suite S     fixed: our kernels and npm modules, or c: C and C++ as clang leaves it (fixed)
-  --pairs N     runs of each kind, alternating; the first pair is dropped (7)
+  --pairs N     runs of each kind, alternating; the first pair is dropped, of warm programs ${WARM_UPS - 1} more (7)
   --table T     one column only: counters (the access counters alone), full (the heap profiler), workingset,
                 "workingset aligned", "workingset timed", locality, "locality exact", "first touch", fill, owners,
                 waste, "waste wide", "waste opaque", "waste pairs" or "waste contexts";
@@ -192,7 +192,7 @@ const text: string[] = [
     .map((load) => load.toFixed(1))
     .join(" ")} at the start.`,
   "",
-  `Ratios are CPU time (user and system, whole process) of an instrumented run over that of a plain run. Both run in one process in alternation, each time with a fresh instance of a module compiled before; ${pairs} pairs, the first (of warm programs the first ${WARM_UPS}) dropped, median of the rest. Results are compared in every pair.`,
+  `Ratios are CPU time (user and system, whole process) of an instrumented run over that of a plain run. Both run in one process in alternation, each time with a fresh instance of a module compiled before; ${pairs} pairs, the first dropped, median of the rest; warm programs have run ${WARM_UPS - 1} pairs more before. Results are compared in every pair.`,
 ];
 if (parts.includes("slowdown") && options.tier === "warm" && suite.length > 0) {
   text.push("", `## Warm: node as it starts, behind ${WARM_UPS} runs of each kind`, "");
