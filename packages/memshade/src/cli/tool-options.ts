@@ -169,7 +169,7 @@ export function addToolOptions(command: Command): Command {
     )
     .option(
       "--pgo",
-      "waste: be fast where earlier runs of the module spent their time (default of run and node)",
+      "waste: be fast where earlier runs, of this build or another, spent their time (default of run and node)",
     )
     .option("--no-pgo", "waste: neither use what is known of earlier runs nor remember this one");
 }

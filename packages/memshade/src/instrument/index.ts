@@ -2,6 +2,7 @@ export { CodeMarks } from "./code-marks.ts";
 export { type CallSites, findCallSites } from "./frames/call-sites.ts";
 export { FRAME_HEADER_BYTES } from "./frames/frame-shapes.ts";
 export { eachIndexEntry } from "./frames/index-table.ts";
+export { functionShape, instructionOffsets } from "./function-shapes.ts";
 export {
   HIDDEN_EXPORT_PREFIX,
   type Instrumented,

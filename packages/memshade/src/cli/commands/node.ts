@@ -22,8 +22,8 @@ memshade writes a dump while the program goes on; the program itself can do the
 same: import { dump, reset } from "memshade".
 
 Runs under the waste tool are remembered in ~/.cache/memshade, or in the folder
-$MEMSHADE_CACHE, to make later ones of the same module faster; --no-pgo does
-without.`;
+$MEMSHADE_CACHE, to make later ones of the same module, and of later builds of
+it, faster; --no-pgo does without.`;
 
 export function addNodeCommand(program: Command): void {
   const command = program

@@ -27,8 +27,8 @@ program. Standard input, output and the exit code are the program's own. A trap
 ends with exit code 134. SIGUSR2 writes a dump while the program goes on.
 
 Runs under the waste tool are remembered in ~/.cache/memshade, or in the folder
-$MEMSHADE_CACHE, to make later ones of the same module faster; --no-pgo does
-without.`;
+$MEMSHADE_CACHE, to make later ones of the same module, and of later builds of
+it, faster; --no-pgo does without.`;
 
 export function addRunCommand(program: Command): void {
   const command = program

@@ -71,6 +71,8 @@ const CALL_COST = 0.15;
 const LAST_CALL_COST = 2;
 /** Unread bytes are worth code of their own where more than one load in so many finds some. */
 const SELDOM = 40;
+/** What share of the runs of new code may find more to do than usual. */
+const NEW_EVENTS = 0.3;
 /** Functions of which no site ran so often are not worth the time that engines take to compile more code. */
 const MOST_COLD_RUNS = 5000;
 
@@ -142,12 +144,13 @@ function findSite(sites: SiteTable, first: number, end: number, which: "loads" |
 
 /**
  * Each site by itself: all of it is worth while only where more was to do than usual. What did not run, in functions that did,
- * comes behind what ran, by its guessed frequency: a call in a loop would keep the loop from being followed as a whole.
+ * comes behind what ran, by its guessed frequency: a call in a loop would keep the loop from being followed as a whole. New functions
+ * are taken for busy ones: programs are built anew where somebody is at work.
  */
 function knownRegions(
   sites: SiteTable,
   likely: Float64Array,
-  { runs, events }: RunsPerSite,
+  { runs, events, isNew }: RunsPerSite,
   logs: boolean,
   bytesAt: BytesAt,
 ): Region[] {
@@ -158,9 +161,10 @@ function knownRegions(
   };
   for (let defined = 0; defined + 1 < sites.firstOfFunction.length; defined++) {
     const [first, end] = [sites.firstOfFunction[defined], sites.firstOfFunction[defined + 1]];
-    if (!runs.subarray(first, end).some((count) => count >= MOST_COLD_RUNS)) continue;
+    if (isNew[first] === 0 && !runs.subarray(first, end).some((count) => count >= MOST_COLD_RUNS)) continue;
     for (let site = first; site < end; site++) {
       add(site, Heat.Warm, RUN_GAIN * likely[site]);
+      if (isNew[site] === 1) add(site, Heat.Hot, (EVENT_GAIN * NEW_EVENTS + CALL_COST) * likely[site]);
       if (runs[site] === 0) continue;
       const gain = EVENT_GAIN * events[site] + (logs ? LAST_CALL_COST : CALL_COST) * runs[site];
       // A byte has one id: hot loads of bytes call nothing anyway.

@@ -1,19 +1,42 @@
 import { createHash } from "node:crypto";
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import type { InstrumentOptions, SiteRuns } from "../../instrument/index.ts";
+import { decodeModule, type WasmModule } from "../../wasm/index.ts";
+import {
+  type BuildRuns,
+  buildRuns,
+  buildRunsText,
+  movedRuns,
+  programOf,
+  readBuildRuns,
+} from "./waste/moved-runs.ts";
 import { addedRuns, type ModuleRuns, readSiteRuns, siteRunsText } from "./waste/site-runs.ts";
 
 /** Modules that are remembered at most. */
 const MOST_MODULES = 200;
+/** A file per module for that very module, and one for other builds of its program. */
 const ENDING = ".runs";
+const BUILD_ENDING = ".functions";
+/** Of so many builds, the latest ones of a program, the one that is most like a new one is looked for. */
+const MOST_BUILDS = 8;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * What earlier runs of modules did, kept in a folder from run to run: a file per module. It serves speed alone, so whatever
- * fails here is as if nothing were known.
+ * What earlier runs of modules did, kept in a folder from run to run. It serves speed alone, so whatever fails here is as if
+ * nothing were known.
  */
 export class EarlierRuns {
   readonly #folder: string | undefined;
@@ -23,14 +46,12 @@ export class EarlierRuns {
     this.#folder = folder;
   }
 
-  /** What is known of a module. */
+  /** What is known of a module: what it did itself, else what another build of the program did in the functions they share. */
   of(original: Uint8Array): SiteRuns | undefined {
-    if (this.#folder === undefined) return undefined;
-    try {
-      return readSiteRuns(readFileSync(fileOf(this.#folder, original), "utf8"));
-    } catch {
-      return undefined;
-    }
+    const folder = this.#folder;
+    if (folder === undefined) return undefined;
+    const itself = ifPossible(() => readSiteRuns(readFileSync(fileOf(folder, original), "utf8")));
+    return itself ?? ifPossible(() => ofOtherBuilds(folder, decodeModule(original)));
   }
 
   /** Options for rewriting a module, with what is known of it. */
@@ -43,9 +64,13 @@ export class EarlierRuns {
   keep(modules: readonly ModuleRuns[]): void {
     const folder = this.#folder;
     if (folder === undefined) return;
-    for (const { original, runs } of modules)
-      if (runs.offsets.length > 0) write(folder, original, siteRunsText(addedRuns(runs, this.of(original))));
-    forgetOldest(folder);
+    for (const { original, runs } of modules) {
+      if (runs.offsets.length === 0) continue;
+      write(folder, fileOf(folder, original), siteRunsText(addedRuns(runs, this.of(original))));
+      ifPossible(() => keepBuild(folder, original, runs));
+    }
+    forgetOldest(folder, ENDING);
+    forgetOldest(folder, BUILD_ENDING);
   }
 }
 
@@ -65,13 +90,46 @@ export function earlierRunsFolder(environment: Environment): string | undefined 
   }
 }
 
+function ifPossible<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch {
+    return undefined;
+  }
+}
+
+/** The files of a program's builds. */
+function buildsOf(folder: string, module: WasmModule): string[] {
+  const program = programOf(module);
+  return readdirSync(folder)
+    .filter((name) => name.startsWith(`${program}.`) && name.endsWith(BUILD_ENDING))
+    .map((name) => join(folder, name));
+}
+
+function ofOtherBuilds(folder: string, module: WasmModule): SiteRuns | undefined {
+  const latest = byAge(buildsOf(folder, module)).slice(-MOST_BUILDS).reverse();
+  if (latest.length === 0) return undefined;
+  const builds = latest.map((path) => ifPossible(() => readBuildRuns(readFileSync(path, "utf8"))));
+  return movedRuns(
+    module,
+    builds.filter((build): build is BuildRuns => build !== undefined),
+  );
+}
+
+/** A build is described by its first run, later ones only say that it is still in use. */
+function keepBuild(folder: string, original: Uint8Array, runs: SiteRuns): void {
+  const path = join(folder, `${programOf(decodeModule(original))}.${digestOf(original)}${BUILD_ENDING}`);
+  if (existsSync(path)) utimesSync(path, new Date(), new Date());
+  else write(folder, path, buildRunsText(buildRuns(original, runs)));
+}
+
 /** All of it or nothing, whoever else writes there. */
-function write(folder: string, original: Uint8Array, text: string): void {
+function write(folder: string, path: string, text: string): void {
   const partial = join(folder, `${process.pid}.partial`);
   try {
     mkdirSync(folder, { recursive: true });
     writeFileSync(partial, text);
-    renameSync(partial, fileOf(folder, original));
+    renameSync(partial, path);
   } catch {
     try {
       rmSync(partial, { force: true });
@@ -82,17 +140,27 @@ function write(folder: string, original: Uint8Array, text: string): void {
 }
 
 function fileOf(folder: string, original: Uint8Array): string {
-  return join(folder, `${createHash("sha256").update(original).digest("hex")}${ENDING}`);
+  return join(folder, `${digestOf(original)}${ENDING}`);
 }
 
-function forgetOldest(folder: string): void {
+function digestOf(original: Uint8Array): string {
+  return createHash("sha256").update(original).digest("hex");
+}
+
+/** Files, the oldest first. */
+function byAge(paths: readonly string[]): string[] {
+  return paths
+    .map((path) => ({ path, time: statSync(path).mtimeMs }))
+    .sort((a, b) => a.time - b.time)
+    .map(({ path }) => path);
+}
+
+function forgetOldest(folder: string, ending: string): void {
   try {
-    const files = readdirSync(folder).filter((name) => name.endsWith(ENDING));
+    const files = readdirSync(folder).filter((name) => name.endsWith(ending));
     if (files.length <= MOST_MODULES) return;
-    const byAge = files
-      .map((name) => ({ path: join(folder, name), time: statSync(join(folder, name)).mtimeMs }))
-      .sort((a, b) => a.time - b.time);
-    for (const { path } of byAge.slice(0, files.length - MOST_MODULES)) rmSync(path, { force: true });
+    const paths = byAge(files.map((name) => join(folder, name)));
+    for (const path of paths.slice(0, files.length - MOST_MODULES)) rmSync(path, { force: true });
   } catch {
     // Somebody else is at it.
   }

@@ -122,6 +122,29 @@ describe("what is followed inline", () => {
     ]).toEqual([Heat.Cold]);
   });
 
+  it("is new code too, guessed in units of what guesses were elsewhere", async () => {
+    const module = decodeModule(
+      wat(`(module (memory 1)
+        (func (export "f") (param i32) ${AROUND} ${LOAD})
+        (func (export "g") (param i32) ${AROUND} ${LOAD})
+        (func (export "h") (param i32) ${AROUND} ${LOAD}))`),
+    );
+    const sites = findSites(module, []);
+    const guessed = siteFrequencies(module, sites, scanModule(module));
+    const [offset] = sites.offset;
+    const ran = { offsets: [offset], runs: [100 * guessed[0]], events: [0] };
+    const known = runsPerSite(sites, { ...ran, newFunctions: [1] });
+    const likely = likelyRuns(guessed, known);
+    expect(likely[2]).toBeCloseTo(100 * guessed[2]);
+    expect(likely[3]).toBeCloseTo(100 * guessed[3]);
+    expect(likely[4]).toBeLessThan(1);
+    const heatOf = (of: typeof known) => [
+      ...siteHeat(module, sites, likely, "fixed", { otherBytes: -1e6, known: of }),
+    ];
+    expect(heatOf(known).slice(2)).toEqual([Heat.Hot, Heat.Hot, Heat.Cold, Heat.Cold]);
+    expect(heatOf(runsPerSite(sites, ran)).slice(2)).toEqual([Heat.Cold, Heat.Cold, Heat.Cold, Heat.Cold]);
+  });
+
   it("is what ran before, if that is known: first what saves most, then what might run beside it, never what is far away", async () => {
     const module = decodeModule(
       wat(`(module (memory 1)

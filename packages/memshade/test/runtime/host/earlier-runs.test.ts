@@ -10,11 +10,19 @@ import {
 import { homedir, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { findSites } from "../../../src/instrument/index.ts";
 import { EarlierRuns, earlierRunsFolder } from "../../../src/runtime/host/earlier-runs.ts";
+import { decodeModule } from "../../../src/wasm/index.ts";
+import { wat } from "../../instrument/support/assemble.ts";
 
 const MODULE = Uint8Array.of(0, 1, 2);
 const OTHER = Uint8Array.of(0, 1, 3);
 const runs = { offsets: [5], runs: [8], events: [0] };
+
+function siteOffsets(original: Uint8Array): number[] {
+  const { offset, length } = findSites(decodeModule(original), []);
+  return [...offset.subarray(0, length)];
+}
 
 let folder: string;
 beforeEach(() => {
@@ -31,6 +39,34 @@ describe("what is known of earlier runs", () => {
     expect(earlier.of(OTHER)).toBeUndefined();
     earlier.keep([{ original: MODULE, runs }]);
     expect(earlier.of(MODULE)).toEqual({ offsets: [5], runs: [12], events: [0] });
+  });
+
+  it("is what an earlier build of the program did in the functions they share, until it has run itself", () => {
+    const earlier = new EarlierRuns(folder);
+    const program = (before: string) =>
+      wat(`(module (memory 1) ${before} (func (export "f") (drop (i32.load (i32.const 8)))))`);
+    const [old, fresh] = [program(""), program("(func (i32.store (i32.const 8) (i32.const 1)))")];
+    const [oldSites, freshSites] = [old, fresh].map(siteOffsets);
+    earlier.keep([{ original: old, runs: { offsets: [oldSites[0]], runs: [8], events: [2] } }]);
+    expect(earlier.of(fresh)).toEqual({
+      offsets: [freshSites[1]],
+      runs: [8],
+      events: [2],
+      newFunctions: [0],
+    });
+    expect(earlier.of(wat('(module (func (export "g")))'))).toBeUndefined();
+    earlier.keep([{ original: fresh, runs: { offsets: freshSites, runs: [1, 100], events: [0, 10] } }]);
+    expect(earlier.of(fresh)).toEqual({ offsets: freshSites, runs: [1, 104], events: [0, 11] });
+    expect(earlier.of(old)).toEqual({ offsets: [oldSites[0]], runs: [8], events: [2] });
+  });
+
+  it("survives other builds' files that are damaged", () => {
+    const earlier = new EarlierRuns(folder);
+    const program = wat('(module (memory 1) (func (export "f") (drop (i32.load (i32.const 8)))))');
+    const offsets = siteOffsets(program);
+    earlier.keep([{ original: program, runs: { offsets, runs: [8], events: [2] } }]);
+    for (const name of readdirSync(folder)) writeFileSync(join(folder, name), "of somebody else");
+    expect(earlier.of(program)).toBeUndefined();
   });
 
   it("is put beside the other options of the tool, if there is anything", () => {
@@ -83,16 +119,21 @@ describe("what is known of earlier runs", () => {
   it("is forgotten of the modules that ran longest ago, beyond 200", () => {
     const earlier = new EarlierRuns(folder);
     for (let i = 0; i < 200; i++) {
-      writeFileSync(join(folder, `${i}.runs`), "");
-      utimesSync(join(folder, `${i}.runs`), 1000 + i, 1000 + i);
+      for (const name of [`${i}.runs`, `${i}.functions`]) {
+        writeFileSync(join(folder, name), "");
+        utimesSync(join(folder, name), 1000 + i, 1000 + i);
+      }
     }
     writeFileSync(join(folder, "of-somebody-else"), "");
-    earlier.keep([{ original: MODULE, runs }]);
+    const original = wat('(module (memory 1) (func (export "f") (drop (i32.load (i32.const 8)))))');
+    earlier.keep([{ original, runs }]);
     const left = readdirSync(folder);
-    expect(left.length).toBe(201);
-    expect(left).not.toContain("0.runs");
-    expect(left).toContain("1.runs");
+    expect(left.length).toBe(401);
+    for (const ending of ["runs", "functions"]) {
+      expect(left).not.toContain(`0.${ending}`);
+      expect(left).toContain(`1.${ending}`);
+    }
     expect(left).toContain("of-somebody-else");
-    expect(earlier.of(MODULE)).toEqual(runs);
+    expect(earlier.of(original)).toEqual(runs);
   });
 });
