@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
 import {
-  existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -21,6 +20,7 @@ import {
   movedRuns,
   programOf,
   readBuildRuns,
+  totalRuns,
 } from "./waste/moved-runs.ts";
 import { addedRuns, type ModuleRuns, readSiteRuns, siteRunsText } from "./waste/site-runs.ts";
 
@@ -31,6 +31,8 @@ const ENDING = ".runs";
 const BUILD_ENDING = ".functions";
 /** Of so many builds, the latest ones of a program, the one that is most like a new one is looked for. */
 const MOST_BUILDS = 8;
+/** What is kept of a build is written anew when there are so many times the runs. */
+const MUCH_MORE = 2;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -66,8 +68,9 @@ export class EarlierRuns {
     if (folder === undefined) return;
     for (const { original, runs } of modules) {
       if (runs.offsets.length === 0) continue;
-      write(folder, fileOf(folder, original), siteRunsText(addedRuns(runs, this.of(original))));
-      ifPossible(() => keepBuild(folder, original, runs));
+      const all = addedRuns(runs, this.of(original));
+      write(folder, fileOf(folder, original), siteRunsText(all));
+      ifPossible(() => keepBuild(folder, original, all));
     }
     forgetOldest(folder, ENDING);
     forgetOldest(folder, BUILD_ENDING);
@@ -116,10 +119,12 @@ function ofOtherBuilds(folder: string, module: WasmModule): SiteRuns | undefined
   );
 }
 
-/** A build is described by its first run, later ones only say that it is still in use. */
+/** Where there is not much more to say of a build than what is kept, a run only says that it is still in use. */
 function keepBuild(folder: string, original: Uint8Array, runs: SiteRuns): void {
   const path = join(folder, `${programOf(decodeModule(original))}.${digestOf(original)}${BUILD_ENDING}`);
-  if (existsSync(path)) utimesSync(path, new Date(), new Date());
+  const kept = ifPossible(() => readBuildRuns(readFileSync(path, "utf8")));
+  const total = runs.runs.reduce((sum, count) => sum + count, 0);
+  if (kept !== undefined && total < MUCH_MORE * totalRuns(kept)) utimesSync(path, new Date(), new Date());
   else write(folder, path, buildRunsText(buildRuns(original, runs)));
 }
 

@@ -60,6 +60,22 @@ describe("what is known of earlier runs", () => {
     expect(earlier.of(old)).toEqual({ offsets: [oldSites[0]], runs: [8], events: [2] });
   });
 
+  it("is of builds what they did when they did most: a short first run does not say what is busy", () => {
+    const earlier = new EarlierRuns(folder);
+    const program = (before: string) =>
+      wat(`(module (memory 1) ${before}
+        (func (export "f") (drop (i32.load (i32.const 8))) (drop (i32.load (i32.const 8)))))`);
+    const [old, fresh] = [program(""), program("(func nop)")];
+    const [one, two] = siteOffsets(old);
+    const [newOne, newTwo] = siteOffsets(fresh);
+    earlier.keep([{ original: old, runs: { offsets: [one], runs: [1], events: [0] } }]);
+    expect(earlier.of(fresh)).toMatchObject({ offsets: [newOne], runs: [1] });
+    earlier.keep([{ original: old, runs: { offsets: [one, two], runs: [1, 900], events: [0, 0] } }]);
+    expect(earlier.of(fresh)).toMatchObject({ offsets: [newOne, newTwo], runs: [2, 900] });
+    earlier.keep([{ original: old, runs: { offsets: [one], runs: [600], events: [0] } }]);
+    expect(earlier.of(fresh)).toMatchObject({ offsets: [newOne, newTwo], runs: [2, 900] });
+  });
+
   it("survives other builds' files that are damaged", () => {
     const earlier = new EarlierRuns(folder);
     const program = wat('(module (memory 1) (func (export "f") (drop (i32.load (i32.const 8)))))');

@@ -59,8 +59,8 @@ export function movedRuns(module: WasmModule, builds: Iterable<BuildRuns>): Site
   let best: { share: number; matches: (FunctionRuns | undefined)[] } | undefined;
   for (const build of builds) {
     const matches = matched(shapes, build);
-    const all = sumOfRuns(build);
-    const share = all === 0 ? 0 : sumOfRuns(matches) / all;
+    const all = totalRuns(build);
+    const share = all === 0 ? 0 : totalRuns(matches) / all;
     if (share >= LEAST_SHARE && share > (best?.share ?? 0)) best = { share, matches };
   }
   if (best === undefined) return undefined;
@@ -103,7 +103,8 @@ function matched(shapes: readonly number[], build: BuildRuns): (FunctionRuns | u
   return shapes.map((shape) => waiting.get(shape)?.pop());
 }
 
-function sumOfRuns(functions: Iterable<FunctionRuns | undefined>): number {
+/** Runs of all sites. */
+export function totalRuns(functions: Iterable<FunctionRuns | undefined>): number {
   let sum = 0;
   for (const one of functions) if (one !== undefined) for (const runs of one.runs) sum += runs;
   return sum;
