@@ -56,7 +56,8 @@ function siteRuns(original: Uint8Array): SiteRuns | undefined {
 }
 
 const ofOld = siteRuns(before);
-const moved = ofOld === undefined ? undefined : movedRuns(decodeModule(bytes), [buildRuns(before, ofOld)]);
+const moved =
+  ofOld === undefined ? undefined : movedRuns(decodeModule(bytes), [buildRuns(decodeModule(before), ofOld)]);
 const variants = {
   plain: new WebAssembly.Module(bytes as BufferSource),
   "nothing known": rewritten(bytes),

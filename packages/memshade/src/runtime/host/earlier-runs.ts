@@ -1,18 +1,10 @@
 import { createHash } from "node:crypto";
-import {
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  utimesSync,
-  writeFileSync,
-} from "node:fs";
+import { readdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import type { InstrumentOptions, SiteRuns } from "../../instrument/index.ts";
 import { decodeModule, type WasmModule } from "../../wasm/index.ts";
+import { makeFolders } from "./make-folders.ts";
 import {
   type BuildRuns,
   buildRuns,
@@ -52,7 +44,9 @@ export class EarlierRuns {
   of(original: Uint8Array): SiteRuns | undefined {
     const folder = this.#folder;
     if (folder === undefined) return undefined;
-    const itself = ifPossible(() => readSiteRuns(readFileSync(fileOf(folder, original), "utf8")));
+    const itself = ifPossible(() =>
+      readSiteRuns(readFileSync(join(folder, `${digestOf(original)}${ENDING}`), "utf8")),
+    );
     return itself ?? ifPossible(() => ofOtherBuilds(folder, decodeModule(original)));
   }
 
@@ -69,8 +63,9 @@ export class EarlierRuns {
     for (const { original, runs } of modules) {
       if (runs.offsets.length === 0) continue;
       const all = addedRuns(runs, this.of(original));
-      write(folder, fileOf(folder, original), siteRunsText(all));
-      ifPossible(() => keepBuild(folder, original, all));
+      const digest = digestOf(original);
+      write(folder, join(folder, `${digest}${ENDING}`), siteRunsText(all));
+      ifPossible(() => keepBuild(folder, decodeModule(original), digest, all));
     }
     forgetOldest(folder, ENDING);
     forgetOldest(folder, BUILD_ENDING);
@@ -120,19 +115,19 @@ function ofOtherBuilds(folder: string, module: WasmModule): SiteRuns | undefined
 }
 
 /** Where there is not much more to say of a build than what is kept, a run only says that it is still in use. */
-function keepBuild(folder: string, original: Uint8Array, runs: SiteRuns): void {
-  const path = join(folder, `${programOf(decodeModule(original))}.${digestOf(original)}${BUILD_ENDING}`);
+function keepBuild(folder: string, module: WasmModule, digest: string, runs: SiteRuns): void {
+  const path = join(folder, `${programOf(module)}.${digest}${BUILD_ENDING}`);
   const kept = ifPossible(() => readBuildRuns(readFileSync(path, "utf8")));
   const total = runs.runs.reduce((sum, count) => sum + count, 0);
   if (kept !== undefined && total < MUCH_MORE * totalRuns(kept)) utimesSync(path, new Date(), new Date());
-  else write(folder, path, buildRunsText(buildRuns(original, runs)));
+  else write(folder, path, buildRunsText(buildRuns(module, runs)));
 }
 
 /** All of it or nothing, whoever else writes there. */
 function write(folder: string, path: string, text: string): void {
   const partial = join(folder, `${process.pid}.partial`);
   try {
-    mkdirSync(folder, { recursive: true });
+    makeFolders(folder);
     writeFileSync(partial, text);
     renameSync(partial, path);
   } catch {
@@ -142,10 +137,6 @@ function write(folder: string, path: string, text: string): void {
       // There is no folder.
     }
   }
-}
-
-function fileOf(folder: string, original: Uint8Array): string {
-  return join(folder, `${digestOf(original)}${ENDING}`);
 }
 
 function digestOf(original: Uint8Array): string {

@@ -13,6 +13,7 @@ import {
 import { basename, dirname, join, resolve } from "node:path";
 import { UserError } from "../../bytes/errors.ts";
 import { describeSystemError } from "../../bytes/system-errors.ts";
+import { makeFolders } from "./make-folders.ts";
 import type { ProfileFile } from "./recorder.ts";
 
 /** What the place holders of `--out` stand for. */
@@ -111,7 +112,7 @@ export function assertFolderWritable(folder: string): void {
  */
 export function writeRunFolder(folder: string, files: readonly ProfileFile[]): void {
   const target = resolve(folder);
-  const madeParent = mkdirSync(dirname(target), { recursive: true });
+  const madeParent = makeFolders(dirname(target));
   try {
     if (existsSync(target)) replaceFiles(target, files);
     else makeFolder(target, files);

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { functionShape, instructionOffsets, type SiteRuns } from "../../../instrument/index.ts";
-import { decodeModule, type WasmModule } from "../../../wasm/index.ts";
+import type { WasmModule } from "../../../wasm/index.ts";
 
 /** What ran of one function: instructions by their number in it. */
 export interface FunctionRuns {
@@ -28,8 +28,7 @@ export function programOf({ imports, exports }: WasmModule): string {
 }
 
 /** The runs of a module by function. */
-export function buildRuns(original: Uint8Array, { offsets, runs, events }: SiteRuns): BuildRuns {
-  const module = decodeModule(original);
+export function buildRuns(module: WasmModule, { offsets, runs, events }: SiteRuns): BuildRuns {
   let next = 0;
   return module.bodies.map(({ end }, defined) => {
     const found: FunctionRuns = {

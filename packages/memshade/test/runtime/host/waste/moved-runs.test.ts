@@ -37,7 +37,7 @@ function allRan(original: Uint8Array): SiteRuns {
 }
 
 const moved = (from: Uint8Array, runs: SiteRuns, to: Uint8Array): SiteRuns | undefined =>
-  movedRuns(decodeModule(to), [buildRuns(from, runs)]);
+  movedRuns(decodeModule(to), [buildRuns(decodeModule(from), runs)]);
 
 describe("what ran of a program that was built anew", () => {
   it("is all of it where nothing changed", () => {
@@ -82,7 +82,7 @@ describe("what ran of a program that was built anew", () => {
     const [one, two, to] = [build(LOAD, STORE), build(LOAD, STORE + STORE), build(LOAD, STORE + STORE)];
     const all = { offsets: siteOffsets(two), runs: [9, 9, 9], events: [0, 0, 0] };
     const half = { offsets: siteOffsets(one), runs: [5, 5], events: [0, 0] };
-    const builds = [buildRuns(one, half), buildRuns(two, all)];
+    const builds = [buildRuns(decodeModule(one), half), buildRuns(decodeModule(two), all)];
     for (const order of [builds, [...builds].reverse()])
       expect(movedRuns(decodeModule(to), order)).toEqual({ ...all, newFunctions: [] });
   });
