@@ -2,6 +2,8 @@ import { ACCESS_KIND, AccessKind, opcodeId, type ValType } from "../../wasm/inde
 import type { SnippetSink } from "../snippet-sink.ts";
 import { loadBefore, writeComparison } from "./comparisons.ts";
 import { HeldConstants, savedByHolding } from "./held-constants.ts";
+import { takesValid } from "./loop-nests.ts";
+import type { StreamLoop } from "./loop-streams.ts";
 import { ReadCounters } from "./read-counters.ts";
 import { ShadowStates } from "./shadow-states.ts";
 import { pushAddress, pushHeld, type Scratch, ShadowWords, type SnippetAddress } from "./shadow-words.ts";
@@ -16,6 +18,7 @@ const IF = opcodeId("if");
 const ELSE = opcodeId("else");
 const I32_ADD = opcodeId("i32.add");
 const I32_LT_U = opcodeId("i32.lt_u");
+const I32_GE_U = opcodeId("i32.ge_u");
 const I32_EQ = opcodeId("i32.eq");
 const I32_OR = opcodeId("i32.or");
 const I32_NE = opcodeId("i32.ne");
@@ -60,8 +63,8 @@ export interface Place {
   address: SnippetAddress;
   /** The lane that is stored, where the instruction has one. */
   lane: number;
-  /** An i64 local that counts silent stores instead of the record, −1: none. */
-  silentLocal: number;
+  /** A store inside of a loop that is followed when it has ended: an i64 local that counts silent stores instead of the record. */
+  loop: { silent: number; of: StreamLoop } | undefined;
   /** The local that holds a store's operand, and whether it does so already. */
   value: { local: number; isHeld: boolean };
   /** Whether what happens often besides the commonest case is inline too: code for time. */
@@ -170,17 +173,12 @@ export class BriefSnippets {
     sink.access(loadBefore(op), 0, 0, address.displacement);
     sink.local(LOCAL_GET, value.local);
     writeComparison(sink, op, place.lane);
-    sink.rarely();
-    sink.open(IF, NOTHING);
-    if (place.silentLocal >= 0) {
-      this.#words.pushNoneInvalid(sink, size, address);
-      sink.plain(I64_EXTEND);
-      sink.local(LOCAL_GET, place.silentLocal);
-      sink.plain(I64_ADD);
-      sink.local(LOCAL_SET, place.silentLocal);
-      sink.end();
+    if (place.loop !== undefined) {
+      this.#countSilent(sink, place, place.loop.of, place.loop.silent);
       return;
     }
+    sink.rarely();
+    sink.open(IF, NOTHING);
     if (place.hot && this.#zeroIsValid) {
       // Without a call, which would cost the code around it its registers.
       const at = this.records.silentAt(key, site);
@@ -195,6 +193,31 @@ export class BriefSnippets {
       return;
     }
     this.#callPlaced(sink, place, this.#targets.same);
+    sink.end();
+  }
+
+  /** Behind the comparison in a loop: what changes nothing counts if it was valid, as what a nest stores to again and again mostly is. */
+  #countSilent(sink: SnippetSink, { size, address }: Place, of: StreamLoop, silent: number): void {
+    const fills = takesValid(of);
+    if (fills === undefined) sink.rarely();
+    sink.open(IF, NOTHING);
+    if (fills !== undefined) {
+      pushAddress(sink, address);
+      sink.local(LOCAL_GET, fills.validEnd);
+      sink.plain(I32_GE_U);
+      sink.rarely();
+      sink.open(IF, I64);
+    }
+    this.#words.pushNoneInvalid(sink, size, address);
+    sink.plain(I64_EXTEND);
+    if (fills !== undefined) {
+      sink.plain(ELSE);
+      sink.i64(1n);
+      sink.end();
+    }
+    sink.local(LOCAL_GET, silent);
+    sink.plain(I64_ADD);
+    sink.local(LOCAL_SET, silent);
     sink.end();
   }
 
@@ -460,16 +483,17 @@ export class BriefSnippets {
   }
 
   /** Behind a loop: puts what its locals have counted into the records. */
-  flushSilent(sink: SnippetSink, { key, site, silentLocal }: Place): void {
+  flushSilent(sink: SnippetSink, { key, site, loop }: Place): void {
+    if (loop === undefined) return;
     const at = this.records.silentAt(key, site);
     this.records.pushBase(sink);
-    sink.local(LOCAL_GET, silentLocal);
+    sink.local(LOCAL_GET, loop.silent);
     this.records.pushBase(sink);
     sink.access(I64_LOAD, 3, this.#memory, at);
     sink.plain(I64_ADD);
     sink.access(I64_STORE, 3, this.#memory, at);
     sink.i64(0n);
-    sink.local(LOCAL_SET, silentLocal);
+    sink.local(LOCAL_SET, loop.silent);
   }
 
   /** One more run of a block, whose counter is at `at` from the base of records. */

@@ -1,9 +1,12 @@
 import { ACCESS_KIND, AccessKind, opcodeId } from "../../wasm/index.ts";
 import type { SnippetSink } from "../snippet-sink.ts";
 import type { Place } from "./brief-snippets.ts";
-import type { StreamLoop } from "./loop-streams.ts";
+import { pushForm, type StreamLoop } from "./loop-streams.ts";
 import { pushAddress } from "./shadow-words.ts";
 
+const SELECT = opcodeId("select");
+const I32_ADD = opcodeId("i32.add");
+const LOCAL_SET = opcodeId("local.set");
 const CALL = opcodeId("call");
 const IF = opcodeId("if");
 const I32_SUB = opcodeId("i32.sub");
@@ -37,6 +40,8 @@ export interface NestTargets {
   watched: number;
   /** Address of the hulls; see `runtime/shadow/assembly/waste/known.ts`. */
   known: number;
+  /** Address of the range that is known to be valid; see `runtime/shadow/assembly/waste/valid-ranges.ts`. */
+  valid: number;
   memory: number;
 }
 
@@ -95,6 +100,35 @@ export class LoopNests {
 /** Before a nest. */
 export function enterNest(sink: SnippetSink, { enter }: NestTargets): void {
   sink.indexed(CALL, enter);
+}
+
+/** What a loop that takes the range of valid bytes has for it: part of a nest, it stores to each byte from somewhere on, upwards. */
+export function takesValid({ isInside, fills }: StreamLoop): StreamLoop["fills"] {
+  return isInside ? fills : undefined;
+}
+
+/**
+ * Before a loop that takes it: its local gets the end of the range of valid bytes where that holds the first trip's lowest store, else
+ * 0. Accesses of up to 16 bytes before that end are valid.
+ */
+export function takeValid(sink: SnippetSink, loop: StreamLoop, { valid, memory }: NestTargets): void {
+  const fills = takesValid(loop);
+  if (fills === undefined) return;
+  const pushWord = (at: number) => {
+    sink.i32(0);
+    sink.access(I32_LOAD, 2, memory, valid + at);
+  };
+  pushWord(0);
+  pushWord(LENGTH);
+  sink.plain(I32_ADD);
+  sink.i32(0);
+  pushForm(sink, fills.from);
+  pushWord(0);
+  sink.plain(I32_SUB);
+  pushWord(LENGTH);
+  sink.plain(I32_LT_U);
+  sink.plain(SELECT);
+  sink.local(LOCAL_SET, fills.validEnd);
 }
 
 /** Beside an access of a nest: tells the runtime if it meets what is known. */

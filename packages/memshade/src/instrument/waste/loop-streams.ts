@@ -9,6 +9,7 @@ import type { Place } from "./brief-snippets.ts";
 import type { NestTargets } from "./loop-nests.ts";
 import type { SiteRecords } from "./site-records.ts";
 
+const I32: ValType = 0x7f;
 const I64: ValType = 0x7e;
 const LOCAL_GET = opcodeId("local.get");
 const CALL = opcodeId("call");
@@ -42,6 +43,8 @@ export interface StreamLoop {
   stores: Place[];
   streams: { end: LinearForm; stride: LinearForm; what: number; key: number }[];
   trips: number;
+  /** Of a loop that stores to each byte from somewhere on, upwards: where the next trip begins, and a local for `takeValid`. */
+  fills: { from: LinearForm; validEnd: number } | undefined;
   /** Address of the counter of the block's runs, from the base of counters. */
   runs: number;
   /** Part of a nest: see `LoopNests`. */
@@ -114,8 +117,11 @@ export class LoopStreams {
     for (const { entries } of accesses) for (const entry of entries) insertions.remove(entry);
     const trips = this.#progressions.countTrips(control, end, counted, temporaries);
     const stores = accesses.map(({ place }) => place).filter(isStore);
-    for (const store of stores) store.silentLocal = extraLocal(temporaries, I64);
-    return { streams, stores, trips, runs, isInside: false };
+    const from = filledFrom(accesses, streams);
+    const fills = from === undefined ? undefined : { from, validEnd: extraLocal(temporaries, I32) };
+    const loop: StreamLoop = { streams, stores, trips, fills, runs, isInside: false };
+    for (const store of stores) store.loop = { silent: extraLocal(temporaries, I64), of: loop };
+    return loop;
   }
 
   /** Behind the loop: tells the runtime what it did. */
@@ -181,8 +187,20 @@ function storesAreApart(accesses: readonly LoopAccess[], streams: StreamLoop["st
   return last.offset + last.place.size - first.offset <= Math.abs(first.stride.constant);
 }
 
+/** Where the lowest store of the next trip is, if stores that are apart leave no byte out and go up; else undefined. */
+function filledFrom(accesses: readonly LoopAccess[], streams: StreamLoop["streams"]): LinearForm | undefined {
+  let bytes = 0;
+  let lowest: { offset: number; end: LinearForm; stride: LinearForm } | undefined;
+  for (const [i, { place, offset }] of accesses.entries()) {
+    if (!isStore(place)) continue;
+    bytes += place.size;
+    if (lowest === undefined || offset < lowest.offset) lowest = { offset, ...streams[i] };
+  }
+  return lowest?.stride.constant === bytes ? lowest.end : undefined;
+}
+
 /** Pushes a sum of locals times constants, plus a constant. */
-function pushForm(sink: SnippetSink, { terms, constant }: LinearForm): void {
+export function pushForm(sink: SnippetSink, { terms, constant }: LinearForm): void {
   sink.i32(constant);
   for (const { local, factor } of terms) {
     sink.local(LOCAL_GET, local);

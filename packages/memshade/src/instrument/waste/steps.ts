@@ -4,7 +4,7 @@ import type { Insertions } from "../insertions.ts";
 import type { SnippetSink } from "../snippet-sink.ts";
 import type { Place } from "./brief-snippets.ts";
 import { type Constant, setConstant } from "./held-constants.ts";
-import { enterNest, watchAccess } from "./loop-nests.ts";
+import { enterNest, takeValid, watchAccess } from "./loop-nests.ts";
 import type { LoopStreams, StreamLoop } from "./loop-streams.ts";
 import type { NodeCalls } from "./node-calls.ts";
 import type { BriefParts, PassTargets } from "./pass-parts.ts";
@@ -33,7 +33,8 @@ export const Step = {
   Call: 6,
   /** b: displacement, c: key, d: 1 if the function is told the displacement. Operands of the function that does the access. */
   Cold: 10,
-  /** b: number of a loop in `loops` */
+  /** b: number of a loop in `loops`; before and behind it. */
+  EnterLoop: 22,
   Loop: 11,
   /** b: word of the waste tool's memory, c: key that is put there */
   NoteKey: 12,
@@ -115,6 +116,9 @@ export class StepWriter {
         break;
       case Step.CountRun:
         brief?.snippets.countRun(sink, keys.runsAt(operand));
+        break;
+      case Step.EnterLoop:
+        if (brief !== undefined) takeValid(sink, this.loops[operand], brief.streams.nests);
         break;
       case Step.Loop:
         for (const store of this.loops[operand].stores) brief?.snippets.flushSilent(sink, store);

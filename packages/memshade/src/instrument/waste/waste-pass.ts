@@ -255,8 +255,12 @@ export class WastePass implements ToolPass {
     this.#beginBlock();
     const loop = this.#steps.streams?.leave(end, oneBlock, this.#keys.runsAt(this.#leader));
     this.#looks.leaveLoop(loop === undefined, this.#state.insertions);
-    if (loop !== undefined) this.#add(end, Step.Loop, this.#steps.loops.push(loop) - 1);
     const { insertions, control } = this.#state;
+    if (loop !== undefined) {
+      const number = this.#steps.loops.push(loop) - 1;
+      this.#add(control.loopStart[control.top], Step.EnterLoop, number);
+      this.#add(end, Step.Loop, number);
+    }
     for (const nest of this.#nests.leave(control.loopStart[control.top], loop)) {
       this.#add(nest.start, Step.Nest);
       for (const inside of nest.loops) inside.isInside = true;
@@ -462,7 +466,7 @@ export class WastePass implements ToolPass {
       },
       value: { local: 0, isHeld: false },
       lane: IMMEDIATE_KIND[op] === ImmediateKind.MemargLane ? this.#around.module.bytes[end - 1] : 0,
-      silentLocal: -1,
+      loop: undefined,
       ids: NO_LOCAL,
       ...how,
     };

@@ -58,6 +58,7 @@ export const WasteControl = {
   streams: 512,
   initBytes: 1024,
   known: 3072,
+  valid: 3936,
 } as const;
 const SITE_IDS = { 16: "fixed", 32: "given", table: "table" } as const;
 /** Imports that a sentence names at most. */
@@ -201,6 +202,7 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
           enter: target("enterNest"),
           watched: target("watched"),
           known: layout.control + WasteControl.known,
+          valid: layout.control + WasteControl.valid,
           memory: shadowMemory,
         },
         keysAreFixed: framed === undefined,

@@ -15,6 +15,7 @@ import {
   CHOSEN, DONE, firstOf, idOf, isIn, isStore, magnitude, OPEN, put, SETTLED, sizeOf, stream, strideOf, T_END, T_FIRST, T_HIGH,
   T_LOW, T_STRIDE,
 } from "./stream-table";
+import { learnValid } from "./valid-ranges";
 
 const LINE_BYTES: u32 = 1 << LINE_SHIFT;
 /** Loops of so few trips are replayed at once: to find out what their streams have in common takes longer. */
@@ -47,7 +48,10 @@ export function looped(trips: u32, streams: u32, runs: u32): void {
     if (knowsSome()) forgetRanges(trips, count);
     replay(trips, count);
   } else if (isNested()) {
-    if (!areAllKnown(trips, count)) passLong(trips, count);
+    if (!areAllKnown(trips, count)) {
+      passLong(trips, count);
+      learnStored(trips, count);
+    }
   } else if (count == 1 && !showsZeros()) {
     setRanges(trips, 1);
     passOne(stream(0), trips);
@@ -72,6 +76,25 @@ function areAllKnown(trips: u32, count: u32): bool {
     if (!isKnownRead(min(first, last), max(first, last) + sizeOf(at))) return false;
   }
   return true;
+}
+
+/** All bytes that the loop has gone through are valid if its stores are side by side. */
+function learnStored(trips: u32, count: u32): void {
+  let low: u32 = -1;
+  let high: u32 = 0;
+  let bytes: u32 = 0;
+  let step: u32 = 0;
+  for (let i: u32 = 0; i < count; i++) {
+    const at = stream(i);
+    if (!isStore(at)) continue;
+    const end = load<u32>(at, T_END) - strideOf(at);
+    const first = load<u32>(at, T_END) - strideOf(at) * trips;
+    low = min(low, min(first, end));
+    high = max(high, max(first, end) + sizeOf(at));
+    bytes += sizeOf(at);
+    step = magnitude(strideOf(at));
+  }
+  if (bytes != 0 && bytes == step) learnValid(low, high);
 }
 
 /** What the next trips access is not known any more. */
