@@ -65,8 +65,11 @@ export interface Place {
   lane: number;
   /** A store inside of a loop that is followed when it has ended: an i64 local that counts silent stores instead of the record. */
   loop: { silent: number; of: StreamLoop } | undefined;
-  /** The local that holds a store's operand, and whether it does so already. */
-  value: { local: number; isHeld: boolean };
+  /**
+   * The local that holds a store's operand, and whether it does so already; whether that looks like one of two values, as a minimum
+   * does, of which one is there already.
+   */
+  value: { local: number; isHeld: boolean; isChosen: boolean };
   /** Whether what happens often besides the commonest case is inline too: code for time. */
   hot: boolean;
   /** A load that calls nothing, but puts into the log what it finds. */
@@ -196,7 +199,7 @@ export class BriefSnippets {
     sink.end();
   }
 
-  /** Behind the comparison in a loop: what changes nothing counts if it was valid, as what a nest stores to again and again mostly is. */
+  /** Behind the comparison in a loop: what changes nothing counts if it was valid. */
   #countSilent(sink: SnippetSink, { size, address }: Place, of: StreamLoop, silent: number): void {
     const fills = takesValid(of);
     if (fills === undefined) sink.rarely();

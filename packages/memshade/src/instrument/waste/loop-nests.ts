@@ -102,7 +102,7 @@ export function enterNest(sink: SnippetSink, { enter }: NestTargets): void {
   sink.indexed(CALL, enter);
 }
 
-/** What a loop that takes the range of valid bytes has for it: part of a nest, it stores to each byte from somewhere on, upwards. */
+/** What a loop of a nest has to take the range of valid bytes. */
 export function takesValid({ isInside, fills }: StreamLoop): StreamLoop["fills"] {
   return isInside ? fills : undefined;
 }

@@ -26,6 +26,8 @@ const ID_SHIFT = 6;
 const KEY_AT = 28;
 /** Added to the number of streams of a loop inside of another. */
 const INSIDE = 32;
+/** The same where it asks which bytes are valid: see `takeValid`. */
+const FILLS = 64;
 
 /** An access inside of the loop at hand, and the insertions that follow it one by one. */
 export interface LoopAccess {
@@ -43,7 +45,10 @@ export interface StreamLoop {
   stores: Place[];
   streams: { end: LinearForm; stride: LinearForm; what: number; key: number }[];
   trips: number;
-  /** Of a loop that stores to each byte from somewhere on, upwards: where the next trip begins, and a local for `takeValid`. */
+  /**
+   * Of a loop that stores to each byte from somewhere on, upwards, and often what is there: where the next trip begins, and a local
+   * for `takeValid`.
+   */
   fills: { from: LinearForm; validEnd: number } | undefined;
   /** Address of the counter of the block's runs, from the base of counters. */
   runs: number;
@@ -125,7 +130,11 @@ export class LoopStreams {
   }
 
   /** Behind the loop: tells the runtime what it did. */
-  write(sink: SnippetSink, { streams, trips, runs, isInside }: StreamLoop, records: SiteRecords): void {
+  write(
+    sink: SnippetSink,
+    { streams, trips, fills, runs, isInside }: StreamLoop,
+    records: SiteRecords,
+  ): void {
     const { descriptors, memory, looped, keysAreFixed } = this.#targets;
     streams.forEach(({ end, stride, what, key }, i) => {
       const at = descriptors + i * STREAM_BYTES;
@@ -144,7 +153,7 @@ export class LoopStreams {
       sink.access(I32_STORE, 2, memory, at + KEY_AT);
     });
     sink.local(LOCAL_GET, trips);
-    sink.i32(streams.length + (isInside ? INSIDE : 0));
+    sink.i32(streams.length + (isInside ? INSIDE + (fills === undefined ? 0 : FILLS) : 0));
     records.pushBase(sink);
     if (runs !== 0) {
       sink.i32(runs);
@@ -187,12 +196,16 @@ function storesAreApart(accesses: readonly LoopAccess[], streams: StreamLoop["st
   return last.offset + last.place.size - first.offset <= Math.abs(first.stride.constant);
 }
 
-/** Where the lowest store of the next trip is, if stores that are apart leave no byte out and go up; else undefined. */
+/**
+ * Where the lowest store of the next trip is, if stores that are apart leave no byte out and go up, and look as if they often changed
+ * nothing: for others it is not worth a register in the loop. Else undefined.
+ */
 function filledFrom(accesses: readonly LoopAccess[], streams: StreamLoop["streams"]): LinearForm | undefined {
   let bytes = 0;
   let lowest: { offset: number; end: LinearForm; stride: LinearForm } | undefined;
   for (const [i, { place, offset }] of accesses.entries()) {
     if (!isStore(place)) continue;
+    if (!place.value.isChosen) return undefined;
     bytes += place.size;
     if (lowest === undefined || offset < lowest.offset) lowest = { offset, ...streams[i] };
   }

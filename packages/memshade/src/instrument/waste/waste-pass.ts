@@ -42,6 +42,7 @@ import { Step, StepWriter } from "./steps.ts";
 import { isExactImport } from "./wasi-functions.ts";
 import { zeroingFunctions } from "./zeroing-functions.ts";
 
+const SELECT = opcodeId("select");
 const V128_STORE = opcodeId("v128.store");
 const HAS_MEMORY_INDEX = 0x40;
 
@@ -464,7 +465,7 @@ export class WastePass implements ToolPass {
         displacement,
         isWide: this.#around.memory64,
       },
-      value: { local: 0, isHeld: false },
+      value: { local: 0, isHeld: false, isChosen: false },
       lane: IMMEDIATE_KIND[op] === ImmediateKind.MemargLane ? this.#around.module.bytes[end - 1] : 0,
       loop: undefined,
       ids: NO_LOCAL,
@@ -482,6 +483,7 @@ export class WastePass implements ToolPass {
       place.value.local = place.value.isHeld
         ? holder
         : this.#extraLocal(valueTypeOfStore(OPCODE_NAME[op] as string), 0);
+      place.value.isChosen = this.#around.module.bytes[stack.produced[at + 1] - 1] === SELECT;
       this.#add(start, Step.Compare, number);
     }
     if (place.logs) this.#looks.logs(start);

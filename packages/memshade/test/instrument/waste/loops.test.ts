@@ -18,6 +18,8 @@ interface Access {
   offset: number;
   /** Bits of the trip number that make the value stored. */
   mask: number;
+  /** Whether what is stored is one of two values by the look of it. */
+  chooses?: boolean;
 }
 
 interface Loop {
@@ -46,13 +48,14 @@ const loop: fc.Arbitrary<Loop> = fc.record({
 
 /** A loop of one basic block, in a function of its own. */
 function functionOf({ accesses, strides }: Loop): string {
-  const lines = accesses.map(({ stores, size, base, offset, mask }) => {
+  const lines = accesses.map(({ stores, size, base, offset, mask, chooses }) => {
     const { load, store, type } = OPERATIONS[size];
     const address =
       base === "r" ? `offset=${4096 + offset} (i32.const 0)` : `offset=${offset} (local.get $${base})`;
     if (!stores) return `(drop (${load} ${address}))`;
     const trip = type === "i32" ? "(local.get $n)" : "(i64.extend_i32_u (local.get $n))";
-    return `(${store} ${address} (${type}.and ${trip} (${type}.const ${mask})))`;
+    const value = `(${type}.and ${trip} (${type}.const ${mask}))`;
+    return `(${store} ${address} ${chooses === true ? `(select ${value} ${value} (local.get $n))` : value})`;
   });
   const moves = (["p", "q"] as const).map(
     (name) => `(local.set $${name} (i32.add (local.get $${name}) (i32.const ${strides[name]})))`,
@@ -137,10 +140,10 @@ const row = (
   trips,
 });
 const of = (base: "p" | "q", stores: boolean, offset = 0) => ({ base, stores, offset });
-/** The same, storing zeros, most of which are there already. */
+/** The same, choosing zeros to store, most of which are there already. */
 function silent(...[accesses, trips, step]: Parameters<typeof row>): Loop {
   const body = row(accesses, trips, step);
-  return { ...body, accesses: body.accesses.map((one) => ({ ...one, mask: 0 })) };
+  return { ...body, accesses: body.accesses.map((one) => ({ ...one, mask: 0, chooses: true })) };
 }
 const only = fc.constantFrom(0, 1, 2, 3, 5);
 const rows: fc.Arbitrary<Loop> = fc.constantFrom(

@@ -27,8 +27,9 @@ const DENSE: u32 = 32;
 /** Of trips in which a stream follows another at another pace, one in so many is replayed at least. */
 const PIECES: u32 = 16;
 
-/** Of the number of streams: the loop is inside of another one, about which `enterNest` was told. */
+/** Of the number of streams: the loop is inside of another one, about which `enterNest` was told; it asks which bytes are valid. */
 const INSIDE: u32 = 32;
+const FILLS: u32 = 64;
 
 /** A loop has ended after `trips` runs of its block; `count` descriptors say what it did. */
 export function looped(trips: u32, streams: u32, runs: u32): void {
@@ -50,7 +51,7 @@ export function looped(trips: u32, streams: u32, runs: u32): void {
   } else if (isNested()) {
     if (!areAllKnown(trips, count)) {
       passLong(trips, count);
-      learnStored(trips, count);
+      if ((streams & FILLS) != 0) learnStored(trips, count);
     }
   } else if (count == 1 && !showsZeros()) {
     setRanges(trips, 1);
