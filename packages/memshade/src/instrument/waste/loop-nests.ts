@@ -40,7 +40,7 @@ export interface NestTargets {
   watched: number;
   /** Address of the hulls; see `runtime/shadow/assembly/waste/known.ts`. */
   known: number;
-  /** Address of the range that is known to be valid; see `runtime/shadow/assembly/waste/valid-ranges.ts`. */
+  /** Address of the range that is known to be valid; see `runtime/shadow/assembly/waste/valid-range.ts`. */
   valid: number;
   memory: number;
 }

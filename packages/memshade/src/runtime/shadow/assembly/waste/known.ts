@@ -5,7 +5,7 @@ import { areRead } from "./chosen/bytes";
 import { C_KNOWN, CONTROL } from "./layout";
 import { copyPattern, FOUND, pattern, PATTERN_BYTES } from "./patterns";
 import { CHOSEN, firstOf, isIn, SIZE_BITS, STORE_BIT, stream } from "./stream-table";
-import { forgetValid } from "./valid-ranges";
+import { forgetValid } from "./valid-range";
 
 /** The hull of all ranges, and that of those which are not read: where accesses of up to 16 bytes that meet them begin, and how many bytes. */
 const ALL_FIRST: usize = 0;

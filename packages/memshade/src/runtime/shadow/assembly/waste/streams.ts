@@ -15,7 +15,7 @@ import {
   CHOSEN, DONE, firstOf, idOf, isIn, isStore, magnitude, OPEN, put, SETTLED, sizeOf, stream, strideOf, T_END, T_FIRST, T_HIGH,
   T_LOW, T_STRIDE,
 } from "./stream-table";
-import { learnValid } from "./valid-ranges";
+import { learnValid } from "./valid-range";
 
 const LINE_BYTES: u32 = 1 << LINE_SHIFT;
 /** Loops of so few trips are replayed at once: to find out what their streams have in common takes longer. */
@@ -79,23 +79,17 @@ function areAllKnown(trips: u32, count: u32): bool {
   return true;
 }
 
-/** All bytes that the loop has gone through are valid if its stores are side by side. */
+/** The loop's stores leave no byte out and go up. */
 function learnStored(trips: u32, count: u32): void {
   let low: u32 = -1;
-  let high: u32 = 0;
   let bytes: u32 = 0;
-  let step: u32 = 0;
   for (let i: u32 = 0; i < count; i++) {
     const at = stream(i);
     if (!isStore(at)) continue;
-    const end = load<u32>(at, T_END) - strideOf(at);
-    const first = load<u32>(at, T_END) - strideOf(at) * trips;
-    low = min(low, min(first, end));
-    high = max(high, max(first, end) + sizeOf(at));
-    bytes += sizeOf(at);
-    step = magnitude(strideOf(at));
+    bytes = strideOf(at) * trips;
+    low = min(low, load<u32>(at, T_END) - bytes);
   }
-  if (bytes != 0 && bytes == step) learnValid(low, high);
+  learnValid(low, low + bytes);
 }
 
 /** What the next trips access is not known any more. */
