@@ -43,11 +43,7 @@ export class EarlierRuns {
   /** What is known of a module: what it did itself, else what another build of the program did in the functions they share. */
   of(original: Uint8Array): SiteRuns | undefined {
     const folder = this.#folder;
-    if (folder === undefined) return undefined;
-    const itself = ifPossible(() =>
-      readSiteRuns(readFileSync(join(folder, `${digestOf(original)}${ENDING}`), "utf8")),
-    );
-    return itself ?? ifPossible(() => ofOtherBuilds(folder, decodeModule(original)));
+    return folder === undefined ? undefined : known(folder, original, digestOf(original));
   }
 
   /** Options for rewriting a module, with what is known of it. */
@@ -62,9 +58,9 @@ export class EarlierRuns {
     if (folder === undefined) return;
     for (const { original, runs } of modules) {
       if (runs.offsets.length === 0) continue;
-      const all = addedRuns(runs, this.of(original));
       const digest = digestOf(original);
-      write(folder, join(folder, `${digest}${ENDING}`), siteRunsText(all));
+      const all = addedRuns(runs, known(folder, original, digest));
+      write(folder, fileOf(folder, digest), siteRunsText(all));
       ifPossible(() => keepBuild(folder, decodeModule(original), digest, all));
     }
     forgetOldest(folder, ENDING);
@@ -94,6 +90,11 @@ function ifPossible<T>(read: () => T): T | undefined {
   } catch {
     return undefined;
   }
+}
+
+function known(folder: string, original: Uint8Array, digest: string): SiteRuns | undefined {
+  const itself = ifPossible(() => readSiteRuns(readFileSync(fileOf(folder, digest), "utf8")));
+  return itself ?? ifPossible(() => ofOtherBuilds(folder, decodeModule(original)));
 }
 
 /** The files of a program's builds. */
@@ -137,6 +138,10 @@ function write(folder: string, path: string, text: string): void {
       // There is no folder.
     }
   }
+}
+
+function fileOf(folder: string, digest: string): string {
+  return join(folder, `${digest}${ENDING}`);
 }
 
 function digestOf(original: Uint8Array): string {
