@@ -8,6 +8,7 @@ import { CONSTANT } from "../value-numbers.ts";
 import type { Place } from "./brief-snippets.ts";
 import type { NestTargets } from "./loop-nests.ts";
 import type { SiteRecords } from "./site-records.ts";
+import { unitsOf } from "./stream-units.ts";
 
 const I32: ValType = 0x7f;
 const I64: ValType = 0x7e;
@@ -22,7 +23,9 @@ const MOST_STREAMS = 12;
 /** Bytes of a stream's descriptor: end, stride, what it is, and room for the runtime's own. */
 export const STREAM_BYTES = 32;
 const STORE_BIT = 32;
-const ID_SHIFT = 6;
+const UNIT_SHIFT = 6;
+const ID_SHIFT = 10;
+const MOST_KEYS = 2 ** (32 - ID_SHIFT);
 const KEY_AT = 28;
 /** Added to the number of streams of a loop inside of another. */
 const INSIDE = 32;
@@ -105,6 +108,7 @@ export class LoopStreams {
     this.#accesses = undefined;
     if (!oneBlock || accesses === undefined || !isWorthIt(accesses)) return undefined;
     const { control, temporaries, insertions } = this.#state;
+    const { keysAreFixed } = this.#targets;
     this.#progressions.begin(control);
     const streams: StreamLoop["streams"] = [];
     let counted: Progression | undefined;
@@ -113,12 +117,16 @@ export class LoopStreams {
         base === CONSTANT ? standsAt(offset) : this.#progressions.of(base, offset, place.address.local);
       if (progression === undefined) return undefined;
       if (counted === undefined || isZero(counted.stride)) counted = progression;
+      if (keysAreFixed && place.key >= MOST_KEYS) return undefined;
       const what = (isStore(place) ? STORE_BIT : 0) | place.size;
       streams.push({ ...progression, what, key: place.key });
     }
     if (counted === undefined) return undefined;
     if (!this.#targets.followsStores && accesses.some(({ place }) => isStore(place))) return undefined;
     if (!storesAreApart(accesses, streams)) return undefined;
+    unitsOf(accesses, streams).forEach((unit, i) => {
+      streams[i].what |= unit << UNIT_SHIFT;
+    });
     for (const { entries } of accesses) for (const entry of entries) insertions.remove(entry);
     const trips = this.#progressions.countTrips(control, end, counted, temporaries);
     const stores = accesses.map(({ place }) => place).filter(isStore);

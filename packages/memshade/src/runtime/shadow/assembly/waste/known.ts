@@ -4,7 +4,7 @@
 import { areRead } from "./chosen/bytes";
 import { C_KNOWN, CONTROL } from "./layout";
 import { copyPattern, FOUND, pattern, PATTERN_BYTES } from "./patterns";
-import { CHOSEN, firstOf, isIn, SIZE_BITS, STORE_BIT, stream } from "./stream-table";
+import { firstOf, SIZE_BITS, STORE_BIT, stream } from "./stream-table";
 import { forgetValid } from "./valid-range";
 
 /** The hull of all ranges, and that of those which are not read: where accesses of up to 16 bytes that meet them begin, and how many bytes. */
@@ -118,35 +118,30 @@ export function learnSparse(low: u32, high: u32, trips: u32): void {
   else patience <<= 1;
 }
 
-/** Which of `count` streams are chosen, and where they are in a place that begins at `first`. */
-function placesOf(count: u32, first: u32): u64 {
+/** Where some streams, a bit each, are in a place that begins at `first`. */
+function placesOf(streams: u32, first: u32): u64 {
   let places: u64 = 0;
-  for (let i: u32 = 0; i < count; i++)
-    if (isIn(stream(i), CHOSEN)) places |= <u64>(firstOf(stream(i)) - first) << (i * PLACE_BITS);
+  for (; streams != 0; streams &= streams - 1) {
+    const i = ctz(streams);
+    places |= <u64>(firstOf(stream(i)) - first) << (i * PLACE_BITS);
+  }
   return places;
 }
 
-function chosenOf(count: u32): u32 {
-  let chosen: u32 = 0;
-  for (let i: u32 = 0; i < count; i++) if (isIn(stream(i), CHOSEN)) chosen |= 1 << i;
-  return chosen;
-}
-
-@inline function isLeftBy(at: usize, low: u32, step: u32, chosen: u32, places: u64): bool {
-  return stepOf(at) == step && load<u32>(at, LOOP) == loop && load<u32>(at, STREAMS) == chosen && load<u64>(at, PLACES) == places &&
+@inline function isLeftBy(at: usize, low: u32, step: u32, streams: u32, places: u64): bool {
+  return stepOf(at) == step && load<u32>(at, LOOP) == loop && load<u32>(at, STREAMS) == streams && load<u64>(at, PLACES) == places &&
     ((lowOf(at) - low) & (step - 1)) == 0;
 }
 
 /**
- * The pattern of a range in which the chosen streams find what they leave, and all of it known; 0 if it is not. `first`: where
+ * The pattern of a range in which some streams, a bit each, find what they leave, and all of it known; 0 if it is not. `first`: where
  * the place begins in the trip that comes first; `step`: bytes of a place, a power of two.
  */
-export function findLeft(count: u32, first: u32, low: u32, high: u32, step: u32): usize {
+export function findLeft(streams: u32, first: u32, low: u32, high: u32, step: u32): usize {
   if (!isInside || !meetsHull(LEFT_FIRST, low, high)) return 0;
-  const places = placesOf(count, first);
-  const chosen = chosenOf(count);
+  const places = placesOf(streams, first);
   for (let i: u32 = 0; i < countOf(); i++)
-    if (contains(entry(i), low, high) && isLeftBy(entry(i), low, step, chosen, places)) {
+    if (contains(entry(i), low, high) && isLeftBy(entry(i), low, step, streams, places)) {
       if (idle != 0) idle--;
       return entry(i) + PATTERN;
     }
@@ -156,14 +151,13 @@ export function findLeft(count: u32, first: u32, low: u32, high: u32, step: u32)
 /** Whether it is worth it to find out what a loop leaves. */
 @inline export function learnsLeft(): bool { return isInside && idle < MOST_IDLE; }
 
-/** The chosen streams have found the pattern in all of a range, and left it. */
-export function learnLeft(count: u32, first: u32, low: u32, high: u32, step: u32): void {
+/** Some streams have found the pattern in all of a range, and left it. */
+export function learnLeft(streams: u32, first: u32, low: u32, high: u32, step: u32): void {
   idle++;
-  const places = placesOf(count, first);
-  const chosen = chosenOf(count);
+  const places = placesOf(streams, first);
   for (let i: u32 = 0; i < countOf(); ) {
     const at = entry(i);
-    if (!touches(at, low, high) || !isLeftBy(at, low, step, chosen, places) || !looksAs(at + PATTERN)) { i++; continue; }
+    if (!touches(at, low, high) || !isLeftBy(at, low, step, streams, places) || !looksAs(at + PATTERN)) { i++; continue; }
     low = min(low, lowOf(at));
     high = max(high, highOf(at));
     takeOut(i);
@@ -171,7 +165,7 @@ export function learnLeft(count: u32, first: u32, low: u32, high: u32, step: u32
   const at = add(low, high);
   store<u32>(at, step, STEP);
   store<u32>(at, loop, LOOP);
-  store<u32>(at, chosen, STREAMS);
+  store<u32>(at, streams, STREAMS);
   store<u64>(at, places, PLACES);
   copyPattern(at + PATTERN, pattern(FOUND));
   growHull(ALL_FIRST, low, high);

@@ -103,3 +103,4 @@ export const C_STREAMS: usize = 512; // 12 descriptors of stream-table.ts
 export const C_INIT_BYTES: usize = 1024; // bytes of a data segment that memory.init is about to put into memory
 export const C_KNOWN: usize = 3072; // 864 bytes: known.ts
 export const C_VALID: usize = 3936; // 8 bytes: valid-range.ts
+export const C_UNITS: usize = 3968; // 12 records of units.ts

@@ -11,10 +11,11 @@ import {
 } from "./known";
 import { replay } from "./replay";
 import { passShort } from "./short-loops";
+import { firstOf, firstStream, idOf, isStore, magnitude, sizeOf, stream, strideOf, T_END } from "./stream-table";
 import {
-  CHOSEN, DONE, firstOf, idOf, isIn, isStore, magnitude, OPEN, put, SETTLED, sizeOf, stream, strideOf, T_END, T_FIRST, T_HIGH,
-  T_LOW, T_STRIDE,
-} from "./stream-table";
+  advance, DONE, endIn, firstIn, firstUnit, gather, highOf, isIn, isSingle, lowOf, nextUnit, OPEN, overlap, part, put, setRanges, SETTLED,
+  sizeIn, storesIn, streamsIn, strideIn, unitsEnd,
+} from "./units";
 import { learnValid } from "./valid-range";
 
 const LINE_BYTES: u32 = 1 << LINE_SHIFT;
@@ -22,7 +23,7 @@ const LINE_BYTES: u32 = 1 << LINE_SHIFT;
 const SHORT: u32 = 12;
 /** Ranges of fewer bytes are quicker done stream by stream than compared with a pattern. */
 const MANY_BYTES: u32 = 512;
-/** Strides above this are looked at access by access. */
+/** Strides above this are looked at access by access; of loads, so that each is a unit. */
 const DENSE: u32 = 32;
 /** Of trips in which a stream follows another at another pace, one in so many is replayed at least. */
 const PIECES: u32 = 16;
@@ -38,43 +39,33 @@ export function looped(trips: u32, streams: u32, runs: u32): void {
   begin(streams != count, runs);
   if (trips <= SHORT) {
     if (knowsSome()) {
-      setFirst(trips, count);
-      forgetRanges(trips, count);
+      gather(trips, count);
+      forgetRanges(trips);
     }
     passShort(trips, count);
     return;
   }
-  setFirst(trips, count);
+  gather(trips, count);
   if (!haveIds(count)) {
-    if (knowsSome()) forgetRanges(trips, count);
+    if (knowsSome()) forgetRanges(trips);
     replay(trips, count);
   } else if (isNested()) {
-    if (!areAllKnown(trips, count)) {
+    if (!areAllKnown(trips)) {
       passLong(trips, count);
       if ((streams & FILLS) != 0) learnStored(trips, count);
     }
-  } else if (count == 1 && !showsZeros()) {
-    setRanges(trips, 1);
-    passOne(stream(0), trips);
-  } else passLong(trips, count);
-}
-
-/** Where the first trip was. */
-function setFirst(trips: u32, count: u32): void {
-  for (let i: u32 = 0; i < count; i++) {
-    const at = stream(i);
-    store<u32>(at, load<u32>(at, T_END) - load<u32>(at, T_STRIDE) * trips, T_FIRST);
-  }
+  } else if (count == 1 && !showsZeros()) passOne(stream(0), trips);
+  else passLong(trips, count);
 }
 
 /** Whether all streams are loads of what is known to be read. */
-function areAllKnown(trips: u32, count: u32): bool {
-  for (let i: u32 = 0; i < count; i++) {
-    const at = stream(i);
-    if (isStore(at)) return false;
-    const first = firstOf(at);
-    const last = first + strideOf(at) * (trips - 1);
-    if (!isKnownRead(min(first, last), max(first, last) + sizeOf(at))) return false;
+function areAllKnown(trips: u32): bool {
+  const end = unitsEnd();
+  for (let at = firstUnit(); at != end; at = nextUnit(at)) {
+    if (storesIn(at)) return false;
+    const first = firstIn(at);
+    const last = first + strideIn(at) * (trips - 1);
+    if (!isKnownRead(min(first, last), max(first, last) + sizeIn(at))) return false;
   }
   return true;
 }
@@ -93,31 +84,41 @@ function learnStored(trips: u32, count: u32): void {
 }
 
 /** What the next trips access is not known any more. */
-function forgetRanges(trips: u32, count: u32): void {
-  setRanges(trips, count);
-  for (let i: u32 = 0; i < count; i++) forgetRange(stream(i));
+function forgetRanges(trips: u32): void {
+  setRanges(trips);
+  const end = unitsEnd();
+  for (let at = firstUnit(); at != end; at = nextUnit(at)) forgetRange(at);
 }
 
-function forgetRange(at: usize): void {
-  if (isStore(at)) forget(load<u32>(at, T_LOW), load<u32>(at, T_HIGH));
-  else forgetLeft(load<u32>(at, T_LOW), load<u32>(at, T_HIGH));
+@inline function forgetRange(at: usize): void {
+  if (storesIn(at)) forget(lowOf(at), highOf(at));
+  else forgetLeft(lowOf(at), highOf(at));
 }
 
 /** Does as many trips at a time as have an order, and replays those between. */
 function passLong(trips: u32, count: u32): void {
   while (trips != 0) {
-    let some = trips > SHORT ? tripsInOrder(trips, count) : 0;
-    if (some != 0) {
-      setRanges(some, count);
-      setStates(some, count);
-      some = tripsOfLoads(some, count);
+    let some: u32 = 0;
+    if (trips > SHORT) {
+      isTorn = false;
+      some = tripsInOrder(trips);
+      if (some != 0) {
+        setRanges(some);
+        setStates(some);
+        some = tripsOfLoads(some);
+      }
+      if (isTorn) {
+        part(count);
+        continue;
+      }
     }
     if (some == 0) {
       some = trips > SHORT ? max(1, min(together, trips)) : trips;
-      if (knowsSome()) forgetRanges(some, count);
+      if (knowsSome()) forgetRanges(some);
       replay(some, count);
+      advance(some, 0);
     } else {
-      passAll(some, count);
+      passAll(some);
       if (some != trips) advance(some, count);
     }
     trips -= some;
@@ -126,37 +127,31 @@ function passLong(trips: u32, count: u32): void {
 
 /** Trips to replay where none can be done in order. */
 let together: u32 = 0;
-
-function advance(trips: u32, count: u32): void {
-  for (let i: u32 = 0; i < count; i++) {
-    const at = stream(i);
-    store<u32>(at, firstOf(at) + strideOf(at) * trips, T_FIRST);
-  }
-}
+/** Whether units meet so that there is only an order between their streams. */
+let isTorn: bool = false;
 
 /**
  * How many of the next trips can be done stream by stream, as far as loads meet what the loop stores: 0, or more than SHORT.
  * Stores go at one pace, in one place.
  */
-function tripsInOrder(trips: u32, count: u32): u32 {
+function tripsInOrder(trips: u32): u32 {
+  const stop = unitsEnd();
   let low: u32 = -1;
   let high: u32 = 0;
   let stride: i32 = 0;
-  for (let i: u32 = 0; i < count; i++) {
-    const at = stream(i);
-    if (!isStore(at)) continue;
-    low = min(low, firstOf(at));
-    high = max(high, firstOf(at) + sizeOf(at));
-    stride = strideOf(at);
+  for (let at = firstUnit(); at != stop; at = nextUnit(at)) {
+    if (!storesIn(at)) continue;
+    low = min(low, firstIn(at));
+    high = max(high, endIn(at));
+    stride = strideIn(at);
   }
   together = 0;
   let apart = trips;
   if (high == 0) return apart;
-  for (let i: u32 = 0; i < count; i++) {
-    const at = stream(i);
-    if (isStore(at)) continue;
-    const some = tripsApart(firstOf(at), firstOf(at) + sizeOf(at), strideOf(at), low, high, stride, apart);
-    if (some == apart || keepsPaceWithStores(at, count)) continue;
+  for (let at = firstUnit(); at != stop; at = nextUnit(at)) {
+    if (storesIn(at)) continue;
+    const some = tripsApart(firstIn(at), endIn(at), strideIn(at), low, high, stride, apart);
+    if (some == apart || keepsPaceWithStores(at)) continue;
     if (some <= SHORT) together = max(together, tripsTogether(at, low, high, stride, trips));
     else apart = some;
   }
@@ -177,108 +172,98 @@ function tripsApart(low: u32, high: u32, stride: i32, otherLow: u32, otherHigh: 
   return gap >= closing * (trips - 1) ? trips : <u32>(gap / closing) + 1;
 }
 
-/** How many trips are replayed until a load and what is stored have passed each other. */
+/** How many trips are replayed until loads and what is stored have passed each other. */
 function tripsTogether(at: usize, low: u32, high: u32, stride: i32, trips: u32): u32 {
-  const own = strideOf(at);
+  const own = strideIn(at);
   const faster = <i64>stride - own;
   if (faster == 0) return trips;
   // At the end of these they are beside each other.
-  const way: i64 = faster > 0 ? <i64>firstOf(at) + sizeOf(at) - low : <i64>high - firstOf(at);
+  const way: i64 = faster > 0 ? <i64>endIn(at) - low : <i64>high - firstIn(at);
   const speed = faster > 0 ? faster : -faster;
   const some = way <= 0 ? 1 : <u32>min<i64>((way + speed - 1) / speed, trips);
   // One behind the other, they stay in each other's range.
   return (own < 0) == (stride < 0) && own != 0 ? max(some, max(SHORT, trips / PIECES)) : some;
 }
 
-function keepsPaceWithStores(at: usize, count: u32): bool {
-  for (let i: u32 = 0; i < count; i++)
-    if (isStore(stream(i)) && !keepPace(at, stream(i))) return false;
+function keepsPaceWithStores(at: usize): bool {
+  const stop = unitsEnd();
+  for (let other = firstUnit(); other != stop; other = nextUnit(other)) {
+    if (!storesIn(other) || keepPace(at, other)) continue;
+    tear(at, other);
+    return false;
+  }
   return true;
 }
 
+/** Of two units that go at one pace, and not through the same places, the streams may. */
+function tear(one: usize, other: usize): void {
+  if (strideIn(one) == strideIn(other) && !(isSingle(one) && isSingle(other))) isTorn = true;
+}
+
 /** The same for loads of which some byte was not read before: what they have in common is fresh to one of them only. */
-function tripsOfLoads(trips: u32, count: u32): u32 {
+function tripsOfLoads(trips: u32): u32 {
+  const stop = unitsEnd();
   let apart = trips;
-  for (let i: u32 = 1; i < count; i++) {
-    const one = stream(i);
-    if (!isIn(one, OPEN) || isStore(one)) continue;
-    for (let j: u32 = 0; j < i; j++) {
-      const other = stream(j);
-      if (!isIn(other, OPEN) || isStore(other) || !overlap(one, other)) continue;
+  for (let one = firstUnit(); one != stop; one = nextUnit(one)) {
+    if (!isIn(one, OPEN) || storesIn(one)) continue;
+    for (let other = firstUnit(); other != one; other = nextUnit(other)) {
+      if (!isIn(other, OPEN) || storesIn(other) || !overlap(one, other)) continue;
       if (keepPace(one, other) || shareReadBytes(one, other)) continue;
-      const low = firstOf(other);
-      const high = low + sizeOf(other);
-      const stride = strideOf(other);
-      const some = tripsApart(firstOf(one), firstOf(one) + sizeOf(one), strideOf(one), low, high, stride, apart);
+      tear(one, other);
+      const low = firstIn(other);
+      const high = endIn(other);
+      const stride = strideIn(other);
+      const some = tripsApart(firstIn(one), endIn(one), strideIn(one), low, high, stride, apart);
       if (some <= SHORT) together = max(together, max(tripsTogether(one, low, high, stride, trips), trips / PIECES));
       else apart = min(apart, some);
     }
   }
   if (together != 0) return 0;
-  if (apart != trips) setRanges(apart, count);
+  if (apart != trips) setRanges(apart);
   return apart;
 }
 
-function setRanges(trips: u32, count: u32): void {
-  for (let i: u32 = 0; i < count; i++) {
-    const at = stream(i);
-    const first = firstOf(at);
-    const last = first + strideOf(at) * (trips - 1);
-    store<u32>(at, min(first, last), T_LOW);
-    store<u32>(at, max(first, last) + sizeOf(at), T_HIGH);
-  }
-}
-
 /** Loads of what the loop also stores may find it unread, whatever it was before. */
-function setStates(trips: u32, count: u32): void {
+function setStates(trips: u32): void {
+  const stop = unitsEnd();
   let stores = false;
-  for (let i: u32 = 0; i < count; i++) {
-    const at = stream(i);
-    if (isStore(at)) { put(at, OPEN); stores = true; }
-    else put(at, isRead(i, trips) ? SETTLED : OPEN);
+  for (let at = firstUnit(); at != stop; at = nextUnit(at)) {
+    if (storesIn(at)) { put(at, OPEN); stores = true; }
+    else put(at, isRead(at, trips) ? SETTLED : OPEN);
   }
-  if (stores) reopen(count);
+  if (stores) reopen();
 }
 
-function reopen(count: u32): void {
-  for (let i: u32 = 0; i < count; i++) {
-    const one = stream(i);
+function reopen(): void {
+  const stop = unitsEnd();
+  for (let one = firstUnit(); one != stop; one = nextUnit(one)) {
     if (!isIn(one, SETTLED)) continue;
-    for (let j: u32 = 0; j < count; j++)
-      if (isStore(stream(j)) && overlap(one, stream(j))) { put(one, OPEN); break; }
+    for (let other = firstUnit(); other != stop; other = nextUnit(other))
+      if (storesIn(other) && overlap(one, other)) { put(one, OPEN); break; }
   }
 }
 
-@inline function overlap(one: usize, other: usize): bool {
-  return load<u32>(one, T_LOW) < load<u32>(other, T_HIGH) && load<u32>(other, T_LOW) < load<u32>(one, T_HIGH);
-}
-
-/** Whether all bytes between the first and the last of a stream were read before the loop. */
-function isRead(i: u32, trips: u32): bool {
-  if (!isNested()) return looksRead(i, trips);
-  const at = stream(i);
-  const low = load<u32>(at, T_LOW);
-  const high = load<u32>(at, T_HIGH);
+/** Whether all bytes between the first and the last of a unit's loads were read before the loop. */
+function isRead(at: usize, trips: u32): bool {
+  if (!isNested()) return looksRead(at, trips);
+  const low = lowOf(at);
+  const high = highOf(at);
   if (isKnownRead(low, high)) return true;
-  if (!looksRead(i, trips)) return false;
-  if (magnitude(strideOf(at)) > DENSE) learnSparse(low, high, trips);
+  if (!looksRead(at, trips)) return false;
+  if (magnitude(strideIn(at)) > DENSE) learnSparse(low, high, trips);
   else if (high - low >= WORTH_KEEPING) learnRead(low, high);
   return true;
 }
 
-function looksRead(i: u32, trips: u32): bool {
-  const at = stream(i);
-  let low = load<u32>(at, T_LOW);
-  let high = load<u32>(at, T_HIGH);
-  if (magnitude(strideOf(at)) > DENSE) return areSparseRead(at, trips);
-  // Neighbours in a row are often streams of one loop: what one of them has seen need not be seen again.
-  for (let j: u32 = 0; j < i; j++) {
-    const other = stream(j);
-    if (!isIn(other, SETTLED) || magnitude(strideOf(other)) > DENSE) continue;
-    const otherLow = load<u32>(other, T_LOW);
-    const otherHigh = load<u32>(other, T_HIGH);
-    if (low >= otherLow && low < otherHigh) low = otherHigh;
-    if (high > otherLow && high <= otherHigh) high = otherLow;
+function looksRead(at: usize, trips: u32): bool {
+  let low = lowOf(at);
+  let high = highOf(at);
+  if (magnitude(strideIn(at)) > DENSE) return areSparseRead(at, trips);
+  // Neighbours in a row are often of one loop: what one of them has seen need not be seen again.
+  for (let other = firstUnit(); other != at; other = nextUnit(other)) {
+    if (!isIn(other, SETTLED) || magnitude(strideIn(other)) > DENSE) continue;
+    if (low >= lowOf(other) && low < highOf(other)) low = highOf(other);
+    if (high > lowOf(other) && high <= highOf(other)) high = lowOf(other);
     if (low >= high) return true;
   }
   if (areRead(low, high - low)) return true;
@@ -289,9 +274,9 @@ function looksRead(i: u32, trips: u32): bool {
 
 /** Whether all bytes of a stream of places far apart were read before the loop. */
 function areSparseRead(at: usize, trips: u32): bool {
-  const stride = strideOf(at);
-  const size = sizeOf(at);
-  let address = firstOf(at);
+  const stride = strideIn(at);
+  const size = sizeIn(at);
+  let address = firstIn(at);
   if (showsZeros()) settleSparse(address, stride, size, trips);
   // Walks along columns are of numbers as a rule.
   if (size == 4) return sparseIsRead<u32>(address, stride, trips);
@@ -313,68 +298,69 @@ function settleSparse(address: u32, stride: i32, size: u32, trips: u32): void {
 
 /** Two loads whose common bytes were all read before do not see each other; nor do those that stand, behind the first trip. */
 function shareReadBytes(one: usize, other: usize): bool {
-  if (strideOf(one) == 0 && strideOf(other) == 0) return true;
-  const low = max(load<u32>(one, T_LOW), load<u32>(other, T_LOW));
-  return areRead(low, min(load<u32>(one, T_HIGH), load<u32>(other, T_HIGH)) - low);
+  if (strideIn(one) == 0 && strideIn(other) == 0) return true;
+  const low = max(lowOf(one), lowOf(other));
+  return areRead(low, min(highOf(one), highOf(other)) - low);
 }
 
 /**
- * Whether two streams go through the same places at the same pace, or through places between those of the other: then who is
+ * Whether two units go through the same places at the same pace, or through places between those of the other: then who is
  * ahead was at each place before the other.
  */
 function keepPace(one: usize, other: usize): bool {
-  const stride = magnitude(strideOf(one));
-  if (stride == 0 || strideOf(one) != strideOf(other)) return false;
-  if (sizeOf(one) > stride || sizeOf(other) > stride) return false;
-  const low = firstOf(one);
-  const otherLow = firstOf(other);
+  const stride = magnitude(strideIn(one));
+  if (stride == 0 || strideIn(one) != strideIn(other)) return false;
+  if (sizeIn(one) > stride || sizeIn(other) > stride) return false;
+  const low = firstIn(one);
+  const otherLow = firstIn(other);
   const apart = (stride & (stride - 1)) == 0 ? (low - otherLow) & (stride - 1)
     : low >= otherLow ? (low - otherLow) % stride : (stride - (otherLow - low) % stride) % stride;
-  return apart == 0 || (apart >= sizeOf(other) && apart + sizeOf(one) <= stride);
+  return apart == 0 || (apart >= sizeIn(other) && apart + sizeIn(one) <= stride);
 }
 
-/** Does the open streams, those ahead of others of their stride first. */
-function passAll(trips: u32, count: u32): void {
-  for (let i: u32 = 0; i < count; i++) {
-    const at = stream(i);
-    while (isIn(at, OPEN)) passAhead(strideOf(at), trips, count);
-  }
+/** Does the open units, those ahead of others of their stride first. */
+function passAll(trips: u32): void {
+  const stop = unitsEnd();
+  for (let at = firstUnit(); at != stop; at = nextUnit(at))
+    while (isIn(at, OPEN)) passAhead(strideIn(at), trips);
 }
 
-/** Does those open streams of a stride that share a place, as long as the stride, with the one ahead of all. */
-function passAhead(stride: i32, trips: u32, count: u32): void {
+/** Does those open units of a stride that share a place, as long as the stride, with the one ahead of all. */
+function passAhead(stride: i32, trips: u32): void {
+  const stop = unitsEnd();
   const step = magnitude(stride);
   let ahead: usize = 0;
-  for (let i: u32 = 0; i < count; i++) {
-    const at = stream(i);
-    if (isIn(at, OPEN) && strideOf(at) == stride && (ahead == 0 || isAhead(at, ahead, stride))) ahead = at;
-  }
-  const first = firstOf(ahead);
-  const end = first + sizeOf(ahead);
-  if (sizeOf(ahead) > step) { passOne(ahead, trips); return; }
+  for (let at = firstUnit(); at != stop; at = nextUnit(at))
+    if (isIn(at, OPEN) && strideIn(at) == stride && (ahead == 0 || isAhead(at, ahead, stride))) ahead = at;
+  const first = firstIn(ahead);
+  const end = endIn(ahead);
   let low = first;
-  let chosen: u32 = 0;
-  for (let i: u32 = 0; i < count; i++) {
-    const at = stream(i);
-    if (!isIn(at, OPEN) || strideOf(at) != stride) continue;
-    const isInside = stride < 0 ? firstOf(at) + sizeOf(at) - first <= step : end - firstOf(at) <= step;
+  let streams: u32 = 0;
+  if (sizeIn(ahead) > step) streams = take(ahead);
+  else for (let at = firstUnit(); at != stop; at = nextUnit(at)) {
+    if (!isIn(at, OPEN) || strideIn(at) != stride) continue;
+    const isInside = stride < 0 ? endIn(at) - first <= step : end - firstIn(at) <= step;
     if (!isInside) continue;
-    low = min(low, firstOf(at));
-    put(at, CHOSEN);
-    chosen++;
+    low = min(low, firstIn(at));
+    streams |= take(at);
   }
-  if (chosen == 1) passOne(ahead, trips);
-  else passChosen(low, stride, trips, count, chosen);
+  if (step == 0 || (streams & (streams - 1)) == 0) for (; streams != 0; streams &= streams - 1) passOne(firstStream(streams), trips);
+  else passChosen(low, stride, trips, streams);
 }
 
-/** Of streams side by side in the direction in which they go, the one that reaches further. */
+/** A unit is being done. Returns its streams. */
+@inline function take(at: usize): u32 {
+  put(at, DONE);
+  return streamsIn(at);
+}
+
+/** Of units side by side in the direction in which they go, the one that reaches further. */
 @inline function isAhead(one: usize, other: usize, stride: i32): bool {
-  return stride < 0 ? firstOf(one) < firstOf(other) : firstOf(one) + sizeOf(one) > firstOf(other) + sizeOf(other);
+  return stride < 0 ? firstIn(one) < firstIn(other) : endIn(one) > endIn(other);
 }
 
 function passOne(at: usize, trips: u32): void {
-  put(at, DONE);
-  if (knowsSome()) forgetRange(at);
+  if (knowsSome()) forgetStream(at, trips);
   if (!isStore(at)) {
     // Where one load has read all, it finds all read from then on.
     if (strideOf(at) == 0) {
@@ -389,23 +375,27 @@ function passOne(at: usize, trips: u32): void {
   storeStream(firstOf(at), strideOf(at), sizeOf(at), trips, idOf(at));
 }
 
-/** The chosen streams share a place that is at `first` in the first trip. */
-function passChosen(first: u32, stride: i32, trips: u32, count: u32, chosen: u32): void {
+@inline function lowest(at: usize, trips: u32): u32 { return firstOf(at) + min(strideOf(at), 0) * (trips - 1); }
+@inline function extent(at: usize, trips: u32): u32 { return magnitude(strideOf(at)) * (trips - 1) + sizeOf(at); }
+
+function forgetStream(at: usize, trips: u32): void {
+  const low = lowest(at, trips);
+  if (isStore(at)) forget(low, low + extent(at, trips));
+  else forgetLeft(low, low + extent(at, trips));
+}
+
+/** Streams, a bit each, share a place that is at `first` in the first trip. */
+function passChosen(first: u32, stride: i32, trips: u32, streams: u32): void {
   const step = magnitude(stride);
   const low = stride < 0 ? first - step * (trips - 1) : first;
   // A nest may come back to what a group of two has left.
-  const isMany = chosen > 2;
-  if (isMany && step * trips >= MANY_BYTES && isPatterned(step)) passGroup(count, first, low, step, trips);
+  const isMany = popcnt(streams) > 2;
+  if (isMany && step * trips >= MANY_BYTES && isPatterned(step)) passGroup(streams, first, low, step, trips);
   else {
-    if (knowsSome()) for (let i: u32 = 0; i < count; i++) if (isIn(stream(i), CHOSEN)) forgetRange(stream(i));
-    passEach(count, first, first, stride, trips);
+    if (knowsSome()) for (let rest = streams; rest != 0; rest &= rest - 1) forgetStream(firstStream(rest), trips);
+    passEach(streams, first, first, stride, trips);
   }
-  for (let i: u32 = 0; i < count; i++) {
-    const at = stream(i);
-    if (!isIn(at, CHOSEN)) continue;
-    if (isStore(at)) soil(at, trips);
-    put(at, DONE);
-  }
+  for (; streams != 0; streams &= streams - 1) if (isStore(firstStream(streams))) soil(firstStream(streams), trips);
 }
 
 @inline function loaded(at: usize, trips: u32, left: u32): void {
@@ -415,8 +405,7 @@ function passChosen(first: u32, stride: i32, trips: u32, count: u32, chosen: u32
 /** An opaque host may look at what a stream stored. */
 function soil(at: usize, trips: u32): void {
   const stride = strideOf(at);
-  const low = load<u32>(at, T_LOW);
-  if (magnitude(stride) <= LINE_BYTES) { markDirty(low, load<u32>(at, T_HIGH) - low); return; }
+  if (magnitude(stride) <= LINE_BYTES) { markDirty(lowest(at, trips), extent(at, trips)); return; }
   const first = firstOf(at);
   for (let i: u32 = 0; i < trips; i++) markDirty(first + stride * i, sizeOf(at));
 }

@@ -8,7 +8,7 @@ import {
   clear, fillPattern, FOUND, isChanged, LEFT, leavePattern, MOST_PATIENCE, passFound, pattern, PATTERN_BYTES, repeat, touch,
   TOUCHED,
 } from "../patterns";
-import { CHOSEN, firstOf, idOf, isIn, isStore, sizeOf, stream } from "../stream-table";
+import { firstOf, firstStream, idOf, isStore, sizeOf } from "../stream-table";
 import { readTimes, setRange } from "./bytes";
 
 /** Bytes of the program that are looked at before any is written. */
@@ -18,16 +18,16 @@ const CHUNK: u32 = 2048;
 export function isPatterned(step: u32): bool { return fillPattern(step); }
 
 /**
- * Does the chosen ones of `count` streams: in each of `trips` places of `step` bytes from `low` on, their accesses in the loop's
+ * Does some streams, a bit each: in each of `trips` places of `step` bytes from `low` on, their accesses in the loop's
  * order. `first`: the lowest address of a stream's place in the trip that comes first.
  */
-export function passGroup(count: u32, first: u32, low: u32, step: u32, trips: u32): void {
+export function passGroup(streams: u32, first: u32, low: u32, step: u32, trips: u32): void {
   const end = low + step * trips;
-  const isBlind = noteTouched(count, first, step);
-  const known = findLeft(count, first, low, end, step);
+  const isBlind = noteTouched(streams, first, step);
+  const known = findLeft(streams, first, low, end, step);
   if (known != 0) {
     repeat(FOUND, known, PATTERN_BYTES);
-    settle(count, first, step, trips);
+    settle(streams, first, step, trips);
     return;
   }
   if (knowsSome()) forget(low, end);
@@ -39,7 +39,7 @@ export function passGroup(count: u32, first: u32, low: u32, step: u32, trips: u3
     const stop = min(end, low + CHUNK);
     const next = isBlind ? stop : <u32>(passFound(low << 1, stop << 1) >>> 1);
     if (next != low) {
-      settle(count, first, step, (next - low) / step);
+      settle(streams, first, step, (next - low) / step);
       if (isBlind) { leavePattern(low << 1, end << 1); return; }
       if (isChanged()) {
         leavePattern(low << 1, next << 1);
@@ -54,21 +54,20 @@ export function passGroup(count: u32, first: u32, low: u32, step: u32, trips: u3
     }
     const some = min((end - low) / step, patience * (PATTERN_BYTES >>> 1) / step);
     if (patience < MOST_PATIENCE) patience <<= 1;
-    passEach(count, first, low, step, some);
+    passEach(streams, first, low, step, some);
     low += some * step;
     isSteady = false;
   }
-  if (isSteady) learnLeft(count, first, begin, end, step);
+  if (isSteady) learnLeft(streams, first, begin, end, step);
 }
 
 /** Notes which bytes are touched. Whether all of the streams are stores. */
-function noteTouched(count: u32, first: u32, step: u32): bool {
+function noteTouched(streams: u32, first: u32, step: u32): bool {
   const touched = pattern(TOUCHED);
   clear(TOUCHED);
   let isBlind = true;
-  for (let i: u32 = 0; i < count; i++) {
-    const at = stream(i);
-    if (!isIn(at, CHOSEN)) continue;
+  for (let rest = streams; rest != 0; rest &= rest - 1) {
+    const at = firstStream(rest);
     setIds(touched + ((firstOf(at) - first) << 1), sizeOf(at), 0xffff);
     if (!isStore(at)) isBlind = false;
   }
@@ -79,12 +78,11 @@ function noteTouched(count: u32, first: u32, step: u32): bool {
 @inline function setIds(at: usize, size: u32, id: u32): void { setRange(<u32>at >>> 1, size, id); }
 
 /** Counts what `times` trips do that find the pattern, and makes it what they leave. */
-function settle(count: u32, first: u32, step: u32, times: u32): void {
+function settle(streams: u32, first: u32, step: u32, times: u32): void {
   const left = pattern(LEFT);
   repeat(LEFT, pattern(FOUND), PATTERN_BYTES);
-  for (let i: u32 = 0; i < count; i++) {
-    const at = stream(i);
-    if (!isIn(at, CHOSEN)) continue;
+  for (let rest = streams; rest != 0; rest &= rest - 1) {
+    const at = firstStream(rest);
     const ids = left + ((firstOf(at) - first) << 1);
     if (isStore(at)) setIds(ids, sizeOf(at), idOfKey(idOf(at)));
     else if (readTimes(ids, sizeOf(at), times)) countFreshTimes(idOf(at), times);

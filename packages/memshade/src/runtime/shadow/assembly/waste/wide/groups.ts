@@ -8,7 +8,7 @@ import {
   clear, fillPattern, FOUND, isChanged, LEFT, leavePattern, MOST_PATIENCE, passFound, pattern, PATTERN_BYTES, repeat, touch,
   TOUCHED,
 } from "../patterns";
-import { CHOSEN, firstOf, idOf, isIn, isStore, sizeOf, stream } from "../stream-table";
+import { firstOf, firstStream, idOf, isStore, sizeOf } from "../stream-table";
 import { writersLoad128, writersStore128 } from "../tables";
 import { idsOf, overwriteTimes, putIds, putStates, readTimes } from "./bytes";
 
@@ -24,16 +24,16 @@ export function isPatterned(step: u32): bool {
 }
 
 /**
- * Does the chosen ones of `count` streams: in each of `trips` places of `step` bytes from `low` on, their accesses in the loop's
+ * Does some streams, a bit each: in each of `trips` places of `step` bytes from `low` on, their accesses in the loop's
  * order. `first`: the lowest address of a stream's place in the trip that comes first.
  */
-export function passGroup(count: u32, first: u32, low: u32, step: u32, trips: u32): void {
+export function passGroup(streams: u32, first: u32, low: u32, step: u32, trips: u32): void {
   const end = low + step * trips;
-  const stored = noteTouched(count, first, step);
-  const known = findLeft(count, first, low, end, step);
+  const stored = noteTouched(streams, first, step);
+  const known = findLeft(streams, first, low, end, step);
   if (known != 0) {
     repeat(FOUND, known, PATTERN_BYTES);
-    settle(count, first, low, step, trips);
+    settle(streams, first, low, step, trips);
     return;
   }
   if (knowsSome()) forget(low, end);
@@ -45,7 +45,7 @@ export function passGroup(count: u32, first: u32, low: u32, step: u32, trips: u3
     const next = <u32>passFound(low, min(end, low + CHUNK));
     if (next != low) {
       const some = (next - low) / step;
-      settle(count, first, low, step, some);
+      settle(streams, first, low, step, some);
       if (isChanged()) {
         leavePattern(low, next);
         isSteady = false;
@@ -54,28 +54,27 @@ export function passGroup(count: u32, first: u32, low: u32, step: u32, trips: u3
         else isSteady = isAsKept();
       }
       if (stored == step && step >= 4) putPattern(low, next);
-      else if (stored != 0) putEach(count, first, low, step, some);
+      else if (stored != 0) putEach(streams, first, low, step, some);
       patience = next - low > PATTERN_BYTES ? 1 : patience;
       low = next;
       continue;
     }
     const some = min((end - low) / step, patience * PATTERN_BYTES / step);
     if (patience < MOST_PATIENCE) patience <<= 1;
-    passEach(count, first, low, step, some);
+    passEach(streams, first, low, step, some);
     low += some * step;
     isSteady = false;
   }
-  if (isSteady) learnLeft(count, first, begin, end, step);
+  if (isSteady) learnLeft(streams, first, begin, end, step);
 }
 
 /** Notes which bytes are touched, and the ids of those that are stored. Returns how many these are. */
-function noteTouched(count: u32, first: u32, step: u32): u32 {
+function noteTouched(streams: u32, first: u32, step: u32): u32 {
   const touched = pattern(TOUCHED);
   clear(TOUCHED);
   let stored: u32 = 0;
-  for (let i: u32 = 0; i < count; i++) {
-    const at = stream(i);
-    if (!isIn(at, CHOSEN)) continue;
+  for (let rest = streams; rest != 0; rest &= rest - 1) {
+    const at = firstStream(rest);
     const place = firstOf(at) - first;
     putStates(<u32>touched + place, sizeOf(at), -1);
     if (!isStore(at)) continue;
@@ -90,12 +89,11 @@ function noteTouched(count: u32, first: u32, step: u32): u32 {
 }
 
 /** Counts what trips do that find the pattern from `low` on, and makes it what they leave. */
-function settle(count: u32, first: u32, low: u32, step: u32, times: u32): void {
+function settle(streams: u32, first: u32, low: u32, step: u32, times: u32): void {
   const left = pattern(LEFT);
   repeat(LEFT, pattern(FOUND), PATTERN_BYTES);
-  for (let i: u32 = 0; i < count; i++) {
-    const at = stream(i);
-    if (!isIn(at, CHOSEN)) continue;
+  for (let rest = streams; rest != 0; rest &= rest - 1) {
+    const at = firstStream(rest);
     const place = firstOf(at) - first;
     if (isStore(at)) {
       overwriteTimes(low + place, sizeOf(at), step, times, left + place);
@@ -139,10 +137,10 @@ function putPattern(low: u32, high: u32): void {
 }
 
 /** Ids of places of which some bytes are not stored. */
-function putEach(count: u32, first: u32, low: u32, step: u32, times: u32): void {
-  for (let i: u32 = 0; i < count; i++) {
-    const at = stream(i);
-    if (!isIn(at, CHOSEN) || !isStore(at)) continue;
+function putEach(streams: u32, first: u32, low: u32, step: u32, times: u32): void {
+  for (let rest = streams; rest != 0; rest &= rest - 1) {
+    const at = firstStream(rest);
+    if (!isStore(at)) continue;
     let address = low + (firstOf(at) - first);
     for (let n = times; n != 0; n--) {
       putIds(address, sizeOf(at), idOf(at));
