@@ -19,7 +19,10 @@ interface Unit {
  * Which streams of a loop move as one, within one place of each trip, as a number per stream: those of units that came before it, or
  * the next. All stores are in one unit. See `runtime/shadow/assembly/waste/units.ts`.
  */
-export function unitsOf(accesses: readonly LoopAccess[], streams: readonly { stride: LinearForm }[]): number[] {
+export function unitsOf(
+  accesses: readonly LoopAccess[],
+  streams: readonly { stride: LinearForm }[],
+): number[] {
   const units: Unit[] = [];
   const unitOf: Unit[] = [];
   const order = accesses.map((_, i) => i);
@@ -28,7 +31,9 @@ export function unitsOf(accesses: readonly LoopAccess[], streams: readonly { str
     const { base, offset, place } = accesses[i];
     const end = offset + place.size;
     const { stride } = streams[i];
-    let unit = units.find((one) => one.base === base && isSame(one.stride, stride) && hasRoom(one, offset, end));
+    let unit = units.find(
+      (one) => one.base === base && isSame(one.stride, stride) && hasRoom(one, offset, end),
+    );
     if (unit === undefined) {
       unit = { number: -1, base, stride, stores: stores(accesses[i]), low: offset, high: end };
       units.push(unit);

@@ -42,6 +42,8 @@ let loop: u32 = 0;
 /** How often ranges were learned that a loop has left, less how often that was of use. */
 let idle: u32 = 0;
 const MOST_IDLE: u32 = 8;
+/** The range whose turn it was last to give its place to another. */
+let turn: u32 = 0;
 /** Work on ranges that turned out to be read, though not all between their places, and how much of it makes the rest worth a look. */
 let sparseWork: u64 = 0;
 let patience: u64 = 1;
@@ -51,6 +53,7 @@ let patience: u64 = 1;
 @inline function lowOf(at: usize): u32 { return load<u32>(at, LOW); }
 @inline function highOf(at: usize): u32 { return load<u32>(at, HIGH); }
 @inline function stepOf(at: usize): u32 { return load<u32>(at, STEP); }
+@inline function lengthOf(at: usize): u32 { return highOf(at) - lowOf(at); }
 @inline function touches(at: usize, low: u32, high: u32): bool { return low <= highOf(at) && lowOf(at) <= high; }
 @inline function overlaps(at: usize, low: u32, high: u32): bool { return low < highOf(at) && lowOf(at) < high; }
 @inline function contains(at: usize, low: u32, high: u32): bool { return lowOf(at) <= low && high <= highOf(at); }
@@ -82,9 +85,24 @@ export function watched(address: u32, what: u32): void {
   else forgetLeft(address, end);
 }
 
+/** What `isKnownRead` has left of a range. */
+export let restLow: u32 = 0;
+export let restHigh: u32 = 0;
+
+/** Whether a range is known to be read. If not, from the first to the last byte of which that is not known is the rest. */
 export function isKnownRead(low: u32, high: u32): bool {
-  if (!meetsHull(ALL_FIRST, low, high)) return false;
-  for (let i: u32 = 0; i < countOf(); i++) if (stepOf(entry(i)) == 0 && contains(entry(i), low, high)) return true;
+  if (isInside && meetsHull(ALL_FIRST, low, high))
+    for (let i: u32 = 0; i < countOf(); i++) {
+      const at = entry(i);
+      if (stepOf(at) != 0 || !overlaps(at, low, high)) continue;
+      const isBefore = lowOf(at) <= low;
+      if (highOf(at) >= high) {
+        if (isBefore) return true;
+        high = lowOf(at);
+      } else if (isBefore) low = highOf(at);
+    }
+  restLow = low;
+  restHigh = high;
   return false;
 }
 
@@ -246,14 +264,15 @@ function copyEntry(to: usize, from: usize): void {
   copyPattern(to + PATTERN, from + PATTERN);
 }
 
-/** A new range, if need be in the place of the shortest. */
+/** A new range, if need be in the place of one that is shorter than others by half, or of another one each time. */
 function add(low: u32, high: u32): usize {
   const count = countOf();
   let at = entry(count);
   if (count != MOST_ENTRIES) store<u32>(CONTROL, count + 1, C_KNOWN + COUNT);
   else {
-    at = entry(0);
-    for (let i: u32 = 1; i < count; i++) if (highOf(entry(i)) - lowOf(entry(i)) < highOf(at) - lowOf(at)) at = entry(i);
+    turn = (turn + 1) % MOST_ENTRIES;
+    at = entry(turn);
+    for (let i: u32 = 0; i < count; i++) if (clz(lengthOf(entry(i))) > clz(lengthOf(at))) at = entry(i);
   }
   store<u32>(at, low, LOW);
   store<u32>(at, high, HIGH);

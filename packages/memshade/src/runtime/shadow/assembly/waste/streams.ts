@@ -7,7 +7,7 @@ import { haveIds } from "./chosen-ids/ids";
 import { LINE_SHIFT, markDirty, showsZeros } from "./dirty";
 import { passEach } from "./each";
 import {
-  begin, forget, forgetLeft, isKnownRead, isNested, knowsSome, learnRead, learnSparse, WORTH_KEEPING,
+  begin, forget, forgetLeft, isKnownRead, isNested, knowsSome, learnRead, learnSparse, restHigh, restLow, WORTH_KEEPING,
 } from "./known";
 import { replay } from "./replay";
 import { passShort } from "./short-loops";
@@ -245,19 +245,20 @@ function reopen(): void {
 
 /** Whether all bytes between the first and the last of a unit's loads were read before the loop. */
 function isRead(at: usize, trips: u32): bool {
-  if (!isNested()) return looksRead(at, trips);
   const low = lowOf(at);
   const high = highOf(at);
   if (isKnownRead(low, high)) return true;
   if (!looksRead(at, trips)) return false;
+  if (!isNested()) return true;
   if (magnitude(strideIn(at)) > DENSE) learnSparse(low, high, trips);
   else if (high - low >= WORTH_KEEPING) learnRead(low, high);
   return true;
 }
 
+/** Of what is not known to be read. */
 function looksRead(at: usize, trips: u32): bool {
-  let low = lowOf(at);
-  let high = highOf(at);
+  let low = restLow;
+  let high = restHigh;
   if (magnitude(strideIn(at)) > DENSE) return areSparseRead(at, trips);
   // Neighbours in a row are often of one loop: what one of them has seen need not be seen again.
   for (let other = firstUnit(); other != at; other = nextUnit(other)) {
@@ -300,7 +301,8 @@ function settleSparse(address: u32, stride: i32, size: u32, trips: u32): void {
 function shareReadBytes(one: usize, other: usize): bool {
   if (strideIn(one) == 0 && strideIn(other) == 0) return true;
   const low = max(lowOf(one), lowOf(other));
-  return areRead(low, min(highOf(one), highOf(other)) - low);
+  const high = min(highOf(one), highOf(other));
+  return isKnownRead(low, high) || areRead(restLow, restHigh - restLow);
 }
 
 /**
@@ -362,17 +364,35 @@ function passAhead(stride: i32, trips: u32): void {
 function passOne(at: usize, trips: u32): void {
   if (knowsSome()) forgetStream(at, trips);
   if (!isStore(at)) {
-    // Where one load has read all, it finds all read from then on.
-    if (strideOf(at) == 0) {
-      loaded(at, 1, NO_STORE);
-      if (areRead(firstOf(at), sizeOf(at))) return;
-      trips--;
-    }
-    loaded(at, trips, NO_STORE);
+    loadOne(at, trips);
     return;
   }
   soil(at, trips);
   storeStream(firstOf(at), strideOf(at), sizeOf(at), trips, idOf(at));
+}
+
+function loadOne(at: usize, trips: u32): void {
+  const stride = strideOf(at);
+  const size = sizeOf(at);
+  let first = firstOf(at);
+  // Where one load has read all, it finds all read from then on.
+  if (stride == 0) {
+    loadStream(first, 0, size, 1, idOf(at), NO_STORE);
+    if (!areRead(first, size)) loadStream(first, 0, size, trips - 1, idOf(at), NO_STORE);
+    return;
+  }
+  const low = lowest(at, trips);
+  const high = low + extent(at, trips);
+  if (isKnownRead(low, high)) return;
+  if (stride > 0) {
+    // As far as any of it is not known to be read.
+    trips = min(trips, (restHigh - first - 1) / stride + 1);
+    const known = restLow - first < size ? 0 : (restLow - first - size) / stride + 1;
+    first += known * stride;
+    trips -= known;
+  }
+  const isWhole = loadStream(first, stride, size, trips, idOf(at), NO_STORE);
+  if (isWhole && isNested() && magnitude(stride) == size && high - low >= WORTH_KEEPING) learnRead(low, high);
 }
 
 @inline function lowest(at: usize, trips: u32): u32 { return firstOf(at) + min(strideOf(at), 0) * (trips - 1); }
@@ -396,10 +416,6 @@ function passChosen(first: u32, stride: i32, trips: u32, streams: u32): void {
     passEach(streams, first, first, stride, trips);
   }
   for (; streams != 0; streams &= streams - 1) if (isStore(firstStream(streams))) soil(firstStream(streams), trips);
-}
-
-@inline function loaded(at: usize, trips: u32, left: u32): void {
-  loadStream(firstOf(at), strideOf(at), sizeOf(at), trips, idOf(at), left);
 }
 
 /** An opaque host may look at what a stream stored. */

@@ -20,16 +20,20 @@ export function storeStream(first: u32, stride: i32, size: u32, trips: u32, key:
   else storeSparse<v128>(first, stride, trips, id);
 }
 
-/** `left`: the id that its bytes have then, that of read bytes or of a store right behind. */
-export function loadStream(first: u32, stride: i32, size: u32, trips: u32, number: u32, left: u32): void {
+/**
+ * `left`: the id that its bytes have then, that of read bytes or of a store right behind. Returns whether all have it for sure: what is
+ * invalid stays so.
+ */
+export function loadStream(first: u32, stride: i32, size: u32, trips: u32, number: u32, left: u32): bool {
   if (size < WIDE && magnitude(stride) == size) {
     const low = stride < 0 ? first - size * (trips - 1) : first;
-    loadDense(low, low + size * trips, size, number, left);
-  } else if (size == 1) loadSparse<u8>(first, stride, trips, number, left);
-  else if (size == 2) loadSparse<u16>(first, stride, trips, number, left);
-  else if (size == 4) loadSparse<u32>(first, stride, trips, number, left);
-  else if (size == 8) loadSparse<u64>(first, stride, trips, number, left);
-  else loadSparse<v128>(first, stride, trips, number, left);
+    return loadDense(low, low + size * trips, size, number, left);
+  }
+  if (size == 1) return loadSparse<u8>(first, stride, trips, number, left);
+  if (size == 2) return loadSparse<u16>(first, stride, trips, number, left);
+  if (size == 4) return loadSparse<u32>(first, stride, trips, number, left);
+  if (size == 8) return loadSparse<u64>(first, stride, trips, number, left);
+  return loadSparse<v128>(first, stride, trips, number, left);
 }
 
 /** Bytes whose ids fill a vector. */
@@ -115,16 +119,18 @@ function storeSparse<T>(address: u32, stride: i32, trips: u32, id: u32): void {
   }
 }
 
-function loadSparse<T>(address: u32, stride: i32, trips: u32, number: u32, left: u32): void {
+function loadSparse<T>(address: u32, stride: i32, trips: u32, number: u32, left: u32): bool {
   const leave = repeated(left);
   const size: u32 = sizeof<T>();
   let fresh: u32 = 0;
+  let isWhole = true;
   while (trips != 0) {
     const id = idAt(address);
     const ids = repeated(id);
     if (isInvalid(id) || !hold<T>(address << 1, ids)) {
       fresh++;
       readFew(address, size);
+      if (isWhole) isWhole = hold<T>(address << 1, repeated(READ));
       if (left != READ) put<T>(address << 1, leave);
       address += stride;
       trips--;
@@ -157,13 +163,15 @@ function loadSparse<T>(address: u32, stride: i32, trips: u32, number: u32, left:
     if (isReal(id)) bump(readsOf(id), run * size);
   }
   bump(loadRecord(number) + L_FRESH, fresh);
+  return isWhole;
 }
 
 /** Loads of `size` bytes side by side, several to a vector. */
-function loadDense(low: u32, high: u32, size: u32, number: u32, left: u32): void {
+function loadDense(low: u32, high: u32, size: u32, number: u32, left: u32): bool {
   const step = WIDE;
   const leave = i64x2.splat(repeated(left));
   let address = low;
+  let isWhole = true;
   while (address < high) {
     const id = idAt(address);
     const from = address;
@@ -182,6 +190,7 @@ function loadDense(low: u32, high: u32, size: u32, number: u32, left: u32): void
       if (!areRead(address, size)) {
         countFresh(number);
         readFew(address, size);
+        if (isWhole) isWhole = areRead(address, size);
       }
       if (left != READ) setRange(address, size, left);
       address += size;
@@ -190,4 +199,5 @@ function loadDense(low: u32, high: u32, size: u32, number: u32, left: u32): void
       bump(loadRecord(number) + L_FRESH, (address - from) / size);
     }
   }
+  return isWhole;
 }

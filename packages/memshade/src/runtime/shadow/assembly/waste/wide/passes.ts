@@ -32,8 +32,8 @@ function putStreamIds(first: u32, stride: i32, size: u32, trips: u32, id: u32): 
   }
 }
 
-/** `left`: the id of a store right behind, at the same places. */
-export function loadStream(first: u32, stride: i32, size: u32, trips: u32, number: u32, left: u32): void {
+/** `left`: the id of a store right behind, at the same places. Returns whether all bytes are read for sure, which is not found out. */
+export function loadStream(first: u32, stride: i32, size: u32, trips: u32, number: u32, left: u32): bool {
   const leave: u64 = left == NO_STORE ? -1 : 0;
   if (left != NO_STORE) putStreamIds(first, stride, size, trips, left);
   let fresh: u64 = 0;
@@ -51,6 +51,7 @@ export function loadStream(first: u32, stride: i32, size: u32, trips: u32, numbe
   else if (size == 8) fresh += loadSparse<u64>(first, stride, trips, leave);
   else fresh += loadSparse<v128>(first, stride, trips, leave);
   bump(loadRecord(number) + L_FRESH, fresh);
+  return false;
 }
 
 // States of one access. Of one type per size, so that sizes are constants: the optimiser merges what differs in a parameter.
