@@ -304,6 +304,17 @@ describe("loops that are followed as a whole", () => {
     }
   });
 
+  it("find what was not read before, behind and around what another loop has just read", () => {
+    const part = row([of("q", false)], 40);
+    const fill = row([of("p", true)], 160);
+    for (const ahead of [0, 480, 960])
+      for (const all of [row([of("p", false)], 160), row([of("p", false), of("p", false, 8)], 80, 2)]) {
+        const inner = [fill, part, all].map((body) => ({ ...body, only: 0 }));
+        const nest: Nest = { inner, own: [], strides: { p: 8, q: 8 }, trips: 3, rounds: 1, ahead };
+        expectSame((options) => figuresOfNests([nest], options));
+      }
+  });
+
   it("find nothing silent that replaces bytes that were invalid, beside and behind those that loops have stored to", () => {
     const fill = silent([of("q", true)], 36);
     const all = silent([of("p", true)], 160);
