@@ -6,6 +6,7 @@ import {
   buildId,
   decodeModule,
   encodeConstantExpression,
+  encodeDataEntry,
   encodeExportEntry,
   encodeGlobalEntry,
   encodeImportEntry,
@@ -272,6 +273,10 @@ class Instrumentation {
     const limited = this.#limitMemory(tools);
     if (limited === undefined) append(SectionId.Memory, memories);
     else sections.set(SectionId.Memory, encodeVectorPayload([...limited, ...memories]));
+    const data = tools.flatMap((tool) => tool.data?.() ?? []);
+    append(SectionId.Data, data.map(encodeDataEntry));
+    if (data.length > 0 && module.dataCount !== undefined)
+      sections.set(SectionId.DataCount, new ByteWriter(5).u32Leb(module.dataCount + data.length).finish());
     append(
       SectionId.Global,
       [...heapGlobals, ...tools.flatMap(({ globals }) => globals)].map(({ type, initial, mutable = true }) =>

@@ -1,4 +1,4 @@
-import type { ValType, WasmModule } from "../wasm/index.ts";
+import type { DataContent, ValType, WasmModule } from "../wasm/index.ts";
 import type { AppendedFunctions } from "./appended-functions.ts";
 import type { CodeMark } from "./code-marks.ts";
 import type { ControlStack } from "./control-stack.ts";
@@ -161,8 +161,10 @@ export interface WovenTool {
   readonly pass: ToolPass;
   /** What else it adds to the functions that `pass` follows. */
   readonly beside?: ToolPass | undefined;
-  /** Size of its memory, a multiple of 64 KiB. It is exported as `memshade.<name>`. */
+  /** Size of its memory, a multiple of 64 KiB, asked for when all functions are written. It is exported as `memshade.<name>`. */
   readonly shadowBytes: number;
+  /** What that memory begins with: segments of data, asked for when all functions are written. */
+  data?(): readonly DataContent[];
   /** Sizes of further memories, behind that one. They are exported as `memshade.<name>.1` and so on. */
   readonly tableBytes?: readonly number[];
   /** All functions are written: the places that were marked, by file offset in the instrumented module. */

@@ -7,8 +7,9 @@ import type { WalkState } from "../tool-pass.ts";
 import { CONSTANT } from "../value-numbers.ts";
 import type { Place } from "./brief-snippets.ts";
 import type { NestTargets } from "./loop-nests.ts";
+import type { LoopTable } from "./loop-table.ts";
 import type { SiteRecords } from "./site-records.ts";
-import { unitsOf } from "./stream-units.ts";
+import { type StreamUnit, unitsOf } from "./stream-units.ts";
 
 const I32: ValType = 0x7f;
 const I64: ValType = 0x7e;
@@ -20,13 +21,14 @@ const I32_STORE = opcodeId("i32.store");
 
 /** As many accesses of one loop has the runtime room for; see `runtime/shadow/assembly/waste/stream-table.ts`. */
 const MOST_STREAMS = 12;
-/** Bytes of a stream's descriptor: end, stride, what it is, and room for the runtime's own. */
-export const STREAM_BYTES = 32;
+/** Bytes in which a loop says where a unit of its streams ended: the address, and the stride if that is no constant. */
+const UNIT_BYTES = 8;
 const STORE_BIT = 32;
 const UNIT_SHIFT = 6;
 const ID_SHIFT = 10;
 const MOST_KEYS = 2 ** (32 - ID_SHIFT);
-const KEY_AT = 28;
+/** Of a stream's place in its unit: its stride is said with where it ended. */
+const VARIABLE = 0x80000000;
 /** Added to the number of streams of a loop inside of another. */
 const INSIDE = 32;
 /** The same where it asks which bytes are valid: see `takeValid`. */
@@ -46,15 +48,16 @@ export interface LoopAccess {
 export interface StreamLoop {
   /** Stores; locals count those that are silent while the loop runs. */
   stores: Place[];
-  streams: { end: LinearForm; stride: LinearForm; what: number; key: number }[];
+  /** Where its units end, in the order of their numbers, and their strides. */
+  units: Progression[];
+  /** Address of what is known of it. */
+  at: number;
   trips: number;
   /**
    * Of a loop that stores to each byte from somewhere on, upwards, and often what is there: where the next trip begins, and a local
    * for `takeValid`.
    */
   fills: { from: LinearForm; validEnd: number } | undefined;
-  /** Address of the counter of the block's runs, from the base of counters. */
-  runs: number;
   /** Part of a nest: see `LoopNests`. */
   isInside: boolean;
 }
@@ -64,10 +67,10 @@ export interface StreamTargets {
   followsStores: boolean;
   looped: number;
   nests: NestTargets;
-  /** Whether keys of sites are known when the module is rewritten. */
-  keysAreFixed: boolean;
-  /** Address of the descriptors. */
-  descriptors: number;
+  /** What is known of loops beforehand. */
+  table: LoopTable;
+  /** Address where loops say where their units ended. */
+  ends: number;
   memory: number;
 }
 
@@ -108,67 +111,67 @@ export class LoopStreams {
     this.#accesses = undefined;
     if (!oneBlock || accesses === undefined || !isWorthIt(accesses)) return undefined;
     const { control, temporaries, insertions } = this.#state;
-    const { keysAreFixed } = this.#targets;
     this.#progressions.begin(control);
-    const streams: StreamLoop["streams"] = [];
+    const streams: Progression[] = [];
     let counted: Progression | undefined;
     for (const { place, base, offset } of accesses) {
       const progression =
         base === CONSTANT ? standsAt(offset) : this.#progressions.of(base, offset, place.address.local);
       if (progression === undefined) return undefined;
       if (counted === undefined || isZero(counted.stride)) counted = progression;
-      if (keysAreFixed && place.key >= MOST_KEYS) return undefined;
-      const what = (isStore(place) ? STORE_BIT : 0) | place.size;
-      streams.push({ ...progression, what, key: place.key });
+      if (place.key >= MOST_KEYS) return undefined;
+      streams.push(progression);
     }
     if (counted === undefined) return undefined;
     if (!this.#targets.followsStores && accesses.some(({ place }) => isStore(place))) return undefined;
     if (!storesAreApart(accesses, streams)) return undefined;
-    unitsOf(accesses, streams).forEach((unit, i) => {
-      streams[i].what |= unit << UNIT_SHIFT;
-    });
+    const unitOf = unitsOf(accesses, streams);
+    const at = this.#targets.table.add([accesses.length, runs, ...wordsOf(accesses, unitOf)]);
+    if (at === undefined) return undefined;
+    const units: Progression[] = [];
+    for (const { number, lowest } of unitOf) units[number] = streams[lowest];
     for (const { entries } of accesses) for (const entry of entries) insertions.remove(entry);
     const trips = this.#progressions.countTrips(control, end, counted, temporaries);
     const stores = accesses.map(({ place }) => place).filter(isStore);
     const from = filledFrom(accesses, streams);
     const fills = from === undefined ? undefined : { from, validEnd: extraLocal(temporaries, I32) };
-    const loop: StreamLoop = { streams, stores, trips, fills, runs, isInside: false };
+    const loop: StreamLoop = { units, at, stores, trips, fills, isInside: false };
     for (const store of stores) store.loop = { silent: extraLocal(temporaries, I64), of: loop };
     return loop;
   }
 
   /** Behind the loop: tells the runtime what it did. */
-  write(
-    sink: SnippetSink,
-    { streams, trips, fills, runs, isInside }: StreamLoop,
-    records: SiteRecords,
-  ): void {
-    const { descriptors, memory, looped, keysAreFixed } = this.#targets;
-    streams.forEach(({ end, stride, what, key }, i) => {
-      const at = descriptors + i * STREAM_BYTES;
-      for (const [field, form] of [end, stride].entries()) {
+  write(sink: SnippetSink, { units, at, trips, fills, isInside }: StreamLoop, records: SiteRecords): void {
+    const { ends, memory, looped, table } = this.#targets;
+    if (isInside) table.mark(at, fills === undefined ? INSIDE : INSIDE | FILLS);
+    units.forEach(({ end, stride }, i) => {
+      const store = (form: LinearForm, field: number) => {
         sink.i32(0);
         pushForm(sink, form);
-        sink.access(I32_STORE, 2, memory, at + field * 4);
-      }
-      sink.i32(0);
-      sink.i32(keysAreFixed ? (key << ID_SHIFT) | what : what);
-      sink.access(I32_STORE, 2, memory, at + 8);
-      if (keysAreFixed) return;
-      sink.i32(0);
-      if ((what & STORE_BIT) !== 0) records.pushId(sink, key);
-      else records.pushLoad(sink, key);
-      sink.access(I32_STORE, 2, memory, at + KEY_AT);
+        sink.access(I32_STORE, 2, memory, ends + i * UNIT_BYTES + field);
+      };
+      store(end, 0);
+      if (stride.terms.length > 0) store(stride, 4);
     });
     sink.local(LOCAL_GET, trips);
-    sink.i32(streams.length + (isInside ? INSIDE + (fills === undefined ? 0 : FILLS) : 0));
+    sink.i32(at | 0);
     records.pushBase(sink);
-    if (runs !== 0) {
-      sink.i32(runs);
-      sink.plain(I32_ADD);
-    }
     sink.indexed(CALL, looped);
   }
+}
+
+/** Three per stream: what it is, with its unit and key; its stride; where it is in its unit's place. */
+function wordsOf(accesses: readonly LoopAccess[], unitOf: readonly StreamUnit[]): number[] {
+  return accesses.flatMap(({ place, offset }, i) => {
+    const { number, stride, low } = unitOf[i];
+    const what = (isStore(place) ? STORE_BIT : 0) | place.size;
+    const inPlace = offset - low;
+    return [
+      (place.key << ID_SHIFT) | (number << UNIT_SHIFT) | what,
+      stride.constant,
+      stride.terms.length > 0 ? VARIABLE | inPlace : inPlace,
+    ];
+  });
 }
 
 function standsAt(constant: number): Progression {
@@ -189,7 +192,7 @@ function isWorthIt(accesses: readonly LoopAccess[]): boolean {
  * Whether no byte is stored twice: then what a store finds is as it was before the loop, and it can be asked inside of the
  * loop whether that was valid. The stores must share a base, and one trip's must fit into one stride.
  */
-function storesAreApart(accesses: readonly LoopAccess[], streams: StreamLoop["streams"]): boolean {
+function storesAreApart(accesses: readonly LoopAccess[], streams: readonly Progression[]): boolean {
   const stores = accesses
     .map((access, i) => ({ ...access, stride: streams[i].stride }))
     .filter(({ place }) => isStore(place))
@@ -208,7 +211,10 @@ function storesAreApart(accesses: readonly LoopAccess[], streams: StreamLoop["st
  * Where the lowest store of the next trip is, if stores that are apart leave no byte out and go up, and look as if they often changed
  * nothing: for others it is not worth a register in the loop. Else undefined.
  */
-function filledFrom(accesses: readonly LoopAccess[], streams: StreamLoop["streams"]): LinearForm | undefined {
+function filledFrom(
+  accesses: readonly LoopAccess[],
+  streams: readonly Progression[],
+): LinearForm | undefined {
   let bytes = 0;
   let lowest: { offset: number; end: LinearForm; stride: LinearForm } | undefined;
   for (const [i, { place, offset }] of accesses.entries()) {

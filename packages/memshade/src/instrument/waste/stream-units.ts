@@ -5,26 +5,26 @@ import type { LoopAccess } from "./loop-streams.ts";
 /** As far apart are loads that the runtime looks at as one range; see `runtime/shadow/assembly/waste/streams.ts`. */
 const DENSE = 32;
 
-/** Streams that go from one base by one stride, side by side. */
-interface Unit {
+/** Streams that go from one base by one stride, side by side: a unit, see `runtime/shadow/assembly/waste/units.ts`. */
+export interface StreamUnit {
+  /** Units are numbered as their first streams come. */
   number: number;
   base: number;
   stride: LinearForm;
   stores: boolean;
+  /** The lowest of its streams, and constants added to the base where it begins, and behind its highest one. */
+  lowest: number;
   low: number;
   high: number;
 }
 
-/**
- * Which streams of a loop move as one, within one place of each trip, as a number per stream: those of units that came before it, or
- * the next. All stores are in one unit. See `runtime/shadow/assembly/waste/units.ts`.
- */
+/** The unit of each stream of a loop: those in one move as one, within one place of each trip. All stores are in one. */
 export function unitsOf(
   accesses: readonly LoopAccess[],
   streams: readonly { stride: LinearForm }[],
-): number[] {
-  const units: Unit[] = [];
-  const unitOf: Unit[] = [];
+): StreamUnit[] {
+  const units: StreamUnit[] = [];
+  const unitOf: StreamUnit[] = [];
   const order = accesses.map((_, i) => i);
   // The stores' unit is there before any load could take its room.
   for (const i of order.toSorted((a, b) => Number(stores(accesses[b])) - Number(stores(accesses[a])))) {
@@ -35,19 +35,19 @@ export function unitsOf(
       (one) => one.base === base && isSame(one.stride, stride) && hasRoom(one, offset, end),
     );
     if (unit === undefined) {
-      unit = { number: -1, base, stride, stores: stores(accesses[i]), low: offset, high: end };
+      unit = { number: -1, base, stride, stores: stores(accesses[i]), lowest: i, low: offset, high: end };
       units.push(unit);
     }
-    unit.low = Math.min(unit.low, offset);
+    if (offset < unit.low) {
+      unit.low = offset;
+      unit.lowest = i;
+    }
     unit.high = Math.max(unit.high, end);
     unitOf[i] = unit;
   }
   let count = 0;
-  return order.map((i) => {
-    const unit = unitOf[i];
-    if (unit.number < 0) unit.number = count++;
-    return unit.number;
-  });
+  for (const unit of unitOf) if (unit.number < 0) unit.number = count++;
+  return unitOf;
 }
 
 function stores({ place }: LoopAccess): boolean {
@@ -59,7 +59,7 @@ function isSame(one: LinearForm, other: LinearForm): boolean {
 }
 
 /** Whether an access is in the same place of each trip; one that stands must be at the same bytes. */
-function hasRoom(unit: Unit, low: number, high: number): boolean {
+function hasRoom(unit: StreamUnit, low: number, high: number): boolean {
   const stride = Math.abs(unit.stride.constant);
   if (stride === 0) return unit.low === low && unit.high === high;
   if (!unit.stores && stride > DENSE) return false;

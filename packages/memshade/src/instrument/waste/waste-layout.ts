@@ -2,10 +2,10 @@ import { indexTableBytes } from "../frames/index-table.ts";
 
 const KIB = 1024;
 const MIB = KIB * KIB;
-const PAGE_BYTES = 64 * KIB;
+export const PAGE_BYTES = 64 * KIB;
 /** Bytes of a line of the processor's cache: records do not lie in two. */
 const LINE_BYTES = 64;
-const LARGEST_MEMORY_BYTES = 4096 * MIB;
+export const LARGEST_MEMORY_BYTES = 4096 * MIB;
 export const CONTROL_BYTES = 8 * KIB;
 /** Words of the control block that the tables of contexts need; see `runtime/shadow/assembly/waste/layout.ts`. */
 const NODE_NEXT = 20;

@@ -21,6 +21,7 @@ import { AccessFunctions } from "./access-functions.ts";
 import { BriefFunctions } from "./brief-functions.ts";
 import { BriefSnippets } from "./brief-snippets.ts";
 import { commonDisplacements } from "./cold-displacements.ts";
+import { LoopTable } from "./loop-table.ts";
 import type { BriefParts } from "./pass-parts.ts";
 import { returningFunctions } from "./returning-functions.ts";
 import { runtimeBytes } from "./runtime-bytes.ts";
@@ -33,8 +34,10 @@ import { StackMoves } from "./stack-moves.ts";
 import { isExactImport } from "./wasi-functions.ts";
 import {
   BriefIds,
+  LARGEST_MEMORY_BYTES,
   MOST_NARROW_IDS,
   ownMemories,
+  PAGE_BYTES,
   planWaste,
   type WasteWishes,
   WORD_TABLES,
@@ -55,7 +58,7 @@ export const WasteControl = {
   returnSite: 84,
   hostWord: 120,
   rootSlot: 128,
-  streams: 512,
+  ends: 4352,
   initBytes: 1024,
   known: 3072,
   valid: 3936,
@@ -163,6 +166,7 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
     !isCompatible,
     memory64,
   );
+  const loopTable = new LoopTable(layout.endBytes, LARGEST_MEMORY_BYTES - layout.endBytes);
   const returning = returningFunctions(module, around.scan);
   const briefParts = (): BriefParts => {
     const width = framed === undefined ? ids : ids === "given" ? "givenInFrames" : "framed";
@@ -205,8 +209,8 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
           valid: layout.control + WasteControl.valid,
           memory: shadowMemory,
         },
-        keysAreFixed: framed === undefined,
-        descriptors: layout.control + WasteControl.streams,
+        table: loopTable,
+        ends: layout.control + WasteControl.ends,
         memory: shadowMemory,
       },
       framed:
@@ -262,7 +266,10 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
     pass,
     followedCalls:
       plan === undefined ? undefined : { shadowMemory, ...entryStack(frameTargets), entries: plan.entries },
-    shadowBytes: layout.endBytes,
+    get shadowBytes() {
+      return Math.ceil(loopTable.endBytes / PAGE_BYTES) * PAGE_BYTES;
+    },
+    data: () => loopTable.segments(shadowMemory),
     tableBytes: Array(ownMemories(layout, wishes)).fill(layout.covered * 4),
     describe: () => ({
       ...layout,

@@ -2,7 +2,7 @@
 import { fresh1, fresh16, fresh2, fresh4, fresh8 } from "./brief";
 import { fewAreRead, writeFew } from "./chosen/bytes";
 import { markDirty } from "./dirty";
-import { firstOf, idOf, SIZE_BITS, STORE_BIT, stream, strideOf, T_FIRST, T_WHAT } from "./stream-table";
+import { firstOf, idOf, moveBy, SIZE_BITS, STORE_BIT, stream, T_WHAT } from "./stream-table";
 
 // Code for each size, so that sizes are constants.
 @inline function storeOf(address: u32, size: u32, id: u32): void {
@@ -36,6 +36,6 @@ export function replay(trips: u32, count: u32): void {
       const id = idOf(at);
       if ((what & STORE_BIT) != 0) storeOne(address, what & SIZE_BITS, id);
       else loadOne(address, what & SIZE_BITS, id);
-      store<u32>(at, address + strideOf(at), T_FIRST);
+      moveBy(at, 1);
     }
 }

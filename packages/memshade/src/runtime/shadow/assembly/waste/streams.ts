@@ -11,7 +11,9 @@ import {
 } from "./known";
 import { replay } from "./replay";
 import { passShort } from "./short-loops";
-import { firstOf, firstStream, idOf, isStore, magnitude, sizeOf, stream, strideOf, T_END } from "./stream-table";
+import {
+  countIn, endOf, fetch, fills, firstOf, firstStream, idOf, isInside, isStore, magnitude, runsOf, sizeOf, stream, strideOf, unitNumber,
+} from "./stream-table";
 import {
   advance, DONE, endIn, firstIn, firstUnit, gather, highOf, isIn, isSingle, lowOf, nextUnit, OPEN, overlap, part, put, setRanges, SETTLED,
   sizeIn, storesIn, streamsIn, strideIn, unitsEnd,
@@ -28,31 +30,29 @@ const DENSE: u32 = 32;
 /** Of trips in which a stream follows another at another pace, one in so many is replayed at least. */
 const PIECES: u32 = 16;
 
-/** Of the number of streams: the loop is inside of another one, about which `enterNest` was told; it asks which bytes are valid. */
-const INSIDE: u32 = 32;
-const FILLS: u32 = 64;
-
-/** A loop has ended after `trips` runs of its block; `count` descriptors say what it did. */
-export function looped(trips: u32, streams: u32, runs: u32): void {
-  const count = streams & (INSIDE - 1);
+/** A loop of the table has ended after `trips` runs of its block. Counters and records are counted from `base`. */
+export function looped(trips: u32, loop: u32, base: u32): void {
+  const count = countIn(loop);
+  const runs = runsOf(loop, base);
   bump(runs, trips);
-  begin(streams != count, runs);
+  begin(isInside(loop), runs);
+  fetch(loop, trips, base);
   if (trips <= SHORT) {
     if (knowsSome()) {
-      gather(trips, count);
+      gather(count);
       forgetRanges(trips);
     }
     passShort(trips, count);
     return;
   }
-  gather(trips, count);
+  gather(count);
   if (!haveIds(count)) {
     if (knowsSome()) forgetRanges(trips);
     replay(trips, count);
   } else if (isNested()) {
     if (!areAllKnown(trips)) {
       passLong(trips, count);
-      if ((streams & FILLS) != 0) learnStored(trips, count);
+      if (fills(loop)) learnStored(trips);
     }
   } else if (count == 1 && !showsZeros()) passOne(stream(0), trips);
   else passLong(trips, count);
@@ -71,16 +71,11 @@ function areAllKnown(trips: u32): bool {
 }
 
 /** The loop's stores leave no byte out and go up. */
-function learnStored(trips: u32, count: u32): void {
-  let low: u32 = -1;
-  let bytes: u32 = 0;
-  for (let i: u32 = 0; i < count; i++) {
-    const at = stream(i);
-    if (!isStore(at)) continue;
-    bytes = strideOf(at) * trips;
-    low = min(low, load<u32>(at, T_END) - bytes);
-  }
-  learnValid(low, low + bytes);
+function learnStored(trips: u32): void {
+  let i: u32 = 0;
+  while (!isStore(stream(i))) i++;
+  const high = endOf(unitNumber(stream(i)));
+  learnValid(high - strideOf(stream(i)) * trips, high);
 }
 
 /** What the next trips access is not known any more. */

@@ -1,7 +1,7 @@
 // Streams of a loop that move as one: those that go from a common base by one stride, within one place of each trip. Where a loop's
 // accesses meet is asked of units, of which there are fewer than streams. What streams belong together is known when a module is rewritten.
 import { C_UNITS, CONTROL } from "./layout";
-import { firstOf, isStore, sizeOf, stream, strideOf, T_END, T_FIRST, T_STRIDE, unitNumber } from "./stream-table";
+import { firstOf, isStore, moveBy, sizeOf, stream, strideOf, unitNumber } from "./stream-table";
 
 const UNIT_BYTES: u32 = 32;
 const U_FIRST: usize = 0; // lowest address in the trip that comes next
@@ -35,14 +35,10 @@ let count: u32 = 0;
 @inline export function put(at: usize, state: u32): void { store<u32>(at, state, U_STATE); }
 @inline export function isSingle(at: usize): bool { return (streamsIn(at) & (streamsIn(at) - 1)) == 0; }
 
-/** Where the first trip was, of streams and units. */
-export function gather(trips: u32, streams: u32): void {
+/** The units of so many streams. */
+export function gather(streams: u32): void {
   count = 0;
-  for (let i: u32 = 0; i < streams; i++) {
-    const at = stream(i);
-    store<u32>(at, load<u32>(at, T_END) - load<u32>(at, T_STRIDE) * trips, T_FIRST);
-    add(at, i, unitNumber(at));
-  }
+  for (let i: u32 = 0; i < streams; i++) add(stream(i), i, unitNumber(stream(i)));
 }
 
 /** Each stream is by itself from now on. */
@@ -86,5 +82,5 @@ export function setRanges(trips: u32): void {
 export function advance(trips: u32, streams: u32): void {
   const end = unitsEnd();
   for (let at = firstUnit(); at != end; at = nextUnit(at)) store<u32>(at, firstIn(at) + strideIn(at) * trips, U_FIRST);
-  for (let i: u32 = 0; i < streams; i++) store<u32>(stream(i), firstOf(stream(i)) + strideOf(stream(i)) * trips, T_FIRST);
+  for (let i: u32 = 0; i < streams; i++) moveBy(stream(i), trips);
 }
