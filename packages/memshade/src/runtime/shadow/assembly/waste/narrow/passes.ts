@@ -31,13 +31,15 @@ export function loadStream(first: u32, stride: i32, size: u32, trips: u32, numbe
   }
   if (size == 1) return loadSparse<u8>(first, stride, trips, number, left);
   if (size == 2) return loadSparse<u16>(first, stride, trips, number, left);
-  if (size == 4) return loadSparse<u32>(first, stride, trips, number, left);
+  if (size == 4) return left == READ && trips <= FEW ? loadWords(first, stride, trips, number) : loadSparse<u32>(first, stride, trips, number, left);
   if (size == 8) return loadSparse<u64>(first, stride, trips, number, left);
   return loadSparse<v128>(first, stride, trips, number, left);
 }
 
 /** Bytes whose ids fill a vector. */
 const WIDE: u32 = 8;
+/** In so few trips, what is not foreseen costs more than what is done in vain. */
+const FEW: u32 = 64;
 
 // Shadow of `size` bytes, a constant, where all have one id: `ids` is that id as often as it has room.
 @inline function repeated(id: u32): u64 {
@@ -117,6 +119,29 @@ function storeSparse<T>(address: u32, stride: i32, trips: u32, id: u32): void {
     put<T>(address << 1, ids);
     address += stride;
   }
+}
+
+/** A few loads of four bytes, without a branch for each: how far one store wrote, or how far they were read, is not foreseen. */
+function loadWords(address: u32, stride: i32, trips: u32, number: u32): bool {
+  let fresh: u32 = 0;
+  let isWhole = true;
+  for (; trips != 0; trips--) {
+    const at: usize = address << 1;
+    const ids = load<u64>(at);
+    const id = <u32>ids & 0xffff;
+    fresh += <u32>(ids != -1);
+    if (ids == rotl(ids, 16)) {
+      bump(readsOf(id), 4);
+      if (isInvalid(id)) isWhole = false;
+      else store<u64>(at, -1);
+    } else {
+      readFew(address, 4);
+      isWhole = false;
+    }
+    address += stride;
+  }
+  bump(loadRecord(number) + L_FRESH, fresh);
+  return isWhole;
 }
 
 function loadSparse<T>(address: u32, stride: i32, trips: u32, number: u32, left: u32): bool {
