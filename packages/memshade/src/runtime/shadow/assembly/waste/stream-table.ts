@@ -64,22 +64,35 @@ const WHAT_ID_SHIFT: u32 = 10;
 /** Where a unit's place would begin in the trip behind the last. */
 @inline export function endOf(unit: u32): u32 { return load<u32>(endAt(unit)); }
 
-/** The streams of a loop that has ended, as they were before its `trips`. `base`: what the records of its accesses are counted from. */
+// The same of a stream in the table, at `from`.
+@inline export function firstFrom(loop: usize): usize { return loop + LOOP_FIRST; }
+@inline export function endFrom(loop: usize): usize { return loop + LOOP_FIRST + countIn(loop) * WORDS_BYTES; }
+@inline export function nextFrom(from: usize): usize { return from + WORDS_BYTES; }
+@inline export function whatFrom(from: usize): u32 { return load<u32>(from, WHAT); }
+@inline function unitFrom(from: usize): usize { return endAt((whatFrom(from) >>> WHAT_UNIT_SHIFT) & UNIT_BITS); }
+@inline export function strideFrom(from: usize): u32 {
+  return load<i32>(from, PLACE) >= 0 ? load<u32>(from, STRIDE) : load<u32>(unitFrom(from), END_STRIDE);
+}
+@inline export function addressFrom(from: usize, stride: u32, trips: u32): u32 {
+  return load<u32>(unitFrom(from)) + (load<u32>(from, PLACE) & ~VARIABLE) - stride * trips;
+}
+/** `base`: what the records of the loop's accesses are counted from, where that depends on the context. */
+@inline export function idFrom(from: usize, base: u32): u32 {
+  const key = whatFrom(from) >>> WHAT_ID_SHIFT;
+  if (FRAMED == 0) return key;
+  return (whatFrom(from) & STORE_BIT) != 0 ? (base + key - STORES) >>> RECORD_SHIFT : base + key;
+}
+
+/** The streams of a loop that has ended, as they were before its `trips`. */
 export function fetch(loop: usize, trips: u32, base: u32): void {
+  let from = firstFrom(loop);
   const end = stream(countIn(loop));
-  let from = loop + LOOP_FIRST;
   for (let at = stream(0); at != end; at = nextStream(at)) {
-    const what = load<u32>(from, WHAT);
-    const place = load<u32>(from, PLACE);
-    const unit = endAt((what >>> WHAT_UNIT_SHIFT) & UNIT_BITS);
-    const stride = (place & VARIABLE) == 0 ? load<u32>(from, STRIDE) : load<u32>(unit, END_STRIDE);
-    store<u32>(at, load<u32>(unit) + (place & ~VARIABLE) - stride * trips, T_FIRST);
+    const stride = strideFrom(from);
+    store<u32>(at, addressFrom(from, stride, trips), T_FIRST);
     store<u32>(at, stride, T_STRIDE);
-    store<u32>(at, what, T_WHAT);
-    if (FRAMED != 0) {
-      const record = base + (what >>> WHAT_ID_SHIFT);
-      store<u32>(at, (what & STORE_BIT) != 0 ? (record - STORES) >>> RECORD_SHIFT : record, T_ID);
-    }
-    from += WORDS_BYTES;
+    store<u32>(at, whatFrom(from), T_WHAT);
+    if (FRAMED != 0) store<u32>(at, idFrom(from, base), T_ID);
+    from = nextFrom(from);
   }
 }

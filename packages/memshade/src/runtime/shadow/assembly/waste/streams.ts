@@ -36,16 +36,16 @@ export function looped(trips: u32, loop: u32, base: u32): void {
   const runs = runsOf(loop, base);
   bump(runs, trips);
   begin(isInside(loop), runs);
-  fetch(loop, trips, base);
-  if (trips <= SHORT) {
-    if (knowsSome()) {
-      gather(count);
-      forgetRanges(trips);
-    }
-    passShort(trips, count);
+  const isShort = trips <= SHORT;
+  if (!isShort || knowsSome()) {
+    fetch(loop, trips, base);
+    gather(count);
+  }
+  if (isShort) {
+    if (knowsSome()) forgetRanges(trips);
+    passShort(trips, loop, base);
     return;
   }
-  gather(count);
   if (!haveIds(count)) {
     if (knowsSome()) forgetRanges(trips);
     replay(trips, count);
