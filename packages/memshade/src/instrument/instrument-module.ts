@@ -264,19 +264,6 @@ class Instrumentation {
           memory: shadowMemoryType(layout.endBytes, true),
         }),
       ]);
-    const sizes = [
-      ...(layout === undefined || imported ? [] : [layout.endBytes]),
-      ...tools.flatMap(({ shadowBytes, tableBytes = [] }) => [shadowBytes, ...tableBytes]),
-    ];
-    const shared = this.#options.sharedShadow === true;
-    const memories = sizes.map((bytes) => encodeMemoryEntry(shadowMemoryType(bytes, shared)));
-    const limited = this.#limitMemory(tools);
-    if (limited === undefined) append(SectionId.Memory, memories);
-    else sections.set(SectionId.Memory, encodeVectorPayload([...limited, ...memories]));
-    const data = tools.flatMap((tool) => tool.data?.() ?? []);
-    append(SectionId.Data, data.map(encodeDataEntry));
-    if (data.length > 0 && module.dataCount !== undefined)
-      sections.set(SectionId.DataCount, new ByteWriter(5).u32Leb(module.dataCount + data.length).finish());
     append(
       SectionId.Global,
       [...heapGlobals, ...tools.flatMap(({ globals }) => globals)].map(({ type, initial, mutable = true }) =>
@@ -295,6 +282,20 @@ class Instrumentation {
     }
     appended.writeBodies(writer);
     addSmallFunctions(appended, writer, module.importedFunctionCount);
+    // What tools know of functions is complete now.
+    const sizes = [
+      ...(layout === undefined || imported ? [] : [layout.endBytes]),
+      ...tools.flatMap(({ shadowBytes, tableBytes = [] }) => [shadowBytes, ...tableBytes]),
+    ];
+    const shared = this.#options.sharedShadow === true;
+    const memories = sizes.map((bytes) => encodeMemoryEntry(shadowMemoryType(bytes, shared)));
+    const limited = this.#limitMemory(tools);
+    if (limited === undefined) append(SectionId.Memory, memories);
+    else sections.set(SectionId.Memory, encodeVectorPayload([...limited, ...memories]));
+    const data = tools.flatMap((tool) => tool.data?.() ?? []);
+    append(SectionId.Data, data.map(encodeDataEntry));
+    if (data.length > 0 && module.dataCount !== undefined)
+      sections.set(SectionId.DataCount, new ByteWriter(5).u32Leb(module.dataCount + data.length).finish());
     if (bodies.leftAlone.size > 0) this.#unseen.push(largeFunctionsNote(module, bodies.leftAlone));
     const code = writer.finish(module.bodies.length + appended.count);
     sections.set(SectionId.Code, code);

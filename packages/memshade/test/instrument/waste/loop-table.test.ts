@@ -40,14 +40,18 @@ describe("what is known of loops beforehand", () => {
     expect(table.endBytes).toBe(16);
   });
 
+  // With contexts, what the host calls is written behind all other functions.
   for (const [what, segment, init, announced] of [
     ["without data", "", "", undefined],
     ["with data", `(data (i32.const 64) "\\01\\00\\00\\00\\09")`, "", undefined],
     ["with data that code puts into memory", TEXT, INIT, 2],
   ] as const)
-    it(`stands in a segment of its own behind those of the program, in modules ${what}`, () => {
+    it.each([
+      ["sites", {}],
+      ["contexts", { contexts: true }],
+    ])(`stands in a segment of its own behind those of the program, in modules ${what}, by %s`, (_, keys) => {
       const plain = moduleOf(segment, init);
-      const { bytes, info } = instrument(plain, { tools: ["waste"], waste: { host: "exact" } });
+      const { bytes, info } = instrument(plain, { tools: ["waste"], waste: { host: "exact", ...keys } });
       const own = decodeModule(plain).data.length;
       const { data, dataCount } = decodeModule(bytes);
       expect(data.length).toBe(own + 1);
