@@ -8,6 +8,7 @@ import { CONSTANT } from "../value-numbers.ts";
 import type { Place } from "./brief-snippets.ts";
 import type { NestTargets } from "./loop-nests.ts";
 import type { LoopTable } from "./loop-table.ts";
+import { isSearch } from "./search-loops.ts";
 import type { SiteRecords } from "./site-records.ts";
 import { type StreamUnit, unitsOf } from "./stream-units.ts";
 
@@ -110,7 +111,9 @@ export class LoopStreams {
     const accesses = this.#accesses;
     this.#accesses = undefined;
     if (!oneBlock || accesses === undefined || !isWorthIt(accesses)) return undefined;
-    const { control, temporaries, insertions } = this.#state;
+    const { module, control, temporaries, insertions } = this.#state;
+    // Searches are short as a rule: to tell of each takes longer than to follow its accesses.
+    if (isSearch(module.bytes, control.loopBody[control.top], end)) return undefined;
     this.#progressions.begin(control);
     const streams: Progression[] = [];
     let counted: Progression | undefined;
@@ -182,7 +185,7 @@ function isStore({ op }: Place): boolean {
   return ACCESS_KIND[op] === AccessKind.Store;
 }
 
-/** Loops that only look for the end of a text are short. */
+/** Loops that only look at the bytes of a text are short. */
 function isWorthIt(accesses: readonly LoopAccess[]): boolean {
   if (accesses.length === 0 || accesses.length > MOST_STREAMS) return false;
   return accesses.length > 1 || accesses[0].place.size > 1 || isStore(accesses[0].place);
