@@ -359,14 +359,14 @@ function passAhead(stride: i32, trips: u32): void {
 function passOne(at: usize, trips: u32): void {
   if (knowsSome()) forgetStream(at, trips);
   if (!isStore(at)) {
-    loadOne(at, trips);
+    passLoad(at, trips);
     return;
   }
   soil(at, trips);
   storeStream(firstOf(at), strideOf(at), sizeOf(at), trips, idOf(at));
 }
 
-function loadOne(at: usize, trips: u32): void {
+function passLoad(at: usize, trips: u32): void {
   const stride = strideOf(at);
   const size = sizeOf(at);
   let first = firstOf(at);
@@ -380,7 +380,7 @@ function loadOne(at: usize, trips: u32): void {
   const high = low + extent(at, trips);
   if (isKnownRead(low, high)) return;
   if (stride > 0) {
-    // As far as any of it is not known to be read.
+    // Trips before the first byte that may be unread, and behind the last, find nothing.
     trips = min(trips, (restHigh - first - 1) / stride + 1);
     const known = restLow - first < size ? 0 : (restLow - first - size) / stride + 1;
     first += known * stride;

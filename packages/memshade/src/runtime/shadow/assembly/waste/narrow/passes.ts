@@ -31,7 +31,8 @@ export function loadStream(first: u32, stride: i32, size: u32, trips: u32, numbe
   }
   if (size == 1) return loadSparse<u8>(first, stride, trips, number, left);
   if (size == 2) return loadSparse<u16>(first, stride, trips, number, left);
-  if (size == 4) return left == READ && trips <= FEW ? loadWords(first, stride, trips, number) : loadSparse<u32>(first, stride, trips, number, left);
+  if (size == 4 && left == READ && trips <= FEW) return loadWords(first, stride, trips, number);
+  if (size == 4) return loadSparse<u32>(first, stride, trips, number, left);
   if (size == 8) return loadSparse<u64>(first, stride, trips, number, left);
   return loadSparse<v128>(first, stride, trips, number, left);
 }
