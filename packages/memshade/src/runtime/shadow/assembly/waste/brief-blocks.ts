@@ -1,7 +1,7 @@
 // Blocks of the heap and frames of the stack in the engine with one id per byte.
 import { outside } from "./brief";
 import { writeRange } from "./brief-ranges";
-import { areGone, invalidate, invalidateAgain, moveBytes } from "./chosen/bytes";
+import { areGone, invalidate, moveBytes } from "./chosen/bytes";
 import { claim } from "./claim";
 import { markDirty } from "./dirty";
 import { C_ZEROED_SITE, CONTROL, REALLOC_FORGETS } from "./layout";
@@ -62,6 +62,6 @@ const LARGEST_FRAME: u32 = 2000000;
 
 export function stackMoved(from: u32, to: u32): void {
   if (to < from) {
-    if (from - to <= LARGEST_FRAME && !outside(to, from - to)) invalidateAgain(to, from - to);
+    if (from - to <= LARGEST_FRAME && !outside(to, from - to) && !areGone(to, from - to)) invalidate(to, from - to);
   } else if (to - from <= LARGEST_FRAME && !outside(from, to - from)) invalidate(from, to - from);
 }

@@ -97,7 +97,10 @@ function readMixed(address: u32, size: u32): void {
   const at: usize = address << 1;
   const bytes = size << 1;
   if (bytes == 4) readWord(at, load<u32>(at) | 0xffffffff00000000, 4, 1);
-  else for (let i: u32 = 0; i < bytes; i += 8) readWord(at + i, load<u64>(at + i), 8, 1);
+  else for (let i: u32 = 0; i < bytes; i += 8) {
+    const ids = load<u64>(at + i);
+    if (ids != -1) readWord(at + i, ids, 8, 1);
+  }
 }
 
 /** `times` loads find these ids of up to 16 bytes, each in another place. False if all bytes were read before. */
@@ -120,7 +123,15 @@ export function readTimes(at: usize, size: u32, times: u32): bool {
 
 /** Ids side by side, of bytes that are read now, so many times; where they are, and how many bytes they take, up to 8. */
 @inline function readWord(at: usize, ids: u64, bytes: u32, times: u32): void {
-  // Without a branch: how many stores wrote them is not foreseen.
+  // As a rule those that are unread are of one store.
+  const id = <u32>(ids >>> (ctz(~ids) & 48)) & 0xffff;
+  const its = equalLanes(ids, <u64>id * LOWEST);
+  if ((ids | (its * 0xffff)) == -1 && id < INVALID && (ZERO_IS_VALID != 0 || id != 0)) {
+    bump(readsOf(id), popcnt(its) * times);
+    storeIds(at, -1, bytes);
+    return;
+  }
+  // Without a branch: how many stores wrote the others is not foreseen.
   const a = <u32>ids & 0xffff;
   const b = <u32>(ids >>> 16) & 0xffff;
   let count: u64 = times;
@@ -138,9 +149,14 @@ export function readTimes(at: usize, size: u32, times: u32): bool {
   // Invalid ones stay; they differ from those that were read in the lowest bit.
   let left = ~equalLanes(ids, gone());
   if (ZERO_IS_VALID == 0) left &= ~(equalLanes(ids, 0) * 0xffff);
-  if (bytes == 2) store<u16>(at, <u16>left);
-  else if (bytes == 4) store<u32>(at, <u32>left);
-  else store<u64>(at, left);
+  storeIds(at, left, bytes);
+}
+
+/** The first of ids side by side, `bytes` of the shadow. */
+@inline function storeIds(at: usize, ids: u64, bytes: u32): void {
+  if (bytes == 2) store<u16>(at, <u16>ids);
+  else if (bytes == 4) store<u32>(at, <u32>ids);
+  else store<u64>(at, ids);
 }
 
 /**
@@ -413,12 +429,6 @@ export function areGone(address: u32, size: u32): bool {
   if (v128.any_true(other)) return false;
   for (let next = address + 64; size > 128; size -= 64, next += 64) if (!isGone(next, 64)) return false;
   return true;
-}
-
-/** As `invalidate` of a range of which as a rule all is invalid. */
-export function invalidateAgain(address: u32, size: u32): void {
-  for (; size >= 64; size -= 64, address += 64) if (!isGone(address, 64)) break;
-  if (size != 0) invalidate(address, size);
 }
 
 /** As `invalidate`, of as many bytes as `isGone`. */

@@ -284,14 +284,9 @@ export function invalidate(address: u32, size: u32): void {
 
 /** The same of any size. */
 export function areGone(address: u32, size: u32): bool {
+  for (; size >= 64; size -= 64, address += 64) if (!isGone(address, 64)) return false;
   for (; size >= 8; size -= 8, address += 8) if (load<u64>(address) != SIGNS) return false;
   return size == 0;
-}
-
-/** As `invalidate` of a range of which as a rule all is invalid. */
-export function invalidateAgain(address: u32, size: u32): void {
-  for (; size >= 64; size -= 64, address += 64) if (!isGone(address, 64)) break;
-  if (size != 0) invalidate(address, size);
 }
 
 /** As `invalidate`, of as many bytes as `isGone`. */
