@@ -39,8 +39,13 @@ const TRIPS = 9;
 const MOST_TRIPS = 50;
 /** Shares of branches that leave a loop, of others, and of the first arm of `if`: guesses that fit programs. */
 const LEAVES = 0.33;
-const SKIPS = 0.55;
+const SKIPS = 0.6;
 const ARM = 0.5;
+/**
+ * Each label of a table gets this power of its share of the labels, more than all in sum: what a loop branches on runs
+ * often, whichever part of it that is.
+ */
+const TABLE_POWER = 0.6;
 /** What is behind a trap or an exception is hardly run. */
 const RARE = 0.02;
 /** Runs of a function of which no call is known. */
@@ -48,6 +53,11 @@ const UNKNOWN_CALLS = 0.2;
 /** Calls deeper than this from an entry, and rounds that calls through tables take. */
 const DEPTH = 24;
 const INDIRECT_ROUNDS = 2;
+/**
+ * Of runs that callers of callers bring, a power counts: guesses multiply along the way, and of functions far from the
+ * entries they say hardly more than that they are far.
+ */
+const RUNS_POWER = 0.2;
 
 interface Calls {
   /** Defined function that calls, defined function or type that is called, and calls per run of the caller. */
@@ -75,7 +85,8 @@ interface LoopStart {
 
 /**
  * How often each site runs, estimated from the code alone: loops run several times, branches share what reaches them, and
- * functions run as often as they are called (Wu and Larus 1994, with simpler guesses). Only the order means something.
+ * functions run as often as they are called (Wu and Larus 1994, with simpler guesses), though how often their callers do
+ * counts less than how many calls there are. Only the order means something.
  */
 export function siteFrequencies(module: WasmModule, sites: SiteTable, scan: ModuleScan): Float64Array {
   const frequencies = new Float64Array(sites.length);
@@ -85,10 +96,22 @@ export function siteFrequencies(module: WasmModule, sites: SiteTable, scan: Modu
     estimateBody(module, defined, sites, frequencies, direct, indirect);
   });
   const runs = functionRuns(module, scan, direct, indirect);
-  for (let defined = 0; defined < module.bodies.length; defined++)
+  const shown = callsInCode(module, direct);
+  for (let defined = 0; defined < module.bodies.length; defined++) {
+    const rate = runs[defined] ** RUNS_POWER * (1 + shown[defined]);
     for (let site = sites.firstOfFunction[defined]; site < sites.firstOfFunction[defined + 1]; site++)
-      frequencies[site] *= runs[defined];
+      frequencies[site] *= rate;
+  }
   return frequencies;
+}
+
+/** Calls of each defined function if all others run once. */
+function callsInCode(module: WasmModule, { callee, rate }: Calls): Float64Array {
+  const calls = new Float64Array(module.bodies.length);
+  callee.forEach((to, i) => {
+    calls[to] += rate[i];
+  });
+  return calls;
 }
 
 /** Frequencies of a function's sites and calls per run of the function. */
@@ -178,7 +201,9 @@ function estimateBody(
       }
       case BR_TABLE: {
         const labels = tableLabels(bytes, immediates, next);
-        for (const label of labels) branch(label, runs / labels.length);
+        const shares = new Map<number, number>();
+        for (const label of labels) shares.set(label, (shares.get(label) ?? 0) + 1 / labels.length);
+        for (const [label, share] of shares) branch(label, runs * share ** TABLE_POWER);
         runs = 0;
         break;
       }

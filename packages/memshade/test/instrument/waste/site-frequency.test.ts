@@ -64,6 +64,18 @@ describe("how often the code looks like running", () => {
     expect(one).toBeLessThan(1);
   });
 
+  it("is more for each case of a large switch than its share", async () => {
+    const labels = Array.from({ length: 16 }, (_, i) => `$l${i}`);
+    const cases = labels.reduce(
+      (inside, label) => `(block ${label} ${inside}) ${LOAD} (br $out)`,
+      `(br_table ${labels.join(" ")} (local.get 0))`,
+    );
+    const all = await frequencies(`(func (export "f") (param i32) (block $out ${cases}))`);
+    expect(all).toHaveLength(16);
+    const sum = all.reduce((one, other) => one + other);
+    expect(sum).toBeGreaterThan(2 * (await frequencies(`(func (export "f") (param i32) ${LOAD})`))[0]);
+  });
+
   it("is nothing behind a trap", async () => {
     const [dead] = await frequencies(`(func (export "f") (param i32) unreachable ${LOAD})`);
     expect(dead).toBe(0);
@@ -86,7 +98,7 @@ describe("how often the code looks like running", () => {
            (br_if $again (local.get 0))))`,
     );
     expect(looped).toBeGreaterThan(called);
-    expect(indirect).toBeGreaterThan(called);
+    expect(indirect).toBeGreaterThan(alone);
     expect(called).toBeGreaterThan(alone);
   });
 
@@ -97,7 +109,21 @@ describe("how often the code looks like running", () => {
        (func (export "f") (param i32) (call $a (local.get 0)))`,
     );
     expect(all.every((frequency) => Number.isFinite(frequency) && frequency > 0)).toBe(true);
-    expect(all[0]).toBe(all[1]);
+  });
+
+  it("goes up more with calls that the code shows than with those of its callers", async () => {
+    const [once, often, deep] = await frequencies(
+      `(func $once (param i32) ${LOAD})
+       (func $often (param i32) ${LOAD})
+       (func $deep (param i32) ${LOAD})
+       (func $way (param i32) (call $deep (local.get 0)))
+       (func (export "f") (param i32)
+         (call $once (local.get 0))
+         (call $often (local.get 0)) (call $often (local.get 0)) (call $often (local.get 0)) (call $often (local.get 0))
+         (call $way (local.get 0)) (call $way (local.get 0)) (call $way (local.get 0)) (call $way (local.get 0)))`,
+    );
+    expect(deep).toBeGreaterThan(once);
+    expect(often).toBeGreaterThan(deep);
   });
 });
 
