@@ -40,8 +40,8 @@ const BYTES = {
   givenInFrames: [FRAMED_LOAD_BYTES, FRAMED_STORE_BYTES],
 } as const;
 /**
- * What the functions take that every module gets, as far as that is room: much for small ones, nothing for large ones. The
- * smallest keep theirs: nobody minds what they grow by.
+ * What functions of the tool's take, those that every module gets and those in the place of instructions, as far as that is
+ * room: much for small modules, nothing for large ones. The smallest keep theirs: nobody minds what they grow by.
  */
 const RUNTIME = { bytes: 28000, share: 0.95, free: 3500 };
 

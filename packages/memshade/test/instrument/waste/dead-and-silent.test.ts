@@ -480,5 +480,11 @@ describe("counting as deadstores does", () => {
       expect(of.load("B").nof_silent).toBe(0);
       expect(of.store("C").nof_silent).toBe(0);
     });
+
+    it(`leaves memory unwritten that a load finds beside read bytes, ${pairs ? "full" : "brief"}`, () => {
+      const of = run(S("A", 0, 1, 5), L("B", 0, 1), L("C", 0, 4), S("D", 1, 1, 0), L("C", 0, 4));
+      expect(of.store("D").nof_silent).toBe(0);
+      expect(of.load("C")).toMatchObject({ nof_loads: 2, nof_silent: 0 });
+    });
   }
 });
