@@ -58,7 +58,7 @@ interface Region {
 /** Bytes that following a site takes at a heat. */
 type BytesAt = (site: number, heat: number) => number;
 
-/** What runs of a site save by being followed inline, in units of what it saves to have all inline: 0.8 and 0.4 ns, measured. */
+/** What runs of a site save by being followed inline, in units of what it saves to have all inline: near 0.8 and 0.4 ns. */
 const WARM_GAIN = 2.5;
 /** Guessed frequencies are good for the order of sites, not for their distance: a power of them counts. */
 const TRUST = 0.4;
