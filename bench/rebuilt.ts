@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { basename } from "node:path";
-import { instrument, type SiteRuns } from "../packages/memshade/src/instrument/index.ts";
-import { withBranchHints } from "../packages/memshade/src/runtime/host/branch-hints.ts";
-import { nativeSha256 } from "../packages/memshade/src/runtime/host/native-sha256.ts";
-import { buildRuns, movedRuns } from "../packages/memshade/src/runtime/host/waste/moved-runs.ts";
+import { instrument, type SiteRuns } from "../packages/memshade/src/tools/index.ts";
+import { withBranchHints } from "../packages/memshade/src/host/branch-hints.ts";
+import { nativeSha256 } from "../packages/memshade/src/host/native-sha256.ts";
+import { buildRuns, movedRuns } from "../packages/memshade/src/tools/waste/read/moved-runs.ts";
 import { decodeModule } from "../packages/memshade/src/wasm/index.ts";
 import { siteRunsOfInstance } from "./harness/earlier-runs.ts";
 import { median } from "./harness/statistics.ts";

@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
  * with clang 22 and wasi-libc. Needs apt, dpkg-dev, clang-22 with its wasm32 libraries, wasi-libc, make, gcc and tclsh; no
  * rights of an administrator, and leaves apt's own lists alone.
  */
-const folder = fileURLToPath(new URL("./", import.meta.url));
+const folder = fileURLToPath(new URL(".//", import.meta.url));
 const sources = join(folder, "sources");
 const built = join(folder, "built");
 

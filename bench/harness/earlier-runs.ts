@@ -1,6 +1,6 @@
-import { readInstrumentedInfo, type SiteRuns } from "../../packages/memshade/src/instrument/index.ts";
-import { siteRunsOf } from "../../packages/memshade/src/runtime/host/waste/site-runs.ts";
-import { wasteReader } from "../../packages/memshade/test/instrument/support/waste-reader.ts";
+import { readInstrumentedInfo, type SiteRuns } from "../../packages/memshade/src/tools/index.ts";
+import { siteRunsOf } from "../../packages/memshade/src/tools/waste/read/site-runs.ts";
+import { wasteReader } from "../../packages/memshade/test/support/waste-reader.ts";
 
 /** How often the loads and stores of an instance ran, whose exports these are; as the commands keep it between runs. */
 export function siteRunsOfInstance(

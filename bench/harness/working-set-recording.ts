@@ -3,8 +3,8 @@ import {
   instrument,
   readInstrumentedInfo,
   type WorkingSetLayout,
-} from "../../packages/memshade/src/instrument/index.ts";
-import { nativeSha256 } from "../../packages/memshade/src/runtime/host/native-sha256.ts";
+} from "../../packages/memshade/src/tools/index.ts";
+import { nativeSha256 } from "../../packages/memshade/src/host/native-sha256.ts";
 import { glueOptions } from "./compare.ts";
 import type { Scale, Workload } from "./programs.ts";
 import { ModuleSubstitution } from "./substitution.ts";

@@ -3,12 +3,12 @@ import {
   shardsCurve,
   ValueHistogram,
 } from "../../packages/memshade/src/analyses/locality/index.ts";
-import { type LocalityOptions, localityLayoutOf } from "../../packages/memshade/src/instrument/index.ts";
+import { type LocalityOptions, localityLayoutOf } from "../../packages/memshade/src/tools/index.ts";
 import {
   type LocalityTables,
   readLocality,
-} from "../../packages/memshade/src/runtime/host/working-set/read-locality.ts";
-import { WorkingSetReader } from "../../packages/memshade/src/runtime/host/working-set/read-tables.ts";
+} from "../../packages/memshade/src/tools/working-set/read/read-locality.ts";
+import { WorkingSetReader } from "../../packages/memshade/src/tools/working-set/read/read-tables.ts";
 import type { Scale, Workload } from "../harness/programs.ts";
 import { type WorkingSetInstance, WorkingSetRecording } from "../harness/working-set-recording.ts";
 

@@ -8,15 +8,14 @@ import asc from "assemblyscript/asc";
 import { assemblyDigest, firstLine } from "./assembly-sources.ts";
 
 const source = join(dirname(fileURLToPath(import.meta.url)), "../src");
-const shadow = join(source, "runtime/shadow");
 const folder = mkdtempSync(join(tmpdir(), "memshade-build-"));
 process.on("exit", () => rmSync(folder, { recursive: true }));
 /** What the profile of nearly every run is: merged counters, the virtual clock, and no memory between threads. */
 const USUAL = { EXACT: 0, HISTOGRAMS: 0, SHARED: 0, WALL_CLOCK: 0 };
 
 interface Part {
-  /** Where the other two are; `runtime/shadow` if nothing is said. */
-  folder?: string;
+  /** Where the other two are, below `src/`. */
+  folder: string;
   entry: string;
   target: string;
   constant: string;
@@ -33,12 +32,14 @@ interface Part {
 /** A tool's part is merged into a module only where the tool is asked for. */
 const PARTS: readonly Part[] = [
   {
+    folder: "tools/heap",
     entry: "assembly/index.ts",
     target: "runtime.generated.ts",
     constant: "SHADOW_RUNTIME_BASE64",
     small: true,
   },
   {
+    folder: "tools/heap",
     entry: "assembly/index.ts",
     target: "runtime-usual.generated.ts",
     constant: "USUAL_RUNTIME_BASE64",
@@ -46,71 +47,79 @@ const PARTS: readonly Part[] = [
     small: true,
   },
   {
+    folder: "tools/heap",
     entry: "assembly/heap.ts",
     target: "common-path.generated.ts",
     constant: "COMMON_PATH_BASE64",
     fixed: USUAL,
   },
   {
-    entry: "assembly/waste/index-fixed.ts",
+    folder: "tools/waste",
+    entry: "assembly/index-fixed.ts",
     target: "waste-brief.generated.ts",
     constant: "WASTE_BRIEF_BASE64",
     chosen: { chosen: "narrow", "chosen-ids": "fixed-ids" },
   },
   {
-    entry: "assembly/waste/index-given.ts",
+    folder: "tools/waste",
+    entry: "assembly/index-given.ts",
     target: "waste-given.generated.ts",
     constant: "WASTE_GIVEN_BASE64",
     chosen: { chosen: "narrow", "chosen-ids": "given-ids" },
   },
   {
-    entry: "assembly/waste/index-wide.ts",
+    folder: "tools/waste",
+    entry: "assembly/index-wide.ts",
     target: "waste-wide.generated.ts",
     constant: "WASTE_WIDE_BASE64",
     chosen: { chosen: "wide", "chosen-ids": "fixed-ids" },
   },
   {
-    entry: "assembly/waste/index-full.ts",
+    folder: "tools/waste",
+    entry: "assembly/index-full.ts",
     target: "waste-full.generated.ts",
     constant: "WASTE_FULL_BASE64",
   },
   {
-    entry: "assembly/working-set/index.ts",
+    folder: "tools/working-set",
+    entry: "assembly/index.ts",
     target: "working-set.generated.ts",
     constant: "WORKING_SET_RUNTIME_BASE64",
   },
   {
+    folder: "tools/working-set",
     entry: "assembly/locality/index.ts",
     target: "locality.generated.ts",
     constant: "LOCALITY_RUNTIME_BASE64",
   },
   {
+    folder: "tools/working-set",
     entry: "assembly/attribution/index.ts",
     target: "attribution.generated.ts",
     constant: "ATTRIBUTION_RUNTIME_BASE64",
   },
   {
-    folder: join(source, "unwind"),
+    folder: "unwind",
     entry: "assembly/index.ts",
     target: "assembly.generated.ts",
     constant: "UNWIND_BASE64",
     ownMemory: 48,
   },
   {
-    folder: join(source, "formats/perf-data"),
+    folder: "formats/perf-data",
     entry: "assembly/index.ts",
     target: "assembly.generated.ts",
     constant: "PERF_RECORDS_BASE64",
     ownMemory: 16,
   },
   {
-    folder: join(source, "report/stacks"),
+    folder: "stacks",
     entry: "assembly/index.ts",
     target: "assembly.generated.ts",
     constant: "SAMPLES_BASE64",
   },
   {
-    folder: join(source, "dwarf"),
+    folder: "dwarf",
     entry: "assembly/index.ts",
     target: "assembly.generated.ts",
     constant: "DWARF_BASE64",
@@ -130,7 +139,8 @@ function fix(source: string, fixed: Readonly<Record<string, number>>): string {
 /** Before all of them: sources that change meanwhile are no part of what is built. */
 const builtFrom = firstLine(assemblyDigest());
 
-for (const { folder: home = shadow, entry, target, constant, fixed, chosen, small, ownMemory } of PARTS) {
+for (const { folder: room, entry, target, constant, fixed, chosen, small, ownMemory } of PARTS) {
+  const home = join(source, room);
   const outFile = join(folder, `${constant}.wasm`);
   const { error, stderr } = await asc.main(
     [
@@ -151,7 +161,7 @@ for (const { folder: home = shadow, entry, target, constant, fixed, chosen, smal
             );
             if (!existsSync(path)) return null;
             const source = readFileSync(path, "utf8");
-            return fixed !== undefined && path === join(shadow, "assembly/layout.ts")
+            return fixed !== undefined && path === join(source, "tools/heap/assembly/layout.ts")
               ? fix(source, fixed)
               : source;
           },

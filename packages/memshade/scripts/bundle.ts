@@ -10,7 +10,7 @@ import { rolldown } from "rolldown";
 export const BUNDLE_ENTRIES: Readonly<Record<string, string>> = {
   main: "cli/main",
   index: "index",
-  loader: "runtime/host/loader",
+  loader: "host/loader",
   unwinding: "unwinding",
 };
 

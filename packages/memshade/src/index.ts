@@ -23,17 +23,8 @@ export { type ByteUse, type SharedLine, SharingAnalysis, type ThreadAccess } fro
 export { estimateWaste, type SampledWaste } from "./analyses/waste/estimate.ts";
 export { UserError } from "./bytes/errors.ts";
 export { type RawProfile, readRaw, readRawDumps, writeRaw } from "./formats/memprof-raw/index.ts";
-export {
-  type Instrumented,
-  type InstrumentedInfo,
-  type InstrumentOptions,
-  instrument,
-  readInstrumentedInfo,
-} from "./instrument/index.ts";
-export type { Mib } from "./model/mib.ts";
-export type { Run, RunEnd, RunHeap, RunModule } from "./model/run.ts";
-export { type Dump, dump, reset } from "./runtime/host/dump.ts";
-export type { HeapOptions } from "./runtime/host/heap-options.ts";
+export { type Dump, dump, reset } from "./host/dump.ts";
+export type { HeapOptions } from "./host/heap-options.ts";
 export {
   type GuardedImports,
   guardHostFunctions,
@@ -43,8 +34,8 @@ export {
   readProfileFromImage,
   type WatchedInstance,
   watchInstance,
-} from "./runtime/host/loader.ts";
-export { readMemoryImage } from "./runtime/host/memory-image.ts";
+} from "./host/loader.ts";
+export { readMemoryImage } from "./host/memory-image.ts";
 export {
   type Instantiate,
   ProfiledError,
@@ -52,10 +43,19 @@ export {
   type ProfileResult,
   profile,
   type Recording,
-} from "./runtime/host/profile.ts";
-export { type Profile, type ProfileFile, profileFiles } from "./runtime/host/recorder.ts";
-export { writeRunFolder } from "./runtime/host/run-folder.ts";
+} from "./host/profile.ts";
+export { type Profile, type ProfileFile, profileFiles } from "./host/recorder.ts";
+export { writeRunFolder } from "./host/run-folder.ts";
+export type { Mib } from "./model/mib.ts";
+export type { Run, RunEnd, RunHeap, RunModule } from "./model/run.ts";
 export type { FileRequest } from "./symbolize/file-request.ts";
 export type { Frame as SymbolizedFrame } from "./symbolize/frame.ts";
 export { Symbolizer, type SymbolizerOptions } from "./symbolize/symbolizer.ts";
+export {
+  type Instrumented,
+  type InstrumentedInfo,
+  type InstrumentOptions,
+  instrument,
+  readInstrumentedInfo,
+} from "./tools/index.ts";
 export * from "./unwinding.ts";

@@ -17,28 +17,24 @@ const PUBLIC_API = ["index.ts", "unwinding.ts"];
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   bytes: [],
   wasm: ["bytes"],
-  "runtime/shadow": [],
-  instrument: ["bytes", "wasm", "runtime/shadow"],
   model: ["bytes"],
   objects: ["bytes", "wasm"],
   formats: ["bytes", "model", "objects"],
   unwind: ["bytes", "objects"],
   dwarf: ["bytes"],
   symbolize: ["bytes", "model", "objects", "dwarf"],
-  "runtime/host": ["bytes", "wasm", "instrument", "model", "formats", "objects", "symbolize"],
+  rewrite: ["bytes", "wasm"],
+  allocator: ["bytes", "wasm", "rewrite"],
+  contexts: ["bytes", "wasm", "rewrite", "allocator"],
+  tools: ["bytes", "wasm", "rewrite", "allocator", "contexts", "model"],
+  host: ["bytes", "wasm", "tools", "model", "formats", "objects", "symbolize"],
   analyses: ["bytes", "model"],
-  report: ["bytes", "model", "formats", "objects", "unwind", "symbolize", "analyses"],
+  stacks: ["bytes", "model", "formats", "objects", "unwind", "symbolize"],
+  memprof: ["bytes", "model", "formats", "objects", "symbolize"],
+  report: ["bytes", "model", "formats", "objects", "symbolize", "analyses"],
   cli: [
-    "bytes",
-    "instrument",
-    "model",
-    "formats",
-    "objects",
-    "unwind",
-    "symbolize",
-    "runtime/host",
-    "analyses",
-    "report",
+    ...["bytes", "model", "formats", "objects", "unwind", "symbolize", "tools", "host"],
+    ...["analyses", "stacks", "memprof", "report"],
   ],
 };
 
@@ -55,19 +51,21 @@ const WITHOUT_NODE = [
   ...[
     "bytes/",
     "wasm/",
-    "instrument/",
+    "rewrite/",
+    "allocator/",
+    "contexts/",
+    "tools/",
     "model/",
     "formats/",
     "objects/",
     "unwind/",
     "symbolize/",
     "analyses/",
-    "runtime/shadow/",
   ],
   ...["report/terminal/", "report/json/"],
 ];
 /** What a web page imports; nothing of Node may be behind it, however many files away. */
-const WEB_ENTRY = "runtime/host/loader.ts";
+const WEB_ENTRY = "host/loader.ts";
 
 interface SourceFile {
   /** Path below src/, with slashes. */
@@ -90,10 +88,9 @@ function importsOf(path: string): string[] {
   return ts.preProcessFile(text, true, true).importedFiles.map(({ fileName }) => fileName);
 }
 
-/** The room of a file: its top folder, one more below runtime/. Files beside the rooms are the public API, above all rooms. */
+/** The room of a file: its top folder. Files beside the rooms are the public API, above all rooms. */
 function roomOf(path: string): string {
-  const [top, next] = path.split("/");
-  return top === "runtime" ? `${top}/${next}` : top;
+  return path.split("/")[0];
 }
 
 function isRelative(specifier: string): boolean {

@@ -1,14 +1,14 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { UserError } from "../bytes/errors.ts";
+import { earlierRunsFolder } from "../host/earlier-runs.ts";
+import type { ToolOptions } from "../host/tool-options.ts";
 import {
   type AttributionOptions,
   type LocalityOptions,
   TOOL_NAMES,
   type ToolName,
   type WorkingSetOptions,
-} from "../instrument/index.ts";
-import { earlierRunsFolder } from "../runtime/host/earlier-runs.ts";
-import type { ToolOptions } from "../runtime/host/tool-options.ts";
+} from "../tools/index.ts";
 
 /** The options shared by all commands that record, as commander hands them over. */
 export interface ToolFlags {

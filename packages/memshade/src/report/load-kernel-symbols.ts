@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { readNotes } from "../objects/index.ts";
-import { KernelSymbols, type KernelText } from "./stacks/kernel-symbols.ts";
+import { KernelSymbols, type KernelText } from "../stacks/kernel-symbols.ts";
 
 const NT_GNU_BUILD_ID = 3;
 

@@ -8,13 +8,13 @@ import { isMemprofRaw, lastVersion } from "../formats/memprof-raw/index.ts";
 import { isMemprofYaml } from "../formats/memprof-text/index.ts";
 import { readMemprofYaml } from "../formats/memprof-text/read-yaml.ts";
 import { isMemshadeProfile } from "../formats/memshade-profile/index.ts";
+import { InputMerger } from "../memprof/input-merger.ts";
+import { MAGIC_BYTES } from "../memprof/input-reader.ts";
+import { findFunctions } from "../memprof/known-functions.ts";
 import type { HeapProfile } from "../model/heap-profile.ts";
 import { MIB_FIELDS } from "../model/mib-fields.ts";
 import { loadDemangler } from "./load-demangler.ts";
 import { openFile } from "./load-file.ts";
-import { InputMerger } from "./memprof/input-merger.ts";
-import { MAGIC_BYTES } from "./memprof/input-reader.ts";
-import { findFunctions } from "./memprof/known-functions.ts";
 
 /**
  * The heap profile in an indexed file, a memshade profile or YAML; or in a raw file of a native program for which

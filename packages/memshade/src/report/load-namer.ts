@@ -1,8 +1,8 @@
+import { FrameNamer } from "../stacks/frame-namer.ts";
+import type { PreferSymbol } from "../stacks/name-frames.ts";
 import { loadDemangler } from "./load-demangler.ts";
 import type { ObjectFinder } from "./load-objects.ts";
 import { loadSymbolizer } from "./load-symbolizer.ts";
-import { FrameNamer } from "./stacks/frame-namer.ts";
-import type { PreferSymbol } from "./stacks/name-frames.ts";
 
 /** A namer with the demangler of this process, which is loaded when the first mangled name comes. */
 export function loadFrameNamer(prefer: PreferSymbol, finder?: ObjectFinder): FrameNamer {

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { beforeAll, describe, expect, it } from "vitest";
 import { readU32Leb } from "../../src/bytes/leb128.ts";
 import { decodeModule, opcodeId } from "../../src/wasm/index.ts";
-import { wat } from "../instrument/support/assemble.ts";
+import { wat } from "../support/assemble.ts";
 import { memshade, newFolder } from "./support/command-line.ts";
 
 const TREES = fileURLToPath(new URL("../fixtures/programs/kernels/bintree.wasm", import.meta.url));

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { MemoryWasi } from "../../../../bench/harness/wasi.ts";
-import { findSites } from "../../src/instrument/index.ts";
+import { findSites } from "../../src/tools/index.ts";
 import { decodeModule } from "../../src/wasm/index.ts";
-import { attributed } from "../instrument/support/attributed.ts";
+import { attributed } from "../support/attributed.ts";
 import { type AccessTrace, canTrace, traceProgram } from "./access-trace.ts";
 
 if (!canTrace)

@@ -2,15 +2,15 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { MemoryWasi } from "../../../../bench/harness/wasi.ts";
 import { cacheSizesUpTo, meanAbsoluteError } from "../../src/analyses/locality/index.ts";
+import { footprintOf, missRatioCurve } from "../../src/report/json/locality.ts";
 import {
   instrument,
   type LocalityOptions,
   localityLayoutOf,
   type WorkingSetLayout,
-} from "../../src/instrument/index.ts";
-import { footprintOf, missRatioCurve } from "../../src/report/json/locality.ts";
-import { type LocalityTables, readLocality } from "../../src/runtime/host/working-set/read-locality.ts";
-import { WorkingSetReader } from "../../src/runtime/host/working-set/read-tables.ts";
+} from "../../src/tools/index.ts";
+import { type LocalityTables, readLocality } from "../../src/tools/working-set/read/read-locality.ts";
+import { WorkingSetReader } from "../../src/tools/working-set/read/read-tables.ts";
 import { type AccessTrace, canTrace, traceProgram } from "./access-trace.ts";
 
 if (!canTrace)

@@ -1,8 +1,8 @@
 import { MemoryWasi, type WasiOptions } from "../../../../bench/harness/wasi.ts";
 import { type RawContext, readRaw } from "../../src/formats/memprof-raw/index.ts";
+import type { ProfileOptions } from "../../src/host/profile.ts";
+import { profile } from "../../src/host/profile.ts";
 import type { Run, RunModule } from "../../src/model/run.ts";
-import type { ProfileOptions } from "../../src/runtime/host/profile.ts";
-import { profile } from "../../src/runtime/host/profile.ts";
 import type { SiteTruth } from "./fixtures.ts";
 import { programBytes } from "./fixtures.ts";
 

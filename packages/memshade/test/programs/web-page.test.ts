@@ -6,8 +6,8 @@ import { dirname, extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Browser, chromium } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { instrument } from "../../src/instrument/index.ts";
-import { profileFiles, type WatchedInstance, watchInstance } from "../../src/runtime/host/loader.ts";
+import { profileFiles, type WatchedInstance, watchInstance } from "../../src/host/loader.ts";
+import { instrument } from "../../src/tools/index.ts";
 
 const CHROMIUM = "/usr/bin/chromium";
 const installed = existsSync(CHROMIUM);
@@ -32,7 +32,7 @@ function fillTable(SQL: { Database: new () => { exec(query: string): { values: u
 }
 
 const PAGE = `<!doctype html><script src="/sql.js"></script><script type="module">
-import { profileFiles, watchInstance } from "/src/runtime/host/loader.ts";
+import { profileFiles, watchInstance } from "/src/host/loader.ts";
 ${fillTable}
 window.run = async () => {
   let watched;

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { MemoryWasi } from "../../../../bench/harness/wasi.ts";
-import { instrument, type WorkingSetLayout, type WorkingSetOptions } from "../../src/instrument/index.ts";
 import { buildLevels, totalOf } from "../../src/model/working-set-series.ts";
-import { WorkingSetReader, type WorkingSetTables } from "../../src/runtime/host/working-set/read-tables.ts";
+import { instrument, type WorkingSetLayout, type WorkingSetOptions } from "../../src/tools/index.ts";
+import { WorkingSetReader, type WorkingSetTables } from "../../src/tools/working-set/read/read-tables.ts";
 import { type AccessTrace, canTrace, traceProgram } from "./access-trace.ts";
 
 if (!canTrace)

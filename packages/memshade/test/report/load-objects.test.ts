@@ -5,7 +5,7 @@ import { crc32 } from "node:zlib";
 import { afterAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { ByteWriter } from "../../src/bytes/writer.ts";
 import { loadObject, ObjectFinder } from "../../src/report/load-objects.ts";
-import { NativeFile } from "../../src/report/stacks/native-file.ts";
+import { NativeFile } from "../../src/stacks/native-file.ts";
 import { drawElf, drawNote } from "../objects/elf-picture.ts";
 
 const root = mkdtempSync(path.join(tmpdir(), "memshade-objects-"));

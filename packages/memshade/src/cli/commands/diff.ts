@@ -4,13 +4,13 @@ import { diffHeaps, type HeapDiff } from "../../analyses/diff/heap-diff.ts";
 import { GROUPINGS, type GroupBy } from "../../analyses/groups.ts";
 import { METRICS, type MetricKey } from "../../analyses/metrics.ts";
 import { UserError } from "../../bytes/errors.ts";
+import { say } from "../../host/terminal-line.ts";
 import type { Clock } from "../../model/run.ts";
 import { diffJson } from "../../report/json/diff.ts";
 import { loadHeap } from "../../report/load-run.ts";
 import { diffTable } from "../../report/terminal/diff-table.ts";
 import { formatterOf } from "../../report/terminal/metric-format.ts";
 import type { ColorChoice } from "../../report/terminal/paint.ts";
-import { say } from "../../runtime/host/terminal-line.ts";
 import { collect } from "../tool-options.ts";
 import {
   parseChoice,

@@ -2,12 +2,12 @@ import { statSync } from "node:fs";
 import { basename } from "node:path";
 import { type Command, Option } from "commander";
 import { UserError } from "../../bytes/errors.ts";
-import { instrument } from "../../instrument/index.ts";
+import { EarlierRuns } from "../../host/earlier-runs.ts";
+import { nameFileInErrors, readModuleFile } from "../../host/module-file.ts";
+import { say } from "../../host/terminal-line.ts";
+import { toInstrumentOptions } from "../../host/tool-options.ts";
 import { writeWholeFile } from "../../report/whole-file.ts";
-import { EarlierRuns } from "../../runtime/host/earlier-runs.ts";
-import { nameFileInErrors, readModuleFile } from "../../runtime/host/module-file.ts";
-import { say } from "../../runtime/host/terminal-line.ts";
-import { toInstrumentOptions } from "../../runtime/host/tool-options.ts";
+import { instrument } from "../../tools/index.ts";
 import { addToolOptions, type ToolFlags, toolOptionsOf } from "../tool-options.ts";
 
 interface InstrumentFlags extends ToolFlags {

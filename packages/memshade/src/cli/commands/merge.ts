@@ -15,6 +15,15 @@ import {
   type ProfileOrigin,
   spilledProfilePieces,
 } from "../../formats/memshade-profile/index.ts";
+import { say } from "../../host/terminal-line.ts";
+import { convertProfile } from "../../memprof/convert.ts";
+import type { InputMerger, MergeFields } from "../../memprof/input-merger.ts";
+import { expandInputs, type MergeInput } from "../../memprof/inputs.ts";
+import { mergeInputs } from "../../memprof/merge-profiles.ts";
+import { nodeDeflate } from "../../memprof/node-deflate.ts";
+import { Progress } from "../../memprof/progress.ts";
+import { TemporaryFile } from "../../memprof/temporary-file.ts";
+import { writePieces } from "../../memprof/write-pieces.ts";
 import {
   type CreateSpillFile,
   HOT_COLD_FIELDS,
@@ -26,17 +35,8 @@ import {
 import { MIB_FIELDS, type MibField } from "../../model/mib-fields.ts";
 import { groupDigits } from "../../report/format.ts";
 import { loadDemangler } from "../../report/load-demangler.ts";
-import { convertProfile } from "../../report/memprof/convert.ts";
-import type { InputMerger, MergeFields } from "../../report/memprof/input-merger.ts";
-import { expandInputs, type MergeInput } from "../../report/memprof/inputs.ts";
-import { mergeInputs } from "../../report/memprof/merge-profiles.ts";
-import { nodeDeflate } from "../../report/memprof/node-deflate.ts";
-import { Progress } from "../../report/memprof/progress.ts";
-import { TemporaryFile } from "../../report/memprof/temporary-file.ts";
-import { writePieces } from "../../report/memprof/write-pieces.ts";
 import { printHotCold } from "../../report/terminal/hot-cold.ts";
 import { Screen } from "../../report/terminal/screen.ts";
-import { say } from "../../runtime/host/terminal-line.ts";
 import { addHotColdOptions, type HotColdFlags, thresholdsOf } from "../hot-cold-options.ts";
 import { keepHeapSmall } from "../small-heap.ts";
 import { parseChoice, screenOptions, standardOutput } from "./report-options.ts";

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { runNode } from "../../runtime/host/node/run-node.ts";
+import { runNode } from "../../host/node/run-node.ts";
 import { endProcess } from "../end-process.ts";
 import { addOutOption, addToolOptions, collect, runOptionsOf, type ToolFlags } from "../tool-options.ts";
 

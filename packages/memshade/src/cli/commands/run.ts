@@ -2,7 +2,7 @@ import { statSync } from "node:fs";
 import type { Command } from "commander";
 import { UserError } from "../../bytes/errors.ts";
 import { describeSystemError } from "../../bytes/system-errors.ts";
-import { runWasi } from "../../runtime/host/wasi/run-wasi.ts";
+import { runWasi } from "../../host/wasi/run-wasi.ts";
 import { endProcess } from "../end-process.ts";
 import { addOutOption, addToolOptions, collect, runOptionsOf, type ToolFlags } from "../tool-options.ts";
 

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
-import { ProfdataError } from "../../report/memprof/profdata-error.ts";
-import { showProfile } from "../../report/memprof/show.ts";
+import { ProfdataError } from "../../memprof/profdata-error.ts";
+import { showProfile } from "../../memprof/show.ts";
 import { OutputBuffer } from "../line-input.ts";
 import { keepHeapSmall } from "../small-heap.ts";
 

@@ -1,10 +1,10 @@
 import { UserError } from "../../bytes/errors.ts";
+import { say } from "../../host/terminal-line.ts";
 import { DEFAULT_DEBUG_DIRECTORIES } from "../../objects/debug-files.ts";
 import { loadDemangler } from "../../report/load-demangler.ts";
 import { ObjectFinder } from "../../report/load-objects.ts";
 import type { FileSymbolizerOptions } from "../../report/load-symbolizer.ts";
 import { Symbolization } from "../../report/symbolizer/symbolization.ts";
-import { say } from "../../runtime/host/terminal-line.ts";
 import { demangleItanium } from "../../symbolize/itanium/demangle-itanium.ts";
 import { forEachInputLine, OutputBuffer, writeOutput } from "../line-input.ts";
 import type { SymbolizeArguments } from "./arguments.ts";

@@ -1,9 +1,9 @@
+import type { FrameNamer } from "../../stacks/frame-namer.ts";
+import { withoutParameters } from "../../stacks/function-name.ts";
+import { addressToName, type ImageStacks, type ThreadStack } from "../../stacks/image-stacks.ts";
+import { MappedModule } from "../../stacks/native-file.ts";
+import { registerNames } from "../../stacks/shown-registers.ts";
 import type { Frame } from "../../unwind/index.ts";
-import type { FrameNamer } from "../stacks/frame-namer.ts";
-import { withoutParameters } from "../stacks/function-name.ts";
-import { addressToName, type ImageStacks, type ThreadStack } from "../stacks/image-stacks.ts";
-import { MappedModule } from "../stacks/native-file.ts";
-import { registerNames } from "../stacks/shown-registers.ts";
 
 /** The stacks of all threads as JSON (docs/unwinding.md); a line per frame. */
 export function* nativeStacksJson(

@@ -1,6 +1,6 @@
 import { sampledStacks } from "../../analyses/sampled-functions.ts";
 import type { SampleProfile } from "../../model/sample-profile.ts";
-import type { PerfStacks } from "../stacks/perf-stacks.ts";
+import type { PerfStacks } from "../../stacks/perf-stacks.ts";
 
 /** The stacks of a recording with their sums, the heaviest first (docs/unwinding.md); a line per stack. */
 export function* perfProfileJson(

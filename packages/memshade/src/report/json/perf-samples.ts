@@ -1,10 +1,10 @@
 import type { PerfHeader } from "../../formats/perf-data/index.ts";
-import type { CodePlace } from "../stacks/code-place.ts";
-import type { FrameNamer } from "../stacks/frame-namer.ts";
-import { withoutParameters } from "../stacks/function-name.ts";
-import type { KernelNamer } from "../stacks/kernel-symbols.ts";
-import { MappedModule } from "../stacks/native-file.ts";
-import type { SampleStack } from "../stacks/perf-stacks.ts";
+import type { CodePlace } from "../../stacks/code-place.ts";
+import type { FrameNamer } from "../../stacks/frame-namer.ts";
+import { withoutParameters } from "../../stacks/function-name.ts";
+import type { KernelNamer } from "../../stacks/kernel-symbols.ts";
+import { MappedModule } from "../../stacks/native-file.ts";
+import type { SampleStack } from "../../stacks/perf-stacks.ts";
 
 /** A sample as one line of JSON (docs/unwinding.md). */
 export function sampleJson(

@@ -1,10 +1,10 @@
-import type { FrameNamer } from "../stacks/frame-namer.ts";
-import { withoutParameters } from "../stacks/function-name.ts";
-import { addressToName, type ImageStacks, type ThreadStack } from "../stacks/image-stacks.ts";
-import type { SourceFrame } from "../stacks/name-frames.ts";
-import { MappedModule, type NativeFile } from "../stacks/native-file.ts";
-import { registerNames, registerText } from "../stacks/shown-registers.ts";
-import { endSentence, foundByMark, signalText } from "../stacks/words.ts";
+import type { FrameNamer } from "../../stacks/frame-namer.ts";
+import { withoutParameters } from "../../stacks/function-name.ts";
+import { addressToName, type ImageStacks, type ThreadStack } from "../../stacks/image-stacks.ts";
+import type { SourceFrame } from "../../stacks/name-frames.ts";
+import { MappedModule, type NativeFile } from "../../stacks/native-file.ts";
+import { registerNames, registerText } from "../../stacks/shown-registers.ts";
+import { endSentence, foundByMark, signalText } from "../../stacks/words.ts";
 
 /** The stacks of all threads in the manner of GDB's `thread apply all backtrace`. */
 export function* nativeStacksText(

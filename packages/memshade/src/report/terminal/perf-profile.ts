@@ -1,7 +1,7 @@
 import { sampledFunctions, sampledStacks } from "../../analyses/sampled-functions.ts";
 import type { SampleProfile } from "../../model/sample-profile.ts";
+import type { PerfStacks } from "../../stacks/perf-stacks.ts";
 import { formatCount, formatPercent, plural } from "../format.ts";
-import type { PerfStacks } from "../stacks/perf-stacks.ts";
 import { missingLines } from "./native-stacks.ts";
 import { cutMiddle, padLeft, printable } from "./text.ts";
 

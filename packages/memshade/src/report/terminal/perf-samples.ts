@@ -1,11 +1,11 @@
 import type { PerfHeader } from "../../formats/perf-data/index.ts";
-import type { CodePlace } from "../stacks/code-place.ts";
-import type { FrameNamer } from "../stacks/frame-namer.ts";
-import { withoutParameters } from "../stacks/function-name.ts";
-import type { KernelFunction, KernelNamer } from "../stacks/kernel-symbols.ts";
-import { preferAsPerf, type SymbolAtAddress, symbolAt } from "../stacks/name-frames.ts";
-import { MappedModule, type NativeFile } from "../stacks/native-file.ts";
-import type { SampleStack } from "../stacks/perf-stacks.ts";
+import type { CodePlace } from "../../stacks/code-place.ts";
+import type { FrameNamer } from "../../stacks/frame-namer.ts";
+import { withoutParameters } from "../../stacks/function-name.ts";
+import type { KernelFunction, KernelNamer } from "../../stacks/kernel-symbols.ts";
+import { preferAsPerf, type SymbolAtAddress, symbolAt } from "../../stacks/name-frames.ts";
+import { MappedModule, type NativeFile } from "../../stacks/native-file.ts";
+import type { SampleStack } from "../../stacks/perf-stacks.ts";
 
 /** A sample as `perf script -F comm,tid,time,event,ip,sym,symoff,dso --no-inline` prints them. */
 export function perfSampleText(

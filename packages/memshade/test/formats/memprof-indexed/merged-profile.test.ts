@@ -10,9 +10,9 @@ import {
   writeMemshadeProfile,
 } from "../../../src/formats/memshade-profile/index.ts";
 import { pakoDeflate } from "../../../src/formats/memshade-profile/pako-deflate.ts";
+import { nodeDeflate } from "../../../src/memprof/node-deflate.ts";
 import { HOT_COLD_FIELDS, viewMerged } from "../../../src/model/memprof/index.ts";
 import { MIB_FIELDS } from "../../../src/model/mib-fields.ts";
-import { nodeDeflate } from "../../../src/report/memprof/node-deflate.ts";
 import { anyContext, mergerOf } from "./contexts.ts";
 
 describe("what was merged", () => {

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { ByteWriter } from "../../../src/bytes/writer.ts";
 import { type PackedChunk, packChunk } from "../../../src/formats/memshade-profile/chunk-file.ts";
 import { PACKING, PIECE_BYTES } from "../../../src/formats/memshade-profile/layout.ts";
-import { nodeDeflate } from "../../../src/report/memprof/node-deflate.ts";
+import { nodeDeflate } from "../../../src/memprof/node-deflate.ts";
 
 function pack(parts: readonly Uint8Array[]): PackedChunk & { readonly stored: Buffer } {
   const writer = new ByteWriter();

@@ -1,0 +1,52 @@
+import { canShareMemory } from "../tools/heap/pass/thread-sharing.ts";
+import type { InstrumentedInfo } from "../tools/options.ts";
+import { memoryType, readNames, type WasmModule } from "../wasm/index.ts";
+import type { AllocatorPlan } from "./find/plan.ts";
+
+/**
+ * The allocator as the profile describes it, and sentences on what the profile will not see. `held`: a tool keeps the memory below
+ * 4 GiB.
+ */
+export function allocationNotes(
+  module: WasmModule,
+  plan: AllocatorPlan,
+  acrossThreads: boolean,
+  held: boolean,
+): Pick<InstrumentedInfo, "allocator" | "notTracked"> {
+  const notTracked: string[] = [];
+  if (plan.collector !== undefined) notTracked.push(plan.collector);
+  const memories = module.importedMemoryCount + module.memories.length;
+  if (memories > 1) notTracked.push(`Only memory 0 of the module's ${memories} memories is followed.`);
+  if (memories > 0 && memoryType(module, 0).index64 && !held)
+    notTracked.push("The module's memory is 64-bit: only its first 4 GiB are followed.");
+  if (acrossThreads)
+    notTracked.push(
+      "Threads share the module's memory: allocations, releases and live blocks are exact, accesses of several threads " +
+        "to the same 8 bytes at the same time may be lost.",
+    );
+  else if (memories > 0 && memoryType(module, 0).shared)
+    notTracked.push(
+      "The module's memory is shared between threads: each thread's instance is followed on its own, and a block " +
+        "freed by another thread than the one that allocated it stays live in the profile." +
+        (canShareMemory(module) ? " `memshade node` follows all of them together." : ""),
+    );
+  const refused = plan.functions.length === 0 ? plan.notes.join(" ") : undefined;
+  return {
+    allocator: {
+      how: plan.how,
+      needsConfirmation: plan.needsConfirmation,
+      functions: plan.functions.map(({ role, index, name }) => ({ role, index, name })),
+      ...(refused === undefined ? {} : { refused }),
+    },
+    notTracked,
+  };
+}
+
+/** A sentence on functions that are not instrumented, as they would have more locals or bytes than engines accept. */
+export function largeFunctionsNote(module: WasmModule, functions: ReadonlySet<number>): string {
+  const names = readNames(module).functions;
+  const [first] = functions;
+  const name = names.get(first) ?? `#${first}`;
+  const others = functions.size > 1 ? ` and ${functions.size - 1} more` : "";
+  return `What ${name}${others} does itself is not followed: with more code in it, engines would refuse so large a function.`;
+}

@@ -1,0 +1,36 @@
+import { readU32Leb } from "../bytes/leb128.ts";
+import type { CallPlan } from "../contexts/call-plan.ts";
+import { InsertionKind, type Insertions } from "../rewrite/write/insertions.ts";
+import {
+  type FunctionBody,
+  IMMEDIATE_KIND,
+  opcodeId,
+  opcodeIdAt,
+  skipImmediates,
+  skipOpcode,
+} from "../wasm/index.ts";
+
+const CALL = opcodeId("call");
+const RETURN_CALL = opcodeId("return_call");
+
+/** Sends the calls of a function that is not walked to where the plan wants them, as those of the allocator. */
+export function redirectInternalCalls(
+  bytes: Uint8Array,
+  body: FunctionBody,
+  calls: CallPlan,
+  caller: number,
+  insertions: Insertions,
+): void {
+  for (let pos = body.codeStart; pos < body.end; ) {
+    const op = opcodeIdAt(bytes, pos);
+    const immediates = skipOpcode(bytes, pos);
+    const next = skipImmediates(bytes, immediates, IMMEDIATE_KIND[op]);
+    if (op === CALL || op === RETURN_CALL) {
+      const callee = readU32Leb(bytes, immediates);
+      const target = calls.target(caller, callee);
+      const kind = op === CALL ? InsertionKind.ReplaceByCall : InsertionKind.ReplaceByTailCall;
+      if (target !== callee) insertions.add(pos, kind, next - pos, target);
+    }
+    pos = next;
+  }
+}

@@ -1,0 +1,56 @@
+import type { RunEnd } from "../../model/run.ts";
+import type { SharedPlace } from "../../tools/heap/read/heap-session.ts";
+import type { InstrumentedInfo } from "../../tools/index.ts";
+import type { ShadowMemories } from "../host-calls.ts";
+
+/** What the threads of a program tell the thread that records. */
+export type RecordingMessage =
+  | { kind: "module"; key: string; original: Uint8Array }
+  | {
+      kind: "instance";
+      id: string;
+      thread: number;
+      moduleKey: string;
+      memories: ShadowMemories;
+      info: InstrumentedInfo;
+      path: string | null;
+      place?: SharedPlace | undefined;
+    }
+  /** Asks for the shadow memory of a shared memory: it comes over the channel `to`, its group in the reply. */
+  | {
+      kind: "shadow";
+      program: WebAssembly.Memory;
+      moduleKey: string;
+      info: InstrumentedInfo;
+      to: string;
+      reply: SharedArrayBuffer;
+    }
+  | { kind: "released"; id: string }
+  | { kind: "thread-ended"; thread: number }
+  | { kind: "note"; sentence: string }
+  | { kind: "killed"; pid: number; signal: string }
+  | { kind: "flush"; id: string; reply: SharedArrayBuffer }
+  | { kind: "dump"; reply: SharedArrayBuffer }
+  | { kind: "reset"; reply: SharedArrayBuffer }
+  | { kind: "finish"; end: RunEnd; reply: SharedArrayBuffer };
+
+/** Lines of JSON between a recording thread and the `memshade node` process. */
+export type ControlMessage =
+  | { kind: "hello"; pid: number; parentPid: number }
+  | { kind: "instantiated" }
+  | { kind: "unprofiled" }
+  | { kind: "written"; folder: string; what: "profile" | "dump" }
+  | { kind: "dying"; signal: NodeJS.Signals }
+  | { kind: "killed"; pid: number; signal: NodeJS.Signals };
+
+export type ControlRequest = { kind: "dump" } | SignalRequest;
+
+/** The supervising process got a signal that concerns a recorded process. */
+export interface SignalRequest {
+  kind: "signal";
+  signal: NodeJS.Signals;
+  /** Whether the process has been sent the signal too; if not, it is to be passed on. */
+  isDelivered: boolean;
+  /** When it came, as by `wordTime()`. */
+  time: number;
+}

@@ -1,0 +1,141 @@
+import workerThreads, {
+  BroadcastChannel,
+  type MessagePort,
+  receiveMessageOnPort,
+  threadId,
+  type Worker,
+} from "node:worker_threads";
+import type { RunEnd } from "../../model/run.ts";
+import type { InstrumentedInfo } from "../../tools/index.ts";
+import type { SharedShadow } from "../shared-shadows.ts";
+import { siblingModule } from "../sibling-module.ts";
+import type { RecordingMessage } from "./messages.ts";
+import type { RecordingThreadData } from "./recording-thread.ts";
+import { openSharedState, StateWord } from "./shared-state.ts";
+import { openReply, type Reply, waitForReply } from "./sync-reply.ts";
+import type { RecordingLink } from "./thread-recorder.ts";
+
+/** Kept from before the hook: the recording thread is not one of the program's. */
+const NativeWorker = workerThreads.Worker;
+
+const START_WITHIN_MS = 10_000;
+
+abstract class Link implements RecordingLink {
+  readonly thread = threadId;
+  #asked = 0;
+  abstract post(message: RecordingMessage): void;
+  protected abstract isAlive(): boolean;
+
+  flush(id: string): void {
+    this.ask((reply) => ({ kind: "flush", id, reply }));
+  }
+
+  /** Writes a dump folder. Undefined: the recording thread is gone. */
+  dump(): Reply | undefined {
+    return this.ask((reply) => ({ kind: "dump", reply }));
+  }
+
+  reset(): void {
+    this.ask((reply) => ({ kind: "reset", reply }));
+  }
+
+  sharedShadow(
+    program: WebAssembly.Memory,
+    moduleKey: string,
+    info: InstrumentedInfo,
+  ): SharedShadow | undefined {
+    const to = `memshade-${process.pid}-${threadId}-${++this.#asked}`;
+    const channel = new BroadcastChannel(to);
+    try {
+      const reply = this.ask((reply) => ({ kind: "shadow", program, moduleKey, info, to, reply }));
+      const received = receiveMessageOnPort(channel as unknown as MessagePort);
+      return reply?.ok && received !== undefined
+        ? { memory: received.message, group: reply.text }
+        : undefined;
+    } finally {
+      channel.close();
+    }
+  }
+
+  protected ask(message: (reply: SharedArrayBuffer) => RecordingMessage): Reply | undefined {
+    const reply = openReply();
+    this.post(message(reply));
+    return waitForReply(reply, () => this.isAlive());
+  }
+}
+
+/** The main thread's link: starts the recording thread when it is first needed. */
+export class MainThreadLink extends Link {
+  /** Shared with the recording thread. */
+  readonly state: Int32Array = openSharedState();
+  readonly #data: Omit<RecordingThreadData, "state">;
+  readonly #onStart: () => void;
+  #worker: Worker | undefined;
+
+  constructor(data: Omit<RecordingThreadData, "state">, onStart: () => void) {
+    super();
+    this.#data = data;
+    this.#onStart = onStart;
+  }
+
+  get isRecording(): boolean {
+    return this.#worker !== undefined;
+  }
+
+  override post(message: RecordingMessage): void {
+    this.start().postMessage(message);
+  }
+
+  start(): Worker {
+    if (this.#worker !== undefined) return this.#worker;
+    const workerData: RecordingThreadData = { ...this.#data, state: this.state };
+    const worker = new NativeWorker(siblingModule(import.meta.url, "recording-thread"), {
+      name: "memshade",
+      workerData,
+      env: {},
+      execArgv: [],
+      stdout: true,
+      stderr: true,
+    });
+    this.#worker = worker;
+    worker.on("message", (ping: number) => Atomics.store(this.state, StateWord.Pong, ping));
+    worker.on("error", () => Atomics.store(this.state, StateWord.Recording, 2));
+    worker.unref();
+    this.#onStart();
+    return worker;
+  }
+
+  /** Starts the recording thread and waits until it listens to the threads that are about to start. */
+  startAndWait(): void {
+    this.start();
+    Atomics.wait(this.state, StateWord.Recording, 0, START_WITHIN_MS);
+  }
+
+  /** Waits until the final profile is written. Only the first one counts, whoever asked for it. */
+  finish(end: RunEnd): void {
+    if (this.isRecording) this.ask((reply) => ({ kind: "finish", end, reply }));
+  }
+
+  protected override isAlive(): boolean {
+    return Atomics.load(this.state, StateWord.Recording) !== 2;
+  }
+}
+
+/** The link of a worker thread of the program. */
+export class WorkerThreadLink extends Link {
+  readonly #channel: BroadcastChannel;
+
+  constructor(channel: string) {
+    super();
+    this.#channel = new BroadcastChannel(channel);
+    this.#channel.unref();
+  }
+
+  override post(message: RecordingMessage): void {
+    this.#channel.postMessage(message);
+  }
+
+  protected override isAlive(): boolean {
+    return true;
+  }
+}

@@ -1,0 +1,255 @@
+/**
+ * The thread of a hooked Node process that records. It holds the shadow memories of all instances in all threads of
+ * the process, so that a profile can be written while those threads are busy or after they are gone.
+ */
+
+import {
+  BroadcastChannel,
+  type MessagePort,
+  parentPort,
+  receiveMessageOnPort,
+  workerData,
+} from "node:worker_threads";
+import { describeSystemError } from "../../bytes/system-errors.ts";
+import type { RunEnd } from "../../model/run.ts";
+import type { InstanceHandle } from "../../tools/heap/read/heap-session.ts";
+import { EarlierRuns } from "../earlier-runs.ts";
+import { moduleLines } from "../module-lines.ts";
+import { moduleTypes } from "../module-types.ts";
+import { profileFiles, Recorder, UNKNOWN_MODULE } from "../recorder.ts";
+import { describeThrown } from "../run-end.ts";
+import { RunFolders, writeRunFolder } from "../run-folder.ts";
+import { SharedShadows } from "../shared-shadows.ts";
+import { say, sayWritten } from "../terminal-line.ts";
+import { ControlClient } from "./control-client.ts";
+import type { ControlRequest, RecordingMessage, SignalRequest } from "./messages.ts";
+import type { ThreadSettings } from "./settings.ts";
+import {
+  deliveryWord,
+  isWatchedSignal,
+  listenersWord,
+  StateWord,
+  type WatchedSignal,
+} from "./shared-state.ts";
+import { answer, type Reply } from "./sync-reply.ts";
+
+export interface RecordingThreadData {
+  settings: ThreadSettings;
+  state: Int32Array;
+  command: string[];
+  program: string;
+  outTemplate: string;
+  environment: Record<string, string | undefined>;
+  parentPid: number;
+}
+
+/** Time that the program's main thread gets to act on a signal by itself. */
+const DIE_WITHIN_MS = 150;
+
+/** A signal seen by the main thread and by the supervising process within this time is one signal. */
+const SAME_SIGNAL_MS = 250;
+
+const data = workerData as RecordingThreadData;
+const { settings, state, command, program, parentPid } = data;
+const recorder = new Recorder({
+  tools: settings.tools,
+  command,
+  program,
+  linesOf: moduleLines,
+  typesOf: moduleTypes,
+});
+const folders = new RunFolders(data.outTemplate, data.environment);
+const shadows = new SharedShadows();
+const originals = new Map<string, Uint8Array>();
+const instances = new Map<string, { handle: InstanceHandle; thread: number }>();
+const control = new ControlClient(settings.socket, { pid: process.pid, parentPid }, onRequest);
+const channel = new BroadcastChannel(settings.channel);
+
+let lastPing = 0;
+let finished = false;
+
+function onMessage(message: RecordingMessage): void {
+  switch (message.kind) {
+    case "module":
+      if (!originals.has(message.key)) originals.set(message.key, message.original);
+      return;
+    case "instance":
+      addInstance(message);
+      return;
+    case "shadow":
+      answer(
+        message.reply,
+        tryTo(() => handOutShadow(message)),
+      );
+      return;
+    case "released":
+      release(message.id);
+      return;
+    case "thread-ended":
+      // It may have made instances of which only the channel knows so far.
+      takeIn(channel as unknown as MessagePort);
+      for (const [id, { thread }] of instances) if (thread === message.thread) release(id);
+      return;
+    case "note":
+      recorder.note(message.sentence);
+      control.send({ kind: "unprofiled" });
+      return;
+    case "killed":
+      control.send({ kind: "killed", pid: message.pid, signal: message.signal as NodeJS.Signals });
+      return;
+    case "flush":
+      answer(
+        message.reply,
+        tryTo(() => flush(message.id)),
+      );
+      return;
+    case "reset":
+      answer(message.reply, tryTo(resetRecording));
+      return;
+    case "dump":
+      answer(
+        message.reply,
+        tryTo(() => write({ kind: "dump" })),
+      );
+      return;
+    case "finish": {
+      const result = tryTo(() => finish(message.end));
+      // The process ends as soon as it has the answer: what was sent to the supervisor must be out by then.
+      void control.sent().then(() => answer(message.reply, result));
+      return;
+    }
+  }
+}
+
+function flush(id: string): Reply {
+  const handle = instances.get(id)?.handle;
+  if (handle !== undefined) recorder.flush(handle);
+  return { ok: true, text: "" };
+}
+
+function resetRecording(): Reply {
+  recorder.reset();
+  return { ok: true, text: "" };
+}
+
+function handOutShadow(message: RecordingMessage & { kind: "shadow" }): Reply {
+  const { program, moduleKey, info, to } = message;
+  const { memory, group } = shadows.find(program, moduleKey, info);
+  const port = new BroadcastChannel(to);
+  port.postMessage(memory);
+  port.close();
+  return { ok: true, text: group };
+}
+
+function addInstance(message: RecordingMessage & { kind: "instance" }): void {
+  const { id, thread, moduleKey, memories, info, path, place } = message;
+  const original = () => originals.get(moduleKey) ?? UNKNOWN_MODULE;
+  try {
+    instances.set(id, { handle: recorder.addInstance(memories, info, original, path, place), thread });
+  } catch (error) {
+    const sentence = `an instance of ${info.name} is not recorded: ${describeThrown(error)}`;
+    say(sentence);
+    recorder.note(sentence);
+  }
+  if (recorder.instanceCount === 1) control.send({ kind: "instantiated" });
+}
+
+function release(id: string): void {
+  const instance = instances.get(id);
+  if (instance === undefined) return;
+  instances.delete(id);
+  recorder.releaseInstance(instance.handle);
+  shadows.forget((group) => recorder.isShared(group));
+}
+
+function tryTo(action: () => Reply): Reply {
+  try {
+    return action();
+  } catch (error) {
+    return { ok: false, text: describeSystemError(error) };
+  }
+}
+
+/** Takes in what other threads have sent but the event loop has not delivered yet. */
+function takeIn(port: MessagePort): void {
+  for (let next = receiveMessageOnPort(port); next !== undefined; next = receiveMessageOnPort(port)) {
+    onMessage(next.message);
+  }
+}
+
+function write(end: RunEnd): Reply {
+  takeIn(parentPort!);
+  takeIn(channel as unknown as MessagePort);
+  if (recorder.instanceCount === 0) return { ok: false, text: "no WebAssembly module has been instantiated" };
+  const what = end.kind === "dump" ? "dump" : "profile";
+  let folder = "its folder";
+  try {
+    folder = folders.next(what === "dump");
+    const profile = recorder.takeProfile(end);
+    writeRunFolder(folder, profileFiles(profile));
+    if (what === "profile") new EarlierRuns(settings.tools.earlierRuns).keep(profile.siteRuns);
+  } catch (error) {
+    say(`cannot write the profile to ${folder}: ${describeSystemError(error)}`);
+    return { ok: false, text: describeSystemError(error) };
+  }
+  control.send({ kind: "written", folder, what });
+  void control.sent().then((isTold) => {
+    if (!isTold) sayWritten(folder, settings.cwd, what);
+  });
+  return { ok: true, text: folder };
+}
+
+/** Writes the profile that ends the run; whoever comes second finds it written. */
+function finish(end: RunEnd): Reply {
+  if (finished) return { ok: true, text: "" };
+  finished = true;
+  return write(end);
+}
+
+function onRequest(request: ControlRequest): void {
+  if (request.kind === "dump") {
+    if (recorder.instanceCount === 0) say("nothing to dump yet: no WebAssembly module has been instantiated");
+    else write({ kind: "dump" });
+  } else if (isWatchedSignal(request.signal)) {
+    void onSignal(request.signal, request);
+  }
+}
+
+/**
+ * The supervising process got a signal. When the program does not listen to it, it means death: the profile is
+ * written from here, as the main thread may be busy for long. Otherwise the program must get it exactly once, and
+ * may have got it although nobody here has sent it: service managers signal all processes they know.
+ */
+async function onSignal(signal: WatchedSignal, { isDelivered, time }: SignalRequest): Promise<void> {
+  if (Atomics.load(state, listenersWord(signal)) === 0) {
+    finish({ kind: "signal", signal });
+    control.send({ kind: "dying", signal });
+    process.kill(process.pid, signal);
+    // The main thread dies by the signal as soon as it sees it. A busy one never does.
+    setTimeout(() => process.kill(process.pid, "SIGKILL"), DIE_WITHIN_MS);
+    return;
+  }
+  if (isDelivered) return;
+  await mainThreadTurn();
+  await mainThreadTurn();
+  const delivered = Atomics.load(state, deliveryWord(signal));
+  if (delivered < time - SAME_SIGNAL_MS) process.kill(process.pid, signal);
+}
+
+/** Resolves when the event loop of the main thread has come round. */
+async function mainThreadTurn(): Promise<void> {
+  const ping = ++lastPing;
+  parentPort!.postMessage(ping);
+  while (Atomics.load(state, StateWord.Pong) < ping) await new Promise((done) => setTimeout(done, 10));
+}
+
+// Threads that wait for an answer must learn that none will come.
+process.on("exit", () => Atomics.store(state, StateWord.Recording, 2));
+process.on("uncaughtException", (error) => {
+  say(`the recording thread failed: ${error.stack}`);
+  process.exit(1);
+});
+parentPort!.on("message", onMessage);
+channel.onmessage = (event: unknown) => onMessage((event as { data: RecordingMessage }).data);
+Atomics.store(state, StateWord.Recording, 1);
+Atomics.notify(state, StateWord.Recording);

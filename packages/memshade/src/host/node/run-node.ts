@@ -1,0 +1,194 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { statSync } from "node:fs";
+import { createRequire } from "node:module";
+import { constants } from "node:os";
+import { resolve } from "node:path";
+import { isatty } from "node:tty";
+import { fileURLToPath } from "node:url";
+import { UserError } from "../../bytes/errors.ts";
+import { dieBySignal, onSignals } from "../die-by-signal.ts";
+import { assertFolderWritable, defaultOutTemplate, expandOutTemplate, programName } from "../run-folder.ts";
+import { siblingModule } from "../sibling-module.ts";
+import { say, sayWritten } from "../terminal-line.ts";
+import type { ToolOptions } from "../tool-options.ts";
+import { ControlServer, type Peer } from "./control-server.ts";
+import type { ControlMessage, ControlRequest } from "./messages.ts";
+import { type HookSettings, SETTINGS_VARIABLE } from "./settings.ts";
+import { wordTime } from "./shared-state.ts";
+
+export interface NodeRun {
+  /** The script and its arguments. */
+  command: readonly string[];
+  /** Options for Node itself. */
+  nodeOptions: readonly string[];
+  /** Template of the run folder, see `expandOutTemplate`. */
+  out?: string | undefined;
+  /** Record Node processes that the program starts too. */
+  traceChildren?: boolean | undefined;
+  tools: ToolOptions;
+}
+
+/**
+ * Runs a Node program under the profiler. The profile is written by the program's own process; this one passes on
+ * signals and ends as the program has ended.
+ *
+ * @returns the program's exit code. When a signal ended it, this process dies by the same signal.
+ * @throws UserError before the program has started.
+ */
+export async function runNode(run: NodeRun): Promise<number> {
+  assertThere(run.command[0]);
+  const template = run.out === undefined ? null : resolve(run.out);
+  const checked = template ?? defaultOutTemplate(process.cwd(), programName(run.command[0]));
+  assertFolderWritable(
+    expandOutTemplate(checked, { pid: process.pid, sequence: 1, environment: process.env }),
+  );
+  return new NodeSupervisor().run(run, template);
+}
+
+/** Finds a script as Node does, which may leave out `.js`. `-` is standard input. */
+function assertThere(script: string): void {
+  if (script === "-" || /^[a-z]+:/.test(script)) return;
+  try {
+    createRequire(resolve("script.js")).resolve(resolve(script));
+  } catch {
+    const isFolder = statSync(script, { throwIfNoEntry: false })?.isDirectory() === true;
+    throw new UserError(`${script}: ${isFolder ? "it is a folder without a program" : "no such file"}`);
+  }
+}
+
+/** What the program's processes have told so far. */
+class NodeSupervisor {
+  #server!: ControlServer;
+  #child!: ChildProcess;
+  #sawModule = false;
+  #dyingBySignal: NodeJS.Signals | undefined;
+  /** Requests to processes whose recording thread has not connected yet. */
+  readonly #waiting = new Map<number, ControlRequest[]>();
+  readonly #linesForTheEnd: (() => void)[] = [];
+
+  async run(run: NodeRun, template: string | null): Promise<number> {
+    this.#server = await ControlServer.open((message, from) => this.#onMessage(message, from));
+    this.#child = this.#start(run, template);
+    const stopListening = onSignals({
+      SIGINT: (signal) => this.#passOn(signal),
+      SIGTERM: (signal) => this.#passOn(signal),
+      SIGHUP: (signal) => this.#passOn(signal),
+      SIGUSR2: () => this.#requestDumps(),
+    });
+    const ended = await waitForEnd(this.#child);
+    await this.#server.drain(this.#child.pid ?? 0);
+    this.#server.close();
+    stopListening();
+
+    for (const sayLine of this.#linesForTheEnd) sayLine();
+    if (ended.error !== undefined) say(`cannot start Node: ${ended.error.message}`);
+    else if (!this.#sawModule) say("no WebAssembly module was instantiated; nothing was written");
+    const signal = ended.signal === "SIGKILL" ? (this.#dyingBySignal ?? ended.signal) : ended.signal;
+    if (signal === null) return ended.code ?? 1;
+    dieBySignal(signal);
+    return 128 + (constants.signals[signal] ?? 0);
+  }
+
+  #start(run: NodeRun, template: string | null): ChildProcess {
+    const settings: HookSettings = {
+      tools: run.tools,
+      cwd: process.cwd(),
+      out: template,
+      command: [...run.command],
+      supervisorPid: process.pid,
+      socket: this.#server.path,
+      traceChildren: run.traceChildren ?? false,
+    };
+    const hookPath = fileURLToPath(siblingModule(import.meta.url, "register"));
+    return spawn(process.execPath, [...run.nodeOptions, "--require", hookPath, ...run.command], {
+      stdio: "inherit",
+      env: childEnvironment(settings, hookPath),
+    });
+  }
+
+  #onMessage(message: ControlMessage, from: Peer): void {
+    switch (message.kind) {
+      case "hello":
+        for (const request of this.#waiting.get(from.pid) ?? []) from.request(request);
+        this.#waiting.delete(from.pid);
+        return;
+      case "instantiated":
+      case "unprofiled":
+        this.#sawModule = true;
+        return;
+      case "dying":
+        if (from.pid === this.#child.pid) this.#dyingBySignal = message.signal;
+        return;
+      case "killed":
+        this.#request(message.pid, signalRequest(message.signal, true));
+        return;
+      case "written": {
+        const { folder, what } = message;
+        const sayLine = () => sayWritten(folder, process.cwd(), what);
+        // The program's own last words come first.
+        if (what === "profile" && from.pid === this.#child.pid) this.#linesForTheEnd.push(sayLine);
+        else sayLine();
+      }
+    }
+  }
+
+  /**
+   * Passes a signal on to the program. A terminal sends its own signals to all processes in the foreground; then it
+   * concerns every recorded process, and all of them have got it.
+   */
+  #passOn(signal: NodeJS.Signals): void {
+    const fromTerminal = signal === "SIGINT" && [0, 1, 2].some((fd) => isatty(fd));
+    const pid = this.#child.pid ?? 0;
+    if (fromTerminal) {
+      const others = [...this.#server.peers].map((peer) => peer.pid).filter((other) => other !== pid);
+      for (const concerned of [pid, ...others]) this.#request(concerned, signalRequest(signal, true));
+    } else if (this.#server.peer(pid) !== undefined) {
+      this.#request(pid, signalRequest(signal, false));
+    } else {
+      // It has not used WebAssembly so far, or its recording thread is only about to start.
+      this.#child.kill(signal);
+      this.#request(pid, signalRequest(signal, true));
+    }
+  }
+
+  /** Asks a process for something, now or when its recording thread has started. */
+  #request(pid: number, request: ControlRequest): void {
+    const peer = this.#server.peer(pid);
+    if (peer !== undefined) peer.request(request);
+    else this.#waiting.set(pid, [...(this.#waiting.get(pid) ?? []), request]);
+  }
+
+  #requestDumps(): void {
+    const peers = [...this.#server.peers];
+    for (const peer of peers) peer.request({ kind: "dump" });
+    if (peers.length > 0) return;
+    this.#request(this.#child.pid ?? 0, { kind: "dump" });
+    say("no WebAssembly module has been instantiated yet; a dump follows as soon as there is one");
+  }
+}
+
+function signalRequest(signal: NodeJS.Signals, isDelivered: boolean): ControlRequest {
+  return { kind: "signal", signal, isDelivered, time: wordTime() };
+}
+
+interface ChildEnd {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+  error?: Error;
+}
+
+function waitForEnd(child: ChildProcess): Promise<ChildEnd> {
+  return new Promise((done) => {
+    child.on("error", (error) => done({ code: 127, signal: null, error }));
+    child.on("exit", (code, signal) => done({ code, signal }));
+  });
+}
+
+function childEnvironment(settings: HookSettings, hookPath: string): NodeJS.ProcessEnv {
+  const environment: NodeJS.ProcessEnv = { ...process.env, [SETTINGS_VARIABLE]: JSON.stringify(settings) };
+  if (settings.traceChildren) {
+    const quoted = `"${hookPath.replaceAll("\\", "\\\\").replaceAll('"', '\\"')}"`;
+    environment.NODE_OPTIONS = [process.env.NODE_OPTIONS, "--require", quoted].filter(Boolean).join(" ");
+  }
+  return environment;
+}

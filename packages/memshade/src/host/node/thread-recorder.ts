@@ -1,0 +1,171 @@
+import { createHash } from "node:crypto";
+import { basename } from "node:path";
+import { type InstrumentedInfo, instrument, type ShadowLayout } from "../../tools/index.ts";
+import { customSectionsOf } from "../custom-sections.ts";
+import { EarlierRuns } from "../earlier-runs.ts";
+import type { InstantiationObserver, RewrittenModule, TrackedModule } from "../hook-webassembly.ts";
+import { connectHost, localNumber } from "../host-calls.ts";
+import { describePreambleProblem } from "../module-file.ts";
+import { nativeSha256 } from "../native-sha256.ts";
+import { describeThrown } from "../run-end.ts";
+import type { SharedShadow } from "../shared-shadows.ts";
+import { say } from "../terminal-line.ts";
+import { type ToolOptions, toInstrumentOptions } from "../tool-options.ts";
+import { isNodeItself, readGlue, scriptsOnStack } from "./call-site.ts";
+import { findModuleFile } from "./find-module-file.ts";
+import type { RecordingMessage } from "./messages.ts";
+
+/** The way from one thread of the program to the thread that records. */
+export interface RecordingLink {
+  readonly thread: number;
+  post(message: RecordingMessage): void;
+  /** The shadow memory of all instances of a module that have this memory. Undefined: nobody answers. */
+  sharedShadow(
+    program: WebAssembly.Memory,
+    moduleKey: string,
+    info: InstrumentedInfo,
+  ): SharedShadow | undefined;
+  /** Asks for tables to be emptied and waits until that is done. */
+  flush(id: string): void;
+}
+
+/** Rewritten modules kept for programs that compile the same bytes again. */
+const CACHED_MODULES = 8;
+
+/** Watches the modules that one thread compiles and instantiates, and reports them to the recording thread. */
+export class ThreadRecorder implements InstantiationObserver {
+  readonly #tools: ToolOptions;
+  readonly #link: RecordingLink;
+  readonly #cache = new Map<string, RewrittenModule>();
+  readonly #givenUp = new Set<string>();
+  readonly #gone: FinalizationRegistry<string>;
+  #instances = 0;
+  /** Tables of the module that was instantiated last, for libraries that are loaded into its memory. */
+  #beside: ShadowLayout | undefined;
+
+  constructor(tools: ToolOptions, link: RecordingLink) {
+    this.#tools = tools;
+    this.#link = link;
+    this.#gone = new FinalizationRegistry((id) => link.post({ kind: "released", id }));
+  }
+
+  rewrite(bytes: Uint8Array, address: string | undefined): RewrittenModule | undefined {
+    if (describePreambleProblem(bytes) !== undefined) return undefined;
+    const key = createHash("sha256").update(bytes).digest("hex");
+    const cached = this.#cache.get(key);
+    if (cached !== undefined) return cached;
+    const scripts = scriptsOnStack();
+    if (isNodeItself(scripts)) return undefined;
+    const glue = readGlue(scripts);
+    const path = findModuleFile(bytes, scripts, address, glue);
+    const name = path !== null ? basename(path) : nameFromAddress(address);
+    try {
+      if (customSectionsOf(bytes, "memshade").length > 0) {
+        throw new Error("it is instrumented already; read its profile with the loader");
+      }
+      const { bytes: rewritten, info } = instrument(bytes, {
+        sha256: nativeSha256,
+        ...new EarlierRuns(this.#tools.earlierRuns).added(toInstrumentOptions(this.#tools), bytes),
+        ...(name === undefined ? {} : { name }),
+        ...(glue === "" ? {} : { glue }),
+        sharedShadow: true,
+        acrossThreads: true,
+        beside: this.#beside,
+      });
+      const module = { bytes: rewritten, tracked: { info, key, path, original: bytes } };
+      this.#remember(key, module);
+      // Now, as another thread may be the one that instantiates it.
+      this.#link.post({ kind: "module", key: moduleKey(info), original: bytes });
+      return module;
+    } catch (error) {
+      // Bytes that the engine refuses too are the program's own affair: it gets to see the engine's error.
+      if (WebAssembly.validate(bytes as BufferSource)) this.#giveUp(name, key, error);
+      return undefined;
+    }
+  }
+
+  rejected(module: TrackedModule, error: unknown): void {
+    this.#cache.delete(module.key);
+    this.#giveUp(module.info.name, module.key, error);
+  }
+
+  recognize(section: ArrayBuffer): TrackedModule | undefined {
+    try {
+      const info = JSON.parse(new TextDecoder().decode(section)) as InstrumentedInfo;
+      return { info, key: moduleKey(info), path: null, original: undefined };
+    } catch {
+      return undefined;
+    }
+  }
+
+  sharedShadow(program: WebAssembly.Memory, { info }: TrackedModule): SharedShadow | undefined {
+    return this.#link.sharedShadow(program, moduleKey(info), info);
+  }
+
+  instantiated(exports: WebAssembly.Exports, module: TrackedModule, group?: string): void {
+    try {
+      this.#report(exports, module, group);
+    } catch (error) {
+      this.#giveUp(module.info.name, module.key, error);
+    }
+  }
+
+  #report(exports: WebAssembly.Exports, module: TrackedModule, group: string | undefined): void {
+    const { info, path } = module;
+    if (info.layout !== undefined && !info.sharedMemory) this.#beside = info.layout;
+    const { thread } = this.#link;
+    const id = `${thread}:${++this.#instances}`;
+    const memories = connectHost(exports, info, { flush: () => this.#link.flush(id) });
+    const place = group === undefined ? undefined : { group, local: localNumber(exports) };
+    this.#link.post({
+      kind: "instance",
+      id,
+      thread,
+      moduleKey: moduleKey(info),
+      memories,
+      info,
+      path,
+      place,
+    });
+    // Where the recording thread keeps the time, it has to do so before the program goes on.
+    if (isTimed(info)) this.#link.flush(id);
+    // The instance object may go while its functions still run; the memory inside it goes with the last of them.
+    const [memory] = Object.values(memories);
+    if (memory !== undefined) this.#gone.register(memory, id);
+  }
+
+  #giveUp(name: string | undefined, key: string, error: unknown): void {
+    if (this.#givenUp.has(key)) return;
+    this.#givenUp.add(key);
+    const sentence = `${name ?? "a module"} runs without being profiled: ${describeThrown(error)}`;
+    say(sentence);
+    this.#link.post({ kind: "note", sentence });
+  }
+
+  #remember(key: string, module: RewrittenModule): void {
+    if (this.#cache.size >= CACHED_MODULES) this.#cache.delete(this.#cache.keys().next().value!);
+    this.#cache.set(key, module);
+  }
+}
+
+/** Names a module across threads by what its instrumented form says of itself. */
+function moduleKey(info: InstrumentedInfo): string {
+  return `${info.buildId}:${info.originalBytes}`;
+}
+
+function nameFromAddress(address: string | undefined): string | undefined {
+  if (address === undefined || address === "") return undefined;
+  try {
+    const { protocol, pathname } = new URL(address);
+    // The path of a data: or blob: address is no name.
+    return protocol === "data:" || protocol === "blob:" ? undefined : basename(pathname) || undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether intervals of working sets are measured in time, which another thread tells. */
+function isTimed({ toolLayouts }: InstrumentedInfo): boolean {
+  const unit = toolLayouts?.workingset?.unit;
+  return unit !== undefined && unit !== "accesses";
+}

@@ -1,0 +1,118 @@
+import type { InstanceHandle } from "../tools/heap/read/heap-session.ts";
+import { type InstrumentedInfo, instrument } from "../tools/index.ts";
+import { holdMemory } from "../tools/waste/read/held-memory.ts";
+import { withBranchHints } from "./branch-hints.ts";
+import { connectHost } from "./host-calls.ts";
+import { guardImports } from "./host-frames.ts";
+import { type Profile, Recorder } from "./recorder.ts";
+import { describeEnd, describeThrown } from "./run-end.ts";
+import { type ToolOptions, toInstrumentOptions } from "./tool-options.ts";
+
+export interface ProfileOptions extends ToolOptions {
+  /** Name of the module and of the program in the profile. Default "module". */
+  name?: string | undefined;
+  /** Source text of the module's JavaScript glue, where the names of minified exports can be found. */
+  glue?: string | undefined;
+}
+
+/** Makes an instance of the profiled module; can be called more than once. */
+export type Instantiate = (imports?: WebAssembly.Imports) => Promise<WebAssembly.Instance>;
+
+/** The recording that a `profile()` call has going. */
+export interface Recording {
+  /** The profile up to now, blocks that are still live included. */
+  dump(): Profile;
+  /** Forgets the blocks that have ended so far: leaves warming up out of the profile. */
+  reset(): void;
+}
+
+/** What `profile()` gives: the profile, and what the callback returned. */
+export interface ProfileResult<T> extends Profile {
+  value: T;
+}
+
+/** The callback of `profile()` failed. `cause` is its error, `profile` what was recorded up to there. */
+export class ProfiledError extends Error {
+  readonly profile: Profile;
+
+  constructor(cause: unknown, profile: Profile) {
+    super(`the profiled program failed: ${describeThrown(cause)}`, { cause });
+    this.name = "ProfiledError";
+    this.profile = profile;
+  }
+}
+
+const active: Recording[] = [];
+
+/** The `profile()` recording that was started last and still runs. */
+export function activeRecording(): Recording | undefined {
+  return active.at(-1);
+}
+
+/**
+ * Profiles a module inside this thread.
+ *
+ * @param module bytes of the module.
+ * @param run uses the module. It is given a function that makes instances, and the recording.
+ * @throws FormatError for bytes that are no module; UserError for options that do not fit it; ProfiledError when
+ *   `run` fails.
+ */
+export async function profile<T>(
+  module: Uint8Array | ArrayBuffer,
+  run: (instantiate: Instantiate, recording: Recording) => T | Promise<T>,
+  options: ProfileOptions = {},
+): Promise<ProfileResult<T>> {
+  const original = module instanceof Uint8Array ? module : new Uint8Array(module);
+  const name = options.name ?? "module";
+  const { bytes, info } = instrument(original, {
+    ...toInstrumentOptions(options),
+    name,
+    ...(options.glue === undefined ? {} : { glue: options.glue }),
+    // Engines take gigabytes that are not shared for a reason to collect garbage, though few of their pages are used.
+    sharedShadow: typeof SharedArrayBuffer === "function",
+  });
+  const recorder = new Recorder({ tools: options, command: [name], program: name });
+  const compiled = await withBranchHints(() => WebAssembly.compile(bytes as BufferSource));
+  const instantiate: Instantiate = async (imports) => {
+    const hold = holdMemory(imports, info);
+    const guarded = guardImports(imports, WebAssembly.Module.imports(compiled), info);
+    const instance = await WebAssembly.instantiate(compiled, guarded?.imports ?? imports);
+    guarded?.connect(instance.exports);
+    hold?.(instance.exports);
+    return record(recorder, info, original, instance);
+  };
+
+  const recording: Recording = {
+    dump: () => recorder.takeProfile({ kind: "dump" }),
+    reset: () => recorder.reset(),
+  };
+  active.push(recording);
+  try {
+    const value = await run(instantiate, recording);
+    return { ...recorder.takeProfile({ kind: "exit", exitCode: 0 }), value };
+  } catch (error) {
+    throw new ProfiledError(error, recorder.takeProfile(describeEnd(error)));
+  } finally {
+    active.splice(active.indexOf(recording), 1);
+  }
+}
+
+/** Starts to record an instance and hides the exports that instrumentation added. */
+function record(
+  recorder: Recorder,
+  info: InstrumentedInfo,
+  original: Uint8Array,
+  instance: WebAssembly.Instance,
+): WebAssembly.Instance {
+  const { exports } = instance;
+  let handle: InstanceHandle | undefined;
+  const memories = connectHost(exports, info, {
+    flush: () => handle !== undefined && recorder.flush(handle),
+  });
+  handle = recorder.addInstance(memories, info, original, null);
+  const hidden = new Set(info.hiddenExports);
+  const visible: WebAssembly.Exports = Object.create(null);
+  for (const key of Object.keys(exports)) if (!hidden.has(key)) visible[key] = exports[key];
+  Object.defineProperty(instance, "exports", { value: Object.freeze(visible) });
+  return instance;
+}

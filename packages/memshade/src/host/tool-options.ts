@@ -1,0 +1,39 @@
+import {
+  type InstrumentOptions,
+  TOOL_NAMES,
+  type ToolName,
+  type WasteOptions,
+  type WorkingSetOptions,
+} from "../tools/index.ts";
+import type { HeapOptions } from "./heap-options.ts";
+
+/** What to record, and how each tool does it. Every field is optional. */
+export interface ToolOptions extends HeapOptions {
+  /** The tools to weave in. Default: the heap profiler alone. */
+  tools?: readonly ToolName[] | undefined;
+  waste?: WasteOptions | undefined;
+  workingset?: WorkingSetOptions | undefined;
+  /** Waste: folder with what is known of earlier runs, absolute; it is used, and this run is remembered there. See `EarlierRuns`. */
+  earlierRuns?: string | undefined;
+}
+
+/** The tools in their fixed order, each once. */
+export function toolsOf(options: ToolOptions): ToolName[] {
+  const wanted = options.tools ?? ["heap"];
+  return TOOL_NAMES.filter((tool) => wanted.includes(tool));
+}
+
+/** The part of the options that shapes the rewritten module. */
+export function toInstrumentOptions(from: ToolOptions): InstrumentOptions {
+  const options: InstrumentOptions = { tools: toolsOf(from) };
+  if (from.clock !== undefined) options.clock = from.clock;
+  if (from.exactHistogram !== undefined) options.exactHistogram = from.exactHistogram;
+  if (from.includeStack !== undefined) options.includeStack = from.includeStack;
+  if (from.includeAllocator !== undefined) options.includeAllocator = from.includeAllocator;
+  if (from.allocator !== undefined) options.allocator = from.allocator;
+  if (from.maxContexts !== undefined) options.maxContexts = from.maxContexts;
+  if (from.maxBlocks !== undefined) options.maxBlocks = from.maxBlocks;
+  if (from.waste !== undefined) options.waste = from.waste;
+  if (from.workingset !== undefined) options.workingset = from.workingset;
+  return options;
+}

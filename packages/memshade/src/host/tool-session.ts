@@ -1,0 +1,79 @@
+import type { RunEnd, RunModule, ToolDescription } from "../model/run.ts";
+import type { BlockType } from "../symbolize/block-types.ts";
+import type { InstanceHandle } from "../tools/heap/read/heap-session.ts";
+import type { InstrumentedInfo, WovenToolName } from "../tools/index.ts";
+import type { ModuleRuns } from "../tools/waste/read/site-runs.ts";
+import { WasteSession } from "../tools/waste/read/waste-session.ts";
+import { WorkingSetSession } from "../tools/working-set/read/working-set-session.ts";
+import type { ProfileFile } from "./recorder.ts";
+import type { ToolOptions } from "./tool-options.ts";
+
+/** A place in the source, as far as it is known. */
+export interface SourcePlace {
+  readonly function?: string | undefined;
+  readonly file?: string | undefined;
+  /** 0: not known. */
+  readonly line: number;
+  /** The functions that the place is inlined into, the innermost first. */
+  readonly outer?: readonly SourcePlace[] | undefined;
+}
+
+/** Finds the places of a module's code offsets; undefined for a module without debug information. */
+export type LinesOf = (original: Uint8Array) => ((offset: number) => SourcePlace | undefined) | undefined;
+
+/** The type of blocks that the call at a code offset allocates, by their smallest and largest size. */
+export type TypeAt = (offset: number, smallest: number, largest: number) => BlockType | undefined;
+
+/** Finds the types of a module's blocks; undefined for a module without debug information. */
+export type TypesOf = (original: Uint8Array) => TypeAt | undefined;
+
+/** What a tool needs to know of the run to describe what it recorded. */
+export interface RunFacts {
+  /** The program and its arguments. */
+  command: readonly string[];
+  /** The modules of the run; `InstanceHandle.module` is an index into them. */
+  modules: readonly RunModule[];
+  /** Undefined where nobody can read debug information. */
+  linesOf: LinesOf | undefined;
+  typesOf?: TypesOf | undefined;
+}
+
+/** What one tool recorded up to a moment. */
+export interface ToolSnapshot {
+  /** How it measured: becomes `tools.<tool>` of run.json. */
+  description: ToolDescription;
+  /** Its file in the run folder: becomes `files.<tool>`. */
+  file: ProfileFile;
+  /** Sentences: what it did not see. */
+  notTracked: string[];
+  /** How often what is in the modules ran, for later runs of them. */
+  siteRuns?: ModuleRuns[];
+}
+
+/** Everything one tool recorded in one run, read from the tool's own memories. */
+export interface ToolSession {
+  readonly tool: WovenToolName;
+  /**
+   * `memory`: the instance's `memshade.<tool>`; `info.toolLayouts[tool]` says what lies where in it, and in `tables`, its
+   * further memories.
+   */
+  addInstance(
+    handle: InstanceHandle,
+    memory: WebAssembly.Memory,
+    info: InstrumentedInfo,
+    original: Uint8Array | (() => Uint8Array),
+    tables: readonly WebAssembly.Memory[],
+  ): void;
+  /** The instance is gone: its figures are kept, its memory is not. Unknown handles mean nothing. */
+  releaseInstance(handle: InstanceHandle): void;
+  /** Forgets what was counted so far. */
+  reset(): void;
+  /** The figures up to now. Changes nothing, so that it can be taken while the program runs. */
+  snapshot(end: RunEnd, facts: RunFacts): ToolSnapshot;
+}
+
+/** How the session of each tool is made; the heap profiler's is always there. */
+export const SESSIONS: Readonly<Partial<Record<WovenToolName, (options: ToolOptions) => ToolSession>>> = {
+  waste: (options) => new WasteSession(options),
+  workingset: (options) => new WorkingSetSession(options),
+};

@@ -1,0 +1,86 @@
+import type { ByteSource } from "../bytes/byte-source.ts";
+import { FormatError, UserError } from "../bytes/errors.ts";
+import { describeSystemError } from "../bytes/system-errors.ts";
+import { symbolizeRaw } from "../formats/memprof/index.ts";
+import { isIndexedProfile, readIndexed } from "../formats/memprof-indexed/index.ts";
+import { contextsOfScan, isMemprofRaw, type RawContexts, scanRaw } from "../formats/memprof-raw/index.ts";
+import { isMemprofYaml } from "../formats/memprof-text/is-yaml.ts";
+import { readUsualYaml } from "../formats/memprof-text/usual-yaml.ts";
+import { type MemprofProfile, ProfileBuilder } from "../model/memprof/index.ts";
+import type { MibField } from "../model/mib-fields.ts";
+import { type BinaryPlaces, noBinary, noFrameNamed, ProfiledBinaries } from "./binaries.ts";
+import { InputReader, loadYamlReader, MAGIC_BYTES, wholeSource } from "./input-reader.ts";
+import type { MergeInput } from "./inputs.ts";
+
+/** A single profile as it is, with the order that its records have in a table. */
+export interface ConvertedProfile {
+  readonly profile: MemprofProfile;
+  readonly order: "inserted" | "stored";
+  readonly unmatched: readonly string[];
+}
+
+/**
+ * Reads one profile as LLVM does: its records keep their order, and contexts that only differ in their addresses stay
+ * apart. Undefined for formats that LLVM does not know.
+ *
+ * @throws UserError naming the file
+ */
+export async function convertProfile(
+  { path, modules }: MergeInput,
+  places: BinaryPlaces,
+  fields: readonly MibField[],
+): Promise<ConvertedProfile | undefined> {
+  try {
+    const read = new InputReader().open(path, (source): ConvertedProfile | Uint8Array | undefined => {
+      const start = source.read(0, MAGIC_BYTES);
+      if (isIndexedProfile(start)) {
+        return { profile: readIndexed(source).profile, order: "stored", unmatched: [] };
+      }
+      if (isMemprofRaw(start)) return convertRaw(source, modules, places, fields);
+      if (!isMemprofYaml(start)) return undefined;
+      const profile = readUsualYaml(source);
+      return profile === undefined ? wholeSource(source) : { profile, order: "inserted", unmatched: [] };
+    });
+    if (!(read instanceof Uint8Array)) return read;
+    return { profile: (await loadYamlReader())(read), order: "inserted", unmatched: [] };
+  } catch (error) {
+    if (error instanceof FormatError) throw new UserError(`${path} is damaged: ${error.message}`);
+    if (error instanceof UserError) throw new UserError(`${path}: ${error.message}`);
+    if ((error as NodeJS.ErrnoException).code !== undefined) {
+      throw new UserError(`${path} cannot be read: ${describeSystemError(error)}`);
+    }
+    throw error;
+  }
+}
+
+function convertRaw(
+  source: ByteSource,
+  runModules: MergeInput["modules"],
+  places: BinaryPlaces,
+  fields: readonly MibField[],
+): ConvertedProfile {
+  const scan = scanRaw(source);
+  const binaries = new ProfiledBinaries(places);
+  for (const { path, buildId } of runModules) binaries.add(path, buildId);
+  const { modules, matched, unmatched } = binaries.match(scan.segments);
+  if (scan.length === 0) {
+    return { profile: new ProfileBuilder(fields, false).build(), order: "inserted", unmatched };
+  }
+  if (modules.length === 0) {
+    throw new UserError(noBinary(unmatched, binaries));
+  }
+  const framesAt = (pc: bigint) => {
+    const at = Number(pc);
+    const module = modules.find(({ start, end }) => at > start && at <= end);
+    return module?.framesAt(at + module.shift) ?? [];
+  };
+  const contexts = contextsOfScan(scan);
+  if (!hasFrames(contexts, framesAt)) throw new UserError(noFrameNamed(matched));
+  const { profile } = symbolizeRaw(contexts, { fields, keepsSources: false, framesAt });
+  return { profile, order: "inserted", unmatched };
+}
+
+function hasFrames(contexts: RawContexts, framesAt: (pc: bigint) => readonly unknown[]): boolean {
+  for (const pcs of contexts.stacks()) if (pcs.some((pc) => framesAt(pc).length > 0)) return true;
+  return false;
+}

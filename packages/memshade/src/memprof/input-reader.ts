@@ -1,0 +1,55 @@
+import { closeSync, fstatSync, openSync, readFileSync, readSync } from "node:fs";
+import { type ByteSource, sourceOfBytes } from "../bytes/byte-source.ts";
+import { descriptorSource } from "../report/load-file.ts";
+
+/** Files up to this size are read at once, all into the same buffer; of larger ones only pieces are in memory. */
+const SMALL_BYTES = 4 << 20;
+
+/** So many bytes tell the formats apart. */
+export const MAGIC_BYTES = 8;
+
+/** Opens inputs one after the other. */
+export class InputReader {
+  private buffer = new Uint8Array(0);
+
+  /**
+   * Gives a file to `use`, as a source that is valid until it returns.
+   *
+   * @throws what the file system throws
+   */
+  open<T>(path: string, use: (source: ByteSource) => T): T {
+    const file = openSync(path, "r");
+    try {
+      const status = fstatSync(file);
+      // A pipe has no size.
+      if (!status.isFile()) return use(sourceOfBytes(readFileSync(file)));
+      if (status.size > SMALL_BYTES) return use(descriptorSource(path, file, status.size));
+      if (this.buffer.length < status.size) this.buffer = new Uint8Array(status.size);
+      return use(sourceOfBytes(this.fill(file, status.size)));
+    } finally {
+      closeSync(file);
+    }
+  }
+
+  private fill(file: number, size: number): Uint8Array {
+    let filled = 0;
+    while (filled < size) {
+      const count = readSync(file, this.buffer, filled, size - filled, filled);
+      if (count === 0) break;
+      filled += count;
+    }
+    return this.buffer.subarray(0, filled);
+  }
+}
+
+/** All bytes of a source, in an array of their own. */
+export function wholeSource(source: ByteSource): Uint8Array {
+  const bytes = source.read(0, source.size);
+  // What a source without `readInto` gives out is a view of its own bytes.
+  return source.readInto === undefined ? bytes.slice() : bytes;
+}
+
+/** The reader of YAML, which takes time and memory to load. */
+export async function loadYamlReader() {
+  return (await import("../formats/memprof-text/read-yaml.ts")).readMemprofYaml;
+}

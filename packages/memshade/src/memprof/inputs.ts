@@ -1,0 +1,166 @@
+import {
+  closeSync,
+  type Dirent,
+  existsSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  statSync,
+} from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { UserError } from "../bytes/errors.ts";
+import { describeSystemError } from "../bytes/system-errors.ts";
+import { isIndexedProfile } from "../formats/memprof-indexed/index.ts";
+import { isMemprofRaw } from "../formats/memprof-raw/index.ts";
+import { isMemprofYaml } from "../formats/memprof-text/index.ts";
+import { isMemshadeProfile } from "../formats/memshade-profile/index.ts";
+import { readRun } from "../model/read-run.ts";
+
+const RUN_FILE = "run.json";
+const HEAP_FILE = "heap.memprofraw";
+
+/** A profile to be merged. */
+export interface MergeInput {
+  readonly path: string;
+  /** Modules that the run beside it names, by build id. */
+  readonly modules: readonly { readonly buildId: string; readonly path: string }[];
+  /** Whether lifetimes are not milliseconds, but counted by the virtual clock of a run. */
+  readonly hasVirtualClock?: boolean;
+}
+
+/**
+ * The profiles that the arguments stand for: files, run folders, all profiles below other folders, and the lines of
+ * response files (`@file`).
+ *
+ * @param skip is told what is left out because it is not there, cannot be read, or is a folder without a profile
+ * @throws UserError for such inputs without `skip`, and for response files that cannot be read
+ */
+export function expandInputs(args: readonly string[], skip?: (message: string) => void): MergeInput[] {
+  return new InputExpansion(skip).expand(args);
+}
+
+class InputExpansion {
+  private readonly skip: ((message: string) => void) | undefined;
+  /** Response files that are being read. */
+  private readonly open: string[] = [];
+
+  constructor(skip: ((message: string) => void) | undefined) {
+    this.skip = skip;
+  }
+
+  expand(args: readonly string[]): MergeInput[] {
+    return args.flatMap((argument) =>
+      argument.startsWith("@")
+        ? this.expandResponseFile(argument.slice(1))
+        : this.orSkipped(argument, () => this.expandOne(argument)),
+    );
+  }
+
+  private expandOne(path: string): MergeInput[] {
+    const status = statSync(path, { throwIfNoEntry: false });
+    if (status === undefined) throw new UserError(`${path}: there is no such file or folder`);
+    if (!status.isDirectory()) return [inputOf(path)];
+    const found = this.profilesBelow(path);
+    if (found.length === 0) throw new UserError(`${path}: there is no profile in this folder`);
+    return found;
+  }
+
+  private expandResponseFile(file: string): MergeInput[] {
+    const path = resolve(file);
+    if (this.open.includes(path)) throw new UserError(`@${file} names itself, in it or in what it names`);
+    this.open.push(path);
+    const found = this.expand(readResponseFile(file));
+    this.open.pop();
+    return found;
+  }
+
+  private profilesBelow(folder: string): MergeInput[] {
+    if (existsSync(join(folder, RUN_FILE))) return [inputOf(heapFileOf(folder))];
+    return readdirSync(folder, { withFileTypes: true })
+      .sort((a, b) => (a.name < b.name ? -1 : 1))
+      .flatMap((entry) => {
+        const path = join(folder, entry.name);
+        return this.orSkipped(path, () => {
+          if (entry.isDirectory()) return this.profilesBelow(path);
+          if (entry.name.startsWith(".") || !isFile(entry, path)) return [];
+          return looksLikeProfile(path) ? [inputOf(path)] : [];
+        });
+      });
+  }
+
+  private orSkipped(path: string, expand: () => MergeInput[]): MergeInput[] {
+    try {
+      return expand();
+    } catch (error) {
+      const isSystems = (error as NodeJS.ErrnoException).code !== undefined;
+      if (!isSystems && !(error instanceof UserError)) throw error;
+      const message =
+        error instanceof UserError ? error.message : `${path} cannot be read: ${describeSystemError(error)}`;
+      if (this.skip === undefined) throw new UserError(message);
+      this.skip(message);
+      return [];
+    }
+  }
+}
+
+/** Links to files are files; links to folders are not followed, as they may lead back. */
+function isFile(entry: Dirent, path: string): boolean {
+  if (!entry.isSymbolicLink()) return entry.isFile();
+  return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
+}
+
+function readResponseFile(file: string): string[] {
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8");
+  } catch (error) {
+    throw new UserError(`@${file} cannot be read: ${describeSystemError(error)}`);
+  }
+  return text
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => line !== "" && !line.startsWith("#"));
+}
+
+function heapFileOf(folder: string): string {
+  const run = readRunFile(folder);
+  return join(folder, run.files.heap ?? HEAP_FILE);
+}
+
+function readRunFile(folder: string) {
+  const file = join(folder, RUN_FILE);
+  try {
+    return readRun(readFileSync(file, "utf8"));
+  } catch (error) {
+    throw new UserError(`${file}: ${(error as Error).message}`);
+  }
+}
+
+/** A profile file; if a run.json beside it describes it, with that run's modules. */
+function inputOf(path: string): MergeInput {
+  const folder = dirname(path);
+  if (!existsSync(join(folder, RUN_FILE))) return { path, modules: [] };
+  const run = readRunFile(folder);
+  if (resolve(folder, run.files.heap ?? HEAP_FILE) !== resolve(path)) return { path, modules: [] };
+  const modules = run.modules.flatMap(({ buildId, path: file }) =>
+    typeof file === "string" && existsSync(file) ? [{ buildId, path: file }] : [],
+  );
+  return { path, modules, hasVirtualClock: run.tools.heap?.clock.kind === "virtual" };
+}
+
+function looksLikeProfile(path: string): boolean {
+  const start = new Uint8Array(8);
+  const file = openSync(path, "r");
+  try {
+    readSync(file, start);
+  } finally {
+    closeSync(file);
+  }
+  return (
+    isMemprofRaw(start) ||
+    isIndexedProfile(start) ||
+    isMemshadeProfile(start) ||
+    (isMemprofYaml(start) && /(?<!\.raw)\.ya?ml$/.test(path))
+  );
+}

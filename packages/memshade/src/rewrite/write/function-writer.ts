@@ -1,0 +1,700 @@
+import {
+  readU32Leb,
+  sizeOfU32Leb,
+  skipLeb32,
+  writeS32Leb,
+  writeS64Leb,
+  writeU32Leb,
+} from "../../bytes/leb128.ts";
+import { ENTRY_WORD, FRAME_BYTES, type FrameBase, HOST_WORD } from "../../contexts/frame-base.ts";
+import type { Accumulator } from "../../tools/heap/pass/loop-accumulators.ts";
+import { type FunctionBody, opcodeId, writeOpcodeInto } from "../../wasm/index.ts";
+import { MOST_LOCALS } from "../facts/function-locals.ts";
+import type { ToolPass } from "../tool.ts";
+import { operandsAbove } from "../walk/access-operands.ts";
+import type { CodeMark } from "./code-marks.ts";
+import { InsertionKind, type Insertions, type LinearForm } from "./insertions.ts";
+import type { SnippetSink } from "./snippet-sink.ts";
+import {
+  extraLocals,
+  frameLocal,
+  noTemporaries,
+  resolveLocal,
+  scratchLocal,
+  spillLocal,
+  spillTypes,
+  type Temporaries,
+  temporaryCount,
+} from "./temporaries.ts";
+
+/** Indices, in the rewritten module, of what insertions refer to. */
+export interface SnippetTargets {
+  shadowMemory: number;
+  /** Global with the address of the newest frame on the shadow stack. */
+  stackGlobal: number;
+  frames: FrameBase;
+  /** Shadow address of a counter for places that are not followed. */
+  unreadCounter: number;
+  countTrips(): number;
+  countStrided(): number;
+  countGathered(): number;
+  /** Function that adds a counter word for the address it is given. */
+  countFunction(word: number): number;
+  /** Functions that do what `PushHostFrame`, given frame and call site, and `ReturnFromHost`, given its local, do. */
+  pushHostFrame(leaves: boolean): number;
+  returnFromHost(): number;
+  /** Tools by the number of their insertion kind behind `InsertionKind.FirstTool`. */
+  tools: readonly ToolPass[];
+}
+
+const LOCAL_GET = opcodeId("local.get");
+const LOCAL_SET = opcodeId("local.set");
+const LOCAL_TEE = opcodeId("local.tee");
+const GLOBAL_GET = opcodeId("global.get");
+const GLOBAL_SET = opcodeId("global.set");
+const CALL = opcodeId("call");
+const BR_TABLE = opcodeId("br_table");
+const RETURN_CALL = opcodeId("return_call");
+const I32_CONST = opcodeId("i32.const");
+const I64_CONST = opcodeId("i64.const");
+const I32_LOAD = opcodeId("i32.load");
+const I32_STORE = opcodeId("i32.store");
+const I64_STORE = opcodeId("i64.store");
+const I32_ADD = opcodeId("i32.add");
+const I32_SUB = opcodeId("i32.sub");
+const I32_MUL = opcodeId("i32.mul");
+const I32_AND = opcodeId("i32.and");
+const I32_OR = opcodeId("i32.or");
+const I32_SHR_U = opcodeId("i32.shr_u");
+const I32_DIV_U = opcodeId("i32.div_u");
+const I64_ADD = opcodeId("i64.add");
+const I64_SHR_U = opcodeId("i64.shr_u");
+const I32_WRAP_I64 = opcodeId("i32.wrap_i64");
+const I64_EQZ = opcodeId("i64.eqz");
+const I32_EQZ = opcodeId("i32.eqz");
+const I64_OR = opcodeId("i64.or");
+const IF = opcodeId("if");
+const END = opcodeId("end");
+const SELECT = 0x1b;
+/** −4 as a signed LEB128 integer. */
+const MINUS_FOUR = 0x7c;
+
+/** Block type without parameters and results. */
+const EMPTY = 0x40;
+
+const I32 = 0x7f;
+const I64 = 0x7e;
+/** Bytes of program memory per counter of four bytes. */
+const GRANULE_BYTES = 8;
+/** No insertion takes more bytes than this. */
+export const LONGEST_SNIPPET = 384;
+const HAS_MEMORY_INDEX = 0x40;
+/** From here on, a view and a block copy take less time than copying byte by byte. */
+const LONG_COPY = 80;
+/** Engines accept no larger function, in bytes. */
+export const LARGEST_BODY = 7_654_321;
+/** Longest encoding of a number of bodies. */
+const COUNT_BYTES = 5;
+
+/** Writes function bodies with their insertions merged in, one after another, into a growing buffer. */
+export class FunctionWriter implements SnippetSink {
+  bytes: Uint8Array;
+  /** The number of bodies is put in front in the end. */
+  length = COUNT_BYTES;
+  /** Marked places: offsets in `bytes` and positions in the module; −1 where no marked body goes on. */
+  marks: CodeMark[] = [];
+  /** Offsets in `bytes` of branches that are hardly ever taken. */
+  rare: number[] = [];
+  readonly #source: Uint8Array;
+  readonly #insertions: Insertions;
+  readonly targets: SnippetTargets;
+  readonly memory64: boolean;
+  #ownLocals = 0;
+  #temporaries: Temporaries = noTemporaries();
+
+  constructor(
+    source: Uint8Array,
+    insertions: Insertions,
+    targets: SnippetTargets,
+    memory64: boolean,
+    capacity: number,
+  ) {
+    this.#source = source;
+    this.#insertions = insertions;
+    this.targets = targets;
+    this.memory64 = memory64;
+    this.bytes = new Uint8Array(capacity);
+  }
+
+  /** Tells that the code written next stands for the instruction at a position of the module. */
+  mark(position: number): void {
+    this.marks.push({ offset: this.length, original: position });
+  }
+
+  /** Copies a body, size included, as it is. */
+  copyBody(body: FunctionBody): void {
+    this.#reserve(body.end - body.sizeStart);
+    this.bytes.set(this.#source.subarray(body.sizeStart, body.end), this.length);
+    this.length += body.end - body.sizeStart;
+  }
+
+  /** Writes bytes that are a complete body without its size. */
+  writeBody(content: Uint8Array): void {
+    this.#reserve(content.length + 5);
+    this.length = writeU32Leb(this.bytes, this.length, content.length);
+    this.bytes.set(content, this.length);
+    this.length += content.length;
+  }
+
+  /** Moves what was written from `start` on to `at`, before what stands there. */
+  moveBack(start: number, at: number): void {
+    const moved = this.bytes.slice(start, this.length);
+    for (const mark of this.marks)
+      if (mark.offset >= start) mark.offset -= start - at;
+      else if (mark.offset >= at) mark.offset += moved.length;
+    this.marks.sort((a, b) => a.offset - b.offset);
+    const { rare } = this;
+    for (let i = 0; i < rare.length; i++)
+      if (rare[i] >= start) rare[i] -= start - at;
+      else if (rare[i] >= at) rare[i] += moved.length;
+    this.bytes.copyWithin(at + moved.length, at, start);
+    this.bytes.set(moved, at);
+  }
+
+  /** All bodies written so far, each behind its length; a view of `bytes`. */
+  get bodies(): Uint8Array {
+    return this.bytes.subarray(COUNT_BYTES, this.length);
+  }
+
+  /** Everything written as the payload of a code section with `count` bodies, a view of `bytes`; marks and rare branches become its offsets. */
+  finish(count: number): Uint8Array {
+    const start = COUNT_BYTES - sizeOfU32Leb(count);
+    writeU32Leb(this.bytes, start, count);
+    for (const mark of this.marks) mark.offset -= start;
+    this.rare = this.rare.map((offset) => offset - start);
+    return this.bytes.subarray(start, this.length);
+  }
+
+  /**
+   * Writes a body with the current insertions. `ownLocals` counts its parameters and locals.
+   *
+   * @returns false where engines would not accept the result: the body is copied as it is then
+   */
+  writeRewritten(body: FunctionBody, ownLocals: number, temporaries: Temporaries): boolean {
+    if (ownLocals + temporaryCount(temporaries) > MOST_LOCALS) {
+      this.copyBody(body);
+      return false;
+    }
+    const source = this.#source;
+    const insertions = this.#insertions;
+    this.#reserve(
+      body.end - body.sizeStart + (insertions.length + 1) * LONGEST_SNIPPET + insertions.relabeledBytes + 64,
+    );
+    const noLocals = body.codeStart === body.start + 1;
+    this.#ownLocals = ownLocals + (temporaries.moreParameter && noLocals ? 1 : 0);
+    this.#temporaries = temporaries;
+    // The size comes first and is known last: leave room for a likely one, and move the body if it was not.
+    const sizeAt = this.length;
+    const contentAt = sizeAt + sizeOfU32Leb((body.end - body.start) * 2);
+    const firstMark = this.marks.length;
+    const firstRare = this.rare.length;
+    this.length = contentAt;
+    this.#writeLocals(body);
+
+    const order = insertions.order();
+    const { length, key, kind: kinds, a } = insertions;
+    let from = body.codeStart;
+    for (let i = 0; i < length; i++) {
+      const entry = order[i];
+      const kind = kinds[entry];
+      if (kind === InsertionKind.None) continue;
+      const at = key[entry] >>> 2;
+      if (at > from) this.#copy(source, from, at);
+      from = at;
+      if (kind === InsertionKind.Relabel) {
+        this.#relabel(from, from + a[entry], insertions.b[entry]);
+        from += a[entry];
+        continue;
+      }
+      if (kind === InsertionKind.Drop) {
+        from += a[entry];
+        continue;
+      }
+      if (kind === InsertionKind.ReplaceByCall || kind === InsertionKind.ReplaceByTailCall) from += a[entry];
+      this.#snippet(kind, entry);
+    }
+    this.#copy(source, from, body.end);
+
+    const size = this.length - contentAt;
+    if (size > LARGEST_BODY) {
+      this.length = sizeAt;
+      this.marks.length = firstMark;
+      this.rare.length = firstRare;
+      this.copyBody(body);
+      return false;
+    }
+    const start = sizeAt + sizeOfU32Leb(size);
+    if (start !== contentAt) {
+      this.bytes.copyWithin(start, contentAt, this.length);
+      this.length += start - contentAt;
+      for (let i = firstMark; i < this.marks.length; i++) this.marks[i].offset += start - contentAt;
+      for (let i = firstRare; i < this.rare.length; i++) this.rare[i] += start - contentAt;
+    }
+    if (this.marks.length > firstMark) this.marks.push({ offset: this.length, original: -1 });
+    writeU32Leb(this.bytes, sizeAt, size);
+    return true;
+  }
+
+  #writeLocals(body: FunctionBody): void {
+    const source = this.#source;
+    const { addresses, loops, moreParameter } = this.#temporaries;
+    const spills = spillTypes(this.#temporaries);
+    let groups = readU32Leb(source, body.start);
+    let groupsAt = skipLeb32(source, body.start);
+    const first = moreParameter && groups > 0 ? readU32Leb(source, groupsAt) : 0;
+    if (first === 1) {
+      groups--;
+      groupsAt = skipLeb32(source, groupsAt) + 1;
+    }
+    const extra = extraLocals(this.#temporaries);
+    const plain = temporaryCount(this.#temporaries) > 0;
+    const added = (plain ? 1 : 0) + (addresses > 0 ? 1 : 0) + spills.length + extra.length;
+    this.length = writeU32Leb(this.bytes, this.length, groups + added);
+    if (first > 1) {
+      this.length = writeU32Leb(this.bytes, this.length, first - 1);
+      groupsAt = skipLeb32(source, groupsAt);
+    }
+    this.#copy(source, groupsAt, body.codeStart);
+    if (plain) {
+      this.length = writeU32Leb(this.bytes, this.length, 2 + loops);
+      this.bytes[this.length++] = I32;
+    }
+    if (addresses > 0) {
+      this.length = writeU32Leb(this.bytes, this.length, addresses);
+      this.bytes[this.length++] = this.memory64 ? I64 : I32;
+    }
+    for (const type of spills) {
+      this.bytes[this.length++] = 2;
+      this.bytes[this.length++] = type;
+    }
+    for (const type of extra) {
+      this.bytes[this.length++] = 1;
+      this.bytes[this.length++] = type;
+    }
+  }
+
+  #snippet(kind: number, entry: number): void {
+    const { a, b, c, d, forms, accumulators } = this.#insertions;
+    const targets = this.targets;
+    const frame = frameLocal(this.#ownLocals);
+    switch (kind) {
+      case InsertionKind.Tee:
+        this.#op(LOCAL_TEE, this.#local(a[entry]));
+        break;
+      case InsertionKind.Count:
+        this.#count(this.#local(a[entry]), b[entry], c[entry]);
+        break;
+      case InsertionKind.CountOutlined:
+        this.#op(LOCAL_GET, this.#local(a[entry]));
+        if (b[entry] !== 0) {
+          this.#const(b[entry]);
+          this.#byte(I32_ADD);
+        }
+        this.#op(CALL, targets.countFunction(c[entry]));
+        break;
+      case InsertionKind.PushHostFrameOutlined:
+        this.#op(LOCAL_GET, frame);
+        this.#byte(I64_CONST);
+        this.length = writeS32Leb(this.bytes, this.length, a[entry]);
+        this.#op(CALL, targets.pushHostFrame(c[entry] === 1));
+        this.#op(LOCAL_SET, this.#local(b[entry]));
+        break;
+      case InsertionKind.PushHostFrame:
+        this.#bytes(targets.frames.hostWord);
+        this.#shadow(I32_LOAD, 2);
+        this.#op(LOCAL_SET, this.#local(b[entry]));
+        this.#pushFrame(frame, a[entry]);
+        this.#setHostWord(frame, 0, HOST_WORD);
+        if (c[entry] === 1) this.#setHostWord(frame, 0, ENTRY_WORD);
+        break;
+      case InsertionKind.PushFrame:
+        this.#pushFrame(frame, a[entry]);
+        break;
+      case InsertionKind.KeepFrame:
+        this.#callersFrame(frame);
+        this.#op(GLOBAL_SET, targets.stackGlobal);
+        break;
+      case InsertionKind.KeepHostFrame:
+        this.#callersFrame(frame);
+        this.#op(GLOBAL_SET, targets.stackGlobal);
+        this.#setHostWord(frame, -FRAME_BYTES, HOST_WORD);
+        if (a[entry] === 1) this.#setHostWord(frame, -FRAME_BYTES, ENTRY_WORD);
+        break;
+      case InsertionKind.TeeBelow:
+        this.#teeBelow(this.#local(a[entry]), b[entry]);
+        break;
+      case InsertionKind.ReturnFromHostOutlined:
+        this.#op(LOCAL_GET, this.#local(a[entry]));
+        this.#op(CALL, targets.returnFromHost());
+        break;
+      case InsertionKind.ReturnFromHost:
+        for (const word of b[entry] === 1 ? [HOST_WORD, ENTRY_WORD] : [HOST_WORD]) {
+          this.#bytes(targets.frames.hostWord);
+          this.#op(LOCAL_GET, this.#local(a[entry]));
+          this.#shadow(I32_STORE, 2, word);
+        }
+        break;
+      case InsertionKind.Prologue:
+        this.#op(GLOBAL_GET, targets.stackGlobal);
+        this.#const(FRAME_BYTES);
+        this.#byte(I32_ADD);
+        this.#op(LOCAL_SET, frame);
+        break;
+      case InsertionKind.ReplaceByCall:
+        this.#op(CALL, b[entry]);
+        break;
+      case InsertionKind.ReplaceByTailCall:
+        this.#op(RETURN_CALL, b[entry]);
+        break;
+      case InsertionKind.ClearLocal:
+        this.#const(0);
+        this.#op(LOCAL_SET, this.#local(a[entry]));
+        break;
+      case InsertionKind.AddTrip:
+        this.#op(LOCAL_GET, this.#local(a[entry]));
+        this.#const(1);
+        this.#byte(I32_ADD);
+        this.#op(LOCAL_SET, this.#local(a[entry]));
+        break;
+      case InsertionKind.CopyLocal:
+        this.#op(LOCAL_GET, b[entry]);
+        this.#op(LOCAL_SET, this.#local(a[entry]));
+        break;
+      case InsertionKind.TripsFromDistance:
+        this.#tripsFromDistance(this.#local(a[entry]), b[entry], c[entry]);
+        break;
+      case InsertionKind.CountTrips:
+        this.#linear(forms[a[entry]]);
+        this.#op(LOCAL_GET, this.#local(d[entry]));
+        this.#const(c[entry]);
+        this.#op(CALL, targets.countTrips());
+        break;
+      case InsertionKind.CountStrided:
+        this.#linear(forms[a[entry]]);
+        this.#linear(forms[b[entry]]);
+        this.#op(LOCAL_GET, this.#local(d[entry]));
+        this.#const(c[entry]);
+        this.#op(CALL, targets.countStrided());
+        break;
+      case InsertionKind.Accumulate:
+        this.#accumulate(this.#local(a[entry]), b[entry], c[entry], accumulators[d[entry]]);
+        break;
+      case InsertionKind.FlushAccumulator:
+        this.#flushAccumulator(accumulators[a[entry]]);
+        break;
+      default:
+        targets.tools[kind - InsertionKind.FirstTool].write(this, entry);
+    }
+  }
+
+  get source(): Uint8Array {
+    return this.#source;
+  }
+
+  plain(opcode: number): void {
+    this.#byte(opcode);
+  }
+
+  prefixed(id: number): void {
+    this.length = writeOpcodeInto(this.bytes, this.length, id);
+  }
+
+  lane(id: number, lane: number): void {
+    this.prefixed(id);
+    this.#byte(lane);
+  }
+
+  indexed(opcode: number, index: number): void {
+    this.#op(opcode, index);
+  }
+
+  local(opcode: number, symbol: number): void {
+    this.#op(opcode, this.#local(symbol));
+  }
+
+  i32(value: number): void {
+    this.#const(value | 0);
+  }
+
+  i64(value: bigint): void {
+    this.#byte(I64_CONST);
+    this.length = writeS64Leb(this.bytes, this.length, value);
+  }
+
+  access(id: number, alignment: number, memory: number, displacement: number): void {
+    this.length = writeOpcodeInto(this.bytes, this.length, id);
+    this.#byte(memory === 0 ? alignment : alignment | HAS_MEMORY_INDEX);
+    if (memory !== 0) this.length = writeU32Leb(this.bytes, this.length, memory);
+    this.length = writeU32Leb(this.bytes, this.length, displacement);
+  }
+
+  open(opcode: number, result: number): void {
+    this.#byte(opcode);
+    this.#byte(result);
+  }
+
+  rarely(): void {
+    this.rare.push(this.length);
+  }
+
+  end(): void {
+    this.#byte(END);
+  }
+
+  copy(from: number, to: number): void {
+    this.#copy(this.#source, from, to);
+  }
+
+  /** counter[(local + displacement) / 8] += word; the lowest bit of the word is a flag. */
+  #count(local: number, displacement: number, word: number): void {
+    const scratch = scratchLocal(this.#ownLocals);
+    // Whole granules go into the offsets of the counter's load and store: the access was valid, so the sum does not wrap.
+    const folded = !this.memory64 && displacement > 0 && displacement % GRANULE_BYTES === 0;
+    const offset = folded ? displacement / 2 : 0;
+    if (this.memory64) this.#wideIndex(local, displacement);
+    else {
+      this.#op(LOCAL_GET, local);
+      if (displacement !== 0 && !folded) {
+        this.#const(displacement);
+        this.#byte(I32_ADD);
+      }
+      this.#const(1);
+      this.#byte(I32_SHR_U);
+    }
+    const bytes = this.bytes;
+    let at = this.length;
+    bytes[at++] = I32_CONST;
+    bytes[at++] = MINUS_FOUR;
+    bytes[at++] = I32_AND;
+    bytes[at++] = LOCAL_TEE;
+    at = writeU32Leb(bytes, at, scratch);
+    bytes[at++] = LOCAL_GET;
+    at = writeU32Leb(bytes, at, scratch);
+    bytes[at++] = I32_LOAD;
+    bytes[at++] = 2 | HAS_MEMORY_INDEX;
+    at = writeU32Leb(bytes, at, this.targets.shadowMemory);
+    at = writeU32Leb(bytes, at, offset);
+    bytes[at++] = I32_CONST;
+    at = writeS32Leb(bytes, at, word & ~1);
+    bytes[at++] = I32_ADD;
+    if (word & 1) {
+      bytes[at++] = I32_CONST;
+      bytes[at++] = 1;
+      bytes[at++] = I32_OR;
+    }
+    bytes[at++] = I32_STORE;
+    bytes[at++] = 2 | HAS_MEMORY_INDEX;
+    at = writeU32Leb(bytes, at, this.targets.shadowMemory);
+    at = writeU32Leb(bytes, at, offset);
+    this.length = at;
+  }
+
+  /** word += `word`; address = local + displacement. */
+  #accumulate(local: number, displacement: number, word: number, accumulator: Accumulator): void {
+    this.#op(LOCAL_GET, local);
+    if (displacement !== 0) {
+      this.#const(displacement);
+      this.#byte(I32_ADD);
+    }
+    this.#op(LOCAL_SET, this.#local(accumulator.address));
+    const sum = this.#local(accumulator.word);
+    this.#op(LOCAL_GET, sum);
+    this.#byte(I64_CONST);
+    this.length = writeS32Leb(this.bytes, this.length, word & ~1);
+    this.#byte(I64_ADD);
+    // Where all places read, it is enough to say so in the end.
+    if (word & 1 && accumulator.writes) this.#readFlag();
+    this.#op(LOCAL_SET, sum);
+  }
+
+  #readFlag(): void {
+    this.#byte(I64_CONST);
+    this.#byte(1);
+    this.#byte(I64_OR);
+  }
+
+  #flushAccumulator({ word, address, writes }: Accumulator): void {
+    const sum = this.#local(word);
+    this.#op(LOCAL_GET, sum);
+    this.#byte(I64_EQZ);
+    this.#byte(I32_EQZ);
+    this.open(IF, EMPTY);
+    this.#op(LOCAL_GET, this.#local(address));
+    this.#op(LOCAL_GET, sum);
+    if (!writes) this.#readFlag();
+    this.#op(CALL, this.targets.countGathered());
+    this.#byte(I64_CONST);
+    this.#byte(0);
+    this.#op(LOCAL_SET, sum);
+    this.end();
+  }
+
+  /** Half the address in a local plus `displacement`; addresses above 4 GiB have one counter that nobody reads. */
+  #wideIndex(local: number, displacement: number): void {
+    const shifted = (bits: number): void => {
+      this.#op(LOCAL_GET, local);
+      if (displacement !== 0) {
+        this.#byte(I64_CONST);
+        this.length = writeS64Leb(this.bytes, this.length, BigInt(displacement >>> 0));
+        this.#byte(I64_ADD);
+      }
+      this.#byte(I64_CONST);
+      this.length = writeS32Leb(this.bytes, this.length, bits);
+      this.#byte(I64_SHR_U);
+    };
+    shifted(1);
+    this.#byte(I32_WRAP_I64);
+    this.#const(this.targets.unreadCounter);
+    shifted(32);
+    this.#byte(I64_EQZ);
+    this.#byte(SELECT);
+  }
+
+  /** The branch at `[from, to)`; for `bits` see `InsertionKind.Relabel`. */
+  #relabel(from: number, to: number, bits: number): void {
+    const source = this.#source;
+    let at = from;
+    this.#byte(source[at++]);
+    if (source[from] === BR_TABLE) {
+      const count = readU32Leb(source, at);
+      at = skipLeb32(source, at);
+      this.length = writeU32Leb(this.bytes, this.length, count);
+    }
+    for (; at < to; at = skipLeb32(source, at)) {
+      const label = readU32Leb(source, at);
+      let more = 0;
+      for (let r = 0; r < label && r < 31; r++) more += (bits >>> r) & 1;
+      this.length = writeU32Leb(this.bytes, this.length, label + more);
+    }
+  }
+
+  #teeBelow(address: number, access: number): void {
+    const above = operandsAbove(access);
+    const spills: number[] = above.map((type, i) =>
+      spillLocal(type, above.indexOf(type) === i ? 0 : 1, this.#ownLocals, this.#temporaries),
+    );
+    for (const local of [...spills].reverse()) this.#op(LOCAL_SET, local);
+    this.#op(LOCAL_TEE, address);
+    for (const local of spills) this.#op(LOCAL_GET, local);
+  }
+
+  /** Frame: the call site, and zero for the memo of its tree node. */
+  #pushFrame(frame: number, site: number): void {
+    this.#op(LOCAL_GET, frame);
+    this.#byte(I64_CONST);
+    this.length = writeS32Leb(this.bytes, this.length, site);
+    this.#shadow(I64_STORE, 3);
+    this.#op(LOCAL_GET, frame);
+    this.#op(GLOBAL_SET, this.targets.stackGlobal);
+  }
+
+  /** Where whoever comes in goes on: bytes from the empty stack to the frame. */
+  #setHostWord(frame: number, distance: number, word: number): void {
+    this.#bytes(this.targets.frames.hostWord);
+    this.#op(LOCAL_GET, frame);
+    this.#bytes(this.targets.frames.emptyStack);
+    this.#byte(I32_SUB);
+    if (distance !== 0) {
+      this.#const(distance);
+      this.#byte(I32_ADD);
+    }
+    this.#shadow(I32_STORE, 2, word);
+  }
+
+  #callersFrame(frame: number): void {
+    this.#op(LOCAL_GET, frame);
+    this.#const(-FRAME_BYTES);
+    this.#byte(I32_ADD);
+  }
+
+  #tripsFromDistance(trips: number, local: number, stride: number): void {
+    this.#op(LOCAL_GET, stride > 0 ? local : trips);
+    this.#op(LOCAL_GET, stride > 0 ? trips : local);
+    this.#byte(I32_SUB);
+    const step = Math.abs(stride);
+    const shift = Math.log2(step);
+    if (Number.isInteger(shift)) {
+      if (shift > 0) {
+        this.#const(shift);
+        this.#byte(I32_SHR_U);
+      }
+    } else {
+      this.#const(step);
+      this.#byte(I32_DIV_U);
+    }
+    this.#op(LOCAL_SET, trips);
+  }
+
+  #linear(form: LinearForm): void {
+    let pushed = false;
+    for (const { local, factor } of form.terms) {
+      this.#op(LOCAL_GET, local);
+      if (factor !== 1) {
+        this.#const(factor);
+        this.#byte(I32_MUL);
+      }
+      if (pushed) this.#byte(I32_ADD);
+      pushed = true;
+    }
+    if (pushed && form.constant === 0) return;
+    this.#const(form.constant);
+    if (pushed) this.#byte(I32_ADD);
+  }
+
+  #local(symbol: number): number {
+    return resolveLocal(symbol, this.#ownLocals, this.#temporaries);
+  }
+
+  #op(opcode: number, index: number): void {
+    this.bytes[this.length++] = opcode;
+    this.length = writeU32Leb(this.bytes, this.length, index);
+  }
+
+  #byte(value: number): void {
+    this.bytes[this.length++] = value;
+  }
+
+  #bytes(code: Uint8Array): void {
+    this.bytes.set(code, this.length);
+    this.length += code.length;
+  }
+
+  #const(value: number): void {
+    this.bytes[this.length++] = I32_CONST;
+    this.length = writeS32Leb(this.bytes, this.length, value);
+  }
+
+  #shadow(opcode: number, alignment: number, offset = 0): void {
+    this.bytes[this.length++] = opcode;
+    this.bytes[this.length++] = alignment | HAS_MEMORY_INDEX;
+    this.length = writeU32Leb(this.bytes, this.length, this.targets.shadowMemory);
+    this.bytes[this.length++] = offset;
+  }
+
+  #copy(source: Uint8Array, from: number, to: number): void {
+    const count = to - from;
+    if (count <= 0) return;
+    const bytes = this.bytes;
+    let at = this.length;
+    if (count < LONG_COPY) for (let i = from; i < to; i++) bytes[at++] = source[i];
+    else bytes.set(source.subarray(from, to), at);
+    this.length += count;
+  }
+
+  #reserve(count: number): void {
+    if (this.length + count <= this.bytes.length) return;
+    const bytes = new Uint8Array(Math.max(this.bytes.length * 1.5, this.length + count));
+    bytes.set(this.bytes.subarray(0, this.length));
+    this.bytes = bytes;
+  }
+}

@@ -1,0 +1,196 @@
+// Places in the code of processes, each with what it takes to get from there to the caller. One hash table serves all
+// processes: a place is known by its address and the epoch of its process (processes.ts).
+//
+//   places   {0 u64 address; 8 u32 epoch; 12 u32 rule, or RULE_UNASKED; 16 i32 CFA offset; 20 i32 frame pointer offset; 24 u32 –;
+//             28 u32 1 if a return address leads there, 2 if not, 0 not asked; 32 16 digits of the shown address}
+import { cfaOffset, FILE_BYTES, framePointerOffset, rule, ruleAt, RULE_OTHER, RULE_UNCOVERED } from "../../unwind/assembly/simple-rule";
+import { writeHex } from "./hex";
+import { mappingAt, markPlace, processEpoch } from "./processes";
+
+@external("records", "allocate")
+declare function allocate(bytes: u32): u32;
+/** Calls `setMapping` for a mapping. */
+@external("host", "openMapping")
+declare function openMapping(mapping: u32): void;
+/** Calls `setRule` for an address of a file (SVMA), where no function may be known to be. */
+@external("host", "findRule")
+declare function findRule(file: u32, address: f64, isUncovered: bool): void;
+/** Whether an address of a file (SVMA) looks like one that a call returns to. */
+@external("host", "isReturnAddress")
+declare function isReturnAddress(file: u32, address: f64): bool;
+/** All places are forgotten. */
+@external("host", "forgetPlaces")
+declare function forgetPlaces(): void;
+
+export const PLACE_BYTES: u32 = 48;
+export const PLACE_TEXT: u32 = 32;
+/** Places that are kept from sample to sample at most; large programs have some ten thousand in a profile. */
+const MOST_PLACES: u32 = 1 << 18;
+/** In place of a rule: nobody has wanted to know it. */
+const RULE_UNASKED: u32 = 5;
+
+export let files: u32 = 0;
+let fileCapacity: u32 = 0;
+export let places: u32 = 0;
+let placeCount: u32 = 0;
+let placeCapacity: u32 = 0;
+/** Open addressing: number of a place + 1. */
+let slots: u32 = 0;
+let slotMask: u32 = 0;
+/** The rule that JavaScript found. */
+let foundRule: u32 = 0;
+let foundCfaOffset: i32 = 0;
+let foundFramePointerOffset: i32 = 0;
+
+function larger(old: u32, oldBytes: u32, bytes: u32): u32 {
+  const at = allocate(bytes);
+  memory.copy(at, old, oldBytes);
+  memory.fill(at + oldBytes, 0, bytes - oldBytes);
+  return at;
+}
+
+/** Makes room for a file, and returns where it is described: simple-rule.ts. */
+export function fileAt(file: u32): u32 {
+  if (file >= fileCapacity) {
+    const capacity = max(2 * fileCapacity, max(256, file + 1));
+    files = larger(files, fileCapacity * FILE_BYTES, capacity * FILE_BYTES);
+    fileCapacity = capacity;
+  }
+  return files + file * FILE_BYTES;
+}
+
+/** @param bias address in the process − address in the object */
+export function setMapping(mapping: u32, bias: f64, hasRules: bool): void {
+  store<i64>(mapping, <i64>bias, 24);
+  store<u16>(mapping, hasRules ? 1 : 2, 36);
+}
+
+export function setRule(found: u32, cfa: i32, framePointer: i32): void {
+  foundRule = found;
+  foundCfaOffset = cfa;
+  foundFramePointerOffset = framePointer;
+}
+
+/** Address of a mapped piece in its file's own addresses (SVMA). */
+function addressInFile(mapping: u32, address: u64): i64 {
+  if (load<u16>(mapping, 36) === 0) openMapping(mapping);
+  return <i64>address - load<i64>(mapping, 24);
+}
+
+// @ts-ignore: decorators are of AssemblyScript
+@inline
+function slotOf(address: u64, epoch: u32): u32 {
+  return <u32>(((address ^ (<u64>epoch << 40)) * 0x9e37_79b9_7f4a_7c15) >> 32) & slotMask;
+}
+
+/** Forgets all places when there are very many: between two samples, as one refers to its own. */
+export function limitPlaces(): void {
+  if (placeCount < MOST_PLACES) return;
+  placeCount = 0;
+  memory.fill(slots, 0, (slotMask + 1) << 2);
+  forgetPlaces();
+}
+
+function makeRoom(): void {
+  if (placeCount < placeCapacity) return;
+  const capacity = max(2 * placeCapacity, 1 << 12);
+  places = larger(places, placeCapacity * PLACE_BYTES, capacity * PLACE_BYTES);
+  placeCapacity = capacity;
+  slots = larger(0, 0, capacity << 3);
+  slotMask = 2 * capacity - 1;
+  for (let place: u32 = 0; place < placeCount; place++) {
+    const at = places + place * PLACE_BYTES;
+    insert(slotOf(load<u64>(at), load<u32>(at, 8)), place);
+  }
+}
+
+function insert(first: u32, place: u32): void {
+  let slot = first;
+  while (load<u32>(slots + (slot << 2)) !== 0) slot = (slot + 1) & slotMask;
+  store<u32>(slots + (slot << 2), place + 1);
+}
+
+/** Address of the place at an address at which a frame is looked up. It moves when places are added. */
+// @ts-ignore: decorators are of AssemblyScript
+@inline
+export function placeAt(address: u64): u32 {
+  const epoch = processEpoch();
+  if (slots !== 0) {
+    for (let slot = slotOf(address, epoch); ; slot = (slot + 1) & slotMask) {
+      const found = load<u32>(slots + (slot << 2));
+      if (found === 0) break;
+      const at = places + (found - 1) * PLACE_BYTES;
+      if (load<u64>(at) === address && load<u32>(at, 8) === epoch) return at;
+    }
+  }
+  return addPlace(address, epoch);
+}
+
+function addPlace(address: u64, epoch: u32): u32 {
+  const mapping = mappingAt(address);
+  let shown = address;
+  if (mapping !== 0 && load<u16>(mapping, 38) === 0) shown += load<u64>(mapping, 16) - load<u64>(mapping);
+  markPlace(address);
+  makeRoom();
+  const place = placeCount++;
+  insert(slotOf(address, epoch), place);
+  const at = places + place * PLACE_BYTES;
+  store<u64>(at, address);
+  store<u32>(at, epoch, 8);
+  store<u32>(at, RULE_UNASKED, 12);
+  store<u32>(at, 0, 28);
+  writeHex(at + PLACE_TEXT, shown);
+  return at;
+}
+
+/** The rule of a place: those of recorded call chains are never asked for, and their files not opened. */
+// @ts-ignore: decorators are of AssemblyScript
+@inline
+export function ruleOf(place: u32): u32 {
+  const known = load<u32>(place, 12);
+  return known === RULE_UNASKED ? findRuleOf(place) : known;
+}
+
+function findRuleOf(place: u32): u32 {
+  const mapping = mappingAt(load<u64>(place));
+  let found = RULE_OTHER;
+  if (mapping !== 0) {
+    const own = addressInFile(mapping, load<u64>(place));
+    const file = load<u32>(mapping, 32);
+    const isFound = load<u16>(mapping, 36) === 1 && ruleAt(files, file, own);
+    if (isFound && rule !== RULE_UNCOVERED) {
+      found = rule;
+      store<i32>(place, cfaOffset, 16);
+      store<i32>(place, framePointerOffset, 20);
+    } else {
+      findRule(file, <f64>own, isFound);
+      found = foundRule;
+      store<i32>(place, foundCfaOffset, 16);
+      store<i32>(place, foundFramePointerOffset, 20);
+    }
+  }
+  store<u32>(place, found, 12);
+  return found;
+}
+
+/** Whether something is mapped at an address. */
+export function isMapped(address: u64): bool {
+  return mappingAt(address) !== 0;
+}
+
+/** Whether a value looks like an address that a call returns to. */
+export function looksLikeReturnAddress(value: u64): bool {
+  const mapping = mappingAt(value - 1);
+  if (mapping === 0) return false;
+  const place = placeAt(value - 1);
+  if (load<u32>(place, 28) === 0) {
+    const own = <f64>addressInFile(mapping, value);
+    store<u32>(place, isReturnAddress(load<u32>(mapping, 32), own) ? 1 : 2, 28);
+  }
+  return load<u32>(place, 28) === 1;
+}
+
+/** Number of the place at an address in the memory. */
+export function numberOf(place: u32): u32 {
+  return (place - places) / PLACE_BYTES;
+}

@@ -1,0 +1,41 @@
+import { combineMibs, type Mib } from "../../../model/mib.ts";
+import type { ContextExtras, ShadowContext } from "./read-shadow.ts";
+
+/** One calling context of the whole run. */
+export interface MergedContext {
+  module: number;
+  sites: number[];
+  mib: Mib;
+  extras: ContextExtras;
+}
+
+/** Contexts of all instances, found by module and call path, in the order in which they came. */
+export class ContextTable {
+  readonly #byKey = new Map<string, MergedContext>();
+
+  add(module: number, context: ShadowContext): void {
+    const { mib } = context;
+    if (mib === undefined) return;
+    const key = `${module}:${context.sites.join()}`;
+    const known = this.#byKey.get(key);
+    if (known === undefined) {
+      this.#byKey.set(key, { module, sites: context.sites, mib, extras: { ...context.extras } });
+      return;
+    }
+    known.mib = combineMibs(known.mib, mib);
+    const sum = known.extras;
+    for (const field of Object.keys(sum) as (keyof ContextExtras)[]) sum[field] += context.extras[field];
+  }
+
+  /** A table that changes on its own from here on. */
+  copy(): ContextTable {
+    const copy = new ContextTable();
+    for (const [key, context] of this.#byKey)
+      copy.#byKey.set(key, { ...context, extras: { ...context.extras } });
+    return copy;
+  }
+
+  get contexts(): MergedContext[] {
+    return [...this.#byKey.values()];
+  }
+}

@@ -1,0 +1,75 @@
+import type { InstrumentedInfo } from "../../index.ts";
+import type { ShadowTotals } from "./read-shadow.ts";
+
+/** Whether the run bore out that the functions found are an allocator. */
+export interface Confirmation {
+  /** null: nothing was allocated. */
+  confirmed: boolean | null;
+  /** Why the profile of the module is not to be believed. */
+  refused?: string;
+}
+
+/** So many blocks of an allocator that names tell excuse one that does not fit; it is said all the same. */
+const BLOCKS_PER_EXCUSE = 1000;
+
+/** Blocks of one allocator are aligned, lie in memory, do not overlap, and are freed only after they were handed out. */
+export function confirmAllocator(info: InstrumentedInfo, instances: readonly ShadowTotals[]): Confirmation {
+  const sum = (field: keyof ShadowTotals): number =>
+    instances.reduce((total, instance) => total + instance[field], 0);
+  if (sum("allocations") === 0) return { confirmed: null };
+  const faults: string[] = [];
+  // What is known by its names is the allocator, but parts of it may hand out a block or two past them.
+  const excused = info.allocator.needsConfirmation ? 0 : sum("allocations") / BLOCKS_PER_EXCUSE;
+  const complain = (count: number, text: string): void => {
+    if (count > excused) faults.push(`${count} ${text}`);
+  };
+  // What looks like dlmalloc aligns like it. An allocator known by its names may not: mimalloc has blocks of 4 bytes.
+  if (info.allocator.needsConfirmation) complain(sum("misaligned"), "results were not aligned to 8 bytes");
+  complain(sum("outside"), "blocks lay outside memory");
+  // Threads free what others allocated, and get addresses again that others freed: each instance sees its own part.
+  if (!info.sharedMemory || instances.length < 2) {
+    complain(sum("overlaps"), "blocks overlapped live ones");
+    complain(sum("unmatchedFrees"), "releases named addresses that were never handed out");
+  }
+  if (faults.length === 0) return { confirmed: true };
+  if (!info.allocator.needsConfirmation) return { confirmed: false };
+  const named = info.allocator.functions.map(({ role, index }) => `${role} #${index}`).join(", ");
+  return {
+    confirmed: false,
+    refused:
+      `The functions that look like the allocator (${named}) did not behave like one: ${faults.join("; ")}. ` +
+      "Name them with --allocator malloc=NAME|#INDEX,free=NAME|#INDEX.",
+  };
+}
+
+/** Sentences about what the figures leave out or could not tell apart. */
+export function sentencesOf(instances: readonly ShadowTotals[]): string[] {
+  const sum = (field: keyof ShadowTotals): number =>
+    instances.reduce((total, instance) => total + instance[field], 0);
+  const sentences: string[] = [];
+  const say = (count: number, text: string): void => {
+    if (count > 0) sentences.push(`${count.toLocaleString("en-US")} ${text}`);
+  };
+  say(
+    sum("overflowContexts"),
+    "allocations share one entry, because --max-contexts calling contexts were in use.",
+  );
+  say(sum("overflowBlocks"), "blocks were counted but not followed, because --max-blocks were live.");
+  say(sum("unmatchedFrees"), "releases named blocks whose allocation was not seen.");
+  say(sum("overlaps"), "blocks were handed out over live ones: their release was not seen.");
+  say(
+    sum("sharedGranules"),
+    "times two live blocks lay in one 8-byte granule: their accesses cannot be told apart.",
+  );
+  say(sum("outside"), "blocks lay outside the memory that is followed.");
+  say(sum("histogramsDropped"), "blocks are missing from the histograms, whose memory was used up.");
+  say(
+    sum("nearlyFullCounters"),
+    "granules were accessed more than a billion times while in one block: counts of more than 2,147,483,647 wrap.",
+  );
+  if (instances.length > 1)
+    sentences.push(
+      `Peaks of ${instances.length} instances are added up, though they may have been at different times.`,
+    );
+  return sentences;
+}

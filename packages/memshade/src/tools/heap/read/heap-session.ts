@@ -1,0 +1,361 @@
+import { type RawContext, type RawSegment, writeRaw } from "../../../formats/memprof-raw/index.ts";
+import { ModuleFunctions } from "../../../host/module-functions.ts";
+import type { Mib } from "../../../model/mib.ts";
+import {
+  type HeapTool,
+  type RunEnd,
+  type RunFunction,
+  type RunHeap,
+  type RunModule,
+  type RunSite,
+  TRAMPOLINE_BYTES,
+} from "../../../model/run.ts";
+import type { InstrumentedInfo } from "../../index.ts";
+import { ContextTable, type MergedContext } from "./context-table.ts";
+import { confirmAllocator, sentencesOf } from "./heap-notes.ts";
+import { type ShadowContents, type ShadowContext, ShadowReader, type ShadowTotals } from "./read-shadow.ts";
+
+export type { RunEnd } from "../../../model/run.ts";
+
+export interface HeapSessionOptions {
+  clock: "virtual" | "wall";
+  rawVersion: 3 | 4 | 5;
+  counters: "merged" | "exact";
+  includeStack: boolean;
+  includeAllocator: boolean;
+}
+
+export interface InstanceHandle {
+  readonly number: number;
+  /** Index of its module in the run. */
+  readonly module: number;
+}
+
+export interface HeapSnapshot {
+  heap: RunHeap;
+  modules: RunModule[];
+  tool: HeapTool;
+  notTracked: string[];
+  raw: Uint8Array;
+}
+
+/** Where an instance stands among those that share its tables. */
+export interface SharedPlace {
+  /** Names the tables. */
+  group: string;
+  /** Its number among the instances that share them. */
+  local: number;
+}
+
+/** Distance between the segments of two modules in the profile's address space. */
+const MODULE_SPAN = 2n ** 32n;
+/** Stands at offset 0 of a code section, where no instruction can be: contexts beyond the tables' bounds. */
+const OVERFLOW_FUNCTION: RunFunction = {
+  index: -1,
+  name: "[calling contexts beyond --max-contexts]",
+  offset: 0,
+  end: 1,
+};
+
+interface SessionModule {
+  info: InstrumentedInfo;
+  original: Uint8Array | (() => Uint8Array);
+  path: string | null;
+  instances: number;
+}
+
+/** What an instance handed out before its end, and where its totals stood when the session was reset. */
+interface SessionInstance {
+  /** How many instances have these tables: several where they share their memory. */
+  members: number;
+  /** Names the tables of instances that share them. */
+  group: string | undefined;
+  module: number;
+  reader: ShadowReader | undefined;
+  flushed: ContextTable;
+  /** What evicted contexts held at the last peak seen so far, by call path. */
+  peaks: { stamp: number; context: ShadowContext }[];
+}
+
+/**
+ * Everything recorded about the heap in one run: instances with their shadow memories while they live, their figures
+ * once they are gone. Instances of one module share its contexts.
+ */
+export class HeapSession {
+  readonly #options: HeapSessionOptions;
+  readonly #modules: SessionModule[] = [];
+  readonly #instances = new Map<number, SessionInstance>();
+  #finished: { module: number; contents: ShadowContents }[] = [];
+  #nextNumber = 0;
+
+  constructor(options: HeapSessionOptions) {
+    this.#options = options;
+  }
+
+  /** Follows an instance by its shadow memory from here on. Its number is the "CPU" of its blocks. */
+  addInstance(
+    memory: WebAssembly.Memory,
+    info: InstrumentedInfo,
+    original: Uint8Array | (() => Uint8Array),
+    path: string | null,
+    place?: SharedPlace,
+  ): InstanceHandle {
+    const number = this.#nextNumber++;
+    const module = this.#moduleOf(info, original, path);
+    this.#modules[module].instances++;
+    const { layout } = info;
+    const known =
+      place &&
+      [...this.#instances.values()].find(({ group }) => group !== undefined && group === place.group);
+    if (known !== undefined) {
+      known.members++;
+      known.reader?.setInstance(number, place?.local);
+      this.#instances.set(number, known);
+      return { number, module };
+    }
+    const instance: SessionInstance = {
+      members: 1,
+      group: place?.group,
+      module,
+      reader: layout && new ShadowReader(memory, layout, info.counters === "exact", info.clock === "wall"),
+      flushed: new ContextTable(),
+      peaks: [],
+    };
+    instance.reader?.setInstance(number, place?.local);
+    this.#instances.set(number, instance);
+    return { number, module };
+  }
+
+  /** Takes over the ended blocks of an instance whose tables are full; called in its own thread, from inside it. */
+  flush(handle: InstanceHandle): boolean {
+    const instance = this.#instances.get(handle.number);
+    if (instance?.reader === undefined) return false;
+    for (const context of instance.reader.readContexts()) {
+      const gone = context.extras.liveBlocks === 0;
+      if (gone && context.extras.peakBytes > 0) instance.peaks.push({ stamp: context.peakStamp, context });
+      instance.flushed.add(instance.module, {
+        ...context,
+        extras: { ...context.extras, liveBytes: 0, liveBlocks: 0, peakBytes: 0, peakBlocks: 0 },
+      });
+    }
+    // Only what was live at the newest peak can still matter.
+    const newest = Math.max(0, ...instance.peaks.map(({ stamp }) => stamp));
+    instance.peaks = instance.peaks.filter(({ stamp }) => stamp === newest);
+    return true;
+  }
+
+  /** The instance is gone: its blocks end now, its memory is let go. */
+  releaseInstance(handle: InstanceHandle): void {
+    const instance = this.#instances.get(handle.number);
+    if (instance === undefined) return;
+    this.#instances.delete(handle.number);
+    instance.members--;
+    if (instance.members === 0)
+      this.#finished.push({ module: instance.module, contents: contentsOf(instance) });
+  }
+
+  /** Whether tables that instances share are still in use. */
+  isShared(group: string): boolean {
+    return [...this.#instances.values()].some((instance) => instance.group === group);
+  }
+
+  /** Forgets what was recorded so far. Blocks that live now stay known, with all their accesses. */
+  reset(): void {
+    this.#finished = [];
+    for (const instance of new Set(this.#instances.values())) {
+      instance.flushed = new ContextTable();
+      instance.peaks = [];
+      instance.reader?.forgetEnded();
+    }
+  }
+
+  /** The profile up to now; live blocks count as if they ended now. Changes nothing. */
+  snapshot(_end: RunEnd): HeapSnapshot {
+    const all = [
+      ...this.#finished,
+      ...[...new Set(this.#instances.values())].map((instance) => ({
+        module: instance.module,
+        contents: contentsOf(instance),
+      })),
+    ];
+    const confirmed = this.#modules.map((module, index) =>
+      confirmAllocator(
+        module.info,
+        all.filter((entry) => entry.module === index).map(({ contents }) => contents.totals),
+      ),
+    );
+    const trusted = all.filter(({ module }) => confirmed[module].refused === undefined);
+    const table = new ContextTable();
+    for (const { module, contents } of trusted)
+      for (const context of contents.contexts) table.add(module, context);
+    const contexts = table.contexts;
+    return {
+      heap: heapOf(
+        trusted.map(({ contents }) => contents.totals),
+        contexts,
+        this.#options.clock === "virtual",
+      ),
+      modules: this.#modules.map((module, index) =>
+        describeModule(module, index, confirmed[index], contexts, this.#modules),
+      ),
+      tool: {
+        clock:
+          this.#options.clock === "wall"
+            ? { kind: "wall", unit: "ms" }
+            : { kind: "virtual", unit: "allocations" },
+        counters: this.#options.counters,
+        granuleBytes: 8,
+        includeStack: this.#options.includeStack,
+        includeAllocator: this.#options.includeAllocator,
+      },
+      notTracked: sentencesOf(
+        trusted
+          .filter(({ module }) => this.#modules[module].info.layout !== undefined)
+          .map(({ contents }) => contents.totals),
+      ),
+      raw: writeRaw(
+        {
+          version: this.#options.rawVersion,
+          segments: this.#modules.map(segmentOf),
+          contexts: contexts.map(rawContextOf),
+        },
+        this.#options.rawVersion,
+      ),
+    };
+  }
+
+  #moduleOf(info: InstrumentedInfo, original: Uint8Array | (() => Uint8Array), path: string | null): number {
+    const known = this.#modules.findIndex(
+      (m) => m.info.buildId === info.buildId && m.info.name === info.name,
+    );
+    if (known >= 0) return known;
+    return this.#modules.push({ info, original, path, instances: 0 }) - 1;
+  }
+}
+
+/** An instance's figures with what it handed out earlier, less what a reset took away. */
+function contentsOf(instance: SessionInstance): ShadowContents {
+  const now = instance.reader?.read() ?? { totals: NO_TOTALS, contexts: [] };
+  const contexts: ShadowContext[] = instance.flushed.contexts.map(({ sites, mib, extras }) => ({
+    sites,
+    mib,
+    peakStamp: 0,
+    extras,
+  }));
+  const table = new ContextTable();
+  for (const context of [...contexts, ...now.contexts]) table.add(instance.module, context);
+  for (const { stamp, context } of instance.peaks) {
+    if (stamp !== now.totals.peakStamp) continue;
+    const { peakBytes, peakBlocks } = context.extras;
+    const merged = table.contexts.find(({ sites }) => sites.join() === context.sites.join());
+    if (merged === undefined) continue;
+    merged.extras.peakBytes += peakBytes;
+    merged.extras.peakBlocks += peakBlocks;
+  }
+  const merged = table.contexts.map(({ sites, mib, extras }) => ({ sites, mib, extras, peakStamp: 0 }));
+  return { totals: now.totals, contexts: merged };
+}
+
+const NO_TOTALS: ShadowTotals = {
+  allocations: 0,
+  unfollowedBytes: 0,
+  peakBytes: 0,
+  peakBlocks: 0,
+  peakStamp: 0,
+  liveBytes: 0,
+  liveBlocks: 0,
+  otherAccesses: 0,
+  profilerBytes: 0,
+  overflowContexts: 0,
+  overflowBlocks: 0,
+  unfollowedFrees: 0,
+  unmatchedFrees: 0,
+  overlaps: 0,
+  sharedGranules: 0,
+  outside: 0,
+  misaligned: 0,
+  histogramsDropped: 0,
+  nearlyFullCounters: 0,
+};
+
+function heapOf(
+  totals: readonly ShadowTotals[],
+  contexts: readonly MergedContext[],
+  countsAllocations: boolean,
+): RunHeap {
+  const sum = (field: keyof ShadowTotals): number =>
+    totals.reduce((total, instance) => total + instance[field], 0);
+  const allocations = sum("allocations");
+  return {
+    allocations,
+    allocatedBytes: sumOf(contexts, (mib) => mib.totalSize) + sum("unfollowedBytes"),
+    frees: allocations - sum("liveBlocks") - sum("overflowBlocks") + sum("unfollowedFrees"),
+    peakBytes: sum("peakBytes"),
+    peakBlocks: sum("peakBlocks"),
+    liveBytes: sum("liveBytes"),
+    liveBlocks: sum("liveBlocks"),
+    heapAccesses: sumOf(contexts, (mib) => mib.totalAccessCount),
+    otherAccesses: sum("otherAccesses"),
+    profilerBytes: sum("profilerBytes"),
+    overflow: { contexts: sum("overflowContexts"), blocks: sum("overflowBlocks") },
+    sites: contexts.map(({ extras }, index): RunSite => {
+      const { temporary, ...rest } = extras;
+      // Only a clock that counts allocations can tell.
+      return { stackId: String(index + 1), ...rest, ...(countsAllocations ? { temporary } : {}) };
+    }),
+  };
+}
+
+function sumOf(contexts: readonly MergedContext[], field: (mib: Mib) => bigint): number {
+  return Number(contexts.reduce((sum, { mib }) => sum + field(mib), 0n));
+}
+
+function rawContextOf(context: MergedContext, index: number): RawContext {
+  const start = BigInt(context.module) * MODULE_SPAN;
+  const sites = context.sites.length === 0 ? [OVERFLOW_FUNCTION.offset] : context.sites;
+  return { stackId: BigInt(index + 1), mib: context.mib, pcs: sites.map((site) => start + BigInt(site)) };
+}
+
+function segmentOf(module: SessionModule, index: number): RawSegment {
+  const start = BigInt(index) * MODULE_SPAN;
+  const { buildId, codeBytes } = module.info;
+  const bytes = Uint8Array.from(buildId.match(/../g) ?? [], (digits) => Number.parseInt(digits, 16));
+  return { start, end: start + BigInt(codeBytes), offset: start, buildId: bytes.subarray(0, 32) };
+}
+
+function describeModule(
+  module: SessionModule,
+  index: number,
+  confirmation: { confirmed: boolean | null; refused?: string },
+  contexts: readonly MergedContext[],
+  modules: readonly SessionModule[],
+): RunModule {
+  const { info } = module;
+  const own = contexts.filter((context) => context.module === index);
+  const sites = new Set(own.flatMap((context) => context.sites));
+  const original = typeof module.original === "function" ? module.original() : module.original;
+  const functions = sites.size === 0 ? [] : new ModuleFunctions(original).containing(sites);
+  if (own.some((context) => context.sites.length === 0)) functions.unshift(OVERFLOW_FUNCTION);
+  const refused = confirmation.refused ?? info.allocator.refused;
+  // Glue code makes modules for single functions: beside a module that is followed they are no news.
+  const negligible =
+    info.codeBytes <= TRAMPOLINE_BYTES && info.allocator.how === "none" && modules.length > 1;
+  return {
+    index,
+    name: info.name,
+    path: module.path,
+    buildId: info.buildId,
+    bytes: info.originalBytes,
+    codeBytes: info.codeBytes,
+    instances: module.instances,
+    start: `0x${(BigInt(index) * MODULE_SPAN).toString(16)}`,
+    allocator: {
+      how: info.allocator.how as RunModule["allocator"]["how"],
+      confirmed: confirmation.confirmed,
+      functions: info.allocator.functions,
+      ...(refused === undefined || negligible ? {} : { refused }),
+    },
+    functions,
+    notTracked: negligible ? [] : info.notTracked,
+  };
+}

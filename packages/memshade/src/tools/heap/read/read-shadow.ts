@@ -1,0 +1,424 @@
+import { blockMib, type Mib, mergeMib } from "../../../model/mib.ts";
+import type { ShadowLayout } from "../../index.ts";
+import { BlockEntry, countShapes, forgetShapes, type Live, readShapes, splitLive } from "./block-entry.ts";
+import {
+  BLOCK_BYTES,
+  Block,
+  Control,
+  LIVE_BLOCK_BITS,
+  NODE_BYTES,
+  Node,
+  RECORD_BYTES,
+  REGION_BITS,
+  Record,
+  SHAPE_BYTES,
+  SLOT_BYTES,
+  SLOT_REGION_BYTES,
+  Slot,
+  Tag,
+} from "./shadow-offsets.ts";
+
+const GRANULE_BYTES = 8;
+/** Only blocks this long can have marks. */
+const SHORTEST_MARKED_BYTES = 512;
+/** Memory above the highest block that is looked through for accesses outside of blocks. */
+const BEYOND_HIGHEST_BLOCK_BYTES = 16 * 2 ** 20;
+/** A counter above this is close to the 31 bits it has. */
+const NEARLY_FULL = 2 ** 30;
+
+/** Figures of one calling context that MemProf's block has no field for. */
+export interface ContextExtras {
+  liveBytes: number;
+  liveBlocks: number;
+  peakBytes: number;
+  peakBlocks: number;
+  neverAccessed: number;
+  neverAccessedBytes: number;
+  writtenNeverRead: number;
+  writtenNeverReadBytes: number;
+  granulesTouched: number;
+  granules: number;
+  reallocations: number;
+  temporary: number;
+}
+
+/** Control fields that count what could not be recorded as it should. */
+const FAULT_COUNTERS = [
+  Control.overflowContexts,
+  Control.overflowBlocks,
+  Control.unfollowedFrees,
+  Control.unmatchedFrees,
+  Control.overlaps,
+  Control.sharedGranules,
+  Control.outside,
+  Control.misaligned,
+  Control.nullFrees,
+  Control.histogramDropped,
+];
+
+/** One calling context of an instance. */
+export interface ShadowContext {
+  /** Code offsets of the calls, innermost first. Empty for what found no room in the tables. */
+  sites: number[];
+  /** Ended blocks, and live ones as if they ended now. Undefined when there are none. */
+  mib: Mib | undefined;
+  /** Count of new peaks at which `peakBytes` was taken, for contexts that are handed out before the end. */
+  peakStamp: number;
+  extras: ContextExtras;
+}
+
+/** Totals of an instance. */
+export interface ShadowTotals {
+  allocations: number;
+  /** Of blocks beyond the tables' bound. */
+  unfollowedBytes: number;
+  peakBytes: number;
+  peakBlocks: number;
+  peakStamp: number;
+  liveBytes: number;
+  liveBlocks: number;
+  otherAccesses: number;
+  profilerBytes: number;
+  overflowContexts: number;
+  overflowBlocks: number;
+  /** Of those, how many have ended again. */
+  unfollowedFrees: number;
+  unmatchedFrees: number;
+  overlaps: number;
+  sharedGranules: number;
+  outside: number;
+  misaligned: number;
+  histogramsDropped: number;
+  nearlyFullCounters: number;
+}
+
+export interface ShadowContents {
+  totals: ShadowTotals;
+  contexts: ShadowContext[];
+}
+
+/** A block that lives: bytes, the index of its context's entry, and accesses its counters had no room for. */
+interface LiveBlock {
+  address: number;
+  size: number;
+  context: number;
+  time: number;
+  folded: number;
+  /** Number of the instance that allocated it. */
+  instance: number;
+}
+
+/** Reads the shadow tables of one instance. Changes nothing, so it may run while the program does. */
+export class ShadowReader {
+  readonly #layout: ShadowLayout;
+  readonly #buffer: ArrayBufferLike;
+  readonly #view: DataView;
+  readonly #counters: Uint32Array;
+  readonly #exact: boolean;
+  readonly #wallClock: boolean;
+  /** Numbers of the instances that share the tables, by the number they have there. */
+  readonly #numbers = new Map<number, number>();
+  /** Allocations before a reset whose blocks have ended since or before. */
+  #forgottenAllocations = 0;
+  /** Accesses before a reset that are still in counters of no live block. */
+  #forgottenAccesses = 0;
+  /** Sum of the counters of live blocks. */
+  #liveCounters = 0;
+
+  constructor(memory: WebAssembly.Memory, layout: ShadowLayout, exact: boolean, wallClock: boolean) {
+    this.#wallClock = wallClock;
+    this.#layout = layout;
+    this.#exact = exact;
+    this.#buffer = memory.buffer;
+    this.#view = new DataView(this.#buffer);
+    this.#counters = new Uint32Array(this.#buffer, 0, layout.slots / 4);
+  }
+
+  /** Everything, live blocks counted as if they ended now. */
+  read(): ShadowContents {
+    this.#liveCounters = 0;
+    const contexts = this.readContexts();
+    const byIndex = new Map(contexts.map((context) => [context.index, context]));
+    const totals = this.#totals();
+    const now = this.#clock();
+    for (const block of this.#liveBlocks()) {
+      const context = byIndex.get(block.context);
+      if (context !== undefined) this.#endLiveBlock(block, now, context, totals);
+    }
+    totals.otherAccesses += this.#sumOfCounters() - this.#liveCounters - this.#forgottenAccesses;
+    return { totals, contexts };
+  }
+
+  /**
+   * Gives the instance the number that stands for the CPU in its blocks, also in those its start function made. `local`
+   * is its number among those that share the tables.
+   */
+  setInstance(number: number, local?: number): void {
+    if (local !== undefined) this.#numbers.set(local, number);
+    this.#view.setUint32(this.#layout.control + Control.instance, number, true);
+  }
+
+  /**
+   * Forgets all blocks that have ended, and the peak. Not to be called while the program runs in another thread.
+   */
+  forgetEnded(): void {
+    const { control, mibs } = this.#layout;
+    const view = this.#view;
+    const count = this.#control32(Control.mibNext);
+    for (let index = 0; index <= count; index++)
+      new BlockEntry(view, mibs + index * BLOCK_BYTES, []).forget();
+    forgetShapes(view, this.#layout.shapes);
+    for (const field of FAULT_COUNTERS) view.setUint32(control + field, 0, true);
+    view.setBigUint64(control + Control.otherAccesses, 0n, true);
+    view.setBigUint64(control + Control.unfollowedBytes, 0n, true);
+    const live = view.getBigUint64(control + Control.live, true);
+    view.setBigUint64(control + Control.peak, live, true);
+    view.setBigUint64(control + Control.peakLimit, live | BigInt(2 ** LIVE_BLOCK_BITS - 1), true);
+    view.setUint32(control + Control.peakStamp, this.#control32(Control.peakStamp) + 1, true);
+    this.#forgottenAccesses = 0;
+    this.#forgottenAccesses = this.read().totals.otherAccesses;
+    this.#forgottenAllocations = this.#control64(Control.allocations) - this.#live().blocks;
+  }
+
+  /** The contexts with what has ended in them. Order: as they were first seen. */
+  readContexts(): (ShadowContext & { index: number })[] {
+    const contexts: (ShadowContext & { index: number })[] = [];
+    const peak = this.#peak();
+    const cpus =
+      this.#layout.stackCount === 1
+        ? this.#control32(Control.instance)
+        : (local: number): number => this.#numbers.get(local) ?? local;
+    const shapes = readShapes(this.#view, this.#layout.shapes);
+    const count = this.#control32(Control.mibNext);
+    for (let index = 0; index <= count; index++) {
+      const at = this.#layout.mibs + index * BLOCK_BYTES;
+      const entry = new BlockEntry(this.#view, at, shapes.get(index) ?? []);
+      const extras = extrasOf(entry, peak.stamp);
+      const mib = entry.mib(cpus, this.#exact);
+      if (mib === undefined && extras.liveBlocks === 0 && extras.peakBytes === 0) continue;
+      contexts.push({
+        index,
+        sites: index === 0 ? [] : this.#sitesOf(entry.u32(Block.node)),
+        mib,
+        peakStamp: peak.stamp,
+        extras,
+      });
+    }
+    return contexts;
+  }
+
+  /** Number of the instance that allocated the block of a record. */
+  #ownerOf(record: number): number {
+    if (this.#layout.stackCount === 1) return this.#control32(Control.instance);
+    const local = this.#u32(record + Record.owner);
+    return this.#numbers.get(local) ?? local;
+  }
+
+  #sitesOf(leaf: number): number[] {
+    const sites: number[] = [];
+    for (let at = leaf; at !== this.#layout.nodes; ) {
+      sites.push(this.#u32(at + Node.site));
+      at = this.#u32(at + Node.parent);
+    }
+    return sites;
+  }
+
+  /** Blocks that live, by address. */
+  *#liveBlocks(): Generator<LiveBlock> {
+    const { directory, coveredBytes } = this.#layout;
+    const regionBytes = 2 ** REGION_BITS;
+    const instance = this.#control32(Control.instance);
+    const slotSpan = (regionBytes / SLOT_REGION_BYTES) * SLOT_BYTES;
+    for (let region = 0; region * regionBytes < coveredBytes; region++) {
+      const slots = this.#u32(directory + region * 4);
+      if (slots === 0) continue;
+      for (let i = 0; i < SLOT_REGION_BYTES / SLOT_BYTES; i++) {
+        const at = slots + i * SLOT_BYTES;
+        const tag = this.#u32(at + Slot.tag);
+        if (tag === 0) continue;
+        if (tag >= Tag.recorded) yield* this.#recordedBlocks(tag - Tag.recorded);
+        else
+          yield {
+            address: region * regionBytes + i * slotSpan + (tag & Tag.placeMask),
+            size: (tag >>> Tag.sizeShift) & Tag.sizeMask,
+            context: tag >>> Tag.contextShift,
+            time: this.#u32(at + Slot.time),
+            folded: 0,
+            instance,
+          };
+      }
+    }
+  }
+
+  /** Blocks of a chain of records, from that with number `index` on. */
+  *#recordedBlocks(index: number): Generator<LiveBlock> {
+    const { records, mibs } = this.#layout;
+    for (let offset = index * RECORD_BYTES; offset !== 0; ) {
+      const at = records + offset;
+      yield {
+        address: this.#u32(at + Record.address),
+        size: this.#u32(at + Record.size),
+        context: (this.#u32(at + Record.mib) - mibs) / BLOCK_BYTES,
+        time: this.#u32(at + Record.time),
+        folded: this.#u64(at + Record.folded),
+        instance: this.#ownerOf(at),
+      };
+      offset = this.#u32(at + Record.next);
+    }
+  }
+
+  #endLiveBlock(
+    { address, size, time, folded, instance }: LiveBlock,
+    now: number,
+    context: ShadowContext,
+    totals: ShadowTotals,
+  ): void {
+    const first = Math.floor(address / GRANULE_BYTES);
+    const last = Math.floor((address + size - 1) / GRANULE_BYTES);
+    const histogram: bigint[] | undefined = this.#exact ? [] : undefined;
+    let accesses = folded;
+    let touched = 0;
+    let reads = 0;
+    for (let granule = first; granule <= last; granule++) {
+      const counter = this.#counters[granule];
+      histogram?.push(BigInt(counter >>> 1));
+      if (counter === 0) {
+        if (size >= SHORTEST_MARKED_BYTES) touched += this.#isMarked(granule);
+        continue;
+      }
+      accesses += counter >>> 1;
+      touched++;
+      reads |= counter;
+      if (counter >>> 1 > NEARLY_FULL) totals.nearlyFullCounters++;
+    }
+    const { extras } = context;
+    extras.granules += last - first + 1;
+    extras.granulesTouched += touched;
+    if (accesses === 0) {
+      extras.neverAccessed++;
+      extras.neverAccessedBytes += size;
+    } else if ((reads & 1) === 0) {
+      extras.writtenNeverRead++;
+      extras.writtenNeverReadBytes += size;
+    }
+    this.#liveCounters += accesses - folded;
+    const mib = blockMib({
+      accessCount: BigInt(accesses),
+      size,
+      allocTimestamp: time,
+      deallocTimestamp: now,
+      allocCpuId: instance,
+      deallocCpuId: instance,
+      histogram,
+    });
+    context.mib = context.mib === undefined ? mib : mergeMib(context.mib, mib);
+  }
+
+  /** 1 if a loop touched the granule but counted its accesses elsewhere in the block. */
+  #isMarked(granule: number): number {
+    return (this.#view.getUint8(this.#layout.marks + (granule >>> 3)) >>> (granule & 7)) & 1;
+  }
+
+  #clock(): number {
+    return this.#control32(this.#wallClock ? Control.wallMs : Control.allocations);
+  }
+
+  /** Sum of all counters up to a little above the highest block, live blocks' included. */
+  #sumOfCounters(): number {
+    const followed = this.#control32(Control.highWater) + BEYOND_HIGHEST_BLOCK_BYTES;
+    const end = Math.ceil(Math.min(followed, this.#layout.coveredBytes) / GRANULE_BYTES);
+    const counters = this.#counters;
+    let sum = 0;
+    for (let i = 0; i < end; i++) sum += counters[i] >>> 1;
+    return sum;
+  }
+
+  /** Memory of the tables and counters in use, bytes: what the profiler may have touched. */
+  #profilerBytes(): number {
+    const followed = this.#control32(Control.highWater);
+    return (
+      followed / 2 +
+      this.#control32(Control.slotsNext) +
+      countShapes(this.#view, this.#layout.shapes) * SHAPE_BYTES +
+      (this.#control32(Control.mibNext) + 1) * BLOCK_BYTES +
+      this.#control32(Control.nodeNext) * NODE_BYTES * 2 +
+      this.#control32(Control.recordNext) * RECORD_BYTES +
+      this.#control32(Control.histogramNext)
+    );
+  }
+
+  #live(): Live {
+    return splitLive(this.#view.getBigUint64(this.#layout.control + Control.live, true));
+  }
+
+  /** The peak, and the count of peaks up to it. A peak that nothing has been released since is what is live now. */
+  #peak(): Live & { stamp: number } {
+    const live = this.#live();
+    const peak = splitLive(this.#view.getBigUint64(this.#layout.control + Control.peak, true));
+    const stamp = this.#control32(Control.peakStamp);
+    return live.bytes > peak.bytes ? { ...live, stamp: stamp + 1 } : { ...peak, stamp };
+  }
+
+  #totals(): ShadowTotals {
+    const live = this.#live();
+    const peak = this.#peak();
+    return {
+      allocations: this.#control64(Control.allocations) - this.#forgottenAllocations,
+      unfollowedBytes: this.#control64(Control.unfollowedBytes),
+      peakBytes: peak.bytes,
+      peakBlocks: peak.blocks,
+      peakStamp: peak.stamp,
+      liveBytes: live.bytes,
+      liveBlocks: live.blocks,
+      otherAccesses: this.#control64(Control.otherAccesses),
+      profilerBytes: this.#profilerBytes(),
+      overflowContexts: this.#control32(Control.overflowContexts),
+      overflowBlocks: this.#control32(Control.overflowBlocks),
+      unfollowedFrees: this.#control32(Control.unfollowedFrees),
+      unmatchedFrees: this.#control32(Control.unmatchedFrees),
+      overlaps: this.#control32(Control.overlaps),
+      sharedGranules: this.#control32(Control.sharedGranules),
+      outside: this.#control32(Control.outside),
+      misaligned: this.#control32(Control.misaligned),
+      histogramsDropped: this.#control32(Control.histogramDropped),
+      nearlyFullCounters: 0,
+    };
+  }
+
+  #control32(offset: number): number {
+    return this.#u32(this.#layout.control + offset);
+  }
+
+  #control64(offset: number): number {
+    return this.#u64(this.#layout.control + offset);
+  }
+
+  #u32(at: number): number {
+    return this.#view.getUint32(at, true);
+  }
+
+  #u64(at: number): number {
+    return this.#view.getUint32(at, true) + this.#view.getUint32(at + 4, true) * 2 ** 32;
+  }
+}
+
+function extrasOf(entry: BlockEntry, stamp: number): ContextExtras {
+  const live = entry.live;
+  // A context that has not changed since the last peak held then what it holds now.
+  const peak = entry.u32(Block.peakStamp) === stamp ? splitLive(entry.u64(Block.peak)) : live;
+  const { neverAccessed, neverRead } = entry;
+  return {
+    liveBytes: live.bytes,
+    liveBlocks: live.blocks,
+    peakBytes: peak.bytes,
+    peakBlocks: peak.blocks,
+    neverAccessed: neverAccessed.blocks,
+    neverAccessedBytes: neverAccessed.bytes,
+    writtenNeverRead: neverRead.blocks,
+    writtenNeverReadBytes: neverRead.bytes,
+    granulesTouched: entry.granulesTouched,
+    granules: entry.granules,
+    reallocations: entry.u32(Block.reallocations),
+    temporary: entry.temporary,
+  };
+}

@@ -1,0 +1,208 @@
+import type { SiteRuns } from "./waste/pass/site-runs.ts";
+
+/** What can be woven into a module, alone or together. */
+export const TOOL_NAMES = ["heap", "waste", "workingset"] as const;
+export type ToolName = (typeof TOOL_NAMES)[number];
+/** Tools other than the heap profiler, which has counters of its own in the walker. */
+export type WovenToolName = Exclude<ToolName, "heap">;
+
+/** What to record and how. Every field is optional; the defaults are the exact, deterministic profile. */
+export interface InstrumentOptions {
+  /** Tools to weave in. Default: the heap profiler alone. */
+  tools?: readonly ToolName[];
+  /** Name of the module for reports; a file name as a rule. */
+  name?: string;
+  /** Count every access at its own 8-byte granule instead of merging accesses with one base address. */
+  exactHistogram?: boolean;
+  /** Count accesses to the program's stack too. */
+  includeStack?: boolean;
+  /** Count the allocator's own accesses too. */
+  includeAllocator?: boolean;
+  /** The text of `--allocator`: `malloc=NAME|#INDEX,free=…`. */
+  allocator?: string;
+  /** Source text of the JavaScript glue, where the names of minified exports can be found. */
+  glue?: string;
+  /** Calling contexts kept in the module before they are handed out as a dump. Default 65,536. */
+  maxContexts?: number;
+  /** Live blocks that can be followed at the same time. Default 4 Mi (16 Mi where memory allows). */
+  maxBlocks?: number;
+  /** Give the shadow memory the `shared` flag so that another thread can read it while the program runs. */
+  sharedShadow?: boolean;
+  /**
+   * Where instances may share their memory, let them share the shadow memory too: the module then imports it
+   * (`memshade` `memory`), and blocks are followed across threads.
+   */
+  acrossThreads?: boolean;
+  /**
+   * Tables of a module that is followed already: a dynamic library without an allocator of its own imports its shadow
+   * memory (`memshade` `memory`) and counts its accesses to that module's blocks.
+   */
+  beside?: ShadowLayout | undefined;
+  /** Unit of lifetimes: allocations made so far (deterministic), or milliseconds. */
+  clock?: "virtual" | "wall";
+  /** A faster SHA-256 than the portable one, where the host has it. */
+  sha256?: (bytes: Uint8Array) => Uint8Array;
+  /** Only the access counters: no allocation records, no contexts. For measurements. */
+  countersOnly?: boolean;
+  /** What the waste tool records. */
+  waste?: WasteOptions;
+  /** What the working-set tool records. */
+  workingset?: WorkingSetOptions;
+}
+
+/** Options of the waste tool. */
+export interface WasteOptions {
+  /**
+   * What stands for store sites in the shadow memory. 16: an id of 16 bits each. 32: any number of sites (and, with contexts, of
+   * sites in contexts), of which each gets a short id when it first stores. "table": 32 bits for each byte of the program's memory in
+   * a table of its own, which is slower. Default: 16 where all sites fit, 32 otherwise and with contexts, where 16 is the same.
+   */
+  ids?: 16 | 32 | "table" | undefined;
+  /** The most short ids that are given at a time; stores without one are followed more slowly. Default: 65,530. */
+  mostIds?: number | undefined;
+  /** Who overwrote, repeated and re-read what: the slower engine that keeps writers, readers and values. */
+  pairs?: boolean | undefined;
+  /** Tell accesses apart by their calling context too. */
+  contexts?: boolean | undefined;
+  /**
+   * With contexts: how many levels of recursion are told apart, deeper ones counting as the last of them. Default 0: calls
+   * inside of a recursive component leave the context as it is.
+   */
+  recursion?: number | undefined;
+  /** Count per allocation site and offset inside its blocks. */
+  objects?: boolean | undefined;
+  /** Follow copies: bytes that are read by nothing but copies which are dead themselves. */
+  copies?: boolean | undefined;
+  /** Count bytes that stay the same in stores that change others; the slower engine does so always. */
+  sameBytes?: boolean | undefined;
+  /** Count as the Valgrind tool deadstores does where it differs. */
+  compat?: "deadstores" | undefined;
+  /**
+   * "opaque": whatever is unread when the host is in control counts as read by it, apart; "exact": it reads and writes
+   * only what it reports. Default: exact for WASI commands, opaque for everything else.
+   */
+  host?: "opaque" | "exact" | undefined;
+  /** Which bytes that are unread at the end count as read, because the outside can still see them. */
+  exitVisible?: "exported" | "none" | "all" | undefined;
+  /** How often the module's loads and stores ran before: code for time goes where that counts. Results are the same. */
+  siteRuns?: SiteRuns | undefined;
+}
+
+/** Options of the working-set tool. */
+export interface WorkingSetOptions {
+  /** What intervals are measured in: accesses (repeatable), or nanoseconds of real or processor time. */
+  unit?: "accesses" | "wall" | "cpu";
+  /** Length of the shortest interval at the start. Default: 1,000,000 accesses or 20 ms. */
+  interval?: number;
+  /** Most intervals kept, even: beyond them, neighbours are merged. Default 512. */
+  maxIntervals?: number;
+  /**
+   * Take accesses to lie in one line where their alignment hint says so. Default: where intervals are of time and nothing
+   * is told of whose the lines are.
+   */
+  assumeAligned?: boolean;
+  /** Reuse distances and miss ratios too. */
+  locality?: LocalityOptions | undefined;
+  /** Whose the lines are. */
+  attribution?: AttributionOptions | undefined;
+}
+
+/** What is told of the lines of each interval besides their number. */
+export interface AttributionOptions {
+  /** The calling contexts that touched them first. */
+  firstTouch?: boolean | undefined;
+  /** How many of their bytes were touched. */
+  fill?: boolean | undefined;
+  /** The allocation sites of the blocks in them. */
+  owners?: boolean | undefined;
+}
+
+/** How reuse times and distances are measured. */
+export interface LocalityOptions {
+  /** Every reference, or those to a part of all lines (SHARDS; the default). */
+  method?: "exact" | "shards";
+  /** Part of the lines that is sampled. Default 0.01, or 1 at the start where `mostLines` is given. */
+  rate?: number | undefined;
+  /** At most so many lines are sampled at a time; the rate falls as more are seen. */
+  mostLines?: number | undefined;
+  /** Size of the cache whose misses are counted per instruction, bytes. Default 32 KiB. */
+  cacheBytes?: number | undefined;
+}
+
+/** One hooked allocation function as the profile names it. */
+export interface HookedFunction {
+  role: string;
+  index: number;
+  name: string | undefined;
+}
+
+/** Addresses of the tables inside the shadow memory, in bytes, and how many entries they hold. */
+export interface ShadowLayout {
+  /** Program memory covered by counters, bytes. */
+  coveredBytes: number;
+  slots: number;
+  slotsEnd: number;
+  marks: number;
+  directory: number;
+  control: number;
+  shapes: number;
+  mibs: number;
+  mibCapacity: number;
+  nodes: number;
+  nodeCapacity: number;
+  children: number;
+  childCapacity: number;
+  records: number;
+  recordCapacity: number;
+  /** 0 where no histograms are kept. */
+  histograms: number;
+  histogramsEnd: number;
+  /** Word below the stack that says where the stack has got to outside of the module. */
+  hostWord: number;
+  stack: number;
+  /** Stacks and how far apart they are: one for each instance that shares the tables. */
+  stackCount: number;
+  stackDistance: number;
+  /** Size of the shadow memory. */
+  endBytes: number;
+}
+
+/** What the instrumented module says of itself (custom section `memshade`, JSON). */
+export interface InstrumentedInfo {
+  version: 1;
+  name: string;
+  /** Hexadecimal build id of the original module. */
+  buildId: string;
+  /** Size of the original module and of its code section payload, bytes. */
+  originalBytes: number;
+  codeBytes: number;
+  tools: readonly ToolName[];
+  counters: "merged" | "exact";
+  granuleBytes: 8;
+  clock: "virtual" | "wall";
+  includeStack: boolean;
+  includeAllocator: boolean;
+  allocator: {
+    how: string;
+    needsConfirmation: boolean;
+    functions: HookedFunction[];
+    refused?: string;
+  };
+  /** Where the memory that is followed comes from, if it is imported. */
+  memoryImport?: { module: string; field: string };
+  /** Whether threads share the memory that is followed. */
+  sharedMemory: boolean;
+  /** Its addresses are 64-bit; absent: they are not. */
+  memory64?: boolean;
+  layout: ShadowLayout | undefined;
+  /** The shadow memory is imported, the same one by all instances that share their memory. */
+  acrossThreads?: boolean;
+  /** A dynamic library: it imports a shadow memory of this layout, that of the module whose memory it uses. */
+  beside?: ShadowLayout;
+  /** What the host must know to read the memories of the other tools, exported as `memshade.<tool>`. */
+  toolLayouts?: Partial<Record<ToolName, Readonly<Record<string, number | string | boolean>>>>;
+  /** Names of the exports that instrumentation added. */
+  hiddenExports: string[];
+  /** Sentences: what this profile does not see. */
+  notTracked: string[];
+}

@@ -1,0 +1,62 @@
+import type { Frames } from "../../../contexts/frames/call-frames.ts";
+import type { BriefFunctions } from "./brief-functions.ts";
+import type { BriefSnippets } from "./brief-snippets.ts";
+import type { FramedSites } from "./framed-sites.ts";
+import type { StreamTargets } from "./loop-streams.ts";
+import type { NodeTargets } from "./node-calls.ts";
+import type { FixedRecords, FramedRecords, SiteRecords } from "./site-records.ts";
+import type { StackMoves } from "./stack-moves.ts";
+
+/** What follows plain accesses quickly. */
+export interface BriefParts {
+  snippets: BriefSnippets;
+  functions: BriefFunctions;
+  /** `Heat` per site. */
+  heat: Uint8Array;
+  /** How often each site runs, by the look of the code. */
+  frequencies: Float64Array;
+  /** A bit per function: see `returningFunctions`. */
+  returning: Uint8Array;
+  streams: StreamTargets;
+  /** Frames of contexts, where they are told apart; otherwise the records of sites. */
+  framed: FramedParts | undefined;
+  fixed: FixedRecords | undefined;
+}
+
+export interface FramedParts {
+  frames: Frames;
+  sites: FramedSites;
+  records: FramedRecords;
+}
+
+export interface PassTargets {
+  /** Keys of sites, which the functions that do accesses are given too. */
+  records: SiteRecords;
+  /** Id of the first store. */
+  firstId: number;
+  notePages: number;
+  /** Gets the operand of memory.grow and hands it on, or one too large; −1: the memory's own maximum does. */
+  growing: number;
+  /** Gets the result of memory.grow and hands it on. */
+  grown: number;
+  /** What an opaque host may have read; −1 where the host is none. */
+  hostMayRead: number;
+  /** What takes the place of setting the stack pointer. */
+  stackMoves: StackMoves;
+  /** How calls change contexts in the full engine; undefined where nobody asks for them. */
+  nodes: NodeTargets | undefined;
+  /** Words of the control block: site of a store, of a load, of an allocation. */
+  storeSite: number;
+  loadSite: number;
+  allocationSite: number;
+  /** Word of the control block with the context of that. */
+  allocationNode: number;
+  zeroedSite: number;
+  returnSite: number;
+  /** Whether calls of the allocator, and ends of frames, are told apart by place. */
+  notesPlaces: boolean;
+  /** Whether moves of bytes from memory to memory are told apart from other loads and stores. */
+  followsCopies: boolean;
+  /** Whether stores are functions even where they could be followed inline. */
+  callsStores: boolean;
+}

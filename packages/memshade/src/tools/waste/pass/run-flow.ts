@@ -1,0 +1,228 @@
+import { readU32Leb } from "../../../bytes/leb128.ts";
+import {
+  IMMEDIATE_KIND,
+  opcodeId,
+  opcodeIdAt,
+  skipImmediates,
+  skipOpcode,
+  type WasmModule,
+} from "../../../wasm/index.ts";
+import { catchLabels, tableLabels } from "./branch-labels.ts";
+import { DisjointSets } from "./disjoint-sets.ts";
+import type { SiteTable } from "./site-table.ts";
+
+const BLOCK = opcodeId("block");
+const LOOP = opcodeId("loop");
+const IF = opcodeId("if");
+const ELSE = opcodeId("else");
+const TRY = opcodeId("try");
+const CATCH = opcodeId("catch");
+const CATCH_ALL = opcodeId("catch_all");
+const TRY_TABLE = opcodeId("try_table");
+const DELEGATE = opcodeId("delegate");
+const END = opcodeId("end");
+const BR = opcodeId("br");
+const BR_IF = opcodeId("br_if");
+const BR_TABLE = opcodeId("br_table");
+const BR_ON_NULL = opcodeId("br_on_null");
+const BR_ON_NON_NULL = opcodeId("br_on_non_null");
+const BR_ON_CAST = opcodeId("br_on_cast");
+const BR_ON_CAST_FAIL = opcodeId("br_on_cast_fail");
+const UNREACHABLE = opcodeId("unreachable");
+const RETURN = opcodeId("return");
+const THROW = opcodeId("throw");
+const RETHROW = opcodeId("rethrow");
+const THROW_REF = opcodeId("throw_ref");
+const CALL = opcodeId("call");
+const RETURN_CALL = opcodeId("return_call");
+const CALL_INDIRECT = opcodeId("call_indirect");
+const RETURN_CALL_INDIRECT = opcodeId("return_call_indirect");
+const CALL_REF = opcodeId("call_ref");
+const RETURN_CALL_REF = opcodeId("return_call_ref");
+
+/** The point that stands for everything outside of the function's own code: callers, most callees, exceptions. */
+export const OUTSIDE = 0;
+/** Nothing reaches the place. */
+const NOWHERE = -1;
+
+/**
+ * Blocks of a function as the edges of a graph, in columns. Its nodes are points that control passes: what comes to one
+ * from the blocks that end there goes on into those that begin there, so both run equally often in sum. Only `OUTSIDE`
+ * takes and gives as it likes: a callee may never return, and the host may look at the counts while it runs.
+ */
+export interface RunFlow {
+  /** The site that a block begins with. */
+  leader: number[];
+  /** Points where the block begins and ends. */
+  from: number[];
+  to: number[];
+  points: number;
+}
+
+interface Open {
+  opcode: number;
+  /** Where branches to the label lead; `NOWHERE` as long as there is none. */
+  label: number;
+  /** Where the second arm of an `if` begins. */
+  other: number;
+}
+
+/** What the flow of a module's functions follows from. */
+export interface FlowParts {
+  module: WasmModule;
+  sites: SiteTable;
+  /** A bit per site: begins a block whose runs somebody wants to know. */
+  leaders: Uint8Array;
+  /** A bit per function: comes back whenever it is called. */
+  returning: Uint8Array;
+}
+
+/** The blocks of a defined function that begin with leaders, in the order of the code. */
+export function runFlow({ module, sites, leaders, returning }: FlowParts, defined: number): RunFlow {
+  const { offset, firstOfFunction } = sites;
+  const { bytes, codePayloadStart } = module;
+  const { codeStart, end } = module.bodies[defined];
+  const flow: RunFlow = { leader: [], from: [], to: [], points: 0 };
+  const points = new DisjointSets(1);
+  const open: Open[] = [{ opcode: BLOCK, label: OUTSIDE, other: NOWHERE }];
+  let site = firstOfFunction[defined];
+  const lastSite = firstOfFunction[defined + 1];
+  /** Where the block at hand began, and the site it counts by, −1: none yet. */
+  let here = OUTSIDE;
+  let leader = -1;
+  /** The block ends. One that counts nothing is as good as no block: what comes in goes out. */
+  const close = (): void => {
+    if (leader < 0 || here === NOWHERE) return;
+    const to = points.add();
+    flow.leader.push(leader);
+    flow.from.push(here);
+    flow.to.push(to);
+    leader = -1;
+    here = to;
+  };
+  const join = (to: Open): void => {
+    if (here === NOWHERE) return;
+    if (to.label === NOWHERE) to.label = here;
+    else points.join(to.label, here);
+  };
+  const branch = (label: number): void => {
+    const to = open[open.length - 1 - label];
+    if (to !== undefined) join(to);
+  };
+  const leave = (): void => {
+    if (here !== NOWHERE) points.join(OUTSIDE, here);
+  };
+  for (let pos = codeStart; pos < end; ) {
+    const op = opcodeIdAt(bytes, pos);
+    const immediates = skipOpcode(bytes, pos);
+    const next = skipImmediates(bytes, immediates, IMMEDIATE_KIND[op]);
+    if (site < lastSite && offset[site] === pos - codePayloadStart) {
+      // Of code that nothing reaches but what nothing reaches either, no block is told.
+      if (here !== NOWHERE && hasBit(leaders, site)) {
+        close();
+        leader = site;
+      }
+      site++;
+    }
+    switch (op) {
+      case TRY_TABLE: {
+        close();
+        for (const label of catchLabels(bytes, immediates)) {
+          const to = open[open.length - 1 - label];
+          if (to === undefined) continue;
+          if (to.label === NOWHERE) to.label = OUTSIDE;
+          else points.join(to.label, OUTSIDE);
+        }
+        open.push({ opcode: op, label: NOWHERE, other: NOWHERE });
+        break;
+      }
+      case LOOP:
+        close();
+        open.push({ opcode: op, label: here, other: NOWHERE });
+        break;
+      case BLOCK:
+      case TRY:
+        open.push({ opcode: op, label: NOWHERE, other: NOWHERE });
+        break;
+      case IF:
+        close();
+        open.push({ opcode: op, label: NOWHERE, other: here });
+        break;
+      case ELSE:
+      case CATCH:
+      case CATCH_ALL: {
+        close();
+        const block = open[open.length - 1];
+        join(block);
+        here = op === ELSE ? block.other : OUTSIDE;
+        block.other = NOWHERE;
+        break;
+      }
+      case END:
+      case DELEGATE: {
+        const block = open.pop();
+        if (block === undefined || block.opcode === LOOP) break;
+        if (block.label === NOWHERE && block.other === NOWHERE) break;
+        close();
+        join(block);
+        if (block.other !== NOWHERE) {
+          here = block.other;
+          join(block);
+        }
+        here = block.label;
+        break;
+      }
+      case BR_TABLE:
+        close();
+        for (const label of tableLabels(bytes, immediates, next)) branch(label);
+        here = NOWHERE;
+        break;
+      case BR:
+        close();
+        branch(readU32Leb(bytes, immediates));
+        here = NOWHERE;
+        break;
+      case BR_IF:
+      case BR_ON_NULL:
+      case BR_ON_NON_NULL:
+        close();
+        branch(readU32Leb(bytes, immediates));
+        break;
+      case BR_ON_CAST:
+      case BR_ON_CAST_FAIL:
+        close();
+        branch(readU32Leb(bytes, immediates + 1));
+        break;
+      case UNREACHABLE:
+      case RETURN:
+      case THROW:
+      case RETHROW:
+      case THROW_REF:
+      case RETURN_CALL:
+      case RETURN_CALL_INDIRECT:
+      case RETURN_CALL_REF:
+        close();
+        leave();
+        here = NOWHERE;
+        break;
+      case CALL:
+        if (hasBit(returning, readU32Leb(bytes, immediates))) break;
+        close();
+        leave();
+        break;
+      case CALL_INDIRECT:
+      case CALL_REF:
+        close();
+        leave();
+    }
+    pos = next;
+  }
+  for (const ends of [flow.from, flow.to])
+    for (let i = 0; i < ends.length; i++) ends[i] = points.find(ends[i]);
+  flow.points = points.length;
+  return flow;
+}
+
+function hasBit(bits: Uint8Array, index: number): boolean {
+  return (bits[index >>> 3] & (1 << (index & 7))) !== 0;
+}

@@ -1,0 +1,261 @@
+import type { SnippetSink } from "../../../rewrite/write/snippet-sink.ts";
+import { opcodeId } from "../../../wasm/index.ts";
+import type { ShadowId } from "./shadow-words.ts";
+import { GIVEN_IDS_BYTES, SITE_COUNTERS_BYTES, SITE_EVENTS, type WasteLayout } from "./waste-layout.ts";
+
+const LOCAL_GET = opcodeId("local.get");
+const LOCAL_SET = opcodeId("local.set");
+const I64_EXTEND = opcodeId("i64.extend_i32_u");
+const I64_MUL = opcodeId("i64.mul");
+const I32_ADD = opcodeId("i32.add");
+const I32_SHL = opcodeId("i32.shl");
+const I32_SUB = opcodeId("i32.sub");
+const I32_SHR_U = opcodeId("i32.shr_u");
+const I64_LOAD = opcodeId("i64.load");
+
+/**
+ * How inline code refers to sites: by keys, which stand for stores in the shadow memory too (their ids), and by the
+ * addresses of their records. What a key is depends on whether contexts are told apart.
+ */
+export interface SiteRecords {
+  /** Pushes the id of a store. */
+  pushId(sink: SnippetSink, key: number): void;
+  /** Pushes what inline code calls the runtime with: a number, or the address of the record. */
+  pushStore(sink: SnippetSink, key: number): void;
+  pushLoad(sink: SnippetSink, key: number): void;
+  /** What a function in the place of an access is told of its site: so many operands, of type i32. */
+  readonly coldOperands: number;
+  pushCold(sink: SnippetSink, key: number): void;
+  /** In such a function: the first of the parameters with them becomes what `pushStore` and `pushLoad` push. */
+  setCold(sink: SnippetSink, parameter: number): void;
+  /** Pushes what tells inline code's calls of the runtime of a site; see `tools/waste/assembly/placed.ts`. `distance`: below `DISTANCES`. */
+  pushPlaced(sink: SnippetSink, key: number, distance: number): void;
+  /** The same of no distance and the site of which a local has what `pushStore` or `pushLoad` push. */
+  pushPlacedOf(sink: SnippetSink, local: number): void;
+  /** Pushes what the addresses of counters are counted from. */
+  pushBase(sink: SnippetSink): void;
+  /** Address, counted from the base, of a store's silent ones; `key` and `site` belong together. */
+  silentAt(key: number, site: number): number;
+  /** The same of a load's that found bytes which were not read before. */
+  freshAt(key: number, site: number): number;
+  /** The same of the runs of a block that begins with a site. */
+  runsAt(key: number, site: number): number;
+  /** The id of a store, to fill the shadow with. */
+  idOf(key: number): ShadowId;
+  /** Where ids are given while the program runs: pushes the one that a store has, four times, or zero. */
+  pushGiven(sink: SnippetSink, key: number): void;
+  /** The same of the store of which a local has what `pushStore` pushes. */
+  pushGivenOf(sink: SnippetSink, local: number): void;
+}
+
+/** Distances that can be told in the number that has the site too. */
+export const DISTANCES = 32;
+/** Records in frames begin at multiples of 8, which are shorter to say as such. */
+const RECORD_UNIT_SHIFT = 3;
+/** Where the counters stand in records in frames that inline code reaches; see `tools/waste/read`. */
+const STORE_SILENT = 24;
+const LOAD_FRESH = 8;
+
+/** Without contexts: keys are numbers of the program's stores and loads. */
+export class FixedRecords implements SiteRecords {
+  readonly #layout: WasteLayout;
+  readonly #memory: number;
+  /** Local with the address of the counters of a function's first site, so that those of others are short to say. */
+  base = 0;
+  first = 0;
+  /** The same of what a function's first store was given as its id. */
+  given = 0;
+  firstStore = 0;
+
+  /** `memory`: index of the tool's. */
+  constructor(layout: WasteLayout, memory: number) {
+    this.#layout = layout;
+    this.#memory = memory;
+  }
+
+  pushId(sink: SnippetSink, key: number): void {
+    sink.i32(key);
+  }
+
+  pushStore(sink: SnippetSink, key: number): void {
+    sink.i32(key);
+  }
+
+  pushLoad(sink: SnippetSink, key: number): void {
+    sink.i32(key);
+  }
+
+  readonly coldOperands = 1;
+
+  pushCold(sink: SnippetSink, key: number): void {
+    sink.i32(key);
+  }
+
+  setCold(): void {}
+
+  pushPlaced(sink: SnippetSink, key: number, distance: number): void {
+    sink.i32((key * DISTANCES + distance) | 0);
+  }
+
+  pushPlacedOf(sink: SnippetSink, local: number): void {
+    sink.local(LOCAL_GET, local);
+    sink.i32(Math.log2(DISTANCES));
+    sink.plain(I32_SHL);
+  }
+
+  /** At the beginning of a function. */
+  computeBase(sink: SnippetSink): void {
+    sink.i32((this.#layout.counters + this.first * SITE_COUNTERS_BYTES) | 0);
+    sink.local(LOCAL_SET, this.base);
+  }
+
+  pushBase(sink: SnippetSink): void {
+    sink.local(LOCAL_GET, this.base);
+  }
+
+  silentAt(_key: number, site: number): number {
+    return (site - this.first) * SITE_COUNTERS_BYTES + SITE_EVENTS;
+  }
+
+  freshAt(key: number, site: number): number {
+    return this.silentAt(key, site);
+  }
+
+  runsAt(_key: number, site: number): number {
+    return (site - this.first) * SITE_COUNTERS_BYTES;
+  }
+
+  idOf(key: number): ShadowId {
+    return key;
+  }
+
+  /** At the beginning of a function that stores. */
+  computeGiven(sink: SnippetSink): void {
+    sink.i32((this.#layout.given + this.firstStore * GIVEN_IDS_BYTES) | 0);
+    sink.local(LOCAL_SET, this.given);
+  }
+
+  pushGiven(sink: SnippetSink, key: number): void {
+    sink.local(LOCAL_GET, this.given);
+    sink.access(I64_LOAD, 3, this.#memory, (key - this.firstStore) * GIVEN_IDS_BYTES);
+  }
+
+  pushGivenOf(sink: SnippetSink, local: number): void {
+    sink.local(LOCAL_GET, local);
+    sink.i32(Math.log2(GIVEN_IDS_BYTES));
+    sink.plain(I32_SHL);
+    sink.access(I64_LOAD, 3, this.#memory, this.#layout.given);
+  }
+}
+
+/** Pushes the id of the store whose record is at the address that a local has. */
+export function pushIdOfRecord(sink: SnippetSink, local: number, { recordShift, stores }: WasteLayout): void {
+  sink.local(LOCAL_GET, local);
+  sink.i32(stores | 0);
+  sink.plain(I32_SUB);
+  sink.i32(recordShift);
+  sink.plain(I32_SHR_U);
+}
+
+/** With contexts: a local has the frame of the function at hand; keys are bytes from there to the record. */
+export class FramedRecords implements SiteRecords {
+  readonly #layout: WasteLayout;
+  readonly #memory: number;
+  /** Local with the address of the frame, and an i64 local with the id of a record there, twice. */
+  frame = 0;
+  ids = 0;
+
+  /** `memory`: index of the tool's. */
+  constructor(layout: WasteLayout, memory: number) {
+    this.#layout = layout;
+    this.#memory = memory;
+  }
+
+  /** At the beginning of a function that stores. */
+  computeIds(sink: SnippetSink): void {
+    this.pushId(sink, 0);
+    sink.plain(I64_EXTEND);
+    sink.i64(0x1_0000_0001n);
+    sink.plain(I64_MUL);
+    sink.local(LOCAL_SET, this.ids);
+  }
+
+  pushStore(sink: SnippetSink, key: number): void {
+    sink.local(LOCAL_GET, this.frame);
+    sink.i32(key);
+    sink.plain(I32_ADD);
+  }
+
+  pushLoad(sink: SnippetSink, key: number): void {
+    this.pushStore(sink, key);
+  }
+
+  /** The frame, and where the record is in it. */
+  readonly coldOperands = 2;
+
+  pushCold(sink: SnippetSink, key: number): void {
+    sink.local(LOCAL_GET, this.frame);
+    sink.i32(key >>> RECORD_UNIT_SHIFT);
+  }
+
+  setCold(sink: SnippetSink, parameter: number): void {
+    sink.local(LOCAL_GET, parameter);
+    sink.local(LOCAL_GET, parameter + 1);
+    sink.i32(RECORD_UNIT_SHIFT);
+    sink.plain(I32_SHL);
+    sink.plain(I32_ADD);
+    sink.local(LOCAL_SET, parameter);
+  }
+
+  pushPlaced(sink: SnippetSink, key: number, distance: number): void {
+    sink.local(LOCAL_GET, this.frame);
+    sink.i32(((key >>> RECORD_UNIT_SHIFT) * DISTANCES + distance) | 0);
+  }
+
+  pushPlacedOf(sink: SnippetSink, local: number): void {
+    sink.local(LOCAL_GET, local);
+    sink.i32(0);
+  }
+
+  pushId(sink: SnippetSink, key: number): void {
+    const { recordShift, stores } = this.#layout;
+    sink.local(LOCAL_GET, this.frame);
+    sink.i32(recordShift);
+    sink.plain(I32_SHR_U);
+    // Not by a shift: addresses take all 32 bits.
+    sink.i32((key - stores) / 2 ** recordShift);
+    sink.plain(I32_ADD);
+  }
+
+  pushBase(sink: SnippetSink): void {
+    sink.local(LOCAL_GET, this.frame);
+  }
+
+  silentAt(key: number): number {
+    return key + STORE_SILENT;
+  }
+
+  freshAt(key: number): number {
+    return key + LOAD_FRESH;
+  }
+
+  runsAt(key: number): number {
+    return key;
+  }
+
+  pushGiven(sink: SnippetSink, key: number): void {
+    this.pushBase(sink);
+    sink.access(I64_LOAD, 3, this.#memory, key - GIVEN_IDS_BYTES);
+  }
+
+  pushGivenOf(sink: SnippetSink, local: number): void {
+    sink.local(LOCAL_GET, local);
+    sink.i32(GIVEN_IDS_BYTES);
+    sink.plain(I32_SUB);
+    sink.access(I64_LOAD, 3, this.#memory, 0);
+  }
+
+  idOf(key: number): ShadowId {
+    return { ids: this.ids, plus: key >>> this.#layout.recordShift };
+  }
+}

@@ -1,0 +1,182 @@
+import type { CallFrames } from "../../../contexts/frames/call-frames.ts";
+import type { Insertions } from "../../../rewrite/write/insertions.ts";
+import type { SnippetSink } from "../../../rewrite/write/snippet-sink.ts";
+import { opcodeId, type ValType } from "../../../wasm/index.ts";
+import type { Place } from "./brief-snippets.ts";
+import { type Constant, setConstant } from "./held-constants.ts";
+import { enterNest, takeValid, watchAccess } from "./loop-nests.ts";
+import type { LoopStreams, StreamLoop } from "./loop-streams.ts";
+import type { NodeCalls } from "./node-calls.ts";
+import type { BriefParts, PassTargets } from "./pass-parts.ts";
+import type { SiteKeys } from "./site-keys.ts";
+import type { SiteTable } from "./site-table.ts";
+
+const CALL = opcodeId("call");
+const LOCAL_GET = opcodeId("local.get");
+const LOCAL_SET = opcodeId("local.set");
+const I32_LOAD = opcodeId("i32.load");
+const I32_STORE = opcodeId("i32.store");
+
+/** What an insertion does; its operands are in columns `b` to `d`, and `a` holds this. */
+export const Step = {
+  /** b: displacement, c: site. Operands of the function that does the access. */
+  Arguments: 0,
+  /** b: number of a place in `places` */
+  Compare: 1,
+  Mark: 2,
+  Test: 3,
+  /** b: site */
+  CountRun: 4,
+  /** b: word of the waste tool's memory, c: value */
+  Note: 5,
+  /** b: function without parameters and results */
+  Call: 6,
+  /** b: displacement, c: key, d: 1 if the function is told the displacement. Operands of the function that does the access. */
+  Cold: 10,
+  /** b: number of a loop in `loops`; before and behind it. */
+  EnterLoop: 22,
+  Loop: 11,
+  /** b: word of the waste tool's memory, c: key that is put there */
+  NoteKey: 12,
+  /** Computes the local with the ids. */
+  Ids: 13,
+  /** Computes the local with the address of counters. */
+  Base: 14,
+  /** Takes the log if it is nearly full. b: 1 at the beginning of the function */
+  Log: 21,
+  /** Computes the local with the address of given ids. */
+  Given: 20,
+  /** b: word of the waste tool's memory, c: local that keeps it; and back. */
+  Keep: 15,
+  PutBack: 16,
+  /** b: number of a constant in `constants`, c: local that gets it. */
+  Hold: 17,
+  /** A loop with others inside begins. */
+  Nest: 18,
+  /** b: number of a place in `places`, of a nest */
+  Watch: 19,
+} as const;
+
+/** What the steps of all functions of a module refer to. */
+export interface StepParts {
+  sites: SiteTable;
+  keys: SiteKeys;
+  brief: BriefParts | undefined;
+  targets: PassTargets;
+  callFrames: CallFrames | undefined;
+  nodeCalls: NodeCalls | undefined;
+  /** The waste tool's memory. */
+  memory: number;
+  /** A local of a type for the length of one step. */
+  scratch: (type: ValType, number: number) => number;
+}
+
+/** Writes what the waste pass has asked for. */
+export class StepWriter {
+  readonly #parts: StepParts;
+  /** Accesses and loops of the function at hand that steps name by number. */
+  readonly places: Place[] = [];
+  readonly loops: StreamLoop[] = [];
+  constants: readonly Constant[] = [];
+  streams: LoopStreams | undefined;
+
+  constructor(parts: StepParts) {
+    this.#parts = parts;
+  }
+
+  /** Forgets the last function. */
+  begin(streams: LoopStreams | undefined): void {
+    this.places.length = 0;
+    this.loops.length = 0;
+    this.#parts.brief?.snippets.begin();
+    this.streams = streams;
+  }
+
+  /** Writes one insertion of the function at hand. */
+  write(sink: SnippetSink, entry: number, { a, b, c, d }: Insertions): void {
+    const operand = b[entry];
+    const { records, loadSite } = this.#parts.targets;
+    const { sites, brief, keys, callFrames, nodeCalls, memory, scratch } = this.#parts;
+    switch (a[entry]) {
+      case Step.Arguments:
+        sink.i32(operand);
+        if (sites.store[c[entry]] === 0) sink.i32(0);
+        else records.pushId(sink, keys.store(c[entry]));
+        if (sites.load[c[entry]] === 0) sink.i32(0);
+        else records.pushLoad(sink, keys.load(c[entry]));
+        break;
+      case Step.Compare:
+        brief?.snippets.compareStore(sink, this.places[operand]);
+        break;
+      case Step.Mark:
+        brief?.snippets.markStore(sink, this.places[operand]);
+        break;
+      case Step.Test:
+        brief?.snippets.testLoad(sink, this.places[operand], scratch);
+        break;
+      case Step.CountRun:
+        brief?.snippets.countRun(sink, keys.runsAt(operand));
+        break;
+      case Step.EnterLoop:
+        if (brief !== undefined) takeValid(sink, this.loops[operand], brief.streams.nests);
+        break;
+      case Step.Loop:
+        for (const store of this.loops[operand].stores) brief?.snippets.flushSilent(sink, store);
+        this.streams?.write(sink, this.loops[operand], records);
+        break;
+      case Step.Nest:
+        if (brief !== undefined) enterNest(sink, brief.streams.nests);
+        break;
+      case Step.Watch:
+        if (brief !== undefined) watchAccess(sink, this.places[operand], brief.streams.nests);
+        break;
+      case Step.Cold:
+        if (d[entry] === 1) sink.i32(operand);
+        records.pushCold(sink, c[entry]);
+        break;
+      case Step.Ids:
+        brief?.framed?.records.computeIds(sink);
+        break;
+      case Step.Log:
+        brief?.snippets.reads.mayTakeLog(sink, operand === 1);
+        break;
+      case Step.Given:
+        brief?.fixed?.computeGiven(sink);
+        break;
+      case Step.Base:
+        brief?.fixed?.computeBase(sink);
+        break;
+      case Step.Hold:
+        setConstant(sink, this.constants[operand], c[entry]);
+        break;
+      case Step.NoteKey:
+        sink.i32(0);
+        // Columns of insertions hold addresses as signed numbers.
+        if (operand === (loadSite | 0)) records.pushLoad(sink, c[entry]);
+        else records.pushId(sink, c[entry]);
+        sink.access(I32_STORE, 2, memory, operand);
+        break;
+      case Step.Note:
+        sink.i32(0);
+        sink.i32(c[entry]);
+        sink.access(I32_STORE, 2, memory, operand);
+        break;
+      case Step.Keep:
+        sink.i32(0);
+        sink.access(I32_LOAD, 2, memory, operand);
+        sink.local(LOCAL_SET, c[entry]);
+        break;
+      case Step.PutBack:
+        sink.i32(0);
+        sink.local(LOCAL_GET, c[entry]);
+        sink.access(I32_STORE, 2, memory, operand);
+        break;
+      case Step.Call:
+        sink.indexed(CALL, operand);
+        break;
+      default:
+        callFrames?.write(sink, a[entry], operand, c[entry]);
+        nodeCalls?.write(sink, a[entry], operand, c[entry]);
+    }
+  }
+}

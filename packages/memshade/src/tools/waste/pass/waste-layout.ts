@@ -1,0 +1,369 @@
+import { indexTableBytes } from "../../../contexts/frames/index-table.ts";
+
+const KIB = 1024;
+const MIB = KIB * KIB;
+export const PAGE_BYTES = 64 * KIB;
+/** Bytes of a line of the processor's cache: records do not lie in two. */
+const LINE_BYTES = 64;
+export const LARGEST_MEMORY_BYTES = 4096 * MIB;
+export const CONTROL_BYTES = 8 * KIB;
+/** Words of the control block that the tables of contexts need; see `tools/waste/assembly/layout.ts`. */
+const NODE_NEXT = 20;
+const FRAME_NEXT = 144;
+/**
+ * Bytes of a record, as shifts. With one id per byte they are as short as their fields allow: so more of them stay in the
+ * processor's cache, where first reads look for two of them each.
+ */
+export const RECORD_SHIFTS = {
+  full: { stores: 7, loads: 7 },
+  brief: { stores: 6, loads: 5 },
+  /** In frames they are one behind the other, and loads are known by their addresses. */
+  framed: { stores: 3, loads: 0 },
+} as const;
+/**
+ * Counters of a site that inline code adds to, each a u64: runs of the block that begins with it, then silent stores or
+ * loads of what was not all read.
+ */
+export const SITE_COUNTERS_BYTES = 16;
+export const SITE_EVENTS = 8;
+export const PAIR_BYTES = 32;
+/** Counters of values per load. */
+export const VALUES_BYTES = 256;
+/** Counts per offset of a site's blocks; one more entry has what lies behind. */
+export const OFFSETS = 4096;
+export const SITE_HEADER_BYTES = 128;
+export const OFFSET_BYTES = 20;
+export const SITE_BYTES = SITE_HEADER_BYTES + (OFFSETS + 1) * OFFSET_BYTES;
+export const BLOCK_BYTES = 64;
+export const COPY_BYTES = 16;
+const NODE_BYTES = 8;
+/** See `tools/waste/assembly/dirty.ts`. */
+export const DIRTY_LINE_BYTES = 256;
+/** As many numbers have 16 bits; bytes that each of them takes where it is given while the program runs. */
+const NARROW_IDS = 65_536;
+const GIVEN_BYTES = 5;
+/** Of what counts by id how many bytes were read. */
+export const READS_BYTES = 8;
+/** A line before those counters. */
+const LOGGED_BYTES = LINE_BYTES;
+/** Of an entry of the log: four ids, where to count the load. */
+export const LOG_ENTRY_BYTES = 16;
+/** A log of so many bytes is taken where somebody looks. */
+export const FULL_LOG_BYTES = 8 * KIB;
+/** What a load may log, twice: in a function that looked, and in the one that it comes back to. */
+const BYTES_BEFORE_TAKEN = 2 * 4 * LOG_ENTRY_BYTES;
+/** A store's id of 16 bits four times, where it is given while the program runs. */
+export const GIVEN_IDS_BYTES = 8;
+/** Store sites that 16-bit ids can tell apart: four ids mean something else. */
+export const MOST_NARROW_IDS = 65_532;
+
+/** Addresses of the tables inside the waste tool's memory, bytes; see `tools/waste/assembly/layout.ts`. */
+export interface WasteLayout {
+  /** Bytes of program memory that are followed. */
+  covered: number;
+  /** Ids of 32 bits in a table, in the brief engine. */
+  isWide: boolean;
+  /** Whether writers, readers and origins have a memory each, in this order behind the one with everything else. */
+  isSplit: boolean;
+  /** A u32 per byte of program memory with its last store; of 16-bit ids only for those that are given, which may run out. */
+  writers: number;
+  readers: number;
+  seen: number;
+  control: number;
+  stores: number;
+  storeCapacity: number;
+  loads: number;
+  loadCapacity: number;
+  /** Distance between the records of neighbouring ids of stores, and numbers of loads, as a shift. */
+  recordShift: number;
+  loadShift: number;
+  /** What inline code counts per site, `SITE_COUNTERS_BYTES` each. Brief only, without contexts. */
+  counters: number;
+  /** Frames of contexts in place of the records: where they begin, how far those of contexts reach. 0: there are none. */
+  arena: number;
+  arenaLimit: number;
+  lastFrames: number;
+  /**
+   * A u64 per id of 16 bits: bytes of its store that were read, for as long as it has the id. One behind the other they take less of the
+   * processor's cache than the records.
+   */
+  reads: number;
+  /** Bytes in the log of ids that loads found, right before `reads`, and the log itself; 0: there is none. See `narrow/log.ts`. */
+  logged: number;
+  log: number;
+  /** The id of each store four times, or zeros, where ids are given while the program runs; frames have theirs in front of records. */
+  given: number;
+  /**
+   * A u32 per id of 16 bits, the distance of its record from `stores`, and a byte per id, where ids are given while the program
+   * runs. 0: they are not.
+   */
+  recordOf: number;
+  /** The last one that is given. */
+  lastId: number;
+  sizes: number;
+  /** The values that redundant loads find, `VALUES_BYTES` per load record. Full only. */
+  values: number;
+  pairs: number;
+  pairCapacity: number;
+  nodes: number;
+  nodeCapacity: number;
+  index: number;
+  indexCapacity: number;
+  blockOf: number;
+  blocks: number;
+  blockCapacity: number;
+  sites: number;
+  siteCapacity: number;
+  /** A u32 per byte of program memory: its record among the copies; where copies are followed. */
+  origins: number;
+  copies: number;
+  copyCapacity: number;
+  /** A byte per line of 256 bytes of program memory, and room for a list of all lines, where the host is opaque. */
+  dirty: number;
+  dirtyList: number;
+  /** A byte per such line in which no zeros are left that count as read, where ids have 32 bits. */
+  settledLines: number;
+  endBytes: number;
+}
+
+/**
+ * How the brief engine's shadow tells stores apart: by ids of 16 bits that each of them has, by such ids that are given to those that
+ * run, or by ids of 32 bits in a table.
+ */
+export type SiteIds = "fixed" | "given" | "table";
+
+export interface WasteWishes {
+  /** Largest size the program's memory can reach, bytes. */
+  memoryBytes: number;
+  stores: number;
+  loads: number;
+  sites: number;
+  engine: "brief" | "full";
+  ids: SiteIds;
+  contexts: boolean;
+  objects: boolean;
+  copies: boolean;
+  /** The host may read and says nothing of it. */
+  opaque: boolean;
+  /** Functions of the module and bytes of a frame of each of them, where the brief engine tells contexts apart. */
+  frames?: { functions: number; bytes: number } | undefined;
+  /** Loads may put what they find into a log. */
+  logs: boolean;
+  /** The most sites of a function. */
+  mostSites: number;
+  /** The most ids that are given while the program runs. */
+  mostIds?: number | undefined;
+}
+
+const CONTEXT_KEYS = 512 * KIB;
+const CONTEXT_NODES = 2 * MIB;
+/** Room for frames of contexts. */
+const FRAMES_BYTES = 1024 * MIB;
+/** In place of the records of ids that are no stores. */
+const NO_RECORDS_BYTES = 64;
+const PAIRS = 1 * MIB;
+const INDEX_ENTRIES = 4 * MIB;
+/** Entries where only places that allocate, free and return are looked up. */
+const PLACE_ENTRIES = 64 * KIB;
+const COPIES = 8 * MIB;
+const BLOCKS = 4 * MIB;
+const ALLOCATION_SITES = 2 * KIB;
+
+/** Places the tables behind the shadow of as much memory as there is room for. */
+export function planWaste(wishes: WasteWishes): WasteLayout {
+  const isFull = wishes.engine === "full";
+  const { contexts, frames } = wishes;
+  const shifts = RECORD_SHIFTS[isFull ? "full" : frames ? "framed" : "brief"];
+  const contextKeys = contexts ? CONTEXT_KEYS : 0;
+  const storeCapacity = frames ? 0 : contextKeys + wishes.stores + (isFull ? 1 : BriefIds.first);
+  const loadCapacity = frames ? 0 : contextKeys + wishes.loads + 1;
+  const pairCapacity = isFull ? PAIRS : 0;
+  const nodeCapacity = contexts ? CONTEXT_NODES : 0;
+  const indexCapacity = contexts ? INDEX_ENTRIES : isFull ? PLACE_ENTRIES : 0;
+  const blockCapacity = wishes.objects ? BLOCKS : 0;
+  const siteCapacity = wishes.objects ? ALLOCATION_SITES : 0;
+  const copyCapacity = wishes.copies ? COPIES : 0;
+  const counters = isFull || frames ? 0 : wishes.sites * SITE_COUNTERS_BYTES;
+  const isWide = !isFull && wishes.ids === "table";
+  const givesIds = !isFull && wishes.ids === "given";
+  const givenBytes = givesIds ? NARROW_IDS * GIVEN_BYTES : 0;
+  const logs = wishes.logs && wishes.ids === "fixed" && !isFull && !wishes.opaque;
+  const logBytes = logs ? FULL_LOG_BYTES + wishes.mostSites * BYTES_BEFORE_TAKEN : 0;
+  const readsBytes = isFull || isWide ? 0 : NARROW_IDS * READS_BYTES;
+  const idsOfStores = givesIds ? storeCapacity * GIVEN_IDS_BYTES : 0;
+  const frameBytes = frames ? FRAMES_BYTES + frames.bytes + (frames.functions + 1) * 4 : 0;
+  const storeRecords = storeCapacity << shifts.stores;
+  const loadRecords = loadCapacity << shifts.loads;
+  const tables =
+    CONTROL_BYTES +
+    frameBytes +
+    givenBytes +
+    idsOfStores +
+    readsBytes +
+    LOGGED_BYTES +
+    logBytes +
+    storeRecords +
+    loadRecords +
+    counters +
+    (isFull ? loadCapacity * VALUES_BYTES : 0) +
+    pairCapacity * PAIR_BYTES +
+    nodeCapacity * NODE_BYTES +
+    indexTableBytes(indexCapacity) +
+    blockCapacity * BLOCK_BYTES +
+    siteCapacity * SITE_BYTES +
+    copyCapacity * COPY_BYTES;
+  // Bytes per byte of program memory: shadow, sizes of blocks, and which block a granule belongs to; then tables of words.
+  const perByte = (isFull || isWide ? 1 : 2) + 0.5 + (wishes.objects ? 0.5 : 0) + 6 / DIRTY_LINE_BYTES;
+  const wordsPerByte = (isFull ? 8 : isWide || givesIds ? 4 : 0) + (wishes.copies ? 4 : 0);
+  const room = LARGEST_MEMORY_BYTES - PAGE_BYTES * 16 - tables;
+  const wanted = Math.ceil(wishes.memoryBytes / PAGE_BYTES) * PAGE_BYTES;
+  const isSplit = wordsPerByte > 0 && wanted * (perByte + wordsPerByte) > room;
+  const covered = Math.min(
+    wanted,
+    Math.floor(room / (isSplit ? perByte : perByte + wordsPerByte) / PAGE_BYTES) * PAGE_BYTES,
+    isSplit ? LARGEST_MEMORY_BYTES / 4 : wanted,
+  );
+  let end = covered * (isFull || isWide ? 1 : 2);
+  const place = (bytes: number, unit = 16): number => {
+    const at = Math.ceil(end / unit) * unit;
+    end = at + bytes;
+    return at;
+  };
+  const placeWords = (isThere: boolean): number => (isThere && !isSplit ? place(covered * 4, PAGE_BYTES) : 0);
+  const writers = placeWords(isFull || isWide || givesIds);
+  const readers = placeWords(isFull);
+  const origins = placeWords(wishes.copies);
+  const seen = 0;
+  // Tables lie far above what a store just behind the covered memory could reach.
+  const control = place(CONTROL_BYTES, PAGE_BYTES);
+  const layout = {
+    covered,
+    isWide,
+    isSplit,
+    writers,
+    readers,
+    seen,
+    control,
+    recordShift: shifts.stores,
+    loadShift: shifts.loads,
+    stores: place(frames ? NO_RECORDS_BYTES : storeRecords, LINE_BYTES),
+    storeCapacity,
+    loads: frames ? 0 : place(loadRecords, LINE_BYTES),
+    loadCapacity,
+    counters: place(counters),
+    given: place(idsOfStores),
+    logged: place(readsBytes === 0 ? 0 : LOGGED_BYTES, LINE_BYTES),
+    reads: place(readsBytes, LINE_BYTES),
+    log: logBytes === 0 ? 0 : place(logBytes),
+    sizes: place(covered / 2),
+    arena: frames ? place(FRAMES_BYTES + frames.bytes) : 0,
+    arenaLimit: frames ? end - frames.bytes : 0,
+    lastFrames: frames ? place((frames.functions + 1) * 4) : 0,
+    recordOf: givesIds ? place(givenBytes) : 0,
+    lastId: BriefIds.first - 1 + Math.min(wishes.mostIds ?? NARROW_IDS, BriefIds.spilled - BriefIds.first),
+    values: place(isFull ? loadCapacity * VALUES_BYTES : 0),
+    pairs: place(pairCapacity * PAIR_BYTES),
+    pairCapacity,
+    nodes: place(nodeCapacity * NODE_BYTES),
+    nodeCapacity,
+    index: place(indexTableBytes(indexCapacity)),
+    indexCapacity,
+    blockOf: place(wishes.objects ? covered / 2 : 0),
+    blocks: place(blockCapacity * BLOCK_BYTES),
+    blockCapacity,
+    sites: place(siteCapacity * SITE_BYTES),
+    siteCapacity,
+    origins,
+    copies: place(copyCapacity * COPY_BYTES),
+    copyCapacity,
+    dirty: wishes.opaque ? place(covered / DIRTY_LINE_BYTES) : 0,
+    dirtyList: wishes.opaque ? place((covered / DIRTY_LINE_BYTES) * 4) : 0,
+    settledLines: wishes.opaque && isWide ? place(covered / DIRTY_LINE_BYTES) : 0,
+  };
+  return { ...layout, endBytes: Math.ceil(end / PAGE_BYTES) * PAGE_BYTES };
+}
+
+/** Tables that may have a memory of their own, in the order of these. */
+export const WORD_TABLES = ["writers", "readers", "origins"] as const;
+
+/** How many tables have a memory of their own. */
+export function ownMemories(
+  { isSplit }: WasteLayout,
+  { engine, copies }: Pick<WasteWishes, "engine" | "copies">,
+): number {
+  if (!isSplit) return 0;
+  return engine === "brief" ? 1 : copies ? 3 : 2;
+}
+
+/**
+ * What a shadow word of the brief engine means that is no store's id: 0 is memory as the system gave it, `init` was put
+ * there by a data segment. Ids of stores are `first` and up: numbers of store sites from 1, plus `first - 1`. `invalid`, with 16 bits
+ * only, differs in nothing but the lowest bit from the id of read bytes: so many words at once show that nobody's bytes are in them.
+ * `spilled` and the one behind it, where ids are given while the program runs: the writer had none, and stands in a table.
+ */
+export const BriefIds = { init: 1, first: 2, spilled: 0xfffc, invalid: 0xfffe } as const;
+
+/** Bytes that were read since they were written: the id of 16 bits, the state where ids have 32. */
+export const READ_BYTE = { narrow: 0xffff, wide: 0xff } as const;
+
+/** Values of the shadow runtime's imported constants. */
+export function wasteConstants(
+  layout: WasteLayout,
+  wishes: WasteWishes,
+  { isCompatible, sameBytes, recursion }: { isCompatible: boolean; sameBytes: boolean; recursion: number },
+): Record<string, number> {
+  return {
+    COVERED: layout.covered,
+    CONTROL: layout.control,
+    STORES: layout.stores,
+    LOADS: layout.loads,
+    RECORD_SHIFT: layout.recordShift,
+    LOAD_SHIFT: layout.loadShift,
+    FRAMED: layout.arena === 0 ? 0 : 1,
+    FRAME_NEXT: layout.control + FRAME_NEXT,
+    FRAMES: layout.arena,
+    FRAME_LIMIT: layout.arenaLimit,
+    LAST_FRAMES: layout.lastFrames,
+    SIZES: layout.sizes,
+    ZERO_IS_VALID: isCompatible ? 0 : 1,
+    REALLOC_FORGETS: isCompatible ? 1 : 0,
+    WRITERS: layout.writers,
+    INVALID: BriefIds.invalid,
+    INIT: BriefIds.init,
+    SPILLED: BriefIds.spilled,
+    LAST_ID: layout.lastId,
+    RECORD_OF: layout.recordOf,
+    GIVEN: layout.given,
+    READS: layout.reads,
+    LOGGED: layout.logged,
+    LOG: layout.log,
+    READERS: layout.readers,
+    SEEN: layout.seen,
+    VALUES: layout.values,
+    PAIRS: layout.pairs,
+    PAIR_MASK: layout.pairCapacity - 1,
+    BY_CONTEXT: wishes.contexts ? 1 : 0,
+    NODE_NEXT: layout.control + NODE_NEXT,
+    NODES: layout.nodes,
+    NODE_CAPACITY: layout.nodeCapacity,
+    INDEX: layout.index,
+    INDEX_ENTRIES: layout.indexCapacity,
+    RECURSION: Math.max(1, recursion),
+    STORE_SITES: wishes.stores,
+    LOAD_SITES: wishes.loads,
+    STORE_CAPACITY: layout.storeCapacity,
+    LOAD_CAPACITY: layout.loadCapacity,
+    DIRTY: layout.dirty,
+    DIRTY_LIST: layout.dirtyList,
+    SETTLED_LINES: layout.settledLines,
+    BLOCK_OF: wishes.objects ? layout.blockOf : 0,
+    BLOCKS: wishes.objects ? layout.blocks : 0,
+    BLOCK_CAPACITY: layout.blockCapacity,
+    SITES: layout.sites,
+    SITE_CAPACITY: layout.siteCapacity,
+    ORIGINS: layout.origins,
+    COPIES: layout.copies,
+    COPY_CAPACITY: layout.copyCapacity,
+    SAME_BYTES: sameBytes ? 1 : 0,
+  };
+}

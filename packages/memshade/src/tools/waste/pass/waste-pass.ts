@@ -1,0 +1,588 @@
+import { CallFrames } from "../../../contexts/frames/call-frames.ts";
+import { FunctionFact } from "../../../rewrite/facts/module-scan.ts";
+import type { ToolPass, ToolSurroundings, WalkState } from "../../../rewrite/tool.ts";
+import { hasLongDisplacement } from "../../../rewrite/walk/displacements.ts";
+import { keepAddress } from "../../../rewrite/walk/keep-address.ts";
+import { NO_LOCAL } from "../../../rewrite/walk/operand-stack.ts";
+import { CONSTANT, ValueClass } from "../../../rewrite/walk/value-numbers.ts";
+import { InsertionKind } from "../../../rewrite/write/insertions.ts";
+import type { SnippetSink } from "../../../rewrite/write/snippet-sink.ts";
+import { extraLocal } from "../../../rewrite/write/temporaries.ts";
+import {
+  ACCESS_BYTES,
+  ACCESS_KIND,
+  AccessKind,
+  I32,
+  I64,
+  IMMEDIATE_KIND,
+  ImmediateKind,
+  importsOf,
+  OPCODE_NAME,
+  opcodeId,
+  opcodeIdAt,
+  skipImmediates,
+  skipOpcode,
+  type ValType,
+} from "../../../wasm/index.ts";
+import type { AccessFunctions } from "./access-functions.ts";
+import type { Place } from "./brief-snippets.ts";
+import { hasComparison, valueTypeOfStore } from "./comparisons.ts";
+import { LogLooks } from "./log-looks.ts";
+import { LoopNests } from "./loop-nests.ts";
+import { LoopStreams } from "./loop-streams.ts";
+import { NodeCalls } from "./node-calls.ts";
+import type { BriefParts, PassTargets } from "./pass-parts.ts";
+import { impliedBlocks } from "./run-counters.ts";
+import { runFlow } from "./run-flow.ts";
+import { SettledBytes } from "./settled-bytes.ts";
+import { Heat } from "./site-heat.ts";
+import { SiteKeys } from "./site-keys.ts";
+import { SiteClass, type SiteTable } from "./site-table.ts";
+import { Step, StepWriter } from "./steps.ts";
+import { isExactImport } from "./wasi-functions.ts";
+import { zeroingFunctions } from "./zeroing-functions.ts";
+
+const SELECT = opcodeId("select");
+const V128_STORE = opcodeId("v128.store");
+const HAS_MEMORY_INDEX = 0x40;
+
+/** Asks for what follows each access: inline where it can be, else a function in the place of the instruction. */
+export class WastePass implements ToolPass {
+  readonly everywhere = "wrappers";
+  readonly #around: ToolSurroundings;
+  readonly #sites: SiteTable;
+  readonly #functions: AccessFunctions;
+  readonly #brief: BriefParts | undefined;
+  readonly #targets: PassTargets;
+  /** Functions that allocate or free, and those that only pass requests on to them. */
+  readonly #allocating: ReadonlySet<number>;
+  readonly #wrappers: ReadonlySet<number>;
+  /** Indirect calls may lead to other modules on the same memory: their table comes from outside. */
+  readonly #callsOut: boolean;
+  readonly #zeroing: ReadonlySet<number>;
+  /** Where a store begins whose operand a load behind it has just pushed; −1: none. */
+  #moveEnd = -1;
+  /** How far a function's instructions were looked at for who makes vectors. */
+  #lastLooked = 0;
+  /** Imported functions that report what they read and write. */
+  readonly #exact = new Set<number>();
+  readonly followedGlobal: number;
+  /** A bit per site: followed inline; begins a block of them. */
+  readonly inline: Uint8Array;
+  readonly leaders: Uint8Array;
+  /** A bit per site that begins a block: the block's runs follow from those of others, and nobody counts them. */
+  readonly implied: Uint8Array;
+  /** A bit per site: it accesses a place in its function's own frame. */
+  readonly frames: Uint8Array;
+  #state!: WalkState;
+  #kind = 0;
+  #cursor = 0;
+  #blockIsOpen = false;
+  readonly #settled = new SettledBytes();
+  readonly #nests = new LoopNests();
+  readonly #looks = new LogLooks();
+  #logs = false;
+  #codeStart = 0;
+  readonly #callFrames: CallFrames | undefined;
+  readonly #nodeCalls: NodeCalls | undefined;
+  readonly #keys: SiteKeys;
+  readonly #steps: StepWriter;
+  /** Locals with the place and the context that asked the function at hand, which only passes that on; NO_LOCAL: not needed yet. */
+  #asker = NO_LOCAL;
+  #askerNode = NO_LOCAL;
+  /** First site followed inline in the block at hand. */
+  #leader = 0;
+  /** Insertions that count the runs of the function's blocks, by their leaders. */
+  readonly #counters = new Map<number, number>();
+  readonly #extraLocals = new Map<number, number>();
+  readonly #scratch = (type: ValType, number: number): number => this.#extraLocal(type, number + 1);
+
+  /** Without `brief` every access becomes a call. */
+  constructor(
+    around: ToolSurroundings,
+    sites: SiteTable,
+    functions: AccessFunctions,
+    brief: BriefParts | undefined,
+    targets: PassTargets,
+  ) {
+    this.#around = around;
+    this.followedGlobal = around.stackPointer;
+    this.#sites = sites;
+    this.#functions = functions;
+    this.#brief = brief;
+    this.#targets = targets;
+    const framed = brief?.framed;
+    if (framed !== undefined)
+      this.#callFrames = new CallFrames(framed.frames, (position, step, b, c) =>
+        this.#add(position, step, b, c),
+      );
+    const { module } = around;
+    if (targets.nodes !== undefined)
+      this.#nodeCalls = new NodeCalls(
+        targets.nodes,
+        module.importedTagCount + module.tags.length > 0,
+        (position, step, b, c) => this.#add(position, step, b, c),
+      );
+    this.#wrappers = new Set(around.allocator.wrappers);
+    this.#allocating = new Set([...this.#wrappers, ...around.allocator.functions.map(({ index }) => index)]);
+    this.#callsOut = targets.hostMayRead >= 0 && importsOf(around.module, "table").length > 0;
+    this.#zeroing = new Set(zeroingFunctions(around.allocator.functions));
+    importsOf(around.module, "function").forEach((from, index) => {
+      if (isExactImport(from)) this.#exact.add(index);
+    });
+    this.#keys = new SiteKeys(sites, framed?.sites, targets);
+    this.#steps = new StepWriter({
+      sites,
+      keys: this.#keys,
+      brief,
+      targets,
+      callFrames: this.#callFrames,
+      nodeCalls: this.#nodeCalls,
+      memory: around.shadowMemory,
+      scratch: this.#scratch,
+    });
+    this.inline = new Uint8Array((sites.length + 7) >>> 3);
+    this.leaders = new Uint8Array((sites.length + 7) >>> 3);
+    this.implied = new Uint8Array((sites.length + 7) >>> 3);
+    this.frames = new Uint8Array((sites.length + 7) >>> 3);
+  }
+
+  begin(state: WalkState, kind: number, codeStart: number): void {
+    this.#state = state;
+    this.#kind = kind;
+    this.#targets.stackMoves.begin();
+    this.#cursor = this.#sites.firstOfFunction[state.function - this.#around.module.importedFunctionCount];
+    this.#beginBlock();
+    this.#codeStart = codeStart;
+    this.#nodeCalls?.begin(state, codeStart);
+    this.#steps.begin(
+      this.#brief !== undefined && state.hasLoops && !this.#around.memory64
+        ? new LoopStreams(state, this.#brief.streams)
+        : undefined,
+    );
+    this.#nests.begin();
+    this.#logs = this.#mayLog();
+    this.#looks.begin(this.#logs ? this.#add(codeStart, Step.Log, 1) : -1);
+    this.#extraLocals.clear();
+    this.#counters.clear();
+    this.#asker = NO_LOCAL;
+    this.#askerNode = NO_LOCAL;
+    const fixed = this.#brief?.fixed;
+    if (fixed !== undefined) {
+      fixed.base = NO_LOCAL;
+      fixed.given = NO_LOCAL;
+      fixed.first = this.#cursor;
+    }
+    const records = this.#brief?.framed?.records;
+    if (this.#callFrames === undefined || records === undefined) return;
+    this.#callFrames.begin(state, codeStart, true);
+    records.frame = this.#callFrames.local;
+    records.ids = NO_LOCAL;
+  }
+
+  #beginBlock(): void {
+    this.#blockIsOpen = false;
+    this.#settled.forget();
+  }
+
+  access(op: number, at: number, displacement: number, start: number, end: number): void {
+    const site = this.#siteAt(start);
+    const { stack, values } = this.#state;
+    const { memory64, module } = this.#around;
+    if (memory64 && hasLongDisplacement(module.bytes, start)) {
+      // No memory that is followed reaches there.
+      this.#abandonLoops();
+      return;
+    }
+    if (values.classes[stack.value[at]] === ValueClass.Stack) setBit(this.frames, site);
+    const isSettled = this.#isSettled(op, stack.value[at], (stack.offset[at] + displacement) | 0);
+    const brief = this.#brief;
+    const isCalled = this.#targets.callsStores && ACCESS_KIND[op] === AccessKind.Store;
+    if (brief === undefined || isCalled || !this.#isPlain(op, site)) {
+      this.#abandonLoops();
+      this.#replace(op, site, at, displacement, start, end);
+    } else if (brief.heat[site] === Heat.Cold || !this.#isInline(at, displacement)) {
+      this.#abandonLoops();
+      if (IMMEDIATE_KIND[op] === ImmediateKind.MemargLane)
+        this.#replace(op, site, at, displacement, start, end);
+      else this.#replaceCold(brief, op, site, displacement, start, end);
+    } else {
+      const heat = brief.heat[site];
+      const hot = heat === Heat.Hot || heat === Heat.HotLogged;
+      this.#follow(op, site, at, displacement, start, end, {
+        hot,
+        logs: this.#logs && heat >= Heat.Logged,
+        isSettled,
+      });
+    }
+  }
+
+  /** Whether an access stores over nothing that nobody has read; the address is a base and an offset. */
+  #isSettled(op: number, base: number, offset: number): boolean {
+    const size = ACCESS_BYTES[op];
+    if (ACCESS_KIND[op] === AccessKind.Store) return this.#settled.store(base, offset, size);
+    if (ACCESS_KIND[op] === AccessKind.Load) this.#settled.loaded(base, offset, size);
+    else this.#settled.forget();
+    return false;
+  }
+
+  bulk(_op: number, _first: number, _second: number, start: number): void {
+    this.#abandonLoops();
+    this.#settled.forget();
+    const site = this.#siteAt(start);
+    this.#add(start, Step.NoteKey, this.#targets.storeSite, this.#keys.store(site));
+    if (this.#sites.load[site] !== 0)
+      this.#add(start, Step.NoteKey, this.#targets.loadSite, this.#keys.load(site));
+  }
+
+  endBlock(): void {
+    this.#beginBlock();
+  }
+
+  enterLoop(body: number): void {
+    this.#beginBlock();
+    this.#steps.streams?.enter();
+    this.#looks.enterLoop(this.#logs ? this.#add(body, Step.Log) : -1);
+    this.#nests.enter();
+    // Clauses of a `try_table` may lead here.
+    this.#nodeCalls?.caught(body);
+  }
+
+  caught(position: number): void {
+    this.#nodeCalls?.caught(position);
+  }
+
+  leaveLoop(_start: number, end: number, oneBlock: boolean): void {
+    this.#beginBlock();
+    const loop = this.#steps.streams?.leave(end, oneBlock, this.#keys.runsAt(this.#leader));
+    this.#looks.leaveLoop(loop === undefined, this.#state.insertions);
+    const { insertions, control } = this.#state;
+    if (loop !== undefined) {
+      const number = this.#steps.loops.push(loop) - 1;
+      this.#add(control.loopStart[control.top], Step.EnterLoop, number);
+      this.#add(end, Step.Loop, number);
+    }
+    for (const nest of this.#nests.leave(control.loopStart[control.top], loop)) {
+      this.#add(nest.start, Step.Nest);
+      for (const inside of nest.loops) inside.isInside = true;
+      // Before the access's own insertions: a result may be kept where its address is.
+      for (const { end, place } of nest.accesses) insertions.addEarly(end, this.#kind, Step.Watch, place);
+    }
+  }
+
+  /** Whether loads of the function at hand log what they find. What comes to one that catches may have logged as much as there is room for. */
+  #mayLog(): boolean {
+    const { function: index } = this.#state;
+    const { firstOfFunction } = this.#sites;
+    const { module, scan } = this.#around;
+    const defined = index - module.importedFunctionCount;
+    if ((scan.facts[defined] & FunctionFact.Catches) !== 0) return false;
+    const heat = this.#brief?.heat.subarray(firstOfFunction[defined], firstOfFunction[defined + 1]);
+    return heat?.some((one) => one >= Heat.Logged) === true;
+  }
+
+  /** Something happens that loops and nests cannot wait with. */
+  #abandonLoops(): void {
+    this.#steps.streams?.abandon();
+    this.#nests.abandon();
+  }
+
+  setGlobal(global: number, start: number): number {
+    if (global !== this.#around.stackPointer) return -1;
+    this.#abandonLoops();
+    if (this.#targets.notesPlaces)
+      this.#note(start, this.#targets.returnSite, start - this.#around.module.codePayloadStart);
+    const { stack, values } = this.#state;
+    return this.#targets.stackMoves.setter(stack.value[stack.depth], stack.offset[stack.depth], values);
+  }
+
+  grow(memory: number, start: number, end: number): void {
+    this.#nests.abandon();
+    if (memory !== this.#around.memory) return;
+    if (this.#targets.growing >= 0) this.#add(start, Step.Call, this.#targets.growing);
+    this.#add(end, Step.Call, this.#targets.grown);
+  }
+
+  call(callee: number, tail: boolean, start: number, end: number): void {
+    const { importedFunctionCount, codePayloadStart } = this.#around.module;
+    const offset = start - codePayloadStart;
+    this.#nests.abandon();
+    if (callee >= 0 && callee < importedFunctionCount) {
+      this.#add(start, Step.NoteKey, this.#targets.storeSite, this.#keys.store(this.#siteAt(start)));
+      const { hostMayRead } = this.#targets;
+      const isOpaque = hostMayRead >= 0 && !this.#exact.has(callee);
+      if (isOpaque) this.#add(start, Step.Call, hostMayRead);
+      // Behind the call too: the host may have called back and looked at what that left.
+      if (!tail) this.#add(end, Step.Call, isOpaque ? hostMayRead : this.#targets.notePages);
+    }
+    if (callee < 0 && this.#callsOut) {
+      this.#add(start, Step.Call, this.#targets.hostMayRead);
+      if (!tail) this.#add(end, Step.Call, this.#targets.hostMayRead);
+    }
+    if (this.#zeroing.has(callee))
+      this.#add(start, Step.NoteKey, this.#targets.zeroedSite, this.#keys.store(this.#siteAt(start)));
+    if (this.#targets.notesPlaces && (callee < 0 || this.#allocating.has(callee))) this.#asks(start, offset);
+    if (!tail && this.#logs) this.#looks.called(end, this.#add(end, Step.Log));
+    if (this.#callFrames !== undefined) this.#callFrames.call(callee, tail, start, end);
+    else this.#nodeCalls?.call(callee, tail, start, end);
+  }
+
+  end(): void {
+    this.#looks.end(this.#state.insertions);
+    this.#leaveOutCounters();
+    this.#holdConstants();
+  }
+
+  /** Blocks whose runs follow from those of others need no counters. */
+  #leaveOutCounters(): void {
+    const brief = this.#brief;
+    if (brief === undefined || this.#counters.size < 2) return;
+    const { function: index, insertions } = this.#state;
+    const { module } = this.#around;
+    const { returning, frequencies } = brief;
+    const parts = { module, sites: this.#sites, leaders: this.leaders, returning };
+    const flow = runFlow(parts, index - module.importedFunctionCount);
+    const entryOf = (block: number): number => this.#counters.get(flow.leader[block]) as number;
+    const implied = impliedBlocks(flow, (block) =>
+      // Loops that the runtime is told of count their trips anyway.
+      insertions.kind[entryOf(block)] === InsertionKind.None ? 0 : frequencies[flow.leader[block]],
+    );
+    for (const block of implied) {
+      insertions.remove(entryOf(block));
+      setBit(this.implied, flow.leader[block]);
+    }
+  }
+
+  /** A call of the allocator. Whoever calls a function that only passes requests on is the one that asks. */
+  #asks(start: number, offset: number): void {
+    const { allocationSite, allocationNode } = this.#targets;
+    if (!this.#wrappers.has(this.#state.function)) {
+      this.#note(start, allocationSite, offset);
+      this.#nodeCalls?.note(start, allocationNode);
+      return;
+    }
+    // Other requests may have come before this one.
+    if (this.#asker === NO_LOCAL) {
+      this.#asker = this.#keep(allocationSite);
+      if (this.#nodeCalls !== undefined) this.#askerNode = this.#keep(allocationNode);
+    }
+    this.#add(start, Step.PutBack, allocationSite, this.#asker);
+    if (this.#nodeCalls !== undefined) this.#add(start, Step.PutBack, allocationNode, this.#askerNode);
+  }
+
+  /** A local that keeps a word of the tool's memory from the function's start on. */
+  #keep(word: number): number {
+    const local = extraLocal(this.#state.temporaries, I32);
+    this.#add(this.#codeStart, Step.Keep, word, local);
+    return local;
+  }
+
+  write(sink: SnippetSink, entry: number): void {
+    this.#steps.write(sink, entry, this.#state.insertions);
+  }
+
+  /** Sites come in the order of the walk; those that are never reached are skipped. */
+  #siteAt(start: number): number {
+    const offset = start - this.#around.module.codePayloadStart;
+    while (this.#sites.offset[this.#cursor] < offset) this.#cursor++;
+    return this.#cursor;
+  }
+
+  #isPlain(op: number, site: number): boolean {
+    if (this.#sites.siteClass[site] !== SiteClass.Plain) return false;
+    return ACCESS_KIND[op] === AccessKind.Load || hasComparison(op);
+  }
+
+  /** A function in the place of the instruction: the memarg's displacement and the site's ids become operands. */
+  #replace(op: number, site: number, at: number, displacement: number, start: number, end: number): void {
+    const bytes = this.#around.module.bytes;
+    const immediates = skipOpcode(bytes, start);
+    const flags = bytes[immediates];
+    const lane = IMMEDIATE_KIND[op] === ImmediateKind.MemargLane ? bytes[end - 1] : -1;
+    const hints = { moves: this.#isMove(op, start, end), lanes: this.#lanesOf(op, at) };
+    const target = this.#functions.get(op, flags & (HAS_MEMORY_INDEX - 1), lane, hints);
+    this.#state.insertions.addLate(start, this.#kind, Step.Arguments, displacement, site);
+    this.#state.insertions.add(start, InsertionKind.ReplaceByCall, end - start, target);
+  }
+
+  /** Whether an access is half of a load and a store right behind it that stores just what was loaded. */
+  #isMove(op: number, start: number, end: number): boolean {
+    if (!this.#targets.followsCopies) return false;
+    if (ACCESS_KIND[op] === AccessKind.Store) return start === this.#moveEnd;
+    if (ACCESS_KIND[op] !== AccessKind.Load || IMMEDIATE_KIND[op] !== ImmediateKind.Memarg) return false;
+    const bytes = this.#around.module.bytes;
+    const next = opcodeIdAt(bytes, end);
+    const isStore = ACCESS_KIND[next] === AccessKind.Store && IMMEDIATE_KIND[next] === ImmediateKind.Memarg;
+    if (!isStore || ACCESS_BYTES[next] !== ACCESS_BYTES[op]) return false;
+    if ((bytes[skipOpcode(bytes, end)] & HAS_MEMORY_INDEX) !== 0) return false;
+    this.#moveEnd = end;
+    return true;
+  }
+
+  #replaceCold(
+    { functions }: BriefParts,
+    op: number,
+    site: number,
+    displacement: number,
+    start: number,
+    end: number,
+  ): void {
+    const key = ACCESS_KIND[op] === AccessKind.Store ? this.#keys.store(site) : this.#keys.load(site);
+    const { insertions } = this.#state;
+    const isTold = functions.isFor(op, displacement) ? 0 : 1;
+    insertions.addLate(start, this.#kind, Step.Cold, displacement, key, isTold);
+    insertions.add(start, InsertionKind.ReplaceByCall, end - start, functions.get(op, displacement));
+  }
+
+  /** A constant address too high traps, or this module's memory is larger than what is followed. */
+  #isInline(at: number, displacement: number): boolean {
+    const { stack } = this.#state;
+    return stack.value[at] !== CONSTANT || (stack.offset[at] >>> 0) + displacement < this.#covered - 16;
+  }
+
+  #follow(
+    op: number,
+    site: number,
+    at: number,
+    displacement: number,
+    start: number,
+    end: number,
+    how: Pick<Place, "hot" | "logs" | "isSettled">,
+  ): void {
+    const { stack, values, insertions, temporaries } = this.#state;
+    const isConstant = stack.value[at] === CONSTANT;
+    setBit(this.inline, site);
+    this.#needBase();
+    const isStore = ACCESS_KIND[op] === AccessKind.Store;
+    const place: Place = {
+      op,
+      size: ACCESS_BYTES[op],
+      site,
+      key: isStore ? this.#keys.store(site) : this.#keys.load(site),
+      address: {
+        local: isConstant ? -1 : keepAddress(stack, values, insertions, temporaries, at, op, start),
+        constant: isConstant ? stack.offset[at] : 0,
+        displacement,
+        isWide: this.#around.memory64,
+      },
+      value: { local: 0, isHeld: false, isChosen: false },
+      lane: IMMEDIATE_KIND[op] === ImmediateKind.MemargLane ? this.#around.module.bytes[end - 1] : 0,
+      loop: undefined,
+      ids: NO_LOCAL,
+      ...how,
+    };
+    const number = this.#steps.places.push(place) - 1;
+    this.#nests.add(end, number);
+    // Locals come before the code in which the snippets ask for them.
+    this.#brief?.snippets.wantConstants(place);
+    if (!isStore) this.#brief?.snippets.reserve(place, this.#scratch);
+    if (isStore) {
+      this.#needIds(place);
+      const holder = stack.holder(at + 1, values);
+      place.value.isHeld = holder !== NO_LOCAL;
+      place.value.local = place.value.isHeld
+        ? holder
+        : this.#extraLocal(valueTypeOfStore(OPCODE_NAME[op] as string), 0);
+      place.value.isChosen = this.#around.module.bytes[stack.produced[at + 1] - 1] === SELECT;
+      this.#add(start, Step.Compare, number);
+    }
+    if (place.logs) this.#looks.logs(start);
+    const entries: number[] = [];
+    if (!this.#blockIsOpen) {
+      this.#blockIsOpen = true;
+      this.#leader = site;
+      setBit(this.leaders, site);
+      const counter = this.#add(end, Step.CountRun, site);
+      this.#counters.set(site, counter);
+      entries.push(counter);
+    }
+    entries.push(this.#add(end, isStore ? Step.Mark : Step.Test, number));
+    const offset = (stack.offset[at] + displacement) | 0;
+    if (stack.value[at] === 0) this.#steps.streams?.abandon();
+    else this.#steps.streams?.add({ place, base: stack.value[at], offset, entries });
+  }
+
+  /** Bytes of the floats that a vector store stores, as far as the instruction that made them shows it; else 0. */
+  #lanesOf(op: number, at: number): number {
+    if (op !== V128_STORE) return 0;
+    const produced = this.#state.stack.produced[at + 1];
+    const bytes = this.#around.module.bytes;
+    let pos = Math.max(this.#lastLooked, this.#codeStart);
+    for (let next = pos; next < produced; pos = next) {
+      const id = opcodeIdAt(bytes, pos);
+      next = skipImmediates(bytes, skipOpcode(bytes, pos), IMMEDIATE_KIND[id]);
+      this.#lastLooked = next;
+      if (next === produced) return laneBytes(OPCODE_NAME[id] ?? "");
+    }
+    return 0;
+  }
+
+  /** Set by the weaver once the layout is known. */
+  set covered(bytes: number) {
+    this.#covered = bytes;
+  }
+  #covered = 0;
+
+  /** Counters are counted from a local. */
+  #needBase(): void {
+    const fixed = this.#brief?.fixed;
+    if (fixed === undefined || fixed.base !== NO_LOCAL) return;
+    fixed.base = extraLocal(this.#state.temporaries, I32);
+    this.#add(this.#codeStart, Step.Base);
+  }
+
+  /** Ids of stores are computed from a local, or were given and are kept in one while they are stored. */
+  #needIds(place: Place): void {
+    const { framed, fixed, snippets } = this.#brief ?? {};
+    if (snippets?.givesIds === true) {
+      place.ids = this.#extraLocal(I64, 1);
+      if (fixed === undefined || fixed.given !== NO_LOCAL) return;
+      fixed.given = extraLocal(this.#state.temporaries, I32);
+      fixed.firstStore = place.key;
+      this.#add(this.#codeStart, Step.Given);
+    } else if (framed !== undefined && framed.records.ids === NO_LOCAL) {
+      framed.records.ids = extraLocal(this.#state.temporaries, I64);
+      this.#add(this.#codeStart, Step.Ids);
+    }
+  }
+
+  /** Constants get locals where that is shorter. */
+  #holdConstants(): void {
+    const held = this.#brief?.snippets.constants;
+    if (held === undefined) return;
+    this.#steps.constants = held.worthHolding();
+    this.#steps.constants.forEach((constant, number) => {
+      const local = extraLocal(this.#state.temporaries, constant.type);
+      held.hold(constant, local);
+      this.#add(this.#codeStart, Step.Hold, number, local);
+    });
+  }
+
+  #extraLocal(type: ValType, number: number): number {
+    const key = type * 8 + number;
+    const known = this.#extraLocals.get(key);
+    if (known !== undefined) return known;
+    const local = extraLocal(this.#state.temporaries, type);
+    this.#extraLocals.set(key, local);
+    return local;
+  }
+
+  #note(position: number, word: number, value: number): void {
+    this.#add(position, Step.Note, word, value);
+  }
+
+  #add(position: number, step: number, b = 0, c = 0): number {
+    return this.#state.insertions.add(position, this.#kind, step, b, c);
+  }
+}
+
+/** Size of the lanes of a result that is made of floats, 0 for others. */
+function laneBytes(name: string): number {
+  const [, shape, operation = ""] = /^(f32x4|f64x2)\.(?:relaxed_)?([a-z]+)/.exec(name) ?? [];
+  if (shape === undefined || /^(eq|ne|lt|gt|le|ge|extract)/.test(operation)) return 0;
+  return shape === "f32x4" ? 4 : 8;
+}
+
+function setBit(bits: Uint8Array, index: number): void {
+  bits[index >>> 3] |= 1 << (index & 7);
+}

@@ -1,0 +1,312 @@
+import { ModuleFunctions } from "../../../host/module-functions.ts";
+import { sentencesOfTool } from "../../../host/tool-sentences.ts";
+import type { LinesOf, SourcePlace, TypesOf } from "../../../host/tool-session.ts";
+import {
+  WASTE_SCHEMA,
+  WASTE_VERSION,
+  type WasteEnd,
+  type WasteFile,
+  type WasteFileOptions,
+  type WasteIp,
+  type WasteLoad,
+  type WasteObjects,
+  type WastePair,
+  type WasteReallocations,
+  type WasteStore,
+} from "../../../model/waste.ts";
+import type { InstrumentedInfo } from "../../index.ts";
+import { mergeObjects, objectsOf } from "./object-fields.ts";
+import {
+  addFigures,
+  type LoadFigures,
+  type PairFigures,
+  pathKey,
+  type StoreFigures,
+  type WasteContents,
+} from "./read-waste.ts";
+
+/** Distance between two modules in the profile's address space. */
+const MODULE_SPAN = 2 ** 32;
+
+/** What was recorded of one module: the contents of each of its instances. */
+export interface ModuleContents {
+  index: number;
+  info: InstrumentedInfo;
+  /** Bytes of the module before it was instrumented. */
+  original: Uint8Array;
+  contents: readonly WasteContents[];
+}
+
+/** The contents of waste.json. Instances of one module are added up. */
+export function wasteFile(
+  command: readonly string[],
+  options: WasteFileOptions,
+  modules: readonly ModuleContents[],
+  linesOf?: LinesOf,
+  typesOf?: TypesOf,
+): WasteFile {
+  const stores: WasteStore[] = [];
+  const loads: WasteLoad[] = [];
+  const pairs: WastePair[] = [];
+  const ends: WasteEnd[] = [];
+  const reallocations: WasteReallocations[] = [];
+  const objects: WasteObjects[] = [];
+  const said: { name: string; sentences: string[] }[] = [];
+  const isFull = options.engine === "full";
+  for (const { index, info, original, contents } of modules) {
+    const ipsOf = locator(index, original, linesOf);
+    const storeAt = new Map<string, number>();
+    const loadAt = new Map<string, number>();
+    for (const figures of merge(contents.map((c) => c.stores)))
+      storeAt.set(pathKey(figures.path), stores.push(storeOf(figures, ipsOf(figures.path), options)) - 1);
+    for (const figures of merge(contents.map((c) => c.loads)))
+      loadAt.set(pathKey(figures.path), loads.push(loadOf(figures, ipsOf(figures.path), isFull)) - 1);
+    const endAt = new Map<string, number>();
+    const endOf = (path: number[]): number => {
+      const key = pathKey(path);
+      const known = endAt.get(key) ?? ends.push({ ips: ipsOf(path) }) - 1;
+      endAt.set(key, known);
+      return known;
+    };
+    // Not as operands of a call: there may be a million.
+    for (const pair of pairsOf(contents, storeAt, loadAt, endOf)) pairs.push(pair);
+    for (const { path, ...figures } of merge(contents.map((of) => of.reallocations)))
+      reallocations.push({ ips: ipsOf(path), ...figures });
+    const typeAt = options.objects ? typesOf?.(original) : undefined;
+    for (const figures of mergeObjects(contents.map((of) => of.objects)))
+      objects.push({
+        ...objectsOf(figures, ipsOf(figures.path), typeAt),
+        deadBy: writersOf(figures.deadBy, storeAt),
+      });
+    said.push({ name: info.name, sentences: [...sentencesOfTool(info, "waste"), ...sentencesOf(contents)] });
+  }
+  stores.forEach((store, first) => {
+    if (isFull && store.dead_exit > 0)
+      pairs.push({ kind: "exit", first, bytes: store.dead_exit, operations: 1 });
+  });
+  pairs.sort((a, b) => b.bytes - a.bytes);
+  const sum = <T>(of: readonly T[], figure: (one: T) => number): number =>
+    of.reduce((total, one) => total + figure(one), 0);
+  return {
+    schema: WASTE_SCHEMA,
+    version: WASTE_VERSION,
+    command: command.join(" "),
+    modules: modules.map(({ index, info }) => ({ index, name: info.name, buildId: info.buildId })),
+    options,
+    totals: {
+      bytesWritten: sum(stores, (s) => s.bytes_written),
+      bytesRead: sum(stores, (s) => s.bytes_read),
+      deadOverwritten: sum(stores, (s) => s.dead_overwritten),
+      deadDeallocated: sum(stores, (s) => s.dead_deallocated),
+      deadExit: sum(stores, (s) => s.dead_exit),
+      hostAssumedRead: sum(stores, (s) => s.host_assumed_read),
+      stores: sum(stores, (s) => s.nof_stores),
+      silentStores: sum(stores, (s) => s.nof_silent),
+      loads: sum(loads, (l) => l.nof_loads),
+      bytesLoaded: sum(loads, (l) => l.bytes_loaded),
+      silentLoads: sum(loads, (l) => l.nof_silent),
+    },
+    stores,
+    loads,
+    ...(isFull ? { pairs, ends, reallocations } : {}),
+    ...(options.objects ? { objects } : {}),
+    notTracked: sentencesOfModules(said),
+  };
+}
+
+function storeOf(figures: StoreFigures, ips: WasteIp[], options: WasteFileOptions): WasteStore {
+  const { overwritten, deallocated, exit, hostRead } = figures;
+  return {
+    ips,
+    bytes_written: figures.written,
+    bytes_read: figures.read + hostRead,
+    nof_stores: figures.stores,
+    nof_silent: figures.silent,
+    bytes_dead: overwritten + deallocated + exit,
+    dead_overwritten: overwritten,
+    dead_deallocated: deallocated,
+    dead_exit: exit,
+    bytes_silent: figures.silentBytes,
+    host_assumed_read: hostRead,
+    ...(options.sameBytes ? { bytes_same: figures.same } : {}),
+    ...(options.copies ? { transitively_dead: figures.transitive } : {}),
+    ...(options.engine === "full"
+      ? {
+          silent_over_zero: figures.overZero,
+          silent_approximate: figures.approximate,
+          lanes_redundant: figures.lanes,
+          bytes_over_segments: figures.overSegment,
+        }
+      : {}),
+    class: figures.siteClass,
+    ...(figures.isFrame ? { frame: true } : {}),
+  };
+}
+
+function loadOf(figures: LoadFigures, ips: WasteIp[], isFull: boolean): WasteLoad {
+  return {
+    ips,
+    nof_loads: figures.loads,
+    nof_silent: figures.silent,
+    bytes_loaded: figures.bytes,
+    ...(isFull
+      ? {
+          nof_redundant: figures.redundant,
+          bytes_redundant: figures.redundantBytes,
+          nof_approximate: figures.approximate,
+          bytes_zero: figures.zeroBytes,
+          values: figures.values,
+        }
+      : {}),
+    class: figures.siteClass,
+    ...(figures.isFrame ? { frame: true } : {}),
+  };
+}
+
+/** Writers of dead bytes that an allocation site is told with: reports add up those of one line, which may be an unrolled loop. */
+const MOST_WRITERS = 100;
+
+function writersOf(
+  deadBy: ReadonlyMap<string, number>,
+  storeAt: ReadonlyMap<string, number>,
+): NonNullable<WasteObjects["deadBy"]> {
+  return [...deadBy]
+    .flatMap(([path, bytes]) => {
+      const store = storeAt.get(path);
+      return store === undefined ? [] : [{ store, bytes }];
+    })
+    .sort((a, b) => b.bytes - a.bytes || a.store - b.store)
+    .slice(0, MOST_WRITERS);
+}
+
+/** Adds up figures of equal paths, in the order of paths: numbers compared one by one, shorter before longer. */
+function merge<T extends { path: number[] }>(instances: readonly (readonly T[])[]): T[] {
+  const merged = new Map<string, T>();
+  for (const figures of instances.flat()) {
+    const key = pathKey(figures.path);
+    const known = merged.get(key);
+    if (known === undefined) merged.set(key, { ...figures });
+    else addFigures(known, figures);
+  }
+  return [...merged.values()].sort((a, b) => comparePaths(a.path, b.path));
+}
+
+function comparePaths(a: readonly number[], b: readonly number[]): number {
+  for (let i = 0; i < a.length && i < b.length; i++) if (a[i] !== b[i]) return a[i] - b[i];
+  return a.length - b.length;
+}
+
+/** Gives code locations their functions, files and lines. */
+function locator(
+  module: number,
+  original: Uint8Array,
+  linesOf: LinesOf | undefined,
+): (path: readonly number[]) => WasteIp[] {
+  const functions = new ModuleFunctions(original);
+  const placeAt = linesOf?.(original);
+  const known = new Map<number, WasteIp>();
+  const locate = (offset: number): WasteIp => {
+    const [found] = functions.containing([offset]);
+    const frame = placeAt?.(offset);
+    const name = frame?.function ?? found?.name ?? (found && `func[${found.index}]`);
+    return {
+      address: module * MODULE_SPAN + offset,
+      ...(name === undefined ? {} : { function: name }),
+      ...placeIn(frame),
+      ...(frame?.outer === undefined || frame.outer.length === 0
+        ? {}
+        : { inlined: frame.outer.map((one) => ({ function: one.function, ...placeIn(one) })) }),
+    };
+  };
+  return (path) =>
+    path.length === 0
+      ? [{ address: module * MODULE_SPAN, function: "(the host)" }]
+      : path.map((offset) => {
+          let ip = known.get(offset);
+          if (ip === undefined) {
+            ip = locate(offset);
+            known.set(offset, ip);
+          }
+          return ip;
+        });
+}
+
+function placeIn(place: SourcePlace | undefined): { file?: string; line?: number } {
+  return place?.file === undefined || place.line === 0 ? {} : { file: place.file, line: place.line };
+}
+
+function pairsOf(
+  contents: readonly WasteContents[],
+  storeAt: ReadonlyMap<string, number>,
+  loadAt: ReadonlyMap<string, number>,
+  endOf: (path: number[]) => number,
+): WastePair[] {
+  const merged = new Map<string, PairFigures>();
+  for (const pair of contents.flatMap((c) => c.pairs)) {
+    const key = [pair.kind, pair.first, pair.origin, pair.second, pair.end].join("|");
+    const known = merged.get(key);
+    if (known === undefined) merged.set(key, { ...pair });
+    else {
+      known.bytes += pair.bytes;
+      known.operations += pair.operations;
+    }
+  }
+  return [...merged.values()].map(({ kind, first, origin, second, end, bytes, operations }) => {
+    const at = kind === "redundant" ? loadAt : storeAt;
+    const from = first === undefined ? undefined : at.get(first);
+    const to = second === undefined ? undefined : at.get(second);
+    return {
+      kind,
+      ...(from === undefined ? {} : { first: from }),
+      ...(origin === undefined ? {} : { origin }),
+      ...(to === undefined ? {} : { second: to }),
+      ...(end === undefined ? {} : { end: endOf(end) }),
+      bytes,
+      operations,
+    };
+  });
+}
+
+/** What holds for all modules once, the rest with the module's name where there are several. */
+function sentencesOfModules(said: readonly { name: string; sentences: string[] }[]): string[] {
+  const isCommon = (sentence: string): boolean => said.every(({ sentences }) => sentences.includes(sentence));
+  const texts = said.flatMap(({ name, sentences }) =>
+    sentences.map((sentence) => (isCommon(sentence) ? sentence : `${name}: ${sentence}`)),
+  );
+  return [...new Set(texts)];
+}
+
+function sentencesOf(contents: readonly WasteContents[]): string[] {
+  const sum = (figure: (of: WasteContents) => number): number =>
+    contents.reduce((total, of) => total + figure(of), 0);
+  const sentences: string[] = [];
+  if (contents.some(({ grewBeyond }) => grewBeyond))
+    sentences.push("The memory grew beyond what the waste tool follows: its figures are not reliable.");
+  const heldAt = contents.find((of) => of.heldAt !== undefined)?.heldAt;
+  if (heldAt !== undefined)
+    sentences.push(
+      `The memory reached ${Math.floor(heldAt / 2 ** 20)} MiB, all that the waste tool can follow, and could not grow further.`,
+    );
+  const beyond = contents.find(({ refusedBeyond }) => refusedBeyond !== undefined)?.refusedBeyond;
+  if (beyond !== undefined && heldAt === undefined)
+    sentences.push(
+      `A request for more memory failed: the waste tool can follow ${Math.floor(beyond / 2 ** 20)} MiB of this program's memory, and holds it at that.`,
+    );
+  const outside = sum((of) => of.outside);
+  if (outside > 0)
+    sentences.push(`${outside} operations on memory beyond what is followed were not counted.`);
+  const lost = sum((of) => of.keysLost);
+  if (lost > 0)
+    sentences.push(`The tables of calling contexts were full: ${lost} accesses count without their context.`);
+  const left = sum((of) => of.contextsLeft);
+  if (left > 0)
+    sentences.push(
+      `${left} seldom used places in contexts, ${sum((of) => of.accessesLeft)} accesses, stand without their callers: what is told of contexts is bounded.`,
+    );
+  const pairsLost = sum((of) => of.pairsLost);
+  const copiesLost = sum((of) => of.copiesLost);
+  if (copiesLost > 0)
+    sentences.push(`The table of copies was full: ${copiesLost} bytes that were copied count as read.`);
+  if (pairsLost > 0) sentences.push(`The table of pairs was full: ${pairsLost} bytes are in no pair.`);
+  return sentences;
+}

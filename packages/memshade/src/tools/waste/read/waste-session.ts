@@ -1,0 +1,109 @@
+import type { ToolOptions } from "../../../host/tool-options.ts";
+import type { RunFacts, ToolSession, ToolSnapshot } from "../../../host/tool-session.ts";
+import type { RunEnd } from "../../../model/run.ts";
+import type { InstanceHandle } from "../../heap/read/heap-session.ts";
+import type { InstrumentedInfo } from "../../index.ts";
+import { type WasteContents, WasteReader } from "./read-waste.ts";
+import { siteRunsOf } from "./site-runs.ts";
+import { type ModuleContents, wasteFile } from "./waste-file.ts";
+import { wasteText } from "./waste-text.ts";
+
+/** Name of the file in a run folder. */
+export const WASTE_FILE = "waste.json";
+
+interface Instance {
+  module: number;
+  reader: WasteReader;
+  exitVisible: boolean;
+}
+
+/** Everything the waste tool recorded in one run. */
+export class WasteSession implements ToolSession {
+  readonly tool = "waste";
+  readonly #options: ToolOptions;
+  readonly #instances = new Map<number, Instance>();
+  readonly #finished: { module: number; contents: WasteContents }[] = [];
+  readonly #modules = new Map<number, { info: InstrumentedInfo; original: () => Uint8Array }>();
+
+  constructor(options: ToolOptions) {
+    this.#options = options;
+  }
+
+  addInstance(
+    handle: InstanceHandle,
+    memory: WebAssembly.Memory,
+    info: InstrumentedInfo,
+    original: Uint8Array | (() => Uint8Array),
+    tables: readonly WebAssembly.Memory[] = [],
+  ): void {
+    const bytes = typeof original === "function" ? original : () => original;
+    this.#modules.set(handle.module, { info, original: bytes });
+    this.#instances.set(handle.number, {
+      module: handle.module,
+      reader: new WasteReader(memory, info, bytes, tables),
+      exitVisible: isVisibleAtExit(this.#options.waste?.exitVisible, info),
+    });
+  }
+
+  releaseInstance(handle: InstanceHandle): void {
+    const instance = this.#instances.get(handle.number);
+    if (instance === undefined) return;
+    this.#finished.push({ module: instance.module, contents: instance.reader.read(instance.exitVisible) });
+    this.#instances.delete(handle.number);
+  }
+
+  reset(): void {
+    this.#finished.length = 0;
+    for (const { reader } of this.#instances.values()) reader.forget();
+  }
+
+  snapshot(_end: RunEnd, facts: RunFacts): ToolSnapshot {
+    const contents = [
+      ...this.#finished,
+      ...[...this.#instances.values()].map(({ module, reader, exitVisible }) => ({
+        module,
+        contents: reader.read(exitVisible),
+      })),
+    ];
+    const modules: ModuleContents[] = [...this.#modules].map(([index, { info, original }]) => ({
+      index,
+      info,
+      original: original(),
+      contents: contents.filter(({ module }) => module === index).map((of) => of.contents),
+    }));
+    const layout = modules[0]?.info.toolLayouts?.waste;
+    const options = {
+      engine: layout?.engine === "full" ? ("full" as const) : ("brief" as const),
+      ids: Number(layout?.ids ?? 16),
+      contexts: layout?.contexts === true,
+      objects: layout?.objects === true,
+      copies: layout?.followsCopies === true,
+      sameBytes: layout?.sameBytes === true,
+      ...(layout?.contexts === true ? { recursion: Number(layout.recursion ?? 0) } : {}),
+      compat: String(layout?.compat ?? ""),
+      exitVisible: this.#options.waste?.exitVisible ?? "exported",
+    };
+    // Modules that the tool could not be woven into say why.
+    const reasons = facts.modules
+      .filter(({ index }) => !this.#modules.has(index))
+      .flatMap(({ notTracked }) => notTracked.filter((sentence) => sentence.includes("waste tool")));
+    const file = wasteFile(facts.command, options, modules, facts.linesOf, facts.typesOf);
+    file.notTracked.push(...new Set(reasons));
+    return {
+      description: options,
+      file: { name: WASTE_FILE, contents: wasteText(file) },
+      notTracked: file.notTracked,
+      siteRuns: modules.map((of) => ({ original: of.original, runs: siteRunsOf(of.contents) })),
+    };
+  }
+}
+
+/** By default the host reads what a library leaves in memory, and nobody what a command leaves. */
+function isVisibleAtExit(policy: "exported" | "none" | "all" | undefined, info: InstrumentedInfo): boolean {
+  if (policy === "none") return false;
+  if (policy === "all") return true;
+  return (
+    info.toolLayouts?.waste?.exportsMemory === true &&
+    (policy === "exported" || info.toolLayouts.waste.opaque === true)
+  );
+}

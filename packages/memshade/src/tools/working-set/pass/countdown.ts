@@ -1,0 +1,176 @@
+import { NO_LOCAL } from "../../../rewrite/walk/operand-stack.ts";
+import type { SnippetSink } from "../../../rewrite/write/snippet-sink.ts";
+import { opcodeId } from "../../../wasm/index.ts";
+
+/** What the countdown's code refers to. */
+export interface CountdownTargets {
+  memory: number;
+  /** Global with the countdown; −1 where nothing is counted. */
+  clock: number;
+  /** Shadow address to which it is copied for whoever reads the tables. */
+  published: number;
+  /** Shadow address of the flag that real time sets; −1: time is virtual. */
+  flag: number;
+  poll: number;
+  pollFlag: number;
+  advance: number;
+}
+
+const LOCAL_GET = opcodeId("local.get");
+const LOCAL_SET = opcodeId("local.set");
+const LOCAL_TEE = opcodeId("local.tee");
+const GLOBAL_GET = opcodeId("global.get");
+const GLOBAL_SET = opcodeId("global.set");
+const CALL = opcodeId("call");
+const I32_LOAD = opcodeId("i32.load");
+const I32_STORE = opcodeId("i32.store");
+const I32_ADD = opcodeId("i32.add");
+const I32_SUB = opcodeId("i32.sub");
+const I32_MUL = opcodeId("i32.mul");
+const I32_LE_S = opcodeId("i32.le_s");
+const IF = opcodeId("if");
+const NO_RESULT = 0x40;
+const WORD = 2;
+
+/**
+ * Writes the code that counts accesses down to the next snapshot. The countdown is a global; functions may keep it in a
+ * local while no other one needs it. Who reads the tool's memory, perhaps from another thread, finds a copy of it there, made
+ * wherever the host gets control.
+ */
+export class Countdown {
+  readonly #targets: CountdownTargets;
+  /** The local that holds it, `NO_LOCAL` where it stays in its global. */
+  local = NO_LOCAL;
+  /** A local for a moment. */
+  scratch = NO_LOCAL;
+
+  constructor(targets: CountdownTargets) {
+    this.#targets = targets;
+  }
+
+  get isVirtual(): boolean {
+    return this.#targets.flag < 0;
+  }
+
+  /** Pushes it. */
+  write(sink: SnippetSink): void {
+    if (this.local === NO_LOCAL) sink.indexed(GLOBAL_GET, this.#targets.clock);
+    else sink.local(LOCAL_GET, this.local);
+  }
+
+  load(sink: SnippetSink): void {
+    sink.indexed(GLOBAL_GET, this.#targets.clock);
+    sink.local(LOCAL_SET, this.local);
+  }
+
+  save(sink: SnippetSink): void {
+    sink.local(LOCAL_GET, this.local);
+    sink.indexed(GLOBAL_SET, this.#targets.clock);
+  }
+
+  /** Before the host gets control. */
+  publish(sink: SnippetSink): void {
+    sink.i32(0);
+    this.write(sink);
+    sink.access(I32_STORE, WORD, this.#targets.memory, this.#targets.published);
+  }
+
+  /** From the stack. */
+  take(sink: SnippetSink): void {
+    this.#set(sink);
+  }
+
+  advance(sink: SnippetSink, accesses: number): void {
+    this.#change(sink, () => {
+      sink.i32(accesses);
+      sink.plain(I32_SUB);
+    });
+  }
+
+  /** `trips`: local with their number; `many`: it may be a large one. */
+  advanceTrips(sink: SnippetSink, trips: number, accesses: number, many: boolean): void {
+    this.#change(sink, () => {
+      sink.local(LOCAL_GET, trips);
+      if (many) {
+        sink.i32(accesses);
+        sink.indexed(CALL, this.#targets.advance);
+        return;
+      }
+      if (accesses !== 1) {
+        sink.i32(accesses);
+        sink.plain(I32_MUL);
+      }
+      sink.plain(I32_SUB);
+    });
+  }
+
+  /** Ends the interval if it is due, and does what `afterwards` writes then; counts `accesses` more in any case. */
+  poll(sink: SnippetSink, accesses: number, afterwards: () => void): void {
+    const { flag, memory, pollFlag } = this.#targets;
+    if (flag >= 0) {
+      sink.i32(0);
+      sink.access(I32_LOAD, WORD, memory, flag);
+      sink.rarely();
+      sink.open(IF, NO_RESULT);
+      sink.indexed(CALL, pollFlag);
+    } else this.#pollCountdown(sink, accesses);
+    afterwards();
+    sink.end();
+  }
+
+  /** On the stack: whether the interval is due. */
+  isDue(sink: SnippetSink): void {
+    const { flag, memory } = this.#targets;
+    if (flag >= 0) {
+      sink.i32(0);
+      sink.access(I32_LOAD, WORD, memory, flag);
+      return;
+    }
+    this.write(sink);
+    sink.i32(0);
+    sink.plain(I32_LE_S);
+  }
+
+  /** Takes the accesses first: the countdown is due where it is that much below zero then. */
+  #pollCountdown(sink: SnippetSink, accesses: number): void {
+    const isInLocal = this.local !== NO_LOCAL;
+    const held = isInLocal ? this.local : this.scratch;
+    this.write(sink);
+    if (accesses !== 0) {
+      sink.i32(accesses);
+      sink.plain(I32_SUB);
+    }
+    if (!isInLocal || accesses !== 0) sink.local(LOCAL_TEE, held);
+    if (!isInLocal && accesses !== 0) {
+      sink.indexed(GLOBAL_SET, this.#targets.clock);
+      sink.local(LOCAL_GET, held);
+    }
+    sink.i32(-accesses);
+    sink.plain(I32_LE_S);
+    sink.rarely();
+    sink.open(IF, NO_RESULT);
+    sink.local(LOCAL_GET, held);
+    if (accesses !== 0) {
+      sink.i32(accesses);
+      sink.plain(I32_ADD);
+    }
+    sink.indexed(CALL, this.#targets.poll);
+    if (accesses !== 0) {
+      sink.i32(accesses);
+      sink.plain(I32_SUB);
+    }
+    this.#set(sink);
+  }
+
+  /** countdown = change(countdown) */
+  #change(sink: SnippetSink, change: () => void): void {
+    this.write(sink);
+    change();
+    this.#set(sink);
+  }
+
+  #set(sink: SnippetSink): void {
+    if (this.local === NO_LOCAL) sink.indexed(GLOBAL_SET, this.#targets.clock);
+    else sink.local(LOCAL_SET, this.local);
+  }
+}

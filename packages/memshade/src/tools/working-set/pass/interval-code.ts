@@ -1,0 +1,242 @@
+import { NO_LOCAL } from "../../../rewrite/walk/operand-stack.ts";
+import type { Insertions } from "../../../rewrite/write/insertions.ts";
+import type { SnippetSink } from "../../../rewrite/write/snippet-sink.ts";
+import { opcodeId } from "../../../wasm/index.ts";
+import { Countdown, type CountdownTargets } from "./countdown.ts";
+import { type MarkTargets, MarkWriter, type Span } from "./mark-writer.ts";
+
+/** What an insertion does: its operand `a`. */
+export const Op = {
+  /** `b`: local with an address, `c`: constant to add, `d`: kinds. Marks the line. */
+  Mark: 0,
+  /** `b`: number of the line, `d`: kinds. */
+  MarkLine: 1,
+  /** Behind a loop. `b`: form of the address, `c`: bytes behind it that are touched too, `d`: kinds. */
+  MarkFixed: 2,
+  /** Behind a loop. `b`: index into `spans`. `Near`: its ends lie in all its lines. */
+  MarkNear: 3,
+  MarkFar: 9,
+  /** Behind a loop. `b`: local with the number of trips, `c`: most trips of a short run. */
+  IfMany: 10,
+  Else: 11,
+  EndIf: 12,
+  /** `b`: local with an address, `c`: constant to add, `d`: bits that are zero where it is aligned. */
+  IfUnaligned: 18,
+  /** Before a loop: a loop around it, of the same type, that polls. */
+  OpenPolling: 14,
+  /** First thing in a loop: leaves it for the loop around it where a poll is due. */
+  LeaveIfDue: 15,
+  /** `b`: accesses. */
+  Advance: 4,
+  /** `b`: local with the number of trips, `c`: accesses per trip. `Many`: where there are many trips. */
+  AdvanceTrips: 5,
+  AdvanceManyTrips: 13,
+  /** `b`: accesses to count behind it, `c`: index into `hoisted` of what to mark again, plus one; 0 for nothing. */
+  Poll: 6,
+  /** The countdown goes from its global to the function's local, and back. */
+  Load: 7,
+  Save: 8,
+  /** Before a call of the host. */
+  Publish: 19,
+  /** First thing in a function that carries the countdown. `b`: its parameter, `c`: block type of its body, `d`: 1 if locals follow. */
+  Enter: 20,
+  /** Before a return of such a function, and in the place of its last `end`. */
+  Return: 21,
+  Close: 22,
+  /** Before a call of such a function, and behind it. */
+  Pass: 23,
+  TakeBack: 24,
+  /** Nothing: a call that may be on the stack at a snapshot. */
+  Call: 17,
+  /** The program's memory may have grown. */
+  NoteSize: 16,
+} as const;
+
+/** A mark before a loop, of a line (`local` is `NO_LOCAL`) or of the address in a local plus `line`. */
+export interface HoistedMark {
+  local: number;
+  line: number;
+  kinds: number;
+}
+
+/** What the inserted code refers to. */
+export interface IntervalCodeTargets extends CountdownTargets, MarkTargets {
+  /** () → (): notes how large the program's memory is. */
+  noteSize: number;
+}
+
+const CALL = opcodeId("call");
+const LOCAL_GET = opcodeId("local.get");
+const I32_GT_U = opcodeId("i32.gt_u");
+const LOCAL_SET = opcodeId("local.set");
+const BLOCK = opcodeId("block");
+const IF = opcodeId("if");
+const ELSE = opcodeId("else");
+const BR_IF = opcodeId("br_if");
+const NO_RESULT = 0x40;
+
+/** The insertions of one function that mark lines, count accesses and poll, and what they mean in code. */
+export class IntervalCode {
+  readonly #targets: IntervalCodeTargets;
+  readonly #writer: MarkWriter;
+  readonly countdown: Countdown;
+  insertions!: Insertions;
+  #kind = 0;
+  /** What `MarkNear` and `MarkFar` refer to. */
+  spans: Span[] = [];
+  /** Per loop, the places before it that its polls have to mark again. */
+  hoisted: HoistedMark[][] = [];
+  polls: number[] = [];
+
+  constructor(targets: IntervalCodeTargets) {
+    this.#targets = targets;
+    this.countdown = new Countdown(targets);
+    this.#writer = new MarkWriter(targets);
+  }
+
+  /** A function begins, whose insertions of this tool have the given kind. */
+  begin(insertions: Insertions, kind: number): void {
+    this.insertions = insertions;
+    this.#kind = kind;
+    this.spans = [];
+    this.hoisted = [];
+    this.polls = [];
+    this.countdown.local = NO_LOCAL;
+    this.countdown.scratch = NO_LOCAL;
+  }
+
+  add(position: number, op: number, b = 0, c = 0, d = 0): number {
+    return this.insertions.add(position, this.#kind, op, b, c, d);
+  }
+
+  /** Behind an access, before what keeps its result. */
+  addBehind(end: number, op: number, b = 0, c = 0, d = 0): number {
+    return this.insertions.addEarly(end, this.#kind, op, b, c, d);
+  }
+
+  /** In front of a loop or a call, behind what others put there. */
+  addBefore(position: number, op: number, b = 0, c = 0, d = 0): number {
+    return this.insertions.addLate(position, this.#kind, op, b, c, d);
+  }
+
+  /** An insertion in front of a loop that is none until it is put in. */
+  placeholder(loop: number, op: number, b = 0, c = 0): number {
+    const insertion = this.addBefore(loop, op, b, c);
+    this.remove(insertion);
+    return insertion;
+  }
+
+  putIn(placeholder: number): void {
+    this.insertions.kind[placeholder] = this.#kind;
+  }
+
+  /** The same for a poll. */
+  putInPoll(placeholder: number): void {
+    this.putIn(placeholder);
+    if (!this.polls.includes(placeholder)) this.polls.push(placeholder);
+  }
+
+  remove(insertion: number): void {
+    this.insertions.remove(insertion);
+  }
+
+  isIn(insertion: number): boolean {
+    return this.insertions.kind[insertion] === this.#kind;
+  }
+
+  /** Writes an insertion; see `ToolPass.write`. */
+  write(sink: SnippetSink, entry: number): void {
+    const { a, b, c, d, forms, key } = this.insertions;
+    const writer = this.#writer;
+    switch (a[entry]) {
+      case Op.Mark:
+        writer.mark(sink, b[entry], c[entry], d[entry]);
+        return;
+      case Op.MarkLine:
+        writer.markLine(sink, b[entry], d[entry]);
+        return;
+      case Op.MarkFixed:
+        writer.markFixed(sink, forms[b[entry]], c[entry], d[entry]);
+        return;
+      case Op.MarkNear:
+      case Op.MarkFar:
+        writer.markSpan(sink, this.spans[b[entry]], a[entry] === Op.MarkNear);
+        return;
+      case Op.IfMany:
+        sink.local(LOCAL_GET, b[entry]);
+        sink.i32(c[entry]);
+        sink.plain(I32_GT_U);
+        sink.open(IF, NO_RESULT);
+        return;
+      case Op.IfUnaligned:
+        writer.isUnaligned(sink, b[entry], c[entry], d[entry]);
+        sink.rarely();
+        sink.open(IF, NO_RESULT);
+        return;
+      case Op.OpenPolling:
+        sink.copy(b[entry], c[entry]);
+        return;
+      case Op.LeaveIfDue:
+        this.countdown.isDue(sink);
+        sink.rarely();
+        sink.indexed(BR_IF, 1);
+        return;
+      case Op.Else:
+        sink.plain(ELSE);
+        return;
+      case Op.EndIf:
+        sink.end();
+        return;
+      case Op.Advance:
+        this.countdown.advance(sink, b[entry]);
+        return;
+      case Op.AdvanceTrips:
+      case Op.AdvanceManyTrips:
+        this.countdown.advanceTrips(sink, b[entry], c[entry], a[entry] === Op.AdvanceManyTrips);
+        return;
+      case Op.Call:
+        sink.mark(key[entry] >>> 2);
+        return;
+      case Op.Poll:
+        sink.mark(key[entry] >>> 2);
+        this.countdown.poll(sink, b[entry], () => {
+          for (const { local, line, kinds } of this.hoisted[c[entry] - 1] ?? [])
+            if (local === NO_LOCAL) writer.markLine(sink, line, kinds);
+            else writer.mark(sink, local, line, kinds);
+        });
+        return;
+      case Op.Load:
+        this.countdown.load(sink);
+        return;
+      case Op.Save:
+        this.countdown.save(sink);
+        return;
+      case Op.Publish:
+        this.countdown.publish(sink);
+        return;
+      case Op.Enter:
+        sink.local(LOCAL_GET, b[entry]);
+        sink.local(LOCAL_SET, this.countdown.local);
+        if (d[entry] === 1) {
+          sink.i32(0);
+          sink.local(LOCAL_SET, b[entry]);
+        }
+        // Branches out of the function lead to the end of this block.
+        sink.open(BLOCK, c[entry]);
+        return;
+      case Op.Close:
+        sink.end();
+        this.countdown.write(sink);
+        return;
+      case Op.Return:
+      case Op.Pass:
+        this.countdown.write(sink);
+        return;
+      case Op.TakeBack:
+        this.countdown.take(sink);
+        return;
+      case Op.NoteSize:
+        sink.indexed(CALL, this.#targets.noteSize);
+    }
+  }
+}

@@ -1,0 +1,81 @@
+import { CodeMarks, type WorkingSetLayout } from "../../index.ts";
+import { Control } from "./offsets.ts";
+
+/** Frames of a noted stack; deeper ones are cut off at the outer end. */
+const MOST_FRAMES = 48;
+/** A wasm frame as V8, SpiderMonkey and JavaScriptCore print it. */
+const WASM_FRAME = /(?:(wasm:\/\/[^:\s]+):)?wasm-function\[(\d+)\](?::0x([0-9a-f]+))?/;
+/** Words of a frame in the table: function, offset plus one. */
+export const FRAME_WORDS = 2;
+
+/** A frame of a noted stack. */
+export interface NotedFrame {
+  /** Index of the function in the instrumented module. */
+  function: number;
+  /** Offset of the call in the original code section, −1 if it is not known. */
+  offset: number;
+}
+
+/**
+ * A function for the instance's thread that notes which wasm functions are on the stack: in the table of stacks, each
+ * stack once, and its place plus one in the control block. A stack that finds no room is left out.
+ */
+export function stackNoter(memory: WebAssembly.Memory, layout: WorkingSetLayout): () => void {
+  const known = new Map<string, number>();
+  let marks: CodeMarks | undefined;
+  const view = new DataView(memory.buffer);
+  const { control, stacks, stacksEnd } = layout;
+  return () => {
+    marks ??= new CodeMarks(layout.calls);
+    const frames = framesOf(currentStack(), marks);
+    const key = frames.map((frame) => `${frame.function}:${frame.offset}`).join();
+    let place = known.get(key);
+    if (place === undefined) {
+      const used = view.getUint32(control + Control.STACK_NEXT, true);
+      const end = used + 4 + frames.length * FRAME_WORDS * 4;
+      if (frames.length === 0 || stacks + end > stacksEnd) place = 0;
+      else {
+        view.setUint32(stacks + used, frames.length, true);
+        frames.forEach((frame, i) => {
+          const at = stacks + used + 4 + i * FRAME_WORDS * 4;
+          view.setUint32(at, frame.function, true);
+          view.setUint32(at + 4, frame.offset + 1, true);
+        });
+        view.setUint32(control + Control.STACK_NEXT, end, true);
+        place = used + 1;
+      }
+      known.set(key, place);
+    }
+    view.setUint32(control + Control.STACK, place, true);
+  };
+}
+
+/** The functions of the module that is running, innermost first, from the text of an error's stack. */
+export function framesOf(stack: string, marks: CodeMarks): NotedFrame[] {
+  const frames: NotedFrame[] = [];
+  let module: string | undefined;
+  for (const line of stack.split("\n")) {
+    const frame = WASM_FRAME.exec(line);
+    if (frame === null) continue;
+    module ??= frame[1];
+    const index = Number(frame[2]);
+    // Recursion of any depth is one frame.
+    if (frame[1] !== module || index === frames.at(-1)?.function) continue;
+    const offset = frame[3] === undefined ? -1 : marks.originalOf(Number.parseInt(frame[3], 16));
+    frames.push({ function: index, offset });
+  }
+  return frames;
+}
+
+function currentStack(): string {
+  const { stackTraceLimit, prepareStackTrace } = Error;
+  // The program may have set its own.
+  Error.stackTraceLimit = MOST_FRAMES;
+  (Error as { prepareStackTrace?: unknown }).prepareStackTrace = undefined;
+  try {
+    return new Error().stack ?? "";
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit;
+    Error.prepareStackTrace = prepareStackTrace;
+  }
+}

@@ -1,0 +1,184 @@
+import { MEASURES, type Measure } from "../../../model/working-set.ts";
+import { BUCKETS, bucketOf, FRESH_BUCKET, type SnapshotRecord } from "../../../model/working-set-series.ts";
+import { accessesAt, type WorkingSetLayout } from "../../index.ts";
+import { Histories, intervalOf } from "./histories.ts";
+import { FRAME_WORDS, type NotedFrame } from "./note-stack.ts";
+import { Control, Snapshot } from "./offsets.ts";
+
+const RECORD_BYTES = Snapshot.COUNTS + MEASURES.length * BUCKETS * 4;
+const LINES_PER_PAGE = 64;
+const LINES_PER_BIG_PAGE = 1024;
+
+/** What the tables of one instance hold. */
+export interface WorkingSetTables {
+  /** All snapshots, and the open interval as if it ended now. */
+  records: SnapshotRecord[];
+  /** Per record: offset of its call stack in the stacks' table plus one, 0 for none. */
+  stacks: number[];
+  /** Units that passed. */
+  duration: number;
+  /** Accesses that passed, where they are counted: in virtual time, or beside a sampled locality. */
+  accesses: number;
+  /** Whether the last record's interval was not full. */
+  lastIsPartial: boolean;
+  /** Snapshots that found no room. */
+  lost: number;
+  /** Size of the program's memory at the last snapshot, bytes. */
+  memoryBytes: number;
+  /** Bytes of the call stacks' table in use. */
+  stackBytes: number;
+}
+
+/** Reads the tables of one instance. Changes nothing, so it may run while the program does. */
+export class WorkingSetReader {
+  readonly #layout: WorkingSetLayout;
+  readonly #memory: WebAssembly.Memory;
+
+  constructor(memory: WebAssembly.Memory, layout: WorkingSetLayout) {
+    this.#memory = memory;
+    this.#layout = layout;
+  }
+
+  read(): WorkingSetTables {
+    const view = new DataView(this.#memory.buffer);
+    const { records: at, recordCapacity } = this.#layout;
+    const taken = view.getUint32(this.#layout.control + Control.RECORDS, true);
+    const kept = Math.min(taken, recordCapacity);
+    const records: SnapshotRecord[] = [];
+    const stacks: number[] = [];
+    for (let i = 0; i < kept; i++) {
+      const record = at + i * RECORD_BYTES;
+      records.push({
+        scale: view.getUint32(record + Snapshot.SCALE, true),
+        interval: view.getUint32(record + Snapshot.INTERVAL, true),
+        start: readU64(view, record + Snapshot.START),
+        end: readU64(view, record + Snapshot.END),
+        counts: readCounts(view, record + Snapshot.COUNTS),
+      });
+      stacks.push(view.getUint32(record + Snapshot.STACK, true));
+    }
+    const duration = this.#now(view);
+    const open = this.#openInterval(view, duration);
+    const begun = open.end > open.start || open.counts.lines?.[BUCKETS - 1] !== 0;
+    if (begun || records.length === 0) {
+      records.push(open);
+      stacks.push(0);
+    }
+    return {
+      records,
+      stacks,
+      duration,
+      accesses: this.#accesses(view),
+      lastIsPartial: begun,
+      lost: taken - kept,
+      memoryBytes: view.getUint32(this.#layout.control + Control.HIGH_LINES, true) * 64,
+      stackBytes: view.getUint32(this.#layout.control + Control.STACK_NEXT, true),
+    };
+  }
+
+  /** The frames of a noted call stack, innermost first. */
+  stack(number: number): NotedFrame[] {
+    if (number === 0) return [];
+    const view = new DataView(this.#memory.buffer);
+    const at = this.#layout.stacks + number - 1;
+    const count = view.getUint32(at, true);
+    return Array.from({ length: count }, (_, i) => {
+      const frame = at + 4 + i * FRAME_WORDS * 4;
+      return { function: view.getUint32(frame, true), offset: view.getUint32(frame + 4, true) - 1 };
+    });
+  }
+
+  #now(view: DataView): number {
+    const { control, unit } = this.#layout;
+    if (unit === "accesses") return this.#accesses(view);
+    return Math.max(readU64(view, control + Control.TOTAL), readU64(view, control + Control.NOW));
+  }
+
+  #accesses(view: DataView): number {
+    const { control } = this.#layout;
+    const before = readU64(view, accessesAt(this.#layout));
+    const left = view.getInt32(control + Control.CLOCK, true);
+    return before + view.getInt32(control + Control.LOADED, true) - left;
+  }
+
+  /** The marks of the open interval, counted as a snapshot would count them. */
+  #openInterval(view: DataView, now: number): SnapshotRecord {
+    const { control, lines, written, both, pages, bigPages } = this.#layout;
+    const buffer = this.#memory.buffer;
+    const interval = view.getUint32(control + Control.INTERVAL, true);
+    const counts = readCounts(view, control + Control.COUNTS);
+    const end = lines;
+    const readMarks = new Uint8Array(buffer, 0, end);
+    const writtenMarks = new Uint8Array(buffer, written, end);
+    const bothMarks = new Uint8Array(buffer, both, end);
+    const histories = new Histories(buffer, this.#layout, interval);
+    const pageStamps = new Uint16Array(buffer, pages, Math.ceil(end / LINES_PER_PAGE));
+    const bigPageStamps = new Uint16Array(buffer, bigPages, Math.ceil(end / LINES_PER_BIG_PAGE));
+    const regionOf = this.#regions(view);
+    let lastPage = -1;
+    let lastBigPage = -1;
+    // Four marks at a time: nearly all of them are zero.
+    const readQuads = new Int32Array(buffer, 0, end / 4);
+    const writtenQuads = new Int32Array(buffer, written, end / 4);
+    const bothQuads = new Int32Array(buffer, both, end / 4);
+    for (let line = 0; line < end; line++) {
+      if ((line & 3) === 0 && (readQuads[line >> 2] | writtenQuads[line >> 2] | bothQuads[line >> 2]) === 0) {
+        line += 3;
+        continue;
+      }
+      const isRead = (readMarks[line] | bothMarks[line]) !== 0;
+      const isWritten = (writtenMarks[line] | bothMarks[line]) !== 0;
+      if (!isRead && !isWritten) continue;
+      const { read, written } = histories.of(line);
+      const bucket = Math.min(read, written);
+      counts.lines[bucket]++;
+      counts[regionOf(line)][bucket]++;
+      if (isRead) counts.read[read]++;
+      if (isWritten) counts.written[written]++;
+      const is = Math.max(isRead ? 0 : read, isWritten ? 0 : written);
+      if (is !== FRESH_BUCKET) {
+        counts.both[Math.max(read, written)]++;
+        counts.both[is]--;
+      }
+      const page = Math.floor(line / LINES_PER_PAGE);
+      if (page !== lastPage) counts.pages4K[bucketOf(interval, intervalOf(pageStamps[page]))]++;
+      lastPage = page;
+      const bigPage = Math.floor(line / LINES_PER_BIG_PAGE);
+      if (bigPage !== lastBigPage) counts.pages64K[bucketOf(interval, intervalOf(bigPageStamps[bigPage]))]++;
+      lastBigPage = bigPage;
+    }
+    return {
+      scale: view.getUint32(control + Control.SCALE, true),
+      interval,
+      start: readU64(view, control + Control.START),
+      end: now,
+      counts,
+    };
+  }
+
+  /** What region a line is in, as far as that is known since the host entered last. */
+  #regions(view: DataView): (line: number) => Measure {
+    const { control } = this.#layout;
+    const [stackFrom, stackTo, heapFrom] = [Control.STACK_FROM, Control.STACK_TO, Control.HEAP_FROM].map(
+      (word) => view.getUint32(control + word, true),
+    ) as [number, number, number];
+    return (line) => {
+      if (line >= stackFrom && line < stackTo) return "stack";
+      return line >= heapFrom ? "heap" : "static";
+    };
+  }
+}
+
+function readCounts(view: DataView, at: number): Record<Measure, Int32Array> {
+  return Object.fromEntries(
+    MEASURES.map((measure, number) => {
+      const buckets = new Int32Array(BUCKETS);
+      for (let i = 0; i < BUCKETS; i++) buckets[i] = view.getInt32(at + (number * BUCKETS + i) * 4, true);
+      return [measure, buckets];
+    }),
+  ) as Record<Measure, Int32Array>;
+}
+
+function readU64(view: DataView, at: number): number {
+  return view.getUint32(at, true) + view.getUint32(at + 4, true) * 2 ** 32;
+}

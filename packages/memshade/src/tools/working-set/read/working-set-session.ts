@@ -1,0 +1,286 @@
+import { ModuleFunctions } from "../../../host/module-functions.ts";
+import type { ToolOptions } from "../../../host/tool-options.ts";
+import { sentencesOfTool } from "../../../host/tool-sentences.ts";
+import type { LinesOf, RunFacts, ToolSession, ToolSnapshot } from "../../../host/tool-session.ts";
+import { MEMSHADE_VERSION } from "../../../host/version.ts";
+import type { RunEnd } from "../../../model/run.ts";
+import {
+  type InstanceWorkingSet,
+  MEASURES,
+  WORKING_SET_SCHEMA,
+  WORKING_SET_VERSION,
+  type WorkingSetLevel,
+  type WorkingSetProfile,
+} from "../../../model/working-set.ts";
+import { buildLevels, type SnapshotRecord, totalOf } from "../../../model/working-set-series.ts";
+import type { InstanceHandle } from "../../heap/read/heap-session.ts";
+import {
+  type AttributionLayout,
+  attributionLayoutOf,
+  type InstrumentedInfo,
+  type LocalityLayout,
+  localityLayoutOf,
+  type WorkingSetLayout,
+} from "../../index.ts";
+import { AttributionDescriber, stackDescriber } from "./describe-attribution.ts";
+import { describeLocality } from "./describe-locality.ts";
+import { describeStacks } from "./describe-stacks.ts";
+import { IntervalTimer } from "./interval-timer.ts";
+import type { NotedFrame } from "./note-stack.ts";
+import { type AttributionTables, readAttribution } from "./read-attribution.ts";
+import { type LocalityTables, readLocality } from "./read-locality.ts";
+import { WorkingSetReader, type WorkingSetTables } from "./read-tables.ts";
+
+/** Name of the tool's file in a run folder. */
+export const WORKING_SET_FILE = "workingset.json";
+
+interface SessionInstance {
+  number: number;
+  module: number;
+  layout: WorkingSetLayout;
+  /** What the tool does not see of the module. */
+  sentences: readonly string[];
+  original: Uint8Array | (() => Uint8Array);
+  timer: IntervalTimer | undefined;
+  /** Undefined once the instance is gone; its last figures are in `last` then. */
+  reader: WorkingSetReader | undefined;
+  /** The tool's memory, while the instance is there. */
+  memory: WebAssembly.Memory | undefined;
+  locality: LocalityLayout | undefined;
+  attribution: AttributionLayout | undefined;
+  last: Readings | undefined;
+  /** Records before a reset, which are left out. */
+  forgotten: number;
+}
+
+interface Readings extends WorkingSetTables {
+  /** Frames of the noted stacks by their number. */
+  frames: Map<number, NotedFrame[]>;
+  locality: LocalityTables | undefined;
+  attribution: AttributionTables | undefined;
+}
+
+/** The working sets of the instances of one run. */
+export class WorkingSetSession implements ToolSession {
+  readonly tool = "workingset";
+  readonly #instances: SessionInstance[] = [];
+  readonly #options: ToolOptions;
+
+  constructor(options: ToolOptions) {
+    this.#options = options;
+  }
+
+  addInstance(
+    handle: InstanceHandle,
+    memory: WebAssembly.Memory,
+    info: InstrumentedInfo,
+    original: Uint8Array | (() => Uint8Array),
+  ): void {
+    const layout = info.toolLayouts?.workingset as WorkingSetLayout;
+    this.#instances.push({
+      number: handle.number,
+      module: handle.module,
+      layout,
+      original,
+      sentences: sentencesOfTool(info, "workingset"),
+      timer: layout.unit === "accesses" ? undefined : new IntervalTimer(memory, layout),
+      reader: new WorkingSetReader(memory, layout),
+      memory,
+      locality: localityLayoutOf(layout),
+      attribution: attributionLayoutOf(layout),
+      last: undefined,
+      forgotten: 0,
+    });
+  }
+
+  releaseInstance(handle: InstanceHandle): void {
+    const instance = this.#instances.find(({ number }) => number === handle.number);
+    if (instance?.reader === undefined) return;
+    instance.timer?.stop();
+    instance.last = read(instance);
+    instance.reader = undefined;
+    instance.memory = undefined;
+  }
+
+  reset(): void {
+    for (const instance of this.#instances) instance.forgotten = read(instance).records.length;
+  }
+
+  snapshot(_end: RunEnd, facts: RunFacts): ToolSnapshot {
+    const readings = this.#instances.map((instance) => ({ instance, readings: read(instance) }));
+    const [first] = this.#instances;
+    const { workingset = {} } = this.#options;
+    const options = {
+      interval: first?.layout.interval ?? workingset.interval ?? 0,
+      maxIntervals: first?.layout.maxIntervals ?? workingset.maxIntervals ?? 0,
+      assumeAligned: first?.layout.assumeAligned ?? workingset.assumeAligned === true,
+      firstTouch: first?.attribution?.firstTouch === true,
+      fill: first?.attribution?.fill === true,
+      owners: first?.attribution?.owners === true,
+    };
+    const locality = describeOptions(first?.locality);
+    const unit = workingset.unit ?? "accesses";
+    const lost = readings.reduce((sum, { readings: { lost } }) => sum + lost, 0);
+    const notTracked = [
+      ...(lost > 0 ? [`${lost} snapshots of the working set found no room and are missing.`] : []),
+      ...new Set(
+        readings.flatMap(({ instance, readings }) => {
+          const name = facts.modules[instance.module]?.name ?? "module";
+          return [...instance.sentences, ...untracked(instance, readings)].map((said) => `${name}: ${said}`);
+        }),
+      ),
+    ];
+    const profile: WorkingSetProfile = {
+      schema: WORKING_SET_SCHEMA,
+      version: WORKING_SET_VERSION,
+      memshade: MEMSHADE_VERSION,
+      command: [...facts.command],
+      program: facts.modules[first?.module ?? 0]?.name ?? "",
+      lineBytes: 64,
+      unit,
+      options: { ...options, ...locality },
+      modules: facts.modules.map(({ index, name, buildId }) => ({ index, name, buildId })),
+      instances: readings.map(({ instance, readings }) => describe(instance, readings, facts.linesOf)),
+      notTracked,
+    };
+    return {
+      description: {
+        unit,
+        ...options,
+        ...(locality === undefined ? {} : { locality: locality.locality.method }),
+      },
+      file: { name: WORKING_SET_FILE, contents: `${JSON.stringify(profile)}\n` },
+      notTracked,
+    };
+  }
+}
+
+function read(instance: SessionInstance): Readings {
+  const { reader } = instance;
+  if (reader === undefined) return instance.last as Readings;
+  const tables = reader.read();
+  const frames = new Map([...new Set(tables.stacks)].map((number) => [number, reader.stack(number)]));
+  const { memory, locality: layout } = instance;
+  const locality =
+    memory === undefined || layout === undefined ? undefined : readLocality(memory, layout, tables.accesses);
+  const attribution =
+    memory === undefined || instance.attribution === undefined
+      ? undefined
+      : readAttribution(memory, instance.layout, instance.attribution, () => originalOf(instance));
+  return { ...tables, frames, locality, attribution };
+}
+
+function originalOf({ original }: SessionInstance): Uint8Array {
+  return typeof original === "function" ? original() : original;
+}
+
+/** Sentences: what found no room in the tables of the attribution. */
+function untracked({ attribution: layout }: SessionInstance, readings: Readings): string[] {
+  const { attribution, memoryBytes } = readings;
+  if (layout === undefined || attribution === undefined) return [];
+  const { blocksLost, settledLost, ownedLost, listsLost, keysLost } = attribution;
+  const sentences: string[] = [];
+  if (layout.isLimited && memoryBytes > layout.covered)
+    sentences.push(
+      `Memory from ${layout.covered} bytes on is too large for what follows single bytes: its lines have no fill and no owners.`,
+    );
+  if (blocksLost > 0)
+    sentences.push(`${blocksLost} blocks found no room: their lines count as the heap's own.`);
+  if (settledLost > 0)
+    sentences.push(`${settledLost} pieces of freed blocks found no room: they count for who came behind.`);
+  if (ownedLost > 0)
+    sentences.push(
+      `${ownedLost} pieces of lines found no room: in longer intervals these lines count for their other pieces.`,
+    );
+  if (listsLost > 0) sentences.push(`${listsLost} intervals found no room for their contexts.`);
+  if (keysLost > 0) sentences.push(`Intervals with very many contexts have some of them without names.`);
+  return sentences;
+}
+
+/** How the locality was followed; a sample's rate at the start. */
+function describeOptions(layout: LocalityLayout | undefined) {
+  if (layout === undefined) return undefined;
+  const { exact, limit, mostLines, cacheLines } = layout;
+  const method = exact ? ("exact" as const) : ("shards" as const);
+  return { locality: { method, rate: (limit + 1) / 2 ** 32, mostLines, cacheBytes: cacheLines * 64 } };
+}
+
+function describe(
+  instance: SessionInstance,
+  readings: Readings,
+  linesOf: LinesOf | undefined,
+): InstanceWorkingSet {
+  const { layout } = instance;
+  const bytes = () => originalOf(instance);
+  const records = readings.records.slice(Math.min(instance.forgotten, readings.records.length - 1));
+  const levels = buildLevels(records, readings.lastIsPartial);
+  const scale = records[records.length - 1].scale;
+  const total = Object.fromEntries(MEASURES.map((measure) => [measure, totalOf(records, measure)]));
+  const { stacks, numbers } = describeStacks(readings.frames, bytes, linesOf);
+  // Merged intervals keep the stack of their later half.
+  const stackOf: number[] = new Array(levels[0].start.length).fill(-1);
+  const offset = readings.records.length - records.length;
+  records.forEach((record, i) => {
+    const number = numbers.get(readings.stacks[i + offset]);
+    if (number !== undefined) stackOf[Math.floor(record.interval / 2 ** (scale - record.scale))] = number;
+  });
+  return {
+    module: instance.module,
+    instance: instance.number,
+    duration: readings.duration - records[0].start,
+    period: layout.interval * 2 ** scale,
+    snapshots: records.length - (readings.lastIsPartial ? 1 : 0),
+    memoryBytes: readings.memoryBytes,
+    profilerBytes: profilerBytes(instance, readings, records.length),
+    total,
+    levels,
+    stackOf,
+    stacks,
+    ...describeAttribution(instance, readings, records, levels, linesOf),
+    ...(instance.locality === undefined || readings.locality === undefined
+      ? {}
+      : {
+          locality: describeLocality(
+            instance.locality,
+            readings.locality,
+            () => new ModuleFunctions(bytes()),
+            linesOf?.(bytes()),
+          ),
+        }),
+  };
+}
+
+function describeAttribution(
+  instance: SessionInstance,
+  { attribution: tables, records: all }: Readings,
+  records: readonly SnapshotRecord[],
+  levels: readonly WorkingSetLevel[],
+  linesOf: LinesOf | undefined,
+): Pick<InstanceWorkingSet, "firstTouch" | "owners" | "fill"> {
+  const { attribution: layout } = instance;
+  if (layout === undefined || tables === undefined) return {};
+  const scales = levels.map(({ factor, start }) => ({ factor, intervals: start.length }));
+  const describer = new AttributionDescriber(tables, records, all.length - records.length, scales);
+  const original = originalOf(instance);
+  const stackOf = stackDescriber(new ModuleFunctions(original), linesOf?.(original));
+  return {
+    ...(layout.firstTouch ? { firstTouch: describer.firstTouch(stackOf) } : {}),
+    ...(layout.owners ? { owners: describer.owners(stackOf) } : {}),
+    ...(layout.fill ? { fill: describer.fill() } : {}),
+  };
+}
+
+/** Marks and histories of the lines in use, snapshots, stacks. */
+function profilerBytes(
+  { attribution: layout }: SessionInstance,
+  { memoryBytes, stackBytes, attribution }: Readings,
+  snapshots: number,
+): number {
+  const lines = memoryBytes / 64;
+  const working = lines * 3 + Math.ceil(memoryBytes / 2048) + snapshots * 608 + stackBytes;
+  if (layout === undefined || attribution === undefined) return working;
+  const { firstTouch, fill, owners, covered } = layout;
+  const followed = Math.min(memoryBytes, covered);
+  const perByte = (fill || owners ? 1 : 0) + (fill ? 2 : 0) + (owners ? 1 : 0);
+  return working + (firstTouch ? lines * 4 : 0) + Math.ceil(followed * perByte) + attribution.usedBytes;
+}

@@ -1,9 +1,0 @@
-import { expect, it } from "vitest";
-import { FIRST_BESIDE } from "../../../src/instrument/working-set/beside-marks.ts";
-import { Op } from "../../../src/instrument/working-set/interval-code.ts";
-
-it("each kind of insertion has a number of its own, below those of what other passes put beside", () => {
-  const numbers = Object.values(Op);
-  expect(new Set(numbers).size).toBe(numbers.length);
-  expect(Math.max(...numbers)).toBeLessThan(FIRST_BESIDE);
-});

@@ -1,0 +1,63 @@
+import { readWorkingSet } from "../../src/model/read-working-set.ts";
+import type { Attribution, InstanceWorkingSet, WorkingSetProfile } from "../../src/model/working-set.ts";
+import { instrument, type WorkingSetOptions } from "../../src/tools/index.ts";
+import { WorkingSetSession } from "../../src/tools/working-set/read/working-set-session.ts";
+
+type Run = (instance: WebAssembly.Instance) => void;
+
+export interface AttributedOptions extends WorkingSetOptions {
+  /** The allocation functions, as `--allocator` names them. */
+  allocator?: string;
+  imports?: WebAssembly.Imports;
+  /** With the heap profiler too. */
+  heap?: boolean;
+}
+
+/** Everything the working-set tool tells of a run, as a reader of its file gets it. */
+export function attributed(module: Uint8Array, options: AttributedOptions, run: Run): InstanceWorkingSet {
+  return profileOf(module, options, run).instances[0];
+}
+
+export function profileOf(
+  module: Uint8Array,
+  { allocator, imports, heap, ...workingset }: AttributedOptions,
+  run: Run,
+): WorkingSetProfile {
+  const attribution = { firstTouch: true, fill: true, owners: true };
+  const options = { tools: heap ? (["heap", "workingset"] as const) : (["workingset"] as const) };
+  const tool = { attribution, ...workingset };
+  const { bytes, info } = instrument(module, {
+    ...options,
+    ...(allocator === undefined ? {} : { allocator }),
+    workingset: tool,
+  });
+  const instance = new WebAssembly.Instance(new WebAssembly.Module(bytes as BufferSource), imports);
+  run(instance);
+  const session = new WorkingSetSession({ ...options, workingset: tool });
+  const memory = instance.exports["memshade.workingset"] as WebAssembly.Memory;
+  session.addInstance({ number: 0, module: 0 }, memory, info, module);
+  const facts = { command: [], modules: [{ index: 0, name: "test", buildId: "" }], linesOf: undefined };
+  const { file } = session.snapshot({} as never, facts as never);
+  return readWorkingSet(String(file.contents));
+}
+
+/** `inner < outer` and lines, by context; what is no code by its kind. */
+export function linesByContext(
+  { contexts }: Attribution,
+  lines: readonly [number, number][],
+): Record<string, number> {
+  return Object.fromEntries(
+    lines.map(([number, count]) => {
+      const { kind, stack } = contexts[number];
+      return [kind === "code" ? stack.map(({ name }) => name).join(" < ") : kind, count];
+    }),
+  );
+}
+
+/** The lines of each context in the whole run. */
+export function totals(attribution: Attribution): Record<string, number> {
+  return linesByContext(
+    attribution,
+    attribution.contexts.map(({ total }, number) => [number, total]),
+  );
+}

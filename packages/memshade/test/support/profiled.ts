@@ -1,0 +1,132 @@
+import { readRaw } from "../../src/formats/memprof-raw/index.ts";
+import { connectHost, SHADOW_MEMORY } from "../../src/host/host-calls.ts";
+import { guardImports } from "../../src/host/host-frames.ts";
+import type { Mib } from "../../src/model/mib.ts";
+import type { RunSite } from "../../src/model/run.ts";
+import {
+  HeapSession,
+  type HeapSnapshot,
+  type InstanceHandle,
+} from "../../src/tools/heap/read/heap-session.ts";
+import { type InstrumentedInfo, type InstrumentOptions, instrument } from "../../src/tools/index.ts";
+
+/** One calling context of the profile. */
+export interface ProfiledContext {
+  /** Names of the functions, innermost first. */
+  stack: string[];
+  /** Code offsets of the calls, innermost first. */
+  offsets: number[];
+  module: number;
+  mib: Mib;
+  site: RunSite;
+}
+
+export interface ProfiledOptions {
+  options?: InstrumentOptions;
+  /** Made with a function that gives the exports, once there are some. */
+  imports?: (exports: () => Record<string, (...operands: unknown[]) => unknown>) => WebAssembly.Imports;
+  session?: HeapSession;
+  /** Whether somebody takes over what finds no room in the tables. Default true. */
+  host?: boolean;
+  name?: string;
+}
+
+export function newSession(options: InstrumentOptions = {}): HeapSession {
+  return new HeapSession({
+    clock: options.clock ?? "virtual",
+    rawVersion: 4,
+    counters: options.exactHistogram ? "exact" : "merged",
+    includeStack: options.includeStack ?? false,
+    includeAllocator: options.includeAllocator ?? false,
+  });
+}
+
+/** An instance of a module whose heap is profiled in this thread. */
+export class Profiled {
+  readonly info: InstrumentedInfo;
+  readonly session: HeapSession;
+  readonly handle: InstanceHandle;
+  readonly exports: Record<string, (...operands: unknown[]) => unknown>;
+  readonly shadow: WebAssembly.Memory;
+  /** How often the tables were full. */
+  flushes = 0;
+
+  constructor(bytes: Uint8Array, profiled: ProfiledOptions = {}) {
+    const options = { name: profiled.name ?? "module", ...profiled.options };
+    const { bytes: rewritten, info } = instrument(bytes, options);
+    this.info = info;
+    this.session = profiled.session ?? newSession(options);
+    let exports: WebAssembly.Exports | undefined;
+    const imports = profiled.imports?.(() => exports as never);
+    const module = new WebAssembly.Module(rewritten as BufferSource);
+    const guarded = guardImports(imports, WebAssembly.Module.imports(module), info);
+    exports = new WebAssembly.Instance(module, guarded?.imports ?? imports).exports;
+    guarded?.connect(exports);
+    this.exports = exports as never;
+    const flush = () => {
+      this.flushes++;
+      this.session.flush(this.handle);
+    };
+    this.shadow = exports[SHADOW_MEMORY] as WebAssembly.Memory;
+    if (profiled.host !== false) connectHost(exports, info, { flush });
+    this.handle = this.session.addInstance(this.shadow, info, bytes, null);
+  }
+
+  call(name: string, ...operands: unknown[]): unknown {
+    return this.exports[name](...operands);
+  }
+
+  snapshot(): HeapSnapshot {
+    return snapshotOf(this.session);
+  }
+
+  get heap(): HeapSnapshot["heap"] {
+    return this.snapshot().heap;
+  }
+
+  contexts(): ProfiledContext[] {
+    return contextsOf(this.snapshot());
+  }
+
+  /** Number of allocations per stack, "innermost < … < outermost". */
+  stacks(): Record<string, number> {
+    const counts: Record<string, number> = {};
+    for (const { stack, mib } of this.contexts()) {
+      const path = stack.join(" < ");
+      counts[path] = (counts[path] ?? 0) + mib.allocCount;
+    }
+    return counts;
+  }
+
+  /** The only context there is. */
+  only(): ProfiledContext {
+    const contexts = this.contexts();
+    if (contexts.length !== 1) throw new RangeError(`${contexts.length} contexts where one was expected`);
+    return contexts[0];
+  }
+}
+
+export function snapshotOf(session: HeapSession): HeapSnapshot {
+  return session.snapshot({ kind: "exit", exitCode: 0 });
+}
+
+export function contextsOf({ raw, modules, heap }: HeapSnapshot): ProfiledContext[] {
+  const sites = new Map(heap.sites.map((site) => [site.stackId, site]));
+  return readRaw(raw).contexts.map(({ stackId, mib, pcs }) => {
+    const offsets = pcs.map((pc) => Number(pc & 0xffffffffn));
+    const module = Number((pcs[0] ?? 0n) >> 32n);
+    const nameAt = (offset: number) => {
+      const found = modules[module].functions.find((f) => f.offset <= offset && offset < f.end);
+      return found?.name ?? `function ${found?.index}`;
+    };
+    return { stack: offsets.map(nameAt), offsets, module, mib, site: sites.get(String(stackId)) as RunSite };
+  });
+}
+
+/** Text of a bump allocator whose blocks are 16 bytes apart at least, beginning at 4096. It touches no memory. */
+export const BUMP = `
+  (global $next (mut i32) (i32.const 4096))
+  (func $malloc (export "malloc") (param $size i32) (result i32)
+    (global.get $next)
+    (global.set $next (i32.add (global.get $next) (i32.and (i32.add (local.get $size) (i32.const 31)) (i32.const -16)))))
+  (func $free (export "free") (param i32))`;

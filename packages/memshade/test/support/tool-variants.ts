@@ -1,0 +1,89 @@
+import type { InstrumentOptions } from "../../src/tools/index.ts";
+import type { Variant } from "./behaviour.ts";
+
+const everyOwner = { firstTouch: true, fill: true, owners: true };
+const exact = { host: "exact" } as const;
+const SHORT = { interval: 20, maxIntervals: 8 };
+
+const variant = (name: string, options: InstrumentOptions): Variant => ({ name, options });
+
+/** The tools beside the heap profiler in each of their ways, alone and together. */
+export const TOOL_VARIANTS: readonly Variant[] = [
+  variant("waste", { tools: ["waste"], waste: exact }),
+  variant("waste, ids that are given", { tools: ["waste"], waste: { ...exact, ids: 32 } }),
+  variant("waste, few ids", { tools: ["waste"], waste: { ...exact, ids: 32, mostIds: 3 } }),
+  variant("waste, ids in a table", { tools: ["waste"], waste: { ...exact, ids: "table" } }),
+  variant("waste by context", { tools: ["waste"], waste: { ...exact, contexts: true } }),
+  variant("waste by context without ids", {
+    tools: ["waste"],
+    waste: { ...exact, contexts: true, mostIds: 0 },
+  }),
+  variant("waste by context, ids in a table", {
+    tools: ["waste"],
+    waste: { ...exact, contexts: true, ids: "table", sameBytes: true },
+  }),
+  variant("pairs", { tools: ["waste"], waste: { ...exact, pairs: true } }),
+  variant("pairs by context", {
+    tools: ["waste"],
+    waste: { ...exact, pairs: true, contexts: true, copies: true },
+  }),
+  variant("lines", { tools: ["workingset"], workingset: SHORT }),
+  variant("lines, one interval", { tools: ["workingset"] }),
+  variant("owned lines", { tools: ["workingset"], workingset: { ...SHORT, attribution: everyOwner } }),
+  variant("timed lines", { tools: ["workingset"], workingset: { unit: "wall", assumeAligned: false } }),
+  variant("locality", { tools: ["workingset"], workingset: { ...SHORT, locality: { method: "exact" } } }),
+  variant("sampled locality", {
+    tools: ["workingset"],
+    workingset: { interval: 100, locality: { mostLines: 16 } },
+  }),
+  variant("locality of a tenth", {
+    tools: ["workingset"],
+    workingset: { interval: 100, locality: { rate: 0.1 } },
+  }),
+  variant("waste and lines", { tools: ["waste", "workingset"], waste: exact, workingset: SHORT }),
+  variant("waste by context and owned lines", {
+    tools: ["waste", "workingset"],
+    waste: { ...exact, contexts: true },
+    workingset: { ...SHORT, attribution: everyOwner },
+  }),
+  variant("pairs and locality", {
+    tools: ["waste", "workingset"],
+    waste: { ...exact, pairs: true },
+    workingset: { ...SHORT, locality: { method: "exact" } },
+  }),
+];
+
+/** The same together with the heap profiler, for a module whose allocator is named. Its tables are full soon. */
+export function heapVariants(allocator: string): Variant[] {
+  const small: InstrumentOptions = { allocator, maxContexts: 8, maxBlocks: 16 };
+  return [
+    variant("heap, usual tables", { allocator }),
+    variant("heap", small),
+    variant("heap by the wall clock", { ...small, clock: "wall" }),
+    variant("heap and waste by context", { ...small, tools: ["heap", "waste"], waste: { contexts: true } }),
+    variant("heap and objects", {
+      ...small,
+      tools: ["heap", "waste"],
+      waste: { objects: true, contexts: true },
+    }),
+    variant("heap and owned lines", {
+      ...small,
+      tools: ["heap", "workingset"],
+      workingset: { ...SHORT, attribution: everyOwner },
+    }),
+    variant("all tools", { ...small, tools: ["heap", "waste", "workingset"] }),
+    variant("all of everything", {
+      ...small,
+      ...{ exactHistogram: true, includeStack: true, includeAllocator: true },
+      tools: ["heap", "waste", "workingset"],
+      waste: { pairs: true, objects: true, contexts: true, copies: true },
+      workingset: { interval: 20, attribution: everyOwner, locality: { method: "exact" } },
+    }),
+  ];
+}
+
+/** A few of the variants, others for each seed; all of them where a number of runs is asked for. */
+export function some(variants: readonly Variant[], seed: number): readonly Variant[] {
+  if (process.env.MEMSHADE_RUNS !== undefined) return variants;
+  return variants.filter((_, i) => (i + seed) % 5 === 0);
+}

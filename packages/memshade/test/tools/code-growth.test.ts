@@ -1,0 +1,49 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { type InstrumentOptions, instrument } from "../../src/tools/index.ts";
+import { decodeModule, SectionId, sectionPayload } from "../../src/wasm/index.ts";
+import { wat } from "../support/assemble.ts";
+
+const KERNELS = new URL("../fixtures/programs/kernels/", import.meta.url);
+const kernels = readdirSync(KERNELS).filter((name) => name.endsWith(".wasm"));
+
+/** Size of a module's code, bytes. */
+function codeBytes(bytes: Uint8Array): number {
+  return sectionPayload(decodeModule(bytes), SectionId.Code)?.length ?? 0;
+}
+
+function added(bytes: Uint8Array, options: InstrumentOptions): number {
+  return codeBytes(instrument(bytes, options).bytes) - codeBytes(bytes);
+}
+
+describe("the code of a small program", () => {
+  it.each(kernels)("grows to at most 1.8 times its size: %s", (name) => {
+    const bytes = readFileSync(new URL(name, KERNELS));
+    expect(added(bytes, {}) / codeBytes(bytes)).toBeLessThan(0.8);
+  });
+});
+
+describe("what a module has no use for", () => {
+  const program = (body: string) =>
+    wat(`(module (memory 1)
+      (func $malloc (param i32) (result i32) (i32.const 16))
+      (func $free (param i32))
+      (func (export "run") (param i32 i32) (drop (call $malloc (i32.const 8))) (call $free (i32.const 16)) ${body}))`);
+  const options = { allocator: "malloc=malloc,free=free" };
+  const access = "(i32.store (local.get 0) (i32.const 1))";
+  const step = "(local.set 0 (i32.add (local.get 0) (i32.const 4)))";
+  const loop = `(loop ${access} ${step} (br_if 0 (local.tee 1 (i32.sub (local.get 1) (i32.const 1)))))`;
+
+  it("is not merged into it: loops, bulk instructions, the wall clock, histograms, allocations", () => {
+    const least = added(program(access), options);
+    expect(added(program(loop), options)).toBeGreaterThan(least + 300);
+    expect(
+      added(program(`${access} (memory.fill (local.get 0) (i32.const 0) (local.get 1))`), options),
+    ).toBeGreaterThan(least + 100);
+    const histogram = { ...options, exactHistogram: true };
+    const both = added(program(access), { ...histogram, clock: "wall" });
+    expect(both).toBeGreaterThan(added(program(access), histogram) + 50);
+    expect(both).toBeGreaterThan(added(program(access), { ...options, clock: "wall" }) + 300);
+    expect(added(program(access), { ...options, countersOnly: true })).toBeLessThan(500);
+  });
+});

@@ -1,0 +1,196 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { bytesOfBase64 } from "../../../src/bytes/base64.ts";
+import type { WasteOptions } from "../../../src/tools/index.ts";
+import { wat } from "../../support/assemble.ts";
+import { Wasted } from "../../support/wasted.ts";
+
+/** Pieces of a function's body; `chance` is an i32 that differs each time. */
+type Code = (depth: number) => string;
+const CHANCE = `(i32.and (i32.shr_u (local.tee $x (i32.add (i32.mul (local.get $x) (i32.const 1103515245)) (i32.const 12345))) (i32.const 16))`;
+const chance = `${CHANCE} (i32.const 1))`;
+const load = "(drop (i32.load8_u (i32.const 64)))";
+
+const leaf = fc.oneof(
+  { arbitrary: fc.constant<Code>(() => load), weight: 8 },
+  {
+    weight: 6,
+    arbitrary: fc.constantFrom<Code>(
+      () => "(call $leaf)",
+      (depth) => `(br_if ${depth >> 1} ${chance})`,
+      (depth) => `(if ${chance} (then (br ${depth >> 1})))`,
+      (depth) =>
+        `(block (block (br_table 0 1 ${2 + (depth >> 1)} ${CHANCE} (i32.const 3)))) ${load}) ${load}`,
+    ),
+  },
+  {
+    arbitrary: fc.constantFrom<Code>(
+      () => "(call $host)",
+      () => `(if ${chance} (then (return)))`,
+    ),
+    weight: 1,
+  },
+);
+const { code } = fc.letrec<{ code: Code; list: Code }>((tie) => ({
+  list: fc.array(tie("code"), { minLength: 1, maxLength: 4 }).map(
+    (parts): Code =>
+      (depth) =>
+        parts.map((part) => part(depth)).join("\n"),
+  ),
+  code: fc.oneof(
+    { maxDepth: 4, depthSize: "medium" },
+    { arbitrary: leaf, weight: 4 },
+    tie("list").map(
+      (inner): Code =>
+        (depth) =>
+          `(block ${inner(depth + 1)})`,
+    ),
+    tie("list").map(
+      (inner): Code =>
+        (depth) =>
+          `(if ${chance} (then ${inner(depth + 1)}))`,
+    ),
+    fc.tuple(tie("list"), tie("list")).map(
+      ([one, other]): Code =>
+        (depth) =>
+          `(if ${chance} (then ${one(depth + 1)}) (else ${other(depth + 1)}))`,
+    ),
+    tie("list").map(
+      (inner): Code =>
+        // However often branches go back, it ends.
+        (depth) =>
+          `(block (loop (br_if 1 (i32.eqz (local.get $fuel)))
+             (local.set $fuel (i32.sub (local.get $fuel) (i32.const 1)))
+             ${inner(depth + 2)} (br_if 0 ${chance})))`,
+    ),
+  ),
+}));
+
+/** Code that leaves room for everything else to be followed inline. */
+const ROOM = "nop ".repeat(4000);
+
+function moduleOf(body: string, imported = `(import "env" "host" (func $host))`): Uint8Array {
+  return wat(`(module ${imported}
+    (memory (export "memory") 1)
+    (func $leaf ${load})
+    (func ${ROOM})
+    (func $f (export "f") (param $x i32) (local $fuel i32)
+      (local.set $fuel (i32.const 40)) ${body}))`);
+}
+
+const withHost = { imports: () => ({ env: { host: () => {} } }) };
+
+function loadsOf(wasted: Wasted): unknown[] {
+  return wasted
+    .contents()
+    .loads.map(({ path, loads, bytes, silent }) => [path, loads, bytes, silent])
+    .sort((a, b) => (String(a) < String(b) ? -1 : 1));
+}
+
+/** Numbers of blocks that are counted, and of all that have accesses followed inline. */
+function countersOf(bytes: Uint8Array): [counted: number, all: number] {
+  const layout = new Wasted(bytes, withHost, { contexts: false }).reader.layout;
+  const ones = (bits: string) =>
+    bytesOfBase64(bits).reduce((sum, byte) => sum + byte.toString(2).replaceAll("0", "").length, 0);
+  return [ones(layout.leaders) - ones(layout.implied), ones(layout.leaders)];
+}
+
+describe("blocks whose runs follow from those of others", () => {
+  it("ran as often as if each of them were counted, whatever control does", () => {
+    let implied = 0;
+    fc.assert(
+      fc.property(fc.array(code, { minLength: 4, maxLength: 10 }), fc.nat(1000), (parts, seed) => {
+        const bytes = moduleOf(parts.map((part) => part(0)).join("\n"));
+        const figures = (waste: WasteOptions) => {
+          const wasted = new Wasted(bytes, withHost, { contexts: false, ...waste });
+          for (let run = 0; run < 5; run++) wasted.call("f", seed * 5 + run);
+          return loadsOf(wasted);
+        };
+        const expected = figures({ pairs: true });
+        for (const ids of [16, 32, "table"] as const) expect(figures({ ids })).toEqual(expected);
+        expect(figures({ contexts: true })).toEqual(figures({ pairs: true, contexts: true }));
+        const [counted, all] = countersOf(bytes);
+        implied += all - counted;
+      }),
+      { numRuns: 8 },
+    );
+    expect(implied).toBeGreaterThan(5);
+  });
+
+  it("are those behind a condition, one arm of two, and one block of a loop", () => {
+    expect(countersOf(moduleOf(`${load} (if ${chance} (then ${load})) ${load}`))[0]).toBe(3);
+    expect(countersOf(moduleOf(`${load} (if ${chance} (then ${load}) (else ${load})) ${load}`))[0]).toBe(3);
+    const loop = `(loop ${load} (if ${chance} (then ${load})) ${load} (br_if 0 ${chance}))`;
+    expect(countersOf(moduleOf(`${load} ${loop} ${load}`))).toEqual([4, 6]);
+  });
+
+  it("are not those behind calls that may not come back", () => {
+    const around = (call: string) => countersOf(moduleOf(`${load} ${call} ${load}`));
+    expect(around("(call $leaf)")).toEqual([2, 3]);
+    expect(around("(call $host)")).toEqual([3, 3]);
+    expect(around(`(if ${chance} (then (call $host)))`)).toEqual([3, 3]);
+  });
+
+  it("count right where a callee never comes back, and while it is running", () => {
+    const bytes = moduleOf(`${load} (if (local.get $x) (then (call $host))) ${load}`);
+    let during: unknown[] = [];
+    const wasted: Wasted = new Wasted(
+      bytes,
+      {
+        imports: () => ({
+          env: {
+            host: () => {
+              during = loadsOf(wasted);
+              throw new Error("enough");
+            },
+          },
+        }),
+      },
+      { contexts: false },
+    );
+    wasted.call("f", 0);
+    for (let run = 0; run < 3; run++) expect(() => wasted.call("f", 1)).toThrow("enough");
+    expect(during.map((one) => (one as number[])[1])).toEqual([4, 1]);
+    expect(loadsOf(wasted).map((one) => (one as number[])[1])).toEqual([4, 1]);
+  });
+
+  it("are not those that an exception may go past", () => {
+    const bytes = wat(`(module (tag $t) (memory 1)
+      (func $throws (param i32) (if (local.get 0) (then (throw $t))))
+      (func ${ROOM})
+      (func (export "f") (param $x i32)
+        ${load}
+        (try (do ${load} (call $throws (local.get $x)) ${load}) (catch_all ${load}))
+        ${load}))`);
+    const figures = (waste: WasteOptions) => {
+      const wasted = new Wasted(bytes, {}, { contexts: false, ...waste });
+      for (const x of [0, 1, 1]) wasted.call("f", x);
+      return loadsOf(wasted);
+    };
+    expect(figures({}).map((one) => (one as number[])[1])).toEqual([3, 3, 1, 2, 3]);
+    expect(figures({})).toEqual(figures({ pairs: true }));
+  });
+
+  it("are one too large at most where something traps", () => {
+    const store = "(i32.store offset=128 (local.get $x) (local.get $x))";
+    const bytes = moduleOf(`${load} ${store} (if (local.get $x)
+      (then (drop (i32.div_u (i32.const 1) (i32.sub (local.get $x) (i32.const 1))))
+        ${load})) ${load} ${store}`);
+    const counts = (waste: WasteOptions) => {
+      const wasted = new Wasted(bytes, withHost, { contexts: false, ...waste });
+      for (const x of [0, 2, 0]) wasted.call("f", x);
+      expect(() => wasted.call("f", 1)).toThrow("divide by zero");
+      const { loads, stores } = wasted.contents();
+      for (const { read, overwritten } of stores) {
+        expect(read).toBeGreaterThanOrEqual(0);
+        expect(overwritten).toBeGreaterThanOrEqual(0);
+      }
+      return [...loads.map((one) => one.loads), ...stores.map((one) => one.stores)];
+    };
+    const exact = counts({ pairs: true });
+    for (const ids of [16, 32] as const)
+      counts({ ids }).forEach((count, site) => {
+        expect([0, 1]).toContain(count - exact[site]);
+      });
+  });
+});

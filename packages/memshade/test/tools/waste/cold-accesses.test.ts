@@ -1,0 +1,100 @@
+import { describe, expect, it } from "vitest";
+import { scanModule } from "../../../src/rewrite/facts/module-scan.ts";
+import type { WasteOptions } from "../../../src/tools/index.ts";
+import { commonDisplacements } from "../../../src/tools/waste/pass/cold-displacements.ts";
+import { siteFrequencies } from "../../../src/tools/waste/pass/site-frequency.ts";
+import { Heat, siteHeat } from "../../../src/tools/waste/pass/site-heat.ts";
+import { findSites } from "../../../src/tools/waste/pass/site-table.ts";
+import { decodeModule, opcodeId } from "../../../src/wasm/index.ts";
+import { wat } from "../../support/assemble.ts";
+import { Wasted } from "../../support/wasted.ts";
+import { countsOfStore } from "./events.ts";
+
+const FUNCTIONS = 60;
+const ACCESSES = 70;
+const PAGE = 65536;
+/** Most have one of few displacements. */
+const DISPLACEMENTS = [0, 8, 8, 8, 8, 8, 8, 5000];
+const STORES = ["i32.store", "i32.store8", "i64.store", "f64.store"];
+const LOADS = ["i32.load", "i32.load8_u", "i64.load", "f64.load"];
+
+/** Functions that store to and load from near their parameter, so many that few can be followed inline; `run` calls them all. */
+function manyAccesses(address: "i32" | "i64"): Uint8Array {
+  let chance = 1;
+  const next = (below: number): number => {
+    chance = (Math.imul(chance, 1103515245) + 12345) & 0x7fffffff;
+    return (chance >>> 8) % below;
+  };
+  const access = (): string => {
+    const which = next(STORES.length);
+    const at = `offset=${DISPLACEMENTS[next(DISPLACEMENTS.length)] + (next(20) === 0 ? next(300) : 0)} (local.get $at)`;
+    const type = STORES[which].slice(0, 3);
+    return next(2) === 0
+      ? `(${STORES[which]} ${at} (${type}.const ${next(3)}))`
+      : `(drop (${LOADS[which]} ${at}))`;
+  };
+  const functions = Array.from(
+    { length: FUNCTIONS },
+    (_, i) => `(func $f${i} (param $at ${address}) ${Array.from({ length: ACCESSES }, access).join("\n")})`,
+  );
+  return wat(`(module (memory (export "memory") ${address === "i64" ? "i64" : ""} 1)
+    ${functions.join("\n")}
+    (func (export "run") (param $at ${address})
+      ${functions.map((_, i) => `(call $f${i} (local.get $at))`).join("\n")}))`);
+}
+
+const ENGINES: Readonly<Record<string, WasteOptions>> = {
+  "16-bit ids": { ids: 16 },
+  "32-bit ids": { ids: 32 },
+  "32-bit ids, more stores than short ones": { ids: 32, mostIds: 1 },
+  "32-bit ids in a table": { ids: "table" },
+  "frames of contexts": { contexts: true },
+  "frames of contexts, ids in a table": { contexts: true, ids: "table" },
+  "frames of contexts, more stores than ids": { contexts: true, mostIds: 9 },
+};
+
+/** Which calls trap, and what an instance counts that is called where none does. */
+function resultOf(module: Uint8Array, isWide: boolean, waste: WasteOptions): unknown {
+  const make = () => new Wasted(module, {}, { contexts: false, host: "exact", ...waste });
+  const callAt = (run: Wasted, address: number) => run.call("run", isWide ? BigInt(address) : address);
+  const trapping = make();
+  const traps = [16, PAGE - 6000, PAGE - 5000, PAGE - 8, PAGE, 0xfffffff0].map((address) => {
+    try {
+      callAt(trapping, address);
+      return false;
+    } catch {
+      return true;
+    }
+  });
+  const counted = make();
+  for (const address of [16, 20, 16, 4000]) callAt(counted, address);
+  const { stores, loads } = counted.file();
+  const placeOf = ({ ips }: (typeof stores)[number] | (typeof loads)[number]) => ips[0].address;
+  return {
+    traps,
+    stores: stores.map((one) => [placeOf(one), ...countsOfStore(one)]).sort(),
+    loads: loads.map((one) => [placeOf(one), one.nof_loads, one.nof_silent]).sort(),
+  };
+}
+
+describe("accesses that are followed by functions in their place", () => {
+  for (const address of ["i32", "i64"] as const) {
+    const module = manyAccesses(address);
+    const expected = resultOf(module, address === "i64", { pairs: true });
+    it.each(Object.entries(ENGINES))(`count as all others do, ${address} addresses, %s`, (_, waste) => {
+      expect(resultOf(module, address === "i64", waste)).toEqual(expected);
+    });
+  }
+
+  it("share functions without a displacement where it is common", () => {
+    const module = decodeModule(manyAccesses("i32"));
+    const sites = findSites(module, []);
+    const heat = siteHeat(module, sites, siteFrequencies(module, sites, scanModule(module)), "fixed");
+    expect([...heat].filter((one) => one === Heat.Cold).length).toBeGreaterThan(sites.length / 2);
+    const cold = new Uint8Array(sites.length).fill(Heat.Cold);
+    const common = commonDisplacements(module, sites, cold).get(opcodeId("i32.load"));
+    expect(common?.has(8)).toBe(true);
+    expect(common?.has(0)).toBe(false);
+    expect(commonDisplacements(module, sites, heat.fill(Heat.Hot))).toEqual(new Map());
+  });
+});
