@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
-import type { InstrumentOptions, SiteRuns } from "../../packages/memshade/src/tools/index.ts";
-import { instrument, readInstrumentedInfo } from "../../packages/memshade/src/tools/index.ts";
 import { withBranchHints } from "../../packages/memshade/src/host/branch-hints.ts";
 import { guardImports } from "../../packages/memshade/src/host/host-frames.ts";
 import { nativeSha256 } from "../../packages/memshade/src/host/native-sha256.ts";
+import type { InstrumentOptions, SiteRuns } from "../../packages/memshade/src/tools/index.ts";
+import { instrument, readInstrumentedInfo } from "../../packages/memshade/src/tools/index.ts";
 import { siteRunsOfInstance } from "./earlier-runs.ts";
 
 /** What a program's modules are replaced with before they are compiled. */

@@ -7,6 +7,8 @@ import { fileURLToPath } from "node:url";
 
 const PACKAGE = fileURLToPath(new URL("..", import.meta.url));
 const BUILD = "scripts/build-shadow-runtime.ts";
+/** The table that the constants of opcodes are made of. */
+const OPCODES = "src/wasm/opcodes.ts";
 /** Longer than the first line of a generated file. */
 const HEAD_BYTES = 128;
 
@@ -21,7 +23,7 @@ export function firstLine(digest: string): string {
 /** Digest, 16 hexadecimal digits, of what is written in AssemblyScript in a package folder, and of what builds it. */
 export function assemblyDigest(folder: string = PACKAGE): string {
   const hash = createHash("sha256");
-  for (const path of [BUILD, ...filesOf(folder).filter(isAssembly)].sort())
+  for (const path of [BUILD, OPCODES, ...filesOf(folder).filter(isAssembly)].sort())
     hash.update(`${path.replaceAll(sep, "/")}\0`).update(readFileSync(join(folder, path)));
   return hash.digest("hex").slice(0, 16);
 }

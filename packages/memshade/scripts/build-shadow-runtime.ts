@@ -1,10 +1,12 @@
 // Compiles what is written in AssemblyScript, and embeds it as base64, so that its users need no file access and work in
 // a browser too: the code that runs inside profiled modules, and the inner loops of reading debug and call frame information.
+// Writes the constants of the opcode table too.
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import asc from "assemblyscript/asc";
+import { OPCODES, type OpcodeName, opcodeId } from "../src/wasm/opcodes.ts";
 import { assemblyDigest, firstLine } from "./assembly-sources.ts";
 
 const source = join(dirname(fileURLToPath(import.meta.url)), "../src");
@@ -138,6 +140,18 @@ function fix(source: string, fixed: Readonly<Record<string, number>>): string {
 
 /** Before all of them: sources that change meanwhile are no part of what is built. */
 const builtFrom = firstLine(assemblyDigest());
+
+writeOpcodeConstants();
+
+/** One constant per instruction, named as in the text format: `I32_ADD` is the id of `i32.add`. */
+function writeOpcodeConstants(): void {
+  const names = new Set(OPCODES.map(([, name]) => name as OpcodeName));
+  const lines = [...names].map((name) => {
+    const constant = name.toUpperCase().replaceAll(/[^A-Z0-9_]/g, "_");
+    return `export const ${constant} = ${opcodeId(name)};\n`;
+  });
+  writeFileSync(join(source, "wasm/op.generated.ts"), `${builtFrom}\n${lines.join("")}`);
+}
 
 for (const { folder: room, entry, target, constant, fixed, chosen, small, ownMemory } of PARTS) {
   const home = join(source, room);

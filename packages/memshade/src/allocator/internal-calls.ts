@@ -1,17 +1,8 @@
 import { readU32Leb } from "../bytes/leb128.ts";
 import type { CallPlan } from "../contexts/call-plan.ts";
 import { InsertionKind, type Insertions } from "../rewrite/write/insertions.ts";
-import {
-  type FunctionBody,
-  IMMEDIATE_KIND,
-  opcodeId,
-  opcodeIdAt,
-  skipImmediates,
-  skipOpcode,
-} from "../wasm/index.ts";
-
-const CALL = opcodeId("call");
-const RETURN_CALL = opcodeId("return_call");
+import { type FunctionBody, IMMEDIATE_KIND, opcodeIdAt, skipImmediates, skipOpcode } from "../wasm/index.ts";
+import * as Op from "../wasm/op.generated.ts";
 
 /** Sends the calls of a function that is not walked to where the plan wants them, as those of the allocator. */
 export function redirectInternalCalls(
@@ -25,10 +16,10 @@ export function redirectInternalCalls(
     const op = opcodeIdAt(bytes, pos);
     const immediates = skipOpcode(bytes, pos);
     const next = skipImmediates(bytes, immediates, IMMEDIATE_KIND[op]);
-    if (op === CALL || op === RETURN_CALL) {
+    if (op === Op.CALL || op === Op.RETURN_CALL) {
       const callee = readU32Leb(bytes, immediates);
       const target = calls.target(caller, callee);
-      const kind = op === CALL ? InsertionKind.ReplaceByCall : InsertionKind.ReplaceByTailCall;
+      const kind = op === Op.CALL ? InsertionKind.ReplaceByCall : InsertionKind.ReplaceByTailCall;
       if (target !== callee) insertions.add(pos, kind, next - pos, target);
     }
     pos = next;

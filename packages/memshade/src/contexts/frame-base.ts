@@ -1,6 +1,6 @@
 import { ByteWriter } from "../bytes/writer.ts";
 import type { ShadowLayout } from "../tools/options.ts";
-import { opcodeId } from "../wasm/index.ts";
+import * as Op from "../wasm/op.generated.ts";
 
 /** A frame of the shadow stack: the call site, and a memo of its place in the tree of contexts. */
 export const FRAME_BYTES = 8;
@@ -33,7 +33,7 @@ export function fixedFrameBase({ stack, hostWord }: Pick<ShadowLayout, "stack" |
 
 function constant(value: number): Uint8Array {
   return new ByteWriter(8)
-    .u8(opcodeId("i32.const"))
+    .u8(Op.I32_CONST)
     .s32Leb(value | 0)
     .finish();
 }

@@ -1,18 +1,10 @@
 import { readU32Leb } from "../bytes/leb128.ts";
 import { openObject } from "../objects/index.ts";
 import { BlockTypes } from "../symbolize/block-types.ts";
-import {
-  decodeModule,
-  IMMEDIATE_KIND,
-  opcodeId,
-  opcodeIdAt,
-  skipImmediates,
-  skipOpcode,
-} from "../wasm/index.ts";
+import { decodeModule, IMMEDIATE_KIND, opcodeIdAt, skipImmediates, skipOpcode } from "../wasm/index.ts";
+import * as Op from "../wasm/op.generated.ts";
 import type { TypesOf } from "./tool-session.ts";
 
-const CALL = opcodeId("call");
-const END = opcodeId("end");
 /** Instructions behind a call of the allocator among which a constructor is looked for. */
 const LOOKED_AT = 24;
 
@@ -31,8 +23,8 @@ export const moduleTypes: TypesOf = (original) => {
         const op = opcodeIdAt(bytes, pos);
         const immediates = skipOpcode(bytes, pos);
         if (i > 0) places.push(pos - codePayloadStart);
-        if (op === END && i > 0) break;
-        if (op === CALL && i > 0) {
+        if (op === Op.END && i > 0) break;
+        if (op === Op.CALL && i > 0) {
           const callee = bodies[readU32Leb(bytes, immediates) - importedFunctionCount];
           if (callee !== undefined) places.push(callee.codeStart - codePayloadStart);
           break;

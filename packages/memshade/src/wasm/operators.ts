@@ -3,7 +3,8 @@ import { ByteReader } from "../bytes/reader.ts";
 import { readHeapType, readValType, readValTypes } from "./decode/value-types.ts";
 import { ImmediateKind } from "./immediates.ts";
 import { checkMemargFlags, MEMARG_HAS_MEMORY, unsupportedOrder } from "./memarg.ts";
-import { IMMEDIATE_KIND, OPCODE_NAME, opcodeId } from "./opcodes.ts";
+import * as Op from "./op.generated.ts";
+import { IMMEDIATE_KIND, OPCODE_NAME } from "./opcodes.ts";
 import { opcodeIdAt, skipOpcode } from "./skip.ts";
 import { type FunctionBody, type HeapType, referenceType, type ValType, type WasmModule } from "./types.ts";
 
@@ -82,8 +83,6 @@ export type Immediates =
   | { kind: Kind<"TryTable">; blockType: BlockType; catches: CatchClause[] }
   | { kind: Kind<"BrOnCast">; label: number; source: ValType; target: ValType };
 
-const END = opcodeId("end");
-
 /** One instruction in decoded form. */
 export interface Operator {
   /** offset of the opcode in the module */
@@ -102,7 +101,7 @@ export interface Operator {
 export function* iterateOperators(module: WasmModule, body: FunctionBody): Generator<Operator> {
   let last: Operator | undefined;
   for (last of iterateInstructions(module.bytes, body.codeStart, body.end)) yield last;
-  if (last?.id !== END) {
+  if (last?.id !== Op.END) {
     throw new FormatError("malformed", body.end - 1, "function body", "it does not finish with `end`");
   }
 }

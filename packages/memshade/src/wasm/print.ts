@@ -2,6 +2,7 @@ import { decodeLocals } from "./decode/code.ts";
 import { ImmediateKind } from "./immediates.ts";
 import { functionType } from "./lookups.ts";
 import { functionName, type ModuleNames } from "./names.ts";
+import * as Op from "./op.generated.ts";
 import { opcodeId } from "./opcodes.ts";
 import {
   type BlockType,
@@ -21,15 +22,8 @@ import {
 
 const DEEPEST_INDENTATION = 40;
 
-const ELSE = opcodeId("else");
-const END = opcodeId("end");
-const CATCH = opcodeId("catch");
-const CATCH_ALL = opcodeId("catch_all");
-const DELEGATE = opcodeId("delegate");
 const REF_TEST_NULL = opcodeId("ref.test null");
 const REF_CAST_NULL = opcodeId("ref.cast null");
-const REF_TEST = opcodeId("ref.test");
-const REF_CAST = opcodeId("ref.cast");
 
 /**
  * A defined function as text, for people: a header line, then one instruction a line with its offset in the
@@ -42,8 +36,8 @@ export function printFunction(module: WasmModule, functionIndex: number, names?:
   let depth = 1;
   for (const operator of iterateOperators(module, body)) {
     const { id } = operator;
-    const closes = id === END || id === DELEGATE;
-    const divides = id === ELSE || id === CATCH || id === CATCH_ALL;
+    const closes = id === Op.END || id === Op.DELEGATE;
+    const divides = id === Op.ELSE || id === Op.CATCH || id === Op.CATCH_ALL;
     if (closes || divides) depth--;
     const offset = (operator.offset - module.codePayloadStart).toString(16).padStart(6, "0");
     lines.push(`${offset}  ${indentation(depth)}${printOperator(operator, module, names)}`);
@@ -93,7 +87,7 @@ export function printOperator(operator: Operator, module?: WasmModule, names?: M
 
 function printReferenceOperator(id: number, name: string, heapType: number): string {
   const target = formatHeapType(heapType);
-  if (id === REF_TEST || id === REF_CAST) return `${name} (ref ${target})`;
+  if (id === Op.REF_TEST || id === Op.REF_CAST) return `${name} (ref ${target})`;
   if (id === REF_TEST_NULL || id === REF_CAST_NULL)
     return `${name.replace(" null", "")} (ref null ${target})`;
   return `${name} ${target}`;

@@ -3,14 +3,12 @@ import { FunctionFact, type ModuleScan } from "../../rewrite/facts/module-scan.t
 import {
   functionCount,
   IMMEDIATE_KIND,
-  opcodeId,
   opcodeIdAt,
   skipImmediates,
   skipOpcode,
   type WasmModule,
 } from "../../wasm/index.ts";
-
-const REF_FUNC = opcodeId("ref.func");
+import * as Op from "../../wasm/op.generated.ts";
 
 /** Properties of a function, as bits of `CallGraph.traits`. */
 export const Trait = {
@@ -139,7 +137,7 @@ function markReferences(bytes: Uint8Array, start: number, end: number, mark: (in
   for (let position = start; position < end; ) {
     const id = opcodeIdAt(bytes, position);
     const immediates = skipOpcode(bytes, position);
-    if (id === REF_FUNC) mark(readU32Leb(bytes, immediates));
+    if (id === Op.REF_FUNC) mark(readU32Leb(bytes, immediates));
     position = skipImmediates(bytes, immediates, IMMEDIATE_KIND[id]);
   }
 }

@@ -1,24 +1,9 @@
 import { readU32Leb } from "../../bytes/leb128.ts";
-import {
-  IMMEDIATE_KIND,
-  type OpcodeName,
-  opcodeId,
-  opcodeIdAt,
-  skipImmediates,
-  skipOpcode,
-  type WasmModule,
-} from "../../wasm/index.ts";
+import { IMMEDIATE_KIND, opcodeIdAt, skipImmediates, skipOpcode, type WasmModule } from "../../wasm/index.ts";
+import * as Op from "../../wasm/op.generated.ts";
 
-const CALL = opcodeId("call");
-const RETURN_CALL = opcodeId("return_call");
-const TAIL_CALLS = new Set(
-  (["return_call", "return_call_indirect", "return_call_ref"] satisfies OpcodeName[]).map(opcodeId),
-);
-const UNNAMED = new Set(
-  (["call_indirect", "call_ref", "return_call_indirect", "return_call_ref"] satisfies OpcodeName[]).map(
-    opcodeId,
-  ),
-);
+const TAIL_CALLS = new Set([Op.RETURN_CALL, Op.RETURN_CALL_INDIRECT, Op.RETURN_CALL_REF]);
+const UNNAMED = new Set([Op.CALL_INDIRECT, Op.CALL_REF, Op.RETURN_CALL_INDIRECT, Op.RETURN_CALL_REF]);
 
 /** Every instruction of a module that calls, in code order. */
 export interface CallSites {
@@ -46,7 +31,7 @@ export function findCallSites(module: WasmModule): CallSites {
     for (let pos = body.codeStart; pos < body.end; ) {
       const op = opcodeIdAt(bytes, pos);
       const immediates = skipOpcode(bytes, pos);
-      const isNamed = op === CALL || op === RETURN_CALL;
+      const isNamed = op === Op.CALL || op === Op.RETURN_CALL;
       if (isNamed || UNNAMED.has(op)) {
         sites.offset.push(pos - codePayloadStart);
         sites.callee.push(isNamed ? readU32Leb(bytes, immediates) : -1);

@@ -1,6 +1,6 @@
 import { ByteWriter } from "../../bytes/writer.ts";
 import type { FollowedCalls } from "../../rewrite/write/entry-wrappers.ts";
-import { opcodeId } from "../../wasm/index.ts";
+import * as Op from "../../wasm/op.generated.ts";
 import type { FrameTargets } from "./frame-snippets.ts";
 
 /** The words that wrappers around entered functions keep: where the host stands, counted from the root's slot. */
@@ -17,7 +17,7 @@ export function entryStack({
 
 function constant(value: number): Uint8Array {
   return new ByteWriter(8)
-    .u8(opcodeId("i32.const"))
+    .u8(Op.I32_CONST)
     .s32Leb(value | 0)
     .finish();
 }

@@ -1,20 +1,7 @@
 import type { SnippetSink } from "../../rewrite/write/snippet-sink.ts";
-import { opcodeId } from "../../wasm/index.ts";
+import * as Op from "../../wasm/op.generated.ts";
 import { ENTRY_WORD, HOST_WORD } from "../frame-base.ts";
 
-const LOCAL_GET = opcodeId("local.get");
-const LOCAL_SET = opcodeId("local.set");
-const LOCAL_TEE = opcodeId("local.tee");
-const GLOBAL_GET = opcodeId("global.get");
-const GLOBAL_SET = opcodeId("global.set");
-const CALL = opcodeId("call");
-const IF = opcodeId("if");
-const ELSE = opcodeId("else");
-const I32_ADD = opcodeId("i32.add");
-const I32_SUB = opcodeId("i32.sub");
-const I32_NE = opcodeId("i32.ne");
-const I32_LOAD = opcodeId("i32.load");
-const I32_STORE = opcodeId("i32.store");
 const NOTHING = 0x40;
 /** Where a slot has the tag of the callee that its frame belongs to. */
 const SLOT_TAG = 4;
@@ -51,43 +38,43 @@ export class FrameSnippets {
   /** First thing in a body: puts the frame into a local. */
   enter(sink: SnippetSink, frame: number, request: FrameRequest): void {
     const { memory, slotGlobal } = this.#targets;
-    sink.indexed(GLOBAL_GET, slotGlobal);
-    sink.local(LOCAL_TEE, frame);
-    sink.access(I32_LOAD, 2, memory, SLOT_TAG);
+    sink.indexed(Op.GLOBAL_GET, slotGlobal);
+    sink.local(Op.LOCAL_TEE, frame);
+    sink.access(Op.I32_LOAD, 2, memory, SLOT_TAG);
     sink.i32(request.tag);
-    sink.plain(I32_NE);
+    sink.plain(Op.I32_NE);
     sink.rarely();
-    sink.open(IF, NOTHING);
+    sink.open(Op.IF, NOTHING);
     this.pushNew(sink, request);
-    sink.local(LOCAL_SET, frame);
-    sink.plain(ELSE);
-    sink.local(LOCAL_GET, frame);
-    sink.access(I32_LOAD, 2, memory, 0);
-    sink.local(LOCAL_SET, frame);
+    sink.local(Op.LOCAL_SET, frame);
+    sink.plain(Op.ELSE);
+    sink.local(Op.LOCAL_GET, frame);
+    sink.access(Op.I32_LOAD, 2, memory, 0);
+    sink.local(Op.LOCAL_SET, frame);
     sink.end();
   }
 
   /** Pushes the frame of a function that may not have been called at this slot before. */
   pushNew(sink: SnippetSink, { tag, bytes, firstSlot, pushes, slots }: FrameRequest): void {
-    sink.indexed(GLOBAL_GET, this.#targets.slotGlobal);
+    sink.indexed(Op.GLOBAL_GET, this.#targets.slotGlobal);
     for (const value of [tag, bytes, firstSlot, pushes, slots]) sink.i32(value);
-    sink.indexed(CALL, this.#targets.enterFrame);
+    sink.indexed(Op.CALL, this.#targets.enterFrame);
   }
 
   /** First thing in a body without a frame of its own: keeps the slot of its caller for the calls it makes. */
   keepSlot(sink: SnippetSink, local: number): void {
-    sink.indexed(GLOBAL_GET, this.#targets.slotGlobal);
-    sink.local(LOCAL_SET, local);
+    sink.indexed(Op.GLOBAL_GET, this.#targets.slotGlobal);
+    sink.local(Op.LOCAL_SET, local);
   }
 
   /** Before a call: its slot is at `offset` from what the local has. */
   call(sink: SnippetSink, local: number, offset: number): void {
-    sink.local(LOCAL_GET, local);
+    sink.local(Op.LOCAL_GET, local);
     if (offset !== 0) {
       sink.i32(offset);
-      sink.plain(I32_ADD);
+      sink.plain(Op.I32_ADD);
     }
-    sink.indexed(GLOBAL_SET, this.#targets.slotGlobal);
+    sink.indexed(Op.GLOBAL_SET, this.#targets.slotGlobal);
   }
 
   /** Behind `call`, where the host may get control: it continues there. `leaves`: it certainly does. */
@@ -95,10 +82,10 @@ export class FrameSnippets {
     const { memory, slotGlobal, hostWord, rootSlot } = this.#targets;
     for (const word of leaves ? [HOST_WORD, ENTRY_WORD] : [HOST_WORD]) {
       sink.i32(hostWord);
-      sink.indexed(GLOBAL_GET, slotGlobal);
+      sink.indexed(Op.GLOBAL_GET, slotGlobal);
       sink.i32(rootSlot);
-      sink.plain(I32_SUB);
-      sink.access(I32_STORE, 2, memory, word);
+      sink.plain(Op.I32_SUB);
+      sink.access(Op.I32_STORE, 2, memory, word);
     }
   }
 
@@ -106,8 +93,8 @@ export class FrameSnippets {
   keepHost(sink: SnippetSink, local: number): void {
     const { memory, hostWord } = this.#targets;
     sink.i32(hostWord);
-    sink.access(I32_LOAD, 2, memory, HOST_WORD);
-    sink.local(LOCAL_SET, local);
+    sink.access(Op.I32_LOAD, 2, memory, HOST_WORD);
+    sink.local(Op.LOCAL_SET, local);
   }
 
   /** Behind the call. */
@@ -115,8 +102,8 @@ export class FrameSnippets {
     const { memory, hostWord } = this.#targets;
     for (const word of leaves ? [HOST_WORD, ENTRY_WORD] : [HOST_WORD]) {
       sink.i32(hostWord);
-      sink.local(LOCAL_GET, local);
-      sink.access(I32_STORE, 2, memory, word);
+      sink.local(Op.LOCAL_GET, local);
+      sink.access(Op.I32_STORE, 2, memory, word);
     }
   }
 }

@@ -1,16 +1,7 @@
 import { FormatError } from "../../bytes/errors.ts";
 import { readU32Leb, skipLeb32 } from "../../bytes/leb128.ts";
-import {
-  IMMEDIATE_KIND,
-  ImmediateKind,
-  opcodeId,
-  opcodeIdAt,
-  skipImmediates,
-  skipOpcode,
-} from "../../wasm/index.ts";
-
-const ELSE = opcodeId("else");
-const END = opcodeId("end");
+import { IMMEDIATE_KIND, ImmediateKind, opcodeIdAt, skipImmediates, skipOpcode } from "../../wasm/index.ts";
+import * as Op from "../../wasm/op.generated.ts";
 
 /** Offsets of the `else` (−1: none) and `end` of an `if` whose first instruction inside is at `start`. */
 export function partsOfIf(bytes: Uint8Array, start: number): { otherwise: number; end: number } {
@@ -19,8 +10,8 @@ export function partsOfIf(bytes: Uint8Array, start: number): { otherwise: number
   for (let at = start; ; ) {
     const op = opcodeIdAt(bytes, at);
     if (IMMEDIATE_KIND[op] === ImmediateKind.BlockType) depth++;
-    else if (op === ELSE && depth === 0) otherwise = at;
-    else if (op === END && depth-- === 0) return { otherwise, end: at };
+    else if (op === Op.ELSE && depth === 0) otherwise = at;
+    else if (op === Op.END && depth-- === 0) return { otherwise, end: at };
     at = skipImmediates(bytes, skipOpcode(bytes, at), IMMEDIATE_KIND[op]);
   }
 }
@@ -51,7 +42,7 @@ export function branchesOut(bytes: Uint8Array, start: number, end: number): bool
       case ImmediateKind.TryTable:
         throw new FormatError("unsupported", at, "shadow runtime", "exceptions are not folded");
       default:
-        if (op === END) depth--;
+        if (op === Op.END) depth--;
     }
     at = next;
   }

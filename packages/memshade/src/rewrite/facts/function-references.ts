@@ -2,15 +2,13 @@ import { readU32Leb } from "../../bytes/leb128.ts";
 import {
   type ByteRange,
   IMMEDIATE_KIND,
-  opcodeId,
   opcodeIdAt,
   skipImmediates,
   skipOpcode,
   type WasmModule,
 } from "../../wasm/index.ts";
+import * as Op from "../../wasm/op.generated.ts";
 import type { ModuleScan } from "./module-scan.ts";
-
-const REF_FUNC = opcodeId("ref.func");
 
 export interface FunctionReferences {
   /** Functions whose references the module makes. */
@@ -50,7 +48,7 @@ function addReferences(bytes: Uint8Array, { start, end }: ByteRange, functions: 
   for (let pos = start; pos < end; ) {
     const op = opcodeIdAt(bytes, pos);
     const immediates = skipOpcode(bytes, pos);
-    if (op === REF_FUNC) functions.add(readU32Leb(bytes, immediates));
+    if (op === Op.REF_FUNC) functions.add(readU32Leb(bytes, immediates));
     pos = skipImmediates(bytes, immediates, IMMEDIATE_KIND[op]);
   }
 }

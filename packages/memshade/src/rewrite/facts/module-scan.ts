@@ -13,6 +13,7 @@ import {
   skipOpcode,
   type WasmModule,
 } from "../../wasm/index.ts";
+import * as Op from "../../wasm/op.generated.ts";
 import { grown } from "../walk/operand-stack.ts";
 
 export const FunctionFact = {
@@ -69,16 +70,6 @@ const MEMARG_HAS_MEMORY = 0x40;
 /** Block type without parameters and results. */
 const EMPTY = 0x40;
 
-const LOOP = opcodeId("loop");
-const DELEGATE = opcodeId("delegate");
-const RETURN_CALL = opcodeId("return_call");
-const GLOBAL_GET = opcodeId("global.get");
-const I32_CONST = opcodeId("i32.const");
-const I64_CONST = opcodeId("i64.const");
-const F64_CONST = opcodeId("f64.const");
-const I32_SUB = opcodeId("i32.sub");
-const I64_SUB = opcodeId("i64.sub");
-
 // What the scan does with a first byte. Nine of ten instructions are of the first five kinds.
 const Step = {
   Plain: 0,
@@ -111,9 +102,6 @@ step(Step.Index, "i64.const");
 step(Step.Opens, "block", "loop", "if", "try");
 step(Step.Ends, "end");
 step(Step.Calls, "call", "return_call");
-
-const TRY_TABLE = opcodeId("try_table");
-const REF_FUNC = opcodeId("ref.func");
 
 const FACT_OF = new Uint16Array(IMMEDIATE_KIND.length);
 for (let id = 0; id < FACT_OF.length; id++)
@@ -240,7 +228,7 @@ class Scanner {
           continue;
         case 5: // Opens
           bits |= FACT_OF[op];
-          this.#openBlock(op === LOOP);
+          this.#openBlock(op === Op.LOOP);
           if (bytes[pos] === EMPTY) pos++;
           else pos = skipImmediates(bytes, pos, ImmediateKind.BlockType);
           continue;
@@ -248,11 +236,11 @@ class Scanner {
           this.#closeBlock();
           continue;
         case 7: // Floats
-          pos += op === F64_CONST ? 8 : 4;
+          pos += op === Op.F64_CONST ? 8 : 4;
           continue;
         case 8: // Calls
           bits |= FunctionFact.HasCall;
-          if (op === RETURN_CALL) this.#hasTailCalls = true;
+          if (op === Op.RETURN_CALL) this.#hasTailCalls = true;
           this.#call(readU32Leb(bytes, pos));
           while (bytes[pos++] >= 0x80);
           continue;
@@ -261,9 +249,9 @@ class Scanner {
           const id = opcodeIdAt(bytes, start);
           pos = skipOpcode(bytes, start);
           bits |= FACT_OF[id];
-          if (id === REF_FUNC) this.#references.add(readU32Leb(bytes, pos));
-          else if (id === TRY_TABLE) this.#openBlock(false);
-          else if (id === DELEGATE) this.#closeBlock();
+          if (id === Op.REF_FUNC) this.#references.add(readU32Leb(bytes, pos));
+          else if (id === Op.TRY_TABLE) this.#openBlock(false);
+          else if (id === Op.DELEGATE) this.#closeBlock();
           pos = skipImmediates(bytes, pos, IMMEDIATE_KIND[id]);
         }
       }
@@ -325,11 +313,11 @@ class Scanner {
   /** Notes the global of `global.get g; const n; sub` at the start of a body. */
   #readPrologue(codeStart: number, end: number): void {
     const bytes = this.#bytes;
-    if (bytes[codeStart] !== GLOBAL_GET) return;
+    if (bytes[codeStart] !== Op.GLOBAL_GET) return;
     const constant = skipLeb32(bytes, codeStart + 1);
-    if (bytes[constant] !== I32_CONST && bytes[constant] !== I64_CONST) return;
+    if (bytes[constant] !== Op.I32_CONST && bytes[constant] !== Op.I64_CONST) return;
     const sub = skipImmediates(bytes, constant + 1, IMMEDIATE_KIND[bytes[constant]]);
-    if (sub >= end || (bytes[sub] !== I32_SUB && bytes[sub] !== I64_SUB)) return;
+    if (sub >= end || (bytes[sub] !== Op.I32_SUB && bytes[sub] !== Op.I64_SUB)) return;
     const global = readU32Leb(bytes, codeStart + 1);
     this.#prologues.set(global, (this.#prologues.get(global) ?? 0) + 1);
   }

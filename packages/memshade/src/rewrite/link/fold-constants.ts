@@ -11,30 +11,16 @@ import {
   type FunctionBody,
   IMMEDIATE_KIND,
   ImmediateKind,
-  opcodeId,
   opcodeIdAt,
   skipImmediates,
   skipOpcode,
   type WasmModule,
 } from "../../wasm/index.ts";
+import * as Op from "../../wasm/op.generated.ts";
 import { branchesOut, partsOfIf } from "../facts/block-parts.ts";
 import { foldedBinary, foldedUnary, isNeutralRight } from "./folded-values.ts";
 
-const UNREACHABLE = opcodeId("unreachable");
-const BLOCK = opcodeId("block");
-const LOOP = opcodeId("loop");
-const IF = opcodeId("if");
-const ELSE = opcodeId("else");
-const END = opcodeId("end");
-const BR = opcodeId("br");
-const BR_IF = opcodeId("br_if");
-const BR_TABLE = opcodeId("br_table");
-const RETURN = opcodeId("return");
-const DROP = opcodeId("drop");
 const SELECT = 0x1b;
-const GLOBAL_GET = opcodeId("global.get");
-const I32_CONST = opcodeId("i32.const");
-const I64_CONST = opcodeId("i64.const");
 /** What is folded takes three bytes and more, a constant up to 11. */
 const MOST_GROWTH = 4;
 
@@ -113,27 +99,27 @@ class Folding {
   /** @returns offset of the next instruction that may run */
   #step(op: number, pos: number, immediates: number, next: number): number {
     switch (op) {
-      case BLOCK:
-      case LOOP:
+      case Op.BLOCK:
+      case Op.LOOP:
         this.#open(pos, next);
         return next;
-      case IF:
+      case Op.IF:
         return this.#if(pos, next);
-      case ELSE:
+      case Op.ELSE:
         return this.#else(pos, next);
-      case END:
+      case Op.END:
         this.#end();
         return next;
-      case BR:
-        this.#branch(BR, immediates);
+      case Op.BR:
+        this.#branch(Op.BR, immediates);
         return this.#live(next);
-      case BR_IF:
+      case Op.BR_IF:
         return this.#branchIf(immediates, next);
-      case BR_TABLE:
+      case Op.BR_TABLE:
         this.#branchTable(immediates);
         return this.#live(next);
-      case RETURN:
-      case UNREACHABLE:
+      case Op.RETURN:
+      case Op.UNREACHABLE:
         this.#copy(pos, next);
         return this.#live(next);
       default:
@@ -167,7 +153,7 @@ class Folding {
     const last = isTaken && otherwise >= 0 ? otherwise : end;
     const isTarget = branchesOut(this.#source, start, last);
     if (isTarget) {
-      this.#out[this.#length++] = BLOCK;
+      this.#out[this.#length++] = Op.BLOCK;
       this.#copy(pos + 1, next);
     }
     this.#controls.push({ isWritten: isTarget, skipTo: last === end ? -1 : end });
@@ -184,7 +170,7 @@ class Folding {
   #end(): void {
     const control = this.#controls.pop();
     if (control?.isWritten === false) return;
-    this.#out[this.#length++] = END;
+    this.#out[this.#length++] = Op.END;
     this.#constants.length = 0;
   }
 
@@ -197,17 +183,17 @@ class Folding {
   #branchIf(immediates: number, next: number): number {
     const condition = this.#constants.at(-1);
     if (condition === undefined) {
-      this.#branch(BR_IF, immediates);
+      this.#branch(Op.BR_IF, immediates);
       return next;
     }
     this.#takeBack(1);
     if (condition.value === 0) return next;
-    this.#branch(BR, immediates);
+    this.#branch(Op.BR, immediates);
     return this.#live(next);
   }
 
   #branchTable(immediates: number): void {
-    this.#out[this.#length++] = BR_TABLE;
+    this.#out[this.#length++] = Op.BR_TABLE;
     const count = readU32Leb(this.#source, immediates);
     this.#length = writeU32Leb(this.#out, this.#length, count);
     let at = skipLeb32(this.#source, immediates);
@@ -232,11 +218,11 @@ class Folding {
       const op = opcodeIdAt(this.#source, at);
       const next = skipImmediates(this.#source, skipOpcode(this.#source, at), IMMEDIATE_KIND[op]);
       if (IMMEDIATE_KIND[op] === ImmediateKind.BlockType) depth++;
-      else if (op === END && depth-- === 0) {
+      else if (op === Op.END && depth-- === 0) {
         if (this.#controls.at(-1)?.isWritten !== false) return at;
         this.#controls.pop();
         depth = 0;
-      } else if (op === ELSE && depth === 0) {
+      } else if (op === Op.ELSE && depth === 0) {
         const { isWritten, skipTo } = this.#controls[this.#controls.length - 1];
         if (skipTo < 0) return at;
         if (isWritten) return skipTo;
@@ -258,19 +244,19 @@ class Folding {
   /** Whether the instruction is done with. */
   #fold(op: number, pos: number, immediates: number, next: number): boolean {
     switch (op) {
-      case I32_CONST:
+      case Op.I32_CONST:
         this.#known(pos, next, readS32Leb(this.#source, immediates));
         return true;
-      case I64_CONST:
+      case Op.I64_CONST:
         this.#known(pos, next, readS64Leb(this.#source, immediates));
         return true;
-      case GLOBAL_GET: {
+      case Op.GLOBAL_GET: {
         const value = this.#values[readU32Leb(this.#source, immediates)];
         if (typeof value !== "number") return false;
         this.#known(pos, next, value | 0);
         return true;
       }
-      case DROP:
+      case Op.DROP:
         if (this.#constants.length === 0) return false;
         this.#takeBack(1);
         return true;
@@ -291,10 +277,10 @@ class Folding {
   #push(value: number | bigint): void {
     this.#constants.push({ start: this.#length, value });
     if (typeof value === "bigint") {
-      this.#out[this.#length++] = I64_CONST;
+      this.#out[this.#length++] = Op.I64_CONST;
       this.#length = writeS64Leb(this.#out, this.#length, value);
     } else {
-      this.#out[this.#length++] = I32_CONST;
+      this.#out[this.#length++] = Op.I32_CONST;
       this.#length = writeS32Leb(this.#out, this.#length, value);
     }
   }

@@ -6,23 +6,13 @@ import {
   AccessKind,
   IMMEDIATE_KIND,
   ImmediateKind,
-  opcodeId,
   opcodeIdAt,
   skipImmediates,
   skipOpcode,
   type WasmModule,
 } from "../../wasm/index.ts";
+import * as Op from "../../wasm/op.generated.ts";
 
-const BR = opcodeId("br");
-const CALL = opcodeId("call");
-const END = opcodeId("end");
-const RETURN = opcodeId("return");
-const LOCAL_GET = opcodeId("local.get");
-const LOCAL_SET = opcodeId("local.set");
-const LOCAL_TEE = opcodeId("local.tee");
-const GLOBAL_GET = opcodeId("global.get");
-const GLOBAL_SET = opcodeId("global.set");
-const I32_CONST = opcodeId("i32.const");
 const HAS_MEMORY_INDEX = 0x40;
 
 /** Where relocated code lies in the instrumented module. */
@@ -79,24 +69,24 @@ export function writeCode(
     const immediates = skipOpcode(bytes, pos);
     const next = skipImmediates(bytes, immediates, IMMEDIATE_KIND[op]);
     if (IMMEDIATE_KIND[op] === ImmediateKind.BlockType) depth++;
-    else if (op === END) depth--;
-    if (firstLocal !== undefined && op === RETURN) writer.u8(BR).u32Leb(depth);
-    else if (firstLocal !== undefined && (op === LOCAL_GET || op === LOCAL_SET || op === LOCAL_TEE))
+    else if (op === Op.END) depth--;
+    if (firstLocal !== undefined && op === Op.RETURN) writer.u8(Op.BR).u32Leb(depth);
+    else if (firstLocal !== undefined && (op === Op.LOCAL_GET || op === Op.LOCAL_SET || op === Op.LOCAL_TEE))
       writer.u8(op).u32Leb(firstLocal + readU32Leb(bytes, immediates));
-    else if (firstLocal !== undefined && op === CALL) writer.u8(BR).u32Leb(depth + 1);
-    else if (op === CALL) {
+    else if (firstLocal !== undefined && op === Op.CALL) writer.u8(Op.BR).u32Leb(depth + 1);
+    else if (op === Op.CALL) {
       const callee = readU32Leb(bytes, immediates);
       const intrinsic = intrinsics[callee];
       if (intrinsic === undefined) {
         use(callee);
         writer.u8(op).u32Leb(indices[callee]);
       } else writer.bytes(intrinsic);
-    } else if (op === GLOBAL_GET || op === GLOBAL_SET) {
+    } else if (op === Op.GLOBAL_GET || op === Op.GLOBAL_SET) {
       const global = readU32Leb(bytes, immediates);
       const shared = firstLocal === undefined ? constantGlobal(global) : -1;
       const constant = constants[global];
       if (shared >= 0) writer.u8(op).u32Leb(shared);
-      else if (typeof constant === "number") writer.u8(I32_CONST).s32Leb(constant | 0);
+      else if (typeof constant === "number") writer.u8(Op.I32_CONST).s32Leb(constant | 0);
       else if (constant !== undefined) writer.bytes(constant);
       else writer.u8(op).u32Leb(around.firstGlobal + global - constants.length);
     } else if (ACCESS_KIND[op] !== AccessKind.None) {

@@ -10,7 +10,6 @@ import {
   I32,
   IMMEDIATE_KIND,
   importsOf,
-  opcodeId,
   opcodeIdAt,
   skipImmediates,
   skipOpcode,
@@ -18,28 +17,11 @@ import {
   type WasmModule,
   writeOpcode,
 } from "../../wasm/index.ts";
+import * as Op from "../../wasm/op.generated.ts";
 import type { AppendedFunctions } from "../write/appended-functions.ts";
 import { foldConstants } from "./fold-constants.ts";
 import { type CodeSurroundings, type RuntimePlaces, relocateBody } from "./relocate-code.ts";
 
-const CALL = opcodeId("call");
-const END = opcodeId("end");
-const I32_LOAD8_U = opcodeId("i32.load8_u");
-const I32_LOAD = opcodeId("i32.load");
-const I64_LOAD = opcodeId("i64.load");
-const I64_EXTEND = opcodeId("i64.extend_i32_u");
-const I32_WRAP = opcodeId("i32.wrap_i64");
-const GLOBAL_GET = opcodeId("global.get");
-const GLOBAL_SET = opcodeId("global.set");
-const MEMORY_SIZE = opcodeId("memory.size");
-const MEMORY_COPY = opcodeId("memory.copy");
-const MEMORY_FILL = opcodeId("memory.fill");
-const V128_LOAD = opcodeId("v128.load");
-const I32_STORE = opcodeId("i32.store");
-const V128_STORE = opcodeId("v128.store");
-const I32_CONST = opcodeId("i32.const");
-const I32_CMPXCHG = opcodeId("i32.atomic.rmw.cmpxchg");
-const DROP = opcodeId("drop");
 const HAS_MEMORY_INDEX = 0x40;
 
 export interface RuntimeSurroundings extends CodeSurroundings {
@@ -110,7 +92,7 @@ export function mergeRuntime(runtimeBytes: Uint8Array, around: RuntimeSurroundin
           entry.module === "program" && around.programMemory64 === true,
         )
       : entry.module === "stack"
-        ? instruction(entry.field === "set" ? GLOBAL_SET : GLOBAL_GET)
+        ? instruction(entry.field === "set" ? Op.GLOBAL_SET : Op.GLOBAL_GET)
             .u32Leb(around.stackPointer ?? 0)
             .finish()
         : indices[index] === undefined
@@ -162,7 +144,7 @@ export function mergeRuntime(runtimeBytes: Uint8Array, around: RuntimeSurroundin
 /** Constants from here on take four bytes and more, so a global takes less. */
 const LONG_CONSTANT = 2 ** 20;
 /** Body of a function that nobody calls: no locals, `unreachable`, `end`. */
-const TRAP = new Uint8Array([0, 0x00, END]);
+const TRAP = new Uint8Array([0, 0x00, Op.END]);
 
 /** Functions of the runtime that are called, and all that they call. */
 class UsedFunctions {
@@ -192,7 +174,7 @@ class UsedFunctions {
     for (let pos = codeStart; pos < end; ) {
       const op = opcodeIdAt(bytes, pos);
       const immediates = skipOpcode(bytes, pos);
-      if (op === CALL) this.add(readU32Leb(bytes, immediates));
+      if (op === Op.CALL) this.add(readU32Leb(bytes, immediates));
       pos = skipImmediates(bytes, immediates, IMMEDIATE_KIND[op]);
     }
   }
@@ -206,25 +188,25 @@ const MEMORIES: ReadonlySet<string> = new Set(["program", "shadow", "writers", "
 /** What a call of an imported function of this name becomes: an instruction on a memory. */
 const INTRINSICS: Readonly<Record<string, (memory: number, is64: boolean) => Uint8Array>> = {
   pages: (memory, is64) => {
-    const size = instruction(MEMORY_SIZE).u32Leb(memory);
-    return (is64 ? size.u8(I32_WRAP) : size).finish();
+    const size = instruction(Op.MEMORY_SIZE).u32Leb(memory);
+    return (is64 ? size.u8(Op.I32_WRAP_I64) : size).finish();
   },
-  load8: (memory, is64) => access(I32_LOAD8_U, memory, is64),
-  load32: (memory, is64) => access(I32_LOAD, memory, is64),
+  load8: (memory, is64) => access(Op.I32_LOAD8_U, memory, is64),
+  load32: (memory, is64) => access(Op.I32_LOAD, memory, is64),
   // Writes without changing anything, and without a look at what is there before.
   claim: (memory, is64) => {
     const code = new ByteWriter(16);
-    if (is64) code.u8(I64_EXTEND);
-    code.u8(I32_CONST).u8(0).u8(I32_CONST).u8(0);
-    writeOpcode(code, I32_CMPXCHG);
-    return writeMemarg(code, 2, memory).u8(DROP).finish();
+    if (is64) code.u8(Op.I64_EXTEND_I32_U);
+    code.u8(Op.I32_CONST).u8(0).u8(Op.I32_CONST).u8(0);
+    writeOpcode(code, Op.I32_ATOMIC_RMW_CMPXCHG);
+    return writeMemarg(code, 2, memory).u8(Op.DROP).finish();
   },
-  load64: (memory, is64) => access(I64_LOAD, memory, is64),
-  load128: (memory) => access(V128_LOAD, memory),
-  store32: (memory) => access(I32_STORE, memory),
-  store128: (memory) => access(V128_STORE, memory),
-  copy: (memory) => instruction(MEMORY_COPY).u32Leb(memory).u32Leb(memory).finish(),
-  fill: (memory) => instruction(MEMORY_FILL).u32Leb(memory).finish(),
+  load64: (memory, is64) => access(Op.I64_LOAD, memory, is64),
+  load128: (memory) => access(Op.V128_LOAD, memory),
+  store32: (memory) => access(Op.I32_STORE, memory),
+  store128: (memory) => access(Op.V128_STORE, memory),
+  copy: (memory) => instruction(Op.MEMORY_COPY).u32Leb(memory).u32Leb(memory).finish(),
+  fill: (memory) => instruction(Op.MEMORY_FILL).u32Leb(memory).finish(),
 };
 
 function instruction(op: number): ByteWriter {
@@ -235,7 +217,7 @@ function instruction(op: number): ByteWriter {
 
 /** A load or store without displacement or alignment; `is64` for loads only. */
 function access(op: number, memory: number, is64 = false): Uint8Array {
-  const writer = is64 ? instruction(I64_EXTEND) : new ByteWriter(16);
+  const writer = is64 ? instruction(Op.I64_EXTEND_I32_U) : new ByteWriter(16);
   writeOpcode(writer, op);
   return writeMemarg(writer, 0, memory).finish();
 }

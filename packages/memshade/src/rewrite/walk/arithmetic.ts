@@ -1,13 +1,6 @@
-import { opcodeId } from "../../wasm/index.ts";
+import * as Op from "../../wasm/op.generated.ts";
 import { NO_LOCAL, type OperandStack } from "./operand-stack.ts";
 import { CONSTANT, ValueClass, type ValueNumbers } from "./value-numbers.ts";
-
-const I32_AND = opcodeId("i32.and");
-const I32_SHL = opcodeId("i32.shl");
-const I32_MUL = opcodeId("i32.mul");
-const I32_ADD = opcodeId("i32.add");
-const I32_SUB = opcodeId("i32.sub");
-const I64_SUB = opcodeId("i64.sub");
 
 /**
  * Takes the operands of an addition, subtraction, product, shift or conjunction off the stack and pushes what is known of its
@@ -18,22 +11,22 @@ export function followArithmetic(op: number, pos: number, stack: OperandStack, v
   const left = right - 1;
   stack.depth = left;
   const rightIsConstant = stack.value[right] === CONSTANT;
-  if (op === I32_AND) {
+  if (op === Op.I32_AND) {
     // Aligning the stack pointer keeps it a stack address.
     const aligned = rightIsConstant && values.classes[stack.value[left]] === ValueClass.Stack;
     stack.push(aligned ? values.fresh(ValueClass.Stack, NO_LOCAL) : 0, 0, pos, NO_LOCAL, 0);
     return;
   }
-  if (op === I32_SHL || op === I32_MUL) {
+  if (op === Op.I32_SHL || op === Op.I32_MUL) {
     const constant = stack.offset[right];
-    const factor = op === I32_MUL ? constant : 1 << constant;
+    const factor = op === Op.I32_MUL ? constant : 1 << constant;
     if (rightIsConstant) {
       if (stack.value[left] === 0) stack.value[left] = values.fresh(ValueClass.Unknown, NO_LOCAL);
       stack.push(values.product(stack, left, factor), 0, pos, NO_LOCAL, 0);
     } else stack.push(0, 0, pos, NO_LOCAL, 0);
     return;
   }
-  const subtracts = op === I32_SUB || op === I64_SUB;
+  const subtracts = op === Op.I32_SUB || op === Op.I64_SUB;
   if (rightIsConstant) {
     const base = stack.value[left] || values.fresh(ValueClass.Unknown, NO_LOCAL);
     const constant = subtracts ? -stack.offset[right] : stack.offset[right];
@@ -41,7 +34,7 @@ export function followArithmetic(op: number, pos: number, stack: OperandStack, v
   } else if (!subtracts && stack.value[left] === CONSTANT) {
     const base = stack.value[right] || values.fresh(ValueClass.Unknown, NO_LOCAL);
     stack.push(base, (stack.offset[right] + stack.offset[left]) | 0, pos, NO_LOCAL, 0);
-  } else if (op === I32_ADD && stack.value[left] !== 0 && stack.value[right] !== 0) {
+  } else if (op === Op.I32_ADD && stack.value[left] !== 0 && stack.value[right] !== 0) {
     stack.push(values.sum(stack, left), 0, pos, NO_LOCAL, 0);
   } else stack.push(0, 0, pos, NO_LOCAL, 0);
 }

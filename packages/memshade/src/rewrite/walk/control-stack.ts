@@ -1,7 +1,5 @@
-import { opcodeId } from "../../wasm/index.ts";
+import * as Op from "../../wasm/op.generated.ts";
 import { grown } from "./operand-stack.ts";
-
-const LOOP = opcodeId("loop");
 
 /** The enclosing blocks of the place the walk has reached, in columns. Entry 0 is the function body. */
 export class ControlStack {
@@ -75,7 +73,7 @@ export class ControlStack {
 
   /** Whether a branch to the block at index `at` goes back to its start. */
   isLoop(at: number): boolean {
-    return this.opcode[at] === LOOP;
+    return this.opcode[at] === Op.LOOP;
   }
 
   /** The innermost block has control flow or a call inside it. */

@@ -15,7 +15,6 @@ import {
   ImmediateKind,
   OPCODE_NAME,
   type OpcodeName,
-  opcodeId,
   opcodeIdAt,
   POP_COUNT,
   PUSH_COUNT,
@@ -26,6 +25,7 @@ import {
   type ValType,
   type WasmModule,
 } from "../../wasm/index.ts";
+import * as Op from "../../wasm/op.generated.ts";
 import { forgetAssigned } from "../facts/loop-assignments.ts";
 import type { ModuleScan } from "../facts/module-scan.ts";
 import { type CodePart, follows, type ToolPass, type WalkState } from "../tool.ts";
@@ -58,44 +58,6 @@ export interface WalkOptions {
   /** Function to call instead of a bulk memory instruction, −1 to leave it alone; `part`: whose code it is. */
   bulkFunction(instruction: OpcodeName, first: number, second: number, part: CodePart): number;
 }
-
-const LOCAL_SET = opcodeId("local.set");
-const GLOBAL_SET = opcodeId("global.set");
-const MEMORY_GROW = opcodeId("memory.grow");
-const I32_CONST = opcodeId("i32.const");
-const BLOCK = opcodeId("block");
-const LOOP = opcodeId("loop");
-const IF = opcodeId("if");
-const ELSE = opcodeId("else");
-const TRY = opcodeId("try");
-const TRY_TABLE = opcodeId("try_table");
-const CATCH = opcodeId("catch");
-const CATCH_ALL = opcodeId("catch_all");
-const DELEGATE = opcodeId("delegate");
-const END = opcodeId("end");
-const BR = opcodeId("br");
-const BR_IF = opcodeId("br_if");
-const BR_TABLE = opcodeId("br_table");
-const BR_ON_NULL = opcodeId("br_on_null");
-const BR_ON_NON_NULL = opcodeId("br_on_non_null");
-const BR_ON_CAST = opcodeId("br_on_cast");
-const BR_ON_CAST_FAIL = opcodeId("br_on_cast_fail");
-const CALL = opcodeId("call");
-const RETURN_CALL = opcodeId("return_call");
-const CALL_INDIRECT = opcodeId("call_indirect");
-const RETURN_CALL_INDIRECT = opcodeId("return_call_indirect");
-const CALL_REF = opcodeId("call_ref");
-const RETURN_CALL_REF = opcodeId("return_call_ref");
-const STRUCT_NEW = opcodeId("struct.new");
-const ARRAY_NEW_FIXED = opcodeId("array.new_fixed");
-const MEMORY_COPY = opcodeId("memory.copy");
-const MEMORY_FILL = opcodeId("memory.fill");
-const MEMORY_INIT = opcodeId("memory.init");
-const UNREACHABLE = opcodeId("unreachable");
-const RETURN = opcodeId("return");
-const THROW = opcodeId("throw");
-const RETHROW = opcodeId("rethrow");
-const THROW_REF = opcodeId("throw_ref");
 
 /**
  * Walks function bodies once each, simulates the operand stack and value numbers, and lets the passes ask for
@@ -230,7 +192,7 @@ export class FunctionWalker {
     this.#counters.reset();
     this.#stack.depth = 0;
     this.#control.top = -1;
-    this.#control.enter(BLOCK, codeStart, 0, 0, functionType(this.#module, index).results.length, 0);
+    this.#control.enter(Op.BLOCK, codeStart, 0, 0, functionType(this.#module, index).results.length, 0);
     this.#counts = part === "program" && options.counts;
     this.#summarizes = hasLoops && (this.#counts || this.#listening !== undefined) && !options.memory64;
     this.#gathers = hasLoops && this.#counts && !options.memory64 && !options.exact;
@@ -324,7 +286,7 @@ export class FunctionWalker {
           }
           const next = skipLeb64(bytes, pos);
           // Longer i64 constants are no addresses.
-          if (op === I32_CONST || next - pos <= 4)
+          if (op === Op.I32_CONST || next - pos <= 4)
             stack.push(CONSTANT, readS32Leb(bytes, pos), next, NO_LOCAL, 0);
           else stack.pushResult(next);
           pos = next;
@@ -342,7 +304,7 @@ export class FunctionWalker {
           if (this.#gathers && this.#openLoops > 0)
             this.#roots.assigned(x, stack.value[top], this.#valuesAtHeader);
           values.assign(x, stack.value[top], stack.offset[top]);
-          if (op === LOCAL_SET) stack.depth = top;
+          if (op === Op.LOCAL_SET) stack.depth = top;
           else {
             if (stack.value[top] === 0) stack.value[top] = values.read(x);
             stack.local[top] = x;
@@ -391,13 +353,13 @@ export class FunctionWalker {
     let pos = from;
     while (pos < end) {
       const op = opcodeIdAt(bytes, pos);
-      if (op === END || op === DELEGATE) {
+      if (op === Op.END || op === Op.DELEGATE) {
         if (depth-- === 0) return pos;
-      } else if (op === ELSE || op === CATCH || op === CATCH_ALL) {
+      } else if (op === Op.ELSE || op === Op.CATCH || op === Op.CATCH_ALL) {
         if (depth === 0) return pos;
-      } else if (op === BLOCK || op === LOOP || op === IF || op === TRY || op === TRY_TABLE) {
+      } else if (op === Op.BLOCK || op === Op.LOOP || op === Op.IF || op === Op.TRY || op === Op.TRY_TABLE) {
         depth++;
-        if (op === LOOP) this.#loopNumber++;
+        if (op === Op.LOOP) this.#loopNumber++;
       }
       pos = skipImmediates(bytes, skipOpcode(bytes, pos), IMMEDIATE_KIND[op]);
     }
@@ -417,20 +379,20 @@ export class FunctionWalker {
     const tools = this.#listening;
     const kind = IMMEDIATE_KIND[op];
     switch (op) {
-      case BLOCK:
-      case LOOP:
-      case IF:
-      case TRY:
-      case TRY_TABLE: {
+      case Op.BLOCK:
+      case Op.LOOP:
+      case Op.IF:
+      case Op.TRY:
+      case Op.TRY_TABLE: {
         const arity = blockArity(module, pos);
         const params = arity >>> 16;
-        if (op === TRY_TABLE) this.#targetCatches(pos);
+        if (op === Op.TRY_TABLE) this.#targetCatches(pos);
         pos = skipImmediates(bytes, pos, kind);
-        if (op === TRY || op === TRY_TABLE)
+        if (op === Op.TRY || op === Op.TRY_TABLE)
           if (tools !== undefined) for (const tool of tools) tool.branch?.(start, pos);
-        if (op === IF) stack.depth--;
+        if (op === Op.IF) stack.depth--;
         const before = counters.stretch;
-        if (op !== BLOCK) {
+        if (op !== Op.BLOCK) {
           counters.endBlock();
           if (tools !== undefined) for (const tool of tools) tool.endBlock(start);
         }
@@ -438,7 +400,7 @@ export class FunctionWalker {
         control.enter(op, start, stack.depth - params, params, arity & 0xffff, values.time);
         control.stretch[control.top] = before;
         control.groups[control.top] = counters.length;
-        if (op === LOOP) {
+        if (op === Op.LOOP) {
           const top = control.top;
           this.#state.loop = this.#loopNumber;
           forgetAssigned(this.#scan, this.#loopNumber++, values);
@@ -464,9 +426,9 @@ export class FunctionWalker {
         }
         return pos;
       }
-      case ELSE:
-      case CATCH:
-      case CATCH_ALL: {
+      case Op.ELSE:
+      case Op.CATCH:
+      case Op.CATCH_ALL: {
         const top = control.top;
         values.forgetSince(control.startTime[top]);
         counters.endBlock();
@@ -474,22 +436,22 @@ export class FunctionWalker {
         control.opcode[top] = op;
         stack.depth = control.height[top];
         this.#unreachable = false;
-        if (op === CATCH) {
+        if (op === Op.CATCH) {
           const tag = readU32Leb(bytes, pos);
           pos = skipLeb32(bytes, pos);
           stack.pushUnknown(this.#tagParams(tag), pos);
-        } else if (op === ELSE) stack.pushUnknown(control.params[top], pos);
-        if (op !== ELSE && tools !== undefined) for (const tool of tools) tool.caught?.(pos);
+        } else if (op === Op.ELSE) stack.pushUnknown(control.params[top], pos);
+        if (op !== Op.ELSE && tools !== undefined) for (const tool of tools) tool.caught?.(pos);
         return pos;
       }
-      case END:
-      case DELEGATE: {
-        if (op === DELEGATE) pos = skipImmediates(bytes, pos, kind);
+      case Op.END:
+      case Op.DELEGATE: {
+        if (op === Op.DELEGATE) pos = skipImmediates(bytes, pos, kind);
         const top = control.top;
         const opened = control.opcode[top];
         const fallsThrough =
-          !this.#unreachable && (opened === LOOP || (opened === BLOCK && control.targeted[top] === 0));
-        if (opened === LOOP) {
+          !this.#unreachable && (opened === Op.LOOP || (opened === Op.BLOCK && control.targeted[top] === 0));
+        if (opened === Op.LOOP) {
           const oneBlock = !this.#unreachable && control.firstCounter[top] >= 0;
           if (oneBlock) {
             if (this.#counts) this.#loops.summarize(control, pos, temporaries);
@@ -513,19 +475,23 @@ export class FunctionWalker {
           if (top > 0 && tools !== undefined) for (const tool of tools) tool.caught?.(pos);
         }
         const passed = control.isPassed();
-        if (passed && top > 0 && (opened === BLOCK || opened === LOOP || opened === IF || opened === ELSE))
+        if (
+          passed &&
+          top > 0 &&
+          (opened === Op.BLOCK || opened === Op.LOOP || opened === Op.IF || opened === Op.ELSE)
+        )
           counters.resume(control.stretch[top], control.groups[top]);
         if (top === 0 && tools !== undefined && !this.#unreachable)
           for (const tool of tools) tool.leave?.(start);
         this.#unreachable = false;
-        if (opened === LOOP) {
+        if (opened === Op.LOOP) {
           if (--this.#openLoops === 0) counters.cold = this.#outlines;
           this.#state.openLoops = this.#openLoops;
         }
         control.top--;
         return control.top < 0 ? this.#end : pos;
       }
-      case BR:
+      case Op.BR:
         if (tools !== undefined) this.#mayLeave(tools, readU32Leb(bytes, pos), start);
         this.#branch(readU32Leb(bytes, pos), start, true);
         pos = skipLeb32(bytes, pos);
@@ -533,7 +499,7 @@ export class FunctionWalker {
         control.notOneBlock();
         this.#unreachable = true;
         return pos;
-      case BR_IF: {
+      case Op.BR_IF: {
         const label = readU32Leb(bytes, pos);
         if (tools !== undefined) this.#mayLeave(tools, label, start);
         this.#branch(label, start, false);
@@ -543,10 +509,10 @@ export class FunctionWalker {
         counters.endBlock();
         if (tools !== undefined) for (const tool of tools) tool.endBlock(pos);
         // A loop of one block has one branch: its last instruction, back to the header.
-        if (label !== 0 || bytes[pos] !== END) control.notOneBlock();
+        if (label !== 0 || bytes[pos] !== Op.END) control.notOneBlock();
         return pos;
       }
-      case BR_TABLE: {
+      case Op.BR_TABLE: {
         const count = readU32Leb(bytes, pos);
         pos = skipLeb32(bytes, pos);
         let outermost = 0;
@@ -564,20 +530,20 @@ export class FunctionWalker {
         this.#unreachable = true;
         return pos;
       }
-      case BR_ON_NULL:
-      case BR_ON_NON_NULL:
+      case Op.BR_ON_NULL:
+      case Op.BR_ON_NON_NULL:
         if (tools !== undefined) this.#mayLeave(tools, readU32Leb(bytes, pos), start);
         this.#branch(readU32Leb(bytes, pos), start, false);
         pos = skipLeb32(bytes, pos);
         stack.depth--;
         if (tools !== undefined) for (const tool of tools) tool.branch?.(start, pos);
-        if (op === BR_ON_NULL) stack.pushUnknown(1, pos);
+        if (op === Op.BR_ON_NULL) stack.pushUnknown(1, pos);
         counters.endBlock();
         if (tools !== undefined) for (const tool of tools) tool.endBlock(pos);
         control.notOneBlock();
         return pos;
-      case BR_ON_CAST:
-      case BR_ON_CAST_FAIL:
+      case Op.BR_ON_CAST:
+      case Op.BR_ON_CAST_FAIL:
         if (tools !== undefined) this.#mayLeave(tools, readU32Leb(bytes, pos + 1), start);
         this.#branch(readU32Leb(bytes, pos + 1), start, false);
         pos = skipImmediates(bytes, pos, kind);
@@ -588,54 +554,54 @@ export class FunctionWalker {
         if (tools !== undefined) for (const tool of tools) tool.endBlock(pos);
         control.notOneBlock();
         return pos;
-      case UNREACHABLE:
-      case RETURN:
-      case THROW:
-      case RETHROW:
-      case THROW_REF:
+      case Op.UNREACHABLE:
+      case Op.RETURN:
+      case Op.THROW:
+      case Op.RETHROW:
+      case Op.THROW_REF:
         pos = skipImmediates(bytes, pos, kind);
         if (tools !== undefined) for (const tool of tools) tool.leave?.(start);
         control.notOneBlock();
-        if (op !== UNREACHABLE) control.mayLeave();
+        if (op !== Op.UNREACHABLE) control.mayLeave();
         if (this.#openLoops > 0 && this.#gathers) {
-          if (op === RETURN) this.#accumulators.leaveFunction(start);
-          else if (op !== UNREACHABLE) this.#accumulators.obstacle();
+          if (op === Op.RETURN) this.#accumulators.leaveFunction(start);
+          else if (op !== Op.UNREACHABLE) this.#accumulators.obstacle();
         }
         this.#unreachable = true;
         return pos;
-      case CALL:
-      case RETURN_CALL: {
+      case Op.CALL:
+      case Op.RETURN_CALL: {
         const callee = readU32Leb(bytes, pos);
         pos = skipLeb32(bytes, pos);
-        this.#frame(this.#index, callee, op === RETURN_CALL, start, pos, temporaries);
+        this.#frame(this.#index, callee, op === Op.RETURN_CALL, start, pos, temporaries);
         const target = this.calls.target(this.#index, callee);
         if (tools !== undefined)
           for (const tool of tools) {
-            tool.call(callee, op === RETURN_CALL, start, pos);
+            tool.call(callee, op === Op.RETURN_CALL, start, pos);
             tool.endBlock(pos);
           }
         if (target !== callee) {
-          const replacement = op === CALL ? InsertionKind.ReplaceByCall : InsertionKind.ReplaceByTailCall;
+          const replacement = op === Op.CALL ? InsertionKind.ReplaceByCall : InsertionKind.ReplaceByTailCall;
           this.#insertions.add(start, replacement, pos - start, target);
         }
         const arity = this.#arityOf(callee);
         stack.depth -= arity >>> 16;
         stack.pushUnknown(arity & 0xffff, pos);
-        this.#unreachable = op === RETURN_CALL;
+        this.#unreachable = op === Op.RETURN_CALL;
         this.#accumulators.obstacle();
         control.mayLeave();
         counters.endBlock();
         control.notOneBlock();
         return pos;
       }
-      case CALL_INDIRECT:
-      case RETURN_CALL_INDIRECT:
-      case CALL_REF:
-      case RETURN_CALL_REF: {
+      case Op.CALL_INDIRECT:
+      case Op.RETURN_CALL_INDIRECT:
+      case Op.CALL_REF:
+      case Op.RETURN_CALL_REF: {
         const type = module.types[readU32Leb(bytes, pos)];
         if (type?.kind !== "func") throw new FormatError("malformed", start, "call", "no such function type");
         pos = skipImmediates(bytes, pos, kind);
-        const tail = op === RETURN_CALL_INDIRECT || op === RETURN_CALL_REF;
+        const tail = op === Op.RETURN_CALL_INDIRECT || op === Op.RETURN_CALL_REF;
         this.#frame(this.#index, -1, tail, start, pos, temporaries);
         if (tools !== undefined)
           for (const tool of tools) {
@@ -651,28 +617,28 @@ export class FunctionWalker {
         control.notOneBlock();
         return pos;
       }
-      case STRUCT_NEW: {
+      case Op.STRUCT_NEW: {
         const type = module.types[readU32Leb(bytes, pos)];
         pos = skipImmediates(bytes, pos, kind);
         stack.depth -= type?.kind === "struct" ? type.fields.length : 0;
         stack.pushUnknown(1, pos);
         return pos;
       }
-      case ARRAY_NEW_FIXED: {
+      case Op.ARRAY_NEW_FIXED: {
         const count = readU32Leb(bytes, skipLeb32(bytes, pos));
         pos = skipImmediates(bytes, pos, kind);
         stack.depth -= count;
         stack.pushUnknown(1, pos);
         return pos;
       }
-      case GLOBAL_SET: {
+      case Op.GLOBAL_SET: {
         const global = readU32Leb(bytes, pos);
         pos = skipLeb32(bytes, pos);
         stack.depth--;
         if (tools !== undefined) this.#setGlobal(tools, global, start, pos);
         return pos;
       }
-      case MEMORY_GROW: {
+      case Op.MEMORY_GROW: {
         const memory = readU32Leb(bytes, pos);
         pos = skipLeb32(bytes, pos);
         stack.depth--;
@@ -680,12 +646,12 @@ export class FunctionWalker {
         if (tools !== undefined) for (const tool of tools) tool.grow(memory, start, pos);
         return pos;
       }
-      case MEMORY_COPY:
-      case MEMORY_FILL:
-      case MEMORY_INIT: {
+      case Op.MEMORY_COPY:
+      case Op.MEMORY_FILL:
+      case Op.MEMORY_INIT: {
         const first = readU32Leb(bytes, pos);
         const next = skipImmediates(bytes, pos, kind);
-        const second = op === MEMORY_FILL ? 0 : readU32Leb(bytes, skipLeb32(bytes, pos));
+        const second = op === Op.MEMORY_FILL ? 0 : readU32Leb(bytes, skipLeb32(bytes, pos));
         const replacement =
           this.#part === "program" || tools !== undefined
             ? options.bulkFunction(OPCODE_NAME[op] as OpcodeName, first, second, this.#part)

@@ -1,5 +1,6 @@
 import { ByteWriter } from "../../bytes/writer.ts";
 import { type OpcodeName, opcodeId, type ValType, writeOpcode, writeType } from "../../wasm/index.ts";
+import * as Op from "../../wasm/op.generated.ts";
 
 /** Writes small function bodies instruction by instruction. */
 export class BodyBuilder {
@@ -25,12 +26,12 @@ export class BodyBuilder {
   }
 
   i32(value: number): this {
-    this.#code.u8(opcodeId("i32.const")).s32Leb(value | 0);
+    this.#code.u8(Op.I32_CONST).s32Leb(value | 0);
     return this;
   }
 
   i64(value: number | bigint): this {
-    this.#code.u8(opcodeId("i64.const")).s64Leb(value);
+    this.#code.u8(Op.I64_CONST).s64Leb(value);
     return this;
   }
 
@@ -55,7 +56,7 @@ export class BodyBuilder {
   }
 
   end(): this {
-    this.#code.u8(opcodeId("end"));
+    this.#code.u8(Op.END);
     return this;
   }
 

@@ -8,7 +8,8 @@ import {
 } from "../../bytes/leb128.ts";
 import { ENTRY_WORD, FRAME_BYTES, type FrameBase, HOST_WORD } from "../../contexts/frame-base.ts";
 import type { Accumulator } from "../../tools/heap/pass/loop-accumulators.ts";
-import { type FunctionBody, opcodeId, writeOpcodeInto } from "../../wasm/index.ts";
+import { type FunctionBody, writeOpcodeInto } from "../../wasm/index.ts";
+import * as Op from "../../wasm/op.generated.ts";
 import { MOST_LOCALS } from "../facts/function-locals.ts";
 import type { ToolPass } from "../tool.ts";
 import { operandsAbove } from "../walk/access-operands.ts";
@@ -47,34 +48,6 @@ export interface SnippetTargets {
   tools: readonly ToolPass[];
 }
 
-const LOCAL_GET = opcodeId("local.get");
-const LOCAL_SET = opcodeId("local.set");
-const LOCAL_TEE = opcodeId("local.tee");
-const GLOBAL_GET = opcodeId("global.get");
-const GLOBAL_SET = opcodeId("global.set");
-const CALL = opcodeId("call");
-const BR_TABLE = opcodeId("br_table");
-const RETURN_CALL = opcodeId("return_call");
-const I32_CONST = opcodeId("i32.const");
-const I64_CONST = opcodeId("i64.const");
-const I32_LOAD = opcodeId("i32.load");
-const I32_STORE = opcodeId("i32.store");
-const I64_STORE = opcodeId("i64.store");
-const I32_ADD = opcodeId("i32.add");
-const I32_SUB = opcodeId("i32.sub");
-const I32_MUL = opcodeId("i32.mul");
-const I32_AND = opcodeId("i32.and");
-const I32_OR = opcodeId("i32.or");
-const I32_SHR_U = opcodeId("i32.shr_u");
-const I32_DIV_U = opcodeId("i32.div_u");
-const I64_ADD = opcodeId("i64.add");
-const I64_SHR_U = opcodeId("i64.shr_u");
-const I32_WRAP_I64 = opcodeId("i32.wrap_i64");
-const I64_EQZ = opcodeId("i64.eqz");
-const I32_EQZ = opcodeId("i32.eqz");
-const I64_OR = opcodeId("i64.or");
-const IF = opcodeId("if");
-const END = opcodeId("end");
 const SELECT = 0x1b;
 /** −4 as a signed LEB128 integer. */
 const MINUS_FOUR = 0x7c;
@@ -289,30 +262,30 @@ export class FunctionWriter implements SnippetSink {
     const frame = frameLocal(this.#ownLocals);
     switch (kind) {
       case InsertionKind.Tee:
-        this.#op(LOCAL_TEE, this.#local(a[entry]));
+        this.#op(Op.LOCAL_TEE, this.#local(a[entry]));
         break;
       case InsertionKind.Count:
         this.#count(this.#local(a[entry]), b[entry], c[entry]);
         break;
       case InsertionKind.CountOutlined:
-        this.#op(LOCAL_GET, this.#local(a[entry]));
+        this.#op(Op.LOCAL_GET, this.#local(a[entry]));
         if (b[entry] !== 0) {
           this.#const(b[entry]);
-          this.#byte(I32_ADD);
+          this.#byte(Op.I32_ADD);
         }
-        this.#op(CALL, targets.countFunction(c[entry]));
+        this.#op(Op.CALL, targets.countFunction(c[entry]));
         break;
       case InsertionKind.PushHostFrameOutlined:
-        this.#op(LOCAL_GET, frame);
-        this.#byte(I64_CONST);
+        this.#op(Op.LOCAL_GET, frame);
+        this.#byte(Op.I64_CONST);
         this.length = writeS32Leb(this.bytes, this.length, a[entry]);
-        this.#op(CALL, targets.pushHostFrame(c[entry] === 1));
-        this.#op(LOCAL_SET, this.#local(b[entry]));
+        this.#op(Op.CALL, targets.pushHostFrame(c[entry] === 1));
+        this.#op(Op.LOCAL_SET, this.#local(b[entry]));
         break;
       case InsertionKind.PushHostFrame:
         this.#bytes(targets.frames.hostWord);
-        this.#shadow(I32_LOAD, 2);
-        this.#op(LOCAL_SET, this.#local(b[entry]));
+        this.#shadow(Op.I32_LOAD, 2);
+        this.#op(Op.LOCAL_SET, this.#local(b[entry]));
         this.#pushFrame(frame, a[entry]);
         this.#setHostWord(frame, 0, HOST_WORD);
         if (c[entry] === 1) this.#setHostWord(frame, 0, ENTRY_WORD);
@@ -322,11 +295,11 @@ export class FunctionWriter implements SnippetSink {
         break;
       case InsertionKind.KeepFrame:
         this.#callersFrame(frame);
-        this.#op(GLOBAL_SET, targets.stackGlobal);
+        this.#op(Op.GLOBAL_SET, targets.stackGlobal);
         break;
       case InsertionKind.KeepHostFrame:
         this.#callersFrame(frame);
-        this.#op(GLOBAL_SET, targets.stackGlobal);
+        this.#op(Op.GLOBAL_SET, targets.stackGlobal);
         this.#setHostWord(frame, -FRAME_BYTES, HOST_WORD);
         if (a[entry] === 1) this.#setHostWord(frame, -FRAME_BYTES, ENTRY_WORD);
         break;
@@ -334,57 +307,57 @@ export class FunctionWriter implements SnippetSink {
         this.#teeBelow(this.#local(a[entry]), b[entry]);
         break;
       case InsertionKind.ReturnFromHostOutlined:
-        this.#op(LOCAL_GET, this.#local(a[entry]));
-        this.#op(CALL, targets.returnFromHost());
+        this.#op(Op.LOCAL_GET, this.#local(a[entry]));
+        this.#op(Op.CALL, targets.returnFromHost());
         break;
       case InsertionKind.ReturnFromHost:
         for (const word of b[entry] === 1 ? [HOST_WORD, ENTRY_WORD] : [HOST_WORD]) {
           this.#bytes(targets.frames.hostWord);
-          this.#op(LOCAL_GET, this.#local(a[entry]));
-          this.#shadow(I32_STORE, 2, word);
+          this.#op(Op.LOCAL_GET, this.#local(a[entry]));
+          this.#shadow(Op.I32_STORE, 2, word);
         }
         break;
       case InsertionKind.Prologue:
-        this.#op(GLOBAL_GET, targets.stackGlobal);
+        this.#op(Op.GLOBAL_GET, targets.stackGlobal);
         this.#const(FRAME_BYTES);
-        this.#byte(I32_ADD);
-        this.#op(LOCAL_SET, frame);
+        this.#byte(Op.I32_ADD);
+        this.#op(Op.LOCAL_SET, frame);
         break;
       case InsertionKind.ReplaceByCall:
-        this.#op(CALL, b[entry]);
+        this.#op(Op.CALL, b[entry]);
         break;
       case InsertionKind.ReplaceByTailCall:
-        this.#op(RETURN_CALL, b[entry]);
+        this.#op(Op.RETURN_CALL, b[entry]);
         break;
       case InsertionKind.ClearLocal:
         this.#const(0);
-        this.#op(LOCAL_SET, this.#local(a[entry]));
+        this.#op(Op.LOCAL_SET, this.#local(a[entry]));
         break;
       case InsertionKind.AddTrip:
-        this.#op(LOCAL_GET, this.#local(a[entry]));
+        this.#op(Op.LOCAL_GET, this.#local(a[entry]));
         this.#const(1);
-        this.#byte(I32_ADD);
-        this.#op(LOCAL_SET, this.#local(a[entry]));
+        this.#byte(Op.I32_ADD);
+        this.#op(Op.LOCAL_SET, this.#local(a[entry]));
         break;
       case InsertionKind.CopyLocal:
-        this.#op(LOCAL_GET, b[entry]);
-        this.#op(LOCAL_SET, this.#local(a[entry]));
+        this.#op(Op.LOCAL_GET, b[entry]);
+        this.#op(Op.LOCAL_SET, this.#local(a[entry]));
         break;
       case InsertionKind.TripsFromDistance:
         this.#tripsFromDistance(this.#local(a[entry]), b[entry], c[entry]);
         break;
       case InsertionKind.CountTrips:
         this.#linear(forms[a[entry]]);
-        this.#op(LOCAL_GET, this.#local(d[entry]));
+        this.#op(Op.LOCAL_GET, this.#local(d[entry]));
         this.#const(c[entry]);
-        this.#op(CALL, targets.countTrips());
+        this.#op(Op.CALL, targets.countTrips());
         break;
       case InsertionKind.CountStrided:
         this.#linear(forms[a[entry]]);
         this.#linear(forms[b[entry]]);
-        this.#op(LOCAL_GET, this.#local(d[entry]));
+        this.#op(Op.LOCAL_GET, this.#local(d[entry]));
         this.#const(c[entry]);
-        this.#op(CALL, targets.countStrided());
+        this.#op(Op.CALL, targets.countStrided());
         break;
       case InsertionKind.Accumulate:
         this.#accumulate(this.#local(a[entry]), b[entry], c[entry], accumulators[d[entry]]);
@@ -427,7 +400,7 @@ export class FunctionWriter implements SnippetSink {
   }
 
   i64(value: bigint): void {
-    this.#byte(I64_CONST);
+    this.#byte(Op.I64_CONST);
     this.length = writeS64Leb(this.bytes, this.length, value);
   }
 
@@ -448,7 +421,7 @@ export class FunctionWriter implements SnippetSink {
   }
 
   end(): void {
-    this.#byte(END);
+    this.#byte(Op.END);
   }
 
   copy(from: number, to: number): void {
@@ -463,36 +436,36 @@ export class FunctionWriter implements SnippetSink {
     const offset = folded ? displacement / 2 : 0;
     if (this.memory64) this.#wideIndex(local, displacement);
     else {
-      this.#op(LOCAL_GET, local);
+      this.#op(Op.LOCAL_GET, local);
       if (displacement !== 0 && !folded) {
         this.#const(displacement);
-        this.#byte(I32_ADD);
+        this.#byte(Op.I32_ADD);
       }
       this.#const(1);
-      this.#byte(I32_SHR_U);
+      this.#byte(Op.I32_SHR_U);
     }
     const bytes = this.bytes;
     let at = this.length;
-    bytes[at++] = I32_CONST;
+    bytes[at++] = Op.I32_CONST;
     bytes[at++] = MINUS_FOUR;
-    bytes[at++] = I32_AND;
-    bytes[at++] = LOCAL_TEE;
+    bytes[at++] = Op.I32_AND;
+    bytes[at++] = Op.LOCAL_TEE;
     at = writeU32Leb(bytes, at, scratch);
-    bytes[at++] = LOCAL_GET;
+    bytes[at++] = Op.LOCAL_GET;
     at = writeU32Leb(bytes, at, scratch);
-    bytes[at++] = I32_LOAD;
+    bytes[at++] = Op.I32_LOAD;
     bytes[at++] = 2 | HAS_MEMORY_INDEX;
     at = writeU32Leb(bytes, at, this.targets.shadowMemory);
     at = writeU32Leb(bytes, at, offset);
-    bytes[at++] = I32_CONST;
+    bytes[at++] = Op.I32_CONST;
     at = writeS32Leb(bytes, at, word & ~1);
-    bytes[at++] = I32_ADD;
+    bytes[at++] = Op.I32_ADD;
     if (word & 1) {
-      bytes[at++] = I32_CONST;
+      bytes[at++] = Op.I32_CONST;
       bytes[at++] = 1;
-      bytes[at++] = I32_OR;
+      bytes[at++] = Op.I32_OR;
     }
-    bytes[at++] = I32_STORE;
+    bytes[at++] = Op.I32_STORE;
     bytes[at++] = 2 | HAS_MEMORY_INDEX;
     at = writeU32Leb(bytes, at, this.targets.shadowMemory);
     at = writeU32Leb(bytes, at, offset);
@@ -501,62 +474,62 @@ export class FunctionWriter implements SnippetSink {
 
   /** word += `word`; address = local + displacement. */
   #accumulate(local: number, displacement: number, word: number, accumulator: Accumulator): void {
-    this.#op(LOCAL_GET, local);
+    this.#op(Op.LOCAL_GET, local);
     if (displacement !== 0) {
       this.#const(displacement);
-      this.#byte(I32_ADD);
+      this.#byte(Op.I32_ADD);
     }
-    this.#op(LOCAL_SET, this.#local(accumulator.address));
+    this.#op(Op.LOCAL_SET, this.#local(accumulator.address));
     const sum = this.#local(accumulator.word);
-    this.#op(LOCAL_GET, sum);
-    this.#byte(I64_CONST);
+    this.#op(Op.LOCAL_GET, sum);
+    this.#byte(Op.I64_CONST);
     this.length = writeS32Leb(this.bytes, this.length, word & ~1);
-    this.#byte(I64_ADD);
+    this.#byte(Op.I64_ADD);
     // Where all places read, it is enough to say so in the end.
     if (word & 1 && accumulator.writes) this.#readFlag();
-    this.#op(LOCAL_SET, sum);
+    this.#op(Op.LOCAL_SET, sum);
   }
 
   #readFlag(): void {
-    this.#byte(I64_CONST);
+    this.#byte(Op.I64_CONST);
     this.#byte(1);
-    this.#byte(I64_OR);
+    this.#byte(Op.I64_OR);
   }
 
   #flushAccumulator({ word, address, writes }: Accumulator): void {
     const sum = this.#local(word);
-    this.#op(LOCAL_GET, sum);
-    this.#byte(I64_EQZ);
-    this.#byte(I32_EQZ);
-    this.open(IF, EMPTY);
-    this.#op(LOCAL_GET, this.#local(address));
-    this.#op(LOCAL_GET, sum);
+    this.#op(Op.LOCAL_GET, sum);
+    this.#byte(Op.I64_EQZ);
+    this.#byte(Op.I32_EQZ);
+    this.open(Op.IF, EMPTY);
+    this.#op(Op.LOCAL_GET, this.#local(address));
+    this.#op(Op.LOCAL_GET, sum);
     if (!writes) this.#readFlag();
-    this.#op(CALL, this.targets.countGathered());
-    this.#byte(I64_CONST);
+    this.#op(Op.CALL, this.targets.countGathered());
+    this.#byte(Op.I64_CONST);
     this.#byte(0);
-    this.#op(LOCAL_SET, sum);
+    this.#op(Op.LOCAL_SET, sum);
     this.end();
   }
 
   /** Half the address in a local plus `displacement`; addresses above 4 GiB have one counter that nobody reads. */
   #wideIndex(local: number, displacement: number): void {
     const shifted = (bits: number): void => {
-      this.#op(LOCAL_GET, local);
+      this.#op(Op.LOCAL_GET, local);
       if (displacement !== 0) {
-        this.#byte(I64_CONST);
+        this.#byte(Op.I64_CONST);
         this.length = writeS64Leb(this.bytes, this.length, BigInt(displacement >>> 0));
-        this.#byte(I64_ADD);
+        this.#byte(Op.I64_ADD);
       }
-      this.#byte(I64_CONST);
+      this.#byte(Op.I64_CONST);
       this.length = writeS32Leb(this.bytes, this.length, bits);
-      this.#byte(I64_SHR_U);
+      this.#byte(Op.I64_SHR_U);
     };
     shifted(1);
-    this.#byte(I32_WRAP_I64);
+    this.#byte(Op.I32_WRAP_I64);
     this.#const(this.targets.unreadCounter);
     shifted(32);
-    this.#byte(I64_EQZ);
+    this.#byte(Op.I64_EQZ);
     this.#byte(SELECT);
   }
 
@@ -565,7 +538,7 @@ export class FunctionWriter implements SnippetSink {
     const source = this.#source;
     let at = from;
     this.#byte(source[at++]);
-    if (source[from] === BR_TABLE) {
+    if (source[from] === Op.BR_TABLE) {
       const count = readU32Leb(source, at);
       at = skipLeb32(source, at);
       this.length = writeU32Leb(this.bytes, this.length, count);
@@ -583,72 +556,72 @@ export class FunctionWriter implements SnippetSink {
     const spills: number[] = above.map((type, i) =>
       spillLocal(type, above.indexOf(type) === i ? 0 : 1, this.#ownLocals, this.#temporaries),
     );
-    for (const local of [...spills].reverse()) this.#op(LOCAL_SET, local);
-    this.#op(LOCAL_TEE, address);
-    for (const local of spills) this.#op(LOCAL_GET, local);
+    for (const local of [...spills].reverse()) this.#op(Op.LOCAL_SET, local);
+    this.#op(Op.LOCAL_TEE, address);
+    for (const local of spills) this.#op(Op.LOCAL_GET, local);
   }
 
   /** Frame: the call site, and zero for the memo of its tree node. */
   #pushFrame(frame: number, site: number): void {
-    this.#op(LOCAL_GET, frame);
-    this.#byte(I64_CONST);
+    this.#op(Op.LOCAL_GET, frame);
+    this.#byte(Op.I64_CONST);
     this.length = writeS32Leb(this.bytes, this.length, site);
-    this.#shadow(I64_STORE, 3);
-    this.#op(LOCAL_GET, frame);
-    this.#op(GLOBAL_SET, this.targets.stackGlobal);
+    this.#shadow(Op.I64_STORE, 3);
+    this.#op(Op.LOCAL_GET, frame);
+    this.#op(Op.GLOBAL_SET, this.targets.stackGlobal);
   }
 
   /** Where whoever comes in goes on: bytes from the empty stack to the frame. */
   #setHostWord(frame: number, distance: number, word: number): void {
     this.#bytes(this.targets.frames.hostWord);
-    this.#op(LOCAL_GET, frame);
+    this.#op(Op.LOCAL_GET, frame);
     this.#bytes(this.targets.frames.emptyStack);
-    this.#byte(I32_SUB);
+    this.#byte(Op.I32_SUB);
     if (distance !== 0) {
       this.#const(distance);
-      this.#byte(I32_ADD);
+      this.#byte(Op.I32_ADD);
     }
-    this.#shadow(I32_STORE, 2, word);
+    this.#shadow(Op.I32_STORE, 2, word);
   }
 
   #callersFrame(frame: number): void {
-    this.#op(LOCAL_GET, frame);
+    this.#op(Op.LOCAL_GET, frame);
     this.#const(-FRAME_BYTES);
-    this.#byte(I32_ADD);
+    this.#byte(Op.I32_ADD);
   }
 
   #tripsFromDistance(trips: number, local: number, stride: number): void {
-    this.#op(LOCAL_GET, stride > 0 ? local : trips);
-    this.#op(LOCAL_GET, stride > 0 ? trips : local);
-    this.#byte(I32_SUB);
+    this.#op(Op.LOCAL_GET, stride > 0 ? local : trips);
+    this.#op(Op.LOCAL_GET, stride > 0 ? trips : local);
+    this.#byte(Op.I32_SUB);
     const step = Math.abs(stride);
     const shift = Math.log2(step);
     if (Number.isInteger(shift)) {
       if (shift > 0) {
         this.#const(shift);
-        this.#byte(I32_SHR_U);
+        this.#byte(Op.I32_SHR_U);
       }
     } else {
       this.#const(step);
-      this.#byte(I32_DIV_U);
+      this.#byte(Op.I32_DIV_U);
     }
-    this.#op(LOCAL_SET, trips);
+    this.#op(Op.LOCAL_SET, trips);
   }
 
   #linear(form: LinearForm): void {
     let pushed = false;
     for (const { local, factor } of form.terms) {
-      this.#op(LOCAL_GET, local);
+      this.#op(Op.LOCAL_GET, local);
       if (factor !== 1) {
         this.#const(factor);
-        this.#byte(I32_MUL);
+        this.#byte(Op.I32_MUL);
       }
-      if (pushed) this.#byte(I32_ADD);
+      if (pushed) this.#byte(Op.I32_ADD);
       pushed = true;
     }
     if (pushed && form.constant === 0) return;
     this.#const(form.constant);
-    if (pushed) this.#byte(I32_ADD);
+    if (pushed) this.#byte(Op.I32_ADD);
   }
 
   #local(symbol: number): number {
@@ -670,7 +643,7 @@ export class FunctionWriter implements SnippetSink {
   }
 
   #const(value: number): void {
-    this.bytes[this.length++] = I32_CONST;
+    this.bytes[this.length++] = Op.I32_CONST;
     this.length = writeS32Leb(this.bytes, this.length, value);
   }
 

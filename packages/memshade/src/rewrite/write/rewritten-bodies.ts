@@ -9,10 +9,10 @@ import {
   functionType,
   functionTypeIndex,
   iterateOperators,
-  opcodeId,
   type ValType,
   type WasmModule,
 } from "../../wasm/index.ts";
+import * as Op from "../../wasm/op.generated.ts";
 import { FunctionLocals } from "../facts/function-locals.ts";
 import { FunctionFact, type ModuleScan } from "../facts/module-scan.ts";
 import type { AllocationListeners } from "../tool.ts";
@@ -34,7 +34,6 @@ export interface BodySurroundings {
   includeAllocator: boolean;
 }
 
-const GLOBAL_SET = opcodeId("global.set");
 const INTERESTING = FunctionFact.HasAccess | FunctionFact.HasCall | FunctionFact.Grows;
 
 /**
@@ -159,7 +158,7 @@ export class RewrittenBodies {
     const { module, walker } = this.#around;
     if (walker.followedGlobals.size === 0) return false;
     // Most functions have no such byte at all.
-    if (!module.bytes.subarray(body.codeStart, body.end).includes(GLOBAL_SET)) return false;
+    if (!module.bytes.subarray(body.codeStart, body.end).includes(Op.GLOBAL_SET)) return false;
     for (const { name, immediates } of iterateOperators(module, body))
       if (name === "global.set" && walker.followedGlobals.has((immediates as { index: number }).index))
         return true;

@@ -1,11 +1,10 @@
 import { FormatError } from "../../bytes/errors.ts";
 import type { ByteReader } from "../../bytes/reader.ts";
 import { ImmediateKind } from "../immediates.ts";
-import { IMMEDIATE_KIND, opcodeId } from "../opcodes.ts";
+import * as Op from "../op.generated.ts";
+import { IMMEDIATE_KIND } from "../opcodes.ts";
 import { opcodeIdAt, skipImmediates, skipOpcode } from "../skip.ts";
 import type { ByteRange } from "../types.ts";
-
-const END = opcodeId("end");
 
 /** Steps over a constant expression; the range includes its `end`. */
 export function readConstantExpression(reader: ByteReader): ByteRange {
@@ -18,7 +17,7 @@ export function readConstantExpression(reader: ByteReader): ByteRange {
       throw new FormatError("malformed", position, "constant expression", "it contains a block");
     }
     position = skipImmediates(bytes, skipOpcode(bytes, position), kind);
-    if (id === END) {
+    if (id === Op.END) {
       reader.skip(position - start, "constant expression");
       return { start, end: position };
     }

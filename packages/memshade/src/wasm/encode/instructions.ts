@@ -1,7 +1,8 @@
 import { writeU32Leb } from "../../bytes/leb128.ts";
 import { ByteWriter } from "../../bytes/writer.ts";
 import { ImmediateKind } from "../immediates.ts";
-import { opcodeId, PREFIX_BASE } from "../opcodes.ts";
+import * as Op from "../op.generated.ts";
+import { PREFIX_BASE } from "../opcodes.ts";
 import { type BlockType, CATCH_KINDS, type CatchClause, type Immediates, type Memarg } from "../operators.ts";
 import { F64, heapTypeOf, I32, I64, isNullable, type ValType } from "../types.ts";
 import { writeHeapType, writeType, writeTypes } from "./types.ts";
@@ -117,14 +118,12 @@ function writeCast(writer: ByteWriter, label: number, source: ValType, target: V
   writeHeapType(writer, heapTypeOf(target));
 }
 
-const END = opcodeId("end");
-
 /** Constant expression of one numeric constant, with its `end`; for i64 the value may be a bigint. */
 export function encodeConstantExpression(type: ValType, value: number | bigint): Uint8Array {
   const writer = new ByteWriter(16);
-  if (type === I32) writer.u8(opcodeId("i32.const")).s32Leb(Number(value));
-  else if (type === I64) writer.u8(opcodeId("i64.const")).s64Leb(value);
-  else if (type === F64) writer.u8(opcodeId("f64.const")).f64(Number(value));
-  else writer.u8(opcodeId("f32.const")).f32(Number(value));
-  return writer.u8(END).finish();
+  if (type === I32) writer.u8(Op.I32_CONST).s32Leb(Number(value));
+  else if (type === I64) writer.u8(Op.I64_CONST).s64Leb(value);
+  else if (type === F64) writer.u8(Op.F64_CONST).f64(Number(value));
+  else writer.u8(Op.F32_CONST).f32(Number(value));
+  return writer.u8(Op.END).finish();
 }

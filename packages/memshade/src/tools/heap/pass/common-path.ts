@@ -9,12 +9,10 @@ import {
   funcTypeAt,
   functionTypeIndex,
   importsOf,
-  opcodeId,
   type ValType,
 } from "../../../wasm/index.ts";
+import * as Op from "../../../wasm/op.generated.ts";
 
-const BLOCK = opcodeId("block");
-const LOCAL_SET = opcodeId("local.set");
 const EMPTY_BLOCK = 0x40;
 
 /**
@@ -49,8 +47,8 @@ export function inlineFunctions(
     for (const { count, type } of decodeLocals(module, module.bodies[body]))
       for (let i = 0; i < count; i++) locals.push(type);
     const writer = new ByteWriter(1024);
-    for (let i = params.length - 1; i >= 0; i--) writer.u8(LOCAL_SET).u32Leb(firstLocal + i);
-    writer.u8(BLOCK).u8(EMPTY_BLOCK);
+    for (let i = params.length - 1; i >= 0; i--) writer.u8(Op.LOCAL_SET).u32Leb(firstLocal + i);
+    writer.u8(Op.BLOCK).u8(EMPTY_BLOCK);
     writeCode(writer, module, body, places, around, firstLocal);
     return { locals, code: writer.finish() };
   };

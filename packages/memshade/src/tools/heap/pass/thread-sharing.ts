@@ -6,10 +6,10 @@ import {
   encodeConstantExpression,
   I32,
   memoryType,
-  opcodeId,
   type ValType,
   type WasmModule,
 } from "../../../wasm/index.ts";
+import * as Op from "../../../wasm/op.generated.ts";
 import type { ShadowLayout } from "../../options.ts";
 
 const HAS_MEMORY_INDEX = 0x40;
@@ -142,7 +142,7 @@ export function shareTables(
 }
 
 function globalPlus(global: number, offset: number): Uint8Array {
-  const writer = new ByteWriter(16).u8(opcodeId("global.get")).u32Leb(global);
-  if (offset !== 0) writer.u8(opcodeId("i32.const")).s32Leb(offset).u8(opcodeId("i32.add"));
+  const writer = new ByteWriter(16).u8(Op.GLOBAL_GET).u32Leb(global);
+  if (offset !== 0) writer.u8(Op.I32_CONST).s32Leb(offset).u8(Op.I32_ADD);
   return writer.finish();
 }

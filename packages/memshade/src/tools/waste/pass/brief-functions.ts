@@ -9,16 +9,14 @@ import {
   I64,
   OPCODE_NAME,
   type OpcodeName,
-  opcodeId,
   RESULT_TYPE,
   type ValType,
 } from "../../../wasm/index.ts";
+import * as Op from "../../../wasm/op.generated.ts";
 import { checkAddress, computeAddress, computeNear, trapTooFar } from "./access-address.ts";
 import { BodySink } from "./body-sink.ts";
 import type { BriefSnippets } from "./brief-snippets.ts";
 import type { SnippetAddress } from "./shadow-words.ts";
-
-const LOCAL_GET = opcodeId("local.get");
 
 /** The instruction's address is in a local, as it takes it; what follows the access takes `followed`. */
 interface Accessed {
@@ -99,7 +97,7 @@ export class BriefFunctions {
     const { whole, displacement, followed } = this.#address(body, 2, id + 1, own);
     this.#snippets.records.setCold(sink, record);
     body.op("local.get", whole);
-    sink.local(LOCAL_GET, value);
+    sink.local(Op.LOCAL_GET, value);
     const size = ACCESS_BYTES[op];
     this.#snippets.compareCold(sink, op, size, { whole, displacement, followed, value, store: record });
     body.op(OPCODE_NAME[op] as OpcodeName, 0, displacement);

@@ -1,5 +1,6 @@
 import type { SnippetSink } from "../../../rewrite/write/snippet-sink.ts";
-import { ACCESS_KIND, AccessKind, opcodeId, type ValType } from "../../../wasm/index.ts";
+import { ACCESS_KIND, AccessKind, type ValType } from "../../../wasm/index.ts";
+import * as Op from "../../../wasm/op.generated.ts";
 import { loadBefore, writeComparison } from "./comparisons.ts";
 import { HeldConstants, savedByHolding } from "./held-constants.ts";
 import { takesValid } from "./loop-nests.ts";
@@ -10,27 +11,6 @@ import { pushAddress, pushHeld, type Scratch, ShadowWords, type SnippetAddress }
 import { DISTANCES, pushIdOfRecord, type SiteRecords } from "./site-records.ts";
 import { BriefIds, DIRTY_LINE_BYTES, type WasteLayout } from "./waste-layout.ts";
 
-const LOCAL_GET = opcodeId("local.get");
-const LOCAL_SET = opcodeId("local.set");
-const LOCAL_TEE = opcodeId("local.tee");
-const CALL = opcodeId("call");
-const IF = opcodeId("if");
-const ELSE = opcodeId("else");
-const I32_ADD = opcodeId("i32.add");
-const I32_LT_U = opcodeId("i32.lt_u");
-const I32_GE_U = opcodeId("i32.ge_u");
-const I32_EQ = opcodeId("i32.eq");
-const I32_OR = opcodeId("i32.or");
-const I32_NE = opcodeId("i32.ne");
-const I32_SHL = opcodeId("i32.shl");
-const I32_SHR_U = opcodeId("i32.shr_u");
-const I32_LOAD8_U = opcodeId("i32.load8_u");
-const I32_EQZ = opcodeId("i32.eqz");
-const I64_EQZ = opcodeId("i64.eqz");
-const I64_EXTEND = opcodeId("i64.extend_i32_u");
-const I64_ADD = opcodeId("i64.add");
-const I64_LOAD = opcodeId("i64.load");
-const I64_STORE = opcodeId("i64.store");
 const NOTHING = 0x40;
 const I32: ValType = 0x7f;
 const I64: ValType = 0x7e;
@@ -169,29 +149,29 @@ export class BriefSnippets {
   /** Before a store, with its operand on top of the stack: counts it if the operand is there already. */
   compareStore(sink: SnippetSink, place: Place): void {
     const { op, size, key, site, address, value } = place;
-    if (!value.isHeld) sink.local(LOCAL_TEE, value.local);
-    if (address.local >= 0) sink.local(LOCAL_GET, address.local);
+    if (!value.isHeld) sink.local(Op.LOCAL_TEE, value.local);
+    if (address.local >= 0) sink.local(Op.LOCAL_GET, address.local);
     else if (address.isWide) sink.i64(BigInt(address.constant));
     else sink.i32(address.constant);
     sink.access(loadBefore(op), 0, 0, address.displacement);
-    sink.local(LOCAL_GET, value.local);
+    sink.local(Op.LOCAL_GET, value.local);
     writeComparison(sink, op, place.lane);
     if (place.loop !== undefined) {
       this.#countSilent(sink, place, place.loop.of, place.loop.silent);
       return;
     }
     sink.rarely();
-    sink.open(IF, NOTHING);
+    sink.open(Op.IF, NOTHING);
     if (place.hot && this.#zeroIsValid) {
       // Without a call, which would cost the code around it its registers.
       const at = this.records.silentAt(key, site);
       this.records.pushBase(sink);
       this.#words.pushNoneInvalid(sink, size, address);
-      sink.plain(I64_EXTEND);
+      sink.plain(Op.I64_EXTEND_I32_U);
       this.records.pushBase(sink);
-      sink.access(I64_LOAD, 3, this.#memory, at);
-      sink.plain(I64_ADD);
-      sink.access(I64_STORE, 3, this.#memory, at);
+      sink.access(Op.I64_LOAD, 3, this.#memory, at);
+      sink.plain(Op.I64_ADD);
+      sink.access(Op.I64_STORE, 3, this.#memory, at);
       sink.end();
       return;
     }
@@ -203,24 +183,24 @@ export class BriefSnippets {
   #countSilent(sink: SnippetSink, { size, address }: Place, of: StreamLoop, silent: number): void {
     const fills = takesValid(of);
     if (fills === undefined) sink.rarely();
-    sink.open(IF, NOTHING);
+    sink.open(Op.IF, NOTHING);
     if (fills !== undefined) {
       pushAddress(sink, address);
-      sink.local(LOCAL_GET, fills.validEnd);
-      sink.plain(I32_GE_U);
+      sink.local(Op.LOCAL_GET, fills.validEnd);
+      sink.plain(Op.I32_GE_U);
       sink.rarely();
-      sink.open(IF, I64);
+      sink.open(Op.IF, I64);
     }
     this.#words.pushNoneInvalid(sink, size, address);
-    sink.plain(I64_EXTEND);
+    sink.plain(Op.I64_EXTEND_I32_U);
     if (fills !== undefined) {
-      sink.plain(ELSE);
+      sink.plain(Op.ELSE);
       sink.i64(1n);
       sink.end();
     }
-    sink.local(LOCAL_GET, silent);
-    sink.plain(I64_ADD);
-    sink.local(LOCAL_SET, silent);
+    sink.local(Op.LOCAL_GET, silent);
+    sink.plain(Op.I64_ADD);
+    sink.local(Op.LOCAL_SET, silent);
     sink.end();
   }
 
@@ -238,7 +218,7 @@ export class BriefSnippets {
       pushAddress(sink, address);
       this.records.pushPlaced(sink, key, 0);
     }
-    sink.indexed(CALL, functions.get(size) as number);
+    sink.indexed(Op.CALL, functions.get(size) as number);
   }
 
   /** Behind a store: its bytes get the site's id. */
@@ -259,12 +239,12 @@ export class BriefSnippets {
 
   /** What was given to a store is on the stack, 0: nothing yet. `ids`: local that gets it. `give` pushes what is given to it now. */
   #needId(sink: SnippetSink, ids: number, give: () => void): void {
-    sink.local(LOCAL_TEE, ids);
-    sink.plain(I64_EQZ);
+    sink.local(Op.LOCAL_TEE, ids);
+    sink.plain(Op.I64_EQZ);
     sink.rarely();
-    sink.open(IF, NOTHING);
+    sink.open(Op.IF, NOTHING);
     give();
-    sink.local(LOCAL_SET, ids);
+    sink.local(Op.LOCAL_SET, ids);
     sink.end();
   }
 
@@ -273,9 +253,9 @@ export class BriefSnippets {
     if (this.#words instanceof ShadowWords) return;
     this.#words.pushUnsettled(sink, size, address);
     sink.rarely();
-    sink.open(IF, NOTHING);
+    sink.open(Op.IF, NOTHING);
     pushAddress(sink, address);
-    sink.indexed(CALL, this.#targets.lost.get(size) as number);
+    sink.indexed(Op.CALL, this.#targets.lost.get(size) as number);
     sink.end();
   }
 
@@ -286,15 +266,15 @@ export class BriefSnippets {
     size: number,
     { whole, displacement, followed, value, store }: ColdStore,
   ): void {
-    sink.local(LOCAL_GET, whole);
+    sink.local(Op.LOCAL_GET, whole);
     sink.access(loadBefore(op), 0, 0, displacement);
-    sink.local(LOCAL_GET, value);
+    sink.local(Op.LOCAL_GET, value);
     writeComparison(sink, op, 0);
     sink.rarely();
-    sink.open(IF, NOTHING);
+    sink.open(Op.IF, NOTHING);
     pushAddress(sink, followed);
     this.records.pushPlacedOf(sink, store);
-    sink.indexed(CALL, this.#targets.same.get(size) as number);
+    sink.indexed(Op.CALL, this.#targets.same.get(size) as number);
     sink.end();
   }
 
@@ -313,7 +293,7 @@ export class BriefSnippets {
       this.#needId(sink, id, () => {
         pushAddress(sink, place);
         this.records.pushPlacedOf(sink, store);
-        sink.indexed(CALL, this.#targets.given.get(size) as number);
+        sink.indexed(Op.CALL, this.#targets.given.get(size) as number);
       });
       this.#words.fill(sink, size, { four: id }, place);
       return;
@@ -323,7 +303,7 @@ export class BriefSnippets {
       return;
     }
     pushIdOfRecord(sink, store, this.#layout);
-    sink.local(LOCAL_SET, id);
+    sink.local(Op.LOCAL_SET, id);
     this.#words.fill(sink, size, { local: id }, place);
   }
 
@@ -332,25 +312,25 @@ export class BriefSnippets {
     this.#addOne(sink, number, this.#layout.loads, this.#layout.loadShift);
     this.#words.pushUnread(sink, size, place);
     sink.rarely();
-    sink.open(IF, NOTHING);
+    sink.open(Op.IF, NOTHING);
     pushAddress(sink, place);
     this.records.pushPlacedOf(sink, number);
-    sink.indexed(CALL, this.#targets.fresh.get(size) as number);
+    sink.indexed(Op.CALL, this.#targets.fresh.get(size) as number);
     sink.end();
   }
 
   /** Adds one to the first counter of the record whose number a local holds. */
   #addOne(sink: SnippetSink, local: number, table: number, shift: number): void {
     for (let i = 0; i < 2; i++) {
-      sink.local(LOCAL_GET, local);
+      sink.local(Op.LOCAL_GET, local);
       if (shift === 0) continue;
       sink.i32(shift);
-      sink.plain(I32_SHL);
+      sink.plain(Op.I32_SHL);
     }
-    sink.access(I64_LOAD, 3, this.#memory, table);
+    sink.access(Op.I64_LOAD, 3, this.#memory, table);
     sink.i64(1n);
-    sink.plain(I64_ADD);
-    sink.access(I64_STORE, 3, this.#memory, table);
+    sink.plain(Op.I64_ADD);
+    sink.access(Op.I64_STORE, 3, this.#memory, table);
   }
 
   /** The line of a store's first byte; the runtime looks a little behind each line. */
@@ -362,14 +342,14 @@ export class BriefSnippets {
     } else {
       pushAddress(sink, address);
       sink.i32(LINE_SHIFT);
-      sink.plain(I32_SHR_U);
+      sink.plain(Op.I32_SHR_U);
     }
-    sink.access(I32_LOAD8_U, 0, this.#memory, at);
-    sink.plain(I32_EQZ);
+    sink.access(Op.I32_LOAD8_U, 0, this.#memory, at);
+    sink.plain(Op.I32_EQZ);
     sink.rarely();
-    sink.open(IF, NOTHING);
+    sink.open(Op.IF, NOTHING);
     pushAddress(sink, address);
-    sink.indexed(CALL, this.#targets.soiled);
+    sink.indexed(Op.CALL, this.#targets.soiled);
     sink.end();
   }
 
@@ -381,7 +361,7 @@ export class BriefSnippets {
     const keeps = readsStates || ((hot || place.logs) && words instanceof ShadowWords);
     words.pushUnread(sink, size, address, keeps ? scratch : undefined);
     sink.rarely();
-    sink.open(IF, NOTHING);
+    sink.open(Op.IF, NOTHING);
     if (readsStates) {
       this.#add(sink, this.records.freshAt(key, site));
       words.readStates(sink, size, address, scratch);
@@ -407,12 +387,12 @@ export class BriefSnippets {
     const id = scratch(I32, 1);
     this.#add(sink, this.records.freshAt(key, site));
     if (size > 1) words.pushUniform(sink, size, scratch);
-    if (size > 1) sink.open(IF, NOTHING);
+    if (size > 1) sink.open(Op.IF, NOTHING);
     words.pushId(sink, size, scratch);
-    sink.local(LOCAL_TEE, id);
+    sink.local(Op.LOCAL_TEE, id);
     this.#readUniform(sink, words, place, id);
     if (size === 1) return;
-    sink.plain(ELSE);
+    sink.plain(Op.ELSE);
     if (place.logs) this.reads.log(sink, words, place, scratch);
     else this.#callMixed(sink, place);
     sink.end();
@@ -420,7 +400,7 @@ export class BriefSnippets {
 
   #callMixed(sink: SnippetSink, { size, address }: Place): void {
     pushAddress(sink, address);
-    sink.indexed(CALL, this.#targets.mixed.get(size) as number);
+    sink.indexed(Op.CALL, this.#targets.mixed.get(size) as number);
   }
 
   /** A load of bytes that have one id, in a local and on the stack, which is not that of read bytes. */
@@ -429,24 +409,24 @@ export class BriefSnippets {
     const maySpill = this.#maySpill(size);
     if (!this.#zeroIsValid) {
       sink.i32(-1);
-      sink.plain(I32_ADD);
+      sink.plain(Op.I32_ADD);
     }
     this.constants.push(sink, I32, BigInt(this.#endOfIds(size)));
-    sink.plain(this.#zeroIsValid && !maySpill ? I32_NE : I32_LT_U);
+    sink.plain(this.#zeroIsValid && !maySpill ? Op.I32_NE : Op.I32_LT_U);
     // What is invalid stays so: blocks that JavaScript has filled are read like this again and again.
-    sink.open(IF, NOTHING);
-    sink.local(LOCAL_GET, id);
+    sink.open(Op.IF, NOTHING);
+    sink.local(Op.LOCAL_GET, id);
     this.reads.credit(sink, id, size);
     words.fill(sink, size, -1, address);
     if (maySpill) {
-      sink.plain(ELSE);
-      sink.local(LOCAL_GET, id);
+      sink.plain(Op.ELSE);
+      sink.local(Op.LOCAL_GET, id);
       sink.i32(1);
-      sink.plain(I32_OR);
+      sink.plain(Op.I32_OR);
       sink.i32(BriefIds.spilled | 1);
-      sink.plain(I32_EQ);
+      sink.plain(Op.I32_EQ);
       sink.rarely();
-      sink.open(IF, NOTHING);
+      sink.open(Op.IF, NOTHING);
       this.#callMixed(sink, place);
       sink.end();
     }
@@ -470,17 +450,17 @@ export class BriefSnippets {
     const id = scratch(I32, 1);
     // One id that is not zero is that of a store, a segment or invalid memory.
     words.pushId(sink, size, scratch);
-    sink.local(LOCAL_TEE, id);
+    sink.local(Op.LOCAL_TEE, id);
     if (size > 1) {
-      sink.plain(I32_EQZ);
+      sink.plain(Op.I32_EQZ);
       words.pushUniform(sink, size, scratch);
-      sink.plain(I32_LT_U);
+      sink.plain(Op.I32_LT_U);
     }
-    sink.open(IF, NOTHING);
+    sink.open(Op.IF, NOTHING);
     this.#add(sink, this.records.freshAt(key, site));
-    sink.local(LOCAL_GET, id);
+    sink.local(Op.LOCAL_GET, id);
     this.#readUniform(sink, words, place, id);
-    sink.plain(ELSE);
+    sink.plain(Op.ELSE);
     this.#callFresh(sink, place);
     sink.end();
   }
@@ -490,13 +470,13 @@ export class BriefSnippets {
     if (loop === undefined) return;
     const at = this.records.silentAt(key, site);
     this.records.pushBase(sink);
-    sink.local(LOCAL_GET, loop.silent);
+    sink.local(Op.LOCAL_GET, loop.silent);
     this.records.pushBase(sink);
-    sink.access(I64_LOAD, 3, this.#memory, at);
-    sink.plain(I64_ADD);
-    sink.access(I64_STORE, 3, this.#memory, at);
+    sink.access(Op.I64_LOAD, 3, this.#memory, at);
+    sink.plain(Op.I64_ADD);
+    sink.access(Op.I64_STORE, 3, this.#memory, at);
     sink.i64(0n);
-    sink.local(LOCAL_SET, loop.silent);
+    sink.local(Op.LOCAL_SET, loop.silent);
   }
 
   /** One more run of a block, whose counter is at `at` from the base of records. */
@@ -507,9 +487,9 @@ export class BriefSnippets {
   #add(sink: SnippetSink, at: number): void {
     this.records.pushBase(sink);
     this.records.pushBase(sink);
-    sink.access(I64_LOAD, 3, this.#memory, at);
+    sink.access(Op.I64_LOAD, 3, this.#memory, at);
     sink.i64(1n);
-    sink.plain(I64_ADD);
-    sink.access(I64_STORE, 3, this.#memory, at);
+    sink.plain(Op.I64_ADD);
+    sink.access(Op.I64_STORE, 3, this.#memory, at);
   }
 }

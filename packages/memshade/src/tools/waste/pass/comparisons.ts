@@ -6,6 +6,7 @@ import {
   opcodeId,
   type ValType,
 } from "../../../wasm/index.ts";
+import * as Op from "../../../wasm/op.generated.ts";
 
 /** How a store's operand is compared with what is there: the load that gets it, and the rest. */
 interface Comparison {
@@ -16,11 +17,6 @@ interface Comparison {
   mask?: number;
   isWide: boolean;
 }
-
-const I32_AND = opcodeId("i32.and");
-const I64_AND = opcodeId("i64.and");
-const I32_EQZ = opcodeId("i32.eqz");
-const I64_EQZ = opcodeId("i64.eqz");
 
 const COMPARISONS = new Map<number, Comparison>();
 function compare(store: OpcodeName, load: OpcodeName, steps: readonly OpcodeName[], mask?: number): void {
@@ -67,8 +63,8 @@ export function writeComparison(sink: SnippetSink, store: number, lane: number):
   if (mask === undefined) return;
   if (isWide) sink.i64(BigInt(mask));
   else sink.i32(mask);
-  sink.plain(isWide ? I64_AND : I32_AND);
-  sink.plain(isWide ? I64_EQZ : I32_EQZ);
+  sink.plain(isWide ? Op.I64_AND : Op.I32_AND);
+  sink.plain(isWide ? Op.I64_EQZ : Op.I32_EQZ);
 }
 
 const VALUE_TYPES: Readonly<Record<string, ValType>> = {

@@ -1,10 +1,9 @@
 import { sizeOfS64Leb } from "../../../bytes/leb128.ts";
 import { NO_LOCAL } from "../../../rewrite/walk/operand-stack.ts";
 import type { SnippetSink } from "../../../rewrite/write/snippet-sink.ts";
-import { I32, opcodeId, type ValType } from "../../../wasm/index.ts";
+import { I32, type ValType } from "../../../wasm/index.ts";
+import * as Op from "../../../wasm/op.generated.ts";
 
-const LOCAL_GET = opcodeId("local.get");
-const LOCAL_SET = opcodeId("local.set");
 /** Bytes of a `local.get` or `local.set`, and of what declares a local. */
 const LOCAL_BYTES = 2;
 const DECLARATION_BYTES = 2;
@@ -58,14 +57,14 @@ export class HeldConstants {
   push(sink: SnippetSink, type: ValType, value: bigint): void {
     const local = this.localOf(type, value);
     if (local === NO_LOCAL) pushConstant(sink, { type, value });
-    else sink.local(LOCAL_GET, local);
+    else sink.local(Op.LOCAL_GET, local);
   }
 }
 
 /** At the beginning of a function: gives a local its constant. */
 export function setConstant(sink: SnippetSink, constant: Constant, local: number): void {
   pushConstant(sink, constant);
-  sink.local(LOCAL_SET, local);
+  sink.local(Op.LOCAL_SET, local);
 }
 
 /** Bytes that each place gets shorter by that only pushes a constant. */

@@ -1,17 +1,10 @@
 import type { SnippetSink } from "../../../rewrite/write/snippet-sink.ts";
-import { ACCESS_KIND, AccessKind, opcodeId } from "../../../wasm/index.ts";
+import { ACCESS_KIND, AccessKind } from "../../../wasm/index.ts";
+import * as Op from "../../../wasm/op.generated.ts";
 import type { Place } from "./brief-snippets.ts";
 import { pushForm, type StreamLoop } from "./loop-streams.ts";
 import { pushAddress } from "./shadow-words.ts";
 
-const SELECT = opcodeId("select");
-const I32_ADD = opcodeId("i32.add");
-const LOCAL_SET = opcodeId("local.set");
-const CALL = opcodeId("call");
-const IF = opcodeId("if");
-const I32_SUB = opcodeId("i32.sub");
-const I32_LT_U = opcodeId("i32.lt_u");
-const I32_LOAD = opcodeId("i32.load");
 const NOTHING = 0x40;
 const STORE_BIT = 32;
 /** Where the hulls stand that accesses look at: of all that is known, and of what is known of bytes not read. */
@@ -99,7 +92,7 @@ export class LoopNests {
 
 /** Before a nest. */
 export function enterNest(sink: SnippetSink, { enter }: NestTargets): void {
-  sink.indexed(CALL, enter);
+  sink.indexed(Op.CALL, enter);
 }
 
 /** What a loop of a nest has to take the range of valid bytes. */
@@ -116,19 +109,19 @@ export function takeValid(sink: SnippetSink, loop: StreamLoop, { valid, memory }
   if (fills === undefined) return;
   const pushWord = (at: number) => {
     sink.i32(0);
-    sink.access(I32_LOAD, 2, memory, valid + at);
+    sink.access(Op.I32_LOAD, 2, memory, valid + at);
   };
   pushWord(0);
   pushWord(LENGTH);
-  sink.plain(I32_ADD);
+  sink.plain(Op.I32_ADD);
   sink.i32(0);
   pushForm(sink, fills.from);
   pushWord(0);
-  sink.plain(I32_SUB);
+  sink.plain(Op.I32_SUB);
   pushWord(LENGTH);
-  sink.plain(I32_LT_U);
-  sink.plain(SELECT);
-  sink.local(LOCAL_SET, fills.validEnd);
+  sink.plain(Op.I32_LT_U);
+  sink.plain(Op.SELECT);
+  sink.local(Op.LOCAL_SET, fills.validEnd);
 }
 
 /** Beside an access of a nest: tells the runtime if it meets what is known. */
@@ -141,15 +134,15 @@ export function watchAccess(
   const hull = known + (isStore ? ALL : LEFT);
   pushAddress(sink, address);
   sink.i32(0);
-  sink.access(I32_LOAD, 2, memory, hull);
-  sink.plain(I32_SUB);
+  sink.access(Op.I32_LOAD, 2, memory, hull);
+  sink.plain(Op.I32_SUB);
   sink.i32(0);
-  sink.access(I32_LOAD, 2, memory, hull + LENGTH);
-  sink.plain(I32_LT_U);
+  sink.access(Op.I32_LOAD, 2, memory, hull + LENGTH);
+  sink.plain(Op.I32_LT_U);
   sink.rarely();
-  sink.open(IF, NOTHING);
+  sink.open(Op.IF, NOTHING);
   pushAddress(sink, address);
   sink.i32(isStore ? size | STORE_BIT : size);
-  sink.indexed(CALL, watched);
+  sink.indexed(Op.CALL, watched);
   sink.end();
 }

@@ -4,7 +4,8 @@ import { CONSTANT } from "../../../rewrite/walk/value-numbers.ts";
 import type { LinearForm } from "../../../rewrite/write/insertions.ts";
 import type { SnippetSink } from "../../../rewrite/write/snippet-sink.ts";
 import { extraLocal } from "../../../rewrite/write/temporaries.ts";
-import { ACCESS_KIND, AccessKind, opcodeId, type ValType } from "../../../wasm/index.ts";
+import { ACCESS_KIND, AccessKind, type ValType } from "../../../wasm/index.ts";
+import * as Op from "../../../wasm/op.generated.ts";
 import type { Place } from "./brief-snippets.ts";
 import type { NestTargets } from "./loop-nests.ts";
 import type { LoopTable } from "./loop-table.ts";
@@ -14,11 +15,6 @@ import { type StreamUnit, unitsOf } from "./stream-units.ts";
 
 const I32: ValType = 0x7f;
 const I64: ValType = 0x7e;
-const LOCAL_GET = opcodeId("local.get");
-const CALL = opcodeId("call");
-const I32_ADD = opcodeId("i32.add");
-const I32_MUL = opcodeId("i32.mul");
-const I32_STORE = opcodeId("i32.store");
 
 /** As many accesses of one loop has the runtime room for; see `tools/waste/assembly/stream-table.ts`. */
 const MOST_STREAMS = 12;
@@ -151,15 +147,15 @@ export class LoopStreams {
       const store = (form: LinearForm, field: number) => {
         sink.i32(0);
         pushForm(sink, form);
-        sink.access(I32_STORE, 2, memory, ends + i * UNIT_BYTES + field);
+        sink.access(Op.I32_STORE, 2, memory, ends + i * UNIT_BYTES + field);
       };
       store(end, 0);
       if (stride.terms.length > 0) store(stride, 4);
     });
-    sink.local(LOCAL_GET, trips);
+    sink.local(Op.LOCAL_GET, trips);
     sink.i32(at | 0);
     records.pushBase(sink);
-    sink.indexed(CALL, looped);
+    sink.indexed(Op.CALL, looped);
   }
 }
 
@@ -233,11 +229,11 @@ function filledFrom(
 export function pushForm(sink: SnippetSink, { terms, constant }: LinearForm): void {
   sink.i32(constant);
   for (const { local, factor } of terms) {
-    sink.local(LOCAL_GET, local);
+    sink.local(Op.LOCAL_GET, local);
     if (factor !== 1) {
       sink.i32(factor);
-      sink.plain(I32_MUL);
+      sink.plain(Op.I32_MUL);
     }
-    sink.plain(I32_ADD);
+    sink.plain(Op.I32_ADD);
   }
 }

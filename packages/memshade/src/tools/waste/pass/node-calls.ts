@@ -5,14 +5,8 @@ import type { WalkState } from "../../../rewrite/tool.ts";
 import { NO_LOCAL } from "../../../rewrite/walk/operand-stack.ts";
 import type { SnippetSink } from "../../../rewrite/write/snippet-sink.ts";
 import { extraLocal } from "../../../rewrite/write/temporaries.ts";
-import { I32, opcodeId } from "../../../wasm/index.ts";
-
-const LOCAL_GET = opcodeId("local.get");
-const LOCAL_SET = opcodeId("local.set");
-const GLOBAL_GET = opcodeId("global.get");
-const GLOBAL_SET = opcodeId("global.set");
-const CALL = opcodeId("call");
-const I32_STORE = opcodeId("i32.store");
+import { I32 } from "../../../wasm/index.ts";
+import * as Op from "../../../wasm/op.generated.ts";
 
 /** What the insertions of `NodeCalls` do, with numbers that no others of the tool have. */
 const NodeStep = {
@@ -108,21 +102,21 @@ export class NodeCalls {
     switch (step) {
       case NodeStep.Note:
         sink.i32(0);
-        sink.indexed(GLOBAL_GET, nodeGlobal);
-        sink.access(I32_STORE, 2, memory, b);
+        sink.indexed(Op.GLOBAL_GET, nodeGlobal);
+        sink.access(Op.I32_STORE, 2, memory, b);
         break;
       case NodeStep.Begin:
-        sink.indexed(GLOBAL_GET, nodeGlobal);
-        sink.local(LOCAL_SET, b);
+        sink.indexed(Op.GLOBAL_GET, nodeGlobal);
+        sink.local(Op.LOCAL_SET, b);
         break;
       case NodeStep.Enter:
         sink.i32(b);
-        sink.indexed(CALL, enter);
-        sink.indexed(GLOBAL_SET, nodeGlobal);
+        sink.indexed(Op.CALL, enter);
+        sink.indexed(Op.GLOBAL_SET, nodeGlobal);
         break;
       case NodeStep.Leave:
-        sink.local(LOCAL_GET, b);
-        sink.indexed(GLOBAL_SET, nodeGlobal);
+        sink.local(Op.LOCAL_GET, b);
+        sink.indexed(Op.GLOBAL_SET, nodeGlobal);
         break;
       case NodeStep.KeepHost:
         snippets.keepHost(sink, b);

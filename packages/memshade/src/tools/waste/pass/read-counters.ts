@@ -1,24 +1,13 @@
 import { sizeOfU32Leb } from "../../../bytes/leb128.ts";
 import { NO_LOCAL } from "../../../rewrite/walk/operand-stack.ts";
 import type { SnippetSink } from "../../../rewrite/write/snippet-sink.ts";
-import { opcodeId, type ValType } from "../../../wasm/index.ts";
+import type { ValType } from "../../../wasm/index.ts";
+import * as Op from "../../../wasm/op.generated.ts";
 import type { HeldConstants } from "./held-constants.ts";
 import type { Scratch, ShadowWords, SnippetAddress } from "./shadow-words.ts";
 import type { SiteRecords } from "./site-records.ts";
 import { FULL_LOG_BYTES, LOG_ENTRY_BYTES, READS_BYTES, type WasteLayout } from "./waste-layout.ts";
 
-const LOCAL_GET = opcodeId("local.get");
-const LOCAL_TEE = opcodeId("local.tee");
-const CALL = opcodeId("call");
-const IF = opcodeId("if");
-const I32_ADD = opcodeId("i32.add");
-const I32_SHL = opcodeId("i32.shl");
-const I32_GT_U = opcodeId("i32.gt_u");
-const I32_LOAD = opcodeId("i32.load");
-const I32_STORE = opcodeId("i32.store");
-const I64_ADD = opcodeId("i64.add");
-const I64_LOAD = opcodeId("i64.load");
-const I64_STORE = opcodeId("i64.store");
 const NOTHING = 0x40;
 const I32: ValType = 0x7f;
 /** Bytes of `local.get` and `i32.add`. */
@@ -64,17 +53,17 @@ export class ReadCounters {
     const line = this.#constants.localOf(I32, this.#line);
     const at = this.#layout.reads - (line === NO_LOCAL ? 0 : this.#layout.logged);
     sink.i32(Math.log2(READS_BYTES));
-    sink.plain(I32_SHL);
+    sink.plain(Op.I32_SHL);
     if (line !== NO_LOCAL) {
-      sink.local(LOCAL_GET, line);
-      sink.plain(I32_ADD);
+      sink.local(Op.LOCAL_GET, line);
+      sink.plain(Op.I32_ADD);
     }
-    sink.local(LOCAL_TEE, local);
-    sink.local(LOCAL_GET, local);
-    sink.access(I64_LOAD, 3, this.#memory, at);
+    sink.local(Op.LOCAL_TEE, local);
+    sink.local(Op.LOCAL_GET, local);
+    sink.access(Op.I64_LOAD, 3, this.#memory, at);
     sink.i64(BigInt(size));
-    sink.plain(I64_ADD);
-    sink.access(I64_STORE, 3, this.#memory, at);
+    sink.plain(Op.I64_ADD);
+    sink.access(Op.I64_STORE, 3, this.#memory, at);
   }
 
   /**
@@ -94,24 +83,24 @@ export class ReadCounters {
     const at = scratch(I32, 1);
     const logged = this.#pushLine(sink, line);
     this.#pushLine(sink, line);
-    sink.access(I32_LOAD, 2, this.#memory, logged);
-    sink.local(LOCAL_TEE, at);
+    sink.access(Op.I32_LOAD, 2, this.#memory, logged);
+    sink.local(Op.LOCAL_TEE, at);
     sink.i32(LOG_ENTRY_BYTES * parts);
-    sink.plain(I32_ADD);
-    sink.access(I32_STORE, 2, this.#memory, logged);
+    sink.plain(Op.I32_ADD);
+    sink.access(Op.I32_STORE, 2, this.#memory, logged);
     for (let part = 0; part < parts; part++) {
       const entry = log + LOG_ENTRY_BYTES * part;
-      sink.local(LOCAL_GET, at);
+      sink.local(Op.LOCAL_GET, at);
       words.pushPart(sink, size, part, scratch);
-      sink.access(I64_STORE, 3, this.#memory, entry);
-      sink.local(LOCAL_GET, at);
+      sink.access(Op.I64_STORE, 3, this.#memory, entry);
+      sink.local(Op.LOCAL_GET, at);
       if (counter === undefined || part > 0) sink.i32(0);
       else {
         this.#records.pushBase(sink);
         sink.i32(counter);
-        sink.plain(I32_ADD);
+        sink.plain(Op.I32_ADD);
       }
-      sink.access(I32_STORE, 2, this.#memory, entry + COUNTER_AT);
+      sink.access(Op.I32_STORE, 2, this.#memory, entry + COUNTER_AT);
       words.markRead(sink, size, part, scratch, address);
     }
   }
@@ -119,19 +108,19 @@ export class ReadCounters {
   /** Takes what is in the log if it is nearly full. `isFirst`: at the function's beginning, where constants are not in their locals yet. */
   mayTakeLog(sink: SnippetSink, isFirst: boolean): void {
     const line = isFirst ? NO_LOCAL : this.#constants.localOf(I32, this.#line);
-    sink.access(I32_LOAD, 2, this.#memory, this.#pushLine(sink, line));
+    sink.access(Op.I32_LOAD, 2, this.#memory, this.#pushLine(sink, line));
     sink.i32(FULL_LOG_BYTES);
-    sink.plain(I32_GT_U);
+    sink.plain(Op.I32_GT_U);
     sink.rarely();
-    sink.open(IF, NOTHING);
-    sink.indexed(CALL, this.#takeLog);
+    sink.open(Op.IF, NOTHING);
+    sink.indexed(Op.CALL, this.#takeLog);
     sink.end();
   }
 
   /** Pushes the address of the line, from a local if it is there, but for what it returns. */
   #pushLine(sink: SnippetSink, line: number): number {
     if (line === NO_LOCAL) sink.i32(0);
-    else sink.local(LOCAL_GET, line);
+    else sink.local(Op.LOCAL_GET, line);
     return line === NO_LOCAL ? this.#layout.logged : 0;
   }
 }

@@ -1,44 +1,15 @@
 import { readU32Leb } from "../../../bytes/leb128.ts";
 import {
   IMMEDIATE_KIND,
-  opcodeId,
   opcodeIdAt,
   skipImmediates,
   skipOpcode,
   type WasmModule,
 } from "../../../wasm/index.ts";
+import * as Op from "../../../wasm/op.generated.ts";
 import { catchLabels, tableLabels } from "./branch-labels.ts";
 import { DisjointSets } from "./disjoint-sets.ts";
 import type { SiteTable } from "./site-table.ts";
-
-const BLOCK = opcodeId("block");
-const LOOP = opcodeId("loop");
-const IF = opcodeId("if");
-const ELSE = opcodeId("else");
-const TRY = opcodeId("try");
-const CATCH = opcodeId("catch");
-const CATCH_ALL = opcodeId("catch_all");
-const TRY_TABLE = opcodeId("try_table");
-const DELEGATE = opcodeId("delegate");
-const END = opcodeId("end");
-const BR = opcodeId("br");
-const BR_IF = opcodeId("br_if");
-const BR_TABLE = opcodeId("br_table");
-const BR_ON_NULL = opcodeId("br_on_null");
-const BR_ON_NON_NULL = opcodeId("br_on_non_null");
-const BR_ON_CAST = opcodeId("br_on_cast");
-const BR_ON_CAST_FAIL = opcodeId("br_on_cast_fail");
-const UNREACHABLE = opcodeId("unreachable");
-const RETURN = opcodeId("return");
-const THROW = opcodeId("throw");
-const RETHROW = opcodeId("rethrow");
-const THROW_REF = opcodeId("throw_ref");
-const CALL = opcodeId("call");
-const RETURN_CALL = opcodeId("return_call");
-const CALL_INDIRECT = opcodeId("call_indirect");
-const RETURN_CALL_INDIRECT = opcodeId("return_call_indirect");
-const CALL_REF = opcodeId("call_ref");
-const RETURN_CALL_REF = opcodeId("return_call_ref");
 
 /** The point that stands for everything outside of the function's own code: callers, most callees, exceptions. */
 export const OUTSIDE = 0;
@@ -84,7 +55,7 @@ export function runFlow({ module, sites, leaders, returning }: FlowParts, define
   const { codeStart, end } = module.bodies[defined];
   const flow: RunFlow = { leader: [], from: [], to: [], points: 0 };
   const points = new DisjointSets(1);
-  const open: Open[] = [{ opcode: BLOCK, label: OUTSIDE, other: NOWHERE }];
+  const open: Open[] = [{ opcode: Op.BLOCK, label: OUTSIDE, other: NOWHERE }];
   let site = firstOfFunction[defined];
   const lastSite = firstOfFunction[defined + 1];
   /** Where the block at hand began, and the site it counts by, −1: none yet. */
@@ -125,7 +96,7 @@ export function runFlow({ module, sites, leaders, returning }: FlowParts, define
       site++;
     }
     switch (op) {
-      case TRY_TABLE: {
+      case Op.TRY_TABLE: {
         close();
         for (const label of catchLabels(bytes, immediates)) {
           const to = open[open.length - 1 - label];
@@ -136,32 +107,32 @@ export function runFlow({ module, sites, leaders, returning }: FlowParts, define
         open.push({ opcode: op, label: NOWHERE, other: NOWHERE });
         break;
       }
-      case LOOP:
+      case Op.LOOP:
         close();
         open.push({ opcode: op, label: here, other: NOWHERE });
         break;
-      case BLOCK:
-      case TRY:
+      case Op.BLOCK:
+      case Op.TRY:
         open.push({ opcode: op, label: NOWHERE, other: NOWHERE });
         break;
-      case IF:
+      case Op.IF:
         close();
         open.push({ opcode: op, label: NOWHERE, other: here });
         break;
-      case ELSE:
-      case CATCH:
-      case CATCH_ALL: {
+      case Op.ELSE:
+      case Op.CATCH:
+      case Op.CATCH_ALL: {
         close();
         const block = open[open.length - 1];
         join(block);
-        here = op === ELSE ? block.other : OUTSIDE;
+        here = op === Op.ELSE ? block.other : OUTSIDE;
         block.other = NOWHERE;
         break;
       }
-      case END:
-      case DELEGATE: {
+      case Op.END:
+      case Op.DELEGATE: {
         const block = open.pop();
-        if (block === undefined || block.opcode === LOOP) break;
+        if (block === undefined || block.opcode === Op.LOOP) break;
         if (block.label === NOWHERE && block.other === NOWHERE) break;
         close();
         join(block);
@@ -172,46 +143,46 @@ export function runFlow({ module, sites, leaders, returning }: FlowParts, define
         here = block.label;
         break;
       }
-      case BR_TABLE:
+      case Op.BR_TABLE:
         close();
         for (const label of tableLabels(bytes, immediates, next)) branch(label);
         here = NOWHERE;
         break;
-      case BR:
+      case Op.BR:
         close();
         branch(readU32Leb(bytes, immediates));
         here = NOWHERE;
         break;
-      case BR_IF:
-      case BR_ON_NULL:
-      case BR_ON_NON_NULL:
+      case Op.BR_IF:
+      case Op.BR_ON_NULL:
+      case Op.BR_ON_NON_NULL:
         close();
         branch(readU32Leb(bytes, immediates));
         break;
-      case BR_ON_CAST:
-      case BR_ON_CAST_FAIL:
+      case Op.BR_ON_CAST:
+      case Op.BR_ON_CAST_FAIL:
         close();
         branch(readU32Leb(bytes, immediates + 1));
         break;
-      case UNREACHABLE:
-      case RETURN:
-      case THROW:
-      case RETHROW:
-      case THROW_REF:
-      case RETURN_CALL:
-      case RETURN_CALL_INDIRECT:
-      case RETURN_CALL_REF:
+      case Op.UNREACHABLE:
+      case Op.RETURN:
+      case Op.THROW:
+      case Op.RETHROW:
+      case Op.THROW_REF:
+      case Op.RETURN_CALL:
+      case Op.RETURN_CALL_INDIRECT:
+      case Op.RETURN_CALL_REF:
         close();
         leave();
         here = NOWHERE;
         break;
-      case CALL:
+      case Op.CALL:
         if (hasBit(returning, readU32Leb(bytes, immediates))) break;
         close();
         leave();
         break;
-      case CALL_INDIRECT:
-      case CALL_REF:
+      case Op.CALL_INDIRECT:
+      case Op.CALL_REF:
         close();
         leave();
     }

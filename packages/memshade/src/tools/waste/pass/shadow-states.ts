@@ -1,5 +1,6 @@
 import type { SnippetSink } from "../../../rewrite/write/snippet-sink.ts";
-import { opcodeId, type ValType } from "../../../wasm/index.ts";
+import type { ValType } from "../../../wasm/index.ts";
+import * as Op from "../../../wasm/op.generated.ts";
 import { type HeldConstants, savedByHolding } from "./held-constants.ts";
 import {
   pushAddress,
@@ -13,44 +14,6 @@ import type { WasteLayout } from "./waste-layout.ts";
 
 const I32: ValType = 0x7f;
 const I64: ValType = 0x7e;
-const LOCAL_GET = opcodeId("local.get");
-const LOCAL_TEE = opcodeId("local.tee");
-const I32_AND = opcodeId("i32.and");
-const I32_OR = opcodeId("i32.or");
-const I32_XOR = opcodeId("i32.xor");
-const I32_MUL = opcodeId("i32.mul");
-const I32_NE = opcodeId("i32.ne");
-const I32_EQZ = opcodeId("i32.eqz");
-const I32_GE_S = opcodeId("i32.ge_s");
-const I32_SHL = opcodeId("i32.shl");
-const I32_SHR_U = opcodeId("i32.shr_u");
-const I64_ADD = opcodeId("i64.add");
-const I64_AND = opcodeId("i64.and");
-const I64_OR = opcodeId("i64.or");
-const I64_XOR = opcodeId("i64.xor");
-const I64_NE = opcodeId("i64.ne");
-const I64_SHR_U = opcodeId("i64.shr_u");
-const I64_MUL = opcodeId("i64.mul");
-const I64_EXTEND = opcodeId("i64.extend_i32_u");
-const I32_LOAD8_S = opcodeId("i32.load8_s");
-const I32_LOAD8_U = opcodeId("i32.load8_u");
-const I32_LOAD16_S = opcodeId("i32.load16_s");
-const I32_LOAD = opcodeId("i32.load");
-const I64_LOAD = opcodeId("i64.load");
-const I32_STORE8 = opcodeId("i32.store8");
-const I32_STORE16 = opcodeId("i32.store16");
-const I32_STORE = opcodeId("i32.store");
-const I64_STORE = opcodeId("i64.store");
-const V128_STORE = opcodeId("v128.store");
-const V128_LOAD = opcodeId("v128.load");
-const V128_LOAD16_SPLAT = opcodeId("v128.load16_splat");
-const V128_LOAD32_SPLAT = opcodeId("v128.load32_splat");
-const V128_LOAD64_SPLAT = opcodeId("v128.load64_splat");
-const V128_ANY_TRUE = opcodeId("v128.any_true");
-const I8X16_SPLAT = opcodeId("i8x16.splat");
-const I8X16_EQ = opcodeId("i8x16.eq");
-const I32X4_SPLAT = opcodeId("i32x4.splat");
-const I64X2_SPLAT = opcodeId("i64x2.splat");
 
 /** Bytes that nobody has read have no sign; 1, 2 and 4 states side by side. */
 const SIGNS = new Map([
@@ -63,15 +26,15 @@ const SIGNS = new Map([
 const SIGN_SHIFT = 7;
 const WHOLE_STATE = 0xff;
 const LOADS = new Map([
-  [1, I32_LOAD8_S],
-  [2, I32_LOAD16_S],
-  [4, I32_LOAD],
+  [1, Op.I32_LOAD8_S],
+  [2, Op.I32_LOAD16_S],
+  [4, Op.I32_LOAD],
 ]);
 const SPLATS = new Map([
-  [2, V128_LOAD16_SPLAT],
-  [4, V128_LOAD32_SPLAT],
-  [8, V128_LOAD64_SPLAT],
-  [16, V128_LOAD],
+  [2, Op.V128_LOAD16_SPLAT],
+  [4, Op.V128_LOAD32_SPLAT],
+  [8, Op.V128_LOAD64_SPLAT],
+  [16, Op.V128_LOAD],
 ]);
 /** Displacements from here on are added to the address: those of ids would not fit their memory. */
 const LONGEST_DISPLACEMENT = 1 << 24;
@@ -110,7 +73,7 @@ export class ShadowStates {
     this.#pushStates(sink, size, address, scratch);
     if (size < 8) sink.i32(-1);
     else sink.i64(-1n);
-    sink.plain(size < 8 ? I32_NE : I64_NE);
+    sink.plain(size < 8 ? Op.I32_NE : Op.I64_NE);
   }
 
   /** Pushes whether some byte is lost when it is written over. */
@@ -118,10 +81,10 @@ export class ShadowStates {
     this.#pushStates(sink, size, address);
     if (size === 1) {
       sink.i32(0);
-      sink.plain(I32_GE_S);
+      sink.plain(Op.I32_GE_S);
       return;
     }
-    for (const op of size < 8 ? [I32_AND, I32_NE] : [I64_AND, I64_NE]) {
+    for (const op of size < 8 ? [Op.I32_AND, Op.I32_NE] : [Op.I64_AND, Op.I64_NE]) {
       this.#pushSigns(sink, size);
       sink.plain(op);
     }
@@ -131,17 +94,17 @@ export class ShadowStates {
   pushNoneInvalid(sink: SnippetSink, size: number, address: SnippetAddress): void {
     const offset = this.#push(sink, address);
     if (size === 1) {
-      sink.access(I32_LOAD8_U, 0, this.#memory, offset);
+      sink.access(Op.I32_LOAD8_U, 0, this.#memory, offset);
       sink.i32(0x80);
-      sink.plain(I32_NE);
+      sink.plain(Op.I32_NE);
       return;
     }
     sink.access(SPLATS.get(size) as number, 0, this.#memory, offset);
     sink.i32(-0x80);
-    sink.prefixed(I8X16_SPLAT);
-    sink.prefixed(I8X16_EQ);
-    sink.prefixed(V128_ANY_TRUE);
-    sink.plain(I32_EQZ);
+    sink.prefixed(Op.I8X16_SPLAT);
+    sink.prefixed(Op.I8X16_EQ);
+    sink.prefixed(Op.V128_ANY_TRUE);
+    sink.plain(Op.I32_EQZ);
   }
 
   /** Up to 8 bytes with the states in `scratch` are read: all but the invalid ones. Without a branch. */
@@ -149,21 +112,21 @@ export class ShadowStates {
     const isWide = size === 8;
     const states = scratch(isWide ? I64 : I32, 0);
     const offset = this.#push(sink, address);
-    sink.local(LOCAL_GET, states);
-    sink.local(LOCAL_GET, states);
+    sink.local(Op.LOCAL_GET, states);
+    sink.local(Op.LOCAL_GET, states);
     if (isWide) sink.i64(-1n);
     else sink.i32(-1);
-    sink.plain(isWide ? I64_XOR : I32_XOR);
+    sink.plain(isWide ? Op.I64_XOR : Op.I32_XOR);
     this.#pushSigns(sink, size);
-    sink.plain(isWide ? I64_AND : I32_AND);
+    sink.plain(isWide ? Op.I64_AND : Op.I32_AND);
     // The sign of each that is unread, and all bits below it.
     if (isWide) sink.i64(BigInt(SIGN_SHIFT));
     else sink.i32(SIGN_SHIFT);
-    sink.plain(isWide ? I64_SHR_U : I32_SHR_U);
+    sink.plain(isWide ? Op.I64_SHR_U : Op.I32_SHR_U);
     if (isWide) sink.i64(BigInt(WHOLE_STATE));
     else sink.i32(WHOLE_STATE);
-    sink.plain(isWide ? I64_MUL : I32_MUL);
-    sink.plain(isWide ? I64_OR : I32_OR);
+    sink.plain(isWide ? Op.I64_MUL : Op.I32_MUL);
+    sink.plain(isWide ? Op.I64_OR : Op.I32_OR);
     sink.access(this.#storeOf(size), 0, this.#memory, offset);
   }
 
@@ -179,13 +142,19 @@ export class ShadowStates {
       const offset = this.#push(sink, address, 2) + this.#writers + at * 4;
       if (size === 1) pushId(sink, id);
       else pushTwice(sink, id, size > 2);
-      const store = size === 1 ? I32_STORE : size === 2 ? I64_STORE : V128_STORE;
+      const store = size === 1 ? Op.I32_STORE : size === 2 ? Op.I64_STORE : Op.V128_STORE;
       sink.access(store, 0, this.#writersMemory, offset);
     }
   }
 
   #storeOf(size: number): number {
-    return size === 1 ? I32_STORE8 : size === 2 ? I32_STORE16 : size === 4 ? I32_STORE : I64_STORE;
+    return size === 1
+      ? Op.I32_STORE8
+      : size === 2
+        ? Op.I32_STORE16
+        : size === 4
+          ? Op.I32_STORE
+          : Op.I64_STORE;
   }
 
   #pushSigns(sink: SnippetSink, size: number): void {
@@ -196,12 +165,12 @@ export class ShadowStates {
   /** Pushes the states of up to 8 bytes, with their sign; of 16 bytes what both halves have in common. */
   #pushStates(sink: SnippetSink, size: number, address: SnippetAddress, scratch?: Scratch): void {
     const offset = this.#push(sink, address);
-    sink.access(LOADS.get(size) ?? I64_LOAD, 0, this.#memory, offset);
-    if (scratch !== undefined && size <= 8) sink.local(LOCAL_TEE, scratch(size === 8 ? I64 : I32, 0));
+    sink.access(LOADS.get(size) ?? Op.I64_LOAD, 0, this.#memory, offset);
+    if (scratch !== undefined && size <= 8) sink.local(Op.LOCAL_TEE, scratch(size === 8 ? I64 : I32, 0));
     if (size < 16) return;
     const second = this.#push(sink, address);
-    sink.access(I64_LOAD, 0, this.#memory, second + 8);
-    sink.plain(I64_AND);
+    sink.access(Op.I64_LOAD, 0, this.#memory, second + 8);
+    sink.plain(Op.I64_AND);
   }
 
   /** Pushes the address of states, or, with a shift, of ids in their table, but for the constant that it returns. */
@@ -215,7 +184,7 @@ export class ShadowStates {
     else pushAddress(sink, address);
     if (shift > 0) {
       sink.i32(shift);
-      sink.plain(I32_SHL);
+      sink.plain(Op.I32_SHL);
     }
     return isShort ? address.displacement << shift : 0;
   }
@@ -230,20 +199,20 @@ function signsOf(size: number): [ValType, bigint] {
 function pushTwice(sink: SnippetSink, id: ShadowId, inVector: boolean): void {
   const twice = 0x100000001n;
   if (typeof id === "object" && "ids" in id) {
-    sink.local(LOCAL_GET, id.ids);
+    sink.local(Op.LOCAL_GET, id.ids);
     sink.i64(BigInt(id.plus) * twice);
-    sink.plain(I64_ADD);
-    if (inVector) sink.prefixed(I64X2_SPLAT);
+    sink.plain(Op.I64_ADD);
+    if (inVector) sink.prefixed(Op.I64X2_SPLAT);
     return;
   }
   if (inVector) {
     pushId(sink, id);
-    sink.prefixed(I32X4_SPLAT);
+    sink.prefixed(Op.I32X4_SPLAT);
   } else if (typeof id === "number") sink.i64(BigInt.asIntN(64, BigInt(id) * twice));
   else {
-    sink.local(LOCAL_GET, id.local);
-    sink.plain(I64_EXTEND);
+    sink.local(Op.LOCAL_GET, id.local);
+    sink.plain(Op.I64_EXTEND_I32_U);
     sink.i64(twice);
-    sink.plain(I64_MUL);
+    sink.plain(Op.I64_MUL);
   }
 }

@@ -1,61 +1,18 @@
 import { NO_LOCAL } from "../../../rewrite/walk/operand-stack.ts";
 import type { SnippetSink } from "../../../rewrite/write/snippet-sink.ts";
-import { I32, opcodeId, type ValType } from "../../../wasm/index.ts";
+import { I32, type ValType } from "../../../wasm/index.ts";
+import * as Op from "../../../wasm/op.generated.ts";
 import { type HeldConstants, savedByHolding } from "./held-constants.ts";
 import { BriefIds } from "./waste-layout.ts";
 
 const I64: ValType = 0x7e;
 const V128: ValType = 0x7b;
-const LOCAL_GET = opcodeId("local.get");
-const LOCAL_SET = opcodeId("local.set");
-const LOCAL_TEE = opcodeId("local.tee");
-const I32_ADD = opcodeId("i32.add");
-const I32_AND = opcodeId("i32.and");
-const I32_EQ = opcodeId("i32.eq");
-const I32_NE = opcodeId("i32.ne");
-const I32_MUL = opcodeId("i32.mul");
-const I64_MUL = opcodeId("i64.mul");
-const I64_EXTEND = opcodeId("i64.extend_i32_u");
-const I32_ROTL = opcodeId("i32.rotl");
-const I32_SHR_U = opcodeId("i32.shr_u");
-const I32_SHL = opcodeId("i32.shl");
-const I32_EQZ = opcodeId("i32.eqz");
-const I32_WRAP = opcodeId("i32.wrap_i64");
-const I64_AND = opcodeId("i64.and");
-const I64_EQ = opcodeId("i64.eq");
-const I64_EQZ = opcodeId("i64.eqz");
-const I64_NE = opcodeId("i64.ne");
-const I64_OR = opcodeId("i64.or");
-const I64_SHR_U = opcodeId("i64.shr_u");
-const I64_ROTL = opcodeId("i64.rotl");
-const I64_XOR = opcodeId("i64.xor");
-const I32_LOAD = opcodeId("i32.load");
-const I32_LOAD16_U = opcodeId("i32.load16_u");
-const I32_LOAD16_S = opcodeId("i32.load16_s");
-const I32_STORE = opcodeId("i32.store");
-const I32_STORE16 = opcodeId("i32.store16");
-const I64_LOAD = opcodeId("i64.load");
-const I64_STORE = opcodeId("i64.store");
-const V128_LOAD = opcodeId("v128.load");
-const V128_LOAD32_SPLAT = opcodeId("v128.load32_splat");
-const V128_LOAD64_SPLAT = opcodeId("v128.load64_splat");
-const V128_STORE = opcodeId("v128.store");
-const V128_NOT = opcodeId("v128.not");
-const V128_AND = opcodeId("v128.and");
-const V128_OR = opcodeId("v128.or");
-const V128_XOR = opcodeId("v128.xor");
-const V128_ANY_TRUE = opcodeId("v128.any_true");
-const I16X8_SPLAT = opcodeId("i16x8.splat");
-const I16X8_EQ = opcodeId("i16x8.eq");
-const I16X8_ADD = opcodeId("i16x8.add");
-const I64X2_SPLAT = opcodeId("i64x2.splat");
-const I64X2_EXTRACT_LANE = opcodeId("i64x2.extract_lane");
 
 /** What stores ids that an i64 has four times, by their bytes. */
 const STORES_OF_FOUR = new Map([
-  [2, opcodeId("i64.store16")],
-  [4, opcodeId("i64.store32")],
-  [8, I64_STORE],
+  [2, Op.I64_STORE16],
+  [4, Op.I64_STORE32],
+  [8, Op.I64_STORE],
 ]);
 /** Bytes of an id as a shift, and bits. */
 const ID_SHIFT = 1;
@@ -90,13 +47,13 @@ export function pushAddress(sink: SnippetSink, address: SnippetAddress): void {
   pushHeld(sink, address);
   if (address.displacement === 0) return;
   sink.i32(address.displacement);
-  sink.plain(I32_ADD);
+  sink.plain(Op.I32_ADD);
 }
 
 /** Pushes what an address's local holds. */
 export function pushHeld(sink: SnippetSink, { local, isWide }: SnippetAddress): void {
-  sink.local(LOCAL_GET, local);
-  if (isWide) sink.plain(I32_WRAP);
+  sink.local(Op.LOCAL_GET, local);
+  if (isWide) sink.plain(Op.I32_WRAP_I64);
 }
 
 /**
@@ -111,12 +68,12 @@ export interface FourIds {
 
 export function pushId(sink: SnippetSink, id: ShadowId): void {
   if (typeof id === "number") sink.i32(id);
-  else if ("local" in id) sink.local(LOCAL_GET, id.local);
+  else if ("local" in id) sink.local(Op.LOCAL_GET, id.local);
   else {
-    sink.local(LOCAL_GET, id.ids);
-    sink.plain(I32_WRAP);
+    sink.local(Op.LOCAL_GET, id.ids);
+    sink.plain(Op.I32_WRAP_I64);
     sink.i32(id.plus);
-    sink.plain(I32_ADD);
+    sink.plain(Op.I32_ADD);
   }
 }
 
@@ -156,29 +113,29 @@ export class ShadowWords {
     const word = (op: number, at: number, type: ValType, number: number): void => {
       const offset = this.#push(sink, address);
       sink.access(op, 1, this.#memory, offset + at);
-      if (scratch !== undefined) sink.local(LOCAL_TEE, scratch(type, number));
+      if (scratch !== undefined) sink.local(Op.LOCAL_TEE, scratch(type, number));
     };
     if (bytes <= 4) {
       // Signed it is shorter; ids are unsigned.
       const isKept = scratch !== undefined;
-      word(bytes === 4 ? I32_LOAD : isKept ? I32_LOAD16_U : I32_LOAD16_S, 0, I32, 0);
+      word(bytes === 4 ? Op.I32_LOAD : isKept ? Op.I32_LOAD16_U : Op.I32_LOAD16_S, 0, I32, 0);
       sink.i32(bytes === 2 && isKept ? 0xffff : -1);
-      sink.plain(I32_NE);
+      sink.plain(Op.I32_NE);
     } else if (bytes <= 16) {
-      word(I64_LOAD, 0, I64, 0);
+      word(Op.I64_LOAD, 0, I64, 0);
       if (bytes === 16) {
-        word(I64_LOAD, 8, I64, 1);
-        sink.plain(I64_AND);
+        word(Op.I64_LOAD, 8, I64, 1);
+        sink.plain(Op.I64_AND);
       }
       sink.i64(-1n);
-      sink.plain(I64_NE);
+      sink.plain(Op.I64_NE);
     } else {
       for (let at = 0; at < bytes; at += 16) {
-        word(V128_LOAD, at, V128, at >>> 4);
-        if (at > 0) sink.prefixed(V128_AND);
+        word(Op.V128_LOAD, at, V128, at >>> 4);
+        if (at > 0) sink.prefixed(Op.V128_AND);
       }
-      sink.prefixed(V128_NOT);
-      sink.prefixed(V128_ANY_TRUE);
+      sink.prefixed(Op.V128_NOT);
+      sink.prefixed(Op.V128_ANY_TRUE);
     }
   }
 
@@ -189,79 +146,79 @@ export class ShadowWords {
   pushNoneInvalid(sink: SnippetSink, size: number, address: SnippetAddress): void {
     const bytes = size << ID_SHIFT;
     if (size === 1) {
-      sink.access(I32_LOAD16_S, 1, this.#memory, this.#push(sink, address));
+      sink.access(Op.I32_LOAD16_S, 1, this.#memory, this.#push(sink, address));
       sink.i32(SIGNED_INVALID);
-      sink.plain(I32_NE);
+      sink.plain(Op.I32_NE);
       return;
     }
-    const load = bytes === 4 ? V128_LOAD32_SPLAT : bytes === 8 ? V128_LOAD64_SPLAT : V128_LOAD;
+    const load = bytes === 4 ? Op.V128_LOAD32_SPLAT : bytes === 8 ? Op.V128_LOAD64_SPLAT : Op.V128_LOAD;
     for (let at = 0; at < bytes; at += 16) {
       const offset = this.#push(sink, address) + at;
       sink.access(load, 1, this.#memory, offset);
       sink.i32(SIGNED_INVALID);
-      sink.prefixed(I16X8_SPLAT);
-      sink.prefixed(I16X8_EQ);
-      if (at > 0) sink.prefixed(V128_OR);
+      sink.prefixed(Op.I16X8_SPLAT);
+      sink.prefixed(Op.I16X8_EQ);
+      if (at > 0) sink.prefixed(Op.V128_OR);
     }
-    sink.prefixed(V128_ANY_TRUE);
-    sink.plain(I32_EQZ);
+    sink.prefixed(Op.V128_ANY_TRUE);
+    sink.plain(Op.I32_EQZ);
   }
 
   /** Pushes the id of the access's bytes, from the words in `scratch`, where all have the same. */
   pushId(sink: SnippetSink, size: number, scratch: Scratch): void {
     const bytes = size << ID_SHIFT;
     if (bytes <= 4) {
-      sink.local(LOCAL_GET, scratch(I32, 0));
+      sink.local(Op.LOCAL_GET, scratch(I32, 0));
       if (bytes === 4) {
         sink.i32(16);
-        sink.plain(I32_SHR_U);
+        sink.plain(Op.I32_SHR_U);
       }
       return;
     }
     if (bytes > 16) {
-      sink.local(LOCAL_GET, scratch(V128, 0));
-      sink.lane(I64X2_EXTRACT_LANE, 0);
-    } else sink.local(LOCAL_GET, scratch(I64, 0));
+      sink.local(Op.LOCAL_GET, scratch(V128, 0));
+      sink.lane(Op.I64X2_EXTRACT_LANE, 0);
+    } else sink.local(Op.LOCAL_GET, scratch(I64, 0));
     sink.i64(48n);
-    sink.plain(I64_SHR_U);
-    sink.plain(I32_WRAP);
+    sink.plain(Op.I64_SHR_U);
+    sink.plain(Op.I32_WRAP_I64);
   }
 
   /** For more than one byte: pushes whether all words in `scratch` are of one id. */
   pushUniform(sink: SnippetSink, size: number, scratch: Scratch): void {
     const bytes = size << ID_SHIFT;
     const rotated = (type: ValType, op: number): void => {
-      sink.local(LOCAL_GET, scratch(type, 0));
-      sink.local(LOCAL_GET, scratch(type, 0));
+      sink.local(Op.LOCAL_GET, scratch(type, 0));
+      sink.local(Op.LOCAL_GET, scratch(type, 0));
       if (type === I32) sink.i32(ID_BITS);
       else sink.i64(BigInt(ID_BITS));
-      sink.plain(type === I32 ? I32_ROTL : I64_ROTL);
+      sink.plain(type === I32 ? Op.I32_ROTL : Op.I64_ROTL);
       sink.plain(op);
     };
-    if (bytes === 4) rotated(I32, I32_EQ);
-    else if (bytes === 8) rotated(I64, I64_EQ);
+    if (bytes === 4) rotated(I32, Op.I32_EQ);
+    else if (bytes === 8) rotated(I64, Op.I64_EQ);
     else if (bytes === 16) {
-      rotated(I64, I64_XOR);
-      sink.local(LOCAL_GET, scratch(I64, 0));
-      sink.local(LOCAL_GET, scratch(I64, 1));
-      sink.plain(I64_XOR);
-      sink.plain(I64_OR);
-      sink.plain(I64_EQZ);
+      rotated(I64, Op.I64_XOR);
+      sink.local(Op.LOCAL_GET, scratch(I64, 0));
+      sink.local(Op.LOCAL_GET, scratch(I64, 1));
+      sink.plain(Op.I64_XOR);
+      sink.plain(Op.I64_OR);
+      sink.plain(Op.I64_EQZ);
     } else {
-      sink.local(LOCAL_GET, scratch(V128, 0));
-      sink.lane(I64X2_EXTRACT_LANE, 0);
-      sink.local(LOCAL_SET, scratch(I64, 0));
-      rotated(I64, I64_EQ);
+      sink.local(Op.LOCAL_GET, scratch(V128, 0));
+      sink.lane(Op.I64X2_EXTRACT_LANE, 0);
+      sink.local(Op.LOCAL_SET, scratch(I64, 0));
+      rotated(I64, Op.I64_EQ);
       for (let at = 0; at < bytes; at += 16) {
-        sink.local(LOCAL_GET, scratch(V128, at >>> 4));
-        sink.local(LOCAL_GET, scratch(I64, 0));
-        sink.prefixed(I64X2_SPLAT);
-        sink.prefixed(V128_XOR);
-        if (at > 0) sink.prefixed(V128_OR);
+        sink.local(Op.LOCAL_GET, scratch(V128, at >>> 4));
+        sink.local(Op.LOCAL_GET, scratch(I64, 0));
+        sink.prefixed(Op.I64X2_SPLAT);
+        sink.prefixed(Op.V128_XOR);
+        if (at > 0) sink.prefixed(Op.V128_OR);
       }
-      sink.prefixed(V128_ANY_TRUE);
-      sink.plain(I32_EQZ);
-      sink.plain(I32_AND);
+      sink.prefixed(Op.V128_ANY_TRUE);
+      sink.plain(Op.I32_EQZ);
+      sink.plain(Op.I32_AND);
     }
   }
 
@@ -276,21 +233,21 @@ export class ShadowWords {
       const offset = this.#push(sink, address) + at;
       if (bytes === 2) {
         pushId(sink, id);
-        sink.access(I32_STORE16, 1, this.#memory, offset);
+        sink.access(Op.I32_STORE16, 1, this.#memory, offset);
       } else if (bytes === 4) {
         this.#pushRepeated(sink, id, I32);
-        sink.access(I32_STORE, 1, this.#memory, offset);
+        sink.access(Op.I32_STORE, 1, this.#memory, offset);
       } else if (bytes === 8 || (bytes === 16 && id === -1)) {
         this.#pushRepeated(sink, id, I64);
-        sink.access(I64_STORE, 1, this.#memory, offset);
+        sink.access(Op.I64_STORE, 1, this.#memory, offset);
         if (bytes === 8) return;
         this.#push(sink, address);
         this.#pushRepeated(sink, id, I64);
-        sink.access(I64_STORE, 1, this.#memory, offset + 8);
+        sink.access(Op.I64_STORE, 1, this.#memory, offset + 8);
       } else {
         pushId(sink, id);
-        sink.prefixed(I16X8_SPLAT);
-        sink.access(V128_STORE, 1, this.#memory, offset);
+        sink.prefixed(Op.I16X8_SPLAT);
+        sink.access(Op.V128_STORE, 1, this.#memory, offset);
       }
     }
   }
@@ -304,12 +261,12 @@ export class ShadowWords {
   pushPart(sink: SnippetSink, size: number, part: number, scratch: Scratch): void {
     const bytes = size << ID_SHIFT;
     if (bytes > 16) {
-      sink.local(LOCAL_GET, scratch(V128, part >>> 1));
-      sink.lane(I64X2_EXTRACT_LANE, part & 1);
-    } else if (bytes >= 8) sink.local(LOCAL_GET, scratch(I64, part));
+      sink.local(Op.LOCAL_GET, scratch(V128, part >>> 1));
+      sink.lane(Op.I64X2_EXTRACT_LANE, part & 1);
+    } else if (bytes >= 8) sink.local(Op.LOCAL_GET, scratch(I64, part));
     else {
-      sink.local(LOCAL_GET, scratch(I32, 0));
-      sink.plain(I64_EXTEND);
+      sink.local(Op.LOCAL_GET, scratch(I32, 0));
+      sink.plain(Op.I64_EXTEND_I32_U);
     }
   }
 
@@ -318,24 +275,24 @@ export class ShadowWords {
     const bytes = Math.min(size << ID_SHIFT, 8);
     const offset = this.#push(sink, address) + part * 8;
     this.pushPart(sink, size, part, scratch);
-    sink.prefixed(I64X2_SPLAT);
+    sink.prefixed(Op.I64X2_SPLAT);
     sink.i32(SIGNED_INVALID);
-    sink.prefixed(I16X8_SPLAT);
-    sink.prefixed(I16X8_EQ);
+    sink.prefixed(Op.I16X8_SPLAT);
+    sink.prefixed(Op.I16X8_EQ);
     // All ones are read; what is invalid differs in the lowest bit.
     sink.i32(-1);
-    sink.prefixed(I16X8_SPLAT);
-    sink.prefixed(I16X8_ADD);
-    sink.lane(I64X2_EXTRACT_LANE, 0);
+    sink.prefixed(Op.I16X8_SPLAT);
+    sink.prefixed(Op.I16X8_ADD);
+    sink.lane(Op.I64X2_EXTRACT_LANE, 0);
     sink.access(STORES_OF_FOUR.get(bytes) as number, 1, this.#memory, offset);
   }
 
   #fillFrom(sink: SnippetSink, bytes: number, four: number, address: SnippetAddress): void {
     for (let at = 0; at < bytes; at += 16) {
       const offset = this.#push(sink, address) + at;
-      sink.local(LOCAL_GET, four);
-      if (bytes >= 16) sink.prefixed(I64X2_SPLAT);
-      sink.access(STORES_OF_FOUR.get(bytes) ?? V128_STORE, 1, this.#memory, offset);
+      sink.local(Op.LOCAL_GET, four);
+      if (bytes >= 16) sink.prefixed(Op.I64X2_SPLAT);
+      sink.access(STORES_OF_FOUR.get(bytes) ?? Op.V128_STORE, 1, this.#memory, offset);
     }
   }
 
@@ -345,8 +302,8 @@ export class ShadowWords {
     const ones = type === I64 ? this.#constants.localOf(I64, ONES) : NO_LOCAL;
     if (typeof id === "number" && id >= 0 && ones !== NO_LOCAL) {
       sink.i64(BigInt(id));
-      sink.local(LOCAL_GET, ones);
-      sink.plain(I64_MUL);
+      sink.local(Op.LOCAL_GET, ones);
+      sink.plain(Op.I64_MUL);
       return;
     }
     if (typeof id === "number") {
@@ -358,11 +315,11 @@ export class ShadowWords {
     pushId(sink, id);
     if (type === I32) {
       sink.i32(Number(factor));
-      sink.plain(I32_MUL);
+      sink.plain(Op.I32_MUL);
     } else {
-      sink.plain(I64_EXTEND);
+      sink.plain(Op.I64_EXTEND_I32_U);
       sink.i64(factor);
-      sink.plain(I64_MUL);
+      sink.plain(Op.I64_MUL);
     }
   }
 
@@ -376,7 +333,7 @@ export class ShadowWords {
     if (isShort) pushHeld(sink, address);
     else pushAddress(sink, address);
     sink.i32(ID_SHIFT);
-    sink.plain(I32_SHL);
+    sink.plain(Op.I32_SHL);
     return isShort ? address.displacement << ID_SHIFT : 0;
   }
 }

@@ -4,35 +4,14 @@ import { findReferences } from "../../../rewrite/facts/function-references.ts";
 import type { ModuleScan } from "../../../rewrite/facts/module-scan.ts";
 import {
   IMMEDIATE_KIND,
-  opcodeId,
   opcodeIdAt,
   skipImmediates,
   skipOpcode,
   type WasmModule,
 } from "../../../wasm/index.ts";
+import * as Op from "../../../wasm/op.generated.ts";
 import { tableLabels } from "./branch-labels.ts";
 import type { SiteTable } from "./site-table.ts";
-
-const UNREACHABLE = opcodeId("unreachable");
-const BLOCK = opcodeId("block");
-const LOOP = opcodeId("loop");
-const IF = opcodeId("if");
-const ELSE = opcodeId("else");
-const TRY = opcodeId("try");
-const CATCH = opcodeId("catch");
-const CATCH_ALL = opcodeId("catch_all");
-const TRY_TABLE = opcodeId("try_table");
-const DELEGATE = opcodeId("delegate");
-const END = opcodeId("end");
-const BR = opcodeId("br");
-const BR_IF = opcodeId("br_if");
-const BR_TABLE = opcodeId("br_table");
-const RETURN = opcodeId("return");
-const THROW = opcodeId("throw");
-const CALL = opcodeId("call");
-const RETURN_CALL = opcodeId("return_call");
-const CALL_INDIRECT = opcodeId("call_indirect");
-const RETURN_CALL_INDIRECT = opcodeId("return_call_indirect");
 
 /** Least and most trips of a loop. */
 const TRIPS = 9;
@@ -157,49 +136,49 @@ function estimateBody(
     const next = skipImmediates(bytes, immediates, IMMEDIATE_KIND[op]);
     if (site < lastSite && sites.offset[site] === pos - codePayloadStart) frequencies[site++] = runs;
     switch (op) {
-      case BLOCK:
-      case TRY:
-      case TRY_TABLE:
+      case Op.BLOCK:
+      case Op.TRY:
+      case Op.TRY_TABLE:
         open.push({ runs, left: 0, loop: undefined });
         break;
-      case LOOP: {
+      case Op.LOOP: {
         const left = open.map((block) => block.left);
         const loop = { site, direct: direct.rate.length, indirect: indirect.rate.length, left };
         open.push({ runs, left: 0, loop });
         break;
       }
-      case IF:
+      case Op.IF:
         open.push({ runs, left: runs * (1 - ARM), loop: undefined });
         runs *= ARM;
         break;
-      case ELSE:
-      case CATCH:
-      case CATCH_ALL: {
+      case Op.ELSE:
+      case Op.CATCH:
+      case Op.CATCH_ALL: {
         const block = open[open.length - 1];
-        block.left = op === ELSE ? block.left - block.runs * (1 - ARM) + runs : block.left + runs;
-        runs = block.runs * (op === ELSE ? 1 - ARM : RARE);
+        block.left = op === Op.ELSE ? block.left - block.runs * (1 - ARM) + runs : block.left + runs;
+        runs = block.runs * (op === Op.ELSE ? 1 - ARM : RARE);
         break;
       }
-      case END:
-      case DELEGATE: {
+      case Op.END:
+      case Op.DELEGATE: {
         const block = open.pop();
         if (block?.loop !== undefined) endLoop(block, block.loop);
         else if (block !== undefined) runs = Math.min(block.runs, runs + block.left);
         break;
       }
-      case BR:
+      case Op.BR:
         branch(readU32Leb(bytes, immediates), runs);
         runs = 0;
         break;
-      case BR_IF: {
+      case Op.BR_IF: {
         const label = readU32Leb(bytes, immediates);
-        const repeats = targetOf(label)?.loop !== undefined && opcodeIdAt(bytes, next) === END;
+        const repeats = targetOf(label)?.loop !== undefined && opcodeIdAt(bytes, next) === Op.END;
         const share = repeats ? 1 - LEAVES : leavesLoop(label) ? LEAVES : SKIPS;
         branch(label, runs * share);
         runs *= 1 - share;
         break;
       }
-      case BR_TABLE: {
+      case Op.BR_TABLE: {
         const labels = tableLabels(bytes, immediates, next);
         const shares = new Map<number, number>();
         for (const label of labels) shares.set(label, (shares.get(label) ?? 0) + 1 / labels.length);
@@ -207,19 +186,19 @@ function estimateBody(
         runs = 0;
         break;
       }
-      case UNREACHABLE:
-      case RETURN:
-      case THROW:
+      case Op.UNREACHABLE:
+      case Op.RETURN:
+      case Op.THROW:
         runs = 0;
         break;
-      case CALL:
-      case RETURN_CALL: {
+      case Op.CALL:
+      case Op.RETURN_CALL: {
         const callee = readU32Leb(bytes, immediates) - importedFunctionCount;
         if (callee >= 0) addCall(direct, defined, callee, runs);
         break;
       }
-      case CALL_INDIRECT:
-      case RETURN_CALL_INDIRECT:
+      case Op.CALL_INDIRECT:
+      case Op.RETURN_CALL_INDIRECT:
         addCall(indirect, defined, readU32Leb(bytes, immediates), runs);
     }
     pos = next;

@@ -1,17 +1,7 @@
 import type { SnippetSink } from "../../../rewrite/write/snippet-sink.ts";
-import { opcodeId } from "../../../wasm/index.ts";
+import * as Op from "../../../wasm/op.generated.ts";
 import type { ShadowId } from "./shadow-words.ts";
 import { GIVEN_IDS_BYTES, SITE_COUNTERS_BYTES, SITE_EVENTS, type WasteLayout } from "./waste-layout.ts";
-
-const LOCAL_GET = opcodeId("local.get");
-const LOCAL_SET = opcodeId("local.set");
-const I64_EXTEND = opcodeId("i64.extend_i32_u");
-const I64_MUL = opcodeId("i64.mul");
-const I32_ADD = opcodeId("i32.add");
-const I32_SHL = opcodeId("i32.shl");
-const I32_SUB = opcodeId("i32.sub");
-const I32_SHR_U = opcodeId("i32.shr_u");
-const I64_LOAD = opcodeId("i64.load");
 
 /**
  * How inline code refers to sites: by keys, which stand for stores in the shadow memory too (their ids), and by the
@@ -98,19 +88,19 @@ export class FixedRecords implements SiteRecords {
   }
 
   pushPlacedOf(sink: SnippetSink, local: number): void {
-    sink.local(LOCAL_GET, local);
+    sink.local(Op.LOCAL_GET, local);
     sink.i32(Math.log2(DISTANCES));
-    sink.plain(I32_SHL);
+    sink.plain(Op.I32_SHL);
   }
 
   /** At the beginning of a function. */
   computeBase(sink: SnippetSink): void {
     sink.i32((this.#layout.counters + this.first * SITE_COUNTERS_BYTES) | 0);
-    sink.local(LOCAL_SET, this.base);
+    sink.local(Op.LOCAL_SET, this.base);
   }
 
   pushBase(sink: SnippetSink): void {
-    sink.local(LOCAL_GET, this.base);
+    sink.local(Op.LOCAL_GET, this.base);
   }
 
   silentAt(_key: number, site: number): number {
@@ -132,29 +122,29 @@ export class FixedRecords implements SiteRecords {
   /** At the beginning of a function that stores. */
   computeGiven(sink: SnippetSink): void {
     sink.i32((this.#layout.given + this.firstStore * GIVEN_IDS_BYTES) | 0);
-    sink.local(LOCAL_SET, this.given);
+    sink.local(Op.LOCAL_SET, this.given);
   }
 
   pushGiven(sink: SnippetSink, key: number): void {
-    sink.local(LOCAL_GET, this.given);
-    sink.access(I64_LOAD, 3, this.#memory, (key - this.firstStore) * GIVEN_IDS_BYTES);
+    sink.local(Op.LOCAL_GET, this.given);
+    sink.access(Op.I64_LOAD, 3, this.#memory, (key - this.firstStore) * GIVEN_IDS_BYTES);
   }
 
   pushGivenOf(sink: SnippetSink, local: number): void {
-    sink.local(LOCAL_GET, local);
+    sink.local(Op.LOCAL_GET, local);
     sink.i32(Math.log2(GIVEN_IDS_BYTES));
-    sink.plain(I32_SHL);
-    sink.access(I64_LOAD, 3, this.#memory, this.#layout.given);
+    sink.plain(Op.I32_SHL);
+    sink.access(Op.I64_LOAD, 3, this.#memory, this.#layout.given);
   }
 }
 
 /** Pushes the id of the store whose record is at the address that a local has. */
 export function pushIdOfRecord(sink: SnippetSink, local: number, { recordShift, stores }: WasteLayout): void {
-  sink.local(LOCAL_GET, local);
+  sink.local(Op.LOCAL_GET, local);
   sink.i32(stores | 0);
-  sink.plain(I32_SUB);
+  sink.plain(Op.I32_SUB);
   sink.i32(recordShift);
-  sink.plain(I32_SHR_U);
+  sink.plain(Op.I32_SHR_U);
 }
 
 /** With contexts: a local has the frame of the function at hand; keys are bytes from there to the record. */
@@ -174,16 +164,16 @@ export class FramedRecords implements SiteRecords {
   /** At the beginning of a function that stores. */
   computeIds(sink: SnippetSink): void {
     this.pushId(sink, 0);
-    sink.plain(I64_EXTEND);
+    sink.plain(Op.I64_EXTEND_I32_U);
     sink.i64(0x1_0000_0001n);
-    sink.plain(I64_MUL);
-    sink.local(LOCAL_SET, this.ids);
+    sink.plain(Op.I64_MUL);
+    sink.local(Op.LOCAL_SET, this.ids);
   }
 
   pushStore(sink: SnippetSink, key: number): void {
-    sink.local(LOCAL_GET, this.frame);
+    sink.local(Op.LOCAL_GET, this.frame);
     sink.i32(key);
-    sink.plain(I32_ADD);
+    sink.plain(Op.I32_ADD);
   }
 
   pushLoad(sink: SnippetSink, key: number): void {
@@ -194,41 +184,41 @@ export class FramedRecords implements SiteRecords {
   readonly coldOperands = 2;
 
   pushCold(sink: SnippetSink, key: number): void {
-    sink.local(LOCAL_GET, this.frame);
+    sink.local(Op.LOCAL_GET, this.frame);
     sink.i32(key >>> RECORD_UNIT_SHIFT);
   }
 
   setCold(sink: SnippetSink, parameter: number): void {
-    sink.local(LOCAL_GET, parameter);
-    sink.local(LOCAL_GET, parameter + 1);
+    sink.local(Op.LOCAL_GET, parameter);
+    sink.local(Op.LOCAL_GET, parameter + 1);
     sink.i32(RECORD_UNIT_SHIFT);
-    sink.plain(I32_SHL);
-    sink.plain(I32_ADD);
-    sink.local(LOCAL_SET, parameter);
+    sink.plain(Op.I32_SHL);
+    sink.plain(Op.I32_ADD);
+    sink.local(Op.LOCAL_SET, parameter);
   }
 
   pushPlaced(sink: SnippetSink, key: number, distance: number): void {
-    sink.local(LOCAL_GET, this.frame);
+    sink.local(Op.LOCAL_GET, this.frame);
     sink.i32(((key >>> RECORD_UNIT_SHIFT) * DISTANCES + distance) | 0);
   }
 
   pushPlacedOf(sink: SnippetSink, local: number): void {
-    sink.local(LOCAL_GET, local);
+    sink.local(Op.LOCAL_GET, local);
     sink.i32(0);
   }
 
   pushId(sink: SnippetSink, key: number): void {
     const { recordShift, stores } = this.#layout;
-    sink.local(LOCAL_GET, this.frame);
+    sink.local(Op.LOCAL_GET, this.frame);
     sink.i32(recordShift);
-    sink.plain(I32_SHR_U);
+    sink.plain(Op.I32_SHR_U);
     // Not by a shift: addresses take all 32 bits.
     sink.i32((key - stores) / 2 ** recordShift);
-    sink.plain(I32_ADD);
+    sink.plain(Op.I32_ADD);
   }
 
   pushBase(sink: SnippetSink): void {
-    sink.local(LOCAL_GET, this.frame);
+    sink.local(Op.LOCAL_GET, this.frame);
   }
 
   silentAt(key: number): number {
@@ -245,14 +235,14 @@ export class FramedRecords implements SiteRecords {
 
   pushGiven(sink: SnippetSink, key: number): void {
     this.pushBase(sink);
-    sink.access(I64_LOAD, 3, this.#memory, key - GIVEN_IDS_BYTES);
+    sink.access(Op.I64_LOAD, 3, this.#memory, key - GIVEN_IDS_BYTES);
   }
 
   pushGivenOf(sink: SnippetSink, local: number): void {
-    sink.local(LOCAL_GET, local);
+    sink.local(Op.LOCAL_GET, local);
     sink.i32(GIVEN_IDS_BYTES);
-    sink.plain(I32_SUB);
-    sink.access(I64_LOAD, 3, this.#memory, 0);
+    sink.plain(Op.I32_SUB);
+    sink.access(Op.I64_LOAD, 3, this.#memory, 0);
   }
 
   idOf(key: number): ShadowId {

@@ -5,12 +5,12 @@ import {
   ACCESS_KIND,
   AccessKind,
   IMMEDIATE_KIND,
-  opcodeId,
   opcodeIdAt,
   skipImmediates,
   skipOpcode,
   type WasmModule,
 } from "../../../wasm/index.ts";
+import * as Op from "../../../wasm/op.generated.ts";
 
 /** What kind of instruction an access site is. */
 export const SiteClass = {
@@ -52,11 +52,6 @@ export interface SiteTable {
   firstOfFunction: Int32Array;
 }
 
-const CALL = opcodeId("call");
-const RETURN_CALL = opcodeId("return_call");
-const MEMORY_COPY = opcodeId("memory.copy");
-const MEMORY_FILL = opcodeId("memory.fill");
-const MEMORY_INIT = opcodeId("memory.init");
 const HAS_MEMORY_INDEX = 0x40;
 const ATOMIC_IDS = 0x400;
 const COLUMNS = ["offset", "op", "bytes", "siteClass", "store", "load"] as const;
@@ -117,9 +112,9 @@ export function findSites(module: WasmModule, zeroing: readonly number[]): SiteT
             both || kind !== AccessKind.Store,
           );
         }
-      } else if (op === MEMORY_COPY) add(pos, op, 0, SiteClass.Copy, true, true);
-      else if (op === MEMORY_FILL || op === MEMORY_INIT) add(pos, op, 0, SiteClass.Fill, true, false);
-      else if (op === CALL || op === RETURN_CALL) {
+      } else if (op === Op.MEMORY_COPY) add(pos, op, 0, SiteClass.Copy, true, true);
+      else if (op === Op.MEMORY_FILL || op === Op.MEMORY_INIT) add(pos, op, 0, SiteClass.Fill, true, false);
+      else if (op === Op.CALL || op === Op.RETURN_CALL) {
         const callee = readU32Leb(bytes, immediates);
         if (callee < module.importedFunctionCount) add(pos, -1, 0, SiteClass.Host, true, false);
         else if (zeroing.includes(callee)) add(pos, -1, 0, SiteClass.Zeroed, true, false);

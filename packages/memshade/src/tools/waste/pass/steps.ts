@@ -1,7 +1,8 @@
 import type { CallFrames } from "../../../contexts/frames/call-frames.ts";
 import type { Insertions } from "../../../rewrite/write/insertions.ts";
 import type { SnippetSink } from "../../../rewrite/write/snippet-sink.ts";
-import { opcodeId, type ValType } from "../../../wasm/index.ts";
+import type { ValType } from "../../../wasm/index.ts";
+import * as Op from "../../../wasm/op.generated.ts";
 import type { Place } from "./brief-snippets.ts";
 import { type Constant, setConstant } from "./held-constants.ts";
 import { enterNest, takeValid, watchAccess } from "./loop-nests.ts";
@@ -10,12 +11,6 @@ import type { NodeCalls } from "./node-calls.ts";
 import type { BriefParts, PassTargets } from "./pass-parts.ts";
 import type { SiteKeys } from "./site-keys.ts";
 import type { SiteTable } from "./site-table.ts";
-
-const CALL = opcodeId("call");
-const LOCAL_GET = opcodeId("local.get");
-const LOCAL_SET = opcodeId("local.set");
-const I32_LOAD = opcodeId("i32.load");
-const I32_STORE = opcodeId("i32.store");
 
 /** What an insertion does; its operands are in columns `b` to `d`, and `a` holds this. */
 export const Step = {
@@ -154,25 +149,25 @@ export class StepWriter {
         // Columns of insertions hold addresses as signed numbers.
         if (operand === (loadSite | 0)) records.pushLoad(sink, c[entry]);
         else records.pushId(sink, c[entry]);
-        sink.access(I32_STORE, 2, memory, operand);
+        sink.access(Op.I32_STORE, 2, memory, operand);
         break;
       case Step.Note:
         sink.i32(0);
         sink.i32(c[entry]);
-        sink.access(I32_STORE, 2, memory, operand);
+        sink.access(Op.I32_STORE, 2, memory, operand);
         break;
       case Step.Keep:
         sink.i32(0);
-        sink.access(I32_LOAD, 2, memory, operand);
-        sink.local(LOCAL_SET, c[entry]);
+        sink.access(Op.I32_LOAD, 2, memory, operand);
+        sink.local(Op.LOCAL_SET, c[entry]);
         break;
       case Step.PutBack:
         sink.i32(0);
-        sink.local(LOCAL_GET, c[entry]);
-        sink.access(I32_STORE, 2, memory, operand);
+        sink.local(Op.LOCAL_GET, c[entry]);
+        sink.access(Op.I32_STORE, 2, memory, operand);
         break;
       case Step.Call:
-        sink.indexed(CALL, operand);
+        sink.indexed(Op.CALL, operand);
         break;
       default:
         callFrames?.write(sink, a[entry], operand, c[entry]);

@@ -18,12 +18,12 @@ import {
   ImmediateKind,
   importsOf,
   OPCODE_NAME,
-  opcodeId,
   opcodeIdAt,
   skipImmediates,
   skipOpcode,
   type ValType,
 } from "../../../wasm/index.ts";
+import * as Op from "../../../wasm/op.generated.ts";
 import type { AccessFunctions } from "./access-functions.ts";
 import type { Place } from "./brief-snippets.ts";
 import { hasComparison, valueTypeOfStore } from "./comparisons.ts";
@@ -42,8 +42,6 @@ import { Step, StepWriter } from "./steps.ts";
 import { isExactImport } from "./wasi-functions.ts";
 import { zeroingFunctions } from "./zeroing-functions.ts";
 
-const SELECT = opcodeId("select");
-const V128_STORE = opcodeId("v128.store");
 const HAS_MEMORY_INDEX = 0x40;
 
 /** Asks for what follows each access: inline where it can be, else a function in the place of the instruction. */
@@ -483,7 +481,7 @@ export class WastePass implements ToolPass {
       place.value.local = place.value.isHeld
         ? holder
         : this.#extraLocal(valueTypeOfStore(OPCODE_NAME[op] as string), 0);
-      place.value.isChosen = this.#around.module.bytes[stack.produced[at + 1] - 1] === SELECT;
+      place.value.isChosen = this.#around.module.bytes[stack.produced[at + 1] - 1] === Op.SELECT;
       this.#add(start, Step.Compare, number);
     }
     if (place.logs) this.#looks.logs(start);
@@ -504,7 +502,7 @@ export class WastePass implements ToolPass {
 
   /** Bytes of the floats that a vector store stores, as far as the instruction that made them shows it; else 0. */
   #lanesOf(op: number, at: number): number {
-    if (op !== V128_STORE) return 0;
+    if (op !== Op.V128_STORE) return 0;
     const produced = this.#state.stack.produced[at + 1];
     const bytes = this.#around.module.bytes;
     let pos = Math.max(this.#lastLooked, this.#codeStart);

@@ -13,9 +13,9 @@ import {
   I64,
   importsOf,
   memoryType,
-  opcodeId,
   type WasmModule,
 } from "../../../wasm/index.ts";
+import * as Op from "../../../wasm/op.generated.ts";
 import type { WasteOptions } from "../../options.ts";
 import { AccessFunctions } from "./access-functions.ts";
 import { BriefFunctions } from "./brief-functions.ts";
@@ -352,7 +352,7 @@ function whatHelps(wishes: WasteWishes, bytes: number): string {
 
 /** Code that pushes the node of the context at hand. */
 function nodeAtHand(global: number): Uint8Array {
-  return new ByteWriter(8).u8(opcodeId("global.get")).u32Leb(global).finish();
+  return new ByteWriter(8).u8(Op.GLOBAL_GET).u32Leb(global).finish();
 }
 
 /** The runtime's globals with one more for contexts at place `slot`; undefined: nobody tells contexts apart. */

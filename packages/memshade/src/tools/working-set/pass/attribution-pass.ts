@@ -6,7 +6,8 @@ import { NO_LOCAL } from "../../../rewrite/walk/operand-stack.ts";
 import { CONSTANT, ValueClass } from "../../../rewrite/walk/value-numbers.ts";
 import type { SnippetSink } from "../../../rewrite/write/snippet-sink.ts";
 import { extraLocal } from "../../../rewrite/write/temporaries.ts";
-import { ACCESS_BYTES, I32, opcodeId } from "../../../wasm/index.ts";
+import { ACCESS_BYTES, I32 } from "../../../wasm/index.ts";
+import * as Op from "../../../wasm/op.generated.ts";
 import { alignmentHint } from "./alignment-hint.ts";
 import { KnownBytes } from "./known-bytes.ts";
 import { LINE_SHIFT, writeLine } from "./line-of-address.ts";
@@ -65,20 +66,6 @@ const Part = { FirstLine: 1 << 8, LastLine: 1 << 9, Bytes: 1 << 10 } as const;
  */
 const LARGEST_WITH_INLINE_CODE = 256 * 1024;
 
-const LOCAL_GET = opcodeId("local.get");
-const LOCAL_TEE = opcodeId("local.tee");
-const CALL = opcodeId("call");
-const IF = opcodeId("if");
-const I32_LOAD = opcodeId("i32.load");
-const I32_STORE = opcodeId("i32.store");
-const I32_STORE8 = opcodeId("i32.store8");
-const I32_STORE16 = opcodeId("i32.store16");
-const I64_STORE = opcodeId("i64.store");
-const I32_ADD = opcodeId("i32.add");
-const I32_SHL = opcodeId("i32.shl");
-const I32_OR = opcodeId("i32.or");
-const I32_EQZ = opcodeId("i32.eqz");
-const I32_LT_U = opcodeId("i32.lt_u");
 const SELECT = 0x1b;
 const NO_RESULT = 0x40;
 const ONES_64 = 0x0101010101010101n;
@@ -217,7 +204,7 @@ export class AttributionPass implements ToolPass {
       case Step.NoteKey:
         sink.i32(0);
         this.#pushKey(sink, d[entry]);
-        sink.access(I32_STORE, 2, this.#targets.memory, this.#targets.keyWord);
+        sink.access(Op.I32_STORE, 2, this.#targets.memory, this.#targets.keyWord);
         return;
       default:
         this.#frames?.write(sink, what, b[entry], c[entry]);
@@ -225,12 +212,12 @@ export class AttributionPass implements ToolPass {
   }
 
   #callAccessed(sink: SnippetSink, local: number, constant: number, size: number, place: number): void {
-    if (local !== NO_LOCAL) sink.local(LOCAL_GET, local);
+    if (local !== NO_LOCAL) sink.local(Op.LOCAL_GET, local);
     if (local === NO_LOCAL || constant !== 0) sink.i32(constant);
-    if (local !== NO_LOCAL && constant !== 0) sink.plain(I32_ADD);
+    if (local !== NO_LOCAL && constant !== 0) sink.plain(Op.I32_ADD);
     sink.i32(size);
     this.#pushKey(sink, place);
-    sink.indexed(CALL, this.#accessed);
+    sink.indexed(Op.CALL, this.#accessed);
   }
 
   /** If nobody has touched one of the lines in this interval, tells who does. */
@@ -249,17 +236,17 @@ export class AttributionPass implements ToolPass {
     offsets.forEach((offset, i) => {
       this.#pushLine(sink, local, constant + offset);
       sink.i32(2);
-      sink.plain(I32_SHL);
-      sink.access(I32_LOAD, 2, memory, touchers);
-      sink.plain(I32_EQZ);
-      if (i > 0) sink.plain(I32_OR);
+      sink.plain(Op.I32_SHL);
+      sink.access(Op.I32_LOAD, 2, memory, touchers);
+      sink.plain(Op.I32_EQZ);
+      if (i > 0) sink.plain(Op.I32_OR);
     });
     sink.rarely();
-    sink.open(IF, NO_RESULT);
+    sink.open(Op.IF, NO_RESULT);
     this.#pushLine(sink, local, constant);
     this.#pushLine(sink, local, constant + size - 1);
     this.#pushKey(sink, place);
-    sink.indexed(CALL, touched);
+    sink.indexed(Op.CALL, touched);
     sink.end();
   }
 
@@ -277,10 +264,10 @@ export class AttributionPass implements ToolPass {
       const at = bytes + done;
       if (size >= 8) {
         sink.i64(ONES_64);
-        sink.access(I64_STORE, 0, memory, at);
+        sink.access(Op.I64_STORE, 0, memory, at);
       } else {
         sink.i32(size === 4 ? 0x01010101 : size === 2 ? 0x0101 : 1);
-        sink.access(size === 4 ? I32_STORE : size === 2 ? I32_STORE16 : I32_STORE8, 0, memory, at);
+        sink.access(size === 4 ? Op.I32_STORE : size === 2 ? Op.I32_STORE16 : Op.I32_STORE8, 0, memory, at);
       }
     }
   }
@@ -292,17 +279,17 @@ export class AttributionPass implements ToolPass {
       sink.i32(constant);
       return;
     }
-    sink.local(LOCAL_GET, local);
+    sink.local(Op.LOCAL_GET, local);
     if (constant !== 0) {
       sink.i32(constant);
-      sink.plain(I32_ADD);
+      sink.plain(Op.I32_ADD);
     }
     if (!isLimited) return;
-    sink.local(LOCAL_TEE, this.#scratch);
+    sink.local(Op.LOCAL_TEE, this.#scratch);
     sink.i32(covered | 0);
-    sink.local(LOCAL_GET, this.#scratch);
+    sink.local(Op.LOCAL_GET, this.#scratch);
     sink.i32(covered | 0);
-    sink.plain(I32_LT_U);
+    sink.plain(Op.I32_LT_U);
     sink.plain(SELECT);
   }
 
@@ -313,8 +300,8 @@ export class AttributionPass implements ToolPass {
       sink.i32(0);
       return;
     }
-    sink.local(LOCAL_GET, local);
+    sink.local(Op.LOCAL_GET, local);
     sink.i32(FRAME_HEADER_BYTES + place);
-    sink.plain(I32_ADD);
+    sink.plain(Op.I32_ADD);
   }
 }

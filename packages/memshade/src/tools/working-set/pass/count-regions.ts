@@ -1,12 +1,6 @@
 import { readU32Leb, skipLeb32 } from "../../../bytes/leb128.ts";
 import type { ControlStack } from "../../../rewrite/walk/control-stack.ts";
-import { opcodeId } from "../../../wasm/index.ts";
-
-const BLOCK = opcodeId("block");
-const ELSE = opcodeId("else");
-const BR = opcodeId("br");
-const BR_IF = opcodeId("br_if");
-const BR_TABLE = opcodeId("br_table");
+import * as Op from "../../../wasm/op.generated.ts";
 
 /** No region is open, or nothing counts the open one's accesses yet. */
 export const NO_COUNT = -1;
@@ -58,7 +52,7 @@ export class CountRegions {
   /** Paths join at the instruction at `position`, the end of the innermost frame or of one of its arms. A block has ended. */
   merge(control: ControlStack, barriers: number, position: number): void {
     const { top } = control;
-    const isEnd = this.#bytes()[position] !== ELSE;
+    const isEnd = this.#bytes()[position] !== Op.ELSE;
     if (isEnd && this.#escapes[top] === 0 && this.#barriers[top] === barriers)
       this.current = this.#before[top];
   }
@@ -75,8 +69,8 @@ export class CountRegions {
     const bytes = this.#bytes();
     const opcode = bytes[start];
     let outermost = control.top;
-    if (opcode === BR || opcode === BR_IF) outermost = readU32Leb(bytes, start + 1);
-    else if (opcode === BR_TABLE) {
+    if (opcode === Op.BR || opcode === Op.BR_IF) outermost = readU32Leb(bytes, start + 1);
+    else if (opcode === Op.BR_TABLE) {
       let at = skipLeb32(bytes, start + 1);
       outermost = 0;
       for (let left = readU32Leb(bytes, start + 1); left >= 0; left--, at = skipLeb32(bytes, at))
@@ -101,7 +95,7 @@ export class CountRegions {
     while (frame >= 0 && this.#start[frame] !== start[frame]) frame--;
     while (++frame <= top) {
       // Blocks begin within a region, everything else behind the end of one.
-      const isPlain = opcode[frame] === BLOCK;
+      const isPlain = opcode[frame] === Op.BLOCK;
       this.#start[frame] = start[frame];
       this.#before[frame] = isPlain ? this.current : this.#ended;
       this.#barriers[frame] = isPlain ? barriers : this.#barriersThen;

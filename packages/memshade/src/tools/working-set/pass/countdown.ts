@@ -1,6 +1,6 @@
 import { NO_LOCAL } from "../../../rewrite/walk/operand-stack.ts";
 import type { SnippetSink } from "../../../rewrite/write/snippet-sink.ts";
-import { opcodeId } from "../../../wasm/index.ts";
+import * as Op from "../../../wasm/op.generated.ts";
 
 /** What the countdown's code refers to. */
 export interface CountdownTargets {
@@ -16,19 +16,6 @@ export interface CountdownTargets {
   advance: number;
 }
 
-const LOCAL_GET = opcodeId("local.get");
-const LOCAL_SET = opcodeId("local.set");
-const LOCAL_TEE = opcodeId("local.tee");
-const GLOBAL_GET = opcodeId("global.get");
-const GLOBAL_SET = opcodeId("global.set");
-const CALL = opcodeId("call");
-const I32_LOAD = opcodeId("i32.load");
-const I32_STORE = opcodeId("i32.store");
-const I32_ADD = opcodeId("i32.add");
-const I32_SUB = opcodeId("i32.sub");
-const I32_MUL = opcodeId("i32.mul");
-const I32_LE_S = opcodeId("i32.le_s");
-const IF = opcodeId("if");
 const NO_RESULT = 0x40;
 const WORD = 2;
 
@@ -54,25 +41,25 @@ export class Countdown {
 
   /** Pushes it. */
   write(sink: SnippetSink): void {
-    if (this.local === NO_LOCAL) sink.indexed(GLOBAL_GET, this.#targets.clock);
-    else sink.local(LOCAL_GET, this.local);
+    if (this.local === NO_LOCAL) sink.indexed(Op.GLOBAL_GET, this.#targets.clock);
+    else sink.local(Op.LOCAL_GET, this.local);
   }
 
   load(sink: SnippetSink): void {
-    sink.indexed(GLOBAL_GET, this.#targets.clock);
-    sink.local(LOCAL_SET, this.local);
+    sink.indexed(Op.GLOBAL_GET, this.#targets.clock);
+    sink.local(Op.LOCAL_SET, this.local);
   }
 
   save(sink: SnippetSink): void {
-    sink.local(LOCAL_GET, this.local);
-    sink.indexed(GLOBAL_SET, this.#targets.clock);
+    sink.local(Op.LOCAL_GET, this.local);
+    sink.indexed(Op.GLOBAL_SET, this.#targets.clock);
   }
 
   /** Before the host gets control. */
   publish(sink: SnippetSink): void {
     sink.i32(0);
     this.write(sink);
-    sink.access(I32_STORE, WORD, this.#targets.memory, this.#targets.published);
+    sink.access(Op.I32_STORE, WORD, this.#targets.memory, this.#targets.published);
   }
 
   /** From the stack. */
@@ -83,24 +70,24 @@ export class Countdown {
   advance(sink: SnippetSink, accesses: number): void {
     this.#change(sink, () => {
       sink.i32(accesses);
-      sink.plain(I32_SUB);
+      sink.plain(Op.I32_SUB);
     });
   }
 
   /** `trips`: local with their number; `many`: it may be a large one. */
   advanceTrips(sink: SnippetSink, trips: number, accesses: number, many: boolean): void {
     this.#change(sink, () => {
-      sink.local(LOCAL_GET, trips);
+      sink.local(Op.LOCAL_GET, trips);
       if (many) {
         sink.i32(accesses);
-        sink.indexed(CALL, this.#targets.advance);
+        sink.indexed(Op.CALL, this.#targets.advance);
         return;
       }
       if (accesses !== 1) {
         sink.i32(accesses);
-        sink.plain(I32_MUL);
+        sink.plain(Op.I32_MUL);
       }
-      sink.plain(I32_SUB);
+      sink.plain(Op.I32_SUB);
     });
   }
 
@@ -109,10 +96,10 @@ export class Countdown {
     const { flag, memory, pollFlag } = this.#targets;
     if (flag >= 0) {
       sink.i32(0);
-      sink.access(I32_LOAD, WORD, memory, flag);
+      sink.access(Op.I32_LOAD, WORD, memory, flag);
       sink.rarely();
-      sink.open(IF, NO_RESULT);
-      sink.indexed(CALL, pollFlag);
+      sink.open(Op.IF, NO_RESULT);
+      sink.indexed(Op.CALL, pollFlag);
     } else this.#pollCountdown(sink, accesses);
     afterwards();
     sink.end();
@@ -123,12 +110,12 @@ export class Countdown {
     const { flag, memory } = this.#targets;
     if (flag >= 0) {
       sink.i32(0);
-      sink.access(I32_LOAD, WORD, memory, flag);
+      sink.access(Op.I32_LOAD, WORD, memory, flag);
       return;
     }
     this.write(sink);
     sink.i32(0);
-    sink.plain(I32_LE_S);
+    sink.plain(Op.I32_LE_S);
   }
 
   /** Takes the accesses first: the countdown is due where it is that much below zero then. */
@@ -138,26 +125,26 @@ export class Countdown {
     this.write(sink);
     if (accesses !== 0) {
       sink.i32(accesses);
-      sink.plain(I32_SUB);
+      sink.plain(Op.I32_SUB);
     }
-    if (!isInLocal || accesses !== 0) sink.local(LOCAL_TEE, held);
+    if (!isInLocal || accesses !== 0) sink.local(Op.LOCAL_TEE, held);
     if (!isInLocal && accesses !== 0) {
-      sink.indexed(GLOBAL_SET, this.#targets.clock);
-      sink.local(LOCAL_GET, held);
+      sink.indexed(Op.GLOBAL_SET, this.#targets.clock);
+      sink.local(Op.LOCAL_GET, held);
     }
     sink.i32(-accesses);
-    sink.plain(I32_LE_S);
+    sink.plain(Op.I32_LE_S);
     sink.rarely();
-    sink.open(IF, NO_RESULT);
-    sink.local(LOCAL_GET, held);
+    sink.open(Op.IF, NO_RESULT);
+    sink.local(Op.LOCAL_GET, held);
     if (accesses !== 0) {
       sink.i32(accesses);
-      sink.plain(I32_ADD);
+      sink.plain(Op.I32_ADD);
     }
-    sink.indexed(CALL, this.#targets.poll);
+    sink.indexed(Op.CALL, this.#targets.poll);
     if (accesses !== 0) {
       sink.i32(accesses);
-      sink.plain(I32_SUB);
+      sink.plain(Op.I32_SUB);
     }
     this.#set(sink);
   }
@@ -170,7 +157,7 @@ export class Countdown {
   }
 
   #set(sink: SnippetSink): void {
-    if (this.local === NO_LOCAL) sink.indexed(GLOBAL_SET, this.#targets.clock);
-    else sink.local(LOCAL_SET, this.local);
+    if (this.local === NO_LOCAL) sink.indexed(Op.GLOBAL_SET, this.#targets.clock);
+    else sink.local(Op.LOCAL_SET, this.local);
   }
 }

@@ -2,7 +2,8 @@ import { keepAddress } from "../../../rewrite/walk/keep-address.ts";
 import { NO_LOCAL } from "../../../rewrite/walk/operand-stack.ts";
 import { CONSTANT } from "../../../rewrite/walk/value-numbers.ts";
 import type { SnippetSink } from "../../../rewrite/write/snippet-sink.ts";
-import { ACCESS_BYTES, opcodeId } from "../../../wasm/index.ts";
+import { ACCESS_BYTES } from "../../../wasm/index.ts";
+import * as Op from "../../../wasm/op.generated.ts";
 import { BesideMarks, FIRST_BESIDE } from "./beside-marks.ts";
 import type { IntervalPass } from "./interval-pass.ts";
 
@@ -12,13 +13,6 @@ export interface ExactLocalityTargets {
   access: number;
 }
 
-const LOCAL_GET = opcodeId("local.get");
-const CALL = opcodeId("call");
-const I32_ADD = opcodeId("i32.add");
-const I32_WRAP_I64 = opcodeId("i32.wrap_i64");
-const I64_ADD = opcodeId("i64.add");
-const I64_EQZ = opcodeId("i64.eqz");
-const I64_SHR_U = opcodeId("i64.shr_u");
 const SELECT = 0x1b;
 const SIZE_BITS = 5;
 const SIZE_MASK = (1 << SIZE_BITS) - 1;
@@ -56,12 +50,12 @@ export class ExactLocalityPass extends BesideMarks {
       sink.i32(0);
       this.#wideAddress(sink, local, c[entry]);
       sink.i64(32n);
-      sink.plain(I64_SHR_U);
-      sink.plain(I64_EQZ);
+      sink.plain(Op.I64_SHR_U);
+      sink.plain(Op.I64_EQZ);
       sink.plain(SELECT);
     } else sink.i32(size);
     sink.i32(d[entry] >>> SIZE_BITS);
-    sink.indexed(CALL, this.#targets.access);
+    sink.indexed(Op.CALL, this.#targets.access);
   }
 
   #address(sink: SnippetSink, local: number, constant: number): void {
@@ -71,19 +65,19 @@ export class ExactLocalityPass extends BesideMarks {
     }
     if (this.#targets.memory64) {
       this.#wideAddress(sink, local, constant);
-      sink.plain(I32_WRAP_I64);
+      sink.plain(Op.I32_WRAP_I64);
       return;
     }
-    sink.local(LOCAL_GET, local);
+    sink.local(Op.LOCAL_GET, local);
     if (constant === 0) return;
     sink.i32(constant);
-    sink.plain(I32_ADD);
+    sink.plain(Op.I32_ADD);
   }
 
   #wideAddress(sink: SnippetSink, local: number, constant: number): void {
-    sink.local(LOCAL_GET, local);
+    sink.local(Op.LOCAL_GET, local);
     if (constant === 0) return;
     sink.i64(BigInt(constant >>> 0));
-    sink.plain(I64_ADD);
+    sink.plain(Op.I64_ADD);
   }
 }

@@ -1,12 +1,12 @@
 import { NO_LOCAL } from "../../../rewrite/walk/operand-stack.ts";
 import type { Insertions } from "../../../rewrite/write/insertions.ts";
 import type { SnippetSink } from "../../../rewrite/write/snippet-sink.ts";
-import { opcodeId } from "../../../wasm/index.ts";
+import * as Op from "../../../wasm/op.generated.ts";
 import { Countdown, type CountdownTargets } from "./countdown.ts";
 import { type MarkTargets, MarkWriter, type Span } from "./mark-writer.ts";
 
 /** What an insertion does: its operand `a`. */
-export const Op = {
+export const Insert = {
   /** `b`: local with an address, `c`: constant to add, `d`: kinds. Marks the line. */
   Mark: 0,
   /** `b`: number of the line, `d`: kinds. */
@@ -65,14 +65,6 @@ export interface IntervalCodeTargets extends CountdownTargets, MarkTargets {
   noteSize: number;
 }
 
-const CALL = opcodeId("call");
-const LOCAL_GET = opcodeId("local.get");
-const I32_GT_U = opcodeId("i32.gt_u");
-const LOCAL_SET = opcodeId("local.set");
-const BLOCK = opcodeId("block");
-const IF = opcodeId("if");
-const ELSE = opcodeId("else");
-const BR_IF = opcodeId("br_if");
 const NO_RESULT = 0x40;
 
 /** The insertions of one function that mark lines, count accesses and poll, and what they mean in code. */
@@ -149,55 +141,55 @@ export class IntervalCode {
     const { a, b, c, d, forms, key } = this.insertions;
     const writer = this.#writer;
     switch (a[entry]) {
-      case Op.Mark:
+      case Insert.Mark:
         writer.mark(sink, b[entry], c[entry], d[entry]);
         return;
-      case Op.MarkLine:
+      case Insert.MarkLine:
         writer.markLine(sink, b[entry], d[entry]);
         return;
-      case Op.MarkFixed:
+      case Insert.MarkFixed:
         writer.markFixed(sink, forms[b[entry]], c[entry], d[entry]);
         return;
-      case Op.MarkNear:
-      case Op.MarkFar:
-        writer.markSpan(sink, this.spans[b[entry]], a[entry] === Op.MarkNear);
+      case Insert.MarkNear:
+      case Insert.MarkFar:
+        writer.markSpan(sink, this.spans[b[entry]], a[entry] === Insert.MarkNear);
         return;
-      case Op.IfMany:
-        sink.local(LOCAL_GET, b[entry]);
+      case Insert.IfMany:
+        sink.local(Op.LOCAL_GET, b[entry]);
         sink.i32(c[entry]);
-        sink.plain(I32_GT_U);
-        sink.open(IF, NO_RESULT);
+        sink.plain(Op.I32_GT_U);
+        sink.open(Op.IF, NO_RESULT);
         return;
-      case Op.IfUnaligned:
+      case Insert.IfUnaligned:
         writer.isUnaligned(sink, b[entry], c[entry], d[entry]);
         sink.rarely();
-        sink.open(IF, NO_RESULT);
+        sink.open(Op.IF, NO_RESULT);
         return;
-      case Op.OpenPolling:
+      case Insert.OpenPolling:
         sink.copy(b[entry], c[entry]);
         return;
-      case Op.LeaveIfDue:
+      case Insert.LeaveIfDue:
         this.countdown.isDue(sink);
         sink.rarely();
-        sink.indexed(BR_IF, 1);
+        sink.indexed(Op.BR_IF, 1);
         return;
-      case Op.Else:
-        sink.plain(ELSE);
+      case Insert.Else:
+        sink.plain(Op.ELSE);
         return;
-      case Op.EndIf:
+      case Insert.EndIf:
         sink.end();
         return;
-      case Op.Advance:
+      case Insert.Advance:
         this.countdown.advance(sink, b[entry]);
         return;
-      case Op.AdvanceTrips:
-      case Op.AdvanceManyTrips:
-        this.countdown.advanceTrips(sink, b[entry], c[entry], a[entry] === Op.AdvanceManyTrips);
+      case Insert.AdvanceTrips:
+      case Insert.AdvanceManyTrips:
+        this.countdown.advanceTrips(sink, b[entry], c[entry], a[entry] === Insert.AdvanceManyTrips);
         return;
-      case Op.Call:
+      case Insert.Call:
         sink.mark(key[entry] >>> 2);
         return;
-      case Op.Poll:
+      case Insert.Poll:
         sink.mark(key[entry] >>> 2);
         this.countdown.poll(sink, b[entry], () => {
           for (const { local, line, kinds } of this.hoisted[c[entry] - 1] ?? [])
@@ -205,38 +197,38 @@ export class IntervalCode {
             else writer.mark(sink, local, line, kinds);
         });
         return;
-      case Op.Load:
+      case Insert.Load:
         this.countdown.load(sink);
         return;
-      case Op.Save:
+      case Insert.Save:
         this.countdown.save(sink);
         return;
-      case Op.Publish:
+      case Insert.Publish:
         this.countdown.publish(sink);
         return;
-      case Op.Enter:
-        sink.local(LOCAL_GET, b[entry]);
-        sink.local(LOCAL_SET, this.countdown.local);
+      case Insert.Enter:
+        sink.local(Op.LOCAL_GET, b[entry]);
+        sink.local(Op.LOCAL_SET, this.countdown.local);
         if (d[entry] === 1) {
           sink.i32(0);
-          sink.local(LOCAL_SET, b[entry]);
+          sink.local(Op.LOCAL_SET, b[entry]);
         }
         // Branches out of the function lead to the end of this block.
-        sink.open(BLOCK, c[entry]);
+        sink.open(Op.BLOCK, c[entry]);
         return;
-      case Op.Close:
+      case Insert.Close:
         sink.end();
         this.countdown.write(sink);
         return;
-      case Op.Return:
-      case Op.Pass:
+      case Insert.Return:
+      case Insert.Pass:
         this.countdown.write(sink);
         return;
-      case Op.TakeBack:
+      case Insert.TakeBack:
         this.countdown.take(sink);
         return;
-      case Op.NoteSize:
-        sink.indexed(CALL, this.#targets.noteSize);
+      case Insert.NoteSize:
+        sink.indexed(Op.CALL, this.#targets.noteSize);
     }
   }
 }

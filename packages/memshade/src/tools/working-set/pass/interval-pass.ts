@@ -6,10 +6,11 @@ import { CONSTANT, ValueClass } from "../../../rewrite/walk/value-numbers.ts";
 import { InsertionKind } from "../../../rewrite/write/insertions.ts";
 import type { SnippetSink } from "../../../rewrite/write/snippet-sink.ts";
 import { extraLocal } from "../../../rewrite/write/temporaries.ts";
-import { ACCESS_BYTES, ACCESS_KIND, AccessKind, functionType, I32, opcodeId } from "../../../wasm/index.ts";
+import { ACCESS_BYTES, ACCESS_KIND, AccessKind, functionType, I32 } from "../../../wasm/index.ts";
+import * as Op from "../../../wasm/op.generated.ts";
 import { alignmentHint } from "./alignment-hint.ts";
 import { CountRegions, NO_COUNT } from "./count-regions.ts";
-import { IntervalCode, type IntervalCodeTargets, Op } from "./interval-code.ts";
+import { Insert, IntervalCode, type IntervalCodeTargets } from "./interval-code.ts";
 import { LineMarks, type MarkedGroup } from "./line-marks.ts";
 import { type HoistingLoop, MarkPlaces } from "./mark-places.ts";
 import { type LoopSummary, MovedMarks, type SummarizedLoop } from "./moved-marks.ts";
@@ -58,15 +59,6 @@ const DEEPEST_LABEL = 30;
 
 /** Block type without results. */
 const NO_RESULT = 0x40;
-
-const UNREACHABLE = opcodeId("unreachable");
-const THROW = opcodeId("throw");
-const RETHROW = opcodeId("rethrow");
-const THROW_REF = opcodeId("throw_ref");
-const RETURN = opcodeId("return");
-const BR = opcodeId("br");
-const BR_IF = opcodeId("br_if");
-const BR_TABLE = opcodeId("br_table");
 
 /**
  * Marks the line of every access, and counts accesses down to the next snapshot. Snapshots happen where loops begin a
@@ -144,7 +136,7 @@ export class IntervalPass implements ToolPass {
     this.#isLeaf = true;
     this.#carries = this.#targets.carriers.has(state.function);
     if (this.#carries) this.#enter(codeStart);
-    else this.#transfer(codeStart, Op.Load);
+    else this.#transfer(codeStart, Insert.Load);
     if (this.#targets.polls.pollsAtEntry(state.function)) this.#poll(codeStart);
   }
 
@@ -154,7 +146,7 @@ export class IntervalPass implements ToolPass {
     const { params, results } = functionType(module, this.#state.function);
     temporaries.moreParameter = true;
     const hasLocals = locals.length > params.length ? 1 : 0;
-    this.#code.add(codeStart, Op.Enter, params.length, results[0] ?? NO_RESULT, hasLocals);
+    this.#code.add(codeStart, Insert.Enter, params.length, results[0] ?? NO_RESULT, hasLocals);
   }
 
   access(op: number, at: number, displacement: number, start: number, end: number): void {
@@ -194,7 +186,7 @@ export class IntervalPass implements ToolPass {
     if (!this.#code.countdown.isVirtual) return;
     const regions = this.#regions;
     if (regions.current === NO_COUNT) {
-      regions.current = this.#blockPoll >= 0 ? this.#blockPoll : this.#code.add(start, Op.Advance);
+      regions.current = this.#blockPoll >= 0 ? this.#blockPoll : this.#code.add(start, Insert.Advance);
       this.#advances.push(regions.current);
     }
     this.#state.insertions.b[regions.current]++;
@@ -203,7 +195,7 @@ export class IntervalPass implements ToolPass {
   bulk(_op: number, _first: number, _second: number, start: number): void {
     this.#count(start);
     // Who listens to it looks at the countdown.
-    this.#transfer(start, Op.Save);
+    this.#transfer(start, Insert.Save);
   }
 
   endBlock(position: number): void {
@@ -235,8 +227,8 @@ export class IntervalPass implements ToolPass {
       poll: this.#poll(body),
       calls: this.#calls,
       accesses: this.#accesses,
-      around: this.#code.placeholder(start, Op.OpenPolling, start, body),
-      entryPoll: this.#code.placeholder(start, Op.Poll),
+      around: this.#code.placeholder(start, Insert.OpenPolling, start, body),
+      entryPoll: this.#code.placeholder(start, Insert.Poll),
       firstBranch: this.#branches.length,
       isRigid: control.params[control.top] > 0,
       hoisted: [],
@@ -283,7 +275,7 @@ export class IntervalPass implements ToolPass {
   /** Each trip calls a function that polls: the loop need not. */
   #withoutPoll({ poll }: OpenLoop): void {
     const { a, b } = this.#state.insertions;
-    if (b[poll] > 0) a[poll] = Op.Advance;
+    if (b[poll] > 0) a[poll] = Insert.Advance;
     else this.#code.remove(poll);
   }
 
@@ -292,7 +284,7 @@ export class IntervalPass implements ToolPass {
     const loop = this.#loops[this.#loops.length - 1];
     if (loop === undefined) return;
     const opcode = this.#state.module.bytes[start];
-    if (opcode === BR || opcode === BR_IF || opcode === BR_TABLE)
+    if (opcode === Op.BR || opcode === Op.BR_IF || opcode === Op.BR_TABLE)
       this.#branches.push({ start, end, depth: this.#state.control.top });
     else for (const open of this.#loops) open.isRigid = true;
   }
@@ -314,10 +306,10 @@ export class IntervalPass implements ToolPass {
     this.#code.putInPoll(loop.entryPoll);
     // The block behind the header counts its own accesses.
     const accesses = insertions.b[loop.poll];
-    insertions.a[loop.poll] = Op.LeaveIfDue;
+    insertions.a[loop.poll] = Insert.LeaveIfDue;
     insertions.b[loop.poll] = 0;
-    if (accesses > 0) this.#code.add(insertions.positionOf(loop.poll), Op.Advance, accesses);
-    this.#code.add(end, Op.EndIf);
+    if (accesses > 0) this.#code.add(insertions.positionOf(loop.poll), Insert.Advance, accesses);
+    this.#code.add(end, Insert.EndIf);
   }
 
   setGlobal(): number {
@@ -325,7 +317,7 @@ export class IntervalPass implements ToolPass {
   }
 
   grow(_memory: number, _start: number, end: number): void {
-    this.#code.add(end, Op.NoteSize);
+    this.#code.add(end, Insert.NoteSize);
   }
 
   call(callee: number, tail: boolean, start: number, end: number): void {
@@ -335,7 +327,7 @@ export class IntervalPass implements ToolPass {
     this.#regions.goOn(control, this.#barriers);
     const mayPoll = polls.mayPoll(callee);
     if (mayPoll) {
-      if (!tail) this.#code.add(start, Op.Call);
+      if (!tail) this.#code.add(start, Insert.Call);
       this.#marks.forgetAll();
       const loop = this.#loops[this.#loops.length - 1];
       const eachTrip = this.#inHeader || this.#regions.current === loop?.poll;
@@ -348,30 +340,30 @@ export class IntervalPass implements ToolPass {
     const accesses = polls.mayAccess(callee);
     if (accesses) this.#calls++;
     if (this.#targets.carriers.has(callee)) {
-      this.#code.addBefore(start, Op.Pass);
-      this.#code.add(end, Op.TakeBack);
+      this.#code.addBefore(start, Insert.Pass);
+      this.#code.add(end, Insert.TakeBack);
       return;
     }
-    if (accesses || polls.mayExit(callee)) this.#transfer(start, Op.Save);
+    if (accesses || polls.mayExit(callee)) this.#transfer(start, Insert.Save);
     if (polls.isHost(callee)) this.#publish(start);
-    if (!tail && accesses) this.#transfer(end, Op.Load);
+    if (!tail && accesses) this.#transfer(end, Insert.Load);
   }
 
   leave(start: number): void {
     const opcode = this.#state.module.bytes[start];
-    const throws = opcode === THROW || opcode === RETHROW || opcode === THROW_REF;
+    const throws = opcode === Op.THROW || opcode === Op.RETHROW || opcode === Op.THROW_REF;
     // At a trap, it does not matter any more what was counted ahead.
-    if (opcode !== UNREACHABLE) this.#regions.leave(this.#state.control, this.#barriers);
-    if (this.#carries && opcode !== UNREACHABLE) {
-      if (opcode === RETURN) this.#code.addBefore(start, Op.Return);
+    if (opcode !== Op.UNREACHABLE) this.#regions.leave(this.#state.control, this.#barriers);
+    if (this.#carries && opcode !== Op.UNREACHABLE) {
+      if (opcode === Op.RETURN) this.#code.addBefore(start, Insert.Return);
       return;
     }
-    this.#transfer(start, Op.Save);
-    if (throws || opcode === UNREACHABLE) this.#publish(start);
+    this.#transfer(start, Insert.Save);
+    if (throws || opcode === Op.UNREACHABLE) this.#publish(start);
   }
 
   #publish(position: number): void {
-    if (this.#code.countdown.isVirtual) this.#code.add(position, Op.Publish);
+    if (this.#code.countdown.isVirtual) this.#code.add(position, Insert.Publish);
   }
 
   end(): void {
@@ -385,7 +377,7 @@ export class IntervalPass implements ToolPass {
     if (this.#carries) {
       const { module } = this.#state;
       const body = module.bodies[this.#state.function - module.importedFunctionCount];
-      this.#code.addBefore(body.end - 1, Op.Close);
+      this.#code.addBefore(body.end - 1, Insert.Close);
     }
     if (inLocal) this.#code.countdown.local = extraLocal(temporaries, I32);
     else {
@@ -403,7 +395,7 @@ export class IntervalPass implements ToolPass {
   }
 
   #poll(position: number): number {
-    const poll = this.#code.add(position, Op.Poll);
+    const poll = this.#code.add(position, Insert.Poll);
     this.#code.polls.push(poll);
     this.#blockPoll = poll;
     return poll;
@@ -411,7 +403,7 @@ export class IntervalPass implements ToolPass {
 
   /** Behind a walk that no loop around polls for, and behind what other passes do there. */
   #pollBehind(position: number): void {
-    const poll = this.#code.addBefore(position, Op.Poll);
+    const poll = this.#code.addBefore(position, Insert.Poll);
     this.#code.polls.push(poll);
     this.#blockPoll = poll;
   }

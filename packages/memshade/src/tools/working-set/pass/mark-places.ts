@@ -3,7 +3,7 @@ import type { ModuleScan } from "../../../rewrite/facts/module-scan.ts";
 import type { WalkState } from "../../../rewrite/tool.ts";
 import { NO_LOCAL } from "../../../rewrite/walk/operand-stack.ts";
 import { CONSTANT } from "../../../rewrite/walk/value-numbers.ts";
-import { type HoistedMark, type IntervalCode, Op } from "./interval-code.ts";
+import { type HoistedMark, Insert, type IntervalCode } from "./interval-code.ts";
 import type { MarkedGroup } from "./line-marks.ts";
 import { LINE_SHIFT } from "./line-of-address.ts";
 import type { Mark, PlaceGroup } from "./place-group.ts";
@@ -46,17 +46,19 @@ export class MarkPlaces {
     const { base, local, marks, tested } = group;
     group.isHoisted = false;
     const mark = ({ offset, kinds }: Mark): number =>
-      this.#code.addBehind(end, Op.Mark, local, (offset - held) | 0, kinds);
+      this.#code.addBehind(end, Insert.Mark, local, (offset - held) | 0, kinds);
     if (base === CONSTANT)
       group.insertions = linesOf(marks, this.#targets.lines).map(([line, kinds]) =>
-        this.#code.addBehind(end, Op.MarkLine, line, 0, kinds),
+        this.#code.addBehind(end, Insert.MarkLine, line, 0, kinds),
       );
     else if (tested === undefined) group.insertions = marks.map(mark);
     else {
       const { always, unaligned, offset, mask } = tested;
       group.insertions = always.map(mark);
-      group.insertions.push(this.#code.addBehind(end, Op.IfUnaligned, local, (offset - held) & mask, mask));
-      group.insertions.push(...unaligned.map(mark), this.#code.addBehind(end, Op.EndIf));
+      group.insertions.push(
+        this.#code.addBehind(end, Insert.IfUnaligned, local, (offset - held) & mask, mask),
+      );
+      group.insertions.push(...unaligned.map(mark), this.#code.addBehind(end, Insert.EndIf));
     }
   }
 
@@ -87,8 +89,8 @@ export class MarkPlaces {
     again.push(...wanted);
     marked.insertions = wanted.map(({ local, line, kinds }) =>
       local === NO_LOCAL
-        ? this.#code.addBefore(loop.start, Op.MarkLine, line, 0, kinds)
-        : this.#code.addBefore(loop.start, Op.Mark, local, line, kinds),
+        ? this.#code.addBefore(loop.start, Insert.MarkLine, line, 0, kinds)
+        : this.#code.addBefore(loop.start, Insert.Mark, local, line, kinds),
     );
     marked.isHoisted = true;
     loop.hoisted.push({ group: marked, held: group.held, end: group.end });

@@ -1,6 +1,6 @@
 import type { LinearForm } from "../../../rewrite/write/insertions.ts";
 import type { SnippetSink } from "../../../rewrite/write/snippet-sink.ts";
-import { opcodeId } from "../../../wasm/index.ts";
+import * as Op from "../../../wasm/op.generated.ts";
 import { LINE_SHIFT, writeLine } from "./line-of-address.ts";
 
 /** What the marks' code refers to. */
@@ -27,16 +27,6 @@ export interface Span {
   kinds: number;
 }
 
-const LOCAL_GET = opcodeId("local.get");
-const CALL = opcodeId("call");
-const I32_STORE8 = opcodeId("i32.store8");
-const I32_ADD = opcodeId("i32.add");
-const I32_SUB = opcodeId("i32.sub");
-const I32_MUL = opcodeId("i32.mul");
-const I32_SHR_U = opcodeId("i32.shr_u");
-const I32_AND = opcodeId("i32.and");
-const I32_WRAP_I64 = opcodeId("i32.wrap_i64");
-
 /** Writes the code that marks lines: a one into the byte of the line, in the plane of its kinds of access. */
 export class MarkWriter {
   readonly #targets: MarkTargets;
@@ -53,19 +43,19 @@ export class MarkWriter {
   markLine(sink: SnippetSink, line: number, kinds: number): void {
     sink.i32(0);
     sink.i32(1);
-    sink.access(I32_STORE8, 0, this.#targets.memory, this.#targets.planes[kinds] + line);
+    sink.access(Op.I32_STORE8, 0, this.#targets.memory, this.#targets.planes[kinds] + line);
   }
 
   /** On the stack: not zero if the address in a local plus a constant has one of the bits of `mask`. */
   isUnaligned(sink: SnippetSink, local: number, displacement: number, mask: number): void {
-    sink.local(LOCAL_GET, local);
-    if (this.#targets.memory64) sink.plain(I32_WRAP_I64);
+    sink.local(Op.LOCAL_GET, local);
+    if (this.#targets.memory64) sink.plain(Op.I32_WRAP_I64);
     if (displacement !== 0) {
       sink.i32(displacement);
-      sink.plain(I32_ADD);
+      sink.plain(Op.I32_ADD);
     }
     sink.i32(mask);
-    sink.plain(I32_AND);
+    sink.plain(Op.I32_AND);
   }
 
   /** `form`: an address that a loop did not change; it and the place `extra` bytes behind it were touched. */
@@ -81,12 +71,12 @@ export class MarkWriter {
   markSpan(sink: SnippetSink, { end, stride, trips, extra, kinds }: Span, near: boolean): void {
     const first = (): void => {
       writeForm(sink, end, stride < 0 ? extra : 0);
-      sink.local(LOCAL_GET, trips);
+      sink.local(Op.LOCAL_GET, trips);
       if (stride !== 1 && stride !== -1) {
         sink.i32(Math.abs(stride));
-        sink.plain(I32_MUL);
+        sink.plain(Op.I32_MUL);
       }
-      sink.plain(stride > 0 ? I32_SUB : I32_ADD);
+      sink.plain(stride > 0 ? Op.I32_SUB : Op.I32_ADD);
     };
     const last = (): void => writeForm(sink, end, -stride + (stride > 0 ? extra : 0));
     const places = stride > 0 ? [first, last] : [last, first];
@@ -98,17 +88,17 @@ export class MarkWriter {
     }
     if (near) return;
     sink.i32(kinds);
-    sink.indexed(CALL, this.#targets.markRange);
+    sink.indexed(Op.CALL, this.#targets.markRange);
   }
 
   #store(sink: SnippetSink, kinds: number): void {
     sink.i32(1);
-    sink.access(I32_STORE8, 0, this.#targets.memory, this.#targets.planes[kinds]);
+    sink.access(Op.I32_STORE8, 0, this.#targets.memory, this.#targets.planes[kinds]);
   }
 
   #shift(sink: SnippetSink): void {
     sink.i32(LINE_SHIFT);
-    sink.plain(I32_SHR_U);
+    sink.plain(Op.I32_SHR_U);
   }
 }
 
@@ -116,16 +106,16 @@ export class MarkWriter {
 export function writeForm(sink: SnippetSink, { terms, constant }: LinearForm, more: number): void {
   let pushed = false;
   for (const { local, factor } of terms) {
-    sink.local(LOCAL_GET, local);
+    sink.local(Op.LOCAL_GET, local);
     if (factor !== 1) {
       sink.i32(factor);
-      sink.plain(I32_MUL);
+      sink.plain(Op.I32_MUL);
     }
-    if (pushed) sink.plain(I32_ADD);
+    if (pushed) sink.plain(Op.I32_ADD);
     pushed = true;
   }
   const sum = (constant + more) | 0;
   if (pushed && sum === 0) return;
   sink.i32(sum);
-  if (pushed) sink.plain(I32_ADD);
+  if (pushed) sink.plain(Op.I32_ADD);
 }

@@ -1,6 +1,6 @@
 import { isZero, LoopProgressions, type Progression } from "../../../rewrite/facts/loop-progressions.ts";
 import type { WalkState } from "../../../rewrite/tool.ts";
-import { type IntervalCode, Op } from "./interval-code.ts";
+import { Insert, type IntervalCode } from "./interval-code.ts";
 import type { MarkedGroup } from "./line-marks.ts";
 import { Kind, LINE_BYTES } from "./place-group.ts";
 
@@ -88,12 +88,12 @@ export class MovedMarks {
     }
     const counts = this.#code.countdown.isVirtual && accesses > 0;
     if (!counts && firstSpan === this.#code.spans.length) return;
-    this.#code.add(end, Op.IfMany, trips, few);
+    this.#code.add(end, Insert.IfMany, trips, few);
     for (const many of [true, false]) {
       for (let span = firstSpan; span < this.#code.spans.length; span++)
-        this.#code.add(end, many ? Op.MarkFar : Op.MarkNear, span);
-      if (counts) this.#code.add(end, many ? Op.AdvanceManyTrips : Op.AdvanceTrips, trips, accesses);
-      this.#code.add(end, many ? Op.Else : Op.EndIf);
+        this.#code.add(end, many ? Insert.MarkFar : Insert.MarkNear, span);
+      if (counts) this.#code.add(end, many ? Insert.AdvanceManyTrips : Insert.AdvanceTrips, trips, accesses);
+      this.#code.add(end, many ? Insert.Else : Insert.EndIf);
     }
   }
 
@@ -110,7 +110,7 @@ export class MovedMarks {
         const address = { terms: first.end.terms, constant: (first.end.constant + shift) | 0 };
         if (isZero(first.stride)) {
           const form = this.#code.insertions.forms.push(address) - 1;
-          this.#code.add(end, Op.MarkFixed, form, extra, kinds);
+          this.#code.add(end, Insert.MarkFixed, form, extra, kinds);
         } else {
           const span = { end: address, stride: first.stride.constant, trips, extra, kinds };
           this.#code.spans.push(span);

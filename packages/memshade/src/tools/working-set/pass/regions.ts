@@ -9,10 +9,10 @@ import {
   importsOf,
   type MemoryType,
   memoryType,
-  opcodeId,
   readNames,
   type WasmModule,
 } from "../../../wasm/index.ts";
+import * as Op from "../../../wasm/op.generated.ts";
 import { LINE_SHIFT } from "./line-of-address.ts";
 
 const LINE_BYTES = 64;
@@ -20,11 +20,6 @@ const PAGE_BYTES = 65_536;
 const HEAP_ALIGNMENT = 16;
 /** Behind every line of a memory of 4 GiB. */
 const LINES_OF_ALL_MEMORY = 2 ** 32 / LINE_BYTES;
-const GLOBAL_GET = opcodeId("global.get");
-const I32_ADD = opcodeId("i32.add");
-const I32_SUB = opcodeId("i32.sub");
-const I32_SHR_U = opcodeId("i32.shr_u");
-const I32_CONST = opcodeId("i32.const");
 const HEAP_BASE_NAME = /^(.*[/.])?__heap_base$/;
 
 /** Which lines of a program's memory are its stack, and where its heap begins. */
@@ -82,16 +77,16 @@ function linkedRegions(module: WasmModule): Regions["code"] {
     if (index < 0) return undefined;
     // The line that begins at or behind the address; none for 0, which the global holds until the loader has set it.
     const code = new ByteWriter(16);
-    code.u8(GLOBAL_GET).u32Leb(index);
-    code.u8(I32_CONST).s32Leb(1).u8(I32_SUB);
-    code.u8(I32_CONST).s32Leb(LINE_SHIFT).u8(I32_SHR_U);
-    return code.u8(I32_CONST).s32Leb(1).u8(I32_ADD).finish();
+    code.u8(Op.GLOBAL_GET).u32Leb(index);
+    code.u8(Op.I32_CONST).s32Leb(1).u8(Op.I32_SUB);
+    code.u8(Op.I32_CONST).s32Leb(LINE_SHIFT).u8(Op.I32_SHR_U);
+    return code.u8(Op.I32_CONST).s32Leb(1).u8(Op.I32_ADD).finish();
   };
   const HEAP_FROM = lineOf("__heap_base");
   if (HEAP_FROM === undefined) return undefined;
   const STACK_FROM = lineOf("__stack_low");
   const STACK_TO = lineOf("__stack_high");
-  const zero = new ByteWriter(2).u8(I32_CONST).s32Leb(0).finish();
+  const zero = new ByteWriter(2).u8(Op.I32_CONST).s32Leb(0).finish();
   if (STACK_FROM === undefined || STACK_TO === undefined)
     return { STACK_FROM: zero, STACK_TO: zero, HEAP_FROM };
   return { STACK_FROM, STACK_TO, HEAP_FROM };
@@ -151,7 +146,7 @@ function initialValue(module: WasmModule, global: number): number | undefined {
   if (global < module.importedGlobalCount || own === undefined || globalType(module, global) === undefined)
     return undefined;
   const bytes = bytesOf(module, own.initial);
-  return bytes[0] === I32_CONST ? readS32Leb(bytes, 1) >>> 0 : undefined;
+  return bytes[0] === Op.I32_CONST ? readS32Leb(bytes, 1) >>> 0 : undefined;
 }
 
 /** From the first to the last byte of the active data segments with constant addresses. */
@@ -161,7 +156,7 @@ function dataRange(module: WasmModule): { from: number; to: number } | undefined
   for (const segment of module.data) {
     if (segment.mode !== "active" || segment.offset === undefined) continue;
     const bytes = bytesOf(module, segment.offset);
-    if (bytes[0] !== I32_CONST) continue;
+    if (bytes[0] !== Op.I32_CONST) continue;
     const address = readS32Leb(bytes, 1) >>> 0;
     from = Math.min(from, address);
     to = Math.max(to, address + (segment.end - segment.start));

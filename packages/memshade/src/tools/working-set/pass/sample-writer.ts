@@ -1,6 +1,6 @@
 import { NO_LOCAL } from "../../../rewrite/walk/operand-stack.ts";
 import type { SnippetSink } from "../../../rewrite/write/snippet-sink.ts";
-import { opcodeId } from "../../../wasm/index.ts";
+import * as Op from "../../../wasm/op.generated.ts";
 import { LINE_SHIFT, writeLine } from "./line-of-address.ts";
 import { BUFFER_BYTES } from "./locality-layout.ts";
 import { LINE_BYTES } from "./place-group.ts";
@@ -32,23 +32,7 @@ export interface SampledPlace {
   upperSite: number;
 }
 
-const LOCAL_GET = opcodeId("local.get");
-const LOCAL_SET = opcodeId("local.set");
-const LOCAL_TEE = opcodeId("local.tee");
-const CALL = opcodeId("call");
-const I32_LOAD = opcodeId("i32.load");
-const I32_STORE = opcodeId("i32.store");
-const I32_AND = opcodeId("i32.and");
-const I32_ADD = opcodeId("i32.add");
-const I32_OR = opcodeId("i32.or");
-const I32_NE = opcodeId("i32.ne");
-const I32_SHL = opcodeId("i32.shl");
-const I32_SHR_U = opcodeId("i32.shr_u");
-const I32_MUL = opcodeId("i32.mul");
-const I32_LE_U = opcodeId("i32.le_u");
-const I32_GT_U = opcodeId("i32.gt_u");
 const SELECT = 0x1b;
-const IF = opcodeId("if");
 const NO_RESULT = 0x40;
 /** Size of a reference in the buffer, and the same as a power of two. */
 const WAITING_BYTES = 16;
@@ -79,7 +63,7 @@ export class SampleWriter {
   isSampled(sink: SnippetSink, address: () => void): void {
     address();
     sink.i32(LINE_SHIFT);
-    sink.plain(I32_SHR_U);
+    sink.plain(Op.I32_SHR_U);
     this.#compareHash(sink);
   }
 
@@ -99,21 +83,21 @@ export class SampleWriter {
     const rise = Math.ceil(step * risePerByte);
     const mostTrips = Math.floor((HASH_RANGE - 1 - limit) / rise);
     if (mostTrips < 1) return false;
-    sink.local(LOCAL_GET, trips);
+    sink.local(Op.LOCAL_GET, trips);
     sink.i32(mostTrips);
-    sink.plain(I32_GT_U);
+    sink.plain(Op.I32_GT_U);
     highest();
     sink.i32(LINE_SHIFT);
-    sink.plain(I32_SHR_U);
+    sink.plain(Op.I32_SHR_U);
     sink.i32(this.#targets.multiplier);
-    sink.plain(I32_MUL);
-    sink.local(LOCAL_GET, trips);
+    sink.plain(Op.I32_MUL);
+    sink.local(Op.LOCAL_GET, trips);
     sink.i32(rise);
-    sink.plain(I32_MUL);
+    sink.plain(Op.I32_MUL);
     sink.i32(limit | 0);
-    sink.plain(I32_ADD);
-    sink.plain(I32_LE_U);
-    sink.plain(I32_OR);
+    sink.plain(Op.I32_ADD);
+    sink.plain(Op.I32_LE_U);
+    sink.plain(Op.I32_OR);
     return true;
   }
 
@@ -123,14 +107,14 @@ export class SampleWriter {
    */
   sample(sink: SnippetSink, place: SampledPlace, often: boolean): void {
     this.#line(sink, place, 0);
-    sink.local(LOCAL_TEE, this.lower);
+    sink.local(Op.LOCAL_TEE, this.lower);
     if (place.extra === 0) this.#compareHash(sink);
     else this.#eitherMayBe(sink);
     sink.rarely();
-    sink.open(IF, NO_RESULT);
+    sink.open(Op.IF, NO_RESULT);
     if (place.extra > 0) {
       this.#line(sink, place, place.extra);
-      sink.local(LOCAL_SET, this.upper);
+      sink.local(Op.LOCAL_SET, this.upper);
     }
     if (often) this.#note(sink, place);
     else if (place.extra === 0) this.#putAside(sink, place.site);
@@ -147,9 +131,9 @@ export class SampleWriter {
   /** Of a line: whether it is sampled. */
   #compareHash(sink: SnippetSink): void {
     sink.i32(this.#targets.multiplier);
-    sink.plain(I32_MUL);
+    sink.plain(Op.I32_MUL);
     this.#limit(sink);
-    sink.plain(I32_LE_U);
+    sink.plain(Op.I32_LE_U);
   }
 
   #limit(sink: SnippetSink): void {
@@ -157,7 +141,7 @@ export class SampleWriter {
     if (limitAt < 0) sink.i32(limit);
     else {
       sink.i32(0);
-      sink.access(I32_LOAD, 2, memory, limitAt);
+      sink.access(Op.I32_LOAD, 2, memory, limitAt);
     }
   }
 
@@ -166,44 +150,44 @@ export class SampleWriter {
     const { multiplier } = this.#targets;
     const hashBehind = (): void => {
       sink.i32(multiplier);
-      sink.plain(I32_MUL);
+      sink.plain(Op.I32_MUL);
       sink.i32(multiplier);
-      sink.plain(I32_ADD);
+      sink.plain(Op.I32_ADD);
     };
     if (this.#eitherLimit !== undefined) {
       hashBehind();
       sink.i32(this.#eitherLimit | 0);
-      sink.plain(I32_LE_U);
+      sink.plain(Op.I32_LE_U);
       return;
     }
     this.#compareHash(sink);
-    sink.local(LOCAL_GET, this.lower);
+    sink.local(Op.LOCAL_GET, this.lower);
     hashBehind();
     this.#limit(sink);
-    sink.plain(I32_LE_U);
-    sink.plain(I32_OR);
+    sink.plain(Op.I32_LE_U);
+    sink.plain(Op.I32_OR);
   }
 
   /** By calls; lines that are not sampled are left out later. */
   #note(sink: SnippetSink, { site, extra, upperSite }: SampledPlace): void {
-    sink.local(LOCAL_GET, this.lower);
+    sink.local(Op.LOCAL_GET, this.lower);
     sink.i32(site);
     this.#writeClock(sink);
-    sink.indexed(CALL, this.#targets.note);
+    sink.indexed(Op.CALL, this.#targets.note);
     if (extra === 0) return;
-    sink.local(LOCAL_GET, this.upper);
+    sink.local(Op.LOCAL_GET, this.upper);
     sink.i32(NO_LINE);
     this.#isTwo(sink);
     sink.plain(SELECT);
     sink.i32(upperSite);
     this.#writeClock(sink);
-    sink.indexed(CALL, this.#targets.note);
+    sink.indexed(Op.CALL, this.#targets.note);
   }
 
   #isTwo(sink: SnippetSink): void {
-    sink.local(LOCAL_GET, this.lower);
-    sink.local(LOCAL_GET, this.upper);
-    sink.plain(I32_NE);
+    sink.local(Op.LOCAL_GET, this.lower);
+    sink.local(Op.LOCAL_GET, this.upper);
+    sink.plain(Op.I32_NE);
   }
 
   /**
@@ -214,12 +198,12 @@ export class SampleWriter {
     const { memory, bufferedAt } = this.#targets;
     sink.i32(0);
     this.#used(sink);
-    sink.local(LOCAL_TEE, this.waits);
+    sink.local(Op.LOCAL_TEE, this.waits);
     sink.i32(WAITING_BYTES);
-    sink.plain(I32_ADD);
+    sink.plain(Op.I32_ADD);
     sink.i32(BUFFER_BYTES - 1);
-    sink.plain(I32_AND);
-    sink.access(I32_STORE, 2, memory, bufferedAt);
+    sink.plain(Op.I32_AND);
+    sink.access(Op.I32_STORE, 2, memory, bufferedAt);
     this.#store(sink, this.lower, site);
   }
 
@@ -227,47 +211,47 @@ export class SampleWriter {
   #putBothAside(sink: SnippetSink, { site, upperSite }: SampledPlace): void {
     const { memory, bufferedAt } = this.#targets;
     this.#used(sink);
-    sink.local(LOCAL_SET, this.waits);
+    sink.local(Op.LOCAL_SET, this.waits);
     this.#store(sink, this.lower, site);
-    sink.local(LOCAL_GET, this.waits);
-    sink.local(LOCAL_GET, this.lower);
+    sink.local(Op.LOCAL_GET, this.waits);
+    sink.local(Op.LOCAL_GET, this.lower);
     this.#compareHash(sink);
     this.#addEntries(sink);
-    sink.local(LOCAL_SET, this.waits);
+    sink.local(Op.LOCAL_SET, this.waits);
     this.#store(sink, this.upper, upperSite);
     sink.i32(0);
-    sink.local(LOCAL_GET, this.waits);
-    sink.local(LOCAL_GET, this.upper);
+    sink.local(Op.LOCAL_GET, this.waits);
+    sink.local(Op.LOCAL_GET, this.upper);
     this.#compareHash(sink);
     this.#isTwo(sink);
-    sink.plain(I32_AND);
+    sink.plain(Op.I32_AND);
     this.#addEntries(sink);
     sink.i32(BUFFER_BYTES - 1);
-    sink.plain(I32_AND);
-    sink.access(I32_STORE, 2, memory, bufferedAt);
+    sink.plain(Op.I32_AND);
+    sink.access(Op.I32_STORE, 2, memory, bufferedAt);
   }
 
   /** Of a place in the buffer and a number of entries: the place behind them. */
   #addEntries(sink: SnippetSink): void {
     sink.i32(WAITING_SHIFT);
-    sink.plain(I32_SHL);
-    sink.plain(I32_ADD);
+    sink.plain(Op.I32_SHL);
+    sink.plain(Op.I32_ADD);
   }
 
   #used(sink: SnippetSink): void {
     sink.i32(0);
-    sink.access(I32_LOAD, 2, this.#targets.memory, this.#targets.bufferedAt);
+    sink.access(Op.I32_LOAD, 2, this.#targets.memory, this.#targets.bufferedAt);
   }
 
   /** An entry at `waits`. */
   #store(sink: SnippetSink, line: number, site: number): void {
     const { memory, buffer } = this.#targets;
     const store = (at: number, value: () => void): void => {
-      sink.local(LOCAL_GET, this.waits);
+      sink.local(Op.LOCAL_GET, this.waits);
       value();
-      sink.access(I32_STORE, 2, memory, buffer + at);
+      sink.access(Op.I32_STORE, 2, memory, buffer + at);
     };
-    store(0, () => sink.local(LOCAL_GET, line));
+    store(0, () => sink.local(Op.LOCAL_GET, line));
     store(4, () => sink.i32(site));
     store(8, () => this.#writeClock(sink));
   }

@@ -5,7 +5,8 @@ import { CONSTANT, ValueClass } from "../../../rewrite/walk/value-numbers.ts";
 import type { LinearForm } from "../../../rewrite/write/insertions.ts";
 import type { SnippetSink } from "../../../rewrite/write/snippet-sink.ts";
 import { extraLocal } from "../../../rewrite/write/temporaries.ts";
-import { ACCESS_BYTES, I32, opcodeId } from "../../../wasm/index.ts";
+import { ACCESS_BYTES, I32 } from "../../../wasm/index.ts";
+import * as Op from "../../../wasm/op.generated.ts";
 import { alignmentHint } from "./alignment-hint.ts";
 import { BesideMarks, FIRST_BESIDE } from "./beside-marks.ts";
 import type { IntervalPass } from "./interval-pass.ts";
@@ -23,7 +24,7 @@ export interface SamplingTargets extends SampleTargets {
 }
 
 /** What an insertion does: its operand `a`. */
-const Op = {
+const Insert = {
   /** `b`: touch. */
   Sample: FIRST_BESIDE,
   /** Behind a loop. `b`: form of the address, `c`: bytes behind it that are touched too, `d`: site. */
@@ -51,14 +52,6 @@ interface Moved {
 const LONGEST_EXTRA = 64;
 /** Places that move further per trip are sampled where they are accessed. */
 const LONGEST_MOVED_STRIDE = 32;
-const LOCAL_GET = opcodeId("local.get");
-const CALL = opcodeId("call");
-const I32_ADD = opcodeId("i32.add");
-const I32_SUB = opcodeId("i32.sub");
-const I32_OR = opcodeId("i32.or");
-const I32_MUL = opcodeId("i32.mul");
-const I32_GT_U = opcodeId("i32.gt_u");
-const IF = opcodeId("if");
 const NO_RESULT = 0x40;
 
 /**
@@ -114,7 +107,7 @@ export class SamplingPass extends BesideMarks {
     const touch = touches.add(base, offset, site, start);
     touches.local[touch] = keepAddress(stack, values, insertions, temporaries, at, op, start);
     touches.held[touch] = stack.offset[at];
-    touches.insertion[touch] = insertions.add(end, this.kind, Op.Sample, touch);
+    touches.insertion[touch] = insertions.add(end, this.kind, Insert.Sample, touch);
     if (earlier < 0) return;
     insertions.remove(touches.insertion[earlier]);
     touches.takeIn(touch, earlier);
@@ -168,7 +161,7 @@ export class SamplingPass extends BesideMarks {
     const moved: Moved[] = [];
     for (let touch = first; touch < this.#touches.length; touch++) {
       if (gone[touch] === 1) continue;
-      insertions.a[insertion[touch]] = Op.SampleOften;
+      insertions.a[insertion[touch]] = Insert.SampleOften;
       const progression = progressions.of(base[touch], offset[touch], local[touch]);
       if (progression === undefined || progression.stride.terms.length > 0) continue;
       const stride = progression.stride.constant;
@@ -194,46 +187,46 @@ export class SamplingPass extends BesideMarks {
     const site = this.#touches.site[touch];
     if (stride === 0) {
       const form = insertions.forms.push(end) - 1;
-      insertions.add(position, this.kind, Op.SampleFixed, form, extra, site);
+      insertions.add(position, this.kind, Insert.SampleFixed, form, extra, site);
     } else {
       const walk = this.#walks.push({ end, stride, extra, site, ...summary }) - 1;
-      insertions.add(position, this.kind, Op.SampleWalk, walk);
+      insertions.add(position, this.kind, Insert.SampleWalk, walk);
     }
   }
 
   protected override writeOwn(sink: SnippetSink, entry: number): void {
     const { a, b, c, d, forms } = this.state.insertions;
     const { sampleRange, sampleStrided } = this.#targets;
-    if (a[entry] === Op.Sample || a[entry] === Op.SampleOften)
-      this.#writer.sample(sink, this.#placeOf(b[entry]), a[entry] === Op.SampleOften);
-    else if (a[entry] === Op.SampleFixed) {
+    if (a[entry] === Insert.Sample || a[entry] === Insert.SampleOften)
+      this.#writer.sample(sink, this.#placeOf(b[entry]), a[entry] === Insert.SampleOften);
+    else if (a[entry] === Insert.SampleFixed) {
       this.#writer.isSampled(sink, () => writeForm(sink, forms[b[entry]], 0));
       if (c[entry] > 0) {
         this.#writer.isSampled(sink, () => writeForm(sink, forms[b[entry]], c[entry]));
-        sink.plain(I32_OR);
+        sink.plain(Op.I32_OR);
       }
       sink.rarely();
-      sink.open(IF, NO_RESULT);
+      sink.open(Op.IF, NO_RESULT);
       writeForm(sink, forms[b[entry]], 0);
       sink.i32(c[entry] + 1);
       sink.i32(d[entry]);
       this.marks.writeClock(sink);
-      sink.indexed(CALL, sampleRange);
+      sink.indexed(Op.CALL, sampleRange);
       sink.end();
     } else {
       const walk = this.#walks[b[entry]];
       const { end, stride, trips, extra, site, accesses } = walk;
       this.#mayBeSampled(sink, walk);
       sink.rarely();
-      sink.open(IF, NO_RESULT);
+      sink.open(Op.IF, NO_RESULT);
       writeForm(sink, end, 0);
       sink.i32(stride);
-      sink.local(LOCAL_GET, trips);
+      sink.local(Op.LOCAL_GET, trips);
       sink.i32(extra);
       sink.i32(site);
       this.marks.writeClock(sink);
       sink.i32(accesses);
-      sink.indexed(CALL, sampleStrided);
+      sink.indexed(Op.CALL, sampleStrided);
       sink.end();
     }
   }
@@ -243,22 +236,22 @@ export class SamplingPass extends BesideMarks {
     const step = Math.abs(stride);
     const farthest = (more: number): void => {
       writeForm(sink, end, more);
-      sink.local(LOCAL_GET, trips);
+      sink.local(Op.LOCAL_GET, trips);
       sink.i32(step);
-      sink.plain(I32_MUL);
-      sink.plain(stride > 0 ? I32_SUB : I32_ADD);
+      sink.plain(Op.I32_MUL);
+      sink.plain(stride > 0 ? Op.I32_SUB : Op.I32_ADD);
     };
     const lowest = (): void => (stride > 0 ? farthest(0) : writeForm(sink, end, step));
     const highest = (): void => (stride > 0 ? writeForm(sink, end, extra - stride) : farthest(extra));
     if (this.#writer.walkMayBeSampled(sink, highest, { trips, step, extra })) return;
     // A long one, whose lines are not only those of its ends, or one of these is sampled.
-    sink.local(LOCAL_GET, trips);
+    sink.local(Op.LOCAL_GET, trips);
     sink.i32(Math.floor((LINE_BYTES - extra) / step) + 1);
-    sink.plain(I32_GT_U);
+    sink.plain(Op.I32_GT_U);
     this.#writer.isSampled(sink, lowest);
-    sink.plain(I32_OR);
+    sink.plain(Op.I32_OR);
     this.#writer.isSampled(sink, highest);
-    sink.plain(I32_OR);
+    sink.plain(Op.I32_OR);
   }
 
   #placeOf(touch: number): SampledPlace {
