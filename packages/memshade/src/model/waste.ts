@@ -202,7 +202,7 @@ export interface WasteObjects {
   tail?: boolean | undefined;
 }
 
-/** How the type of a site's blocks was found; see docs/waste.md. */
+/** How the type of a site's blocks was found; see docs/tools/waste.md. */
 export const TYPE_RULES = ["constructor", "container", "variable", "result", "pointer", "size"] as const;
 export type TypeRule = (typeof TYPE_RULES)[number];
 

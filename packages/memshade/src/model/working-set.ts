@@ -1,5 +1,5 @@
 /**
- * The working set of a run over time, `workingset.json`, version 1. docs/working-set.md says what each number means.
+ * The working set of a run over time, `workingset.json`, version 1. docs/tools/working-set.md says what each number means.
  *
  * Like `run.json` it has no dates and no process ids: in virtual time, two runs of a deterministic program give the same
  * bytes.

@@ -24,7 +24,7 @@ const UNIT_NAMES: Readonly<Record<TimeUnit, string>> = {
   cpu: "processor time",
 };
 
-/** How much memory a program works on, over time. docs/working-set.md says what the numbers mean. */
+/** How much memory a program works on, over time. docs/tools/working-set.md says what the numbers mean. */
 export function workingSetReport(profile: WorkingSetProfile, options: WorkingSetReportOptions): string {
   const screen = new Screen(options);
   const { paint } = screen;
