@@ -47,7 +47,7 @@ const PACKAGES_OF: Readonly<Record<string, readonly string[]>> = {
   wasm: ["@noble"],
   symbolize: ["gecko-profiler-demangle"],
   formats: ["@noble", "pako", "pprof-format", "yaml"],
-  report: ["@jridgewell", "gecko-profiler-demangle"],
+  report: ["@jridgewell", "gecko-profiler-demangle", "xz-decompress"],
   cli: ["commander"],
 };
 
