@@ -14,6 +14,11 @@ export const BUNDLE_ENTRIES: Readonly<Record<string, string>> = {
   unwinding: "unwinding",
 };
 
+/** What web pages load, in one file each with all that it needs of packages: a page has no way to find these. */
+export const PAGE_ENTRIES: Readonly<Record<string, string>> = {
+  "page-loader": "host/loader",
+};
+
 /**
  * What shares nothing with the rest of a process, and is CommonJS, one file for what is always needed: that is loaded faster than modules, which
  * also load all that the modules of Node export, streams among them.
@@ -42,6 +47,10 @@ export async function bundle(): Promise<void> {
     chunkFileNames: "[name]-[hash].js",
     minify: WITHOUT_COMMENTS,
   });
+  for (const [name, module] of Object.entries(PAGE_ENTRIES)) {
+    const page = await openForPage(`${dist}${module}.js`);
+    await page.write({ file: `${folder}${name}.js`, format: "esm", minify: WITHOUT_COMMENTS });
+  }
   for (const [name, module] of Object.entries(LONE_ENTRIES)) {
     const alone = await open({ [name]: module }, new Map());
     await alone.write({
@@ -66,6 +75,11 @@ function prepareForLoad(file: string): void {
   );
   const hash = createHash("sha256").update(source).digest("hex").slice(0, 16);
   writeFileSync(file, `//${hash}\n${source}`);
+}
+
+/** Everything behind a file, packages included. */
+export function openForPage(file: string) {
+  return rolldown({ input: file, platform: "browser" });
 }
 
 /** @param elsewhere modules that stay files of their own, with the paths of these */

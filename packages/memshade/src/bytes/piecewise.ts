@@ -59,14 +59,6 @@ export class PiecewiseBytes {
     else this.load(start - (start % AROUND_BYTES), Math.max(end, start + AROUND_BYTES));
   }
 
-  /** Copies bytes from an offset on, as many as fit and are there, without keeping what was not loaded. */
-  copyTo(target: Uint8Array, start: number): number {
-    const end = Math.min(start + target.length, this.bytes.length);
-    if (this.#source === undefined) target.set(this.bytes.subarray(start, end));
-    else this.#source.readInto!(this.#offset + start, target.subarray(0, end - start));
-    return end - start;
-  }
-
   /** All of it. */
   loadAll(): Uint8Array {
     if (this.#source !== undefined) {

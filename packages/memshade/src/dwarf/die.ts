@@ -6,7 +6,7 @@ import { type FormValue, readForm, skipSized } from "./forms.ts";
 import type { Unit } from "./unit.ts";
 
 /** How far chains of references are followed for an attribute; real ones have two or three links. */
-export const LONGEST_CHAIN = 64;
+const LONGEST_CHAIN = 64;
 
 /** An entry, decoded attribute by attribute. Made for the few that are looked at, never for all. */
 export class Die {
@@ -178,7 +178,7 @@ export class Die {
 }
 
 /** The text that a value of an entry stands for; undefined where it has none. */
-export function textOf(unit: Unit, { form, value }: FormValue): string | undefined {
+function textOf(unit: Unit, { form, value }: FormValue): string | undefined {
   const { file } = unit;
   switch (form) {
     case dw.DW_FORM_string:

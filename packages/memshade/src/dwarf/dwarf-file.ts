@@ -139,16 +139,6 @@ export class DwarfFile {
     return found;
   }
 
-  /** As `compilationUnitAt` for an offset at which there is one for certain: no others are looked for. */
-  certainUnitAt(offset: number): Unit | undefined {
-    if (this.#units !== undefined || this.#compilationUnits.has(offset) || this.packageIndex !== undefined)
-      return this.compilationUnitAt(offset);
-    this.info.load(offset, offset + UNIT_HEAD_BYTES);
-    const unit = new Unit(this, readUnitHeader(this.info.bytes, offset));
-    this.#compilationUnits.set(offset, unit);
-    return unit;
-  }
-
   /** The split unit with an id. */
   splitUnit(id: bigint): Unit | undefined {
     const offset = this.packageIndex?.offsetOf(id);

@@ -1,10 +1,10 @@
 import { FormatError } from "../bytes/errors.ts";
 import { Cursor, readInitialLength } from "./cursor.ts";
+import { runFastLineProgram } from "./fast-line-program.ts";
 import { type LineHeader, readLineHeader } from "./line-header.ts";
 import { runLineProgram } from "./line-program.ts";
 import { type LinePlace, LineRows, NO_SECTION } from "./line-rows.ts";
 import type { Unit } from "./unit.ts";
-import { findUsualLine, runUsualLineProgram } from "./usual-line-program.ts";
 
 /** How paths of files are put together. */
 export type PathStyle = "absolute" | "relative" | "basename";
@@ -27,25 +27,14 @@ export class LineTable {
     return this.#rows?.count ?? 0;
   }
 
-  /**
-   * The row of an address; in relocatable objects that of the section it lies in. `isAlone` says that hardly another address
-   * will be looked up: rows are not kept then.
-   */
+  /** The row of an address; in relocatable objects that of the section it lies in. */
   find(
     address: number,
     {
       section = NO_SECTION,
       skipLineZero = false,
-      isAlone = false,
-    }: { section?: number | undefined; skipLineZero?: boolean; isAlone?: boolean } = {},
+    }: { section?: number | undefined; skipLineZero?: boolean } = {},
   ): (LinePlace & { approximate?: boolean }) | undefined {
-    if (isAlone && this.#rows === undefined && section === NO_SECTION && !skipLineZero) {
-      const { file } = this.#unit;
-      const place = findUsualLine(this.#line, this.#header, address, (offset) =>
-        file.targetSection(".debug_line", offset),
-      );
-      if (place !== null) return place;
-    }
     this.#rows ??= this.#readRows();
     return this.#rows.find(address, section, skipLineZero);
   }
@@ -54,7 +43,7 @@ export class LineTable {
     const rows = new LineRows();
     const { file } = this.#unit;
     const sectionAt = (offset: number) => file.targetSection(".debug_line", offset);
-    if (runUsualLineProgram(this.#line, this.#header, rows, sectionAt)) return rows.finish();
+    if (runFastLineProgram(this.#line, this.#header, rows, sectionAt)) return rows.finish();
     try {
       runLineProgram(this.#line, this.#header, rows, sectionAt);
     } catch (error) {

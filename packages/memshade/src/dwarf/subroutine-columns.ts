@@ -12,21 +12,10 @@ export const CALL_COLUMN = 6;
 export const CALL_DISCRIMINATOR = 7;
 export const ROW = 8;
 
-// Where its names are: forms (linkage name, and name << 16; 0 for none), values, and the entry of the unit that it stems from.
-export const FORMS = 0;
-export const LINKAGE_NAME = 1;
-export const NAME = 2;
-export const NEXT = 3;
-export const NAMES = 4;
-/** In place of a form: more than these numbers is to be looked at. */
-export const UNUSUAL_NAME = 0xffff;
-
 /** The subroutines of a unit, in the order of their entries. */
 export interface SubroutineColumns {
   /** `ROW` numbers per subroutine. */
   readonly rows: Uint32Array;
-  /** `NAMES` numbers per subroutine, if they were collected. */
-  readonly names?: Uint32Array | undefined;
   /** By subroutine, its first address; NaN where it is not in one piece. */
   readonly starts: Float64Array;
   /** Number of the innermost subroutine at an address, or `NO_SUBROUTINE`. */

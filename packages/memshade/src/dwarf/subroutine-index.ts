@@ -1,26 +1,18 @@
-import { LONGEST_CHAIN, textOf } from "./die.ts";
 import {
   CALL_COLUMN,
   CALL_DISCRIMINATOR,
   CALL_FILE,
   CALL_LINE,
-  FORMS,
   INLINED,
-  LINKAGE_NAME,
-  NAME,
-  NAMES,
-  NEXT,
   NO_SUBROUTINE,
   OFFSET,
   ORIGIN,
   PARENT,
   ROW,
   type SubroutineColumns,
-  UNUSUAL_NAME,
 } from "./subroutine-columns.ts";
 import { readSubroutines } from "./subroutine-entries.ts";
 import type { Unit } from "./unit.ts";
-import { readUsualSubroutines } from "./usual-units.ts";
 
 /**
  * The functions of a unit, inlined ones too, by address. One pass over the unit's entries collects those with tag
@@ -29,19 +21,13 @@ import { readUsualSubroutines } from "./usual-units.ts";
 export class SubroutineIndex {
   readonly unit: Unit;
   readonly #rows: Uint32Array;
-  readonly #names: Uint32Array | undefined;
   readonly #starts: Float64Array;
   readonly #intervals: SubroutineColumns["intervals"];
 
-  /** @param address the only one that will be asked for, at once: before anything else of this kind is made */
-  constructor(unit: Unit, address?: number) {
+  constructor(unit: Unit) {
     this.unit = unit;
-    const { rows, names, starts, intervals } =
-      readUsualSubroutines(unit, address) ??
-      (address === undefined ? undefined : readUsualSubroutines(unit)) ??
-      readSubroutines(unit);
+    const { rows, starts, intervals } = readSubroutines(unit);
     this.#rows = rows;
-    this.#names = names;
     this.#starts = starts;
     this.#intervals = intervals;
   }
@@ -100,45 +86,5 @@ export class SubroutineIndex {
 
   callDiscriminatorOf(subroutine: number): number {
     return this.#rows[subroutine * ROW + CALL_DISCRIMINATOR];
-  }
-
-  /**
-   * The linkage name of a subroutine, or of the entries it stems from, else the name in the source.
-   *
-   * @param isLinkage false if only the latter is wanted
-   * @returns null where these columns do not tell: the entries themselves do
-   */
-  nameOf(subroutine: number, isLinkage: boolean): string | undefined | null {
-    const name = isLinkage ? this.#inheritedName(subroutine, 0, LINKAGE_NAME) : undefined;
-    return name === undefined ? this.#inheritedName(subroutine, 16, NAME) : name;
-  }
-
-  #inheritedName(subroutine: number, shift: number, kind: number): string | undefined | null {
-    const names = this.#names;
-    if (names === undefined) return null;
-    for (let at = subroutine, left = LONGEST_CHAIN; left > 0; left--) {
-      const row = at * NAMES;
-      const form = (names[row + FORMS] >>> shift) & 0xffff;
-      if (form === UNUSUAL_NAME) return null;
-      if (form !== 0) return textOf(this.unit, { form, value: names[row + kind], length: 0 });
-      const next = names[row + NEXT];
-      if (next === 0) return undefined;
-      at = this.#rowAt(this.unit.header.offset + next);
-      if (at < 0) return null;
-    }
-    return null;
-  }
-
-  /** The subroutine whose entry is at an offset of `.debug_info`, or −1. */
-  #rowAt(offset: number): number {
-    const rows = this.#rows;
-    let low = 0;
-    let high = this.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (rows[middle * ROW + OFFSET] < offset) low = middle + 1;
-      else high = middle;
-    }
-    return low < this.length && rows[low * ROW + OFFSET] === offset ? low : -1;
   }
 }

@@ -4,12 +4,9 @@ import { type DwarfFile, isTypeUnit } from "./dwarf-file.ts";
 import { visitRanges } from "./ranges.ts";
 import { SortedIntervals } from "./sorted-intervals.ts";
 import type { Unit } from "./unit.ts";
-import { type ScannedUnits, scanUsualUnits } from "./usual-unit-scan.ts";
 
 /** For how many addresses the ranges of all units are gone through; for more, they are sorted. */
 const FEW_LOOKUPS = 2;
-/** The same where they are gone through in WebAssembly. */
-const FEW_USUAL_LOOKUPS = 100;
 
 /**
  * Which compilation unit an address belongs to: from `.debug_aranges`, and for the units that it does not know from the
@@ -23,49 +20,30 @@ export class UnitIndex {
   #pieces: SortedIntervals | undefined;
   /** Units that `.debug_aranges` describes. */
   readonly #described = new Set<number>();
-  /** All others, if they were read from their own entries in one go. */
-  #scanned: ScannedUnits | undefined;
-  /** How often: where several files are asked by turns, each has to be scanned anew. */
-  #scans = 0;
 
   constructor(file: DwarfFile) {
     this.#file = file;
   }
 
-  get #fewLookups(): number {
-    const isScannedOnce = this.#scanned !== undefined && this.#scans <= FEW_LOOKUPS;
-    return isScannedOnce && this.#described.size === 0 ? FEW_USUAL_LOOKUPS : FEW_LOOKUPS;
-  }
-
   find(address: number): Unit | undefined {
     if (this.#pieces === undefined) {
-      const only = this.#lookups++ < this.#fewLookups ? this.#onlyUnitAt(address) : SEVERAL;
-      if (only !== SEVERAL) return only === NONE ? undefined : this.#unitAt(only);
+      const only = this.#lookups++ < FEW_LOOKUPS ? this.#onlyUnitAt(address) : SEVERAL;
+      if (only !== SEVERAL) return only === NONE ? undefined : this.#file.compilationUnitAt(only);
       this.#pieces = piecesOf(this.#collect());
     }
     const offset = this.#pieces.find(address);
-    return offset === NONE ? undefined : this.#unitAt(offset);
-  }
-
-  /** `.debug_aranges` may name units that are not there; those whose ranges were read are. */
-  #unitAt(offset: number): Unit | undefined {
-    const isCertain = this.#scanned !== undefined && !this.#described.has(offset);
-    return isCertain ? this.#file.certainUnitAt(offset) : this.#file.compilationUnitAt(offset);
+    return offset === NONE ? undefined : this.#file.compilationUnitAt(offset);
   }
 
   /** Offset of the unit that covers an address, if it is one alone; `NONE` or `SEVERAL` otherwise. */
   #onlyUnitAt(address: number): number {
     let only = NONE;
-    const take = (unit: number) => {
-      if (unit !== only) only = only === NONE ? unit : SEVERAL;
-    };
     const takeAround: VisitRange = (unit, low, high) => {
-      if (address >= low && address < high) take(unit);
+      if (address < low || address >= high || unit === only) return;
+      only = only === NONE ? unit : SEVERAL;
     };
     this.#visitDescribed(takeAround);
-    const scanned = this.#scan();
-    if (scanned === undefined) this.#visitOthers(takeAround);
-    else scanned.visitAround(address, (unit) => this.#described.has(unit) || take(unit));
+    this.#visitOthers(takeAround);
     return only;
   }
 
@@ -78,22 +56,13 @@ export class UnitIndex {
       ranges.units.push(unit);
     };
     this.#visitDescribed(add);
-    const scanned = this.#scan();
-    if (scanned === undefined) this.#visitOthers(add);
-    else scanned.visit((unit, low, high) => this.#described.has(unit) || add(unit, low, high));
+    this.#visitOthers(add);
     return ranges;
   }
 
   #visitDescribed(visit: VisitRange): void {
     this.#described.clear();
     this.#guarded(() => readAddressRanges(this.#file.section(".debug_aranges"), this.#described, visit));
-  }
-
-  #scan(): ScannedUnits | undefined {
-    const scanned = scanUsualUnits(this.#file);
-    if (scanned !== this.#scanned) this.#scans++;
-    this.#scanned = scanned;
-    return scanned;
   }
 
   /** Units that are not described, one by one. */

@@ -4,8 +4,8 @@ import { describeSystemError } from "../bytes/system-errors.ts";
 import { symbolizeRaw } from "../formats/memprof/index.ts";
 import { isIndexedProfile, readIndexed } from "../formats/memprof-indexed/index.ts";
 import { contextsOfScan, isMemprofRaw, type RawContexts, scanRaw } from "../formats/memprof-raw/index.ts";
+import { readFastYaml } from "../formats/memprof-text/fast-yaml.ts";
 import { isMemprofYaml } from "../formats/memprof-text/is-yaml.ts";
-import { readUsualYaml } from "../formats/memprof-text/usual-yaml.ts";
 import { type MemprofProfile, ProfileBuilder } from "../model/memprof/index.ts";
 import type { MibField } from "../model/mib-fields.ts";
 import { type BinaryPlaces, noBinary, noFrameNamed, ProfiledBinaries } from "./binaries.ts";
@@ -38,7 +38,7 @@ export async function convertProfile(
       }
       if (isMemprofRaw(start)) return convertRaw(source, modules, places, fields);
       if (!isMemprofYaml(start)) return undefined;
-      const profile = readUsualYaml(source);
+      const profile = readFastYaml(source);
       return profile === undefined ? wholeSource(source) : { profile, order: "inserted", unmatched: [] };
     });
     if (!(read instanceof Uint8Array)) return read;

@@ -4,8 +4,8 @@ import { describeSystemError } from "../bytes/system-errors.ts";
 import { RawAdder } from "../formats/memprof/index.ts";
 import { addIndexed, isIndexedProfile } from "../formats/memprof-indexed/index.ts";
 import { isMemprofRaw, type RawScan, scanRaw } from "../formats/memprof-raw/index.ts";
+import { readFastYaml } from "../formats/memprof-text/fast-yaml.ts";
 import { isMemprofYaml } from "../formats/memprof-text/is-yaml.ts";
-import { readUsualYaml } from "../formats/memprof-text/usual-yaml.ts";
 import { isMemshadeProfile, MemshadeProfile, type ProfileOrigin } from "../formats/memshade-profile/index.ts";
 import {
   type CreateSpillFile,
@@ -123,7 +123,7 @@ export class InputMerger {
     } else if (isMemshadeProfile(start)) {
       this.addMemshade(new MemshadeProfile(wholeSource(source), nodeDeflate), number);
     } else if (isMemprofYaml(start)) {
-      const profile = readUsualYaml(source);
+      const profile = readFastYaml(source);
       if (profile === undefined) return wholeSource(source);
       this.addProfile(profile, number);
     } else {

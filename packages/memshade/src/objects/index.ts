@@ -4,7 +4,6 @@ export { type ElfNote, readNotes } from "./elf/notes.ts";
 export { type PltStub, PltStubs } from "./elf/plt.ts";
 export { readString } from "./elf/symbols.ts";
 export { loadBias } from "./load-bias.ts";
-export { openMiniDebugInfo } from "./mini-debug-info.ts";
 export { openObject } from "./open-object.ts";
 export { type ObjectSymbol, type SymbolBinding, type SymbolKind, SymbolTable } from "./symbol-table.ts";
 export type * from "./types.ts";

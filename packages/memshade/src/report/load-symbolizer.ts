@@ -1,12 +1,13 @@
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { type FormatError, UserError } from "../bytes/errors.ts";
-import { dwoCandidates, dwpCandidates, openMiniDebugInfo } from "../objects/index.ts";
+import { dwoCandidates, dwpCandidates } from "../objects/index.ts";
 import type { FileRequest, ProvidedFile } from "../symbolize/file-request.ts";
 import type { Frame } from "../symbolize/frame.ts";
 import { Symbolizer, type SymbolizerOptions } from "../symbolize/symbolizer.ts";
 import type { DataDeclaration, LocalVariable } from "../symbolize/variables.ts";
 import { readWholeFile } from "./load-file.ts";
+import { loadMiniDebugInfo } from "./load-mini-debug-info.ts";
 import { type LoadedObject, loadObject, nodeDecompressors, ObjectFinder } from "./load-objects.ts";
 import { readSourceMap } from "./load-source-map.ts";
 
@@ -93,7 +94,7 @@ function findFile(loaded: LoadedObject, request: FileRequest, options: FileSymbo
     case "dwo":
       return firstObject(dwoCandidates(loaded.path, request.name, request.compilationDirectory));
     case "mini-debug-info":
-      return openMiniDebugInfo(request.compressed);
+      return loadMiniDebugInfo(request.compressed);
   }
 }
 

@@ -2,11 +2,11 @@ import {
   loadBias,
   type ObjectFile,
   type ObjectSection,
-  openMiniDebugInfo,
   type PltStub,
   PltStubs,
   type SymbolTable,
 } from "../objects/index.ts";
+import { loadMiniDebugInfo } from "../report/load-mini-debug-info.ts";
 import { cfiOfObject, type Module, type ObjectCfi, UnwindTable } from "../unwind/index.ts";
 
 /** An object at hand, with the path it was found at and what else knows its symbols. */
@@ -160,7 +160,7 @@ export class NativeFile {
     if (found === undefined) return [];
     const own = found.object.symbols();
     if (found.object.sections.some(({ name }) => name === ".symtab")) return [own];
-    const stripped = this.debugFile?.object ?? openMiniDebugInfo(found.object.miniDebugInfo);
+    const stripped = this.debugFile?.object ?? loadMiniDebugInfo(found.object.miniDebugInfo);
     return stripped === undefined ? [own] : [stripped.symbols(), own];
   }
 }

@@ -33,7 +33,7 @@ export interface SamplesWasm
   setMapping(mapping: number, bias: number, hasRules: number): void;
   setRule(rule: number, cfaOffset: number, framePointerOffset: number): void;
   setCie(
-    isUsual: number,
+    isSimple: number,
     codeAlignment: number,
     dataAlignment: number,
     isSignalFrame: number,

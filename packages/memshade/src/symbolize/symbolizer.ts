@@ -48,9 +48,6 @@ export interface SourcePlace {
 
 const UNKNOWN_FRAME: Frame = { line: 0, column: 0, discriminator: 0, startLine: 0, inlined: false };
 
-/** For how many addresses units are read without keeping what they have: most who ask so few ask no more. */
-const FEW_LOOKUPS = 2;
-
 /** Bytes of line tables and functions that stay decoded. */
 const MOST_BYTES = 64 << 20;
 
@@ -77,7 +74,6 @@ export class Symbolizer {
   #moreSymbols: ObjectFile | undefined;
   #sourceMap: SourceMapLookup | undefined;
   #decodedBytes = 0;
-  #lookups = 0;
 
   constructor(object: ObjectFile, options: SymbolizerOptions = {}) {
     this.object = object;
@@ -259,8 +255,7 @@ export class Symbolizer {
       if (unit === undefined) return [];
       const frames = this.#framesOf(unit);
       const isNew = frames.sizeBytes === 0;
-      const isAlone = this.#lookups++ < FEW_LOOKUPS;
-      const result = frames.at(address, this.object.codeSectionAt?.(address), isAlone);
+      const result = frames.at(address, this.object.codeSectionAt?.(address));
       if (isNew) this.#countBytes(frames.sizeBytes, unit);
       return result;
     } catch (error) {

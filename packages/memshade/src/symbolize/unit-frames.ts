@@ -65,13 +65,12 @@ export class UnitFrames {
    * Frames innermost first; none where neither functions nor lines are known.
    *
    * @param section of a relocatable object, in which the address lies
-   * @param isAlone whether hardly another address will be asked for: what is read is not kept then
    */
-  at(address: number, section?: number, isAlone = false): GrowingFrame[] {
+  at(address: number, section?: number): GrowingFrame[] {
     const { skipLineZero } = this.#style;
-    const place = this.lineTable?.find(address, { section, skipLineZero, isAlone });
-    if (!isAlone) this.#index ??= new SubroutineIndex(this.unit);
-    const index = this.#index ?? new SubroutineIndex(this.unit, address);
+    const place = this.lineTable?.find(address, { section, skipLineZero });
+    this.#index ??= new SubroutineIndex(this.unit);
+    const index = this.#index;
     const file = place && this.#path(place.file);
     // Like llvm-symbolizer: a row whose file is not in the table says nothing.
     const row = file === undefined ? undefined : place;
@@ -175,18 +174,10 @@ export class UnitFrames {
     const key = origin === 0 ? index.offsetOf(subroutine) : unit.header.offset + origin;
     let known = this.#declarations.get(key);
     if (known === undefined) {
-      known = this.#knownName(index, subroutine) ?? this.#readDeclaration(unit, index.offsetOf(subroutine));
+      known = this.#readDeclaration(unit, index.offsetOf(subroutine));
       this.#declarations.set(key, known);
     }
     return known;
-  }
-
-  /** Where names are all that is wanted, most are known without a look at the entries. */
-  #knownName(index: SubroutineIndex, subroutine: number): Declaration | undefined {
-    const { functions, starts } = this.#style;
-    if (starts) return undefined;
-    const name = functions === "none" ? undefined : index.nameOf(subroutine, functions === "linkage");
-    return name === null ? undefined : { ...NOTHING, name };
   }
 
   #readDeclaration(unit: Unit, offset: number): Declaration {

@@ -1,15 +1,15 @@
 import { type Cie, readCie } from "./cfi/cie.ts";
 import { CfiCursor } from "./cfi/cursor.ts";
+import { isForFastPath } from "./cfi/fast-fdes.ts";
 import type { FrameHeader } from "./cfi/frame-header.ts";
 import { ROW_FLAG } from "./cfi/rule-sets.ts";
 import type { CfiSection } from "./cfi/section.ts";
 import type { ObjectCfi } from "./cfi/sections-of-object.ts";
-import { isUsual } from "./cfi/usual-fdes.ts";
 
 const RETURN_ADDRESS = 16;
 
 /** What the instructions of a CIE and its FDEs mean. */
-export interface UsualCie {
+export interface SimpleCie {
   readonly codeAlignment: number;
   readonly dataAlignment: number;
   readonly isSignalFrame: boolean;
@@ -61,8 +61,8 @@ export class EhFrameImage {
     return this.#header.address;
   }
 
-  /** The CIE at an offset of the section; undefined if it is damaged or unusual. */
-  cieAt(offset: number): UsualCie | undefined {
+  /** The CIE at an offset of the section; undefined if it is damaged or not simple. */
+  cieAt(offset: number): SimpleCie | undefined {
     const { view } = this.#cursor;
     if (offset + 8 > view.byteLength || view.getUint32(offset + 4, true) !== 0) return undefined;
     const end = offset + 4 + view.getUint32(offset, true);
@@ -70,10 +70,10 @@ export class EhFrameImage {
     this.#cursor.position = offset + 8;
     this.#cursor.end = end;
     const cie = readCie(this.#cursor);
-    if (typeof cie === "string" || !isUsual(cie, "eh_frame") || cie.returnAddress !== RETURN_ADDRESS) {
+    if (typeof cie === "string" || !isForFastPath(cie, "eh_frame") || cie.returnAddress !== RETURN_ADDRESS) {
       return undefined;
     }
-    return usual(cie);
+    return simple(cie);
   }
 
   #openCursor: CfiCursor | undefined;
@@ -84,7 +84,7 @@ export class EhFrameImage {
   }
 }
 
-function usual({ codeAlignment, dataAlignment, flags, programStart, programEnd }: Cie): UsualCie {
+function simple({ codeAlignment, dataAlignment, flags, programStart, programEnd }: Cie): SimpleCie {
   const isSignalFrame = (flags & ROW_FLAG.signalFrame) !== 0;
   return { codeAlignment, dataAlignment, isSignalFrame, programStart, programEnd };
 }

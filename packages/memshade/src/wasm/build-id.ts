@@ -1,5 +1,5 @@
+import { sha256 } from "@noble/hashes/sha2.js";
 import { ByteReader } from "../bytes/reader.ts";
-import { sha256 } from "../bytes/sha256.ts";
 import type { WasmModule } from "./types.ts";
 
 /** Bytes of the hash that stand for a module without a build id of its own, as many as linkers write. */

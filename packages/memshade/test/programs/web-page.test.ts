@@ -1,11 +1,12 @@
 import { existsSync, readFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
-import { createRequire, stripTypeScriptTypes } from "node:module";
+import { createRequire } from "node:module";
 import type { AddressInfo } from "node:net";
-import { dirname, extname, join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Browser, chromium } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { openForPage } from "../../scripts/bundle.ts";
 import { profileFiles, type WatchedInstance, watchInstance } from "../../src/host/loader.ts";
 import { instrument } from "../../src/tools/index.ts";
 
@@ -14,7 +15,7 @@ const installed = existsSync(CHROMIUM);
 if (!installed)
   console.warn("SKIPPED: Chromium is not installed, no profile is taken in a web page (Debian: chromium)");
 
-const SOURCES = fileURLToPath(new URL("../../src/", import.meta.url));
+const LOADER = fileURLToPath(new URL("../../src/host/loader.ts", import.meta.url));
 const SQL_JS = dirname(createRequire(import.meta.url).resolve("sql.js"));
 const ORIGINAL = new Uint8Array(readFileSync(join(SQL_JS, "sql-wasm-browser.wasm")));
 const PROFILED = instrument(ORIGINAL, { name: "sql.wasm", tools: ["heap", "waste", "workingset"] }).bytes;
@@ -32,7 +33,7 @@ function fillTable(SQL: { Database: new () => { exec(query: string): { values: u
 }
 
 const PAGE = `<!doctype html><script src="/sql.js"></script><script type="module">
-import { profileFiles, watchInstance } from "/src/host/loader.ts";
+import { profileFiles, watchInstance } from "/loader.js";
 ${fillTable}
 window.run = async () => {
   let watched;
@@ -54,15 +55,14 @@ window.run = async () => {
 };
 </script>`;
 
-/** The files of the page. TypeScript is served without its types, as Node runs it. */
-function contentsOf(path: string): [type: string, contents: string | Uint8Array] | undefined {
+/** The files of the page. */
+function contentsOf(path: string, loader: string): [type: string, contents: string | Uint8Array] | undefined {
   if (path === "/") return ["text/html", PAGE];
   if (path === "/sql.js")
     return ["text/javascript", readFileSync(join(SQL_JS, "sql-wasm-browser.js"), "utf8")];
   if (path === "/sql.wasm") return ["application/wasm", ORIGINAL];
   if (path === "/profiled.wasm") return ["application/wasm", PROFILED];
-  if (!path.startsWith("/src/") || extname(path) !== ".ts") return undefined;
-  return ["text/javascript", stripTypeScriptTypes(readFileSync(join(SOURCES, path.slice(5)), "utf8"))];
+  return path === "/loader.js" ? ["text/javascript", loader] : undefined;
 }
 
 /** What SQLite answered, and the files of the run with their bytes as characters. */
@@ -75,8 +75,10 @@ describe.skipIf(!installed)("sql.js in a web page", () => {
   let server: Server;
   let browser: Browser;
   beforeAll(async () => {
+    const { output } = await (await openForPage(LOADER)).generate({ format: "esm" });
+    expect(output[0].imports).toEqual([]);
     server = createServer((request, response) => {
-      const [type, contents] = contentsOf(request.url ?? "") ?? ["text/plain", undefined];
+      const [type, contents] = contentsOf(request.url ?? "", output[0].code) ?? ["text/plain", undefined];
       response.writeHead(contents === undefined ? 404 : 200, { "content-type": type }).end(contents);
     });
     await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));

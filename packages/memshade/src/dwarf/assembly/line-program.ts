@@ -17,8 +17,8 @@ import {
   DW_LNS_set_isa,
   DW_LNS_set_prologue_end,
 } from "../constants";
-import { enlarged, isUnusual, reserve, setUnusual } from "./memory";
-import { at, end, enter, has, moveTo, sleb, uleb, unsignedAt } from "./values";
+import { decline, enlarged, isDeclined, reserve } from "./memory";
+import { at, end, enter, has, moveTo, sleb, uleb, unsignedAt } from "./cursor";
 
 /** Columns of the rows: f64 addresses; u32 lines, files and discriminators; u16 columns. */
 export let lineAddresses: u32 = 0;
@@ -60,42 +60,7 @@ export function runLineProgram(
   hasDiscriminators = false;
   highestFile = 0;
   highestAddress = 0;
-  if (!isUnusual) run<u32>(program, size, operandCounts, opcodeBase, lineBase, lineRange, step);
-}
-
-/** The row of one address alone, in columns of one row, and its sequence; none of both where no sequence is around it. */
-export function findLine(
-  address: f64,
-  program: u32,
-  size: u32,
-  operandCounts: u32,
-  opcodeBase: u32,
-  lineBase: i32,
-  lineRange: u32,
-  step: f64,
-): void {
-  lineAddresses = reserve(8);
-  lineNumbers = reserve(4);
-  lineFiles = reserve(4);
-  lineDiscriminators = reserve(4);
-  lineColumns = reserve(2);
-  sequences = reserve(SEQUENCE);
-  sequenceCount = 0;
-  lineCount = 0;
-  beginSearch(address);
-  if (!isUnusual) run<f64>(program, size, operandCounts, opcodeBase, lineBase, lineRange, step);
-}
-
-/** With rows of integers all are kept, else those that are looked for. */
-function run<Rows>(
-  program: u32,
-  size: u32,
-  operandCounts: u32,
-  opcodeBase: u32,
-  lineBase: i32,
-  lineRange: u32,
-  step: f64,
-): void {
+  if (isDeclined) return;
   const constantCount: u32 = (255 - opcodeBase) / lineRange;
   const constantAdvance = step * f64(constantCount);
   let sequenceStart: u32 = 0;
@@ -128,9 +93,6 @@ function run<Rows>(
           const extended = <u32>load<u8>(at);
           moveTo(at + 1);
           if (extended === DW_LNE_end_sequence) {
-            if (isFloat<Rows>()) {
-              endSearchedSequence(address, addressPlace);
-            } else {
             store<f64>(lineAddresses + row * 8, address);
             store<u32>(lineNumbers + row * 4, line);
             store<u32>(lineFiles + row * 4, file);
@@ -140,8 +102,7 @@ function run<Rows>(
             if (file > highestFile) highestFile = file;
             if (discriminator !== 0) hasDiscriminators = true;
             endSequence(sequenceStart, row, addressPlace);
-            }
-            if (isUnusual) return;
+            if (isDeclined) return;
             sequenceStart = ++row;
             addressPlace = 0;
             address = 0;
@@ -156,7 +117,7 @@ function run<Rows>(
               address = f64(unsignedAt(at, bytes));
             }
           } else if (extended === DW_LNE_define_file) {
-            setUnusual();
+            decline();
             return;
           } else if (extended === DW_LNE_set_discriminator) discriminator = uleb();
           // Whatever an unknown one holds, its length says where the next starts.
@@ -197,17 +158,12 @@ function run<Rows>(
           for (let left = <u32>load<u8>(operandCounts + opcode); left > 0 && at <= stop; left--) uleb();
       }
       // Values are checked here once: what was read too far is in the padding.
-      if (isUnusual || at > stop) {
-        setUnusual();
+      if (isDeclined || at > stop) {
+        decline();
         return;
       }
     }
     if (!isRow) continue;
-    if (isFloat<Rows>()) {
-      searchRow(address, line, file, column, discriminator);
-      discriminator = 0;
-      continue;
-    }
     store<f64>(lineAddresses + row * 8, address);
     store<u32>(lineNumbers + row * 4, line);
     store<u32>(lineFiles + row * 4, file);
@@ -221,7 +177,7 @@ function run<Rows>(
       discriminator = 0;
     }
   }
-  if (isInteger<Rows>()) lineCount = row;
+  lineCount = row;
 }
 
 function endSequence(first: u32, last: u32, addressPlace: u32): void {
@@ -229,74 +185,10 @@ function endSequence(first: u32, last: u32, addressPlace: u32): void {
   if (sequenceCount === sequenceRoom) {
     sequences = enlarged(sequences, sequenceRoom * SEQUENCE);
     sequenceRoom *= 2;
-    if (isUnusual) return;
+    if (isDeclined) return;
   }
   const sequence = sequences + sequenceCount++ * SEQUENCE;
   store<u32>(sequence, first);
   store<u32>(sequence, last, 4);
   store<u32>(sequence, addressPlace, 8);
-}
-
-let wanted: f64 = 0;
-/** The end of the sequence that was found. */
-let foundEnd: f64 = 0;
-/** Of the present sequence: whether rows have come, whether in order, the first and last address. */
-let isBegun: bool = false;
-let isOrdered: bool = true;
-let firstAddress: f64 = 0;
-let lastAddress: f64 = 0;
-/** Its last row at or before the address. */
-let nearLine: u32 = 0;
-let nearFile: u32 = 0;
-let nearColumn: u32 = 0;
-let nearDiscriminator: u32 = 0;
-
-function beginSearch(address: f64): void {
-  wanted = address;
-  foundEnd = Infinity;
-  isBegun = false;
-}
-
-// @ts-ignore: decorators are of AssemblyScript
-@inline
-function searchRow(address: f64, line: u32, file: u32, column: u32, discriminator: u32): void {
-  if (!isBegun) {
-    isBegun = isOrdered = true;
-    firstAddress = address;
-  } else {
-    if (address < lastAddress) isOrdered = false;
-    if (address > wanted) {
-      lastAddress = address;
-      return;
-    }
-  }
-  lastAddress = address;
-  nearLine = line;
-  nearFile = file;
-  nearColumn = column;
-  nearDiscriminator = discriminator;
-}
-
-/** Of the sequences that end behind the address the one that ends first counts, as where all are sorted. */
-function endSearchedSequence(end: f64, addressPlace: u32): void {
-  const isCandidate = isBegun && firstAddress < end && wanted < end && end < foundEnd;
-  isBegun = false;
-  if (!isCandidate) return;
-  foundEnd = end;
-  sequenceCount = 0;
-  lineCount = 0;
-  if (firstAddress > wanted) return;
-  if (!isOrdered) {
-    setUnusual();
-    return;
-  }
-  sequenceCount = 1;
-  lineCount = 1;
-  store<u32>(sequences, 0);
-  store<u32>(sequences, 0, 4);
-  store<u32>(sequences, addressPlace, 8);
-  store<u32>(lineNumbers, nearLine);
-  store<u32>(lineFiles, nearFile);
-  store<u16>(lineColumns, nearColumn);
-  store<u32>(lineDiscriminators, nearDiscriminator);
 }

@@ -1,4 +1,4 @@
-// The memory: sections of a file first, which stay, then what one call needs, which the next one overwrites.
+// The memory: what one call needs, which the next one overwrites.
 
 /** Bytes behind a piece of input: a number at its end is read without a look at where it ends. */
 export const PADDING: u32 = 16;
@@ -8,45 +8,33 @@ const MOST_BYTES: u32 = 1 << 30;
 
 const FIRST: u32 = (__heap_base + 15) & ~15;
 
-let kept: u32 = FIRST;
 let top: u32 = FIRST;
 
 /** Set when something is met that is left to the reader in TypeScript: what was computed by then is of no use. */
-export let isUnusual: bool = false;
+export let isDeclined: bool = false;
 
-export function setUnusual(): void {
-  isUnusual = true;
-}
-
-/** Forgets everything, sections too. */
-export function clear(): void {
-  kept = FIRST;
-  top = FIRST;
-}
-
-/** What was reserved so far stays until `clear`. */
-export function keep(): void {
-  kept = top;
+export function decline(): void {
+  isDeclined = true;
 }
 
 /** Begins something new. */
 export function begin(): void {
-  top = kept;
-  isUnusual = false;
+  top = FIRST;
+  isDeclined = false;
 }
 
 /** Room for bytes, at a multiple of 16, with `PADDING` behind it; 0 if there is none. */
 export function reserve(bytes: u32): u32 {
   const start = top;
   if (bytes > MOST_BYTES - start) {
-    isUnusual = true;
+    isDeclined = true;
     return 0;
   }
   const end = (start + bytes + PADDING + 15) & ~15;
   const pages = (end + 0xffff) >>> 16;
   const present = <u32>memory.size();
   if (pages > present && memory.grow(max(pages - present, min(present, 256))) < 0) {
-    isUnusual = true;
+    isDeclined = true;
     return 0;
   }
   top = end;

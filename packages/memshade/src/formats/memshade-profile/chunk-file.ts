@@ -31,7 +31,7 @@ export class ChunkFile {
 
   /** What stands before the chunks. */
   *begin(): Generator<Uint8Array, void, undefined> {
-    const head = new ByteWriter(1 << 8).bytes(MAGIC).u32Leb(VERSION.chunks).u32Leb(this.chunks);
+    const head = new ByteWriter(1 << 8).bytes(MAGIC).u32Leb(VERSION).u32Leb(this.chunks);
     this.directoryAt = head.length;
     yield head.finish();
     yield new Uint8Array(ENTRY_BYTES * this.chunks);

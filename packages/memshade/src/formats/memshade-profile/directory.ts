@@ -1,5 +1,5 @@
 import { FormatError } from "../../bytes/errors.ts";
-import { MAGIC, VERSIONS } from "./layout.ts";
+import { MAGIC, VERSION } from "./layout.ts";
 import { VarintReader } from "./varint-reader.ts";
 
 /** Whether the bytes begin like a memshade profile. */
@@ -24,12 +24,12 @@ export function readDirectory(bytes: Uint8Array): Chunk[] {
   const reader = new VarintReader(bytes, 0, "memshade profile");
   reader.position = MAGIC.length;
   const version = reader.number("version");
-  if (!VERSIONS.includes(version)) {
+  if (version !== VERSION) {
     throw new FormatError(
       "unsupported-version",
       MAGIC.length,
       "memshade profile",
-      `version ${version} is not supported (supported: ${VERSIONS.join(", ")})`,
+      `version ${version} is not supported (supported: ${VERSION})`,
     );
   }
   const entries = Array.from({ length: reader.count(4, "chunks") }, () => ({

@@ -1,9 +1,5 @@
 export type { Deflate } from "./layout.ts";
-export { type FunctionRecord, isMemshadeProfile, MemshadeProfile } from "./read.ts";
+export { isMemshadeProfile, MemshadeProfile } from "./read.ts";
 export { spilledProfilePieces, type WrittenSizes } from "./spilled.ts";
-export {
-  memshadeProfilePieces,
-  type ProfileOrigin,
-  UNKNOWN_ORIGIN,
-  writeMemshadeProfile,
-} from "./write.ts";
+export { type FunctionRecord, type ProfileOrigin, UNKNOWN_ORIGIN } from "./types.ts";
+export { memshadeProfilePieces, writeMemshadeProfile } from "./write.ts";

@@ -2,15 +2,13 @@ import { MIB_FIELDS, type MibField } from "../../model/mib-fields.ts";
 
 /** First bytes of a file: 0x89 "mshade" newline. */
 export const MAGIC = Uint8Array.of(0x89, 0x6d, 0x73, 0x68, 0x61, 0x64, 0x65, 0x0a);
-/** Of files in chunks, and of those that have a profile in one. */
-export const VERSION = { chunks: 1, whole: 2 } as const;
-export const VERSIONS: readonly number[] = Object.values(VERSION);
+export const VERSION = 1;
 
 /** What a chunk holds. Readers skip kinds that they do not know. */
-export const CHUNK = { tables: 1, contexts: 2, records: 3, dataAccess: 4, whole: 5 } as const;
+export const CHUNK = { tables: 1, contexts: 2, records: 3, dataAccess: 4 } as const;
 
 /** How a chunk is packed. */
-export const PACKING = { none: 0, deflate: 1, symbols: 2 } as const;
+export const PACKING = { none: 0, deflate: 1 } as const;
 
 /** How the values of a column of blocks are stored. Each is a LEB128 integer, or a list of them after its length. */
 export const ENCODING = {

@@ -11,10 +11,9 @@ import { type BlocksView, writeContexts, writeSchema } from "./contexts.ts";
 import { lastChunks } from "./last-chunks.ts";
 import { CHUNK, CONTEXTS_PER_CHUNK, type Deflate, PIECE_BYTES } from "./layout.ts";
 import { RecordChunks } from "./record-chunks.ts";
-import { smallestPieces } from "./smallest.ts";
 import { SpilledRecords } from "./spilled-records.ts";
 import { writeTables } from "./tables.ts";
-import type { ProfileOrigin } from "./write.ts";
+import type { ProfileOrigin } from "./types.ts";
 
 /** What a file has, as is told when it is written. */
 export interface WrittenSizes {
@@ -28,16 +27,7 @@ const READ_BYTES = 1 << 16;
  * A memshade profile of what was merged into runs, the same as that of a merge in memory. The runs are walked through
  * once; what the file has in another order is kept in more files meanwhile.
  */
-export function spilledProfilePieces(
-  profile: SpilledProfile,
-  origin: ProfileOrigin,
-  deflate: Deflate,
-  create: CreateSpillFile,
-): Generator<Uint8Array | Patch, WrittenSizes, undefined> {
-  return smallestPieces(chunkedPieces(profile, origin, deflate, create), deflate);
-}
-
-function* chunkedPieces(
+export function* spilledProfilePieces(
   profile: SpilledProfile,
   origin: ProfileOrigin,
   deflate: Deflate,

@@ -9,8 +9,8 @@ import {
 import { functionGuid } from "../memprof/guid.ts";
 import { PIECE_BYTES } from "./layout.ts";
 import type { RecordPlace } from "./record-chunks.ts";
+import type { ProfileOrigin } from "./types.ts";
 import type { VarintReader } from "./varint-reader.ts";
-import type { ProfileOrigin } from "./write.ts";
 
 const NOT_KNOWN = 0;
 

@@ -6,20 +6,8 @@ import { lastChunks } from "./last-chunks.ts";
 import { CHUNK, CONTEXTS_PER_CHUNK, type Deflate, PIECE_BYTES } from "./layout.ts";
 import { pakoDeflate } from "./pako-deflate.ts";
 import { RecordChunks, type RecordSource, writeCallSites } from "./record-chunks.ts";
-import { smallestPieces } from "./smallest.ts";
 import { type TablesSource, writeTables } from "./tables.ts";
-
-/** Where a profile comes from. */
-export interface ProfileOrigin {
-  /** Number of profiles that were merged. */
-  readonly inputs: number;
-  /** Binaries whose addresses were symbolized, by build id. */
-  readonly binaries: readonly { readonly buildId: string; readonly name: string }[];
-  /** Build ids of modules that occur in the profiles and were not found. */
-  readonly unmatched: readonly string[];
-}
-
-export const UNKNOWN_ORIGIN: ProfileOrigin = { inputs: 1, binaries: [], unmatched: [] };
+import { type ProfileOrigin, UNKNOWN_ORIGIN } from "./types.ts";
 
 /** A built profile as a memshade profile, in one array. */
 export function writeMemshadeProfile(
@@ -35,15 +23,7 @@ export function writeMemshadeProfile(
  * are stored in ascending order of their GUIDs. The directory is written over its place when the sizes of all chunks
  * are known.
  */
-export function memshadeProfilePieces(
-  profile: StackTreeView,
-  origin: ProfileOrigin,
-  deflate: Deflate,
-): Generator<Uint8Array | Patch, void, undefined> {
-  return smallestPieces(chunkedPieces(profile, origin, deflate), deflate);
-}
-
-function* chunkedPieces(
+export function* memshadeProfilePieces(
   profile: StackTreeView,
   origin: ProfileOrigin,
   deflate: Deflate,

@@ -4,4 +4,4 @@ export { TRANSITION_BITS, TRANSITION_TABLES, TRANSITIONS, WINDOW, WINDOW_BYTES }
 export { addRows, beginFde, beginTable, endTable, resolveOverlaps } from "./table";
 export { before, beginIndex, counts, firsts, indexEntries, markOf, skipBlocks } from "./block-index";
 export { entries, entryCount, markCount, marks, rowCount, segmentCount, segments } from "./table";
-export { fdeCount, readFdes, setSection, setWindow } from "./usual-fdes";
+export { fdeCount, readFdes, setSection, setWindow } from "./fast-fdes";

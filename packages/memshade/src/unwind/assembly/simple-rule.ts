@@ -1,6 +1,6 @@
 // The rule at one address of an x86-64 object, out of its `.eh_frame` through `.eh_frame_hdr`, where it is simple: CFA and
 // frame pointer, return address below the CFA. No dictionary, no table: the instructions up to the address are run. Where
-// anything is unusual, or wrong, nothing is guessed: JavaScript has the whole reader.
+// anything is rare, or wrong, nothing is guessed: JavaScript has the whole reader.
 //
 //   files  {0 u32 pairs of the header; 4 u32 their number; 8 u32 the section; 12 u32 its bytes; 16 i64 address (SVMA) of
 //           the header; 24 i64 of the section; 32 i64 where code begins; 40 i64 where it ends}
@@ -118,7 +118,7 @@ function definePltCfa(end: u32): bool {
   return true;
 }
 
-/** Runs instructions up to an offset in the code; false if one is unusual. */
+/** Runs instructions up to an offset in the code; false if one is rare. */
 function run(from: u32, end: u32, limit: u32, cie: u32, initial: u32): bool {
   const codeAlignment = load<u32>(cie, 12);
   const dataAlignment = <i64>load<i32>(cie, 16);
@@ -204,7 +204,7 @@ function run(from: u32, end: u32, limit: u32, cie: u32, initial: u32): bool {
   return true;
 }
 
-/** What JavaScript found at the offset of a CIE; a program of no use for CIEs that are unusual. */
+/** What JavaScript found at the offset of a CIE; a program of no use for CIEs that are not simple. */
 let usable: bool = false;
 let codeAlignment: u32 = 0;
 let dataAlignment: i32 = 0;
@@ -212,8 +212,8 @@ let isSignal: bool = false;
 let programStart: u32 = 0;
 let programEnd: u32 = 0;
 
-export function setCie(usual: bool, code: u32, data: i32, signal: bool, start: u32, end: u32): void {
-  usable = usual;
+export function setCie(simple: bool, code: u32, data: i32, signal: bool, start: u32, end: u32): void {
+  usable = simple;
   codeAlignment = code;
   dataAlignment = data;
   isSignal = signal;
@@ -221,7 +221,7 @@ export function setCie(usual: bool, code: u32, data: i32, signal: bool, start: u
   programEnd = end;
 }
 
-/** The CIE at an offset of a section; 0 if it is unusual. */
+/** The CIE at an offset of a section; 0 if it is not simple. */
 function cieAt(files: u32, file: u32, offset: u32): u32 {
   if (cies === 0) begin();
   const cie = cies + (((offset >>> 2) * 31 + file * 67) & (CIE_SLOTS - 1)) * CIE_BYTES;
@@ -235,9 +235,9 @@ function cieAt(files: u32, file: u32, offset: u32): u32 {
     memory.fill(state, 0, STATE_BYTES);
     memory.fill(cie + STATE, 0, STATE_BYTES);
     const section = load<u32>(files + file * FILE_BYTES, 8);
-    const isUsual = usable && run(section + programStart, section + programEnd, u32.MAX_VALUE, cie, cie + STATE);
+    const isSimple = usable && run(section + programStart, section + programEnd, u32.MAX_VALUE, cie, cie + STATE);
     memory.copy(cie + STATE, state, STATE_BYTES);
-    store<u32>(cie, u32(isUsual), 8);
+    store<u32>(cie, u32(isSimple), 8);
     store<u32>(cie, file + 1);
   }
   return load<u32>(cie, 8) !== 0 ? cie : 0;

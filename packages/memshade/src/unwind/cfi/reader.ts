@@ -1,19 +1,19 @@
 import { type Cie, readCie } from "./cie.ts";
 import { DW_EH_PE } from "./constants.ts";
 import { Expressions } from "./expressions.ts";
+import { FastFdes } from "./fast-fdes.ts";
 import { CfiProblems } from "./problems.ts";
 import { CfiProgram } from "./program.ts";
 import { type FdeSink, OFFSET_BIAS } from "./rows.ts";
 import { RuleSets } from "./rule-sets.ts";
 import type { CfiSection } from "./section.ts";
-import { UsualFdes } from "./usual-fdes.ts";
 
 /** What the sections of one object have in common: its rule sets, expressions and the tables of transitions. */
 export class CfiDictionary {
   readonly rules: RuleSets;
   readonly expressions = new Expressions();
   readonly problems = new CfiProblems();
-  #usual: UsualFdes | undefined;
+  #fast: FastFdes | undefined;
 
   /** @param inputBytes size of all sections; bounds what damaged ones can make of it */
   constructor(inputBytes: number) {
@@ -21,9 +21,9 @@ export class CfiDictionary {
   }
 
   /** What reads FDEs as nearly all are for sinks that have no such reader of their own; made when it is needed. */
-  get usual(): UsualFdes {
-    this.#usual ??= new UsualFdes(this.rules);
-    return this.#usual;
+  get fast(): FastFdes {
+    this.#fast ??= new FastFdes(this.rules);
+    return this.#fast;
   }
 }
 
@@ -97,7 +97,7 @@ export class CfiReader {
     const lastTerminator = this.#section.terminatedAfter ?? size;
     let position = 0;
     while (position < size) {
-      position = this.#readUsual(position, size);
+      position = this.#readFast(position, size);
       if (position >= size || !this.#readHeader(position)) break;
       const next = this.#entryEnd;
       // Length 0 ends a piece of the section, or pads it; others may follow.
@@ -108,16 +108,16 @@ export class CfiReader {
   }
 
   /** Reads FDEs that are as nearly all are, and returns where the first entry stands that is something else. */
-  #readUsual(position: number, end: number): number {
+  #readFast(position: number, end: number): number {
     // Without a CIE there can be none.
     if (this.#lastCie === undefined) return position;
-    const usual = this.#usual;
-    if (usual.enter(this.#section, this.#base, this.#code)) {
-      for (const [offset, cie] of this.#cies) if (cie !== undefined) usual.addCie(offset, cie);
+    const fast = this.#fast;
+    if (fast.enter(this.#section, this.#base, this.#code)) {
+      for (const [offset, cie] of this.#cies) if (cie !== undefined) fast.addCie(offset, cie);
     }
-    const before = usual.count;
-    const next = usual.read(position, end, this.#sink);
-    this.counts.fdes += usual.count - before;
+    const before = fast.count;
+    const next = fast.read(position, end, this.#sink);
+    this.counts.fdes += fast.count - before;
     return next;
   }
 
@@ -130,14 +130,14 @@ export class CfiReader {
     const before = this.counts.fdes;
     if (offset >= 0 && offset < this.#section.bytes.length && this.#readHeader(offset)) {
       const end = this.#entryEnd;
-      if (end > this.#contentStart && this.#readUsual(offset, end) !== end) this.#readEntry(offset);
+      if (end > this.#contentStart && this.#readFast(offset, end) !== end) this.#readEntry(offset);
     }
     return this.counts.fdes > before;
   }
 
   /** What reads FDEs as nearly all are. */
-  get #usual(): UsualFdes {
-    return this.#sink.usual ?? this.#dictionary.usual;
+  get #fast(): FastFdes {
+    return this.#sink.fast ?? this.#dictionary.fast;
   }
 
   #problem(
@@ -211,7 +211,7 @@ export class CfiReader {
       this.#problem("malformed", offset, "FDE", "its CIE cannot be used");
       return;
     }
-    this.#usual.addCie(cieOffset, this.#lastCie);
+    this.#fast.addCie(cieOffset, this.#lastCie);
     this.#readFdeContent(offset, this.#lastCie, idPosition + idSize, end);
   }
 

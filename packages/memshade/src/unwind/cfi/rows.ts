@@ -1,4 +1,4 @@
-import type { UsualFdes } from "./usual-fdes.ts";
+import type { FastFdes } from "./fast-fdes.ts";
 
 /**
  * Offsets of code from the base of an object lie between 0 and 2^32. Moved down by this they are signed 32-bit integers,
@@ -38,7 +38,7 @@ export class ProgramRows implements FdeRows {
 /** Takes the rows of FDEs in the order in which they are read. */
 export interface FdeSink {
   /** Reads FDEs as nearly all are straight into what this makes of them; the others come through `addFde`. */
-  readonly usual?: UsualFdes;
+  readonly fast?: FastFdes;
 
   /**
    * @param start offset of the function from the base of the object, minus `OFFSET_BIAS`

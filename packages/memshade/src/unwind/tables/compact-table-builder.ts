@@ -1,7 +1,7 @@
 import { partitionPoint } from "../../bytes/partition-point.ts";
+import { FastFdes } from "../cfi/fast-fdes.ts";
 import { type FdeRows, type FdeSink, LAST_OFFSET, OFFSET_BIAS } from "../cfi/rows.ts";
 import type { RuleSets } from "../cfi/rule-sets.ts";
-import { UsualFdes } from "../cfi/usual-fdes.ts";
 import type { UnwindWasm } from "../wasm-module.ts";
 import { BLOCK_BITS, BLOCK_BYTES, type CompactArrays, CompactTable, MOST_SETS } from "./compact-table.ts";
 import type { ReducedRules } from "./reduce.ts";
@@ -32,28 +32,28 @@ interface Segment {
  * segments in order. Offsets are those of the code from the base of the object minus `OFFSET_BIAS`.
  */
 export class CompactTableBuilder implements FdeSink {
-  readonly usual: UsualFdes;
+  readonly fast: FastFdes;
 
   /** @param sectionBytes size of all sections, for which room is made */
   constructor(rules: RuleSets, reduced: ReducedRules, sectionBytes: number) {
-    this.usual = new UsualFdes(rules, (set) => {
+    this.fast = new FastFdes(rules, (set) => {
       const kept = reduced.of(set >>> 0);
       return kept < MOST_SETS ? kept : 0;
     });
     const rows = Math.ceil(sectionBytes / BYTES_PER_ROW);
-    this.usual.wasm.beginTable(rows, Math.ceil(sectionBytes / BYTES_PER_FDE));
+    this.fast.wasm.beginTable(rows, Math.ceil(sectionBytes / BYTES_PER_FDE));
   }
 
   /** Number of rows that were added. */
   get rowCount(): number {
-    return this.usual.wasm.rowCount.value;
+    return this.fast.wasm.rowCount.value;
   }
 
   addFde(start: number, size: number, { first, count, deltas, sets }: FdeRows): void {
-    const { wasm } = this.usual;
+    const { wasm } = this.fast;
     const end = Math.min(start + size, LAST_OFFSET);
     wasm.beginFde(start, end, count);
-    const { rows } = this.usual.views;
+    const { rows } = this.fast.views;
     for (let done = 0; done < count; done += rows.deltas.length) {
       const from = first + done;
       const added = Math.min(count - done, rows.deltas.length);
@@ -65,7 +65,7 @@ export class CompactTableBuilder implements FdeSink {
 
   /** The table of all FDEs. */
   build(): CompactTable {
-    const { wasm } = this.usual;
+    const { wasm } = this.fast;
     wasm.endTable();
     const table = new TableParts(wasm).inOrder();
     if (table !== undefined) return table;

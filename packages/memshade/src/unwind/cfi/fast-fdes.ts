@@ -53,7 +53,7 @@ class Views {
  * repeat, so almost every one of a large library is a look into a table. What an instruction means depends on its CIE's
  * data alignment and initial rules; CIEs that differ in one have tables of their own.
  */
-export class UsualFdes {
+export class FastFdes {
   /** FDEs that were read so far. */
   count = 0;
   readonly wasm: UnwindWasm;
@@ -110,10 +110,11 @@ export class UsualFdes {
     return true;
   }
 
-  /** Makes FDEs of a CIE of the section usual ones, if they can be. */
+  /** Takes FDEs of a CIE of the section on the fast path, if it can read them. */
   addCie(offset: number, cie: Cie): void {
     const slot = ((offset + 1) >>> 2) & (this.#inSlots.length - 1);
-    if (this.#inSlots[slot] === cie || offset > LAST_OFFSET || !isUsual(cie, this.#section?.kind)) return;
+    if (this.#inSlots[slot] === cie || offset > LAST_OFFSET || !isForFastPath(cie, this.#section?.kind))
+      return;
     const key = `${cie.dataAlignment} ${cie.initialSet}`;
     const table = this.#tables.get(key) ?? this.#tables.size;
     const { TRANSITIONS, TRANSITION_BITS, TRANSITION_TABLES } = this.wasm;
@@ -128,7 +129,7 @@ export class UsualFdes {
    * Reads FDEs one behind the other and hands them on.
    *
    * @param end where the last of them ends at most
-   * @returns position of the first entry that is unusual, or does not end before `end`
+   * @returns position of the first entry that is left to the whole reader, or does not end before `end`
    */
   read(from: number, end: number, sink: FdeSink): number {
     let position = from;
@@ -177,13 +178,13 @@ export class UsualFdes {
 }
 
 /** Whether FDEs of a CIE begin as nearly all do. */
-export function isUsual(
+export function isForFastPath(
   { pointerEncoding, addressSize, segmentSize, hasAugmentationData, codeAlignment }: Cie,
   kind: CfiSection["kind"] | undefined,
 ): boolean {
-  const isUsualHeader =
+  const isFastHeader =
     kind === "eh_frame"
       ? pointerEncoding === (DW_EH_PE.pcrel | DW_EH_PE.sdata4) && hasAugmentationData
       : addressSize === 8 && !hasAugmentationData;
-  return isUsualHeader && segmentSize === 0 && codeAlignment > 0 && codeAlignment <= MAX_CODE_ALIGNMENT;
+  return isFastHeader && segmentSize === 0 && codeAlignment > 0 && codeAlignment <= MAX_CODE_ALIGNMENT;
 }

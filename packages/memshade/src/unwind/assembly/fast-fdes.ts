@@ -1,5 +1,5 @@
 // Reads FDEs as nearly all are: of CIEs that are known, in the 32-bit format, with the instructions that compilers use
-// most. What is unusual, or wrong, ends the run in front of the FDE that it is in: nothing is reported from here, and
+// most. What is rare, or wrong, ends the run in front of the FDE that it is in: nothing is reported from here, and
 // nothing is guessed.
 import {
   CIES,
@@ -131,7 +131,7 @@ export function readFdes(from: u32, end: u32): u32 {
     let set = initialSet;
     let location: u32 = 0;
     let depth: u32 = 0;
-    let isUsual = true;
+    let isSimple = true;
     while (at < last) {
       const op = <u32>load<u8>(at++, WINDOW);
       let code: u32;
@@ -142,7 +142,7 @@ export function readFdes(from: u32, end: u32): u32 {
           const operand = <u32>load<u8>(at++, WINDOW);
           code = (op << 8) | operand;
           if (operand >= 0x80 || at > next) {
-            isUsual = false;
+            isSimple = false;
             break;
           }
         } else {
@@ -216,7 +216,7 @@ export function readFdes(from: u32, end: u32): u32 {
           }
         }
         if (at > next) {
-          isUsual = false;
+          isSimple = false;
           break;
         }
         if (step !== 0) {
@@ -225,7 +225,7 @@ export function readFdes(from: u32, end: u32): u32 {
           row++;
           location += step * alignment;
           if (location > LAST_LOCATION) {
-            isUsual = false;
+            isSimple = false;
             break;
           }
           continue;
@@ -237,7 +237,7 @@ export function readFdes(from: u32, end: u32): u32 {
       if (load<u32>(transitions + entry) === key && set < KEYED_SETS) set = load<u32>(transitions + entry, 4);
       else set = otherTransition(transitions, entry, slot, set, code);
     }
-    if (!isUsual) {
+    if (!isSimple) {
       row = firstRow;
       break;
     }

@@ -1,6 +1,5 @@
 import type { LineHeader } from "./line-header.ts";
-import { type LinePlace, type LineRows, NO_SECTION } from "./line-rows.ts";
-import { put } from "./usual-units.ts";
+import { type LineRows, NO_SECTION } from "./line-rows.ts";
 import { type DwarfWasm, dwarfWasm } from "./wasm-module.ts";
 
 /** Longer programs run in place: their rows would need hundreds of megabytes here at once. */
@@ -8,13 +7,13 @@ const MOST_PROGRAM_BYTES = 16 << 20;
 const SEQUENCE = 3;
 
 /**
- * Runs a line program as nearly all are in WebAssembly, which needs no time to warm up.
+ * The fast path: runs a line program in WebAssembly, which needs no time to warm up.
  *
  * @param rows empty ones
  * @returns false, and nothing has happened, for a program that `runLineProgram` is to run: a damaged one, or with
  *   instructions that are rare
  */
-export function runUsualLineProgram(
+export function runFastLineProgram(
   line: Uint8Array,
   header: LineHeader,
   rows: LineRows,
@@ -24,7 +23,7 @@ export function runUsualLineProgram(
   const program = enterProgram(wasm, line, header);
   if (program === undefined) return false;
   wasm.runLineProgram(...program);
-  if (wasm.isUnusual.value !== 0) return false;
+  if (wasm.isDeclined.value !== 0) return false;
   const { buffer } = wasm.memory;
   const count = wasm.lineCount.value;
   rows.take({
@@ -46,34 +45,6 @@ export function runUsualLineProgram(
   return true;
 }
 
-/**
- * Finds the row of one address, without keeping others.
- *
- * @returns null where all rows are needed to tell
- */
-export function findUsualLine(
-  line: Uint8Array,
-  header: LineHeader,
-  address: number,
-  sectionAt: (offset: number) => number | undefined,
-): LinePlace | undefined | null {
-  const wasm = dwarfWasm();
-  const program = enterProgram(wasm, line, header);
-  if (program === undefined) return null;
-  wasm.findLine(address, ...program);
-  if (wasm.isUnusual.value !== 0) return null;
-  if (wasm.lineCount.value === 0) return undefined;
-  const view = new DataView(wasm.memory.buffer);
-  const place = view.getUint32(wasm.sequences.value + 8, true);
-  if (place !== 0 && sectionAt(header.programStart + place) !== undefined) return null;
-  return {
-    file: view.getUint32(wasm.lineFiles.value, true),
-    line: view.getUint32(wasm.lineNumbers.value, true),
-    column: view.getUint16(wasm.lineColumns.value, true),
-    discriminator: view.getUint32(wasm.lineDiscriminators.value, true),
-  };
-}
-
 type Program = Parameters<DwarfWasm["runLineProgram"]>;
 
 /** Copies a program, unless it is one of the rare. */
@@ -86,4 +57,10 @@ function enterProgram(wasm: DwarfWasm, line: Uint8Array, header: LineHeader): Pr
   const program = put(wasm, line.subarray(programStart, programEnd));
   const range = lineRange === 0 ? 256 : lineRange;
   return [program, size, counts, opcodeBase, lineBase, range, header.minimumInstructionLength];
+}
+
+function put(wasm: DwarfWasm, bytes: Uint8Array): number {
+  const start = wasm.reserve(bytes.length);
+  if (start !== 0) new Uint8Array(wasm.memory.buffer, start, bytes.length).set(bytes);
+  return start;
 }

@@ -1,0 +1,18 @@
+/** Where a profile comes from. */
+export interface ProfileOrigin {
+  /** Number of profiles that were merged. */
+  readonly inputs: number;
+  /** Binaries whose addresses were symbolized, by build id. */
+  readonly binaries: readonly { readonly buildId: string; readonly name: string }[];
+  /** Build ids of modules that occur in the profiles and were not found. */
+  readonly unmatched: readonly string[];
+}
+
+export const UNKNOWN_ORIGIN: ProfileOrigin = { inputs: 1, binaries: [], unmatched: [] };
+
+/** Alloc sites and call sites of one function. Stacks and blocks are numbers in the profile's tables. */
+export interface FunctionRecord {
+  readonly guid: bigint;
+  readonly allocSites: readonly { readonly stack: number; readonly block: number }[];
+  readonly callSites: readonly { readonly stack: number; readonly callees: readonly bigint[] }[];
+}
