@@ -15,8 +15,8 @@ import { readSubroutines } from "../../src/dwarf/subroutine-entries.ts";
 import { findUsualLine, runUsualLineProgram } from "../../src/dwarf/usual-line-program.ts";
 import { scanUsualUnits } from "../../src/dwarf/usual-unit-scan.ts";
 import { readUsualSubroutines } from "../../src/dwarf/usual-units.ts";
+import { nodeDecompressors } from "../../src/load/objects.ts";
 import { openObject } from "../../src/objects/index.ts";
-import { nodeDecompressors } from "../../src/report/load-objects.ts";
 import { sharedPath } from "../shared-path.ts";
 
 // `../shared` has programs too large to be kept here; the others are always there.
