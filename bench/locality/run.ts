@@ -1,12 +1,8 @@
 import "../../packages/memshade/scripts/check-generated.ts";
 import { parseArgs } from "node:util";
-import {
-  cacheSizesUpTo,
-  LINE_BYTES,
-  type MissRatioCurve,
-  meanAbsoluteError,
-} from "../../packages/memshade/src/analyses/locality/index.ts";
+import { LINE_BYTES, type MissRatioCurve } from "../../packages/memshade/src/analyses/locality/index.ts";
 import { findWorkload, isInstalled, SUITE } from "../harness/programs.ts";
+import { cacheSizesUpTo, meanAbsoluteError } from "./compare-curves.ts";
 import { recordLocality } from "./record.ts";
 
 const USAGE = `usage: node bench/locality/run.ts [--rate R] [--size N] [--scale full|small] [--curve] [PROGRAM]…

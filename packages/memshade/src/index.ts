@@ -1,26 +1,3 @@
-export {
-  binned,
-  type CacheMisses,
-  COMMON_CACHES,
-  type CommonCache,
-  FootprintCurve,
-  linesOf,
-  MissRatioCurve,
-  type ReuseProfile,
-  ReuseRecorder,
-  ReuseTimeModel,
-  reuseProfile,
-  type ShardsOptions,
-  type ShardsProfile,
-  ShardsRecorder,
-  type Summary,
-  shardsCurve,
-  simulateCache,
-  summarize,
-  ValueHistogram,
-} from "./analyses/locality/index.ts";
-export { type ByteUse, type SharedLine, SharingAnalysis, type ThreadAccess } from "./analyses/sharing.ts";
-export { estimateWaste, type SampledWaste } from "./analyses/waste/estimate.ts";
 export { UserError } from "./bytes/errors.ts";
 export { type RawProfile, readRaw, readRawDumps, writeRaw } from "./formats/memprof-raw/index.ts";
 export { type Dump, dump, reset } from "./host/dump.ts";

@@ -29,12 +29,13 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   tools: ["bytes", "wasm", "rewrite", "allocator", "contexts", "model"],
   host: ["bytes", "wasm", "tools", "model", "formats", "objects", "symbolize"],
   analyses: ["bytes", "model"],
-  stacks: ["bytes", "model", "formats", "objects", "unwind", "symbolize"],
-  memprof: ["bytes", "model", "formats", "objects", "symbolize"],
-  report: ["bytes", "model", "formats", "objects", "symbolize", "analyses"],
+  load: ["bytes", "objects", "symbolize"],
+  stacks: ["bytes", "model", "formats", "objects", "unwind", "symbolize", "load"],
+  memprof: ["bytes", "model", "formats", "objects", "symbolize", "load"],
+  report: ["bytes", "model", "formats", "analyses"],
   cli: [
     ...["bytes", "model", "formats", "objects", "unwind", "symbolize", "tools", "host"],
-    ...["analyses", "stacks", "memprof", "report"],
+    ...["analyses", "load", "stacks", "memprof", "report"],
   ],
 };
 
@@ -43,7 +44,7 @@ const PACKAGES_OF: Readonly<Record<string, readonly string[]>> = {
   wasm: ["@noble"],
   symbolize: ["gecko-profiler-demangle"],
   formats: ["@noble", "pako", "pprof-format", "yaml"],
-  report: ["@jridgewell", "gecko-profiler-demangle", "xz-decompress"],
+  load: ["@jridgewell", "gecko-profiler-demangle", "xz-decompress"],
   cli: ["commander"],
 };
 
@@ -66,7 +67,7 @@ const WITHOUT_NODE = [
     "symbolize/",
     "analyses/",
   ],
-  ...["report/terminal/", "report/json/"],
+  "report/",
 ];
 /** What a web page imports; nothing of Node may be behind it, however many files away. */
 const WEB_ENTRY = "host/loader.ts";

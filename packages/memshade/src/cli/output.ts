@@ -1,4 +1,4 @@
-import { WholeFile } from "../report/whole-file.ts";
+import { WholeFile } from "../load/whole-file.ts";
 import { writeOutput, writeOutputBytes } from "./line-input.ts";
 
 /** Pieces of text are written together up to this many characters. */

@@ -1,6 +1,6 @@
 import type { SourceFrame } from "../formats/memprof/index.ts";
-import { type LoadedObject, ObjectFinder } from "../report/load-objects.ts";
-import { loadSymbolizer } from "../report/load-symbolizer.ts";
+import { type LoadedObject, ObjectFinder } from "../load/objects.ts";
+import { loadSymbolizer } from "../load/symbolizer.ts";
 
 /** The inline chain at an address of a file, innermost first; empty where no function is known. */
 export type AddressFrames = (address: number) => readonly SourceFrame[];

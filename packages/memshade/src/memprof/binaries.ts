@@ -4,10 +4,10 @@ import { resolve } from "node:path";
 import { UserError } from "../bytes/errors.ts";
 import { functionGuid, memprofFrames, type RawModule } from "../formats/memprof/index.ts";
 import type { RawSegment } from "../formats/memprof-raw/index.ts";
+import { readWholeFile } from "../load/file.ts";
+import { type LoadedObject, loadObject, ObjectFinder } from "../load/objects.ts";
 import { type MemprofFrame, type UnresolvedPlace, unresolvedName } from "../model/memprof/index.ts";
 import type { ObjectFile } from "../objects/index.ts";
-import { readWholeFile } from "../report/load-file.ts";
-import { type LoadedObject, loadObject, ObjectFinder } from "../report/load-objects.ts";
 import { loadAddressFrames } from "./address-frames.ts";
 
 const EXECUTABLE = 1;

@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from "node:fs";
 import { UserError } from "../bytes/errors.ts";
 import type { RawSegment } from "../formats/memprof-raw/index.ts";
-import { type LoadedObject, loadObject } from "../report/load-objects.ts";
+import { type LoadedObject, loadObject } from "../load/objects.ts";
 import { buildIdOf, hexOf } from "./binaries.ts";
 import { ProfdataError } from "./profdata-error.ts";
 

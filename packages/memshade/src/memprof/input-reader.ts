@@ -1,6 +1,6 @@
 import { closeSync, fstatSync, openSync, readFileSync, readSync } from "node:fs";
 import { type ByteSource, sourceOfBytes } from "../bytes/byte-source.ts";
-import { descriptorSource } from "../report/load-file.ts";
+import { descriptorSource } from "../load/file.ts";
 
 /** Files up to this size are read at once, all into the same buffer; of larger ones only pieces are in memory. */
 const SMALL_BYTES = 4 << 20;

@@ -15,8 +15,8 @@ import {
 } from "../formats/memprof-raw/index.ts";
 import { indexedProfileText, rawProfileText, sectionText } from "../formats/memprof-text/index.ts";
 import { isMemshadeProfile, MemshadeProfile } from "../formats/memshade-profile/index.ts";
+import { descriptorSource } from "../load/file.ts";
 import { HOT_COLD_FIELDS, ProfileMerger } from "../model/memprof/index.ts";
-import { descriptorSource } from "../report/load-file.ts";
 import { ProfiledBinaries } from "./binaries.ts";
 import { assertMatches, missingBinaryError, openBinary } from "./checked-binary.ts";
 import { MAGIC_BYTES, wholeSource } from "./input-reader.ts";

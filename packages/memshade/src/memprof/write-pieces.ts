@@ -1,5 +1,5 @@
 import type { FilePiece } from "../bytes/file-piece.ts";
-import { type WholeFile, writeWholeFile } from "../report/whole-file.ts";
+import { type WholeFile, writeWholeFile } from "../load/whole-file.ts";
 
 const PIECE_BYTES = 1 << 18;
 

@@ -1,7 +1,7 @@
 import { type SampleFrame, type SampleProfile, SampleProfileBuilder } from "../model/sample-profile.ts";
-import type { FrameNamer } from "./frame-namer.ts";
-import { withoutParameters } from "./function-name.ts";
 import { addressToName, type ImageStacks } from "./image-stacks.ts";
+import type { FrameNamer } from "./names/frame-namer.ts";
+import { withoutParameters } from "./names/function-name.ts";
 import { MappedModule, type NativeFile } from "./native-file.ts";
 
 /** The threads of a dump as a profile: a sample for each, so that equal stacks stand together. */

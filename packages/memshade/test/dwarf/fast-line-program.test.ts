@@ -12,8 +12,8 @@ import { runLineProgram } from "../../src/dwarf/line-program.ts";
 import { LineRows } from "../../src/dwarf/line-rows.ts";
 import { ROW } from "../../src/dwarf/subroutine-columns.ts";
 import { readSubroutines } from "../../src/dwarf/subroutine-entries.ts";
+import { nodeDecompressors } from "../../src/load/objects.ts";
 import { openObject } from "../../src/objects/index.ts";
-import { nodeDecompressors } from "../../src/report/load-objects.ts";
 import { sharedPath } from "../shared-path.ts";
 
 // `../shared` has programs too large to be kept here; the others are always there.

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { DwarfFile, type StructLayout, structLayouts } from "../../src/dwarf/index.ts";
-import { loadObject } from "../../src/report/load-objects.ts";
+import { loadObject } from "../../src/load/objects.ts";
 import { isInstalled, npmModule, sh, temporaryFolder } from "../symbolize/support.ts";
 
 function layoutsOf(file: string): Map<string, StructLayout> {

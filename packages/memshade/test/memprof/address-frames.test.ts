@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { basename } from "node:path";
 import { describe, expect, it } from "vitest";
+import { loadObject } from "../../src/load/objects.ts";
 import { loadAddressFrames } from "../../src/memprof/address-frames.ts";
-import { loadObject } from "../../src/report/load-objects.ts";
 import { captures, knownPcs } from "../formats/memprof/captures.ts";
 
 /** Captures that are conversions of others have the same program. */

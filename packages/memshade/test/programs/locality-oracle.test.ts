@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { MemoryWasi } from "../../../../bench/harness/wasi.ts";
-import { cacheSizesUpTo, meanAbsoluteError } from "../../src/analyses/locality/index.ts";
+import { cacheSizesUpTo, meanAbsoluteError } from "../../../../bench/locality/compare-curves.ts";
 import { footprintOf, missRatioCurve } from "../../src/report/json/locality.ts";
 import {
   instrument,

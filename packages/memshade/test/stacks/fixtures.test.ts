@@ -1,15 +1,17 @@
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
+import { ObjectFinder } from "../../src/load/objects.ts";
 import { nativeStacksJson } from "../../src/report/json/native-stacks.ts";
-import { nodeZstd } from "../../src/report/load-decompressor.ts";
-import { openDump } from "../../src/report/load-dump.ts";
-import { loadFrameNamer } from "../../src/report/load-namer.ts";
-import { ObjectFinder } from "../../src/report/load-objects.ts";
-import { perfSampleText } from "../../src/report/terminal/perf-samples.ts";
+import { perfSampleText } from "../../src/report/terminal/stacks/perf-samples.ts";
 import { unwindImage } from "../../src/stacks/image-stacks.ts";
-import { preferAsGdb, preferAsPerf } from "../../src/stacks/name-frames.ts";
-import { unwindPerfData } from "../../src/stacks/perf-stacks.ts";
+import { openDump } from "../../src/stacks/load-dump.ts";
+import { nameImageStacks } from "../../src/stacks/named-image.ts";
+import { loadFrameNamer } from "../../src/stacks/names/load-namer.ts";
+import { preferAsGdb, preferAsPerf } from "../../src/stacks/names/name-frames.ts";
+import { nodeZstd } from "../../src/stacks/recordings/load-decompressor.ts";
+import { nameSample } from "../../src/stacks/recordings/named-samples.ts";
+import { unwindPerfData } from "../../src/stacks/recordings/perf-stacks.ts";
 import { sharedPath } from "../shared-path.ts";
 
 const fixtures = sharedPath("fixtures/unwind");
@@ -48,7 +50,8 @@ async function unwindCore(folder: string, core: string): Promise<{ shown: ShownT
   if (dump.kind !== "image") throw new Error("not a dump of a process");
   const finder = new ObjectFinder({ binaryPaths: [directory] });
   const stacks = unwindImage(dump.image, finder, { registers: true });
-  const json = [...nativeStacksJson(stacks, loadFrameNamer(preferAsGdb), { registers: true })].join("");
+  const named = nameImageStacks(stacks, loadFrameNamer(preferAsGdb), { registers: true });
+  const json = [...nativeStacksJson(named)].join("");
   dump.close();
   return { shown: JSON.parse(json), missing: stacks.files.flatMap((file) => file.missing ?? []) };
 }
@@ -105,7 +108,7 @@ describe.skipIf(fixtures === undefined)("the samples of perf.data", () => {
     const { lost, gaps } = await unwindPerfData(dump.source, objects, {
       zstd: nodeZstd,
       onSample: (stack, header) => {
-        printed += perfSampleText(stack, header, namer);
+        printed += perfSampleText(nameSample(stack, namer), header);
       },
     });
     await unwindPerfData(dump.source, objects, {

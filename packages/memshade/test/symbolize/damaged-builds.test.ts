@@ -1,6 +1,6 @@
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { loadObject } from "../../src/report/load-objects.ts";
+import { loadObject } from "../../src/load/objects.ts";
 import { Symbolizer } from "../../src/symbolize/index.ts";
 import { damaged, randomNumbers } from "./damage.ts";
 import { codeAddresses, isInstalled, sh, temporaryFolder } from "./support.ts";

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { loadObject } from "../../src/load/objects.ts";
 import { openObject } from "../../src/objects/index.ts";
-import { loadObject } from "../../src/report/load-objects.ts";
 import { Symbolizer } from "../../src/symbolize/index.ts";
 import { npmModule } from "./support.ts";
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { loadDemangler } from "../../src/report/load-demangler.ts";
+import { loadDemangler } from "../../src/load/demangler.ts";
 
 const demangle = loadDemangler();
 

@@ -3,8 +3,8 @@ import { mkdirSync, renameSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
+import { fileSource } from "../../src/load/file.ts";
 import { openObject } from "../../src/objects/index.ts";
-import { fileSource } from "../../src/report/load-file.ts";
 import { isInstalled, LLVM_SYMBOLIZER, sh, temporaryFolder } from "./support.ts";
 
 const MEMSHADE = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));

@@ -1,7 +1,7 @@
 import { rmSync } from "node:fs";
 import path from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { loadSymbolizer } from "../../src/report/load-symbolizer.ts";
+import { loadSymbolizer } from "../../src/load/symbolizer.ts";
 import { codeAddresses, isInstalled, sh, temporaryFolder } from "./support.ts";
 
 const canBuild = isInstalled("dwz", "g++");

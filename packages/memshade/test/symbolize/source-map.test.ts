@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { decodedMappings, TraceMap } from "@jridgewell/trace-mapping";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { loadSymbolizer } from "../../src/report/load-symbolizer.ts";
+import { loadSymbolizer } from "../../src/load/symbolizer.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "memshade-source-map-"));
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -3,9 +3,9 @@ import { existsSync, mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
+import { Symbolization } from "../../src/cli/symbolize/symbolization.ts";
+import { nodeDecompressors } from "../../src/load/objects.ts";
 import { openObject } from "../../src/objects/index.ts";
-import { nodeDecompressors } from "../../src/report/load-objects.ts";
-import { Symbolization } from "../../src/report/symbolizer/symbolization.ts";
 
 export const LLVM_SYMBOLIZER = "llvm-symbolizer-22";
 

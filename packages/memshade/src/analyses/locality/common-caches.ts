@@ -1,3 +1,6 @@
+/** Size of a cache line, bytes. */
+export const LINE_BYTES = 64;
+
 /** A data cache of a common machine, to mark on a curve. Sizes in bytes, per core unless shared. */
 export interface CommonCache {
   name: string;

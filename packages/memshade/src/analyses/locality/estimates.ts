@@ -1,5 +1,5 @@
 import { partitionPoint } from "../../bytes/partition-point.ts";
-import type { ReuseProfile } from "./reuse.ts";
+import type { ReuseProfile } from "./reuse-profile.ts";
 
 /** Estimates from reuse times alone, for when distances were not measured. */
 export class ReuseTimeModel {

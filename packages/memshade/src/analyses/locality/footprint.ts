@@ -1,4 +1,4 @@
-import type { ReuseProfile } from "./reuse.ts";
+import type { ReuseProfile } from "./reuse-profile.ts";
 
 /**
  * The footprint curve: fp(T) is the mean number of distinct lines over all windows of T consecutive references, from
@@ -16,13 +16,5 @@ export class FootprintCurve {
     const { references, lines, firsts, lasts, times } = this.#profile;
     const missing = firsts.excessOver(window) + lasts.excessOver(window) + times.excessOver(window);
     return lines - missing / (references - window + 1);
-  }
-
-  /**
-   * The miss ratio of a fully associative LRU cache that holds fp(window) lines, as the curve's slope predicts it;
-   * the cache's size in lines is `at(window)`.
-   */
-  predictedMissRatio(window: number): number {
-    return this.at(window + 1) - this.at(window);
   }
 }

@@ -1,6 +1,6 @@
 import type { WasteField, WasteObjects } from "../../model/waste.ts";
+import { LINE_BYTES } from "../locality/common-caches.ts";
 
-const LINE_BYTES = 64;
 /** Part of the accesses that hot fields have together. */
 const HOT_PART = 0.9;
 

@@ -7,10 +7,10 @@ import { UserError } from "../../bytes/errors.ts";
 import { say } from "../../host/terminal-line.ts";
 import type { Clock } from "../../model/run.ts";
 import { diffJson } from "../../report/json/diff.ts";
-import { loadHeap } from "../../report/load-run.ts";
 import { diffTable } from "../../report/terminal/diff-table.ts";
 import { formatterOf } from "../../report/terminal/metric-format.ts";
 import type { ColorChoice } from "../../report/terminal/paint.ts";
+import { loadHeap } from "../load/heap.ts";
 import { collect } from "../tool-options.ts";
 import {
   parseChoice,

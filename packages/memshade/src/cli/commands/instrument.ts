@@ -6,7 +6,7 @@ import { EarlierRuns } from "../../host/earlier-runs.ts";
 import { nameFileInErrors, readModuleFile } from "../../host/module-file.ts";
 import { say } from "../../host/terminal-line.ts";
 import { toInstrumentOptions } from "../../host/tool-options.ts";
-import { writeWholeFile } from "../../report/whole-file.ts";
+import { writeWholeFile } from "../../load/whole-file.ts";
 import { instrument } from "../../tools/index.ts";
 import { addToolOptions, type ToolFlags, toolOptionsOf } from "../tool-options.ts";
 

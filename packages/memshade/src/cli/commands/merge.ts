@@ -16,6 +16,7 @@ import {
   spilledProfilePieces,
 } from "../../formats/memshade-profile/index.ts";
 import { say } from "../../host/terminal-line.ts";
+import { loadDemangler } from "../../load/demangler.ts";
 import { convertProfile } from "../../memprof/convert.ts";
 import type { InputMerger, MergeFields } from "../../memprof/input-merger.ts";
 import { expandInputs, type MergeInput } from "../../memprof/inputs.ts";
@@ -34,7 +35,6 @@ import {
 } from "../../model/memprof/index.ts";
 import { MIB_FIELDS, type MibField } from "../../model/mib-fields.ts";
 import { groupDigits } from "../../report/format.ts";
-import { loadDemangler } from "../../report/load-demangler.ts";
 import { printHotCold } from "../../report/terminal/hot-cold.ts";
 import { Screen } from "../../report/terminal/screen.ts";
 import { addHotColdOptions, type HotColdFlags, thresholdsOf } from "../hot-cold-options.ts";

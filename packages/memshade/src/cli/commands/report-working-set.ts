@@ -2,12 +2,12 @@ import { basename, resolve } from "node:path";
 import { UserError } from "../../bytes/errors.ts";
 import { workingSetCsv } from "../../report/json/working-set-csv.ts";
 import { workingSetReportJson } from "../../report/json/working-set-report.ts";
-import { hasHeap } from "../../report/load-run.ts";
-import { hasWaste } from "../../report/load-waste.ts";
-import { hasWorkingSet, loadWorkingSet } from "../../report/load-working-set.ts";
 import { esanReport } from "../../report/terminal/esan.ts";
 import type { ColorChoice } from "../../report/terminal/paint.ts";
 import { workingSetReport } from "../../report/terminal/working-set-report.ts";
+import { hasHeap } from "../load/heap.ts";
+import { hasWaste } from "../load/waste.ts";
+import { hasWorkingSet, loadWorkingSet } from "../load/working-set.ts";
 import { screenOptions, type Terminal } from "./report-options.ts";
 
 /** A tool whose part of a run is shown. */

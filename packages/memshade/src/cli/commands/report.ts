@@ -4,14 +4,14 @@ import { UserError } from "../../bytes/errors.ts";
 import { heapReportJsonPieces } from "../../report/json/heap-report.ts";
 import { sourceLinesJson } from "../../report/json/source-lines.ts";
 import { wasteReportJson } from "../../report/json/waste.ts";
-import { loadHeap } from "../../report/load-run.ts";
-import { createSourceReader, type PathMap, parsePathMap } from "../../report/load-source.ts";
-import { loadWaste } from "../../report/load-waste.ts";
 import { heapReport } from "../../report/terminal/heap-report.ts";
 import type { ColorChoice } from "../../report/terminal/paint.ts";
 import { sourceReport } from "../../report/terminal/source-report.ts";
 import { wasteReport } from "../../report/terminal/waste-report.ts";
 import { addHotColdOptions, type HotColdFlags, thresholdsOf } from "../hot-cold-options.ts";
+import { loadHeap } from "../load/heap.ts";
+import { createSourceReader, type PathMap, parsePathMap } from "../load/source.ts";
+import { loadWaste } from "../load/waste.ts";
 import { collect } from "../tool-options.ts";
 import {
   parseChoice,

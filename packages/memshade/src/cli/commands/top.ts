@@ -11,14 +11,14 @@ import type { WasteFile } from "../../model/waste.ts";
 import { topJson } from "../../report/json/top.ts";
 import { wastePairsJson, wasteTopJson } from "../../report/json/waste.ts";
 import { workingSetTopJson } from "../../report/json/working-set-top.ts";
-import { hasHeap, loadHeap } from "../../report/load-run.ts";
-import { loadWaste } from "../../report/load-waste.ts";
-import { hasWorkingSet, loadWorkingSet } from "../../report/load-working-set.ts";
 import type { ColorChoice } from "../../report/terminal/paint.ts";
 import { topTable } from "../../report/terminal/top-table.ts";
 import { wastePairs } from "../../report/terminal/waste-pairs.ts";
 import { wasteTable } from "../../report/terminal/waste-table.ts";
 import { workingSetTable } from "../../report/terminal/working-set-table.ts";
+import { hasHeap, loadHeap } from "../load/heap.ts";
+import { loadWaste } from "../load/waste.ts";
+import { hasWorkingSet, loadWorkingSet } from "../load/working-set.ts";
 import { collect } from "../tool-options.ts";
 import {
   parseChoice,

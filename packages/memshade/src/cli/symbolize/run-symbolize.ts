@@ -1,14 +1,14 @@
 import { UserError } from "../../bytes/errors.ts";
 import { say } from "../../host/terminal-line.ts";
+import { loadDemangler } from "../../load/demangler.ts";
+import { ObjectFinder } from "../../load/objects.ts";
+import type { FileSymbolizerOptions } from "../../load/symbolizer.ts";
 import { DEFAULT_DEBUG_DIRECTORIES } from "../../objects/debug-files.ts";
-import { loadDemangler } from "../../report/load-demangler.ts";
-import { ObjectFinder } from "../../report/load-objects.ts";
-import type { FileSymbolizerOptions } from "../../report/load-symbolizer.ts";
-import { Symbolization } from "../../report/symbolizer/symbolization.ts";
 import { demangleItanium } from "../../symbolize/itanium/demangle-itanium.ts";
 import { forEachInputLine, OutputBuffer, writeOutput } from "../line-input.ts";
 import type { SymbolizeArguments } from "./arguments.ts";
 import type { CompilerTiers } from "./compiler-tiers.ts";
+import { Symbolization } from "./symbolization.ts";
 
 /** Readable names that are kept: most frames are in functions that were met before. */
 const MOST_NAMES = 1 << 14;

@@ -3,19 +3,21 @@ import type { SampleProfile } from "../../model/sample-profile.ts";
 import { nativeStacksJson } from "../../report/json/native-stacks.ts";
 import { perfProfileJson } from "../../report/json/perf-profile.ts";
 import { sampleJson } from "../../report/json/perf-samples.ts";
-import { nodeZstd } from "../../report/load-decompressor.ts";
-import type { Dump } from "../../report/load-dump.ts";
-import { loadKernelSymbols } from "../../report/load-kernel-symbols.ts";
-import { loadFrameNamer } from "../../report/load-namer.ts";
-import { nativeStacksText } from "../../report/terminal/native-stacks.ts";
-import { perfProfileText } from "../../report/terminal/perf-profile.ts";
-import { perfSampleText } from "../../report/terminal/perf-samples.ts";
+import { nativeStacksText } from "../../report/terminal/stacks/native-stacks.ts";
+import { perfProfileText } from "../../report/terminal/stacks/perf-profile.ts";
+import { perfSampleText } from "../../report/terminal/stacks/perf-samples.ts";
 import { profileOfImage } from "../../stacks/image-profile.ts";
 import { unwindImage } from "../../stacks/image-stacks.ts";
-import { KernelNamer } from "../../stacks/kernel-symbols.ts";
-import { preferAsGdb, preferAsPerf } from "../../stacks/name-frames.ts";
-import { PerfProfileBuilder } from "../../stacks/perf-profile.ts";
-import { unwindPerfData } from "../../stacks/perf-stacks.ts";
+import type { Dump } from "../../stacks/load-dump.ts";
+import { nameImageStacks } from "../../stacks/named-image.ts";
+import { loadFrameNamer } from "../../stacks/names/load-namer.ts";
+import { preferAsGdb, preferAsPerf } from "../../stacks/names/name-frames.ts";
+import { KernelNamer } from "../../stacks/recordings/kernel-symbols.ts";
+import { nodeZstd } from "../../stacks/recordings/load-decompressor.ts";
+import { loadKernelSymbols } from "../../stacks/recordings/load-kernel-symbols.ts";
+import { describeRecording, nameSample } from "../../stacks/recordings/named-samples.ts";
+import { PerfProfileBuilder } from "../../stacks/recordings/perf-profile.ts";
+import { unwindPerfData } from "../../stacks/recordings/perf-stacks.ts";
 import type { Output } from "../output.ts";
 import type { UnwindFormat, UnwindOptions } from "./options.ts";
 import { finderOf, walkOptions } from "./walk-options.ts";
@@ -39,10 +41,10 @@ export async function unwindThreads(
     { ...walkOptions(options), registers: options.regs === true },
   );
   const namer = loadFrameNamer(preferAsGdb, finder);
-  const shown = { registers: options.regs === true };
-  if (options.format === "text") writeAll(output, nativeStacksText(stacks, namer, shown));
-  else if (options.format === "json") writeAll(output, nativeStacksJson(stacks, namer, shown));
-  else await writeProfile(output, options.format, profileOfImage(stacks, namer), 0);
+  if (options.format === "text" || options.format === "json") {
+    const named = nameImageStacks(stacks, namer, { registers: options.regs === true });
+    writeAll(output, options.format === "text" ? nativeStacksText(named) : nativeStacksJson(named));
+  } else await writeProfile(output, options.format, profileOfImage(stacks, namer), 0);
 }
 
 /** The samples of perf.data, with names: their sum, or each. */
@@ -68,9 +70,9 @@ export async function unwindSamples(
     onSample: (stack, header) => {
       buildIds = header.buildIds;
       if (each === "text") {
-        output.write(perfSampleText(stack, header, namer, kernel));
+        output.write(perfSampleText(nameSample(stack, namer, kernel), header));
       } else if (each === "json") {
-        output.write(`${count++ === 0 ? "" : ","}\n${sampleJson(stack, header, namer, kernel)}`);
+        output.write(`${count++ === 0 ? "" : ","}\n${sampleJson(nameSample(stack, namer, kernel), header)}`);
       } else {
         builder ??= new PerfProfileBuilder(header, namer, kernel);
         builder.add(stack);
@@ -79,13 +81,13 @@ export async function unwindSamples(
   });
   if (each === "json") output.write("]\n");
   if (each !== undefined) return;
-  const found = { ...stacks, gaps: [...gaps, ...stacks.gaps] };
   const profile = (builder ?? new PerfProfileBuilder(stacks.header, namer)).finish();
+  const recording = describeRecording({ ...stacks, gaps: [...gaps, ...stacks.gaps] });
   if (format === "text") {
     const width = options.wide ? undefined : TERMINAL_COLUMNS;
-    output.write(perfProfileText(profile, found, { rows: options.rows ?? USUAL_ROWS, width }));
+    output.write(perfProfileText(profile, recording, { rows: options.rows ?? USUAL_ROWS, width }));
   } else if (format === "json") {
-    writeAll(output, perfProfileJson(profile, found));
+    writeAll(output, perfProfileJson(profile, recording));
   } else {
     await writeProfile(output, format, profile, profile.valueTypes.length > 1 ? 1 : 0);
   }

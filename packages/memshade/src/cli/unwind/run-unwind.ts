@@ -1,10 +1,10 @@
 import { existsSync } from "node:fs";
 import { UserError } from "../../bytes/errors.ts";
-import { nodeZstd } from "../../report/load-decompressor.ts";
-import { type Dump, openDump } from "../../report/load-dump.ts";
-import { loadObject } from "../../report/load-objects.ts";
-import { cfiStatisticsText } from "../../report/terminal/cfi-statistics.ts";
-import { unwindPerfData } from "../../stacks/perf-stacks.ts";
+import { loadObject } from "../../load/objects.ts";
+import { cfiStatisticsText } from "../../report/terminal/stacks/cfi-statistics.ts";
+import { type Dump, openDump } from "../../stacks/load-dump.ts";
+import { nodeZstd } from "../../stacks/recordings/load-decompressor.ts";
+import { unwindPerfData } from "../../stacks/recordings/perf-stacks.ts";
 import { cfiStatistics } from "../../unwind/index.ts";
 import { type Output, openOutput } from "../output.ts";
 import type { UnwindOptions } from "./options.ts";

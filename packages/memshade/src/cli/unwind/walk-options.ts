@@ -1,4 +1,4 @@
-import { ObjectFinder } from "../../report/load-objects.ts";
+import { ObjectFinder } from "../../load/objects.ts";
 import type { UnwindOptions as WalkOptions } from "../../unwind/index.ts";
 import type { UnwindOptions } from "./options.ts";
 

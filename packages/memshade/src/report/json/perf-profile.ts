@@ -1,22 +1,20 @@
 import { sampledStacks } from "../../analyses/sampled-functions.ts";
+import type { NativeRecording } from "../../model/native-stacks.ts";
 import type { SampleProfile } from "../../model/sample-profile.ts";
-import type { PerfStacks } from "../../stacks/perf-stacks.ts";
 
 /** The stacks of a recording with their sums, the heaviest first (docs/unwinding.md); a line per stack. */
 export function* perfProfileJson(
   profile: SampleProfile,
-  { header, files, lost, gaps }: PerfStacks,
+  { architecture, command, events, lost, notes, missing }: NativeRecording,
 ): Generator<string> {
   const head = JSON.stringify({
-    arch: header.architecture,
-    command: header.commandLine,
-    events: header.events.map(({ name }) => name),
+    arch: architecture,
+    command,
+    events,
     samples: profile.samples.length,
     lost,
-    notes: gaps,
-    missing: files
-      .filter((file) => file.missing !== undefined)
-      .map(({ path, buildId, missing: reason }) => ({ path, buildId, reason })),
+    notes,
+    missing,
     threads: profile.threads,
   });
   yield `${head.slice(0, -1)},"stacks":[`;

@@ -1,35 +1,33 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { cacheSizesUpTo, meanAbsoluteError } from "../../../../../bench/locality/compare-curves.ts";
 import {
   binned,
   binOf,
   binStart,
-  COLD,
-  cacheSizesUpTo,
   FootprintCurve,
   MissRatioCurve,
-  meanAbsoluteError,
-  ReuseDistances,
   ReuseTimeModel,
-  reuseProfile,
-  ShardsRecorder,
   shardsCurve,
-  simulateCache,
   summarize,
   ValueHistogram,
 } from "../../../src/analyses/locality/index.ts";
+import { reuseOfTrace } from "./reuse-of-trace.ts";
 
 const stream = fc.array(fc.nat(40), { minLength: 1, maxLength: 300 });
 
-/** Distances by the definition: an LRU stack that is searched from its top. */
-function distancesByStack(lines: readonly number[]): number[] {
-  const stack: number[] = [];
-  return lines.map((line) => {
-    const at = stack.indexOf(line);
-    if (at >= 0) stack.splice(at, 1);
-    stack.unshift(line);
-    return at >= 0 ? at : COLD;
-  });
+/** Misses of a fully associative cache: its lines, the most recently used one first. */
+function missesOfCache(lines: readonly number[], size: number): number {
+  const cache: number[] = [];
+  let misses = 0;
+  for (const line of lines) {
+    const at = cache.indexOf(line);
+    if (at < 0) misses++;
+    else cache.splice(at, 1);
+    cache.unshift(line);
+    cache.length = Math.min(cache.length, size);
+  }
+  return misses;
 }
 
 function footprintByWindows(lines: readonly number[], window: number): number {
@@ -56,42 +54,12 @@ function mixedStream(length: number): number[] {
   return lines.slice(0, length);
 }
 
-describe("reuse distances", () => {
-  it("are those of an LRU stack", () => {
-    fc.assert(
-      fc.property(stream, (lines) => {
-        const distances = new ReuseDistances();
-        expect(lines.map((line) => distances.reference(line))).toEqual(distancesByStack(lines));
-      }),
-    );
-  });
-
-  it("stay right when positions are renumbered", () => {
-    const lines = mixedStream(12_000).map((line) => line % 700);
-    const distances = new ReuseDistances();
-    expect(lines.map((line) => distances.reference(line))).toEqual(distancesByStack(lines));
-  });
-
-  it("forget a removed line as if it had never been there", () => {
-    fc.assert(
-      fc.property(stream, fc.nat(40), (lines, removed) => {
-        const distances = new ReuseDistances();
-        const kept = new ReuseDistances();
-        for (const line of lines) distances.reference(line);
-        for (const line of lines) if (line !== removed) kept.reference(line);
-        distances.remove(removed);
-        for (const line of lines) expect(distances.reference(line)).toBe(kept.reference(line));
-      }),
-    );
-  });
-});
-
 describe("miss-ratio curves", () => {
   it("are the misses of fully associative caches", () => {
     fc.assert(
       fc.property(stream, fc.integer({ min: 1, max: 50 }), (lines, size) => {
-        const { misses } = simulateCache(lines, { lines: size, ways: size });
-        expect(MissRatioCurve.of(reuseProfile(lines)).at(size)).toBeCloseTo(misses / lines.length, 12);
+        const ratio = missesOfCache(lines, size) / lines.length;
+        expect(MissRatioCurve.of(reuseOfTrace(lines)).at(size)).toBeCloseTo(ratio, 12);
       }),
     );
   });
@@ -99,7 +67,7 @@ describe("miss-ratio curves", () => {
   it("fall with the size, down to the cold misses", () => {
     fc.assert(
       fc.property(stream, (lines) => {
-        const profile = reuseProfile(lines);
+        const profile = reuseOfTrace(lines);
         const curve = MissRatioCurve.of(profile);
         for (let size = 1; size < 50; size++)
           expect(curve.at(size)).toBeGreaterThanOrEqual(curve.at(size + 1));
@@ -113,7 +81,7 @@ describe("footprints", () => {
   it("are means over all windows", () => {
     fc.assert(
       fc.property(fc.array(fc.nat(12), { minLength: 1, maxLength: 60 }), (lines) => {
-        const curve = new FootprintCurve(reuseProfile(lines));
+        const curve = new FootprintCurve(reuseOfTrace(lines));
         for (let window = 1; window <= lines.length; window++)
           expect(curve.at(window)).toBeCloseTo(footprintByWindows(lines, window), 9);
       }),
@@ -123,7 +91,7 @@ describe("footprints", () => {
   it("start at one line, never fall, and end at all lines", () => {
     fc.assert(
       fc.property(stream, (lines) => {
-        const profile = reuseProfile(lines);
+        const profile = reuseOfTrace(lines);
         const curve = new FootprintCurve(profile);
         expect(curve.at(1)).toBeCloseTo(1, 9);
         expect(curve.at(lines.length)).toBeCloseTo(profile.lines, 9);
@@ -136,7 +104,7 @@ describe("footprints", () => {
 
 describe("estimates from reuse times", () => {
   it("are near the exact curve on a mixed stream", () => {
-    const profile = reuseProfile(mixedStream(60_000));
+    const profile = reuseOfTrace(mixedStream(20_000));
     const sizes = cacheSizesUpTo(profile.lines);
     const exact = MissRatioCurve.of(profile);
     const model = new ReuseTimeModel(profile);
@@ -149,35 +117,12 @@ describe("SHARDS", () => {
   it("with every line is the exact curve", () => {
     fc.assert(
       fc.property(stream, (lines) => {
-        const recorder = new ShardsRecorder({ rate: 1 });
-        for (const line of lines) recorder.reference(line);
-        const exact = MissRatioCurve.of(reuseProfile(lines));
-        const sampled = shardsCurve(recorder.profile());
+        const { references, lines: cold, distances } = reuseOfTrace(lines);
+        const exact = new MissRatioCurve(distances, cold, references);
+        const sampled = shardsCurve({ references, sampled: references, rate: 1, cold, distances });
         for (let size = 1; size < 50; size++) expect(sampled.at(size)).toBeCloseTo(exact.at(size), 12);
       }),
     );
-  });
-
-  it("with a bounded number of lines is the exact curve as long as there are no more", () => {
-    fc.assert(
-      fc.property(stream, (lines) => {
-        const bounded = new ShardsRecorder({ rate: 1, mostLines: 41 });
-        for (const line of lines) bounded.reference(line);
-        const curve = shardsCurve(bounded.profile());
-        const exact = MissRatioCurve.of(reuseProfile(lines));
-        for (let size = 1; size < 50; size++) expect(curve.at(size)).toBeCloseTo(exact.at(size), 12);
-      }),
-    );
-  });
-
-  it.each([{ rate: 0.1 }, { rate: 1, mostLines: 1024 }])("comes close with %o", (options) => {
-    const lines = mixedStream(200_000);
-    const exact = MissRatioCurve.of(reuseProfile(lines));
-    const recorder = new ShardsRecorder(options);
-    for (const line of lines) recorder.reference(line);
-    const profile = recorder.profile();
-    expect(profile.rate).toBeLessThan(0.2);
-    expect(meanAbsoluteError(exact, shardsCurve(profile), cacheSizesUpTo(16_384))).toBeLessThan(0.03);
   });
 });
 

@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { estimateWaste } from "../../../src/analyses/waste/estimate.ts";
 import { disparityRatio, fieldOrder } from "../../../src/analyses/waste/field-order.ts";
 import type { WasteObjects } from "../../../src/model/waste.ts";
 
@@ -49,16 +48,5 @@ describe("the order of fields", () => {
   it("is not known without a type or without accesses", () => {
     expect(fieldOrder({ ...site([["state", 0, 4, 5]]), type: undefined })).toBeUndefined();
     expect(fieldOrder(site([["state", 0, 4, 0]]))).toBeUndefined();
-  });
-});
-
-describe("estimates from samples", () => {
-  it("spread the verdicts over what was not watched", () => {
-    expect(estimateWaste({ sampled: 10, period: 1000, verdicts: 4, wasted: 3 })).toBe(7500);
-  });
-
-  it("are unknown without a verdict, which is not none", () => {
-    expect(estimateWaste({ sampled: 10, period: 1000, verdicts: 0, wasted: 0 })).toBeUndefined();
-    expect(estimateWaste({ sampled: 10, period: 1000, verdicts: 4, wasted: 0 })).toBe(0);
   });
 });

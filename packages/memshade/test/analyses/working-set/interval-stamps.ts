@@ -1,4 +1,4 @@
-import { LINE_BYTES, linesOf } from "../../../src/analyses/locality/lines.ts";
+import { LINE_BYTES } from "../../../src/analyses/locality/index.ts";
 import type { Measure } from "../../../src/model/working-set.ts";
 import {
   BUCKETS,
@@ -46,7 +46,9 @@ export class IntervalStamps {
 
   access(address: number, size: number, writes: boolean): void {
     GRANULES.forEach(({ bytes }, granule) => {
-      for (const line of linesOf(address, size, bytes)) this.#touch(granule, line, writes);
+      if (size === 0) return;
+      const last = Math.floor((address + size - 1) / bytes);
+      for (let line = Math.floor(address / bytes); line <= last; line++) this.#touch(granule, line, writes);
     });
   }
 

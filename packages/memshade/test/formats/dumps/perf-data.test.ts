@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { sourceOfBytes } from "../../../src/bytes/byte-source.ts";
 import { FormatError } from "../../../src/bytes/errors.ts";
 import { type PerfRecord, readPerfData } from "../../../src/formats/perf-data/index.ts";
-import { nodeZstd } from "../../../src/report/load-decompressor.ts";
+import { nodeZstd } from "../../../src/stacks/recordings/load-decompressor.ts";
 import { DumpWriter } from "./dump-pictures.ts";
 import { comm, drawPerfData, finishedRound, mmap2, record, sample } from "./perf-data-pictures.ts";
 

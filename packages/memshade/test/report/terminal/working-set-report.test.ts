@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { ReuseRecorder } from "../../../src/analyses/locality/index.ts";
 import { findPhases } from "../../../src/analyses/working-set/phases.ts";
 import { readWorkingSet } from "../../../src/model/read-working-set.ts";
 import { workingSetCsv } from "../../../src/report/json/working-set-csv.ts";
@@ -7,6 +6,7 @@ import { workingSetReportJson } from "../../../src/report/json/working-set-repor
 import { createPaint } from "../../../src/report/terminal/paint.ts";
 import { sparkline } from "../../../src/report/terminal/sparkline.ts";
 import { workingSetReport } from "../../../src/report/terminal/working-set-report.ts";
+import { reuseOfTrace } from "../../analyses/locality/reuse-of-trace.ts";
 import { pictureOf } from "../working-set-picture.ts";
 
 const LOAD = "abcdefghijklmnop";
@@ -135,9 +135,8 @@ describe("the CSV", () => {
 });
 
 describe("locality", () => {
-  const recorder = new ReuseRecorder();
-  for (let round = 0; round < 10; round++) for (let line = 0; line < 1000; line++) recorder.reference(line);
-  const { references, lines, times, distances, firsts, lasts } = recorder.profile();
+  const sweeps = Array.from({ length: 10_000 }, (_, reference) => reference % 1000);
+  const { references, lines, times, distances, firsts, lasts } = reuseOfTrace(sweeps);
   const profile = pictureOf(["ab", "a"]);
   profile.instances[0].locality = {
     method: "exact",

@@ -1,0 +1,142 @@
+import fs from "node:fs";
+import path from "node:path";
+import { FormatError, UserError } from "../../bytes/errors.ts";
+import { describeSystemError } from "../../bytes/system-errors.ts";
+import { heapProfileFromRaw, isMemprofRaw, readRaw } from "../../formats/memprof-raw/index.ts";
+import { loadDemangler } from "../../load/demangler.ts";
+import { memprofHeapProfile } from "../../memprof/load-heap.ts";
+import type { HeapProfile } from "../../model/heap-profile.ts";
+import { readRun } from "../../model/read-run.ts";
+import type { Run } from "../../model/run.ts";
+import { createRunSymbolizer } from "../../symbolize/run-functions.ts";
+import { withLines } from "../../symbolize/run-lines.ts";
+import { type OriginalPlaces, RunSymbols } from "./run-symbols.ts";
+
+const RUN_FILE = "run.json";
+const DEFAULT_HEAP_FILE = "heap.memprofraw";
+
+/** A recorded run with its heap profile. */
+export interface LoadedHeap {
+  /** What the user named. */
+  readonly input: string;
+  readonly profile: HeapProfile;
+  /** Absent for a raw file without a run.json beside it. */
+  readonly run: Run | undefined;
+}
+
+/**
+ * Reads the heap profile of a run's directory, of its `run.json`, or of a MemProf file: raw, indexed, YAML or memshade.
+ * A raw file that the run.json beside it names is read with that run. Lines come from the original modules, if they are found again.
+ *
+ * @param places where to look for the original modules besides where they were
+ * @throws UserError in one line: nothing there, not a run, damaged, no heap profile in it
+ */
+export function loadHeap(input: string, places: OriginalPlaces = {}): LoadedHeap {
+  const status = fs.statSync(input, { throwIfNoEntry: false });
+  if (status === undefined) {
+    throw new UserError(`${input}: there is no such file or directory`);
+  }
+  if (status.isDirectory()) {
+    return loadDirectory(input, input, places);
+  }
+  if (path.basename(input) === RUN_FILE) {
+    return loadDirectory(input, path.dirname(input), places);
+  }
+  return loadFile(input, places);
+}
+
+/** Whether a run's directory or `run.json` says that it has a heap profile; true for other files, which may be one. */
+export function hasHeap(input: string): boolean {
+  const runFile = fs.statSync(input, { throwIfNoEntry: false })?.isDirectory()
+    ? path.join(input, RUN_FILE)
+    : input;
+  if (path.basename(runFile) !== RUN_FILE) return path.extname(runFile) !== ".json";
+  return !fs.existsSync(runFile) || loadRun(runFile).tools.heap !== undefined;
+}
+
+function loadDirectory(input: string, directory: string, places: OriginalPlaces): LoadedHeap {
+  const runFile = path.join(directory, RUN_FILE);
+  if (!fs.existsSync(runFile)) {
+    throw new UserError(`${input} is not a memshade run: no ${RUN_FILE} in it${suggestRuns(directory)}`);
+  }
+  const run = loadRun(runFile);
+  if (run.tools.heap === undefined) {
+    throw new UserError(`${input} has no heap profile: it was recorded without the heap tool`);
+  }
+  const heapFile = path.join(directory, run.files.heap ?? DEFAULT_HEAP_FILE);
+  if (!fs.existsSync(heapFile)) {
+    throw new UserError(`${input} is incomplete: ${path.basename(heapFile)} is missing`);
+  }
+  return { input, run, profile: profileOf(heapFile, run, places) };
+}
+
+function loadFile(file: string, places: OriginalPlaces): LoadedHeap {
+  const runFile = path.join(path.dirname(file), RUN_FILE);
+  if (fs.existsSync(runFile)) {
+    const run = loadRun(runFile);
+    if ((run.files.heap ?? DEFAULT_HEAP_FILE) === path.basename(file)) {
+      return { input: file, run, profile: profileOf(file, run, places) };
+    }
+  }
+  return { input: file, run: undefined, profile: profileOf(file, undefined, places) };
+}
+
+function loadRun(file: string): Run {
+  try {
+    return readRun(readFile(file).toString("utf8"));
+  } catch (error) {
+    throw error instanceof UserError ? new UserError(`${file}: ${error.message}`) : error;
+  }
+}
+
+function hintOf(bytes: Uint8Array): string {
+  if (bytes.length === 0) return ": it is empty";
+  const isJson = bytes[0] === "{".charCodeAt(0);
+  return isJson ? "; memshade waste-print prints a waste.json, also one of the tool deadstores" : "";
+}
+
+function profileOf(file: string, run: Run | undefined, places: OriginalPlaces): HeapProfile {
+  const native = run === undefined ? memprofHeapProfile(file, places.binaryPaths) : undefined;
+  if (native !== undefined) return native;
+  const bytes = readFile(file);
+  if (!isMemprofRaw(bytes)) throw new UserError(`${file} is not a MemProf profile${hintOf(bytes)}`);
+  try {
+    const raw = readRaw(bytes);
+    const symbols = new RunSymbols(places);
+    const profile = heapProfileFromRaw(raw, run, (modules) =>
+      withLines(createRunSymbolizer(modules, run, loadDemangler()), modules, (index) =>
+        run === undefined ? undefined : symbols.of(modules[index]!),
+      ),
+    );
+    const { description } = profile;
+    return {
+      ...profile,
+      description: { ...description, notTracked: [...description.notTracked, ...symbols.missing] },
+    };
+  } catch (error) {
+    throw error instanceof FormatError ? new UserError(`${file} is damaged: ${error.message}`) : error;
+  }
+}
+
+function readFile(file: string): Buffer {
+  try {
+    return fs.readFileSync(file);
+  } catch (error) {
+    throw new UserError(`${file} cannot be read: ${describeSystemError(error)}`);
+  }
+}
+
+/** Runs lie one level below the output directory: someone who names that is helped on. */
+function suggestRuns(directory: string): string {
+  const runs = fs
+    .readdirSync(directory)
+    .filter((name) => fs.existsSync(path.join(directory, name, RUN_FILE)))
+    .sort();
+  if (runs.length === 0) {
+    return "";
+  }
+  const [first] = runs;
+  return runs.length === 1
+    ? ` (there is one in ${path.join(directory, first!)})`
+    : ` (there are ${runs.length} runs below it, such as ${path.join(directory, first!)})`;
+}

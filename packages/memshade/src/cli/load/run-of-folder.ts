@@ -1,0 +1,20 @@
+import fs from "node:fs";
+import path from "node:path";
+import { UserError } from "../../bytes/errors.ts";
+import { readRun } from "../../model/read-run.ts";
+import type { Run } from "../../model/run.ts";
+
+/**
+ * What the `run.json` of a folder says; undefined where there is none.
+ *
+ * @throws UserError in one line if it is damaged
+ */
+export function runOf(folder: string): Run | undefined {
+  const file = path.join(folder, "run.json");
+  if (!fs.existsSync(file)) return undefined;
+  try {
+    return readRun(fs.readFileSync(file, "utf8"));
+  } catch (error) {
+    throw new UserError(`${file}: ${(error as Error).message}`);
+  }
+}

@@ -1,0 +1,90 @@
+import { createHash } from "node:crypto";
+import { readFileSync, statSync } from "node:fs";
+import path from "node:path";
+import { UserError } from "../../bytes/errors.ts";
+import { loadDemangler } from "../../load/demangler.ts";
+import { loadObject } from "../../load/objects.ts";
+import { loadSymbolizer } from "../../load/symbolizer.ts";
+import type { ProfileModule, RunModule } from "../../model/index.ts";
+import type { ObjectFile } from "../../objects/index.ts";
+import type { ModuleSymbols } from "../../symbolize/run-lines.ts";
+
+/** Where the original modules of a run may be looked for. */
+export interface OriginalPlaces {
+  /** Folders and files that the user named, first to be looked at. */
+  readonly binaryPaths?: readonly string[] | undefined;
+}
+
+/** As many bytes of a hash as stand for a module without a build id of its own. */
+const HASH_BYTES = 20;
+
+/** Finds the original modules of a run, by path and build id, and their debug information. */
+export class RunSymbols {
+  readonly #places: OriginalPlaces;
+  /** Sentences: which modules were not found again. */
+  readonly missing: string[] = [];
+
+  constructor(places: OriginalPlaces = {}) {
+    this.#places = places;
+  }
+
+  /** Debug information of a module; undefined, with a sentence in `missing` where that has a reason to be told. */
+  of(module: ProfileModule | RunModule): ModuleSymbols | undefined {
+    const original = this.#find(module);
+    if (original === undefined) return undefined;
+    const loaded = { path: original.file, object: original.object };
+    const symbolizer = loadSymbolizer(loaded, { demangle: loadDemangler() });
+    // What is missing is known once a place was asked for.
+    let isTold = false;
+    return {
+      frames: (offset) => {
+        const frames = symbolizer.frames(offset);
+        if (!isTold) {
+          isTold = true;
+          this.missing.push(
+            ...symbolizer.missing.map((end) => `${module.name} ${end}: places may lack source lines.`),
+          );
+        }
+        return frames;
+      },
+    };
+  }
+
+  #find(module: ProfileModule | RunModule): { file: string; object: ObjectFile } | undefined {
+    const candidates = [...this.#candidates(module)];
+    let problem = candidates.length === 0 ? undefined : `${candidates[0]} is not there any more`;
+    for (const file of candidates) {
+      if (!isFile(file)) continue;
+      try {
+        const { object } = loadObject(file);
+        if (object.kind === "wasm" && isSame(file, object, module)) return { file, object };
+        problem = `${file} has changed since the run`;
+      } catch (error) {
+        if (!(error instanceof UserError)) throw error;
+        problem = `${file} has changed since the run`;
+      }
+    }
+    if (problem !== undefined) this.missing.push(`No source lines for ${module.name}: ${problem}.`);
+    return undefined;
+  }
+
+  *#candidates({ name, path: recorded }: ProfileModule | RunModule): Generator<string> {
+    for (const place of this.#places.binaryPaths ?? []) {
+      if (isFile(place)) {
+        if (path.basename(place) === path.basename(recorded ?? name)) yield place;
+      } else yield path.join(place, path.basename(recorded ?? name));
+    }
+    if (recorded !== undefined && recorded !== null) yield recorded;
+  }
+}
+
+function isSame(file: string, object: ObjectFile, { bytes, buildId }: ProfileModule | RunModule): boolean {
+  if (object.buildId !== undefined) return object.buildId === buildId;
+  if (bytes !== undefined && object.size !== bytes) return false;
+  const hash = createHash("sha256").update(readFileSync(file)).digest("hex");
+  return hash.slice(0, 2 * HASH_BYTES) === buildId;
+}
+
+function isFile(file: string): boolean {
+  return statSync(file, { throwIfNoEntry: false })?.isFile() ?? false;
+}

@@ -1,0 +1,98 @@
+import fs from "node:fs";
+import path from "node:path";
+import { UserError } from "../../bytes/errors.ts";
+import { describeSystemError } from "../../bytes/system-errors.ts";
+import { loadDemangler } from "../../load/demangler.ts";
+import { readWaste } from "../../model/read-waste.ts";
+import type { RunModule } from "../../model/run.ts";
+import type { WasteFile, WasteFrame, WasteIp } from "../../model/waste.ts";
+import { runOf } from "./run-of-folder.ts";
+import { type OriginalPlaces, RunSymbols } from "./run-symbols.ts";
+
+const RUN_FILE = "run.json";
+const WASTE_FILE = "waste.json";
+
+/**
+ * Reads the waste of a run's directory, its `run.json` or a `waste.json`. Places that the recording knew no line of are
+ * looked up in the original modules, which also have source maps and separate debug files.
+ *
+ * @returns undefined where the input is something else, or a run without the waste tool
+ * @throws UserError in one line for a damaged file
+ */
+export function loadWaste(input: string, places: OriginalPlaces = {}): WasteFile | undefined {
+  const file = wasteFileOf(input);
+  if (file === undefined) return undefined;
+  let waste: WasteFile;
+  try {
+    waste = demangled(readWaste(fs.readFileSync(file, "utf8")));
+  } catch (error) {
+    if (error instanceof UserError) throw new UserError(`${file}: ${error.message}`);
+    throw new UserError(`${file} cannot be read: ${describeSystemError(error)}`);
+  }
+  const folder = folderOf(input);
+  const run = folder === undefined ? undefined : runOf(folder);
+  if (run !== undefined) addLines(waste, run.modules, places);
+  return waste;
+}
+
+/** Distance between two modules in the addresses of places. */
+const MODULE_SPAN = 2 ** 32;
+
+function addLines(waste: WasteFile, modules: readonly RunModule[], places: OriginalPlaces): void {
+  const symbols = new RunSymbols(places);
+  const known = new Map<number, ReturnType<RunSymbols["of"]>>();
+  for (const ip of placesOf(waste)) {
+    const index = Math.floor(ip.address / MODULE_SPAN);
+    const module = modules[index];
+    if (ip.file !== undefined || module === undefined || ip.address % MODULE_SPAN === 0) continue;
+    if (!known.has(index)) known.set(index, symbols.of(module));
+    const [innermost, ...outer] = known.get(index)?.frames(ip.address % MODULE_SPAN) ?? [];
+    if (innermost?.file === undefined || innermost.line === 0) {
+      if (modules.length > 1 && /^function \d+$/.test(ip.function ?? "")) ip.function += ` of ${module.name}`;
+      continue;
+    }
+    ip.file = innermost.file;
+    ip.line = innermost.line;
+    if (innermost.function !== undefined) ip.function = innermost.function;
+    if (outer.length > 0)
+      ip.inlined = outer.map(({ function: name, file, line }) => ({ function: name, file, line }));
+  }
+  waste.notTracked.push(...symbols.missing);
+}
+
+function placesOf(file: WasteFile): WasteIp[] {
+  const sites = [...file.stores, ...file.loads, ...(file.objects ?? []), ...(file.ends ?? [])];
+  return sites.flatMap(({ ips }) => ips);
+}
+
+/** Whether the run (or the file) holds waste. */
+export function hasWaste(input: string): boolean {
+  return wasteFileOf(input) !== undefined;
+}
+
+function wasteFileOf(input: string): string | undefined {
+  if (path.basename(input) === WASTE_FILE && fs.existsSync(input)) return input;
+  const folder = folderOf(input);
+  const name = folder === undefined ? undefined : runOf(folder)?.files.waste;
+  if (folder === undefined || name === undefined) return undefined;
+  const file = path.join(folder, path.basename(name));
+  if (!fs.existsSync(file)) throw new UserError(`${input} is incomplete: ${path.basename(name)} is missing`);
+  return file;
+}
+
+function folderOf(input: string): string | undefined {
+  const status = fs.statSync(input, { throwIfNoEntry: false });
+  if (status?.isDirectory()) return input;
+  return status !== undefined && path.basename(input) === RUN_FILE ? path.dirname(input) : undefined;
+}
+
+/** Names for people. */
+function demangled(file: WasteFile): WasteFile {
+  const demangle = loadDemangler();
+  const readable = (ip: WasteIp | WasteFrame): void => {
+    if (ip.function !== undefined) ip.function = demangle(ip.function);
+    if ("inlined" in ip) ip.inlined?.forEach(readable);
+  };
+  placesOf(file).forEach(readable);
+  return file;
+}

@@ -1,0 +1,64 @@
+import fs from "node:fs";
+import path from "node:path";
+import { UserError } from "../../bytes/errors.ts";
+import { loadDemangler } from "../../load/demangler.ts";
+import { readWorkingSet } from "../../model/read-working-set.ts";
+import type { WorkingSetProfile } from "../../model/working-set.ts";
+import { runOf } from "./run-of-folder.ts";
+
+const WORKING_SET_FILE = "workingset.json";
+/** Larger files are not what the recorder writes. */
+const LARGEST_FILE_BYTES = 1 << 29;
+
+/** Whether the run's directory (or the file) holds a working set, or says that there is one. */
+export function hasWorkingSet(input: string): boolean {
+  const file = fileOf(input);
+  return path.basename(file) === WORKING_SET_FILE && (fs.existsSync(file) || isAnnounced(file));
+}
+
+/**
+ * Reads the working set of a run's directory, of its `run.json`, or of a `workingset.json`.
+ *
+ * @throws UserError in one line: nothing there, not recorded, damaged
+ */
+export function loadWorkingSet(input: string): WorkingSetProfile {
+  const file = fileOf(input);
+  if (!fs.existsSync(file)) {
+    if (!fs.existsSync(input)) throw new UserError(`${input}: there is no such file or directory`);
+    throw new UserError(
+      isAnnounced(file)
+        ? `${input} is incomplete: ${WORKING_SET_FILE} is missing`
+        : `${input} has no working set: it was recorded without --tool workingset`,
+    );
+  }
+  if (fs.statSync(file).size > LARGEST_FILE_BYTES) throw new UserError(`${file} is too large`);
+  try {
+    return demangled(readWorkingSet(fs.readFileSync(file, "utf8")));
+  } catch (error) {
+    throw error instanceof UserError ? new UserError(`${file}: ${error.message}`) : error;
+  }
+}
+
+/** Names of C++ and Rust as people write them. */
+function demangled(profile: WorkingSetProfile): WorkingSetProfile {
+  const demangle = loadDemangler();
+  for (const { stacks, firstTouch, owners, locality } of profile.instances) {
+    const attributed = [firstTouch, owners].flatMap((part) => part?.contexts ?? []);
+    const frames = [...stacks, ...attributed.map(({ stack }) => stack)].flat();
+    for (const { frame } of locality?.sites ?? []) if (frame !== undefined) frames.push(frame);
+    for (const frame of frames) if (frame.name !== undefined) frame.name = demangle(frame.name);
+  }
+  return profile;
+}
+
+/** Whether the run that the file would belong to was recorded with a working set. */
+function isAnnounced(file: string): boolean {
+  const folder = path.dirname(file);
+  return fs.existsSync(folder) && runOf(folder)?.files.workingset !== undefined;
+}
+
+function fileOf(input: string): string {
+  const status = fs.statSync(input, { throwIfNoEntry: false });
+  if (status?.isDirectory()) return path.join(input, WORKING_SET_FILE);
+  return path.basename(input) === "run.json" ? path.join(path.dirname(input), WORKING_SET_FILE) : input;
+}

@@ -1,0 +1,150 @@
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { type FormatError, UserError } from "../bytes/errors.ts";
+import { dwoCandidates, dwpCandidates } from "../objects/index.ts";
+import type { FileRequest, ProvidedFile } from "../symbolize/file-request.ts";
+import type { Frame } from "../symbolize/frame.ts";
+import { Symbolizer, type SymbolizerOptions } from "../symbolize/symbolizer.ts";
+import type { DataDeclaration, LocalVariable } from "../symbolize/variables.ts";
+import { readWholeFile } from "./file.ts";
+import { type LoadedObject, loadObject, nodeDecompressors, ObjectFinder } from "./objects.ts";
+import { readSourceMap } from "./source-map.ts";
+
+export interface FileSymbolizerOptions extends SymbolizerOptions {
+  /** Finds files of debug information by build id and name. */
+  readonly finder?: ObjectFinder;
+  /** The package with the split units, instead of the one beside the object. */
+  readonly dwp?: string | undefined;
+}
+
+/** A symbolizer of an object on this machine, which finds the further files that it needs by itself. */
+export interface FileSymbolizer {
+  readonly path: string;
+  readonly symbolizer: Symbolizer;
+  frames(address: number): Frame[];
+  variables(address: number): LocalVariable[];
+  dataDeclaration(address: number): DataDeclaration | undefined;
+  /** What was asked for and not found, as the end of a sentence that begins with the object's path. */
+  readonly missing: readonly string[];
+  /** What was met first of damage in the file itself. */
+  readonly damage: FormatError | undefined;
+}
+
+/**
+ * Opens an object file for symbolization.
+ *
+ * @throws UserError in one line if there is none, or it is no object
+ */
+export function loadSymbolizer(
+  file: string | LoadedObject,
+  options: FileSymbolizerOptions = {},
+): FileSymbolizer {
+  const loaded = typeof file === "string" ? loadObject(file) : file;
+  const symbolizer = new Symbolizer(loaded.object, {
+    decompressors: nodeDecompressors,
+    readSourceMap,
+    ...options,
+  });
+  const missing: string[] = [];
+  const answerRequests = (): boolean => {
+    const requests = symbolizer.needs();
+    for (const request of requests) {
+      const found = findFile(loaded, request, options);
+      if (found === undefined) missing.push(...complaintOf(request));
+      symbolizer.provide(request, found);
+    }
+    return requests.length > 0;
+  };
+  while (answerRequests());
+  /** Asks again as long as files were asked for. */
+  const answered =
+    <T>(ask: (address: number) => T) =>
+    (address: number): T => {
+      let answer = ask(address);
+      while (answerRequests()) answer = ask(address);
+      return answer;
+    };
+  return {
+    path: loaded.path,
+    symbolizer,
+    missing,
+    get damage() {
+      return loaded.object.problems[0];
+    },
+    frames: answered((address) => symbolizer.frames(address)),
+    variables: answered((address) => symbolizer.variables(address)),
+    dataDeclaration: answered((address) => symbolizer.dataDeclaration(address)),
+  };
+}
+
+function findFile(loaded: LoadedObject, request: FileRequest, options: FileSymbolizerOptions): ProvidedFile {
+  const finder = options.finder ?? new ObjectFinder();
+  switch (request.kind) {
+    case "debug-file":
+      return finder.findDebugFile(loaded)?.object;
+    case "shared-debug-file":
+      return finder.findSharedDebugFile(loaded)?.object;
+    case "external-debug-info":
+      return firstObject([besides(loaded.path, request.name)]);
+    case "source-map":
+      return readSourceMapFile(loaded.path, request.name);
+    case "dwp":
+      return firstObject(options.dwp === undefined ? dwpCandidates(loaded.path) : [options.dwp]);
+    case "dwo":
+      return firstObject(dwoCandidates(loaded.path, request.name, request.compilationDirectory));
+    case "mini-debug-info":
+      return loadMiniDebugInfo(request.compressed);
+  }
+}
+
+/** What is worth saying when a file is not there. */
+function complaintOf(request: FileRequest): string[] {
+  switch (request.kind) {
+    case "dwo":
+      return [`refers to ${request.name}, which was not found`];
+    case "external-debug-info":
+      return [`has its debug information in ${request.name}, which was not found`];
+    case "source-map":
+      return [`has its source map in ${request.name}, which was not found`];
+    case "shared-debug-file":
+      return [`shares debug information in ${request.name}, which was not found`];
+    default:
+      return [];
+  }
+}
+
+function firstObject(candidates: readonly string[]): ProvidedFile {
+  for (const candidate of candidates) {
+    try {
+      return loadObject(candidate).object;
+    } catch (error) {
+      if (!(error instanceof UserError)) throw error;
+    }
+  }
+  return undefined;
+}
+
+/** A path or `file:` URL as a module names it: relative to the module, wherever it was built. */
+function besides(modulePath: string, name: string): string {
+  if (name.startsWith("file:")) {
+    try {
+      return fileURLToPath(name);
+    } catch {
+      return name;
+    }
+  }
+  const own = /^[a-z][a-z0-9+.-]*:\/\//i.test(name) ? path.posix.basename(name) : name;
+  return path.resolve(path.dirname(modulePath), own);
+}
+
+function readSourceMapFile(modulePath: string, name: string): Uint8Array | undefined {
+  const data = /^data:[^,]*?(;base64)?,(.*)$/s.exec(name);
+  if (data !== null)
+    return Buffer.from(data[1] ? data[2]! : decodeURIComponent(data[2]!), data[1] ? "base64" : "utf8");
+  try {
+    return readWholeFile(besides(modulePath, name));
+  } catch (error) {
+    if (error instanceof UserError) return undefined;
+    throw error;
+  }
+}

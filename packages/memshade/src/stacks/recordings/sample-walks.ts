@@ -1,0 +1,299 @@
+import { getU64, type PerfHeader, type PerfRecords } from "../../formats/perf-data/index.ts";
+import {
+  EhFrameImage,
+  END_REASONS,
+  type EndReason,
+  endsWithCall,
+  isSignalTrampoline,
+  pltStep,
+  type ReadCode,
+  SMALL_RULE,
+  SmallRule,
+  StackImage,
+  UNCHANGED,
+  type UnwindOptions,
+  type UnwindTarget,
+} from "../../unwind/index.ts";
+import { MappedModule, type NativeFile } from "../native-file.ts";
+import { CodePlace } from "./code-place.ts";
+import type { PerfProcess, PerfProcesses } from "./perf-processes.ts";
+import { SampleRegisters } from "./perf-registers.ts";
+import { instantiateSamples, type SamplesWasm } from "./samples-wasm.ts";
+
+/** Sections are copied to where WebAssembly sees them up to this many bytes; rules of further ones are looked up outside. */
+const MOST_SECTION_BYTES = 2 ** 28;
+/** In place of a `SMALL_RULE`: no function is there. */
+const UNCOVERED = 4;
+/** Where the return address is in rules that WebAssembly takes, from the CFA. */
+const RETURN_OFFSET = -8;
+
+export interface SampleWalkOptions {
+  readonly unwinding?: UnwindOptions | undefined;
+  /** Takes the addresses of all samples as text, as `perf script -F ip --no-inline` prints them; in place of each sample. */
+  readonly onText?: ((text: Uint8Array) => void) | undefined;
+}
+
+/** What is known in front of the first record. */
+export interface RecordedProcesses {
+  readonly header: PerfHeader;
+  readonly processes: PerfProcesses;
+}
+
+/**
+ * Walks the stacks of samples in WebAssembly (`assembly/`), which asks for what it meets the first time, and for the whole
+ * unwinder where a stack cannot be walked by simple rules.
+ */
+export class SampleWalks {
+  readonly wasm: SamplesWasm;
+  readonly #records: PerfRecords;
+  readonly #onText: SampleWalkOptions["onText"];
+  readonly #unwinding: UnwindOptions;
+  readonly #start: () => RecordedProcesses;
+  #header: PerfHeader | undefined;
+  #processes: PerfProcesses | undefined;
+  #target: UnwindTarget | undefined;
+  #registers: SampleRegisters[] = [];
+  /** By the number of the file; null where WebAssembly cannot look rules up. */
+  readonly #images: (EhFrameImage | null | undefined)[] = [];
+  #sectionBytes = 0;
+  #places: CodePlace[] = [];
+  readonly #rule = new SmallRule();
+  /** The frames of the last sample, which the next one overwrites. */
+  readonly frames: CodePlace[] = [];
+
+  /** @param start called at the first record, when the header says all that it says in front of it */
+  constructor(
+    records: PerfRecords,
+    { unwinding = {}, onText }: SampleWalkOptions,
+    start: () => RecordedProcesses,
+  ) {
+    this.#records = records;
+    this.#onText = onText;
+    this.#unwinding = unwinding;
+    this.#start = start;
+    this.wasm = instantiateSamples(records.wasm, {
+      start: () => this.#begin(),
+      nameFile: (name, nameBytes, id, idBytes) => this.#nameFile(name, nameBytes, id, idBytes),
+      openMapping: (mapping) => this.#openMapping(mapping),
+      findRule: (file, address, isUncovered) => this.#findRule(file, address, isUncovered !== 0),
+      isReturnAddress: (file, address) => this.#isReturnAddress(file, address),
+      readCie: (file, offset) => this.#readCie(file, offset),
+      unwind: () => this.#unwind(),
+      write: (address, bytes) => this.#onText?.(this.#bytes(address, bytes).slice()),
+      forgetPlaces: () => {
+        this.#places = [];
+      },
+    });
+  }
+
+  /** Begins to take samples. */
+  #begin(): void {
+    const { header, processes } = this.#start();
+    this.#header = header;
+    this.#processes = processes;
+    this.#target = processes.target;
+    const { framePointers, scan, maxFrames = Number.POSITIVE_INFINITY } = this.#unwinding;
+    this.wasm.begin(
+      this.#records.wasm.SAMPLE.value,
+      this.#onText === undefined ? 0 : 1,
+      this.#target.architecture === "x86_64" ? 1 : 0,
+      framePointers !== false && scan !== true ? 1 : 0,
+      Math.min(maxFrames, 2 ** 31 - 1),
+    );
+    this.setEvents();
+  }
+
+  /** Tells anew what the header says of events. */
+  setEvents(): void {
+    const target = this.#target;
+    if (target === undefined) return;
+    const { events } = this.#header!;
+    this.#registers = events.map(({ userRegisters }) => new SampleRegisters(target, userRegisters));
+    const at = this.wasm.beginLayouts(events.length);
+    const { view } = this.#records;
+    for (const [event, registers] of this.#registers.entries()) {
+      for (const [index, register] of [target.pc, target.stackPointer, target.framePointer].entries()) {
+        view.setInt32(at + 16 * event + 4 * index, registers.offsetOf(register), true);
+      }
+    }
+  }
+
+  /** Tells that the header says more about build ids. */
+  setBuildIds(): void {
+    this.wasm.forgetNames();
+  }
+
+  /** How the stack of the last sample ends; undefined where it was not unwound. */
+  get end(): EndReason | undefined {
+    return END_REASONS[this.wasm.end.value];
+  }
+
+  /** Reads the frames of the last sample. */
+  readFrames(): void {
+    const { frames } = this;
+    const count = this.wasm.frameCount.value;
+    const { view } = this.#records;
+    const start = this.wasm.frames.value;
+    frames.length = count;
+    for (let index = 0; index < count; index++) {
+      const number = view.getUint32(start + 4 * index, true);
+      frames[index] = this.#places[number] ?? this.#addPlace(number);
+    }
+  }
+
+  /** Addresses of the last sample's frames in the kernel, in hexadecimal, innermost first. */
+  kernelFrames(): string[] {
+    const { view } = this.#records;
+    const start = this.wasm.kernel.value;
+    return Array.from({ length: this.wasm.kernelCount.value }, (_, index) => {
+      const high = view.getUint32(start + 8 * index + 4, true);
+      const low = view.getUint32(start + 8 * index, true).toString(16);
+      return high === 0 ? low : high.toString(16) + low.padStart(8, "0");
+    });
+  }
+
+  #addPlace(number: number): CodePlace {
+    const { view } = this.#records;
+    const at = this.wasm.places.value + number * this.wasm.PLACE_BYTES.value;
+    const high = view.getUint32(at + 4, true);
+    // What lies in front of a return address of 0; others are rounded where they are none.
+    const address = high === 0xffff_ffff ? -1 : high * 2 ** 32 + view.getUint32(at, true);
+    const place = new CodePlace(address, this.#process().modules.find(address));
+    this.#places[number] = place;
+    return place;
+  }
+
+  #bytes(address: number, length: number): Uint8Array {
+    return new Uint8Array(this.#records.view.buffer, address, length);
+  }
+
+  #nameFile(name: number, nameBytes: number, buildId: number, buildIdBytes: number): number {
+    const path = utf8.decode(this.#bytes(name, nameBytes));
+    const id =
+      buildIdBytes === 0
+        ? this.#header!.buildIds.get(path)
+        : Buffer.from(this.#records.view.buffer, buildId, buildIdBytes).toString("hex");
+    const processes = this.#processes!;
+    const number = processes.numberOfFile(path, id);
+    return (number << 1) | (processes.files[number]!.isAnonymous ? 1 : 0);
+  }
+
+  /** The process of the last sample, with what is mapped in it. */
+  #process(): PerfProcess {
+    const { wasm } = this;
+    const { view } = this.#records;
+    const processes = this.#processes!;
+    const process = processes.process(view.getInt32(this.#records.wasm.SAMPLE.value + 12, true));
+    const version = wasm.processVersion();
+    if (process.version === version) return process;
+    process.version = version;
+    process.modules.remove(0, Number.POSITIVE_INFINITY);
+    const bytes = wasm.MAPPING_BYTES.value;
+    const first = wasm.processMappings();
+    for (let index = 0; index < wasm.processMappingCount(); index++) {
+      process.modules.add(this.#moduleAt(first + index * bytes));
+    }
+    return process;
+  }
+
+  #moduleAt(mapping: number): MappedModule {
+    const { view } = this.#records;
+    const file = this.#processes!.files[view.getUint32(mapping + 32, true)]!;
+    const [start, end, fileOffset] = [0, 8, 16].map((at) => getU64(view, mapping + at));
+    return new MappedModule(file, start!, end!, fileOffset!);
+  }
+
+  #openMapping(mapping: number): void {
+    const number = this.#records.view.getUint32(mapping + 32, true);
+    const { bias, file } = this.#moduleAt(mapping);
+    let image = this.#images[number];
+    if (image === undefined) {
+      image = this.#openFile(file, number) ?? null;
+      this.#images[number] = image;
+    }
+    this.wasm.setMapping(mapping, bias, image === null ? 0 : 1);
+  }
+
+  /** Copies what WebAssembly looks rules up in; undefined if it cannot. */
+  #openFile({ cfi, found }: NativeFile, number: number): EhFrameImage | undefined {
+    if (cfi === undefined || found?.object.architecture !== "x86_64") return undefined;
+    const image = EhFrameImage.of(cfi);
+    if (image === undefined) return undefined;
+    const { section, pairs } = image;
+    this.#sectionBytes += section.length + pairs.length;
+    if (this.#sectionBytes > MOST_SECTION_BYTES) return undefined;
+    const at = this.wasm.fileAt(number);
+    const place = (bytes: Uint8Array) => {
+      const address = this.#records.wasm.allocate(bytes.length);
+      this.#bytes(address, bytes.length).set(bytes);
+      return address;
+    };
+    const words = [place(pairs), pairs.length / 8, place(section), section.length];
+    const addresses = [image.headerAddress, image.sectionAddress, image.codeStart, image.codeEnd];
+    const { view } = this.#records;
+    for (const [index, word] of words.entries()) view.setUint32(at + 4 * index, word, true);
+    for (const [index, address] of addresses.entries()) {
+      view.setBigInt64(at + 16 + 8 * index, BigInt(address), true);
+    }
+    return image;
+  }
+
+  #findRule(number: number, address: number, isUncovered: boolean): void {
+    const file = this.#processes!.files[number]!;
+    const table = isUncovered ? undefined : file.table;
+    const rule = this.#rule;
+    if (table !== undefined) rule.read(table, address, true);
+    if (table === undefined || !rule.isCovered) {
+      this.wasm.setRule(
+        hasKnownCode((at, length) => file.codeAt(at, length), address) ? SMALL_RULE.none : UNCOVERED,
+        0,
+        0,
+      );
+      return;
+    }
+    const { cfaOffset, framePointerOffset, returnOffset } = rule;
+    let { kind } = rule;
+    const isWalked = kind !== SMALL_RULE.none && kind !== SMALL_RULE.outermost;
+    if (isWalked && (returnOffset !== RETURN_OFFSET || framePointerOffset === 0)) kind = SMALL_RULE.none;
+    this.wasm.setRule(kind, cfaOffset, framePointerOffset === UNCHANGED ? 0 : framePointerOffset);
+  }
+
+  #isReturnAddress(number: number, address: number): boolean {
+    const file = this.#processes!.files[number]!;
+    if (file.table === undefined || file.table.find(address - 1) === 0) return false;
+    const code = file.codeAt(address - 7, 7);
+    return code.length < 7 || endsWithCall(code);
+  }
+
+  #readCie(file: number, offset: number): void {
+    const cie = this.#images[file]?.cieAt(offset);
+    if (cie == null) {
+      this.wasm.setCie(0, 0, 0, 0, 0, 0);
+      return;
+    }
+    const { codeAlignment, dataAlignment, isSignalFrame, programStart, programEnd } = cie;
+    this.wasm.setCie(1, codeAlignment, dataAlignment, isSignalFrame ? 1 : 0, programStart, programEnd);
+  }
+
+  #unwind(): number {
+    const { event, registers, stack } = this.#records.sample();
+    const { unwinder } = this.#process();
+    const layout = this.#registers[event]!;
+    const start = layout.address(registers!, unwinder.target.stackPointer);
+    const { frames, end } = unwinder.unwind(layout.read(registers!), new StackImage(start, stack!));
+    const at = this.wasm.reserveAddresses(frames.length);
+    const { view } = this.#records;
+    for (const [index, { lookupAddress }] of frames.entries()) {
+      view.setFloat64(at + 8 * index, lookupAddress, true);
+    }
+    return (frames.length << 8) | END_REASONS.indexOf(end);
+  }
+}
+
+const utf8 = new TextDecoder();
+
+/** Whether code at an address, or behind it, is a stub or a trampoline that the unwinder knows by its bytes. */
+function hasKnownCode(readCode: ReadCode, address: number): boolean {
+  const isTrampoline = (at: number) => isSignalTrampoline("x86_64", at, readCode);
+  return isTrampoline(address) || isTrampoline(address + 1) || pltStep(address, readCode) !== undefined;
+}
