@@ -7,6 +7,7 @@ import type { Frame } from "../symbolize/frame.ts";
 import { Symbolizer, type SymbolizerOptions } from "../symbolize/symbolizer.ts";
 import type { DataDeclaration, LocalVariable } from "../symbolize/variables.ts";
 import { readWholeFile } from "./file.ts";
+import { loadMiniDebugInfo } from "./mini-debug-info.ts";
 import { type LoadedObject, loadObject, nodeDecompressors, ObjectFinder } from "./objects.ts";
 import { readSourceMap } from "./source-map.ts";
 

@@ -2,8 +2,8 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { FormatError } from "../../src/bytes/errors.ts";
+import { decompressXz, loadMiniDebugInfo } from "../../src/load/mini-debug-info.ts";
 import { openObject } from "../../src/objects/index.ts";
-import { decompressXz, loadMiniDebugInfo } from "../../src/report/load-mini-debug-info.ts";
 import { drawElf } from "../objects/elf-picture.ts";
 
 describe("mini debug information", () => {

@@ -1,4 +1,4 @@
-// A process of its own (load-mini-debug-info.ts): decompresses an .xz stream from standard input to standard output, and
+// A process of its own (mini-debug-info.ts): decompresses an .xz stream from standard input to standard output, and
 // ends with code 1 if the stream is damaged.
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
