@@ -6,7 +6,7 @@ import {
   PltStubs,
   type SymbolTable,
 } from "../objects/index.ts";
-import { loadMiniDebugInfo } from "../report/load-mini-debug-info.ts";
+import { loadMiniDebugInfo } from "../load/mini-debug-info.ts";
 import { cfiOfObject, type Module, type ObjectCfi, UnwindTable } from "../unwind/index.ts";
 
 /** An object at hand, with the path it was found at and what else knows its symbols. */
