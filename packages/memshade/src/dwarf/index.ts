@@ -1,10 +1,12 @@
 export * as dw from "./constants.ts";
 export { Cursor } from "./cursor.ts";
+export type { Unit } from "./die.ts";
 export { Die } from "./die.ts";
-export { DwarfFile, type DwarfSource, isTypeUnit } from "./dwarf-file.ts";
+export { DwarfFile } from "./dwarf-file.ts";
 export type { LinePlace } from "./line-rows.ts";
 export { type LineTable, lineTableOf, type PathStyle } from "./line-table.ts";
 export { locationExpressions } from "./locations.ts";
+export type { DwarfSource } from "./sections.ts";
 export {
   kindOfStruct,
   memberEntries,
@@ -15,5 +17,5 @@ export {
 export { NO_SUBROUTINE } from "./subroutine-columns.ts";
 export { SubroutineIndex } from "./subroutine-index.ts";
 export { typeSize } from "./type-size.ts";
-export type { Unit } from "./unit.ts";
+export { isTypeUnit } from "./unit-header.ts";
 export { UnitIndex } from "./unit-index.ts";

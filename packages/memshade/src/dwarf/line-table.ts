@@ -1,10 +1,10 @@
 import { FormatError } from "../bytes/errors.ts";
 import { Cursor, readInitialLength } from "./cursor.ts";
+import type { Unit } from "./die.ts";
 import { runFastLineProgram } from "./fast-line-program.ts";
 import { type LineHeader, readLineHeader } from "./line-header.ts";
 import { runLineProgram } from "./line-program.ts";
 import { type LinePlace, LineRows, NO_SECTION } from "./line-rows.ts";
-import type { Unit } from "./unit.ts";
 
 /** How paths of files are put together. */
 export type PathStyle = "absolute" | "relative" | "basename";

@@ -2,6 +2,7 @@ import { FormatError } from "../bytes/errors.ts";
 import type { Abbreviation } from "./abbreviations.ts";
 import * as dw from "./constants.ts";
 import { Cursor } from "./cursor.ts";
+import type { Unit } from "./die.ts";
 import { readForm, readValue, skipSized } from "./forms.ts";
 import { IntervalMap } from "./interval-map.ts";
 import { isTombstone, readRanges } from "./ranges.ts";
@@ -18,7 +19,6 @@ import {
   ROW,
   type SubroutineColumns,
 } from "./subroutine-columns.ts";
-import type { Unit } from "./unit.ts";
 
 /** With one of these, an entry does not have all from its origin. */
 const OWN_DECLARATION: ReadonlySet<number> = new Set([

@@ -1,3 +1,4 @@
+import type { Unit } from "./die.ts";
 import {
   CALL_COLUMN,
   CALL_DISCRIMINATOR,
@@ -12,7 +13,6 @@ import {
   type SubroutineColumns,
 } from "./subroutine-columns.ts";
 import { readSubroutines } from "./subroutine-entries.ts";
-import type { Unit } from "./unit.ts";
 
 /**
  * The functions of a unit, inlined ones too, by address. One pass over the unit's entries collects those with tag

@@ -6,8 +6,9 @@ import { type Mib, mergeMib } from "../../model/mib.ts";
 import { type DumpHeader, readSectionOffsets } from "./headers.ts";
 import { histogramEntryBytesOf, mibBytesOf } from "./layout.ts";
 import { differentStacks, missingStack, requireEqualSegments } from "./merge-dumps.ts";
+import type { RawCursor, RawScan, StackCursor } from "./raw-scan.ts";
 import { readSegments } from "./read.ts";
-import { type RawCursor, type RawScan, readMib, type StackCursor } from "./scan.ts";
+import { readMib } from "./read-mib.ts";
 import { SectionReader } from "./section-reader.ts";
 import type { RawSegment, RawVersion } from "./types.ts";
 

@@ -1,7 +1,7 @@
 import type { Mib } from "../mib.ts";
 import { type MibField, zeroMib } from "../mib-fields.ts";
 import { mergeInOrder } from "./block-merge.ts";
-import type { ProfileMerger } from "./merger.ts";
+import type { MergeTables } from "./merge-tables.ts";
 import type { MemprofBlocks } from "./profile.ts";
 import { RankedBits } from "./ranked-bits.ts";
 
@@ -22,7 +22,7 @@ interface Repeated {
 
 /** Adds the blocks of a profile to a merger, in the order of the table, once it is known which context each has. */
 export class BlockAdder {
-  private readonly merger: ProfileMerger;
+  private readonly merger: MergeTables;
   private readonly source: BlockPieces;
   private readonly input: number;
   private readonly lastInput: Float64Array | undefined;
@@ -36,12 +36,7 @@ export class BlockAdder {
   private readonly firstNew: number;
   private readonly filled = new RankedBits();
 
-  constructor(
-    merger: ProfileMerger,
-    source: BlockPieces,
-    input: number,
-    lastInput: Float64Array | undefined,
-  ) {
+  constructor(merger: MergeTables, source: BlockPieces, input: number, lastInput: Float64Array | undefined) {
     this.merger = merger;
     this.source = source;
     this.input = input;

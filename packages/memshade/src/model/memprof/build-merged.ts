@@ -1,6 +1,6 @@
 import { compareFrames, framesOf } from "./frame-table.ts";
+import type { MergedProfile, MergeTables } from "./merge-tables.ts";
 import { makeRecords } from "./merged-records.ts";
-import type { MergedProfile, ProfileMerger } from "./merger.ts";
 import { orderTree } from "./ordered-tree.ts";
 import type { MemprofBlocks, MemprofFrames, MemprofStacks } from "./profile.ts";
 
@@ -8,7 +8,7 @@ import type { MemprofBlocks, MemprofFrames, MemprofStacks } from "./profile.ts";
  * Brings what was merged into an order that only depends on its content: frames and functions ascending, stacks as a
  * walk of their tree meets them, callers first, and the sites of a function by their stacks.
  */
-export function buildMerged(merger: ProfileMerger): MergedProfile {
+export function buildMerged(merger: MergeTables): MergedProfile {
   // What was needed to find things goes before the sorted copies are made, and each table when its copy is there.
   merger.stacks.seal();
   merger.contexts.seal();
@@ -30,7 +30,7 @@ export function buildMerged(merger: ProfileMerger): MergedProfile {
 }
 
 /** The frames in ascending order, and the place of each one in it. */
-export function sortFrames({ frames: merged }: ProfileMerger): { frames: MemprofFrames; ranks: Uint32Array } {
+export function sortFrames({ frames: merged }: MergeTables): { frames: MemprofFrames; ranks: Uint32Array } {
   const rows = Array.from({ length: merged.length }, (_, index) => ({ index, frame: merged.at(index) }));
   rows.sort((a, b) => compareFrames(a.frame, b.frame));
   const ranks = new Uint32Array(rows.length);
@@ -44,7 +44,7 @@ export function sortFrames({ frames: merged }: ProfileMerger): { frames: Memprof
 
 /** The tree in the order of a walk that goes to callers first and takes siblings by frame. */
 function sortStacks(
-  { stacks: tree }: ProfileMerger,
+  { stacks: tree }: MergeTables,
   ranks: Uint32Array,
 ): { stacks: MemprofStacks; renumbered: Uint32Array } {
   const old = tree.flat();
@@ -77,7 +77,7 @@ function sortStacks(
 
 /** The blocks in the order of their stacks. */
 function sortBlocks(
-  { contexts, blocks: merged, histograms, knownFields }: ProfileMerger,
+  { contexts, blocks: merged, histograms, knownFields }: MergeTables,
   renumbered: Uint32Array,
   stackCount: number,
 ): { blocks: MemprofBlocks; lastInput: Float64Array; stackOfBlock: Uint32Array } {

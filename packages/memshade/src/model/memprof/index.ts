@@ -10,9 +10,10 @@ export {
   type HotColdThresholds,
   LLVM_THRESHOLDS,
 } from "./hot-cold.ts";
+export type { MergedProfile } from "./merge-tables.ts";
 export { type Arrangement, MergedOrder } from "./merged-order.ts";
 export { summaryOfMerged, viewMerged } from "./merged-view.ts";
-export { type MergedProfile, ProfileMerger } from "./merger.ts";
+export { ProfileMerger } from "./merger.ts";
 export { type OrderedTree, orderTree } from "./ordered-tree.ts";
 export { PackedMibs } from "./packed-mibs.ts";
 export {

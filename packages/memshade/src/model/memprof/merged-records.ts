@@ -1,4 +1,4 @@
-import type { ProfileMerger } from "./merger.ts";
+import type { MergeTables } from "./merge-tables.ts";
 import type { MemprofFrames, MemprofRecords } from "./profile.ts";
 import { isUnresolved } from "./unresolved.ts";
 
@@ -21,7 +21,7 @@ export interface OrderedContexts {
 }
 
 /** The records of all functions, ascending by GUID; the alloc sites of each keep the order of the contexts. */
-export function makeRecords(merger: ProfileMerger, contexts: OrderedContexts): MemprofRecords {
+export function makeRecords(merger: MergeTables, contexts: OrderedContexts): MemprofRecords {
   const { frames } = contexts;
   const otherFunctions = new Map<number, Set<bigint>>();
   for (const [row, guids] of merger.otherFunctions) otherFunctions.set(contexts.stackOfRow(row), guids);
@@ -114,7 +114,7 @@ function innermostNamed(stack: number, contexts: OrderedContexts, isPlace: Uint8
   return stack;
 }
 
-function sitesOf({ callSites }: ProfileMerger, guid: bigint, contexts: OrderedContexts) {
+function sitesOf({ callSites }: MergeTables, guid: bigint, contexts: OrderedContexts) {
   return callSites
     .stacksOf(guid)
     .map((stack) => ({ stack: contexts.callSiteOf(stack), callees: callSites.calleesOf(guid, stack) }))

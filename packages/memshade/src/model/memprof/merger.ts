@@ -5,19 +5,13 @@ import { buildMerged } from "./build-merged.ts";
 import { CallSiteSet } from "./call-site-set.ts";
 import { FrameTable } from "./frame-table.ts";
 import { mergeDataAccess } from "./merge-data-access.ts";
+import type { MergedProfile, MergeTables } from "./merge-tables.ts";
 import type { DataAccessProfile, MemprofFrames, MemprofProfile, MemprofStacks } from "./profile.ts";
 import { RowIndex } from "./row-index.ts";
 import { addHistograms } from "./runs/run-merge.ts";
 import { StackChains } from "./stack-chains.ts";
 import { type ResolvePlace, StackCopier } from "./stack-copier.ts";
 import { isUnresolved } from "./unresolved.ts";
-
-/** What a merger has collected, with what another one needs to go on from there. */
-export interface MergedProfile {
-  readonly profile: MemprofProfile;
-  /** By block: the number of the input that its timestamps and CPU numbers come from. */
-  readonly lastInput: Float64Array;
-}
 
 /**
  * Combines profiles of many processes. A context is its full call stack; equal contexts become one, whatever
@@ -26,17 +20,15 @@ export interface MergedProfile {
  * The result does not depend on the order of the inputs, but for timestamps and CPU numbers, which are those of the
  * input with the highest number.
  */
-export class ProfileMerger {
+export class ProfileMerger implements MergeTables {
   readonly frames: FrameTable;
   readonly stacks = new StackChains();
   readonly contexts = new RowIndex();
   readonly blocks: BlockMerge;
   readonly callSites: CallSiteSet;
   readonly histograms = new Map<number, BigUint64Array>();
-  /** Functions that a context is recorded in, where they are not those of its innermost inline chain. */
   readonly otherFunctions = new Map<number, Set<bigint>>();
   dataAccess: DataAccessProfile | undefined;
-  /** Whether frames in modules without debug information stay, as places of these. */
   readonly keepsUnresolved: boolean;
   private readonly wanted: readonly MibField[];
   private known: readonly MibField[];
@@ -65,7 +57,6 @@ export class ProfileMerger {
     this.blocks.releaseAll();
   }
 
-  /** The wanted fields that every input so far has. */
   get knownFields(): readonly MibField[] {
     return this.known;
   }

@@ -1,5 +1,5 @@
 import { frameAt, type MemprofFrame } from "./frame-table.ts";
-import type { ProfileMerger } from "./merger.ts";
+import type { MergeTables } from "./merge-tables.ts";
 import type { MemprofProfile } from "./profile.ts";
 import { isUnresolved, type UnresolvedPlace, unresolvedPlace } from "./unresolved.ts";
 
@@ -12,7 +12,7 @@ type ProfileStacks = Pick<MemprofProfile, "frames" | "stacks">;
 export class StackCopier {
   /** By stack of the profile: that of the merger. */
   readonly copies: Uint32Array;
-  private readonly merger: ProfileMerger;
+  private readonly merger: MergeTables;
   private readonly profile: ProfileStacks;
   /** By frame of the profile: those of the merger, outermost first. */
   private readonly frames: (readonly number[])[];
@@ -20,7 +20,7 @@ export class StackCopier {
   private readonly wasResolved: Uint8Array;
   private hasResolved = false;
 
-  constructor(merger: ProfileMerger, profile: ProfileStacks, resolve: ResolvePlace | undefined) {
+  constructor(merger: MergeTables, profile: ProfileStacks, resolve: ResolvePlace | undefined) {
     this.merger = merger;
     this.profile = profile;
     this.wasResolved = new Uint8Array(profile.frames.length);
