@@ -50,7 +50,7 @@ function cycles(): string[][] {
 
 describe("imports of files", () => {
   it("are found", () => {
-    expect(imports.get("dwarf/line-table.ts")).toContain("dwarf/cursor.ts");
+    expect(imports.get("dwarf/lines/line-table.ts")).toContain("dwarf/cursor.ts");
   });
 
   it.each(ROOMS)("lead never back in %s/", (room) => {

@@ -1,4 +1,4 @@
-import { mibFromPacked } from "../../model/memprof/block-merge.ts";
+import { mibFromPacked } from "../../model/memprof/merge/block-merge.ts";
 import type { Mib } from "../../model/mib.ts";
 import { mibBytesOf } from "./layout.ts";
 import { requireStack } from "./merge-dumps.ts";

@@ -1,7 +1,7 @@
 import type { ByteSource } from "../../bytes/byte-source.ts";
 import { Window } from "../../bytes/window.ts";
-import { packMib } from "../../model/memprof/block-merge.ts";
 import { Column, NarrowColumn, SlotTable } from "../../model/memprof/index.ts";
+import { packMib } from "../../model/memprof/merge/block-merge.ts";
 import { type Mib, mergeMib } from "../../model/mib.ts";
 import { type DumpHeader, readSectionOffsets } from "./headers.ts";
 import { histogramEntryBytesOf, mibBytesOf } from "./layout.ts";

@@ -1,5 +1,5 @@
 import type { Window } from "../../bytes/window.ts";
-import { mibFromPacked } from "../../model/memprof/block-merge.ts";
+import { mibFromPacked } from "../../model/memprof/merge/block-merge.ts";
 import type { Mib } from "../../model/mib.ts";
 import { decodeHistogramCount } from "./histogram.ts";
 import { histogramEntryBytesOf, mibBytesOf } from "./layout.ts";

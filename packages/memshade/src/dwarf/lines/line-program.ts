@@ -1,5 +1,5 @@
-import * as dw from "./constants.ts";
-import { Cursor } from "./cursor.ts";
+import * as dw from "../constants.ts";
+import { Cursor } from "../cursor.ts";
 import { type LineHeader, readOldFile, readText } from "./line-header.ts";
 import { LineRows, NO_SECTION } from "./line-rows.ts";
 

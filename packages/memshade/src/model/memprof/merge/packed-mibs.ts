@@ -1,5 +1,5 @@
-import { type Mib, mergeMib } from "../mib.ts";
-import { MIB_FIELDS } from "../mib-fields.ts";
+import { type Mib, mergeMib } from "../../mib.ts";
+import { MIB_FIELDS } from "../../mib-fields.ts";
 import { mibFromPacked, packMib } from "./block-merge.ts";
 
 /** Bytes of a MIB with all fields. */

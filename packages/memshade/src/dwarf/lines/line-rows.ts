@@ -1,4 +1,4 @@
-import { partitionPoint } from "../bytes/partition-point.ts";
+import { partitionPoint } from "../../bytes/partition-point.ts";
 
 /** What a line table says of one place. */
 export interface LinePlace {

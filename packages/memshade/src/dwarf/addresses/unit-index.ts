@@ -1,10 +1,10 @@
-import { FormatError } from "../bytes/errors.ts";
+import { FormatError } from "../../bytes/errors.ts";
+import type { Unit } from "../die.ts";
+import type { DwarfFile } from "../dwarf-file.ts";
+import { isTypeUnit } from "../unit-header.ts";
 import { readAddressRanges } from "./address-ranges.ts";
-import type { Unit } from "./die.ts";
-import type { DwarfFile } from "./dwarf-file.ts";
 import { visitRanges } from "./ranges.ts";
 import { SortedIntervals } from "./sorted-intervals.ts";
-import { isTypeUnit } from "./unit-header.ts";
 
 /** For how many addresses the ranges of all units are gone through; for more, they are sorted. */
 const FEW_LOOKUPS = 2;

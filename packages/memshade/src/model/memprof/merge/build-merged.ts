@@ -1,8 +1,8 @@
-import { compareFrames, framesOf } from "./frame-table.ts";
+import { compareFrames, framesOf } from "../frame-table.ts";
+import { orderTree } from "../ordered-tree.ts";
+import type { MemprofBlocks, MemprofFrames, MemprofStacks } from "../profile.ts";
 import type { MergedProfile, MergeTables } from "./merge-tables.ts";
 import { makeRecords } from "./merged-records.ts";
-import { orderTree } from "./ordered-tree.ts";
-import type { MemprofBlocks, MemprofFrames, MemprofStacks } from "./profile.ts";
 
 /**
  * Brings what was merged into an order that only depends on its content: frames and functions ascending, stacks as a

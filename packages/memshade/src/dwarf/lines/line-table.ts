@@ -1,6 +1,6 @@
-import { FormatError } from "../bytes/errors.ts";
-import { Cursor, readInitialLength } from "./cursor.ts";
-import type { Unit } from "./die.ts";
+import { FormatError } from "../../bytes/errors.ts";
+import { Cursor, readInitialLength } from "../cursor.ts";
+import type { Unit } from "../die.ts";
 import { runFastLineProgram } from "./fast-line-program.ts";
 import { type LineHeader, readLineHeader } from "./line-header.ts";
 import { runLineProgram } from "./line-program.ts";

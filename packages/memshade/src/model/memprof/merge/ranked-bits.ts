@@ -1,4 +1,4 @@
-import { Column } from "./column.ts";
+import { Column } from "../column.ts";
 
 /** A growing set of small integers, as bits, that also numbers its members in ascending order. */
 export class RankedBits {

@@ -1,7 +1,7 @@
-import { FormatError } from "../bytes/errors.ts";
-import * as dw from "./constants.ts";
-import { Cursor, u32At, u64At } from "./cursor.ts";
-import type { Die, Unit } from "./die.ts";
+import { FormatError } from "../../bytes/errors.ts";
+import * as dw from "../constants.ts";
+import { Cursor, u32At, u64At } from "../cursor.ts";
+import type { Die, Unit } from "../die.ts";
 
 /** Is told addresses `[low, high)`. */
 export type TakeRange = (low: number, high: number) => void;

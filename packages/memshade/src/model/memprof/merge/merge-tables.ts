@@ -1,10 +1,10 @@
-import type { MibField } from "../mib-fields.ts";
+import type { MibField } from "../../mib-fields.ts";
+import type { FrameTable } from "../frame-table.ts";
+import type { DataAccessProfile, MemprofProfile } from "../profile.ts";
+import type { StackChains } from "../stack-chains.ts";
 import type { BlockMerge } from "./block-merge.ts";
 import type { CallSiteSet } from "./call-site-set.ts";
-import type { FrameTable } from "./frame-table.ts";
-import type { DataAccessProfile, MemprofProfile } from "./profile.ts";
 import type { RowIndex } from "./row-index.ts";
-import type { StackChains } from "./stack-chains.ts";
 
 /** The tables that a merger collects into. */
 export interface MergeTables {

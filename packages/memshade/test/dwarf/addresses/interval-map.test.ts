@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { IntervalMap } from "../../src/dwarf/interval-map.ts";
+import { IntervalMap } from "../../../src/dwarf/addresses/interval-map.ts";
 
 type Interval = readonly [low: number, high: number];
 

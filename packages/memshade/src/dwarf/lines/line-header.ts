@@ -1,7 +1,7 @@
-import { FormatError } from "../bytes/errors.ts";
-import * as dw from "./constants.ts";
-import { Cursor, readInitialLength, stringAt } from "./cursor.ts";
-import { type Encoding, readForm } from "./forms.ts";
+import { FormatError } from "../../bytes/errors.ts";
+import * as dw from "../constants.ts";
+import { Cursor, readInitialLength, stringAt } from "../cursor.ts";
+import { type Encoding, readForm } from "../forms.ts";
 
 /** A file of a line table. */
 export interface LineFile {

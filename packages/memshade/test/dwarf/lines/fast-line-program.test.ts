@@ -3,21 +3,21 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { FormatError } from "../../src/bytes/errors.ts";
-import { runFastLineProgram } from "../../src/dwarf/fast-line-program.ts";
-import { DwarfFile, type Unit } from "../../src/dwarf/index.ts";
-import { type LineHeader, readLineHeader } from "../../src/dwarf/line-header.ts";
-import { runLineProgram } from "../../src/dwarf/line-program.ts";
-import { LineRows } from "../../src/dwarf/line-rows.ts";
-import { ROW } from "../../src/dwarf/subroutine-columns.ts";
-import { readSubroutines } from "../../src/dwarf/subroutine-entries.ts";
-import { isTypeUnit } from "../../src/dwarf/unit-header.ts";
-import { openObject } from "../../src/objects/index.ts";
-import { nodeDecompressors } from "../../src/report/load-objects.ts";
-import { sharedPath } from "../shared-path.ts";
+import { FormatError } from "../../../src/bytes/errors.ts";
+import { ROW } from "../../../src/dwarf/addresses/subroutine-columns.ts";
+import { readSubroutines } from "../../../src/dwarf/addresses/subroutine-entries.ts";
+import { DwarfFile, type Unit } from "../../../src/dwarf/index.ts";
+import { runFastLineProgram } from "../../../src/dwarf/lines/fast-line-program.ts";
+import { type LineHeader, readLineHeader } from "../../../src/dwarf/lines/line-header.ts";
+import { runLineProgram } from "../../../src/dwarf/lines/line-program.ts";
+import { LineRows } from "../../../src/dwarf/lines/line-rows.ts";
+import { isTypeUnit } from "../../../src/dwarf/unit-header.ts";
+import { openObject } from "../../../src/objects/index.ts";
+import { nodeDecompressors } from "../../../src/report/load-objects.ts";
+import { sharedPath } from "../../shared-path.ts";
 
 // `../shared` has programs too large to be kept here; the others are always there.
-const root = fileURLToPath(new URL("../..", import.meta.url));
+const root = fileURLToPath(new URL("../../..", import.meta.url));
 
 /** Programs with debug information: built ones of the project, and those of a package. */
 const programs = [

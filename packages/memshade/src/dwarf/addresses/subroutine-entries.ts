@@ -1,9 +1,9 @@
-import { FormatError } from "../bytes/errors.ts";
-import type { Abbreviation } from "./abbreviations.ts";
-import * as dw from "./constants.ts";
-import { Cursor } from "./cursor.ts";
-import type { Unit } from "./die.ts";
-import { readForm, readValue, skipSized } from "./forms.ts";
+import { FormatError } from "../../bytes/errors.ts";
+import type { Abbreviation } from "../abbreviations.ts";
+import * as dw from "../constants.ts";
+import { Cursor } from "../cursor.ts";
+import type { Unit } from "../die.ts";
+import { readForm, readValue, skipSized } from "../forms.ts";
 import { IntervalMap } from "./interval-map.ts";
 import { isTombstone, readRanges } from "./ranges.ts";
 import {

@@ -1,7 +1,7 @@
-import { type Mib, mergeMib } from "../mib.ts";
-import { MIB_FIELDS, type MibField, zeroMib } from "../mib-fields.ts";
-import { NarrowColumn } from "./column.ts";
-import type { BlockWords } from "./profile-view.ts";
+import { type Mib, mergeMib } from "../../mib.ts";
+import { MIB_FIELDS, type MibField, zeroMib } from "../../mib-fields.ts";
+import { NarrowColumn } from "../column.ts";
+import type { BlockWords } from "../profile-view.ts";
 
 /** How a field of two blocks becomes one, for blocks of different processes. */
 type Rule = "sum" | "min" | "max" | "last" | "none";

@@ -1,5 +1,5 @@
-import { Column } from "./column.ts";
-import { SlotTable } from "./slot-table.ts";
+import { Column } from "../column.ts";
+import { SlotTable } from "../slot-table.ts";
 
 /** Numbers from 0 for keys that are small integers, in the order of their first use. */
 export class RowIndex {

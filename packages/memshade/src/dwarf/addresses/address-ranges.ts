@@ -1,4 +1,4 @@
-import { Cursor, readInitialLength } from "./cursor.ts";
+import { Cursor, readInitialLength } from "../cursor.ts";
 
 /** `.debug_aranges` (DWARF 5, section 6.1.2). */
 export function readAddressRanges(

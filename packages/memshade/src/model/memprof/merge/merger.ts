@@ -1,17 +1,17 @@
-import type { MibField } from "../mib-fields.ts";
+import type { MibField } from "../../mib-fields.ts";
+import { FrameTable } from "../frame-table.ts";
+import type { DataAccessProfile, MemprofFrames, MemprofProfile, MemprofStacks } from "../profile.ts";
+import { addHistograms } from "../runs/run-merge.ts";
+import { StackChains } from "../stack-chains.ts";
+import { isUnresolved } from "../unresolved.ts";
 import { BlockAdder, type BlockPieces } from "./block-adder.ts";
 import { BlockMerge } from "./block-merge.ts";
 import { buildMerged } from "./build-merged.ts";
 import { CallSiteSet } from "./call-site-set.ts";
-import { FrameTable } from "./frame-table.ts";
 import { mergeDataAccess } from "./merge-data-access.ts";
 import type { MergedProfile, MergeTables } from "./merge-tables.ts";
-import type { DataAccessProfile, MemprofFrames, MemprofProfile, MemprofStacks } from "./profile.ts";
 import { RowIndex } from "./row-index.ts";
-import { addHistograms } from "./runs/run-merge.ts";
-import { StackChains } from "./stack-chains.ts";
 import { type ResolvePlace, StackCopier } from "./stack-copier.ts";
-import { isUnresolved } from "./unresolved.ts";
 
 /**
  * Combines profiles of many processes. A context is its full call stack; equal contexts become one, whatever

@@ -1,4 +1,4 @@
-import type { DataAccessProfile, DataAccessRecord } from "./profile.ts";
+import type { DataAccessProfile, DataAccessRecord } from "../profile.ts";
 
 /** Both profiles in one: counts of equal symbols added, their places and the cold names united. */
 export function mergeDataAccess(

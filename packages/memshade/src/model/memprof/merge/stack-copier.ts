@@ -1,7 +1,7 @@
-import { frameAt, type MemprofFrame } from "./frame-table.ts";
+import { frameAt, type MemprofFrame } from "../frame-table.ts";
+import type { MemprofProfile } from "../profile.ts";
+import { isUnresolved, type UnresolvedPlace, unresolvedPlace } from "../unresolved.ts";
 import type { MergeTables } from "./merge-tables.ts";
-import type { MemprofProfile } from "./profile.ts";
-import { isUnresolved, type UnresolvedPlace, unresolvedPlace } from "./unresolved.ts";
 
 /** Frames of a place that a profile has by its module and offset alone, innermost first; undefined where unknown. */
 export type ResolvePlace = (place: UnresolvedPlace) => readonly MemprofFrame[] | undefined;

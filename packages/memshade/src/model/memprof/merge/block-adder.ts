@@ -1,8 +1,8 @@
-import type { Mib } from "../mib.ts";
-import { type MibField, zeroMib } from "../mib-fields.ts";
+import type { Mib } from "../../mib.ts";
+import { type MibField, zeroMib } from "../../mib-fields.ts";
+import type { MemprofBlocks } from "../profile.ts";
 import { mergeInOrder } from "./block-merge.ts";
 import type { MergeTables } from "./merge-tables.ts";
-import type { MemprofBlocks } from "./profile.ts";
 import { RankedBits } from "./ranked-bits.ts";
 
 /** The blocks of a profile, one part of the table after the other, so that it need not be in memory as a whole. */

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { mergeInOrder, mibFromPacked, packMib } from "../../../src/model/memprof/block-merge.ts";
-import { PackedMibs } from "../../../src/model/memprof/index.ts";
-import { blockMib, type Mib } from "../../../src/model/mib.ts";
+import { PackedMibs } from "../../../../src/model/memprof/index.ts";
+import { mergeInOrder, mibFromPacked, packMib } from "../../../../src/model/memprof/merge/block-merge.ts";
+import { blockMib, type Mib } from "../../../../src/model/mib.ts";
 
 const MIB_BYTES = 144;
 const block = fc.record({

@@ -1,4 +1,4 @@
-import type { Unit } from "./die.ts";
+import type { Unit } from "../die.ts";
 import {
   CALL_COLUMN,
   CALL_DISCRIMINATOR,

@@ -1,5 +1,5 @@
-import { bytesOfBase64 } from "../bytes/base64.ts";
-import { DWARF_BASE64 } from "./assembly.generated.ts";
+import { bytesOfBase64 } from "../../bytes/base64.ts";
+import { DWARF_BASE64 } from "../assembly.generated.ts";
 
 type Variables = Readonly<
   Record<

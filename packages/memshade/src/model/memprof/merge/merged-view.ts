@@ -1,9 +1,9 @@
-import { HOT_COLD_FIELDS } from "./block-table.ts";
-import { type ChainOrder, ChainWalk } from "./chain-walk.ts";
+import { HOT_COLD_FIELDS } from "../block-table.ts";
+import { type ChainOrder, ChainWalk } from "../chain-walk.ts";
+import type { BlockWords, StackTreeView, TreeCursor } from "../profile-view.ts";
+import { type MemprofSummary, SummaryBuilder } from "../summary.ts";
 import { MergedOrder } from "./merged-order.ts";
 import type { ProfileMerger } from "./merger.ts";
-import type { BlockWords, StackTreeView, TreeCursor } from "./profile-view.ts";
-import { type MemprofSummary, SummaryBuilder } from "./summary.ts";
 
 /**
  * What a merger holds, as `buildMerged` would build it, read out of the merger's own tables. Its records name the
