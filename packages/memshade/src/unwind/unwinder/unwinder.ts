@@ -11,11 +11,32 @@ import { FRAME_MARK, StackColumns } from "./stack-columns.ts";
 import { Walk } from "./walk.ts";
 
 /**
- * Walks stacks of one process.
+ * Walks stacks of one process. One unwinder serves many stacks; one table serves all processes that map its object.
  *
- *     const unwinder = new Unwinder("x86_64");
- *     unwinder.modules.add({ start, end, bias, table });
- *     const { frames, end } = unwinder.unwind({ rip, rsp, rbp }, readMemory);
+ * Nothing is thrown for a damaged stack, since the frames up to the damage are right. The `end` of a stack says how far
+ * its caller can trust that no frames are missing:
+ *
+ * - `outermost` and `zero`: the stack is whole.
+ * - `limit`: it goes on. Ask for more frames, or show it as cut.
+ * - `memory`: it goes on where memory could not be read. With a copied stack, copy more bytes.
+ * - `no-rule`: the last frame is in code without call frame information, such as that of a JIT compiler, or its object is
+ *   not among the modules. The frames are right, and what called the last one is not known.
+ * - `loop`: rules or memory are damaged. The last frame, and those found by `frame-pointer` or `scan`, are doubtful.
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert";
+ * import { StackImage, Unwinder } from "memshade/unwind";
+ *
+ * const unwinder = new Unwinder("x86_64");
+ * // Without a table, frame pointers lead on.
+ * unwinder.modules.add({ start: 0x1000, end: 0x2000, bias: 0, name: "app" });
+ * const stack = new BigUint64Array([0x7010n, 0x1200n, 0n, 0n]);
+ * const memory = new StackImage(0x7000, new Uint8Array(stack.buffer));
+ * const { frames, end } = unwinder.unwind({ rip: 0x1100, rsp: 0x7000, rbp: 0x7000 }, memory);
+ * assert.deepEqual(frames.map(({ pc, foundBy }) => [pc, foundBy]), [[0x1100, "context"], [0x1200, "frame-pointer"]]);
+ * assert.equal(end, "no-rule");
+ * ```
  */
 export class Unwinder {
   readonly target: UnwindTarget;
