@@ -12,6 +12,17 @@ export type FormatErrorKind =
  *
  * `offset` is the byte offset in the input where the construct starts, `construct` names it in the
  * words of the format's specification ("code section", "memarg", "segment entry").
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert";
+ * import { FormatError, openObject } from "memshade/unwind";
+ *
+ * assert.throws(
+ *   () => openObject(new TextEncoder().encode("no object")),
+ *   (error) => error instanceof FormatError && error.kind === "bad-magic" && error.offset === 0,
+ * );
+ * ```
  */
 export class FormatError extends Error {
   readonly kind: FormatErrorKind;

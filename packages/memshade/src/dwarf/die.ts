@@ -1,12 +1,70 @@
 import { FormatError } from "../bytes/errors.ts";
-import type { Abbreviation } from "./abbreviations.ts";
+import type { Abbreviation, AbbreviationTable } from "./abbreviations.ts";
 import * as dw from "./constants.ts";
 import { Cursor, stringAt } from "./cursor.ts";
 import { type FormValue, readForm, skipSized } from "./forms.ts";
-import type { Unit } from "./unit.ts";
+import type { DwarfSections } from "./sections.ts";
+import type { Contributions, UnitHeader } from "./unit-header.ts";
 
 /** How far chains of references are followed for an attribute; real ones have two or three links. */
 const LONGEST_CHAIN = 64;
+
+/** Attributes of a unit's own entry that the reading of others depends on. */
+export interface UnitAttributes {
+  readonly lineOffset: number | undefined;
+  readonly compilationDirectory: string;
+  readonly name: string;
+  readonly dwoName: string | undefined;
+  readonly dwoId: bigint | undefined;
+}
+
+/** Where a unit's parts of tables start. */
+export interface UnitBases {
+  readonly strings: number;
+  readonly addresses: number;
+  readonly rangeLists: number;
+}
+
+/** A unit of `.debug_info`, as its entries and their readers see it. */
+export interface Unit {
+  readonly file: FileOfEntries;
+  readonly header: UnitHeader;
+  readonly contributions: Contributions | undefined;
+  readonly isSplit: boolean;
+  /** Of a split unit: the one in the program, which has the addresses and the line table. */
+  skeleton: Unit | undefined;
+  readonly abbreviations: AbbreviationTable;
+  /** The unit's own entry. @throws FormatError if it cannot be read */
+  readonly die: Die;
+  readonly attributes: UnitAttributes;
+  /** Where the tables start that indices (`strx`, `addrx`, `rnglistx`) count from. */
+  readonly bases: UnitBases;
+  /** What the entries of range lists count from, unless the lists say otherwise. */
+  readonly baseAddress: number | undefined;
+  /** What offsets of range lists in its split half count from, in version 4. */
+  readonly rangesBase: number;
+  /** Makes sure that all of its entries are in memory. */
+  load(): void;
+  /** @throws FormatError if there is no entry */
+  dieAt(offset: number): Die;
+  /**
+   * Reads something of the unit's own entry, which mostly needs no more than the unit's first bytes; no texts.
+   *
+   * @throws FormatError if it cannot be read
+   */
+  fromOwnEntry<T>(read: (die: Die) => T): T;
+  /** The address at an index of `.debug_addr`. */
+  addressAt(index: number): number | undefined;
+  /** The text at an index of `.debug_str_offsets`. */
+  textAtIndex(index: number): string | undefined;
+}
+
+/** What entries ask of their file: where others are. */
+export interface FileOfEntries extends DwarfSections {
+  readonly shared: FileOfEntries | undefined;
+  unitAround(offset: number): Unit | undefined;
+  typeUnitDie(signature: bigint | undefined): Die | undefined;
+}
 
 /** An entry, decoded attribute by attribute. Made for the few that are looked at, never for all. */
 export class Die {

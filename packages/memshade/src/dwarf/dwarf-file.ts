@@ -1,97 +1,21 @@
 import { FormatError } from "../bytes/errors.ts";
 import { partitionPoint } from "../bytes/partition-point.ts";
-import { PiecewiseBytes } from "../bytes/piecewise.ts";
-import { AbbreviationTable } from "./abbreviations.ts";
 import * as dw from "./constants.ts";
-import { stringAt } from "./cursor.ts";
-import type { Die } from "./die.ts";
-import type { Encoding } from "./forms.ts";
+import type { Die, FileOfEntries, Unit } from "./die.ts";
 import { type PackageIndex, readPackageIndex } from "./package-index.ts";
-import { readUnitHeader, UNIT_HEAD_BYTES, Unit } from "./unit.ts";
-
-/** Where sections come from: an object file, or anything that has sections by name. */
-export interface DwarfSource {
-  section(name: string): Uint8Array | undefined;
-  /** A section that can be read in pieces; undefined for one that is to be had as a whole alone. */
-  sectionInPieces?(name: string): PiecewiseBytes | undefined;
-  /** In relocatable objects: the section of the program that the address at an offset of a section lies in. */
-  targetSection?(name: string, offset: number): number | undefined;
-}
-
-/** Work on damaged sections may exceed their size this many times; sound ones are read once or twice. */
-const WORK_FACTOR = 64;
-const WORK_FLOOR = 2 ** 20;
-
-/** Strings are looked for in as many bytes at first. */
-const STRING_BYTES = 128;
+import { DwarfSections } from "./sections.ts";
+import { LoadedUnit } from "./unit.ts";
+import { isTypeUnit, readUnitHeader, UNIT_HEAD_BYTES } from "./unit-header.ts";
 
 /** The debug information of one file: its sections, and the units of `.debug_info` and `.debug_types`. */
-export class DwarfFile {
-  /** Whether the units are split ones (`.dwo`, `.dwp`); their sections have names of their own. */
-  readonly isSplit: boolean;
+export class DwarfFile extends DwarfSections implements FileOfEntries {
   /** The file that several share (dwz), if it is there. */
   shared: DwarfFile | undefined;
-  /** What was found to be damaged so far. */
-  readonly problems: FormatError[] = [];
-  readonly #source: DwarfSource;
-  readonly #parts = new Map<string, PiecewiseBytes | undefined>();
-  readonly #abbreviations = new Map<string, AbbreviationTable>();
-  #info: PiecewiseBytes | undefined;
   #units: readonly Unit[] | undefined;
   /** Those that were asked for, by offset. */
   readonly #compilationUnits = new Map<number, Unit>();
   #typeUnits: ReadonlyMap<bigint, Unit> | undefined;
   #packageIndex: PackageIndex | undefined | null = null;
-  #abbreviationWork = 0;
-  #rangeWork = 0;
-  #mostRangeWork: number | undefined;
-
-  constructor(source: DwarfSource, isSplit = false) {
-    this.#source = source;
-    this.isSplit = isSplit;
-  }
-
-  /** A whole section by the name that it has in a program; split files have `.debug_info.dwo` for `.debug_info`. */
-  section(name: string): Uint8Array | undefined {
-    return this.part(name)?.loadAll();
-  }
-
-  /** As `section`, of which only what is loaded is there. */
-  part(name: string): PiecewiseBytes | undefined {
-    let part = this.#parts.get(name);
-    if (part === undefined && !this.#parts.has(name)) {
-      const own = this.isSplit ? `${name}.dwo` : name;
-      part = this.#source.sectionInPieces?.(own);
-      if (part === undefined) {
-        const whole = this.#source.section(own);
-        part = whole && new PiecewiseBytes(whole);
-      }
-      this.#parts.set(name, part);
-    }
-    return part;
-  }
-
-  /** The NUL-terminated string at an offset of a section; undefined where the offset lies outside. */
-  stringAt(name: string, offset: number): string | undefined {
-    const part = this.part(name);
-    if (part === undefined || !(offset >= 0 && offset < part.bytes.length)) return undefined;
-    for (let end = offset + STRING_BYTES; ; end += end - offset) {
-      part.loadSome(offset, end);
-      const nul = part.bytes.indexOf(0, offset);
-      if ((nul >= 0 && nul < end) || end >= part.bytes.length) return stringAt(part.bytes, offset);
-    }
-  }
-
-  /** The section of the program that the address at an offset of a section lies in, where each has addresses of its own. */
-  targetSection(name: string, offset: number): number | undefined {
-    return this.isSplit ? undefined : this.#source.targetSection?.(name, offset);
-  }
-
-  /** `.debug_info`, with the units that were loaded. */
-  get info(): PiecewiseBytes {
-    this.#info ??= this.part(".debug_info") ?? new PiecewiseBytes(new Uint8Array(0));
-    return this.#info;
-  }
 
   /** Compilation and skeleton units in the order of the section; whatever follows a damaged header is left out. */
   get units(): readonly Unit[] {
@@ -108,7 +32,7 @@ export class DwarfFile {
       try {
         const header = readUnitHeader(info, offset);
         const known = this.#compilationUnits.get(offset);
-        units.push(known ?? new Unit(this, header, packageIndex?.contributionsAt(offset)));
+        units.push(known ?? new LoadedUnit(this, header, packageIndex?.contributionsAt(offset)));
         offset = header.end;
       } catch (error) {
         if (!(error instanceof FormatError)) throw error;
@@ -155,7 +79,7 @@ export class DwarfFile {
 
   get packageIndex(): PackageIndex | undefined {
     if (this.#packageIndex === null) {
-      const index = this.isSplit ? this.#source.section(".debug_cu_index") : undefined;
+      const index = this.isSplit ? this.source.section(".debug_cu_index") : undefined;
       this.#packageIndex = undefined;
       try {
         if (index !== undefined && index.length > 0) this.#packageIndex = readPackageIndex(index);
@@ -165,42 +89,6 @@ export class DwarfFile {
       }
     }
     return this.#packageIndex;
-  }
-
-  abbreviationsAt(offset: number, encoding: Encoding): AbbreviationTable {
-    const { version, offsetSize, addressSize } = encoding;
-    const key = `${offset} ${version <= 2} ${offsetSize} ${addressSize}`;
-    let table = this.#abbreviations.get(key);
-    if (table === undefined) {
-      const bytes = this.section(".debug_abbrev") ?? new Uint8Array(0);
-      const most = bytes.length * WORK_FACTOR + WORK_FLOOR;
-      table = new AbbreviationTable(bytes, offset, encoding, (spent) => {
-        this.#abbreviationWork += spent;
-        if (this.#abbreviationWork > most)
-          throw new FormatError("malformed", offset, ".debug_abbrev", "tables overlap");
-      });
-      this.#abbreviations.set(key, table);
-    }
-    return table;
-  }
-
-  /** Range lists that overlap without end would let a small file keep us busy for long. */
-  spendRanges(position: number): void {
-    this.#rangeWork++;
-    if (this.#rangeWork > this.mostRangeWork) {
-      throw new FormatError("malformed", position, "range list", "lists overlap too often");
-    }
-  }
-
-  /** How many entries of range lists may be read. */
-  get mostRangeWork(): number {
-    this.#mostRangeWork ??=
-      this.#sizeOf(".debug_info", ".debug_rnglists", ".debug_ranges") * WORK_FACTOR + WORK_FLOOR;
-    return this.#mostRangeWork;
-  }
-
-  #sizeOf(...names: readonly string[]): number {
-    return names.reduce((sum, name) => sum + (this.part(name)?.bytes.length ?? 0), 0);
   }
 
   /** The entry of a type by its signature. Units of `.debug_types` (version 4) are not among them. */
@@ -214,10 +102,6 @@ export class DwarfFile {
     for (const child of unit.die.children()) if (child.tag !== dw.DW_TAG_namespace) return child;
     return undefined;
   }
-}
-
-export function isTypeUnit({ header: { unitType } }: Unit): boolean {
-  return unitType === dw.DW_UT_type || unitType === dw.DW_UT_split_type;
 }
 
 /** Where the unit behind one of an unknown kind starts, if its length can be believed. */

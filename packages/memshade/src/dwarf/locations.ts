@@ -1,9 +1,8 @@
 import { FormatError } from "../bytes/errors.ts";
 import * as dw from "./constants.ts";
 import { Cursor } from "./cursor.ts";
-import type { Die } from "./die.ts";
+import type { Die, Unit } from "./die.ts";
 import type { FormValue } from "./forms.ts";
-import type { Unit } from "./unit.ts";
 
 /**
  * The expressions for the place of a variable: the one of its entry, or those of the list that it names, as far as this

@@ -1,7 +1,7 @@
 import { FormatError } from "../bytes/errors.ts";
 import * as dw from "./constants.ts";
 import { Cursor } from "./cursor.ts";
-import type { Contributions } from "./unit.ts";
+import type { Contributions } from "./unit-header.ts";
 
 /** Which parts of a package file's sections belong to which unit (`.debug_cu_index`; DWARF 5, section 7.3.5.3). */
 export class PackageIndex {

@@ -1,99 +1,15 @@
 import { FormatError } from "../bytes/errors.ts";
 import type { AbbreviationTable } from "./abbreviations.ts";
 import * as dw from "./constants.ts";
-import { Cursor, readInitialLength } from "./cursor.ts";
-import { Die } from "./die.ts";
-import type { DwarfFile } from "./dwarf-file.ts";
-import type { Encoding } from "./forms.ts";
-
-/** A unit's header (DWARF 5, section 7.5.1), as versions 2 to 5 have it. Offsets count from the section's start. */
-export interface UnitHeader extends Encoding {
-  readonly offset: number;
-  /** Where the next unit starts. */
-  readonly end: number;
-  readonly unitType: number;
-  readonly abbreviationOffset: number;
-  /** Offset of the unit's own entry. */
-  readonly dieOffset: number;
-  /** Id of a skeleton or split unit of version 5, signature of a type unit. */
-  readonly id: bigint | undefined;
-}
-
-/** @throws FormatError if there is no unit that can be read; `nextUnit` of the error's unit is not known then */
-export function readUnitHeader(section: Uint8Array, offset: number): UnitHeader {
-  const cursor = new Cursor(section, offset, ".debug_info");
-  const { length, dwarf64 } = readInitialLength(cursor);
-  const end = cursor.position + length;
-  if (end > section.length) {
-    throw new FormatError("truncated", offset, "unit", `${length} bytes do not fit into the section`);
-  }
-  const offsetSize = dwarf64 ? 8 : 4;
-  const version = cursor.u16();
-  if (version < 2 || version > 5) {
-    throw new FormatError(
-      "unsupported-version",
-      offset,
-      "unit",
-      `DWARF version ${version} (2 to 5 are known)`,
-    );
-  }
-  let unitType = dw.DW_UT_compile;
-  let addressSize: number;
-  let abbreviationOffset: number;
-  if (version >= 5) {
-    unitType = cursor.u8();
-    addressSize = cursor.u8();
-    abbreviationOffset = cursor.unsigned(offsetSize);
-  } else {
-    abbreviationOffset = cursor.unsigned(offsetSize);
-    addressSize = cursor.u8();
-  }
-  let id: bigint | undefined;
-  if (unitType === dw.DW_UT_skeleton || unitType === dw.DW_UT_split_compile) id = cursor.big64();
-  if (unitType === dw.DW_UT_type || unitType === dw.DW_UT_split_type) {
-    id = cursor.big64();
-    cursor.skip(offsetSize);
-  }
-  if (addressSize !== 4 && addressSize !== 8) {
-    throw new FormatError("unsupported", offset, "unit", `addresses of ${addressSize} bytes`);
-  }
-  const dieOffset = cursor.position;
-  return { offset, end, version, offsetSize, addressSize, unitType, abbreviationOffset, dieOffset, id };
-}
-
-/** Bytes at a unit's start that are looked at before the rest is: its header and its own entry, mostly. */
-export const UNIT_HEAD_BYTES = 512;
-
-/** Where a package file (`.dwp`) keeps a unit's part of a section. */
-export interface Contributions {
-  readonly abbreviations: number;
-  readonly line: number;
-  readonly stringOffsets: number;
-  readonly rangeLists: number;
-}
-
-/** Attributes of a unit's own entry that the reading of others depends on. */
-interface UnitAttributes {
-  readonly lineOffset: number | undefined;
-  readonly compilationDirectory: string;
-  readonly name: string;
-  readonly dwoName: string | undefined;
-  readonly dwoId: bigint | undefined;
-}
-
-/** Where a unit's parts of tables start. */
-interface UnitBases {
-  readonly strings: number;
-  readonly addresses: number;
-  readonly rangeLists: number;
-}
+import { Cursor } from "./cursor.ts";
+import { Die, type FileOfEntries, type Unit, type UnitAttributes, type UnitBases } from "./die.ts";
+import { type Contributions, UNIT_HEAD_BYTES, type UnitHeader } from "./unit-header.ts";
 
 /** A unit of `.debug_info`. Its entries are decoded when they are asked for. */
-export class Unit {
-  readonly file: DwarfFile;
+export class LoadedUnit implements Unit {
+  readonly file: FileOfEntries;
   readonly header: UnitHeader;
   readonly contributions: Contributions | undefined;
-  /** Of a split unit: the one in the program, which has the addresses and the line table. */
   skeleton: Unit | undefined;
   #abbreviations: AbbreviationTable | undefined;
   #bases: UnitBases | undefined;
@@ -101,7 +17,7 @@ export class Unit {
   #lowPc: number | undefined | null = null;
   #isLoaded = false;
 
-  constructor(file: DwarfFile, header: UnitHeader, contributions?: Contributions) {
+  constructor(file: FileOfEntries, header: UnitHeader, contributions?: Contributions) {
     this.file = file;
     this.header = header;
     this.contributions = contributions;
@@ -117,18 +33,12 @@ export class Unit {
     return this.#abbreviations;
   }
 
-  /** Makes sure that all of its entries are in memory. */
   load(): void {
     if (this.#isLoaded) return;
     this.#isLoaded = true;
     this.file.info.load(this.header.offset, this.header.end);
   }
 
-  /**
-   * Reads something of the unit's own entry, which mostly needs no more than the unit's first bytes; no texts.
-   *
-   * @throws FormatError if it cannot be read
-   */
   fromOwnEntry<T>(read: (die: Die) => T): T {
     const head = this.header.offset + UNIT_HEAD_BYTES;
     if (!this.#isLoaded && head < this.header.end) {
@@ -141,12 +51,10 @@ export class Unit {
     return read(this.die);
   }
 
-  /** The unit's own entry. @throws FormatError if it cannot be read */
   get die(): Die {
     return this.dieAt(this.header.dieOffset);
   }
 
-  /** @throws FormatError if there is no entry */
   dieAt(offset: number): Die {
     if (!(offset >= this.header.dieOffset && offset < this.header.end)) {
       throw new FormatError("malformed", offset, "reference", "it leads out of its unit");
@@ -154,7 +62,6 @@ export class Unit {
     return new Die(this, offset);
   }
 
-  /** Where the tables start that indices (`strx`, `addrx`, `rnglistx`) count from. */
   get bases(): UnitBases {
     if (this.#bases === undefined) {
       const { version, offsetSize } = this.header;
@@ -202,22 +109,19 @@ export class Unit {
     return this.#attributes;
   }
 
-  /** What the entries of range lists count from, unless the lists say otherwise. */
   get baseAddress(): number | undefined {
-    const owner = this.skeleton ?? this;
-    if (owner.#lowPc === null)
-      owner.#lowPc = owner.fromOwnEntry(
+    if (this.skeleton !== undefined) return this.skeleton.baseAddress;
+    if (this.#lowPc === null)
+      this.#lowPc = this.fromOwnEntry(
         (die) => die.address(dw.DW_AT_low_pc) ?? die.address(dw.DW_AT_entry_pc),
       );
-    return owner.#lowPc;
+    return this.#lowPc;
   }
 
-  /** What offsets of range lists in its split half count from, in version 4. */
   get rangesBase(): number {
     return this.die.find(dw.DW_AT_GNU_ranges_base)?.value ?? 0;
   }
 
-  /** The address at an index of `.debug_addr`. */
   addressAt(index: number): number | undefined {
     const owner = this.skeleton ?? this;
     const { addressSize } = this.header;
@@ -228,7 +132,6 @@ export class Unit {
     return new Cursor(part.bytes, at, ".debug_addr").unsigned(addressSize);
   }
 
-  /** The text at an index of `.debug_str_offsets`. */
   textAtIndex(index: number): string | undefined {
     const { offsetSize } = this.header;
     const part = this.file.part(".debug_str_offsets");

@@ -4,15 +4,15 @@ import { createDemangler, type Demangle, type DemanglerFiles } from "../symboliz
 
 let loaded: Demangle | undefined;
 
-/** The demangler of this process, compiled on first use. */
+/** The demangler of this process. Its library is compiled when the first name of Rust or MSVC comes. */
 export function loadDemangler(): Demangle {
-  if (loaded === undefined) {
+  loaded ??= createDemangler(() => {
     const require = createRequire(import.meta.url);
     const file = require.resolve("gecko-profiler-demangle/index_bg.wasm");
-    loaded = createDemangler({
+    return {
       module: new WebAssembly.Module(fs.readFileSync(file)),
       glue: require("gecko-profiler-demangle/index_bg.js") as DemanglerFiles["glue"],
-    });
-  }
+    };
+  });
   return loaded;
 }

@@ -11,6 +11,16 @@ import { isWasm, WasmObject } from "./wasm/wasm-object.ts";
  *
  * @throws FormatError if it is neither, or of a kind that is not supported. Damage behind the header never throws;
  * see `ObjectFile.problems`.
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert";
+ * import { openObject } from "memshade/unwind";
+ *
+ * const object = openObject(Uint8Array.of(0x00, 0x61, 0x73, 0x6d, 1, 0, 0, 0));
+ * assert.equal(object.architecture, "wasm32");
+ * assert.equal(object.section(".debug_info"), undefined);
+ * ```
  */
 export function openObject(file: Uint8Array | ByteSource, decompressors: Decompressors = {}): ObjectFile {
   const source = file instanceof Uint8Array ? sourceOfBytes(file) : file;

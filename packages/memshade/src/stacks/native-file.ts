@@ -1,3 +1,4 @@
+import { loadMiniDebugInfo } from "../load/mini-debug-info.ts";
 import {
   loadBias,
   type ObjectFile,
@@ -6,7 +7,6 @@ import {
   PltStubs,
   type SymbolTable,
 } from "../objects/index.ts";
-import { loadMiniDebugInfo } from "../load/mini-debug-info.ts";
 import { cfiOfObject, type Module, type ObjectCfi, UnwindTable } from "../unwind/index.ts";
 
 /** An object at hand, with the path it was found at and what else knows its symbols. */

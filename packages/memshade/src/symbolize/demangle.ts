@@ -3,15 +3,23 @@ import { demangleItanium } from "./itanium/demangle-itanium.ts";
 /** Turns a linker's name of a function into the source's, and leaves every other name as it is. */
 export type Demangle = (name: string) => string;
 
-// Names of C++ and C++-like Rust (_Z), Rust v0 (_R), and Microsoft C++ (?). Anything else must not reach the
-// demangler: it takes the underscore off a plain `__wbindgen_malloc`.
-const MANGLED = /^_{1,4}Z|^_{1,2}R[A-Z0-9]|^\?/;
-
-// wasm-ld undoes the outer layer of Rust's legacy mangling alone: `core::ptr::drop$LT$T$GT$::h<16 digits>`.
+/** C++ names of the Itanium ABI, on some systems with more underscores in front. */
+const ITANIUM = /^_{1,4}Z/;
+/** Rust's older names are C++ names by their spelling: `_ZN4core3ptr4read17h<16 digits>E`. */
+const LEGACY_RUST = /^_{1,2}ZN.*17h[0-9a-f]{16}E(?:\.|$)/s;
+// Rust v0 (_R) and Microsoft C++ (?). Anything else must not reach the library: it takes the underscore off a plain
+// `__wbindgen_malloc`.
+const RUST_V0 = /^_{1,2}R[A-Z0-9]/;
+const MICROSOFT = /^\?/;
+/** wasm-ld undoes the outer layer of Rust's older names alone: `core::ptr::drop$LT$T$GT$::h<16 digits>`. */
 const HALF_DEMANGLED_RUST = /::h[0-9a-f]{16}$/;
+/** Rewriters put it in front of a function that they have replaced. */
+const REPLACED = "orig$";
 
-// Demangling is not linear for adversarial names; real ones stay far below.
+/** The library's work is not linear for adversarial names; real ones stay far below. */
 const LONGEST_NAME = 16384;
+/** Readable names that are kept: most frames are in functions that were met before. */
+const MOST_NAMES = 1 << 17;
 
 /** The two files of the package gecko-profiler-demangle. */
 export interface DemanglerFiles {
@@ -21,39 +29,45 @@ export interface DemanglerFiles {
   readonly glue: typeof import("gecko-profiler-demangle/index_bg.js");
 }
 
-/** A demangler for the names of clang, gcc, rustc and MSVC. */
-export function createDemangler(demangler: DemanglerFiles): Demangle {
+/**
+ * A demangler for the names of clang, gcc, rustc and MSVC. It writes C++ names of clang and gcc as `llvm-cxxfilt` does.
+ *
+ * @param load gives the library that reads names of Rust and MSVC. It is called when the first of these comes.
+ */
+export function createDemangler(load: () => DemanglerFiles): Demangle {
   const known = new Map<string, string>();
-  start(demangler);
+  const others = new OtherNames(load);
   return (name) => {
-    const found = known.get(name);
-    if (found !== undefined) {
-      return found;
+    let readable = known.get(name);
+    if (readable === undefined) {
+      readable = demangleOne(name, others);
+      if (known.size >= MOST_NAMES) known.clear();
+      known.set(name, readable);
     }
-    const readable = demangleOne(name, demangler);
-    known.set(name, readable);
     return readable;
   };
 }
 
-function start({ module, glue }: DemanglerFiles): void {
-  const { exports } = new WebAssembly.Instance(module, { "./index_bg.js": { ...glue } });
-  glue.__wbg_set_wasm(exports);
-  (exports.__wbindgen_start as () => void)();
+function demangleOne(name: string, others: OtherNames): string {
+  if (name.startsWith(REPLACED)) return REPLACED + demangleOne(name.slice(REPLACED.length), others);
+  if (HALF_DEMANGLED_RUST.test(name)) {
+    return others.read(mangleAgain(name)) ?? name.replace(HALF_DEMANGLED_RUST, "");
+  }
+  if (LEGACY_RUST.test(name)) return withSuffix(name, others) ?? name;
+  if (ITANIUM.test(name)) return demangleItanium(name) ?? name;
+  if (RUST_V0.test(name)) return withSuffix(name, others) ?? name;
+  return MICROSOFT.test(name) ? (others.read(name) ?? name) : name;
 }
 
-function demangleOne(name: string, demangler: DemanglerFiles): string {
-  if (name.length > LONGEST_NAME) {
-    return name;
-  }
-  if (HALF_DEMANGLED_RUST.test(name)) {
-    const mangled = mangleAgain(name);
-    const readable = callDemangler(mangled, demangler);
-    return readable === mangled ? name.replace(HALF_DEMANGLED_RUST, "") : readable;
-  }
-  if (!MANGLED.test(name)) return name;
-  const readable = callDemangler(name, demangler);
-  return readable === name ? (demangleItanium(name) ?? name) : readable;
+/** What compilers append to names of Rust (`.llvm.123`, `.cold`) stands in parentheses behind them, as with C++. */
+function withSuffix(name: string, others: OtherNames): string | undefined {
+  // The older names have dots inside: `$LT$alloc..string..String$GT$`.
+  const [mangled, suffix] = /^(.*17h[0-9a-f]{16}E|_{1,2}R[^.]*)(\..*)?$/s.exec(name)!.slice(1) as [
+    string,
+    string | undefined,
+  ];
+  const readable = others.read(mangled);
+  return readable === undefined || suffix === undefined ? readable : `${readable} (${suffix})`;
 }
 
 function mangleAgain(name: string): string {
@@ -63,14 +77,35 @@ function mangleAgain(name: string): string {
     .join("")}E`;
 }
 
-function callDemangler(name: string, demangler: DemanglerFiles): string {
-  try {
-    const readable = demangler.glue.demangle_any(name);
-    // A name that it cannot read comes back without its underscores.
-    return readable === "" || name.endsWith(readable) ? name : readable;
-  } catch {
-    // A trap leaves the instance in an unknown state.
-    start(demangler);
-    return name;
+/** Names of Rust and MSVC. */
+class OtherNames {
+  readonly #load: () => DemanglerFiles;
+  #files: DemanglerFiles | undefined;
+
+  constructor(load: () => DemanglerFiles) {
+    this.#load = load;
+  }
+
+  /** Undefined for a name that the library cannot read. */
+  read(name: string): string | undefined {
+    if (name.length > LONGEST_NAME) return undefined;
+    if (this.#files === undefined) this.#start();
+    try {
+      const readable = this.#files!.glue.demangle_any(name);
+      // A name that it cannot read comes back without its underscores.
+      return readable === "" || name.endsWith(readable) ? undefined : readable;
+    } catch {
+      // A trap leaves the instance in an unknown state.
+      this.#start();
+      return undefined;
+    }
+  }
+
+  #start(): void {
+    this.#files ??= this.#load();
+    const { module, glue } = this.#files;
+    const { exports } = new WebAssembly.Instance(module, { "./index_bg.js": { ...glue } });
+    glue.__wbg_set_wasm(exports);
+    (exports.__wbindgen_start as () => void)();
   }
 }

@@ -16,8 +16,9 @@ export {
 } from "./unwinder/frames.ts";
 export { Memory, PagedMemory, type ReadMemory, StackImage } from "./unwinder/memory.ts";
 export { type Module, ModuleMap } from "./unwinder/modules.ts";
+export type { UnwindOptions } from "./unwinder/options.ts";
 export { pltStep } from "./unwinder/plt-stubs.ts";
 export { Registers } from "./unwinder/registers.ts";
 export { SMALL_RULE, SmallRule, UNCHANGED } from "./unwinder/small-rule.ts";
 export { FRAME_MARK, StackColumns } from "./unwinder/stack-columns.ts";
-export { Unwinder, type UnwindOptions } from "./unwinder/unwinder.ts";
+export { Unwinder } from "./unwinder/unwinder.ts";

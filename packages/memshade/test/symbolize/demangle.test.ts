@@ -7,8 +7,12 @@ const demangle = loadDemangler();
 describe("demangle", () => {
   it.each([
     ["_Znwm", "operator new(unsigned long)"],
-    ["_ZNSt6vectorIiSaIiEE9push_backERKi", "std::vector<int, std::allocator<int> >::push_back(int const&)"],
+    ["_ZNSt6vectorIiSaIiEE9push_backERKi", "std::vector<int, std::allocator<int>>::push_back(int const&)"],
     ["__ZN3art5Arena5ResetEv", "art::Arena::Reset()"],
+    ["_Z4swapIiEvRT_S1_", "void swap<int>(int&, int&)"],
+    ["_ZN1AUt_D2Ev", "A::'unnamed'::~()"],
+    ["_Z1fv.cold", "f() (.cold)"],
+    ["orig$_ZN1A1fEv", "orig$A::f()"],
     ["?grow@Arena@@QEAAXH@Z", "Arena::grow(int)"],
   ])("%s is %s", (name, readable) => {
     expect(demangle(name)).toBe(readable);
@@ -17,6 +21,9 @@ describe("demangle", () => {
   it.each([
     ["_ZN5alloc3vec16Vec$LT$T$C$A$GT$4push17h05af221e174051e9E", "alloc::vec::Vec<T,A>::push"],
     ["_RNvCs1234_7mycrate3foo", "mycrate::foo"],
+    ["_RNvMs0_NtCs1234_7mycrate3fooNtB5_3Bar3baz", "<mycrate::foo::Bar>::baz"],
+    ["_RNvCs1234_7mycrate3foo.llvm.12", "mycrate::foo (.llvm.12)"],
+    ["_ZN4core3ptr4read17h0123456789abcdefE.cold", "core::ptr::read (.cold)"],
     [
       "core::ptr::drop_in_place$LT$alloc..string..String$GT$::h0123456789abcdef",
       "core::ptr::drop_in_place<alloc::string::String>",
@@ -54,6 +61,16 @@ describe("demangle", () => {
         expect(typeof demangle(prefix + rest)).toBe("string");
       }),
     );
+  });
+
+  it("demangles a name as a whole or not at all, wherever it is cut", () => {
+    const names = ["_ZNSt6vectorIiSaIiEE9push_backERKi", "_RNvMs0_NtCs1234_7mycrate3fooNtB5_3Bar3baz"];
+    for (const name of names) {
+      for (let length = 0; length < name.length; length++) {
+        const readable = demangle(name.slice(0, length));
+        expect(readable === name.slice(0, length) || !/_[ZR]|[0-9][a-z]/.test(readable), readable).toBe(true);
+      }
+    }
   });
 
   it("leaves names alone that are too long to be looked at", () => {

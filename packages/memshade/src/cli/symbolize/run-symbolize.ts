@@ -4,14 +4,10 @@ import { loadDemangler } from "../../load/demangler.ts";
 import { ObjectFinder } from "../../load/objects.ts";
 import type { FileSymbolizerOptions } from "../../load/symbolizer.ts";
 import { DEFAULT_DEBUG_DIRECTORIES } from "../../objects/debug-files.ts";
-import { demangleItanium } from "../../symbolize/itanium/demangle-itanium.ts";
 import { forEachInputLine, OutputBuffer, writeOutput } from "../line-input.ts";
 import type { SymbolizeArguments } from "./arguments.ts";
 import type { CompilerTiers } from "./compiler-tiers.ts";
 import { Symbolization } from "./symbolization.ts";
-
-/** Readable names that are kept: most frames are in functions that were met before. */
-const MOST_NAMES = 1 << 14;
 
 /**
  * Answers the addresses of the arguments, or of standard input.
@@ -30,7 +26,7 @@ export function runSymbolize({ addresses, options }: SymbolizeArguments, tiers?:
     skipLineZero: options.skipLineZero ?? false,
     dwp: options.dwp,
     starts: (options.verbose ?? false) || style === "JSON",
-    ...(options.demangle === true || options.demangle === "true" ? { demangle: lazyDemangler() } : {}),
+    ...(options.demangle === true || options.demangle === "true" ? { demangle: loadDemangler() } : {}),
     finder: new ObjectFinder({
       debugDirectories: [...options.debugFileDirectory, ...DEFAULT_DEBUG_DIRECTORIES],
     }),
@@ -67,30 +63,4 @@ export function runSymbolize({ addresses, options }: SymbolizeArguments, tiers?:
     writeOutput(style === "JSON" ? `[${answers.join(",")}]\n` : answers.join(""));
   }
   for (const sentence of symbolization.complaints()) say(sentence);
-}
-
-/**
- * C++ names as LLVM writes them, with results and all parameters. The demangler of other names is a wasm module of its
- * own: it is compiled when the first name needs it.
- */
-function lazyDemangler(): (name: string) => string {
-  const known = new Map<string, string>();
-  return (name) => {
-    let readable = known.get(name);
-    if (readable === undefined) {
-      readable = demangleItanium(name) ?? (/^_R|^\?/.test(name) ? demangleOther(name) : name);
-      if (known.size >= MOST_NAMES) known.clear();
-      known.set(name, readable);
-    }
-    return readable;
-  };
-}
-
-/** What compilers append to names of Rust (`.llvm.123`, `.cold`) stands in parentheses behind them. */
-function demangleOther(name: string): string {
-  const dot = name.startsWith("_R") ? name.indexOf(".") : -1;
-  if (dot < 0) return loadDemangler()(name);
-  const start = name.slice(0, dot);
-  const readable = loadDemangler()(start);
-  return readable === start ? name : `${readable} (${name.slice(dot)})`;
 }

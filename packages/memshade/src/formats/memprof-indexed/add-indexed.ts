@@ -1,6 +1,6 @@
 import type { ByteSource } from "../../bytes/byte-source.ts";
-import { mibFromFields } from "../../model/memprof/block-merge.ts";
 import { Column, type ProfileMerger } from "../../model/memprof/index.ts";
+import { mibFromFields } from "../../model/memprof/merge/block-merge.ts";
 import { type Mib, mergeMib } from "../../model/mib.ts";
 import type { MibField } from "../../model/mib-fields.ts";
 import type { Cursor } from "./cursor.ts";

@@ -1,13 +1,14 @@
 import type { ByteSource } from "../../bytes/byte-source.ts";
 import { Window } from "../../bytes/window.ts";
-import { packMib } from "../../model/memprof/block-merge.ts";
 import { Column, NarrowColumn, SlotTable } from "../../model/memprof/index.ts";
+import { packMib } from "../../model/memprof/merge/block-merge.ts";
 import { type Mib, mergeMib } from "../../model/mib.ts";
 import { type DumpHeader, readSectionOffsets } from "./headers.ts";
 import { histogramEntryBytesOf, mibBytesOf } from "./layout.ts";
 import { differentStacks, missingStack, requireEqualSegments } from "./merge-dumps.ts";
+import type { RawCursor, RawScan, StackCursor } from "./raw-scan.ts";
 import { readSegments } from "./read.ts";
-import { type RawCursor, type RawScan, readMib, type StackCursor } from "./scan.ts";
+import { readMib } from "./read-mib.ts";
 import { SectionReader } from "./section-reader.ts";
 import type { RawSegment, RawVersion } from "./types.ts";
 

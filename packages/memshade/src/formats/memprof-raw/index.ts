@@ -7,7 +7,8 @@ export {
   LARGEST_HISTOGRAM_COUNT,
 } from "./histogram.ts";
 export { mergeDumps, mergeDumpTables, readRaw, requireStack } from "./merge-dumps.ts";
+export type { RawCursor, RawScan } from "./raw-scan.ts";
 export { isMemprofRaw, readRawDumps } from "./read.ts";
-export { type RawCursor, type RawScan, scanRaw } from "./scan.ts";
+export { scanRaw } from "./scan.ts";
 export type { RawContext, RawDump, RawProfile, RawSegment, RawTables, RawVersion } from "./types.ts";
 export { writeRaw } from "./write.ts";

@@ -1,55 +1,13 @@
 import { type ByteSource, sourceOfBytes } from "../../bytes/byte-source.ts";
 import { Window } from "../../bytes/window.ts";
-import { mibFromPacked } from "../../model/memprof/block-merge.ts";
-import type { Mib } from "../../model/mib.ts";
 import { DumpIndex } from "./dump-index.ts";
 import { type DumpHeader, readSectionOffsets, walkDumps } from "./headers.ts";
-import { decodeHistogramCount } from "./histogram.ts";
 import { histogramEntryBytesOf, mibBytesOf } from "./layout.ts";
+import type { RawCursor, RawScan, StackCursor } from "./raw-scan.ts";
 import { readSegments } from "./read.ts";
+import { readHistogram, readMib } from "./read-mib.ts";
 import { SectionReader } from "./section-reader.ts";
-import type { RawSegment, RawVersion } from "./types.ts";
-
-/**
- * The contexts of a raw profile where they stand in its file, for those who go through many or large profiles and
- * want neither an object per context nor the file in memory. All dumps are merged.
- */
-export interface RawScan {
-  /** Of the blocks that are handed out. */
-  readonly version: RawVersion;
-  /** Of the last dump in the file. */
-  readonly lastVersion: RawVersion;
-  readonly segments: readonly RawSegment[];
-  /** Number of contexts. */
-  readonly length: number;
-  /** All contexts, in the order in which they were first seen. */
-  contexts(): RawCursor;
-  /** Stacks to which there is no block. */
-  looseStacks(): StackCursor;
-  /** Reads the block of a context, with its histogram, given the place of the cursor that was at it. */
-  blockReader(): (place: number) => Mib;
-}
-
-/** One stack after the other. What it hands out is valid until `next`. */
-export interface StackCursor {
-  /** Goes to the next stack, at first to the first one. @returns false at the end */
-  next(): boolean;
-  /** The PCs are from `pcsAt` on, leaf first. */
-  readonly pcs: DataView;
-  readonly pcsAt: number;
-  readonly depth: number;
-}
-
-/** One context after the other. What it hands out is valid until `next`. */
-export interface RawCursor extends StackCursor {
-  /** The context's MIB is at `mibAt`, packed. */
-  readonly mib: DataView;
-  readonly mibAt: number;
-  /** What the scan's `blockReader` knows the block by. */
-  readonly place: number;
-  /** The context's histogram; undefined if it has none. */
-  histogram(): BigUint64Array | undefined;
-}
+import type { RawVersion } from "./types.ts";
 
 /**
  * Finds the contexts of a raw profile. Everything is checked before it returns.
@@ -93,17 +51,6 @@ function scanPlainDump(source: ByteSource, header: DumpHeader): RawScan | undefi
 
 /** A block and a usual histogram. */
 const ONE_BLOCK_BYTES = 1 << 12;
-
-/** The block at an offset of a file, with its histogram. */
-export function readMib(window: Window, offset: number, version: RawVersion): Mib {
-  const bytes = mibBytesOf(version);
-  const at = window.at(offset, bytes);
-  const mib = mibFromPacked(window.view, at, bytes);
-  const entryBytes = histogramEntryBytesOf(version);
-  const histogram = readHistogram(window, offset + bytes, mib.accessHistogramSize, entryBytes);
-  if (histogram !== undefined) mib.histogram = [...histogram];
-  return mib;
-}
 
 const NO_STACKS: StackCursor = {
   next: () => false,
@@ -212,21 +159,4 @@ class PlainCursor implements RawCursor {
     const { blocks, entries, entryBytes, mibBytes, block } = this;
     return readHistogram(blocks, block + mibBytes, entries, entryBytes);
   }
-}
-
-/** The histogram at an offset of a file. */
-export function readHistogram(
-  window: Window,
-  offset: number,
-  entries: number,
-  entryBytes: number,
-): BigUint64Array | undefined {
-  if (entries === 0) return undefined;
-  const at = window.at(offset, entries * entryBytes);
-  const { view } = window;
-  return BigUint64Array.from({ length: entries }, (_, index) =>
-    entryBytes === 8
-      ? view.getBigUint64(at + 8 * index, true)
-      : decodeHistogramCount(view.getUint16(at + 2 * index, true)),
-  );
 }

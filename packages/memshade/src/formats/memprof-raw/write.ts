@@ -18,6 +18,16 @@ import type { RawContext, RawProfile, RawSegment, RawVersion } from "./types.ts"
  * (by less than 1 in 2048) and end at 134 184 960. The histogram pointer (field 27) is written as 0.
  *
  * @throws RangeError for a build id of more than 32 bytes, which the format has no room for
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert";
+ * import { readRawDumps, writeRaw } from "memshade";
+ *
+ * const [dump] = readRawDumps(writeRaw({ segments: [], contexts: [] }, 5));
+ * assert.equal(dump?.version, 5);
+ * assert.deepEqual(dump?.stacks, []);
+ * ```
  */
 export function writeRaw(profile: RawProfile, version: RawVersion = 4): Uint8Array {
   const { segments, contexts } = profile;

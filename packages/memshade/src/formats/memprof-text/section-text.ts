@@ -1,5 +1,5 @@
-import { mibFromFields } from "../../model/memprof/block-merge.ts";
 import { FrameTable, RankedBits, StackChains, SummaryBuilder } from "../../model/memprof/index.ts";
+import { mibFromFields } from "../../model/memprof/merge/block-merge.ts";
 import { MIB_FIELDS } from "../../model/mib-fields.ts";
 import { type Cursor, type LinearSection, readCallees, schemaBytes } from "../memprof-indexed/index.ts";
 import { documentText, LINES, wordsText } from "./yaml-text.ts";

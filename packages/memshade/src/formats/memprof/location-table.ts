@@ -1,5 +1,5 @@
 import { isUnresolved, type ProfileMerger } from "../../model/memprof/index.ts";
-import type { RawModule } from "./raw-adder.ts";
+import type { RawModule } from "./raw-module.ts";
 
 const AS_CALLER = 1;
 const AS_LEAF = 2;

@@ -1,20 +1,9 @@
-import { type MemprofFrame, PackedMibs, type ProfileMerger } from "../../model/memprof/index.ts";
+import { PackedMibs, type ProfileMerger } from "../../model/memprof/index.ts";
 import { mibBytesOf } from "../memprof-raw/layout.ts";
-import type { RawCursor, RawScan } from "../memprof-raw/scan.ts";
+import type { RawCursor, RawScan } from "../memprof-raw/raw-scan.ts";
 import { LocationTable } from "./location-table.ts";
 import { PcCache } from "./pc-cache.ts";
-
-/** A place to look PCs of one segment up: addresses inside (`start` < PC ≤ `end`) are PC + `shift`. */
-export interface RawModule {
-  readonly start: number;
-  readonly end: number;
-  /** From run-time addresses to addresses of the file. */
-  readonly shift: number;
-  /** Names what `framesAt` belongs to: modules of equal keys share what is found. */
-  readonly key: string;
-  /** Frames at an address of the file, innermost first; empty for an address that is to be left out. */
-  readonly framesAt: (address: number) => readonly MemprofFrame[];
-}
+import type { RawModule } from "./raw-module.ts";
 
 /** What adding a raw profile came to. */
 export interface AddedRaw {

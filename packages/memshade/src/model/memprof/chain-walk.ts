@@ -1,5 +1,5 @@
 import { Column, freeArray } from "./column.ts";
-import type { RankedBits } from "./ranked-bits.ts";
+import type { RankedBits } from "./merge/ranked-bits.ts";
 import type { StackChains } from "./stack-chains.ts";
 
 /** The chains of a stack tree as lists of what each stack calls, in ascending order of frames. */

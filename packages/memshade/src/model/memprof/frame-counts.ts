@@ -1,5 +1,5 @@
 import { freeArray } from "./column.ts";
-import type { RankedBits } from "./ranked-bits.ts";
+import type { RankedBits } from "./merge/ranked-bits.ts";
 import type { StackChains } from "./stack-chains.ts";
 
 /** How often frames occur in certain stacks, and the sum of their positions there (0 for the leaf). By frame. */

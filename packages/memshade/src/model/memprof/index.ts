@@ -1,4 +1,3 @@
-export { BlockMerge } from "./block-merge.ts";
 export { BlockTable, HOT_COLD_FIELDS } from "./block-table.ts";
 export { ChainOrder, ChainWalk } from "./chain-walk.ts";
 export { Column, freeArray, NarrowColumn } from "./column.ts";
@@ -10,11 +9,15 @@ export {
   type HotColdThresholds,
   LLVM_THRESHOLDS,
 } from "./hot-cold.ts";
-export { type Arrangement, MergedOrder } from "./merged-order.ts";
-export { summaryOfMerged, viewMerged } from "./merged-view.ts";
-export { type MergedProfile, ProfileMerger } from "./merger.ts";
+export { BlockMerge } from "./merge/block-merge.ts";
+export type { MergedProfile } from "./merge/merge-tables.ts";
+export { type Arrangement, MergedOrder } from "./merge/merged-order.ts";
+export { summaryOfMerged, viewMerged } from "./merge/merged-view.ts";
+export { ProfileMerger } from "./merge/merger.ts";
+export { PackedMibs } from "./merge/packed-mibs.ts";
+export { RankedBits } from "./merge/ranked-bits.ts";
+export type { ResolvePlace } from "./merge/stack-copier.ts";
 export { type OrderedTree, orderTree } from "./ordered-tree.ts";
-export { PackedMibs } from "./packed-mibs.ts";
 export {
   blockColumn,
   type DataAccessProfile,
@@ -35,7 +38,6 @@ export {
   type TreeCursor,
   viewOf,
 } from "./profile-view.ts";
-export { RankedBits } from "./ranked-bits.ts";
 export {
   type CreateSpillFile,
   type SpilledProfile,
@@ -44,7 +46,6 @@ export {
 } from "./runs/spilled-runs.ts";
 export { SlotTable } from "./slot-table.ts";
 export { StackChains } from "./stack-chains.ts";
-export type { ResolvePlace } from "./stack-copier.ts";
 export { StackTree } from "./stack-tree.ts";
 export { type MemprofSummary, SummaryBuilder, summarize } from "./summary.ts";
 export { isUnresolved, type UnresolvedPlace, unresolvedName, unresolvedPlace } from "./unresolved.ts";

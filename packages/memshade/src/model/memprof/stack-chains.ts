@@ -1,6 +1,6 @@
 import { Column, NarrowColumn } from "./column.ts";
+import { RankedBits } from "./merge/ranked-bits.ts";
 import type { MemprofStacks } from "./profile.ts";
-import { RankedBits } from "./ranked-bits.ts";
 import { SlotTable } from "./slot-table.ts";
 
 /**

@@ -102,6 +102,18 @@ export class Name extends Node {
   }
 }
 
+/** A struct without a name. LLVM writes none in its constructors and destructors either: `A::'unnamed'::~()`. */
+export class UnnamedType extends Node {
+  readonly number: string;
+  constructor(number: string) {
+    super();
+    this.number = number;
+  }
+  override left(out: Output): void {
+    out.add(`'unnamed${this.number}'`);
+  }
+}
+
 /** Text before another node: `vtable for `, `typename `. */
 export class Prefixed extends Node {
   readonly prefix: string;

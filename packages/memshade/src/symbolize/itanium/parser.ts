@@ -16,6 +16,7 @@ import {
   StructuredBinding,
   Suffixed,
   TemplateArgs,
+  UnnamedType,
   WithTemplateArgs,
 } from "./nodes.ts";
 import { OPERATORS, operatorName } from "./operators.ts";
@@ -293,7 +294,7 @@ export class Parser extends MangledText implements TypeSource, SpecialNameSource
 
   #unnamedType(): Node {
     if (this.consume("Ut")) {
-      return new Name(`'unnamed${this.count()}'`);
+      return new UnnamedType(this.count());
     }
     if (this.consume("Ul")) return parseClosure(this);
     if (this.consume("Ub")) {

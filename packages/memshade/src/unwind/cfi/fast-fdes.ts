@@ -1,7 +1,8 @@
 import { instantiateUnwindWasm, type UnwindWasm } from "../wasm-module.ts";
 import type { Cie } from "./cie.ts";
 import { DW_EH_PE } from "./constants.ts";
-import { type FdeRows, type FdeSink, LAST_OFFSET, OFFSET_BIAS } from "./rows.ts";
+import type { FastReader, FdeRows, FdeSink } from "./fde-sink.ts";
+import { LAST_OFFSET, OFFSET_BIAS } from "./rows.ts";
 import type { RuleSets } from "./rule-sets.ts";
 import type { CfiSection } from "./section.ts";
 import { setAfter } from "./set-changes.ts";
@@ -53,8 +54,7 @@ class Views {
  * repeat, so almost every one of a large library is a look into a table. What an instruction means depends on its CIE's
  * data alignment and initial rules; CIEs that differ in one have tables of their own.
  */
-export class FastFdes {
-  /** FDEs that were read so far. */
+export class FastFdes implements FastReader {
   count = 0;
   readonly wasm: UnwindWasm;
   readonly #intoTable: boolean;
@@ -86,13 +86,6 @@ export class FastFdes {
     return this.#views;
   }
 
-  /**
-   * Begins with a section.
-   *
-   * @param base address (SVMA) that offsets count from
-   * @param code range of offsets in which FDEs may start
-   * @returns whether there was another before, whose CIEs are forgotten now
-   */
   enter(section: CfiSection, base: number, code: { readonly start: number; readonly end: number }): boolean {
     if (this.#section === section) return false;
     this.#section = section;
@@ -110,7 +103,6 @@ export class FastFdes {
     return true;
   }
 
-  /** Takes FDEs of a CIE of the section on the fast path, if it can read them. */
   addCie(offset: number, cie: Cie): void {
     const slot = ((offset + 1) >>> 2) & (this.#inSlots.length - 1);
     if (this.#inSlots[slot] === cie || offset > LAST_OFFSET || !isForFastPath(cie, this.#section?.kind))
@@ -125,12 +117,6 @@ export class FastFdes {
     this.views.cies.set([offset + 1, cie.codeAlignment, cie.initialSet, transitions], 4 * slot);
   }
 
-  /**
-   * Reads FDEs one behind the other and hands them on.
-   *
-   * @param end where the last of them ends at most
-   * @returns position of the first entry that is left to the whole reader, or does not end before `end`
-   */
   read(from: number, end: number, sink: FdeSink): number {
     let position = from;
     for (;;) {

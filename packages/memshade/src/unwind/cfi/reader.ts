@@ -2,9 +2,10 @@ import { type Cie, readCie } from "./cie.ts";
 import { DW_EH_PE } from "./constants.ts";
 import { Expressions } from "./expressions.ts";
 import { FastFdes } from "./fast-fdes.ts";
+import type { FastReader, FdeSink } from "./fde-sink.ts";
 import { CfiProblems } from "./problems.ts";
 import { CfiProgram } from "./program.ts";
-import { type FdeSink, OFFSET_BIAS } from "./rows.ts";
+import { OFFSET_BIAS } from "./rows.ts";
 import { RuleSets } from "./rule-sets.ts";
 import type { CfiSection } from "./section.ts";
 
@@ -136,7 +137,7 @@ export class CfiReader {
   }
 
   /** What reads FDEs as nearly all are. */
-  get #fast(): FastFdes {
+  get #fast(): FastReader {
     return this.#sink.fast ?? this.#dictionary.fast;
   }
 

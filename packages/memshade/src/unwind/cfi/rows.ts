@@ -1,4 +1,4 @@
-import type { FastFdes } from "./fast-fdes.ts";
+import type { FdeRows, FdeSink } from "./fde-sink.ts";
 
 /**
  * Offsets of code from the base of an object lie between 0 and 2^32. Moved down by this they are signed 32-bit integers,
@@ -8,16 +8,6 @@ export const OFFSET_BIAS = 2 ** 31;
 
 /** The highest such integer; what ends at 2^32 ends here. */
 export const LAST_OFFSET = 2 ** 31 - 1;
-
-/** The rows of an FDE: each begins `deltas[i]` bytes behind the start of its code. Deltas ascend from 0. */
-export interface FdeRows {
-  /** Index of the first row in the arrays. */
-  readonly first: number;
-  readonly count: number;
-  readonly deltas: Int32Array;
-  /** Index of each row's rule set. */
-  readonly sets: Int32Array;
-}
 
 /** The rows of one run of instructions. */
 export class ProgramRows implements FdeRows {
@@ -33,19 +23,6 @@ export class ProgramRows implements FdeRows {
     this.deltas = new Int32Array(2 * count);
     this.sets = new Int32Array(2 * count);
   }
-}
-
-/** Takes the rows of FDEs in the order in which they are read. */
-export interface FdeSink {
-  /** Reads FDEs as nearly all are straight into what this makes of them; the others come through `addFde`. */
-  readonly fast?: FastFdes;
-
-  /**
-   * @param start offset of the function from the base of the object, minus `OFFSET_BIAS`
-   * @param size its bytes; they may reach beyond 2^32
-   * @param rows its rows, valid during the call; those at or behind the end do not count
-   */
-  addFde(start: number, size: number, rows: FdeRows): void;
 }
 
 /**

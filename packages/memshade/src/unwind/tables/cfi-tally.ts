@@ -1,4 +1,5 @@
-import { type FdeRows, type FdeSink, LAST_OFFSET } from "../cfi/rows.ts";
+import type { FdeRows, FdeSink } from "../cfi/fde-sink.ts";
+import { LAST_OFFSET } from "../cfi/rows.ts";
 import { MAX_EXTENT_BYTES } from "./extent-table.ts";
 
 /** Counts what FDEs consist of while they are read. */

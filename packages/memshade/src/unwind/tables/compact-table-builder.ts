@@ -1,6 +1,7 @@
 import { partitionPoint } from "../../bytes/partition-point.ts";
 import { FastFdes } from "../cfi/fast-fdes.ts";
-import { type FdeRows, type FdeSink, LAST_OFFSET, OFFSET_BIAS } from "../cfi/rows.ts";
+import type { FdeRows, FdeSink } from "../cfi/fde-sink.ts";
+import { LAST_OFFSET, OFFSET_BIAS } from "../cfi/rows.ts";
 import type { RuleSets } from "../cfi/rule-sets.ts";
 import type { UnwindWasm } from "../wasm-module.ts";
 import { BLOCK_BITS, BLOCK_BYTES, type CompactArrays, CompactTable, MOST_SETS } from "./compact-table.ts";

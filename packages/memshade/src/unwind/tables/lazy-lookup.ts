@@ -1,7 +1,8 @@
 import { partitionPoint } from "../../bytes/partition-point.ts";
+import type { FdeRows, FdeSink } from "../cfi/fde-sink.ts";
 import type { FrameHeader } from "../cfi/frame-header.ts";
 import { type CfiCounts, type CfiDictionary, CfiReader } from "../cfi/reader.ts";
-import { type FdeRows, type FdeSink, OFFSET_BIAS } from "../cfi/rows.ts";
+import { OFFSET_BIAS } from "../cfi/rows.ts";
 import type { ObjectCfi } from "../cfi/sections-of-object.ts";
 import { readTable } from "./read-table.ts";
 import type { ReducedRules } from "./reduce.ts";

@@ -1,5 +1,5 @@
+import type { FdeSink } from "../cfi/fde-sink.ts";
 import { type CfiCounts, type CfiDictionary, CfiReader } from "../cfi/reader.ts";
-import type { FdeSink } from "../cfi/rows.ts";
 import type { ObjectCfi } from "../cfi/sections-of-object.ts";
 
 /** Bytes of all sections with call frame information. */

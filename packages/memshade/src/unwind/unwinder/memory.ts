@@ -20,7 +20,20 @@ export abstract class Memory {
 
 const NOTHING = new Uint8Array(0);
 
-/** A copy of a part of the stack, as it comes with a sample of a profiler. */
+/**
+ * A copy of a part of the stack, as it comes with a sample of a profiler.
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert";
+ * import { StackImage } from "memshade/unwind";
+ *
+ * const stack = new StackImage(0x7000, Uint8Array.of(0x34, 0x12, 0, 0, 1, 0, 0, 0));
+ * assert.ok(stack.readWord(0x7000));
+ * assert.deepEqual([stack.low, stack.high], [0x1234, 1]);
+ * assert.ok(!stack.readWord(0x7008));
+ * ```
+ */
 export class StackImage extends Memory {
   readonly start: number;
   readonly bytes: Uint8Array;

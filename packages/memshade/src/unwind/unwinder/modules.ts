@@ -22,7 +22,20 @@ function partOf<Kind extends Module>(module: Kind, start: number, end: number): 
   return (module.part?.(start, end) as Kind | undefined) ?? { ...module, start, end };
 }
 
-/** The modules of a process by address: sorted, without overlaps, of which there is one per object or mapping. */
+/**
+ * The modules of a process by address: sorted, without overlaps, of which there is one per object or mapping.
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert";
+ * import { ModuleMap } from "memshade/unwind";
+ *
+ * const modules = new ModuleMap();
+ * modules.add({ start: 0x1000, end: 0x2000, bias: 0x1000, name: "app" });
+ * assert.equal(modules.find(0x1fff)?.name, "app");
+ * assert.equal(modules.find(0x2000), undefined);
+ * ```
+ */
 export class ModuleMap<Kind extends Module = Module> {
   readonly #modules: Kind[] = [];
   #version = 0;

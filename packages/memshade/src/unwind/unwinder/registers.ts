@@ -6,6 +6,17 @@ const HIGH_LIMIT = 1 << 21;
 /**
  * Values of a target's registers, by DWARF number, each known or not. Values are 64 bits in two halves: a register may
  * hold anything, and only what is used as an address has to be one.
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert";
+ * import { Registers, unwindTarget } from "memshade/unwind";
+ *
+ * const target = unwindTarget("x86_64");
+ * assert.ok(target);
+ * const registers = Registers.of(target, { rip: 0x1139, rsp: 0x7ffe1000n });
+ * assert.equal(registers.get(target.stackPointer), 0x7ffe1000n);
+ * ```
  */
 export class Registers {
   readonly target: UnwindTarget;

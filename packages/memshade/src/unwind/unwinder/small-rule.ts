@@ -2,32 +2,36 @@ import { CFA_RULE, RULE } from "../cfi/rule-sets.ts";
 import type { UnwindTable } from "../tables/unwind-table.ts";
 import { isSignalFrame } from "./step.ts";
 
-/** Kinds of rules that need nothing but the stack pointer and the frame pointer. */
+/**
+ * Kinds of rules that need nothing but the stack pointer (sp) and the frame pointer (fp). With c the offset of the CFA, r
+ * that of the return address and f that of the saved frame pointer, and *(a) the word at an address, a rule finds the
+ * caller's registers.
+ */
 export const SMALL_RULE = {
   /** Anything else: to be done the long way. */
   none: 0,
   /** There is no caller. */
   outermost: 1,
-  /** CFA = stack pointer + offset */
+  /** (pc, sp, fp) = (*(sp + c + r), sp + c, *(sp + c + f)); fp stays if f is `UNCHANGED` */
   stackPointer: 2,
-  /** CFA = frame pointer + offset */
+  /** (pc, sp, fp) = (*(fp + c + r), fp + c, *(fp + c + f)); fp stays if f is `UNCHANGED` */
   framePointer: 3,
 } as const;
 
 /** In place of an offset: the frame pointer is unchanged. */
 export const UNCHANGED = 0x7fff_ffff;
 
-/** A rule in four numbers. */
+/** A rule in four numbers. One object is read into again and again, so that no rule allocates. */
 export class SmallRule {
   /** `SMALL_RULE` */
   kind: number = SMALL_RULE.none;
   /** Whether there is any rule. */
   isCovered = true;
-  /** Bytes from the base register to the CFA. */
+  /** c: bytes from the base register to the CFA. */
   cfaOffset = 0;
-  /** Where the return address is, from the CFA. */
+  /** r: where the return address is, from the CFA. */
   returnOffset = 0;
-  /** Where the frame pointer was saved, from the CFA; or `UNCHANGED`. */
+  /** f: where the frame pointer was saved, from the CFA; or `UNCHANGED`. */
   framePointerOffset: number = UNCHANGED;
 
   /**

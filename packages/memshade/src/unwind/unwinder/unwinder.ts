@@ -4,33 +4,39 @@ import { type UnwindTarget, unwindTarget } from "../architecture.ts";
 import { type EndReason, FOUND_BY, type Frame, type UnwoundStack } from "./frames.ts";
 import { Memory, PagedMemory, type ReadMemory } from "./memory.ts";
 import { ModuleMap } from "./modules.ts";
+import type { UnwindOptions } from "./options.ts";
 import { Registers } from "./registers.ts";
 import { RuleCache } from "./rule-cache.ts";
 import { FRAME_MARK, StackColumns } from "./stack-columns.ts";
 import { Walk } from "./walk.ts";
 
-export interface UnwindOptions {
-  /** Frames of a stack at most; 100,000 if not given. */
-  readonly maxFrames?: number;
-  /** Gives each frame its registers. */
-  readonly registers?: boolean;
-  /** Follows frame pointers where there is no call frame information; true if not given. */
-  readonly framePointers?: boolean;
-  /** Where nothing else leads on, takes the next word on the stack that looks like a return address; x86-64 only. */
-  readonly scan?: boolean;
-  /**
-   * Bits of a signed return address that are its signature, shifted right by 32 (AArch64; a core's `NT_ARM_PAC_MASK`).
-   * All above the 48 of a user address if not given.
-   */
-  readonly signatureMask?: number;
-}
-
 /**
- * Walks stacks of one process.
+ * Walks stacks of one process. One unwinder serves many stacks; one table serves all processes that map its object.
  *
- *     const unwinder = new Unwinder("x86_64");
- *     unwinder.modules.add({ start, end, bias, table });
- *     const { frames, end } = unwinder.unwind({ rip, rsp, rbp }, readMemory);
+ * Nothing is thrown for a damaged stack, since the frames up to the damage are right. The `end` of a stack says how far
+ * its caller can trust that no frames are missing:
+ *
+ * - `outermost` and `zero`: the stack is whole.
+ * - `limit`: it goes on. Ask for more frames, or show it as cut.
+ * - `memory`: it goes on where memory could not be read. With a copied stack, copy more bytes.
+ * - `no-rule`: the last frame is in code without call frame information, such as that of a JIT compiler, or its object is
+ *   not among the modules. The frames are right, and what called the last one is not known.
+ * - `loop`: rules or memory are damaged. The last frame, and those found by `frame-pointer` or `scan`, are doubtful.
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert";
+ * import { StackImage, Unwinder } from "memshade/unwind";
+ *
+ * const unwinder = new Unwinder("x86_64");
+ * // Without a table, frame pointers lead on.
+ * unwinder.modules.add({ start: 0x1000, end: 0x2000, bias: 0, name: "app" });
+ * const stack = new BigUint64Array([0x7010n, 0x1200n, 0n, 0n]);
+ * const memory = new StackImage(0x7000, new Uint8Array(stack.buffer));
+ * const { frames, end } = unwinder.unwind({ rip: 0x1100, rsp: 0x7000, rbp: 0x7000 }, memory);
+ * assert.deepEqual(frames.map(({ pc, foundBy }) => [pc, foundBy]), [[0x1100, "context"], [0x1200, "frame-pointer"]]);
+ * assert.equal(end, "no-rule");
+ * ```
  */
 export class Unwinder {
   readonly target: UnwindTarget;

@@ -10,13 +10,13 @@ import {
 import { type EndReason, FOUND_BY, type FoundBy, type Frame } from "./frames.ts";
 import { type Memory, StackImage } from "./memory.ts";
 import type { Module, ModuleMap } from "./modules.ts";
+import type { UnwindOptions } from "./options.ts";
 import { pltStep, type StubStep } from "./plt-stubs.ts";
 import { Registers } from "./registers.ts";
 import type { RuleCache } from "./rule-cache.ts";
 import { SMALL_RULE, UNCHANGED } from "./small-rule.ts";
 import { FRAME_MARK, StackColumns } from "./stack-columns.ts";
 import { DEFAULT_SIGNATURE_MASK, isSignalFrame, RuleStep, type StepResult } from "./step.ts";
-import type { UnwindOptions } from "./unwinder.ts";
 
 const DEFAULT_MAX_FRAMES = 100_000;
 /** Words that a scan looks at. */

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { ByteSource } from "../../../src/bytes/byte-source.ts";
 import { FormatError } from "../../../src/bytes/errors.ts";
 import { type RawProfile, readRaw, scanRaw, writeRaw } from "../../../src/formats/memprof-raw/index.ts";
-import { mibFromPacked } from "../../../src/model/memprof/block-merge.ts";
+import { mibFromPacked } from "../../../src/model/memprof/merge/block-merge.ts";
 import { rawProfile as anyRawProfile } from "./arbitrary.ts";
 
 /** A file of which only pieces come into memory; notes the largest. */

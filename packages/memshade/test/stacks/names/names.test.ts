@@ -12,7 +12,7 @@ describe("names of C++ functions", () => {
     ["Bomb::~Bomb()", "Bomb::~Bomb"],
     ["run(int)::{lambda(int)#1}::operator()(int) const", "run(int)::{lambda(int)#1}::operator()"],
     ["std::function<void (int)>::swap(std::function<void (int)>&)", "std::function<void (int)>::swap"],
-    ["sort(int (*)(int, int)) [clone .part.0]", "sort"],
+    ["sort(int (*)(int, int)) (.part.0)", "sort"],
     ["Functor::operator()", "Functor::operator()"],
     ["(anonymous namespace)::name", "(anonymous namespace)::name"],
     ["unbalanced)", "unbalanced)"],

@@ -1,4 +1,4 @@
-import type { BlockMerge } from "../block-merge.ts";
+import type { BlockMerge } from "../merge/block-merge.ts";
 import type { RunReader } from "./run-reader.ts";
 
 /** Above the depth of any stack. */

@@ -1,5 +1,5 @@
 import { ByteWriter } from "../../../bytes/writer.ts";
-import type { BlockMerge } from "../block-merge.ts";
+import type { BlockMerge } from "../merge/block-merge.ts";
 
 /** Where the bytes of a run go. They are valid until `append` returns. */
 export interface RunSink {

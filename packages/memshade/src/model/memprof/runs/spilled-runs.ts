@@ -1,11 +1,11 @@
 import type { MibField } from "../../mib-fields.ts";
-import { BlockMerge } from "../block-merge.ts";
-import { sortFrames } from "../build-merged.ts";
-import type { CallSiteSet } from "../call-site-set.ts";
 import { ChainWalk } from "../chain-walk.ts";
 import { Column } from "../column.ts";
-import { MergedOrder } from "../merged-order.ts";
-import { ProfileMerger } from "../merger.ts";
+import { BlockMerge } from "../merge/block-merge.ts";
+import { sortFrames } from "../merge/build-merged.ts";
+import type { CallSiteSet } from "../merge/call-site-set.ts";
+import { MergedOrder } from "../merge/merged-order.ts";
+import { ProfileMerger } from "../merge/merger.ts";
 import type { DataAccessProfile, MemprofFrames } from "../profile.ts";
 import { RunMerge } from "./run-merge.ts";
 import { RunReader, type RunSource } from "./run-reader.ts";
