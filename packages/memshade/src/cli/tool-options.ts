@@ -377,8 +377,3 @@ function parseLevels(text: string): number {
     throw new InvalidArgumentError(`It must be a number from 0 to ${MOST_LEVELS}.`);
   return value;
 }
-
-/** Collects the values of an option that may be given several times. */
-export function collect(value: string, previous: string[] = []): string[] {
-  return [...previous, value];
-}

@@ -11,7 +11,7 @@ import { loadHeap } from "../../report/load-run.ts";
 import { diffTable } from "../../report/terminal/diff-table.ts";
 import { formatterOf } from "../../report/terminal/metric-format.ts";
 import type { ColorChoice } from "../../report/terminal/paint.ts";
-import { collect } from "../tool-options.ts";
+import { collect } from "../collect.ts";
 import {
   parseChoice,
   parseColor,

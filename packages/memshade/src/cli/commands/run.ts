@@ -3,8 +3,9 @@ import type { Command } from "commander";
 import { UserError } from "../../bytes/errors.ts";
 import { describeSystemError } from "../../bytes/system-errors.ts";
 import { runWasi } from "../../host/wasi/run-wasi.ts";
+import { collect } from "../collect.ts";
 import { endProcess } from "../end-process.ts";
-import { addOutOption, addToolOptions, collect, runOptionsOf, type ToolFlags } from "../tool-options.ts";
+import { addOutOption, addToolOptions, runOptionsOf, type ToolFlags } from "../tool-options.ts";
 
 interface RunFlags extends ToolFlags {
   out?: string;

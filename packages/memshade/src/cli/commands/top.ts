@@ -19,7 +19,7 @@ import { topTable } from "../../report/terminal/top-table.ts";
 import { wastePairs } from "../../report/terminal/waste-pairs.ts";
 import { wasteTable } from "../../report/terminal/waste-table.ts";
 import { workingSetTable } from "../../report/terminal/working-set-table.ts";
-import { collect } from "../tool-options.ts";
+import { collect } from "../collect.ts";
 import {
   parseChoice,
   parseColor,

@@ -2,7 +2,7 @@ import { UserError } from "../../bytes/errors.ts";
 import { parseAddress, parseBuildId } from "../../report/symbolizer/requests.ts";
 import type { OutputStyle } from "../../report/symbolizer/styles.ts";
 import { type PathMap, parsePathMap } from "../../symbolize/path-map.ts";
-import type { OptionDescription } from "../plain-arguments.ts";
+import type { OptionDescription } from "../commands/add-options.ts";
 
 /** What `memshade symbolize` was asked for. */
 export interface SymbolizeOptions {

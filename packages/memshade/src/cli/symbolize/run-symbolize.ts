@@ -7,19 +7,17 @@ import type { FileSymbolizerOptions } from "../../report/load-symbolizer.ts";
 import { Symbolization } from "../../report/symbolizer/symbolization.ts";
 import { demangleItanium } from "../../symbolize/itanium/demangle-itanium.ts";
 import { forEachInputLine, OutputBuffer, writeOutput } from "../line-input.ts";
-import type { SymbolizeArguments } from "./arguments.ts";
-import type { CompilerTiers } from "./compiler-tiers.ts";
+import type { SymbolizeOptions } from "./options.ts";
 
 /** Readable names that are kept: most frames are in functions that were met before. */
 const MOST_NAMES = 1 << 14;
 
 /**
- * Answers the addresses of the arguments, or of standard input.
+ * Answers the addresses of the arguments, or of standard input where there are none.
  *
- * @param tiers is told of addresses that come, where the process does nothing else
  * @throws UserError for mistakes of the user
  */
-export function runSymbolize({ addresses, options }: SymbolizeArguments, tiers?: CompilerTiers): void {
+export function runSymbolize(addresses: readonly string[], options: SymbolizeOptions): void {
   const style = options.json ? "JSON" : options.outputStyle;
   const functions = options.functions === true ? "linkage" : options.functions;
   const symbolizerOptions: FileSymbolizerOptions = {
@@ -58,7 +56,6 @@ export function runSymbolize({ addresses, options }: SymbolizeArguments, tiers?:
     const end = style === "JSON" ? "\n" : "";
     const output = new OutputBuffer();
     forEachInputLine((lines) => {
-      tiers?.count(lines.length);
       for (const line of lines) output.add(symbolization.answer(line) + end);
       output.flush();
     });
