@@ -19,7 +19,7 @@ Examples:
   memshade run sqlite.wasm bench.sql
   memshade run --dir . --dir /data::/ --env LANG=C convert.wasm in.png out.png
   memshade run --out /tmp/profile --clock wall server.wasm --port 80
-  memshade run --tool workingset --locality --cache 48KiB solver.wasm
+  memshade run --tool workingset --locality solver.wasm
   memshade run --tool heap,workingset --who --interval 200000acc solver.wasm
   memshade run --invoke resize library.wasm 640 480
 
