@@ -1,114 +1,123 @@
-// Puts the modules of dist/ that Node loads together into few files, dist/bundle/: to find, read and link several
-// hundred files takes longer than most of what the command is asked for.
-import { createHash } from "node:crypto";
-import { readFileSync, writeFileSync } from "node:fs";
-import { dirname, relative, resolve } from "node:path";
+// Puts the modules of src/ into few files: to find, read and link several hundred takes longer than most of what the
+// command is asked for.
 import { fileURLToPath } from "node:url";
-import { rolldown } from "rolldown";
+import { type CodeSplittingGroup, type InputOptions, rolldown } from "rolldown";
 
-/** What is loaded from outside, by its name in dist/bundle and its place among the sources. */
-export const BUNDLE_ENTRIES: Readonly<Record<string, string>> = {
+const source = fileURLToPath(new URL("../src/", import.meta.url));
+const dist = fileURLToPath(new URL("../dist/", import.meta.url));
+
+type Entries = Readonly<Record<string, string>>;
+
+/**
+ * What Node loads from outside, by its name in dist/ and its place among the sources: the command, the library, and the
+ * files that threads and programs begin with. These are named by their URLs, beside the file that starts them.
+ */
+export const NODE_ENTRIES: Entries = {
   main: "cli/main",
   index: "index",
   loader: "host/loader",
   unwinding: "unwinding",
+  register: "host/node/register",
+  "recording-thread": "host/node/recording-thread",
+  "program-thread": "host/wasi/program-thread",
+  "merge-thread": "memprof/merge-thread",
+  "decompress-xz": "load/decompress-xz",
 };
 
-/** What web pages load, in one file each with all that it needs of packages: a page has no way to find these. */
-export const PAGE_ENTRIES: Readonly<Record<string, string>> = {
-  "page-loader": "host/loader",
-};
-
-/**
- * What shares nothing with the rest of a process, and is CommonJS, one file for what is always needed: that is loaded faster than modules, which
- * also load all that the modules of Node export, streams among them.
- */
-const LONE_ENTRIES: Readonly<Record<string, string>> = {
-  "quick-symbolize": "cli/quick-symbolize",
-  "quick-unwind": "cli/quick-unwind",
+/** The same for web pages, by the names in dist/browser/. */
+export const BROWSER_ENTRIES: Entries = {
+  index: "browser",
+  loader: "host/loader",
+  unwinding: "unwinding",
 };
 
 /** Comments are half of the text, and reading over them takes time too. Names stay: stack traces show them. */
 const WITHOUT_COMMENTS = { compress: false, mangle: false, codegen: { removeWhitespace: true } } as const;
 
-const dist = fileURLToPath(new URL("../dist/", import.meta.url));
-const folder = `${dist}bundle/`;
+/**
+ * The rooms whose modules share a file, by its name, where several entries need them. Files import files above them alone:
+ * modules that wait for each other would be used before they have run.
+ */
+const FILES: Readonly<Record<string, readonly string[]>> = {
+  ground: [
+    "bytes/",
+    "wasm/",
+    "host/terminal-line.",
+    "host/version.",
+    "cli/failures.",
+    "cli/standard-streams.",
+  ],
+  // Loads the package `yaml`, which few need.
+  text: ["formats/memprof-text/"],
+  profiles: ["model/", "analyses/", "formats/", "objects/"],
+  native: ["dwarf/", "unwind/", "symbolize/"],
+  engine: ["rewrite/", "allocator/", "contexts/", "tools/", "host/"],
+  reports: ["load/", "report/", "memprof/", "stacks/"],
+  options: ["cli/tool-options."],
+  cli: ["cli/"],
+};
 
-/** Bundles what the compiler wrote to dist/. All entries share their modules, and with them classes and state. */
+const GROUPS = Object.entries(FILES).map(([name, starts], index) => ({
+  name,
+  test: (id: string) => starts.some((start) => id.startsWith(source + start)),
+  priority: Object.keys(FILES).length - index,
+  minShareCount: 2,
+}));
+
+/** Bundles the sources. What Node loads shares its modules, and with them classes and state; what a page loads is one file. */
 export async function bundle(): Promise<void> {
-  const lone = new Map(
-    Object.entries(LONE_ENTRIES).map(([name, module]) => [`${dist}${module}.js`, `./${name}.cjs`]),
-  );
-  const shared = await open(BUNDLE_ENTRIES, lone);
-  await shared.write({
+  // npm packages stay packages where Node finds them.
+  const isPackage = (id: string) => !id.startsWith(".") && !id.startsWith("/");
+  await write(dist, NODE_ENTRIES, { platform: "node", external: isPackage }, { groups: GROUPS });
+  for (const [name, path] of Object.entries(BROWSER_ENTRIES))
+    await write(`${dist}browser/`, { [name]: path }, { platform: "browser" }, false);
+}
+
+async function write(
+  folder: string,
+  entries: Entries,
+  input: InputOptions,
+  codeSplitting: { groups: CodeSplittingGroup[] } | false,
+): Promise<void> {
+  const modules = await rolldown({
+    ...input,
+    input: Object.fromEntries(Object.entries(entries).map(([name, path]) => [name, `${source}${path}.ts`])),
+    // What is loaded later finds what it shares with an entry in the entry's own file.
+    preserveEntrySignatures: "allow-extension",
+    // A dynamic import of what others import anyway serves the sources.
+    checks: { ineffectiveDynamicImport: false, unresolvedImport: true },
+  });
+  const { output } = await modules.write({
     dir: folder,
     format: "esm",
     entryFileNames: "[name].js",
     chunkFileNames: "[name]-[hash].js",
-    minify: WITHOUT_COMMENTS,
+    minify: input.platform === "browser" ? true : WITHOUT_COMMENTS,
+    codeSplitting:
+      codeSplitting === false ? false : { ...codeSplitting, includeDependenciesRecursively: false },
   });
-  for (const [name, module] of Object.entries(PAGE_ENTRIES)) {
-    const page = await openForPage(`${dist}${module}.js`);
-    await page.write({ file: `${folder}${name}.js`, format: "esm", minify: WITHOUT_COMMENTS });
+  await modules.close();
+  const files = output.filter((file) => file.type === "chunk");
+  if (input.platform === "browser") {
+    const ofNode = files.flatMap(({ imports }) => imports);
+    if (ofNode.length > 0) throw new Error(`${folder}: web pages cannot import ${ofNode.join(", ")}`);
   }
-  for (const [name, module] of Object.entries(LONE_ENTRIES)) {
-    const alone = await open({ [name]: module }, new Map());
-    await alone.write({
-      dir: folder,
-      format: "cjs",
-      entryFileNames: "[name].cjs",
-      chunkFileNames: `${name}-[name]-[hash].cjs`,
-      minify: WITHOUT_COMMENTS,
-    });
-    prepareForLoad(`${folder}${name}.cjs`);
-  }
+  refuseCircles(new Map(files.map(({ fileName, imports }) => [fileName, imports])));
 }
 
-/**
- * Prepares a file for `load` in bin/memshade.js. What the engine makes of it is kept under the hash in front. It takes
- * half the time to read where all characters are ASCII.
- */
-function prepareForLoad(file: string): void {
-  const source = readFileSync(file, "utf8").replaceAll(
-    /[^\0-\x7f]/g,
-    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
-  const hash = createHash("sha256").update(source).digest("hex").slice(0, 16);
-  writeFileSync(file, `//${hash}\n${source}`);
+/** @throws Error where files wait for each other: the rooms are not as `FILES` has them */
+function refuseCircles(imports: ReadonlyMap<string, readonly string[]>): void {
+  const done = new Set<string>();
+  const visit = (file: string, path: readonly string[]): void => {
+    if (path.includes(file)) throw new Error(`files import each other: ${[...path, file].join(" > ")}`);
+    if (done.has(file)) return;
+    for (const next of imports.get(file) ?? []) visit(next, [...path, file]);
+    done.add(file);
+  };
+  for (const file of imports.keys()) visit(file, []);
 }
 
-/** Everything behind a file, packages included. */
+/** Everything behind a file of src/, packages included, as a web page needs it. */
 export function openForPage(file: string) {
   return rolldown({ input: file, platform: "browser" });
-}
-
-/** @param elsewhere modules that stay files of their own, with the paths of these */
-function open(entries: Readonly<Record<string, string>>, elsewhere: ReadonlyMap<string, string>) {
-  return rolldown({
-    input: Object.fromEntries(Object.entries(entries).map(([name, module]) => [name, `${dist}${module}.js`])),
-    platform: "node",
-    // What is loaded later finds what it shares with an entry in the entry's own file.
-    preserveEntrySignatures: "allow-extension",
-    external: (id) => !id.startsWith(".") && !id.startsWith(dist),
-    plugins: [
-      {
-        name: "modules-elsewhere",
-        resolveId(source, importer) {
-          if (importer === undefined || !source.startsWith(".")) return undefined;
-          const id = elsewhere.get(resolve(dirname(importer), source));
-          return id === undefined ? undefined : { id, external: true };
-        },
-      },
-      {
-        name: "module-places",
-        // Threads and hooks are started from the files that the compiler wrote, beside the module that starts them.
-        transform(code, id) {
-          const place = JSON.stringify(relative(folder, id).replaceAll("\\", "/"));
-          return code.includes("import.meta.url")
-            ? code.replaceAll("import.meta.url", `new URL(${place}, import.meta.url).href`)
-            : undefined;
-        },
-      },
-    ],
-  });
 }

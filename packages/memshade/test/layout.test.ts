@@ -4,14 +4,14 @@ import { dirname, join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import ts from "typescript";
 import { describe, expect, it } from "vitest";
-import { BUNDLE_ENTRIES, PAGE_ENTRIES } from "../scripts/bundle.ts";
+import { BROWSER_ENTRIES, NODE_ENTRIES } from "../scripts/bundle.ts";
 
 const PACKAGE = fileURLToPath(new URL("..", import.meta.url));
 const ROOT = join(PACKAGE, "../..");
 const SOURCE = join(PACKAGE, "src");
 
 /** What is beside the rooms and only re-exports. */
-const PUBLIC_API = ["index.ts", "unwinding.ts"];
+const PUBLIC_API = ["index.ts", "browser.ts", "unwinding.ts"];
 
 /** What each room may import, besides itself. docs/architecture.md has the same table with its reasons. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
@@ -230,8 +230,8 @@ describe("the package", () => {
       .filter((path) => path.startsWith("./dist/"));
     expect(built).toContain("./dist/index.js");
     for (const path of built) {
-      const name = path.replace(/^\.\/dist\//, "").replace(/(?:\.d\.ts|\.js)$/, "");
-      const source = `${name.startsWith("bundle/") ? { ...BUNDLE_ENTRIES, ...PAGE_ENTRIES }[name.slice(7)] : name}.ts`;
+      const name = path.replace(/^\.\/dist\/(?:browser\/)?/, "").replace(/(?:\.d\.ts|\.js)$/, "");
+      const source = `${(path.includes("/browser/") ? BROWSER_ENTRIES : NODE_ENTRIES)[name]}.ts`;
       expect(sources.map((file) => file.path)).toContain(source);
     }
   });

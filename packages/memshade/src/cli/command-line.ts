@@ -20,6 +20,17 @@ export async function main(): Promise<void> {
 function explain(error: unknown): number {
   if (!(error instanceof CommanderError)) return explainFailure(error);
   if (error.exitCode === 0) return 0;
-  say(oneLine(error.message.replace(/^error: /, "")));
+  const [, unknown] = /^error: unknown option '(--[a-z-]+)/.exec(error.message) ?? [];
+  const hint = unknown === undefined ? undefined : INSTEAD[unknown];
+  say(oneLine(error.message.replace(/^error: /, "")) + (hint === undefined ? "" : `: ${hint}`));
   return USER_MISTAKE;
 }
+
+/** What does the work of options that there were. */
+const INSTEAD: Readonly<Record<string, string>> = {
+  "--first-touch": "--who tells it",
+  "--owners": "--who tells it",
+  "--fill": "--who tells it",
+  "--locality-size": "--locality-rate says how much is sampled",
+  "--cache": "the report has the miss ratios of all sizes",
+};

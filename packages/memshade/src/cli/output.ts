@@ -1,5 +1,4 @@
 import { WholeFile } from "../load/whole-file.ts";
-import { writeOutput, writeOutputBytes } from "./line-input.ts";
 
 /** Pieces of text are written together up to this many characters. */
 const BATCH = 2 ** 16;
@@ -18,19 +17,12 @@ export interface Output {
  *
  * @throws UserError if the file cannot be written
  */
-export function openOutput(file: string | undefined, standard: Output = standardOutput): Output {
-  return new BatchedOutput(file === undefined ? standard : new WholeFile(file));
+export function openOutput(file: string | undefined): Output {
+  return new BatchedOutput(file === undefined ? standardOutput : new WholeFile(file));
 }
 
 const standardOutput: Output = {
   write: (piece) => void process.stdout.write(piece),
-  finish: () => {},
-  abandon: () => {},
-};
-
-/** Standard output without `process.stdout`: opening that loads the machinery of streams. */
-export const plainStandardOutput: Output = {
-  write: (piece) => (typeof piece === "string" ? writeOutput(piece) : writeOutputBytes(piece)),
   finish: () => {},
   abandon: () => {},
 };

@@ -8,6 +8,8 @@ const FIRST_KNOWN_VERSION = 24;
  */
 export function keepHeapSmall(): void {
   if (Number.parseInt(process.versions.node, 10) < FIRST_KNOWN_VERSION) return;
+  // Code that was compiled before is kept for other commands too, which run without these flags.
+  process.getBuiltinModule("node:module").flushCompileCache();
   const { setFlagsFromString } = process.getBuiltinModule("node:v8");
   setFlagsFromString("--no-maglev");
   setFlagsFromString("--semi-space-growth-factor=1");

@@ -9,6 +9,7 @@ import {
   type ToolName,
   type WorkingSetOptions,
 } from "../tools/index.ts";
+import { type Interval, parseInterval, parsePositive, parseRate } from "./option-values.ts";
 
 /** The options shared by all commands that record, as commander hands them over. */
 export interface ToolFlags {
@@ -18,49 +19,38 @@ export interface ToolFlags {
   includeStack?: boolean;
   includeAllocator?: boolean;
   allocator?: string;
-  rawVersion: "3" | "4" | "5";
   maxContexts?: number;
   maxBlocks?: number;
   interval?: Interval;
   cpuTime?: boolean;
   maxIntervals?: number;
-  assumeAligned?: boolean;
   locality?: "exact" | "shards";
   localityRate?: number;
-  localitySize?: number;
-  cache?: number;
   who?: boolean;
-  firstTouch?: boolean;
-  owners?: boolean;
-  fill?: boolean;
   pairs?: boolean;
   contexts?: boolean;
-  recursion?: number;
   objects?: boolean;
-  copies?: boolean;
-  sameBytes?: boolean;
   compat?: "deadstores";
-  ids?: "16" | "32" | "table";
-  host?: "opaque" | "exact";
-  exitVisible?: "exported" | "none" | "all";
   pgo?: boolean;
 }
 
-/** `--interval`: a length in accesses, or in nanoseconds of time. */
-interface Interval {
-  unit: "accesses" | "time";
-  length: number;
-}
-
-/** Adds the options that say what is recorded and how. */
+/** Adds the options that say what is recorded and how, grouped by tool in the help. */
 export function addToolOptions(command: Command): Command {
-  keepPositionals(command, "--locality", LOCALITY_METHODS);
+  addHeapOptions(command);
+  addWorkingSetOptions(command);
+  addWasteOptions(command);
   return command
+    .optionsGroup("Options:")
     .option(
       "--tool <tools>",
       `what to record: ${TOOL_NAMES.join(", ")}; several with commas, or repeated (default: heap)`,
       collectTools,
-    )
+    );
+}
+
+function addHeapOptions(command: Command): void {
+  command
+    .optionsGroup("Options of the heap tool:")
     .addOption(
       new Option("--clock <clock>", "unit of lifetimes: allocations made so far (repeatable) or milliseconds")
         .choices(["virtual", "wall"])
@@ -73,105 +63,56 @@ export function addToolOptions(command: Command): Command {
     .option("--include-stack", "count accesses to the program's stack too")
     .option("--include-allocator", "count the allocator's own accesses too")
     .option("--allocator <spec>", "the allocation functions: malloc=NAME|#INDEX,free=…")
-    .addOption(
-      new Option("--raw-version <n>", "version of the raw MemProf file")
-        .choices(["4", "5", "3"])
-        .default("4"),
-    )
     .option("--max-contexts <n>", "calling contexts kept before they are handed out as a dump", parsePositive)
-    .option("--max-blocks <n>", "live blocks followed at the same time", parsePositive)
+    .option("--max-blocks <n>", "live blocks followed at the same time", parsePositive);
+}
+
+function addWorkingSetOptions(command: Command): void {
+  keepPositionals(command, "--locality", LOCALITY_METHODS);
+  command
+    .optionsGroup("Options of the working-set tool:")
     .option(
       "--interval <length>",
-      "working set: shortest interval, as 1000000acc (accesses, repeatable; the default), 20ms or 1s",
+      "shortest interval, as 1000000acc (accesses, repeatable; the default), 20ms or 1s",
       parseInterval,
     )
-    .option("--cpu-time", "working set: measure intervals in processor time instead of real time")
+    .option("--cpu-time", "measure intervals in processor time instead of real time")
     .option(
       "--max-intervals <n>",
-      "working set: intervals kept (default 512); beyond them neighbours are merged",
+      "intervals kept (default 512); beyond them neighbours are merged",
       parsePositive,
     )
     .option(
-      "--assume-aligned",
-      "working set: take accesses to lie in one line where their alignment hint says so (faster; the default with intervals of time)",
+      "--who",
+      "whose the lines of each interval are: contexts that touched them first, allocation sites, bytes touched (slower)",
     )
-    .option("--no-assume-aligned", "working set: mark the lines of both ends of accesses")
-    .option(
-      "--first-touch",
-      "working set: the calling contexts that touched the lines of each interval first (slower)",
-    )
-    .option(
-      "--owners",
-      "working set: the allocation sites whose blocks the lines of each interval hold (slower)",
-    )
-    .option("--fill", "working set: the bytes touched of the lines of each interval (slower)")
-    .option("--who", "working set: --first-touch, --owners and --fill together")
     .addOption(
       new Option(
         "--locality [method]",
-        "working set: reuse distances and miss ratios of caches, of a sample of the lines (shards) or exact (slow)",
+        "reuse distances and miss ratios of caches, of a sample of the lines (shards) or exact (slow)",
       )
         .choices(["shards", "exact"])
         .preset("shards"),
     )
-    .option("--locality-rate <part>", "locality: part of the lines to sample (default 0.01)", parseRate)
-    .option(
-      "--locality-size <lines>",
-      "locality: sample at most so many lines; the part falls as more are seen",
-      parsePositive,
-    )
-    .option(
-      "--cache <size>",
-      "locality: cache whose misses are counted per instruction, as 32KiB or 1MiB (default 32KiB)",
-      parseSize,
-    )
-    .option("--pairs", "waste: who overwrote, repeated and re-read what (several times slower)")
-    .option("--contexts", "waste: tell accesses apart by calling context")
-    .option(
-      "--recursion <levels>",
-      "contexts: levels of recursion to tell apart; deeper ones count as the last (default 0)",
-      parseLevels,
-    )
-    .option(
-      "--objects",
-      "waste: count per allocation site and offset inside its blocks (several times slower)",
-    )
-    .option(
-      "--copies",
-      "waste: find bytes that nothing but copies reads which are dead themselves (several times slower)",
-    )
-    .option(
-      "--same-bytes",
-      "waste: count bytes that stay the same in stores that change others (--pairs and the like always do)",
-    )
+    .option("--locality-rate <part>", "part of the lines to sample (default 0.01)", parseRate);
+}
+
+function addWasteOptions(command: Command): void {
+  command
+    .optionsGroup("Options of the waste tool:")
+    .option("--pairs", "who overwrote, repeated and re-read what (several times slower)")
+    .option("--contexts", "tell accesses apart by calling context")
+    .option("--objects", "count per allocation site and offset inside its blocks (several times slower)")
     .addOption(
-      new Option("--compat <tool>", "waste: count as the Valgrind tool does where it differs").choices([
+      new Option("--compat <tool>", "count as the Valgrind tool does where it differs").choices([
         "deadstores",
       ]),
     )
-    .addOption(
-      new Option(
-        "--ids <bits>",
-        "waste: bits of site ids (default: 16 where they fit); table: 32, kept in another way, to check",
-      ).choices(["16", "32", "table"]),
-    )
-    .addOption(
-      new Option(
-        "--host <rule>",
-        "waste: whether the host reports what it reads (default: as it is)",
-      ).choices(["opaque", "exact"]),
-    )
-    .addOption(
-      new Option(
-        "--exit-visible <which>",
-        "waste: bytes unread at the end that count as read (default: those of libraries)",
-      ).choices(["exported", "none", "all"]),
-    )
     .option(
       "--pgo",
-      "waste: be fast where earlier runs, of this build or another, spent their time (default of run and node)",
+      "be fast where earlier runs, of this build or another, spent their time (default of run and node)",
     )
-    .option("--no-pgo", "waste: neither use what is known of earlier runs nor remember this one");
+    .option("--no-pgo", "neither use what is known of earlier runs nor remember this one");
 }
 
 const LOCALITY_METHODS = ["shards", "exact"];
@@ -203,30 +144,15 @@ function stopsAtPositionals(command: Command): boolean {
 const WASTE_FLAGS = {
   pairs: "--pairs",
   contexts: "--contexts",
-  recursion: "--recursion",
   objects: "--objects",
-  copies: "--copies",
-  sameBytes: "--same-bytes",
   compat: "--compat",
-  ids: "--ids",
-  host: "--host",
-  exitVisible: "--exit-visible",
   pgo: "--[no-]pgo",
-} as const;
-
-/** Options that mean nothing without the working-set tool. */
-const LOCALITY_FLAGS = {
-  localityRate: "--locality-rate",
-  localitySize: "--locality-size",
-  cache: "--cache",
 } as const;
 
 export function toolOptionsOf(flags: ToolFlags): ToolOptions {
   for (const [flag, option] of Object.entries(WASTE_FLAGS))
     if (flags[flag as keyof typeof WASTE_FLAGS] !== undefined && !flags.tool?.includes("waste"))
       throw new UserError(`${option} is an option of the waste tool: add --tool waste`);
-  if (flags.recursion !== undefined && flags.contexts !== true)
-    throw new UserError("--recursion says which contexts to tell apart: add --contexts");
   return {
     tools: flags.tool,
     clock: flags.clock,
@@ -234,7 +160,6 @@ export function toolOptionsOf(flags: ToolFlags): ToolOptions {
     includeStack: flags.includeStack,
     includeAllocator: flags.includeAllocator,
     allocator: flags.allocator,
-    rawVersion: Number(flags.rawVersion) as 3 | 4 | 5,
     maxContexts: flags.maxContexts,
     maxBlocks: flags.maxBlocks,
     workingset: workingSetOptionsOf(flags),
@@ -242,14 +167,8 @@ export function toolOptionsOf(flags: ToolFlags): ToolOptions {
     waste: {
       pairs: flags.pairs,
       contexts: flags.contexts,
-      recursion: flags.recursion,
       objects: flags.objects,
-      copies: flags.copies,
-      sameBytes: flags.sameBytes,
       compat: flags.compat,
-      ids: flags.ids === "table" || flags.ids === undefined ? flags.ids : (Number(flags.ids) as 16 | 32),
-      host: flags.host,
-      exitVisible: flags.exitVisible,
     },
   };
 }
@@ -263,7 +182,7 @@ export function runOptionsOf(flags: ToolFlags): ToolOptions {
 const DEFAULT_INTERVAL_NS = 20e6;
 
 function workingSetOptionsOf(flags: ToolFlags): WorkingSetOptions {
-  const { interval, cpuTime, maxIntervals, assumeAligned } = flags;
+  const { interval, cpuTime, maxIntervals } = flags;
   const options: WorkingSetOptions = {};
   const locality = localityOptionsOf(flags);
   if (locality !== undefined) options.locality = locality;
@@ -276,70 +195,27 @@ function workingSetOptionsOf(flags: ToolFlags): WorkingSetOptions {
   const attribution = attributionOptionsOf(flags);
   if (attribution !== undefined) options.attribution = attribution;
   if (maxIntervals !== undefined) options.maxIntervals = maxIntervals;
-  if (assumeAligned !== undefined) options.assumeAligned = assumeAligned;
   return options;
 }
 
-/** Options of the working-set tool that tell whose its lines are. */
-const WHO_FLAGS = {
-  who: "--who",
-  firstTouch: "--first-touch",
-  owners: "--owners",
-  fill: "--fill",
-} as const;
-
-function attributionOptionsOf(flags: ToolFlags): AttributionOptions | undefined {
-  const given = Object.entries(WHO_FLAGS).filter(([flag]) => flags[flag as keyof typeof WHO_FLAGS] === true);
-  if (given.length === 0) return undefined;
-  if (!flags.tool?.includes("workingset"))
-    throw new UserError(`${given[0][1]} is an option of the working-set tool: add --tool workingset`);
-  const { who, firstTouch = who, owners = who, fill = who } = flags;
-  return { firstTouch, owners, fill };
+function attributionOptionsOf({ who, tool }: ToolFlags): AttributionOptions | undefined {
+  if (who !== true) return undefined;
+  if (!tool?.includes("workingset"))
+    throw new UserError("--who is an option of the working-set tool: add --tool workingset");
+  return { firstTouch: true, owners: true, fill: true };
 }
 
-function localityOptionsOf(flags: ToolFlags): LocalityOptions | undefined {
-  const { tool, locality, localityRate, localitySize, cache } = flags;
-  for (const [flag, option] of Object.entries(LOCALITY_FLAGS))
-    if (flags[flag as keyof typeof LOCALITY_FLAGS] !== undefined && locality === undefined)
-      throw new UserError(`${option} says how to follow the locality: add --locality`);
-  if (locality === undefined) return undefined;
+function localityOptionsOf({ tool, locality, localityRate }: ToolFlags): LocalityOptions | undefined {
+  if (locality === undefined) {
+    if (localityRate !== undefined)
+      throw new UserError("--locality-rate says how to follow the locality: add --locality");
+    return undefined;
+  }
   if (!tool?.includes("workingset"))
     throw new UserError("--locality is an option of the working-set tool: add --tool workingset");
-  if (locality === "exact" && (localityRate !== undefined || localitySize !== undefined))
-    throw new UserError(
-      "--locality exact samples nothing: it goes without --locality-rate and --locality-size",
-    );
-  return { method: locality, rate: localityRate, mostLines: localitySize, cacheBytes: cache };
-}
-
-const NANOSECONDS: Readonly<Record<string, number>> = { us: 1e3, ms: 1e6, s: 1e9 };
-
-function parseInterval(text: string): Interval {
-  const [, digits, unit] = /^(\d+(?:\.\d+)?)(acc|us|ms|s)$/.exec(text) ?? [];
-  const length = Number(digits) * (unit === "acc" ? 1 : NANOSECONDS[unit]);
-  if (unit === undefined || !Number.isSafeInteger(length) || length < 1)
-    throw new InvalidArgumentError("It must be a length such as 1000000acc, 20ms or 1s.");
-  return { unit: unit === "acc" ? "accesses" : "time", length };
-}
-
-/** `0.01` or `1%`, in (0, 1]. */
-function parseRate(text: string): number {
-  const [, digits, percent] = /^(\d*\.?\d+(?:e-\d+)?)(%?)$/.exec(text) ?? [];
-  const rate = Number(digits) / (percent === "%" ? 100 : 1);
-  if (!(rate >= 1e-6 && rate <= 1))
-    throw new InvalidArgumentError("It must be a part of all lines from 0.000001 to 1, or of 100%.");
-  return rate;
-}
-
-const SIZE_UNITS: Readonly<Record<string, number>> = { "": 1, K: 2 ** 10, M: 2 ** 20, G: 2 ** 30 };
-
-/** `32KiB`, `32K`, `1MiB`, `49152`. */
-function parseSize(text: string): number {
-  const [, digits, unit] = /^(\d+(?:\.\d+)?)\s*([KMG]?)(?:i?B)?$/i.exec(text) ?? [];
-  const bytes = Number(digits) * SIZE_UNITS[(unit ?? "").toUpperCase()];
-  if (!(bytes >= 64 && bytes <= 2 ** 36))
-    throw new InvalidArgumentError("It must be a size from 64 bytes to 64 GiB, such as 32KiB or 1MiB.");
-  return bytes;
+  if (locality === "exact" && localityRate !== undefined)
+    throw new UserError("--locality exact samples nothing: it goes without --locality-rate");
+  return { method: locality, rate: localityRate };
 }
 
 const OUT_HELP =
@@ -359,26 +235,4 @@ function collectTools(text: string, previous: readonly ToolName[] = []): ToolNam
     if (!tools.includes(tool)) tools.push(tool);
   }
   return tools;
-}
-
-function parsePositive(text: string): number {
-  const value = Number(text);
-  if (!Number.isSafeInteger(value) || value < 1)
-    throw new InvalidArgumentError("It must be a positive integer.");
-  return value;
-}
-
-/** Deeper recursion would make more contexts than there is room for. */
-const MOST_LEVELS = 1000;
-
-function parseLevels(text: string): number {
-  const value = Number(text);
-  if (text.trim() === "" || !Number.isSafeInteger(value) || value < 0 || value > MOST_LEVELS)
-    throw new InvalidArgumentError(`It must be a number from 0 to ${MOST_LEVELS}.`);
-  return value;
-}
-
-/** Collects the values of an option that may be given several times. */
-export function collect(value: string, previous: string[] = []): string[] {
-  return [...previous, value];
 }

@@ -26,7 +26,14 @@ export interface DemanglerFiles {
   /** `index_bg.wasm`, compiled */
   readonly module: WebAssembly.Module;
   /** `index_bg.js` */
-  readonly glue: typeof import("gecko-profiler-demangle/index_bg.js");
+  readonly glue: DemanglerGlue;
+}
+
+/** What the package's JavaScript exports. */
+export interface DemanglerGlue {
+  demangle_any(name: string): string;
+  __wbg_set_wasm(exports: WebAssembly.Exports): void;
+  __wbindgen_init_externref_table(): void;
 }
 
 /**

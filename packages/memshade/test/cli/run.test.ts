@@ -1,7 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { readRaw } from "../../src/formats/memprof-raw/index.ts";
 import {
   memshade,
   newFolder,
@@ -213,18 +212,6 @@ describe("memshade run", () => {
     expect(wide.heap).toMatchObject({ allocations: 40, frees: 40 });
     expect(wide.heap?.sites).toHaveLength(40);
     expect(narrow.heap?.sites).toEqual(wide.heap?.sites);
-  });
-
-  it("writes the raw version that was asked for", async () => {
-    const cwd = newFolder();
-    writeProgram(cwd, "seven.wasm", EXIT_7);
-    for (const version of [3, 4, 5]) {
-      await memshade(["run", "--raw-version", String(version), "--out", `v${version}`, "seven.wasm"], {
-        cwd,
-      });
-      const raw = readRaw(readFileSync(join(cwd, `v${version}`, "heap.memprofraw")));
-      expect({ version: raw.version, contexts: raw.contexts.length }).toEqual({ version, contexts: 1 });
-    }
   });
 
   it("runs a reactor's initializer, says so, and calls the function it is told to", async () => {

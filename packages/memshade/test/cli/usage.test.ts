@@ -60,12 +60,12 @@ describe("the command line", () => {
       "--locality is an option of the working-set tool: add --tool workingset",
     ],
     [
-      ["run", "--tool", "workingset", "--cache", "1MiB", "x.wasm"],
-      "--cache says how to follow the locality: add --locality",
+      ["run", "--tool", "workingset", "--locality-rate", "0.5", "x.wasm"],
+      "--locality-rate says how to follow the locality: add --locality",
     ],
     [
       ["run", "--tool", "workingset", "--locality", "exact", "--locality-rate", "0.5", "x.wasm"],
-      "--locality exact samples nothing: it goes without --locality-rate and --locality-size",
+      "--locality exact samples nothing: it goes without --locality-rate",
     ],
     [
       ["run", "--tool", "workingset", "--locality=some", "x.wasm"],
@@ -75,14 +75,8 @@ describe("the command line", () => {
       ["run", "--tool", "workingset", "--locality", "--locality-rate", "0", "x.wasm"],
       "option '--locality-rate <part>' argument '0' is invalid. It must be a part of all lines from 0.000001 to 1, or of 100%.",
     ],
-    [
-      ["run", "--tool", "workingset", "--locality", "--cache", "big", "x.wasm"],
-      "option '--cache <size>' argument 'big' is invalid. It must be a size from 64 bytes to 64 GiB, such as 32KiB or 1MiB.",
-    ],
-    [
-      ["run", "--tool", "waste", "--recursion", "2", "x.wasm"],
-      "--recursion says which contexts to tell apart: add --contexts",
-    ],
+    [["run", "--tool", "workingset", "--owners", "x.wasm"], "unknown option '--owners': --who tells it"],
+    [["run", "--tool", "waste", "--ids", "32", "x.wasm"], "unknown option '--ids'"],
     [["run", "--no-pgo", "x.wasm"], "--[no-]pgo is an option of the waste tool: add --tool waste"],
     [["run", "--env", "=x", "x.wasm"], "--env =x: a name is missing"],
     [["run", "--dir", "::/", "x.wasm"], "--dir ::/: expected HOST or HOST::GUEST"],

@@ -1,5 +1,15 @@
 import type { Command } from "commander";
-import type { OptionDescription } from "../plain-arguments.ts";
+
+/** An option of a command, as a row of a table. */
+export interface OptionDescription {
+  /** As commander reads it: short and long name, and the value behind the long one. */
+  readonly flags: string;
+  /** For the help; options without it are not listed there. */
+  readonly description?: string;
+  /** The value that a text stands for, from it and the value before. @throws UserError in one line */
+  readonly parse?: (text: string, previous: never) => unknown;
+  readonly initial?: unknown;
+}
 
 /** Tells commander of options; those without a description are not in the help. */
 export function addOptions(command: Command, options: readonly OptionDescription[]): void {

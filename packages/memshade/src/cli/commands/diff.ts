@@ -10,8 +10,8 @@ import { diffJson } from "../../report/json/diff.ts";
 import { diffTable } from "../../report/terminal/diff-table.ts";
 import { formatterOf } from "../../report/terminal/metric-format.ts";
 import type { ColorChoice } from "../../report/terminal/paint.ts";
+import { collect } from "../collect.ts";
 import { loadHeap } from "../load/heap.ts";
-import { collect } from "../tool-options.ts";
 import {
   parseChoice,
   parseColor,

@@ -1,7 +1,8 @@
 import type { Command } from "commander";
 import { runNode } from "../../host/node/run-node.ts";
+import { collect } from "../collect.ts";
 import { endProcess } from "../end-process.ts";
-import { addOutOption, addToolOptions, collect, runOptionsOf, type ToolFlags } from "../tool-options.ts";
+import { addOutOption, addToolOptions, runOptionsOf, type ToolFlags } from "../tool-options.ts";
 
 interface NodeFlags extends ToolFlags {
   out?: string;

@@ -8,11 +8,11 @@ import { heapReport } from "../../report/terminal/heap-report.ts";
 import type { ColorChoice } from "../../report/terminal/paint.ts";
 import { sourceReport } from "../../report/terminal/source-report.ts";
 import { wasteReport } from "../../report/terminal/waste-report.ts";
+import { collect } from "../collect.ts";
 import { addHotColdOptions, type HotColdFlags, thresholdsOf } from "../hot-cold-options.ts";
 import { loadHeap } from "../load/heap.ts";
 import { createSourceReader, type PathMap, parsePathMap } from "../load/source.ts";
 import { loadWaste } from "../load/waste.ts";
-import { collect } from "../tool-options.ts";
 import {
   parseChoice,
   parseColor,

@@ -3,8 +3,9 @@ import type { Command } from "commander";
 import { UserError } from "../../bytes/errors.ts";
 import { describeSystemError } from "../../bytes/system-errors.ts";
 import { runWasi } from "../../host/wasi/run-wasi.ts";
+import { collect } from "../collect.ts";
 import { endProcess } from "../end-process.ts";
-import { addOutOption, addToolOptions, collect, runOptionsOf, type ToolFlags } from "../tool-options.ts";
+import { addOutOption, addToolOptions, runOptionsOf, type ToolFlags } from "../tool-options.ts";
 
 interface RunFlags extends ToolFlags {
   out?: string;
@@ -18,7 +19,7 @@ Examples:
   memshade run sqlite.wasm bench.sql
   memshade run --dir . --dir /data::/ --env LANG=C convert.wasm in.png out.png
   memshade run --out /tmp/profile --clock wall server.wasm --port 80
-  memshade run --tool workingset --locality --cache 48KiB solver.wasm
+  memshade run --tool workingset --locality solver.wasm
   memshade run --tool heap,workingset --who --interval 200000acc solver.wasm
   memshade run --invoke resize library.wasm 640 480
 

@@ -30,5 +30,5 @@ export function addSymbolizeCommand(program: Command): void {
   addOptions(command, SYMBOLIZE_OPTIONS);
   command
     .addHelpText("after", EXAMPLES)
-    .action((addresses: string[], options: SymbolizeOptions) => runSymbolize({ addresses, options }));
+    .action((addresses: string[], options: SymbolizeOptions) => runSymbolize(addresses, options));
 }

@@ -16,10 +16,10 @@ import { topTable } from "../../report/terminal/top-table.ts";
 import { wastePairs } from "../../report/terminal/waste-pairs.ts";
 import { wasteTable } from "../../report/terminal/waste-table.ts";
 import { workingSetTable } from "../../report/terminal/working-set-table.ts";
+import { collect } from "../collect.ts";
 import { hasHeap, loadHeap } from "../load/heap.ts";
 import { loadWaste } from "../load/waste.ts";
 import { hasWorkingSet, loadWorkingSet } from "../load/working-set.ts";
-import { collect } from "../tool-options.ts";
 import {
   parseChoice,
   parseColor,
@@ -69,11 +69,11 @@ Examples:
   memshade top memshade.out/app.4711 --by new --group path
       what went on when the program touched new lines (--tool workingset)
   memshade top memshade.out/app.4711 --by share
-      who allocated what it works on (--tool workingset --owners)
+      who allocated what it works on (--tool workingset --who)
   memshade top memshade.out/app.4711 --by first-touch
-      who brings lines in (--tool workingset --first-touch)
+      who brings lines in (--tool workingset --who)
   memshade top memshade.out/app.4711 --by fill
-      where lines are touched for few of their bytes (--tool workingset --fill)`;
+      where lines are touched for few of their bytes (--tool workingset --who)`;
 
 /** Adds `memshade top` to the program. Its action throws UserError for mistakes of the user. */
 export function addTopCommand(program: Command): void {
@@ -174,9 +174,9 @@ function wasteFor(input: string, by: string, options: TopOptions): WasteFile {
 const NEEDED: Readonly<Record<WorkingSetKey, string>> = {
   lines: "",
   new: "",
-  "first-touch": "--first-touch",
-  share: "--owners",
-  fill: "--fill",
+  "first-touch": "--who",
+  share: "--who",
+  fill: "--who",
   misses: "--locality",
   cold: "--locality",
 };

@@ -1,6 +1,6 @@
 import { UserError } from "../../bytes/errors.ts";
 import { type PathMap, parsePathMap } from "../../symbolize/path-map.ts";
-import type { OptionDescription } from "../plain-arguments.ts";
+import type { OptionDescription } from "../commands/add-options.ts";
 import { parseAddress, parseBuildId } from "./requests.ts";
 import type { OutputStyle } from "./styles.ts";
 

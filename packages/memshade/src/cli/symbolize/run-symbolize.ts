@@ -5,17 +5,15 @@ import { ObjectFinder } from "../../load/objects.ts";
 import type { FileSymbolizerOptions } from "../../load/symbolizer.ts";
 import { DEFAULT_DEBUG_DIRECTORIES } from "../../objects/debug-files.ts";
 import { forEachInputLine, OutputBuffer, writeOutput } from "../line-input.ts";
-import type { SymbolizeArguments } from "./arguments.ts";
-import type { CompilerTiers } from "./compiler-tiers.ts";
+import type { SymbolizeOptions } from "./options.ts";
 import { Symbolization } from "./symbolization.ts";
 
 /**
- * Answers the addresses of the arguments, or of standard input.
+ * Answers the addresses of the arguments, or of standard input where there are none.
  *
- * @param tiers is told of addresses that come, where the process does nothing else
  * @throws UserError for mistakes of the user
  */
-export function runSymbolize({ addresses, options }: SymbolizeArguments, tiers?: CompilerTiers): void {
+export function runSymbolize(addresses: readonly string[], options: SymbolizeOptions): void {
   const style = options.json ? "JSON" : options.outputStyle;
   const functions = options.functions === true ? "linkage" : options.functions;
   const symbolizerOptions: FileSymbolizerOptions = {
@@ -54,7 +52,6 @@ export function runSymbolize({ addresses, options }: SymbolizeArguments, tiers?:
     const end = style === "JSON" ? "\n" : "";
     const output = new OutputBuffer();
     forEachInputLine((lines) => {
-      tiers?.count(lines.length);
       for (const line of lines) output.add(symbolization.answer(line) + end);
       output.flush();
     });

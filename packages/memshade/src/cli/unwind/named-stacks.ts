@@ -1,3 +1,8 @@
+import { gzipSync } from "node:zlib";
+import { writeFirefoxProfiler } from "../../formats/firefox-profiler/write.ts";
+import { writeFolded } from "../../formats/folded/write.ts";
+import { writePprof } from "../../formats/pprof/write.ts";
+import { writeSpeedscope } from "../../formats/speedscope/write.ts";
 import { MEMSHADE_VERSION } from "../../host/version.ts";
 import type { SampleProfile } from "../../model/sample-profile.ts";
 import { nativeStacksJson } from "../../report/json/native-stacks.ts";
@@ -26,11 +31,11 @@ const USUAL_ROWS = 20;
 const TERMINAL_COLUMNS = 80;
 
 /** The threads of a dump, with names. */
-export async function unwindThreads(
+export function unwindThreads(
   { image }: Dump & { kind: "image" },
   options: UnwindOptions,
   output: Output,
-): Promise<void> {
+): void {
   const finder = finderOf(options);
   const stacks = unwindImage(
     image,
@@ -44,7 +49,7 @@ export async function unwindThreads(
   if (options.format === "text" || options.format === "json") {
     const named = nameImageStacks(stacks, namer, { registers: options.regs === true });
     writeAll(output, options.format === "text" ? nativeStacksText(named) : nativeStacksJson(named));
-  } else await writeProfile(output, options.format, profileOfImage(stacks, namer), 0);
+  } else writeProfile(output, options.format, profileOfImage(stacks, namer), 0);
 }
 
 /** The samples of perf.data, with names: their sum, or each. */
@@ -89,39 +94,29 @@ export async function unwindSamples(
   } else if (format === "json") {
     writeAll(output, perfProfileJson(profile, recording));
   } else {
-    await writeProfile(output, format, profile, profile.valueTypes.length > 1 ? 1 : 0);
+    writeProfile(output, format, profile, profile.valueTypes.length > 1 ? 1 : 0);
   }
 }
 
-/** The writers are loaded when they are needed: each start would wait for all of them. */
-async function writeProfile(
+function writeProfile(
   output: Output,
   format: Exclude<UnwindFormat, "text" | "json">,
   profile: SampleProfile,
   shown: number,
-): Promise<void> {
+): void {
   switch (format) {
-    case "folded": {
-      const { writeFolded } = await import("../../formats/folded/write.ts");
+    case "folded":
       writeAll(output, writeFolded(profile));
       break;
-    }
-    case "pprof": {
-      const { writePprof } = await import("../../formats/pprof/write.ts");
-      const { gzipSync } = process.getBuiltinModule("node:zlib");
+    case "pprof":
       output.write(gzipSync(writePprof(profile, { shown })));
       break;
-    }
-    case "speedscope": {
-      const { writeSpeedscope } = await import("../../formats/speedscope/write.ts");
+    case "speedscope":
       writeAll(output, writeSpeedscope(profile, `memshade@${MEMSHADE_VERSION}`));
       break;
-    }
-    case "firefox": {
-      const { writeFirefoxProfiler } = await import("../../formats/firefox-profiler/write.ts");
+    case "firefox":
       writeAll(output, writeFirefoxProfiler(profile, MEMSHADE_VERSION));
       break;
-    }
   }
 }
 

@@ -1,6 +1,6 @@
 import { UserError } from "../../bytes/errors.ts";
+import type { OptionDescription } from "../commands/add-options.ts";
 import { parseChoice, parseRows } from "../commands/report-options.ts";
-import type { OptionDescription } from "../plain-arguments.ts";
 
 const FORMATS = ["text", "json", "folded", "pprof", "speedscope", "firefox"] as const;
 export type UnwindFormat = (typeof FORMATS)[number];

@@ -7,27 +7,24 @@ import { nodeZstd } from "../../stacks/recordings/load-decompressor.ts";
 import { unwindPerfData } from "../../stacks/recordings/perf-stacks.ts";
 import { cfiStatistics } from "../../unwind/index.ts";
 import { type Output, openOutput } from "../output.ts";
+import { unwindSamples, unwindThreads } from "./named-stacks.ts";
 import type { UnwindOptions } from "./options.ts";
 import { finderOf, walkOptions } from "./walk-options.ts";
 
-/**
- * What `memshade unwind` does.
- *
- * @param standard what stands for standard output, if not the stream
- */
-export async function runUnwind(input: string, options: UnwindOptions, standard?: Output): Promise<void> {
+/** What `memshade unwind` does. */
+export async function runUnwind(input: string, options: UnwindOptions): Promise<void> {
   checkOptions(options);
   if (options.format === "pprof" && options.out === undefined && process.stdout.isTTY) {
     throw new UserError("pprof files are binary: write them to a file with -o FILE");
   }
   if (options.stats) {
-    write(openOutput(options.out, standard), (output) => output.write(statisticsOf(input, options)));
+    write(openOutput(options.out), (output) => output.write(statisticsOf(input, options)));
     return;
   }
   const dump = await openDump(input);
   try {
     if (options.addresses && dump.kind === "image") throw new UserError("--addresses is for perf.data");
-    const output = openOutput(options.out, standard);
+    const output = openOutput(options.out);
     try {
       if (options.addresses && dump.kind === "perf") await printAddresses(dump, options, output);
       else await printNamed(dump, options, output);
@@ -91,9 +88,7 @@ async function printAddresses(
   });
 }
 
-/** What names stacks is loaded when it is needed: it is most of the command. */
 async function printNamed(dump: Dump, options: UnwindOptions, output: Output): Promise<void> {
-  const { unwindSamples, unwindThreads } = await import("./named-stacks.ts");
-  if (dump.kind === "image") await unwindThreads(dump, options, output);
+  if (dump.kind === "image") unwindThreads(dump, options, output);
   else await unwindSamples(dump, options, output);
 }

@@ -4,8 +4,8 @@ import { fileURLToPath } from "node:url";
 const GLUE_FILE_LIMIT_BYTES = 8 << 20;
 const FRAMES_READ = 40;
 
-/** Folder of this package's own code, whose frames do not count. */
-const OWN_FOLDER = fileURLToPath(new URL("../../", import.meta.url));
+/** Folder of this package's own code, whose frames do not count: `src/`, or `dist/`, whose files lie side by side. */
+const OWN_FOLDER = fileURLToPath(new URL(import.meta.url.endsWith(".ts") ? "../../" : ".", import.meta.url));
 
 /** The scripts that led to a call, innermost first: absolute paths, or `node:` names of Node's own. */
 export function scriptsOnStack(): string[] {

@@ -13,7 +13,7 @@ const MOST_PER_INTERVAL = 4;
 /** Parts of an interval smaller than this are not named. */
 const LEAST_PART = 0.01;
 
-/** Who touched the lines first, and whose they are: what `--first-touch` and `--owners` recorded. */
+/** Who touched the lines first, and whose they are: what `--who` recorded. */
 export function printAttributions(
   screen: Screen,
   { firstTouch, owners }: InstanceWorkingSet,

@@ -1,0 +1,33 @@
+import { InvalidArgumentError } from "commander";
+
+/** `--interval`: a length in accesses, or in nanoseconds of time. */
+export interface Interval {
+  unit: "accesses" | "time";
+  length: number;
+}
+
+const NANOSECONDS: Readonly<Record<string, number>> = { us: 1e3, ms: 1e6, s: 1e9 };
+
+export function parseInterval(text: string): Interval {
+  const [, digits, unit] = /^(\d+(?:\.\d+)?)(acc|us|ms|s)$/.exec(text) ?? [];
+  const length = Number(digits) * (unit === "acc" ? 1 : NANOSECONDS[unit]);
+  if (unit === undefined || !Number.isSafeInteger(length) || length < 1)
+    throw new InvalidArgumentError("It must be a length such as 1000000acc, 20ms or 1s.");
+  return { unit: unit === "acc" ? "accesses" : "time", length };
+}
+
+/** `0.01` or `1%`, in (0, 1]. */
+export function parseRate(text: string): number {
+  const [, digits, percent] = /^(\d*\.?\d+(?:e-\d+)?)(%?)$/.exec(text) ?? [];
+  const rate = Number(digits) / (percent === "%" ? 100 : 1);
+  if (!(rate >= 1e-6 && rate <= 1))
+    throw new InvalidArgumentError("It must be a part of all lines from 0.000001 to 1, or of 100%.");
+  return rate;
+}
+
+export function parsePositive(text: string): number {
+  const value = Number(text);
+  if (!Number.isSafeInteger(value) || value < 1)
+    throw new InvalidArgumentError("It must be a positive integer.");
+  return value;
+}
