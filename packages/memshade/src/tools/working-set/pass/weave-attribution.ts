@@ -1,5 +1,4 @@
 import type { AllocationListeners } from "../../../allocator/allocation-listeners.ts";
-import type { ToolSurroundings, WovenTool } from "../../tool.ts";
 import { allFrameBytes, type Frames } from "../../../contexts/frames/call-frames.ts";
 import { findCallSites } from "../../../contexts/frames/call-sites.ts";
 import { entryStack } from "../../../contexts/frames/entry-stack.ts";
@@ -12,6 +11,7 @@ import { mergeRuntime, type RuntimeFunctions } from "../../../rewrite/link/shado
 import type { ToolPass } from "../../../rewrite/tool.ts";
 import { BodyBuilder } from "../../../rewrite/write/body-builder.ts";
 import { encodeConstantExpression, I32, type ValType, type WasmModule } from "../../../wasm/index.ts";
+import type { ToolSurroundings, WovenTool } from "../../tool.ts";
 import {
   type AttributionLayout,
   attributionConstants,
