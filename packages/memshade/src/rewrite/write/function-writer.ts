@@ -303,8 +303,8 @@ export class FunctionWriter implements SnippetSink {
   access(id: number, alignment: number, memory: number, displacement: number): void {
     this.length = writeOpcodeInto(this.bytes, this.length, id);
     this.#byte(memory === 0 ? alignment : alignment | HAS_MEMORY_INDEX);
-    if (memory !== 0) this.length = writeU32Leb(this.bytes, this.length, memory);
-    this.length = writeU32Leb(this.bytes, this.length, displacement);
+    if (memory !== 0) this.#index(memory);
+    this.#index(displacement);
   }
 
   open(opcode: number, result: number): void {
@@ -376,7 +376,13 @@ export class FunctionWriter implements SnippetSink {
 
   #op(opcode: number, index: number): void {
     this.bytes[this.length++] = opcode;
-    this.length = writeU32Leb(this.bytes, this.length, index);
+    this.#index(index);
+  }
+
+  /** An unsigned number: most take one byte. */
+  #index(value: number): void {
+    if (value >>> 7 === 0) this.bytes[this.length++] = value;
+    else this.length = writeU32Leb(this.bytes, this.length, value);
   }
 
   #byte(value: number): void {
@@ -385,7 +391,8 @@ export class FunctionWriter implements SnippetSink {
 
   #const(value: number): void {
     this.bytes[this.length++] = Op.I32_CONST;
-    this.length = writeS32Leb(this.bytes, this.length, value);
+    if (value >= -64 && value < 64) this.bytes[this.length++] = value & 0x7f;
+    else this.length = writeS32Leb(this.bytes, this.length, value);
   }
 
   #copy(source: Uint8Array, from: number, to: number): void {

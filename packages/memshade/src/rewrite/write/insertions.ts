@@ -29,8 +29,9 @@ export const InsertionKind = {
   FirstOfPasses: 16,
 } as const;
 
+const PASS_SHIFT = 4;
 /** Kinds of insertions that a pass may tell apart; it may also do so by their operands. */
-export const KINDS_PER_PASS = 16;
+export const KINDS_PER_PASS = 1 << PASS_SHIFT;
 
 /** The first kind of the pass with this number. */
 export function kindOfPass(pass: number): number {
@@ -39,7 +40,7 @@ export function kindOfPass(pass: number): number {
 
 /** The number of the pass that a kind belongs to. */
 export function passOfKind(kind: number): number {
-  return Math.floor((kind - InsertionKind.FirstOfPasses) / KINDS_PER_PASS);
+  return (kind - InsertionKind.FirstOfPasses) >>> PASS_SHIFT;
 }
 
 /** A sum of locals times constants, plus a constant. */
