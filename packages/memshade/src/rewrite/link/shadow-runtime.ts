@@ -213,7 +213,10 @@ function instruction(op: number): ByteWriter {
 
 /** What reads or sets the program's stack pointer; where none is known, it is 0. */
 function stackAccess(sets: boolean, global: number): Uint8Array {
-  if (global >= 0) return instruction(sets ? Op.GLOBAL_SET : Op.GLOBAL_GET).u32Leb(global).finish();
+  if (global >= 0)
+    return instruction(sets ? Op.GLOBAL_SET : Op.GLOBAL_GET)
+      .u32Leb(global)
+      .finish();
   return sets ? instruction(Op.DROP).finish() : instruction(Op.I32_CONST).s32Leb(0).finish();
 }
 
