@@ -7,6 +7,8 @@ export class ControlStack {
   top = -1;
   /** Opcode that opened the block or its current arm. */
   opcode: Int32Array = new Int32Array(256);
+  /** The block's number among all of the module, see `ControlFlow`; −1 for the function body. */
+  block: Int32Array = new Int32Array(256);
   /** Operand height below the block's parameters. */
   height: Int32Array = new Int32Array(256);
   params: Int32Array = new Int32Array(256);
@@ -43,6 +45,7 @@ export class ControlStack {
     this.params[at] = params;
     this.results[at] = results;
     this.startTime[at] = startTime;
+    this.block[at] = -1;
     this.targeted[at] = 0;
     this.outermost[at] = at;
     this.oneBlock[at] = 0;
@@ -86,6 +89,7 @@ export class ControlStack {
 
 const COLUMNS = [
   "opcode",
+  "block",
   "height",
   "params",
   "results",

@@ -11,13 +11,13 @@ import {
   POP_COUNT,
   PUSH_COUNT,
   skipImmediates,
-  skipOpcode,
   UNKNOWN_OPCODE,
   unknownOpcode,
   type ValType,
   type WasmModule,
 } from "../../wasm/index.ts";
 import * as Op from "../../wasm/op.generated.ts";
+import { armEnd } from "../facts/control-flow.ts";
 import { forgetAssigned } from "../facts/loop-assignments.ts";
 import type { ModuleScan } from "../facts/module-scan.ts";
 import { type CodePart, follows, type ToolPass, type WalkState } from "../tool.ts";
@@ -88,7 +88,8 @@ export class FunctionWalker {
   #end = 0;
   #part: CodePart = "program";
   #listeners: Listeners;
-  #loopNumber = 0;
+  /** Number of the block that opens next. */
+  #nextBlock = 0;
   #unreachable = false;
 
   constructor(
@@ -148,7 +149,7 @@ export class FunctionWalker {
     this.#stack.depth = 0;
     this.#control.top = -1;
     this.#control.enter(Op.BLOCK, codeStart, 0, 0, functionType(this.#module, index).results.length, 0);
-    this.#loopNumber = this.#scan.firstLoop[index - this.#module.importedFunctionCount];
+    this.#nextBlock = this.#scan.control.first[index - this.#module.importedFunctionCount];
     this.#unreachable = false;
     const state = this.#state;
     state.function = index;
@@ -273,7 +274,7 @@ export class FunctionWalker {
           pos = this.#step(op, start, pos);
           if (this.#unreachable) {
             const from = pos;
-            pos = this.#skipUnreachable(pos, end);
+            pos = this.#skipUnreachable(pos);
             if (this.#options.dropsUnreachable && pos > from)
               this.#insertions.add(from, InsertionKind.Drop, pos - from);
           }
@@ -285,23 +286,14 @@ export class FunctionWalker {
    * Where the instruction is that ends code which nothing reaches. Its operand stack is polymorphic: only the nesting
    * matters.
    */
-  #skipUnreachable(from: number, end: number): number {
-    const bytes = this.#bytes;
-    let depth = 0;
-    let pos = from;
-    while (pos < end) {
-      const op = opcodeIdAt(bytes, pos);
-      if (op === Op.END || op === Op.DELEGATE) {
-        if (depth-- === 0) return pos;
-      } else if (op === Op.ELSE || op === Op.CATCH || op === Op.CATCH_ALL) {
-        if (depth === 0) return pos;
-      } else if (op === Op.BLOCK || op === Op.LOOP || op === Op.IF || op === Op.TRY || op === Op.TRY_TABLE) {
-        depth++;
-        if (op === Op.LOOP) this.#loopNumber++;
-      }
-      pos = skipImmediates(bytes, skipOpcode(bytes, pos), IMMEDIATE_KIND[op]);
-    }
-    return pos;
+  #skipUnreachable(from: number): number {
+    const { control: flow } = this.#scan;
+    const block = this.#control.block[this.#control.top];
+    // The function's body ends with an `end` of its own.
+    const to = block < 0 ? this.#end - 1 : armEnd(flow, block, from);
+    const last = flow.first[this.#index - this.#module.importedFunctionCount + 1];
+    while (this.#nextBlock < last && flow.start[this.#nextBlock] < to) this.#nextBlock++;
+    return to;
   }
 
   /** An instruction with control flow or an effect of its own; `pos` is behind its opcode. Returns the offset behind it. */
@@ -405,6 +397,7 @@ export class FunctionWalker {
     if (op !== Op.BLOCK) this.#endBlock(start);
     control.notOneBlock();
     control.enter(op, start, stack.depth - params, params, arity & 0xffff, this.#values.time);
+    control.block[control.top] = this.#nextBlock++;
     if (op === Op.LOOP) this.#enterLoop(start, body, params);
     if (params > 0) {
       stack.depth -= params;
@@ -417,8 +410,9 @@ export class FunctionWalker {
     const values = this.#values;
     const control = this.#control;
     const { top } = control;
-    this.#state.loop = this.#loopNumber;
-    forgetAssigned(this.#scan, this.#loopNumber++, values);
+    const loop = this.#scan.control.loop[control.block[top]];
+    this.#state.loop = loop;
+    forgetAssigned(this.#scan, loop, values);
     this.#state.openLoops++;
     control.loopStart[top] = start;
     control.loopBody[top] = body;
