@@ -15,6 +15,7 @@ import {
 } from "../../wasm/index.ts";
 import * as Op from "../../wasm/op.generated.ts";
 import { grown } from "../walk/operand-stack.ts";
+import { type ControlFlow, ControlFlowBuilder } from "./control-flow.ts";
 
 export const FunctionFact = {
   HasLoop: 1,
@@ -48,8 +49,8 @@ export interface ModuleScan {
   /** What may be addresses of static data: constants and displacements of accesses, repeats included. */
   addresses: Int32Array;
   firstAddress: Int32Array;
-  /** Loops in order of their `loop` instructions. */
-  firstLoop: Int32Array;
+  /** The blocks of all functions. */
+  control: ControlFlow;
   /** Locals assigned inside of loops, in program order; loop `l` assigns those from `assignedFirst[l]` to `assignedEnd[l]`. */
   assigned: Int32Array;
   assignedFirst: Int32Array;
@@ -81,7 +82,8 @@ const Step = {
   Ends: 6,
   Floats: 7,
   Calls: 8,
-  Rest: 9,
+  Arms: 9,
+  Rest: 10,
 } as const;
 
 const STEP = new Uint8Array(0x100).fill(Step.Rest);
@@ -101,6 +103,7 @@ step(Step.Constant, "i32.const");
 step(Step.Index, "i64.const");
 step(Step.Opens, "block", "loop", "if", "try");
 step(Step.Ends, "end");
+step(Step.Arms, "else", "catch", "catch_all");
 step(Step.Calls, "call", "return_call");
 
 const FACT_OF = new Uint16Array(IMMEDIATE_KIND.length);
@@ -136,7 +139,7 @@ class Scanner {
   readonly #instructions: Uint32Array;
   readonly #firstCallee: Int32Array;
   readonly #firstAddress: Int32Array;
-  readonly #firstLoop: Int32Array;
+  readonly #control: ControlFlowBuilder;
   readonly #prologues = new Map<number, number>();
   readonly #references = new Set<number>();
   #hasTailCalls = false;
@@ -149,9 +152,6 @@ class Scanner {
   #assignedFirst = new Int32Array(1024);
   #assignedEnd = new Int32Array(1024);
   #loopCount = 0;
-  /** Enclosing blocks: the loop's number, −1 for other blocks. */
-  #open = new Int32Array(256);
-  #depth = 0;
   #openLoops = 0;
 
   constructor({ bytes, bodies }: WasmModule) {
@@ -161,7 +161,7 @@ class Scanner {
     this.#instructions = new Uint32Array(bodies.length);
     this.#firstCallee = new Int32Array(bodies.length + 1);
     this.#firstAddress = new Int32Array(bodies.length + 1);
-    this.#firstLoop = new Int32Array(bodies.length + 1);
+    this.#control = new ControlFlowBuilder(bodies.length);
   }
 
   finish(): ModuleScan {
@@ -172,7 +172,7 @@ class Scanner {
       firstCallee: this.#firstCallee,
       addresses: this.#addresses,
       firstAddress: this.#firstAddress,
-      firstLoop: this.#firstLoop,
+      control: this.#control.finish(),
       assigned: this.#assigned,
       assignedFirst: this.#assignedFirst,
       assignedEnd: this.#assignedEnd,
@@ -186,7 +186,6 @@ class Scanner {
     const bytes = this.#bytes;
     const { codeStart, end } = this.#bodies[defined];
     this.#readPrologue(codeStart, end);
-    this.#depth = 0;
     this.#openLoops = 0;
     let bits = 0;
     let seen = 0;
@@ -228,12 +227,12 @@ class Scanner {
           continue;
         case 5: // Opens
           bits |= FACT_OF[op];
-          this.#openBlock(op === Op.LOOP);
+          this.#openBlock(op, pos - 1);
           if (bytes[pos] === EMPTY) pos++;
           else pos = skipImmediates(bytes, pos, ImmediateKind.BlockType);
           continue;
         case 6: // Ends
-          this.#closeBlock();
+          this.#closeBlock(pos - 1);
           continue;
         case 7: // Floats
           pos += op === Op.F64_CONST ? 8 : 4;
@@ -244,14 +243,18 @@ class Scanner {
           this.#call(readU32Leb(bytes, pos));
           while (bytes[pos++] >= 0x80);
           continue;
+        case 9: // Arms
+          this.#control.arm(pos - 1);
+          if (op === Op.CATCH) pos = skipLeb32(bytes, pos);
+          continue;
         default: {
           const start = pos - 1;
           const id = opcodeIdAt(bytes, start);
           pos = skipOpcode(bytes, start);
           bits |= FACT_OF[id];
           if (id === Op.REF_FUNC) this.#references.add(readU32Leb(bytes, pos));
-          else if (id === Op.TRY_TABLE) this.#openBlock(false);
-          else if (id === Op.DELEGATE) this.#closeBlock();
+          else if (id === Op.TRY_TABLE) this.#openBlock(id, start);
+          else if (id === Op.DELEGATE) this.#closeBlock(start);
           pos = skipImmediates(bytes, pos, IMMEDIATE_KIND[id]);
         }
       }
@@ -259,12 +262,12 @@ class Scanner {
     if (pos !== end)
       throw new FormatError("truncated", end, "function body", "its last instruction goes on behind its end");
     // Only code that is not valid leaves blocks open.
-    while (this.#depth > 0) this.#closeBlock();
+    while (this.#control.innermost >= 0) this.#closeBlock(end);
     this.#facts[defined] = bits;
     this.#instructions[defined] = seen;
     this.#firstCallee[defined + 1] = this.#calleeCount;
     this.#firstAddress[defined + 1] = this.#addressCount;
-    this.#firstLoop[defined + 1] = this.#loopCount;
+    this.#control.endFunction(defined);
   }
 
   #assign(local: number): void {
@@ -285,9 +288,8 @@ class Scanner {
     this.#callees[this.#calleeCount++] = callee;
   }
 
-  #openBlock(isLoop: boolean): void {
-    if (this.#depth === this.#open.length) this.#open = grown(this.#open, this.#depth * 2);
-    this.#open[this.#depth++] = isLoop ? this.#openLoop() : -1;
+  #openBlock(op: number, start: number): void {
+    this.#control.open(op, start, op === Op.LOOP ? this.#openLoop() : -1);
   }
 
   #openLoop(): number {
@@ -301,10 +303,9 @@ class Scanner {
     return loop;
   }
 
-  #closeBlock(): void {
-    // The last `end` is the body's own.
-    if (this.#depth === 0) return;
-    const loop = this.#open[--this.#depth];
+  /** The innermost block ends; the last `end` is the body's own. */
+  #closeBlock(end: number): void {
+    const loop = this.#control.close(end);
     if (loop < 0) return;
     this.#assignedEnd[loop] = this.#assignedCount;
     this.#openLoops--;

@@ -1,6 +1,5 @@
 import { readU32Leb } from "../../bytes/leb128.ts";
 import { ByteWriter } from "../../bytes/writer.ts";
-import { hookFunction, type InlineFunction, inlineFunctions } from "../../tools/heap/pass/common-path.ts";
 import {
   bytesOf,
   decodeModule,
@@ -19,7 +18,7 @@ import {
 } from "../../wasm/index.ts";
 import * as Op from "../../wasm/op.generated.ts";
 import type { AppendedFunctions } from "../write/appended-functions.ts";
-import { foldConstants } from "./fold-constants.ts";
+import { hookFunction, type InlineFunction, inlineFunctions } from "./inline-functions.ts";
 import { type CodeSurroundings, type RuntimePlaces, relocateBody } from "./relocate-code.ts";
 
 const HAS_MEMORY_INDEX = 0x40;
@@ -38,7 +37,7 @@ export interface RuntimeSurroundings extends CodeSurroundings {
   programMemory?: number;
   /** Its addresses are i64, those of the runtime i32 all the same. */
   programMemory64?: boolean;
-  /** Global with its stack pointer, an i32, for runtimes that import `stack`. */
+  /** Global with its stack pointer, an i32, for runtimes that import `stack`; −1 or absent: none is known. */
   stackPointer?: number;
   /** Memories of tables, by the name that runtimes import their accesses from; others are in the shadow memory. */
   tables?: Readonly<Record<string, number>>;
@@ -62,9 +61,8 @@ export interface RuntimeFunctions {
  * imported constants become constants, its imported functions those of `hosts`.
  */
 export function mergeRuntime(runtimeBytes: Uint8Array, around: RuntimeSurroundings): MergedRuntime {
-  const whole = decodeModule(runtimeBytes);
-  const constants = importsOf(whole, "global").map(({ field }) => around.constants[field]);
-  const runtime = foldConstants(whole, constants);
+  const runtime = decodeModule(runtimeBytes);
+  const constants = importsOf(runtime, "global").map(({ field }) => around.constants[field]);
   const imports = importsOf(runtime, "function");
   const imported = imports.length;
   const exported = new Map(
@@ -92,9 +90,7 @@ export function mergeRuntime(runtimeBytes: Uint8Array, around: RuntimeSurroundin
           entry.module === "program" && around.programMemory64 === true,
         )
       : entry.module === "stack"
-        ? instruction(entry.field === "set" ? Op.GLOBAL_SET : Op.GLOBAL_GET)
-            .u32Leb(around.stackPointer ?? 0)
-            .finish()
+        ? stackAccess(entry.field === "set", around.stackPointer ?? -1)
         : indices[index] === undefined
           ? NOTHING
           : undefined,
@@ -213,6 +209,15 @@ function instruction(op: number): ByteWriter {
   const writer = new ByteWriter(16);
   writeOpcode(writer, op);
   return writer;
+}
+
+/** What reads or sets the program's stack pointer; where none is known, it is 0. */
+function stackAccess(sets: boolean, global: number): Uint8Array {
+  if (global >= 0)
+    return instruction(sets ? Op.GLOBAL_SET : Op.GLOBAL_GET)
+      .u32Leb(global)
+      .finish();
+  return sets ? instruction(Op.DROP).finish() : instruction(Op.I32_CONST).s32Leb(0).finish();
 }
 
 /** A load or store without displacement or alignment; `is64` for loads only. */

@@ -4,7 +4,6 @@ import { entryStack } from "../../../contexts/frames/entry-stack.ts";
 import { FrameSnippets } from "../../../contexts/frames/frame-snippets.ts";
 import { base64, slotKinds } from "../../../contexts/frames/slot-kinds.ts";
 import { type MergedRuntime, mergeRuntime } from "../../../rewrite/link/shadow-runtime.ts";
-import type { ToolSurroundings, WovenTool } from "../../../rewrite/tool.ts";
 import { BodyBuilder } from "../../../rewrite/write/body-builder.ts";
 import {
   encodeConstantExpression,
@@ -17,6 +16,7 @@ import {
 } from "../../../wasm/index.ts";
 import * as Op from "../../../wasm/op.generated.ts";
 import type { WasteOptions } from "../../options.ts";
+import type { ToolSurroundings, WovenTool } from "../../tool.ts";
 import { AccessFunctions } from "./access-functions.ts";
 import { BriefFunctions } from "./brief-functions.ts";
 import { BriefSnippets } from "./brief-snippets.ts";

@@ -1,6 +1,6 @@
 import { mergeRuntime, type RuntimeFunctions } from "../../../rewrite/link/shadow-runtime.ts";
-import type { ToolSurroundings } from "../../../rewrite/tool.ts";
 import type { ValType } from "../../../wasm/index.ts";
+import type { ToolSurroundings } from "../../tool.ts";
 import { accessesAt, clockAt, type WorkingSetLayout } from "./layout.ts";
 import { type LocalityLayout, localityConstants, planLocality } from "./locality-layout.ts";
 import { localityRuntimeBytes } from "./runtime-bytes.ts";

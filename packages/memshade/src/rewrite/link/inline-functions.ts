@@ -1,7 +1,4 @@
-import { ByteWriter } from "../../../bytes/writer.ts";
-import { foldConstants } from "../../../rewrite/link/fold-constants.ts";
-import { type CodeSurroundings, type RuntimePlaces, writeCode } from "../../../rewrite/link/relocate-code.ts";
-import { BodyBuilder } from "../../../rewrite/write/body-builder.ts";
+import { ByteWriter } from "../../bytes/writer.ts";
 import {
   decodeLocals,
   decodeModule,
@@ -10,8 +7,10 @@ import {
   functionTypeIndex,
   importsOf,
   type ValType,
-} from "../../../wasm/index.ts";
-import * as Op from "../../../wasm/op.generated.ts";
+} from "../../wasm/index.ts";
+import * as Op from "../../wasm/op.generated.ts";
+import { BodyBuilder } from "../write/body-builder.ts";
+import { type CodeSurroundings, type RuntimePlaces, writeCode } from "./relocate-code.ts";
 
 const EMPTY_BLOCK = 0x40;
 
@@ -27,9 +26,8 @@ export function inlineFunctions(
   bytes: Uint8Array,
   around: CodeSurroundings & { constants: Record<string, number | Uint8Array> },
 ): InlineFunction {
-  const whole = decodeModule(bytes);
-  const constants = importsOf(whole, "global").map(({ field }) => around.constants[field]);
-  const module = foldConstants(whole, constants);
+  const module = decodeModule(bytes);
+  const constants = importsOf(module, "global").map(({ field }) => around.constants[field]);
   const imported = module.importedFunctionCount;
   // The only function that it imports is `otherwise`.
   const places: RuntimePlaces = {
