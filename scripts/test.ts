@@ -1,5 +1,6 @@
 // Runs everything that must hold: lint, types, then all tests, and says in the last line how many passed and failed.
-// Arguments are handed to the test runner, so `npm test -- test/wasm` runs the tests of one folder.
+// Arguments are handed to the test runner, so `npm test -- test/wasm` runs the tests of one folder. `--quick` leaves out the
+// tests in files named `*.slow.test.ts` and checks only the types of what has changed: `npm run quick`.
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -32,6 +33,9 @@ function runNode(args: readonly string[], environment: NodeJS.ProcessEnv = proce
   return spawnSync(process.execPath, args, { cwd: root, stdio: "inherit", env: environment }).status === 0;
 }
 
+const isQuick = process.argv.includes("--quick");
+const runnerArguments = process.argv.slice(2).filter((argument) => argument !== "--quick");
+
 const failures: string[] = [];
 function check(name: string, script: string, args: readonly string[]): void {
   console.log(`\n== ${name}`);
@@ -40,7 +44,10 @@ function check(name: string, script: string, args: readonly string[]): void {
 }
 
 check("lint", packageScript("@biomejs/biome", "bin/biome"), ["check", "--error-on-warnings", "."]);
-check("types", packageScript("typescript", "bin/tsc"), ["-p", "tsconfig.json"]);
+check("types", packageScript("typescript", "bin/tsc"), [
+  ...["-p", "tsconfig.json"],
+  ...(isQuick ? ["--incremental", "--tsBuildInfoFile", "node_modules/.cache/types.tsbuildinfo"] : []),
+]);
 
 console.log("\n== tests");
 const folder = mkdtempSync(join(tmpdir(), "memshade-tests-"));
@@ -50,7 +57,8 @@ const testsSucceeded = runNode(
   [
     ...[packageScript("vitest", "vitest.mjs"), "run", "--root", "packages/memshade"],
     ...["--reporter=default", "--reporter=json", `--outputFile.json=${reportFile}`],
-    ...[`--reporter=${join(root, "scripts/skipped-tests.ts")}`, ...process.argv.slice(2)],
+    ...[`--reporter=${join(root, "scripts/skipped-tests.ts")}`, ...runnerArguments],
+    ...(isQuick ? ["--exclude", "**/*.slow.test.ts"] : []),
   ],
   { ...process.env, MEMSHADE_SKIPPED_TESTS: skippedFile },
 );

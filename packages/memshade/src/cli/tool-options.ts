@@ -36,16 +36,17 @@ export interface ToolFlags {
 
 /** Adds the options that say what is recorded and how, grouped by tool in the help. */
 export function addToolOptions(command: Command): Command {
-  addHeapOptions(command);
-  addWorkingSetOptions(command);
-  addWasteOptions(command);
-  return command
+  command
     .optionsGroup("Options:")
     .option(
       "--tool <tools>",
       `what to record: ${TOOL_NAMES.join(", ")}; several with commas, or repeated (default: heap)`,
       collectTools,
     );
+  addHeapOptions(command);
+  addWorkingSetOptions(command);
+  addWasteOptions(command);
+  return command.optionsGroup("Options:");
 }
 
 function addHeapOptions(command: Command): void {

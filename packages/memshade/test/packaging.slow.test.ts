@@ -1,0 +1,88 @@
+import { spawnSync } from "node:child_process";
+import { existsSync, globSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import manifest from "../package.json" with { type: "json" };
+
+const PACKAGE = fileURLToPath(new URL("..", import.meta.url));
+const PROGRAM = join(PACKAGE, "test/fixtures/programs/kernels/bintree.wasm");
+const require = createRequire(import.meta.url);
+const isBuilt = existsSync(join(PACKAGE, "dist/index.d.ts"));
+if (!isBuilt) console.warn("SKIPPED: the package is not built, nothing of it is installed elsewhere");
+
+const USER = `
+import { dump, instrument, profile, type ProfileResult, Symbolizer, writeRunFolder } from "memshade";
+import { profileFiles, watchInstance, type WatchedInstance } from "memshade/loader";
+import { FormatError, openObject, Unwinder } from "memshade/unwind";
+export const used: unknown[] = [dump, instrument, profile, Symbolizer, writeRunFolder];
+export const inPages: unknown[] = [profileFiles, watchInstance];
+export const ofStacks: unknown[] = [FormatError, openObject, Unwinder];
+export type Results = ProfileResult<unknown> | WatchedInstance;
+`;
+
+const SETTINGS = {
+  compilerOptions: {
+    ...{ target: "es2023", module: "nodenext", strict: true, skipLibCheck: false, noEmit: true },
+    ...{ exactOptionalPropertyTypes: true, lib: ["es2024", "dom"], types: ["node"] },
+  },
+  files: ["user.ts"],
+};
+
+/** The folder of a package that the repository has installed. */
+function installed(name: string): string {
+  const [found] = (require.resolve.paths(name) ?? []).map((folder) => join(folder, name)).filter(existsSync);
+  return found!;
+}
+
+describe.skipIf(!isBuilt)("the packed package, installed in an empty folder", () => {
+  const folder = mkdtempSync(join(tmpdir(), "memshade-packed-"));
+  const modules = join(folder, "node_modules");
+  const command = join(modules, "memshade/bin/memshade.js");
+  const run = (args: readonly string[]) =>
+    spawnSync(process.execPath, args, { cwd: folder, encoding: "utf8", env: { PATH: process.env.PATH! } });
+  let packed: { files: unknown[]; unpackedSize: number };
+
+  beforeAll(() => {
+    const { stdout } = spawnSync(
+      "npm",
+      ["pack", "--json", "--ignore-scripts", "--pack-destination", folder],
+      { cwd: PACKAGE, encoding: "utf8" },
+    );
+    packed = Object.values(JSON.parse(stdout) as (typeof packed)[])[0]!;
+    const [tarball] = globSync(join(folder, "*.tgz"));
+    mkdirSync(join(modules, "@types"), { recursive: true });
+    spawnSync("tar", ["-xzf", tarball!, "-C", modules]);
+    spawnSync("mv", [join(modules, "package"), join(modules, "memshade")]);
+    for (const name of [...Object.keys(manifest.dependencies), "@types/node", "undici-types"]) {
+      mkdirSync(dirname(join(modules, name)), { recursive: true });
+      symlinkSync(installed(name), join(modules, name));
+    }
+    writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
+    writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(SETTINGS));
+    writeFileSync(join(folder, "user.ts"), USER);
+  });
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  it("has few files", () => {
+    expect(packed.files.length).toBeLessThanOrEqual(45);
+    expect(packed.unpackedSize).toBeLessThanOrEqual(3_500_000);
+  });
+
+  it("has types that a strict project compiles with", () => {
+    const { stdout } = run([require.resolve("typescript/bin/tsc"), "-p", "."]);
+    expect(stdout).toBe("");
+  });
+
+  it("can be imported", () => {
+    expect(run(["user.ts"])).toMatchObject({ status: 0, stderr: "" });
+  });
+
+  it("brings the command", () => {
+    expect(run([command, "--version"]).stdout).toBe(`${manifest.version}\n`);
+    expect(run([command, "run", "--out", "run", PROGRAM, "5"])).toMatchObject({ status: 0 });
+    expect(run([command, "top", "run"]).stdout).toContain("bytes");
+  });
+});
