@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { UserError } from "../bytes/errors.ts";
-import { earlierRunsFolder } from "../host/earlier-runs.ts";
+import { learnedFile } from "../host/learned-runs.ts";
 import type { ToolOptions } from "../host/tool-options.ts";
 import {
   type AttributionOptions,
@@ -35,15 +35,11 @@ export interface ToolFlags {
   fill?: boolean;
   pairs?: boolean;
   contexts?: boolean;
-  recursion?: number;
   objects?: boolean;
   copies?: boolean;
-  sameBytes?: boolean;
   compat?: "deadstores";
-  ids?: "16" | "32" | "table";
   host?: "opaque" | "exact";
-  exitVisible?: "exported" | "none" | "all";
-  pgo?: boolean;
+  learn?: string;
 }
 
 /** `--interval`: a length in accesses, or in nanoseconds of time. */
@@ -128,21 +124,12 @@ export function addToolOptions(command: Command): Command {
     .option("--pairs", "waste: who overwrote, repeated and re-read what (several times slower)")
     .option("--contexts", "waste: tell accesses apart by calling context")
     .option(
-      "--recursion <levels>",
-      "contexts: levels of recursion to tell apart; deeper ones count as the last (default 0)",
-      parseLevels,
-    )
-    .option(
       "--objects",
       "waste: count per allocation site and offset inside its blocks (several times slower)",
     )
     .option(
       "--copies",
       "waste: find bytes that nothing but copies reads which are dead themselves (several times slower)",
-    )
-    .option(
-      "--same-bytes",
-      "waste: count bytes that stay the same in stores that change others (--pairs and the like always do)",
     )
     .addOption(
       new Option("--compat <tool>", "waste: count as the Valgrind tool does where it differs").choices([
@@ -151,27 +138,18 @@ export function addToolOptions(command: Command): Command {
     )
     .addOption(
       new Option(
-        "--ids <bits>",
-        "waste: bits of site ids (default: 16 where they fit); table: 32, kept in another way, to check",
-      ).choices(["16", "32", "table"]),
-    )
-    .addOption(
-      new Option(
         "--host <rule>",
         "waste: whether the host reports what it reads (default: as it is)",
       ).choices(["opaque", "exact"]),
-    )
-    .addOption(
-      new Option(
-        "--exit-visible <which>",
-        "waste: bytes unread at the end that count as read (default: those of libraries)",
-      ).choices(["exported", "none", "all"]),
-    )
-    .option(
-      "--pgo",
-      "waste: be fast where earlier runs, of this build or another, spent their time (default of run and node)",
-    )
-    .option("--no-pgo", "waste: neither use what is known of earlier runs nor remember this one");
+    );
+}
+
+/** Adds `--learn`, for commands that run a program here and now. */
+export function addLearnOption(command: Command): Command {
+  return command.option(
+    "--learn <file>",
+    "waste: follow inline what ran most in the run that this file tells of, and write this run to it",
+  );
 }
 
 const LOCALITY_METHODS = ["shards", "exact"];
@@ -203,15 +181,11 @@ function stopsAtPositionals(command: Command): boolean {
 const WASTE_FLAGS = {
   pairs: "--pairs",
   contexts: "--contexts",
-  recursion: "--recursion",
   objects: "--objects",
   copies: "--copies",
-  sameBytes: "--same-bytes",
   compat: "--compat",
-  ids: "--ids",
   host: "--host",
-  exitVisible: "--exit-visible",
-  pgo: "--[no-]pgo",
+  learn: "--learn",
 } as const;
 
 /** Options that mean nothing without the working-set tool. */
@@ -225,8 +199,6 @@ export function toolOptionsOf(flags: ToolFlags): ToolOptions {
   for (const [flag, option] of Object.entries(WASTE_FLAGS))
     if (flags[flag as keyof typeof WASTE_FLAGS] !== undefined && !flags.tool?.includes("waste"))
       throw new UserError(`${option} is an option of the waste tool: add --tool waste`);
-  if (flags.recursion !== undefined && flags.contexts !== true)
-    throw new UserError("--recursion says which contexts to tell apart: add --contexts");
   return {
     tools: flags.tool,
     clock: flags.clock,
@@ -238,26 +210,16 @@ export function toolOptionsOf(flags: ToolFlags): ToolOptions {
     maxContexts: flags.maxContexts,
     maxBlocks: flags.maxBlocks,
     workingset: workingSetOptionsOf(flags),
-    earlierRuns: flags.pgo === true ? earlierRunsFolder(process.env) : undefined,
+    learn: flags.learn === undefined ? undefined : learnedFile(flags.learn),
     waste: {
       pairs: flags.pairs,
       contexts: flags.contexts,
-      recursion: flags.recursion,
       objects: flags.objects,
       copies: flags.copies,
-      sameBytes: flags.sameBytes,
       compat: flags.compat,
-      ids: flags.ids === "table" || flags.ids === undefined ? flags.ids : (Number(flags.ids) as 16 | 32),
       host: flags.host,
-      exitVisible: flags.exitVisible,
     },
   };
-}
-
-/** The same for a run of the program here and now: what is known of earlier ones is used, if not told otherwise. */
-export function runOptionsOf(flags: ToolFlags): ToolOptions {
-  const isWaste = flags.tool?.includes("waste");
-  return toolOptionsOf(isWaste && flags.pgo === undefined ? { ...flags, pgo: true } : flags);
 }
 
 const DEFAULT_INTERVAL_NS = 20e6;
@@ -365,16 +327,6 @@ function parsePositive(text: string): number {
   const value = Number(text);
   if (!Number.isSafeInteger(value) || value < 1)
     throw new InvalidArgumentError("It must be a positive integer.");
-  return value;
-}
-
-/** Deeper recursion would make more contexts than there is room for. */
-const MOST_LEVELS = 1000;
-
-function parseLevels(text: string): number {
-  const value = Number(text);
-  if (text.trim() === "" || !Number.isSafeInteger(value) || value < 0 || value > MOST_LEVELS)
-    throw new InvalidArgumentError(`It must be a number from 0 to ${MOST_LEVELS}.`);
   return value;
 }
 

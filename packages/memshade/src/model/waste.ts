@@ -39,16 +39,11 @@ export interface WasteModule {
 export interface WasteFileOptions {
   /** "brief" keeps one id per byte, "full" writers, readers and values. */
   engine: "brief" | "full";
-  ids: number;
   contexts: boolean;
   objects: boolean;
-  /** Whether copies were followed, and bytes that stay the same were counted. */
+  /** Whether copies were followed. */
   copies?: boolean | undefined;
-  sameBytes?: boolean | undefined;
-  /** Levels of recursion that contexts tell apart. */
-  recursion?: number | undefined;
   compat: string;
-  exitVisible: string;
 }
 
 export interface WasteTotals {

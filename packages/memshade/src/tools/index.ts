@@ -1,7 +1,6 @@
 export { type CallSites, findCallSites } from "../contexts/frames/call-sites.ts";
 export { FRAME_HEADER_BYTES } from "../contexts/frames/frame-shapes.ts";
 export { eachIndexEntry } from "../contexts/frames/index-table.ts";
-export { functionShape, instructionOffsets } from "../rewrite/facts/function-shapes.ts";
 export { CodeMarks } from "../rewrite/write/code-marks.ts";
 export {
   HIDDEN_EXPORT_PREFIX,
@@ -31,7 +30,6 @@ export {
   BLOCK_BYTES,
   BriefIds,
   COPY_BYTES,
-  LOG_ENTRY_BYTES,
   OFFSET_BYTES,
   OFFSETS,
   READ_BYTE,

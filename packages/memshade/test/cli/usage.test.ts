@@ -79,11 +79,7 @@ describe("the command line", () => {
       ["run", "--tool", "workingset", "--locality", "--cache", "big", "x.wasm"],
       "option '--cache <size>' argument 'big' is invalid. It must be a size from 64 bytes to 64 GiB, such as 32KiB or 1MiB.",
     ],
-    [
-      ["run", "--tool", "waste", "--recursion", "2", "x.wasm"],
-      "--recursion says which contexts to tell apart: add --contexts",
-    ],
-    [["run", "--no-pgo", "x.wasm"], "--[no-]pgo is an option of the waste tool: add --tool waste"],
+    [["run", "--learn", "x.runs", "x.wasm"], "--learn is an option of the waste tool: add --tool waste"],
     [["run", "--env", "=x", "x.wasm"], "--env =x: a name is missing"],
     [["run", "--dir", "::/", "x.wasm"], "--dir ::/: expected HOST or HOST::GUEST"],
     [["instrument", "x.wasm"], "required option '-o, --output <out.wasm>' not specified"],

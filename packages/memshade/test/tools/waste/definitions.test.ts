@@ -3,12 +3,10 @@ import type { WasteOptions } from "../../../src/tools/index.ts";
 import { type Event, free, L, malloc, realloc, S, SYSR, SYSW, text, WasteRun } from "./events.ts";
 
 const ENGINES: Readonly<Record<string, WasteOptions>> = {
-  "16-bit ids": { ids: 16, sameBytes: true },
-  "32-bit ids": { ids: 32, sameBytes: true },
-  "32-bit ids, more stores than short ones": { ids: 32, mostIds: 1, sameBytes: true },
-  "32-bit ids in a table": { ids: "table", sameBytes: true },
-  "frames of contexts": { contexts: true, sameBytes: true },
-  "frames of contexts, more stores than ids": { contexts: true, sameBytes: true, mostIds: 1 },
+  "without contexts": {},
+  "more stores than ids": { mostIds: 1 },
+  "frames of contexts": { contexts: true },
+  "frames of contexts, more stores than ids": { contexts: true, mostIds: 1 },
   "writers and readers": { pairs: true, copies: true },
 };
 

@@ -1,7 +1,7 @@
 // Blocks of the heap and frames of the stack in the engine with one id per byte.
 import { outside } from "./brief";
 import { writeRange } from "./brief-ranges";
-import { areGone, invalidate, moveBytes } from "./chosen/bytes";
+import { areGone, invalidate, moveBytes } from "./bytes";
 import { claim } from "./claim";
 import { markDirty } from "./dirty";
 import { C_ZEROED_SITE, CONTROL, REALLOC_FORGETS } from "./layout";

@@ -1,10 +1,10 @@
 // Ranges in the engine with one id per byte: bulk instructions, data segments, and the host.
-import { countSameByte, loadRecord, outside, SAME_BYTES } from "./brief";
-import { bump, hostReadsAll, isValid, overwrite, readRange, setInit } from "./chosen/bytes";
-import { storeRecord } from "./chosen-ids/ids";
+import { loadRecord, outside } from "./brief";
+import { bump, hostReadsAll, isValid, overwrite, readRange, setInit } from "./bytes";
+import { storeRecord } from "./ids";
 import { LINE_SHIFT, markDirty, NO_LINE, showZeros, takeDirty } from "./dirty";
 import {
-  C_INIT_BYTES, C_LOAD_SITE, C_STORE_SITE, CONTROL, COVERED, L_BYTES, L_LOADS, L_SILENT, S_SAME, S_SILENT, S_SILENT_BYTES,
+  C_INIT_BYTES, C_LOAD_SITE, C_STORE_SITE, CONTROL, COVERED, L_BYTES, L_LOADS, L_SILENT, S_SILENT, S_SILENT_BYTES,
   S_STORES, S_WRITTEN,
 } from "./layout";
 import { notePages } from "./memory";
@@ -42,9 +42,6 @@ export function copying(destination: u32, source: u32, size: u32): void {
   if (size != 0) { programLoad8(destination + size - 1); programLoad8(source + size - 1); }
   readBulk(source, size);
   const site = load<u32>(CONTROL, C_STORE_SITE);
-  if (SAME_BYTES != 0)
-    for (let i: u32 = 0; i < size; i++)
-      countSameByte(destination + i, programLoad8(destination + i) == programLoad8(source + i), storeRecord(site));
   writeRange(destination, size, site, holdSame(destination, source, size));
 }
 
@@ -69,22 +66,17 @@ export function filling(address: u32, value: u32, size: u32): void {
   if (outside(address, size)) return;
   if (size != 0) programLoad8(address + size - 1);
   const site = load<u32>(CONTROL, C_STORE_SITE);
-  if (SAME_BYTES != 0)
-    for (let i: u32 = 0; i < size; i++)
-      countSameByte(address + i, programLoad8(address + i) == (value & 255), storeRecord(site));
   writeRange(address, size, site, holds(address, value & 255, size));
 }
 
 let initEqual = false;
-let initSame: u32 = 0;
 
 /** Before `memory.init`: `size` of its bytes are at C_INIT_BYTES; `done` of them came before. */
 export function initializing(address: u32, size: u32, done: u32): void {
-  if (done == 0) { initEqual = true; initSame = 0; }
+  if (done == 0) initEqual = true;
   for (let i: u32 = 0; i < size; i++) {
     const isEqual = programLoad8(address + i) == load<u8>(CONTROL + C_INIT_BYTES + i);
     initEqual = initEqual && isEqual;
-    if (SAME_BYTES != 0 && isEqual && address + i < COVERED && isValid(address + i, 1)) initSame++;
   }
 }
 
@@ -92,7 +84,6 @@ export function initializing(address: u32, size: u32, done: u32): void {
 export function initialized(address: u32, size: u32): void {
   if (outside(address, size)) return;
   const site = load<u32>(CONTROL, C_STORE_SITE);
-  if (SAME_BYTES != 0 && size != 0) bump(storeRecord(site) + S_SAME, initSame);
   writeRange(address, size, site, initEqual);
 }
 

@@ -1,6 +1,6 @@
 // Pages of new blocks are written to before anybody looks at them: a page that is looked at first costs its process a page of zeros,
 // and a second interrupt when it is written.
-import { claimShadow } from "./chosen/bytes";
+import { claimShadow } from "./bytes";
 import { claimProgram, programPages } from "./program";
 
 const PAGE: u32 = 4096;

@@ -1,7 +1,7 @@
 // The waste tool's memory. Addresses depend on the profiled module: they are imports here and become constants when
 // this code is merged into it. `tools/waste/pass/waste-layout.ts` places the tables, `tools/waste/read/` reads them.
 //
-//   0         shadow of the program's memory: an id or a state per byte (brief), or the value seen (full)
+//   0         shadow of the program's memory: an id per byte (brief), or the value seen (full)
 //   WRITERS … the last store of each byte, its reader, what it is a copy of: tables.ts
 //   CONTROL   offsets C_*
 //   STORES    a record per store site (or per store site and calling context), offsets S_*: RECORD_SIZE bytes, or, with one id
@@ -36,8 +36,6 @@ export const RECORD_SIZE: u32 = 128;
 // What records of all engines and sizes begin with comes first: see `../frames/frames.ts`.
 export const S_STORES: usize = 0;
 export const S_READ: usize = 8;
-// With one id of 32 bits per byte, bytes that were overwritten unread are counted in place of those that were read.
-export const S_LOST: usize = 8;
 export const S_DEALLOCATED: usize = 16;
 export const S_SILENT: usize = 24;
 export const S_HOST_READ: usize = 32;
@@ -97,11 +95,6 @@ export const C_ENTRY_WORD: usize = 124;
 export const C_ROOT_SLOT: usize = 128; // 16 bytes: the slot of whoever calls from outside
 export const C_FRAME_NEXT: usize = 144;
 export const C_HOST_END: usize = 160; // how large the memory was when an opaque host was last in control, bytes
-export const C_PATTERN: usize = 176; // 196 bytes: patterns.ts
-export const C_IDS: usize = 384; // 128 bytes: wide/groups.ts
-export const C_STREAMS: usize = 512; // 12 records of stream-table.ts
+export const C_STREAMS: usize = 512; // 12 records of loops.ts
 export const C_INIT_BYTES: usize = 1024; // bytes of a data segment that memory.init is about to put into memory
-export const C_KNOWN: usize = 3072; // 864 bytes: known.ts
-export const C_VALID: usize = 3936; // 8 bytes: valid-range.ts
-export const C_UNITS: usize = 3968; // 12 records of units.ts
-export const C_ENDS: usize = 4352; // 12 pairs of words: stream-table.ts
+export const C_ENDS: usize = 4352; // 12 pairs of words: loops.ts

@@ -2,7 +2,7 @@
 // setting the stack pointer where the code shows by how much that moves it. What the code does not show, as where the stack really
 // is, is looked at first; whatever is unusual goes the way of all other moves.
 import { stackMoved } from "./brief-blocks";
-import { endBytes, invalidate, isGone } from "./chosen/bytes";
+import { endBytes, invalidate, isGone } from "./bytes";
 import { COVERED } from "./layout";
 
 // The program's own global. The merger puts the instruction in the place of the call.

@@ -21,7 +21,6 @@ import {
   zeroingFunctions,
 } from "../../index.ts";
 import { BlockRuns } from "./block-runs.ts";
-import { loggedLoads } from "./logged-loads.ts";
 import { transitivelyDead } from "./read-copies.ts";
 import { FrameReader } from "./read-frames.ts";
 import { type ObjectFigures, readObjects } from "./read-objects.ts";
@@ -144,9 +143,7 @@ export interface WasteToolLayout extends WasteLayout {
   contexts: boolean;
   objects: boolean;
   followsCopies: boolean;
-  sameBytes: boolean;
   compat: string;
-  ids: number;
   limited: boolean;
   inline: string;
   leaders: string;
@@ -231,7 +228,6 @@ export class WasteReader {
 
     // The brief engine counts operations of one size only: their bytes follow.
     const isBrief = layout.engine === "brief";
-    const { isWide } = layout;
     const stores = new FigureList<StoreFigures>();
     for (const { key, site, path, at, runs, events } of storePaths) {
       const u64 = (field: number): number => readCount(view, at + field);
@@ -247,27 +243,26 @@ export class WasteReader {
       const deallocated = u64(StoreField.deallocated);
       const readBytes = u64(StoreField.read) + (reads.get(key) ?? 0);
       // A trap may have left a run uncounted: its bytes tell of it.
-      const told =
-        deallocated + left + u64(StoreField.hostRead) + (isWide ? u64(StoreField.lost) : readBytes);
+      const told = deallocated + left + u64(StoreField.hostRead) + readBytes;
       const count = bytes === 0 ? counted : Math.max(counted, Math.ceil(told / bytes));
       const written = bytes === 0 ? u64(StoreField.written) : count * bytes;
-      // The brief engine counts either what is read or what is overwritten: the other is what is left.
-      const others = written - deallocated - hostRead - exit;
-      const read = isWide ? others - u64(StoreField.lost) : readBytes;
       stores.add({
         path,
         siteClass: SITE_CLASS_NAMES[sites.siteClass[site]],
         isFrame: has(frames, site),
         stores: count,
         written,
-        read,
-        overwritten: isBrief ? others - read : full(StoreField.overwritten),
+        read: readBytes,
+        // The brief engine does not count what is overwritten: it is what is left.
+        overwritten: isBrief
+          ? written - deallocated - hostRead - exit - readBytes
+          : full(StoreField.overwritten),
         deallocated,
         exit,
         hostRead,
         silent,
         silentBytes: bytes === 0 ? u64(StoreField.silentBytes) : silent * bytes,
-        same: layout.sameBytes ? u64(StoreField.same) : 0,
+        same: full(StoreField.same),
         overZero: full(StoreField.overZero),
         approximate: full(StoreField.approximate),
         transitive: full(StoreField.transitive) + (transitive.get(key) ?? 0),
@@ -340,8 +335,9 @@ export class WasteReader {
       for (let i = 0; i < end; i++)
         if (words[i] >>> 30 === UNREAD) words[i] = (words[i] & KEY_MASK) | 0x80000000;
     } else {
-      const { states, ids, isUnread, read } = this.#bytes(end);
-      for (let i = 0; i < end; i++) if (isUnread(states[i]) && ids[i] >= BriefIds.first) states[i] = read;
+      const ids = this.#ids(end);
+      for (let i = 0; i < end; i++)
+        if (ids[i] >= BriefIds.first && ids[i] < BriefIds.invalid) ids[i] = READ_BYTE;
     }
     const clear = (from: number, end: number): void => {
       if (layout.engine === "brief") bytes.fill(0, from, end);
@@ -377,11 +373,10 @@ export class WasteReader {
   #framed(sites: SiteTable): FrameReader {
     if (this.#frames === undefined) {
       const module = decodeModule(this.#original());
-      const { sameBytes, recordOf } = this.#layout;
       const zeroing = zeroingFunctions(this.#info.allocator.functions).map(
         (index) => index - module.importedFunctionCount,
       );
-      const framed = framedSites(sites, zeroing, { sameBytes, givesIds: recordOf !== 0 });
+      const framed = framedSites(sites, zeroing);
       this.#frames = new FrameReader(
         this.#layout,
         sites,
@@ -460,8 +455,6 @@ export class WasteReader {
       runs[site] = readCount(view, at);
       events[site] = readCount(view, at + SITE_EVENTS);
     }
-    for (const { counter } of loggedLoads(view, layout))
-      if (counter !== 0) events[Math.floor((counter - layout.counters) / SITE_COUNTERS_BYTES)]++;
     for (let defined = 0; defined < sites.firstOfFunction.length - 1; defined++)
       this.#blockRuns.complete(defined, runs);
     let count = 0;
@@ -494,48 +487,27 @@ export class WasteReader {
     };
   }
 
-  /** What the brief engine knows of each byte of the program's memory: its state, which may be the id too. */
-  #bytes(count: number): {
-    states: Uint8Array | Uint16Array;
-    ids: Uint16Array | Uint32Array;
-    /** Whether a byte's id means something, or is one that says there is none. */
-    isUnread(state: number): boolean;
-    read: number;
-  } {
-    const { buffer } = this.#memory;
-    if (this.#layout.isWide) {
-      const ids = this.#words(count).writers;
-      const states = new Uint8Array(buffer, 0, count);
-      return { states, ids, isUnread: (state) => state === 0, read: READ_BYTE.wide };
-    }
-    const ids = new Uint16Array(buffer, 0, count);
-    return { states: ids, ids, isUnread: (state) => state < BriefIds.invalid, read: READ_BYTE.narrow };
+  /** What the brief engine knows of each byte of the program's memory. */
+  #ids(count: number): Uint16Array {
+    return new Uint16Array(this.#memory.buffer, 0, count);
   }
 
-  /** Whether an id says that the writer stands in a table. */
-  #isSpilled(id: number): boolean {
-    return this.#layout.recordOf !== 0 && id >= BriefIds.spilled && id < BriefIds.invalid;
-  }
-
-  /** Ids of 16 bits are keys, unless they were given while the program ran. */
+  /** The key of the store that has an id. */
   #keysOfIds(view: DataView): (id: number) => number {
     const { recordOf, recordShift } = this.#layout;
-    if (recordOf === 0) return (id) => id;
     return (id) => view.getUint32(recordOf + id * 4, true) / 2 ** recordShift;
   }
 
   /** Bytes per store key that were read, as far as they are counted by id. */
   #readsByKey(view: DataView): Map<number, number> {
     const found = new Map<number, number>();
-    const { engine, isWide, reads } = this.#layout;
-    if (engine === "full" || isWide) return found;
+    const { engine, reads } = this.#layout;
+    if (engine === "full") return found;
     const keyOf = this.#keysOfIds(view);
-    for (let id: number = BriefIds.first; id < BriefIds.invalid; id++) {
+    for (let id: number = BriefIds.first; id < BriefIds.spilled; id++) {
       const bytes = readCount(view, reads + id * READS_BYTES);
       if (bytes !== 0) found.set(keyOf(id), bytes);
     }
-    for (const { ids } of loggedLoads(view, this.#layout))
-      for (const id of ids) found.set(id, (found.get(id) ?? 0) + 1);
     return found;
   }
 
@@ -550,22 +522,18 @@ export class WasteReader {
       forEachWritten(words, (i) => {
         if (words[i] >>> 30 === UNREAD && (words[i] & KEY_MASK) !== KEY_MASK) add(words[i] & KEY_MASK);
       });
-    } else if (!layout.isWide) {
+    } else {
       const counts = new Uint32Array(0x10000);
-      const { ids } = this.#bytes(end);
+      const ids = this.#ids(end);
       for (let i = 0; i < end; i++) counts[ids[i]]++;
       const keyOf = this.#keysOfIds(view);
-      for (let id: number = BriefIds.first; id < BriefIds.invalid; id++)
-        if (counts[id] !== 0 && !this.#isSpilled(id)) found.set(keyOf(id), counts[id]);
-      if (this.#isSpilled(BriefIds.spilled) && counts[BriefIds.spilled] + counts[BriefIds.spilled + 1] > 0) {
+      for (let id: number = BriefIds.first; id < BriefIds.spilled; id++)
+        if (counts[id] !== 0) found.set(keyOf(id), counts[id]);
+      if (counts[BriefIds.spilled] + counts[BriefIds.spilled + 1] > 0) {
         const { writers } = this.#words(end);
-        for (let i = 0; i < end; i++) if (this.#isSpilled(ids[i])) add(writers[i]);
+        for (let i = 0; i < end; i++)
+          if (ids[i] >= BriefIds.spilled && ids[i] < BriefIds.invalid) add(writers[i]);
       }
-    } else {
-      const { states, ids, isUnread } = this.#bytes(end);
-      forEachWritten(ids as Uint32Array, (i) => {
-        if (isUnread(states[i]) && ids[i] >= BriefIds.first) add(ids[i]);
-      });
     }
     found.delete(0);
     return found;

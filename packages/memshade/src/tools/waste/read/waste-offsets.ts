@@ -3,8 +3,6 @@ export const RECORD_BYTES = 128;
 export const StoreField = {
   stores: 0,
   read: 8,
-  /** With one id of 32 bits per byte, in place of `read`. */
-  lost: 8,
   deallocated: 16,
   silent: 24,
   hostRead: 32,

@@ -5,11 +5,9 @@
 // those are taken back that stand in no shadow word. If that does not help, bytes of stores without an id are *spilled*: their
 // words say only that, and a table with a word per byte, which is touched by nobody else, has the key. Whatever wants to know the
 // writers of a range settles what was spilled there first.
-import { C_PAGES, CONTROL, COVERED, S_READ, STORES } from "../layout";
-import { notePages } from "../memory";
-import { readsOf } from "../narrow/reads";
-import { idOf, isStore, stream } from "../stream-table";
-import { writersCopy, writersLoad, writersStore } from "../tables";
+import { C_PAGES, CONTROL, COVERED, S_READ, STORES } from "./layout";
+import { notePages } from "./memory";
+import { writersCopy, writersLoad, writersStore } from "./tables";
 
 @external("layout", "RECORD_SHIFT")
 declare const RECORD_SHIFT: u32;
@@ -31,6 +29,10 @@ declare const LAST_ID: u32;
 // A u32 per id: the distance of its record from STORES, 0 while nobody has it. Behind, a byte per id says that it is in use.
 @external("layout", "RECORD_OF")
 declare const RECORD_OF: u32;
+// Bytes that were read, a u64 per id: of its store, since it has the id. Those of ids that are no stores are there too, and nobody
+// reads them.
+@external("layout", "READS")
+declare const READS: u32;
 // Keys of spilled bytes.
 @external("layout", "WRITERS")
 declare const WRITERS: u32;
@@ -58,6 +60,7 @@ let patience: u32 = 0;
   return FRAMED != 0 ? record - IDS_BYTES : GIVEN + ((record - STORES) >>> RECORD_SHIFT) * IDS_BYTES;
 }
 @inline export function recordOf(id: u32): usize { return STORES + load<u32>(RECORD_OF + (id << 2)); }
+@inline export function readsOf(id: u32): usize { return READS + (id << 3); }
 @inline export function isNone(id: u32): bool { return id == NONE; }
 
 @inline export function idOfKey(key: u32): u32 {
@@ -125,16 +128,6 @@ function takeBack(): void {
   if (ids != 0) return ids;
   noteSpilled(address, size, (record - STORES) >>> RECORD_SHIFT);
   return (<u64>spilledAt(address) * LOWEST) ^ 0x0001000000010000;
-}
-
-export function haveIds(count: u32): bool {
-  if (spills) return false;
-  for (let i: u32 = 0; i < count; i++)
-    if (isStore(stream(i)) && isNone(idOfKey(idOf(stream(i))))) return false;
-  // What was given to one may have been taken from another.
-  for (let i: u32 = 0; i < count; i++)
-    if (isStore(stream(i)) && load<u64>(idsOf(storeRecord(idOf(stream(i))))) == 0) return false;
-  return true;
 }
 
 @inline function spilledAt(address: u32): u32 { return SPILLED | (address & 1); }
