@@ -1,15 +1,10 @@
 // What is known of each byte of the program's memory with ids of 16 bits: a word that is the id of the last store, until the byte is
 // read. Then the id becomes all ones, and its store gets the credit; what a store overwrites unread is the rest. Stores need not look
 // at what was there.
-import { idOfKey, isNone, moveSpilled, readsOf, recordOf, settleSpilled, spill } from "./ids";
 import { shownEnd, showsZeros } from "./dirty";
-import { S_DEALLOCATED, S_HOST_READ, S_READ, STORES, ZERO_IS_VALID } from "./layout";
-import { shadowClaim } from "./tables";
-
-@external("layout", "INIT")
-declare const INIT: u32;
-@external("layout", "INVALID")
-declare const INVALID: u32;
+import { idOfKey, isNone, moveSpilled, readsOf, recordOf, settleSpilled, spill } from "./ids";
+import { INIT, INVALID, STORES, ZERO_IS_VALID, shadowClaim } from "./imports";
+import { Store } from "./layout.generated";
 
 // Ids that are no stores: read, invalid, which differs from it in the lowest bit only, written by a data segment, and 0, memory as
 // the system gave it. Whose ids the others are, and what stands for bytes of stores that have none: ids.ts.
@@ -26,7 +21,7 @@ const WIDE: u32 = 8;
 
 /** Credits the writers of a range. True if all of it had been read since it was written. */
 export function readRange(address: u32, size: u32): bool {
-  settleSpilled(address, size, S_READ);
+  settleSpilled(address, size, Store.read);
   let at: usize = address << 1;
   let stale = true;
   for (const end = at + ((size & ~31) << 1); at != end; at += 64) if (!readLine(at)) stale = false;
@@ -77,7 +72,7 @@ function readIds(at: usize, ids: u64, bytes: u32): bool {
 
 /** Up to 16 bytes are read, of which some were not before. */
 @inline export function readFew(address: u32, size: u32): void {
-  settleSpilled(address, size, S_READ);
+  settleSpilled(address, size, Store.read);
   const at: usize = address << 1;
   const id = idAt(address);
   // One store wrote all of it: the usual case.
@@ -285,7 +280,7 @@ export function settleZeros(low: u32, high: u32): void {
 
 /** A host that says nothing of what it reads may have read a range of whole vectors. */
 export function hostReadsAll(from: u32, end: u32): void {
-  settleSpilled(from, end - from, S_HOST_READ);
+  settleSpilled(from, end - from, Store.hostRead);
   const invalid = i16x8.splat(<i16>INVALID);
   const read = i8x16.splat(-1);
   for (let at: u32 = from; at < end; at += WIDE) {
@@ -295,13 +290,13 @@ export function hostReadsAll(from: u32, end: u32): void {
     const first = idAt(at);
     const all = i16x8.splat(<i16>first);
     if (isReal(first) && !v128.any_true(v128.xor(ids, all))) {
-      bump(recordOf(first) + S_HOST_READ, WIDE);
+      bump(recordOf(first) + Store.hostRead, WIDE);
       v128.store(at << 1, read);
       continue;
     }
     for (let i: u32 = at; i < at + WIDE; i++) {
       const id = idAt(i);
-      if (isReal(id)) bump(recordOf(id) + S_HOST_READ, 1);
+      if (isReal(id)) bump(recordOf(id) + Store.hostRead, 1);
       else if (id != INIT) continue;
       setId(i, READ);
     }
@@ -340,7 +335,7 @@ const PIECE: u32 = 128;
 
 /** The memory is gone: bytes that nobody read are charged to their writers. */
 export function invalidate(address: u32, size: u32): void {
-  settleSpilled(address, size, S_DEALLOCATED);
+  settleSpilled(address, size, Store.deallocated);
   let at: usize = address << 1;
   if (size >= PIECE >>> 1) at = size < LARGE_BLOCK ? invalidatePieces(at, size) : invalidateLines(at, size);
   // Words as wide as the stores that filled them: a processor has not put those into its cache yet when a frame ends.
@@ -413,7 +408,7 @@ export function areGone(address: u32, size: u32): bool {
 
 /** As `invalidate`, of as many bytes as `isGone`. */
 @inline export function endBytes(address: u32, size: u32): void {
-  settleSpilled(address, size, S_DEALLOCATED);
+  settleSpilled(address, size, Store.deallocated);
   const at: usize = address << 1;
   invalidateHalf(at);
   if (size > 16) invalidateHalf(at + 32);
@@ -469,7 +464,7 @@ function chargeWord(ids: u64): void {
 }
 
 @inline function chargeGone(id: u32, bytes: u32): void {
-  if (isReal(id)) bump(recordOf(id) + S_DEALLOCATED, bytes);
+  if (isReal(id)) bump(recordOf(id) + Store.deallocated, bytes);
 }
 
 /** What is known of `size` bytes goes with them; what is left behind is nobody's. */

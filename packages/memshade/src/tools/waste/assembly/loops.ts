@@ -5,13 +5,8 @@
 import { fresh1, fresh16, fresh2, fresh4, fresh8 } from "./brief";
 import { areRead, bump, fewAreRead, overwrite, settleZeros, writeFew } from "./bytes";
 import { markDirty, showsZeros } from "./dirty";
-import { C_ENDS, C_STREAMS, CONTROL, STORES } from "./layout";
-
-// Whether records are in frames.
-@external("layout", "FRAMED")
-declare const FRAMED: u32;
-@external("layout", "RECORD_SHIFT")
-declare const RECORD_SHIFT: u32;
+import { CONTROL, FRAMED, RECORD_SHIFT, STORES } from "./imports";
+import { Control, STREAM_END_BYTES } from "./layout.generated";
 
 /** Of a loop in the table: how many streams; where the runs of its block are counted, from the base of counters; streams. */
 const LOOP_STREAMS: usize = 0;
@@ -26,8 +21,6 @@ const STORE_BIT: u32 = 32;
 /** The stride is said with where the stream ended. */
 const VARIABLE: u32 = 64;
 const KEY_SHIFT: u32 = 7;
-/** Where a stream ended, and its stride if that is not in the table. */
-const END_BYTES: usize = 8;
 const END_STRIDE: usize = 4;
 
 // The streams of the loop at hand.
@@ -45,7 +38,7 @@ const SHORT: u32 = 12;
 /** Strides up to this are looked at as one range. */
 const DENSE: u32 = 32;
 
-@inline function stream(i: u32): usize { return CONTROL + C_STREAMS + i * STREAM_BYTES; }
+@inline function stream(i: u32): usize { return CONTROL + Control.streams + i * STREAM_BYTES; }
 @inline function isStore(at: usize): bool { return (load<u32>(at, S_KIND) & STORE_BIT) != 0; }
 @inline function isSettled(at: usize): bool { return load<u32>(at, S_SETTLED) != 0; }
 @inline function sizeOf(at: usize): u32 { return load<u32>(at, S_KIND) & SIZE_BITS; }
@@ -74,7 +67,7 @@ export function looped(trips: u32, loop: u32, base: u32): void {
 function fetch(loop: usize, count: u32, trips: u32, base: u32): void {
   for (let i: u32 = 0; i < count; i++) {
     const from = loop + LOOP_FIRST + i * WORDS_BYTES;
-    const end = CONTROL + C_ENDS + i * END_BYTES;
+    const end = CONTROL + Control.ends + i * STREAM_END_BYTES;
     const at = stream(i);
     const what = load<u32>(from, WHAT);
     const stride = (what & VARIABLE) == 0 ? load<i32>(from, STRIDE) : load<i32>(end, END_STRIDE);

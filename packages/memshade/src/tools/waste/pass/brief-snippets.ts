@@ -1,14 +1,14 @@
 import type { SnippetSink } from "../../../rewrite/write/snippet-sink.ts";
 import { ACCESS_KIND, AccessKind, type ValType } from "../../../wasm/index.ts";
 import * as Op from "../../../wasm/op.generated.ts";
+import { DIRTY_LINE_SHIFT, READS_BYTES } from "../layout.ts";
 import { loadBefore, writeComparison } from "./comparisons.ts";
 import { pushAddress, pushHeld, type Scratch, ShadowWords, type SnippetAddress } from "./shadow-words.ts";
 import { DISTANCES, type SiteRecords } from "./site-records.ts";
-import { BriefIds, DIRTY_LINE_BYTES, READS_BYTES, type WasteLayout } from "./waste-layout.ts";
+import { BriefIds, type WasteLayout } from "./waste-layout.ts";
 
 const NOTHING = 0x40;
 const I32: ValType = 0x7f;
-const LINE_SHIFT = Math.log2(DIRTY_LINE_BYTES);
 
 export interface BriefTargets {
   /** A store of what is there already, by its size. This, `fresh` and `given` are told of a site what `SiteRecords.pushPlaced` pushes. */
@@ -219,10 +219,10 @@ export class BriefSnippets {
     let at = this.#layout.dirty;
     if (address.local < 0) {
       sink.i32(0);
-      at += ((address.constant >>> 0) + address.displacement) >>> LINE_SHIFT;
+      at += ((address.constant >>> 0) + address.displacement) >>> DIRTY_LINE_SHIFT;
     } else {
       pushAddress(sink, address);
-      sink.i32(LINE_SHIFT);
+      sink.i32(DIRTY_LINE_SHIFT);
       sink.plain(Op.I32_SHR_U);
     }
     sink.access(Op.I32_LOAD8_U, 0, this.#memory, at);

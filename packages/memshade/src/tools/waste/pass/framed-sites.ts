@@ -1,9 +1,9 @@
+import { GIVEN_IDS_BYTES } from "../layout.ts";
 import type { SiteTable } from "./site-table.ts";
-import { GIVEN_IDS_BYTES } from "./waste-layout.ts";
 
 /**
  * Bytes of records in frames: what plain accesses count, and what is counted where they differ in size too. See the offsets in
- * `tools/waste/assembly/layout.ts`.
+ * `tools/waste/layout.ts`.
  */
 const STORE_BYTES = { plain: 40, ranges: 56 } as const;
 const LOAD_BYTES = { plain: 16, ranges: 32 } as const;

@@ -14,13 +14,10 @@ import {
   I64,
 } from "../../../wasm/index.ts";
 import * as Op from "../../../wasm/op.generated.ts";
+import { MOST_STREAMS, STREAM_END_BYTES } from "../layout.ts";
 import type { Place } from "./brief-snippets.ts";
 import type { SiteRecords } from "./site-records.ts";
 
-/** As many accesses of one loop has the runtime room for; see `tools/waste/assembly/loops.ts`. */
-const MOST_STREAMS = 12;
-/** Bytes in which a loop says where a stream ended: the address, and the stride if that is no constant. */
-const END_BYTES = 8;
 const STORE_BIT = 32;
 /** The stride of a stream is said with where it ended. */
 const VARIABLE = 64;
@@ -169,7 +166,7 @@ export class LoopStreams {
       const store = (form: LinearForm, field: number) => {
         sink.i32(0);
         pushForm(sink, form);
-        sink.access(Op.I32_STORE, 2, memory, ends + i * END_BYTES + field);
+        sink.access(Op.I32_STORE, 2, memory, ends + i * STREAM_END_BYTES + field);
       };
       store(end, 0);
       if (stride.terms.length > 0) store(stride, 4);

@@ -1,6 +1,7 @@
 import type { SnippetSink } from "../../../rewrite/write/snippet-sink.ts";
 import * as Op from "../../../wasm/op.generated.ts";
-import { GIVEN_IDS_BYTES, SITE_COUNTERS_BYTES, SITE_EVENTS, type WasteLayout } from "./waste-layout.ts";
+import { GIVEN_IDS_BYTES, Load, Store } from "../layout.ts";
+import { SITE_COUNTERS_BYTES, SITE_EVENTS, type WasteLayout } from "./waste-layout.ts";
 
 /**
  * How inline code refers to sites: by keys, and by the
@@ -39,9 +40,6 @@ export interface SiteRecords {
 export const DISTANCES = 32;
 /** Records in frames begin at multiples of 8, which are shorter to say as such. */
 const RECORD_UNIT_SHIFT = 3;
-/** Where the counters stand in records in frames that inline code reaches; see `tools/waste/read`. */
-const STORE_SILENT = 24;
-const LOAD_FRESH = 8;
 
 /** Without contexts: keys are numbers of the program's stores and loads. */
 export class FixedRecords implements SiteRecords {
@@ -196,11 +194,11 @@ export class FramedRecords implements SiteRecords {
   }
 
   silentAt(key: number): number {
-    return key + STORE_SILENT;
+    return key + Store.silent;
   }
 
   freshAt(key: number): number {
-    return key + LOAD_FRESH;
+    return key + Load.fresh;
   }
 
   runsAt(key: number): number {

@@ -1,4 +1,16 @@
 import { indexTableBytes } from "../../../contexts/frames/index-table.ts";
+import {
+  BLOCK_BYTES,
+  CONTROL_BYTES,
+  COPY_BYTES,
+  Control,
+  DIRTY_LINE_SHIFT,
+  GIVEN_IDS_BYTES,
+  OBJECT_SITE_BYTES,
+  PAIR_BYTES,
+  READS_BYTES,
+  VALUES_BYTES,
+} from "../layout.ts";
 
 const KIB = 1024;
 const MIB = KIB * KIB;
@@ -6,10 +18,6 @@ export const PAGE_BYTES = 64 * KIB;
 /** Bytes of a line of the processor's cache: records do not lie in two. */
 const LINE_BYTES = 64;
 export const LARGEST_MEMORY_BYTES = 4096 * MIB;
-export const CONTROL_BYTES = 8 * KIB;
-/** Words of the control block that the tables of contexts need; see `tools/waste/assembly/layout.ts`. */
-const NODE_NEXT = 20;
-const FRAME_NEXT = 144;
 /**
  * Bytes of a record, as shifts. With one id per byte they are as short as their fields allow: so more of them stay in the
  * processor's cache, where first reads look for two of them each.
@@ -26,28 +34,12 @@ export const RECORD_SHIFTS = {
  */
 export const SITE_COUNTERS_BYTES = 16;
 export const SITE_EVENTS = 8;
-export const PAIR_BYTES = 32;
-/** Counters of values per load. */
-export const VALUES_BYTES = 256;
-/** Counts per offset of a site's blocks; one more entry has what lies behind. */
-export const OFFSETS = 4096;
-export const SITE_HEADER_BYTES = 128;
-export const OFFSET_BYTES = 20;
-export const SITE_BYTES = SITE_HEADER_BYTES + (OFFSETS + 1) * OFFSET_BYTES;
-export const BLOCK_BYTES = 64;
-export const COPY_BYTES = 16;
 const NODE_BYTES = 8;
-/** See `tools/waste/assembly/dirty.ts`. */
-export const DIRTY_LINE_BYTES = 256;
 /** As many numbers have 16 bits; bytes that each of them takes as an id. */
 const NARROW_IDS = 65_536;
 const GIVEN_BYTES = 5;
-/** Of what counts by id how many bytes were read. */
-export const READS_BYTES = 8;
-/** A store's id of 16 bits four times. */
-export const GIVEN_IDS_BYTES = 8;
 
-/** Addresses of the tables inside the waste tool's memory, bytes; see `tools/waste/assembly/layout.ts`. */
+/** Addresses of the tables inside the waste tool's memory, bytes; see `tools/waste/layout.ts`. */
 export interface WasteLayout {
   /** Bytes of program memory that are followed. */
   covered: number;
@@ -175,10 +167,10 @@ export function planWaste(wishes: WasteWishes): WasteLayout {
     nodeCapacity * NODE_BYTES +
     indexTableBytes(indexCapacity) +
     blockCapacity * BLOCK_BYTES +
-    siteCapacity * SITE_BYTES +
+    siteCapacity * OBJECT_SITE_BYTES +
     copyCapacity * COPY_BYTES;
   // Bytes per byte of program memory: shadow, sizes of blocks, and which block a granule belongs to; then tables of words.
-  const perByte = (isFull ? 1 : 2) + 0.5 + (wishes.objects ? 0.5 : 0) + 6 / DIRTY_LINE_BYTES;
+  const perByte = (isFull ? 1 : 2) + 0.5 + (wishes.objects ? 0.5 : 0) + 6 / 2 ** DIRTY_LINE_SHIFT;
   const wordsPerByte = (isFull ? 8 : 4) + (wishes.copies ? 4 : 0);
   const room = LARGEST_MEMORY_BYTES - PAGE_BYTES * 16 - tables;
   const wanted = Math.ceil(wishes.memoryBytes / PAGE_BYTES) * PAGE_BYTES;
@@ -233,13 +225,13 @@ export function planWaste(wishes: WasteWishes): WasteLayout {
     blockOf: place(wishes.objects ? covered / 2 : 0),
     blocks: place(blockCapacity * BLOCK_BYTES),
     blockCapacity,
-    sites: place(siteCapacity * SITE_BYTES),
+    sites: place(siteCapacity * OBJECT_SITE_BYTES),
     siteCapacity,
     origins,
     copies: place(copyCapacity * COPY_BYTES),
     copyCapacity,
-    dirty: wishes.opaque ? place(covered / DIRTY_LINE_BYTES) : 0,
-    dirtyList: wishes.opaque ? place((covered / DIRTY_LINE_BYTES) * 4) : 0,
+    dirty: wishes.opaque ? place(covered / 2 ** DIRTY_LINE_SHIFT) : 0,
+    dirtyList: wishes.opaque ? place((covered / 2 ** DIRTY_LINE_SHIFT) * 4) : 0,
   };
   return { ...layout, endBytes: Math.ceil(end / PAGE_BYTES) * PAGE_BYTES };
 }
@@ -281,7 +273,7 @@ export function wasteConstants(
     RECORD_SHIFT: layout.recordShift,
     LOAD_SHIFT: layout.loadShift,
     FRAMED: layout.arena === 0 ? 0 : 1,
-    FRAME_NEXT: layout.control + FRAME_NEXT,
+    FRAME_NEXT: layout.control + Control.frameNext,
     FRAMES: layout.arena,
     FRAME_LIMIT: layout.arenaLimit,
     LAST_FRAMES: layout.lastFrames,
@@ -302,7 +294,7 @@ export function wasteConstants(
     PAIRS: layout.pairs,
     PAIR_MASK: layout.pairCapacity - 1,
     BY_CONTEXT: wishes.contexts ? 1 : 0,
-    NODE_NEXT: layout.control + NODE_NEXT,
+    NODE_NEXT: layout.control + Control.nodeNext,
     NODES: layout.nodes,
     NODE_CAPACITY: layout.nodeCapacity,
     INDEX: layout.index,

@@ -17,6 +17,7 @@ import {
 } from "../../../wasm/index.ts";
 import * as Op from "../../../wasm/op.generated.ts";
 import type { WasteOptions } from "../../options.ts";
+import { Control, INIT_BUFFER_BYTES } from "../layout.ts";
 import { AccessFunctions } from "./access-functions.ts";
 import { BriefFunctions } from "./brief-functions.ts";
 import { BriefSnippets } from "./brief-snippets.ts";
@@ -45,26 +46,10 @@ import { contextPlan, framesOf, inFrameOfZeroing } from "./weave-frames.ts";
 import { zeroingFunctions } from "./zeroing-functions.ts";
 
 const ACCESS_SIZES = [1, 2, 4, 8, 16];
-/** Offsets in the control block, see `tools/waste/assembly/layout.ts`. */
-export const WasteControl = {
-  storeSite: 0,
-  loadSite: 4,
-  allocationSite: 52,
-  allocationNode: 96,
-  zeroedSite: 80,
-  returnSite: 84,
-  hostWord: 120,
-  rootSlot: 128,
-  ends: 4352,
-  initBytes: 1024,
-} as const;
 /** Imports that a sentence names at most. */
 const NAMED_IMPORTS = 10;
 /** Characters of an import's name that a sentence has room for; component adapters put whole signatures there. */
 const LONGEST_IMPORT = 48;
-/** Bytes of a data segment, or of what the host writes, that are compared at a time. */
-export const INIT_BUFFER_BYTES = 2048;
-
 /** Weaves the waste tool into a module. */
 export function weaveWaste(around: ToolSurroundings): WovenTool | string {
   const { module, appended, memory, memory64, shadowMemory } = around;
@@ -129,8 +114,8 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
     // In the full engine it has the node of the context itself, 0 being the root.
     slotGlobal: around.firstGlobal + (hasNodes ? 0 : runtime.globals.length),
     enterFrame: framed === undefined ? -1 : target("enterFrame"),
-    hostWord: layout.control + WasteControl.hostWord,
-    rootSlot: hasNodes ? 0 : layout.control + WasteControl.rootSlot,
+    hostWord: layout.control + Control.hostWord,
+    rootSlot: hasNodes ? 0 : layout.control + Control.rootSlot,
   };
   const frames: Frames | undefined =
     framed === undefined ? undefined : { ...framed, snippets: new FrameSnippets(frameTargets) };
@@ -180,7 +165,7 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
         followsStores: !isCompatible,
         looped: target("looped"),
         table: loopTable,
-        ends: layout.control + WasteControl.ends,
+        ends: layout.control + Control.ends,
         memory: shadowMemory,
       },
       framed:
@@ -207,12 +192,12 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
           enter: target("enter"),
           snippets: new FrameSnippets(frameTargets),
         },
-    storeSite: layout.control + WasteControl.storeSite,
-    loadSite: layout.control + WasteControl.loadSite,
-    allocationSite: layout.control + WasteControl.allocationSite,
-    allocationNode: layout.control + WasteControl.allocationNode,
-    zeroedSite: layout.control + WasteControl.zeroedSite,
-    returnSite: layout.control + WasteControl.returnSite,
+    storeSite: layout.control + Control.storeSite,
+    loadSite: layout.control + Control.loadSite,
+    allocationSite: layout.control + Control.allocationSite,
+    allocationNode: layout.control + Control.allocationNode,
+    zeroedSite: layout.control + Control.zeroedSite,
+    returnSite: layout.control + Control.returnSite,
     notesPlaces: isFull,
     followsCopies: wishes.copies,
   });
@@ -226,7 +211,7 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
       : inFrameOfZeroing(around, frames, framed.sites, {
           first: sites.length - zeroing.length,
           ids: [...zeroedBy.values()],
-          zeroedSite: layout.control + WasteControl.zeroedSite,
+          zeroedSite: layout.control + Control.zeroedSite,
           records: framedRecords,
           allocated: target("allocated"),
         });
@@ -277,7 +262,7 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
       initPiece: target("initializing"),
       initBuffer: {
         memory: shadowMemory,
-        address: layout.control + WasteControl.initBytes,
+        address: layout.control + Control.initBytes,
         bytes: INIT_BUFFER_BYTES,
       },
     },
