@@ -91,7 +91,7 @@ export interface WasteStore {
   dead_exit: number;
   bytes_silent: number;
   host_assumed_read: number;
-  /** Bytes equal to the valid byte they overwrote, in any store. Only with `--pairs` and the like, or `--same-bytes`. */
+  /** Bytes equal to the valid byte they overwrote, in any store. Only with `--pairs` and the like. */
   bytes_same?: number | undefined;
   /** Only with `--copies`: bytes that nothing but copies read, all of which are dead; no part of `bytes_dead`. */
   transitively_dead?: number | undefined;
