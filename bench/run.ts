@@ -29,8 +29,8 @@ const USAGE = `usage: npm run bench -- [--only NAME]… [--pairs N] [--table COL
   --pairs N     runs of each kind, alternating; the first pair is dropped, of warm programs ${WARM_UPS - 1} more (7)
   --table T     one column only: counters (the access counters alone), full (the heap profiler), workingset,
                 "workingset aligned", "workingset timed", locality, "locality exact", "first touch", fill, owners,
-                waste, "waste wide", "waste opaque", "waste pairs" or "waste contexts";
-                "waste again", "waste wide again", "waste contexts again": later runs, which know what an earlier one did
+                waste, "waste opaque", "waste pairs" or "waste contexts";
+                "waste again", "waste contexts again": later runs, which know what an earlier one did
   --tier T      one table only: all functions optimised before the start, node as it starts by default, or
                 warm: the same after ${WARM_UPS} runs, by which engines have optimised what is hot as it is called
   --part P      one part only (may be repeated)
@@ -50,12 +50,10 @@ const COLUMNS: readonly Column[] = [
   "fill",
   "owners",
   "waste",
-  "waste wide",
   "waste opaque",
   "waste pairs",
   "waste contexts",
   "waste again",
-  "waste wide again",
   "waste contexts again",
 ];
 

@@ -17,13 +17,10 @@ export type Column =
   | "fill"
   | "owners"
   | "waste"
-  | "waste wide"
-  | "waste table"
   | "waste opaque"
   | "waste pairs"
   | "waste contexts"
   | "waste again"
-  | "waste wide again"
   | "waste contexts again";
 
 /** One program, one column. Times are CPU milliseconds, user and system, of the whole process. */

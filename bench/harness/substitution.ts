@@ -26,17 +26,14 @@ export const VARIANTS = {
   "first touch": { tools: ["workingset"], workingset: { attribution: { firstTouch: true } } },
   fill: { tools: ["workingset"], workingset: { attribution: { fill: true } } },
   owners: { tools: ["workingset"], workingset: { attribution: { owners: true } } },
-  /** The waste tool where the host says what it reads: ids of 16 bits, of 32, and in a table. */
+  /** The waste tool where the host says what it reads. */
   waste: { tools: ["waste"], waste: { host: "exact" } },
-  "waste wide": { tools: ["waste"], waste: { host: "exact", ids: 32 } },
-  "waste table": { tools: ["waste"], waste: { host: "exact", ids: "table" } },
   /** The same with an opaque host, as most npm modules have, and with writers, readers and values. */
   "waste opaque": { tools: ["waste"], waste: { host: "opaque" } },
   "waste pairs": { tools: ["waste"], waste: { host: "exact", pairs: true } },
   "waste contexts": { tools: ["waste"], waste: { host: "exact", contexts: true } },
-  /** The same in later runs: what an earlier one did is known, as the commands remember it. */
+  /** The same in later runs: what an earlier one did is known, as with --learn. */
   "waste again": { tools: ["waste"], waste: { host: "exact" } },
-  "waste wide again": { tools: ["waste"], waste: { host: "exact", ids: 32 } },
   "waste contexts again": { tools: ["waste"], waste: { host: "exact", contexts: true } },
   everything: { tools: ["heap"], includeStack: true, includeAllocator: true },
 } as const satisfies Record<string, InstrumentOptions | undefined>;

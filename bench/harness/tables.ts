@@ -15,13 +15,10 @@ const TITLES: Record<Column, string> = {
   fill: "working set, fill of lines",
   owners: "working set, owners",
   waste: "waste",
-  "waste wide": "waste, 32-bit ids",
-  "waste table": "waste, ids in a table",
   "waste opaque": "waste, opaque host",
   "waste pairs": "waste with pairs",
   "waste contexts": "waste by context",
   "waste again": "waste, later runs",
-  "waste wide again": "waste, 32-bit ids, later runs",
   "waste contexts again": "waste by context, later runs",
 };
 

@@ -5,8 +5,6 @@ export default defineConfig({
     include: ["test/**/*.test.ts"],
     globalSetup: ["test/generated-files.ts"],
     setupFiles: ["test/property-seed.ts"],
-    // What code a test sees must not depend on what ran before it.
-    env: { MEMSHADE_CACHE: "" },
     // Whole-tool tests start processes of their own: more workers than this only wait for each other.
     maxWorkers: 2,
     testTimeout: 300_000,

@@ -3,11 +3,12 @@
 // Writes the constants of the opcode table too.
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join, resolve, sep } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import asc from "assemblyscript/asc";
 import { OPCODES, type OpcodeName, opcodeId } from "../src/wasm/opcodes.ts";
 import { assemblyDigest, firstLine } from "./assembly-sources.ts";
+import { writeLayouts } from "./build-layouts.ts";
 
 const source = join(dirname(fileURLToPath(import.meta.url)), "../src");
 const folder = mkdtempSync(join(tmpdir(), "memshade-build-"));
@@ -21,10 +22,8 @@ interface Part {
   entry: string;
   target: string;
   constant: string;
-  /** Imports of `layout.ts` that are constants in this part. */
+  /** Imports of the part (`assembly/imports.ts`) that are constants in this part. */
   fixed?: Readonly<Record<string, number>>;
-  /** The folders that names in the paths of imports stand for. */
-  chosen?: Readonly<Record<"chosen" | "chosen-ids", string>>;
   /** Most of it runs rarely: size counts. */
   small?: boolean;
   /** Pages of a memory of its own; without, the memory is imported. */
@@ -57,24 +56,9 @@ const PARTS: readonly Part[] = [
   },
   {
     folder: "tools/waste",
-    entry: "assembly/index-fixed.ts",
+    entry: "assembly/index-brief.ts",
     target: "waste-brief.generated.ts",
     constant: "WASTE_BRIEF_BASE64",
-    chosen: { chosen: "narrow", "chosen-ids": "fixed-ids" },
-  },
-  {
-    folder: "tools/waste",
-    entry: "assembly/index-given.ts",
-    target: "waste-given.generated.ts",
-    constant: "WASTE_GIVEN_BASE64",
-    chosen: { chosen: "narrow", "chosen-ids": "given-ids" },
-  },
-  {
-    folder: "tools/waste",
-    entry: "assembly/index-wide.ts",
-    target: "waste-wide.generated.ts",
-    constant: "WASTE_WIDE_BASE64",
-    chosen: { chosen: "wide", "chosen-ids": "fixed-ids" },
   },
   {
     folder: "tools/waste",
@@ -133,7 +117,7 @@ const PARTS: readonly Part[] = [
 function fix(source: string, fixed: Readonly<Record<string, number>>): string {
   return Object.entries(fixed).reduce((text, [name, value]) => {
     const declared = `@external("host", "${name}")\nexport declare const ${name}: u32;`;
-    if (!text.includes(declared)) throw new Error(`layout.ts does not import ${name}`);
+    if (!text.includes(declared)) throw new Error(`imports.ts does not import ${name}`);
     return text.replace(declared, `export const ${name}: u32 = ${value};`);
   }, source);
 }
@@ -142,6 +126,7 @@ function fix(source: string, fixed: Readonly<Record<string, number>>): string {
 const builtFrom = firstLine(assemblyDigest());
 
 writeOpcodeConstants();
+await writeLayouts(source, builtFrom);
 
 /** One constant per instruction, named as in the text format: `I32_ADD` is the id of `i32.add`. */
 function writeOpcodeConstants(): void {
@@ -153,7 +138,7 @@ function writeOpcodeConstants(): void {
   writeFileSync(join(source, "wasm/op.generated.ts"), `${builtFrom}\n${lines.join("")}`);
 }
 
-for (const { folder: room, entry, target, constant, fixed, chosen, small, ownMemory } of PARTS) {
+for (const { folder: room, entry, target, constant, fixed, small, ownMemory } of PARTS) {
   const home = join(source, room);
   const outFile = join(folder, `${constant}.wasm`);
   const { error, stderr } = await asc.main(
@@ -164,20 +149,14 @@ for (const { folder: room, entry, target, constant, fixed, chosen, small, ownMem
       ...(ownMemory === undefined ? ["--importMemory"] : []),
       ...["--initialMemory", `${ownMemory ?? 1}`, "--enable", "simd", "--disableWarning", "201"],
     ],
-    fixed === undefined && chosen === undefined
+    fixed === undefined
       ? {}
       : {
           readFile: (name, base) => {
-            const asked = resolve(base, name);
-            const path = Object.entries(chosen ?? {}).reduce(
-              (path, [name, folder]) => path.replace(`${sep}${name}${sep}`, `${sep}${folder}${sep}`),
-              asked,
-            );
+            const path = resolve(base, name);
             if (!existsSync(path)) return null;
-            const source = readFileSync(path, "utf8");
-            return fixed !== undefined && path === join(source, "tools/heap/assembly/layout.ts")
-              ? fix(source, fixed)
-              : source;
+            const text = readFileSync(path, "utf8");
+            return path === join(home, "assembly/imports.ts") ? fix(text, fixed) : text;
           },
         },
   );

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { UserError } from "../bytes/errors.ts";
-import { earlierRunsFolder } from "../host/earlier-runs.ts";
+import { learnedFile } from "../host/learned-runs.ts";
 import type { ToolOptions } from "../host/tool-options.ts";
 import {
   type AttributionOptions,
@@ -31,7 +31,7 @@ export interface ToolFlags {
   contexts?: boolean;
   objects?: boolean;
   compat?: "deadstores";
-  pgo?: boolean;
+  learn?: string;
 }
 
 /** Adds the options that say what is recorded and how, grouped by tool in the help. */
@@ -108,12 +108,17 @@ function addWasteOptions(command: Command): void {
       new Option("--compat <tool>", "count as the Valgrind tool does where it differs").choices([
         "deadstores",
       ]),
-    )
+    );
+}
+
+/** Adds `--learn`, for commands that run a program here and now. */
+export function addLearnOption(command: Command): Command {
+  return command
+    .optionsGroup("Options of the waste tool:")
     .option(
-      "--pgo",
-      "be fast where earlier runs, of this build or another, spent their time (default of run and node)",
-    )
-    .option("--no-pgo", "neither use what is known of earlier runs nor remember this one");
+      "--learn <file>",
+      "follow inline what ran most in the run that this file tells of, and write this run to it",
+    );
 }
 
 const LOCALITY_METHODS = ["shards", "exact"];
@@ -147,7 +152,7 @@ const WASTE_FLAGS = {
   contexts: "--contexts",
   objects: "--objects",
   compat: "--compat",
-  pgo: "--[no-]pgo",
+  learn: "--learn",
 } as const;
 
 export function toolOptionsOf(flags: ToolFlags): ToolOptions {
@@ -164,7 +169,7 @@ export function toolOptionsOf(flags: ToolFlags): ToolOptions {
     maxContexts: flags.maxContexts,
     maxBlocks: flags.maxBlocks,
     workingset: workingSetOptionsOf(flags),
-    earlierRuns: flags.pgo === true ? earlierRunsFolder(process.env) : undefined,
+    learn: flags.learn === undefined ? undefined : learnedFile(flags.learn),
     waste: {
       pairs: flags.pairs,
       contexts: flags.contexts,
@@ -172,12 +177,6 @@ export function toolOptionsOf(flags: ToolFlags): ToolOptions {
       compat: flags.compat,
     },
   };
-}
-
-/** The same for a run of the program here and now: what is known of earlier ones is used, if not told otherwise. */
-export function runOptionsOf(flags: ToolFlags): ToolOptions {
-  const isWaste = flags.tool?.includes("waste");
-  return toolOptionsOf(isWaste && flags.pgo === undefined ? { ...flags, pgo: true } : flags);
 }
 
 const DEFAULT_INTERVAL_NS = 20e6;

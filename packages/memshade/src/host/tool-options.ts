@@ -13,8 +13,8 @@ export interface ToolOptions extends HeapOptions {
   tools?: readonly ToolName[] | undefined;
   waste?: WasteOptions | undefined;
   workingset?: WorkingSetOptions | undefined;
-  /** Waste: folder with what is known of earlier runs, absolute; it is used, and this run is remembered there. See `EarlierRuns`. */
-  earlierRuns?: string | undefined;
+  /** Waste: file with what an earlier run did, absolute; it is used where it is there, and this run is written to it. See `LearnedRuns`. */
+  learn?: string | undefined;
 }
 
 /** The tools in their fixed order, each once. */

@@ -74,6 +74,6 @@ export interface ToolSession {
 
 /** How the session of each tool is made; the heap profiler's is always there. */
 export const SESSIONS: Readonly<Partial<Record<WovenToolName, (options: ToolOptions) => ToolSession>>> = {
-  waste: (options) => new WasteSession(options),
+  waste: () => new WasteSession(),
   workingset: (options) => new WorkingSetSession(options),
 };

@@ -132,14 +132,10 @@ const file = record<WasteFile>({
   modules: optional(list(record<WasteModule>({ index: count, name: text, buildId: text }))),
   options: record<WasteFileOptions>({
     engine: oneOf("brief", "full"),
-    ids: count,
     contexts: flag,
     objects: flag,
     copies: optional(flag),
-    sameBytes: optional(flag),
-    recursion: optional(count),
     compat: text,
-    exitVisible: text,
   }),
   totals: record<WasteTotals>({
     bytesWritten: count,

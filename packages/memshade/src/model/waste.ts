@@ -39,16 +39,11 @@ export interface WasteModule {
 export interface WasteFileOptions {
   /** "brief" keeps one id per byte, "full" writers, readers and values. */
   engine: "brief" | "full";
-  ids: number;
   contexts: boolean;
   objects: boolean;
-  /** Whether copies were followed, and bytes that stay the same were counted. */
+  /** Whether copies were followed. */
   copies?: boolean | undefined;
-  sameBytes?: boolean | undefined;
-  /** Levels of recursion that contexts tell apart. */
-  recursion?: number | undefined;
   compat: string;
-  exitVisible: string;
 }
 
 export interface WasteTotals {
@@ -96,7 +91,7 @@ export interface WasteStore {
   dead_exit: number;
   bytes_silent: number;
   host_assumed_read: number;
-  /** Bytes equal to the valid byte they overwrote, in any store. Only with `--pairs` and the like, or `--same-bytes`. */
+  /** Bytes equal to the valid byte they overwrote, in any store. Only with `--pairs` and the like. */
   bytes_same?: number | undefined;
   /** Only with `--copies`: bytes that nothing but copies read, all of which are dead; no part of `bytes_dead`. */
   transitively_dead?: number | undefined;

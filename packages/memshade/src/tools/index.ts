@@ -2,7 +2,6 @@ export type { HookedFunction } from "../allocator/allocation-notes.ts";
 export { type CallSites, findCallSites } from "../contexts/frames/call-sites.ts";
 export { FRAME_HEADER_BYTES } from "../contexts/frames/frame-shapes.ts";
 export { eachIndexEntry } from "../contexts/frames/index-table.ts";
-export { functionShape, instructionOffsets } from "../rewrite/facts/function-shapes.ts";
 export { CodeMarks } from "../rewrite/write/code-marks.ts";
 export { readInstrumentedInfo } from "./describe.ts";
 export {
@@ -28,23 +27,13 @@ export { type FlowParts, runFlow } from "./waste/pass/run-flow.ts";
 export type { SiteRuns } from "./waste/pass/site-runs.ts";
 export { findSites, SITE_CLASS_NAMES, SiteClass, type SiteTable } from "./waste/pass/site-table.ts";
 export {
-  BLOCK_BYTES,
   BriefIds,
-  COPY_BYTES,
-  LOG_ENTRY_BYTES,
-  OFFSET_BYTES,
-  OFFSETS,
   READ_BYTE,
-  READS_BYTES,
-  SITE_BYTES,
   SITE_COUNTERS_BYTES,
   SITE_EVENTS,
-  SITE_HEADER_BYTES,
-  VALUES_BYTES,
   type WasteLayout,
   WORD_TABLES,
 } from "./waste/pass/waste-layout.ts";
-export { INIT_BUFFER_BYTES, WasteControl } from "./waste/pass/weave-waste.ts";
 export { zeroingFunctions } from "./waste/pass/zeroing-functions.ts";
 export type { AttributionLayout } from "./working-set/pass/attribution-layout.ts";
 export { accessesAt, type WorkingSetLayout } from "./working-set/pass/layout.ts";

@@ -38,7 +38,7 @@ import {
 } from "../wasm/index.ts";
 import { describe, infoSection } from "./describe.ts";
 import { startFunction, wrapExports } from "./entry-functions.ts";
-import { LARGEST_COVERED_BYTES } from "./heap/layout.ts";
+import { LARGEST_COVERED_BYTES } from "./heap/memory-plan.ts";
 import { HostSlot, HostTable } from "./host-table.ts";
 import type { InstrumentedInfo, InstrumentOptions, ToolName } from "./options.ts";
 import type { ToolSurroundings, WovenTool } from "./tool.ts";

@@ -53,29 +53,16 @@ export interface InstrumentOptions {
 
 /** Options of the waste tool. */
 export interface WasteOptions {
-  /**
-   * What stands for store sites in the shadow memory. 16: an id of 16 bits each. 32: any number of sites (and, with contexts, of
-   * sites in contexts), of which each gets a short id when it first stores. "table": 32 bits for each byte of the program's memory in
-   * a table of its own, which is slower. Default: 16 where all sites fit, 32 otherwise and with contexts, where 16 is the same.
-   */
-  ids?: 16 | 32 | "table" | undefined;
-  /** The most short ids that are given at a time; stores without one are followed more slowly. Default: 65,530. */
+  /** The most store sites that have a short id at a time; the others are followed more slowly. Default: 65,530. */
   mostIds?: number | undefined;
   /** Who overwrote, repeated and re-read what: the slower engine that keeps writers, readers and values. */
   pairs?: boolean | undefined;
   /** Tell accesses apart by their calling context too. */
   contexts?: boolean | undefined;
-  /**
-   * With contexts: how many levels of recursion are told apart, deeper ones counting as the last of them. Default 0: calls
-   * inside of a recursive component leave the context as it is.
-   */
-  recursion?: number | undefined;
   /** Count per allocation site and offset inside its blocks. */
   objects?: boolean | undefined;
   /** Follow copies: bytes that are read by nothing but copies which are dead themselves. */
   copies?: boolean | undefined;
-  /** Count bytes that stay the same in stores that change others; the slower engine does so always. */
-  sameBytes?: boolean | undefined;
   /** Count as the Valgrind tool deadstores does where it differs. */
   compat?: "deadstores" | undefined;
   /**
@@ -83,9 +70,7 @@ export interface WasteOptions {
    * only what it reports. Default: exact for WASI commands, opaque for everything else.
    */
   host?: "opaque" | "exact" | undefined;
-  /** Which bytes that are unread at the end count as read, because the outside can still see them. */
-  exitVisible?: "exported" | "none" | "all" | undefined;
-  /** How often the module's loads and stores ran before: code for time goes where that counts. Results are the same. */
+  /** How often the module's loads and stores ran before: those are followed inline that ran most. Results are the same. */
   siteRuns?: SiteRuns | undefined;
 }
 

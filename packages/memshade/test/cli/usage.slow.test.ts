@@ -77,7 +77,7 @@ describe("the command line", () => {
     ],
     [["run", "--tool", "workingset", "--owners", "x.wasm"], "unknown option '--owners': --who tells it"],
     [["run", "--tool", "waste", "--ids", "32", "x.wasm"], "unknown option '--ids'"],
-    [["run", "--no-pgo", "x.wasm"], "--[no-]pgo is an option of the waste tool: add --tool waste"],
+    [["run", "--learn", "x.runs", "x.wasm"], "--learn is an option of the waste tool: add --tool waste"],
     [["run", "--env", "=x", "x.wasm"], "--env =x: a name is missing"],
     [["run", "--dir", "::/", "x.wasm"], "--dir ::/: expected HOST or HOST::GUEST"],
     [["instrument", "x.wasm"], "required option '-o, --output <out.wasm>' not specified"],

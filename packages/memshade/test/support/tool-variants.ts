@@ -10,17 +10,11 @@ const variant = (name: string, options: InstrumentOptions): Variant => ({ name, 
 /** The tools beside the heap profiler in each of their ways, alone and together. */
 export const TOOL_VARIANTS: readonly Variant[] = [
   variant("waste", { tools: ["waste"], waste: exact }),
-  variant("waste, ids that are given", { tools: ["waste"], waste: { ...exact, ids: 32 } }),
-  variant("waste, few ids", { tools: ["waste"], waste: { ...exact, ids: 32, mostIds: 3 } }),
-  variant("waste, ids in a table", { tools: ["waste"], waste: { ...exact, ids: "table" } }),
+  variant("waste, few ids", { tools: ["waste"], waste: { ...exact, mostIds: 3 } }),
   variant("waste by context", { tools: ["waste"], waste: { ...exact, contexts: true } }),
   variant("waste by context without ids", {
     tools: ["waste"],
     waste: { ...exact, contexts: true, mostIds: 0 },
-  }),
-  variant("waste by context, ids in a table", {
-    tools: ["waste"],
-    waste: { ...exact, contexts: true, ids: "table", sameBytes: true },
   }),
   variant("pairs", { tools: ["waste"], waste: { ...exact, pairs: true } }),
   variant("pairs by context", {

@@ -47,10 +47,9 @@ export class Wasted {
 
   /** What a run folder would have. */
   file(): WasteFile {
-    const { engine, contexts, objects, sameBytes, compat, ids } = this.reader.layout;
+    const { engine, contexts, objects, compat } = this.reader.layout;
     const options = {
-      ...{ engine, contexts, objects, copies: false, sameBytes, compat, ids },
-      exitVisible: "none",
+      ...{ engine, contexts, objects, copies: false, compat },
     };
     return wasteFile([], options, [
       { index: 0, info: this.info, original: this.#original, contents: [this.contents()] },

@@ -2,7 +2,6 @@ import { statSync } from "node:fs";
 import { basename } from "node:path";
 import { type Command, Option } from "commander";
 import { UserError } from "../../bytes/errors.ts";
-import { EarlierRuns } from "../../host/earlier-runs.ts";
 import { nameFileInErrors, readModuleFile } from "../../host/module-file.ts";
 import { say } from "../../host/terminal-line.ts";
 import { toInstrumentOptions } from "../../host/tool-options.ts";
@@ -42,7 +41,7 @@ export function addInstrumentCommand(program: Command): void {
       const tools = toolOptionsOf(flags);
       const { bytes, info } = nameFileInErrors(path, () =>
         instrument(original, {
-          ...new EarlierRuns(tools.earlierRuns).added(toInstrumentOptions(tools), original),
+          ...toInstrumentOptions(tools),
           name: basename(path),
           sharedShadow: flags.shared === true,
         }),

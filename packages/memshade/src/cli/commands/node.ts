@@ -2,7 +2,13 @@ import type { Command } from "commander";
 import { runNode } from "../../host/node/run-node.ts";
 import { collect } from "../collect.ts";
 import { endProcess } from "../end-process.ts";
-import { addOutOption, addToolOptions, runOptionsOf, type ToolFlags } from "../tool-options.ts";
+import {
+  addLearnOption,
+  addOutOption,
+  addToolOptions,
+  type ToolFlags,
+  toolOptionsOf,
+} from "../tool-options.ts";
 
 interface NodeFlags extends ToolFlags {
   out?: string;
@@ -20,11 +26,7 @@ Examples:
 Every WebAssembly module that the program compiles is instrumented, in its main
 thread and in its worker threads. Each process writes one run. SIGUSR2 to
 memshade writes a dump while the program goes on; the program itself can do the
-same: import { dump, reset } from "memshade".
-
-Runs under the waste tool are remembered in ~/.cache/memshade, or in the folder
-$MEMSHADE_CACHE, to make later ones of the same module, and of later builds of
-it, faster; --no-pgo does without.`;
+same: import { dump, reset } from "memshade".`;
 
 export function addNodeCommand(program: Command): void {
   const command = program
@@ -34,7 +36,7 @@ export function addNodeCommand(program: Command): void {
     .argument("<script.js>", "the program")
     .argument("[args...]", "its arguments")
     .passThroughOptions();
-  addOutOption(addToolOptions(command))
+  addLearnOption(addOutOption(addToolOptions(command)))
     .option("--trace-children", "record Node processes that the program starts, too")
     .option("--node-arg <option>", "option for Node itself; can be repeated", collect)
     .addHelpText("after", EXAMPLES)
@@ -44,7 +46,7 @@ export function addNodeCommand(program: Command): void {
         nodeOptions: flags.nodeArg ?? [],
         out: flags.out,
         traceChildren: flags.traceChildren,
-        tools: runOptionsOf(flags),
+        tools: toolOptionsOf(flags),
       });
       endProcess(code);
     });

@@ -5,7 +5,13 @@ import { describeSystemError } from "../../bytes/system-errors.ts";
 import { runWasi } from "../../host/wasi/run-wasi.ts";
 import { collect } from "../collect.ts";
 import { endProcess } from "../end-process.ts";
-import { addOutOption, addToolOptions, runOptionsOf, type ToolFlags } from "../tool-options.ts";
+import {
+  addLearnOption,
+  addOutOption,
+  addToolOptions,
+  type ToolFlags,
+  toolOptionsOf,
+} from "../tool-options.ts";
 
 interface RunFlags extends ToolFlags {
   out?: string;
@@ -25,11 +31,7 @@ Examples:
 
 Options of memshade come before the program; everything after it belongs to the
 program. Standard input, output and the exit code are the program's own. A trap
-ends with exit code 134. SIGUSR2 writes a dump while the program goes on.
-
-Runs under the waste tool are remembered in ~/.cache/memshade, or in the folder
-$MEMSHADE_CACHE, to make later ones of the same module, and of later builds of
-it, faster; --no-pgo does without.`;
+ends with exit code 134. SIGUSR2 writes a dump while the program goes on.`;
 
 export function addRunCommand(program: Command): void {
   const command = program
@@ -39,7 +41,7 @@ export function addRunCommand(program: Command): void {
     .argument("<program.wasm>", "the program")
     .argument("[args...]", "its arguments")
     .passThroughOptions();
-  addOutOption(addToolOptions(command))
+  addLearnOption(addOutOption(addToolOptions(command)))
     .option("--dir <host[::guest]>", "folder the program may use; can be repeated", collect)
     .option("--env <name[=value]>", "environment variable of the program; can be repeated", collect)
     .option("--invoke <name>", "call this exported function with the arguments as numbers")
@@ -52,7 +54,7 @@ export function addRunCommand(program: Command): void {
         preopens: preopensOf(flags.dir ?? []),
         invoke: flags.invoke,
         out: flags.out,
-        tools: runOptionsOf(flags),
+        tools: toolOptionsOf(flags),
       });
       endProcess(code);
     });

@@ -13,7 +13,7 @@ import {
 import { describeSystemError } from "../../bytes/system-errors.ts";
 import type { RunEnd } from "../../model/run.ts";
 import type { InstanceHandle } from "../../tools/heap/read/heap-session.ts";
-import { EarlierRuns } from "../earlier-runs.ts";
+import { LearnedRuns } from "../learned-runs.ts";
 import { moduleLines } from "../module-lines.ts";
 import { moduleTypes } from "../module-types.ts";
 import { profileFiles, Recorder, UNKNOWN_MODULE } from "../recorder.ts";
@@ -187,7 +187,7 @@ function write(end: RunEnd): Reply {
     folder = folders.next(what === "dump");
     const profile = recorder.takeProfile(end);
     writeRunFolder(folder, profileFiles(profile));
-    if (what === "profile") new EarlierRuns(settings.tools.earlierRuns).keep(profile.siteRuns);
+    if (what === "profile") new LearnedRuns(settings.tools.learn).keep(profile.siteRuns);
   } catch (error) {
     say(`cannot write the profile to ${folder}: ${describeSystemError(error)}`);
     return { ok: false, text: describeSystemError(error) };

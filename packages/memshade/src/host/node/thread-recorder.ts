@@ -2,9 +2,9 @@ import { createHash } from "node:crypto";
 import { basename } from "node:path";
 import { type InstrumentedInfo, instrument, type ShadowLayout } from "../../tools/index.ts";
 import { customSectionsOf } from "../custom-sections.ts";
-import { EarlierRuns } from "../earlier-runs.ts";
 import type { InstantiationObserver, RewrittenModule, TrackedModule } from "../hook-webassembly.ts";
 import { connectHost, localNumber } from "../host-calls.ts";
+import { LearnedRuns } from "../learned-runs.ts";
 import { describePreambleProblem } from "../module-file.ts";
 import { nativeSha256 } from "../native-sha256.ts";
 import { describeThrown } from "../run-end.ts";
@@ -65,7 +65,7 @@ export class ThreadRecorder implements InstantiationObserver {
       }
       const { bytes: rewritten, info } = instrument(bytes, {
         sha256: nativeSha256,
-        ...new EarlierRuns(this.#tools.earlierRuns).added(toInstrumentOptions(this.#tools), bytes),
+        ...new LearnedRuns(this.#tools.learn).added(toInstrumentOptions(this.#tools), bytes),
         ...(name === undefined ? {} : { name }),
         ...(glue === "" ? {} : { glue }),
         sharedShadow: true,

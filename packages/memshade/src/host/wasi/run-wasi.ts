@@ -5,7 +5,7 @@ import { describeSystemError } from "../../bytes/system-errors.ts";
 import type { RunEnd } from "../../model/run.ts";
 import type { InstanceHandle } from "../../tools/heap/read/heap-session.ts";
 import { dieBySignal, onSignals } from "../die-by-signal.ts";
-import { EarlierRuns } from "../earlier-runs.ts";
+import { LearnedRuns } from "../learned-runs.ts";
 import { moduleLines } from "../module-lines.ts";
 import { moduleTypes } from "../module-types.ts";
 import { profileFiles, Recorder } from "../recorder.ts";
@@ -87,7 +87,7 @@ async function supervise(
     try {
       const profile = recorder.takeProfile(end);
       writeRunFolder(folder, profileFiles(profile));
-      if (end.kind !== "dump") new EarlierRuns(run.tools.earlierRuns).keep(profile.siteRuns);
+      if (end.kind !== "dump") new LearnedRuns(run.tools.learn).keep(profile.siteRuns);
     } catch (error) {
       say(`cannot write the profile to ${folder}: ${describeSystemError(error)}`);
       return false;

@@ -2,7 +2,7 @@ import { UserError } from "../../bytes/errors.ts";
 import { type InstrumentedInfo, instrument } from "../../tools/index.ts";
 import { decodeModule, functionType } from "../../wasm/index.ts";
 import { withBranchHints } from "../branch-hints.ts";
-import { EarlierRuns } from "../earlier-runs.ts";
+import { LearnedRuns } from "../learned-runs.ts";
 import { nameFileInErrors, readModuleFile } from "../module-file.ts";
 import { nativeSha256 } from "../native-sha256.ts";
 import { type ToolOptions, toInstrumentOptions } from "../tool-options.ts";
@@ -35,7 +35,7 @@ export async function loadWasiModule(
   const original = readModuleFile(path);
   const { bytes, info } = nameFileInErrors(path, () =>
     instrument(original, {
-      ...new EarlierRuns(tools.earlierRuns).added(toInstrumentOptions(tools), original),
+      ...new LearnedRuns(tools.learn).added(toInstrumentOptions(tools), original),
       name,
       sharedShadow: true,
       sha256: nativeSha256,

@@ -44,11 +44,9 @@ export function wasteOf(
     command: "parse big.json",
     options: {
       engine: sites.pairs ? "full" : "brief",
-      ids: 16,
       contexts: false,
       objects: false,
       compat: "",
-      exitVisible: "none",
     },
     totals: {
       bytesWritten: sum(stores, (row) => row.bytes_written),

@@ -3,10 +3,8 @@ import type { WasteOptions } from "../../../src/tools/index.ts";
 import { S, text, WasteRun } from "./events.ts";
 
 const ENGINES: Readonly<Record<string, WasteOptions>> = {
-  "16-bit ids": { ids: 16 },
-  "32-bit ids": { ids: 32 },
-  "32-bit ids, more stores than short ones": { ids: 32, mostIds: 1 },
-  "32-bit ids in a table": { ids: "table" },
+  "without contexts": {},
+  "more stores than ids": { mostIds: 1 },
   "frames of contexts": { contexts: true },
   "writers and readers": { pairs: true },
   "writers and readers by context": { pairs: true, contexts: true },

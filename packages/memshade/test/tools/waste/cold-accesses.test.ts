@@ -1,11 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { scanModule } from "../../../src/rewrite/facts/module-scan.ts";
 import type { WasteOptions } from "../../../src/tools/index.ts";
-import { commonDisplacements } from "../../../src/tools/waste/pass/cold-displacements.ts";
-import { siteFrequencies } from "../../../src/tools/waste/pass/site-frequency.ts";
-import { Heat, siteHeat } from "../../../src/tools/waste/pass/site-heat.ts";
-import { findSites } from "../../../src/tools/waste/pass/site-table.ts";
-import { decodeModule, opcodeId } from "../../../src/wasm/index.ts";
 import { wat } from "../../support/assemble.ts";
 import { Wasted } from "../../support/wasted.ts";
 import { countsOfStore } from "./events.ts";
@@ -44,12 +38,9 @@ function manyAccesses(address: "i32" | "i64"): Uint8Array {
 }
 
 const ENGINES: Readonly<Record<string, WasteOptions>> = {
-  "16-bit ids": { ids: 16 },
-  "32-bit ids": { ids: 32 },
-  "32-bit ids, more stores than short ones": { ids: 32, mostIds: 1 },
-  "32-bit ids in a table": { ids: "table" },
+  "without contexts": {},
+  "more stores than ids": { mostIds: 1 },
   "frames of contexts": { contexts: true },
-  "frames of contexts, ids in a table": { contexts: true, ids: "table" },
   "frames of contexts, more stores than ids": { contexts: true, mostIds: 9 },
 };
 
@@ -85,16 +76,4 @@ describe("accesses that are followed by functions in their place", () => {
       expect(resultOf(module, address === "i64", waste)).toEqual(expected);
     });
   }
-
-  it("share functions without a displacement where it is common", () => {
-    const module = decodeModule(manyAccesses("i32"));
-    const sites = findSites(module, []);
-    const heat = siteHeat(module, sites, siteFrequencies(module, sites, scanModule(module)), "fixed");
-    expect([...heat].filter((one) => one === Heat.Cold).length).toBeGreaterThan(sites.length / 2);
-    const cold = new Uint8Array(sites.length).fill(Heat.Cold);
-    const common = commonDisplacements(module, sites, cold).get(opcodeId("i32.load"));
-    expect(common?.has(8)).toBe(true);
-    expect(common?.has(0)).toBe(false);
-    expect(commonDisplacements(module, sites, heat.fill(Heat.Hot))).toEqual(new Map());
-  });
 });

@@ -186,30 +186,6 @@ describe("recursion", () => {
     });
   });
 
-  it("is told apart as many levels as are asked for", () => {
-    const module = wat(`(module (memory 1)
-      (func $down (param $n i32) (if (local.get $n) (then ${STORE} (call $down (i32.sub (local.get $n) (i32.const 1))))))
-      (func $even (param $n i32) (if (local.get $n) (then ${STORE} (call $odd (i32.sub (local.get $n) (i32.const 1))))))
-      (func $odd (param $n i32) (if (local.get $n) (then ${STORE} (call $even (i32.sub (local.get $n) (i32.const 1))))))
-      (func $run (export "run") (param $n i32) (call $down (local.get $n)) (call $even (i32.const 6))))`);
-    const run = (wasted: Wasted) => wasted.call("run", 10);
-    expect(stacksOf(module, run, { recursion: 3 })).toEqual({
-      "down < run": 1,
-      "down < down < run": 1,
-      "down < down < down < run": 1,
-      "down < down < down < down < run": 7,
-      "even < run": 1,
-      "odd < even < run": 1,
-      "even < odd < even < run": 1,
-      "odd < even < odd < even < run": 1,
-      "even < odd < even < odd < even < run": 1,
-      "odd < even < odd < even < odd < even < run": 1,
-    });
-    const stacks = stacksOf(module, run, { recursion: 1 });
-    expect(stacks).toMatchObject({ "down < run": 1, "down < down < run": 9 });
-    expect(stacks).toMatchObject({ "even < run": 1, "odd < even < run": 3, "even < odd < even < run": 2 });
-  });
-
   it("through a table is folded at the call that comes again", () => {
     const call = "(call_indirect (type $t) (i32.sub (local.get 0) (i32.const 1)) (i32.const 0))";
     const module =

@@ -3,12 +3,9 @@ import type { WasteOptions } from "../../../src/tools/index.ts";
 import { calloc, F, free, L, malloc, realloc, S, SYSR, SYSW, text, vector, WasteRun } from "./events.ts";
 
 const ENGINES: Readonly<Record<string, WasteOptions>> = {
-  "16-bit ids": { ids: 16 },
-  "32-bit ids": { ids: 32 },
-  "32-bit ids, more stores than short ones": { ids: 32, mostIds: 1 },
-  "32-bit ids in a table": { ids: "table" },
+  "without contexts": {},
+  "more stores than ids": { mostIds: 1 },
   "frames of contexts": { contexts: true },
-  "frames of contexts, ids in a table": { contexts: true, ids: "table" },
   "frames of contexts, more stores than ids": { contexts: true, mostIds: 1 },
   "writers and readers": { pairs: true },
 };

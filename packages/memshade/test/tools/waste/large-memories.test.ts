@@ -7,9 +7,8 @@ const PAGES = 750 * 16;
 const HIGH = 749 * MIB;
 /** One of each way to lay tables out: looking through such a memory at the end takes seconds. */
 const ENGINES: Readonly<Record<string, WasteOptions>> = {
-  "32-bit ids": { ids: 32 },
-  "32-bit ids, more stores than short ones": { ids: 32, mostIds: 1 },
-  "32-bit ids in a table": { ids: "table" },
+  "without contexts": {},
+  "more stores than ids": { mostIds: 1 },
   "writers, readers and copies by context": { objects: true, copies: true, contexts: true },
 };
 

@@ -246,11 +246,9 @@ function expectSameFigures(loops: readonly Loop[]): void {
 
 function expectSame(of: (options: WasteOptions) => unknown): void {
   const one = of({ pairs: true });
-  for (const ids of [{ ids: 16 }, { ids: 32 }, { ids: 32, mostIds: 2 }, { ids: "table" }] as const)
-    expect(of(ids)).toEqual(one);
+  for (const ids of [{}, { mostIds: 2 }] as const) expect(of(ids)).toEqual(one);
   const byContext = of({ contexts: true, pairs: true });
-  for (const ids of [{}, { ids: "table" }, { mostIds: 2 }] as const)
-    expect(of({ contexts: true, ...ids })).toEqual(byContext);
+  for (const ids of [{}, { mostIds: 2 }] as const) expect(of({ contexts: true, ...ids })).toEqual(byContext);
 }
 
 describe("loops that are followed as a whole", () => {

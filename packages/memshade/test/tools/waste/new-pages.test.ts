@@ -5,9 +5,7 @@ import { wat } from "../../support/assemble.ts";
 import { L, malloc, S, text, WasteRun } from "./events.ts";
 
 const ENGINES: Readonly<Record<string, WasteOptions>> = {
-  "16-bit ids": { ids: 16 },
-  "32-bit ids": { ids: 32 },
-  "32-bit ids in a table": { ids: "table" },
+  "without contexts": {},
   "frames of contexts": { contexts: true },
 };
 const PAGE = 4096;
@@ -70,8 +68,8 @@ for (const [engine, waste] of Object.entries(ENGINES))
       const { bytes } = instrument(FILLS, { tools: ["waste"], waste });
       const info = readInstrumentedInfo(new WebAssembly.Module(bytes as BufferSource));
       expect(JSON.stringify(info)).toContain('"waste"');
-      // A page of the program's, two of ids; or, in a table, one of states and four of ids.
-      const pages = (BLOCK / PAGE) * (waste.ids === "table" ? 6 : 3);
+      // A page of the program's, two of ids.
+      const pages = (BLOCK / PAGE) * 3;
       expect(faultsOf(bytes)).toBeLessThan(pages * 1.3);
     });
   });

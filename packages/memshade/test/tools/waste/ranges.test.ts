@@ -89,8 +89,7 @@ describe("ranges of any size and alignment", () => {
     fc.assert(
       fc.property(fc.array(event, { minLength: 5, maxLength: 60 }), (events) => {
         const one = figures(events, { pairs: true });
-        for (const ids of [{ ids: 16 }, { ids: 32 }, { ids: 32, mostIds: 2 }, { ids: "table" }] as const)
-          expect(figures(events, ids)).toEqual(one);
+        for (const ids of [{}, { mostIds: 2 }] as const) expect(figures(events, ids)).toEqual(one);
         for (const mostIds of [0, 3])
           expect(figures(events, { contexts: true, mostIds })).toEqual(
             figures(events, { contexts: true, pairs: true }),
@@ -121,8 +120,8 @@ describe("ranges of any size and alignment", () => {
             ]),
           );
         };
-        const one = run({ ids: "table" });
-        for (const ids of [16, 32] as const) expect(run({ ids })).toEqual(one);
+        const one = run({});
+        expect(run({ mostIds: 0 })).toEqual(one);
         // Both copies read what was read: the byte by the host, the zeros with it.
         expect(one[1]).toContainEqual(["copy", 2, 0]);
       }

@@ -9,12 +9,11 @@ import type { AppendedFunctions } from "../../../rewrite/write/appended-function
 import { BodyBuilder } from "../../../rewrite/write/body-builder.ts";
 import { encodeConstantExpression, I32, type ValType } from "../../../wasm/index.ts";
 import type { ShadowLayout } from "../../options.ts";
+import { Control } from "../layout.ts";
 
 const HAS_MEMORY_INDEX = 0x40;
 const WORD = 2 | HAS_MEMORY_INDEX;
-/** Fields of the control block, as `tools/heap/assembly/layout.ts` places them. */
-export const THREAD_FIELDS = { instances: 180, lock: 184, lockTurn: 188 } as const;
-const { instances: INSTANCES, lock: LOCK, lockTurn: LOCK_TURN } = THREAD_FIELDS;
+const { instances: INSTANCES, lock: LOCK, lockTurn: LOCK_TURN } = Control;
 const SPINS = 100;
 const WAIT_NANOSECONDS = 100_000;
 /** Waits in which the lock stays in one hand until its holder is taken for dead: some seconds. */

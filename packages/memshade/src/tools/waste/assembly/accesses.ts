@@ -3,19 +3,16 @@ import { keptIsNear, lanesNear, seenIsNear } from "./approximate";
 import { loadKey, storeKey } from "./contexts";
 import { copiedByte, copyBytes, endedByte, followsCopies, usedByte } from "./copies";
 import { markDirty } from "./dirty";
-import {
-  C_SCRATCH, CONTROL, L_APPROXIMATE, L_BYTES, L_LOADS, L_REDUNDANT, L_REDUNDANT_BYTES, L_SILENT, L_ZERO_BYTES,
-  S_APPROXIMATE, S_LANES, S_OVER_SEGMENT, S_OVER_ZERO, S_OVERWRITTEN, S_SAME, S_SILENT, S_SILENT_BYTES, S_STORES, S_WRITTEN,
-} from "./layout";
-import { blockAccessed, fieldOverwritten, fieldRead, fieldSilent, fieldWritten, tick, TOUCH_READ, TOUCH_WRITE } from "./objects";
-import { addPair, beginOperation, PAIR_OVERWRITTEN, PAIR_REDUNDANT, PAIR_SILENT } from "./pairs";
-import { programLoad32, programLoad64, programLoad8 } from "./program";
+import { CONTROL, SEEN, programLoad32, programLoad64, programLoad8 } from "./imports";
+import { BlockFlag, Control, Load, Pair, Store } from "./layout.generated";
+import { blockAccessed, fieldOverwritten, fieldRead, fieldSilent, fieldWritten, tick } from "./objects";
+import { addPair, beginOperation } from "./pairs";
 import { loadedAlike, storedOver } from "./same-bytes";
-import { noteValueAt } from "./values";
 import {
-  bump, creditByte, INIT_KEY, INVALID, isReal, KEY, loadRecord, outside, readerAt, SEEN, setReader, setWord, stateOf, storeRecord,
-  UNREAD, wordAt,
+  INIT_KEY, INVALID, KEY, UNREAD, bump, creditByte, isReal, loadRecord, outside, readerAt, setReader, setWord, stateOf,
+  storeRecord, wordAt,
 } from "./state";
+import { noteValueAt } from "./values";
 
 /** Bytes by one key that follow each other, on their way into the pair of that key and another. */
 let runKey: u32 = 0;
@@ -41,10 +38,10 @@ export function loadBytes(address: u32, size: u32, site: u32, float: u32, copies
   if (loadedAlike(address, size, key, float)) return;
   const record = loadRecord(key);
   tick();
-  blockAccessed(address, size, TOUCH_READ);
+  blockAccessed(address, size, BlockFlag.read);
   beginOperation();
-  bump(record + L_LOADS, 1);
-  bump(record + L_BYTES, size);
+  bump(record + Load.loads, 1);
+  bump(record + Load.bytes, size);
   let stale = size != 0;
   let redundant = size != 0;
   let hasReaders = true;
@@ -60,20 +57,20 @@ export function loadBytes(address: u32, size: u32, site: u32, float: u32, copies
     if (readerAt(at) == 0) { redundant = false; hasReaders = false; }
     else if (load<u8>(SEEN + at) != value) redundant = false;
   }
-  if (stale) bump(record + L_SILENT, 1);
-  bump(record + L_ZERO_BYTES, zeros);
+  if (stale) bump(record + Load.silent, 1);
+  bump(record + Load.zeroBytes, zeros);
   if (redundant) {
-    bump(record + L_REDUNDANT, 1);
-    bump(record + L_REDUNDANT_BYTES, size);
+    bump(record + Load.redundant, 1);
+    bump(record + Load.redundantBytes, size);
     noteValueAt(key, address, size);
-  } else if (float != 0 && hasReaders && seenIsNear(address, size, float)) bump(record + L_APPROXIMATE, 1);
+  } else if (float != 0 && hasReaders && seenIsNear(address, size, float)) bump(record + Load.approximate, 1);
   for (let i: u32 = 0; i < size; i++) {
     const at: u32 = address + i;
-    if (redundant) extendRun(PAIR_REDUNDANT, readerAt(at), key);
+    if (redundant) extendRun(Pair.redundant, readerAt(at), key);
     setReader(at, key);
     store<u8>(SEEN + at, <u8>programLoad8(at));
   }
-  endRun(PAIR_REDUNDANT, key);
+  endRun(Pair.redundant, key);
 }
 
 /** Behind a load by site `site`. */
@@ -94,9 +91,9 @@ export function loadedToMove(address: u32, size: u32, site: u32, float: u32): vo
 
 /** Keeps the bytes that a store is about to change. Traps where the store would. */
 export function storing(address: u32, size: u32): void {
-  if (size == 4) store<u32>(CONTROL, programLoad32(address), C_SCRATCH);
-  else if (size == 8) store<u64>(CONTROL, programLoad64(address), C_SCRATCH);
-  else for (let i: u32 = 0; i < size; i++) store<u8>(CONTROL + C_SCRATCH + i, <u8>programLoad8(address + i));
+  if (size == 4) store<u32>(CONTROL, programLoad32(address), Control.scratch);
+  else if (size == 8) store<u64>(CONTROL, programLoad64(address), Control.scratch);
+  else for (let i: u32 = 0; i < size; i++) store<u8>(CONTROL + Control.scratch + i, <u8>programLoad8(address + i));
 }
 
 // A store in three steps: begin, one call per byte that says whether its value is there already, end.
@@ -106,7 +103,7 @@ let storeValid: u32 = 0;
 
 export function beginStore(address: u32, size: u32): void {
   tick();
-  blockAccessed(address, size, TOUCH_WRITE);
+  blockAccessed(address, size, BlockFlag.written);
   beginOperation();
   storeSame = 0;
   storeZero = 0;
@@ -126,23 +123,23 @@ export function beginStore(address: u32, size: u32): void {
 /** Counts the store and gives its bytes their new writer. True if it was silent. */
 export function endStore(address: u32, size: u32, key: u32): bool {
   const record = storeRecord(key);
-  bump(record + S_STORES, 1);
-  bump(record + S_WRITTEN, size);
-  bump(record + S_SAME, storeSame);
+  bump(record + Store.stores, 1);
+  bump(record + Store.written, size);
+  bump(record + Store.same, storeSame);
   const silent = storeSame == size && size != 0;
   if (silent) {
-    bump(record + S_SILENT, 1);
-    bump(record + S_SILENT_BYTES, size);
-    if (storeZero == size) bump(record + S_OVER_ZERO, 1);
+    bump(record + Store.silent, 1);
+    bump(record + Store.silentBytes, size);
+    if (storeZero == size) bump(record + Store.overZero, 1);
     for (let i: u32 = 0; i < size; i++) {
-      extendRun(PAIR_SILENT, wordAt(address + i) & KEY, key);
+      extendRun(Pair.silent, wordAt(address + i) & KEY, key);
       fieldSilent(address + i);
     }
-    endRun(PAIR_SILENT, key);
+    endRun(Pair.silent, key);
   }
   markDirty(address, size);
   for (let i: u32 = 0; i < size; i++) overwriteByte(address + i, key);
-  endRun(PAIR_OVERWRITTEN, key);
+  endRun(Pair.overwritten, key);
   return silent;
 }
 
@@ -150,10 +147,10 @@ export function endStore(address: u32, size: u32, key: u32): bool {
   const word = wordAt(address);
   const writer = word & KEY;
   if (stateOf(word) == UNREAD && isReal(writer)) {
-    bump(storeRecord(writer) + S_OVERWRITTEN, 1);
+    bump(storeRecord(writer) + Store.overwritten, 1);
     fieldOverwritten(address, writer);
-    extendRun(PAIR_OVERWRITTEN, writer, key);
-  } else if (writer == INIT_KEY) bump(storeRecord(key) + S_OVER_SEGMENT, 1);
+    extendRun(Pair.overwritten, writer, key);
+  } else if (writer == INIT_KEY) bump(storeRecord(key) + Store.overSegment, 1);
   fieldWritten(address);
   setWord(address, UNREAD | key);
 }
@@ -178,9 +175,9 @@ function finishStore(address: u32, size: u32, key: u32, float: u32): void {
   if (storedOver(address, size, key, float)) return;
   beginStore(address, size);
   for (let i: u32 = 0; i < size; i++)
-    compareByte(address + i, load<u8>(CONTROL + C_SCRATCH + i) == programLoad8(address + i));
+    compareByte(address + i, load<u8>(CONTROL + Control.scratch + i) == programLoad8(address + i));
   const isFloat = float != 0 && isWhollyValid(size);
-  if (float != 0 && float < size) bump(storeRecord(key) + S_LANES, lanesNear(address, size, float));
+  if (float != 0 && float < size) bump(storeRecord(key) + Store.lanes, lanesNear(address, size, float));
   const silent = endStore(address, size, key);
-  if (isFloat && !silent && keptIsNear(address, size, float)) bump(storeRecord(key) + S_APPROXIMATE, 1);
+  if (isFloat && !silent && keptIsNear(address, size, float)) bump(storeRecord(key) + Store.approximate, 1);
 }

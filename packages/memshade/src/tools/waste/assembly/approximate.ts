@@ -1,7 +1,7 @@
 // Floats that are nearly equal, as the page on waste defines it: within a hundredth of the older value.
-import { C_SCRATCH, CONTROL } from "./layout";
-import { programLoad8 } from "./program";
-import { INVALID, SEEN, stateOf, wordAt } from "./state";
+import { CONTROL, SEEN, programLoad8 } from "./imports";
+import { Control } from "./layout.generated";
+import { INVALID, stateOf, wordAt } from "./state";
 
 function isNear(before: f64, after: f64): bool {
   if (before != before || after != after) return false;
@@ -43,7 +43,7 @@ export function lanesNear(address: u32, size: u32, float: u32): u32 {
   for (let i: u32 = 0; i < size; i += float) {
     let isValid = true;
     for (let j: u32 = 0; j < float; j++) if (stateOf(wordAt(address + i + j)) == INVALID) isValid = false;
-    if (isValid && areNear(CONTROL + C_SCRATCH + i, address + i, float, float)) lanes++;
+    if (isValid && areNear(CONTROL + Control.scratch + i, address + i, float, float)) lanes++;
   }
   return lanes;
 }
@@ -55,5 +55,5 @@ export function seenIsNear(address: u32, size: u32, float: u32): bool {
 
 /** Whether the stored floats are what `storing` kept, or nearly so. */
 export function keptIsNear(address: u32, size: u32, float: u32): bool {
-  return areNear(CONTROL + C_SCRATCH, address, size, float);
+  return areNear(CONTROL + Control.scratch, address, size, float);
 }

@@ -3,19 +3,15 @@ import { allocationKey, returnKey, storeKey } from "./contexts";
 import { endedByte, followsCopies, moveOrigins } from "./copies";
 import { markDirty } from "./dirty";
 import {
-  C_ALLOCATION_SITE, C_ZEROED_SITE, CONTROL, REALLOC_FORGETS, S_DEALLOCATED,
-} from "./layout";
+  CONTROL, READERS, REALLOC_FORGETS, SEEN, WRITERS, readersCopy, readersLoad128, readersStore128, writersCopy, writersFill,
+  writersLoad128, writersStore128,
+} from "./imports";
+import { Control, GREW, MOVED, Pair, Store } from "./layout.generated";
 import { keepSize, notePages, takeSize } from "./memory";
 import { blockAllocated, blockCarriedIn, blockCarriedOn, blockReleased, fieldDeallocated, fieldRead } from "./objects";
-import { addPair, beginOperation, GREW, MOVED, PAIR_DEALLOCATED, PAIR_REALLOCATED, PAIR_RETURNED } from "./pairs";
+import { addPair, beginOperation } from "./pairs";
 import { zeroed } from "./ranges";
-import {
-  bump, INVALID, isReal, KEY, outside, READERS, SEEN, setReader, setWord, stateOf, storeRecord, UNREAD, wordAt,
-  WRITERS,
-} from "./state";
-import {
-  readersCopy, readersLoad128, readersStore128, writersCopy, writersFill, writersLoad128, writersStore128,
-} from "./tables";
+import { INVALID, KEY, UNREAD, bump, isReal, outside, setReader, setWord, stateOf, storeRecord, wordAt } from "./state";
 
 /** Bytes that are looked at together. */
 const GROUP: u32 = 4;
@@ -49,9 +45,9 @@ function invalidate(address: u32, size: u32, reason: u32): void {
     const key = word & KEY;
     endedByte(at);
     if (stateOf(word) == UNREAD && isReal(key)) {
-      bump(storeRecord(key) + S_DEALLOCATED, 1);
+      bump(storeRecord(key) + Store.deallocated, 1);
       fieldDeallocated(at, key);
-      if (ended == 0) ended = reason == PAIR_RETURNED ? returnKey() : allocationKey();
+      if (ended == 0) ended = reason == Pair.returned ? returnKey() : allocationKey();
       if (key != writer && bytes != 0) { addPair(reason, writer, ended, bytes); bytes = 0; }
       writer = key;
       bytes++;
@@ -71,15 +67,15 @@ function takeWord(at: usize): u32 {
 /** `zeroedBy`: store site of the zeros where nobody knows which call asked for them. */
 export function allocated(address: u32, size: u32, zeroedBy: u32): void {
   notePages();
-  const caller = zeroedBy == 0 ? 0 : takeWord(C_ZEROED_SITE);
+  const caller = zeroedBy == 0 ? 0 : takeWord(Control.zeroedSite);
   const site = caller == 0 ? zeroedBy : caller;
   if (address == 0 || outside(address, size)) return;
-  invalidate(address, size, PAIR_DEALLOCATED);
+  invalidate(address, size, Pair.deallocated);
   keepSize(address, size);
   // Its zeros come first: they are nobody's access to the block.
   if (site != 0) zeroed(address, size, site);
   blockAllocated(address, size, site == 0 ? 0 : storeKey(site));
-  store<u32>(CONTROL, 0, C_ALLOCATION_SITE);
+  store<u32>(CONTROL, 0, Control.allocationSite);
 }
 
 export function released(address: u32): void {
@@ -88,13 +84,13 @@ export function released(address: u32): void {
     // Its bytes are counted as dead before it is no block any more.
     releaseBlock(address, known - 1);
   }
-  store<u32>(CONTROL, 0, C_ALLOCATION_SITE);
+  store<u32>(CONTROL, 0, Control.allocationSite);
 }
 
 function releaseBlock(address: u32, size: u32): void {
   chargeBlock(address, size);
   blockReleased(address);
-  invalidate(address, size, PAIR_DEALLOCATED);
+  invalidate(address, size, Pair.deallocated);
 }
 
 /** Counts per offset, while it is still known which block the bytes belong to. */
@@ -118,18 +114,18 @@ export function reallocated(old: u32, address: u32, size: u32): void {
   const kept = min(before, size);
   const place = allocationKey();
   beginOperation();
-  addPair(PAIR_REALLOCATED, place, GREW, size - kept);
-  if (address != old && kept != 0) addPair(PAIR_REALLOCATED, place, MOVED, kept);
+  addPair(Pair.reallocated, place, GREW, size - kept);
+  if (address != old && kept != 0) addPair(Pair.reallocated, place, MOVED, kept);
   // Whoever carries bytes over has read them.
   for (let i: u32 = 0; i < kept; i++) if (stateOf(wordAt(old + i)) == UNREAD) fieldRead(old + i);
   if (before > kept) chargeBlock(old + kept, before - kept);
   const carries = kept != 0 && blockCarriedOn(old);
   blockReleased(old);
   if (address == old) {
-    if (size < before) invalidate(address + size, before - size, PAIR_DEALLOCATED);
-    else if (size > before) invalidate(address + before, size - before, PAIR_DEALLOCATED);
+    if (size < before) invalidate(address + size, before - size, Pair.deallocated);
+    else if (size > before) invalidate(address + before, size - before, Pair.deallocated);
   } else {
-    invalidate(address, size, PAIR_DEALLOCATED);
+    invalidate(address, size, Pair.deallocated);
     markDirty(address, size);
     if (REALLOC_FORGETS == 0) {
       writersCopy(WRITERS + (address << 2), WRITERS + (old << 2), kept << 2);
@@ -138,12 +134,12 @@ export function reallocated(old: u32, address: u32, size: u32): void {
       writersFill(WRITERS + (old << 2), 0, kept << 2);
       moveOrigins(address, old, kept);
     }
-    invalidate(old, before, PAIR_DEALLOCATED);
+    invalidate(old, before, Pair.deallocated);
   }
   blockAllocated(address, size, 0);
   if (carries) blockCarriedIn(address);
   keepSize(address, size);
-  store<u32>(CONTROL, 0, C_ALLOCATION_SITE);
+  store<u32>(CONTROL, 0, Control.allocationSite);
 }
 
 /** Frames are not larger; what moves the stack pointer further changes to another stack. */
@@ -153,5 +149,5 @@ export function stackMoved(from: u32, to: u32): void {
   const low = min(from, to);
   const size = max(from, to) - low;
   if (size == 0 || size > LARGEST_FRAME || outside(low, size)) return;
-  invalidate(low, size, PAIR_RETURNED);
+  invalidate(low, size, Pair.returned);
 }

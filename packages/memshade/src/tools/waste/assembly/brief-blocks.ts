@@ -1,10 +1,11 @@
 // Blocks of the heap and frames of the stack in the engine with one id per byte.
 import { outside } from "./brief";
 import { writeRange } from "./brief-ranges";
-import { areGone, invalidate, moveBytes } from "./chosen/bytes";
+import { areGone, invalidate, moveBytes } from "./bytes";
 import { claim } from "./claim";
 import { markDirty } from "./dirty";
-import { C_ZEROED_SITE, CONTROL, REALLOC_FORGETS } from "./layout";
+import { CONTROL, REALLOC_FORGETS } from "./imports";
+import { Control } from "./layout.generated";
 import { keepSize, notePages, takeSize } from "./memory";
 
 /** The bytes of a new block. Mostly those of another one that has ended. */
@@ -18,9 +19,9 @@ export function allocated(address: u32, size: u32, zeroedBy: u32): void {
   let site = zeroedBy;
   if (zeroedBy != 0) {
     // The call that asked for the zeros, where it is known.
-    const caller = load<u32>(CONTROL, C_ZEROED_SITE);
+    const caller = load<u32>(CONTROL, Control.zeroedSite);
     if (caller != 0) site = caller;
-    store<u32>(CONTROL, 0, C_ZEROED_SITE);
+    store<u32>(CONTROL, 0, Control.zeroedSite);
   }
   if (address == 0 || outside(address, size)) return;
   begin(address, size);

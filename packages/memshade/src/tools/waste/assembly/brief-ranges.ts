@@ -1,22 +1,19 @@
 // Ranges in the engine with one id per byte: bulk instructions, data segments, and the host.
-import { countSameByte, loadRecord, outside, SAME_BYTES } from "./brief";
-import { bump, hostReadsAll, isValid, overwrite, readRange, setInit } from "./chosen/bytes";
-import { storeRecord } from "./chosen-ids/ids";
-import { LINE_SHIFT, markDirty, NO_LINE, showZeros, takeDirty } from "./dirty";
-import {
-  C_INIT_BYTES, C_LOAD_SITE, C_STORE_SITE, CONTROL, COVERED, L_BYTES, L_LOADS, L_SILENT, S_SAME, S_SILENT, S_SILENT_BYTES,
-  S_STORES, S_WRITTEN,
-} from "./layout";
+import { loadRecord, outside } from "./brief";
+import { bump, hostReadsAll, isValid, overwrite, readRange, setInit } from "./bytes";
+import { NO_LINE, markDirty, showZeros, takeDirty } from "./dirty";
+import { storeRecord } from "./ids";
+import { CONTROL, COVERED, programLoad64, programLoad8 } from "./imports";
+import { Control, DIRTY_LINE_SHIFT, Load, Store } from "./layout.generated";
 import { notePages } from "./memory";
-import { programLoad64, programLoad8 } from "./program";
 
 export function writeRange(address: u32, size: u32, site: u32, equal: bool): void {
   const record = storeRecord(site);
-  bump(record + S_STORES, 1);
-  bump(record + S_WRITTEN, size);
+  bump(record + Store.stores, 1);
+  bump(record + Store.written, size);
   if (equal && size != 0 && isValid(address, size)) {
-    bump(record + S_SILENT, 1);
-    bump(record + S_SILENT_BYTES, size);
+    bump(record + Store.silent, 1);
+    bump(record + Store.silentBytes, size);
   }
   markDirty(address, size);
   overwrite(address, size, site);
@@ -41,16 +38,13 @@ export function copying(destination: u32, source: u32, size: u32): void {
   if (outside(destination, size) || outside(source, size)) return;
   if (size != 0) { programLoad8(destination + size - 1); programLoad8(source + size - 1); }
   readBulk(source, size);
-  const site = load<u32>(CONTROL, C_STORE_SITE);
-  if (SAME_BYTES != 0)
-    for (let i: u32 = 0; i < size; i++)
-      countSameByte(destination + i, programLoad8(destination + i) == programLoad8(source + i), storeRecord(site));
+  const site = load<u32>(CONTROL, Control.storeSite);
   writeRange(destination, size, site, holdSame(destination, source, size));
 }
 
 /** A copy has put bytes of another memory here: what they are is not compared with what was there. */
 export function arrived(address: u32, size: u32): void {
-  if (!outside(address, size)) writeRange(address, size, load<u32>(CONTROL, C_STORE_SITE), false);
+  if (!outside(address, size)) writeRange(address, size, load<u32>(CONTROL, Control.storeSite), false);
 }
 
 /** A copy has read bytes for another memory. */
@@ -59,40 +53,34 @@ export function left(address: u32, size: u32): void {
 }
 
 function readBulk(address: u32, size: u32): void {
-  const record = loadRecord(load<u32>(CONTROL, C_LOAD_SITE));
-  bump(record + L_LOADS, 1);
-  bump(record + L_BYTES, size);
-  if (readRange(address, size) && size != 0) bump(record + L_SILENT, 1);
+  const record = loadRecord(load<u32>(CONTROL, Control.loadSite));
+  bump(record + Load.loads, 1);
+  bump(record + Load.bytes, size);
+  if (readRange(address, size) && size != 0) bump(record + Load.silent, 1);
 }
 
 export function filling(address: u32, value: u32, size: u32): void {
   if (outside(address, size)) return;
   if (size != 0) programLoad8(address + size - 1);
-  const site = load<u32>(CONTROL, C_STORE_SITE);
-  if (SAME_BYTES != 0)
-    for (let i: u32 = 0; i < size; i++)
-      countSameByte(address + i, programLoad8(address + i) == (value & 255), storeRecord(site));
+  const site = load<u32>(CONTROL, Control.storeSite);
   writeRange(address, size, site, holds(address, value & 255, size));
 }
 
 let initEqual = false;
-let initSame: u32 = 0;
 
-/** Before `memory.init`: `size` of its bytes are at C_INIT_BYTES; `done` of them came before. */
+/** Before `memory.init`: `size` of its bytes are at Control.initBytes; `done` of them came before. */
 export function initializing(address: u32, size: u32, done: u32): void {
-  if (done == 0) { initEqual = true; initSame = 0; }
+  if (done == 0) initEqual = true;
   for (let i: u32 = 0; i < size; i++) {
-    const isEqual = programLoad8(address + i) == load<u8>(CONTROL + C_INIT_BYTES + i);
+    const isEqual = programLoad8(address + i) == load<u8>(CONTROL + Control.initBytes + i);
     initEqual = initEqual && isEqual;
-    if (SAME_BYTES != 0 && isEqual && address + i < COVERED && isValid(address + i, 1)) initSame++;
   }
 }
 
 /** Behind `memory.init`. */
 export function initialized(address: u32, size: u32): void {
   if (outside(address, size)) return;
-  const site = load<u32>(CONTROL, C_STORE_SITE);
-  if (SAME_BYTES != 0 && size != 0) bump(storeRecord(site) + S_SAME, initSame);
+  const site = load<u32>(CONTROL, Control.storeSite);
   writeRange(address, size, site, initEqual);
 }
 
@@ -107,7 +95,7 @@ export function hostRead(address: u32, size: u32): void {
 }
 
 export function hostWrote(address: u32, size: u32): void {
-  if (!outside(address, size)) writeRange(address, size, load<u32>(CONTROL, C_STORE_SITE), false);
+  if (!outside(address, size)) writeRange(address, size, load<u32>(CONTROL, Control.storeSite), false);
 }
 
 /** A host that says nothing of what it reads is in control: it may have read everything. */
@@ -116,8 +104,8 @@ export function hostMayRead(): void {
   showZeros();
   for (let line = takeDirty(); line != NO_LINE; line = takeDirty()) {
     // Inline stores mark the line of their first byte only.
-    const end: u32 = min<u32>(((line + 1) << LINE_SHIFT) + 16, COVERED);
-    hostReadsAll(line << LINE_SHIFT, end);
+    const end: u32 = min<u32>(((line + 1) << DIRTY_LINE_SHIFT) + 16, COVERED);
+    hostReadsAll(line << DIRTY_LINE_SHIFT, end);
   }
 }
 

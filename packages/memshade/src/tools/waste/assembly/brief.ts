@@ -1,26 +1,16 @@
 // Byte-exact waste with one id per byte: the site of the last store, until the byte is read. Plain loads and stores do most of
-// their work inline; what is here runs where something happened. `chosen` stands for `narrow` or `wide`, by the width of ids: see
-// scripts/build-shadow-runtime.ts.
-import {
-  areRead, bump, fewAreRead, isValid, overwrite, readFew, readRange, settleFew,
-} from "./chosen/bytes";
-import { storeRecord } from "./chosen-ids/ids";
+// their work inline; what is here runs where something happened.
+import { areRead, bump, fewAreRead, isValid, overwrite, readFew, readRange, settleFew } from "./bytes";
 import { markDirty, showsZeros } from "./dirty";
-import { C_OUTSIDE, CONTROL, COVERED, L_FRESH, L_LOADS, LOADS, S_SAME, S_SILENT, S_STORES } from "./layout";
-import { programLoad8 } from "./program";
-
-// Distance between the records of neighbouring numbers of loads, as a shift.
-@external("layout", "LOAD_SHIFT")
-declare const LOAD_SHIFT: u32;
-// Whether bytes that stay the same are counted in stores that change others.
-@external("layout", "SAME_BYTES")
-export declare const SAME_BYTES: u32;
+import { storeRecord } from "./ids";
+import { CONTROL, COVERED, LOADS, LOAD_SHIFT, programLoad8 } from "./imports";
+import { Control, Load, Store } from "./layout.generated";
 
 @inline export function loadRecord(key: u32): usize { return LOADS + (key << LOAD_SHIFT); }
 
 export function outside(address: u32, size: u32): bool {
   if (address < COVERED && size <= COVERED - address) return false;
-  store<u32>(CONTROL, load<u32>(CONTROL, C_OUTSIDE) + 1, C_OUTSIDE);
+  store<u32>(CONTROL, load<u32>(CONTROL, Control.outside) + 1, Control.outside);
   return true;
 }
 
@@ -51,24 +41,19 @@ export function mixed4(address: u32): void { readFew(address, 4); }
 export function mixed8(address: u32): void { readFew(address, 8); }
 export function mixed16(address: u32): void { readFew(address, 16); }
 
-@inline export function countFresh(site: u32): void { countFreshTimes(site, 1); }
-
-@inline export function countFreshTimes(site: u32, times: u32): void {
-  const fresh = loadRecord(site);
-  store<u64>(fresh, load<u64>(fresh, L_FRESH) + times, L_FRESH);
-}
+@inline function countFresh(site: u32): void { bump(loadRecord(site) + Load.fresh, 1); }
 
 /** A load by a function: any size, with the test. */
 export function loaded(address: u32, size: u32, site: u32, float: u32): void {
   if (outside(address, size)) return;
   const record = loadRecord(site);
-  bump(record + L_LOADS, 1);
-  if (!readRange(address, size)) bump(record + L_FRESH, 1);
+  bump(record + Load.loads, 1);
+  if (!readRange(address, size)) bump(record + Load.fresh, 1);
 }
 
 /** A store whose operand equals what is there, before the store. The bytes follow where all stores of a site are one size. */
 @inline export function sameAt(address: u32, size: u32, record: usize): void {
-  if (isValid(address, size)) bump(record + S_SILENT, 1);
+  if (isValid(address, size)) bump(record + Store.silent, 1);
 }
 
 // Stores by a function: the operand's bytes are kept before and compared behind.
@@ -88,22 +73,9 @@ export function storing(address: u32, size: u32): void {
 
 export function stored(address: u32, size: u32, site: u32, float: u32): void {
   if (outside(address, size)) return;
-  bump(storeRecord(site) + S_STORES, 1);
+  bump(storeRecord(site) + Store.stores, 1);
   const equal = programBits(address, min<u32>(size, 8)) == kept0 && (size <= 8 || programBits(address + 8, size - 8) == kept1);
   if (equal) sameAt(address, size, storeRecord(site));
-  if (SAME_BYTES != 0) countSame(address, size, storeRecord(site));
   markDirty(address, size);
   overwrite(address, size, site);
-}
-
-/** Valid bytes that a store found as it left them. */
-function countSame(address: u32, size: u32, record: usize): void {
-  for (let i: u32 = 0; i < size; i++) {
-    const kept = <u32>((i < 8 ? kept0 >>> (i << 3) : kept1 >>> ((i - 8) << 3)) & 255);
-    countSameByte(address + i, programLoad8(address + i) == kept, record);
-  }
-}
-
-@inline export function countSameByte(address: u32, isEqual: bool, record: usize): void {
-  if (isEqual && isValid(address, 1)) bump(record + S_SAME, 1);
 }

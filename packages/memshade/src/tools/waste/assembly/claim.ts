@@ -1,7 +1,7 @@
 // Pages of new blocks are written to before anybody looks at them: a page that is looked at first costs its process a page of zeros,
 // and a second interrupt when it is written.
-import { claimShadow } from "./chosen/bytes";
-import { claimProgram, programPages } from "./program";
+import { claimShadow } from "./bytes";
+import { claimProgram, programPages } from "./imports";
 
 const PAGE: u32 = 4096;
 /** Blocks further than this behind all others begin anew: what lies between may be nobody's. */

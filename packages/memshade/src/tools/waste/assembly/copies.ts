@@ -3,58 +3,40 @@
 //
 //   ORIGINS   u32 per byte of program memory: its record, 0 for none
 //   COPIES    {store key, record it was copied from (or the next free one), records below, flags}
-import { C_COPIES_LOST, C_COPY_FREE, C_COPY_NEXT, CONTROL, S_TRANSITIVE } from "./layout";
-import { bump, INVALID, isReal, KEY, READ, stateOf, storeRecord, wordAt } from "./state";
-import { originsCopy, originsFill, originsLoad, originsStore } from "./tables";
-
-@external("layout", "ORIGINS")
-declare const ORIGINS: u32;
-// Nobody asks without room for copies.
-@external("layout", "COPIES")
-declare const COPIES: u32;
-@external("layout", "COPY_CAPACITY")
-declare const COPY_CAPACITY: u32;
-
-const COPY_SIZE: u32 = 16;
-const PARENT: usize = 4;
-const CHILDREN: usize = 8;
-const FLAGS: usize = 12;
-/** The byte is still there. */
-const ALIVE: u32 = 1;
-/** Something other than a copy read it, or a copy of it. */
-const USED: u32 = 2;
-const COPIED: u32 = 4;
+import { CONTROL, COPIES, COPY_CAPACITY, ORIGINS, originsCopy, originsFill, originsLoad, originsStore } from "./imports";
+import { COPY_BYTES, Control, Copy, CopyFlag, Store } from "./layout.generated";
+import { INVALID, KEY, READ, bump, isReal, stateOf, storeRecord, wordAt } from "./state";
 
 @inline export function followsCopies(): bool { return COPY_CAPACITY != 0; }
 @inline function slot(address: u32): u32 { return ORIGINS + (address << 2); }
-@inline function copyAt(copy: u32): usize { return COPIES + copy * COPY_SIZE; }
+@inline function copyAt(copy: u32): usize { return COPIES + copy * COPY_BYTES; }
 
 function newCopy(key: u32, parent: u32): u32 {
-  let copy = load<u32>(CONTROL, C_COPY_FREE);
-  if (copy != 0) store<u32>(CONTROL, load<u32>(copyAt(copy), PARENT), C_COPY_FREE);
+  let copy = load<u32>(CONTROL, Control.copyFree);
+  if (copy != 0) store<u32>(CONTROL, load<u32>(copyAt(copy), Copy.parent), Control.copyFree);
   else {
-    copy = load<u32>(CONTROL, C_COPY_NEXT) + 1;
+    copy = load<u32>(CONTROL, Control.copyNext) + 1;
     if (copy >= COPY_CAPACITY) {
-      store<u32>(CONTROL, load<u32>(CONTROL, C_COPIES_LOST) + 1, C_COPIES_LOST);
+      store<u32>(CONTROL, load<u32>(CONTROL, Control.copiesLost) + 1, Control.copiesLost);
       return 0;
     }
-    store<u32>(CONTROL, copy, C_COPY_NEXT);
+    store<u32>(CONTROL, copy, Control.copyNext);
   }
   const at = copyAt(copy);
   store<u32>(at, key);
-  store<u32>(at, parent, PARENT);
-  store<u32>(at, 0, CHILDREN);
-  store<u32>(at, ALIVE, FLAGS);
+  store<u32>(at, parent, Copy.parent);
+  store<u32>(at, 0, Copy.children);
+  store<u32>(at, CopyFlag.alive, Copy.flags);
   return copy;
 }
 
 function use(copy: u32): void {
   while (copy != 0) {
     const at = copyAt(copy);
-    const flags = load<u32>(at, FLAGS);
-    if ((flags & USED) != 0) return;
-    store<u32>(at, flags | USED, FLAGS);
-    copy = load<u32>(at, PARENT);
+    const flags = load<u32>(at, Copy.flags);
+    if ((flags & CopyFlag.used) != 0) return;
+    store<u32>(at, flags | CopyFlag.used, Copy.flags);
+    copy = load<u32>(at, Copy.parent);
   }
 }
 
@@ -76,21 +58,21 @@ export function copiedByte(address: u32): void {
     if (copy == 0) return;
     originsStore(slot(address), copy);
   }
-  store<u32>(copyAt(copy), load<u32>(copyAt(copy), FLAGS) | COPIED, FLAGS);
+  store<u32>(copyAt(copy), load<u32>(copyAt(copy), Copy.flags) | CopyFlag.copied, Copy.flags);
 }
 
 /** A record whose byte is gone, and those it was copied from, as far as nothing is left of them. */
 function settle(copy: u32): void {
   while (copy != 0) {
     const at = copyAt(copy);
-    const flags = load<u32>(at, FLAGS);
-    if ((flags & ALIVE) != 0 || load<u32>(at, CHILDREN) != 0) return;
-    if ((flags & (USED | COPIED)) == COPIED) bump(storeRecord(load<u32>(at)) + S_TRANSITIVE, 1);
-    const parent = load<u32>(at, PARENT);
-    store<u32>(at, 0, FLAGS);
-    store<u32>(at, load<u32>(CONTROL, C_COPY_FREE), PARENT);
-    store<u32>(CONTROL, copy, C_COPY_FREE);
-    if (parent != 0) store<u32>(copyAt(parent), load<u32>(copyAt(parent), CHILDREN) - 1, CHILDREN);
+    const flags = load<u32>(at, Copy.flags);
+    if ((flags & CopyFlag.alive) != 0 || load<u32>(at, Copy.children) != 0) return;
+    if ((flags & (CopyFlag.used | CopyFlag.copied)) == CopyFlag.copied) bump(storeRecord(load<u32>(at)) + Store.transitive, 1);
+    const parent = load<u32>(at, Copy.parent);
+    store<u32>(at, 0, Copy.flags);
+    store<u32>(at, load<u32>(CONTROL, Control.copyFree), Copy.parent);
+    store<u32>(CONTROL, copy, Control.copyFree);
+    if (parent != 0) store<u32>(copyAt(parent), load<u32>(copyAt(parent), Copy.children) - 1, Copy.children);
     copy = parent;
   }
 }
@@ -103,7 +85,7 @@ function settle(copy: u32): void {
 function endRecord(address: u32): void {
   const copy = originsLoad(slot(address));
   originsStore(slot(address), 0);
-  store<u32>(copyAt(copy), load<u32>(copyAt(copy), FLAGS) & ~ALIVE, FLAGS);
+  store<u32>(copyAt(copy), load<u32>(copyAt(copy), Copy.flags) & ~CopyFlag.alive, Copy.flags);
   settle(copy);
 }
 
@@ -111,9 +93,9 @@ function copyByte(destination: u32, source: u32, key: u32): void {
   const from = originsLoad(slot(source));
   let copy: u32 = 0;
   // What is used already stays so whatever becomes of its copies.
-  if (from != 0 && (load<u32>(copyAt(from), FLAGS) & USED) == 0) {
+  if (from != 0 && (load<u32>(copyAt(from), Copy.flags) & CopyFlag.used) == 0) {
     copy = newCopy(key, from);
-    if (copy != 0) store<u32>(copyAt(from), load<u32>(copyAt(from), CHILDREN) + 1, CHILDREN);
+    if (copy != 0) store<u32>(copyAt(from), load<u32>(copyAt(from), Copy.children) + 1, Copy.children);
     else use(from);
   }
   endedByte(destination);

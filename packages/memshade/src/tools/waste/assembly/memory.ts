@@ -1,9 +1,9 @@
 // What both engines note of the program's memory: how large it is, and the sizes of blocks.
-import { C_PAGES, C_REFUSED, CONTROL, COVERED, SIZES } from "./layout";
-import { programPages } from "./program";
+import { CONTROL, COVERED, SIZES, programPages } from "./imports";
+import { Control } from "./layout.generated";
 
 export function notePages(): void {
-  store<u32>(CONTROL, programPages(), C_PAGES);
+  store<u32>(CONTROL, programPages(), Control.pages);
 }
 
 /** Before `memory.grow` of a memory from outside: the pages that are asked for, or more than any memory has, so that it fails. */
@@ -14,7 +14,7 @@ export function growing(pages: u32): u32 {
 /** Behind `memory.grow`, with what it says. */
 export function grown(before: i32): i32 {
   notePages();
-  if (before == -1) store<u32>(CONTROL, load<u32>(CONTROL, C_REFUSED) + 1, C_REFUSED);
+  if (before == -1) store<u32>(CONTROL, load<u32>(CONTROL, Control.refused) + 1, Control.refused);
   return before;
 }
 

@@ -1,23 +1,8 @@
-import { C_PAIRS_LOST, C_PAIRS_USED, CONTROL } from "./layout";
+import { CONTROL, PAIRS, PAIR_MASK } from "./imports";
+import { Control, PAIR_BYTES } from "./layout.generated";
 
-@external("layout", "PAIRS")
-declare const PAIRS: u32;
-@external("layout", "PAIR_MASK")
-declare const PAIR_MASK: u32;
-
-export const PAIR_OVERWRITTEN: u32 = 1;
-export const PAIR_DEALLOCATED: u32 = 2;
-export const PAIR_RETURNED: u32 = 3;
-export const PAIR_SILENT: u32 = 4;
-export const PAIR_REDUNDANT: u32 = 5;
-/** Of dead bytes too: their writer, and the entry of the allocation site in whose blocks they were. */
-export const PAIR_INTO: u32 = 6;
-/** Of no stores: a place that reallocates, with what its blocks grew by (`GREW`), or was copied to a new place (`MOVED`). */
-export const PAIR_REALLOCATED: u32 = 7;
 export const GREW: u32 = 1;
 export const MOVED: u32 = 2;
-
-const PAIR_SIZE: u32 = 32;
 
 let operation: u32 = 0;
 
@@ -54,17 +39,17 @@ function findPair(kind: u32, first: u32, second: u32, bytes: u32): u32 {
   let h: u32 = first * 0x9e3779b1 + second * 0x85ebca6b + kind * 0xc2b2ae35;
   h ^= h >>> 15;
   for (let tries: u32 = 0; tries < 1024; tries++) {
-    const at: usize = PAIRS + ((h + tries) & PAIR_MASK) * PAIR_SIZE;
+    const at: usize = PAIRS + ((h + tries) & PAIR_MASK) * PAIR_BYTES;
     const found = load<u32>(at, 8);
     if (found == 0) {
       store<u32>(at, first);
       store<u32>(at, second, 4);
       store<u32>(at, kind, 8);
-      store<u32>(CONTROL, load<u32>(CONTROL, C_PAIRS_USED) + 1, C_PAIRS_USED);
+      store<u32>(CONTROL, load<u32>(CONTROL, Control.pairsUsed) + 1, Control.pairsUsed);
     } else if (found != kind || load<u32>(at) != first || load<u32>(at, 4) != second) continue;
     extendPair(at, bytes);
     return <u32>at;
   }
-  store<u32>(CONTROL, load<u32>(CONTROL, C_PAIRS_LOST) + bytes, C_PAIRS_LOST);
+  store<u32>(CONTROL, load<u32>(CONTROL, Control.pairsLost) + bytes, Control.pairsLost);
   return 0;
 }

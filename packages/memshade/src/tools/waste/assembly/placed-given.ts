@@ -1,6 +1,6 @@
 // As `placed.ts`, for stores that need an id.
+import { given, storeRecord } from "./ids";
 import { accessed, recordIn, siteOf } from "./placed";
-import { given, storeRecord } from "./chosen-ids/ids";
 
 @inline function givenTo(address: u32, size: u32, place: u32): u64 {
   return given(accessed(address, size, place), size, <u32>storeRecord(siteOf(place)));

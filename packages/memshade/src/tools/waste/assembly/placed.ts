@@ -2,7 +2,7 @@
 // local it accesses: the distance in units of the access's size in the low bits, the number of the site above them. In frames that
 // number is the record's place there, in units of 8 bytes.
 import { freshFew, sameAt } from "./brief";
-import { storeRecord } from "./chosen-ids/ids";
+import { storeRecord } from "./ids";
 
 /** Bits of the distance. */
 const DISTANCE_BITS: u32 = 5;

@@ -2,19 +2,19 @@
 import { beginStore, compareByte, endStore, loadBytes } from "./accesses";
 import { storeKey } from "./contexts";
 import { copyBytes, endedByte, usedByte } from "./copies";
-import { LINE_SHIFT, markDirty, NO_LINE, showZeros, takeDirty } from "./dirty";
-import { C_INIT_BYTES, C_LOAD_SITE, C_STORE_SITE, CONTROL, COVERED, S_HOST_READ } from "./layout";
+import { NO_LINE, markDirty, showZeros, takeDirty } from "./dirty";
+import { CONTROL, COVERED, programLoad8 } from "./imports";
+import { BlockFlag, Control, DIRTY_LINE_SHIFT, Store } from "./layout.generated";
 import { notePages } from "./memory";
-import { blockAccessed, fieldRead, tick, TOUCH_READ } from "./objects";
-import { programLoad8 } from "./program";
-import { bump, creditByte, INIT_KEY, isReal, KEY, outside, READ, setWord, STATE, storeRecord, UNREAD, wordAt } from "./state";
+import { blockAccessed, fieldRead, tick } from "./objects";
+import { INIT_KEY, KEY, READ, STATE, UNREAD, bump, creditByte, isReal, outside, setWord, storeRecord, wordAt } from "./state";
 
 export function copying(destination: u32, source: u32, size: u32): void {
   if (outside(destination, size) || outside(source, size)) return;
   // Traps as the copy would, before anything is counted.
   if (size != 0) { programLoad8(destination + size - 1); programLoad8(source + size - 1); }
-  loadBytes(source, size, load<u32>(CONTROL, C_LOAD_SITE), 0, true);
-  const key = storeKey(load<u32>(CONTROL, C_STORE_SITE));
+  loadBytes(source, size, load<u32>(CONTROL, Control.loadSite), 0, true);
+  const key = storeKey(load<u32>(CONTROL, Control.storeSite));
   copyBytes(destination, source, size, key);
   beginStore(destination, size);
   for (let i: u32 = 0; i < size; i++)
@@ -29,7 +29,7 @@ export function arrived(address: u32, size: u32): void {
 
 /** A copy has read bytes for another memory. */
 export function left(address: u32, size: u32): void {
-  if (!outside(address, size)) loadBytes(address, size, load<u32>(CONTROL, C_LOAD_SITE), 0, false);
+  if (!outside(address, size)) loadBytes(address, size, load<u32>(CONTROL, Control.loadSite), 0, false);
 }
 
 export function filling(address: u32, value: u32, size: u32): void {
@@ -42,14 +42,14 @@ export function filling(address: u32, value: u32, size: u32): void {
 
 function endRange(address: u32, size: u32): void {
   for (let i: u32 = 0; i < size; i++) endedByte(address + i);
-  endStore(address, size, storeKey(load<u32>(CONTROL, C_STORE_SITE)));
+  endStore(address, size, storeKey(load<u32>(CONTROL, Control.storeSite)));
 }
 
-/** Before `memory.init`: `size` of its bytes are at C_INIT_BYTES; `done` of them came before. */
+/** Before `memory.init`: `size` of its bytes are at Control.initBytes; `done` of them came before. */
 export function initializing(address: u32, size: u32, done: u32): void {
   if (done == 0) beginStore(address, size);
   for (let i: u32 = 0; i < size; i++) {
-    const isEqual = load<u8>(CONTROL + C_INIT_BYTES + i) == programLoad8(address + i);
+    const isEqual = load<u8>(CONTROL + Control.initBytes + i) == programLoad8(address + i);
     if (address + i < COVERED) compareByte(address + i, isEqual);
   }
 }
@@ -71,7 +71,7 @@ export function segment(address: u32, size: u32): void {
 export function hostRead(address: u32, size: u32): void {
   if (outside(address, size)) return;
   tick();
-  blockAccessed(address, size, TOUCH_READ);
+  blockAccessed(address, size, BlockFlag.read);
   for (let i: u32 = 0; i < size; i++) {
     usedByte(address + i);
     creditByte(address + i);
@@ -88,7 +88,7 @@ export function hostWrote(address: u32, size: u32): void {
 
 /** The allocator handed out zeros on behalf of the store site `site`. */
 export function zeroed(address: u32, size: u32, site: u32): void {
-  store<u32>(CONTROL, site, C_STORE_SITE);
+  store<u32>(CONTROL, site, Control.storeSite);
   beginStore(address, 0);
   endRange(address, size);
 }
@@ -98,13 +98,13 @@ export function hostMayRead(): void {
   notePages();
   showZeros();
   for (let line = takeDirty(); line != NO_LINE; line = takeDirty()) {
-    const end = min<u32>((line + 1) << LINE_SHIFT, COVERED);
-    for (let at: u32 = line << LINE_SHIFT; at < end; at++) {
+    const end = min<u32>((line + 1) << DIRTY_LINE_SHIFT, COVERED);
+    for (let at: u32 = line << DIRTY_LINE_SHIFT; at < end; at++) {
       const word = wordAt(at);
       if ((word & STATE) != UNREAD) continue;
       const key = word & KEY;
       if (isReal(key)) {
-        bump(storeRecord(key) + S_HOST_READ, 1);
+        bump(storeRecord(key) + Store.hostRead, 1);
         fieldRead(at);
       }
       usedByte(at);

@@ -2,21 +2,18 @@
 // follows copies. Each function says whether it was so; nothing is done if it was not.
 import { keptIsNear } from "./approximate";
 import { followsCopies } from "./copies";
-import { markDirty, showsZeros, shownEnd } from "./dirty";
+import { markDirty, shownEnd, showsZeros } from "./dirty";
 import {
-  C_SCRATCH, CONTROL, L_BYTES, L_LOADS, L_PAIR, L_REDUNDANT, L_REDUNDANT_BYTES, L_SILENT, L_ZERO_BYTES, S_APPROXIMATE,
-  S_OVER_SEGMENT, S_OVER_ZERO, S_OVERWRITTEN, S_PAIR, S_READ, S_SAME, S_SILENT, S_SILENT_BYTES, S_STORES, S_WRITTEN,
-} from "./layout";
+  CONTROL, READERS, SEEN, WRITERS, programLoad32, programLoad64, programLoad8, readersLoad128, readersStore128, writersLoad128,
+  writersStore128,
+} from "./imports";
+import { BlockFlag, Control, Load, Pair, Store } from "./layout.generated";
+import { blockAccessed, fieldsOverwritten, fieldsRead, fieldsSilent, fieldsWritten, tick } from "./objects";
+import { addPair, addPairOf, beginOperation } from "./pairs";
 import {
-  blockAccessed, fieldsOverwritten, fieldsRead, fieldsSilent, fieldsWritten, tick, TOUCH_READ, TOUCH_WRITE,
-} from "./objects";
-import { addPair, addPairOf, beginOperation, PAIR_OVERWRITTEN, PAIR_REDUNDANT, PAIR_SILENT } from "./pairs";
-import { programLoad32, programLoad64, programLoad8 } from "./program";
-import {
-  bump, INIT_KEY, INVALID, isReal, KEY, loadRecord, READ, readerAt, READERS, SEEN, setReader, setWord, STATE,
-  stateOf, storeRecord, UNREAD, wordAt, WRITERS,
+  INIT_KEY, INVALID, KEY, READ, STATE, UNREAD, bump, isReal, loadRecord, readerAt, setReader, setWord, stateOf, storeRecord,
+  wordAt,
 } from "./state";
-import { readersLoad128, readersStore128, writersLoad128, writersStore128 } from "./tables";
 import { noteValue } from "./values";
 
 /** The operand in memory now, `size` being 1, 2, 4 or 8. */
@@ -107,24 +104,24 @@ export function loadedAlike(address: u32, size: u32, key: u32, float: u32): bool
     state = READ;
   }
   tick();
-  blockAccessed(address, size, TOUCH_READ);
+  blockAccessed(address, size, BlockFlag.read);
   beginOperation();
   const record = loadRecord(key);
-  bump(record + L_LOADS, 1);
-  bump(record + L_BYTES, size);
-  if (state == READ) bump(record + L_SILENT, 1);
+  bump(record + Load.loads, 1);
+  bump(record + Load.bytes, size);
+  if (state == READ) bump(record + Load.silent, 1);
   else if (state == UNREAD) {
     const writer = word & KEY;
-    if (isReal(writer)) bump(storeRecord(writer) + S_READ, size);
+    if (isReal(writer)) bump(storeRecord(writer) + Store.read, size);
     setWords(address, size, READ | writer);
   }
   fieldsRead(address, size);
-  bump(record + L_ZERO_BYTES, equalBytes(value, 0, size));
+  bump(record + Load.zeroBytes, equalBytes(value, 0, size));
   if (again) {
-    bump(record + L_REDUNDANT, 1);
-    bump(record + L_REDUNDANT_BYTES, size);
+    bump(record + Load.redundant, 1);
+    bump(record + Load.redundantBytes, size);
     noteValue(key, value, 0);
-    addPairOf(record + L_PAIR, reader, PAIR_REDUNDANT, reader, key, size);
+    addPairOf(record + Load.pair, reader, Pair.redundant, reader, key, size);
   } else putValue(SEEN + address, size, value);
   if (reader != key) setReaders(address, size, key);
   return true;
@@ -136,29 +133,29 @@ export function storedOver(address: u32, size: u32, key: u32, float: u32): bool 
   const word = wordAt(address);
   if (!areWrittenBy(address, size, word)) return false;
   tick();
-  blockAccessed(address, size, TOUCH_WRITE);
+  blockAccessed(address, size, BlockFlag.written);
   beginOperation();
   const writer = word & KEY;
   const record = storeRecord(key);
-  bump(record + S_STORES, 1);
-  bump(record + S_WRITTEN, size);
+  bump(record + Store.stores, 1);
+  bump(record + Store.written, size);
   const state = stateOf(word);
   if (state != INVALID) {
-    const same = equalBytes(valueAt(CONTROL + C_SCRATCH, size), programValue(address, size), size);
-    bump(record + S_SAME, same);
+    const same = equalBytes(valueAt(CONTROL + Control.scratch, size), programValue(address, size), size);
+    bump(record + Store.same, same);
     if (same == size) {
-      bump(record + S_SILENT, 1);
-      bump(record + S_SILENT_BYTES, size);
-      if (writer == 0) bump(record + S_OVER_ZERO, 1);
-      addPair(PAIR_SILENT, writer, key, size);
+      bump(record + Store.silent, 1);
+      bump(record + Store.silentBytes, size);
+      if (writer == 0) bump(record + Store.overZero, 1);
+      addPair(Pair.silent, writer, key, size);
       fieldsSilent(address, size);
-    } else if (float != 0 && keptIsNear(address, size, float)) bump(record + S_APPROXIMATE, 1);
+    } else if (float != 0 && keptIsNear(address, size, float)) bump(record + Store.approximate, 1);
   }
   if (state == UNREAD && isReal(writer)) {
-    bump(storeRecord(writer) + S_OVERWRITTEN, size);
+    bump(storeRecord(writer) + Store.overwritten, size);
     fieldsOverwritten(address, size, writer);
-    addPairOf(record + S_PAIR, writer, PAIR_OVERWRITTEN, writer, key, size);
-  } else if (writer == INIT_KEY) bump(record + S_OVER_SEGMENT, size);
+    addPairOf(record + Store.pair, writer, Pair.overwritten, writer, key, size);
+  } else if (writer == INIT_KEY) bump(record + Store.overSegment, size);
   fieldsWritten(address, size);
   markDirty(address, size);
   setWords(address, size, UNREAD | key);

@@ -2,14 +2,8 @@
 // setting the stack pointer where the code shows by how much that moves it. What the code does not show, as where the stack really
 // is, is looked at first; whatever is unusual goes the way of all other moves.
 import { stackMoved } from "./brief-blocks";
-import { endBytes, invalidate, isGone } from "./chosen/bytes";
-import { COVERED } from "./layout";
-
-// The program's own global. The merger puts the instruction in the place of the call.
-@external("stack", "get")
-declare function stackPointer(): u32;
-@external("stack", "set")
-declare function setStackPointer(to: u32): void;
+import { endBytes, invalidate, isGone } from "./bytes";
+import { COVERED, setStackPointer, stackPointer } from "./imports";
 
 /** As a rule what was there has ended before. */
 @inline function begin(to: u32, size: u32): void {

@@ -1,14 +1,9 @@
 // What the full engine knows of a byte: a word with its last writer and state, its last reader, and the value that saw.
 import { shownEnd, showsZeros } from "./dirty";
-import { C_OUTSIDE, CONTROL, COVERED, LOADS, RECORD_SIZE, S_READ, STORES, ZERO_IS_VALID } from "./layout";
-import { readersLoad, readersStore, writersLoad, writersStore } from "./tables";
-
-@external("layout", "READERS")
-export declare const READERS: u32;
-@external("layout", "SEEN")
-export declare const SEEN: u32;
-@external("layout", "WRITERS")
-export declare const WRITERS: u32;
+import {
+  CONTROL, COVERED, LOADS, READERS, STORES, WRITERS, ZERO_IS_VALID, readersLoad, readersStore, writersLoad, writersStore,
+} from "./imports";
+import { Control, RECORD_BYTES, Store } from "./layout.generated";
 
 // A writer's word: state in the two highest bits, key below. 0 is memory as the system gave it.
 export const KEY: u32 = 0x3fffffff;
@@ -20,8 +15,8 @@ export const STATE: u32 = 0xc0000000;
 export const INIT_KEY: u32 = 0x3fffffff;
 
 @inline export function bump(at: usize, by: u64): void { store<u64>(at, load<u64>(at) + by); }
-@inline export function storeRecord(key: u32): usize { return STORES + key * RECORD_SIZE; }
-@inline export function loadRecord(key: u32): usize { return LOADS + key * RECORD_SIZE; }
+@inline export function storeRecord(key: u32): usize { return STORES + key * RECORD_BYTES; }
+@inline export function loadRecord(key: u32): usize { return LOADS + key * RECORD_BYTES; }
 @inline export function isReal(key: u32): bool { return key != 0 && key != INIT_KEY; }
 @inline export function wordAt(address: u32): u32 { return writersLoad(WRITERS + (address << 2)); }
 @inline export function setWord(address: u32, word: u32): void { writersStore(WRITERS + (address << 2), word); }
@@ -35,7 +30,7 @@ export const INIT_KEY: u32 = 0x3fffffff;
 
 export function outside(address: u32, size: u32): bool {
   if (address < COVERED && size <= COVERED - address) return false;
-  store<u32>(CONTROL, load<u32>(CONTROL, C_OUTSIDE) + 1, C_OUTSIDE);
+  store<u32>(CONTROL, load<u32>(CONTROL, Control.outside) + 1, Control.outside);
   return true;
 }
 
@@ -50,7 +45,7 @@ export function outside(address: u32, size: u32): bool {
       return true;
     }
     const key = word & KEY;
-    if (isReal(key)) bump(storeRecord(key) + S_READ, 1);
+    if (isReal(key)) bump(storeRecord(key) + Store.read, 1);
     setWord(address, READ | key);
   }
   return false;

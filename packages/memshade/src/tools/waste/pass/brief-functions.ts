@@ -21,111 +21,89 @@ import type { SnippetAddress } from "./shadow-words.ts";
 /** The instruction's address is in a local, as it takes it; what follows the access takes `followed`. */
 interface Accessed {
   whole: number;
-  displacement: number;
   followed: SnippetAddress;
 }
 
 /**
  * Functions that take the place of plain loads and stores where code size counts more than time. Parameters: those of
- * the instruction, then its displacement unless the function is for one only, and what `SiteRecords.pushCold` pushes.
+ * the instruction, then its displacement, and what `SiteRecords.pushCold` pushes.
  */
 export class BriefFunctions {
   readonly #appended: AppendedFunctions;
   readonly #snippets: BriefSnippets;
   readonly #memory64: boolean;
-  readonly #common: ReadonlyMap<number, ReadonlySet<number>>;
-  readonly #made = new Map<string, number>();
+  readonly #made = new Map<number, number>();
   #tooFar = -1;
 
-  /** `memory64`: addresses are i64. `common`: displacements that have functions of their own, per opcode. */
-  constructor(
-    appended: AppendedFunctions,
-    snippets: BriefSnippets,
-    memory64: boolean,
-    common: ReadonlyMap<number, ReadonlySet<number>>,
-  ) {
+  /** `memory64`: addresses are i64. */
+  constructor(appended: AppendedFunctions, snippets: BriefSnippets, memory64: boolean) {
     this.#appended = appended;
     this.#snippets = snippets;
     this.#memory64 = memory64;
-    this.#common = common;
   }
 
-  /** Whether the function for an access is handed no displacement. */
-  isFor(op: number, displacement: number): boolean {
-    return this.#common.get(op)?.has(displacement) === true;
-  }
-
-  get(op: number, displacement: number): number {
-    const own = this.isFor(op, displacement) ? displacement : undefined;
-    const key = `${op} ${own}`;
-    const known = this.#made.get(key);
+  get(op: number): number {
+    const known = this.#made.get(op);
     if (known !== undefined) return known;
     const isStore = ACCESS_KIND[op] === AccessKind.Store;
     const record: ValType[] = Array(this.#snippets.records.coldOperands).fill(I32);
     const type = this.#appended.typeIndex(
-      [this.#memory64 ? I64 : I32, ...operandsAbove(op), ...(own === undefined ? [I32] : []), ...record],
+      [this.#memory64 ? I64 : I32, ...operandsAbove(op), I32, ...record],
       isStore ? [] : [RESULT_TYPE[op]],
     );
-    const index = this.#appended.add(type, () => (isStore ? this.#store(op, own) : this.#load(op, own)));
-    this.#made.set(key, index);
+    const index = this.#appended.add(type, () => (isStore ? this.#store(op) : this.#load(op)));
+    this.#made.set(op, index);
     return index;
   }
 
-  #load(op: number, own: number | undefined): Uint8Array {
-    const record = own === undefined ? 2 : 1;
+  #load(op: number): Uint8Array {
+    const record = 2;
     const result = record + this.#snippets.records.coldOperands;
-    const body = new BodyBuilder([RESULT_TYPE[op], ...this.#addressTypes(own)]);
+    const body = new BodyBuilder([RESULT_TYPE[op], ...this.#addressTypes()]);
     const sink = new BodySink(body);
-    this.#snippets.begin();
-    const { whole, displacement, followed } = this.#address(body, 1, result + 1, own);
+    const { whole, followed } = this.#address(body, 1, result + 1);
     body
       .op("local.get", whole)
-      .op(OPCODE_NAME[op] as OpcodeName, 0, displacement)
+      .op(OPCODE_NAME[op] as OpcodeName, 0, 0)
       .op("local.set", result);
     this.#snippets.records.setCold(sink, record);
     this.#snippets.followLoad(sink, ACCESS_BYTES[op], followed, record);
     return body.op("local.get", result).finish();
   }
 
-  #store(op: number, own: number | undefined): Uint8Array {
+  #store(op: number): Uint8Array {
     const value = 1;
-    const record = own === undefined ? 3 : 2;
+    const record = 3;
     const id = record + this.#snippets.records.coldOperands;
-    const body = new BodyBuilder([this.#snippets.idType, ...this.#addressTypes(own)]);
+    const body = new BodyBuilder([I64, ...this.#addressTypes()]);
     const sink = new BodySink(body);
-    this.#snippets.begin();
-    const { whole, displacement, followed } = this.#address(body, 2, id + 1, own);
+    const { whole, followed } = this.#address(body, 2, id + 1);
     this.#snippets.records.setCold(sink, record);
     body.op("local.get", whole);
     sink.local(Op.LOCAL_GET, value);
     const size = ACCESS_BYTES[op];
-    this.#snippets.compareCold(sink, op, size, { whole, displacement, followed, value, store: record });
-    body.op(OPCODE_NAME[op] as OpcodeName, 0, displacement);
+    this.#snippets.compareCold(sink, op, size, { whole, followed, value, store: record });
+    body.op(OPCODE_NAME[op] as OpcodeName, 0, 0);
     this.#snippets.followStore(sink, size, followed, record, id);
     return body.finish();
   }
 
   /** Types of locals with an address: an i32, and what the access itself takes. */
-  #addressTypes(own: number | undefined): ValType[] {
-    if (own !== undefined) return [];
+  #addressTypes(): ValType[] {
     return this.#memory64 ? [I32, I64] : [I32];
   }
 
-  /** Adds a displacement that a parameter has to the address, in the locals from `address` on; one of the function's own stays apart. */
-  #address(body: BodyBuilder, parameter: number, address: number, own: number | undefined): Accessed {
-    if (own !== undefined) {
-      const followed = { local: 0, constant: 0, displacement: own, isWide: this.#memory64 };
-      return { whole: 0, displacement: own, followed };
-    }
+  /** Adds the displacement that a parameter has to the address, in the locals from `address` on. */
+  #address(body: BodyBuilder, parameter: number, address: number): Accessed {
     const followed = { local: address, constant: 0, displacement: 0, isWide: false };
     if (!this.#memory64) {
       computeNear(body, parameter, address, this.#trap());
-      return { whole: address, displacement: 0, followed };
+      return { whole: address, followed };
     }
     const whole = address + 1;
     computeAddress(body, parameter, address, whole);
     checkAddress(body, address, whole);
-    return { whole, displacement: 0, followed };
+    return { whole, followed };
   }
 
   #trap(): number {

@@ -1,11 +1,11 @@
+import { GIVEN_IDS_BYTES } from "../layout.ts";
 import type { SiteTable } from "./site-table.ts";
-import { GIVEN_IDS_BYTES } from "./waste-layout.ts";
 
 /**
- * Bytes of records in frames: what plain accesses count, what is counted where they differ in size too, and what stores
- * count where each of their bytes is looked at. See the offsets in `tools/waste/assembly/layout.ts`.
+ * Bytes of records in frames: what plain accesses count, and what is counted where they differ in size too. See the offsets in
+ * `tools/waste/layout.ts`.
  */
-const STORE_BYTES = { plain: 40, ranges: 56, sameBytes: 64 } as const;
+const STORE_BYTES = { plain: 40, ranges: 56 } as const;
 const LOAD_BYTES = { plain: 16, ranges: 32 } as const;
 
 /** Where in the frames of their functions sites have their records, bytes behind the header; −1: they have none. */
@@ -20,13 +20,9 @@ export interface FramedSites {
 
 /**
  * `zeroing`: the functions, by their index among the defined ones, of the sites behind those of all functions: their frames
- * have them behind their own. `givesIds`: stores have their ids in front of their records.
+ * have them behind their own. Stores have their ids in front of their records.
  */
-export function framedSites(
-  sites: SiteTable,
-  zeroing: readonly number[],
-  { sameBytes, givesIds }: { sameBytes: boolean; givesIds: boolean },
-): FramedSites {
+export function framedSites(sites: SiteTable, zeroing: readonly number[]): FramedSites {
   const functions = sites.firstOfFunction.length - 1;
   const framed: FramedSites = {
     store: new Int32Array(sites.length).fill(-1),
@@ -38,9 +34,9 @@ export function framedSites(
     framed.functionOf[site] = defined;
     const size = sites.bytes[site] === 0 ? "ranges" : "plain";
     if (sites.store[site] !== 0) {
-      if (givesIds) framed.recordBytes[defined] += GIVEN_IDS_BYTES;
+      framed.recordBytes[defined] += GIVEN_IDS_BYTES;
       framed.store[site] = framed.recordBytes[defined];
-      framed.recordBytes[defined] += STORE_BYTES[sameBytes ? "sameBytes" : size];
+      framed.recordBytes[defined] += STORE_BYTES[size];
     }
     if (sites.load[site] !== 0) {
       framed.load[site] = framed.recordBytes[defined];

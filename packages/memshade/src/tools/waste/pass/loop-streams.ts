@@ -1,35 +1,66 @@
+import { ByteWriter } from "../../../bytes/writer.ts";
 import { isZero, LoopProgressions, type Progression } from "../../../rewrite/facts/loop-progressions.ts";
 import type { WalkState } from "../../../rewrite/tool.ts";
 import { CONSTANT } from "../../../rewrite/walk/value-numbers.ts";
 import type { LinearForm } from "../../../rewrite/write/insertions.ts";
 import type { SnippetSink } from "../../../rewrite/write/snippet-sink.ts";
 import { extraLocal } from "../../../rewrite/write/temporaries.ts";
-import { ACCESS_KIND, AccessKind, type ValType } from "../../../wasm/index.ts";
+import {
+  ACCESS_KIND,
+  AccessKind,
+  type DataContent,
+  encodeConstantExpression,
+  I32,
+  I64,
+} from "../../../wasm/index.ts";
 import * as Op from "../../../wasm/op.generated.ts";
+import { MOST_STREAMS, STREAM_END_BYTES } from "../layout.ts";
 import type { Place } from "./brief-snippets.ts";
-import type { NestTargets } from "./loop-nests.ts";
-import type { LoopTable } from "./loop-table.ts";
-import { isSearch } from "./search-loops.ts";
 import type { SiteRecords } from "./site-records.ts";
-import { type StreamUnit, unitsOf } from "./stream-units.ts";
 
-const I32: ValType = 0x7f;
-const I64: ValType = 0x7e;
-
-/** As many accesses of one loop has the runtime room for; see `tools/waste/assembly/stream-table.ts`. */
-const MOST_STREAMS = 12;
-/** Bytes in which a loop says where a unit of its streams ended: the address, and the stride if that is no constant. */
-const UNIT_BYTES = 8;
 const STORE_BIT = 32;
-const UNIT_SHIFT = 6;
-const ID_SHIFT = 10;
-const MOST_KEYS = 2 ** (32 - ID_SHIFT);
-/** Of a stream's place in its unit: its stride is said with where it ended. */
-const VARIABLE = 0x80000000;
-/** Added to the number of streams of a loop inside of another. */
-const INSIDE = 32;
-/** The same where it asks which bytes are valid: see `takeValid`. */
-const FILLS = 64;
+/** The stride of a stream is said with where it ended. */
+const VARIABLE = 64;
+const KEY_SHIFT = 7;
+const MOST_KEYS = 2 ** (32 - KEY_SHIFT);
+const WORD_BYTES = 4;
+/** Flags of a data segment with an index of a memory, and an address. */
+const ACTIVE_IN_MEMORY = 2;
+
+/** What the runtime is told of loops when a module is rewritten: words in a data segment behind all other tables of the tool. */
+export class LoopTable {
+  readonly #address: number;
+  readonly #room: number;
+  readonly #words: number[] = [];
+
+  /** A table of up to `room` bytes at an address. */
+  constructor(address: number, room: number) {
+    this.#address = address;
+    this.#room = room;
+  }
+
+  /** Returns the address where the words will be; undefined if there is no room for them. */
+  add(words: readonly number[]): number | undefined {
+    const at = this.endBytes;
+    if (at + words.length * WORD_BYTES > this.#address + this.#room) return undefined;
+    this.#words.push(...words);
+    return at;
+  }
+
+  /** Address behind it. */
+  get endBytes(): number {
+    return this.#address + this.#words.length * WORD_BYTES;
+  }
+
+  /** Data segments that put it into a memory: one, if there is any loop. */
+  segments(memory: number): DataContent[] {
+    if (this.#words.length === 0) return [];
+    const content = new ByteWriter(this.#words.length * WORD_BYTES);
+    for (const word of this.#words) content.u32(word >>> 0);
+    const offset = encodeConstantExpression(I32, this.#address | 0);
+    return [{ flags: ACTIVE_IN_MEMORY, memory, offset, content: content.finish() }];
+  }
+}
 
 /** An access inside of the loop at hand, and the insertions that follow it one by one. */
 export interface LoopAccess {
@@ -45,28 +76,19 @@ export interface LoopAccess {
 export interface StreamLoop {
   /** Stores; locals count those that are silent while the loop runs. */
   stores: Place[];
-  /** Where its units end, in the order of their numbers, and their strides. */
-  units: Progression[];
+  streams: Progression[];
   /** Address of what is known of it. */
   at: number;
+  /** Local with the number of its trips. */
   trips: number;
-  /**
-   * Of a loop that stores to each byte from somewhere on, upwards, and often what is there: where the next trip begins, and a local
-   * for `takeValid`.
-   */
-  fills: { from: LinearForm; validEnd: number } | undefined;
-  /** Part of a nest: see `LoopNests`. */
-  isInside: boolean;
 }
 
 export interface StreamTargets {
   /** Whether loops that store can be followed: only where one id alone means invalid bytes. */
   followsStores: boolean;
   looped: number;
-  nests: NestTargets;
-  /** What is known of loops beforehand. */
   table: LoopTable;
-  /** Address where loops say where their units ended. */
+  /** Address where loops say where their streams ended. */
   ends: number;
   memory: number;
 }
@@ -102,52 +124,49 @@ export class LoopStreams {
     this.#accesses?.push(access);
   }
 
-  /** The loop ends before `end`. What it becomes, undefined if its accesses are followed one by one. */
+  /**
+   * The loop ends before `end`. What it becomes, undefined if its accesses are followed one by one. `runs`: where the runs of its block
+   * are counted.
+   */
   leave(end: number, oneBlock: boolean, runs: number): StreamLoop | undefined {
     const accesses = this.#accesses;
     this.#accesses = undefined;
     if (!oneBlock || accesses === undefined || !isWorthIt(accesses)) return undefined;
-    const { module, control, temporaries, insertions } = this.#state;
-    // Searches are short as a rule: to tell of each takes longer than to follow its accesses.
-    if (isSearch(module.bytes, control.loopBody[control.top], end)) return undefined;
+    const { control, temporaries, insertions } = this.#state;
     this.#progressions.begin(control);
     const streams: Progression[] = [];
     let counted: Progression | undefined;
     for (const { place, base, offset } of accesses) {
       const progression =
         base === CONSTANT ? standsAt(offset) : this.#progressions.of(base, offset, place.address.local);
-      if (progression === undefined) return undefined;
+      if (progression === undefined || place.key >= MOST_KEYS) return undefined;
       if (counted === undefined || isZero(counted.stride)) counted = progression;
-      if (place.key >= MOST_KEYS) return undefined;
       streams.push(progression);
     }
     if (counted === undefined) return undefined;
-    if (!this.#targets.followsStores && accesses.some(({ place }) => isStore(place))) return undefined;
+    const stored = accesses.filter(({ place }) => isStore(place));
+    if (stored.length > 0 && !this.#targets.followsStores) return undefined;
     if (!storesAreApart(accesses, streams)) return undefined;
-    const unitOf = unitsOf(accesses, streams);
-    const at = this.#targets.table.add([accesses.length, runs, ...wordsOf(accesses, unitOf)]);
+    // What loads where it stores too would be gone through access by access anyway.
+    if (accesses.some(({ place, base }) => !isStore(place) && stored.some((one) => one.base === base)))
+      return undefined;
+    const at = this.#targets.table.add([accesses.length, runs, ...wordsOf(accesses, streams)]);
     if (at === undefined) return undefined;
-    const units: Progression[] = [];
-    for (const { number, lowest } of unitOf) units[number] = streams[lowest];
     for (const { entries } of accesses) for (const entry of entries) insertions.remove(entry);
     const trips = this.#progressions.countTrips(control, end, counted, temporaries);
-    const stores = accesses.map(({ place }) => place).filter(isStore);
-    const from = filledFrom(accesses, streams);
-    const fills = from === undefined ? undefined : { from, validEnd: extraLocal(temporaries, I32) };
-    const loop: StreamLoop = { units, at, stores, trips, fills, isInside: false };
-    for (const store of stores) store.loop = { silent: extraLocal(temporaries, I64), of: loop };
-    return loop;
+    const stores = stored.map(({ place }) => place);
+    for (const store of stores) store.silent = extraLocal(temporaries, I64);
+    return { streams, at, stores, trips };
   }
 
   /** Behind the loop: tells the runtime what it did. */
-  write(sink: SnippetSink, { units, at, trips, fills, isInside }: StreamLoop, records: SiteRecords): void {
-    const { ends, memory, looped, table } = this.#targets;
-    if (isInside) table.mark(at, fills === undefined ? INSIDE : INSIDE | FILLS);
-    units.forEach(({ end, stride }, i) => {
+  write(sink: SnippetSink, { streams, at, trips }: StreamLoop, records: SiteRecords): void {
+    const { ends, memory, looped } = this.#targets;
+    streams.forEach(({ end, stride }, i) => {
       const store = (form: LinearForm, field: number) => {
         sink.i32(0);
         pushForm(sink, form);
-        sink.access(Op.I32_STORE, 2, memory, ends + i * UNIT_BYTES + field);
+        sink.access(Op.I32_STORE, 2, memory, ends + i * STREAM_END_BYTES + field);
       };
       store(end, 0);
       if (stride.terms.length > 0) store(stride, 4);
@@ -159,17 +178,12 @@ export class LoopStreams {
   }
 }
 
-/** Three per stream: what it is, with its unit and key; its stride; where it is in its unit's place. */
-function wordsOf(accesses: readonly LoopAccess[], unitOf: readonly StreamUnit[]): number[] {
-  return accesses.flatMap(({ place, offset }, i) => {
-    const { number, stride, low } = unitOf[i];
-    const what = (isStore(place) ? STORE_BIT : 0) | place.size;
-    const inPlace = offset - low;
-    return [
-      (place.key << ID_SHIFT) | (number << UNIT_SHIFT) | what,
-      stride.constant,
-      stride.terms.length > 0 ? VARIABLE | inPlace : inPlace,
-    ];
+/** Two per stream: what it is, with its key; its stride. */
+function wordsOf(accesses: readonly LoopAccess[], streams: readonly Progression[]): number[] {
+  return accesses.flatMap(({ place }, i) => {
+    const { stride } = streams[i];
+    const flags = (isStore(place) ? STORE_BIT : 0) | (stride.terms.length > 0 ? VARIABLE : 0);
+    return [(place.key << KEY_SHIFT) | flags | place.size, stride.constant];
   });
 }
 
@@ -206,27 +220,8 @@ function storesAreApart(accesses: readonly LoopAccess[], streams: readonly Progr
   return last.offset + last.place.size - first.offset <= Math.abs(first.stride.constant);
 }
 
-/**
- * Where the lowest store of the next trip is, if stores that are apart leave no byte out and go up, and look as if they often changed
- * nothing: for others it is not worth a register in the loop. Else undefined.
- */
-function filledFrom(
-  accesses: readonly LoopAccess[],
-  streams: readonly Progression[],
-): LinearForm | undefined {
-  let bytes = 0;
-  let lowest: { offset: number; end: LinearForm; stride: LinearForm } | undefined;
-  for (const [i, { place, offset }] of accesses.entries()) {
-    if (!isStore(place)) continue;
-    if (!place.value.isChosen) return undefined;
-    bytes += place.size;
-    if (lowest === undefined || offset < lowest.offset) lowest = { offset, ...streams[i] };
-  }
-  return lowest?.stride.constant === bytes ? lowest.end : undefined;
-}
-
 /** Pushes a sum of locals times constants, plus a constant. */
-export function pushForm(sink: SnippetSink, { terms, constant }: LinearForm): void {
+function pushForm(sink: SnippetSink, { terms, constant }: LinearForm): void {
   sink.i32(constant);
   for (const { local, factor } of terms) {
     sink.local(Op.LOCAL_GET, local);

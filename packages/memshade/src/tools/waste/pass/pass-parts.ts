@@ -11,8 +11,8 @@ import type { StackMoves } from "./stack-moves.ts";
 export interface BriefParts {
   snippets: BriefSnippets;
   functions: BriefFunctions;
-  /** `Heat` per site. */
-  heat: Uint8Array;
+  /** 1 for each site that is followed inline. */
+  inlined: Uint8Array;
   /** How often each site runs, by the look of the code. */
   frequencies: Float64Array;
   /** A bit per function: see `returningFunctions`. */
@@ -57,6 +57,4 @@ export interface PassTargets {
   notesPlaces: boolean;
   /** Whether moves of bytes from memory to memory are told apart from other loads and stores. */
   followsCopies: boolean;
-  /** Whether stores are functions even where they could be followed inline. */
-  callsStores: boolean;
 }

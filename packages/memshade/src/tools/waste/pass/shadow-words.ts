@@ -1,8 +1,6 @@
-import { NO_LOCAL } from "../../../rewrite/walk/operand-stack.ts";
 import type { SnippetSink } from "../../../rewrite/write/snippet-sink.ts";
 import { I32, type ValType } from "../../../wasm/index.ts";
 import * as Op from "../../../wasm/op.generated.ts";
-import { type HeldConstants, savedByHolding } from "./held-constants.ts";
 import { BriefIds } from "./waste-layout.ts";
 
 const I64: ValType = 0x7e;
@@ -17,10 +15,6 @@ const STORES_OF_FOUR = new Map([
 /** Bytes of an id as a shift, and bits. */
 const ID_SHIFT = 1;
 const ID_BITS = 16;
-/** A one in each id of a word of 64 bits. */
-const ONES = 0x0001000100010001n;
-/** Bytes of `local.get` and `i64.mul`. */
-const MULTIPLY_BYTES = 3;
 /** The id of invalid bytes as a signed number, which is shorter to say. */
 const SIGNED_INVALID = BriefIds.invalid - 2 ** ID_BITS;
 /** Displacements above this are added to the address: the shadow's would not fit its memory. */
@@ -57,44 +51,14 @@ export function pushHeld(sink: SnippetSink, { local, isWide }: SnippetAddress): 
 }
 
 /**
- * An id: a constant, −1 for the one of read bytes; what an i32 local holds; or more than the 32-bit id that an i64 local
- * has in both of its halves.
- */
-export type ShadowId = number | { local: number } | { ids: number; plus: number };
-/** An i64 local with an id of 16 bits four times. */
-export interface FourIds {
-  four: number;
-}
-
-export function pushId(sink: SnippetSink, id: ShadowId): void {
-  if (typeof id === "number") sink.i32(id);
-  else if ("local" in id) sink.local(Op.LOCAL_GET, id.local);
-  else {
-    sink.local(Op.LOCAL_GET, id.ids);
-    sink.plain(Op.I32_WRAP_I64);
-    sink.i32(id.plus);
-    sink.plain(Op.I32_ADD);
-  }
-}
-
-/**
- * The shadow of an access of 1 to 16 bytes where ids have 16 bits, 2 to 32 bytes long: as one word of 16, 32 or 64 bits, as
+ * The shadow of an access of 1 to 16 bytes 2 to 32 bytes long: as one word of 16, 32 or 64 bits, as
  * two of 64, or as vectors, whatever engines do quickest.
  */
 export class ShadowWords {
   readonly #memory: number;
-  readonly #constants: HeldConstants;
 
-  constructor(memory: number, constants: HeldConstants) {
+  constructor(memory: number) {
     this.#memory = memory;
-    this.#constants = constants;
-  }
-
-  /** A store of an id will be marked that is known: ids times `ONES` are short to say where a local has that. */
-  wantToFill(size: number, id: number): void {
-    if (size !== 4) return;
-    const product = savedByHolding(BigInt.asIntN(64, BigInt(id) * ONES)) - savedByHolding(BigInt(id));
-    this.#constants.want(I64, ONES, product - MULTIPLY_BYTES);
   }
 
   /** Asks for all locals that an access of this size may need. */
@@ -222,104 +186,27 @@ export class ShadowWords {
     }
   }
 
-  /** Gives all bytes of an access an id. */
-  fill(sink: SnippetSink, size: number, id: ShadowId | FourIds, address: SnippetAddress): void {
+  /** Gives all bytes of an access an id, which an i64 local has four times. */
+  fill(sink: SnippetSink, size: number, ids: number, address: SnippetAddress): void {
     const bytes = size << ID_SHIFT;
-    if (typeof id === "object" && "four" in id) {
-      this.#fillFrom(sink, bytes, id.four, address);
-      return;
-    }
     for (let at = 0; at < bytes; at += 16) {
       const offset = this.#push(sink, address) + at;
-      if (bytes === 2) {
-        pushId(sink, id);
-        sink.access(Op.I32_STORE16, 1, this.#memory, offset);
-      } else if (bytes === 4) {
-        this.#pushRepeated(sink, id, I32);
-        sink.access(Op.I32_STORE, 1, this.#memory, offset);
-      } else if (bytes === 8 || (bytes === 16 && id === -1)) {
-        this.#pushRepeated(sink, id, I64);
-        sink.access(Op.I64_STORE, 1, this.#memory, offset);
-        if (bytes === 8) return;
-        this.#push(sink, address);
-        this.#pushRepeated(sink, id, I64);
-        sink.access(Op.I64_STORE, 1, this.#memory, offset + 8);
-      } else {
-        pushId(sink, id);
-        sink.prefixed(Op.I16X8_SPLAT);
-        sink.access(Op.V128_STORE, 1, this.#memory, offset);
-      }
-    }
-  }
-
-  /** How many words of 64 bits, or one shorter one. */
-  parts(size: number): number {
-    return Math.max((size << ID_SHIFT) >>> 3, 1);
-  }
-
-  /** Pushes one of the words in `scratch` as an i64. */
-  pushPart(sink: SnippetSink, size: number, part: number, scratch: Scratch): void {
-    const bytes = size << ID_SHIFT;
-    if (bytes > 16) {
-      sink.local(Op.LOCAL_GET, scratch(V128, part >>> 1));
-      sink.lane(Op.I64X2_EXTRACT_LANE, part & 1);
-    } else if (bytes >= 8) sink.local(Op.LOCAL_GET, scratch(I64, part));
-    else {
-      sink.local(Op.LOCAL_GET, scratch(I32, 0));
-      sink.plain(Op.I64_EXTEND_I32_U);
-    }
-  }
-
-  /** Makes the bytes of one of the words in `scratch` read, but for those that are invalid. Without a branch: who knows which. */
-  markRead(sink: SnippetSink, size: number, part: number, scratch: Scratch, address: SnippetAddress): void {
-    const bytes = Math.min(size << ID_SHIFT, 8);
-    const offset = this.#push(sink, address) + part * 8;
-    this.pushPart(sink, size, part, scratch);
-    sink.prefixed(Op.I64X2_SPLAT);
-    sink.i32(SIGNED_INVALID);
-    sink.prefixed(Op.I16X8_SPLAT);
-    sink.prefixed(Op.I16X8_EQ);
-    // All ones are read; what is invalid differs in the lowest bit.
-    sink.i32(-1);
-    sink.prefixed(Op.I16X8_SPLAT);
-    sink.prefixed(Op.I16X8_ADD);
-    sink.lane(Op.I64X2_EXTRACT_LANE, 0);
-    sink.access(STORES_OF_FOUR.get(bytes) as number, 1, this.#memory, offset);
-  }
-
-  #fillFrom(sink: SnippetSink, bytes: number, four: number, address: SnippetAddress): void {
-    for (let at = 0; at < bytes; at += 16) {
-      const offset = this.#push(sink, address) + at;
-      sink.local(Op.LOCAL_GET, four);
+      sink.local(Op.LOCAL_GET, ids);
       if (bytes >= 16) sink.prefixed(Op.I64X2_SPLAT);
       sink.access(STORES_OF_FOUR.get(bytes) ?? Op.V128_STORE, 1, this.#memory, offset);
     }
   }
 
-  /** An id as often as it has room in an i32 or i64. */
-  #pushRepeated(sink: SnippetSink, id: ShadowId, type: ValType): void {
-    const factor = type === I32 ? 0x10001n : ONES;
-    const ones = type === I64 ? this.#constants.localOf(I64, ONES) : NO_LOCAL;
-    if (typeof id === "number" && id >= 0 && ones !== NO_LOCAL) {
-      sink.i64(BigInt(id));
-      sink.local(Op.LOCAL_GET, ones);
-      sink.plain(Op.I64_MUL);
-      return;
-    }
-    if (typeof id === "number") {
-      const value = id < 0 ? -1n : BigInt(id) * factor;
-      if (type === I32) sink.i32(Number(BigInt.asIntN(32, value)));
-      else sink.i64(BigInt.asIntN(64, value));
-      return;
-    }
-    pushId(sink, id);
-    if (type === I32) {
-      sink.i32(Number(factor));
-      sink.plain(Op.I32_MUL);
-    } else {
-      sink.plain(Op.I64_EXTEND_I32_U);
-      sink.i64(factor);
-      sink.plain(Op.I64_MUL);
+  /** All bytes of an access have been read. */
+  fillRead(sink: SnippetSink, size: number, address: SnippetAddress): void {
+    const bytes = size << ID_SHIFT;
+    const step = Math.min(bytes, 8);
+    for (let at = 0; at < bytes; at += step) {
+      const offset = this.#push(sink, address) + at;
+      if (bytes <= 4) sink.i32(-1);
+      else sink.i64(-1n);
+      const store = bytes === 2 ? Op.I32_STORE16 : bytes === 4 ? Op.I32_STORE : Op.I64_STORE;
+      sink.access(store, 1, this.#memory, offset);
     }
   }
 

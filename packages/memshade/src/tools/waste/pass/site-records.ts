@@ -1,14 +1,14 @@
 import type { SnippetSink } from "../../../rewrite/write/snippet-sink.ts";
 import * as Op from "../../../wasm/op.generated.ts";
-import type { ShadowId } from "./shadow-words.ts";
-import { GIVEN_IDS_BYTES, SITE_COUNTERS_BYTES, SITE_EVENTS, type WasteLayout } from "./waste-layout.ts";
+import { GIVEN_IDS_BYTES, Load, Store } from "../layout.ts";
+import { SITE_COUNTERS_BYTES, SITE_EVENTS, type WasteLayout } from "./waste-layout.ts";
 
 /**
- * How inline code refers to sites: by keys, which stand for stores in the shadow memory too (their ids), and by the
+ * How inline code refers to sites: by keys, and by the
  * addresses of their records. What a key is depends on whether contexts are told apart.
  */
 export interface SiteRecords {
-  /** Pushes the id of a store. */
+  /** Pushes the key of a store. */
   pushId(sink: SnippetSink, key: number): void;
   /** Pushes what inline code calls the runtime with: a number, or the address of the record. */
   pushStore(sink: SnippetSink, key: number): void;
@@ -30,9 +30,7 @@ export interface SiteRecords {
   freshAt(key: number, site: number): number;
   /** The same of the runs of a block that begins with a site. */
   runsAt(key: number, site: number): number;
-  /** The id of a store, to fill the shadow with. */
-  idOf(key: number): ShadowId;
-  /** Where ids are given while the program runs: pushes the one that a store has, four times, or zero. */
+  /** Pushes the id that a store has, four times, or zero while it has none. */
   pushGiven(sink: SnippetSink, key: number): void;
   /** The same of the store of which a local has what `pushStore` pushes. */
   pushGivenOf(sink: SnippetSink, local: number): void;
@@ -42,9 +40,6 @@ export interface SiteRecords {
 export const DISTANCES = 32;
 /** Records in frames begin at multiples of 8, which are shorter to say as such. */
 const RECORD_UNIT_SHIFT = 3;
-/** Where the counters stand in records in frames that inline code reaches; see `tools/waste/read`. */
-const STORE_SILENT = 24;
-const LOAD_FRESH = 8;
 
 /** Without contexts: keys are numbers of the program's stores and loads. */
 export class FixedRecords implements SiteRecords {
@@ -115,10 +110,6 @@ export class FixedRecords implements SiteRecords {
     return (site - this.first) * SITE_COUNTERS_BYTES;
   }
 
-  idOf(key: number): ShadowId {
-    return key;
-  }
-
   /** At the beginning of a function that stores. */
   computeGiven(sink: SnippetSink): void {
     sink.i32((this.#layout.given + this.firstStore * GIVEN_IDS_BYTES) | 0);
@@ -138,36 +129,17 @@ export class FixedRecords implements SiteRecords {
   }
 }
 
-/** Pushes the id of the store whose record is at the address that a local has. */
-export function pushIdOfRecord(sink: SnippetSink, local: number, { recordShift, stores }: WasteLayout): void {
-  sink.local(Op.LOCAL_GET, local);
-  sink.i32(stores | 0);
-  sink.plain(Op.I32_SUB);
-  sink.i32(recordShift);
-  sink.plain(Op.I32_SHR_U);
-}
-
 /** With contexts: a local has the frame of the function at hand; keys are bytes from there to the record. */
 export class FramedRecords implements SiteRecords {
   readonly #layout: WasteLayout;
   readonly #memory: number;
-  /** Local with the address of the frame, and an i64 local with the id of a record there, twice. */
+  /** Local with the address of the frame. */
   frame = 0;
-  ids = 0;
 
   /** `memory`: index of the tool's. */
   constructor(layout: WasteLayout, memory: number) {
     this.#layout = layout;
     this.#memory = memory;
-  }
-
-  /** At the beginning of a function that stores. */
-  computeIds(sink: SnippetSink): void {
-    this.pushId(sink, 0);
-    sink.plain(Op.I64_EXTEND_I32_U);
-    sink.i64(0x1_0000_0001n);
-    sink.plain(Op.I64_MUL);
-    sink.local(Op.LOCAL_SET, this.ids);
   }
 
   pushStore(sink: SnippetSink, key: number): void {
@@ -222,11 +194,11 @@ export class FramedRecords implements SiteRecords {
   }
 
   silentAt(key: number): number {
-    return key + STORE_SILENT;
+    return key + Store.silent;
   }
 
   freshAt(key: number): number {
-    return key + LOAD_FRESH;
+    return key + Load.fresh;
   }
 
   runsAt(key: number): number {
@@ -243,9 +215,5 @@ export class FramedRecords implements SiteRecords {
     sink.i32(GIVEN_IDS_BYTES);
     sink.plain(Op.I32_SUB);
     sink.access(Op.I64_LOAD, 3, this.#memory, 0);
-  }
-
-  idOf(key: number): ShadowId {
-    return { ids: this.ids, plus: key >>> this.#layout.recordShift };
   }
 }

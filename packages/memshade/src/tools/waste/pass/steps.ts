@@ -4,8 +4,6 @@ import type { SnippetSink } from "../../../rewrite/write/snippet-sink.ts";
 import type { ValType } from "../../../wasm/index.ts";
 import * as Op from "../../../wasm/op.generated.ts";
 import type { Place } from "./brief-snippets.ts";
-import { type Constant, setConstant } from "./held-constants.ts";
-import { enterNest, takeValid, watchAccess } from "./loop-nests.ts";
 import type { LoopStreams, StreamLoop } from "./loop-streams.ts";
 import type { NodeCalls } from "./node-calls.ts";
 import type { BriefParts, PassTargets } from "./pass-parts.ts";
@@ -26,30 +24,19 @@ export const Step = {
   Note: 5,
   /** b: function without parameters and results */
   Call: 6,
-  /** b: displacement, c: key, d: 1 if the function is told the displacement. Operands of the function that does the access. */
+  /** b: displacement, c: key. Operands of the function that does the access. */
   Cold: 10,
-  /** b: number of a loop in `loops`; before and behind it. */
-  EnterLoop: 22,
+  /** b: number of a loop in `loops`; behind it. */
   Loop: 11,
   /** b: word of the waste tool's memory, c: key that is put there */
   NoteKey: 12,
-  /** Computes the local with the ids. */
-  Ids: 13,
   /** Computes the local with the address of counters. */
   Base: 14,
-  /** Takes the log if it is nearly full. b: 1 at the beginning of the function */
-  Log: 21,
   /** Computes the local with the address of given ids. */
   Given: 20,
   /** b: word of the waste tool's memory, c: local that keeps it; and back. */
   Keep: 15,
   PutBack: 16,
-  /** b: number of a constant in `constants`, c: local that gets it. */
-  Hold: 17,
-  /** A loop with others inside begins. */
-  Nest: 18,
-  /** b: number of a place in `places`, of a nest */
-  Watch: 19,
 } as const;
 
 /** What the steps of all functions of a module refer to. */
@@ -72,7 +59,6 @@ export class StepWriter {
   /** Accesses and loops of the function at hand that steps name by number. */
   readonly places: Place[] = [];
   readonly loops: StreamLoop[] = [];
-  constants: readonly Constant[] = [];
   streams: LoopStreams | undefined;
 
   constructor(parts: StepParts) {
@@ -83,12 +69,11 @@ export class StepWriter {
   begin(streams: LoopStreams | undefined): void {
     this.places.length = 0;
     this.loops.length = 0;
-    this.#parts.brief?.snippets.begin();
     this.streams = streams;
   }
 
   /** Writes one insertion of the function at hand. */
-  write(sink: SnippetSink, entry: number, { a, b, c, d }: Insertions): void {
+  write(sink: SnippetSink, entry: number, { a, b, c }: Insertions): void {
     const operand = b[entry];
     const { records, loadSite } = this.#parts.targets;
     const { sites, brief, keys, callFrames, nodeCalls, memory, scratch } = this.#parts;
@@ -112,37 +97,19 @@ export class StepWriter {
       case Step.CountRun:
         brief?.snippets.countRun(sink, keys.runsAt(operand));
         break;
-      case Step.EnterLoop:
-        if (brief !== undefined) takeValid(sink, this.loops[operand], brief.streams.nests);
-        break;
       case Step.Loop:
         for (const store of this.loops[operand].stores) brief?.snippets.flushSilent(sink, store);
         this.streams?.write(sink, this.loops[operand], records);
         break;
-      case Step.Nest:
-        if (brief !== undefined) enterNest(sink, brief.streams.nests);
-        break;
-      case Step.Watch:
-        if (brief !== undefined) watchAccess(sink, this.places[operand], brief.streams.nests);
-        break;
       case Step.Cold:
-        if (d[entry] === 1) sink.i32(operand);
+        sink.i32(operand);
         records.pushCold(sink, c[entry]);
-        break;
-      case Step.Ids:
-        brief?.framed?.records.computeIds(sink);
-        break;
-      case Step.Log:
-        brief?.snippets.reads.mayTakeLog(sink, operand === 1);
         break;
       case Step.Given:
         brief?.fixed?.computeGiven(sink);
         break;
       case Step.Base:
         brief?.fixed?.computeBase(sink);
-        break;
-      case Step.Hold:
-        setConstant(sink, this.constants[operand], c[entry]);
         break;
       case Step.NoteKey:
         sink.i32(0);

@@ -1,4 +1,16 @@
 import { indexTableBytes } from "../../../contexts/frames/index-table.ts";
+import {
+  BLOCK_BYTES,
+  CONTROL_BYTES,
+  COPY_BYTES,
+  Control,
+  DIRTY_LINE_SHIFT,
+  GIVEN_IDS_BYTES,
+  OBJECT_SITE_BYTES,
+  PAIR_BYTES,
+  READS_BYTES,
+  VALUES_BYTES,
+} from "../layout.ts";
 
 const KIB = 1024;
 const MIB = KIB * KIB;
@@ -6,10 +18,6 @@ export const PAGE_BYTES = 64 * KIB;
 /** Bytes of a line of the processor's cache: records do not lie in two. */
 const LINE_BYTES = 64;
 export const LARGEST_MEMORY_BYTES = 4096 * MIB;
-export const CONTROL_BYTES = 8 * KIB;
-/** Words of the control block that the tables of contexts need; see `tools/waste/assembly/layout.ts`. */
-const NODE_NEXT = 20;
-const FRAME_NEXT = 144;
 /**
  * Bytes of a record, as shifts. With one id per byte they are as short as their fields allow: so more of them stay in the
  * processor's cache, where first reads look for two of them each.
@@ -26,46 +34,18 @@ export const RECORD_SHIFTS = {
  */
 export const SITE_COUNTERS_BYTES = 16;
 export const SITE_EVENTS = 8;
-export const PAIR_BYTES = 32;
-/** Counters of values per load. */
-export const VALUES_BYTES = 256;
-/** Counts per offset of a site's blocks; one more entry has what lies behind. */
-export const OFFSETS = 4096;
-export const SITE_HEADER_BYTES = 128;
-export const OFFSET_BYTES = 20;
-export const SITE_BYTES = SITE_HEADER_BYTES + (OFFSETS + 1) * OFFSET_BYTES;
-export const BLOCK_BYTES = 64;
-export const COPY_BYTES = 16;
 const NODE_BYTES = 8;
-/** See `tools/waste/assembly/dirty.ts`. */
-export const DIRTY_LINE_BYTES = 256;
-/** As many numbers have 16 bits; bytes that each of them takes where it is given while the program runs. */
+/** As many numbers have 16 bits; bytes that each of them takes as an id. */
 const NARROW_IDS = 65_536;
 const GIVEN_BYTES = 5;
-/** Of what counts by id how many bytes were read. */
-export const READS_BYTES = 8;
-/** A line before those counters. */
-const LOGGED_BYTES = LINE_BYTES;
-/** Of an entry of the log: four ids, where to count the load. */
-export const LOG_ENTRY_BYTES = 16;
-/** A log of so many bytes is taken where somebody looks. */
-export const FULL_LOG_BYTES = 8 * KIB;
-/** What a load may log, twice: in a function that looked, and in the one that it comes back to. */
-const BYTES_BEFORE_TAKEN = 2 * 4 * LOG_ENTRY_BYTES;
-/** A store's id of 16 bits four times, where it is given while the program runs. */
-export const GIVEN_IDS_BYTES = 8;
-/** Store sites that 16-bit ids can tell apart: four ids mean something else. */
-export const MOST_NARROW_IDS = 65_532;
 
-/** Addresses of the tables inside the waste tool's memory, bytes; see `tools/waste/assembly/layout.ts`. */
+/** Addresses of the tables inside the waste tool's memory, bytes; see `tools/waste/layout.ts`. */
 export interface WasteLayout {
   /** Bytes of program memory that are followed. */
   covered: number;
-  /** Ids of 32 bits in a table, in the brief engine. */
-  isWide: boolean;
   /** Whether writers, readers and origins have a memory each, in this order behind the one with everything else. */
   isSplit: boolean;
-  /** A u32 per byte of program memory with its last store; of 16-bit ids only for those that are given, which may run out. */
+  /** A u32 per byte of program memory with its last store; in the brief engine only of stores for which no id was left. */
   writers: number;
   readers: number;
   seen: number;
@@ -88,14 +68,10 @@ export interface WasteLayout {
    * processor's cache than the records.
    */
   reads: number;
-  /** Bytes in the log of ids that loads found, right before `reads`, and the log itself; 0: there is none. See `narrow/log.ts`. */
-  logged: number;
-  log: number;
-  /** The id of each store four times, or zeros, where ids are given while the program runs; frames have theirs in front of records. */
+  /** The id of each store four times, or zeros while it has none; frames have theirs in front of records. */
   given: number;
   /**
-   * A u32 per id of 16 bits, the distance of its record from `stores`, and a byte per id, where ids are given while the program
-   * runs. 0: they are not.
+   * A u32 per id, the distance of its record from `stores`, and a byte per id. Brief only.
    */
   recordOf: number;
   /** The last one that is given. */
@@ -121,16 +97,8 @@ export interface WasteLayout {
   /** A byte per line of 256 bytes of program memory, and room for a list of all lines, where the host is opaque. */
   dirty: number;
   dirtyList: number;
-  /** A byte per such line in which no zeros are left that count as read, where ids have 32 bits. */
-  settledLines: number;
   endBytes: number;
 }
-
-/**
- * How the brief engine's shadow tells stores apart: by ids of 16 bits that each of them has, by such ids that are given to those that
- * run, or by ids of 32 bits in a table.
- */
-export type SiteIds = "fixed" | "given" | "table";
 
 export interface WasteWishes {
   /** Largest size the program's memory can reach, bytes. */
@@ -139,7 +107,6 @@ export interface WasteWishes {
   loads: number;
   sites: number;
   engine: "brief" | "full";
-  ids: SiteIds;
   contexts: boolean;
   objects: boolean;
   copies: boolean;
@@ -147,10 +114,6 @@ export interface WasteWishes {
   opaque: boolean;
   /** Functions of the module and bytes of a frame of each of them, where the brief engine tells contexts apart. */
   frames?: { functions: number; bytes: number } | undefined;
-  /** Loads may put what they find into a log. */
-  logs: boolean;
-  /** The most sites of a function. */
-  mostSites: number;
   /** The most ids that are given while the program runs. */
   mostIds?: number | undefined;
 }
@@ -184,13 +147,9 @@ export function planWaste(wishes: WasteWishes): WasteLayout {
   const siteCapacity = wishes.objects ? ALLOCATION_SITES : 0;
   const copyCapacity = wishes.copies ? COPIES : 0;
   const counters = isFull || frames ? 0 : wishes.sites * SITE_COUNTERS_BYTES;
-  const isWide = !isFull && wishes.ids === "table";
-  const givesIds = !isFull && wishes.ids === "given";
-  const givenBytes = givesIds ? NARROW_IDS * GIVEN_BYTES : 0;
-  const logs = wishes.logs && wishes.ids === "fixed" && !isFull && !wishes.opaque;
-  const logBytes = logs ? FULL_LOG_BYTES + wishes.mostSites * BYTES_BEFORE_TAKEN : 0;
-  const readsBytes = isFull || isWide ? 0 : NARROW_IDS * READS_BYTES;
-  const idsOfStores = givesIds ? storeCapacity * GIVEN_IDS_BYTES : 0;
+  const givenBytes = isFull ? 0 : NARROW_IDS * GIVEN_BYTES;
+  const readsBytes = isFull ? 0 : NARROW_IDS * READS_BYTES;
+  const idsOfStores = isFull ? 0 : storeCapacity * GIVEN_IDS_BYTES;
   const frameBytes = frames ? FRAMES_BYTES + frames.bytes + (frames.functions + 1) * 4 : 0;
   const storeRecords = storeCapacity << shifts.stores;
   const loadRecords = loadCapacity << shifts.loads;
@@ -200,8 +159,6 @@ export function planWaste(wishes: WasteWishes): WasteLayout {
     givenBytes +
     idsOfStores +
     readsBytes +
-    LOGGED_BYTES +
-    logBytes +
     storeRecords +
     loadRecords +
     counters +
@@ -210,11 +167,11 @@ export function planWaste(wishes: WasteWishes): WasteLayout {
     nodeCapacity * NODE_BYTES +
     indexTableBytes(indexCapacity) +
     blockCapacity * BLOCK_BYTES +
-    siteCapacity * SITE_BYTES +
+    siteCapacity * OBJECT_SITE_BYTES +
     copyCapacity * COPY_BYTES;
   // Bytes per byte of program memory: shadow, sizes of blocks, and which block a granule belongs to; then tables of words.
-  const perByte = (isFull || isWide ? 1 : 2) + 0.5 + (wishes.objects ? 0.5 : 0) + 6 / DIRTY_LINE_BYTES;
-  const wordsPerByte = (isFull ? 8 : isWide || givesIds ? 4 : 0) + (wishes.copies ? 4 : 0);
+  const perByte = (isFull ? 1 : 2) + 0.5 + (wishes.objects ? 0.5 : 0) + 6 / 2 ** DIRTY_LINE_SHIFT;
+  const wordsPerByte = (isFull ? 8 : 4) + (wishes.copies ? 4 : 0);
   const room = LARGEST_MEMORY_BYTES - PAGE_BYTES * 16 - tables;
   const wanted = Math.ceil(wishes.memoryBytes / PAGE_BYTES) * PAGE_BYTES;
   const isSplit = wordsPerByte > 0 && wanted * (perByte + wordsPerByte) > room;
@@ -223,14 +180,14 @@ export function planWaste(wishes: WasteWishes): WasteLayout {
     Math.floor(room / (isSplit ? perByte : perByte + wordsPerByte) / PAGE_BYTES) * PAGE_BYTES,
     isSplit ? LARGEST_MEMORY_BYTES / 4 : wanted,
   );
-  let end = covered * (isFull || isWide ? 1 : 2);
+  let end = covered * (isFull ? 1 : 2);
   const place = (bytes: number, unit = 16): number => {
     const at = Math.ceil(end / unit) * unit;
     end = at + bytes;
     return at;
   };
   const placeWords = (isThere: boolean): number => (isThere && !isSplit ? place(covered * 4, PAGE_BYTES) : 0);
-  const writers = placeWords(isFull || isWide || givesIds);
+  const writers = placeWords(true);
   const readers = placeWords(isFull);
   const origins = placeWords(wishes.copies);
   const seen = 0;
@@ -238,7 +195,6 @@ export function planWaste(wishes: WasteWishes): WasteLayout {
   const control = place(CONTROL_BYTES, PAGE_BYTES);
   const layout = {
     covered,
-    isWide,
     isSplit,
     writers,
     readers,
@@ -252,14 +208,12 @@ export function planWaste(wishes: WasteWishes): WasteLayout {
     loadCapacity,
     counters: place(counters),
     given: place(idsOfStores),
-    logged: place(readsBytes === 0 ? 0 : LOGGED_BYTES, LINE_BYTES),
     reads: place(readsBytes, LINE_BYTES),
-    log: logBytes === 0 ? 0 : place(logBytes),
     sizes: place(covered / 2),
     arena: frames ? place(FRAMES_BYTES + frames.bytes) : 0,
     arenaLimit: frames ? end - frames.bytes : 0,
     lastFrames: frames ? place((frames.functions + 1) * 4) : 0,
-    recordOf: givesIds ? place(givenBytes) : 0,
+    recordOf: isFull ? 0 : place(givenBytes),
     lastId: BriefIds.first - 1 + Math.min(wishes.mostIds ?? NARROW_IDS, BriefIds.spilled - BriefIds.first),
     values: place(isFull ? loadCapacity * VALUES_BYTES : 0),
     pairs: place(pairCapacity * PAIR_BYTES),
@@ -271,14 +225,13 @@ export function planWaste(wishes: WasteWishes): WasteLayout {
     blockOf: place(wishes.objects ? covered / 2 : 0),
     blocks: place(blockCapacity * BLOCK_BYTES),
     blockCapacity,
-    sites: place(siteCapacity * SITE_BYTES),
+    sites: place(siteCapacity * OBJECT_SITE_BYTES),
     siteCapacity,
     origins,
     copies: place(copyCapacity * COPY_BYTES),
     copyCapacity,
-    dirty: wishes.opaque ? place(covered / DIRTY_LINE_BYTES) : 0,
-    dirtyList: wishes.opaque ? place((covered / DIRTY_LINE_BYTES) * 4) : 0,
-    settledLines: wishes.opaque && isWide ? place(covered / DIRTY_LINE_BYTES) : 0,
+    dirty: wishes.opaque ? place(covered / 2 ** DIRTY_LINE_SHIFT) : 0,
+    dirtyList: wishes.opaque ? place((covered / 2 ** DIRTY_LINE_SHIFT) * 4) : 0,
   };
   return { ...layout, endBytes: Math.ceil(end / PAGE_BYTES) * PAGE_BYTES };
 }
@@ -303,14 +256,14 @@ export function ownMemories(
  */
 export const BriefIds = { init: 1, first: 2, spilled: 0xfffc, invalid: 0xfffe } as const;
 
-/** Bytes that were read since they were written: the id of 16 bits, the state where ids have 32. */
-export const READ_BYTE = { narrow: 0xffff, wide: 0xff } as const;
+/** The id of bytes that were read since they were written. */
+export const READ_BYTE = 0xffff;
 
 /** Values of the shadow runtime's imported constants. */
 export function wasteConstants(
   layout: WasteLayout,
   wishes: WasteWishes,
-  { isCompatible, sameBytes, recursion }: { isCompatible: boolean; sameBytes: boolean; recursion: number },
+  isCompatible: boolean,
 ): Record<string, number> {
   return {
     COVERED: layout.covered,
@@ -320,7 +273,7 @@ export function wasteConstants(
     RECORD_SHIFT: layout.recordShift,
     LOAD_SHIFT: layout.loadShift,
     FRAMED: layout.arena === 0 ? 0 : 1,
-    FRAME_NEXT: layout.control + FRAME_NEXT,
+    FRAME_NEXT: layout.control + Control.frameNext,
     FRAMES: layout.arena,
     FRAME_LIMIT: layout.arenaLimit,
     LAST_FRAMES: layout.lastFrames,
@@ -335,27 +288,24 @@ export function wasteConstants(
     RECORD_OF: layout.recordOf,
     GIVEN: layout.given,
     READS: layout.reads,
-    LOGGED: layout.logged,
-    LOG: layout.log,
     READERS: layout.readers,
     SEEN: layout.seen,
     VALUES: layout.values,
     PAIRS: layout.pairs,
     PAIR_MASK: layout.pairCapacity - 1,
     BY_CONTEXT: wishes.contexts ? 1 : 0,
-    NODE_NEXT: layout.control + NODE_NEXT,
+    NODE_NEXT: layout.control + Control.nodeNext,
     NODES: layout.nodes,
     NODE_CAPACITY: layout.nodeCapacity,
     INDEX: layout.index,
     INDEX_ENTRIES: layout.indexCapacity,
-    RECURSION: Math.max(1, recursion),
+    RECURSION: 1,
     STORE_SITES: wishes.stores,
     LOAD_SITES: wishes.loads,
     STORE_CAPACITY: layout.storeCapacity,
     LOAD_CAPACITY: layout.loadCapacity,
     DIRTY: layout.dirty,
     DIRTY_LIST: layout.dirtyList,
-    SETTLED_LINES: layout.settledLines,
     BLOCK_OF: wishes.objects ? layout.blockOf : 0,
     BLOCKS: wishes.objects ? layout.blocks : 0,
     BLOCK_CAPACITY: layout.blockCapacity,
@@ -364,6 +314,5 @@ export function wasteConstants(
     ORIGINS: layout.origins,
     COPIES: layout.copies,
     COPY_CAPACITY: layout.copyCapacity,
-    SAME_BYTES: sameBytes ? 1 : 0,
   };
 }

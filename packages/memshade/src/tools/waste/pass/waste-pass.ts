@@ -1,5 +1,4 @@
 import { CallFrames } from "../../../contexts/frames/call-frames.ts";
-import { FunctionFact } from "../../../rewrite/facts/module-scan.ts";
 import type { ToolPass, WalkState } from "../../../rewrite/tool.ts";
 import { hasLongDisplacement } from "../../../rewrite/walk/displacements.ts";
 import { keepAddress } from "../../../rewrite/walk/keep-address.ts";
@@ -28,15 +27,11 @@ import type { ToolSurroundings } from "../../tool.ts";
 import type { AccessFunctions } from "./access-functions.ts";
 import type { Place } from "./brief-snippets.ts";
 import { hasComparison, valueTypeOfStore } from "./comparisons.ts";
-import { LogLooks } from "./log-looks.ts";
-import { LoopNests } from "./loop-nests.ts";
 import { LoopStreams } from "./loop-streams.ts";
 import { NodeCalls } from "./node-calls.ts";
 import type { BriefParts, PassTargets } from "./pass-parts.ts";
 import { impliedBlocks } from "./run-counters.ts";
 import { runFlow } from "./run-flow.ts";
-import { SettledBytes } from "./settled-bytes.ts";
-import { Heat } from "./site-heat.ts";
 import { SiteKeys } from "./site-keys.ts";
 import { SiteClass, type SiteTable } from "./site-table.ts";
 import { Step, StepWriter } from "./steps.ts";
@@ -77,10 +72,6 @@ export class WastePass implements ToolPass {
   #kind = 0;
   #cursor = 0;
   #blockIsOpen = false;
-  readonly #settled = new SettledBytes();
-  readonly #nests = new LoopNests();
-  readonly #looks = new LogLooks();
-  #logs = false;
   #codeStart = 0;
   readonly #callFrames: CallFrames | undefined;
   readonly #nodeCalls: NodeCalls | undefined;
@@ -159,9 +150,6 @@ export class WastePass implements ToolPass {
         ? new LoopStreams(state, this.#brief.streams)
         : undefined,
     );
-    this.#nests.begin();
-    this.#logs = this.#mayLog();
-    this.#looks.begin(this.#logs ? this.#add(codeStart, Step.Log, 1) : -1);
     this.#extraLocals.clear();
     this.#counters.clear();
     this.#asker = NO_LOCAL;
@@ -176,12 +164,10 @@ export class WastePass implements ToolPass {
     if (this.#callFrames === undefined || records === undefined) return;
     this.#callFrames.begin(state, codeStart, true);
     records.frame = this.#callFrames.local;
-    records.ids = NO_LOCAL;
   }
 
   #beginBlock(): void {
     this.#blockIsOpen = false;
-    this.#settled.forget();
   }
 
   access(op: number, at: number, displacement: number, start: number, end: number): void {
@@ -190,44 +176,24 @@ export class WastePass implements ToolPass {
     const { memory64, module } = this.#around;
     if (memory64 && hasLongDisplacement(module.bytes, start)) {
       // No memory that is followed reaches there.
-      this.#abandonLoops();
+      this.#steps.streams?.abandon();
       return;
     }
     if (values.classes[stack.value[at]] === ValueClass.Stack) setBit(this.frames, site);
-    const isSettled = this.#isSettled(op, stack.value[at], (stack.offset[at] + displacement) | 0);
     const brief = this.#brief;
-    const isCalled = this.#targets.callsStores && ACCESS_KIND[op] === AccessKind.Store;
-    if (brief === undefined || isCalled || !this.#isPlain(op, site)) {
-      this.#abandonLoops();
+    if (brief === undefined || !this.#isPlain(op, site)) {
+      this.#steps.streams?.abandon();
       this.#replace(op, site, at, displacement, start, end);
-    } else if (brief.heat[site] === Heat.Cold || !this.#isInline(at, displacement)) {
-      this.#abandonLoops();
+    } else if (brief.inlined[site] === 0 || !this.#isInline(at, displacement)) {
+      this.#steps.streams?.abandon();
       if (IMMEDIATE_KIND[op] === ImmediateKind.MemargLane)
         this.#replace(op, site, at, displacement, start, end);
       else this.#replaceCold(brief, op, site, displacement, start, end);
-    } else {
-      const heat = brief.heat[site];
-      const hot = heat === Heat.Hot || heat === Heat.HotLogged;
-      this.#follow(op, site, at, displacement, start, end, {
-        hot,
-        logs: this.#logs && heat >= Heat.Logged,
-        isSettled,
-      });
-    }
-  }
-
-  /** Whether an access stores over nothing that nobody has read; the address is a base and an offset. */
-  #isSettled(op: number, base: number, offset: number): boolean {
-    const size = ACCESS_BYTES[op];
-    if (ACCESS_KIND[op] === AccessKind.Store) return this.#settled.store(base, offset, size);
-    if (ACCESS_KIND[op] === AccessKind.Load) this.#settled.loaded(base, offset, size);
-    else this.#settled.forget();
-    return false;
+    } else this.#follow(op, site, at, displacement, start, end);
   }
 
   bulk(_op: number, _first: number, _second: number, start: number): void {
-    this.#abandonLoops();
-    this.#settled.forget();
+    this.#steps.streams?.abandon();
     const site = this.#siteAt(start);
     this.#add(start, Step.NoteKey, this.#targets.storeSite, this.#keys.store(site));
     if (this.#sites.load[site] !== 0)
@@ -241,8 +207,6 @@ export class WastePass implements ToolPass {
   enterLoop(body: number): void {
     this.#beginBlock();
     this.#steps.streams?.enter();
-    this.#looks.enterLoop(this.#logs ? this.#add(body, Step.Log) : -1);
-    this.#nests.enter();
     // Clauses of a `try_table` may lead here.
     this.#nodeCalls?.caught(body);
   }
@@ -254,41 +218,14 @@ export class WastePass implements ToolPass {
   leaveLoop(_start: number, end: number, oneBlock: boolean): void {
     this.#beginBlock();
     const loop = this.#steps.streams?.leave(end, oneBlock, this.#keys.runsAt(this.#leader));
-    this.#looks.leaveLoop(loop === undefined, this.#state.insertions);
-    const { insertions, control } = this.#state;
     if (loop !== undefined) {
-      const number = this.#steps.loops.push(loop) - 1;
-      this.#add(control.loopStart[control.top], Step.EnterLoop, number);
-      this.#add(end, Step.Loop, number);
+      this.#add(end, Step.Loop, this.#steps.loops.push(loop) - 1);
     }
-    for (const nest of this.#nests.leave(control.loopStart[control.top], loop)) {
-      this.#add(nest.start, Step.Nest);
-      for (const inside of nest.loops) inside.isInside = true;
-      // Before the access's own insertions: a result may be kept where its address is.
-      for (const { end, place } of nest.accesses) insertions.addEarly(end, this.#kind, Step.Watch, place);
-    }
-  }
-
-  /** Whether loads of the function at hand log what they find. What comes to one that catches may have logged as much as there is room for. */
-  #mayLog(): boolean {
-    const { function: index } = this.#state;
-    const { firstOfFunction } = this.#sites;
-    const { module, scan } = this.#around;
-    const defined = index - module.importedFunctionCount;
-    if ((scan.facts[defined] & FunctionFact.Catches) !== 0) return false;
-    const heat = this.#brief?.heat.subarray(firstOfFunction[defined], firstOfFunction[defined + 1]);
-    return heat?.some((one) => one >= Heat.Logged) === true;
-  }
-
-  /** Something happens that loops and nests cannot wait with. */
-  #abandonLoops(): void {
-    this.#steps.streams?.abandon();
-    this.#nests.abandon();
   }
 
   setGlobal(global: number, start: number): number {
     if (global !== this.#around.stackPointer) return -1;
-    this.#abandonLoops();
+    this.#steps.streams?.abandon();
     if (this.#targets.notesPlaces)
       this.#note(start, this.#targets.returnSite, start - this.#around.module.codePayloadStart);
     const { stack, values } = this.#state;
@@ -296,7 +233,6 @@ export class WastePass implements ToolPass {
   }
 
   grow(memory: number, start: number, end: number): void {
-    this.#nests.abandon();
     if (memory !== this.#around.memory) return;
     if (this.#targets.growing >= 0) this.#add(start, Step.Call, this.#targets.growing);
     this.#add(end, Step.Call, this.#targets.grown);
@@ -305,7 +241,6 @@ export class WastePass implements ToolPass {
   call(callee: number, tail: boolean, start: number, end: number): void {
     const { importedFunctionCount, codePayloadStart } = this.#around.module;
     const offset = start - codePayloadStart;
-    this.#nests.abandon();
     if (callee >= 0 && callee < importedFunctionCount) {
       this.#add(start, Step.NoteKey, this.#targets.storeSite, this.#keys.store(this.#siteAt(start)));
       const { hostMayRead } = this.#targets;
@@ -321,15 +256,12 @@ export class WastePass implements ToolPass {
     if (this.#zeroing.has(callee))
       this.#add(start, Step.NoteKey, this.#targets.zeroedSite, this.#keys.store(this.#siteAt(start)));
     if (this.#targets.notesPlaces && (callee < 0 || this.#allocating.has(callee))) this.#asks(start, offset);
-    if (!tail && this.#logs) this.#looks.called(end, this.#add(end, Step.Log));
     if (this.#callFrames !== undefined) this.#callFrames.call(callee, tail, start, end);
     else this.#nodeCalls?.call(callee, tail, start, end);
   }
 
   end(): void {
-    this.#looks.end(this.#state.insertions);
     this.#leaveOutCounters();
-    this.#holdConstants();
   }
 
   /** Blocks whose runs follow from those of others need no counters. */
@@ -428,9 +360,8 @@ export class WastePass implements ToolPass {
   ): void {
     const key = ACCESS_KIND[op] === AccessKind.Store ? this.#keys.store(site) : this.#keys.load(site);
     const { insertions } = this.#state;
-    const isTold = functions.isFor(op, displacement) ? 0 : 1;
-    insertions.addLate(start, this.#kind, Step.Cold, displacement, key, isTold);
-    insertions.add(start, InsertionKind.ReplaceByCall, end - start, functions.get(op, displacement));
+    insertions.addLate(start, this.#kind, Step.Cold, displacement, key);
+    insertions.add(start, InsertionKind.ReplaceByCall, end - start, functions.get(op));
   }
 
   /** A constant address too high traps, or this module's memory is larger than what is followed. */
@@ -439,15 +370,7 @@ export class WastePass implements ToolPass {
     return stack.value[at] !== CONSTANT || (stack.offset[at] >>> 0) + displacement < this.#covered - 16;
   }
 
-  #follow(
-    op: number,
-    site: number,
-    at: number,
-    displacement: number,
-    start: number,
-    end: number,
-    how: Pick<Place, "hot" | "logs" | "isSettled">,
-  ): void {
+  #follow(op: number, site: number, at: number, displacement: number, start: number, end: number): void {
     const { stack, values, insertions, temporaries } = this.#state;
     const isConstant = stack.value[at] === CONSTANT;
     setBit(this.inline, site);
@@ -464,16 +387,12 @@ export class WastePass implements ToolPass {
         displacement,
         isWide: this.#around.memory64,
       },
-      value: { local: 0, isHeld: false, isChosen: false },
+      value: { local: 0, isHeld: false },
       lane: IMMEDIATE_KIND[op] === ImmediateKind.MemargLane ? this.#around.module.bytes[end - 1] : 0,
-      loop: undefined,
+      silent: undefined,
       ids: NO_LOCAL,
-      ...how,
     };
     const number = this.#steps.places.push(place) - 1;
-    this.#nests.add(end, number);
-    // Locals come before the code in which the snippets ask for them.
-    this.#brief?.snippets.wantConstants(place);
     if (!isStore) this.#brief?.snippets.reserve(place, this.#scratch);
     if (isStore) {
       this.#needIds(place);
@@ -482,10 +401,8 @@ export class WastePass implements ToolPass {
       place.value.local = place.value.isHeld
         ? holder
         : this.#extraLocal(valueTypeOfStore(OPCODE_NAME[op] as string), 0);
-      place.value.isChosen = this.#around.module.bytes[stack.produced[at + 1] - 1] === Op.SELECT;
       this.#add(start, Step.Compare, number);
     }
-    if (place.logs) this.#looks.logs(start);
     const entries: number[] = [];
     if (!this.#blockIsOpen) {
       this.#blockIsOpen = true;
@@ -530,31 +447,14 @@ export class WastePass implements ToolPass {
     this.#add(this.#codeStart, Step.Base);
   }
 
-  /** Ids of stores are computed from a local, or were given and are kept in one while they are stored. */
+  /** Ids of stores are kept in a local while they are stored; without contexts their table is reached from one. */
   #needIds(place: Place): void {
-    const { framed, fixed, snippets } = this.#brief ?? {};
-    if (snippets?.givesIds === true) {
-      place.ids = this.#extraLocal(I64, 1);
-      if (fixed === undefined || fixed.given !== NO_LOCAL) return;
-      fixed.given = extraLocal(this.#state.temporaries, I32);
-      fixed.firstStore = place.key;
-      this.#add(this.#codeStart, Step.Given);
-    } else if (framed !== undefined && framed.records.ids === NO_LOCAL) {
-      framed.records.ids = extraLocal(this.#state.temporaries, I64);
-      this.#add(this.#codeStart, Step.Ids);
-    }
-  }
-
-  /** Constants get locals where that is shorter. */
-  #holdConstants(): void {
-    const held = this.#brief?.snippets.constants;
-    if (held === undefined) return;
-    this.#steps.constants = held.worthHolding();
-    this.#steps.constants.forEach((constant, number) => {
-      const local = extraLocal(this.#state.temporaries, constant.type);
-      held.hold(constant, local);
-      this.#add(this.#codeStart, Step.Hold, number, local);
-    });
+    const fixed = this.#brief?.fixed;
+    place.ids = this.#extraLocal(I64, 1);
+    if (fixed === undefined || fixed.given !== NO_LOCAL) return;
+    fixed.given = extraLocal(this.#state.temporaries, I32);
+    fixed.firstStore = place.key;
+    this.#add(this.#codeStart, Step.Given);
   }
 
   #extraLocal(type: ValType, number: number): number {

@@ -4,7 +4,6 @@ import { FramePlan } from "../../../contexts/frames/frame-plan.ts";
 import { FRAME_HEADER_BYTES, type FrameShapes, frameShapes } from "../../../contexts/frames/frame-shapes.ts";
 import { BodyBuilder } from "../../../rewrite/write/body-builder.ts";
 import { I32 } from "../../../wasm/index.ts";
-import type { WasteOptions } from "../../options.ts";
 import type { ToolSurroundings } from "../../tool.ts";
 import { BodySink } from "./body-sink.ts";
 import { type FramedSites, framedSites } from "./framed-sites.ts";
@@ -25,7 +24,7 @@ export interface PlannedFrames {
  * blocks and frames, which may be any function's.
  */
 export function contextPlan(
-  { module, scan, allocator, options }: ToolSurroundings,
+  { module, scan, allocator }: ToolSurroundings,
   sites: SiteTable,
   isFull: boolean,
 ): FramePlan {
@@ -36,36 +35,18 @@ export function contextPlan(
     const hasSites = sites.firstOfFunction[defined] < sites.firstOfFunction[defined + 1];
     if ((hasSites || isFull) && !unfollowed.has(index)) targets.push(index);
   });
-  return new FramePlan(module, scan, allocator, targets, (options.waste?.recursion ?? 0) > 0);
+  return new FramePlan(module, scan, allocator, targets, false);
 }
 
 export function framesOf(
   { module, allocator }: ToolSurroundings,
   plan: FramePlan,
   sites: SiteTable,
-  { sameBytes }: WasteOptions,
-  givesIds: boolean,
 ): PlannedFrames {
   const zeroing = zeroingFunctions(allocator.functions).map((index) => index - module.importedFunctionCount);
-  const framed = framedSites(sites, zeroing, { sameBytes: sameBytes === true, givesIds });
+  const framed = framedSites(sites, zeroing);
   const calls = findCallSites(module);
   return { plan, calls, sites: framed, shapes: frameShapes(module, calls, plan, framed.recordBytes) };
-}
-
-/** Bytes of code that a function's frame takes, and a call's slot, and more where the host may come in. */
-const FRAME_CODE_BYTES = 50;
-const SLOT_CODE_BYTES = 12;
-const HOST_CODE_BYTES = 32;
-
-/** Bytes of code that frames add to a module. */
-export function addedByFrames({ plan, calls, shapes }: PlannedFrames): number {
-  let bytes = shapes.pushes.length * FRAME_CODE_BYTES;
-  for (let call = 0; call < calls.length; call++) {
-    if (shapes.slotAt[call] === 0) continue;
-    const mayLeave = calls.callee[call] < 0 && plan.entries.hostMayCallReferences;
-    bytes += mayLeave ? HOST_CODE_BYTES : SLOT_CODE_BYTES;
-  }
-  return bytes;
 }
 
 /** What a zeroing function's site is known by. */

@@ -17,25 +17,23 @@ import {
 import * as Op from "../../../wasm/op.generated.ts";
 import type { WasteOptions } from "../../options.ts";
 import type { ToolSurroundings, WovenTool } from "../../tool.ts";
+import { Control, INIT_BUFFER_BYTES } from "../layout.ts";
 import { AccessFunctions } from "./access-functions.ts";
 import { BriefFunctions } from "./brief-functions.ts";
 import { BriefSnippets } from "./brief-snippets.ts";
-import { commonDisplacements } from "./cold-displacements.ts";
-import { LoopTable } from "./loop-table.ts";
+import { inlinedSites, knownFrequencies, siteFrequencies } from "./inlining.ts";
+import { LoopTable } from "./loop-streams.ts";
 import type { BriefParts } from "./pass-parts.ts";
 import { returningFunctions } from "./returning-functions.ts";
 import { runtimeBytes } from "./runtime-bytes.ts";
-import { siteFrequencies } from "./site-frequency.ts";
-import { siteHeat } from "./site-heat.ts";
 import { FixedRecords, FramedRecords } from "./site-records.ts";
-import { likelyRuns, runsPerSite } from "./site-runs.ts";
-import { findSites, type SiteTable } from "./site-table.ts";
+import { runsPerSite } from "./site-runs.ts";
+import { findSites } from "./site-table.ts";
 import { StackMoves } from "./stack-moves.ts";
 import { isExactImport } from "./wasi-functions.ts";
 import {
   BriefIds,
   LARGEST_MEMORY_BYTES,
-  MOST_NARROW_IDS,
   ownMemories,
   PAGE_BYTES,
   planWaste,
@@ -44,54 +42,28 @@ import {
   wasteConstants,
 } from "./waste-layout.ts";
 import { WastePass } from "./waste-pass.ts";
-import { addedByFrames, contextPlan, framesOf, inFrameOfZeroing } from "./weave-frames.ts";
+import { contextPlan, framesOf, inFrameOfZeroing } from "./weave-frames.ts";
 import { zeroingFunctions } from "./zeroing-functions.ts";
 
 const ACCESS_SIZES = [1, 2, 4, 8, 16];
-/** Offsets in the control block, see `tools/waste/assembly/layout.ts`. */
-export const WasteControl = {
-  storeSite: 0,
-  loadSite: 4,
-  allocationSite: 52,
-  allocationNode: 96,
-  zeroedSite: 80,
-  returnSite: 84,
-  hostWord: 120,
-  rootSlot: 128,
-  ends: 4352,
-  initBytes: 1024,
-  known: 3072,
-  valid: 3936,
-} as const;
-const SITE_IDS = { 16: "fixed", 32: "given", table: "table" } as const;
 /** Imports that a sentence names at most. */
 const NAMED_IMPORTS = 10;
 /** Characters of an import's name that a sentence has room for; component adapters put whole signatures there. */
 const LONGEST_IMPORT = 48;
-/** Bytes of a data segment, or of what the host writes, that are compared at a time. */
-export const INIT_BUFFER_BYTES = 2048;
-
 /** Weaves the waste tool into a module. */
 export function weaveWaste(around: ToolSurroundings): WovenTool | string {
   const { module, appended, memory, memory64, shadowMemory } = around;
   const options = around.options.waste ?? {};
   const isFull = needsFullEngine(options);
   const sites = findSites(module, zeroingFunctions(around.allocator.functions));
-  const byFrames = options.contexts === true && !isFull;
-  const width = byFrames && options.ids !== "table" ? 32 : options.ids;
-  const ids = SITE_IDS[width ?? (sites.stores > MOST_NARROW_IDS ? 32 : 16)];
-  if (!isFull && ids === "fixed" && sites.stores > MOST_NARROW_IDS)
-    return `The module has ${sites.stores} store sites, more than 16-bit ids can tell apart.`;
   const plan = options.contexts === true ? contextPlan(around, sites, isFull) : undefined;
-  const framed =
-    plan === undefined || isFull ? undefined : framesOf(around, plan, sites, options, ids === "given");
+  const framed = plan === undefined || isFull ? undefined : framesOf(around, plan, sites);
   const wishes: WasteWishes = {
     memoryBytes: around.memoryBytes,
     stores: sites.stores,
     loads: sites.loads,
     sites: sites.length,
     engine: isFull ? "full" : "brief",
-    ids,
     contexts: options.contexts === true,
     objects: options.objects === true,
     copies: options.copies === true,
@@ -102,8 +74,6 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
       framed === undefined
         ? undefined
         : { functions: module.bodies.length, bytes: allFrameBytes(framed.shapes) },
-    logs: options.siteRuns !== undefined && options.compat !== "deadstores",
-    mostSites: mostSites(sites),
     mostIds: options.mostIds,
   };
   const layout = planWaste(wishes);
@@ -119,16 +89,12 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
     memory < module.importedMemoryCount && pageSizeLog2 === 16 && layout.covered < around.memoryBytes;
   const hasNodes = plan !== undefined && isFull;
   const isCompatible = options.compat === "deadstores";
-  const runtime = mergeRuntime(runtimeBytes(wishes.engine, ids), {
+  const runtime = mergeRuntime(runtimeBytes(wishes.engine), {
     appended,
     shadowMemory,
     firstGlobal: around.firstGlobal + (hasNodes ? 1 : 0),
     constants: {
-      ...wasteConstants(layout, wishes, {
-        isCompatible,
-        sameBytes: options.sameBytes === true,
-        recursion: options.recursion ?? 0,
-      }),
+      ...wasteConstants(layout, wishes, isCompatible),
       NODE: hasNodes ? nodeAtHand(around.firstGlobal) : 0,
     },
     hosts: {},
@@ -148,8 +114,8 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
     // In the full engine it has the node of the context itself, 0 being the root.
     slotGlobal: around.firstGlobal + (hasNodes ? 0 : runtime.globals.length),
     enterFrame: framed === undefined ? -1 : target("enterFrame"),
-    hostWord: layout.control + WasteControl.hostWord,
-    rootSlot: hasNodes ? 0 : layout.control + WasteControl.rootSlot,
+    hostWord: layout.control + Control.hostWord,
+    rootSlot: hasNodes ? 0 : layout.control + Control.rootSlot,
   };
   const frames: Frames | undefined =
     framed === undefined ? undefined : { ...framed, snippets: new FrameSnippets(frameTargets) };
@@ -169,7 +135,6 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
   const loopTable = new LoopTable(layout.endBytes, LARGEST_MEMORY_BYTES - layout.endBytes);
   const returning = returningFunctions(module, around.scan);
   const briefParts = (): BriefParts => {
-    const width = framed === undefined ? ids : ids === "given" ? "givenInFrames" : "framed";
     const bySize = (name: string) => new Map(ACCESS_SIZES.map((size) => [size, target(`${name}${size}`)]));
     const where = framed === undefined ? "Placed" : "InFrame";
     const snippets = new BriefSnippets(
@@ -181,36 +146,26 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
         given: bySize(`given${where}`),
         soiled: target("soiled"),
         mixed: bySize("mixed"),
-        lost: bySize("lost"),
-        takeLog: layout.log === 0 ? -1 : target("takeLog"),
       },
       records,
       !isCompatible,
     );
-    const guessed = siteFrequencies(module, sites, around.scan);
-    const known = options.siteRuns === undefined ? undefined : runsPerSite(sites, options.siteRuns);
-    const frequencies = known === undefined ? guessed : likelyRuns(guessed, known);
-    const otherBytes = framed === undefined ? 0 : addedByFrames(framed);
-    const heat = siteHeat(module, sites, frequencies, width, { otherBytes, known, logs: layout.log !== 0 });
-    const common = commonDisplacements(module, sites, heat);
+    const guessed = siteFrequencies(module, sites);
+    const frequencies =
+      options.siteRuns === undefined
+        ? guessed
+        : knownFrequencies(sites, runsPerSite(sites, options.siteRuns), guessed);
     return {
       snippets,
-      functions: new BriefFunctions(appended, snippets, memory64, common),
-      heat,
+      functions: new BriefFunctions(appended, snippets, memory64),
+      inlined: inlinedSites(module, sites, frequencies),
       frequencies,
       returning,
       streams: {
         followsStores: !isCompatible,
         looped: target("looped"),
-        nests: {
-          enter: target("enterNest"),
-          watched: target("watched"),
-          known: layout.control + WasteControl.known,
-          valid: layout.control + WasteControl.valid,
-          memory: shadowMemory,
-        },
         table: loopTable,
-        ends: layout.control + WasteControl.ends,
+        ends: layout.control + Control.ends,
         memory: shadowMemory,
       },
       framed:
@@ -237,15 +192,14 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
           enter: target("enter"),
           snippets: new FrameSnippets(frameTargets),
         },
-    storeSite: layout.control + WasteControl.storeSite,
-    loadSite: layout.control + WasteControl.loadSite,
-    allocationSite: layout.control + WasteControl.allocationSite,
-    allocationNode: layout.control + WasteControl.allocationNode,
-    zeroedSite: layout.control + WasteControl.zeroedSite,
-    returnSite: layout.control + WasteControl.returnSite,
+    storeSite: layout.control + Control.storeSite,
+    loadSite: layout.control + Control.loadSite,
+    allocationSite: layout.control + Control.allocationSite,
+    allocationNode: layout.control + Control.allocationNode,
+    zeroedSite: layout.control + Control.zeroedSite,
+    returnSite: layout.control + Control.returnSite,
     notesPlaces: isFull,
     followsCopies: wishes.copies,
-    callsStores: options.sameBytes === true,
   });
   pass.covered = layout.covered;
   const zeroing = zeroingFunctions(around.allocator.functions);
@@ -257,7 +211,7 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
       : inFrameOfZeroing(around, frames, framed.sites, {
           first: sites.length - zeroing.length,
           ids: [...zeroedBy.values()],
-          zeroedSite: layout.control + WasteControl.zeroedSite,
+          zeroedSite: layout.control + Control.zeroedSite,
           records: framedRecords,
           allocated: target("allocated"),
         });
@@ -277,7 +231,6 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
       contexts: wishes.contexts,
       objects: wishes.objects,
       followsCopies: wishes.copies,
-      sameBytes: isFull || options.sameBytes === true,
       compat: options.compat ?? "",
       inline: base64(pass.inline),
       leaders: base64(pass.leaders),
@@ -286,11 +239,9 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
       frames: base64(pass.frames),
       ...(framed === undefined ? {} : slotKinds(framed)),
       ...(plan === undefined ? {} : { hostWord: frameTargets.hostWord }),
-      recursion: options.recursion ?? 0,
       exportsMemory: isVisible(module, memory),
       opaque: wishes.opaque,
       limited: layout.covered < around.memoryBytes,
-      ids: ids === "fixed" ? 16 : 32,
     }),
     start: starter(around, isCompatible ? -1 : target("segment"), target("notePages")),
     memoryLimit: layout.covered < around.memoryBytes ? layout.covered : undefined,
@@ -311,7 +262,7 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
       initPiece: target("initializing"),
       initBuffer: {
         memory: shadowMemory,
-        address: layout.control + WasteControl.initBytes,
+        address: layout.control + Control.initBytes,
         bytes: INIT_BUFFER_BYTES,
       },
     },
@@ -329,24 +280,18 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
   };
 }
 
-function mostSites({ firstOfFunction }: SiteTable): number {
-  return firstOfFunction.reduce((most, first, i) => Math.max(most, first - (firstOfFunction[i - 1] ?? 0)), 0);
-}
-
 /** What somebody can do whose memory begins with more bytes than can be followed. */
 function whatHelps(wishes: WasteWishes, bytes: number): string {
   const { covered } = planWaste({
     ...wishes,
     engine: "brief",
-    ids: "fixed",
     contexts: false,
     objects: false,
     copies: false,
     frames: undefined,
-    logs: false,
   });
-  return wishes.stores <= MOST_NARROW_IDS && covered >= bytes
-    ? `Without --ids, --contexts, --pairs and the like it follows ${Math.floor(covered / 2 ** 20)} MiB.`
+  return covered >= bytes
+    ? `Without --contexts, --pairs and the like it follows ${Math.floor(covered / 2 ** 20)} MiB.`
     : "Build it with a smaller initial memory that may grow: it is followed, and held at that size.";
 }
 

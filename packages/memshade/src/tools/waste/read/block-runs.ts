@@ -1,5 +1,5 @@
 import { type FlowParts, type ImpliedRuns, impliedRuns, runFlow } from "../../index.ts";
-import { has } from "./site-bits.ts";
+import { has } from "./tables.ts";
 
 const NONE: readonly ImpliedRuns[] = [];
 

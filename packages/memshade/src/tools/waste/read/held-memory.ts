@@ -1,6 +1,6 @@
 import type { InstrumentedInfo } from "../../index.ts";
+import { Control } from "../layout.ts";
 import type { WasteToolLayout } from "./read-waste.ts";
-import { ControlField } from "./waste-offsets.ts";
 
 const PAGE_BYTES = 65536;
 
@@ -60,8 +60,8 @@ export function holdMemory(
     writable: true,
     value(pages: number): number {
       if (memory.buffer.byteLength + Number(pages) * PAGE_BYTES > layout.covered) {
-        const refused = control?.getUint32(ControlField.refused, true) ?? 0;
-        control?.setUint32(ControlField.refused, refused + 1, true);
+        const refused = control?.getUint32(Control.refused, true) ?? 0;
+        control?.setUint32(Control.refused, refused + 1, true);
         throw new RangeError("WebAssembly.Memory.grow(): Maximum memory size exceeded");
       }
       return Reflect.apply(grow, memory, [pages]);

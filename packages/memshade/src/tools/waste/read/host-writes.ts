@@ -1,4 +1,4 @@
-import { INIT_BUFFER_BYTES, WasteControl } from "../../index.ts";
+import { Control, INIT_BUFFER_BYTES } from "../layout.ts";
 import type { WasteToolLayout } from "./read-waste.ts";
 
 /** What a part of the memory held before a call of the host. */
@@ -23,7 +23,7 @@ export class HostWrites {
   constructor(shadow: WebAssembly.Memory, layout: WasteToolLayout, targets: WriteTargets) {
     this.#targets = targets;
     this.#shadow = shadow;
-    this.#buffer = layout.control + WasteControl.initBytes;
+    this.#buffer = layout.control + Control.initBytes;
   }
 
   /** Before the call: what lies in `ranges`, as far as that is memory. */

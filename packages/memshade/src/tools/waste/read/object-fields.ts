@@ -1,7 +1,7 @@
 import type { TypeAt } from "../../../host/tool-session.ts";
 import type { WasteField, WasteIp, WasteObjects } from "../../../model/waste.ts";
 import type { BlockType } from "../../../symbolize/block-types.ts";
-import { OFFSETS } from "../../index.ts";
+import { OFFSETS } from "../layout.ts";
 import { COLUMNS, Column, type ObjectFigures } from "./read-objects.ts";
 import { pathKey } from "./read-waste.ts";
 

@@ -1,12 +1,6 @@
-import { COPY_BYTES } from "../../index.ts";
+import { COPY_BYTES, Control, Copy, CopyFlag } from "../layout.ts";
 import type { WasteToolLayout, WasteWords } from "./read-waste.ts";
-import { ControlField } from "./waste-offsets.ts";
 
-// Mirrors tools/waste/assembly/copies.ts.
-const PARENT = 4;
-const FLAGS = 12;
-const USED = 2;
-const COPIED = 4;
 const UNREAD = 1;
 
 /**
@@ -19,21 +13,22 @@ export function transitivelyDead(
   { writers, origins }: WasteWords,
   exitVisible: boolean,
 ): Map<number, number> {
-  const count = view.getUint32(layout.control + ControlField.copyNext, true);
+  const count = view.getUint32(layout.control + Control.copyNext, true);
   const used = new Set<number>();
   const at = (copy: number): number => layout.copies + copy * COPY_BYTES;
   if (exitVisible) {
     for (let address = 0; address < origins.length; address++) {
       let copy = origins[address];
       if (copy === 0 || writers[address] >>> 30 !== UNREAD) continue;
-      for (; copy !== 0 && !used.has(copy); copy = view.getUint32(at(copy) + PARENT, true)) used.add(copy);
+      for (; copy !== 0 && !used.has(copy); copy = view.getUint32(at(copy) + Copy.parent, true))
+        used.add(copy);
     }
   }
   const dead = new Map<number, number>();
   for (let copy = 1; copy <= count; copy++) {
-    const flags = view.getUint32(at(copy) + FLAGS, true);
+    const flags = view.getUint32(at(copy) + Copy.flags, true);
     // What is left of an ended byte stays for the copies below it; free records have no flags.
-    if ((flags & (USED | COPIED)) !== COPIED || used.has(copy)) continue;
+    if ((flags & (CopyFlag.used | CopyFlag.copied)) !== CopyFlag.copied || used.has(copy)) continue;
     const key = view.getUint32(at(copy), true);
     dead.set(key, (dead.get(key) ?? 0) + 1);
   }

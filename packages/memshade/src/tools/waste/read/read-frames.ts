@@ -1,10 +1,10 @@
 import { bytesOfBase64 } from "../../../bytes/base64.ts";
 import { type ContextFrame, FrameTables, NOWHERE } from "../../../host/frame-tables.ts";
 import { type CallSites, FRAME_HEADER_BYTES, type FramedSites, type SiteTable } from "../../index.ts";
+import { Control } from "../layout.ts";
 import type { BlockRuns } from "./block-runs.ts";
 import type { SiteInContext, WasteToolLayout } from "./read-waste.ts";
-import { has } from "./site-bits.ts";
-import { ControlField, readCount } from "./waste-offsets.ts";
+import { has, readCount } from "./tables.ts";
 
 /** Sites in contexts that a report can have of each kind; so is waste.json of a bounded size. */
 const MOST_IN_CONTEXT = 65_536;
@@ -124,7 +124,7 @@ export class FrameReader {
   }
 
   #frames(view: DataView): Iterable<ContextFrame> {
-    return this.#tables.frames(view, view.getUint32(this.#layout.control + ControlField.frameNext, true));
+    return this.#tables.frames(view, view.getUint32(this.#layout.control + Control.frameNext, true));
   }
 
   #readFrame(

@@ -1,6 +1,17 @@
-import { BLOCK_BYTES, OFFSET_BYTES, OFFSETS, SITE_BYTES, SITE_HEADER_BYTES } from "../../index.ts";
+import {
+  BLOCK_BYTES,
+  Block,
+  BlockFlag,
+  Control,
+  OBJECT_SITE_BYTES,
+  OBJECT_SITE_HEADER_BYTES,
+  ObjectSite,
+  OFFSET_BYTES,
+  OFFSETS,
+  OffsetCount,
+} from "../layout.ts";
 import type { WasteToolLayout, WasteWords } from "./read-waste.ts";
-import { ControlField, readCount } from "./waste-offsets.ts";
+import { readCount } from "./tables.ts";
 
 /** What happened to the blocks of one place that allocates. */
 export interface ObjectFigures {
@@ -29,39 +40,10 @@ export interface ObjectFigures {
 export const Column = { reads: 0, writes: 1, overwritten: 2, deallocated: 3, exit: 4, silent: 5 } as const;
 export const COLUMNS = 6;
 
-// Mirrors tools/waste/assembly/objects.ts; test/tools/waste/waste-layout.test.ts compares them.
-export const SiteField = {
-  site: 0,
-  size: 4,
-  objects: 8,
-  bytes: 16,
-  dead: 24,
-  smallest: 36,
-  peak: 48,
-  ended: 56,
-  usefulLifetime: 64,
-  touched: 72,
-  span: 80,
-  lifetime: 88,
-} as const;
-export const BlockField = {
-  address: 0,
-  size: 4,
-  site: 8,
-  flags: 16,
-  zeroedBy: 20,
-  born: 24,
-  first: 32,
-  last: 40,
-  low: 48,
-  high: 52,
-} as const;
-const BLOCK_NEXT = 44;
-const ACCESSED = 3;
-const LIVE = 4;
+const ACCESSED = BlockFlag.read | BlockFlag.written;
 /** Read, or carried on by a reallocation; written, or brought in by one. */
-const READ = 1 | 8;
-const WRITTEN = 2 | 16;
+const READ = BlockFlag.read | BlockFlag.carriedOn;
+const WRITTEN = BlockFlag.written | BlockFlag.carriedIn;
 const KEY_MASK = 0x3fffffff;
 const UNREAD = 1;
 const INVALID = 3;
@@ -84,43 +66,41 @@ export function readObjects(
   const { view, layout } = tables;
   const sites = new Map<number, ObjectFigures>();
   for (let i = 1; i < layout.siteCapacity; i++) {
-    const at = layout.sites + i * SITE_BYTES;
+    const at = layout.sites + i * OBJECT_SITE_BYTES;
     const site = view.getUint32(at, true);
     if (site === 0) continue;
-    const size = view.getUint32(at + SiteField.size, true);
+    const size = view.getUint32(at + ObjectSite.size, true);
     const told = Math.min(size, OFFSETS);
     const counts = new Float64Array((told + (size > OFFSETS ? 1 : 0)) * COLUMNS);
     for (let offset = 0; offset * COLUMNS < counts.length; offset++) {
-      const from = at + SITE_HEADER_BYTES + offset * OFFSET_BYTES;
+      const from = at + OBJECT_SITE_HEADER_BYTES + offset * OFFSET_BYTES;
       const to = offset * COLUMNS;
-      const { reads, writes, overwritten, deallocated, silent } = Column;
-      [reads, writes, overwritten, deallocated, silent].forEach((column, j) => {
-        counts[to + column] = view.getUint32(from + j * 4, true);
-      });
+      for (const [name, field] of Object.entries(OffsetCount))
+        counts[to + Column[name as keyof typeof OffsetCount]] = view.getUint32(from + field, true);
     }
     const u64 = (field: number): number => readCount(view, at + field);
     sites.set(i, {
       path: places.get(site) ?? [],
-      objects: u64(SiteField.objects),
-      bytes: u64(SiteField.bytes),
+      objects: u64(ObjectSite.objects),
+      bytes: u64(ObjectSite.bytes),
       size,
-      smallest: view.getUint32(at + SiteField.smallest, true),
-      peak: u64(SiteField.peak),
-      dead: u64(SiteField.dead),
+      smallest: view.getUint32(at + ObjectSite.smallest, true),
+      peak: u64(ObjectSite.peak),
+      dead: u64(ObjectSite.dead),
       counts,
-      ended: u64(SiteField.ended),
-      usefulLifetime: view.getFloat64(at + SiteField.usefulLifetime, true),
-      lifetime: u64(SiteField.lifetime),
-      touched: u64(SiteField.touched),
-      span: u64(SiteField.span),
+      ended: u64(ObjectSite.ended),
+      usefulLifetime: view.getFloat64(at + ObjectSite.usefulLifetime, true),
+      lifetime: u64(ObjectSite.lifetime),
+      touched: u64(ObjectSite.touched),
+      span: u64(ObjectSite.span),
       deadBy: new Map([...(deadInto.get(i) ?? [])].map(([key, bytes]) => [storePaths.get(key) ?? "", bytes])),
     });
   }
-  const blocks = view.getUint32(layout.control + BLOCK_NEXT, true);
+  const blocks = view.getUint32(layout.control + Control.blockNext, true);
   for (let block = 1; block <= blocks; block++) {
     const at = layout.blocks + block * BLOCK_BYTES;
-    const site = sites.get(view.getUint32(at + BlockField.site, true));
-    if ((view.getUint32(at + BlockField.flags, true) & LIVE) === 0 || site === undefined) continue;
+    const site = sites.get(view.getUint32(at + Block.site, true));
+    if ((view.getUint32(at + Block.flags, true) & BlockFlag.live) === 0 || site === undefined) continue;
     endBlock(tables, at, site, storePaths, exitVisible);
   }
   return [...sites.values()];
@@ -134,16 +114,15 @@ function endBlock(
   exitVisible: boolean,
 ): void {
   const address = view.getUint32(at, true);
-  const size = view.getUint32(at + BlockField.size, true);
-  const flags = view.getUint32(at + BlockField.flags, true);
-  const zeroedBy = view.getUint32(at + BlockField.zeroedBy, true);
-  const born = readCount(view, at + BlockField.born);
-  const lifetime = readCount(view, layout.control + ControlField.clock) - born;
+  const size = view.getUint32(at + Block.size, true);
+  const flags = view.getUint32(at + Block.flags, true);
+  const zeroedBy = view.getUint32(at + Block.zeroedBy, true);
+  const born = readCount(view, at + Block.born);
+  const lifetime = readCount(view, layout.control + Control.clock) - born;
   site.ended++;
   site.lifetime += lifetime;
   if ((flags & ACCESSED) !== 0 && lifetime > 0)
-    site.usefulLifetime +=
-      (readCount(view, at + BlockField.last) - readCount(view, at + BlockField.first)) / lifetime;
+    site.usefulLifetime += (readCount(view, at + Block.last) - readCount(view, at + Block.first)) / lifetime;
   let touched = 0;
   for (let i = 0; i < size; i++) {
     const word = writers[address + i];
@@ -162,5 +141,5 @@ function endBlock(
   if ((flags & READ) === 0 || (flags & WRITTEN) === 0) return;
   site.touched += touched;
   if ((flags & ACCESSED) !== 0)
-    site.span += view.getUint32(at + BlockField.high, true) - view.getUint32(at + BlockField.low, true);
+    site.span += view.getUint32(at + Block.high, true) - view.getUint32(at + Block.low, true);
 }

@@ -1,22 +1,17 @@
 import type { WasteValue } from "../../../model/waste.ts";
 import { ACCESS_BYTES, OPCODE_NAME } from "../../../wasm/index.ts";
-import { VALUES_BYTES } from "../../index.ts";
-import { readCount } from "./waste-offsets.ts";
+import { VALUE_BYTES, VALUES_BYTES, Value } from "../layout.ts";
+import { readCount } from "./tables.ts";
 
-// Mirrors tools/waste/assembly/values.ts.
-const COUNTER_BYTES = 32;
-const UPPER = 8;
-const COUNT = 16;
-const ERROR = 24;
 /** Values that are told of a load. */
 export const MOST_VALUES = 3;
 
 /** The commonest values that a redundant load found; `op` is its opcode. */
 export function readValues(view: DataView, at: number, op: number): WasteValue[] {
   const values: WasteValue[] = [];
-  for (let counter = at; counter < at + VALUES_BYTES; counter += COUNTER_BYTES) {
-    const error = readCount(view, counter + ERROR);
-    const loads = readCount(view, counter + COUNT) - error;
+  for (let counter = at; counter < at + VALUES_BYTES; counter += VALUE_BYTES) {
+    const error = readCount(view, counter + Value.error);
+    const loads = readCount(view, counter + Value.count) - error;
     if (loads > 0) values.push({ value: valueText(view, counter, op), loads, exact: error === 0 });
   }
   return commonest(values);
@@ -46,7 +41,7 @@ function valueText(view: DataView, at: number, op: number): string {
   if (name === "f64.load") return floatText(view.getFloat64(at, true));
   const low = view.getBigUint64(at, true);
   if (name.startsWith("v128") || bytes > 8) {
-    const all = (view.getBigUint64(at + UPPER, true) << 64n) | low;
+    const all = (view.getBigUint64(at + Value.upper, true) << 64n) | low;
     return `0x${all.toString(16).padStart(bytes * 2, "0")}`;
   }
   const isUnsigned = name.endsWith("_u") || name.includes(".rmw");

@@ -9,46 +9,43 @@ import {
   framedSites,
   type InstrumentedInfo,
   READ_BYTE,
-  READS_BYTES,
-  SITE_BYTES,
   SITE_CLASS_NAMES,
   SITE_COUNTERS_BYTES,
   SITE_EVENTS,
   type SiteTable,
-  VALUES_BYTES,
   type WasteLayout,
   WORD_TABLES,
   zeroingFunctions,
 } from "../../index.ts";
+import {
+  Control,
+  GREW,
+  Load,
+  MOVED,
+  OBJECT_SITE_BYTES,
+  PAIR_BYTES,
+  Pair,
+  READS_BYTES,
+  RECORD_BYTES,
+  Store,
+  VALUES_BYTES,
+} from "../layout.ts";
 import { BlockRuns } from "./block-runs.ts";
-import { loggedLoads } from "./logged-loads.ts";
 import { transitivelyDead } from "./read-copies.ts";
 import { FrameReader } from "./read-frames.ts";
 import { type ObjectFigures, readObjects } from "./read-objects.ts";
 import { commonest, readValues } from "./read-values.ts";
-import { has } from "./site-bits.ts";
-import { ControlField, LoadField, RECORD_BYTES, readCount, StoreField } from "./waste-offsets.ts";
+import { has, readCount } from "./tables.ts";
 
-const NODE = 96;
-const SITE = 100;
-const PAIR_BYTES = 32;
 const NODE_BYTES = 8;
-/** Kind of pairs that are writers of dead bytes and the sites of their blocks. */
-const INTO = 6;
-/** Kind of pairs that are places which reallocate, and what the second of them says. */
-const REALLOCATED = 7;
-const GREW = 1;
-const MOVED = 2;
 /** Kind of the entries of the index that are places. */
 const PLACE = 4;
-const PAIR_KINDS: readonly (PairKind | undefined)[] = [
-  undefined,
-  "overwritten",
-  "deallocated",
-  "returned",
-  "silent",
-  "redundant",
-];
+const PAIR_KINDS = new Map<number, PairKind>(
+  (["overwritten", "deallocated", "returned", "silent", "redundant"] as const).map((kind) => [
+    Pair[kind],
+    kind,
+  ]),
+);
 const KEY_MASK = 0x3fffffff;
 const UNREAD = 1;
 
@@ -144,9 +141,7 @@ export interface WasteToolLayout extends WasteLayout {
   contexts: boolean;
   objects: boolean;
   followsCopies: boolean;
-  sameBytes: boolean;
   compat: string;
-  ids: number;
   limited: boolean;
   inline: string;
   leaders: string;
@@ -221,7 +216,7 @@ export class WasteReader {
     const framed = layout.arena === 0 ? undefined : this.#framed(sites).read(view);
     const storePaths = framed?.stores ?? this.#paths(view, sites, "store");
     const loadPaths = framed?.loads ?? this.#paths(view, sites, "load");
-    const unread = this.#unreadByKey(view, control(ControlField.pages));
+    const unread = this.#unreadByKey(view, control(Control.pages));
     const reads = this.#readsByKey(view);
     const frames = bytesOfBase64(layout.frames);
     const places = this.#places(view);
@@ -231,72 +226,68 @@ export class WasteReader {
 
     // The brief engine counts operations of one size only: their bytes follow.
     const isBrief = layout.engine === "brief";
-    const { isWide } = layout;
     const stores = new FigureList<StoreFigures>();
     for (const { key, site, path, at, runs, events } of storePaths) {
       const u64 = (field: number): number => readCount(view, at + field);
       // Records of the brief engine may be shorter.
       const full = (field: number): number => (isBrief ? 0 : u64(field));
-      const counted = u64(StoreField.stores) + runs;
+      const counted = u64(Store.stores) + runs;
       if (counted === 0) continue;
       const bytes = isBrief ? sites.bytes[site] : 0;
-      const silent = u64(StoreField.silent) + events;
+      const silent = u64(Store.silent) + events;
       const left = unread.get(key) ?? 0;
-      const hostRead = u64(StoreField.hostRead) + (exitVisible ? left : 0);
+      const hostRead = u64(Store.hostRead) + (exitVisible ? left : 0);
       const exit = exitVisible ? 0 : left;
-      const deallocated = u64(StoreField.deallocated);
-      const readBytes = u64(StoreField.read) + (reads.get(key) ?? 0);
+      const deallocated = u64(Store.deallocated);
+      const readBytes = u64(Store.read) + (reads.get(key) ?? 0);
       // A trap may have left a run uncounted: its bytes tell of it.
-      const told =
-        deallocated + left + u64(StoreField.hostRead) + (isWide ? u64(StoreField.lost) : readBytes);
+      const told = deallocated + left + u64(Store.hostRead) + readBytes;
       const count = bytes === 0 ? counted : Math.max(counted, Math.ceil(told / bytes));
-      const written = bytes === 0 ? u64(StoreField.written) : count * bytes;
-      // The brief engine counts either what is read or what is overwritten: the other is what is left.
-      const others = written - deallocated - hostRead - exit;
-      const read = isWide ? others - u64(StoreField.lost) : readBytes;
+      const written = bytes === 0 ? u64(Store.written) : count * bytes;
       stores.add({
         path,
         siteClass: SITE_CLASS_NAMES[sites.siteClass[site]],
         isFrame: has(frames, site),
         stores: count,
         written,
-        read,
-        overwritten: isBrief ? others - read : full(StoreField.overwritten),
+        read: readBytes,
+        // The brief engine does not count what is overwritten: it is what is left.
+        overwritten: isBrief ? written - deallocated - hostRead - exit - readBytes : full(Store.overwritten),
         deallocated,
         exit,
         hostRead,
         silent,
-        silentBytes: bytes === 0 ? u64(StoreField.silentBytes) : silent * bytes,
-        same: layout.sameBytes ? u64(StoreField.same) : 0,
-        overZero: full(StoreField.overZero),
-        approximate: full(StoreField.approximate),
-        transitive: full(StoreField.transitive) + (transitive.get(key) ?? 0),
-        lanes: full(StoreField.lanes),
-        overSegment: full(StoreField.overSegment),
+        silentBytes: bytes === 0 ? u64(Store.silentBytes) : silent * bytes,
+        same: full(Store.same),
+        overZero: full(Store.overZero),
+        approximate: full(Store.approximate),
+        transitive: full(Store.transitive) + (transitive.get(key) ?? 0),
+        lanes: full(Store.lanes),
+        overSegment: full(Store.overSegment),
       });
     }
     const loads = new FigureList<LoadFigures>();
     for (const { key, site, path, at, runs, events } of loadPaths) {
       const u64 = (field: number): number => readCount(view, at + field);
       const full = (field: number): number => (isBrief ? 0 : u64(field));
-      const counted = u64(LoadField.loads) + runs;
+      const counted = u64(Load.loads) + runs;
       if (counted === 0) continue;
       const bytes = isBrief ? sites.bytes[site] : 0;
-      const fresh = bytes === 0 ? 0 : u64(LoadField.fresh) + events;
+      const fresh = bytes === 0 ? 0 : u64(Load.fresh) + events;
       const count = Math.max(counted, fresh);
       loads.add({
         path,
         siteClass: SITE_CLASS_NAMES[sites.siteClass[site]],
         isFrame: has(frames, site),
         loads: count,
-        bytes: bytes === 0 ? u64(LoadField.bytes) : count * bytes,
-        silent: bytes === 0 ? u64(LoadField.silent) : count - fresh,
-        redundant: full(LoadField.redundant),
-        redundantBytes: full(LoadField.redundantBytes),
-        zeroBytes: full(LoadField.zeroBytes),
-        approximate: full(LoadField.approximate),
+        bytes: bytes === 0 ? u64(Load.bytes) : count * bytes,
+        silent: bytes === 0 ? u64(Load.silent) : count - fresh,
+        redundant: full(Load.redundant),
+        redundantBytes: full(Load.redundantBytes),
+        zeroBytes: full(Load.zeroBytes),
+        approximate: full(Load.approximate),
         values:
-          isBrief || u64(LoadField.redundant) === 0
+          isBrief || u64(Load.redundant) === 0
             ? []
             : readValues(view, layout.values + key * VALUES_BYTES, sites.op[site]),
       });
@@ -316,16 +307,16 @@ export class WasteReader {
               pathsOf(storePaths),
               exitVisible,
             ),
-      outside: control(ControlField.outside),
-      keysLost: control(ControlField.keysLost) + (framed?.accessesLost ?? 0),
+      outside: control(Control.outside),
+      keysLost: control(Control.keysLost) + (framed?.accessesLost ?? 0),
       contextsLeft: framed?.contextsLeft ?? 0,
       accessesLeft: framed?.accessesLeft ?? 0,
-      copiesLost: control(ControlField.copiesLost),
-      pairsLost: control(ControlField.pairsLost),
-      grewBeyond: control(ControlField.pages) * 65536 > layout.covered,
+      copiesLost: control(Control.copiesLost),
+      pairsLost: control(Control.pairsLost),
+      grewBeyond: control(Control.pages) * 65536 > layout.covered,
       heldAt:
-        layout.limited && control(ControlField.pages) * 65536 === layout.covered ? layout.covered : undefined,
-      refusedBeyond: layout.limited && control(ControlField.refused) > 0 ? layout.covered : undefined,
+        layout.limited && control(Control.pages) * 65536 === layout.covered ? layout.covered : undefined,
+      refusedBeyond: layout.limited && control(Control.refused) > 0 ? layout.covered : undefined,
     };
   }
 
@@ -340,14 +331,15 @@ export class WasteReader {
       for (let i = 0; i < end; i++)
         if (words[i] >>> 30 === UNREAD) words[i] = (words[i] & KEY_MASK) | 0x80000000;
     } else {
-      const { states, ids, isUnread, read } = this.#bytes(end);
-      for (let i = 0; i < end; i++) if (isUnread(states[i]) && ids[i] >= BriefIds.first) states[i] = read;
+      const ids = this.#ids(end);
+      for (let i = 0; i < end; i++)
+        if (ids[i] >= BriefIds.first && ids[i] < BriefIds.invalid) ids[i] = READ_BYTE;
     }
     const clear = (from: number, end: number): void => {
       if (layout.engine === "brief") bytes.fill(0, from, end);
       else
         for (let at = from; at < end; at += RECORD_BYTES)
-          bytes.fill(0, at, at + NODE).fill(0, at + SITE + 4, at + RECORD_BYTES);
+          bytes.fill(0, at, at + Store.node).fill(0, at + Store.site + 4, at + RECORD_BYTES);
     };
     if (layout.arena !== 0) this.#framed(this.#siteTable()).forget(view);
     // Neither stores nor records have ids any more.
@@ -358,7 +350,7 @@ export class WasteReader {
     if (layout.engine === "full")
       bytes.fill(0, layout.values, layout.values + layout.loadCapacity * VALUES_BYTES);
     bytes.fill(0, layout.pairs, layout.pairs + layout.pairCapacity * PAIR_BYTES);
-    bytes.fill(0, layout.sites, layout.sites + layout.siteCapacity * SITE_BYTES);
+    bytes.fill(0, layout.sites, layout.sites + layout.siteCapacity * OBJECT_SITE_BYTES);
   }
 
   #siteTable(): SiteTable {
@@ -370,18 +362,17 @@ export class WasteReader {
   }
 
   #coveredNow(view: DataView): number {
-    const pages = view.getUint32(this.#layout.control + ControlField.pages, true);
+    const pages = view.getUint32(this.#layout.control + Control.pages, true);
     return Math.min(pages * 65536, this.#layout.covered);
   }
 
   #framed(sites: SiteTable): FrameReader {
     if (this.#frames === undefined) {
       const module = decodeModule(this.#original());
-      const { sameBytes, recordOf } = this.#layout;
       const zeroing = zeroingFunctions(this.#info.allocator.functions).map(
         (index) => index - module.importedFunctionCount,
       );
-      const framed = framedSites(sites, zeroing, { sameBytes, givesIds: recordOf !== 0 });
+      const framed = framedSites(sites, zeroing);
       this.#frames = new FrameReader(
         this.#layout,
         sites,
@@ -411,14 +402,14 @@ export class WasteReader {
       add(number + shift, site, [sites.offset[site]]);
     }
     if (!layout.contexts) return paths;
-    const field = which === "store" ? ControlField.storeKeys : ControlField.loadKeys;
+    const field = which === "store" ? Control.storeKeys : Control.loadKeys;
     const first = which === "store" ? sites.stores : sites.loads;
     const count = view.getUint32(layout.control + field, true);
     for (let key = first + 1; key <= first + count; key++) {
       const at = table + key * recordBytes;
-      const site = siteOf[view.getUint32(at + SITE, true)];
+      const site = siteOf[view.getUint32(at + Store.site, true)];
       if (site === undefined) continue;
-      add(key, site, [sites.offset[site], ...this.#callers(view, view.getUint32(at + NODE, true))]);
+      add(key, site, [sites.offset[site], ...this.#callers(view, view.getUint32(at + Store.node, true))]);
     }
     return paths;
   }
@@ -460,8 +451,6 @@ export class WasteReader {
       runs[site] = readCount(view, at);
       events[site] = readCount(view, at + SITE_EVENTS);
     }
-    for (const { counter } of loggedLoads(view, layout))
-      if (counter !== 0) events[Math.floor((counter - layout.counters) / SITE_COUNTERS_BYTES)]++;
     for (let defined = 0; defined < sites.firstOfFunction.length - 1; defined++)
       this.#blockRuns.complete(defined, runs);
     let count = 0;
@@ -494,48 +483,27 @@ export class WasteReader {
     };
   }
 
-  /** What the brief engine knows of each byte of the program's memory: its state, which may be the id too. */
-  #bytes(count: number): {
-    states: Uint8Array | Uint16Array;
-    ids: Uint16Array | Uint32Array;
-    /** Whether a byte's id means something, or is one that says there is none. */
-    isUnread(state: number): boolean;
-    read: number;
-  } {
-    const { buffer } = this.#memory;
-    if (this.#layout.isWide) {
-      const ids = this.#words(count).writers;
-      const states = new Uint8Array(buffer, 0, count);
-      return { states, ids, isUnread: (state) => state === 0, read: READ_BYTE.wide };
-    }
-    const ids = new Uint16Array(buffer, 0, count);
-    return { states: ids, ids, isUnread: (state) => state < BriefIds.invalid, read: READ_BYTE.narrow };
+  /** What the brief engine knows of each byte of the program's memory. */
+  #ids(count: number): Uint16Array {
+    return new Uint16Array(this.#memory.buffer, 0, count);
   }
 
-  /** Whether an id says that the writer stands in a table. */
-  #isSpilled(id: number): boolean {
-    return this.#layout.recordOf !== 0 && id >= BriefIds.spilled && id < BriefIds.invalid;
-  }
-
-  /** Ids of 16 bits are keys, unless they were given while the program ran. */
+  /** The key of the store that has an id. */
   #keysOfIds(view: DataView): (id: number) => number {
     const { recordOf, recordShift } = this.#layout;
-    if (recordOf === 0) return (id) => id;
     return (id) => view.getUint32(recordOf + id * 4, true) / 2 ** recordShift;
   }
 
   /** Bytes per store key that were read, as far as they are counted by id. */
   #readsByKey(view: DataView): Map<number, number> {
     const found = new Map<number, number>();
-    const { engine, isWide, reads } = this.#layout;
-    if (engine === "full" || isWide) return found;
+    const { engine, reads } = this.#layout;
+    if (engine === "full") return found;
     const keyOf = this.#keysOfIds(view);
-    for (let id: number = BriefIds.first; id < BriefIds.invalid; id++) {
+    for (let id: number = BriefIds.first; id < BriefIds.spilled; id++) {
       const bytes = readCount(view, reads + id * READS_BYTES);
       if (bytes !== 0) found.set(keyOf(id), bytes);
     }
-    for (const { ids } of loggedLoads(view, this.#layout))
-      for (const id of ids) found.set(id, (found.get(id) ?? 0) + 1);
     return found;
   }
 
@@ -550,22 +518,18 @@ export class WasteReader {
       forEachWritten(words, (i) => {
         if (words[i] >>> 30 === UNREAD && (words[i] & KEY_MASK) !== KEY_MASK) add(words[i] & KEY_MASK);
       });
-    } else if (!layout.isWide) {
+    } else {
       const counts = new Uint32Array(0x10000);
-      const { ids } = this.#bytes(end);
+      const ids = this.#ids(end);
       for (let i = 0; i < end; i++) counts[ids[i]]++;
       const keyOf = this.#keysOfIds(view);
-      for (let id: number = BriefIds.first; id < BriefIds.invalid; id++)
-        if (counts[id] !== 0 && !this.#isSpilled(id)) found.set(keyOf(id), counts[id]);
-      if (this.#isSpilled(BriefIds.spilled) && counts[BriefIds.spilled] + counts[BriefIds.spilled + 1] > 0) {
+      for (let id: number = BriefIds.first; id < BriefIds.spilled; id++)
+        if (counts[id] !== 0) found.set(keyOf(id), counts[id]);
+      if (counts[BriefIds.spilled] + counts[BriefIds.spilled + 1] > 0) {
         const { writers } = this.#words(end);
-        for (let i = 0; i < end; i++) if (this.#isSpilled(ids[i])) add(writers[i]);
+        for (let i = 0; i < end; i++)
+          if (ids[i] >= BriefIds.spilled && ids[i] < BriefIds.invalid) add(writers[i]);
       }
-    } else {
-      const { states, ids, isUnread } = this.#bytes(end);
-      forEachWritten(ids as Uint32Array, (i) => {
-        if (isUnread(states[i]) && ids[i] >= BriefIds.first) add(ids[i]);
-      });
     }
     found.delete(0);
     return found;
@@ -576,7 +540,7 @@ export class WasteReader {
     const { pairs, pairCapacity } = this.#layout;
     const into = new Map<number, Map<number, number>>();
     for (let at = pairs; at < pairs + pairCapacity * PAIR_BYTES; at += PAIR_BYTES) {
-      if (view.getUint32(at + 8, true) !== INTO) continue;
+      if (view.getUint32(at + 8, true) !== Pair.into) continue;
       const site = view.getUint32(at + 4, true);
       const known = into.get(site) ?? new Map<number, number>();
       into.set(site, known.set(view.getUint32(at, true), readCount(view, at + 16)));
@@ -588,7 +552,7 @@ export class WasteReader {
     const { pairs, pairCapacity } = this.#layout;
     const found = new Map<number, ReallocationFigures>();
     for (let at = pairs; at < pairs + pairCapacity * PAIR_BYTES; at += PAIR_BYTES) {
-      if (view.getUint32(at + 8, true) !== REALLOCATED) continue;
+      if (view.getUint32(at + 8, true) !== Pair.reallocated) continue;
       const place = view.getUint32(at, true);
       const path = places.get(place) ?? [];
       const figures = found.get(place) ?? { path, calls: 0, grown: 0, moves: 0, moved: 0 };
@@ -612,7 +576,7 @@ export class WasteReader {
     const pairs: PairFigures[] = [];
     for (let i = 0; i < layout.pairCapacity; i++) {
       const at = layout.pairs + i * PAIR_BYTES;
-      const kind = PAIR_KINDS[view.getUint32(at + 8, true)];
+      const kind = PAIR_KINDS.get(view.getUint32(at + 8, true));
       if (kind === undefined) continue;
       const [first, second] = [view.getUint32(at, true), view.getUint32(at + 4, true)];
       const paths = kind === "redundant" ? loadPaths : storePaths;

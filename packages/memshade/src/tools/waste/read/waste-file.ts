@@ -128,10 +128,10 @@ function storeOf(figures: StoreFigures, ips: WasteIp[], options: WasteFileOption
     dead_exit: exit,
     bytes_silent: figures.silentBytes,
     host_assumed_read: hostRead,
-    ...(options.sameBytes ? { bytes_same: figures.same } : {}),
     ...(options.copies ? { transitively_dead: figures.transitive } : {}),
     ...(options.engine === "full"
       ? {
+          bytes_same: figures.same,
           silent_over_zero: figures.overZero,
           silent_approximate: figures.approximate,
           lanes_redundant: figures.lanes,

@@ -1,4 +1,3 @@
-import type { ToolOptions } from "../../../host/tool-options.ts";
 import type { RunFacts, ToolSession, ToolSnapshot } from "../../../host/tool-session.ts";
 import type { RunEnd } from "../../../model/run.ts";
 import type { InstanceHandle } from "../../heap/read/heap-session.ts";
@@ -20,14 +19,9 @@ interface Instance {
 /** Everything the waste tool recorded in one run. */
 export class WasteSession implements ToolSession {
   readonly tool = "waste";
-  readonly #options: ToolOptions;
   readonly #instances = new Map<number, Instance>();
   readonly #finished: { module: number; contents: WasteContents }[] = [];
   readonly #modules = new Map<number, { info: InstrumentedInfo; original: () => Uint8Array }>();
-
-  constructor(options: ToolOptions) {
-    this.#options = options;
-  }
 
   addInstance(
     handle: InstanceHandle,
@@ -41,7 +35,7 @@ export class WasteSession implements ToolSession {
     this.#instances.set(handle.number, {
       module: handle.module,
       reader: new WasteReader(memory, info, bytes, tables),
-      exitVisible: isVisibleAtExit(this.#options.waste?.exitVisible, info),
+      exitVisible: isVisibleAtExit(info),
     });
   }
 
@@ -74,14 +68,10 @@ export class WasteSession implements ToolSession {
     const layout = modules[0]?.info.toolLayouts?.waste;
     const options = {
       engine: layout?.engine === "full" ? ("full" as const) : ("brief" as const),
-      ids: Number(layout?.ids ?? 16),
       contexts: layout?.contexts === true,
       objects: layout?.objects === true,
       copies: layout?.followsCopies === true,
-      sameBytes: layout?.sameBytes === true,
-      ...(layout?.contexts === true ? { recursion: Number(layout.recursion ?? 0) } : {}),
       compat: String(layout?.compat ?? ""),
-      exitVisible: this.#options.waste?.exitVisible ?? "exported",
     };
     // Modules that the tool could not be woven into say why.
     const reasons = facts.modules
@@ -98,12 +88,7 @@ export class WasteSession implements ToolSession {
   }
 }
 
-/** By default the host reads what a library leaves in memory, and nobody what a command leaves. */
-function isVisibleAtExit(policy: "exported" | "none" | "all" | undefined, info: InstrumentedInfo): boolean {
-  if (policy === "none") return false;
-  if (policy === "all") return true;
-  return (
-    info.toolLayouts?.waste?.exportsMemory === true &&
-    (policy === "exported" || info.toolLayouts.waste.opaque === true)
-  );
+/** The host reads what a library leaves in memory, and nobody what a command leaves. */
+function isVisibleAtExit(info: InstrumentedInfo): boolean {
+  return info.toolLayouts?.waste?.exportsMemory === true && info.toolLayouts.waste.opaque === true;
 }

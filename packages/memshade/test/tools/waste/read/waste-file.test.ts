@@ -5,11 +5,9 @@ import { wat } from "../../../support/assemble.ts";
 
 const OPTIONS = {
   engine: "brief",
-  ids: 16,
   contexts: false,
   objects: false,
   compat: "",
-  exitVisible: "exported",
 } as const;
 
 /** What is said of a run with these modules and their names. */

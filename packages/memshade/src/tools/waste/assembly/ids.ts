@@ -5,41 +5,16 @@
 // those are taken back that stand in no shadow word. If that does not help, bytes of stores without an id are *spilled*: their
 // words say only that, and a table with a word per byte, which is touched by nobody else, has the key. Whatever wants to know the
 // writers of a range settles what was spilled there first.
-import { C_PAGES, CONTROL, COVERED, S_READ, STORES } from "../layout";
-import { notePages } from "../memory";
-import { readsOf } from "../narrow/reads";
-import { idOf, isStore, stream } from "../stream-table";
-import { writersCopy, writersLoad, writersStore } from "../tables";
-
-@external("layout", "RECORD_SHIFT")
-declare const RECORD_SHIFT: u32;
-@external("layout", "INIT")
-declare const INIT: u32;
-@external("layout", "INVALID")
-declare const INVALID: u32;
-// Id of spilled bytes at even addresses; at odd ones it is the next. So words of several of them are never of one id.
-@external("layout", "SPILLED")
-declare const SPILLED: u32;
-// Whether records are in frames; a u64 per store's key where they are not.
-@external("layout", "FRAMED")
-declare const FRAMED: u32;
-@external("layout", "GIVEN")
-declare const GIVEN: u32;
-// The last id that may be given.
-@external("layout", "LAST_ID")
-declare const LAST_ID: u32;
-// A u32 per id: the distance of its record from STORES, 0 while nobody has it. Behind, a byte per id says that it is in use.
-@external("layout", "RECORD_OF")
-declare const RECORD_OF: u32;
-// Keys of spilled bytes.
-@external("layout", "WRITERS")
-declare const WRITERS: u32;
+import {
+  CONTROL, COVERED, FRAMED, GIVEN, INIT, INVALID, LAST_ID, READS, RECORD_OF, RECORD_SHIFT, SPILLED, STORES, WRITERS, writersCopy,
+  writersLoad, writersStore,
+} from "./imports";
+import { Control, GIVEN_IDS_BYTES, Store } from "./layout.generated";
+import { notePages } from "./memory";
 
 const IDS: u32 = 0x10000;
 const LOWEST: u64 = 0x0001000100010001;
 const NONE: u32 = 0;
-/** A record in a frame has its ids so many bytes in front, and without frames the table has as many. */
-const IDS_BYTES: usize = 8;
 /** Where fewer ids than this came back, it is not worth trying again soon. */
 const FEW: u32 = 4096;
 /** For so many bytes of memory, one store goes without an id before ids are taken back again. */
@@ -55,9 +30,10 @@ let patience: u32 = 0;
 @inline export function storeRecord(key: u32): usize { return STORES + (key << RECORD_SHIFT); }
 /** Where a store has its ids, by its record. */
 @inline function idsOf(record: usize): usize {
-  return FRAMED != 0 ? record - IDS_BYTES : GIVEN + ((record - STORES) >>> RECORD_SHIFT) * IDS_BYTES;
+  return FRAMED != 0 ? record - GIVEN_IDS_BYTES : GIVEN + ((record - STORES) >>> RECORD_SHIFT) * GIVEN_IDS_BYTES;
 }
 @inline export function recordOf(id: u32): usize { return STORES + load<u32>(RECORD_OF + (id << 2)); }
+@inline export function readsOf(id: u32): usize { return READS + (id << 3); }
 @inline export function isNone(id: u32): bool { return id == NONE; }
 
 @inline export function idOfKey(key: u32): u32 {
@@ -92,7 +68,7 @@ function takeNext(): u32 {
 /** Takes back the ids that stand for no byte. */
 function takeBack(): void {
   notePages();
-  const bytes = <u32>min<u64>(<u64>load<u32>(CONTROL, C_PAGES) << 16, COVERED);
+  const bytes = <u32>min<u64>(<u64>load<u32>(CONTROL, Control.pages) << 16, COVERED);
   const isUsed: usize = RECORD_OF + (IDS << 2);
   memory.fill(isUsed, 0, IDS);
   const end: usize = bytes << 1;
@@ -108,7 +84,7 @@ function takeBack(): void {
     if (record != 0) {
       store<u64>(idsOf(STORES + record), 0);
       const reads = readsOf(id);
-      store<u64>(STORES + record, load<u64>(STORES + record, S_READ) + load<u64>(reads), S_READ);
+      store<u64>(STORES + record, load<u64>(STORES + record, Store.read) + load<u64>(reads), Store.read);
       store<u64>(reads, 0);
     }
     store<u32>(RECORD_OF + (id << 2), 0);
@@ -125,16 +101,6 @@ function takeBack(): void {
   if (ids != 0) return ids;
   noteSpilled(address, size, (record - STORES) >>> RECORD_SHIFT);
   return (<u64>spilledAt(address) * LOWEST) ^ 0x0001000000010000;
-}
-
-export function haveIds(count: u32): bool {
-  if (spills) return false;
-  for (let i: u32 = 0; i < count; i++)
-    if (isStore(stream(i)) && isNone(idOfKey(idOf(stream(i))))) return false;
-  // What was given to one may have been taken from another.
-  for (let i: u32 = 0; i < count; i++)
-    if (isStore(stream(i)) && load<u64>(idsOf(storeRecord(idOf(stream(i))))) == 0) return false;
-  return true;
 }
 
 @inline function spilledAt(address: u32): u32 { return SPILLED | (address & 1); }

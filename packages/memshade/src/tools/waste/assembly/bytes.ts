@@ -1,20 +1,13 @@
 // What is known of each byte of the program's memory with ids of 16 bits: a word that is the id of the last store, until the byte is
 // read. Then the id becomes all ones, and its store gets the credit; what a store overwrites unread is the rest. Stores need not look
 // at what was there.
-import { idOfKey, isNone, moveSpilled, recordOf, settleSpilled, spill } from "../chosen-ids/ids";
-import { shownEnd, showsZeros } from "../dirty";
-import { S_DEALLOCATED, S_HOST_READ, S_READ, STORES, ZERO_IS_VALID } from "../layout";
-
-import { shadowClaim } from "../tables";
-import { readsOf } from "./reads";
-
-@external("layout", "INIT")
-declare const INIT: u32;
-@external("layout", "INVALID")
-declare const INVALID: u32;
+import { shownEnd, showsZeros } from "./dirty";
+import { idOfKey, isNone, moveSpilled, readsOf, recordOf, settleSpilled, spill } from "./ids";
+import { INIT, INVALID, STORES, ZERO_IS_VALID, shadowClaim } from "./imports";
+import { Store } from "./layout.generated";
 
 // Ids that are no stores: read, invalid, which differs from it in the lowest bit only, written by a data segment, and 0, memory as
-// the system gave it. Whose ids the others are, and what stands for bytes of stores that have none: `chosen-ids`.
+// the system gave it. Whose ids the others are, and what stands for bytes of stores that have none: ids.ts.
 export const READ: u32 = 0xffff;
 
 @inline export function bump(at: usize, by: u64): void { store<u64>(at, load<u64>(at) + by); }
@@ -28,7 +21,7 @@ const WIDE: u32 = 8;
 
 /** Credits the writers of a range. True if all of it had been read since it was written. */
 export function readRange(address: u32, size: u32): bool {
-  settleSpilled(address, size, S_READ);
+  settleSpilled(address, size, Store.read);
   let at: usize = address << 1;
   let stale = true;
   for (const end = at + ((size & ~31) << 1); at != end; at += 64) if (!readLine(at)) stale = false;
@@ -73,13 +66,13 @@ function readIds(at: usize, ids: u64, bytes: u32): bool {
     ids = load<u64>(at) | behind;
     if (ids == -1) return true;
   }
-  readWord(at, ids, 8, 1);
+  readWord(at, ids, 8);
   return false;
 }
 
 /** Up to 16 bytes are read, of which some were not before. */
 @inline export function readFew(address: u32, size: u32): void {
-  settleSpilled(address, size, S_READ);
+  settleSpilled(address, size, Store.read);
   const at: usize = address << 1;
   const id = idAt(address);
   // One store wrote all of it: the usual case.
@@ -96,54 +89,36 @@ function readIds(at: usize, ids: u64, bytes: u32): bool {
 function readMixed(address: u32, size: u32): void {
   const at: usize = address << 1;
   const bytes = size << 1;
-  if (bytes == 4) readWord(at, load<u32>(at) | 0xffffffff00000000, 4, 1);
+  if (bytes == 4) readWord(at, load<u32>(at) | 0xffffffff00000000, 4);
   else for (let i: u32 = 0; i < bytes; i += 8) {
     const ids = load<u64>(at + i);
-    if (ids != -1) readWord(at + i, ids, 8, 1);
+    if (ids != -1) readWord(at + i, ids, 8);
   }
 }
 
-/** `times` loads find these ids of up to 16 bytes, each in another place. False if all bytes were read before. */
-export function readTimes(at: usize, size: u32, times: u32): bool {
-  let isRead = true;
-  if (size < 4) {
-    const ids = size == 1 ? <u64>load<u16>(at) | 0xffffffffffff0000 : <u64>load<u32>(at) | 0xffffffff00000000;
-    if (ids == -1) return false;
-    readWord(at, ids, size << 1, times);
-    return true;
-  }
-  for (let i: u32 = 0; i < size << 1; i += 8) {
-    const ids = load<u64>(at + i);
-    if (ids == -1) continue;
-    isRead = false;
-    readWord(at + i, ids, 8, times);
-  }
-  return !isRead;
-}
-
-/** Ids side by side, of bytes that are read now, so many times; where they are, and how many bytes they take, up to 8. */
-@inline function readWord(at: usize, ids: u64, bytes: u32, times: u32): void {
+/** Ids side by side, of bytes that are read now; where they are, and how many bytes they take, up to 8. */
+@inline function readWord(at: usize, ids: u64, bytes: u32): void {
   // As a rule those that are unread are of one store.
   const id = <u32>(ids >>> (ctz(~ids) & 48)) & 0xffff;
   const its = equalLanes(ids, <u64>id * LOWEST);
   if ((ids | (its * 0xffff)) == -1 && id < INVALID && (ZERO_IS_VALID != 0 || id != 0)) {
-    bump(readsOf(id), popcnt(its) * times);
+    bump(readsOf(id), popcnt(its));
     storeIds(at, -1, bytes);
     return;
   }
   // Without a branch: how many stores wrote the others is not foreseen.
   const a = <u32>ids & 0xffff;
   const b = <u32>(ids >>> 16) & 0xffff;
-  let count: u64 = times;
+  let count: u64 = 1;
   creditRun(a, a != b, 0, count);
-  count = a == b ? count + times : times;
+  count = a == b ? count + 1 : 1;
   if (bytes == 8) {
     const c = <u32>(ids >>> 32) & 0xffff;
     const d = <u32>(ids >>> 48);
     creditRun(b, b != c, 1, count);
-    count = b == c ? count + times : times;
+    count = b == c ? count + 1 : 1;
     creditRun(c, c != d, 2, count);
-    count = c == d ? count + times : times;
+    count = c == d ? count + 1 : 1;
     creditRun(d, true, 3, count);
   } else creditRun(b, true, 1, count);
   // Invalid ones stay; they differ from those that were read in the lowest bit.
@@ -305,7 +280,7 @@ export function settleZeros(low: u32, high: u32): void {
 
 /** A host that says nothing of what it reads may have read a range of whole vectors. */
 export function hostReadsAll(from: u32, end: u32): void {
-  settleSpilled(from, end - from, S_HOST_READ);
+  settleSpilled(from, end - from, Store.hostRead);
   const invalid = i16x8.splat(<i16>INVALID);
   const read = i8x16.splat(-1);
   for (let at: u32 = from; at < end; at += WIDE) {
@@ -315,13 +290,13 @@ export function hostReadsAll(from: u32, end: u32): void {
     const first = idAt(at);
     const all = i16x8.splat(<i16>first);
     if (isReal(first) && !v128.any_true(v128.xor(ids, all))) {
-      bump(recordOf(first) + S_HOST_READ, WIDE);
+      bump(recordOf(first) + Store.hostRead, WIDE);
       v128.store(at << 1, read);
       continue;
     }
     for (let i: u32 = at; i < at + WIDE; i++) {
       const id = idAt(i);
-      if (isReal(id)) bump(recordOf(id) + S_HOST_READ, 1);
+      if (isReal(id)) bump(recordOf(id) + Store.hostRead, 1);
       else if (id != INIT) continue;
       setId(i, READ);
     }
@@ -360,7 +335,7 @@ const PIECE: u32 = 128;
 
 /** The memory is gone: bytes that nobody read are charged to their writers. */
 export function invalidate(address: u32, size: u32): void {
-  settleSpilled(address, size, S_DEALLOCATED);
+  settleSpilled(address, size, Store.deallocated);
   let at: usize = address << 1;
   if (size >= PIECE >>> 1) at = size < LARGE_BLOCK ? invalidatePieces(at, size) : invalidateLines(at, size);
   // Words as wide as the stores that filled them: a processor has not put those into its cache yet when a frame ends.
@@ -433,7 +408,7 @@ export function areGone(address: u32, size: u32): bool {
 
 /** As `invalidate`, of as many bytes as `isGone`. */
 @inline export function endBytes(address: u32, size: u32): void {
-  settleSpilled(address, size, S_DEALLOCATED);
+  settleSpilled(address, size, Store.deallocated);
   const at: usize = address << 1;
   invalidateHalf(at);
   if (size > 16) invalidateHalf(at + 32);
@@ -489,7 +464,7 @@ function chargeWord(ids: u64): void {
 }
 
 @inline function chargeGone(id: u32, bytes: u32): void {
-  if (isReal(id)) bump(recordOf(id) + S_DEALLOCATED, bytes);
+  if (isReal(id)) bump(recordOf(id) + Store.deallocated, bytes);
 }
 
 /** What is known of `size` bytes goes with them; what is left behind is nobody's. */

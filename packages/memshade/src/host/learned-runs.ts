@@ -1,0 +1,120 @@
+import { createHash } from "node:crypto";
+import { readFileSync, renameSync, writeFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { UserError } from "../bytes/errors.ts";
+import { describeSystemError } from "../bytes/system-errors.ts";
+import type { InstrumentOptions, SiteRuns } from "../tools/index.ts";
+import type { ModuleRuns } from "../tools/waste/read/site-runs.ts";
+import { say } from "./terminal-line.ts";
+
+const FORMAT = "memshade learned runs 1";
+const MODULE = /^module ([0-9a-f]{64})$/;
+/** Distance from the last site in the code, and how often this one ran. */
+const SITE = /^(\d{1,15}) (\d{1,15})$/;
+
+/**
+ * What the last run of each module did, in a file that somebody has named with `--learn`: a line with the format, then for each module
+ * a line with its SHA-256 and one for each load and store that ran.
+ */
+export class LearnedRuns {
+  readonly #file: string | undefined;
+
+  /** `file`: undefined where nothing is to be learned. */
+  constructor(file: string | undefined) {
+    this.#file = file;
+  }
+
+  /**
+   * Options for rewriting a module, with what is known of it.
+   *
+   * @throws UserError if the file is there, but no such file.
+   */
+  added(options: InstrumentOptions, original: Uint8Array): InstrumentOptions {
+    if (this.#file === undefined) return options;
+    const siteRuns = read(this.#file).get(digestOf(original));
+    return siteRuns === undefined ? options : { ...options, waste: { ...options.waste, siteRuns } };
+  }
+
+  /**
+   * Puts runs in the place of what is known of their modules. What is known of others stays. Says so where the file cannot be written.
+   */
+  keep(modules: readonly ModuleRuns[]): void {
+    if (this.#file === undefined || modules.length === 0) return;
+    try {
+      const known = read(this.#file);
+      for (const { original, runs } of modules)
+        if (runs.offsets.length > 0) known.set(digestOf(original), runs);
+      // All of it or nothing, whoever else writes there.
+      const partial = `${this.#file}.${process.pid}.partial`;
+      writeFileSync(partial, textOf(known));
+      renameSync(partial, this.#file);
+    } catch (error) {
+      say(`cannot write what was learned to ${this.#file}: ${describeSystemError(error)}`);
+    }
+  }
+}
+
+/**
+ * The absolute path of a file for `LearnedRuns`: the program may change its working directory.
+ *
+ * @throws UserError if it is there, but no such file.
+ */
+export function learnedFile(name: string): string {
+  const file = resolve(name);
+  read(file);
+  return file;
+}
+
+/** What is in a file by the digests of modules; nothing if there is none. */
+function read(file: string): Map<string, SiteRuns> {
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return new Map();
+    throw new UserError(`${file}: ${describeSystemError(error)}`);
+  }
+  const known = runsIn(text);
+  if (known === undefined) throw new UserError(`${file}: not a file that --learn has written`);
+  return known;
+}
+
+function runsIn(text: string): Map<string, SiteRuns> | undefined {
+  const [format, ...lines] = text.split("\n");
+  if (format !== FORMAT || lines.pop() !== "") return undefined;
+  const known = new Map<string, SiteRuns>();
+  let offsets: number[] | undefined;
+  let runs: number[] = [];
+  let offset = 0;
+  for (const line of lines) {
+    const digest = MODULE.exec(line)?.[1];
+    if (digest !== undefined) {
+      offsets = [];
+      runs = [];
+      offset = 0;
+      known.set(digest, { offsets, runs });
+      continue;
+    }
+    const [, distance, count] = SITE.exec(line) ?? [];
+    if (distance === undefined || offsets === undefined) return undefined;
+    offset += Number(distance);
+    offsets.push(offset);
+    runs.push(Number(count));
+  }
+  return known;
+}
+
+function textOf(known: ReadonlyMap<string, SiteRuns>): string {
+  const lines = [FORMAT];
+  for (const [digest, { offsets, runs }] of known) {
+    lines.push(`module ${digest}`);
+    offsets.forEach((offset, i) => {
+      lines.push(`${offset - (offsets[i - 1] ?? 0)} ${runs[i]}`);
+    });
+  }
+  return `${lines.join("\n")}\n`;
+}
+
+function digestOf(original: Uint8Array): string {
+  return createHash("sha256").update(original).digest("hex");
+}
