@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { basename } from "node:path";
-import { withBranchHints } from "../packages/memshade/src/host/branch-hints.ts";
-import { nativeSha256 } from "../packages/memshade/src/host/native-sha256.ts";
+import { withBranchHints } from "../packages/memshade/src/host/module/branch-hints.ts";
+import { nativeSha256 } from "../packages/memshade/src/host/module/native-sha256.ts";
 import { instrument, type SiteRuns } from "../packages/memshade/src/tools/index.ts";
 import { buildRuns, movedRuns } from "../packages/memshade/src/tools/waste/read/moved-runs.ts";
 import { decodeModule } from "../packages/memshade/src/wasm/index.ts";

@@ -21,8 +21,8 @@ export {
   profile,
   type Recording,
 } from "./host/profile.ts";
-export { type Profile, type ProfileFile, profileFiles } from "./host/recorder.ts";
-export { writeRunFolder } from "./host/run-folder.ts";
+export { type Profile, type ProfileFile, profileFiles } from "./host/run/recorder.ts";
+export { writeRunFolder } from "./host/run/run-folder.ts";
 export type { Mib } from "./model/mib.ts";
 export type { Run, RunEnd, RunHeap, RunModule } from "./model/run.ts";
 export type { FileRequest } from "./symbolize/file-request.ts";

@@ -14,7 +14,7 @@ import {
 } from "../tools/waste/read/moved-runs.ts";
 import { addedRuns, type ModuleRuns, readSiteRuns, siteRunsText } from "../tools/waste/read/site-runs.ts";
 import { decodeModule, type WasmModule } from "../wasm/index.ts";
-import { makeFolders } from "./make-folders.ts";
+import { makeFolders } from "./run/make-folders.ts";
 
 /** Modules that are remembered at most. */
 const MOST_MODULES = 200;
