@@ -6,7 +6,7 @@ import { runWaste } from "../../tools/waste/events.ts";
 
 /** Finds the site of a function of a program with debug information. */
 function sitesOf(program: string): (name: string) => WasteObjects {
-  const file = new URL(`../../../fixtures/programs/debug/${program}.wasm`, import.meta.url);
+  const file = new URL(`../../fixtures/programs/debug/${program}.wasm`, import.meta.url);
   const module = new Uint8Array(readFileSync(file));
   const { objects } = runWaste(module, { objects: true }, { typesOf: moduleTypes });
   return (name) => {
