@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { withBranchHints } from "../../packages/memshade/src/host/branch-hints.ts";
+import { withBranchHints } from "../../packages/memshade/src/host/module/branch-hints.ts";
 import { rewrite, type Variant } from "./substitution.ts";
 import { MemoryWasi } from "./wasi.ts";
 

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
-import { withBranchHints } from "../../packages/memshade/src/host/branch-hints.ts";
-import { guardImports } from "../../packages/memshade/src/host/host-frames.ts";
-import { nativeSha256 } from "../../packages/memshade/src/host/native-sha256.ts";
+import { guardImports } from "../../packages/memshade/src/host/instance/host-frames.ts";
+import { withBranchHints } from "../../packages/memshade/src/host/module/branch-hints.ts";
+import { nativeSha256 } from "../../packages/memshade/src/host/module/native-sha256.ts";
 import type { InstrumentOptions, SiteRuns } from "../../packages/memshade/src/tools/index.ts";
 import { instrument, readInstrumentedInfo } from "../../packages/memshade/src/tools/index.ts";
 import { siteRunsOfInstance } from "./earlier-runs.ts";

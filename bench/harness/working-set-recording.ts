@@ -1,4 +1,4 @@
-import { nativeSha256 } from "../../packages/memshade/src/host/native-sha256.ts";
+import { nativeSha256 } from "../../packages/memshade/src/host/module/native-sha256.ts";
 import {
   type InstrumentOptions,
   instrument,

@@ -20,7 +20,7 @@ export {
   profile,
   type Recording,
 } from "./host/profile.ts";
-export { type Profile, type ProfileFile, profileFiles } from "./host/recorder.ts";
+export { type Profile, type ProfileFile, profileFiles } from "./host/run/recorder.ts";
 export type { Mib } from "./model/mib.ts";
 export type { Run, RunEnd, RunHeap, RunModule } from "./model/run.ts";
 export type { FileRequest } from "./symbolize/file-request.ts";

@@ -1,5 +1,5 @@
 import { FormatError, UserError } from "../bytes/errors.ts";
-import { say } from "../host/terminal-line.ts";
+import { say } from "../host/run/terminal-line.ts";
 
 /** Exit codes of memshade's own failures; otherwise the exit code is the program's. */
 export const USER_MISTAKE = 2;

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Run } from "../model/run.ts";
 import { findRecording } from "./node/recording-api.ts";
 import { activeRecording } from "./profile.ts";
-import { type Profile, RUN_FILE } from "./recorder.ts";
+import { type Profile, RUN_FILE } from "./run/recorder.ts";
 
 /** A profile taken while the program runs. */
 export interface Dump extends Omit<Profile, "siteRuns"> {

@@ -5,7 +5,7 @@ import { UserError } from "../bytes/errors.ts";
 import { describeSystemError } from "../bytes/system-errors.ts";
 import type { InstrumentOptions, SiteRuns } from "../tools/index.ts";
 import type { ModuleRuns } from "../tools/waste/read/site-runs.ts";
-import { say } from "./terminal-line.ts";
+import { say } from "./run/terminal-line.ts";
 
 const FORMAT = "memshade learned runs 1";
 const MODULE = /^module ([0-9a-f]{64})$/;

@@ -7,14 +7,14 @@ import type { RunEnd } from "../model/run.ts";
 import type { InstanceHandle } from "../tools/heap/read/heap-session.ts";
 import type { InstrumentedInfo } from "../tools/index.ts";
 import { holdMemory } from "../tools/waste/read/held-memory.ts";
-import { customSectionsOf } from "./custom-sections.ts";
-import { connectHost, SHADOW_MEMORY } from "./host-calls.ts";
-import { type GuardedImports, guardImports } from "./host-frames.ts";
-import { type Profile, Recorder, UNKNOWN_MODULE } from "./recorder.ts";
+import { connectHost, SHADOW_MEMORY } from "./instance/host-calls.ts";
+import { type GuardedImports, guardImports } from "./instance/host-frames.ts";
+import { customSectionsOf } from "./module/custom-sections.ts";
+import { type Profile, Recorder, UNKNOWN_MODULE } from "./run/recorder.ts";
 import type { ToolOptions } from "./tool-options.ts";
 
-export type { GuardedImports } from "./host-frames.ts";
-export { type Profile, type ProfileFile, profileFiles } from "./recorder.ts";
+export type { GuardedImports } from "./instance/host-frames.ts";
+export { type Profile, type ProfileFile, profileFiles } from "./run/recorder.ts";
 
 export interface LoaderOptions {
   /** Bytes of the module before it was instrumented. Without them frames have no function names. */

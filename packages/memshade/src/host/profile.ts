@@ -1,11 +1,11 @@
 import type { InstanceHandle } from "../tools/heap/read/heap-session.ts";
 import { type InstrumentedInfo, instrument } from "../tools/index.ts";
 import { holdMemory } from "../tools/waste/read/held-memory.ts";
-import { withBranchHints } from "./branch-hints.ts";
-import { connectHost } from "./host-calls.ts";
-import { guardImports } from "./host-frames.ts";
-import { type Profile, Recorder } from "./recorder.ts";
-import { describeEnd, describeThrown } from "./run-end.ts";
+import { connectHost } from "./instance/host-calls.ts";
+import { guardImports } from "./instance/host-frames.ts";
+import { withBranchHints } from "./module/branch-hints.ts";
+import { type Profile, Recorder } from "./run/recorder.ts";
+import { describeEnd, describeThrown } from "./run/run-end.ts";
 import { type ToolOptions, toInstrumentOptions } from "./tool-options.ts";
 
 export interface ProfileOptions extends ToolOptions {

@@ -5,7 +5,7 @@ import type { InstrumentedInfo, WovenToolName } from "../tools/index.ts";
 import type { ModuleRuns } from "../tools/waste/read/site-runs.ts";
 import { WasteSession } from "../tools/waste/read/waste-session.ts";
 import { WorkingSetSession } from "../tools/working-set/read/working-set-session.ts";
-import type { ProfileFile } from "./recorder.ts";
+import type { ProfileFile } from "./run/recorder.ts";
 import type { ToolOptions } from "./tool-options.ts";
 
 /** A place in the source, as far as it is known. */

@@ -3,7 +3,7 @@ import { libraryAt, ownPlace } from "../analyses/waste/libraries.ts";
 import type { Partner } from "../analyses/waste/partners.ts";
 import type { TypeRule, WasteField, WasteFrame, WasteIp, WasteObjects, WasteType } from "../model/waste.ts";
 import { formatBytes, formatCount, formatPercent, plural } from "./format.ts";
-import { compactName } from "./terminal/names.ts";
+import { compactName } from "./terminal/common/names.ts";
 
 /**
  * A place as `parse (parse.c:88)`, by its function and offset where no line is known. Code of a library that is inlined into

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { granuleAccesses, placedAccesses } from "../../src/analyses/granule-accesses.ts";
 import { heapProfileFromRaw, readRaw } from "../../src/formats/memprof-raw/index.ts";
 import type { IndexIntoContextTable } from "../../src/model/indices.ts";
-import { accessedPlaces } from "../../src/report/terminal/accessed-places.ts";
+import { accessedPlaces } from "../../src/report/terminal/heap/accessed-places.ts";
 
 const FOLDER = new URL("../fixtures/memprof/", import.meta.url);
 

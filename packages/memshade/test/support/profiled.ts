@@ -1,6 +1,6 @@
 import { readRaw } from "../../src/formats/memprof-raw/index.ts";
-import { connectHost, SHADOW_MEMORY } from "../../src/host/host-calls.ts";
-import { guardImports } from "../../src/host/host-frames.ts";
+import { connectHost, SHADOW_MEMORY } from "../../src/host/instance/host-calls.ts";
+import { guardImports } from "../../src/host/instance/host-frames.ts";
 import type { Mib } from "../../src/model/mib.ts";
 import type { RunSite } from "../../src/model/run.ts";
 import {

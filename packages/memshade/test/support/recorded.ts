@@ -1,8 +1,8 @@
 import { expect } from "vitest";
 import { readRaw } from "../../src/formats/memprof-raw/index.ts";
-import { connectHost } from "../../src/host/host-calls.ts";
-import { guardImports } from "../../src/host/host-frames.ts";
-import { type Profile, profileFiles, Recorder } from "../../src/host/recorder.ts";
+import { connectHost } from "../../src/host/instance/host-calls.ts";
+import { guardImports } from "../../src/host/instance/host-frames.ts";
+import { type Profile, profileFiles, Recorder } from "../../src/host/run/recorder.ts";
 import { readRun } from "../../src/model/read-run.ts";
 import { readWaste } from "../../src/model/read-waste.ts";
 import { readWorkingSet } from "../../src/model/read-working-set.ts";

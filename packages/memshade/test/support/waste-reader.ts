@@ -1,4 +1,4 @@
-import { furtherMemories, type ShadowMemories } from "../../src/host/host-calls.ts";
+import { furtherMemories, type ShadowMemories } from "../../src/host/instance/host-calls.ts";
 import type { InstrumentedInfo } from "../../src/tools/index.ts";
 import { WasteReader } from "../../src/tools/waste/read/read-waste.ts";
 

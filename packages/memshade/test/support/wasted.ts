@@ -1,4 +1,4 @@
-import { guardImports } from "../../src/host/host-frames.ts";
+import { guardImports } from "../../src/host/instance/host-frames.ts";
 import type { WasteFile } from "../../src/model/waste.ts";
 import { type InstrumentedInfo, instrument, type WasteOptions } from "../../src/tools/index.ts";
 import type { WasteContents, WasteReader } from "../../src/tools/waste/read/read-waste.ts";

@@ -1,6 +1,6 @@
 import type { InstanceWorkingSet, WorkingSetProfile } from "../../model/working-set.ts";
 import type { GroupBy } from "../groups.ts";
-import type { RankedPlace, WorkingSetRanking } from "./rank.ts";
+import type { RankedPlace, WorkingSetRanking } from "./ranked-place.ts";
 
 /** What functions are ranked by that intervals ended in. */
 export const INTERVAL_KEYS = ["lines", "new", "fill"] as const;

@@ -4,12 +4,12 @@ import { diffHeaps, type HeapDiff } from "../../analyses/diff/heap-diff.ts";
 import { GROUPINGS, type GroupBy } from "../../analyses/groups.ts";
 import { METRICS, type MetricKey } from "../../analyses/metrics.ts";
 import { UserError } from "../../bytes/errors.ts";
-import { say } from "../../host/terminal-line.ts";
+import { say } from "../../host/run/terminal-line.ts";
 import type { Clock } from "../../model/run.ts";
 import { diffJson } from "../../report/json/diff.ts";
-import { diffTable } from "../../report/terminal/diff-table.ts";
-import { formatterOf } from "../../report/terminal/metric-format.ts";
-import type { ColorChoice } from "../../report/terminal/paint.ts";
+import { formatterOf } from "../../report/terminal/common/metric-format.ts";
+import type { ColorChoice } from "../../report/terminal/common/paint.ts";
+import { diffTable } from "../../report/terminal/heap/diff-table.ts";
 import { collect } from "../collect.ts";
 import { loadHeap } from "../load/heap.ts";
 import {

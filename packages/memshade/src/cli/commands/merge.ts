@@ -15,7 +15,7 @@ import {
   type ProfileOrigin,
   spilledProfilePieces,
 } from "../../formats/memshade-profile/index.ts";
-import { say } from "../../host/terminal-line.ts";
+import { say } from "../../host/run/terminal-line.ts";
 import { loadDemangler } from "../../load/demangler.ts";
 import { convertProfile } from "../../memprof/convert.ts";
 import type { InputMerger, MergeFields } from "../../memprof/input-merger.ts";
@@ -35,8 +35,8 @@ import {
 } from "../../model/memprof/index.ts";
 import { MIB_FIELDS, type MibField } from "../../model/mib-fields.ts";
 import { groupDigits } from "../../report/format.ts";
-import { printHotCold } from "../../report/terminal/hot-cold.ts";
-import { Screen } from "../../report/terminal/screen.ts";
+import { Screen } from "../../report/terminal/common/screen.ts";
+import { printHotCold } from "../../report/terminal/heap/hot-cold.ts";
 import { addHotColdOptions, type HotColdFlags, thresholdsOf } from "../hot-cold-options.ts";
 import { keepHeapSmall } from "../small-heap.ts";
 import { parseChoice, screenOptions, standardOutput } from "./report-options.ts";

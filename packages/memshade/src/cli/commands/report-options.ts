@@ -1,6 +1,6 @@
 import { UserError } from "../../bytes/errors.ts";
-import { type ColorChoice, createPaint, wantsColors } from "../../report/terminal/paint.ts";
-import type { ScreenOptions } from "../../report/terminal/screen.ts";
+import { type ColorChoice, createPaint, wantsColors } from "../../report/terminal/common/paint.ts";
+import type { ScreenOptions } from "../../report/terminal/common/screen.ts";
 
 const COLUMNS = 80;
 const COLOR_CHOICES: readonly ColorChoice[] = ["auto", "always", "never"];

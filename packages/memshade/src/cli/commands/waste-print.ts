@@ -4,7 +4,7 @@ import type { Command } from "commander";
 import { UserError } from "../../bytes/errors.ts";
 import { describeSystemError } from "../../bytes/system-errors.ts";
 import { readDeadstores } from "../../formats/deadstores/read.ts";
-import { printDeadstores } from "../../report/terminal/deadstores.ts";
+import { printDeadstores } from "../../report/terminal/waste/deadstores.ts";
 
 const WASTE_FILE = "waste.json";
 const USUAL_ROWS = 5;

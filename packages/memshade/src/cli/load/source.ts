@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from "node:fs";
 import { UserError } from "../../bytes/errors.ts";
-import type { SourceReader } from "../../report/terminal/source-report.ts";
+import type { SourceReader } from "../../report/terminal/heap/source-report.ts";
 
 /** Larger files are not source that a person wrote. */
 const LARGEST_SOURCE = 16 * 1024 * 1024;

@@ -1,5 +1,5 @@
 import { UserError } from "../../bytes/errors.ts";
-import { say } from "../../host/terminal-line.ts";
+import { say } from "../../host/run/terminal-line.ts";
 import { loadDemangler } from "../../load/demangler.ts";
 import { ObjectFinder } from "../../load/objects.ts";
 import type { FileSymbolizerOptions } from "../../load/symbolizer.ts";

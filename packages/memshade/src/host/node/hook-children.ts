@@ -1,5 +1,5 @@
 import { ChildProcess } from "node:child_process";
-import { replaceFunction } from "../replace-property.ts";
+import { replaceFunction } from "../instance/replace-property.ts";
 
 /**
  * Reports signals that the program sends to its children: a hooked child that is busy sees them only when its event

@@ -1,7 +1,7 @@
 import { syncBuiltinESMExports } from "node:module";
 import vm from "node:vm";
-import { hookWebAssembly, type InstantiationObserver } from "../hook-webassembly.ts";
-import { replaceFunction } from "../replace-property.ts";
+import { hookWebAssembly, type InstantiationObserver } from "../instance/hook-webassembly.ts";
+import { replaceFunction } from "../instance/replace-property.ts";
 
 /** Hooks WebAssembly in this thread's own context and in those that the program makes with `node:vm`. */
 export function hookAllContexts(observer: InstantiationObserver): void {

@@ -1,6 +1,6 @@
 import { syncBuiltinESMExports } from "node:module";
 import workerThreads from "node:worker_threads";
-import { replaceClass } from "../replace-property.ts";
+import { replaceClass } from "../instance/replace-property.ts";
 
 export interface WorkerObserver {
   /** A worker thread is about to start. */

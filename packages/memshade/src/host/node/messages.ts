@@ -1,7 +1,7 @@
 import type { RunEnd } from "../../model/run.ts";
 import type { SharedPlace } from "../../tools/heap/read/heap-session.ts";
 import type { InstrumentedInfo } from "../../tools/index.ts";
-import type { ShadowMemories } from "../host-calls.ts";
+import type { ShadowMemories } from "../instance/host-calls.ts";
 
 /** What the threads of a program tell the thread that records. */
 export type RecordingMessage =

@@ -1,6 +1,6 @@
 import type { RunEnd } from "../../model/run.ts";
-import { replaceFunction } from "../replace-property.ts";
-import { describeEnd } from "../run-end.ts";
+import { replaceFunction } from "../instance/replace-property.ts";
+import { describeEnd } from "../run/run-end.ts";
 import {
   deliveryWord,
   isWatchedSignal,

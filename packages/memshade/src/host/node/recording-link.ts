@@ -7,7 +7,7 @@ import workerThreads, {
 } from "node:worker_threads";
 import type { RunEnd } from "../../model/run.ts";
 import type { InstrumentedInfo } from "../../tools/index.ts";
-import type { SharedShadow } from "../shared-shadows.ts";
+import type { SharedShadow } from "../instance/shared-shadows.ts";
 import { siblingModule } from "../sibling-module.ts";
 import type { RecordingMessage } from "./messages.ts";
 import type { RecordingThreadData } from "./recording-thread.ts";

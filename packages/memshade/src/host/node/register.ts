@@ -4,7 +4,7 @@
  */
 import { fileURLToPath } from "node:url";
 import { getEnvironmentData, isMainThread, setEnvironmentData } from "node:worker_threads";
-import { defaultOutTemplate, programName } from "../run-folder.ts";
+import { defaultOutTemplate, programName } from "../run/run-folder.ts";
 import { hookChildProcesses } from "./hook-children.ts";
 import { hookAllContexts } from "./hook-contexts.ts";
 import { hookWorkers } from "./hook-workers.ts";

@@ -6,10 +6,15 @@ import { resolve } from "node:path";
 import { isatty } from "node:tty";
 import { fileURLToPath } from "node:url";
 import { UserError } from "../../bytes/errors.ts";
-import { dieBySignal, onSignals } from "../die-by-signal.ts";
-import { assertFolderWritable, defaultOutTemplate, expandOutTemplate, programName } from "../run-folder.ts";
+import { dieBySignal, onSignals } from "../run/die-by-signal.ts";
+import {
+  assertFolderWritable,
+  defaultOutTemplate,
+  expandOutTemplate,
+  programName,
+} from "../run/run-folder.ts";
+import { say, sayWritten } from "../run/terminal-line.ts";
 import { siblingModule } from "../sibling-module.ts";
-import { say, sayWritten } from "../terminal-line.ts";
 import type { ToolOptions } from "../tool-options.ts";
 import { ControlServer, type Peer } from "./control-server.ts";
 import type { ControlMessage, ControlRequest } from "./messages.ts";

@@ -1,6 +1,6 @@
 import type { RunEnd } from "../../model/run.ts";
 import type { InstrumentedInfo } from "../../tools/index.ts";
-import type { ShadowMemories } from "../host-calls.ts";
+import type { ShadowMemories } from "../instance/host-calls.ts";
 
 /** What the thread that runs a WASI program is given. */
 export interface WasiProgram {

@@ -6,8 +6,8 @@ import { WASI } from "node:wasi";
 import { parentPort, workerData } from "node:worker_threads";
 import type { RunEnd } from "../../model/run.ts";
 import { observeImports } from "../../tools/waste/read/host-ranges.ts";
-import { connectHost } from "../host-calls.ts";
-import { describeEnd } from "../run-end.ts";
+import { connectHost } from "../instance/host-calls.ts";
+import { describeEnd } from "../run/run-end.ts";
 import type { WasiMessage, WasiProgram } from "./messages.ts";
 
 function post(message: WasiMessage): void {

@@ -4,20 +4,20 @@ import { UserError } from "../../bytes/errors.ts";
 import { describeSystemError } from "../../bytes/system-errors.ts";
 import type { RunEnd } from "../../model/run.ts";
 import type { InstanceHandle } from "../../tools/heap/read/heap-session.ts";
-import { dieBySignal, onSignals } from "../die-by-signal.ts";
 import { LearnedRuns } from "../learned-runs.ts";
-import { moduleLines } from "../module-lines.ts";
-import { moduleTypes } from "../module-types.ts";
-import { profileFiles, Recorder } from "../recorder.ts";
+import { moduleLines } from "../module/module-lines.ts";
+import { moduleTypes } from "../module/module-types.ts";
+import { dieBySignal, onSignals } from "../run/die-by-signal.ts";
+import { profileFiles, Recorder } from "../run/recorder.ts";
 import {
   assertFolderWritable,
   defaultOutTemplate,
   programName,
   RunFolders,
   writeRunFolder,
-} from "../run-folder.ts";
+} from "../run/run-folder.ts";
+import { say, sayWritten } from "../run/terminal-line.ts";
 import { siblingModule } from "../sibling-module.ts";
-import { say, sayWritten } from "../terminal-line.ts";
 import type { ToolOptions } from "../tool-options.ts";
 import type { WasiMessage, WasiProgram } from "./messages.ts";
 import { loadWasiModule, type WasiModule } from "./wasi-module.ts";

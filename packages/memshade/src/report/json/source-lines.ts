@@ -1,5 +1,5 @@
 import type { SourceLine } from "../../analyses/source-lines.ts";
-import type { SourceReader } from "../terminal/source-report.ts";
+import type { SourceReader } from "../terminal/heap/source-report.ts";
 
 export interface SourceLinesJsonOptions {
   /** How the user named the profile. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { connectHost } from "../../../src/host/host-calls.ts";
+import { connectHost } from "../../../src/host/instance/host-calls.ts";
 import { instrument, localityLayoutOf, type WorkingSetLayout } from "../../../src/tools/index.ts";
 import { Control } from "../../../src/tools/working-set/read/offsets.ts";
 import { LocalityState } from "../../../src/tools/working-set/read/read-locality.ts";

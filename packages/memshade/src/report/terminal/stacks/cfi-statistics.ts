@@ -1,5 +1,5 @@
 import { formatBytes, formatPercent, groupDigits } from "../../format.ts";
-import { padLeft } from "../text.ts";
+import { padLeft } from "../common/text.ts";
 
 /** Figures of a table of unwind rules, in bytes where they are sizes. */
 interface FormStatistics {

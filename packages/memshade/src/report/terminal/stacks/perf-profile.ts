@@ -2,7 +2,7 @@ import { sampledFunctions, sampledStacks } from "../../../analyses/sampled-funct
 import type { NativeRecording } from "../../../model/native-stacks.ts";
 import type { SampleProfile } from "../../../model/sample-profile.ts";
 import { formatCount, formatPercent, plural } from "../../format.ts";
-import { cutMiddle, padLeft, printable } from "../text.ts";
+import { cutMiddle, padLeft, printable } from "../common/text.ts";
 import { missingLines } from "./native-stacks.ts";
 
 export interface PerfProfileOptions {

@@ -1,0 +1,95 @@
+import { Control } from "../../tools/heap/layout.ts";
+import type { InstrumentedInfo, ToolName, WorkingSetLayout } from "../../tools/index.ts";
+import { stackNoter } from "../../tools/working-set/read/note-stack.ts";
+
+/** Export of an instrumented module that holds its shadow memory. */
+export const SHADOW_MEMORY = "memshade.memory";
+/** Where a module imports its shadow memory from, if its instances share it. */
+export const SHADOW_IMPORT = { module: "memshade", field: "memory" } as const;
+/** Exports of such a module: where the stack of this instance begins, and its number among them. */
+export const STACK_BASE = "memshade.base";
+const LOCAL_NUMBER = "memshade.instance";
+/** Export with the functions the module calls: when its tables are full, and to learn the time. */
+const HOST_TABLE = "memshade.table";
+const FLUSH_SLOT = 0;
+const TICK_SLOT = 1;
+const STACK_SLOT = 2;
+
+/** The memories of the tools woven into an instance; further ones of a tool are `tool.1` and so on. */
+export type ShadowMemories = Partial<Record<ToolName | `${ToolName}.${number}`, WebAssembly.Memory>>;
+
+/** Those of one tool but for its first. */
+export function furtherMemories(memories: ShadowMemories, tool: ToolName): WebAssembly.Memory[] {
+  const further: WebAssembly.Memory[] = [];
+  for (let memory = memories[`${tool}.1`]; memory !== undefined; )
+    memory = memories[`${tool}.${further.push(memory) + 1}`];
+  return further;
+}
+
+/** What the code inside the module may ask of the thread that runs it. */
+export interface HostCalls {
+  /** Tables are full: take over what they hold. */
+  flush(): void;
+}
+
+/**
+ * Connects an instance to its host. To be called in the thread of the instance, before the program allocates.
+ *
+ * @returns the memories of its tools; those that found nothing to record have none.
+ */
+export function connectHost(
+  exports: WebAssembly.Exports,
+  info: InstrumentedInfo,
+  calls: HostCalls,
+): ShadowMemories {
+  // No test by `instanceof`: they may come from another context of this thread, which has classes of its own.
+  const memories: ShadowMemories = {};
+  for (const tool of Object.keys(info.toolLayouts ?? {}) as ToolName[]) {
+    memories[tool] = exports[`memshade.${tool}`] as WebAssembly.Memory;
+    for (let number = 1; exports[`memshade.${tool}.${number}`] !== undefined; number++)
+      memories[`${tool}.${number}`] = exports[`memshade.${tool}.${number}`] as WebAssembly.Memory;
+  }
+  const memory = exports[SHADOW_MEMORY] as WebAssembly.Memory | undefined;
+  const table = exports[HOST_TABLE] as WebAssembly.Table | undefined;
+  if (table !== undefined && memories.workingset !== undefined) {
+    const note = stackNoter(memories.workingset, info.toolLayouts?.workingset as WorkingSetLayout);
+    table.set(STACK_SLOT, tableFunction(note));
+  }
+  if (memory === undefined || table === undefined || info.layout === undefined) return memories;
+  table.set(FLUSH_SLOT, tableFunction(calls.flush));
+  if (info.clock === "wall") {
+    const control = new DataView(memory.buffer, info.layout.control);
+    // Threads that share the tables share their clock.
+    const { timeOrigin } = performance;
+    const start =
+      info.acrossThreads === true ? control.getFloat64(Control.start, true) - timeOrigin : performance.now();
+    table.set(
+      TICK_SLOT,
+      tableFunction(() => control.setUint32(Control.wallMs, performance.now() - start, true)),
+    );
+  }
+  memories.heap = memory;
+  return memories;
+}
+
+/** Number of an instance among those that share its shadow memory. */
+export function localNumber(exports: WebAssembly.Exports): number {
+  return (exports[LOCAL_NUMBER] as WebAssembly.Global).value;
+}
+
+/** (module (import "h" "f" (func)) (export "f" (func 0))): tables hold only functions that come out of a module. */
+const BRIDGE = Uint8Array.of(
+  ...[0, 0x61, 0x73, 0x6d, 1, 0, 0, 0],
+  ...[1, 4, 1, 0x60, 0, 0],
+  ...[2, 7, 1, 1, 0x68, 1, 0x66, 0, 0],
+  ...[7, 5, 1, 1, 0x66, 0, 0],
+);
+
+// The classes are taken before anybody replaces them, so that the bridge is not instrumented itself.
+const { Module, Instance } = WebAssembly;
+let bridge: WebAssembly.Module | undefined;
+
+function tableFunction(f: () => void): unknown {
+  bridge ??= new Module(BRIDGE);
+  return new Instance(bridge, { h: { f } }).exports.f;
+}

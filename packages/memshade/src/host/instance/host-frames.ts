@@ -1,0 +1,134 @@
+import { attributionLayoutOf, type InstrumentedInfo } from "../../tools/index.ts";
+import { WASI_MODULES } from "../../tools/waste/read/host-ranges.ts";
+import { SHADOW_IMPORT, SHADOW_MEMORY, STACK_BASE } from "./host-calls.ts";
+
+type HostFunction = (...operands: unknown[]) => unknown;
+
+/** An import object whose functions put the shadow stack back however they end, once the instance is connected. */
+export interface GuardedImports {
+  imports: WebAssembly.Imports;
+  connect(exports: WebAssembly.Exports): void;
+}
+
+/** Engines have code of their own for these when they are imported as they are, and nothing comes back from them. */
+const MATHEMATICS = new Set(Object.values(Object.getOwnPropertyDescriptors(Math)).map(({ value }) => value));
+
+/**
+ * Guards the host functions among a module's imports. A trap unwinds the module's frames unseen by the module; where it
+ * passes a host function on its way, or is caught there, the guard tells the module where its stack has got to. So whatever
+ * comes in next continues in the right place.
+ *
+ * `shadow`: the memory to import for modules that take theirs from outside.
+ *
+ * Undefined: nothing to do. Functions of other instances are never touched, for a guard could not pass all types of values.
+ *
+ * @param declared the imports that the module declares.
+ */
+export function guardImports(
+  imports: WebAssembly.Imports | undefined,
+  declared: readonly WebAssembly.ModuleImportDescriptor[],
+  info: InstrumentedInfo,
+  shadow?: WebAssembly.Memory,
+): GuardedImports | undefined {
+  if (imports === undefined) return undefined;
+  const guardians = guardiansOf(info);
+  if (guardians.length === 0 && shadow === undefined) return undefined;
+
+  const isGuarded = ({ module, kind }: WebAssembly.ModuleImportDescriptor): boolean =>
+    kind === "function" && !WASI_MODULES.includes(module);
+  if (shadow === undefined && !declared.some(isGuarded)) return undefined;
+  const guarded: Record<string, Record<string, WebAssembly.ImportValue>> = Object.create(null);
+  const guards = new Map<HostFunction, HostFunction>();
+  for (const entry of declared) {
+    const { module, name } = entry;
+    if (shadow !== undefined && module === SHADOW_IMPORT.module && name === SHADOW_IMPORT.field) {
+      guarded[module] = { ...guarded[module], [name]: shadow };
+      continue;
+    }
+    const from = imports[module] as Record<string, WebAssembly.ImportValue> | undefined;
+    // The engine refuses it, in its own words.
+    if (from === null || (typeof from !== "object" && typeof from !== "function")) return undefined;
+    guarded[module] ??= Object.create(null);
+    let value = from[name] as unknown;
+    if (isGuarded(entry) && typeof value === "function" && !MATHEMATICS.has(value) && !isOfInstance(value)) {
+      const call = value as HostFunction;
+      if (!guards.has(call))
+        guards.set(
+          call,
+          guardians.reduce((inner, { guard }) => guard(inner), call),
+        );
+      value = guards.get(call);
+    }
+    guarded[module][name] = value as WebAssembly.ImportValue;
+  }
+  return {
+    imports: guarded,
+    connect(exports) {
+      for (const guardian of guardians) guardian.connect(exports);
+    },
+  };
+}
+
+/** Guards the words of one tool that follows calls. */
+interface Guardian {
+  guard(call: HostFunction): HostFunction;
+  connect(exports: WebAssembly.Exports): void;
+}
+
+/** One for each tool that has host words: the heap profiler, and others where they tell contexts apart. */
+function guardiansOf({ layout, toolLayouts }: InstrumentedInfo): Guardian[] {
+  const guardians: Guardian[] = [];
+  if (layout !== undefined) guardians.push(guardian(SHADOW_MEMORY, layout.hostWord, STACK_BASE));
+  const hostWord = Number(toolLayouts?.waste?.hostWord ?? 0);
+  if (hostWord !== 0) guardians.push(guardian(WASTE_MEMORY, hostWord));
+  const attributed = attributionLayoutOf(toolLayouts?.workingset ?? {})?.hostWord ?? 0;
+  if (attributed !== 0) guardians.push(guardian(WORKING_SET_MEMORY, attributed));
+  return guardians;
+}
+
+/** `base`: the exported global that has the address of the words, where instances differ in it. */
+function guardian(memoryName: string, address: number, base?: string): Guardian {
+  /** Host word and entry word. */
+  let words = new Int32Array(2);
+  /** The host word at the innermost guarded call that has not returned. */
+  let newest = 0;
+  return {
+    guard: (call) =>
+      function host(...operands: unknown[]): unknown {
+        const outer = newest;
+        newest = words[0];
+        words[1] = newest;
+        try {
+          return call(...operands);
+        } finally {
+          newest = outer;
+          words[0] = outer;
+          words[1] = outer;
+        }
+      },
+    connect(exports) {
+      const memory = exports[memoryName] as WebAssembly.Memory | undefined;
+      const own = base === undefined ? undefined : (exports[base] as WebAssembly.Global | undefined);
+      const at = own === undefined ? address : own.value >>> 0;
+      if (memory !== undefined) words = new Int32Array(memory.buffer, at, 2);
+    },
+  };
+}
+
+const WASTE_MEMORY = "memshade.waste";
+const WORKING_SET_MEMORY = "memshade.workingset";
+
+const { Table } = WebAssembly;
+let table: WebAssembly.Table | undefined;
+
+/** Whether a function comes out of an instance: no others fit into tables. */
+function isOfInstance(value: unknown): boolean {
+  table ??= new Table({ element: "anyfunc", initial: 1 });
+  try {
+    table.set(0, value);
+    table.set(0, null);
+    return true;
+  } catch {
+    return false;
+  }
+}

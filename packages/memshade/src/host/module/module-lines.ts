@@ -1,0 +1,18 @@
+import { openObject } from "../../objects/index.ts";
+import { Symbolizer } from "../../symbolize/symbolizer.ts";
+import type { LinesOf } from "../tool-session.ts";
+
+/** Lines of a module by its own debug information; undefined where it has none that can be read. */
+export const moduleLines: LinesOf = (original) => {
+  try {
+    const object = openObject(original);
+    if (object.section(".debug_info") === undefined) return undefined;
+    const symbolizer = new Symbolizer(object);
+    return (offset) => {
+      const [innermost, ...outer] = symbolizer.frames(offset);
+      return outer.length === 0 ? innermost : { ...innermost!, outer };
+    };
+  } catch {
+    return undefined;
+  }
+};

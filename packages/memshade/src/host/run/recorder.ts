@@ -1,0 +1,174 @@
+import type { Run, RunEnd } from "../../model/run.ts";
+import { RUN_SCHEMA, RUN_VERSION } from "../../model/run.ts";
+import { HeapSession, type InstanceHandle, type SharedPlace } from "../../tools/heap/read/heap-session.ts";
+import type { InstrumentedInfo, WovenToolName } from "../../tools/index.ts";
+import type { ModuleRuns } from "../../tools/waste/read/site-runs.ts";
+import { toSessionOptions } from "../heap-options.ts";
+import { furtherMemories, type ShadowMemories } from "../instance/host-calls.ts";
+import { type ToolOptions, toolsOf } from "../tool-options.ts";
+import { type LinesOf, SESSIONS, type ToolSession, type TypesOf } from "../tool-session.ts";
+import { MEMSHADE_VERSION } from "../version.ts";
+
+/** Names of the files of a run, as `run.json` refers to them. */
+export const RUN_FILE = "run.json";
+export const HEAP_FILE = "heap.memprofraw";
+
+/** What was recorded: the description of the run and the raw MemProf profile. */
+export interface Profile {
+  run: Run;
+  /** LLVM raw memory profile, the bytes of `heap.memprofraw`. */
+  raw: Uint8Array;
+  /** Files of the other tools, as `run.files` names them. */
+  toolFiles: ProfileFile[];
+  /** How often what is in the modules ran, as far as a tool tells; no part of the run folder. */
+  siteRuns: ModuleRuns[];
+}
+
+/** One file of a run folder. */
+export interface ProfileFile {
+  name: string;
+  contents: string | Uint8Array;
+}
+
+export interface RecorderOptions {
+  tools: ToolOptions;
+  /** The program and its arguments, without memshade and its options. */
+  command: readonly string[];
+  /** Short name of the program. */
+  program: string;
+  /** Reads debug information, for tools that write lines. */
+  linesOf?: LinesOf;
+  typesOf?: TypesOf;
+}
+
+/** Stands for the shadow memory of modules that have none. */
+const NO_MEMORY = new WebAssembly.Memory({ initial: 0, maximum: 0 });
+
+/** Stands for the bytes of a module that nobody has kept: its functions stay without names. */
+export const UNKNOWN_MODULE: Uint8Array = Uint8Array.of(0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00);
+
+/** One recorded run: instances come and go, profiles are taken at any time. Knows nothing of files and processes. */
+export class Recorder {
+  readonly #options: RecorderOptions;
+  readonly #session: HeapSession;
+  readonly #recordsHeap: boolean;
+  /** Sessions of the tools beside the heap profiler. */
+  readonly #sessions: ToolSession[];
+  readonly #notes: string[] = [];
+  #instances = 0;
+
+  constructor(options: RecorderOptions) {
+    this.#options = options;
+    // Also without the heap tool: it knows the modules and their instances.
+    this.#session = new HeapSession(toSessionOptions(options.tools));
+    const tools = toolsOf(options.tools);
+    this.#recordsHeap = tools.includes("heap");
+    this.#sessions = tools.flatMap((tool) =>
+      tool === "heap" ? [] : (SESSIONS[tool]?.(options.tools) ?? []),
+    );
+  }
+
+  /** Instances added so far, released ones included. */
+  get instanceCount(): number {
+    return this.#instances;
+  }
+
+  /**
+   * Starts to record an instance by its shadow memories.
+   *
+   * @param memories those of the tools that found something to record in it.
+   * @param original the bytes of the module before instrumentation, or a function that is asked for them when a
+   *   profile is taken.
+   * @param place says which other instances have the same tables for the heap.
+   */
+  addInstance(
+    memories: ShadowMemories,
+    info: InstrumentedInfo,
+    original: Uint8Array | (() => Uint8Array),
+    path: string | null,
+    place?: SharedPlace,
+  ): InstanceHandle {
+    this.#instances++;
+    const handle = this.#session.addInstance(memories.heap ?? NO_MEMORY, info, original, path, place);
+    for (const session of this.#sessions) {
+      const memory = memories[session.tool];
+      if (memory !== undefined) {
+        const tables = furtherMemories(memories, session.tool);
+        session.addInstance(handle, memory, info, original, tables);
+      }
+    }
+    return handle;
+  }
+
+  /** The instance is gone: its figures are kept, its memory is not. */
+  releaseInstance(handle: InstanceHandle): void {
+    this.#session.releaseInstance(handle);
+    for (const session of this.#sessions) session.releaseInstance(handle);
+  }
+
+  /** Whether tables that instances share are still in use. */
+  isShared(group: string): boolean {
+    return this.#session.isShared(group);
+  }
+
+  /** The tables of an instance are full: takes over what they hold. */
+  flush(handle: InstanceHandle): void {
+    this.#session.flush(handle);
+  }
+
+  /** Adds a sentence about something that this run does not track. Repeated sentences are kept once. */
+  note(sentence: string): void {
+    if (!this.#notes.includes(sentence)) this.#notes.push(sentence);
+  }
+
+  /** Forgets what was recorded so far. Blocks that are live now stay known and are part of the next profile. */
+  reset(): void {
+    this.#session.reset();
+    for (const session of this.#sessions) session.reset();
+  }
+
+  /** The profile up to now. Changes nothing, so that it can be taken while the program runs. */
+  takeProfile(end: RunEnd): Profile {
+    const { heap, modules, tool, notTracked, raw } = this.#session.snapshot(end);
+    const heapPart = this.#recordsHeap;
+    const others = this.#sessions.map((session) => ({
+      tool: session.tool,
+      ...session.snapshot(end, {
+        command: this.#options.command,
+        modules,
+        linesOf: this.#options.linesOf,
+        typesOf: this.#options.typesOf,
+      }),
+    }));
+    const byTool = <T>(value: (of: (typeof others)[number]) => T): Partial<Record<WovenToolName, T>> =>
+      Object.fromEntries(others.map((of) => [of.tool, value(of)]));
+    const run: Run = {
+      schema: RUN_SCHEMA,
+      version: RUN_VERSION,
+      memshade: MEMSHADE_VERSION,
+      command: [...this.#options.command],
+      program: this.#options.program,
+      tools: { ...(heapPart ? { heap: tool } : {}), ...byTool(({ description }) => description) },
+      end,
+      modules,
+      ...(heapPart ? { heap } : {}),
+      notTracked: [...notTracked, ...others.flatMap((of) => of.notTracked), ...this.#notes],
+      files: { ...(heapPart ? { heap: HEAP_FILE } : {}), ...byTool(({ file }) => file.name) },
+    };
+    return {
+      run,
+      raw,
+      toolFiles: others.map(({ file }) => file),
+      siteRuns: others.flatMap(({ siteRuns }) => siteRuns ?? []),
+    };
+  }
+}
+
+/** The files that stand for a profile in a run folder; `run.json` comes last, so that it vouches for the others. */
+export function profileFiles(profile: Profile): ProfileFile[] {
+  return [
+    ...(profile.run.files.heap === undefined ? [] : [{ name: HEAP_FILE, contents: profile.raw }]),
+    ...profile.toolFiles,
+    { name: RUN_FILE, contents: `${JSON.stringify(profile.run, null, 2)}\n` },
+  ];
+}

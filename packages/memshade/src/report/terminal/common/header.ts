@@ -1,0 +1,168 @@
+import { heapTotals } from "../../../analyses/totals.ts";
+import type { HeapProfile } from "../../../model/heap-profile.ts";
+import type { RunAllocator, RunEnd } from "../../../model/run.ts";
+import { formatBlocks, formatBytes, formatCount, plural } from "../../format.ts";
+import { gapsOf } from "../../gaps.ts";
+import type { Screen } from "./screen.ts";
+import { cutMiddle, printable, wrapWords } from "./text.ts";
+
+const GAPS_SHOWN = 12;
+const ALLOCATORS_SHOWN = 3;
+
+/** What ran and how it ended, then everything that the profile does not cover. */
+export function printTitle(screen: Screen, profile: HeapProfile): void {
+  const { program, command, end } = profile.description;
+  const title = `Heap profile${program === undefined ? "" : ` of ${cutMiddle(printable(program), 40)}`}`;
+  screen.printEnds(title, end === undefined ? "" : endInWords(end), screen.paint.strong);
+  if (command !== undefined && command.length > 0) {
+    const line = printable(command.join(" "));
+    screen.print(screen.paint.faint(screen.shorten(line, cutMiddle(line, screen.width))));
+  }
+  if (end?.message !== undefined) {
+    printWrapped(screen, printable(end.message), "  ", "  ", screen.paint.warning);
+  }
+  printGaps(screen, gapsOf(profile));
+}
+
+/** What the numbers do not cover, but for what the reader was told before. */
+export function printGaps(screen: Screen, all: readonly string[]): void {
+  const gaps = all.filter((gap) => !screen.said.has(gap));
+  for (const gap of gaps) screen.said.add(gap);
+  if (gaps.length === 0) {
+    return;
+  }
+  screen.print("", screen.paint.warning("! Read this first"));
+  const limit = screen.isWide ? gaps.length : GAPS_SHOWN;
+  for (const gap of gaps.slice(0, limit)) {
+    printWrapped(screen, printable(gap), "  · ", "    ", screen.paint.warning);
+  }
+  if (gaps.length > limit) {
+    screen.print(screen.paint.warning(`  · … and ${gaps.length - limit} more: --wide shows them`));
+  }
+}
+
+/** Totals of the run, one line each. */
+export function printSummary(screen: Screen, profile: HeapProfile): void {
+  const { clock, counters, totals } = profile.description;
+  const { allocations, allocatedBytes, heapAccesses } = heapTotals(profile);
+  const line = (label: string, value: string) =>
+    printWrapped(screen, value, `  ${screen.paint.faint(label.padEnd(12))}`, " ".repeat(14));
+  screen.print("");
+  const freed = totals === undefined ? "" : `, ${formatCount(totals.frees)} of them freed`;
+  line("Allocated", `${formatBytes(allocatedBytes)} in ${formatBlocks(allocations)}${freed}`);
+  if (totals === undefined) {
+    line("Peak", "not known");
+  } else {
+    line("Peak", `${formatBytes(totals.peakBytes)} in ${formatBlocks(totals.peakBlocks)}`);
+    line("At the end", `${formatBytes(totals.liveBytes)} in ${formatBlocks(totals.liveBlocks)} still live`);
+  }
+  const elsewhere = totals === undefined ? "" : `, ${formatCount(totals.otherAccesses)} elsewhere in memory`;
+  const areAccessesKnown = profile.description.unknownFields?.includes("totalAccessCount") !== true;
+  line(
+    "Accesses",
+    areAccessesKnown ? `${formatCount(heapAccesses)} to heap blocks${elsewhere}` : "not known",
+  );
+  line(
+    "Lifetimes",
+    clock.kind === "virtual"
+      ? `in ${printable(clock.unit)} made meanwhile (virtual clock)`
+      : `in ${printable(clock.unit)} (wall clock)`,
+  );
+  if (counters !== undefined) {
+    line(
+      "Counters",
+      counters === "merged"
+        ? "exact for every block (merged inside basic blocks)"
+        : "exact for every granule",
+    );
+  }
+  allocatorsInWords(profile).forEach((words, index) => {
+    line(index === 0 ? "Allocator" : "", words);
+  });
+  if (totals !== undefined) {
+    line("Profiler", `took ${formatBytes(totals.profilerBytes)} of memory for itself`);
+  }
+}
+
+/** What to look at when nothing was allocated. */
+export function printNothingAllocated(screen: Screen, profile: HeapProfile): void {
+  screen.print("", screen.paint.strong("No allocations were recorded."), "");
+  const advice: string[] = [];
+  for (const { name, allocator } of profile.modules) {
+    // Of one without an allocator the head of the report says why.
+    if (allocator === undefined || allocator.functions.length === 0) continue;
+    const functions = allocator.functions.map((hooked) => hooked.name ?? `func[${hooked.index}]`);
+    advice.push(`${name}: the program never called its allocator (${functions.join(", ")}).`);
+  }
+  if (advice.length === 0 && profile.modules.every(({ allocator }) => allocator === undefined)) {
+    advice.push("No WebAssembly module with an allocator was run, or the program ended before it allocated.");
+  }
+  for (const sentence of advice) {
+    printWrapped(screen, printable(sentence), "  · ", "    ");
+  }
+}
+
+const HOW_FOUND: { readonly [How in Exclude<RunAllocator["how"], "none">]: string } = {
+  names: "found by name",
+  exports: "found by its exports",
+  glue: "found through the JavaScript glue",
+  wrapper: "found through its wrappers",
+  structure: "recognized by its structure",
+  option: "as --allocator says",
+};
+
+/** The allocation functions of each module that has some, and how sure it is that they are. */
+function allocatorsInWords({ modules }: HeapProfile): string[] {
+  const known = modules.filter(
+    ({ allocator }) => allocator?.refused === undefined && (allocator?.functions.length ?? 0) > 0,
+  );
+  const lines = known.slice(0, ALLOCATORS_SHOWN).map(({ name, allocator }) => {
+    const { how, confirmed, functions } = allocator!;
+    const names = functions
+      .slice(0, 3)
+      .map(({ role, index, name = `func[${index}]` }) => (name.includes(role) ? name : `${name} (${role})`));
+    const more = functions.length > 3 ? ` and ${functions.length - 3} more` : "";
+    const found = how === "none" ? "" : `, ${HOW_FOUND[how]}`;
+    const sure = confirmed === true ? ", borne out by the run" : "";
+    return printable(`${names.join(", ")}${more}${known.length > 1 ? ` of ${name}` : ""}${found}${sure}`);
+  });
+  return known.length > ALLOCATORS_SHOWN
+    ? [...lines, `and those of ${plural(known.length - ALLOCATORS_SHOWN, "more module")}`]
+    : lines;
+}
+
+export function endInWords({ kind, exitCode, signal }: RunEnd): string {
+  switch (kind) {
+    case "exit":
+      return exitCode === undefined ? "returned" : `exit code ${exitCode}`;
+    case "trap":
+      return "ended by a trap";
+    case "exception":
+      return "ended by an uncaught exception";
+    case "signal":
+      return `ended by ${printable(signal ?? "a signal")}`;
+    case "dump":
+      return "dumped while it ran";
+    default:
+      throw new RangeError(`no such end: ${kind satisfies never}`);
+  }
+}
+
+/** `1,234 call paths at 56 sites`. */
+export function pathsAndSites(paths: number, sites: number): string {
+  return `${plural(paths, "call path")} at ${plural(sites, "site")}`;
+}
+
+/** Prints words in lines no wider than the screen. */
+export function printWrapped(
+  screen: Screen,
+  text: string,
+  first: string,
+  hanging: string,
+  paint: (line: string) => string = (line) => line,
+): void {
+  const width = screen.isWide ? Number.POSITIVE_INFINITY : screen.width - hanging.length;
+  wrapWords(text, width).forEach((line, index) => {
+    screen.print((index === 0 ? first : hanging) + paint(line));
+  });
+}

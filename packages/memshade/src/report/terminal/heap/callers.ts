@@ -1,0 +1,265 @@
+import { type CallerNode, callerTree } from "../../../analyses/caller-tree.ts";
+import type { HeapProfile } from "../../../model/heap-profile.ts";
+import type { IndexIntoContextTable, IndexIntoFrameTable } from "../../../model/indices.ts";
+import { siteDepthOfContext } from "../../../model/site-frame.ts";
+import { framesOfContext } from "../../../model/stacks.ts";
+import { formatPercent, plural } from "../../format.ts";
+import { describeFrame } from "../../frames.ts";
+import { compactName, shortenName } from "../common/names.ts";
+import type { Screen } from "../common/screen.ts";
+import { displayWidth } from "../common/text.ts";
+
+/** Callers below this part of their site are counted, not shown. */
+const SMALLEST_PART = 0.05;
+const LINES_PER_CHAIN = 2;
+const LONGEST_NAME = 36;
+
+/**
+ * The callers of a site, innermost first, as a tree: frames with a single caller follow each other on a
+ * line, a fork gets a branch for each caller with its part of the site.
+ *
+ *     ← fetchPage ← readPage
+ *     ├ 80.0 % ← moveToRoot ← step ← main
+ *     └ 20.0 % ← balance ← … 5 more ← main
+ *
+ * At most `lineLimit` lines, unless the screen is wide: the heaviest branches come first, and "…" stands where
+ * a fork is not shown.
+ */
+export function callerLines(
+  screen: Screen,
+  profile: HeapProfile,
+  contexts: readonly IndexIntoContextTable[],
+  values: ArrayLike<number>,
+  indent: number,
+  lineLimit: number,
+): string[] {
+  const total = contexts.reduce((sum, context) => sum + values[context]!, 0);
+  const callers = callersOfSite(profile, contexts, values);
+  if (callers.length === 0) {
+    return pathLine(screen, profile, contexts[0]!, indent);
+  }
+  const margin = " ".repeat(indent);
+  const draw = (isShown: (caller: CallerNode) => boolean) =>
+    new CallerTreeLines(screen, profile, total, isShown).lines(callers, total, margin);
+  if (screen.isWide) {
+    return draw(() => true);
+  }
+  const shown = new Set<CallerNode>();
+  const candidates = [...forkAbove(callers, total)];
+  for (;;) {
+    const heaviest = candidates.sort((a, b) => a.value - b.value).pop();
+    if (heaviest === undefined || heaviest.value < SMALLEST_PART * total) {
+      break;
+    }
+    shown.add(heaviest);
+    if (draw((caller) => shown.has(caller)).length > lineLimit) {
+      shown.delete(heaviest);
+      break;
+    }
+    candidates.push(...forkAbove(heaviest.callers, heaviest.value));
+  }
+  return draw((caller) => shown.has(caller));
+}
+
+/** The callers of the frame that names a site: what was inlined below it stands alone at the root of the tree. */
+function callersOfSite(
+  profile: HeapProfile,
+  contexts: readonly IndexIntoContextTable[],
+  values: ArrayLike<number>,
+): readonly CallerNode[] {
+  let callers: readonly CallerNode[] = callerTree(profile, contexts, values);
+  for (let depth = siteDepthOfContext(profile, contexts[0]!); depth > 0 && callers.length === 1; depth--) {
+    callers = callers[0]!.callers;
+  }
+  return callers;
+}
+
+/** The branches of the next fork outwards: callers that are alone are no fork. */
+function forkAbove(callers: readonly CallerNode[], value: number): readonly CallerNode[] {
+  let level = callers;
+  while (level.length === 1 && level[0]!.value === value) {
+    level = level[0]!.callers;
+  }
+  return level;
+}
+
+/**
+ * One line: some facts, the heaviest call path of a site, and how many more there are. A wide screen gets
+ * all of them as a tree below the facts.
+ */
+export function heaviestPathLine(
+  screen: Screen,
+  profile: HeapProfile,
+  contexts: readonly IndexIntoContextTable[],
+  values: ArrayLike<number>,
+  indent: number,
+  facts = "",
+): string[] {
+  if (screen.isWide) {
+    const tree = callerLines(screen, profile, contexts, values, indent, Number.POSITIVE_INFINITY);
+    return facts === "" ? tree : [" ".repeat(indent) + facts, ...tree];
+  }
+  const weighty = contexts.filter((context) => values[context]! > 0);
+  const heaviest = weighty.reduce((best, context) => (values[context]! > values[best]! ? context : best));
+  const others = weighty.length - 1;
+  if (others > 0) {
+    screen.isShortened = true;
+  }
+  return pathLine(
+    screen,
+    profile,
+    heaviest,
+    indent,
+    facts,
+    others === 0 ? "" : `  (+${plural(others, "path")})`,
+  );
+}
+
+/** The callers of one context on one line (several on a wide screen), between some facts and a remark. */
+export function pathLine(
+  screen: Screen,
+  profile: HeapProfile,
+  context: IndexIntoContextTable,
+  indent: number,
+  facts = "",
+  remark = "",
+): string[] {
+  const frames = framesOfContext(profile, context).slice(siteDepthOfContext(profile, context));
+  const margin = " ".repeat(indent);
+  const first = facts === "" ? margin : `${margin}${facts} `;
+  if (frames.length <= 1) {
+    const root = frames.length === 0 ? "" : `${facts === "" ? "" : "· "}${rootInWords(profile)}`;
+    if (facts + root + remark === "") return [];
+    const line = first + root + remark;
+    const fits = facts === "" || screen.isWide || displayWidth(line) <= screen.width;
+    return fits ? [line] : [first, `${margin}${root}${remark}`];
+  }
+  const lines = chainLines(screen, profile, frames.slice(1), first, margin, 1, displayWidth(remark));
+  return [...lines.slice(0, -1), lines.at(-1)! + remark];
+}
+
+function rootInWords({ description }: HeapProfile): string {
+  return description.program === undefined ? "no caller recorded" : "called by the host";
+}
+
+class CallerTreeLines {
+  private readonly screen: Screen;
+  private readonly profile: HeapProfile;
+  private readonly total: number;
+  private readonly isShown: (caller: CallerNode) => boolean;
+
+  constructor(screen: Screen, profile: HeapProfile, total: number, isShown: (caller: CallerNode) => boolean) {
+    this.screen = screen;
+    this.profile = profile;
+    this.total = total;
+    this.isShown = isShown;
+  }
+
+  /** Lines for `callers` of something that weighs `value`, of which a rest may have no caller. */
+  lines(callers: readonly CallerNode[], value: number, margin: string): string[] {
+    const [only] = callers;
+    if (only !== undefined && only.value === value) {
+      return this.chain(only, margin, margin);
+    }
+    if (only === undefined) {
+      return [];
+    }
+    const parts = callers.filter(this.isShown);
+    const branches = parts.map(
+      (caller) => (first: string, rest: string) =>
+        this.chain(caller, `${first}${this.percent(caller.value)} `, rest),
+    );
+    const withoutCaller = value - callers.reduce((sum, caller) => sum + caller.value, 0);
+    if (withoutCaller > 0) {
+      branches.push((first) => [`${first}${this.percent(withoutCaller)} ${rootInWords(this.profile)}`]);
+    }
+    const hidden = callers.length - parts.length;
+    if (hidden > 0) {
+      this.screen.isShortened = true;
+      const hiddenValue = callers.slice(-hidden).reduce((sum, caller) => sum + caller.value, 0);
+      const noun = hidden === 1 ? "caller" : "callers";
+      branches.push((first) => [`${first}${this.percent(hiddenValue)} ${hidden} more ${noun}`]);
+    }
+    return branches.flatMap((branch, index) =>
+      index < branches.length - 1
+        ? branch(`${margin}├ `, `${margin}│ `)
+        : branch(`${margin}└ `, `${margin}  `),
+    );
+  }
+
+  private chain(start: CallerNode, first: string, margin: string): string[] {
+    const frames = [start.frame];
+    let node = start;
+    while (node.callers.length === 1 && node.callers[0]!.value === node.value) {
+      node = node.callers[0]!;
+      frames.push(node.frame);
+    }
+    const hanging = margin + " ".repeat(displayWidth(first) - displayWidth(margin));
+    const isForkHidden = node.callers.length > 0 && !node.callers.some(this.isShown);
+    const end = isForkHidden ? " ← …" : "";
+    const chain = chainLines(this.screen, this.profile, frames, first, hanging, LINES_PER_CHAIN, end.length);
+    if (isForkHidden) {
+      this.screen.isShortened = true;
+      return [...chain.slice(0, -1), chain.at(-1)! + end];
+    }
+    return [...chain, ...this.lines(node.callers, node.value, margin)];
+  }
+
+  private percent(value: number): string {
+    return formatPercent(value, this.total);
+  }
+}
+
+/** `← a ← b ← c` in at most `lineLimit` lines; what does not fit is left out before the last frame. */
+function chainLines(
+  screen: Screen,
+  profile: HeapProfile,
+  frames: readonly IndexIntoFrameTable[],
+  first: string,
+  hanging: string,
+  lineLimit: number,
+  reservedWidth: number,
+): string[] {
+  const nameOf = (frame: IndexIntoFrameTable) => describeFrame(profile, frame).function;
+  const markOf = (frame: IndexIntoFrameTable) => (profile.frames.inlined[frame] === 1 ? " (inl)" : "");
+  if (screen.isWide) {
+    return frames.map(
+      (frame, index) => `${index === 0 ? first : hanging}← ${screen.fit(nameOf(frame), 0)}${markOf(frame)}`,
+    );
+  }
+  const room = screen.width - displayWidth(first) - reservedWidth;
+  const words = frames.map((frame) => {
+    const name = nameOf(frame);
+    const width = Math.min(LONGEST_NAME, Math.max(8, room - 2));
+    return `← ${screen.shorten(name, shortenName(compactName(name), width))}${markOf(frame)}`;
+  });
+  for (let kept = words.length; ; kept--) {
+    const left = words.length - kept;
+    const shown =
+      left === 0
+        ? words
+        : kept <= 1
+          ? [...words.slice(0, kept), `← … ${left} more`]
+          : [...words.slice(0, kept - 1), `← … ${left} more`, words.at(-1)!];
+    const lines = fillLines(shown, room);
+    if (lines.length <= lineLimit || kept <= 1) {
+      if (left > 0) {
+        screen.isShortened = true;
+      }
+      return lines.slice(0, lineLimit).map((line, index) => (index === 0 ? first : hanging) + line);
+    }
+  }
+}
+
+function fillLines(words: readonly string[], width: number): string[] {
+  const lines: string[] = [];
+  for (const word of words) {
+    const last = lines.at(-1);
+    if (last !== undefined && displayWidth(last) + 1 + displayWidth(word) <= width) {
+      lines[lines.length - 1] = `${last} ${word}`;
+    } else {
+      lines.push(word);
+    }
+  }
+  return lines;
+}

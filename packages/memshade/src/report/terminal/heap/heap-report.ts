@@ -1,0 +1,229 @@
+import type { BlockMeasure } from "../../../analyses/block-measure.ts";
+import { placedAccesses } from "../../../analyses/granule-accesses.ts";
+import { type ContextGroups, groupContexts } from "../../../analyses/groups.ts";
+import { classifySites } from "../../../analyses/hot-cold.ts";
+import { leaks, liveAtPeak } from "../../../analyses/leaks.ts";
+import { temporaryBlocks } from "../../../analyses/temporary.ts";
+import { heapTotals } from "../../../analyses/totals.ts";
+import { neverAccessed, writtenNeverRead } from "../../../analyses/unused-blocks.ts";
+import type { HeapProfile } from "../../../model/heap-profile.ts";
+import { type HotColdThresholds, LLVM_THRESHOLDS } from "../../../model/memprof/hot-cold.ts";
+import { formatBlocks, formatBytes, formatCount, formatPercent } from "../../format.ts";
+import { pathsAndSites, printNothingAllocated, printSummary, printTitle } from "../common/header.ts";
+import { Screen, type ScreenOptions } from "../common/screen.ts";
+import { displayWidth, printable } from "../common/text.ts";
+import { accessedPlaces } from "./accessed-places.ts";
+import { printBlockHistograms } from "./block-histograms.ts";
+import { callerLines, heaviestPathLine } from "./callers.ts";
+import { printHotCold } from "./hot-cold.ts";
+import { SiteFacts, sumOf } from "./site-facts.ts";
+import { printSiteRows, type SiteRows } from "./site-rows.ts";
+
+const DETAIL_INDENT = 6;
+/** Lines of callers for a site that is the whole table; others get their part of it, but some. */
+const MOST_CALLER_LINES = 16;
+const LEAST_CALLER_LINES = 4;
+/** Rows that make up so much of a table's total are enough, unless a number of rows was asked for. */
+const ENOUGH = 0.99;
+
+export interface HeapReportOptions extends ScreenOptions {
+  /** Sites per table; without it, the tables have the lengths that suit them. */
+  readonly rows?: number | undefined;
+  /** How the user named the profile, for hints. */
+  readonly input: string;
+  /** Limits of the hot/cold classification; LLVM's without them. */
+  readonly thresholds?: HotColdThresholds | undefined;
+}
+
+/** The report of a heap profile as text for a terminal. */
+export function heapReport(profile: HeapProfile, options: HeapReportOptions): string {
+  const screen = new Screen(options);
+  printTitle(screen, profile);
+  if (profile.contexts.length === 0 && heapTotals(profile).allocations === 0) {
+    printNothingAllocated(screen, profile);
+    return screen.text();
+  }
+  printSummary(screen, profile);
+  if (profile.contexts.length > 0) {
+    new HeapSections(screen, profile, options.rows).print();
+    printBlockHistograms(screen, profile);
+    // Lifetimes that are not milliseconds mean nothing to the compiler.
+    if (profile.description.clock.unit === "ms") {
+      const thresholds = options.thresholds ?? LLVM_THRESHOLDS;
+      printHotCold(screen, profile, classifySites(profile, thresholds), thresholds, options.rows ?? 8);
+    }
+  }
+  printHints(screen, profile, options.input);
+  return screen.text();
+}
+
+class HeapSections {
+  private readonly screen: Screen;
+  private readonly profile: HeapProfile;
+  private readonly rows: number | undefined;
+  private readonly sites: ContextGroups;
+  private readonly facts: SiteFacts;
+  private readonly quiet: string[] = [];
+
+  constructor(screen: Screen, profile: HeapProfile, rows: number | undefined) {
+    this.screen = screen;
+    this.profile = profile;
+    this.rows = rows;
+    this.sites = groupContexts(profile, "site");
+    this.facts = new SiteFacts(screen, profile);
+  }
+
+  print(): void {
+    const { profile } = this;
+    this.printOwners(liveAtPeak(profile));
+    this.printFinding("Still live at the end", leaks(profile), "nothing was live at the end");
+    this.printFinding("Never accessed", neverAccessed(profile), "every block was accessed");
+    this.printFinding(
+      "Written but never read",
+      writtenNeverRead(profile),
+      "every block that was written was also read",
+    );
+    this.printTemporary(temporaryBlocks(profile));
+    this.printPlaces(placedAccesses(profile));
+    this.printQuiet();
+  }
+
+  /** The sites that make up the peak with their callers, then those that allocate most. */
+  private printOwners(peak: BlockMeasure | undefined): void {
+    const { contexts } = this.profile;
+    const bytes = contexts.mibs.totalSize;
+    const totals = heapTotals(this.profile);
+    const paths = pathsAndSites(contexts.length, this.sites.length);
+    if (peak !== undefined && peak.totalBytes > 0) {
+      const size = `${formatBytes(peak.totalBytes)} in ${formatBlocks(peak.totalBlocks)}`;
+      this.printSection("Who owns the heap at its peak", size, peak.bytes, formatBytes, 8, this.fullDetails);
+    }
+    if (peak !== undefined && peak.totalBytes > 0 && this.sites.length === 1) {
+      return;
+    }
+    const title = peak === undefined ? "Who allocates" : "Who allocates most";
+    const size = `${formatBytes(totals.inContexts.bytes)} in ${paths}`;
+    const details = peak === undefined ? this.fullDetails : this.pathDetails;
+    this.printSection(title, size, bytes, formatBytes, peak === undefined ? 8 : 5, details);
+  }
+
+  private printFinding(title: string, finding: BlockMeasure | undefined, ifNone: string): void {
+    if (finding === undefined) {
+      return;
+    }
+    if (finding.totalBlocks === 0) {
+      if (!finding.isLowerBound) {
+        this.quiet.push(ifNone);
+      }
+      return;
+    }
+    const least = finding.isLowerBound ? "at least " : "";
+    const size = `${least}${formatBytes(finding.totalBytes)} in ${formatBlocks(finding.totalBlocks)}`;
+    this.printSection(title, size, finding.bytes, formatBytes, 5, (contexts, values) => {
+      const found = formatCount(sumOf(finding.blocks, contexts));
+      const of = formatBlocks(sumOf(this.profile.contexts.mibs.allocCount, contexts));
+      return heaviestPathLine(
+        this.screen,
+        this.profile,
+        contexts,
+        values,
+        DETAIL_INDENT,
+        `${found} of ${of}`,
+      );
+    });
+  }
+
+  private printTemporary(finding: BlockMeasure): void {
+    if (finding.totalBlocks === 0) {
+      return;
+    }
+    const { clock } = this.profile.description;
+    const { allocations } = heapTotals(this.profile).inContexts;
+    const within = clock.kind === "virtual" ? "within one allocation" : `within 1 ${printable(clock.unit)}`;
+    const least = finding.isLowerBound ? "at least " : "";
+    const share = formatPercent(finding.totalBlocks, allocations);
+    const size = `${least}${formatBlocks(finding.totalBlocks)} (${share}) freed ${within}`;
+    this.printSection("Short-lived", size, finding.blocks, formatCount, 5, (contexts, values) => {
+      const facts = this.facts.life(contexts).join(" · ");
+      return heaviestPathLine(this.screen, this.profile, contexts, values, DETAIL_INDENT, facts);
+    });
+  }
+
+  /** Where in their blocks accesses went, for profiles that have histograms of it. */
+  private printPlaces(accesses: Float64Array | undefined): void {
+    if (accesses === undefined) return;
+    const sum = accesses.reduce((total, count) => total + count, 0);
+    this.printSection(
+      "Where in their blocks accesses go",
+      `${formatCount(sum)} accesses`,
+      accesses,
+      formatCount,
+      5,
+      (contexts) => accessedPlaces(this.profile, contexts, DETAIL_INDENT),
+    );
+  }
+
+  private printQuiet(): void {
+    if (this.quiet.length > 0) {
+      const { heading, faint } = this.screen.paint;
+      this.screen.print("", heading("Nothing found"));
+      this.screen.print(...this.quiet.map((sentence) => faint(`  · ${sentence}`)));
+    }
+  }
+
+  private printSection(
+    title: string,
+    size: string,
+    values: SiteRows["values"],
+    format: SiteRows["format"],
+    usualRows: number,
+    details: SiteRows["details"],
+  ): void {
+    this.screen.print("");
+    this.screen.printEnds(title, size, this.screen.paint.heading);
+    this.screen.print(this.screen.paint.faint("─".repeat(this.screen.width)));
+    const limit = this.rows ?? usualRows;
+    const enough = this.rows === undefined ? ENOUGH : Number.POSITIVE_INFINITY;
+    printSiteRows(this.screen, this.profile, {
+      groups: this.sites,
+      values,
+      format,
+      limit,
+      enough,
+      details,
+    });
+  }
+
+  private readonly fullDetails: SiteRows["details"] = (contexts, values, part) => {
+    const lineLimit = Math.max(LEAST_CALLER_LINES, Math.round(MOST_CALLER_LINES * part));
+    return [
+      ...this.facts.lines(contexts, DETAIL_INDENT),
+      ...callerLines(this.screen, this.profile, contexts, values, DETAIL_INDENT, lineLimit),
+    ];
+  };
+
+  private readonly pathDetails: SiteRows["details"] = (contexts, values) =>
+    heaviestPathLine(this.screen, this.profile, contexts, values, DETAIL_INDENT);
+}
+
+function printHints(screen: Screen, profile: HeapProfile, input: string): void {
+  const { faint } = screen.paint;
+  screen.print("");
+  if (screen.isShortened) {
+    screen.print(faint("Names and call paths are shortened: --wide shows them in full."));
+  }
+  const knowsAccesses = profile.description.unknownFields?.includes("totalAccessCount") !== true;
+  const keys = [
+    ...(profile.contexts.site === undefined ? [] : ["live"]),
+    "count",
+    ...(knowsAccesses ? ["accesses", "density"] : []),
+    "lifetime",
+  ].join("|");
+  const command = `memshade top ${quote(input)} --by ${keys}`;
+  const fits = displayWidth(command) + 2 <= screen.width || screen.isWide;
+  screen.print(faint("Other rankings:"), faint(`  ${fits ? command : `memshade top DIR --by ${keys}`}`));
+}
+
+function quote(argument: string): string {
+  return /^[\w./%+-]+$/.test(argument) ? argument : `'${printable(argument)}'`;
+}

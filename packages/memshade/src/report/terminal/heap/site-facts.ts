@@ -1,0 +1,90 @@
+import type { HeapProfile } from "../../../model/heap-profile.ts";
+import type { IndexIntoContextTable } from "../../../model/indices.ts";
+import { formatBlocks, formatBytes, formatLifetime, formatMean, formatPercent } from "../../format.ts";
+import type { Screen } from "../common/screen.ts";
+import { displayWidth } from "../common/text.ts";
+import { placeInWords, siteFrame } from "./site-names.ts";
+
+type Contexts = readonly IndexIntoContextTable[];
+
+/** What is told about a site below its name. */
+export class SiteFacts {
+  private readonly screen: Screen;
+  private readonly profile: HeapProfile;
+
+  constructor(screen: Screen, profile: HeapProfile) {
+    this.screen = screen;
+    this.profile = profile;
+  }
+
+  /** All facts, as many on a line as fit. */
+  lines(contexts: Contexts, indent: number): string[] {
+    const margin = " ".repeat(indent);
+    const lines: string[] = [];
+    for (const fact of this.all(contexts)) {
+      const longer = `${lines.at(-1)} · ${fact}`;
+      if (lines.length > 0 && (this.screen.isWide || displayWidth(longer) <= this.screen.width)) {
+        lines[lines.length - 1] = longer;
+      } else {
+        lines.push(margin + fact);
+      }
+    }
+    return lines;
+  }
+
+  /** How many blocks of which size, and how long they live; ≈ marks a mean. */
+  life(contexts: Contexts): string[] {
+    const { mibs } = this.profile.contexts;
+    const blocks = sumOf(mibs.allocCount, contexts) || 1;
+    const size = formatBytes(sumOf(mibs.totalSize, contexts) / blocks);
+    const lifetime = formatLifetime(
+      sumOf(mibs.totalLifetime, contexts) / blocks,
+      this.profile.description.clock,
+    );
+    const isMean = (least: Uint32Array, most: Uint32Array) =>
+      contexts.some((row) => least[row] !== least[contexts[0]!] || most[row] !== least[contexts[0]!]);
+    return [
+      `${formatBlocks(blocks)} of ${isMean(mibs.minSize, mibs.maxSize) ? "≈" : ""}${size}`,
+      `lifetime ${isMean(mibs.minLifetime, mibs.maxLifetime) ? "≈" : ""}${lifetime}`,
+    ];
+  }
+
+  private all(contexts: Contexts): string[] {
+    const { totalSize, totalAccessCount } = this.profile.contexts.mibs;
+    const bytes = sumOf(totalSize, contexts);
+    return [
+      `${formatBytes(bytes)} in all`,
+      ...this.life(contexts),
+      ...(this.profile.description.unknownFields?.includes("totalAccessCount") === true
+        ? []
+        : [`${formatMean(sumOf(totalAccessCount, contexts) / (bytes || 1))} accesses/B`]),
+      ...this.touched(contexts),
+      ...this.place(contexts),
+    ];
+  }
+
+  private touched(contexts: Contexts): string[] {
+    const { site } = this.profile.contexts;
+    const touchedGranules = site === undefined ? 0 : sumOf(site.granulesTouched, contexts);
+    if (site === undefined || touchedGranules === 0) {
+      return [];
+    }
+    const granules = sumOf(site.granules, contexts);
+    // Merged counters count an access at the granule of its base address alone.
+    const isAtLeast = this.profile.description.counters === "merged" && touchedGranules < granules;
+    return [`${isAtLeast ? "≥ " : ""}${formatPercent(touchedGranules, granules)} touched`];
+  }
+
+  /** The place, where it is a line of source or there is room for all. */
+  private place(contexts: Contexts): string[] {
+    const frame = siteFrame(this.profile, contexts);
+    if (frame === undefined || frame.calledByHost) return [];
+    const isShown = frame.file !== undefined || (frame.index !== null && this.screen.isWide);
+    return isShown ? [placeInWords(this.profile, frame)] : [];
+  }
+}
+
+/** A column of the context table added up over some contexts. */
+export function sumOf(column: ArrayLike<number> | ArrayLike<bigint>, contexts: Contexts): number {
+  return contexts.reduce((total, context) => total + Number(column[context]), 0);
+}

@@ -1,0 +1,19 @@
+import { ownPlace } from "../../../analyses/waste/libraries.ts";
+import type { WasteIp } from "../../../model/waste.ts";
+import { bareName, siteText } from "../../waste-sentences.ts";
+import { printCallers } from "../common/call-path.ts";
+import type { Screen } from "../common/screen.ts";
+
+/**
+ * Prints the calling context of a place: its callers, behind the place itself where that is in a library, for its own text says where
+ * the program called that. Nothing where places are not told apart by their contexts.
+ */
+export function printPath(screen: Screen, [place, ...callers]: readonly WasteIp[], indent: string): void {
+  if (place === undefined || callers.length === 0) return;
+  const all = [place, ...callers].flatMap((ip) => [ip, ...(ip.inlined ?? [])]).slice(1);
+  const names = all.map(({ function: name }) =>
+    name === undefined ? "a function without a name" : bareName(name),
+  );
+  const isCalled = (ownPlace([place, ...callers])?.depth ?? 0) > 0;
+  printCallers(screen, isCalled ? [siteText(place), ...names] : names, indent);
+}

@@ -1,0 +1,109 @@
+import { wasteFindings } from "../../../analyses/waste/findings.ts";
+import type { WasteFile } from "../../../model/waste.ts";
+import { formatBytes, formatCount, formatPercent, plural } from "../../format.ts";
+import { libraryOfFinding, placeOf, sentencesOf } from "../../waste-sentences.ts";
+import { printGaps, printWrapped } from "../common/header.ts";
+import { Screen, type ScreenOptions } from "../common/screen.ts";
+import { cutMiddle, padLeft, printable } from "../common/text.ts";
+import { printObjects } from "./waste-objects.ts";
+import { printPath } from "./waste-path.ts";
+
+const USUAL_FINDINGS = 10;
+const USUAL_OBJECTS = 5;
+const INDENT = "     ";
+
+export interface WasteReportOptions extends ScreenOptions {
+  /** Findings to show. */
+  readonly rows?: number | undefined;
+  readonly input: string;
+}
+
+/** What a run did to memory in vain, as text for a terminal. */
+export function wasteReport(file: WasteFile, options: WasteReportOptions): string {
+  const screen = new Screen(options);
+  const { totals } = file;
+  screen.print(screen.paint.strong("Wasted memory operations"));
+  const line = printable(file.command);
+  screen.print(screen.paint.faint(screen.shorten(line, cutMiddle(line, screen.width))));
+  printGaps(screen, file.notTracked);
+  screen.print("");
+  const row = (label: string, value: string): void => {
+    printWrapped(screen, value, `  ${screen.paint.faint(label.padEnd(14))}`, " ".repeat(16));
+  };
+  const { bytesWritten } = totals;
+  row("Written", `${formatBytes(bytesWritten)} in ${plural(totals.stores, "store")}`);
+  row(
+    "Dead",
+    `${formatBytes(totals.deadOverwritten)} overwritten before they were read ` +
+      `(${formatPercent(totals.deadOverwritten, bytesWritten)}), ${formatBytes(totals.deadDeallocated)} ` +
+      `unread when their block or frame ended, ${formatBytes(totals.deadExit)} at the end`,
+  );
+  if (totals.hostAssumedRead > 0)
+    row(
+      "Left to host",
+      `${formatBytes(totals.hostAssumedRead)} unread when the host was in control: taken as read`,
+    );
+  row(
+    "Silent",
+    `${plural(totals.silentStores, "store")} of what was there already (${formatPercent(totals.silentStores, totals.stores)})`,
+  );
+  row(
+    "Loads",
+    `${formatCount(totals.loads)}, of which ${formatPercent(totals.silentLoads, totals.loads)} load what was ` +
+      "loaded before and has not been stored since",
+  );
+  const segmentBytes = file.stores.reduce((sum, store) => sum + (store.bytes_over_segments ?? 0), 0);
+  if (segmentBytes > 0)
+    row(
+      "Segments",
+      `${formatBytes(segmentBytes)} of the data that the module brought along are overwritten: they are no constants`,
+    );
+  printFindings(screen, file, options.rows ?? USUAL_FINDINGS);
+  if (file.objects !== undefined) printObjects(screen, file, options.rows ?? USUAL_OBJECTS);
+  const name = printable(options.input);
+  screen.print("");
+  screen.print(screen.paint.faint(`  memshade top ${name} --by dead|silent|redundant ranks all sites`));
+  if (file.options.engine === "brief")
+    screen.print(
+      screen.paint.faint("  Record with --pairs to see who overwrote, repeated and loaded before"),
+    );
+  return screen.text();
+}
+
+function printFindings(screen: Screen, file: WasteFile, rows: number): void {
+  const { findings, folded } = wasteFindings(file);
+  const own = findings.filter((finding) => libraryOfFinding(finding) === undefined);
+  screen.print("", screen.paint.heading("Findings"));
+  if (own.length === 0) screen.print("  Nothing in the program's own code is worth a sentence.");
+  own.slice(0, rows).forEach((finding, index) => {
+    const { says, advice } = sentencesOf(finding);
+    printWrapped(screen, printable(says), `${padLeft(String(index + 1), 3)}. `, INDENT);
+    printPath(screen, finding.ips, INDENT);
+    printWrapped(screen, advice, `${INDENT}→ `, `${INDENT}  `);
+  });
+  if (own.length > rows)
+    screen.print(screen.paint.faint(`     … and ${own.length - rows} more: -n shows them`));
+
+  const libraries = new Map<string, { bytes: number; sites: number; first: string }>();
+  for (const finding of findings) {
+    const library = libraryOfFinding(finding);
+    if (library === undefined) continue;
+    const known = libraries.get(library) ?? { bytes: 0, sites: 0, first: placeOf(finding.ips) };
+    libraries.set(library, { ...known, bytes: known.bytes + finding.bytes, sites: known.sites + 1 });
+  }
+  if (libraries.size > 0) {
+    screen.print("", screen.paint.heading("In libraries"));
+    for (const [library, { bytes, sites, first }] of libraries)
+      printWrapped(
+        screen,
+        printable(`${library}: ${formatBytes(bytes)} at ${plural(sites, "place")}, most at ${first}`),
+        "  ",
+        "    ",
+      );
+  }
+  if (folded.length > 0) {
+    screen.print("", screen.paint.heading("Harmless as a rule"));
+    for (const { what, bytes, sites } of folded)
+      screen.print(`  ${padLeft(formatBytes(bytes), 9)}  ${what}, ${plural(sites, "place")}`);
+  }
+}

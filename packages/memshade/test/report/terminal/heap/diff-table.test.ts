@@ -1,0 +1,60 @@
+import path from "node:path";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { diffHeaps } from "../../../../src/analyses/diff/heap-diff.ts";
+import { GROUPINGS, type GroupBy } from "../../../../src/analyses/groups.ts";
+import { METRICS } from "../../../../src/analyses/metrics.ts";
+import { createPaint } from "../../../../src/report/terminal/common/paint.ts";
+import { displayWidth } from "../../../../src/report/terminal/common/text.ts";
+import { diffTable } from "../../../../src/report/terminal/heap/diff-table.ts";
+import { profileOfPicture } from "../../../heap-picture.ts";
+import { heapProfile } from "../../arbitrary.ts";
+import { DATABASE } from "../../pictures.ts";
+
+const usual = {
+  paint: createPaint(false),
+  width: 80,
+  isWide: false,
+  by: "bytes",
+  rows: 20,
+  inputs: { old: "memshade.out/app.1", new: "memshade.out/app.2" },
+} as const;
+const golden = (name: string) => path.resolve(import.meta.dirname, `../../golden/${name}.txt`);
+
+/** The database after a week of work on it: a cache for pages, smaller expressions, no strdup. */
+const LATER = DATABASE.replace("2000 x 4360", "1200 x 4360")
+  .replaceAll("x 72 ", "x 56 ")
+  .replace(
+    /.*strdup.*\n/,
+    "  main > exec > pageCache > newCache  1 x 900000  life 350000  access 70000  peak 1  live 1\n",
+  );
+
+describe("the table of a comparison", () => {
+  const [older, newer] = [profileOfPicture(DATABASE), profileOfPicture(LATER)];
+  const table = (by: (typeof METRICS)[number]["key"], group: GroupBy, rows = 20) =>
+    diffTable({ old: older, new: newer }, diffHeaps(older, newer, group), { ...usual, by, rows });
+
+  it("has totals, then a line per site that changed", async () => {
+    await expect(table("bytes", "site")).toMatchFileSnapshot(golden("diff-bytes"));
+  });
+
+  it("of call paths has their callers", async () => {
+    await expect(table("peak", "path", 2)).toMatchFileSnapshot(golden("diff-paths"));
+  });
+
+  it("of a profile and itself has totals alone", () => {
+    const same = diffTable({ old: older, new: older }, diffHeaps(older, older, "site"), usual);
+    expect(same).toContain("0 sites changed");
+    expect(same).not.toContain("SITE");
+  });
+
+  it("has lines of at most 80 columns, whatever is in the profiles", () => {
+    const key = fc.constantFrom(...METRICS.map((metric) => metric.key));
+    fc.assert(
+      fc.property(heapProfile, heapProfile, key, fc.constantFrom(...GROUPINGS), (old, now, by, group) => {
+        const text = diffTable({ old, new: now }, diffHeaps(old, now, group), { ...usual, by }) ?? "";
+        for (const line of text.split("\n")) expect(displayWidth(line), line).toBeLessThanOrEqual(80);
+      }),
+    );
+  });
+});

@@ -1,0 +1,355 @@
+import { describe, expect, it } from "vitest";
+import { createPaint } from "../../../../src/report/terminal/common/paint.ts";
+import { wastePairs } from "../../../../src/report/terminal/waste/waste-pairs.ts";
+import { wasteReport } from "../../../../src/report/terminal/waste/waste-report.ts";
+import { wasteTable } from "../../../../src/report/terminal/waste/waste-table.ts";
+import { load, store, wasteOf } from "../../../analyses/waste/waste-picture.ts";
+
+const SCREEN = { paint: createPaint(false), width: 80, isWide: false };
+
+const file = wasteOf({
+  stores: [
+    store("parse", 88, { class: "fill", nof_stores: 100, bytes_written: 409_600, dead_overwritten: 401_408 }),
+    store("read_all", 12, {
+      nof_stores: 500,
+      bytes_written: 401_408,
+      bytes_read: 401_408,
+      nof_silent: 400,
+      bytes_silent: 3200,
+    }),
+    {
+      ...store("memcpy", 5, { nof_stores: 100, bytes_written: 4096, dead_overwritten: 2048 }),
+      ips: [{ address: 80, function: "memcpy", file: "wasi-libc/libc-top-half/string/memcpy.c", line: 5 }],
+    },
+  ],
+  loads: [load("walk", 30, { nof_loads: 1000, nof_silent: 900, bytes_loaded: 8000 })],
+  pairs: [{ kind: "overwritten", first: 0, second: 1, bytes: 393_216, operations: 98 }],
+});
+
+describe("the report of waste", () => {
+  const text = wasteReport(file, { ...SCREEN, input: "out" });
+
+  it("says who overwrites what in how many cases, and what to try", () => {
+    const flowing = text.replace(/\s+/g, " ");
+    expect(flowing).toContain(
+      "392 KiB stored by parse (parse.c:88) are overwritten before anything reads them, 98.0 % of them by read_all (read_all.c:12)",
+    );
+    expect(flowing).toContain("→ Drop the clear: read_all (read_all.c:12) fills the memory anyway.");
+    expect(flowing).toContain(
+      "400 of the 500 stores (80.0 %) of read_all (read_all.c:12) write what is there already.",
+    );
+    expect(flowing).toContain(
+      "900 of the 1,000 loads (90.0 %) of walk (walk.c:30) load again what has not changed",
+    );
+  });
+
+  it("groups libraries apart from findings", () => {
+    const [findings, libraries] = text.split("In libraries");
+    expect(findings).not.toContain("memcpy");
+    expect(libraries).toContain("the C library: 2.00 KiB at 1 place, most at memcpy (memcpy.c:5)");
+  });
+
+  it("keeps to the width of the terminal", () => {
+    for (const line of text.split("\n")) expect(line.length).toBeLessThanOrEqual(80);
+  });
+});
+
+describe("rankings of waste", () => {
+  it("tell the values that loads find again, but for rare ones, in as many lines as they need", () => {
+    const value = (text: string, loads: number, exact: boolean) => ({ value: text, loads, exact });
+    const loads = [
+      load("walk", 30, {
+        ...{ nof_loads: 1000, nof_silent: 900, nof_redundant: 900, bytes_loaded: 8000 },
+        values: [
+          value("4294967295.25", 500, true),
+          value("-1234567890123", 300, false),
+          value("7", 8, false),
+        ],
+      }),
+    ];
+    const text = wasteTable(wasteOf({ loads }), { ...SCREEN, by: "redundant", order: "largest", rows: 9 });
+    expect(text.replace(/\s+/g, " ")).toContain("55.6 % find 4294967295.25, ≥ 33.3 % find -1234567890123");
+    expect(text).not.toContain("find 7");
+    for (const line of text.split("\n")) expect(line.length).toBeLessThanOrEqual(80);
+  });
+
+  it("show the part of all and of the site's own", () => {
+    const text = wasteTable(file, { ...SCREEN, by: "dead", order: "largest", rows: 1 });
+    expect(text).toMatch(/392 KiB {4}99\.5 % {4}98\.0 % {7}100 {2}parse \(parse\.c:88\)/);
+    expect(text).toContain("and 1 more site");
+  });
+
+  it("say when there is nothing", () => {
+    const text = wasteTable(wasteOf({}), { ...SCREEN, by: "silent", order: "largest", rows: 5 });
+    expect(text).toContain("Nothing to rank: there are no silent stores.");
+  });
+});
+
+describe("blocks and pairs of waste", () => {
+  const member = (name: string | undefined, offset: number, size: number, reads: number, writes: number) => ({
+    ...{
+      offset,
+      size,
+      reads: reads * size,
+      writes: writes * size,
+      dead: 0,
+      silent: 0,
+      accesses: reads + writes,
+    },
+    ...(name === undefined ? {} : { name }),
+  });
+  const objects = {
+    ips: [{ address: 4, function: "make_session", file: "src/session.c", line: 9 }],
+    ...{ objects: 40, bytes: 5120, size: 128, varies: false, bytesDead: 1600 },
+    ...{ usage: 0.755, usefulLifetime: 0.9 },
+    type: { name: "session", size: 128, by: "variable" as const },
+    fields: [
+      member("state", 0, 4, 4000, 40),
+      member("generation", 4, 4, 0, 40),
+      member("name", 8, 100, 3, 1),
+      member("count", 108, 8, 3000, 40),
+      member("spare", 116, 4, 0, 0),
+      member(undefined, 120, 8, 0, 0),
+    ],
+  };
+
+  it("say which members are never read, never touched, and hot", () => {
+    const text = wasteReport(wasteOf({ objects: [objects] }), { ...SCREEN, input: "out" });
+    const flowing = text.replace(/\s+/g, " ");
+    expect(flowing).toContain(
+      "generation of the 40 blocks of 128 bytes (session) from make_session (session.c:9) is written 40 times and never read: 4 of 128 bytes.",
+    );
+    expect(flowing).toContain(
+      "used 75.5 % of their bytes, and from the first access to the last 90.0 % of their time",
+    );
+    expect(flowing).toContain("never touched spare (4 bytes)");
+    expect(flowing).toContain("padding 8 of 128 bytes");
+    expect(flowing).toContain("side by side their 12 bytes need 1 line instead of 2");
+    for (const line of text.split("\n")) expect(line.length).toBeLessThanOrEqual(80);
+  });
+
+  it("says of blocks that the host asks for that the call came from outside", () => {
+    const text = wasteReport(wasteOf({ objects: [{ ...objects, ips: [] }] }), { ...SCREEN, input: "out" });
+    expect(text).toContain("  a call from outside: 40 blocks of 128 bytes");
+  });
+
+  it("name each place once whose stores died in them, the most costly first", () => {
+    const stores = [store("fill", 7, {}), store("reset", 9, {}), store("fill", 7, {})];
+    const deadBy = [
+      { store: 1, bytes: 900 },
+      { store: 0, bytes: 500 },
+      { store: 2, bytes: 500 },
+    ];
+    const text = wasteReport(wasteOf({ stores, objects: [{ ...objects, deadBy }] }), {
+      ...SCREEN,
+      input: "out",
+    });
+    expect(text.replace(/\s+/g, " ")).toContain("dead from fill (fill.c:7) 1000 B, reset (reset.c:9) 900 B ");
+  });
+
+  it("say what copies of an inlined function are inlined into, as far as that tells them apart", () => {
+    const inlinedInto = (...functions: string[]) => ({
+      ...objects,
+      ips: [
+        {
+          ...objects.ips[0],
+          inlined: functions.map((name, i) => ({ function: name, file: "src/session.c", line: 20 + i })),
+        },
+      ],
+    });
+    const sites = [inlinedInto("open", "main"), inlinedInto("renew", "main"), inlinedInto("renew", "tick")];
+    const text = wasteReport(wasteOf({ objects: sites }), { ...SCREEN, input: "out" }).replace(/\s+/g, " ");
+    const place = "make_session (session.c:9)";
+    expect(text).toContain(` ${place} in open (session.c:20): 40 blocks`);
+    expect(text).toContain(` ${place} in renew (session.c:20) in main (session.c:21): 40 blocks`);
+    expect(text).toContain(` ${place} in renew (session.c:20) in tick (session.c:21): 40 blocks`);
+  });
+
+  it("say offset and size where a type is only likely", () => {
+    const likely = { ...objects, type: { name: "session", size: 128, by: "size" as const } };
+    const text = wasteReport(wasteOf({ objects: [likely] }), { ...SCREEN, input: "out" }).replace(
+      /\s+/g,
+      " ",
+    );
+    expect(text).toContain(
+      "Offset 4 (4 bytes, generation?) of the 40 blocks of 128 bytes (probably session)",
+    );
+  });
+
+  it("show what ended dead bytes, and the callers of both once", () => {
+    const caller = { address: 900, function: "main", file: "src/main.c", line: 3 };
+    const withCaller = (site: ReturnType<typeof store>) => ({ ...site, ips: [...site.ips, caller] });
+    const paired = wasteOf({
+      stores: [withCaller(store("clear", 88, {})), withCaller(store("decode", 12, {}))],
+      pairs: [{ kind: "overwritten", first: 0, second: 1, bytes: 4096, operations: 4 }],
+    });
+    const text = wastePairs(paired, { ...SCREEN, table: "dead", rows: 5 });
+    expect(text).toMatch(/4\.00 KiB {7}100 % {7}100 % {11}4\n/);
+    expect(text).toContain("                      clear (clear.c:88)\n");
+    expect(text).toContain("    overwritten by    decode (decode.c:12)\n");
+    expect(text).toContain("    both called from  main (main.c:3)\n");
+    expect(text.match(/main \(main\.c:3\)/g)).toHaveLength(1);
+  });
+});
+
+describe("advice", () => {
+  const adviceFor = (file: Parameters<typeof wasteReport>[0]): string =>
+    wasteReport(file, { ...SCREEN, input: "out" }).replace(/\s+/g, " ");
+  const frame = (name: string, file: string, line: number) => ({ address: line, function: name, file, line });
+  const libc = "wasi-libc/libc-top-half/musl/src/stdio/";
+
+  it("names the program's own call of a library, where contexts show it", () => {
+    const clear = { class: "fill" as const, nof_stores: 10, bytes_written: 800, dead_overwritten: 800 };
+    const file = wasteOf({
+      stores: [
+        { ...store("", 1, clear), ips: [frame("memset", `${libc}memset.c`, 9), frame("fill", "io.c", 7)] },
+        {
+          ...store("", 2, { class: "host" }),
+          ips: [
+            frame("__wasi_fd_read", `${libc}real.c`, 299),
+            frame("fread", `${libc}fread.c`, 30),
+            frame("fill", "io.c", 8),
+          ],
+        },
+      ],
+      pairs: [{ kind: "overwritten", first: 0, second: 1, bytes: 800, operations: 10 }],
+    });
+    const text = adviceFor(file);
+    expect(text).toContain(
+      "800 B stored by fill (io.c:7) via memset are overwritten before anything reads them, 100 % of them by fill (io.c:8) via fread",
+    );
+    expect(text).toContain("→ Drop the clear: fill (io.c:8) via fread fills the memory anyway.");
+  });
+
+  it("does not name the place again where its own line, or itself in another call, is the partner", () => {
+    const dead = { nof_stores: 10, bytes_written: 800, dead_overwritten: 800 };
+    const at = (address: number, ...callers: string[]) => ({
+      ...store("", 1, dead),
+      ips: [
+        { ...frame("eval", "a.c", 7), address },
+        ...callers.map((name, i) => ({ address: 900 + i, function: name })),
+      ],
+    });
+    const pairs = [{ kind: "overwritten" as const, first: 0, second: 1, bytes: 800, operations: 10 }];
+    expect(adviceFor(wasteOf({ stores: [at(50), { ...at(58), dead_overwritten: 0 }], pairs }))).toContain(
+      "800 B stored by eval (a.c:7) are overwritten before anything reads them, 100 % of them by another store of that line",
+    );
+    expect(adviceFor(wasteOf({ stores: [at(50, "left"), at(50, "right")], pairs }))).toContain(
+      "are overwritten before anything reads them, 50.0 % of them by itself in another call",
+    );
+  });
+
+  it("fits constructors, and vectors that are made with elements", () => {
+    const clear = { class: "fill" as const, nof_stores: 1, bytes_written: 80, dead_overwritten: 80 };
+    const inlined = [
+      { function: "std::__2::vector<int>::vector(unsigned long)", file: "c++/v1/__vector/vector.h" },
+    ];
+    const file = wasteOf({
+      stores: [
+        { ...store("", 1, clear), ips: [frame("Particle::Particle()", "p.cc", 8)] },
+        {
+          ...store("", 2, clear),
+          ips: [
+            {
+              ...frame("std::__2::allocator<int>::construct()", "c++/v1/__memory/allocator.h", 3),
+              inlined: [...inlined, { function: "build(int)", file: "p.cc", line: 19 }],
+            },
+          ],
+        },
+        store("init", 10, { nof_stores: 40, bytes_written: 160, bytes_read: 160 }),
+      ],
+      pairs: [0, 1].map((first) => ({ kind: "overwritten", first, second: 2, bytes: 80, operations: 20 })),
+    });
+    const text = adviceFor(file);
+    expect(text).toContain("→ Drop the initialization: init (init.c:10) fills the memory anyway.");
+    expect(text).toContain("→ Reserve the room and append instead of clearing it first: init (init.c:10)");
+  });
+
+  it("is to do once what stores the same every time", () => {
+    const table = store("build", 19, {
+      nof_stores: 1000,
+      bytes_written: 4000,
+      nof_silent: 980,
+      bytes_silent: 3920,
+      dead_overwritten: 800,
+      bytes_read: 3200,
+    });
+    const itself = { first: 0, second: 0 };
+    const pairs = [
+      { kind: "silent" as const, ...itself, bytes: 3920, operations: 980 },
+      { kind: "overwritten" as const, ...itself, bytes: 800, operations: 200 },
+    ];
+    const text = adviceFor(wasteOf({ stores: [table], pairs }));
+    expect(text.match(/→ Do this once, and again only when what it is made of has changed\./g)).toHaveLength(
+      2,
+    );
+    expect(text).not.toContain("Keep the value");
+  });
+
+  it("is not given where next to nothing of a place is wasted", () => {
+    const stores = [
+      store("often", 3, { nof_stores: 100, bytes_written: 400, nof_silent: 9, bytes_silent: 36 }),
+      store("once", 4, { nof_stores: 1, bytes_written: 4, nof_silent: 1, bytes_silent: 4 }),
+    ];
+    const loads = [load("walk", 5, { nof_loads: 1000, nof_silent: 99, bytes_loaded: 4000 })];
+    const text = adviceFor(wasteOf({ stores, loads }));
+    expect(text).not.toMatch(/often|walk/);
+    expect(text).toContain("The only store of once (once.c:4) writes what is there already.");
+  });
+});
+
+describe("places told apart by their calling contexts", () => {
+  const callers = ["readPage<int>", "moveToRoot", "balance_nonroot_and_more_of_it", "step", "main", "_start"];
+  const inContext = wasteOf({
+    stores: [
+      {
+        ...store("parse", 88, { nof_stores: 100, bytes_written: 4096, dead_overwritten: 4096 }),
+        ips: [
+          { address: 1, function: "parse", file: "parse.c", line: 88, inlined: [{ function: "outer" }] },
+          ...callers.map((name, i) => ({ address: i + 2, function: name })),
+        ],
+      },
+    ],
+  });
+  const print = (options: { isWide: boolean }) =>
+    [
+      wasteReport(inContext, { ...SCREEN, ...options, input: "out" }),
+      wasteTable(inContext, { ...SCREEN, ...options, by: "dead", order: "largest", rows: 1 }),
+    ].map((text) => text.split("\n").filter((line) => line.includes("←")));
+
+  it("show the callers that fit on a line", () => {
+    const [report, table] = print({ isWide: false });
+    expect(report).toEqual(["     ← outer ← readPage ← moveToRoot ← … 2 more ← main"]);
+    expect(table).toEqual(["            ← outer ← readPage ← moveToRoot ← … 2 more ← main"]);
+  });
+
+  it("show all of them on a wide screen", () => {
+    const all = "← outer ← readPage ← moveToRoot ← balance_nonroot_and_more_of_it ← step ← main ← _start";
+    expect(
+      print({ isWide: true })
+        .flat()
+        .map((line) => line.trim()),
+    ).toEqual([all, all]);
+  });
+
+  it("begin with the place itself where the program called a library for it", () => {
+    const clear = (line: number) => ({
+      ...store("", line, { nof_stores: 9, bytes_written: 4096, dead_overwritten: 4096 }),
+      ips: [
+        { address: line, function: "memset", file: "wasi-libc/libc-top-half/memset.c", line },
+        { address: 90, function: "fill", file: "io.c", line: 7 },
+        { address: 91, function: "main", file: "io.c", line: 9 },
+      ],
+    });
+    const text = wasteTable(wasteOf({ stores: [clear(81), clear(82)] }), {
+      ...{ ...SCREEN, by: "dead" as const, order: "largest" as const, rows: 2 },
+    });
+    expect(text.match(/fill \(io\.c:7\) via memset/g)).toHaveLength(2);
+    expect(text).toContain("← memset (memset.c:81) ← fill ← main");
+    expect(text).toContain("← memset (memset.c:82) ← fill ← main");
+  });
+
+  it("show none where there is no context", () => {
+    expect(wasteReport(file, { ...SCREEN, input: "out" })).not.toContain("←");
+  });
+});
