@@ -45,12 +45,7 @@ function wasteOfReads(waste: WasteOptions, fill: (call: number) => number) {
 }
 
 describe("what the host writes", () => {
-  for (const waste of [
-    {},
-    { contexts: true },
-    { pairs: true },
-    { pairs: true, contexts: true },
-  ])
+  for (const waste of [{}, { contexts: true }, { pairs: true }, { pairs: true, contexts: true }])
     it(`is compared with what was there, ${JSON.stringify(waste)}`, () => {
       // Each call writes the buffer and how much it read: 4 and 4. The first stores sevens over zeros.
       const sevens = wasteOfReads(waste, () => 7);
