@@ -2,11 +2,13 @@
 // of older ones.
 import { createHash } from "node:crypto";
 import { closeSync, openSync, readdirSync, readFileSync, readSync } from "node:fs";
-import { join, sep } from "node:path";
+import { dirname, join, sep } from "node:path";
 import { fileURLToPath } from "node:url";
+import { layoutFiles } from "./build-layouts.ts";
 
 const PACKAGE = fileURLToPath(new URL("..", import.meta.url));
 const BUILD = "scripts/build-shadow-runtime.ts";
+const LAYOUTS = "scripts/build-layouts.ts";
 /** The table that the constants of opcodes are made of. */
 const OPCODES = "src/wasm/opcodes.ts";
 /** Longer than the first line of a generated file. */
@@ -20,10 +22,14 @@ export function firstLine(digest: string): string {
   return `// Built by ${BUILD} from sources ${digest}.`;
 }
 
-/** Digest, 16 hexadecimal digits, of what is written in AssemblyScript in a package folder, and of what builds it. */
+/** Digest, 16 hexadecimal digits, of what generated files are made of in a package folder, and of what makes them. */
 export function assemblyDigest(folder: string = PACKAGE): string {
   const hash = createHash("sha256");
-  for (const path of [BUILD, OPCODES, ...filesOf(folder).filter(isAssembly)].sort())
+  const layouts = layoutFiles(join(folder, "src")).map((path) => join("src", path));
+  for (const path of layouts)
+    layouts.push(...importedBy(folder, path).filter((one) => !layouts.includes(one)));
+  const sources = [BUILD, LAYOUTS, OPCODES, ...layouts, ...filesOf(folder).filter(isAssembly)];
+  for (const path of sources.sort())
     hash.update(`${path.replaceAll(sep, "/")}\0`).update(readFileSync(join(folder, path)));
   return hash.digest("hex").slice(0, 16);
 }
@@ -43,7 +49,12 @@ function filesOf(folder: string): string[] {
 }
 
 function isAssembly(path: string): boolean {
-  return path.endsWith(".ts") && path.split(sep).includes("assembly");
+  return path.endsWith(".ts") && !path.endsWith(".generated.ts") && path.split(sep).includes("assembly");
+}
+
+function importedBy(folder: string, path: string): string[] {
+  const imports = readFileSync(join(folder, path), "utf8").matchAll(/ from "(\.[^"]+)";/g);
+  return [...imports].map(([, name]) => join(dirname(path), name));
 }
 
 function headOf(file: string, bytes: number): string {

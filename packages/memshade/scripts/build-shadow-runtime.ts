@@ -8,6 +8,7 @@ import { fileURLToPath } from "node:url";
 import asc from "assemblyscript/asc";
 import { OPCODES, type OpcodeName, opcodeId } from "../src/wasm/opcodes.ts";
 import { assemblyDigest, firstLine } from "./assembly-sources.ts";
+import { writeLayouts } from "./build-layouts.ts";
 
 const source = join(dirname(fileURLToPath(import.meta.url)), "../src");
 const folder = mkdtempSync(join(tmpdir(), "memshade-build-"));
@@ -21,7 +22,7 @@ interface Part {
   entry: string;
   target: string;
   constant: string;
-  /** Imports of `layout.ts` that are constants in this part. */
+  /** Imports of the part (`assembly/imports.ts`) that are constants in this part. */
   fixed?: Readonly<Record<string, number>>;
   /** The folders that names in the paths of imports stand for. */
   chosen?: Readonly<Record<"chosen" | "chosen-ids", string>>;
@@ -133,7 +134,7 @@ const PARTS: readonly Part[] = [
 function fix(source: string, fixed: Readonly<Record<string, number>>): string {
   return Object.entries(fixed).reduce((text, [name, value]) => {
     const declared = `@external("host", "${name}")\nexport declare const ${name}: u32;`;
-    if (!text.includes(declared)) throw new Error(`layout.ts does not import ${name}`);
+    if (!text.includes(declared)) throw new Error(`imports.ts does not import ${name}`);
     return text.replace(declared, `export const ${name}: u32 = ${value};`);
   }, source);
 }
@@ -142,6 +143,7 @@ function fix(source: string, fixed: Readonly<Record<string, number>>): string {
 const builtFrom = firstLine(assemblyDigest());
 
 writeOpcodeConstants();
+await writeLayouts(source, builtFrom);
 
 /** One constant per instruction, named as in the text format: `I32_ADD` is the id of `i32.add`. */
 function writeOpcodeConstants(): void {
@@ -174,10 +176,10 @@ for (const { folder: room, entry, target, constant, fixed, chosen, small, ownMem
               asked,
             );
             if (!existsSync(path)) return null;
-            const source = readFileSync(path, "utf8");
-            return fixed !== undefined && path === join(source, "tools/heap/assembly/layout.ts")
-              ? fix(source, fixed)
-              : source;
+            const text = readFileSync(path, "utf8");
+            return fixed !== undefined && path === join(home, "assembly/imports.ts")
+              ? fix(text, fixed)
+              : text;
           },
         },
   );

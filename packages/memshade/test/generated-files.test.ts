@@ -20,6 +20,8 @@ describe("files that are generated from sources", () => {
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), "memshade-generated-"));
     write("scripts/build-shadow-runtime.ts", "");
+    write("scripts/build-layouts.ts", "");
+    write("src/wasm/opcodes.ts", "");
     write("src/room/assembly/code.ts", "export function one(): u32 { return 1; }");
     write("src/room/other.ts", "");
     build();

@@ -1,4 +1,4 @@
-import { Control } from "../tools/heap/read/shadow-offsets.ts";
+import { Control } from "../tools/heap/layout.ts";
 import type { InstrumentedInfo, ToolName, WorkingSetLayout } from "../tools/index.ts";
 import { stackNoter } from "../tools/working-set/read/note-stack.ts";
 

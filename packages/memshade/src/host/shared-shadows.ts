@@ -1,4 +1,4 @@
-import { Control } from "../tools/heap/read/shadow-offsets.ts";
+import { Control } from "../tools/heap/layout.ts";
 import type { InstrumentedInfo, ShadowLayout } from "../tools/index.ts";
 
 /** The shadow memory of instances that share their memory. */

@@ -48,7 +48,8 @@ import {
   sectionPayload,
   type WasmModule,
 } from "../wasm/index.ts";
-import { CONTROL_BYTES, LARGEST_COVERED_BYTES, planLayout, runtimeConstants } from "./heap/layout.ts";
+import { CONTROL_BYTES } from "./heap/layout.ts";
+import { LARGEST_COVERED_BYTES, planLayout, runtimeConstants } from "./heap/memory-plan.ts";
 import { CountFunctions } from "./heap/pass/count-functions.ts";
 import { commonPathBytes, shadowRuntimeBytes } from "./heap/pass/shadow-runtime-bytes.ts";
 import { canShareMemory, shareTables } from "./heap/pass/thread-sharing.ts";

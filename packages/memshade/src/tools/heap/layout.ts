@@ -1,151 +1,223 @@
-import { UserError } from "../../bytes/errors.ts";
-import type { ShadowLayout } from "../options.ts";
+// Where things are in the heap profiler's memory, for the code that fills it and for the one that reads it. Memory is zero at
+// the start, so zero means "nothing yet" in every field: minima are kept as their complements. README.md has a drawing.
 
-const KIB = 1024;
-const MIB = KIB * KIB;
-const PAGE_BYTES = 64 * KIB;
-const LARGEST_MEMORY_BYTES = 4096 * MIB;
-export const CONTROL_BYTES = 4 * KIB;
-export const MIB_BYTES = 256;
-const SHAPES_BYTES = 4096 * 128;
-const NODE_BYTES = 32;
-const CHILD_BYTES = 16;
-const RECORD_BYTES = 32;
-/** Of a region of program memory; its slots take half as much. */
-const REGION_BYTES = 64 * KIB;
-const DIRECTORY_ENTRY_BYTES = 4;
-/** Room for slots: enough for all regions up to 2 GiB of program memory, for half of them at 4 GiB. */
-const MOST_SLOT_BYTES = 1024 * MIB;
-/** Eight bytes per frame: more frames than any engine's own stack holds. */
-const STACK_BYTES = 64 * MIB;
-/** Of each instance, where several share the memory: as many frames as the largest stacks of threads hold by default. */
-const THREAD_STACK_BYTES = 4 * MIB;
-const THREAD_STACKS = 64;
+/** Blocks that live are counted in the lowest bits of a u64, so many; their bytes are above. */
+export const LIVE_BLOCK_BITS = 26;
+
+/** Control block. The first 32 bytes are what every block needs. */
+export const Control = {
+  /** u64, bytes and blocks. */
+  live: 0,
+  /** u64: `peak` with as many blocks as can be; what is live above it is a new peak. */
+  peakLimit: 8,
+  /** u64; its low half is the virtual clock. */
+  allocations: 16,
+  /** Number of peaks so far. */
+  peakStamp: 24,
+  /** u64, bytes and blocks; noticed at the first release after it. */
+  peak: 32,
+  recordFree: 40,
+  recordNext: 44,
+  highWater: 48,
+  instance: 52,
+  /** Bytes of slots that regions have. */
+  slotsNext: 56,
+  otherAccesses: 64,
+  unfollowedBytes: 72,
+  nodeNext: 80,
+  mibNext: 84,
+  overflowContexts: 88,
+  overflowBlocks: 92,
+  unmatchedFrees: 96,
+  overlaps: 100,
+  sharedGranules: 104,
+  outside: 108,
+  nodeFree: 116,
+  mibFree: 120,
+  wallMs: 128,
+  wallBudget: 132,
+  wallInterval: 136,
+  histogramNext: 140,
+  histogramDropped: 144,
+  evictions: 152,
+  misaligned: 156,
+  nullFrees: 160,
+  unfollowedFrees: 164,
+  flushPause: 168,
+  childrenUsed: 176,
+  /** Instances so far, where several share the memory. */
+  instances: 180,
+  /** Number of the instance that holds the lock, 0 for none. */
+  lock: 184,
+  /** Rises whenever the lock is taken. */
+  lockTurn: 188,
+  /** f64: when the wall clock of all instances began, milliseconds of the epoch; the host's. */
+  start: 200,
+  /** Bytes from the base of a stack to the newest frame, at most. */
+  deepest: 192,
+  /** Address of the children's table. */
+  childTable: 208,
+  /** 32 without the bits of an index in it. */
+  childShift: 212,
+  /** 32 free lists, one per power of two. */
+  histogramFree: 256,
+} as const;
+export const CONTROL_BYTES = 4096;
+
+/** Entry of a calling context that allocates; entry 0 is overflow. Neighbours in one group of 16 bytes are updated together as one vector. */
+export const Context = {
+  // What stays when the ended blocks are forgotten.
+  /** u64, bytes and blocks. */
+  live: 0,
+  /** Peaks so far when `peak` was taken. */
+  peakStamp: 8,
+  /** Address; in free entries the index of the next free one. */
+  node: 12,
+  /** u64: what was live at the last peak, if something has changed since. */
+  peak: 16,
+  // What changes with every block; the rest is also in the shapes.
+  allocTimestamp: 24,
+  deallocTimestamp: 28,
+  overlaps: 32,
+  temporary: 36,
+  totalLifetime: 40,
+  totalLifetimeDensity: 48,
+  allocCount: 56,
+  reallocations: 60,
+  totalAccesses: 64,
+  totalSize: 72,
+  granules: 80,
+  granulesTouched: 88,
+  minSize: 96,
+  minLifetime: 100,
+  minDensity: 104,
+  minLifetimeDensity: 108,
+  maxSize: 112,
+  maxLifetime: 116,
+  maxDensity: 120,
+  maxLifetimeDensity: 124,
+  minAccesses: 128,
+  maxAccesses: 136,
+  totalDensity: 144,
+  neverAccessed: 152,
+  neverRead: 156,
+  neverAccessedBytes: 160,
+  neverReadBytes: 168,
+  histogramLength: 176,
+  forgottenEnd: 180,
+  histogram: 184,
+  histogramClass: 188,
+  // Only where several instances share the memory; forgotten with the ended blocks.
+  /** Of the last ended block; 0 before the first. */
+  allocCpu: 192,
+  deallocCpu: 196,
+  migrated: 200,
+  sameAllocCpu: 204,
+  sameDeallocCpu: 208,
+  processorsEnd: 212,
+} as const;
+export const CONTEXT_BYTES = 256;
+
 /**
- * Below the stack: at the start of these bytes the host word, at their end the root's frame. The host word tells whoever
- * enters the module where to go on: bytes on the stack at the last call that left it and has not come back.
+ * Small blocks of one context that ended with the same size and the same counters. They are only counted, with what depends on
+ * their lifetimes, until another shape takes the entry and they join the context's sums. Zeros: no blocks.
  */
-const STACK_BASE_BYTES = 64;
-const HISTOGRAM_BYTES = 256 * MIB;
-const NODES_PER_CONTEXT = 4;
-const DEFAULT_CONTEXTS = 64 * KIB;
-const DEFAULT_BLOCKS = 4 * MIB;
-const MOST_CONTEXTS = 512 * KIB;
-const MOST_BLOCKS = 16 * MIB;
-/** Memory 0 of the program is followed up to here; nothing larger fits the 32-bit shadow memory. */
-export const LARGEST_COVERED_BYTES = LARGEST_MEMORY_BYTES;
+export const Shape = {
+  /** The context's index and the size as in a slot's tag, below them whether contents live on. */
+  owner: 0,
+  /** Times 1000. */
+  density: 4,
+  /** u64: blocks with a lifetime; its highest bits are another number. */
+  count: 8,
+  /** u64: blocks without lifetime, which are nowhere else. */
+  zero: 16,
+  /** of `count` blocks.
+   */
+  minLifetime: 24,
+  /** By how much the longest of their lifetimes is longer. */
+  span: 28,
+  /** 16 counters; those behind the block's are anything. */
+  pattern: 32,
+} as const;
+export const SHAPE_BYTES = 128;
+/** Bits of an entry's index. */
+export const SHAPE_BITS = 12;
+export const SHAPE_COUNT = 2 ** SHAPE_BITS;
+/** Above these bits of a shape's count: blocks of other shapes until one of them may take the entry. */
+export const SHAPE_COUNT_BITS = 62;
 
-export interface LayoutWishes {
-  /** Largest size the program's memory can reach, bytes. */
-  memoryBytes: number;
-  maxContexts: number | undefined;
-  maxBlocks: number | undefined;
-  histograms: boolean;
-  /** Several instances share the tables. */
-  shared?: boolean;
-}
+/** Node of the calling context tree; the first is the root. */
+export const Node = {
+  /** Address; in free nodes that of the next free one. */
+  parent: 0,
+  site: 4,
+  /** Address. */
+  mib: 8,
+  mark: 12,
+  /** The allocating call that was looked for last, and its context. */
+  lastSite: 16,
+  lastMib: 20,
+  /** The one before it. */
+  otherSite: 24,
+  otherMib: 28,
+} as const;
+export const NODE_BYTES = 32;
 
-function roundUp(value: number, to: number): number {
-  return Math.ceil(value / to) * to;
-}
+/** Open addressing: (parent, site) → node, and its context once it was asked for. */
+export const Child = {
+  parent: 0,
+  site: 4,
+  node: 8,
+  mib: 12,
+} as const;
+export const CHILD_BYTES = 16;
+/** Entries of the first table of children: most programs need no page more. */
+export const FIRST_CHILDREN = 256;
 
-function checkedCapacity(what: string, value: number, most: number): number {
-  if (Number.isInteger(value) && value >= 1 && value <= most) return value;
-  throw new UserError(`the number of ${what} to keep must be between 1 and ${most.toLocaleString("en-US")}`);
-}
+/** Frame of the shadow stack: the call site, and a memo of its node. */
+export const Frame = {
+  site: 0,
+  node: 4,
+} as const;
+export const FRAME_BYTES = 8;
 
-function powerOfTwoAbove(value: number): number {
-  return 2 ** Math.ceil(Math.log2(value));
-}
-
+/** Bits of an address within its region of program memory, which has 8 bytes of slots for 16 of the program. */
+export const REGION_BITS = 16;
+export const SLOT_BYTES = 8;
+export const SLOT_REGION_BYTES = 2 ** (REGION_BITS - 1);
+/** Slot of the live block that starts in its bytes. */
+export const Slot = { time: 0, tag: 4 } as const;
 /**
- * Places the tables: counters take half of the covered memory and slots at most a GiB, so that even a program that may
- * use all of its 4 GiB leaves room for the rest. Pages that are never touched cost address space only.
+ * What a slot's tag is: 0 for no block, or the index of its context, its size, and the address's last four bits; or with the
+ * highest bit the index of the first in a chain of records. The owner of a shape is alike.
  */
-export function planLayout(wishes: LayoutWishes): ShadowLayout {
-  const coveredBytes = Math.min(LARGEST_COVERED_BYTES, roundUp(wishes.memoryBytes, PAGE_BYTES));
-  const contexts =
-    checkedCapacity("calling contexts", wishes.maxContexts ?? DEFAULT_CONTEXTS, MOST_CONTEXTS) + 1;
-  const nodeCapacity = contexts * NODES_PER_CONTEXT;
-  const childCapacity = powerOfTwoAbove(nodeCapacity * 2);
-  const slots = coveredBytes / 2;
-  const slotsEnd = slots + Math.min(MOST_SLOT_BYTES, coveredBytes / 2);
-  const marks = slotsEnd;
-  const directory = marks + coveredBytes / 64;
-  const control = roundUp(directory + (coveredBytes / REGION_BYTES) * DIRECTORY_ENTRY_BYTES, CONTROL_BYTES);
-  const shapes = control + CONTROL_BYTES;
-  const mibs = shapes + SHAPES_BYTES;
-  const nodes = mibs + contexts * MIB_BYTES;
-  const children = roundUp(nodes + nodeCapacity * NODE_BYTES, CHILD_BYTES);
-  const records = roundUp(children + 2 * childCapacity * CHILD_BYTES, RECORD_BYTES);
-  const histogramBytes = wishes.histograms ? HISTOGRAM_BYTES : 0;
-  const shared = wishes.shared === true;
-  const stackBytes = shared ? THREAD_STACK_BYTES * THREAD_STACKS : STACK_BYTES;
-  const room = LARGEST_MEMORY_BYTES - 3 * PAGE_BYTES - records - stackBytes - histogramBytes;
-  const recordCapacity = Math.min(
-    checkedCapacity("live blocks", wishes.maxBlocks ?? DEFAULT_BLOCKS, MOST_BLOCKS) + 1,
-    Math.floor(room / RECORD_BYTES),
-  );
-  const histograms = roundUp(records + recordCapacity * RECORD_BYTES, PAGE_BYTES);
-  const hostWord = roundUp(histograms + histogramBytes, PAGE_BYTES);
-  const stack = hostWord + STACK_BASE_BYTES;
-  return {
-    coveredBytes,
-    slots,
-    slotsEnd,
-    marks,
-    directory,
-    control,
-    shapes,
-    mibs,
-    mibCapacity: contexts,
-    nodes,
-    nodeCapacity,
-    children,
-    childCapacity,
-    records,
-    recordCapacity,
-    histograms: wishes.histograms ? histograms : 0,
-    histogramsEnd: wishes.histograms ? histograms + histogramBytes : 0,
-    hostWord,
-    stack,
-    stackCount: shared ? THREAD_STACKS : 1,
-    stackDistance: shared ? THREAD_STACK_BYTES : 0,
-    endBytes: roundUp(hostWord + stackBytes, PAGE_BYTES),
-  };
-}
+export const Tag = {
+  recorded: 0x80000000,
+  contextShift: 14,
+  sizeShift: 4,
+  sizeMask: 1023,
+  placeMask: 15,
+  /** Contexts with an index from here on have records for all their blocks. */
+  contexts: 131072,
+} as const;
 
-/** Values of the shadow runtime's imported constants. */
-export function runtimeConstants(
-  layout: ShadowLayout,
-  wallClock: boolean,
-  exact: boolean,
-): Record<string, number> {
-  return {
-    COVERED: layout.coveredBytes === LARGEST_MEMORY_BYTES ? 0xffffffff : layout.coveredBytes,
-    SLOTS: layout.slots,
-    SLOTS_END: layout.slotsEnd,
-    MARKS: layout.marks,
-    DIRECTORY: layout.directory,
-    EXACT: exact ? 1 : 0,
-    CONTROL: layout.control,
-    SHAPES: layout.shapes,
-    MIBS: layout.mibs,
-    MIB_CAPACITY: layout.mibCapacity,
-    NODES: layout.nodes,
-    NODE_CAPACITY: layout.nodeCapacity,
-    CHILDREN: layout.children,
-    CHILD_CAPACITY: layout.childCapacity,
-    RECORDS: layout.records,
-    RECORD_CAPACITY: layout.recordCapacity,
-    HISTOGRAMS: layout.histograms,
-    HISTOGRAMS_END: layout.histogramsEnd,
-    STACK: layout.stack,
-    WALL_CLOCK: wallClock ? 1 : 0,
-    SHARED: layout.stackCount > 1 ? 1 : 0,
-    FIRST_STACK: layout.stack,
-    STACK_DISTANCE: layout.stackDistance,
-    STACK_COUNT: layout.stackCount,
-    INSTANCE: 0,
-  };
-}
+/** Live block that no slot can hold; the first record stands for none. */
+export const Record = {
+  address: 0,
+  /** Offset of the next record of the slot, or of the next free one. */
+  next: 4,
+  /** Address. */
+  mib: 8,
+  time: 12,
+  size: 16,
+  /** Where several instances share the memory: the one that allocated. */
+  owner: 20,
+  /** u64: accesses that a counter had no room for. */
+  folded: 24,
+} as const;
+export const RECORD_BYTES = 32;
+
+/** Blocks with at most this many bytes, so at most 16 counters, have a shape. */
+export const LARGEST_SMALL = 128;
+/** Blocks with at most this many bytes have no marks, and fit a slot. */
+export const LARGEST_UNMARKED = 511;

@@ -1,7 +1,7 @@
-import { C_OTHER_ACCESSES, CONTROL, EXACT, R_FOLDED, SHARED } from "./layout";
+import { CONTROL, EXACT, lock, SHARED, unlock } from "./imports";
+import { Control, Record } from "./layout.generated";
 import { markRange, SHORTEST_MARKED } from "./marks";
 import { bump64, recordAround } from "./records";
-import { lock, unlock } from "./threads";
 
 /** Steps up to here touch every granule between them; steps of twice as much touch every other one. */
 const GRANULE: u32 = 8;
@@ -22,8 +22,8 @@ function addTo(address: u32, accesses: u64, reads: u32): void {
 function fold(address: u32, accesses: u64): void {
   if (SHARED != 0) lock();
   const record = recordAround(address);
-  if (record != 0) bump64(record, R_FOLDED, accesses);
-  else bump64(CONTROL, C_OTHER_ACCESSES, accesses);
+  if (record != 0) bump64(record, Record.folded, accesses);
+  else bump64(CONTROL, Control.otherAccesses, accesses);
   if (SHARED != 0) unlock();
 }
 

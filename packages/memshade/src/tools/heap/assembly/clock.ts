@@ -1,8 +1,5 @@
-import { C_ALLOCATIONS, C_WALL_BUDGET, C_WALL_INTERVAL, C_WALL_MS, CONTROL, WALL_CLOCK } from "./layout";
-
-/** Asks the host to write the milliseconds since the start to the control block. */
-@external("host", "tick")
-declare function tick(): void;
+import { CONTROL, WALL_CLOCK, tick } from "./imports";
+import { Control } from "./layout.generated";
 
 const LONGEST_INTERVAL: u32 = 1024;
 
@@ -12,22 +9,22 @@ const LONGEST_INTERVAL: u32 = 1024;
  */
 @inline
 export function now(): u32 {
-  return WALL_CLOCK == 0 ? load<u32>(CONTROL, C_ALLOCATIONS) : wallClock();
+  return WALL_CLOCK == 0 ? load<u32>(CONTROL, Control.allocations) : wallClock();
 }
 
 function wallClock(): u32 {
-  const budget = load<u32>(CONTROL, C_WALL_BUDGET);
+  const budget = load<u32>(CONTROL, Control.wallBudget);
   if (budget != 0) {
-    store<u32>(CONTROL, budget - 1, C_WALL_BUDGET);
-    return load<u32>(CONTROL, C_WALL_MS);
+    store<u32>(CONTROL, budget - 1, Control.wallBudget);
+    return load<u32>(CONTROL, Control.wallMs);
   }
-  const before = load<u32>(CONTROL, C_WALL_MS);
+  const before = load<u32>(CONTROL, Control.wallMs);
   tick();
-  const after = load<u32>(CONTROL, C_WALL_MS);
-  let interval = load<u32>(CONTROL, C_WALL_INTERVAL);
+  const after = load<u32>(CONTROL, Control.wallMs);
+  let interval = load<u32>(CONTROL, Control.wallInterval);
   if (after == before) interval = interval < LONGEST_INTERVAL ? (interval << 1) + 1 : LONGEST_INTERVAL;
   else if (after - before > 1) interval >>= 2;
-  store<u32>(CONTROL, interval, C_WALL_INTERVAL);
-  store<u32>(CONTROL, interval, C_WALL_BUDGET);
+  store<u32>(CONTROL, interval, Control.wallInterval);
+  store<u32>(CONTROL, interval, Control.wallBudget);
   return after;
 }

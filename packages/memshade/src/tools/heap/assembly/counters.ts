@@ -1,7 +1,6 @@
 import { addHistogram } from "./histogram";
-import {
-  C_OTHER_ACCESSES, CONTROL, EXACT, HISTOGRAMS, LARGEST_SMALL, MIB_CAPACITY, MIB_SIZE, MIBS, S_OWNER, TAG_CONTEXTS,
-} from "./layout";
+import { CONTROL, EXACT, HISTOGRAMS, MIB_CAPACITY, MIBS } from "./imports";
+import { CONTEXT_BYTES, Control, LARGEST_SMALL, Shape, Tag } from "./layout.generated";
 import { SHORTEST_MARKED, takeMarks } from "./marks";
 import { bump64, tagOf } from "./records";
 import { addToShape, ownerOf, shapeOf, takeShape } from "./shapes";
@@ -17,7 +16,7 @@ function cleanCounters(from: u32, to: u32): void {
     sum += counter >>> 1;
     store<u32>(at, 0);
   }
-  bump64(CONTROL, C_OTHER_ACCESSES, sum);
+  bump64(CONTROL, Control.otherAccesses, sum);
 }
 
 /** Makes sure that a new block starts with clean counters and marks, whoever used its memory before. */
@@ -44,12 +43,12 @@ export function countBlock(
 /** Adds a block to the shape it has, and cleans its counters; false if it has to be counted by itself. */
 @inline
 function countShape(at: u32, size: u32, mib: usize, start: u32, time: u32, copied: bool): bool {
-  if (MIB_CAPACITY > TAG_CONTEXTS && mib >= MIBS + TAG_CONTEXTS * MIB_SIZE) return false;
+  if (MIB_CAPACITY > Tag.contexts && mib >= MIBS + Tag.contexts * CONTEXT_BYTES) return false;
   const owner = ownerOf(tagOf(mib, size, 0), copied);
   const first = load<u32>(at);
   const last = load<u32>(at + lastOf(size));
   const shape = shapeOf(owner, mixSmall(first, last));
-  if (load<u32>(shape, S_OWNER) != owner || !takeSmall(at, size, first, last, shape)) {
+  if (load<u32>(shape, Shape.owner) != owner || !takeSmall(at, size, first, last, shape)) {
     if (!takeShape(shape, owner, at)) return false;
     takeSmall(at, size, first, last, shape);
   }

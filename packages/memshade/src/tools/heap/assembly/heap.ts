@@ -1,8 +1,8 @@
 import { knownContext } from "./known-context";
+import { CONTROL, COVERED, MIB_CAPACITY, MIBS, otherwise } from "./imports";
 import {
-  C_ALLOCATIONS, C_LIVE, C_NULL_FREES, CONTROL, COVERED, LARGEST_SMALL, LARGEST_UNMARKED, M_LIVE, MIB_CAPACITY, MIB_SIZE, MIBS,
-  S_OWNER, SLOT_TAG, SLOT_TIME, TAG_CONTEXTS, TAG_PLACE_MASK,
-} from "./layout";
+  CONTEXT_BYTES, Context, Control, LARGEST_SMALL, LARGEST_UNMARKED, Shape, Slot, Tag,
+} from "./layout.generated";
 import { hasRoom, keepPeak, liveUnit, noticePeak } from "./live";
 import { bump32, mibOfTag, regionOf, sizeOfTag, slotIn, tagOf } from "./records";
 import { addToShape, ownerOf, shapeOf } from "./shapes";
@@ -12,10 +12,6 @@ import { anyCounter, lastOf, mixSmall, takeSmall } from "./small-counters";
 // hooks of allocation functions. They do the common case of the usual profile: a block of at most half a KiB begins in a
 // context that is known, a small one ends. Everything else is found out before the first store and left to functions that
 // can do all cases. One comparison per branch: where two are joined, their results have to be made numbers first.
-
-/** Leaves the hook for the function that can do all cases. */
-@external("hook", "otherwise")
-declare function otherwise(): void;
 
 /** A block of `size` bytes was handed out at `address` (0: the allocation failed) to the newest frame's call. */
 export function allocated(address: u32, size: u32, frame: u32): void {
@@ -34,11 +30,11 @@ export function allocated(address: u32, size: u32, frame: u32): void {
     return;
   }
   const slot = slotIn(region, address);
-  if ((load<u32>(slot, SLOT_TAG) | (address & 7)) != 0) {
+  if ((load<u32>(slot, Slot.tag) | (address & 7)) != 0) {
     otherwise();
     return;
   }
-  const live = load<u64>(CONTROL, C_LIVE);
+  const live = load<u64>(CONTROL, Control.live);
   if (!hasRoom(live)) {
     otherwise();
     return;
@@ -48,8 +44,8 @@ export function allocated(address: u32, size: u32, frame: u32): void {
     otherwise();
     return;
   }
-  if (MIB_CAPACITY > TAG_CONTEXTS) {
-    if (mib >= MIBS + TAG_CONTEXTS * MIB_SIZE) {
+  if (MIB_CAPACITY > Tag.contexts) {
+    if (mib >= MIBS + Tag.contexts * CONTEXT_BYTES) {
       otherwise();
       return;
     }
@@ -58,19 +54,19 @@ export function allocated(address: u32, size: u32, frame: u32): void {
     otherwise();
     return;
   }
-  const time = load<u64>(CONTROL, C_ALLOCATIONS) + 1;
-  store<u64>(CONTROL, time, C_ALLOCATIONS);
-  store<u64>(slot, <u64><u32>time | (<u64>tagOf(mib, size, address) << 32), SLOT_TIME);
+  const time = load<u64>(CONTROL, Control.allocations) + 1;
+  store<u64>(CONTROL, time, Control.allocations);
+  store<u64>(slot, <u64><u32>time | (<u64>tagOf(mib, size, address) << 32), Slot.time);
   keepPeak(mib);
   const unit = liveUnit(size);
-  store<u64>(mib, load<u64>(mib, M_LIVE) + unit, M_LIVE);
-  store<u64>(CONTROL, live + unit, C_LIVE);
+  store<u64>(mib, load<u64>(mib, Context.live) + unit, Context.live);
+  store<u64>(CONTROL, live + unit, Control.live);
 }
 
 /** The program gives a block back. Called before the allocator's own function runs. */
 export function released(address: u32): void {
   if (address - 1 >= COVERED - 1) {
-    if (address == 0) bump32(CONTROL, C_NULL_FREES, 1);
+    if (address == 0) bump32(CONTROL, Control.nullFrees, 1);
     else otherwise();
     return;
   }
@@ -80,8 +76,8 @@ export function released(address: u32): void {
     return;
   }
   const slot = slotIn(region, address);
-  const tag = load<u32>(slot, SLOT_TAG);
-  if (((tag ^ address) & TAG_PLACE_MASK) != 0) {
+  const tag = load<u32>(slot, Slot.tag);
+  if (((tag ^ address) & Tag.placeMask) != 0) {
     otherwise();
     return;
   }
@@ -96,7 +92,7 @@ export function released(address: u32): void {
   const first = load<u32>(at);
   const last = load<u32>(at + lastOf(size));
   const shape = shapeOf(owner, mixSmall(first, last));
-  if (load<u32>(shape, S_OWNER) != owner) {
+  if (load<u32>(shape, Shape.owner) != owner) {
     otherwise();
     return;
   }
@@ -104,11 +100,11 @@ export function released(address: u32): void {
     otherwise();
     return;
   }
-  store<u32>(slot, 0, SLOT_TAG);
+  store<u32>(slot, 0, Slot.tag);
   const mib = mibOfTag(tag);
   const unit = liveUnit(size);
-  store<u64>(CONTROL, noticePeak() - unit, C_LIVE);
+  store<u64>(CONTROL, noticePeak() - unit, Control.live);
   keepPeak(mib);
-  store<u64>(mib, load<u64>(mib, M_LIVE) - unit, M_LIVE);
-  addToShape(shape, mib, load<u32>(slot, SLOT_TIME), load<u32>(CONTROL, C_ALLOCATIONS));
+  store<u64>(mib, load<u64>(mib, Context.live) - unit, Context.live);
+  addToShape(shape, mib, load<u32>(slot, Slot.time), load<u32>(CONTROL, Control.allocations));
 }

@@ -1,28 +1,26 @@
-import {
-  C_CHILD_SHIFT, C_CHILD_TABLE, CHILD_SIZE, CONTROL, F_NODE, F_SITE, FRAME_SIZE, H_MIB, H_NODE, N_LAST_MIB, N_LAST_SITE,
-  N_OTHER_MIB, N_OTHER_SITE,
-} from "./layout";
+import { CONTROL } from "./imports";
+import { CHILD_BYTES, Child, Control, FRAME_BYTES, Frame, Node } from "./layout.generated";
 
 /** Offset in the table of the entry where a child belongs; those behind it are next. */
 @inline
 export function childPlace(parent: u32, site: u32): u32 {
-  return (((parent + site * 0x9e3779b1) * 0x85ebca6b) >>> load<u32>(CONTROL, C_CHILD_SHIFT)) * CHILD_SIZE;
+  return (((parent + site * 0x9e3779b1) * 0x85ebca6b) >>> load<u32>(CONTROL, Control.childShift)) * CHILD_BYTES;
 }
 
 /** Offset of the entry behind the one at `place`. */
 @inline
 export function nextPlace(place: u32): u32 {
-  return (place + CHILD_SIZE) & ((<u32>-1 >>> load<u32>(CONTROL, C_CHILD_SHIFT)) * CHILD_SIZE);
+  return (place + CHILD_BYTES) & ((<u32>-1 >>> load<u32>(CONTROL, Control.childShift)) * CHILD_BYTES);
 }
 
 /** The entry of a child, 0 when there is none. */
 @inline
 export function childEntry(parent: u32, site: u32): usize {
-  const table = load<u32>(CONTROL, C_CHILD_TABLE);
+  const table = load<u32>(CONTROL, Control.childTable);
   const key = <u64>parent | (<u64>site << 32);
   let place = childPlace(parent, site);
   while (load<u64>(table + place) != key) {
-    if (load<u32>(table + place, H_NODE) == 0) return 0;
+    if (load<u32>(table + place, Child.node) == 0) return 0;
     place = nextPlace(place);
   }
   return table + place;
@@ -35,30 +33,30 @@ export function childEntry(parent: u32, site: u32): usize {
  */
 @inline
 export function knownContext(frame: u32): usize {
-  let node = load<u32>(frame - FRAME_SIZE, F_NODE);
+  let node = load<u32>(frame - FRAME_BYTES, Frame.node);
   if (node == 0) {
-    let known = frame - 2 * FRAME_SIZE;
-    node = load<u32>(known, F_NODE);
+    let known = frame - 2 * FRAME_BYTES;
+    node = load<u32>(known, Frame.node);
     while (node == 0) {
-      known -= FRAME_SIZE;
-      node = load<u32>(known, F_NODE);
+      known -= FRAME_BYTES;
+      node = load<u32>(known, Frame.node);
     }
-    for (let at = known + FRAME_SIZE; at != frame; at += FRAME_SIZE) {
-      const entry = childEntry(node, load<u32>(at, F_SITE));
+    for (let at = known + FRAME_BYTES; at != frame; at += FRAME_BYTES) {
+      const entry = childEntry(node, load<u32>(at, Frame.site));
       if (entry == 0) return 0;
-      node = load<u32>(entry, H_NODE);
-      store<u32>(at, node, F_NODE);
+      node = load<u32>(entry, Child.node);
+      store<u32>(at, node, Frame.node);
     }
   }
-  const site = load<u32>(frame, F_SITE);
-  if (load<u32>(node, N_LAST_SITE) == site) return load<u32>(node, N_LAST_MIB);
-  if (load<u32>(node, N_OTHER_SITE) == site) return load<u32>(node, N_OTHER_MIB);
+  const site = load<u32>(frame, Frame.site);
+  if (load<u32>(node, Node.lastSite) == site) return load<u32>(node, Node.lastMib);
+  if (load<u32>(node, Node.otherSite) == site) return load<u32>(node, Node.otherMib);
   const entry = childEntry(node, site);
   if (entry == 0) return 0;
-  const mib: usize = load<u32>(entry, H_MIB);
+  const mib: usize = load<u32>(entry, Child.mib);
   if (mib == 0) return 0;
-  store<u64>(node, load<u64>(node, N_LAST_SITE), N_OTHER_SITE);
-  store<u32>(node, site, N_LAST_SITE);
-  store<u32>(node, mib, N_LAST_MIB);
+  store<u64>(node, load<u64>(node, Node.lastSite), Node.otherSite);
+  store<u32>(node, site, Node.lastSite);
+  store<u32>(node, mib, Node.lastMib);
   return mib;
 }

@@ -1,12 +1,11 @@
-import {
-  C_LIVE, C_PEAK, C_PEAK_LIMIT, C_PEAK_STAMP, CONTROL, M_LIVE, M_PEAK, M_PEAK_STAMP, RECORD_CAPACITY,
-} from "./layout";
+import { CONTROL, RECORD_CAPACITY } from "./imports";
+import { Context, Control, LIVE_BLOCK_BITS } from "./layout.generated";
 
 // Live bytes only fall when a block is released, so a peak is noticed there, just before; growth goes unwatched. What a
 // context held at the peak is kept when its live figures change for the first time after it.
 
-const BYTES_SHIFT: u64 = 26;
-const BLOCKS_MASK: u64 = (1 << 26) - 1;
+const BYTES_SHIFT: u64 = LIVE_BLOCK_BITS;
+const BLOCKS_MASK: u64 = (1 << LIVE_BLOCK_BITS) - 1;
 
 /** One block of `size` bytes as part of the sums of live ones. */
 @inline
@@ -19,20 +18,20 @@ export function hasRoom(live: u64): bool { return (<u32>live & <u32>BLOCKS_MASK)
 /** The live figures of a context are about to change. */
 @inline
 export function keepPeak(mib: usize): void {
-  const stamp = load<u32>(CONTROL, C_PEAK_STAMP);
-  if (load<u32>(mib, M_PEAK_STAMP) == stamp) return;
-  store<u64>(mib, load<u64>(mib, M_LIVE), M_PEAK);
-  store<u32>(mib, stamp, M_PEAK_STAMP);
+  const stamp = load<u32>(CONTROL, Control.peakStamp);
+  if (load<u32>(mib, Context.peakStamp) == stamp) return;
+  store<u64>(mib, load<u64>(mib, Context.live), Context.peak);
+  store<u32>(mib, stamp, Context.peakStamp);
 }
 
 /** Notices a peak, because something is about to be released or the figures are about to be read. */
 @inline
 export function noticePeak(): u64 {
-  const live = load<u64>(CONTROL, C_LIVE);
-  if (live > load<u64>(CONTROL, C_PEAK_LIMIT)) {
-    store<u64>(CONTROL, live, C_PEAK);
-    store<u64>(CONTROL, live | BLOCKS_MASK, C_PEAK_LIMIT);
-    store<u32>(CONTROL, load<u32>(CONTROL, C_PEAK_STAMP) + 1, C_PEAK_STAMP);
+  const live = load<u64>(CONTROL, Control.live);
+  if (live > load<u64>(CONTROL, Control.peakLimit)) {
+    store<u64>(CONTROL, live, Control.peak);
+    store<u64>(CONTROL, live | BLOCKS_MASK, Control.peakLimit);
+    store<u32>(CONTROL, load<u32>(CONTROL, Control.peakStamp) + 1, Control.peakStamp);
   }
   return live;
 }

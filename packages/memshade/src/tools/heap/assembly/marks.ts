@@ -1,4 +1,5 @@
-import { LARGEST_UNMARKED, MARKS } from "./layout";
+import { MARKS } from "./imports";
+import { LARGEST_UNMARKED } from "./layout.generated";
 
 /** Ranges shorter than this are counted granule by granule; only blocks this long can have marks. */
 export const SHORTEST_MARKED: u32 = LARGEST_UNMARKED + 1;

@@ -1,8 +1,7 @@
+import { CONTROL, COVERED, DIRECTORY, MIBS, RECORDS, SLOTS, SLOTS_END } from "./imports";
 import {
-  C_HIGH_WATER, C_RECORD_FREE, C_RECORD_NEXT, C_SLOTS_NEXT, CONTROL, COVERED, DIRECTORY, MIB_SIZE, MIBS, R_ADDRESS,
-  R_FOLDED, R_MIB, R_NEXT, R_SIZE, R_TIME, RECORD_SIZE, RECORDS, REGION_BITS, SLOT_REGION_SIZE, SLOT_TAG, SLOT_TIME,
-  SLOTS, SLOTS_END, TAG_CONTEXT_SHIFT, TAG_PLACE_MASK, TAG_RECORDED, TAG_SIZE_MASK, TAG_SIZE_SHIFT,
-} from "./layout";
+  CONTEXT_BYTES, Control, RECORD_BYTES, REGION_BITS, Record, SLOT_REGION_BYTES, Slot, Tag,
+} from "./layout.generated";
 
 /** The high water mark rises in such steps. */
 const WATER_STEP: u32 = 4096;
@@ -21,41 +20,41 @@ export function regionOf(address: u32): usize { return load<u32>(DIRECTORY + ((a
 /** The slot of an address in its region. */
 @inline
 export function slotIn(region: usize, address: u32): usize {
-  return region + ((address >>> 1) & (SLOT_REGION_SIZE - 8));
+  return region + ((address >>> 1) & (SLOT_REGION_BYTES - 8));
 }
 
 @inline
 export function tagOf(mib: usize, size: u32, address: u32): u32 {
-  return ((mib - MIBS) << (TAG_CONTEXT_SHIFT - 8)) | (size << TAG_SIZE_SHIFT) | (address & TAG_PLACE_MASK);
+  return ((mib - MIBS) << (Tag.contextShift - 8)) | (size << Tag.sizeShift) | (address & Tag.placeMask);
 }
 @inline
-export function mibOfTag(tag: u32): usize { return MIBS + (tag >>> TAG_CONTEXT_SHIFT) * MIB_SIZE; }
+export function mibOfTag(tag: u32): usize { return MIBS + (tag >>> Tag.contextShift) * CONTEXT_BYTES; }
 @inline
-export function sizeOfTag(tag: u32): u32 { return (tag >>> TAG_SIZE_SHIFT) & TAG_SIZE_MASK; }
+export function sizeOfTag(tag: u32): u32 { return (tag >>> Tag.sizeShift) & Tag.sizeMask; }
 
 @inline
-export function recordOf(tag: u32): usize { return RECORDS + (tag & ~TAG_RECORDED) * RECORD_SIZE; }
+export function recordOf(tag: u32): usize { return RECORDS + (tag & ~Tag.recorded) * RECORD_BYTES; }
 
 /** Everything below `end` has been in use. */
 export function raiseHighWater(end: u32): void {
-  if (end <= load<u32>(CONTROL, C_HIGH_WATER)) return;
+  if (end <= load<u32>(CONTROL, Control.highWater)) return;
   const mark = ((end - 1) | (WATER_STEP - 1)) + 1;
-  store<u32>(CONTROL, mark == 0 || mark > COVERED ? COVERED : mark, C_HIGH_WATER);
+  store<u32>(CONTROL, mark == 0 || mark > COVERED ? COVERED : mark, Control.highWater);
 }
 
 /** The slot of an address, made if there is none; 0 if there is no room for it. */
 export function makeSlot(address: u32): usize {
   let region = regionOf(address);
   if (region == 0) {
-    const used = load<u32>(CONTROL, C_SLOTS_NEXT);
+    const used = load<u32>(CONTROL, Control.slotsNext);
     region = SLOTS + used;
-    if (region + SLOT_REGION_SIZE > SLOTS_END) return 0;
-    store<u32>(CONTROL, used + SLOT_REGION_SIZE, C_SLOTS_NEXT);
+    if (region + SLOT_REGION_BYTES > SLOTS_END) return 0;
+    store<u32>(CONTROL, used + SLOT_REGION_BYTES, Control.slotsNext);
     store<u32>(DIRECTORY + ((address >>> REGION_BITS) << 2), region);
     // The first access to a page of fresh memory traps to the system, once more if it was a load and a store follows.
-    for (let page: u32 = 0; page < SLOT_REGION_SIZE; page += PAGE_BYTES) store<u32>(region + page, 0);
+    for (let page: u32 = 0; page < SLOT_REGION_BYTES; page += PAGE_BYTES) store<u32>(region + page, 0);
     // Blocks in slots are small: the common path need not look at the mark.
-    const end = (address | ((1 << REGION_BITS) - 1)) + TAG_SIZE_MASK;
+    const end = (address | ((1 << REGION_BITS) - 1)) + Tag.sizeMask;
     raiseHighWater(end < address ? COVERED : end);
   }
   return slotIn(region, address);
@@ -63,38 +62,38 @@ export function makeSlot(address: u32): usize {
 
 /** A new record at the head of a slot's chain. There is one: no more blocks are followed than there are records. */
 export function addRecord(slot: usize, address: u32, size: u32, mib: usize, time: u32): usize {
-  let offset = load<u32>(CONTROL, C_RECORD_FREE);
-  if (offset != 0) store<u32>(CONTROL, load<u32>(RECORDS + offset, R_NEXT), C_RECORD_FREE);
+  let offset = load<u32>(CONTROL, Control.recordFree);
+  if (offset != 0) store<u32>(CONTROL, load<u32>(RECORDS + offset, Record.next), Control.recordFree);
   else {
-    const index = load<u32>(CONTROL, C_RECORD_NEXT) + 1;
-    store<u32>(CONTROL, index, C_RECORD_NEXT);
-    offset = index * RECORD_SIZE;
+    const index = load<u32>(CONTROL, Control.recordNext) + 1;
+    store<u32>(CONTROL, index, Control.recordNext);
+    offset = index * RECORD_BYTES;
   }
   const record: usize = RECORDS + offset;
-  const tag = load<u32>(slot, SLOT_TAG);
-  store<u32>(record, tag == 0 ? 0 : (tag & ~TAG_RECORDED) * RECORD_SIZE, R_NEXT);
-  store<u32>(record, address, R_ADDRESS);
-  store<u32>(record, mib, R_MIB);
-  store<u32>(record, time, R_TIME);
-  store<u32>(record, size, R_SIZE);
-  store<u64>(record, 0, R_FOLDED);
-  store<u32>(slot, (offset / RECORD_SIZE) | TAG_RECORDED, SLOT_TAG);
+  const tag = load<u32>(slot, Slot.tag);
+  store<u32>(record, tag == 0 ? 0 : (tag & ~Tag.recorded) * RECORD_BYTES, Record.next);
+  store<u32>(record, address, Record.address);
+  store<u32>(record, mib, Record.mib);
+  store<u32>(record, time, Record.time);
+  store<u32>(record, size, Record.size);
+  store<u64>(record, 0, Record.folded);
+  store<u32>(slot, (offset / RECORD_BYTES) | Tag.recorded, Slot.tag);
   return record;
 }
 
 /** Gives the block of a slot a record. */
 export function moveToRecord(slot: usize, place: u32): usize {
-  const tag = load<u32>(slot, SLOT_TAG);
-  store<u32>(slot, 0, SLOT_TAG);
-  return addRecord(slot, place, sizeOfTag(tag), mibOfTag(tag), load<u32>(slot, SLOT_TIME));
+  const tag = load<u32>(slot, Slot.tag);
+  store<u32>(slot, 0, Slot.tag);
+  return addRecord(slot, place, sizeOfTag(tag), mibOfTag(tag), load<u32>(slot, Slot.time));
 }
 
 /** The record of the live block at `address` in a slot's chain, 0 when there is none. */
 export function findRecord(slot: usize, address: u32): usize {
-  let record = recordOf(load<u32>(slot, SLOT_TAG));
+  let record = recordOf(load<u32>(slot, Slot.tag));
   while (record != RECORDS) {
-    if (load<u32>(record, R_ADDRESS) == address) return record;
-    record = RECORDS + load<u32>(record, R_NEXT);
+    if (load<u32>(record, Record.address) == address) return record;
+    record = RECORDS + load<u32>(record, Record.next);
   }
   return 0;
 }
@@ -102,36 +101,36 @@ export function findRecord(slot: usize, address: u32): usize {
 /** Takes a record out of a slot's chain. */
 export function removeRecord(slot: usize, record: usize): void {
   const offset = record - RECORDS;
-  const next = load<u32>(record, R_NEXT);
-  let before = recordOf(load<u32>(slot, SLOT_TAG));
-  if (before == record) store<u32>(slot, next == 0 ? 0 : (next / RECORD_SIZE) | TAG_RECORDED, SLOT_TAG);
+  const next = load<u32>(record, Record.next);
+  let before = recordOf(load<u32>(slot, Slot.tag));
+  if (before == record) store<u32>(slot, next == 0 ? 0 : (next / RECORD_BYTES) | Tag.recorded, Slot.tag);
   else {
-    while (load<u32>(before, R_NEXT) != offset) before = RECORDS + load<u32>(before, R_NEXT);
-    store<u32>(before, next, R_NEXT);
+    while (load<u32>(before, Record.next) != offset) before = RECORDS + load<u32>(before, Record.next);
+    store<u32>(before, next, Record.next);
   }
-  store<u32>(record, load<u32>(CONTROL, C_RECORD_FREE), R_NEXT);
-  store<u32>(CONTROL, offset, C_RECORD_FREE);
+  store<u32>(record, load<u32>(CONTROL, Control.recordFree), Record.next);
+  store<u32>(CONTROL, offset, Control.recordFree);
 }
 
 /** The record of the live block that `address` lies in, made if it has none; 0 when there is no block. */
 export function recordAround(address: u32): usize {
-  let place = address & ~TAG_PLACE_MASK;
+  let place = address & ~Tag.placeMask;
   while (true) {
     const region = regionOf(place);
     if (region == 0) place &= ~((1 << REGION_BITS) - 1);
     else {
       const slot = slotIn(region, place);
-      const tag = load<u32>(slot, SLOT_TAG);
+      const tag = load<u32>(slot, Slot.tag);
       if (tag != 0) {
-        if ((tag & TAG_RECORDED) == 0) {
-          const start = place | (tag & TAG_PLACE_MASK);
+        if ((tag & Tag.recorded) == 0) {
+          const start = place | (tag & Tag.placeMask);
           if (start <= address) return address - start < sizeOfTag(tag) ? moveToRecord(slot, start) : 0;
         } else {
           let below = false;
-          for (let record = recordOf(tag); record != RECORDS; record = RECORDS + load<u32>(record, R_NEXT)) {
-            const start = load<u32>(record, R_ADDRESS);
+          for (let record = recordOf(tag); record != RECORDS; record = RECORDS + load<u32>(record, Record.next)) {
+            const start = load<u32>(record, Record.address);
             if (start > address) continue;
-            if (address - start < load<u32>(record, R_SIZE)) return record;
+            if (address - start < load<u32>(record, Record.size)) return record;
             below = true;
           }
           if (below) return 0;
@@ -139,6 +138,6 @@ export function recordAround(address: u32): usize {
       }
     }
     if (place == 0) return 0;
-    place -= TAG_PLACE_MASK + 1;
+    place -= Tag.placeMask + 1;
   }
 }

@@ -1,7 +1,5 @@
-import {
-  M_ALLOC_TIMESTAMP, M_DEALLOC_TIMESTAMP, M_TEMPORARY, M_TOTAL_LIFETIME_DENSITY, S_COUNT, S_DENSITY, S_MIN_LIFETIME,
-  S_OWNER, S_PATTERN, S_SPAN, S_ZERO, SHAPE_BITS, SHAPE_COUNT_BITS, SHAPE_SIZE, SHAPES, TAG_PLACE_MASK, WALL_CLOCK,
-} from "./layout";
+import { SHAPES, WALL_CLOCK } from "./imports";
+import { Context, SHAPE_BITS, SHAPE_BYTES, SHAPE_COUNT_BITS, Shape, Tag } from "./layout.generated";
 import { bump32, bump64, mibOfTag, sizeOfTag } from "./records";
 import { lastOf } from "./small-counters";
 import { addBlocks, addTimes, addUnread, divide } from "./sums";
@@ -11,12 +9,12 @@ const PATIENCE: u64 = 3;
 
 /** Whose shape a block has. `copied`: its contents live on in another one, so that it was not written for nothing. */
 @inline
-export function ownerOf(tag: u32, copied: bool): u32 { return (tag | TAG_PLACE_MASK) ^ <u32>copied; }
+export function ownerOf(tag: u32, copied: bool): u32 { return (tag | Tag.placeMask) ^ <u32>copied; }
 
 /** Where the shape of a block is, if it is anywhere. `mix`: that of its counters. */
 @inline
 export function shapeOf(owner: u32, mix: u32): usize {
-  return SHAPES + (((mix + owner) * 0x9e3779b1) >>> (32 - SHAPE_BITS)) * SHAPE_SIZE;
+  return SHAPES + (((mix + owner) * 0x9e3779b1) >>> (32 - SHAPE_BITS)) * SHAPE_BYTES;
 }
 
 /** One more block of a shape. */
@@ -24,46 +22,46 @@ export function shapeOf(owner: u32, mix: u32): usize {
 export function addToShape(shape: usize, mib: usize, start: u32, time: u32): void {
   // Most blocks that end soon end before the next one begins: they overlap nothing, and their lifetimes add nothing.
   if (WALL_CLOCK == 0 && time == start) {
-    store<u64>(shape, load<u64>(shape, S_ZERO) + 1, S_ZERO);
-    store<u32>(mib, time, M_ALLOC_TIMESTAMP);
-    store<u32>(mib, time, M_DEALLOC_TIMESTAMP);
+    store<u64>(shape, load<u64>(shape, Shape.zero) + 1, Shape.zero);
+    store<u32>(mib, time, Context.allocTimestamp);
+    store<u32>(mib, time, Context.deallocTimestamp);
     return;
   }
   const lifetime = time - start;
-  store<u64>(shape, load<u64>(shape, S_COUNT) + 1, S_COUNT);
-  if (lifetime - load<u32>(shape, S_MIN_LIFETIME) > load<u32>(shape, S_SPAN)) widenSpan(shape, lifetime);
+  store<u64>(shape, load<u64>(shape, Shape.count) + 1, Shape.count);
+  if (lifetime - load<u32>(shape, Shape.minLifetime) > load<u32>(shape, Shape.span)) widenSpan(shape, lifetime);
   addTimes(mib, start, time);
-  let density = load<u32>(shape, S_DENSITY);
+  let density = load<u32>(shape, Shape.density);
   if (lifetime > 1) density /= lifetime;
-  else if (WALL_CLOCK == 0) bump32(mib, M_TEMPORARY, 1);
-  bump64(mib, M_TOTAL_LIFETIME_DENSITY, density);
+  else if (WALL_CLOCK == 0) bump32(mib, Context.temporary, 1);
+  bump64(mib, Context.totalLifetimeDensity, density);
 }
 
 /** A lifetime, already counted, is beyond those so far. */
 @inline
 function widenSpan(shape: usize, lifetime: u32): void {
-  let least = load<u32>(shape, S_MIN_LIFETIME);
-  let most = least + load<u32>(shape, S_SPAN);
+  let least = load<u32>(shape, Shape.minLifetime);
+  let most = least + load<u32>(shape, Shape.span);
   if (countOf(shape) == 1) {
     least = lifetime;
     most = lifetime;
   }
   least = min(least, lifetime);
-  store<u32>(shape, least, S_MIN_LIFETIME);
-  store<u32>(shape, max(most, lifetime) - least, S_SPAN);
+  store<u32>(shape, least, Shape.minLifetime);
+  store<u32>(shape, max(most, lifetime) - least, Shape.span);
 }
 
 /** Blocks of a shape that have a lifetime. */
 @inline
-function countOf(shape: usize): u64 { return load<u64>(shape, S_COUNT) & ((1 << SHAPE_COUNT_BITS) - 1); }
+function countOf(shape: usize): u64 { return load<u64>(shape, Shape.count) & ((1 << SHAPE_COUNT_BITS) - 1); }
 
 /** The blocks of a shape join their context's sums. */
 function fold(shape: usize): void {
   const withLifetime = countOf(shape);
-  const without = load<u64>(shape, S_ZERO);
+  const without = load<u64>(shape, Shape.zero);
   const count = withLifetime + without;
   if (count == 0) return;
-  const owner = load<u32>(shape, S_OWNER);
+  const owner = load<u32>(shape, Shape.owner);
   const mib = mibOfTag(owner);
   const size = sizeOfTag(owner);
   let accesses: u64 = 0;
@@ -71,40 +69,40 @@ function fold(shape: usize): void {
   let flags: u32 = 0;
   const counters = lastOf(size) + 4;
   for (let at: u32 = 0; at < counters; at += 4) {
-    const counter = load<u32>(shape + at, S_PATTERN);
+    const counter = load<u32>(shape + at, Shape.pattern);
     accesses += counter >>> 1;
     if (counter != 0) touched++;
     flags |= counter;
   }
-  const perSecond = load<u32>(shape, S_DENSITY);
-  const shortest = load<u32>(shape, S_MIN_LIFETIME);
+  const perSecond = load<u32>(shape, Shape.density);
+  const shortest = load<u32>(shape, Shape.minLifetime);
   const least = without == 0 ? shortest : 0;
-  const most = withLifetime == 0 ? 0 : shortest + load<u32>(shape, S_SPAN);
+  const most = withLifetime == 0 ? 0 : shortest + load<u32>(shape, Shape.span);
   addBlocks(
     mib, count, size, (size + 7) >>> 3, accesses, touched, perSecond / 1000, least, most,
     most > 1 ? perSecond / most : perSecond, least > 1 ? perSecond / least : perSecond,
   );
-  bump32(mib, M_TEMPORARY, <u32>without);
-  bump64(mib, M_TOTAL_LIFETIME_DENSITY, without * perSecond);
+  bump32(mib, Context.temporary, <u32>without);
+  bump64(mib, Context.totalLifetimeDensity, without * perSecond);
   if (((flags | ~owner) & 1) == 0) addUnread(mib, count, size, accesses);
-  for (let field = S_COUNT; field < S_PATTERN; field += 8) store<u64>(shape + field, 0);
+  for (let field = Shape.count; field < Shape.pattern; field += 8) store<u64>(shape + field, 0);
 }
 
 /** All blocks of shapes join their contexts' sums, and the table is empty. */
 export function foldAll(): void {
-  const end = SHAPES + (SHAPE_SIZE << SHAPE_BITS);
-  for (let shape: usize = SHAPES; shape < end; shape += SHAPE_SIZE) {
+  const end = SHAPES + (SHAPE_BYTES << SHAPE_BITS);
+  for (let shape: usize = SHAPES; shape < end; shape += SHAPE_BYTES) {
     fold(shape);
-    store<u32>(shape, 0, S_OWNER);
+    store<u32>(shape, 0, Shape.owner);
   }
 }
 
 /** Makes an entry that of a block's shape, without blocks yet. False: it stays what it is. */
 @inline
 export function takeShape(shape: usize, owner: u32, at: u32): bool {
-  const count = load<u64>(shape, S_COUNT);
+  const count = load<u64>(shape, Shape.count);
   if (count >> SHAPE_COUNT_BITS != 0) {
-    store<u64>(shape, count - (1 << SHAPE_COUNT_BITS), S_COUNT);
+    store<u64>(shape, count - (1 << SHAPE_COUNT_BITS), Shape.count);
     return false;
   }
   const size = sizeOfTag(owner);
@@ -115,9 +113,9 @@ export function takeShape(shape: usize, owner: u32, at: u32): bool {
   // Beyond, the least density would not be that of the longest lifetime, because extremes are cut down to 32 bits.
   if ((density * 1000) >> 32 != 0) return false;
   fold(shape);
-  for (let i: u32 = 0; i < counters; i += 4) store<u32>(shape + i, load<u32>(at + i), S_PATTERN);
-  store<u32>(shape, owner, S_OWNER);
-  store<u32>(shape, <u32>(density * 1000), S_DENSITY);
-  store<u64>(shape, PATIENCE << SHAPE_COUNT_BITS, S_COUNT);
+  for (let i: u32 = 0; i < counters; i += 4) store<u32>(shape + i, load<u32>(at + i), Shape.pattern);
+  store<u32>(shape, owner, Shape.owner);
+  store<u32>(shape, <u32>(density * 1000), Shape.density);
+  store<u64>(shape, PATIENCE << SHAPE_COUNT_BITS, Shape.count);
   return true;
 }

@@ -1,4 +1,4 @@
-import { S_PATTERN } from "./layout";
+import { Shape } from "./layout.generated";
 
 // Counters of a small block: at most 16, at a multiple of 4. They are read as two words of 4, 8 or 16 bytes, or four of 16,
 // that overlap where the block does not fill them: so nothing outside of it is read, and no loop is needed. The smallest blocks are
@@ -40,26 +40,26 @@ export function mixSmall(first: u32, last: u32): u32 { return first + last * 31;
 export function takeSmall(at: u32, size: u32, first: u32, end: u32, shape: usize): bool {
   const last = lastOf(size);
   if (size <= 16) {
-    if (((first ^ load<u32>(shape, S_PATTERN)) | (end ^ load<u32>(shape + last, S_PATTERN))) != 0) return false;
+    if (((first ^ load<u32>(shape, Shape.pattern)) | (end ^ load<u32>(shape + last, Shape.pattern))) != 0) return false;
     store<u32>(at, 0);
     store<u32>(at + last, 0);
   } else if (size <= 32) {
     const high = at + last - 4;
-    const differ = (load<u64>(at) ^ load<u64>(shape, S_PATTERN)) | (load<u64>(high) ^ load<u64>(shape + last, S_PATTERN - 4));
+    const differ = (load<u64>(at) ^ load<u64>(shape, Shape.pattern)) | (load<u64>(high) ^ load<u64>(shape + last, Shape.pattern - 4));
     if (differ != 0) return false;
     store<u64>(at, 0);
     store<u64>(high, 0);
   } else {
     const high = at + last - 12;
     let differ = v128.or(
-      v128.xor(v128.load(at), v128.load(shape, S_PATTERN)),
-      v128.xor(v128.load(high), v128.load(shape + last, S_PATTERN - 12)),
+      v128.xor(v128.load(at), v128.load(shape, Shape.pattern)),
+      v128.xor(v128.load(high), v128.load(shape + last, Shape.pattern - 12)),
     );
     if (size > 64) {
       const inner = high - VECTOR_BYTES;
       differ = v128.or(differ, v128.or(
-        v128.xor(v128.load(at, VECTOR_BYTES), v128.load(shape, S_PATTERN + VECTOR_BYTES)),
-        v128.xor(v128.load(inner), v128.load(shape + last, S_PATTERN - 12 - VECTOR_BYTES)),
+        v128.xor(v128.load(at, VECTOR_BYTES), v128.load(shape, Shape.pattern + VECTOR_BYTES)),
+        v128.xor(v128.load(inner), v128.load(shape + last, Shape.pattern - 12 - VECTOR_BYTES)),
       ));
       if (v128.any_true(differ)) return false;
       v128.store(at, i64x2.splat(0), VECTOR_BYTES);

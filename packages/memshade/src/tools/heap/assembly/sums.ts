@@ -1,8 +1,5 @@
-import {
-  M_ALLOC_COUNT, M_ALLOC_TIMESTAMP, M_DEALLOC_TIMESTAMP, M_GRANULES, M_MAX_ACCESSES, M_MAX_SIZE, M_MIN_ACCESSES,
-  M_MIN_SIZE, M_NEVER_ACCESSED, M_NEVER_ACCESSED_BYTES, M_NEVER_READ, M_NEVER_READ_BYTES, M_OVERLAPS, M_TEMPORARY,
-  M_TOTAL_ACCESSES, M_TOTAL_DENSITY, M_TOTAL_LIFETIME, M_TOTAL_LIFETIME_DENSITY, WALL_CLOCK,
-} from "./layout";
+import { WALL_CLOCK } from "./imports";
+import { Context } from "./layout.generated";
 import { bump32, bump64 } from "./records";
 
 @inline
@@ -16,10 +13,10 @@ export function divide(dividend: u64, divisor: u32): u64 {
 /** The times of an ended block, whether of a run or not: sections 15.3 and 5.3 of the MemProf format description. */
 @inline
 export function addTimes(mib: usize, start: u32, time: u32): void {
-  if (start < load<u32>(mib, M_DEALLOC_TIMESTAMP)) bump32(mib, M_OVERLAPS, 1);
-  store<u32>(mib, start, M_ALLOC_TIMESTAMP);
-  store<u32>(mib, time, M_DEALLOC_TIMESTAMP);
-  bump64(mib, M_TOTAL_LIFETIME, time - start);
+  if (start < load<u32>(mib, Context.deallocTimestamp)) bump32(mib, Context.overlaps, 1);
+  store<u32>(mib, start, Context.allocTimestamp);
+  store<u32>(mib, time, Context.deallocTimestamp);
+  bump64(mib, Context.totalLifetime, time - start);
 }
 
 /** `count` blocks that differ in their lifetimes only; those and their densities lie between the ones given. */
@@ -27,29 +24,29 @@ export function addBlocks(
   mib: usize, count: u64, size: u32, granules: u32, accesses: u64, touched: u32, density: u64,
   leastLifetime: u32, mostLifetime: u32, leastLifetimeDensity: u64, mostLifetimeDensity: u64,
 ): void {
-  bump32(mib, M_ALLOC_COUNT, <u32>count);
-  bump64(mib, M_TOTAL_DENSITY, density * count);
+  bump32(mib, Context.allocCount, <u32>count);
+  bump64(mib, Context.totalDensity, density * count);
   const accessesAndSize = pair(accesses * count, <u64>size * count);
-  v128.store(mib, i64x2.add(v128.load(mib, M_TOTAL_ACCESSES), accessesAndSize), M_TOTAL_ACCESSES);
+  v128.store(mib, i64x2.add(v128.load(mib, Context.totalAccesses), accessesAndSize), Context.totalAccesses);
   const places = pair(<u64>granules * count, <u64>touched * count);
-  v128.store(mib, i64x2.add(v128.load(mib, M_GRANULES), places), M_GRANULES);
+  v128.store(mib, i64x2.add(v128.load(mib, Context.granules), places), Context.granules);
   const least = v128.not(
     pair(join(size, leastLifetime), join(<u32>density, leastLifetimeDensity)),
   );
   const most = pair(join(size, mostLifetime), join(<u32>density, mostLifetimeDensity));
-  v128.store(mib, i32x4.max_u(v128.load(mib, M_MIN_SIZE), least), M_MIN_SIZE);
-  v128.store(mib, i32x4.max_u(v128.load(mib, M_MAX_SIZE), most), M_MAX_SIZE);
-  if (~accesses > load<u64>(mib, M_MIN_ACCESSES)) store<u64>(mib, ~accesses, M_MIN_ACCESSES);
-  if (accesses > load<u64>(mib, M_MAX_ACCESSES)) store<u64>(mib, accesses, M_MAX_ACCESSES);
+  v128.store(mib, i32x4.max_u(v128.load(mib, Context.minSize), least), Context.minSize);
+  v128.store(mib, i32x4.max_u(v128.load(mib, Context.maxSize), most), Context.maxSize);
+  if (~accesses > load<u64>(mib, Context.minAccesses)) store<u64>(mib, ~accesses, Context.minAccesses);
+  if (accesses > load<u64>(mib, Context.maxAccesses)) store<u64>(mib, accesses, Context.maxAccesses);
 }
 
 export function addUnread(mib: usize, count: u64, size: u32, accesses: u64): void {
   if (accesses == 0) {
-    bump32(mib, M_NEVER_ACCESSED, <u32>count);
-    bump64(mib, M_NEVER_ACCESSED_BYTES, <u64>size * count);
+    bump32(mib, Context.neverAccessed, <u32>count);
+    bump64(mib, Context.neverAccessedBytes, <u64>size * count);
   } else {
-    bump32(mib, M_NEVER_READ, <u32>count);
-    bump64(mib, M_NEVER_READ_BYTES, <u64>size * count);
+    bump32(mib, Context.neverRead, <u32>count);
+    bump64(mib, Context.neverReadBytes, <u64>size * count);
   }
 }
 
@@ -65,6 +62,6 @@ export function addBlock(
   );
   if (unread) addUnread(mib, 1, size, accesses);
   addTimes(mib, start, time);
-  bump64(mib, M_TOTAL_LIFETIME_DENSITY, lifetimeDensity);
-  if (WALL_CLOCK == 0 && lifetime <= 1) bump32(mib, M_TEMPORARY, 1);
+  bump64(mib, Context.totalLifetimeDensity, lifetimeDensity);
+  if (WALL_CLOCK == 0 && lifetime <= 1) bump32(mib, Context.temporary, 1);
 }

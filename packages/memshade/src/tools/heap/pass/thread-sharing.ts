@@ -11,12 +11,11 @@ import {
 } from "../../../wasm/index.ts";
 import * as Op from "../../../wasm/op.generated.ts";
 import type { ShadowLayout } from "../../options.ts";
+import { Control } from "../layout.ts";
 
 const HAS_MEMORY_INDEX = 0x40;
 const WORD = 2 | HAS_MEMORY_INDEX;
-/** Fields of the control block, as `tools/heap/assembly/layout.ts` places them. */
-export const THREAD_FIELDS = { instances: 180, lock: 184, lockTurn: 188 } as const;
-const { instances: INSTANCES, lock: LOCK, lockTurn: LOCK_TURN } = THREAD_FIELDS;
+const { instances: INSTANCES, lock: LOCK, lockTurn: LOCK_TURN } = Control;
 const SPINS = 100;
 const WAIT_NANOSECONDS = 100_000;
 /** Waits in which the lock stays in one hand until its holder is taken for dead: some seconds. */

@@ -1,13 +1,13 @@
 import type { Mib } from "../../../model/mib.ts";
 import {
-  Block,
+  Context,
   LIVE_BLOCK_BITS,
   SHAPE_BYTES,
   SHAPE_COUNT,
   SHAPE_COUNT_BITS,
   Shape as ShapeField,
   Tag,
-} from "./shadow-offsets.ts";
+} from "../layout.ts";
 
 const GRANULE_BYTES = 8;
 const U32_MASK = 0xffffffffn;
@@ -126,33 +126,33 @@ export class BlockEntry {
   }
 
   get live(): Live {
-    return splitLive(this.u64(Block.live));
+    return splitLive(this.u64(Context.live));
   }
 
   get neverAccessed(): Live {
     const concerns = ({ accesses, read }: Shape): boolean => accesses === 0 && !read;
-    return this.#withShapes(Block.neverAccessed, Block.neverAccessedBytes, concerns);
+    return this.#withShapes(Context.neverAccessed, Context.neverAccessedBytes, concerns);
   }
 
   get neverRead(): Live {
     const concerns = ({ accesses, read }: Shape): boolean => accesses !== 0 && !read;
-    return this.#withShapes(Block.neverRead, Block.neverReadBytes, concerns);
+    return this.#withShapes(Context.neverRead, Context.neverReadBytes, concerns);
   }
 
   /** Blocks that ended before another one began, or with the next. */
   get temporary(): number {
     return this.#shapes.reduce(
       (sum, { withoutLifetime }) => sum + Number(withoutLifetime),
-      this.u32(Block.temporary),
+      this.u32(Context.temporary),
     );
   }
 
   get granules(): number {
-    return Number(this.#sum(Block.granules, ({ size }) => BigInt(Math.ceil(size / GRANULE_BYTES))));
+    return Number(this.#sum(Context.granules, ({ size }) => BigInt(Math.ceil(size / GRANULE_BYTES))));
   }
 
   get granulesTouched(): number {
-    return Number(this.#sum(Block.granulesTouched, ({ touched }) => BigInt(touched)));
+    return Number(this.#sum(Context.granulesTouched, ({ touched }) => BigInt(touched)));
   }
 
   /**
@@ -161,7 +161,7 @@ export class BlockEntry {
    */
   mib(cpus: number | ((local: number) => number), exact: boolean): Mib | undefined {
     const shapes = this.#shapes;
-    const ended = shapes.reduce((sum, { blocks }) => sum + Number(blocks), this.u32(Block.allocCount));
+    const ended = shapes.reduce((sum, { blocks }) => sum + Number(blocks), this.u32(Context.allocCount));
     if (ended === 0) return undefined;
     // Minima are kept as their complements.
     const least = (field: number, of: (shape: Shape) => number): number =>
@@ -169,45 +169,45 @@ export class BlockEntry {
     const most = (field: number, of: (shape: Shape) => number): number =>
       shapes.reduce((known, shape) => Math.max(known, of(shape)), this.u32(field));
     const accesses = shapes.map((shape) => BigInt(shape.accesses));
-    const leastAccesses = BigInt.asUintN(64, ~this.u64(Block.minAccesses));
+    const leastAccesses = BigInt.asUintN(64, ~this.u64(Context.minAccesses));
     const mib: Mib = {
       allocCount: ended >>> 0,
-      totalAccessCount: this.#sum(Block.totalAccesses, (shape) => BigInt(shape.accesses)),
+      totalAccessCount: this.#sum(Context.totalAccesses, (shape) => BigInt(shape.accesses)),
       minAccessCount: accesses.reduce((known, count) => (count < known ? count : known), leastAccesses),
       maxAccessCount: accesses.reduce(
         (known, count) => (count > known ? count : known),
-        this.u64(Block.maxAccesses),
+        this.u64(Context.maxAccesses),
       ),
-      totalSize: this.#sum(Block.totalSize, ({ size }) => BigInt(size)),
-      minSize: least(Block.minSize, ({ size }) => size),
-      maxSize: most(Block.maxSize, ({ size }) => size),
-      allocTimestamp: this.u32(Block.allocTimestamp),
-      deallocTimestamp: this.u32(Block.deallocTimestamp),
-      totalLifetime: this.u64(Block.totalLifetime),
-      minLifetime: least(Block.minLifetime, ({ minLifetime }) => minLifetime),
-      maxLifetime: most(Block.maxLifetime, ({ maxLifetime }) => maxLifetime),
+      totalSize: this.#sum(Context.totalSize, ({ size }) => BigInt(size)),
+      minSize: least(Context.minSize, ({ size }) => size),
+      maxSize: most(Context.maxSize, ({ size }) => size),
+      allocTimestamp: this.u32(Context.allocTimestamp),
+      deallocTimestamp: this.u32(Context.deallocTimestamp),
+      totalLifetime: this.u64(Context.totalLifetime),
+      minLifetime: least(Context.minLifetime, ({ minLifetime }) => minLifetime),
+      maxLifetime: most(Context.maxLifetime, ({ maxLifetime }) => maxLifetime),
       ...this.#processors(cpus, ended),
-      numLifetimeOverlaps: this.u32(Block.overlaps),
+      numLifetimeOverlaps: this.u32(Context.overlaps),
       dataTypeId: 0n,
-      totalAccessDensity: this.#sum(Block.totalDensity, ({ density }) => density),
-      minAccessDensity: least(Block.minDensity, ({ density }) => Number(density & U32_MASK)),
-      maxAccessDensity: most(Block.maxDensity, ({ density }) => Number(density & U32_MASK)),
+      totalAccessDensity: this.#sum(Context.totalDensity, ({ density }) => density),
+      minAccessDensity: least(Context.minDensity, ({ density }) => Number(density & U32_MASK)),
+      maxAccessDensity: most(Context.maxDensity, ({ density }) => Number(density & U32_MASK)),
       totalLifetimeAccessDensity: this.#shapes.reduce(
         (sum, { withoutLifetime, density }) => BigInt.asUintN(64, sum + withoutLifetime * density * 1000n),
-        this.u64(Block.totalLifetimeDensity),
+        this.u64(Context.totalLifetimeDensity),
       ),
-      minLifetimeAccessDensity: least(Block.minLifetimeDensity, (shape) =>
+      minLifetimeAccessDensity: least(Context.minLifetimeDensity, (shape) =>
         lifetimeDensity(shape, shape.maxLifetime),
       ),
-      maxLifetimeAccessDensity: most(Block.maxLifetimeDensity, (shape) =>
+      maxLifetimeAccessDensity: most(Context.maxLifetimeDensity, (shape) =>
         lifetimeDensity(shape, shape.minLifetime),
       ),
       accessHistogramSize: 0,
       accessHistogram: 0n,
     };
     if (exact) {
-      const length = this.u32(Block.histogramLength);
-      const buffer = this.u32(Block.histogram);
+      const length = this.u32(Context.histogramLength);
+      const buffer = this.u32(Context.histogram);
       mib.accessHistogramSize = length;
       mib.histogram = Array.from({ length }, (_, i) => this.#view.getBigUint64(buffer + i * 8, true));
     }
@@ -216,20 +216,20 @@ export class BlockEntry {
 
   /** Forgets the blocks that have ended. Those of shapes are forgotten elsewhere. */
   forget(): void {
-    for (let field: number = Block.allocTimestamp; field < Block.forgottenEnd; field += 4)
+    for (let field: number = Context.allocTimestamp; field < Context.forgottenEnd; field += 4)
       this.#view.setUint32(this.#at + field, 0, true);
-    for (let field: number = Block.allocCpu; field < Block.processorsEnd; field += 4)
+    for (let field: number = Context.allocCpu; field < Context.processorsEnd; field += 4)
       this.#view.setUint32(this.#at + field, 0, true);
   }
 
   #processors(cpus: number | ((local: number) => number), ended: number): Processors {
     if (typeof cpus === "function")
       return {
-        allocCpuId: cpus(this.u32(Block.allocCpu)),
-        deallocCpuId: cpus(this.u32(Block.deallocCpu)),
-        numMigratedCpu: this.u32(Block.migrated),
-        numSameAllocCpu: this.u32(Block.sameAllocCpu),
-        numSameDeallocCpu: this.u32(Block.sameDeallocCpu),
+        allocCpuId: cpus(this.u32(Context.allocCpu)),
+        deallocCpuId: cpus(this.u32(Context.deallocCpu)),
+        numMigratedCpu: this.u32(Context.migrated),
+        numSameAllocCpu: this.u32(Context.sameAllocCpu),
+        numSameDeallocCpu: this.u32(Context.sameDeallocCpu),
       };
     // An instance's blocks begin and end in it.
     const same = (ended - 1) >>> 0;

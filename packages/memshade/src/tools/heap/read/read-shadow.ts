@@ -1,9 +1,8 @@
 import { blockMib, type Mib, mergeMib } from "../../../model/mib.ts";
 import type { ShadowLayout } from "../../index.ts";
-import { BlockEntry, countShapes, forgetShapes, type Live, readShapes, splitLive } from "./block-entry.ts";
 import {
-  BLOCK_BYTES,
-  Block,
+  CONTEXT_BYTES,
+  Context,
   Control,
   LIVE_BLOCK_BITS,
   NODE_BYTES,
@@ -16,7 +15,8 @@ import {
   SLOT_REGION_BYTES,
   Slot,
   Tag,
-} from "./shadow-offsets.ts";
+} from "../layout.ts";
+import { BlockEntry, countShapes, forgetShapes, type Live, readShapes, splitLive } from "./block-entry.ts";
 
 const GRANULE_BYTES = 8;
 /** Only blocks this long can have marks. */
@@ -166,7 +166,7 @@ export class ShadowReader {
     const view = this.#view;
     const count = this.#control32(Control.mibNext);
     for (let index = 0; index <= count; index++)
-      new BlockEntry(view, mibs + index * BLOCK_BYTES, []).forget();
+      new BlockEntry(view, mibs + index * CONTEXT_BYTES, []).forget();
     forgetShapes(view, this.#layout.shapes);
     for (const field of FAULT_COUNTERS) view.setUint32(control + field, 0, true);
     view.setBigUint64(control + Control.otherAccesses, 0n, true);
@@ -191,14 +191,14 @@ export class ShadowReader {
     const shapes = readShapes(this.#view, this.#layout.shapes);
     const count = this.#control32(Control.mibNext);
     for (let index = 0; index <= count; index++) {
-      const at = this.#layout.mibs + index * BLOCK_BYTES;
+      const at = this.#layout.mibs + index * CONTEXT_BYTES;
       const entry = new BlockEntry(this.#view, at, shapes.get(index) ?? []);
       const extras = extrasOf(entry, peak.stamp);
       const mib = entry.mib(cpus, this.#exact);
       if (mib === undefined && extras.liveBlocks === 0 && extras.peakBytes === 0) continue;
       contexts.push({
         index,
-        sites: index === 0 ? [] : this.#sitesOf(entry.u32(Block.node)),
+        sites: index === 0 ? [] : this.#sitesOf(entry.u32(Context.node)),
         mib,
         peakStamp: peak.stamp,
         extras,
@@ -258,7 +258,7 @@ export class ShadowReader {
       yield {
         address: this.#u32(at + Record.address),
         size: this.#u32(at + Record.size),
-        context: (this.#u32(at + Record.mib) - mibs) / BLOCK_BYTES,
+        context: (this.#u32(at + Record.mib) - mibs) / CONTEXT_BYTES,
         time: this.#u32(at + Record.time),
         folded: this.#u64(at + Record.folded),
         instance: this.#ownerOf(at),
@@ -340,7 +340,7 @@ export class ShadowReader {
       followed / 2 +
       this.#control32(Control.slotsNext) +
       countShapes(this.#view, this.#layout.shapes) * SHAPE_BYTES +
-      (this.#control32(Control.mibNext) + 1) * BLOCK_BYTES +
+      (this.#control32(Control.mibNext) + 1) * CONTEXT_BYTES +
       this.#control32(Control.nodeNext) * NODE_BYTES * 2 +
       this.#control32(Control.recordNext) * RECORD_BYTES +
       this.#control32(Control.histogramNext)
@@ -405,7 +405,7 @@ export class ShadowReader {
 function extrasOf(entry: BlockEntry, stamp: number): ContextExtras {
   const live = entry.live;
   // A context that has not changed since the last peak held then what it holds now.
-  const peak = entry.u32(Block.peakStamp) === stamp ? splitLive(entry.u64(Block.peak)) : live;
+  const peak = entry.u32(Context.peakStamp) === stamp ? splitLive(entry.u64(Context.peak)) : live;
   const { neverAccessed, neverRead } = entry;
   return {
     liveBytes: live.bytes,
@@ -418,7 +418,7 @@ function extrasOf(entry: BlockEntry, stamp: number): ContextExtras {
     writtenNeverReadBytes: neverRead.bytes,
     granulesTouched: entry.granulesTouched,
     granules: entry.granules,
-    reallocations: entry.u32(Block.reallocations),
+    reallocations: entry.u32(Context.reallocations),
     temporary: entry.temporary,
   };
 }

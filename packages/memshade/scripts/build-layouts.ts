@@ -1,0 +1,50 @@
+// Tells the AssemblyScript of a tool where things are in its memory. `layout.ts` beside a folder `assembly` is the one place where
+// fields and sizes have numbers: the TypeScript that rewrites modules and reads their memories imports it as it is, what runs in
+// the modules imports `assembly/layout.generated.ts`, which is made of it here and has the same names.
+import { existsSync, readdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { pathToFileURL } from "node:url";
+
+const LARGEST_U32 = 2 ** 32 - 1;
+/** A layout of a tool, or of what tools share. */
+const LAYOUT = /^(?:tools|contexts)[\\/](?:.*[\\/])?layout\.ts$/;
+
+/** The `layout.ts` below `src` that stand beside a folder `assembly`: paths below it, in order. */
+export function layoutFiles(source: string): string[] {
+  return readdirSync(source, { recursive: true, encoding: "utf8" })
+    .filter((path) => LAYOUT.test(path))
+    .filter((path) => existsSync(join(source, dirname(path), "assembly")))
+    .sort();
+}
+
+/** Writes `assembly/layout.generated.ts` for each of them, `head` being the first line. */
+export async function writeLayouts(source: string, head: string): Promise<void> {
+  for (const path of layoutFiles(source)) {
+    const layout: Record<string, unknown> = await import(pathToFileURL(join(source, path)).href);
+    const target = join(source, dirname(path), "assembly/layout.generated.ts");
+    writeFileSync(target, `${head}\n${assemblyOf(layout)}`);
+  }
+}
+
+/**
+ * What a layout exports, in AssemblyScript. A number becomes a constant, an object of numbers a namespace of constants.
+ * @example assemblyOf({ Node: { parent: 0, site: 4 }, NODE_BYTES: 8 })
+ * @throws Error for anything else
+ */
+export function assemblyOf(layout: Readonly<Record<string, unknown>>): string {
+  return Object.entries(layout)
+    .map(([name, value]) =>
+      typeof value === "object" && value !== null
+        ? `export namespace ${name} {\n${Object.entries(value)
+            .map(([field, number]) => `  ${constant(field, number)}`)
+            .join("")}}\n`
+        : constant(name, value),
+    )
+    .join("");
+}
+
+function constant(name: string, value: unknown): string {
+  if (typeof value !== "number" || !Number.isInteger(value) || value < 0 || value > LARGEST_U32)
+    throw new Error(`${name} in a layout is ${value}: neither a number of 32 bits nor a table of them`);
+  return `export const ${name}: u32 = ${value};\n`;
+}

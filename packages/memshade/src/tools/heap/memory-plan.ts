@@ -1,0 +1,154 @@
+import { UserError } from "../../bytes/errors.ts";
+import type { ShadowLayout } from "../options.ts";
+import {
+  CHILD_BYTES,
+  CONTEXT_BYTES,
+  CONTROL_BYTES,
+  NODE_BYTES,
+  RECORD_BYTES,
+  REGION_BITS,
+  SHAPE_BYTES,
+  SHAPE_COUNT,
+} from "./layout.ts";
+
+const KIB = 1024;
+const MIB = KIB * KIB;
+const PAGE_BYTES = 64 * KIB;
+const LARGEST_MEMORY_BYTES = 4096 * MIB;
+const REGION_BYTES = 2 ** REGION_BITS;
+const DIRECTORY_ENTRY_BYTES = 4;
+/** Room for slots: enough for all regions up to 2 GiB of program memory, for half of them at 4 GiB. */
+const MOST_SLOT_BYTES = 1024 * MIB;
+/** Eight bytes per frame: more frames than any engine's own stack holds. */
+const STACK_BYTES = 64 * MIB;
+/** Of each instance, where several share the memory: as many frames as the largest stacks of threads hold by default. */
+const THREAD_STACK_BYTES = 4 * MIB;
+const THREAD_STACKS = 64;
+/**
+ * Below the stack: at the start of these bytes the host word, at their end the root's frame. The host word tells whoever
+ * enters the module where to go on: bytes on the stack at the last call that left it and has not come back.
+ */
+const STACK_BASE_BYTES = 64;
+const HISTOGRAM_BYTES = 256 * MIB;
+const NODES_PER_CONTEXT = 4;
+const DEFAULT_CONTEXTS = 64 * KIB;
+const DEFAULT_BLOCKS = 4 * MIB;
+const MOST_CONTEXTS = 512 * KIB;
+const MOST_BLOCKS = 16 * MIB;
+/** Memory 0 of the program is followed up to here; nothing larger fits the 32-bit shadow memory. */
+export const LARGEST_COVERED_BYTES = LARGEST_MEMORY_BYTES;
+
+export interface LayoutWishes {
+  /** Largest size the program's memory can reach, bytes. */
+  memoryBytes: number;
+  maxContexts: number | undefined;
+  maxBlocks: number | undefined;
+  histograms: boolean;
+  /** Several instances share the tables. */
+  shared?: boolean;
+}
+
+function roundUp(value: number, to: number): number {
+  return Math.ceil(value / to) * to;
+}
+
+function checkedCapacity(what: string, value: number, most: number): number {
+  if (Number.isInteger(value) && value >= 1 && value <= most) return value;
+  throw new UserError(`the number of ${what} to keep must be between 1 and ${most.toLocaleString("en-US")}`);
+}
+
+function powerOfTwoAbove(value: number): number {
+  return 2 ** Math.ceil(Math.log2(value));
+}
+
+/**
+ * Places the tables: counters take half of the covered memory and slots at most a GiB, so that even a program that may
+ * use all of its 4 GiB leaves room for the rest. Pages that are never touched cost address space only.
+ */
+export function planLayout(wishes: LayoutWishes): ShadowLayout {
+  const coveredBytes = Math.min(LARGEST_COVERED_BYTES, roundUp(wishes.memoryBytes, PAGE_BYTES));
+  const contexts =
+    checkedCapacity("calling contexts", wishes.maxContexts ?? DEFAULT_CONTEXTS, MOST_CONTEXTS) + 1;
+  const nodeCapacity = contexts * NODES_PER_CONTEXT;
+  const childCapacity = powerOfTwoAbove(nodeCapacity * 2);
+  const slots = coveredBytes / 2;
+  const slotsEnd = slots + Math.min(MOST_SLOT_BYTES, coveredBytes / 2);
+  const marks = slotsEnd;
+  const directory = marks + coveredBytes / 64;
+  const control = roundUp(directory + (coveredBytes / REGION_BYTES) * DIRECTORY_ENTRY_BYTES, CONTROL_BYTES);
+  const shapes = control + CONTROL_BYTES;
+  const mibs = shapes + SHAPE_COUNT * SHAPE_BYTES;
+  const nodes = mibs + contexts * CONTEXT_BYTES;
+  const children = roundUp(nodes + nodeCapacity * NODE_BYTES, CHILD_BYTES);
+  const records = roundUp(children + 2 * childCapacity * CHILD_BYTES, RECORD_BYTES);
+  const histogramBytes = wishes.histograms ? HISTOGRAM_BYTES : 0;
+  const shared = wishes.shared === true;
+  const stackBytes = shared ? THREAD_STACK_BYTES * THREAD_STACKS : STACK_BYTES;
+  const room = LARGEST_MEMORY_BYTES - 3 * PAGE_BYTES - records - stackBytes - histogramBytes;
+  const recordCapacity = Math.min(
+    checkedCapacity("live blocks", wishes.maxBlocks ?? DEFAULT_BLOCKS, MOST_BLOCKS) + 1,
+    Math.floor(room / RECORD_BYTES),
+  );
+  const histograms = roundUp(records + recordCapacity * RECORD_BYTES, PAGE_BYTES);
+  const hostWord = roundUp(histograms + histogramBytes, PAGE_BYTES);
+  const stack = hostWord + STACK_BASE_BYTES;
+  return {
+    coveredBytes,
+    slots,
+    slotsEnd,
+    marks,
+    directory,
+    control,
+    shapes,
+    mibs,
+    mibCapacity: contexts,
+    nodes,
+    nodeCapacity,
+    children,
+    childCapacity,
+    records,
+    recordCapacity,
+    histograms: wishes.histograms ? histograms : 0,
+    histogramsEnd: wishes.histograms ? histograms + histogramBytes : 0,
+    hostWord,
+    stack,
+    stackCount: shared ? THREAD_STACKS : 1,
+    stackDistance: shared ? THREAD_STACK_BYTES : 0,
+    endBytes: roundUp(hostWord + stackBytes, PAGE_BYTES),
+  };
+}
+
+/** Values of the shadow runtime's imported constants. */
+export function runtimeConstants(
+  layout: ShadowLayout,
+  wallClock: boolean,
+  exact: boolean,
+): Record<string, number> {
+  return {
+    COVERED: layout.coveredBytes === LARGEST_MEMORY_BYTES ? 0xffffffff : layout.coveredBytes,
+    SLOTS: layout.slots,
+    SLOTS_END: layout.slotsEnd,
+    MARKS: layout.marks,
+    DIRECTORY: layout.directory,
+    EXACT: exact ? 1 : 0,
+    CONTROL: layout.control,
+    SHAPES: layout.shapes,
+    MIBS: layout.mibs,
+    MIB_CAPACITY: layout.mibCapacity,
+    NODES: layout.nodes,
+    NODE_CAPACITY: layout.nodeCapacity,
+    CHILDREN: layout.children,
+    CHILD_CAPACITY: layout.childCapacity,
+    RECORDS: layout.records,
+    RECORD_CAPACITY: layout.recordCapacity,
+    HISTOGRAMS: layout.histograms,
+    HISTOGRAMS_END: layout.histogramsEnd,
+    STACK: layout.stack,
+    WALL_CLOCK: wallClock ? 1 : 0,
+    SHARED: layout.stackCount > 1 ? 1 : 0,
+    FIRST_STACK: layout.stack,
+    STACK_DISTANCE: layout.stackDistance,
+    STACK_COUNT: layout.stackCount,
+    INSTANCE: 0,
+  };
+}
