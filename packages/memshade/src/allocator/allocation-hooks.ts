@@ -1,8 +1,8 @@
+import type { InlineFunction } from "../rewrite/link/inline-functions.ts";
 import type { RuntimeFunctions } from "../rewrite/link/shadow-runtime.ts";
-import type { AllocationListeners } from "../rewrite/tool.ts";
 import { BodyBuilder } from "../rewrite/write/body-builder.ts";
-import type { InlineFunction } from "../tools/heap/pass/common-path.ts";
 import { type FuncType, I32, I64, type OpcodeName } from "../wasm/index.ts";
+import type { AllocationListeners } from "./allocation-listeners.ts";
 import type { AllocatorFunction } from "./find/plan.ts";
 
 export interface HookSurroundings {
@@ -10,23 +10,28 @@ export interface HookSurroundings {
   original: number;
   /** Offset of that body in the code section: stands for the context of a call that came from outside. */
   self: number;
-  stackGlobal: number;
   /** Memory of the program, for results that are stored there. */
   memory: number;
-  /** Functions of the heap profiler's runtime, undefined where it is not woven in. */
-  runtime: HeapRuntime | undefined;
+  /** A tool that records blocks with their contexts, if there is one. */
+  recorder: BlockRecorder | undefined;
   /** For a busy function: gives out the index of one more function, with its type and its name in stack traces. */
   addTwin?: ((body: () => Uint8Array) => number) | undefined;
-  /** Tools that are told too, behind the heap profiler. */
+  /** Tools that are told too, behind it. */
   listeners: readonly AllocationListeners[];
 }
 
-/** Functions of the runtime by name: to be called, or to be written out in place of a call. */
-export interface HeapRuntime {
+/** A tool that is told of blocks, and in which frame of its shadow stack they were asked for. */
+export interface BlockRecorder {
+  /** Global with the address of the newest frame. */
+  stackGlobal: number;
+  /**
+   * By name: `allocatedRarely` (address, bytes, frame, self), `reallocated` (old address, new address, bytes, frame, self)
+   * and `releasedRarely` (address), where `self` is a code offset that stands for a call from outside. Addresses may be 0.
+   */
   functions: RuntimeFunctions;
   /** Functions that lock and unlock the tables, where several instances share them. */
   threads?: { lock: number; unlock: number } | undefined;
-  /** The runtime's common path, where there is one. */
+  /** The common path of `allocated` and `released`, to be written out in place of a call. */
   inlined?: InlineFunction | undefined;
 }
 
@@ -38,7 +43,7 @@ export const ZEROES: ReadonlySet<AllocatorFunction["role"]> = new Set([
 ]);
 
 /**
- * Body that takes the place of an allocation function: calls the original and tells the shadow runtime what happened.
+ * Body that takes the place of an allocation function: calls the original and tells the tools what happened.
  * The caller's frame is the newest on the shadow stack, so its position is read before anything else runs.
  */
 export function hookBody(hooked: AllocatorFunction, type: FuncType, around: HookSurroundings): Uint8Array {
@@ -46,16 +51,16 @@ export function hookBody(hooked: AllocatorFunction, type: FuncType, around: Hook
   const resultLocal = type.params.length;
   const stackLocal = resultLocal + 1;
   const wideLocal = stackLocal + 1;
-  const { runtime, listeners } = around;
-  const threads = runtime?.threads;
+  const { recorder, listeners } = around;
+  const threads = recorder?.threads;
   const { addTwin } = around;
   const busy = addTwin !== undefined && hooked.kind !== "reallocate" && threads === undefined;
   const inlined = busy
-    ? runtime?.inlined?.(hooked.kind === "release" ? "released" : "allocated", wideLocal + 1)
+    ? recorder?.inlined?.(hooked.kind === "release" ? "released" : "allocated", wideLocal + 1)
     : undefined;
   const body = new BodyBuilder([result ?? I32, I32, I64, ...(inlined?.locals ?? [])]);
   const tell = (name: "allocatedRarely" | "reallocated" | "releasedRarely"): void => {
-    body.op("call", runtime?.functions.get(name) as number);
+    body.op("call", recorder?.functions.get(name) as number);
   };
 
   const address = (param: number): void => {
@@ -103,7 +108,7 @@ export function hookBody(hooked: AllocatorFunction, type: FuncType, around: Hook
       body.op("return_call", otherwise);
       return body.finish();
     }
-    if (runtime !== undefined) {
+    if (recorder !== undefined) {
       if (threads !== undefined) body.op("call", threads.lock);
       address(hooked.pointerParam);
       tell("releasedRarely");
@@ -115,7 +120,7 @@ export function hookBody(hooked: AllocatorFunction, type: FuncType, around: Hook
   }
 
   const reallocates = hooked.kind === "reallocate";
-  if (runtime !== undefined) body.op("global.get", around.stackGlobal).op("local.set", stackLocal);
+  if (recorder !== undefined) body.op("global.get", recorder.stackGlobal).op("local.set", stackLocal);
   // What a reallocation gives back, another thread may get before anybody here is told.
   if (threads !== undefined && reallocates) body.op("call", threads.lock);
   for (const { requested } of listeners) if (requested !== undefined) body.op("call", requested);
@@ -139,7 +144,7 @@ export function hookBody(hooked: AllocatorFunction, type: FuncType, around: Hook
     asAddress(body, wide ? I64 : I32, wideLocal);
     body.op("else").i32(0).end();
   };
-  if (runtime !== undefined) {
+  if (recorder !== undefined) {
     if (threads !== undefined && !reallocates) body.op("call", threads.lock);
     if (inlined !== undefined) {
       body.open("block").open("block");
@@ -172,7 +177,7 @@ function loadAddress(body: BodyBuilder, load: OpcodeName, memory: number): void 
   else body.op(load, alignment | 0x40, memory, 0);
 }
 
-/** The shadow runtime works with 32-bit addresses and sizes; what is larger becomes the largest, which is refused. */
+/** Tools work with 32-bit addresses and sizes; what is larger becomes the largest, which is refused. */
 function asAddress(body: BodyBuilder, type: number, wideLocal: number): void {
   if (type !== I64) return;
   // min_u(value, 2^32 − 1), bit by bit: the high half spreads over all bits if it is not zero.

@@ -1,7 +1,22 @@
-import { canShareMemory } from "../tools/heap/pass/thread-sharing.ts";
-import type { InstrumentedInfo } from "../tools/options.ts";
+import { canShareMemory } from "../rewrite/facts/shared-memory.ts";
 import { memoryType, readNames, type WasmModule } from "../wasm/index.ts";
 import type { AllocatorPlan } from "./find/plan.ts";
+
+/** One hooked allocation function as the profile names it. */
+export interface HookedFunction {
+  role: string;
+  index: number;
+  name: string | undefined;
+}
+
+/** The allocator as the profile describes it. */
+export interface AllocatorDescription {
+  how: string;
+  needsConfirmation: boolean;
+  functions: HookedFunction[];
+  /** Why nothing is hooked. */
+  refused?: string;
+}
 
 /**
  * The allocator as the profile describes it, and sentences on what the profile will not see. `held`: a tool keeps the memory below
@@ -12,7 +27,7 @@ export function allocationNotes(
   plan: AllocatorPlan,
   acrossThreads: boolean,
   held: boolean,
-): Pick<InstrumentedInfo, "allocator" | "notTracked"> {
+): { allocator: AllocatorDescription; notTracked: string[] } {
   const notTracked: string[] = [];
   if (plan.collector !== undefined) notTracked.push(plan.collector);
   const memories = module.importedMemoryCount + module.memories.length;

@@ -12,22 +12,10 @@ export const CallTreatment = {
   KeepHost: 4,
 } as const;
 
-/** Decides for each call what happens to the shadow stack, and which calls lead elsewhere. */
+/** Decides for each call what happens to the shadow stack. */
 export interface CallPlan {
   /** Whether calls in this function may need frames at all. */
   hasFrames(caller: number): boolean;
-  /** `callee` is −1 for a call through a table or a reference. */
+  /** `CallTreatment`; `callee` is −1 for a call through a table or a reference. */
   treatment(caller: number, callee: number, tail: boolean): number;
-  /** The function to call instead of `callee`; `callee` itself as a rule. */
-  target(caller: number, callee: number): number;
-  /** The code place stored in a frame for the call at this offset in the code section. */
-  siteOf(codeOffset: number): number;
 }
-
-/** The plan of a module whose contexts nobody asks for. */
-export const NO_CONTEXTS: CallPlan = {
-  hasFrames: () => false,
-  treatment: () => CallTreatment.None,
-  target: (_caller, callee) => callee,
-  siteOf: (codeOffset) => codeOffset,
-};

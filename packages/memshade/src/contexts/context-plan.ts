@@ -1,5 +1,5 @@
 import type { AllocatorPlan } from "../allocator/find/plan.ts";
-import { HookedCalls } from "../allocator/hooked-calls.ts";
+import { AllocatorRoles } from "../allocator/allocator-roles.ts";
 import { functionsReaching, recursiveComponents } from "../rewrite/facts/call-graph.ts";
 import { FunctionFact, type ModuleScan } from "../rewrite/facts/module-scan.ts";
 import { importsOf, type WasmModule } from "../wasm/index.ts";
@@ -25,23 +25,17 @@ export function mayRunAnything(module: WasmModule, scan: ModuleScan): number[] {
  * Frames around the calls below which an allocation can happen. Calls inside a recursive component keep their
  * caller's frame, so recursion has one context however deep it goes.
  */
-export class ContextPlan extends HookedCalls implements CallPlan {
+export class ContextPlan implements CallPlan {
   readonly #imported: number;
+  readonly #roles: AllocatorRoles;
   readonly #reaches: Uint8Array;
   readonly #component: Int32Array;
-  readonly #siteOf: (codeOffset: number) => number;
   /** Where the host comes in. */
   readonly entries: EntryPoints;
 
-  constructor(
-    module: WasmModule,
-    scan: ModuleScan,
-    allocator: AllocatorPlan,
-    siteOf: (codeOffset: number) => number,
-  ) {
-    super(module, allocator);
+  constructor(module: WasmModule, scan: ModuleScan, allocator: AllocatorPlan) {
     this.#imported = module.importedFunctionCount;
-    this.#siteOf = siteOf;
+    this.#roles = new AllocatorRoles(module, allocator);
     this.#component = recursiveComponents(module, scan);
     const targets = allocator.functions.filter(({ kind }) => kind !== "release").map(({ index }) => index);
     if (targets.length > 0) targets.push(...mayRunAnything(module, scan));
@@ -50,7 +44,7 @@ export class ContextPlan extends HookedCalls implements CallPlan {
       scan,
       targets,
       // What the allocator asks of the host (memory, or to end it all) allocates nothing.
-      (caller, callee) => callee < this.#imported && this.isInternal(caller),
+      (caller, callee) => callee < this.#imported && this.#roles.isInternal(caller),
     );
     this.entries = new EntryPoints(module, scan, (index) => this.reaches(index));
   }
@@ -60,26 +54,22 @@ export class ContextPlan extends HookedCalls implements CallPlan {
     return this.#reaches[index] === 1;
   }
 
-  override hasFrames(caller: number): boolean {
-    return this.#reaches[caller] === 1 && !this.isInternal(caller);
+  hasFrames(caller: number): boolean {
+    return this.#reaches[caller] === 1 && !this.#roles.isInternal(caller);
   }
 
-  override treatment(caller: number, callee: number, tail: boolean): number {
+  treatment(caller: number, callee: number, tail: boolean): number {
     if (!this.hasFrames(caller)) return CallTreatment.None;
-    const folded = this.isWrapper(caller);
+    const folded = this.#roles.isWrapper(caller);
     if (callee < 0) {
       if (this.entries.hostMayCallReferences)
         return tail || folded ? CallTreatment.KeepHost : CallTreatment.Host;
       return tail || folded ? CallTreatment.Keep : CallTreatment.Push;
     }
     if (this.#reaches[callee] === 0) return CallTreatment.None;
-    if (this.isInternal(callee) && !this.isHooked(callee)) return CallTreatment.None;
+    if (this.#roles.isInternal(callee) && !this.#roles.isHooked(callee)) return CallTreatment.None;
     if (callee < this.#imported) return tail ? CallTreatment.KeepHost : CallTreatment.Host;
     return folded || this.#recursive(caller, callee) ? CallTreatment.Keep : CallTreatment.Push;
-  }
-
-  override siteOf(codeOffset: number): number {
-    return this.#siteOf(codeOffset);
   }
 
   #recursive(caller: number, callee: number): boolean {

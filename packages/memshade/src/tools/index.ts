@@ -1,3 +1,5 @@
+export { readInstrumentedInfo } from "./describe.ts";
+export type { HookedFunction } from "../allocator/allocation-notes.ts";
 export { type CallSites, findCallSites } from "../contexts/frames/call-sites.ts";
 export { FRAME_HEADER_BYTES } from "../contexts/frames/frame-shapes.ts";
 export { eachIndexEntry } from "../contexts/frames/index-table.ts";
@@ -7,11 +9,9 @@ export {
   HIDDEN_EXPORT_PREFIX,
   type Instrumented,
   instrument,
-  readInstrumentedInfo,
 } from "./instrument.ts";
 export {
   type AttributionOptions,
-  type HookedFunction,
   type InstrumentedInfo,
   type InstrumentOptions,
   type LocalityOptions,

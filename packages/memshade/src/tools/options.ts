@@ -1,9 +1,10 @@
+import type { AllocatorDescription } from "../allocator/allocation-notes.ts";
 import type { SiteRuns } from "./waste/pass/site-runs.ts";
 
 /** What can be woven into a module, alone or together. */
 export const TOOL_NAMES = ["heap", "waste", "workingset"] as const;
 export type ToolName = (typeof TOOL_NAMES)[number];
-/** Tools other than the heap profiler, which has counters of its own in the walker. */
+/** Tools other than the heap profiler, whose tables the module's description tells of by themselves. */
 export type WovenToolName = Exclude<ToolName, "heap">;
 
 /** What to record and how. Every field is optional; the defaults are the exact, deterministic profile. */
@@ -129,13 +130,6 @@ export interface LocalityOptions {
   cacheBytes?: number | undefined;
 }
 
-/** One hooked allocation function as the profile names it. */
-export interface HookedFunction {
-  role: string;
-  index: number;
-  name: string | undefined;
-}
-
 /** Addresses of the tables inside the shadow memory, in bytes, and how many entries they hold. */
 export interface ShadowLayout {
   /** Program memory covered by counters, bytes. */
@@ -182,12 +176,7 @@ export interface InstrumentedInfo {
   clock: "virtual" | "wall";
   includeStack: boolean;
   includeAllocator: boolean;
-  allocator: {
-    how: string;
-    needsConfirmation: boolean;
-    functions: HookedFunction[];
-    refused?: string;
-  };
+  allocator: AllocatorDescription;
   /** Where the memory that is followed comes from, if it is imported. */
   memoryImport?: { module: string; field: string };
   /** Whether threads share the memory that is followed. */

@@ -1,10 +1,12 @@
-import type { WeaveTool } from "../rewrite/tool.ts";
-import type { WovenToolName } from "./options.ts";
+import { weaveHeap } from "./heap/pass/weave-heap.ts";
+import type { ToolName } from "./options.ts";
+import type { WeaveTool } from "./tool.ts";
 import { weaveWaste } from "./waste/pass/weave-waste.ts";
 import { weaveWorkingSet } from "./working-set/pass/weave.ts";
 
-/** How each tool is woven into a module. */
-export const WEAVERS: Readonly<Partial<Record<WovenToolName, WeaveTool>>> = {
+/** How each tool is woven into a module, in the order of their memories and globals. */
+export const WEAVERS: Readonly<Partial<Record<ToolName, WeaveTool>>> = {
+  heap: weaveHeap,
   waste: weaveWaste,
   workingset: weaveWorkingSet,
 };

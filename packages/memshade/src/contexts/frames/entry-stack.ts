@@ -1,6 +1,4 @@
-import { ByteWriter } from "../../bytes/writer.ts";
-import type { FollowedCalls } from "../../rewrite/write/entry-wrappers.ts";
-import * as Op from "../../wasm/op.generated.ts";
+import type { FollowedCalls } from "../entry-wrappers.ts";
 import type { FrameTargets } from "./frame-snippets.ts";
 
 /** The words that wrappers around entered functions keep: where the host stands, counted from the root's slot. */
@@ -11,13 +9,9 @@ export function entryStack({
 }: FrameTargets): Omit<FollowedCalls, "shadowMemory"> {
   return {
     stackGlobal: slotGlobal,
-    frames: { hostWord: constant(hostWord), emptyStack: constant(rootSlot) },
+    frames: {
+      hostWord: { global: -1, offset: hostWord },
+      emptyStack: { global: -1, offset: rootSlot },
+    },
   };
-}
-
-function constant(value: number): Uint8Array {
-  return new ByteWriter(8)
-    .u8(Op.I32_CONST)
-    .s32Leb(value | 0)
-    .finish();
 }

@@ -1,6 +1,6 @@
 import { readU32Leb } from "../../bytes/leb128.ts";
 import { ByteWriter } from "../../bytes/writer.ts";
-import { hookFunction, type InlineFunction, inlineFunctions } from "../../tools/heap/pass/common-path.ts";
+import { hookFunction, type InlineFunction, inlineFunctions } from "./inline-functions.ts";
 import {
   bytesOf,
   decodeModule,

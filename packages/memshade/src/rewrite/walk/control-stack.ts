@@ -17,13 +17,10 @@ export class ControlStack {
   startTime: Int32Array = new Int32Array(256);
   /** Smallest index of a block that a branch inside leads to, this one's own if none leaves it; −1: calls and returns too. */
   outermost: Int32Array = new Int32Array(256);
-  /** The stretch of counters before the block, see `CounterGroups.stretch`, and how many groups there were. */
-  stretch: Int32Array = new Int32Array(256);
-  groups: Int32Array = new Int32Array(256);
   /** 1 if a branch leads to the block's label. */
   targeted: Int32Array = new Int32Array(256);
-  /** For a loop that may be one basic block: index of its first counter; −1 once it is not. */
-  firstCounter: Int32Array = new Int32Array(256);
+  /** 1 for a loop that may be one basic block; 0 once it is not. */
+  oneBlock: Int32Array = new Int32Array(256);
   /** For loops: offset of the opcode and of the first instruction inside. */
   loopStart: Int32Array = new Int32Array(256);
   loopBody: Int32Array = new Int32Array(256);
@@ -48,7 +45,7 @@ export class ControlStack {
     this.startTime[at] = startTime;
     this.targeted[at] = 0;
     this.outermost[at] = at;
-    this.firstCounter[at] = -1;
+    this.oneBlock[at] = 0;
   }
 
   /** A branch to the block `label` levels out. */
@@ -78,7 +75,7 @@ export class ControlStack {
 
   /** The innermost block has control flow or a call inside it. */
   notOneBlock(): void {
-    this.firstCounter[this.top] = -1;
+    this.oneBlock[this.top] = 0;
   }
 
   #grow(): void {
@@ -96,9 +93,7 @@ const COLUMNS = [
   "startTime",
   "targeted",
   "outermost",
-  "stretch",
-  "groups",
-  "firstCounter",
+  "oneBlock",
   "loopStart",
   "loopBody",
   "loopValues",

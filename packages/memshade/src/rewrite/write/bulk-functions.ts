@@ -4,40 +4,37 @@ import type { AppendedFunctions } from "./appended-functions.ts";
 import { BodyBuilder } from "./body-builder.ts";
 
 /**
- * Functions that stand for bulk memory instructions on the followed memory: do the work, which may trap, then count
- * the ranges. Tools hear of copies and fills before they happen, but not of those that trap. Made when first asked for.
+ * Functions that stand for bulk memory instructions on the followed memory: they do the work, which may trap, and tell the
+ * tools of the ranges. Tools hear of copies and fills before they happen, but not of those that trap. Made when first asked for.
  */
 export class BulkFunctions {
   readonly #module: WasmModule;
   readonly #appended: AppendedFunctions;
   readonly #memory: number;
-  readonly #countRange: (() => number) | undefined;
   readonly #listeners: readonly MemoryListeners[];
   readonly #made = new Map<string, number>();
 
-  /** `countRange`: the heap profiler's function, undefined if it does not count. */
   constructor(
     module: WasmModule,
     appended: AppendedFunctions,
     memory: number,
-    countRange: (() => number) | undefined,
     listeners: readonly MemoryListeners[],
   ) {
     this.#module = module;
     this.#appended = appended;
     this.#memory = memory;
-    this.#countRange = countRange;
     this.#listeners = listeners;
   }
 
   /**
    * The function for `memory.copy destination source`, `memory.fill memory` or `memory.init segment memory`; −1 if
-   * none of its memories is the counted one.
+   * none of its memories is the followed one, or nobody listens.
    */
   get(instruction: OpcodeName, first: number, second: number): number {
     const writes = instruction === "memory.init" ? second : first;
     const reads = instruction === "memory.copy" ? second : -1;
     if (writes !== this.#memory && reads !== this.#memory) return -1;
+    if (this.#listeners.length === 0) return -1;
     const key = `${instruction} ${first} ${second}`;
     const known = this.#made.get(key);
     if (known !== undefined) return known;
@@ -69,10 +66,11 @@ export class BulkFunctions {
         for (const { arrived = -1, left = -1 } of this.#listeners)
           if (writes === this.#memory) this.#tell(body, arrived, [destination, undefined, length]);
           else this.#tell(body, left, [undefined, source, length]);
-      const countRange = this.#countRange?.();
-      if (countRange !== undefined) {
-        if (writes === this.#memory) this.#count(body, countRange, 0, destination, length, 0);
-        if (reads === this.#memory) this.#count(body, countRange, 1, source, length, 1);
+      for (const listener of this.#listeners) {
+        const touched = listener.touched?.();
+        if (touched === undefined) continue;
+        if (writes === this.#memory) this.#touch(body, touched, 0, destination, length);
+        if (reads === this.#memory) this.#touch(body, touched, 1, source, length);
       }
       return body.finish();
     });
@@ -152,14 +150,8 @@ export class BulkFunctions {
     body.op("call", listener);
   }
 
-  #count(
-    body: BodyBuilder,
-    countRange: number,
-    address: number,
-    type: number,
-    length: number,
-    reads: number,
-  ): void {
+  /** Tells of the range at the operand `address`: 0 for the destination, 1 for the source, which was read. */
+  #touch(body: BodyBuilder, listener: number, address: 0 | 1, type: number, length: number): void {
     const wide = type === I64 || length === I64;
     if (wide) {
       // Ranges that reach beyond 4 GiB are not followed.
@@ -170,7 +162,7 @@ export class BulkFunctions {
     if (type === I64) body.op("i32.wrap_i64");
     body.op("local.get", 2);
     if (length === I64) body.op("i32.wrap_i64");
-    body.i32(reads).op("call", countRange);
+    body.i32(address).op("call", listener);
     if (wide) body.end();
   }
 

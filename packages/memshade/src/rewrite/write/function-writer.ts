@@ -6,59 +6,26 @@ import {
   writeS64Leb,
   writeU32Leb,
 } from "../../bytes/leb128.ts";
-import { ENTRY_WORD, FRAME_BYTES, type FrameBase, HOST_WORD } from "../../contexts/frame-base.ts";
-import type { Accumulator } from "../../tools/heap/pass/loop-accumulators.ts";
 import { type FunctionBody, writeOpcodeInto } from "../../wasm/index.ts";
 import * as Op from "../../wasm/op.generated.ts";
 import { MOST_LOCALS } from "../facts/function-locals.ts";
 import type { ToolPass } from "../tool.ts";
 import { operandsAbove } from "../walk/access-operands.ts";
 import type { CodeMark } from "./code-marks.ts";
-import { InsertionKind, type Insertions, type LinearForm } from "./insertions.ts";
+import { InsertionKind, type Insertions, passOfKind } from "./insertions.ts";
 import type { SnippetSink } from "./snippet-sink.ts";
 import {
   extraLocals,
-  frameLocal,
   noTemporaries,
   resolveLocal,
-  scratchLocal,
   spillLocal,
   spillTypes,
   type Temporaries,
   temporaryCount,
 } from "./temporaries.ts";
 
-/** Indices, in the rewritten module, of what insertions refer to. */
-export interface SnippetTargets {
-  shadowMemory: number;
-  /** Global with the address of the newest frame on the shadow stack. */
-  stackGlobal: number;
-  frames: FrameBase;
-  /** Shadow address of a counter for places that are not followed. */
-  unreadCounter: number;
-  countTrips(): number;
-  countStrided(): number;
-  countGathered(): number;
-  /** Function that adds a counter word for the address it is given. */
-  countFunction(word: number): number;
-  /** Functions that do what `PushHostFrame`, given frame and call site, and `ReturnFromHost`, given its local, do. */
-  pushHostFrame(leaves: boolean): number;
-  returnFromHost(): number;
-  /** Tools by the number of their insertion kind behind `InsertionKind.FirstTool`. */
-  tools: readonly ToolPass[];
-}
-
-const SELECT = 0x1b;
-/** −4 as a signed LEB128 integer. */
-const MINUS_FOUR = 0x7c;
-
-/** Block type without parameters and results. */
-const EMPTY = 0x40;
-
 const I32 = 0x7f;
 const I64 = 0x7e;
-/** Bytes of program memory per counter of four bytes. */
-const GRANULE_BYTES = 8;
 /** No insertion takes more bytes than this. */
 export const LONGEST_SNIPPET = 384;
 const HAS_MEMORY_INDEX = 0x40;
@@ -68,6 +35,15 @@ const LONG_COPY = 80;
 export const LARGEST_BODY = 7_654_321;
 /** Longest encoding of a number of bodies. */
 const COUNT_BYTES = 5;
+
+export interface WriterOptions {
+  /** The passes of the tools, in the order of their insertion kinds. */
+  passes: readonly ToolPass[];
+  /** Addresses of the followed memory are i64. */
+  memory64: boolean;
+  /** Bytes to make room for at first. */
+  capacity: number;
+}
 
 /** Writes function bodies with their insertions merged in, one after another, into a growing buffer. */
 export class FunctionWriter implements SnippetSink {
@@ -80,22 +56,20 @@ export class FunctionWriter implements SnippetSink {
   rare: number[] = [];
   readonly #source: Uint8Array;
   readonly #insertions: Insertions;
-  readonly targets: SnippetTargets;
-  readonly memory64: boolean;
+  readonly #passes: readonly ToolPass[];
+  readonly #memory64: boolean;
   #ownLocals = 0;
   #temporaries: Temporaries = noTemporaries();
 
   constructor(
     source: Uint8Array,
     insertions: Insertions,
-    targets: SnippetTargets,
-    memory64: boolean,
-    capacity: number,
+    { passes, memory64, capacity }: WriterOptions,
   ) {
     this.#source = source;
     this.#insertions = insertions;
-    this.targets = targets;
-    this.memory64 = memory64;
+    this.#passes = passes;
+    this.#memory64 = memory64;
     this.bytes = new Uint8Array(capacity);
   }
 
@@ -244,7 +218,7 @@ export class FunctionWriter implements SnippetSink {
     }
     if (addresses > 0) {
       this.length = writeU32Leb(this.bytes, this.length, addresses);
-      this.bytes[this.length++] = this.memory64 ? I64 : I32;
+      this.bytes[this.length++] = this.#memory64 ? I64 : I32;
     }
     for (const type of spills) {
       this.bytes[this.length++] = 2;
@@ -257,71 +231,13 @@ export class FunctionWriter implements SnippetSink {
   }
 
   #snippet(kind: number, entry: number): void {
-    const { a, b, c, d, forms, accumulators } = this.#insertions;
-    const targets = this.targets;
-    const frame = frameLocal(this.#ownLocals);
+    const { a, b, c } = this.#insertions;
     switch (kind) {
       case InsertionKind.Tee:
         this.#op(Op.LOCAL_TEE, this.#local(a[entry]));
         break;
-      case InsertionKind.Count:
-        this.#count(this.#local(a[entry]), b[entry], c[entry]);
-        break;
-      case InsertionKind.CountOutlined:
-        this.#op(Op.LOCAL_GET, this.#local(a[entry]));
-        if (b[entry] !== 0) {
-          this.#const(b[entry]);
-          this.#byte(Op.I32_ADD);
-        }
-        this.#op(Op.CALL, targets.countFunction(c[entry]));
-        break;
-      case InsertionKind.PushHostFrameOutlined:
-        this.#op(Op.LOCAL_GET, frame);
-        this.#byte(Op.I64_CONST);
-        this.length = writeS32Leb(this.bytes, this.length, a[entry]);
-        this.#op(Op.CALL, targets.pushHostFrame(c[entry] === 1));
-        this.#op(Op.LOCAL_SET, this.#local(b[entry]));
-        break;
-      case InsertionKind.PushHostFrame:
-        this.#bytes(targets.frames.hostWord);
-        this.#shadow(Op.I32_LOAD, 2);
-        this.#op(Op.LOCAL_SET, this.#local(b[entry]));
-        this.#pushFrame(frame, a[entry]);
-        this.#setHostWord(frame, 0, HOST_WORD);
-        if (c[entry] === 1) this.#setHostWord(frame, 0, ENTRY_WORD);
-        break;
-      case InsertionKind.PushFrame:
-        this.#pushFrame(frame, a[entry]);
-        break;
-      case InsertionKind.KeepFrame:
-        this.#callersFrame(frame);
-        this.#op(Op.GLOBAL_SET, targets.stackGlobal);
-        break;
-      case InsertionKind.KeepHostFrame:
-        this.#callersFrame(frame);
-        this.#op(Op.GLOBAL_SET, targets.stackGlobal);
-        this.#setHostWord(frame, -FRAME_BYTES, HOST_WORD);
-        if (a[entry] === 1) this.#setHostWord(frame, -FRAME_BYTES, ENTRY_WORD);
-        break;
       case InsertionKind.TeeBelow:
         this.#teeBelow(this.#local(a[entry]), b[entry]);
-        break;
-      case InsertionKind.ReturnFromHostOutlined:
-        this.#op(Op.LOCAL_GET, this.#local(a[entry]));
-        this.#op(Op.CALL, targets.returnFromHost());
-        break;
-      case InsertionKind.ReturnFromHost:
-        for (const word of b[entry] === 1 ? [HOST_WORD, ENTRY_WORD] : [HOST_WORD]) {
-          this.#bytes(targets.frames.hostWord);
-          this.#op(Op.LOCAL_GET, this.#local(a[entry]));
-          this.#shadow(Op.I32_STORE, 2, word);
-        }
-        break;
-      case InsertionKind.Prologue:
-        this.#op(Op.GLOBAL_GET, targets.stackGlobal);
-        this.#const(FRAME_BYTES);
-        this.#byte(Op.I32_ADD);
-        this.#op(Op.LOCAL_SET, frame);
         break;
       case InsertionKind.ReplaceByCall:
         this.#op(Op.CALL, b[entry]);
@@ -346,27 +262,8 @@ export class FunctionWriter implements SnippetSink {
       case InsertionKind.TripsFromDistance:
         this.#tripsFromDistance(this.#local(a[entry]), b[entry], c[entry]);
         break;
-      case InsertionKind.CountTrips:
-        this.#linear(forms[a[entry]]);
-        this.#op(Op.LOCAL_GET, this.#local(d[entry]));
-        this.#const(c[entry]);
-        this.#op(Op.CALL, targets.countTrips());
-        break;
-      case InsertionKind.CountStrided:
-        this.#linear(forms[a[entry]]);
-        this.#linear(forms[b[entry]]);
-        this.#op(Op.LOCAL_GET, this.#local(d[entry]));
-        this.#const(c[entry]);
-        this.#op(Op.CALL, targets.countStrided());
-        break;
-      case InsertionKind.Accumulate:
-        this.#accumulate(this.#local(a[entry]), b[entry], c[entry], accumulators[d[entry]]);
-        break;
-      case InsertionKind.FlushAccumulator:
-        this.#flushAccumulator(accumulators[a[entry]]);
-        break;
       default:
-        targets.tools[kind - InsertionKind.FirstTool].write(this, entry);
+        this.#passes[passOfKind(kind)].write(this, entry);
     }
   }
 
@@ -399,9 +296,12 @@ export class FunctionWriter implements SnippetSink {
     this.#const(value | 0);
   }
 
-  i64(value: bigint): void {
+  i64(value: bigint | number): void {
     this.#byte(Op.I64_CONST);
-    this.length = writeS64Leb(this.bytes, this.length, value);
+    this.length =
+      typeof value === "number"
+        ? writeS32Leb(this.bytes, this.length, value)
+        : writeS64Leb(this.bytes, this.length, value);
   }
 
   access(id: number, alignment: number, memory: number, displacement: number): void {
@@ -426,111 +326,6 @@ export class FunctionWriter implements SnippetSink {
 
   copy(from: number, to: number): void {
     this.#copy(this.#source, from, to);
-  }
-
-  /** counter[(local + displacement) / 8] += word; the lowest bit of the word is a flag. */
-  #count(local: number, displacement: number, word: number): void {
-    const scratch = scratchLocal(this.#ownLocals);
-    // Whole granules go into the offsets of the counter's load and store: the access was valid, so the sum does not wrap.
-    const folded = !this.memory64 && displacement > 0 && displacement % GRANULE_BYTES === 0;
-    const offset = folded ? displacement / 2 : 0;
-    if (this.memory64) this.#wideIndex(local, displacement);
-    else {
-      this.#op(Op.LOCAL_GET, local);
-      if (displacement !== 0 && !folded) {
-        this.#const(displacement);
-        this.#byte(Op.I32_ADD);
-      }
-      this.#const(1);
-      this.#byte(Op.I32_SHR_U);
-    }
-    const bytes = this.bytes;
-    let at = this.length;
-    bytes[at++] = Op.I32_CONST;
-    bytes[at++] = MINUS_FOUR;
-    bytes[at++] = Op.I32_AND;
-    bytes[at++] = Op.LOCAL_TEE;
-    at = writeU32Leb(bytes, at, scratch);
-    bytes[at++] = Op.LOCAL_GET;
-    at = writeU32Leb(bytes, at, scratch);
-    bytes[at++] = Op.I32_LOAD;
-    bytes[at++] = 2 | HAS_MEMORY_INDEX;
-    at = writeU32Leb(bytes, at, this.targets.shadowMemory);
-    at = writeU32Leb(bytes, at, offset);
-    bytes[at++] = Op.I32_CONST;
-    at = writeS32Leb(bytes, at, word & ~1);
-    bytes[at++] = Op.I32_ADD;
-    if (word & 1) {
-      bytes[at++] = Op.I32_CONST;
-      bytes[at++] = 1;
-      bytes[at++] = Op.I32_OR;
-    }
-    bytes[at++] = Op.I32_STORE;
-    bytes[at++] = 2 | HAS_MEMORY_INDEX;
-    at = writeU32Leb(bytes, at, this.targets.shadowMemory);
-    at = writeU32Leb(bytes, at, offset);
-    this.length = at;
-  }
-
-  /** word += `word`; address = local + displacement. */
-  #accumulate(local: number, displacement: number, word: number, accumulator: Accumulator): void {
-    this.#op(Op.LOCAL_GET, local);
-    if (displacement !== 0) {
-      this.#const(displacement);
-      this.#byte(Op.I32_ADD);
-    }
-    this.#op(Op.LOCAL_SET, this.#local(accumulator.address));
-    const sum = this.#local(accumulator.word);
-    this.#op(Op.LOCAL_GET, sum);
-    this.#byte(Op.I64_CONST);
-    this.length = writeS32Leb(this.bytes, this.length, word & ~1);
-    this.#byte(Op.I64_ADD);
-    // Where all places read, it is enough to say so in the end.
-    if (word & 1 && accumulator.writes) this.#readFlag();
-    this.#op(Op.LOCAL_SET, sum);
-  }
-
-  #readFlag(): void {
-    this.#byte(Op.I64_CONST);
-    this.#byte(1);
-    this.#byte(Op.I64_OR);
-  }
-
-  #flushAccumulator({ word, address, writes }: Accumulator): void {
-    const sum = this.#local(word);
-    this.#op(Op.LOCAL_GET, sum);
-    this.#byte(Op.I64_EQZ);
-    this.#byte(Op.I32_EQZ);
-    this.open(Op.IF, EMPTY);
-    this.#op(Op.LOCAL_GET, this.#local(address));
-    this.#op(Op.LOCAL_GET, sum);
-    if (!writes) this.#readFlag();
-    this.#op(Op.CALL, this.targets.countGathered());
-    this.#byte(Op.I64_CONST);
-    this.#byte(0);
-    this.#op(Op.LOCAL_SET, sum);
-    this.end();
-  }
-
-  /** Half the address in a local plus `displacement`; addresses above 4 GiB have one counter that nobody reads. */
-  #wideIndex(local: number, displacement: number): void {
-    const shifted = (bits: number): void => {
-      this.#op(Op.LOCAL_GET, local);
-      if (displacement !== 0) {
-        this.#byte(Op.I64_CONST);
-        this.length = writeS64Leb(this.bytes, this.length, BigInt(displacement >>> 0));
-        this.#byte(Op.I64_ADD);
-      }
-      this.#byte(Op.I64_CONST);
-      this.length = writeS32Leb(this.bytes, this.length, bits);
-      this.#byte(Op.I64_SHR_U);
-    };
-    shifted(1);
-    this.#byte(Op.I32_WRAP_I64);
-    this.#const(this.targets.unreadCounter);
-    shifted(32);
-    this.#byte(Op.I64_EQZ);
-    this.#byte(SELECT);
   }
 
   /** The branch at `[from, to)`; for `bits` see `InsertionKind.Relabel`. */
@@ -561,35 +356,6 @@ export class FunctionWriter implements SnippetSink {
     for (const local of spills) this.#op(Op.LOCAL_GET, local);
   }
 
-  /** Frame: the call site, and zero for the memo of its tree node. */
-  #pushFrame(frame: number, site: number): void {
-    this.#op(Op.LOCAL_GET, frame);
-    this.#byte(Op.I64_CONST);
-    this.length = writeS32Leb(this.bytes, this.length, site);
-    this.#shadow(Op.I64_STORE, 3);
-    this.#op(Op.LOCAL_GET, frame);
-    this.#op(Op.GLOBAL_SET, this.targets.stackGlobal);
-  }
-
-  /** Where whoever comes in goes on: bytes from the empty stack to the frame. */
-  #setHostWord(frame: number, distance: number, word: number): void {
-    this.#bytes(this.targets.frames.hostWord);
-    this.#op(Op.LOCAL_GET, frame);
-    this.#bytes(this.targets.frames.emptyStack);
-    this.#byte(Op.I32_SUB);
-    if (distance !== 0) {
-      this.#const(distance);
-      this.#byte(Op.I32_ADD);
-    }
-    this.#shadow(Op.I32_STORE, 2, word);
-  }
-
-  #callersFrame(frame: number): void {
-    this.#op(Op.LOCAL_GET, frame);
-    this.#const(-FRAME_BYTES);
-    this.#byte(Op.I32_ADD);
-  }
-
   #tripsFromDistance(trips: number, local: number, stride: number): void {
     this.#op(Op.LOCAL_GET, stride > 0 ? local : trips);
     this.#op(Op.LOCAL_GET, stride > 0 ? trips : local);
@@ -608,22 +374,6 @@ export class FunctionWriter implements SnippetSink {
     this.#op(Op.LOCAL_SET, trips);
   }
 
-  #linear(form: LinearForm): void {
-    let pushed = false;
-    for (const { local, factor } of form.terms) {
-      this.#op(Op.LOCAL_GET, local);
-      if (factor !== 1) {
-        this.#const(factor);
-        this.#byte(Op.I32_MUL);
-      }
-      if (pushed) this.#byte(Op.I32_ADD);
-      pushed = true;
-    }
-    if (pushed && form.constant === 0) return;
-    this.#const(form.constant);
-    if (pushed) this.#byte(Op.I32_ADD);
-  }
-
   #local(symbol: number): number {
     return resolveLocal(symbol, this.#ownLocals, this.#temporaries);
   }
@@ -637,21 +387,9 @@ export class FunctionWriter implements SnippetSink {
     this.bytes[this.length++] = value;
   }
 
-  #bytes(code: Uint8Array): void {
-    this.bytes.set(code, this.length);
-    this.length += code.length;
-  }
-
   #const(value: number): void {
     this.bytes[this.length++] = Op.I32_CONST;
     this.length = writeS32Leb(this.bytes, this.length, value);
-  }
-
-  #shadow(opcode: number, alignment: number, offset = 0): void {
-    this.bytes[this.length++] = opcode;
-    this.bytes[this.length++] = alignment | HAS_MEMORY_INDEX;
-    this.length = writeU32Leb(this.bytes, this.length, this.targets.shadowMemory);
-    this.bytes[this.length++] = offset;
   }
 
   #copy(source: Uint8Array, from: number, to: number): void {

@@ -1,65 +1,46 @@
-import type { Accumulator } from "../../tools/heap/pass/loop-accumulators.ts";
-
-/** What is put into a function body at one place. The writer knows the bytes of each. */
+/** What is put into a function body at one place. The writer knows the bytes of those that no tool has to itself. */
 export const InsertionKind = {
-  /** `a`: local. Keeps the value on top of the stack in a temporary. */
-  Tee: 0,
-  /** `a`: local with the base address, `b`: constant to add to it, `c`: (accesses << 1) | (1 if one of them reads). */
-  Count: 1,
-  /** `a`: call site. Before a call: writes the caller's frame and moves the shadow stack pointer past it. */
-  PushFrame: 2,
-  /** Before a call inside a recursive component, of a wrapper, or a tail call: the callee takes the caller's frame. */
-  KeepFrame: 3,
-  /**
-   * `a`: call site, `b`: local that keeps the host word, `c`: 1 if the call certainly leaves the module. As PushFrame,
-   * before a call that may come back in.
-   */
-  PushHostFrame: 4,
-  /** `a`: that local, `b`: as `c` of the push. After a call that left the module. */
-  ReturnFromHost: 5,
-  /** First thing in a body: reads the shadow stack pointer. */
-  Prologue: 6,
-  /** `a`: length of the instruction that is replaced, `b`: function called instead. */
-  ReplaceByCall: 7,
-  /** As ReplaceByCall with `return_call`. */
-  ReplaceByTailCall: 8,
-  /** `a`: local set to 0. Before a loop. */
-  ClearLocal: 9,
-  /** `a`: local. One more trip. */
-  AddTrip: 10,
-  /** `a`: destination local, `b`: source local. Before a loop. */
-  CopyLocal: 11,
-  /** `a`: where `b` was before the loop; becomes the number of trips. `b`: local that moved by `c` per trip. */
-  TripsFromDistance: 12,
-  /** `a`: address (a linear form), `c`: counter word of one trip, `d`: trips. After the loop. */
-  CountTrips: 13,
-  /** `a`: address behind the last trip and `b`: stride (linear forms), `c`: counter word, `d`: trips. After the loop. */
-  CountStrided: 14,
-  /** `a`: address temporary, `b`: access instruction. Before it: keeps the address that lies below its other operands. */
-  TeeBelow: 15,
-  /** `a`: 1 if it certainly leaves the module. A tail call that may come back in. */
-  KeepHostFrame: 16,
-  /** As Count, by a call: smaller and slower. */
-  CountOutlined: 17,
-  /** As PushHostFrame and ReturnFromHost, by calls: smaller and slower. */
-  PushHostFrameOutlined: 19,
-  ReturnFromHostOutlined: 20,
   /** Nothing: an entry that turned out not to be needed. */
-  None: 18,
+  None: 0,
+  /** `a`: local. Keeps the value on top of the stack in a temporary. */
+  Tee: 1,
+  /** `a`: address temporary, `b`: access instruction. Before it: keeps the address that lies below its other operands. */
+  TeeBelow: 2,
+  /** `a`: length of the instruction that is replaced, `b`: function called instead. */
+  ReplaceByCall: 3,
+  /** As ReplaceByCall with `return_call`. */
+  ReplaceByTailCall: 4,
+  /** `a`: local set to 0. Before a loop. */
+  ClearLocal: 5,
+  /** `a`: local. One more trip. */
+  AddTrip: 6,
+  /** `a`: destination local, `b`: source local. Before a loop. */
+  CopyLocal: 7,
+  /** `a`: where `b` was before the loop; becomes the number of trips. `b`: local that moved by `c` per trip. */
+  TripsFromDistance: 8,
   /**
    * `a`: length of a `br`, `br_if` or `br_table` that is replaced by itself, `b`: bits. Bit r: a block was put around the
    * one that label r means, so labels above r are one more.
    */
-  Relabel: 21,
-  /** As Count, into locals: `a` to `c` as there, `d`: index of the accumulator. */
-  Accumulate: 22,
-  /** `a`: index of the accumulator. Adds it to the counter, if there is something to add, and clears it. */
-  FlushAccumulator: 23,
+  Relabel: 9,
   /** `a`: length of code that nothing reaches, which is left out. */
-  Drop: 24,
-  /** This and the following ones belong to tools, in their order: see `ToolPass`. */
-  FirstTool: 32,
+  Drop: 10,
+  /** This and the following ones belong to the tools' passes, in their order: `KINDS_PER_PASS` each. */
+  FirstOfPasses: 16,
 } as const;
+
+/** Kinds of insertions that a pass may tell apart; it may also do so by their operands. */
+export const KINDS_PER_PASS = 16;
+
+/** The first kind of the pass with this number. */
+export function kindOfPass(pass: number): number {
+  return InsertionKind.FirstOfPasses + pass * KINDS_PER_PASS;
+}
+
+/** The number of the pass that a kind belongs to. */
+export function passOfKind(kind: number): number {
+  return Math.floor((kind - InsertionKind.FirstOfPasses) / KINDS_PER_PASS);
+}
 
 /** A sum of locals times constants, plus a constant. */
 export interface LinearForm {
@@ -87,14 +68,11 @@ export class Insertions {
   relabeledBytes = 0;
   /** Linear forms that entries refer to by index. */
   forms: LinearForm[] = [];
-  /** Accumulators that entries refer to by index. */
-  accumulators: Accumulator[] = [];
   #order = new Int32Array(1024);
 
   clear(): void {
     this.length = 0;
     this.forms.length = 0;
-    this.accumulators.length = 0;
     this.relabeledBytes = 0;
   }
 

@@ -13,7 +13,8 @@ export interface SnippetSink {
   /** A prefixed instruction with a lane. */
   lane(id: number, lane: number): void;
   i32(value: number): void;
-  i64(value: bigint): void;
+  /** Numbers are of 32 bits, signed. */
+  i64(value: bigint | number): void;
   /** A load or store, by its id: alignment as a power of two, memory, constant added to the address. */
   access(id: number, alignment: number, memory: number, displacement: number): void;
   /** `block`, `loop` or `if` without parameters; `result` is a type byte, 0x40 for none. */

@@ -3,14 +3,20 @@ import type { ValType } from "../../wasm/index.ts";
 // Locals that instrumentation adds to a function. How many there are is known only after the walk, so insertions name
 // them symbolically; the writer resolves the names. Layout behind the function's own locals:
 //
-//   frame, scratch, loop temporaries …            i32
+//   two scratch locals, loop temporaries …        i32
 //   address temporaries, one per operand height   i32, or i64 for a 64-bit memory
 //   spills, two per type                          the types that need them, in the order of their bytes
 //   extra locals, in the order of their making    the types tools asked for
 
 const ADDRESS = 1 << 24;
-const LOOP = 1 << 25;
+const SCRATCH = 1 << 25;
+const SCRATCH_LOCALS = 2;
+const LOOP = SCRATCH + SCRATCH_LOCALS;
 const EXTRA = 1 << 26;
+
+/** The i32 locals of functions with `Temporaries.scratch`: the first holds a value throughout, the second within a snippet. */
+export const LASTING_SCRATCH = SCRATCH;
+export const SHORT_SCRATCH = SCRATCH + 1;
 
 /** The temporary for an address at an operand height: values alive at the same time have different heights. */
 export function addressTemporary(height: number): number {
@@ -25,10 +31,8 @@ export function loopTemporary(number: number): number {
 export interface Temporaries {
   addresses: number;
   loops: number;
-  frame: boolean;
+  /** The two scratch locals are used. */
   scratch: boolean;
-  /** Local that keeps the host word during calls out of the module; −1: none is needed. */
-  hostWord: number;
   /** Types of operands that have to be put aside for a moment. */
   spills: Set<ValType>;
   /** Types of locals that tools asked for with `extraLocal`. */
@@ -41,9 +45,7 @@ export function noTemporaries(): Temporaries {
   return {
     addresses: 0,
     loops: 0,
-    frame: false,
     scratch: false,
-    hostWord: -1,
     spills: new Set(),
     extra: undefined,
     moreParameter: false,
@@ -64,9 +66,9 @@ const NO_TYPES: readonly ValType[] = [];
 
 /** How many locals a function gets for them. */
 export function temporaryCount(temporaries: Temporaries): number {
-  const { addresses, loops, frame, scratch, spills } = temporaries;
+  const { addresses, loops, scratch, spills } = temporaries;
   const behind = addresses + 2 * spills.size + extraLocals(temporaries).length;
-  return frame || scratch || loops + behind > 0 ? 2 + loops + behind : 0;
+  return scratch || loops + behind > 0 ? SCRATCH_LOCALS + loops + behind : 0;
 }
 
 /** Types of the spills in the order of their locals: two of each. */
@@ -81,25 +83,17 @@ export function spillLocal(
   ownLocals: number,
   temporaries: Temporaries,
 ): number {
-  const first = ownLocals + 2 + temporaries.loops + temporaries.addresses;
+  const first = ownLocals + SCRATCH_LOCALS + temporaries.loops + temporaries.addresses;
   return first + spillTypes(temporaries).indexOf(type) * 2 + which;
 }
 
 /** Index of a local, symbolic or not, in the rewritten function. */
 export function resolveLocal(local: number, ownLocals: number, temporaries: Temporaries): number {
   if (local < ADDRESS) return local;
-  const fixed = ownLocals + 2;
+  const fixed = ownLocals + SCRATCH_LOCALS;
   if (local >= EXTRA) {
     const spills = temporaries.spills.size * 2;
     return fixed + temporaries.loops + temporaries.addresses + spills + (local - EXTRA);
   }
-  return local < LOOP ? fixed + temporaries.loops + (local - ADDRESS) : fixed + (local - LOOP);
-}
-
-export function frameLocal(ownLocals: number): number {
-  return ownLocals;
-}
-
-export function scratchLocal(ownLocals: number): number {
-  return ownLocals + 1;
+  return local < SCRATCH ? fixed + temporaries.loops + (local - ADDRESS) : ownLocals + (local - SCRATCH);
 }

@@ -1,8 +1,9 @@
+import type { WalkState } from "../../../rewrite/tool.ts";
 import { keepAddress } from "../../../rewrite/walk/keep-address.ts";
-import { grown, NO_LOCAL, type OperandStack } from "../../../rewrite/walk/operand-stack.ts";
-import { CONSTANT, ValueClass, type ValueNumbers } from "../../../rewrite/walk/value-numbers.ts";
-import { InsertionKind, type Insertions } from "../../../rewrite/write/insertions.ts";
-import type { Temporaries } from "../../../rewrite/write/temporaries.ts";
+import { grown, NO_LOCAL } from "../../../rewrite/walk/operand-stack.ts";
+import { CONSTANT, ValueClass } from "../../../rewrite/walk/value-numbers.ts";
+import { ACCESS_KIND, AccessKind } from "../../../wasm/index.ts";
+import { HeapStep } from "./heap-snippets.ts";
 
 /**
  * Access counters of one function. Accesses of a basic block whose addresses have one base value share a counter: it
@@ -30,20 +31,22 @@ export class CounterGroups {
   /** Whether the walk is at a place that runs rarely compared to the rest of its function. */
   cold = false;
 
-  readonly #insertions: Insertions;
-  readonly #values: ValueNumbers;
   readonly #exact: boolean;
   readonly #everything: boolean;
+  #state!: WalkState;
+  #kind = 0;
 
   /** `exact`: share counters at identical addresses only. `everything`: count stack and static addresses too. */
-  constructor(insertions: Insertions, values: ValueNumbers, exact: boolean, everything: boolean) {
-    this.#insertions = insertions;
-    this.#values = values;
+  constructor(exact: boolean, everything: boolean) {
     this.#exact = exact;
     this.#everything = everything;
   }
 
-  reset(): void {
+  /** A function's walk begins, at a place that is `cold` or not. */
+  begin(state: WalkState, kind: number, cold: boolean): void {
+    this.#state = state;
+    this.#kind = kind;
+    this.cold = cold;
     this.length = 0;
     // Value numbers start again; so do their groups.
     this.endBlock();
@@ -72,17 +75,8 @@ export class CounterGroups {
    * One access through the address at stack index `at` plus the constant `displacement`; `access` is the instruction,
    * at `[start, end)`.
    */
-  count(
-    stack: OperandStack,
-    at: number,
-    displacement: number,
-    reads: number,
-    access: number,
-    start: number,
-    end: number,
-    temporaries: Temporaries,
-  ): void {
-    const values = this.#values;
+  count(access: number, at: number, displacement: number, start: number, end: number): void {
+    const { stack, values, insertions, temporaries } = this.#state;
     let base = stack.value[at];
     if (base === 0) {
       base = values.fresh(ValueClass.Unknown, NO_LOCAL);
@@ -96,41 +90,31 @@ export class CounterGroups {
     // All constants share one base; they are different objects, so they are told apart by address.
     if (this.#exact || base === CONSTANT)
       while (group >= 0 && this.offset[group] !== offset) group = this.#previous[group];
+    const reads = ACCESS_KIND[access] === AccessKind.Store ? 0 : 1;
     if (group >= 0) {
       const insertion = this.insertion[group];
-      this.#insertions.c[insertion] = (this.#insertions.c[insertion] + 2) | reads;
+      insertions.c[insertion] = (insertions.c[insertion] + 2) | reads;
       return;
     }
-    this.#add(stack, at, base, offset, displacement, reads, access, start, end, open, temporaries);
+    const counter = this.#add(base, offset, open);
+    const local = keepAddress(stack, values, insertions, temporaries, at, access, start);
+    temporaries.scratch = true;
+    const kind = this.#kind + (this.cold ? HeapStep.CountOutlined : HeapStep.Count);
+    this.local[counter] = local;
+    this.insertion[counter] = insertions.add(end, kind, local, displacement, 2 | reads);
   }
 
-  #add(
-    stack: OperandStack,
-    at: number,
-    base: number,
-    offset: number,
-    displacement: number,
-    reads: number,
-    access: number,
-    start: number,
-    end: number,
-    previous: number,
-    temporaries: Temporaries,
-  ): void {
+  #add(base: number, offset: number, previous: number): number {
     const counter = this.length++;
     if (counter === this.insertion.length) this.#growCounters();
-    const local = keepAddress(stack, this.#values, this.#insertions, temporaries, at, access, start);
-    temporaries.scratch = true;
-    const kind = this.cold ? InsertionKind.CountOutlined : InsertionKind.Count;
-    this.insertion[counter] = this.#insertions.add(end, kind, local, displacement, 2 | reads);
     this.base[counter] = base;
-    this.local[counter] = local;
     this.offset[counter] = offset;
     this.#previous[counter] = previous;
     this.#lastBefore[counter] = this.#last[base];
     this.#stretchBefore[counter] = this.#stretchOf[base];
     this.#last[base] = counter;
     this.#stretchOf[base] = this.stretch;
+    return counter;
   }
 
   #growBases(base: number): void {

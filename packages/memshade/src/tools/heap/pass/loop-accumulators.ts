@@ -1,8 +1,8 @@
-import type { ControlStack } from "../../../rewrite/walk/control-stack.ts";
-import { InsertionKind, type Insertions } from "../../../rewrite/write/insertions.ts";
-import { extraLocal, type Temporaries } from "../../../rewrite/write/temporaries.ts";
+import type { WalkState } from "../../../rewrite/tool.ts";
+import { extraLocal } from "../../../rewrite/write/temporaries.ts";
 import { I32, I64 } from "../../../wasm/index.ts";
 import type { CounterGroups } from "./counter-groups.ts";
+import { HeapStep } from "./heap-snippets.ts";
 import type { PointerRoots } from "./pointer-roots.ts";
 
 /** Accesses to one object that a loop adds up in locals; they reach the object's counter when the loop is left. */
@@ -47,7 +47,8 @@ const MOST_PER_FUNCTION = 48;
  * runs, its accesses are added up in locals, for the outermost loop of which that holds.
  */
 export class LoopAccumulators {
-  readonly #insertions: Insertions;
+  /** Accumulators that insertions refer to by index. */
+  readonly all: Accumulator[] = [];
   readonly #counters: CounterGroups;
   readonly #roots: PointerRoots;
   /** Things so far that no accumulator can be held across: calls, and ways out of the function with a condition. */
@@ -59,21 +60,27 @@ export class LoopAccumulators {
   /** By the loop's index on the control stack. */
   readonly #begun: Begun[] = [];
 
-  constructor(insertions: Insertions, counters: CounterGroups, roots: PointerRoots) {
-    this.#insertions = insertions;
+  #state!: WalkState;
+  #kind = 0;
+
+  constructor(counters: CounterGroups, roots: PointerRoots) {
     this.#counters = counters;
     this.#roots = roots;
   }
 
-  reset(): void {
+  /** A function's walk begins. */
+  begin(state: WalkState, kind: number): void {
+    this.#state = state;
+    this.#kind = kind;
+    this.all.length = 0;
     this.#obstacles = 0;
     this.#exits.length = 0;
     this.#open.length = 0;
     this.#pending.clear();
   }
 
-  enterLoop(control: ControlStack): void {
-    this.#begun[control.top] = {
+  enterLoop(): void {
+    this.#begun[this.#state.control.top] = {
       obstacles: this.#obstacles,
       exits: this.#exits.length,
       open: this.#open.length,
@@ -97,12 +104,12 @@ export class LoopAccumulators {
     this.#exits.push({ target: RETURN, position });
   }
 
-  /** The innermost block, a loop, ends before `end`. `reached`: by its last instruction; `outermost`: no loop is around it. */
-  leaveLoop(control: ControlStack, end: number, reached: boolean, outermost: boolean): void {
-    const loop = control.top;
+  /** The innermost block, a loop, ends before `end`. `reached`: by its last instruction. */
+  leaveLoop(end: number, reached: boolean): void {
+    const loop = this.#state.control.top;
     const begun = this.#begun[loop];
-    const useful = !outermost || begun.open < this.#open.length;
-    if (useful && begun.obstacles === this.#obstacles) this.#gather(control, begun, end, reached, outermost);
+    const useful = this.#state.openLoops > 1 || begun.open < this.#open.length;
+    if (useful && begun.obstacles === this.#obstacles) this.#gather(begun, end, reached);
     // What stays inside of this loop leaves no loop around it.
     let kept = begun.exits;
     for (let i = begun.exits; i < this.#exits.length; i++)
@@ -123,8 +130,8 @@ export class LoopAccumulators {
    * The function ends. Accumulators that pay get their locals; those of a single loop do not, as most loops run for a few
    * trips, and what they would save is lost on their way out.
    */
-  finish(temporaries: Temporaries): void {
-    const insertions = this.#insertions;
+  finish(): void {
+    const { insertions, temporaries } = this.#state;
     for (const accumulator of this.#open) {
       if (accumulator.nested) {
         accumulator.word = extraLocal(temporaries, I64);
@@ -132,19 +139,21 @@ export class LoopAccumulators {
         continue;
       }
       for (const counter of accumulator.counters)
-        insertions.kind[this.#counters.insertion[counter]] = InsertionKind.Count;
+        insertions.kind[this.#counters.insertion[counter]] = this.#kind + HeapStep.Count;
       for (const flush of accumulator.flushes) insertions.remove(flush);
     }
   }
 
-  #gather(control: ControlStack, begun: Begun, end: number, reached: boolean, outermost: boolean): void {
+  #gather(begun: Begun, end: number, reached: boolean): void {
+    const { control, insertions, openLoops } = this.#state;
+    const outermost = openLoops === 1;
     const loop = control.top;
     const counters = this.#counters;
     const found = new Map<number, Open>();
     // Those of inner loops, as far as their objects stay the same here.
     for (let i = begun.open; i < this.#open.length; i++) {
       const inner = this.#open[i];
-      const key = this.#sharedKey(inner, control);
+      const key = this.#sharedKey(inner);
       if (key === 0) continue;
       this.#withdraw(inner);
       inner.nested = true;
@@ -158,7 +167,7 @@ export class LoopAccumulators {
     }
     const taken = new Map<number, number[]>();
     for (let counter = begun.counters; counter < counters.length; counter++) {
-      if (this.#insertions.kind[counters.insertion[counter]] !== InsertionKind.Count) continue;
+      if (insertions.kind[counters.insertion[counter]] !== this.#kind + HeapStep.Count) continue;
       const key = this.#roots.keyOf(counters.base[counter], control, loop);
       if (key === 0) continue;
       const same = taken.get(key);
@@ -205,7 +214,8 @@ export class LoopAccumulators {
   }
 
   /** The key all counters of an accumulator have in the innermost block, a loop; 0 if they differ. */
-  #sharedKey(accumulator: Open, control: ControlStack): number {
+  #sharedKey(accumulator: Open): number {
+    const { control } = this.#state;
     let shared = 0;
     for (const counter of accumulator.counters) {
       const key = this.#roots.keyOf(this.#counters.base[counter], control, control.top);
@@ -216,12 +226,12 @@ export class LoopAccumulators {
   }
 
   #take(accumulator: Open, counter: number): void {
-    const insertions = this.#insertions;
+    const { insertions } = this.#state;
     const insertion = this.#counters.insertion[counter];
     if (insertions.c[insertion] & 1) accumulator.reads = true;
     else accumulator.writes = true;
-    insertions.kind[insertion] = InsertionKind.Accumulate;
-    insertions.d[insertion] = insertions.accumulators.push(accumulator) - 1;
+    insertions.kind[insertion] = this.#kind + HeapStep.Accumulate;
+    insertions.d[insertion] = this.all.push(accumulator) - 1;
     accumulator.counters.push(counter);
   }
 
@@ -231,18 +241,18 @@ export class LoopAccumulators {
 
   /** Takes back what writes an accumulator at the ends of an inner loop. */
   #withdraw(accumulator: Open): void {
-    for (const flush of accumulator.flushes) this.#insertions.remove(flush);
+    for (const flush of accumulator.flushes) this.#state.insertions.remove(flush);
     accumulator.flushes.length = 0;
     for (const pending of this.#pending.values()) pending.delete(accumulator);
   }
 
   #flush(accumulator: Open, position: number): void {
-    const index = this.#insertions.accumulators.push(accumulator) - 1;
-    accumulator.flushes.push(this.#insertions.add(position, InsertionKind.FlushAccumulator, index));
+    const index = this.all.push(accumulator) - 1;
+    accumulator.flushes.push(this.#state.insertions.add(position, this.#kind + HeapStep.FlushAccumulator, index));
   }
 
   #flushAtHeader(accumulator: Open, body: number): void {
-    const { key } = this.#insertions;
+    const { key } = this.#state.insertions;
     if (!accumulator.flushes.some((flush) => key[flush] >>> 2 === body)) this.#flush(accumulator, body);
   }
 

@@ -1,10 +1,8 @@
 import { isZero, LoopProgressions } from "../../../rewrite/facts/loop-progressions.ts";
-import type { ControlStack } from "../../../rewrite/walk/control-stack.ts";
-import type { ValueNumbers } from "../../../rewrite/walk/value-numbers.ts";
-import { InsertionKind, type Insertions } from "../../../rewrite/write/insertions.ts";
-import type { Temporaries } from "../../../rewrite/write/temporaries.ts";
-import type { ValType } from "../../../wasm/index.ts";
+import type { WalkState } from "../../../rewrite/tool.ts";
+import { InsertionKind } from "../../../rewrite/write/insertions.ts";
 import type { CounterGroups } from "./counter-groups.ts";
+import { HeapStep } from "./heap-snippets.ts";
 
 /**
  * Counters of a loop that is one basic block leave the loop: an address that does not change is counted once, times
@@ -12,28 +10,30 @@ import type { CounterGroups } from "./counter-groups.ts";
  * loop.
  */
 export class LoopSummary {
-  readonly #insertions: Insertions;
   readonly #counters: CounterGroups;
-  readonly #progressions: LoopProgressions;
+  #progressions!: LoopProgressions;
+  #state: WalkState | undefined;
+  #kind = 0;
 
-  constructor(insertions: Insertions, counters: CounterGroups, values: ValueNumbers) {
-    this.#insertions = insertions;
+  constructor(counters: CounterGroups) {
     this.#counters = counters;
-    this.#progressions = new LoopProgressions(insertions, values);
   }
 
-  /** Types of the function's locals. */
-  set locals(types: ArrayLike<ValType>) {
-    this.#progressions.locals = types;
+  /** A function's walk begins. */
+  begin(state: WalkState, kind: number): void {
+    if (this.#state !== state) this.#progressions = new LoopProgressions(state.insertions, state.values);
+    this.#state = state;
+    this.#kind = kind;
+    this.#progressions.locals = state.locals;
   }
 
-  /** The innermost block of `control` is such a loop; `end` is the offset behind it. */
-  summarize(control: ControlStack, end: number, temporaries: Temporaries): void {
+  /** The innermost block is such a loop, whose first counter would have been `first`; `end` is the offset behind it. */
+  summarize(first: number, end: number): void {
+    const { control, insertions, temporaries } = this.#state as WalkState;
     this.#progressions.begin(control);
     const counters = this.#counters;
-    const insertions = this.#insertions;
     let trips = -1;
-    for (let counter = control.firstCounter[control.top]; counter < counters.length; counter++) {
+    for (let counter = first; counter < counters.length; counter++) {
       const progression = this.#progressions.of(
         counters.base[counter],
         counters.offset[counter],
@@ -44,10 +44,11 @@ export class LoopSummary {
       const insertion = counters.insertion[counter];
       const word = insertions.c[insertion];
       const form = insertions.forms.push(progression.end) - 1;
-      if (isZero(progression.stride)) insertions.add(end, InsertionKind.CountTrips, form, 0, word, trips);
+      if (isZero(progression.stride))
+        insertions.add(end, this.#kind + HeapStep.CountTrips, form, 0, word, trips);
       else {
         const stride = insertions.forms.push(progression.stride) - 1;
-        insertions.add(end, InsertionKind.CountStrided, form, stride, word, trips);
+        insertions.add(end, this.#kind + HeapStep.CountStrided, form, stride, word, trips);
       }
       insertions.kind[insertion] = InsertionKind.None;
     }

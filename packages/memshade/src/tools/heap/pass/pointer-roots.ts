@@ -1,3 +1,4 @@
+import type { WalkState } from "../../../rewrite/tool.ts";
 import type { ControlStack } from "../../../rewrite/walk/control-stack.ts";
 import { grown } from "../../../rewrite/walk/operand-stack.ts";
 import { CONSTANT, Definition, type ValueNumbers } from "../../../rewrite/walk/value-numbers.ts";
@@ -13,17 +14,15 @@ const TERMS = 0x2000000;
  * moves (by constants, or by multiples of something), and either of them plus such a distance or plus one another.
  */
 export class PointerRoots {
-  readonly #values: ValueNumbers;
+  #values!: ValueNumbers;
   /** Count of assignments when a local was last given something else than itself, moved. */
   #replaced = new Int32Array(256);
 
-  constructor(values: ValueNumbers) {
+  /** A function's walk begins. */
+  begin({ values, locals }: WalkState): void {
     this.#values = values;
-  }
-
-  reset(localCount: number): void {
-    if (localCount > this.#replaced.length) this.#replaced = grown(this.#replaced, localCount * 2);
-    this.#replaced.fill(0, 0, localCount);
+    if (locals.length > this.#replaced.length) this.#replaced = grown(this.#replaced, locals.length * 2);
+    this.#replaced.fill(0, 0, locals.length);
   }
 
   /** A loop assigns `local` the value number `value`; `valuesAtHeader` is the last number given before the loop. */

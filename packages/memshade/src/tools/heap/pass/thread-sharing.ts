@@ -1,15 +1,7 @@
-import { ByteWriter } from "../../../bytes/writer.ts";
-import { ENTRY_WORD, FRAME_BYTES, type FrameBase, HOST_WORD } from "../../../contexts/frame-base.ts";
+import { ENTRY_WORD, FRAME_BYTES, type FrameBase, HOST_WORD, placeCode } from "../../../contexts/frame-base.ts";
 import type { AppendedFunctions } from "../../../rewrite/write/appended-functions.ts";
 import { BodyBuilder } from "../../../rewrite/write/body-builder.ts";
-import {
-  encodeConstantExpression,
-  I32,
-  memoryType,
-  type ValType,
-  type WasmModule,
-} from "../../../wasm/index.ts";
-import * as Op from "../../../wasm/op.generated.ts";
+import { encodeConstantExpression, I32, type ValType } from "../../../wasm/index.ts";
 import type { ShadowLayout } from "../../options.ts";
 import { Control } from "../layout.ts";
 
@@ -20,11 +12,6 @@ const SPINS = 100;
 const WAIT_NANOSECONDS = 100_000;
 /** Waits in which the lock stays in one hand until its holder is taken for dead: some seconds. */
 const PATIENCE = 20_000;
-
-/** Whether several instances of a module can have the same memory: it comes from outside and is made for it. */
-export function canShareMemory(module: WasmModule): boolean {
-  return module.importedMemoryCount > 0 && module.memories.length === 0 && memoryType(module, 0).shared;
-}
 
 /** What an instance needs to use the tables together with others. */
 export interface ThreadSharing {
@@ -127,9 +114,12 @@ export function shareTables(
 
   const zero = { type: I32, initial: encodeConstantExpression(I32, 0) };
   return {
-    frames: { hostWord: globalPlus(base, 0), emptyStack: globalPlus(base, emptyStack) },
+    frames: { hostWord: { global: base, offset: 0 }, emptyStack: { global: base, offset: emptyStack } },
     globals: [zero, zero, zero],
-    constants: { STACK: globalPlus(base, baseBytes), INSTANCE: globalPlus(instance, 0) },
+    constants: {
+      STACK: placeCode({ global: base, offset: baseBytes }),
+      INSTANCE: placeCode({ global: instance, offset: 0 }),
+    },
     lock,
     unlock,
     start,
@@ -138,10 +128,4 @@ export function shareTables(
       { name: "instance", index: instance },
     ],
   };
-}
-
-function globalPlus(global: number, offset: number): Uint8Array {
-  const writer = new ByteWriter(16).u8(Op.GLOBAL_GET).u32Leb(global);
-  if (offset !== 0) writer.u8(Op.I32_CONST).s32Leb(offset).u8(Op.I32_ADD);
-  return writer.finish();
 }

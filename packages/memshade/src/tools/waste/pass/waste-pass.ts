@@ -1,6 +1,7 @@
+import type { ToolSurroundings } from "../../tool.ts";
 import { CallFrames } from "../../../contexts/frames/call-frames.ts";
 import { FunctionFact } from "../../../rewrite/facts/module-scan.ts";
-import type { ToolPass, ToolSurroundings, WalkState } from "../../../rewrite/tool.ts";
+import type { ToolPass, WalkState } from "../../../rewrite/tool.ts";
 import { hasLongDisplacement } from "../../../rewrite/walk/displacements.ts";
 import { keepAddress } from "../../../rewrite/walk/keep-address.ts";
 import { NO_LOCAL } from "../../../rewrite/walk/operand-stack.ts";

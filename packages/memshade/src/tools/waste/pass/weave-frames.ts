@@ -1,8 +1,8 @@
+import type { ToolSurroundings } from "../../tool.ts";
 import { type Frames, requestOf } from "../../../contexts/frames/call-frames.ts";
 import { type CallSites, findCallSites } from "../../../contexts/frames/call-sites.ts";
 import { FramePlan } from "../../../contexts/frames/frame-plan.ts";
 import { FRAME_HEADER_BYTES, type FrameShapes, frameShapes } from "../../../contexts/frames/frame-shapes.ts";
-import type { ToolSurroundings } from "../../../rewrite/tool.ts";
 import { BodyBuilder } from "../../../rewrite/write/body-builder.ts";
 import { I32 } from "../../../wasm/index.ts";
 import type { WasteOptions } from "../../options.ts";

@@ -1,10 +1,10 @@
+import type { ToolSurroundings, WovenTool } from "../../tool.ts";
 import { ByteWriter } from "../../../bytes/writer.ts";
 import { allFrameBytes, type Frames } from "../../../contexts/frames/call-frames.ts";
 import { entryStack } from "../../../contexts/frames/entry-stack.ts";
 import { FrameSnippets } from "../../../contexts/frames/frame-snippets.ts";
 import { base64, slotKinds } from "../../../contexts/frames/slot-kinds.ts";
 import { type MergedRuntime, mergeRuntime } from "../../../rewrite/link/shadow-runtime.ts";
-import type { ToolSurroundings, WovenTool } from "../../../rewrite/tool.ts";
 import { BodyBuilder } from "../../../rewrite/write/body-builder.ts";
 import {
   encodeConstantExpression,

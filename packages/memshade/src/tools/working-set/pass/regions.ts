@@ -1,7 +1,7 @@
+import type { ToolSurroundings } from "../../tool.ts";
 import { readS32Leb } from "../../../bytes/leb128.ts";
 import { ByteWriter } from "../../../bytes/writer.ts";
 import { FunctionFact, type ModuleScan } from "../../../rewrite/facts/module-scan.ts";
-import type { ToolSurroundings } from "../../../rewrite/tool.ts";
 import {
   bytesOf,
   globalType,

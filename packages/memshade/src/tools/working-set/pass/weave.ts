@@ -1,5 +1,6 @@
+import type { ToolSurroundings, WovenTool } from "../../tool.ts";
 import { mergeRuntime } from "../../../rewrite/link/shadow-runtime.ts";
-import type { ToolPass, ToolSurroundings, WovenTool } from "../../../rewrite/tool.ts";
+import type { ToolPass } from "../../../rewrite/tool.ts";
 import { BodyBuilder } from "../../../rewrite/write/body-builder.ts";
 import { encodeCodeMarks } from "../../../rewrite/write/code-marks.ts";
 import { I32, importsOf } from "../../../wasm/index.ts";

@@ -7,7 +7,9 @@ import { FrameSnippets, type FrameTargets } from "../../../../contexts/frames/fr
 import { slotKinds } from "../../../../contexts/frames/slot-kinds.ts";
 import { FunctionFact, type ModuleScan } from "../../../../rewrite/facts/module-scan.ts";
 import { mergeRuntime, type RuntimeFunctions } from "../../../../rewrite/link/shadow-runtime.ts";
-import type { AllocationListeners, ToolPass, ToolSurroundings, WovenTool } from "../../../../rewrite/tool.ts";
+import type { AllocationListeners } from "../../../../allocator/allocation-listeners.ts";
+import type { ToolPass } from "../../../../rewrite/tool.ts";
+import type { ToolSurroundings, WovenTool } from "../../../tool.ts";
 import { BodyBuilder } from "../../../../rewrite/write/body-builder.ts";
 import { encodeConstantExpression, I32, type ValType, type WasmModule } from "../../../../wasm/index.ts";
 import type { WorkingSetLayout } from "../../memory-plan.ts";

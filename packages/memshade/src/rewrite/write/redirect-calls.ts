@@ -1,14 +1,20 @@
-import { readU32Leb } from "../bytes/leb128.ts";
-import type { CallPlan } from "../contexts/call-plan.ts";
-import { InsertionKind, type Insertions } from "../rewrite/write/insertions.ts";
-import { type FunctionBody, IMMEDIATE_KIND, opcodeIdAt, skipImmediates, skipOpcode } from "../wasm/index.ts";
-import * as Op from "../wasm/op.generated.ts";
+import { readU32Leb } from "../../bytes/leb128.ts";
+import {
+  type FunctionBody,
+  IMMEDIATE_KIND,
+  opcodeIdAt,
+  skipImmediates,
+  skipOpcode,
+} from "../../wasm/index.ts";
+import * as Op from "../../wasm/op.generated.ts";
+import type { CallTargets } from "../walk/call-targets.ts";
+import { InsertionKind, type Insertions } from "./insertions.ts";
 
-/** Sends the calls of a function that is not walked to where the plan wants them, as those of the allocator. */
-export function redirectInternalCalls(
+/** Sends the calls of a function that is not walked to where they lead now, as those of the allocator. */
+export function redirectCalls(
   bytes: Uint8Array,
   body: FunctionBody,
-  calls: CallPlan,
+  calls: CallTargets,
   caller: number,
   insertions: Insertions,
 ): void {

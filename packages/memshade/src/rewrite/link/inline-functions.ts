@@ -1,7 +1,7 @@
-import { ByteWriter } from "../../../bytes/writer.ts";
-import { foldConstants } from "../../../rewrite/link/fold-constants.ts";
-import { type CodeSurroundings, type RuntimePlaces, writeCode } from "../../../rewrite/link/relocate-code.ts";
-import { BodyBuilder } from "../../../rewrite/write/body-builder.ts";
+import { ByteWriter } from "../../bytes/writer.ts";
+import { foldConstants } from "./fold-constants.ts";
+import { type CodeSurroundings, type RuntimePlaces, writeCode } from "./relocate-code.ts";
+import { BodyBuilder } from "../write/body-builder.ts";
 import {
   decodeLocals,
   decodeModule,
@@ -10,8 +10,8 @@ import {
   functionTypeIndex,
   importsOf,
   type ValType,
-} from "../../../wasm/index.ts";
-import * as Op from "../../../wasm/op.generated.ts";
+} from "../../wasm/index.ts";
+import * as Op from "../../wasm/op.generated.ts";
 
 const EMPTY_BLOCK = 0x40;
 

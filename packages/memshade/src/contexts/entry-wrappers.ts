@@ -1,8 +1,7 @@
-import { sizeOfU32Leb, writeU32Leb } from "../../bytes/leb128.ts";
-import { ENTRY_WORD, type FrameBase, HOST_WORD } from "../../contexts/frame-base.ts";
-import type { FuncType } from "../../wasm/index.ts";
-import { I32 } from "../../wasm/index.ts";
-import { BodyBuilder } from "./body-builder.ts";
+import { sizeOfU32Leb, writeU32Leb } from "../bytes/leb128.ts";
+import { BodyBuilder } from "../rewrite/write/body-builder.ts";
+import { type FuncType, I32 } from "../wasm/index.ts";
+import { ENTRY_WORD, type FrameBase, HOST_WORD, placeCode } from "./frame-base.ts";
 
 const HAS_MEMORY_INDEX = 0x40;
 
@@ -59,15 +58,15 @@ export class EntryWrappers {
     followed.forEach(({ shadowMemory, stackGlobal, frames }, i) => {
       const entry = type.params.length + i;
       const load = (word: number): void => {
-        body.instructions(frames.hostWord).op("i32.load", 2 | HAS_MEMORY_INDEX, shadowMemory, word);
+        body.instructions(placeCode(frames.hostWord)).op("i32.load", 2 | HAS_MEMORY_INDEX, shadowMemory, word);
       };
       load(ENTRY_WORD);
       body.op("local.set", entry);
       // Through a reference the module calls itself too, having said so in the host word alone.
       if (byReference) load(HOST_WORD);
       else body.op("local.get", entry);
-      body.instructions(frames.emptyStack).op("i32.add").op("global.set", stackGlobal);
-      body.instructions(frames.hostWord).op("local.get", entry);
+      body.instructions(placeCode(frames.emptyStack)).op("i32.add").op("global.set", stackGlobal);
+      body.instructions(placeCode(frames.hostWord)).op("local.get", entry);
       body.op("i32.store", 2 | HAS_MEMORY_INDEX, shadowMemory, HOST_WORD);
     });
     if (catchesHostExceptions && type.results.length > 1) body.openTyped("try", resultsType(type));
@@ -82,7 +81,7 @@ export class EntryWrappers {
     const restore = (): void => {
       followed.forEach(({ shadowMemory, frames }, i) => {
         for (const word of [HOST_WORD, ENTRY_WORD]) {
-          body.instructions(frames.hostWord).op("local.get", type.params.length + i);
+          body.instructions(placeCode(frames.hostWord)).op("local.get", type.params.length + i);
           body.op("i32.store", 2 | HAS_MEMORY_INDEX, shadowMemory, word);
         }
       });

@@ -1,0 +1,101 @@
+import { allocationNotes } from "../allocator/allocation-notes.ts";
+import type { AllocatorPlan } from "../allocator/find/index.ts";
+import { COUNTED_LIBRARY_SENTENCE } from "../rewrite/facts/dynamic-library.ts";
+import { buildId, importsOf, memoryType, type WasmModule } from "../wasm/index.ts";
+import type { InstrumentedInfo, InstrumentOptions } from "./options.ts";
+import type { WovenTool } from "./tool.ts";
+
+/** Name of the custom section in which an instrumented module describes itself. */
+export const INFO_SECTION = "memshade";
+
+/** What there is to tell of an instrumented module. */
+export interface Described {
+  module: WasmModule;
+  options: InstrumentOptions;
+  allocator: AllocatorPlan;
+  /** The memory that is followed, −1 if there is none. */
+  memory: number;
+  tools: readonly WovenTool[];
+  /** Size of the original code section's payload, bytes. */
+  codeBytes: number;
+  hiddenExports: string[];
+  /** Sentences: what no tool sees in this module, and why tools found nothing to follow. */
+  unseen: readonly string[];
+  refusals: readonly string[];
+}
+
+/** What the instrumented module says of itself. */
+export function describe(described: Described): InstrumentedInfo {
+  const { module, options, memory, tools, unseen } = described;
+  const tables = tools.find((tool) => tool.tables !== undefined)?.tables;
+  const { memory64, shared } = followedMemory(module, memory);
+  const withLayouts = tools.filter((tool) => tool.tables === undefined);
+  return {
+    version: 1,
+    name: options.name ?? "module",
+    buildId: buildId(module, options.sha256),
+    originalBytes: module.bytes.length,
+    codeBytes: described.codeBytes,
+    tools: options.tools ?? ["heap"],
+    counters: options.exactHistogram ? "exact" : "merged",
+    granuleBytes: 8,
+    clock: options.clock ?? "virtual",
+    includeStack: options.includeStack === true,
+    includeAllocator: options.includeAllocator === true,
+    ...notes(described),
+    ...(tables?.acrossThreads === true ? { acrossThreads: true } : {}),
+    ...memoryImport(module, memory),
+    sharedMemory: shared,
+    ...(memory64 ? { memory64 } : {}),
+    layout: tables?.beside === true ? undefined : tables?.layout,
+    ...(tables?.beside === true ? { beside: tables.layout } : {}),
+    ...(withLayouts.length === 0
+      ? {}
+      : {
+          toolLayouts: Object.fromEntries(
+            withLayouts.map((tool) => [
+              tool.name,
+              { ...tool.describe(), notTracked: [...tool.notTracked, ...unseen].join("\n") },
+            ]),
+          ),
+        }),
+    hiddenExports: described.hiddenExports,
+  };
+}
+
+function notes({
+  module,
+  allocator: plan,
+  tools,
+  unseen,
+  refusals,
+}: Described): Pick<InstrumentedInfo, "allocator" | "notTracked"> {
+  const isHeld = tools.some(({ memoryLimit }) => memoryLimit !== undefined);
+  const acrossThreads = tools.some(({ tables }) => tables?.acrossThreads === true);
+  const { allocator, notTracked } = allocationNotes(module, plan, acrossThreads, isHeld);
+  if (tools.some(({ tables }) => tables?.beside === true)) allocator.refused = COUNTED_LIBRARY_SENTENCE;
+  const ofTools = tools.flatMap((tool) => tool.notTracked);
+  return { allocator, notTracked: [...notTracked, ...ofTools, ...unseen, ...refusals] };
+}
+
+function followedMemory(module: WasmModule, memory: number): { memory64: boolean; shared: boolean } {
+  if (memory < 0) return { memory64: false, shared: false };
+  const { index64, shared } = memoryType(module, memory);
+  return { memory64: index64, shared };
+}
+
+function memoryImport(module: WasmModule, memory: number): Pick<InstrumentedInfo, "memoryImport"> {
+  const from = memory < 0 ? undefined : importsOf(module, "memory")[memory];
+  return from === undefined ? {} : { memoryImport: { module: from.module, field: from.field } };
+}
+
+/** The section with the description. */
+export function infoSection(info: InstrumentedInfo): { name: string; content: Uint8Array } {
+  return { name: INFO_SECTION, content: new TextEncoder().encode(JSON.stringify(info)) };
+}
+
+/** The `memshade` custom section of a compiled module, or undefined when it is not an instrumented one. */
+export function readInstrumentedInfo(module: WebAssembly.Module): InstrumentedInfo | undefined {
+  const [section] = WebAssembly.Module.customSections(module, INFO_SECTION);
+  return section === undefined ? undefined : JSON.parse(new TextDecoder().decode(section));
+}

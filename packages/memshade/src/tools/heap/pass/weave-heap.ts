@@ -1,0 +1,122 @@
+import { ContextPlan } from "../../../contexts/context-plan.ts";
+import { FRAME_BYTES, fixedFrameBase } from "../../../contexts/frame-base.ts";
+import { HostFrameFunctions, type ShadowStack } from "../../../contexts/host-frame-functions.ts";
+import { ShadowStackPass } from "../../../contexts/shadow-stack-pass.ts";
+import { canCountBeside } from "../../../rewrite/facts/dynamic-library.ts";
+import { canShareMemory } from "../../../rewrite/facts/shared-memory.ts";
+import { type MergedRuntime, mergeRuntime } from "../../../rewrite/link/shadow-runtime.ts";
+import { encodeConstantExpression, I32 } from "../../../wasm/index.ts";
+import { HostSlot } from "../../host-table.ts";
+import type { ShadowLayout } from "../../options.ts";
+import type { ToolSurroundings, WovenTool } from "../../tool.ts";
+import { CONTROL_BYTES } from "../layout.ts";
+import { planLayout, runtimeConstants } from "../memory-plan.ts";
+import { CountFunctions } from "./count-functions.ts";
+import { HeapPass } from "./heap-pass.ts";
+import { commonPathBytes, shadowRuntimeBytes } from "./shadow-runtime-bytes.ts";
+import { shareTables, type ThreadSharing } from "./thread-sharing.ts";
+
+/** Where the shadow memory comes from that several instances share. */
+const SHADOW_IMPORT = { module: "memshade", field: "memory" } as const;
+
+/** Weaves the heap profiler into a module with an allocator, or with counters alone. */
+export function weaveHeap(around: ToolSurroundings): WovenTool | undefined {
+  const { module, scan, options, allocator, appended, shadowMemory, firstGlobal } = around;
+  const countersOnly = options.countersOnly === true;
+  const recordsBlocks = allocator.functions.length > 0 && !countersOnly;
+  const beside = allocator.how === "none" && canCountBeside(module) ? options.beside : undefined;
+  if (!recordsBlocks && !countersOnly && beside === undefined) return undefined;
+
+  const acrossThreads = options.acrossThreads === true && recordsBlocks && canShareMemory(module);
+  const layout = beside ?? layoutOf(around, recordsBlocks, acrossThreads);
+  const threads = acrossThreads ? shareTables(appended, layout, shadowMemory, firstGlobal) : undefined;
+  const runtime = mergeHeapRuntime(around, layout, threads);
+  const stack: ShadowStack = {
+    shadowMemory,
+    stackGlobal: firstGlobal,
+    frames: threads?.frames ?? fixedFrameBase(layout),
+  };
+  const plan = recordsBlocks ? new ContextPlan(module, scan, allocator) : undefined;
+  const counters = new CountFunctions(appended, shadowMemory);
+  return {
+    name: "heap",
+    pass: new HeapPass(
+      {
+        exact: options.exactHistogram === true,
+        includeStack: options.includeStack === true,
+        memory64: around.memory64,
+      },
+      {
+        shadowMemory,
+        unreadCounter: layout.control + CONTROL_BYTES - 4,
+        runtime: (name) => runtime.functions.get(name) as number,
+        countFunction: (word) => counters.get(word),
+      },
+    ),
+    beside: plan && new ShadowStackPass(plan, stack, new HostFrameFunctions(appended, stack)),
+    shadowBytes: layout.endBytes,
+    sharedMemory: acrossThreads || beside !== undefined ? SHADOW_IMPORT : undefined,
+    exportedMemory: beside === undefined ? "memory" : false,
+    start: threads?.start ?? -1,
+    followedCalls: plan && { ...stack, entries: plan.entries },
+    memoryLimit: undefined,
+    globals: [
+      { type: I32, initial: encodeConstantExpression(I32, (layout.stack - FRAME_BYTES) | 0) },
+      ...(threads?.globals ?? []),
+      ...runtime.globals,
+    ],
+    globalExports: threads?.exports ?? [],
+    exports: {},
+    listeners: {
+      copy: -1,
+      fill: -1,
+      init: -1,
+      touched: () => runtime.functions.get("countRange") as number,
+    },
+    allocations: undefined,
+    recorder: recordsBlocks
+      ? { stackGlobal: stack.stackGlobal, functions: runtime.functions, threads, inlined: runtime.inlined }
+      : undefined,
+    tables: { layout, acrossThreads, beside: beside !== undefined },
+    describe: () => ({}),
+    notTracked: [],
+  };
+}
+
+function layoutOf(
+  { options, memoryBytes }: ToolSurroundings,
+  recordsBlocks: boolean,
+  acrossThreads: boolean,
+): ShadowLayout {
+  return planLayout({
+    memoryBytes,
+    maxContexts: options.maxContexts,
+    maxBlocks: options.maxBlocks,
+    histograms: options.exactHistogram === true && recordsBlocks,
+    shared: acrossThreads,
+  });
+}
+
+/** The runtime, whose globals stand behind that of the newest frame and those of threads. */
+function mergeHeapRuntime(
+  { options, appended, shadowMemory, firstGlobal, callHost }: ToolSurroundings,
+  layout: ShadowLayout,
+  threads: ThreadSharing | undefined,
+): MergedRuntime {
+  const wallClock = options.clock === "wall";
+  const exact = options.exactHistogram === true;
+  const usual = !wallClock && !exact && threads === undefined;
+  return mergeRuntime(shadowRuntimeBytes(usual), {
+    appended,
+    shadowMemory,
+    firstGlobal: firstGlobal + 1 + (threads?.globals.length ?? 0),
+    constants: { ...runtimeConstants(layout, wallClock, exact), ...threads?.constants },
+    commonPath: usual ? commonPathBytes() : undefined,
+    constantGlobals: true,
+    hosts: {
+      flush: callHost(HostSlot.Flush, true),
+      tick: callHost(HostSlot.Tick, false),
+      ...(threads === undefined ? {} : { lock: threads.lock, unlock: threads.unlock }),
+    },
+  });
+}

@@ -1,0 +1,105 @@
+import type { BlockRecorder } from "../allocator/allocation-hooks.ts";
+import type { AllocationListeners } from "../allocator/allocation-listeners.ts";
+import type { AllocatorPlan } from "../allocator/find/plan.ts";
+import type { EntryPoints } from "../contexts/entry-points.ts";
+import type { FollowedCalls } from "../contexts/entry-wrappers.ts";
+import type { ModuleScan } from "../rewrite/facts/module-scan.ts";
+import type { MemoryListeners, ToolPass } from "../rewrite/tool.ts";
+import type { AppendedFunctions } from "../rewrite/write/appended-functions.ts";
+import type { CodeMark } from "../rewrite/write/code-marks.ts";
+import type { DataContent, ValType, WasmModule } from "../wasm/index.ts";
+import type { InstrumentOptions, ShadowLayout, ToolName } from "./options.ts";
+
+/** What a tool is given to weave itself into a module. */
+export interface ToolSurroundings {
+  module: WasmModule;
+  options: InstrumentOptions;
+  scan: ModuleScan;
+  allocator: AllocatorPlan;
+  appended: AppendedFunctions;
+  /** The memory that is followed. */
+  memory: number;
+  memory64: boolean;
+  /** Largest size it can reach, bytes. */
+  memoryBytes: number;
+  /** Global with the program's stack pointer, −1 if none is known. */
+  stackPointer: number;
+  /** Index of the tool's own memory in the instrumented module. */
+  shadowMemory: number;
+  /** Index that the first of the tool's globals gets. */
+  firstGlobal: number;
+  /** Function () → () that asks the host to note the call stack, if there is a host that listens. */
+  noteStack(): number;
+  /** Function () → () that asks the host for something else, or () → i32 that says whether there is a host that listens. */
+  callHost(slot: number, answers: boolean): number;
+}
+
+/** A word that functions hand from one to the next. */
+export interface CarriedWord {
+  /** Functions of the module, by index, and their types with one more i32 as last parameter and as last result. */
+  types: ReadonlyMap<number, number>;
+  /** Global with the word where the host calls them. */
+  global: number;
+}
+
+/** The heap profiler's tables, which other modules may have a part in. */
+export interface ShadowTables {
+  layout: ShadowLayout;
+  /** All instances that share their memory share them. */
+  acrossThreads: boolean;
+  /** They are those of the module whose memory this one uses. */
+  beside: boolean;
+}
+
+/** A tool woven into one module. */
+export interface WovenTool {
+  readonly name: ToolName;
+  readonly pass: ToolPass;
+  /** What else it adds to the functions that `pass` follows. */
+  readonly beside?: ToolPass | undefined;
+  /** Size of its memory, a multiple of 64 KiB, asked for when all functions are written. It is exported as `memshade.<name>`. */
+  readonly shadowBytes: number;
+  /** The name behind `memshade.` that its memory is exported by, if not its own; false: it is not exported. */
+  readonly exportedMemory?: string | false;
+  /** Where its memory comes from if several instances share it; undefined: from the module itself. */
+  readonly sharedMemory?: { module: string; field: string } | undefined;
+  /** What that memory begins with: segments of data, asked for when all functions are written. */
+  data?(): readonly DataContent[];
+  /** Sizes of further memories, behind that one. They are exported as `memshade.<name>.1` and so on. */
+  readonly tableBytes?: readonly number[];
+  /** All functions are written: the places that were marked, by file offset in the instrumented module. */
+  codeWritten?(marks: readonly CodeMark[]): void;
+  /** What the host must know to read that memory; asked for when all functions are written. */
+  describe(): Readonly<Record<string, number | string | boolean>>;
+  /** Function without parameters to run before all others, −1 if there is none. */
+  readonly start: number;
+  /** Function without parameters to run before each function that the host calls by an export; −1 or absent: none. */
+  readonly entered?: number;
+  /** The same behind each of them. */
+  readonly left?: number;
+  /** What wrappers around the functions that the host may call have to keep; absent where it does not follow calls. */
+  readonly followedCalls?: (FollowedCalls & { entries: EntryPoints }) | undefined;
+  /** Largest size of the program's memory it can follow, bytes, where it must not grow further. */
+  readonly memoryLimit: number | undefined;
+  readonly carried?: CarriedWord | undefined;
+  /** Its globals, mutable as a rule. */
+  readonly globals: readonly { type: ValType; initial: Uint8Array; mutable?: boolean }[];
+  /** Globals for the host, exported as `memshade.<name>`. */
+  readonly globalExports?: readonly { name: string; index: number }[];
+  /** Functions that the host may call, exported as `memshade.<name>.<key>`. */
+  readonly exports: Readonly<Record<string, number>>;
+  readonly listeners: MemoryListeners;
+  readonly allocations: AllocationListeners | undefined;
+  /** Tables that the module's description tells of by themselves. */
+  readonly tables?: ShadowTables;
+  /** A tool that records blocks with their contexts; at most one of a module's. */
+  readonly recorder?: BlockRecorder | undefined;
+  /** Sentences: what it does not see in this module. */
+  readonly notTracked: readonly string[];
+}
+
+/**
+ * A tool that finds nothing to follow in a module gives the reason as a sentence; undefined where the allocator's
+ * description gives it.
+ */
+export type WeaveTool = (around: ToolSurroundings) => WovenTool | string | undefined;
