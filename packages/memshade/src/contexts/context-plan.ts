@@ -1,5 +1,5 @@
-import type { AllocatorPlan } from "../allocator/find/plan.ts";
 import { AllocatorRoles } from "../allocator/allocator-roles.ts";
+import type { AllocatorPlan } from "../allocator/find/plan.ts";
 import { functionsReaching, recursiveComponents } from "../rewrite/facts/call-graph.ts";
 import { FunctionFact, type ModuleScan } from "../rewrite/facts/module-scan.ts";
 import { importsOf, type WasmModule } from "../wasm/index.ts";

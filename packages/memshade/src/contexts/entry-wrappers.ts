@@ -58,7 +58,9 @@ export class EntryWrappers {
     followed.forEach(({ shadowMemory, stackGlobal, frames }, i) => {
       const entry = type.params.length + i;
       const load = (word: number): void => {
-        body.instructions(placeCode(frames.hostWord)).op("i32.load", 2 | HAS_MEMORY_INDEX, shadowMemory, word);
+        body
+          .instructions(placeCode(frames.hostWord))
+          .op("i32.load", 2 | HAS_MEMORY_INDEX, shadowMemory, word);
       };
       load(ENTRY_WORD);
       body.op("local.set", entry);

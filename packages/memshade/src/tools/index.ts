@@ -1,10 +1,10 @@
-export { readInstrumentedInfo } from "./describe.ts";
 export type { HookedFunction } from "../allocator/allocation-notes.ts";
 export { type CallSites, findCallSites } from "../contexts/frames/call-sites.ts";
 export { FRAME_HEADER_BYTES } from "../contexts/frames/frame-shapes.ts";
 export { eachIndexEntry } from "../contexts/frames/index-table.ts";
 export { functionShape, instructionOffsets } from "../rewrite/facts/function-shapes.ts";
 export { CodeMarks } from "../rewrite/write/code-marks.ts";
+export { readInstrumentedInfo } from "./describe.ts";
 export {
   HIDDEN_EXPORT_PREFIX,
   type Instrumented,

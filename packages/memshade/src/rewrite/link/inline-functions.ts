@@ -1,7 +1,4 @@
 import { ByteWriter } from "../../bytes/writer.ts";
-import { foldConstants } from "./fold-constants.ts";
-import { type CodeSurroundings, type RuntimePlaces, writeCode } from "./relocate-code.ts";
-import { BodyBuilder } from "../write/body-builder.ts";
 import {
   decodeLocals,
   decodeModule,
@@ -12,6 +9,9 @@ import {
   type ValType,
 } from "../../wasm/index.ts";
 import * as Op from "../../wasm/op.generated.ts";
+import { BodyBuilder } from "../write/body-builder.ts";
+import { foldConstants } from "./fold-constants.ts";
+import { type CodeSurroundings, type RuntimePlaces, writeCode } from "./relocate-code.ts";
 
 const EMPTY_BLOCK = 0x40;
 

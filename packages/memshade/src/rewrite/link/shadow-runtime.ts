@@ -1,6 +1,5 @@
 import { readU32Leb } from "../../bytes/leb128.ts";
 import { ByteWriter } from "../../bytes/writer.ts";
-import { hookFunction, type InlineFunction, inlineFunctions } from "./inline-functions.ts";
 import {
   bytesOf,
   decodeModule,
@@ -20,6 +19,7 @@ import {
 import * as Op from "../../wasm/op.generated.ts";
 import type { AppendedFunctions } from "../write/appended-functions.ts";
 import { foldConstants } from "./fold-constants.ts";
+import { hookFunction, type InlineFunction, inlineFunctions } from "./inline-functions.ts";
 import { type CodeSurroundings, type RuntimePlaces, relocateBody } from "./relocate-code.ts";
 
 const HAS_MEMORY_INDEX = 0x40;

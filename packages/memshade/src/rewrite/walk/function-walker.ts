@@ -157,8 +157,7 @@ export class FunctionWalker {
     state.hasLoops = hasLoops;
     state.openLoops = 0;
     const { passes } = this.#options;
-    for (const pass of this.#listeners.passes)
-      pass.begin(state, kindOfPass(passes.indexOf(pass)), codeStart);
+    for (const pass of this.#listeners.passes) pass.begin(state, kindOfPass(passes.indexOf(pass)), codeStart);
   }
 
   /** The instructions that are most of all code; the others are for `#step`, so that this loop stays small. */

@@ -61,11 +61,7 @@ export class FunctionWriter implements SnippetSink {
   #ownLocals = 0;
   #temporaries: Temporaries = noTemporaries();
 
-  constructor(
-    source: Uint8Array,
-    insertions: Insertions,
-    { passes, memory64, capacity }: WriterOptions,
-  ) {
+  constructor(source: Uint8Array, insertions: Insertions, { passes, memory64, capacity }: WriterOptions) {
     this.#source = source;
     this.#insertions = insertions;
     this.#passes = passes;

@@ -248,7 +248,9 @@ export class LoopAccumulators {
 
   #flush(accumulator: Open, position: number): void {
     const index = this.all.push(accumulator) - 1;
-    accumulator.flushes.push(this.#state.insertions.add(position, this.#kind + HeapStep.FlushAccumulator, index));
+    accumulator.flushes.push(
+      this.#state.insertions.add(position, this.#kind + HeapStep.FlushAccumulator, index),
+    );
   }
 
   #flushAtHeader(accumulator: Open, body: number): void {

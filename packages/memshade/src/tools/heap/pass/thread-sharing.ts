@@ -1,4 +1,10 @@
-import { ENTRY_WORD, FRAME_BYTES, type FrameBase, HOST_WORD, placeCode } from "../../../contexts/frame-base.ts";
+import {
+  ENTRY_WORD,
+  FRAME_BYTES,
+  type FrameBase,
+  HOST_WORD,
+  placeCode,
+} from "../../../contexts/frame-base.ts";
 import type { AppendedFunctions } from "../../../rewrite/write/appended-functions.ts";
 import { BodyBuilder } from "../../../rewrite/write/body-builder.ts";
 import { encodeConstantExpression, I32, type ValType } from "../../../wasm/index.ts";

@@ -1,4 +1,3 @@
-import type { ToolSurroundings } from "../../tool.ts";
 import { CallFrames } from "../../../contexts/frames/call-frames.ts";
 import { FunctionFact } from "../../../rewrite/facts/module-scan.ts";
 import type { ToolPass, WalkState } from "../../../rewrite/tool.ts";
@@ -25,6 +24,7 @@ import {
   type ValType,
 } from "../../../wasm/index.ts";
 import * as Op from "../../../wasm/op.generated.ts";
+import type { ToolSurroundings } from "../../tool.ts";
 import type { AccessFunctions } from "./access-functions.ts";
 import type { Place } from "./brief-snippets.ts";
 import { hasComparison, valueTypeOfStore } from "./comparisons.ts";

@@ -1,4 +1,3 @@
-import type { ToolSurroundings } from "../../tool.ts";
 import { type Frames, requestOf } from "../../../contexts/frames/call-frames.ts";
 import { type CallSites, findCallSites } from "../../../contexts/frames/call-sites.ts";
 import { FramePlan } from "../../../contexts/frames/frame-plan.ts";
@@ -6,6 +5,7 @@ import { FRAME_HEADER_BYTES, type FrameShapes, frameShapes } from "../../../cont
 import { BodyBuilder } from "../../../rewrite/write/body-builder.ts";
 import { I32 } from "../../../wasm/index.ts";
 import type { WasteOptions } from "../../options.ts";
+import type { ToolSurroundings } from "../../tool.ts";
 import { BodySink } from "./body-sink.ts";
 import { type FramedSites, framedSites } from "./framed-sites.ts";
 import type { FramedRecords } from "./site-records.ts";

@@ -1,4 +1,3 @@
-import type { ToolSurroundings, WovenTool } from "../../tool.ts";
 import { ByteWriter } from "../../../bytes/writer.ts";
 import { allFrameBytes, type Frames } from "../../../contexts/frames/call-frames.ts";
 import { entryStack } from "../../../contexts/frames/entry-stack.ts";
@@ -17,6 +16,7 @@ import {
 } from "../../../wasm/index.ts";
 import * as Op from "../../../wasm/op.generated.ts";
 import type { WasteOptions } from "../../options.ts";
+import type { ToolSurroundings, WovenTool } from "../../tool.ts";
 import { AccessFunctions } from "./access-functions.ts";
 import { BriefFunctions } from "./brief-functions.ts";
 import { BriefSnippets } from "./brief-snippets.ts";

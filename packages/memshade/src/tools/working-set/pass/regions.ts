@@ -1,4 +1,3 @@
-import type { ToolSurroundings } from "../../tool.ts";
 import { readS32Leb } from "../../../bytes/leb128.ts";
 import { ByteWriter } from "../../../bytes/writer.ts";
 import { FunctionFact, type ModuleScan } from "../../../rewrite/facts/module-scan.ts";
@@ -13,6 +12,7 @@ import {
   type WasmModule,
 } from "../../../wasm/index.ts";
 import * as Op from "../../../wasm/op.generated.ts";
+import type { ToolSurroundings } from "../../tool.ts";
 import { LINE_SHIFT } from "./line-of-address.ts";
 
 const LINE_BYTES = 64;

@@ -1,3 +1,4 @@
+import type { AllocationListeners } from "../../../../allocator/allocation-listeners.ts";
 import { allFrameBytes, type Frames } from "../../../../contexts/frames/call-frames.ts";
 import { findCallSites } from "../../../../contexts/frames/call-sites.ts";
 import { entryStack } from "../../../../contexts/frames/entry-stack.ts";
@@ -7,11 +8,10 @@ import { FrameSnippets, type FrameTargets } from "../../../../contexts/frames/fr
 import { slotKinds } from "../../../../contexts/frames/slot-kinds.ts";
 import { FunctionFact, type ModuleScan } from "../../../../rewrite/facts/module-scan.ts";
 import { mergeRuntime, type RuntimeFunctions } from "../../../../rewrite/link/shadow-runtime.ts";
-import type { AllocationListeners } from "../../../../allocator/allocation-listeners.ts";
 import type { ToolPass } from "../../../../rewrite/tool.ts";
-import type { ToolSurroundings, WovenTool } from "../../../tool.ts";
 import { BodyBuilder } from "../../../../rewrite/write/body-builder.ts";
 import { encodeConstantExpression, I32, type ValType, type WasmModule } from "../../../../wasm/index.ts";
+import type { ToolSurroundings, WovenTool } from "../../../tool.ts";
 import type { WorkingSetLayout } from "../../memory-plan.ts";
 import { PollPlan } from "../../pass/poll-plan.ts";
 import { attributionRuntimeBytes } from "../../pass/runtime-bytes.ts";

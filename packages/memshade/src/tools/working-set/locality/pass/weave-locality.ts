@@ -1,6 +1,6 @@
 import { mergeRuntime, type RuntimeFunctions } from "../../../../rewrite/link/shadow-runtime.ts";
-import type { ToolSurroundings } from "../../../tool.ts";
 import type { ValType } from "../../../../wasm/index.ts";
+import type { ToolSurroundings } from "../../../tool.ts";
 import { accessesAt, clockAt, type WorkingSetLayout } from "../../memory-plan.ts";
 import { localityRuntimeBytes } from "../../pass/runtime-bytes.ts";
 import { State } from "../layout.ts";
