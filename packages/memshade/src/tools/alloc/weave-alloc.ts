@@ -6,20 +6,20 @@ import type { ToolSurroundings, WovenTool } from "../tool.ts";
  * Weaves in who allocates what: the shadow stack and the hooks of the allocator, which are the heap profiler's, and nothing at
  * the accesses.
  *
- * @throws UserError where the heap profiler is asked for too
+ * @throws UserError for options of what counts accesses, and where the heap profiler is asked for too
  */
 export function weaveAlloc(around: ToolSurroundings): WovenTool | undefined {
-  if (around.options.tools?.includes("heap"))
+  const { tools, exactHistogram, includeStack, includeAllocator } = around.options;
+  if (tools?.includes("heap"))
     throw new UserError("the heap profiler records all that the tool alloc does: ask for one of them");
-  // Accesses are what these would count differently.
-  const options = {
-    ...around.options,
-    exactHistogram: false,
-    includeStack: false,
-    countersOnly: false,
-    beside: undefined,
-  };
-  const heap = weaveHeap({ ...around, options });
+  if (exactHistogram || includeStack || includeAllocator)
+    throw new UserError(
+      "the tool alloc counts no accesses: which of them to count is an option of the heap profiler",
+    );
+  const heap = weaveHeap({
+    ...around,
+    options: { ...around.options, countersOnly: false, beside: undefined },
+  });
   if (heap?.beside === undefined) return undefined;
   return {
     ...heap,

@@ -59,6 +59,12 @@ describe("the tool alloc", () => {
     );
   });
 
+  it.each(["exactHistogram", "includeStack", "includeAllocator"])("has no use for %s", (option) => {
+    expect(() => instrument(programBytes(PROGRAMS[0]), { tools: ["alloc"], [option]: true })).toThrow(
+      "counts no accesses",
+    );
+  });
+
   it("leaves a module smaller than the heap profiler does", () => {
     const bytes = programBytes(PROGRAMS[0]);
     const sizeOf = (tool: "alloc" | "heap") => instrument(bytes, { tools: [tool] }).bytes.length;
