@@ -27,7 +27,7 @@ const USAGE = `usage: npm run bench -- [--only NAME]… [--pairs N] [--table COL
   --only NAME   this program only (may be repeated)
   --suite S     fixed: our kernels and npm modules, or c: C and C++ as clang leaves it (fixed)
   --pairs N     runs of each kind, alternating; the first pair is dropped, of warm programs ${WARM_UPS - 1} more (7)
-  --table T     one column only: counters (the access counters alone), full (the heap profiler), workingset,
+  --table T     one column only: counters (the access counters alone), full (the heap profiler), alloc, workingset,
                 "workingset aligned", "workingset timed", locality, "locality exact", "first touch", fill, owners,
                 waste, "waste opaque", "waste pairs" or "waste contexts";
                 "waste again", "waste contexts again": later runs, which know what an earlier one did
@@ -41,6 +41,7 @@ programs: ${ALL.map(({ name }) => name).join(" ")}`;
 const COLUMNS: readonly Column[] = [
   "counters",
   "full",
+  "alloc",
   "workingset",
   "workingset aligned",
   "workingset timed",

@@ -8,6 +8,7 @@ import { ModuleSubstitution, type Variant } from "./substitution.ts";
 export type Column =
   | "counters"
   | "full"
+  | "alloc"
   | "workingset"
   | "workingset aligned"
   | "workingset timed"

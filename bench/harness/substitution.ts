@@ -13,6 +13,7 @@ export const VARIANTS = {
   counters: { tools: ["heap"], countersOnly: true },
   /** The heap profiler as users get it. */
   full: { tools: ["heap"] },
+  alloc: { tools: ["alloc"] },
   exact: { tools: ["heap"], exactHistogram: true },
   /** Lines per interval of a million accesses. */
   workingset: { tools: ["workingset"] },

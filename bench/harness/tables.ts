@@ -6,6 +6,7 @@ import { geometricMean, median } from "./statistics.ts";
 const TITLES: Record<Column, string> = {
   counters: "counters only",
   full: "full profiler",
+  alloc: "allocations",
   workingset: "working set",
   "workingset aligned": "aligned accesses",
   "workingset timed": "real time",

@@ -7,7 +7,7 @@ import { type LocalityOptions, localityLayoutOf } from "../../packages/memshade/
 import {
   type LocalityTables,
   readLocality,
-} from "../../packages/memshade/src/tools/working-set/read/read-locality.ts";
+} from "../../packages/memshade/src/tools/working-set/locality/read/read-locality.ts";
 import { WorkingSetReader } from "../../packages/memshade/src/tools/working-set/read/read-tables.ts";
 import type { Scale, Workload } from "../harness/programs.ts";
 import { type WorkingSetInstance, WorkingSetRecording } from "../harness/working-set-recording.ts";

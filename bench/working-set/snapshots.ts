@@ -1,6 +1,6 @@
 import "../../packages/memshade/scripts/check-generated.ts";
 import { parseArgs } from "node:util";
-import { Control } from "../../packages/memshade/src/tools/working-set/read/offsets.ts";
+import { Control } from "../../packages/memshade/src/tools/working-set/layout.ts";
 import { WorkingSetReader } from "../../packages/memshade/src/tools/working-set/read/read-tables.ts";
 import { findWorkload, isInstalled, SUITE, type Workload } from "../harness/programs.ts";
 import { WorkingSetRecording } from "../harness/working-set-recording.ts";
@@ -45,8 +45,8 @@ async function measure(recording: WorkingSetRecording): Promise<Run> {
     return {
       cpuMs,
       accesses: new WorkingSetReader(memory, layout).read().accesses,
-      snapshots: view.getUint32(layout.control + Control.RECORDS, true),
-      lines: Number(view.getBigUint64(layout.control + Control.WORK, true)),
+      snapshots: view.getUint32(layout.control + Control.records, true),
+      lines: Number(view.getBigUint64(layout.control + Control.work, true)),
     };
   });
   const [busiest] = runs.sort((a, b) => b.accesses - a.accesses);

@@ -73,14 +73,14 @@ const PARTS: readonly Part[] = [
     constant: "WORKING_SET_RUNTIME_BASE64",
   },
   {
-    folder: "tools/working-set",
-    entry: "assembly/locality/index.ts",
+    folder: "tools/working-set/locality",
+    entry: "assembly/index.ts",
     target: "locality.generated.ts",
     constant: "LOCALITY_RUNTIME_BASE64",
   },
   {
-    folder: "tools/working-set",
-    entry: "assembly/attribution/index.ts",
+    folder: "tools/working-set/attribution",
+    entry: "assembly/index.ts",
     target: "attribution.generated.ts",
     constant: "ATTRIBUTION_RUNTIME_BASE64",
   },

@@ -31,7 +31,7 @@ const clock: Check<Clock> = record<Clock>({ kind: oneOf("virtual", "wall"), unit
 
 const heapTool = record<HeapTool>({
   clock,
-  counters: oneOf("merged", "exact"),
+  counters: oneOf("merged", "exact", "none"),
   granuleBytes: count,
   includeStack: flag,
   includeAllocator: flag,

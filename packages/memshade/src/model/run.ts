@@ -35,7 +35,7 @@ export interface HeapTool {
   clock: Clock;
   /**
    * "merged": accesses of one base address inside a basic block are added in one go, so that counts per
-   * block are exact but granules are not told apart; "exact": every granule has its own count.
+   * block are exact but granules are not told apart; "exact": every granule has its own count; "none": no access was counted.
    */
   counters: CounterMode;
   granuleBytes: number;
@@ -54,7 +54,7 @@ export interface Clock {
   unit: string;
 }
 
-export type CounterMode = "merged" | "exact";
+export type CounterMode = "merged" | "exact" | "none";
 
 /** What ended the run. */
 export interface RunEnd {

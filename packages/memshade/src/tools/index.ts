@@ -35,13 +35,13 @@ export {
   WORD_TABLES,
 } from "./waste/pass/waste-layout.ts";
 export { zeroingFunctions } from "./waste/pass/zeroing-functions.ts";
-export type { AttributionLayout } from "./working-set/pass/attribution-layout.ts";
-export { accessesAt, type WorkingSetLayout } from "./working-set/pass/layout.ts";
-export type { LocalityLayout } from "./working-set/pass/locality-layout.ts";
+export type { AttributionLayout } from "./working-set/attribution/memory-plan.ts";
+export { attributionLayoutOf } from "./working-set/attribution/pass/weave-attribution.ts";
+export type { LocalityLayout } from "./working-set/locality/memory-plan.ts";
+export { localityLayoutOf } from "./working-set/locality/pass/weave-locality.ts";
+export { accessesAt, type WorkingSetLayout } from "./working-set/memory-plan.ts";
 export {
   attributionRuntimeBytes,
   localityRuntimeBytes,
   workingSetRuntimeBytes,
 } from "./working-set/pass/runtime-bytes.ts";
-export { attributionLayoutOf } from "./working-set/pass/weave-attribution.ts";
-export { localityLayoutOf } from "./working-set/pass/weave-locality.ts";

@@ -2,10 +2,10 @@ import type { AllocatorDescription } from "../allocator/allocation-notes.ts";
 import type { SiteRuns } from "./waste/pass/site-runs.ts";
 
 /** What can be woven into a module, alone or together. */
-export const TOOL_NAMES = ["heap", "waste", "workingset"] as const;
+export const TOOL_NAMES = ["heap", "alloc", "waste", "workingset"] as const;
 export type ToolName = (typeof TOOL_NAMES)[number];
-/** Tools other than the heap profiler, whose tables the module's description tells of by themselves. */
-export type WovenToolName = Exclude<ToolName, "heap">;
+/** Tools other than those that record blocks, whose tables the module's description tells of by themselves. */
+export type WovenToolName = Exclude<ToolName, "heap" | "alloc">;
 
 /** What to record and how. Every field is optional; the defaults are the exact, deterministic profile. */
 export interface InstrumentOptions {

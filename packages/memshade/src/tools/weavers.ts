@@ -1,3 +1,4 @@
+import { weaveAlloc } from "./alloc/weave-alloc.ts";
 import { weaveHeap } from "./heap/pass/weave-heap.ts";
 import type { ToolName } from "./options.ts";
 import type { WeaveTool } from "./tool.ts";
@@ -7,6 +8,7 @@ import { weaveWorkingSet } from "./working-set/pass/weave.ts";
 /** How each tool is woven into a module, in the order of their memories and globals. */
 export const WEAVERS: Readonly<Partial<Record<ToolName, WeaveTool>>> = {
   heap: weaveHeap,
+  alloc: weaveAlloc,
   waste: weaveWaste,
   workingset: weaveWorkingSet,
 };

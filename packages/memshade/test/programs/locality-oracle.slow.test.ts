@@ -9,7 +9,10 @@ import {
   localityLayoutOf,
   type WorkingSetLayout,
 } from "../../src/tools/index.ts";
-import { type LocalityTables, readLocality } from "../../src/tools/working-set/read/read-locality.ts";
+import {
+  type LocalityTables,
+  readLocality,
+} from "../../src/tools/working-set/locality/read/read-locality.ts";
 import { WorkingSetReader } from "../../src/tools/working-set/read/read-tables.ts";
 import { type AccessTrace, canTrace, traceProgram } from "./access-trace.ts";
 

@@ -7,8 +7,9 @@ const SHORT = { interval: 20, maxIntervals: 8 };
 
 const variant = (name: string, options: InstrumentOptions): Variant => ({ name, options });
 
-/** The tools beside the heap profiler in each of their ways, alone and together. */
+/** The tools besides the heap profiler in each of their ways, alone and together. */
 export const TOOL_VARIANTS: readonly Variant[] = [
+  variant("allocations", { tools: ["alloc"] }),
   variant("waste", { tools: ["waste"], waste: exact }),
   variant("waste, few ids", { tools: ["waste"], waste: { ...exact, mostIds: 3 } }),
   variant("waste by context", { tools: ["waste"], waste: { ...exact, contexts: true } }),

@@ -52,7 +52,8 @@ export function addInstrumentCommand(program: Command): void {
         `${flags.output} written (${growth} times the size); read its profile with the loader, see docs/loader.md`,
       );
       const { refused } = info.allocator;
-      if (info.tools.includes("heap") && refused !== undefined) say(refused);
+      if (info.tools.some((tool) => tool === "heap" || tool === "alloc") && refused !== undefined)
+        say(refused);
       for (const sentence of info.notTracked) say(sentence);
     });
 }

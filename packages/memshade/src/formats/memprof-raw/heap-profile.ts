@@ -6,6 +6,7 @@ import type {
   Symbolizer,
 } from "../../model/heap-profile.ts";
 import { HeapProfileBuilder } from "../../model/heap-profile-builder.ts";
+import { MIB_FIELDS } from "../../model/mib-fields.ts";
 import { type Run, type RunHeap, type RunModule, type RunSite, TRAMPOLINE_BYTES } from "../../model/run.ts";
 import type { RawProfile, RawSegment } from "./types.ts";
 
@@ -97,6 +98,9 @@ function segmentOf({ start, codeBytes, buildId }: RunModule): RawSegment {
   };
 }
 
+/** The fields of blocks that are made of access counts. */
+const ACCESS_FIELDS = MIB_FIELDS.map(({ name }) => name).filter((name) => name.includes("Access"));
+
 function describe(
   raw: RawProfile,
   run: Run | undefined,
@@ -123,6 +127,7 @@ function describe(
     end: run.end,
     clock: tool?.clock ?? { kind: "wall", unit: "ms" },
     counters: tool?.counters,
+    ...(tool?.counters === "none" ? { unknownFields: ACCESS_FIELDS } : {}),
     granuleBytes: tool?.granuleBytes ?? 8,
     rawVersion: raw.version,
     totals: run.heap && (totals as Omit<RunHeap, "sites">),

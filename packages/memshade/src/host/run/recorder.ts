@@ -59,12 +59,16 @@ export class Recorder {
 
   constructor(options: RecorderOptions) {
     this.#options = options;
-    // Also without the heap tool: it knows the modules and their instances.
-    this.#session = new HeapSession(toSessionOptions(options.tools));
     const tools = toolsOf(options.tools);
-    this.#recordsHeap = tools.includes("heap");
+    const recordsAllocations = tools.includes("alloc");
+    // Also without the heap tool: it knows the modules and their instances.
+    this.#session = new HeapSession({
+      ...toSessionOptions(options.tools),
+      ...(recordsAllocations ? { counters: "none", includeStack: false } : {}),
+    });
+    this.#recordsHeap = recordsAllocations || tools.includes("heap");
     this.#sessions = tools.flatMap((tool) =>
-      tool === "heap" ? [] : (SESSIONS[tool]?.(options.tools) ?? []),
+      tool === "heap" || tool === "alloc" ? [] : (SESSIONS[tool]?.(options.tools) ?? []),
     );
   }
 

@@ -6,8 +6,11 @@ import {
   type WorkingSetLayout,
   type WorkingSetOptions,
 } from "../../../src/tools/index.ts";
-import { hashMultiplier } from "../../../src/tools/working-set/pass/locality-layout.ts";
-import { type LocalityTables, readLocality } from "../../../src/tools/working-set/read/read-locality.ts";
+import { hashMultiplier } from "../../../src/tools/working-set/locality/memory-plan.ts";
+import {
+  type LocalityTables,
+  readLocality,
+} from "../../../src/tools/working-set/locality/read/read-locality.ts";
 import { WorkingSetReader } from "../../../src/tools/working-set/read/read-tables.ts";
 import { wat } from "../../support/assemble.ts";
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { connectHost } from "../../../src/host/instance/host-calls.ts";
 import { instrument, localityLayoutOf, type WorkingSetLayout } from "../../../src/tools/index.ts";
-import { Control } from "../../../src/tools/working-set/read/offsets.ts";
-import { LocalityState } from "../../../src/tools/working-set/read/read-locality.ts";
+import { Control } from "../../../src/tools/working-set/layout.ts";
+import { State as LocalityState } from "../../../src/tools/working-set/locality/layout.ts";
 import { WorkingSetReader } from "../../../src/tools/working-set/read/read-tables.ts";
 import { wat } from "../../support/assemble.ts";
 import { Choices } from "../../support/random-module.ts";
@@ -133,7 +133,7 @@ function clockOf(text: string) {
   const locality = localityLayoutOf(layout);
   if (memory === undefined || locality === undefined) throw new Error("nothing was woven in");
   const view = new DataView(memory.buffer);
-  const references = () => Number(view.getBigUint64(locality.state + LocalityState.REFERENCES, true));
+  const references = () => Number(view.getBigUint64(locality.state + LocalityState.references, true));
   const ends: { clock: number; references: number }[] = [];
   // At the end of an interval the module asks for the call stack, which is looked for by an error's text.
   const note = Error.prepareStackTrace;
@@ -142,7 +142,7 @@ function clockOf(text: string) {
     configurable: true,
     get: () => 10,
     set: () => {
-      const clock = Number(view.getBigUint64(layout.control + Control.TOTAL, true));
+      const clock = Number(view.getBigUint64(layout.control + Control.total, true));
       if (ends.at(-1)?.clock !== clock) ends.push({ clock, references: references() });
     },
   });

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { buildLevels, type SnapshotRecord } from "../../../src/model/working-set-series.ts";
-import { planWorkingSetLayout, workingSetConstants } from "../../../src/tools/working-set/pass/layout.ts";
+import { Control } from "../../../src/tools/working-set/layout.ts";
+import { planWorkingSetLayout, workingSetConstants } from "../../../src/tools/working-set/memory-plan.ts";
 import { workingSetRuntimeBytes } from "../../../src/tools/working-set/pass/runtime-bytes.ts";
-import { Control } from "../../../src/tools/working-set/read/offsets.ts";
 import { WorkingSetReader } from "../../../src/tools/working-set/read/read-tables.ts";
 import { IntervalStamps } from "../../analyses/working-set/interval-stamps.ts";
 
@@ -60,7 +60,7 @@ function startRuntime() {
   const pass = (accesses: number) => {
     clock -= accesses;
     if (accesses >= INTERVAL) clock = (exports.poll as (countdown: number) => number)(clock);
-    view.setInt32(layout.control + Control.CLOCK, clock, true);
+    view.setInt32(layout.control + Control.clock, clock, true);
   };
   return { layout, memory, pass };
 }

@@ -73,7 +73,9 @@ export function printSummary(screen: Screen, profile: HeapProfile): void {
       "Counters",
       counters === "merged"
         ? "exact for every block (merged inside basic blocks)"
-        : "exact for every granule",
+        : counters === "exact"
+          ? "exact for every granule"
+          : "none: accesses were not counted",
     );
   }
   allocatorsInWords(profile).forEach((words, index) => {

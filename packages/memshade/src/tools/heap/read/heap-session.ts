@@ -2,6 +2,7 @@ import { type RawContext, type RawSegment, writeRaw } from "../../../formats/mem
 import { ModuleFunctions } from "../../../host/module-functions.ts";
 import type { Mib } from "../../../model/mib.ts";
 import {
+  type CounterMode,
   type HeapTool,
   type RunEnd,
   type RunFunction,
@@ -10,6 +11,7 @@ import {
   type RunSite,
   TRAMPOLINE_BYTES,
 } from "../../../model/run.ts";
+import { UNCOUNTED_SENTENCE, UNCOUNTED_SITE } from "../../alloc/uncounted.ts";
 import type { InstrumentedInfo } from "../../index.ts";
 import { ContextTable, type MergedContext } from "./context-table.ts";
 import { confirmAllocator, sentencesOf } from "./heap-notes.ts";
@@ -20,7 +22,7 @@ export type { RunEnd } from "../../../model/run.ts";
 export interface HeapSessionOptions {
   clock: "virtual" | "wall";
   rawVersion: 3 | 4 | 5;
-  counters: "merged" | "exact";
+  counters: CounterMode;
   includeStack: boolean;
   includeAllocator: boolean;
 }
@@ -193,7 +195,7 @@ export class HeapSession {
       heap: heapOf(
         trusted.map(({ contents }) => contents.totals),
         contexts,
-        this.#options.clock === "virtual",
+        this.#options,
       ),
       modules: this.#modules.map((module, index) =>
         describeModule(module, index, confirmed[index], contexts, this.#modules),
@@ -208,11 +210,14 @@ export class HeapSession {
         includeStack: this.#options.includeStack,
         includeAllocator: this.#options.includeAllocator,
       },
-      notTracked: sentencesOf(
-        trusted
-          .filter(({ module }) => this.#modules[module].info.layout !== undefined)
-          .map(({ contents }) => contents.totals),
-      ),
+      notTracked: [
+        ...(this.#options.counters === "none" ? [UNCOUNTED_SENTENCE] : []),
+        ...sentencesOf(
+          trusted
+            .filter(({ module }) => this.#modules[module].info.layout !== undefined)
+            .map(({ contents }) => contents.totals),
+        ),
+      ],
       raw: writeRaw(
         {
           version: this.#options.rawVersion,
@@ -281,7 +286,7 @@ const NO_TOTALS: ShadowTotals = {
 function heapOf(
   totals: readonly ShadowTotals[],
   contexts: readonly MergedContext[],
-  countsAllocations: boolean,
+  { clock, counters }: Pick<HeapSessionOptions, "clock" | "counters">,
 ): RunHeap {
   const sum = (field: keyof ShadowTotals): number =>
     totals.reduce((total, instance) => total + instance[field], 0);
@@ -301,7 +306,12 @@ function heapOf(
     sites: contexts.map(({ extras }, index): RunSite => {
       const { temporary, ...rest } = extras;
       // Only a clock that counts allocations can tell.
-      return { stackId: String(index + 1), ...rest, ...(countsAllocations ? { temporary } : {}) };
+      return {
+        stackId: String(index + 1),
+        ...rest,
+        ...(counters === "none" ? UNCOUNTED_SITE : {}),
+        ...(clock === "virtual" ? { temporary } : {}),
+      };
     }),
   };
 }

@@ -1,17 +1,5 @@
-import {
-  BOTH,
-  C_HIGH_LINES,
-  CONTROL,
-  HEAP_FROM,
-  HISTORIES,
-  HISTORY,
-  SCAN_AGED,
-  SCAN_COUNTERS,
-  STACK_FROM,
-  STACK_TO,
-  STATIC_MEASURE,
-  WRITTEN,
-} from "./layout";
+import { BOTH, CONTROL, HEAP_FROM, HISTORY, STACK_FROM, STACK_TO, WRITTEN } from "./imports";
+import { Control, HISTORIES, MeasureIndex } from "./layout.generated";
 import { countHistory, regionOf, touchPages } from "./touch";
 
 /** Where so many of a page's 64 lines were touched, all of them are looked at, 16 at once. */
@@ -31,9 +19,9 @@ const LINES_PER_PAGE: u32 = 64;
  */
 @inline
 export function scan(): u32 {
-  const end = load<u32>(CONTROL, C_HIGH_LINES);
+  const end = load<u32>(CONTROL, Control.highLines);
   let looked: u32 = end / LINES_PER_PAGE;
-  let region = STATIC_MEASURE;
+  let region = MeasureIndex.statics;
   for (let page: u32 = 0; page < end; page += LINES_PER_PAGE) {
     if (!isMarked(page)) continue;
     const oldest = touchPages(page);
@@ -51,7 +39,7 @@ export function scan(): u32 {
     const isCut = isInside(page, STACK_FROM) || isInside(page, STACK_TO) || isInside(page, HEAP_FROM);
     if (isCut || popcnt(read | written) < MANY) {
       for (let group: u32 = 0; group < LINES_PER_PAGE; group += 16)
-        v128.store(CONTROL + group, renew(page + group, oldest), SCAN_AGED);
+        v128.store(CONTROL + group, renew(page + group, oldest), Control.scanAged);
       for (let left = read | written; left != 0; left &= left - 1) {
         const bit = ctz(left);
         if (isCut) {
@@ -62,7 +50,7 @@ export function scan(): u32 {
           }
         }
         const how = (<u32>(read >>> bit) & 1) | ((<u32>(written >>> bit) & 1) << 1);
-        const history: u32 = load<u8>(CONTROL + <u32>bit, SCAN_AGED);
+        const history: u32 = load<u8>(CONTROL + <u32>bit, Control.scanAged);
         countOne((((how << 8) | history) << 4) + ((<u32>bit & 3) << 2));
         looked++;
       }
@@ -150,7 +138,7 @@ function touchGroup(line: u32, oldest: u32): u32 {
   const like = i16x8.splat(<i16>counter);
   if (i16x8.all_true(v128.and(i16x8.eq(first, like), i16x8.eq(last, like)))) {
     const at: usize = CONTROL + counter;
-    v128.store(at, i32x4.add(v128.load(at, SCAN_COUNTERS), i32x4.splat(4)), SCAN_COUNTERS);
+    v128.store(at, i32x4.add(v128.load(at, Control.scanCounters), i32x4.splat(4)), Control.scanCounters);
     return UNIFORM_COST;
   }
   countOne(counter);
@@ -176,7 +164,7 @@ function touchGroup(line: u32, oldest: u32): u32 {
 @inline
 function countOne(counter: u32): void {
   const at: usize = CONTROL + counter;
-  store<u32>(at, load<u32>(at, SCAN_COUNTERS) + 1, SCAN_COUNTERS);
+  store<u32>(at, load<u32>(at, Control.scanCounters) + 1, Control.scanCounters);
 }
 
 /** Adds the lines of all histories to the counts of a region; the counters start again. */
@@ -186,9 +174,9 @@ function countHistories(region: u32): void {
   for (let how: u32 = 1; how <= 3; how++)
     for (let history: u32 = 0; history < HISTORIES; history++) {
       const at: usize = CONTROL + (((how << 8) | history) << 4);
-      const lines = v128.load(at, SCAN_COUNTERS);
+      const lines = v128.load(at, Control.scanCounters);
       if (!v128.any_true(lines)) continue;
-      v128.store(at, none, SCAN_COUNTERS);
+      v128.store(at, none, Control.scanCounters);
       countHistory(
         history,
         how,

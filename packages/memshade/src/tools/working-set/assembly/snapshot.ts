@@ -1,54 +1,9 @@
 import {
-  ACCESSES,
-  ADAPTIVE,
-  beforePoll,
-  beforeScan,
-  BIG_PAGES,
-  C_BUSY,
-  C_CLOCK,
-  C_COUNTS,
-  C_DEADLINE,
-  C_FLAG,
-  C_HEAP_FROM,
-  C_HIGH_LINES,
-  C_INTERVAL,
-  C_LOADED,
-  C_NOW,
-  C_RECORDS,
-  C_SCALE,
-  C_STACK,
-  C_STACK_FROM,
-  C_STACK_TO,
-  C_START,
-  C_TOTAL,
-  C_WORK,
-  clock,
-  CONTROL,
-  COUNTS_BYTES,
-  HEAP_FROM,
-  HISTORY,
-  INTERVAL_HIGH,
-  INTERVAL_LOW,
-  LINES,
-  LONGEST_COUNTDOWN,
-  merged,
-  MOST_INTERVALS,
-  noteStack,
-  PAGES,
-  programPages,
-  RECORD_CAPACITY,
-  RECORD_SIZE,
-  RECORDS,
-  S_COUNTS,
-  S_END,
-  S_INTERVAL,
-  S_SCALE,
-  S_STACK,
-  S_START,
-  setClock,
-  STACK_FROM,
-  STACK_TO,
-} from "./layout";
+  ACCESSES, ADAPTIVE, beforePoll, beforeScan, BIG_PAGES, clock, CONTROL, HEAP_FROM, HISTORY,
+  INTERVAL_HIGH, INTERVAL_LOW, LINES, LONGEST_COUNTDOWN, merged, MOST_INTERVALS, noteStack, PAGES,
+  programPages, RECORD_CAPACITY, RECORDS, setClock, STACK_FROM, STACK_TO,
+} from "./imports";
+import { COUNTS_BYTES, Control, SNAPSHOT_BYTES, Snapshot } from "./layout.generated";
 import { scan } from "./scan";
 
 /** What one poll is late by cannot wrap the countdown. */
@@ -70,34 +25,34 @@ function firstInterval(): u64 {
  */
 export function poll(countdown: i32): i32 {
   beforePoll();
-  const total = load<u64>(CONTROL, C_TOTAL) + <u64>(<i64>load<i32>(CONTROL, C_LOADED) - <i64>countdown);
-  store<u64>(CONTROL, total, C_TOTAL);
-  let deadline = load<u64>(CONTROL, C_DEADLINE);
+  const total = load<u64>(CONTROL, Control.total) + <u64>(<i64>load<i32>(CONTROL, Control.loaded) - <i64>countdown);
+  store<u64>(CONTROL, total, Control.total);
+  let deadline = load<u64>(CONTROL, Control.deadline);
   if (deadline == 0) deadline = firstInterval();
   if (total >= deadline) {
     endInterval(total);
-    const period = firstInterval() << load<u32>(CONTROL, C_SCALE);
+    const period = firstInterval() << load<u32>(CONTROL, Control.scale);
     deadline = (total / period + 1) * period;
   }
-  store<u64>(CONTROL, deadline, C_DEADLINE);
+  store<u64>(CONTROL, deadline, Control.deadline);
   return begin(<i32>min(deadline - total, <u64>LONGEST_COUNTDOWN));
 }
 
 /** The countdown begins again. A trap may leave it as it is now, whatever functions count in their locals until then. */
 @inline
 function begin(countdown: i32): i32 {
-  store<i32>(CONTROL, countdown, C_LOADED);
-  store<i32>(CONTROL, countdown, C_CLOCK);
+  store<i32>(CONTROL, countdown, Control.loaded);
+  store<i32>(CONTROL, countdown, Control.clock);
   setClock(countdown);
   return countdown;
 }
 
 /** Lines and regions of the program's memory. Behind `memory.grow`, and wherever the host may have let it grow. */
 export function noteSize(): void {
-  store<u32>(CONTROL, STACK_FROM, C_STACK_FROM);
-  store<u32>(CONTROL, STACK_TO, C_STACK_TO);
-  store<u32>(CONTROL, HEAP_FROM, C_HEAP_FROM);
-  store<u32>(CONTROL, <u32>min(<u64>programPages() << 10, <u64>LINES), C_HIGH_LINES);
+  store<u32>(CONTROL, STACK_FROM, Control.stackFrom);
+  store<u32>(CONTROL, STACK_TO, Control.stackTo);
+  store<u32>(CONTROL, HEAP_FROM, Control.heapFrom);
+  store<u32>(CONTROL, <u32>min(<u64>programPages() << 10, <u64>LINES), Control.highLines);
 }
 
 /** The host enters the program. */
@@ -110,14 +65,14 @@ export function entered(): void {
 /** The same in real time. */
 export function enteredTimed(): void {
   noteSize();
-  if (load<u32>(CONTROL, C_FLAG) != 0) pollFlag();
+  if (load<u32>(CONTROL, Control.flag) != 0) pollFlag();
 }
 
 /** The same where both are looked at. */
 export function enteredBoth(): void {
   noteSize();
   const left = clock();
-  if (left <= 0 || load<u32>(CONTROL, C_FLAG) != 0) setClock(pollBoth(left));
+  if (left <= 0 || load<u32>(CONTROL, Control.flag) != 0) setClock(pollBoth(left));
 }
 
 /** Virtual time: `trips` times `accesses` at once. Returns the countdown. */
@@ -127,7 +82,7 @@ export function advance(countdown: i32, trips: u32, accesses: u32): i32 {
   if (left > -MOST_UNITS) return <i32>left;
   store<u64>(ACCESSES, load<u64>(ACCESSES) + units);
   // The countdown is reached all the same.
-  store<i32>(CONTROL, load<i32>(CONTROL, C_LOADED) - countdown, C_LOADED);
+  store<i32>(CONTROL, load<i32>(CONTROL, Control.loaded) - countdown, Control.loaded);
   return 0;
 }
 
@@ -139,61 +94,61 @@ export function pollFlag(): void {
 /** Real time beside a countdown of accesses, at whose end somebody else has to do something. */
 export function pollBoth(countdown: i32): i32 {
   beforePoll();
-  store<u64>(ACCESSES, load<u64>(ACCESSES) + <u64>(<i64>load<i32>(CONTROL, C_LOADED) - <i64>countdown));
+  store<u64>(ACCESSES, load<u64>(ACCESSES) + <u64>(<i64>load<i32>(CONTROL, Control.loaded) - <i64>countdown));
   const next = begin(LONGEST_COUNTDOWN);
-  if (load<u32>(CONTROL, C_FLAG) != 0) lookAtTime();
+  if (load<u32>(CONTROL, Control.flag) != 0) lookAtTime();
   return next;
 }
 
 @inline
 function lookAtTime(): void {
-  store<u32>(CONTROL, 0, C_FLAG);
-  const now = load<u64>(CONTROL, C_NOW);
-  store<u64>(CONTROL, now, C_TOTAL);
-  const period = firstInterval() << load<u32>(CONTROL, C_SCALE);
-  if (now < load<u64>(CONTROL, C_DEADLINE)) return;
+  store<u32>(CONTROL, 0, Control.flag);
+  const now = load<u64>(CONTROL, Control.now);
+  store<u64>(CONTROL, now, Control.total);
+  const period = firstInterval() << load<u32>(CONTROL, Control.scale);
+  if (now < load<u64>(CONTROL, Control.deadline)) return;
   endInterval(now);
-  store<u64>(CONTROL, (now / period + 1) * period, C_DEADLINE);
+  store<u64>(CONTROL, (now / period + 1) * period, Control.deadline);
 }
 
 @inline
 function endInterval(now: u64): void {
-  store<u32>(CONTROL, 1, C_BUSY);
+  store<u32>(CONTROL, 1, Control.busy);
   noteSize();
   beforeScan();
   const looked = scan();
-  const work = load<u64>(CONTROL, C_WORK) + looked;
-  store<u64>(CONTROL, work, C_WORK);
-  store<u32>(CONTROL, 0, C_STACK);
+  const work = load<u64>(CONTROL, Control.work) + looked;
+  store<u64>(CONTROL, work, Control.work);
+  store<u32>(CONTROL, 0, Control.stack);
   noteStack();
-  const number = load<u32>(CONTROL, C_RECORDS);
+  const number = load<u32>(CONTROL, Control.records);
   if (number < RECORD_CAPACITY) {
-    const record: usize = RECORDS + number * RECORD_SIZE;
-    store<u32>(record, load<u32>(CONTROL, C_SCALE), S_SCALE);
-    store<u32>(record, load<u32>(CONTROL, C_INTERVAL), S_INTERVAL);
-    store<u64>(record, load<u64>(CONTROL, C_START), S_START);
-    store<u64>(record, now, S_END);
-    store<u32>(record, load<u32>(CONTROL, C_STACK), S_STACK);
+    const record: usize = RECORDS + number * SNAPSHOT_BYTES;
+    store<u32>(record, load<u32>(CONTROL, Control.scale), Snapshot.scale);
+    store<u32>(record, load<u32>(CONTROL, Control.interval), Snapshot.interval);
+    store<u64>(record, load<u64>(CONTROL, Control.start), Snapshot.start);
+    store<u64>(record, now, Snapshot.end);
+    store<u32>(record, load<u32>(CONTROL, Control.stack), Snapshot.stack);
     for (let at: usize = 0; at < COUNTS_BYTES; at += 16) {
-      v128.store(record + at, v128.load(CONTROL + at, C_COUNTS), S_COUNTS);
-      v128.store(CONTROL + at, i32x4.splat(0), C_COUNTS);
+      v128.store(record + at, v128.load(CONTROL + at, Control.counts), Snapshot.counts);
+      v128.store(CONTROL + at, i32x4.splat(0), Control.counts);
     }
   }
-  store<u32>(CONTROL, number + 1, C_RECORDS);
-  store<u64>(CONTROL, now, C_START);
-  const interval = load<u32>(CONTROL, C_INTERVAL) + 1;
+  store<u32>(CONTROL, number + 1, Control.records);
+  store<u64>(CONTROL, now, Control.start);
+  const interval = load<u32>(CONTROL, Control.interval) + 1;
   const isDear = ADAPTIVE != 0 && work * UNITS_PER_LINE > now;
-  if (interval < MOST_INTERVALS && !(isDear && (interval & 1) == 0)) store<u32>(CONTROL, interval, C_INTERVAL);
+  if (interval < MOST_INTERVALS && !(isDear && (interval & 1) == 0)) store<u32>(CONTROL, interval, Control.interval);
   else mergeNeighbours(interval);
-  store<u32>(CONTROL, 0, C_BUSY);
+  store<u32>(CONTROL, 0, Control.busy);
 }
 
 /** Intervals become twice as long: so do those that the stamps name. */
 @inline
 function mergeNeighbours(interval: u32): void {
-  store<u32>(CONTROL, interval >>> 1, C_INTERVAL);
-  store<u32>(CONTROL, load<u32>(CONTROL, C_SCALE) + 1, C_SCALE);
-  const lines = load<u32>(CONTROL, C_HIGH_LINES);
+  store<u32>(CONTROL, interval >>> 1, Control.interval);
+  store<u32>(CONTROL, load<u32>(CONTROL, Control.scale) + 1, Control.scale);
+  const lines = load<u32>(CONTROL, Control.highLines);
   shorten(lines);
   halve(PAGES, (lines >>> 6) << 1);
   halve(BIG_PAGES, (lines >>> 10) << 1);

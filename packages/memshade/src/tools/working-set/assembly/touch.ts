@@ -1,34 +1,13 @@
 import {
-  BIG_PAGES,
-  BIG_PAGES_MEASURE,
-  BOTH,
-  BOTH_MEASURE,
-  BUCKETS,
-  C_COUNTS,
-  C_INTERVAL,
-  CONTROL,
-  FRESH_BUCKET,
-  HEAP_FROM,
-  HEAP_MEASURE,
-  HISTORY,
-  LINES,
-  LINES_MEASURE,
-  PAGES,
-  PAGES_MEASURE,
-  READ_MEASURE,
-  STACK_FROM,
-  STACK_MEASURE,
-  STACK_TO,
-  STATIC_MEASURE,
-  WRITTEN,
-  WRITTEN_MEASURE,
-} from "./layout";
+  BIG_PAGES, BOTH, CONTROL, HEAP_FROM, HISTORY, LINES, PAGES, STACK_FROM, STACK_TO, WRITTEN,
+} from "./imports";
+import { BUCKETS, Control, FRESH_BUCKET, MeasureIndex } from "./layout.generated";
 
 /** Adds to the counter of a measure's bucket. */
 @inline
 function count(measure: u32, bucket: u32, change: i32): void {
   const at: usize = CONTROL + (measure * BUCKETS + bucket) * 4;
-  store<i32>(at, load<i32>(at, C_COUNTS) + change, C_COUNTS);
+  store<i32>(at, load<i32>(at, Control.counts) + change, Control.counts);
 }
 
 /** Number of the binary time scales at which interval `now` is another one than `before`; both plus one, 0: never. */
@@ -39,8 +18,8 @@ export function bucketOf(now: u32, before: u32): u32 {
 
 @inline
 export function regionOf(line: u32): u32 {
-  if (line >= STACK_FROM && line < STACK_TO) return STACK_MEASURE;
-  return line >= HEAP_FROM ? HEAP_MEASURE : STATIC_MEASURE;
+  if (line >= STACK_FROM && line < STACK_TO) return MeasureIndex.stack;
+  return line >= HEAP_FROM ? MeasureIndex.heap : MeasureIndex.statics;
 }
 
 /** `lines` lines of one region with the same history were touched; `how`: 1 read, 2 written, 3 both. */
@@ -49,16 +28,16 @@ export function countHistory(history: u32, how: u32, region: u32, lines: i32): v
   const written = FRESH_BUCKET - (history >>> 4);
   const nextRead = how & 1 ? 0 : read;
   const nextWritten = how & 2 ? 0 : written;
-  if (how & 1) count(READ_MEASURE, read, lines);
-  if (how & 2) count(WRITTEN_MEASURE, written, lines);
+  if (how & 1) count(MeasureIndex.read, read, lines);
+  if (how & 2) count(MeasureIndex.written, written, lines);
   if (max(nextRead, nextWritten) != FRESH_BUCKET) {
     // Both: new where the older touch arrives now, no longer where it had arrived before.
-    count(BOTH_MEASURE, max(read, written), lines);
-    count(BOTH_MEASURE, max(nextRead, nextWritten), -lines);
+    count(MeasureIndex.both, max(read, written), lines);
+    count(MeasureIndex.both, max(nextRead, nextWritten), -lines);
   }
   const bucket = min(read, written);
   if (bucket != 0) {
-    count(LINES_MEASURE, bucket, lines);
+    count(MeasureIndex.lines, bucket, lines);
     count(region, bucket, lines);
   }
 }
@@ -66,9 +45,9 @@ export function countHistory(history: u32, how: u32, region: u32, lines: i32): v
 /** The 4 KiB page of a line, and the 64 KiB page, are touched. Returns the most recent that the history of a line in it can be. */
 @inline
 export function touchPages(line: u32): u32 {
-  const now = load<u32>(CONTROL, C_INTERVAL) + 1;
-  touchPage(BIG_PAGES + ((line >>> 10) << 1), now, BIG_PAGES_MEASURE);
-  return FRESH_BUCKET - touchPage(PAGES + ((line >>> 6) << 1), now, PAGES_MEASURE);
+  const now = load<u32>(CONTROL, Control.interval) + 1;
+  touchPage(BIG_PAGES + ((line >>> 10) << 1), now, MeasureIndex.pages64K);
+  return FRESH_BUCKET - touchPage(PAGES + ((line >>> 6) << 1), now, MeasureIndex.pages4K);
 }
 
 /** Returns the bucket of the page's last touch before. */
@@ -86,7 +65,7 @@ function touchPage(at: usize, now: u32, measure: u32): u32 {
  * its page.
  */
 export function bucketOfLine(line: u32): u32 {
-  const now = load<u32>(CONTROL, C_INTERVAL) + 1;
+  const now = load<u32>(CONTROL, Control.interval) + 1;
   const history: u32 = load<u8>(HISTORY + line);
   const since = bucketOf(now, load<u16>(PAGES + ((line >>> 6) << 1)));
   return max(FRESH_BUCKET - max(history & 15, history >>> 4), since);

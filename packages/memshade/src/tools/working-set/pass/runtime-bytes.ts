@@ -1,6 +1,6 @@
 import { bytesOfBase64 } from "../../../bytes/base64.ts";
-import { ATTRIBUTION_RUNTIME_BASE64 } from "../attribution.generated.ts";
-import { LOCALITY_RUNTIME_BASE64 } from "../locality.generated.ts";
+import { ATTRIBUTION_RUNTIME_BASE64 } from "../attribution/attribution.generated.ts";
+import { LOCALITY_RUNTIME_BASE64 } from "../locality/locality.generated.ts";
 import { WORKING_SET_RUNTIME_BASE64 } from "../working-set.generated.ts";
 
 let workingSet: Uint8Array | undefined;

@@ -4,20 +4,18 @@ import { BodyBuilder } from "../../../rewrite/write/body-builder.ts";
 import { encodeCodeMarks } from "../../../rewrite/write/code-marks.ts";
 import { I32, importsOf } from "../../../wasm/index.ts";
 import type { ToolSurroundings, WovenTool } from "../../tool.ts";
+import { weaveAttribution } from "../attribution/pass/weave-attribution.ts";
+import { Control } from "../layout.ts";
+import { ExactLocalityPass } from "../locality/pass/exact-locality-pass.ts";
+import { SamplingPass } from "../locality/pass/sampling-pass.ts";
+import { type WovenLocality, weaveLocality } from "../locality/pass/weave-locality.ts";
+import { clockAt, planWorkingSetLayout, workingSetConstants } from "../memory-plan.ts";
 import { findCarriers } from "./carriers.ts";
 import { placeCountdown } from "./countdown-global.ts";
-import { ExactLocalityPass } from "./exact-locality-pass.ts";
 import { IntervalPass } from "./interval-pass.ts";
-import { clockAt, planWorkingSetLayout, workingSetConstants } from "./layout.ts";
 import { PollPlan } from "./poll-plan.ts";
 import { findRegions } from "./regions.ts";
 import { workingSetRuntimeBytes } from "./runtime-bytes.ts";
-import { SamplingPass } from "./sampling-pass.ts";
-import { weaveAttribution } from "./weave-attribution.ts";
-import { type WovenLocality, weaveLocality } from "./weave-locality.ts";
-
-/** Offsets in the control block that inserted code uses; `tools/working-set/assembly/layout.ts` has them all. */
-const FLAG = 44;
 
 /** Shortest interval unless the user says otherwise: accesses, or nanoseconds. */
 export const DEFAULT_INTERVAL_ACCESSES = 1_000_000;
@@ -100,7 +98,7 @@ export function weaveWorkingSet(around: ToolSurroundings): WovenTool {
     planes: [-1, 0, layout.written, layout.both],
     clock: countdown.index,
     published: clockAt(layout),
-    flag: looksAt === "flag" ? layout.control + FLAG : -1,
+    flag: looksAt === "flag" ? layout.control + Control.flag : -1,
     poll: target(looksAt === "both" ? "pollBoth" : "poll"),
     pollFlag: target("pollFlag"),
     advance: target("advance"),

@@ -9,8 +9,8 @@ export function intervalOf(stamp: number): number | undefined {
 }
 
 /**
- * When lines were read and written last, as seen from the open interval. `tools/working-set/assembly/layout.ts`
- * tells how the tool's memory keeps that.
+ * When lines were read and written last, as seen from the open interval. `layout.ts`
+ * tells where the tool's memory keeps that.
  */
 export class Histories {
   readonly #histories: Uint8Array;

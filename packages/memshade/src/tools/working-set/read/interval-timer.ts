@@ -1,5 +1,5 @@
 import type { WorkingSetLayout } from "../../index.ts";
-import { Control } from "./offsets.ts";
+import { Control } from "../layout.ts";
 
 /** Processor time is looked at this often, so that an interval ends soon after it is due. */
 const CPU_LOOKS_PER_INTERVAL = 4;
@@ -33,10 +33,10 @@ export class IntervalTimer {
 
   #look(interval: number): void {
     const now = this.#now() - this.#begin;
-    this.#view.setBigUint64(Control.NOW, BigInt(now), true);
+    this.#view.setBigUint64(Control.now, BigInt(now), true);
     if (now < this.#due) return;
     this.#due = (Math.floor(now / interval) + 1) * interval;
-    this.#view.setUint32(Control.FLAG, 1, true);
+    this.#view.setUint32(Control.flag, 1, true);
   }
 }
 

@@ -1,5 +1,5 @@
 import { CodeMarks, type WorkingSetLayout } from "../../index.ts";
-import { Control } from "./offsets.ts";
+import { Control } from "../layout.ts";
 
 /** Frames of a noted stack; deeper ones are cut off at the outer end. */
 const MOST_FRAMES = 48;
@@ -31,7 +31,7 @@ export function stackNoter(memory: WebAssembly.Memory, layout: WorkingSetLayout)
     const key = frames.map((frame) => `${frame.function}:${frame.offset}`).join();
     let place = known.get(key);
     if (place === undefined) {
-      const used = view.getUint32(control + Control.STACK_NEXT, true);
+      const used = view.getUint32(control + Control.stackNext, true);
       const end = used + 4 + frames.length * FRAME_WORDS * 4;
       if (frames.length === 0 || stacks + end > stacksEnd) place = 0;
       else {
@@ -41,12 +41,12 @@ export function stackNoter(memory: WebAssembly.Memory, layout: WorkingSetLayout)
           view.setUint32(at, frame.function, true);
           view.setUint32(at + 4, frame.offset + 1, true);
         });
-        view.setUint32(control + Control.STACK_NEXT, end, true);
+        view.setUint32(control + Control.stackNext, end, true);
         place = used + 1;
       }
       known.set(key, place);
     }
-    view.setUint32(control + Control.STACK, place, true);
+    view.setUint32(control + Control.stack, place, true);
   };
 }
 

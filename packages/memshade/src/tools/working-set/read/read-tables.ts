@@ -1,11 +1,10 @@
 import { MEASURES, type Measure } from "../../../model/working-set.ts";
 import { BUCKETS, bucketOf, FRESH_BUCKET, type SnapshotRecord } from "../../../model/working-set-series.ts";
 import { accessesAt, type WorkingSetLayout } from "../../index.ts";
+import { Control, SNAPSHOT_BYTES, Snapshot } from "../layout.ts";
 import { Histories, intervalOf } from "./histories.ts";
 import { FRAME_WORDS, type NotedFrame } from "./note-stack.ts";
-import { Control, Snapshot } from "./offsets.ts";
 
-const RECORD_BYTES = Snapshot.COUNTS + MEASURES.length * BUCKETS * 4;
 const LINES_PER_PAGE = 64;
 const LINES_PER_BIG_PAGE = 1024;
 
@@ -42,20 +41,20 @@ export class WorkingSetReader {
   read(): WorkingSetTables {
     const view = new DataView(this.#memory.buffer);
     const { records: at, recordCapacity } = this.#layout;
-    const taken = view.getUint32(this.#layout.control + Control.RECORDS, true);
+    const taken = view.getUint32(this.#layout.control + Control.records, true);
     const kept = Math.min(taken, recordCapacity);
     const records: SnapshotRecord[] = [];
     const stacks: number[] = [];
     for (let i = 0; i < kept; i++) {
-      const record = at + i * RECORD_BYTES;
+      const record = at + i * SNAPSHOT_BYTES;
       records.push({
-        scale: view.getUint32(record + Snapshot.SCALE, true),
-        interval: view.getUint32(record + Snapshot.INTERVAL, true),
-        start: readU64(view, record + Snapshot.START),
-        end: readU64(view, record + Snapshot.END),
-        counts: readCounts(view, record + Snapshot.COUNTS),
+        scale: view.getUint32(record + Snapshot.scale, true),
+        interval: view.getUint32(record + Snapshot.interval, true),
+        start: readU64(view, record + Snapshot.start),
+        end: readU64(view, record + Snapshot.end),
+        counts: readCounts(view, record + Snapshot.counts),
       });
-      stacks.push(view.getUint32(record + Snapshot.STACK, true));
+      stacks.push(view.getUint32(record + Snapshot.stack, true));
     }
     const duration = this.#now(view);
     const open = this.#openInterval(view, duration);
@@ -71,8 +70,8 @@ export class WorkingSetReader {
       accesses: this.#accesses(view),
       lastIsPartial: begun,
       lost: taken - kept,
-      memoryBytes: view.getUint32(this.#layout.control + Control.HIGH_LINES, true) * 64,
-      stackBytes: view.getUint32(this.#layout.control + Control.STACK_NEXT, true),
+      memoryBytes: view.getUint32(this.#layout.control + Control.highLines, true) * 64,
+      stackBytes: view.getUint32(this.#layout.control + Control.stackNext, true),
     };
   }
 
@@ -91,22 +90,22 @@ export class WorkingSetReader {
   #now(view: DataView): number {
     const { control, unit } = this.#layout;
     if (unit === "accesses") return this.#accesses(view);
-    return Math.max(readU64(view, control + Control.TOTAL), readU64(view, control + Control.NOW));
+    return Math.max(readU64(view, control + Control.total), readU64(view, control + Control.now));
   }
 
   #accesses(view: DataView): number {
     const { control } = this.#layout;
     const before = readU64(view, accessesAt(this.#layout));
-    const left = view.getInt32(control + Control.CLOCK, true);
-    return before + view.getInt32(control + Control.LOADED, true) - left;
+    const left = view.getInt32(control + Control.clock, true);
+    return before + view.getInt32(control + Control.loaded, true) - left;
   }
 
   /** The marks of the open interval, counted as a snapshot would count them. */
   #openInterval(view: DataView, now: number): SnapshotRecord {
     const { control, lines, written, both, pages, bigPages } = this.#layout;
     const buffer = this.#memory.buffer;
-    const interval = view.getUint32(control + Control.INTERVAL, true);
-    const counts = readCounts(view, control + Control.COUNTS);
+    const interval = view.getUint32(control + Control.interval, true);
+    const counts = readCounts(view, control + Control.counts);
     const end = lines;
     const readMarks = new Uint8Array(buffer, 0, end);
     const writtenMarks = new Uint8Array(buffer, written, end);
@@ -148,9 +147,9 @@ export class WorkingSetReader {
       lastBigPage = bigPage;
     }
     return {
-      scale: view.getUint32(control + Control.SCALE, true),
+      scale: view.getUint32(control + Control.scale, true),
       interval,
-      start: readU64(view, control + Control.START),
+      start: readU64(view, control + Control.start),
       end: now,
       counts,
     };
@@ -159,7 +158,7 @@ export class WorkingSetReader {
   /** What region a line is in, as far as that is known since the host entered last. */
   #regions(view: DataView): (line: number) => Measure {
     const { control } = this.#layout;
-    const [stackFrom, stackTo, heapFrom] = [Control.STACK_FROM, Control.STACK_TO, Control.HEAP_FROM].map(
+    const [stackFrom, stackTo, heapFrom] = [Control.stackFrom, Control.stackTo, Control.heapFrom].map(
       (word) => view.getUint32(control + word, true),
     ) as [number, number, number];
     return (line) => {

@@ -22,13 +22,13 @@ import {
   localityLayoutOf,
   type WorkingSetLayout,
 } from "../../index.ts";
-import { AttributionDescriber, stackDescriber } from "./describe-attribution.ts";
-import { describeLocality } from "./describe-locality.ts";
+import { AttributionDescriber, stackDescriber } from "../attribution/read/describe-attribution.ts";
+import { type AttributionTables, readAttribution } from "../attribution/read/read-attribution.ts";
+import { describeLocality } from "../locality/read/describe-locality.ts";
+import { type LocalityTables, readLocality } from "../locality/read/read-locality.ts";
 import { describeStacks } from "./describe-stacks.ts";
 import { IntervalTimer } from "./interval-timer.ts";
 import type { NotedFrame } from "./note-stack.ts";
-import { type AttributionTables, readAttribution } from "./read-attribution.ts";
-import { type LocalityTables, readLocality } from "./read-locality.ts";
 import { WorkingSetReader, type WorkingSetTables } from "./read-tables.ts";
 
 /** Name of the tool's file in a run folder. */

@@ -1,0 +1,67 @@
+// All that this code asks of the module that it is merged into: addresses and sizes of tables, which depend on the profiled
+// module and become constants, and functions of the host.
+
+@external("host", "LINES")
+export declare const LINES: u32;
+@external("host", "WRITTEN")
+export declare const WRITTEN: u32;
+@external("host", "BOTH")
+export declare const BOTH: u32;
+@external("host", "HISTORY")
+export declare const HISTORY: u32;
+@external("host", "PAGES")
+export declare const PAGES: u32;
+@external("host", "BIG_PAGES")
+export declare const BIG_PAGES: u32;
+@external("host", "CONTROL")
+export declare const CONTROL: u32;
+@external("host", "RECORDS")
+export declare const RECORDS: u32;
+@external("host", "RECORD_CAPACITY")
+export declare const RECORD_CAPACITY: u32;
+/** Shortest interval at the start, in units: low and high half. */
+@external("host", "INTERVAL_LOW")
+export declare const INTERVAL_LOW: u32;
+@external("host", "INTERVAL_HIGH")
+export declare const INTERVAL_HIGH: u32;
+/** Most intervals kept, even. */
+@external("host", "MOST_INTERVALS")
+export declare const MOST_INTERVALS: u32;
+/** Lines of the program's stack: from, to. */
+@external("host", "STACK_FROM")
+export declare const STACK_FROM: u32;
+@external("host", "STACK_TO")
+export declare const STACK_TO: u32;
+/** First line of the heap. */
+@external("host", "HEAP_FROM")
+export declare const HEAP_FROM: u32;
+/** The countdown never starts higher. */
+@external("host", "LONGEST_COUNTDOWN")
+export declare const LONGEST_COUNTDOWN: u32;
+/** Address of the u64 with the accesses counted up to the last poll that looked. */
+@external("host", "ACCESSES")
+export declare const ACCESSES: u32;
+/** 1: intervals may become longer, so that looking at lines stays a small part of the run. */
+@external("host", "ADAPTIVE")
+export declare const ADAPTIVE: u32;
+
+/** Size of the program's memory in 64 KiB pages. */
+@external("host", "programPages")
+export declare function programPages(): u32;
+/** The countdown, where no function has it in a local. */
+@external("host", "clock")
+export declare function clock(): i32;
+@external("host", "setClock")
+export declare function setClock(countdown: i32): void;
+/** What else has to be done at each poll that is due. */
+@external("host", "beforePoll")
+export declare function beforePoll(): void;
+/** Who looks at an interval's marks and stamps before they are cleared and renewed. */
+@external("host", "beforeScan")
+export declare function beforeScan(): void;
+/** Neighbouring intervals were merged: stamps have been halved. */
+@external("host", "merged")
+export declare function merged(): void;
+/** Asks the host, if there is one, to note the call stack: it writes C_STACK. */
+@external("host", "noteStack")
+export declare function noteStack(): void;

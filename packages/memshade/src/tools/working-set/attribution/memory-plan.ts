@@ -1,0 +1,208 @@
+import { indexTableBytes } from "../../../contexts/frames/index-table.ts";
+import type { AttributionOptions } from "../../options.ts";
+
+import { BLOCK_BYTES, ENTRY_BYTES, OWNED_BYTES, SETTLED_BYTES, STATE_BYTES, State } from "./layout.ts";
+
+const KIB = 1024;
+const MIB = KIB * KIB;
+const PAGE_BYTES = 64 * KIB;
+const LARGEST_MEMORY_BYTES = 4096 * MIB;
+const LINE_BYTES = 64;
+const GRANULE_BYTES = 8;
+const BLOCKS = 4 * MIB;
+const SETTLED = MIB;
+/** Entries for lines with several owners, besides one per line. */
+const OWNED = 4 * MIB;
+const TABLE_ENTRIES = 128 * KIB;
+/** Room for the lists of all snapshots, and of those without room for theirs: one entry per kind and bucket. */
+const LISTS_BYTES = 64 * MIB;
+const SHORT_LIST_BYTES = 8 + 3 * 16 * ENTRY_BYTES;
+const FRAMES_BYTES = 256 * MIB;
+const NODES = MIB;
+const NODE_BYTES = 8;
+const INDEX_ENTRIES = 2 * MIB;
+/** Accesses just behind what is covered touch no other table. */
+const MARGIN_BYTES = 64;
+
+/** Where the tables of the attribution lie; `layout.ts` says what they are. */
+export interface AttributionLayout {
+  readonly [key: string]: number | string | boolean;
+  firstTouch: boolean;
+  fill: boolean;
+  owners: boolean;
+  /** Bytes of the program's memory that are followed one by one. */
+  covered: number;
+  /** The program's memory may grow beyond that. */
+  isLimited: boolean;
+  touchers: number;
+  bytes: number;
+  byteStamps: number;
+  starts: number;
+  firsts: number;
+  heads: number;
+  blocks: number;
+  blockCapacity: number;
+  settled: number;
+  settledCapacity: number;
+  owned: number;
+  ownedCapacity: number;
+  table: number;
+  tableMask: number;
+  used: number;
+  lists: number;
+  listsLimit: number;
+  listsEnd: number;
+  arena: number;
+  arenaLimit: number;
+  lastFrames: number;
+  nodes: number;
+  nodeCapacity: number;
+  index: number;
+  indexEntries: number;
+  state: number;
+  hostWord: number;
+  rootSlot: number;
+  /** A bit per call: it has a slot in its function's frames; it keeps the context. */
+  slots: string;
+  keeps: string;
+  /** Functions that only pass requests on to the allocator, by index, with commas. */
+  wrappers: string;
+  endBytes: number;
+}
+
+export interface AttributionWishes extends Record<keyof AttributionOptions, boolean> {
+  /** Where the tables begin. */
+  from: number;
+  /** Largest size the program's memory can reach, bytes; lines of it, and one for what lies beyond. */
+  memoryBytes: number;
+  lines: number;
+  /** Most snapshots. */
+  snapshots: number;
+  /** Functions of the module and bytes of a frame of each of them. */
+  functions: number;
+  frameBytes: number;
+  slots: string;
+  keeps: string;
+  wrappers: string;
+}
+
+/** Places the tables; those with something per byte cover as much of the program's memory as there is room for. */
+export function planAttribution(wishes: AttributionWishes): AttributionLayout {
+  const { firstTouch, fill, owners } = wishes;
+  const perByte = fill || owners ? bytesPerByte(wishes) : 0;
+  const wanted = perByte === 0 ? 0 : Math.ceil(wishes.memoryBytes / PAGE_BYTES) * PAGE_BYTES;
+  const others = place(wishes, 0).endBytes;
+  const room = LARGEST_MEMORY_BYTES - PAGE_BYTES - others;
+  const covered = wanted === 0 ? 0 : Math.min(wanted, Math.floor(room / perByte / PAGE_BYTES) * PAGE_BYTES);
+  return { ...place(wishes, covered), firstTouch, fill, owners, isLimited: covered < wanted };
+}
+
+function bytesPerByte({ fill, owners }: AttributionWishes): number {
+  return 1 + (fill ? 2 : 0) + (owners ? 4 / GRANULE_BYTES + (2 * 4 + OWNED_BYTES) / LINE_BYTES : 0);
+}
+
+function place(wishes: AttributionWishes, covered: number): AttributionLayout {
+  const { firstTouch, fill, owners, frameBytes, snapshots } = wishes;
+  let end = wishes.from;
+  const at = (bytes: number): number => {
+    const from = end;
+    end += Math.ceil(bytes / LINE_BYTES) * LINE_BYTES;
+    return from;
+  };
+  const blockCapacity = owners ? BLOCKS : 0;
+  const settledCapacity = owners ? SETTLED : 0;
+  const ownedCapacity = owners ? covered / LINE_BYTES + OWNED : 0;
+  const hasFrames = firstTouch || owners;
+  const state = at(STATE_BYTES);
+  const lists = at(LISTS_BYTES);
+  const listsLimit = end;
+  at(snapshots * SHORT_LIST_BYTES);
+  const listsEnd = end;
+  const arena = at(hasFrames ? FRAMES_BYTES : 0);
+  const arenaLimit = end;
+  at(hasFrames ? frameBytes : 0);
+  const layout = {
+    firstTouch,
+    fill,
+    owners,
+    covered,
+    isLimited: false,
+    state,
+    lists,
+    listsLimit,
+    listsEnd,
+    arena,
+    arenaLimit,
+    lastFrames: at(hasFrames ? (wishes.functions + 1) * 4 : 0),
+    nodes: at(hasFrames ? NODES * NODE_BYTES : 0),
+    nodeCapacity: NODES,
+    index: at(hasFrames ? indexTableBytes(INDEX_ENTRIES) : 0),
+    indexEntries: INDEX_ENTRIES,
+    table: at(TABLE_ENTRIES * ENTRY_BYTES),
+    tableMask: TABLE_ENTRIES - 1,
+    used: at(TABLE_ENTRIES * 4),
+    blocks: at(blockCapacity * BLOCK_BYTES),
+    blockCapacity,
+    settled: at(settledCapacity * SETTLED_BYTES),
+    settledCapacity,
+    owned: at(ownedCapacity * OWNED_BYTES),
+    ownedCapacity,
+    touchers: at(firstTouch ? (wishes.lines + 1) * 4 : 0),
+    bytes: at(covered === 0 ? 0 : covered + MARGIN_BYTES),
+    byteStamps: at(fill ? covered * 2 : 0),
+    starts: at(owners ? (covered / GRANULE_BYTES) * 4 : 0),
+    firsts: at(owners ? (covered / LINE_BYTES) * 4 : 0),
+    heads: at(owners ? (covered / LINE_BYTES) * 4 : 0),
+    hostWord: hasFrames ? state + State.hostWord : 0,
+    rootSlot: state + State.rootSlot,
+    slots: wishes.slots,
+    keeps: wishes.keeps,
+    wrappers: wishes.wrappers,
+    endBytes: 0,
+  };
+  return { ...layout, endBytes: Math.ceil(end / PAGE_BYTES) * PAGE_BYTES };
+}
+
+/** Shadow address of the word with the key of a bulk instruction or of the host's accesses. */
+export function keyWord({ state }: AttributionLayout): number {
+  return state + State.key;
+}
+
+/** Values of the runtime's imported constants, besides those of the working set. */
+export function attributionConstants(layout: AttributionLayout): Record<string, number> {
+  return {
+    FIRST_TOUCH: layout.firstTouch ? 1 : 0,
+    FILL: layout.fill ? 1 : 0,
+    OWNERS: layout.owners ? 1 : 0,
+    COVERED: layout.covered,
+    TOUCHERS: layout.touchers,
+    BYTES: layout.bytes,
+    BYTE_STAMPS: layout.byteStamps,
+    STARTS: layout.starts,
+    FIRSTS: layout.firsts,
+    HEADS: layout.heads,
+    BLOCKS: layout.blocks,
+    BLOCK_CAPACITY: layout.blockCapacity,
+    SETTLED: layout.settled,
+    SETTLED_CAPACITY: layout.settledCapacity,
+    OWNED: layout.owned,
+    OWNED_CAPACITY: layout.ownedCapacity,
+    TABLE: layout.table,
+    TABLE_MASK: layout.tableMask,
+    USED: layout.used,
+    LISTS: layout.lists,
+    LISTS_LIMIT: layout.listsLimit,
+    LISTS_END: layout.listsEnd,
+    STATE: layout.state,
+    FRAMES: layout.arena,
+    FRAME_NEXT: layout.state + State.frameNext,
+    FRAME_LIMIT: layout.arenaLimit,
+    LAST_FRAMES: layout.lastFrames,
+    NODES: layout.nodes,
+    NODE_NEXT: layout.state + State.nodeNext,
+    NODE_CAPACITY: layout.nodeCapacity,
+    INDEX: layout.index,
+    INDEX_ENTRIES: layout.indexEntries,
+    RECURSION: 1,
+  };
+}

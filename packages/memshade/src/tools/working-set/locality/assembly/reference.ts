@@ -1,0 +1,330 @@
+import { add, addSmall } from "./histogram";
+import {
+  ACCESSES, BUFFER, BUFFER_BYTES, CACHE_LINES, clockNow, CONTROL, DISTANCES, ENTRIES, EXACT,
+  FIRSTS, LIMIT, LINES, MOST_LINES, MULTIPLIER, LINES_SHIFT, SITE_MASK, SITES, STATE,
+  TIMES,
+} from "./imports";
+import { Entry, NO_SITE, SITE_BYTES, Site, State, WAITING_BYTES, Waiting } from "./layout.generated";
+import { moveToFront, remove } from "./order";
+import { largest, pop, push } from "./heap";
+
+const HASH_RANGE: f64 = 4294967296;
+
+// Offsets in the working-set tool's control block.
+const C_LOADED: usize = 8;
+
+const LINE_SHIFT: u32 = 6;
+/** Multipliers below this are larger than the limit: they are chosen so. */
+const LEAST_UNEVEN_STEP: u32 = 1 << 30;
+/** Longest distance on the clock at which a walk's references are told apart. */
+const LONGEST_WALK: u64 = 1 << 30;
+
+@inline
+function weightNow(): f64 {
+  return EXACT || MOST_LINES == 0 ? 1 : load<f64>(STATE, State.weight) + 1;
+}
+
+/** Where the limit falls, its place holds what inserted code compares with. */
+@inline
+function limitNow(): u32 {
+  return MOST_LINES != 0 ? load<u32>(STATE, State.limit) : LIMIT;
+}
+
+@inline
+function rateNow(): f64 {
+  return (<f64>limitNow() + 1) / HASH_RANGE;
+}
+
+/** A distance among sampled lines, as one among all lines: divided by their rate, rounded. */
+@inline
+function scaled(distance: i32): u64 {
+  const hashes = <u64>limitNow() + 1;
+  return ((<u64>distance << 32) + (hashes >>> 1)) / hashes;
+}
+
+/**
+ * 32 bits of a line's number. Multiples of a number that fractions are far from spread the sampled lines evenly over every
+ * array, whatever its stride, so that a sample says more than a random one of its size.
+ */
+@inline
+function hashLine(line: u32): u32 {
+  return line * MULTIPLIER;
+}
+
+@inline
+function entryOf(line: u32): usize {
+  return ENTRIES + ((line >>> LINES_SHIFT) << 4);
+}
+
+/** A reference to a line that is followed, at a position of the stream, by the instruction `site`. */
+function follow(line: u32, position: u64, site: u32): void {
+  const weight = weightNow();
+  store<f64>(STATE, load<f64>(STATE, State.sampled) + weight, State.sampled);
+  const at = entryOf(line);
+  const last = load<u64>(at, Entry.position);
+  store<u64>(at, position, Entry.position);
+  const distance = moveToFront(at);
+  if (distance < 0) {
+    store<f64>(STATE, load<f64>(STATE, State.cold) + weight, State.cold);
+    add(FIRSTS, position, weight);
+    charge(site, weight, true, true);
+    if (!EXACT && MOST_LINES != 0) keepBound(line);
+    return;
+  }
+  let lines: u64 = distance;
+  if (!EXACT) lines = scaled(distance);
+  const follows = position > last;
+  const time = select<u64>(position - last, lines + 1, follows);
+  // Between two references lie no more lines than references.
+  lines = min(lines, time - 1);
+  add(TIMES, time, weight);
+  add(DISTANCES, lines, weight);
+  charge(site, weight, lines >= CACHE_LINES, false);
+}
+
+/** Drops the line with the largest hash when there is one too many; what comes then counts for as much more. */
+function keepBound(line: u32): void {
+  push((<u64>hashLine(line) << 32) | line, load<u32>(STATE, State.live) - 1);
+  if (load<u32>(STATE, State.live) <= MOST_LINES) return;
+  const rate = rateNow();
+  const hash = <u32>(largest() >> 32);
+  const dropped = <u32>pop(load<u32>(STATE, State.live));
+  remove(entryOf(dropped));
+  store<u32>(STATE, max(hash, 1) - 1, State.limit);
+  store<f64>(STATE, (weightNow() * rate) / rateNow() - 1, State.weight);
+}
+
+/** The entry of a site; 0 if there is no room for it. */
+function entryOfSite(site: u32): usize {
+  let at: usize = SITES + ((((site * 0x9e3779b1) >>> 8) & SITE_MASK) << 5);
+  let found = load<u32>(at);
+  while (found != site + 1 && found != 0) {
+    at += SITE_BYTES;
+    if (at > SITES + SITE_MASK * SITE_BYTES) at = SITES;
+    found = load<u32>(at);
+  }
+  if (found != 0) return at;
+  const count = load<u32>(STATE, State.sites) + 1;
+  // One entry always stays free, so that searches end; what finds no room has none.
+  if (count > SITE_MASK) return 0;
+  store<u32>(STATE, count, State.sites);
+  store<u32>(at, site + 1);
+  return at;
+}
+
+@inline
+function charge(site: u32, weight: f64, missing: bool, cold: bool): void {
+  const at = entryOfSite(site);
+  if (at == 0) return;
+  store<f64>(at, load<f64>(at, Site.references) + weight, Site.references);
+  // No branch: which references miss is what nobody can guess.
+  const miss = reinterpret<f64>(reinterpret<u64>(weight) & (0 - <u64>missing));
+  store<f64>(at, load<f64>(at, Site.misses) + miss, Site.misses);
+  if (cold) store<f64>(at, load<f64>(at, Site.cold) + weight, Site.cold);
+}
+
+/** Exact: an access behind the instruction that made it. */
+export function access(address: u32, size: u32, site: u32): void {
+  if (size == 0) return;
+  const first = address >>> LINE_SHIFT;
+  const last = (address + size - 1) >>> LINE_SHIFT;
+  for (let line = first; ; line++) {
+    const position = load<u64>(STATE, State.references) + 1;
+    store<u64>(STATE, position, State.references);
+    follow(line, position, site);
+    if (line == last) return;
+  }
+}
+
+@inline
+function isSampled(line: u32): bool {
+  return hashLine(line) <= limitNow() && line < LINES;
+}
+
+/** Sampling: position of what happens while the countdown is at `clock`. */
+function positionAt(clock: i32): u64 {
+  return (
+    load<u64>(ACCESSES) +
+    <u64>(<i64>load<i32>(CONTROL, C_LOADED) - <i64>clock) +
+    load<u64>(STATE, State.references)
+  );
+}
+
+/** Whether the hashes of neighbouring lines are so many apart that of those in between none is sampled. */
+@inline
+function isLinear(): bool {
+  return MOST_LINES == 0 && MULTIPLIER < LEAST_UNEVEN_STEP;
+}
+
+/** Sampling with a bound: before the program begins. */
+export function begin(): void {
+  store<u32>(STATE, LIMIT, State.limit);
+}
+
+/** Sampling: puts a reference aside until the next poll. */
+export function note(line: u32, site: u32, clock: i32): void {
+  const used = load<u32>(STATE, State.buffered);
+  store<u32>(BUFFER + used, line);
+  store<u32>(BUFFER + used, site, 4);
+  store<i32>(BUFFER + used, clock, Waiting.clock);
+  store<u32>(STATE, used + WAITING_BYTES, State.buffered);
+  if (used + WAITING_BYTES == BUFFER_BYTES) drain();
+}
+
+/** Sampling: the references that inserted code has put aside. */
+export function drain(): void {
+  const end = load<u32>(STATE, State.buffered);
+  if (end == 0) return;
+  store<u32>(STATE, 0, State.buffered);
+  const origin = positionAt(0);
+  let at: usize = BUFFER;
+  while (at < BUFFER + end) {
+    const line = load<u32>(at);
+    if (!isSampled(line)) {
+      at += WAITING_BYTES;
+      continue;
+    }
+    follow(line, origin - load<i32>(at, Waiting.clock), load<u32>(at, Waiting.site));
+    at += WAITING_BYTES;
+    // It may have been dropped at once.
+    if (MOST_LINES == 0 || isSampled(line)) at = followAgain(line, at, BUFFER + end, origin);
+  }
+}
+
+/** The references that wait from `at` on, as long as they are to the line that was referenced last. Returns where they end. */
+@inline
+function followAgain(line: u32, from: usize, end: usize, origin: u64): usize {
+  if (from == end || load<u32>(from) != line) return from;
+  const weight = weightNow();
+  const entry = entryOf(line);
+  let last = load<u64>(entry, Entry.position);
+  let at = from;
+  let site = NO_SITE;
+  let ofSite: usize = 0;
+  do {
+    const position = origin - load<i32>(at, Waiting.clock);
+    addSmall(TIMES, position > last ? position - last : 1, weight);
+    const next = load<u32>(at, 4);
+    if (next != site) {
+      site = next;
+      ofSite = entryOfSite(site);
+    }
+    if (ofSite != 0) store<f64>(ofSite, load<f64>(ofSite, Site.references) + weight, Site.references);
+    last = position;
+    at += WAITING_BYTES;
+  } while (at < end && load<u32>(at) == line);
+  store<u64>(entry, last, Entry.position);
+  const all = weight * <f64><i32>((at - from) / WAITING_BYTES);
+  addSmall(DISTANCES, 0, all);
+  store<f64>(STATE, load<f64>(STATE, State.sampled) + all, State.sampled);
+  return at;
+}
+
+/** Sampling: references behind a loop, to all lines of a range of memory. */
+export function sampleRange(address: u32, size: u32, site: u32, clock: i32): void {
+  const last = (address + size - 1) >>> LINE_SHIFT;
+  for (let line = address >>> LINE_SHIFT; ; line++) {
+    if (isSampled(line)) note(line, site, clock);
+    if (line == last) return;
+  }
+}
+
+/**
+ * Sampling: references behind a loop that came to `end` in `trips` equal steps of at most 64 bytes, `accesses` of the
+ * clock each; `extra` more bytes were touched behind each place.
+ */
+export function sampleStrided(
+  end: u32,
+  stride: i32,
+  trips: u32,
+  extra: u32,
+  site: u32,
+  clock: i32,
+  accesses: u32,
+): void {
+  if (trips == 0) return;
+  const start = end - trips * stride;
+  const falls = stride < 0;
+  const first = (falls ? end - stride : start) >>> LINE_SHIFT;
+  const last = ((falls ? start : end - stride) + extra) >>> LINE_SHIFT;
+  const count = last - first + 1;
+  const step: u32 = falls ? -stride : stride;
+  const from = falls ? last : first;
+  for (let done = skipLines(from, 0, count, falls); done < count; done = skipLines(from, done + 1, count, falls)) {
+    const line = falls ? from - done : from + done;
+    if (isSampled(line)) note(line, site, clock + clockBefore(line, start, step, trips, falls, accesses));
+  }
+}
+
+/** What the clock counted from when a walk came to a line until its end. */
+@inline
+function clockBefore(line: u32, start: u32, step: u32, trips: u32, falls: bool, accesses: u32): i32 {
+  const edge = line << LINE_SHIFT;
+  const bytes = falls ? start - min(start, edge + 63) : max(edge, start) - start;
+  const left = <u64>(trips - min(trips, stepsIn(bytes, step))) * accesses;
+  return <i32>min(left, LONGEST_WALK);
+}
+
+/** Most steps are of a size for which nothing needs to be divided. */
+@inline
+function stepsIn(bytes: u32, step: u32): u32 {
+  return (step & (step - 1)) == 0 ? bytes >>> ctz(step) : bytes / step;
+}
+
+/** How many lines of a walk have been passed by at the next one that may be sampled: hardly any is. */
+@inline
+function skipLines(from: u32, done: u32, count: u32, falls: bool): u32 {
+  if (!isLinear()) return skipByFour(from, done, count, falls);
+  if (done >= count) return done;
+  const hash = hashLine(falls ? from - done : from + done);
+  // Up: to the first hash behind zero, if this is not one. Down: to the last one before zero.
+  return done + (falls ? hash / MULTIPLIER : hash < MULTIPLIER ? 0 : (MULTIPLIER - 1 - hash) / MULTIPLIER);
+}
+
+@inline
+function skipByFour(from: u32, begun: u32, count: u32, falls: bool): u32 {
+  const limits = i32x4.splat(limitNow());
+  let done = begun;
+  for (; done + 4 <= count; done += 4) {
+    const lowest = falls ? from - done - 3 : from + done;
+    const hashes = i32x4.add(
+      i32x4.splat(hashLine(lowest)),
+      i32x4(0, MULTIPLIER, 2 * MULTIPLIER, 3 * MULTIPLIER),
+    );
+    if (v128.any_true(i32x4.le_u(hashes, limits))) break;
+  }
+  return done;
+}
+
+/** A bulk instruction: one reference for each line. The clock counts one access for all. */
+function bulk(address: u32, size: u32): void {
+  if (size == 0) return;
+  if (EXACT) {
+    access(address, size, NO_SITE);
+    return;
+  }
+  drain();
+  const last = (address + size - 1) >>> LINE_SHIFT;
+  const clock = clockNow();
+  for (let line = address >>> LINE_SHIFT; ; line++) {
+    if (isSampled(line)) follow(line, positionAt(clock), NO_SITE);
+    if (line == last) return;
+    store<u64>(STATE, load<u64>(STATE, State.references) + 1, State.references);
+  }
+}
+
+/** Before `memory.copy`. */
+export function copied(destination: u32, source: u32, size: u32): void {
+  bulk(source, size);
+  bulk(destination, size);
+}
+
+/** Before `memory.fill`. */
+export function filled(destination: u32, value: u32, size: u32): void {
+  bulk(destination, size);
+}
+
+/** Behind `memory.init`. */
+export function initialized(destination: u32, size: u32): void {
+  bulk(destination, size);
+}

@@ -1,0 +1,50 @@
+// Where things are in the tables of `--locality`, which lie behind those of the working set.
+
+/** What is there once. */
+export const State = {
+  /** u64: exact: references; sampling: references beside the clock's accesses. */
+  references: 0,
+  /** f64: weight of the references followed. */
+  sampled: 8,
+  /** f64: weight of first references. */
+  cold: 16,
+  /** f64: weight of a reference now, less one. */
+  weight: 24,
+  /** u32: the limit now, where it falls. */
+  limit: 32,
+  /** u32: lines in the order. */
+  live: 36,
+  /** u32: newest stamp. */
+  now: 40,
+  /** u32: stamps before they are renumbered. */
+  capacity: 44,
+  /** u32: entries up to the highest one used. */
+  high: 48,
+  /** u32: sites in the table. */
+  sites: 52,
+  /** u32: how often stamps were. */
+  renumbered: 56,
+  /** u32: bytes used of the buffer. */
+  buffered: 60,
+  /** u32 per place in the list of the newest entries: their addresses, the newest first; 0 for none. */
+  front: 64,
+} as const;
+export const STATE_BYTES = 4096;
+
+/** Lines in the list of the newest ones, and the stamp that they have instead of one. */
+export const FRONT_LINES = 8;
+export const IN_FRONT = 0xffffffff;
+
+/** The newest of the few lines that an entry stands for: its stamp and the position of its last reference, a u64. */
+export const Entry = { stamp: 0, position: 8 } as const;
+export const ENTRY_BYTES = 16;
+/** A reference that was not looked at yet; `clock` is the countdown at that moment. */
+export const Waiting = { line: 0, site: 4, clock: 8 } as const;
+export const WAITING_BYTES = 16;
+/** Counts of an instruction, f64; `key` is its number plus one, 0 for a free entry. */
+export const Site = { key: 0, references: 8, misses: 16, cold: 24 } as const;
+export const SITE_BYTES = 32;
+/** What bulk instructions are charged to. */
+export const NO_SITE = 0xfffffffe;
+/** Stamps of a block of the tree, as a power of two. */
+export const BLOCK_SHIFT = 13;

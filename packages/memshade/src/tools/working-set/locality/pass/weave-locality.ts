@@ -1,0 +1,90 @@
+import { mergeRuntime, type RuntimeFunctions } from "../../../../rewrite/link/shadow-runtime.ts";
+import type { ValType } from "../../../../wasm/index.ts";
+import type { ToolSurroundings } from "../../../tool.ts";
+import { accessesAt, clockAt, type WorkingSetLayout } from "../../memory-plan.ts";
+import { localityRuntimeBytes } from "../../pass/runtime-bytes.ts";
+import { State } from "../layout.ts";
+import { type LocalityLayout, localityConstants, planLocality } from "../memory-plan.ts";
+import type { SamplingTargets } from "./sampling-pass.ts";
+
+/** Accesses take at least so many bytes of code: a bound for the number of sites. */
+const LEAST_ACCESS_BYTES = 4;
+const MOST_SITES = 1 << 21;
+const PAGE_BYTES = 65536;
+
+export interface WovenLocality {
+  /** Size of the tool's memory with the tables. */
+  endBytes: number;
+  globals: readonly { type: ValType; initial: Uint8Array }[];
+  /** Functions that take part in bulk instructions, by the names of the working set's. */
+  listeners: RuntimeFunctions;
+  /** Exact: function (address, size, site) behind each access. */
+  access: number | undefined;
+  /** Sampling: what touches do besides. */
+  sampling: SamplingTargets | undefined;
+  /** Function without parameters to call before each poll, −1 for none. */
+  beforePoll: number;
+  /** Function to run before all others, −1 for none. */
+  start: number;
+  /** For the host that reads the tables: the layout's fields, prefixed. */
+  description: Readonly<Record<string, number | boolean>>;
+}
+
+/** Adds reuse distances to the working-set tool, where they are asked for. */
+export function weaveLocality(
+  around: ToolSurroundings,
+  workingSet: WorkingSetLayout,
+  clock: number,
+): WovenLocality | undefined {
+  const options = around.options.workingset?.locality;
+  if (options === undefined) return undefined;
+  const codeBytes = around.module.bodies.reduce((sum, { start, end }) => sum + end - start, 0);
+  const sites = Math.min(MOST_SITES, Math.ceil(codeBytes / LEAST_ACCESS_BYTES));
+  const layout = planLocality(options, workingSet.locality, workingSet.lines, sites, clockAt(workingSet));
+  const { functions, globals: own } = mergeRuntime(localityRuntimeBytes(), {
+    appended: around.appended,
+    shadowMemory: around.shadowMemory,
+    firstGlobal: around.firstGlobal,
+    constants: localityConstants(layout, workingSet.control, accessesAt(workingSet)),
+    hosts: { clock },
+  });
+  const target = (name: string): number => functions.get(name) as number;
+  return {
+    endBytes: Math.ceil(layout.endBytes / PAGE_BYTES) * PAGE_BYTES,
+    globals: own,
+    listeners: functions,
+    access: layout.exact ? target("access") : undefined,
+    sampling: layout.exact
+      ? undefined
+      : {
+          memory: around.shadowMemory,
+          memory64: around.memory64,
+          multiplier: layout.multiplier | 0,
+          limit: layout.limit | 0,
+          limitAt: layout.mostLines > 0 ? layout.state + State.limit : -1,
+          buffer: layout.buffer,
+          bufferedAt: layout.state + State.buffered,
+          note: target("note"),
+          sampleRange: target("sampleRange"),
+          sampleStrided: target("sampleStrided"),
+        },
+    beforePoll: layout.exact ? -1 : target("drain"),
+    start: layout.mostLines > 0 ? target("begin") : -1,
+    description: describeLocality(layout),
+  };
+}
+
+const PREFIX = "locality.";
+
+function describeLocality(layout: LocalityLayout): Record<string, number | boolean> {
+  return Object.fromEntries(Object.entries(layout).map(([key, value]) => [`${PREFIX}${key}`, value]));
+}
+
+/** The layout of the locality's tables from what a module says of the tool; undefined where it has none. */
+export function localityLayoutOf(
+  described: Readonly<Record<string, number | string | boolean>>,
+): LocalityLayout | undefined {
+  const entries = Object.entries(described).filter(([key]) => key.startsWith(PREFIX));
+  if (entries.length === 0) return undefined;
+  return Object.fromEntries(entries.map(([key, value]) => [key.slice(PREFIX.length), value])) as never;
+}

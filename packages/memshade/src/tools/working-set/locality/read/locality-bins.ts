@@ -1,0 +1,48 @@
+import type { LocalityLayout } from "../../../index.ts";
+
+const BIN_BYTES = 16;
+/** Values below have a bin each; above, each factor of two has 32. */
+const SINGLE_BINS = 4096;
+const SINGLE_BITS = 12;
+const FINE_BITS = 5;
+
+/** (mean value of a bin, weight), smallest value first. */
+export type Weighted = [value: number, weight: number][];
+
+/** Weights and sums of values by bin; those of bins of one value may lack the sum. */
+export type Bins = Map<number, { weight: number; sum: number }>;
+
+/** Reads the histogram at an address. */
+export function readBins(view: DataView, at: number, layout: LocalityLayout): Bins {
+  const bins: Bins = new Map();
+  for (let bin = 0; bin * BIN_BYTES < layout.firsts - layout.times; bin++) {
+    const weight = view.getFloat64(at + bin * BIN_BYTES, true);
+    if (weight !== 0) bins.set(bin, { weight, sum: view.getFloat64(at + bin * BIN_BYTES + 8, true) });
+  }
+  return bins;
+}
+
+export function addTo(bins: Bins, value: number, weight: number): void {
+  const number = binOf(value);
+  const bin = bins.get(number) ?? { weight: 0, sum: 0 };
+  bin.weight += weight;
+  bin.sum += weight * value;
+  bins.set(number, bin);
+}
+
+/** Weights in units of `unit`. */
+export function weighted(bins: Bins, unit: number): Weighted {
+  return [...bins]
+    .sort(([a], [b]) => a - b)
+    .map(([bin, { weight, sum }]): [number, number] => [
+      bin < SINGLE_BINS ? bin : sum / weight,
+      weight / unit,
+    ]);
+}
+
+function binOf(value: number): number {
+  if (value < SINGLE_BINS) return value;
+  const high = Math.floor(Math.log2(value));
+  const exact = 2 ** high > value ? high - 1 : 2 ** (high + 1) <= value ? high + 1 : high;
+  return SINGLE_BINS + (exact - SINGLE_BITS) * 32 + Math.floor(value / 2 ** (exact - FINE_BITS)) - 32;
+}

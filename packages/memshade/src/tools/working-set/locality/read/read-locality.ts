@@ -1,0 +1,118 @@
+import type { LocalityLayout } from "../../../index.ts";
+import { ENTRY_BYTES, Entry, FRONT_LINES, IN_FRONT, NO_SITE, SITE_BYTES, Site, State } from "../layout.ts";
+import { followBuffered, HASH_RANGE, type OpenTables } from "./buffered-references.ts";
+import { addTo, type Bins, readBins, type Weighted, weighted } from "./locality-bins.ts";
+
+export interface LocalitySiteCount {
+  /** Offset of the instruction in the original code section's payload; undefined for bulk instructions. */
+  offset: number | undefined;
+  references: number;
+  misses: number;
+  cold: number;
+}
+
+/** What the locality tables of one instance hold. Weights are those of the final rate. */
+export interface LocalityTables {
+  references: number;
+  sampled: number;
+  rate: number;
+  cold: number;
+  distances: Weighted;
+  times: Weighted;
+  firsts: Weighted;
+  lasts: Weighted;
+  sites: LocalitySiteCount[];
+  /** How often the order's stamps were given anew. */
+  renumbered: number;
+}
+
+/** Reads the tables of `--locality`. Changes nothing. `accesses`: what the working set's clock has counted. */
+export function readLocality(
+  memory: WebAssembly.Memory,
+  layout: LocalityLayout,
+  accesses: number,
+): LocalityTables {
+  const view = new DataView(memory.buffer);
+  const state = layout.state;
+  const counted = Number(view.getBigUint64(state + State.references, true));
+  const limit = layout.mostLines > 0 ? view.getUint32(state + State.limit, true) : layout.limit;
+  const tables = {
+    references: layout.exact ? counted : accesses + counted,
+    sampled: view.getFloat64(state + State.sampled, true),
+    limit,
+    cold: view.getFloat64(state + State.cold, true),
+    weight: 1 + view.getFloat64(state + State.weight, true),
+    distances: readBins(view, layout.distances, layout),
+    times: readBins(view, layout.times, layout),
+    firsts: readBins(view, layout.firsts, layout),
+    sites: readSites(view, layout),
+    positions: readPositions(view, layout),
+  };
+  if (!layout.exact) followBuffered(view, layout, view.getUint32(state + State.buffered, true), tables);
+  const { weight, references } = tables;
+  const lasts: Bins = new Map();
+  for (const position of tables.positions.values())
+    addTo(lasts, Math.max(1, references + 1 - position), weight);
+  return {
+    references,
+    sampled: tables.sampled / weight,
+    rate: (tables.limit + 1) / HASH_RANGE,
+    cold: tables.cold / weight,
+    distances: weighted(tables.distances, weight),
+    times: weighted(tables.times, weight),
+    firsts: weighted(tables.firsts, weight),
+    lasts: weighted(lasts, weight),
+    sites: sitesOf(tables.sites, weight),
+    renumbered: view.getUint32(state + State.renumbered, true),
+  };
+}
+
+/** Lines by their last references, the longest ago first. */
+function readPositions(view: DataView, layout: LocalityLayout): Map<number, number> {
+  const high = view.getUint32(layout.state + State.high, true);
+  const positionOf = (entry: number) =>
+    Number(view.getBigUint64(layout.entries + entry * ENTRY_BYTES + Entry.position, true));
+  const stamped: [stamp: number, entry: number][] = [];
+  for (let entry = 0; entry < high; entry++) {
+    const stamp = view.getUint32(layout.entries + entry * ENTRY_BYTES, true);
+    if (stamp !== 0 && stamp !== IN_FRONT) stamped.push([stamp, entry]);
+  }
+  const order = stamped.sort(([a], [b]) => a - b).map(([, entry]) => entry);
+  for (let place = FRONT_LINES - 1; place >= 0; place--) {
+    const at = view.getUint32(layout.state + State.front + 4 * place, true);
+    if (at !== 0) order.push((at - layout.entries) / ENTRY_BYTES);
+  }
+  return new Map(order.map((entry) => [entry, positionOf(entry)]));
+}
+
+function readSites(view: DataView, layout: LocalityLayout): OpenTables["sites"] {
+  const sites: OpenTables["sites"] = new Map();
+  let left = view.getUint32(layout.state + State.sites, true);
+  for (
+    let at = layout.sites;
+    left > 0 && at < layout.sites + layout.siteCapacity * SITE_BYTES;
+    at += SITE_BYTES
+  ) {
+    const key = view.getUint32(at, true);
+    if (key === 0) continue;
+    left--;
+    const [references, misses, cold] = [Site.references, Site.misses, Site.cold].map((field) =>
+      view.getFloat64(at + field, true),
+    );
+    sites.set(key - 1, { references, misses, cold });
+  }
+  return sites;
+}
+
+function sitesOf(sites: OpenTables["sites"], unit: number): LocalitySiteCount[] {
+  return [...sites]
+    .map(([site, { references, misses, cold }]) => ({
+      offset: site === NO_SITE ? undefined : site,
+      references: references / unit,
+      misses: misses / unit,
+      cold: cold / unit,
+    }))
+    .sort(
+      (a, b) => b.misses - a.misses || b.references - a.references || (a.offset ?? -1) - (b.offset ?? -1),
+    );
+}
