@@ -6,7 +6,7 @@ import {
   type MissRatioCurve,
   meanAbsoluteError,
 } from "../../packages/memshade/src/analyses/locality/index.ts";
-import { findWorkload, isInstalled, SUITE } from "../harness/programs.ts";
+import { findWorkload, isInstalled, SUITES } from "../harness/programs.ts";
 import { recordLocality } from "./record.ts";
 
 const USAGE = `usage: node bench/locality/run.ts [--rate R] [--size N] [--scale full|small] [--curve] [PROGRAM]…
@@ -85,7 +85,7 @@ const header = [
   ...columns,
 ];
 console.log(`| ${header.join(" | ")} |\n| --- |${" --: |".repeat(header.length - 1)}`);
-for (const workload of SUITE) {
+for (const workload of [...SUITES.kernels, ...SUITES.real]) {
   if (positionals.length > 0 && !positionals.includes(workload.name)) continue;
   if (!isInstalled(workload)) {
     console.error(`locality: ${workload.name} is SKIPPED, not installed`);
