@@ -2,42 +2,22 @@ import { setTimeout } from "node:timers/promises";
 import { glueOptions } from "./compare.ts";
 import { findWorkload, type Workload } from "./programs.ts";
 import { codeSectionBytes } from "./sections.ts";
-import { ModuleSubstitution, type Variant } from "./substitution.ts";
+import { type Instrumenter, instrumenterOf, ModuleSubstitution, type Variant } from "./substitution.ts";
 
-/** Columns of the tables: the variants that are compared with the plain module. */
-export type Column =
-  | "counters"
-  | "full"
-  | "alloc"
-  | "workingset"
-  | "workingset aligned"
-  | "workingset timed"
-  | "locality"
-  | "locality exact"
-  | "first touch"
-  | "fill"
-  | "owners"
-  | "waste"
-  | "waste opaque"
-  | "waste pairs"
-  | "waste contexts"
-  | "waste again"
-  | "waste contexts again";
-
-/** One program, one column. Times are CPU milliseconds, user and system, of the whole process. */
-export interface ColumnMeasurement {
+/** One program, one variant. Times are CPU milliseconds, user and system, of the whole process. */
+export interface VariantMeasurement {
   plainMs: number[];
-  instrumentedMs: number[];
-  /** instrumented / plain of each pair, the first pair left out. */
+  /** instrumented / plain of each pair, those of the warm-up left out. */
   ratios: number[];
-  /** Sizes after rewriting over sizes before, summed over the program's modules. */
-  fileGrowth: number;
+  /** The same with the instrumenter of another checkout. */
+  againstRatios: number[];
+  /** Size of the code after rewriting over that before, summed over the program's modules. */
   codeGrowth: number;
 }
 
 export interface ProgramMeasurement {
   name: string;
-  columns: Partial<Record<Column, ColumnMeasurement>>;
+  variants: Partial<Record<Variant, VariantMeasurement>>;
 }
 
 interface Run {
@@ -60,60 +40,68 @@ async function runOnce(workload: Workload, substitution: ModuleSubstitution, var
 const COMPILING_MS = 50;
 
 /**
- * Runs plain and instrumented in alternation, `pairs` times with a fresh instance each; the first `warmUps` pairs are not measured.
- * Throws when a result differs from the plain one.
+ * Runs plain and instrumented in alternation, and as another checkout instruments it where one is given, each time
+ * with a fresh instance; the first `warmUps` pairs are not measured. Throws when a result differs from the plain one.
  */
-export async function measureColumn(
+export async function measureVariant(
   workload: Workload,
   substitution: ModuleSubstitution,
-  column: Column,
-  pairs: number,
-  warmUps = 1,
-): Promise<ColumnMeasurement> {
-  const measurement: ColumnMeasurement = {
-    plainMs: [],
-    instrumentedMs: [],
-    ratios: [],
-    fileGrowth: 1,
-    codeGrowth: 1,
-  };
-  for (let pair = 0; pair < pairs; pair++) {
+  variant: Variant,
+  runs: { pairs: number; warmUps: number; against?: Instrumenter | undefined },
+): Promise<VariantMeasurement> {
+  const measurement: VariantMeasurement = { plainMs: [], ratios: [], againstRatios: [], codeGrowth: 1 };
+  const ours = substitution.instrumenter;
+  for (let pair = 0; pair < runs.warmUps + runs.pairs; pair++) {
     const plain = await runOnce(workload, substitution, "plain");
-    const instrumented = await runOnce(workload, substitution, column);
-    if (plain.result !== instrumented.result)
-      throw new Error(
-        `${workload.name} behaves differently with ${column}:\n  plain: ${plain.result}\n  instrumented: ${instrumented.result}`,
-      );
-    if (pair < warmUps) {
+    const ratioOf = async (instrumenter: Instrumenter): Promise<number> => {
+      substitution.instrumenter = instrumenter;
+      const run = await runOnce(workload, substitution, variant);
+      substitution.instrumenter = ours;
+      if (run.result !== plain.result)
+        throw new Error(
+          `${workload.name} behaves differently with ${variant}:\n  plain: ${plain.result}\n  instrumented: ${run.result}`,
+        );
+      return run.cpuMs / plain.cpuMs;
+    };
+    const ratio = await ratioOf(ours);
+    const againstRatio = runs.against === undefined ? undefined : await ratioOf(runs.against);
+    if (pair < runs.warmUps) {
       await setTimeout(COMPILING_MS);
       continue;
     }
     measurement.plainMs.push(plain.cpuMs);
-    measurement.instrumentedMs.push(instrumented.cpuMs);
-    measurement.ratios.push(instrumented.cpuMs / plain.cpuMs);
+    measurement.ratios.push(ratio);
+    if (againstRatio !== undefined) measurement.againstRatios.push(againstRatio);
   }
-  const total = (sizeOf: (bytes: Uint8Array) => number, variant: Variant) =>
-    substitution.seen.reduce((sum, module) => sum + sizeOf(substitution.rewritten(module.bytes, variant)), 0);
-  measurement.fileGrowth = total((bytes) => bytes.length, column) / total((bytes) => bytes.length, "plain");
-  measurement.codeGrowth = total(codeSectionBytes, column) / total(codeSectionBytes, "plain");
+  const code = (which: Variant) =>
+    substitution.seen.reduce(
+      (sum, module) => sum + codeSectionBytes(substitution.rewritten(module.bytes, which)),
+      0,
+    );
+  measurement.codeGrowth = code(variant) / code("plain");
   return measurement;
 }
 
-/** `node --expose-gc measure.ts NAME PAIRS WARM-UPS COLUMN…` prints a ProgramMeasurement as JSON. */
+/** `node --expose-gc measure.ts NAME PAIRS WARM-UPS CHECKOUT|- VARIANT…` prints a ProgramMeasurement as JSON. */
 if (import.meta.main) {
-  const [name, pairs, warmUps, ...columns] = process.argv.slice(2) as [string, string, string, ...Column[]];
+  const [name, pairs, warmUps, checkout, ...variants] = process.argv.slice(2) as [
+    string,
+    string,
+    string,
+    string,
+    ...Variant[],
+  ];
   const workload = findWorkload(name);
   if (workload === undefined) throw new Error(`no program is called ${name}`);
+  const against = checkout === "-" ? undefined : await instrumenterOf(checkout);
   const substitution = new ModuleSubstitution(glueOptions(workload));
   substitution.install();
-  const measurement: ProgramMeasurement = { name, columns: {} };
-  for (const column of columns)
-    measurement.columns[column] = await measureColumn(
-      workload,
-      substitution,
-      column,
-      Number(pairs),
-      Number(warmUps),
-    );
+  const measurement: ProgramMeasurement = { name, variants: {} };
+  for (const variant of variants)
+    measurement.variants[variant] = await measureVariant(workload, substitution, variant, {
+      pairs: Number(pairs),
+      warmUps: Number(warmUps),
+      against,
+    });
   console.log(JSON.stringify(measurement));
 }

@@ -1,10 +1,12 @@
 import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import { pathToFileURL } from "node:url";
 import { guardImports } from "../../packages/memshade/src/host/instance/host-frames.ts";
 import { withBranchHints } from "../../packages/memshade/src/host/module/branch-hints.ts";
 import { nativeSha256 } from "../../packages/memshade/src/host/module/native-sha256.ts";
-import type { InstrumentOptions, SiteRuns } from "../../packages/memshade/src/tools/index.ts";
+import type { InstrumentOptions } from "../../packages/memshade/src/tools/index.ts";
 import { instrument, readInstrumentedInfo } from "../../packages/memshade/src/tools/index.ts";
-import { siteRunsOfInstance } from "./earlier-runs.ts";
 
 /** What a program's modules are replaced with before they are compiled. */
 export const VARIANTS = {
@@ -33,26 +35,51 @@ export const VARIANTS = {
   "waste opaque": { tools: ["waste"], waste: { host: "opaque" } },
   "waste pairs": { tools: ["waste"], waste: { host: "exact", pairs: true } },
   "waste contexts": { tools: ["waste"], waste: { host: "exact", contexts: true } },
-  /** The same in later runs: what an earlier one did is known, as with --learn. */
-  "waste again": { tools: ["waste"], waste: { host: "exact" } },
-  "waste contexts again": { tools: ["waste"], waste: { host: "exact", contexts: true } },
   everything: { tools: ["heap"], includeStack: true, includeAllocator: true },
 } as const satisfies Record<string, InstrumentOptions | undefined>;
 
 export type Variant = keyof typeof VARIANTS;
 
-/** Whether a variant is rewritten anew when a module has run for the first time. */
-const learns = (variant: Variant): boolean => variant.endsWith(" again");
-
 /** As `memshade run` and `memshade node` have it. V8 takes memory that is not shared for garbage to come, and collects. */
 const AS_USERS_GET_IT: InstrumentOptions = { sharedShadow: true, sha256: nativeSha256 };
 
+/** What rewrites modules and stands between them and their imports, of one checkout. */
+export interface Instrumenter {
+  instrument: typeof instrument;
+  readInstrumentedInfo: typeof readInstrumentedInfo;
+  guardImports: typeof guardImports;
+}
+
+const OURS: Instrumenter = { instrument, readInstrumentedInfo, guardImports };
+
+/** The instrumenter of another checkout: of today's folders, or of those of version 0.1. */
+export async function instrumenterOf(checkout: string): Promise<Instrumenter> {
+  const source = resolve(checkout, "packages/memshade/src");
+  const load = (...paths: string[]) => {
+    const path = paths.map((each) => `${source}/${each}`).find(existsSync);
+    if (path === undefined) throw new Error(`${source} has none of ${paths.join(", ")}`);
+    return import(pathToFileURL(path).href);
+  };
+  const tools = await load("tools/index.ts", "instrument/index.ts");
+  const host = await load("host/host-frames.ts", "runtime/host/host-frames.ts");
+  return {
+    instrument: tools.instrument,
+    readInstrumentedInfo: tools.readInstrumentedInfo,
+    guardImports: host.guardImports,
+  };
+}
+
 /** Rewrites a module as a variant says; the plain variant is the module itself. */
-export function rewrite(bytes: Uint8Array, variant: Variant, options: InstrumentOptions = {}): Uint8Array {
+export function rewrite(
+  bytes: Uint8Array,
+  variant: Variant,
+  options: InstrumentOptions = {},
+  instrumenter: Instrumenter = OURS,
+): Uint8Array {
   const chosen = VARIANTS[variant];
   return chosen === undefined
     ? bytes
-    : instrument(bytes, { ...AS_USERS_GET_IT, ...chosen, ...options }).bytes;
+    : instrumenter.instrument(bytes, { ...AS_USERS_GET_IT, ...chosen, ...options }).bytes;
 }
 
 /** Emscripten makes modules below this size while it runs, to give a JavaScript function a wasm signature. */
@@ -68,13 +95,12 @@ export const ADDED_EXPORT = "memshade.";
  */
 export class ModuleSubstitution {
   variant: Variant = "plain";
+  /** Who rewrites, from now on. */
+  instrumenter: Instrumenter = OURS;
   /** Modules seen, in order of first use. Those that JavaScript glue makes up for one function are left out. */
   readonly seen: { bytes: Uint8Array; sizes: Partial<Record<Variant, number>> }[] = [];
   readonly #options: (bytes: Uint8Array) => InstrumentOptions;
   readonly #compiled = new Map<string, WebAssembly.Module>();
-  /** What ran in the last instance of modules that are to be rewritten anew, by variant and module. */
-  readonly #last = new Map<WebAssembly.Module, WebAssembly.Exports>();
-  readonly #siteRuns = new Map<string, SiteRuns>();
   readonly #original = { Module: WebAssembly.Module, Instance: WebAssembly.Instance };
   readonly #methods = {
     compile: WebAssembly.compile,
@@ -93,8 +119,7 @@ export class ModuleSubstitution {
       ? new Uint8Array(source.buffer, source.byteOffset, source.byteLength)
       : new Uint8Array(source);
     const digest = createHash("sha1").update(bytes).digest("hex");
-    const key = `${this.variant} ${digest}`;
-    if (learns(this.variant)) this.#learn(key, bytes);
+    const key = `${this.instrumenter === OURS ? "" : "against "}${this.variant} ${digest}`;
     const known = this.#compiled.get(key);
     if (known !== undefined) return known;
     const rewritten = this.rewritten(bytes, this.variant);
@@ -113,31 +138,15 @@ export class ModuleSubstitution {
 
   /** The bytes of a module in a variant. */
   rewritten(bytes: Uint8Array, variant: Variant): Uint8Array {
-    const options = this.#options(bytes);
-    const siteRuns = this.#siteRuns.get(`${variant} ${createHash("sha1").update(bytes).digest("hex")}`);
-    if (siteRuns === undefined) return rewrite(bytes, variant, options);
-    const { waste } = VARIANTS[variant] as InstrumentOptions;
-    return rewrite(bytes, variant, { ...options, waste: { ...waste, siteRuns } });
-  }
-
-  /** Once, when a module has run: it is rewritten anew, with what it did. */
-  #learn(key: string, bytes: Uint8Array): void {
-    const module = this.#compiled.get(key);
-    const exports = module === undefined ? undefined : this.#last.get(module);
-    if (module === undefined || exports === undefined || this.#siteRuns.has(key)) return;
-    const siteRuns = siteRunsOfInstance(module, exports, bytes);
-    this.#last.delete(module);
-    this.#compiled.delete(key);
-    if (siteRuns !== undefined) this.#siteRuns.set(key, siteRuns);
+    return rewrite(bytes, variant, this.#options(bytes), this.instrumenter);
   }
 
   instance(module: WebAssembly.Module, imports?: WebAssembly.Imports): WebAssembly.Instance {
-    const info = readInstrumentedInfo(module);
+    const info = this.instrumenter.readInstrumentedInfo(module);
     const declared = this.#original.Module.imports(module);
-    const guarded = info === undefined ? undefined : guardImports(imports, declared, info);
+    const guarded = info === undefined ? undefined : this.instrumenter.guardImports(imports, declared, info);
     const instance = new this.#original.Instance(module, guarded?.imports ?? imports);
     guarded?.connect(instance.exports);
-    if (learns(this.variant)) this.#last.set(module, instance.exports);
     this.instantiated(module, instance.exports);
     return hideAddedExports(instance);
   }

@@ -1,26 +1,15 @@
-import type { PairMeasurement } from "./allocation-pair.ts";
-import type { Column, ColumnMeasurement, ProgramMeasurement } from "./measure.ts";
+import type { ProgramMeasurement } from "./measure.ts";
 import type { RewritingMeasurement } from "./rewriting.ts";
 import { geometricMean, median } from "./statistics.ts";
+import type { Variant } from "./substitution.ts";
 
-const TITLES: Record<Column, string> = {
-  counters: "counters only",
-  full: "full profiler",
-  alloc: "allocations",
+/** The columns of the tables: what is measured, and what it is called. */
+export const COLUMNS: Partial<Record<Variant, string>> = {
+  alloc: "alloc",
+  full: "heap",
   workingset: "working set",
-  "workingset aligned": "aligned accesses",
-  "workingset timed": "real time",
-  locality: "working set, locality of 1 % of the lines",
-  "locality exact": "working set, exact locality",
-  "first touch": "working set, first touches",
-  fill: "working set, fill of lines",
-  owners: "working set, owners",
   waste: "waste",
-  "waste opaque": "waste, opaque host",
-  "waste pairs": "waste with pairs",
   "waste contexts": "waste by context",
-  "waste again": "waste, later runs",
-  "waste contexts again": "waste by context, later runs",
 };
 
 function markdownTable(header: readonly string[], rows: readonly (readonly string[])[]): string {
@@ -31,82 +20,38 @@ function markdownTable(header: readonly string[], rows: readonly (readonly strin
 
 const ratio = (value: number) => value.toFixed(2);
 
-function spread(values: readonly number[]): string {
-  return `${ratio(Math.min(...values))}–${ratio(Math.max(...values))}`;
-}
-
-const mebibytes = (bytes: number) => `${(Math.max(0, bytes) / 2 ** 20).toFixed(1)} MiB`;
-
-/** Programs with one ratio (median of the pairs, and least to greatest) per column, then the geometric means. */
-export function slowdownTable(
-  programs: readonly ProgramMeasurement[],
-  columns: readonly Column[],
-  groups: readonly { title: string; names: readonly string[] }[],
-): string {
-  const header = ["program", "plain CPU, ms"];
-  for (const column of columns) header.push(TITLES[column], "least–most", "code growth", "file growth");
-  const cells = (measurement: ColumnMeasurement | undefined): string[] =>
-    measurement === undefined
-      ? ["", "", "", ""]
-      : [
-          ratio(median(measurement.ratios)),
-          spread(measurement.ratios),
-          ratio(measurement.codeGrowth),
-          ratio(measurement.fileGrowth),
-        ];
-  const rows = programs.map(({ name, columns: measured }) => [
+/**
+ * Programs with the median ratio of each variant, the growth of the heap profiler's code, and the geometric means.
+ * Where another checkout was measured too, its ratios stand in brackets.
+ */
+export function slowdownTable(programs: readonly ProgramMeasurement[], variants: readonly Variant[]): string {
+  const ratiosOf = (which: "ratios" | "againstRatios", variant: Variant) =>
+    programs.map((program) => median(program.variants[variant]?.[which] ?? []));
+  const growths = (variant: Variant) =>
+    programs.map((program) => program.variants[variant]?.codeGrowth ?? Number.NaN);
+  const cell = (value: number, against: number) =>
+    Number.isNaN(against) ? ratio(value) : `${ratio(value)} (${ratio(against)})`;
+  const rows = programs.map(({ name, variants: measured }, row) => [
     name,
-    median(columns.flatMap((column) => measured[column]?.plainMs ?? [])).toFixed(0),
-    ...columns.flatMap((column) => cells(measured[column])),
+    median(variants.flatMap((variant) => measured[variant]?.plainMs ?? [])).toFixed(0),
+    ...variants.map((variant) =>
+      cell(
+        ratiosOf("ratios", variant)[row] ?? Number.NaN,
+        ratiosOf("againstRatios", variant)[row] ?? Number.NaN,
+      ),
+    ),
+    ...variants.map((variant) => ratio(growths(variant)[row] ?? Number.NaN)),
   ]);
-  for (const { title, names } of groups) {
-    const members = programs.filter(({ name }) => names.includes(name));
-    if (members.length < 2) continue;
-    const mean = (column: Column, value: (measurement: ColumnMeasurement) => number) =>
-      `**${ratio(geometricMean(members.map(({ columns: measured }) => value(measured[column] as ColumnMeasurement))))}**`;
-    rows.push([
-      `**geometric mean, ${title} (${members.length})**`,
-      "",
-      ...columns.flatMap((column) => [
-        mean(column, (measurement) => median(measurement.ratios)),
-        "",
-        mean(column, (measurement) => measurement.codeGrowth),
-        mean(column, (measurement) => measurement.fileGrowth),
-      ]),
-    ]);
-  }
-  return markdownTable(header, rows);
-}
-
-/** Resident memory of one run, as the plain and as the profiled program. */
-export interface MemoryMeasurement {
-  name: string;
-  plainBytes: number;
-  profiledBytes: number;
-}
-
-export function memoryTable(programs: readonly MemoryMeasurement[]): string {
-  return markdownTable(
-    ["program", "plain", "profiled", "added"],
-    programs.map(({ name, plainBytes, profiledBytes }) => [
-      name,
-      mebibytes(plainBytes),
-      mebibytes(profiledBytes),
-      mebibytes(profiledBytes - plainBytes),
-    ]),
-  );
-}
-
-export function pairTable(pairs: readonly PairMeasurement[]): string {
-  return markdownTable(
-    ["live blocks", "plain, ns", "profiled, ns", "added, ns"],
-    pairs.map(({ liveBlocks, plainNs, profiledNs }) => [
-      liveBlocks.toLocaleString("en"),
-      plainNs.toFixed(1),
-      profiledNs.toFixed(1),
-      (profiledNs - plainNs).toFixed(1),
-    ]),
-  );
+  rows.push([
+    "**geometric mean**",
+    "",
+    ...variants.map((variant) =>
+      cell(geometricMean(ratiosOf("ratios", variant)), geometricMean(ratiosOf("againstRatios", variant))),
+    ),
+    ...variants.map((variant) => ratio(geometricMean(growths(variant)))),
+  ]);
+  const titles = variants.map((variant) => COLUMNS[variant] ?? variant);
+  return markdownTable(["program", "plain, ms", ...titles, ...titles.map((title) => `code, ${title}`)], rows);
 }
 
 /** Speed and growth per module, and over all bytes. */

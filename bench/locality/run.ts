@@ -1,7 +1,7 @@
 import "../../packages/memshade/scripts/check-generated.ts";
 import { parseArgs } from "node:util";
 import { LINE_BYTES, type MissRatioCurve } from "../../packages/memshade/src/analyses/locality/index.ts";
-import { findWorkload, isInstalled, SUITE } from "../harness/programs.ts";
+import { findWorkload, isInstalled, SUITES } from "../harness/programs.ts";
 import { cacheSizesUpTo, meanAbsoluteError } from "./compare-curves.ts";
 import { recordLocality } from "./record.ts";
 
@@ -81,7 +81,7 @@ const header = [
   ...columns,
 ];
 console.log(`| ${header.join(" | ")} |\n| --- |${" --: |".repeat(header.length - 1)}`);
-for (const workload of SUITE) {
+for (const workload of [...SUITES.kernels, ...SUITES.real]) {
   if (positionals.length > 0 && !positionals.includes(workload.name)) continue;
   if (!isInstalled(workload)) {
     console.error(`locality: ${workload.name} is SKIPPED, not installed`);

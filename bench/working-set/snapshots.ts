@@ -2,7 +2,7 @@ import "../../packages/memshade/scripts/check-generated.ts";
 import { parseArgs } from "node:util";
 import { Control } from "../../packages/memshade/src/tools/working-set/layout.ts";
 import { WorkingSetReader } from "../../packages/memshade/src/tools/working-set/read/read-tables.ts";
-import { findWorkload, isInstalled, SUITE, type Workload } from "../harness/programs.ts";
+import { findWorkload, isInstalled, SUITES, type Workload } from "../harness/programs.ts";
 import { WorkingSetRecording } from "../harness/working-set-recording.ts";
 
 const USAGE = `usage: node --expose-gc --no-liftoff --no-wasm-lazy-compilation bench/working-set/snapshots.ts [--runs N] [PROGRAM]…
@@ -91,7 +91,7 @@ if (unknown !== undefined) fail(`no program is called ${unknown}`);
 console.log(
   `| program | CPU without, ms | snapshots | lines looked at, each | µs each | of a run with one per ${USUAL_MS} ms |\n| --- | --: | --: | --: | --: | --: |`,
 );
-for (const workload of SUITE) {
+for (const workload of [...SUITES.kernels, ...SUITES.real]) {
   if (positionals.length > 0 && !positionals.includes(workload.name)) continue;
   if (isInstalled(workload)) console.log(`| ${(await compare(workload, runs)).join(" | ")} |`);
   else console.error(`snapshots: ${workload.name} is SKIPPED, not installed`);

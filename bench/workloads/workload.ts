@@ -36,6 +36,11 @@ export function packageFile(packageName: string, path: string): string {
   throw error;
 }
 
+/** The wasm files of a package whose modules stand in its JavaScript, in this file: none. */
+export function embeddedIn(_file: string): [] {
+  return [];
+}
+
 /** Requires a CommonJS package as if for the first time: its files run again. */
 // biome-ignore lint/suspicious/noExplicitAny: packages come with types of very different quality
 export function requireAnew(specifier: string): any {
