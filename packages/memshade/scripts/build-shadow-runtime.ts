@@ -7,7 +7,7 @@ import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import asc from "assemblyscript/asc";
 import { OPCODES, type OpcodeName, opcodeId } from "../src/wasm/opcodes.ts";
-import { assemblyDigest, firstLine } from "./assembly-sources.ts";
+import { assemblyDigest, firstLine, staleFiles } from "./assembly-sources.ts";
 import { writeLayouts } from "./build-layouts.ts";
 
 const source = join(dirname(fileURLToPath(import.meta.url)), "../src");
@@ -167,3 +167,6 @@ for (const { folder: room, entry, target, constant, fixed, small, ownMemory } of
   const base64 = readFileSync(outFile).toString("base64");
   writeFileSync(join(home, target), `${builtFrom}\nexport const ${constant} =\n  "${base64}";\n`);
 }
+
+// What an older state of the sources had built stands in nobody's way.
+for (const path of staleFiles()) rmSync(join(source, "..", path));

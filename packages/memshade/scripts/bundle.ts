@@ -42,8 +42,8 @@ const FILES: Readonly<Record<string, readonly string[]>> = {
   ground: [
     "bytes/",
     "wasm/",
-    "host/terminal-line.",
-    "host/version.",
+    "host/run/terminal-line.",
+    "model/version.",
     "cli/failures.",
     "cli/standard-streams.",
   ],

@@ -1,7 +1,6 @@
 // `memshade` in a web page: all of the library that needs no files.
 export { UserError } from "./bytes/errors.ts";
 export { type RawProfile, readRaw, readRawDumps, writeRaw } from "./formats/memprof-raw/index.ts";
-export type { HeapOptions } from "./host/heap-options.ts";
 export {
   type GuardedImports,
   guardHostFunctions,
@@ -26,6 +25,7 @@ export type { Run, RunEnd, RunHeap, RunModule } from "./model/run.ts";
 export type { FileRequest } from "./symbolize/file-request.ts";
 export type { Frame as SymbolizedFrame } from "./symbolize/frame.ts";
 export { Symbolizer, type SymbolizerOptions } from "./symbolize/symbolizer.ts";
+export type { HeapOptions } from "./tools/heap-options.ts";
 export {
   type Instrumented,
   type InstrumentedInfo,

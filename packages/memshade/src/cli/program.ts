@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import { UserError } from "../bytes/errors.ts";
-import { MEMSHADE_VERSION } from "../host/version.ts";
+import { MEMSHADE_VERSION } from "../model/version.ts";
 import { endWithReader, hideStandardStreams } from "./standard-streams.ts";
 
 const EXAMPLES = `

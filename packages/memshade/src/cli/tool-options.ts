@@ -1,7 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { UserError } from "../bytes/errors.ts";
 import { learnedFile } from "../host/learned-runs.ts";
-import type { ToolOptions } from "../host/tool-options.ts";
 import {
   type AttributionOptions,
   type LocalityOptions,
@@ -9,6 +8,7 @@ import {
   type ToolName,
   type WorkingSetOptions,
 } from "../tools/index.ts";
+import type { ToolOptions } from "../tools/run-options.ts";
 import { type Interval, parseInterval, parsePositive, parseRate } from "./option-values.ts";
 
 /** The options shared by all commands that record, as commander hands them over. */

@@ -6,12 +6,12 @@
 import type { RunEnd } from "../model/run.ts";
 import type { InstanceHandle } from "../tools/heap/read/heap-session.ts";
 import type { InstrumentedInfo } from "../tools/index.ts";
+import type { ToolOptions } from "../tools/run-options.ts";
 import { holdMemory } from "../tools/waste/read/held-memory.ts";
 import { connectHost, SHADOW_MEMORY } from "./instance/host-calls.ts";
 import { type GuardedImports, guardImports } from "./instance/host-frames.ts";
 import { customSectionsOf } from "./module/custom-sections.ts";
 import { type Profile, Recorder, UNKNOWN_MODULE } from "./run/recorder.ts";
-import type { ToolOptions } from "./tool-options.ts";
 
 export type { GuardedImports } from "./instance/host-frames.ts";
 export { type Profile, type ProfileFile, profileFiles } from "./run/recorder.ts";

@@ -1,12 +1,12 @@
 import type { InstanceHandle } from "../tools/heap/read/heap-session.ts";
 import { type InstrumentedInfo, instrument } from "../tools/index.ts";
+import { type ToolOptions, toInstrumentOptions } from "../tools/run-options.ts";
 import { holdMemory } from "../tools/waste/read/held-memory.ts";
 import { connectHost } from "./instance/host-calls.ts";
 import { guardImports } from "./instance/host-frames.ts";
 import { withBranchHints } from "./module/branch-hints.ts";
 import { type Profile, Recorder } from "./run/recorder.ts";
 import { describeEnd, describeThrown } from "./run/run-end.ts";
-import { type ToolOptions, toInstrumentOptions } from "./tool-options.ts";
 
 export interface ProfileOptions extends ToolOptions {
   /** Name of the module and of the program in the profile. Default "module". */

@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { closeSync, existsSync, openSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { MEMSHADE_VERSION } from "../../src/host/version.ts";
+import { MEMSHADE_VERSION } from "../../src/model/version.ts";
 import { memshade, newFolder } from "./support/command-line.ts";
 
 const MAIN = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));

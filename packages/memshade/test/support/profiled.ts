@@ -1,4 +1,4 @@
-import { readRaw } from "../../src/formats/memprof-raw/index.ts";
+import { readRaw, writeRaw } from "../../src/formats/memprof-raw/index.ts";
 import { connectHost, SHADOW_MEMORY } from "../../src/host/instance/host-calls.ts";
 import { guardImports } from "../../src/host/instance/host-frames.ts";
 import type { Mib } from "../../src/model/mib.ts";
@@ -112,7 +112,7 @@ export function snapshotOf(session: HeapSession): HeapSnapshot {
 
 export function contextsOf({ raw, modules, heap }: HeapSnapshot): ProfiledContext[] {
   const sites = new Map(heap.sites.map((site) => [site.stackId, site]));
-  return readRaw(raw).contexts.map(({ stackId, mib, pcs }) => {
+  return readRaw(writeRaw(raw, raw.version)).contexts.map(({ stackId, mib, pcs }) => {
     const offsets = pcs.map((pc) => Number(pc & 0xffffffffn));
     const module = Number((pcs[0] ?? 0n) >> 32n);
     const nameAt = (offset: number) => {

@@ -4,9 +4,9 @@ import { type Command, Option } from "commander";
 import { UserError } from "../../bytes/errors.ts";
 import { nameFileInErrors, readModuleFile } from "../../host/module/module-file.ts";
 import { say } from "../../host/run/terminal-line.ts";
-import { toInstrumentOptions } from "../../host/tool-options.ts";
 import { writeWholeFile } from "../../load/whole-file.ts";
 import { instrument } from "../../tools/index.ts";
+import { toInstrumentOptions } from "../../tools/run-options.ts";
 import { addToolOptions, type ToolFlags, toolOptionsOf } from "../tool-options.ts";
 
 interface InstrumentFlags extends ToolFlags {

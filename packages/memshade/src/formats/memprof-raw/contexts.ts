@@ -1,9 +1,9 @@
 import { mibFromPacked } from "../../model/memprof/merge/block-merge.ts";
 import type { Mib } from "../../model/mib.ts";
+import type { RawTables } from "../../model/raw-profile.ts";
 import { mibBytesOf } from "./layout.ts";
 import { requireStack } from "./merge-dumps.ts";
 import type { RawCursor, RawScan } from "./raw-scan.ts";
-import type { RawTables } from "./types.ts";
 
 /** What a raw profile holds, to be gone through: its dumps are merged. */
 export interface RawContexts {

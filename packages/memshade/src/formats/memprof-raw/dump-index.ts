@@ -3,6 +3,7 @@ import { Window } from "../../bytes/window.ts";
 import { Column, NarrowColumn, SlotTable } from "../../model/memprof/index.ts";
 import { packMib } from "../../model/memprof/merge/block-merge.ts";
 import { type Mib, mergeMib } from "../../model/mib.ts";
+import type { RawSegment, RawVersion } from "../../model/raw-profile.ts";
 import { type DumpHeader, readSectionOffsets } from "./headers.ts";
 import { histogramEntryBytesOf, mibBytesOf } from "./layout.ts";
 import { differentStacks, missingStack, requireEqualSegments } from "./merge-dumps.ts";
@@ -10,7 +11,6 @@ import type { RawCursor, RawScan, StackCursor } from "./raw-scan.ts";
 import { readSegments } from "./read.ts";
 import { readMib } from "./read-mib.ts";
 import { SectionReader } from "./section-reader.ts";
-import type { RawSegment, RawVersion } from "./types.ts";
 
 const NEWEST_MIB_BYTES = mibBytesOf(4);
 

@@ -1,8 +1,8 @@
 import type { ByteSource } from "../../bytes/byte-source.ts";
 import { FormatError } from "../../bytes/errors.ts";
 import { Window } from "../../bytes/window.ts";
+import type { RawVersion } from "../../model/raw-profile.ts";
 import { HEADER_BYTES, isRawVersion, MAGIC, NEWEST_VERSION, OLDEST_VERSION } from "./layout.ts";
-import type { RawVersion } from "./types.ts";
 
 export interface DumpHeader {
   fileOffset: number;

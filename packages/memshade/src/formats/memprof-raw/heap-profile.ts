@@ -7,8 +7,8 @@ import type {
 } from "../../model/heap-profile.ts";
 import { HeapProfileBuilder } from "../../model/heap-profile-builder.ts";
 import { MIB_FIELDS } from "../../model/mib-fields.ts";
+import type { RawProfile, RawSegment } from "../../model/raw-profile.ts";
 import { type Run, type RunHeap, type RunModule, type RunSite, TRAMPOLINE_BYTES } from "../../model/run.ts";
-import type { RawProfile, RawSegment } from "./types.ts";
 
 /**
  * The tables of a raw profile.

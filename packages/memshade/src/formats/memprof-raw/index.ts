@@ -1,3 +1,11 @@
+export type {
+  RawContext,
+  RawDump,
+  RawProfile,
+  RawSegment,
+  RawTables,
+  RawVersion,
+} from "../../model/raw-profile.ts";
 export { contextsOfScan, contextsOfTables, type RawContexts } from "./contexts.ts";
 export { lastVersion } from "./headers.ts";
 export { heapProfileFromRaw } from "./heap-profile.ts";
@@ -10,5 +18,4 @@ export { mergeDumps, mergeDumpTables, readRaw, requireStack } from "./merge-dump
 export type { RawCursor, RawScan } from "./raw-scan.ts";
 export { isMemprofRaw, readRawDumps } from "./read.ts";
 export { scanRaw } from "./scan.ts";
-export type { RawContext, RawDump, RawProfile, RawSegment, RawTables, RawVersion } from "./types.ts";
 export { writeRaw } from "./write.ts";

@@ -1,5 +1,5 @@
 import { FIRST_HISTOGRAM_TAG, MIB_FIELDS, type MibField } from "../../model/mib-fields.ts";
-import type { RawVersion } from "./types.ts";
+import type { RawVersion } from "../../model/raw-profile.ts";
 
 /** The first eight bytes of every dump. */
 export const MAGIC = Uint8Array.of(0x81, 0x72, 0x66, 0x6f, 0x72, 0x70, 0x6d, 0xff);

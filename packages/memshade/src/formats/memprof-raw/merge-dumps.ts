@@ -1,7 +1,7 @@
 import { FormatError } from "../../bytes/errors.ts";
 import { copyMib, type Mib, mergeMib } from "../../model/mib.ts";
+import type { RawContext, RawDump, RawProfile, RawSegment, RawTables } from "../../model/raw-profile.ts";
 import { readRawDumps } from "./read.ts";
-import type { RawContext, RawDump, RawProfile, RawSegment, RawTables } from "./types.ts";
 
 /**
  * A raw profile, versions 3, 4 and 5, all dumps merged (memprof-format, section 5).

@@ -1,5 +1,5 @@
 import type { Mib } from "../../model/mib.ts";
-import type { RawSegment, RawVersion } from "./types.ts";
+import type { RawSegment, RawVersion } from "../../model/raw-profile.ts";
 
 /**
  * The contexts of a raw profile where they stand in its file, for those who go through many or large profiles and

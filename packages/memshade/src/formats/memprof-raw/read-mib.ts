@@ -1,9 +1,9 @@
 import type { Window } from "../../bytes/window.ts";
 import { mibFromPacked } from "../../model/memprof/merge/block-merge.ts";
 import type { Mib } from "../../model/mib.ts";
+import type { RawVersion } from "../../model/raw-profile.ts";
 import { decodeHistogramCount } from "./histogram.ts";
 import { histogramEntryBytesOf, mibBytesOf } from "./layout.ts";
-import type { RawVersion } from "./types.ts";
 
 /** The block at an offset of a file, with its histogram. */
 export function readMib(window: Window, offset: number, version: RawVersion): Mib {

@@ -2,6 +2,7 @@ import { sourceOfBytes } from "../../bytes/byte-source.ts";
 import { Window } from "../../bytes/window.ts";
 import type { Mib } from "../../model/mib.ts";
 import { zeroMib } from "../../model/mib-fields.ts";
+import type { RawDump, RawSegment, RawVersion } from "../../model/raw-profile.ts";
 import { type DumpHeader, readSectionOffsets, walkDumps } from "./headers.ts";
 import { decodeHistogramCount } from "./histogram.ts";
 import {
@@ -13,7 +14,6 @@ import {
   SEGMENT_BYTES,
 } from "./layout.ts";
 import { SectionReader } from "./section-reader.ts";
-import type { RawDump, RawSegment, RawVersion } from "./types.ts";
 
 /** Whether the bytes begin like a raw MemProf profile. */
 export function isMemprofRaw(bytes: Uint8Array): boolean {

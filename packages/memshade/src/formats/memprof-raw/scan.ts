@@ -1,5 +1,6 @@
 import { type ByteSource, sourceOfBytes } from "../../bytes/byte-source.ts";
 import { Window } from "../../bytes/window.ts";
+import type { RawVersion } from "../../model/raw-profile.ts";
 import { DumpIndex } from "./dump-index.ts";
 import { type DumpHeader, readSectionOffsets, walkDumps } from "./headers.ts";
 import { histogramEntryBytesOf, mibBytesOf } from "./layout.ts";
@@ -7,7 +8,6 @@ import type { RawCursor, RawScan, StackCursor } from "./raw-scan.ts";
 import { readSegments } from "./read.ts";
 import { readHistogram, readMib } from "./read-mib.ts";
 import { SectionReader } from "./section-reader.ts";
-import type { RawVersion } from "./types.ts";
 
 /**
  * Finds the contexts of a raw profile. Everything is checked before it returns.

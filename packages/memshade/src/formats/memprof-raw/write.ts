@@ -1,3 +1,4 @@
+import type { RawContext, RawProfile, RawSegment, RawVersion } from "../../model/raw-profile.ts";
 import { encodeHistogramCount } from "./histogram.ts";
 import {
   BUILD_ID_FIELD_BYTES,
@@ -9,7 +10,6 @@ import {
   padTo8,
   SEGMENT_BYTES,
 } from "./layout.ts";
-import type { RawContext, RawProfile, RawSegment, RawVersion } from "./types.ts";
 
 /**
  * One dump of a raw profile. Dumps may be appended to each other; readers merge them.

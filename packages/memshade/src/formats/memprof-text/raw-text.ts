@@ -1,8 +1,8 @@
 import { frameAt, framesOfStack, type MemprofProfile, summarize } from "../../model/memprof/index.ts";
 import type { Mib } from "../../model/mib.ts";
 import { MIB_FIELDS } from "../../model/mib-fields.ts";
+import type { RawSegment } from "../../model/raw-profile.ts";
 import { canonicalName } from "../memprof/guid.ts";
-import type { RawSegment } from "../memprof-raw/types.ts";
 import { summaryLines } from "./summary-lines.ts";
 
 /** What the head of the text says about the raw file. */

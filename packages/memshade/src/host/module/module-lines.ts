@@ -1,6 +1,6 @@
 import { openObject } from "../../objects/index.ts";
 import { Symbolizer } from "../../symbolize/symbolizer.ts";
-import type { LinesOf } from "../tool-session.ts";
+import type { LinesOf } from "../../tools/session.ts";
 
 /** Lines of a module by its own debug information; undefined where it has none that can be read. */
 export const moduleLines: LinesOf = (original) => {

@@ -1,9 +1,9 @@
 import { readU32Leb } from "../../bytes/leb128.ts";
 import { openObject } from "../../objects/index.ts";
 import { BlockTypes } from "../../symbolize/block-types.ts";
+import type { TypesOf } from "../../tools/session.ts";
 import { decodeModule, IMMEDIATE_KIND, opcodeIdAt, skipImmediates, skipOpcode } from "../../wasm/index.ts";
 import * as Op from "../../wasm/op.generated.ts";
-import type { TypesOf } from "../tool-session.ts";
 
 /** Instructions behind a call of the allocator among which a constructor is looked for. */
 const LOOKED_AT = 24;

@@ -6,6 +6,7 @@ import { resolve } from "node:path";
 import { isatty } from "node:tty";
 import { fileURLToPath } from "node:url";
 import { UserError } from "../../bytes/errors.ts";
+import type { ToolOptions } from "../../tools/run-options.ts";
 import { dieBySignal, onSignals } from "../run/die-by-signal.ts";
 import {
   assertFolderWritable,
@@ -15,7 +16,6 @@ import {
 } from "../run/run-folder.ts";
 import { say, sayWritten } from "../run/terminal-line.ts";
 import { siblingModule } from "../sibling-module.ts";
-import type { ToolOptions } from "../tool-options.ts";
 import { ControlServer, type Peer } from "./control-server.ts";
 import type { ControlMessage, ControlRequest } from "./messages.ts";
 import { type HookSettings, SETTINGS_VARIABLE } from "./settings.ts";

@@ -1,4 +1,4 @@
-import type { ToolOptions } from "../tool-options.ts";
+import type { ToolOptions } from "../../tools/run-options.ts";
 
 /** Environment variable that carries the settings to a Node process, as JSON. */
 export const SETTINGS_VARIABLE = "MEMSHADE_HOOK";

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { basename } from "node:path";
 import { type InstrumentedInfo, instrument, type ShadowLayout } from "../../tools/index.ts";
+import { type ToolOptions, toInstrumentOptions } from "../../tools/run-options.ts";
 import type { InstantiationObserver, RewrittenModule, TrackedModule } from "../instance/hook-webassembly.ts";
 import { connectHost, localNumber } from "../instance/host-calls.ts";
 import type { SharedShadow } from "../instance/shared-shadows.ts";
@@ -10,7 +11,6 @@ import { describePreambleProblem } from "../module/module-file.ts";
 import { nativeSha256 } from "../module/native-sha256.ts";
 import { describeThrown } from "../run/run-end.ts";
 import { say } from "../run/terminal-line.ts";
-import { type ToolOptions, toInstrumentOptions } from "../tool-options.ts";
 import { isNodeItself, readGlue, scriptsOnStack } from "./call-site.ts";
 import { findModuleFile } from "./find-module-file.ts";
 import type { RecordingMessage } from "./messages.ts";

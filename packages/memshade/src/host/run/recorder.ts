@@ -1,13 +1,15 @@
+import { writeRaw } from "../../formats/memprof-raw/index.ts";
 import type { Run, RunEnd } from "../../model/run.ts";
 import { RUN_SCHEMA, RUN_VERSION } from "../../model/run.ts";
+import { MEMSHADE_VERSION } from "../../model/version.ts";
 import { HeapSession, type InstanceHandle, type SharedPlace } from "../../tools/heap/read/heap-session.ts";
+import { toSessionOptions } from "../../tools/heap-options.ts";
 import type { InstrumentedInfo, WovenToolName } from "../../tools/index.ts";
+import { type ToolOptions, toolsOf } from "../../tools/run-options.ts";
+import type { LinesOf, ProfileFile, ToolSession, TypesOf } from "../../tools/session.ts";
+import { SESSIONS } from "../../tools/sessions.ts";
 import type { ModuleRuns } from "../../tools/waste/read/site-runs.ts";
-import { toSessionOptions } from "../heap-options.ts";
 import { furtherMemories, type ShadowMemories } from "../instance/host-calls.ts";
-import { type ToolOptions, toolsOf } from "../tool-options.ts";
-import { type LinesOf, SESSIONS, type ToolSession, type TypesOf } from "../tool-session.ts";
-import { MEMSHADE_VERSION } from "../version.ts";
 
 /** Names of the files of a run, as `run.json` refers to them. */
 export const RUN_FILE = "run.json";
@@ -24,11 +26,7 @@ export interface Profile {
   siteRuns: ModuleRuns[];
 }
 
-/** One file of a run folder. */
-export interface ProfileFile {
-  name: string;
-  contents: string | Uint8Array;
-}
+export type { ProfileFile };
 
 export interface RecorderOptions {
   tools: ToolOptions;
@@ -161,7 +159,7 @@ export class Recorder {
     };
     return {
       run,
-      raw,
+      raw: writeRaw(raw, raw.version),
       toolFiles: others.map(({ file }) => file),
       siteRuns: others.flatMap(({ siteRuns }) => siteRuns ?? []),
     };

@@ -4,6 +4,7 @@ import { UserError } from "../../bytes/errors.ts";
 import { describeSystemError } from "../../bytes/system-errors.ts";
 import type { RunEnd } from "../../model/run.ts";
 import type { InstanceHandle } from "../../tools/heap/read/heap-session.ts";
+import type { ToolOptions } from "../../tools/run-options.ts";
 import { LearnedRuns } from "../learned-runs.ts";
 import { moduleLines } from "../module/module-lines.ts";
 import { moduleTypes } from "../module/module-types.ts";
@@ -18,7 +19,6 @@ import {
 } from "../run/run-folder.ts";
 import { say, sayWritten } from "../run/terminal-line.ts";
 import { siblingModule } from "../sibling-module.ts";
-import type { ToolOptions } from "../tool-options.ts";
 import type { WasiMessage, WasiProgram } from "./messages.ts";
 import { loadWasiModule, type WasiModule } from "./wasi-module.ts";
 

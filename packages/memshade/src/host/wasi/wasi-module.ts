@@ -1,11 +1,11 @@
 import { UserError } from "../../bytes/errors.ts";
 import { type InstrumentedInfo, instrument } from "../../tools/index.ts";
+import { type ToolOptions, toInstrumentOptions } from "../../tools/run-options.ts";
 import { decodeModule, functionType } from "../../wasm/index.ts";
 import { LearnedRuns } from "../learned-runs.ts";
 import { withBranchHints } from "../module/branch-hints.ts";
 import { nameFileInErrors, readModuleFile } from "../module/module-file.ts";
 import { nativeSha256 } from "../module/native-sha256.ts";
-import { type ToolOptions, toInstrumentOptions } from "../tool-options.ts";
 
 const WASI_VERSIONS = { wasi_snapshot_preview1: "preview1", wasi_unstable: "unstable" } as const;
 

@@ -1,7 +1,7 @@
 import { expect } from "vitest";
-import type { TypesOf } from "../../../src/host/tool-session.ts";
 import type { WasteFile, WasteLoad, WasteStore } from "../../../src/model/waste.ts";
 import { instrument, type WasteOptions } from "../../../src/tools/index.ts";
+import type { TypesOf } from "../../../src/tools/session.ts";
 import { wasteFile } from "../../../src/tools/waste/read/waste-file.ts";
 import { wat } from "../../support/assemble.ts";
 import { wasteReader } from "../../support/waste-reader.ts";

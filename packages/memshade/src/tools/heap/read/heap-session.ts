@@ -1,6 +1,5 @@
-import { type RawContext, type RawSegment, writeRaw } from "../../../formats/memprof-raw/index.ts";
-import { ModuleFunctions } from "../../../host/module-functions.ts";
 import type { Mib } from "../../../model/mib.ts";
+import type { RawContext, RawProfile, RawSegment } from "../../../model/raw-profile.ts";
 import {
   type CounterMode,
   type HeapTool,
@@ -13,6 +12,7 @@ import {
 } from "../../../model/run.ts";
 import { UNCOUNTED_SENTENCE, UNCOUNTED_SITE } from "../../alloc/uncounted.ts";
 import type { InstrumentedInfo } from "../../index.ts";
+import { ModuleFunctions } from "../../module-functions.ts";
 import { ContextTable, type MergedContext } from "./context-table.ts";
 import { confirmAllocator, sentencesOf } from "./heap-notes.ts";
 import { type ShadowContents, type ShadowContext, ShadowReader, type ShadowTotals } from "./read-shadow.ts";
@@ -38,7 +38,8 @@ export interface HeapSnapshot {
   modules: RunModule[];
   tool: HeapTool;
   notTracked: string[];
-  raw: Uint8Array;
+  /** What becomes the raw MemProf profile. */
+  raw: RawProfile;
 }
 
 /** Where an instance stands among those that share its tables. */
@@ -218,14 +219,11 @@ export class HeapSession {
             .map(({ contents }) => contents.totals),
         ),
       ],
-      raw: writeRaw(
-        {
-          version: this.#options.rawVersion,
-          segments: this.#modules.map(segmentOf),
-          contexts: contexts.map(rawContextOf),
-        },
-        this.#options.rawVersion,
-      ),
+      raw: {
+        version: this.#options.rawVersion,
+        segments: this.#modules.map(segmentOf),
+        contexts: contexts.map(rawContextOf),
+      },
     };
   }
 

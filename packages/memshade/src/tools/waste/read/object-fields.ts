@@ -1,6 +1,6 @@
-import type { TypeAt } from "../../../host/tool-session.ts";
+import type { BlockType } from "../../../model/block-type.ts";
 import type { WasteField, WasteIp, WasteObjects } from "../../../model/waste.ts";
-import type { BlockType } from "../../../symbolize/block-types.ts";
+import type { TypeAt } from "../../session.ts";
 import { OFFSETS } from "../layout.ts";
 import { COLUMNS, Column, type ObjectFigures } from "./read-objects.ts";
 import { pathKey } from "./read-waste.ts";

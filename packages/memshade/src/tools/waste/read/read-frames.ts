@@ -1,5 +1,5 @@
 import { bytesOfBase64 } from "../../../bytes/base64.ts";
-import { type ContextFrame, FrameTables, NOWHERE } from "../../../host/frame-tables.ts";
+import { type ContextFrame, FrameTables, NOWHERE } from "../../../contexts/frame-tables.ts";
 import { type CallSites, FRAME_HEADER_BYTES, type FramedSites, type SiteTable } from "../../index.ts";
 import { Control } from "../layout.ts";
 import type { BlockRuns } from "./block-runs.ts";

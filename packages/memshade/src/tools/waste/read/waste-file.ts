@@ -1,6 +1,3 @@
-import { ModuleFunctions } from "../../../host/module-functions.ts";
-import { sentencesOfTool } from "../../../host/tool-sentences.ts";
-import type { LinesOf, SourcePlace, TypesOf } from "../../../host/tool-session.ts";
 import {
   WASTE_SCHEMA,
   WASTE_VERSION,
@@ -15,6 +12,9 @@ import {
   type WasteStore,
 } from "../../../model/waste.ts";
 import type { InstrumentedInfo } from "../../index.ts";
+import { ModuleFunctions } from "../../module-functions.ts";
+import { sentencesOfTool } from "../../sentences.ts";
+import type { LinesOf, SourcePlace, TypesOf } from "../../session.ts";
 import { mergeObjects, objectsOf } from "./object-fields.ts";
 import {
   addFigures,

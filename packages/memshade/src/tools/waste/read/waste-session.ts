@@ -1,7 +1,7 @@
-import type { RunFacts, ToolSession, ToolSnapshot } from "../../../host/tool-session.ts";
 import type { RunEnd } from "../../../model/run.ts";
 import type { InstanceHandle } from "../../heap/read/heap-session.ts";
 import type { InstrumentedInfo } from "../../index.ts";
+import type { RunFacts, ToolSession, ToolSnapshot } from "../../session.ts";
 import { type WasteContents, WasteReader } from "./read-waste.ts";
 import { siteRunsOf } from "./site-runs.ts";
 import { type ModuleContents, wasteFile } from "./waste-file.ts";

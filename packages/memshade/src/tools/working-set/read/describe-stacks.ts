@@ -1,6 +1,6 @@
-import { ModuleFunctions } from "../../../host/module-functions.ts";
-import type { LinesOf } from "../../../host/tool-session.ts";
 import type { StackFrame } from "../../../model/working-set.ts";
+import { ModuleFunctions } from "../../module-functions.ts";
+import type { LinesOf } from "../../session.ts";
 import type { NotedFrame } from "./note-stack.ts";
 
 /** The noted stacks, each once, and their places by the numbers they were noted under. */

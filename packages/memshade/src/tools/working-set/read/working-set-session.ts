@@ -1,9 +1,5 @@
-import { ModuleFunctions } from "../../../host/module-functions.ts";
-import type { ToolOptions } from "../../../host/tool-options.ts";
-import { sentencesOfTool } from "../../../host/tool-sentences.ts";
-import type { LinesOf, RunFacts, ToolSession, ToolSnapshot } from "../../../host/tool-session.ts";
-import { MEMSHADE_VERSION } from "../../../host/version.ts";
 import type { RunEnd } from "../../../model/run.ts";
+import { MEMSHADE_VERSION } from "../../../model/version.ts";
 import {
   type InstanceWorkingSet,
   MEASURES,
@@ -22,6 +18,10 @@ import {
   localityLayoutOf,
   type WorkingSetLayout,
 } from "../../index.ts";
+import { ModuleFunctions } from "../../module-functions.ts";
+import type { ToolOptions } from "../../run-options.ts";
+import { sentencesOfTool } from "../../sentences.ts";
+import type { LinesOf, RunFacts, ToolSession, ToolSnapshot } from "../../session.ts";
 import { AttributionDescriber, stackDescriber } from "../attribution/read/describe-attribution.ts";
 import { type AttributionTables, readAttribution } from "../attribution/read/read-attribution.ts";
 import { describeLocality } from "../locality/read/describe-locality.ts";

@@ -1,5 +1,3 @@
-import type { ModuleFunctions } from "../../../../host/module-functions.ts";
-import type { LinesOf } from "../../../../host/tool-session.ts";
 import type {
   AttributedContext,
   Attribution,
@@ -8,6 +6,8 @@ import type {
   StackFrame,
 } from "../../../../model/working-set.ts";
 import { FRESH_BUCKET, type SnapshotRecord } from "../../../../model/working-set-series.ts";
+import type { ModuleFunctions } from "../../../module-functions.ts";
+import type { LinesOf } from "../../../session.ts";
 import { Kind } from "../layout.ts";
 import type { AttributionEntry } from "./open-attribution.ts";
 import type { AttributedPlace, AttributionTables } from "./read-attribution.ts";

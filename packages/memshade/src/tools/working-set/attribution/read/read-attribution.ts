@@ -1,5 +1,5 @@
 import { bytesOfBase64 } from "../../../../bytes/base64.ts";
-import { type ContextFrame, FrameTables } from "../../../../host/frame-tables.ts";
+import { type ContextFrame, FrameTables } from "../../../../contexts/frame-tables.ts";
 import type { AttributionKind } from "../../../../model/working-set.ts";
 import { decodeModule } from "../../../../wasm/index.ts";
 import {

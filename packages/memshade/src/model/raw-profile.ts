@@ -1,4 +1,4 @@
-import type { Mib } from "../../model/mib.ts";
+import type { Mib } from "./mib.ts";
 
 /** Versions of the raw format that can be read and written. */
 export type RawVersion = 3 | 4 | 5;

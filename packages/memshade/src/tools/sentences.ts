@@ -1,4 +1,4 @@
-import type { InstrumentedInfo, WovenToolName } from "../tools/index.ts";
+import type { InstrumentedInfo, WovenToolName } from "./index.ts";
 
 /** What a tool said of a module when it was woven in, without what other tools said. */
 export function sentencesOfTool({ toolLayouts }: InstrumentedInfo, tool: WovenToolName): string[] {

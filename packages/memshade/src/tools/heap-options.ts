@@ -1,4 +1,4 @@
-import type { HeapSessionOptions } from "../tools/heap/read/heap-session.ts";
+import type { HeapSessionOptions } from "./heap/read/heap-session.ts";
 
 /** What the heap tool records and how. Every field is optional; the defaults give an exact, repeatable profile. */
 export interface HeapOptions {

@@ -1,11 +1,11 @@
+import type { HeapOptions } from "./heap-options.ts";
 import {
   type InstrumentOptions,
   TOOL_NAMES,
   type ToolName,
   type WasteOptions,
   type WorkingSetOptions,
-} from "../tools/index.ts";
-import type { HeapOptions } from "./heap-options.ts";
+} from "./index.ts";
 
 /** What to record, and how each tool does it. Every field is optional. */
 export interface ToolOptions extends HeapOptions {

@@ -1,12 +1,8 @@
+import type { BlockType } from "../model/block-type.ts";
 import type { RunEnd, RunModule, ToolDescription } from "../model/run.ts";
-import type { BlockType } from "../symbolize/block-types.ts";
-import type { InstanceHandle } from "../tools/heap/read/heap-session.ts";
-import type { InstrumentedInfo, WovenToolName } from "../tools/index.ts";
-import type { ModuleRuns } from "../tools/waste/read/site-runs.ts";
-import { WasteSession } from "../tools/waste/read/waste-session.ts";
-import { WorkingSetSession } from "../tools/working-set/read/working-set-session.ts";
-import type { ProfileFile } from "./run/recorder.ts";
-import type { ToolOptions } from "./tool-options.ts";
+import type { InstanceHandle } from "./heap/read/heap-session.ts";
+import type { InstrumentedInfo, WovenToolName } from "./index.ts";
+import type { ModuleRuns } from "./waste/read/site-runs.ts";
 
 /** A place in the source, as far as it is known. */
 export interface SourcePlace {
@@ -36,6 +32,12 @@ export interface RunFacts {
   /** Undefined where nobody can read debug information. */
   linesOf: LinesOf | undefined;
   typesOf?: TypesOf | undefined;
+}
+
+/** A file of a profile, by its name in the run folder. */
+export interface ProfileFile {
+  name: string;
+  contents: string | Uint8Array;
 }
 
 /** What one tool recorded up to a moment. */
@@ -71,9 +73,3 @@ export interface ToolSession {
   /** The figures up to now. Changes nothing, so that it can be taken while the program runs. */
   snapshot(end: RunEnd, facts: RunFacts): ToolSnapshot;
 }
-
-/** How the session of each tool is made; the heap profiler's is always there. */
-export const SESSIONS: Readonly<Partial<Record<WovenToolName, (options: ToolOptions) => ToolSession>>> = {
-  waste: () => new WasteSession(),
-  workingset: (options) => new WorkingSetSession(options),
-};

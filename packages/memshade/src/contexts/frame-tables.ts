@@ -1,4 +1,4 @@
-import type { CallSites } from "../tools/index.ts";
+import type { CallSites } from "./frames/call-sites.ts";
 
 // Mirrors contexts/assembly/frames.
 const TAG = 0;
