@@ -32,7 +32,9 @@ export async function writeLayouts(source: string, head: string): Promise<void> 
  * @throws Error for anything else
  */
 export function assemblyOf(layout: Readonly<Record<string, unknown>>): string {
+  // A module's exports have the order of their names in Node, and another one elsewhere.
   return Object.entries(layout)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, value]) =>
       typeof value === "object" && value !== null
         ? `export namespace ${name} {\n${Object.entries(value)
