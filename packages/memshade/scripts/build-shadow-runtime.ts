@@ -56,15 +56,15 @@ const PARTS: readonly Part[] = [
   },
   {
     folder: "tools/waste",
-    entry: "assembly/index-brief.ts",
-    target: "waste-brief.generated.ts",
-    constant: "WASTE_BRIEF_BASE64",
+    entry: "assembly/summary/index.ts",
+    target: "summary.generated.ts",
+    constant: "WASTE_SUMMARY_BASE64",
   },
   {
     folder: "tools/waste",
-    entry: "assembly/index-full.ts",
-    target: "waste-full.generated.ts",
-    constant: "WASTE_FULL_BASE64",
+    entry: "assembly/precise/index.ts",
+    target: "precise.generated.ts",
+    constant: "WASTE_PRECISE_BASE64",
   },
   {
     folder: "tools/working-set",

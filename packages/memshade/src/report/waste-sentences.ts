@@ -1,7 +1,14 @@
 import type { WasteFinding } from "../analyses/waste/findings.ts";
 import { libraryAt, ownPlace } from "../analyses/waste/libraries.ts";
 import type { Partner } from "../analyses/waste/partners.ts";
-import type { TypeRule, WasteField, WasteFrame, WasteIp, WasteObjects, WasteType } from "../model/waste.ts";
+import type {
+  TypeRule,
+  WasteField,
+  WasteFrame,
+  WasteIp,
+  WasteObjects,
+  WasteType,
+} from "../model/waste/waste.ts";
 import { formatBytes, formatCount, formatPercent, plural } from "./format.ts";
 import { compactName } from "./terminal/common/names.ts";
 

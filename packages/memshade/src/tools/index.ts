@@ -21,11 +21,12 @@ export {
   type WorkingSetOptions,
   type WovenToolName,
 } from "./options.ts";
-export { type FramedSites, framedSites } from "./waste/pass/framed-sites.ts";
-export { type ImpliedRuns, impliedRuns } from "./waste/pass/run-counters.ts";
-export { type FlowParts, runFlow } from "./waste/pass/run-flow.ts";
-export type { SiteRuns } from "./waste/pass/site-runs.ts";
-export { findSites, SITE_CLASS_NAMES, SiteClass, type SiteTable } from "./waste/pass/site-table.ts";
+export { type ImpliedRuns, impliedRuns } from "./waste/pass/counters/run-counters.ts";
+export { type FlowParts, runFlow } from "./waste/pass/counters/run-flow.ts";
+export { type FramedSites, framedSites } from "./waste/pass/sites/framed-sites.ts";
+export type { SiteRuns } from "./waste/pass/sites/site-runs.ts";
+export { findSites, SITE_CLASS_NAMES, SiteClass, type SiteTable } from "./waste/pass/sites/site-table.ts";
+export { zeroingFunctions } from "./waste/pass/sites/zeroing-functions.ts";
 export {
   BriefIds,
   READ_BYTE,
@@ -34,7 +35,6 @@ export {
   type WasteLayout,
   WORD_TABLES,
 } from "./waste/pass/waste-layout.ts";
-export { zeroingFunctions } from "./waste/pass/zeroing-functions.ts";
 export type { AttributionLayout } from "./working-set/attribution/memory-plan.ts";
 export { attributionLayoutOf } from "./working-set/attribution/pass/weave-attribution.ts";
 export type { LocalityLayout } from "./working-set/locality/memory-plan.ts";

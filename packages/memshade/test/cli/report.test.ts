@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest
 import { UserError } from "../../src/bytes/errors.ts";
 import { addReportCommand } from "../../src/cli/commands/report.ts";
 import { addTopCommand } from "../../src/cli/commands/top.ts";
-import type { WorkingSetProfile } from "../../src/model/working-set.ts";
+import type { WorkingSetProfile } from "../../src/model/working-set/working-set.ts";
 import { heapPicture, writePicture } from "../heap-picture.ts";
 import { DATABASE } from "../report/pictures.ts";
 import { pictureOf } from "../report/working-set-picture.ts";

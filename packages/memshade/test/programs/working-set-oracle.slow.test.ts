@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { MemoryWasi } from "../../../../bench/harness/wasi.ts";
-import { buildLevels, totalOf } from "../../src/model/working-set-series.ts";
+import { buildLevels, totalOf } from "../../src/model/working-set/working-set-series.ts";
 import { instrument, type WorkingSetLayout, type WorkingSetOptions } from "../../src/tools/index.ts";
 import { WorkingSetReader, type WorkingSetTables } from "../../src/tools/working-set/read/read-tables.ts";
 import { type AccessTrace, canTrace, traceProgram } from "./access-trace.ts";

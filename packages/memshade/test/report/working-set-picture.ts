@@ -3,8 +3,8 @@ import {
   MEASURES,
   type StackFrame,
   type WorkingSetProfile,
-} from "../../src/model/working-set.ts";
-import { buildLevels, totalOf } from "../../src/model/working-set-series.ts";
+} from "../../src/model/working-set/working-set.ts";
+import { buildLevels, totalOf } from "../../src/model/working-set/working-set-series.ts";
 import { IntervalStamps } from "../analyses/working-set/interval-stamps.ts";
 
 /** A profile of intervals of letters, one 64-byte line each: `["ab", "a", "c"]`; the function of each is named too. */

@@ -1,5 +1,9 @@
-import { readWorkingSet } from "../../src/model/read-working-set.ts";
-import type { Attribution, InstanceWorkingSet, WorkingSetProfile } from "../../src/model/working-set.ts";
+import { readWorkingSet } from "../../src/model/working-set/read-working-set.ts";
+import type {
+  Attribution,
+  InstanceWorkingSet,
+  WorkingSetProfile,
+} from "../../src/model/working-set/working-set.ts";
 import { instrument, type WorkingSetOptions } from "../../src/tools/index.ts";
 import { WorkingSetSession } from "../../src/tools/working-set/read/working-set-session.ts";
 

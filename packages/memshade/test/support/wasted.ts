@@ -1,5 +1,5 @@
 import { guardImports } from "../../src/host/instance/host-frames.ts";
-import type { WasteFile } from "../../src/model/waste.ts";
+import type { WasteFile } from "../../src/model/waste/waste.ts";
 import { type InstrumentedInfo, instrument, type WasteOptions } from "../../src/tools/index.ts";
 import type { WasteContents, WasteReader } from "../../src/tools/waste/read/read-waste.ts";
 import { wasteFile } from "../../src/tools/waste/read/waste-file.ts";

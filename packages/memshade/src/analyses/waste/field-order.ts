@@ -1,4 +1,4 @@
-import type { WasteField, WasteObjects } from "../../model/waste.ts";
+import type { WasteField, WasteObjects } from "../../model/waste/waste.ts";
 import { LINE_BYTES } from "../locality/common-caches.ts";
 
 /** Part of the accesses that hot fields have together. */

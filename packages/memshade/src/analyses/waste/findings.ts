@@ -8,7 +8,7 @@ import type {
   WasteReallocations,
   WasteStore,
   WasteValue,
-} from "../../model/waste.ts";
+} from "../../model/waste/waste.ts";
 import { libraryOf } from "./libraries.ts";
 import { functionOf, isSameFunction, type Partner, Partners } from "./partners.ts";
 

@@ -1,4 +1,4 @@
-import type { WasteFrame, WasteIp } from "../../model/waste.ts";
+import type { WasteFrame, WasteIp } from "../../model/waste/waste.ts";
 
 /** Names of functions that belong to a language's library, by the library. */
 const LIBRARIES: readonly (readonly [string, RegExp])[] = [

@@ -1,4 +1,4 @@
-import type { PairKind, WasteFile, WasteIp } from "../../model/waste.ts";
+import type { PairKind, WasteFile, WasteIp } from "../../model/waste/waste.ts";
 
 /** Two places of which the second undid, repeated or re-read what the first did. */
 export interface PairRow {

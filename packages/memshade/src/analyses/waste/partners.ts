@@ -1,4 +1,4 @@
-import type { WasteFile, WasteIp } from "../../model/waste.ts";
+import type { WasteFile, WasteIp } from "../../model/waste/waste.ts";
 import { ownFrame } from "./libraries.ts";
 
 /** The function that undid what a site did, repeated it, or loaded before it. */

@@ -1,4 +1,4 @@
-import type { WasteFile, WasteIp, WasteValue } from "../../model/waste.ts";
+import type { WasteFile, WasteIp, WasteValue } from "../../model/waste/waste.ts";
 
 export const WASTE_KEYS = ["dead", "silent", "redundant"] as const;
 export type WasteKey = (typeof WASTE_KEYS)[number];

@@ -1,4 +1,4 @@
-import type { Attribution, AttributionKind, StackFrame } from "../../model/working-set.ts";
+import type { Attribution, AttributionKind, StackFrame } from "../../model/working-set/working-set.ts";
 
 /** Contexts that a reader cannot tell apart: the same functions and, where they are known, lines. */
 export interface AttributedPlace {

@@ -1,4 +1,4 @@
-import type { StackFrame } from "../../model/working-set.ts";
+import type { StackFrame } from "../../model/working-set/working-set.ts";
 
 /** Part of a phase's snapshots that must go through a function for the phase to be named after it. */
 const MAJORITY = 0.6;

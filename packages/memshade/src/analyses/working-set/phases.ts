@@ -1,4 +1,4 @@
-import type { InstanceWorkingSet } from "../../model/working-set.ts";
+import type { InstanceWorkingSet } from "../../model/working-set/working-set.ts";
 import { majorityPath, namePhases, type PhaseName } from "./phase-names.ts";
 
 /** Intervals in a row in which a program does one thing and works on about the same amount of memory. */

@@ -1,4 +1,4 @@
-import type { InstanceWorkingSet, WorkingSetProfile } from "../../model/working-set.ts";
+import type { InstanceWorkingSet, WorkingSetProfile } from "../../model/working-set/working-set.ts";
 import type { GroupBy } from "../groups.ts";
 import type { RankedPlace, WorkingSetRanking } from "./ranked-place.ts";
 

@@ -1,4 +1,4 @@
-import type { LocalityRecord, WorkingSetProfile } from "../../model/working-set.ts";
+import type { LocalityRecord, WorkingSetProfile } from "../../model/working-set/working-set.ts";
 import type { GroupBy } from "../groups.ts";
 import { type AttributedPlace, attributedPlaces } from "./attributed-places.ts";
 import { INTERVAL_KEYS, type IntervalKey, rankIntervals } from "./rank-intervals.ts";

@@ -1,4 +1,4 @@
-import type { AttributionKind, StackFrame } from "../../model/working-set.ts";
+import type { AttributionKind, StackFrame } from "../../model/working-set/working-set.ts";
 
 /** A function whose intervals are large, or an instruction that misses. */
 export interface RankedPlace {

@@ -7,7 +7,7 @@ import type { PairTable } from "../../analyses/waste/pairs.ts";
 import { WASTE_KEYS, type WasteKey } from "../../analyses/waste/rank-sites.ts";
 import { WORKING_SET_KEYS, type WorkingSetKey } from "../../analyses/working-set/rank.ts";
 import { UserError } from "../../bytes/errors.ts";
-import type { WasteFile } from "../../model/waste.ts";
+import type { WasteFile } from "../../model/waste/waste.ts";
 import { topJson } from "../../report/json/top.ts";
 import { wastePairsJson, wasteTopJson } from "../../report/json/waste.ts";
 import { workingSetTopJson } from "../../report/json/working-set-top.ts";

@@ -3,9 +3,9 @@ import path from "node:path";
 import { UserError } from "../../bytes/errors.ts";
 import { describeSystemError } from "../../bytes/system-errors.ts";
 import { loadDemangler } from "../../load/demangler.ts";
-import { readWaste } from "../../model/read-waste.ts";
 import type { RunModule } from "../../model/run.ts";
-import type { WasteFile, WasteFrame, WasteIp } from "../../model/waste.ts";
+import { readWaste } from "../../model/waste/read-waste.ts";
+import type { WasteFile, WasteFrame, WasteIp } from "../../model/waste/waste.ts";
 import { runOf } from "./run-of-folder.ts";
 import { type OriginalPlaces, RunSymbols } from "./run-symbols.ts";
 

@@ -2,8 +2,8 @@ import fs from "node:fs";
 import path from "node:path";
 import { UserError } from "../../bytes/errors.ts";
 import { loadDemangler } from "../../load/demangler.ts";
-import { readWorkingSet } from "../../model/read-working-set.ts";
-import type { WorkingSetProfile } from "../../model/working-set.ts";
+import { readWorkingSet } from "../../model/working-set/read-working-set.ts";
+import type { WorkingSetProfile } from "../../model/working-set/working-set.ts";
 import { runOf } from "./run-of-folder.ts";
 
 const WORKING_SET_FILE = "workingset.json";

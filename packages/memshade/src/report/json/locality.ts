@@ -10,7 +10,7 @@ import {
   summarize,
   ValueHistogram,
 } from "../../analyses/locality/index.ts";
-import type { LocalityRecord } from "../../model/working-set.ts";
+import type { LocalityRecord } from "../../model/working-set/working-set.ts";
 
 function histogramOf(entries: readonly (readonly [number, number])[]): ValueHistogram {
   const histogram = new ValueHistogram();

@@ -3,7 +3,7 @@ import {
   MEASURES,
   type StackFrame,
   type WorkingSetProfile,
-} from "../../model/working-set.ts";
+} from "../../model/working-set/working-set.ts";
 import { curveSizes, missRatioCurve } from "./locality.ts";
 
 /**

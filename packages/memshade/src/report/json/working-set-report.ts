@@ -1,5 +1,5 @@
 import { findPhases } from "../../analyses/working-set/phases.ts";
-import type { WorkingSetProfile } from "../../model/working-set.ts";
+import type { WorkingSetProfile } from "../../model/working-set/working-set.ts";
 import { localityJson } from "./locality.ts";
 
 export const WORKING_SET_REPORT_VERSION = 1;

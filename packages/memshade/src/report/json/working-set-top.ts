@@ -1,6 +1,6 @@
 import type { GroupBy } from "../../analyses/groups.ts";
 import { rankWorkingSet, type WorkingSetKey } from "../../analyses/working-set/rank.ts";
-import type { WorkingSetProfile } from "../../model/working-set.ts";
+import type { WorkingSetProfile } from "../../model/working-set/working-set.ts";
 
 export interface WorkingSetTopOptions {
   readonly input: string;

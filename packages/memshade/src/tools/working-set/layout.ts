@@ -1,9 +1,9 @@
 // Where things are in the working-set tool's memory, for the code that fills it and for the one that reads it. README.md has a
 // drawing.
-import { MEASURES } from "../../model/working-set.ts";
-import { BUCKETS } from "../../model/working-set-series.ts";
+import { MEASURES } from "../../model/working-set/working-set.ts";
+import { BUCKETS } from "../../model/working-set/working-set-series.ts";
 
-export { BUCKETS, FRESH_BUCKET } from "../../model/working-set-series.ts";
+export { BUCKETS, FRESH_BUCKET } from "../../model/working-set/working-set-series.ts";
 
 /** The order of a snapshot's counters. */
 export const MeasureIndex = {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { disparityRatio, fieldOrder } from "../../../src/analyses/waste/field-order.ts";
-import type { WasteObjects } from "../../../src/model/waste.ts";
+import type { WasteObjects } from "../../../src/model/waste/waste.ts";
 
 describe("the order of fields", () => {
   it("has a disparity: how many times hotter each field is than its neighbour", () => {

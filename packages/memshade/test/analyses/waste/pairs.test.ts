@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { foldCallers, rankPairs } from "../../../src/analyses/waste/pairs.ts";
-import type { WasteIp } from "../../../src/model/waste.ts";
+import type { WasteIp } from "../../../src/model/waste/waste.ts";
 import { store, wasteOf } from "./waste-picture.ts";
 
 const path = (...addresses: number[]): WasteIp[] => addresses.map((address) => ({ address }));

@@ -1,4 +1,4 @@
-import type { WasteFile, WasteLoad, WasteStore } from "../../../src/model/waste.ts";
+import type { WasteFile, WasteLoad, WasteStore } from "../../../src/model/waste/waste.ts";
 
 /** A store site by its function and line, with the figures that a test is about. */
 export function store(name: string, line: number, figures: Partial<WasteStore>): WasteStore {

@@ -3,7 +3,7 @@ import {
   attributedPlaces,
   functionsOfInterval,
 } from "../../../src/analyses/working-set/attributed-places.ts";
-import type { Attribution, StackFrame } from "../../../src/model/working-set.ts";
+import type { Attribution, StackFrame } from "../../../src/model/working-set/working-set.ts";
 
 const frame = (index: number, offset: number, line?: number): StackFrame => ({
   function: index,

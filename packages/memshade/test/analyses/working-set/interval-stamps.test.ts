@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
-import { buildLevels, totalOf } from "../../../src/model/working-set-series.ts";
+import { buildLevels, totalOf } from "../../../src/model/working-set/working-set-series.ts";
 import { IntervalStamps } from "./interval-stamps.ts";
 
 interface Touch {

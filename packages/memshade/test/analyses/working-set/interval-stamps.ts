@@ -1,11 +1,11 @@
 import { LINE_BYTES } from "../../../src/analyses/locality/index.ts";
-import type { Measure } from "../../../src/model/working-set.ts";
+import type { Measure } from "../../../src/model/working-set/working-set.ts";
 import {
   BUCKETS,
   bucketOf,
   FRESH_BUCKET,
   type SnapshotRecord,
-} from "../../../src/model/working-set-series.ts";
+} from "../../../src/model/working-set/working-set-series.ts";
 
 /** Intervals in which a line or page was last read and last written. */
 interface Stamps {

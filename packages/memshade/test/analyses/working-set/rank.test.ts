@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { rankWorkingSet, type WorkingSetKey } from "../../../src/analyses/working-set/rank.ts";
-import type { StackFrame, WorkingSetProfile } from "../../../src/model/working-set.ts";
+import type { StackFrame, WorkingSetProfile } from "../../../src/model/working-set/working-set.ts";
 
 const frame = (index: number, offset: number): StackFrame => ({ function: index, name: `f${index}`, offset });
 const counts = (lines: number[]) => ({ lines });

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { moduleTypes } from "../../../src/host/module/module-types.ts";
-import type { WasteObjects } from "../../../src/model/waste.ts";
+import type { WasteObjects } from "../../../src/model/waste/waste.ts";
 import { runWaste } from "../../tools/waste/events.ts";
 
 /** Finds the site of a function of a program with debug information. */

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import type { WasteFile, WasteLoad, WasteStore } from "../../../src/model/waste.ts";
+import type { WasteFile, WasteLoad, WasteStore } from "../../../src/model/waste/waste.ts";
 import { instrument, type WasteOptions } from "../../../src/tools/index.ts";
 import type { TypesOf } from "../../../src/tools/session.ts";
 import { wasteFile } from "../../../src/tools/waste/read/waste-file.ts";

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { FIRST_BESIDE } from "../../../src/tools/working-set/pass/beside-marks.ts";
 import { Insert } from "../../../src/tools/working-set/pass/interval-code.ts";
+import { FIRST_BESIDE } from "../../../src/tools/working-set/pass/marks/beside-marks.ts";
 
 it("each kind of insertion has a number of its own, below those of what other passes put beside", () => {
   const numbers = Object.values(Insert);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { buildLevels } from "../../../src/model/working-set-series.ts";
+import { buildLevels } from "../../../src/model/working-set/working-set-series.ts";
 import { instrument, type WorkingSetLayout } from "../../../src/tools/index.ts";
 import { WorkingSetReader } from "../../../src/tools/working-set/read/read-tables.ts";
 import { wat } from "../../support/assemble.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { Kind, type Mark, PlaceGroup } from "../../../src/tools/working-set/pass/place-group.ts";
+import { Kind, type Mark, PlaceGroup } from "../../../src/tools/working-set/pass/marks/place-group.ts";
 
 interface Place {
   offset: number;

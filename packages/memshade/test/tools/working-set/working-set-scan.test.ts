@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { buildLevels, type SnapshotRecord } from "../../../src/model/working-set-series.ts";
+import { buildLevels, type SnapshotRecord } from "../../../src/model/working-set/working-set-series.ts";
 import { Control } from "../../../src/tools/working-set/layout.ts";
 import { planWorkingSetLayout, workingSetConstants } from "../../../src/tools/working-set/memory-plan.ts";
 import { workingSetRuntimeBytes } from "../../../src/tools/working-set/pass/runtime-bytes.ts";

@@ -1,6 +1,6 @@
 import { fieldOrder } from "../../../analyses/waste/field-order.ts";
 import { ownPlace } from "../../../analyses/waste/libraries.ts";
-import type { WasteField, WasteFile, WasteIp, WasteObjects, WasteStore } from "../../../model/waste.ts";
+import type { WasteField, WasteFile, WasteIp, WasteObjects, WasteStore } from "../../../model/waste/waste.ts";
 import { formatBytes, formatCount, formatMean, formatPercent, plural } from "../../format.ts";
 import { blocksOf, fieldNames, placeOf } from "../../waste-sentences.ts";
 import { printWrapped } from "../common/header.ts";

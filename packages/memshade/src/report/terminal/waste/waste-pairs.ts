@@ -1,5 +1,5 @@
 import { type PairTable, rankPairs } from "../../../analyses/waste/pairs.ts";
-import type { PairKind, WasteFile } from "../../../model/waste.ts";
+import type { PairKind, WasteFile } from "../../../model/waste/waste.ts";
 import { formatBytes, formatCount, formatPercent, plural } from "../../format.ts";
 import { placeOf } from "../../waste-sentences.ts";
 import { printGaps } from "../common/header.ts";

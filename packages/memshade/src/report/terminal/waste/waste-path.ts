@@ -1,5 +1,5 @@
 import { ownPlace } from "../../../analyses/waste/libraries.ts";
-import type { WasteIp } from "../../../model/waste.ts";
+import type { WasteIp } from "../../../model/waste/waste.ts";
 import { bareName, siteText } from "../../waste-sentences.ts";
 import { printCallers } from "../common/call-path.ts";
 import type { Screen } from "../common/screen.ts";

@@ -1,5 +1,5 @@
 import { wasteFindings } from "../../../analyses/waste/findings.ts";
-import type { WasteFile } from "../../../model/waste.ts";
+import type { WasteFile } from "../../../model/waste/waste.ts";
 import { formatBytes, formatCount, formatPercent, plural } from "../../format.ts";
 import { libraryOfFinding, placeOf, sentencesOf } from "../../waste-sentences.ts";
 import { printGaps, printWrapped } from "../common/header.ts";

@@ -1,5 +1,5 @@
 import { rankWaste, type WasteKey } from "../../../analyses/waste/rank-sites.ts";
-import type { WasteFile } from "../../../model/waste.ts";
+import type { WasteFile } from "../../../model/waste/waste.ts";
 import { formatBytes, formatCount, formatPercent, plural } from "../../format.ts";
 import { placeOf } from "../../waste-sentences.ts";
 import { printGaps, printWrapped } from "../common/header.ts";

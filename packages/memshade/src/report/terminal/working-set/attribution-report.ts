@@ -1,5 +1,5 @@
 import { attributedPlaces, functionsOfInterval } from "../../../analyses/working-set/attributed-places.ts";
-import type { Attribution, InstanceWorkingSet } from "../../../model/working-set.ts";
+import type { Attribution, InstanceWorkingSet } from "../../../model/working-set/working-set.ts";
 import { formatPercent, plural } from "../../format.ts";
 import { printCallers } from "../common/call-path.ts";
 import type { Screen } from "../common/screen.ts";

@@ -1,4 +1,4 @@
-import type { TimeUnit, WorkingSetProfile } from "../../../model/working-set.ts";
+import type { TimeUnit, WorkingSetProfile } from "../../../model/working-set/working-set.ts";
 
 const SERIES = 8;
 const FACTOR = 4;

@@ -5,7 +5,7 @@ import {
   LINE_BYTES,
   ValueHistogram,
 } from "../../../analyses/locality/index.ts";
-import type { LocalityRecord } from "../../../model/working-set.ts";
+import type { LocalityRecord } from "../../../model/working-set/working-set.ts";
 import { formatBytes, formatCount, formatPercent, plural } from "../../format.ts";
 import { curveSizes, footprintOf, linesOf, missRatioCurve } from "../../json/locality.ts";
 import type { Screen } from "../common/screen.ts";

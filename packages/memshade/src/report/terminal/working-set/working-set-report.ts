@@ -4,7 +4,7 @@ import type {
   StackFrame,
   TimeUnit,
   WorkingSetProfile,
-} from "../../../model/working-set.ts";
+} from "../../../model/working-set/working-set.ts";
 import { formatBytes, formatCount, formatPercent, groupDigits, plural } from "../../format.ts";
 import { bareName } from "../../waste-sentences.ts";
 import { printChain } from "../common/call-path.ts";

@@ -1,7 +1,11 @@
 import type { GroupBy } from "../../../analyses/groups.ts";
 import { rankWorkingSet, type WorkingSetKey } from "../../../analyses/working-set/rank.ts";
 import type { RankedPlace } from "../../../analyses/working-set/ranked-place.ts";
-import type { AttributionKind, StackFrame, WorkingSetProfile } from "../../../model/working-set.ts";
+import type {
+  AttributionKind,
+  StackFrame,
+  WorkingSetProfile,
+} from "../../../model/working-set/working-set.ts";
 import { formatBytes, formatCount, formatPercent, plural } from "../../format.ts";
 import { bareName } from "../../waste-sentences.ts";
 import { printCallers } from "../common/call-path.ts";

@@ -13,7 +13,7 @@ import {
   RESULT_TYPE,
   type ValType,
 } from "../../../wasm/index.ts";
-import { checkAddress, computeAddress } from "./access-address.ts";
+import { checkAddress, computeAddress } from "./sites/access-address.ts";
 
 /** Functions of the waste runtime that accesses call. */
 export interface AccessTargets {

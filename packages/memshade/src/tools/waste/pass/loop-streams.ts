@@ -15,8 +15,8 @@ import {
 } from "../../../wasm/index.ts";
 import * as Op from "../../../wasm/op.generated.ts";
 import { MOST_STREAMS, STREAM_END_BYTES } from "../layout.ts";
-import type { Place } from "./brief-snippets.ts";
-import type { SiteRecords } from "./site-records.ts";
+import type { SiteRecords } from "./sites/site-records.ts";
+import type { Place } from "./summary-snippets.ts";
 
 const STORE_BIT = 32;
 /** The stride of a stream is said with where it ended. */

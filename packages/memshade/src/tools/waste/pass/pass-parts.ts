@@ -1,16 +1,16 @@
 import type { Frames } from "../../../contexts/frames/call-frames.ts";
-import type { BriefFunctions } from "./brief-functions.ts";
-import type { BriefSnippets } from "./brief-snippets.ts";
-import type { FramedSites } from "./framed-sites.ts";
 import type { StreamTargets } from "./loop-streams.ts";
 import type { NodeTargets } from "./node-calls.ts";
-import type { FixedRecords, FramedRecords, SiteRecords } from "./site-records.ts";
+import type { FramedSites } from "./sites/framed-sites.ts";
+import type { FixedRecords, FramedRecords, SiteRecords } from "./sites/site-records.ts";
 import type { StackMoves } from "./stack-moves.ts";
+import type { SummaryFunctions } from "./summary-functions.ts";
+import type { SummarySnippets } from "./summary-snippets.ts";
 
 /** What follows plain accesses quickly. */
 export interface BriefParts {
-  snippets: BriefSnippets;
-  functions: BriefFunctions;
+  snippets: SummarySnippets;
+  functions: SummaryFunctions;
   /** 1 for each site that is followed inline. */
   inlined: Uint8Array;
   /** How often each site runs, by the look of the code. */

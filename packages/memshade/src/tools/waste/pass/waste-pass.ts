@@ -25,18 +25,18 @@ import {
 import * as Op from "../../../wasm/op.generated.ts";
 import type { ToolSurroundings } from "../../tool.ts";
 import type { AccessFunctions } from "./access-functions.ts";
-import type { Place } from "./brief-snippets.ts";
 import { hasComparison, valueTypeOfStore } from "./comparisons.ts";
+import { impliedBlocks } from "./counters/run-counters.ts";
+import { runFlow } from "./counters/run-flow.ts";
 import { LoopStreams } from "./loop-streams.ts";
 import { NodeCalls } from "./node-calls.ts";
 import type { BriefParts, PassTargets } from "./pass-parts.ts";
-import { impliedBlocks } from "./run-counters.ts";
-import { runFlow } from "./run-flow.ts";
-import { SiteKeys } from "./site-keys.ts";
-import { SiteClass, type SiteTable } from "./site-table.ts";
+import { SiteKeys } from "./sites/site-keys.ts";
+import { SiteClass, type SiteTable } from "./sites/site-table.ts";
+import { isExactImport } from "./sites/wasi-functions.ts";
+import { zeroingFunctions } from "./sites/zeroing-functions.ts";
 import { Step, StepWriter } from "./steps.ts";
-import { isExactImport } from "./wasi-functions.ts";
-import { zeroingFunctions } from "./zeroing-functions.ts";
+import type { Place } from "./summary-snippets.ts";
 
 const HAS_MEMORY_INDEX = 0x40;
 

@@ -6,10 +6,10 @@ import { BodyBuilder } from "../../../rewrite/write/body-builder.ts";
 import { I32 } from "../../../wasm/index.ts";
 import type { ToolSurroundings } from "../../tool.ts";
 import { BodySink } from "./body-sink.ts";
-import { type FramedSites, framedSites } from "./framed-sites.ts";
-import type { FramedRecords } from "./site-records.ts";
-import type { SiteTable } from "./site-table.ts";
-import { zeroingFunctions } from "./zeroing-functions.ts";
+import { type FramedSites, framedSites } from "./sites/framed-sites.ts";
+import type { FramedRecords } from "./sites/site-records.ts";
+import type { SiteTable } from "./sites/site-table.ts";
+import { zeroingFunctions } from "./sites/zeroing-functions.ts";
 
 /** What is known of frames before the layout is. */
 export interface PlannedFrames {

@@ -19,18 +19,19 @@ import type { WasteOptions } from "../../options.ts";
 import type { ToolSurroundings, WovenTool } from "../../tool.ts";
 import { Control, INIT_BUFFER_BYTES } from "../layout.ts";
 import { AccessFunctions } from "./access-functions.ts";
-import { BriefFunctions } from "./brief-functions.ts";
-import { BriefSnippets } from "./brief-snippets.ts";
+import { returningFunctions } from "./counters/returning-functions.ts";
 import { inlinedSites, knownFrequencies, siteFrequencies } from "./inlining.ts";
 import { LoopTable } from "./loop-streams.ts";
 import type { BriefParts } from "./pass-parts.ts";
-import { returningFunctions } from "./returning-functions.ts";
 import { runtimeBytes } from "./runtime-bytes.ts";
-import { FixedRecords, FramedRecords } from "./site-records.ts";
-import { runsPerSite } from "./site-runs.ts";
-import { findSites } from "./site-table.ts";
+import { FixedRecords, FramedRecords } from "./sites/site-records.ts";
+import { runsPerSite } from "./sites/site-runs.ts";
+import { findSites } from "./sites/site-table.ts";
+import { isExactImport } from "./sites/wasi-functions.ts";
+import { zeroingFunctions } from "./sites/zeroing-functions.ts";
 import { StackMoves } from "./stack-moves.ts";
-import { isExactImport } from "./wasi-functions.ts";
+import { SummaryFunctions } from "./summary-functions.ts";
+import { SummarySnippets } from "./summary-snippets.ts";
 import {
   BriefIds,
   LARGEST_MEMORY_BYTES,
@@ -43,7 +44,6 @@ import {
 } from "./waste-layout.ts";
 import { WastePass } from "./waste-pass.ts";
 import { contextPlan, framesOf, inFrameOfZeroing } from "./weave-frames.ts";
-import { zeroingFunctions } from "./zeroing-functions.ts";
 
 const ACCESS_SIZES = [1, 2, 4, 8, 16];
 /** Imports that a sentence names at most. */
@@ -137,7 +137,7 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
   const briefParts = (): BriefParts => {
     const bySize = (name: string) => new Map(ACCESS_SIZES.map((size) => [size, target(`${name}${size}`)]));
     const where = framed === undefined ? "Placed" : "InFrame";
-    const snippets = new BriefSnippets(
+    const snippets = new SummarySnippets(
       layout,
       shadowMemory,
       {
@@ -157,7 +157,7 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
         : knownFrequencies(sites, runsPerSite(sites, options.siteRuns), guessed);
     return {
       snippets,
-      functions: new BriefFunctions(appended, snippets, memory64),
+      functions: new SummaryFunctions(appended, snippets, memory64),
       inlined: inlinedSites(module, sites, frequencies),
       frequencies,
       returning,

@@ -1,5 +1,5 @@
 import type { BlockType } from "../../../model/block-type.ts";
-import type { WasteField, WasteIp, WasteObjects } from "../../../model/waste.ts";
+import type { WasteField, WasteIp, WasteObjects } from "../../../model/waste/waste.ts";
 import type { TypeAt } from "../../session.ts";
 import { OFFSETS } from "../layout.ts";
 import { COLUMNS, Column, type ObjectFigures } from "./read-objects.ts";

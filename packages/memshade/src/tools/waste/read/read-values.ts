@@ -1,4 +1,4 @@
-import type { WasteValue } from "../../../model/waste.ts";
+import type { WasteValue } from "../../../model/waste/waste.ts";
 import { ACCESS_BYTES, OPCODE_NAME } from "../../../wasm/index.ts";
 import { VALUE_BYTES, VALUES_BYTES, Value } from "../layout.ts";
 import { readCount } from "./tables.ts";

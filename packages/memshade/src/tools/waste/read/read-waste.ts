@@ -1,5 +1,5 @@
 import { bytesOfBase64 } from "../../../bytes/base64.ts";
-import type { PairKind, WasteClass, WasteValue } from "../../../model/waste.ts";
+import type { PairKind, WasteClass, WasteValue } from "../../../model/waste/waste.ts";
 import { decodeModule, type WasmModule } from "../../../wasm/index.ts";
 import {
   BriefIds,
@@ -225,15 +225,15 @@ export class WasteReader {
       : new Map<number, number>();
 
     // The brief engine counts operations of one size only: their bytes follow.
-    const isBrief = layout.engine === "brief";
+    const isSummary = layout.engine === "brief";
     const stores = new FigureList<StoreFigures>();
     for (const { key, site, path, at, runs, events } of storePaths) {
       const u64 = (field: number): number => readCount(view, at + field);
       // Records of the brief engine may be shorter.
-      const full = (field: number): number => (isBrief ? 0 : u64(field));
+      const full = (field: number): number => (isSummary ? 0 : u64(field));
       const counted = u64(Store.stores) + runs;
       if (counted === 0) continue;
-      const bytes = isBrief ? sites.bytes[site] : 0;
+      const bytes = isSummary ? sites.bytes[site] : 0;
       const silent = u64(Store.silent) + events;
       const left = unread.get(key) ?? 0;
       const hostRead = u64(Store.hostRead) + (exitVisible ? left : 0);
@@ -252,7 +252,9 @@ export class WasteReader {
         written,
         read: readBytes,
         // The brief engine does not count what is overwritten: it is what is left.
-        overwritten: isBrief ? written - deallocated - hostRead - exit - readBytes : full(Store.overwritten),
+        overwritten: isSummary
+          ? written - deallocated - hostRead - exit - readBytes
+          : full(Store.overwritten),
         deallocated,
         exit,
         hostRead,
@@ -269,10 +271,10 @@ export class WasteReader {
     const loads = new FigureList<LoadFigures>();
     for (const { key, site, path, at, runs, events } of loadPaths) {
       const u64 = (field: number): number => readCount(view, at + field);
-      const full = (field: number): number => (isBrief ? 0 : u64(field));
+      const full = (field: number): number => (isSummary ? 0 : u64(field));
       const counted = u64(Load.loads) + runs;
       if (counted === 0) continue;
-      const bytes = isBrief ? sites.bytes[site] : 0;
+      const bytes = isSummary ? sites.bytes[site] : 0;
       const fresh = bytes === 0 ? 0 : u64(Load.fresh) + events;
       const count = Math.max(counted, fresh);
       loads.add({
@@ -287,7 +289,7 @@ export class WasteReader {
         zeroBytes: full(Load.zeroBytes),
         approximate: full(Load.approximate),
         values:
-          isBrief || u64(Load.redundant) === 0
+          isSummary || u64(Load.redundant) === 0
             ? []
             : readValues(view, layout.values + key * VALUES_BYTES, sites.op[site]),
       });

@@ -10,7 +10,7 @@ import {
   type WastePair,
   type WasteReallocations,
   type WasteStore,
-} from "../../../model/waste.ts";
+} from "../../../model/waste/waste.ts";
 import type { InstrumentedInfo } from "../../index.ts";
 import { ModuleFunctions } from "../../module-functions.ts";
 import { sentencesOfTool } from "../../sentences.ts";

@@ -1,4 +1,4 @@
-import type { WasteFile } from "../../../model/waste.ts";
+import type { WasteFile } from "../../../model/waste/waste.ts";
 
 /** Characters that a string may have in engines of today, with something to spare. */
 const LONGEST_STRING = 2 ** 29 - 2 ** 16;

@@ -3,7 +3,7 @@ import type { Insertions } from "../../../rewrite/write/insertions.ts";
 import type { SnippetSink } from "../../../rewrite/write/snippet-sink.ts";
 import * as Op from "../../../wasm/op.generated.ts";
 import { Countdown, type CountdownTargets } from "./countdown.ts";
-import { type MarkTargets, MarkWriter, type Span } from "./mark-writer.ts";
+import { type MarkTargets, MarkWriter, type Span } from "./marks/mark-writer.ts";
 
 /** What an insertion does: its operand `a`. */
 export const Insert = {

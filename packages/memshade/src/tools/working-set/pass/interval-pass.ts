@@ -8,13 +8,13 @@ import type { SnippetSink } from "../../../rewrite/write/snippet-sink.ts";
 import { extraLocal } from "../../../rewrite/write/temporaries.ts";
 import { ACCESS_BYTES, ACCESS_KIND, AccessKind, functionType, I32 } from "../../../wasm/index.ts";
 import * as Op from "../../../wasm/op.generated.ts";
-import { alignmentHint } from "./alignment-hint.ts";
 import { CountRegions, NO_COUNT } from "./count-regions.ts";
 import { Insert, IntervalCode, type IntervalCodeTargets } from "./interval-code.ts";
-import { LineMarks, type MarkedGroup } from "./line-marks.ts";
-import { type HoistingLoop, MarkPlaces } from "./mark-places.ts";
-import { type LoopSummary, MovedMarks, type SummarizedLoop } from "./moved-marks.ts";
-import { Kind, type Mark, type PlaceGroup, type TestedMarks } from "./place-group.ts";
+import { alignmentHint } from "./marks/alignment-hint.ts";
+import { LineMarks, type MarkedGroup } from "./marks/line-marks.ts";
+import { type HoistingLoop, MarkPlaces } from "./marks/mark-places.ts";
+import { type LoopSummary, MovedMarks, type SummarizedLoop } from "./marks/moved-marks.ts";
+import { Kind, type Mark, type PlaceGroup, type TestedMarks } from "./marks/place-group.ts";
 import type { PollPlan } from "./poll-plan.ts";
 
 /** What the inserted code refers to, and what is known of the module as a whole. */

@@ -13,7 +13,7 @@ import {
 } from "../../../wasm/index.ts";
 import * as Op from "../../../wasm/op.generated.ts";
 import type { ToolSurroundings } from "../../tool.ts";
-import { LINE_SHIFT } from "./line-of-address.ts";
+import { LINE_SHIFT } from "./marks/line-of-address.ts";
 
 const LINE_BYTES = 64;
 const PAGE_BYTES = 65_536;

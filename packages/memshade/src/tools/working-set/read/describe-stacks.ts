@@ -1,4 +1,4 @@
-import type { StackFrame } from "../../../model/working-set.ts";
+import type { StackFrame } from "../../../model/working-set/working-set.ts";
 import { ModuleFunctions } from "../../module-functions.ts";
 import type { LinesOf } from "../../session.ts";
 import type { NotedFrame } from "./note-stack.ts";

@@ -1,4 +1,4 @@
-import { bucketOf, FRESH_BUCKET } from "../../../model/working-set-series.ts";
+import { bucketOf, FRESH_BUCKET } from "../../../model/working-set/working-set-series.ts";
 import type { WorkingSetLayout } from "../../index.ts";
 
 const LINES_PER_PAGE = 64;

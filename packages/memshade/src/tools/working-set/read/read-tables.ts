@@ -1,5 +1,10 @@
-import { MEASURES, type Measure } from "../../../model/working-set.ts";
-import { BUCKETS, bucketOf, FRESH_BUCKET, type SnapshotRecord } from "../../../model/working-set-series.ts";
+import { MEASURES, type Measure } from "../../../model/working-set/working-set.ts";
+import {
+  BUCKETS,
+  bucketOf,
+  FRESH_BUCKET,
+  type SnapshotRecord,
+} from "../../../model/working-set/working-set-series.ts";
 import { accessesAt, type WorkingSetLayout } from "../../index.ts";
 import { Control, SNAPSHOT_BYTES, Snapshot } from "../layout.ts";
 import { Histories, intervalOf } from "./histories.ts";

@@ -7,8 +7,8 @@ import {
   WORKING_SET_VERSION,
   type WorkingSetLevel,
   type WorkingSetProfile,
-} from "../../../model/working-set.ts";
-import { buildLevels, type SnapshotRecord, totalOf } from "../../../model/working-set-series.ts";
+} from "../../../model/working-set/working-set.ts";
+import { buildLevels, type SnapshotRecord, totalOf } from "../../../model/working-set/working-set-series.ts";
 import type { InstanceHandle } from "../../heap/read/heap-session.ts";
 import {
   type AttributionLayout,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { findPhases } from "../../../../src/analyses/working-set/phases.ts";
-import { readWorkingSet } from "../../../../src/model/read-working-set.ts";
+import { readWorkingSet } from "../../../../src/model/working-set/read-working-set.ts";
 import { workingSetCsv } from "../../../../src/report/json/working-set-csv.ts";
 import { workingSetReportJson } from "../../../../src/report/json/working-set-report.ts";
 import { createPaint } from "../../../../src/report/terminal/common/paint.ts";

@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { readDeadstores } from "../../../../src/formats/deadstores/read.ts";
 import { type ProfileOptions, profile } from "../../../../src/host/profile.ts";
 import type { Profile } from "../../../../src/host/run/recorder.ts";
-import { readWaste } from "../../../../src/model/read-waste.ts";
-import type { WasteFile } from "../../../../src/model/waste.ts";
+import { readWaste } from "../../../../src/model/waste/read-waste.ts";
+import type { WasteFile } from "../../../../src/model/waste/waste.ts";
 import { wat } from "../../../support/assemble.ts";
 import { BUMP } from "../../../support/profiled.ts";
 

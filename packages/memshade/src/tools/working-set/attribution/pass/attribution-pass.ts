@@ -8,9 +8,9 @@ import type { SnippetSink } from "../../../../rewrite/write/snippet-sink.ts";
 import { extraLocal } from "../../../../rewrite/write/temporaries.ts";
 import { ACCESS_BYTES, I32 } from "../../../../wasm/index.ts";
 import * as Op from "../../../../wasm/op.generated.ts";
-import { alignmentHint } from "../../pass/alignment-hint.ts";
-import { KnownBytes } from "../../pass/known-bytes.ts";
-import { LINE_SHIFT, writeLine } from "../../pass/line-of-address.ts";
+import { alignmentHint } from "../../pass/marks/alignment-hint.ts";
+import { KnownBytes } from "../../pass/marks/known-bytes.ts";
+import { LINE_SHIFT, writeLine } from "../../pass/marks/line-of-address.ts";
 import type { PollPlan } from "../../pass/poll-plan.ts";
 
 /** What the inserted code refers to. */

@@ -4,8 +4,8 @@ import type {
   AttributionLevel,
   LineFill,
   StackFrame,
-} from "../../../../model/working-set.ts";
-import { FRESH_BUCKET, type SnapshotRecord } from "../../../../model/working-set-series.ts";
+} from "../../../../model/working-set/working-set.ts";
+import { FRESH_BUCKET, type SnapshotRecord } from "../../../../model/working-set/working-set-series.ts";
 import type { ModuleFunctions } from "../../../module-functions.ts";
 import type { LinesOf } from "../../../session.ts";
 import { Kind } from "../layout.ts";

@@ -1,4 +1,4 @@
-import { BUCKETS, bucketOf } from "../../../../model/working-set-series.ts";
+import { BUCKETS, bucketOf } from "../../../../model/working-set/working-set-series.ts";
 import type { AttributionLayout, WorkingSetLayout } from "../../../index.ts";
 import { Control } from "../../layout.ts";
 import { Histories, intervalOf } from "../../read/histories.ts";

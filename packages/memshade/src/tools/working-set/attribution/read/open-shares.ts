@@ -1,4 +1,4 @@
-import { bucketOf, FRESH_BUCKET } from "../../../../model/working-set-series.ts";
+import { bucketOf, FRESH_BUCKET } from "../../../../model/working-set/working-set-series.ts";
 import type { AttributionLayout } from "../../../index.ts";
 import { Key, OWNED_BYTES, Owned } from "../layout.ts";
 

@@ -1,6 +1,6 @@
 import { bytesOfBase64 } from "../../../../bytes/base64.ts";
 import { type ContextFrame, FrameTables } from "../../../../contexts/frame-tables.ts";
-import type { AttributionKind } from "../../../../model/working-set.ts";
+import type { AttributionKind } from "../../../../model/working-set/working-set.ts";
 import { decodeModule } from "../../../../wasm/index.ts";
 import {
   type AttributionLayout,

@@ -4,8 +4,8 @@ import { CONSTANT } from "../../../../rewrite/walk/value-numbers.ts";
 import type { SnippetSink } from "../../../../rewrite/write/snippet-sink.ts";
 import { ACCESS_BYTES } from "../../../../wasm/index.ts";
 import * as Op from "../../../../wasm/op.generated.ts";
-import { BesideMarks, FIRST_BESIDE } from "../../pass/beside-marks.ts";
 import type { IntervalPass } from "../../pass/interval-pass.ts";
+import { BesideMarks, FIRST_BESIDE } from "../../pass/marks/beside-marks.ts";
 
 export interface ExactLocalityTargets {
   memory64: boolean;

@@ -1,8 +1,8 @@
 import { NO_LOCAL } from "../../../../rewrite/walk/operand-stack.ts";
 import type { SnippetSink } from "../../../../rewrite/write/snippet-sink.ts";
 import * as Op from "../../../../wasm/op.generated.ts";
-import { LINE_SHIFT, writeLine } from "../../pass/line-of-address.ts";
-import { LINE_BYTES } from "../../pass/place-group.ts";
+import { LINE_SHIFT, writeLine } from "../../pass/marks/line-of-address.ts";
+import { LINE_BYTES } from "../../pass/marks/place-group.ts";
 import { WAITING_BYTES } from "../layout.ts";
 import { BUFFER_BYTES } from "../memory-plan.ts";
 

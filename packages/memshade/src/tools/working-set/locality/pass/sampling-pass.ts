@@ -7,13 +7,13 @@ import type { SnippetSink } from "../../../../rewrite/write/snippet-sink.ts";
 import { extraLocal } from "../../../../rewrite/write/temporaries.ts";
 import { ACCESS_BYTES, I32 } from "../../../../wasm/index.ts";
 import * as Op from "../../../../wasm/op.generated.ts";
-import { alignmentHint } from "../../pass/alignment-hint.ts";
-import { BesideMarks, FIRST_BESIDE } from "../../pass/beside-marks.ts";
 import type { IntervalPass } from "../../pass/interval-pass.ts";
-import { writeForm } from "../../pass/mark-writer.ts";
-import type { LoopSummary } from "../../pass/moved-marks.ts";
-import { LINE_BYTES } from "../../pass/place-group.ts";
-import { Touches } from "../../pass/touches.ts";
+import { alignmentHint } from "../../pass/marks/alignment-hint.ts";
+import { BesideMarks, FIRST_BESIDE } from "../../pass/marks/beside-marks.ts";
+import { writeForm } from "../../pass/marks/mark-writer.ts";
+import type { LoopSummary } from "../../pass/marks/moved-marks.ts";
+import { LINE_BYTES } from "../../pass/marks/place-group.ts";
+import { Touches } from "../../pass/marks/touches.ts";
 import { type SampledPlace, type SampleTargets, SampleWriter } from "./sample-writer.ts";
 
 /** Indices and addresses in the instrumented module that the inserted code refers to. */

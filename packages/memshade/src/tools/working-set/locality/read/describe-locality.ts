@@ -1,4 +1,4 @@
-import type { LocalityRecord, LocalitySite } from "../../../../model/working-set.ts";
+import type { LocalityRecord, LocalitySite } from "../../../../model/working-set/working-set.ts";
 import type { LocalityLayout } from "../../../index.ts";
 import type { ModuleFunctions } from "../../../module-functions.ts";
 import type { LinesOf } from "../../../session.ts";

@@ -1,0 +1,194 @@
+import { UserError } from "../../bytes/errors.ts";
+import { type Check, count, flag, integer, list, number, oneOf, optional, record, text } from "../check.ts";
+import {
+  TYPE_RULES,
+  WASTE_SCHEMA,
+  WASTE_VERSION,
+  type WasteEnd,
+  type WasteField,
+  type WasteFile,
+  type WasteFileOptions,
+  type WasteFrame,
+  type WasteIp,
+  type WasteLoad,
+  type WasteModule,
+  type WasteObjects,
+  type WastePair,
+  type WasteReallocations,
+  type WasteStore,
+  type WasteTotals,
+  type WasteType,
+  type WasteValue,
+} from "./waste.ts";
+
+const frame = record<WasteFrame>({
+  function: optional(text),
+  file: optional(text),
+  line: optional(integer),
+});
+const ip = record<WasteIp>({
+  address: count,
+  function: optional(text),
+  file: optional(text),
+  line: optional(integer),
+  inlined: optional(list(frame)),
+});
+const siteClass = oneOf("plain", "atomic", "copy", "fill", "host", "calloc");
+
+const someIps: Check<WasteIp[]> = (value, path) => {
+  const ips = list(ip)(value, path);
+  if (ips.length > 0) return ips;
+  throw new UserError(`${path} should have at least one place, but is empty`);
+};
+
+const store = record<WasteStore>({
+  ips: someIps,
+  bytes_written: count,
+  bytes_read: count,
+  nof_stores: count,
+  nof_silent: count,
+  bytes_dead: integer,
+  dead_overwritten: integer,
+  dead_deallocated: count,
+  dead_exit: count,
+  bytes_silent: count,
+  host_assumed_read: count,
+  bytes_same: optional(count),
+  transitively_dead: optional(count),
+  silent_over_zero: optional(count),
+  silent_approximate: optional(count),
+  lanes_redundant: optional(count),
+  bytes_over_segments: optional(count),
+  class: siteClass,
+  frame: optional(flag),
+});
+
+const load = record<WasteLoad>({
+  ips: someIps,
+  nof_loads: count,
+  nof_silent: integer,
+  bytes_loaded: count,
+  nof_redundant: optional(count),
+  bytes_redundant: optional(count),
+  nof_approximate: optional(count),
+  bytes_zero: optional(count),
+  values: optional(list(record<WasteValue>({ value: text, loads: count, exact: flag }))),
+  class: siteClass,
+  frame: optional(flag),
+});
+
+const pair = record<WastePair>({
+  kind: oneOf("overwritten", "deallocated", "returned", "exit", "silent", "redundant"),
+  first: optional(count),
+  origin: optional(oneOf("init", "zero")),
+  second: optional(count),
+  end: optional(count),
+  bytes: count,
+  operations: count,
+});
+
+const objects = record<WasteObjects>({
+  ips: someIps,
+  objects: count,
+  bytes: count,
+  peak: optional(count),
+  size: count,
+  varies: flag,
+  bytesDead: count,
+  type: optional(record<WasteType>({ name: text, size: count, by: oneOf(...TYPE_RULES) })),
+  meanLifetime: optional(number),
+  usefulLifetime: optional(number),
+  usage: optional(number),
+  usageSpan: optional(number),
+  ratioRead: optional(number),
+  ratioWritten: optional(number),
+  writeOnlyBytes: optional(count),
+  holeBytes: optional(count),
+  readUnwrittenBytes: optional(count),
+  deadBy: optional(list(record<{ store: number; bytes: number }>({ store: count, bytes: count }))),
+  tail: optional(flag),
+  fields: list(
+    record<WasteField>({
+      offset: count,
+      size: count,
+      reads: count,
+      writes: count,
+      dead: count,
+      overwritten: optional(count),
+      deallocated: optional(count),
+      exit: optional(count),
+      silent: count,
+      accesses: optional(count),
+      name: optional(text),
+      type: optional(text),
+    }),
+  ),
+});
+
+const file = record<WasteFile>({
+  schema: oneOf(WASTE_SCHEMA),
+  version: oneOf(WASTE_VERSION),
+  command: text,
+  modules: optional(list(record<WasteModule>({ index: count, name: text, buildId: text }))),
+  options: record<WasteFileOptions>({
+    engine: oneOf("brief", "full"),
+    contexts: flag,
+    objects: flag,
+    copies: optional(flag),
+    compat: text,
+  }),
+  totals: record<WasteTotals>({
+    bytesWritten: count,
+    bytesRead: count,
+    deadOverwritten: integer,
+    deadDeallocated: count,
+    deadExit: count,
+    hostAssumedRead: count,
+    stores: count,
+    silentStores: count,
+    loads: count,
+    bytesLoaded: count,
+    silentLoads: integer,
+  }),
+  stores: list(store),
+  loads: list(load),
+  pairs: optional(list(pair)),
+  ends: optional(list(record<WasteEnd>({ ips: someIps }))),
+  reallocations: optional(
+    list(
+      record<WasteReallocations>({ ips: someIps, calls: count, grown: count, moves: count, moved: count }),
+    ),
+  ),
+  objects: optional(list(objects)),
+  notTracked: list(text),
+});
+
+/**
+ * The text of a `waste.json`.
+ *
+ * @throws UserError saying what is wrong in one line, without the file's name
+ */
+export function readWaste(json: string): WasteFile {
+  let value: unknown;
+  try {
+    value = JSON.parse(json);
+  } catch {
+    throw new UserError("it is not JSON");
+  }
+  const header = value as { schema?: unknown; version?: unknown } | null;
+  if (typeof header !== "object" || header === null || header.schema !== WASTE_SCHEMA)
+    throw new UserError(`it is not the waste of a run (its schema is not "${WASTE_SCHEMA}")`);
+  if (header.version !== WASTE_VERSION)
+    throw new UserError(
+      `it has version ${JSON.stringify(header.version)}, this memshade reads version ${WASTE_VERSION}`,
+    );
+  const found = file(value, "");
+  for (const { kind, first, second, end } of found.pairs ?? []) {
+    const limit = kind === "redundant" ? found.loads.length : found.stores.length;
+    if ((first ?? 0) >= limit || (second ?? 0) >= limit || (end ?? -1) >= (found.ends?.length ?? 0))
+      throw new UserError("pairs name sites that are not there");
+  }
+  for (const { store: index } of (found.objects ?? []).flatMap(({ deadBy }) => deadBy ?? []))
+    if (index >= found.stores.length) throw new UserError("blocks name sites that are not there");
+  return found;
+}

@@ -1,0 +1,69 @@
+// Calling contexts of the full engine: the context at hand, and keys for (context, access site).
+import {
+  LOAD_KEY, NOWHERE, PLACE_KEY, STORE_KEY, childOf, find, insert, isKnown, valueOf,
+} from "../../../../contexts/assembly/frames/tree";
+import { BY_CONTEXT, CONTROL, LOADS, LOAD_CAPACITY, LOAD_SITES, NODE, STORES, STORE_CAPACITY, STORE_SITES } from "../imports";
+import { Control, Load, RECORD_BYTES, Store } from "../layout.generated";
+
+function lose(): void {
+  store<u32>(CONTROL, load<u32>(CONTROL, Control.keysLost) + 1, Control.keysLost);
+}
+
+/** A call at code offset `site`: the node that what follows runs in. */
+export function enter(site: u32): u32 {
+  const node = childOf(NODE, site);
+  if (node != NOWHERE) return node;
+  lose();
+  return NODE;
+}
+
+function keyOf(site: u32, kind: u32, last: usize, sites: u32, capacity: u32, table: u32, nodeAt: usize, siteAt: usize): u32 {
+  const node = NODE;
+  const at = find(node, site, kind);
+  if (isKnown(at)) return valueOf(at);
+  const count = load<u32>(CONTROL + last) + 1;
+  const key = sites + count;
+  if (at == 0 || key >= capacity) {
+    lose();
+    return site;
+  }
+  store<u32>(CONTROL + last, count);
+  insert(at, node, site, kind, key);
+  store<u32>(table + key * RECORD_BYTES + nodeAt, node);
+  store<u32>(table + key * RECORD_BYTES + siteAt, site);
+  return key;
+}
+
+@inline export function storeKey(site: u32): u32 {
+  return BY_CONTEXT == 0 ? site : keyOf(site, STORE_KEY, Control.storeKeys, STORE_SITES, STORE_CAPACITY, STORES, Store.node, Store.site);
+}
+
+@inline export function loadKey(site: u32): u32 {
+  return BY_CONTEXT == 0 ? site : keyOf(site, LOAD_KEY, Control.loadKeys, LOAD_SITES, LOAD_CAPACITY, LOADS, Load.node, Load.site);
+}
+
+/** The key of the place that ends the frame at hand. */
+export function returnKey(): u32 {
+  return placeKey(load<u32>(CONTROL, Control.returnSite), NODE);
+}
+
+/** The key of the place that called the allocator, which may be further out than what only passed its request on. */
+export function allocationKey(): u32 {
+  const offset = load<u32>(CONTROL, Control.allocationSite);
+  return placeKey(offset, offset == 0 ? NODE : load<u32>(CONTROL, Control.allocationNode));
+}
+
+/** The key, from 1, of a code offset (0: unknown) in a context: a place that allocates, frees or returns. */
+function placeKey(offset: u32, context: u32): u32 {
+  const node = BY_CONTEXT == 0 ? 0 : context;
+  const at = find(node, offset, PLACE_KEY);
+  if (at == 0) {
+    lose();
+    return 0;
+  }
+  if (isKnown(at)) return valueOf(at);
+  const key = load<u32>(CONTROL, Control.places) + 1;
+  store<u32>(CONTROL, key, Control.places);
+  insert(at, node, offset, PLACE_KEY, key);
+  return key;
+}

@@ -1,0 +1,8 @@
+// The waste tool with writers, readers and values: contexts, pairs, objects and copies.
+export { loaded, loadedToMove, stored, storedMove, storing } from "./accesses";
+export { allocated, reallocated, released, stackMoved } from "./blocks";
+export { growing, grown, notePages } from "../memory";
+export { enter } from "./contexts";
+export {
+  arrived, copying, filling, hostMayRead, hostRead, hostWrote, initialized, initializing, left, segment, touched,
+} from "./ranges";

@@ -1,0 +1,359 @@
+import type { SnippetSink } from "../../../rewrite/write/snippet-sink.ts";
+import { ACCESS_KIND, AccessKind, type ValType } from "../../../wasm/index.ts";
+import * as Op from "../../../wasm/op.generated.ts";
+import { DIRTY_LINE_SHIFT, READS_BYTES } from "../layout.ts";
+import { loadBefore, writeComparison } from "./comparisons.ts";
+import { pushAddress, pushHeld, type Scratch, ShadowWords, type SnippetAddress } from "./shadow-words.ts";
+import { DISTANCES, type SiteRecords } from "./sites/site-records.ts";
+import { BriefIds, type WasteLayout } from "./waste-layout.ts";
+
+const NOTHING = 0x40;
+const I32: ValType = 0x7f;
+
+export interface BriefTargets {
+  /** A store of what is there already, by its size. This, `fresh` and `given` are told of a site what `SiteRecords.pushPlaced` pushes. */
+  same: ReadonlyMap<number, number>;
+  /** A line is written that was not since the host was in control. */
+  soiled: number;
+  /** By the size of the access: 1, 2, 4, 8, 16 bytes. */
+  fresh: ReadonlyMap<number, number>;
+  /** The same where the load has been counted. */
+  mixed: ReadonlyMap<number, number>;
+  /** Give a store an id. */
+  given: ReadonlyMap<number, number>;
+}
+
+/** An access followed inline. */
+export interface Place {
+  op: number;
+  size: number;
+  site: number;
+  /** What `SiteRecords` knows the site by. */
+  key: number;
+  address: SnippetAddress;
+  /** The lane that is stored, where the instruction has one. */
+  lane: number;
+  /** A store inside of a loop that is followed when it has ended: an i64 local that counts silent stores instead of the record. */
+  silent: number | undefined;
+  /** The local that holds a store's operand, and whether it does so already. */
+  value: { local: number; isHeld: boolean };
+  /** An i64 local for a store's id. */
+  ids: number;
+}
+
+/** Locals of a function for stores: the address as the instruction takes it, its operand, and what `SiteRecords.setCold` leaves. */
+interface ColdStore {
+  whole: number;
+  /** The same address for the shadow. */
+  followed: SnippetAddress;
+  value: number;
+  store: number;
+}
+
+/** Writes the instructions that follow plain loads and stores inline. Byte for byte: docs/architecture.md. */
+export class SummarySnippets {
+  readonly #layout: WasteLayout;
+  readonly #memory: number;
+  readonly #targets: BriefTargets;
+  readonly #words: ShadowWords;
+  /** Memory that nobody has written holds zeros, which may be written again silently. */
+  readonly #zeroIsValid: boolean;
+  /** Such memory counts as read when an opaque host was in control. */
+  readonly #showsZeros: boolean;
+  readonly records: SiteRecords;
+
+  constructor(
+    layout: WasteLayout,
+    memory: number,
+    targets: BriefTargets,
+    records: SiteRecords,
+    zeroIsValid: boolean,
+  ) {
+    this.records = records;
+    this.#zeroIsValid = zeroIsValid;
+    this.#showsZeros = zeroIsValid && layout.dirty !== 0;
+    this.#layout = layout;
+    this.#memory = memory;
+    this.#targets = targets;
+    this.#words = new ShadowWords(memory);
+  }
+
+  /** Asks for the locals that a load needs, before the code in which snippets ask for them. */
+  reserve({ op, size }: Place, scratch: Scratch): void {
+    if (ACCESS_KIND[op] !== AccessKind.Store) this.#words.reserve(size, scratch);
+  }
+
+  /** Before a store, with its operand on top of the stack: counts it if the operand is there already. */
+  compareStore(sink: SnippetSink, place: Place): void {
+    const { op, size, key, site, address, value, silent } = place;
+    if (!value.isHeld) sink.local(Op.LOCAL_TEE, value.local);
+    if (address.local >= 0) sink.local(Op.LOCAL_GET, address.local);
+    else if (address.isWide) sink.i64(BigInt(address.constant));
+    else sink.i32(address.constant);
+    sink.access(loadBefore(op), 0, 0, address.displacement);
+    sink.local(Op.LOCAL_GET, value.local);
+    writeComparison(sink, op, place.lane);
+    sink.rarely();
+    sink.open(Op.IF, NOTHING);
+    if (silent !== undefined) {
+      this.#words.pushNoneInvalid(sink, size, address);
+      sink.plain(Op.I64_EXTEND_I32_U);
+      sink.local(Op.LOCAL_GET, silent);
+      sink.plain(Op.I64_ADD);
+      sink.local(Op.LOCAL_SET, silent);
+    } else if (this.#zeroIsValid) {
+      // Without a call, which would cost the code around it its registers.
+      const at = this.records.silentAt(key, site);
+      this.records.pushBase(sink);
+      this.#words.pushNoneInvalid(sink, size, address);
+      sink.plain(Op.I64_EXTEND_I32_U);
+      this.records.pushBase(sink);
+      sink.access(Op.I64_LOAD, 3, this.#memory, at);
+      sink.plain(Op.I64_ADD);
+      sink.access(Op.I64_STORE, 3, this.#memory, at);
+    } else this.#callPlaced(sink, place, this.#targets.same);
+    sink.end();
+  }
+
+  /** Calls a function that is told in one number which site this is and how far its local is from what it accesses. */
+  #callPlaced(
+    sink: SnippetSink,
+    { size, key, address }: Place,
+    functions: ReadonlyMap<number, number>,
+  ): void {
+    const distance = address.displacement / size;
+    if (address.local >= 0 && distance < DISTANCES && Number.isInteger(distance)) {
+      pushHeld(sink, address);
+      this.records.pushPlaced(sink, key, distance);
+    } else {
+      pushAddress(sink, address);
+      this.records.pushPlaced(sink, key, 0);
+    }
+    sink.indexed(Op.CALL, functions.get(size) as number);
+  }
+
+  /** Behind a store: its bytes get the site's id. */
+  markStore(sink: SnippetSink, place: Place): void {
+    const { size, key, address, ids } = place;
+    if (this.#layout.dirty !== 0) this.#markDirty(sink, address);
+    this.records.pushGiven(sink, key);
+    this.#needId(sink, ids, () => {
+      this.#callPlaced(sink, place, this.#targets.given);
+    });
+    this.#words.fill(sink, size, ids, address);
+  }
+
+  /** What was given to a store is on the stack, 0: nothing yet. `ids`: local that gets it. `give` pushes what is given to it now. */
+  #needId(sink: SnippetSink, ids: number, give: () => void): void {
+    sink.local(Op.LOCAL_TEE, ids);
+    sink.plain(Op.I64_EQZ);
+    sink.rarely();
+    sink.open(Op.IF, NOTHING);
+    give();
+    sink.local(Op.LOCAL_SET, ids);
+    sink.end();
+  }
+
+  /** As `compareStore` in a function of its own, whose parameters and locals are named; `store` as in `followStore`. */
+  compareCold(
+    sink: SnippetSink,
+    op: number,
+    size: number,
+    { whole, followed, value, store }: ColdStore,
+  ): void {
+    sink.local(Op.LOCAL_GET, whole);
+    sink.access(loadBefore(op), 0, 0, 0);
+    sink.local(Op.LOCAL_GET, value);
+    writeComparison(sink, op, 0);
+    sink.rarely();
+    sink.open(Op.IF, NOTHING);
+    pushAddress(sink, followed);
+    this.records.pushPlacedOf(sink, store);
+    sink.indexed(Op.CALL, this.#targets.same.get(size) as number);
+    sink.end();
+  }
+
+  /** As `markStore`; counts the store too. `store`: local with what `SiteRecords.pushStore` pushes, `id`: an i64 local for the store's id. */
+  followStore(sink: SnippetSink, size: number, place: SnippetAddress, store: number, id: number): void {
+    const { arena, stores, recordShift } = this.#layout;
+    if (this.#layout.dirty !== 0) this.#markDirty(sink, place);
+    if (arena === 0) this.#addOne(sink, store, stores, recordShift);
+    else this.#addOne(sink, store, 0, 0);
+    this.records.pushGivenOf(sink, store);
+    this.#needId(sink, id, () => {
+      pushAddress(sink, place);
+      this.records.pushPlacedOf(sink, store);
+      sink.indexed(Op.CALL, this.#targets.given.get(size) as number);
+    });
+    this.#words.fill(sink, size, id, place);
+  }
+
+  /** As `testLoad`; counts the load too. */
+  followLoad(sink: SnippetSink, size: number, place: SnippetAddress, number: number): void {
+    this.#addOne(sink, number, this.#layout.loads, this.#layout.loadShift);
+    this.#words.pushUnread(sink, size, place);
+    sink.rarely();
+    sink.open(Op.IF, NOTHING);
+    pushAddress(sink, place);
+    this.records.pushPlacedOf(sink, number);
+    sink.indexed(Op.CALL, this.#targets.fresh.get(size) as number);
+    sink.end();
+  }
+
+  /** Adds one to the first counter of the record whose number a local holds. */
+  #addOne(sink: SnippetSink, local: number, table: number, shift: number): void {
+    for (let i = 0; i < 2; i++) {
+      sink.local(Op.LOCAL_GET, local);
+      if (shift === 0) continue;
+      sink.i32(shift);
+      sink.plain(Op.I32_SHL);
+    }
+    sink.access(Op.I64_LOAD, 3, this.#memory, table);
+    sink.i64(1n);
+    sink.plain(Op.I64_ADD);
+    sink.access(Op.I64_STORE, 3, this.#memory, table);
+  }
+
+  /** The line of a store's first byte; the runtime looks a little behind each line. */
+  #markDirty(sink: SnippetSink, address: SnippetAddress): void {
+    let at = this.#layout.dirty;
+    if (address.local < 0) {
+      sink.i32(0);
+      at += ((address.constant >>> 0) + address.displacement) >>> DIRTY_LINE_SHIFT;
+    } else {
+      pushAddress(sink, address);
+      sink.i32(DIRTY_LINE_SHIFT);
+      sink.plain(Op.I32_SHR_U);
+    }
+    sink.access(Op.I32_LOAD8_U, 0, this.#memory, at);
+    sink.plain(Op.I32_EQZ);
+    sink.rarely();
+    sink.open(Op.IF, NOTHING);
+    pushAddress(sink, address);
+    sink.indexed(Op.CALL, this.#targets.soiled);
+    sink.end();
+  }
+
+  /** Behind a load: unless all of its bytes have been read before, their writers get the credit. */
+  testLoad(sink: SnippetSink, place: Place, scratch: Scratch): void {
+    const { size, key, site, address } = place;
+    this.#words.pushUnread(sink, size, address, scratch);
+    sink.rarely();
+    sink.open(Op.IF, NOTHING);
+    if (this.#showsZeros) this.#readOrShown(sink, place, scratch);
+    else {
+      const id = scratch(I32, 1);
+      this.#add(sink, this.records.freshAt(key, site));
+      if (size > 1) this.#words.pushUniform(sink, size, scratch);
+      if (size > 1) sink.open(Op.IF, NOTHING);
+      this.#words.pushId(sink, size, scratch);
+      sink.local(Op.LOCAL_TEE, id);
+      this.#readUniform(sink, place, id);
+      if (size > 1) {
+        sink.plain(Op.ELSE);
+        this.#callMixed(sink, place);
+        sink.end();
+      }
+    }
+    sink.end();
+  }
+
+  #callMixed(sink: SnippetSink, { size, address }: Place): void {
+    pushAddress(sink, address);
+    sink.indexed(Op.CALL, this.#targets.mixed.get(size) as number);
+  }
+
+  /** A load of bytes that have one id, in a local and on the stack, which is not that of read bytes. */
+  #readUniform(sink: SnippetSink, place: Place, id: number): void {
+    const { size, address } = place;
+    // Overflowed bytes side by side have different ids: they are of one id only where there is one byte.
+    const mayOverflow = size === 1;
+    const end = mayOverflow ? BriefIds.spilled : BriefIds.invalid;
+    // Zero is taken to the end where it is no store's.
+    if (!this.#zeroIsValid) {
+      sink.i32(-1);
+      sink.plain(Op.I32_ADD);
+    }
+    sink.i32(this.#zeroIsValid ? end : end - 1);
+    sink.plain(this.#zeroIsValid && !mayOverflow ? Op.I32_NE : Op.I32_LT_U);
+    // What is invalid stays so: blocks that JavaScript has filled are read like this again and again.
+    sink.open(Op.IF, NOTHING);
+    this.#credit(sink, id, size);
+    this.#words.fillRead(sink, size, address);
+    if (mayOverflow) {
+      sink.plain(Op.ELSE);
+      sink.local(Op.LOCAL_GET, id);
+      sink.i32(1);
+      sink.plain(Op.I32_OR);
+      sink.i32(BriefIds.spilled | 1);
+      sink.plain(Op.I32_EQ);
+      sink.rarely();
+      sink.open(Op.IF, NOTHING);
+      this.#callMixed(sink, place);
+      sink.end();
+    }
+    sink.end();
+  }
+
+  /** The store whose id a local has wrote `size` bytes that are read now; the local has no other use. */
+  #credit(sink: SnippetSink, local: number, size: number): void {
+    sink.local(Op.LOCAL_GET, local);
+    sink.i32(Math.log2(READS_BYTES));
+    sink.plain(Op.I32_SHL);
+    sink.local(Op.LOCAL_TEE, local);
+    sink.local(Op.LOCAL_GET, local);
+    sink.access(Op.I64_LOAD, 3, this.#memory, this.#layout.reads);
+    sink.i64(BigInt(size));
+    sink.plain(Op.I64_ADD);
+    sink.access(Op.I64_STORE, 3, this.#memory, this.#layout.reads);
+  }
+
+  /** A load, of bytes not all read before, where zeros count as read that an opaque host has seen. */
+  #readOrShown(sink: SnippetSink, place: Place, scratch: Scratch): void {
+    const { size, key, site } = place;
+    const id = scratch(I32, 1);
+    // One id that is not zero is that of a store, a segment or invalid memory.
+    this.#words.pushId(sink, size, scratch);
+    sink.local(Op.LOCAL_TEE, id);
+    if (size > 1) {
+      sink.plain(Op.I32_EQZ);
+      this.#words.pushUniform(sink, size, scratch);
+      sink.plain(Op.I32_LT_U);
+    }
+    sink.open(Op.IF, NOTHING);
+    this.#add(sink, this.records.freshAt(key, site));
+    sink.local(Op.LOCAL_GET, id);
+    this.#readUniform(sink, place, id);
+    sink.plain(Op.ELSE);
+    this.#callPlaced(sink, place, this.#targets.fresh);
+    sink.end();
+  }
+
+  /** Behind a loop: puts what its locals have counted into the records. */
+  flushSilent(sink: SnippetSink, { key, site, silent }: Place): void {
+    if (silent === undefined) return;
+    const at = this.records.silentAt(key, site);
+    this.records.pushBase(sink);
+    sink.local(Op.LOCAL_GET, silent);
+    this.records.pushBase(sink);
+    sink.access(Op.I64_LOAD, 3, this.#memory, at);
+    sink.plain(Op.I64_ADD);
+    sink.access(Op.I64_STORE, 3, this.#memory, at);
+    sink.i64(0n);
+    sink.local(Op.LOCAL_SET, silent);
+  }
+
+  /** One more run of a block, whose counter is at `at` from the base of records. */
+  countRun(sink: SnippetSink, at: number): void {
+    this.#add(sink, at);
+  }
+
+  #add(sink: SnippetSink, at: number): void {
+    this.records.pushBase(sink);
+    this.records.pushBase(sink);
+    sink.access(Op.I64_LOAD, 3, this.#memory, at);
+    sink.i64(1n);
+    sink.plain(Op.I64_ADD);
+    sink.access(Op.I64_STORE, 3, this.#memory, at);
+  }
+}
