@@ -12,7 +12,7 @@ import { openCoreFixture } from "../../packages/memshade/test/unwind/core-fixtur
 
 const PAIRS = 3;
 const here = import.meta.dirname;
-const library = new URL("../../packages/memshade/dist/bundle/unwinding.js", import.meta.url).href;
+const library = new URL("../../packages/memshade/dist/unwinding.js", import.meta.url).href;
 const file = process.argv[2] ?? "/usr/lib/firefox-esr/libxul.so";
 
 /** CPU seconds (user and system) of a whole process, and what it printed. */
