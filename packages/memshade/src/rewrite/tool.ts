@@ -35,7 +35,7 @@ export type CodePart = "program" | "wrapper" | "allocator";
  * one given to `begin` or one of the `KINDS_PER_PASS - 1` behind it, and writes their bytes when the function is written.
  * Offsets are positions in the original module's bytes.
  *
- * @example A pass that calls a function before each store:
+ * A pass that, for instance, calls a function before each store:
  *
  *     class StorePass implements ToolPass {
  *       begin(state: WalkState, kind: number): void {
