@@ -40,10 +40,9 @@ describe("what a module has no use for", () => {
     expect(
       added(program(`${access} (memory.fill (local.get 0) (i32.const 0) (local.get 1))`), options),
     ).toBeGreaterThan(least + 100);
-    const histogram = { ...options, exactHistogram: true };
-    const both = added(program(access), { ...histogram, clock: "wall" });
-    expect(both).toBeGreaterThan(added(program(access), histogram) + 50);
-    expect(both).toBeGreaterThan(added(program(access), { ...options, clock: "wall" }) + 300);
+    // Two runtimes: the one of nearly every run, and one for all that can be asked for.
+    expect(added(program(access), { ...options, exactHistogram: true })).toBeGreaterThan(least + 300);
+    expect(added(program(access), { ...options, clock: "wall" })).toBeGreaterThan(least + 300);
     expect(added(program(access), { ...options, countersOnly: true })).toBeLessThan(500);
   });
 });
