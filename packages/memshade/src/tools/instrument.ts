@@ -79,8 +79,15 @@ interface Rewritten {
  * Throws `FormatError` for bytes that are no module and `UserError` for options that do not fit it.
  *
  * @example
+ * ```ts
+ * import assert from "node:assert";
+ * import { instrument } from "memshade";
  *
- *     const { bytes, info } = instrument(await readFile("program.wasm"), { tools: ["heap", "waste"] });
+ * const empty = Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0);
+ * const { bytes, info } = instrument(empty, { name: "empty", tools: ["heap", "waste"] });
+ * assert(WebAssembly.validate(bytes));
+ * assert.equal(info.name, "empty");
+ * ```
  */
 export function instrument(bytes: Uint8Array, options: InstrumentOptions = {}): Instrumented {
   return new Instrumentation(decodeModule(bytes), options).run();
