@@ -7,7 +7,7 @@ import { MERGED, Watched } from "../../support/counters.ts";
 
 const [P, Q] = [1024, 4096];
 const module = (body: string) =>
-  wat(`(module (memory (export "memory") 1) (tag $left) (func $pass)
+  wat(`(module (memory (export "memory") 1 1) (tag $left) (func $pass)
     (func (export "run") (param $p i32) (param $q i32) (param $n i32) (result i32) ${body} (i32.const 1)))`);
 
 const CALLS = [0, 1, 2, 3, 5].map((n): [string, ...number[]] => ["run", P, Q, n]);
