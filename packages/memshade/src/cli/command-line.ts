@@ -28,6 +28,8 @@ function explain(error: unknown): number {
 
 /** What does the work of options that there were. */
 const INSTEAD: Readonly<Record<string, string>> = {
+  "--pgo": "--learn FILE lets a run learn from an earlier one",
+  "--no-pgo": "no run learns from an earlier one unless --learn FILE is given",
   "--first-touch": "--who tells it",
   "--owners": "--who tells it",
   "--fill": "--who tells it",

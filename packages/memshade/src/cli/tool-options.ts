@@ -118,7 +118,8 @@ export function addLearnOption(command: Command): Command {
     .option(
       "--learn <file>",
       "follow inline what ran most in the run that this file tells of, and write this run to it",
-    );
+    )
+    .optionsGroup("Options:");
 }
 
 const LOCALITY_METHODS = ["shards", "exact"];
