@@ -1,5 +1,6 @@
 import { readdirSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import { wat } from "../support/assemble.ts";
 import {
   compileProgram,
   functionCount,
@@ -9,7 +10,6 @@ import {
   programText,
 } from "./fixtures.ts";
 import { type Observation, observe } from "./text-modules.ts";
-import { assembleText } from "./wat-text.ts";
 
 const FOLDER = new URL("../fixtures/programs/wat/", import.meta.url);
 const NAMES = readdirSync(FOLDER)
@@ -33,7 +33,7 @@ describe.each(NAMES)("wat/%s, instrumented", (name) => {
   });
 
   it.skipIf(BY_BINARYEN.includes(name))("is committed as its text says", async () => {
-    expect(Buffer.from(await assembleText(name, programText(`wat/${name}`)))).toEqual(
+    expect(Buffer.from(wat(programText(`wat/${name}`), name))).toEqual(
       Buffer.from(programBytes(`wat/${name}`)),
     );
   });

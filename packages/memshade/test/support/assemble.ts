@@ -5,10 +5,10 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import wabtFactory from "wabt";
 
-const wabt = await wabtFactory();
+export const wabt = await wabtFactory();
 
 /** Every proposal that wabt can read. */
-const FEATURES = {
+export const FEATURES = {
   exceptions: true,
   mutable_globals: true,
   sat_float_to_int: true,
@@ -25,9 +25,9 @@ const FEATURES = {
   extended_const: true,
 };
 
-/** Bytes of a module in the text format, with a name section. Throws wabt's own message for wrong text. */
-export function wat(text: string): Uint8Array {
-  const module = wabt.parseWat("test.wat", text, FEATURES);
+/** Bytes of a module in the text format, with a name section. Throws wabt's own message, with `file`, for wrong text. */
+export function wat(text: string, file = "test.wat"): Uint8Array {
+  const module = wabt.parseWat(file, text, FEATURES);
   try {
     return module.toBinary({ write_debug_names: true }).buffer.slice();
   } finally {

@@ -2,33 +2,15 @@ import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import wabtFactory from "wabt";
 import { decodeModule, iterateOperators, type Operator, printOperator } from "../../src/wasm/index.ts";
-
-const wabt = await wabtFactory();
-
-/** wabt's name for every feature that it must not leave off. */
-const WABT_FEATURES = {
-  exceptions: true,
-  mutable_globals: true,
-  sat_float_to_int: true,
-  sign_extension: true,
-  simd: true,
-  threads: true,
-  function_references: true,
-  multi_value: true,
-  tail_call: true,
-  bulk_memory: true,
-  reference_types: true,
-  memory64: true,
-  multi_memory: true,
-  extended_const: true,
-  relaxed_simd: true,
-};
+import { FEATURES, wabt } from "../support/assemble.ts";
 
 /** Assembles text with wabt, which keeps structure and indices as written. */
 export function assemble(text: string, options: { names?: boolean; relocatable?: boolean } = {}): Uint8Array {
-  const module = wabt.parseWat("test.wat", new TextEncoder().encode(text), WABT_FEATURES);
+  const module = wabt.parseWat("test.wat", new TextEncoder().encode(text), {
+    ...FEATURES,
+    function_references: true,
+  });
   try {
     module.resolveNames();
     return module.toBinary({
