@@ -32,7 +32,7 @@ export interface NodeTargets {
 }
 
 /**
- * What calls do to the calling context in the full engine. A global has the node at hand: a call changes it, and puts back
+ * What calls do to the calling context in precise mode. A global has the node at hand: a call changes it, and puts back
  * what the function keeps in a local. Whoever catches an exception puts it back too, and wrappers around what the host may
  * call set it to where the host stands.
  */

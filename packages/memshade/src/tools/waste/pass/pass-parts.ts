@@ -43,7 +43,7 @@ export interface PassTargets {
   hostMayRead: number;
   /** What takes the place of setting the stack pointer. */
   stackMoves: StackMoves;
-  /** How calls change contexts in the full engine; undefined where nobody asks for them. */
+  /** How calls change contexts in precise mode; undefined where nobody asks for them. */
   nodes: NodeTargets | undefined;
   /** Words of the control block: site of a store, of a load, of an allocation. */
   storeSite: number;

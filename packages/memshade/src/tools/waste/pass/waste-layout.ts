@@ -45,7 +45,7 @@ export interface WasteLayout {
   covered: number;
   /** Whether writers, readers and origins have a memory each, in this order behind the one with everything else. */
   isSplit: boolean;
-  /** A u32 per byte of program memory with its last store; in the brief engine only of stores for which no id was left. */
+  /** A u32 per byte of program memory with its last store; in summary mode only of stores for which no id was left. */
   writers: number;
   readers: number;
   seen: number;
@@ -112,7 +112,7 @@ export interface WasteWishes {
   copies: boolean;
   /** The host may read and says nothing of it. */
   opaque: boolean;
-  /** Functions of the module and bytes of a frame of each of them, where the brief engine tells contexts apart. */
+  /** Functions of the module and bytes of a frame of each of them, where summary mode tells contexts apart. */
   frames?: { functions: number; bytes: number } | undefined;
   /** The most ids that are given while the program runs. */
   mostIds?: number | undefined;
@@ -249,7 +249,7 @@ export function ownMemories(
 }
 
 /**
- * What a shadow word of the brief engine means that is no store's id: 0 is memory as the system gave it, `init` was put
+ * What a shadow word of summary mode means that is no store's id: 0 is memory as the system gave it, `init` was put
  * there by a data segment. Ids of stores are `first` and up: numbers of store sites from 1, plus `first - 1`. `invalid`, with 16 bits
  * only, differs in nothing but the lowest bit from the id of read bytes: so many words at once show that nobody's bytes are in them.
  * `spilled` and the one behind it, where ids are given while the program runs: the writer had none, and stands in a table.

@@ -20,7 +20,7 @@ export interface PlannedFrames {
 }
 
 /**
- * How calls change the contexts of what happens in a module: its loads and stores, and, in the full engine, what becomes of
+ * How calls change the contexts of what happens in a module: its loads and stores, and, in precise mode, what becomes of
  * blocks and frames, which may be any function's.
  */
 export function contextPlan(

@@ -111,7 +111,7 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
   const records = framed === undefined ? fixedRecords : framedRecords;
   const frameTargets = {
     memory: shadowMemory,
-    // In the full engine it has the node of the context itself, 0 being the root.
+    // In precise mode it has the node of the context itself, 0 being the root.
     slotGlobal: around.firstGlobal + (hasNodes ? 0 : runtime.globals.length),
     enterFrame: framed === undefined ? -1 : target("enterFrame"),
     hostWord: layout.control + Control.hostWord,

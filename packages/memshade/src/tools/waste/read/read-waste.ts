@@ -224,12 +224,12 @@ export class WasteReader {
       ? transitivelyDead(view, layout, this.#words(this.#coveredNow(view)), exitVisible)
       : new Map<number, number>();
 
-    // The brief engine counts operations of one size only: their bytes follow.
+    // Summary mode counts operations of one size only: their bytes follow.
     const isSummary = layout.engine === "brief";
     const stores = new FigureList<StoreFigures>();
     for (const { key, site, path, at, runs, events } of storePaths) {
       const u64 = (field: number): number => readCount(view, at + field);
-      // Records of the brief engine may be shorter.
+      // Records of summary mode may be shorter.
       const full = (field: number): number => (isSummary ? 0 : u64(field));
       const counted = u64(Store.stores) + runs;
       if (counted === 0) continue;
@@ -251,7 +251,7 @@ export class WasteReader {
         stores: count,
         written,
         read: readBytes,
-        // The brief engine does not count what is overwritten: it is what is left.
+        // Summary mode does not count what is overwritten: it is what is left.
         overwritten: isSummary
           ? written - deallocated - hostRead - exit - readBytes
           : full(Store.overwritten),
@@ -485,7 +485,7 @@ export class WasteReader {
     };
   }
 
-  /** What the brief engine knows of each byte of the program's memory. */
+  /** What summary mode knows of each byte of the program's memory. */
   #ids(count: number): Uint16Array {
     return new Uint16Array(this.#memory.buffer, 0, count);
   }

@@ -1,4 +1,4 @@
-// Loads and stores of the full engine: byte-exact, with a writer, a reader and the value seen for every byte.
+// Loads and stores of precise mode: byte-exact, with a writer, a reader and the value seen for every byte.
 import { keptIsNear, lanesNear, seenIsNear } from "./approximate";
 import { loadKey, storeKey } from "./contexts";
 import { copiedByte, copyBytes, endedByte, followsCopies, usedByte } from "./copies";

@@ -1,4 +1,4 @@
-// Blocks and frames in the full engine: what becomes valid memory, and what is gone.
+// Blocks and frames in precise mode: what becomes valid memory, and what is gone.
 import { allocationKey, returnKey, storeKey } from "./contexts";
 import { endedByte, followsCopies, moveOrigins } from "./copies";
 import { markDirty } from "../dirty";

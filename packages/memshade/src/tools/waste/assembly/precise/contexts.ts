@@ -1,4 +1,4 @@
-// Calling contexts of the full engine: the context at hand, and keys for (context, access site).
+// Calling contexts of precise mode: the context at hand, and keys for (context, access site).
 import {
   LOAD_KEY, NOWHERE, PLACE_KEY, STORE_KEY, childOf, find, insert, isKnown, valueOf,
 } from "../../../../contexts/assembly/frames/tree";

@@ -1,4 +1,4 @@
-// Ranges in the full engine: bulk instructions, data segments, and the host.
+// Ranges in precise mode: bulk instructions, data segments, and the host.
 import { beginStore, compareByte, endStore, loadBytes } from "./accesses";
 import { storeKey } from "./contexts";
 import { copyBytes, endedByte, usedByte } from "./copies";

@@ -1,4 +1,4 @@
-// What the full engine knows of a byte: a word with its last writer and state, its last reader, and the value that saw.
+// What precise mode knows of a byte: a word with its last writer and state, its last reader, and the value that saw.
 import { shownEnd, showsZeros } from "../dirty";
 import {
   CONTROL, COVERED, LOADS, READERS, STORES, WRITERS, ZERO_IS_VALID, readersLoad, readersStore, writersLoad, writersStore,
