@@ -8,9 +8,13 @@ import { ModuleSubstitution, type Variant } from "./substitution.ts";
  * them for a program.
  */
 export function glueOptions(workload: Workload): (bytes: Uint8Array) => { name: string; glue?: string } {
-  const files = workload.files().map(({ wasm, glue }) => ({ wasm, glue, bytes: readFileSync(wasm) }));
+  const files = workload
+    .files()
+    .map(({ wasm, glue }) => ({ wasm, glue, bytes: wasm === undefined ? undefined : readFileSync(wasm) }));
   return (bytes) => {
-    const file = files.find((candidate) => Buffer.compare(candidate.bytes, bytes) === 0);
+    const file =
+      files.find((candidate) => candidate.bytes?.equals(bytes)) ??
+      files.find((candidate) => candidate.bytes === undefined);
     const name = (file?.wasm ?? "module.wasm").split("/").at(-1) as string;
     return file?.glue === undefined ? { name } : { name, glue: readFileSync(file.glue, "utf8") };
   };

@@ -40,6 +40,7 @@ if (import.meta.main) {
   const measurements = workloads
     .filter((workload) => workload !== undefined)
     .filter(isInstalled)
-    .flatMap((workload) => workload.files().map(({ wasm }) => measureRewriting(wasm, Number(runs))));
+    .flatMap((workload) => workload.files())
+    .flatMap(({ wasm }) => (wasm === undefined ? [] : [measureRewriting(wasm, Number(runs))]));
   console.log(JSON.stringify(measurements));
 }

@@ -61,7 +61,7 @@ export async function instrumenterOf(checkout: string): Promise<Instrumenter> {
     return import(pathToFileURL(path).href);
   };
   const tools = await load("tools/index.ts", "instrument/index.ts");
-  const host = await load("host/host-frames.ts", "runtime/host/host-frames.ts");
+  const host = await load("host/instance/host-frames.ts", "runtime/host/host-frames.ts");
   return {
     instrument: tools.instrument,
     readInstrumentedInfo: tools.readInstrumentedInfo,

@@ -8,8 +8,11 @@ export type Scale = "full" | "small";
 /** Work over one npm package that contains WebAssembly, through the package's own JavaScript. */
 export interface Workload {
   name: string;
-  /** The wasm files it runs, and the glue in which the names of minified exports stand; throws if not installed. */
-  files(): { wasm: string; glue?: string }[];
+  /**
+   * The wasm files it runs, and the glue in which the names of minified exports stand; without a file, the module stands in the
+   * glue. Throws if not installed.
+   */
+  files(): { wasm?: string; glue?: string }[];
   /** Loads the package anew, as a program that starts would, so that its modules are instantiated again. */
   load(): Promise<Session>;
 }
@@ -36,9 +39,9 @@ export function packageFile(packageName: string, path: string): string {
   throw error;
 }
 
-/** The wasm files of a package whose modules stand in its JavaScript, in this file: none. */
-export function embeddedIn(_file: string): [] {
-  return [];
+/** The files of a package whose module stands in its JavaScript, in this file. */
+export function embeddedIn(glue: string): [{ glue: string }] {
+  return [{ glue }];
 }
 
 /** Requires a CommonJS package as if for the first time: its files run again. */
