@@ -71,6 +71,8 @@ if (options.help) {
 }
 const pairs = Number(options.pairs);
 if (!Number.isInteger(pairs) || pairs < 1) fail("bench: --pairs is a whole number from 1");
+if (options.write && (options.suite ?? options.only) !== undefined)
+  fail("bench: --write is for all suites and programs: leave --suite and --only out");
 const everySuite = Object.keys(SUITES) as Suite[];
 const suites: string[] = options.suite ?? (options.write || options.only ? everySuite : ["real", "kernels"]);
 for (const suite of suites) if (!(suite in SUITES)) fail(`bench: --suite is one of ${everySuite.join(", ")}`);

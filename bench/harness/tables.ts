@@ -22,33 +22,36 @@ const ratio = (value: number) => value.toFixed(2);
 
 /**
  * Programs with the median ratio of each variant, the growth of the heap profiler's code, and the geometric means.
- * Where another checkout was measured too, its ratios stand in brackets.
+ * Where another checkout was measured too, its ratios stand in brackets. A program in which the tool found nothing to follow,
+ * as one without an allocator, has no ratio and is in no mean.
  */
 export function slowdownTable(programs: readonly ProgramMeasurement[], variants: readonly Variant[]): string {
-  const ratiosOf = (which: "ratios" | "againstRatios", variant: Variant) =>
-    programs.map((program) => median(program.variants[variant]?.[which] ?? []));
-  const growths = (variant: Variant) =>
-    programs.map((program) => program.variants[variant]?.codeGrowth ?? Number.NaN);
-  const cell = (value: number, against: number) =>
-    Number.isNaN(against) ? ratio(value) : `${ratio(value)} (${ratio(against)})`;
-  const rows = programs.map(({ name, variants: measured }, row) => [
-    name,
-    median(variants.flatMap((variant) => measured[variant]?.plainMs ?? [])).toFixed(0),
+  const follows = ({ variants: measured }: ProgramMeasurement, variant: Variant) =>
+    (measured[variant]?.codeGrowth ?? 1) !== 1;
+  const ratioIn = (program: ProgramMeasurement, which: "ratios" | "againstRatios", variant: Variant) =>
+    follows(program, variant) ? median(program.variants[variant]?.[which] ?? []) : Number.NaN;
+  const growthIn = (program: ProgramMeasurement, variant: Variant) =>
+    follows(program, variant) ? (program.variants[variant]?.codeGrowth ?? Number.NaN) : Number.NaN;
+  const mean = (values: readonly number[]) => geometricMean(values.filter((value) => !Number.isNaN(value)));
+  const cell = (value: number, against = Number.NaN) => {
+    if (Number.isNaN(value)) return "–";
+    return Number.isNaN(against) ? ratio(value) : `${ratio(value)} (${ratio(against)})`;
+  };
+  const rows = programs.map((program) => [
+    program.name,
+    median(variants.flatMap((variant) => program.variants[variant]?.plainMs ?? [])).toFixed(0),
     ...variants.map((variant) =>
-      cell(
-        ratiosOf("ratios", variant)[row] ?? Number.NaN,
-        ratiosOf("againstRatios", variant)[row] ?? Number.NaN,
-      ),
+      cell(ratioIn(program, "ratios", variant), ratioIn(program, "againstRatios", variant)),
     ),
-    ...variants.map((variant) => ratio(growths(variant)[row] ?? Number.NaN)),
+    ...variants.map((variant) => cell(growthIn(program, variant))),
   ]);
+  const means = (which: "ratios" | "againstRatios", variant: Variant) =>
+    mean(programs.map((program) => ratioIn(program, which, variant)));
   rows.push([
     "**geometric mean**",
     "",
-    ...variants.map((variant) =>
-      cell(geometricMean(ratiosOf("ratios", variant)), geometricMean(ratiosOf("againstRatios", variant))),
-    ),
-    ...variants.map((variant) => ratio(geometricMean(growths(variant)))),
+    ...variants.map((variant) => cell(means("ratios", variant), means("againstRatios", variant))),
+    ...variants.map((variant) => cell(mean(programs.map((program) => growthIn(program, variant))))),
   ]);
   const titles = variants.map((variant) => COLUMNS[variant] ?? variant);
   return markdownTable(["program", "plain, ms", ...titles, ...titles.map((title) => `code, ${title}`)], rows);
