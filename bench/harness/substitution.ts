@@ -29,12 +29,11 @@ export const VARIANTS = {
   "first touch": { tools: ["workingset"], workingset: { attribution: { firstTouch: true } } },
   fill: { tools: ["workingset"], workingset: { attribution: { fill: true } } },
   owners: { tools: ["workingset"], workingset: { attribution: { owners: true } } },
-  /** The waste tool where the host says what it reads. */
-  waste: { tools: ["waste"], waste: { host: "exact" } },
-  /** The same with an opaque host, as most npm modules have, and with writers, readers and values. */
-  "waste opaque": { tools: ["waste"], waste: { host: "opaque" } },
-  "waste pairs": { tools: ["waste"], waste: { host: "exact", pairs: true } },
-  "waste contexts": { tools: ["waste"], waste: { host: "exact", contexts: true } },
+  /** The waste tool as users get it. */
+  waste: { tools: ["waste"] },
+  /** The same with writers, readers and values, and by calling context. */
+  "waste pairs": { tools: ["waste"], waste: { pairs: true } },
+  "waste contexts": { tools: ["waste"], waste: { contexts: true } },
   everything: { tools: ["heap"], includeStack: true, includeAllocator: true },
 } as const satisfies Record<string, InstrumentOptions | undefined>;
 

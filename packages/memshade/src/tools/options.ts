@@ -61,15 +61,8 @@ export interface WasteOptions {
   contexts?: boolean | undefined;
   /** Count per allocation site and offset inside its blocks. */
   objects?: boolean | undefined;
-  /** Follow copies: bytes that are read by nothing but copies which are dead themselves. */
-  copies?: boolean | undefined;
   /** Count as the Valgrind tool deadstores does where it differs. */
   compat?: "deadstores" | undefined;
-  /**
-   * "opaque": whatever is unread when the host is in control counts as read by it, apart; "exact": it reads and writes
-   * only what it reports. Default: exact for WASI commands, opaque for everything else.
-   */
-  host?: "opaque" | "exact" | undefined;
   /** How often the module's loads and stores ran before: those are followed inline that ran most. Results are the same. */
   siteRuns?: SiteRuns | undefined;
 }

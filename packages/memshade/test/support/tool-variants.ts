@@ -2,7 +2,6 @@ import type { InstrumentOptions } from "../../src/tools/index.ts";
 import type { Variant } from "./behaviour.ts";
 
 const everyOwner = { firstTouch: true, fill: true, owners: true };
-const exact = { host: "exact" } as const;
 const SHORT = { interval: 20, maxIntervals: 8 };
 
 const variant = (name: string, options: InstrumentOptions): Variant => ({ name, options });
@@ -10,17 +9,17 @@ const variant = (name: string, options: InstrumentOptions): Variant => ({ name, 
 /** The tools besides the heap profiler in each of their ways, alone and together. */
 export const TOOL_VARIANTS: readonly Variant[] = [
   variant("allocations", { tools: ["alloc"] }),
-  variant("waste", { tools: ["waste"], waste: exact }),
-  variant("waste, few ids", { tools: ["waste"], waste: { ...exact, mostIds: 3 } }),
-  variant("waste by context", { tools: ["waste"], waste: { ...exact, contexts: true } }),
+  variant("waste", { tools: ["waste"] }),
+  variant("waste, few ids", { tools: ["waste"], waste: { mostIds: 3 } }),
+  variant("waste by context", { tools: ["waste"], waste: { contexts: true } }),
   variant("waste by context without ids", {
     tools: ["waste"],
-    waste: { ...exact, contexts: true, mostIds: 0 },
+    waste: { contexts: true, mostIds: 0 },
   }),
-  variant("pairs", { tools: ["waste"], waste: { ...exact, pairs: true } }),
+  variant("pairs", { tools: ["waste"], waste: { pairs: true } }),
   variant("pairs by context", {
     tools: ["waste"],
-    waste: { ...exact, pairs: true, contexts: true, copies: true },
+    waste: { pairs: true, contexts: true },
   }),
   variant("lines", { tools: ["workingset"], workingset: SHORT }),
   variant("lines, one interval", { tools: ["workingset"] }),
@@ -35,15 +34,15 @@ export const TOOL_VARIANTS: readonly Variant[] = [
     tools: ["workingset"],
     workingset: { interval: 100, locality: { rate: 0.1 } },
   }),
-  variant("waste and lines", { tools: ["waste", "workingset"], waste: exact, workingset: SHORT }),
+  variant("waste and lines", { tools: ["waste", "workingset"], workingset: SHORT }),
   variant("waste by context and owned lines", {
     tools: ["waste", "workingset"],
-    waste: { ...exact, contexts: true },
+    waste: { contexts: true },
     workingset: { ...SHORT, attribution: everyOwner },
   }),
   variant("pairs and locality", {
     tools: ["waste", "workingset"],
-    waste: { ...exact, pairs: true },
+    waste: { pairs: true },
     workingset: { ...SHORT, locality: { method: "exact" } },
   }),
 ];
@@ -71,7 +70,7 @@ export function heapVariants(allocator: string): Variant[] {
       ...small,
       ...{ exactHistogram: true, includeStack: true, includeAllocator: true },
       tools: ["heap", "waste", "workingset"],
-      waste: { pairs: true, objects: true, contexts: true, copies: true },
+      waste: { pairs: true, objects: true, contexts: true },
       workingset: { interval: 20, attribution: everyOwner, locality: { method: "exact" } },
     }),
   ];

@@ -48,9 +48,7 @@ export class Wasted {
   /** What a run folder would have. */
   file(): WasteFile {
     const { engine, contexts, objects, compat } = this.reader.layout;
-    const options = {
-      ...{ engine, contexts, objects, copies: false, compat },
-    };
+    const options = { engine, contexts, objects, compat };
     return wasteFile([], options, [
       { index: 0, info: this.info, original: this.#original, contents: [this.contents()] },
     ]);

@@ -54,7 +54,6 @@ const store = record<WasteStore>({
   bytes_silent: count,
   host_assumed_read: count,
   bytes_same: optional(count),
-  transitively_dead: optional(count),
   silent_over_zero: optional(count),
   silent_approximate: optional(count),
   lanes_redundant: optional(count),
@@ -134,7 +133,6 @@ const file = record<WasteFile>({
     engine: oneOf("brief", "full"),
     contexts: flag,
     objects: flag,
-    copies: optional(flag),
     compat: text,
   }),
   totals: record<WasteTotals>({

@@ -41,8 +41,6 @@ export interface WasteFileOptions {
   engine: "brief" | "full";
   contexts: boolean;
   objects: boolean;
-  /** Whether copies were followed. */
-  copies?: boolean | undefined;
   compat: string;
 }
 
@@ -93,8 +91,6 @@ export interface WasteStore {
   host_assumed_read: number;
   /** Bytes equal to the valid byte they overwrote, in any store. Only with `--pairs` and the like. */
   bytes_same?: number | undefined;
-  /** Only with `--copies`: bytes that nothing but copies read, all of which are dead; no part of `bytes_dead`. */
-  transitively_dead?: number | undefined;
   silent_over_zero?: number | undefined;
   silent_approximate?: number | undefined;
   /** Floats in vectors that were exactly or nearly there already, where the vector is known to hold floats. */

@@ -179,7 +179,7 @@ class UsedFunctions {
 const NOTHING = new Uint8Array(0);
 
 /** What stands for a memory where runtimes import functions that are instructions. */
-const MEMORIES: ReadonlySet<string> = new Set(["program", "shadow", "writers", "readers", "origins"]);
+const MEMORIES: ReadonlySet<string> = new Set(["program", "shadow", "writers", "readers"]);
 
 /** What a call of an imported function of this name becomes: an instruction on a memory. */
 const INTRINSICS: Readonly<Record<string, (memory: number, is64: boolean) => Uint8Array>> = {

@@ -33,9 +33,6 @@ export const Control = {
   clock: 88,
   /** Context of the place at `allocationSite`. */
   allocationNode: 96,
-  copyNext: 100,
-  copyFree: 104,
-  copiesLost: 108,
   /** Requests for more memory that failed. */
   refused: 116,
   /** Lines in the list of dirty.ts. */
@@ -72,7 +69,6 @@ export const Store = {
   overwritten: 64,
   overZero: 72,
   approximate: 80,
-  transitive: 88,
   node: 96,
   site: 100,
   lanes: 104,
@@ -172,11 +168,6 @@ export const OFFSET_BYTES = 20;
 /** Offsets that are told apart; one more entry has what lies behind. */
 export const OFFSETS = 4096;
 export const OBJECT_SITE_BYTES = OBJECT_SITE_HEADER_BYTES + (OFFSETS + 1) * OFFSET_BYTES;
-
-/** A byte that was copied. */
-export const Copy = { key: 0, parent: 4, children: 8, flags: 12 } as const;
-export const COPY_BYTES = 16;
-export const CopyFlag = { alive: 1, used: 2, copied: 4 } as const;
 
 /** A value that a load found again: its bytes, how often, and how often nearly so. */
 export const Value = { lower: 0, upper: 8, count: 16, error: 24 } as const;

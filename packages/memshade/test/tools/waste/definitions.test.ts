@@ -7,7 +7,7 @@ const ENGINES: Readonly<Record<string, WasteOptions>> = {
   "more stores than ids": { mostIds: 1 },
   "frames of contexts": { contexts: true },
   "frames of contexts, more stores than ids": { contexts: true, mostIds: 1 },
-  "writers and readers": { pairs: true, copies: true },
+  "writers and readers": { pairs: true },
 };
 
 /** `memory.copy` by `M`, `memory.fill` by `F`. */

@@ -231,8 +231,8 @@ export function runWaste(
   if (traps) expect(() => exports._start()).toThrow(WebAssembly.RuntimeError);
   else exports._start();
   const reader = wasteReader(instance.exports, info, module);
-  const { followsCopies: copies, engine, contexts, objects, compat } = reader.layout;
-  const options = { engine, contexts, objects, copies, compat };
+  const { engine, contexts, objects, compat } = reader.layout;
+  const options = { engine, contexts, objects, compat };
   const modules = [{ index: 0, info, original: module, contents: [reader.read(false)] }];
   return wasteFile(["test"], options, modules, undefined, typesOf);
 }

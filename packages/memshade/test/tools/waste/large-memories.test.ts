@@ -9,7 +9,7 @@ const HIGH = 749 * MIB;
 const ENGINES: Readonly<Record<string, WasteOptions>> = {
   "without contexts": {},
   "more stores than ids": { mostIds: 1 },
-  "writers, readers and copies by context": { objects: true, copies: true, contexts: true },
+  "writers and readers by context": { objects: true, contexts: true },
 };
 
 describe("a memory of 750 MiB", () => {

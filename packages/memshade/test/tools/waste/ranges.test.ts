@@ -110,7 +110,7 @@ describe("ranges of any size and alignment", () => {
               call("copy", address + 1024, address, size),
               call("copy", address + 1024, address, size),
             ],
-            { waste: { ...waste, host: "opaque" }, imports: { "js.look": "" } },
+            { waste, imports: { "js.look": "" } },
           );
           return [file.stores, file.loads].map((sites) =>
             sites.map(({ ips, ...rest }) => [

@@ -87,13 +87,6 @@ export declare const SEEN: u32;
 export declare const PAIRS: u32;
 @external("layout", "PAIR_MASK")
 export declare const PAIR_MASK: u32;
-@external("layout", "ORIGINS")
-export declare const ORIGINS: u32;
-// Nobody asks without room for copies.
-@external("layout", "COPIES")
-export declare const COPIES: u32;
-@external("layout", "COPY_CAPACITY")
-export declare const COPY_CAPACITY: u32;
 
 // Loads from the program's own memory. The merger puts the instruction in the place of the call.
 @external("program", "load8")
@@ -140,15 +133,6 @@ export declare function readersLoad128(at: u32): v128;
 export declare function readersStore128(at: u32, words: v128): void;
 @external("readers", "copy")
 export declare function readersCopy(to: u32, from: u32, bytes: u32): void;
-
-@external("origins", "load32")
-export declare function originsLoad(at: u32): u32;
-@external("origins", "store32")
-export declare function originsStore(at: u32, word: u32): void;
-@external("origins", "copy")
-export declare function originsCopy(to: u32, from: u32, bytes: u32): void;
-@external("origins", "fill")
-export declare function originsFill(at: u32, value: u32, bytes: u32): void;
 
 @external("shadow", "claim")
 export declare function shadowClaim(at: u32): void;

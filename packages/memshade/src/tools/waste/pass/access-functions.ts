@@ -21,17 +21,6 @@ export interface AccessTargets {
   storing: number;
   stored: number;
   touched: number;
-  /** A load and the store behind it that do nothing but move bytes; −1 where nobody follows copies. */
-  loadedToMove: number;
-  storedMove: number;
-}
-
-/** What is known of an access besides its instruction. */
-export interface AccessHints {
-  /** It is half of a load and a store that move bytes. */
-  moves?: boolean;
-  /** Bytes of the floats in a vector operand, 0: not known to be floats. */
-  lanes?: number;
 }
 
 /**
@@ -60,16 +49,18 @@ export class AccessFunctions {
     this.#memory64 = memory64;
   }
 
-  /** `lane`: the lane immediate, −1 if the instruction has none. */
-  get(op: number, alignment: number, lane: number, hints: AccessHints = {}): number {
-    const { moves = false, lanes = 0 } = hints;
-    const key = `${op} ${alignment} ${lane} ${moves} ${lanes}`;
+  /**
+   * `lane`: the lane immediate, −1 if the instruction has none. `lanes`: bytes of the floats in a vector operand, 0: not known
+   * to be floats.
+   */
+  get(op: number, alignment: number, lane: number, lanes = 0): number {
+    const key = `${op} ${alignment} ${lane} ${lanes}`;
     const known = this.#made.get(key);
     if (known !== undefined) return known;
     const operands = operandsAbove(op);
     const results = PUSH_COUNT[op] === 1 ? [RESULT_TYPE[op]] : [];
     const type = this.#appended.typeIndex([this.#memory64 ? I64 : I32, ...operands, I32, I32, I32], results);
-    const index = this.#appended.add(type, () => this.#body(op, alignment, lane, operands, results, hints));
+    const index = this.#appended.add(type, () => this.#body(op, alignment, lane, operands, results, lanes));
     this.#made.set(key, index);
     return index;
   }
@@ -80,7 +71,7 @@ export class AccessFunctions {
     lane: number,
     operands: readonly ValType[],
     results: readonly ValType[],
-    { moves = false, lanes = 0 }: AccessHints,
+    lanes: number,
   ): Uint8Array {
     const displacement = 1 + operands.length;
     const storeId = displacement + 1;
@@ -115,10 +106,7 @@ export class AccessFunctions {
       body.end();
     }
     checkAddress(body, address, whole);
-    const targets = this.#targets;
-    const { storing, touched } = targets;
-    const loaded = moves ? targets.loadedToMove : targets.loaded;
-    const stored = moves ? targets.storedMove : targets.stored;
+    const { loaded, storing, stored, touched } = this.#targets;
     switch (kind) {
       case AccessKind.Store:
         tell(storing, storeId);

@@ -55,6 +55,4 @@ export interface PassTargets {
   returnSite: number;
   /** Whether calls of the allocator, and ends of frames, are told apart by place. */
   notesPlaces: boolean;
-  /** Whether moves of bytes from memory to memory are told apart from other loads and stores. */
-  followsCopies: boolean;
 }

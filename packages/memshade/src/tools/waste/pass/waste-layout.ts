@@ -2,7 +2,6 @@ import { indexTableBytes } from "../../../contexts/frames/index-table.ts";
 import {
   BLOCK_BYTES,
   CONTROL_BYTES,
-  COPY_BYTES,
   Control,
   DIRTY_LINE_SHIFT,
   GIVEN_IDS_BYTES,
@@ -43,7 +42,7 @@ const GIVEN_BYTES = 5;
 export interface WasteLayout {
   /** Bytes of program memory that are followed. */
   covered: number;
-  /** Whether writers, readers and origins have a memory each, in this order behind the one with everything else. */
+  /** Whether writers and readers have a memory each, in this order behind the one with everything else. */
   isSplit: boolean;
   /** A u32 per byte of program memory with its last store; in summary mode only of stores for which no id was left. */
   writers: number;
@@ -90,10 +89,6 @@ export interface WasteLayout {
   blockCapacity: number;
   sites: number;
   siteCapacity: number;
-  /** A u32 per byte of program memory: its record among the copies; where copies are followed. */
-  origins: number;
-  copies: number;
-  copyCapacity: number;
   /** A byte per line of 256 bytes of program memory, and room for a list of all lines, where the host is opaque. */
   dirty: number;
   dirtyList: number;
@@ -109,7 +104,6 @@ export interface WasteWishes {
   engine: "brief" | "full";
   contexts: boolean;
   objects: boolean;
-  copies: boolean;
   /** The host may read and says nothing of it. */
   opaque: boolean;
   /** Functions of the module and bytes of a frame of each of them, where summary mode tells contexts apart. */
@@ -128,7 +122,6 @@ const PAIRS = 1 * MIB;
 const INDEX_ENTRIES = 4 * MIB;
 /** Entries where only places that allocate, free and return are looked up. */
 const PLACE_ENTRIES = 64 * KIB;
-const COPIES = 8 * MIB;
 const BLOCKS = 4 * MIB;
 const ALLOCATION_SITES = 2 * KIB;
 
@@ -145,7 +138,6 @@ export function planWaste(wishes: WasteWishes): WasteLayout {
   const indexCapacity = contexts ? INDEX_ENTRIES : isFull ? PLACE_ENTRIES : 0;
   const blockCapacity = wishes.objects ? BLOCKS : 0;
   const siteCapacity = wishes.objects ? ALLOCATION_SITES : 0;
-  const copyCapacity = wishes.copies ? COPIES : 0;
   const counters = isFull || frames ? 0 : wishes.sites * SITE_COUNTERS_BYTES;
   const givenBytes = isFull ? 0 : NARROW_IDS * GIVEN_BYTES;
   const readsBytes = isFull ? 0 : NARROW_IDS * READS_BYTES;
@@ -167,14 +159,13 @@ export function planWaste(wishes: WasteWishes): WasteLayout {
     nodeCapacity * NODE_BYTES +
     indexTableBytes(indexCapacity) +
     blockCapacity * BLOCK_BYTES +
-    siteCapacity * OBJECT_SITE_BYTES +
-    copyCapacity * COPY_BYTES;
+    siteCapacity * OBJECT_SITE_BYTES;
   // Bytes per byte of program memory: shadow, sizes of blocks, and which block a granule belongs to; then tables of words.
   const perByte = (isFull ? 1 : 2) + 0.5 + (wishes.objects ? 0.5 : 0) + 6 / 2 ** DIRTY_LINE_SHIFT;
-  const wordsPerByte = (isFull ? 8 : 4) + (wishes.copies ? 4 : 0);
+  const wordsPerByte = isFull ? 8 : 4;
   const room = LARGEST_MEMORY_BYTES - PAGE_BYTES * 16 - tables;
   const wanted = Math.ceil(wishes.memoryBytes / PAGE_BYTES) * PAGE_BYTES;
-  const isSplit = wordsPerByte > 0 && wanted * (perByte + wordsPerByte) > room;
+  const isSplit = wanted * (perByte + wordsPerByte) > room;
   const covered = Math.min(
     wanted,
     Math.floor(room / (isSplit ? perByte : perByte + wordsPerByte) / PAGE_BYTES) * PAGE_BYTES,
@@ -189,7 +180,6 @@ export function planWaste(wishes: WasteWishes): WasteLayout {
   const placeWords = (isThere: boolean): number => (isThere && !isSplit ? place(covered * 4, PAGE_BYTES) : 0);
   const writers = placeWords(true);
   const readers = placeWords(isFull);
-  const origins = placeWords(wishes.copies);
   const seen = 0;
   // Tables lie far above what a store just behind the covered memory could reach.
   const control = place(CONTROL_BYTES, PAGE_BYTES);
@@ -227,9 +217,6 @@ export function planWaste(wishes: WasteWishes): WasteLayout {
     blockCapacity,
     sites: place(siteCapacity * OBJECT_SITE_BYTES),
     siteCapacity,
-    origins,
-    copies: place(copyCapacity * COPY_BYTES),
-    copyCapacity,
     dirty: wishes.opaque ? place(covered / 2 ** DIRTY_LINE_SHIFT) : 0,
     dirtyList: wishes.opaque ? place((covered / 2 ** DIRTY_LINE_SHIFT) * 4) : 0,
   };
@@ -237,15 +224,12 @@ export function planWaste(wishes: WasteWishes): WasteLayout {
 }
 
 /** Tables that may have a memory of their own, in the order of these. */
-export const WORD_TABLES = ["writers", "readers", "origins"] as const;
+export const WORD_TABLES = ["writers", "readers"] as const;
 
 /** How many tables have a memory of their own. */
-export function ownMemories(
-  { isSplit }: WasteLayout,
-  { engine, copies }: Pick<WasteWishes, "engine" | "copies">,
-): number {
+export function ownMemories({ isSplit }: WasteLayout, { engine }: Pick<WasteWishes, "engine">): number {
   if (!isSplit) return 0;
-  return engine === "brief" ? 1 : copies ? 3 : 2;
+  return engine === "brief" ? 1 : 2;
 }
 
 /**
@@ -311,8 +295,5 @@ export function wasteConstants(
     BLOCK_CAPACITY: layout.blockCapacity,
     SITES: layout.sites,
     SITE_CAPACITY: layout.siteCapacity,
-    ORIGINS: layout.origins,
-    COPIES: layout.copies,
-    COPY_CAPACITY: layout.copyCapacity,
   };
 }

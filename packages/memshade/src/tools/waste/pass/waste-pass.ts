@@ -54,8 +54,6 @@ export class WastePass implements ToolPass {
   /** Indirect calls may lead to other modules on the same memory: their table comes from outside. */
   readonly #callsOut: boolean;
   readonly #zeroing: ReadonlySet<number>;
-  /** Where a store begins whose operand a load behind it has just pushed; −1: none. */
-  #moveEnd = -1;
   /** How far a function's instructions were looked at for who makes vectors. */
   #lastLooked = 0;
   /** Imported functions that report what they read and write. */
@@ -330,24 +328,9 @@ export class WastePass implements ToolPass {
     const immediates = skipOpcode(bytes, start);
     const flags = bytes[immediates];
     const lane = IMMEDIATE_KIND[op] === ImmediateKind.MemargLane ? bytes[end - 1] : -1;
-    const hints = { moves: this.#isMove(op, start, end), lanes: this.#lanesOf(op, at) };
-    const target = this.#functions.get(op, flags & (HAS_MEMORY_INDEX - 1), lane, hints);
+    const target = this.#functions.get(op, flags & (HAS_MEMORY_INDEX - 1), lane, this.#lanesOf(op, at));
     this.#state.insertions.addLate(start, this.#kind, Step.Arguments, displacement, site);
     this.#state.insertions.add(start, InsertionKind.ReplaceByCall, end - start, target);
-  }
-
-  /** Whether an access is half of a load and a store right behind it that stores just what was loaded. */
-  #isMove(op: number, start: number, end: number): boolean {
-    if (!this.#targets.followsCopies) return false;
-    if (ACCESS_KIND[op] === AccessKind.Store) return start === this.#moveEnd;
-    if (ACCESS_KIND[op] !== AccessKind.Load || IMMEDIATE_KIND[op] !== ImmediateKind.Memarg) return false;
-    const bytes = this.#around.module.bytes;
-    const next = opcodeIdAt(bytes, end);
-    const isStore = ACCESS_KIND[next] === AccessKind.Store && IMMEDIATE_KIND[next] === ImmediateKind.Memarg;
-    if (!isStore || ACCESS_BYTES[next] !== ACCESS_BYTES[op]) return false;
-    if ((bytes[skipOpcode(bytes, end)] & HAS_MEMORY_INDEX) !== 0) return false;
-    this.#moveEnd = end;
-    return true;
   }
 
   #replaceCold(

@@ -66,10 +66,7 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
     engine: isFull ? "full" : "brief",
     contexts: options.contexts === true,
     objects: options.objects === true,
-    copies: options.copies === true,
-    opaque:
-      isVisible(module, memory) &&
-      (options.host === undefined ? !isCommand(module) : options.host === "opaque"),
+    opaque: isVisible(module, memory) && !isCommand(module),
     frames:
       framed === undefined
         ? undefined
@@ -126,8 +123,6 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
       storing: target("storing"),
       stored: target("stored"),
       touched: target("touched"),
-      loadedToMove: target("loadedToMove"),
-      storedMove: target("storedMove"),
     },
     !isCompatible,
     memory64,
@@ -199,7 +194,6 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
     zeroedSite: layout.control + Control.zeroedSite,
     returnSite: layout.control + Control.returnSite,
     notesPlaces: isFull,
-    followsCopies: wishes.copies,
   });
   pass.covered = layout.covered;
   const zeroing = zeroingFunctions(around.allocator.functions);
@@ -230,7 +224,6 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
       engine: wishes.engine,
       contexts: wishes.contexts,
       objects: wishes.objects,
-      followsCopies: wishes.copies,
       compat: options.compat ?? "",
       inline: base64(pass.inline),
       leaders: base64(pass.leaders),
@@ -287,7 +280,6 @@ function whatHelps(wishes: WasteWishes, bytes: number): string {
     engine: "brief",
     contexts: false,
     objects: false,
-    copies: false,
     frames: undefined,
   });
   return covered >= bytes
@@ -410,8 +402,8 @@ function starter(
 }
 
 /** Whether what is asked for takes writers, readers and values instead of one id per byte. */
-function needsFullEngine({ pairs, objects, copies }: WasteOptions): boolean {
-  return Boolean(pairs || objects || copies);
+function needsFullEngine({ pairs, objects }: WasteOptions): boolean {
+  return Boolean(pairs || objects);
 }
 
 /** A program that WASI starts and that imports nothing else: its host says exactly what it reads and writes. */

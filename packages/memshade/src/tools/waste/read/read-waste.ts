@@ -31,7 +31,6 @@ import {
   VALUES_BYTES,
 } from "../layout.ts";
 import { BlockRuns } from "./block-runs.ts";
-import { transitivelyDead } from "./read-copies.ts";
 import { FrameReader } from "./read-frames.ts";
 import { type ObjectFigures, readObjects } from "./read-objects.ts";
 import { commonest, readValues } from "./read-values.ts";
@@ -68,8 +67,6 @@ export interface StoreFigures {
   same: number;
   overZero: number;
   approximate: number;
-  /** Bytes that only copies read which are dead themselves. */
-  transitive: number;
   /** Floats in vectors that were there already, exactly or nearly. */
   lanes: number;
   /** Bytes of data segments that were as the module brought them along. */
@@ -127,7 +124,6 @@ export interface WasteContents {
   contextsLeft: number;
   accessesLeft: number;
   pairsLost: number;
-  copiesLost: number;
   /** Whether the program's memory grew beyond what is followed. */
   grewBeyond: boolean;
   /** Bytes at which it was kept from growing; undefined: it did not get there. */
@@ -140,7 +136,6 @@ export interface WasteToolLayout extends WasteLayout {
   engine: "brief" | "full";
   contexts: boolean;
   objects: boolean;
-  followsCopies: boolean;
   compat: string;
   limited: boolean;
   inline: string;
@@ -220,9 +215,6 @@ export class WasteReader {
     const reads = this.#readsByKey(view);
     const frames = bytesOfBase64(layout.frames);
     const places = this.#places(view);
-    const transitive = layout.followsCopies
-      ? transitivelyDead(view, layout, this.#words(this.#coveredNow(view)), exitVisible)
-      : new Map<number, number>();
 
     // Summary mode counts operations of one size only: their bytes follow.
     const isSummary = layout.engine === "brief";
@@ -263,7 +255,6 @@ export class WasteReader {
         same: full(Store.same),
         overZero: full(Store.overZero),
         approximate: full(Store.approximate),
-        transitive: full(Store.transitive) + (transitive.get(key) ?? 0),
         lanes: full(Store.lanes),
         overSegment: full(Store.overSegment),
       });
@@ -313,7 +304,6 @@ export class WasteReader {
       keysLost: control(Control.keysLost) + (framed?.accessesLost ?? 0),
       contextsLeft: framed?.contextsLeft ?? 0,
       accessesLeft: framed?.accessesLeft ?? 0,
-      copiesLost: control(Control.copiesLost),
       pairsLost: control(Control.pairsLost),
       grewBeyond: control(Control.pages) * 65536 > layout.covered,
       heldAt:
@@ -481,7 +471,6 @@ export class WasteReader {
     return {
       writers: table("writers"),
       readers: isFull ? table("readers") : NO_WORDS,
-      origins: layout.followsCopies ? table("origins") : NO_WORDS,
     };
   }
 

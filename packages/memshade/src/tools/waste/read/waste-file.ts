@@ -128,7 +128,6 @@ function storeOf(figures: StoreFigures, ips: WasteIp[], options: WasteFileOption
     dead_exit: exit,
     bytes_silent: figures.silentBytes,
     host_assumed_read: hostRead,
-    ...(options.copies ? { transitively_dead: figures.transitive } : {}),
     ...(options.engine === "full"
       ? {
           bytes_same: figures.same,
@@ -304,9 +303,6 @@ function sentencesOf(contents: readonly WasteContents[]): string[] {
       `${left} seldom used places in contexts, ${sum((of) => of.accessesLeft)} accesses, stand without their callers: what is told of contexts is bounded.`,
     );
   const pairsLost = sum((of) => of.pairsLost);
-  const copiesLost = sum((of) => of.copiesLost);
-  if (copiesLost > 0)
-    sentences.push(`The table of copies was full: ${copiesLost} bytes that were copied count as read.`);
   if (pairsLost > 0) sentences.push(`The table of pairs was full: ${pairsLost} bytes are in no pair.`);
   return sentences;
 }

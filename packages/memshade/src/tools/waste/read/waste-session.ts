@@ -70,7 +70,6 @@ export class WasteSession implements ToolSession {
       engine: layout?.engine === "full" ? ("full" as const) : ("brief" as const),
       contexts: layout?.contexts === true,
       objects: layout?.objects === true,
-      copies: layout?.followsCopies === true,
       compat: String(layout?.compat ?? ""),
     };
     // Modules that the tool could not be woven into say why.

@@ -1,7 +1,6 @@
 // Loads and stores of precise mode: byte-exact, with a writer, a reader and the value seen for every byte.
 import { keptIsNear, lanesNear, seenIsNear } from "./approximate";
 import { loadKey, storeKey } from "./contexts";
-import { copiedByte, copyBytes, endedByte, followsCopies, usedByte } from "./copies";
 import { markDirty } from "../dirty";
 import { CONTROL, SEEN, programLoad32, programLoad64, programLoad8 } from "../imports";
 import { BlockFlag, Control, Load, Pair, Store } from "../layout.generated";
@@ -33,7 +32,7 @@ let runBytes: u32 = 0;
 }
 
 /** A load by the program of `size` bytes; `float` is the size of the operand's floats, else 0. */
-export function loadBytes(address: u32, size: u32, site: u32, float: u32, copies: bool): void {
+export function loadBytes(address: u32, size: u32, site: u32, float: u32): void {
   const key = loadKey(site);
   if (loadedAlike(address, size, key, float)) return;
   const record = loadRecord(key);
@@ -48,8 +47,6 @@ export function loadBytes(address: u32, size: u32, site: u32, float: u32, copies
   let zeros: u32 = 0;
   for (let i: u32 = 0; i < size; i++) {
     const at: u32 = address + i;
-    if (copies) copiedByte(at);
-    else usedByte(at);
     if (!creditByte(at)) stale = false;
     fieldRead(at);
     const value = programLoad8(at);
@@ -75,18 +72,7 @@ export function loadBytes(address: u32, size: u32, site: u32, float: u32, copies
 
 /** Behind a load by site `site`. */
 export function loaded(address: u32, size: u32, site: u32, float: u32): void {
-  if (!outside(address, size)) loadBytes(address, size, site, float, false);
-}
-
-const NOWHERE: u32 = 0xffffffff;
-let movedFrom: u32 = NOWHERE;
-
-/** A load whose value the next instruction stores, and nobody else sees. */
-export function loadedToMove(address: u32, size: u32, site: u32, float: u32): void {
-  movedFrom = NOWHERE;
-  if (outside(address, size)) return;
-  movedFrom = address;
-  loadBytes(address, size, site, float, true);
+  if (!outside(address, size)) loadBytes(address, size, site, float);
 }
 
 /** Keeps the bytes that a store is about to change. Traps where the store would. */
@@ -158,20 +144,7 @@ export function endStore(address: u32, size: u32, key: u32): bool {
 /** Behind a store of `size` bytes by site `site`; `storing` came before. `float` as in `loadBytes`. */
 export function stored(address: u32, size: u32, site: u32, float: u32): void {
   if (outside(address, size)) return;
-  if (followsCopies()) for (let i: u32 = 0; i < size; i++) endedByte(address + i);
-  finishStore(address, size, storeKey(site), float);
-}
-
-/** A store of what `loadedToMove` read just before. */
-export function storedMove(address: u32, size: u32, site: u32, float: u32): void {
-  if (outside(address, size)) return;
   const key = storeKey(site);
-  if (movedFrom != NOWHERE) copyBytes(address, movedFrom, size, key);
-  else for (let i: u32 = 0; i < size; i++) endedByte(address + i);
-  finishStore(address, size, key, float);
-}
-
-function finishStore(address: u32, size: u32, key: u32, float: u32): void {
   if (storedOver(address, size, key, float)) return;
   beginStore(address, size);
   for (let i: u32 = 0; i < size; i++)

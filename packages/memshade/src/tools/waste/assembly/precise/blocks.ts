@@ -1,6 +1,5 @@
 // Blocks and frames in precise mode: what becomes valid memory, and what is gone.
 import { allocationKey, returnKey, storeKey } from "./contexts";
-import { endedByte, followsCopies, moveOrigins } from "./copies";
 import { markDirty } from "../dirty";
 import {
   CONTROL, READERS, REALLOC_FORGETS, SEEN, WRITERS, readersCopy, readersLoad128, readersStore128, writersCopy, writersFill,
@@ -36,14 +35,11 @@ function invalidate(address: u32, size: u32, reason: u32): void {
   let writer: u32 = 0;
   let bytes: u32 = 0;
   for (let i: u32 = 0; i < size; i++) {
-    if (!followsCopies()) {
-      while (size - i >= GROUP && endGroup(address + i)) i += GROUP;
-      if (i == size) break;
-    }
+    while (size - i >= GROUP && endGroup(address + i)) i += GROUP;
+    if (i == size) break;
     const at = address + i;
     const word = wordAt(at);
     const key = word & KEY;
-    endedByte(at);
     if (stateOf(word) == UNREAD && isReal(key)) {
       bump(storeRecord(key) + Store.deallocated, 1);
       fieldDeallocated(at, key);
@@ -132,7 +128,6 @@ export function reallocated(old: u32, address: u32, size: u32): void {
       readersCopy(READERS + (address << 2), READERS + (old << 2), kept << 2);
       memory.copy(SEEN + address, SEEN + old, kept);
       writersFill(WRITERS + (old << 2), 0, kept << 2);
-      moveOrigins(address, old, kept);
     }
     invalidate(old, before, Pair.deallocated);
   }

@@ -1,5 +1,5 @@
-// The waste tool with writers, readers and values: contexts, pairs, objects and copies.
-export { loaded, loadedToMove, stored, storedMove, storing } from "./accesses";
+// The waste tool with writers, readers and values: contexts, pairs and objects.
+export { loaded, stored, storing } from "./accesses";
 export { allocated, reallocated, released, stackMoved } from "./blocks";
 export { growing, grown, notePages } from "../memory";
 export { enter } from "./contexts";

@@ -1,7 +1,6 @@
 // Ranges in precise mode: bulk instructions, data segments, and the host.
 import { beginStore, compareByte, endStore, loadBytes } from "./accesses";
 import { storeKey } from "./contexts";
-import { copyBytes, endedByte, usedByte } from "./copies";
 import { NO_LINE, markDirty, showZeros, takeDirty } from "../dirty";
 import { CONTROL, COVERED, programLoad8 } from "../imports";
 import { BlockFlag, Control, DIRTY_LINE_SHIFT, Store } from "../layout.generated";
@@ -13,9 +12,8 @@ export function copying(destination: u32, source: u32, size: u32): void {
   if (outside(destination, size) || outside(source, size)) return;
   // Traps as the copy would, before anything is counted.
   if (size != 0) { programLoad8(destination + size - 1); programLoad8(source + size - 1); }
-  loadBytes(source, size, load<u32>(CONTROL, Control.loadSite), 0, true);
+  loadBytes(source, size, load<u32>(CONTROL, Control.loadSite), 0);
   const key = storeKey(load<u32>(CONTROL, Control.storeSite));
-  copyBytes(destination, source, size, key);
   beginStore(destination, size);
   for (let i: u32 = 0; i < size; i++)
     compareByte(destination + i, programLoad8(destination + i) == programLoad8(source + i));
@@ -29,7 +27,7 @@ export function arrived(address: u32, size: u32): void {
 
 /** A copy has read bytes for another memory. */
 export function left(address: u32, size: u32): void {
-  if (!outside(address, size)) loadBytes(address, size, load<u32>(CONTROL, Control.loadSite), 0, false);
+  if (!outside(address, size)) loadBytes(address, size, load<u32>(CONTROL, Control.loadSite), 0);
 }
 
 export function filling(address: u32, value: u32, size: u32): void {
@@ -41,7 +39,6 @@ export function filling(address: u32, value: u32, size: u32): void {
 }
 
 function endRange(address: u32, size: u32): void {
-  for (let i: u32 = 0; i < size; i++) endedByte(address + i);
   endStore(address, size, storeKey(load<u32>(CONTROL, Control.storeSite)));
 }
 
@@ -73,7 +70,6 @@ export function hostRead(address: u32, size: u32): void {
   tick();
   blockAccessed(address, size, BlockFlag.read);
   for (let i: u32 = 0; i < size; i++) {
-    usedByte(address + i);
     creditByte(address + i);
     fieldRead(address + i);
   }
@@ -107,7 +103,6 @@ export function hostMayRead(): void {
         bump(storeRecord(key) + Store.hostRead, 1);
         fieldRead(at);
       }
-      usedByte(at);
       setWord(at, READ | key);
     }
   }

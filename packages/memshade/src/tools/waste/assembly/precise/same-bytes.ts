@@ -1,7 +1,5 @@
-// Accesses all bytes of which had one fate: what most accesses meet, told at once instead of byte by byte. Only where nobody
-// follows copies. Each function says whether it was so; nothing is done if it was not.
+// Accesses all bytes of which had one fate: what most accesses meet, told at once instead of byte by byte. Each function says whether it was so; nothing is done if it was not.
 import { keptIsNear } from "./approximate";
-import { followsCopies } from "./copies";
 import { markDirty, shownEnd, showsZeros } from "../dirty";
 import {
   CONTROL, READERS, SEEN, WRITERS, programLoad32, programLoad64, programLoad8, readersLoad128, readersStore128, writersLoad128,
@@ -78,7 +76,7 @@ import { noteValue } from "./values";
 }
 
 @inline function hasUsualSize(size: u32): bool {
-  return size <= 8 && size != 0 && (size & (size - 1)) == 0 && !followsCopies();
+  return size <= 8 && size != 0 && (size & (size - 1)) == 0;
 }
 
 /** How many of the bytes of two operands are equal. */
