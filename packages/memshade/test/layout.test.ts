@@ -104,6 +104,15 @@ function importsOf(path: string): string[] {
   return ts.preProcessFile(text, true, true).importedFiles.map(({ fileName }) => fileName);
 }
 
+/** Those of its imports that are there when it runs: no types. */
+function executedImportsOf(path: string): string[] {
+  const text = readFileSync(join(SOURCE, path), "utf8");
+  const { outputText } = ts.transpileModule(text, {
+    compilerOptions: { module: ts.ModuleKind.ESNext, verbatimModuleSyntax: true },
+  });
+  return ts.preProcessFile(outputText, true, true).importedFiles.map(({ fileName }) => fileName);
+}
+
 /** The room of a file: its top folder. Files beside the rooms are the public API, above all rooms. */
 function roomOf(path: string): string {
   return path.split("/")[0];
@@ -202,6 +211,22 @@ describe("the rooms of src/", () => {
       }
     }
     expect(reached.length).toBeGreaterThan(1);
+  });
+
+  it("have readers of profiles behind which there is no rewriter", () => {
+    const runsBehind = (path: string): string[] =>
+      executedImportsOf(path)
+        .filter(isRelative)
+        .map((specifier) => join(dirname(path), specifier).replaceAll("\\", "/"));
+    const readers = sources.filter(({ path }) => /^tools\/.*\bread\//.test(path)).map(({ path }) => path);
+    expect(readers.length).toBeGreaterThan(1);
+    const cameFrom = new Map(readers.map((path) => [path, path]));
+    for (const [path] of cameFrom)
+      for (const target of runsBehind(path)) if (!cameFrom.has(target)) cameFrom.set(target, path);
+    const wrong = [...cameFrom]
+      .filter(([path]) => path.startsWith("rewrite/") || /^tools\/.*\bpass\//.test(path))
+      .map(([path, from]) => `${from} imports ${path}`);
+    expect(wrong).toEqual([]);
   });
 
   it("use no packages but those meant for them", () => {

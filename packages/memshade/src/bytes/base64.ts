@@ -10,3 +10,11 @@ export function bytesOfBase64(text: string): Uint8Array<ArrayBuffer> {
   const { buffer, byteOffset, length } = Buffer.from(text, "base64");
   return new Uint8Array(buffer, byteOffset, length);
 }
+
+/** Bytes as text, for the description of a module. */
+export function base64Of(bytes: Uint8Array): string {
+  let text = "";
+  for (let at = 0; at < bytes.length; at += 4096)
+    text += String.fromCharCode(...bytes.subarray(at, at + 4096));
+  return btoa(text);
+}

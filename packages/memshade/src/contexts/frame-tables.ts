@@ -1,10 +1,10 @@
-import type { CallSites } from "./frames/call-sites.ts";
+import { SLOT_BYTES } from "./frames/frame-shapes.ts";
+import { decodeSlots, type SlotTable } from "./slot-table.ts";
 
 // Mirrors contexts/assembly/frames.
 const TAG = 0;
 const NODE = 4;
 const RECORD_END = 8;
-const SLOT_BYTES = 16;
 const NODE_BYTES = 8;
 /** Node of frames that stand for all contexts which found no room. */
 export const NOWHERE = 0xffffffff;
@@ -19,48 +19,38 @@ export interface ContextFrame {
   bytes: number;
 }
 
-/** Where the tables of frames lie, and a bit per call of the module: it has a slot; it keeps the context. */
+/** Where the tables of frames lie, and the module's slots as `encodeSlots` has written them. */
 export interface FrameTablesLayout {
   arena: number;
   nodes: number;
   slots: Uint8Array;
-  keeps: Uint8Array;
 }
 
 /** Reads the frames of the contexts that one instance's functions ran in. */
 export class FrameTables {
   readonly #layout: FrameTablesLayout;
-  /** Code offset of the call of each slot, and first slot by defined function. */
-  readonly #offsetOfSlot: number[] = [];
-  readonly #firstSlot: number[] = [];
+  readonly #slots: SlotTable;
 
-  constructor(layout: FrameTablesLayout, calls: CallSites) {
+  constructor(layout: FrameTablesLayout) {
     this.#layout = layout;
-    const { slots, keeps } = layout;
-    const functions = calls.firstOfFunction.length - 1;
-    for (let defined = 0; defined < functions; defined++) {
-      this.#firstSlot.push(this.#offsetOfSlot.length);
-      for (const kept of [false, true])
-        for (let call = calls.firstOfFunction[defined]; call < calls.firstOfFunction[defined + 1]; call++)
-          if (hasBit(slots, call) && hasBit(keeps, call) === kept)
-            this.#offsetOfSlot.push(calls.offset[call]);
-    }
-    this.#firstSlot.push(this.#offsetOfSlot.length);
+    this.#slots = decodeSlots(layout.slots);
   }
 
   /** All frames by address. `end`: where the next one would begin, 0 before there is any. */
   *frames(view: DataView, end: number): Generator<ContextFrame> {
+    const { firstOfFunction } = this.#slots;
     for (let address = this.#layout.arena; address < end; ) {
       const defined = view.getUint32(address + TAG, true) - 1;
       const bytes = view.getUint32(address + RECORD_END, true);
       yield { address, defined, node: view.getUint32(address + NODE, true), bytes };
-      address += bytes + (this.#firstSlot[defined + 1] - this.#firstSlot[defined]) * SLOT_BYTES;
+      address += bytes + (firstOfFunction[defined + 1] - firstOfFunction[defined]) * SLOT_BYTES;
     }
   }
 
   /** Code offset of the call whose slot is `distance` bytes behind a frame's header and records. */
   callAt({ defined }: ContextFrame, distance: number): number {
-    return this.#offsetOfSlot[this.#firstSlot[defined] + distance / SLOT_BYTES];
+    const { offset, firstOfFunction } = this.#slots;
+    return offset[firstOfFunction[defined] + distance / SLOT_BYTES];
   }
 
   /** Code offsets of the calls that lead to a node of the calling context tree, innermost first; none for `NOWHERE`. */
@@ -69,13 +59,9 @@ export class FrameTables {
     for (let node = from === NOWHERE ? 0 : from; node !== 0; ) {
       const at = this.#layout.nodes + node * NODE_BYTES;
       // Slots are counted from 1.
-      path.push(this.#offsetOfSlot[view.getUint32(at + 4, true) - 1]);
+      path.push(this.#slots.offset[view.getUint32(at + 4, true) - 1]);
       node = view.getUint32(at, true);
     }
     return path;
   }
-}
-
-function hasBit(bits: Uint8Array, index: number): boolean {
-  return (bits[index >>> 3] & (1 << (index & 7))) !== 0;
 }

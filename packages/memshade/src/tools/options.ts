@@ -1,5 +1,5 @@
 import type { AllocatorDescription } from "../allocator/allocation-notes.ts";
-import type { SiteRuns } from "./waste/pass/sites/site-runs.ts";
+import type { SiteRuns } from "./waste/site-table.ts";
 
 /** What can be woven into a module, alone or together. */
 export const TOOL_NAMES = ["heap", "alloc", "waste", "workingset"] as const;

@@ -6,7 +6,7 @@ import type { FollowedCalls } from "../contexts/entry-wrappers.ts";
 import type { ModuleScan } from "../rewrite/facts/module-scan.ts";
 import type { MemoryListeners, ToolPass } from "../rewrite/tool.ts";
 import type { AppendedFunctions } from "../rewrite/write/appended-functions.ts";
-import type { CodeMark } from "../rewrite/write/code-marks.ts";
+import type { CodeMark } from "../rewrite/write/function-writer.ts";
 import type { DataContent, ValType, WasmModule } from "../wasm/index.ts";
 import type { InstrumentOptions, ShadowLayout, ToolName } from "./options.ts";
 

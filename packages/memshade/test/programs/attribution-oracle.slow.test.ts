@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { MemoryWasi } from "../../../../bench/harness/wasi.ts";
-import { findSites } from "../../src/tools/index.ts";
+import { findSites } from "../../src/tools/waste/pass/sites/find-sites.ts";
 import { decodeModule } from "../../src/wasm/index.ts";
 import { attributed } from "../support/attributed.ts";
 import { type AccessTrace, canTrace, traceProgram } from "./access-trace.ts";

@@ -2,16 +2,12 @@ import { furtherMemories, type ShadowMemories } from "../../src/host/instance/ho
 import type { InstrumentedInfo } from "../../src/tools/index.ts";
 import { WasteReader } from "../../src/tools/waste/read/read-waste.ts";
 
-/** Reads what the waste tool has in an instance of the module `original`. */
-export function wasteReader(
-  exports: WebAssembly.Exports,
-  info: InstrumentedInfo,
-  original: Uint8Array,
-): WasteReader {
+/** Reads what the waste tool has in an instance. */
+export function wasteReader(exports: WebAssembly.Exports, info: InstrumentedInfo): WasteReader {
   const memories: ShadowMemories = {};
   for (const [name, value] of Object.entries(exports))
     if (/^memshade\.waste(\.\d+)?$/.test(name))
       memories[name.slice("memshade.".length) as "waste"] = value as WebAssembly.Memory;
   const memory = memories.waste as WebAssembly.Memory;
-  return new WasteReader(memory, info, () => original, furtherMemories(memories, "waste"));
+  return new WasteReader(memory, info, furtherMemories(memories, "waste"));
 }

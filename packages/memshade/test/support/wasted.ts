@@ -34,7 +34,7 @@ export class Wasted {
     guarded?.connect(exports);
     this.exports = exports as never;
     this.memory = exports["memshade.waste"] as WebAssembly.Memory;
-    this.reader = wasteReader(exports, info, bytes);
+    this.reader = wasteReader(exports, info);
   }
 
   call(name: string, ...operands: unknown[]): unknown {
@@ -47,7 +47,7 @@ export class Wasted {
 
   /** What a run folder would have. */
   file(): WasteFile {
-    const { engine, contexts, objects, compat } = this.reader.layout;
+    const { engine, contexts, objects, compat } = this.reader.description;
     const options = { engine, contexts, objects, compat };
     return wasteFile([], options, [
       { index: 0, info: this.info, original: this.#original, contents: [this.contents()] },

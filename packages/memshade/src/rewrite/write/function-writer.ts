@@ -11,7 +11,6 @@ import * as Op from "../../wasm/op.generated.ts";
 import { MOST_LOCALS } from "../facts/function-locals.ts";
 import type { ToolPass } from "../tool.ts";
 import { operandsAbove } from "../walk/access-operands.ts";
-import type { CodeMark } from "./code-marks.ts";
 import { InsertionKind, type Insertions, passOfKind } from "./insertions.ts";
 import type { SnippetSink } from "./snippet-sink.ts";
 import {
@@ -23,6 +22,13 @@ import {
   type Temporaries,
   temporaryCount,
 } from "./temporaries.ts";
+
+/** A place of instrumented code, by its offset in the file, and the offset in the original code section that it stands for. */
+export interface CodeMark {
+  offset: number;
+  /** −1: code from here on is nobody's of the original. */
+  original: number;
+}
 
 const I32 = 0x7f;
 const I64 = 0x7e;

@@ -230,8 +230,8 @@ export function runWaste(
   exports = instance.exports as never;
   if (traps) expect(() => exports._start()).toThrow(WebAssembly.RuntimeError);
   else exports._start();
-  const reader = wasteReader(instance.exports, info, module);
-  const { engine, contexts, objects, compat } = reader.layout;
+  const reader = wasteReader(instance.exports, info);
+  const { engine, contexts, objects, compat } = reader.description;
   const options = { engine, contexts, objects, compat };
   const modules = [{ index: 0, info, original: module, contents: [reader.read(false)] }];
   return wasteFile(["test"], options, modules, undefined, typesOf);

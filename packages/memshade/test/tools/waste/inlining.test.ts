@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { inlinedSites, knownFrequencies, siteFrequencies } from "../../../src/tools/waste/pass/inlining.ts";
+import { findSites } from "../../../src/tools/waste/pass/sites/find-sites.ts";
 import { runsPerSite } from "../../../src/tools/waste/pass/sites/site-runs.ts";
-import { findSites } from "../../../src/tools/waste/pass/sites/site-table.ts";
 import { decodeModule } from "../../../src/wasm/index.ts";
 import { wat } from "../../support/assemble.ts";
 

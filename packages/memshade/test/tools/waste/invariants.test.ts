@@ -2,7 +2,8 @@ import { openSync, readFileSync } from "node:fs";
 import { WASI } from "node:wasi";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { findSites, instrument, type WasteOptions } from "../../../src/tools/index.ts";
+import { instrument, type WasteOptions } from "../../../src/tools/index.ts";
+import { findSites } from "../../../src/tools/waste/pass/sites/find-sites.ts";
 import { observeImports } from "../../../src/tools/waste/read/host-ranges.ts";
 import type { WasteContents } from "../../../src/tools/waste/read/read-waste.ts";
 import { siteRunsOf } from "../../../src/tools/waste/read/site-runs.ts";
@@ -163,7 +164,7 @@ function wasteOfProgram(name: string, args: string[], waste: WasteOptions): Wast
   );
   observed?.connect(instance.exports);
   wasi.start({ exports: { memory: instance.exports.memory, _start: instance.exports._start } });
-  return wasteReader(instance.exports, info, original).read(false);
+  return wasteReader(instance.exports, info).read(false);
 }
 
 /** Code offsets of a program's loads and stores. */

@@ -1,4 +1,4 @@
-import type { InstrumentedInfo } from "../../index.ts";
+import type { InstrumentedInfo } from "../../options.ts";
 import type { ShadowTotals } from "./read-shadow.ts";
 
 /** Whether the run bore out that the functions found are an allocator. */

@@ -11,8 +11,8 @@ import {
   TRAMPOLINE_BYTES,
 } from "../../../model/run.ts";
 import { UNCOUNTED_SENTENCE, UNCOUNTED_SITE } from "../../alloc/uncounted.ts";
-import type { InstrumentedInfo } from "../../index.ts";
 import { ModuleFunctions } from "../../module-functions.ts";
+import type { InstrumentedInfo } from "../../options.ts";
 import { ContextTable, type MergedContext } from "./context-table.ts";
 import { confirmAllocator, sentencesOf } from "./heap-notes.ts";
 import { type ShadowContents, type ShadowContext, ShadowReader, type ShadowTotals } from "./read-shadow.ts";

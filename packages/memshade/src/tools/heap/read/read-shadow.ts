@@ -1,5 +1,5 @@
 import { blockMib, type Mib, mergeMib } from "../../../model/mib.ts";
-import type { ShadowLayout } from "../../index.ts";
+import type { ShadowLayout } from "../../options.ts";
 import {
   CONTEXT_BYTES,
   Context,

@@ -7,8 +7,8 @@ import {
   type WasmModule,
 } from "../../../wasm/index.ts";
 import * as Op from "../../../wasm/op.generated.ts";
+import { SiteClass, type SiteTable } from "../site-table.ts";
 import type { RunsPerSite } from "./sites/site-runs.ts";
-import { SiteClass, type SiteTable } from "./sites/site-table.ts";
 
 /** What following an access inline adds to the code, bytes, near enough to bound it. */
 const INLINED_BYTES = 100;

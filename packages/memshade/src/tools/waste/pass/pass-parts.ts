@@ -1,7 +1,7 @@
 import type { Frames } from "../../../contexts/frames/call-frames.ts";
+import type { FramedSites } from "../framed-sites.ts";
 import type { StreamTargets } from "./loop-streams.ts";
 import type { NodeTargets } from "./node-calls.ts";
-import type { FramedSites } from "./sites/framed-sites.ts";
 import type { FixedRecords, FramedRecords, SiteRecords } from "./sites/site-records.ts";
 import type { StackMoves } from "./stack-moves.ts";
 import type { SummaryFunctions } from "./summary-functions.ts";
@@ -13,10 +13,6 @@ export interface BriefParts {
   functions: SummaryFunctions;
   /** 1 for each site that is followed inline. */
   inlined: Uint8Array;
-  /** How often each site runs, by the look of the code. */
-  frequencies: Float64Array;
-  /** A bit per function: see `returningFunctions`. */
-  returning: Uint8Array;
   streams: StreamTargets;
   /** Frames of contexts, where they are told apart; otherwise the records of sites. */
   framed: FramedParts | undefined;

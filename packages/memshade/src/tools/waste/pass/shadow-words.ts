@@ -1,7 +1,7 @@
 import type { SnippetSink } from "../../../rewrite/write/snippet-sink.ts";
 import { I32, type ValType } from "../../../wasm/index.ts";
 import * as Op from "../../../wasm/op.generated.ts";
-import { BriefIds } from "./waste-layout.ts";
+import { BriefIds } from "../memory-plan.ts";
 
 const I64: ValType = 0x7e;
 const V128: ValType = 0x7b;

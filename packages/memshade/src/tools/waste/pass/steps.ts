@@ -3,11 +3,11 @@ import type { Insertions } from "../../../rewrite/write/insertions.ts";
 import type { SnippetSink } from "../../../rewrite/write/snippet-sink.ts";
 import type { ValType } from "../../../wasm/index.ts";
 import * as Op from "../../../wasm/op.generated.ts";
+import type { SiteTable } from "../site-table.ts";
 import type { LoopStreams, StreamLoop } from "./loop-streams.ts";
 import type { NodeCalls } from "./node-calls.ts";
 import type { BriefParts, PassTargets } from "./pass-parts.ts";
 import type { SiteKeys } from "./sites/site-keys.ts";
-import type { SiteTable } from "./sites/site-table.ts";
 import type { Place } from "./summary-snippets.ts";
 
 /** What an insertion does; its operands are in columns `b` to `d`, and `a` holds this. */

@@ -2,10 +2,10 @@ import type { SnippetSink } from "../../../rewrite/write/snippet-sink.ts";
 import { ACCESS_KIND, AccessKind, type ValType } from "../../../wasm/index.ts";
 import * as Op from "../../../wasm/op.generated.ts";
 import { DIRTY_LINE_SHIFT, READS_BYTES } from "../layout.ts";
+import { BriefIds, type WasteLayout } from "../memory-plan.ts";
 import { loadBefore, writeComparison } from "./comparisons.ts";
 import { pushAddress, pushHeld, type Scratch, ShadowWords, type SnippetAddress } from "./shadow-words.ts";
 import { DISTANCES, type SiteRecords } from "./sites/site-records.ts";
-import { BriefIds, type WasteLayout } from "./waste-layout.ts";
 
 const NOTHING = 0x40;
 const I32: ValType = 0x7f;

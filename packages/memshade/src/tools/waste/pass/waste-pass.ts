@@ -24,15 +24,13 @@ import {
 } from "../../../wasm/index.ts";
 import * as Op from "../../../wasm/op.generated.ts";
 import type { ToolSurroundings } from "../../tool.ts";
+import { SiteClass, type SiteTable } from "../site-table.ts";
 import type { AccessFunctions } from "./access-functions.ts";
 import { hasComparison, valueTypeOfStore } from "./comparisons.ts";
-import { impliedBlocks } from "./counters/run-counters.ts";
-import { runFlow } from "./counters/run-flow.ts";
 import { LoopStreams } from "./loop-streams.ts";
 import { NodeCalls } from "./node-calls.ts";
 import type { BriefParts, PassTargets } from "./pass-parts.ts";
 import { SiteKeys } from "./sites/site-keys.ts";
-import { SiteClass, type SiteTable } from "./sites/site-table.ts";
 import { isExactImport } from "./sites/wasi-functions.ts";
 import { zeroingFunctions } from "./sites/zeroing-functions.ts";
 import { Step, StepWriter } from "./steps.ts";
@@ -62,8 +60,6 @@ export class WastePass implements ToolPass {
   /** A bit per site: followed inline; begins a block of them. */
   readonly inline: Uint8Array;
   readonly leaders: Uint8Array;
-  /** A bit per site that begins a block: the block's runs follow from those of others, and nobody counts them. */
-  readonly implied: Uint8Array;
   /** A bit per site: it accesses a place in its function's own frame. */
   readonly frames: Uint8Array;
   #state!: WalkState;
@@ -80,8 +76,6 @@ export class WastePass implements ToolPass {
   #askerNode = NO_LOCAL;
   /** First site followed inline in the block at hand. */
   #leader = 0;
-  /** Insertions that count the runs of the function's blocks, by their leaders. */
-  readonly #counters = new Map<number, number>();
   readonly #extraLocals = new Map<number, number>();
   readonly #scratch = (type: ValType, number: number): number => this.#extraLocal(type, number + 1);
 
@@ -131,7 +125,6 @@ export class WastePass implements ToolPass {
     });
     this.inline = new Uint8Array((sites.length + 7) >>> 3);
     this.leaders = new Uint8Array((sites.length + 7) >>> 3);
-    this.implied = new Uint8Array((sites.length + 7) >>> 3);
     this.frames = new Uint8Array((sites.length + 7) >>> 3);
   }
 
@@ -149,7 +142,6 @@ export class WastePass implements ToolPass {
         : undefined,
     );
     this.#extraLocals.clear();
-    this.#counters.clear();
     this.#asker = NO_LOCAL;
     this.#askerNode = NO_LOCAL;
     const fixed = this.#brief?.fixed;
@@ -256,30 +248,6 @@ export class WastePass implements ToolPass {
     if (this.#targets.notesPlaces && (callee < 0 || this.#allocating.has(callee))) this.#asks(start, offset);
     if (this.#callFrames !== undefined) this.#callFrames.call(callee, tail, start, end);
     else this.#nodeCalls?.call(callee, tail, start, end);
-  }
-
-  end(): void {
-    this.#leaveOutCounters();
-  }
-
-  /** Blocks whose runs follow from those of others need no counters. */
-  #leaveOutCounters(): void {
-    const brief = this.#brief;
-    if (brief === undefined || this.#counters.size < 2) return;
-    const { function: index, insertions } = this.#state;
-    const { module } = this.#around;
-    const { returning, frequencies } = brief;
-    const parts = { module, sites: this.#sites, leaders: this.leaders, returning };
-    const flow = runFlow(parts, index - module.importedFunctionCount);
-    const entryOf = (block: number): number => this.#counters.get(flow.leader[block]) as number;
-    const implied = impliedBlocks(flow, (block) =>
-      // Loops that the runtime is told of count their trips anyway.
-      insertions.kind[entryOf(block)] === InsertionKind.None ? 0 : frequencies[flow.leader[block]],
-    );
-    for (const block of implied) {
-      insertions.remove(entryOf(block));
-      setBit(this.implied, flow.leader[block]);
-    }
   }
 
   /** A call of the allocator. Whoever calls a function that only passes requests on is the one that asks. */
@@ -391,9 +359,7 @@ export class WastePass implements ToolPass {
       this.#blockIsOpen = true;
       this.#leader = site;
       setBit(this.leaders, site);
-      const counter = this.#add(end, Step.CountRun, site);
-      this.#counters.set(site, counter);
-      entries.push(counter);
+      entries.push(this.#add(end, Step.CountRun, site));
     }
     entries.push(this.#add(end, isStore ? Step.Mark : Step.Test, number));
     const offset = (stack.offset[at] + displacement) | 0;

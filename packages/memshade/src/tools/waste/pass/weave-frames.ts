@@ -5,10 +5,10 @@ import { FRAME_HEADER_BYTES, type FrameShapes, frameShapes } from "../../../cont
 import { BodyBuilder } from "../../../rewrite/write/body-builder.ts";
 import { I32 } from "../../../wasm/index.ts";
 import type { ToolSurroundings } from "../../tool.ts";
+import { type FramedSites, framedSites } from "../framed-sites.ts";
+import type { SiteTable } from "../site-table.ts";
 import { BodySink } from "./body-sink.ts";
-import { type FramedSites, framedSites } from "./sites/framed-sites.ts";
 import type { FramedRecords } from "./sites/site-records.ts";
-import type { SiteTable } from "./sites/site-table.ts";
 import { zeroingFunctions } from "./sites/zeroing-functions.ts";
 
 /** What is known of frames before the layout is. */
@@ -38,13 +38,8 @@ export function contextPlan(
   return new FramePlan(module, scan, allocator, targets, false);
 }
 
-export function framesOf(
-  { module, allocator }: ToolSurroundings,
-  plan: FramePlan,
-  sites: SiteTable,
-): PlannedFrames {
-  const zeroing = zeroingFunctions(allocator.functions).map((index) => index - module.importedFunctionCount);
-  const framed = framedSites(sites, zeroing);
+export function framesOf({ module }: ToolSurroundings, plan: FramePlan, sites: SiteTable): PlannedFrames {
+  const framed = framedSites(sites);
   const calls = findCallSites(module);
   return { plan, calls, sites: framed, shapes: frameShapes(module, calls, plan, framed.recordBytes) };
 }

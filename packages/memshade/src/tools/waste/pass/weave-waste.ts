@@ -1,8 +1,9 @@
+import { base64Of } from "../../../bytes/base64.ts";
 import { ByteWriter } from "../../../bytes/writer.ts";
 import { allFrameBytes, type Frames } from "../../../contexts/frames/call-frames.ts";
 import { entryStack } from "../../../contexts/frames/entry-stack.ts";
 import { FrameSnippets } from "../../../contexts/frames/frame-snippets.ts";
-import { base64, slotKinds } from "../../../contexts/frames/slot-kinds.ts";
+import { encodeSlots } from "../../../contexts/slot-table.ts";
 import { type MergedRuntime, mergeRuntime } from "../../../rewrite/link/shadow-runtime.ts";
 import { BodyBuilder } from "../../../rewrite/write/body-builder.ts";
 import {
@@ -18,20 +19,6 @@ import * as Op from "../../../wasm/op.generated.ts";
 import type { WasteOptions } from "../../options.ts";
 import type { ToolSurroundings, WovenTool } from "../../tool.ts";
 import { Control, INIT_BUFFER_BYTES } from "../layout.ts";
-import { AccessFunctions } from "./access-functions.ts";
-import { returningFunctions } from "./counters/returning-functions.ts";
-import { inlinedSites, knownFrequencies, siteFrequencies } from "./inlining.ts";
-import { LoopTable } from "./loop-streams.ts";
-import type { BriefParts } from "./pass-parts.ts";
-import { runtimeBytes } from "./runtime-bytes.ts";
-import { FixedRecords, FramedRecords } from "./sites/site-records.ts";
-import { runsPerSite } from "./sites/site-runs.ts";
-import { findSites } from "./sites/site-table.ts";
-import { isExactImport } from "./sites/wasi-functions.ts";
-import { zeroingFunctions } from "./sites/zeroing-functions.ts";
-import { StackMoves } from "./stack-moves.ts";
-import { SummaryFunctions } from "./summary-functions.ts";
-import { SummarySnippets } from "./summary-snippets.ts";
 import {
   BriefIds,
   LARGEST_MEMORY_BYTES,
@@ -41,7 +28,21 @@ import {
   type WasteWishes,
   WORD_TABLES,
   wasteConstants,
-} from "./waste-layout.ts";
+} from "../memory-plan.ts";
+import { encodeSites } from "../site-table.ts";
+import { AccessFunctions } from "./access-functions.ts";
+import { inlinedSites, knownFrequencies, siteFrequencies } from "./inlining.ts";
+import { LoopTable } from "./loop-streams.ts";
+import type { BriefParts } from "./pass-parts.ts";
+import { runtimeBytes } from "./runtime-bytes.ts";
+import { findSites } from "./sites/find-sites.ts";
+import { FixedRecords, FramedRecords } from "./sites/site-records.ts";
+import { runsPerSite } from "./sites/site-runs.ts";
+import { isExactImport } from "./sites/wasi-functions.ts";
+import { zeroingFunctions } from "./sites/zeroing-functions.ts";
+import { StackMoves } from "./stack-moves.ts";
+import { SummaryFunctions } from "./summary-functions.ts";
+import { SummarySnippets } from "./summary-snippets.ts";
 import { WastePass } from "./waste-pass.ts";
 import { contextPlan, framesOf, inFrameOfZeroing } from "./weave-frames.ts";
 
@@ -128,7 +129,6 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
     memory64,
   );
   const loopTable = new LoopTable(layout.endBytes, LARGEST_MEMORY_BYTES - layout.endBytes);
-  const returning = returningFunctions(module, around.scan);
   const briefParts = (): BriefParts => {
     const bySize = (name: string) => new Map(ACCESS_SIZES.map((size) => [size, target(`${name}${size}`)]));
     const where = framed === undefined ? "Placed" : "InFrame";
@@ -154,8 +154,6 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
       snippets,
       functions: new SummaryFunctions(appended, snippets, memory64),
       inlined: inlinedSites(module, sites, frequencies),
-      frequencies,
-      returning,
       streams: {
         followsStores: !isCompatible,
         looped: target("looped"),
@@ -225,12 +223,11 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
       contexts: wishes.contexts,
       objects: wishes.objects,
       compat: options.compat ?? "",
-      inline: base64(pass.inline),
-      leaders: base64(pass.leaders),
-      implied: base64(pass.implied),
-      returning: base64(returning),
-      frames: base64(pass.frames),
-      ...(framed === undefined ? {} : slotKinds(framed)),
+      siteTable: base64Of(encodeSites(sites)),
+      inline: base64Of(pass.inline),
+      leaders: base64Of(pass.leaders),
+      frames: base64Of(pass.frames),
+      ...(framed === undefined ? {} : { slots: base64Of(encodeSlots(framed)) }),
       ...(plan === undefined ? {} : { hostWord: frameTargets.hostWord }),
       exportsMemory: isVisible(module, memory),
       opaque: wishes.opaque,

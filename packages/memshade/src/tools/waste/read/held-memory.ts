@@ -1,6 +1,6 @@
-import type { InstrumentedInfo } from "../../index.ts";
+import type { InstrumentedInfo } from "../../options.ts";
+import { type WasteDescription, wasteDescription } from "../description.ts";
 import { Control } from "../layout.ts";
-import type { WasteToolLayout } from "./read-waste.ts";
 
 const PAGE_BYTES = 65536;
 
@@ -28,8 +28,8 @@ export function memoryBeyond(
 function held(
   imports: WebAssembly.Imports | undefined,
   info: InstrumentedInfo,
-): { layout?: WasteToolLayout; memory?: WebAssembly.Memory } {
-  const layout = info.toolLayouts?.waste as unknown as WasteToolLayout | undefined;
+): { layout?: WasteDescription; memory?: WebAssembly.Memory } {
+  const layout = wasteDescription(info);
   const from = info.memoryImport;
   if (layout?.limited !== true || from === undefined) return {};
   const memory = imports?.[from.module]?.[from.field] as WebAssembly.Memory | undefined;

@@ -1,6 +1,6 @@
-import type { InstrumentedInfo } from "../../index.ts";
+import type { InstrumentedInfo } from "../../options.ts";
+import { wasteDescription } from "../description.ts";
 import { HostWrites, type WriteTargets } from "./host-writes.ts";
-import type { WasteToolLayout } from "./read-waste.ts";
 import { WasiRanges } from "./wasi-ranges.ts";
 
 export const WASI_MODULES: readonly string[] = ["wasi_snapshot_preview1", "wasi_unstable"];
@@ -76,7 +76,7 @@ export function observeImports(
       hostRead = tools.flatMap((tool) => listener(tool, "hostRead") ?? []);
       hostWrote = [listener("workingset", "hostWrote")].filter((report) => report !== undefined);
       wasteWrote = listener("waste", "hostWrote");
-      const layout = info.toolLayouts?.waste as unknown as WasteToolLayout | undefined;
+      const layout = wasteDescription(info);
       // deadstores does not compare what the kernel writes.
       if (layout === undefined || layout.compat === "deadstores") return;
       hostWrites = new HostWrites(exports["memshade.waste"] as WebAssembly.Memory, layout, {

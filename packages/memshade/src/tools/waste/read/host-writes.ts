@@ -1,5 +1,5 @@
+import type { WasteDescription } from "../description.ts";
 import { Control, INIT_BUFFER_BYTES } from "../layout.ts";
-import type { WasteToolLayout } from "./read-waste.ts";
 
 /** What a part of the memory held before a call of the host. */
 interface Kept {
@@ -20,7 +20,7 @@ export class HostWrites {
   readonly #shadow: WebAssembly.Memory;
   readonly #buffer: number;
 
-  constructor(shadow: WebAssembly.Memory, layout: WasteToolLayout, targets: WriteTargets) {
+  constructor(shadow: WebAssembly.Memory, layout: WasteDescription, targets: WriteTargets) {
     this.#targets = targets;
     this.#shadow = shadow;
     this.#buffer = layout.control + Control.initBytes;

@@ -3,7 +3,7 @@ import type { WasteField, WasteIp, WasteObjects } from "../../../model/waste/was
 import type { TypeAt } from "../../session.ts";
 import { OFFSETS } from "../layout.ts";
 import { COLUMNS, Column, type ObjectFigures } from "./read-objects.ts";
-import { pathKey } from "./read-waste.ts";
+import { pathKey } from "./site-paths.ts";
 
 /** Adds up the sites of several instances, most dead bytes first. */
 export function mergeObjects(instances: readonly (readonly ObjectFigures[])[]): ObjectFigures[] {

@@ -1,9 +1,11 @@
 import { bytesOfBase64 } from "../../../bytes/base64.ts";
 import { type ContextFrame, FrameTables, NOWHERE } from "../../../contexts/frame-tables.ts";
-import { type CallSites, FRAME_HEADER_BYTES, type FramedSites, type SiteTable } from "../../index.ts";
+import { FRAME_HEADER_BYTES } from "../../../contexts/frames/frame-shapes.ts";
+import type { WasteDescription } from "../description.ts";
+import { type FramedSites, framedSites } from "../framed-sites.ts";
 import { Control } from "../layout.ts";
-import type { BlockRuns } from "./block-runs.ts";
-import type { SiteInContext, WasteToolLayout } from "./read-waste.ts";
+import type { SiteTable } from "../site-table.ts";
+import type { SiteInContext } from "./site-paths.ts";
 import { has, readCount } from "./tables.ts";
 
 /** Sites in contexts that a report can have of each kind; so is waste.json of a bounded size. */
@@ -30,46 +32,27 @@ export interface FramedContents {
 
 /** Reads the frames of the contexts that one instance's functions ran in. */
 export class FrameReader {
-  readonly #layout: WasteToolLayout;
+  readonly #description: WasteDescription;
   readonly #sites: SiteTable;
   readonly #framed: FramedSites;
   readonly #inline: Uint8Array;
   readonly #leaders: Uint8Array;
-  readonly #blocks: BlockRuns;
-  /** Runs of the blocks of the frame at hand, by leader. */
-  readonly #runs: Float64Array;
   readonly #tables: FrameTables;
-  /** Sites by defined function, where they do not follow each other. */
+  /** Sites that stand behind those of all functions, by defined function. */
   readonly #zeroing = new Map<number, number[]>();
 
-  constructor(
-    layout: WasteToolLayout,
-    sites: SiteTable,
-    framed: FramedSites,
-    blocks: BlockRuns,
-    calls: CallSites,
-  ) {
-    this.#layout = layout;
+  constructor(description: WasteDescription, sites: SiteTable) {
+    const { arena, nodes, slots = "" } = description;
+    this.#description = description;
     this.#sites = sites;
-    this.#framed = framed;
-    this.#inline = bytesOfBase64(layout.inline);
-    this.#leaders = bytesOfBase64(layout.leaders);
-    this.#blocks = blocks;
-    this.#runs = new Float64Array(sites.length);
-    this.#tables = new FrameTables(
-      {
-        arena: layout.arena,
-        nodes: layout.nodes,
-        slots: bytesOfBase64(layout.slots ?? ""),
-        keeps: bytesOfBase64(layout.keeps ?? ""),
-      },
-      calls,
-    );
-    const functions = sites.firstOfFunction.length - 1;
-    for (let site = sites.firstOfFunction[functions]; site < sites.length; site++) {
-      const defined = framed.functionOf[site];
+    this.#framed = framedSites(sites);
+    this.#inline = bytesOfBase64(description.inline);
+    this.#leaders = bytesOfBase64(description.leaders);
+    this.#tables = new FrameTables({ arena, nodes, slots: bytesOfBase64(slots) });
+    sites.zeroing.forEach((defined, i) => {
+      const site = sites.length - sites.zeroing.length + i;
       this.#zeroing.set(defined, [...(this.#zeroing.get(defined) ?? []), site]);
-    }
+    });
   }
 
   /** All sites that ran. Of stores and of loads each the `most` busiest have their contexts, the others none. */
@@ -117,14 +100,14 @@ export class FrameReader {
   }
 
   /** Sets all counts to zero. */
-  forget(view: DataView): void {
+  reset(view: DataView): void {
     const bytes = new Uint8Array(view.buffer);
     for (const { address, bytes: end } of this.#frames(view))
       bytes.fill(0, address + FRAME_HEADER_BYTES, address + end);
   }
 
   #frames(view: DataView): Iterable<ContextFrame> {
-    return this.#tables.frames(view, view.getUint32(this.#layout.control + Control.frameNext, true));
+    return this.#tables.frames(view, view.getUint32(this.#description.control + Control.frameNext, true));
   }
 
   #readFrame(
@@ -134,44 +117,26 @@ export class FrameReader {
     toLoads: FramedSite[],
   ): void {
     const { firstOfFunction } = this.#sites;
-    const { stores, recordShift } = this.#layout;
+    const { stores, recordShift } = this.#description;
     const records = address + FRAME_HEADER_BYTES;
     const add = (to: FramedSite[], site: number, at: number, runs: number): void => {
       const count = readCount(view, at + COUNT) + runs;
       if (count > 0) to.push({ key: (at - stores) / 2 ** recordShift, site, at, runs, node, count });
     };
     const [first, end] = [firstOfFunction[defined], firstOfFunction[defined + 1]];
-    const blockRuns = this.#blockRuns(view, records, defined);
-    let leader = 0;
+    let ofBlock = 0;
     const readSite = (site: number): void => {
       const [store, load] = [this.#framed.store[site], this.#framed.load[site]];
       let runs = 0;
       if (has(this.#inline, site)) {
-        if (!has(this.#leaders, site)) runs = leader;
-        else if (this.#blocks.isImplied(site)) {
-          leader = blockRuns[site];
-          runs = leader;
-        } else leader = this.#counted(view, records, site);
+        // A block's runs are counted in the record of the site that it begins with, as that one's own.
+        if (has(this.#leaders, site)) ofBlock = readCount(view, records + (store >= 0 ? store : load));
+        else runs = ofBlock;
       }
       if (store >= 0) add(toStores, site, records + store, runs);
       if (load >= 0) add(toLoads, site, records + load, runs);
     };
     for (let site = first; site < end; site++) readSite(site);
     for (const site of this.#zeroing.get(defined) ?? []) readSite(site);
-  }
-  /** Runs, by leader, of the blocks of a frame; of none where all are counted. */
-  #blockRuns(view: DataView, records: number, defined: number): Float64Array {
-    for (const { plus, minus } of this.#blocks.of(defined))
-      for (const others of [plus, minus])
-        for (const other of others)
-          if (!this.#blocks.isImplied(other)) this.#runs[other] = this.#counted(view, records, other);
-    this.#blocks.complete(defined, this.#runs);
-    return this.#runs;
-  }
-
-  /** A block's runs are counted in the record of the site that it begins with. */
-  #counted(view: DataView, records: number, leader: number): number {
-    const store = this.#framed.store[leader];
-    return readCount(view, records + (store >= 0 ? store : this.#framed.load[leader]));
   }
 }

@@ -1,3 +1,4 @@
+import type { WasteDescription } from "../description.ts";
 import {
   BLOCK_BYTES,
   Block,
@@ -10,8 +11,8 @@ import {
   OFFSETS,
   OffsetCount,
 } from "../layout.ts";
-import type { WasteToolLayout, WasteWords } from "./read-waste.ts";
 import { readCount } from "./tables.ts";
+import { INVALID, KEY_MASK, UNREAD, type WasteWords } from "./written-bytes.ts";
 
 /** What happened to the blocks of one place that allocates. */
 export interface ObjectFigures {
@@ -44,14 +45,11 @@ const ACCESSED = BlockFlag.read | BlockFlag.written;
 /** Read, or carried on by a reallocation; written, or brought in by one. */
 const READ = BlockFlag.read | BlockFlag.carriedOn;
 const WRITTEN = BlockFlag.written | BlockFlag.carriedIn;
-const KEY_MASK = 0x3fffffff;
-const UNREAD = 1;
-const INVALID = 3;
 
 /** The tool's memory, what lies where in it, and its tables with a word per byte of the program's memory. */
 export interface ObjectTables {
   view: DataView;
-  layout: WasteToolLayout;
+  layout: WasteDescription;
   words: WasteWords;
 }
 

@@ -1,4 +1,4 @@
-import type { SiteRuns } from "../../index.ts";
+import type { SiteRuns } from "../site-table.ts";
 import type { WasteContents } from "./read-waste.ts";
 
 /** How often each load and store of a module ran. */

@@ -11,19 +11,15 @@ import {
   type WasteReallocations,
   type WasteStore,
 } from "../../../model/waste/waste.ts";
-import type { InstrumentedInfo } from "../../index.ts";
 import { ModuleFunctions } from "../../module-functions.ts";
+import type { InstrumentedInfo } from "../../options.ts";
 import { sentencesOfTool } from "../../sentences.ts";
 import type { LinesOf, SourcePlace, TypesOf } from "../../session.ts";
+import { addFigures, type LoadFigures, type StoreFigures } from "./figures.ts";
 import { mergeObjects, objectsOf } from "./object-fields.ts";
-import {
-  addFigures,
-  type LoadFigures,
-  type PairFigures,
-  pathKey,
-  type StoreFigures,
-  type WasteContents,
-} from "./read-waste.ts";
+import type { PairFigures } from "./read-pairs.ts";
+import type { WasteContents } from "./read-waste.ts";
+import { pathKey } from "./site-paths.ts";
 
 /** Distance between two modules in the profile's address space. */
 const MODULE_SPAN = 2 ** 32;

@@ -1,6 +1,6 @@
 import type { RunEnd } from "../../../model/run.ts";
 import type { InstanceHandle } from "../../heap/read/heap-session.ts";
-import type { InstrumentedInfo } from "../../index.ts";
+import type { InstrumentedInfo } from "../../options.ts";
 import type { RunFacts, ToolSession, ToolSnapshot } from "../../session.ts";
 import { type WasteContents, WasteReader } from "./read-waste.ts";
 import { siteRunsOf } from "./site-runs.ts";
@@ -34,7 +34,7 @@ export class WasteSession implements ToolSession {
     this.#modules.set(handle.module, { info, original: bytes });
     this.#instances.set(handle.number, {
       module: handle.module,
-      reader: new WasteReader(memory, info, bytes, tables),
+      reader: new WasteReader(memory, info, tables),
       exitVisible: isVisibleAtExit(info),
     });
   }
@@ -48,7 +48,7 @@ export class WasteSession implements ToolSession {
 
   reset(): void {
     this.#finished.length = 0;
-    for (const { reader } of this.#instances.values()) reader.forget();
+    for (const { reader } of this.#instances.values()) reader.reset();
   }
 
   snapshot(_end: RunEnd, facts: RunFacts): ToolSnapshot {

@@ -62,9 +62,8 @@ export interface AttributionLayout {
   state: number;
   hostWord: number;
   rootSlot: number;
-  /** A bit per call: it has a slot in its function's frames; it keeps the context. */
+  /** The calls that have a slot in their functions' frames, as `encodeSlots` has written them. */
   slots: string;
-  keeps: string;
   /** Functions that only pass requests on to the allocator, by index, with commas. */
   wrappers: string;
   endBytes: number;
@@ -82,7 +81,6 @@ export interface AttributionWishes extends Record<keyof AttributionOptions, bool
   functions: number;
   frameBytes: number;
   slots: string;
-  keeps: string;
   wrappers: string;
 }
 
@@ -156,7 +154,6 @@ function place(wishes: AttributionWishes, covered: number): AttributionLayout {
     hostWord: hasFrames ? state + State.hostWord : 0,
     rootSlot: state + State.rootSlot,
     slots: wishes.slots,
-    keeps: wishes.keeps,
     wrappers: wishes.wrappers,
     endBytes: 0,
   };
@@ -205,4 +202,15 @@ export function attributionConstants(layout: AttributionLayout): Record<string, 
     INDEX_ENTRIES: layout.indexEntries,
     RECURSION: 1,
   };
+}
+
+export const PREFIX = "attribution.";
+
+/** The layout of the attribution's tables from what a module says of the tool; undefined where it has none. */
+export function attributionLayoutOf(
+  described: Readonly<Record<string, number | string | boolean>>,
+): AttributionLayout | undefined {
+  const entries = Object.entries(described).filter(([key]) => key.startsWith(PREFIX));
+  if (entries.length === 0) return undefined;
+  return Object.fromEntries(entries.map(([key, value]) => [key.slice(PREFIX.length), value])) as never;
 }

@@ -167,3 +167,14 @@ export function localityConstants(
     ACCESSES: accesses,
   };
 }
+
+export const PREFIX = "locality.";
+
+/** The layout of the locality's tables from what a module says of the tool; undefined where it has none. */
+export function localityLayoutOf(
+  described: Readonly<Record<string, number | string | boolean>>,
+): LocalityLayout | undefined {
+  const entries = Object.entries(described).filter(([key]) => key.startsWith(PREFIX));
+  if (entries.length === 0) return undefined;
+  return Object.fromEntries(entries.map(([key, value]) => [key.slice(PREFIX.length), value])) as never;
+}

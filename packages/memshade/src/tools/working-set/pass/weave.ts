@@ -1,10 +1,10 @@
 import { mergeRuntime } from "../../../rewrite/link/shadow-runtime.ts";
 import type { ToolPass } from "../../../rewrite/tool.ts";
 import { BodyBuilder } from "../../../rewrite/write/body-builder.ts";
-import { encodeCodeMarks } from "../../../rewrite/write/code-marks.ts";
 import { I32, importsOf } from "../../../wasm/index.ts";
 import type { ToolSurroundings, WovenTool } from "../../tool.ts";
 import { weaveAttribution } from "../attribution/pass/weave-attribution.ts";
+import { encodeCodeMarks } from "../code-marks.ts";
 import { Control } from "../layout.ts";
 import { ExactLocalityPass } from "../locality/pass/exact-locality-pass.ts";
 import { SamplingPass } from "../locality/pass/sampling-pass.ts";

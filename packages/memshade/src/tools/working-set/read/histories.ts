@@ -1,5 +1,5 @@
 import { bucketOf, FRESH_BUCKET } from "../../../model/working-set/working-set-series.ts";
-import type { WorkingSetLayout } from "../../index.ts";
+import type { WorkingSetLayout } from "../memory-plan.ts";
 
 const LINES_PER_PAGE = 64;
 

@@ -1,5 +1,5 @@
-import type { WorkingSetLayout } from "../../index.ts";
 import { Control } from "../layout.ts";
+import type { WorkingSetLayout } from "../memory-plan.ts";
 
 /** Processor time is looked at this often, so that an interval ends soon after it is due. */
 const CPU_LOOKS_PER_INTERVAL = 4;

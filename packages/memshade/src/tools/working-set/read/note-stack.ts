@@ -1,5 +1,6 @@
-import { CodeMarks, type WorkingSetLayout } from "../../index.ts";
+import { CodeMarks } from "../code-marks.ts";
 import { Control } from "../layout.ts";
+import type { WorkingSetLayout } from "../memory-plan.ts";
 
 /** Frames of a noted stack; deeper ones are cut off at the outer end. */
 const MOST_FRAMES = 48;

@@ -5,8 +5,8 @@ import {
   FRESH_BUCKET,
   type SnapshotRecord,
 } from "../../../model/working-set/working-set-series.ts";
-import { accessesAt, type WorkingSetLayout } from "../../index.ts";
 import { Control, SNAPSHOT_BYTES, Snapshot } from "../layout.ts";
+import { accessesAt, type WorkingSetLayout } from "../memory-plan.ts";
 import { Histories, intervalOf } from "./histories.ts";
 import { FRAME_WORDS, type NotedFrame } from "./note-stack.ts";
 

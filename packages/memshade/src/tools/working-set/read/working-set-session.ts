@@ -10,22 +10,18 @@ import {
 } from "../../../model/working-set/working-set.ts";
 import { buildLevels, type SnapshotRecord, totalOf } from "../../../model/working-set/working-set-series.ts";
 import type { InstanceHandle } from "../../heap/read/heap-session.ts";
-import {
-  type AttributionLayout,
-  attributionLayoutOf,
-  type InstrumentedInfo,
-  type LocalityLayout,
-  localityLayoutOf,
-  type WorkingSetLayout,
-} from "../../index.ts";
 import { ModuleFunctions } from "../../module-functions.ts";
+import type { InstrumentedInfo } from "../../options.ts";
 import type { ToolOptions } from "../../run-options.ts";
 import { sentencesOfTool } from "../../sentences.ts";
 import type { LinesOf, RunFacts, ToolSession, ToolSnapshot } from "../../session.ts";
+import { type AttributionLayout, attributionLayoutOf } from "../attribution/memory-plan.ts";
 import { AttributionDescriber, stackDescriber } from "../attribution/read/describe-attribution.ts";
 import { type AttributionTables, readAttribution } from "../attribution/read/read-attribution.ts";
+import { type LocalityLayout, localityLayoutOf } from "../locality/memory-plan.ts";
 import { describeLocality } from "../locality/read/describe-locality.ts";
 import { type LocalityTables, readLocality } from "../locality/read/read-locality.ts";
+import type { WorkingSetLayout } from "../memory-plan.ts";
 import { describeStacks } from "./describe-stacks.ts";
 import { IntervalTimer } from "./interval-timer.ts";
 import type { NotedFrame } from "./note-stack.ts";

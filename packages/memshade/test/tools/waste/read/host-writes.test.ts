@@ -37,7 +37,7 @@ function wasteOfReads(waste: WasteOptions, fill: (call: number) => number) {
   memory = instance.exports.memory as WebAssembly.Memory;
   observed?.connect(instance.exports);
   (instance.exports._start as () => void)();
-  const reader = wasteReader(instance.exports, info, MODULE);
+  const reader = wasteReader(instance.exports, info);
   const host = reader.read(false).stores.filter(({ siteClass }) => siteClass === "host");
   const sum = (figure: "stores" | "written" | "silent" | "same") =>
     host.reduce((total, store) => total + store[figure], 0);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { CodeMarks, encodeCodeMarks } from "../../../../src/rewrite/write/code-marks.ts";
+import { CodeMarks, encodeCodeMarks } from "../../../../src/tools/working-set/code-marks.ts";
 import { framesOf } from "../../../../src/tools/working-set/read/note-stack.ts";
 
 describe("frames of an engine's stack", () => {

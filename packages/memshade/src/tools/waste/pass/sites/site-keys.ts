@@ -1,7 +1,7 @@
 import { FRAME_HEADER_BYTES } from "../../../../contexts/frames/frame-shapes.ts";
-import type { FramedSites } from "./framed-sites.ts";
+import type { FramedSites } from "../../framed-sites.ts";
+import type { SiteTable } from "../../site-table.ts";
 import type { SiteRecords } from "./site-records.ts";
-import type { SiteTable } from "./site-table.ts";
 
 /** What records and runtime know sites by: numbers, or, in frames, places behind the frame's header. */
 export class SiteKeys {

@@ -1,7 +1,7 @@
 import type { SnippetSink } from "../../../../rewrite/write/snippet-sink.ts";
 import * as Op from "../../../../wasm/op.generated.ts";
 import { GIVEN_IDS_BYTES, Load, Store } from "../../layout.ts";
-import { SITE_COUNTERS_BYTES, SITE_EVENTS, type WasteLayout } from "../waste-layout.ts";
+import { SITE_COUNTERS_BYTES, SITE_EVENTS, type WasteLayout } from "../../memory-plan.ts";
 
 /**
  * How inline code refers to sites: by keys, and by the

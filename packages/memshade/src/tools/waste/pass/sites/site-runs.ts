@@ -1,13 +1,6 @@
-import type { SiteTable } from "./site-table.ts";
+import type { SiteRuns, SiteTable } from "../../site-table.ts";
 
-/** How often loads and stores of a module ran in an earlier run: lists side by side, of those that did run. */
-export interface SiteRuns {
-  /** Where they are: code offsets, ascending. */
-  offsets: readonly number[];
-  runs: readonly number[];
-}
-
-/** The same with an entry for each site of the module. */
+/** How often the sites of a module ran, with an entry for each of them. */
 export interface RunsPerSite {
   runs: Float64Array;
 }

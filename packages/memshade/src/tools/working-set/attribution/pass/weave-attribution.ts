@@ -1,11 +1,12 @@
 import type { AllocationListeners } from "../../../../allocator/allocation-listeners.ts";
+import { base64Of } from "../../../../bytes/base64.ts";
 import { allFrameBytes, type Frames } from "../../../../contexts/frames/call-frames.ts";
 import { findCallSites } from "../../../../contexts/frames/call-sites.ts";
 import { entryStack } from "../../../../contexts/frames/entry-stack.ts";
 import { FramePlan } from "../../../../contexts/frames/frame-plan.ts";
 import { frameShapes } from "../../../../contexts/frames/frame-shapes.ts";
 import { FrameSnippets, type FrameTargets } from "../../../../contexts/frames/frame-snippets.ts";
-import { slotKinds } from "../../../../contexts/frames/slot-kinds.ts";
+import { encodeSlots } from "../../../../contexts/slot-table.ts";
 import { FunctionFact, type ModuleScan } from "../../../../rewrite/facts/module-scan.ts";
 import { mergeRuntime, type RuntimeFunctions } from "../../../../rewrite/link/shadow-runtime.ts";
 import type { ToolPass } from "../../../../rewrite/tool.ts";
@@ -15,7 +16,7 @@ import type { ToolSurroundings, WovenTool } from "../../../tool.ts";
 import type { WorkingSetLayout } from "../../memory-plan.ts";
 import { PollPlan } from "../../pass/poll-plan.ts";
 import { attributionRuntimeBytes } from "../../pass/runtime-bytes.ts";
-import { type AttributionLayout, attributionConstants, keyWord, planAttribution } from "../memory-plan.ts";
+import { attributionConstants, keyWord, PREFIX, planAttribution } from "../memory-plan.ts";
 import { AttributionPass } from "./attribution-pass.ts";
 
 export interface WovenAttribution {
@@ -68,7 +69,7 @@ export function weaveAttribution(
     snapshots: workingSet.recordCapacity,
     functions: module.bodies.length,
     frameBytes: planned === undefined ? 0 : allFrameBytes(planned.shapes),
-    ...(planned === undefined ? { slots: "", keeps: "" } : slotKinds(planned)),
+    slots: planned === undefined ? "" : base64Of(encodeSlots(planned)),
     wrappers: allocator.wrappers.join(),
   });
   const slotGlobal = firstGlobal;
@@ -172,15 +173,4 @@ function hostIsReferenced(module: WasmModule, { entries }: FramePlan): boolean {
   for (let index = 0; index < module.importedFunctionCount; index++)
     if (entries.isReferenced(index)) return true;
   return false;
-}
-
-const PREFIX = "attribution.";
-
-/** The layout of the attribution's tables from what a module says of the tool; undefined where it has none. */
-export function attributionLayoutOf(
-  described: Readonly<Record<string, number | string | boolean>>,
-): AttributionLayout | undefined {
-  const entries = Object.entries(described).filter(([key]) => key.startsWith(PREFIX));
-  if (entries.length === 0) return undefined;
-  return Object.fromEntries(entries.map(([key, value]) => [key.slice(PREFIX.length), value])) as never;
 }

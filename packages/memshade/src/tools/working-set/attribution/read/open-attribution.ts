@@ -1,8 +1,9 @@
 import { BUCKETS, bucketOf } from "../../../../model/working-set/working-set-series.ts";
-import type { AttributionLayout, WorkingSetLayout } from "../../../index.ts";
 import { Control } from "../../layout.ts";
+import type { WorkingSetLayout } from "../../memory-plan.ts";
 import { Histories, intervalOf } from "../../read/histories.ts";
 import { BLOCK_BYTES, Block, Key, Kind, SETTLED_BYTES, Settled } from "../layout.ts";
+import type { AttributionLayout } from "../memory-plan.ts";
 import { OpenShares, UNTOUCHED } from "./open-shares.ts";
 
 const LINE_BYTES = 64;

@@ -1,6 +1,6 @@
 import { bucketOf, FRESH_BUCKET } from "../../../../model/working-set/working-set-series.ts";
-import type { AttributionLayout } from "../../../index.ts";
 import { Key, OWNED_BYTES, Owned } from "../layout.ts";
+import type { AttributionLayout } from "../memory-plan.ts";
 
 const LINE_BYTES = 64;
 /** Differences below this are rounding. */

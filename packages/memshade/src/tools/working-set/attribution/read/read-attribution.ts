@@ -1,14 +1,11 @@
 import { bytesOfBase64 } from "../../../../bytes/base64.ts";
 import { type ContextFrame, FrameTables } from "../../../../contexts/frame-tables.ts";
+import { FRAME_HEADER_BYTES } from "../../../../contexts/frames/frame-shapes.ts";
 import type { AttributionKind } from "../../../../model/working-set/working-set.ts";
 import { decodeModule } from "../../../../wasm/index.ts";
-import {
-  type AttributionLayout,
-  FRAME_HEADER_BYTES,
-  findCallSites,
-  type WorkingSetLayout,
-} from "../../../index.ts";
+import type { WorkingSetLayout } from "../../memory-plan.ts";
 import { ENTRY_BYTES, Entry, Key, State } from "../layout.ts";
+import type { AttributionLayout } from "../memory-plan.ts";
 import { type AttributionEntry, attributeOpenInterval } from "./open-attribution.ts";
 
 const LIST_HEADER = 8;
@@ -107,11 +104,8 @@ function readPlaces(
   }
   if (inFrames.length === 0) return places;
   const module = decodeModule(original());
-  const { slots, keeps, ...at } = layout;
-  const tables = new FrameTables(
-    { ...at, slots: bytesOfBase64(slots), keeps: bytesOfBase64(keeps) } as never,
-    findCallSites(module),
-  );
+  const { arena, nodes, slots } = layout;
+  const tables = new FrameTables({ arena, nodes, slots: bytesOfBase64(slots) });
   const callersOf = new Map<number, number[]>();
   const wrappers = new Set(
     layout.wrappers.split(",").map((index) => Number(index) - module.importedFunctionCount),

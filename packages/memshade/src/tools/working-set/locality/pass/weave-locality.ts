@@ -4,7 +4,7 @@ import type { ToolSurroundings } from "../../../tool.ts";
 import { accessesAt, clockAt, type WorkingSetLayout } from "../../memory-plan.ts";
 import { localityRuntimeBytes } from "../../pass/runtime-bytes.ts";
 import { State } from "../layout.ts";
-import { type LocalityLayout, localityConstants, planLocality } from "../memory-plan.ts";
+import { type LocalityLayout, localityConstants, PREFIX, planLocality } from "../memory-plan.ts";
 import type { SamplingTargets } from "./sampling-pass.ts";
 
 /** Accesses take at least so many bytes of code: a bound for the number of sites. */
@@ -74,17 +74,6 @@ export function weaveLocality(
   };
 }
 
-const PREFIX = "locality.";
-
 function describeLocality(layout: LocalityLayout): Record<string, number | boolean> {
   return Object.fromEntries(Object.entries(layout).map(([key, value]) => [`${PREFIX}${key}`, value]));
-}
-
-/** The layout of the locality's tables from what a module says of the tool; undefined where it has none. */
-export function localityLayoutOf(
-  described: Readonly<Record<string, number | string | boolean>>,
-): LocalityLayout | undefined {
-  const entries = Object.entries(described).filter(([key]) => key.startsWith(PREFIX));
-  if (entries.length === 0) return undefined;
-  return Object.fromEntries(entries.map(([key, value]) => [key.slice(PREFIX.length), value])) as never;
 }

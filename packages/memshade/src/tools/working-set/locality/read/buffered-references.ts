@@ -1,5 +1,5 @@
-import type { LocalityLayout } from "../../../index.ts";
 import { WAITING_BYTES, Waiting } from "../layout.ts";
+import type { LocalityLayout } from "../memory-plan.ts";
 import { addTo, type Bins } from "./locality-bins.ts";
 
 /** Hashes of lines are below this. */

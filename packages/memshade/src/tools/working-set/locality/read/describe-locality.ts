@@ -1,7 +1,7 @@
 import type { LocalityRecord, LocalitySite } from "../../../../model/working-set/working-set.ts";
-import type { LocalityLayout } from "../../../index.ts";
 import type { ModuleFunctions } from "../../../module-functions.ts";
 import type { LinesOf } from "../../../session.ts";
+import type { LocalityLayout } from "../memory-plan.ts";
 import type { LocalityTables } from "./read-locality.ts";
 
 /** Instructions listed, those with most misses first. */

@@ -1,4 +1,4 @@
-import type { LocalityLayout } from "../../../index.ts";
+import type { LocalityLayout } from "../memory-plan.ts";
 
 const BIN_BYTES = 16;
 /** Values below have a bin each; above, each factor of two has 32. */

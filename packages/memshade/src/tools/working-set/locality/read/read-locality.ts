@@ -1,5 +1,5 @@
-import type { LocalityLayout } from "../../../index.ts";
 import { ENTRY_BYTES, Entry, FRONT_LINES, IN_FRONT, NO_SITE, SITE_BYTES, Site, State } from "../layout.ts";
+import type { LocalityLayout } from "../memory-plan.ts";
 import { followBuffered, HASH_RANGE, type OpenTables } from "./buffered-references.ts";
 import { addTo, type Bins, readBins, type Weighted, weighted } from "./locality-bins.ts";
 

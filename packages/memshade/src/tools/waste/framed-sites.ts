@@ -1,4 +1,4 @@
-import { GIVEN_IDS_BYTES } from "../../layout.ts";
+import { GIVEN_IDS_BYTES } from "./layout.ts";
 import type { SiteTable } from "./site-table.ts";
 
 /**
@@ -19,10 +19,10 @@ export interface FramedSites {
 }
 
 /**
- * `zeroing`: the functions, by their index among the defined ones, of the sites behind those of all functions: their frames
- * have them behind their own. Stores have their ids in front of their records.
+ * Frames of functions that hand out zeroed blocks have the sites which stand behind those of all functions behind their own.
+ * Stores have their ids in front of their records.
  */
-export function framedSites(sites: SiteTable, zeroing: readonly number[]): FramedSites {
+export function framedSites(sites: SiteTable): FramedSites {
   const functions = sites.firstOfFunction.length - 1;
   const framed: FramedSites = {
     store: new Int32Array(sites.length).fill(-1),
@@ -46,7 +46,7 @@ export function framedSites(sites: SiteTable, zeroing: readonly number[]): Frame
   for (let defined = 0; defined < functions; defined++)
     for (let site = sites.firstOfFunction[defined]; site < sites.firstOfFunction[defined + 1]; site++)
       place(site, defined);
-  zeroing.forEach((defined, i) => {
+  sites.zeroing.forEach((defined, i) => {
     place(sites.firstOfFunction[functions] + i, defined);
   });
   return framed;

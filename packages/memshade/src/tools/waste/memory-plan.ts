@@ -1,4 +1,4 @@
-import { indexTableBytes } from "../../../contexts/frames/index-table.ts";
+import { indexTableBytes } from "../../contexts/frames/index-table.ts";
 import {
   BLOCK_BYTES,
   CONTROL_BYTES,
@@ -9,7 +9,7 @@ import {
   PAIR_BYTES,
   READS_BYTES,
   VALUES_BYTES,
-} from "../layout.ts";
+} from "./layout.ts";
 
 const KIB = 1024;
 const MIB = KIB * KIB;

@@ -1,15 +1,9 @@
-import { bytesOfBase64 } from "../../bytes/base64.ts";
+import { base64Of, bytesOfBase64 } from "../../bytes/base64.ts";
 import { partitionPoint } from "../../bytes/partition-point.ts";
+import type { CodeMark } from "../../rewrite/write/function-writer.ts";
 
 /** Original offset of what stands between marked places. */
 const NONE = -1;
-
-/** A place of instrumented code, by its offset in the file, and the offset in the original code section that it stands for. */
-export interface CodeMark {
-  offset: number;
-  /** −1: code from here on is nobody's of the original. */
-  original: number;
-}
 
 /**
  * Marked places as text for the module's description: differences to the mark before, as LEB128 numbers with the sign in
@@ -23,9 +17,7 @@ export function encodeCodeMarks(marks: readonly CodeMark[]): string {
     writeSigned(bytes, mark.original - last.original);
     last = mark;
   }
-  let text = "";
-  for (let at = 0; at < bytes.length; at += 4096) text += String.fromCharCode(...bytes.slice(at, at + 4096));
-  return btoa(text);
+  return base64Of(Uint8Array.from(bytes));
 }
 
 /** Finds original places by those of instrumented code. */

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { CodeMarks, encodeCodeMarks } from "../../src/rewrite/write/code-marks.ts";
+import { CodeMarks, encodeCodeMarks } from "../../../src/tools/working-set/code-marks.ts";
 
 it("a place has the original place of the last mark at or before it", () => {
   const mark = fc.record({

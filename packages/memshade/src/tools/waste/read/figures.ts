@@ -1,0 +1,164 @@
+import type { WasteClass, WasteValue } from "../../../model/waste/waste.ts";
+import { Load, Store, VALUES_BYTES } from "../layout.ts";
+import { SITE_CLASS_NAMES, type SiteTable } from "../site-table.ts";
+import { commonest, readValues } from "./read-values.ts";
+import type { SiteInContext } from "./site-paths.ts";
+import { has, readCount, type WasteTables } from "./tables.ts";
+
+/** Figures of a store site in one context. */
+export interface StoreFigures {
+  /** Code offsets, innermost first. */
+  path: number[];
+  siteClass: WasteClass;
+  /** It accesses its function's own frame, at a constant place. */
+  isFrame: boolean;
+  stores: number;
+  written: number;
+  read: number;
+  overwritten: number;
+  deallocated: number;
+  exit: number;
+  hostRead: number;
+  silent: number;
+  silentBytes: number;
+  same: number;
+  overZero: number;
+  approximate: number;
+  /** Floats in vectors that were there already, exactly or nearly. */
+  lanes: number;
+  /** Bytes of data segments that were as the module brought them along. */
+  overSegment: number;
+}
+
+export interface LoadFigures {
+  path: number[];
+  siteClass: WasteClass;
+  isFrame: boolean;
+  loads: number;
+  bytes: number;
+  silent: number;
+  redundant: number;
+  redundantBytes: number;
+  zeroBytes: number;
+  approximate: number;
+  /** The commonest values of its redundant loads. */
+  values: WasteValue[];
+}
+
+/** What figures are made of, besides records. */
+export interface FigureSources {
+  tables: WasteTables;
+  sites: SiteTable;
+  /** A bit per site that accesses a place in its function's own frame. */
+  frames: Uint8Array;
+  /** Bytes by store key that nobody has read, and that were read as far as that is counted by id. */
+  unread: ReadonlyMap<number, number>;
+  read: ReadonlyMap<number, number>;
+  /** Bytes that are unread now count as read by the host. */
+  exitVisible: boolean;
+}
+
+/** Reads 64-bit counts of a record. Summary mode keeps the first fields only. */
+function recordReader({ tables: { view, description } }: FigureSources, at: number) {
+  const count = (field: number): number => readCount(view, at + field);
+  const isPrecise = description.engine === "full";
+  return { count, precise: (field: number): number => (isPrecise ? count(field) : 0) };
+}
+
+/** The figures of a store; undefined: it did not run. */
+export function storeFigures(sources: FigureSources, one: SiteInContext): StoreFigures | undefined {
+  const { tables, sites, frames, unread, exitVisible } = sources;
+  const { key, site, path, at, runs, events } = one;
+  const { count, precise } = recordReader(sources, at);
+  const counted = count(Store.stores) + runs;
+  if (counted === 0) return undefined;
+  // Summary mode counts operations of one size only: their bytes follow.
+  const isSummary = tables.description.engine === "brief";
+  const size = isSummary ? sites.bytes[site] : 0;
+  const silent = count(Store.silent) + events;
+  const left = unread.get(key) ?? 0;
+  const deallocated = count(Store.deallocated);
+  const read = count(Store.read) + (sources.read.get(key) ?? 0);
+  const toldRead = count(Store.hostRead);
+  // A trap may have left a run uncounted: its bytes tell of it.
+  const told = deallocated + left + toldRead + read;
+  const stores = size === 0 ? counted : Math.max(counted, Math.ceil(told / size));
+  const written = size === 0 ? count(Store.written) : stores * size;
+  return {
+    path,
+    siteClass: SITE_CLASS_NAMES[sites.siteClass[site]],
+    isFrame: has(frames, site),
+    stores,
+    written,
+    read,
+    // Summary mode does not count what is overwritten: it is what is left.
+    overwritten: isSummary ? written - deallocated - toldRead - left - read : count(Store.overwritten),
+    deallocated,
+    exit: exitVisible ? 0 : left,
+    hostRead: toldRead + (exitVisible ? left : 0),
+    silent,
+    silentBytes: size === 0 ? count(Store.silentBytes) : silent * size,
+    same: precise(Store.same),
+    overZero: precise(Store.overZero),
+    approximate: precise(Store.approximate),
+    lanes: precise(Store.lanes),
+    overSegment: precise(Store.overSegment),
+  };
+}
+
+/** The figures of a load; undefined: it did not run. */
+export function loadFigures(sources: FigureSources, one: SiteInContext): LoadFigures | undefined {
+  const { tables, sites, frames } = sources;
+  const { view, description } = tables;
+  const { key, site, path, at, runs, events } = one;
+  const { count, precise } = recordReader(sources, at);
+  const counted = count(Load.loads) + runs;
+  if (counted === 0) return undefined;
+  const size = description.engine === "brief" ? sites.bytes[site] : 0;
+  const fresh = size === 0 ? 0 : count(Load.fresh) + events;
+  const loads = Math.max(counted, fresh);
+  const redundant = precise(Load.redundant);
+  return {
+    path,
+    siteClass: SITE_CLASS_NAMES[sites.siteClass[site]],
+    isFrame: has(frames, site),
+    loads,
+    bytes: size === 0 ? count(Load.bytes) : loads * size,
+    silent: size === 0 ? count(Load.silent) : loads - fresh,
+    redundant,
+    redundantBytes: precise(Load.redundantBytes),
+    zeroBytes: precise(Load.zeroBytes),
+    approximate: precise(Load.approximate),
+    values: redundant === 0 ? [] : readValues(view, description.values + key * VALUES_BYTES, sites.op[site]),
+  };
+}
+
+/** Figures of paths. Those of one place without callers are added up. */
+export function figuresOf<Figures extends StoreFigures | LoadFigures>(
+  paths: readonly SiteInContext[],
+  read: (one: SiteInContext) => Figures | undefined,
+): Figures[] {
+  const all: Figures[] = [];
+  const alone = new Map<number, Figures>();
+  for (const one of paths) {
+    const figures = read(one);
+    if (figures === undefined) continue;
+    const { path } = figures;
+    const known = path.length === 1 ? alone.get(path[0]) : undefined;
+    if (known !== undefined) {
+      addFigures(known, figures);
+      continue;
+    }
+    if (path.length === 1) alone.set(path[0], figures);
+    all.push(figures);
+  }
+  return all;
+}
+
+/** Adds all numbers of some figures to others, and brings the values of both together. */
+export function addFigures(to: object, figures: object): void {
+  const sums = to as Record<string, unknown>;
+  for (const [name, value] of Object.entries(figures))
+    if (typeof value === "number") sums[name] = Number(sums[name]) + value;
+    else if (name === "values") sums[name] = commonest([...(sums[name] as WasteValue[]), ...value]);
+}
