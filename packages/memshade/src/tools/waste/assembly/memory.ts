@@ -1,4 +1,4 @@
-// What both engines note of the program's memory: how large it is, and the sizes of blocks.
+// What both modes note of the program's memory: how large it is, the sizes of blocks and frames, and who asks for zeros.
 import { CONTROL, COVERED, SIZES, programPages } from "./imports";
 import { Control } from "./layout.generated";
 
@@ -20,6 +20,23 @@ export function grown(before: i32): i32 {
 
 export function keepSize(address: u32, size: u32): void {
   store<u32>(SIZES + ((address >>> 3) << 2), size + 1);
+}
+
+/** Frames are not larger; what moves the stack pointer further changes to another stack. */
+export const LARGEST_FRAME: u32 = 2000000;
+
+/** The store site of a new block's zeros: the call that asked for them where it is known, else `zeroedBy`; 0: there are none. */
+@inline export function siteOfZeros(zeroedBy: u32): u32 {
+  if (zeroedBy == 0) return 0;
+  const caller = load<u32>(CONTROL, Control.zeroedSite);
+  store<u32>(CONTROL, 0, Control.zeroedSite);
+  return caller == 0 ? zeroedBy : caller;
+}
+
+/** Size of the block at an address, which is forgotten; 0 without one. */
+@inline export function takeBlockSize(address: u32): u32 {
+  const size = takeSize(address);
+  return size == 0 ? 0 : size - 1;
 }
 
 /** One more than the size of the block at an address, which is forgotten; 0 without one. */

@@ -72,7 +72,9 @@ export class WasteReader {
     const { covered, limited, frames, siteCapacity } = this.description;
     const framed = this.#frameReader()?.read(tables.view);
     const paths = framed ?? readSitePaths(tables, sites);
-    const storePaths = pathsOf(paths.stores);
+    // Only precise mode tells of pairs and objects.
+    const isPrecise = this.description.engine === "full";
+    const [storePaths, loadPaths] = [paths.stores, paths.loads].map((of) => pathsOf(isPrecise ? of : []));
     const places = readPlaces(tables);
     const sources: FigureSources = {
       tables,
@@ -86,7 +88,7 @@ export class WasteReader {
     return {
       stores: figuresOf(paths.stores, (one) => storeFigures(sources, one)),
       loads: figuresOf(paths.loads, (one) => loadFigures(sources, one)),
-      pairs: readPairs(tables, storePaths, pathsOf(paths.loads), places),
+      pairs: readPairs(tables, storePaths, loadPaths, places),
       reallocations: readReallocations(tables, places),
       objects:
         siteCapacity === 0

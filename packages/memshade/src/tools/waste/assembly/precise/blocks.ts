@@ -6,7 +6,7 @@ import {
   writersLoad128, writersStore128,
 } from "../imports";
 import { Control, GREW, MOVED, Pair, Store } from "../layout.generated";
-import { keepSize, notePages, takeSize } from "../memory";
+import { LARGEST_FRAME, keepSize, notePages, siteOfZeros, takeBlockSize, takeSize } from "../memory";
 import { blockAllocated, blockCarriedIn, blockCarriedOn, blockReleased, fieldDeallocated, fieldRead } from "./objects";
 import { addPair, beginOperation } from "./pairs";
 import { zeroed } from "./ranges";
@@ -54,17 +54,10 @@ function invalidate(address: u32, size: u32, reason: u32): void {
   if (bytes != 0) addPair(reason, writer, ended, bytes);
 }
 
-function takeWord(at: usize): u32 {
-  const word = load<u32>(CONTROL + at);
-  store<u32>(CONTROL + at, 0);
-  return word;
-}
-
 /** `zeroedBy`: store site of the zeros where nobody knows which call asked for them. */
 export function allocated(address: u32, size: u32, zeroedBy: u32): void {
   notePages();
-  const caller = zeroedBy == 0 ? 0 : takeWord(Control.zeroedSite);
-  const site = caller == 0 ? zeroedBy : caller;
+  const site = siteOfZeros(zeroedBy);
   if (address == 0 || outside(address, size)) return;
   invalidate(address, size, Pair.deallocated);
   keepSize(address, size);
@@ -76,10 +69,8 @@ export function allocated(address: u32, size: u32, zeroedBy: u32): void {
 
 export function released(address: u32): void {
   const known = takeSize(address);
-  if (known != 0) {
-    // Its bytes are counted as dead before it is no block any more.
-    releaseBlock(address, known - 1);
-  }
+  // Its bytes are counted as dead before it is no block any more.
+  if (known != 0) releaseBlock(address, known - 1);
   store<u32>(CONTROL, 0, Control.allocationSite);
 }
 
@@ -105,8 +96,7 @@ export function reallocated(old: u32, address: u32, size: u32): void {
     return;
   }
   if (outside(address, size)) return;
-  const known = takeSize(old);
-  const before: u32 = known == 0 ? 0 : known - 1;
+  const before = takeBlockSize(old);
   const kept = min(before, size);
   const place = allocationKey();
   beginOperation();
@@ -136,9 +126,6 @@ export function reallocated(old: u32, address: u32, size: u32): void {
   keepSize(address, size);
   store<u32>(CONTROL, 0, Control.allocationSite);
 }
-
-/** Frames are not larger; what moves the stack pointer further changes to another stack. */
-const LARGEST_FRAME: u32 = 2000000;
 
 export function stackMoved(from: u32, to: u32): void {
   const low = min(from, to);

@@ -1,12 +1,11 @@
-// Blocks of the heap and frames of the stack in the engine with one id per byte.
+// Blocks of the heap and frames of the stack in summary mode.
 import { outside } from "./accesses";
 import { writeRange } from "./ranges";
 import { areGone, invalidate, moveBytes } from "./bytes";
 import { claim } from "./claim";
 import { markDirty } from "../dirty";
-import { CONTROL, REALLOC_FORGETS } from "../imports";
-import { Control } from "../layout.generated";
-import { keepSize, notePages, takeSize } from "../memory";
+import { REALLOC_FORGETS } from "../imports";
+import { LARGEST_FRAME, keepSize, notePages, siteOfZeros, takeBlockSize } from "../memory";
 
 /** The bytes of a new block. Mostly those of another one that has ended. */
 @inline function begin(address: u32, size: u32): void {
@@ -16,13 +15,7 @@ import { keepSize, notePages, takeSize } from "../memory";
 
 export function allocated(address: u32, size: u32, zeroedBy: u32): void {
   notePages();
-  let site = zeroedBy;
-  if (zeroedBy != 0) {
-    // The call that asked for the zeros, where it is known.
-    const caller = load<u32>(CONTROL, Control.zeroedSite);
-    if (caller != 0) site = caller;
-    store<u32>(CONTROL, 0, Control.zeroedSite);
-  }
+  const site = siteOfZeros(zeroedBy);
   if (address == 0 || outside(address, size)) return;
   begin(address, size);
   keepSize(address, size);
@@ -30,8 +23,8 @@ export function allocated(address: u32, size: u32, zeroedBy: u32): void {
 }
 
 export function released(address: u32): void {
-  const known = takeSize(address);
-  if (known != 0) invalidate(address, known - 1);
+  const size = takeBlockSize(address);
+  if (size != 0) invalidate(address, size);
 }
 
 export function reallocated(old: u32, address: u32, size: u32): void {
@@ -42,8 +35,7 @@ export function reallocated(old: u32, address: u32, size: u32): void {
     return;
   }
   if (outside(address, size)) return;
-  const known = takeSize(old);
-  const before: u32 = known == 0 ? 0 : known - 1;
+  const before = takeBlockSize(old);
   const kept = min(before, size);
   if (address == old) {
     if (size < before) invalidate(address + size, before - size);
@@ -57,9 +49,6 @@ export function reallocated(old: u32, address: u32, size: u32): void {
   }
   keepSize(address, size);
 }
-
-/** Frames are not larger; what moves the stack pointer further changes to another stack. */
-const LARGEST_FRAME: u32 = 2000000;
 
 export function stackMoved(from: u32, to: u32): void {
   if (to < from) {

@@ -1,0 +1,24 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { expect, it } from "vitest";
+import { findSites } from "../../../src/tools/waste/pass/sites/find-sites.ts";
+import { decodeSites, encodeSites } from "../../../src/tools/waste/site-table.ts";
+import { decodeModule } from "../../../src/wasm/index.ts";
+
+const PROGRAMS = new URL("../../fixtures/programs/", import.meta.url);
+const FILES = readdirSync(PROGRAMS, { recursive: true, encoding: "utf8" }).filter((path) =>
+  path.endsWith(".wasm"),
+);
+
+it("a description says of sites what the code says, in some two bytes for each", () => {
+  for (const file of FILES) {
+    const module = decodeModule(new Uint8Array(readFileSync(new URL(file, PROGRAMS))));
+    const first = module.importedFunctionCount;
+    for (const zeroing of [[], [first], [first, first + module.bodies.length - 1]]) {
+      if (module.bodies.length === 0) continue;
+      const sites = findSites(module, zeroing);
+      const encoded = encodeSites(sites);
+      expect(decodeSites(encoded), file).toEqual(sites);
+      expect(encoded.length).toBeLessThan(sites.length * 3 + module.bodies.length * 2 + 100);
+    }
+  }
+});
