@@ -1,4 +1,4 @@
-import { GIVEN_IDS_BYTES } from "./layout.ts";
+import { STORE_IDS_BYTES } from "./layout.ts";
 import type { SiteTable } from "./site-table.ts";
 
 /**
@@ -34,7 +34,7 @@ export function framedSites(sites: SiteTable): FramedSites {
     framed.functionOf[site] = defined;
     const size = sites.bytes[site] === 0 ? "ranges" : "plain";
     if (sites.store[site] !== 0) {
-      framed.recordBytes[defined] += GIVEN_IDS_BYTES;
+      framed.recordBytes[defined] += STORE_IDS_BYTES;
       framed.store[site] = framed.recordBytes[defined];
       framed.recordBytes[defined] += STORE_BYTES[size];
     }

@@ -97,7 +97,7 @@ export const RECORD_BYTES = 128;
 
 /** Bytes per id of what counts reads; of the words with an id four times. */
 export const READS_BYTES = 8;
-export const GIVEN_IDS_BYTES = 8;
+export const STORE_IDS_BYTES = 8;
 /** Bytes of program memory that are dirty or clean together, as a shift. */
 export const DIRTY_LINE_SHIFT = 8;
 

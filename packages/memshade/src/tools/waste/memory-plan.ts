@@ -4,10 +4,10 @@ import {
   CONTROL_BYTES,
   Control,
   DIRTY_LINE_SHIFT,
-  GIVEN_IDS_BYTES,
   OBJECT_SITE_BYTES,
   PAIR_BYTES,
   READS_BYTES,
+  STORE_IDS_BYTES,
   VALUES_BYTES,
 } from "./layout.ts";
 
@@ -22,8 +22,8 @@ export const LARGEST_MEMORY_BYTES = 4096 * MIB;
  * processor's cache, where first reads look for two of them each.
  */
 export const RECORD_SHIFTS = {
-  full: { stores: 7, loads: 7 },
-  brief: { stores: 6, loads: 5 },
+  precise: { stores: 7, loads: 7 },
+  summary: { stores: 6, loads: 5 },
   /** In frames they are one behind the other, and loads are known by their addresses. */
   framed: { stores: 3, loads: 0 },
 } as const;
@@ -35,8 +35,8 @@ export const SITE_COUNTERS_BYTES = 16;
 export const SITE_EVENTS = 8;
 const NODE_BYTES = 8;
 /** As many numbers have 16 bits; bytes that each of them takes as an id. */
-const NARROW_IDS = 65_536;
-const GIVEN_BYTES = 5;
+const IDS = 65_536;
+const ID_BYTES = 5;
 
 /** Addresses of the tables inside the waste tool's memory, bytes; see `tools/waste/layout.ts`. */
 export interface WasteLayout {
@@ -56,7 +56,7 @@ export interface WasteLayout {
   /** Distance between the records of neighbouring ids of stores, and numbers of loads, as a shift. */
   recordShift: number;
   loadShift: number;
-  /** What inline code counts per site, `SITE_COUNTERS_BYTES` each. Brief only, without contexts. */
+  /** What inline code counts per site, `SITE_COUNTERS_BYTES` each. Summary mode only, without contexts. */
   counters: number;
   /** Frames of contexts in place of the records: where they begin, how far those of contexts reach. 0: there are none. */
   arena: number;
@@ -68,15 +68,15 @@ export interface WasteLayout {
    */
   reads: number;
   /** The id of each store four times, or zeros while it has none; frames have theirs in front of records. */
-  given: number;
+  storeIds: number;
   /**
-   * A u32 per id, the distance of its record from `stores`, and a byte per id. Brief only.
+   * A u32 per id, the distance of its record from `stores`, and a byte per id. Summary mode only.
    */
   recordOf: number;
-  /** The last one that is given. */
+  /** The last one that is assigned. */
   lastId: number;
   sizes: number;
-  /** The values that redundant loads find, `VALUES_BYTES` per load record. Full only. */
+  /** The values that redundant loads find, `VALUES_BYTES` per load record. Precise mode only. */
   values: number;
   pairs: number;
   pairCapacity: number;
@@ -108,7 +108,7 @@ export interface WasteWishes {
   opaque: boolean;
   /** Functions of the module and bytes of a frame of each of them, where summary mode tells contexts apart. */
   frames?: { functions: number; bytes: number } | undefined;
-  /** The most ids that are given while the program runs. */
+  /** The most ids that are assigned while the program runs. */
   mostIds?: number | undefined;
 }
 
@@ -127,42 +127,42 @@ const ALLOCATION_SITES = 2 * KIB;
 
 /** Places the tables behind the shadow of as much memory as there is room for. */
 export function planWaste(wishes: WasteWishes): WasteLayout {
-  const isFull = wishes.engine === "full";
+  const isPrecise = wishes.engine === "full";
   const { contexts, frames } = wishes;
-  const shifts = RECORD_SHIFTS[isFull ? "full" : frames ? "framed" : "brief"];
+  const shifts = RECORD_SHIFTS[isPrecise ? "precise" : frames ? "framed" : "summary"];
   const contextKeys = contexts ? CONTEXT_KEYS : 0;
-  const storeCapacity = frames ? 0 : contextKeys + wishes.stores + (isFull ? 1 : BriefIds.first);
+  const storeCapacity = frames ? 0 : contextKeys + wishes.stores + (isPrecise ? 1 : ShadowIds.first);
   const loadCapacity = frames ? 0 : contextKeys + wishes.loads + 1;
-  const pairCapacity = isFull ? PAIRS : 0;
+  const pairCapacity = isPrecise ? PAIRS : 0;
   const nodeCapacity = contexts ? CONTEXT_NODES : 0;
-  const indexCapacity = contexts ? INDEX_ENTRIES : isFull ? PLACE_ENTRIES : 0;
+  const indexCapacity = contexts ? INDEX_ENTRIES : isPrecise ? PLACE_ENTRIES : 0;
   const blockCapacity = wishes.objects ? BLOCKS : 0;
   const siteCapacity = wishes.objects ? ALLOCATION_SITES : 0;
-  const counters = isFull || frames ? 0 : wishes.sites * SITE_COUNTERS_BYTES;
-  const givenBytes = isFull ? 0 : NARROW_IDS * GIVEN_BYTES;
-  const readsBytes = isFull ? 0 : NARROW_IDS * READS_BYTES;
-  const idsOfStores = isFull ? 0 : storeCapacity * GIVEN_IDS_BYTES;
+  const counters = isPrecise || frames ? 0 : wishes.sites * SITE_COUNTERS_BYTES;
+  const idTableBytes = isPrecise ? 0 : IDS * ID_BYTES;
+  const readsBytes = isPrecise ? 0 : IDS * READS_BYTES;
+  const storeIdsBytes = isPrecise ? 0 : storeCapacity * STORE_IDS_BYTES;
   const frameBytes = frames ? FRAMES_BYTES + frames.bytes + (frames.functions + 1) * 4 : 0;
   const storeRecords = storeCapacity << shifts.stores;
   const loadRecords = loadCapacity << shifts.loads;
   const tables =
     CONTROL_BYTES +
     frameBytes +
-    givenBytes +
-    idsOfStores +
+    idTableBytes +
+    storeIdsBytes +
     readsBytes +
     storeRecords +
     loadRecords +
     counters +
-    (isFull ? loadCapacity * VALUES_BYTES : 0) +
+    (isPrecise ? loadCapacity * VALUES_BYTES : 0) +
     pairCapacity * PAIR_BYTES +
     nodeCapacity * NODE_BYTES +
     indexTableBytes(indexCapacity) +
     blockCapacity * BLOCK_BYTES +
     siteCapacity * OBJECT_SITE_BYTES;
   // Bytes per byte of program memory: shadow, sizes of blocks, and which block a granule belongs to; then tables of words.
-  const perByte = (isFull ? 1 : 2) + 0.5 + (wishes.objects ? 0.5 : 0) + 6 / 2 ** DIRTY_LINE_SHIFT;
-  const wordsPerByte = isFull ? 8 : 4;
+  const perByte = (isPrecise ? 1 : 2) + 0.5 + (wishes.objects ? 0.5 : 0) + 6 / 2 ** DIRTY_LINE_SHIFT;
+  const wordsPerByte = isPrecise ? 8 : 4;
   const room = LARGEST_MEMORY_BYTES - PAGE_BYTES * 16 - tables;
   const wanted = Math.ceil(wishes.memoryBytes / PAGE_BYTES) * PAGE_BYTES;
   const isSplit = wanted * (perByte + wordsPerByte) > room;
@@ -171,7 +171,7 @@ export function planWaste(wishes: WasteWishes): WasteLayout {
     Math.floor(room / (isSplit ? perByte : perByte + wordsPerByte) / PAGE_BYTES) * PAGE_BYTES,
     isSplit ? LARGEST_MEMORY_BYTES / 4 : wanted,
   );
-  let end = covered * (isFull ? 1 : 2);
+  let end = covered * (isPrecise ? 1 : 2);
   const place = (bytes: number, unit = 16): number => {
     const at = Math.ceil(end / unit) * unit;
     end = at + bytes;
@@ -179,7 +179,7 @@ export function planWaste(wishes: WasteWishes): WasteLayout {
   };
   const placeWords = (isThere: boolean): number => (isThere && !isSplit ? place(covered * 4, PAGE_BYTES) : 0);
   const writers = placeWords(true);
-  const readers = placeWords(isFull);
+  const readers = placeWords(isPrecise);
   const seen = 0;
   // Tables lie far above what a store just behind the covered memory could reach.
   const control = place(CONTROL_BYTES, PAGE_BYTES);
@@ -197,15 +197,15 @@ export function planWaste(wishes: WasteWishes): WasteLayout {
     loads: frames ? 0 : place(loadRecords, LINE_BYTES),
     loadCapacity,
     counters: place(counters),
-    given: place(idsOfStores),
+    storeIds: place(storeIdsBytes),
     reads: place(readsBytes, LINE_BYTES),
     sizes: place(covered / 2),
     arena: frames ? place(FRAMES_BYTES + frames.bytes) : 0,
     arenaLimit: frames ? end - frames.bytes : 0,
     lastFrames: frames ? place((frames.functions + 1) * 4) : 0,
-    recordOf: isFull ? 0 : place(givenBytes),
-    lastId: BriefIds.first - 1 + Math.min(wishes.mostIds ?? NARROW_IDS, BriefIds.spilled - BriefIds.first),
-    values: place(isFull ? loadCapacity * VALUES_BYTES : 0),
+    recordOf: isPrecise ? 0 : place(idTableBytes),
+    lastId: ShadowIds.first - 1 + Math.min(wishes.mostIds ?? IDS, ShadowIds.overflow - ShadowIds.first),
+    values: place(isPrecise ? loadCapacity * VALUES_BYTES : 0),
     pairs: place(pairCapacity * PAIR_BYTES),
     pairCapacity,
     nodes: place(nodeCapacity * NODE_BYTES),
@@ -236,9 +236,9 @@ export function ownMemories({ isSplit }: WasteLayout, { engine }: Pick<WasteWish
  * What a shadow word of summary mode means that is no store's id: 0 is memory as the system gave it, `init` was put
  * there by a data segment. Ids of stores are `first` and up: numbers of store sites from 1, plus `first - 1`. `invalid`, with 16 bits
  * only, differs in nothing but the lowest bit from the id of read bytes: so many words at once show that nobody's bytes are in them.
- * `spilled` and the one behind it, where ids are given while the program runs: the writer had none, and stands in a table.
+ * `overflow` and the one behind it: the writer has no id, and stands in a table.
  */
-export const BriefIds = { init: 1, first: 2, spilled: 0xfffc, invalid: 0xfffe } as const;
+export const ShadowIds = { init: 1, first: 2, overflow: 0xfffc, invalid: 0xfffe } as const;
 
 /** The id of bytes that were read since they were written. */
 export const READ_BYTE = 0xffff;
@@ -265,12 +265,12 @@ export function wasteConstants(
     ZERO_IS_VALID: isCompatible ? 0 : 1,
     REALLOC_FORGETS: isCompatible ? 1 : 0,
     WRITERS: layout.writers,
-    INVALID: BriefIds.invalid,
-    INIT: BriefIds.init,
-    SPILLED: BriefIds.spilled,
+    INVALID: ShadowIds.invalid,
+    INIT: ShadowIds.init,
+    OVERFLOW: ShadowIds.overflow,
     LAST_ID: layout.lastId,
     RECORD_OF: layout.recordOf,
-    GIVEN: layout.given,
+    STORE_IDS: layout.storeIds,
     READS: layout.reads,
     READERS: layout.readers,
     SEEN: layout.seen,

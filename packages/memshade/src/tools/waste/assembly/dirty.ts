@@ -6,7 +6,7 @@ import { Control, DIRTY_LINE_SHIFT } from "./layout.generated";
 export const NO_LINE: u32 = 0xffffffff;
 
 /** A line that was clean is written: `address` is in it. Inline stores have looked. */
-export function soiled(address: u32): void {
+export function markLineDirty(address: u32): void {
   const line = address >>> DIRTY_LINE_SHIFT;
   store<u8>(DIRTY + line, 1);
   const count = load<u32>(CONTROL, Control.dirtyLines);
@@ -18,7 +18,7 @@ export function soiled(address: u32): void {
   if (DIRTY == 0 || size == 0) return;
   const last = (address + size - 1) >>> DIRTY_LINE_SHIFT;
   for (let line = address >>> DIRTY_LINE_SHIFT; line <= last; line++)
-    if (load<u8>(DIRTY + line) == 0) soiled(line << DIRTY_LINE_SHIFT);
+    if (load<u8>(DIRTY + line) == 0) markLineDirty(line << DIRTY_LINE_SHIFT);
 }
 
 /** An opaque host is in control: zeros of the system that are there now have been read as all else, and nobody has a list of them. */

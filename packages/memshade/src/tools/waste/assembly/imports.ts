@@ -46,15 +46,15 @@ export declare const DIRTY_LIST: u32;
 export declare const LOAD_SHIFT: u32;
 @external("layout", "RECORD_SHIFT")
 export declare const RECORD_SHIFT: u32;
-// Id of spilled bytes at even addresses; at odd ones it is the next. So words of several of them are never of one id.
-@external("layout", "SPILLED")
-export declare const SPILLED: u32;
+// Id of bytes that overflowed at even addresses; at odd ones it is the next. So words of several of them are never of one id.
+@external("layout", "OVERFLOW")
+export declare const OVERFLOW: u32;
 // Whether records are in frames; a u64 per store's key where they are not.
 @external("layout", "FRAMED")
 export declare const FRAMED: u32;
-@external("layout", "GIVEN")
-export declare const GIVEN: u32;
-// The last id that may be given.
+@external("layout", "STORE_IDS")
+export declare const STORE_IDS: u32;
+// The last id that may be assigned.
 @external("layout", "LAST_ID")
 export declare const LAST_ID: u32;
 // A u32 per id: the distance of its record from STORES, 0 while nobody has it. Behind, a byte per id says that it is in use.
@@ -64,7 +64,7 @@ export declare const RECORD_OF: u32;
 // reads them.
 @external("layout", "READS")
 export declare const READS: u32;
-// Keys of spilled bytes.
+// Keys of bytes that overflowed.
 @external("layout", "WRITERS")
 export declare const WRITERS: u32;
 @external("layout", "BLOCK_OF")

@@ -8,7 +8,7 @@ import type { SummaryFunctions } from "./summary-functions.ts";
 import type { SummarySnippets } from "./summary-snippets.ts";
 
 /** What follows plain accesses quickly. */
-export interface BriefParts {
+export interface SummaryParts {
   snippets: SummarySnippets;
   functions: SummaryFunctions;
   /** 1 for each site that is followed inline. */
@@ -26,7 +26,7 @@ export interface FramedParts {
 }
 
 export interface PassTargets {
-  /** Keys of sites, which the functions that do accesses are given too. */
+  /** Keys of sites, which functions in the place of accesses get too. */
   records: SiteRecords;
   /** Id of the first store. */
   firstId: number;

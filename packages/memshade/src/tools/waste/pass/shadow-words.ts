@@ -1,7 +1,7 @@
 import type { SnippetSink } from "../../../rewrite/write/snippet-sink.ts";
 import { I32, type ValType } from "../../../wasm/index.ts";
 import * as Op from "../../../wasm/op.generated.ts";
-import { BriefIds } from "../memory-plan.ts";
+import { ShadowIds } from "../memory-plan.ts";
 
 const I64: ValType = 0x7e;
 const V128: ValType = 0x7b;
@@ -16,7 +16,7 @@ const STORES_OF_FOUR = new Map([
 const ID_SHIFT = 1;
 const ID_BITS = 16;
 /** The id of invalid bytes as a signed number, which is shorter to say. */
-const SIGNED_INVALID = BriefIds.invalid - 2 ** ID_BITS;
+const SIGNED_INVALID = ShadowIds.invalid - 2 ** ID_BITS;
 /** Displacements above this are added to the address: the shadow's would not fit its memory. */
 const LONGEST_DISPLACEMENT = 1 << 24;
 
@@ -71,7 +71,7 @@ export class ShadowWords {
     if (bytes > 16) for (let at = 0; at < bytes; at += 16) scratch(V128, at >>> 4);
   }
 
-  /** Pushes whether some byte was not read; keeps the words in `scratch` if it is given. */
+  /** Pushes whether some byte was not read; keeps the words in `scratch` if there is one. */
   pushUnread(sink: SnippetSink, size: number, address: SnippetAddress, scratch?: Scratch): void {
     const bytes = size << ID_SHIFT;
     const word = (op: number, at: number, type: ValType, number: number): void => {

@@ -6,7 +6,7 @@ import * as Op from "../../../wasm/op.generated.ts";
 import type { SiteTable } from "../site-table.ts";
 import type { LoopStreams, StreamLoop } from "./loop-streams.ts";
 import type { NodeCalls } from "./node-calls.ts";
-import type { BriefParts, PassTargets } from "./pass-parts.ts";
+import type { PassTargets, SummaryParts } from "./pass-parts.ts";
 import type { SiteKeys } from "./sites/site-keys.ts";
 import type { Place } from "./summary-snippets.ts";
 
@@ -32,8 +32,8 @@ export const Step = {
   NoteKey: 12,
   /** Computes the local with the address of counters. */
   Base: 14,
-  /** Computes the local with the address of given ids. */
-  Given: 20,
+  /** Computes the local with the address of the ids of stores. */
+  IdsBase: 20,
   /** b: word of the waste tool's memory, c: local that keeps it; and back. */
   Keep: 15,
   PutBack: 16,
@@ -43,7 +43,7 @@ export const Step = {
 export interface StepParts {
   sites: SiteTable;
   keys: SiteKeys;
-  brief: BriefParts | undefined;
+  summary: SummaryParts | undefined;
   targets: PassTargets;
   callFrames: CallFrames | undefined;
   nodeCalls: NodeCalls | undefined;
@@ -76,7 +76,7 @@ export class StepWriter {
   write(sink: SnippetSink, entry: number, { a, b, c }: Insertions): void {
     const operand = b[entry];
     const { records, loadSite } = this.#parts.targets;
-    const { sites, brief, keys, callFrames, nodeCalls, memory, scratch } = this.#parts;
+    const { sites, summary, keys, callFrames, nodeCalls, memory, scratch } = this.#parts;
     switch (a[entry]) {
       case Step.Arguments:
         sink.i32(operand);
@@ -86,30 +86,30 @@ export class StepWriter {
         else records.pushLoad(sink, keys.load(c[entry]));
         break;
       case Step.Compare:
-        brief?.snippets.compareStore(sink, this.places[operand]);
+        summary?.snippets.compareStore(sink, this.places[operand]);
         break;
       case Step.Mark:
-        brief?.snippets.markStore(sink, this.places[operand]);
+        summary?.snippets.markStore(sink, this.places[operand]);
         break;
       case Step.Test:
-        brief?.snippets.testLoad(sink, this.places[operand], scratch);
+        summary?.snippets.testLoad(sink, this.places[operand], scratch);
         break;
       case Step.CountRun:
-        brief?.snippets.countRun(sink, keys.runsAt(operand));
+        summary?.snippets.countRun(sink, keys.runsAt(operand));
         break;
       case Step.Loop:
-        for (const store of this.loops[operand].stores) brief?.snippets.flushSilent(sink, store);
+        for (const store of this.loops[operand].stores) summary?.snippets.flushSilent(sink, store);
         this.streams?.write(sink, this.loops[operand], records);
         break;
       case Step.Cold:
         sink.i32(operand);
         records.pushCold(sink, c[entry]);
         break;
-      case Step.Given:
-        brief?.fixed?.computeGiven(sink);
+      case Step.IdsBase:
+        summary?.fixed?.computeIdsBase(sink);
         break;
       case Step.Base:
-        brief?.fixed?.computeBase(sink);
+        summary?.fixed?.computeBase(sink);
         break;
       case Step.NoteKey:
         sink.i32(0);

@@ -2,7 +2,7 @@ import type { SnippetSink } from "../../../rewrite/write/snippet-sink.ts";
 import { ACCESS_KIND, AccessKind, type ValType } from "../../../wasm/index.ts";
 import * as Op from "../../../wasm/op.generated.ts";
 import { DIRTY_LINE_SHIFT, READS_BYTES } from "../layout.ts";
-import { BriefIds, type WasteLayout } from "../memory-plan.ts";
+import { ShadowIds, type WasteLayout } from "../memory-plan.ts";
 import { loadBefore, writeComparison } from "./comparisons.ts";
 import { pushAddress, pushHeld, type Scratch, ShadowWords, type SnippetAddress } from "./shadow-words.ts";
 import { DISTANCES, type SiteRecords } from "./sites/site-records.ts";
@@ -10,17 +10,17 @@ import { DISTANCES, type SiteRecords } from "./sites/site-records.ts";
 const NOTHING = 0x40;
 const I32: ValType = 0x7f;
 
-export interface BriefTargets {
-  /** A store of what is there already, by its size. This, `fresh` and `given` are told of a site what `SiteRecords.pushPlaced` pushes. */
+export interface SummaryTargets {
+  /** A store of what is there already, by its size. This, `fresh` and `assign` are told of a site what `SiteRecords.pushPlaced` pushes. */
   same: ReadonlyMap<number, number>;
   /** A line is written that was not since the host was in control. */
-  soiled: number;
+  markLineDirty: number;
   /** By the size of the access: 1, 2, 4, 8, 16 bytes. */
   fresh: ReadonlyMap<number, number>;
   /** The same where the load has been counted. */
   mixed: ReadonlyMap<number, number>;
   /** Give a store an id. */
-  given: ReadonlyMap<number, number>;
+  assign: ReadonlyMap<number, number>;
 }
 
 /** An access followed inline. */
@@ -54,7 +54,7 @@ interface ColdStore {
 export class SummarySnippets {
   readonly #layout: WasteLayout;
   readonly #memory: number;
-  readonly #targets: BriefTargets;
+  readonly #targets: SummaryTargets;
   readonly #words: ShadowWords;
   /** Memory that nobody has written holds zeros, which may be written again silently. */
   readonly #zeroIsValid: boolean;
@@ -65,7 +65,7 @@ export class SummarySnippets {
   constructor(
     layout: WasteLayout,
     memory: number,
-    targets: BriefTargets,
+    targets: SummaryTargets,
     records: SiteRecords,
     zeroIsValid: boolean,
   ) {
@@ -136,20 +136,20 @@ export class SummarySnippets {
   markStore(sink: SnippetSink, place: Place): void {
     const { size, key, address, ids } = place;
     if (this.#layout.dirty !== 0) this.#markDirty(sink, address);
-    this.records.pushGiven(sink, key);
+    this.records.pushIds(sink, key);
     this.#needId(sink, ids, () => {
-      this.#callPlaced(sink, place, this.#targets.given);
+      this.#callPlaced(sink, place, this.#targets.assign);
     });
     this.#words.fill(sink, size, ids, address);
   }
 
-  /** What was given to a store is on the stack, 0: nothing yet. `ids`: local that gets it. `give` pushes what is given to it now. */
-  #needId(sink: SnippetSink, ids: number, give: () => void): void {
+  /** The ids of a store are on the stack, 0: it has none yet. `ids`: local that gets them. `assign` pushes those that it is assigned now. */
+  #needId(sink: SnippetSink, ids: number, assign: () => void): void {
     sink.local(Op.LOCAL_TEE, ids);
     sink.plain(Op.I64_EQZ);
     sink.rarely();
     sink.open(Op.IF, NOTHING);
-    give();
+    assign();
     sink.local(Op.LOCAL_SET, ids);
     sink.end();
   }
@@ -179,11 +179,11 @@ export class SummarySnippets {
     if (this.#layout.dirty !== 0) this.#markDirty(sink, place);
     if (arena === 0) this.#addOne(sink, store, stores, recordShift);
     else this.#addOne(sink, store, 0, 0);
-    this.records.pushGivenOf(sink, store);
+    this.records.pushIdsOf(sink, store);
     this.#needId(sink, id, () => {
       pushAddress(sink, place);
       this.records.pushPlacedOf(sink, store);
-      sink.indexed(Op.CALL, this.#targets.given.get(size) as number);
+      sink.indexed(Op.CALL, this.#targets.assign.get(size) as number);
     });
     this.#words.fill(sink, size, id, place);
   }
@@ -230,7 +230,7 @@ export class SummarySnippets {
     sink.rarely();
     sink.open(Op.IF, NOTHING);
     pushAddress(sink, address);
-    sink.indexed(Op.CALL, this.#targets.soiled);
+    sink.indexed(Op.CALL, this.#targets.markLineDirty);
     sink.end();
   }
 
@@ -268,7 +268,7 @@ export class SummarySnippets {
     const { size, address } = place;
     // Overflowed bytes side by side have different ids: they are of one id only where there is one byte.
     const mayOverflow = size === 1;
-    const end = mayOverflow ? BriefIds.spilled : BriefIds.invalid;
+    const end = mayOverflow ? ShadowIds.overflow : ShadowIds.invalid;
     // Zero is taken to the end where it is no store's.
     if (!this.#zeroIsValid) {
       sink.i32(-1);
@@ -285,7 +285,7 @@ export class SummarySnippets {
       sink.local(Op.LOCAL_GET, id);
       sink.i32(1);
       sink.plain(Op.I32_OR);
-      sink.i32(BriefIds.spilled | 1);
+      sink.i32(ShadowIds.overflow | 1);
       sink.plain(Op.I32_EQ);
       sink.rarely();
       sink.open(Op.IF, NOTHING);

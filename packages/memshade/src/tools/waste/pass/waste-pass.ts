@@ -29,7 +29,7 @@ import type { AccessFunctions } from "./access-functions.ts";
 import { hasComparison, valueTypeOfStore } from "./comparisons.ts";
 import { LoopStreams } from "./loop-streams.ts";
 import { NodeCalls } from "./node-calls.ts";
-import type { BriefParts, PassTargets } from "./pass-parts.ts";
+import type { PassTargets, SummaryParts } from "./pass-parts.ts";
 import { SiteKeys } from "./sites/site-keys.ts";
 import { isExactImport } from "./sites/wasi-functions.ts";
 import { zeroingFunctions } from "./sites/zeroing-functions.ts";
@@ -44,7 +44,7 @@ export class WastePass implements ToolPass {
   readonly #around: ToolSurroundings;
   readonly #sites: SiteTable;
   readonly #functions: AccessFunctions;
-  readonly #brief: BriefParts | undefined;
+  readonly #summary: SummaryParts | undefined;
   readonly #targets: PassTargets;
   /** Functions that allocate or free, and those that only pass requests on to them. */
   readonly #allocating: ReadonlySet<number>;
@@ -79,21 +79,21 @@ export class WastePass implements ToolPass {
   readonly #extraLocals = new Map<number, number>();
   readonly #scratch = (type: ValType, number: number): number => this.#extraLocal(type, number + 1);
 
-  /** Without `brief` every access becomes a call. */
+  /** Without `summary` every access becomes a call. */
   constructor(
     around: ToolSurroundings,
     sites: SiteTable,
     functions: AccessFunctions,
-    brief: BriefParts | undefined,
+    summary: SummaryParts | undefined,
     targets: PassTargets,
   ) {
     this.#around = around;
     this.followedGlobal = around.stackPointer;
     this.#sites = sites;
     this.#functions = functions;
-    this.#brief = brief;
+    this.#summary = summary;
     this.#targets = targets;
-    const framed = brief?.framed;
+    const framed = summary?.framed;
     if (framed !== undefined)
       this.#callFrames = new CallFrames(framed.frames, (position, step, b, c) =>
         this.#add(position, step, b, c),
@@ -116,7 +116,7 @@ export class WastePass implements ToolPass {
     this.#steps = new StepWriter({
       sites,
       keys: this.#keys,
-      brief,
+      summary,
       targets,
       callFrames: this.#callFrames,
       nodeCalls: this.#nodeCalls,
@@ -137,20 +137,20 @@ export class WastePass implements ToolPass {
     this.#codeStart = codeStart;
     this.#nodeCalls?.begin(state, codeStart);
     this.#steps.begin(
-      this.#brief !== undefined && state.hasLoops && !this.#around.memory64
-        ? new LoopStreams(state, this.#brief.streams)
+      this.#summary !== undefined && state.hasLoops && !this.#around.memory64
+        ? new LoopStreams(state, this.#summary.streams)
         : undefined,
     );
     this.#extraLocals.clear();
     this.#asker = NO_LOCAL;
     this.#askerNode = NO_LOCAL;
-    const fixed = this.#brief?.fixed;
+    const fixed = this.#summary?.fixed;
     if (fixed !== undefined) {
       fixed.base = NO_LOCAL;
-      fixed.given = NO_LOCAL;
+      fixed.idsBase = NO_LOCAL;
       fixed.first = this.#cursor;
     }
-    const records = this.#brief?.framed?.records;
+    const records = this.#summary?.framed?.records;
     if (this.#callFrames === undefined || records === undefined) return;
     this.#callFrames.begin(state, codeStart, true);
     records.frame = this.#callFrames.local;
@@ -170,15 +170,15 @@ export class WastePass implements ToolPass {
       return;
     }
     if (values.classes[stack.value[at]] === ValueClass.Stack) setBit(this.frames, site);
-    const brief = this.#brief;
-    if (brief === undefined || !this.#isPlain(op, site)) {
+    const summary = this.#summary;
+    if (summary === undefined || !this.#isPlain(op, site)) {
       this.#steps.streams?.abandon();
       this.#replace(op, site, at, displacement, start, end);
-    } else if (brief.inlined[site] === 0 || !this.#isInline(at, displacement)) {
+    } else if (summary.inlined[site] === 0 || !this.#isInline(at, displacement)) {
       this.#steps.streams?.abandon();
       if (IMMEDIATE_KIND[op] === ImmediateKind.MemargLane)
         this.#replace(op, site, at, displacement, start, end);
-      else this.#replaceCold(brief, op, site, displacement, start, end);
+      else this.#replaceCold(summary, op, site, displacement, start, end);
     } else this.#follow(op, site, at, displacement, start, end);
   }
 
@@ -302,7 +302,7 @@ export class WastePass implements ToolPass {
   }
 
   #replaceCold(
-    { functions }: BriefParts,
+    { functions }: SummaryParts,
     op: number,
     site: number,
     displacement: number,
@@ -344,7 +344,7 @@ export class WastePass implements ToolPass {
       ids: NO_LOCAL,
     };
     const number = this.#steps.places.push(place) - 1;
-    if (!isStore) this.#brief?.snippets.reserve(place, this.#scratch);
+    if (!isStore) this.#summary?.snippets.reserve(place, this.#scratch);
     if (isStore) {
       this.#needIds(place);
       const holder = stack.holder(at + 1, values);
@@ -390,7 +390,7 @@ export class WastePass implements ToolPass {
 
   /** Counters are counted from a local. */
   #needBase(): void {
-    const fixed = this.#brief?.fixed;
+    const fixed = this.#summary?.fixed;
     if (fixed === undefined || fixed.base !== NO_LOCAL) return;
     fixed.base = extraLocal(this.#state.temporaries, I32);
     this.#add(this.#codeStart, Step.Base);
@@ -398,12 +398,12 @@ export class WastePass implements ToolPass {
 
   /** Ids of stores are kept in a local while they are stored; without contexts their table is reached from one. */
   #needIds(place: Place): void {
-    const fixed = this.#brief?.fixed;
+    const fixed = this.#summary?.fixed;
     place.ids = this.#extraLocal(I64, 1);
-    if (fixed === undefined || fixed.given !== NO_LOCAL) return;
-    fixed.given = extraLocal(this.#state.temporaries, I32);
+    if (fixed === undefined || fixed.idsBase !== NO_LOCAL) return;
+    fixed.idsBase = extraLocal(this.#state.temporaries, I32);
     fixed.firstStore = place.key;
-    this.#add(this.#codeStart, Step.Given);
+    this.#add(this.#codeStart, Step.IdsBase);
   }
 
   #extraLocal(type: ValType, number: number): number {

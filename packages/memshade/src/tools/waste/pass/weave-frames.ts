@@ -26,14 +26,14 @@ export interface PlannedFrames {
 export function contextPlan(
   { module, scan, allocator }: ToolSurroundings,
   sites: SiteTable,
-  isFull: boolean,
+  isPrecise: boolean,
 ): FramePlan {
   const unfollowed = new Set(allocator.internals);
   const targets = zeroingFunctions(allocator.functions);
   module.bodies.forEach((_, defined) => {
     const index = defined + module.importedFunctionCount;
     const hasSites = sites.firstOfFunction[defined] < sites.firstOfFunction[defined + 1];
-    if ((hasSites || isFull) && !unfollowed.has(index)) targets.push(index);
+    if ((hasSites || isPrecise) && !unfollowed.has(index)) targets.push(index);
   });
   return new FramePlan(module, scan, allocator, targets, false);
 }

@@ -20,11 +20,11 @@ import type { WasteOptions } from "../../options.ts";
 import type { ToolSurroundings, WovenTool } from "../../tool.ts";
 import { Control, INIT_BUFFER_BYTES } from "../layout.ts";
 import {
-  BriefIds,
   LARGEST_MEMORY_BYTES,
   ownMemories,
   PAGE_BYTES,
   planWaste,
+  ShadowIds,
   type WasteWishes,
   WORD_TABLES,
   wasteConstants,
@@ -33,7 +33,7 @@ import { encodeSites } from "../site-table.ts";
 import { AccessFunctions } from "./access-functions.ts";
 import { inlinedSites, knownFrequencies, siteFrequencies } from "./inlining.ts";
 import { LoopTable } from "./loop-streams.ts";
-import type { BriefParts } from "./pass-parts.ts";
+import type { SummaryParts } from "./pass-parts.ts";
 import { runtimeBytes } from "./runtime-bytes.ts";
 import { findSites } from "./sites/find-sites.ts";
 import { FixedRecords, FramedRecords } from "./sites/site-records.ts";
@@ -55,16 +55,16 @@ const LONGEST_IMPORT = 48;
 export function weaveWaste(around: ToolSurroundings): WovenTool | string {
   const { module, appended, memory, memory64, shadowMemory } = around;
   const options = around.options.waste ?? {};
-  const isFull = needsFullEngine(options);
+  const isPrecise = needsPreciseMode(options);
   const sites = findSites(module, zeroingFunctions(around.allocator.functions));
-  const plan = options.contexts === true ? contextPlan(around, sites, isFull) : undefined;
-  const framed = plan === undefined || isFull ? undefined : framesOf(around, plan, sites);
+  const plan = options.contexts === true ? contextPlan(around, sites, isPrecise) : undefined;
+  const framed = plan === undefined || isPrecise ? undefined : framesOf(around, plan, sites);
   const wishes: WasteWishes = {
     memoryBytes: around.memoryBytes,
     stores: sites.stores,
     loads: sites.loads,
     sites: sites.length,
-    engine: isFull ? "full" : "brief",
+    engine: isPrecise ? "full" : "brief",
     contexts: options.contexts === true,
     objects: options.objects === true,
     opaque: isVisible(module, memory) && !isCommand(module),
@@ -85,7 +85,7 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
   // A memory from outside has the maximum that its maker gave it.
   const isHeld =
     memory < module.importedMemoryCount && pageSizeLog2 === 16 && layout.covered < around.memoryBytes;
-  const hasNodes = plan !== undefined && isFull;
+  const hasNodes = plan !== undefined && isPrecise;
   const isCompatible = options.compat === "deadstores";
   const runtime = mergeRuntime(runtimeBytes(wishes.engine), {
     appended,
@@ -129,7 +129,7 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
     memory64,
   );
   const loopTable = new LoopTable(layout.endBytes, LARGEST_MEMORY_BYTES - layout.endBytes);
-  const briefParts = (): BriefParts => {
+  const summaryParts = (): SummaryParts => {
     const bySize = (name: string) => new Map(ACCESS_SIZES.map((size) => [size, target(`${name}${size}`)]));
     const where = framed === undefined ? "Placed" : "InFrame";
     const snippets = new SummarySnippets(
@@ -138,8 +138,8 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
       {
         same: bySize(`same${where}`),
         fresh: bySize(`fresh${where}`),
-        given: bySize(`given${where}`),
-        soiled: target("soiled"),
+        assign: bySize(`assign${where}`),
+        markLineDirty: target("markLineDirty"),
         mixed: bySize("mixed"),
       },
       records,
@@ -168,14 +168,14 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
       fixed: framed === undefined ? fixedRecords : undefined,
     };
   };
-  const pass = new WastePass(around, sites, functions, isFull ? undefined : briefParts(), {
+  const pass = new WastePass(around, sites, functions, isPrecise ? undefined : summaryParts(), {
     notePages: target("notePages"),
     growing: isHeld ? onPages(around, target("growing")) : -1,
     grown: onPages(around, target("grown")),
     hostMayRead: wishes.opaque ? target("hostMayRead") : -1,
     stackMoves: stackMoves(around, target),
     records,
-    firstId: isFull ? 1 : BriefIds.first,
+    firstId: isPrecise ? 1 : ShadowIds.first,
     nodes: !hasNodes
       ? undefined
       : {
@@ -191,11 +191,11 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
     allocationNode: layout.control + Control.allocationNode,
     zeroedSite: layout.control + Control.zeroedSite,
     returnSite: layout.control + Control.returnSite,
-    notesPlaces: isFull,
+    notesPlaces: isPrecise,
   });
   pass.covered = layout.covered;
   const zeroing = zeroingFunctions(around.allocator.functions);
-  const firstZeroing = sites.stores - zeroing.length + (isFull ? 1 : BriefIds.first);
+  const firstZeroing = sites.stores - zeroing.length + (isPrecise ? 1 : ShadowIds.first);
   const zeroedBy = new Map(zeroing.map((index, i) => [index, firstZeroing + i]));
   const allocated =
     frames === undefined || framed === undefined
@@ -399,7 +399,7 @@ function starter(
 }
 
 /** Whether what is asked for takes writers, readers and values instead of one id per byte. */
-function needsFullEngine({ pairs, objects }: WasteOptions): boolean {
+function needsPreciseMode({ pairs, objects }: WasteOptions): boolean {
   return Boolean(pairs || objects);
 }
 

@@ -1,6 +1,6 @@
 import { bytesOfBase64 } from "../../../bytes/base64.ts";
 import { Control, Store } from "../layout.ts";
-import { BriefIds, SITE_COUNTERS_BYTES, SITE_EVENTS } from "../memory-plan.ts";
+import { ShadowIds, SITE_COUNTERS_BYTES, SITE_EVENTS } from "../memory-plan.ts";
 import type { SiteTable } from "../site-table.ts";
 import { controlWord, has, readCount, type WasteTables } from "./tables.ts";
 
@@ -73,7 +73,7 @@ export function readSitePaths(
     }
     return paths;
   };
-  return { stores: read("store", isSummary ? BriefIds.first : 1), loads: read("load", 1) };
+  return { stores: read("store", isSummary ? ShadowIds.first : 1), loads: read("load", 1) };
 }
 
 /** What was counted of each site inline. A block's runs are counted at the site that it begins with. */

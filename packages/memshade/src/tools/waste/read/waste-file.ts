@@ -48,7 +48,7 @@ export function wasteFile(
   const reallocations: WasteReallocations[] = [];
   const objects: WasteObjects[] = [];
   const said: { name: string; sentences: string[] }[] = [];
-  const isFull = options.engine === "full";
+  const isPrecise = options.engine === "full";
   for (const { index, info, original, contents } of modules) {
     const ipsOf = locator(index, original, linesOf);
     const storeAt = new Map<string, number>();
@@ -56,7 +56,7 @@ export function wasteFile(
     for (const figures of merge(contents.map((c) => c.stores)))
       storeAt.set(pathKey(figures.path), stores.push(storeOf(figures, ipsOf(figures.path), options)) - 1);
     for (const figures of merge(contents.map((c) => c.loads)))
-      loadAt.set(pathKey(figures.path), loads.push(loadOf(figures, ipsOf(figures.path), isFull)) - 1);
+      loadAt.set(pathKey(figures.path), loads.push(loadOf(figures, ipsOf(figures.path), isPrecise)) - 1);
     const endAt = new Map<string, number>();
     const endOf = (path: number[]): number => {
       const key = pathKey(path);
@@ -77,7 +77,7 @@ export function wasteFile(
     said.push({ name: info.name, sentences: [...sentencesOfTool(info, "waste"), ...sentencesOf(contents)] });
   }
   stores.forEach((store, first) => {
-    if (isFull && store.dead_exit > 0)
+    if (isPrecise && store.dead_exit > 0)
       pairs.push({ kind: "exit", first, bytes: store.dead_exit, operations: 1 });
   });
   pairs.sort((a, b) => b.bytes - a.bytes);
@@ -104,7 +104,7 @@ export function wasteFile(
     },
     stores,
     loads,
-    ...(isFull ? { pairs, ends, reallocations } : {}),
+    ...(isPrecise ? { pairs, ends, reallocations } : {}),
     ...(options.objects ? { objects } : {}),
     notTracked: sentencesOfModules(said),
   };
@@ -138,13 +138,13 @@ function storeOf(figures: StoreFigures, ips: WasteIp[], options: WasteFileOption
   };
 }
 
-function loadOf(figures: LoadFigures, ips: WasteIp[], isFull: boolean): WasteLoad {
+function loadOf(figures: LoadFigures, ips: WasteIp[], isPrecise: boolean): WasteLoad {
   return {
     ips,
     nof_loads: figures.loads,
     nof_silent: figures.silent,
     bytes_loaded: figures.bytes,
-    ...(isFull
+    ...(isPrecise
       ? {
           nof_redundant: figures.redundant,
           bytes_redundant: figures.redundantBytes,

@@ -1,5 +1,5 @@
 import { READS_BYTES } from "../layout.ts";
-import { BriefIds, READ_BYTE, WORD_TABLES } from "../memory-plan.ts";
+import { READ_BYTE, ShadowIds, WORD_TABLES } from "../memory-plan.ts";
 import { coveredNow, readCount, type WasteTables } from "./tables.ts";
 
 /** In words of precise mode: the key, and states in the two bits above. */
@@ -46,12 +46,12 @@ function unreadIds(tables: WasteTables): Map<number, number> {
   const counts = new Uint32Array(0x10000);
   for (let i = 0; i < ids.length; i++) counts[ids[i]]++;
   const found = new Map<number, number>();
-  for (let id: number = BriefIds.first; id < BriefIds.spilled; id++)
+  for (let id: number = ShadowIds.first; id < ShadowIds.overflow; id++)
     if (counts[id] !== 0) found.set(keyOfId(tables, id), counts[id]);
-  if (counts[BriefIds.spilled] + counts[BriefIds.spilled + 1] > 0) {
+  if (counts[ShadowIds.overflow] + counts[ShadowIds.overflow + 1] > 0) {
     const { writers } = wordsOf(tables);
     for (let i = 0; i < ids.length; i++)
-      if (ids[i] >= BriefIds.spilled && ids[i] < BriefIds.invalid) add(found, writers[i]);
+      if (ids[i] >= ShadowIds.overflow && ids[i] < ShadowIds.invalid) add(found, writers[i]);
   }
   found.delete(0);
   return found;
@@ -66,7 +66,7 @@ export function readBytes(tables: WasteTables): Map<number, number> {
   const { view, description } = tables;
   const found = new Map<number, number>();
   if (description.engine === "full") return found;
-  for (let id: number = BriefIds.first; id < BriefIds.spilled; id++) {
+  for (let id: number = ShadowIds.first; id < ShadowIds.overflow; id++) {
     const bytes = readCount(view, description.reads + id * READS_BYTES);
     if (bytes !== 0) found.set(keyOfId(tables, id), bytes);
   }
@@ -82,7 +82,7 @@ export function forgetWriters(tables: WasteTables): void {
   } else {
     const ids = idsOf(tables);
     for (let i = 0; i < ids.length; i++)
-      if (ids[i] >= BriefIds.first && ids[i] < BriefIds.invalid) ids[i] = READ_BYTE;
+      if (ids[i] >= ShadowIds.first && ids[i] < ShadowIds.invalid) ids[i] = READ_BYTE;
   }
 }
 

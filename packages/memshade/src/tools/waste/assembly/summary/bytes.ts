@@ -2,7 +2,7 @@
 // read. Then the id becomes all ones, and its store gets the credit; what a store overwrites unread is the rest. Stores need not look
 // at what was there.
 import { shownEnd, showsZeros } from "../dirty";
-import { idOfKey, isNone, moveSpilled, readsOf, recordOf, settleSpilled, spill } from "./ids";
+import { idOfKey, isNone, moveOverflow, readsOf, recordOf, resolveOverflow, overflow } from "./ids";
 import { INIT, INVALID, STORES, ZERO_IS_VALID, shadowClaim } from "../imports";
 import { Store } from "../layout.generated";
 
@@ -21,7 +21,7 @@ const WIDE: u32 = 8;
 
 /** Credits the writers of a range. True if all of it had been read since it was written. */
 export function readRange(address: u32, size: u32): bool {
-  settleSpilled(address, size, Store.read);
+  resolveOverflow(address, size, Store.read);
   let at: usize = address << 1;
   let stale = true;
   for (const end = at + ((size & ~31) << 1); at != end; at += 64) if (!readLine(at)) stale = false;
@@ -72,7 +72,7 @@ function readIds(at: usize, ids: u64, bytes: u32): bool {
 
 /** Up to 16 bytes are read, of which some were not before. */
 @inline export function readFew(address: u32, size: u32): void {
-  settleSpilled(address, size, Store.read);
+  resolveOverflow(address, size, Store.read);
   const at: usize = address << 1;
   const id = idAt(address);
   // One store wrote all of it: the usual case.
@@ -234,7 +234,7 @@ export function setRange(address: u32, size: u32, id: u32): void {
 /** 1, 2, 4, 8 or 16 bytes, a constant, are written by the store `key`. */
 @inline export function writeFew(address: u32, size: u32, key: u32): void {
   const id = idOfKey(key);
-  if (isNone(id)) { spill(address, size, key); return; }
+  if (isNone(id)) { overflow(address, size, key); return; }
   const at: usize = address << 1;
   const ids = <u64>id * 0x0001000100010001;
   if (size == 1) store<u16>(at, <u16>id);
@@ -246,7 +246,7 @@ export function setRange(address: u32, size: u32, id: u32): void {
 /** The range is written by the store `key`. */
 @inline export function overwrite(address: u32, size: u32, key: u32): void {
   const id = idOfKey(key);
-  if (isNone(id)) spill(address, size, key);
+  if (isNone(id)) overflow(address, size, key);
   else setRange(address, size, id);
 }
 
@@ -280,13 +280,13 @@ export function settleZeros(low: u32, high: u32): void {
 
 /** A host that says nothing of what it reads may have read a range of whole vectors. */
 export function hostReadsAll(from: u32, end: u32): void {
-  settleSpilled(from, end - from, Store.hostRead);
+  resolveOverflow(from, end - from, Store.hostRead);
   const invalid = i16x8.splat(<i16>INVALID);
   const read = i8x16.splat(-1);
   for (let at: u32 = from; at < end; at += WIDE) {
     const ids = v128.load(at << 1);
-    const settled = v128.or(i16x8.eq(ids, i16x8.splat(0)), v128.or(i16x8.eq(ids, invalid), i16x8.eq(ids, read)));
-    if (i16x8.all_true(settled)) continue;
+    const others = v128.or(i16x8.eq(ids, i16x8.splat(0)), v128.or(i16x8.eq(ids, invalid), i16x8.eq(ids, read)));
+    if (i16x8.all_true(others)) continue;
     const first = idAt(at);
     const all = i16x8.splat(<i16>first);
     if (isReal(first) && !v128.any_true(v128.xor(ids, all))) {
@@ -335,7 +335,7 @@ const PIECE: u32 = 128;
 
 /** The memory is gone: bytes that nobody read are charged to their writers. */
 export function invalidate(address: u32, size: u32): void {
-  settleSpilled(address, size, Store.deallocated);
+  resolveOverflow(address, size, Store.deallocated);
   let at: usize = address << 1;
   if (size >= PIECE >>> 1) at = size < LARGE_BLOCK ? invalidatePieces(at, size) : invalidateLines(at, size);
   // Words as wide as the stores that filled them: a processor has not put those into its cache yet when a frame ends.
@@ -408,7 +408,7 @@ export function areGone(address: u32, size: u32): bool {
 
 /** As `invalidate`, of as many bytes as `isGone`. */
 @inline export function endBytes(address: u32, size: u32): void {
-  settleSpilled(address, size, Store.deallocated);
+  resolveOverflow(address, size, Store.deallocated);
   const at: usize = address << 1;
   invalidateHalf(at);
   if (size > 16) invalidateHalf(at + 32);
@@ -470,7 +470,7 @@ function chargeWord(ids: u64): void {
 /** What is known of `size` bytes goes with them; what is left behind is nobody's. */
 export function moveBytes(to: u32, from: u32, size: u32): void {
   memory.copy(to << 1, from << 1, size << 1);
-  moveSpilled(to, from, size);
+  moveOverflow(to, from, size);
   setRange(from, size, INVALID);
 }
 

@@ -1,15 +1,15 @@
-// Ids of stores, given out when a store first needs one: far fewer stores write than could, above all in contexts, and 16 bits
+// Ids of stores, assigned lazily, when a store first needs one: far fewer stores write than could, above all in contexts, and 16 bits
 // are enough for nearly all programs. Keys stand for records: their distance from STORES, in units of their size, or, in frames, of 8 bytes.
 //
-// A table has the id of each store four times, or zero; in frames that stands in front of the record. Another has the record of each id. When all ids are given out,
-// those are taken back that stand in no shadow word. If that does not help, bytes of stores without an id are *spilled*: their
+// A table has the id of each store four times, or zero; in frames that stands in front of the record. Another has the record of each id. When all ids are assigned,
+// those are taken back that stand in no shadow word. If that does not help, bytes of stores without an id *overflow*: their
 // words say only that, and a table with a word per byte, which is touched by nobody else, has the key. Whatever wants to know the
-// writers of a range settles what was spilled there first.
+// writers of a range resolves what overflowed there first.
 import {
-  CONTROL, COVERED, FRAMED, GIVEN, INIT, INVALID, LAST_ID, READS, RECORD_OF, RECORD_SHIFT, SPILLED, STORES, WRITERS, writersCopy,
+  CONTROL, COVERED, FRAMED, STORE_IDS, INIT, INVALID, LAST_ID, READS, RECORD_OF, RECORD_SHIFT, OVERFLOW, STORES, WRITERS, writersCopy,
   writersLoad, writersStore,
 } from "../imports";
-import { Control, GIVEN_IDS_BYTES, Store } from "../layout.generated";
+import { Control, STORE_IDS_BYTES, Store } from "../layout.generated";
 import { notePages } from "../memory";
 
 const IDS: u32 = 0x10000;
@@ -18,19 +18,19 @@ const NONE: u32 = 0;
 /** Where fewer ids than this came back, it is not worth trying again soon. */
 const FEW: u32 = 4096;
 /** For so many bytes of memory, one store goes without an id before ids are taken back again. */
-const BYTES_PER_SPILL: u32 = 256;
+const BYTES_PER_OVERFLOW: u32 = 256;
 
-/** How far ids were given out; globals of the runtime begin with constants. */
+/** How far ids were assigned; globals of the runtime begin with constants. */
 let tried: u32 = 0;
-/** Whether bytes were spilled. */
-let spills: bool = false;
+/** Whether bytes overflowed. */
+let overflows: bool = false;
 /** Stores to go without an id. */
 let patience: u32 = 0;
 
 @inline export function storeRecord(key: u32): usize { return STORES + (key << RECORD_SHIFT); }
 /** Where a store has its ids, by its record. */
 @inline function idsOf(record: usize): usize {
-  return FRAMED != 0 ? record - GIVEN_IDS_BYTES : GIVEN + ((record - STORES) >>> RECORD_SHIFT) * GIVEN_IDS_BYTES;
+  return FRAMED != 0 ? record - STORE_IDS_BYTES : STORE_IDS + ((record - STORES) >>> RECORD_SHIFT) * STORE_IDS_BYTES;
 }
 @inline export function recordOf(id: u32): usize { return STORES + load<u32>(RECORD_OF + (id << 2)); }
 @inline export function readsOf(id: u32): usize { return READS + (id << 3); }
@@ -39,11 +39,11 @@ let patience: u32 = 0;
 @inline export function idOfKey(key: u32): u32 {
   const record = storeRecord(key);
   const ids = load<u64>(idsOf(record));
-  return <u32>((ids != 0 ? ids : give(record)) & 0xffff);
+  return <u32>((ids != 0 ? ids : assign(record)) & 0xffff);
 }
 
 /** The id for a record that has none, four times; 0 if none is left. */
-function give(record: usize): u64 {
+function assign(record: usize): u64 {
   let id = takeNext();
   if (id == NONE) {
     if (patience != 0) { patience--; return 0; }
@@ -90,46 +90,46 @@ function takeBack(): void {
     store<u32>(RECORD_OF + (id << 2), 0);
     free++;
   }
-  spills = load<u16>(isUsed + SPILLED) != 0;
+  overflows = load<u16>(isUsed + OVERFLOW) != 0;
   tried = 0;
-  patience = free < FEW ? bytes / BYTES_PER_SPILL : 0;
+  patience = free < FEW ? bytes / BYTES_PER_OVERFLOW : 0;
 }
 
 /** A store writes `size` bytes, whose shadow its caller fills with what this returns. */
-@inline export function given(address: u32, size: u32, record: u32): u64 {
-  const ids = give(record);
+@inline export function assignedIds(address: u32, size: u32, record: u32): u64 {
+  const ids = assign(record);
   if (ids != 0) return ids;
-  noteSpilled(address, size, (record - STORES) >>> RECORD_SHIFT);
-  return (<u64>spilledAt(address) * LOWEST) ^ 0x0001000000010000;
+  noteOverflow(address, size, (record - STORES) >>> RECORD_SHIFT);
+  return (<u64>overflowAt(address) * LOWEST) ^ 0x0001000000010000;
 }
 
-@inline function spilledAt(address: u32): u32 { return SPILLED | (address & 1); }
-@inline function isSpilled(address: u32): bool { return (load<u16>(address << 1) | 1) == (SPILLED | 1); }
+@inline function overflowAt(address: u32): u32 { return OVERFLOW | (address & 1); }
+@inline function hasOverflowed(address: u32): bool { return (load<u16>(address << 1) | 1) == (OVERFLOW | 1); }
 
-function noteSpilled(address: u32, size: u32, key: u32): void {
-  spills = true;
+function noteOverflow(address: u32, size: u32, key: u32): void {
+  overflows = true;
   for (let i = address; i != address + size; i++) writersStore(WRITERS + (i << 2), key);
 }
 
-export function spill(address: u32, size: u32, key: u32): void {
-  noteSpilled(address, size, key);
-  for (let i = address; i != address + size; i++) store<u16>(i << 1, <u16>spilledAt(i));
+export function overflow(address: u32, size: u32, key: u32): void {
+  noteOverflow(address, size, key);
+  for (let i = address; i != address + size; i++) store<u16>(i << 1, <u16>overflowAt(i));
 }
 
-@inline export function settleSpilled(address: u32, size: u32, field: usize): void {
-  if (spills) settle(address, size, field);
+@inline export function resolveOverflow(address: u32, size: u32, field: usize): void {
+  if (overflows) resolve(address, size, field);
 }
 
-function settle(address: u32, size: u32, field: usize): void {
+function resolve(address: u32, size: u32, field: usize): void {
   const one = i16x8.splat(1);
-  const spilled = i16x8.splat(<i16>(SPILLED | 1));
+  const overflowed = i16x8.splat(<i16>(OVERFLOW | 1));
   const end = address + size;
   while (address != end) {
-    if (end - address >= 8 && !v128.any_true(i16x8.eq(v128.or(v128.load(address << 1), one), spilled))) {
+    if (end - address >= 8 && !v128.any_true(i16x8.eq(v128.or(v128.load(address << 1), one), overflowed))) {
       address += 8;
       continue;
     }
-    if (isSpilled(address)) {
+    if (hasOverflowed(address)) {
       const at = storeRecord(writersLoad(WRITERS + (address << 2))) + field;
       store<u64>(at, load<u64>(at) + 1);
       store<u16>(address << 1, <u16>INIT);
@@ -138,8 +138,8 @@ function settle(address: u32, size: u32, field: usize): void {
   }
 }
 
-export function moveSpilled(to: u32, from: u32, size: u32): void {
-  if (!spills) return;
+export function moveOverflow(to: u32, from: u32, size: u32): void {
+  if (!overflows) return;
   writersCopy(WRITERS + (to << 2), WRITERS + (from << 2), size << 2);
-  for (let i = to; i != to + size; i++) if (isSpilled(i)) store<u16>(i << 1, <u16>spilledAt(i));
+  for (let i = to; i != to + size; i++) if (hasOverflowed(i)) store<u16>(i << 1, <u16>overflowAt(i));
 }

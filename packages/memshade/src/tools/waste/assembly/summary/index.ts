@@ -6,16 +6,16 @@ export { allocated, reallocated, released, stackMoved } from "./blocks";
 export {
   arrived, copying, filling, hostMayRead, hostRead, hostWrote, initialized, initializing, left, segment, touched,
 } from "./ranges";
-export { soiled } from "../dirty";
+export { markLineDirty } from "../dirty";
 export {
   freshInFrame1, freshInFrame16, freshInFrame2, freshInFrame4, freshInFrame8, freshPlaced1, freshPlaced16, freshPlaced2, freshPlaced4,
   freshPlaced8, sameInFrame1, sameInFrame16, sameInFrame2, sameInFrame4, sameInFrame8, samePlaced1, samePlaced16, samePlaced2,
   samePlaced4, samePlaced8,
 } from "./placed";
 export {
-  givenInFrame1, givenInFrame16, givenInFrame2, givenInFrame4, givenInFrame8, givenPlaced1, givenPlaced16, givenPlaced2, givenPlaced4,
-  givenPlaced8,
-} from "./placed-given";
+  assignInFrame1, assignInFrame16, assignInFrame2, assignInFrame4, assignInFrame8, assignPlaced1, assignPlaced16, assignPlaced2, assignPlaced4,
+  assignPlaced8,
+} from "./assign";
 export { enterFrame } from "../../../../contexts/assembly/frames/frames";
 export {
   began112, began128, began16, began32, began48, began64, began80, began96, ended112, ended128, ended16, ended32, ended48, ended64,

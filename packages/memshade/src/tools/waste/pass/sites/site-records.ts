@@ -1,6 +1,6 @@
 import type { SnippetSink } from "../../../../rewrite/write/snippet-sink.ts";
 import * as Op from "../../../../wasm/op.generated.ts";
-import { GIVEN_IDS_BYTES, Load, Store } from "../../layout.ts";
+import { Load, STORE_IDS_BYTES, Store } from "../../layout.ts";
 import { SITE_COUNTERS_BYTES, SITE_EVENTS, type WasteLayout } from "../../memory-plan.ts";
 
 /**
@@ -31,9 +31,9 @@ export interface SiteRecords {
   /** The same of the runs of a block that begins with a site. */
   runsAt(key: number, site: number): number;
   /** Pushes the id that a store has, four times, or zero while it has none. */
-  pushGiven(sink: SnippetSink, key: number): void;
+  pushIds(sink: SnippetSink, key: number): void;
   /** The same of the store of which a local has what `pushStore` pushes. */
-  pushGivenOf(sink: SnippetSink, local: number): void;
+  pushIdsOf(sink: SnippetSink, local: number): void;
 }
 
 /** Distances that can be told in the number that has the site too. */
@@ -48,8 +48,8 @@ export class FixedRecords implements SiteRecords {
   /** Local with the address of the counters of a function's first site, so that those of others are short to say. */
   base = 0;
   first = 0;
-  /** The same of what a function's first store was given as its id. */
-  given = 0;
+  /** The same of the id of a function's first store. */
+  idsBase = 0;
   firstStore = 0;
 
   /** `memory`: index of the tool's. */
@@ -111,21 +111,21 @@ export class FixedRecords implements SiteRecords {
   }
 
   /** At the beginning of a function that stores. */
-  computeGiven(sink: SnippetSink): void {
-    sink.i32((this.#layout.given + this.firstStore * GIVEN_IDS_BYTES) | 0);
-    sink.local(Op.LOCAL_SET, this.given);
+  computeIdsBase(sink: SnippetSink): void {
+    sink.i32((this.#layout.storeIds + this.firstStore * STORE_IDS_BYTES) | 0);
+    sink.local(Op.LOCAL_SET, this.idsBase);
   }
 
-  pushGiven(sink: SnippetSink, key: number): void {
-    sink.local(Op.LOCAL_GET, this.given);
-    sink.access(Op.I64_LOAD, 3, this.#memory, (key - this.firstStore) * GIVEN_IDS_BYTES);
+  pushIds(sink: SnippetSink, key: number): void {
+    sink.local(Op.LOCAL_GET, this.idsBase);
+    sink.access(Op.I64_LOAD, 3, this.#memory, (key - this.firstStore) * STORE_IDS_BYTES);
   }
 
-  pushGivenOf(sink: SnippetSink, local: number): void {
+  pushIdsOf(sink: SnippetSink, local: number): void {
     sink.local(Op.LOCAL_GET, local);
-    sink.i32(Math.log2(GIVEN_IDS_BYTES));
+    sink.i32(Math.log2(STORE_IDS_BYTES));
     sink.plain(Op.I32_SHL);
-    sink.access(Op.I64_LOAD, 3, this.#memory, this.#layout.given);
+    sink.access(Op.I64_LOAD, 3, this.#memory, this.#layout.storeIds);
   }
 }
 
@@ -205,14 +205,14 @@ export class FramedRecords implements SiteRecords {
     return key;
   }
 
-  pushGiven(sink: SnippetSink, key: number): void {
+  pushIds(sink: SnippetSink, key: number): void {
     this.pushBase(sink);
-    sink.access(Op.I64_LOAD, 3, this.#memory, key - GIVEN_IDS_BYTES);
+    sink.access(Op.I64_LOAD, 3, this.#memory, key - STORE_IDS_BYTES);
   }
 
-  pushGivenOf(sink: SnippetSink, local: number): void {
+  pushIdsOf(sink: SnippetSink, local: number): void {
     sink.local(Op.LOCAL_GET, local);
-    sink.i32(GIVEN_IDS_BYTES);
+    sink.i32(STORE_IDS_BYTES);
     sink.plain(Op.I32_SUB);
     sink.access(Op.I64_LOAD, 3, this.#memory, 0);
   }
