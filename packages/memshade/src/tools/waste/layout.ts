@@ -1,5 +1,5 @@
 // Where things are in the waste tool's memory, for the code that fills it and for the one that reads it. README.md has a drawing.
-// Where the tables themselves begin depends on the profiled module: `pass/waste-layout.ts`.
+// Where the tables themselves begin depends on the profiled module: `memory-plan.ts`.
 
 /** The control block, bytes from its address. */
 export const Control = {

@@ -26,7 +26,7 @@ export const ZEROING_CALL = -2;
 const MOST_CALLS = 2;
 
 /** Where the sites of a module are, and what they do. */
-export interface SitePlaces {
+interface SitePlaces {
   /** Offset of each instruction in the code section's payload. */
   offset: Int32Array;
   /** Its opcode id, `HOST_CALL` or `ZEROING_CALL`. */

@@ -1,4 +1,3 @@
-import type { WasteDescription } from "../description.ts";
 import {
   BLOCK_BYTES,
   Block,
@@ -11,8 +10,9 @@ import {
   OFFSETS,
   OffsetCount,
 } from "../layout.ts";
-import { readCount } from "./tables.ts";
-import { INVALID, KEY_MASK, UNREAD, type WasteWords } from "./written-bytes.ts";
+import { readDeadInto } from "./read-pairs.ts";
+import { controlWord, readCount, type WasteTables } from "./tables.ts";
+import { INVALID, KEY_MASK, UNREAD, type WasteWords, wordsOf } from "./written-bytes.ts";
 
 /** What happened to the blocks of one place that allocates. */
 export interface ObjectFigures {
@@ -46,77 +46,93 @@ const ACCESSED = BlockFlag.read | BlockFlag.written;
 const READ = BlockFlag.read | BlockFlag.carriedOn;
 const WRITTEN = BlockFlag.written | BlockFlag.carriedIn;
 
-/** The tool's memory, what lies where in it, and its tables with a word per byte of the program's memory. */
-export interface ObjectTables {
-  view: DataView;
-  layout: WasteDescription;
+/** What objects are told with, besides the tables. */
+interface ObjectSources {
+  tables: WasteTables;
   words: WasteWords;
+  /** Code offsets of places, and paths of stores, by key. */
+  places: ReadonlyMap<number, number[]>;
+  storePaths: ReadonlyMap<number, string>;
+  /** The host reads what is unread now. */
+  exitVisible: boolean;
 }
 
 /** The allocation sites of an instance. Blocks that are alive end now; `exitVisible`: the host reads them then. */
 export function readObjects(
-  tables: ObjectTables,
+  tables: WasteTables,
   places: ReadonlyMap<number, number[]>,
-  deadInto: ReadonlyMap<number, ReadonlyMap<number, number>>,
   storePaths: ReadonlyMap<number, string>,
   exitVisible: boolean,
 ): ObjectFigures[] {
-  const { view, layout } = tables;
+  const { view, description } = tables;
+  if (description.siteCapacity === 0) return [];
+  const sources = { tables, words: wordsOf(tables), places, storePaths, exitVisible };
+  const deadInto = readDeadInto(tables);
   const sites = new Map<number, ObjectFigures>();
-  for (let i = 1; i < layout.siteCapacity; i++) {
-    const at = layout.sites + i * OBJECT_SITE_BYTES;
-    const site = view.getUint32(at, true);
-    if (site === 0) continue;
-    const size = view.getUint32(at + ObjectSite.size, true);
-    const told = Math.min(size, OFFSETS);
-    const counts = new Float64Array((told + (size > OFFSETS ? 1 : 0)) * COLUMNS);
-    for (let offset = 0; offset * COLUMNS < counts.length; offset++) {
-      const from = at + OBJECT_SITE_HEADER_BYTES + offset * OFFSET_BYTES;
-      const to = offset * COLUMNS;
-      for (const [name, field] of Object.entries(OffsetCount))
-        counts[to + Column[name as keyof typeof OffsetCount]] = view.getUint32(from + field, true);
-    }
-    const u64 = (field: number): number => readCount(view, at + field);
-    sites.set(i, {
-      path: places.get(site) ?? [],
-      objects: u64(ObjectSite.objects),
-      bytes: u64(ObjectSite.bytes),
-      size,
-      smallest: view.getUint32(at + ObjectSite.smallest, true),
-      peak: u64(ObjectSite.peak),
-      dead: u64(ObjectSite.dead),
-      counts,
-      ended: u64(ObjectSite.ended),
-      usefulLifetime: view.getFloat64(at + ObjectSite.usefulLifetime, true),
-      lifetime: u64(ObjectSite.lifetime),
-      touched: u64(ObjectSite.touched),
-      span: u64(ObjectSite.span),
-      deadBy: new Map([...(deadInto.get(i) ?? [])].map(([key, bytes]) => [storePaths.get(key) ?? "", bytes])),
-    });
+  for (let i = 1; i < description.siteCapacity; i++) {
+    const at = description.sites + i * OBJECT_SITE_BYTES;
+    if (view.getUint32(at, true) === 0) continue;
+    sites.set(i, readSite(sources, at, deadInto.get(i) ?? new Map()));
   }
-  const blocks = view.getUint32(layout.control + Control.blockNext, true);
+  const blocks = controlWord(tables, Control.blockNext);
   for (let block = 1; block <= blocks; block++) {
-    const at = layout.blocks + block * BLOCK_BYTES;
+    const at = description.blocks + block * BLOCK_BYTES;
     const site = sites.get(view.getUint32(at + Block.site, true));
     if ((view.getUint32(at + Block.flags, true) & BlockFlag.live) === 0 || site === undefined) continue;
-    endBlock(tables, at, site, storePaths, exitVisible);
+    endBlock(sources, at, site);
   }
   return [...sites.values()];
 }
 
+/** `dead`: bytes by the key of the store. */
+function readSite(
+  { tables: { view }, places, storePaths }: ObjectSources,
+  at: number,
+  dead: ReadonlyMap<number, number>,
+): ObjectFigures {
+  const size = view.getUint32(at + ObjectSite.size, true);
+  const count = (field: number): number => readCount(view, at + field);
+  return {
+    path: places.get(view.getUint32(at, true)) ?? [],
+    objects: count(ObjectSite.objects),
+    bytes: count(ObjectSite.bytes),
+    size,
+    smallest: view.getUint32(at + ObjectSite.smallest, true),
+    peak: count(ObjectSite.peak),
+    dead: count(ObjectSite.dead),
+    counts: readOffsets(view, at + OBJECT_SITE_HEADER_BYTES, size),
+    ended: count(ObjectSite.ended),
+    usefulLifetime: view.getFloat64(at + ObjectSite.usefulLifetime, true),
+    lifetime: count(ObjectSite.lifetime),
+    touched: count(ObjectSite.touched),
+    span: count(ObjectSite.span),
+    deadBy: new Map([...dead].map(([key, bytes]) => [storePaths.get(key) ?? "", bytes])),
+  };
+}
+
+function readOffsets(view: DataView, from: number, size: number): Float64Array {
+  const counts = new Float64Array((Math.min(size, OFFSETS) + (size > OFFSETS ? 1 : 0)) * COLUMNS);
+  for (let offset = 0; offset * COLUMNS < counts.length; offset++)
+    for (const [name, field] of Object.entries(OffsetCount))
+      counts[offset * COLUMNS + Column[name as keyof typeof OffsetCount]] = view.getUint32(
+        from + offset * OFFSET_BYTES + field,
+        true,
+      );
+  return counts;
+}
+
 function endBlock(
-  { view, layout, words: { writers, readers } }: ObjectTables,
+  { tables, words: { writers, readers }, storePaths, exitVisible }: ObjectSources,
   at: number,
   site: ObjectFigures,
-  storePaths: ReadonlyMap<number, string>,
-  exitVisible: boolean,
 ): void {
+  const { view, description } = tables;
   const address = view.getUint32(at, true);
   const size = view.getUint32(at + Block.size, true);
   const flags = view.getUint32(at + Block.flags, true);
   const zeroedBy = view.getUint32(at + Block.zeroedBy, true);
   const born = readCount(view, at + Block.born);
-  const lifetime = readCount(view, layout.control + Control.clock) - born;
+  const lifetime = readCount(view, description.control + Control.clock) - born;
   site.ended++;
   site.lifetime += lifetime;
   if ((flags & ACCESSED) !== 0 && lifetime > 0)

@@ -76,7 +76,7 @@ export function readPlaces(tables: WasteTables): Map<number, number[]> {
 }
 
 /** Paths by key. */
-export type Paths = ReadonlyMap<number, string>;
+type Paths = ReadonlyMap<number, string>;
 
 /** Who did something in vain, and who undid it. */
 export function readPairs(

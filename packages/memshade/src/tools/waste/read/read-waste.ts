@@ -16,7 +16,6 @@ import { type ObjectFigures, readObjects } from "./read-objects.ts";
 import {
   type PairFigures,
   type ReallocationFigures,
-  readDeadInto,
   readPairs,
   readPlaces,
   readReallocations,
@@ -24,7 +23,7 @@ import {
 import { resetTables } from "./reset.ts";
 import { pathKey, readSitePaths, type SiteInContext } from "./site-paths.ts";
 import { controlWord, type WasteTables } from "./tables.ts";
-import { readBytes, unreadBytes, wordsOf } from "./written-bytes.ts";
+import { readBytes, unreadBytes } from "./written-bytes.ts";
 
 export interface WasteContents {
   stores: StoreFigures[];
@@ -69,7 +68,7 @@ export class WasteReader {
   read(exitVisible: boolean): WasteContents {
     const tables = this.#tables;
     const sites = this.#siteTable();
-    const { covered, limited, frames, siteCapacity } = this.description;
+    const { covered, limited, frames } = this.description;
     const framed = this.#frameReader()?.read(tables.view);
     const paths = framed ?? readSitePaths(tables, sites);
     // Only precise mode tells of pairs and objects.
@@ -90,16 +89,7 @@ export class WasteReader {
       loads: figuresOf(paths.loads, (one) => loadFigures(sources, one)),
       pairs: readPairs(tables, storePaths, loadPaths, places),
       reallocations: readReallocations(tables, places),
-      objects:
-        siteCapacity === 0
-          ? []
-          : readObjects(
-              { view: tables.view, layout: this.description, words: wordsOf(tables) },
-              places,
-              readDeadInto(tables),
-              storePaths,
-              exitVisible,
-            ),
+      objects: readObjects(tables, places, storePaths, exitVisible),
       outside: controlWord(tables, Control.outside),
       keysLost: controlWord(tables, Control.keysLost) + (framed?.accessesLost ?? 0),
       contextsLeft: framed?.contextsLeft ?? 0,

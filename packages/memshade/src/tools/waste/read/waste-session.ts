@@ -2,6 +2,7 @@ import type { RunEnd } from "../../../model/run.ts";
 import type { InstanceHandle } from "../../heap/read/heap-session.ts";
 import type { InstrumentedInfo } from "../../options.ts";
 import type { RunFacts, ToolSession, ToolSnapshot } from "../../session.ts";
+import { wasteDescription } from "../description.ts";
 import { type WasteContents, WasteReader } from "./read-waste.ts";
 import { siteRunsOf } from "./site-runs.ts";
 import { type ModuleContents, wasteFile } from "./waste-file.ts";
@@ -65,12 +66,12 @@ export class WasteSession implements ToolSession {
       original: original(),
       contents: contents.filter(({ module }) => module === index).map((of) => of.contents),
     }));
-    const layout = modules[0]?.info.toolLayouts?.waste;
+    const description = modules[0] && wasteDescription(modules[0].info);
     const options = {
-      engine: layout?.engine === "full" ? ("full" as const) : ("brief" as const),
-      contexts: layout?.contexts === true,
-      objects: layout?.objects === true,
-      compat: String(layout?.compat ?? ""),
+      engine: description?.engine ?? ("brief" as const),
+      contexts: description?.contexts === true,
+      objects: description?.objects === true,
+      compat: description?.compat ?? "",
     };
     // Modules that the tool could not be woven into say why.
     const reasons = facts.modules
@@ -89,5 +90,6 @@ export class WasteSession implements ToolSession {
 
 /** The host reads what a library leaves in memory, and nobody what a command leaves. */
 function isVisibleAtExit(info: InstrumentedInfo): boolean {
-  return info.toolLayouts?.waste?.exportsMemory === true && info.toolLayouts.waste.opaque === true;
+  const description = wasteDescription(info);
+  return description?.exportsMemory === true && description.opaque;
 }
