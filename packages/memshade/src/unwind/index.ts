@@ -1,7 +1,6 @@
 export { RA_SIGN_STATE, type UnwindTarget, unwindTarget } from "./architecture.ts";
 export { CFA_RULE, ROW_FLAG, RULE, type RuleSets } from "./cfi/rule-sets.ts";
 export { cfiOfObject, type ObjectCfi } from "./cfi/sections-of-object.ts";
-export { EhFrameImage } from "./eh-frame-image.ts";
 export type { KeptRegisters } from "./tables/reduce.ts";
 export { type CfiStatistics, cfiStatistics, type FormStatistics } from "./tables/statistics.ts";
 export { type TableForm, UnwindTable, type UnwindTableOptions } from "./tables/unwind-table.ts";
