@@ -18,6 +18,6 @@ export { type Module, ModuleMap } from "./unwinder/modules.ts";
 export type { UnwindOptions } from "./unwinder/options.ts";
 export { pltStep } from "./unwinder/plt-stubs.ts";
 export { Registers } from "./unwinder/registers.ts";
-export { SMALL_RULE, SmallRule, UNCHANGED } from "./unwinder/small-rule.ts";
+export { SMALL_RULE, smallRuleAt, UNCHANGED } from "./unwinder/small-rule.ts";
 export { FRAME_MARK, StackColumns } from "./unwinder/stack-columns.ts";
 export { Unwinder } from "./unwinder/unwinder.ts";

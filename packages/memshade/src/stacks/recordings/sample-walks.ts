@@ -7,8 +7,8 @@ import {
   pltStep,
   type ReadCode,
   SMALL_RULE,
-  SmallRule,
   StackImage,
+  smallRuleAt,
   UNCHANGED,
   type UnwindOptions,
   type UnwindTarget,
@@ -19,8 +19,6 @@ import type { PerfProcess, PerfProcesses } from "./perf-processes.ts";
 import { SampleRegisters } from "./perf-registers.ts";
 import { instantiateSamples, type SamplesWasm } from "./samples-wasm.ts";
 
-/** In place of a `SMALL_RULE`: no function is there. */
-const UNCOVERED = 4;
 /** Where the return address is in rules that WebAssembly takes, from the CFA. */
 const RETURN_OFFSET = -8;
 
@@ -51,7 +49,6 @@ export class SampleWalks {
   #target: UnwindTarget | undefined;
   #registers: SampleRegisters[] = [];
   #places: CodePlace[] = [];
-  readonly #rule = new SmallRule();
   /** The frames of the last sample, which the next one overwrites. */
   readonly frames: CodePlace[] = [];
 
@@ -203,21 +200,18 @@ export class SampleWalks {
   #findRule(number: number, address: number): void {
     const file = this.#processes!.files[number]!;
     const { table } = file;
-    const rule = this.#rule;
-    if (table !== undefined) rule.read(table, address, true);
-    if (table === undefined || !rule.isCovered) {
-      this.wasm.setRule(
-        hasKnownCode((at, length) => file.codeAt(at, length), address) ? SMALL_RULE.none : UNCOVERED,
-        0,
-        0,
-      );
-      return;
+    const rule = table && smallRuleAt(table, address, true);
+    if (rule === undefined || rule.kind === SMALL_RULE.uncovered) {
+      const isKnown = hasKnownCode((at, length) => file.codeAt(at, length), address);
+      this.wasm.setRule(isKnown ? SMALL_RULE.other : SMALL_RULE.uncovered, 0, 0);
+    } else if (rule.kind === SMALL_RULE.other || rule.kind === SMALL_RULE.outermost) {
+      this.wasm.setRule(rule.kind, 0, 0);
+    } else {
+      const { kind, cfaOffset, returnOffset, framePointerOffset } = rule;
+      const isWalked = returnOffset === RETURN_OFFSET && framePointerOffset !== 0;
+      const framePointer = framePointerOffset === UNCHANGED ? 0 : framePointerOffset;
+      this.wasm.setRule(isWalked ? kind : SMALL_RULE.other, cfaOffset, framePointer);
     }
-    const { cfaOffset, framePointerOffset, returnOffset } = rule;
-    let { kind } = rule;
-    const isWalked = kind !== SMALL_RULE.none && kind !== SMALL_RULE.outermost;
-    if (isWalked && (returnOffset !== RETURN_OFFSET || framePointerOffset === 0)) kind = SMALL_RULE.none;
-    this.wasm.setRule(kind, cfaOffset, framePointerOffset === UNCHANGED ? 0 : framePointerOffset);
   }
 
   #isReturnAddress(number: number, address: number): boolean {
