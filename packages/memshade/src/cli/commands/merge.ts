@@ -37,6 +37,7 @@ import { MIB_FIELDS, type MibField } from "../../model/mib-fields.ts";
 import { groupDigits } from "../../report/format.ts";
 import { Screen } from "../../report/terminal/common/screen.ts";
 import { printHotCold } from "../../report/terminal/heap/hot-cold.ts";
+import { collect } from "../collect.ts";
 import { addHotColdOptions, type HotColdFlags, thresholdsOf } from "../hot-cold-options.ts";
 import { keepHeapSmall } from "../small-heap.ts";
 import { parseChoice, screenOptions, standardOutput } from "./report-options.ts";
@@ -75,8 +76,6 @@ Inputs are raw profiles, indexed ones, YAML, memshade profiles, run folders,
 folders with any of these, and @files with one input per line. Raw profiles need
 their programs: modules are matched by build id. A single input is converted as
 llvm-profdata does; of several, contexts with the same call stack become one.`;
-
-const collect = (path: string, paths: string[]) => [...paths, path];
 
 export function addMergeCommand(program: Command): void {
   const command = program
