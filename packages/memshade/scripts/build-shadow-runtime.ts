@@ -104,13 +104,6 @@ const PARTS: readonly Part[] = [
     target: "assembly.generated.ts",
     constant: "SAMPLES_BASE64",
   },
-  {
-    folder: "dwarf",
-    entry: "assembly/index.ts",
-    target: "assembly.generated.ts",
-    constant: "DWARF_BASE64",
-    ownMemory: 1,
-  },
 ];
 
 /** The source with some of its imported constants given. */

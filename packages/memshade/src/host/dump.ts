@@ -16,6 +16,20 @@ export interface Dump extends Omit<Profile, "siteRuns"> {
  * when it runs under `memshade node`, which also writes it to a folder.
  *
  * @returns undefined when nothing is being recorded.
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert";
+ * import { dump, profile } from "memshade";
+ *
+ * const empty = Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0);
+ * const { value } = await profile(empty, async (instantiate) => {
+ *   await instantiate();
+ *   return dump();
+ * });
+ * assert.equal(value?.run.end.kind, "dump");
+ * assert.equal(dump(), undefined);
+ * ```
  */
 export function dump(): Dump | undefined {
   const recording = activeRecording();

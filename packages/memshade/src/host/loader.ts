@@ -65,6 +65,18 @@ export type InstrumentedSource = WebAssembly.Module | Uint8Array;
  *
  * @param module the instrumented module, compiled or as bytes.
  * @throws TypeError when the instance or the module was not instrumented.
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert";
+ * import { instrument, watchInstance } from "memshade";
+ *
+ * const { bytes } = instrument(Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0));
+ * const { instance } = await WebAssembly.instantiate(bytes);
+ * const watched = watchInstance(instance, bytes);
+ * // … the program runs …
+ * assert.equal(watched.readProfile().run.heap?.allocations, 0);
+ * ```
  */
 export function watchInstance(
   instance: { readonly exports: WebAssembly.Exports },

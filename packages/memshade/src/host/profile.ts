@@ -56,6 +56,20 @@ export function activeRecording(): Recording | undefined {
  * @param run uses the module. It is given a function that makes instances, and the recording.
  * @throws FormatError for bytes that are no module; UserError for options that do not fit it; ProfiledError when
  *   `run` fails.
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert";
+ * import { profile, profileFiles } from "memshade";
+ *
+ * const empty = Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0);
+ * const recorded = await profile(empty, async (instantiate) => {
+ *   await instantiate();
+ *   return "done";
+ * });
+ * assert.equal(recorded.value, "done");
+ * assert(profileFiles(recorded).some(({ name }) => name === "run.json"));
+ * ```
  */
 export async function profile<T>(
   module: Uint8Array | ArrayBuffer,

@@ -1,6 +1,5 @@
 import type { ByteSource } from "../bytes/byte-source.ts";
-import { FormatError, UserError } from "../bytes/errors.ts";
-import { describeSystemError } from "../bytes/system-errors.ts";
+import { UserError } from "../bytes/errors.ts";
 import { symbolizeRaw } from "../formats/memprof/index.ts";
 import { isIndexedProfile, readIndexed } from "../formats/memprof-indexed/index.ts";
 import { contextsOfScan, isMemprofRaw, type RawContexts, scanRaw } from "../formats/memprof-raw/index.ts";
@@ -9,7 +8,7 @@ import { isMemprofYaml } from "../formats/memprof-text/is-yaml.ts";
 import { type MemprofProfile, ProfileBuilder } from "../model/memprof/index.ts";
 import type { MibField } from "../model/mib-fields.ts";
 import { type BinaryPlaces, noBinary, noFrameNamed, ProfiledBinaries } from "./binaries.ts";
-import { InputReader, loadYamlReader, MAGIC_BYTES, wholeSource } from "./input-reader.ts";
+import { explained, InputReader, loadYamlReader, MAGIC_BYTES, wholeSource } from "./input-reader.ts";
 import type { MergeInput } from "./inputs.ts";
 
 /** A single profile as it is, with the order that its records have in a table. */
@@ -30,8 +29,8 @@ export async function convertProfile(
   places: BinaryPlaces,
   fields: readonly MibField[],
 ): Promise<ConvertedProfile | undefined> {
-  try {
-    const read = new InputReader().open(path, (source): ConvertedProfile | Uint8Array | undefined => {
+  const read = explained(path, () =>
+    new InputReader().open(path, (source): ConvertedProfile | Uint8Array | undefined => {
       const start = source.read(0, MAGIC_BYTES);
       if (isIndexedProfile(start)) {
         return { profile: readIndexed(source).profile, order: "stored", unmatched: [] };
@@ -40,17 +39,11 @@ export async function convertProfile(
       if (!isMemprofYaml(start)) return undefined;
       const profile = readFastYaml(source);
       return profile === undefined ? wholeSource(source) : { profile, order: "inserted", unmatched: [] };
-    });
-    if (!(read instanceof Uint8Array)) return read;
-    return { profile: (await loadYamlReader())(read), order: "inserted", unmatched: [] };
-  } catch (error) {
-    if (error instanceof FormatError) throw new UserError(`${path} is damaged: ${error.message}`);
-    if (error instanceof UserError) throw new UserError(`${path}: ${error.message}`);
-    if ((error as NodeJS.ErrnoException).code !== undefined) {
-      throw new UserError(`${path} cannot be read: ${describeSystemError(error)}`);
-    }
-    throw error;
-  }
+    }),
+  );
+  if (!(read instanceof Uint8Array)) return read;
+  const readYaml = await loadYamlReader();
+  return { profile: explained(path, () => readYaml(read)), order: "inserted", unmatched: [] };
 }
 
 function convertRaw(

@@ -1,6 +1,5 @@
 import type { ByteSource } from "../bytes/byte-source.ts";
-import { FormatError, UserError } from "../bytes/errors.ts";
-import { describeSystemError } from "../bytes/system-errors.ts";
+import { UserError } from "../bytes/errors.ts";
 import { RawAdder } from "../formats/memprof/index.ts";
 import { addIndexed, isIndexedProfile } from "../formats/memprof-indexed/index.ts";
 import { isMemprofRaw, type RawScan, scanRaw } from "../formats/memprof-raw/index.ts";
@@ -17,7 +16,7 @@ import {
 } from "../model/memprof/index.ts";
 import { MIB_FIELDS, type MibField } from "../model/mib-fields.ts";
 import { type BinaryPlaces, noBinary, noFrameNamed, ProfiledBinaries } from "./binaries.ts";
-import { InputReader, loadYamlReader, MAGIC_BYTES, wholeSource } from "./input-reader.ts";
+import { explained, InputReader, loadYamlReader, MAGIC_BYTES, wholeSource } from "./input-reader.ts";
 import type { MergeInput } from "./inputs.ts";
 import { nodeDeflate } from "./node-deflate.ts";
 
@@ -229,19 +228,5 @@ export class InputMerger {
     this.inputs += inputs;
     for (const { buildId, name } of binaries) this.matched.set(buildId, name);
     for (const buildId of unmatched) this.unmatched.add(buildId);
-  }
-}
-
-/** What `action` returns; whatever is wrong with the file is said in one line that names it. */
-function explained<T>(path: string, action: () => T): T {
-  try {
-    return action();
-  } catch (error) {
-    if (error instanceof FormatError) throw new UserError(`${path} is damaged: ${error.message}`);
-    if (error instanceof UserError) throw new UserError(`${path}: ${error.message}`);
-    if ((error as NodeJS.ErrnoException).code !== undefined) {
-      throw new UserError(`${path} cannot be read: ${describeSystemError(error)}`);
-    }
-    throw error;
   }
 }

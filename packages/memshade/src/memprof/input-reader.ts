@@ -1,5 +1,7 @@
 import { closeSync, fstatSync, openSync, readFileSync, readSync } from "node:fs";
 import { type ByteSource, sourceOfBytes } from "../bytes/byte-source.ts";
+import { FormatError, UserError } from "../bytes/errors.ts";
+import { describeSystemError } from "../bytes/system-errors.ts";
 import { descriptorSource } from "../load/file.ts";
 
 /** Files up to this size are read at once, all into the same buffer; of larger ones only pieces are in memory. */
@@ -52,4 +54,18 @@ export function wholeSource(source: ByteSource): Uint8Array {
 /** The reader of YAML, which takes time and memory to load. */
 export async function loadYamlReader() {
   return (await import("../formats/memprof-text/read-yaml.ts")).readMemprofYaml;
+}
+
+/** What `action` returns; whatever is wrong with the file is said in one line that names it. */
+export function explained<T>(path: string, action: () => T): T {
+  try {
+    return action();
+  } catch (error) {
+    if (error instanceof FormatError) throw new UserError(`${path} is damaged: ${error.message}`);
+    if (error instanceof UserError) throw new UserError(`${path}: ${error.message}`);
+    if ((error as NodeJS.ErrnoException).code !== undefined) {
+      throw new UserError(`${path} cannot be read: ${describeSystemError(error)}`);
+    }
+    throw error;
+  }
 }

@@ -76,6 +76,28 @@ export const settings: Check<Record<string, string | number | boolean>> = (value
   return entries as Record<string, string | number | boolean>;
 };
 
+/**
+ * The value in a JSON text that names its schema and version.
+ *
+ * @param what the text is not where the schema is another, as a predicate
+ */
+export function parseVersioned(json: string, schema: string, version: number, what: string): unknown {
+  let value: unknown;
+  try {
+    value = JSON.parse(json);
+  } catch {
+    throw new UserError("it is not JSON");
+  }
+  const header = value as { schema?: unknown; version?: unknown } | null;
+  if (typeof header !== "object" || header === null || header.schema !== schema)
+    throw new UserError(`it ${what} (its schema is not "${schema}")`);
+  if (header.version !== version)
+    throw new UserError(
+      `it has version ${JSON.stringify(header.version)}, this memshade reads version ${version}`,
+    );
+  return value;
+}
+
 function fail(path: string, expected: string, value: unknown): never {
   const found = value === undefined ? "it is missing" : `found ${shorten(JSON.stringify(value))}`;
   throw new UserError(`${path === "" ? "the file" : path} should be ${expected}, but ${found}`);

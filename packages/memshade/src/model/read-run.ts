@@ -1,4 +1,3 @@
-import { UserError } from "../bytes/errors.ts";
 import {
   type Check,
   count,
@@ -8,6 +7,7 @@ import {
   nullable,
   oneOf,
   optional,
+  parseVersioned,
   record,
   settings,
   text,
@@ -124,20 +124,5 @@ const run = record<Run>({
  * @throws UserError saying what is wrong in one line, without the file's name
  */
 export function readRun(json: string): Run {
-  let value: unknown;
-  try {
-    value = JSON.parse(json);
-  } catch {
-    throw new UserError("it is not JSON");
-  }
-  const header = value as { schema?: unknown; version?: unknown } | null;
-  if (typeof header !== "object" || header === null || header.schema !== RUN_SCHEMA) {
-    throw new UserError(`it does not describe a memshade run (its schema is not "${RUN_SCHEMA}")`);
-  }
-  if (header.version !== RUN_VERSION) {
-    throw new UserError(
-      `it has version ${JSON.stringify(header.version)}, this memshade reads version ${RUN_VERSION}`,
-    );
-  }
-  return run(value, "");
+  return run(parseVersioned(json, RUN_SCHEMA, RUN_VERSION, "does not describe a memshade run"), "");
 }

@@ -57,6 +57,17 @@ const MOST_BYTES = 64 << 20;
  * It reads no files. What it would like to have besides the object is in `needs()`, at first and after each lookup that
  * met something new; `provide` hands it over, and later answers use it. Damaged debug information never throws: answers
  * then contain less, and `problems` says why.
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert";
+ * import { openObject, Symbolizer } from "memshade";
+ *
+ * const symbolizer = new Symbolizer(openObject(Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0)));
+ * const [frame] = symbolizer.frames(0x40);
+ * assert.equal(frame?.line, 0);
+ * assert.deepEqual(symbolizer.needs(), []);
+ * ```
  */
 export class Symbolizer {
   readonly object: ObjectFile;

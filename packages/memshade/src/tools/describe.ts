@@ -94,7 +94,18 @@ export function infoSection(info: InstrumentedInfo): { name: string; content: Ui
   return { name: INFO_SECTION, content: new TextEncoder().encode(JSON.stringify(info)) };
 }
 
-/** The `memshade` custom section of a compiled module, or undefined when it is not an instrumented one. */
+/**
+ * The `memshade` custom section of a compiled module, or undefined when it is not an instrumented one.
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert";
+ * import { instrument, readInstrumentedInfo } from "memshade";
+ *
+ * const { bytes } = instrument(Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0), { name: "empty" });
+ * assert.equal(readInstrumentedInfo(new WebAssembly.Module(bytes))?.name, "empty");
+ * ```
+ */
 export function readInstrumentedInfo(module: WebAssembly.Module): InstrumentedInfo | undefined {
   const [section] = WebAssembly.Module.customSections(module, INFO_SECTION);
   return section === undefined ? undefined : JSON.parse(new TextDecoder().decode(section));

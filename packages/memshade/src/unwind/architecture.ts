@@ -65,7 +65,17 @@ const i386: UnwindTarget = {
   calleeSaved: [3, 5, 6, 7],
 };
 
-/** The description of an architecture with call frame information; undefined for WebAssembly, which has none. */
+/**
+ * The description of an architecture with call frame information; undefined for WebAssembly, which has none.
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert";
+ * import { unwindTarget } from "memshade/unwind";
+ *
+ * assert.equal(unwindTarget("aarch64")?.registerNames[31], "sp");
+ * ```
+ */
 export function unwindTarget(architecture: Architecture): UnwindTarget | undefined {
   switch (architecture) {
     case "x86_64":

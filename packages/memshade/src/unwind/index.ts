@@ -1,7 +1,6 @@
 export { RA_SIGN_STATE, type UnwindTarget, unwindTarget } from "./architecture.ts";
 export { CFA_RULE, ROW_FLAG, RULE, type RuleSets } from "./cfi/rule-sets.ts";
 export { cfiOfObject, type ObjectCfi } from "./cfi/sections-of-object.ts";
-export { EhFrameImage } from "./eh-frame-image.ts";
 export type { KeptRegisters } from "./tables/reduce.ts";
 export { type CfiStatistics, cfiStatistics, type FormStatistics } from "./tables/statistics.ts";
 export { type TableForm, UnwindTable, type UnwindTableOptions } from "./tables/unwind-table.ts";
@@ -19,6 +18,6 @@ export { type Module, ModuleMap } from "./unwinder/modules.ts";
 export type { UnwindOptions } from "./unwinder/options.ts";
 export { pltStep } from "./unwinder/plt-stubs.ts";
 export { Registers } from "./unwinder/registers.ts";
-export { SMALL_RULE, SmallRule, UNCHANGED } from "./unwinder/small-rule.ts";
+export { SMALL_RULE, smallRuleAt, UNCHANGED } from "./unwinder/small-rule.ts";
 export { FRAME_MARK, StackColumns } from "./unwinder/stack-columns.ts";
 export { Unwinder } from "./unwinder/unwinder.ts";

@@ -629,7 +629,6 @@ export const OPCODES = [
 ] as const satisfies readonly OpcodeRow[];
 
 export type OpcodeName = (typeof OPCODES)[number][1];
-export type FeatureName = (typeof OPCODES)[number][4];
 
 /** How an instruction touches linear memory. */
 export const AccessKind = { None: 0, Load: 1, Store: 2, Rmw: 3, Cmpxchg: 4, Wait: 5, Notify: 6 } as const;
@@ -666,13 +665,11 @@ export const ACCESS_BYTES = new Uint8Array(OPCODE_ID_LIMIT);
 export const RESULT_TYPE = new Uint8Array(OPCODE_ID_LIMIT);
 /** Text format name per opcode id. */
 export const OPCODE_NAME: (OpcodeName | undefined)[] = new Array(OPCODE_ID_LIMIT).fill(undefined);
-/** Feature per opcode id. */
-export const OPCODE_FEATURE: (FeatureName | undefined)[] = new Array(OPCODE_ID_LIMIT).fill(undefined);
 
 const idByName = new Map<OpcodeName, number>();
 
 function fillDerivedArrays(rows: readonly OpcodeRow[]): void {
-  for (const [id, name, immediate, signature, feature, access] of rows) {
+  for (const [id, name, immediate, signature, , access] of rows) {
     const [popped, pushed] = signature.split("->").map((side) => side.trim().split(" ").filter(Boolean));
     IMMEDIATE_KIND[id] = ImmediateKind[immediate];
     POP_COUNT[id] = popped.includes("*") ? -1 : popped.length;
@@ -684,7 +681,6 @@ function fillDerivedArrays(rows: readonly OpcodeRow[]): void {
       ACCESS_BYTES[id] = Number(bytes);
     }
     OPCODE_NAME[id] = name as OpcodeName;
-    OPCODE_FEATURE[id] = feature as FeatureName;
     if (!idByName.has(name as OpcodeName)) idByName.set(name as OpcodeName, id);
   }
 }

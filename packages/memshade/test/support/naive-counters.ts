@@ -5,19 +5,15 @@ import {
   decodeLocals,
   decodeModule,
   encodeExportEntry,
-  encodeFunctionEntry,
   encodeMemoryEntry,
   encodeModule,
-  encodeTypeEntry,
   F32,
   F64,
   functionCount,
   functionType,
   I32,
   I64,
-  iterateOperators,
   memoryType,
-  type Operator,
   opcodeId,
   SectionId,
   sectionPayload,
@@ -25,6 +21,8 @@ import {
   type ValType,
   type WasmModule,
 } from "../../src/wasm/index.ts";
+import { iterateOperators, type Operator } from "../wasm/reference/operators.ts";
+import { encodeFunctionEntry, encodeTypeEntry } from "../wasm/reference/reencode.ts";
 import { type GranuleCount, granulesOf } from "./counters.ts";
 
 const COUNTERS = "naive.counters";

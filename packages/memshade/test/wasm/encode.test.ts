@@ -8,18 +8,14 @@ import {
   decodeLocals,
   decodeModule,
   EXTERNREF,
-  encodeBody,
   encodeConstantExpression,
   encodeDataEntry,
-  encodeElementEntry,
   encodeExportEntry,
-  encodeFunctionEntry,
   encodeGlobalEntry,
   encodeImportEntry,
   encodeMemoryEntry,
   encodeModule,
   encodeTableEntry,
-  encodeTypeEntry,
   encodeVectorPayload,
   F32,
   F64,
@@ -37,6 +33,12 @@ import {
   V128,
   type ValType,
 } from "../../src/wasm/index.ts";
+import {
+  encodeBody,
+  encodeElementEntry,
+  encodeFunctionEntry,
+  encodeTypeEntry,
+} from "./reference/reencode.ts";
 import { assemble, KITCHEN_SINK } from "./support.ts";
 
 const EMPTY = decodeModule(Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0));

@@ -1,7 +1,9 @@
 import binaryen from "binaryen";
 import { describe, expect, it } from "vitest";
 import { ByteWriter } from "../../src/bytes/writer.ts";
-import { OPCODES, type Operator, writeInstruction } from "../../src/wasm/index.ts";
+import { OPCODES } from "../../src/wasm/index.ts";
+import type { Operator } from "./reference/operators.ts";
+import { writeInstruction } from "./reference/write-instruction.ts";
 import { assemble, firstBody, printedBody } from "./support.ts";
 
 const VALUE_TYPES = new Set(["i32", "i64", "f32", "f64", "v128"]);

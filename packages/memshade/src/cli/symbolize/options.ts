@@ -1,5 +1,6 @@
 import { UserError } from "../../bytes/errors.ts";
 import { type PathMap, parsePathMap } from "../../symbolize/path-map.ts";
+import { collect } from "../collect.ts";
 import type { OptionDescription } from "../commands/add-options.ts";
 import { parseAddress, parseBuildId } from "./requests.ts";
 import type { OutputStyle } from "./styles.ts";
@@ -89,7 +90,7 @@ export const SYMBOLIZE_OPTIONS: readonly OptionDescription[] = [
   {
     flags: "--debug-file-directory <dir>",
     description: "where to look for debug files; may be given several times",
-    parse: addText,
+    parse: collect,
     initial: [],
   },
   { flags: "--obj <file>" },
@@ -144,8 +145,4 @@ function addPathMap(text: string, previous: readonly PathMap[]): PathMap[] {
   const map = parsePathMap(text);
   if (map === undefined) throw new UserError(`--path-map is FROM=TO, not ${text}`);
   return [...previous, map];
-}
-
-function addText(text: string, previous: readonly string[]): string[] {
-  return [...previous, text];
 }

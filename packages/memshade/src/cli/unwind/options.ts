@@ -1,4 +1,5 @@
 import { UserError } from "../../bytes/errors.ts";
+import { collect } from "../collect.ts";
 import type { OptionDescription } from "../commands/add-options.ts";
 import { parseChoice, parseRows } from "../commands/report-options.ts";
 
@@ -67,10 +68,6 @@ export const UNWIND_OPTIONS: readonly OptionDescription[] = [
     description: "print statistics of the call frame information of an object file instead",
   },
 ];
-
-function collect(value: string, before: readonly string[] = []): string[] {
-  return [...before, value];
-}
 
 function parseFrames(text: string): number {
   const frames = Number(text);

@@ -67,20 +67,11 @@ function statisticsOf(file: string, { format }: UnwindOptions): string {
   return cfiStatisticsText(file, statistics);
 }
 
-/** What is done per sample is WebAssembly: to make the rest faster costs the engine's compilers more than it gains. */
-const WITHOUT_COMPILERS = ["--no-sparkplug", "--no-maglev", "--no-opt"];
-/** Smaller ones end before the compilers have done much, and what sets flags takes 3 ms to load. */
-const LARGE_RECORDING = 2 ** 24;
-
 async function printAddresses(
   { source }: Dump & { kind: "perf" },
   options: UnwindOptions,
   output: Output,
 ): Promise<void> {
-  if (source.size >= LARGE_RECORDING) {
-    const { setFlagsFromString } = process.getBuiltinModule("node:v8");
-    for (const flag of WITHOUT_COMPILERS) setFlagsFromString(flag);
-  }
   await unwindPerfData(source, finderOf(options), {
     zstd: nodeZstd,
     options: walkOptions(options),

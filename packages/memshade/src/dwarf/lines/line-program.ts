@@ -1,10 +1,10 @@
 import * as dw from "../constants.ts";
 import { Cursor } from "../cursor.ts";
 import { type LineHeader, readOldFile, readText } from "./line-header.ts";
-import { LineRows, NO_SECTION } from "./line-rows.ts";
+import { type LineRows, NO_SECTION } from "./line-rows.ts";
 
 /**
- * Runs a line program (DWARF 5, section 6.2.5) and keeps its rows. Damage ends the program; the rows up to there stay.
+ * Runs a line program (DWARF 5, section 6.2.5) and adds its rows. Damage ends the program; the rows up to there stay.
  *
  * @param sectionAt tells the section of an address that stands at an offset of the program
  * @throws FormatError never for what the header has checked; for operands that end too early
@@ -12,9 +12,9 @@ import { LineRows, NO_SECTION } from "./line-rows.ts";
 export function runLineProgram(
   line: Uint8Array,
   header: LineHeader,
-  rows: LineRows = new LineRows(),
-  sectionAt?: (offset: number) => number | undefined,
-): LineRows {
+  rows: LineRows,
+  sectionAt: (offset: number) => number | undefined,
+): void {
   const { lineBase, opcodeBase, operandCounts, programStart, programEnd } = header;
   const { minimumInstructionLength: step, operationsPerInstruction: operations } = header;
   // A range of zero is malformed; every line then stays what it is.
@@ -68,7 +68,7 @@ export function runLineProgram(
         } else if (extended === dw.DW_LNE_set_address) {
           const size = length - 1;
           if (size === 1 || size === 2 || size === 4 || size === 8) {
-            rows.section = sectionAt?.(cursor.position) ?? NO_SECTION;
+            rows.section = sectionAt(cursor.position) ?? NO_SECTION;
             address = cursor.unsigned(size);
           }
           operation = 0;
@@ -115,5 +115,4 @@ export function runLineProgram(
         for (let i = 0; i < operandCounts[opcode]; i++) cursor.uleb();
     }
   }
-  return rows;
 }

@@ -31,13 +31,6 @@ interface RowColumns {
   discriminators: Uint32Array;
 }
 
-/** Columns of somebody else, with what is known of them. */
-export interface TakenRows extends RowColumns {
-  readonly hasDiscriminators: boolean;
-  readonly highestFile: number;
-  readonly highestAddress: number;
-}
-
 /** Where rows stand until all of a table are there: one place for all tables, as they are read one after the other. */
 let growing: RowColumns = newColumns(0);
 
@@ -98,25 +91,9 @@ export class LineRows {
     if (low < high) this.#sequences.push({ low, high, first, last, section: this.section });
   }
 
-  /** A sequence of rows that were taken. */
-  addSequence(first: number, last: number): void {
-    const low = this.#addresses[first];
-    const high = this.#addresses[last];
-    this.#sequences.push({ low, high, first, last, section: this.section });
-  }
-
-  /** All rows at once, instead of `add` for each; sequences and `finish` are to follow. */
-  take({ hasDiscriminators, highestFile, highestAddress, ...columns }: TakenRows): void {
-    this.#count = columns.lines.length;
-    this.#hasDiscriminators = hasDiscriminators;
-    this.#highestFile = highestFile;
-    this.#highest = highestAddress;
-    this.#keep(columns);
-  }
-
   /** To be called when all rows are there. */
   finish(): this {
-    if (this.#count !== this.#lines.length) this.#keep(growing);
+    this.#keep(growing);
     this.#sequences.sort((a, b) => a.section - b.section || a.high - b.high || a.first - b.first);
     return this;
   }

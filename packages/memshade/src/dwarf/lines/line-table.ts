@@ -1,7 +1,6 @@
 import { FormatError } from "../../bytes/errors.ts";
 import { Cursor, readInitialLength } from "../cursor.ts";
 import type { Unit } from "../die.ts";
-import { runFastLineProgram } from "./fast-line-program.ts";
 import { type LineHeader, readLineHeader } from "./line-header.ts";
 import { runLineProgram } from "./line-program.ts";
 import { type LinePlace, LineRows, NO_SECTION } from "./line-rows.ts";
@@ -43,7 +42,6 @@ export class LineTable {
     const rows = new LineRows();
     const { file } = this.#unit;
     const sectionAt = (offset: number) => file.targetSection(".debug_line", offset);
-    if (runFastLineProgram(this.#line, this.#header, rows, sectionAt)) return rows.finish();
     try {
       runLineProgram(this.#line, this.#header, rows, sectionAt);
     } catch (error) {

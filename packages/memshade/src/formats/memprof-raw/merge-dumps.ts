@@ -10,6 +10,14 @@ import { readRawDumps } from "./read.ts";
  * dump.
  *
  * @throws FormatError of kind bad-magic, truncated, unsupported-version or malformed
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert";
+ * import { readRaw, writeRaw } from "memshade";
+ *
+ * assert.deepEqual(readRaw(writeRaw({ segments: [], contexts: [] })).contexts, []);
+ * ```
  */
 export function readRaw(bytes: Uint8Array): RawProfile {
   return mergeDumps(readRawDumps(bytes));

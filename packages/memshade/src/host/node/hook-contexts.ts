@@ -1,6 +1,7 @@
 import { syncBuiltinESMExports } from "node:module";
 import vm from "node:vm";
-import { hookWebAssembly, type InstantiationObserver } from "../instance/hook-webassembly.ts";
+import { hookWebAssembly } from "../instance/hook-webassembly.ts";
+import type { InstantiationObserver } from "../instance/instantiation-observer.ts";
 import { replaceFunction } from "../instance/replace-property.ts";
 
 /** Hooks WebAssembly in this thread's own context and in those that the program makes with `node:vm`. */

@@ -2,8 +2,12 @@ import { createHash } from "node:crypto";
 import { basename } from "node:path";
 import { type InstrumentedInfo, instrument, type ShadowLayout } from "../../tools/index.ts";
 import { type ToolOptions, toInstrumentOptions } from "../../tools/run-options.ts";
-import type { InstantiationObserver, RewrittenModule, TrackedModule } from "../instance/hook-webassembly.ts";
 import { connectHost, localNumber } from "../instance/host-calls.ts";
+import type {
+  InstantiationObserver,
+  RewrittenModule,
+  TrackedModule,
+} from "../instance/instantiation-observer.ts";
 import type { SharedShadow } from "../instance/shared-shadows.ts";
 import { LearnedRuns } from "../learned-runs.ts";
 import { customSectionsOf } from "../module/custom-sections.ts";

@@ -1,5 +1,17 @@
 import { UserError } from "../../bytes/errors.ts";
-import { type Check, count, flag, integer, list, number, oneOf, optional, record, text } from "../check.ts";
+import {
+  type Check,
+  count,
+  flag,
+  integer,
+  list,
+  number,
+  oneOf,
+  optional,
+  parseVersioned,
+  record,
+  text,
+} from "../check.ts";
 import {
   TYPE_RULES,
   WASTE_SCHEMA,
@@ -167,20 +179,7 @@ const file = record<WasteFile>({
  * @throws UserError saying what is wrong in one line, without the file's name
  */
 export function readWaste(json: string): WasteFile {
-  let value: unknown;
-  try {
-    value = JSON.parse(json);
-  } catch {
-    throw new UserError("it is not JSON");
-  }
-  const header = value as { schema?: unknown; version?: unknown } | null;
-  if (typeof header !== "object" || header === null || header.schema !== WASTE_SCHEMA)
-    throw new UserError(`it is not the waste of a run (its schema is not "${WASTE_SCHEMA}")`);
-  if (header.version !== WASTE_VERSION)
-    throw new UserError(
-      `it has version ${JSON.stringify(header.version)}, this memshade reads version ${WASTE_VERSION}`,
-    );
-  const found = file(value, "");
+  const found = file(parseVersioned(json, WASTE_SCHEMA, WASTE_VERSION, "is not the waste of a run"), "");
   for (const { kind, first, second, end } of found.pairs ?? []) {
     const limit = kind === "redundant" ? found.loads.length : found.stores.length;
     if ((first ?? 0) >= limit || (second ?? 0) >= limit || (end ?? -1) >= (found.ends?.length ?? 0))

@@ -1,4 +1,12 @@
-import { type FunctionBody, iterateOperators, type WasmModule } from "../../wasm/index.ts";
+import { readU32Leb } from "../../bytes/leb128.ts";
+import {
+  type FunctionBody,
+  IMMEDIATE_KIND,
+  opcodeIdAt,
+  skipImmediates,
+  skipOpcode,
+  type WasmModule,
+} from "../../wasm/index.ts";
 import * as Op from "../../wasm/op.generated.ts";
 import { FunctionLocals } from "../facts/function-locals.ts";
 import { FunctionFact, type ModuleScan } from "../facts/module-scan.ts";
@@ -98,9 +106,13 @@ export class RewrittenBodies {
     if (walker.followedGlobals.size === 0) return false;
     // Most functions have no such byte at all.
     if (!module.bytes.subarray(body.codeStart, body.end).includes(Op.GLOBAL_SET)) return false;
-    for (const { name, immediates } of iterateOperators(module, body))
-      if (name === "global.set" && walker.followedGlobals.has((immediates as { index: number }).index))
-        return true;
+    const { bytes } = module;
+    for (let at = body.codeStart; at < body.end; ) {
+      const id = opcodeIdAt(bytes, at);
+      const immediates = skipOpcode(bytes, at);
+      if (id === Op.GLOBAL_SET && walker.followedGlobals.has(readU32Leb(bytes, immediates))) return true;
+      at = skipImmediates(bytes, immediates, IMMEDIATE_KIND[id]);
+    }
     return false;
   }
 }

@@ -3,21 +3,25 @@
 //
 //   kernel  u64 per frame in the kernel, innermost first: its address
 //   frames  u32 per frame: number of its place, innermost first
+import { addAddresses } from "./address-text";
 import {
+  isMapped,
+  limitPlaces,
+  looksLikeReturnAddress,
+  numberOf,
+  placeAt,
   RULE_FRAME_POINTER,
   RULE_OTHER,
   RULE_OUTERMOST,
   RULE_STACK_POINTER,
   RULE_UNCOVERED,
-} from "../../unwind/assembly/simple-rule";
-import { addAddresses } from "./address-text";
-import { isMapped, limitPlaces, looksLikeReturnAddress, numberOf, placeAt, ruleOf } from "./places";
+  ruleOf,
+} from "./places";
 import { enterProcess, execute, fork, takeMapping } from "./processes";
 
-export { setCie } from "../../unwind/assembly/simple-rule";
 export { finishText } from "./address-text";
 export { forgetNames } from "./file-names";
-export { fileAt, PLACE_BYTES, places, setMapping, setRule } from "./places";
+export { PLACE_BYTES, places, setMapping, setRule } from "./places";
 export { MAPPING_BYTES, processMappingCount, processMappings, processVersion } from "./processes";
 
 @external("records", "next")

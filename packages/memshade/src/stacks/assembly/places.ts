@@ -3,7 +3,6 @@
 //
 //   places   {0 u64 address; 8 u32 epoch; 12 u32 rule, or RULE_UNASKED; 16 i32 CFA offset; 20 i32 frame pointer offset; 24 u32 –;
 //             28 u32 1 if a return address leads there, 2 if not, 0 not asked; 32 16 digits of the shown address}
-import { cfaOffset, FILE_BYTES, framePointerOffset, rule, ruleAt, RULE_OTHER, RULE_UNCOVERED } from "../../unwind/assembly/simple-rule";
 import { writeHex } from "./hex";
 import { mappingAt, markPlace, processEpoch } from "./processes";
 
@@ -12,9 +11,9 @@ declare function allocate(bytes: u32): u32;
 /** Calls `setMapping` for a mapping. */
 @external("host", "openMapping")
 declare function openMapping(mapping: u32): void;
-/** Calls `setRule` for an address of a file (SVMA), where no function may be known to be. */
+/** Calls `setRule` for an address of a file (SVMA). */
 @external("host", "findRule")
-declare function findRule(file: u32, address: f64, isUncovered: bool): void;
+declare function findRule(file: u32, address: f64): void;
 /** Whether an address of a file (SVMA) looks like one that a call returns to. */
 @external("host", "isReturnAddress")
 declare function isReturnAddress(file: u32, address: f64): bool;
@@ -26,11 +25,16 @@ export const PLACE_BYTES: u32 = 48;
 export const PLACE_TEXT: u32 = 32;
 /** Places that are kept from sample to sample at most; large programs have some ten thousand in a profile. */
 const MOST_PLACES: u32 = 1 << 18;
+// The rule of a place: `SMALL_RULE` of simple-rule.ts in `unwind/`.
+export const RULE_OTHER: u32 = 0;
+export const RULE_OUTERMOST: u32 = 1;
+export const RULE_STACK_POINTER: u32 = 2;
+export const RULE_FRAME_POINTER: u32 = 3;
+/** No function is there. */
+export const RULE_UNCOVERED: u32 = 4;
 /** In place of a rule: nobody has wanted to know it. */
 const RULE_UNASKED: u32 = 5;
 
-export let files: u32 = 0;
-let fileCapacity: u32 = 0;
 export let places: u32 = 0;
 let placeCount: u32 = 0;
 let placeCapacity: u32 = 0;
@@ -49,20 +53,10 @@ function larger(old: u32, oldBytes: u32, bytes: u32): u32 {
   return at;
 }
 
-/** Makes room for a file, and returns where it is described: simple-rule.ts. */
-export function fileAt(file: u32): u32 {
-  if (file >= fileCapacity) {
-    const capacity = max(2 * fileCapacity, max(256, file + 1));
-    files = larger(files, fileCapacity * FILE_BYTES, capacity * FILE_BYTES);
-    fileCapacity = capacity;
-  }
-  return files + file * FILE_BYTES;
-}
-
 /** @param bias address in the process − address in the object */
-export function setMapping(mapping: u32, bias: f64, hasRules: bool): void {
+export function setMapping(mapping: u32, bias: f64): void {
   store<i64>(mapping, <i64>bias, 24);
-  store<u16>(mapping, hasRules ? 1 : 2, 36);
+  store<u16>(mapping, 1, 36);
 }
 
 export function setRule(found: u32, cfa: i32, framePointer: i32): void {
@@ -155,19 +149,10 @@ function findRuleOf(place: u32): u32 {
   const mapping = mappingAt(load<u64>(place));
   let found = RULE_OTHER;
   if (mapping !== 0) {
-    const own = addressInFile(mapping, load<u64>(place));
-    const file = load<u32>(mapping, 32);
-    const isFound = load<u16>(mapping, 36) === 1 && ruleAt(files, file, own);
-    if (isFound && rule !== RULE_UNCOVERED) {
-      found = rule;
-      store<i32>(place, cfaOffset, 16);
-      store<i32>(place, framePointerOffset, 20);
-    } else {
-      findRule(file, <f64>own, isFound);
-      found = foundRule;
-      store<i32>(place, foundCfaOffset, 16);
-      store<i32>(place, foundFramePointerOffset, 20);
-    }
+    findRule(load<u32>(mapping, 32), <f64>addressInFile(mapping, load<u64>(place)));
+    found = foundRule;
+    store<i32>(place, foundCfaOffset, 16);
+    store<i32>(place, foundFramePointerOffset, 20);
   }
   store<u32>(place, found, 12);
   return found;

@@ -6,7 +6,7 @@
 //               places lie in, as bits of their hash, 0 if there is no room for them yet}
 //   mappings   {0 u32 processes that they are of; 4 u32 capacity}, from 16 on by address: {0 u64 start; 8 u64 end;
 //               16 u64 offset in the file; 24 i64 address in the process − address in the object; 32 u32 file;
-//               36 u16 1 rules at hand, 2 none, 0 not asked; 38 u16 1 if what is there is in no file}
+//               36 u16 1 if its bias is known; 38 u16 1 if what is there is in no file}
 import { mappedFile } from "./file-names";
 
 @external("records", "allocate")

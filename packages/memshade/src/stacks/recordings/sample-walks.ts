@@ -1,6 +1,5 @@
 import { getU64, type PerfHeader, type PerfRecords } from "../../formats/perf-data/index.ts";
 import {
-  EhFrameImage,
   END_REASONS,
   type EndReason,
   endsWithCall,
@@ -8,22 +7,18 @@ import {
   pltStep,
   type ReadCode,
   SMALL_RULE,
-  SmallRule,
   StackImage,
+  smallRuleAt,
   UNCHANGED,
   type UnwindOptions,
   type UnwindTarget,
 } from "../../unwind/index.ts";
-import { MappedModule, type NativeFile } from "../native-file.ts";
+import { MappedModule } from "../native-file.ts";
 import { CodePlace } from "./code-place.ts";
 import type { PerfProcess, PerfProcesses } from "./perf-processes.ts";
 import { SampleRegisters } from "./perf-registers.ts";
 import { instantiateSamples, type SamplesWasm } from "./samples-wasm.ts";
 
-/** Sections are copied to where WebAssembly sees them up to this many bytes; rules of further ones are looked up outside. */
-const MOST_SECTION_BYTES = 2 ** 28;
-/** In place of a `SMALL_RULE`: no function is there. */
-const UNCOVERED = 4;
 /** Where the return address is in rules that WebAssembly takes, from the CFA. */
 const RETURN_OFFSET = -8;
 
@@ -53,11 +48,7 @@ export class SampleWalks {
   #processes: PerfProcesses | undefined;
   #target: UnwindTarget | undefined;
   #registers: SampleRegisters[] = [];
-  /** By the number of the file; null where WebAssembly cannot look rules up. */
-  readonly #images: (EhFrameImage | null | undefined)[] = [];
-  #sectionBytes = 0;
   #places: CodePlace[] = [];
-  readonly #rule = new SmallRule();
   /** The frames of the last sample, which the next one overwrites. */
   readonly frames: CodePlace[] = [];
 
@@ -75,9 +66,8 @@ export class SampleWalks {
       start: () => this.#begin(),
       nameFile: (name, nameBytes, id, idBytes) => this.#nameFile(name, nameBytes, id, idBytes),
       openMapping: (mapping) => this.#openMapping(mapping),
-      findRule: (file, address, isUncovered) => this.#findRule(file, address, isUncovered !== 0),
+      findRule: (file, address) => this.#findRule(file, address),
       isReturnAddress: (file, address) => this.#isReturnAddress(file, address),
-      readCie: (file, offset) => this.#readCie(file, offset),
       unwind: () => this.#unwind(),
       write: (address, bytes) => this.#onText?.(this.#bytes(address, bytes).slice()),
       forgetPlaces: () => {
@@ -204,58 +194,24 @@ export class SampleWalks {
   }
 
   #openMapping(mapping: number): void {
-    const number = this.#records.view.getUint32(mapping + 32, true);
-    const { bias, file } = this.#moduleAt(mapping);
-    let image = this.#images[number];
-    if (image === undefined) {
-      image = this.#openFile(file, number) ?? null;
-      this.#images[number] = image;
-    }
-    this.wasm.setMapping(mapping, bias, image === null ? 0 : 1);
+    this.wasm.setMapping(mapping, this.#moduleAt(mapping).bias);
   }
 
-  /** Copies what WebAssembly looks rules up in; undefined if it cannot. */
-  #openFile({ cfi, found }: NativeFile, number: number): EhFrameImage | undefined {
-    if (cfi === undefined || found?.object.architecture !== "x86_64") return undefined;
-    const image = EhFrameImage.of(cfi);
-    if (image === undefined) return undefined;
-    const { section, pairs } = image;
-    this.#sectionBytes += section.length + pairs.length;
-    if (this.#sectionBytes > MOST_SECTION_BYTES) return undefined;
-    const at = this.wasm.fileAt(number);
-    const place = (bytes: Uint8Array) => {
-      const address = this.#records.wasm.allocate(bytes.length);
-      this.#bytes(address, bytes.length).set(bytes);
-      return address;
-    };
-    const words = [place(pairs), pairs.length / 8, place(section), section.length];
-    const addresses = [image.headerAddress, image.sectionAddress, image.codeStart, image.codeEnd];
-    const { view } = this.#records;
-    for (const [index, word] of words.entries()) view.setUint32(at + 4 * index, word, true);
-    for (const [index, address] of addresses.entries()) {
-      view.setBigInt64(at + 16 + 8 * index, BigInt(address), true);
-    }
-    return image;
-  }
-
-  #findRule(number: number, address: number, isUncovered: boolean): void {
+  #findRule(number: number, address: number): void {
     const file = this.#processes!.files[number]!;
-    const table = isUncovered ? undefined : file.table;
-    const rule = this.#rule;
-    if (table !== undefined) rule.read(table, address, true);
-    if (table === undefined || !rule.isCovered) {
-      this.wasm.setRule(
-        hasKnownCode((at, length) => file.codeAt(at, length), address) ? SMALL_RULE.none : UNCOVERED,
-        0,
-        0,
-      );
-      return;
+    const { table } = file;
+    const rule = table && smallRuleAt(table, address, true);
+    if (rule === undefined || rule.kind === SMALL_RULE.uncovered) {
+      const isKnown = hasKnownCode((at, length) => file.codeAt(at, length), address);
+      this.wasm.setRule(isKnown ? SMALL_RULE.other : SMALL_RULE.uncovered, 0, 0);
+    } else if (rule.kind === SMALL_RULE.other || rule.kind === SMALL_RULE.outermost) {
+      this.wasm.setRule(rule.kind, 0, 0);
+    } else {
+      const { kind, cfaOffset, returnOffset, framePointerOffset } = rule;
+      const isWalked = returnOffset === RETURN_OFFSET && framePointerOffset !== 0;
+      const framePointer = framePointerOffset === UNCHANGED ? 0 : framePointerOffset;
+      this.wasm.setRule(isWalked ? kind : SMALL_RULE.other, cfaOffset, framePointer);
     }
-    const { cfaOffset, framePointerOffset, returnOffset } = rule;
-    let { kind } = rule;
-    const isWalked = kind !== SMALL_RULE.none && kind !== SMALL_RULE.outermost;
-    if (isWalked && (returnOffset !== RETURN_OFFSET || framePointerOffset === 0)) kind = SMALL_RULE.none;
-    this.wasm.setRule(kind, cfaOffset, framePointerOffset === UNCHANGED ? 0 : framePointerOffset);
   }
 
   #isReturnAddress(number: number, address: number): boolean {
@@ -263,16 +219,6 @@ export class SampleWalks {
     if (file.table === undefined || file.table.find(address - 1) === 0) return false;
     const code = file.codeAt(address - 7, 7);
     return code.length < 7 || endsWithCall(code);
-  }
-
-  #readCie(file: number, offset: number): void {
-    const cie = this.#images[file]?.cieAt(offset);
-    if (cie == null) {
-      this.wasm.setCie(0, 0, 0, 0, 0, 0);
-      return;
-    }
-    const { codeAlignment, dataAlignment, isSignalFrame, programStart, programEnd } = cie;
-    this.wasm.setCie(1, codeAlignment, dataAlignment, isSignalFrame ? 1 : 0, programStart, programEnd);
   }
 
   #unwind(): number {

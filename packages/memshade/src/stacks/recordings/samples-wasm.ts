@@ -29,17 +29,8 @@ export interface SamplesWasm
   processMappings(): number;
   processMappingCount(): number;
   forgetNames(): void;
-  fileAt(file: number): number;
-  setMapping(mapping: number, bias: number, hasRules: number): void;
+  setMapping(mapping: number, bias: number): void;
   setRule(rule: number, cfaOffset: number, framePointerOffset: number): void;
-  setCie(
-    isSimple: number,
-    codeAlignment: number,
-    dataAlignment: number,
-    isSignalFrame: number,
-    programStart: number,
-    programEnd: number,
-  ): void;
   finishText(): void;
 }
 
@@ -51,12 +42,10 @@ export interface SamplesHost {
   nameFile(name: number, nameBytes: number, buildId: number, buildIdBytes: number): number;
   /** `setMapping` */
   openMapping(mapping: number): void;
-  /** `setRule`, for an address of a file (SVMA), where no function may be known to be */
-  findRule(file: number, address: number, isUncovered: number): void;
+  /** `setRule`, for an address of a file (SVMA) */
+  findRule(file: number, address: number): void;
   /** Whether an address of a file (SVMA) looks like one that a call returns to. */
   isReturnAddress(file: number, address: number): boolean;
-  /** `setCie`, for the CIE at an offset of a file's section */
-  readCie(file: number, offset: number): void;
   /** Unwinds the last sample into `addresses`: returns how many there are << 8 | the index of how the stack ends. */
   unwind(): number;
   /** Takes text, which will be overwritten. */

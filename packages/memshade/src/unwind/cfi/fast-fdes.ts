@@ -164,7 +164,7 @@ export class FastFdes implements FastReader {
 }
 
 /** Whether FDEs of a CIE begin as nearly all do. */
-export function isForFastPath(
+function isForFastPath(
   { pointerEncoding, addressSize, segmentSize, hasAugmentationData, codeAlignment }: Cie,
   kind: CfiSection["kind"] | undefined,
 ): boolean {

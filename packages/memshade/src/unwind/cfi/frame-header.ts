@@ -18,7 +18,7 @@ export class FrameHeader {
   readonly count: number;
   readonly #view: DataView;
   /** Address (SVMA) of the header itself. */
-  readonly address: number;
+  readonly #address: number;
   readonly #tableStart: number;
 
   private constructor(
@@ -29,7 +29,7 @@ export class FrameHeader {
     count: number,
   ) {
     this.#view = view;
-    this.address = address;
+    this.#address = address;
     this.frameAddress = frameAddress;
     this.#tableStart = tableStart;
     this.count = count;
@@ -57,12 +57,6 @@ export class FrameHeader {
     return new FrameHeader(cursor.view, address, frameAddress, cursor.position, count);
   }
 
-  /** The bytes of the table. */
-  get pairs(): Uint8Array {
-    const { buffer, byteOffset } = this.#view;
-    return new Uint8Array(buffer, byteOffset + this.#tableStart, 8 * this.count);
-  }
-
   /** Index of the last entry whose function starts at or before an address (SVMA); −1 if there is none. */
   search(address: number): number {
     return partitionPoint(0, this.count, (index) => this.startAt(index) <= address) - 1;
@@ -70,12 +64,12 @@ export class FrameHeader {
 
   /** Start (SVMA) of the function of an entry. */
   startAt(index: number): number {
-    return this.address + this.#view.getInt32(this.#tableStart + 8 * index, true);
+    return this.#address + this.#view.getInt32(this.#tableStart + 8 * index, true);
   }
 
   /** Offset in `.eh_frame` of the FDE of an entry. */
   fdeAt(index: number): number {
-    return this.address + this.#view.getInt32(this.#tableStart + 8 * index + 4, true) - this.frameAddress;
+    return this.#address + this.#view.getInt32(this.#tableStart + 8 * index + 4, true) - this.frameAddress;
   }
 
   /** Highest address of an FDE in the table; that of the section where there is no table. */

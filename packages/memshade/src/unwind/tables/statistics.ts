@@ -48,7 +48,17 @@ export interface CfiStatistics extends CfiCounts {
   readonly problemCount: number;
 }
 
-/** Reads an object's call frame information and says what is in it; undefined for WebAssembly. */
+/**
+ * Reads an object's call frame information and says what is in it; undefined for WebAssembly.
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert";
+ * import { cfiStatistics, openObject } from "memshade/unwind";
+ *
+ * assert.equal(cfiStatistics(openObject(Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0))), undefined);
+ * ```
+ */
 export function cfiStatistics(object: ObjectFile): CfiStatistics | undefined {
   const target = unwindTarget(object.architecture);
   if (target === undefined) return undefined;

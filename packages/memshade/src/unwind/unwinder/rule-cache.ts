@@ -1,6 +1,6 @@
 import { isSignalTrampoline, mayBeTrampoline } from "./fallbacks.ts";
 import type { Module, ModuleMap } from "./modules.ts";
-import { SMALL_RULE, SmallRule } from "./small-rule.ts";
+import { SMALL_RULE, smallRuleAt } from "./small-rule.ts";
 
 const CACHE_BITS = 12;
 
@@ -13,7 +13,6 @@ export class RuleCache {
   readonly #addresses = new Float64Array(1 << CACHE_BITS).fill(Number.NaN);
   /** Per slot: the kind, offset of the CFA, then from the CFA those of the return address and of the frame pointer. */
   readonly rules = new Int32Array(4 << CACHE_BITS);
-  readonly #rule = new SmallRule();
   #version = -1;
 
   constructor(modules: ModuleMap) {
@@ -39,14 +38,15 @@ export class RuleCache {
     const { rules } = this;
     this.#addresses[slot] = address;
     const at = slot << 2;
-    rules[at] = SMALL_RULE.none;
+    rules[at] = SMALL_RULE.other;
     const module = this.#modules.find(address);
     const table = module?.table;
     if (module === undefined || table === undefined) return;
-    const rule = this.#rule;
-    rule.read(table, address - module.bias, isCaller);
+    const rule = smallRuleAt(table, address - module.bias, isCaller);
+    if (rule.kind === SMALL_RULE.other || rule.kind === SMALL_RULE.uncovered) return;
     if (mayBeTrampoline(address + 1, isCaller) && isTrampoline(module, address + 1)) return;
     rules[at] = rule.kind;
+    if (rule.kind === SMALL_RULE.outermost) return;
     rules[at + 1] = rule.cfaOffset;
     rules[at + 2] = rule.returnOffset;
     rules[at + 3] = rule.framePointerOffset;

@@ -144,7 +144,7 @@ export class Walk {
     while (columns.count < this.#maxFrames) {
       const at = cache.find(pc, (mark & FRAME_MARK.caller) !== 0);
       const kind = rules[at];
-      if (kind === SMALL_RULE.none) break;
+      if (kind === SMALL_RULE.other) break;
       if (kind === SMALL_RULE.outermost) {
         columns.push(pc, Number.NaN, mark);
         return "outermost";

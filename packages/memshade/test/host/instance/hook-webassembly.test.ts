@@ -1,10 +1,10 @@
 import vm from "node:vm";
 import { describe, expect, it } from "vitest";
-import {
-  hookWebAssembly,
-  type InstantiationObserver,
-  type TrackedModule,
-} from "../../../src/host/instance/hook-webassembly.ts";
+import { hookWebAssembly } from "../../../src/host/instance/hook-webassembly.ts";
+import type {
+  InstantiationObserver,
+  TrackedModule,
+} from "../../../src/host/instance/instantiation-observer.ts";
 import type { InstrumentedInfo } from "../../../src/tools/index.ts";
 import { assemble } from "../../cli/support/programs.ts";
 

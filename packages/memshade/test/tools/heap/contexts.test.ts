@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { decodeModule, iterateOperators } from "../../../src/wasm/index.ts";
+import { decodeModule } from "../../../src/wasm/index.ts";
 import { wat } from "../../support/assemble.ts";
 import { BUMP, Profiled } from "../../support/profiled.ts";
+import { iterateOperators } from "../../wasm/reference/operators.ts";
 
 /** Code offsets of the calls in a function, in their order. */
 function callOffsets(bytes: Uint8Array, name: string): number[] {

@@ -1,4 +1,5 @@
 import { blockMib, type Mib, mergeMib } from "../../../model/mib.ts";
+import type { RunSite } from "../../../model/run.ts";
 import type { ShadowLayout } from "../../options.ts";
 import {
   CONTEXT_BYTES,
@@ -27,18 +28,7 @@ const BEYOND_HIGHEST_BLOCK_BYTES = 16 * 2 ** 20;
 const NEARLY_FULL = 2 ** 30;
 
 /** Figures of one calling context that MemProf's block has no field for. */
-export interface ContextExtras {
-  liveBytes: number;
-  liveBlocks: number;
-  peakBytes: number;
-  peakBlocks: number;
-  neverAccessed: number;
-  neverAccessedBytes: number;
-  writtenNeverRead: number;
-  writtenNeverReadBytes: number;
-  granulesTouched: number;
-  granules: number;
-  reallocations: number;
+export interface ContextExtras extends Omit<RunSite, "stackId" | "temporary"> {
   temporary: number;
 }
 

@@ -1,12 +1,24 @@
-import { FormatError } from "../bytes/errors.ts";
-import { ByteReader } from "../bytes/reader.ts";
-import { readHeapType, readValType, readValTypes } from "./decode/value-types.ts";
-import { ImmediateKind } from "./immediates.ts";
-import { checkMemargFlags, MEMARG_HAS_MEMORY, unsupportedOrder } from "./memarg.ts";
-import * as Op from "./op.generated.ts";
-import { IMMEDIATE_KIND, OPCODE_NAME } from "./opcodes.ts";
-import { opcodeIdAt, skipOpcode } from "./skip.ts";
-import { type FunctionBody, type HeapType, referenceType, type ValType, type WasmModule } from "./types.ts";
+// Decodes instructions into objects, in another way than the source steps over them: tests compare the two.
+import { FormatError } from "../../../src/bytes/errors.ts";
+import { ByteReader } from "../../../src/bytes/reader.ts";
+import { readHeapType, readValType, readValTypes } from "../../../src/wasm/decode/value-types.ts";
+import { ImmediateKind } from "../../../src/wasm/immediates.ts";
+import {
+  checkMemargFlags,
+  MEMARG_HAS_MEMORY,
+  type Memarg,
+  unsupportedOrder,
+} from "../../../src/wasm/memarg.ts";
+import * as Op from "../../../src/wasm/op.generated.ts";
+import { IMMEDIATE_KIND, OPCODE_NAME } from "../../../src/wasm/opcodes.ts";
+import { opcodeIdAt, skipOpcode } from "../../../src/wasm/skip.ts";
+import {
+  type FunctionBody,
+  type HeapType,
+  referenceType,
+  type ValType,
+  type WasmModule,
+} from "../../../src/wasm/types.ts";
 
 type Kind<Name extends keyof typeof ImmediateKind> = (typeof ImmediateKind)[Name];
 
@@ -43,13 +55,6 @@ export type BlockType =
   | { kind: "empty" }
   | { kind: "value"; type: ValType }
   | { kind: "type"; index: number };
-
-export interface Memarg {
-  /** log2 of the alignment in bytes */
-  align: number;
-  memory: number;
-  offset: bigint;
-}
 
 export type CatchClause =
   | { kind: "catch" | "catch_ref"; tag: number; label: number }
@@ -94,10 +99,7 @@ export interface Operator {
   immediates: Immediates;
 }
 
-/**
- * The instructions of a function body, one at a time. Made for reading and tests: it allocates; passes use
- * `opcodeIdAt` and `skipImmediates`. Throws `FormatError`, also for a body that does not finish with `end`.
- */
+/** The instructions of a function body. Throws `FormatError`, also for a body that does not finish with `end`. */
 export function* iterateOperators(module: WasmModule, body: FunctionBody): Generator<Operator> {
   let last: Operator | undefined;
   for (last of iterateInstructions(module.bytes, body.codeStart, body.end)) yield last;

@@ -1,0 +1,53 @@
+import { say } from "../../host/run/terminal-line.ts";
+import type { MibField } from "../../model/mib-fields.ts";
+import { groupDigits } from "../../report/format.ts";
+
+/** Modules without a binary that are named. */
+const MOST_NAMED = 20;
+
+/** Numbers of what was written. */
+export interface Sizes {
+  readonly contexts: number;
+  readonly functions: number;
+}
+
+/** Where it comes from. */
+export interface Sources {
+  readonly inputs: number;
+  readonly unmatched: readonly string[];
+  readonly dropped: number;
+}
+
+export function sayWritten(
+  output: string,
+  { contexts, functions }: Sizes,
+  { inputs, unmatched, dropped }: Sources,
+  keepsUnresolved = false,
+): void {
+  const count = (value: number, what: string) => `${groupDigits(value)} ${what}${value === 1 ? "" : "s"}`;
+  say(
+    `${output} written: ${count(inputs, "profile")}, ${count(contexts, "context")}, ` +
+      `${count(functions, "function")}`,
+  );
+  if (unmatched.length > 0) {
+    const fate = keepsUnresolved ? "kept as build id and offset" : "left out";
+    say(`no binary was given for ${count(unmatched.length, "module")}, whose frames are ${fate}:`);
+    for (const buildId of unmatched.slice(0, MOST_NAMED)) say(`  ${buildId}`);
+    if (unmatched.length > MOST_NAMED) say(`  and ${unmatched.length - MOST_NAMED} more`);
+  }
+  if (dropped > 0) {
+    const ofAll = inputs > 1 ? ", in all profiles together" : "";
+    say(`left out: ${count(dropped, "context")} without a frame that could be named${ofAll}`);
+  }
+}
+
+export function sayMissingFields(known: readonly MibField[], wanted: readonly MibField[]): void {
+  const missing = wanted.filter(
+    (field) => !field.name.startsWith("accessHistogram") && !known.includes(field),
+  );
+  if (missing.length > 0) {
+    say(
+      `some inputs do not have all fields of the blocks; left out: ${missing.map(({ name }) => name).join(", ")}`,
+    );
+  }
+}

@@ -1,0 +1,133 @@
+import { statSync } from "node:fs";
+import { UserError } from "../../bytes/errors.ts";
+import { writeIndexed, writeMerged } from "../../formats/memprof-indexed/index.ts";
+import { indexedProfileText, profileText } from "../../formats/memprof-text/index.ts";
+import {
+  memshadeProfilePieces,
+  type ProfileOrigin,
+  spilledProfilePieces,
+} from "../../formats/memshade-profile/index.ts";
+import { convertProfile } from "../../memprof/convert.ts";
+import type { InputMerger } from "../../memprof/input-merger.ts";
+import type { MergeInput } from "../../memprof/inputs.ts";
+import { nodeDeflate } from "../../memprof/node-deflate.ts";
+import { TemporaryFile } from "../../memprof/temporary-file.ts";
+import { writePieces } from "../../memprof/write-pieces.ts";
+import {
+  type CreateSpillFile,
+  HOT_COLD_FIELDS,
+  type MemprofProfile,
+  type SpilledProfile,
+  summarize,
+  viewMerged,
+} from "../../model/memprof/index.ts";
+import { MIB_FIELDS, type MibField } from "../../model/mib-fields.ts";
+import type { Format, MergeFlags } from "./flags.ts";
+import { merge } from "./merge-inputs.ts";
+import { type Sizes, type Sources, sayMissingFields, sayWritten } from "./say-written.ts";
+
+/** Merges inputs and writes the profile, or converts a single one as LLVM does. */
+export async function writeProfile(inputs: readonly MergeInput[], flags: MergeFlags): Promise<void> {
+  const format = flags.format ?? formatOf(flags.output);
+  if (format === "memshade") refusePipe(flags.output);
+  const schema = flags.fullSchema === true ? MIB_FIELDS : HOT_COLD_FIELDS;
+  const isSingle = inputs.length === 1 && format !== "memshade" && flags.combine !== true;
+  if (isSingle && (await writeConverted(inputs[0]!, format, schema, flags))) return;
+  await writeMergedInputs(inputs, format, schema, flags);
+}
+
+/** @returns false, and nothing is written, for an input of a format that LLVM does not know */
+async function writeConverted(
+  input: MergeInput,
+  format: Format,
+  schema: readonly MibField[],
+  flags: MergeFlags,
+): Promise<boolean> {
+  const places = { binaries: flags.binary, searchPaths: flags.search };
+  const converted = await convertProfile(input, places, schema);
+  if (converted === undefined) return false;
+  const { profile, order, unmatched } = converted;
+  writePieces(flags.output, pieces(profile, format, schema, order, flags));
+  sayWritten(flags.output, sizesOf(profile), { inputs: 1, unmatched, dropped: 0 });
+  return true;
+}
+
+async function writeMergedInputs(
+  inputs: readonly MergeInput[],
+  format: Format,
+  schema: readonly MibField[],
+  flags: MergeFlags,
+): Promise<void> {
+  const isWhole = format === "memshade";
+  const spill = isWhole ? () => new TemporaryFile(flags.output) : undefined;
+  const fields = isWhole ? MIB_FIELDS : schema;
+  const kept = { fields, keepsSources: isWhole, keepsUnresolved: isWhole, spill };
+  const merger = await merge(inputs, kept, flags);
+  const { tables, runs, ...from } = described(merger);
+  const known = tables.knownFields;
+  if (format === "indexed") {
+    const { memprofVersion: version, container } = flags;
+    const { chunks, ...sizes } = writeMerged(tables, { version, container, schema, order: "stored" });
+    writePieces(flags.output, chunks);
+    sayWritten(flags.output, sizes, from);
+  } else if (spill !== undefined && runs?.isEmpty === false) {
+    writeSpilled(flags.output, runs.finish(tables), from, spill);
+    runs.release();
+  } else {
+    const view = viewMerged(tables);
+    const sizes = { contexts: view.blockCount, functions: view.records.length };
+    const text = () => profileText(view);
+    const whole = () => memshadeProfilePieces(view, from.origin, nodeDeflate);
+    writePieces(flags.output, isWhole ? whole() : text());
+    sayWritten(flags.output, sizes, from, isWhole);
+  }
+  sayMissingFields(known, kept.fields);
+}
+
+/** Says at once, and not when everything has been merged, that the directory in front cannot be written last. */
+function refusePipe(output: string): void {
+  const status = statSync(output, { throwIfNoEntry: false });
+  if (status?.isFIFO() || status?.isSocket())
+    throw new UserError(`${output} is a pipe: a memshade profile can only be written to a file`);
+}
+
+/** Writes a memshade profile of what did not fit into memory. */
+function writeSpilled(
+  output: string,
+  profile: SpilledProfile,
+  from: Sources & { readonly origin: ProfileOrigin },
+  spill: CreateSpillFile,
+): void {
+  let sizes: Sizes = { contexts: 0, functions: 0 };
+  function* pieces() {
+    sizes = yield* spilledProfilePieces(profile, from.origin, nodeDeflate, spill);
+  }
+  writePieces(output, pieces());
+  sayWritten(output, sizes, from, true);
+}
+
+/** What was merged, and what is said of where it comes from. */
+function described(merger: InputMerger) {
+  const { merger: tables, runs, origin, dropped } = merger.drain();
+  return { tables, runs, origin, inputs: origin.inputs, unmatched: origin.unmatched, dropped };
+}
+
+function* pieces(
+  profile: MemprofProfile,
+  format: Format,
+  schema: readonly MibField[],
+  order: "inserted" | "stored",
+  { memprofVersion, container }: MergeFlags,
+): Generator<Uint8Array | string> {
+  if (format === "yaml") yield* indexedProfileText(profile);
+  else yield* writeIndexed(profile, { version: memprofVersion, container, schema, order });
+}
+
+function formatOf(output: string): Format {
+  if (/\.ya?ml$/.test(output)) return "yaml";
+  return output.endsWith(".memshade") ? "memshade" : "indexed";
+}
+
+function sizesOf(profile: MemprofProfile): Sizes {
+  return { contexts: Number(summarize(profile).contexts), functions: profile.records.length };
+}

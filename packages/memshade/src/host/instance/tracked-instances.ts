@@ -1,0 +1,158 @@
+import { holdMemory, memoryBeyond } from "../../tools/waste/read/held-memory.ts";
+import { type ObservedImports, observeImports } from "../../tools/waste/read/host-ranges.ts";
+import { guardImports } from "./host-frames.ts";
+import type { InstantiationObserver, TrackedModule } from "./instantiation-observer.ts";
+import { MainModules } from "./main-modules.ts";
+import type { AnyFunction } from "./replace-property.ts";
+import { newShadow } from "./shared-shadows.ts";
+import type { TrackedModules } from "./tracked-modules.ts";
+
+interface Observed extends ObservedImports {
+  group?: string | undefined;
+}
+
+/** Makes instances of rewritten modules, which look like instances of the original ones. */
+export class TrackedInstances {
+  readonly #namespace: typeof WebAssembly;
+  readonly #modules: TrackedModules;
+  readonly #observer: InstantiationObserver;
+  // The engine's own, as they are before they are replaced.
+  readonly #Module: typeof WebAssembly.Module;
+  readonly #Instance: typeof WebAssembly.Instance;
+  readonly #instantiate: AnyFunction;
+  readonly #importsOf: typeof WebAssembly.Module.imports;
+  readonly #exportsOf: AnyFunction;
+  readonly #visibleExports = new WeakMap<WebAssembly.Instance, WebAssembly.Exports>();
+  readonly #mainModules = new MainModules();
+
+  constructor(namespace: typeof WebAssembly, modules: TrackedModules, observer: InstantiationObserver) {
+    const { Module, Instance, instantiate } = namespace;
+    this.#namespace = namespace;
+    this.#modules = modules;
+    this.#observer = observer;
+    this.#Module = Module;
+    this.#Instance = Instance;
+    this.#instantiate = instantiate;
+    this.#importsOf = Module.imports;
+    this.#exportsOf = Object.getOwnPropertyDescriptor(Instance.prototype, "exports")!.get!;
+  }
+
+  /** The exports that the program sees; undefined for an instance of a module that was not rewritten. */
+  exportsOf(instance: WebAssembly.Instance): WebAssembly.Exports | undefined {
+    return this.#visibleExports.get(instance);
+  }
+
+  async instantiate(module: WebAssembly.Module, imports: unknown[]): Promise<WebAssembly.Instance> {
+    const instantiate = (...args: unknown[]) => Reflect.apply(this.#instantiate, this.#namespace, args);
+    const plain = this.#plainModule(module, imports[0]);
+    if (plain !== undefined) return instantiate(plain, ...imports);
+    const observed = this.#observe(module, imports[0]);
+    const given = observed === undefined ? imports : [observed.imports];
+    return this.#adopt(await instantiate(module, ...given), module, imports[0], observed);
+  }
+
+  /** As `instantiate`, by the constructor. */
+  construct(module: WebAssembly.Module, imports: unknown[]): WebAssembly.Instance {
+    const plain = this.#plainModule(module, imports[0]);
+    if (plain !== undefined) return Reflect.construct(this.#Instance, [plain, ...imports]);
+    const observed = this.#observe(module, imports[0]);
+    const given = observed === undefined ? imports : [observed.imports];
+    const instance = Reflect.construct(this.#Instance, [module, ...given]);
+    return this.#adopt(instance, module, imports[0], observed);
+  }
+
+  /** The module as it was, where what it is to import does not let the rewritten one run. */
+  #plainModule(module: WebAssembly.Module, imports: unknown): WebAssembly.Module | undefined {
+    const tracked = this.#modules.find(module);
+    if (tracked?.original === undefined || typeof imports !== "object" || imports === null) return undefined;
+    const reason = memoryBeyond(imports as WebAssembly.Imports, tracked.info);
+    if (reason === undefined) return undefined;
+    this.#observer.rejected(tracked, new RangeError(reason));
+    return Reflect.construct(this.#Module, [tracked.original]);
+  }
+
+  /** The imports as the rewritten module is to get them. */
+  #observe(module: WebAssembly.Module, imports: unknown): Observed | undefined {
+    const tracked = this.#modules.find(module);
+    if (tracked === undefined || typeof imports !== "object" || imports === null) return undefined;
+    const original = imports as WebAssembly.Imports;
+    const hold = holdMemory(original, tracked.info);
+    const observed = this.#observeCalls(module, original, tracked);
+    if (hold === undefined) return observed;
+    return {
+      ...(observed ?? { imports: original }),
+      connect(exports) {
+        observed?.connect(exports);
+        hold(exports);
+      },
+    };
+  }
+
+  /** The imports with guarded host functions, which report what they touch where a tool wants to know. */
+  #observeCalls(
+    module: WebAssembly.Module,
+    imports: WebAssembly.Imports,
+    tracked: TrackedModule,
+  ): Observed | undefined {
+    const observed = observeImports(imports, tracked.info);
+    const given = observed?.imports ?? imports;
+    const declared = this.#importsOf(module);
+    if (tracked.info.beside !== undefined)
+      return {
+        imports: this.#mainModules.withShadow(given, declared, tracked.info.beside),
+        connect: (exports) => observed?.connect(exports),
+      };
+    const shadow =
+      tracked.info.acrossThreads === true ? this.#shadowFor(given, declared, tracked) : undefined;
+    const guarded = guardImports(given, declared, tracked.info, shadow?.memory);
+    if (guarded === undefined) return observed;
+    return {
+      imports: guarded.imports,
+      group: shadow?.group,
+      connect(exports) {
+        observed?.connect(exports);
+        guarded.connect(exports);
+      },
+    };
+  }
+
+  #shadowFor(
+    imports: WebAssembly.Imports,
+    declared: readonly WebAssembly.ModuleImportDescriptor[],
+    tracked: TrackedModule,
+  ): { memory: WebAssembly.Memory; group?: string } {
+    const entry = declared.find(({ kind }) => kind === "memory");
+    const program = entry === undefined ? undefined : imports[entry.module]?.[entry.name];
+    const found = isSharedMemory(program) ? this.#observer.sharedShadow(program, tracked) : undefined;
+    // Without one from the observer, this instance is followed alone; without a memory, the engine will refuse it.
+    return found ?? { memory: newShadow(tracked.info) };
+  }
+
+  /** Makes the exports of an instance look as those of the original module, and tells the observer of all of them. */
+  #adopt(
+    instance: WebAssembly.Instance,
+    module: WebAssembly.Module,
+    imports: unknown,
+    observed: Observed | undefined,
+  ): WebAssembly.Instance {
+    const tracked = this.#modules.find(module);
+    if (tracked === undefined) return instance;
+    const all: WebAssembly.Exports = Reflect.apply(this.#exportsOf, instance, []);
+    observed?.connect(all);
+    const hidden = new Set(tracked.info.hiddenExports);
+    const visible: WebAssembly.Exports = Object.create(null);
+    for (const name of Object.keys(all)) if (!hidden.has(name)) visible[name] = all[name];
+    this.#visibleExports.set(instance, Object.freeze(visible));
+    this.#mainModules.add(tracked.info, imports, all, visible);
+    this.#observer.instantiated(all, tracked, observed?.group);
+    return instance;
+  }
+}
+
+function isSharedMemory(value: unknown): value is WebAssembly.Memory {
+  // Not by `instanceof`: it may come from another context of this thread.
+  return (
+    Object.prototype.toString.call(value) === "[object WebAssembly.Memory]" &&
+    Object.prototype.toString.call((value as WebAssembly.Memory).buffer) === "[object SharedArrayBuffer]"
+  );
+}
