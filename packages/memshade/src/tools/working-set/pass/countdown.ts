@@ -91,8 +91,8 @@ export class Countdown {
     });
   }
 
-  /** Ends the interval if it is due, and does what `afterwards` writes then; counts `accesses` more in any case. */
-  poll(sink: SnippetSink, accesses: number, afterwards: () => void): void {
+  /** Ends the interval if it is due; counts `accesses` more in any case. */
+  poll(sink: SnippetSink, accesses: number): void {
     const { flag, memory, pollFlag } = this.#targets;
     if (flag >= 0) {
       sink.i32(0);
@@ -101,21 +101,7 @@ export class Countdown {
       sink.open(Op.IF, NO_RESULT);
       sink.indexed(Op.CALL, pollFlag);
     } else this.#pollCountdown(sink, accesses);
-    afterwards();
     sink.end();
-  }
-
-  /** On the stack: whether the interval is due. */
-  isDue(sink: SnippetSink): void {
-    const { flag, memory } = this.#targets;
-    if (flag >= 0) {
-      sink.i32(0);
-      sink.access(Op.I32_LOAD, WORD, memory, flag);
-      return;
-    }
-    this.write(sink);
-    sink.i32(0);
-    sink.plain(Op.I32_LE_S);
   }
 
   /** Takes the accesses first: the countdown is due where it is that much below zero then. */

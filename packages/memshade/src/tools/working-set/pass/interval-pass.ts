@@ -1,9 +1,7 @@
-import type { ModuleScan } from "../../../rewrite/facts/module-scan.ts";
 import type { ToolPass, WalkState } from "../../../rewrite/tool.ts";
 import { keepAddress } from "../../../rewrite/walk/keep-address.ts";
 import { NO_LOCAL } from "../../../rewrite/walk/operand-stack.ts";
 import { CONSTANT, ValueClass } from "../../../rewrite/walk/value-numbers.ts";
-import { InsertionKind } from "../../../rewrite/write/insertions.ts";
 import type { SnippetSink } from "../../../rewrite/write/snippet-sink.ts";
 import { extraLocal } from "../../../rewrite/write/temporaries.ts";
 import { ACCESS_BYTES, ACCESS_KIND, AccessKind, functionType, I32 } from "../../../wasm/index.ts";
@@ -11,16 +9,15 @@ import * as Op from "../../../wasm/op.generated.ts";
 import { CountRegions, NO_COUNT } from "./count-regions.ts";
 import { Insert, IntervalCode, type IntervalCodeTargets } from "./interval-code.ts";
 import { alignmentHint } from "./marks/alignment-hint.ts";
-import { LineMarks, type MarkedGroup } from "./marks/line-marks.ts";
-import { type HoistingLoop, MarkPlaces } from "./marks/mark-places.ts";
+import { LineMarks } from "./marks/line-marks.ts";
+import { insertMarks } from "./marks/mark-places.ts";
 import { type LoopSummary, MovedMarks, type SummarizedLoop } from "./marks/moved-marks.ts";
-import { Kind, type Mark, type PlaceGroup, type TestedMarks } from "./marks/place-group.ts";
+import { Kind } from "./marks/place-group.ts";
 import type { PollPlan } from "./poll-plan.ts";
 
 /** What the inserted code refers to, and what is known of the module as a whole. */
 export interface IntervalTargets extends IntervalCodeTargets {
   polls: PollPlan;
-  scan: ModuleScan;
   /** Accesses lie in one line where their alignment hint says so. */
   assumeAligned: boolean;
   /** Functions may end by exceptions: the countdown must not stay in their locals. */
@@ -30,32 +27,17 @@ export interface IntervalTargets extends IntervalCodeTargets {
 }
 
 /** An open loop, innermost last. */
-interface OpenLoop extends HoistingLoop, SummarizedLoop {
+interface OpenLoop extends SummarizedLoop {
   calls: number;
   accesses: number;
-  /** The loop that may be put around it. */
-  around: number;
-  /** First branch inside, and whether there is something that cannot get another label. */
-  firstBranch: number;
-  isRigid: boolean;
   /** Places inside where an interval may end, besides its own poll, were so many before it. */
   barriers: number;
   /** Each trip calls a function that polls where it begins. */
   pollsInCall: boolean;
 }
 
-/** A branch inside of a loop, and the number of blocks around it. */
-interface Branch {
-  start: number;
-  end: number;
-  depth: number;
-}
-
 /** A function that calls nothing keeps the countdown in a local from so many places on that count accesses. */
 const FEWEST_PLACES = 2;
-
-/** Labels that `InsertionKind.Relabel` has bits for. */
-const DEEPEST_LABEL = 30;
 
 /** Block type without results. */
 const NO_RESULT = 0x40;
@@ -72,7 +54,6 @@ export class IntervalPass implements ToolPass {
   readonly #targets: IntervalTargets;
   readonly #marks: LineMarks;
   readonly #code: IntervalCode;
-  readonly #places: MarkPlaces;
   readonly #moved: MovedMarks;
   #state!: WalkState;
   #loops: OpenLoop[] = [];
@@ -95,8 +76,6 @@ export class IntervalPass implements ToolPass {
   #advances: number[] = [];
   /** Insertions that only make sense where the countdown is in a local. */
   #transfers: number[] = [];
-  /** Branches inside of the open loops. */
-  #branches: Branch[] = [];
   /** A loop without calls was seen: the countdown goes to a local. */
   #hasTightLoop = false;
   /** No call was seen. */
@@ -109,10 +88,9 @@ export class IntervalPass implements ToolPass {
   constructor(targets: IntervalTargets) {
     this.#targets = targets;
     this.#code = new IntervalCode(targets);
-    this.#places = new MarkPlaces(this.#code, targets);
     this.#moved = new MovedMarks(this.#code);
     this.#marks = new LineMarks(targets.assumeAligned, (group, marks, tested) =>
-      this.#insertMarks(group, marks, tested),
+      insertMarks(this.#code, targets.lines, group, marks, tested),
     );
   }
 
@@ -120,7 +98,6 @@ export class IntervalPass implements ToolPass {
     this.#state = state;
     this.#marks.reset();
     this.#code.begin(state.insertions, kind);
-    this.#places.state = state;
     this.#moved.begin(state);
     this.#loops = [];
     this.#calls = 0;
@@ -131,7 +108,6 @@ export class IntervalPass implements ToolPass {
     this.#inHeader = false;
     this.#advances = [];
     this.#transfers = [];
-    this.#branches = [];
     this.#hasTightLoop = false;
     this.#isLeaf = true;
     this.#carries = this.#targets.carriers.has(state.function);
@@ -172,14 +148,6 @@ export class IntervalPass implements ToolPass {
     group.end = end;
   }
 
-  #insertMarks(group: PlaceGroup, marks: Mark[], tested: TestedMarks | undefined): MarkedGroup {
-    const { base, local, held, end } = group;
-    const marked = { base, local, marks, tested, insertions: [], isHoisted: false };
-    if (!this.#inHeader || !this.#places.hoist(this.#loops[this.#loops.length - 1], marked, group))
-      this.#places.markAt(marked, held, end);
-    return marked;
-  }
-
   /** One access more in this region. */
   #count(start: number): void {
     this.#accesses++;
@@ -216,22 +184,13 @@ export class IntervalPass implements ToolPass {
 
   enterLoop(body: number): void {
     this.#marks.forgetAll();
-    const { control, loop } = this.#state;
-    this.#regions.goOn(control, this.#barriers);
-    const start = control.start[control.top];
+    this.#regions.goOn(this.#state.control, this.#barriers);
     this.#loops.push({
-      number: loop,
-      start,
       firstMarked: this.#marks.marked.length,
       firstAdvance: this.#advances.length,
       poll: this.#poll(body),
       calls: this.#calls,
       accesses: this.#accesses,
-      around: this.#code.placeholder(start, Insert.OpenPolling, start, body),
-      entryPoll: this.#code.placeholder(start, Insert.Poll),
-      firstBranch: this.#branches.length,
-      isRigid: control.params[control.top] > 0,
-      hoisted: [],
       barriers: ++this.#barriers,
       pollsInCall: false,
     });
@@ -249,7 +208,6 @@ export class IntervalPass implements ToolPass {
 
   #finishLoop(loop: OpenLoop, end: number, oneBlock: boolean): void {
     const quiet = this.#calls === loop.calls;
-    if (this.#barriers > loop.barriers) this.#places.putBack(loop);
     if (oneBlock) this.summary = this.#moved.summarize(loop, end, this.#marks.marked, this.#advances);
     if (this.summary !== undefined) {
       this.#marks.forgetAll();
@@ -262,11 +220,8 @@ export class IntervalPass implements ToolPass {
       return;
     }
     if (!quiet) return;
-    if (this.#accesses > loop.accesses) {
-      this.#hasTightLoop = true;
-      if (this.#barriers === loop.barriers) this.#pollAround(loop, end);
-    }
-    if (this.#accesses === loop.accesses) {
+    if (this.#accesses > loop.accesses) this.#hasTightLoop = true;
+    else {
       this.#code.remove(loop.poll);
       this.#barriers = loop.barriers - 1;
     }
@@ -279,37 +234,8 @@ export class IntervalPass implements ToolPass {
     else this.#code.remove(poll);
   }
 
-  branch(start: number, end: number): void {
+  branch(start: number): void {
     this.#regions.branch(this.#state.control, this.#barriers, start);
-    const loop = this.#loops[this.#loops.length - 1];
-    if (loop === undefined) return;
-    const opcode = this.#state.module.bytes[start];
-    if (opcode === Op.BR || opcode === Op.BR_IF || opcode === Op.BR_TABLE)
-      this.#branches.push({ start, end, depth: this.#state.control.top });
-    else for (const open of this.#loops) open.isRigid = true;
-  }
-
-  /**
-   * A loop that calls nothing had better be without the poll's call too: engines keep its variables in registers then. So
-   * the poll goes to a loop around it, which is continued where one is due.
-   */
-  #pollAround(loop: OpenLoop, end: number): void {
-    const { control, insertions } = this.#state;
-    const { top } = control;
-    const inside = this.#branches.slice(loop.firstBranch);
-    if (loop.isRigid || inside.some(({ depth }) => depth - top > DEEPEST_LABEL)) return;
-    for (const branch of inside) {
-      const bit = 1 << (branch.depth - top);
-      insertions.add(branch.start, InsertionKind.Relabel, branch.end - branch.start, bit);
-    }
-    this.#code.putIn(loop.around);
-    this.#code.putInPoll(loop.entryPoll);
-    // The block behind the header counts its own accesses.
-    const accesses = insertions.b[loop.poll];
-    insertions.a[loop.poll] = Insert.LeaveIfDue;
-    insertions.b[loop.poll] = 0;
-    if (accesses > 0) this.#code.add(insertions.positionOf(loop.poll), Insert.Advance, accesses);
-    this.#code.add(end, Insert.EndIf);
   }
 
   setGlobal(): number {

@@ -106,7 +106,6 @@ export function weaveWorkingSet(around: ToolSurroundings): WovenTool {
     noteSize: target("noteSize"),
     polls,
     carriers,
-    scan: around.scan,
     assumeAligned: layout.assumeAligned,
     exceptions,
   });

@@ -46,8 +46,8 @@ export abstract class BesideMarks implements ToolPass {
     this.marks.merge(position);
   }
 
-  branch(start: number, end: number): void {
-    this.marks.branch(start, end);
+  branch(start: number): void {
+    this.marks.branch(start);
   }
 
   leave(start: number): void {

@@ -8,11 +8,7 @@ export interface MarkedGroup {
   local: number;
   /** Marks that are right whatever the address. */
   marks: Mark[];
-  /** The same with a test, where that takes fewer. */
-  tested: TestedMarks | undefined;
   insertions: number[];
-  /** They stand before the loop whose header accesses the group. */
-  isHoisted: boolean;
 }
 
 /** Asks for the insertions that mark a group's lines; returns where. */
