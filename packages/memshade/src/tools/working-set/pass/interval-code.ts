@@ -27,7 +27,6 @@ export const Insert = {
   /** `b`: local with the number of trips, `c`: accesses per trip. `Many`: where there are many trips. */
   AdvanceTrips: 10,
   AdvanceManyTrips: 11,
-  /** `b`: accesses to count behind it. */
   Poll: 12,
   /** The countdown goes from its global to the function's local, and back. */
   Load: 13,
@@ -97,6 +96,20 @@ export class IntervalCode {
     return this.insertions.addLate(position, this.#kind, op, b, c, d);
   }
 
+  addPoll(position: number): number {
+    return this.#notePoll(this.add(position, Insert.Poll));
+  }
+
+  /** Behind a walk that no loop around polls for, and behind what other passes do there. */
+  addPollBehind(position: number): void {
+    this.#notePoll(this.addBefore(position, Insert.Poll));
+  }
+
+  #notePoll(poll: number): number {
+    this.polls.push(poll);
+    return poll;
+  }
+
   remove(insertion: number): void {
     this.insertions.remove(insertion);
   }
@@ -152,7 +165,7 @@ export class IntervalCode {
         return;
       case Insert.Poll:
         sink.mark(key[entry] >>> 2);
-        this.countdown.poll(sink, b[entry]);
+        this.countdown.poll(sink);
         return;
       case Insert.Load:
         this.countdown.load(sink);

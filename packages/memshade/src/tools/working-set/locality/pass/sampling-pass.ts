@@ -113,8 +113,8 @@ export class SamplingPass extends BesideMarks {
     touches.takeIn(touch, earlier);
   }
 
-  override endBlock(position: number): void {
-    super.endBlock(position);
+  override endBlock(): void {
+    super.endBlock();
     this.#touches.endBlock();
   }
 
