@@ -136,9 +136,7 @@ export class FunctionWriter implements SnippetSink {
     }
     const source = this.#source;
     const insertions = this.#insertions;
-    this.#reserve(
-      body.end - body.sizeStart + (insertions.length + 1) * LONGEST_SNIPPET + insertions.relabeledBytes + 64,
-    );
+    this.#reserve(body.end - body.sizeStart + (insertions.length + 1) * LONGEST_SNIPPET + 64);
     const noLocals = body.codeStart === body.start + 1;
     this.#ownLocals = ownLocals + (temporaries.moreParameter && noLocals ? 1 : 0);
     this.#temporaries = temporaries;
@@ -160,11 +158,6 @@ export class FunctionWriter implements SnippetSink {
       const at = key[entry] >>> 2;
       if (at > from) this.#copy(source, from, at);
       from = at;
-      if (kind === InsertionKind.Relabel) {
-        this.#relabel(from, from + a[entry], insertions.b[entry]);
-        from += a[entry];
-        continue;
-      }
       if (kind === InsertionKind.Drop) {
         from += a[entry];
         continue;
@@ -324,28 +317,6 @@ export class FunctionWriter implements SnippetSink {
 
   end(): void {
     this.#byte(Op.END);
-  }
-
-  copy(from: number, to: number): void {
-    this.#copy(this.#source, from, to);
-  }
-
-  /** The branch at `[from, to)`; for `bits` see `InsertionKind.Relabel`. */
-  #relabel(from: number, to: number, bits: number): void {
-    const source = this.#source;
-    let at = from;
-    this.#byte(source[at++]);
-    if (source[from] === Op.BR_TABLE) {
-      const count = readU32Leb(source, at);
-      at = skipLeb32(source, at);
-      this.length = writeU32Leb(this.bytes, this.length, count);
-    }
-    for (; at < to; at = skipLeb32(source, at)) {
-      const label = readU32Leb(source, at);
-      let more = 0;
-      for (let r = 0; r < label && r < 31; r++) more += (bits >>> r) & 1;
-      this.length = writeU32Leb(this.bytes, this.length, label + more);
-    }
   }
 
   #teeBelow(address: number, access: number): void {

@@ -18,13 +18,8 @@ export const InsertionKind = {
   CopyLocal: 7,
   /** `a`: where `b` was before the loop; becomes the number of trips. `b`: local that moved by `c` per trip. */
   TripsFromDistance: 8,
-  /**
-   * `a`: length of a `br`, `br_if` or `br_table` that is replaced by itself, `b`: bits. Bit r: a block was put around the
-   * one that label r means, so labels above r are one more.
-   */
-  Relabel: 9,
   /** `a`: length of code that nothing reaches, which is left out. */
-  Drop: 10,
+  Drop: 9,
   /** This and the following ones belong to the tools' passes, in their order: `KINDS_PER_PASS` each. */
   FirstOfPasses: 16,
 } as const;
@@ -65,8 +60,6 @@ export class Insertions {
   b = new Int32Array(1024);
   c = new Int32Array(1024);
   d = new Int32Array(1024);
-  /** Bytes of all branches that are replaced: labels may become a byte longer. */
-  relabeledBytes = 0;
   /** Linear forms that entries refer to by index. */
   forms: LinearForm[] = [];
   #order = new Int32Array(1024);
@@ -74,7 +67,6 @@ export class Insertions {
   clear(): void {
     this.length = 0;
     this.forms.length = 0;
-    this.relabeledBytes = 0;
   }
 
   /** Returns the index of the new entry. */
@@ -82,9 +74,7 @@ export class Insertions {
     const replaces =
       kind === InsertionKind.ReplaceByCall ||
       kind === InsertionKind.ReplaceByTailCall ||
-      kind === InsertionKind.Drop ||
-      kind === InsertionKind.Relabel;
-    if (kind === InsertionKind.Relabel) this.relabeledBytes += a;
+      kind === InsertionKind.Drop;
     return this.#add(position * 4 + (replaces ? LATE : USUAL), kind, a, b, c, d);
   }
 
@@ -94,11 +84,6 @@ export class Insertions {
    */
   addEarly(position: number, kind: number, a = 0, b = 0, c = 0, d = 0): number {
     return this.#add(position * 4, kind, a, b, c, d);
-  }
-
-  /** Where an entry belongs. */
-  positionOf(entry: number): number {
-    return this.key[entry] >>> 2;
   }
 
   /**

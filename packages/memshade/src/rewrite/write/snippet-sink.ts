@@ -24,6 +24,4 @@ export interface SnippetSink {
   end(): void;
   /** Nothing: tells where code stands whose call may be found on a stack, by its position in the original module. */
   mark(position: number): void;
-  /** Bytes of the original module, as they are. */
-  copy(from: number, to: number): void;
 }

@@ -15,49 +15,37 @@ export const Insert = {
   MarkFixed: 2,
   /** Behind a loop. `b`: index into `spans`. `Near`: its ends lie in all its lines. */
   MarkNear: 3,
-  MarkFar: 9,
+  MarkFar: 4,
   /** Behind a loop. `b`: local with the number of trips, `c`: most trips of a short run. */
-  IfMany: 10,
-  Else: 11,
-  EndIf: 12,
+  IfMany: 5,
+  Else: 6,
+  EndIf: 7,
   /** `b`: local with an address, `c`: constant to add, `d`: bits that are zero where it is aligned. */
-  IfUnaligned: 18,
-  /** Before a loop: a loop around it, of the same type, that polls. */
-  OpenPolling: 14,
-  /** First thing in a loop: leaves it for the loop around it where a poll is due. */
-  LeaveIfDue: 15,
+  IfUnaligned: 8,
   /** `b`: accesses. */
-  Advance: 4,
+  Advance: 9,
   /** `b`: local with the number of trips, `c`: accesses per trip. `Many`: where there are many trips. */
-  AdvanceTrips: 5,
-  AdvanceManyTrips: 13,
-  /** `b`: accesses to count behind it, `c`: index into `hoisted` of what to mark again, plus one; 0 for nothing. */
-  Poll: 6,
+  AdvanceTrips: 10,
+  AdvanceManyTrips: 11,
+  Poll: 12,
   /** The countdown goes from its global to the function's local, and back. */
-  Load: 7,
-  Save: 8,
+  Load: 13,
+  Save: 14,
   /** Before a call of the host. */
-  Publish: 19,
+  Publish: 15,
   /** First thing in a function that carries the countdown. `b`: its parameter, `c`: block type of its body, `d`: 1 if locals follow. */
-  Enter: 20,
+  Enter: 16,
   /** Before a return of such a function, and in the place of its last `end`. */
-  Return: 21,
-  Close: 22,
+  Return: 17,
+  Close: 18,
   /** Before a call of such a function, and behind it. */
-  Pass: 23,
-  TakeBack: 24,
+  Pass: 19,
+  TakeBack: 20,
   /** Nothing: a call that may be on the stack at a snapshot. */
-  Call: 17,
+  Call: 21,
   /** The program's memory may have grown. */
-  NoteSize: 16,
+  NoteSize: 22,
 } as const;
-
-/** A mark before a loop, of a line (`local` is `NO_LOCAL`) or of the address in a local plus `line`. */
-export interface HoistedMark {
-  local: number;
-  line: number;
-  kinds: number;
-}
 
 /** What the inserted code refers to. */
 export interface IntervalCodeTargets extends CountdownTargets, MarkTargets {
@@ -76,8 +64,6 @@ export class IntervalCode {
   #kind = 0;
   /** What `MarkNear` and `MarkFar` refer to. */
   spans: Span[] = [];
-  /** Per loop, the places before it that its polls have to mark again. */
-  hoisted: HoistedMark[][] = [];
   polls: number[] = [];
 
   constructor(targets: IntervalCodeTargets) {
@@ -91,7 +77,6 @@ export class IntervalCode {
     this.insertions = insertions;
     this.#kind = kind;
     this.spans = [];
-    this.hoisted = [];
     this.polls = [];
     this.countdown.local = NO_LOCAL;
     this.countdown.scratch = NO_LOCAL;
@@ -111,21 +96,18 @@ export class IntervalCode {
     return this.insertions.addLate(position, this.#kind, op, b, c, d);
   }
 
-  /** An insertion in front of a loop that is none until it is put in. */
-  placeholder(loop: number, op: number, b = 0, c = 0): number {
-    const insertion = this.addBefore(loop, op, b, c);
-    this.remove(insertion);
-    return insertion;
+  addPoll(position: number): number {
+    return this.#notePoll(this.add(position, Insert.Poll));
   }
 
-  putIn(placeholder: number): void {
-    this.insertions.kind[placeholder] = this.#kind;
+  /** Behind a walk that no loop around polls for, and behind what other passes do there. */
+  addPollBehind(position: number): void {
+    this.#notePoll(this.addBefore(position, Insert.Poll));
   }
 
-  /** The same for a poll. */
-  putInPoll(placeholder: number): void {
-    this.putIn(placeholder);
-    if (!this.polls.includes(placeholder)) this.polls.push(placeholder);
+  #notePoll(poll: number): number {
+    this.polls.push(poll);
+    return poll;
   }
 
   remove(insertion: number): void {
@@ -165,14 +147,6 @@ export class IntervalCode {
         sink.rarely();
         sink.open(Op.IF, NO_RESULT);
         return;
-      case Insert.OpenPolling:
-        sink.copy(b[entry], c[entry]);
-        return;
-      case Insert.LeaveIfDue:
-        this.countdown.isDue(sink);
-        sink.rarely();
-        sink.indexed(Op.BR_IF, 1);
-        return;
       case Insert.Else:
         sink.plain(Op.ELSE);
         return;
@@ -191,11 +165,7 @@ export class IntervalCode {
         return;
       case Insert.Poll:
         sink.mark(key[entry] >>> 2);
-        this.countdown.poll(sink, b[entry], () => {
-          for (const { local, line, kinds } of this.hoisted[c[entry] - 1] ?? [])
-            if (local === NO_LOCAL) writer.markLine(sink, line, kinds);
-            else writer.mark(sink, local, line, kinds);
-        });
+        this.countdown.poll(sink);
         return;
       case Insert.Load:
         this.countdown.load(sink);

@@ -1,26 +1,22 @@
-import type { ModuleScan } from "../../../rewrite/facts/module-scan.ts";
 import type { ToolPass, WalkState } from "../../../rewrite/tool.ts";
 import { keepAddress } from "../../../rewrite/walk/keep-address.ts";
 import { NO_LOCAL } from "../../../rewrite/walk/operand-stack.ts";
 import { CONSTANT, ValueClass } from "../../../rewrite/walk/value-numbers.ts";
-import { InsertionKind } from "../../../rewrite/write/insertions.ts";
 import type { SnippetSink } from "../../../rewrite/write/snippet-sink.ts";
 import { extraLocal } from "../../../rewrite/write/temporaries.ts";
 import { ACCESS_BYTES, ACCESS_KIND, AccessKind, functionType, I32 } from "../../../wasm/index.ts";
 import * as Op from "../../../wasm/op.generated.ts";
-import { CountRegions, NO_COUNT } from "./count-regions.ts";
 import { Insert, IntervalCode, type IntervalCodeTargets } from "./interval-code.ts";
 import { alignmentHint } from "./marks/alignment-hint.ts";
-import { LineMarks, type MarkedGroup } from "./marks/line-marks.ts";
-import { type HoistingLoop, MarkPlaces } from "./marks/mark-places.ts";
+import { LineMarks } from "./marks/line-marks.ts";
+import { insertMarks } from "./marks/mark-places.ts";
 import { type LoopSummary, MovedMarks, type SummarizedLoop } from "./marks/moved-marks.ts";
-import { Kind, type Mark, type PlaceGroup, type TestedMarks } from "./marks/place-group.ts";
+import { Kind } from "./marks/place-group.ts";
 import type { PollPlan } from "./poll-plan.ts";
 
 /** What the inserted code refers to, and what is known of the module as a whole. */
 export interface IntervalTargets extends IntervalCodeTargets {
   polls: PollPlan;
-  scan: ModuleScan;
   /** Accesses lie in one line where their alignment hint says so. */
   assumeAligned: boolean;
   /** Functions may end by exceptions: the countdown must not stay in their locals. */
@@ -30,32 +26,18 @@ export interface IntervalTargets extends IntervalCodeTargets {
 }
 
 /** An open loop, innermost last. */
-interface OpenLoop extends HoistingLoop, SummarizedLoop {
+interface OpenLoop extends SummarizedLoop {
   calls: number;
   accesses: number;
-  /** The loop that may be put around it. */
-  around: number;
-  /** First branch inside, and whether there is something that cannot get another label. */
-  firstBranch: number;
-  isRigid: boolean;
-  /** Places inside where an interval may end, besides its own poll, were so many before it. */
-  barriers: number;
   /** Each trip calls a function that polls where it begins. */
   pollsInCall: boolean;
 }
 
-/** A branch inside of a loop, and the number of blocks around it. */
-interface Branch {
-  start: number;
-  end: number;
-  depth: number;
-}
+/** Nothing counts the accesses of the basic block yet. */
+const NO_COUNT = -1;
 
 /** A function that calls nothing keeps the countdown in a local from so many places on that count accesses. */
 const FEWEST_PLACES = 2;
-
-/** Labels that `InsertionKind.Relabel` has bits for. */
-const DEEPEST_LABEL = 30;
 
 /** Block type without results. */
 const NO_RESULT = 0x40;
@@ -72,31 +54,20 @@ export class IntervalPass implements ToolPass {
   readonly #targets: IntervalTargets;
   readonly #marks: LineMarks;
   readonly #code: IntervalCode;
-  readonly #places: MarkPlaces;
   readonly #moved: MovedMarks;
   #state!: WalkState;
   #loops: OpenLoop[] = [];
   /** Calls of functions that may access memory. */
   #calls = 0;
   #accesses = 0;
-  /** Places so far where an interval may end. */
-  #barriers = 0;
-  /** What one insertion counts. */
-  readonly #regions = new CountRegions(() => this.#state.module.bytes);
+  /** The insertion that counts the accesses of the basic block at hand, `NO_COUNT` if there is none yet. */
+  #current = NO_COUNT;
   /** The walk is in the block that each trip of the innermost loop begins with. */
   #inHeader = false;
-  /** A poll with nothing but the block at hand behind it: it counts the block's accesses; −1 if there is none. */
-  #blockPoll = -1;
-  /** Where the last block ended. */
-  #blockEnd = 0;
-  /** The next end of a block is behind a call that came back. */
-  #goesOn = false;
   /** Insertions that count accesses, in program order. */
   #advances: number[] = [];
   /** Insertions that only make sense where the countdown is in a local. */
   #transfers: number[] = [];
-  /** Branches inside of the open loops. */
-  #branches: Branch[] = [];
   /** A loop without calls was seen: the countdown goes to a local. */
   #hasTightLoop = false;
   /** No call was seen. */
@@ -109,10 +80,9 @@ export class IntervalPass implements ToolPass {
   constructor(targets: IntervalTargets) {
     this.#targets = targets;
     this.#code = new IntervalCode(targets);
-    this.#places = new MarkPlaces(this.#code, targets);
     this.#moved = new MovedMarks(this.#code);
     this.#marks = new LineMarks(targets.assumeAligned, (group, marks, tested) =>
-      this.#insertMarks(group, marks, tested),
+      insertMarks(this.#code, targets.lines, group, marks, tested),
     );
   }
 
@@ -120,24 +90,20 @@ export class IntervalPass implements ToolPass {
     this.#state = state;
     this.#marks.reset();
     this.#code.begin(state.insertions, kind);
-    this.#places.state = state;
     this.#moved.begin(state);
     this.#loops = [];
     this.#calls = 0;
     this.#accesses = 0;
-    this.#regions.begin();
-    this.#blockPoll = -1;
-    this.#goesOn = false;
+    this.#current = NO_COUNT;
     this.#inHeader = false;
     this.#advances = [];
     this.#transfers = [];
-    this.#branches = [];
     this.#hasTightLoop = false;
     this.#isLeaf = true;
     this.#carries = this.#targets.carriers.has(state.function);
     if (this.#carries) this.#enter(codeStart);
     else this.#transfer(codeStart, Insert.Load);
-    if (this.#targets.polls.pollsAtEntry(state.function)) this.#poll(codeStart);
+    if (this.#targets.polls.pollsAtEntry(state.function)) this.#code.addPoll(codeStart);
   }
 
   /** Takes the countdown from where the function's first local will be. */
@@ -172,24 +138,15 @@ export class IntervalPass implements ToolPass {
     group.end = end;
   }
 
-  #insertMarks(group: PlaceGroup, marks: Mark[], tested: TestedMarks | undefined): MarkedGroup {
-    const { base, local, held, end } = group;
-    const marked = { base, local, marks, tested, insertions: [], isHoisted: false };
-    if (!this.#inHeader || !this.#places.hoist(this.#loops[this.#loops.length - 1], marked, group))
-      this.#places.markAt(marked, held, end);
-    return marked;
-  }
-
-  /** One access more in this region. */
+  /** One access more in this block. */
   #count(start: number): void {
     this.#accesses++;
     if (!this.#code.countdown.isVirtual) return;
-    const regions = this.#regions;
-    if (regions.current === NO_COUNT) {
-      regions.current = this.#blockPoll >= 0 ? this.#blockPoll : this.#code.add(start, Insert.Advance);
-      this.#advances.push(regions.current);
+    if (this.#current === NO_COUNT) {
+      this.#current = this.#code.add(start, Insert.Advance);
+      this.#advances.push(this.#current);
     }
-    this.#state.insertions.b[regions.current]++;
+    this.#state.insertions.b[this.#current]++;
   }
 
   bulk(_op: number, _first: number, _second: number, start: number): void {
@@ -198,118 +155,47 @@ export class IntervalPass implements ToolPass {
     this.#transfer(start, Insert.Save);
   }
 
-  endBlock(position: number): void {
-    if (this.#goesOn) this.#goesOn = false;
-    else {
-      this.#regions.endBlock(this.#state.control, this.#barriers);
-      this.#blockEnd = position;
-      this.#inHeader = false;
-      this.#blockPoll = -1;
-    }
+  endBlock(): void {
+    this.#current = NO_COUNT;
+    this.#inHeader = false;
     this.#marks.endBlock();
   }
 
   merge(position: number): void {
     this.#marks.forgetSince(position);
-    if (!this.#targets.exceptions) this.#regions.merge(this.#state.control, this.#barriers, this.#blockEnd);
   }
 
   enterLoop(body: number): void {
     this.#marks.forgetAll();
-    const { control, loop } = this.#state;
-    this.#regions.goOn(control, this.#barriers);
-    const start = control.start[control.top];
     this.#loops.push({
-      number: loop,
-      start,
       firstMarked: this.#marks.marked.length,
       firstAdvance: this.#advances.length,
-      poll: this.#poll(body),
+      poll: this.#code.addPoll(body),
       calls: this.#calls,
       accesses: this.#accesses,
-      around: this.#code.placeholder(start, Insert.OpenPolling, start, body),
-      entryPoll: this.#code.placeholder(start, Insert.Poll),
-      firstBranch: this.#branches.length,
-      isRigid: control.params[control.top] > 0,
-      hoisted: [],
-      barriers: ++this.#barriers,
       pollsInCall: false,
     });
     this.#inHeader = true;
   }
 
-  leaveLoop(start: number, end: number, oneBlock: boolean): void {
-    this.endBlock(start);
+  leaveLoop(_start: number, end: number, oneBlock: boolean): void {
+    this.endBlock();
     this.summary = undefined;
     const loop = this.#loops.pop();
-    if (loop === undefined) return;
-    this.#finishLoop(loop, end, oneBlock);
-    this.#regions.leaveLoop(this.#state.control, this.#barriers);
+    if (loop !== undefined) this.#finishLoop(loop, end, oneBlock);
   }
 
   #finishLoop(loop: OpenLoop, end: number, oneBlock: boolean): void {
-    const quiet = this.#calls === loop.calls;
-    if (this.#barriers > loop.barriers) this.#places.putBack(loop);
+    const isQuiet = this.#calls === loop.calls;
     if (oneBlock) this.summary = this.#moved.summarize(loop, end, this.#marks.marked, this.#advances);
     if (this.summary !== undefined) {
       this.#marks.forgetAll();
-      if (this.#loops.length === 0) this.#pollBehind(end);
-      else this.#barriers = loop.barriers - 1;
+      if (this.#loops.length === 0) this.#code.addPollBehind(end);
       return;
     }
-    if (loop.pollsInCall) {
-      this.#withoutPoll(loop);
-      return;
-    }
-    if (!quiet) return;
-    if (this.#accesses > loop.accesses) {
-      this.#hasTightLoop = true;
-      if (this.#barriers === loop.barriers) this.#pollAround(loop, end);
-    }
-    if (this.#accesses === loop.accesses) {
-      this.#code.remove(loop.poll);
-      this.#barriers = loop.barriers - 1;
-    }
-  }
-
-  /** Each trip calls a function that polls: the loop need not. */
-  #withoutPoll({ poll }: OpenLoop): void {
-    const { a, b } = this.#state.insertions;
-    if (b[poll] > 0) a[poll] = Insert.Advance;
-    else this.#code.remove(poll);
-  }
-
-  branch(start: number, end: number): void {
-    this.#regions.branch(this.#state.control, this.#barriers, start);
-    const loop = this.#loops[this.#loops.length - 1];
-    if (loop === undefined) return;
-    const opcode = this.#state.module.bytes[start];
-    if (opcode === Op.BR || opcode === Op.BR_IF || opcode === Op.BR_TABLE)
-      this.#branches.push({ start, end, depth: this.#state.control.top });
-    else for (const open of this.#loops) open.isRigid = true;
-  }
-
-  /**
-   * A loop that calls nothing had better be without the poll's call too: engines keep its variables in registers then. So
-   * the poll goes to a loop around it, which is continued where one is due.
-   */
-  #pollAround(loop: OpenLoop, end: number): void {
-    const { control, insertions } = this.#state;
-    const { top } = control;
-    const inside = this.#branches.slice(loop.firstBranch);
-    if (loop.isRigid || inside.some(({ depth }) => depth - top > DEEPEST_LABEL)) return;
-    for (const branch of inside) {
-      const bit = 1 << (branch.depth - top);
-      insertions.add(branch.start, InsertionKind.Relabel, branch.end - branch.start, bit);
-    }
-    this.#code.putIn(loop.around);
-    this.#code.putInPoll(loop.entryPoll);
-    // The block behind the header counts its own accesses.
-    const accesses = insertions.b[loop.poll];
-    insertions.a[loop.poll] = Insert.LeaveIfDue;
-    insertions.b[loop.poll] = 0;
-    if (accesses > 0) this.#code.add(insertions.positionOf(loop.poll), Insert.Advance, accesses);
-    this.#code.add(end, Insert.EndIf);
+    const isEmpty = this.#accesses === loop.accesses;
+    if (loop.pollsInCall || (isQuiet && isEmpty)) this.#code.remove(loop.poll);
+    else if (isQuiet) this.#hasTightLoop = true;
   }
 
   setGlobal(): number {
@@ -321,22 +207,14 @@ export class IntervalPass implements ToolPass {
   }
 
   call(callee: number, tail: boolean, start: number, end: number): void {
-    const { polls, exceptions } = this.#targets;
-    const { control } = this.#state;
+    const { polls } = this.#targets;
     this.#isLeaf = false;
-    this.#regions.goOn(control, this.#barriers);
-    const mayPoll = polls.mayPoll(callee);
-    if (mayPoll) {
+    if (polls.mayPoll(callee)) {
       if (!tail) this.#code.add(start, Insert.Call);
       this.#marks.forgetAll();
       const loop = this.#loops[this.#loops.length - 1];
-      const eachTrip = this.#inHeader || this.#regions.current === loop?.poll;
-      if (loop !== undefined && eachTrip && polls.pollsAtEntry(callee)) loop.pollsInCall = true;
-      this.#barriers++;
+      if (loop !== undefined && this.#inHeader && polls.pollsAtEntry(callee)) loop.pollsInCall = true;
     }
-    // The end of the block that the walk is about to tell of does not end the region.
-    this.#goesOn = !mayPoll && !tail && !exceptions && !polls.mayExit(callee);
-    if (tail || polls.mayExit(callee)) this.#regions.leave(control, this.#barriers);
     const accesses = polls.mayAccess(callee);
     if (accesses) this.#calls++;
     if (this.#targets.carriers.has(callee)) {
@@ -352,8 +230,6 @@ export class IntervalPass implements ToolPass {
   leave(start: number): void {
     const opcode = this.#state.module.bytes[start];
     const throws = opcode === Op.THROW || opcode === Op.RETHROW || opcode === Op.THROW_REF;
-    // At a trap, it does not matter any more what was counted ahead.
-    if (opcode !== Op.UNREACHABLE) this.#regions.leave(this.#state.control, this.#barriers);
     if (this.#carries && opcode !== Op.UNREACHABLE) {
       if (opcode === Op.RETURN) this.#code.addBefore(start, Insert.Return);
       return;
@@ -392,20 +268,6 @@ export class IntervalPass implements ToolPass {
     let left = places;
     for (const advance of this.#advances) if (this.#code.isIn(advance) && --left === 0) return true;
     return false;
-  }
-
-  #poll(position: number): number {
-    const poll = this.#code.add(position, Insert.Poll);
-    this.#code.polls.push(poll);
-    this.#blockPoll = poll;
-    return poll;
-  }
-
-  /** Behind a walk that no loop around polls for, and behind what other passes do there. */
-  #pollBehind(position: number): void {
-    const poll = this.#code.addBefore(position, Insert.Poll);
-    this.#code.polls.push(poll);
-    this.#blockPoll = poll;
   }
 
   #transfer(position: number, op: number): void {

@@ -13,8 +13,8 @@ import { BesideMarks, FIRST_BESIDE } from "../../pass/marks/beside-marks.ts";
 import { writeForm } from "../../pass/marks/mark-writer.ts";
 import type { LoopSummary } from "../../pass/marks/moved-marks.ts";
 import { LINE_BYTES } from "../../pass/marks/place-group.ts";
-import { Touches } from "../../pass/marks/touches.ts";
 import { type SampledPlace, type SampleTargets, SampleWriter } from "./sample-writer.ts";
+import { type Touch, Touches, takeIn } from "./touches.ts";
 
 /** Indices and addresses in the instrumented module that the inserted code refers to. */
 export interface SamplingTargets extends SampleTargets {
@@ -44,7 +44,7 @@ interface Walk extends LoopSummary {
 }
 
 interface Moved {
-  touch: number;
+  touch: Touch;
   end: LinearForm;
   stride: number;
 }
@@ -103,18 +103,19 @@ export class SamplingPass extends BesideMarks {
     const site = start - module.codePayloadStart;
     const near = touches.near(base, offset);
     // Addresses of 64 bits are not looked at below what a local holds.
-    const earlier = this.#targets.memory64 && touches.offset[near] < stack.offset[at] ? -1 : near;
-    const touch = touches.add(base, offset, site, start);
-    touches.local[touch] = keepAddress(stack, values, insertions, temporaries, at, op, start);
-    touches.held[touch] = stack.offset[at];
-    touches.insertion[touch] = insertions.add(end, this.kind, Insert.Sample, touch);
-    if (earlier < 0) return;
-    insertions.remove(touches.insertion[earlier]);
-    touches.takeIn(touch, earlier);
+    const isBelow = near !== undefined && near.offset < stack.offset[at];
+    const earlier = this.#targets.memory64 && isBelow ? undefined : near;
+    const local = keepAddress(stack, values, insertions, temporaries, at, op, start);
+    const insertion = insertions.add(end, this.kind, Insert.Sample, touches.all.length);
+    const held = stack.offset[at];
+    const touch = touches.add({ base, offset, site, position: start, local, held, insertion });
+    if (earlier === undefined) return;
+    insertions.remove(earlier.insertion);
+    takeIn(touch, earlier);
   }
 
-  override endBlock(position: number): void {
-    super.endBlock(position);
+  override endBlock(): void {
+    super.endBlock();
     this.#touches.endBlock();
   }
 
@@ -126,7 +127,7 @@ export class SamplingPass extends BesideMarks {
   override enterLoop(body: number): void {
     super.enterLoop(body);
     this.#touches.forgetAll();
-    this.#loops.push(this.#touches.length);
+    this.#loops.push(this.#touches.all.length);
   }
 
   override leaveLoop(start: number, end: number, oneBlock: boolean): void {
@@ -145,7 +146,7 @@ export class SamplingPass extends BesideMarks {
 
   override end(): void {
     super.end();
-    if (this.#touches.length === 0) return;
+    if (this.#touches.all.length === 0) return;
     const { temporaries } = this.state;
     this.#writer.lower = extraLocal(temporaries, I32);
     this.#writer.upper = extraLocal(temporaries, I32);
@@ -157,26 +158,25 @@ export class SamplingPass extends BesideMarks {
     const progressions = this.#progressions as LoopProgressions;
     progressions.begin(this.state.control);
     const { insertions } = this.state;
-    const { base, offset, extra, local, insertion, gone } = this.#touches;
     const moved: Moved[] = [];
-    for (let touch = first; touch < this.#touches.length; touch++) {
-      if (gone[touch] === 1) continue;
-      insertions.a[insertion[touch]] = Insert.SampleOften;
-      const progression = progressions.of(base[touch], offset[touch], local[touch]);
+    for (const touch of this.#touches.all.slice(first)) {
+      if (touch.isGone) continue;
+      insertions.a[touch.insertion] = Insert.SampleOften;
+      const progression = progressions.of(touch.base, touch.offset, touch.local);
       if (progression === undefined || progression.stride.terms.length > 0) continue;
       const stride = progression.stride.constant;
       if (Math.abs(stride) <= LONGEST_MOVED_STRIDE) moved.push({ touch, end: progression.end, stride });
     }
-    moved.sort((a, b) => base[a.touch] - base[b.touch] || offset[a.touch] - offset[b.touch]);
+    moved.sort((a, b) => a.touch.base - b.touch.base || a.touch.offset - b.touch.offset);
     for (let i = 0; i < moved.length; ) {
       const group = moved[i];
       let farthest = 0;
-      for (; i < moved.length && base[moved[i].touch] === base[group.touch]; i++) {
+      for (; i < moved.length && moved[i].touch.base === group.touch.base; i++) {
         const { touch } = moved[i];
-        const distance = offset[touch] + extra[touch] - offset[group.touch];
+        const distance = touch.offset + touch.extra - group.touch.offset;
         if (distance > LONGEST_EXTRA) break;
         farthest = Math.max(farthest, distance);
-        insertions.remove(insertion[touch]);
+        insertions.remove(touch.insertion);
       }
       this.#addMoved(group, farthest, end, summary);
     }
@@ -184,7 +184,7 @@ export class SamplingPass extends BesideMarks {
 
   #addMoved({ touch, end, stride }: Moved, extra: number, position: number, summary: LoopSummary): void {
     const { insertions } = this.state;
-    const site = this.#touches.site[touch];
+    const { site } = touch;
     if (stride === 0) {
       const form = insertions.forms.push(end) - 1;
       insertions.add(position, this.kind, Insert.SampleFixed, form, extra, site);
@@ -255,13 +255,7 @@ export class SamplingPass extends BesideMarks {
   }
 
   #placeOf(touch: number): SampledPlace {
-    const { offset, held, extra, local, site, upperSite } = this.#touches;
-    return {
-      local: local[touch],
-      displacement: (offset[touch] - held[touch]) | 0,
-      site: site[touch],
-      extra: extra[touch],
-      upperSite: upperSite[touch],
-    };
+    const { offset, held, extra, local, site, upperSite } = this.#touches.all[touch];
+    return { local, displacement: (offset - held) | 0, site, extra, upperSite };
   }
 }

@@ -30,8 +30,8 @@ export abstract class BesideMarks implements ToolPass {
     this.marks.bulk(op, first, second, start);
   }
 
-  endBlock(position: number): void {
-    this.marks.endBlock(position);
+  endBlock(): void {
+    this.marks.endBlock();
   }
 
   enterLoop(body: number): void {
@@ -44,10 +44,6 @@ export abstract class BesideMarks implements ToolPass {
 
   merge(position: number): void {
     this.marks.merge(position);
-  }
-
-  branch(start: number, end: number): void {
-    this.marks.branch(start, end);
   }
 
   leave(start: number): void {

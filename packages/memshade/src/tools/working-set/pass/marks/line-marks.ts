@@ -1,5 +1,5 @@
 import { CONSTANT } from "../../../../rewrite/walk/value-numbers.ts";
-import { KnownMarks } from "./known-marks.ts";
+import { KnownPlaces } from "./known-places.ts";
 import { type Mark, PlaceGroup, type TestedMarks } from "./place-group.ts";
 
 /** A group whose marks have been asked for: what a loop needs to take them along. */
@@ -8,11 +8,7 @@ export interface MarkedGroup {
   local: number;
   /** Marks that are right whatever the address. */
   marks: Mark[];
-  /** The same with a test, where that takes fewer. */
-  tested: TestedMarks | undefined;
   insertions: number[];
-  /** They stand before the loop whose header accesses the group. */
-  isHoisted: boolean;
 }
 
 /** Asks for the insertions that mark a group's lines; returns where. */
@@ -29,7 +25,7 @@ export class LineMarks {
   readonly #insert: InsertMarks;
   readonly #pool: PlaceGroup[] = [];
   #open = 0;
-  readonly #known = new KnownMarks();
+  readonly #known = new KnownPlaces();
   /** Aligned places are taken to lie in one line. */
   readonly #trusted: boolean;
   /** Groups marked so far in this function. */
@@ -42,7 +38,7 @@ export class LineMarks {
 
   reset(): void {
     this.#open = 0;
-    this.#known.reset();
+    this.#known.forgetAll();
     this.marked = [];
   }
 
@@ -88,7 +84,7 @@ export class LineMarks {
     const marks = group.marks(this.#trusted);
     const tested = this.#trusted || base === CONSTANT ? undefined : group.testedMarks();
     this.marked.push(this.#insert(group, marks, tested));
-    for (const { offset, kinds } of marks) this.#known.add(base, offset, kinds, position);
+    for (const { offset, kinds } of marks) this.#known.add(base, offset, offset + 1, kinds, position);
   }
 
   forgetAll(): void {

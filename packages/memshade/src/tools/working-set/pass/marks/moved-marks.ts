@@ -10,10 +10,9 @@ export interface LoopSummary {
   accesses: number;
 }
 
-/** A loop of one basic block: its polls, and the first of its marked groups and of the insertions that count accesses. */
+/** A loop of one basic block: its poll, and the first of its marked groups and of the insertions that count accesses. */
 export interface SummarizedLoop {
   poll: number;
-  entryPoll: number;
   firstMarked: number;
   firstAdvance: number;
 }
@@ -55,8 +54,7 @@ export class MovedMarks {
     progressions.begin(control);
     const moved: { group: MarkedGroup; progression: Progression }[] = [];
     for (let i = loop.firstMarked; i < marked.length; i++) {
-      const { base, marks, local, isHoisted } = marked[i];
-      if (isHoisted) continue;
+      const { base, marks, local } = marked[i];
       const progression = progressions.of(base, marks[0].offset, local);
       if (progression !== undefined && progression.stride.terms.length === 0)
         moved.push({ group: marked[i], progression });
@@ -65,7 +63,6 @@ export class MovedMarks {
     if (bounded === undefined) return undefined;
     const trips = progressions.countTrips(control, end, bounded.progression, temporaries);
     this.#code.remove(loop.poll);
-    this.#code.remove(loop.entryPoll);
     let accesses = 0;
     for (let i = loop.firstAdvance; i < advances.length; i++) {
       accesses += b[advances[i]];
