@@ -6,8 +6,9 @@ import { extraLocal, LASTING_SCRATCH } from "../rewrite/write/temporaries.ts";
 import { I32 } from "../wasm/index.ts";
 import * as Op from "../wasm/op.generated.ts";
 import { type CallPlan, CallTreatment } from "./call-plan.ts";
-import { ENTRY_WORD, FRAME_BYTES, HOST_WORD, pushPlace } from "./frame-base.ts";
+import { pushPlace } from "./frame-base.ts";
 import type { HostFrameFunctions, ShadowStack } from "./host-frame-functions.ts";
+import { ENTRY_WORD, HOST_WORD, STACK_FRAME_BYTES } from "./layout.ts";
 
 /** What the pass inserts: numbers behind its first kind. */
 const Step = {
@@ -98,7 +99,7 @@ export class ShadowStackPass implements ToolPass {
     switch (kind[entry] - this.#kind) {
       case Step.Prologue:
         sink.indexed(Op.GLOBAL_GET, stackGlobal);
-        sink.i32(FRAME_BYTES);
+        sink.i32(STACK_FRAME_BYTES);
         sink.plain(Op.I32_ADD);
         sink.local(Op.LOCAL_SET, FRAME);
         break;
@@ -110,7 +111,7 @@ export class ShadowStackPass implements ToolPass {
         break;
       case Step.KeepHost:
         this.#keep(sink);
-        this.#setHostWords(sink, -FRAME_BYTES, a[entry] === 1);
+        this.#setHostWords(sink, -STACK_FRAME_BYTES, a[entry] === 1);
         break;
       case Step.PushHost:
         pushPlace(sink, frames.hostWord);
@@ -150,7 +151,7 @@ export class ShadowStackPass implements ToolPass {
   /** The caller's frame becomes the newest. */
   #keep(sink: SnippetSink): void {
     sink.local(Op.LOCAL_GET, FRAME);
-    sink.i32(-FRAME_BYTES);
+    sink.i32(-STACK_FRAME_BYTES);
     sink.plain(Op.I32_ADD);
     sink.indexed(Op.GLOBAL_SET, this.#stack.stackGlobal);
   }

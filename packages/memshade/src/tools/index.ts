@@ -1,7 +1,5 @@
 export type { HookedFunction } from "../allocator/allocation-notes.ts";
 export { type CallSites, findCallSites } from "../contexts/frames/call-sites.ts";
-export { FRAME_HEADER_BYTES } from "../contexts/frames/frame-shapes.ts";
-export { eachIndexEntry } from "../contexts/frames/index-table.ts";
 export { CodeMarks } from "../rewrite/write/code-marks.ts";
 export { readInstrumentedInfo } from "./describe.ts";
 export {

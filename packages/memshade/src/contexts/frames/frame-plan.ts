@@ -8,30 +8,20 @@ import { EntryPoints } from "../entry-points.ts";
 
 /**
  * What calls do to the calling context of a tool that tells its events apart by it. A call adds its place, but for those
- * inside of a recursive component: recursion has the context in which it was entered, however deep it goes, unless its
- * levels are told apart.
+ * inside of a recursive component: recursion has the context in which it was entered, however deep it goes.
  */
 export class FramePlan {
   /** Where the host comes in. */
   readonly entries: EntryPoints;
   readonly #imported: number;
   readonly #reaches: Uint8Array;
-  readonly #component: Int32Array | undefined;
+  readonly #component: Int32Array;
   readonly #hooked: ReadonlySet<number>;
 
-  /**
-   * `targets`: functions in which something happens. The allocator's own code leads to none of them. `isUnfolded`: calls
-   * inside of recursive components add their places too.
-   */
-  constructor(
-    module: WasmModule,
-    scan: ModuleScan,
-    allocator: AllocatorPlan,
-    targets: readonly number[],
-    isUnfolded = false,
-  ) {
+  /** `targets`: functions in which something happens. The allocator's own code leads to none of them. */
+  constructor(module: WasmModule, scan: ModuleScan, allocator: AllocatorPlan, targets: readonly number[]) {
     this.#imported = module.importedFunctionCount;
-    this.#component = isUnfolded ? undefined : recursiveComponents(module, scan);
+    this.#component = recursiveComponents(module, scan);
     const internals = new Set(allocator.internals);
     this.#hooked = new Set(allocator.functions.map(({ index }) => index));
     this.#reaches = functionsReaching(module, scan, [...targets, ...mayRunAnything(module, scan)], (caller) =>
@@ -53,8 +43,8 @@ export class FramePlan {
     }
     if (!this.reaches(callee) || this.#hooked.has(callee)) return CallTreatment.None;
     if (callee < this.#imported) return isTail ? CallTreatment.KeepHost : CallTreatment.Host;
-    const component = this.#component?.[caller - this.#imported] ?? -1;
-    const isRecursive = component >= 0 && component === this.#component?.[callee - this.#imported];
+    const component = this.#component[caller - this.#imported];
+    const isRecursive = component >= 0 && component === this.#component[callee - this.#imported];
     return isRecursive ? CallTreatment.Keep : CallTreatment.Push;
   }
 }

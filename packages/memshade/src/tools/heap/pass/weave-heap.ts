@@ -1,6 +1,7 @@
 import { ContextPlan } from "../../../contexts/context-plan.ts";
-import { FRAME_BYTES, fixedFrameBase } from "../../../contexts/frame-base.ts";
+import { fixedFrameBase } from "../../../contexts/frame-base.ts";
 import { HostFrameFunctions, type ShadowStack } from "../../../contexts/host-frame-functions.ts";
+import { STACK_FRAME_BYTES } from "../../../contexts/layout.ts";
 import { ShadowStackPass } from "../../../contexts/shadow-stack-pass.ts";
 import { canCountBeside } from "../../../rewrite/facts/dynamic-library.ts";
 import { canShareMemory } from "../../../rewrite/facts/shared-memory.ts";
@@ -61,7 +62,7 @@ export function weaveHeap(around: ToolSurroundings): WovenTool | undefined {
     followedCalls: plan && { ...stack, entries: plan.entries },
     memoryLimit: undefined,
     globals: [
-      { type: I32, initial: encodeConstantExpression(I32, (layout.stack - FRAME_BYTES) | 0) },
+      { type: I32, initial: encodeConstantExpression(I32, (layout.stack - STACK_FRAME_BYTES) | 0) },
       ...(threads?.globals ?? []),
       ...runtime.globals,
     ],

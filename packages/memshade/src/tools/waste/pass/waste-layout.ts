@@ -1,4 +1,5 @@
 import { indexTableBytes } from "../../../contexts/frames/index-table.ts";
+import { NODE_BYTES } from "../../../contexts/layout.ts";
 import {
   BLOCK_BYTES,
   CONTROL_BYTES,
@@ -34,7 +35,6 @@ export const RECORD_SHIFTS = {
  */
 export const SITE_COUNTERS_BYTES = 16;
 export const SITE_EVENTS = 8;
-const NODE_BYTES = 8;
 /** As many numbers have 16 bits; bytes that each of them takes as an id. */
 const NARROW_IDS = 65_536;
 const GIVEN_BYTES = 5;
@@ -299,7 +299,6 @@ export function wasteConstants(
     NODE_CAPACITY: layout.nodeCapacity,
     INDEX: layout.index,
     INDEX_ENTRIES: layout.indexCapacity,
-    RECURSION: 1,
     STORE_SITES: wishes.stores,
     LOAD_SITES: wishes.loads,
     STORE_CAPACITY: layout.storeCapacity,

@@ -1,6 +1,7 @@
 import { bytesOfBase64 } from "../../../bytes/base64.ts";
-import { type ContextFrame, FrameTables, NOWHERE } from "../../../contexts/frame-tables.ts";
-import { type CallSites, FRAME_HEADER_BYTES, type FramedSites, type SiteTable } from "../../index.ts";
+import { type ContextFrame, FrameTables } from "../../../contexts/frames/frame-tables.ts";
+import { FRAME_HEADER_BYTES, NOWHERE } from "../../../contexts/layout.ts";
+import type { CallSites, FramedSites, SiteTable } from "../../index.ts";
 import { Control } from "../layout.ts";
 import type { BlockRuns } from "./block-runs.ts";
 import type { SiteInContext, WasteToolLayout } from "./read-waste.ts";

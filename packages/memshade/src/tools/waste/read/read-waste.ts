@@ -1,9 +1,10 @@
 import { bytesOfBase64 } from "../../../bytes/base64.ts";
+import { eachIndexEntry } from "../../../contexts/frames/index-table.ts";
+import { IndexEntry, IndexKind, NODE_BYTES, Node } from "../../../contexts/layout.ts";
 import type { PairKind, WasteClass, WasteValue } from "../../../model/waste/waste.ts";
 import { decodeModule, type WasmModule } from "../../../wasm/index.ts";
 import {
   BriefIds,
-  eachIndexEntry,
   findCallSites,
   findSites,
   framedSites,
@@ -37,9 +38,6 @@ import { type ObjectFigures, readObjects } from "./read-objects.ts";
 import { commonest, readValues } from "./read-values.ts";
 import { has, readCount } from "./tables.ts";
 
-const NODE_BYTES = 8;
-/** Kind of the entries of the index that are places. */
-const PLACE = 4;
 const PAIR_KINDS = new Map<number, PairKind>(
   (["overwritten", "deallocated", "returned", "silent", "redundant"] as const).map((kind) => [
     Pair[kind],
@@ -420,8 +418,11 @@ export class WasteReader {
   #callers(view: DataView, from: number): number[] {
     const layout = this.#layout;
     const path: number[] = [];
-    for (let node = from; node !== 0; node = view.getUint32(layout.nodes + node * NODE_BYTES, true))
-      path.push(view.getUint32(layout.nodes + node * NODE_BYTES + 4, true));
+    for (let node = from; node !== 0; ) {
+      const at = layout.nodes + node * NODE_BYTES;
+      path.push(view.getUint32(at + Node.place, true));
+      node = view.getUint32(at + Node.parent, true);
+    }
     return path;
   }
 
@@ -431,10 +432,11 @@ export class WasteReader {
     const places = new Map<number, number[]>();
     if (layout.pairCapacity === 0 && layout.siteCapacity === 0) return places;
     eachIndexEntry(view, layout.index, (at) => {
-      if (view.getUint32(at + 8, true) !== PLACE) return;
-      const offset = view.getUint32(at + 4, true);
-      const path = offset === 0 ? [] : [offset, ...this.#callers(view, view.getUint32(at, true))];
-      places.set(view.getUint32(at + 12, true), path);
+      const field = (distance: number): number => view.getUint32(at + distance, true);
+      if (field(IndexEntry.kind) !== IndexKind.place) return;
+      const offset = field(IndexEntry.second);
+      const path = offset === 0 ? [] : [offset, ...this.#callers(view, field(IndexEntry.first))];
+      places.set(field(IndexEntry.value), path);
     });
     return places;
   }

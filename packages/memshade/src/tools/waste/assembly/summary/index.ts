@@ -16,7 +16,7 @@ export {
   givenInFrame1, givenInFrame16, givenInFrame2, givenInFrame4, givenInFrame8, givenPlaced1, givenPlaced16, givenPlaced2, givenPlaced4,
   givenPlaced8,
 } from "./placed-given";
-export { enterFrame } from "../../../../contexts/assembly/frames/frames";
+export { enterFrame } from "../../../../contexts/assembly/frames";
 export {
   began112, began128, began16, began32, began48, began64, began80, began96, ended112, ended128, ended16, ended32, ended48, ended64,
   ended80, ended96, moved,

@@ -1,13 +1,9 @@
 import { bytesOfBase64 } from "../../../../bytes/base64.ts";
-import { type ContextFrame, FrameTables } from "../../../../contexts/frame-tables.ts";
+import { type ContextFrame, FrameTables } from "../../../../contexts/frames/frame-tables.ts";
+import { FRAME_HEADER_BYTES } from "../../../../contexts/layout.ts";
 import type { AttributionKind } from "../../../../model/working-set/working-set.ts";
 import { decodeModule } from "../../../../wasm/index.ts";
-import {
-  type AttributionLayout,
-  FRAME_HEADER_BYTES,
-  findCallSites,
-  type WorkingSetLayout,
-} from "../../../index.ts";
+import { type AttributionLayout, findCallSites, type WorkingSetLayout } from "../../../index.ts";
 import { ENTRY_BYTES, Entry, Key, State } from "../layout.ts";
 import { type AttributionEntry, attributeOpenInterval } from "./open-attribution.ts";
 

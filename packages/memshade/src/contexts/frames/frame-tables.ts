@@ -1,13 +1,5 @@
-import type { CallSites } from "./frames/call-sites.ts";
-
-// Mirrors contexts/assembly/frames.
-const TAG = 0;
-const NODE = 4;
-const RECORD_END = 8;
-const SLOT_BYTES = 16;
-const NODE_BYTES = 8;
-/** Node of frames that stand for all contexts which found no room. */
-export const NOWHERE = 0xffffffff;
+import { Frame, NODE_BYTES, NOWHERE, Node, SLOT_BYTES } from "../layout.ts";
+import type { CallSites } from "./call-sites.ts";
 
 /** A frame: what a function has in memory for one context it ran in. */
 export interface ContextFrame {
@@ -51,9 +43,9 @@ export class FrameTables {
   /** All frames by address. `end`: where the next one would begin, 0 before there is any. */
   *frames(view: DataView, end: number): Generator<ContextFrame> {
     for (let address = this.#layout.arena; address < end; ) {
-      const defined = view.getUint32(address + TAG, true) - 1;
-      const bytes = view.getUint32(address + RECORD_END, true);
-      yield { address, defined, node: view.getUint32(address + NODE, true), bytes };
+      const defined = view.getUint32(address + Frame.tag, true) - 1;
+      const bytes = view.getUint32(address + Frame.bytes, true);
+      yield { address, defined, node: view.getUint32(address + Frame.node, true), bytes };
       address += bytes + (this.#firstSlot[defined + 1] - this.#firstSlot[defined]) * SLOT_BYTES;
     }
   }
@@ -69,8 +61,8 @@ export class FrameTables {
     for (let node = from === NOWHERE ? 0 : from; node !== 0; ) {
       const at = this.#layout.nodes + node * NODE_BYTES;
       // Slots are counted from 1.
-      path.push(this.#offsetOfSlot[view.getUint32(at + 4, true) - 1]);
-      node = view.getUint32(at, true);
+      path.push(this.#offsetOfSlot[view.getUint32(at + Node.place, true) - 1]);
+      node = view.getUint32(at + Node.parent, true);
     }
     return path;
   }
