@@ -20,8 +20,11 @@ import { shareTables, type ThreadSharing } from "./thread-sharing.ts";
 /** Where the shadow memory comes from that several instances share. */
 const SHADOW_IMPORT = { module: "memshade", field: "memory" } as const;
 
-/** Weaves the heap profiler into a module with an allocator, or with counters alone. */
-export function weaveHeap(around: ToolSurroundings): WovenTool | undefined {
+/**
+ * Weaves the heap profiler into a module with an allocator, or with counters alone. `counted`: whether accesses will be counted;
+ * else its pass must be left out.
+ */
+export function weaveHeap(around: ToolSurroundings, counted = true): WovenTool | undefined {
   const { module, scan, options, allocator, appended, shadowMemory, firstGlobal } = around;
   const countersOnly = options.countersOnly === true;
   const recordsBlocks = allocator.functions.length > 0 && !countersOnly;
@@ -31,7 +34,7 @@ export function weaveHeap(around: ToolSurroundings): WovenTool | undefined {
   const acrossThreads = options.acrossThreads === true && recordsBlocks && canShareMemory(module);
   const layout = beside ?? layoutOf(around, recordsBlocks, acrossThreads);
   const threads = acrossThreads ? shareTables(appended, layout, shadowMemory, firstGlobal) : undefined;
-  const runtime = mergeHeapRuntime(around, layout, threads);
+  const runtime = mergeHeapRuntime(around, layout, threads, counted);
   const stack: ShadowStack = {
     shadowMemory,
     stackGlobal: firstGlobal,
@@ -103,6 +106,7 @@ function mergeHeapRuntime(
   { options, appended, shadowMemory, firstGlobal, callHost }: ToolSurroundings,
   layout: ShadowLayout,
   threads: ThreadSharing | undefined,
+  counted: boolean,
 ): MergedRuntime {
   const wallClock = options.clock === "wall";
   const exact = options.exactHistogram === true;
@@ -111,7 +115,7 @@ function mergeHeapRuntime(
     appended,
     shadowMemory,
     firstGlobal: firstGlobal + 1 + (threads?.globals.length ?? 0),
-    constants: { ...runtimeConstants(layout, wallClock, exact), ...threads?.constants },
+    constants: { ...runtimeConstants(layout, { wallClock, exact, counted }), ...threads?.constants },
     commonPath: usual ? commonPathBytes() : undefined,
     constantGlobals: true,
     hosts: {
