@@ -5,10 +5,11 @@ import type { SnippetSink } from "../rewrite/write/snippet-sink.ts";
 import { extraLocal, LASTING_SCRATCH } from "../rewrite/write/temporaries.ts";
 import { I32 } from "../wasm/index.ts";
 import * as Op from "../wasm/op.generated.ts";
-import { type CallPlan, CallTreatment } from "./call-plan.ts";
+import { CallTreatment } from "./call-plan.ts";
 import { pushPlace } from "./frame-base.ts";
 import type { HostFrameFunctions, ShadowStack } from "./host-frame-functions.ts";
 import { ENTRY_WORD, HOST_WORD, STACK_FRAME_BYTES } from "./layout.ts";
+import type { StackPlan } from "./stack-plan.ts";
 
 /** What the pass inserts: numbers behind its first kind. */
 const Step = {
@@ -38,7 +39,7 @@ const FRAME = LASTING_SCRATCH;
 /** Keeps a shadow stack: frames around the calls that a plan wants them for. */
 export class ShadowStackPass implements ToolPass {
   readonly everywhere = "wrappers";
-  readonly #plan: CallPlan;
+  readonly #plan: StackPlan;
   readonly #stack: ShadowStack;
   readonly #functions: HostFrameFunctions;
   #state!: WalkState;
@@ -47,7 +48,7 @@ export class ShadowStackPass implements ToolPass {
   #hasFrame = false;
   #hostWord = NO_LOCAL;
 
-  constructor(plan: CallPlan, stack: ShadowStack, functions: HostFrameFunctions) {
+  constructor(plan: StackPlan, stack: ShadowStack, functions: HostFrameFunctions) {
     this.#plan = plan;
     this.#stack = stack;
     this.#functions = functions;

@@ -1,8 +1,8 @@
-import { ContextPlan } from "../../../contexts/context-plan.ts";
 import { fixedFrameBase } from "../../../contexts/frame-base.ts";
 import { HostFrameFunctions, type ShadowStack } from "../../../contexts/host-frame-functions.ts";
 import { STACK_FRAME_BYTES } from "../../../contexts/layout.ts";
 import { ShadowStackPass } from "../../../contexts/shadow-stack-pass.ts";
+import { StackPlan } from "../../../contexts/stack-plan.ts";
 import { canCountBeside } from "../../../rewrite/facts/dynamic-library.ts";
 import { canShareMemory } from "../../../rewrite/facts/shared-memory.ts";
 import { type MergedRuntime, mergeRuntime } from "../../../rewrite/link/shadow-runtime.ts";
@@ -40,7 +40,7 @@ export function weaveHeap(around: ToolSurroundings, counted = true): WovenTool |
     stackGlobal: firstGlobal,
     frames: threads?.frames ?? fixedFrameBase(layout),
   };
-  const plan = recordsBlocks ? new ContextPlan(module, scan, allocator) : undefined;
+  const plan = recordsBlocks ? new StackPlan(module, scan, allocator) : undefined;
   const counters = new CountFunctions(appended, shadowMemory);
   return {
     name: "heap",
