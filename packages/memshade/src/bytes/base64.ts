@@ -10,3 +10,10 @@ export function bytesOfBase64(text: string): Uint8Array<ArrayBuffer> {
   const { buffer, byteOffset, length } = Buffer.from(text, "base64");
   return new Uint8Array(buffer, byteOffset, length);
 }
+
+/** Bytes as text; `bytesOfBase64` reads it. */
+export function base64(bytes: Uint8Array): string {
+  let text = "";
+  for (const byte of bytes) text += String.fromCharCode(byte);
+  return btoa(text);
+}

@@ -1,3 +1,4 @@
+import { base64 } from "../../bytes/base64.ts";
 import type { WasmModule } from "../../wasm/index.ts";
 import { CallTreatment } from "../call-plan.ts";
 import { FRAME_HEADER_BYTES, SLOT_BYTES } from "../layout.ts";
@@ -61,4 +62,21 @@ export function frameShapes(
 /** Size of a function's frame with its slots, bytes. */
 export function frameBytes({ recordBytes, firstSlot }: FrameShapes, defined: number): number {
   return recordBytes[defined] + (firstSlot[defined + 1] - firstSlot[defined]) * SLOT_BYTES;
+}
+
+/** What the reader of frames has to know of slots: two bits per call. */
+export function slotKinds({ calls, shapes }: { calls: CallSites; shapes: FrameShapes }): {
+  slots: string;
+  keeps: string;
+} {
+  const { firstSlot, pushes, callOfSlot } = shapes;
+  const slots = new Uint8Array((calls.length + 7) >>> 3);
+  const keeps = new Uint8Array(slots.length);
+  for (let defined = 0; defined < pushes.length; defined++)
+    for (let slot = firstSlot[defined]; slot < firstSlot[defined + 1]; slot++) {
+      const call = callOfSlot[slot];
+      slots[call >>> 3] |= 1 << (call & 7);
+      if (slot - firstSlot[defined] >= pushes[defined]) keeps[call >>> 3] |= 1 << (call & 7);
+    }
+  return { slots: base64(slots), keeps: base64(keeps) };
 }

@@ -1,5 +1,6 @@
 import type { SnippetSink } from "../../rewrite/write/snippet-sink.ts";
 import * as Op from "../../wasm/op.generated.ts";
+import type { FollowedCalls } from "../entry-wrappers.ts";
 import { ENTRY_WORD, HOST_WORD, Slot } from "../layout.ts";
 
 const NOTHING = 0x40;
@@ -104,4 +105,19 @@ export class FrameSnippets {
       sink.access(Op.I32_STORE, 2, memory, word);
     }
   }
+}
+
+/** The words that wrappers around entered functions keep: where the host stands, counted from the root's slot. */
+export function entryStack({
+  slotGlobal,
+  hostWord,
+  rootSlot,
+}: FrameTargets): Omit<FollowedCalls, "shadowMemory"> {
+  return {
+    stackGlobal: slotGlobal,
+    frames: {
+      hostWord: { global: -1, offset: hostWord },
+      emptyStack: { global: -1, offset: rootSlot },
+    },
+  };
 }

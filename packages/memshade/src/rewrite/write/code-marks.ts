@@ -1,4 +1,4 @@
-import { bytesOfBase64 } from "../../bytes/base64.ts";
+import { base64, bytesOfBase64 } from "../../bytes/base64.ts";
 import { partitionPoint } from "../../bytes/partition-point.ts";
 
 /** Original offset of what stands between marked places. */
@@ -23,9 +23,7 @@ export function encodeCodeMarks(marks: readonly CodeMark[]): string {
     writeSigned(bytes, mark.original - last.original);
     last = mark;
   }
-  let text = "";
-  for (let at = 0; at < bytes.length; at += 4096) text += String.fromCharCode(...bytes.slice(at, at + 4096));
-  return btoa(text);
+  return base64(Uint8Array.from(bytes));
 }
 
 /** Finds original places by those of instrumented code. */

@@ -1,11 +1,9 @@
 import type { AllocationListeners } from "../../../../allocator/allocation-listeners.ts";
 import { allFrameBytes, type Frames } from "../../../../contexts/frames/call-frames.ts";
 import { findCallSites } from "../../../../contexts/frames/call-sites.ts";
-import { entryStack } from "../../../../contexts/frames/entry-stack.ts";
 import { FramePlan } from "../../../../contexts/frames/frame-plan.ts";
-import { frameShapes } from "../../../../contexts/frames/frame-shapes.ts";
-import { FrameSnippets, type FrameTargets } from "../../../../contexts/frames/frame-snippets.ts";
-import { slotKinds } from "../../../../contexts/frames/slot-kinds.ts";
+import { frameShapes, slotKinds } from "../../../../contexts/frames/frame-shapes.ts";
+import { entryStack, FrameSnippets, type FrameTargets } from "../../../../contexts/frames/frame-snippets.ts";
 import { FunctionFact, type ModuleScan } from "../../../../rewrite/facts/module-scan.ts";
 import { mergeRuntime, type RuntimeFunctions } from "../../../../rewrite/link/shadow-runtime.ts";
 import type { ToolPass } from "../../../../rewrite/tool.ts";
