@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { assemblyDigest } from "../scripts/assembly-sources.ts";
 import { assemblyOf, layoutFiles, writeLayouts } from "../scripts/build-layouts.ts";
+import * as contexts from "../src/contexts/layout.ts";
 import * as heap from "../src/tools/heap/layout.ts";
 
 describe("the layout of a tool's memory", () => {
@@ -58,7 +59,7 @@ export const WIDE: u32 = 4;
   });
 
   it("has no two fields of a table in one place", () => {
-    for (const [name, table] of Object.entries(heap)) {
+    for (const [name, table] of [...Object.entries(contexts), ...Object.entries(heap)]) {
       if (typeof table === "number" || name === "Tag") continue;
       const places = Object.values(table);
       expect(new Set(places).size, name).toBe(places.length);

@@ -47,128 +47,174 @@ export const ZEROES: ReadonlySet<AllocatorFunction["role"]> = new Set([
  * The caller's frame is the newest on the shadow stack, so its position is read before anything else runs.
  */
 export function hookBody(hooked: AllocatorFunction, type: FuncType, around: HookSurroundings): Uint8Array {
-  const result = type.results[0];
-  const resultLocal = type.params.length;
-  const stackLocal = resultLocal + 1;
-  const wideLocal = stackLocal + 1;
-  const { recorder, listeners } = around;
-  const threads = recorder?.threads;
-  const { addTwin } = around;
-  const busy = addTwin !== undefined && hooked.kind !== "reallocate" && threads === undefined;
-  const inlined = busy
-    ? recorder?.inlined?.(hooked.kind === "release" ? "released" : "allocated", wideLocal + 1)
-    : undefined;
-  const body = new BodyBuilder([result ?? I32, I32, I64, ...(inlined?.locals ?? [])]);
-  const tell = (name: "allocatedRarely" | "reallocated" | "releasedRarely"): void => {
-    body.op("call", recorder?.functions.get(name) as number);
-  };
+  const hook = new Hook(hooked, type, around);
+  return hooked.kind === "release" ? hook.release() : hook.allocate();
+}
 
-  const address = (param: number): void => {
-    body.op("local.get", param);
-    asAddress(body, type.params[param], wideLocal);
-    addPointerOffset(body, hooked.pointerOffset, () => {
-      body.op("local.get", param);
-      asAddress(body, type.params[param], wideLocal);
-    });
-  };
-  const size = (): void => {
-    body.op("local.get", hooked.sizeParam);
-    if (hooked.countParam >= 0) {
-      body.op("local.get", hooked.countParam);
-      body.op(type.params[hooked.sizeParam] === I64 ? "i64.mul" : "i32.mul");
-    }
-    asAddress(body, type.params[hooked.sizeParam], wideLocal);
-    if (hooked.sizeOffset !== 0) body.i32(hooked.sizeOffset).op("i32.add");
-  };
-  const pushParams = (): void => {
-    for (let i = 0; i < type.params.length; i++) body.op("local.get", i);
-  };
-  const callOriginal = (call: "call" | "return_call" = "call"): void => {
-    pushParams();
-    body.op(call, around.original);
-  };
-  const tellListeners = (): void => {
-    for (const listener of listeners) {
-      address(hooked.pointerParam);
-      body.op("call", listener.released);
-    }
-  };
+/** Writes the body of one hook. */
+class Hook {
+  readonly #hooked: AllocatorFunction;
+  readonly #type: FuncType;
+  readonly #around: HookSurroundings;
+  /** Locals behind the parameters: the original's result, the newest frame, and an address of 64 bits. */
+  readonly #result: number;
+  readonly #frame: number;
+  readonly #wide: number;
+  /** What is written out in place of a call of the recorder. */
+  readonly #inlined: ReturnType<InlineFunction> | undefined;
+  readonly #body: BodyBuilder;
 
-  if (hooked.kind === "release") {
-    if (inlined !== undefined && addTwin !== undefined) {
-      // Nothing is kept over a call, so the whole hook needs no more than registers.
-      const otherwise = addTwin(() => hookBody(hooked, type, { ...around, addTwin: undefined }));
-      body.open("block");
-      address(hooked.pointerParam);
-      body.instructions(inlined.code);
-      tellListeners();
-      callOriginal("return_call");
-      body.end();
-      pushParams();
-      body.op("return_call", otherwise);
-      return body.finish();
-    }
-    if (recorder !== undefined) {
-      if (threads !== undefined) body.op("call", threads.lock);
-      address(hooked.pointerParam);
-      tell("releasedRarely");
-      if (threads !== undefined) body.op("call", threads.unlock);
-    }
-    tellListeners();
-    callOriginal("return_call");
-    return body.finish();
+  constructor(hooked: AllocatorFunction, type: FuncType, around: HookSurroundings) {
+    this.#hooked = hooked;
+    this.#type = type;
+    this.#around = around;
+    this.#result = type.params.length;
+    this.#frame = this.#result + 1;
+    this.#wide = this.#frame + 1;
+    const { recorder, addTwin } = around;
+    const isBusy = addTwin !== undefined && hooked.kind !== "reallocate" && recorder?.threads === undefined;
+    const name = hooked.kind === "release" ? "released" : "allocated";
+    this.#inlined = isBusy ? recorder?.inlined?.(name, this.#wide + 1) : undefined;
+    this.#body = new BodyBuilder([type.results[0] ?? I32, I32, I64, ...(this.#inlined?.locals ?? [])]);
   }
 
-  const reallocates = hooked.kind === "reallocate";
-  if (recorder !== undefined) body.op("global.get", recorder.stackGlobal).op("local.set", stackLocal);
-  // What a reallocation gives back, another thread may get before anybody here is told.
-  if (threads !== undefined && reallocates) body.op("call", threads.lock);
-  for (const { requested } of listeners) if (requested !== undefined) body.op("call", requested);
-  callOriginal();
-  body.op("local.set", resultLocal);
-  const block = (): void => {
-    if (hooked.outPointerParam < 0) {
-      body.op("local.get", resultLocal);
-      asAddress(body, result, wideLocal);
-      addPointerOffset(body, hooked.pointerOffset, () => {
-        body.op("local.get", resultLocal);
-        asAddress(body, result, wideLocal);
-      });
+  release(): Uint8Array {
+    const { recorder, addTwin } = this.#around;
+    if (this.#inlined !== undefined && addTwin !== undefined)
+      return this.#releaseInline(this.#inlined.code, addTwin);
+    if (recorder !== undefined) {
+      this.#lock(recorder);
+      this.#address(this.#hooked.pointerParam);
+      this.#body.op("call", recorder.functions.get("releasedRarely") as number);
+      this.#unlock(recorder);
+    }
+    this.#tellReleased();
+    this.#callOriginal("return_call");
+    return this.#body.finish();
+  }
+
+  /** Nothing is kept over a call, so the whole hook needs no more than registers. */
+  #releaseInline(code: Uint8Array, addTwin: (body: () => Uint8Array) => number): Uint8Array {
+    const around = { ...this.#around, addTwin: undefined };
+    const otherwise = addTwin(() => hookBody(this.#hooked, this.#type, around));
+    this.#body.open("block");
+    this.#address(this.#hooked.pointerParam);
+    this.#body.instructions(code);
+    this.#tellReleased();
+    this.#callOriginal("return_call");
+    this.#body.end();
+    this.#params();
+    return this.#body.op("return_call", otherwise).finish();
+  }
+
+  allocate(): Uint8Array {
+    const { recorder, listeners } = this.#around;
+    const body = this.#body;
+    const reallocates = this.#hooked.kind === "reallocate";
+    if (recorder !== undefined) body.op("global.get", recorder.stackGlobal).op("local.set", this.#frame);
+    // What a reallocation gives back, another thread may get before anybody here is told.
+    if (reallocates) this.#lock(recorder);
+    for (const { requested } of listeners) if (requested !== undefined) body.op("call", requested);
+    this.#callOriginal("call");
+    body.op("local.set", this.#result);
+    if (recorder !== undefined) {
+      if (!reallocates) this.#lock(recorder);
+      this.#record(recorder, reallocates);
+      this.#unlock(recorder);
+    }
+    for (const listener of listeners) this.#tellAllocated(listener, reallocates);
+    return body.op("local.get", this.#result).finish();
+  }
+
+  #record({ functions }: BlockRecorder, reallocates: boolean): void {
+    const body = this.#body;
+    if (this.#inlined !== undefined) {
+      body.open("block").open("block");
+      this.#block();
+      this.#size();
+      body.op("local.get", this.#frame).instructions(this.#inlined.code).op("br", 1).end();
+    }
+    if (reallocates) this.#address(this.#hooked.pointerParam);
+    this.#block();
+    this.#size();
+    body.op("local.get", this.#frame).i32(this.#around.self);
+    body.op("call", functions.get(reallocates ? "reallocated" : "allocatedRarely") as number);
+    if (this.#inlined !== undefined) body.end();
+  }
+
+  #tellAllocated(listener: AllocationListeners, reallocates: boolean): void {
+    const { role, index, pointerParam } = this.#hooked;
+    if (reallocates) this.#address(pointerParam);
+    this.#block();
+    this.#size();
+    if (!reallocates) this.#body.i32(ZEROES.has(role) ? listener.zeroedBy(index) : 0);
+    this.#body.op("call", reallocates ? listener.reallocated : listener.allocated);
+  }
+
+  #tellReleased(): void {
+    for (const { released } of this.#around.listeners) {
+      this.#address(this.#hooked.pointerParam);
+      this.#body.op("call", released);
+    }
+  }
+
+  #lock(recorder: BlockRecorder | undefined): void {
+    if (recorder?.threads !== undefined) this.#body.op("call", recorder.threads.lock);
+  }
+
+  #unlock({ threads }: BlockRecorder): void {
+    if (threads !== undefined) this.#body.op("call", threads.unlock);
+  }
+
+  #params(): void {
+    for (let i = 0; i < this.#type.params.length; i++) this.#body.op("local.get", i);
+  }
+
+  #callOriginal(call: "call" | "return_call"): void {
+    this.#params();
+    this.#body.op(call, this.#around.original);
+  }
+
+  /** Pushes the address of the block that is handed out, 0 if there is none. */
+  #block(): void {
+    const { outPointerParam } = this.#hooked;
+    const body = this.#body;
+    if (outPointerParam < 0) {
+      this.#pointer(this.#result, this.#type.results[0]);
       return;
     }
     // The address was stored; a result other than 0 says that it was not.
-    const wide = type.params[hooked.outPointerParam] === I64;
-    body.op("local.get", resultLocal).op("i32.eqz").open("if", I32);
-    body.op("local.get", hooked.outPointerParam);
-    loadAddress(body, wide ? "i64.load" : "i32.load", around.memory);
-    asAddress(body, wide ? I64 : I32, wideLocal);
+    const isWide = this.#type.params[outPointerParam] === I64;
+    body.op("local.get", this.#result).op("i32.eqz").open("if", I32);
+    body.op("local.get", outPointerParam);
+    loadAddress(body, isWide ? "i64.load" : "i32.load", this.#around.memory);
+    asAddress(body, isWide ? I64 : I32, this.#wide);
     body.op("else").i32(0).end();
-  };
-  if (recorder !== undefined) {
-    if (threads !== undefined && !reallocates) body.op("call", threads.lock);
-    if (inlined !== undefined) {
-      body.open("block").open("block");
-      block();
-      size();
-      body.op("local.get", stackLocal).instructions(inlined.code).op("br", 1).end();
-    }
-    if (reallocates) address(hooked.pointerParam);
-    block();
-    size();
-    body.op("local.get", stackLocal).i32(around.self);
-    tell(reallocates ? "reallocated" : "allocatedRarely");
-    if (inlined !== undefined) body.end();
-    if (threads !== undefined) body.op("call", threads.unlock);
   }
-  for (const listener of listeners) {
-    if (reallocates) address(hooked.pointerParam);
-    block();
-    size();
-    if (!reallocates) body.i32(ZEROES.has(hooked.role) ? listener.zeroedBy(hooked.index) : 0);
-    body.op("call", reallocates ? listener.reallocated : listener.allocated);
+
+  #address(param: number): void {
+    this.#pointer(param, this.#type.params[param]);
   }
-  body.op("local.get", resultLocal);
-  return body.finish();
+
+  /** Pushes the address of the block that a local of a type points to. */
+  #pointer(local: number, type: number): void {
+    const push = (): void => {
+      this.#body.op("local.get", local);
+      asAddress(this.#body, type, this.#wide);
+    };
+    push();
+    addPointerOffset(this.#body, this.#hooked.pointerOffset, push);
+  }
+
+  #size(): void {
+    const { sizeParam, countParam, sizeOffset } = this.#hooked;
+    const body = this.#body;
+    const type = this.#type.params[sizeParam];
+    body.op("local.get", sizeParam);
+    if (countParam >= 0) body.op("local.get", countParam).op(type === I64 ? "i64.mul" : "i32.mul");
+    asAddress(body, type, this.#wide);
+    if (sizeOffset !== 0) body.i32(sizeOffset).op("i32.add");
+  }
 }
 
 function loadAddress(body: BodyBuilder, load: OpcodeName, memory: number): void {

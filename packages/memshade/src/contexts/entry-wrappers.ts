@@ -1,7 +1,8 @@
 import { sizeOfU32Leb, writeU32Leb } from "../bytes/leb128.ts";
 import { BodyBuilder } from "../rewrite/write/body-builder.ts";
 import { type FuncType, I32 } from "../wasm/index.ts";
-import { ENTRY_WORD, type FrameBase, HOST_WORD, placeCode } from "./frame-base.ts";
+import { type FrameBase, placeCode } from "./frame-base.ts";
+import { ENTRY_WORD, HOST_WORD } from "./layout.ts";
 
 const HAS_MEMORY_INDEX = 0x40;
 

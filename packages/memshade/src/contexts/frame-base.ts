@@ -1,22 +1,7 @@
 import { ByteWriter } from "../bytes/writer.ts";
 import type { SnippetSink } from "../rewrite/write/snippet-sink.ts";
 import * as Op from "../wasm/op.generated.ts";
-
-/** A frame of the shadow stack: the call site, and a memo of its place in the tree of contexts. */
-export const FRAME_BYTES = 8;
-
-/**
- * Two words below the stack, at the address of the host word, both counted in bytes from the empty stack.
- *
- * - The host word: the newest frame at a call that has left a function for the host, or may have, through a table or a
- *   reference.
- * - The entry word: where the host is when it has control, which is where what it calls goes on.
- *
- * While the module's own code runs, both are what they were when the host called it. So they are right whatever ends
- * that call, a trap included; calls out of the module set them for their duration.
- */
-export const HOST_WORD = 0;
-export const ENTRY_WORD = 4;
+import { STACK_FRAME_BYTES } from "./layout.ts";
 
 /** An address: `offset` bytes behind what a global holds, or behind 0 where `global` is −1. */
 export interface Place {
@@ -36,7 +21,7 @@ export interface FrameBase {
 export function fixedFrameBase({ stack, hostWord }: { stack: number; hostWord: number }): FrameBase {
   return {
     hostWord: { global: -1, offset: hostWord },
-    emptyStack: { global: -1, offset: stack - FRAME_BYTES },
+    emptyStack: { global: -1, offset: stack - STACK_FRAME_BYTES },
   };
 }
 

@@ -1,7 +1,8 @@
 import type { AppendedFunctions } from "../rewrite/write/appended-functions.ts";
 import { BodyBuilder } from "../rewrite/write/body-builder.ts";
 import { I32, I64 } from "../wasm/index.ts";
-import { ENTRY_WORD, type FrameBase, HOST_WORD, placeCode } from "./frame-base.ts";
+import { type FrameBase, placeCode } from "./frame-base.ts";
+import { ENTRY_WORD, HOST_WORD } from "./layout.ts";
 
 const HAS_MEMORY_INDEX = 0x40;
 

@@ -5,9 +5,11 @@ import type { SnippetSink } from "../rewrite/write/snippet-sink.ts";
 import { extraLocal, LASTING_SCRATCH } from "../rewrite/write/temporaries.ts";
 import { I32 } from "../wasm/index.ts";
 import * as Op from "../wasm/op.generated.ts";
-import { type CallPlan, CallTreatment } from "./call-plan.ts";
-import { ENTRY_WORD, FRAME_BYTES, HOST_WORD, pushPlace } from "./frame-base.ts";
+import { CallTreatment } from "./call-plan.ts";
+import { pushPlace } from "./frame-base.ts";
 import type { HostFrameFunctions, ShadowStack } from "./host-frame-functions.ts";
+import { ENTRY_WORD, HOST_WORD, STACK_FRAME_BYTES } from "./layout.ts";
+import type { StackPlan } from "./stack-plan.ts";
 
 /** What the pass inserts: numbers behind its first kind. */
 const Step = {
@@ -37,7 +39,7 @@ const FRAME = LASTING_SCRATCH;
 /** Keeps a shadow stack: frames around the calls that a plan wants them for. */
 export class ShadowStackPass implements ToolPass {
   readonly everywhere = "wrappers";
-  readonly #plan: CallPlan;
+  readonly #plan: StackPlan;
   readonly #stack: ShadowStack;
   readonly #functions: HostFrameFunctions;
   #state!: WalkState;
@@ -46,7 +48,7 @@ export class ShadowStackPass implements ToolPass {
   #hasFrame = false;
   #hostWord = NO_LOCAL;
 
-  constructor(plan: CallPlan, stack: ShadowStack, functions: HostFrameFunctions) {
+  constructor(plan: StackPlan, stack: ShadowStack, functions: HostFrameFunctions) {
     this.#plan = plan;
     this.#stack = stack;
     this.#functions = functions;
@@ -98,7 +100,7 @@ export class ShadowStackPass implements ToolPass {
     switch (kind[entry] - this.#kind) {
       case Step.Prologue:
         sink.indexed(Op.GLOBAL_GET, stackGlobal);
-        sink.i32(FRAME_BYTES);
+        sink.i32(STACK_FRAME_BYTES);
         sink.plain(Op.I32_ADD);
         sink.local(Op.LOCAL_SET, FRAME);
         break;
@@ -110,7 +112,7 @@ export class ShadowStackPass implements ToolPass {
         break;
       case Step.KeepHost:
         this.#keep(sink);
-        this.#setHostWords(sink, -FRAME_BYTES, a[entry] === 1);
+        this.#setHostWords(sink, -STACK_FRAME_BYTES, a[entry] === 1);
         break;
       case Step.PushHost:
         pushPlace(sink, frames.hostWord);
@@ -150,7 +152,7 @@ export class ShadowStackPass implements ToolPass {
   /** The caller's frame becomes the newest. */
   #keep(sink: SnippetSink): void {
     sink.local(Op.LOCAL_GET, FRAME);
-    sink.i32(-FRAME_BYTES);
+    sink.i32(-STACK_FRAME_BYTES);
     sink.plain(Op.I32_ADD);
     sink.indexed(Op.GLOBAL_SET, this.#stack.stackGlobal);
   }

@@ -1,60 +1,26 @@
 import type { AllocatorPlan } from "../../allocator/find/plan.ts";
-import { functionsReaching, recursiveComponents } from "../../rewrite/facts/call-graph.ts";
 import type { ModuleScan } from "../../rewrite/facts/module-scan.ts";
 import type { WasmModule } from "../../wasm/index.ts";
-import { CallTreatment } from "../call-plan.ts";
-import { mayRunAnything } from "../context-plan.ts";
-import { EntryPoints } from "../entry-points.ts";
+import { CallPlan, CallTreatment } from "../call-plan.ts";
 
-/**
- * What calls do to the calling context of a tool that tells its events apart by it. A call adds its place, but for those
- * inside of a recursive component: recursion has the context in which it was entered, however deep it goes, unless its
- * levels are told apart.
- */
-export class FramePlan {
-  /** Where the host comes in. */
-  readonly entries: EntryPoints;
-  readonly #imported: number;
-  readonly #reaches: Uint8Array;
-  readonly #component: Int32Array | undefined;
+/** What calls do to frames that stay: each has a slot, and so a place of its own, whether it is a tail call or not. */
+export class FramePlan extends CallPlan {
   readonly #hooked: ReadonlySet<number>;
 
-  /**
-   * `targets`: functions in which something happens. The allocator's own code leads to none of them. `isUnfolded`: calls
-   * inside of recursive components add their places too.
-   */
-  constructor(
-    module: WasmModule,
-    scan: ModuleScan,
-    allocator: AllocatorPlan,
-    targets: readonly number[],
-    isUnfolded = false,
-  ) {
-    this.#imported = module.importedFunctionCount;
-    this.#component = isUnfolded ? undefined : recursiveComponents(module, scan);
+  /** `targets`: functions in which something happens. The allocator's own code leads to none of them. */
+  constructor(module: WasmModule, scan: ModuleScan, allocator: AllocatorPlan, targets: readonly number[]) {
     const internals = new Set(allocator.internals);
+    super(module, scan, targets, (caller) => internals.has(caller));
     this.#hooked = new Set(allocator.functions.map(({ index }) => index));
-    this.#reaches = functionsReaching(module, scan, [...targets, ...mayRunAnything(module, scan)], (caller) =>
-      internals.has(caller),
-    );
-    this.entries = new EntryPoints(module, scan, (index) => this.reaches(index));
   }
 
-  /** Whether something can happen while the function runs, so that it matters who called it. */
-  reaches(index: number): boolean {
-    return this.#reaches[index] === 1;
-  }
-
-  /** `CallTreatment` of a call; `callee` is −1 for one through a table or a reference. Keep: the context stays. */
   treatment(caller: number, callee: number, isTail: boolean): number {
     if (callee < 0) {
       if (!this.entries.hostMayCallReferences) return CallTreatment.Push;
       return isTail ? CallTreatment.KeepHost : CallTreatment.Host;
     }
     if (!this.reaches(callee) || this.#hooked.has(callee)) return CallTreatment.None;
-    if (callee < this.#imported) return isTail ? CallTreatment.KeepHost : CallTreatment.Host;
-    const component = this.#component?.[caller - this.#imported] ?? -1;
-    const isRecursive = component >= 0 && component === this.#component?.[callee - this.#imported];
-    return isRecursive ? CallTreatment.Keep : CallTreatment.Push;
+    if (callee < this.imported) return isTail ? CallTreatment.KeepHost : CallTreatment.Host;
+    return this.isRecursive(caller, callee) ? CallTreatment.Keep : CallTreatment.Push;
   }
 }

@@ -1,11 +1,8 @@
 import type { WasmModule } from "../../wasm/index.ts";
 import { CallTreatment } from "../call-plan.ts";
+import { FRAME_HEADER_BYTES, SLOT_BYTES } from "../layout.ts";
 import type { CallSites } from "./call-sites.ts";
 import type { FramePlan } from "./frame-plan.ts";
-
-/** Bytes in front of a frame's records, and of the slot of a call; see `contexts/assembly/frames/frames.ts`. */
-export const FRAME_HEADER_BYTES = 16;
-export const SLOT_BYTES = 16;
 
 /**
  * The frames of a module: what a function has in memory for each context it runs in. Behind a header stand the

@@ -1,10 +1,9 @@
 import type { SnippetSink } from "../../rewrite/write/snippet-sink.ts";
 import * as Op from "../../wasm/op.generated.ts";
-import { ENTRY_WORD, HOST_WORD } from "../frame-base.ts";
+import type { FollowedCalls } from "../entry-wrappers.ts";
+import { ENTRY_WORD, HOST_WORD, Slot } from "../layout.ts";
 
 const NOTHING = 0x40;
-/** Where a slot has the tag of the callee that its frame belongs to. */
-const SLOT_TAG = 4;
 
 export interface FrameTargets {
   /** Memory with the frames. */
@@ -40,7 +39,7 @@ export class FrameSnippets {
     const { memory, slotGlobal } = this.#targets;
     sink.indexed(Op.GLOBAL_GET, slotGlobal);
     sink.local(Op.LOCAL_TEE, frame);
-    sink.access(Op.I32_LOAD, 2, memory, SLOT_TAG);
+    sink.access(Op.I32_LOAD, 2, memory, Slot.tag);
     sink.i32(request.tag);
     sink.plain(Op.I32_NE);
     sink.rarely();
@@ -49,7 +48,7 @@ export class FrameSnippets {
     sink.local(Op.LOCAL_SET, frame);
     sink.plain(Op.ELSE);
     sink.local(Op.LOCAL_GET, frame);
-    sink.access(Op.I32_LOAD, 2, memory, 0);
+    sink.access(Op.I32_LOAD, 2, memory, Slot.frame);
     sink.local(Op.LOCAL_SET, frame);
     sink.end();
   }
@@ -106,4 +105,19 @@ export class FrameSnippets {
       sink.access(Op.I32_STORE, 2, memory, word);
     }
   }
+}
+
+/** The words that wrappers around entered functions keep: where the host stands, counted from the root's slot. */
+export function entryStack({
+  slotGlobal,
+  hostWord,
+  rootSlot,
+}: FrameTargets): Omit<FollowedCalls, "shadowMemory"> {
+  return {
+    stackGlobal: slotGlobal,
+    frames: {
+      hostWord: { global: -1, offset: hostWord },
+      emptyStack: { global: -1, offset: rootSlot },
+    },
+  };
 }

@@ -16,10 +16,8 @@ export function weaveAlloc(around: ToolSurroundings): WovenTool | undefined {
     throw new UserError(
       "the tool alloc counts no accesses: which of them to count is an option of the heap profiler",
     );
-  const heap = weaveHeap({
-    ...around,
-    options: { ...around.options, countersOnly: false, beside: undefined },
-  });
+  const options = { ...around.options, countersOnly: false, beside: undefined };
+  const heap = weaveHeap({ ...around, options }, false);
   if (heap?.beside === undefined) return undefined;
   return {
     ...heap,

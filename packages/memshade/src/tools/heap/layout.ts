@@ -174,13 +174,6 @@ export const CHILD_BYTES = 16;
 /** Entries of the first table of children: most programs need no page more. */
 export const FIRST_CHILDREN = 256;
 
-/** Frame of the shadow stack: the call site, and a memo of its node. */
-export const Frame = {
-  site: 0,
-  node: 4,
-} as const;
-export const FRAME_BYTES = 8;
-
 /** Bits of an address within its region of program memory, which has 8 bytes of slots for 16 of the program. */
 export const REGION_BITS = 16;
 export const SLOT_BYTES = 8;

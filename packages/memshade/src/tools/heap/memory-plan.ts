@@ -118,11 +118,18 @@ export function planLayout(wishes: LayoutWishes): ShadowLayout {
   };
 }
 
+/** What a runtime can be asked for. */
+export interface RuntimeKind {
+  wallClock: boolean;
+  exact: boolean;
+  /** Accesses are counted. */
+  counted: boolean;
+}
+
 /** Values of the shadow runtime's imported constants. */
 export function runtimeConstants(
   layout: ShadowLayout,
-  wallClock: boolean,
-  exact: boolean,
+  { wallClock, exact, counted }: RuntimeKind,
 ): Record<string, number> {
   return {
     COVERED: layout.coveredBytes === LARGEST_MEMORY_BYTES ? 0xffffffff : layout.coveredBytes,
@@ -130,6 +137,7 @@ export function runtimeConstants(
     SLOTS_END: layout.slotsEnd,
     MARKS: layout.marks,
     DIRECTORY: layout.directory,
+    COUNTED: counted ? 1 : 0,
     EXACT: exact ? 1 : 0,
     CONTROL: layout.control,
     SHAPES: layout.shapes,

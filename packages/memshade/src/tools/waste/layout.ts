@@ -37,10 +37,9 @@ export const Control = {
   refused: 116,
   /** Lines in the list of dirty.ts. */
   dirtyLines: 112,
-  /** As the heap profiler's: where the host is, where frames are told apart. */
+  /** Two words of `contexts/layout.ts`: where the host is, where frames are told apart. */
   hostWord: 120,
-  entryWord: 124,
-  /** 16 bytes: the slot of whoever calls from outside. */
+  /** A `Slot` of frames: that of whoever calls from outside. */
   rootSlot: 128,
   frameNext: 144,
   /** How large the memory was when an opaque host was last in control, bytes. */

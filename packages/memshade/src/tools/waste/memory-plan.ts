@@ -1,4 +1,5 @@
 import { indexTableBytes } from "../../contexts/frames/index-table.ts";
+import { NODE_BYTES } from "../../contexts/layout.ts";
 import {
   BLOCK_BYTES,
   CONTROL_BYTES,
@@ -33,7 +34,6 @@ export const RECORD_SHIFTS = {
  */
 export const SITE_COUNTERS_BYTES = 16;
 export const SITE_EVENTS = 8;
-const NODE_BYTES = 8;
 /** As many numbers have 16 bits; bytes that each of them takes as an id. */
 const IDS = 65_536;
 const ID_BYTES = 5;
@@ -283,7 +283,6 @@ export function wasteConstants(
     NODE_CAPACITY: layout.nodeCapacity,
     INDEX: layout.index,
     INDEX_ENTRIES: layout.indexCapacity,
-    RECURSION: 1,
     STORE_SITES: wishes.stores,
     LOAD_SITES: wishes.loads,
     STORE_CAPACITY: layout.storeCapacity,

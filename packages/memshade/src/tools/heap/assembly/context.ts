@@ -1,10 +1,10 @@
+import { STACK_FRAME_BYTES, StackFrame } from "../../../contexts/assembly/layout.generated";
 import { childEntry, childPlace, knownContext, nextPlace } from "./known-context";
 import {
   CHILD_CAPACITY, CHILDREN, CONTROL, MIB_CAPACITY, MIBS, NODE_CAPACITY, NODES, SHARED, STACK, flush,
 } from "./imports";
 import {
-  CHILD_BYTES, CONTEXT_BYTES, Child, Context, Control, FIRST_CHILDREN, FRAME_BYTES, Frame,
-  NODE_BYTES, Node,
+  CHILD_BYTES, CONTEXT_BYTES, Child, Context, Control, FIRST_CHILDREN, NODE_BYTES, Node,
 } from "./layout.generated";
 import { noticePeak } from "./live";
 import { foldAll } from "./shapes";
@@ -129,8 +129,8 @@ function mibOf(node: u32): usize {
 
 /** Below the stack lies the root's frame, and a zero where there would be a call site before any call. */
 export function prepareContexts(): void {
-  store<u32>(STACK - FRAME_BYTES, NODES, Frame.node);
-  store<u32>(STACK - 2 * FRAME_BYTES, NODES, Frame.node);
+  store<u32>(STACK - STACK_FRAME_BYTES, NODES, StackFrame.node);
+  store<u32>(STACK - 2 * STACK_FRAME_BYTES, NODES, StackFrame.node);
   useChildren(min(FIRST_CHILDREN, CHILD_CAPACITY));
 }
 
@@ -140,15 +140,15 @@ export function prepareContexts(): void {
  */
 function decode(frame: u32, self: u32): usize {
   if (frame < STACK) return mibOfCall(NODES, self);
-  let known = frame - FRAME_BYTES;
-  while (load<u32>(known, Frame.node) == 0) known -= FRAME_BYTES;
-  let node = load<u32>(known, Frame.node);
-  for (let at = known + FRAME_BYTES; at < frame; at += FRAME_BYTES) {
-    node = childOf(node, load<u32>(at, Frame.site));
+  let known = frame - STACK_FRAME_BYTES;
+  while (load<u32>(known, StackFrame.node) == 0) known -= STACK_FRAME_BYTES;
+  let node = load<u32>(known, StackFrame.node);
+  for (let at = known + STACK_FRAME_BYTES; at < frame; at += STACK_FRAME_BYTES) {
+    node = childOf(node, load<u32>(at, StackFrame.site));
     if (node == 0) return 0;
-    store<u32>(at, node, Frame.node);
+    store<u32>(at, node, StackFrame.node);
   }
-  return mibOfCall(node, load<u32>(frame, Frame.site));
+  return mibOfCall(node, load<u32>(frame, StackFrame.site));
 }
 
 function mibOfCall(parent: u32, site: u32): usize {
@@ -204,7 +204,7 @@ function evict(frame: u32): u32 {
   }
   store<u32>(CONTROL, used, Control.childrenUsed);
   if (SHARED != 0) forgetMemos();
-  else for (let at = STACK; at <= frame; at += FRAME_BYTES) store<u32>(at, 0, Frame.node);
+  else for (let at = STACK; at <= frame; at += STACK_FRAME_BYTES) store<u32>(at, 0, StackFrame.node);
   store<u32>(CONTROL, load<u32>(CONTROL, Control.evictions) + 1, Control.evictions);
   return free;
 }

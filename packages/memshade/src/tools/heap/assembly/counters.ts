@@ -1,10 +1,10 @@
 import { addHistogram } from "./histogram";
-import { CONTROL, EXACT, HISTOGRAMS, MIB_CAPACITY, MIBS } from "./imports";
+import { CONTROL, COUNTED, EXACT, HISTOGRAMS, MIB_CAPACITY, MIBS } from "./imports";
 import { CONTEXT_BYTES, Control, LARGEST_SMALL, Shape, Tag } from "./layout.generated";
 import { SHORTEST_MARKED, takeMarks } from "./marks";
 import { bump64, tagOf } from "./records";
 import { addToShape, ownerOf, shapeOf, takeShape } from "./shapes";
-import { anyCounter, lastOf, mixSmall, takeSmall } from "./small-counters";
+import { anyCounter, counterAt, lastOf, mixSmall, takeSmall } from "./small-counters";
 import { addBlock } from "./sums";
 
 /** Counters that are not clean though no block is live there: accesses to freed memory belong to nobody. */
@@ -22,6 +22,7 @@ function cleanCounters(from: u32, to: u32): void {
 /** Makes sure that a new block starts with clean counters and marks, whoever used its memory before. */
 @inline
 export function claimCounters(address: u32, size: u32): void {
+  if (COUNTED == 0) return;
   const from: u32 = (address >>> 3) << 2;
   const to: u32 = ((address + size - 1) >>> 3 << 2) + 4;
   if (anyCounter(from, (to - from) << 1)) cleanCounters(from, to);
@@ -45,12 +46,12 @@ export function countBlock(
 function countShape(at: u32, size: u32, mib: usize, start: u32, time: u32, copied: bool): bool {
   if (MIB_CAPACITY > Tag.contexts && mib >= MIBS + Tag.contexts * CONTEXT_BYTES) return false;
   const owner = ownerOf(tagOf(mib, size, 0), copied);
-  const first = load<u32>(at);
-  const last = load<u32>(at + lastOf(size));
+  const first = counterAt(at);
+  const last = counterAt(at + lastOf(size));
   const shape = shapeOf(owner, mixSmall(first, last));
-  if (load<u32>(shape, Shape.owner) != owner || !takeSmall(at, size, first, last, shape)) {
+  if (load<u32>(shape, Shape.owner) != owner || (COUNTED != 0 && !takeSmall(at, size, first, last, shape))) {
     if (!takeShape(shape, owner, at)) return false;
-    takeSmall(at, size, first, last, shape);
+    if (COUNTED != 0) takeSmall(at, size, first, last, shape);
   }
   addToShape(shape, mib, start, time);
   return true;
@@ -64,6 +65,10 @@ function countLarge(
   let at: u32 = (address >>> 3) << 2;
   const end: u32 = ((address + size - 1) >>> 3 << 2) + 4;
   const granules = (end - at) >>> 2;
+  if (COUNTED == 0) {
+    addBlock(mib, size, granules, 0, 0, !copied, start, time);
+    return;
+  }
   let touched: u32 = EXACT == 0 && size >= SHORTEST_MARKED ? takeMarks(address, size) : 0;
   let accesses = folded;
   let flags: u32 = 0;

@@ -1,12 +1,12 @@
 import { knownContext } from "./known-context";
-import { CONTROL, COVERED, MIB_CAPACITY, MIBS, otherwise } from "./imports";
+import { CONTROL, COUNTED, COVERED, MIB_CAPACITY, MIBS, otherwise } from "./imports";
 import {
   CONTEXT_BYTES, Context, Control, LARGEST_SMALL, LARGEST_UNMARKED, Shape, Slot, Tag,
 } from "./layout.generated";
 import { hasRoom, keepPeak, liveUnit, noticePeak } from "./live";
 import { bump32, mibOfTag, regionOf, sizeOfTag, slotIn, tagOf } from "./records";
 import { addToShape, ownerOf, shapeOf } from "./shapes";
-import { anyCounter, lastOf, mixSmall, takeSmall } from "./small-counters";
+import { anyCounter, counterAt, lastOf, mixSmall, takeSmall } from "./small-counters";
 
 // These two run with every block, so every instruction counts. They are compiled apart from all else and written into the
 // hooks of allocation functions. They do the common case of the usual profile: a block of at most half a KiB begins in a
@@ -50,9 +50,11 @@ export function allocated(address: u32, size: u32, frame: u32): void {
       return;
     }
   }
-  if (anyCounter(address >>> 1, size)) {
-    otherwise();
-    return;
+  if (COUNTED != 0) {
+    if (anyCounter(address >>> 1, size)) {
+      otherwise();
+      return;
+    }
   }
   const time = load<u64>(CONTROL, Control.allocations) + 1;
   store<u64>(CONTROL, time, Control.allocations);
@@ -89,16 +91,18 @@ export function released(address: u32): void {
   // If the tag is that of a chain of records, no shape is its owner's.
   const at = address >>> 1;
   const owner = ownerOf(tag, false);
-  const first = load<u32>(at);
-  const last = load<u32>(at + lastOf(size));
+  const first = counterAt(at);
+  const last = counterAt(at + lastOf(size));
   const shape = shapeOf(owner, mixSmall(first, last));
   if (load<u32>(shape, Shape.owner) != owner) {
     otherwise();
     return;
   }
-  if (!takeSmall(at, size, first, last, shape)) {
-    otherwise();
-    return;
+  if (COUNTED != 0) {
+    if (!takeSmall(at, size, first, last, shape)) {
+      otherwise();
+      return;
+    }
   }
   store<u32>(slot, 0, Slot.tag);
   const mib = mibOfTag(tag);

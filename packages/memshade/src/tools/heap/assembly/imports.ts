@@ -11,6 +11,9 @@ export declare const SLOTS_END: u32;
 export declare const MARKS: u32;
 @external("host", "DIRECTORY")
 export declare const DIRECTORY: u32;
+// 0 where nothing counts accesses: then all counters are zero, and nobody looks at them.
+@external("host", "COUNTED")
+export declare const COUNTED: u32;
 @external("host", "EXACT")
 export declare const EXACT: u32;
 @external("host", "CONTROL")

@@ -1,5 +1,6 @@
+import { STACK_FRAME_BYTES, StackFrame } from "../../../contexts/assembly/layout.generated";
 import { CONTROL } from "./imports";
-import { CHILD_BYTES, Child, Control, FRAME_BYTES, Frame, Node } from "./layout.generated";
+import { CHILD_BYTES, Child, Control, Node } from "./layout.generated";
 
 /** Offset in the table of the entry where a child belongs; those behind it are next. */
 @inline
@@ -33,22 +34,22 @@ export function childEntry(parent: u32, site: u32): usize {
  */
 @inline
 export function knownContext(frame: u32): usize {
-  let node = load<u32>(frame - FRAME_BYTES, Frame.node);
+  let node = load<u32>(frame - STACK_FRAME_BYTES, StackFrame.node);
   if (node == 0) {
-    let known = frame - 2 * FRAME_BYTES;
-    node = load<u32>(known, Frame.node);
+    let known = frame - 2 * STACK_FRAME_BYTES;
+    node = load<u32>(known, StackFrame.node);
     while (node == 0) {
-      known -= FRAME_BYTES;
-      node = load<u32>(known, Frame.node);
+      known -= STACK_FRAME_BYTES;
+      node = load<u32>(known, StackFrame.node);
     }
-    for (let at = known + FRAME_BYTES; at != frame; at += FRAME_BYTES) {
-      const entry = childEntry(node, load<u32>(at, Frame.site));
+    for (let at = known + STACK_FRAME_BYTES; at != frame; at += STACK_FRAME_BYTES) {
+      const entry = childEntry(node, load<u32>(at, StackFrame.site));
       if (entry == 0) return 0;
       node = load<u32>(entry, Child.node);
-      store<u32>(at, node, Frame.node);
+      store<u32>(at, node, StackFrame.node);
     }
   }
-  const site = load<u32>(frame, Frame.site);
+  const site = load<u32>(frame, StackFrame.site);
   if (load<u32>(node, Node.lastSite) == site) return load<u32>(node, Node.lastMib);
   if (load<u32>(node, Node.otherSite) == site) return load<u32>(node, Node.otherMib);
   const entry = childEntry(node, site);

@@ -1,4 +1,4 @@
-import { SHAPES, WALL_CLOCK } from "./imports";
+import { COUNTED, SHAPES, WALL_CLOCK } from "./imports";
 import { Context, SHAPE_BITS, SHAPE_BYTES, SHAPE_COUNT_BITS, Shape, Tag } from "./layout.generated";
 import { bump32, bump64, mibOfTag, sizeOfTag } from "./records";
 import { lastOf } from "./small-counters";
@@ -31,10 +31,10 @@ export function addToShape(shape: usize, mib: usize, start: u32, time: u32): voi
   store<u64>(shape, load<u64>(shape, Shape.count) + 1, Shape.count);
   if (lifetime - load<u32>(shape, Shape.minLifetime) > load<u32>(shape, Shape.span)) widenSpan(shape, lifetime);
   addTimes(mib, start, time);
-  let density = load<u32>(shape, Shape.density);
-  if (lifetime > 1) density /= lifetime;
-  else if (WALL_CLOCK == 0) bump32(mib, Context.temporary, 1);
-  bump64(mib, Context.totalLifetimeDensity, density);
+  if (WALL_CLOCK == 0 && lifetime <= 1) bump32(mib, Context.temporary, 1);
+  if (COUNTED == 0) return;
+  const density = load<u32>(shape, Shape.density);
+  bump64(mib, Context.totalLifetimeDensity, lifetime <= 1 ? density : density / lifetime);
 }
 
 /** A lifetime, already counted, is beyond those so far. */

@@ -1,3 +1,4 @@
+import { COUNTED } from "./imports";
 import { Shape } from "./layout.generated";
 
 // Counters of a small block: at most 16, at a multiple of 4. They are read as two words of 4, 8 or 16 bytes, or four of 16,
@@ -8,6 +9,9 @@ import { Shape } from "./layout.generated";
 /** Distance of the last counter of a block of `size` bytes from the first. */
 @inline
 export function lastOf(size: u32): u32 { return ((size - 1) >>> 3) << 2; }
+
+@inline
+export function counterAt(at: u32): u32 { return COUNTED == 0 ? 0 : load<u32>(at); }
 
 const VECTOR_BYTES: usize = 16;
 

@@ -1,5 +1,6 @@
+import { STACK_FRAME_BYTES, StackFrame } from "../../../contexts/assembly/layout.generated";
 import { CONTROL, FIRST_STACK, INSTANCE, STACK, STACK_COUNT, STACK_DISTANCE } from "./imports";
-import { Context, Control, FRAME_BYTES, Frame, Record } from "./layout.generated";
+import { Context, Control, Record } from "./layout.generated";
 
 // Where several instances share the memory, all of this and of what calls it runs under a lock. Access counters do not.
 
@@ -32,7 +33,7 @@ export function forgetMemos(): void {
   for (let i: u32 = 0; i < STACK_COUNT; i++) {
     const stack = FIRST_STACK + i * STACK_DISTANCE;
     // Of a stack that was never used, the root's frame has no node.
-    if (load<u32>(stack - FRAME_BYTES, Frame.node) == 0) continue;
-    for (let at = stack; at <= stack + depth; at += FRAME_BYTES) store<u32>(at, 0, Frame.node);
+    if (load<u32>(stack - STACK_FRAME_BYTES, StackFrame.node) == 0) continue;
+    for (let at = stack; at <= stack + depth; at += STACK_FRAME_BYTES) store<u32>(at, 0, StackFrame.node);
   }
 }

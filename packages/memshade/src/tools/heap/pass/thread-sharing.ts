@@ -1,10 +1,5 @@
-import {
-  ENTRY_WORD,
-  FRAME_BYTES,
-  type FrameBase,
-  HOST_WORD,
-  placeCode,
-} from "../../../contexts/frame-base.ts";
+import { type FrameBase, placeCode } from "../../../contexts/frame-base.ts";
+import { ENTRY_WORD, HOST_WORD, STACK_FRAME_BYTES, StackFrame } from "../../../contexts/layout.ts";
 import type { AppendedFunctions } from "../../../rewrite/write/appended-functions.ts";
 import { BodyBuilder } from "../../../rewrite/write/body-builder.ts";
 import { encodeConstantExpression, I32, type ValType } from "../../../wasm/index.ts";
@@ -45,7 +40,7 @@ export function shareTables(
   const [base, instance, depth] = [newest + 1, newest + 2, newest + 3];
   const nothing = appended.typeIndex([], []);
   const baseBytes = layout.stack - layout.hostWord;
-  const emptyStack = baseBytes - FRAME_BYTES;
+  const emptyStack = baseBytes - STACK_FRAME_BYTES;
   const control = (body: BodyBuilder): BodyBuilder => body.i32(layout.control);
 
   const start = appended.add(nothing, () => {
@@ -66,11 +61,11 @@ export function shareTables(
     body.i32(layout.stackDistance).op("i32.mul").i32(layout.hostWord).op("i32.add").op("global.set", base);
     body.op("global.get", base).i32(emptyStack).op("i32.add").op("global.set", newest);
     // The root's frame, and a zero where there would be a call site before any call.
-    for (const frame of [emptyStack, emptyStack - FRAME_BYTES])
+    for (const frame of [emptyStack, emptyStack - STACK_FRAME_BYTES])
       body
         .op("global.get", base)
         .i32(layout.nodes)
-        .op("i32.store", WORD, shadowMemory, frame + 4);
+        .op("i32.store", WORD, shadowMemory, frame + StackFrame.node);
     for (const word of [HOST_WORD, ENTRY_WORD])
       body.op("global.get", base).i32(0).op("i32.store", WORD, shadowMemory, word);
     return body.finish();

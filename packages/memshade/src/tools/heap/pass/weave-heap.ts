@@ -1,7 +1,8 @@
-import { ContextPlan } from "../../../contexts/context-plan.ts";
-import { FRAME_BYTES, fixedFrameBase } from "../../../contexts/frame-base.ts";
+import { fixedFrameBase } from "../../../contexts/frame-base.ts";
 import { HostFrameFunctions, type ShadowStack } from "../../../contexts/host-frame-functions.ts";
+import { STACK_FRAME_BYTES } from "../../../contexts/layout.ts";
 import { ShadowStackPass } from "../../../contexts/shadow-stack-pass.ts";
+import { StackPlan } from "../../../contexts/stack-plan.ts";
 import { canCountBeside } from "../../../rewrite/facts/dynamic-library.ts";
 import { canShareMemory } from "../../../rewrite/facts/shared-memory.ts";
 import { type MergedRuntime, mergeRuntime } from "../../../rewrite/link/shadow-runtime.ts";
@@ -19,8 +20,11 @@ import { shareTables, type ThreadSharing } from "./thread-sharing.ts";
 /** Where the shadow memory comes from that several instances share. */
 const SHADOW_IMPORT = { module: "memshade", field: "memory" } as const;
 
-/** Weaves the heap profiler into a module with an allocator, or with counters alone. */
-export function weaveHeap(around: ToolSurroundings): WovenTool | undefined {
+/**
+ * Weaves the heap profiler into a module with an allocator, or with counters alone. `counted`: whether accesses will be counted;
+ * else its pass must be left out.
+ */
+export function weaveHeap(around: ToolSurroundings, counted = true): WovenTool | undefined {
   const { module, scan, options, allocator, appended, shadowMemory, firstGlobal } = around;
   const countersOnly = options.countersOnly === true;
   const recordsBlocks = allocator.functions.length > 0 && !countersOnly;
@@ -30,13 +34,13 @@ export function weaveHeap(around: ToolSurroundings): WovenTool | undefined {
   const acrossThreads = options.acrossThreads === true && recordsBlocks && canShareMemory(module);
   const layout = beside ?? layoutOf(around, recordsBlocks, acrossThreads);
   const threads = acrossThreads ? shareTables(appended, layout, shadowMemory, firstGlobal) : undefined;
-  const runtime = mergeHeapRuntime(around, layout, threads);
+  const runtime = mergeHeapRuntime(around, layout, threads, counted);
   const stack: ShadowStack = {
     shadowMemory,
     stackGlobal: firstGlobal,
     frames: threads?.frames ?? fixedFrameBase(layout),
   };
-  const plan = recordsBlocks ? new ContextPlan(module, scan, allocator) : undefined;
+  const plan = recordsBlocks ? new StackPlan(module, scan, allocator) : undefined;
   const counters = new CountFunctions(appended, shadowMemory);
   return {
     name: "heap",
@@ -61,7 +65,7 @@ export function weaveHeap(around: ToolSurroundings): WovenTool | undefined {
     followedCalls: plan && { ...stack, entries: plan.entries },
     memoryLimit: undefined,
     globals: [
-      { type: I32, initial: encodeConstantExpression(I32, (layout.stack - FRAME_BYTES) | 0) },
+      { type: I32, initial: encodeConstantExpression(I32, (layout.stack - STACK_FRAME_BYTES) | 0) },
       ...(threads?.globals ?? []),
       ...runtime.globals,
     ],
@@ -102,6 +106,7 @@ function mergeHeapRuntime(
   { options, appended, shadowMemory, firstGlobal, callHost }: ToolSurroundings,
   layout: ShadowLayout,
   threads: ThreadSharing | undefined,
+  counted: boolean,
 ): MergedRuntime {
   const wallClock = options.clock === "wall";
   const exact = options.exactHistogram === true;
@@ -110,7 +115,7 @@ function mergeHeapRuntime(
     appended,
     shadowMemory,
     firstGlobal: firstGlobal + 1 + (threads?.globals.length ?? 0),
-    constants: { ...runtimeConstants(layout, wallClock, exact), ...threads?.constants },
+    constants: { ...runtimeConstants(layout, { wallClock, exact, counted }), ...threads?.constants },
     commonPath: usual ? commonPathBytes() : undefined,
     constantGlobals: true,
     hosts: {

@@ -10,12 +10,12 @@ import {
   type RunSite,
   TRAMPOLINE_BYTES,
 } from "../../../model/run.ts";
-import { UNCOUNTED_SENTENCE, UNCOUNTED_SITE } from "../../alloc/uncounted.ts";
 import { ModuleFunctions } from "../../module-functions.ts";
 import type { InstrumentedInfo } from "../../options.ts";
 import { ContextTable, type MergedContext } from "./context-table.ts";
 import { confirmAllocator, sentencesOf } from "./heap-notes.ts";
 import { type ShadowContents, type ShadowContext, ShadowReader, type ShadowTotals } from "./read-shadow.ts";
+import { UNCOUNTED_SENTENCE, UNCOUNTED_SITE } from "./uncounted.ts";
 
 export type { RunEnd } from "../../../model/run.ts";
 

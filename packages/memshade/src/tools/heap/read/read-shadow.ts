@@ -5,6 +5,7 @@ import {
   CONTEXT_BYTES,
   Context,
   Control,
+  LARGEST_UNMARKED,
   LIVE_BLOCK_BITS,
   NODE_BYTES,
   Node,
@@ -21,7 +22,7 @@ import { BlockEntry, countShapes, forgetShapes, type Live, readShapes, splitLive
 
 const GRANULE_BYTES = 8;
 /** Only blocks this long can have marks. */
-const SHORTEST_MARKED_BYTES = 512;
+const SHORTEST_MARKED_BYTES = LARGEST_UNMARKED + 1;
 /** Memory above the highest block that is looked through for accesses outside of blocks. */
 const BEYOND_HIGHEST_BLOCK_BYTES = 16 * 2 ** 20;
 /** A counter above this is close to the 31 bits it has. */

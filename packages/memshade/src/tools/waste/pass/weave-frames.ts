@@ -1,7 +1,8 @@
 import { type Frames, requestOf } from "../../../contexts/frames/call-frames.ts";
 import { type CallSites, findCallSites } from "../../../contexts/frames/call-sites.ts";
 import { FramePlan } from "../../../contexts/frames/frame-plan.ts";
-import { FRAME_HEADER_BYTES, type FrameShapes, frameShapes } from "../../../contexts/frames/frame-shapes.ts";
+import { type FrameShapes, frameShapes } from "../../../contexts/frames/frame-shapes.ts";
+import { FRAME_HEADER_BYTES } from "../../../contexts/layout.ts";
 import { BodyBuilder } from "../../../rewrite/write/body-builder.ts";
 import { I32 } from "../../../wasm/index.ts";
 import type { ToolSurroundings } from "../../tool.ts";
@@ -35,7 +36,7 @@ export function contextPlan(
     const hasSites = sites.firstOfFunction[defined] < sites.firstOfFunction[defined + 1];
     if ((hasSites || isPrecise) && !unfollowed.has(index)) targets.push(index);
   });
-  return new FramePlan(module, scan, allocator, targets, false);
+  return new FramePlan(module, scan, allocator, targets);
 }
 
 export function framesOf({ module }: ToolSurroundings, plan: FramePlan, sites: SiteTable): PlannedFrames {

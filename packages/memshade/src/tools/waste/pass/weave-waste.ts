@@ -1,9 +1,8 @@
 import { base64Of } from "../../../bytes/base64.ts";
 import { ByteWriter } from "../../../bytes/writer.ts";
 import { allFrameBytes, type Frames } from "../../../contexts/frames/call-frames.ts";
-import { entryStack } from "../../../contexts/frames/entry-stack.ts";
-import { FrameSnippets } from "../../../contexts/frames/frame-snippets.ts";
-import { encodeSlots } from "../../../contexts/slot-table.ts";
+import { entryStack, FrameSnippets } from "../../../contexts/frames/frame-snippets.ts";
+import { encodeSlots } from "../../../contexts/frames/slot-table.ts";
 import { type MergedRuntime, mergeRuntime } from "../../../rewrite/link/shadow-runtime.ts";
 import { BodyBuilder } from "../../../rewrite/write/body-builder.ts";
 import {

@@ -1,6 +1,6 @@
 import { bytesOfBase64 } from "../../../bytes/base64.ts";
-import { type ContextFrame, FrameTables, NOWHERE } from "../../../contexts/frame-tables.ts";
-import { FRAME_HEADER_BYTES } from "../../../contexts/frames/frame-shapes.ts";
+import { type ContextFrame, FrameTables } from "../../../contexts/frames/frame-tables.ts";
+import { FRAME_HEADER_BYTES, NOWHERE } from "../../../contexts/layout.ts";
 import type { WasteDescription } from "../description.ts";
 import { type FramedSites, framedSites } from "../framed-sites.ts";
 import { Control } from "../layout.ts";

@@ -1,12 +1,11 @@
 import { eachIndexEntry } from "../../../contexts/frames/index-table.ts";
+import { IndexEntry, IndexKind } from "../../../contexts/layout.ts";
 import type { PairKind } from "../../../model/waste/waste.ts";
 import { GREW, MOVED, PAIR_BYTES, Pair } from "../layout.ts";
 import { callersOf } from "./site-paths.ts";
 import { readCount, type WasteTables } from "./tables.ts";
 import { KEY_MASK } from "./written-bytes.ts";
 
-/** Kind of the entries of the index that are places. */
-const PLACE = 4;
 const PAIR_KINDS = new Map<number, PairKind>(
   (["overwritten", "deallocated", "returned", "silent", "redundant"] as const).map((kind) => [
     Pair[kind],
@@ -67,10 +66,11 @@ export function readPlaces(tables: WasteTables): Map<number, number[]> {
   const places = new Map<number, number[]>();
   if (description.engine !== "full") return places;
   eachIndexEntry(view, description.index, (at) => {
-    if (view.getUint32(at + 8, true) !== PLACE) return;
-    const offset = view.getUint32(at + 4, true);
-    const path = offset === 0 ? [] : [offset, ...callersOf(tables, view.getUint32(at, true))];
-    places.set(view.getUint32(at + 12, true), path);
+    const field = (distance: number): number => view.getUint32(at + distance, true);
+    if (field(IndexEntry.kind) !== IndexKind.place) return;
+    const offset = field(IndexEntry.second);
+    const path = offset === 0 ? [] : [offset, ...callersOf(tables, field(IndexEntry.first))];
+    places.set(field(IndexEntry.value), path);
   });
   return places;
 }

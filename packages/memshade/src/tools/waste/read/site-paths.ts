@@ -1,10 +1,10 @@
 import { bytesOfBase64 } from "../../../bytes/base64.ts";
+import { NODE_BYTES, Node } from "../../../contexts/layout.ts";
 import { Control, Store } from "../layout.ts";
 import { ShadowIds, SITE_COUNTERS_BYTES, SITE_EVENTS } from "../memory-plan.ts";
 import type { SiteTable } from "../site-table.ts";
 import { controlWord, has, readCount, type WasteTables } from "./tables.ts";
 
-const NODE_BYTES = 8;
 /** Where stores and loads are counted in their records. */
 const COUNT = 0;
 
@@ -29,8 +29,11 @@ export function pathKey(path: readonly number[]): string {
 /** Code offsets of the calls that lead to a node of the calling context tree, innermost first. */
 export function callersOf({ view, description: { nodes } }: WasteTables, from: number): number[] {
   const path: number[] = [];
-  for (let node = from; node !== 0; node = view.getUint32(nodes + node * NODE_BYTES, true))
-    path.push(view.getUint32(nodes + node * NODE_BYTES + 4, true));
+  for (let node = from; node !== 0; ) {
+    const at = nodes + node * NODE_BYTES;
+    path.push(view.getUint32(at + Node.place, true));
+    node = view.getUint32(at + Node.parent, true);
+  }
   return path;
 }
 

@@ -20,10 +20,9 @@ export const State = {
   nodeNext: 28,
   /** Where the next frame begins. */
   frameNext: 32,
-  /** As the heap profiler's: where the host is. */
+  /** Two words of `contexts/layout.ts`: where the host is. */
   hostWord: 40,
-  entryWord: 44,
-  /** 16 bytes: the slot of whoever calls from outside. */
+  /** A `Slot` of frames: that of whoever calls from outside. */
   rootSlot: 48,
   /** Blocks that found no room. */
   blocksLost: 64,

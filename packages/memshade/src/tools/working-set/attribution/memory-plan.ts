@@ -1,4 +1,5 @@
 import { indexTableBytes } from "../../../contexts/frames/index-table.ts";
+import { NODE_BYTES } from "../../../contexts/layout.ts";
 import type { AttributionOptions } from "../../options.ts";
 
 import { BLOCK_BYTES, ENTRY_BYTES, OWNED_BYTES, SETTLED_BYTES, STATE_BYTES, State } from "./layout.ts";
@@ -19,7 +20,6 @@ const LISTS_BYTES = 64 * MIB;
 const SHORT_LIST_BYTES = 8 + 3 * 16 * ENTRY_BYTES;
 const FRAMES_BYTES = 256 * MIB;
 const NODES = MIB;
-const NODE_BYTES = 8;
 const INDEX_ENTRIES = 2 * MIB;
 /** Accesses just behind what is covered touch no other table. */
 const MARGIN_BYTES = 64;
@@ -200,7 +200,6 @@ export function attributionConstants(layout: AttributionLayout): Record<string, 
     NODE_CAPACITY: layout.nodeCapacity,
     INDEX: layout.index,
     INDEX_ENTRIES: layout.indexEntries,
-    RECURSION: 1,
   };
 }
 

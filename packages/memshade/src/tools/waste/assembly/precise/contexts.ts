@@ -1,7 +1,7 @@
 // Calling contexts of precise mode: the context at hand, and keys for (context, access site).
-import {
-  LOAD_KEY, NOWHERE, PLACE_KEY, STORE_KEY, childOf, find, insert, isKnown, valueOf,
-} from "../../../../contexts/assembly/frames/tree";
+import { find, insert, isKnown, valueOf } from "../../../../contexts/assembly/index-table";
+import { IndexKind, NOWHERE } from "../../../../contexts/assembly/layout.generated";
+import { childOf } from "../../../../contexts/assembly/tree";
 import { BY_CONTEXT, CONTROL, LOADS, LOAD_CAPACITY, LOAD_SITES, NODE, STORES, STORE_CAPACITY, STORE_SITES } from "../imports";
 import { Control, Load, RECORD_BYTES, Store } from "../layout.generated";
 
@@ -35,11 +35,11 @@ function keyOf(site: u32, kind: u32, last: usize, sites: u32, capacity: u32, tab
 }
 
 @inline export function storeKey(site: u32): u32 {
-  return BY_CONTEXT == 0 ? site : keyOf(site, STORE_KEY, Control.storeKeys, STORE_SITES, STORE_CAPACITY, STORES, Store.node, Store.site);
+  return BY_CONTEXT == 0 ? site : keyOf(site, IndexKind.store, Control.storeKeys, STORE_SITES, STORE_CAPACITY, STORES, Store.node, Store.site);
 }
 
 @inline export function loadKey(site: u32): u32 {
-  return BY_CONTEXT == 0 ? site : keyOf(site, LOAD_KEY, Control.loadKeys, LOAD_SITES, LOAD_CAPACITY, LOADS, Load.node, Load.site);
+  return BY_CONTEXT == 0 ? site : keyOf(site, IndexKind.load, Control.loadKeys, LOAD_SITES, LOAD_CAPACITY, LOADS, Load.node, Load.site);
 }
 
 /** The key of the place that ends the frame at hand. */
@@ -56,7 +56,7 @@ export function allocationKey(): u32 {
 /** The key, from 1, of a code offset (0: unknown) in a context: a place that allocates, frees or returns. */
 function placeKey(offset: u32, context: u32): u32 {
   const node = BY_CONTEXT == 0 ? 0 : context;
-  const at = find(node, offset, PLACE_KEY);
+  const at = find(node, offset, IndexKind.place);
   if (at == 0) {
     lose();
     return 0;
@@ -64,6 +64,6 @@ function placeKey(offset: u32, context: u32): u32 {
   if (isKnown(at)) return valueOf(at);
   const key = load<u32>(CONTROL, Control.places) + 1;
   store<u32>(CONTROL, key, Control.places);
-  insert(at, node, offset, PLACE_KEY, key);
+  insert(at, node, offset, IndexKind.place, key);
   return key;
 }

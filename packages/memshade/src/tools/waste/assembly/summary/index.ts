@@ -16,7 +16,7 @@ export {
   assignInFrame1, assignInFrame16, assignInFrame2, assignInFrame4, assignInFrame8, assignPlaced1, assignPlaced16, assignPlaced2, assignPlaced4,
   assignPlaced8,
 } from "./assign";
-export { enterFrame } from "../../../../contexts/assembly/frames/frames";
+export { enterFrame } from "../../../../contexts/assembly/frames";
 export {
   began112, began128, began16, began32, began48, began64, began80, began96, ended112, ended128, ended16, ended32, ended48, ended64,
   ended80, ended96, moved,

@@ -1,4 +1,4 @@
-import { FRAME_HEADER_BYTES } from "../../../../contexts/frames/frame-shapes.ts";
+import { FRAME_HEADER_BYTES } from "../../../../contexts/layout.ts";
 import type { FramedSites } from "../../framed-sites.ts";
 import type { SiteTable } from "../../site-table.ts";
 import type { SiteRecords } from "./site-records.ts";

@@ -1,5 +1,5 @@
 import { CallFrames, type Frames } from "../../../../contexts/frames/call-frames.ts";
-import { FRAME_HEADER_BYTES } from "../../../../contexts/frames/frame-shapes.ts";
+import { FRAME_HEADER_BYTES } from "../../../../contexts/layout.ts";
 import type { ToolPass, WalkState } from "../../../../rewrite/tool.ts";
 import { keepAddress } from "../../../../rewrite/walk/keep-address.ts";
 import { NO_LOCAL } from "../../../../rewrite/walk/operand-stack.ts";

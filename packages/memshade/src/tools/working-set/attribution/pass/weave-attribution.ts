@@ -2,11 +2,10 @@ import type { AllocationListeners } from "../../../../allocator/allocation-liste
 import { base64Of } from "../../../../bytes/base64.ts";
 import { allFrameBytes, type Frames } from "../../../../contexts/frames/call-frames.ts";
 import { findCallSites } from "../../../../contexts/frames/call-sites.ts";
-import { entryStack } from "../../../../contexts/frames/entry-stack.ts";
 import { FramePlan } from "../../../../contexts/frames/frame-plan.ts";
 import { frameShapes } from "../../../../contexts/frames/frame-shapes.ts";
-import { FrameSnippets, type FrameTargets } from "../../../../contexts/frames/frame-snippets.ts";
-import { encodeSlots } from "../../../../contexts/slot-table.ts";
+import { entryStack, FrameSnippets, type FrameTargets } from "../../../../contexts/frames/frame-snippets.ts";
+import { encodeSlots } from "../../../../contexts/frames/slot-table.ts";
 import { FunctionFact, type ModuleScan } from "../../../../rewrite/facts/module-scan.ts";
 import { mergeRuntime, type RuntimeFunctions } from "../../../../rewrite/link/shadow-runtime.ts";
 import type { ToolPass } from "../../../../rewrite/tool.ts";

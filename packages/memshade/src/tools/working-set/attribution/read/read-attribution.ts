@@ -1,6 +1,6 @@
 import { bytesOfBase64 } from "../../../../bytes/base64.ts";
-import { type ContextFrame, FrameTables } from "../../../../contexts/frame-tables.ts";
-import { FRAME_HEADER_BYTES } from "../../../../contexts/frames/frame-shapes.ts";
+import { type ContextFrame, FrameTables } from "../../../../contexts/frames/frame-tables.ts";
+import { FRAME_HEADER_BYTES } from "../../../../contexts/layout.ts";
 import type { AttributionKind } from "../../../../model/working-set/working-set.ts";
 import { decodeModule } from "../../../../wasm/index.ts";
 import type { WorkingSetLayout } from "../../memory-plan.ts";

@@ -1,4 +1,4 @@
-import type { RunSite } from "../../model/run.ts";
+import type { RunSite } from "../../../model/run.ts";
 
 /** Without access counts nothing can be said of what was never used. */
 export const UNCOUNTED_SITE = {

@@ -1,6 +1,6 @@
-import { ByteReader } from "../bytes/reader.ts";
-import { ByteWriter } from "../bytes/writer.ts";
-import type { Frames } from "./frames/call-frames.ts";
+import { ByteReader } from "../../bytes/reader.ts";
+import { ByteWriter } from "../../bytes/writer.ts";
+import type { Frames } from "./call-frames.ts";
 
 /** Calls that have a slot in the frames of their functions, in the order of the slots. */
 export interface SlotTable {

@@ -1,13 +1,5 @@
-import { SLOT_BYTES } from "./frames/frame-shapes.ts";
+import { Frame, NODE_BYTES, NOWHERE, Node, SLOT_BYTES } from "../layout.ts";
 import { decodeSlots, type SlotTable } from "./slot-table.ts";
-
-// Mirrors contexts/assembly/frames.
-const TAG = 0;
-const NODE = 4;
-const RECORD_END = 8;
-const NODE_BYTES = 8;
-/** Node of frames that stand for all contexts which found no room. */
-export const NOWHERE = 0xffffffff;
 
 /** A frame: what a function has in memory for one context it ran in. */
 export interface ContextFrame {
@@ -40,9 +32,9 @@ export class FrameTables {
   *frames(view: DataView, end: number): Generator<ContextFrame> {
     const { firstOfFunction } = this.#slots;
     for (let address = this.#layout.arena; address < end; ) {
-      const defined = view.getUint32(address + TAG, true) - 1;
-      const bytes = view.getUint32(address + RECORD_END, true);
-      yield { address, defined, node: view.getUint32(address + NODE, true), bytes };
+      const defined = view.getUint32(address + Frame.tag, true) - 1;
+      const bytes = view.getUint32(address + Frame.bytes, true);
+      yield { address, defined, node: view.getUint32(address + Frame.node, true), bytes };
       address += bytes + (firstOfFunction[defined + 1] - firstOfFunction[defined]) * SLOT_BYTES;
     }
   }
@@ -59,8 +51,8 @@ export class FrameTables {
     for (let node = from === NOWHERE ? 0 : from; node !== 0; ) {
       const at = this.#layout.nodes + node * NODE_BYTES;
       // Slots are counted from 1.
-      path.push(this.#slots.offset[view.getUint32(at + 4, true) - 1]);
-      node = view.getUint32(at, true);
+      path.push(this.#slots.offset[view.getUint32(at + Node.place, true) - 1]);
+      node = view.getUint32(at + Node.parent, true);
     }
     return path;
   }
