@@ -15,7 +15,6 @@ export function moveTo(position: u32): void {
 }
 
 /** Whether `bytes` more are there; if not, the input is damaged. */
-// @ts-ignore: decorators are of AssemblyScript
 @inline
 export function has(bytes: u32): bool {
   if (at <= end && bytes <= end - at) return true;

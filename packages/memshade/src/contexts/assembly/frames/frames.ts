@@ -5,7 +5,7 @@
 //   slot    frame of the callee and its tag; frame of the caller, and the number of the place
 //
 // A caller leaves the address of the slot in a global, the callee looks whether the frame in it is one of its own.
-import { childOf, find, FRAME, insert, isKnown, NOWHERE, valueOf } from "./tree";
+import { childOf, find, FRAME, insert, isKnown, NOWHERE, valueAt } from "./tree";
 
 // Address of the u32 that says where the next frame begins, 0 at first.
 @external("layout", "FRAME_NEXT")
@@ -39,7 +39,7 @@ export function enterFrame(slot: u32, tag: u32, bytes: u32, firstSlot: u32, push
   let frame: u32 = 0;
   if (node != NOWHERE) {
     const at = find(node, tag, FRAME);
-    if (isKnown(at)) frame = valueOf(at);
+    if (isKnown(at)) frame = valueAt(at);
     else if (at != 0 && nextFrame() + bytes + slots * SLOT_SIZE <= FRAME_LIMIT) {
       frame = newFrame(node, tag, bytes, firstSlot, pushes, slots);
       insert(at, node, tag, FRAME, frame);

@@ -55,7 +55,7 @@ export function find(first: u32, second: u32, kind: u32): usize {
 
 /** Whether `find` has found something. */
 @inline export function isKnown(at: usize): bool { return at != 0 && load<u32>(at, 8) != 0; }
-@inline export function valueOf(at: usize): u32 { return load<u32>(at, 12); }
+@inline export function valueAt(at: usize): u32 { return load<u32>(at, 12); }
 
 /** At what `find` has returned, which means nothing any more behind this. */
 export function insert(at: usize, first: u32, second: u32, kind: u32, value: u32): void {
@@ -92,7 +92,7 @@ function double(count: u32): void {
  */
 export function childOf(parent: u32, site: u32): u32 {
   const at = find(parent, site, CHILD);
-  if (isKnown(at)) return valueOf(at);
+  if (isKnown(at)) return valueAt(at);
   let node: u32 = 0;
   let times: u32 = 0;
   for (let one = parent; one != 0; one = load<u32>(NODES + one * NODE_SIZE)) {
