@@ -14,7 +14,6 @@ export {
   kindOfStruct,
   memberEntries,
   type StructLayout,
-  type StructMember,
   structLayouts,
 } from "./struct-layouts.ts";
 export { typeSize } from "./type-size.ts";

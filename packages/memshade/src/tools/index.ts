@@ -1,11 +1,9 @@
-export type { HookedFunction } from "../allocator/allocation-notes.ts";
 export { type CallSites, findCallSites } from "../contexts/frames/call-sites.ts";
 export { FRAME_HEADER_BYTES } from "../contexts/frames/frame-shapes.ts";
 export { eachIndexEntry } from "../contexts/frames/index-table.ts";
 export { CodeMarks } from "../rewrite/write/code-marks.ts";
 export { readInstrumentedInfo } from "./describe.ts";
 export {
-  HIDDEN_EXPORT_PREFIX,
   type Instrumented,
   instrument,
 } from "./instrument.ts";
@@ -25,7 +23,7 @@ export { type ImpliedRuns, impliedRuns } from "./waste/pass/counters/run-counter
 export { type FlowParts, runFlow } from "./waste/pass/counters/run-flow.ts";
 export { type FramedSites, framedSites } from "./waste/pass/sites/framed-sites.ts";
 export type { SiteRuns } from "./waste/pass/sites/site-runs.ts";
-export { findSites, SITE_CLASS_NAMES, SiteClass, type SiteTable } from "./waste/pass/sites/site-table.ts";
+export { findSites, SITE_CLASS_NAMES, type SiteTable } from "./waste/pass/sites/site-table.ts";
 export { zeroingFunctions } from "./waste/pass/sites/zeroing-functions.ts";
 export {
   BriefIds,
@@ -40,8 +38,3 @@ export { attributionLayoutOf } from "./working-set/attribution/pass/weave-attrib
 export type { LocalityLayout } from "./working-set/locality/memory-plan.ts";
 export { localityLayoutOf } from "./working-set/locality/pass/weave-locality.ts";
 export { accessesAt, type WorkingSetLayout } from "./working-set/memory-plan.ts";
-export {
-  attributionRuntimeBytes,
-  localityRuntimeBytes,
-  workingSetRuntimeBytes,
-} from "./working-set/pass/runtime-bytes.ts";

@@ -130,12 +130,6 @@ function skipAnyImmediates(bytes: Uint8Array, position: number, kind: number): n
   }
 }
 
-/** Position after the whole instruction at `position`. */
-export function skipInstruction(bytes: Uint8Array, position: number): number {
-  const kind = IMMEDIATE_KIND[opcodeIdAt(bytes, position)];
-  return skipImmediates(bytes, skipOpcode(bytes, position), kind);
-}
-
 function truncated(offset: number, construct: string): FormatError {
   return new FormatError("truncated", offset, construct, "the input ends inside it");
 }

@@ -3,8 +3,6 @@ export type {
   RawDump,
   RawProfile,
   RawSegment,
-  RawTables,
-  RawVersion,
 } from "../../model/raw-profile.ts";
 export { contextsOfScan, contextsOfTables, type RawContexts } from "./contexts.ts";
 export { lastVersion } from "./headers.ts";
@@ -14,8 +12,8 @@ export {
   encodeHistogramCount,
   LARGEST_HISTOGRAM_COUNT,
 } from "./histogram.ts";
-export { mergeDumps, mergeDumpTables, readRaw, requireStack } from "./merge-dumps.ts";
-export type { RawCursor, RawScan } from "./raw-scan.ts";
+export { mergeDumpTables, readRaw } from "./merge-dumps.ts";
+export type { RawScan } from "./raw-scan.ts";
 export { isMemprofRaw, readRawDumps } from "./read.ts";
 export { scanRaw } from "./scan.ts";
 export { writeRaw } from "./write.ts";

@@ -2,6 +2,6 @@
 
 export { readFastYaml } from "./fast-yaml.ts";
 export { isMemprofYaml } from "./is-yaml.ts";
-export { type RawTextHead, rawProfileText } from "./raw-text.ts";
+export { rawProfileText } from "./raw-text.ts";
 export { sectionText } from "./section-text.ts";
 export { indexedProfileText, profileText } from "./yaml-text.ts";
