@@ -6,7 +6,6 @@ import {
   type GlobalType,
   type Import,
   type MemoryType,
-  type TableType,
   type WasmModule,
 } from "./types.ts";
 
@@ -44,23 +43,10 @@ export function memoryType(module: WasmModule, memoryIndex: number): MemoryType 
   return memories[memoryIndex - importedMemoryCount] ?? fail("memory", memoryIndex);
 }
 
-export function tableType(module: WasmModule, tableIndex: number): TableType {
-  const { importedTableCount, tables } = module;
-  if (tableIndex < importedTableCount) return importOf(module, "table", tableIndex).table;
-  return tables[tableIndex - importedTableCount] ?? fail("table", tableIndex);
-}
-
 export function globalType(module: WasmModule, globalIndex: number): GlobalType {
   const { importedGlobalCount, globals } = module;
   if (globalIndex < importedGlobalCount) return importOf(module, "global", globalIndex).global;
   return globals[globalIndex - importedGlobalCount] ?? fail("global", globalIndex);
-}
-
-/** Function type of the tag at `tagIndex`. */
-export function tagType(module: WasmModule, tagIndex: number): FuncType {
-  const { importedTagCount, tags } = module;
-  if (tagIndex < importedTagCount) return funcTypeAt(module, importOf(module, "tag", tagIndex).typeIndex);
-  return funcTypeAt(module, (tags[tagIndex - importedTagCount] ?? fail("tag", tagIndex)).typeIndex);
 }
 
 export function functionCount(module: WasmModule): number {

@@ -5,10 +5,8 @@ import {
   decodeLocals,
   decodeModule,
   encodeExportEntry,
-  encodeFunctionEntry,
   encodeMemoryEntry,
   encodeModule,
-  encodeTypeEntry,
   F32,
   F64,
   functionCount,
@@ -26,6 +24,7 @@ import {
   type WasmModule,
 } from "../../src/wasm/index.ts";
 import { type GranuleCount, granulesOf } from "./counters.ts";
+import { encodeFunctionEntry, encodeTypeEntry } from "./module-entries.ts";
 
 const COUNTERS = "naive.counters";
 const PAGE_BYTES = 65536;

@@ -7,19 +7,14 @@ import {
   type CompositeType,
   decodeLocals,
   decodeModule,
-  EXTERNREF,
-  encodeBody,
   encodeConstantExpression,
   encodeDataEntry,
-  encodeElementEntry,
   encodeExportEntry,
-  encodeFunctionEntry,
   encodeGlobalEntry,
   encodeImportEntry,
   encodeMemoryEntry,
   encodeModule,
   encodeTableEntry,
-  encodeTypeEntry,
   encodeVectorPayload,
   F32,
   F64,
@@ -37,6 +32,12 @@ import {
   V128,
   type ValType,
 } from "../../src/wasm/index.ts";
+import {
+  encodeBody,
+  encodeElementEntry,
+  encodeFunctionEntry,
+  encodeTypeEntry,
+} from "../support/module-entries.ts";
 import { assemble, KITCHEN_SINK } from "./support.ts";
 
 const EMPTY = decodeModule(Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0));
@@ -46,6 +47,7 @@ function decodeSections(...sections: [id: number, payload: Uint8Array][]) {
   return decodeModule(encodeModule(EMPTY, { sections: new Map(sections) }));
 }
 
+const EXTERNREF: ValType = 0x6f;
 const heapType = fc.oneof(fc.integer({ min: -23, max: -12 }), fc.nat(2 ** 31));
 const valType: fc.Arbitrary<ValType> = fc.oneof(
   fc.constantFrom(I32, I64, F32, F64, V128, FUNCREF, EXTERNREF),

@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
 import type { FormatError, FormatErrorKind } from "../../src/bytes/errors.ts";
 import { ByteWriter } from "../../src/bytes/writer.ts";
-import { decodeModule, iterateOperators, writeSection } from "../../src/wasm/index.ts";
+import { decodeModule, iterateOperators } from "../../src/wasm/index.ts";
 
 const HEADER = [0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00];
 
 /** A module of sections given as id and payload. */
 function moduleOf(...sections: [id: number, ...payload: number[]][]): Uint8Array {
   const writer = new ByteWriter().bytes(HEADER);
-  for (const [id, ...payload] of sections) writeSection(writer, id, Uint8Array.from(payload));
+  for (const [id, ...payload] of sections) writer.u8(id).vector(Uint8Array.from(payload));
   return writer.finish();
 }
 

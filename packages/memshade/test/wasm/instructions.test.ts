@@ -1,8 +1,9 @@
 import binaryen from "binaryen";
 import { describe, expect, it } from "vitest";
 import { ByteWriter } from "../../src/bytes/writer.ts";
-import { OPCODES, type Operator, writeInstruction } from "../../src/wasm/index.ts";
+import { OPCODES, type Operator } from "../../src/wasm/index.ts";
 import { assemble, firstBody, printedBody } from "./support.ts";
+import { writeInstruction } from "./write-instruction.ts";
 
 const VALUE_TYPES = new Set(["i32", "i64", "f32", "f64", "v128"]);
 

@@ -4,20 +4,19 @@ import { ByteWriter } from "../../src/bytes/writer.ts";
 import {
   decodeLocals,
   decodeModule,
-  encodeBody,
   encodeModule,
   IMMEDIATE_KIND,
   iterateOperators,
-  moduleFeatures,
   opcodeIdAt,
   readNames,
-  reencodeModule,
   skipImmediates,
   skipOpcode,
   type WasmModule,
-  writeInstruction,
 } from "../../src/wasm/index.ts";
+import { encodeBody } from "../support/module-entries.ts";
+import { reencodeModule } from "./reencode.ts";
 import { assemble, installedModules, KITCHEN_SINK } from "./support.ts";
+import { writeInstruction } from "./write-instruction.ts";
 
 /** These tests do much and say nothing about speed. */
 const PATIENCE = { timeout: 300_000 };
@@ -55,7 +54,6 @@ describe("programs from npm", PATIENCE, () => {
     expect(equalBytes(encodeModule(module), bytes)).toBe(true);
     expect(walkBodies(module)).toBeGreaterThan(module.bodies.length);
     readNames(module);
-    moduleFeatures(module);
   });
 
   it.each(modules)("$name built anew from its decoded form is the same module", ({ read }) => {

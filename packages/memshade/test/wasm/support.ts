@@ -2,8 +2,9 @@ import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { decodeModule, iterateOperators, type Operator, printOperator } from "../../src/wasm/index.ts";
+import { decodeModule, iterateOperators, type Operator } from "../../src/wasm/index.ts";
 import { FEATURES, wabt } from "../support/assemble.ts";
+import { printOperator } from "./print-operator.ts";
 
 /** Assembles text with wabt, which keeps structure and indices as written. */
 export function assemble(text: string, options: { names?: boolean; relocatable?: boolean } = {}): Uint8Array {

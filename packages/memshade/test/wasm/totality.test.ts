@@ -8,14 +8,12 @@ import {
   functionName,
   IMMEDIATE_KIND,
   iterateOperators,
-  moduleFeatures,
   opcodeIdAt,
-  printFunction,
   readNames,
-  reencodeModule,
   skipImmediates,
   skipOpcode,
 } from "../../src/wasm/index.ts";
+import { reencodeModule } from "./reencode.ts";
 import { assemble, installedModules, KITCHEN_SINK } from "./support.ts";
 
 /** These tests do much and say nothing about speed. */
@@ -44,12 +42,10 @@ function useEverything(bytes: Uint8Array): void {
     const names = readNames(module);
     buildId(module);
     reencodeModule(module);
-    survives(() => moduleFeatures(module));
     module.bodies.forEach((body, index) => {
       const functionIndex = module.importedFunctionCount + index;
       functionName(module, names, functionIndex);
       survives(() => decodeLocals(module, body));
-      survives(() => printFunction(module, functionIndex, names));
       const decoded = survives(() => [...iterateOperators(module, body)]);
       const skipped = survives(() => {
         let position = body.codeStart;
@@ -159,7 +155,7 @@ describe("a real program", PATIENCE, () => {
         (at, content, cut) => {
           const changed = cut ? zstd.slice(0, at) : zstd.slice();
           if (!cut) changed.set(content.subarray(0, zstd.length - at), at);
-          survives(() => moduleFeatures(decodeModule(changed)));
+          survives(() => decodeModule(changed));
         },
       ),
       { numRuns: 60 },

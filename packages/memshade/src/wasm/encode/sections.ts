@@ -2,11 +2,6 @@ import { readU32Leb, skipLeb32 } from "../../bytes/leb128.ts";
 import { ByteWriter } from "../../bytes/writer.ts";
 import { SectionId } from "../sections.ts";
 
-/** Writes a section: id, size, payload. */
-export function writeSection(writer: ByteWriter, id: number, payload: Uint8Array): void {
-  writer.u8(id).vector(payload);
-}
-
 /** Writes a custom section. */
 export function writeCustomSection(writer: ByteWriter, name: string, content: Uint8Array): void {
   writer.u8(SectionId.Custom).sized(() => writer.name(name).bytes(content));

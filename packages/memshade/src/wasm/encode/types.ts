@@ -1,7 +1,5 @@
-import { ByteWriter } from "../../bytes/writer.ts";
+import type { ByteWriter } from "../../bytes/writer.ts";
 import {
-  type CompositeType,
-  type FieldType,
   type GlobalType,
   type HeapType,
   heapTypeOf,
@@ -9,7 +7,6 @@ import {
   type Limits,
   type MemoryType,
   type StorageType,
-  type SubtypeInfo,
   type TableType,
 } from "../types.ts";
 
@@ -30,45 +27,6 @@ export function writeType(writer: ByteWriter, type: StorageType): void {
   }
   writer.u8(isNullable(type) ? REF_NULL : REF_NON_NULL);
   writeHeapType(writer, heapTypeOf(type));
-}
-
-export function writeTypes(writer: ByteWriter, types: readonly StorageType[]): void {
-  writer.u32Leb(types.length);
-  for (const type of types) writeType(writer, type);
-}
-
-function writeField(writer: ByteWriter, field: FieldType): void {
-  writeType(writer, field.type);
-  writer.u8(field.mutable ? 1 : 0);
-}
-
-/** Writes a type definition. Without `subtype`, or with a final one without supertypes, the short form. */
-export function writeTypeEntry(writer: ByteWriter, type: CompositeType, subtype?: SubtypeInfo): void {
-  if (subtype !== undefined && !(subtype.final && subtype.supertypes.length === 0)) {
-    writer.u8(subtype.final ? 0x4f : 0x50).u32Leb(subtype.supertypes.length);
-    for (const supertype of subtype.supertypes) writer.u32Leb(supertype);
-  }
-  switch (type.kind) {
-    case "func":
-      writer.u8(0x60);
-      writeTypes(writer, type.params);
-      writeTypes(writer, type.results);
-      return;
-    case "struct":
-      writer.u8(0x5f).u32Leb(type.fields.length);
-      for (const field of type.fields) writeField(writer, field);
-      return;
-    case "array":
-      writer.u8(0x5e);
-      writeField(writer, type.field);
-  }
-}
-
-/** Bytes of one entry of the type section: a type outside a recursion group. */
-export function encodeTypeEntry(type: CompositeType, subtype?: SubtypeInfo): Uint8Array {
-  const writer = new ByteWriter(32);
-  writeTypeEntry(writer, type, subtype);
-  return writer.finish();
 }
 
 export function writeTableType(writer: ByteWriter, table: TableType): void {

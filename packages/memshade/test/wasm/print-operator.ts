@@ -1,94 +1,28 @@
-import { decodeLocals } from "./decode/code.ts";
-import { ImmediateKind } from "./immediates.ts";
-import { functionType } from "./lookups.ts";
-import { functionName, type ModuleNames } from "./names.ts";
-import * as Op from "./op.generated.ts";
-import { opcodeId } from "./opcodes.ts";
 import {
   type BlockType,
-  type Immediates,
-  iterateOperators,
-  type Memarg,
-  type Operator,
-} from "./operators.ts";
-import {
   formatHeapType,
   formatType,
   heapTypeOf,
+  ImmediateKind,
+  type Immediates,
   isNullable,
+  type Memarg,
+  type Operator,
   type ValType,
-  type WasmModule,
-} from "./types.ts";
-
-const DEEPEST_INDENTATION = 40;
-
-const REF_TEST_NULL = opcodeId("ref.test null");
-const REF_CAST_NULL = opcodeId("ref.cast null");
-
-/**
- * A defined function as text, for people: a header line, then one instruction a line with its offset in the
- * code section (the address that DWARF uses), indented by block depth. Names are added where they are known.
- */
-export function printFunction(module: WasmModule, functionIndex: number, names?: ModuleNames): string {
-  const body = module.bodies[functionIndex - module.importedFunctionCount];
-  if (body === undefined) return `func ${functionIndex} is not defined in this module`;
-  const lines = [printHeader(module, functionIndex, names)];
-  let depth = 1;
-  for (const operator of iterateOperators(module, body)) {
-    const { id } = operator;
-    const closes = id === Op.END || id === Op.DELEGATE;
-    const divides = id === Op.ELSE || id === Op.CATCH || id === Op.CATCH_ALL;
-    if (closes || divides) depth--;
-    const offset = (operator.offset - module.codePayloadStart).toString(16).padStart(6, "0");
-    lines.push(`${offset}  ${indentation(depth)}${printOperator(operator, module, names)}`);
-    if (divides || opensBlock(operator)) depth++;
-  }
-  return lines.join("\n");
-}
-
-/** Nesting is shown up to a bound: a body can nest as deep as it is long. */
-function indentation(depth: number): string {
-  return "  ".repeat(Math.min(Math.max(0, depth), DEEPEST_INDENTATION));
-}
-
-function printHeader(module: WasmModule, functionIndex: number, names?: ModuleNames): string {
-  const body = module.bodies[functionIndex - module.importedFunctionCount];
-  const { params, results } = functionType(module, functionIndex);
-  const locals = decodeLocals(module, body).map(
-    ({ count, type }) => ` (local ${count} × ${formatType(type)})`,
-  );
-  const name = nameOf(module, functionIndex, names);
-  return `func ${functionIndex}${name}${printTypes("param", params)}${printTypes("result", results)}${locals.join("")}`;
-}
-
-function opensBlock(operator: Operator): boolean {
-  const { kind } = operator.immediates;
-  return kind === ImmediateKind.BlockType || kind === ImmediateKind.TryTable;
-}
-
-function printTypes(keyword: string, types: readonly ValType[]): string {
-  return types.length === 0 ? "" : ` (${keyword} ${types.map(formatType).join(" ")})`;
-}
-
-function nameOf(module: WasmModule, functionIndex: number, names?: ModuleNames): string {
-  const name = names && functionName(module, names, functionIndex);
-  return name === undefined ? "" : ` $${name}`;
-}
+} from "../../src/wasm/index.ts";
+import * as Op from "../../src/wasm/op.generated.ts";
 
 /** One instruction in the manner of the text format, without its offset. */
-export function printOperator(operator: Operator, module?: WasmModule, names?: ModuleNames): string {
-  const { id, name, immediates } = operator;
+export function printOperator({ id, name, immediates }: Operator): string {
   if (immediates.kind === ImmediateKind.RefHeapType)
     return printReferenceOperator(id, name, immediates.heapType);
-  const operands = printImmediates(immediates);
-  const isFunction = immediates.kind === ImmediateKind.Func && module !== undefined;
-  return `${name}${operands}${isFunction ? nameOf(module, immediates.index, names) : ""}`;
+  return `${name}${printImmediates(immediates)}`;
 }
 
 function printReferenceOperator(id: number, name: string, heapType: number): string {
   const target = formatHeapType(heapType);
   if (id === Op.REF_TEST || id === Op.REF_CAST) return `${name} (ref ${target})`;
-  if (id === REF_TEST_NULL || id === REF_CAST_NULL)
+  if (id === Op.REF_TEST_NULL || id === Op.REF_CAST_NULL)
     return `${name.replace(" null", "")} (ref null ${target})`;
   return `${name} ${target}`;
 }
@@ -120,7 +54,7 @@ function printImmediates(immediates: Immediates): string {
     case ImmediateKind.V128:
       return ` i8x16 ${Array.from(immediates.bytes, (byte) => `0x${hexByte(byte)}`).join(" ")}`;
     case ImmediateKind.ValTypes:
-      return printTypes("result", immediates.types);
+      return ` (result ${immediates.types.map(formatType).join(" ")})`;
     case ImmediateKind.RefHeapType:
       return ` ${formatHeapType(immediates.heapType)}`;
     case ImmediateKind.TryTable: {
