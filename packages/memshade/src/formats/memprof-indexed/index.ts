@@ -1,5 +1,4 @@
 export { addIndexed, readCallees, schemaBytes } from "./add-indexed.ts";
-export { joinChunks } from "./chunk-writer.ts";
 export { isIndexedProfile, readContainer } from "./container.ts";
 export type { Cursor } from "./cursor.ts";
 export type { ContainerVersion, MemprofVersion } from "./layout.ts";

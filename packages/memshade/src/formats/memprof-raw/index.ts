@@ -1,17 +1,10 @@
 export type {
-  RawContext,
-  RawDump,
   RawProfile,
   RawSegment,
 } from "../../model/raw-profile.ts";
 export { contextsOfScan, contextsOfTables, type RawContexts } from "./contexts.ts";
 export { lastVersion } from "./headers.ts";
 export { heapProfileFromRaw } from "./heap-profile.ts";
-export {
-  decodeHistogramCount,
-  encodeHistogramCount,
-  LARGEST_HISTOGRAM_COUNT,
-} from "./histogram.ts";
 export { mergeDumpTables, readRaw } from "./merge-dumps.ts";
 export type { RawScan } from "./raw-scan.ts";
 export { isMemprofRaw, readRawDumps } from "./read.ts";

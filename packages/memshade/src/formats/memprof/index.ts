@@ -1,6 +1,5 @@
-export { canonicalName, functionGuid } from "./guid.ts";
+export { functionGuid } from "./guid.ts";
 export { heapProfileFromMemprof, type KnownFunction } from "./heap-profile.ts";
-export { blake3Of64Bits, callStackId, frameIds, fullStackId, stackId } from "./ids.ts";
 export { RawAdder } from "./raw-adder.ts";
 export type { RawModule } from "./raw-module.ts";
 export { memprofFrames, type SourceFrame } from "./source-frames.ts";

@@ -3,7 +3,6 @@ export { ChainOrder, ChainWalk } from "./chain-walk.ts";
 export { Column, freeArray, NarrowColumn } from "./column.ts";
 export { countFrames, type FrameCounts } from "./frame-counts.ts";
 export { FrameTable, frameAt, framesOf, type MemprofFrame } from "./frame-table.ts";
-export { classifyAllocation } from "./hot-cold.ts";
 export { BlockMerge } from "./merge/block-merge.ts";
 export type { MergedProfile } from "./merge/merge-tables.ts";
 export { MergedOrder } from "./merge/merged-order.ts";
@@ -38,6 +37,5 @@ export {
 } from "./runs/spilled-runs.ts";
 export { SlotTable } from "./slot-table.ts";
 export { StackChains } from "./stack-chains.ts";
-export { StackTree } from "./stack-tree.ts";
 export { type MemprofSummary, SummaryBuilder, summarize } from "./summary.ts";
 export { isUnresolved, type UnresolvedPlace, unresolvedName } from "./unresolved.ts";
