@@ -4,13 +4,18 @@ import * as Op from "../op.generated.ts";
 import { PREFIX_BASE } from "../opcodes.ts";
 import { F64, I32, I64, type ValType } from "../types.ts";
 
+/** The first byte of an opcode that has two parts. */
+function prefixOf(id: number): number {
+  return id < 0x200 ? 0xfc : id < 0x400 ? 0xfd : id < 0x500 ? 0xfe : 0xfb;
+}
+
 /** Writes the opcode with this id: a byte, or a prefix byte and a number. */
 export function writeOpcode(writer: ByteWriter, id: number): void {
   if (id < 0x100) {
     writer.u8(id);
     return;
   }
-  const prefix = id < 0x200 ? 0xfc : id < 0x400 ? 0xfd : id < 0x500 ? 0xfe : 0xfb;
+  const prefix = prefixOf(id);
   writer.u8(prefix).u32Leb(id - PREFIX_BASE[prefix]);
 }
 
@@ -20,7 +25,7 @@ export function writeOpcodeInto(bytes: Uint8Array, at: number, id: number): numb
     bytes[at] = id;
     return at + 1;
   }
-  const prefix = id < 0x200 ? 0xfc : id < 0x400 ? 0xfd : id < 0x500 ? 0xfe : 0xfb;
+  const prefix = prefixOf(id);
   bytes[at] = prefix;
   return writeU32Leb(bytes, at + 1, id - PREFIX_BASE[prefix]);
 }
