@@ -3,10 +3,9 @@
 // tests in files named `*.slow.test.ts` and checks only the types of what has changed: `npm run quick`.
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
+import { packageFile, ROOT, TSC } from "./tools.ts";
 
 /** The parts of the runner's JSON report that are read. */
 interface TestReport {
@@ -21,16 +20,8 @@ interface TestCase {
   status: "passed" | "failed" | "skipped" | "pending" | "todo" | "disabled";
 }
 
-const root = fileURLToPath(new URL("..", import.meta.url));
-const require = createRequire(import.meta.url);
-
-/** Path of a script of an installed package, also of one that its `exports` do not name. */
-function packageScript(packageName: string, path: string): string {
-  return join(dirname(require.resolve(`${packageName}/package.json`)), path);
-}
-
 function runNode(args: readonly string[], environment: NodeJS.ProcessEnv = process.env): boolean {
-  return spawnSync(process.execPath, args, { cwd: root, stdio: "inherit", env: environment }).status === 0;
+  return spawnSync(process.execPath, args, { cwd: ROOT, stdio: "inherit", env: environment }).status === 0;
 }
 
 const isQuick = process.argv.includes("--quick");
@@ -43,8 +34,8 @@ function check(name: string, script: string, args: readonly string[]): void {
   else failures.push(`${name} (npm run ${name})`);
 }
 
-check("lint", packageScript("@biomejs/biome", "bin/biome"), ["check", "--error-on-warnings", "."]);
-check("types", packageScript("typescript", "bin/tsc"), [
+check("lint", "scripts/lint.ts", []);
+check("types", TSC, [
   ...["-p", "tsconfig.json"],
   ...(isQuick ? ["--incremental", "--tsBuildInfoFile", "node_modules/.cache/types.tsbuildinfo"] : []),
 ]);
@@ -55,9 +46,9 @@ const reportFile = join(folder, "report.json");
 const skippedFile = join(folder, "skipped.txt");
 const testsSucceeded = runNode(
   [
-    ...[packageScript("vitest", "vitest.mjs"), "run", "--root", "packages/memshade"],
+    ...[packageFile("vitest/vitest.mjs"), "run", "--root", "packages/memshade"],
     ...["--reporter=default", "--reporter=json", `--outputFile.json=${reportFile}`],
-    ...[`--reporter=${join(root, "scripts/skipped-tests.ts")}`, ...runnerArguments],
+    ...[`--reporter=${join(ROOT, "scripts/skipped-tests.ts")}`, ...runnerArguments],
     ...(isQuick ? ["--exclude", "**/*.slow.test.ts"] : []),
   ],
   { ...process.env, MEMSHADE_SKIPPED_TESTS: skippedFile },

@@ -13,7 +13,7 @@ import { sqliteWasm } from "../workloads/sqlite-wasm.ts";
 import { sqljs } from "../workloads/sqljs.ts";
 import { tiktoken } from "../workloads/tiktoken.ts";
 import { treeSitter } from "../workloads/tree-sitter.ts";
-import { isInstalled, type Scale, type Session, type Workload } from "../workloads/workload.ts";
+import { isInstalled, type Scale, type Workload } from "../workloads/workload.ts";
 import { yoga } from "../workloads/yoga.ts";
 import { zstd } from "../workloads/zstd.ts";
 import { MemoryWasi } from "./wasi.ts";
@@ -65,14 +65,6 @@ function wasiProgram(name: string, file: URL, args: Record<Scale, string[]>): Wo
   };
 }
 
-export function kernelBytes(name: string): Uint8Array {
-  return readFileSync(new URL(`${name}.wasm`, KERNEL_FOLDER));
-}
-
-export function kernelArguments(name: string, scale: Scale): string[] {
-  return KERNEL_ARGUMENTS[name]?.[scale] ?? [];
-}
-
 const kernels = (...names: string[]): Workload[] =>
   names.map((name) =>
     wasiProgram(
@@ -119,5 +111,5 @@ export function findWorkload(name: string): Workload | undefined {
   return ALL.find((workload) => workload.name === name);
 }
 
-export type { Scale, Session, Workload };
+export type { Scale, Workload };
 export { isInstalled };

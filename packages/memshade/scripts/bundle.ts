@@ -50,10 +50,9 @@ const FILES: Readonly<Record<string, readonly string[]>> = {
   // Loads the package `yaml`, which few need.
   text: ["formats/memprof-text/"],
   profiles: ["model/", "analyses/", "formats/", "objects/"],
-  native: ["dwarf/", "unwind/", "symbolize/"],
+  native: ["dwarf/", "unwind/", "symbolize/", "unwinding."],
   engine: ["rewrite/", "allocator/", "contexts/", "tools/", "host/"],
   reports: ["load/", "report/", "memprof/", "stacks/"],
-  options: ["cli/tool-options."],
   cli: ["cli/"],
 };
 

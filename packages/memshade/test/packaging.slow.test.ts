@@ -67,13 +67,23 @@ describe.skipIf(!isBuilt)("the packed package, installed in an empty folder", ()
   afterAll(() => rmSync(folder, { recursive: true }));
 
   it("has few files", () => {
-    expect(packed.files.length).toBeLessThanOrEqual(45);
-    expect(packed.unpackedSize).toBeLessThanOrEqual(3_500_000);
+    expect(packed.files.length).toBeLessThanOrEqual(36);
+    expect(packed.unpackedSize).toBeLessThanOrEqual(3_000_000);
   });
 
   it("has types that a strict project compiles with", () => {
     const { stdout } = run([require.resolve("typescript/bin/tsc"), "-p", "."]);
     expect(stdout).toBe("");
+  });
+
+  it("has types for web pages without what needs files", () => {
+    const inPage =
+      'import * as memshade from "memshade";\nexport const used = [memshade.profile, memshade.dump];\n';
+    writeFileSync(join(folder, "page.ts"), inPage);
+    const compilerOptions = { ...SETTINGS.compilerOptions, customConditions: ["browser"] };
+    writeFileSync(join(folder, "page.json"), JSON.stringify({ compilerOptions, files: ["page.ts"] }));
+    const { stdout } = run([require.resolve("typescript/bin/tsc"), "-p", "page.json"]);
+    expect(stdout.trim().split("\n")).toEqual([expect.stringContaining("'dump' does not exist")]);
   });
 
   it("can be imported", () => {

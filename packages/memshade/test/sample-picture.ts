@@ -3,7 +3,7 @@ import {
   type SampleProfile,
   SampleProfileBuilder,
   type ValueType,
-} from "../src/model/index.ts";
+} from "../src/model/sample-profile.ts";
 
 export interface PictureOptions {
   valueTypes?: readonly ValueType[];

@@ -16,17 +16,17 @@ type AddCommand = (program: Command) => void;
 
 /** The commands, in the order of the help. A start loads the asked one alone: most of the time is loading. */
 const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
-  run: async () => (await import("./commands/run.ts")).addRunCommand,
-  node: async () => (await import("./commands/node.ts")).addNodeCommand,
-  instrument: async () => (await import("./commands/instrument.ts")).addInstrumentCommand,
-  report: async () => (await import("./commands/report.ts")).addReportCommand,
-  top: async () => (await import("./commands/top.ts")).addTopCommand,
-  diff: async () => (await import("./commands/diff.ts")).addDiffCommand,
+  run: async () => (await import("./commands/recording.ts")).addRunCommand,
+  node: async () => (await import("./commands/recording.ts")).addNodeCommand,
+  instrument: async () => (await import("./commands/recording.ts")).addInstrumentCommand,
+  report: async () => (await import("./commands/reading.ts")).addReportCommand,
+  top: async () => (await import("./commands/reading.ts")).addTopCommand,
+  diff: async () => (await import("./commands/reading.ts")).addDiffCommand,
   merge: async () => (await import("./commands/merge.ts")).addMergeCommand,
   show: async () => (await import("./commands/show.ts")).addShowCommand,
   unwind: async () => (await import("./commands/unwind.ts")).addUnwindCommand,
   symbolize: async () => (await import("./commands/symbolize.ts")).addSymbolizeCommand,
-  "waste-print": async () => (await import("./commands/waste-print.ts")).addWastePrintCommand,
+  "waste-print": async () => (await import("./commands/reading.ts")).addWastePrintCommand,
 };
 
 /** Commands that hand their standard streams to a program. */

@@ -13,8 +13,6 @@ export type { DwarfSource } from "./sections.ts";
 export {
   kindOfStruct,
   memberEntries,
-  type StructLayout,
-  type StructMember,
   structLayouts,
 } from "./struct-layouts.ts";
 export { typeSize } from "./type-size.ts";

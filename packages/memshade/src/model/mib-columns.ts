@@ -11,12 +11,6 @@ export type MibColumns = {
   readonly histogram: readonly (readonly bigint[] | undefined)[];
 };
 
-export function columnsOfMibs(mibs: Iterable<Mib>): MibColumns {
-  const columns = new GrowingMibColumns();
-  for (const mib of mibs) columns.add(mib);
-  return columns.build();
-}
-
 /** Collects MIBs in columns: as objects they would take several times as much memory. */
 export class GrowingMibColumns {
   private length = 0;

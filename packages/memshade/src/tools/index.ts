@@ -1,7 +1,6 @@
 export type { HookedFunction } from "../allocator/allocation-notes.ts";
 export { readInstrumentedInfo } from "./describe.ts";
 export {
-  HIDDEN_EXPORT_PREFIX,
   type Instrumented,
   instrument,
 } from "./instrument.ts";

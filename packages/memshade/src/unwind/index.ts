@@ -1,14 +1,12 @@
-export { RA_SIGN_STATE, type UnwindTarget, unwindTarget } from "./architecture.ts";
-export { CFA_RULE, ROW_FLAG, RULE, type RuleSets } from "./cfi/rule-sets.ts";
+export { type UnwindTarget, unwindTarget } from "./architecture.ts";
 export { cfiOfObject, type ObjectCfi } from "./cfi/sections-of-object.ts";
 export type { KeptRegisters } from "./tables/reduce.ts";
-export { type CfiStatistics, cfiStatistics, type FormStatistics } from "./tables/statistics.ts";
-export { type TableForm, UnwindTable, type UnwindTableOptions } from "./tables/unwind-table.ts";
+export { type CfiStatistics, cfiStatistics } from "./tables/statistics.ts";
+export { UnwindTable, type UnwindTableOptions } from "./tables/unwind-table.ts";
 export { endsWithCall, isSignalTrampoline, type ReadCode } from "./unwinder/fallbacks.ts";
 export {
   END_REASONS,
   type EndReason,
-  FOUND_BY,
   type FoundBy,
   type Frame,
   type UnwoundStack,

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import { DwarfFile, type StructLayout, structLayouts } from "../../src/dwarf/index.ts";
+import { DwarfFile, structLayouts } from "../../src/dwarf/index.ts";
+import type { StructLayout } from "../../src/dwarf/struct-layouts.ts";
 import { loadObject } from "../../src/load/objects.ts";
 import { isInstalled, npmModule, sh, temporaryFolder } from "../symbolize/support.ts";
 

@@ -13,16 +13,17 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { joinChunks, readIndexed, writeIndexed } from "../../src/formats/memprof-indexed/index.ts";
+import { readIndexed, writeIndexed } from "../../src/formats/memprof-indexed/index.ts";
 import { readRaw, writeRaw } from "../../src/formats/memprof-raw/index.ts";
 import { indexedProfileText } from "../../src/formats/memprof-text/index.ts";
-import { MemshadeProfile, writeMemshadeProfile } from "../../src/formats/memshade-profile/index.ts";
+import { MemshadeProfile } from "../../src/formats/memshade-profile/index.ts";
 import { expandInputs } from "../../src/memprof/inputs.ts";
-import { type MergeOptions, mergeProfiles } from "../../src/memprof/merge-profiles.ts";
+import { type MergeOptions, mergeInputs } from "../../src/memprof/merge-profiles.ts";
 import { HOT_COLD_FIELDS, type MemprofProfile } from "../../src/model/memprof/index.ts";
 import { MIB_FIELDS } from "../../src/model/mib-fields.ts";
 import { memshade } from "../cli/support/command-line.ts";
 import { sharedPath } from "../shared-path.ts";
+import { joinChunks, writeMemshadeProfile } from "../support/whole.ts";
 
 const shared = sharedPath("fixtures/memprof");
 const root = shared ?? "";
@@ -43,7 +44,7 @@ function save(name: string, bytes: Uint8Array | string): string {
 }
 
 async function merge(inputs: readonly string[], options = compact): Promise<MemprofProfile> {
-  return (await mergeProfiles(expandInputs(inputs), options)).profile;
+  return (await mergeInputs(expandInputs(inputs), options)).take().profile;
 }
 
 function indexed(profile: MemprofProfile, schema = HOT_COLD_FIELDS): Buffer {
@@ -127,7 +128,7 @@ describe.skipIf(shared === undefined)("merging profiles", () => {
 
   it("finds binaries by build id below folders, and says which are missing", async () => {
     const searching = { ...compact, places: { binaries: [], searchPaths: [join(root, "c-basic")] } };
-    const found = await mergeProfiles(expandInputs([raws[0]!, run2]), searching);
+    const found = (await mergeInputs(expandInputs([raws[0]!, run2]), searching)).take();
     expect(indexed(found.profile).equals(indexed(await merge([raws[0]!, run2])))).toBe(true);
     expect(found.origin.binaries.map(({ name }) => name)).toEqual([join(root, "c-basic/v5-static.exe")]);
     expect(found.origin.unmatched).toHaveLength(6);
@@ -232,7 +233,7 @@ describe.skipIf(shared === undefined)("the memshade format", () => {
   });
 
   it("keeps all that a merged profile knows", async () => {
-    const { profile, origin } = await mergeProfiles(expandInputs(raws), everything);
+    const { profile, origin } = (await mergeInputs(expandInputs(raws), everything)).take();
     const file = new MemshadeProfile(writeMemshadeProfile(profile, origin));
     const read = file.whole();
     expect(file.origin).toEqual(origin);
@@ -250,10 +251,12 @@ describe.skipIf(shared === undefined)("the memshade format", () => {
   });
 
   it("is smaller than the raw profiles that it was made of", async () => {
-    const { profile, origin } = await mergeProfiles(expandInputs(raws), {
-      ...everything,
-      keepsUnresolved: true,
-    });
+    const { profile, origin } = (
+      await mergeInputs(expandInputs(raws), {
+        ...everything,
+        keepsUnresolved: true,
+      })
+    ).take();
     const rawBytes = raws.reduce((sum, raw) => sum + statSync(raw).size, 0);
     expect(writeMemshadeProfile(profile, origin).length).toBeLessThan(rawBytes / 2);
   });

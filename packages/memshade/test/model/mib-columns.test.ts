@@ -1,8 +1,15 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { columnsOfMibs, mibAt } from "../../src/model/mib-columns.ts";
+import type { Mib } from "../../src/model/mib.ts";
+import { GrowingMibColumns, type MibColumns, mibAt } from "../../src/model/mib-columns.ts";
 import { MIB_FIELDS } from "../../src/model/mib-fields.ts";
 import { arbitraryMib } from "./arbitrary.ts";
+
+function columnsOfMibs(mibs: readonly Mib[]): MibColumns {
+  const columns = new GrowingMibColumns();
+  for (const mib of mibs) columns.add(mib);
+  return columns.build();
+}
 
 describe("MIBs as columns", () => {
   it("are the same MIBs row by row", () => {

@@ -1,7 +1,8 @@
 import { MemoryWasi, type WasiOptions } from "../../../../bench/harness/wasi.ts";
-import { type RawContext, readRaw } from "../../src/formats/memprof-raw/index.ts";
+import { readRaw } from "../../src/formats/memprof-raw/index.ts";
 import type { ProfileOptions } from "../../src/host/profile.ts";
 import { profile } from "../../src/host/profile.ts";
+import type { RawContext } from "../../src/model/raw-profile.ts";
 import type { Run, RunModule } from "../../src/model/run.ts";
 import type { SiteTruth } from "./fixtures.ts";
 import { programBytes } from "./fixtures.ts";

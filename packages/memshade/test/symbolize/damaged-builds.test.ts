@@ -1,7 +1,7 @@
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { loadObject } from "../../src/load/objects.ts";
-import { Symbolizer } from "../../src/symbolize/index.ts";
+import { Symbolizer } from "../../src/symbolize/symbolizer.ts";
 import { damaged, randomNumbers } from "./damage.ts";
 import { codeAddresses, isInstalled, sh, temporaryFolder } from "./support.ts";
 

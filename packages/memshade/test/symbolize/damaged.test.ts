@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { loadObject } from "../../src/load/objects.ts";
 import { openObject } from "../../src/objects/index.ts";
-import { Symbolizer } from "../../src/symbolize/index.ts";
+import { Symbolizer } from "../../src/symbolize/symbolizer.ts";
 import { npmModule } from "./support.ts";
 
 const MODULE = npmModule("node_modules/web-tree-sitter/debug/web-tree-sitter.wasm")!;

@@ -2,7 +2,7 @@ import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { loadObject } from "../../src/load/objects.ts";
-import { Symbolizer } from "../../src/symbolize/index.ts";
+import { Symbolizer } from "../../src/symbolize/symbolizer.ts";
 import { sharedPath } from "../shared-path.ts";
 import { damaged } from "./damage.ts";
 

@@ -7,7 +7,6 @@ import {
   type CompositeType,
   decodeLocals,
   decodeModule,
-  EXTERNREF,
   encodeConstantExpression,
   encodeDataEntry,
   encodeExportEntry,
@@ -48,6 +47,7 @@ function decodeSections(...sections: [id: number, payload: Uint8Array][]) {
   return decodeModule(encodeModule(EMPTY, { sections: new Map(sections) }));
 }
 
+const EXTERNREF: ValType = 0x6f;
 const heapType = fc.oneof(fc.integer({ min: -23, max: -12 }), fc.nat(2 ** 31));
 const valType: fc.Arbitrary<ValType> = fc.oneof(
   fc.constantFrom(I32, I64, F32, F64, V128, FUNCREF, EXTERNREF),

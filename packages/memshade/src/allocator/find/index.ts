@@ -1,9 +1,2 @@
-export { type FindAllocatorOptions, findAllocator } from "./find-allocator.ts";
-export type {
-  AllocatorFunction,
-  AllocatorKind,
-  AllocatorPlan,
-  AllocatorRole,
-  AllocatorSource,
-  OperandPositions,
-} from "./plan.ts";
+export { findAllocator } from "./find-allocator.ts";
+export type { AllocatorPlan } from "./plan.ts";

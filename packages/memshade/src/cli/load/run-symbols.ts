@@ -5,7 +5,8 @@ import { UserError } from "../../bytes/errors.ts";
 import { loadDemangler } from "../../load/demangler.ts";
 import { loadObject } from "../../load/objects.ts";
 import { loadSymbolizer } from "../../load/symbolizer.ts";
-import type { ProfileModule, RunModule } from "../../model/index.ts";
+import type { ProfileModule } from "../../model/heap-profile.ts";
+import type { RunModule } from "../../model/run.ts";
 import type { ObjectFile } from "../../objects/index.ts";
 import type { ModuleSymbols } from "../../symbolize/run-lines.ts";
 

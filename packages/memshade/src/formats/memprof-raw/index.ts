@@ -1,21 +1,12 @@
 export type {
-  RawContext,
-  RawDump,
   RawProfile,
   RawSegment,
-  RawTables,
-  RawVersion,
 } from "../../model/raw-profile.ts";
 export { contextsOfScan, contextsOfTables, type RawContexts } from "./contexts.ts";
 export { lastVersion } from "./headers.ts";
 export { heapProfileFromRaw } from "./heap-profile.ts";
-export {
-  decodeHistogramCount,
-  encodeHistogramCount,
-  LARGEST_HISTOGRAM_COUNT,
-} from "./histogram.ts";
-export { mergeDumps, mergeDumpTables, readRaw, requireStack } from "./merge-dumps.ts";
-export type { RawCursor, RawScan } from "./raw-scan.ts";
+export { mergeDumpTables, readRaw } from "./merge-dumps.ts";
+export type { RawScan } from "./raw-scan.ts";
 export { isMemprofRaw, readRawDumps } from "./read.ts";
 export { scanRaw } from "./scan.ts";
 export { writeRaw } from "./write.ts";

@@ -26,20 +26,3 @@ export function frameIds(frames: MemprofFrames): BigUint64Array {
 export function callStackId(ids: readonly bigint[]): bigint {
   return blake3Of64Bits(new Uint8Array(BigUint64Array.from(ids).buffer));
 }
-
-/** A frame in what LLVM's compiler keeps in metadata: without the inline mark. */
-export function stackId(guid: bigint, lineOffset: number, column: number): bigint {
-  return fullStackId([{ guid, lineOffset, column }]);
-}
-
-/** Id of a full call stack as match reports print it. Frames leaf first. */
-export function fullStackId(frames: readonly { guid: bigint; lineOffset: number; column: number }[]): bigint {
-  const bytes = new Uint8Array(frames.length * 16);
-  const view = new DataView(bytes.buffer);
-  for (const [index, { guid, lineOffset, column }] of frames.entries()) {
-    view.setBigUint64(index * 16, guid, true);
-    view.setUint32(index * 16 + 8, lineOffset, true);
-    view.setUint32(index * 16 + 12, column, true);
-  }
-  return blake3Of64Bits(bytes);
-}

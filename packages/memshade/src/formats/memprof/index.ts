@@ -1,12 +1,9 @@
-export { canonicalName, functionGuid } from "./guid.ts";
-export { type HeapProfileOptions, heapProfileFromMemprof, type KnownFunction } from "./heap-profile.ts";
-export { blake3Of64Bits, callStackId, frameIds, fullStackId, stackId } from "./ids.ts";
-export { type AddedRaw, RawAdder } from "./raw-adder.ts";
+export { functionGuid } from "./guid.ts";
+export { heapProfileFromMemprof, type KnownFunction } from "./heap-profile.ts";
+export { RawAdder } from "./raw-adder.ts";
 export type { RawModule } from "./raw-module.ts";
 export { memprofFrames, type SourceFrame } from "./source-frames.ts";
 export {
   type FramesAtPc,
-  type SymbolizedRaw,
-  type SymbolizeRawOptions,
   symbolizeRaw,
 } from "./symbolize-raw.ts";

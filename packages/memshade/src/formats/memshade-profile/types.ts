@@ -8,8 +8,6 @@ export interface ProfileOrigin {
   readonly unmatched: readonly string[];
 }
 
-export const UNKNOWN_ORIGIN: ProfileOrigin = { inputs: 1, binaries: [], unmatched: [] };
-
 /** Alloc sites and call sites of one function. Stacks and blocks are numbers in the profile's tables. */
 export interface FunctionRecord {
   readonly guid: bigint;

@@ -1,22 +1,12 @@
-import { joinPieces, type Patch } from "../../bytes/file-piece.ts";
-import { type MemprofProfile, type StackTreeView, viewOf } from "../../model/memprof/index.ts";
+import type { Patch } from "../../bytes/file-piece.ts";
+import type { StackTreeView } from "../../model/memprof/index.ts";
 import { ChunkFile } from "./chunk-file.ts";
 import { writeContexts, writeSchema } from "./contexts.ts";
 import { lastChunks } from "./last-chunks.ts";
 import { CHUNK, CONTEXTS_PER_CHUNK, type Deflate, PIECE_BYTES } from "./layout.ts";
-import { pakoDeflate } from "./pako-deflate.ts";
 import { RecordChunks, type RecordSource, writeCallSites } from "./record-chunks.ts";
 import { type TablesSource, writeTables } from "./tables.ts";
-import { type ProfileOrigin, UNKNOWN_ORIGIN } from "./types.ts";
-
-/** A built profile as a memshade profile, in one array. */
-export function writeMemshadeProfile(
-  profile: MemprofProfile,
-  origin: ProfileOrigin = UNKNOWN_ORIGIN,
-  deflate: Deflate = pakoDeflate,
-): Uint8Array {
-  return joinPieces(memshadeProfilePieces(viewOf(profile), origin, deflate));
-}
+import type { ProfileOrigin } from "./types.ts";
 
 /**
  * A memshade profile (docs/memshade-profile.md): everything that a symbolized MemProf profile knows, in pieces. Records

@@ -3,10 +3,7 @@ export { AARCH64_REGISTERS, X86_64_REGISTERS } from "./layout.ts";
 export {
   type Decompressed,
   type Decompressor,
-  type PerfDataSummary,
-  type PerfReadOptions,
   readPerfData,
-  type SampleTaker,
 } from "./read.ts";
 export type { PerfRecords, PerfRecordsWasm } from "./records-wasm.ts";
 export type * from "./types.ts";

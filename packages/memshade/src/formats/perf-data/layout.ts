@@ -56,8 +56,6 @@ export const SampleBit = {
   Identifier: 0x10000,
 } as const;
 
-export const BRANCH_HW_INDEX = 1 << 17;
-
 /** Bit 18 of the flags of an event: records that are no samples end in a sample id too. */
 export const FLAG_SAMPLE_ID_ALL = 1 << 18;
 

@@ -2,21 +2,14 @@ export { BlockTable, HOT_COLD_FIELDS } from "./block-table.ts";
 export { ChainOrder, ChainWalk } from "./chain-walk.ts";
 export { Column, freeArray, NarrowColumn } from "./column.ts";
 export { countFrames, type FrameCounts } from "./frame-counts.ts";
-export { compareFrames, FrameTable, frameAt, framesOf, type MemprofFrame } from "./frame-table.ts";
-export {
-  type AllocationType,
-  classifyAllocation,
-  type HotColdThresholds,
-  LLVM_THRESHOLDS,
-} from "./hot-cold.ts";
+export { FrameTable, frameAt, framesOf, type MemprofFrame } from "./frame-table.ts";
 export { BlockMerge } from "./merge/block-merge.ts";
 export type { MergedProfile } from "./merge/merge-tables.ts";
-export { type Arrangement, MergedOrder } from "./merge/merged-order.ts";
+export { MergedOrder } from "./merge/merged-order.ts";
 export { summaryOfMerged, viewMerged } from "./merge/merged-view.ts";
 export { ProfileMerger } from "./merge/merger.ts";
 export { PackedMibs } from "./merge/packed-mibs.ts";
 export { RankedBits } from "./merge/ranked-bits.ts";
-export type { ResolvePlace } from "./merge/stack-copier.ts";
 export { type OrderedTree, orderTree } from "./ordered-tree.ts";
 export {
   blockColumn,
@@ -27,7 +20,6 @@ export {
   type MemprofFrames,
   type MemprofProfile,
   type MemprofRecords,
-  type MemprofSources,
   type MemprofStacks,
 } from "./profile.ts";
 export { ProfileBuilder, type RecordRows } from "./profile-builder.ts";
@@ -35,7 +27,6 @@ export {
   type BlockWords,
   type ProfileView,
   type StackTreeView,
-  type TreeCursor,
   viewOf,
 } from "./profile-view.ts";
 export {
@@ -46,6 +37,5 @@ export {
 } from "./runs/spilled-runs.ts";
 export { SlotTable } from "./slot-table.ts";
 export { StackChains } from "./stack-chains.ts";
-export { StackTree } from "./stack-tree.ts";
 export { type MemprofSummary, SummaryBuilder, summarize } from "./summary.ts";
-export { isUnresolved, type UnresolvedPlace, unresolvedName, unresolvedPlace } from "./unresolved.ts";
+export { isUnresolved, type UnresolvedPlace, unresolvedName } from "./unresolved.ts";

@@ -17,7 +17,6 @@ export const EM_AARCH64 = 183;
 
 export const PT_LOAD = 1;
 export const PT_NOTE = 4;
-export const PT_GNU_EH_FRAME = 0x6474e550;
 /** e_phnum of a file with more program headers than 16 bits count; sh_info of section 0 has the number. */
 export const PN_XNUM = 0xffff;
 

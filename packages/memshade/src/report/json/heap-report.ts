@@ -24,12 +24,7 @@ export interface HeapReportJsonOptions {
   readonly thresholds?: HotColdThresholds | undefined;
 }
 
-/** The report of a heap profile as JSON (docs/report-json.md). */
-export function heapReportJson(profile: HeapProfile, options: HeapReportJsonOptions): string {
-  return [...heapReportJsonPieces(profile, options)].join("");
-}
-
-/** As {@link heapReportJson}, in pieces. */
+/** The report of a heap profile as JSON (docs/report-json.md), in pieces. */
 export function heapReportJsonPieces(
   profile: HeapProfile,
   { input, rows, thresholds = LLVM_THRESHOLDS }: HeapReportJsonOptions,

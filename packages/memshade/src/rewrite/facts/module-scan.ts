@@ -13,6 +13,7 @@ import {
   skipOpcode,
   type WasmModule,
 } from "../../wasm/index.ts";
+import { MEMARG_HAS_MEMORY, MEMARG_ORDER } from "../../wasm/memarg.ts";
 import * as Op from "../../wasm/op.generated.ts";
 import { grown } from "../walk/operand-stack.ts";
 import { type ControlFlow, ControlFlowBuilder } from "./control-flow.ts";
@@ -65,9 +66,6 @@ export interface ModuleScan {
 
 /** Below this there is no static data in any toolchain's layout, but plenty of small numbers. */
 const LOWEST_ADDRESS = 1024;
-/** First flags of a memarg that say more than an alignment, and the bit that says a memory index follows. */
-const MEMARG_ORDER = 0x20;
-const MEMARG_HAS_MEMORY = 0x40;
 /** Block type without parameters and results. */
 const EMPTY = 0x40;
 

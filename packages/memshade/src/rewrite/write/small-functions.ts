@@ -1,4 +1,5 @@
 import { readU32Leb, skipLeb32 } from "../../bytes/leb128.ts";
+import * as Op from "../../wasm/op.generated.ts";
 import type { AppendedFunctions } from "./appended-functions.ts";
 import type { FunctionWriter } from "./function-writer.ts";
 
@@ -7,7 +8,7 @@ const SMALL_BYTES = 50;
 /** Engines accept no more functions in a module. */
 const MOST_FUNCTIONS = 1_000_000;
 /** No locals, `end`. */
-const EMPTY_BODY = Uint8Array.of(0, 0x0b);
+const EMPTY_BODY = Uint8Array.of(0, Op.END);
 
 /**
  * Appends empty functions, behind all others, until half of the module's are small. V8 then lets hot functions take in up to

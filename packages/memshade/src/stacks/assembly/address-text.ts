@@ -44,7 +44,6 @@ function addByte(byte: u8): void {
   store<u8>(batch + length++, byte);
 }
 
-// @ts-ignore: decorators are of AssemblyScript
 @inline
 function beginLine(): u32 {
   if (length + LINE_BYTES > BATCH_BYTES) finishText();

@@ -224,7 +224,6 @@ function takeCallChain(): void {
   }
 }
 
-// @ts-ignore: decorators are of AssemblyScript
 @inline
 function addFrame(place: u32): void {
   store<u32>(frames + (frameCount++ << 2), numberOf(place));
@@ -239,7 +238,6 @@ function unwindWhole(): u32 {
   return reason & 0xff;
 }
 
-// @ts-ignore: decorators are of AssemblyScript
 @inline
 function registerAt(layout: u32, index: u32): u64 {
   const offset = load<i32>(layout + (index << 2));

@@ -71,7 +71,6 @@ function addressInFile(mapping: u32, address: u64): i64 {
   return <i64>address - load<i64>(mapping, 24);
 }
 
-// @ts-ignore: decorators are of AssemblyScript
 @inline
 function slotOf(address: u64, epoch: u32): u32 {
   return <u32>(((address ^ (<u64>epoch << 40)) * 0x9e37_79b9_7f4a_7c15) >> 32) & slotMask;
@@ -105,7 +104,6 @@ function insert(first: u32, place: u32): void {
 }
 
 /** Address of the place at an address at which a frame is looked up. It moves when places are added. */
-// @ts-ignore: decorators are of AssemblyScript
 @inline
 export function placeAt(address: u64): u32 {
   const epoch = processEpoch();
@@ -138,7 +136,6 @@ function addPlace(address: u64, epoch: u32): u32 {
 }
 
 /** The rule of a place: those of recorded call chains are never asked for, and their files not opened. */
-// @ts-ignore: decorators are of AssemblyScript
 @inline
 export function ruleOf(place: u32): u32 {
   const known = load<u32>(place, 12);

@@ -127,7 +127,6 @@ function forget(known: u32): void {
   store<u32>(known, ++versions, 20);
 }
 
-// @ts-ignore: decorators are of AssemblyScript
 @inline
 function mappingOf(known: u32, index: u32): u32 {
   return load<u32>(known, 12) + HEAD_BYTES + index * MAPPING_BYTES;
@@ -241,7 +240,6 @@ export function enterProcess(pid: i32): void {
   store<u32>(process, ++epochs, 8);
 }
 
-// @ts-ignore: decorators are of AssemblyScript
 @inline
 export function processEpoch(): u32 {
   return load<u32>(process, 8);

@@ -1,4 +1,4 @@
-import { Node, Prec, printQualifiers, printWithComma, type Qualifiers } from "./nodes.ts";
+import { Node, printQualifiers, printWithComma, type Qualifiers } from "./nodes.ts";
 import type { Output } from "./output.ts";
 
 /** `T const` */
@@ -366,5 +366,3 @@ export class Conversion extends Node {
     this.type.print(out);
   }
 }
-
-export { Prec };

@@ -222,26 +222,22 @@ function sortedFdes(): u32 {
   return from;
 }
 
-// @ts-ignore: decorators are of AssemblyScript
 @inline
 function digit(fde: u32, shift: u32): u32 {
   return ((load<u32>(fdes + fde * FDE_BYTES) ^ 0x8000_0000) >>> shift) & 0xff;
 }
 
-// @ts-ignore: decorators are of AssemblyScript
 @inline
 function fdeStart(fde: u32): i32 {
   return load<i32>(fdes + fde * FDE_BYTES);
 }
 
-// @ts-ignore: decorators are of AssemblyScript
 @inline
 function fdeEnd(fde: u32): i32 {
   return load<i32>(fdes + fde * FDE_BYTES, 4);
 }
 
 /** Entry behind the last one of an FDE. */
-// @ts-ignore: decorators are of AssemblyScript
 @inline
 function lastEntry(fde: u32): u32 {
   return fde + 1 < fdeCount ? load<u32>(fdes + (fde + 1) * FDE_BYTES, 8) : oldEntryCount;

@@ -1,9 +1,9 @@
 import { FormatError } from "../../bytes/errors.ts";
 import { ByteReader } from "../../bytes/reader.ts";
+import * as Op from "../op.generated.ts";
 import type { FunctionBody, LocalGroup, WasmModule } from "../types.ts";
 import { readValType } from "./value-types.ts";
 
-const END = 0x0b;
 const MAXIMUM_LOCALS = 0xffffffff;
 
 /** Finds the bodies and where their instructions begin; instructions are not looked at. */
@@ -18,7 +18,7 @@ function readBody(reader: ByteReader): FunctionBody {
   const size = reader.u32Leb();
   const start = reader.skip(size, "function body");
   const end = start + size;
-  if (size < 2 || reader.bytes[end - 1] !== END) {
+  if (size < 2 || reader.bytes[end - 1] !== Op.END) {
     throw new FormatError("malformed", sizeStart, "function body", "it does not finish with `end`");
   }
   const locals = new ByteReader(reader.bytes, start, end);

@@ -5,11 +5,10 @@ import {
   type ExportEntry,
   type GlobalType,
   type Import,
-  type LocalGroup,
   type MemoryType,
   type TableType,
 } from "../types.ts";
-import { writeGlobalType, writeMemoryType, writeTableType, writeType } from "./types.ts";
+import { writeGlobalType, writeMemoryType, writeTableType } from "./types.ts";
 
 /*
  * Bytes of single entries, to be put in sections with `encodeVectorPayload` or `appendToVectorSection`.
@@ -82,14 +81,4 @@ export function encodeDataEntry(segment: DataContent): Uint8Array {
   if (segment.flags === 2) writer.u32Leb(segment.memory);
   if (segment.offset !== undefined) writer.bytes(segment.offset);
   return writer.vector(segment.content).finish();
-}
-
-/** Writes a body's vector of locals. */
-export function writeLocals(writer: ByteWriter, locals: readonly LocalGroup[]): ByteWriter {
-  writer.u32Leb(locals.length);
-  for (const { count, type } of locals) {
-    writer.u32Leb(count);
-    writeType(writer, type);
-  }
-  return writer;
 }

@@ -1,9 +1,13 @@
 import { writeU32Leb } from "../../bytes/leb128.ts";
 import { ByteWriter } from "../../bytes/writer.ts";
-import type { Memarg } from "../memarg.ts";
 import * as Op from "../op.generated.ts";
 import { PREFIX_BASE } from "../opcodes.ts";
 import { F64, I32, I64, type ValType } from "../types.ts";
+
+/** The first byte of an opcode that has two parts. */
+function prefixOf(id: number): number {
+  return id < 0x200 ? 0xfc : id < 0x400 ? 0xfd : id < 0x500 ? 0xfe : 0xfb;
+}
 
 /** Writes the opcode with this id: a byte, or a prefix byte and a number. */
 export function writeOpcode(writer: ByteWriter, id: number): void {
@@ -11,7 +15,7 @@ export function writeOpcode(writer: ByteWriter, id: number): void {
     writer.u8(id);
     return;
   }
-  const prefix = id < 0x200 ? 0xfc : id < 0x400 ? 0xfd : id < 0x500 ? 0xfe : 0xfb;
+  const prefix = prefixOf(id);
   writer.u8(prefix).u32Leb(id - PREFIX_BASE[prefix]);
 }
 
@@ -21,16 +25,9 @@ export function writeOpcodeInto(bytes: Uint8Array, at: number, id: number): numb
     bytes[at] = id;
     return at + 1;
   }
-  const prefix = id < 0x200 ? 0xfc : id < 0x400 ? 0xfd : id < 0x500 ? 0xfe : 0xfb;
+  const prefix = prefixOf(id);
   bytes[at] = prefix;
   return writeU32Leb(bytes, at + 1, id - PREFIX_BASE[prefix]);
-}
-
-/** Writes a memarg; the memory index is written only if it is not 0. */
-export function writeMemarg(writer: ByteWriter, memarg: Memarg): void {
-  if (memarg.memory === 0) writer.u32Leb(memarg.align);
-  else writer.u32Leb(memarg.align | 0x40).u32Leb(memarg.memory);
-  writer.u64Leb(memarg.offset);
 }
 
 /** Constant expression of one numeric constant, with its `end`; for i64 the value may be a bigint. */

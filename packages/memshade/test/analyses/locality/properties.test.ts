@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { cacheSizesUpTo, meanAbsoluteError } from "../../../../../bench/locality/compare-curves.ts";
+import { binOf } from "../../../src/analyses/locality/histogram.ts";
 import {
   binned,
-  binOf,
   binStart,
   FootprintCurve,
   MissRatioCurve,

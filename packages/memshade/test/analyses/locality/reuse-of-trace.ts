@@ -1,4 +1,5 @@
-import { type ReuseProfile, ValueHistogram } from "../../../src/analyses/locality/index.ts";
+import { ValueHistogram } from "../../../src/analyses/locality/index.ts";
+import type { ReuseProfile } from "../../../src/analyses/locality/reuse-profile.ts";
 
 /** The reuses of a trace of lines, by the definition: an LRU stack that is searched from its top. */
 export function reuseOfTrace(lines: readonly number[]): ReuseProfile {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { writeFirefoxProfiler } from "../../../src/formats/firefox-profiler/write.ts";
-import type { SampleProfile } from "../../../src/model/index.ts";
+import type { SampleProfile } from "../../../src/model/sample-profile.ts";
 import { sampleProfileOf } from "../../sample-picture.ts";
 
 type Columns = Record<string, (number | null)[]>;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { writeSpeedscope } from "../../../src/formats/speedscope/write.ts";
-import type { SampleProfile } from "../../../src/model/index.ts";
+import type { SampleProfile } from "../../../src/model/sample-profile.ts";
 import { sampleProfileOf } from "../../sample-picture.ts";
 
 interface SpeedscopeProfile {

@@ -3,14 +3,10 @@ import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { sourceOfBytes } from "../../../src/bytes/byte-source.ts";
-import {
-  addIndexed,
-  joinChunks,
-  readIndexed,
-  writeIndexed,
-} from "../../../src/formats/memprof-indexed/index.ts";
+import { addIndexed, readIndexed, writeIndexed } from "../../../src/formats/memprof-indexed/index.ts";
 import { HOT_COLD_FIELDS, type MemprofProfile, ProfileMerger } from "../../../src/model/memprof/index.ts";
 import { MIB_FIELDS } from "../../../src/model/mib-fields.ts";
+import { joinChunks } from "../../support/whole.ts";
 import { anyContext, type Context, mergerOf } from "./contexts.ts";
 
 const OWN = fileURLToPath(new URL("../../fixtures/memprof/", import.meta.url));

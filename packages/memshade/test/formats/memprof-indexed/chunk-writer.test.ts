@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { ChunkWriter, joinChunks } from "../../../src/formats/memprof-indexed/chunk-writer.ts";
+import { ChunkWriter } from "../../../src/formats/memprof-indexed/chunk-writer.ts";
+import { joinChunks } from "../../support/whole.ts";
 
 describe("a writer of chunks", () => {
   it("grows while a value is written that has to stay in one piece with many others", () => {

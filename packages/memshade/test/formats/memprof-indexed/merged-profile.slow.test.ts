@@ -1,18 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { joinPieces } from "../../../src/bytes/file-piece.ts";
-import { joinChunks, writeIndexed, writeMerged } from "../../../src/formats/memprof-indexed/index.ts";
+import { writeIndexed, writeMerged } from "../../../src/formats/memprof-indexed/index.ts";
 import { indexedProfileText, profileText } from "../../../src/formats/memprof-text/index.ts";
-import {
-  MemshadeProfile,
-  memshadeProfilePieces,
-  UNKNOWN_ORIGIN,
-  writeMemshadeProfile,
-} from "../../../src/formats/memshade-profile/index.ts";
+import { MemshadeProfile, memshadeProfilePieces } from "../../../src/formats/memshade-profile/index.ts";
 import { pakoDeflate } from "../../../src/formats/memshade-profile/pako-deflate.ts";
 import { nodeDeflate } from "../../../src/memprof/node-deflate.ts";
 import { HOT_COLD_FIELDS, viewMerged } from "../../../src/model/memprof/index.ts";
 import { MIB_FIELDS } from "../../../src/model/mib-fields.ts";
+import { joinChunks, UNKNOWN_ORIGIN, writeMemshadeProfile } from "../../support/whole.ts";
 import { anyContext, mergerOf } from "./contexts.ts";
 
 describe("what was merged", () => {

@@ -1,7 +1,7 @@
 import fs from "node:fs";
 import path from "node:path";
-import type { RawDump } from "../../../src/formats/memprof-raw/index.ts";
 import type { Mib } from "../../../src/model/mib.ts";
+import type { RawDump } from "../../../src/model/raw-profile.ts";
 
 const repositoryRoot = path.resolve(import.meta.dirname, "../../../../..");
 

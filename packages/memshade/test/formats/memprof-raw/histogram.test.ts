@@ -6,7 +6,7 @@ import {
   decodeHistogramCount,
   encodeHistogramCount,
   LARGEST_HISTOGRAM_COUNT,
-} from "../../../src/formats/memprof-raw/index.ts";
+} from "../../../src/formats/memprof-raw/histogram.ts";
 import { sharedFixtures } from "./fixtures.ts";
 
 describe("the 16-bit histogram counts of version 5", () => {

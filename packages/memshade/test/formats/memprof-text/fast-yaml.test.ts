@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { sourceOfBytes } from "../../../src/bytes/byte-source.ts";
-import { indexedProfileText, readFastYaml } from "../../../src/formats/memprof-text/index.ts";
+import { readFastYaml } from "../../../src/formats/memprof-text/fast-yaml.ts";
+import { indexedProfileText } from "../../../src/formats/memprof-text/index.ts";
 import { readMemprofYaml } from "../../../src/formats/memprof-text/read-yaml.ts";
 import { anyContext, mergerOf } from "../memprof-indexed/contexts.ts";
 

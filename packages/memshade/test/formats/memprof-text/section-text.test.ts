@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import {
-  joinChunks,
   openSection,
   readIndexed,
   readLinear,
@@ -10,6 +9,7 @@ import {
 import { indexedProfileText, sectionText } from "../../../src/formats/memprof-text/index.ts";
 import { HOT_COLD_FIELDS } from "../../../src/model/memprof/index.ts";
 import { MIB_FIELDS } from "../../../src/model/mib-fields.ts";
+import { joinChunks } from "../../support/whole.ts";
 import { anyContext, mergerOf } from "../memprof-indexed/contexts.ts";
 
 it("an indexed profile is printed out of its file as it is when all of it is read first", () => {

@@ -3,13 +3,14 @@ import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { FormatError } from "../../../src/bytes/errors.ts";
-import { joinChunks, readIndexed, writeIndexed } from "../../../src/formats/memprof-indexed/index.ts";
+import { readIndexed, writeIndexed } from "../../../src/formats/memprof-indexed/index.ts";
 import { scanRaw } from "../../../src/formats/memprof-raw/index.ts";
 import { indexedProfileText } from "../../../src/formats/memprof-text/index.ts";
 import { readMemprofYaml } from "../../../src/formats/memprof-text/read-yaml.ts";
-import { MemshadeProfile, writeMemshadeProfile } from "../../../src/formats/memshade-profile/index.ts";
+import { MemshadeProfile } from "../../../src/formats/memshade-profile/index.ts";
 import { HOT_COLD_FIELDS, type MemprofProfile, ProfileMerger } from "../../../src/model/memprof/index.ts";
 import { MIB_FIELDS, zeroMib } from "../../../src/model/mib-fields.ts";
+import { joinChunks, writeMemshadeProfile } from "../../support/whole.ts";
 
 const OWN = fileURLToPath(new URL("../../fixtures/memprof/", import.meta.url));
 const read = (name: string) => new Uint8Array(readFileSync(OWN + name));

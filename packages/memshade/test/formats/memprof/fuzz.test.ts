@@ -8,7 +8,6 @@ import { RawAdder, symbolizeRaw } from "../../../src/formats/memprof/index.ts";
 import {
   addIndexed,
   type ContainerVersion,
-  joinChunks,
   type MemprofVersion,
   openSection,
   readIndexed,
@@ -26,16 +25,13 @@ import {
   scanRaw,
   writeRaw,
 } from "../../../src/formats/memprof-raw/index.ts";
-import {
-  indexedProfileText,
-  rawProfileText,
-  readFastYaml,
-  sectionText,
-} from "../../../src/formats/memprof-text/index.ts";
+import { readFastYaml } from "../../../src/formats/memprof-text/fast-yaml.ts";
+import { indexedProfileText, rawProfileText, sectionText } from "../../../src/formats/memprof-text/index.ts";
 import { readMemprofYaml } from "../../../src/formats/memprof-text/read-yaml.ts";
-import { MemshadeProfile, writeMemshadeProfile } from "../../../src/formats/memshade-profile/index.ts";
+import { MemshadeProfile } from "../../../src/formats/memshade-profile/index.ts";
 import { HOT_COLD_FIELDS, type MemprofProfile, ProfileMerger } from "../../../src/model/memprof/index.ts";
 import { MIB_FIELDS } from "../../../src/model/mib-fields.ts";
+import { joinChunks, writeMemshadeProfile } from "../../support/whole.ts";
 import { mutate, randomNumbers } from "./mutations.ts";
 
 // Every reader of profiles, with what commands do with what was read, on damaged files. More of them:

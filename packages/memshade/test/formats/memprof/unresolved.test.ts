@@ -2,9 +2,9 @@ import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { functionGuid, RawAdder, type RawModule } from "../../../src/formats/memprof/index.ts";
-import { joinChunks, writeIndexed } from "../../../src/formats/memprof-indexed/index.ts";
+import { writeIndexed } from "../../../src/formats/memprof-indexed/index.ts";
 import { scanRaw } from "../../../src/formats/memprof-raw/index.ts";
-import { MemshadeProfile, writeMemshadeProfile } from "../../../src/formats/memshade-profile/index.ts";
+import { MemshadeProfile } from "../../../src/formats/memshade-profile/index.ts";
 import {
   HOT_COLD_FIELDS,
   isUnresolved,
@@ -13,6 +13,7 @@ import {
   type UnresolvedPlace,
   unresolvedName,
 } from "../../../src/model/memprof/index.ts";
+import { joinChunks, writeMemshadeProfile } from "../../support/whole.ts";
 import { captures, knownModule } from "./captures.ts";
 
 const ELSEWHERE = "00ff";

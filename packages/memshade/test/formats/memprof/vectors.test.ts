@@ -3,7 +3,6 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { symbolizeRaw } from "../../../src/formats/memprof/index.ts";
 import {
-  joinChunks,
   type MemprofVersion,
   readIndexed,
   writeIndexed,
@@ -14,6 +13,7 @@ import { readMemprofYaml } from "../../../src/formats/memprof-text/read-yaml.ts"
 import { blockColumn, HOT_COLD_FIELDS } from "../../../src/model/memprof/index.ts";
 import { MIB_FIELDS } from "../../../src/model/mib-fields.ts";
 import { sharedPath } from "../../shared-path.ts";
+import { joinChunks } from "../../support/whole.ts";
 import { captures, expectedFile, knownFramesAt, tablesOf } from "./captures.ts";
 
 const OWN = fileURLToPath(new URL("../../fixtures/memprof/", import.meta.url));

@@ -1,16 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { joinPieces } from "../../../src/bytes/file-piece.ts";
-import {
-  memshadeProfilePieces,
-  spilledProfilePieces,
-  UNKNOWN_ORIGIN,
-} from "../../../src/formats/memshade-profile/index.ts";
+import { memshadeProfilePieces, spilledProfilePieces } from "../../../src/formats/memshade-profile/index.ts";
 import { pakoDeflate } from "../../../src/formats/memshade-profile/pako-deflate.ts";
 import { ProfileMerger, SpilledRuns, viewMerged } from "../../../src/model/memprof/index.ts";
 import { blockMib } from "../../../src/model/mib.ts";
 import { MIB_FIELDS } from "../../../src/model/mib-fields.ts";
 import { MemorySpillFiles } from "../../model/memory-spill-file.ts";
+import { UNKNOWN_ORIGIN } from "../../support/whole.ts";
 
 interface Context {
   /** Outermost first. */

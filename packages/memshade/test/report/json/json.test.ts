@@ -2,13 +2,17 @@ import fs from "node:fs";
 import path from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import type { HeapProfile } from "../../../src/model/heap-profile.ts";
 import { MIB_FIELDS } from "../../../src/model/mib-fields.ts";
-import { heapReportJson } from "../../../src/report/json/heap-report.ts";
+import { type HeapReportJsonOptions, heapReportJsonPieces } from "../../../src/report/json/heap-report.ts";
 import { jsonText, jsonTextPieces, LazyArray } from "../../../src/report/json/text.ts";
 import { topJson } from "../../../src/report/json/top.ts";
 import { profileOfPicture, rawProfileOfPicture } from "../../heap-picture.ts";
 import { heapProfile } from "../arbitrary.ts";
 import { DATABASE } from "../pictures.ts";
+
+const heapReportJson = (profile: HeapProfile, options: HeapReportJsonOptions) =>
+  [...heapReportJsonPieces(profile, options)].join("");
 
 const input = "memshade.out/app.1";
 const top = { input, by: "bytes", group: "site", order: "largest", rows: 3 } as const;

@@ -19,7 +19,6 @@ import {
   type StorageType,
   type SubtypeInfo,
   type WasmModule,
-  writeLocals,
   writeType,
 } from "../../../src/wasm/index.ts";
 
@@ -199,4 +198,14 @@ function written(write: (writer: ByteWriter) => void): Uint8Array {
   const writer = new ByteWriter(64);
   write(writer);
   return writer.finish();
+}
+
+/** Writes a body's vector of locals. */
+function writeLocals(writer: ByteWriter, locals: readonly LocalGroup[]): ByteWriter {
+  writer.u32Leb(locals.length);
+  for (const { count, type } of locals) {
+    writer.u32Leb(count);
+    writeType(writer, type);
+  }
+  return writer;
 }

@@ -3,9 +3,9 @@ import {
   heapTypeOf,
   ImmediateKind,
   isNullable,
+  type Memarg,
   type ValType,
   writeHeapType,
-  writeMemarg,
   writeOpcode,
   writeType,
 } from "../../../src/wasm/index.ts";
@@ -93,4 +93,11 @@ function writeCast(writer: ByteWriter, label: number, source: ValType, target: V
   writer.u8((isNullable(source) ? 1 : 0) | (isNullable(target) ? 2 : 0)).u32Leb(label);
   writeHeapType(writer, heapTypeOf(source));
   writeHeapType(writer, heapTypeOf(target));
+}
+
+/** Writes a memarg; the memory index is written only if it is not 0. */
+function writeMemarg(writer: ByteWriter, memarg: Memarg): void {
+  if (memarg.memory === 0) writer.u32Leb(memarg.align);
+  else writer.u32Leb(memarg.align | 0x40).u32Leb(memarg.memory);
+  writer.u64Leb(memarg.offset);
 }

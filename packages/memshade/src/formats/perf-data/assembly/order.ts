@@ -26,13 +26,11 @@ let isFlushing: bool = false;
 /** Piece of the record that was passed on last, and may be in use. */
 let lastPiece: u32 = NONE;
 
-// @ts-ignore: decorators are of AssemblyScript
 @inline
 function rowAt(place: u32): u32 {
   return rows + load<u32>(heap + (place << 2)) * ROW_BYTES;
 }
 
-// @ts-ignore: decorators are of AssemblyScript
 @inline
 function isBefore(one: u32, other: u32): bool {
   const first = load<u64>(one);

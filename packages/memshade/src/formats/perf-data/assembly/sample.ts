@@ -88,7 +88,6 @@ function eventOf(record: u32, size: u32): u32 {
 }
 
 /** Bytes of `count` things in front of the end; a number that no record has if there are more. */
-// @ts-ignore: decorators are of AssemblyScript
 @inline
 function bytesOf(count: u64, each: u64): u32 {
   return count < 0x10000 ? <u32>(count * each) : 0x10_0000;

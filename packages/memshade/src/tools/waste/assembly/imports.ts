@@ -120,8 +120,6 @@ export declare function writersStore128(at: u32, words: v128): void;
 export declare function writersCopy(to: u32, from: u32, bytes: u32): void;
 @external("writers", "fill")
 export declare function writersFill(at: u32, value: u32, bytes: u32): void;
-@external("writers", "claim")
-export declare function writersClaim(at: u32): void;
 
 @external("readers", "load32")
 export declare function readersLoad(at: u32): u32;

@@ -4,7 +4,7 @@ import { Control } from "../layout.generated";
 import { INVALID, stateOf, wordAt } from "./state";
 
 function isNear(before: f64, after: f64): bool {
-  if (before != before || after != after) return false;
+  if (isNaN(before) || isNaN(after)) return false;
   if (abs(before) == Infinity || abs(after) == Infinity) return false;
   if (before == 0 || after == 0) return before == after;
   return abs(after - before) <= 0.01 * abs(before);

@@ -20,7 +20,7 @@ export function enter(site: u32): u32 {
 function keyOf(site: u32, kind: u32, last: usize, sites: u32, capacity: u32, table: u32, nodeAt: usize, siteAt: usize): u32 {
   const node = NODE;
   const at = find(node, site, kind);
-  if (isKnown(at)) return valueOf(at);
+  if (isKnown(at)) return valueAt(at);
   const count = load<u32>(CONTROL + last) + 1;
   const key = sites + count;
   if (at == 0 || key >= capacity) {
@@ -61,7 +61,7 @@ function placeKey(offset: u32, context: u32): u32 {
     lose();
     return 0;
   }
-  if (isKnown(at)) return valueOf(at);
+  if (isKnown(at)) return valueAt(at);
   const key = load<u32>(CONTROL, Control.places) + 1;
   store<u32>(CONTROL, key, Control.places);
   insert(at, node, offset, IndexKind.place, key);

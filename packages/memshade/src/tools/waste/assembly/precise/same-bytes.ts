@@ -9,7 +9,7 @@ import { BlockFlag, Control, Load, Pair, Store } from "../layout.generated";
 import { blockAccessed, fieldsOverwritten, fieldsRead, fieldsSilent, fieldsWritten, tick } from "./objects";
 import { addPair, addPairOf, beginOperation } from "./pairs";
 import {
-  INIT_KEY, INVALID, KEY, READ, STATE, UNREAD, bump, isReal, loadRecord, readerAt, setReader, setWord, stateOf, storeRecord,
+  INIT_KEY, INVALID, KEY, READ, UNREAD, bump, isReal, loadRecord, readerAt, setReader, setWord, stateOf, storeRecord,
   wordAt,
 } from "./state";
 import { noteValue } from "./values";

@@ -44,7 +44,7 @@ export function mixed16(address: u32): void { readFew(address, 16); }
 @inline function countFresh(site: u32): void { bump(loadRecord(site) + Load.fresh, 1); }
 
 /** A load by a function: any size, with the test. */
-export function loaded(address: u32, size: u32, site: u32, float: u32): void {
+export function loaded(address: u32, size: u32, site: u32, _float: u32): void {
   if (outside(address, size)) return;
   const record = loadRecord(site);
   bump(record + Load.loads, 1);
@@ -71,7 +71,7 @@ export function storing(address: u32, size: u32): void {
   if (size > 8) kept1 = programBits(address + 8, size - 8);
 }
 
-export function stored(address: u32, size: u32, site: u32, float: u32): void {
+export function stored(address: u32, size: u32, site: u32, _float: u32): void {
   if (outside(address, size)) return;
   bump(storeRecord(site) + Store.stores, 1);
   const equal = programBits(address, min<u32>(size, 8)) == kept0 && (size <= 8 || programBits(address + 8, size - 8) == kept1);

@@ -139,7 +139,7 @@ function readMixed(address: u32, size: u32): void {
  * word: additions to one wait for each other.
  */
 @inline function creditRun(id: u32, isLast: bool, number: u32, count: u64): void {
-  bump(select<usize>(readsOf(id), STORES + (number << 3), isLast & (id < INVALID)), count);
+  bump(select<usize>(readsOf(id), STORES + (number << 3), u32(isLast) & u32(id < INVALID)), count);
 }
 
 /** The lowest bit of those ids side by side that are equal. */

@@ -112,7 +112,10 @@ function addDifferences(line: u32, parts: u32, region: u32, bucket: u32, now: u3
   let number = line;
   do {
     const entry = ownedAt(number);
-    if (load<u64>(entry, Owned.mask) != 0) buckets |= 1 << bucketOf(now, load<u32>(entry, Owned.stamp));
+    if (load<u64>(entry, Owned.mask) != 0) {
+      const stamp = load<u32>(entry, Owned.stamp);
+      buckets |= 1 << bucketOf(now, stamp);
+    }
     number = load<u32>(entry, Owned.next);
   } while (number != 0);
   let from: u32 = 0;

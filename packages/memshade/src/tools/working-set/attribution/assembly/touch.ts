@@ -37,7 +37,7 @@ export function copied(destination: u32, source: u32, size: u32): void {
 }
 
 /** Before `memory.fill`. */
-export function filled(destination: u32, value: u32, size: u32): void {
+export function filled(destination: u32, _value: u32, size: u32): void {
   touchRange(destination, size, load<u32>(STATE, State.key));
 }
 

@@ -278,7 +278,7 @@ export function copied(destination: u32, source: u32, size: u32): void {
 }
 
 /** Before `memory.fill`. */
-export function filled(destination: u32, value: u32, size: u32): void {
+export function filled(destination: u32, _value: u32, size: u32): void {
   bulk(destination, size);
 }
 

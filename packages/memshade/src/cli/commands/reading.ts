@@ -1,0 +1,5 @@
+// The commands that read what was recorded: loaded at once, since they share nearly all that they load.
+export { addDiffCommand } from "./diff.ts";
+export { addReportCommand } from "./report.ts";
+export { addTopCommand } from "./top.ts";
+export { addWastePrintCommand } from "./waste-print.ts";

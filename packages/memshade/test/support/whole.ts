@@ -1,0 +1,19 @@
+// What is written in pieces, in one array.
+import { joinPieces } from "../../src/bytes/file-piece.ts";
+import { memshadeProfilePieces, type ProfileOrigin } from "../../src/formats/memshade-profile/index.ts";
+import { pakoDeflate } from "../../src/formats/memshade-profile/pako-deflate.ts";
+import { type MemprofProfile, viewOf } from "../../src/model/memprof/index.ts";
+
+export const UNKNOWN_ORIGIN: ProfileOrigin = { inputs: 1, binaries: [], unmatched: [] };
+
+/** The memory of a chunk is used again for the next one. */
+export function joinChunks(chunks: Iterable<Uint8Array>): Uint8Array {
+  return joinPieces(Array.from(chunks, (chunk) => chunk.slice()));
+}
+
+export function writeMemshadeProfile(
+  profile: MemprofProfile,
+  origin: ProfileOrigin = UNKNOWN_ORIGIN,
+): Uint8Array {
+  return joinPieces(memshadeProfilePieces(viewOf(profile), origin, pakoDeflate));
+}
