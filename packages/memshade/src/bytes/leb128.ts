@@ -120,12 +120,6 @@ export function sizeOfU32Leb(value: number): number {
   return value < 0x10000000 ? 4 : 5;
 }
 
-/** Number of bytes that `value` takes as a minimal signed LEB128 integer of 64 bits. */
-export function sizeOfS64Leb(value: bigint): number {
-  const bits = (value < 0n ? ~value : value).toString(2).length;
-  return value === 0n || value === -1n ? 1 : Math.floor(bits / 7) + 1;
-}
-
 /** Writes `value` as a minimal unsigned LEB128 integer; returns the position after it. Room must be there. */
 export function writeU32Leb(target: Uint8Array, position: number, value: number): number {
   let rest = value >>> 0;

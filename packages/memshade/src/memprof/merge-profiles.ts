@@ -2,7 +2,7 @@ import { availableParallelism } from "node:os";
 import { setImmediate } from "node:timers/promises";
 import { UserError } from "../bytes/errors.ts";
 import type { BinaryPlaces } from "./binaries.ts";
-import { InputMerger, type MergedPart, type MergeFields } from "./input-merger.ts";
+import { InputMerger, type MergeFields } from "./input-merger.ts";
 import type { MergeInput } from "./inputs.ts";
 import type { MergeReply, MergeTask, MergeThreadData } from "./merge-messages.ts";
 import { type MergeThread, startMergeThread } from "./start-merge-thread.ts";
@@ -34,14 +34,6 @@ export interface MergeOptions extends MergeFields {
  *
  * @throws UserError naming the first bad input, unless those are skipped
  */
-export async function mergeProfiles(
-  inputs: readonly MergeInput[],
-  options: MergeOptions,
-): Promise<MergedPart> {
-  return (await mergeInputs(inputs, options)).take();
-}
-
-/** As {@link mergeProfiles}, with what was merged as it was collected. */
 export async function mergeInputs(
   inputs: readonly MergeInput[],
   options: MergeOptions,

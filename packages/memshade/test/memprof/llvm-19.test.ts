@@ -3,10 +3,11 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { joinChunks, writeIndexed } from "../../src/formats/memprof-indexed/index.ts";
+import { joinPieces } from "../../src/bytes/file-piece.ts";
+import { writeIndexed } from "../../src/formats/memprof-indexed/index.ts";
 import { readRaw, writeRaw } from "../../src/formats/memprof-raw/index.ts";
 import { expandInputs } from "../../src/memprof/inputs.ts";
-import { mergeProfiles } from "../../src/memprof/merge-profiles.ts";
+import { mergeInputs } from "../../src/memprof/merge-profiles.ts";
 import { HOT_COLD_FIELDS } from "../../src/model/memprof/index.ts";
 import { sharedPath } from "../shared-path.ts";
 
@@ -27,10 +28,12 @@ function run(tool: string, ...args: string[]): { status: number | null; stdout: 
 async function coldProfile(version: 2 | 3, container: 8 | 9 | 10 | 11 | 12): Promise<string> {
   const places = { binaries: [join(root, "hint/v5.exe")], searchPaths: [] };
   const inputs = expandInputs([join(root, "hint/cold.memprofraw")]);
-  const { profile } = await mergeProfiles(inputs, { places, fields: HOT_COLD_FIELDS, keepsSources: false });
+  const { profile } = (
+    await mergeInputs(inputs, { places, fields: HOT_COLD_FIELDS, keepsSources: false })
+  ).take();
   const file = join(folder, `cold.v${version}.c${container}`);
   const options = { version, container, schema: HOT_COLD_FIELDS, order: "stored" } as const;
-  writeFileSync(file, joinChunks(writeIndexed(profile, options)));
+  writeFileSync(file, joinPieces(writeIndexed(profile, options)));
   return file;
 }
 

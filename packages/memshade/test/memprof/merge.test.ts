@@ -13,12 +13,13 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { joinChunks, readIndexed, writeIndexed } from "../../src/formats/memprof-indexed/index.ts";
+import { joinPieces } from "../../src/bytes/file-piece.ts";
+import { readIndexed, writeIndexed } from "../../src/formats/memprof-indexed/index.ts";
 import { readRaw, writeRaw } from "../../src/formats/memprof-raw/index.ts";
 import { indexedProfileText } from "../../src/formats/memprof-text/index.ts";
 import { MemshadeProfile, writeMemshadeProfile } from "../../src/formats/memshade-profile/index.ts";
 import { expandInputs } from "../../src/memprof/inputs.ts";
-import { type MergeOptions, mergeProfiles } from "../../src/memprof/merge-profiles.ts";
+import { type MergeOptions, mergeInputs } from "../../src/memprof/merge-profiles.ts";
 import { HOT_COLD_FIELDS, type MemprofProfile } from "../../src/model/memprof/index.ts";
 import { MIB_FIELDS } from "../../src/model/mib-fields.ts";
 import { memshade } from "../cli/support/command-line.ts";
@@ -43,12 +44,12 @@ function save(name: string, bytes: Uint8Array | string): string {
 }
 
 async function merge(inputs: readonly string[], options = compact): Promise<MemprofProfile> {
-  return (await mergeProfiles(expandInputs(inputs), options)).profile;
+  return (await mergeInputs(expandInputs(inputs), options)).take().profile;
 }
 
 function indexed(profile: MemprofProfile, schema = HOT_COLD_FIELDS): Buffer {
   return Buffer.from(
-    joinChunks(writeIndexed(profile, { version: 4, container: 13, schema, order: "stored" })),
+    joinPieces(writeIndexed(profile, { version: 4, container: 13, schema, order: "stored" })),
   );
 }
 
@@ -127,7 +128,7 @@ describe.skipIf(shared === undefined)("merging profiles", () => {
 
   it("finds binaries by build id below folders, and says which are missing", async () => {
     const searching = { ...compact, places: { binaries: [], searchPaths: [join(root, "c-basic")] } };
-    const found = await mergeProfiles(expandInputs([raws[0]!, run2]), searching);
+    const found = (await mergeInputs(expandInputs([raws[0]!, run2]), searching)).take();
     expect(indexed(found.profile).equals(indexed(await merge([raws[0]!, run2])))).toBe(true);
     expect(found.origin.binaries.map(({ name }) => name)).toEqual([join(root, "c-basic/v5-static.exe")]);
     expect(found.origin.unmatched).toHaveLength(6);
@@ -180,7 +181,7 @@ describe.skipIf(shared === undefined)("merging profiles", () => {
       const text = [...indexedProfileText(profile)].join("");
       for (const container of [8, 9, 10, 11, 12, 13] as const) {
         const options = { version, container, schema: HOT_COLD_FIELDS, order: "stored" } as const;
-        const file = save("read.memprofdata", joinChunks(writeIndexed(profile, options)));
+        const file = save("read.memprofdata", joinPieces(writeIndexed(profile, options)));
         const shown = spawnSync("llvm-profdata-22", ["show", "--memory", file], { encoding: "utf8" });
         expect(shown.stderr).toBe("");
         expect(sortRecords(shown.stdout)).toBe(sortRecords(text));
@@ -232,7 +233,7 @@ describe.skipIf(shared === undefined)("the memshade format", () => {
   });
 
   it("keeps all that a merged profile knows", async () => {
-    const { profile, origin } = await mergeProfiles(expandInputs(raws), everything);
+    const { profile, origin } = (await mergeInputs(expandInputs(raws), everything)).take();
     const file = new MemshadeProfile(writeMemshadeProfile(profile, origin));
     const read = file.whole();
     expect(file.origin).toEqual(origin);
@@ -250,10 +251,12 @@ describe.skipIf(shared === undefined)("the memshade format", () => {
   });
 
   it("is smaller than the raw profiles that it was made of", async () => {
-    const { profile, origin } = await mergeProfiles(expandInputs(raws), {
-      ...everything,
-      keepsUnresolved: true,
-    });
+    const { profile, origin } = (
+      await mergeInputs(expandInputs(raws), {
+        ...everything,
+        keepsUnresolved: true,
+      })
+    ).take();
     const rawBytes = raws.reduce((sum, raw) => sum + statSync(raw).size, 0);
     expect(writeMemshadeProfile(profile, origin).length).toBeLessThan(rawBytes / 2);
   });

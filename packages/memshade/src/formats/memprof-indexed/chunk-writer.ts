@@ -81,20 +81,3 @@ export class ChunkWriter {
     return at;
   }
 }
-
-/** All pieces in one array. */
-export function joinChunks(chunks: Chunks): Uint8Array {
-  const pieces: Uint8Array[] = [];
-  let length = 0;
-  for (const chunk of chunks) {
-    pieces.push(chunk.slice());
-    length += chunk.length;
-  }
-  const whole = new Uint8Array(length);
-  let at = 0;
-  for (const piece of pieces) {
-    whole.set(piece, at);
-    at += piece.length;
-  }
-  return whole;
-}

@@ -1,5 +1,4 @@
 export { addIndexed, readCallees, schemaBytes } from "./add-indexed.ts";
-export { joinChunks } from "./chunk-writer.ts";
 export { type Container, isIndexedProfile, readContainer } from "./container.ts";
 export type { Cursor } from "./cursor.ts";
 export { canonicalSymbol } from "./data-access.ts";

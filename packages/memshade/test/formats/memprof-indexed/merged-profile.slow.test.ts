@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { joinPieces } from "../../../src/bytes/file-piece.ts";
-import { joinChunks, writeIndexed, writeMerged } from "../../../src/formats/memprof-indexed/index.ts";
+import { writeIndexed, writeMerged } from "../../../src/formats/memprof-indexed/index.ts";
 import { indexedProfileText, profileText } from "../../../src/formats/memprof-text/index.ts";
 import {
   MemshadeProfile,
@@ -28,7 +28,7 @@ describe("what was merged", () => {
           const written = writeMerged(mergerOf(contexts), options);
           expect(written.contexts).toBe(built.blocks.length);
           expect(written.functions).toBe(built.records.length);
-          expect(joinChunks(written.chunks)).toEqual(joinChunks(writeIndexed(built, options)));
+          expect(joinPieces(written.chunks)).toEqual(joinPieces(writeIndexed(built, options)));
         },
       ),
       { numRuns: 300 },
@@ -87,7 +87,7 @@ describe("what was merged", () => {
       lifetime: BigInt(index) << 30n,
     }));
     const options = { version: 3, container: 13, schema: HOT_COLD_FIELDS, order: "stored" } as const;
-    const whole = joinChunks(writeIndexed(mergerOf(contexts).build().profile, options));
-    expect(Buffer.from(joinChunks(writeMerged(mergerOf(contexts), options).chunks)).equals(whole)).toBe(true);
+    const whole = joinPieces(writeIndexed(mergerOf(contexts).build().profile, options));
+    expect(Buffer.from(joinPieces(writeMerged(mergerOf(contexts), options).chunks)).equals(whole)).toBe(true);
   });
 });

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
+import { joinPieces } from "../../../src/bytes/file-piece.ts";
 import {
-  joinChunks,
   openSection,
   readIndexed,
   readLinear,
@@ -20,7 +20,7 @@ it("an indexed profile is printed out of its file as it is when all of it is rea
       fc.constantFrom(HOT_COLD_FIELDS, MIB_FIELDS, MIB_FIELDS.toReversed()),
       (contexts, version, schema) => {
         const options = { version, container: 13, schema, order: "stored" } as const;
-        const file = joinChunks(writeMerged(mergerOf(contexts), options).chunks);
+        const file = joinPieces(writeMerged(mergerOf(contexts), options).chunks);
         const { cursor, memprofVersion } = openSection(file);
         expect([...sectionText(readLinear(cursor, memprofVersion))].join("")).toBe(
           [...indexedProfileText(readIndexed(file).profile)].join(""),

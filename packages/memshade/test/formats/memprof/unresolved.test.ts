@@ -1,8 +1,9 @@
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { joinPieces } from "../../../src/bytes/file-piece.ts";
 import { functionGuid, RawAdder, type RawModule } from "../../../src/formats/memprof/index.ts";
-import { joinChunks, writeIndexed } from "../../../src/formats/memprof-indexed/index.ts";
+import { writeIndexed } from "../../../src/formats/memprof-indexed/index.ts";
 import { scanRaw } from "../../../src/formats/memprof-raw/index.ts";
 import { MemshadeProfile, writeMemshadeProfile } from "../../../src/formats/memshade-profile/index.ts";
 import {
@@ -40,7 +41,7 @@ function mergerWith(add: (merger: ProfileMerger) => void, isWhole: boolean): Mem
 
 const bytesOf = (profile: MemprofProfile) =>
   Buffer.from(
-    joinChunks(
+    joinPieces(
       writeIndexed(profile, { version: 4, container: 13, schema: HOT_COLD_FIELDS, order: "stored" }),
     ),
   ).toString("hex");

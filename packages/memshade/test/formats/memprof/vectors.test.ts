@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
+import { joinPieces } from "../../../src/bytes/file-piece.ts";
 import { symbolizeRaw } from "../../../src/formats/memprof/index.ts";
 import {
-  joinChunks,
   type MemprofVersion,
   readIndexed,
   writeIndexed,
@@ -67,7 +67,7 @@ describe.each(captures())("$name", (capture) => {
   it("is indexed with the full schema, but for the address of the histogram", () => {
     const expected = expectedFile(capture, ".v4.full.memprofdata");
     if (expected === undefined) return expect(capture.name).toMatch(/v3-converted|v4-converted|run2/);
-    const written = joinChunks(
+    const written = joinPieces(
       writeIndexed(profile, { version: 4, container: 13, schema: MIB_FIELDS, order: "inserted" }),
     );
     const entries = blockColumn(profile.blocks, "accessHistogramSize");
@@ -100,7 +100,7 @@ function write(
   version: MemprofVersion,
   order: "inserted" | "stored" = "inserted",
 ): Uint8Array {
-  return joinChunks(writeIndexed(profile, { version, container: 13, schema: HOT_COLD_FIELDS, order }));
+  return joinPieces(writeIndexed(profile, { version, container: 13, schema: HOT_COLD_FIELDS, order }));
 }
 
 describe("profiles of LLVM 19", () => {
