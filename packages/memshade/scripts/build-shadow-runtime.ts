@@ -1,5 +1,5 @@
 // Compiles what is written in AssemblyScript, and embeds it as base64, so that its users need no file access and work in
-// a browser too: the code that runs inside profiled modules, and the inner loops of reading debug and call frame information.
+// a browser too: the code that runs inside profiled modules, and the inner loops of reading call frame information and recordings.
 // Writes the constants of the opcode table too.
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -3,13 +3,13 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
+import { joinPieces } from "../../src/bytes/file-piece.ts";
 import { writeIndexed } from "../../src/formats/memprof-indexed/index.ts";
 import { readRaw, writeRaw } from "../../src/formats/memprof-raw/index.ts";
 import { expandInputs } from "../../src/memprof/inputs.ts";
 import { mergeInputs } from "../../src/memprof/merge-profiles.ts";
 import { HOT_COLD_FIELDS } from "../../src/model/memprof/index.ts";
 import { sharedPath } from "../shared-path.ts";
-import { joinChunks } from "../support/whole.ts";
 
 const root = sharedPath("fixtures/memprof") ?? "";
 const folder = mkdtempSync(join(tmpdir(), "memshade-llvm-19-"));
@@ -33,7 +33,7 @@ async function coldProfile(version: 2 | 3, container: 8 | 9 | 10 | 11 | 12): Pro
   ).take();
   const file = join(folder, `cold.v${version}.c${container}`);
   const options = { version, container, schema: HOT_COLD_FIELDS, order: "stored" } as const;
-  writeFileSync(file, joinChunks(writeIndexed(profile, options)));
+  writeFileSync(file, joinPieces(writeIndexed(profile, options)));
   return file;
 }
 

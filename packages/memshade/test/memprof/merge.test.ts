@@ -13,6 +13,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
+import { joinPieces } from "../../src/bytes/file-piece.ts";
 import { readIndexed, writeIndexed } from "../../src/formats/memprof-indexed/index.ts";
 import { readRaw, writeRaw } from "../../src/formats/memprof-raw/index.ts";
 import { indexedProfileText } from "../../src/formats/memprof-text/index.ts";
@@ -23,7 +24,7 @@ import { HOT_COLD_FIELDS, type MemprofProfile } from "../../src/model/memprof/in
 import { MIB_FIELDS } from "../../src/model/mib-fields.ts";
 import { memshade } from "../cli/support/command-line.ts";
 import { sharedPath } from "../shared-path.ts";
-import { joinChunks, writeMemshadeProfile } from "../support/whole.ts";
+import { writeMemshadeProfile } from "../support/whole.ts";
 
 const shared = sharedPath("fixtures/memprof");
 const root = shared ?? "";
@@ -49,7 +50,7 @@ async function merge(inputs: readonly string[], options = compact): Promise<Memp
 
 function indexed(profile: MemprofProfile, schema = HOT_COLD_FIELDS): Buffer {
   return Buffer.from(
-    joinChunks(writeIndexed(profile, { version: 4, container: 13, schema, order: "stored" })),
+    joinPieces(writeIndexed(profile, { version: 4, container: 13, schema, order: "stored" })),
   );
 }
 
@@ -181,7 +182,7 @@ describe.skipIf(shared === undefined)("merging profiles", () => {
       const text = [...indexedProfileText(profile)].join("");
       for (const container of [8, 9, 10, 11, 12, 13] as const) {
         const options = { version, container, schema: HOT_COLD_FIELDS, order: "stored" } as const;
-        const file = save("read.memprofdata", joinChunks(writeIndexed(profile, options)));
+        const file = save("read.memprofdata", joinPieces(writeIndexed(profile, options)));
         const shown = spawnSync("llvm-profdata-22", ["show", "--memory", file], { encoding: "utf8" });
         expect(shown.stderr).toBe("");
         expect(sortRecords(shown.stdout)).toBe(sortRecords(text));

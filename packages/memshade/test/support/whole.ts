@@ -6,11 +6,6 @@ import { type MemprofProfile, viewOf } from "../../src/model/memprof/index.ts";
 
 export const UNKNOWN_ORIGIN: ProfileOrigin = { inputs: 1, binaries: [], unmatched: [] };
 
-/** The memory of a chunk is used again for the next one. */
-export function joinChunks(chunks: Iterable<Uint8Array>): Uint8Array {
-  return joinPieces(Array.from(chunks, (chunk) => chunk.slice()));
-}
-
 export function writeMemshadeProfile(
   profile: MemprofProfile,
   origin: ProfileOrigin = UNKNOWN_ORIGIN,

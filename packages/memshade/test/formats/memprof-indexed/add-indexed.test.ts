@@ -3,10 +3,10 @@ import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { sourceOfBytes } from "../../../src/bytes/byte-source.ts";
+import { joinPieces } from "../../../src/bytes/file-piece.ts";
 import { addIndexed, readIndexed, writeIndexed } from "../../../src/formats/memprof-indexed/index.ts";
 import { HOT_COLD_FIELDS, type MemprofProfile, ProfileMerger } from "../../../src/model/memprof/index.ts";
 import { MIB_FIELDS } from "../../../src/model/mib-fields.ts";
-import { joinChunks } from "../../support/whole.ts";
 import { anyContext, type Context, mergerOf } from "./contexts.ts";
 
 const OWN = fileURLToPath(new URL("../../fixtures/memprof/", import.meta.url));
@@ -26,7 +26,7 @@ function expectSame(files: readonly Uint8Array[], fields: typeof MIB_FIELDS): vo
   const whole = mergedBy(fields, (merger) => {
     for (const [input, file] of files.entries()) merger.addProfile(readIndexed(file).profile, input);
   });
-  expect(joinChunks(writeIndexed(streamed, OPTIONS))).toEqual(joinChunks(writeIndexed(whole, OPTIONS)));
+  expect(joinPieces(writeIndexed(streamed, OPTIONS))).toEqual(joinPieces(writeIndexed(whole, OPTIONS)));
 }
 
 describe("an indexed profile that is merged from its file", () => {
@@ -40,7 +40,7 @@ describe("an indexed profile that is merged from its file", () => {
         (inputs, version, schema, fields) => {
           const files = inputs.map((contexts) => {
             const { profile } = mergerOf(contexts).build();
-            return joinChunks(writeIndexed(profile, { ...OPTIONS, version, schema }));
+            return joinPieces(writeIndexed(profile, { ...OPTIONS, version, schema }));
           });
           expectSame(files, fields);
         },
@@ -72,7 +72,7 @@ describe("an indexed profile that is merged from its file", () => {
         lifetime: 1n,
       }),
     );
-    const file = joinChunks(writeIndexed(mergerOf(contexts).build().profile, OPTIONS));
+    const file = joinPieces(writeIndexed(mergerOf(contexts).build().profile, OPTIONS));
     expectSame([file], HOT_COLD_FIELDS);
   });
 });

@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
+import { joinPieces } from "../../../src/bytes/file-piece.ts";
 import { ChunkWriter } from "../../../src/formats/memprof-indexed/chunk-writer.ts";
-import { joinChunks } from "../../support/whole.ts";
 
 describe("a writer of chunks", () => {
   it("grows while a value is written that has to stay in one piece with many others", () => {
     const writer = new ChunkWriter();
     const count = 200_000;
     for (let value = 0; value < count; value++) writer.u8(1).u16(value).u32(value).u64s(value);
-    const bytes = joinChunks(writer.finish());
+    const bytes = joinPieces(writer.finish());
     const view = new DataView(bytes.buffer);
     expect(bytes.length).toBe(15 * count);
     for (let value = 0; value < count; value += 997) {

@@ -8,7 +8,7 @@ import { pakoDeflate } from "../../../src/formats/memshade-profile/pako-deflate.
 import { nodeDeflate } from "../../../src/memprof/node-deflate.ts";
 import { HOT_COLD_FIELDS, viewMerged } from "../../../src/model/memprof/index.ts";
 import { MIB_FIELDS } from "../../../src/model/mib-fields.ts";
-import { joinChunks, UNKNOWN_ORIGIN, writeMemshadeProfile } from "../../support/whole.ts";
+import { UNKNOWN_ORIGIN, writeMemshadeProfile } from "../../support/whole.ts";
 import { anyContext, mergerOf } from "./contexts.ts";
 
 describe("what was merged", () => {
@@ -24,7 +24,7 @@ describe("what was merged", () => {
           const written = writeMerged(mergerOf(contexts), options);
           expect(written.contexts).toBe(built.blocks.length);
           expect(written.functions).toBe(built.records.length);
-          expect(joinChunks(written.chunks)).toEqual(joinChunks(writeIndexed(built, options)));
+          expect(joinPieces(written.chunks)).toEqual(joinPieces(writeIndexed(built, options)));
         },
       ),
       { numRuns: 300 },
@@ -83,7 +83,7 @@ describe("what was merged", () => {
       lifetime: BigInt(index) << 30n,
     }));
     const options = { version: 3, container: 13, schema: HOT_COLD_FIELDS, order: "stored" } as const;
-    const whole = joinChunks(writeIndexed(mergerOf(contexts).build().profile, options));
-    expect(Buffer.from(joinChunks(writeMerged(mergerOf(contexts), options).chunks)).equals(whole)).toBe(true);
+    const whole = joinPieces(writeIndexed(mergerOf(contexts).build().profile, options));
+    expect(Buffer.from(joinPieces(writeMerged(mergerOf(contexts), options).chunks)).equals(whole)).toBe(true);
   });
 });

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
+import { joinPieces } from "../../../src/bytes/file-piece.ts";
 import {
   openSection,
   readIndexed,
@@ -9,7 +10,6 @@ import {
 import { indexedProfileText, sectionText } from "../../../src/formats/memprof-text/index.ts";
 import { HOT_COLD_FIELDS } from "../../../src/model/memprof/index.ts";
 import { MIB_FIELDS } from "../../../src/model/mib-fields.ts";
-import { joinChunks } from "../../support/whole.ts";
 import { anyContext, mergerOf } from "../memprof-indexed/contexts.ts";
 
 it("an indexed profile is printed out of its file as it is when all of it is read first", () => {
@@ -20,7 +20,7 @@ it("an indexed profile is printed out of its file as it is when all of it is rea
       fc.constantFrom(HOT_COLD_FIELDS, MIB_FIELDS, MIB_FIELDS.toReversed()),
       (contexts, version, schema) => {
         const options = { version, container: 13, schema, order: "stored" } as const;
-        const file = joinChunks(writeMerged(mergerOf(contexts), options).chunks);
+        const file = joinPieces(writeMerged(mergerOf(contexts), options).chunks);
         const { cursor, memprofVersion } = openSection(file);
         expect([...sectionText(readLinear(cursor, memprofVersion))].join("")).toBe(
           [...indexedProfileText(readIndexed(file).profile)].join(""),

@@ -3,6 +3,7 @@ import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { FormatError } from "../../../src/bytes/errors.ts";
+import { joinPieces } from "../../../src/bytes/file-piece.ts";
 import { readIndexed, writeIndexed } from "../../../src/formats/memprof-indexed/index.ts";
 import { scanRaw } from "../../../src/formats/memprof-raw/index.ts";
 import { indexedProfileText } from "../../../src/formats/memprof-text/index.ts";
@@ -10,7 +11,7 @@ import { readMemprofYaml } from "../../../src/formats/memprof-text/read-yaml.ts"
 import { MemshadeProfile } from "../../../src/formats/memshade-profile/index.ts";
 import { HOT_COLD_FIELDS, type MemprofProfile, ProfileMerger } from "../../../src/model/memprof/index.ts";
 import { MIB_FIELDS, zeroMib } from "../../../src/model/mib-fields.ts";
-import { joinChunks, writeMemshadeProfile } from "../../support/whole.ts";
+import { writeMemshadeProfile } from "../../support/whole.ts";
 
 const OWN = fileURLToPath(new URL("../../fixtures/memprof/", import.meta.url));
 const read = (name: string) => new Uint8Array(readFileSync(OWN + name));
@@ -46,7 +47,7 @@ function expectTotal(bytes: Uint8Array, parse: (bytes: Uint8Array) => MemprofPro
   merger.addProfile(profile, 0);
   const merged = merger.build().profile;
   const options = { version: 3, container: 13, schema: HOT_COLD_FIELDS, order: "stored" } as const;
-  const written = joinChunks(writeIndexed(merged, options));
+  const written = joinPieces(writeIndexed(merged, options));
   expect([...indexedProfileText(readIndexed(written).profile)].length).toBeGreaterThan(1);
 }
 
@@ -126,7 +127,7 @@ describe("profiles of any shape", () => {
     fc.assert(
       fc.property(anyProfile, fc.constantFrom(2, 3, 4), (profile, version) => {
         const write = (content: MemprofProfile) =>
-          joinChunks(writeIndexed(content, { version, container: 12, schema: MIB_FIELDS, order: "stored" }));
+          joinPieces(writeIndexed(content, { version, container: 12, schema: MIB_FIELDS, order: "stored" }));
         const bytes = write(profile);
         const merger = new ProfileMerger(MIB_FIELDS, false);
         merger.addProfile(readIndexed(bytes).profile, 0);
@@ -150,7 +151,7 @@ describe("profiles of any shape", () => {
           return merger.build().profile;
         };
         const bytes = (profile: MemprofProfile) =>
-          joinChunks(
+          joinPieces(
             writeIndexed(profile, { version: 4, container: 13, schema: HOT_COLD_FIELDS, order: "stored" }),
           );
         const all = bytes(merge(profiles));

@@ -3,6 +3,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { sourceOfBytes } from "../../../src/bytes/byte-source.ts";
 import { FormatError } from "../../../src/bytes/errors.ts";
+import { joinPieces } from "../../../src/bytes/file-piece.ts";
 import { functionGuid } from "../../../src/formats/memprof/guid.ts";
 import { RawAdder, symbolizeRaw } from "../../../src/formats/memprof/index.ts";
 import {
@@ -31,7 +32,7 @@ import { readMemprofYaml } from "../../../src/formats/memprof-text/read-yaml.ts"
 import { MemshadeProfile } from "../../../src/formats/memshade-profile/index.ts";
 import { HOT_COLD_FIELDS, type MemprofProfile, ProfileMerger } from "../../../src/model/memprof/index.ts";
 import { MIB_FIELDS } from "../../../src/model/mib-fields.ts";
-import { joinChunks, writeMemshadeProfile } from "../../support/whole.ts";
+import { writeMemshadeProfile } from "../../support/whole.ts";
 import { mutate, randomNumbers } from "./mutations.ts";
 
 // Every reader of profiles, with what commands do with what was read, on damaged files. More of them:
@@ -65,13 +66,13 @@ const framesAtPc = (pc: bigint) => framesAt(Number(pc & 0xffffn));
 /** As `merge` converts a single file. */
 function convertRaw(bytes: Uint8Array): void {
   const { profile } = symbolizeRaw(contextsOfScan(scanRaw(bytes)), { framesAt: framesAtPc });
-  joinChunks(writeIndexed(profile, { ...OPTIONS, order: "inserted" }));
+  joinPieces(writeIndexed(profile, { ...OPTIONS, order: "inserted" }));
 }
 
 function mergeRaw(bytes: Uint8Array): void {
   const merger = new ProfileMerger(HOT_COLD_FIELDS, false);
   new RawAdder(merger, false).add(scanRaw(bytes), [everywhere], 0);
-  joinChunks(writeMerged(merger, OPTIONS).chunks);
+  joinPieces(writeMerged(merger, OPTIONS).chunks);
 }
 
 /** The memshade profile of a raw one. */
@@ -96,7 +97,7 @@ const OPTIONS = { version: 4, container: 13, schema: MIB_FIELDS, order: "stored"
 function useProfile(profile: MemprofProfile): void {
   const merger = new ProfileMerger(HOT_COLD_FIELDS, false);
   merger.addProfile(profile, 0);
-  joinChunks(writeMerged(merger, { ...OPTIONS, schema: HOT_COLD_FIELDS }).chunks);
+  joinPieces(writeMerged(merger, { ...OPTIONS, schema: HOT_COLD_FIELDS }).chunks);
   Array.from(indexedProfileText(profile));
 }
 
@@ -130,14 +131,14 @@ const indexed = (bytes: Uint8Array) => {
     orError(() => {
       const merger = new ProfileMerger(fields, false);
       addIndexed(sourceOfBytes(bytes), merger, 0);
-      joinChunks(writeMerged(merger, OPTIONS).chunks);
+      joinPieces(writeMerged(merger, OPTIONS).chunks);
     });
   }
 };
 
 const whole = readIndexed(read("c-basic.v5.v4.full.memprofdata")).profile;
 const container = (version: MemprofVersion, number: ContainerVersion) =>
-  joinChunks(writeIndexed(whole, { ...OPTIONS, version, container: number }));
+  joinPieces(writeIndexed(whole, { ...OPTIONS, version, container: number }));
 const histogram = read("histogram.v4.memprofraw");
 const twoDumps = new Uint8Array(Buffer.concat([histogram, writeRaw(readRaw(histogram), 5)]));
 

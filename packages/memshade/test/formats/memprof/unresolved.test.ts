@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { joinPieces } from "../../../src/bytes/file-piece.ts";
 import { functionGuid, RawAdder, type RawModule } from "../../../src/formats/memprof/index.ts";
 import { writeIndexed } from "../../../src/formats/memprof-indexed/index.ts";
 import { scanRaw } from "../../../src/formats/memprof-raw/index.ts";
@@ -13,7 +14,7 @@ import {
   type UnresolvedPlace,
   unresolvedName,
 } from "../../../src/model/memprof/index.ts";
-import { joinChunks, writeMemshadeProfile } from "../../support/whole.ts";
+import { writeMemshadeProfile } from "../../support/whole.ts";
 import { captures, knownModule } from "./captures.ts";
 
 const ELSEWHERE = "00ff";
@@ -41,7 +42,7 @@ function mergerWith(add: (merger: ProfileMerger) => void, isWhole: boolean): Mem
 
 const bytesOf = (profile: MemprofProfile) =>
   Buffer.from(
-    joinChunks(
+    joinPieces(
       writeIndexed(profile, { version: 4, container: 13, schema: HOT_COLD_FIELDS, order: "stored" }),
     ),
   ).toString("hex");

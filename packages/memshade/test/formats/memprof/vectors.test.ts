@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
+import { joinPieces } from "../../../src/bytes/file-piece.ts";
 import { symbolizeRaw } from "../../../src/formats/memprof/index.ts";
 import {
   type MemprofVersion,
@@ -13,7 +14,6 @@ import { readMemprofYaml } from "../../../src/formats/memprof-text/read-yaml.ts"
 import { blockColumn, HOT_COLD_FIELDS } from "../../../src/model/memprof/index.ts";
 import { MIB_FIELDS } from "../../../src/model/mib-fields.ts";
 import { sharedPath } from "../../shared-path.ts";
-import { joinChunks } from "../../support/whole.ts";
 import { captures, expectedFile, knownFramesAt, tablesOf } from "./captures.ts";
 
 const OWN = fileURLToPath(new URL("../../fixtures/memprof/", import.meta.url));
@@ -67,7 +67,7 @@ describe.each(captures())("$name", (capture) => {
   it("is indexed with the full schema, but for the address of the histogram", () => {
     const expected = expectedFile(capture, ".v4.full.memprofdata");
     if (expected === undefined) return expect(capture.name).toMatch(/v3-converted|v4-converted|run2/);
-    const written = joinChunks(
+    const written = joinPieces(
       writeIndexed(profile, { version: 4, container: 13, schema: MIB_FIELDS, order: "inserted" }),
     );
     const entries = blockColumn(profile.blocks, "accessHistogramSize");
@@ -100,7 +100,7 @@ function write(
   version: MemprofVersion,
   order: "inserted" | "stored" = "inserted",
 ): Uint8Array {
-  return joinChunks(writeIndexed(profile, { version, container: 13, schema: HOT_COLD_FIELDS, order }));
+  return joinPieces(writeIndexed(profile, { version, container: 13, schema: HOT_COLD_FIELDS, order }));
 }
 
 describe("profiles of LLVM 19", () => {
