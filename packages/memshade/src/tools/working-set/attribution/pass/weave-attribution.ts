@@ -12,6 +12,7 @@ import type { ToolPass } from "../../../../rewrite/tool.ts";
 import { BodyBuilder } from "../../../../rewrite/write/body-builder.ts";
 import { encodeConstantExpression, I32, type ValType, type WasmModule } from "../../../../wasm/index.ts";
 import type { ToolSurroundings, WovenTool } from "../../../tool.ts";
+import { describedLayout, describeLayout } from "../../described-layout.ts";
 import type { WorkingSetLayout } from "../../memory-plan.ts";
 import { PollPlan } from "../../pass/poll-plan.ts";
 import { attributionRuntimeBytes } from "../../pass/runtime-bytes.ts";
@@ -132,7 +133,7 @@ export function weaveAttribution(
           }
         : undefined,
     functions: runtime.functions,
-    description: Object.fromEntries(Object.entries(layout).map(([key, value]) => [`${PREFIX}${key}`, value])),
+    description: describeLayout(PREFIX, layout),
     notTracked,
   };
 }
@@ -180,7 +181,5 @@ const PREFIX = "attribution.";
 export function attributionLayoutOf(
   described: Readonly<Record<string, number | string | boolean>>,
 ): AttributionLayout | undefined {
-  const entries = Object.entries(described).filter(([key]) => key.startsWith(PREFIX));
-  if (entries.length === 0) return undefined;
-  return Object.fromEntries(entries.map(([key, value]) => [key.slice(PREFIX.length), value])) as never;
+  return describedLayout(PREFIX, described);
 }

@@ -1,6 +1,7 @@
 import { mergeRuntime, type RuntimeFunctions } from "../../../../rewrite/link/shadow-runtime.ts";
 import type { ValType } from "../../../../wasm/index.ts";
 import type { ToolSurroundings } from "../../../tool.ts";
+import { describedLayout, describeLayout } from "../../described-layout.ts";
 import { accessesAt, clockAt, type WorkingSetLayout } from "../../memory-plan.ts";
 import { localityRuntimeBytes } from "../../pass/runtime-bytes.ts";
 import { State } from "../layout.ts";
@@ -66,21 +67,15 @@ export function weaveLocality(
           sampleStrided: target("sampleStrided"),
         },
     beforePoll: layout.exact ? -1 : target("drain"),
-    description: describeLocality(layout),
+    description: describeLayout(PREFIX, layout),
   };
 }
 
 const PREFIX = "locality.";
 
-function describeLocality(layout: LocalityLayout): Record<string, number | boolean> {
-  return Object.fromEntries(Object.entries(layout).map(([key, value]) => [`${PREFIX}${key}`, value]));
-}
-
 /** The layout of the locality's tables from what a module says of the tool; undefined where it has none. */
 export function localityLayoutOf(
   described: Readonly<Record<string, number | string | boolean>>,
 ): LocalityLayout | undefined {
-  const entries = Object.entries(described).filter(([key]) => key.startsWith(PREFIX));
-  if (entries.length === 0) return undefined;
-  return Object.fromEntries(entries.map(([key, value]) => [key.slice(PREFIX.length), value])) as never;
+  return describedLayout(PREFIX, described);
 }
