@@ -40,8 +40,3 @@ export { attributionLayoutOf } from "./working-set/attribution/pass/weave-attrib
 export type { LocalityLayout } from "./working-set/locality/memory-plan.ts";
 export { localityLayoutOf } from "./working-set/locality/pass/weave-locality.ts";
 export { accessesAt, type WorkingSetLayout } from "./working-set/memory-plan.ts";
-export {
-  attributionRuntimeBytes,
-  localityRuntimeBytes,
-  workingSetRuntimeBytes,
-} from "./working-set/pass/runtime-bytes.ts";

@@ -1,4 +1,5 @@
 import type { AllocationListeners } from "../../../../allocator/allocation-listeners.ts";
+import { bytesOfBase64 } from "../../../../bytes/base64.ts";
 import { allFrameBytes, type Frames } from "../../../../contexts/frames/call-frames.ts";
 import { findCallSites } from "../../../../contexts/frames/call-sites.ts";
 import { entryStack } from "../../../../contexts/frames/entry-stack.ts";
@@ -15,7 +16,7 @@ import type { ToolSurroundings, WovenTool } from "../../../tool.ts";
 import { describedLayout, describeLayout } from "../../described-layout.ts";
 import type { WorkingSetLayout } from "../../memory-plan.ts";
 import { PollPlan } from "../../pass/poll-plan.ts";
-import { attributionRuntimeBytes } from "../../pass/runtime-bytes.ts";
+import { ATTRIBUTION_RUNTIME_BASE64 } from "../attribution.generated.ts";
 import { type AttributionLayout, attributionConstants, keyWord, planAttribution } from "../memory-plan.ts";
 import { AttributionPass } from "./attribution-pass.ts";
 
@@ -73,7 +74,7 @@ export function weaveAttribution(
     wrappers: allocator.wrappers.join(),
   });
   const slotGlobal = firstGlobal;
-  const runtime = mergeRuntime(attributionRuntimeBytes(), {
+  const runtime = mergeRuntime(bytesOfBase64(ATTRIBUTION_RUNTIME_BASE64), {
     appended,
     shadowMemory: around.shadowMemory,
     firstGlobal: firstGlobal + 1,
