@@ -20,8 +20,3 @@ export type { SiteRuns } from "./waste/site-table.ts";
 export { attributionLayoutOf } from "./working-set/attribution/memory-plan.ts";
 export { localityLayoutOf } from "./working-set/locality/memory-plan.ts";
 export type { WorkingSetLayout } from "./working-set/memory-plan.ts";
-export {
-  attributionRuntimeBytes,
-  localityRuntimeBytes,
-  workingSetRuntimeBytes,
-} from "./working-set/pass/runtime-bytes.ts";

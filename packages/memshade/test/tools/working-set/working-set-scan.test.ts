@@ -1,10 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { bytesOfBase64 } from "../../../src/bytes/base64.ts";
 import { buildLevels, type SnapshotRecord } from "../../../src/model/working-set/working-set-series.ts";
 import { Control } from "../../../src/tools/working-set/layout.ts";
 import { planWorkingSetLayout, workingSetConstants } from "../../../src/tools/working-set/memory-plan.ts";
-import { workingSetRuntimeBytes } from "../../../src/tools/working-set/pass/runtime-bytes.ts";
 import { WorkingSetReader } from "../../../src/tools/working-set/read/read-tables.ts";
+import { WORKING_SET_RUNTIME_BASE64 } from "../../../src/tools/working-set/working-set.generated.ts";
 import { IntervalStamps } from "../../analyses/working-set/interval-stamps.ts";
 
 const LINE_BYTES = 64;
@@ -52,7 +53,7 @@ function startRuntime() {
   };
   for (const [name, value] of Object.entries(workingSetConstants(layout)))
     host[name] = new WebAssembly.Global({ value: "i32", mutable: false }, value);
-  const module = new WebAssembly.Module(workingSetRuntimeBytes() as BufferSource);
+  const module = new WebAssembly.Module(bytesOfBase64(WORKING_SET_RUNTIME_BASE64) as BufferSource);
   const { exports } = new WebAssembly.Instance(module, { host, env: { memory } });
   (exports.entered as () => void)();
   const view = new DataView(memory.buffer);

@@ -1,6 +1,7 @@
 import { indexTableBytes } from "../../../contexts/frames/index-table.ts";
 import { NODE_BYTES } from "../../../contexts/layout.ts";
 import type { AttributionOptions } from "../../options.ts";
+import { describedLayout } from "../described-layout.ts";
 
 import { BLOCK_BYTES, ENTRY_BYTES, OWNED_BYTES, SETTLED_BYTES, STATE_BYTES, State } from "./layout.ts";
 
@@ -209,7 +210,5 @@ export const PREFIX = "attribution.";
 export function attributionLayoutOf(
   described: Readonly<Record<string, number | string | boolean>>,
 ): AttributionLayout | undefined {
-  const entries = Object.entries(described).filter(([key]) => key.startsWith(PREFIX));
-  if (entries.length === 0) return undefined;
-  return Object.fromEntries(entries.map(([key, value]) => [key.slice(PREFIX.length), value])) as never;
+  return describedLayout(PREFIX, described);
 }

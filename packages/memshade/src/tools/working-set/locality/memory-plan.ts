@@ -1,5 +1,6 @@
 import { UserError } from "../../../bytes/errors.ts";
 import type { LocalityOptions } from "../../options.ts";
+import { describedLayout } from "../described-layout.ts";
 import { BLOCK_SHIFT, ENTRY_BYTES, SITE_BYTES, STATE_BYTES, WAITING_BYTES } from "./layout.ts";
 
 /** Bins of a histogram: values below 4096 one by one, then 32 per factor of two, up to 2^64. */
@@ -164,7 +165,5 @@ export const PREFIX = "locality.";
 export function localityLayoutOf(
   described: Readonly<Record<string, number | string | boolean>>,
 ): LocalityLayout | undefined {
-  const entries = Object.entries(described).filter(([key]) => key.startsWith(PREFIX));
-  if (entries.length === 0) return undefined;
-  return Object.fromEntries(entries.map(([key, value]) => [key.slice(PREFIX.length), value])) as never;
+  return describedLayout(PREFIX, described);
 }

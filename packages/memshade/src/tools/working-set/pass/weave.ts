@@ -1,3 +1,4 @@
+import { bytesOfBase64 } from "../../../bytes/base64.ts";
 import { mergeRuntime } from "../../../rewrite/link/shadow-runtime.ts";
 import type { ToolPass } from "../../../rewrite/tool.ts";
 import { BodyBuilder } from "../../../rewrite/write/body-builder.ts";
@@ -10,12 +11,12 @@ import { ExactLocalityPass } from "../locality/pass/exact-locality-pass.ts";
 import { SamplingPass } from "../locality/pass/sampling-pass.ts";
 import { type WovenLocality, weaveLocality } from "../locality/pass/weave-locality.ts";
 import { clockAt, planWorkingSetLayout, workingSetConstants } from "../memory-plan.ts";
+import { WORKING_SET_RUNTIME_BASE64 } from "../working-set.generated.ts";
 import { findCarriers } from "./carriers.ts";
 import { placeCountdown } from "./countdown-global.ts";
 import { IntervalPass } from "./interval-pass.ts";
 import { PollPlan } from "./poll-plan.ts";
 import { findRegions } from "./regions.ts";
-import { workingSetRuntimeBytes } from "./runtime-bytes.ts";
 
 /** Shortest interval unless the user says otherwise: accesses, or nanoseconds. */
 export const DEFAULT_INTERVAL_ACCESSES = 1_000_000;
@@ -66,7 +67,7 @@ export function weaveWorkingSet(around: ToolSurroundings): WovenTool {
   };
   const [beforeScan] = attributed("attribute");
   const [merged] = attributed("merged");
-  const runtime = mergeRuntime(workingSetRuntimeBytes(), {
+  const runtime = mergeRuntime(bytesOfBase64(WORKING_SET_RUNTIME_BASE64), {
     appended,
     shadowMemory,
     firstGlobal: around.firstGlobal + globals.length,

@@ -1,5 +1,5 @@
 import type { AllocationListeners } from "../../../../allocator/allocation-listeners.ts";
-import { base64Of } from "../../../../bytes/base64.ts";
+import { base64Of, bytesOfBase64 } from "../../../../bytes/base64.ts";
 import { allFrameBytes, type Frames } from "../../../../contexts/frames/call-frames.ts";
 import { findCallSites } from "../../../../contexts/frames/call-sites.ts";
 import { FramePlan } from "../../../../contexts/frames/frame-plan.ts";
@@ -12,9 +12,10 @@ import type { ToolPass } from "../../../../rewrite/tool.ts";
 import { BodyBuilder } from "../../../../rewrite/write/body-builder.ts";
 import { encodeConstantExpression, I32, type ValType, type WasmModule } from "../../../../wasm/index.ts";
 import type { ToolSurroundings, WovenTool } from "../../../tool.ts";
+import { describeLayout } from "../../described-layout.ts";
 import type { WorkingSetLayout } from "../../memory-plan.ts";
 import { PollPlan } from "../../pass/poll-plan.ts";
-import { attributionRuntimeBytes } from "../../pass/runtime-bytes.ts";
+import { ATTRIBUTION_RUNTIME_BASE64 } from "../attribution.generated.ts";
 import { attributionConstants, keyWord, PREFIX, planAttribution } from "../memory-plan.ts";
 import { AttributionPass } from "./attribution-pass.ts";
 
@@ -72,7 +73,7 @@ export function weaveAttribution(
     wrappers: allocator.wrappers.join(),
   });
   const slotGlobal = firstGlobal;
-  const runtime = mergeRuntime(attributionRuntimeBytes(), {
+  const runtime = mergeRuntime(bytesOfBase64(ATTRIBUTION_RUNTIME_BASE64), {
     appended,
     shadowMemory: around.shadowMemory,
     firstGlobal: firstGlobal + 1,
@@ -132,7 +133,7 @@ export function weaveAttribution(
           }
         : undefined,
     functions: runtime.functions,
-    description: Object.fromEntries(Object.entries(layout).map(([key, value]) => [`${PREFIX}${key}`, value])),
+    description: describeLayout(PREFIX, layout),
     notTracked,
   };
 }

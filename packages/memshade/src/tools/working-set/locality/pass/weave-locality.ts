@@ -1,10 +1,12 @@
+import { bytesOfBase64 } from "../../../../bytes/base64.ts";
 import { mergeRuntime, type RuntimeFunctions } from "../../../../rewrite/link/shadow-runtime.ts";
 import type { ValType } from "../../../../wasm/index.ts";
 import type { ToolSurroundings } from "../../../tool.ts";
+import { describeLayout } from "../../described-layout.ts";
 import { accessesAt, clockAt, type WorkingSetLayout } from "../../memory-plan.ts";
-import { localityRuntimeBytes } from "../../pass/runtime-bytes.ts";
 import { State } from "../layout.ts";
-import { type LocalityLayout, localityConstants, PREFIX, planLocality } from "../memory-plan.ts";
+import { LOCALITY_RUNTIME_BASE64 } from "../locality.generated.ts";
+import { localityConstants, PREFIX, planLocality } from "../memory-plan.ts";
 import type { SamplingTargets } from "./sampling-pass.ts";
 
 /** Accesses take at least so many bytes of code: a bound for the number of sites. */
@@ -39,7 +41,7 @@ export function weaveLocality(
   const codeBytes = around.module.bodies.reduce((sum, { start, end }) => sum + end - start, 0);
   const sites = Math.min(MOST_SITES, Math.ceil(codeBytes / LEAST_ACCESS_BYTES));
   const layout = planLocality(options, workingSet.locality, workingSet.lines, sites, clockAt(workingSet));
-  const { functions, globals: own } = mergeRuntime(localityRuntimeBytes(), {
+  const { functions, globals: own } = mergeRuntime(bytesOfBase64(LOCALITY_RUNTIME_BASE64), {
     appended: around.appended,
     shadowMemory: around.shadowMemory,
     firstGlobal: around.firstGlobal,
@@ -66,10 +68,6 @@ export function weaveLocality(
           sampleStrided: target("sampleStrided"),
         },
     beforePoll: layout.exact ? -1 : target("drain"),
-    description: describeLocality(layout),
+    description: describeLayout(PREFIX, layout),
   };
-}
-
-function describeLocality(layout: LocalityLayout): Record<string, number | boolean> {
-  return Object.fromEntries(Object.entries(layout).map(([key, value]) => [`${PREFIX}${key}`, value]));
 }
