@@ -1,9 +1,7 @@
 import { readU32Leb, skipLeb32 } from "../../../bytes/leb128.ts";
 import type { ControlStack } from "../../../rewrite/walk/control-stack.ts";
 import * as Op from "../../../wasm/op.generated.ts";
-
-/** No region is open, or nothing counts the open one's accesses yet. */
-export const NO_COUNT = -1;
+import type { AccessCount } from "./access-count.ts";
 
 /**
  * Which code is run as often as other code: the parts of a function whose accesses one insertion can count. A region
@@ -13,14 +11,14 @@ export const NO_COUNT = -1;
  */
 export class CountRegions {
   readonly #bytes: () => Uint8Array;
-  /** The insertion that counts the accesses of the region at hand, `NO_COUNT` if there is none yet. */
-  current = NO_COUNT;
+  /** What counts the accesses of the region at hand; undefined if nothing does yet. */
+  current: AccessCount | undefined;
   /** The region that ended last, when a block with a condition may follow. */
-  #ended = NO_COUNT;
+  #ended: AccessCount | undefined;
   #barriersThen = 0;
   // Per frame that was noticed: where it began, the region before it and what could end an interval until then.
   #start = new Int32Array(64).fill(-1);
-  #before = new Int32Array(64);
+  readonly #before: (AccessCount | undefined)[] = [];
   #barriers = new Int32Array(64);
   /** Whether a path leads from inside to somewhere else than the frame's end. */
   #escapes = new Uint8Array(64);
@@ -30,8 +28,8 @@ export class CountRegions {
   }
 
   begin(): void {
-    this.current = NO_COUNT;
-    this.#ended = NO_COUNT;
+    this.current = undefined;
+    this.#ended = undefined;
     this.#barriersThen = 0;
     this.#start.fill(-1);
   }
@@ -41,7 +39,7 @@ export class CountRegions {
     this.#notice(control, barriers);
     this.#ended = this.current;
     this.#barriersThen = barriers;
-    this.current = NO_COUNT;
+    this.current = undefined;
   }
 
   /** A call that came back: what follows runs as often as what was before, unless the interval may have ended. */
@@ -111,7 +109,6 @@ export class CountRegions {
       return to;
     };
     this.#start = copy(this.#start);
-    this.#before = copy(this.#before);
     this.#barriers = copy(this.#barriers);
     const escapes = new Uint8Array(size);
     escapes.set(this.#escapes);

@@ -20,8 +20,8 @@ export class Touches {
   /** Sites that access the lower place, and the upper one. */
   site: Int32Array = new Int32Array(1024);
   upperSite: Int32Array = new Int32Array(1024);
-  /** Insertion that makes the touch. */
-  insertion: Int32Array = new Int32Array(1024);
+  /** 1 in a loop that does not poll: more may come together there than can wait. */
+  often: Int32Array = new Int32Array(1024);
   /** The local that holds the address of the last access, symbolic or not, and the distance of that address from the base. */
   local: Int32Array = new Int32Array(1024);
   held: Int32Array = new Int32Array(1024);
@@ -118,6 +118,7 @@ export class Touches {
     this.site[touch] = site;
     this.upperSite[touch] = site;
     this.gone[touch] = 0;
+    this.often[touch] = 0;
     this.#block[touch] = this.#currentBlock;
     this.#position[touch] = position;
     this.#previous[touch] = previous;
@@ -156,7 +157,7 @@ export class Touches {
     this.extra = grown(this.extra, size);
     this.site = grown(this.site, size);
     this.upperSite = grown(this.upperSite, size);
-    this.insertion = grown(this.insertion, size);
+    this.often = grown(this.often, size);
     this.local = grown(this.local, size);
     this.held = grown(this.held, size);
     this.gone = grown(this.gone, size);
