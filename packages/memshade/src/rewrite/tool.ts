@@ -81,8 +81,6 @@ export interface ToolPass {
   caught?(position: number): void;
   /** What happened since `position` may not have happened: another path joins. A block has ended before. */
   merge?(position: number): void;
-  /** An instruction with labels at `[start, end)`: a branch, or a `try_table`. */
-  branch?(start: number, end: number): void;
   /** The instruction at `start` branches to the block at control index `target`, always or sometimes. Once per label. */
   branchTo?(target: number, start: number, always: boolean): void;
   /** The instruction `op` at `start` may end the function: a return, a throw, a branch out of it, or its last `end`. */

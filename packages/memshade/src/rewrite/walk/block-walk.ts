@@ -92,8 +92,6 @@ export class BlockWalk {
     const params = arity >>> 16;
     if (op === Op.TRY_TABLE) this.#targetCatches(pos);
     const body = skipImmediates(bytes, pos, IMMEDIATE_KIND[op]);
-    if (op === Op.TRY || op === Op.TRY_TABLE)
-      for (const tool of this.#listeners.branch) tool.branch(start, body);
     if (op === Op.IF) stack.depth--;
     for (const tool of this.#listeners.enterBlock) tool.enterBlock(start);
     if (op !== Op.BLOCK) this.endBlock(start);
@@ -205,7 +203,6 @@ export class BlockWalk {
     const end = skipImmediates(bytes, pos, IMMEDIATE_KIND[op]);
     this.#mayLeave(label, start, op);
     this.#branchTo(label, start, op === Op.BR);
-    for (const tool of this.#listeners.branch) tool.branch(start, end);
     if (op === Op.BR) {
       this.#control.notOneBlock();
       this.unreachable = true;
@@ -231,7 +228,6 @@ export class BlockWalk {
       at = skipLeb32(bytes, at);
     }
     this.#mayLeave(outermost, start, Op.BR_TABLE);
-    for (const tool of this.#listeners.branch) tool.branch(start, at);
     this.#control.notOneBlock();
     this.unreachable = true;
     return at;

@@ -16,7 +16,6 @@ export class Listeners {
   readonly passBlock: readonly Listening<"passBlock">[];
   readonly caught: readonly Listening<"caught">[];
   readonly merge: readonly Listening<"merge">[];
-  readonly branch: readonly Listening<"branch">[];
   readonly branchTo: readonly Listening<"branchTo">[];
   readonly leave: readonly Listening<"leave">[];
   readonly setGlobal: readonly Listening<"setGlobal">[];
@@ -41,7 +40,6 @@ export class Listeners {
     this.passBlock = to("passBlock");
     this.caught = to("caught");
     this.merge = to("merge");
-    this.branch = to("branch");
     this.branchTo = to("branchTo");
     this.leave = to("leave");
     this.setGlobal = to("setGlobal");

@@ -2,26 +2,18 @@ import type { Insertion } from "../../../rewrite/write/insertions.ts";
 import type { SnippetSink } from "../../../rewrite/write/snippet-sink.ts";
 import type { Countdown } from "./countdown.ts";
 
-/** Counts the accesses of a region. A poll also ends the interval if it is due. */
+/** Counts the accesses of a basic block. */
 export class AccessCount implements Insertion {
   accesses = 0;
-  isPoll: boolean;
-  /** Something else counts these accesses, or there are none. */
+  /** They are counted behind their loop. */
   isLeftOut = false;
   readonly #countdown: Countdown;
-  readonly #position: number;
 
-  constructor(countdown: Countdown, position: number, isPoll: boolean) {
+  constructor(countdown: Countdown) {
     this.#countdown = countdown;
-    this.#position = position;
-    this.isPoll = isPoll;
   }
 
   write(sink: SnippetSink): void {
-    if (this.isLeftOut) return;
-    if (this.isPoll) {
-      sink.mark(this.#position);
-      this.#countdown.poll(sink, this.accesses);
-    } else this.#countdown.advance(sink, this.accesses);
+    if (!this.isLeftOut) this.#countdown.advance(sink, this.accesses);
   }
 }

@@ -91,8 +91,8 @@ export class Countdown {
     });
   }
 
-  /** Ends the interval if it is due; counts `accesses` more in any case. */
-  poll(sink: SnippetSink, accesses: number): void {
+  /** Ends the interval if it is due. */
+  poll(sink: SnippetSink): void {
     const { flag, memory, pollFlag } = this.#targets;
     if (flag >= 0) {
       sink.i32(0);
@@ -100,38 +100,21 @@ export class Countdown {
       sink.rarely();
       sink.open(Op.IF, NO_RESULT);
       sink.indexed(Op.CALL, pollFlag);
-    } else this.#pollCountdown(sink, accesses);
+    } else this.#pollCountdown(sink);
     sink.end();
   }
 
-  /** Takes the accesses first: the countdown is due where it is that much below zero then. */
-  #pollCountdown(sink: SnippetSink, accesses: number): void {
+  #pollCountdown(sink: SnippetSink): void {
     const isInLocal = this.local !== NO_LOCAL;
     const held = isInLocal ? this.local : this.scratch;
     this.write(sink);
-    if (accesses !== 0) {
-      sink.i32(accesses);
-      sink.plain(Op.I32_SUB);
-    }
-    if (!isInLocal || accesses !== 0) sink.local(Op.LOCAL_TEE, held);
-    if (!isInLocal && accesses !== 0) {
-      sink.indexed(Op.GLOBAL_SET, this.#targets.clock);
-      sink.local(Op.LOCAL_GET, held);
-    }
-    sink.i32(-accesses);
+    if (!isInLocal) sink.local(Op.LOCAL_TEE, held);
+    sink.i32(0);
     sink.plain(Op.I32_LE_S);
     sink.rarely();
     sink.open(Op.IF, NO_RESULT);
     sink.local(Op.LOCAL_GET, held);
-    if (accesses !== 0) {
-      sink.i32(accesses);
-      sink.plain(Op.I32_ADD);
-    }
     sink.indexed(Op.CALL, this.#targets.poll);
-    if (accesses !== 0) {
-      sink.i32(accesses);
-      sink.plain(Op.I32_SUB);
-    }
     this.#set(sink);
   }
 

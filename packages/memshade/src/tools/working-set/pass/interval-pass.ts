@@ -8,7 +8,6 @@ import { extraLocal } from "../../../rewrite/write/temporaries.ts";
 import { ACCESS_BYTES, ACCESS_KIND, AccessKind, functionType, I32 } from "../../../wasm/index.ts";
 import * as Op from "../../../wasm/op.generated.ts";
 import { AccessCount } from "./access-count.ts";
-import { CountRegions } from "./count-regions.ts";
 import { Countdown, type CountdownTargets } from "./countdown.ts";
 import { alignmentHint } from "./marks/alignment-hint.ts";
 import { LineMarks } from "./marks/line-marks.ts";
@@ -35,8 +34,6 @@ export interface IntervalTargets extends CountdownTargets, MarkTargets {
 interface OpenLoop extends SummarizedLoop {
   calls: number;
   accesses: number;
-  /** Places inside where an interval may end, besides its own poll, were so many before it. */
-  barriers: number;
   /** Each trip calls a function that polls where it begins. */
   pollsInCall: boolean;
 }
@@ -65,21 +62,13 @@ export class IntervalPass implements ToolPass {
   /** Calls of functions that may access memory. */
   #calls = 0;
   #accesses = 0;
-  /** Places so far where an interval may end. */
-  #barriers = 0;
-  /** What one insertion counts. */
-  readonly #regions = new CountRegions(() => this.#state.module.bytes);
+  /** What counts the accesses of the basic block at hand, if something does yet. */
+  #current: AccessCount | undefined;
   /** The walk is in the block that each trip of the innermost loop begins with. */
   #inHeader = false;
-  /** A poll with nothing but the block at hand behind it, if there is one: it counts the block's accesses. */
-  #blockPoll: AccessCount | undefined;
-  /** Where the last block ended. */
-  #blockEnd = 0;
-  /** The next end of a block is behind a call that came back. */
-  #goesOn = false;
   /** What counts accesses, in program order. */
   #advances: AccessCount[] = [];
-  #polls: AccessCount[] = [];
+  #polls: OptionalInsertion[] = [];
   /** What only makes sense where the countdown is in a local. */
   #transfers: OptionalInsertion[] = [];
   /** A loop without calls was seen: the countdown goes to a local. */
@@ -111,9 +100,7 @@ export class IntervalPass implements ToolPass {
     this.#loops = [];
     this.#calls = 0;
     this.#accesses = 0;
-    this.#regions.begin();
-    this.#blockPoll = undefined;
-    this.#goesOn = false;
+    this.#current = undefined;
     this.#inHeader = false;
     this.#advances = [];
     this.#polls = [];
@@ -165,16 +152,16 @@ export class IntervalPass implements ToolPass {
     group.end = end;
   }
 
-  /** One access more in this region. */
+  /** One access more in this block. */
   #count(start: number): void {
     this.#accesses++;
     if (!this.#countdown.isVirtual) return;
-    const regions = this.#regions;
-    if (regions.current === undefined) {
-      regions.current = this.#blockPoll ?? this.#advance(start);
-      this.#advances.push(regions.current);
+    if (this.#current === undefined) {
+      this.#current = new AccessCount(this.#countdown);
+      this.#state.insertions.add(start, this.#current);
+      this.#advances.push(this.#current);
     }
-    regions.current.accesses++;
+    this.#current.accesses++;
   }
 
   bulk(_op: number, _first: number, _second: number, start: number): void {
@@ -183,75 +170,47 @@ export class IntervalPass implements ToolPass {
     this.#save(start);
   }
 
-  endBlock(position: number): void {
-    if (this.#goesOn) this.#goesOn = false;
-    else {
-      this.#regions.endBlock(this.#state.control, this.#barriers);
-      this.#blockEnd = position;
-      this.#inHeader = false;
-      this.#blockPoll = undefined;
-    }
+  endBlock(): void {
+    this.#current = undefined;
+    this.#inHeader = false;
     this.#marks.endBlock();
   }
 
   merge(position: number): void {
     this.#marks.forgetSince(position);
-    if (!this.#targets.exceptions) this.#regions.merge(this.#state.control, this.#barriers, this.#blockEnd);
   }
 
   enterLoop(body: number): void {
     this.#marks.forgetAll();
-    this.#regions.goOn(this.#state.control, this.#barriers);
     this.#loops.push({
       firstMarked: this.#marks.marked.length,
       firstAdvance: this.#advances.length,
       poll: this.#poll(body),
       calls: this.#calls,
       accesses: this.#accesses,
-      barriers: ++this.#barriers,
       pollsInCall: false,
     });
     this.#inHeader = true;
   }
 
-  leaveLoop(start: number, end: number, oneBlock: boolean): void {
-    this.endBlock(start);
+  leaveLoop(_start: number, end: number, oneBlock: boolean): void {
+    this.endBlock();
     this.summary = undefined;
     const loop = this.#loops.pop();
-    if (loop === undefined) return;
-    this.#finishLoop(loop, end, oneBlock);
-    this.#regions.leaveLoop(this.#state.control, this.#barriers);
+    if (loop !== undefined) this.#finishLoop(loop, end, oneBlock);
   }
 
   #finishLoop(loop: OpenLoop, end: number, oneBlock: boolean): void {
-    const quiet = this.#calls === loop.calls;
+    const isQuiet = this.#calls === loop.calls;
     if (oneBlock) this.summary = this.#moved.summarize(loop, end, this.#marks.marked, this.#advances);
     if (this.summary !== undefined) {
       this.#marks.forgetAll();
       if (this.#loops.length === 0) this.#pollBehind(end);
-      else this.#barriers = loop.barriers - 1;
       return;
     }
-    if (loop.pollsInCall) {
-      this.#withoutPoll(loop);
-      return;
-    }
-    if (!quiet) return;
-    if (this.#accesses > loop.accesses) this.#hasTightLoop = true;
-    else {
-      loop.poll.isLeftOut = true;
-      this.#barriers = loop.barriers - 1;
-    }
-  }
-
-  /** Each trip calls a function that polls: the loop need not. */
-  #withoutPoll({ poll }: OpenLoop): void {
-    if (poll.accesses > 0) poll.isPoll = false;
-    else poll.isLeftOut = true;
-  }
-
-  branch(start: number): void {
-    this.#regions.branch(this.#state.control, this.#barriers, start);
+    const isEmpty = this.#accesses === loop.accesses;
+    if (loop.pollsInCall || (isQuiet && isEmpty)) loop.poll.isLeftOut = true;
+    else if (isQuiet) this.#hasTightLoop = true;
   }
 
   setGlobal(): number {
@@ -263,23 +222,15 @@ export class IntervalPass implements ToolPass {
   }
 
   call(callee: number, tail: boolean, start: number, end: number): void {
-    const { polls, exceptions } = this.#targets;
-    const { control } = this.#state;
+    const { polls } = this.#targets;
     this.#isLeaf = false;
-    this.#regions.goOn(control, this.#barriers);
-    const mayPoll = polls.mayPoll(callee);
-    if (mayPoll) {
+    if (polls.mayPoll(callee)) {
       // It may be on the stack at a snapshot.
       if (!tail) this.#add(start, (sink) => sink.mark(start));
       this.#marks.forgetAll();
       const loop = this.#loops[this.#loops.length - 1];
-      const eachTrip = this.#inHeader || this.#regions.current === loop?.poll;
-      if (loop !== undefined && eachTrip && polls.pollsAtEntry(callee)) loop.pollsInCall = true;
-      this.#barriers++;
+      if (loop !== undefined && this.#inHeader && polls.pollsAtEntry(callee)) loop.pollsInCall = true;
     }
-    // The end of the block that the walk is about to tell of does not end the region.
-    this.#goesOn = !mayPoll && !tail && !exceptions && !polls.mayExit(callee);
-    if (tail || polls.mayExit(callee)) this.#regions.leave(control, this.#barriers);
     const accesses = polls.mayAccess(callee);
     if (accesses) this.#calls++;
     if (this.#targets.carriers.has(callee)) {
@@ -295,8 +246,6 @@ export class IntervalPass implements ToolPass {
   leave(start: number): void {
     const opcode = this.#state.module.bytes[start];
     const throws = opcode === Op.THROW || opcode === Op.RETHROW || opcode === Op.THROW_REF;
-    // At a trap, it does not matter any more what was counted ahead.
-    if (opcode !== Op.UNREACHABLE) this.#regions.leave(this.#state.control, this.#barriers);
     if (this.#carries && opcode !== Op.UNREACHABLE) {
       if (opcode === Op.RETURN) this.#handOn(start);
       return;
@@ -351,27 +300,24 @@ export class IntervalPass implements ToolPass {
     return false;
   }
 
-  /** Counts accesses from a place on. */
-  #advance(position: number): AccessCount {
-    const advance = new AccessCount(this.#countdown, position, false);
-    this.#state.insertions.add(position, advance);
-    return advance;
-  }
-
-  #poll(position: number): AccessCount {
-    const poll = new AccessCount(this.#countdown, position, true);
+  #poll(position: number): OptionalInsertion {
+    const poll = this.#newPoll(position);
     this.#state.insertions.add(position, poll);
-    this.#polls.push(poll);
-    this.#blockPoll = poll;
     return poll;
   }
 
   /** Behind a walk that no loop around polls for, and behind what other passes do there. */
   #pollBehind(position: number): void {
-    const poll = new AccessCount(this.#countdown, position, true);
-    this.#state.insertions.addLate(position, poll);
+    this.#state.insertions.addLate(position, this.#newPoll(position));
+  }
+
+  #newPoll(position: number): OptionalInsertion {
+    const poll = new OptionalInsertion((sink) => {
+      sink.mark(position);
+      this.#countdown.poll(sink);
+    });
     this.#polls.push(poll);
-    this.#blockPoll = poll;
+    return poll;
   }
 
   /** The countdown goes from its global to the function's local. */

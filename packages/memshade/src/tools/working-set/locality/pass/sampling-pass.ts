@@ -96,8 +96,8 @@ export class SamplingPass extends BesideMarks {
     if (earlier >= 0) touches.takeIn(touch, earlier);
   }
 
-  override endBlock(position: number): void {
-    super.endBlock(position);
+  override endBlock(): void {
+    super.endBlock();
     this.#touches.endBlock();
   }
 

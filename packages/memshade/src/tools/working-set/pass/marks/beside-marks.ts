@@ -24,8 +24,8 @@ export abstract class BesideMarks implements ToolPass {
     this.marks.bulk(op, first, second, start);
   }
 
-  endBlock(position: number): void {
-    this.marks.endBlock(position);
+  endBlock(): void {
+    this.marks.endBlock();
   }
 
   enterLoop(body: number): void {
@@ -38,10 +38,6 @@ export abstract class BesideMarks implements ToolPass {
 
   merge(position: number): void {
     this.marks.merge(position);
-  }
-
-  branch(start: number): void {
-    this.marks.branch(start);
   }
 
   leave(start: number): void {

@@ -1,5 +1,6 @@
 import { isZero, LoopProgressions, type Progression } from "../../../../rewrite/facts/loop-progressions.ts";
 import type { WalkState } from "../../../../rewrite/tool.ts";
+import type { OptionalInsertion } from "../../../../rewrite/write/insertions.ts";
 import type { SnippetSink } from "../../../../rewrite/write/snippet-sink.ts";
 import * as Op from "../../../../wasm/op.generated.ts";
 import type { AccessCount } from "../access-count.ts";
@@ -16,7 +17,7 @@ export interface LoopSummary {
 
 /** A loop of one basic block: its poll, and the first of its marked groups and of the insertions that count accesses. */
 export interface SummarizedLoop {
-  poll: AccessCount;
+  poll: OptionalInsertion;
   firstMarked: number;
   firstAdvance: number;
 }
