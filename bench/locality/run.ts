@@ -5,9 +5,9 @@ import { findWorkload, isInstalled, SUITES } from "../harness/programs.ts";
 import { cacheSizesUpTo, meanAbsoluteError } from "./compare-curves.ts";
 import { recordLocality } from "./record.ts";
 
-const USAGE = `usage: node bench/locality/run.ts [--rate R] [--size N] [--scale full|small] [--curve] [PROGRAM]…
-Compares sampled miss-ratio curves of the suite's programs with exact ones: of a part R of all lines (0.01), and of at
-most N lines (2048). --curve prints the curves of both, too.`;
+const USAGE = `usage: node bench/locality/run.ts [--rate R] [--scale full|small] [--curve] [PROGRAM]…
+Compares miss-ratio curves of the suite's programs, sampled from a part R of all lines (0.01), with exact ones. --curve
+prints both curves, too.`;
 
 /** Caches below this are smaller than what a sample can tell apart, and than any machine's. */
 const SMALLEST_LINES = 64;
@@ -24,7 +24,6 @@ function parse() {
       allowPositionals: true,
       options: {
         rate: { type: "string", default: "0.01" },
-        size: { type: "string", default: "2048" },
         scale: { type: "string", default: "full" },
         curve: { type: "boolean", default: false },
         help: { type: "boolean", default: false },
@@ -62,23 +61,21 @@ if (values.help) {
   console.log(USAGE);
   process.exit(0);
 }
-const [rate, mostLines] = [Number(values.rate), Number(values.size)];
+const rate = Number(values.rate);
 if (!(rate > 0 && rate <= 1)) fail("--rate is a number from 0 to 1");
-if (!Number.isInteger(mostLines) || mostLines < 1) fail("--size is a whole number from 1");
 if (values.scale !== "full" && values.scale !== "small") fail("--scale is full or small");
 const { scale } = values;
 const unknown = positionals.find((name) => findWorkload(name) === undefined);
 if (unknown !== undefined) fail(`no program is called ${unknown}`);
 
-const columns = ["mean error, even steps", "mean error, doublings", "largest"];
 const header = [
   "program",
   "references",
   "lines",
   `sampled, ${rate * 100} %`,
-  ...columns,
-  `sampled, ${mostLines} lines`,
-  ...columns,
+  "mean error, even steps",
+  "mean error, doublings",
+  "largest",
 ];
 console.log(`| ${header.join(" | ")} |\n| --- |${" --: |".repeat(header.length - 1)}`);
 for (const workload of [...SUITES.kernels, ...SUITES.real]) {
@@ -88,23 +85,20 @@ for (const workload of [...SUITES.kernels, ...SUITES.real]) {
     continue;
   }
   const exact = await recordLocality(workload, scale, { method: "exact" });
-  const ofPart = await recordLocality(workload, scale, { rate });
-  const ofLines = await recordLocality(workload, scale, { mostLines });
+  const sampled = await recordLocality(workload, scale, { rate });
   const sizes = cacheSizes(exact.tables.cold);
   const cells = [
     workload.name,
     exact.tables.references.toLocaleString("en"),
     exact.tables.cold.toLocaleString("en"),
-    Math.round(ofPart.tables.sampled).toLocaleString("en"),
-    ...errors(ofPart.curve, exact.curve, sizes),
-    Math.round(ofLines.tables.sampled).toLocaleString("en"),
-    ...errors(ofLines.curve, exact.curve, sizes),
+    sampled.tables.sampled.toLocaleString("en"),
+    ...errors(sampled.curve, exact.curve, sizes),
   ];
   console.log(`| ${cells.join(" | ")} |`);
   if (!values.curve) continue;
   const at = (curve: MissRatioCurve, size: number) => curve.at(size).toFixed(4);
   for (const size of sizes.doublings)
     console.log(
-      `  ${(size * LINE_BYTES) / 1024} KiB: exact ${at(exact.curve, size)}, 1st ${at(ofPart.curve, size)}, 2nd ${at(ofLines.curve, size)}`,
+      `  ${(size * LINE_BYTES) / 1024} KiB: exact ${at(exact.curve, size)}, sampled ${at(sampled.curve, size)}`,
     );
 }

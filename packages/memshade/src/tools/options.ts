@@ -107,10 +107,8 @@ export interface AttributionOptions {
 export interface LocalityOptions {
   /** Every reference, or those to a part of all lines (SHARDS; the default). */
   method?: "exact" | "shards";
-  /** Part of the lines that is sampled. Default 0.01, or 1 at the start where `mostLines` is given. */
+  /** Part of the lines that is sampled. Default 0.01. */
   rate?: number | undefined;
-  /** At most so many lines are sampled at a time; the rate falls as more are seen. */
-  mostLines?: number | undefined;
   /** Size of the cache whose misses are counted per instruction, bytes. Default 32 KiB. */
   cacheBytes?: number | undefined;
 }

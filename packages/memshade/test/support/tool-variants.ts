@@ -29,7 +29,7 @@ export const TOOL_VARIANTS: readonly Variant[] = [
   variant("locality", { tools: ["workingset"], workingset: { ...SHORT, locality: { method: "exact" } } }),
   variant("sampled locality", {
     tools: ["workingset"],
-    workingset: { interval: 100, locality: { mostLines: 16 } },
+    workingset: { interval: 100, locality: { rate: 0.25 } },
   }),
   variant("locality of a tenth", {
     tools: ["workingset"],

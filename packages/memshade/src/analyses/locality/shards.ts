@@ -5,9 +5,8 @@ import { MissRatioCurve } from "./miss-ratio.ts";
 export interface ShardsProfile {
   /** All references, sampled or not. */
   references: number;
-  /** Weight of the sampled references at the final rate. */
+  /** Sampled references. */
   sampled: number;
-  /** Final rate. */
   rate: number;
   /** Distances scaled to the whole stream. */
   distances: ValueHistogram;

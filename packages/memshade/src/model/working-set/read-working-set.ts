@@ -126,7 +126,6 @@ const profile = record<WorkingSetProfile>({
       record<LocalityOptionsRecord>({
         method: oneOf("exact", "shards"),
         rate: weight,
-        mostLines: count,
         cacheBytes: count,
       }),
     ),

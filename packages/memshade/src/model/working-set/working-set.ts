@@ -54,10 +54,8 @@ export interface WorkingSetOptionsRecord {
 
 export interface LocalityOptionsRecord {
   method: "exact" | "shards";
-  /** Part of all lines that was sampled at the start. */
+  /** Part of all lines that was sampled. */
   rate: number;
-  /** Most lines sampled at a time; 0 for no bound. */
-  mostLines: number;
   /** Cache whose misses are counted per instruction. */
   cacheBytes: number;
 }

@@ -136,7 +136,7 @@ describe("sampled references", () => {
         ${more}
         (br_if $l (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1))) (i32.const ${count}))))`;
     const limit = Math.round(rate * 2 ** 32);
-    const isSampled = (line: number) => Math.imul(line, hashMultiplier(rate, 0)) >>> 0 < limit;
+    const isSampled = (line: number) => Math.imul(line, hashMultiplier(rate)) >>> 0 < limit;
     const lower: number[] = [];
     const upper: number[] = [];
     for (let i = 0; i < count; i++) {
@@ -169,65 +169,14 @@ describe("sampled references", () => {
     });
   });
 
-  it.each(
-    [1, 3, 8, 9, 40, 600].flatMap((most) =>
-      [100, 1777, 1_000_000].map((interval): [number, number] => [most, interval]),
-    ),
-  )(
-    "of at most %i lines are those of a list that drops the largest hash, in intervals of %i",
-    (most, interval) => {
-      const count = 5000;
-      const lineOf = (i: number) => ((i * i * 7 + i * 1237) & 0xffff) >>> 6;
-      const body = `(loop $l
-        (drop (i32.load8_u (i32.and (i32.const 0xffff) (i32.add
-          (i32.mul (i32.mul (local.get $i) (local.get $i)) (i32.const 7)) (i32.mul (local.get $i) (i32.const 1237))))))
-        (br_if $l (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1))) (i32.const ${count}))))`;
-      const found = locality(body, { mostLines: most }, "4 4", { interval });
-      const hashOf = (line: number) => Math.imul(line, hashMultiplier(1, most)) >>> 0;
-      const stack: number[] = [];
-      const lastOf = new Map<number, number>();
-      const distances = new Map<number, number>();
-      let [limit, weight, sampled, cold] = [2 ** 32 - 1, 1, 0, 0];
-      for (let i = 0; i < count; i++) {
-        const line = lineOf(i);
-        if (hashOf(line) > limit) continue;
-        sampled += weight;
-        const distance = stack.indexOf(line);
-        stack.unshift(line);
-        if (distance >= 0) {
-          stack.splice(distance + 1, 1);
-          const scaled = Math.floor((distance * 2 ** 32 + Math.floor((limit + 1) / 2)) / (limit + 1));
-          const between = i - (lastOf.get(line) as number) - 1;
-          const lines = Math.min(scaled, between);
-          distances.set(lines, (distances.get(lines) ?? 0) + weight);
-        } else {
-          cold += weight;
-          if (stack.length > most) {
-            const largest = stack.reduce((one, other) => (hashOf(other) > hashOf(one) ? other : one));
-            stack.splice(stack.indexOf(largest), 1);
-            weight *= (limit + 1) / Math.max(hashOf(largest), 1);
-            limit = Math.max(hashOf(largest), 1) - 1;
-          }
-        }
-        lastOf.set(line, i);
-      }
-      expect(found.cold).toBeCloseTo(cold / weight, 6);
-      expect(found.sampled).toBeCloseTo(sampled / weight, 6);
-      const short = found.distances.filter(([distance]) => distance < 4096);
-      for (const [distance, share] of short)
-        expect(share).toBeCloseTo((distances.get(distance) ?? 0) / weight, 6);
-      expect(short).toHaveLength([...distances.keys()].filter((distance) => distance < 4096).length);
-    },
-  );
-
   it.each([8, 64])(
-    "to places %i bytes apart are as many as their lines with a falling limit too",
+    "to places %i bytes apart are as many as their lines where all are sampled too",
     (apart) => {
       const body = `(loop $l
         (local.set $a (i32.and (i32.mul (local.get $i) (i32.const 1237)) (i32.const 0x1ffff)))
         (drop (i32.load8_u (local.get $a))) (drop (i32.load8_u offset=${apart} (local.get $a)))
         (br_if $l (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1))) (i32.const 40000))))`;
-      const found = locality(body, { mostLines: 4096 });
+      const found = locality(body, { rate: 1 });
       let expected = 0;
       for (let i = 0; i < 40_000; i++) {
         const address = (i * 1237) & 0x1ffff;
@@ -250,15 +199,6 @@ describe("sampled references", () => {
     expect(sum(tenth.distances) + tenth.cold).toBeCloseTo(tenth.sampled, 6);
     for (const [distance] of tenth.distances) expect(Math.abs(distance - 1999)).toBeLessThan(40);
     for (const [time] of tenth.times) expect(time).toBe(2000);
-  });
-
-  it("never are of more lines than the bound", () => {
-    const bounded = locality(sweeps(2000, 50), { mostLines: 100 });
-    expect(bounded.rate).toBeLessThan(0.06);
-    expect(sum(bounded.lasts)).toBeCloseTo(100, 6);
-    expect(bounded.cold / bounded.rate).toBeCloseTo(2000, -3);
-    const [, weight] = bounded.distances.reduce((most, one) => (one[1] > most[1] ? one : most));
-    expect(weight).toBeGreaterThan(sum(bounded.distances) / 2);
   });
 
   it.each([8, -8, 4, 32])("of a loop that walks in steps of %i are those of its lines", (stride) => {
@@ -298,7 +238,7 @@ describe("sampled references", () => {
     const [first, last] = [from, from + (steps - 1) * stride].sort((a, b) => a - b).map((at) => at >>> 6);
     const lines = Array.from({ length: last - first + 1 }, (_, i) => first + i);
     const sampled = lines.filter(
-      (line) => Math.imul(line, hashMultiplier(rate, 0)) >>> 0 < Math.round(rate * 2 ** 32),
+      (line) => Math.imul(line, hashMultiplier(rate)) >>> 0 < Math.round(rate * 2 ** 32),
     );
     expect(found).toMatchObject({ references: steps, sampled: sampled.length, cold: sampled.length });
     const stepTo = (line: number): number =>
@@ -342,7 +282,7 @@ describe("sampled references", () => {
       for (let walk = 0; walk < count; walk++) {
         const ends = [startOf(walk), startOf(walk) + (steps - 1) * stride];
         for (let line = Math.min(...ends) >>> 6; line <= (Math.max(...ends) + 40) >>> 6; line++)
-          if (Math.imul(line, hashMultiplier(rate, 0)) >>> 0 < Math.round(rate * 2 ** 32)) sampled++;
+          if (Math.imul(line, hashMultiplier(rate)) >>> 0 < Math.round(rate * 2 ** 32)) sampled++;
       }
       expect(found).toMatchObject({ references: 2 * steps * count, sampled });
     },
@@ -366,7 +306,6 @@ describe("options of the locality", () => {
     [{ method: "exact", rate: 0.5 }, /takes no rate/],
     [{ rate: 0 }, /rate .* must be between/],
     [{ rate: 2 }, /rate .* must be between/],
-    [{ mostLines: 1.5 }, /number of sampled lines must be/],
     [{ cacheBytes: 63 }, /size of the cache must be/],
   ] as const)("%j are refused in one line", (options, message) => {
     expect(() => locality("", options)).toThrow(message);
@@ -374,7 +313,7 @@ describe("options of the locality", () => {
 });
 
 describe("beside intervals of real time, references", () => {
-  it.each([{ method: "exact" }, { method: "shards", rate: 0.2 }, { mostLines: 16 }] as const)(
+  it.each([{ method: "exact" }, { method: "shards", rate: 0.2 }] as const)(
     "are those of virtual time: %j",
     (options) => {
       const body = sweeps(300, 40);

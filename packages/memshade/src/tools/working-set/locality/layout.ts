@@ -4,28 +4,24 @@
 export const State = {
   /** u64: exact: references; sampling: references beside the clock's accesses. */
   references: 0,
-  /** f64: weight of the references followed. */
+  /** f64: references followed. */
   sampled: 8,
-  /** f64: weight of first references. */
+  /** f64: first references. */
   cold: 16,
-  /** f64: weight of a reference now, less one. */
-  weight: 24,
-  /** u32: the limit now, where it falls. */
-  limit: 32,
   /** u32: lines in the order. */
-  live: 36,
+  live: 24,
   /** u32: newest stamp. */
-  now: 40,
+  now: 28,
   /** u32: stamps before they are renumbered. */
-  capacity: 44,
+  capacity: 32,
   /** u32: entries up to the highest one used. */
-  high: 48,
+  high: 36,
   /** u32: sites in the table. */
-  sites: 52,
+  sites: 40,
   /** u32: how often stamps were. */
-  renumbered: 56,
+  renumbered: 44,
   /** u32: bytes used of the buffer. */
-  buffered: 60,
+  buffered: 48,
   /** u32 per place in the list of the newest entries: their addresses, the newest first; 0 for none. */
   front: 64,
 } as const;

@@ -22,7 +22,6 @@ const LINEAR_MARGIN = 0.9;
 /** Size of the buffer of references that wait for the next poll: a power of two. */
 export const BUFFER_BYTES = 1 << 22;
 const SMALLEST_RATE = 1e-6;
-const MOST_SAMPLED_LINES = 1 << 20;
 const LARGEST_CACHE_BYTES = 2 ** 36;
 const LINE_BYTES = 64;
 const DEFAULT_RATE = 0.01;
@@ -43,7 +42,6 @@ export interface LocalityLayout {
   firsts: number;
   sites: number;
   siteCapacity: number;
-  heap: number;
   state: number;
   endBytes: number;
   exact: boolean;
@@ -52,10 +50,8 @@ export interface LocalityLayout {
   multiplier: number;
   /** Address of the working set's countdown. */
   clock: number;
-  /** Lines whose hash is at most this are sampled at the start. */
+  /** Lines whose hash is at most this are sampled. */
   limit: number;
-  /** 0: no bound. */
-  mostLines: number;
   /** Size of the cache whose misses are counted per site. */
   cacheLines: number;
 }
@@ -68,15 +64,13 @@ export function planLocality(
   accesses: number,
   clock: number,
 ): LocalityLayout {
-  const { method = "shards", mostLines = 0, cacheBytes = DEFAULT_CACHE_BYTES } = options;
+  const { method = "shards", cacheBytes = DEFAULT_CACHE_BYTES } = options;
   const exact = method === "exact";
-  const rate = exact ? 1 : (options.rate ?? (mostLines > 0 ? 1 : DEFAULT_RATE));
-  if (exact && (options.rate !== undefined || options.mostLines !== undefined))
-    throw new UserError("the exact locality samples nothing: it takes no rate and no number of lines");
+  const rate = exact ? 1 : (options.rate ?? DEFAULT_RATE);
+  if (exact && options.rate !== undefined)
+    throw new UserError("the exact locality samples nothing: it takes no rate");
   if (!(rate >= SMALLEST_RATE && rate <= 1))
     throw new UserError(`the sampling rate of the locality must be between ${SMALLEST_RATE} and 1`);
-  if (!Number.isInteger(mostLines) || mostLines < 0 || mostLines > MOST_SAMPLED_LINES)
-    throw new UserError(`the number of sampled lines must be between 1 and ${MOST_SAMPLED_LINES}`);
   if (!(cacheBytes >= LINE_BYTES && cacheBytes <= LARGEST_CACHE_BYTES))
     throw new UserError("the size of the cache must be between 64 bytes and 64 GiB");
   let end = from;
@@ -86,7 +80,7 @@ export function planLocality(
     return at;
   };
   const limit = Math.max(1, Math.round(rate * HASH_RANGE)) - 1;
-  const multiplier = hashMultiplier(rate, mostLines);
+  const multiplier = hashMultiplier(rate);
   const linesShift = Math.floor(Math.log2(leastGap(limit, multiplier)));
   const entries = Math.ceil(lines / 2 ** linesShift) + 1;
   const stamps = 2 * entries + SPARE_STAMPS;
@@ -106,14 +100,12 @@ export function planLocality(
     sites: place(siteCapacity * SITE_BYTES),
     siteCapacity,
     buffer: place(exact ? 0 : BUFFER_BYTES + WAITING_BYTES),
-    heap: place((mostLines + 2) * 8),
     state: place(STATE_BYTES),
     endBytes: 0,
     exact,
     multiplier,
     clock,
     limit,
-    mostLines,
     cacheLines: Math.floor(cacheBytes / LINE_BYTES),
   };
   layout.endBytes = end;
@@ -125,8 +117,8 @@ export function planLocality(
  * over every array, whatever its stride. Low rates take one of those that is a little above the rate itself: the hashes for
  * which a line or the one behind it is sampled are then one range. Others take the golden ratio.
  */
-export function hashMultiplier(rate: number, mostLines: number): number {
-  if (mostLines > 0 || rate > LARGEST_LINEAR_RATE) return GOLDEN_MULTIPLIER;
+export function hashMultiplier(rate: number): number {
+  if (rate > LARGEST_LINEAR_RATE) return GOLDEN_MULTIPLIER;
   return (Math.round(HASH_RANGE / (Math.floor(LINEAR_MARGIN / rate) - 1 + GOLDEN_REST)) | 1) >>> 0;
 }
 
@@ -154,14 +146,12 @@ export function localityConstants(
     FIRSTS: layout.firsts,
     SITES: layout.sites,
     SITE_MASK: layout.siteCapacity - 1,
-    HEAP: layout.heap,
     STATE: layout.state,
     EXACT: layout.exact ? 1 : 0,
     BUFFER: layout.buffer,
     BUFFER_BYTES,
     LIMIT: layout.limit,
     MULTIPLIER: layout.multiplier,
-    MOST_LINES: layout.mostLines,
     CACHE_LINES: layout.cacheLines,
     CONTROL: control,
     ACCESSES: accesses,

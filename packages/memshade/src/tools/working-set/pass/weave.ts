@@ -132,7 +132,7 @@ export function weaveWorkingSet(around: ToolSurroundings): WovenTool {
       calls = encodeCodeMarks(marks);
     },
     describe: () => ({ ...layout, calls, ...locality?.description, ...attribution?.description }),
-    start: locality?.start ?? -1,
+    start: -1,
     entered: target(ENTERED[looksAt]),
     left: looksAt === "flag" ? -1 : countdown.publish,
     memoryLimit: undefined,

@@ -197,12 +197,12 @@ function untracked({ attribution: layout }: SessionInstance, readings: Readings)
   return sentences;
 }
 
-/** How the locality was followed; a sample's rate at the start. */
+/** How the locality was followed. */
 function describeOptions(layout: LocalityLayout | undefined) {
   if (layout === undefined) return undefined;
-  const { exact, limit, mostLines, cacheLines } = layout;
+  const { exact, limit, cacheLines } = layout;
   const method = exact ? ("exact" as const) : ("shards" as const);
-  return { locality: { method, rate: (limit + 1) / 2 ** 32, mostLines, cacheBytes: cacheLines * 64 } };
+  return { locality: { method, rate: (limit + 1) / 2 ** 32, cacheBytes: cacheLines * 64 } };
 }
 
 function describe(

@@ -9,8 +9,9 @@ import { extraLocal } from "../../../../rewrite/write/temporaries.ts";
 import { ACCESS_BYTES, I32 } from "../../../../wasm/index.ts";
 import * as Op from "../../../../wasm/op.generated.ts";
 import { alignmentHint } from "../../pass/marks/alignment-hint.ts";
-import { KnownBytes } from "../../pass/marks/known-bytes.ts";
+import { KnownPlaces } from "../../pass/marks/known-places.ts";
 import { LINE_SHIFT, writeLine } from "../../pass/marks/line-of-address.ts";
+import { Kind } from "../../pass/marks/place-group.ts";
 import type { PollPlan } from "../../pass/poll-plan.ts";
 
 /** What the inserted code refers to. */
@@ -80,7 +81,7 @@ export class AttributionPass implements ToolPass {
   readonly everywhere = true;
   readonly #targets: AttributionTargets;
   readonly #frames: CallFrames | undefined;
-  readonly #known = new KnownBytes();
+  readonly #known = new KnownPlaces();
   #state!: WalkState;
   #codeStart = 0;
   #scratch = NO_LOCAL;
@@ -116,7 +117,7 @@ export class AttributionPass implements ToolPass {
       base === CONSTANT ? (stack.offset[at] >>> 0) + displacement : (stack.offset[at] + displacement) | 0;
     const hint = 1 << alignmentHint(module.bytes, start);
     const parts = this.#partsOf(base, from, size, this.#targets.assumeAligned && hint >= size);
-    this.#known.add(base, from, from + size, start);
+    this.#known.add(base, from, from + size, Kind.Both, start);
     if (parts === 0) return;
     const isConstant = base === CONSTANT;
     const local = isConstant ? NO_LOCAL : keepAddress(this.#state, at, op, start);
@@ -134,11 +135,11 @@ export class AttributionPass implements ToolPass {
     if (base === CONSTANT && ((from + size - 1) >>> 0) >>> LINE_SHIFT >= lines) return 0;
     let parts = 0;
     if (firstTouch) {
-      if (!this.#known.hasLineOf(base, from)) parts |= Part.FirstLine;
+      if (this.#known.kindsAt(base, from) === 0) parts |= Part.FirstLine;
       const last = from + size - 1;
       const mayCross =
         base === CONSTANT ? from >>> LINE_SHIFT !== last >>> LINE_SHIFT : size > 1 && !isAligned;
-      if (mayCross && !this.#known.hasLineOf(base, last)) parts |= Part.LastLine;
+      if (mayCross && this.#known.kindsAt(base, last) === 0) parts |= Part.LastLine;
     }
     const isCovered = base !== CONSTANT || from + size <= covered;
     if (bytesToo && isCovered && !this.#known.covers(base, from, from + size)) parts |= Part.Bytes;

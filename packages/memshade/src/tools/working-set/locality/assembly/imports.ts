@@ -25,8 +25,6 @@ export declare const SITES: u32;
 /** A power of two less one. */
 @external("host", "SITE_MASK")
 export declare const SITE_MASK: u32;
-@external("host", "HEAP")
-export declare const HEAP: u32;
 @external("host", "BUFFER")
 export declare const BUFFER: u32;
 @external("host", "STATE")
@@ -34,14 +32,11 @@ export declare const STATE: u32;
 /** 1: every reference is followed; 0: those of sampled lines. */
 @external("host", "EXACT")
 export declare const EXACT: u32;
-/** Lines whose hash is at most this are sampled at the start. */
+/** Lines whose hash is at most this are sampled. */
 @external("host", "LIMIT")
 export declare const LIMIT: u32;
 @external("host", "MULTIPLIER")
 export declare const MULTIPLIER: u32;
-/** Most lines sampled at a time; 0 for no bound. */
-@external("host", "MOST_LINES")
-export declare const MOST_LINES: u32;
 /** Lines of the cache whose misses are counted per site. */
 @external("host", "CACHE_LINES")
 export declare const CACHE_LINES: u32;

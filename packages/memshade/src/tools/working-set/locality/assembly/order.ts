@@ -117,28 +117,6 @@ function giveStamp(at: usize): void {
   store<u32>(at, next);
 }
 
-/** Takes the line of an entry out of the order. */
-export function remove(at: usize): void {
-  const stamp = load<u32>(at);
-  if (stamp == IN_FRONT) removeFromFront(<u32>at);
-  else changeMark(stamp, -1);
-  store<u32>(at, 0);
-  store<u32>(STATE, load<u32>(STATE, State.live) - 1, State.live);
-}
-
-/** A place in the list of the newest entries. */
-@inline
-function frontAt(place: u32): usize {
-  return STATE + State.front + (place << 2);
-}
-
-function removeFromFront(at: u32): void {
-  let place: u32 = 0;
-  while (load<u32>(frontAt(place)) != at) place++;
-  for (; place < FRONT_LINES - 1; place++) store<u32>(frontAt(place), load<u32>(frontAt(place + 1)));
-  store<u32>(frontAt(FRONT_LINES - 1), 0);
-}
-
 /** Gives the lines with stamps the stamps 1, 2, … in their order, while one besides the newest has none. Returns the last. */
 function renumber(): u32 {
   const high = load<u32>(STATE, State.high);

@@ -1,14 +1,10 @@
-import { add, addSmall } from "./histogram";
+import { add, addOften, addSmall } from "./histogram";
 import {
   ACCESSES, BUFFER, BUFFER_BYTES, CACHE_LINES, clockNow, CONTROL, DISTANCES, ENTRIES, EXACT,
-  FIRSTS, LIMIT, LINES, MOST_LINES, MULTIPLIER, LINES_SHIFT, SITE_MASK, SITES, STATE,
-  TIMES,
+  FIRSTS, LIMIT, LINES, MULTIPLIER, LINES_SHIFT, SITE_MASK, SITES, STATE, TIMES,
 } from "./imports";
 import { Entry, NO_SITE, SITE_BYTES, Site, State, WAITING_BYTES, Waiting } from "./layout.generated";
-import { moveToFront, remove } from "./order";
-import { largest, pop, push } from "./heap";
-
-const HASH_RANGE: f64 = 4294967296;
+import { moveToFront } from "./order";
 
 // Offsets in the working-set tool's control block.
 const C_LOADED: usize = 8;
@@ -19,26 +15,10 @@ const LEAST_UNEVEN_STEP: u32 = 1 << 30;
 /** Longest distance on the clock at which a walk's references are told apart. */
 const LONGEST_WALK: u64 = 1 << 30;
 
-@inline
-function weightNow(): f64 {
-  return EXACT || MOST_LINES == 0 ? 1 : load<f64>(STATE, State.weight) + 1;
-}
-
-/** Where the limit falls, its place holds what inserted code compares with. */
-@inline
-function limitNow(): u32 {
-  return MOST_LINES != 0 ? load<u32>(STATE, State.limit) : LIMIT;
-}
-
-@inline
-function rateNow(): f64 {
-  return (<f64>limitNow() + 1) / HASH_RANGE;
-}
-
 /** A distance among sampled lines, as one among all lines: divided by their rate, rounded. */
 @inline
 function scaled(distance: i32): u64 {
-  const hashes = <u64>limitNow() + 1;
+  const hashes = <u64>LIMIT + 1;
   return ((<u64>distance << 32) + (hashes >>> 1)) / hashes;
 }
 
@@ -58,17 +38,15 @@ function entryOf(line: u32): usize {
 
 /** A reference to a line that is followed, at a position of the stream, by the instruction `site`. */
 function follow(line: u32, position: u64, site: u32): void {
-  const weight = weightNow();
-  store<f64>(STATE, load<f64>(STATE, State.sampled) + weight, State.sampled);
+  store<f64>(STATE, load<f64>(STATE, State.sampled) + 1, State.sampled);
   const at = entryOf(line);
   const last = load<u64>(at, Entry.position);
   store<u64>(at, position, Entry.position);
   const distance = moveToFront(at);
   if (distance < 0) {
-    store<f64>(STATE, load<f64>(STATE, State.cold) + weight, State.cold);
-    add(FIRSTS, position, weight);
-    charge(site, weight, true, true);
-    if (!EXACT && MOST_LINES != 0) keepBound(line);
+    store<f64>(STATE, load<f64>(STATE, State.cold) + 1, State.cold);
+    add(FIRSTS, position);
+    charge(site, true, true);
     return;
   }
   let lines: u64 = distance;
@@ -77,21 +55,9 @@ function follow(line: u32, position: u64, site: u32): void {
   const time = select<u64>(position - last, lines + 1, follows);
   // Between two references lie no more lines than references.
   lines = min(lines, time - 1);
-  add(TIMES, time, weight);
-  add(DISTANCES, lines, weight);
-  charge(site, weight, lines >= CACHE_LINES, false);
-}
-
-/** Drops the line with the largest hash when there is one too many; what comes then counts for as much more. */
-function keepBound(line: u32): void {
-  push((<u64>hashLine(line) << 32) | line, load<u32>(STATE, State.live) - 1);
-  if (load<u32>(STATE, State.live) <= MOST_LINES) return;
-  const rate = rateNow();
-  const hash = <u32>(largest() >> 32);
-  const dropped = <u32>pop(load<u32>(STATE, State.live));
-  remove(entryOf(dropped));
-  store<u32>(STATE, max(hash, 1) - 1, State.limit);
-  store<f64>(STATE, (weightNow() * rate) / rateNow() - 1, State.weight);
+  add(TIMES, time);
+  add(DISTANCES, lines);
+  charge(site, lines >= CACHE_LINES, false);
 }
 
 /** The entry of a site; 0 if there is no room for it. */
@@ -113,14 +79,13 @@ function entryOfSite(site: u32): usize {
 }
 
 @inline
-function charge(site: u32, weight: f64, missing: bool, cold: bool): void {
+function charge(site: u32, missing: bool, cold: bool): void {
   const at = entryOfSite(site);
   if (at == 0) return;
-  store<f64>(at, load<f64>(at, Site.references) + weight, Site.references);
+  store<f64>(at, load<f64>(at, Site.references) + 1, Site.references);
   // No branch: which references miss is what nobody can guess.
-  const miss = reinterpret<f64>(reinterpret<u64>(weight) & (0 - <u64>missing));
-  store<f64>(at, load<f64>(at, Site.misses) + miss, Site.misses);
-  if (cold) store<f64>(at, load<f64>(at, Site.cold) + weight, Site.cold);
+  store<f64>(at, load<f64>(at, Site.misses) + <f64><u32>missing, Site.misses);
+  if (cold) store<f64>(at, load<f64>(at, Site.cold) + 1, Site.cold);
 }
 
 /** Exact: an access behind the instruction that made it. */
@@ -138,7 +103,7 @@ export function access(address: u32, size: u32, site: u32): void {
 
 @inline
 function isSampled(line: u32): bool {
-  return hashLine(line) <= limitNow() && line < LINES;
+  return hashLine(line) <= LIMIT && line < LINES;
 }
 
 /** Sampling: position of what happens while the countdown is at `clock`. */
@@ -153,12 +118,7 @@ function positionAt(clock: i32): u64 {
 /** Whether the hashes of neighbouring lines are so many apart that of those in between none is sampled. */
 @inline
 function isLinear(): bool {
-  return MOST_LINES == 0 && MULTIPLIER < LEAST_UNEVEN_STEP;
-}
-
-/** Sampling with a bound: before the program begins. */
-export function begin(): void {
-  store<u32>(STATE, LIMIT, State.limit);
+  return MULTIPLIER < LEAST_UNEVEN_STEP;
 }
 
 /** Sampling: puts a reference aside until the next poll. */
@@ -186,8 +146,7 @@ export function drain(): void {
     }
     follow(line, origin - load<i32>(at, Waiting.clock), load<u32>(at, Waiting.site));
     at += WAITING_BYTES;
-    // It may have been dropped at once.
-    if (MOST_LINES == 0 || isSampled(line)) at = followAgain(line, at, BUFFER + end, origin);
+    at = followAgain(line, at, BUFFER + end, origin);
   }
 }
 
@@ -195,7 +154,6 @@ export function drain(): void {
 @inline
 function followAgain(line: u32, from: usize, end: usize, origin: u64): usize {
   if (from == end || load<u32>(from) != line) return from;
-  const weight = weightNow();
   const entry = entryOf(line);
   let last = load<u64>(entry, Entry.position);
   let at = from;
@@ -203,19 +161,19 @@ function followAgain(line: u32, from: usize, end: usize, origin: u64): usize {
   let ofSite: usize = 0;
   do {
     const position = origin - load<i32>(at, Waiting.clock);
-    addSmall(TIMES, position > last ? position - last : 1, weight);
+    addSmall(TIMES, position > last ? position - last : 1);
     const next = load<u32>(at, 4);
     if (next != site) {
       site = next;
       ofSite = entryOfSite(site);
     }
-    if (ofSite != 0) store<f64>(ofSite, load<f64>(ofSite, Site.references) + weight, Site.references);
+    if (ofSite != 0) store<f64>(ofSite, load<f64>(ofSite, Site.references) + 1, Site.references);
     last = position;
     at += WAITING_BYTES;
   } while (at < end && load<u32>(at) == line);
   store<u64>(entry, last, Entry.position);
-  const all = weight * <f64><i32>((at - from) / WAITING_BYTES);
-  addSmall(DISTANCES, 0, all);
+  const all = <f64><i32>((at - from) / WAITING_BYTES);
+  addOften(DISTANCES, 0, all);
   store<f64>(STATE, load<f64>(STATE, State.sampled) + all, State.sampled);
   return at;
 }
@@ -283,7 +241,7 @@ function skipLines(from: u32, done: u32, count: u32, falls: bool): u32 {
 
 @inline
 function skipByFour(from: u32, begun: u32, count: u32, falls: bool): u32 {
-  const limits = i32x4.splat(limitNow());
+  const limits = i32x4.splat(LIMIT);
   let done = begun;
   for (; done + 4 <= count; done += 4) {
     const lowest = falls ? from - done - 3 : from + done;

@@ -13,8 +13,6 @@ export interface SampleTargets {
   /** A line is sampled if `multiplier` × its number, 32 bits, is at most `limit`. */
   multiplier: number;
   limit: number;
-  /** Shadow address of the limit where it falls as the run goes on, −1 where it does not. */
-  limitAt: number;
   /** (line, site, clock): a sampled reference. */
   note: number;
   /** Where references wait that inserted code puts aside itself: the buffer, and where the bytes used of it are. */
@@ -56,7 +54,7 @@ export class SampleWriter {
     this.#targets = targets;
     this.#writeClock = writeClock;
     const either = (targets.limit >>> 0) + (targets.multiplier >>> 0);
-    if (targets.limitAt < 0 && either < HASH_RANGE) this.#eitherLimit = either;
+    if (either < HASH_RANGE) this.#eitherLimit = either;
   }
 
   /** On the stack: whether the line of the address that `address` pushes is sampled. */
@@ -132,22 +130,13 @@ export class SampleWriter {
   #compareHash(sink: SnippetSink): void {
     sink.i32(this.#targets.multiplier);
     sink.plain(Op.I32_MUL);
-    this.#limit(sink);
+    sink.i32(this.#targets.limit);
     sink.plain(Op.I32_LE_U);
-  }
-
-  #limit(sink: SnippetSink): void {
-    const { memory, limit, limitAt } = this.#targets;
-    if (limitAt < 0) sink.i32(limit);
-    else {
-      sink.i32(0);
-      sink.access(Op.I32_LOAD, 2, memory, limitAt);
-    }
   }
 
   /** Of the lower line: whether it or the one behind it may be sampled. */
   #eitherMayBe(sink: SnippetSink): void {
-    const { multiplier } = this.#targets;
+    const { multiplier, limit } = this.#targets;
     const hashBehind = (): void => {
       sink.i32(multiplier);
       sink.plain(Op.I32_MUL);
@@ -163,7 +152,7 @@ export class SampleWriter {
     this.#compareHash(sink);
     sink.local(Op.LOCAL_GET, this.lower);
     hashBehind();
-    this.#limit(sink);
+    sink.i32(limit);
     sink.plain(Op.I32_LE_U);
     sink.plain(Op.I32_OR);
   }

@@ -12,8 +12,8 @@ import { alignmentHint } from "../../pass/marks/alignment-hint.ts";
 import { BesideMarks } from "../../pass/marks/beside-marks.ts";
 import type { LoopSummary } from "../../pass/marks/moved-marks.ts";
 import { LINE_BYTES } from "../../pass/marks/place-group.ts";
-import { Touches } from "../../pass/marks/touches.ts";
 import { type SampledPlace, type SampleTargets, SampleWriter } from "./sample-writer.ts";
+import { type Touch, Touches, takeIn } from "./touches.ts";
 
 /** Indices and addresses in the instrumented module that the inserted code refers to. */
 export interface SamplingTargets extends SampleTargets {
@@ -31,7 +31,7 @@ interface Walk extends LoopSummary {
 }
 
 interface Moved {
-  touch: number;
+  touch: Touch;
   end: LinearForm;
   stride: number;
 }
@@ -88,12 +88,12 @@ export class SamplingPass extends BesideMarks {
     const site = start - module.codePayloadStart;
     const near = touches.near(base, offset);
     // Addresses of 64 bits are not looked at below what a local holds.
-    const earlier = this.#targets.memory64 && touches.offset[near] < stack.offset[at] ? -1 : near;
-    const touch = touches.add(base, offset, site, start);
-    touches.local[touch] = keepAddress(this.state, at, op, start);
-    touches.held[touch] = stack.offset[at];
+    const isBelow = near !== undefined && near.offset < stack.offset[at];
+    const earlier = this.#targets.memory64 && isBelow ? undefined : near;
+    const local = keepAddress(this.state, at, op, start);
+    const touch = touches.add({ base, offset, site, position: start, local, held: stack.offset[at] });
     insertions.add(end, { write: (sink) => this.#sample(sink, touch) });
-    if (earlier >= 0) touches.takeIn(touch, earlier);
+    if (earlier !== undefined) takeIn(touch, earlier);
   }
 
   override endBlock(): void {
@@ -109,7 +109,7 @@ export class SamplingPass extends BesideMarks {
   override enterLoop(body: number): void {
     super.enterLoop(body);
     this.#touches.forgetAll();
-    this.#loops.push(this.#touches.length);
+    this.#loops.push(this.#touches.all.length);
   }
 
   override leaveLoop(start: number, end: number, oneBlock: boolean): void {
@@ -128,7 +128,7 @@ export class SamplingPass extends BesideMarks {
 
   override end(): void {
     super.end();
-    if (this.#touches.length === 0) return;
+    if (this.#touches.all.length === 0) return;
     const { temporaries } = this.state;
     this.#writer.lower = extraLocal(temporaries, I32);
     this.#writer.upper = extraLocal(temporaries, I32);
@@ -139,26 +139,25 @@ export class SamplingPass extends BesideMarks {
   #moveBehind(first: number, end: number, summary: LoopSummary): void {
     const progressions = this.#progressions as LoopProgressions;
     progressions.begin(this.state.control);
-    const { base, offset, extra, local, often, gone } = this.#touches;
     const moved: Moved[] = [];
-    for (let touch = first; touch < this.#touches.length; touch++) {
-      if (gone[touch] === 1) continue;
-      often[touch] = 1;
-      const progression = progressions.of(base[touch], offset[touch], local[touch]);
+    for (const touch of this.#touches.all.slice(first)) {
+      if (touch.isGone) continue;
+      touch.isOften = true;
+      const progression = progressions.of(touch.base, touch.offset, touch.local);
       if (progression === undefined || progression.stride.terms.length > 0) continue;
       const stride = progression.stride.constant;
       if (Math.abs(stride) <= LONGEST_MOVED_STRIDE) moved.push({ touch, end: progression.end, stride });
     }
-    moved.sort((a, b) => base[a.touch] - base[b.touch] || offset[a.touch] - offset[b.touch]);
+    moved.sort((a, b) => a.touch.base - b.touch.base || a.touch.offset - b.touch.offset);
     for (let i = 0; i < moved.length; ) {
       const group = moved[i];
       let farthest = 0;
-      for (; i < moved.length && base[moved[i].touch] === base[group.touch]; i++) {
+      for (; i < moved.length && moved[i].touch.base === group.touch.base; i++) {
         const { touch } = moved[i];
-        const distance = offset[touch] + extra[touch] - offset[group.touch];
+        const distance = touch.offset + touch.extra - group.touch.offset;
         if (distance > LONGEST_EXTRA) break;
         farthest = Math.max(farthest, distance);
-        gone[touch] = 1;
+        touch.isGone = true;
       }
       this.#addMoved(group, farthest, end, summary);
     }
@@ -166,7 +165,7 @@ export class SamplingPass extends BesideMarks {
 
   #addMoved({ touch, end, stride }: Moved, extra: number, position: number, summary: LoopSummary): void {
     const { insertions } = this.state;
-    const site = this.#touches.site[touch];
+    const { site } = touch;
     if (stride === 0)
       insertions.add(position, { write: (sink) => this.#sampleFixed(sink, end, extra, site) });
     else {
@@ -175,9 +174,8 @@ export class SamplingPass extends BesideMarks {
     }
   }
 
-  #sample(sink: SnippetSink, touch: number): void {
-    const { gone, often } = this.#touches;
-    if (gone[touch] === 0) this.#writer.sample(sink, this.#placeOf(touch), often[touch] === 1);
+  #sample(sink: SnippetSink, touch: Touch): void {
+    if (!touch.isGone) this.#writer.sample(sink, placeOf(touch), touch.isOften);
   }
 
   /** Behind a loop: samples an address that it did not change, and the place `extra` bytes behind it. */
@@ -236,15 +234,8 @@ export class SamplingPass extends BesideMarks {
     this.#writer.isSampled(sink, highest);
     sink.plain(Op.I32_OR);
   }
+}
 
-  #placeOf(touch: number): SampledPlace {
-    const { offset, held, extra, local, site, upperSite } = this.#touches;
-    return {
-      local: local[touch],
-      displacement: (offset[touch] - held[touch]) | 0,
-      site: site[touch],
-      extra: extra[touch],
-      upperSite: upperSite[touch],
-    };
-  }
+function placeOf({ offset, held, extra, local, site, upperSite }: Touch): SampledPlace {
+  return { local, displacement: (offset - held) | 0, site, extra, upperSite };
 }

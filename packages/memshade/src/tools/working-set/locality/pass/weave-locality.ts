@@ -24,8 +24,6 @@ export interface WovenLocality {
   sampling: SamplingTargets | undefined;
   /** Function without parameters to call before each poll, −1 for none. */
   beforePoll: number;
-  /** Function to run before all others, −1 for none. */
-  start: number;
   /** For the host that reads the tables: the layout's fields, prefixed. */
   description: Readonly<Record<string, number | boolean>>;
 }
@@ -61,7 +59,6 @@ export function weaveLocality(
           memory64: around.memory64,
           multiplier: layout.multiplier | 0,
           limit: layout.limit | 0,
-          limitAt: layout.mostLines > 0 ? layout.state + State.limit : -1,
           buffer: layout.buffer,
           bufferedAt: layout.state + State.buffered,
           note: target("note"),
@@ -69,7 +66,6 @@ export function weaveLocality(
           sampleStrided: target("sampleStrided"),
         },
     beforePoll: layout.exact ? -1 : target("drain"),
-    start: layout.mostLines > 0 ? target("begin") : -1,
     description: describeLocality(layout),
   };
 }

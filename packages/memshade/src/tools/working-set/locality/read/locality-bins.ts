@@ -22,22 +22,18 @@ export function readBins(view: DataView, at: number, layout: LocalityLayout): Bi
   return bins;
 }
 
-export function addTo(bins: Bins, value: number, weight: number): void {
+export function addTo(bins: Bins, value: number): void {
   const number = binOf(value);
   const bin = bins.get(number) ?? { weight: 0, sum: 0 };
-  bin.weight += weight;
-  bin.sum += weight * value;
+  bin.weight++;
+  bin.sum += value;
   bins.set(number, bin);
 }
 
-/** Weights in units of `unit`. */
-export function weighted(bins: Bins, unit: number): Weighted {
+export function weighted(bins: Bins): Weighted {
   return [...bins]
     .sort(([a], [b]) => a - b)
-    .map(([bin, { weight, sum }]): [number, number] => [
-      bin < SINGLE_BINS ? bin : sum / weight,
-      weight / unit,
-    ]);
+    .map(([bin, { weight, sum }]): [number, number] => [bin < SINGLE_BINS ? bin : sum / weight, weight]);
 }
 
 function binOf(value: number): number {

@@ -11,7 +11,7 @@ export interface LocalitySiteCount {
   cold: number;
 }
 
-/** What the locality tables of one instance hold. Weights are those of the final rate. */
+/** What the locality tables of one instance hold. */
 export interface LocalityTables {
   references: number;
   sampled: number;
@@ -35,13 +35,10 @@ export function readLocality(
   const view = new DataView(memory.buffer);
   const state = layout.state;
   const counted = Number(view.getBigUint64(state + State.references, true));
-  const limit = layout.mostLines > 0 ? view.getUint32(state + State.limit, true) : layout.limit;
   const tables = {
     references: layout.exact ? counted : accesses + counted,
     sampled: view.getFloat64(state + State.sampled, true),
-    limit,
     cold: view.getFloat64(state + State.cold, true),
-    weight: 1 + view.getFloat64(state + State.weight, true),
     distances: readBins(view, layout.distances, layout),
     times: readBins(view, layout.times, layout),
     firsts: readBins(view, layout.firsts, layout),
@@ -49,20 +46,19 @@ export function readLocality(
     positions: readPositions(view, layout),
   };
   if (!layout.exact) followBuffered(view, layout, view.getUint32(state + State.buffered, true), tables);
-  const { weight, references } = tables;
+  const { references } = tables;
   const lasts: Bins = new Map();
-  for (const position of tables.positions.values())
-    addTo(lasts, Math.max(1, references + 1 - position), weight);
+  for (const position of tables.positions.values()) addTo(lasts, Math.max(1, references + 1 - position));
   return {
     references,
-    sampled: tables.sampled / weight,
-    rate: (tables.limit + 1) / HASH_RANGE,
-    cold: tables.cold / weight,
-    distances: weighted(tables.distances, weight),
-    times: weighted(tables.times, weight),
-    firsts: weighted(tables.firsts, weight),
-    lasts: weighted(lasts, weight),
-    sites: sitesOf(tables.sites, weight),
+    sampled: tables.sampled,
+    rate: (layout.limit + 1) / HASH_RANGE,
+    cold: tables.cold,
+    distances: weighted(tables.distances),
+    times: weighted(tables.times),
+    firsts: weighted(tables.firsts),
+    lasts: weighted(lasts),
+    sites: sitesOf(tables.sites),
     renumbered: view.getUint32(state + State.renumbered, true),
   };
 }
@@ -104,14 +100,9 @@ function readSites(view: DataView, layout: LocalityLayout): OpenTables["sites"] 
   return sites;
 }
 
-function sitesOf(sites: OpenTables["sites"], unit: number): LocalitySiteCount[] {
+function sitesOf(sites: OpenTables["sites"]): LocalitySiteCount[] {
   return [...sites]
-    .map(([site, { references, misses, cold }]) => ({
-      offset: site === NO_SITE ? undefined : site,
-      references: references / unit,
-      misses: misses / unit,
-      cold: cold / unit,
-    }))
+    .map(([site, counts]) => ({ offset: site === NO_SITE ? undefined : site, ...counts }))
     .sort(
       (a, b) => b.misses - a.misses || b.references - a.references || (a.offset ?? -1) - (b.offset ?? -1),
     );

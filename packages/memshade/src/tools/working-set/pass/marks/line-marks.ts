@@ -1,6 +1,6 @@
 import { CONSTANT } from "../../../../rewrite/walk/value-numbers.ts";
 import type { OptionalInsertion } from "../../../../rewrite/write/insertions.ts";
-import { KnownMarks } from "./known-marks.ts";
+import { KnownPlaces } from "./known-places.ts";
 import { type Mark, PlaceGroup, type TestedMarks } from "./place-group.ts";
 
 /** A group whose marks have been asked for: what a loop needs to take them along. */
@@ -26,7 +26,7 @@ export class LineMarks {
   readonly #insert: InsertMarks;
   readonly #pool: PlaceGroup[] = [];
   #open = 0;
-  readonly #known = new KnownMarks();
+  readonly #known = new KnownPlaces();
   /** Aligned places are taken to lie in one line. */
   readonly #trusted: boolean;
   /** Groups marked so far in this function. */
@@ -39,7 +39,7 @@ export class LineMarks {
 
   reset(): void {
     this.#open = 0;
-    this.#known.reset();
+    this.#known.forgetAll();
     this.marked = [];
   }
 
@@ -85,7 +85,7 @@ export class LineMarks {
     const marks = group.marks(this.#trusted);
     const tested = this.#trusted || base === CONSTANT ? undefined : group.testedMarks();
     this.marked.push(this.#insert(group, marks, tested));
-    for (const { offset, kinds } of marks) this.#known.add(base, offset, kinds, position);
+    for (const { offset, kinds } of marks) this.#known.add(base, offset, offset + 1, kinds, position);
   }
 
   forgetAll(): void {

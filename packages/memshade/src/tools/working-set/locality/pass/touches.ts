@@ -1,0 +1,128 @@
+import { LINE_BYTES } from "../../pass/marks/place-group.ts";
+
+/** Earlier touches of one base that are compared with a new one; a bound for very long straight code. */
+const MOST_COMPARED = 32;
+
+/** A place whose line is looked at, or two of them. */
+export interface Touch {
+  base: number;
+  /** Distance of the (lower) place from the base, and of the upper one from that: 0 where there is only one. */
+  offset: number;
+  extra: number;
+  /** Sites that access the lower place, and the upper one. */
+  site: number;
+  upperSite: number;
+  /** The local that holds the address of the last access, symbolic or not, and the distance of that address from the base. */
+  local: number;
+  held: number;
+  /** It turned out not to be needed. */
+  isGone: boolean;
+  /** It is in a loop that does not poll: more may come together there than can wait. */
+  isOften: boolean;
+  /** It is known at the place of the walk. */
+  isKnown: boolean;
+  /** The basic block that it is in, by number, and its position. */
+  block: number;
+  position: number;
+}
+
+/**
+ * The touches of one function: places (base value + offset) whose lines are looked at, one, or two at most 64 bytes apart. A
+ * place between two touched ones at most 64 bytes apart needs no touch of its own. A touch is known wherever the walk can only
+ * come through it; inside a basic block a later one can take an earlier one in.
+ */
+export class Touches {
+  all: Touch[] = [];
+  /** Known ones in program order. */
+  #order: Touch[] = [];
+  readonly #byBase = new Map<number, Touch[]>();
+  #block = 0;
+
+  reset(): void {
+    this.all = [];
+    this.forgetAll();
+  }
+
+  /** A basic block ends: earlier touches are not replaced any more. */
+  endBlock(): void {
+    this.#block++;
+  }
+
+  /** What was touched may have been long ago. */
+  forgetAll(): void {
+    this.#block++;
+    this.#order = [];
+    this.#byBase.clear();
+  }
+
+  /** The walk may have come past everything since `position`. */
+  forgetSince(position: number): void {
+    this.#block++;
+    for (let last = this.#order.at(-1); last !== undefined; last = this.#order.at(-1)) {
+      if (last.position < position) return;
+      last.isKnown = false;
+      this.#order.pop();
+    }
+  }
+
+  /** Whether the place is sure to have been looked at. */
+  covers(base: number, offset: number): boolean {
+    let below = Number.NEGATIVE_INFINITY;
+    let above = Number.POSITIVE_INFINITY;
+    for (const touch of this.#newest(base)) {
+      if (!touch.isKnown || touch.isGone) continue;
+      for (const place of [touch.offset, touch.offset + touch.extra]) {
+        if (place <= offset) below = Math.max(below, place);
+        if (place >= offset) above = Math.min(above, place);
+      }
+    }
+    return above - below <= LINE_BYTES;
+  }
+
+  /** A touch of this block that can take the place in. */
+  near(base: number, offset: number): Touch | undefined {
+    for (const touch of this.#newest(base)) {
+      if (touch.isGone) continue;
+      if (!touch.isKnown || touch.block !== this.#block) return undefined;
+      const lower = Math.min(offset, touch.offset);
+      const upper = Math.max(offset, touch.offset + touch.extra);
+      if (upper - lower <= LINE_BYTES) return touch;
+    }
+    return undefined;
+  }
+
+  /** Adds a touch of one place. */
+  add(touch: Pick<Touch, "base" | "offset" | "site" | "position" | "local" | "held">): Touch {
+    const added = {
+      ...touch,
+      extra: 0,
+      upperSite: touch.site,
+      isGone: false,
+      isOften: false,
+      isKnown: true,
+      block: this.#block,
+    };
+    this.all.push(added);
+    this.#order.push(added);
+    const ofBase = this.#byBase.get(touch.base);
+    if (ofBase === undefined) this.#byBase.set(touch.base, [added]);
+    else ofBase.push(added);
+    return added;
+  }
+
+  /** The newest touches of a base, the last one first. */
+  #newest(base: number): readonly Touch[] {
+    return this.#byBase.get(base)?.slice(-MOST_COMPARED).reverse() ?? [];
+  }
+}
+
+/** A touch takes the place of an earlier one, which `Touches.near` has found, along. */
+export function takeIn(touch: Touch, earlier: Touch): void {
+  earlier.isGone = true;
+  const { offset } = touch;
+  const upper = earlier.offset + earlier.extra;
+  if (earlier.offset < offset) touch.site = earlier.site;
+  if (upper > offset) touch.upperSite = earlier.upperSite;
+  touch.offset = Math.min(offset, earlier.offset);
+  touch.extra = Math.max(offset, upper) - touch.offset;
+}
