@@ -3,7 +3,6 @@ import type { ControlStack } from "./walk/control-stack.ts";
 import type { OperandStack } from "./walk/operand-stack.ts";
 import type { ValueNumbers } from "./walk/value-numbers.ts";
 import type { Insertions } from "./write/insertions.ts";
-import type { SnippetSink } from "./write/snippet-sink.ts";
 import type { Temporaries } from "./write/temporaries.ts";
 
 /** Where the walk is. One object per walker; the fields change as it goes on. */
@@ -31,22 +30,18 @@ export type CodePart = "program" | "wrapper" | "allocator";
 
 /**
  * What a tool adds to function bodies. The walk tells it of events in program order, for reachable code only, and only of
- * those that it has a method for. It asks for insertions with `state.insertions.add(position, kind, …)`, where `kind` is the
- * one given to `begin` or one of the `KINDS_PER_PASS - 1` behind it, and writes their bytes when the function is written.
- * Offsets are positions in the original module's bytes.
+ * those that it has a method for. It answers with insertions, `state.insertions.add(position, insertion)`: each an object that
+ * writes its instructions when the walk of the function is over. Offsets are positions in the original module's bytes.
  *
  * A pass that, for instance, calls a function before each store:
  *
  *     class StorePass implements ToolPass {
- *       begin(state: WalkState, kind: number): void {
+ *       readonly callStored: Insertion = { write: (sink) => sink.indexed(Op.CALL, this.stored) };
+ *       begin(state: WalkState): void {
  *         this.insertions = state.insertions;
- *         this.kind = kind;
  *       }
  *       access(op: number, _at: number, _displacement: number, start: number): void {
- *         if (ACCESS_KIND[op] === AccessKind.Store) this.insertions.add(start, this.kind);
- *       }
- *       write(sink: SnippetSink): void {
- *         sink.indexed(Op.CALL, this.stored);
+ *         if (ACCESS_KIND[op] === AccessKind.Store) this.insertions.add(start, this.callStored);
  *       }
  *     }
  */
@@ -54,7 +49,7 @@ export interface ToolPass {
   /** Whether what only passes requests on to the allocator is followed too, and, if true, the allocator's own code. */
   readonly everywhere?: boolean | "wrappers";
   /** The walk of a function whose first instruction is at `codeStart` begins. */
-  begin(state: WalkState, kind: number, codeStart: number): void;
+  begin(state: WalkState, codeStart: number): void;
   /**
    * A load, store or atomic of the followed memory at `[start, end)`: `at` is the stack index of its address,
    * `displacement` the constant added to it. `stack.depth` is still as before the instruction.
@@ -98,10 +93,8 @@ export interface ToolPass {
   grow?(memory: number, start: number, end: number): void;
   /** A call at `[start, end)` of a function, or of one unknown (−1). A block ends behind it. */
   call?(callee: number, tail: boolean, start: number, end: number): void;
-  /** The walk of the function has ended. */
+  /** The walk of the function has ended; its insertions are about to be written. */
   end?(): void;
-  /** Writes an insertion: its operands are `insertions.a[entry]` … `d[entry]`. At most `LONGEST_SNIPPET` bytes. */
-  write(sink: SnippetSink, entry: number): void;
 }
 
 /**

@@ -185,7 +185,6 @@ class Instrumentation {
       hooksAllocator || followed.length > 0 ? new HookedCalls(module, this.#allocator) : undefined;
     const insertions = new Insertions();
     const writer = new FunctionWriter(module.bytes, insertions, {
-      passes,
       memory64: this.#memory64,
       capacity: Math.ceil(this.#codeBytes() * EXPECTED_GROWTH) + PAGE_BYTES,
     });

@@ -1,8 +1,10 @@
 import { I32, type ValType } from "../../wasm/index.ts";
 import type { ControlStack } from "../walk/control-stack.ts";
 import { Definition, type ValueNumbers } from "../walk/value-numbers.ts";
-import { InsertionKind, type Insertions, type LinearForm } from "../write/insertions.ts";
+import type { Insertions } from "../write/insertions.ts";
+import type { LinearForm } from "../write/linear-form.ts";
 import { loopTemporary, type Temporaries } from "../write/temporaries.ts";
+import { addTrip, clearLocal, copyLocal, tripsFromDistance } from "../write/trip-counts.ts";
 
 /** An address as the locals give it when the loop has ended, and how far one trip moved it. */
 export interface Progression {
@@ -53,17 +55,11 @@ export class LoopProgressions {
     const trips = loopTemporary(temporaries.loops++);
     const induction = this.#findInduction(progression);
     if (induction < 0) {
-      insertions.add(control.loopStart[at], InsertionKind.ClearLocal, trips);
-      insertions.add(control.loopBody[at], InsertionKind.AddTrip, trips);
+      insertions.add(control.loopStart[at], clearLocal(trips));
+      insertions.add(control.loopBody[at], addTrip(trips));
     } else {
-      insertions.add(control.loopStart[at], InsertionKind.CopyLocal, trips, induction);
-      insertions.add(
-        end,
-        InsertionKind.TripsFromDistance,
-        trips,
-        induction,
-        this.#values.localOffset[induction],
-      );
+      insertions.add(control.loopStart[at], copyLocal(trips, induction));
+      insertions.add(end, tripsFromDistance(trips, induction, this.#values.localOffset[induction]));
     }
     return trips;
   }

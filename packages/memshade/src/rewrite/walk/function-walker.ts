@@ -1,8 +1,6 @@
 import { FormatError } from "../../bytes/errors.ts";
 import { readS32Leb, readU32Leb, skipLeb32, skipLeb64 } from "../../bytes/leb128.ts";
 import {
-  functionCount,
-  functionType,
   IMMEDIATE_KIND,
   ImmediateKind,
   OPCODE_NAME,
@@ -17,14 +15,14 @@ import {
   type WasmModule,
 } from "../../wasm/index.ts";
 import * as Op from "../../wasm/op.generated.ts";
-import { armEnd } from "../facts/control-flow.ts";
-import { forgetAssigned } from "../facts/loop-assignments.ts";
 import type { ModuleScan } from "../facts/module-scan.ts";
 import { type CodePart, follows, type ToolPass, type WalkState } from "../tool.ts";
-import { InsertionKind, type Insertions, kindOfPass } from "../write/insertions.ts";
+import type { Insertions } from "../write/insertions.ts";
+import { callOf, NOTHING } from "../write/replacements.ts";
 import { noTemporaries, type Temporaries } from "../write/temporaries.ts";
 import { followArithmetic } from "./arithmetic.ts";
-import { blockArity } from "./block-arity.ts";
+import { Arities } from "./arities.ts";
+import { BlockWalk } from "./block-walk.ts";
 import type { CallTargets } from "./call-targets.ts";
 import { ControlStack } from "./control-stack.ts";
 import { readDisplacement, skipDisplacement } from "./displacements.ts";
@@ -39,7 +37,7 @@ export interface WalkOptions {
   memory64: boolean;
   /** Global that holds the stack pointer, −1 if none is known. */
   stackPointer: number;
-  /** The passes of the tools, in the order of their insertion kinds. */
+  /** The passes of the tools. */
   passes: readonly ToolPass[];
   /** Functions may get other types: code that nothing reaches, which is not looked at, would not fit them. */
   dropsUnreachable: boolean;
@@ -73,8 +71,8 @@ export class FunctionWalker {
   readonly #values = new ValueNumbers();
   readonly #stack = new OperandStack();
   readonly #control = new ControlStack();
-  readonly #scan: ModuleScan;
-  readonly #arities: Uint32Array;
+  readonly #arities: Arities;
+  readonly #blocks: BlockWalk;
   /** Whether some tool follows the allocator's own code. */
   readonly followsAllocator: boolean;
   /** Globals that some tool follows. */
@@ -85,12 +83,8 @@ export class FunctionWalker {
 
   // The function being walked, and where the walk is in it.
   #index = 0;
-  #end = 0;
   #part: CodePart = "program";
   #listeners: Listeners;
-  /** Number of the block that opens next. */
-  #nextBlock = 0;
-  #unreachable = false;
 
   constructor(
     module: WasmModule,
@@ -104,8 +98,7 @@ export class FunctionWalker {
     this.#insertions = insertions;
     this.calls = calls;
     this.#options = options;
-    this.#scan = scan;
-    this.#arities = new Uint32Array(functionCount(module));
+    this.#arities = new Arities(module);
     const { passes } = options;
     const listenersOf = (part: CodePart) => new Listeners(passes.filter((pass) => follows(pass, part)));
     this.#listenersOf = {
@@ -130,6 +123,7 @@ export class FunctionWalker {
       openLoops: 0,
       loop: -1,
     };
+    this.#blocks = new BlockWalk(this.#state, scan, this.#arities, options.memory64);
   }
 
   /** Walks a function. Returns what the writer must add to its locals. */
@@ -142,23 +136,18 @@ export class FunctionWalker {
 
   #begin({ index, codeStart, end, locals, hasLoops, part }: WalkedFunction): void {
     this.#index = index;
-    this.#end = end;
     this.#part = part;
     this.#listeners = this.#listenersOf[part];
     this.#values.reset(locals.length);
     this.#stack.depth = 0;
-    this.#control.top = -1;
-    this.#control.enter(Op.BLOCK, codeStart, 0, 0, functionType(this.#module, index).results.length, 0);
-    this.#nextBlock = this.#scan.control.first[index - this.#module.importedFunctionCount];
-    this.#unreachable = false;
     const state = this.#state;
     state.function = index;
     state.locals = locals;
     state.temporaries = noTemporaries();
     state.hasLoops = hasLoops;
     state.openLoops = 0;
-    const { passes } = this.#options;
-    for (const pass of this.#listeners.passes) pass.begin(state, kindOfPass(passes.indexOf(pass)), codeStart);
+    this.#blocks.begin(this.#listeners, codeStart, end);
+    for (const pass of this.#listeners.passes) pass.begin(state, codeStart);
   }
 
   /** The instructions that are most of all code; the others are for `#step`, so that this loop stays small. */
@@ -166,6 +155,7 @@ export class FunctionWalker {
     const bytes = this.#bytes;
     const values = this.#values;
     const stack = this.#stack;
+    const blocks = this.#blocks;
     const { access: accessed, assignInLoop: assigned } = this.#listeners;
     const { memory: followedMemory, stackPointer } = this.#options;
     let pos = codeStart;
@@ -272,67 +262,49 @@ export class FunctionWalker {
         }
         default:
           pos = this.#step(op, start, pos);
-          if (this.#unreachable) {
+          if (blocks.unreachable) {
             const from = pos;
-            pos = this.#skipUnreachable(pos);
-            if (this.#options.dropsUnreachable && pos > from)
-              this.#insertions.add(from, InsertionKind.Drop, pos - from);
+            pos = blocks.skipUnreachable(pos);
+            if (this.#options.dropsUnreachable && pos > from) this.#insertions.replace(from, pos, NOTHING);
           }
       }
     }
-  }
-
-  /**
-   * Where the instruction is that ends code which nothing reaches. Its operand stack is polymorphic: only the nesting
-   * matters.
-   */
-  #skipUnreachable(from: number): number {
-    const { control: flow } = this.#scan;
-    const block = this.#control.block[this.#control.top];
-    // The function's body ends with an `end` of its own.
-    const to = block < 0 ? this.#end - 1 : armEnd(flow, block, from);
-    const last = flow.first[this.#index - this.#module.importedFunctionCount + 1];
-    while (this.#nextBlock < last && flow.start[this.#nextBlock] < to) this.#nextBlock++;
-    return to;
   }
 
   /** An instruction with control flow or an effect of its own; `pos` is behind its opcode. Returns the offset behind it. */
   #step(op: number, start: number, pos: number): number {
     const bytes = this.#bytes;
     const stack = this.#stack;
+    const blocks = this.#blocks;
     switch (op) {
       case Op.BLOCK:
       case Op.LOOP:
       case Op.IF:
       case Op.TRY:
       case Op.TRY_TABLE:
-        return this.#open(op, start, pos);
+        return blocks.open(op, start, pos);
       case Op.ELSE:
       case Op.CATCH:
       case Op.CATCH_ALL:
-        return this.#otherArm(op, start, pos);
+        return blocks.otherArm(op, start, pos);
       case Op.END:
       case Op.DELEGATE:
-        return this.#close(op, start, pos);
+        return blocks.close(op, start, pos);
       case Op.BR:
       case Op.BR_IF:
       case Op.BR_ON_NULL:
       case Op.BR_ON_NON_NULL:
       case Op.BR_ON_CAST:
       case Op.BR_ON_CAST_FAIL:
-        return this.#branch(op, start, pos);
+        return blocks.branch(op, start, pos);
       case Op.BR_TABLE:
-        return this.#branchTable(start, pos);
+        return blocks.branchTable(start, pos);
       case Op.UNREACHABLE:
       case Op.RETURN:
       case Op.THROW:
       case Op.RETHROW:
       case Op.THROW_REF:
-        for (const tool of this.#listeners.leave) tool.leave(start, op);
-        this.#control.notOneBlock();
-        if (op !== Op.UNREACHABLE) this.#control.mayLeave();
-        this.#unreachable = true;
-        return skipImmediates(bytes, pos, IMMEDIATE_KIND[op]);
+        return blocks.leave(op, start, pos);
       case Op.CALL:
       case Op.RETURN_CALL:
         return this.#call(op, start, pos);
@@ -378,166 +350,14 @@ export class FunctionWalker {
     }
   }
 
-  #endBlock(position: number): void {
-    for (const tool of this.#listeners.endBlock) tool.endBlock(position);
-  }
-
-  #open(op: number, start: number, pos: number): number {
-    const bytes = this.#bytes;
-    const stack = this.#stack;
-    const control = this.#control;
-    const arity = blockArity(this.#module, pos);
-    const params = arity >>> 16;
-    if (op === Op.TRY_TABLE) this.#targetCatches(pos);
-    const body = skipImmediates(bytes, pos, IMMEDIATE_KIND[op]);
-    if (op === Op.IF) stack.depth--;
-    for (const tool of this.#listeners.enterBlock) tool.enterBlock(start);
-    if (op !== Op.BLOCK) this.#endBlock(start);
-    control.notOneBlock();
-    control.enter(op, start, stack.depth - params, params, arity & 0xffff, this.#values.time);
-    control.block[control.top] = this.#nextBlock++;
-    if (op === Op.LOOP) this.#enterLoop(start, body, params);
-    if (params > 0) {
-      stack.depth -= params;
-      stack.pushUnknown(params, body);
-    }
-    return body;
-  }
-
-  #enterLoop(start: number, body: number, params: number): void {
-    const values = this.#values;
-    const control = this.#control;
-    const { top } = control;
-    const loop = this.#scan.control.loop[control.block[top]];
-    this.#state.loop = loop;
-    forgetAssigned(this.#scan, loop, values);
-    this.#state.openLoops++;
-    control.loopStart[top] = start;
-    control.loopBody[top] = body;
-    // Loops over 64-bit addresses are not followed as a whole.
-    control.oneBlock[top] = params === 0 && !this.#options.memory64 ? 1 : 0;
-    for (const tool of this.#listeners.enterLoop) tool.enterLoop(body);
-    control.loopValues[top] = values.last;
-  }
-
-  /** `else` or `catch`: the block's arm ends, and another one begins. */
-  #otherArm(op: number, start: number, pos: number): number {
-    const bytes = this.#bytes;
-    const stack = this.#stack;
-    const control = this.#control;
-    const { top } = control;
-    this.#joinPaths(start);
-    control.opcode[top] = op;
-    stack.depth = control.height[top];
-    this.#unreachable = false;
-    const end = op === Op.CATCH ? skipLeb32(bytes, pos) : pos;
-    if (op === Op.CATCH) stack.pushUnknown(this.#tagParams(readU32Leb(bytes, pos)), end);
-    else if (op === Op.ELSE) stack.pushUnknown(control.params[top], end);
-    if (op !== Op.ELSE) for (const tool of this.#listeners.caught) tool.caught(end);
-    return end;
-  }
-
-  /** A block ends at `position`; what follows may be reached past everything since the innermost one began. */
-  #joinPaths(position: number): void {
-    const control = this.#control;
-    const { top } = control;
-    this.#values.forgetSince(control.startTime[top]);
-    this.#endBlock(position);
-    for (const tool of this.#listeners.merge) tool.merge(control.start[top]);
-  }
-
-  #close(op: number, start: number, pos: number): number {
-    const stack = this.#stack;
-    const control = this.#control;
-    const listeners = this.#listeners;
-    const end = op === Op.DELEGATE ? skipImmediates(this.#bytes, pos, IMMEDIATE_KIND[op]) : pos;
-    const { top } = control;
-    const opened = control.opcode[top];
-    const isLoop = opened === Op.LOOP;
-    const reached = !this.#unreachable;
-    const fallsThrough = reached && (isLoop || (opened === Op.BLOCK && control.targeted[top] === 0));
-    if (isLoop) {
-      const oneBlock = reached && control.oneBlock[top] === 1;
-      for (const tool of listeners.leaveLoop) tool.leaveLoop(start, end, oneBlock, reached);
-    }
-    for (const tool of listeners.leaveBlock) tool.leaveBlock(end);
-    if (!fallsThrough) {
-      this.#joinPaths(start);
-      stack.depth = control.height[top];
-      stack.pushUnknown(control.results[top], end);
-      if (top > 0) for (const tool of listeners.caught) tool.caught(end);
-    }
-    if (control.isPassed() && top > 0 && (isLoop || WITHOUT_CATCH.has(opened)))
-      for (const tool of listeners.passBlock) tool.passBlock();
-    if (top === 0 && reached) for (const tool of listeners.leave) tool.leave(start, op);
-    this.#unreachable = false;
-    if (isLoop) this.#state.openLoops--;
-    control.top--;
-    return control.top < 0 ? this.#end : end;
-  }
-
-  /** A branch with one label, always or sometimes taken. */
-  #branch(op: number, start: number, pos: number): number {
-    const bytes = this.#bytes;
-    const stack = this.#stack;
-    const isCast = op === Op.BR_ON_CAST || op === Op.BR_ON_CAST_FAIL;
-    const label = readU32Leb(bytes, isCast ? pos + 1 : pos);
-    const end = skipImmediates(bytes, pos, IMMEDIATE_KIND[op]);
-    this.#mayLeave(label, start, op);
-    this.#branchTo(label, start, op === Op.BR);
-    if (op === Op.BR) {
-      this.#control.notOneBlock();
-      this.#unreachable = true;
-      return end;
-    }
-    stack.depth--;
-    if (isCast || op === Op.BR_ON_NULL) stack.pushUnknown(1, end);
-    this.#endBlock(end);
-    // A loop of one block has one branch: its last instruction, back to the header.
-    if (op !== Op.BR_IF || label !== 0 || bytes[end] !== Op.END) this.#control.notOneBlock();
-    return end;
-  }
-
-  #branchTable(start: number, pos: number): number {
-    const bytes = this.#bytes;
-    const count = readU32Leb(bytes, pos);
-    let at = skipLeb32(bytes, pos);
-    let outermost = 0;
-    for (let i = 0; i <= count; i++) {
-      const label = readU32Leb(bytes, at);
-      if (label > outermost) outermost = label;
-      this.#branchTo(label, start, false);
-      at = skipLeb32(bytes, at);
-    }
-    this.#mayLeave(outermost, start, Op.BR_TABLE);
-    this.#control.notOneBlock();
-    this.#unreachable = true;
-    return at;
-  }
-
-  /** The instruction at `start` branches `label` levels out, always or sometimes. */
-  #branchTo(label: number, start: number, always: boolean): void {
-    const control = this.#control;
-    control.branch(label);
-    for (const tool of this.#listeners.branchTo) tool.branchTo(control.top - label, start, always);
-  }
-
-  /** A branch `label` levels out at `start`. */
-  #mayLeave(label: number, start: number, op: number): void {
-    if (label === this.#control.top) for (const tool of this.#listeners.leave) tool.leave(start, op);
-  }
-
   #call(op: number, start: number, pos: number): number {
     const callee = readU32Leb(this.#bytes, pos);
     const end = skipLeb32(this.#bytes, pos);
     const tail = op === Op.RETURN_CALL;
     for (const tool of this.#listeners.call) tool.call(callee, tail, start, end);
     const target = this.calls.target(this.#index, callee);
-    if (target !== callee) {
-      const replacement = tail ? InsertionKind.ReplaceByTailCall : InsertionKind.ReplaceByCall;
-      this.#insertions.add(start, replacement, end - start, target);
-    }
-    const arity = this.#arityOf(callee);
+    if (target !== callee) this.#insertions.replace(start, end, callOf(target, op));
+    const arity = this.#arities.ofFunction(callee);
     this.#called(arity >>> 16, arity & 0xffff, tail, end);
     return end;
   }
@@ -555,12 +375,9 @@ export class FunctionWalker {
 
   /** A call that ends at `end` takes so many operands and leaves so many results. */
   #called(operands: number, results: number, tail: boolean, end: number): void {
-    this.#endBlock(end);
+    this.#blocks.called(tail, end);
     this.#stack.depth -= operands;
     this.#stack.pushUnknown(results, end);
-    this.#unreachable = tail;
-    this.#control.mayLeave();
-    this.#control.notOneBlock();
   }
 
   #bulk(op: number, start: number, pos: number): number {
@@ -572,7 +389,7 @@ export class FunctionWalker {
     const replacement = bulkFunction(OPCODE_NAME[op] as OpcodeName, first, second, this.#part);
     if (replacement >= 0) {
       for (const tool of this.#listeners.bulk) tool.bulk(op, first, second, start, end);
-      this.#insertions.add(start, InsertionKind.ReplaceByCall, end - start, replacement);
+      this.#insertions.replace(start, end, callOf(replacement));
     }
     this.#stack.depth -= 3;
     return end;
@@ -583,50 +400,8 @@ export class FunctionWalker {
     for (const tool of this.#listeners.setGlobal) {
       const target = tool.setGlobal(global, start, end);
       if (target < 0) continue;
-      this.#insertions.add(start, InsertionKind.ReplaceByCall, end - start, target);
+      this.#insertions.replace(start, end, callOf(target));
       return;
     }
   }
-
-  /** Parameters × 65,536 + results of a function, looked up once. */
-  #arityOf(index: number): number {
-    const known = this.#arities[index];
-    if (known !== 0) return known - 1;
-    const { params, results } = functionType(this.#module, index);
-    const arity = params.length * 0x10000 + results.length;
-    this.#arities[index] = arity + 1;
-    return arity;
-  }
-
-  #tagParams(tag: number): number {
-    const module = this.#module;
-    let imported = -1;
-    for (const entry of module.imports) {
-      if (entry.kind !== "tag" || ++imported !== tag) continue;
-      return paramCount(module, entry.typeIndex);
-    }
-    return paramCount(module, module.tags[tag - module.importedTagCount]?.typeIndex ?? -1);
-  }
-
-  /** Catch clauses branch out of the block: block type, count, then (kind, [tag], label) each. */
-  #targetCatches(pos: number): void {
-    const bytes = this.#bytes;
-    let at = skipImmediates(bytes, pos, ImmediateKind.BlockType);
-    const count = readU32Leb(bytes, at);
-    at = skipLeb32(bytes, at);
-    for (let i = 0; i < count; i++) {
-      const withTag = bytes[at++] < 2;
-      if (withTag) at = skipLeb32(bytes, at);
-      this.#control.branch(readU32Leb(bytes, at));
-      at = skipLeb32(bytes, at);
-    }
-  }
-}
-
-/** Opcodes of blocks, or of their last arms, into which no exception leads. */
-const WITHOUT_CATCH: ReadonlySet<number> = new Set([Op.BLOCK, Op.IF, Op.ELSE]);
-
-function paramCount(module: WasmModule, typeIndex: number): number {
-  const type = module.types[typeIndex];
-  return type?.kind === "func" ? type.params.length : 0;
 }

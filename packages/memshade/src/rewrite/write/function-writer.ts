@@ -9,15 +9,12 @@ import {
 import { type FunctionBody, writeOpcodeInto } from "../../wasm/index.ts";
 import * as Op from "../../wasm/op.generated.ts";
 import { MOST_LOCALS } from "../facts/function-locals.ts";
-import type { ToolPass } from "../tool.ts";
-import { operandsAbove } from "../walk/access-operands.ts";
-import { InsertionKind, type Insertions, passOfKind } from "./insertions.ts";
+import type { Insertions } from "./insertions.ts";
 import type { SnippetSink } from "./snippet-sink.ts";
 import {
   extraLocals,
   noTemporaries,
   resolveLocal,
-  spillLocal,
   spillTypes,
   type Temporaries,
   temporaryCount,
@@ -43,8 +40,6 @@ export const LARGEST_BODY = 7_654_321;
 const COUNT_BYTES = 5;
 
 export interface WriterOptions {
-  /** The passes of the tools, in the order of their insertion kinds. */
-  passes: readonly ToolPass[];
   /** Addresses of the followed memory are i64. */
   memory64: boolean;
   /** Bytes to make room for at first. */
@@ -62,15 +57,13 @@ export class FunctionWriter implements SnippetSink {
   rare: number[] = [];
   readonly #source: Uint8Array;
   readonly #insertions: Insertions;
-  readonly #passes: readonly ToolPass[];
   readonly #memory64: boolean;
   #ownLocals = 0;
   #temporaries: Temporaries = noTemporaries();
 
-  constructor(source: Uint8Array, insertions: Insertions, { passes, memory64, capacity }: WriterOptions) {
+  constructor(source: Uint8Array, insertions: Insertions, { memory64, capacity }: WriterOptions) {
     this.#source = source;
     this.#insertions = insertions;
-    this.#passes = passes;
     this.#memory64 = memory64;
     this.bytes = new Uint8Array(capacity);
   }
@@ -149,21 +142,14 @@ export class FunctionWriter implements SnippetSink {
     this.#writeLocals(body);
 
     const order = insertions.order();
-    const { length, key, kind: kinds, a } = insertions;
+    const { length, insertion, replaces } = insertions;
     let from = body.codeStart;
     for (let i = 0; i < length; i++) {
-      const entry = order[i];
-      const kind = kinds[entry];
-      if (kind === InsertionKind.None) continue;
-      const at = key[entry] >>> 2;
-      if (at > from) this.#copy(source, from, at);
-      from = at;
-      if (kind === InsertionKind.Drop) {
-        from += a[entry];
-        continue;
-      }
-      if (kind === InsertionKind.ReplaceByCall || kind === InsertionKind.ReplaceByTailCall) from += a[entry];
-      this.#snippet(kind, entry);
+      const index = order[i];
+      const at = insertions.positionOf(index);
+      this.#copy(source, from, at);
+      from = at + replaces[index];
+      insertion[index].write(this);
     }
     this.#copy(source, from, body.end);
 
@@ -225,47 +211,6 @@ export class FunctionWriter implements SnippetSink {
     }
   }
 
-  #snippet(kind: number, entry: number): void {
-    const { a, b, c } = this.#insertions;
-    switch (kind) {
-      case InsertionKind.Tee:
-        this.#op(Op.LOCAL_TEE, this.#local(a[entry]));
-        break;
-      case InsertionKind.TeeBelow:
-        this.#teeBelow(this.#local(a[entry]), b[entry]);
-        break;
-      case InsertionKind.ReplaceByCall:
-        this.#op(Op.CALL, b[entry]);
-        break;
-      case InsertionKind.ReplaceByTailCall:
-        this.#op(Op.RETURN_CALL, b[entry]);
-        break;
-      case InsertionKind.ClearLocal:
-        this.#const(0);
-        this.#op(Op.LOCAL_SET, this.#local(a[entry]));
-        break;
-      case InsertionKind.AddTrip:
-        this.#op(Op.LOCAL_GET, this.#local(a[entry]));
-        this.#const(1);
-        this.#byte(Op.I32_ADD);
-        this.#op(Op.LOCAL_SET, this.#local(a[entry]));
-        break;
-      case InsertionKind.CopyLocal:
-        this.#op(Op.LOCAL_GET, b[entry]);
-        this.#op(Op.LOCAL_SET, this.#local(a[entry]));
-        break;
-      case InsertionKind.TripsFromDistance:
-        this.#tripsFromDistance(this.#local(a[entry]), b[entry], c[entry]);
-        break;
-      default:
-        this.#passes[passOfKind(kind)].write(this, entry);
-    }
-  }
-
-  get source(): Uint8Array {
-    return this.#source;
-  }
-
   plain(opcode: number): void {
     this.#byte(opcode);
   }
@@ -317,34 +262,6 @@ export class FunctionWriter implements SnippetSink {
 
   end(): void {
     this.#byte(Op.END);
-  }
-
-  #teeBelow(address: number, access: number): void {
-    const above = operandsAbove(access);
-    const spills: number[] = above.map((type, i) =>
-      spillLocal(type, above.indexOf(type) === i ? 0 : 1, this.#ownLocals, this.#temporaries),
-    );
-    for (const local of [...spills].reverse()) this.#op(Op.LOCAL_SET, local);
-    this.#op(Op.LOCAL_TEE, address);
-    for (const local of spills) this.#op(Op.LOCAL_GET, local);
-  }
-
-  #tripsFromDistance(trips: number, local: number, stride: number): void {
-    this.#op(Op.LOCAL_GET, stride > 0 ? local : trips);
-    this.#op(Op.LOCAL_GET, stride > 0 ? trips : local);
-    this.#byte(Op.I32_SUB);
-    const step = Math.abs(stride);
-    const shift = Math.log2(step);
-    if (Number.isInteger(shift)) {
-      if (shift > 0) {
-        this.#const(shift);
-        this.#byte(Op.I32_SHR_U);
-      }
-    } else {
-      this.#const(step);
-      this.#byte(Op.I32_DIV_U);
-    }
-    this.#op(Op.LOCAL_SET, trips);
   }
 
   #local(symbol: number): number {

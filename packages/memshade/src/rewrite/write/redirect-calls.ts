@@ -8,7 +8,8 @@ import {
 } from "../../wasm/index.ts";
 import * as Op from "../../wasm/op.generated.ts";
 import type { CallTargets } from "../walk/call-targets.ts";
-import { InsertionKind, type Insertions } from "./insertions.ts";
+import type { Insertions } from "./insertions.ts";
+import { callOf } from "./replacements.ts";
 
 /** Sends the calls of a function that is not walked to where they lead now, as those of the allocator. */
 export function redirectCalls(
@@ -25,8 +26,7 @@ export function redirectCalls(
     if (op === Op.CALL || op === Op.RETURN_CALL) {
       const callee = readU32Leb(bytes, immediates);
       const target = calls.target(caller, callee);
-      const kind = op === Op.CALL ? InsertionKind.ReplaceByCall : InsertionKind.ReplaceByTailCall;
-      if (target !== callee) insertions.add(pos, kind, next - pos, target);
+      if (target !== callee) insertions.replace(pos, next, callOf(target, op));
     }
     pos = next;
   }

@@ -1,7 +1,5 @@
 /** Where a tool writes the instructions of one insertion. Opcodes are ids of the opcode table below 0x100. */
 export interface SnippetSink {
-  /** Bytes of the original module. */
-  readonly source: Uint8Array;
   /** An instruction without immediates. */
   plain(opcode: number): void;
   /** A prefixed instruction without immediates, by its id in the opcode table. */

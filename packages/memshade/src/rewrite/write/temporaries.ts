@@ -13,6 +13,7 @@ const SCRATCH = 1 << 25;
 const SCRATCH_LOCALS = 2;
 const LOOP = SCRATCH + SCRATCH_LOCALS;
 const EXTRA = 1 << 26;
+const SPILL = 1 << 27;
 
 /** The i32 locals of functions with `Temporaries.scratch`: the first holds a value throughout, the second within a snippet. */
 export const LASTING_SCRATCH = SCRATCH;
@@ -76,24 +77,20 @@ export function spillTypes(temporaries: Temporaries): ValType[] {
   return [...temporaries.spills].sort((a, b) => a - b);
 }
 
-/** The `which`th (0 or 1) spill of a type. */
-export function spillLocal(
-  type: ValType,
-  which: number,
-  ownLocals: number,
-  temporaries: Temporaries,
-): number {
-  const first = ownLocals + SCRATCH_LOCALS + temporaries.loops + temporaries.addresses;
-  return first + spillTypes(temporaries).indexOf(type) * 2 + which;
+/** The `which`th (0 or 1) spill of a type, which is among the temporaries' `spills`. */
+export function spillLocal(type: ValType, which: number): number {
+  return SPILL + type * 2 + which;
 }
 
 /** Index of a local, symbolic or not, in the rewritten function. */
 export function resolveLocal(local: number, ownLocals: number, temporaries: Temporaries): number {
   if (local < ADDRESS) return local;
+  const { loops, addresses, spills } = temporaries;
   const fixed = ownLocals + SCRATCH_LOCALS;
-  if (local >= EXTRA) {
-    const spills = temporaries.spills.size * 2;
-    return fixed + temporaries.loops + temporaries.addresses + spills + (local - EXTRA);
-  }
-  return local < SCRATCH ? fixed + temporaries.loops + (local - ADDRESS) : ownLocals + (local - SCRATCH);
+  if (local < SCRATCH) return fixed + loops + (local - ADDRESS);
+  if (local < EXTRA) return ownLocals + (local - SCRATCH);
+  const behindAddresses = fixed + loops + addresses;
+  if (local < SPILL) return behindAddresses + spills.size * 2 + (local - EXTRA);
+  const spill = local - SPILL;
+  return behindAddresses + spillTypes(temporaries).indexOf(spill >>> 1) * 2 + (spill & 1);
 }

@@ -134,7 +134,8 @@ export function pathLine(
     const fits = facts === "" || screen.isWide || displayWidth(line) <= screen.width;
     return fits ? [line] : [first, `${margin}${root}${remark}`];
   }
-  const lines = chainLines(screen, profile, frames.slice(1), first, margin, 1, displayWidth(remark));
+  const place = { first, hanging: margin, lineLimit: 1, reservedWidth: displayWidth(remark) };
+  const lines = chainLines(screen, profile, frames.slice(1), place);
   return [...lines.slice(0, -1), lines.at(-1)! + remark];
 }
 
@@ -197,7 +198,8 @@ class CallerTreeLines {
     const hanging = margin + " ".repeat(displayWidth(first) - displayWidth(margin));
     const isForkHidden = node.callers.length > 0 && !node.callers.some(this.isShown);
     const end = isForkHidden ? " ← …" : "";
-    const chain = chainLines(this.screen, this.profile, frames, first, hanging, LINES_PER_CHAIN, end.length);
+    const place = { first, hanging, lineLimit: LINES_PER_CHAIN, reservedWidth: end.length };
+    const chain = chainLines(this.screen, this.profile, frames, place);
     if (isForkHidden) {
       this.screen.isShortened = true;
       return [...chain.slice(0, -1), chain.at(-1)! + end];
@@ -210,15 +212,22 @@ class CallerTreeLines {
   }
 }
 
+/** Where a chain is printed. */
+interface ChainPlace {
+  /** What the first line begins with, and the others. */
+  first: string;
+  hanging: string;
+  lineLimit: number;
+  /** Columns to leave free behind it. */
+  reservedWidth: number;
+}
+
 /** `← a ← b ← c` in at most `lineLimit` lines; what does not fit is left out before the last frame. */
 function chainLines(
   screen: Screen,
   profile: HeapProfile,
   frames: readonly IndexIntoFrameTable[],
-  first: string,
-  hanging: string,
-  lineLimit: number,
-  reservedWidth: number,
+  { first, hanging, lineLimit, reservedWidth }: ChainPlace,
 ): string[] {
   const nameOf = (frame: IndexIntoFrameTable) => describeFrame(profile, frame).function;
   const markOf = (frame: IndexIntoFrameTable) => (profile.frames.inlined[frame] === 1 ? " (inl)" : "");

@@ -3,23 +3,20 @@ import { keepAddress } from "../../../rewrite/walk/keep-address.ts";
 import { grown, NO_LOCAL } from "../../../rewrite/walk/operand-stack.ts";
 import { CONSTANT, ValueClass } from "../../../rewrite/walk/value-numbers.ts";
 import { ACCESS_KIND, AccessKind } from "../../../wasm/index.ts";
-import { HeapStep } from "./heap-snippets.ts";
+import { Counter } from "./counter.ts";
+import type { HeapSnippets } from "./heap-snippets.ts";
 
 /**
  * Access counters of one function. Accesses of a basic block whose addresses have one base value share a counter: it
  * stands behind the first of them, where the address is known to be valid, and counts for all.
  */
 export class CounterGroups {
-  /** Number of counters so far; the columns below are indexed by counter. */
+  /** Number of counters so far. */
   length = 0;
-  insertion = new Int32Array(1024);
-  /** The local that holds the counter's address before its displacement; may be a temporary. */
-  local = new Int32Array(1024);
-  base = new Int32Array(1024);
-  /** Distance of the counted address from the base. */
-  offset = new Int32Array(1024);
-  #previous = new Int32Array(1024);
+  /** They come first; those behind them are of functions before, to be used again. */
+  readonly counters: Counter[] = [];
 
+  /** The last counter of a base, and the stretch of code that it is in. */
   #last = new Int32Array(4096);
   #stretchOf = new Int32Array(4096);
   /** Number of the stretch of code whose groups are open: all of it runs equally often. */
@@ -31,21 +28,21 @@ export class CounterGroups {
   /** Whether the walk is at a place that runs rarely compared to the rest of its function. */
   cold = false;
 
+  readonly #snippets: HeapSnippets;
   readonly #exact: boolean;
   readonly #everything: boolean;
   #state!: WalkState;
-  #kind = 0;
 
   /** `exact`: share counters at identical addresses only. `everything`: count stack and static addresses too. */
-  constructor(exact: boolean, everything: boolean) {
+  constructor(snippets: HeapSnippets, exact: boolean, everything: boolean) {
+    this.#snippets = snippets;
     this.#exact = exact;
     this.#everything = everything;
   }
 
   /** A function's walk begins, at a place that is `cold` or not. */
-  begin(state: WalkState, kind: number, cold: boolean): void {
+  begin(state: WalkState, cold: boolean): void {
     this.#state = state;
-    this.#kind = kind;
     this.cold = cold;
     this.length = 0;
     // Value numbers start again; so do their groups.
@@ -64,7 +61,7 @@ export class CounterGroups {
   resume(stretch: number, groups: number): void {
     if (this.#exact || stretch === this.stretch) return;
     for (let counter = this.length - 1; counter >= groups; counter--) {
-      const base = this.base[counter];
+      const { base } = this.counters[counter];
       this.#last[base] = this.#lastBefore[counter];
       this.#stretchOf[base] = this.#stretchBefore[counter];
     }
@@ -77,6 +74,7 @@ export class CounterGroups {
    */
   count(access: number, at: number, displacement: number, start: number, end: number): void {
     const { stack, values, insertions, temporaries } = this.#state;
+    const { counters } = this;
     let base = stack.value[at];
     if (base === 0) {
       base = values.fresh(ValueClass.Unknown, NO_LOCAL);
@@ -89,31 +87,35 @@ export class CounterGroups {
     let group = open;
     // All constants share one base; they are different objects, so they are told apart by address.
     if (this.#exact || base === CONSTANT)
-      while (group >= 0 && this.offset[group] !== offset) group = this.#previous[group];
+      while (group >= 0 && counters[group].offset !== offset) group = counters[group].previous;
     const reads = ACCESS_KIND[access] === AccessKind.Store ? 0 : 1;
     if (group >= 0) {
-      const insertion = this.insertion[group];
-      insertions.c[insertion] = (insertions.c[insertion] + 2) | reads;
+      counters[group].word = (counters[group].word + 2) | reads;
       return;
     }
     const counter = this.#add(base, offset, open);
-    const local = keepAddress(stack, values, insertions, temporaries, at, access, start);
+    counter.local = keepAddress(this.#state, at, access, start);
+    counter.displacement = displacement;
+    counter.word = 2 | reads;
     temporaries.scratch = true;
-    const kind = this.#kind + (this.cold ? HeapStep.CountOutlined : HeapStep.Count);
-    this.local[counter] = local;
-    this.insertion[counter] = insertions.add(end, kind, local, displacement, 2 | reads);
+    insertions.add(end, counter);
   }
 
-  #add(base: number, offset: number, previous: number): number {
-    const counter = this.length++;
-    if (counter === this.insertion.length) this.#growCounters();
-    this.base[counter] = base;
-    this.offset[counter] = offset;
-    this.#previous[counter] = previous;
-    this.#lastBefore[counter] = this.#last[base];
-    this.#stretchBefore[counter] = this.#stretchOf[base];
-    this.#last[base] = counter;
+  #add(base: number, offset: number, previous: number): Counter {
+    const index = this.length++;
+    if (index === this.#lastBefore.length) this.#growCounters();
+    this.#lastBefore[index] = this.#last[base];
+    this.#stretchBefore[index] = this.#stretchOf[base];
+    this.#last[base] = index;
     this.#stretchOf[base] = this.stretch;
+    this.counters[index] ??= new Counter(this.#snippets);
+    const counter = this.counters[index];
+    counter.base = base;
+    counter.offset = offset;
+    counter.previous = previous;
+    counter.isLeftOut = false;
+    counter.isOutlined = this.cold;
+    counter.accumulator = undefined;
     return counter;
   }
 
@@ -124,12 +126,7 @@ export class CounterGroups {
   }
 
   #growCounters(): void {
-    const size = this.insertion.length * 2;
-    this.insertion = grown(this.insertion, size);
-    this.local = grown(this.local, size);
-    this.base = grown(this.base, size);
-    this.offset = grown(this.offset, size);
-    this.#previous = grown(this.#previous, size);
+    const size = this.#lastBefore.length * 2;
     this.#lastBefore = grown(this.#lastBefore, size);
     this.#stretchBefore = grown(this.#stretchBefore, size);
   }

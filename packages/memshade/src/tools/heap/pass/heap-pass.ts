@@ -1,5 +1,4 @@
 import type { ToolPass, WalkState } from "../../../rewrite/tool.ts";
-import type { SnippetSink } from "../../../rewrite/write/snippet-sink.ts";
 import * as Op from "../../../wasm/op.generated.ts";
 import { CounterGroups } from "./counter-groups.ts";
 import { type CounterTargets, HeapSnippets } from "./heap-snippets.ts";
@@ -22,7 +21,6 @@ export class HeapPass implements ToolPass {
   readonly #roots = new PointerRoots();
   readonly #loops: LoopSummary;
   readonly #accumulators: LoopAccumulators;
-  readonly #snippets: HeapSnippets;
   #state!: WalkState;
   /** Whether counters in loops may be gathered in locals. */
   #gathers = false;
@@ -39,21 +37,20 @@ export class HeapPass implements ToolPass {
 
   constructor(options: HeapPassOptions, targets: CounterTargets) {
     this.#options = options;
-    this.#counters = new CounterGroups(options.exact, options.includeStack);
-    this.#loops = new LoopSummary(this.#counters);
-    this.#accumulators = new LoopAccumulators(this.#counters, this.#roots);
-    this.#snippets = new HeapSnippets(targets, options.memory64, this.#accumulators);
+    const snippets = new HeapSnippets(targets, options.memory64);
+    this.#counters = new CounterGroups(snippets, options.exact, options.includeStack);
+    this.#loops = new LoopSummary(snippets, this.#counters);
+    this.#accumulators = new LoopAccumulators(snippets, this.#counters, this.#roots);
   }
 
-  begin(state: WalkState, kind: number): void {
+  begin(state: WalkState): void {
     const { exact, memory64 } = this.#options;
     this.#state = state;
     this.#outlines = state.hasLoops && !memory64;
     this.#gathers = this.#outlines && !exact;
-    this.#counters.begin(state, kind, this.#outlines);
-    this.#loops.begin(state, kind);
-    this.#snippets.begin(state.insertions, kind);
-    this.#accumulators.begin(state, kind);
+    this.#counters.begin(state, this.#outlines);
+    this.#loops.begin(state);
+    this.#accumulators.begin(state);
     this.#valuesAtHeaders.length = 0;
     this.#roots.begin(state);
   }
@@ -124,9 +121,5 @@ export class HeapPass implements ToolPass {
 
   end(): void {
     if (this.#gathers) this.#accumulators.finish();
-  }
-
-  write(sink: SnippetSink, entry: number): void {
-    this.#snippets.write(sink, entry);
   }
 }

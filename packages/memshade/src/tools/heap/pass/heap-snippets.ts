@@ -1,24 +1,10 @@
-import type { Insertions, LinearForm } from "../../../rewrite/write/insertions.ts";
+import { isZero, type Progression } from "../../../rewrite/facts/loop-progressions.ts";
+import { pushForm } from "../../../rewrite/write/linear-form.ts";
 import type { SnippetSink } from "../../../rewrite/write/snippet-sink.ts";
 import { SHORT_SCRATCH } from "../../../rewrite/write/temporaries.ts";
 import * as Op from "../../../wasm/op.generated.ts";
-import type { Accumulator, LoopAccumulators } from "./loop-accumulators.ts";
-
-/** What the pass inserts: numbers behind its first kind. A counter word is (accesses << 1) | (1 if one of them reads). */
-export const HeapStep = {
-  /** `a`: local with the base address, `b`: constant to add to it, `c`: counter word. */
-  Count: 0,
-  /** As Count, by a call: smaller and slower. */
-  CountOutlined: 1,
-  /** As Count, into locals: `a` to `c` as there, `d`: index of the accumulator. */
-  Accumulate: 2,
-  /** `a`: index of the accumulator. Adds it to the counter, if there is something to add, and clears it. */
-  FlushAccumulator: 3,
-  /** `a`: address (a linear form), `c`: counter word of one trip, `d`: trips. After the loop. */
-  CountTrips: 4,
-  /** `a`: address behind the last trip and `b`: stride (linear forms), `c`: counter word, `d`: trips. After the loop. */
-  CountStrided: 5,
-} as const;
+import type { Counter } from "./counter.ts";
+import type { Accumulator } from "./loop-accumulators.ts";
 
 /** Indices, in the rewritten module, of what counters need. */
 export interface CounterTargets {
@@ -29,6 +15,12 @@ export interface CounterTargets {
   runtime(name: "countTrips" | "countStrided" | "countGathered"): number;
   /** Function that adds a counter word for the address it is given. */
   countFunction(word: number): number;
+}
+
+/** Accesses of a loop whose address is followed: the counter word of one trip, and a local with the number of trips. */
+export interface CountedTrips extends Progression {
+  word: number;
+  trips: number;
 }
 
 /** Bytes of program memory per counter of four bytes. */
@@ -42,51 +34,14 @@ const EMPTY = 0x40;
 export class HeapSnippets {
   readonly #targets: CounterTargets;
   readonly #memory64: boolean;
-  readonly #accumulators: LoopAccumulators;
-  #insertions!: Insertions;
-  #kind = 0;
 
-  constructor(targets: CounterTargets, memory64: boolean, accumulators: LoopAccumulators) {
+  constructor(targets: CounterTargets, memory64: boolean) {
     this.#targets = targets;
     this.#memory64 = memory64;
-    this.#accumulators = accumulators;
-  }
-
-  begin(insertions: Insertions, kind: number): void {
-    this.#insertions = insertions;
-    this.#kind = kind;
-  }
-
-  write(sink: SnippetSink, entry: number): void {
-    const { a, b, c, d, forms, kind } = this.#insertions;
-    const targets = this.#targets;
-    switch (kind[entry] - this.#kind) {
-      case HeapStep.Count:
-        this.#count(sink, a[entry], b[entry], c[entry]);
-        break;
-      case HeapStep.CountOutlined:
-        pushSum(sink, a[entry], b[entry]);
-        sink.indexed(Op.CALL, targets.countFunction(c[entry]));
-        break;
-      case HeapStep.Accumulate:
-        accumulate(sink, this.#accumulators.all[d[entry]], a[entry], b[entry], c[entry]);
-        break;
-      case HeapStep.FlushAccumulator:
-        this.#flush(sink, this.#accumulators.all[a[entry]]);
-        break;
-      default: {
-        const strided = kind[entry] - this.#kind === HeapStep.CountStrided;
-        pushForm(sink, forms[a[entry]]);
-        if (strided) pushForm(sink, forms[b[entry]]);
-        sink.local(Op.LOCAL_GET, d[entry]);
-        sink.i32(c[entry]);
-        sink.indexed(Op.CALL, targets.runtime(strided ? "countStrided" : "countTrips"));
-      }
-    }
   }
 
   /** counter[(local + displacement) / 8] += word; the lowest bit of the word is a flag. */
-  #count(sink: SnippetSink, local: number, displacement: number, word: number): void {
+  count(sink: SnippetSink, { local, displacement, word }: Counter): void {
     const { shadowMemory } = this.#targets;
     // Whole granules go into the offsets of the counter's load and store: the access was valid, so the sum does not wrap.
     const folded = !this.#memory64 && displacement > 0 && displacement % GRANULE_BYTES === 0;
@@ -111,6 +66,50 @@ export class HeapSnippets {
     sink.access(Op.I32_STORE, 2, shadowMemory, offset);
   }
 
+  /** As `count`, by a call. */
+  callCount(sink: SnippetSink, { local, displacement, word }: Counter): void {
+    pushSum(sink, local, displacement);
+    sink.indexed(Op.CALL, this.#targets.countFunction(word));
+  }
+
+  /** As `count`, into the accumulator's locals. */
+  accumulate(sink: SnippetSink, { local, displacement, word: added }: Counter, into: Accumulator): void {
+    const { word, address, writes } = into;
+    pushSum(sink, local, displacement);
+    sink.local(Op.LOCAL_SET, address);
+    sink.local(Op.LOCAL_GET, word);
+    sink.i64(added & ~1);
+    sink.plain(Op.I64_ADD);
+    // Where all places read, it is enough to say so in the end.
+    if (added & 1 && writes) setReadFlag(sink);
+    sink.local(Op.LOCAL_SET, word);
+  }
+
+  /** Adds an accumulator to the counter, if there is something to add, and clears it. */
+  flush(sink: SnippetSink, { word, address, writes }: Accumulator): void {
+    sink.local(Op.LOCAL_GET, word);
+    sink.plain(Op.I64_EQZ);
+    sink.plain(Op.I32_EQZ);
+    sink.open(Op.IF, EMPTY);
+    sink.local(Op.LOCAL_GET, address);
+    sink.local(Op.LOCAL_GET, word);
+    if (!writes) setReadFlag(sink);
+    sink.indexed(Op.CALL, this.#targets.runtime("countGathered"));
+    sink.i64(0);
+    sink.local(Op.LOCAL_SET, word);
+    sink.end();
+  }
+
+  /** Behind a loop: counts all its trips through a counter that was left out. */
+  countTrips(sink: SnippetSink, { word, end, stride, trips }: CountedTrips): void {
+    const moves = !isZero(stride);
+    pushForm(sink, end);
+    if (moves) pushForm(sink, stride);
+    sink.local(Op.LOCAL_GET, trips);
+    sink.i32(word);
+    sink.indexed(Op.CALL, this.#targets.runtime(moves ? "countStrided" : "countTrips"));
+  }
+
   /** Half the address in a local plus `displacement`; addresses above 4 GiB have one counter that nobody reads. */
   #pushWideIndex(sink: SnippetSink, local: number, displacement: number): void {
     const shifted = (bits: number): void => {
@@ -129,38 +128,6 @@ export class HeapSnippets {
     sink.plain(Op.I64_EQZ);
     sink.plain(SELECT);
   }
-
-  #flush(sink: SnippetSink, { word, address, writes }: Accumulator): void {
-    sink.local(Op.LOCAL_GET, word);
-    sink.plain(Op.I64_EQZ);
-    sink.plain(Op.I32_EQZ);
-    sink.open(Op.IF, EMPTY);
-    sink.local(Op.LOCAL_GET, address);
-    sink.local(Op.LOCAL_GET, word);
-    if (!writes) setReadFlag(sink);
-    sink.indexed(Op.CALL, this.#targets.runtime("countGathered"));
-    sink.i64(0);
-    sink.local(Op.LOCAL_SET, word);
-    sink.end();
-  }
-}
-
-/** word += `added`; address = local + displacement. */
-function accumulate(
-  sink: SnippetSink,
-  { word, address, writes }: Accumulator,
-  local: number,
-  displacement: number,
-  added: number,
-): void {
-  pushSum(sink, local, displacement);
-  sink.local(Op.LOCAL_SET, address);
-  sink.local(Op.LOCAL_GET, word);
-  sink.i64(added & ~1);
-  sink.plain(Op.I64_ADD);
-  // Where all places read, it is enough to say so in the end.
-  if (added & 1 && writes) setReadFlag(sink);
-  sink.local(Op.LOCAL_SET, word);
 }
 
 function setReadFlag(sink: SnippetSink): void {
@@ -173,20 +140,4 @@ function pushSum(sink: SnippetSink, local: number, displacement: number): void {
   if (displacement === 0) return;
   sink.i32(displacement);
   sink.plain(Op.I32_ADD);
-}
-
-function pushForm(sink: SnippetSink, { terms, constant }: LinearForm): void {
-  let pushed = false;
-  for (const { local, factor } of terms) {
-    sink.local(Op.LOCAL_GET, local);
-    if (factor !== 1) {
-      sink.i32(factor);
-      sink.plain(Op.I32_MUL);
-    }
-    if (pushed) sink.plain(Op.I32_ADD);
-    pushed = true;
-  }
-  if (pushed && constant === 0) return;
-  sink.i32(constant);
-  if (pushed) sink.plain(Op.I32_ADD);
 }

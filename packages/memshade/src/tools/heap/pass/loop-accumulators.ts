@@ -1,8 +1,9 @@
 import type { WalkState } from "../../../rewrite/tool.ts";
 import { extraLocal } from "../../../rewrite/write/temporaries.ts";
 import { I32, I64 } from "../../../wasm/index.ts";
+import type { Counter } from "./counter.ts";
 import type { CounterGroups } from "./counter-groups.ts";
-import { HeapStep } from "./heap-snippets.ts";
+import type { HeapSnippets } from "./heap-snippets.ts";
 import type { PointerRoots } from "./pointer-roots.ts";
 
 /** Accesses to one object that a loop adds up in locals; they reach the object's counter when the loop is left. */
@@ -17,12 +18,18 @@ export interface Accumulator {
 }
 
 interface Open extends Accumulator {
-  /** Counters it stands for, by their index in the function's counter groups. */
-  counters: number[];
-  /** Insertions that write the counter. */
-  flushes: number[];
+  /** Counters it stands for. */
+  counters: Counter[];
+  /** Where it is written to the counter, as long as it is. */
+  flushes: Flush[];
   /** Whether it is held across loops inside of a loop. */
   nested: boolean;
+}
+
+/** Where an accumulator is added to its counter. */
+interface Flush {
+  position: number;
+  isLeftOut: boolean;
 }
 
 /** A place inside of loops where control goes to the label of the block at index `target`; −1: the function returns. */
@@ -47,8 +54,7 @@ const MOST_PER_FUNCTION = 48;
  * runs, its accesses are added up in locals, for the outermost loop of which that holds.
  */
 export class LoopAccumulators {
-  /** Accumulators that insertions refer to by index. */
-  readonly all: Accumulator[] = [];
+  readonly #snippets: HeapSnippets;
   readonly #counters: CounterGroups;
   readonly #roots: PointerRoots;
   /** Things so far that no accumulator can be held across: calls, and ways out of the function with a condition. */
@@ -61,18 +67,16 @@ export class LoopAccumulators {
   readonly #begun: Begun[] = [];
 
   #state!: WalkState;
-  #kind = 0;
 
-  constructor(counters: CounterGroups, roots: PointerRoots) {
+  constructor(snippets: HeapSnippets, counters: CounterGroups, roots: PointerRoots) {
+    this.#snippets = snippets;
     this.#counters = counters;
     this.#roots = roots;
   }
 
   /** A function's walk begins. */
-  begin(state: WalkState, kind: number): void {
+  begin(state: WalkState): void {
     this.#state = state;
-    this.#kind = kind;
-    this.all.length = 0;
     this.#obstacles = 0;
     this.#exits.length = 0;
     this.#open.length = 0;
@@ -131,24 +135,23 @@ export class LoopAccumulators {
    * trips, and what they would save is lost on their way out.
    */
   finish(): void {
-    const { insertions, temporaries } = this.#state;
+    const { temporaries } = this.#state;
     for (const accumulator of this.#open) {
       if (accumulator.nested) {
         accumulator.word = extraLocal(temporaries, I64);
         accumulator.address = extraLocal(temporaries, I32);
         continue;
       }
-      for (const counter of accumulator.counters)
-        insertions.kind[this.#counters.insertion[counter]] = this.#kind + HeapStep.Count;
-      for (const flush of accumulator.flushes) insertions.remove(flush);
+      for (const counter of accumulator.counters) counter.accumulator = undefined;
+      for (const flush of accumulator.flushes) flush.isLeftOut = true;
     }
   }
 
   #gather(begun: Begun, end: number, reached: boolean): void {
-    const { control, insertions, openLoops } = this.#state;
+    const { control, openLoops } = this.#state;
     const outermost = openLoops === 1;
     const loop = control.top;
-    const counters = this.#counters;
+    const { counters, length } = this.#counters;
     const found = new Map<number, Open>();
     // Those of inner loops, as far as their objects stay the same here.
     for (let i = begun.open; i < this.#open.length; i++) {
@@ -165,10 +168,11 @@ export class LoopAccumulators {
         this.#open.length--;
       }
     }
-    const taken = new Map<number, number[]>();
-    for (let counter = begun.counters; counter < counters.length; counter++) {
-      if (insertions.kind[counters.insertion[counter]] !== this.#kind + HeapStep.Count) continue;
-      const key = this.#roots.keyOf(counters.base[counter], control, loop);
+    const taken = new Map<number, Counter[]>();
+    for (let i = begun.counters; i < length; i++) {
+      const counter = counters[i];
+      if (counter.isLeftOut || counter.isOutlined || counter.accumulator !== undefined) continue;
+      const key = this.#roots.keyOf(counter.base, control, loop);
       if (key === 0) continue;
       const same = taken.get(key);
       if (same === undefined) taken.set(key, [counter]);
@@ -186,7 +190,7 @@ export class LoopAccumulators {
     }
     if (found.size === 0) return;
     // What follows must not join a counter that has just left the loop.
-    counters.endBlock();
+    this.#counters.endBlock();
     for (const accumulator of found.values()) {
       if (reached) this.#flush(accumulator, end);
       for (let i = begun.exits; i < this.#exits.length; i++) {
@@ -218,20 +222,17 @@ export class LoopAccumulators {
     const { control } = this.#state;
     let shared = 0;
     for (const counter of accumulator.counters) {
-      const key = this.#roots.keyOf(this.#counters.base[counter], control, control.top);
+      const key = this.#roots.keyOf(counter.base, control, control.top);
       if (key === 0 || (shared !== 0 && key !== shared)) return 0;
       shared = key;
     }
     return shared;
   }
 
-  #take(accumulator: Open, counter: number): void {
-    const { insertions } = this.#state;
-    const insertion = this.#counters.insertion[counter];
-    if (insertions.c[insertion] & 1) accumulator.reads = true;
+  #take(accumulator: Open, counter: Counter): void {
+    if (counter.word & 1) accumulator.reads = true;
     else accumulator.writes = true;
-    insertions.kind[insertion] = this.#kind + HeapStep.Accumulate;
-    insertions.d[insertion] = this.all.push(accumulator) - 1;
+    counter.accumulator = accumulator;
     accumulator.counters.push(counter);
   }
 
@@ -241,21 +242,23 @@ export class LoopAccumulators {
 
   /** Takes back what writes an accumulator at the ends of an inner loop. */
   #withdraw(accumulator: Open): void {
-    for (const flush of accumulator.flushes) this.#state.insertions.remove(flush);
+    for (const flush of accumulator.flushes) flush.isLeftOut = true;
     accumulator.flushes.length = 0;
     for (const pending of this.#pending.values()) pending.delete(accumulator);
   }
 
   #flush(accumulator: Open, position: number): void {
-    const index = this.all.push(accumulator) - 1;
-    accumulator.flushes.push(
-      this.#state.insertions.add(position, this.#kind + HeapStep.FlushAccumulator, index),
-    );
+    const flush: Flush = { position, isLeftOut: false };
+    accumulator.flushes.push(flush);
+    this.#state.insertions.add(position, {
+      write: (sink) => {
+        if (!flush.isLeftOut) this.#snippets.flush(sink, accumulator);
+      },
+    });
   }
 
   #flushAtHeader(accumulator: Open, body: number): void {
-    const { key } = this.#state.insertions;
-    if (!accumulator.flushes.some((flush) => key[flush] >>> 2 === body)) this.#flush(accumulator, body);
+    if (!accumulator.flushes.some(({ position }) => position === body)) this.#flush(accumulator, body);
   }
 
   #flushBehind(accumulator: Open, block: number): void {

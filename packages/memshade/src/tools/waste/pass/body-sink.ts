@@ -6,7 +6,6 @@ const HAS_MEMORY_INDEX = 0x40;
 
 /** Lets what writes snippets write a function's body. Locals are the function's own. */
 export class BodySink implements SnippetSink {
-  readonly source = new Uint8Array(0);
   readonly #body: BodyBuilder;
 
   constructor(body: BodyBuilder) {
@@ -60,8 +59,4 @@ export class BodySink implements SnippetSink {
 
   /** Nothing of the original stands in such functions. */
   mark(): void {}
-
-  copy(): void {
-    throw new RangeError("a function made by instrumentation copies nothing");
-  }
 }

@@ -2,7 +2,8 @@ import { ByteWriter } from "../../../bytes/writer.ts";
 import { isZero, LoopProgressions, type Progression } from "../../../rewrite/facts/loop-progressions.ts";
 import type { WalkState } from "../../../rewrite/tool.ts";
 import { CONSTANT } from "../../../rewrite/walk/value-numbers.ts";
-import type { LinearForm } from "../../../rewrite/write/insertions.ts";
+import type { OptionalInsertion } from "../../../rewrite/write/insertions.ts";
+import type { LinearForm } from "../../../rewrite/write/linear-form.ts";
 import type { SnippetSink } from "../../../rewrite/write/snippet-sink.ts";
 import { extraLocal } from "../../../rewrite/write/temporaries.ts";
 import {
@@ -68,8 +69,8 @@ export interface LoopAccess {
   /** Value number of the address, and the constant added to it. */
   base: number;
   offset: number;
-  /** Entries to take back if the loop as a whole is followed instead. */
-  entries: number[];
+  /** To be left out if the loop as a whole is followed instead. */
+  steps: OptionalInsertion[];
 }
 
 /** A loop whose accesses the runtime is told of when it has ended. */
@@ -132,7 +133,7 @@ export class LoopStreams {
     const accesses = this.#accesses;
     this.#accesses = undefined;
     if (!oneBlock || accesses === undefined || !isWorthIt(accesses)) return undefined;
-    const { control, temporaries, insertions } = this.#state;
+    const { control, temporaries } = this.#state;
     this.#progressions.begin(control);
     const streams: Progression[] = [];
     let counted: Progression | undefined;
@@ -152,7 +153,7 @@ export class LoopStreams {
       return undefined;
     const at = this.#targets.table.add([accesses.length, runs, ...wordsOf(accesses, streams)]);
     if (at === undefined) return undefined;
-    for (const { entries } of accesses) for (const entry of entries) insertions.remove(entry);
+    for (const { steps } of accesses) for (const step of steps) step.isLeftOut = true;
     const trips = this.#progressions.countTrips(control, end, counted, temporaries);
     const stores = stored.map(({ place }) => place);
     for (const store of stores) store.silent = extraLocal(temporaries, I64);

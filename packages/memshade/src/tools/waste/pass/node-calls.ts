@@ -3,21 +3,9 @@ import type { FramePlan } from "../../../contexts/frames/frame-plan.ts";
 import type { FrameSnippets } from "../../../contexts/frames/frame-snippets.ts";
 import type { WalkState } from "../../../rewrite/tool.ts";
 import { NO_LOCAL } from "../../../rewrite/walk/operand-stack.ts";
-import type { SnippetSink } from "../../../rewrite/write/snippet-sink.ts";
 import { extraLocal } from "../../../rewrite/write/temporaries.ts";
 import { I32 } from "../../../wasm/index.ts";
 import * as Op from "../../../wasm/op.generated.ts";
-
-/** What the insertions of `NodeCalls` do, with numbers that no others of the tool have. */
-const NodeStep = {
-  Begin: 200,
-  Enter: 201,
-  Leave: 202,
-  KeepHost: 203,
-  CallHost: 204,
-  Back: 205,
-  Note: 206,
-} as const;
 
 export interface NodeTargets {
   plan: FramePlan;
@@ -38,7 +26,6 @@ export interface NodeTargets {
  */
 export class NodeCalls {
   readonly #targets: NodeTargets;
-  readonly #add: (position: number, step: number, b: number, c: number) => number;
   readonly #catches: boolean;
   #state!: WalkState;
   #codeStart = 0;
@@ -46,14 +33,9 @@ export class NodeCalls {
   #hostLocal = NO_LOCAL;
 
   /** `catches`: whether functions of the module may catch exceptions. */
-  constructor(
-    targets: NodeTargets,
-    catches: boolean,
-    add: (position: number, step: number, b: number, c: number) => number,
-  ) {
+  constructor(targets: NodeTargets, catches: boolean) {
     this.#targets = targets;
     this.#catches = catches;
-    this.#add = add;
   }
 
   begin(state: WalkState, codeStart: number): void {
@@ -64,68 +46,68 @@ export class NodeCalls {
   }
 
   call(callee: number, isTail: boolean, start: number, end: number): void {
-    const treatment = this.#targets.plan.treatment(this.#state.function, callee, isTail);
+    const { plan, snippets, nodeGlobal, enter } = this.#targets;
+    const { insertions, module, temporaries } = this.#state;
+    const treatment = plan.treatment(this.#state.function, callee, isTail);
     if (treatment === CallTreatment.None || treatment === CallTreatment.Keep) return;
     const node = this.#node();
     const mayLeave = treatment === CallTreatment.Host || treatment === CallTreatment.KeepHost;
     const returns = treatment === CallTreatment.Host;
-    const leaves = callee >= 0 ? 1 : 0;
-    if (returns && this.#hostLocal === NO_LOCAL) this.#hostLocal = extraLocal(this.#state.temporaries, I32);
-    if (returns) this.#add(start, NodeStep.KeepHost, this.#hostLocal, 0);
-    this.#add(start, NodeStep.Enter, start - this.#state.module.codePayloadStart, 0);
-    if (mayLeave) this.#add(start, NodeStep.CallHost, leaves, 0);
-    if (!isTail) this.#add(end, NodeStep.Leave, node, 0);
-    if (returns) this.#add(end, NodeStep.Back, leaves, this.#hostLocal);
+    const leaves = callee >= 0;
+    if (returns && this.#hostLocal === NO_LOCAL) this.#hostLocal = extraLocal(temporaries, I32);
+    const host = this.#hostLocal;
+    if (returns) insertions.add(start, { write: (sink) => snippets.keepHost(sink, host) });
+    insertions.add(start, {
+      write(sink) {
+        sink.i32(start - module.codePayloadStart);
+        sink.indexed(Op.CALL, enter);
+        sink.indexed(Op.GLOBAL_SET, nodeGlobal);
+      },
+    });
+    if (mayLeave) insertions.add(start, { write: (sink) => snippets.callHost(sink, leaves) });
+    if (!isTail) this.#putBack(end, node);
+    if (returns) insertions.add(end, { write: (sink) => snippets.returned(sink, host, leaves) });
   }
 
   /** What follows at `position` may be what comes behind a throw. */
   caught(position: number): void {
-    if (this.#catches) this.#add(position, NodeStep.Leave, this.#node(), 0);
+    if (this.#catches) this.#putBack(position, this.#node());
   }
 
   /** Puts the node at hand into a word of the tool's memory, before the instruction at `start`. */
   note(start: number, word: number): void {
-    this.#add(start, NodeStep.Note, word, 0);
+    const { nodeGlobal, memory } = this.#targets;
+    this.#state.insertions.add(start, {
+      write(sink) {
+        sink.i32(0);
+        sink.indexed(Op.GLOBAL_GET, nodeGlobal);
+        sink.access(Op.I32_STORE, 2, memory, word);
+      },
+    });
   }
 
   /** The local with the function's own node. */
   #node(): number {
-    if (this.#local === NO_LOCAL) {
-      this.#local = extraLocal(this.#state.temporaries, I32);
-      this.#add(this.#codeStart, NodeStep.Begin, this.#local, 0);
-    }
-    return this.#local;
+    if (this.#local !== NO_LOCAL) return this.#local;
+    const { nodeGlobal } = this.#targets;
+    const local = extraLocal(this.#state.temporaries, I32);
+    this.#local = local;
+    this.#state.insertions.add(this.#codeStart, {
+      write(sink) {
+        sink.indexed(Op.GLOBAL_GET, nodeGlobal);
+        sink.local(Op.LOCAL_SET, local);
+      },
+    });
+    return local;
   }
 
-  write(sink: SnippetSink, step: number, b: number, c: number): void {
-    const { nodeGlobal, enter, snippets, memory } = this.#targets;
-    switch (step) {
-      case NodeStep.Note:
-        sink.i32(0);
-        sink.indexed(Op.GLOBAL_GET, nodeGlobal);
-        sink.access(Op.I32_STORE, 2, memory, b);
-        break;
-      case NodeStep.Begin:
-        sink.indexed(Op.GLOBAL_GET, nodeGlobal);
-        sink.local(Op.LOCAL_SET, b);
-        break;
-      case NodeStep.Enter:
-        sink.i32(b);
-        sink.indexed(Op.CALL, enter);
+  #putBack(position: number, node: number): void {
+    const { nodeGlobal } = this.#targets;
+    this.#state.insertions.add(position, {
+      write(sink) {
+        sink.local(Op.LOCAL_GET, node);
         sink.indexed(Op.GLOBAL_SET, nodeGlobal);
-        break;
-      case NodeStep.Leave:
-        sink.local(Op.LOCAL_GET, b);
-        sink.indexed(Op.GLOBAL_SET, nodeGlobal);
-        break;
-      case NodeStep.KeepHost:
-        snippets.keepHost(sink, b);
-        break;
-      case NodeStep.CallHost:
-        snippets.callHost(sink, b !== 0);
-        break;
-      case NodeStep.Back:
-        snippets.returned(sink, c, b !== 0);
-    }
+      },
+    });
   }
 }

@@ -4,8 +4,8 @@ import { hasLongDisplacement } from "../../../rewrite/walk/displacements.ts";
 import { keepAddress } from "../../../rewrite/walk/keep-address.ts";
 import { NO_LOCAL } from "../../../rewrite/walk/operand-stack.ts";
 import { CONSTANT, ValueClass } from "../../../rewrite/walk/value-numbers.ts";
-import { InsertionKind } from "../../../rewrite/write/insertions.ts";
-import type { SnippetSink } from "../../../rewrite/write/snippet-sink.ts";
+import { type Insertion, OptionalInsertion } from "../../../rewrite/write/insertions.ts";
+import { callOf } from "../../../rewrite/write/replacements.ts";
 import { extraLocal } from "../../../rewrite/write/temporaries.ts";
 import {
   ACCESS_BYTES,
@@ -33,10 +33,20 @@ import type { PassTargets, SummaryParts } from "./pass-parts.ts";
 import { SiteKeys } from "./sites/site-keys.ts";
 import { isExactImport } from "./sites/wasi-functions.ts";
 import { zeroingFunctions } from "./sites/zeroing-functions.ts";
-import { Step, StepWriter } from "./steps.ts";
+import { Steps } from "./steps.ts";
 import type { Place } from "./summary-snippets.ts";
 
 const HAS_MEMORY_INDEX = 0x40;
+
+/** A load, store or atomic, as `ToolPass.access` is told of it, and its site. */
+interface Access {
+  op: number;
+  at: number;
+  displacement: number;
+  start: number;
+  end: number;
+  site: number;
+}
 
 /** Asks for what follows each access: inline where it can be, else a function in the place of the instruction. */
 export class WastePass implements ToolPass {
@@ -63,14 +73,15 @@ export class WastePass implements ToolPass {
   /** A bit per site: it accesses a place in its function's own frame. */
   readonly frames: Uint8Array;
   #state!: WalkState;
-  #kind = 0;
   #cursor = 0;
   #blockIsOpen = false;
   #codeStart = 0;
   readonly #callFrames: CallFrames | undefined;
   readonly #nodeCalls: NodeCalls | undefined;
   readonly #keys: SiteKeys;
-  readonly #steps: StepWriter;
+  readonly #steps: Steps;
+  /** What loops of the function at hand do as a whole, where that is followed. */
+  #streams: LoopStreams | undefined;
   /** Locals with the place and the context that asked the function at hand, which only passes that on; NO_LOCAL: not needed yet. */
   #asker = NO_LOCAL;
   #askerNode = NO_LOCAL;
@@ -94,17 +105,10 @@ export class WastePass implements ToolPass {
     this.#summary = summary;
     this.#targets = targets;
     const framed = summary?.framed;
-    if (framed !== undefined)
-      this.#callFrames = new CallFrames(framed.frames, (position, step, b, c) =>
-        this.#add(position, step, b, c),
-      );
+    if (framed !== undefined) this.#callFrames = new CallFrames(framed.frames);
     const { module } = around;
     if (targets.nodes !== undefined)
-      this.#nodeCalls = new NodeCalls(
-        targets.nodes,
-        module.importedTagCount + module.tags.length > 0,
-        (position, step, b, c) => this.#add(position, step, b, c),
-      );
+      this.#nodeCalls = new NodeCalls(targets.nodes, module.importedTagCount + module.tags.length > 0);
     this.#wrappers = new Set(around.allocator.wrappers);
     this.#allocating = new Set([...this.#wrappers, ...around.allocator.functions.map(({ index }) => index)]);
     this.#callsOut = targets.hostMayRead >= 0 && importsOf(around.module, "table").length > 0;
@@ -113,34 +117,23 @@ export class WastePass implements ToolPass {
       if (isExactImport(from)) this.#exact.add(index);
     });
     this.#keys = new SiteKeys(sites, framed?.sites, targets);
-    this.#steps = new StepWriter({
-      sites,
-      keys: this.#keys,
-      summary,
-      targets,
-      callFrames: this.#callFrames,
-      nodeCalls: this.#nodeCalls,
-      memory: around.shadowMemory,
-      scratch: this.#scratch,
-    });
+    this.#steps = new Steps({ sites, keys: this.#keys, targets, memory: around.shadowMemory });
     this.inline = new Uint8Array((sites.length + 7) >>> 3);
     this.leaders = new Uint8Array((sites.length + 7) >>> 3);
     this.frames = new Uint8Array((sites.length + 7) >>> 3);
   }
 
-  begin(state: WalkState, kind: number, codeStart: number): void {
+  begin(state: WalkState, codeStart: number): void {
     this.#state = state;
-    this.#kind = kind;
     this.#targets.stackMoves.begin();
     this.#cursor = this.#sites.firstOfFunction[state.function - this.#around.module.importedFunctionCount];
     this.#beginBlock();
     this.#codeStart = codeStart;
     this.#nodeCalls?.begin(state, codeStart);
-    this.#steps.begin(
+    this.#streams =
       this.#summary !== undefined && state.hasLoops && !this.#around.memory64
         ? new LoopStreams(state, this.#summary.streams)
-        : undefined,
-    );
+        : undefined;
     this.#extraLocals.clear();
     this.#asker = NO_LOCAL;
     this.#askerNode = NO_LOCAL;
@@ -166,28 +159,27 @@ export class WastePass implements ToolPass {
     const { memory64, module } = this.#around;
     if (memory64 && hasLongDisplacement(module.bytes, start)) {
       // No memory that is followed reaches there.
-      this.#steps.streams?.abandon();
+      this.#streams?.abandon();
       return;
     }
     if (values.classes[stack.value[at]] === ValueClass.Stack) setBit(this.frames, site);
     const summary = this.#summary;
+    const access: Access = { op, at, displacement, start, end, site };
     if (summary === undefined || !this.#isPlain(op, site)) {
-      this.#steps.streams?.abandon();
-      this.#replace(op, site, at, displacement, start, end);
+      this.#streams?.abandon();
+      this.#replace(access);
     } else if (summary.inlined[site] === 0 || !this.#isInline(at, displacement)) {
-      this.#steps.streams?.abandon();
-      if (IMMEDIATE_KIND[op] === ImmediateKind.MemargLane)
-        this.#replace(op, site, at, displacement, start, end);
-      else this.#replaceCold(summary, op, site, displacement, start, end);
-    } else this.#follow(op, site, at, displacement, start, end);
+      this.#streams?.abandon();
+      if (IMMEDIATE_KIND[op] === ImmediateKind.MemargLane) this.#replace(access);
+      else this.#replaceCold(summary, access);
+    } else this.#follow(summary, access);
   }
 
   bulk(_op: number, _first: number, _second: number, start: number): void {
-    this.#steps.streams?.abandon();
+    this.#streams?.abandon();
     const site = this.#siteAt(start);
-    this.#add(start, Step.NoteKey, this.#targets.storeSite, this.#keys.store(site));
-    if (this.#sites.load[site] !== 0)
-      this.#add(start, Step.NoteKey, this.#targets.loadSite, this.#keys.load(site));
+    this.#noteKey(start, this.#targets.storeSite, this.#keys.store(site));
+    if (this.#sites.load[site] !== 0) this.#noteKey(start, this.#targets.loadSite, this.#keys.load(site));
   }
 
   endBlock(): void {
@@ -196,7 +188,7 @@ export class WastePass implements ToolPass {
 
   enterLoop(body: number): void {
     this.#beginBlock();
-    this.#steps.streams?.enter();
+    this.#streams?.enter();
     // Clauses of a `try_table` may lead here.
     this.#nodeCalls?.caught(body);
   }
@@ -207,15 +199,20 @@ export class WastePass implements ToolPass {
 
   leaveLoop(_start: number, end: number, oneBlock: boolean): void {
     this.#beginBlock();
-    const loop = this.#steps.streams?.leave(end, oneBlock, this.#keys.runsAt(this.#leader));
-    if (loop !== undefined) {
-      this.#add(end, Step.Loop, this.#steps.loops.push(loop) - 1);
-    }
+    const streams = this.#streams;
+    const loop = streams?.leave(end, oneBlock, this.#keys.runsAt(this.#leader));
+    if (streams === undefined || loop === undefined) return;
+    this.#add(end, {
+      write: (sink) => {
+        for (const store of loop.stores) this.#summary?.snippets.flushSilent(sink, store);
+        streams.write(sink, loop, this.#targets.records);
+      },
+    });
   }
 
   setGlobal(global: number, start: number): number {
     if (global !== this.#around.stackPointer) return -1;
-    this.#steps.streams?.abandon();
+    this.#streams?.abandon();
     if (this.#targets.notesPlaces)
       this.#note(start, this.#targets.returnSite, start - this.#around.module.codePayloadStart);
     const { stack, values } = this.#state;
@@ -224,27 +221,27 @@ export class WastePass implements ToolPass {
 
   grow(memory: number, start: number, end: number): void {
     if (memory !== this.#around.memory) return;
-    if (this.#targets.growing >= 0) this.#add(start, Step.Call, this.#targets.growing);
-    this.#add(end, Step.Call, this.#targets.grown);
+    if (this.#targets.growing >= 0) this.#add(start, callOf(this.#targets.growing));
+    this.#add(end, callOf(this.#targets.grown));
   }
 
   call(callee: number, tail: boolean, start: number, end: number): void {
     const { importedFunctionCount, codePayloadStart } = this.#around.module;
     const offset = start - codePayloadStart;
     if (callee >= 0 && callee < importedFunctionCount) {
-      this.#add(start, Step.NoteKey, this.#targets.storeSite, this.#keys.store(this.#siteAt(start)));
+      this.#noteKey(start, this.#targets.storeSite, this.#keys.store(this.#siteAt(start)));
       const { hostMayRead } = this.#targets;
       const isOpaque = hostMayRead >= 0 && !this.#exact.has(callee);
-      if (isOpaque) this.#add(start, Step.Call, hostMayRead);
+      if (isOpaque) this.#add(start, callOf(hostMayRead));
       // Behind the call too: the host may have called back and looked at what that left.
-      if (!tail) this.#add(end, Step.Call, isOpaque ? hostMayRead : this.#targets.notePages);
+      if (!tail) this.#add(end, callOf(isOpaque ? hostMayRead : this.#targets.notePages));
     }
     if (callee < 0 && this.#callsOut) {
-      this.#add(start, Step.Call, this.#targets.hostMayRead);
-      if (!tail) this.#add(end, Step.Call, this.#targets.hostMayRead);
+      this.#add(start, callOf(this.#targets.hostMayRead));
+      if (!tail) this.#add(end, callOf(this.#targets.hostMayRead));
     }
     if (this.#zeroing.has(callee))
-      this.#add(start, Step.NoteKey, this.#targets.zeroedSite, this.#keys.store(this.#siteAt(start)));
+      this.#noteKey(start, this.#targets.zeroedSite, this.#keys.store(this.#siteAt(start)));
     if (this.#targets.notesPlaces && (callee < 0 || this.#allocating.has(callee))) this.#asks(start, offset);
     if (this.#callFrames !== undefined) this.#callFrames.call(callee, tail, start, end);
     else this.#nodeCalls?.call(callee, tail, start, end);
@@ -263,19 +260,15 @@ export class WastePass implements ToolPass {
       this.#asker = this.#keep(allocationSite);
       if (this.#nodeCalls !== undefined) this.#askerNode = this.#keep(allocationNode);
     }
-    this.#add(start, Step.PutBack, allocationSite, this.#asker);
-    if (this.#nodeCalls !== undefined) this.#add(start, Step.PutBack, allocationNode, this.#askerNode);
+    this.#add(start, this.#steps.putBack(allocationSite, this.#asker));
+    if (this.#nodeCalls !== undefined) this.#add(start, this.#steps.putBack(allocationNode, this.#askerNode));
   }
 
   /** A local that keeps a word of the tool's memory from the function's start on. */
   #keep(word: number): number {
     const local = extraLocal(this.#state.temporaries, I32);
-    this.#add(this.#codeStart, Step.Keep, word, local);
+    this.#add(this.#codeStart, this.#steps.keep(word, local));
     return local;
-  }
-
-  write(sink: SnippetSink, entry: number): void {
-    this.#steps.write(sink, entry, this.#state.insertions);
   }
 
   /** Sites come in the order of the walk; those that are never reached are skipped. */
@@ -291,28 +284,22 @@ export class WastePass implements ToolPass {
   }
 
   /** A function in the place of the instruction: the memarg's displacement and the site's ids become operands. */
-  #replace(op: number, site: number, at: number, displacement: number, start: number, end: number): void {
+  #replace({ op, at, displacement, start, end, site }: Access): void {
     const bytes = this.#around.module.bytes;
     const immediates = skipOpcode(bytes, start);
     const flags = bytes[immediates];
     const lane = IMMEDIATE_KIND[op] === ImmediateKind.MemargLane ? bytes[end - 1] : -1;
     const target = this.#functions.get(op, flags & (HAS_MEMORY_INDEX - 1), lane, this.#lanesOf(op, at));
-    this.#state.insertions.addLate(start, this.#kind, Step.Arguments, displacement, site);
-    this.#state.insertions.add(start, InsertionKind.ReplaceByCall, end - start, target);
+    const { insertions } = this.#state;
+    insertions.addLate(start, this.#steps.accessOperands(displacement, site));
+    insertions.replace(start, end, callOf(target));
   }
 
-  #replaceCold(
-    { functions }: SummaryParts,
-    op: number,
-    site: number,
-    displacement: number,
-    start: number,
-    end: number,
-  ): void {
+  #replaceCold({ functions }: SummaryParts, { op, displacement, start, end, site }: Access): void {
     const key = ACCESS_KIND[op] === AccessKind.Store ? this.#keys.store(site) : this.#keys.load(site);
     const { insertions } = this.#state;
-    insertions.addLate(start, this.#kind, Step.Cold, displacement, key);
-    insertions.add(start, InsertionKind.ReplaceByCall, end - start, functions.get(op));
+    insertions.addLate(start, this.#steps.coldOperands(displacement, key));
+    insertions.replace(start, end, callOf(functions.get(op)));
   }
 
   /** A constant address too high traps, or this module's memory is larger than what is followed. */
@@ -321,8 +308,8 @@ export class WastePass implements ToolPass {
     return stack.value[at] !== CONSTANT || (stack.offset[at] >>> 0) + displacement < this.#covered - 16;
   }
 
-  #follow(op: number, site: number, at: number, displacement: number, start: number, end: number): void {
-    const { stack, values, insertions, temporaries } = this.#state;
+  #follow({ snippets }: SummaryParts, { op, at, displacement, start, end, site }: Access): void {
+    const { stack, values } = this.#state;
     const isConstant = stack.value[at] === CONSTANT;
     setBit(this.inline, site);
     this.#needBase();
@@ -333,7 +320,7 @@ export class WastePass implements ToolPass {
       site,
       key: isStore ? this.#keys.store(site) : this.#keys.load(site),
       address: {
-        local: isConstant ? -1 : keepAddress(stack, values, insertions, temporaries, at, op, start),
+        local: isConstant ? -1 : keepAddress(this.#state, at, op, start),
         constant: isConstant ? stack.offset[at] : 0,
         displacement,
         isWide: this.#around.memory64,
@@ -343,8 +330,7 @@ export class WastePass implements ToolPass {
       silent: undefined,
       ids: NO_LOCAL,
     };
-    const number = this.#steps.places.push(place) - 1;
-    if (!isStore) this.#summary?.snippets.reserve(place, this.#scratch);
+    if (!isStore) snippets.reserve(place, this.#scratch);
     if (isStore) {
       this.#needIds(place);
       const holder = stack.holder(at + 1, values);
@@ -352,19 +338,25 @@ export class WastePass implements ToolPass {
       place.value.local = place.value.isHeld
         ? holder
         : this.#extraLocal(valueTypeOfStore(OPCODE_NAME[op] as string), 0);
-      this.#add(start, Step.Compare, number);
+      this.#add(start, { write: (sink) => snippets.compareStore(sink, place) });
     }
-    const entries: number[] = [];
+    const steps: OptionalInsertion[] = [];
     if (!this.#blockIsOpen) {
       this.#blockIsOpen = true;
       this.#leader = site;
       setBit(this.leaders, site);
-      entries.push(this.#add(end, Step.CountRun, site));
+      steps.push(new OptionalInsertion((sink) => snippets.countRun(sink, this.#keys.runsAt(site))));
     }
-    entries.push(this.#add(end, isStore ? Step.Mark : Step.Test, number));
+    steps.push(
+      new OptionalInsertion((sink) => {
+        if (isStore) snippets.markStore(sink, place);
+        else snippets.testLoad(sink, place, this.#scratch);
+      }),
+    );
+    for (const step of steps) this.#add(end, step);
     const offset = (stack.offset[at] + displacement) | 0;
-    if (stack.value[at] === 0) this.#steps.streams?.abandon();
-    else this.#steps.streams?.add({ place, base: stack.value[at], offset, entries });
+    if (stack.value[at] === 0) this.#streams?.abandon();
+    else this.#streams?.add({ place, base: stack.value[at], offset, steps });
   }
 
   /** Bytes of the floats that a vector store stores, as far as the instruction that made them shows it; else 0. */
@@ -393,7 +385,7 @@ export class WastePass implements ToolPass {
     const fixed = this.#summary?.fixed;
     if (fixed === undefined || fixed.base !== NO_LOCAL) return;
     fixed.base = extraLocal(this.#state.temporaries, I32);
-    this.#add(this.#codeStart, Step.Base);
+    this.#add(this.#codeStart, { write: (sink) => fixed.computeBase(sink) });
   }
 
   /** Ids of stores are kept in a local while they are stored; without contexts their table is reached from one. */
@@ -403,7 +395,7 @@ export class WastePass implements ToolPass {
     if (fixed === undefined || fixed.idsBase !== NO_LOCAL) return;
     fixed.idsBase = extraLocal(this.#state.temporaries, I32);
     fixed.firstStore = place.key;
-    this.#add(this.#codeStart, Step.IdsBase);
+    this.#add(this.#codeStart, { write: (sink) => fixed.computeIdsBase(sink) });
   }
 
   #extraLocal(type: ValType, number: number): number {
@@ -416,11 +408,15 @@ export class WastePass implements ToolPass {
   }
 
   #note(position: number, word: number, value: number): void {
-    this.#add(position, Step.Note, word, value);
+    this.#add(position, this.#steps.note(word, value));
   }
 
-  #add(position: number, step: number, b = 0, c = 0): number {
-    return this.#state.insertions.add(position, this.#kind, step, b, c);
+  #noteKey(position: number, word: number, key: number): void {
+    this.#add(position, this.#steps.noteKey(word, key));
+  }
+
+  #add(position: number, insertion: Insertion): void {
+    this.#state.insertions.add(position, insertion);
   }
 }
 

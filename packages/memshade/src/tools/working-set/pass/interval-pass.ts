@@ -2,20 +2,25 @@ import type { ToolPass, WalkState } from "../../../rewrite/tool.ts";
 import { keepAddress } from "../../../rewrite/walk/keep-address.ts";
 import { NO_LOCAL } from "../../../rewrite/walk/operand-stack.ts";
 import { CONSTANT, ValueClass } from "../../../rewrite/walk/value-numbers.ts";
+import { OptionalInsertion } from "../../../rewrite/write/insertions.ts";
 import type { SnippetSink } from "../../../rewrite/write/snippet-sink.ts";
 import { extraLocal } from "../../../rewrite/write/temporaries.ts";
 import { ACCESS_BYTES, ACCESS_KIND, AccessKind, functionType, I32 } from "../../../wasm/index.ts";
 import * as Op from "../../../wasm/op.generated.ts";
-import { Insert, IntervalCode, type IntervalCodeTargets } from "./interval-code.ts";
+import { AccessCount } from "./access-count.ts";
+import { Countdown, type CountdownTargets } from "./countdown.ts";
 import { alignmentHint } from "./marks/alignment-hint.ts";
 import { LineMarks } from "./marks/line-marks.ts";
-import { insertMarks } from "./marks/mark-places.ts";
+import { MarkPlaces } from "./marks/mark-places.ts";
+import { type MarkTargets, MarkWriter } from "./marks/mark-writer.ts";
 import { type LoopSummary, MovedMarks, type SummarizedLoop } from "./marks/moved-marks.ts";
 import { Kind } from "./marks/place-group.ts";
 import type { PollPlan } from "./poll-plan.ts";
 
 /** What the inserted code refers to, and what is known of the module as a whole. */
-export interface IntervalTargets extends IntervalCodeTargets {
+export interface IntervalTargets extends CountdownTargets, MarkTargets {
+  /** () → (): notes how large the program's memory is. */
+  noteSize: number;
   polls: PollPlan;
   /** Accesses lie in one line where their alignment hint says so. */
   assumeAligned: boolean;
@@ -32,9 +37,6 @@ interface OpenLoop extends SummarizedLoop {
   /** Each trip calls a function that polls where it begins. */
   pollsInCall: boolean;
 }
-
-/** Nothing counts the accesses of the basic block yet. */
-const NO_COUNT = -1;
 
 /** A function that calls nothing keeps the countdown in a local from so many places on that count accesses. */
 const FEWEST_PLACES = 2;
@@ -53,21 +55,22 @@ export class IntervalPass implements ToolPass {
   readonly everywhere = true;
   readonly #targets: IntervalTargets;
   readonly #marks: LineMarks;
-  readonly #code: IntervalCode;
+  readonly #countdown: Countdown;
   readonly #moved: MovedMarks;
   #state!: WalkState;
   #loops: OpenLoop[] = [];
   /** Calls of functions that may access memory. */
   #calls = 0;
   #accesses = 0;
-  /** The insertion that counts the accesses of the basic block at hand, `NO_COUNT` if there is none yet. */
-  #current = NO_COUNT;
+  /** What counts the accesses of the basic block at hand, if something does yet. */
+  #current: AccessCount | undefined;
   /** The walk is in the block that each trip of the innermost loop begins with. */
   #inHeader = false;
-  /** Insertions that count accesses, in program order. */
-  #advances: number[] = [];
-  /** Insertions that only make sense where the countdown is in a local. */
-  #transfers: number[] = [];
+  /** What counts accesses, in program order. */
+  #advances: AccessCount[] = [];
+  #polls: OptionalInsertion[] = [];
+  /** What only makes sense where the countdown is in a local. */
+  #transfers: OptionalInsertion[] = [];
   /** A loop without calls was seen: the countdown goes to a local. */
   #hasTightLoop = false;
   /** No call was seen. */
@@ -79,31 +82,35 @@ export class IntervalPass implements ToolPass {
 
   constructor(targets: IntervalTargets) {
     this.#targets = targets;
-    this.#code = new IntervalCode(targets);
-    this.#moved = new MovedMarks(this.#code);
+    this.#countdown = new Countdown(targets);
+    const writer = new MarkWriter(targets);
+    this.#moved = new MovedMarks(writer, this.#countdown);
+    const places = new MarkPlaces(writer, targets.lines);
     this.#marks = new LineMarks(targets.assumeAligned, (group, marks, tested) =>
-      insertMarks(this.#code, targets.lines, group, marks, tested),
+      places.mark(this.#state.insertions, group, marks, tested),
     );
   }
 
-  begin(state: WalkState, kind: number, codeStart: number): void {
+  begin(state: WalkState, codeStart: number): void {
     this.#state = state;
     this.#marks.reset();
-    this.#code.begin(state.insertions, kind);
+    this.#countdown.local = NO_LOCAL;
+    this.#countdown.scratch = NO_LOCAL;
     this.#moved.begin(state);
     this.#loops = [];
     this.#calls = 0;
     this.#accesses = 0;
-    this.#current = NO_COUNT;
+    this.#current = undefined;
     this.#inHeader = false;
     this.#advances = [];
+    this.#polls = [];
     this.#transfers = [];
     this.#hasTightLoop = false;
     this.#isLeaf = true;
     this.#carries = this.#targets.carriers.has(state.function);
     if (this.#carries) this.#enter(codeStart);
-    else this.#transfer(codeStart, Insert.Load);
-    if (this.#targets.polls.pollsAtEntry(state.function)) this.#code.addPoll(codeStart);
+    else this.#load(codeStart);
+    if (this.#targets.polls.pollsAtEntry(state.function)) this.#poll(codeStart);
   }
 
   /** Takes the countdown from where the function's first local will be. */
@@ -111,12 +118,20 @@ export class IntervalPass implements ToolPass {
     const { module, locals, temporaries } = this.#state;
     const { params, results } = functionType(module, this.#state.function);
     temporaries.moreParameter = true;
-    const hasLocals = locals.length > params.length ? 1 : 0;
-    this.#code.add(codeStart, Insert.Enter, params.length, results[0] ?? NO_RESULT, hasLocals);
+    this.#add(codeStart, (sink) => {
+      sink.local(Op.LOCAL_GET, params.length);
+      sink.local(Op.LOCAL_SET, this.#countdown.local);
+      if (locals.length > params.length) {
+        sink.i32(0);
+        sink.local(Op.LOCAL_SET, params.length);
+      }
+      // Branches out of the function lead to the end of this block.
+      sink.open(Op.BLOCK, results[0] ?? NO_RESULT);
+    });
   }
 
   access(op: number, at: number, displacement: number, start: number, end: number): void {
-    const { stack, values, insertions, temporaries, module } = this.#state;
+    const { stack, values, module } = this.#state;
     this.#count(start);
     let base = stack.value[at];
     if (base === 0) {
@@ -131,8 +146,7 @@ export class IntervalPass implements ToolPass {
     const offset = (stack.offset[at] + displacement) | 0;
     const group = this.#marks.access(base, offset, size, kinds, hint >= size);
     if (group === undefined) return;
-    group.local =
-      base === CONSTANT ? NO_LOCAL : keepAddress(stack, values, insertions, temporaries, at, op, start);
+    group.local = base === CONSTANT ? NO_LOCAL : keepAddress(this.#state, at, op, start);
     group.held = stack.offset[at];
     group.position = start;
     group.end = end;
@@ -141,22 +155,23 @@ export class IntervalPass implements ToolPass {
   /** One access more in this block. */
   #count(start: number): void {
     this.#accesses++;
-    if (!this.#code.countdown.isVirtual) return;
-    if (this.#current === NO_COUNT) {
-      this.#current = this.#code.add(start, Insert.Advance);
+    if (!this.#countdown.isVirtual) return;
+    if (this.#current === undefined) {
+      this.#current = new AccessCount(this.#countdown);
+      this.#state.insertions.add(start, this.#current);
       this.#advances.push(this.#current);
     }
-    this.#state.insertions.b[this.#current]++;
+    this.#current.accesses++;
   }
 
   bulk(_op: number, _first: number, _second: number, start: number): void {
     this.#count(start);
     // Who listens to it looks at the countdown.
-    this.#transfer(start, Insert.Save);
+    this.#save(start);
   }
 
   endBlock(): void {
-    this.#current = NO_COUNT;
+    this.#current = undefined;
     this.#inHeader = false;
     this.#marks.endBlock();
   }
@@ -170,7 +185,7 @@ export class IntervalPass implements ToolPass {
     this.#loops.push({
       firstMarked: this.#marks.marked.length,
       firstAdvance: this.#advances.length,
-      poll: this.#code.addPoll(body),
+      poll: this.#poll(body),
       calls: this.#calls,
       accesses: this.#accesses,
       pollsInCall: false,
@@ -190,11 +205,11 @@ export class IntervalPass implements ToolPass {
     if (oneBlock) this.summary = this.#moved.summarize(loop, end, this.#marks.marked, this.#advances);
     if (this.summary !== undefined) {
       this.#marks.forgetAll();
-      if (this.#loops.length === 0) this.#code.addPollBehind(end);
+      if (this.#loops.length === 0) this.#pollBehind(end);
       return;
     }
     const isEmpty = this.#accesses === loop.accesses;
-    if (loop.pollsInCall || (isQuiet && isEmpty)) this.#code.remove(loop.poll);
+    if (loop.pollsInCall || (isQuiet && isEmpty)) loop.poll.isLeftOut = true;
     else if (isQuiet) this.#hasTightLoop = true;
   }
 
@@ -203,14 +218,15 @@ export class IntervalPass implements ToolPass {
   }
 
   grow(_memory: number, _start: number, end: number): void {
-    this.#code.add(end, Insert.NoteSize);
+    this.#add(end, (sink) => sink.indexed(Op.CALL, this.#targets.noteSize));
   }
 
   call(callee: number, tail: boolean, start: number, end: number): void {
     const { polls } = this.#targets;
     this.#isLeaf = false;
     if (polls.mayPoll(callee)) {
-      if (!tail) this.#code.add(start, Insert.Call);
+      // It may be on the stack at a snapshot.
+      if (!tail) this.#add(start, (sink) => sink.mark(start));
       this.#marks.forgetAll();
       const loop = this.#loops[this.#loops.length - 1];
       if (loop !== undefined && this.#inHeader && polls.pollsAtEntry(callee)) loop.pollsInCall = true;
@@ -218,69 +234,115 @@ export class IntervalPass implements ToolPass {
     const accesses = polls.mayAccess(callee);
     if (accesses) this.#calls++;
     if (this.#targets.carriers.has(callee)) {
-      this.#code.addBefore(start, Insert.Pass);
-      this.#code.add(end, Insert.TakeBack);
+      this.#handOn(start);
+      this.#add(end, (sink) => this.#countdown.take(sink));
       return;
     }
-    if (accesses || polls.mayExit(callee)) this.#transfer(start, Insert.Save);
+    if (accesses || polls.mayExit(callee)) this.#save(start);
     if (polls.isHost(callee)) this.#publish(start);
-    if (!tail && accesses) this.#transfer(end, Insert.Load);
+    if (!tail && accesses) this.#load(end);
   }
 
   leave(start: number): void {
     const opcode = this.#state.module.bytes[start];
     const throws = opcode === Op.THROW || opcode === Op.RETHROW || opcode === Op.THROW_REF;
     if (this.#carries && opcode !== Op.UNREACHABLE) {
-      if (opcode === Op.RETURN) this.#code.addBefore(start, Insert.Return);
+      if (opcode === Op.RETURN) this.#handOn(start);
       return;
     }
-    this.#transfer(start, Insert.Save);
+    this.#save(start);
     if (throws || opcode === Op.UNREACHABLE) this.#publish(start);
   }
 
+  /** Before the host gets control. */
   #publish(position: number): void {
-    if (this.#code.countdown.isVirtual) this.#code.add(position, Insert.Publish);
+    if (this.#countdown.isVirtual) this.#add(position, (sink) => this.#countdown.publish(sink));
+  }
+
+  /** Before a call of a function that carries the countdown, or a return from one: pushes it behind the other operands. */
+  #handOn(position: number): void {
+    this.#state.insertions.addLate(position, { write: (sink) => this.#countdown.write(sink) });
   }
 
   end(): void {
     this.#marks.endBlock();
     const { temporaries } = this.#state;
-    const isVirtual = this.#code.countdown.isVirtual;
-    if (this.#accesses + this.#calls === 0) for (const poll of this.#code.polls) this.#code.remove(poll);
+    const { isVirtual } = this.#countdown;
+    if (this.#accesses + this.#calls === 0) for (const poll of this.#polls) poll.isLeftOut = true;
     const staysInLocal = this.#hasTightLoop || (this.#isLeaf && this.#countsInPlaces(FEWEST_PLACES));
     const inLocal =
       this.#carries || (staysInLocal && isVirtual && !this.#targets.exceptions && this.#accesses > 0);
-    if (this.#carries) {
-      const { module } = this.#state;
-      const body = module.bodies[this.#state.function - module.importedFunctionCount];
-      this.#code.addBefore(body.end - 1, Insert.Close);
-    }
-    if (inLocal) this.#code.countdown.local = extraLocal(temporaries, I32);
+    if (this.#carries) this.#close();
+    if (inLocal) this.#countdown.local = extraLocal(temporaries, I32);
     else {
-      for (const transfer of this.#transfers) this.#code.remove(transfer);
-      if (isVirtual && this.#code.polls.some((poll) => this.#code.isIn(poll)))
-        this.#code.countdown.scratch = extraLocal(temporaries, I32);
+      for (const transfer of this.#transfers) transfer.isLeftOut = true;
+      if (isVirtual && this.#polls.some(({ isLeftOut }) => !isLeftOut))
+        this.#countdown.scratch = extraLocal(temporaries, I32);
     }
+  }
+
+  /** Gives the countdown back where the function's last `end` is. */
+  #close(): void {
+    const { module, insertions } = this.#state;
+    const body = module.bodies[this.#state.function - module.importedFunctionCount];
+    insertions.addLate(body.end - 1, {
+      write: (sink) => {
+        sink.end();
+        this.#countdown.write(sink);
+      },
+    });
   }
 
   /** Whether there are so many places where accesses are counted. */
   #countsInPlaces(places: number): boolean {
     let left = places;
-    for (const advance of this.#advances) if (this.#code.isIn(advance) && --left === 0) return true;
+    for (const advance of this.#advances) if (!advance.isLeftOut && --left === 0) return true;
     return false;
   }
 
-  #transfer(position: number, op: number): void {
-    if ((this.#state.hasLoops || this.#isLeaf || this.#carries) && this.#code.countdown.isVirtual)
-      this.#transfers.push(this.#code.add(position, op));
+  #poll(position: number): OptionalInsertion {
+    const poll = this.#newPoll(position);
+    this.#state.insertions.add(position, poll);
+    return poll;
+  }
+
+  /** Behind a walk that no loop around polls for, and behind what other passes do there. */
+  #pollBehind(position: number): void {
+    this.#state.insertions.addLate(position, this.#newPoll(position));
+  }
+
+  #newPoll(position: number): OptionalInsertion {
+    const poll = new OptionalInsertion((sink) => {
+      sink.mark(position);
+      this.#countdown.poll(sink);
+    });
+    this.#polls.push(poll);
+    return poll;
+  }
+
+  /** The countdown goes from its global to the function's local. */
+  #load(position: number): void {
+    this.#transfer(position, new OptionalInsertion((sink) => this.#countdown.load(sink)));
+  }
+
+  /** It goes back. */
+  #save(position: number): void {
+    this.#transfer(position, new OptionalInsertion((sink) => this.#countdown.save(sink)));
+  }
+
+  #transfer(position: number, transfer: OptionalInsertion): void {
+    if (!this.#countdown.isVirtual) return;
+    if (!this.#state.hasLoops && !this.#isLeaf && !this.#carries) return;
+    this.#state.insertions.add(position, transfer);
+    this.#transfers.push(transfer);
+  }
+
+  #add(position: number, write: (sink: SnippetSink) => void): void {
+    this.#state.insertions.add(position, { write });
   }
 
   /** Pushes the countdown. */
   writeClock(sink: SnippetSink): void {
-    this.#code.countdown.write(sink);
-  }
-
-  write(sink: SnippetSink, entry: number): void {
-    this.#code.write(sink, entry);
+    this.#countdown.write(sink);
   }
 }

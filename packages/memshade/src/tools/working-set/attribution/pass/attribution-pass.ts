@@ -48,18 +48,20 @@ export interface AttributionTargets {
   hostIsReferenced: boolean;
 }
 
-/** What an insertion does: the lowest bits of its operand `a`; those of `CallFrames` have others. */
-const Step = {
-  /** `a`: also `Part` bits and size, `b`: local with an address or none, `c`: constant to add, `d`: place in the function. */
-  Touch: 0,
-  /** `d`: place in the function. What the next bulk instruction or the host touches is charged to it. */
-  NoteKey: 1,
-} as const;
-const STEP_MASK = 0xff;
-const SIZE_SHIFT = 16;
-
 /** What an access may be the first to touch: the lines of its first and last byte; its bytes. */
-const Part = { FirstLine: 1 << 8, LastLine: 1 << 9, Bytes: 1 << 10 } as const;
+const Part = { FirstLine: 1, LastLine: 2, Bytes: 4 } as const;
+
+/** An access that may be the first to touch something. */
+interface Touch {
+  /** `Part` bits. */
+  parts: number;
+  size: number;
+  /** Local with the address before `constant` is added; `NO_LOCAL`: the address is constant. */
+  local: number;
+  constant: number;
+  /** In the function. */
+  place: number;
+}
 
 /**
  * Inline code makes functions up to ten times as large, and V8 takes none above 7.6 MB. In functions larger than this
@@ -81,7 +83,6 @@ export class AttributionPass implements ToolPass {
   readonly #frames: CallFrames | undefined;
   readonly #known = new KnownPlaces();
   #state!: WalkState;
-  #kind = 0;
   #codeStart = 0;
   #scratch = NO_LOCAL;
   /** What accesses call; −1 where what follows them is inline. */
@@ -89,15 +90,11 @@ export class AttributionPass implements ToolPass {
 
   constructor(targets: AttributionTargets) {
     this.#targets = targets;
-    if (targets.frames !== undefined)
-      this.#frames = new CallFrames(targets.frames, (position, step, b, c) =>
-        this.#add(position, step, b, c),
-      );
+    if (targets.frames !== undefined) this.#frames = new CallFrames(targets.frames);
   }
 
-  begin(state: WalkState, kind: number, codeStart: number): void {
+  begin(state: WalkState, codeStart: number): void {
     this.#state = state;
-    this.#kind = kind;
     this.#codeStart = codeStart;
     this.#scratch = NO_LOCAL;
     this.#known.forgetAll();
@@ -123,11 +120,12 @@ export class AttributionPass implements ToolPass {
     this.#known.add(base, from, from + size, Kind.Both, start);
     if (parts === 0) return;
     const isConstant = base === CONSTANT;
-    const local = isConstant ? NO_LOCAL : keepAddress(stack, values, insertions, temporaries, at, op, start);
+    const local = isConstant ? NO_LOCAL : keepAddress(this.#state, at, op, start);
     const constant = (isConstant ? from : displacement) | 0;
     if ((parts & Part.Bytes) !== 0 && this.#targets.isLimited && this.#scratch === NO_LOCAL)
       this.#scratch = extraLocal(temporaries, I32);
-    this.#add(end, Step.Touch | parts | (size << SIZE_SHIFT), local, constant, start - this.#codeStart);
+    const touch = { parts, size, local, constant, place: start - this.#codeStart };
+    insertions.add(end, { write: (sink) => this.#write(sink, touch) });
   }
 
   /** What an access may be the first to touch. */
@@ -179,40 +177,29 @@ export class AttributionPass implements ToolPass {
 
   end(): void {}
 
+  /** What the next bulk instruction or the host touches is charged to the place at `start`. */
   #noteKey(start: number): void {
-    if (this.#targets.firstTouch) this.#add(start, Step.NoteKey, 0, 0, start - this.#codeStart);
-  }
-
-  #add(position: number, step: number, b = 0, c = 0, d = 0): number {
-    return this.#state.insertions.add(position, this.#kind, step, b, c, d);
-  }
-
-  write(sink: SnippetSink, entry: number): void {
-    const { a, b, c, d } = this.#state.insertions;
-    const what = a[entry];
-    switch (what & STEP_MASK) {
-      case Step.Touch: {
-        const size = what >>> SIZE_SHIFT;
-        if (this.#accessed >= 0) {
-          this.#callAccessed(sink, b[entry], c[entry], size, d[entry]);
-          return;
-        }
-        if ((what & (Part.FirstLine | Part.LastLine)) !== 0)
-          this.#touchLines(sink, what, b[entry], c[entry], size, d[entry]);
-        if ((what & Part.Bytes) !== 0) this.#markBytes(sink, b[entry], c[entry], size);
-        return;
-      }
-      case Step.NoteKey:
+    if (!this.#targets.firstTouch) return;
+    const place = start - this.#codeStart;
+    this.#state.insertions.add(start, {
+      write: (sink) => {
         sink.i32(0);
-        this.#pushKey(sink, d[entry]);
+        this.#pushKey(sink, place);
         sink.access(Op.I32_STORE, 2, this.#targets.memory, this.#targets.keyWord);
-        return;
-      default:
-        this.#frames?.write(sink, what, b[entry], c[entry]);
-    }
+      },
+    });
   }
 
-  #callAccessed(sink: SnippetSink, local: number, constant: number, size: number, place: number): void {
+  #write(sink: SnippetSink, touch: Touch): void {
+    if (this.#accessed >= 0) {
+      this.#callAccessed(sink, touch);
+      return;
+    }
+    if ((touch.parts & (Part.FirstLine | Part.LastLine)) !== 0) this.#touchLines(sink, touch);
+    if ((touch.parts & Part.Bytes) !== 0) this.#markBytes(sink, touch);
+  }
+
+  #callAccessed(sink: SnippetSink, { local, constant, size, place }: Touch): void {
     if (local !== NO_LOCAL) sink.local(Op.LOCAL_GET, local);
     if (local === NO_LOCAL || constant !== 0) sink.i32(constant);
     if (local !== NO_LOCAL && constant !== 0) sink.plain(Op.I32_ADD);
@@ -222,14 +209,7 @@ export class AttributionPass implements ToolPass {
   }
 
   /** If nobody has touched one of the lines in this interval, tells who does. */
-  #touchLines(
-    sink: SnippetSink,
-    parts: number,
-    local: number,
-    constant: number,
-    size: number,
-    place: number,
-  ): void {
+  #touchLines(sink: SnippetSink, { parts, local, constant, size, place }: Touch): void {
     const { memory, touchers, touched } = this.#targets;
     const offsets = [];
     if ((parts & Part.FirstLine) !== 0) offsets.push(0);
@@ -258,7 +238,7 @@ export class AttributionPass implements ToolPass {
   }
 
   /** Ones for the bytes of an access. */
-  #markBytes(sink: SnippetSink, local: number, constant: number, size: number): void {
+  #markBytes(sink: SnippetSink, { local, constant, size }: Touch): void {
     const { memory, bytes } = this.#targets;
     for (let done = 0; done < size; done += 8) {
       this.#pushCovered(sink, local, constant);

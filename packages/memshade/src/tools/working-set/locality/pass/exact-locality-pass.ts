@@ -5,7 +5,7 @@ import type { SnippetSink } from "../../../../rewrite/write/snippet-sink.ts";
 import { ACCESS_BYTES } from "../../../../wasm/index.ts";
 import * as Op from "../../../../wasm/op.generated.ts";
 import type { IntervalPass } from "../../pass/interval-pass.ts";
-import { BesideMarks, FIRST_BESIDE } from "../../pass/marks/beside-marks.ts";
+import { BesideMarks } from "../../pass/marks/beside-marks.ts";
 
 export interface ExactLocalityTargets {
   memory64: boolean;
@@ -14,8 +14,14 @@ export interface ExactLocalityTargets {
 }
 
 const SELECT = 0x1b;
-const SIZE_BITS = 5;
-const SIZE_MASK = (1 << SIZE_BITS) - 1;
+
+/** An access of the reference stream; `local` is `NO_LOCAL` where the address is constant. */
+interface Reference {
+  local: number;
+  constant: number;
+  size: number;
+  site: number;
+}
 
 /**
  * The working-set tool with exact locality: everything that `marks` does, and behind each access a call that takes it as
@@ -31,30 +37,28 @@ export class ExactLocalityPass extends BesideMarks {
 
   override access(op: number, at: number, displacement: number, start: number, end: number): void {
     super.access(op, at, displacement, start, end);
-    const { stack, values, insertions, temporaries, module } = this.state;
+    const { stack, insertions, module } = this.state;
     const isConstant = stack.value[at] === CONSTANT;
-    const local = isConstant ? NO_LOCAL : keepAddress(stack, values, insertions, temporaries, at, op, start);
+    const local = isConstant ? NO_LOCAL : keepAddress(this.state, at, op, start);
     const constant = (isConstant ? stack.offset[at] + displacement : displacement) | 0;
     const site = start - module.codePayloadStart;
-    insertions.add(end, this.kind, FIRST_BESIDE, local, constant, (site << SIZE_BITS) | ACCESS_BYTES[op]);
+    const reference = { local, constant, size: ACCESS_BYTES[op], site };
+    insertions.add(end, { write: (sink) => this.#write(sink, reference) });
   }
 
-  protected override writeOwn(sink: SnippetSink, entry: number): void {
-    const { b, c, d } = this.state.insertions;
-    const local = b[entry];
-    const size = d[entry] & SIZE_MASK;
-    this.#address(sink, local, c[entry]);
+  #write(sink: SnippetSink, { local, constant, size, site }: Reference): void {
+    this.#address(sink, local, constant);
     if (this.#targets.memory64 && local !== NO_LOCAL) {
       // Size 0: memory above 4 GiB is not followed.
       sink.i32(size);
       sink.i32(0);
-      this.#wideAddress(sink, local, c[entry]);
+      this.#wideAddress(sink, local, constant);
       sink.i64(32n);
       sink.plain(Op.I64_SHR_U);
       sink.plain(Op.I64_EQZ);
       sink.plain(SELECT);
     } else sink.i32(size);
-    sink.i32(d[entry] >>> SIZE_BITS);
+    sink.i32(site);
     sink.indexed(Op.CALL, this.#targets.access);
   }
 

@@ -2,15 +2,14 @@ import { LoopProgressions } from "../../../../rewrite/facts/loop-progressions.ts
 import type { WalkState } from "../../../../rewrite/tool.ts";
 import { keepAddress } from "../../../../rewrite/walk/keep-address.ts";
 import { CONSTANT, ValueClass } from "../../../../rewrite/walk/value-numbers.ts";
-import type { LinearForm } from "../../../../rewrite/write/insertions.ts";
+import { type LinearForm, pushForm } from "../../../../rewrite/write/linear-form.ts";
 import type { SnippetSink } from "../../../../rewrite/write/snippet-sink.ts";
 import { extraLocal } from "../../../../rewrite/write/temporaries.ts";
 import { ACCESS_BYTES, I32 } from "../../../../wasm/index.ts";
 import * as Op from "../../../../wasm/op.generated.ts";
 import type { IntervalPass } from "../../pass/interval-pass.ts";
 import { alignmentHint } from "../../pass/marks/alignment-hint.ts";
-import { BesideMarks, FIRST_BESIDE } from "../../pass/marks/beside-marks.ts";
-import { writeForm } from "../../pass/marks/mark-writer.ts";
+import { BesideMarks } from "../../pass/marks/beside-marks.ts";
 import type { LoopSummary } from "../../pass/marks/moved-marks.ts";
 import { LINE_BYTES } from "../../pass/marks/place-group.ts";
 import { type SampledPlace, type SampleTargets, SampleWriter } from "./sample-writer.ts";
@@ -22,18 +21,6 @@ export interface SamplingTargets extends SampleTargets {
   sampleRange: number;
   sampleStrided: number;
 }
-
-/** What an insertion does: its operand `a`. */
-const Insert = {
-  /** `b`: touch. */
-  Sample: FIRST_BESIDE,
-  /** Behind a loop. `b`: form of the address, `c`: bytes behind it that are touched too, `d`: site. */
-  SampleFixed: FIRST_BESIDE + 1,
-  /** Behind a loop. `b`: index into `walks`. */
-  SampleWalk: FIRST_BESIDE + 2,
-  /** As `Sample`, in a loop that does not poll: more may come together there than can wait. */
-  SampleOften: FIRST_BESIDE + 3,
-} as const;
 
 /** Places that a loop came to in equal steps. */
 interface Walk extends LoopSummary {
@@ -63,7 +50,6 @@ export class SamplingPass extends BesideMarks {
   readonly #targets: SamplingTargets;
   readonly #touches = new Touches();
   #progressions: LoopProgressions | undefined;
-  #walks: Walk[] = [];
   /** Per open loop: number of touches before it. */
   #loops: number[] = [];
   readonly #writer: SampleWriter;
@@ -74,12 +60,11 @@ export class SamplingPass extends BesideMarks {
     this.#writer = new SampleWriter(targets, (sink) => marks.writeClock(sink));
   }
 
-  override begin(state: WalkState, kind: number, codeStart: number): void {
-    super.begin(state, kind, codeStart);
+  override begin(state: WalkState, codeStart: number): void {
+    super.begin(state, codeStart);
     this.#touches.reset();
     this.#progressions ??= new LoopProgressions(state.insertions, state.values);
     this.#progressions.locals = state.locals;
-    this.#walks = [];
     this.#loops = [];
   }
 
@@ -95,7 +80,7 @@ export class SamplingPass extends BesideMarks {
   }
 
   #touch(op: number, at: number, displacement: number, start: number, end: number): void {
-    const { stack, values, insertions, temporaries, module } = this.state;
+    const { stack, insertions, module } = this.state;
     const touches = this.#touches;
     const base = stack.value[at];
     const offset = (stack.offset[at] + displacement) | 0;
@@ -105,13 +90,10 @@ export class SamplingPass extends BesideMarks {
     // Addresses of 64 bits are not looked at below what a local holds.
     const isBelow = near !== undefined && near.offset < stack.offset[at];
     const earlier = this.#targets.memory64 && isBelow ? undefined : near;
-    const local = keepAddress(stack, values, insertions, temporaries, at, op, start);
-    const insertion = insertions.add(end, this.kind, Insert.Sample, touches.all.length);
-    const held = stack.offset[at];
-    const touch = touches.add({ base, offset, site, position: start, local, held, insertion });
-    if (earlier === undefined) return;
-    insertions.remove(earlier.insertion);
-    takeIn(touch, earlier);
+    const local = keepAddress(this.state, at, op, start);
+    const touch = touches.add({ base, offset, site, position: start, local, held: stack.offset[at] });
+    insertions.add(end, { write: (sink) => this.#sample(sink, touch) });
+    if (earlier !== undefined) takeIn(touch, earlier);
   }
 
   override endBlock(): void {
@@ -157,11 +139,10 @@ export class SamplingPass extends BesideMarks {
   #moveBehind(first: number, end: number, summary: LoopSummary): void {
     const progressions = this.#progressions as LoopProgressions;
     progressions.begin(this.state.control);
-    const { insertions } = this.state;
     const moved: Moved[] = [];
     for (const touch of this.#touches.all.slice(first)) {
       if (touch.isGone) continue;
-      insertions.a[touch.insertion] = Insert.SampleOften;
+      touch.isOften = true;
       const progression = progressions.of(touch.base, touch.offset, touch.local);
       if (progression === undefined || progression.stride.terms.length > 0) continue;
       const stride = progression.stride.constant;
@@ -176,7 +157,7 @@ export class SamplingPass extends BesideMarks {
         const distance = touch.offset + touch.extra - group.touch.offset;
         if (distance > LONGEST_EXTRA) break;
         farthest = Math.max(farthest, distance);
-        insertions.remove(touch.insertion);
+        touch.isGone = true;
       }
       this.#addMoved(group, farthest, end, summary);
     }
@@ -185,64 +166,64 @@ export class SamplingPass extends BesideMarks {
   #addMoved({ touch, end, stride }: Moved, extra: number, position: number, summary: LoopSummary): void {
     const { insertions } = this.state;
     const { site } = touch;
-    if (stride === 0) {
-      const form = insertions.forms.push(end) - 1;
-      insertions.add(position, this.kind, Insert.SampleFixed, form, extra, site);
-    } else {
-      const walk = this.#walks.push({ end, stride, extra, site, ...summary }) - 1;
-      insertions.add(position, this.kind, Insert.SampleWalk, walk);
+    if (stride === 0)
+      insertions.add(position, { write: (sink) => this.#sampleFixed(sink, end, extra, site) });
+    else {
+      const walk = { end, stride, extra, site, ...summary };
+      insertions.add(position, { write: (sink) => this.#sampleWalk(sink, walk) });
     }
   }
 
-  protected override writeOwn(sink: SnippetSink, entry: number): void {
-    const { a, b, c, d, forms } = this.state.insertions;
-    const { sampleRange, sampleStrided } = this.#targets;
-    if (a[entry] === Insert.Sample || a[entry] === Insert.SampleOften)
-      this.#writer.sample(sink, this.#placeOf(b[entry]), a[entry] === Insert.SampleOften);
-    else if (a[entry] === Insert.SampleFixed) {
-      this.#writer.isSampled(sink, () => writeForm(sink, forms[b[entry]], 0));
-      if (c[entry] > 0) {
-        this.#writer.isSampled(sink, () => writeForm(sink, forms[b[entry]], c[entry]));
-        sink.plain(Op.I32_OR);
-      }
-      sink.rarely();
-      sink.open(Op.IF, NO_RESULT);
-      writeForm(sink, forms[b[entry]], 0);
-      sink.i32(c[entry] + 1);
-      sink.i32(d[entry]);
-      this.marks.writeClock(sink);
-      sink.indexed(Op.CALL, sampleRange);
-      sink.end();
-    } else {
-      const walk = this.#walks[b[entry]];
-      const { end, stride, trips, extra, site, accesses } = walk;
-      this.#mayBeSampled(sink, walk);
-      sink.rarely();
-      sink.open(Op.IF, NO_RESULT);
-      writeForm(sink, end, 0);
-      sink.i32(stride);
-      sink.local(Op.LOCAL_GET, trips);
-      sink.i32(extra);
-      sink.i32(site);
-      this.marks.writeClock(sink);
-      sink.i32(accesses);
-      sink.indexed(Op.CALL, sampleStrided);
-      sink.end();
+  #sample(sink: SnippetSink, touch: Touch): void {
+    if (!touch.isGone) this.#writer.sample(sink, placeOf(touch), touch.isOften);
+  }
+
+  /** Behind a loop: samples an address that it did not change, and the place `extra` bytes behind it. */
+  #sampleFixed(sink: SnippetSink, address: LinearForm, extra: number, site: number): void {
+    this.#writer.isSampled(sink, () => pushForm(sink, address));
+    if (extra > 0) {
+      this.#writer.isSampled(sink, () => pushForm(sink, address, extra));
+      sink.plain(Op.I32_OR);
     }
+    sink.rarely();
+    sink.open(Op.IF, NO_RESULT);
+    pushForm(sink, address);
+    sink.i32(extra + 1);
+    sink.i32(site);
+    this.marks.writeClock(sink);
+    sink.indexed(Op.CALL, this.#targets.sampleRange);
+    sink.end();
+  }
+
+  /** Behind a loop: samples what it came to in equal steps. */
+  #sampleWalk(sink: SnippetSink, walk: Walk): void {
+    const { end, stride, trips, extra, site, accesses } = walk;
+    this.#mayBeSampled(sink, walk);
+    sink.rarely();
+    sink.open(Op.IF, NO_RESULT);
+    pushForm(sink, end);
+    sink.i32(stride);
+    sink.local(Op.LOCAL_GET, trips);
+    sink.i32(extra);
+    sink.i32(site);
+    this.marks.writeClock(sink);
+    sink.i32(accesses);
+    sink.indexed(Op.CALL, this.#targets.sampleStrided);
+    sink.end();
   }
 
   /** On the stack: whether a walk may have come to a sampled line. */
   #mayBeSampled(sink: SnippetSink, { end, stride, trips, extra }: Walk): void {
     const step = Math.abs(stride);
     const farthest = (more: number): void => {
-      writeForm(sink, end, more);
+      pushForm(sink, end, more);
       sink.local(Op.LOCAL_GET, trips);
       sink.i32(step);
       sink.plain(Op.I32_MUL);
       sink.plain(stride > 0 ? Op.I32_SUB : Op.I32_ADD);
     };
-    const lowest = (): void => (stride > 0 ? farthest(0) : writeForm(sink, end, step));
-    const highest = (): void => (stride > 0 ? writeForm(sink, end, extra - stride) : farthest(extra));
+    const lowest = (): void => (stride > 0 ? farthest(0) : pushForm(sink, end, step));
+    const highest = (): void => (stride > 0 ? pushForm(sink, end, extra - stride) : farthest(extra));
     if (this.#writer.walkMayBeSampled(sink, highest, { trips, step, extra })) return;
     // A long one, whose lines are not only those of its ends, or one of these is sampled.
     sink.local(Op.LOCAL_GET, trips);
@@ -253,9 +234,8 @@ export class SamplingPass extends BesideMarks {
     this.#writer.isSampled(sink, highest);
     sink.plain(Op.I32_OR);
   }
+}
 
-  #placeOf(touch: number): SampledPlace {
-    const { offset, held, extra, local, site, upperSite } = this.#touches.all[touch];
-    return { local, displacement: (offset - held) | 0, site, extra, upperSite };
-  }
+function placeOf({ offset, held, extra, local, site, upperSite }: Touch): SampledPlace {
+  return { local, displacement: (offset - held) | 0, site, extra, upperSite };
 }

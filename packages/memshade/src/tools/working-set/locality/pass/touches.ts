@@ -12,13 +12,13 @@ export interface Touch {
   /** Sites that access the lower place, and the upper one. */
   site: number;
   upperSite: number;
-  /** Insertion that makes the touch. */
-  insertion: number;
   /** The local that holds the address of the last access, symbolic or not, and the distance of that address from the base. */
   local: number;
   held: number;
   /** It turned out not to be needed. */
   isGone: boolean;
+  /** It is in a loop that does not poll: more may come together there than can wait. */
+  isOften: boolean;
   /** It is known at the place of the walk. */
   isKnown: boolean;
   /** The basic block that it is in, by number, and its position. */
@@ -92,12 +92,13 @@ export class Touches {
   }
 
   /** Adds a touch of one place. */
-  add(touch: Pick<Touch, "base" | "offset" | "site" | "position" | "local" | "held" | "insertion">): Touch {
+  add(touch: Pick<Touch, "base" | "offset" | "site" | "position" | "local" | "held">): Touch {
     const added = {
       ...touch,
       extra: 0,
       upperSite: touch.site,
       isGone: false,
+      isOften: false,
       isKnown: true,
       block: this.#block,
     };

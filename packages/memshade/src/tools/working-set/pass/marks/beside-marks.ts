@@ -1,25 +1,19 @@
 import type { ToolPass, WalkState } from "../../../../rewrite/tool.ts";
-import type { SnippetSink } from "../../../../rewrite/write/snippet-sink.ts";
 import type { IntervalPass } from "../interval-pass.ts";
-
-/** Operand `a` of insertions that are made beside those of the marks: at least this. */
-export const FIRST_BESIDE = 64;
 
 /** A pass that does what the marks' pass does, and something of its own beside it. */
 export abstract class BesideMarks implements ToolPass {
   readonly everywhere = true;
   protected readonly marks: IntervalPass;
   protected state!: WalkState;
-  protected kind = 0;
 
   constructor(marks: IntervalPass) {
     this.marks = marks;
   }
 
-  begin(state: WalkState, kind: number, codeStart: number): void {
+  begin(state: WalkState, codeStart: number): void {
     this.state = state;
-    this.kind = kind;
-    this.marks.begin(state, kind, codeStart);
+    this.marks.begin(state, codeStart);
   }
 
   access(op: number, at: number, displacement: number, start: number, end: number): void {
@@ -65,12 +59,4 @@ export abstract class BesideMarks implements ToolPass {
   end(): void {
     this.marks.end();
   }
-
-  write(sink: SnippetSink, entry: number): void {
-    if (this.state.insertions.a[entry] < FIRST_BESIDE) this.marks.write(sink, entry);
-    else this.writeOwn(sink, entry);
-  }
-
-  /** Writes an insertion whose `a` is at least `FIRST_BESIDE`. */
-  protected abstract writeOwn(sink: SnippetSink, entry: number): void;
 }

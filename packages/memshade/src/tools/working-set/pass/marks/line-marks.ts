@@ -1,4 +1,5 @@
 import { CONSTANT } from "../../../../rewrite/walk/value-numbers.ts";
+import type { OptionalInsertion } from "../../../../rewrite/write/insertions.ts";
 import { KnownPlaces } from "./known-places.ts";
 import { type Mark, PlaceGroup, type TestedMarks } from "./place-group.ts";
 
@@ -8,10 +9,10 @@ export interface MarkedGroup {
   local: number;
   /** Marks that are right whatever the address. */
   marks: Mark[];
-  insertions: number[];
+  insertions: OptionalInsertion[];
 }
 
-/** Asks for the insertions that mark a group's lines; returns where. */
+/** Asks for the insertions that mark a group's lines. */
 type InsertMarks = (group: PlaceGroup, marks: Mark[], tested: TestedMarks | undefined) => MarkedGroup;
 
 /** Groups of one basic block that may be open at once; further places close the block's groups early. */

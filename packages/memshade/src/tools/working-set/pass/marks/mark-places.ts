@@ -1,34 +1,62 @@
 import { CONSTANT } from "../../../../rewrite/walk/value-numbers.ts";
-import { Insert, type IntervalCode } from "../interval-code.ts";
+import { type Insertions, OptionalInsertion } from "../../../../rewrite/write/insertions.ts";
+import * as Op from "../../../../wasm/op.generated.ts";
 import type { MarkedGroup } from "./line-marks.ts";
 import { LINE_SHIFT } from "./line-of-address.ts";
+import type { MarkWriter } from "./mark-writer.ts";
 import type { Mark, PlaceGroup, TestedMarks } from "./place-group.ts";
 
-/**
- * Marks a group where it is accessed first. `lines`: those that are followed. `tested`: the same marks with a test, where
- * that takes fewer.
- */
-export function insertMarks(
-  code: IntervalCode,
-  lines: number,
-  { base, local, held, end }: PlaceGroup,
-  marks: Mark[],
-  tested: TestedMarks | undefined,
-): MarkedGroup {
-  const mark = ({ offset, kinds }: Mark): number =>
-    code.addBehind(end, Insert.Mark, local, (offset - held) | 0, kinds);
-  if (base === CONSTANT) {
-    const insertions = linesOf(marks, lines).map(([line, kinds]) =>
-      code.addBehind(end, Insert.MarkLine, line, 0, kinds),
-    );
-    return { base, local, marks, insertions };
+const NO_RESULT = 0x40;
+
+/** Inserts marks. */
+export class MarkPlaces {
+  readonly #writer: MarkWriter;
+  /** Lines that are followed. */
+  readonly #lines: number;
+
+  constructor(writer: MarkWriter, lines: number) {
+    this.#writer = writer;
+    this.#lines = lines;
   }
-  if (tested === undefined) return { base, local, marks, insertions: marks.map(mark) };
-  const { always, unaligned, offset, mask } = tested;
-  const insertions = always.map(mark);
-  insertions.push(code.addBehind(end, Insert.IfUnaligned, local, (offset - held) & mask, mask));
-  insertions.push(...unaligned.map(mark), code.addBehind(end, Insert.EndIf));
-  return { base, local, marks, insertions };
+
+  /** Marks a group where it is accessed first. `tested`: the same marks with a test, where that takes fewer. */
+  mark(
+    insertions: Insertions,
+    group: PlaceGroup,
+    marks: Mark[],
+    tested: TestedMarks | undefined,
+  ): MarkedGroup {
+    const { base, local, end } = group;
+    const steps = base === CONSTANT ? this.#markLines(marks) : this.#markPlaces(group, marks, tested);
+    // Before what keeps the access's result.
+    for (const step of steps) insertions.addEarly(end, step);
+    return { base, local, marks, insertions: steps };
+  }
+
+  #markLines(marks: Mark[]): OptionalInsertion[] {
+    return linesOf(marks, this.#lines).map(
+      ([line, kinds]) => new OptionalInsertion((sink) => this.#writer.markLine(sink, line, kinds)),
+    );
+  }
+
+  #markPlaces(
+    { local, held }: PlaceGroup,
+    marks: Mark[],
+    tested: TestedMarks | undefined,
+  ): OptionalInsertion[] {
+    const mark = ({ offset, kinds }: Mark) =>
+      new OptionalInsertion((sink) => this.#writer.mark(sink, local, (offset - held) | 0, kinds));
+    if (tested === undefined) return marks.map(mark);
+    const { always, unaligned, offset, mask } = tested;
+    const displacement = (offset - held) & mask;
+    const begin = new OptionalInsertion((sink) => {
+      this.#writer.isUnaligned(sink, local, displacement, mask);
+      sink.rarely();
+      sink.open(Op.IF, NO_RESULT);
+    });
+    const end = new OptionalInsertion((sink) => sink.end());
+    return [...always.map(mark), begin, ...unaligned.map(mark), end];
+  }
 }
 
 /** The lines of constant addresses, each once with all its kinds; those that are not followed left out. */

@@ -1,4 +1,4 @@
-import type { LinearForm } from "../../../../rewrite/write/insertions.ts";
+import { type LinearForm, pushForm } from "../../../../rewrite/write/linear-form.ts";
 import type { SnippetSink } from "../../../../rewrite/write/snippet-sink.ts";
 import * as Op from "../../../../wasm/op.generated.ts";
 import { LINE_SHIFT, writeLine } from "./line-of-address.ts";
@@ -61,7 +61,7 @@ export class MarkWriter {
   /** `form`: an address that a loop did not change; it and the place `extra` bytes behind it were touched. */
   markFixed(sink: SnippetSink, form: LinearForm, extra: number, kinds: number): void {
     for (const distance of extra === 0 ? [0] : [0, extra]) {
-      writeForm(sink, form, distance);
+      pushForm(sink, form, distance);
       this.#shift(sink);
       this.#store(sink, kinds);
     }
@@ -70,7 +70,7 @@ export class MarkWriter {
   /** `near`: the span is so short that its ends lie in all its lines. */
   markSpan(sink: SnippetSink, { end, stride, trips, extra, kinds }: Span, near: boolean): void {
     const first = (): void => {
-      writeForm(sink, end, stride < 0 ? extra : 0);
+      pushForm(sink, end, stride < 0 ? extra : 0);
       sink.local(Op.LOCAL_GET, trips);
       if (stride !== 1 && stride !== -1) {
         sink.i32(Math.abs(stride));
@@ -78,7 +78,7 @@ export class MarkWriter {
       }
       sink.plain(stride > 0 ? Op.I32_SUB : Op.I32_ADD);
     };
-    const last = (): void => writeForm(sink, end, -stride + (stride > 0 ? extra : 0));
+    const last = (): void => pushForm(sink, end, -stride + (stride > 0 ? extra : 0));
     const places = stride > 0 ? [first, last] : [last, first];
     for (const write of places) {
       write();
@@ -100,22 +100,4 @@ export class MarkWriter {
     sink.i32(LINE_SHIFT);
     sink.plain(Op.I32_SHR_U);
   }
-}
-
-/** The value of a linear form plus a constant. */
-export function writeForm(sink: SnippetSink, { terms, constant }: LinearForm, more: number): void {
-  let pushed = false;
-  for (const { local, factor } of terms) {
-    sink.local(Op.LOCAL_GET, local);
-    if (factor !== 1) {
-      sink.i32(factor);
-      sink.plain(Op.I32_MUL);
-    }
-    if (pushed) sink.plain(Op.I32_ADD);
-    pushed = true;
-  }
-  const sum = (constant + more) | 0;
-  if (pushed && sum === 0) return;
-  sink.i32(sum);
-  if (pushed) sink.plain(Op.I32_ADD);
 }

@@ -1,7 +1,12 @@
 import { isZero, LoopProgressions, type Progression } from "../../../../rewrite/facts/loop-progressions.ts";
 import type { WalkState } from "../../../../rewrite/tool.ts";
-import { Insert, type IntervalCode } from "../interval-code.ts";
+import type { OptionalInsertion } from "../../../../rewrite/write/insertions.ts";
+import type { SnippetSink } from "../../../../rewrite/write/snippet-sink.ts";
+import * as Op from "../../../../wasm/op.generated.ts";
+import type { AccessCount } from "../access-count.ts";
+import type { Countdown } from "../countdown.ts";
 import type { MarkedGroup } from "./line-marks.ts";
+import type { MarkWriter, Span } from "./mark-writer.ts";
 import { Kind, LINE_BYTES } from "./place-group.ts";
 
 /** A loop without snapshots: the local with its number of trips, and the accesses of each. */
@@ -12,11 +17,12 @@ export interface LoopSummary {
 
 /** A loop of one basic block: its poll, and the first of its marked groups and of the insertions that count accesses. */
 export interface SummarizedLoop {
-  poll: number;
+  poll: OptionalInsertion;
   firstMarked: number;
   firstAdvance: number;
 }
 
+const NO_RESULT = 0x40;
 /** Longest distance of two places that a span takes as one. */
 const LONGEST_EXTRA = 64;
 /** Places that move further per trip are marked where they are accessed, beside the loop's own work. */
@@ -24,12 +30,14 @@ const LONGEST_MOVED_STRIDE = 32;
 
 /** Marks that move behind their loop: one for what stands still, the lines from first to last for what moves. */
 export class MovedMarks {
-  readonly #code: IntervalCode;
+  readonly #writer: MarkWriter;
+  readonly #countdown: Countdown;
   #state!: WalkState;
   #progressions: LoopProgressions | undefined;
 
-  constructor(code: IntervalCode) {
-    this.#code = code;
+  constructor(writer: MarkWriter, countdown: Countdown) {
+    this.#writer = writer;
+    this.#countdown = countdown;
   }
 
   begin(state: WalkState): void {
@@ -46,11 +54,10 @@ export class MovedMarks {
     loop: SummarizedLoop,
     end: number,
     marked: readonly MarkedGroup[],
-    advances: readonly number[],
+    advances: readonly AccessCount[],
   ): LoopSummary | undefined {
     const progressions = this.#progressions as LoopProgressions;
     const { control, temporaries } = this.#state;
-    const { b } = this.#code.insertions;
     progressions.begin(control);
     const moved: { group: MarkedGroup; progression: Progression }[] = [];
     for (let i = loop.firstMarked; i < marked.length; i++) {
@@ -62,41 +69,45 @@ export class MovedMarks {
     const bounded = moved.find(({ progression: { stride } }) => stride.constant !== 0);
     if (bounded === undefined) return undefined;
     const trips = progressions.countTrips(control, end, bounded.progression, temporaries);
-    this.#code.remove(loop.poll);
+    loop.poll.isLeftOut = true;
     let accesses = 0;
     for (let i = loop.firstAdvance; i < advances.length; i++) {
-      accesses += b[advances[i]];
-      this.#code.remove(advances[i]);
+      accesses += advances[i].accesses;
+      advances[i].isLeftOut = true;
     }
-    const firstSpan = this.#code.spans.length;
-    for (const { group, progression } of moved)
-      if (Math.abs(progression.stride.constant) <= LONGEST_MOVED_STRIDE)
-        this.#moveMarks(group, progression, trips, end);
-    this.#endSummarized(end, trips, accesses, firstSpan);
+    const spans = moved
+      .filter(({ progression }) => Math.abs(progression.stride.constant) <= LONGEST_MOVED_STRIDE)
+      .flatMap(({ group, progression }) => this.#moveMarks(group, progression, trips, end));
+    this.#endSummarized(end, spans, { trips, accesses });
     return { trips, accesses };
   }
 
   /** Behind a loop: short runs are marked by the ends of their spans, long ones by calls. */
-  #endSummarized(end: number, trips: number, accesses: number, firstSpan: number): void {
-    let few = LINE_BYTES;
-    for (let span = firstSpan; span < this.#code.spans.length; span++) {
-      const { stride, extra } = this.#code.spans[span];
-      few = Math.min(few, Math.floor((LINE_BYTES - extra) / Math.abs(stride)) + 1);
-    }
-    const counts = this.#code.countdown.isVirtual && accesses > 0;
-    if (!counts && firstSpan === this.#code.spans.length) return;
-    this.#code.add(end, Insert.IfMany, trips, few);
+  #endSummarized(end: number, spans: readonly Span[], { trips, accesses }: LoopSummary): void {
+    const few = Math.min(
+      LINE_BYTES,
+      ...spans.map(({ stride, extra }) => Math.floor((LINE_BYTES - extra) / Math.abs(stride)) + 1),
+    );
+    const counts = this.#countdown.isVirtual && accesses > 0;
+    if (!counts && spans.length === 0) return;
+    const add = (write: (sink: SnippetSink) => void): void => this.#state.insertions.add(end, { write });
+    add((sink) => {
+      sink.local(Op.LOCAL_GET, trips);
+      sink.i32(few);
+      sink.plain(Op.I32_GT_U);
+      sink.open(Op.IF, NO_RESULT);
+    });
     for (const many of [true, false]) {
-      for (let span = firstSpan; span < this.#code.spans.length; span++)
-        this.#code.add(end, many ? Insert.MarkFar : Insert.MarkNear, span);
-      if (counts) this.#code.add(end, many ? Insert.AdvanceManyTrips : Insert.AdvanceTrips, trips, accesses);
-      this.#code.add(end, many ? Insert.Else : Insert.EndIf);
+      for (const span of spans) add((sink) => this.#writer.markSpan(sink, span, !many));
+      if (counts) add((sink) => this.#countdown.advanceTrips(sink, trips, accesses, many));
+      add((sink) => sink.plain(many ? Op.ELSE : Op.END));
     }
   }
 
-  /** Marks of one kind whose distance is small become one span. */
-  #moveMarks({ marks, insertions }: MarkedGroup, first: Progression, trips: number, end: number): void {
-    for (const insertion of insertions) this.#code.remove(insertion);
+  /** Marks of one kind whose distance is small become one. Returns those that moved with the loop. */
+  #moveMarks({ marks, insertions }: MarkedGroup, first: Progression, trips: number, end: number): Span[] {
+    for (const insertion of insertions) insertion.isLeftOut = true;
+    const spans: Span[] = [];
     for (const kinds of [Kind.Read, Kind.Written, Kind.Both]) {
       const places = marks.filter((mark) => mark.kinds === kinds).map(({ offset }) => offset);
       for (let i = 0; i < places.length; ) {
@@ -105,14 +116,16 @@ export class MovedMarks {
         for (i++; i < places.length && places[i] - from <= LONGEST_EXTRA; i++) extra = places[i] - from;
         const shift = (from - marks[0].offset) | 0;
         const address = { terms: first.end.terms, constant: (first.end.constant + shift) | 0 };
-        if (isZero(first.stride)) {
-          const form = this.#code.insertions.forms.push(address) - 1;
-          this.#code.add(end, Insert.MarkFixed, form, extra, kinds);
-        } else {
-          const span = { end: address, stride: first.stride.constant, trips, extra, kinds };
-          this.#code.spans.push(span);
+        if (!isZero(first.stride))
+          spans.push({ end: address, stride: first.stride.constant, trips, extra, kinds });
+        else {
+          const distance = extra;
+          this.#state.insertions.add(end, {
+            write: (sink) => this.#writer.markFixed(sink, address, distance, kinds),
+          });
         }
       }
     }
+    return spans;
   }
 }
