@@ -2,7 +2,7 @@
 // that one address stands for all of them, and a slot for each place that calls, with the frame of what was called last. A caller
 // leaves the address of the slot in a global, and the callee looks whether the frame in it is one of its own.
 import { FRAME_LIMIT, FRAME_NEXT, FRAMES, LAST_FRAMES } from "./imports";
-import { find, insert, isKnown, valueOf } from "./index-table";
+import { find, insert, isKnown, valueAt } from "./index-table";
 import { Frame, IndexKind, KEEPS_CONTEXT, NOWHERE, SLOT_BYTES, Slot } from "./layout.generated";
 import { childOf } from "./tree";
 
@@ -15,7 +15,7 @@ export function enterFrame(slot: u32, tag: u32, bytes: u32, firstSlot: u32, push
   let frame: u32 = 0;
   if (node != NOWHERE) {
     const at = find(node, tag, IndexKind.frame);
-    if (isKnown(at)) frame = valueOf(at);
+    if (isKnown(at)) frame = valueAt(at);
     else if (at != 0 && nextFrame() + bytes + slots * SLOT_BYTES <= FRAME_LIMIT) {
       frame = newFrame(node, tag, bytes, firstSlot, pushes, slots);
       insert(at, node, tag, IndexKind.frame, frame);

@@ -27,7 +27,7 @@ export function find(first: u32, second: u32, kind: u32): usize {
 
 /** Whether `find` has found something. */
 @inline export function isKnown(at: usize): bool { return at != 0 && load<u32>(at, IndexEntry.kind) != 0; }
-@inline export function valueOf(at: usize): u32 { return load<u32>(at, IndexEntry.value); }
+@inline export function valueAt(at: usize): u32 { return load<u32>(at, IndexEntry.value); }
 
 /** At what `find` has returned, which means nothing any more behind this. */
 export function insert(at: usize, first: u32, second: u32, kind: u32, value: u32): void {

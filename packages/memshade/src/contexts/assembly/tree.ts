@@ -1,6 +1,6 @@
 // The calling context tree: nodes are reached from their parent by a place that calls.
 import { NODE_CAPACITY, NODE_NEXT, NODES } from "./imports";
-import { find, insert, isKnown, valueOf } from "./index-table";
+import { find, insert, isKnown, valueAt } from "./index-table";
 import { IndexKind, NODE_BYTES, NOWHERE, Node } from "./layout.generated";
 
 /**
@@ -9,7 +9,7 @@ import { IndexKind, NODE_BYTES, NOWHERE, Node } from "./layout.generated";
  */
 export function childOf(parent: u32, place: u32): u32 {
   const at = find(parent, place, IndexKind.child);
-  if (isKnown(at)) return valueOf(at);
+  if (isKnown(at)) return valueAt(at);
   let node = findOnPath(parent, place);
   if (node == 0) {
     node = load<u32>(NODE_NEXT) + 1;

@@ -109,6 +109,46 @@ const unrolled: fc.Arbitrary<Loop> = fc
     return { accesses, strides: { p: stride, q: stride }, p: 4096 + way, q: q + way, trips };
   });
 
+/** Loops that load and store through one base, at distances that bring several accesses to the same bytes. */
+const inPlace: fc.Arbitrary<Loop> = fc
+  .record({
+    size: fc.constantFrom(1, 2, 4, 8),
+    step: fc.constantFrom(1, 1, 2, 3),
+    isBackwards: fc.boolean(),
+    others: fc.array(
+      fc.record({
+        /** In quarters of what is stored. */
+        distance: fc.constantFrom(-8, -4, -2, 0, 2, 4, 4, 8, 12),
+        size: fc.constantFrom(1, 2, 4, 8),
+        base: fc.constantFrom("p" as const, "p" as const, "p" as const, "q" as const, "r" as const),
+        isBefore: fc.boolean(),
+      }),
+      { minLength: 1, maxLength: 4 },
+    ),
+    q: fc.constantFrom(4096, 4104, 4350, 7000),
+    mask: fc.constantFrom(0, 1, 255),
+    trips: fc.oneof(fc.integer({ min: 13, max: 100 }), fc.integer({ min: 500, max: 1100 })),
+  })
+  .map(({ size, step, isBackwards, others, q, mask, trips }) => {
+    const loads = (isBefore: boolean): Access[] =>
+      others
+        .filter((other) => other.isBefore === isBefore)
+        .map(({ distance, base, ...other }) => {
+          const at = 64 + ((distance * size) >> 2);
+          return { size: other.size, base, offset: base === "r" ? at * 4 : at, stores: false, mask: 0 };
+        });
+    const stored: Access = { stores: true, size, base: "p", offset: 64, mask };
+    const stride = size * step * (isBackwards ? -1 : 1);
+    const p = 4096 + (isBackwards ? size * step * trips : 0);
+    return {
+      accesses: [...loads(true), stored, ...loads(false)],
+      strides: { p: stride, q: stride },
+      p,
+      q: isBackwards ? p : q,
+      trips,
+    };
+  });
+
 /** A part of a loop that runs in one of its trips only, counted from the last; 0: in all. */
 interface Guarded {
   only: number;
@@ -260,6 +300,12 @@ describe("loops that are followed as a whole", () => {
 
   it("count so where they are unrolled, and pass what stands still", () => {
     fc.assert(fc.property(fc.array(unrolled, { minLength: 1, maxLength: 3 }), expectSameFigures), {
+      numRuns: 15,
+    });
+  });
+
+  it("count so where they load what they store", () => {
+    fc.assert(fc.property(fc.array(inPlace, { minLength: 1, maxLength: 3 }), expectSameFigures), {
       numRuns: 15,
     });
   });

@@ -148,9 +148,6 @@ export class LoopStreams {
     const stored = accesses.filter(({ place }) => isStore(place));
     if (stored.length > 0 && !this.#targets.followsStores) return undefined;
     if (!storesAreApart(accesses, streams)) return undefined;
-    // What loads where it stores too would be gone through access by access anyway.
-    if (accesses.some(({ place, base }) => !isStore(place) && stored.some((one) => one.base === base)))
-      return undefined;
     const at = this.#targets.table.add([accesses.length, runs, ...wordsOf(accesses, streams)]);
     if (at === undefined) return undefined;
     for (const { steps } of accesses) for (const step of steps) step.isLeftOut = true;

@@ -1,5 +1,5 @@
 // Calling contexts of precise mode: the context at hand, and keys for (context, access site).
-import { find, insert, isKnown, valueOf } from "../../../../contexts/assembly/index-table";
+import { find, insert, isKnown, valueAt } from "../../../../contexts/assembly/index-table";
 import { IndexKind, NOWHERE } from "../../../../contexts/assembly/layout.generated";
 import { childOf } from "../../../../contexts/assembly/tree";
 import { BY_CONTEXT, CONTROL, LOADS, LOAD_CAPACITY, LOAD_SITES, NODE, STORES, STORE_CAPACITY, STORE_SITES } from "../imports";

@@ -1,6 +1,6 @@
 // Byte-exact waste with one id per byte: the site of the last store, until the byte is read. Plain loads and stores do most of
 // their work inline; what is here runs where something happened.
-import { areRead, bump, fewAreRead, isValid, overwrite, readFew, readRange, settleFew } from "./bytes";
+import { areRead, bump, fewAreRead, isValid, overwrite, readFew, readRange, resolveFew } from "./bytes";
 import { markDirty, showsZeros } from "../dirty";
 import { storeRecord } from "./ids";
 import { CONTROL, COVERED, LOADS, LOAD_SHIFT, programLoad8 } from "../imports";
@@ -16,14 +16,14 @@ export function outside(address: u32, size: u32): bool {
 
 /** A load of which some byte was not read before, unless the host has seen what nobody has stored. `size` is a constant. */
 @inline export function freshFew(address: u32, size: u32, site: u32): void {
-  if (showsZeros() && settleFew(address, size) && fewAreRead(address, size)) return;
+  if (showsZeros() && resolveFew(address, size) && fewAreRead(address, size)) return;
   countFresh(site);
   readFew(address, size);
 }
 
 /** As the first half of `freshFew`: whether there is anything to read. For any size, so that it is there once. */
 function isFresh(address: u32, size: u32, site: u32): bool {
-  if (showsZeros() && settleFew(address, size) && areRead(address, size)) return false;
+  if (showsZeros() && resolveFew(address, size) && areRead(address, size)) return false;
   countFresh(site);
   return true;
 }

@@ -62,7 +62,7 @@ function readIds(at: usize, ids: u64, bytes: u32): bool {
   if (showsZeros() && hasZero(ids)) {
     const address: u32 = at >>> 1;
     const behind = bytes == 4 ? 0 : <u64>-1 << (bytes << 4);
-    settleZeros(address, address + bytes);
+    resolveZeros(address, address + bytes);
     ids = load<u64>(at) | behind;
     if (ids == -1) return true;
   }
@@ -231,16 +231,34 @@ export function setRange(address: u32, size: u32, id: u32): void {
   return areRead(address, size);
 }
 
+/** What the ids of 1, 2, 4, 8 or 16 bytes, a constant, have that one id, which fills a vector, has not. */
+@inline export function differ(address: u32, size: u32, id: v128): v128 {
+  const at: usize = address << 1;
+  if (size == 1) return v128.xor(v128.load16_splat(at), id);
+  if (size == 2) return v128.xor(v128.load32_splat(at), id);
+  if (size == 4) return v128.xor(v128.load64_splat(at), id);
+  const low = v128.xor(v128.load(at), id);
+  return size == 8 ? low : v128.or(low, v128.xor(v128.load(at, 16), id));
+}
+
+/** Gives as many bytes an id that fills a vector. */
+@inline export function setAlike(address: u32, size: u32, id: v128): void {
+  const at: usize = address << 1;
+  if (size == 1) v128.store16_lane(at, id, 0);
+  else if (size == 2) v128.store32_lane(at, id, 0);
+  else if (size == 4) v128.store64_lane(at, id, 0);
+  else for (let i: u32 = 0; i < size << 1; i += 16) v128.store(at + i, id);
+}
+
 /** 1, 2, 4, 8 or 16 bytes, a constant, are written by the store `key`. */
 @inline export function writeFew(address: u32, size: u32, key: u32): void {
   const id = idOfKey(key);
-  if (isNone(id)) { overflow(address, size, key); return; }
-  const at: usize = address << 1;
-  const ids = <u64>id * 0x0001000100010001;
-  if (size == 1) store<u16>(at, <u16>id);
-  else if (size == 2) store<u32>(at, <u32>ids);
-  else if (size == 4) store<u64>(at, ids);
-  else for (let i: u32 = 0; i < size << 1; i += 16) { store<u64>(at + i, ids); store<u64>(at + i, ids, 8); }
+  if (isNone(id)) overflow(address, size, key);
+  else setFew(address, size, id);
+}
+
+@inline export function setFew(address: u32, size: u32, id: u32): void {
+  setAlike(address, size, i16x8.splat(<i16>id));
 }
 
 /** The range is written by the store `key`. */
@@ -253,16 +271,16 @@ export function setRange(address: u32, size: u32, id: u32): void {
 /** A data segment was put here. */
 export function setInit(address: u32, size: u32): void { setRange(address, size, INIT); }
 
-/** As `settleZeros` for a load of which some byte looks unread. False if it is not silent whatever the others are. */
-@inline export function settleFew(address: u32, size: u32): bool {
+/** As `resolveZeros` for a load of which some byte looks unread. False if it is not silent whatever the others are. */
+@inline export function resolveFew(address: u32, size: u32): bool {
   const id = idAt(address);
   if ((id != 0 && id != READ) || address >= shownEnd()) return false;
-  settleZeros(address, address + size);
+  resolveZeros(address, address + size);
   return true;
 }
 
 /** Zeros from `low` to `high` that the host has seen are read. */
-export function settleZeros(low: u32, high: u32): void {
+export function resolveZeros(low: u32, high: u32): void {
   const end = min(high, shownEnd());
   let address = low;
   while (address < end) {
@@ -475,17 +493,26 @@ export function moveBytes(to: u32, from: u32, size: u32): void {
 }
 
 /** Whether all bytes of a range were read. */
-export function areRead(address: u32, size: u32): bool {
-  let at: usize = address << 1;
-  const end: usize = (address + size) << 1;
+export function areRead(address: u32, size: u32): bool { return readUntil(address, address + size) == address + size; }
+
+/** How far from `low` on all bytes were read, to some bytes, or `high`. */
+export function readUntil(low: u32, high: u32): u32 {
+  let at: usize = low << 1;
+  const end: usize = high << 1;
   for (; at + 128 <= end; at += 128) {
     const low = v128.and(v128.and(v128.load(at), v128.load(at, 16)), v128.and(v128.load(at, 32), v128.load(at, 48)));
     const high = v128.and(v128.and(v128.load(at, 64), v128.load(at, 80)), v128.and(v128.load(at, 96), v128.load(at, 112)));
-    if (v128.any_true(v128.not(v128.and(low, high)))) return false;
+    if (v128.any_true(v128.not(v128.and(low, high)))) return at >>> 1;
   }
-  for (; at + 8 <= end; at += 8) if (load<u64>(at) != -1) return false;
-  for (; at < end; at += 2) if (load<u16>(at) != 0xffff) return false;
-  return true;
+  for (; at + 8 <= end; at += 8) if (load<u64>(at) != -1) return at >>> 1;
+  for (; at < end; at += 2) if (load<u16>(at) != 0xffff) return at >>> 1;
+  return high;
+}
+
+/** Where the bytes end of which some may not be read, to some bytes. */
+export function unreadEnd(low: u32, high: u32): u32 {
+  while (high - low > 64 && areRead(high - 64, 64)) high -= 64;
+  return high;
 }
 
 /** A page of the program's memory is about to be used: see claim.ts. */

@@ -35,6 +35,8 @@ let patience: u32 = 0;
 @inline export function recordOf(id: u32): usize { return STORES + load<u32>(RECORD_OF + (id << 2)); }
 @inline export function readsOf(id: u32): usize { return READS + (id << 3); }
 @inline export function isNone(id: u32): bool { return id == NONE; }
+/** Whether bytes are of a store that has an id. */
+@inline export function isGiven(id: u32): bool { return id - (INIT + 1) < LAST_ID - INIT; }
 
 @inline export function idOfKey(key: u32): u32 {
   const record = storeRecord(key);

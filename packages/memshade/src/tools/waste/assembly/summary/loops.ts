@@ -1,12 +1,15 @@
 // Loops that have ended. Each of their accesses is a stream: one access per trip, each a stride behind the one before. What is known
 // of streams when a module is rewritten stands in a table, which `tools/waste/pass/loop-streams.ts` writes: two words per loop, then two
-// per stream. The loop says where they ended. What they did to the shadow is done here, range by range; where ranges of which some
-// byte's state depends on the order meet, access by access.
-import { fresh1, fresh16, fresh2, fresh4, fresh8 } from "./accesses";
-import { areRead, bump, fewAreRead, overwrite, settleZeros, writeFew } from "./bytes";
+// per stream. The loop says where they ended. What they did to the shadow is done here, as if the loop had been distributed (Allen and
+// Kennedy): one stream behind the other where each byte sees its accesses in the same order, else by turns.
+import { fresh1, fresh16, fresh2, fresh4, fresh8, loadRecord } from "./accesses";
+import {
+  READ, bump, differ, fewAreRead, idAt, readUntil, setAlike, setFew, setRange, resolveZeros, unreadEnd, writeFew,
+} from "./bytes";
+import { idOfKey, isGiven, isNone, readsOf, overflow } from "./ids";
 import { markDirty, showsZeros } from "../dirty";
 import { CONTROL, FRAMED, RECORD_SHIFT, STORES } from "../imports";
-import { Control, STREAM_END_BYTES } from "../layout.generated";
+import { Control, Load, STREAM_END_BYTES } from "../layout.generated";
 
 /** Of a loop in the table: how many streams; where the runs of its block are counted, from the base of counters; streams. */
 const LOOP_STREAMS: usize = 0;
@@ -25,28 +28,35 @@ const END_STRIDE: usize = 4;
 
 // The streams of the loop at hand.
 const STREAM_BYTES: usize = 32;
-const S_FIRST: usize = 0; // address in the first trip
+const S_NEXT: usize = 0; // address in the next trip
 const S_STRIDE: usize = 4;
 const S_KEY: usize = 8;
-const S_KIND: usize = 12; // size and STORE_BIT
-const S_LOW: usize = 16; // range of all trips
+const S_KIND: usize = 12; // size, STORE_BIT, and its place in the loop's block
+const S_LOW: usize = 16; // range of the trips at hand
 const S_HIGH: usize = 20;
-const S_SETTLED: usize = 24; // a load all bytes of which were read before the loop
+const S_FRONT: usize = 24; // how far it is in the direction in which it moves
+const S_UNTIL: usize = 28; // behind the last of those with which it takes turns; 0: a load that finds nothing new
+const BODY_SHIFT: u32 = 8;
 
 /** In so few trips it takes longer to compare ranges than to go through the accesses. */
 const SHORT: u32 = 12;
+/** After so many trips the next stream has its turn, while the shadow is in the processor's cache. */
+const CHUNK: u32 = 512;
 /** Strides up to this are looked at as one range. */
 const DENSE: u32 = 32;
 
 @inline function stream(i: u32): usize { return CONTROL + Control.streams + i * STREAM_BYTES; }
 @inline function isStore(at: usize): bool { return (load<u32>(at, S_KIND) & STORE_BIT) != 0; }
-@inline function isSettled(at: usize): bool { return load<u32>(at, S_SETTLED) != 0; }
+@inline function isIdle(at: usize): bool { return load<u32>(at, S_UNTIL) == 0; }
 @inline function sizeOf(at: usize): u32 { return load<u32>(at, S_KIND) & SIZE_BITS; }
-@inline function firstOf(at: usize): u32 { return load<u32>(at, S_FIRST); }
+@inline function bodyOf(at: usize): u32 { return load<u32>(at, S_KIND) >>> BODY_SHIFT; }
+@inline function nextOf(at: usize): u32 { return load<u32>(at, S_NEXT); }
 @inline function strideOf(at: usize): i32 { return load<i32>(at, S_STRIDE); }
 @inline function keyOf(at: usize): u32 { return load<u32>(at, S_KEY); }
+@inline function frontOf(at: usize): u32 { return load<u32>(at, S_FRONT); }
 @inline function lowOf(at: usize): u32 { return load<u32>(at, S_LOW); }
 @inline function highOf(at: usize): u32 { return load<u32>(at, S_HIGH); }
+@inline function advance(at: usize, trips: u32): void { store<u32>(at, nextOf(at) + strideOf(at) * trips, S_NEXT); }
 @inline function magnitude(stride: i32): u32 { return <u32>(stride < 0 ? -stride : stride); }
 @inline function overlap(one: usize, other: usize): bool { return lowOf(one) < highOf(other) && lowOf(other) < highOf(one); }
 
@@ -56,12 +66,8 @@ export function looped(trips: u32, loop: u32, base: u32): void {
   bump(base + load<u32>(loop, LOOP_RUNS), trips);
   if (trips == 0) return;
   fetch(loop, count, trips, base);
-  if (trips <= SHORT || !settle(count, trips)) {
-    for (let trip: u32 = 0; trip < trips; trip++)
-      for (let i: u32 = 0; i < count; i++) access(stream(i), firstOf(stream(i)) + strideOf(stream(i)) * trip);
-    return;
-  }
-  for (let i: u32 = 0; i < count; i++) if (!isSettled(stream(i))) pass(stream(i), trips);
+  if (trips <= SHORT) takeTurns(0, count, trips);
+  else for (let left = trips; left != 0;) left -= run(count, min(left, CHUNK));
 }
 
 function fetch(loop: usize, count: u32, trips: u32, base: u32): void {
@@ -71,70 +77,242 @@ function fetch(loop: usize, count: u32, trips: u32, base: u32): void {
     const at = stream(i);
     const what = load<u32>(from, WHAT);
     const stride = (what & VARIABLE) == 0 ? load<i32>(from, STRIDE) : load<i32>(end, END_STRIDE);
-    const first = load<u32>(end) - stride * trips;
-    const last = first + stride * (trips - 1);
     const key = what >>> KEY_SHIFT;
-    store<u32>(at, first, S_FIRST);
+    store<u32>(at, load<u32>(end) - stride * trips, S_NEXT);
     store<i32>(at, stride, S_STRIDE);
     store<u32>(at, FRAMED == 0 ? key : (what & STORE_BIT) != 0 ? (base + key - STORES) >>> RECORD_SHIFT : base + key, S_KEY);
-    store<u32>(at, what & (SIZE_BITS | STORE_BIT), S_KIND);
-    store<u32>(at, min(first, last), S_LOW);
-    store<u32>(at, max(first, last) + (what & SIZE_BITS), S_HIGH);
-    store<u32>(at, 0, S_SETTLED);
+    store<u32>(at, (what & (SIZE_BITS | STORE_BIT)) | (i << BODY_SHIFT), S_KIND);
   }
+}
+
+/** Does up to so many of the next trips. Returns how many. */
+function run(count: u32, trips: u32): u32 {
+  place(count, trips);
+  sort(0, count, false);
+  const apart = trips <= SHORT ? 0 : distribute(count, trips);
+  if (apart != 0) for (let i: u32 = 0; i < count;) {
+    let end = i + 1;
+    for (let j = i; j < end; j++) end = max(end, load<u32>(stream(j), S_UNTIL));
+    if (end == i + 1) {
+      if (end < count && isUpdate(stream(i), stream(end))) end++;
+      pass(stream(i), stream(end - 1), apart);
+    } else {
+      sort(i, end, true);
+      takeTurns(i, end, apart);
+    }
+    i = end;
+  }
+  if (apart == trips) return trips;
+  const turns = apart == 0 ? min(trips, SHORT) : 1;
+  sort(0, count, true);
+  takeTurns(0, count, turns);
+  return apart + turns;
+}
+
+// The range of all stores in the trips at hand.
+let storesLow: u32 = 0;
+let storesHigh: u32 = 0;
+// What is known to be read.
+let readLow: u32 = 0;
+let readHigh: u32 = 0;
+
+function place(count: u32, trips: u32): void {
+  storesLow = -1;
+  storesHigh = 0;
+  readLow = 0;
+  readHigh = 0;
+  for (let i: u32 = 0; i < count; i++) {
+    const at = stream(i);
+    const last = nextOf(at) + strideOf(at) * (trips - 1);
+    const low = min(nextOf(at), last);
+    const high = max(nextOf(at), last) + sizeOf(at);
+    store<u32>(at, low, S_LOW);
+    store<u32>(at, high, S_HIGH);
+    // What stands still comes first to its bytes.
+    store<u32>(at, strideOf(at) == 0 ? -1 : strideOf(at) < 0 ? ~(nextOf(at) + sizeOf(at)) : nextOf(at), S_FRONT);
+    if (!isStore(at)) continue;
+    storesLow = min(storesLow, low);
+    storesHigh = max(storesHigh, high);
+  }
+}
+
+/** Sorts streams by their place in the loop, or those first that come first to bytes that others access too. */
+function sort(from: u32, to: u32, inBody: bool): void {
+  for (let i = from + 1; i < to; i++)
+    for (let j = i; j > from && isBefore(stream(j), stream(j - 1), inBody); j--) swap(stream(j), stream(j - 1));
+}
+
+@inline function isBefore(one: usize, other: usize, inBody: bool): bool {
+  if (inBody || frontOf(one) == frontOf(other)) return bodyOf(one) < bodyOf(other);
+  return frontOf(one) > frontOf(other);
+}
+
+@inline function swap(one: usize, other: usize): void {
+  for (let i: usize = 0; i < STREAM_BYTES; i += 16) {
+    const words = v128.load(one + i);
+    v128.store(one + i, v128.load(other + i));
+    v128.store(other + i, words);
+  }
+}
+
+/** Finds out which streams, that were sorted, must take turns. Returns in how many trips no store meets what moves at another pace. */
+function distribute(count: u32, trips: u32): u32 {
+  for (let i: u32 = 0; i < count; i++) store<u32>(stream(i), trim(stream(i)) ? 0 : i + 1, S_UNTIL);
+  for (let i: u32 = 0; i < count; i++) {
+    const one = stream(i);
+    if (isIdle(one)) continue;
+    for (let j = i + 1; j < count; j++) {
+      const other = stream(j);
+      // Stores of one loop never meet.
+      if (isIdle(other) || !overlap(one, other) || (isStore(one) && isStore(other))) continue;
+      if (strideOf(one) != strideOf(other)) {
+        const before = tripsUntil(other, one);
+        if (isStore(one) || isStore(other)) trips = min(trips, before);
+        else if (before == 0) store<u32>(one, j + 1, S_UNTIL);
+      } else if (meetsBehind(one, other)) store<u32>(one, j + 1, S_UNTIL);
+    }
+  }
+  return trips;
+}
+
+/** In how many trips a stream does not come to one that stands still; 0 if that moves. */
+function tripsUntil(at: usize, standing: usize): u32 {
+  if (strideOf(standing) != 0) return 0;
+  const distance = strideOf(at) < 0 ? nextOf(at) - highOf(standing) : lowOf(standing) - nextOf(at) - sizeOf(at);
+  return <i32>distance < 0 ? 0 : distance / magnitude(strideOf(at)) + 1;
+}
+
+/** Whether `other`, of the same stride, comes first to any byte of `one`, which is not behind it. */
+function meetsBehind(one: usize, other: usize): bool {
+  const ahead = frontOf(one) - frontOf(other);
+  const stride = magnitude(strideOf(one));
+  if (ahead < sizeOf(other) && bodyOf(other) < bodyOf(one)) return true;
+  return stride != 0 && ahead + stride < sizeOf(other);
 }
 
 /**
- * Finds the loads that find nothing new. Whether the others, and the stores, can be done one stream behind the other: the stores of a
- * loop never meet, and what was read before is so whoever comes first.
+ * Whether a load finds nothing new: all of it was read before, and no store changes that. Where no store does, only what was not read
+ * matters to others.
  */
-function settle(count: u32, trips: u32): bool {
-  for (let i: u32 = 0; i < count; i++) if (!isStore(stream(i)) && wasRead(stream(i), trips)) store<u32>(stream(i), 1, S_SETTLED);
-  for (let i: u32 = 0; i < count; i++) {
-    const at = stream(i);
-    if (isStore(at)) continue;
-    for (let j: u32 = 0; j < count; j++) {
-      const other = stream(j);
-      if (i == j || !overlap(at, other)) continue;
-      if (isStore(other) || !(isSettled(at) || isSettled(other))) return false;
+function trim(at: usize): bool {
+  const from = lowOf(at);
+  const to = highOf(at);
+  if (isStore(at) || magnitude(strideOf(at)) > DENSE || (from < storesHigh && storesLow < to)) return false;
+  let low = from;
+  let high = to;
+  // As a rule it overlaps with the one before.
+  if (low < readHigh && readLow <= low) low = min(high, readHigh);
+  else if (readLow < high && high <= readHigh) high = max(low, readLow);
+  low = readUntil(low, high);
+  if (low != high && showsZeros()) {
+    resolveZeros(low, high);
+    low = readUntil(low, high);
+  }
+  store<u32>(at, low, S_LOW);
+  if (low != high) {
+    store<u32>(at, unreadEnd(low, high), S_HIGH);
+    return false;
+  }
+  readLow = from;
+  readHigh = to;
+  return true;
+}
+
+/** Whether a store follows a load, each trip at the same place. */
+@inline function isUpdate(one: usize, other: usize): bool {
+  return load<u64>(one) == load<u64>(other) && load<u32>(other, S_UNTIL) == load<u32>(one, S_UNTIL) + 1 &&
+    !isStore(one) && isStore(other) && sizeOf(one) == sizeOf(other) && !isNone(idOfKey(keyOf(other)));
+}
+
+/** Does trips of a stream, or of a load and the store that follows it. */
+function pass(first: usize, last: usize, trips: u32): void {
+  const size = sizeOf(first);
+  if (isIdle(first)) advance(first, trips);
+  else if (size == 4) passOf<u32>(first, last, trips);
+  else if (size == 1) passOf<u8>(first, last, trips);
+  else if (size == 8) passOf<u64>(first, last, trips);
+  else if (size == 2) passOf<u16>(first, last, trips);
+  else passOf<v128>(first, last, trips);
+}
+
+// Code for each type, so that sizes are constants.
+@inline function passOf<T>(first: usize, last: usize, trips: u32): void {
+  if (isStore(first)) writeTrips<T>(first, trips);
+  else if (first == last) readTrips<T>(first, trips, READ);
+  else {
+    markTrips(last, trips);
+    readTrips<T>(first, trips, idOfKey(keyOf(last)));
+    advance(last, trips);
+  }
+  advance(first, trips);
+}
+
+function markTrips(at: usize, trips: u32): void {
+  if (magnitude(strideOf(at)) <= DENSE) markDirty(lowOf(at), highOf(at) - lowOf(at));
+  else for (let address = nextOf(at); trips != 0; trips--, address += strideOf(at)) markDirty(address, sizeOf(at));
+}
+
+function writeTrips<T>(at: usize, trips: u32): void {
+  markTrips(at, trips);
+  const id = idOfKey(keyOf(at));
+  if (!isNone(id)) { fill<T>(nextOf(at), strideOf(at), trips, id); return; }
+  for (let address = nextOf(at); trips != 0; trips--, address += strideOf(at)) overflow(address, sizeof<T>(), keyOf(at));
+}
+
+/** Bytes of one store are credited to it together. `left`: what their ids become. */
+function readTrips<T>(at: usize, trips: u32, left: u32): void {
+  const key = keyOf(at);
+  const stride = strideOf(at);
+  let address = nextOf(at);
+  while (trips != 0) {
+    const id = idAt(address);
+    const isBatch = id == READ || (isGiven(id) && magnitude(stride) >= sizeof<T>());
+    let count = isBatch ? countAlike<T>(address, stride, stride == 0 ? min(trips, 4) : trips, id) : 0;
+    if (count != 0 && stride == 0) count = trips;
+    if (count != 0) {
+      if (id != READ) {
+        bump(readsOf(id), count * sizeof<T>());
+        bump(loadRecord(key) + Load.fresh, count);
+      }
+      if (id != left) fill<T>(address, stride, count, left);
+    } else {
+      count = min(trips, 4);
+      for (let i: u32 = 0, one = address; i < count; i++, one += stride) {
+        loadOne(one, sizeof<T>(), key);
+        if (left != READ) setFew(one, sizeof<T>(), left);
+      }
     }
+    address += stride * count;
+    trips -= count;
   }
-  return true;
 }
 
-/** Whether all bytes of a load were read before the loop. */
-function wasRead(at: usize, trips: u32): bool {
-  const stride = strideOf(at);
-  const size = sizeOf(at);
-  if (magnitude(stride) <= DENSE) return wasRangeRead(lowOf(at), highOf(at));
-  let address = firstOf(at);
-  for (; trips != 0; trips--) {
-    if (!wasRangeRead(address, address + size)) return false;
-    address += stride;
+/** In how many trips, at least, all bytes have this id. */
+function countAlike<T>(address: u32, stride: u32, trips: u32, id: u32): u32 {
+  const all = i16x8.splat(<i16>id);
+  let count: u32 = 0;
+  for (; count + 4 <= trips; count += 4, address += stride * 4) {
+    const first = v128.or(differ(address, sizeof<T>(), all), differ(address + stride, sizeof<T>(), all));
+    const last = v128.or(differ(address + stride * 2, sizeof<T>(), all), differ(address + stride * 3, sizeof<T>(), all));
+    if (v128.any_true(v128.or(first, last))) break;
   }
-  return true;
+  return count;
 }
 
-function wasRangeRead(low: u32, high: u32): bool {
-  if (areRead(low, high - low)) return true;
-  if (!showsZeros()) return false;
-  settleZeros(low, high);
-  return areRead(low, high - low);
+/** Gives all bytes of trips an id. */
+function fill<T>(address: u32, stride: u32, trips: u32, id: u32): void {
+  if (stride == sizeof<T>()) { setRange(address, stride * trips, id); return; }
+  const all = i16x8.splat(<i16>id);
+  for (; trips != 0; trips--, address += stride) setAlike(address, sizeof<T>(), all);
 }
 
-/** Does all trips of a stream. */
-function pass(at: usize, trips: u32): void {
-  const stride = strideOf(at);
-  if (isStore(at) && magnitude(stride) == sizeOf(at)) {
-    markDirty(lowOf(at), highOf(at) - lowOf(at));
-    overwrite(lowOf(at), highOf(at) - lowOf(at), keyOf(at));
-    return;
-  }
-  let address = firstOf(at);
-  for (; trips != 0; trips--) {
-    access(at, address);
-    address += stride;
-  }
+/** Does trips of several streams, access by access in the loop's order. */
+function takeTurns(from: u32, to: u32, trips: u32): void {
+  for (; trips != 0; trips--)
+    for (let i = from; i < to; i++) {
+      access(stream(i), nextOf(stream(i)));
+      advance(stream(i), 1);
+    }
 }
 
 function access(at: usize, address: u32): void {
