@@ -7,7 +7,7 @@ import type { WasteFile } from "../../../../src/model/waste/waste.ts";
 import { wat } from "../../../support/assemble.ts";
 import { BUMP } from "../../../support/profiled.ts";
 
-const MODULE = wat(`(module (memory (export "memory") 1) ${BUMP}
+const MODULE = wat(`(module (memory (export "memory") 1 8) ${BUMP}
   (func (export "store") (param i32) (i32.store (i32.const 64) (local.get 0)))
   (func (export "twice") (i32.store (i32.const 128) (i32.const 1)) (i32.store (i32.const 128) (i32.const 2)))
   (func (export "load") (result i32) (i32.load (i32.const 64))))`);

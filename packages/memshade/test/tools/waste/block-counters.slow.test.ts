@@ -71,7 +71,7 @@ const ROOM = "nop ".repeat(4000);
 
 function moduleOf(body: string, imported = `(import "env" "host" (func $host))`): Uint8Array {
   return wat(`(module ${imported}
-    (memory (export "memory") 1)
+    (memory (export "memory") 1 8)
     (func $leaf ${load})
     (func ${ROOM})
     (func $f (export "f") (param $x i32) (local $fuel i32)
@@ -155,7 +155,7 @@ describe("blocks whose runs follow from those of others", () => {
   });
 
   it("are not those that an exception may go past", () => {
-    const bytes = wat(`(module (tag $t) (memory 1)
+    const bytes = wat(`(module (tag $t) (memory 1 8)
       (func $throws (param i32) (if (local.get 0) (then (throw $t))))
       (func ${ROOM})
       (func (export "f") (param $x i32)
