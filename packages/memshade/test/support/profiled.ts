@@ -41,6 +41,27 @@ export function newSession(options: InstrumentOptions = {}): HeapSession {
   });
 }
 
+interface Compiled {
+  module: WebAssembly.Module;
+  info: InstrumentedInfo;
+}
+
+const known = new WeakMap<Uint8Array, Map<string, Compiled>>();
+
+/** Many tests make many instances of one module: it is instrumented once with the same options. */
+function compiled(bytes: Uint8Array, options: InstrumentOptions): Compiled {
+  const byOptions = known.get(bytes) ?? new Map<string, Compiled>();
+  known.set(bytes, byOptions);
+  const key = JSON.stringify(options);
+  let found = byOptions.get(key);
+  if (found === undefined) {
+    const { bytes: rewritten, info } = instrument(bytes, options);
+    found = { module: new WebAssembly.Module(rewritten as BufferSource), info };
+    byOptions.set(key, found);
+  }
+  return found;
+}
+
 /** An instance of a module whose heap is profiled in this thread. */
 export class Profiled {
   readonly info: InstrumentedInfo;
@@ -53,12 +74,11 @@ export class Profiled {
 
   constructor(bytes: Uint8Array, profiled: ProfiledOptions = {}) {
     const options = { name: profiled.name ?? "module", ...profiled.options };
-    const { bytes: rewritten, info } = instrument(bytes, options);
+    const { module, info } = compiled(bytes, options);
     this.info = info;
     this.session = profiled.session ?? newSession(options);
     let exports: WebAssembly.Exports | undefined;
     const imports = profiled.imports?.(() => exports as never);
-    const module = new WebAssembly.Module(rewritten as BufferSource);
     const guarded = guardImports(imports, WebAssembly.Module.imports(module), info);
     exports = new WebAssembly.Instance(module, guarded?.imports ?? imports).exports;
     guarded?.connect(exports);

@@ -130,7 +130,7 @@ export interface RunOptions {
   fields?: string;
   /** Addresses and sizes are i64. Wherever texts of events and fields have `@`, their type is put. */
   memory64?: boolean;
-  /** Pages of its memory. Default: 1. */
+  /** Pages of its memory. Default: 1. It grows by `GROWTH_PAGES` at most: shadows of 4 GiB take their time. */
   pages?: number;
   /** Imported functions without results, "module.name" → parameters. They are called `$name`. */
   imports?: Readonly<Record<string, string>>;
@@ -142,6 +142,8 @@ export interface RunOptions {
   traps?: boolean;
 }
 
+const GROWTH_PAGES = 4;
+
 /** What the tool says of a run of these events. */
 export class WasteRun {
   readonly file: WasteFile;
@@ -150,6 +152,7 @@ export class WasteRun {
     const functions = new Map<string, string>();
     for (const event of events)
       for (const [name, body] of Object.entries(event.functions ?? {})) functions.set(name, body);
+    const pages = options.pages ?? 1;
     const text = `(module
       (import "wasi_snapshot_preview1" "fd_write" (func $host_read (param i32 i32)))
       (import "wasi_snapshot_preview1" "fd_read" (func $host_write (param i32 i32)))
@@ -157,7 +160,7 @@ export class WasteRun {
         const [from, field] = name.split(".");
         return `(import "${from}" "${field}" (func $${field} ${params}))`;
       })}
-      (memory $main ${options.isHidden ? "" : '(export "memory")'} ${options.memory64 ? "i64" : ""} ${options.pages ?? 1})
+      (memory $main ${options.isHidden ? "" : '(export "memory")'} ${options.memory64 ? "i64" : ""} ${pages} ${pages + GROWTH_PAGES})
       (global $__stack_pointer (mut @) (@.const 4096))
       (global $next (mut @) (@.const 0))
       ${options.fields ?? ""}

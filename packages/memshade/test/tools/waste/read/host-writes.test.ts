@@ -7,7 +7,7 @@ import { wasteReader } from "../../../support/waste-reader.ts";
 /** Reads 5,000 bytes to 1024 four times over; the second time the program has changed none, then one of them. */
 const MODULE = wat(`(module
   (import "wasi_snapshot_preview1" "fd_read" (func $fd_read (param i32 i32 i32 i32) (result i32)))
-  (memory (export "memory") 1)
+  (memory (export "memory") 1 8)
   (data (i32.const 0) "\\00\\04\\00\\00\\88\\13\\00\\00")
   (func $read (drop (call $fd_read (i32.const 3) (i32.const 0) (i32.const 1) (i32.const 16))))
   (func (export "_start")

@@ -9,7 +9,7 @@ import { BUMP } from "../../../support/profiled.ts";
 
 /** `memory`: how it is exported, if it is. */
 const moduleWith = (memory: string): Uint8Array =>
-  wat(`(module (memory ${memory} 1) ${BUMP}
+  wat(`(module (memory ${memory} 1 8) ${BUMP}
   (func (export "store") (param i32) (i32.store (i32.const 64) (local.get 0)))
   (func (export "twice") (i32.store (i32.const 128) (i32.const 1)) (i32.store (i32.const 128) (i32.const 2)))
   (func (export "load") (result i32) (i32.load (i32.const 64))))`);

@@ -70,7 +70,7 @@ const ROOM = "nop ".repeat(4000);
 
 function moduleOf(body: string, imported = `(import "env" "host" (func $host))`): Uint8Array {
   return wat(`(module ${imported}
-    (memory (export "memory") 1)
+    (memory (export "memory") 1 8)
     (func $leaf ${load})
     (func ${ROOM})
     (func $f (export "f") (param $x i32) (local $fuel i32)
@@ -128,7 +128,7 @@ describe("basic blocks", () => {
   });
 
   it("count right where an exception goes past them", () => {
-    const bytes = wat(`(module (tag $t) (memory 1)
+    const bytes = wat(`(module (tag $t) (memory 1 8)
       (func $throws (param i32) (if (local.get 0) (then (throw $t))))
       (func ${ROOM})
       (func (export "f") (param $x i32)

@@ -36,7 +36,7 @@ import { writeMemshadeProfile } from "../../support/whole.ts";
 import { mutate, randomNumbers } from "./mutations.ts";
 
 // Every reader of profiles, with what commands do with what was read, on damaged files. More of them:
-//   MEMSHADE_SEED=… MEMSHADE_RUNS=100000 vitest run test/formats/memprof/fuzz.test.ts
+//   MEMSHADE_SEED=… MEMSHADE_RUNS=100000 vitest run test/formats/memprof/fuzz.slow.test.ts
 
 const OWN = fileURLToPath(new URL("../../fixtures/memprof/", import.meta.url));
 const read = (name: string) => new Uint8Array(readFileSync(OWN + name));

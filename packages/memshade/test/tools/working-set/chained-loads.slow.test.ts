@@ -32,7 +32,7 @@ describe("a load whose result is the next one's address", () => {
             const load = `(i32.load offset=${offset} ${address})`;
             return isKept ? `(local.tee $kept ${load})` : load;
           }, "(i32.add (local.get $p) (local.get $q))");
-          const module = wat(`(module (memory (export "memory") 1)
+          const module = wat(`(module (memory (export "memory") 1 1)
             (func (export "run") (param $p i32) (param $q i32) (result i32) (local $kept i32) ${code}))`);
           const lines = new Set<number>();
           let address = 2 * start;

@@ -22,7 +22,7 @@ function stacksOf(
 
 describe("the calling context of an access", () => {
   it("is the calls that lead to it", () => {
-    const module = wat(`(module (memory 1)
+    const module = wat(`(module (memory 1 8)
       (func $leaf (export "leaf") ${STORE} (drop (i32.load (i32.const 8))))
       (func $middle (export "middle") (call $leaf) (nop) (call $leaf))
       (func $run (export "run") (call $middle) ${STORE}))`);
@@ -39,7 +39,7 @@ describe("the calling context of an access", () => {
   });
 
   it("tells whose store is overwritten, read and silent", () => {
-    const module = wat(`(module (memory 1)
+    const module = wat(`(module (memory 1 8)
       (func $set (param i32 i32) (i32.store (local.get 0) (local.get 1)))
       (func $get (param i32) (result i32) (i32.load (local.get 0)))
       (func $dead (call $set (i32.const 8) (i32.const 1)))
@@ -65,7 +65,7 @@ describe("the calling context of an access", () => {
     const calls = (to: string) => `(call ${to}) (nop) (call ${to}) (nop) (call ${to}) (nop) (call ${to})`;
     const depth = 5;
     const functions = Array.from({ length: depth }, (_, i) => `(func $f${i} ${calls(`$f${i + 1}`)})`);
-    const module = wat(`(module (memory 1) ${functions.join(" ")}
+    const module = wat(`(module (memory 1 8) ${functions.join(" ")}
       (func $f${depth} ${STORE}) (func (export "run") (call $f0)))`);
     const wasted = new Wasted(module);
     for (let times = 1; times <= 2; times++) {
@@ -78,7 +78,7 @@ describe("the calling context of an access", () => {
   });
 
   it("has a start function, calls through tables, and tail calls", () => {
-    const module = wat(`(module (memory 1) (type $t (func)) (table 2 funcref) (elem (i32.const 0) $one $two)
+    const module = wat(`(module (memory 1 8) (type $t (func)) (table 2 funcref) (elem (i32.const 0) $one $two)
       (func $first ${STORE} (call $one)) (start $first)
       (func $one ${STORE}) (func $two (call $one))
       (func $through (param i32) (call_indirect (type $t) (local.get 0)))
@@ -99,7 +99,7 @@ describe("the calling context of an access", () => {
   });
 
   it("has covers of the allocator that call something else too", () => {
-    const module = wat(`(module (memory 1) (type $t (func)) (table 1 funcref) (elem (i32.const 0) $handler)
+    const module = wat(`(module (memory 1 8) (type $t (func)) (table 1 funcref) (elem (i32.const 0) $handler)
       (func $malloc (export "malloc") (param i32) (result i32) (i32.const 0))
       (func $free (export "free") (param i32))
       (func $deeper ${STORE})
@@ -118,7 +118,7 @@ describe("the calling context of an access", () => {
   });
 
   it("is that of the call which asked for zeros, or of the allocator where nobody sees that", () => {
-    const module = wat(`(module (memory 1) (type $t (func (param i32 i32) (result i32)))
+    const module = wat(`(module (memory 1 8) (type $t (func (param i32 i32) (result i32)))
       (table 1 funcref) (elem (i32.const 0) $calloc)
       (func $malloc (export "malloc") (param i32) (result i32) (i32.const 64))
       (func $free (export "free") (param i32))
@@ -140,7 +140,7 @@ describe("the calling context of an access", () => {
   it("has what the host writes where the host was called", () => {
     const module = wat(`(module
       (import "wasi_snapshot_preview1" "fd_read" (func $read (param i32 i32 i32 i32) (result i32)))
-      (memory (export "memory") 1)
+      (memory (export "memory") 1 8)
       (func $get (drop (call $read (i32.const 0) (i32.const 8) (i32.const 1) (i32.const 16))))
       (func (export "_start") (call $get)))`);
     for (const waste of [{}, { pairs: true }]) {
@@ -161,7 +161,7 @@ describe("the calling context of an access", () => {
 
 describe("recursion", () => {
   it("has the context in which it was entered, however deep", () => {
-    const module = wat(`(module (memory 1)
+    const module = wat(`(module (memory 1 8)
       (func $down (param $n i32) (if (local.get $n) (then ${STORE} (call $down (i32.sub (local.get $n) (i32.const 1))))))
       (func $other (call $down (i32.const 2)))
       (func $run (export "run") (param $n i32) (call $down (local.get $n)) (call $other)))`);
@@ -172,7 +172,7 @@ describe("recursion", () => {
   });
 
   it("between several functions keeps the context, and what they call has the place of its call", () => {
-    const module = wat(`(module (memory 1)
+    const module = wat(`(module (memory 1 8)
       (func $even (param $n i32) (if (local.get $n) (then ${STORE} (call $odd (i32.sub (local.get $n) (i32.const 1))))))
       (func $odd (param $n i32) (if (local.get $n) (then ${STORE} ${STORE} (call $even (i32.sub (local.get $n) (i32.const 1)))))
         (call $aside))
@@ -189,7 +189,7 @@ describe("recursion", () => {
   it("through a table is folded at the call that comes again", () => {
     const call = "(call_indirect (type $t) (i32.sub (local.get 0) (i32.const 1)) (i32.const 0))";
     const module =
-      wat(`(module (memory 1) (type $t (func (param i32))) (table 1 funcref) (elem (i32.const 0) $tree)
+      wat(`(module (memory 1 8) (type $t (func (param i32))) (table 1 funcref) (elem (i32.const 0) $tree)
       (func $tree (type $t) ${STORE} (if (local.get 0) (then ${call} ${call})))
       (func $run (export "run") (param $n i32) (call $tree (local.get $n))))`);
     const stacks = stacksOf(module, (wasted) => wasted.call("run", 10));
@@ -201,7 +201,7 @@ describe("recursion", () => {
 describe.each([{}, { pairs: true }])("calls out of the module and back in, %j", (waste) => {
   const module = wat(`(module
     (import "host" "call" (func $out (param i32)))
-    (memory 1)
+    (memory 1 8)
     (type $v (func (param i32)))
     (table (export "table") 4 funcref) (elem (i32.const 0) $out $inner)
     (func $store ${STORE})
@@ -274,7 +274,7 @@ describe.each([{}, { pairs: true }])("calls out of the module and back in, %j", 
 });
 
 describe("exceptions", () => {
-  const module = wat(`(module (memory 1) (tag $t)
+  const module = wat(`(module (memory 1 8) (tag $t)
     (func $store ${STORE})
     (func $deep (call $store) (throw $t))
     (func $middle (call $store) (call $deep))
@@ -322,7 +322,7 @@ describe("bounds", () => {
   it("let contexts share a frame without callers when memory for frames is full", () => {
     const [sites, callers] = [40_000, 800];
     const stores = Array.from({ length: sites }, () => "(i32.store (local.get 0) (i32.const 1))").join("");
-    const module = wat(`(module (memory 1)
+    const module = wat(`(module (memory 1 8)
       (func $small ${STORE})
       (func $large (param i32) ${STORE} (if (local.get 0) (then ${stores})) (call $small))
       (func $run (export "run") ${"(call $large (i32.const 0))".repeat(callers)}))`);
@@ -344,7 +344,7 @@ describe("bounds", () => {
 
   it("leave contexts that are seldom used out of what is told, not their accesses", () => {
     const [leaves, callers] = [260, 260];
-    const module = wat(`(module (memory 1)
+    const module = wat(`(module (memory 1 8)
       (func $leaf ${STORE.repeat(leaves)})
       (func $run (export "run") ${"(call $leaf)".repeat(callers)})
       (func $busy (call $leaf) (call $leaf))

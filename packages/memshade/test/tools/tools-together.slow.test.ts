@@ -5,7 +5,7 @@ import { expectAgreement, expectSameBehaviour, figuresOf, record } from "../supp
 import { TOOL_VARIANTS } from "../support/tool-variants.ts";
 
 it("an address that other operands are pushed on is kept by whoever asks for it later", () => {
-  const module = wat(`(module (memory (export "memory") 4)
+  const module = wat(`(module (memory (export "memory") 4 8)
     (func (export "run") (param i32) (result i32)
       (i32.atomic.store (i32.const 8192) (i32.const 77))
       (i32.atomic.rmw.add (i32.and (local.get 0) (i32.const 0xffc))
@@ -15,7 +15,7 @@ it("an address that other operands are pushed on is kept by whoever asks for it 
 });
 
 it("an address may wait below a loop that is put into another one", () => {
-  const module = wat(`(module (memory (export "memory") 4)
+  const module = wat(`(module (memory (export "memory") 4 8)
     (func (export "run") (param i32) (result i64)
       (i64.store offset=22 (i32.and (local.get 0) (i32.const 0xfff8))
         (loop (result i64)
@@ -54,7 +54,7 @@ it("an atomic that is neither aligned nor inside the memory traps for its alignm
 });
 
 it("what moves bytes between memories, or traps before it moves any, is told in the same way by all", () => {
-  const module = wat(`(module (memory $main (export "memory") 2 2) (memory $other 1)
+  const module = wat(`(module (memory $main (export "memory") 2 2) (memory $other 1 8)
     (data $bytes "0123456789abcdef")
     (func (export "inside") (param i32 i32 i32) (memory.copy (local.get 0) (local.get 1) (local.get 2)))
     (func (export "out") (param i32 i32 i32) (memory.copy $other $main (local.get 0) (local.get 1) (local.get 2)))
@@ -94,7 +94,7 @@ it("what moves bytes between memories, or traps before it moves any, is told in 
 });
 
 it("bulk instructions of 64-bit memories are told of as far as they are followed", () => {
-  const module = wat(`(module (memory $main (export "memory") i64 2 2) (memory $other 1)
+  const module = wat(`(module (memory $main (export "memory") i64 2 2) (memory $other 1 8)
     (data $bytes "0123456789abcdef")
     (func (export "copy") (param i64 i64 i64) (memory.copy (local.get 0) (local.get 1) (local.get 2)))
     (func (export "out") (param i32 i64 i32) (memory.copy $other $main (local.get 0) (local.get 1) (local.get 2)))

@@ -31,7 +31,7 @@ function manyAccesses(address: "i32" | "i64"): Uint8Array {
     { length: FUNCTIONS },
     (_, i) => `(func $f${i} (param $at ${address}) ${Array.from({ length: ACCESSES }, access).join("\n")})`,
   );
-  return wat(`(module (memory ${address === "i64" ? "i64" : ""} 1)
+  return wat(`(module (memory ${address === "i64" ? "i64" : ""} 1 8)
     ${functions.join("\n")}
     (func (export "run") (param $at ${address})
       ${functions.map((_, i) => `(call $f${i} (local.get $at))`).join("\n")}))`);
