@@ -3,7 +3,8 @@ import {
   shardsCurve,
   ValueHistogram,
 } from "../../packages/memshade/src/analyses/locality/index.ts";
-import { type LocalityOptions, localityLayoutOf } from "../../packages/memshade/src/tools/index.ts";
+import type { LocalityOptions } from "../../packages/memshade/src/tools/index.ts";
+import { localityLayoutOf } from "../../packages/memshade/src/tools/working-set/locality/memory-plan.ts";
 import {
   type LocalityTables,
   readLocality,

@@ -1,4 +1,3 @@
-export type { HookedFunction } from "../allocator/allocation-notes.ts";
 export { readInstrumentedInfo } from "./describe.ts";
 export {
   type Instrumented,
@@ -18,5 +17,4 @@ export {
 } from "./options.ts";
 export type { SiteRuns } from "./waste/site-table.ts";
 export { attributionLayoutOf } from "./working-set/attribution/memory-plan.ts";
-export { localityLayoutOf } from "./working-set/locality/memory-plan.ts";
 export type { WorkingSetLayout } from "./working-set/memory-plan.ts";

@@ -1,13 +1,5 @@
 import { FormatError } from "../bytes/errors.ts";
 
-/** Where an access goes, besides the address on the stack. */
-export interface Memarg {
-  /** log2 of the alignment in bytes */
-  align: number;
-  memory: number;
-  offset: bigint;
-}
-
 /** Bit of a memarg's flags: a memory index follows. The bits below are the alignment exponent. */
 export const MEMARG_HAS_MEMORY = 0x40;
 

@@ -147,7 +147,7 @@ export function functionName(module: WasmModule, names: ModuleNames, index: numb
 const exportedNamesByModule = new WeakMap<WasmModule, Map<ExternalKind, Map<number, string>>>();
 
 /** First export name per index, for one kind. */
-export function exportedNames(module: WasmModule, kind: ExternalKind): ReadonlyMap<number, string> {
+function exportedNames(module: WasmModule, kind: ExternalKind): ReadonlyMap<number, string> {
   let byKind = exportedNamesByModule.get(module);
   if (byKind === undefined) {
     byKind = new Map(EXTERNAL_KINDS.map((external) => [external, new Map()]));

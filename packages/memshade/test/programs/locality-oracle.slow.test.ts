@@ -3,12 +3,8 @@ import { describe, expect, it } from "vitest";
 import { MemoryWasi } from "../../../../bench/harness/wasi.ts";
 import { cacheSizesUpTo, meanAbsoluteError } from "../../../../bench/locality/compare-curves.ts";
 import { footprintOf, missRatioCurve } from "../../src/report/json/locality.ts";
-import {
-  instrument,
-  type LocalityOptions,
-  localityLayoutOf,
-  type WorkingSetLayout,
-} from "../../src/tools/index.ts";
+import { instrument, type LocalityOptions, type WorkingSetLayout } from "../../src/tools/index.ts";
+import { localityLayoutOf } from "../../src/tools/working-set/locality/memory-plan.ts";
 import {
   type LocalityTables,
   readLocality,

@@ -13,18 +13,18 @@ import { childOf } from "./tree";
 export function enterFrame(slot: u32, tag: u32, bytes: u32, firstSlot: u32, pushes: u32, slots: u32): u32 {
   const node = nodeOfCall(slot);
   let frame: u32 = 0;
-  if (node != NOWHERE) {
+  if (node !== NOWHERE) {
     const at = find(node, tag, IndexKind.frame);
     if (isKnown(at)) frame = valueAt(at);
-    else if (at != 0 && nextFrame() + bytes + slots * SLOT_BYTES <= FRAME_LIMIT) {
+    else if (at !== 0 && nextFrame() + bytes + slots * SLOT_BYTES <= FRAME_LIMIT) {
       frame = newFrame(node, tag, bytes, firstSlot, pushes, slots);
       insert(at, node, tag, IndexKind.frame, frame);
     }
   }
-  if (frame == 0) {
+  if (frame === 0) {
     const last: usize = LAST_FRAMES + (tag << 2);
     frame = load<u32>(last);
-    if (frame == 0) {
+    if (frame === 0) {
       frame = newFrame(NOWHERE, tag, bytes, firstSlot, pushes, slots);
       store<u32>(last, frame);
     }
@@ -36,15 +36,16 @@ export function enterFrame(slot: u32, tag: u32, bytes: u32, firstSlot: u32, push
 
 function nodeOfCall(slot: u32): u32 {
   const caller = load<u32>(slot, Slot.caller);
-  if (caller == 0) return 0;
+  if (caller === 0) return 0;
   const node = load<u32>(caller, Frame.node);
   const place = load<u32>(slot, Slot.place);
-  return node == NOWHERE || (place & KEEPS_CONTEXT) != 0 ? node : childOf(node, place);
+  return node === NOWHERE || (place & KEEPS_CONTEXT) !== 0 ? node : childOf(node, place);
 }
 
-@inline function nextFrame(): u32 {
+@inline
+function nextFrame(): u32 {
   const next = load<u32>(FRAME_NEXT);
-  return next == 0 ? FRAMES : next;
+  return next === 0 ? FRAMES : next;
 }
 
 function newFrame(node: u32, tag: u32, bytes: u32, firstSlot: u32, pushes: u32, slots: u32): u32 {

@@ -5,9 +5,10 @@ import { FEWEST_INDEX_ENTRIES, INDEX_ENTRY_BYTES, IndexEntry, IndexHead } from "
 /** So many places are looked at. */
 const MOST_TRIES: u32 = 4096;
 
-@inline function entries(): u32 {
+@inline
+function entries(): u32 {
   const count = load<u32>(INDEX, IndexHead.entries);
-  return count == 0 ? FEWEST_INDEX_ENTRIES : count;
+  return count === 0 ? FEWEST_INDEX_ENTRIES : count;
 }
 
 /** Entry of (first, second, kind), or the empty one where it belongs. 0: the table is full. */
@@ -19,15 +20,26 @@ export function find(first: u32, second: u32, kind: u32): usize {
   for (let tries: u32 = 0; tries < MOST_TRIES; tries++) {
     const at: usize = table + ((h + tries) & (count - 1)) * INDEX_ENTRY_BYTES;
     const found = load<u32>(at, IndexEntry.kind);
-    if (found == 0) return at;
-    if (found == kind && load<u32>(at, IndexEntry.first) == first && load<u32>(at, IndexEntry.second) == second) return at;
+    if (found === 0) return at;
+    if (
+      found === kind &&
+      load<u32>(at, IndexEntry.first) === first &&
+      load<u32>(at, IndexEntry.second) === second
+    )
+      return at;
   }
   return 0;
 }
 
 /** Whether `find` has found something. */
-@inline export function isKnown(at: usize): bool { return at != 0 && load<u32>(at, IndexEntry.kind) != 0; }
-@inline export function valueAt(at: usize): u32 { return load<u32>(at, IndexEntry.value); }
+@inline
+export function isKnown(at: usize): bool {
+  return at !== 0 && load<u32>(at, IndexEntry.kind) !== 0;
+}
+@inline
+export function valueAt(at: usize): u32 {
+  return load<u32>(at, IndexEntry.value);
+}
 
 /** At what `find` has returned, which means nothing any more behind this. */
 export function insert(at: usize, first: u32, second: u32, kind: u32, value: u32): void {
@@ -38,7 +50,8 @@ export function insert(at: usize, first: u32, second: u32, kind: u32, value: u32
   if (taken << 1 > count && count < INDEX_ENTRIES) double(count);
 }
 
-@inline function put(at: usize, first: u32, second: u32, kind: u32, value: u32): void {
+@inline
+function put(at: usize, first: u32, second: u32, kind: u32, value: u32): void {
   store<u32>(at, first, IndexEntry.first);
   store<u32>(at, second, IndexEntry.second);
   store<u32>(at, kind, IndexEntry.kind);
@@ -50,10 +63,10 @@ function double(count: u32): void {
   let at: usize = INDEX + count * INDEX_ENTRY_BYTES;
   for (let i: u32 = 0; i < count; i++, at += INDEX_ENTRY_BYTES) {
     const kind = load<u32>(at, IndexEntry.kind);
-    if (kind == 0) continue;
+    if (kind === 0) continue;
     const first = load<u32>(at, IndexEntry.first);
     const second = load<u32>(at, IndexEntry.second);
     const to = find(first, second, kind);
-    if (to != 0) put(to, first, second, kind, load<u32>(at, IndexEntry.value));
+    if (to !== 0) put(to, first, second, kind, load<u32>(at, IndexEntry.value));
   }
 }

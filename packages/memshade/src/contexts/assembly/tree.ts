@@ -11,20 +11,20 @@ export function childOf(parent: u32, place: u32): u32 {
   const at = find(parent, place, IndexKind.child);
   if (isKnown(at)) return valueAt(at);
   let node = findOnPath(parent, place);
-  if (node == 0) {
+  if (node === 0) {
     node = load<u32>(NODE_NEXT) + 1;
-    if (node >= NODE_CAPACITY || at == 0) return NOWHERE;
+    if (node >= NODE_CAPACITY || at === 0) return NOWHERE;
     store<u32>(NODE_NEXT, node);
     store<u32>(NODES + node * NODE_BYTES, parent, Node.parent);
     store<u32>(NODES + node * NODE_BYTES, place, Node.place);
   }
-  if (at != 0) insert(at, parent, place, IndexKind.child, node);
+  if (at !== 0) insert(at, parent, place, IndexKind.child, node);
   return node;
 }
 
 /** The node of a place on the path to `node`, 0 if it is not there. */
 function findOnPath(node: u32, place: u32): u32 {
-  while (node != 0 && load<u32>(NODES + node * NODE_BYTES, Node.place) != place)
+  while (node !== 0 && load<u32>(NODES + node * NODE_BYTES, Node.place) !== place)
     node = load<u32>(NODES + node * NODE_BYTES, Node.parent);
   return node;
 }

@@ -73,7 +73,8 @@ export function mappedFile(record: u32, nameOffset: u32): u32 {
       load<u8>(key + nameBytes) === 0 &&
       memory.compare(key, name, nameBytes) === 0 &&
       memory.compare(key + nameBytes + 1, buildId, buildIdBytes) === 0
-    ) return load<u32>(at, 16);
+    )
+      return load<u32>(at, 16);
   }
   const key = allocate(keyBytes);
   memory.copy(key, name, nameBytes);

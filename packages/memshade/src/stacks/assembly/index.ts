@@ -205,7 +205,8 @@ function splitCallChain(has: u32): void {
     if (word >= CONTEXT_LOWEST) context = word;
     else if (context === CONTEXT_KERNEL) store<u64>(kernel + (kernelCount++ << 3), word);
     // Frame pointers lead to a return address of 0 at the end.
-    else if (context === CONTEXT_USER && (word !== 0 || userCount === 0)) store<u64>(user + (userCount++ << 3), word);
+    else if (context === CONTEXT_USER && (word !== 0 || userCount === 0))
+      store<u64>(user + (userCount++ << 3), word);
   }
 }
 
@@ -234,7 +235,8 @@ function unwindWhole(): u32 {
   const reason = unwind();
   const count = reason >>> 8;
   reserveFrames(count);
-  for (let index: u32 = 0; index < count; index++) addFrame(placeAt(<u64><i64>load<f64>(addresses + (index << 3))));
+  for (let index: u32 = 0; index < count; index++)
+    addFrame(placeAt(<u64>(<i64>load<f64>(addresses + (index << 3)))));
   return reason & 0xff;
 }
 
@@ -263,11 +265,13 @@ function walk(layout: u32): u32 {
     if (rule === RULE_OUTERMOST) return OUTERMOST;
     if (rule === RULE_UNCOVERED) {
       // Code that was just called has a return address on top; that is for the unwinder.
-      if (!isGuessed || lastWord < 0 || (frameCount === 1 && looksLikeReturnAddress(load<u64>(stack)))) return UNKNOWN;
+      if (!isGuessed || lastWord < 0 || (frameCount === 1 && looksLikeReturnAddress(load<u64>(stack))))
+        return UNKNOWN;
       // Where the return address is the first of a function, nothing was called: that is for the unwinder too.
       if (frameCount > 1 && ruleOf(placeAt(address + 1)) !== RULE_UNCOVERED) return UNKNOWN;
       const saved = <i64>framePointer - <i64>start;
-      if (framePointer >= ADDRESS_LIMIT || framePointer < stackPointer || (framePointer & 7) !== 0) return NO_RULE;
+      if (framePointer >= ADDRESS_LIMIT || framePointer < stackPointer || (framePointer & 7) !== 0)
+        return NO_RULE;
       if (saved + 8 > lastWord) return NO_RULE;
       const next = load<u64>(stack + <u32>saved);
       const pc = load<u64>(stack + <u32>saved + 8);

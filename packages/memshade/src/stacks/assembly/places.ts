@@ -73,7 +73,7 @@ function addressInFile(mapping: u32, address: u64): i64 {
 
 @inline
 function slotOf(address: u64, epoch: u32): u32 {
-  return <u32>(((address ^ (<u64>epoch << 40)) * 0x9e37_79b9_7f4a_7c15) >> 32) & slotMask;
+  return <u32>(((address ^ ((<u64>epoch) << 40)) * 0x9e37_79b9_7f4a_7c15) >> 32) & slotMask;
 }
 
 /** Forgets all places when there are very many: between two samples, as one refers to its own. */

@@ -1,5 +1,15 @@
 // The index of a table by blocks of code: where the entries of each stand, and what holds in front of the first of them.
-import { allocate, BLOCK_BITS, copyEntries, entries, entryCount, MARK_BYTES, markCount, marks, reserve } from "./table";
+import {
+  allocate,
+  BLOCK_BITS,
+  copyEntries,
+  entries,
+  entryCount,
+  MARK_BYTES,
+  markCount,
+  marks,
+  reserve,
+} from "./table";
 
 /** Per block: its first entry; how many begin in it (u16); the rule set that holds at its start. */
 export let firsts: u32 = 0;

@@ -2,11 +2,10 @@ import { describe, expect, it } from "vitest";
 import {
   instrument,
   type LocalityOptions,
-  localityLayoutOf,
   type WorkingSetLayout,
   type WorkingSetOptions,
 } from "../../../src/tools/index.ts";
-import { hashMultiplier } from "../../../src/tools/working-set/locality/memory-plan.ts";
+import { hashMultiplier, localityLayoutOf } from "../../../src/tools/working-set/locality/memory-plan.ts";
 import {
   type LocalityTables,
   readLocality,

@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { connectHost } from "../../../src/host/instance/host-calls.ts";
-import { instrument, localityLayoutOf, type WorkingSetLayout } from "../../../src/tools/index.ts";
+import { instrument, type WorkingSetLayout } from "../../../src/tools/index.ts";
 import { Control } from "../../../src/tools/working-set/layout.ts";
 import { State as LocalityState } from "../../../src/tools/working-set/locality/layout.ts";
+import { localityLayoutOf } from "../../../src/tools/working-set/locality/memory-plan.ts";
 import { WorkingSetReader } from "../../../src/tools/working-set/read/read-tables.ts";
 import { wat } from "../../support/assemble.ts";
 import { Choices } from "../../support/random-module.ts";

@@ -3,12 +3,7 @@ import { FormatError } from "../../../src/bytes/errors.ts";
 import { ByteReader } from "../../../src/bytes/reader.ts";
 import { readHeapType, readValType, readValTypes } from "../../../src/wasm/decode/value-types.ts";
 import { ImmediateKind } from "../../../src/wasm/immediates.ts";
-import {
-  checkMemargFlags,
-  MEMARG_HAS_MEMORY,
-  type Memarg,
-  unsupportedOrder,
-} from "../../../src/wasm/memarg.ts";
+import { checkMemargFlags, MEMARG_HAS_MEMORY, unsupportedOrder } from "../../../src/wasm/memarg.ts";
 import * as Op from "../../../src/wasm/op.generated.ts";
 import { IMMEDIATE_KIND, OPCODE_NAME } from "../../../src/wasm/opcodes.ts";
 import { opcodeIdAt, skipOpcode } from "../../../src/wasm/skip.ts";
@@ -19,6 +14,14 @@ import {
   type ValType,
   type WasmModule,
 } from "../../../src/wasm/types.ts";
+
+/** Where an access goes, besides the address on the stack. */
+export interface Memarg {
+  /** log2 of the alignment in bytes */
+  align: number;
+  memory: number;
+  offset: bigint;
+}
 
 type Kind<Name extends keyof typeof ImmediateKind> = (typeof ImmediateKind)[Name];
 

@@ -1,9 +1,8 @@
 import { ImmediateKind } from "../../../src/wasm/immediates.ts";
-import type { Memarg } from "../../../src/wasm/memarg.ts";
 import * as Op from "../../../src/wasm/op.generated.ts";
 import { opcodeId } from "../../../src/wasm/opcodes.ts";
 import { formatHeapType, formatType, heapTypeOf, isNullable, type ValType } from "../../../src/wasm/types.ts";
-import type { BlockType, Immediates, Operator } from "./operators.ts";
+import type { BlockType, Immediates, Memarg, Operator } from "./operators.ts";
 
 const REF_TEST_NULL = opcodeId("ref.test null");
 const REF_CAST_NULL = opcodeId("ref.cast null");

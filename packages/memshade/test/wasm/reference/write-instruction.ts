@@ -3,13 +3,12 @@ import {
   heapTypeOf,
   ImmediateKind,
   isNullable,
-  type Memarg,
   type ValType,
   writeHeapType,
   writeOpcode,
   writeType,
 } from "../../../src/wasm/index.ts";
-import { type BlockType, CATCH_KINDS, type CatchClause, type Immediates } from "./operators.ts";
+import { type BlockType, CATCH_KINDS, type CatchClause, type Immediates, type Memarg } from "./operators.ts";
 import { writeTypes } from "./reencode.ts";
 
 /** Writes an instruction from its decoded form, all integers in their shortest encoding. */

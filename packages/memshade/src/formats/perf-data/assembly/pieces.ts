@@ -17,7 +17,8 @@ export function takePiece(bytes: u32): u32 {
   for (let piece: u32 = 0; piece < count; piece++) {
     const at = pieces + piece * PIECE_BYTES;
     // A large piece for a small content would be held for as long.
-    if (load<u32>(at, 8) === 0 && load<u32>(at, 4) >= bytes && load<u32>(at, 4) >>> 3 <= max(bytes, SMALLEST)) return piece;
+    if (load<u32>(at, 8) === 0 && load<u32>(at, 4) >= bytes && load<u32>(at, 4) >>> 3 <= max(bytes, SMALLEST))
+      return piece;
   }
   if (count === capacity) {
     capacity = capacity === 0 ? 64 : 2 * capacity;

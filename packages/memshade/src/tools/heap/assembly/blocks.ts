@@ -5,8 +5,20 @@ import { CONTROL, COVERED, MIB_CAPACITY, MIBS, RECORDS, SHARED, allocatedAsUsual
 import { CONTEXT_BYTES, Context, Control, Record, Slot, Tag } from "./layout.generated";
 import { hasRoom, keepPeak, liveUnit, noticePeak } from "./live";
 import {
-  addRecord, bump32, bump64, findRecord, makeSlot, mibOfTag, moveToRecord, raiseHighWater, recordOf, regionOf,
-  removeRecord, sizeOfTag, slotIn, tagOf,
+  addRecord,
+  bump32,
+  bump64,
+  findRecord,
+  makeSlot,
+  mibOfTag,
+  moveToRecord,
+  raiseHighWater,
+  recordOf,
+  regionOf,
+  removeRecord,
+  sizeOfTag,
+  slotIn,
+  tagOf,
 } from "./records";
 import { noteOwner, noteProcessors } from "./threads";
 
@@ -20,20 +32,20 @@ function prepare(): void {
 function meetNeighbours(slot: usize, address: u32, size: u32): void {
   const place = address & ~Tag.placeMask;
   const tag = load<u32>(slot, Slot.tag);
-  if ((tag & Tag.recorded) == 0) moveToRecord(slot, place | (tag & Tag.placeMask));
-  if (findRecord(slot, address) != 0) {
+  if ((tag & Tag.recorded) === 0) moveToRecord(slot, place | (tag & Tag.placeMask));
+  if (findRecord(slot, address) !== 0) {
     // Its release was not seen. It ends here, or its successor would inherit it.
     bump32(CONTROL, Control.overlaps, 1);
     endBlock(address, false);
   }
   const first = load<u32>(slot, Slot.tag);
-  if (first == 0) return;
-  for (let other = recordOf(first); other != RECORDS; other = RECORDS + load<u32>(other, Record.next)) {
+  if (first === 0) return;
+  for (let other = recordOf(first); other !== RECORDS; other = RECORDS + load<u32>(other, Record.next)) {
     const otherAddress = load<u32>(other, Record.address);
     const otherEnd = otherAddress + load<u32>(other, Record.size);
     // Two live blocks in one counter granule are said in the profile, never guessed apart.
     if (address < otherEnd && otherAddress < address + size) bump32(CONTROL, Control.overlaps, 1);
-    else if ((otherEnd - 1) >>> 3 == address >>> 3 || otherAddress >>> 3 == (address + size - 1) >>> 3)
+    else if ((otherEnd - 1) >>> 3 === address >>> 3 || otherAddress >>> 3 === (address + size - 1) >>> 3)
       bump32(CONTROL, Control.sharedGranules, 1);
   }
 }
@@ -43,34 +55,34 @@ function meetNeighbours(slot: usize, address: u32, size: u32): void {
  * `self`: as for `contextOf`.
  */
 export function allocatedAnyhow(address: u32, size: u32, frame: u32, self: u32): void {
-  if (address == 0) return;
-  if (size == 0) size = 1;
+  if (address === 0) return;
+  if (size === 0) size = 1;
   const end = address + size;
   if (end > COVERED || end < address) {
     bump32(CONTROL, Control.outside, 1);
     return;
   }
-  if (load<u32>(RECORDS, Record.address) == 0) prepare();
+  if (load<u32>(RECORDS, Record.address) === 0) prepare();
   const slot = makeSlot(address);
-  if (slot != 0 && load<u32>(slot, Slot.tag) != 0) meetNeighbours(slot, address, size);
+  if (slot !== 0 && load<u32>(slot, Slot.tag) !== 0) meetNeighbours(slot, address, size);
   const mib = contextOf(frame, self);
   bump64(CONTROL, Control.allocations, 1);
-  const aligned = (address & 7) == 0;
+  const aligned = (address & 7) === 0;
   if (!aligned) bump32(CONTROL, Control.misaligned, 1);
   const time = now();
-  if (slot == 0 || !hasRoom(load<u64>(CONTROL, Control.live))) {
+  if (slot === 0 || !hasRoom(load<u64>(CONTROL, Control.live))) {
     bump32(CONTROL, Control.overflowBlocks, 1);
     bump64(CONTROL, Control.unfollowedBytes, size);
     return;
   }
   // Only records say who allocated.
-  const known = SHARED == 0 && (MIB_CAPACITY <= Tag.contexts || mib < MIBS + Tag.contexts * CONTEXT_BYTES);
-  if (aligned && known && size <= Tag.sizeMask && load<u32>(slot, Slot.tag) == 0) {
+  const known = SHARED === 0 && (MIB_CAPACITY <= Tag.contexts || mib < MIBS + Tag.contexts * CONTEXT_BYTES);
+  if (aligned && known && size <= Tag.sizeMask && load<u32>(slot, Slot.tag) === 0) {
     store<u32>(slot, time, Slot.time);
     store<u32>(slot, tagOf(mib, size, address), Slot.tag);
   } else {
     const record = addRecord(slot, address, size, mib, time);
-    if (SHARED != 0) noteOwner(record);
+    if (SHARED !== 0) noteOwner(record);
   }
   claimCounters(address, size);
   raiseHighWater(end);
@@ -83,24 +95,24 @@ export function allocatedAnyhow(address: u32, size: u32, frame: u32, self: u32):
 /** Ends the block at an address; false if there is none. `copied`: its contents live on in another block. */
 function endBlock(address: u32, copied: bool): bool {
   const region = regionOf(address);
-  if (region == 0) return false;
+  if (region === 0) return false;
   const slot = slotIn(region, address);
   const tag = load<u32>(slot, Slot.tag);
   let mib = mibOfTag(tag);
   let size = sizeOfTag(tag);
   let start = load<u32>(slot, Slot.time);
   let folded: u64 = 0;
-  if ((tag & Tag.recorded) == 0) {
-    if (tag == 0 || ((tag ^ address) & Tag.placeMask) != 0) return false;
+  if ((tag & Tag.recorded) === 0) {
+    if (tag === 0 || ((tag ^ address) & Tag.placeMask) !== 0) return false;
     store<u32>(slot, 0, Slot.tag);
   } else {
     const record = findRecord(slot, address);
-    if (record == 0) return false;
+    if (record === 0) return false;
     mib = load<u32>(record, Record.mib);
     size = load<u32>(record, Record.size);
     start = load<u32>(record, Record.time);
     folded = load<u64>(record, Record.folded);
-    if (SHARED != 0) noteProcessors(record, mib);
+    if (SHARED !== 0) noteProcessors(record, mib);
     removeRecord(slot, record);
   }
   const unit = liveUnit(size);
@@ -118,33 +130,34 @@ export function releasedRarely(address: u32): void {
 
 /** A block is given back: any one, or none that is known. */
 export function releasedAnyhow(address: u32, copied: bool): void {
-  if (address == 0) bump32(CONTROL, Control.nullFrees, 1);
+  if (address === 0) bump32(CONTROL, Control.nullFrees, 1);
   else if (address >= COVERED) bump32(CONTROL, Control.outside, 1);
   else if (!endBlock(address, copied)) {
     // One of the blocks beyond the bound, as long as there are any.
-    const unfollowed = load<u32>(CONTROL, Control.unfollowedFrees) < load<u32>(CONTROL, Control.overflowBlocks);
+    const unfollowed =
+      load<u32>(CONTROL, Control.unfollowedFrees) < load<u32>(CONTROL, Control.overflowBlocks);
     bump32(CONTROL, unfollowed ? Control.unfollowedFrees : Control.unmatchedFrees, 1);
   }
 }
 
 /** After a reallocation: the old block has ended and a new one begins, also where the address stayed. */
 export function reallocated(old: u32, address: u32, size: u32, frame: u32, self: u32): void {
-  if (address == 0) {
+  if (address === 0) {
     // Null for size 0 means that the block was freed; for any other size it means that nothing happened.
-    if (size == 0 && old != 0) releasedAnyhow(old, false);
+    if (size === 0 && old !== 0) releasedAnyhow(old, false);
     return;
   }
-  if (old != 0) releasedAnyhow(old, true);
+  if (old !== 0) releasedAnyhow(old, true);
   allocatedAsUsual(address, size, frame, self);
-  if (old == 0) return;
+  if (old === 0) return;
   const region = address < COVERED ? regionOf(address) : 0;
-  if (region == 0) return;
+  if (region === 0) return;
   const slot = slotIn(region, address);
   const tag = load<u32>(slot, Slot.tag);
-  if ((tag & Tag.recorded) == 0) {
-    if (tag != 0 && ((tag ^ address) & Tag.placeMask) == 0) bump32(mibOfTag(tag), Context.reallocations, 1);
+  if ((tag & Tag.recorded) === 0) {
+    if (tag !== 0 && ((tag ^ address) & Tag.placeMask) === 0) bump32(mibOfTag(tag), Context.reallocations, 1);
     return;
   }
   const record = findRecord(slot, address);
-  if (record != 0) bump32(load<u32>(record, Record.mib), Context.reallocations, 1);
+  if (record !== 0) bump32(load<u32>(record, Record.mib), Context.reallocations, 1);
 }

@@ -16,15 +16,15 @@ function addTo(address: u32, accesses: u64, reads: u32): void {
     fold(address, total);
     total = 0;
   }
-  store<u32>(at, (<u32>total << 1) | (counter & 1) | reads);
+  store<u32>(at, ((<u32>total) << 1) | (counter & 1) | reads);
 }
 
 function fold(address: u32, accesses: u64): void {
-  if (SHARED != 0) lock();
+  if (SHARED !== 0) lock();
   const record = recordAround(address);
-  if (record != 0) bump64(record, Record.folded, accesses);
+  if (record !== 0) bump64(record, Record.folded, accesses);
   else bump64(CONTROL, Control.otherAccesses, accesses);
-  if (SHARED != 0) unlock();
+  if (SHARED !== 0) unlock();
 }
 
 /** Bulk access to `size` bytes: one access for every 8 bytes, stepping from the first one. May span several blocks. */
@@ -48,7 +48,7 @@ function countGranules(address: u32, count: u32, add: u32, reads: u32): void {
     v128.store(at, v128.or(i32x4.add(v128.load(at), wide), flag));
     at += 16;
   }
-  for (; count != 0; count--) {
+  for (; count !== 0; count--) {
     store<u32>(at, (load<u32>(at) + add) | reads);
     at += 4;
   }
@@ -72,14 +72,14 @@ export function countStrided(end: u32, stride: i32, trips: u32, word: u32): void
   let address: u32 = end - trips * stride;
   const reads = word & 1;
   const add = word & ~1;
-  if (EXACT == 0) {
+  if (EXACT === 0) {
     // One pointer walks through one object: all of the loop's accesses are counted at its last place.
     const step: u32 = stride < 0 ? -stride : stride;
     const last: u32 = end - stride;
     const length = trips * step;
-    const regular = step <= GRANULE || step == 2 * GRANULE;
+    const regular = step <= GRANULE || step === 2 * GRANULE;
     if (!regular || length >= SHORTEST_MARKED + 2 * GRANULE) {
-      if (trips == 0) return;
+      if (trips === 0) return;
       addTo(last, <u64>trips * (word >>> 1), reads);
       if (!regular) return;
       if (stride < 0) markRange(last, address, step > GRANULE);
@@ -92,7 +92,7 @@ export function countStrided(end: u32, stride: i32, trips: u32, word: u32): void
     address = end - stride;
     stride = -stride;
   }
-  if (stride <= 8 && popcnt(stride) == 1) {
+  if (stride <= 8 && popcnt(stride) === 1) {
     // Several trips per counter. The first granule and the last one may have fewer of them than those between.
     const shift: u32 = ctz(<u32>stride);
     const first: u32 = (7 - (address & 7) + <u32>stride) >>> shift;
@@ -106,10 +106,10 @@ export function countStrided(end: u32, stride: i32, trips: u32, word: u32): void
       trips -= granules * perGranule;
       address += granules << 3;
     }
-    if (trips != 0) addSmall(address, trips * add, reads);
+    if (trips !== 0) addSmall(address, trips * add, reads);
     return;
   }
-  for (; trips != 0; trips--) {
+  for (; trips !== 0; trips--) {
     addSmall(address, add, reads);
     address += stride;
   }

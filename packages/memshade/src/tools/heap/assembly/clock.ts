@@ -9,12 +9,12 @@ const LONGEST_INTERVAL: u32 = 1024;
  */
 @inline
 export function now(): u32 {
-  return WALL_CLOCK == 0 ? load<u32>(CONTROL, Control.allocations) : wallClock();
+  return WALL_CLOCK === 0 ? load<u32>(CONTROL, Control.allocations) : wallClock();
 }
 
 function wallClock(): u32 {
   const budget = load<u32>(CONTROL, Control.wallBudget);
-  if (budget != 0) {
+  if (budget !== 0) {
     store<u32>(CONTROL, budget - 1, Control.wallBudget);
     return load<u32>(CONTROL, Control.wallMs);
   }
@@ -22,7 +22,7 @@ function wallClock(): u32 {
   tick();
   const after = load<u32>(CONTROL, Control.wallMs);
   let interval = load<u32>(CONTROL, Control.wallInterval);
-  if (after == before) interval = interval < LONGEST_INTERVAL ? (interval << 1) + 1 : LONGEST_INTERVAL;
+  if (after === before) interval = interval < LONGEST_INTERVAL ? (interval << 1) + 1 : LONGEST_INTERVAL;
   else if (after - before > 1) interval >>= 2;
   store<u32>(CONTROL, interval, Control.wallInterval);
   store<u32>(CONTROL, interval, Control.wallBudget);

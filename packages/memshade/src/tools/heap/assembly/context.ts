@@ -1,20 +1,45 @@
 import { STACK_FRAME_BYTES, StackFrame } from "../../../contexts/assembly/layout.generated";
 import { childEntry, childPlace, knownContext, nextPlace } from "./known-context";
 import {
-  CHILD_CAPACITY, CHILDREN, CONTROL, MIB_CAPACITY, MIBS, NODE_CAPACITY, NODES, SHARED, STACK, flush,
+  CHILD_CAPACITY,
+  CHILDREN,
+  CONTROL,
+  MIB_CAPACITY,
+  MIBS,
+  NODE_CAPACITY,
+  NODES,
+  SHARED,
+  STACK,
+  flush,
 } from "./imports";
 import {
-  CHILD_BYTES, CONTEXT_BYTES, Child, Context, Control, FIRST_CHILDREN, NODE_BYTES, Node,
+  CHILD_BYTES,
+  CONTEXT_BYTES,
+  Child,
+  Context,
+  Control,
+  FIRST_CHILDREN,
+  NODE_BYTES,
+  Node,
 } from "./layout.generated";
 import { noticePeak } from "./live";
 import { foldAll } from "./shapes";
 import { forgetMemos, noteDepth } from "./threads";
 
-@inline function nodeAt(index: u32): usize { return NODES + index * NODE_BYTES; }
-@inline function mibAt(index: u32): usize { return MIBS + index * CONTEXT_BYTES; }
+@inline
+function nodeAt(index: u32): usize {
+  return NODES + index * NODE_BYTES;
+}
+@inline
+function mibAt(index: u32): usize {
+  return MIBS + index * CONTEXT_BYTES;
+}
 
 /** Entries of the children's table, used or not. */
-@inline function childCount(): u32 { return (<u32>-1 >>> load<u32>(CONTROL, Control.childShift)) + 1; }
+@inline
+function childCount(): u32 {
+  return (<u32>-1 >>> load<u32>(CONTROL, Control.childShift)) + 1;
+}
 
 /** Makes the table one of `count` entries; its memory is zero. */
 function useChildren(count: u32): void {
@@ -25,7 +50,7 @@ function useChildren(count: u32): void {
 function freePlace(parent: u32, site: u32): usize {
   const table = load<u32>(CONTROL, Control.childTable);
   let place = childPlace(parent, site);
-  while (load<u32>(table + place, Child.node) != 0) place = nextPlace(place);
+  while (load<u32>(table + place, Child.node) !== 0) place = nextPlace(place);
   return table + place;
 }
 
@@ -41,18 +66,20 @@ function growChildren(): void {
   const old = load<u32>(CONTROL, Control.childTable);
   const count = childCount();
   useChildren(count << 1);
-  for (let from = old; from != old + count * CHILD_BYTES; from += CHILD_BYTES)
-    if (load<u32>(from, Child.node) != 0)
+  for (let from = old; from !== old + count * CHILD_BYTES; from += CHILD_BYTES)
+    if (load<u32>(from, Child.node) !== 0)
       memory.copy(freePlace(load<u32>(from, Child.parent), load<u32>(from, Child.site)), from, CHILD_BYTES);
 }
 
 /** The entry of a child, 0 when there is none. */
-function findChild(parent: u32, site: u32): usize { return childEntry(parent, site); }
+function findChild(parent: u32, site: u32): usize {
+  return childEntry(parent, site);
+}
 
 /** A site that is on the path already stands for itself: recursion through any kind of call stays finite. */
 function findOnPath(node: u32, site: u32): u32 {
-  while (node != NODES) {
-    if (load<u32>(node, Node.site) == site) return node;
+  while (node !== NODES) {
+    if (load<u32>(node, Node.site) === site) return node;
     node = load<u32>(node, Node.parent);
   }
   return 0;
@@ -61,7 +88,7 @@ function findOnPath(node: u32, site: u32): u32 {
 /** 0 when the table is full. */
 function newNode(parent: u32, site: u32): u32 {
   let node = load<u32>(CONTROL, Control.nodeFree);
-  if (node != 0) {
+  if (node !== 0) {
     store<u32>(CONTROL, load<u32>(node, Node.parent), Control.nodeFree);
   } else {
     const index = load<u32>(CONTROL, Control.nodeNext) + 1;
@@ -78,11 +105,11 @@ function newNode(parent: u32, site: u32): u32 {
 /** The tree node of `site` called from `parent`; 0 when the table is full. */
 export function childOf(parent: u32, site: u32): u32 {
   const entry = findChild(parent, site);
-  if (entry != 0) return load<u32>(entry, Child.node);
+  if (entry !== 0) return load<u32>(entry, Child.node);
   let node = findOnPath(parent, site);
-  if (node == 0) node = newNode(parent, site);
+  if (node === 0) node = newNode(parent, site);
   // Aliases of recursive sites take table space too: a full table is a full table.
-  if (node == 0 || !hasChildRoom()) return 0;
+  if (node === 0 || !hasChildRoom()) return 0;
   insertChild(parent, site, node);
   return node;
 }
@@ -94,7 +121,7 @@ export function childOf(parent: u32, site: u32): u32 {
 function hasChildRoom(): bool {
   const used = load<u32>(CONTROL, Control.childrenUsed) + 1;
   const count = childCount();
-  if (count == CHILD_CAPACITY) {
+  if (count === CHILD_CAPACITY) {
     if (used > (CHILD_CAPACITY >> 2) * 3) return false;
   } else if (used > count >> 2) growChildren();
   store<u32>(CONTROL, used, Control.childrenUsed);
@@ -105,15 +132,15 @@ function hasChildRoom(): bool {
 function emptyMib(mib: usize): void {
   // The histogram buffer stays with the entry, emptied by its length.
   memory.fill(mib + Context.allocTimestamp, 0, Context.forgottenEnd - Context.allocTimestamp);
-  if (SHARED != 0) memory.fill(mib + Context.allocCpu, 0, Context.processorsEnd - Context.allocCpu);
+  if (SHARED !== 0) memory.fill(mib + Context.allocCpu, 0, Context.processorsEnd - Context.allocCpu);
 }
 
 /** The block table entry of a tree node, made at first sight; 0 when the table is full. */
 function mibOf(node: u32): usize {
   const known = load<u32>(node, Node.mib);
-  if (known != 0) return known;
+  if (known !== 0) return known;
   let index = load<u32>(CONTROL, Control.mibFree);
-  if (index != 0) store<u32>(CONTROL, load<u32>(mibAt(index), Context.node), Control.mibFree);
+  if (index !== 0) store<u32>(CONTROL, load<u32>(mibAt(index), Context.node), Control.mibFree);
   else {
     index = load<u32>(CONTROL, Control.mibNext) + 1;
     if (index >= MIB_CAPACITY) return 0;
@@ -121,7 +148,7 @@ function mibOf(node: u32): usize {
   }
   const mib = mibAt(index);
   memory.fill(mib, 0, Context.forgottenEnd);
-  if (SHARED != 0) memory.fill(mib + Context.allocCpu, 0, Context.processorsEnd - Context.allocCpu);
+  if (SHARED !== 0) memory.fill(mib + Context.allocCpu, 0, Context.processorsEnd - Context.allocCpu);
   store<u32>(mib, node, Context.node);
   store<u32>(node, mib, Node.mib);
   return mib;
@@ -141,11 +168,11 @@ export function prepareContexts(): void {
 function decode(frame: u32, self: u32): usize {
   if (frame < STACK) return mibOfCall(NODES, self);
   let known = frame - STACK_FRAME_BYTES;
-  while (load<u32>(known, StackFrame.node) == 0) known -= STACK_FRAME_BYTES;
+  while (load<u32>(known, StackFrame.node) === 0) known -= STACK_FRAME_BYTES;
   let node = load<u32>(known, StackFrame.node);
   for (let at = known + STACK_FRAME_BYTES; at < frame; at += STACK_FRAME_BYTES) {
     node = childOf(node, load<u32>(at, StackFrame.site));
-    if (node == 0) return 0;
+    if (node === 0) return 0;
     store<u32>(at, node, StackFrame.node);
   }
   return mibOfCall(node, load<u32>(frame, StackFrame.site));
@@ -153,9 +180,9 @@ function decode(frame: u32, self: u32): usize {
 
 function mibOfCall(parent: u32, site: u32): usize {
   const node = childOf(parent, site);
-  if (node == 0) return 0;
+  if (node === 0) return 0;
   const mib = mibOf(node);
-  if (mib != 0) store<u32>(findChild(parent, site), mib, Child.mib);
+  if (mib !== 0) store<u32>(findChild(parent, site), mib, Child.mib);
   return mib;
 }
 
@@ -176,12 +203,13 @@ function evict(frame: u32): u32 {
   for (let i: u32 = 1; i <= mibEnd; i++) {
     const mib = mibAt(i);
     const node = load<u32>(mib, Context.node);
-    if (load<u64>(mib, Context.live) != 0) {
-      for (let n = node; n != NODES && load<u32>(n, Node.mark) == 0; n = load<u32>(n, Node.parent)) store<u32>(n, 1, Node.mark);
+    if (load<u64>(mib, Context.live) !== 0) {
+      for (let n = node; n !== NODES && load<u32>(n, Node.mark) === 0; n = load<u32>(n, Node.parent))
+        store<u32>(n, 1, Node.mark);
       continue;
     }
     // A free entry keeps the next free one where its node was; its own node forgets it.
-    if (node >= NODES && load<u32>(node, Node.mib) == mib) store<u32>(node, 0, Node.mib);
+    if (node >= NODES && load<u32>(node, Node.mib) === mib) store<u32>(node, 0, Node.mib);
     store<u64>(mib, 0, Context.peak);
     store<u32>(mib, load<u32>(CONTROL, Control.mibFree), Context.node);
     store<u32>(CONTROL, i, Control.mibFree);
@@ -192,7 +220,7 @@ function evict(frame: u32): u32 {
   let used: u32 = 0;
   for (let i: u32 = 1; i <= nodeEnd; i++) {
     const node = nodeAt(i);
-    if (load<u32>(node, Node.mark) != 0) {
+    if (load<u32>(node, Node.mark) !== 0) {
       insertChild(load<u32>(node, Node.parent), load<u32>(node, Node.site), node);
       used++;
     } else {
@@ -203,7 +231,7 @@ function evict(frame: u32): u32 {
     }
   }
   store<u32>(CONTROL, used, Control.childrenUsed);
-  if (SHARED != 0) forgetMemos();
+  if (SHARED !== 0) forgetMemos();
   else for (let at = STACK; at <= frame; at += STACK_FRAME_BYTES) store<u32>(at, 0, StackFrame.node);
   store<u32>(CONTROL, load<u32>(CONTROL, Control.evictions) + 1, Control.evictions);
   return free;
@@ -220,22 +248,22 @@ function clearFinished(): void {
  * the allocation function, which stands for the context when the host itself called it.
  */
 export function contextOf(frame: u32, self: u32): usize {
-  if (SHARED != 0) noteDepth(frame);
+  if (SHARED !== 0) noteDepth(frame);
   let mib = frame < STACK ? 0 : knownContext(frame);
-  if (mib == 0) mib = decode(frame, self);
-  if (mib != 0) return mib;
+  if (mib === 0) mib = decode(frame, self);
+  if (mib !== 0) return mib;
   const pause = load<u32>(CONTROL, Control.flushPause);
-  if (pause != 0) store<u32>(CONTROL, pause - 1, Control.flushPause);
+  if (pause !== 0) store<u32>(CONTROL, pause - 1, Control.flushPause);
   else {
     noticePeak();
     foldAll();
-    if (flush() == 0) store<u32>(CONTROL, MIB_CAPACITY, Control.flushPause);
+    if (flush() === 0) store<u32>(CONTROL, MIB_CAPACITY, Control.flushPause);
     else {
       clearFinished();
       // Where nearly all contexts have live blocks, the next try will not help either: not so soon again.
       if (evict(frame) < MIB_CAPACITY >>> 3) store<u32>(CONTROL, MIB_CAPACITY >>> 1, Control.flushPause);
       mib = decode(frame, self);
-      if (mib != 0) return mib;
+      if (mib !== 0) return mib;
     }
   }
   store<u32>(CONTROL, load<u32>(CONTROL, Control.overflowContexts) + 1, Control.overflowContexts);

@@ -12,7 +12,7 @@ function cleanCounters(from: u32, to: u32): void {
   let sum: u64 = 0;
   for (let at = from; at < to; at += 4) {
     const counter = load<u32>(at);
-    if (counter == 0) continue;
+    if (counter === 0) continue;
     sum += counter >>> 1;
     store<u32>(at, 0);
   }
@@ -22,11 +22,11 @@ function cleanCounters(from: u32, to: u32): void {
 /** Makes sure that a new block starts with clean counters and marks, whoever used its memory before. */
 @inline
 export function claimCounters(address: u32, size: u32): void {
-  if (COUNTED == 0) return;
+  if (COUNTED === 0) return;
   const from: u32 = (address >>> 3) << 2;
-  const to: u32 = ((address + size - 1) >>> 3 << 2) + 4;
+  const to: u32 = (((address + size - 1) >>> 3) << 2) + 4;
   if (anyCounter(from, (to - from) << 1)) cleanCounters(from, to);
-  if (EXACT == 0 && size >= SHORTEST_MARKED) takeMarks(address, size);
+  if (EXACT === 0 && size >= SHORTEST_MARKED) takeMarks(address, size);
 }
 
 /**
@@ -34,9 +34,15 @@ export function claimCounters(address: u32, size: u32): void {
  * `copied`: its contents live on.
  */
 export function countBlock(
-  address: u32, size: u32, mib: usize, start: u32, time: u32, folded: u64, copied: bool,
+  address: u32,
+  size: u32,
+  mib: usize,
+  start: u32,
+  time: u32,
+  folded: u64,
+  copied: bool,
 ): void {
-  if (EXACT == 0 && size <= LARGEST_SMALL && (address & 7) == 0 && folded == 0)
+  if (EXACT === 0 && size <= LARGEST_SMALL && (address & 7) === 0 && folded === 0)
     if (countShape(address >>> 1, size, mib, start, time, copied)) return;
   countLarge(address, size, mib, start, time, folded, copied);
 }
@@ -49,9 +55,12 @@ function countShape(at: u32, size: u32, mib: usize, start: u32, time: u32, copie
   const first = counterAt(at);
   const last = counterAt(at + lastOf(size));
   const shape = shapeOf(owner, mixSmall(first, last));
-  if (load<u32>(shape, Shape.owner) != owner || (COUNTED != 0 && !takeSmall(at, size, first, last, shape))) {
+  if (
+    load<u32>(shape, Shape.owner) !== owner ||
+    (COUNTED !== 0 && !takeSmall(at, size, first, last, shape))
+  ) {
     if (!takeShape(shape, owner, at)) return false;
-    if (COUNTED != 0) takeSmall(at, size, first, last, shape);
+    if (COUNTED !== 0) takeSmall(at, size, first, last, shape);
   }
   addToShape(shape, mib, start, time);
   return true;
@@ -59,17 +68,23 @@ function countShape(at: u32, size: u32, mib: usize, start: u32, time: u32, copie
 
 /** The same for blocks of any size and address, with any counters. */
 function countLarge(
-  address: u32, size: u32, mib: usize, start: u32, time: u32, folded: u64, copied: bool,
+  address: u32,
+  size: u32,
+  mib: usize,
+  start: u32,
+  time: u32,
+  folded: u64,
+  copied: bool,
 ): void {
-  if (HISTOGRAMS != 0) addHistogram(mib, address, size);
+  if (HISTOGRAMS !== 0) addHistogram(mib, address, size);
   let at: u32 = (address >>> 3) << 2;
-  const end: u32 = ((address + size - 1) >>> 3 << 2) + 4;
+  const end: u32 = (((address + size - 1) >>> 3) << 2) + 4;
   const granules = (end - at) >>> 2;
-  if (COUNTED == 0) {
+  if (COUNTED === 0) {
     addBlock(mib, size, granules, 0, 0, !copied, start, time);
     return;
   }
-  let touched: u32 = EXACT == 0 && size >= SHORTEST_MARKED ? takeMarks(address, size) : 0;
+  let touched: u32 = EXACT === 0 && size >= SHORTEST_MARKED ? takeMarks(address, size) : 0;
   let accesses = folded;
   let flags: u32 = 0;
   if (granules >= 4) {
@@ -78,7 +93,7 @@ function countLarge(
     let all = counters;
     let wide = i64x2.add(i64x2.shr_u(counters, 33), i64x2.shr_u(i64x2.shl(counters, 32), 33));
     let clean = i32x4.eq(counters, i64x2.splat(0));
-    for (const last = end - (granules & 3) * 4; at != last; at += 16) {
+    for (const last = end - (granules & 3) * 4; at !== last; at += 16) {
       counters = v128.load(at);
       all = v128.or(all, counters);
       wide = i64x2.add(wide, i64x2.add(i64x2.shr_u(counters, 33), i64x2.shr_u(i64x2.shl(counters, 32), 33)));
@@ -94,7 +109,7 @@ function countLarge(
   } else {
     for (; at < end; at += 4) {
       const counter = load<u32>(at);
-      if (counter != 0) {
+      if (counter !== 0) {
         accesses += counter >>> 1;
         touched++;
         flags |= counter;
@@ -102,5 +117,5 @@ function countLarge(
       }
     }
   }
-  addBlock(mib, size, granules, accesses, touched, !copied && (flags & 1) == 0, start, time);
+  addBlock(mib, size, granules, accesses, touched, !copied && (flags & 1) === 0, start, time);
 }

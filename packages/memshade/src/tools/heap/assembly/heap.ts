@@ -1,7 +1,14 @@
 import { knownContext } from "./known-context";
 import { CONTROL, COUNTED, COVERED, MIB_CAPACITY, MIBS, otherwise } from "./imports";
 import {
-  CONTEXT_BYTES, Context, Control, LARGEST_SMALL, LARGEST_UNMARKED, Shape, Slot, Tag,
+  CONTEXT_BYTES,
+  Context,
+  Control,
+  LARGEST_SMALL,
+  LARGEST_UNMARKED,
+  Shape,
+  Slot,
+  Tag,
 } from "./layout.generated";
 import { hasRoom, keepPeak, liveUnit, noticePeak } from "./live";
 import { bump32, mibOfTag, regionOf, sizeOfTag, slotIn, tagOf } from "./records";
@@ -25,12 +32,12 @@ export function allocated(address: u32, size: u32, frame: u32): void {
     return;
   }
   const region = regionOf(address);
-  if (region == 0) {
+  if (region === 0) {
     otherwise();
     return;
   }
   const slot = slotIn(region, address);
-  if ((load<u32>(slot, Slot.tag) | (address & 7)) != 0) {
+  if ((load<u32>(slot, Slot.tag) | (address & 7)) !== 0) {
     otherwise();
     return;
   }
@@ -40,7 +47,7 @@ export function allocated(address: u32, size: u32, frame: u32): void {
     return;
   }
   const mib = knownContext(frame);
-  if (mib == 0) {
+  if (mib === 0) {
     otherwise();
     return;
   }
@@ -50,7 +57,7 @@ export function allocated(address: u32, size: u32, frame: u32): void {
       return;
     }
   }
-  if (COUNTED != 0) {
+  if (COUNTED !== 0) {
     if (anyCounter(address >>> 1, size)) {
       otherwise();
       return;
@@ -58,7 +65,7 @@ export function allocated(address: u32, size: u32, frame: u32): void {
   }
   const time = load<u64>(CONTROL, Control.allocations) + 1;
   store<u64>(CONTROL, time, Control.allocations);
-  store<u64>(slot, <u64><u32>time | (<u64>tagOf(mib, size, address) << 32), Slot.time);
+  store<u64>(slot, <u64>(<u32>time) | ((<u64>tagOf(mib, size, address)) << 32), Slot.time);
   keepPeak(mib);
   const unit = liveUnit(size);
   store<u64>(mib, load<u64>(mib, Context.live) + unit, Context.live);
@@ -68,18 +75,18 @@ export function allocated(address: u32, size: u32, frame: u32): void {
 /** The program gives a block back. Called before the allocator's own function runs. */
 export function released(address: u32): void {
   if (address - 1 >= COVERED - 1) {
-    if (address == 0) bump32(CONTROL, Control.nullFrees, 1);
+    if (address === 0) bump32(CONTROL, Control.nullFrees, 1);
     else otherwise();
     return;
   }
   const region = regionOf(address);
-  if (region == 0) {
+  if (region === 0) {
     otherwise();
     return;
   }
   const slot = slotIn(region, address);
   const tag = load<u32>(slot, Slot.tag);
-  if (((tag ^ address) & Tag.placeMask) != 0) {
+  if (((tag ^ address) & Tag.placeMask) !== 0) {
     otherwise();
     return;
   }
@@ -94,11 +101,11 @@ export function released(address: u32): void {
   const first = counterAt(at);
   const last = counterAt(at + lastOf(size));
   const shape = shapeOf(owner, mixSmall(first, last));
-  if (load<u32>(shape, Shape.owner) != owner) {
+  if (load<u32>(shape, Shape.owner) !== owner) {
     otherwise();
     return;
   }
-  if (COUNTED != 0) {
+  if (COUNTED !== 0) {
     if (!takeSmall(at, size, first, last, shape)) {
       otherwise();
       return;

@@ -7,7 +7,7 @@ const SMALLEST_CLASS: u32 = 3;
 function takeBuffer(sizeClass: u32): u32 {
   const list: usize = CONTROL + Control.histogramFree + sizeClass * 4;
   const free = load<u32>(list);
-  if (free != 0) {
+  if (free !== 0) {
     store<u32>(list, load<u32>(free));
     return free;
   }
@@ -23,12 +23,12 @@ function ensureLength(mib: usize, length: u32): bool {
   const have = load<u32>(mib, Context.histogramLength);
   let buffer = load<u32>(mib, Context.histogram);
   const sizeClass = load<u32>(mib, Context.histogramClass);
-  if (buffer == 0 || length > <u32>1 << sizeClass) {
+  if (buffer === 0 || length > (<u32>1) << sizeClass) {
     let wanted = SMALLEST_CLASS;
-    while (<u32>1 << wanted < length) wanted++;
+    while ((<u32>1) << wanted < length) wanted++;
     const bigger = wanted < 28 ? takeBuffer(wanted) : 0;
-    if (bigger == 0) return false;
-    if (buffer != 0) {
+    if (bigger === 0) return false;
+    if (buffer !== 0) {
       memory.copy(bigger, buffer, have * 8);
       const list: usize = CONTROL + Control.histogramFree + sizeClass * 4;
       store<u32>(buffer, load<u32>(list));
@@ -54,6 +54,6 @@ export function addHistogram(mib: usize, address: u32, size: u32): void {
   const counters: usize = (address >>> 3) << 2;
   for (let i: u32 = 0; i < length; i++) {
     const count = load<u32>(counters + (i << 2)) >>> 1;
-    if (count != 0) store<u64>(buffer + (i << 3), load<u64>(buffer + (i << 3)) + count);
+    if (count !== 0) store<u64>(buffer + (i << 3), load<u64>(buffer + (i << 3)) + count);
   }
 }

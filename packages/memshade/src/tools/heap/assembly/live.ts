@@ -9,17 +9,21 @@ const BLOCKS_MASK: u64 = (1 << LIVE_BLOCK_BITS) - 1;
 
 /** One block of `size` bytes as part of the sums of live ones. */
 @inline
-export function liveUnit(size: u32): u64 { return (<u64>size << BYTES_SHIFT) | 1; }
+export function liveUnit(size: u32): u64 {
+  return ((<u64>size) << BYTES_SHIFT) | 1;
+}
 
 /** Whether one more block can be followed. */
 @inline
-export function hasRoom(live: u64): bool { return (<u32>live & <u32>BLOCKS_MASK) < RECORD_CAPACITY - 1; }
+export function hasRoom(live: u64): bool {
+  return (<u32>live & <u32>BLOCKS_MASK) < RECORD_CAPACITY - 1;
+}
 
 /** The live figures of a context are about to change. */
 @inline
 export function keepPeak(mib: usize): void {
   const stamp = load<u32>(CONTROL, Control.peakStamp);
-  if (load<u32>(mib, Context.peakStamp) == stamp) return;
+  if (load<u32>(mib, Context.peakStamp) === stamp) return;
   store<u64>(mib, load<u64>(mib, Context.live), Context.peak);
   store<u32>(mib, stamp, Context.peakStamp);
 }

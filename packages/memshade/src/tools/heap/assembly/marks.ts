@@ -12,14 +12,14 @@ export function markRange(first: u32, last: u32, alternate: bool): void {
   first >>>= 3;
   last >>>= 3;
   const pattern: u32 = !alternate ? 0xff : first & 1 ? 0xaa : 0x55;
-  const wide: u64 = (<u64>pattern) * 0x0101010101010101;
+  const wide: u64 = <u64>pattern * 0x0101010101010101;
   const from: usize = MARKS + (first >>> 3);
   const to: usize = MARKS + (last >>> 3) - 7;
   // Words from both ends, which overlap where the bytes between are not a multiple of eight: the last one is read before
   // anything is stored, as a load that spans several stores has to wait for all of them. (A call of the engine's own
   // fill takes longer than most of these ranges.)
   const end = load<u64>(to) | (wide & (<u64>-1 >>> (7 - (last & 7))));
-  store<u64>(from, load<u64>(from) | (wide & (<u64>-1 << (first & 7))));
+  store<u64>(from, load<u64>(from) | (wide & ((<u64>-1) << (first & 7))));
   for (let at = from + 8; at < to; at += 8) store<u64>(at, load<u64>(at) | wide);
   store<u64>(to, end);
 }
@@ -32,17 +32,17 @@ export function takeMarks(address: u32, size: u32): u32 {
   const lastByte: usize = MARKS + (last >>> 3);
   let any: u32 = 0;
   let at = firstByte;
-  for (; at + 8 <= lastByte; at += 8) any |= load<u64>(at) != 0 ? 1 : 0;
+  for (; at + 8 <= lastByte; at += 8) any |= load<u64>(at) !== 0 ? 1 : 0;
   for (; at <= lastByte; at++) any |= load<u8>(at);
-  if (any == 0) return 0;
+  if (any === 0) return 0;
   let count: u32 = 0;
   for (let granule = first; granule <= last; granule++) {
     const byte: usize = MARKS + (granule >>> 3);
     const bits: u32 = load<u8>(byte);
     const bit: u32 = 1 << (granule & 7);
-    if ((bits & bit) == 0) continue;
+    if ((bits & bit) === 0) continue;
     store<u8>(byte, <u8>(bits & ~bit));
-    if (load<u32>(granule << 2) == 0) count++;
+    if (load<u32>(granule << 2) === 0) count++;
   }
   return count;
 }

@@ -1,6 +1,13 @@
 import { CONTROL, COVERED, DIRECTORY, MIBS, RECORDS, SLOTS, SLOTS_END } from "./imports";
 import {
-  CONTEXT_BYTES, Control, RECORD_BYTES, REGION_BITS, Record, SLOT_REGION_BYTES, Slot, Tag,
+  CONTEXT_BYTES,
+  Control,
+  RECORD_BYTES,
+  REGION_BITS,
+  Record,
+  SLOT_REGION_BYTES,
+  Slot,
+  Tag,
 } from "./layout.generated";
 
 /** The high water mark rises in such steps. */
@@ -9,13 +16,19 @@ const WATER_STEP: u32 = 4096;
 const PAGE_BYTES: u32 = 4096;
 
 @inline
-export function bump32(at: usize, field: usize, by: u32): void { store<u32>(at + field, load<u32>(at + field) + by); }
+export function bump32(at: usize, field: usize, by: u32): void {
+  store<u32>(at + field, load<u32>(at + field) + by);
+}
 @inline
-export function bump64(at: usize, field: usize, by: u64): void { store<u64>(at + field, load<u64>(at + field) + by); }
+export function bump64(at: usize, field: usize, by: u64): void {
+  store<u64>(at + field, load<u64>(at + field) + by);
+}
 
 /** Where the slots of an address's region are, 0 if it has none yet. */
 @inline
-export function regionOf(address: u32): usize { return load<u32>(DIRECTORY + ((address >>> REGION_BITS) << 2)); }
+export function regionOf(address: u32): usize {
+  return load<u32>(DIRECTORY + ((address >>> REGION_BITS) << 2));
+}
 
 /** The slot of an address in its region. */
 @inline
@@ -28,24 +41,30 @@ export function tagOf(mib: usize, size: u32, address: u32): u32 {
   return ((mib - MIBS) << (Tag.contextShift - 8)) | (size << Tag.sizeShift) | (address & Tag.placeMask);
 }
 @inline
-export function mibOfTag(tag: u32): usize { return MIBS + (tag >>> Tag.contextShift) * CONTEXT_BYTES; }
+export function mibOfTag(tag: u32): usize {
+  return MIBS + (tag >>> Tag.contextShift) * CONTEXT_BYTES;
+}
 @inline
-export function sizeOfTag(tag: u32): u32 { return (tag >>> Tag.sizeShift) & Tag.sizeMask; }
+export function sizeOfTag(tag: u32): u32 {
+  return (tag >>> Tag.sizeShift) & Tag.sizeMask;
+}
 
 @inline
-export function recordOf(tag: u32): usize { return RECORDS + (tag & ~Tag.recorded) * RECORD_BYTES; }
+export function recordOf(tag: u32): usize {
+  return RECORDS + (tag & ~Tag.recorded) * RECORD_BYTES;
+}
 
 /** Everything below `end` has been in use. */
 export function raiseHighWater(end: u32): void {
   if (end <= load<u32>(CONTROL, Control.highWater)) return;
   const mark = ((end - 1) | (WATER_STEP - 1)) + 1;
-  store<u32>(CONTROL, mark == 0 || mark > COVERED ? COVERED : mark, Control.highWater);
+  store<u32>(CONTROL, mark === 0 || mark > COVERED ? COVERED : mark, Control.highWater);
 }
 
 /** The slot of an address, made if there is none; 0 if there is no room for it. */
 export function makeSlot(address: u32): usize {
   let region = regionOf(address);
-  if (region == 0) {
+  if (region === 0) {
     const used = load<u32>(CONTROL, Control.slotsNext);
     region = SLOTS + used;
     if (region + SLOT_REGION_BYTES > SLOTS_END) return 0;
@@ -63,7 +82,7 @@ export function makeSlot(address: u32): usize {
 /** A new record at the head of a slot's chain. There is one: no more blocks are followed than there are records. */
 export function addRecord(slot: usize, address: u32, size: u32, mib: usize, time: u32): usize {
   let offset = load<u32>(CONTROL, Control.recordFree);
-  if (offset != 0) store<u32>(CONTROL, load<u32>(RECORDS + offset, Record.next), Control.recordFree);
+  if (offset !== 0) store<u32>(CONTROL, load<u32>(RECORDS + offset, Record.next), Control.recordFree);
   else {
     const index = load<u32>(CONTROL, Control.recordNext) + 1;
     store<u32>(CONTROL, index, Control.recordNext);
@@ -71,7 +90,7 @@ export function addRecord(slot: usize, address: u32, size: u32, mib: usize, time
   }
   const record: usize = RECORDS + offset;
   const tag = load<u32>(slot, Slot.tag);
-  store<u32>(record, tag == 0 ? 0 : (tag & ~Tag.recorded) * RECORD_BYTES, Record.next);
+  store<u32>(record, tag === 0 ? 0 : (tag & ~Tag.recorded) * RECORD_BYTES, Record.next);
   store<u32>(record, address, Record.address);
   store<u32>(record, mib, Record.mib);
   store<u32>(record, time, Record.time);
@@ -91,8 +110,8 @@ export function moveToRecord(slot: usize, place: u32): usize {
 /** The record of the live block at `address` in a slot's chain, 0 when there is none. */
 export function findRecord(slot: usize, address: u32): usize {
   let record = recordOf(load<u32>(slot, Slot.tag));
-  while (record != RECORDS) {
-    if (load<u32>(record, Record.address) == address) return record;
+  while (record !== RECORDS) {
+    if (load<u32>(record, Record.address) === address) return record;
     record = RECORDS + load<u32>(record, Record.next);
   }
   return 0;
@@ -103,9 +122,9 @@ export function removeRecord(slot: usize, record: usize): void {
   const offset = record - RECORDS;
   const next = load<u32>(record, Record.next);
   let before = recordOf(load<u32>(slot, Slot.tag));
-  if (before == record) store<u32>(slot, next == 0 ? 0 : (next / RECORD_BYTES) | Tag.recorded, Slot.tag);
+  if (before === record) store<u32>(slot, next === 0 ? 0 : (next / RECORD_BYTES) | Tag.recorded, Slot.tag);
   else {
-    while (load<u32>(before, Record.next) != offset) before = RECORDS + load<u32>(before, Record.next);
+    while (load<u32>(before, Record.next) !== offset) before = RECORDS + load<u32>(before, Record.next);
     store<u32>(before, next, Record.next);
   }
   store<u32>(record, load<u32>(CONTROL, Control.recordFree), Record.next);
@@ -117,17 +136,21 @@ export function recordAround(address: u32): usize {
   let place = address & ~Tag.placeMask;
   while (true) {
     const region = regionOf(place);
-    if (region == 0) place &= ~((1 << REGION_BITS) - 1);
+    if (region === 0) place &= ~((1 << REGION_BITS) - 1);
     else {
       const slot = slotIn(region, place);
       const tag = load<u32>(slot, Slot.tag);
-      if (tag != 0) {
-        if ((tag & Tag.recorded) == 0) {
+      if (tag !== 0) {
+        if ((tag & Tag.recorded) === 0) {
           const start = place | (tag & Tag.placeMask);
           if (start <= address) return address - start < sizeOfTag(tag) ? moveToRecord(slot, start) : 0;
         } else {
           let below = false;
-          for (let record = recordOf(tag); record != RECORDS; record = RECORDS + load<u32>(record, Record.next)) {
+          for (
+            let record = recordOf(tag);
+            record !== RECORDS;
+            record = RECORDS + load<u32>(record, Record.next)
+          ) {
             const start = load<u32>(record, Record.address);
             if (start > address) continue;
             if (address - start < load<u32>(record, Record.size)) return record;
@@ -137,7 +160,7 @@ export function recordAround(address: u32): usize {
         }
       }
     }
-    if (place == 0) return 0;
+    if (place === 0) return 0;
     place -= Tag.placeMask + 1;
   }
 }

@@ -9,7 +9,9 @@ const PATIENCE: u64 = 3;
 
 /** Whose shape a block has. `copied`: its contents live on in another one, so that it was not written for nothing. */
 @inline
-export function ownerOf(tag: u32, copied: bool): u32 { return (tag | Tag.placeMask) ^ <u32>copied; }
+export function ownerOf(tag: u32, copied: bool): u32 {
+  return (tag | Tag.placeMask) ^ <u32>copied;
+}
 
 /** Where the shape of a block is, if it is anywhere. `mix`: that of its counters. */
 @inline
@@ -21,7 +23,7 @@ export function shapeOf(owner: u32, mix: u32): usize {
 @inline
 export function addToShape(shape: usize, mib: usize, start: u32, time: u32): void {
   // Most blocks that end soon end before the next one begins: they overlap nothing, and their lifetimes add nothing.
-  if (WALL_CLOCK == 0 && time == start) {
+  if (WALL_CLOCK === 0 && time === start) {
     store<u64>(shape, load<u64>(shape, Shape.zero) + 1, Shape.zero);
     store<u32>(mib, time, Context.allocTimestamp);
     store<u32>(mib, time, Context.deallocTimestamp);
@@ -29,10 +31,11 @@ export function addToShape(shape: usize, mib: usize, start: u32, time: u32): voi
   }
   const lifetime = time - start;
   store<u64>(shape, load<u64>(shape, Shape.count) + 1, Shape.count);
-  if (lifetime - load<u32>(shape, Shape.minLifetime) > load<u32>(shape, Shape.span)) widenSpan(shape, lifetime);
+  if (lifetime - load<u32>(shape, Shape.minLifetime) > load<u32>(shape, Shape.span))
+    widenSpan(shape, lifetime);
   addTimes(mib, start, time);
-  if (WALL_CLOCK == 0 && lifetime <= 1) bump32(mib, Context.temporary, 1);
-  if (COUNTED == 0) return;
+  if (WALL_CLOCK === 0 && lifetime <= 1) bump32(mib, Context.temporary, 1);
+  if (COUNTED === 0) return;
   const density = load<u32>(shape, Shape.density);
   bump64(mib, Context.totalLifetimeDensity, lifetime <= 1 ? density : density / lifetime);
 }
@@ -42,7 +45,7 @@ export function addToShape(shape: usize, mib: usize, start: u32, time: u32): voi
 function widenSpan(shape: usize, lifetime: u32): void {
   let least = load<u32>(shape, Shape.minLifetime);
   let most = least + load<u32>(shape, Shape.span);
-  if (countOf(shape) == 1) {
+  if (countOf(shape) === 1) {
     least = lifetime;
     most = lifetime;
   }
@@ -53,14 +56,16 @@ function widenSpan(shape: usize, lifetime: u32): void {
 
 /** Blocks of a shape that have a lifetime. */
 @inline
-function countOf(shape: usize): u64 { return load<u64>(shape, Shape.count) & ((1 << SHAPE_COUNT_BITS) - 1); }
+function countOf(shape: usize): u64 {
+  return load<u64>(shape, Shape.count) & ((1 << SHAPE_COUNT_BITS) - 1);
+}
 
 /** The blocks of a shape join their context's sums. */
 function fold(shape: usize): void {
   const withLifetime = countOf(shape);
   const without = load<u64>(shape, Shape.zero);
   const count = withLifetime + without;
-  if (count == 0) return;
+  if (count === 0) return;
   const owner = load<u32>(shape, Shape.owner);
   const mib = mibOfTag(owner);
   const size = sizeOfTag(owner);
@@ -71,20 +76,29 @@ function fold(shape: usize): void {
   for (let at: u32 = 0; at < counters; at += 4) {
     const counter = load<u32>(shape + at, Shape.pattern);
     accesses += counter >>> 1;
-    if (counter != 0) touched++;
+    if (counter !== 0) touched++;
     flags |= counter;
   }
   const perSecond = load<u32>(shape, Shape.density);
   const shortest = load<u32>(shape, Shape.minLifetime);
-  const least = without == 0 ? shortest : 0;
-  const most = withLifetime == 0 ? 0 : shortest + load<u32>(shape, Shape.span);
+  const least = without === 0 ? shortest : 0;
+  const most = withLifetime === 0 ? 0 : shortest + load<u32>(shape, Shape.span);
   addBlocks(
-    mib, count, size, (size + 7) >>> 3, accesses, touched, perSecond / 1000, least, most,
-    most > 1 ? perSecond / most : perSecond, least > 1 ? perSecond / least : perSecond,
+    mib,
+    count,
+    size,
+    (size + 7) >>> 3,
+    accesses,
+    touched,
+    perSecond / 1000,
+    least,
+    most,
+    most > 1 ? perSecond / most : perSecond,
+    least > 1 ? perSecond / least : perSecond,
   );
   bump32(mib, Context.temporary, <u32>without);
   bump64(mib, Context.totalLifetimeDensity, without * perSecond);
-  if (((flags | ~owner) & 1) == 0) addUnread(mib, count, size, accesses);
+  if (((flags | ~owner) & 1) === 0) addUnread(mib, count, size, accesses);
   for (let field = Shape.count; field < Shape.pattern; field += 8) store<u64>(shape + field, 0);
 }
 
@@ -101,7 +115,7 @@ export function foldAll(): void {
 @inline
 export function takeShape(shape: usize, owner: u32, at: u32): bool {
   const count = load<u64>(shape, Shape.count);
-  if (count >> SHAPE_COUNT_BITS != 0) {
+  if (count >> SHAPE_COUNT_BITS !== 0) {
     store<u64>(shape, count - (1 << SHAPE_COUNT_BITS), Shape.count);
     return false;
   }
@@ -111,7 +125,7 @@ export function takeShape(shape: usize, owner: u32, at: u32): bool {
   for (let i: u32 = 0; i < counters; i += 4) accesses += load<u32>(at + i) >>> 1;
   const density = divide(accesses * 100, size);
   // Beyond, the least density would not be that of the longest lifetime, because extremes are cut down to 32 bits.
-  if ((density * 1000) >> 32 != 0) return false;
+  if ((density * 1000) >> 32 !== 0) return false;
   fold(shape);
   for (let i: u32 = 0; i < counters; i += 4) store<u32>(shape + i, load<u32>(at + i), Shape.pattern);
   store<u32>(shape, owner, Shape.owner);

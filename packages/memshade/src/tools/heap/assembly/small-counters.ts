@@ -8,10 +8,14 @@ import { Shape } from "./layout.generated";
 
 /** Distance of the last counter of a block of `size` bytes from the first. */
 @inline
-export function lastOf(size: u32): u32 { return ((size - 1) >>> 3) << 2; }
+export function lastOf(size: u32): u32 {
+  return ((size - 1) >>> 3) << 2;
+}
 
 @inline
-export function counterAt(at: u32): u32 { return COUNTED == 0 ? 0 : load<u32>(at); }
+export function counterAt(at: u32): u32 {
+  return COUNTED === 0 ? 0 : load<u32>(at);
+}
 
 const VECTOR_BYTES: usize = 16;
 
@@ -28,14 +32,16 @@ function anyOfMany(from: u32, to: u32): bool {
 @inline
 export function anyCounter(at: u32, size: u32): bool {
   const last = at + lastOf(size);
-  if (size <= 16) return (load<u32>(at) | load<u32>(last)) != 0;
-  if (size <= 32) return (load<u64>(at) | load<u64>(last - 4)) != 0;
+  if (size <= 16) return (load<u32>(at) | load<u32>(last)) !== 0;
+  if (size <= 32) return (load<u64>(at) | load<u64>(last - 4)) !== 0;
   return anyOfMany(at, last + 4);
 }
 
 /** A number that tells blocks of one size apart by their counters, as a rule. */
 @inline
-export function mixSmall(first: u32, last: u32): u32 { return first + last * 31; }
+export function mixSmall(first: u32, last: u32): u32 {
+  return first + last * 31;
+}
 
 /**
  * Whether the counters are those of a shape; then they are cleaned. `first`, `end`: the first and the last of them.
@@ -44,13 +50,16 @@ export function mixSmall(first: u32, last: u32): u32 { return first + last * 31;
 export function takeSmall(at: u32, size: u32, first: u32, end: u32, shape: usize): bool {
   const last = lastOf(size);
   if (size <= 16) {
-    if (((first ^ load<u32>(shape, Shape.pattern)) | (end ^ load<u32>(shape + last, Shape.pattern))) != 0) return false;
+    if (((first ^ load<u32>(shape, Shape.pattern)) | (end ^ load<u32>(shape + last, Shape.pattern))) !== 0)
+      return false;
     store<u32>(at, 0);
     store<u32>(at + last, 0);
   } else if (size <= 32) {
     const high = at + last - 4;
-    const differ = (load<u64>(at) ^ load<u64>(shape, Shape.pattern)) | (load<u64>(high) ^ load<u64>(shape + last, Shape.pattern - 4));
-    if (differ != 0) return false;
+    const differ =
+      (load<u64>(at) ^ load<u64>(shape, Shape.pattern)) |
+      (load<u64>(high) ^ load<u64>(shape + last, Shape.pattern - 4));
+    if (differ !== 0) return false;
     store<u64>(at, 0);
     store<u64>(high, 0);
   } else {
@@ -61,10 +70,13 @@ export function takeSmall(at: u32, size: u32, first: u32, end: u32, shape: usize
     );
     if (size > 64) {
       const inner = high - VECTOR_BYTES;
-      differ = v128.or(differ, v128.or(
-        v128.xor(v128.load(at, VECTOR_BYTES), v128.load(shape, Shape.pattern + VECTOR_BYTES)),
-        v128.xor(v128.load(inner), v128.load(shape + last, Shape.pattern - 12 - VECTOR_BYTES)),
-      ));
+      differ = v128.or(
+        differ,
+        v128.or(
+          v128.xor(v128.load(at, VECTOR_BYTES), v128.load(shape, Shape.pattern + VECTOR_BYTES)),
+          v128.xor(v128.load(inner), v128.load(shape + last, Shape.pattern - 12 - VECTOR_BYTES)),
+        ),
+      );
       if (v128.any_true(differ)) return false;
       v128.store(at, i64x2.splat(0), VECTOR_BYTES);
       v128.store(inner, i64x2.splat(0));

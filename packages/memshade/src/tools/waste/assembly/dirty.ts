@@ -14,11 +14,12 @@ export function markLineDirty(address: u32): void {
   store<u32>(CONTROL, count + 1, Control.dirtyLines);
 }
 
-@inline export function markDirty(address: u32, size: u32): void {
-  if (DIRTY == 0 || size == 0) return;
+@inline
+export function markDirty(address: u32, size: u32): void {
+  if (DIRTY === 0 || size === 0) return;
   const last = (address + size - 1) >>> DIRTY_LINE_SHIFT;
   for (let line = address >>> DIRTY_LINE_SHIFT; line <= last; line++)
-    if (load<u8>(DIRTY + line) == 0) markLineDirty(line << DIRTY_LINE_SHIFT);
+    if (load<u8>(DIRTY + line) === 0) markLineDirty(line << DIRTY_LINE_SHIFT);
 }
 
 /** An opaque host is in control: zeros of the system that are there now have been read as all else, and nobody has a list of them. */
@@ -27,15 +28,21 @@ export function showZeros(): void {
 }
 
 /** Whether zeros may have been read that nobody has loaded. */
-@inline export function showsZeros(): bool { return DIRTY != 0 && ZERO_IS_VALID != 0; }
+@inline
+export function showsZeros(): bool {
+  return DIRTY !== 0 && ZERO_IS_VALID !== 0;
+}
 
 /** The end of memory whose zeros have been read. */
-@inline export function shownEnd(): u32 { return load<u32>(CONTROL, Control.hostEnd); }
+@inline
+export function shownEnd(): u32 {
+  return load<u32>(CONTROL, Control.hostEnd);
+}
 
 /** A line that is dirty, and is not any more; `NO_LINE` if there is none. */
 export function takeDirty(): u32 {
   const count = load<u32>(CONTROL, Control.dirtyLines);
-  if (count == 0) return NO_LINE;
+  if (count === 0) return NO_LINE;
   store<u32>(CONTROL, count - 1, Control.dirtyLines);
   const line = load<u32>(DIRTY_LIST + ((count - 1) << 2));
   store<u8>(DIRTY + line, 0);

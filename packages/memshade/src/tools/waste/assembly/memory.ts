@@ -14,7 +14,7 @@ export function growing(pages: u32): u32 {
 /** Behind `memory.grow`, with what it says. */
 export function grown(before: i32): i32 {
   notePages();
-  if (before == -1) store<u32>(CONTROL, load<u32>(CONTROL, Control.refused) + 1, Control.refused);
+  if (before === -1) store<u32>(CONTROL, load<u32>(CONTROL, Control.refused) + 1, Control.refused);
   return before;
 }
 
@@ -26,22 +26,24 @@ export function keepSize(address: u32, size: u32): void {
 export const LARGEST_FRAME: u32 = 2000000;
 
 /** The store site of a new block's zeros: the call that asked for them where it is known, else `zeroedBy`; 0: there are none. */
-@inline export function siteOfZeros(zeroedBy: u32): u32 {
-  if (zeroedBy == 0) return 0;
+@inline
+export function siteOfZeros(zeroedBy: u32): u32 {
+  if (zeroedBy === 0) return 0;
   const caller = load<u32>(CONTROL, Control.zeroedSite);
   store<u32>(CONTROL, 0, Control.zeroedSite);
-  return caller == 0 ? zeroedBy : caller;
+  return caller === 0 ? zeroedBy : caller;
 }
 
 /** Size of the block at an address, which is forgotten; 0 without one. */
-@inline export function takeBlockSize(address: u32): u32 {
+@inline
+export function takeBlockSize(address: u32): u32 {
   const size = takeSize(address);
-  return size == 0 ? 0 : size - 1;
+  return size === 0 ? 0 : size - 1;
 }
 
 /** One more than the size of the block at an address, which is forgotten; 0 without one. */
 export function takeSize(address: u32): u32 {
-  if (address == 0 || address >= COVERED) return 0;
+  if (address === 0 || address >= COVERED) return 0;
   const at = SIZES + ((address >>> 3) << 2);
   const size = load<u32>(at);
   store<u32>(at, 0);

@@ -27,7 +27,7 @@ export function scan(): u32 {
     const oldest = touchPages(page);
     looked += PAGE_COST;
     const here = regionOf(page);
-    if (here != region) {
+    if (here !== region) {
       countHistories(region);
       region = here;
     }
@@ -40,11 +40,11 @@ export function scan(): u32 {
     if (isCut || popcnt(read | written) < MANY) {
       for (let group: u32 = 0; group < LINES_PER_PAGE; group += 16)
         v128.store(CONTROL + group, renew(page + group, oldest), Control.scanAged);
-      for (let left = read | written; left != 0; left &= left - 1) {
+      for (let left = read | written; left !== 0; left &= left - 1) {
         const bit = ctz(left);
         if (isCut) {
           const its = regionOf(page + <u32>bit);
-          if (its != region) {
+          if (its !== region) {
             countHistories(region);
             region = its;
           }
@@ -54,11 +54,13 @@ export function scan(): u32 {
         countOne((((how << 8) | history) << 4) + ((<u32>bit & 3) << 2));
         looked++;
       }
-    } else for (let group: u32 = 0; group < LINES_PER_PAGE; group += 16) looked += touchGroup(page + group, oldest);
+    } else
+      for (let group: u32 = 0; group < LINES_PER_PAGE; group += 16)
+        looked += touchGroup(page + group, oldest);
     // A table that nothing is ever marked in takes no memory.
-    if (onlyRead != 0) clearMarks(page);
-    if (onlyWritten != 0) clearMarks(WRITTEN + page);
-    if (both != 0) clearMarks(BOTH + page);
+    if (onlyRead !== 0) clearMarks(page);
+    if (onlyWritten !== 0) clearMarks(WRITTEN + page);
+    if (both !== 0) clearMarks(BOTH + page);
   }
   countHistories(region);
   return looked;
@@ -72,10 +74,7 @@ function isMarked(page: u32): bool {
 
 @inline
 function marksOf(at: usize): v128 {
-  return v128.or(
-    v128.or(v128.load(at), v128.load(at, 16)),
-    v128.or(v128.load(at, 32), v128.load(at, 48)),
-  );
+  return v128.or(v128.or(v128.load(at), v128.load(at, 16)), v128.or(v128.load(at, 32), v128.load(at, 48)));
 }
 
 /** A bit for each line of a page that is marked. */
@@ -132,8 +131,14 @@ function touchGroup(line: u32, oldest: u32): u32 {
   const written = v128.or(v128.load(WRITTEN + line), both);
   const how = v128.or(read, i8x16.add(written, written));
   const aged = renew(line, oldest);
-  const first = i16x8.shl(i8x16.shuffle(aged, how, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23), 4);
-  const last = i16x8.shl(i8x16.shuffle(aged, how, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31), 4);
+  const first = i16x8.shl(
+    i8x16.shuffle(aged, how, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23),
+    4,
+  );
+  const last = i16x8.shl(
+    i8x16.shuffle(aged, how, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31),
+    4,
+  );
   const counter: u32 = i16x8.extract_lane_u(first, 0);
   const like = i16x8.splat(<i16>counter);
   if (i16x8.all_true(v128.and(i16x8.eq(first, like), i16x8.eq(last, like)))) {

@@ -1,7 +1,27 @@
 import {
-  ACCESSES, ADAPTIVE, beforePoll, beforeScan, BIG_PAGES, clock, CONTROL, HEAP_FROM, HISTORY,
-  INTERVAL_HIGH, INTERVAL_LOW, LINES, LONGEST_COUNTDOWN, merged, MOST_INTERVALS, noteStack, PAGES,
-  programPages, RECORD_CAPACITY, RECORDS, setClock, STACK_FROM, STACK_TO,
+  ACCESSES,
+  ADAPTIVE,
+  beforePoll,
+  beforeScan,
+  BIG_PAGES,
+  clock,
+  CONTROL,
+  HEAP_FROM,
+  HISTORY,
+  INTERVAL_HIGH,
+  INTERVAL_LOW,
+  LINES,
+  LONGEST_COUNTDOWN,
+  merged,
+  MOST_INTERVALS,
+  noteStack,
+  PAGES,
+  programPages,
+  RECORD_CAPACITY,
+  RECORDS,
+  setClock,
+  STACK_FROM,
+  STACK_TO,
 } from "./imports";
 import { COUNTS_BYTES, Control, SNAPSHOT_BYTES, Snapshot } from "./layout.generated";
 import { scan } from "./scan";
@@ -14,7 +34,7 @@ const UNITS_PER_LINE: u64 = 256;
 
 @inline
 function firstInterval(): u64 {
-  return (<u64>INTERVAL_HIGH << 32) | INTERVAL_LOW;
+  return ((<u64>INTERVAL_HIGH) << 32) | INTERVAL_LOW;
 }
 
 /**
@@ -25,10 +45,11 @@ function firstInterval(): u64 {
  */
 export function poll(countdown: i32): i32 {
   beforePoll();
-  const total = load<u64>(CONTROL, Control.total) + <u64>(<i64>load<i32>(CONTROL, Control.loaded) - <i64>countdown);
+  const total =
+    load<u64>(CONTROL, Control.total) + <u64>(<i64>load<i32>(CONTROL, Control.loaded) - <i64>countdown);
   store<u64>(CONTROL, total, Control.total);
   let deadline = load<u64>(CONTROL, Control.deadline);
-  if (deadline == 0) deadline = firstInterval();
+  if (deadline === 0) deadline = firstInterval();
   if (total >= deadline) {
     endInterval(total);
     const period = firstInterval() << load<u32>(CONTROL, Control.scale);
@@ -52,7 +73,7 @@ export function noteSize(): void {
   store<u32>(CONTROL, STACK_FROM, Control.stackFrom);
   store<u32>(CONTROL, STACK_TO, Control.stackTo);
   store<u32>(CONTROL, HEAP_FROM, Control.heapFrom);
-  store<u32>(CONTROL, <u32>min(<u64>programPages() << 10, <u64>LINES), Control.highLines);
+  store<u32>(CONTROL, <u32>min((<u64>programPages()) << 10, <u64>LINES), Control.highLines);
 }
 
 /** The host enters the program. */
@@ -65,14 +86,14 @@ export function entered(): void {
 /** The same in real time. */
 export function enteredTimed(): void {
   noteSize();
-  if (load<u32>(CONTROL, Control.flag) != 0) pollFlag();
+  if (load<u32>(CONTROL, Control.flag) !== 0) pollFlag();
 }
 
 /** The same where both are looked at. */
 export function enteredBoth(): void {
   noteSize();
   const left = clock();
-  if (left <= 0 || load<u32>(CONTROL, Control.flag) != 0) setClock(pollBoth(left));
+  if (left <= 0 || load<u32>(CONTROL, Control.flag) !== 0) setClock(pollBoth(left));
 }
 
 /** Virtual time: `trips` times `accesses` at once. Returns the countdown. */
@@ -96,7 +117,7 @@ export function pollBoth(countdown: i32): i32 {
   beforePoll();
   store<u64>(ACCESSES, load<u64>(ACCESSES) + <u64>(<i64>load<i32>(CONTROL, Control.loaded) - <i64>countdown));
   const next = begin(LONGEST_COUNTDOWN);
-  if (load<u32>(CONTROL, Control.flag) != 0) lookAtTime();
+  if (load<u32>(CONTROL, Control.flag) !== 0) lookAtTime();
   return next;
 }
 
@@ -137,8 +158,9 @@ function endInterval(now: u64): void {
   store<u32>(CONTROL, number + 1, Control.records);
   store<u64>(CONTROL, now, Control.start);
   const interval = load<u32>(CONTROL, Control.interval) + 1;
-  const isDear = ADAPTIVE != 0 && work * UNITS_PER_LINE > now;
-  if (interval < MOST_INTERVALS && !(isDear && (interval & 1) == 0)) store<u32>(CONTROL, interval, Control.interval);
+  const isDear = ADAPTIVE !== 0 && work * UNITS_PER_LINE > now;
+  if (interval < MOST_INTERVALS && !(isDear && (interval & 1) === 0))
+    store<u32>(CONTROL, interval, Control.interval);
   else mergeNeighbours(interval);
   store<u32>(CONTROL, 0, Control.busy);
 }

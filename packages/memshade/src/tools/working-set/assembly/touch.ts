@@ -1,5 +1,14 @@
 import {
-  BIG_PAGES, BOTH, CONTROL, HEAP_FROM, HISTORY, LINES, PAGES, STACK_FROM, STACK_TO, WRITTEN,
+  BIG_PAGES,
+  BOTH,
+  CONTROL,
+  HEAP_FROM,
+  HISTORY,
+  LINES,
+  PAGES,
+  STACK_FROM,
+  STACK_TO,
+  WRITTEN,
 } from "./imports";
 import { BUCKETS, Control, FRESH_BUCKET, MeasureIndex } from "./layout.generated";
 
@@ -30,13 +39,13 @@ export function countHistory(history: u32, how: u32, region: u32, lines: i32): v
   const nextWritten = how & 2 ? 0 : written;
   if (how & 1) count(MeasureIndex.read, read, lines);
   if (how & 2) count(MeasureIndex.written, written, lines);
-  if (max(nextRead, nextWritten) != FRESH_BUCKET) {
+  if (max(nextRead, nextWritten) !== FRESH_BUCKET) {
     // Both: new where the older touch arrives now, no longer where it had arrived before.
     count(MeasureIndex.both, max(read, written), lines);
     count(MeasureIndex.both, max(nextRead, nextWritten), -lines);
   }
   const bucket = min(read, written);
-  if (bucket != 0) {
+  if (bucket !== 0) {
     count(MeasureIndex.lines, bucket, lines);
     count(region, bucket, lines);
   }
@@ -54,7 +63,7 @@ export function touchPages(line: u32): u32 {
 @inline
 function touchPage(at: usize, now: u32, measure: u32): u32 {
   const bucket = bucketOf(now, load<u16>(at));
-  if (bucket == 0) return 0;
+  if (bucket === 0) return 0;
   store<u16>(at, <u16>now);
   count(measure, bucket, 1);
   return bucket;
@@ -82,7 +91,7 @@ function markLines(first: u32, last: u32, writes: u32): void {
 
 /** The program, or the host for it, accessed `size` bytes at `address`. Ranges beyond the covered memory trap anyway. */
 function touchRange(address: u32, size: u32, writes: u32): void {
-  if (size == 0) return;
+  if (size === 0) return;
   const last = (<u64>address + size - 1) >>> 6;
   if (last >= LINES) return;
   markLines(address >>> 6, <u32>last, writes);
@@ -91,7 +100,7 @@ function touchRange(address: u32, size: u32, writes: u32): void {
 /** The plane of marks for kinds of access: 1 read, 2 written, 3 both. */
 @inline
 function planeOf(kinds: u32): usize {
-  return kinds == 3 ? BOTH : kinds == 2 ? WRITTEN : 0;
+  return kinds === 3 ? BOTH : kinds === 2 ? WRITTEN : 0;
 }
 
 /** Marks all lines from that of `first` to that of `last`; beyond the covered memory the program traps anyway. */

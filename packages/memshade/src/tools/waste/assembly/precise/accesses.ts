@@ -8,8 +8,21 @@ import { blockAccessed, fieldOverwritten, fieldRead, fieldSilent, fieldWritten, 
 import { addPair, beginOperation } from "./pairs";
 import { loadedAlike, storedOver } from "./same-bytes";
 import {
-  INIT_KEY, INVALID, KEY, UNREAD, bump, creditByte, isReal, loadRecord, outside, readerAt, setReader, setWord, stateOf,
-  storeRecord, wordAt,
+  INIT_KEY,
+  INVALID,
+  KEY,
+  UNREAD,
+  bump,
+  creditByte,
+  isReal,
+  loadRecord,
+  outside,
+  readerAt,
+  setReader,
+  setWord,
+  stateOf,
+  storeRecord,
+  wordAt,
 } from "./state";
 import { noteValueAt } from "./values";
 
@@ -17,8 +30,9 @@ import { noteValueAt } from "./values";
 let runKey: u32 = 0;
 let runBytes: u32 = 0;
 
-@inline function extendRun(kind: u32, key: u32, other: u32): void {
-  if (key != runKey && runBytes != 0) {
+@inline
+function extendRun(kind: u32, key: u32, other: u32): void {
+  if (key !== runKey && runBytes !== 0) {
     addPair(kind, runKey, other, runBytes);
     runBytes = 0;
   }
@@ -26,8 +40,9 @@ let runBytes: u32 = 0;
   runBytes++;
 }
 
-@inline function endRun(kind: u32, other: u32): void {
-  if (runBytes != 0) addPair(kind, runKey, other, runBytes);
+@inline
+function endRun(kind: u32, other: u32): void {
+  if (runBytes !== 0) addPair(kind, runKey, other, runBytes);
   runBytes = 0;
 }
 
@@ -41,8 +56,8 @@ export function loadBytes(address: u32, size: u32, site: u32, float: u32): void 
   beginOperation();
   bump(record + Load.loads, 1);
   bump(record + Load.bytes, size);
-  let stale = size != 0;
-  let redundant = size != 0;
+  let stale = size !== 0;
+  let redundant = size !== 0;
   let hasReaders = true;
   let zeros: u32 = 0;
   for (let i: u32 = 0; i < size; i++) {
@@ -50,9 +65,11 @@ export function loadBytes(address: u32, size: u32, site: u32, float: u32): void 
     if (!creditByte(at)) stale = false;
     fieldRead(at);
     const value = programLoad8(at);
-    if (value == 0) zeros++;
-    if (readerAt(at) == 0) { redundant = false; hasReaders = false; }
-    else if (load<u8>(SEEN + at) != value) redundant = false;
+    if (value === 0) zeros++;
+    if (readerAt(at) === 0) {
+      redundant = false;
+      hasReaders = false;
+    } else if (load<u8>(SEEN + at) !== value) redundant = false;
   }
   if (stale) bump(record + Load.silent, 1);
   bump(record + Load.zeroBytes, zeros);
@@ -60,7 +77,8 @@ export function loadBytes(address: u32, size: u32, site: u32, float: u32): void 
     bump(record + Load.redundant, 1);
     bump(record + Load.redundantBytes, size);
     noteValueAt(key, address, size);
-  } else if (float != 0 && hasReaders && seenIsNear(address, size, float)) bump(record + Load.approximate, 1);
+  } else if (float !== 0 && hasReaders && seenIsNear(address, size, float))
+    bump(record + Load.approximate, 1);
   for (let i: u32 = 0; i < size; i++) {
     const at: u32 = address + i;
     if (redundant) extendRun(Pair.redundant, readerAt(at), key);
@@ -77,9 +95,11 @@ export function loaded(address: u32, size: u32, site: u32, float: u32): void {
 
 /** Keeps the bytes that a store is about to change. Traps where the store would. */
 export function storing(address: u32, size: u32): void {
-  if (size == 4) store<u32>(CONTROL, programLoad32(address), Control.scratch);
-  else if (size == 8) store<u64>(CONTROL, programLoad64(address), Control.scratch);
-  else for (let i: u32 = 0; i < size; i++) store<u8>(CONTROL + Control.scratch + i, <u8>programLoad8(address + i));
+  if (size === 4) store<u32>(CONTROL, programLoad32(address), Control.scratch);
+  else if (size === 8) store<u64>(CONTROL, programLoad64(address), Control.scratch);
+  else
+    for (let i: u32 = 0; i < size; i++)
+      store<u8>(CONTROL + Control.scratch + i, <u8>programLoad8(address + i));
 }
 
 // A store in three steps: begin, one call per byte that says whether its value is there already, end.
@@ -96,15 +116,19 @@ export function beginStore(address: u32, size: u32): void {
   storeValid = 0;
 }
 
-@inline export function compareByte(address: u32, isEqual: bool): void {
+@inline
+export function compareByte(address: u32, isEqual: bool): void {
   const word = wordAt(address);
-  const isValid = stateOf(word) != INVALID;
+  const isValid = stateOf(word) !== INVALID;
   storeValid += isValid ? 1 : 0;
   storeSame += isEqual && isValid ? 1 : 0;
-  storeZero += (word & KEY) == 0 && isValid ? 1 : 0;
+  storeZero += (word & KEY) === 0 && isValid ? 1 : 0;
 }
 
-@inline export function isWhollyValid(size: u32): bool { return storeValid == size; }
+@inline
+export function isWhollyValid(size: u32): bool {
+  return storeValid === size;
+}
 
 /** Counts the store and gives its bytes their new writer. True if it was silent. */
 export function endStore(address: u32, size: u32, key: u32): bool {
@@ -112,11 +136,11 @@ export function endStore(address: u32, size: u32, key: u32): bool {
   bump(record + Store.stores, 1);
   bump(record + Store.written, size);
   bump(record + Store.same, storeSame);
-  const silent = storeSame == size && size != 0;
+  const silent = storeSame === size && size !== 0;
   if (silent) {
     bump(record + Store.silent, 1);
     bump(record + Store.silentBytes, size);
-    if (storeZero == size) bump(record + Store.overZero, 1);
+    if (storeZero === size) bump(record + Store.overZero, 1);
     for (let i: u32 = 0; i < size; i++) {
       extendRun(Pair.silent, wordAt(address + i) & KEY, key);
       fieldSilent(address + i);
@@ -129,14 +153,15 @@ export function endStore(address: u32, size: u32, key: u32): bool {
   return silent;
 }
 
-@inline function overwriteByte(address: u32, key: u32): void {
+@inline
+function overwriteByte(address: u32, key: u32): void {
   const word = wordAt(address);
   const writer = word & KEY;
-  if (stateOf(word) == UNREAD && isReal(writer)) {
+  if (stateOf(word) === UNREAD && isReal(writer)) {
     bump(storeRecord(writer) + Store.overwritten, 1);
     fieldOverwritten(address, writer);
     extendRun(Pair.overwritten, writer, key);
-  } else if (writer == INIT_KEY) bump(storeRecord(key) + Store.overSegment, 1);
+  } else if (writer === INIT_KEY) bump(storeRecord(key) + Store.overSegment, 1);
   fieldWritten(address);
   setWord(address, UNREAD | key);
 }
@@ -148,9 +173,9 @@ export function stored(address: u32, size: u32, site: u32, float: u32): void {
   if (storedOver(address, size, key, float)) return;
   beginStore(address, size);
   for (let i: u32 = 0; i < size; i++)
-    compareByte(address + i, load<u8>(CONTROL + Control.scratch + i) == programLoad8(address + i));
-  const isFloat = float != 0 && isWhollyValid(size);
-  if (float != 0 && float < size) bump(storeRecord(key) + Store.lanes, lanesNear(address, size, float));
+    compareByte(address + i, load<u8>(CONTROL + Control.scratch + i) === programLoad8(address + i));
+  const isFloat = float !== 0 && isWhollyValid(size);
+  if (float !== 0 && float < size) bump(storeRecord(key) + Store.lanes, lanesNear(address, size, float));
   const silent = endStore(address, size, key);
   if (isFloat && !silent && keptIsNear(address, size, float)) bump(storeRecord(key) + Store.approximate, 1);
 }

@@ -2,25 +2,55 @@
 import { allocationKey, returnKey, storeKey } from "./contexts";
 import { markDirty } from "../dirty";
 import {
-  CONTROL, READERS, REALLOC_FORGETS, SEEN, WRITERS, readersCopy, readersLoad128, readersStore128, writersCopy, writersFill,
-  writersLoad128, writersStore128,
+  CONTROL,
+  READERS,
+  REALLOC_FORGETS,
+  SEEN,
+  WRITERS,
+  readersCopy,
+  readersLoad128,
+  readersStore128,
+  writersCopy,
+  writersFill,
+  writersLoad128,
+  writersStore128,
 } from "../imports";
 import { Control, GREW, MOVED, Pair, Store } from "../layout.generated";
 import { LARGEST_FRAME, keepSize, notePages, siteOfZeros, takeBlockSize, takeSize } from "../memory";
-import { blockAllocated, blockCarriedIn, blockCarriedOn, blockReleased, fieldDeallocated, fieldRead } from "./objects";
+import {
+  blockAllocated,
+  blockCarriedIn,
+  blockCarriedOn,
+  blockReleased,
+  fieldDeallocated,
+  fieldRead,
+} from "./objects";
 import { addPair, beginOperation } from "./pairs";
 import { zeroed } from "./ranges";
-import { INVALID, KEY, UNREAD, bump, isReal, outside, setReader, setWord, stateOf, storeRecord, wordAt } from "./state";
+import {
+  INVALID,
+  KEY,
+  UNREAD,
+  bump,
+  isReal,
+  outside,
+  setReader,
+  setWord,
+  stateOf,
+  storeRecord,
+  wordAt,
+} from "./state";
 
 /** Bytes that are looked at together. */
 const GROUP: u32 = 4;
 
 /** A group of bytes is gone, if there is nothing to charge anybody for: all were read, or gone before. */
-@inline function endGroup(address: u32): bool {
+@inline
+function endGroup(address: u32): bool {
   const at: u32 = WRITERS + (address << 2);
   const words = writersLoad128(at);
   // States of unread bytes have no sign.
-  if (i32x4.bitmask(words) != 15) return false;
+  if (i32x4.bitmask(words) !== 15) return false;
   const gone = i32x4.splat(INVALID);
   if (v128.any_true(v128.xor(words, gone))) writersStore128(at, gone);
   const readers: u32 = READERS + (address << 2);
@@ -36,41 +66,44 @@ function invalidate(address: u32, size: u32, reason: u32): void {
   let bytes: u32 = 0;
   for (let i: u32 = 0; i < size; i++) {
     while (size - i >= GROUP && endGroup(address + i)) i += GROUP;
-    if (i == size) break;
+    if (i === size) break;
     const at = address + i;
     const word = wordAt(at);
     const key = word & KEY;
-    if (stateOf(word) == UNREAD && isReal(key)) {
+    if (stateOf(word) === UNREAD && isReal(key)) {
       bump(storeRecord(key) + Store.deallocated, 1);
       fieldDeallocated(at, key);
-      if (ended == 0) ended = reason == Pair.returned ? returnKey() : allocationKey();
-      if (key != writer && bytes != 0) { addPair(reason, writer, ended, bytes); bytes = 0; }
+      if (ended === 0) ended = reason === Pair.returned ? returnKey() : allocationKey();
+      if (key !== writer && bytes !== 0) {
+        addPair(reason, writer, ended, bytes);
+        bytes = 0;
+      }
       writer = key;
       bytes++;
     }
     setWord(at, INVALID);
     setReader(at, 0);
   }
-  if (bytes != 0) addPair(reason, writer, ended, bytes);
+  if (bytes !== 0) addPair(reason, writer, ended, bytes);
 }
 
 /** `zeroedBy`: store site of the zeros where nobody knows which call asked for them. */
 export function allocated(address: u32, size: u32, zeroedBy: u32): void {
   notePages();
   const site = siteOfZeros(zeroedBy);
-  if (address == 0 || outside(address, size)) return;
+  if (address === 0 || outside(address, size)) return;
   invalidate(address, size, Pair.deallocated);
   keepSize(address, size);
   // Its zeros come first: they are nobody's access to the block.
-  if (site != 0) zeroed(address, size, site);
-  blockAllocated(address, size, site == 0 ? 0 : storeKey(site));
+  if (site !== 0) zeroed(address, size, site);
+  blockAllocated(address, size, site === 0 ? 0 : storeKey(site));
   store<u32>(CONTROL, 0, Control.allocationSite);
 }
 
 export function released(address: u32): void {
   const known = takeSize(address);
   // Its bytes are counted as dead before it is no block any more.
-  if (known != 0) releaseBlock(address, known - 1);
+  if (known !== 0) releaseBlock(address, known - 1);
   store<u32>(CONTROL, 0, Control.allocationSite);
 }
 
@@ -84,15 +117,18 @@ function releaseBlock(address: u32, size: u32): void {
 function chargeBlock(address: u32, size: u32): void {
   for (let i: u32 = 0; i < size; i++) {
     const word = wordAt(address + i);
-    if (stateOf(word) == UNREAD && isReal(word & KEY)) fieldDeallocated(address + i, word & KEY);
+    if (stateOf(word) === UNREAD && isReal(word & KEY)) fieldDeallocated(address + i, word & KEY);
   }
 }
 
 export function reallocated(old: u32, address: u32, size: u32): void {
   notePages();
-  if (old == 0) { allocated(address, size, 0); return; }
-  if (address == 0) {
-    if (size == 0) released(old);
+  if (old === 0) {
+    allocated(address, size, 0);
+    return;
+  }
+  if (address === 0) {
+    if (size === 0) released(old);
     return;
   }
   if (outside(address, size)) return;
@@ -101,19 +137,19 @@ export function reallocated(old: u32, address: u32, size: u32): void {
   const place = allocationKey();
   beginOperation();
   addPair(Pair.reallocated, place, GREW, size - kept);
-  if (address != old && kept != 0) addPair(Pair.reallocated, place, MOVED, kept);
+  if (address !== old && kept !== 0) addPair(Pair.reallocated, place, MOVED, kept);
   // Whoever carries bytes over has read them.
-  for (let i: u32 = 0; i < kept; i++) if (stateOf(wordAt(old + i)) == UNREAD) fieldRead(old + i);
+  for (let i: u32 = 0; i < kept; i++) if (stateOf(wordAt(old + i)) === UNREAD) fieldRead(old + i);
   if (before > kept) chargeBlock(old + kept, before - kept);
-  const carries = kept != 0 && blockCarriedOn(old);
+  const carries = kept !== 0 && blockCarriedOn(old);
   blockReleased(old);
-  if (address == old) {
+  if (address === old) {
     if (size < before) invalidate(address + size, before - size, Pair.deallocated);
     else if (size > before) invalidate(address + before, size - before, Pair.deallocated);
   } else {
     invalidate(address, size, Pair.deallocated);
     markDirty(address, size);
-    if (REALLOC_FORGETS == 0) {
+    if (REALLOC_FORGETS === 0) {
       writersCopy(WRITERS + (address << 2), WRITERS + (old << 2), kept << 2);
       readersCopy(READERS + (address << 2), READERS + (old << 2), kept << 2);
       memory.copy(SEEN + address, SEEN + old, kept);
@@ -130,6 +166,6 @@ export function reallocated(old: u32, address: u32, size: u32): void {
 export function stackMoved(from: u32, to: u32): void {
   const low = min(from, to);
   const size = max(from, to) - low;
-  if (size == 0 || size > LARGEST_FRAME || outside(low, size)) return;
+  if (size === 0 || size > LARGEST_FRAME || outside(low, size)) return;
   invalidate(low, size, Pair.returned);
 }

@@ -2,7 +2,17 @@
 import { find, insert, isKnown, valueAt } from "../../../../contexts/assembly/index-table";
 import { IndexKind, NOWHERE } from "../../../../contexts/assembly/layout.generated";
 import { childOf } from "../../../../contexts/assembly/tree";
-import { BY_CONTEXT, CONTROL, LOADS, LOAD_CAPACITY, LOAD_SITES, NODE, STORES, STORE_CAPACITY, STORE_SITES } from "../imports";
+import {
+  BY_CONTEXT,
+  CONTROL,
+  LOADS,
+  LOAD_CAPACITY,
+  LOAD_SITES,
+  NODE,
+  STORES,
+  STORE_CAPACITY,
+  STORE_SITES,
+} from "../imports";
 import { Control, Load, RECORD_BYTES, Store } from "../layout.generated";
 
 function lose(): void {
@@ -12,18 +22,27 @@ function lose(): void {
 /** A call at code offset `site`: the node that what follows runs in. */
 export function enter(site: u32): u32 {
   const node = childOf(NODE, site);
-  if (node != NOWHERE) return node;
+  if (node !== NOWHERE) return node;
   lose();
   return NODE;
 }
 
-function keyOf(site: u32, kind: u32, last: usize, sites: u32, capacity: u32, table: u32, nodeAt: usize, siteAt: usize): u32 {
+function keyOf(
+  site: u32,
+  kind: u32,
+  last: usize,
+  sites: u32,
+  capacity: u32,
+  table: u32,
+  nodeAt: usize,
+  siteAt: usize,
+): u32 {
   const node = NODE;
   const at = find(node, site, kind);
   if (isKnown(at)) return valueAt(at);
   const count = load<u32>(CONTROL + last) + 1;
   const key = sites + count;
-  if (at == 0 || key >= capacity) {
+  if (at === 0 || key >= capacity) {
     lose();
     return site;
   }
@@ -34,12 +53,27 @@ function keyOf(site: u32, kind: u32, last: usize, sites: u32, capacity: u32, tab
   return key;
 }
 
-@inline export function storeKey(site: u32): u32 {
-  return BY_CONTEXT == 0 ? site : keyOf(site, IndexKind.store, Control.storeKeys, STORE_SITES, STORE_CAPACITY, STORES, Store.node, Store.site);
+@inline
+export function storeKey(site: u32): u32 {
+  return BY_CONTEXT === 0
+    ? site
+    : keyOf(
+        site,
+        IndexKind.store,
+        Control.storeKeys,
+        STORE_SITES,
+        STORE_CAPACITY,
+        STORES,
+        Store.node,
+        Store.site,
+      );
 }
 
-@inline export function loadKey(site: u32): u32 {
-  return BY_CONTEXT == 0 ? site : keyOf(site, IndexKind.load, Control.loadKeys, LOAD_SITES, LOAD_CAPACITY, LOADS, Load.node, Load.site);
+@inline
+export function loadKey(site: u32): u32 {
+  return BY_CONTEXT === 0
+    ? site
+    : keyOf(site, IndexKind.load, Control.loadKeys, LOAD_SITES, LOAD_CAPACITY, LOADS, Load.node, Load.site);
 }
 
 /** The key of the place that ends the frame at hand. */
@@ -50,14 +84,14 @@ export function returnKey(): u32 {
 /** The key of the place that called the allocator, which may be further out than what only passed its request on. */
 export function allocationKey(): u32 {
   const offset = load<u32>(CONTROL, Control.allocationSite);
-  return placeKey(offset, offset == 0 ? NODE : load<u32>(CONTROL, Control.allocationNode));
+  return placeKey(offset, offset === 0 ? NODE : load<u32>(CONTROL, Control.allocationNode));
 }
 
 /** The key, from 1, of a code offset (0: unknown) in a context: a place that allocates, frees or returns. */
 function placeKey(offset: u32, context: u32): u32 {
-  const node = BY_CONTEXT == 0 ? 0 : context;
+  const node = BY_CONTEXT === 0 ? 0 : context;
   const at = find(node, offset, IndexKind.place);
-  if (at == 0) {
+  if (at === 0) {
     lose();
     return 0;
   }

@@ -4,5 +4,15 @@ export { allocated, reallocated, released, stackMoved } from "./blocks";
 export { growing, grown, notePages } from "../memory";
 export { enter } from "./contexts";
 export {
-  arrived, copying, filling, hostMayRead, hostRead, hostWrote, initialized, initializing, left, segment, touched,
+  arrived,
+  copying,
+  filling,
+  hostMayRead,
+  hostRead,
+  hostWrote,
+  initialized,
+  initializing,
+  left,
+  segment,
+  touched,
 } from "./ranges";

@@ -6,27 +6,48 @@
 import { allocationKey } from "./contexts";
 import { BLOCKS, BLOCK_CAPACITY, BLOCK_OF, CONTROL, SITES, SITE_CAPACITY } from "../imports";
 import {
-  BLOCK_BYTES, Block, BlockFlag, Control, OBJECT_SITE_BYTES, OBJECT_SITE_HEADER_BYTES, OFFSETS, OFFSET_BYTES, ObjectSite,
-  OffsetCount, Pair,
+  BLOCK_BYTES,
+  Block,
+  BlockFlag,
+  Control,
+  OBJECT_SITE_BYTES,
+  OBJECT_SITE_HEADER_BYTES,
+  OFFSETS,
+  OFFSET_BYTES,
+  ObjectSite,
+  OffsetCount,
+  Pair,
 } from "../layout.generated";
 import { addPair } from "./pairs";
 import { INVALID, KEY, UNREAD, isReal, readerAt, stateOf, wordAt } from "./state";
 
-@inline function siteAt(index: u32): usize { return SITES + index * OBJECT_SITE_BYTES; }
-@inline function blockAt(block: u32): usize { return BLOCKS + block * BLOCK_BYTES; }
-@inline function add(at: usize, by: u64): void { store<u64>(at, load<u64>(at) + by); }
+@inline
+function siteAt(index: u32): usize {
+  return SITES + index * OBJECT_SITE_BYTES;
+}
+@inline
+function blockAt(block: u32): usize {
+  return BLOCKS + block * BLOCK_BYTES;
+}
+@inline
+function add(at: usize, by: u64): void {
+  store<u64>(at, load<u64>(at) + by);
+}
 
 /** One more access. Times are the number of accesses before. */
-@inline export function tick(): void { if (BLOCKS != 0) add(CONTROL + Control.clock, 1); }
+@inline
+export function tick(): void {
+  if (BLOCKS !== 0) add(CONTROL + Control.clock, 1);
+}
 
 /** The entry of an allocation site: linear search from a hash, as there are few. 0: the table is full. */
 function entryOf(site: u32): u32 {
   const index: u32 = (site * 0x9e3779b1) >>> 16;
   for (let tries: u32 = 0; tries < SITE_CAPACITY; tries++) {
-    const at: u32 = 1 + (index + tries) % (SITE_CAPACITY - 1);
+    const at: u32 = 1 + ((index + tries) % (SITE_CAPACITY - 1));
     const found = load<u32>(siteAt(at), ObjectSite.site);
-    if (found == site) return at;
-    if (found != 0) continue;
+    if (found === site) return at;
+    if (found !== 0) continue;
     store<u32>(siteAt(at), site, ObjectSite.site);
     store<u32>(CONTROL, load<u32>(CONTROL, Control.sitesNext) + 1, Control.sitesNext);
     return at;
@@ -36,10 +57,10 @@ function entryOf(site: u32): u32 {
 
 /** `zeroedBy`: key of the store of zeros that comes with the block, 0: none. */
 export function blockAllocated(address: u32, size: u32, zeroedBy: u32): void {
-  if (BLOCKS == 0 || size == 0) return;
+  if (BLOCKS === 0 || size === 0) return;
   const site = entryOf(allocationKey());
   let block = load<u32>(CONTROL, Control.blockFree);
-  if (block != 0) store<u32>(CONTROL, load<u32>(blockAt(block), Block.next), Control.blockFree);
+  if (block !== 0) store<u32>(CONTROL, load<u32>(blockAt(block), Block.next), Control.blockFree);
   else {
     block = load<u32>(CONTROL, Control.blockNext) + 1;
     if (block >= BLOCK_CAPACITY) return;
@@ -60,12 +81,16 @@ export function blockAllocated(address: u32, size: u32, zeroedBy: u32): void {
   add(entry + ObjectSite.objects, 1);
   add(entry + ObjectSite.bytes, size);
   add(entry + ObjectSite.live, size);
-  store<u64>(entry, max(load<u64>(entry, ObjectSite.peak), load<u64>(entry, ObjectSite.live)), ObjectSite.peak);
+  store<u64>(
+    entry,
+    max(load<u64>(entry, ObjectSite.peak), load<u64>(entry, ObjectSite.live)),
+    ObjectSite.peak,
+  );
   const before = load<u32>(entry, ObjectSite.size);
-  if (before == 0) {
+  if (before === 0) {
     store<u32>(entry, size, ObjectSite.size);
     store<u32>(entry, size, ObjectSite.smallest);
-  } else if (before != size) {
+  } else if (before !== size) {
     store<u32>(entry, 1, ObjectSite.varies);
     store<u32>(entry, max(before, size), ObjectSite.size);
     store<u32>(entry, min(load<u32>(entry, ObjectSite.smallest), size), ObjectSite.smallest);
@@ -74,11 +99,11 @@ export function blockAllocated(address: u32, size: u32, zeroedBy: u32): void {
 
 /** Comes before the state of its bytes is forgotten. */
 export function blockReleased(address: u32): void {
-  if (BLOCKS == 0) return;
+  if (BLOCKS === 0) return;
   const block = load<u32>(BLOCK_OF + ((address >>> 3) << 2));
-  if (block == 0) return;
+  if (block === 0) return;
   const at = blockAt(block);
-  if (load<u32>(at, Block.address) != address) return;
+  if (load<u32>(at, Block.address) !== address) return;
   const size = load<u32>(at, Block.size);
   const end = (address + size - 1) >>> 3;
   for (let granule = address >>> 3; granule <= end; granule++) store<u32>(BLOCK_OF + (granule << 2), 0);
@@ -89,12 +114,16 @@ export function blockReleased(address: u32): void {
   const lifetime = load<u64>(CONTROL, Control.clock) - born;
   add(entry + ObjectSite.lifetime, lifetime);
   const flags = load<u32>(at, Block.flags);
-  if ((flags & (BlockFlag.read | BlockFlag.written)) != 0 && lifetime != 0) {
+  if ((flags & (BlockFlag.read | BlockFlag.written)) !== 0 && lifetime !== 0) {
     const useful = <f64>(load<u64>(at, Block.last) - load<u64>(at, Block.first)) / <f64>lifetime;
     store<f64>(entry, load<f64>(entry, ObjectSite.usefulLifetime) + useful, ObjectSite.usefulLifetime);
   }
-  if ((flags & (BlockFlag.read | BlockFlag.carriedOn)) != 0 && (flags & (BlockFlag.written | BlockFlag.carriedIn)) != 0) {
-    if ((flags & (BlockFlag.read | BlockFlag.written)) != 0) add(entry + ObjectSite.span, load<u32>(at, Block.high) - load<u32>(at, Block.low));
+  if (
+    (flags & (BlockFlag.read | BlockFlag.carriedOn)) !== 0 &&
+    (flags & (BlockFlag.written | BlockFlag.carriedIn)) !== 0
+  ) {
+    if ((flags & (BlockFlag.read | BlockFlag.written)) !== 0)
+      add(entry + ObjectSite.span, load<u32>(at, Block.high) - load<u32>(at, Block.low));
     const zeroedBy = load<u32>(at, Block.zeroedBy);
     let touched: u32 = 0;
     for (let i: u32 = 0; i < size; i++) if (isTouched(address + i, zeroedBy)) touched++;
@@ -107,49 +136,52 @@ export function blockReleased(address: u32): void {
 
 /** The flags of the block that begins at an address, null: there is none. */
 function flagsAt(address: u32): usize {
-  if (BLOCKS == 0) return 0;
+  if (BLOCKS === 0) return 0;
   const block = load<u32>(BLOCK_OF + ((address >>> 3) << 2));
-  return block == 0 || load<u32>(blockAt(block), Block.address) != address ? 0 : blockAt(block) + Block.flags;
+  return block === 0 || load<u32>(blockAt(block), Block.address) !== address
+    ? 0
+    : blockAt(block) + Block.flags;
 }
 
 /** A reallocation carries bytes of the block on. Comes before its release. True if they were ever written. */
 export function blockCarriedOn(address: u32): bool {
   const at = flagsAt(address);
-  if (at == 0) return false;
+  if (at === 0) return false;
   const flags = load<u32>(at);
   store<u32>(at, flags | BlockFlag.carriedOn);
-  return (flags & (BlockFlag.written | BlockFlag.carriedIn)) != 0;
+  return (flags & (BlockFlag.written | BlockFlag.carriedIn)) !== 0;
 }
 
 /** They are in this block now. */
 export function blockCarriedIn(address: u32): void {
   const at = flagsAt(address);
-  if (at != 0) store<u32>(at, load<u32>(at) | BlockFlag.carriedIn);
+  if (at !== 0) store<u32>(at, load<u32>(at) | BlockFlag.carriedIn);
 }
 
 /** Whether anybody read or wrote the byte since its block was handed out. */
 function isTouched(address: u32, zeroedBy: u32): bool {
-  if (readerAt(address) != 0) return true;
+  if (readerAt(address) !== 0) return true;
   const word = wordAt(address);
   const state = stateOf(word);
-  return state != INVALID && isReal(word & KEY) && (state != UNREAD || (word & KEY) != zeroedBy);
+  return state !== INVALID && isReal(word & KEY) && (state !== UNREAD || (word & KEY) !== zeroedBy);
 }
 
 /** An access begins at `address`. */
-@inline export function blockAccessed(address: u32, size: u32, kind: u32): void {
-  if (BLOCKS != 0 && size != 0) touchBlock(address, size, kind);
+@inline
+export function blockAccessed(address: u32, size: u32, kind: u32): void {
+  if (BLOCKS !== 0 && size !== 0) touchBlock(address, size, kind);
 }
 
 function touchBlock(address: u32, size: u32, kind: u32): void {
   const block = load<u32>(BLOCK_OF + ((address >>> 3) << 2));
-  if (block == 0) return;
+  if (block === 0) return;
   const at = blockAt(block);
   const offset = address - load<u32>(at, Block.address);
   if (offset >= load<u32>(at, Block.size)) return;
   const flags = load<u32>(at, Block.flags);
   // `tick` came before.
   const now = load<u64>(CONTROL, Control.clock) - 1;
-  if ((flags & (BlockFlag.read | BlockFlag.written)) == 0) store<u64>(at, now, Block.first);
+  if ((flags & (BlockFlag.read | BlockFlag.written)) === 0) store<u64>(at, now, Block.first);
   store<u64>(at, now, Block.last);
   store<u32>(at, flags | kind, Block.flags);
   store<u32>(at, min(load<u32>(at, Block.low), offset), Block.low);
@@ -157,14 +189,15 @@ function touchBlock(address: u32, size: u32, kind: u32): void {
 }
 
 /** Adds to a count of the offset at which `address` lies in its block. */
-@inline function count(address: u32, which: u32): void {
-  if (BLOCKS != 0) countField(address, which);
+@inline
+function count(address: u32, which: u32): void {
+  if (BLOCKS !== 0) countField(address, which);
 }
 
 /** The site's entry, 0 where no block is. */
 function countField(address: u32, which: u32): u32 {
   const block = load<u32>(BLOCK_OF + ((address >>> 3) << 2));
-  if (block == 0) return 0;
+  if (block === 0) return 0;
   const at = blockAt(block);
   const offset = address - load<u32>(at, Block.address);
   if (offset >= load<u32>(at, Block.size)) return 0;
@@ -172,7 +205,7 @@ function countField(address: u32, which: u32): u32 {
   const entry = siteAt(site);
   const counts: usize = entry + OBJECT_SITE_HEADER_BYTES + min(offset, OFFSETS) * OFFSET_BYTES + which;
   const value = load<u32>(counts) + 1;
-  if (value != 0) store<u32>(counts, value);
+  if (value !== 0) store<u32>(counts, value);
   return site;
 }
 
@@ -182,8 +215,8 @@ function countField(address: u32, which: u32): u32 {
  */
 function countFields(address: u32, size: u32, which: u32): u32 {
   const block = load<u32>(BLOCK_OF + ((address >>> 3) << 2));
-  if (block != load<u32>(BLOCK_OF + (((address + size - 1) >>> 3) << 2))) return NO_BATCH;
-  if (block == 0) return 0;
+  if (block !== load<u32>(BLOCK_OF + (((address + size - 1) >>> 3) << 2))) return NO_BATCH;
+  if (block === 0) return 0;
   const at = blockAt(block);
   const offset = address - load<u32>(at, Block.address);
   // Behind the offsets that are told apart, bytes have one entry.
@@ -192,7 +225,7 @@ function countFields(address: u32, size: u32, which: u32): u32 {
   let counts: usize = siteAt(site) + OBJECT_SITE_HEADER_BYTES + offset * OFFSET_BYTES + which;
   for (let i: u32 = 0; i < size; i++) {
     const value = load<u32>(counts) + 1;
-    if (value != 0) store<u32>(counts, value);
+    if (value !== 0) store<u32>(counts, value);
     counts += OFFSET_BYTES;
   }
   return site;
@@ -201,24 +234,31 @@ function countFields(address: u32, size: u32, which: u32): u32 {
 const NO_BATCH: u32 = 0xffffffff;
 
 /** As `fieldRead`, `fieldWritten` and so on for up to 8 bytes. */
-@inline export function fieldsRead(address: u32, size: u32): void {
-  if (BLOCKS != 0 && countFields(address, size, OffsetCount.reads) == NO_BATCH) for (let i: u32 = 0; i < size; i++) countField(address + i, OffsetCount.reads);
+@inline
+export function fieldsRead(address: u32, size: u32): void {
+  if (BLOCKS !== 0 && countFields(address, size, OffsetCount.reads) === NO_BATCH)
+    for (let i: u32 = 0; i < size; i++) countField(address + i, OffsetCount.reads);
 }
-@inline export function fieldsWritten(address: u32, size: u32): void {
-  if (BLOCKS != 0 && countFields(address, size, OffsetCount.writes) == NO_BATCH) for (let i: u32 = 0; i < size; i++) countField(address + i, OffsetCount.writes);
+@inline
+export function fieldsWritten(address: u32, size: u32): void {
+  if (BLOCKS !== 0 && countFields(address, size, OffsetCount.writes) === NO_BATCH)
+    for (let i: u32 = 0; i < size; i++) countField(address + i, OffsetCount.writes);
 }
-@inline export function fieldsSilent(address: u32, size: u32): void {
-  if (BLOCKS != 0 && countFields(address, size, OffsetCount.silent) == NO_BATCH) for (let i: u32 = 0; i < size; i++) countField(address + i, OffsetCount.silent);
+@inline
+export function fieldsSilent(address: u32, size: u32): void {
+  if (BLOCKS !== 0 && countFields(address, size, OffsetCount.silent) === NO_BATCH)
+    for (let i: u32 = 0; i < size; i++) countField(address + i, OffsetCount.silent);
 }
-@inline export function fieldsOverwritten(address: u32, size: u32, writer: u32): void {
-  if (BLOCKS != 0) countAllDead(address, size, writer);
+@inline
+export function fieldsOverwritten(address: u32, size: u32, writer: u32): void {
+  if (BLOCKS !== 0) countAllDead(address, size, writer);
 }
 
 function countAllDead(address: u32, size: u32, writer: u32): void {
   const site = countFields(address, size, OffsetCount.overwritten);
-  if (site == NO_BATCH) {
+  if (site === NO_BATCH) {
     for (let i: u32 = 0; i < size; i++) countDead(address + i, OffsetCount.overwritten, writer);
-  } else if (site != 0) {
+  } else if (site !== 0) {
     add(siteAt(site) + ObjectSite.dead, size);
     addPair(Pair.into, writer, site, size);
   }
@@ -227,17 +267,28 @@ function countAllDead(address: u32, size: u32, writer: u32): void {
 /** The byte is dead; `writer` is the key of its store. */
 function countDead(address: u32, which: u32, writer: u32): void {
   const site = countField(address, which);
-  if (site == 0) return;
+  if (site === 0) return;
   add(siteAt(site) + ObjectSite.dead, 1);
   addPair(Pair.into, writer, site, 1);
 }
 
-@inline export function fieldRead(address: u32): void { count(address, OffsetCount.reads); }
-@inline export function fieldWritten(address: u32): void { count(address, OffsetCount.writes); }
-@inline export function fieldOverwritten(address: u32, writer: u32): void {
-  if (BLOCKS != 0) countDead(address, OffsetCount.overwritten, writer);
+@inline
+export function fieldRead(address: u32): void {
+  count(address, OffsetCount.reads);
 }
-@inline export function fieldDeallocated(address: u32, writer: u32): void {
-  if (BLOCKS != 0) countDead(address, OffsetCount.deallocated, writer);
+@inline
+export function fieldWritten(address: u32): void {
+  count(address, OffsetCount.writes);
 }
-@inline export function fieldSilent(address: u32): void { count(address, OffsetCount.silent); }
+@inline
+export function fieldOverwritten(address: u32, writer: u32): void {
+  if (BLOCKS !== 0) countDead(address, OffsetCount.overwritten, writer);
+}
+@inline
+export function fieldDeallocated(address: u32, writer: u32): void {
+  if (BLOCKS !== 0) countDead(address, OffsetCount.deallocated, writer);
+}
+@inline
+export function fieldSilent(address: u32): void {
+  count(address, OffsetCount.silent);
+}

@@ -6,17 +6,33 @@ import { CONTROL, COVERED, programLoad8 } from "../imports";
 import { BlockFlag, Control, DIRTY_LINE_SHIFT, Store } from "../layout.generated";
 import { notePages } from "../memory";
 import { blockAccessed, fieldRead, tick } from "./objects";
-import { INIT_KEY, KEY, READ, STATE, UNREAD, bump, creditByte, isReal, outside, setWord, storeRecord, wordAt } from "./state";
+import {
+  INIT_KEY,
+  KEY,
+  READ,
+  STATE,
+  UNREAD,
+  bump,
+  creditByte,
+  isReal,
+  outside,
+  setWord,
+  storeRecord,
+  wordAt,
+} from "./state";
 
 export function copying(destination: u32, source: u32, size: u32): void {
   if (outside(destination, size) || outside(source, size)) return;
   // Traps as the copy would, before anything is counted.
-  if (size != 0) { programLoad8(destination + size - 1); programLoad8(source + size - 1); }
+  if (size !== 0) {
+    programLoad8(destination + size - 1);
+    programLoad8(source + size - 1);
+  }
   loadBytes(source, size, load<u32>(CONTROL, Control.loadSite), 0);
   const key = storeKey(load<u32>(CONTROL, Control.storeSite));
   beginStore(destination, size);
   for (let i: u32 = 0; i < size; i++)
-    compareByte(destination + i, programLoad8(destination + i) == programLoad8(source + i));
+    compareByte(destination + i, programLoad8(destination + i) === programLoad8(source + i));
   endStore(destination, size, key);
 }
 
@@ -32,9 +48,9 @@ export function left(address: u32, size: u32): void {
 
 export function filling(address: u32, value: u32, size: u32): void {
   if (outside(address, size)) return;
-  if (size != 0) programLoad8(address + size - 1);
+  if (size !== 0) programLoad8(address + size - 1);
   beginStore(address, size);
-  for (let i: u32 = 0; i < size; i++) compareByte(address + i, programLoad8(address + i) == (value & 255));
+  for (let i: u32 = 0; i < size; i++) compareByte(address + i, programLoad8(address + i) === (value & 255));
   endRange(address, size);
 }
 
@@ -44,9 +60,9 @@ function endRange(address: u32, size: u32): void {
 
 /** Before `memory.init`: `size` of its bytes are at Control.initBytes; `done` of them came before. */
 export function initializing(address: u32, size: u32, done: u32): void {
-  if (done == 0) beginStore(address, size);
+  if (done === 0) beginStore(address, size);
   for (let i: u32 = 0; i < size; i++) {
-    const isEqual = load<u8>(CONTROL + Control.initBytes + i) == programLoad8(address + i);
+    const isEqual = load<u8>(CONTROL + Control.initBytes + i) === programLoad8(address + i);
     if (address + i < COVERED) compareByte(address + i, isEqual);
   }
 }
@@ -54,7 +70,7 @@ export function initializing(address: u32, size: u32, done: u32): void {
 /** Behind `memory.init`. */
 export function initialized(address: u32, size: u32): void {
   if (outside(address, size)) return;
-  if (size == 0) beginStore(address, size);
+  if (size === 0) beginStore(address, size);
   endRange(address, size);
 }
 
@@ -93,11 +109,11 @@ export function zeroed(address: u32, size: u32, site: u32): void {
 export function hostMayRead(): void {
   notePages();
   showZeros();
-  for (let line = takeDirty(); line != NO_LINE; line = takeDirty()) {
+  for (let line = takeDirty(); line !== NO_LINE; line = takeDirty()) {
     const end = min<u32>((line + 1) << DIRTY_LINE_SHIFT, COVERED);
     for (let at: u32 = line << DIRTY_LINE_SHIFT; at < end; at++) {
       const word = wordAt(at);
-      if ((word & STATE) != UNREAD) continue;
+      if ((word & STATE) !== UNREAD) continue;
       const key = word & KEY;
       if (isReal(key)) {
         bump(storeRecord(key) + Store.hostRead, 1);

@@ -2,85 +2,121 @@
 import { keptIsNear } from "./approximate";
 import { markDirty, shownEnd, showsZeros } from "../dirty";
 import {
-  CONTROL, READERS, SEEN, WRITERS, programLoad32, programLoad64, programLoad8, readersLoad128, readersStore128, writersLoad128,
+  CONTROL,
+  READERS,
+  SEEN,
+  WRITERS,
+  programLoad32,
+  programLoad64,
+  programLoad8,
+  readersLoad128,
+  readersStore128,
+  writersLoad128,
   writersStore128,
 } from "../imports";
 import { BlockFlag, Control, Load, Pair, Store } from "../layout.generated";
 import { blockAccessed, fieldsOverwritten, fieldsRead, fieldsSilent, fieldsWritten, tick } from "./objects";
 import { addPair, addPairOf, beginOperation } from "./pairs";
 import {
-  INIT_KEY, INVALID, KEY, READ, UNREAD, bump, isReal, loadRecord, readerAt, setReader, setWord, stateOf, storeRecord,
+  INIT_KEY,
+  INVALID,
+  KEY,
+  READ,
+  UNREAD,
+  bump,
+  isReal,
+  loadRecord,
+  readerAt,
+  setReader,
+  setWord,
+  stateOf,
+  storeRecord,
   wordAt,
 } from "./state";
 import { noteValue } from "./values";
 
 /** The operand in memory now, `size` being 1, 2, 4 or 8. */
-@inline export function programValue(address: u32, size: u32): u64 {
-  if (size == 4) return <u64>programLoad32(address);
-  if (size == 8) return programLoad64(address);
+@inline
+export function programValue(address: u32, size: u32): u64 {
+  if (size === 4) return <u64>programLoad32(address);
+  if (size === 8) return programLoad64(address);
   const low = programLoad8(address);
-  return size == 1 ? <u64>low : <u64>(low | (programLoad8(address + 1) << 8));
+  return size === 1 ? <u64>low : <u64>(low | (programLoad8(address + 1) << 8));
 }
 
-@inline function valueAt(at: usize, size: u32): u64 {
-  return size == 4 ? <u64>load<u32>(at) : size == 8 ? load<u64>(at) : size == 1 ? <u64>load<u8>(at) : <u64>load<u16>(at);
+@inline
+function valueAt(at: usize, size: u32): u64 {
+  return size === 4
+    ? <u64>load<u32>(at)
+    : size === 8
+      ? load<u64>(at)
+      : size === 1
+        ? <u64>load<u8>(at)
+        : <u64>load<u16>(at);
 }
 
-@inline function putValue(at: usize, size: u32, value: u64): void {
-  if (size == 4) store<u32>(at, <u32>value);
-  else if (size == 8) store<u64>(at, value);
-  else if (size == 1) store<u8>(at, <u8>value);
+@inline
+function putValue(at: usize, size: u32, value: u64): void {
+  if (size === 4) store<u32>(at, <u32>value);
+  else if (size === 8) store<u64>(at, value);
+  else if (size === 1) store<u8>(at, <u8>value);
   else store<u16>(at, <u16>value);
 }
 
 /** Whether the words of `size` bytes are all `word`, `size` being 1, 2, 4 or 8. */
-@inline function areWrittenBy(address: u32, size: u32, word: u32): bool {
-  if (size <= 2) return size == 1 || wordAt(address + 1) == word;
+@inline
+function areWrittenBy(address: u32, size: u32, word: u32): bool {
+  if (size <= 2) return size === 1 || wordAt(address + 1) === word;
   const at: u32 = WRITERS + (address << 2);
   const all = i32x4.splat(word);
   let other = v128.xor(writersLoad128(at), all);
-  if (size == 8) other = v128.or(other, v128.xor(writersLoad128(at + 16), all));
+  if (size === 8) other = v128.or(other, v128.xor(writersLoad128(at + 16), all));
   return !v128.any_true(other);
 }
 
 /** As `areWrittenBy` for their readers. */
-@inline function areReadBy(address: u32, size: u32, reader: u32): bool {
-  if (size <= 2) return size == 1 || readerAt(address + 1) == reader;
+@inline
+function areReadBy(address: u32, size: u32, reader: u32): bool {
+  if (size <= 2) return size === 1 || readerAt(address + 1) === reader;
   const at: u32 = READERS + (address << 2);
   const all = i32x4.splat(reader);
   let other = v128.xor(readersLoad128(at), all);
-  if (size == 8) other = v128.or(other, v128.xor(readersLoad128(at + 16), all));
+  if (size === 8) other = v128.or(other, v128.xor(readersLoad128(at + 16), all));
   return !v128.any_true(other);
 }
 
-@inline function setWords(address: u32, size: u32, word: u32): void {
+@inline
+function setWords(address: u32, size: u32, word: u32): void {
   if (size <= 2) {
     setWord(address, word);
-    if (size == 2) setWord(address + 1, word);
+    if (size === 2) setWord(address + 1, word);
     return;
   }
   const at: u32 = WRITERS + (address << 2);
   writersStore128(at, i32x4.splat(word));
-  if (size == 8) writersStore128(at + 16, i32x4.splat(word));
+  if (size === 8) writersStore128(at + 16, i32x4.splat(word));
 }
 
-@inline function setReaders(address: u32, size: u32, reader: u32): void {
+@inline
+function setReaders(address: u32, size: u32, reader: u32): void {
   if (size <= 2) {
     setReader(address, reader);
-    if (size == 2) setReader(address + 1, reader);
+    if (size === 2) setReader(address + 1, reader);
     return;
   }
   const at: u32 = READERS + (address << 2);
   readersStore128(at, i32x4.splat(reader));
-  if (size == 8) readersStore128(at + 16, i32x4.splat(reader));
+  if (size === 8) readersStore128(at + 16, i32x4.splat(reader));
 }
 
-@inline function hasUsualSize(size: u32): bool {
-  return size <= 8 && size != 0 && (size & (size - 1)) == 0;
+@inline
+function hasUsualSize(size: u32): bool {
+  return size <= 8 && size !== 0 && (size & (size - 1)) === 0;
 }
 
 /** How many of the bytes of two operands are equal. */
-@inline function equalBytes(a: u64, b: u64, size: u32): u32 {
+@inline
+function equalBytes(a: u64, b: u64, size: u32): u32 {
   const equal = i8x16.bitmask(i8x16.eq(i64x2.splat(a), i64x2.splat(b)));
   return <u32>popcnt<i32>(equal & ((1 << size) - 1));
 }
@@ -92,11 +128,11 @@ export function loadedAlike(address: u32, size: u32, key: u32, float: u32): bool
   const word = wordAt(address);
   if (!areWrittenBy(address, size, word) || !areReadBy(address, size, reader)) return false;
   const value = programValue(address, size);
-  const again = reader != 0 && valueAt(SEEN + address, size) == value;
+  const again = reader !== 0 && valueAt(SEEN + address, size) === value;
   // Another value may be nearly the same.
-  if (float != 0 && reader != 0 && !again) return false;
+  if (float !== 0 && reader !== 0 && !again) return false;
   let state = stateOf(word);
-  if (word == 0 && state == UNREAD && showsZeros() && address < shownEnd()) {
+  if (word === 0 && state === UNREAD && showsZeros() && address < shownEnd()) {
     if (address + size > shownEnd()) return false;
     setWords(address, size, READ);
     state = READ;
@@ -107,8 +143,8 @@ export function loadedAlike(address: u32, size: u32, key: u32, float: u32): bool
   const record = loadRecord(key);
   bump(record + Load.loads, 1);
   bump(record + Load.bytes, size);
-  if (state == READ) bump(record + Load.silent, 1);
-  else if (state == UNREAD) {
+  if (state === READ) bump(record + Load.silent, 1);
+  else if (state === UNREAD) {
     const writer = word & KEY;
     if (isReal(writer)) bump(storeRecord(writer) + Store.read, size);
     setWords(address, size, READ | writer);
@@ -121,7 +157,7 @@ export function loadedAlike(address: u32, size: u32, key: u32, float: u32): bool
     noteValue(key, value, 0);
     addPairOf(record + Load.pair, reader, Pair.redundant, reader, key, size);
   } else putValue(SEEN + address, size, value);
-  if (reader != key) setReaders(address, size, key);
+  if (reader !== key) setReaders(address, size, key);
   return true;
 }
 
@@ -138,22 +174,22 @@ export function storedOver(address: u32, size: u32, key: u32, float: u32): bool 
   bump(record + Store.stores, 1);
   bump(record + Store.written, size);
   const state = stateOf(word);
-  if (state != INVALID) {
+  if (state !== INVALID) {
     const same = equalBytes(valueAt(CONTROL + Control.scratch, size), programValue(address, size), size);
     bump(record + Store.same, same);
-    if (same == size) {
+    if (same === size) {
       bump(record + Store.silent, 1);
       bump(record + Store.silentBytes, size);
-      if (writer == 0) bump(record + Store.overZero, 1);
+      if (writer === 0) bump(record + Store.overZero, 1);
       addPair(Pair.silent, writer, key, size);
       fieldsSilent(address, size);
-    } else if (float != 0 && keptIsNear(address, size, float)) bump(record + Store.approximate, 1);
+    } else if (float !== 0 && keptIsNear(address, size, float)) bump(record + Store.approximate, 1);
   }
-  if (state == UNREAD && isReal(writer)) {
+  if (state === UNREAD && isReal(writer)) {
     bump(storeRecord(writer) + Store.overwritten, size);
     fieldsOverwritten(address, size, writer);
     addPairOf(record + Store.pair, writer, Pair.overwritten, writer, key, size);
-  } else if (writer == INIT_KEY) bump(record + Store.overSegment, size);
+  } else if (writer === INIT_KEY) bump(record + Store.overSegment, size);
   fieldsWritten(address, size);
   markDirty(address, size);
   setWords(address, size, UNREAD | key);

@@ -10,14 +10,16 @@ export function noteValueAt(key: u32, address: u32, size: u32): void {
   if (size > 16) return;
   let value: u64 = 0;
   if (size >= 8) value = programLoad64(address);
-  else for (let i: u32 = size; i != 0; i--) value = (value << 8) | programLoad8(address + i - 1);
-  noteValue(key, value, size == 16 ? programLoad64(address + 8) : 0);
+  else for (let i: u32 = size; i !== 0; i--) value = (value << 8) | programLoad8(address + i - 1);
+  noteValue(key, value, size === 16 ? programLoad64(address + 8) : 0);
 }
 
-@inline export function noteValue(key: u32, value: u64, upper: u64): void {
+@inline
+export function noteValue(key: u32, value: u64, upper: u64): void {
   const table: usize = VALUES + key * VALUES_OF_LOAD * VALUE_BYTES;
   const count = load<u64>(table, Value.count);
-  if (load<u64>(table) == value && load<u64>(table, Value.upper) == upper && count != 0) store<u64>(table, count + 1, Value.count);
+  if (load<u64>(table) === value && load<u64>(table, Value.upper) === upper && count !== 0)
+    store<u64>(table, count + 1, Value.count);
   else countValue(table, value, upper);
 }
 
@@ -27,11 +29,11 @@ function countValue(table: usize, value: u64, upper: u64): void {
   for (let i: u32 = 0; i < VALUES_OF_LOAD; i++) {
     const at = table + i * VALUE_BYTES;
     const count = load<u64>(at, Value.count);
-    if (count == 0 || (load<u64>(at) == value && load<u64>(at, Value.upper) == upper)) {
+    if (count === 0 || (load<u64>(at) === value && load<u64>(at, Value.upper) === upper)) {
       store<u64>(at, value);
       store<u64>(at, upper, Value.upper);
       store<u64>(at, count + 1, Value.count);
-      if (i != 0 && count + 1 > load<u64>(at - VALUE_BYTES, Value.count)) swap(at);
+      if (i !== 0 && count + 1 > load<u64>(at - VALUE_BYTES, Value.count)) swap(at);
       return;
     }
     if (count < load<u64>(rarest, Value.count)) rarest = at;

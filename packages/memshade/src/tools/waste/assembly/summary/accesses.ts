@@ -6,7 +6,10 @@ import { storeRecord } from "./ids";
 import { CONTROL, COVERED, LOADS, LOAD_SHIFT, programLoad8 } from "../imports";
 import { Control, Load, Store } from "../layout.generated";
 
-@inline export function loadRecord(key: u32): usize { return LOADS + (key << LOAD_SHIFT); }
+@inline
+export function loadRecord(key: u32): usize {
+  return LOADS + (key << LOAD_SHIFT);
+}
 
 export function outside(address: u32, size: u32): bool {
   if (address < COVERED && size <= COVERED - address) return false;
@@ -15,7 +18,8 @@ export function outside(address: u32, size: u32): bool {
 }
 
 /** A load of which some byte was not read before, unless the host has seen what nobody has stored. `size` is a constant. */
-@inline export function freshFew(address: u32, size: u32, site: u32): void {
+@inline
+export function freshFew(address: u32, size: u32, site: u32): void {
   if (showsZeros() && resolveFew(address, size) && fewAreRead(address, size)) return;
   countFresh(site);
   readFew(address, size);
@@ -28,20 +32,43 @@ function isFresh(address: u32, size: u32, site: u32): bool {
   return true;
 }
 
-export function fresh1(address: u32, site: u32): void { if (isFresh(address, 1, site)) mixed1(address); }
-export function fresh2(address: u32, site: u32): void { if (isFresh(address, 2, site)) mixed2(address); }
-export function fresh4(address: u32, site: u32): void { if (isFresh(address, 4, site)) mixed4(address); }
-export function fresh8(address: u32, site: u32): void { if (isFresh(address, 8, site)) mixed8(address); }
-export function fresh16(address: u32, site: u32): void { if (isFresh(address, 16, site)) mixed16(address); }
+export function fresh1(address: u32, site: u32): void {
+  if (isFresh(address, 1, site)) mixed1(address);
+}
+export function fresh2(address: u32, site: u32): void {
+  if (isFresh(address, 2, site)) mixed2(address);
+}
+export function fresh4(address: u32, site: u32): void {
+  if (isFresh(address, 4, site)) mixed4(address);
+}
+export function fresh8(address: u32, site: u32): void {
+  if (isFresh(address, 8, site)) mixed8(address);
+}
+export function fresh16(address: u32, site: u32): void {
+  if (isFresh(address, 16, site)) mixed16(address);
+}
 
 /** The same of a load that has been counted. */
-export function mixed1(address: u32): void { readFew(address, 1); }
-export function mixed2(address: u32): void { readFew(address, 2); }
-export function mixed4(address: u32): void { readFew(address, 4); }
-export function mixed8(address: u32): void { readFew(address, 8); }
-export function mixed16(address: u32): void { readFew(address, 16); }
+export function mixed1(address: u32): void {
+  readFew(address, 1);
+}
+export function mixed2(address: u32): void {
+  readFew(address, 2);
+}
+export function mixed4(address: u32): void {
+  readFew(address, 4);
+}
+export function mixed8(address: u32): void {
+  readFew(address, 8);
+}
+export function mixed16(address: u32): void {
+  readFew(address, 16);
+}
 
-@inline function countFresh(site: u32): void { bump(loadRecord(site) + Load.fresh, 1); }
+@inline
+function countFresh(site: u32): void {
+  bump(loadRecord(site) + Load.fresh, 1);
+}
 
 /** A load by a function: any size, with the test. */
 export function loaded(address: u32, size: u32, site: u32, _float: u32): void {
@@ -52,7 +79,8 @@ export function loaded(address: u32, size: u32, site: u32, _float: u32): void {
 }
 
 /** A store whose operand equals what is there, before the store. The bytes follow where all stores of a site are one size. */
-@inline export function sameAt(address: u32, size: u32, record: usize): void {
+@inline
+export function sameAt(address: u32, size: u32, record: usize): void {
   if (isValid(address, size)) bump(record + Store.silent, 1);
 }
 
@@ -62,7 +90,7 @@ let kept1: u64 = 0;
 
 function programBits(address: u32, size: u32): u64 {
   let bits: u64 = 0;
-  for (let i: u32 = size; i != 0; i--) bits = (bits << 8) | programLoad8(address + i - 1);
+  for (let i: u32 = size; i !== 0; i--) bits = (bits << 8) | programLoad8(address + i - 1);
   return bits;
 }
 
@@ -74,7 +102,9 @@ export function storing(address: u32, size: u32): void {
 export function stored(address: u32, size: u32, site: u32, _float: u32): void {
   if (outside(address, size)) return;
   bump(storeRecord(site) + Store.stores, 1);
-  const equal = programBits(address, min<u32>(size, 8)) == kept0 && (size <= 8 || programBits(address + 8, size - 8) == kept1);
+  const equal =
+    programBits(address, min<u32>(size, 8)) === kept0 &&
+    (size <= 8 || programBits(address + 8, size - 8) === kept1);
   if (equal) sameAt(address, size, storeRecord(site));
   markDirty(address, size);
   overwrite(address, size, site);

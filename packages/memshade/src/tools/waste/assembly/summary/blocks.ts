@@ -8,7 +8,8 @@ import { REALLOC_FORGETS } from "../imports";
 import { LARGEST_FRAME, keepSize, notePages, siteOfZeros, takeBlockSize } from "../memory";
 
 /** The bytes of a new block. Mostly those of another one that has ended. */
-@inline function begin(address: u32, size: u32): void {
+@inline
+function begin(address: u32, size: u32): void {
   claim(address, size);
   if (!areGone(address, size)) invalidate(address, size);
 }
@@ -16,35 +17,38 @@ import { LARGEST_FRAME, keepSize, notePages, siteOfZeros, takeBlockSize } from "
 export function allocated(address: u32, size: u32, zeroedBy: u32): void {
   notePages();
   const site = siteOfZeros(zeroedBy);
-  if (address == 0 || outside(address, size)) return;
+  if (address === 0 || outside(address, size)) return;
   begin(address, size);
   keepSize(address, size);
-  if (site != 0) writeRange(address, size, site, false);
+  if (site !== 0) writeRange(address, size, site, false);
 }
 
 export function released(address: u32): void {
   const size = takeBlockSize(address);
-  if (size != 0) invalidate(address, size);
+  if (size !== 0) invalidate(address, size);
 }
 
 export function reallocated(old: u32, address: u32, size: u32): void {
   notePages();
-  if (old == 0) { allocated(address, size, 0); return; }
-  if (address == 0) {
-    if (size == 0) released(old);
+  if (old === 0) {
+    allocated(address, size, 0);
+    return;
+  }
+  if (address === 0) {
+    if (size === 0) released(old);
     return;
   }
   if (outside(address, size)) return;
   const before = takeBlockSize(old);
   const kept = min(before, size);
-  if (address == old) {
+  if (address === old) {
     if (size < before) invalidate(address + size, before - size);
     else if (size > before) invalidate(address + before, size - before);
   } else {
     begin(address, size);
     markDirty(address, size);
-    const moved = REALLOC_FORGETS == 0 ? kept : 0;
-    if (moved != 0) moveBytes(address, old, moved);
+    const moved = REALLOC_FORGETS === 0 ? kept : 0;
+    if (moved !== 0) moveBytes(address, old, moved);
     invalidate(old + moved, before - moved);
   }
   keepSize(address, size);
@@ -52,6 +56,7 @@ export function reallocated(old: u32, address: u32, size: u32): void {
 
 export function stackMoved(from: u32, to: u32): void {
   if (to < from) {
-    if (from - to <= LARGEST_FRAME && !outside(to, from - to) && !areGone(to, from - to)) invalidate(to, from - to);
+    if (from - to <= LARGEST_FRAME && !outside(to, from - to) && !areGone(to, from - to))
+      invalidate(to, from - to);
   } else if (to - from <= LARGEST_FRAME && !outside(from, to - from)) invalidate(from, to - from);
 }

@@ -10,11 +10,26 @@ import { Store } from "../layout.generated";
 // the system gave it. Whose ids the others are, and what stands for bytes of stores that have none: ids.ts.
 export const READ: u32 = 0xffff;
 
-@inline export function bump(at: usize, by: u64): void { store<u64>(at, load<u64>(at) + by); }
-@inline export function isReal(id: u32): bool { return id - (INIT + 1) < INVALID - (INIT + 1); }
-@inline export function isInvalid(id: u32): bool { return id == INVALID || (ZERO_IS_VALID == 0 && id == 0); }
-@inline export function idAt(address: u32): u32 { return load<u16>(address << 1); }
-@inline function setId(address: u32, id: u32): void { store<u16>(address << 1, <u16>id); }
+@inline
+export function bump(at: usize, by: u64): void {
+  store<u64>(at, load<u64>(at) + by);
+}
+@inline
+export function isReal(id: u32): bool {
+  return id - (INIT + 1) < INVALID - (INIT + 1);
+}
+@inline
+export function isInvalid(id: u32): bool {
+  return id === INVALID || (ZERO_IS_VALID === 0 && id === 0);
+}
+@inline
+export function idAt(address: u32): u32 {
+  return load<u16>(address << 1);
+}
+@inline
+function setId(address: u32, id: u32): void {
+  store<u16>(address << 1, <u16>id);
+}
 
 /** Bytes whose ids fill a vector. */
 const WIDE: u32 = 8;
@@ -24,23 +39,24 @@ export function readRange(address: u32, size: u32): bool {
   resolveOverflow(address, size, Store.read);
   let at: usize = address << 1;
   let stale = true;
-  for (const end = at + ((size & ~31) << 1); at != end; at += 64) if (!readLine(at)) stale = false;
-  for (const end = at + ((size & 28) << 1); at != end; at += 8) {
+  for (const end = at + ((size & ~31) << 1); at !== end; at += 64) if (!readLine(at)) stale = false;
+  for (const end = at + ((size & 28) << 1); at !== end; at += 8) {
     const ids = load<u64>(at);
-    if (ids != -1 && !readIds(at, ids, 4)) stale = false;
+    if (ids !== -1 && !readIds(at, ids, 4)) stale = false;
   }
-  if ((size & 3) == 0) return stale;
+  if ((size & 3) === 0) return stale;
   // Ids behind the end stay.
-  const behind: u64 = <u64>-1 << ((size & 3) << 4);
+  const behind: u64 = (<u64>-1) << ((size & 3) << 4);
   const ids = load<u64>(at);
-  if ((ids | behind) == -1) return stale;
+  if ((ids | behind) === -1) return stale;
   if (!readIds(at, ids | behind, size & 3)) stale = false;
   store<u64>(at, (load<u64>(at) & ~behind) | (ids & behind));
   return stale;
 }
 
 /** 32 bytes, as `readRange`. */
-@inline function readLine(at: usize): bool {
+@inline
+function readLine(at: usize): bool {
   const low = v128.and(v128.load(at), v128.load(at, 16));
   if (!v128.any_true(v128.not(v128.and(low, v128.and(v128.load(at, 32), v128.load(at, 48)))))) return true;
   const id = load<u16>(at);
@@ -50,9 +66,9 @@ export function readRange(address: u32, size: u32): bool {
     return false;
   }
   let stale = true;
-  for (const end = at + 64; at != end; at += 8) {
+  for (const end = at + 64; at !== end; at += 8) {
     const ids = load<u64>(at);
-    if (ids != -1 && !readIds(at, ids, 4)) stale = false;
+    if (ids !== -1 && !readIds(at, ids, 4)) stale = false;
   }
   return stale;
 }
@@ -61,17 +77,18 @@ export function readRange(address: u32, size: u32): bool {
 function readIds(at: usize, ids: u64, bytes: u32): bool {
   if (showsZeros() && hasZero(ids)) {
     const address: u32 = at >>> 1;
-    const behind = bytes == 4 ? 0 : <u64>-1 << (bytes << 4);
+    const behind = bytes === 4 ? 0 : (<u64>-1) << (bytes << 4);
     resolveZeros(address, address + bytes);
     ids = load<u64>(at) | behind;
-    if (ids == -1) return true;
+    if (ids === -1) return true;
   }
   readWord(at, ids, 8);
   return false;
 }
 
 /** Up to 16 bytes are read, of which some were not before. */
-@inline export function readFew(address: u32, size: u32): void {
+@inline
+export function readFew(address: u32, size: u32): void {
   resolveOverflow(address, size, Store.read);
   const at: usize = address << 1;
   const id = idAt(address);
@@ -89,19 +106,21 @@ function readIds(at: usize, ids: u64, bytes: u32): bool {
 function readMixed(address: u32, size: u32): void {
   const at: usize = address << 1;
   const bytes = size << 1;
-  if (bytes == 4) readWord(at, load<u32>(at) | 0xffffffff00000000, 4);
-  else for (let i: u32 = 0; i < bytes; i += 8) {
-    const ids = load<u64>(at + i);
-    if (ids != -1) readWord(at + i, ids, 8);
-  }
+  if (bytes === 4) readWord(at, load<u32>(at) | 0xffffffff00000000, 4);
+  else
+    for (let i: u32 = 0; i < bytes; i += 8) {
+      const ids = load<u64>(at + i);
+      if (ids !== -1) readWord(at + i, ids, 8);
+    }
 }
 
 /** Ids side by side, of bytes that are read now; where they are, and how many bytes they take, up to 8. */
-@inline function readWord(at: usize, ids: u64, bytes: u32): void {
+@inline
+function readWord(at: usize, ids: u64, bytes: u32): void {
   // As a rule those that are unread are of one store.
   const id = <u32>(ids >>> (ctz(~ids) & 48)) & 0xffff;
   const its = equalLanes(ids, <u64>id * LOWEST);
-  if ((ids | (its * 0xffff)) == -1 && id < INVALID && (ZERO_IS_VALID != 0 || id != 0)) {
+  if ((ids | (its * 0xffff)) === -1 && id < INVALID && (ZERO_IS_VALID !== 0 || id !== 0)) {
     bump(readsOf(id), popcnt(its));
     storeIds(at, -1, bytes);
     return;
@@ -110,27 +129,28 @@ function readMixed(address: u32, size: u32): void {
   const a = <u32>ids & 0xffff;
   const b = <u32>(ids >>> 16) & 0xffff;
   let count: u64 = 1;
-  creditRun(a, a != b, 0, count);
-  count = a == b ? count + 1 : 1;
-  if (bytes == 8) {
+  creditRun(a, a !== b, 0, count);
+  count = a === b ? count + 1 : 1;
+  if (bytes === 8) {
     const c = <u32>(ids >>> 32) & 0xffff;
     const d = <u32>(ids >>> 48);
-    creditRun(b, b != c, 1, count);
-    count = b == c ? count + 1 : 1;
-    creditRun(c, c != d, 2, count);
-    count = c == d ? count + 1 : 1;
+    creditRun(b, b !== c, 1, count);
+    count = b === c ? count + 1 : 1;
+    creditRun(c, c !== d, 2, count);
+    count = c === d ? count + 1 : 1;
     creditRun(d, true, 3, count);
   } else creditRun(b, true, 1, count);
   // Invalid ones stay; they differ from those that were read in the lowest bit.
   let left = ~equalLanes(ids, gone());
-  if (ZERO_IS_VALID == 0) left &= ~(equalLanes(ids, 0) * 0xffff);
+  if (ZERO_IS_VALID === 0) left &= ~(equalLanes(ids, 0) * 0xffff);
   storeIds(at, left, bytes);
 }
 
 /** The first of ids side by side, `bytes` of the shadow. */
-@inline function storeIds(at: usize, ids: u64, bytes: u32): void {
-  if (bytes == 2) store<u16>(at, <u16>ids);
-  else if (bytes == 4) store<u32>(at, <u32>ids);
+@inline
+function storeIds(at: usize, ids: u64, bytes: u32): void {
+  if (bytes === 2) store<u16>(at, <u16>ids);
+  else if (bytes === 4) store<u32>(at, <u32>ids);
   else store<u64>(at, ids);
 }
 
@@ -138,12 +158,14 @@ function readMixed(address: u32, size: u32): void {
  * Credits an id for itself and its equals before it, where they end. Other counts go where nobody reads them, each to another
  * word: additions to one wait for each other.
  */
-@inline function creditRun(id: u32, isLast: bool, number: u32, count: u64): void {
+@inline
+function creditRun(id: u32, isLast: bool, number: u32, count: u64): void {
   bump(select<usize>(readsOf(id), STORES + (number << 3), u32(isLast) & u32(id < INVALID)), count);
 }
 
 /** The lowest bit of those ids side by side that are equal. */
-@inline function equalLanes(ids: u64, others: u64): u64 {
+@inline
+function equalLanes(ids: u64, others: u64): u64 {
   const other = ids ^ others;
   const low: u64 = 0x7fff7fff7fff7fff;
   // The highest bit of each that is not zero, with no carry into its neighbour.
@@ -152,45 +174,55 @@ function readMixed(address: u32, size: u32): void {
 }
 
 /** Whether `bytes` of the shadow (a power of two from 2 to 32) hold one id only. */
-@inline function isUniform(at: usize, bytes: u32, id: u32): bool {
-  if (bytes == 2) return true;
-  if (bytes == 4) return load<u32>(at) == (id | (id << 16));
-  if (bytes == 8) { const ids = load<u64>(at); return ids == rotl<u64>(ids, 16); }
+@inline
+function isUniform(at: usize, bytes: u32, id: u32): bool {
+  if (bytes === 2) return true;
+  if (bytes === 4) return load<u32>(at) === (id | (id << 16));
+  if (bytes === 8) {
+    const ids = load<u64>(at);
+    return ids === rotl<u64>(ids, 16);
+  }
   const all = i16x8.splat(<i16>id);
   let other = v128.xor(v128.load(at), all);
-  if (bytes == 32) other = v128.or(other, v128.xor(v128.load(at, 16), all));
+  if (bytes === 32) other = v128.or(other, v128.xor(v128.load(at, 16), all));
   return !v128.any_true(other);
 }
 
-@inline function setRead(at: usize, bytes: u32): void {
-  if (bytes == 2) store<u16>(at, 0xffff);
-  else if (bytes == 4) store<u32>(at, 0xffffffff);
-  else if (bytes == 8) store<u64>(at, -1);
+@inline
+function setRead(at: usize, bytes: u32): void {
+  if (bytes === 2) store<u16>(at, 0xffff);
+  else if (bytes === 4) store<u32>(at, 0xffffffff);
+  else if (bytes === 8) store<u64>(at, -1);
   else for (let i: u32 = 0; i < bytes; i += 16) v128.store(at + i, i8x16.splat(-1));
 }
 
 /** Whether some lane of ids side by side is zero. */
-@inline function hasZero(ids: u64): bool {
-  return ((ids - 0x0001000100010001) & ~ids & 0x8000800080008000) != 0;
+@inline
+function hasZero(ids: u64): bool {
+  return ((ids - 0x0001000100010001) & ~ids & 0x8000800080008000) !== 0;
 }
 
-@inline function isValidWord(ids: u64): bool {
-  return ids == -1 || (!hasZero(ids ^ gone()) && (ZERO_IS_VALID != 0 || !hasZero(ids)));
+@inline
+function isValidWord(ids: u64): bool {
+  return ids === -1 || (!hasZero(ids ^ gone()) && (ZERO_IS_VALID !== 0 || !hasZero(ids)));
 }
 
 /** The ids of up to 8 bytes in a vector, its other lanes 0. */
-@inline function idsAt(at: usize, size: u32): v128 {
-  return size == 2 ? v128.load32_zero(at) : size == 4 ? v128.load64_zero(at) : v128.load(at);
+@inline
+function idsAt(at: usize, size: u32): v128 {
+  return size === 2 ? v128.load32_zero(at) : size === 4 ? v128.load64_zero(at) : v128.load(at);
 }
 
 /** Whether no byte of a range is invalid. */
-@inline export function isValid(address: u32, size: u32): bool {
+@inline
+export function isValid(address: u32, size: u32): bool {
   const at: usize = address << 1;
-  if (size == 1) return !isInvalid(idAt(address));
-  if (ZERO_IS_VALID != 0 && size <= 8) return !v128.any_true(i16x8.eq(idsAt(at, size), i16x8.splat(<i16>INVALID)));
-  if (size == 2) return isValidWord(load<u32>(at) | 0xffffffff00000000);
-  if (size == 4) return isValidWord(load<u64>(at));
-  if (size == 8) return isValidWord(load<u64>(at)) && isValidWord(load<u64>(at, 8));
+  if (size === 1) return !isInvalid(idAt(address));
+  if (ZERO_IS_VALID !== 0 && size <= 8)
+    return !v128.any_true(i16x8.eq(idsAt(at, size), i16x8.splat(<i16>INVALID)));
+  if (size === 2) return isValidWord(load<u32>(at) | 0xffffffff00000000);
+  if (size === 4) return isValidWord(load<u64>(at));
+  if (size === 8) return isValidWord(load<u64>(at)) && isValidWord(load<u64>(at, 8));
   return isValidRange(address, size);
 }
 
@@ -216,65 +248,80 @@ export function setRange(address: u32, size: u32, id: u32): void {
     v128.store(last, all);
     return;
   }
-  if ((size & 4) != 0) { store<u64>(at, ids); at += 8; }
-  if ((size & 2) != 0) { store<u32>(at, <u32>ids); at += 4; }
-  if ((size & 1) != 0) store<u16>(at, <u16>ids);
+  if ((size & 4) !== 0) {
+    store<u64>(at, ids);
+    at += 8;
+  }
+  if ((size & 2) !== 0) {
+    store<u32>(at, <u32>ids);
+    at += 4;
+  }
+  if ((size & 1) !== 0) store<u16>(at, <u16>ids);
 }
 
 /** Whether all of 1, 2, 4, 8 or 16 bytes were read; a constant. */
-@inline export function fewAreRead(address: u32, size: u32): bool {
+@inline
+export function fewAreRead(address: u32, size: u32): bool {
   const at: usize = address << 1;
-  if (size == 1) return load<u16>(at) == READ;
-  if (size == 2) return load<u32>(at) == -1;
-  if (size == 4) return load<u64>(at) == -1;
-  if (size == 8) return (load<u64>(at) & load<u64>(at, 8)) == -1;
+  if (size === 1) return load<u16>(at) === READ;
+  if (size === 2) return load<u32>(at) === -1;
+  if (size === 4) return load<u64>(at) === -1;
+  if (size === 8) return (load<u64>(at) & load<u64>(at, 8)) === -1;
   return areRead(address, size);
 }
 
 /** What the ids of 1, 2, 4, 8 or 16 bytes, a constant, have that one id, which fills a vector, has not. */
-@inline export function differ(address: u32, size: u32, id: v128): v128 {
+@inline
+export function differ(address: u32, size: u32, id: v128): v128 {
   const at: usize = address << 1;
-  if (size == 1) return v128.xor(v128.load16_splat(at), id);
-  if (size == 2) return v128.xor(v128.load32_splat(at), id);
-  if (size == 4) return v128.xor(v128.load64_splat(at), id);
+  if (size === 1) return v128.xor(v128.load16_splat(at), id);
+  if (size === 2) return v128.xor(v128.load32_splat(at), id);
+  if (size === 4) return v128.xor(v128.load64_splat(at), id);
   const low = v128.xor(v128.load(at), id);
-  return size == 8 ? low : v128.or(low, v128.xor(v128.load(at, 16), id));
+  return size === 8 ? low : v128.or(low, v128.xor(v128.load(at, 16), id));
 }
 
 /** Gives as many bytes an id that fills a vector. */
-@inline export function setAlike(address: u32, size: u32, id: v128): void {
+@inline
+export function setAlike(address: u32, size: u32, id: v128): void {
   const at: usize = address << 1;
-  if (size == 1) v128.store16_lane(at, id, 0);
-  else if (size == 2) v128.store32_lane(at, id, 0);
-  else if (size == 4) v128.store64_lane(at, id, 0);
+  if (size === 1) v128.store16_lane(at, id, 0);
+  else if (size === 2) v128.store32_lane(at, id, 0);
+  else if (size === 4) v128.store64_lane(at, id, 0);
   else for (let i: u32 = 0; i < size << 1; i += 16) v128.store(at + i, id);
 }
 
 /** 1, 2, 4, 8 or 16 bytes, a constant, are written by the store `key`. */
-@inline export function writeFew(address: u32, size: u32, key: u32): void {
+@inline
+export function writeFew(address: u32, size: u32, key: u32): void {
   const id = idOfKey(key);
   if (isNone(id)) overflow(address, size, key);
   else setFew(address, size, id);
 }
 
-@inline export function setFew(address: u32, size: u32, id: u32): void {
+@inline
+export function setFew(address: u32, size: u32, id: u32): void {
   setAlike(address, size, i16x8.splat(<i16>id));
 }
 
 /** The range is written by the store `key`. */
-@inline export function overwrite(address: u32, size: u32, key: u32): void {
+@inline
+export function overwrite(address: u32, size: u32, key: u32): void {
   const id = idOfKey(key);
   if (isNone(id)) overflow(address, size, key);
   else setRange(address, size, id);
 }
 
 /** A data segment was put here. */
-export function setInit(address: u32, size: u32): void { setRange(address, size, INIT); }
+export function setInit(address: u32, size: u32): void {
+  setRange(address, size, INIT);
+}
 
 /** As `resolveZeros` for a load of which some byte looks unread. False if it is not silent whatever the others are. */
-@inline export function resolveFew(address: u32, size: u32): bool {
+@inline
+export function resolveFew(address: u32, size: u32): bool {
   const id = idAt(address);
-  if ((id != 0 && id != READ) || address >= shownEnd()) return false;
+  if ((id !== 0 && id !== READ) || address >= shownEnd()) return false;
   resolveZeros(address, address + size);
   return true;
 }
@@ -284,14 +331,14 @@ export function resolveZeros(low: u32, high: u32): void {
   const end = min(high, shownEnd());
   let address = low;
   while (address < end) {
-    if ((address & (WIDE - 1)) == 0 && end - address >= WIDE) {
+    if ((address & (WIDE - 1)) === 0 && end - address >= WIDE) {
       const ids = v128.load(address << 1);
       const zeros = i16x8.eq(ids, i64x2.splat(0));
       if (v128.any_true(zeros)) v128.store(address << 1, v128.or(ids, zeros));
       address += WIDE;
       continue;
     }
-    if (idAt(address) == 0) setId(address, READ);
+    if (idAt(address) === 0) setId(address, READ);
     address++;
   }
 }
@@ -303,7 +350,10 @@ export function hostReadsAll(from: u32, end: u32): void {
   const read = i8x16.splat(-1);
   for (let at: u32 = from; at < end; at += WIDE) {
     const ids = v128.load(at << 1);
-    const others = v128.or(i16x8.eq(ids, i16x8.splat(0)), v128.or(i16x8.eq(ids, invalid), i16x8.eq(ids, read)));
+    const others = v128.or(
+      i16x8.eq(ids, i16x8.splat(0)),
+      v128.or(i16x8.eq(ids, invalid), i16x8.eq(ids, read)),
+    );
     if (i16x8.all_true(others)) continue;
     const first = idAt(at);
     const all = i16x8.splat(<i16>first);
@@ -315,36 +365,52 @@ export function hostReadsAll(from: u32, end: u32): void {
     for (let i: u32 = at; i < at + WIDE; i++) {
       const id = idAt(i);
       if (isReal(id)) bump(recordOf(id) + Store.hostRead, 1);
-      else if (id != INIT) continue;
+      else if (id !== INIT) continue;
       setId(i, READ);
     }
   }
 }
 
 /** Whether 128 bytes of the shadow hold one id only. */
-@inline function isFilled(at: usize, id: u32): bool {
+@inline
+function isFilled(at: usize, id: u32): bool {
   const all = i16x8.splat(<i16>id);
   const low = v128.or(
     v128.or(v128.xor(v128.load(at), all), v128.xor(v128.load(at, 16), all)),
-    v128.or(v128.xor(v128.load(at, 32), all), v128.xor(v128.load(at, 48), all)));
+    v128.or(v128.xor(v128.load(at, 32), all), v128.xor(v128.load(at, 48), all)),
+  );
   const high = v128.or(
     v128.or(v128.xor(v128.load(at, 64), all), v128.xor(v128.load(at, 80), all)),
-    v128.or(v128.xor(v128.load(at, 96), all), v128.xor(v128.load(at, 112), all)));
+    v128.or(v128.xor(v128.load(at, 96), all), v128.xor(v128.load(at, 112), all)),
+  );
   return !v128.any_true(v128.or(low, high));
 }
 
-@inline function fillLine(at: usize, all: v128): void {
-  v128.store(at, all); v128.store(at, all, 16); v128.store(at, all, 32); v128.store(at, all, 48);
-  v128.store(at, all, 64); v128.store(at, all, 80); v128.store(at, all, 96); v128.store(at, all, 112);
+@inline
+function fillLine(at: usize, all: v128): void {
+  v128.store(at, all);
+  v128.store(at, all, 16);
+  v128.store(at, all, 32);
+  v128.store(at, all, 48);
+  v128.store(at, all, 64);
+  v128.store(at, all, 80);
+  v128.store(at, all, 96);
+  v128.store(at, all, 112);
 }
 
-@inline function gone(): u64 { return <u64>INVALID * LOWEST; }
+@inline
+function gone(): u64 {
+  return <u64>INVALID * LOWEST;
+}
 
 /** Lowest bits of ids side by side. */
 const LOWEST: u64 = 0x0001000100010001;
 
 /** Whether there is nobody to charge for bytes that go: all were read, or invalid before. Of several words, all bits they share. */
-@inline function areNobodys(ids: u64): bool { return (ids | LOWEST) == -1; }
+@inline
+function areNobodys(ids: u64): bool {
+  return (ids | LOWEST) === -1;
+}
 
 /** Blocks from this size on are looked at as vectors. */
 const LARGE_BLOCK: u32 = 512;
@@ -357,40 +423,59 @@ export function invalidate(address: u32, size: u32): void {
   let at: usize = address << 1;
   if (size >= PIECE >>> 1) at = size < LARGE_BLOCK ? invalidatePieces(at, size) : invalidateLines(at, size);
   // Words as wide as the stores that filled them: a processor has not put those into its cache yet when a frame ends.
-  if ((size & 32) != 0) { invalidateHalf(at); invalidateHalf(at + 32); at += 64; }
-  if ((size & 16) != 0) { invalidateHalf(at); at += 32; }
-  if ((size & 8) != 0) { invalidateWord(at); invalidateWord(at + 8); at += 16; }
-  if ((size & 4) != 0) { invalidateWord(at); at += 8; }
-  if ((size & 3) == 0) return;
+  if ((size & 32) !== 0) {
+    invalidateHalf(at);
+    invalidateHalf(at + 32);
+    at += 64;
+  }
+  if ((size & 16) !== 0) {
+    invalidateHalf(at);
+    at += 32;
+  }
+  if ((size & 8) !== 0) {
+    invalidateWord(at);
+    invalidateWord(at + 8);
+    at += 16;
+  }
+  if ((size & 4) !== 0) {
+    invalidateWord(at);
+    at += 8;
+  }
+  if ((size & 3) === 0) return;
   // Ids behind the end stay.
-  const behind: u64 = <u64>-1 << ((size & 3) << 4);
+  const behind: u64 = (<u64>-1) << ((size & 3) << 4);
   const ids = load<u64>(at);
   if (!areNobodys(ids | behind)) chargeWord(ids | behind);
   store<u64>(at, (ids & behind) | (gone() & ~behind));
 }
 
 /** Of 4 bytes. */
-@inline function invalidateWord(at: usize): void {
+@inline
+function invalidateWord(at: usize): void {
   if (!areNobodys(load<u64>(at))) chargeWord(load<u64>(at));
   store<u64>(at, gone());
 }
 
 /** Of 16 bytes. */
-@inline function invalidateHalf(at: usize): void {
-  if (!areNobodys(load<u64>(at) & load<u64>(at, 8) & load<u64>(at, 16) & load<u64>(at, 24))) chargeWords(at, 32);
+@inline
+function invalidateHalf(at: usize): void {
+  if (!areNobodys(load<u64>(at) & load<u64>(at, 8) & load<u64>(at, 16) & load<u64>(at, 24)))
+    chargeWords(at, 32);
   const all = i64x2.splat(gone());
   v128.store(at, all);
   v128.store(at, all, 16);
 }
 
 /** Which bits of the ids of 16 bytes differ from those of invalid ones. */
-@inline function notGone(at: usize): v128 {
+@inline
+function notGone(at: usize): v128 {
   const all = i64x2.splat(gone());
   return v128.or(v128.xor(v128.load(at), all), v128.xor(v128.load(at, 16), all));
 }
 
 /** Whether all of a range is invalid: 16 to 128 bytes, a constant and a multiple of 16. */
-@inline export function isGone(address: u32, size: u32): bool {
+@inline
+export function isGone(address: u32, size: u32): bool {
   const at: usize = address << 1;
   let other = notGone(at);
   if (size > 16) other = v128.or(other, notGone(at + 32));
@@ -411,7 +496,7 @@ export function areGone(address: u32, size: u32): bool {
     if (size < 4) return false;
     let other = (load<u64>(at) ^ gone()) | (load<u64>(end - 8) ^ gone());
     if (size > 8) other |= (load<u64>(at, 8) ^ gone()) | (load<u64>(end - 16) ^ gone());
-    return other == 0;
+    return other === 0;
   }
   let other = v128.or(notGone(at), notGone(end - 32));
   if (size > 32) other = v128.or(other, v128.or(notGone(at + 32), notGone(end - 64)));
@@ -425,7 +510,8 @@ export function areGone(address: u32, size: u32): bool {
 }
 
 /** As `invalidate`, of as many bytes as `isGone`. */
-@inline export function endBytes(address: u32, size: u32): void {
+@inline
+export function endBytes(address: u32, size: u32): void {
   resolveOverflow(address, size, Store.deallocated);
   const at: usize = address << 1;
   invalidateHalf(at);
@@ -442,12 +528,26 @@ export function areGone(address: u32, size: u32): bool {
 function invalidatePieces(at: usize, size: u32): usize {
   const all = i64x2.splat(gone());
   const end = at + ((size << 1) & ~(PIECE - 1));
-  for (; at != end; at += PIECE) {
+  for (; at !== end; at += PIECE) {
     if (isGone(at >>> 1, 64)) continue;
-    const low = load<u64>(at) & load<u64>(at, 8) & load<u64>(at, 16) & load<u64>(at, 24) &
-      load<u64>(at, 32) & load<u64>(at, 40) & load<u64>(at, 48) & load<u64>(at, 56);
-    const high = load<u64>(at, 64) & load<u64>(at, 72) & load<u64>(at, 80) & load<u64>(at, 88) &
-      load<u64>(at, 96) & load<u64>(at, 104) & load<u64>(at, 112) & load<u64>(at, 120);
+    const low =
+      load<u64>(at) &
+      load<u64>(at, 8) &
+      load<u64>(at, 16) &
+      load<u64>(at, 24) &
+      load<u64>(at, 32) &
+      load<u64>(at, 40) &
+      load<u64>(at, 48) &
+      load<u64>(at, 56);
+    const high =
+      load<u64>(at, 64) &
+      load<u64>(at, 72) &
+      load<u64>(at, 80) &
+      load<u64>(at, 88) &
+      load<u64>(at, 96) &
+      load<u64>(at, 104) &
+      load<u64>(at, 112) &
+      load<u64>(at, 120);
     if (!areNobodys(low & high)) chargeWords(at, PIECE);
     fillLine(at, all);
   }
@@ -459,9 +559,15 @@ function invalidateLines(at: usize, size: u32): usize {
   const all = i64x2.splat(gone());
   const lowest = i64x2.splat(LOWEST);
   const end = at + ((size << 1) & ~(PIECE - 1));
-  for (; at != end; at += PIECE) {
-    const low = v128.and(v128.and(v128.load(at), v128.load(at, 16)), v128.and(v128.load(at, 32), v128.load(at, 48)));
-    const high = v128.and(v128.and(v128.load(at, 64), v128.load(at, 80)), v128.and(v128.load(at, 96), v128.load(at, 112)));
+  for (; at !== end; at += PIECE) {
+    const low = v128.and(
+      v128.and(v128.load(at), v128.load(at, 16)),
+      v128.and(v128.load(at, 32), v128.load(at, 48)),
+    );
+    const high = v128.and(
+      v128.and(v128.load(at, 64), v128.load(at, 80)),
+      v128.and(v128.load(at, 96), v128.load(at, 112)),
+    );
     if (v128.any_true(v128.not(v128.or(v128.and(low, high), lowest)))) {
       if (isFilled(at, load<u16>(at))) chargeGone(load<u16>(at), PIECE >>> 1);
       else chargeWords(at, PIECE);
@@ -477,11 +583,12 @@ function chargeWords(at: usize, bytes: u32): void {
 }
 
 function chargeWord(ids: u64): void {
-  if (ids == rotl<u64>(ids, 16)) chargeGone(<u32>ids & 0xffff, 4);
+  if (ids === rotl<u64>(ids, 16)) chargeGone(<u32>ids & 0xffff, 4);
   else for (let i = 0; i < 4; i++, ids >>>= 16) chargeGone(<u32>ids & 0xffff, 1);
 }
 
-@inline function chargeGone(id: u32, bytes: u32): void {
+@inline
+function chargeGone(id: u32, bytes: u32): void {
   if (isReal(id)) bump(recordOf(id) + Store.deallocated, bytes);
 }
 
@@ -493,19 +600,27 @@ export function moveBytes(to: u32, from: u32, size: u32): void {
 }
 
 /** Whether all bytes of a range were read. */
-export function areRead(address: u32, size: u32): bool { return readUntil(address, address + size) == address + size; }
+export function areRead(address: u32, size: u32): bool {
+  return readUntil(address, address + size) === address + size;
+}
 
 /** How far from `low` on all bytes were read, to some bytes, or `high`. */
 export function readUntil(low: u32, high: u32): u32 {
   let at: usize = low << 1;
   const end: usize = high << 1;
   for (; at + 128 <= end; at += 128) {
-    const low = v128.and(v128.and(v128.load(at), v128.load(at, 16)), v128.and(v128.load(at, 32), v128.load(at, 48)));
-    const high = v128.and(v128.and(v128.load(at, 64), v128.load(at, 80)), v128.and(v128.load(at, 96), v128.load(at, 112)));
+    const low = v128.and(
+      v128.and(v128.load(at), v128.load(at, 16)),
+      v128.and(v128.load(at, 32), v128.load(at, 48)),
+    );
+    const high = v128.and(
+      v128.and(v128.load(at, 64), v128.load(at, 80)),
+      v128.and(v128.load(at, 96), v128.load(at, 112)),
+    );
     if (v128.any_true(v128.not(v128.and(low, high)))) return at >>> 1;
   }
-  for (; at + 8 <= end; at += 8) if (load<u64>(at) != -1) return at >>> 1;
-  for (; at < end; at += 2) if (load<u16>(at) != 0xffff) return at >>> 1;
+  for (; at + 8 <= end; at += 8) if (load<u64>(at) !== -1) return at >>> 1;
+  for (; at < end; at += 2) if (load<u16>(at) !== 0xffff) return at >>> 1;
   return high;
 }
 
@@ -516,7 +631,8 @@ export function unreadEnd(low: u32, high: u32): u32 {
 }
 
 /** A page of the program's memory is about to be used: see claim.ts. */
-@inline export function claimShadow(address: u32): void {
+@inline
+export function claimShadow(address: u32): void {
   shadowClaim(address << 1);
   shadowClaim((address << 1) + 4096);
 }

@@ -10,12 +10,13 @@ const FAR: u32 = 65536;
 /** Where pages begin that no block has been on. */
 let free: u32 = 0;
 
-@inline export function claim(address: u32, size: u32): void {
+@inline
+export function claim(address: u32, size: u32): void {
   if (address + size > free) claimPages(address, address + size);
 }
 
 function claimPages(address: u32, end: u32): void {
-  const last = min<u64>(end, <u64>programPages() << 16);
+  const last = min<u64>(end, (<u64>programPages()) << 16);
   if (address > free && address - free > FAR) free = address & ~(PAGE - 1);
   for (; free < <u32>last; free += PAGE) {
     claimProgram(free);

@@ -6,8 +6,22 @@
 // words say only that, and a table with a word per byte, which is touched by nobody else, has the key. Whatever wants to know the
 // writers of a range resolves what overflowed there first.
 import {
-  CONTROL, COVERED, FRAMED, STORE_IDS, INIT, INVALID, LAST_ID, READS, RECORD_OF, RECORD_SHIFT, OVERFLOW, STORES, WRITERS, writersCopy,
-  writersLoad, writersStore,
+  CONTROL,
+  COVERED,
+  FRAMED,
+  STORE_IDS,
+  INIT,
+  INVALID,
+  LAST_ID,
+  READS,
+  RECORD_OF,
+  RECORD_SHIFT,
+  OVERFLOW,
+  STORES,
+  WRITERS,
+  writersCopy,
+  writersLoad,
+  writersStore,
 } from "../imports";
 import { Control, STORE_IDS_BYTES, Store } from "../layout.generated";
 import { notePages } from "../memory";
@@ -27,31 +41,53 @@ let overflows: bool = false;
 /** Stores to go without an id. */
 let patience: u32 = 0;
 
-@inline export function storeRecord(key: u32): usize { return STORES + (key << RECORD_SHIFT); }
-/** Where a store has its ids, by its record. */
-@inline function idsOf(record: usize): usize {
-  return FRAMED != 0 ? record - STORE_IDS_BYTES : STORE_IDS + ((record - STORES) >>> RECORD_SHIFT) * STORE_IDS_BYTES;
+@inline
+export function storeRecord(key: u32): usize {
+  return STORES + (key << RECORD_SHIFT);
 }
-@inline export function recordOf(id: u32): usize { return STORES + load<u32>(RECORD_OF + (id << 2)); }
-@inline export function readsOf(id: u32): usize { return READS + (id << 3); }
-@inline export function isNone(id: u32): bool { return id == NONE; }
+/** Where a store has its ids, by its record. */
+@inline
+function idsOf(record: usize): usize {
+  return FRAMED !== 0
+    ? record - STORE_IDS_BYTES
+    : STORE_IDS + ((record - STORES) >>> RECORD_SHIFT) * STORE_IDS_BYTES;
+}
+@inline
+export function recordOf(id: u32): usize {
+  return STORES + load<u32>(RECORD_OF + (id << 2));
+}
+@inline
+export function readsOf(id: u32): usize {
+  return READS + (id << 3);
+}
+@inline
+export function isNone(id: u32): bool {
+  return id === NONE;
+}
 /** Whether bytes are of a store that has an id. */
-@inline export function isGiven(id: u32): bool { return id - (INIT + 1) < LAST_ID - INIT; }
+@inline
+export function isGiven(id: u32): bool {
+  return id - (INIT + 1) < LAST_ID - INIT;
+}
 
-@inline export function idOfKey(key: u32): u32 {
+@inline
+export function idOfKey(key: u32): u32 {
   const record = storeRecord(key);
   const ids = load<u64>(idsOf(record));
-  return <u32>((ids != 0 ? ids : assign(record)) & 0xffff);
+  return <u32>((ids !== 0 ? ids : assign(record)) & 0xffff);
 }
 
 /** The id for a record that has none, four times; 0 if none is left. */
 function assign(record: usize): u64 {
   let id = takeNext();
-  if (id == NONE) {
-    if (patience != 0) { patience--; return 0; }
+  if (id === NONE) {
+    if (patience !== 0) {
+      patience--;
+      return 0;
+    }
     takeBack();
     id = takeNext();
-    if (id == NONE) return 0;
+    if (id === NONE) return 0;
   }
   store<u32>(RECORD_OF + (id << 2), <u32>record - STORES);
   const ids = <u64>id * LOWEST;
@@ -62,7 +98,7 @@ function assign(record: usize): u64 {
 function takeNext(): u32 {
   while (INIT + tried < LAST_ID) {
     const id = INIT + ++tried;
-    if (load<u32>(RECORD_OF + (id << 2)) == 0) return id;
+    if (load<u32>(RECORD_OF + (id << 2)) === 0) return id;
   }
   return NONE;
 }
@@ -70,20 +106,20 @@ function takeNext(): u32 {
 /** Takes back the ids that stand for no byte. */
 function takeBack(): void {
   notePages();
-  const bytes = <u32>min<u64>(<u64>load<u32>(CONTROL, Control.pages) << 16, COVERED);
+  const bytes = <u32>min<u64>((<u64>load<u32>(CONTROL, Control.pages)) << 16, COVERED);
   const isUsed: usize = RECORD_OF + (IDS << 2);
   memory.fill(isUsed, 0, IDS);
   const end: usize = bytes << 1;
-  for (let at: usize = 0; at != end; at += 8) {
+  for (let at: usize = 0; at !== end; at += 8) {
     let ids = load<u64>(at);
-    if (ids == -1 || ids == 0 || ids == <u64>INVALID * LOWEST) continue;
+    if (ids === -1 || ids === 0 || ids === <u64>INVALID * LOWEST) continue;
     for (let i = 0; i < 4; i++, ids >>>= 16) store<u8>(isUsed + <usize>(ids & 0xffff), 1);
   }
   let free: u32 = 0;
   for (let id = INIT + 1; id <= LAST_ID; id++) {
-    if (load<u8>(isUsed + id) != 0) continue;
+    if (load<u8>(isUsed + id) !== 0) continue;
     const record = load<u32>(RECORD_OF + (id << 2));
-    if (record != 0) {
+    if (record !== 0) {
       store<u64>(idsOf(STORES + record), 0);
       const reads = readsOf(id);
       store<u64>(STORES + record, load<u64>(STORES + record, Store.read) + load<u64>(reads), Store.read);
@@ -92,33 +128,41 @@ function takeBack(): void {
     store<u32>(RECORD_OF + (id << 2), 0);
     free++;
   }
-  overflows = load<u16>(isUsed + OVERFLOW) != 0;
+  overflows = load<u16>(isUsed + OVERFLOW) !== 0;
   tried = 0;
   patience = free < FEW ? bytes / BYTES_PER_OVERFLOW : 0;
 }
 
 /** A store writes `size` bytes, whose shadow its caller fills with what this returns. */
-@inline export function assignedIds(address: u32, size: u32, record: u32): u64 {
+@inline
+export function assignedIds(address: u32, size: u32, record: u32): u64 {
   const ids = assign(record);
-  if (ids != 0) return ids;
+  if (ids !== 0) return ids;
   noteOverflow(address, size, (record - STORES) >>> RECORD_SHIFT);
   return (<u64>overflowAt(address) * LOWEST) ^ 0x0001000000010000;
 }
 
-@inline function overflowAt(address: u32): u32 { return OVERFLOW | (address & 1); }
-@inline function hasOverflowed(address: u32): bool { return (load<u16>(address << 1) | 1) == (OVERFLOW | 1); }
+@inline
+function overflowAt(address: u32): u32 {
+  return OVERFLOW | (address & 1);
+}
+@inline
+function hasOverflowed(address: u32): bool {
+  return (load<u16>(address << 1) | 1) === (OVERFLOW | 1);
+}
 
 function noteOverflow(address: u32, size: u32, key: u32): void {
   overflows = true;
-  for (let i = address; i != address + size; i++) writersStore(WRITERS + (i << 2), key);
+  for (let i = address; i !== address + size; i++) writersStore(WRITERS + (i << 2), key);
 }
 
 export function overflow(address: u32, size: u32, key: u32): void {
   noteOverflow(address, size, key);
-  for (let i = address; i != address + size; i++) store<u16>(i << 1, <u16>overflowAt(i));
+  for (let i = address; i !== address + size; i++) store<u16>(i << 1, <u16>overflowAt(i));
 }
 
-@inline export function resolveOverflow(address: u32, size: u32, field: usize): void {
+@inline
+export function resolveOverflow(address: u32, size: u32, field: usize): void {
   if (overflows) resolve(address, size, field);
 }
 
@@ -126,7 +170,7 @@ function resolve(address: u32, size: u32, field: usize): void {
   const one = i16x8.splat(1);
   const overflowed = i16x8.splat(<i16>(OVERFLOW | 1));
   const end = address + size;
-  while (address != end) {
+  while (address !== end) {
     if (end - address >= 8 && !v128.any_true(i16x8.eq(v128.or(v128.load(address << 1), one), overflowed))) {
       address += 8;
       continue;
@@ -143,5 +187,5 @@ function resolve(address: u32, size: u32, field: usize): void {
 export function moveOverflow(to: u32, from: u32, size: u32): void {
   if (!overflows) return;
   writersCopy(WRITERS + (to << 2), WRITERS + (from << 2), size << 2);
-  for (let i = to; i != to + size; i++) if (hasOverflowed(i)) store<u16>(i << 1, <u16>overflowAt(i));
+  for (let i = to; i !== to + size; i++) if (hasOverflowed(i)) store<u16>(i << 1, <u16>overflowAt(i));
 }

@@ -4,7 +4,18 @@
 // Kennedy): one stream behind the other where each byte sees its accesses in the same order, else by turns.
 import { fresh1, fresh16, fresh2, fresh4, fresh8, loadRecord } from "./accesses";
 import {
-  READ, bump, differ, fewAreRead, idAt, readUntil, setAlike, setFew, setRange, resolveZeros, unreadEnd, writeFew,
+  READ,
+  bump,
+  differ,
+  fewAreRead,
+  idAt,
+  readUntil,
+  setAlike,
+  setFew,
+  setRange,
+  resolveZeros,
+  unreadEnd,
+  writeFew,
 } from "./bytes";
 import { idOfKey, isGiven, isNone, readsOf, overflow } from "./ids";
 import { markDirty, showsZeros } from "../dirty";
@@ -45,29 +56,71 @@ const CHUNK: u32 = 512;
 /** Strides up to this are looked at as one range. */
 const DENSE: u32 = 32;
 
-@inline function stream(i: u32): usize { return CONTROL + Control.streams + i * STREAM_BYTES; }
-@inline function isStore(at: usize): bool { return (load<u32>(at, S_KIND) & STORE_BIT) != 0; }
-@inline function isIdle(at: usize): bool { return load<u32>(at, S_UNTIL) == 0; }
-@inline function sizeOf(at: usize): u32 { return load<u32>(at, S_KIND) & SIZE_BITS; }
-@inline function bodyOf(at: usize): u32 { return load<u32>(at, S_KIND) >>> BODY_SHIFT; }
-@inline function nextOf(at: usize): u32 { return load<u32>(at, S_NEXT); }
-@inline function strideOf(at: usize): i32 { return load<i32>(at, S_STRIDE); }
-@inline function keyOf(at: usize): u32 { return load<u32>(at, S_KEY); }
-@inline function frontOf(at: usize): u32 { return load<u32>(at, S_FRONT); }
-@inline function lowOf(at: usize): u32 { return load<u32>(at, S_LOW); }
-@inline function highOf(at: usize): u32 { return load<u32>(at, S_HIGH); }
-@inline function advance(at: usize, trips: u32): void { store<u32>(at, nextOf(at) + strideOf(at) * trips, S_NEXT); }
-@inline function magnitude(stride: i32): u32 { return <u32>(stride < 0 ? -stride : stride); }
-@inline function overlap(one: usize, other: usize): bool { return lowOf(one) < highOf(other) && lowOf(other) < highOf(one); }
+@inline
+function stream(i: u32): usize {
+  return CONTROL + Control.streams + i * STREAM_BYTES;
+}
+@inline
+function isStore(at: usize): bool {
+  return (load<u32>(at, S_KIND) & STORE_BIT) !== 0;
+}
+@inline
+function isIdle(at: usize): bool {
+  return load<u32>(at, S_UNTIL) === 0;
+}
+@inline
+function sizeOf(at: usize): u32 {
+  return load<u32>(at, S_KIND) & SIZE_BITS;
+}
+@inline
+function bodyOf(at: usize): u32 {
+  return load<u32>(at, S_KIND) >>> BODY_SHIFT;
+}
+@inline
+function nextOf(at: usize): u32 {
+  return load<u32>(at, S_NEXT);
+}
+@inline
+function strideOf(at: usize): i32 {
+  return load<i32>(at, S_STRIDE);
+}
+@inline
+function keyOf(at: usize): u32 {
+  return load<u32>(at, S_KEY);
+}
+@inline
+function frontOf(at: usize): u32 {
+  return load<u32>(at, S_FRONT);
+}
+@inline
+function lowOf(at: usize): u32 {
+  return load<u32>(at, S_LOW);
+}
+@inline
+function highOf(at: usize): u32 {
+  return load<u32>(at, S_HIGH);
+}
+@inline
+function advance(at: usize, trips: u32): void {
+  store<u32>(at, nextOf(at) + strideOf(at) * trips, S_NEXT);
+}
+@inline
+function magnitude(stride: i32): u32 {
+  return <u32>(stride < 0 ? -stride : stride);
+}
+@inline
+function overlap(one: usize, other: usize): bool {
+  return lowOf(one) < highOf(other) && lowOf(other) < highOf(one);
+}
 
 /** A loop of the table has ended after `trips` runs of its block. Counters and records are counted from `base`. */
 export function looped(trips: u32, loop: u32, base: u32): void {
   const count = load<u32>(loop, LOOP_STREAMS);
   bump(base + load<u32>(loop, LOOP_RUNS), trips);
-  if (trips == 0) return;
+  if (trips === 0) return;
   fetch(loop, count, trips, base);
   if (trips <= SHORT) takeTurns(0, count, trips);
-  else for (let left = trips; left != 0;) left -= run(count, min(left, CHUNK));
+  else for (let left = trips; left !== 0; ) left -= run(count, min(left, CHUNK));
 }
 
 function fetch(loop: usize, count: u32, trips: u32, base: u32): void {
@@ -76,11 +129,15 @@ function fetch(loop: usize, count: u32, trips: u32, base: u32): void {
     const end = CONTROL + Control.ends + i * STREAM_END_BYTES;
     const at = stream(i);
     const what = load<u32>(from, WHAT);
-    const stride = (what & VARIABLE) == 0 ? load<i32>(from, STRIDE) : load<i32>(end, END_STRIDE);
+    const stride = (what & VARIABLE) === 0 ? load<i32>(from, STRIDE) : load<i32>(end, END_STRIDE);
     const key = what >>> KEY_SHIFT;
     store<u32>(at, load<u32>(end) - stride * trips, S_NEXT);
     store<i32>(at, stride, S_STRIDE);
-    store<u32>(at, FRAMED == 0 ? key : (what & STORE_BIT) != 0 ? (base + key - STORES) >>> RECORD_SHIFT : base + key, S_KEY);
+    store<u32>(
+      at,
+      FRAMED === 0 ? key : (what & STORE_BIT) !== 0 ? (base + key - STORES) >>> RECORD_SHIFT : base + key,
+      S_KEY,
+    );
     store<u32>(at, (what & (SIZE_BITS | STORE_BIT)) | (i << BODY_SHIFT), S_KIND);
   }
 }
@@ -90,20 +147,21 @@ function run(count: u32, trips: u32): u32 {
   place(count, trips);
   sort(0, count, false);
   const apart = trips <= SHORT ? 0 : distribute(count, trips);
-  if (apart != 0) for (let i: u32 = 0; i < count;) {
-    let end = i + 1;
-    for (let j = i; j < end; j++) end = max(end, load<u32>(stream(j), S_UNTIL));
-    if (end == i + 1) {
-      if (end < count && isUpdate(stream(i), stream(end))) end++;
-      pass(stream(i), stream(end - 1), apart);
-    } else {
-      sort(i, end, true);
-      takeTurns(i, end, apart);
+  if (apart !== 0)
+    for (let i: u32 = 0; i < count; ) {
+      let end = i + 1;
+      for (let j = i; j < end; j++) end = max(end, load<u32>(stream(j), S_UNTIL));
+      if (end === i + 1) {
+        if (end < count && isUpdate(stream(i), stream(end))) end++;
+        pass(stream(i), stream(end - 1), apart);
+      } else {
+        sort(i, end, true);
+        takeTurns(i, end, apart);
+      }
+      i = end;
     }
-    i = end;
-  }
-  if (apart == trips) return trips;
-  const turns = apart == 0 ? min(trips, SHORT) : 1;
+  if (apart === trips) return trips;
+  const turns = apart === 0 ? min(trips, SHORT) : 1;
   sort(0, count, true);
   takeTurns(0, count, turns);
   return apart + turns;
@@ -129,7 +187,11 @@ function place(count: u32, trips: u32): void {
     store<u32>(at, low, S_LOW);
     store<u32>(at, high, S_HIGH);
     // What stands still comes first to its bytes.
-    store<u32>(at, strideOf(at) == 0 ? -1 : strideOf(at) < 0 ? ~(nextOf(at) + sizeOf(at)) : nextOf(at), S_FRONT);
+    store<u32>(
+      at,
+      strideOf(at) === 0 ? -1 : strideOf(at) < 0 ? ~(nextOf(at) + sizeOf(at)) : nextOf(at),
+      S_FRONT,
+    );
     if (!isStore(at)) continue;
     storesLow = min(storesLow, low);
     storesHigh = max(storesHigh, high);
@@ -139,15 +201,18 @@ function place(count: u32, trips: u32): void {
 /** Sorts streams by their place in the loop, or those first that come first to bytes that others access too. */
 function sort(from: u32, to: u32, inBody: bool): void {
   for (let i = from + 1; i < to; i++)
-    for (let j = i; j > from && isBefore(stream(j), stream(j - 1), inBody); j--) swap(stream(j), stream(j - 1));
+    for (let j = i; j > from && isBefore(stream(j), stream(j - 1), inBody); j--)
+      swap(stream(j), stream(j - 1));
 }
 
-@inline function isBefore(one: usize, other: usize, inBody: bool): bool {
-  if (inBody || frontOf(one) == frontOf(other)) return bodyOf(one) < bodyOf(other);
+@inline
+function isBefore(one: usize, other: usize, inBody: bool): bool {
+  if (inBody || frontOf(one) === frontOf(other)) return bodyOf(one) < bodyOf(other);
   return frontOf(one) > frontOf(other);
 }
 
-@inline function swap(one: usize, other: usize): void {
+@inline
+function swap(one: usize, other: usize): void {
   for (let i: usize = 0; i < STREAM_BYTES; i += 16) {
     const words = v128.load(one + i);
     v128.store(one + i, v128.load(other + i));
@@ -165,10 +230,10 @@ function distribute(count: u32, trips: u32): u32 {
       const other = stream(j);
       // Stores of one loop never meet.
       if (isIdle(other) || !overlap(one, other) || (isStore(one) && isStore(other))) continue;
-      if (strideOf(one) != strideOf(other)) {
+      if (strideOf(one) !== strideOf(other)) {
         const before = tripsUntil(other, one);
         if (isStore(one) || isStore(other)) trips = min(trips, before);
-        else if (before == 0) store<u32>(one, j + 1, S_UNTIL);
+        else if (before === 0) store<u32>(one, j + 1, S_UNTIL);
       } else if (meetsBehind(one, other)) store<u32>(one, j + 1, S_UNTIL);
     }
   }
@@ -177,8 +242,9 @@ function distribute(count: u32, trips: u32): u32 {
 
 /** In how many trips a stream does not come to one that stands still; 0 if that moves. */
 function tripsUntil(at: usize, standing: usize): u32 {
-  if (strideOf(standing) != 0) return 0;
-  const distance = strideOf(at) < 0 ? nextOf(at) - highOf(standing) : lowOf(standing) - nextOf(at) - sizeOf(at);
+  if (strideOf(standing) !== 0) return 0;
+  const distance =
+    strideOf(at) < 0 ? nextOf(at) - highOf(standing) : lowOf(standing) - nextOf(at) - sizeOf(at);
   return <i32>distance < 0 ? 0 : distance / magnitude(strideOf(at)) + 1;
 }
 
@@ -187,7 +253,7 @@ function meetsBehind(one: usize, other: usize): bool {
   const ahead = frontOf(one) - frontOf(other);
   const stride = magnitude(strideOf(one));
   if (ahead < sizeOf(other) && bodyOf(other) < bodyOf(one)) return true;
-  return stride != 0 && ahead + stride < sizeOf(other);
+  return stride !== 0 && ahead + stride < sizeOf(other);
 }
 
 /**
@@ -204,12 +270,12 @@ function trim(at: usize): bool {
   if (low < readHigh && readLow <= low) low = min(high, readHigh);
   else if (readLow < high && high <= readHigh) high = max(low, readLow);
   low = readUntil(low, high);
-  if (low != high && showsZeros()) {
+  if (low !== high && showsZeros()) {
     resolveZeros(low, high);
     low = readUntil(low, high);
   }
   store<u32>(at, low, S_LOW);
-  if (low != high) {
+  if (low !== high) {
     store<u32>(at, unreadEnd(low, high), S_HIGH);
     return false;
   }
@@ -219,26 +285,34 @@ function trim(at: usize): bool {
 }
 
 /** Whether a store follows a load, each trip at the same place. */
-@inline function isUpdate(one: usize, other: usize): bool {
-  return load<u64>(one) == load<u64>(other) && load<u32>(other, S_UNTIL) == load<u32>(one, S_UNTIL) + 1 &&
-    !isStore(one) && isStore(other) && sizeOf(one) == sizeOf(other) && !isNone(idOfKey(keyOf(other)));
+@inline
+function isUpdate(one: usize, other: usize): bool {
+  return (
+    load<u64>(one) === load<u64>(other) &&
+    load<u32>(other, S_UNTIL) === load<u32>(one, S_UNTIL) + 1 &&
+    !isStore(one) &&
+    isStore(other) &&
+    sizeOf(one) === sizeOf(other) &&
+    !isNone(idOfKey(keyOf(other)))
+  );
 }
 
 /** Does trips of a stream, or of a load and the store that follows it. */
 function pass(first: usize, last: usize, trips: u32): void {
   const size = sizeOf(first);
   if (isIdle(first)) advance(first, trips);
-  else if (size == 4) passOf<u32>(first, last, trips);
-  else if (size == 1) passOf<u8>(first, last, trips);
-  else if (size == 8) passOf<u64>(first, last, trips);
-  else if (size == 2) passOf<u16>(first, last, trips);
+  else if (size === 4) passOf<u32>(first, last, trips);
+  else if (size === 1) passOf<u8>(first, last, trips);
+  else if (size === 8) passOf<u64>(first, last, trips);
+  else if (size === 2) passOf<u16>(first, last, trips);
   else passOf<v128>(first, last, trips);
 }
 
 // Code for each type, so that sizes are constants.
-@inline function passOf<T>(first: usize, last: usize, trips: u32): void {
+@inline
+function passOf<T>(first: usize, last: usize, trips: u32): void {
   if (isStore(first)) writeTrips<T>(first, trips);
-  else if (first == last) readTrips<T>(first, trips, READ);
+  else if (first === last) readTrips<T>(first, trips, READ);
   else {
     markTrips(last, trips);
     readTrips<T>(first, trips, idOfKey(keyOf(last)));
@@ -249,14 +323,20 @@ function pass(first: usize, last: usize, trips: u32): void {
 
 function markTrips(at: usize, trips: u32): void {
   if (magnitude(strideOf(at)) <= DENSE) markDirty(lowOf(at), highOf(at) - lowOf(at));
-  else for (let address = nextOf(at); trips != 0; trips--, address += strideOf(at)) markDirty(address, sizeOf(at));
+  else
+    for (let address = nextOf(at); trips !== 0; trips--, address += strideOf(at))
+      markDirty(address, sizeOf(at));
 }
 
 function writeTrips<T>(at: usize, trips: u32): void {
   markTrips(at, trips);
   const id = idOfKey(keyOf(at));
-  if (!isNone(id)) { fill<T>(nextOf(at), strideOf(at), trips, id); return; }
-  for (let address = nextOf(at); trips != 0; trips--, address += strideOf(at)) overflow(address, sizeof<T>(), keyOf(at));
+  if (!isNone(id)) {
+    fill<T>(nextOf(at), strideOf(at), trips, id);
+    return;
+  }
+  for (let address = nextOf(at); trips !== 0; trips--, address += strideOf(at))
+    overflow(address, sizeof<T>(), keyOf(at));
 }
 
 /** Bytes of one store are credited to it together. `left`: what their ids become. */
@@ -264,22 +344,22 @@ function readTrips<T>(at: usize, trips: u32, left: u32): void {
   const key = keyOf(at);
   const stride = strideOf(at);
   let address = nextOf(at);
-  while (trips != 0) {
+  while (trips !== 0) {
     const id = idAt(address);
-    const isBatch = id == READ || (isGiven(id) && magnitude(stride) >= sizeof<T>());
-    let count = isBatch ? countAlike<T>(address, stride, stride == 0 ? min(trips, 4) : trips, id) : 0;
-    if (count != 0 && stride == 0) count = trips;
-    if (count != 0) {
-      if (id != READ) {
+    const isBatch = id === READ || (isGiven(id) && magnitude(stride) >= sizeof<T>());
+    let count = isBatch ? countAlike<T>(address, stride, stride === 0 ? min(trips, 4) : trips, id) : 0;
+    if (count !== 0 && stride === 0) count = trips;
+    if (count !== 0) {
+      if (id !== READ) {
         bump(readsOf(id), count * sizeof<T>());
         bump(loadRecord(key) + Load.fresh, count);
       }
-      if (id != left) fill<T>(address, stride, count, left);
+      if (id !== left) fill<T>(address, stride, count, left);
     } else {
       count = min(trips, 4);
       for (let i: u32 = 0, one = address; i < count; i++, one += stride) {
         loadOne(one, sizeof<T>(), key);
-        if (left != READ) setFew(one, sizeof<T>(), left);
+        if (left !== READ) setFew(one, sizeof<T>(), left);
       }
     }
     address += stride * count;
@@ -293,7 +373,10 @@ function countAlike<T>(address: u32, stride: u32, trips: u32, id: u32): u32 {
   let count: u32 = 0;
   for (; count + 4 <= trips; count += 4, address += stride * 4) {
     const first = v128.or(differ(address, sizeof<T>(), all), differ(address + stride, sizeof<T>(), all));
-    const last = v128.or(differ(address + stride * 2, sizeof<T>(), all), differ(address + stride * 3, sizeof<T>(), all));
+    const last = v128.or(
+      differ(address + stride * 2, sizeof<T>(), all),
+      differ(address + stride * 3, sizeof<T>(), all),
+    );
     if (v128.any_true(v128.or(first, last))) break;
   }
   return count;
@@ -301,14 +384,17 @@ function countAlike<T>(address: u32, stride: u32, trips: u32, id: u32): u32 {
 
 /** Gives all bytes of trips an id. */
 function fill<T>(address: u32, stride: u32, trips: u32, id: u32): void {
-  if (stride == sizeof<T>()) { setRange(address, stride * trips, id); return; }
+  if (stride === sizeof<T>()) {
+    setRange(address, stride * trips, id);
+    return;
+  }
   const all = i16x8.splat(<i16>id);
-  for (; trips != 0; trips--, address += stride) setAlike(address, sizeof<T>(), all);
+  for (; trips !== 0; trips--, address += stride) setAlike(address, sizeof<T>(), all);
 }
 
 /** Does trips of several streams, access by access in the loop's order. */
 function takeTurns(from: u32, to: u32, trips: u32): void {
-  for (; trips != 0; trips--)
+  for (; trips !== 0; trips--)
     for (let i = from; i < to; i++) {
       access(stream(i), nextOf(stream(i)));
       advance(stream(i), 1);
@@ -326,18 +412,24 @@ function access(at: usize, address: u32): void {
 }
 
 // Code for each size, so that sizes are constants.
-@inline function storeOne(address: u32, size: u32, key: u32): void {
-  if (size == 4) writeFew(address, 4, key);
-  else if (size == 1) writeFew(address, 1, key);
-  else if (size == 8) writeFew(address, 8, key);
-  else if (size == 2) writeFew(address, 2, key);
+@inline
+function storeOne(address: u32, size: u32, key: u32): void {
+  if (size === 4) writeFew(address, 4, key);
+  else if (size === 1) writeFew(address, 1, key);
+  else if (size === 8) writeFew(address, 8, key);
+  else if (size === 2) writeFew(address, 2, key);
   else writeFew(address, 16, key);
 }
 
-@inline function loadOne(address: u32, size: u32, key: u32): void {
-  if (size == 4) { if (!fewAreRead(address, 4)) fresh4(address, key); }
-  else if (size == 1) { if (!fewAreRead(address, 1)) fresh1(address, key); }
-  else if (size == 8) { if (!fewAreRead(address, 8)) fresh8(address, key); }
-  else if (size == 2) { if (!fewAreRead(address, 2)) fresh2(address, key); }
-  else if (!fewAreRead(address, 16)) fresh16(address, key);
+@inline
+function loadOne(address: u32, size: u32, key: u32): void {
+  if (size === 4) {
+    if (!fewAreRead(address, 4)) fresh4(address, key);
+  } else if (size === 1) {
+    if (!fewAreRead(address, 1)) fresh1(address, key);
+  } else if (size === 8) {
+    if (!fewAreRead(address, 8)) fresh8(address, key);
+  } else if (size === 2) {
+    if (!fewAreRead(address, 2)) fresh2(address, key);
+  } else if (!fewAreRead(address, 16)) fresh16(address, key);
 }

@@ -1,6 +1,15 @@
 // The live blocks of the program's heap, as far as lines ask for them, and what was touched of those that were freed.
 import {
-  BLOCK_CAPACITY, BLOCKS, COVERED, FIRSTS, HEADS, SETTLED, SETTLED_CAPACITY, slot, STARTS, STATE,
+  BLOCK_CAPACITY,
+  BLOCKS,
+  COVERED,
+  FIRSTS,
+  HEADS,
+  SETTLED,
+  SETTLED_CAPACITY,
+  slot,
+  STARTS,
+  STATE,
 } from "./imports";
 import { BLOCK_BYTES, Block, Key, SETTLED_BYTES, Settled, State } from "./layout.generated";
 import { bitsBetween, forgetInBlock, touchedBefore, touchedInBlock } from "./masks";
@@ -12,51 +21,51 @@ export function requested(): void {
 
 /** Behind it; the address is 0 where it failed. `zeroedBy` is 0 if nothing of the block was written by the allocator. */
 export function allocated(address: u32, size: u32, zeroedBy: u32): void {
-  if (address == 0 || size == 0) return;
+  if (address === 0 || size === 0) return;
   const end = <u64>address + size;
   if (end > COVERED) return;
   const start: usize = STARTS + ((address >>> 3) << 2);
   // Whoever allocates where a block is has freed that unseen.
-  if (load<u32>(start) != 0) forget(load<u32>(start));
+  if (load<u32>(start) !== 0) forget(load<u32>(start));
   const number = newNumber();
-  if (number == 0) return;
+  if (number === 0) return;
   const block: usize = BLOCKS + number * BLOCK_BYTES;
   const request = load<u32>(STATE, State.request);
   store<u32>(block, address, Block.address);
   store<u32>(block, size, Block.size);
-  store<u32>(block, request == 0 ? Key.unknownSite : request, Block.key);
+  store<u32>(block, request === 0 ? Key.unknownSite : request, Block.key);
   store<u32>(start, number);
   noteLines(address, size, number);
   // The allocator has touched what is now in the block.
-  if (zeroedBy == 0) touchedBefore(address, <u32>end);
+  if (zeroedBy === 0) touchedBefore(address, <u32>end);
 }
 
 /** Before a release. */
 export function released(address: u32): void {
   const number = blockAt(address);
-  if (number == 0) return;
+  if (number === 0) return;
   settle(number);
   forget(number);
 }
 
 /** Behind a reallocation, whose new address is 0 where it failed. */
 export function reallocated(old: u32, address: u32, size: u32): void {
-  if (address == 0 && size != 0) return;
+  if (address === 0 && size !== 0) return;
   const number = blockAt(old);
-  if (number != 0 && address != old) settle(number);
-  if (number != 0) forget(number);
+  if (number !== 0 && address !== old) settle(number);
+  if (number !== 0) forget(number);
   allocated(address, size, 1);
 }
 
 function blockAt(address: u32): u32 {
-  if (address == 0 || address >= COVERED) return 0;
+  if (address === 0 || address >= COVERED) return 0;
   const number = load<u32>(STARTS + ((address >>> 3) << 2));
-  return number != 0 && load<u32>(BLOCKS + number * BLOCK_BYTES, Block.address) == address ? number : 0;
+  return number !== 0 && load<u32>(BLOCKS + number * BLOCK_BYTES, Block.address) === address ? number : 0;
 }
 
 function newNumber(): u32 {
   const free = load<u32>(STATE, State.blockFree);
-  if (free != 0) {
+  if (free !== 0) {
     store<u32>(STATE, load<u32>(BLOCKS + free * BLOCK_BYTES, Block.next), State.blockFree);
     return free;
   }
@@ -93,9 +102,10 @@ function settle(number: u32): void {
   const key = load<u32>(block, Block.key);
   for (let line = address >>> 6; line << 6 < end; line++) {
     const touched = touchedInBlock(line);
-    if (touched == 0) continue;
+    if (touched === 0) continue;
     const mask = touched & bitsInside(line, address, end);
-    if (mask != 0 && settleIn(line, key, mask)) forgetInBlock(max(address, line << 6), min(end, (line + 1) << 6));
+    if (mask !== 0 && settleIn(line, key, mask))
+      forgetInBlock(max(address, line << 6), min(end, (line + 1) << 6));
   }
 }
 
@@ -110,9 +120,9 @@ export function bitsInside(line: u32, address: u32, end: u32): u64 {
 function settleIn(line: u32, key: u32, mask: u64): bool {
   const head: usize = HEADS + (line << 2);
   let own: usize = 0;
-  for (let at = load<u32>(head); at != 0; at = load<u32>(entryAt(at), Settled.next))
-    if (load<u32>(entryAt(at), Settled.key) == key) own = entryAt(at);
-  if (own == 0) {
+  for (let at = load<u32>(head); at !== 0; at = load<u32>(entryAt(at), Settled.next))
+    if (load<u32>(entryAt(at), Settled.key) === key) own = entryAt(at);
+  if (own === 0) {
     const number = load<u32>(STATE, State.settled) + 1;
     if (number >= SETTLED_CAPACITY) {
       store<u32>(STATE, load<u32>(STATE, State.settledLost) + 1, State.settledLost);
@@ -126,10 +136,10 @@ function settleIn(line: u32, key: u32, mask: u64): bool {
     store<u32>(own, line, Settled.line);
     store<u32>(head, number);
   }
-  for (let at = load<u32>(head); at != 0; at = load<u32>(entryAt(at), Settled.next)) {
+  for (let at = load<u32>(head); at !== 0; at = load<u32>(entryAt(at), Settled.next)) {
     const entry = entryAt(at);
     const before = load<u64>(entry, Settled.mask);
-    store<u64>(entry, entry == own ? before | mask : before & ~mask, Settled.mask);
+    store<u64>(entry, entry === own ? before | mask : before & ~mask, Settled.mask);
   }
   return true;
 }

@@ -9,18 +9,22 @@ export function add(key: u32, kind: u32, bucket: u32, weight: f64): void {
   const tag = (kind << 8) | bucket;
   // Lines in a row mostly add to one entry.
   const last: usize = STATE + State.last + kind * LAST_BYTES;
-  if (load<u32>(last) == key && load<u32>(last, 4) == tag) {
+  if (load<u32>(last) === key && load<u32>(last, 4) === tag) {
     const known: usize = load<u32>(last, 8);
     store<f64>(known, load<f64>(known, Entry.weight) + weight, Entry.weight);
     return;
   }
   let entry = find(key, tag);
-  if (load<u32>(entry, Entry.tag) == 0 && key != Key.others && load<u32>(STATE, State.used) >= TABLE_MASK >>> 1) {
+  if (
+    load<u32>(entry, Entry.tag) === 0 &&
+    key !== Key.others &&
+    load<u32>(STATE, State.used) >= TABLE_MASK >>> 1
+  ) {
     store<u32>(STATE, load<u32>(STATE, State.keysLost) + 1, State.keysLost);
     entry = find(Key.others, tag);
     key = Key.others;
   }
-  if (load<u32>(entry, Entry.tag) == 0) {
+  if (load<u32>(entry, Entry.tag) === 0) {
     const used = load<u32>(STATE, State.used);
     store<u32>(USED + (used << 2), <u32>entry);
     store<u32>(STATE, used + 1, State.used);
@@ -38,7 +42,10 @@ function find(key: u32, tag: u32): usize {
   let h: u32 = key * 0x9e3779b1 + tag * 0x85ebca6b;
   h ^= h >>> 15;
   let entry: usize = TABLE + (h & TABLE_MASK) * ENTRY_BYTES;
-  while (load<u32>(entry, Entry.tag) != 0 && (load<u32>(entry, Entry.tag) != tag || load<u32>(entry, Entry.key) != key)) {
+  while (
+    load<u32>(entry, Entry.tag) !== 0 &&
+    (load<u32>(entry, Entry.tag) !== tag || load<u32>(entry, Entry.key) !== key)
+  ) {
     h++;
     entry = TABLE + (h & TABLE_MASK) * ENTRY_BYTES;
   }
@@ -71,8 +78,8 @@ function listOthers(at: usize, used: u32): void {
     const entry: usize = load<u32>(USED + (i << 2));
     const tag = load<u32>(entry, Entry.tag);
     let to = at + LIST_HEADER;
-    while (to < end && load<u32>(to, Entry.tag) != tag) to += ENTRY_BYTES;
-    if (to == end && to + ENTRY_BYTES <= LISTS_END) {
+    while (to < end && load<u32>(to, Entry.tag) !== tag) to += ENTRY_BYTES;
+    if (to === end && to + ENTRY_BYTES <= LISTS_END) {
       store<u32>(to, Key.others, Entry.key);
       store<u32>(to, tag, Entry.tag);
       end += ENTRY_BYTES;

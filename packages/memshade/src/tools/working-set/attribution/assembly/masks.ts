@@ -13,9 +13,9 @@ export function touchedBytes(line: u32): u64 {
   if (!v128.any_true(v128.or(v128.or(a, b), v128.or(c, d)))) return 0;
   return (
     <u64>(<u32>i8x16.bitmask(i8x16.ne(a, none))) |
-    (<u64>(<u32>i8x16.bitmask(i8x16.ne(b, none))) << 16) |
-    (<u64>(<u32>i8x16.bitmask(i8x16.ne(c, none))) << 32) |
-    (<u64>(<u32>i8x16.bitmask(i8x16.ne(d, none))) << 48)
+    ((<u64>(<u32>i8x16.bitmask(i8x16.ne(b, none)))) << 16) |
+    ((<u64>(<u32>i8x16.bitmask(i8x16.ne(c, none)))) << 32) |
+    ((<u64>(<u32>i8x16.bitmask(i8x16.ne(d, none)))) << 48)
   );
 }
 
@@ -31,9 +31,9 @@ export function touchedInBlock(line: u32): u64 {
   if (!v128.any_true(v128.or(v128.or(a, b), v128.or(c, d)))) return 0;
   return (
     <u64>(<u32>i8x16.bitmask(a)) |
-    (<u64>(<u32>i8x16.bitmask(b)) << 16) |
-    (<u64>(<u32>i8x16.bitmask(c)) << 32) |
-    (<u64>(<u32>i8x16.bitmask(d)) << 48)
+    ((<u64>(<u32>i8x16.bitmask(b))) << 16) |
+    ((<u64>(<u32>i8x16.bitmask(c))) << 32) |
+    ((<u64>(<u32>i8x16.bitmask(d))) << 48)
   );
 }
 
@@ -47,10 +47,10 @@ export function touchedBefore(address: u32, end: u32): void {
   }
   if (at + 8 <= last) {
     const marks = load<u64>(at);
-    if (marks != 0) store<u64>(at, ((marks | (marks >>> 1)) & ONES) << 1);
+    if (marks !== 0) store<u64>(at, ((marks | (marks >>> 1)) & ONES) << 1);
     at += 8;
   }
-  for (; at < last; at++) if (load<u8>(at) != 0) store<u8>(at, 2);
+  for (; at < last; at++) if (load<u8>(at) !== 0) store<u8>(at, 2);
 }
 
 /** Eight marks of bytes that were touched in the block that they are in. */
@@ -62,9 +62,9 @@ export function forgetInBlock(address: u32, end: u32): void {
   const last: usize = BYTES + end;
   for (; at + 8 <= last; at += 8) {
     const marks = load<u64>(at);
-    if ((marks & ONES) != 0) store<u64>(at, marks & ~ONES);
+    if ((marks & ONES) !== 0) store<u64>(at, marks & ~ONES);
   }
-  for (; at < last; at++) if (load<u8>(at) == 1) store<u8>(at, 0);
+  for (; at < last; at++) if (load<u8>(at) === 1) store<u8>(at, 0);
 }
 
 /** Forgets what of a line was touched. */
@@ -81,5 +81,5 @@ export function clearLine(line: u32): void {
 /** Bits `from` to `to - 1` of a line; `from` < `to` ≤ 64. */
 @inline
 export function bitsBetween(from: u32, to: u32): u64 {
-  return (u64.MAX_VALUE >>> (64 - <u64>(to - from))) << <u64>from;
+  return (u64.MAX_VALUE >>> (64 - <u64>(to - from))) << (<u64>from);
 }

@@ -34,23 +34,23 @@ function isRegion(key: u32): bool {
 export function addShares(line: u32, parts: u32, region: u32, bucket: u32, now: u32): void {
   const head = ownedAt(line);
   const first: usize = STATE + State.parts;
-  const key = parts == 0 ? region : load<u32>(first);
-  const isFresh = load<u64>(head, Owned.mask) == 0 && load<u32>(head, Owned.next) == 0;
+  const key = parts === 0 ? region : load<u32>(first);
+  const isFresh = load<u64>(head, Owned.mask) === 0 && load<u32>(head, Owned.next) === 0;
   if (parts > 1) {
     const isSame = !isFresh && isAsBefore(line, parts, bucket, now);
-    if (isSame || (isFresh && bucket == LAST_BUCKET)) addParts(parts, bucket);
+    if (isSame || (isFresh && bucket === LAST_BUCKET)) addParts(parts, bucket);
     else addDifferences(line, parts, region, bucket, now);
     if (isSame) stamp(line, now);
     else renew(line, parts, now);
     return;
   }
-  if ((isFresh && bucket == LAST_BUCKET) || (!isFresh && hasOneOwner(line, key, bucket, now)))
+  if ((isFresh && bucket === LAST_BUCKET) || (!isFresh && hasOneOwner(line, key, bucket, now)))
     add(key, Kind.share, bucket, 1);
   else addDifferences(line, parts, region, bucket, now);
-  if (parts == 0) return;
+  if (parts === 0) return;
   const mask = load<u64>(first, 8);
-  const isInPlace = load<u32>(head, Owned.key) == key && (load<u64>(head, Owned.mask) & ~mask) == 0;
-  if (load<u32>(head, Owned.next) == 0 && (isInPlace || isFresh)) note(head, key, mask, now);
+  const isInPlace = load<u32>(head, Owned.key) === key && (load<u64>(head, Owned.mask) & ~mask) === 0;
+  if (load<u32>(head, Owned.next) === 0 && (isInPlace || isFresh)) note(head, key, mask, now);
   else renew(line, parts, now);
 }
 
@@ -62,15 +62,16 @@ function isAsBefore(line: u32, parts: u32, bucket: u32, now: u32): bool {
   do {
     const entry = ownedAt(number);
     const mask = load<u64>(entry, Owned.mask);
-    if (mask != 0) {
+    if (mask !== 0) {
       let at: usize = STATE + State.parts;
-      while (at < end && (load<u32>(at) != load<u32>(entry, Owned.key) || load<u64>(at, 8) != mask)) at += PART_SIZE;
-      if (at == end || bucketOf(now, load<u32>(entry, Owned.stamp)) != bucket) return false;
+      while (at < end && (load<u32>(at) !== load<u32>(entry, Owned.key) || load<u64>(at, 8) !== mask))
+        at += PART_SIZE;
+      if (at === end || bucketOf(now, load<u32>(entry, Owned.stamp)) !== bucket) return false;
       known++;
     }
     number = load<u32>(entry, Owned.next);
-  } while (number != 0);
-  return known == parts;
+  } while (number !== 0);
+  return known === parts;
 }
 
 function stamp(line: u32, now: u32): void {
@@ -78,7 +79,7 @@ function stamp(line: u32, now: u32): void {
   do {
     store<u32>(ownedAt(number), now, Owned.stamp);
     number = load<u32>(ownedAt(number), Owned.next);
-  } while (number != 0);
+  } while (number !== 0);
 }
 
 /** Adds what a line is divided into now, at all scales at which it is new. */
@@ -97,13 +98,13 @@ function hasOneOwner(line: u32, key: u32, bucket: u32, now: u32): bool {
   let number = line;
   do {
     const entry = ownedAt(number);
-    if (load<u64>(entry, Owned.mask) != 0) {
-      if (load<u32>(entry, Owned.key) != key) return false;
+    if (load<u64>(entry, Owned.mask) !== 0) {
+      if (load<u32>(entry, Owned.key) !== key) return false;
       newest = min(newest, bucketOf(now, load<u32>(entry, Owned.stamp)));
     }
     number = load<u32>(entry, Owned.next);
-  } while (number != 0);
-  return newest == bucket;
+  } while (number !== 0);
+  return newest === bucket;
 }
 
 /** The general case: at each scale, what the line is divided into now, without what it was divided into before. */
@@ -112,14 +113,14 @@ function addDifferences(line: u32, parts: u32, region: u32, bucket: u32, now: u3
   let number = line;
   do {
     const entry = ownedAt(number);
-    if (load<u64>(entry, Owned.mask) != 0) {
+    if (load<u64>(entry, Owned.mask) !== 0) {
       const stamp = load<u32>(entry, Owned.stamp);
       buckets |= 1 << bucketOf(now, stamp);
     }
     number = load<u32>(entry, Owned.next);
-  } while (number != 0);
+  } while (number !== 0);
   let from: u32 = 0;
-  for (; buckets != 0; buckets &= buckets - 1) {
+  for (; buckets !== 0; buckets &= buckets - 1) {
     const to: u32 = ctz(buckets);
     weights = 0;
     divide(line, parts, region, from, now, 1);
@@ -129,7 +130,7 @@ function addDifferences(line: u32, parts: u32, region: u32, bucket: u32, now: u3
       const weight = load<f64>(at, 8);
       if (abs(weight) < LEAST_WEIGHT) continue;
       add(load<u32>(at), Kind.share, to, weight);
-      if (from != 0) add(load<u32>(at), Kind.share, from, -weight);
+      if (from !== 0) add(load<u32>(at), Kind.share, from, -weight);
     }
     from = to;
   }
@@ -150,8 +151,8 @@ function divide(line: u32, parts: u32, region: u32, scale: u32, now: u32, sign: 
     const entry = ownedAt(number);
     if (isInside(entry, now, scale)) touched |= load<u64>(entry, Owned.mask);
     number = load<u32>(entry, Owned.next);
-  } while (number != 0);
-  if (touched == 0) {
+  } while (number !== 0);
+  if (touched === 0) {
     weigh(region, sign);
     return;
   }
@@ -160,27 +161,27 @@ function divide(line: u32, parts: u32, region: u32, scale: u32, now: u32, sign: 
   for (let at: usize = STATE + State.parts; at < end; at += PART_SIZE)
     if (!isRegion(load<u32>(at))) weigh(load<u32>(at), <f64>popcnt(load<u64>(at, 8)) * one);
   do {
-    const entry = ownedAt(number == 0 ? line : number);
+    const entry = ownedAt(number === 0 ? line : number);
     if (!isRegion(load<u32>(entry, Owned.key)) && isInside(entry, now, scale)) {
       const own = load<u64>(entry, Owned.mask) & ~inNew;
-      if (own != 0) weigh(load<u32>(entry, Owned.key), <f64>popcnt(own) * one);
+      if (own !== 0) weigh(load<u32>(entry, Owned.key), <f64>popcnt(own) * one);
       owned |= own;
     }
     number = load<u32>(entry, Owned.next);
-  } while (number != 0);
-  if ((touched & ~owned) != 0) weigh(region, <f64>popcnt(touched & ~owned) * one);
+  } while (number !== 0);
+  if ((touched & ~owned) !== 0) weigh(region, <f64>popcnt(touched & ~owned) * one);
 }
 
 /** Whether the interval of an entry is part of the present one at a scale. */
 @inline
 function isInside(entry: usize, now: u32, scale: u32): bool {
-  return load<u64>(entry, Owned.mask) != 0 && bucketOf(now, load<u32>(entry, Owned.stamp)) <= scale;
+  return load<u64>(entry, Owned.mask) !== 0 && bucketOf(now, load<u32>(entry, Owned.stamp)) <= scale;
 }
 
 function weigh(key: u32, weight: f64): void {
   const end: usize = STATE + State.weights + weights * WEIGHT_SIZE;
   for (let at: usize = STATE + State.weights; at < end; at += WEIGHT_SIZE)
-    if (load<u32>(at) == key) {
+    if (load<u32>(at) === key) {
       store<f64>(at, load<f64>(at, 8) + weight, 8);
       return;
     }
@@ -213,19 +214,19 @@ function renew(line: u32, parts: u32, now: u32): void {
     const gone = inBlock | (isRegion(load<u32>(entry, Owned.key)) ? inRegion : 0);
     const left = load<u64>(entry, Owned.mask) & ~gone;
     store<u64>(entry, left, Owned.mask);
-    if (left == 0 && entry != head) {
+    if (left === 0 && entry !== head) {
       store<u32>(before, next, Owned.next);
       store<u32>(entry, load<u32>(STATE, State.ownedFree), Owned.next);
       store<u32>(STATE, number, State.ownedFree);
     } else before = entry;
-    if (next == 0) break;
+    if (next === 0) break;
     number = next;
   }
   for (let at: usize = STATE + State.parts; at < end; at += PART_SIZE) {
     let entry = head;
-    if (load<u64>(head, Owned.mask) != 0) {
+    if (load<u64>(head, Owned.mask) !== 0) {
       const number = newNumber();
-      if (number == 0) continue;
+      if (number === 0) continue;
       entry = ownedAt(number);
       store<u32>(entry, load<u32>(head, Owned.next), Owned.next);
       store<u32>(head, number, Owned.next);
@@ -236,7 +237,7 @@ function renew(line: u32, parts: u32, now: u32): void {
 
 function newNumber(): u32 {
   const free = load<u32>(STATE, State.ownedFree);
-  if (free != 0) {
+  if (free !== 0) {
     store<u32>(STATE, load<u32>(ownedAt(free), Owned.next), State.ownedFree);
     return free;
   }
@@ -259,5 +260,5 @@ export function halveOwned(lines: u32): void {
 @inline
 function halveStamp(entry: usize): void {
   const stamp = load<u32>(entry, Owned.stamp);
-  if (stamp != 0) store<u32>(entry, (stamp + 1) >>> 1, Owned.stamp);
+  if (stamp !== 0) store<u32>(entry, (stamp + 1) >>> 1, Owned.stamp);
 }

@@ -15,18 +15,18 @@ let parts: u32 = 0;
 export function share(line: u32, touched: u64, settled: u64, bucket: u32): void {
   parts = 0;
   let owned: u64 = 0;
-  if (touched != 0) {
+  if (touched !== 0) {
     const inBlock = touchedInBlock(line);
     const first = load<u32>(FIRSTS + (line << 2));
-    if (first != 0) owned |= partOfBlock(line, first, inBlock);
+    if (first !== 0) owned |= partOfBlock(line, first, inBlock);
     const starts: usize = STARTS + (line << 5);
     for (let granule: u32 = 0; granule < 8; granule++) {
       const number = load<u32>(starts + (granule << 2));
-      if (number != 0) owned |= partOfBlock(line, number, inBlock & ~owned);
+      if (number !== 0) owned |= partOfBlock(line, number, inBlock & ~owned);
     }
   }
-  if (settled != 0)
-    for (let at = load<u32>(HEADS + (line << 2)); at != 0; at = load<u32>(entryAt(at), Settled.next)) {
+  if (settled !== 0)
+    for (let at = load<u32>(HEADS + (line << 2)); at !== 0; at = load<u32>(entryAt(at), Settled.next)) {
       const own = load<u64>(entryAt(at), Settled.mask) & ~owned;
       notePart(load<u32>(entryAt(at), Settled.key), own);
       owned |= own;
@@ -49,10 +49,10 @@ function partOfBlock(line: u32, number: u32, touched: u64): u64 {
 
 /** Each key has one part of a line. */
 function notePart(key: u32, mask: u64): void {
-  if (mask == 0) return;
+  if (mask === 0) return;
   const end: usize = STATE + State.parts + parts * PART_SIZE;
   for (let at: usize = STATE + State.parts; at < end; at += PART_SIZE)
-    if (load<u32>(at) == key) {
+    if (load<u32>(at) === key) {
       store<u64>(at, load<u64>(at, 8) | mask, 8);
       return;
     }
@@ -63,6 +63,7 @@ function notePart(key: u32, mask: u64): void {
 
 /** What a line is part of if it is no block's. */
 export function regionOfLine(line: u32): u32 {
-  if (line >= load<u32>(CONTROL, Control.stackFrom) && line < load<u32>(CONTROL, Control.stackTo)) return Key.stack;
+  if (line >= load<u32>(CONTROL, Control.stackFrom) && line < load<u32>(CONTROL, Control.stackTo))
+    return Key.stack;
   return line >= load<u32>(CONTROL, Control.heapFrom) ? Key.heap : Key.statics;
 }

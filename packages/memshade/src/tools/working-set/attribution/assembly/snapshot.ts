@@ -26,7 +26,7 @@ export function attribute(): void {
   for (let group: u32 = 0; group < end; group += 16) {
     const marks = v128.or(v128.or(v128.load(group), v128.load(WRITTEN + group)), v128.load(BOTH + group));
     if (!v128.any_true(marks)) continue;
-    for (let mask: u32 = i8x16.bitmask(i8x16.ne(marks, i8x16.splat(0))); mask != 0; mask &= mask - 1) {
+    for (let mask: u32 = i8x16.bitmask(i8x16.ne(marks, i8x16.splat(0))); mask !== 0; mask &= mask - 1) {
       attributeLine(group + ctz(mask));
       lines++;
     }
@@ -36,12 +36,12 @@ export function attribute(): void {
     for (let bucket: u32 = 0; bucket < 16; bucket++) {
       const at: usize = STATE + State.byteCounts + (bucket << 2);
       const count = load<u32>(at);
-      if (count == 0) continue;
+      if (count === 0) continue;
       add(Key.bytes, Kind.fill, bucket, <f64>count);
       store<u32>(at, 0);
     }
   if (OWNERS) {
-    for (let number = load<u32>(STATE, State.settled); number != 0; number--)
+    for (let number = load<u32>(STATE, State.settled); number !== 0; number--)
       store<u32>(HEADS + (load<u32>(entryAt(number), Settled.line) << 2), 0);
     store<u32>(STATE, 0, State.settled);
   }
@@ -72,7 +72,7 @@ function attributeLine(line: u32): void {
     if (isCovered) share(line, touched, settled, bucket);
     else add(regionOfLine(line), Kind.share, bucket, 1);
   }
-  if (touched != 0) clearLine(line);
+  if (touched !== 0) clearLine(line);
 }
 
 /** Counts bytes by the number of time scales at which they are new. */
@@ -80,17 +80,17 @@ function countBytes(line: u32, mask: u64, now: u32): void {
   const stamps: usize = BYTE_STAMPS + (line << 7);
   for (let eight: u32 = 0; eight < 8; eight++) {
     const bits = <u32>(mask >>> <u64>(eight << 3)) & 0xff;
-    if (bits == 0) continue;
+    if (bits === 0) continue;
     const at: usize = stamps + (eight << 4);
     // Neighbours mostly have one history.
     const first: u32 = load<u16>(at);
-    if (bits == 0xff && i16x8.all_true(i16x8.eq(v128.load(at), i16x8.splat(<i16>first)))) {
+    if (bits === 0xff && i16x8.all_true(i16x8.eq(v128.load(at), i16x8.splat(<i16>first)))) {
       countByte(now, first, 8);
       v128.store(at, i16x8.splat(<i16>now));
       continue;
     }
-    for (let rest = bits; rest != 0; rest &= rest - 1) {
-      const one = at + (<usize>ctz(rest) << 1);
+    for (let rest = bits; rest !== 0; rest &= rest - 1) {
+      const one = at + ((<usize>ctz(rest)) << 1);
       countByte(now, load<u16>(one), 1);
       store<u16>(one, <u16>now);
     }
@@ -106,7 +106,7 @@ function countByte(now: u32, before: u32, bytes: u32): void {
 @inline
 function settledBytes(line: u32): u64 {
   let mask: u64 = 0;
-  for (let at = load<u32>(HEADS + (line << 2)); at != 0; at = load<u32>(entryAt(at), Settled.next))
+  for (let at = load<u32>(HEADS + (line << 2)); at !== 0; at = load<u32>(entryAt(at), Settled.next))
     mask |= load<u64>(entryAt(at), Settled.mask);
   return mask;
 }

@@ -7,13 +7,13 @@ export function touched(first: u32, last: u32, key: u32): void {
   if (last >= LINES) return;
   for (let line = first; line <= last; line++) {
     const at: usize = TOUCHERS + (line << 2);
-    if (load<u32>(at) == 0) store<u32>(at, key);
+    if (load<u32>(at) === 0) store<u32>(at, key);
   }
 }
 
 /** The same for a range of any size, and for its bytes. Ranges beyond the program's memory trap anyway. */
 function touchRange(address: u32, size: u32, key: u32): void {
-  if (size == 0) return;
+  if (size === 0) return;
   const last = <u64>address + size - 1;
   if (last >>> 6 >= LINES) return;
   if (FIRST_TOUCH) touched(address >>> 6, <u32>(last >>> 6), key);
@@ -49,5 +49,5 @@ export function initialized(destination: u32, size: u32): void {
 /** The host read or wrote the program's memory: for the call that led to it, if one did. */
 export function hostAccessed(address: u32, size: u32): void {
   const key = load<u32>(STATE, State.key);
-  touchRange(address, size, key == 0 ? Key.host : key);
+  touchRange(address, size, key === 0 ? Key.host : key);
 }

@@ -14,7 +14,7 @@ export function add(histogram: usize, value: u64): void {
   const shared =
     SINGLE + ((high - SINGLE_BITS) << FINE_BITS) + ((value >> (high - FINE_BITS)) & ((1 << FINE_BITS) - 1));
   const bin = select<u64>(value, shared, value < SINGLE);
-  const at: usize = histogram + (<u32>bin << 4);
+  const at: usize = histogram + ((<u32>bin) << 4);
   store<f64>(at, load<f64>(at) + 1);
   store<f64>(at, load<f64>(at, 8) + <f64>value, 8);
 }
@@ -33,6 +33,6 @@ function addAny(histogram: usize, value: u64): void {
 /** Adds a value with a bin of its own so many times. */
 @inline
 export function addOften(histogram: usize, value: u64, times: f64): void {
-  const at: usize = histogram + (<u32>value << 4);
+  const at: usize = histogram + ((<u32>value) << 4);
   store<f64>(at, load<f64>(at) + times);
 }

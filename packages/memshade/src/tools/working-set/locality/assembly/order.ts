@@ -35,10 +35,7 @@ function marksBehind(stamp: u32): u32 {
   );
   const partsBehind = i16x8.gt_u(i16x8(0, 1, 2, 3, 4, 5, 6, 7), i16x8.splat(<i16>((stamp >>> 10) & 7)));
   const counts = i32x4.extadd_pairwise_i16x8_u(
-    i16x8.add(
-      i16x8.extadd_pairwise_i8x16_u(v128.and(words, wordsBehind)),
-      v128.and(parts, partsBehind),
-    ),
+    i16x8.add(i16x8.extadd_pairwise_i8x16_u(v128.and(words, wordsBehind)), v128.and(parts, partsBehind)),
   );
   const halves = i64x2.extract_lane(counts, 0) + i64x2.extract_lane(counts, 1);
   let count = <u32>inWord + <u32>halves + <u32>(halves >>> 32);
@@ -52,12 +49,12 @@ function marksBehind(stamp: u32): u32 {
 @inline
 function changeMark(stamp: u32, change: i32): void {
   const word: usize = MARKS + ((stamp >>> 6) << 3);
-  store<u64>(word, load<u64>(word) ^ (<u64>1 << (stamp & 63)));
+  store<u64>(word, load<u64>(word) ^ ((<u64>1) << (stamp & 63)));
   const inPart: usize = wordCounts() + (stamp >>> 6);
   store<u8>(inPart, load<u8>(inPart) + change);
   const inBlock: usize = partCounts() + ((stamp >>> 10) << 1);
   store<u16>(inBlock, load<u16>(inBlock) + change);
-  for (let block = stamp >>> BLOCK_SHIFT; block != 0; block &= block - 1)
+  for (let block = stamp >>> BLOCK_SHIFT; block !== 0; block &= block - 1)
     store<u32>(blockCount(block), load<u32>(blockCount(block)) + change);
 }
 
@@ -73,17 +70,17 @@ export function moveToFront(at: usize): i32 {
   const wanted = i32x4.splat(<u32>at);
   const newest = v128.load(STATE, State.front);
   const here = i32x4.bitmask(i32x4.eq(newest, wanted));
-  if (here != 0) {
+  if (here !== 0) {
     const place = ctz(here);
     v128.store(STATE, pushed(newest, <u32>at, place), State.front);
     return place;
   }
   const older = v128.load(STATE, State.front + 16);
   const there = i32x4.bitmask(i32x4.eq(older, wanted));
-  const place = there != 0 ? ctz(there) : 3;
+  const place = there !== 0 ? ctz(there) : 3;
   v128.store(STATE, pushed(newest, <u32>at, 3), State.front);
   v128.store(STATE, pushed(older, i32x4.extract_lane(newest, 3), place), State.front + 16);
-  if (there != 0) return 4 + place;
+  if (there !== 0) return 4 + place;
   return fromStamp(at, newest, older);
 }
 
@@ -93,7 +90,7 @@ function fromStamp(at: usize, newest: v128, older: v128): i32 {
   const stamp = load<u32>(at);
   store<u32>(at, IN_FRONT);
   let distance: i32 = -1;
-  if (stamp != 0) {
+  if (stamp !== 0) {
     const none = i32x4.splat(0);
     const free = i32x4.bitmask(i32x4.eq(newest, none)) | (i32x4.bitmask(i32x4.eq(older, none)) << 4);
     distance = FRONT_LINES - popcnt(free) + marksBehind(stamp);
@@ -104,7 +101,7 @@ function fromStamp(at: usize, newest: v128, older: v128): i32 {
     if (number >= load<u32>(STATE, State.high)) store<u32>(STATE, number + 1, State.high);
   }
   const last = i32x4.extract_lane(older, 3);
-  if (last != 0) giveStamp(last);
+  if (last !== 0) giveStamp(last);
   return distance;
 }
 
@@ -123,7 +120,7 @@ function renumber(): u32 {
   const marked = load<u32>(STATE, State.live) - FRONT_LINES - 1;
   for (let at: usize = ENTRIES; at < ENTRIES + (high << 4); at += 16) {
     const stamp = load<u32>(at);
-    if (stamp != 0 && stamp != IN_FRONT) store<u32>(at, marked - marksBehind(stamp));
+    if (stamp !== 0 && stamp !== IN_FRONT) store<u32>(at, marked - marksBehind(stamp));
   }
   const last = load<u32>(STATE, State.capacity);
   memory.fill(MARKS, 0, ((last >>> 6) + 1) << 3);

@@ -1,7 +1,23 @@
 import { add, addOften, addSmall } from "./histogram";
 import {
-  ACCESSES, BUFFER, BUFFER_BYTES, CACHE_LINES, clockNow, CONTROL, DISTANCES, ENTRIES, EXACT,
-  FIRSTS, LIMIT, LINES, MULTIPLIER, LINES_SHIFT, SITE_MASK, SITES, STATE, TIMES,
+  ACCESSES,
+  BUFFER,
+  BUFFER_BYTES,
+  CACHE_LINES,
+  clockNow,
+  CONTROL,
+  DISTANCES,
+  ENTRIES,
+  EXACT,
+  FIRSTS,
+  LIMIT,
+  LINES,
+  MULTIPLIER,
+  LINES_SHIFT,
+  SITE_MASK,
+  SITES,
+  STATE,
+  TIMES,
 } from "./imports";
 import { Entry, NO_SITE, SITE_BYTES, Site, State, WAITING_BYTES, Waiting } from "./layout.generated";
 import { moveToFront } from "./order";
@@ -19,7 +35,7 @@ const LONGEST_WALK: u64 = 1 << 30;
 @inline
 function scaled(distance: i32): u64 {
   const hashes = <u64>LIMIT + 1;
-  return ((<u64>distance << 32) + (hashes >>> 1)) / hashes;
+  return (((<u64>distance) << 32) + (hashes >>> 1)) / hashes;
 }
 
 /**
@@ -64,12 +80,12 @@ function follow(line: u32, position: u64, site: u32): void {
 function entryOfSite(site: u32): usize {
   let at: usize = SITES + ((((site * 0x9e3779b1) >>> 8) & SITE_MASK) << 5);
   let found = load<u32>(at);
-  while (found != site + 1 && found != 0) {
+  while (found !== site + 1 && found !== 0) {
     at += SITE_BYTES;
     if (at > SITES + SITE_MASK * SITE_BYTES) at = SITES;
     found = load<u32>(at);
   }
-  if (found != 0) return at;
+  if (found !== 0) return at;
   const count = load<u32>(STATE, State.sites) + 1;
   // One entry always stays free, so that searches end; what finds no room has none.
   if (count > SITE_MASK) return 0;
@@ -81,23 +97,23 @@ function entryOfSite(site: u32): usize {
 @inline
 function charge(site: u32, missing: bool, cold: bool): void {
   const at = entryOfSite(site);
-  if (at == 0) return;
+  if (at === 0) return;
   store<f64>(at, load<f64>(at, Site.references) + 1, Site.references);
   // No branch: which references miss is what nobody can guess.
-  store<f64>(at, load<f64>(at, Site.misses) + <f64><u32>missing, Site.misses);
+  store<f64>(at, load<f64>(at, Site.misses) + <f64>(<u32>missing), Site.misses);
   if (cold) store<f64>(at, load<f64>(at, Site.cold) + 1, Site.cold);
 }
 
 /** Exact: an access behind the instruction that made it. */
 export function access(address: u32, size: u32, site: u32): void {
-  if (size == 0) return;
+  if (size === 0) return;
   const first = address >>> LINE_SHIFT;
   const last = (address + size - 1) >>> LINE_SHIFT;
   for (let line = first; ; line++) {
     const position = load<u64>(STATE, State.references) + 1;
     store<u64>(STATE, position, State.references);
     follow(line, position, site);
-    if (line == last) return;
+    if (line === last) return;
   }
 }
 
@@ -128,13 +144,13 @@ export function note(line: u32, site: u32, clock: i32): void {
   store<u32>(BUFFER + used, site, 4);
   store<i32>(BUFFER + used, clock, Waiting.clock);
   store<u32>(STATE, used + WAITING_BYTES, State.buffered);
-  if (used + WAITING_BYTES == BUFFER_BYTES) drain();
+  if (used + WAITING_BYTES === BUFFER_BYTES) drain();
 }
 
 /** Sampling: the references that inserted code has put aside. */
 export function drain(): void {
   const end = load<u32>(STATE, State.buffered);
-  if (end == 0) return;
+  if (end === 0) return;
   store<u32>(STATE, 0, State.buffered);
   const origin = positionAt(0);
   let at: usize = BUFFER;
@@ -153,7 +169,7 @@ export function drain(): void {
 /** The references that wait from `at` on, as long as they are to the line that was referenced last. Returns where they end. */
 @inline
 function followAgain(line: u32, from: usize, end: usize, origin: u64): usize {
-  if (from == end || load<u32>(from) != line) return from;
+  if (from === end || load<u32>(from) !== line) return from;
   const entry = entryOf(line);
   let last = load<u64>(entry, Entry.position);
   let at = from;
@@ -163,16 +179,16 @@ function followAgain(line: u32, from: usize, end: usize, origin: u64): usize {
     const position = origin - load<i32>(at, Waiting.clock);
     addSmall(TIMES, position > last ? position - last : 1);
     const next = load<u32>(at, 4);
-    if (next != site) {
+    if (next !== site) {
       site = next;
       ofSite = entryOfSite(site);
     }
-    if (ofSite != 0) store<f64>(ofSite, load<f64>(ofSite, Site.references) + 1, Site.references);
+    if (ofSite !== 0) store<f64>(ofSite, load<f64>(ofSite, Site.references) + 1, Site.references);
     last = position;
     at += WAITING_BYTES;
-  } while (at < end && load<u32>(at) == line);
+  } while (at < end && load<u32>(at) === line);
   store<u64>(entry, last, Entry.position);
-  const all = <f64><i32>((at - from) / WAITING_BYTES);
+  const all = <f64>(<i32>((at - from) / WAITING_BYTES));
   addOften(DISTANCES, 0, all);
   store<f64>(STATE, load<f64>(STATE, State.sampled) + all, State.sampled);
   return at;
@@ -183,7 +199,7 @@ export function sampleRange(address: u32, size: u32, site: u32, clock: i32): voi
   const last = (address + size - 1) >>> LINE_SHIFT;
   for (let line = address >>> LINE_SHIFT; ; line++) {
     if (isSampled(line)) note(line, site, clock);
-    if (line == last) return;
+    if (line === last) return;
   }
 }
 
@@ -200,7 +216,7 @@ export function sampleStrided(
   clock: i32,
   accesses: u32,
 ): void {
-  if (trips == 0) return;
+  if (trips === 0) return;
   const start = end - trips * stride;
   const falls = stride < 0;
   const first = (falls ? end - stride : start) >>> LINE_SHIFT;
@@ -208,7 +224,11 @@ export function sampleStrided(
   const count = last - first + 1;
   const step: u32 = falls ? -stride : stride;
   const from = falls ? last : first;
-  for (let done = skipLines(from, 0, count, falls); done < count; done = skipLines(from, done + 1, count, falls)) {
+  for (
+    let done = skipLines(from, 0, count, falls);
+    done < count;
+    done = skipLines(from, done + 1, count, falls)
+  ) {
     const line = falls ? from - done : from + done;
     if (isSampled(line)) note(line, site, clock + clockBefore(line, start, step, trips, falls, accesses));
   }
@@ -226,7 +246,7 @@ function clockBefore(line: u32, start: u32, step: u32, trips: u32, falls: bool, 
 /** Most steps are of a size for which nothing needs to be divided. */
 @inline
 function stepsIn(bytes: u32, step: u32): u32 {
-  return (step & (step - 1)) == 0 ? bytes >>> ctz(step) : bytes / step;
+  return (step & (step - 1)) === 0 ? bytes >>> ctz(step) : bytes / step;
 }
 
 /** How many lines of a walk have been passed by at the next one that may be sampled: hardly any is. */
@@ -256,7 +276,7 @@ function skipByFour(from: u32, begun: u32, count: u32, falls: bool): u32 {
 
 /** A bulk instruction: one reference for each line. The clock counts one access for all. */
 function bulk(address: u32, size: u32): void {
-  if (size == 0) return;
+  if (size === 0) return;
   if (EXACT) {
     access(address, size, NO_SITE);
     return;
@@ -266,7 +286,7 @@ function bulk(address: u32, size: u32): void {
   const clock = clockNow();
   for (let line = address >>> LINE_SHIFT; ; line++) {
     if (isSampled(line)) follow(line, positionAt(clock), NO_SITE);
-    if (line == last) return;
+    if (line === last) return;
     store<u64>(STATE, load<u64>(STATE, State.references) + 1, State.references);
   }
 }
