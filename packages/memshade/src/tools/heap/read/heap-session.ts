@@ -69,6 +69,8 @@ interface SessionModule {
 
 /** What an instance handed out before its end, and where its totals stood when the session was reset. */
 interface SessionInstance {
+  /** Number of the first instance with these tables. */
+  first: number;
   /** How many instances have these tables: several where they share their memory. */
   members: number;
   /** Names the tables of instances that share them. */
@@ -80,6 +82,13 @@ interface SessionInstance {
   peaks: { stamp: number; context: ShadowContext }[];
 }
 
+/** The figures of an instance, at its end or as they are now. */
+interface Finished {
+  first: number;
+  module: number;
+  contents: ShadowContents;
+}
+
 /**
  * Everything recorded about the heap in one run: instances with their shadow memories while they live, their figures
  * once they are gone. Instances of one module share its contexts.
@@ -88,7 +97,7 @@ export class HeapSession {
   readonly #options: HeapSessionOptions;
   readonly #modules: SessionModule[] = [];
   readonly #instances = new Map<number, SessionInstance>();
-  #finished: { module: number; contents: ShadowContents }[] = [];
+  #finished: Finished[] = [];
   #nextNumber = 0;
 
   constructor(options: HeapSessionOptions) {
@@ -117,6 +126,7 @@ export class HeapSession {
       return { number, module };
     }
     const instance: SessionInstance = {
+      first: number,
       members: 1,
       group: place?.group,
       module,
@@ -153,8 +163,7 @@ export class HeapSession {
     if (instance === undefined) return;
     this.#instances.delete(handle.number);
     instance.members--;
-    if (instance.members === 0)
-      this.#finished.push({ module: instance.module, contents: contentsOf(instance) });
+    if (instance.members === 0) this.#finished.push(finish(instance));
   }
 
   /** Whether tables that instances share are still in use. */
@@ -174,13 +183,10 @@ export class HeapSession {
 
   /** The profile up to now; live blocks count as if they ended now. Changes nothing. */
   snapshot(_end: RunEnd): HeapSnapshot {
-    const all = [
-      ...this.#finished,
-      ...[...new Set(this.#instances.values())].map((instance) => ({
-        module: instance.module,
-        contents: contentsOf(instance),
-      })),
-    ];
+    // When an instance that nobody uses ends is the garbage collector's choice: it must not show in the profile.
+    const all = [...this.#finished, ...[...new Set(this.#instances.values())].map(finish)].sort(
+      (a, b) => a.first - b.first,
+    );
     const confirmed = this.#modules.map((module, index) =>
       confirmAllocator(
         module.info,
@@ -234,6 +240,11 @@ export class HeapSession {
     if (known >= 0) return known;
     return this.#modules.push({ info, original, path, instances: 0 }) - 1;
   }
+}
+
+function finish(instance: SessionInstance): Finished {
+  const { first, module } = instance;
+  return { first, module, contents: contentsOf(instance) };
 }
 
 /** An instance's figures with what it handed out earlier, less what a reset took away. */

@@ -13,15 +13,18 @@ export const WASTE_FILE = "waste.json";
 
 interface Instance {
   module: number;
-  reader: WasteReader;
+  /** Undefined once the instance is gone. */
+  reader: WasteReader | undefined;
   exitVisible: boolean;
+  /** What it left. */
+  contents: WasteContents | undefined;
 }
 
 /** Everything the waste tool recorded in one run. */
 export class WasteSession implements ToolSession {
   readonly tool = "waste";
+  /** In the order in which they came, gone ones too: when one goes is the garbage collector's choice, and must not show. */
   readonly #instances = new Map<number, Instance>();
-  readonly #finished: { module: number; contents: WasteContents }[] = [];
   readonly #modules = new Map<number, { info: InstrumentedInfo; original: () => Uint8Array }>();
 
   addInstance(
@@ -37,29 +40,28 @@ export class WasteSession implements ToolSession {
       module: handle.module,
       reader: new WasteReader(memory, info, tables),
       exitVisible: isVisibleAtExit(info),
+      contents: undefined,
     });
   }
 
   releaseInstance(handle: InstanceHandle): void {
     const instance = this.#instances.get(handle.number);
-    if (instance === undefined) return;
-    this.#finished.push({ module: instance.module, contents: instance.reader.read(instance.exitVisible) });
-    this.#instances.delete(handle.number);
+    if (instance?.reader === undefined) return;
+    instance.contents = instance.reader.read(instance.exitVisible);
+    instance.reader = undefined;
   }
 
   reset(): void {
-    this.#finished.length = 0;
-    for (const { reader } of this.#instances.values()) reader.reset();
+    for (const [number, { reader }] of this.#instances)
+      if (reader === undefined) this.#instances.delete(number);
+      else reader.reset();
   }
 
   snapshot(_end: RunEnd, facts: RunFacts): ToolSnapshot {
-    const contents = [
-      ...this.#finished,
-      ...[...this.#instances.values()].map(({ module, reader, exitVisible }) => ({
-        module,
-        contents: reader.read(exitVisible),
-      })),
-    ];
+    const contents = [...this.#instances.values()].flatMap(({ module, reader, exitVisible, contents }) => {
+      const left = contents ?? reader?.read(exitVisible);
+      return left === undefined ? [] : { module, contents: left };
+    });
     const modules: ModuleContents[] = [...this.#modules].map(([index, { info, original }]) => ({
       index,
       info,

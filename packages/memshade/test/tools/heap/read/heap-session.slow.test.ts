@@ -233,6 +233,20 @@ describe("an instance that is released", () => {
     expect(heap.profiled.session.flush(heap.profiled.handle)).toBe(false);
   });
 
+  it("leaves them at its place: the garbage collector decides when it goes, and the profile does not show that", () => {
+    const profileOf = (...released: number[]) => {
+      const session = newSession();
+      const heaps = [1, 2, 3].map(() => new ScriptedHeap({}, { session }));
+      for (const heap of heaps) work(heap);
+      for (const index of released) session.releaseInstance(heaps[index].profiled.handle);
+      const { raw, ...rest } = snapshotOf(session);
+      return { ...rest, raw: Buffer.from(writeRaw(raw)).toString("hex") };
+    };
+    const kept = profileOf();
+    expect(profileOf(2)).toEqual(kept);
+    expect(profileOf(1, 0, 2)).toEqual(kept);
+  });
+
   it("does not mix with the ones that come after it", () => {
     const session = newSession();
     const first = new ScriptedHeap({}, { session });
