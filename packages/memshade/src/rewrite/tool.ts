@@ -60,29 +60,20 @@ export interface ToolPass {
    * 0 if there is no second). The instruction itself becomes a call of a function that runs the tool's `bulk` listeners.
    */
   bulk?(op: number, first: number, second: number, start: number, end: number): void;
-  /** Inside of a loop, the value at stack index `at` is about to be assigned to `local`. */
-  assignInLoop?(local: number, at: number): void;
   /** The block, loop, `if` or `try` at `start` opens: it is about to get the control index `control.top + 1`. */
   enterBlock?(start: number): void;
   /** A basic block ends at `position`: what follows may run a different number of times. */
   endBlock?(position: number): void;
   /** A loop's first instruction is at `body`; it is the innermost block. */
   enterLoop?(body: number): void;
-  /**
-   * The innermost block, a loop, ends at `[start, end)`. `oneBlock`: all of it is one basic block, which goes on behind it.
-   * `reached`: control gets to its end.
-   */
-  leaveLoop?(start: number, end: number, oneBlock: boolean, reached: boolean): void;
-  /** The innermost block ends before `end`: branches to its label lead there, but for those to a loop. */
-  leaveBlock?(end: number): void;
+  /** The innermost block, a loop, ends at `[start, end)`. `oneBlock`: all of it is one basic block, which goes on behind it. */
+  leaveLoop?(start: number, end: number, oneBlock: boolean): void;
   /** What follows the innermost block, which ends, runs exactly as often as what came before it, unless something traps. */
   passBlock?(): void;
   /** What follows at `position` may be reached by an exception that was caught. */
   caught?(position: number): void;
   /** What happened since `position` may not have happened: another path joins. A block has ended before. */
   merge?(position: number): void;
-  /** The instruction at `start` branches to the block at control index `target`, always or sometimes. Once per label. */
-  branchTo?(target: number, start: number, always: boolean): void;
   /** The instruction `op` at `start` may end the function: a return, a throw, a branch out of it, or its last `end`. */
   leave?(start: number, op: number): void;
   /** The global that `setGlobal` answers for, −1: none. */

@@ -159,9 +159,8 @@ export class BlockWalk {
     const fallsThrough = reached && (isLoop || (opened === Op.BLOCK && control.targeted[top] === 0));
     if (isLoop) {
       const oneBlock = reached && control.oneBlock[top] === 1;
-      for (const tool of listeners.leaveLoop) tool.leaveLoop(start, end, oneBlock, reached);
+      for (const tool of listeners.leaveLoop) tool.leaveLoop(start, end, oneBlock);
     }
-    for (const tool of listeners.leaveBlock) tool.leaveBlock(end);
     if (!fallsThrough) {
       this.#joinPaths(start);
       stack.depth = control.height[top];
@@ -202,7 +201,7 @@ export class BlockWalk {
     const label = readU32Leb(bytes, isCast ? pos + 1 : pos);
     const end = skipImmediates(bytes, pos, IMMEDIATE_KIND[op]);
     this.#mayLeave(label, start, op);
-    this.#branchTo(label, start, op === Op.BR);
+    this.#control.branch(label);
     if (op === Op.BR) {
       this.#control.notOneBlock();
       this.unreachable = true;
@@ -224,20 +223,13 @@ export class BlockWalk {
     for (let i = 0; i <= count; i++) {
       const label = readU32Leb(bytes, at);
       if (label > outermost) outermost = label;
-      this.#branchTo(label, start, false);
+      this.#control.branch(label);
       at = skipLeb32(bytes, at);
     }
     this.#mayLeave(outermost, start, Op.BR_TABLE);
     this.#control.notOneBlock();
     this.unreachable = true;
     return at;
-  }
-
-  /** The instruction at `start` branches `label` levels out, always or sometimes. */
-  #branchTo(label: number, start: number, always: boolean): void {
-    const control = this.#control;
-    control.branch(label);
-    for (const tool of this.#listeners.branchTo) tool.branchTo(control.top - label, start, always);
   }
 
   /** A branch `label` levels out at `start`. */

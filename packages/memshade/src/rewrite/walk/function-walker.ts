@@ -156,7 +156,7 @@ export class FunctionWalker {
     const values = this.#values;
     const stack = this.#stack;
     const blocks = this.#blocks;
-    const { access: accessed, assignInLoop: assigned } = this.#listeners;
+    const { access: accessed } = this.#listeners;
     const { memory: followedMemory, stackPointer } = this.#options;
     let pos = codeStart;
     while (pos < end) {
@@ -230,8 +230,6 @@ export class FunctionWalker {
             pos = skipLeb32(bytes, pos);
           }
           const top = stack.depth - 1;
-          if (this.#state.openLoops > 0)
-            for (let i = 0; i < assigned.length; i++) assigned[i].assignInLoop(x, top);
           values.assign(x, stack.value[top], stack.offset[top]);
           if (op === Op.LOCAL_SET) stack.depth = top;
           else {

@@ -7,16 +7,13 @@ export type Listening<Event extends keyof ToolPass> = ToolPass & Required<Pick<T
 export class Listeners {
   readonly access: readonly Listening<"access">[];
   readonly bulk: readonly Listening<"bulk">[];
-  readonly assignInLoop: readonly Listening<"assignInLoop">[];
   readonly enterBlock: readonly Listening<"enterBlock">[];
   readonly endBlock: readonly Listening<"endBlock">[];
   readonly enterLoop: readonly Listening<"enterLoop">[];
   readonly leaveLoop: readonly Listening<"leaveLoop">[];
-  readonly leaveBlock: readonly Listening<"leaveBlock">[];
   readonly passBlock: readonly Listening<"passBlock">[];
   readonly caught: readonly Listening<"caught">[];
   readonly merge: readonly Listening<"merge">[];
-  readonly branchTo: readonly Listening<"branchTo">[];
   readonly leave: readonly Listening<"leave">[];
   readonly setGlobal: readonly Listening<"setGlobal">[];
   readonly grow: readonly Listening<"grow">[];
@@ -31,16 +28,13 @@ export class Listeners {
     this.passes = passes;
     this.access = to("access");
     this.bulk = to("bulk");
-    this.assignInLoop = to("assignInLoop");
     this.enterBlock = to("enterBlock");
     this.endBlock = to("endBlock");
     this.enterLoop = to("enterLoop");
     this.leaveLoop = to("leaveLoop");
-    this.leaveBlock = to("leaveBlock");
     this.passBlock = to("passBlock");
     this.caught = to("caught");
     this.merge = to("merge");
-    this.branchTo = to("branchTo");
     this.leave = to("leave");
     this.setGlobal = to("setGlobal");
     this.grow = to("grow");

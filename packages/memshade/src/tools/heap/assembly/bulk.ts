@@ -59,11 +59,6 @@ export function countTrips(address: u32, trips: u32, word: u32): void {
   addTo(address, <u64>trips * (word >>> 1), word & 1);
 }
 
-/** Accesses to one object that loops gathered, `words` being (accesses << 1 | read); `address` is that of the last one. */
-export function countGathered(address: u32, words: u64): void {
-  addTo(address, words >>> 1, <u32>words & 1);
-}
-
 /**
  * A loop of `trips` trips made the accesses of `word` at places `stride` bytes apart; `end` is one stride behind the
  * last of them.

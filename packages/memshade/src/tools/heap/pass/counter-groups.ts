@@ -115,7 +115,6 @@ export class CounterGroups {
     counter.previous = previous;
     counter.isLeftOut = false;
     counter.isOutlined = this.cold;
-    counter.accumulator = undefined;
     return counter;
   }
 

@@ -1,7 +1,6 @@
 import type { Insertion } from "../../../rewrite/write/insertions.ts";
 import type { SnippetSink } from "../../../rewrite/write/snippet-sink.ts";
 import type { HeapSnippets } from "./heap-snippets.ts";
-import type { Accumulator } from "./loop-accumulators.ts";
 
 /** Stands behind an access and counts it, and others of the same base. */
 export class Counter implements Insertion {
@@ -20,8 +19,6 @@ export class Counter implements Insertion {
   isLeftOut = false;
   /** It is a call: smaller and slower. */
   isOutlined = false;
-  /** Where it adds to locals instead. */
-  accumulator: Accumulator | undefined;
 
   constructor(snippets: HeapSnippets) {
     this.#snippets = snippets;
@@ -29,8 +26,7 @@ export class Counter implements Insertion {
 
   write(sink: SnippetSink): void {
     if (this.isLeftOut) return;
-    if (this.accumulator !== undefined) this.#snippets.accumulate(sink, this, this.accumulator);
-    else if (this.isOutlined) this.#snippets.callCount(sink, this);
+    if (this.isOutlined) this.#snippets.callCount(sink, this);
     else this.#snippets.count(sink, this);
   }
 }

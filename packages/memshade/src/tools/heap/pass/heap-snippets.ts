@@ -4,7 +4,6 @@ import type { SnippetSink } from "../../../rewrite/write/snippet-sink.ts";
 import { SHORT_SCRATCH } from "../../../rewrite/write/temporaries.ts";
 import * as Op from "../../../wasm/op.generated.ts";
 import type { Counter } from "./counter.ts";
-import type { Accumulator } from "./loop-accumulators.ts";
 
 /** Indices, in the rewritten module, of what counters need. */
 export interface CounterTargets {
@@ -12,7 +11,7 @@ export interface CounterTargets {
   /** Shadow address of a counter for places that are not followed. */
   unreadCounter: number;
   /** Function of the runtime by name. */
-  runtime(name: "countTrips" | "countStrided" | "countGathered"): number;
+  runtime(name: "countTrips" | "countStrided"): number;
   /** Function that adds a counter word for the address it is given. */
   countFunction(word: number): number;
 }
@@ -27,8 +26,6 @@ export interface CountedTrips extends Progression {
 const GRANULE_BYTES = 8;
 /** `select` of a number. */
 const SELECT = 0x1b;
-/** Block type without parameters and results. */
-const EMPTY = 0x40;
 
 /** Writes the counters. */
 export class HeapSnippets {
@@ -72,34 +69,6 @@ export class HeapSnippets {
     sink.indexed(Op.CALL, this.#targets.countFunction(word));
   }
 
-  /** As `count`, into the accumulator's locals. */
-  accumulate(sink: SnippetSink, { local, displacement, word: added }: Counter, into: Accumulator): void {
-    const { word, address, writes } = into;
-    pushSum(sink, local, displacement);
-    sink.local(Op.LOCAL_SET, address);
-    sink.local(Op.LOCAL_GET, word);
-    sink.i64(added & ~1);
-    sink.plain(Op.I64_ADD);
-    // Where all places read, it is enough to say so in the end.
-    if (added & 1 && writes) setReadFlag(sink);
-    sink.local(Op.LOCAL_SET, word);
-  }
-
-  /** Adds an accumulator to the counter, if there is something to add, and clears it. */
-  flush(sink: SnippetSink, { word, address, writes }: Accumulator): void {
-    sink.local(Op.LOCAL_GET, word);
-    sink.plain(Op.I64_EQZ);
-    sink.plain(Op.I32_EQZ);
-    sink.open(Op.IF, EMPTY);
-    sink.local(Op.LOCAL_GET, address);
-    sink.local(Op.LOCAL_GET, word);
-    if (!writes) setReadFlag(sink);
-    sink.indexed(Op.CALL, this.#targets.runtime("countGathered"));
-    sink.i64(0);
-    sink.local(Op.LOCAL_SET, word);
-    sink.end();
-  }
-
   /** Behind a loop: counts all its trips through a counter that was left out. */
   countTrips(sink: SnippetSink, { word, end, stride, trips }: CountedTrips): void {
     const moves = !isZero(stride);
@@ -128,11 +97,6 @@ export class HeapSnippets {
     sink.plain(Op.I64_EQZ);
     sink.plain(SELECT);
   }
-}
-
-function setReadFlag(sink: SnippetSink): void {
-  sink.i64(1);
-  sink.plain(Op.I64_OR);
 }
 
 function pushSum(sink: SnippetSink, local: number, displacement: number): void {
