@@ -1,4 +1,4 @@
-import { grown } from "../walk/operand-stack.ts";
+import { grown } from "../../bytes/grown.ts";
 
 /**
  * The structured blocks of a module's functions, by the instructions that open them and in the order of the code, in

@@ -1,6 +1,6 @@
 import { FormatError } from "../../bytes/errors.ts";
+import { grown } from "../../bytes/grown.ts";
 import { decodeLocals, functionType, type ValType, type WasmModule } from "../../wasm/index.ts";
-import { grown } from "../walk/operand-stack.ts";
 
 /** No engine accepts more locals in one function, parameters included. */
 export const MOST_LOCALS = 50_000;

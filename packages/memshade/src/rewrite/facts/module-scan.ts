@@ -1,4 +1,5 @@
 import { FormatError } from "../../bytes/errors.ts";
+import { grown } from "../../bytes/grown.ts";
 import { readS32Leb, readU32Leb, skipLeb32 } from "../../bytes/leb128.ts";
 import {
   ACCESS_KIND,
@@ -15,7 +16,6 @@ import {
 } from "../../wasm/index.ts";
 import { MEMARG_HAS_MEMORY, MEMARG_ORDER } from "../../wasm/memarg.ts";
 import * as Op from "../../wasm/op.generated.ts";
-import { grown } from "../walk/operand-stack.ts";
 import { type ControlFlow, ControlFlowBuilder } from "./control-flow.ts";
 
 export const FunctionFact = {

@@ -1,5 +1,5 @@
+import { grown } from "../../bytes/grown.ts";
 import * as Op from "../../wasm/op.generated.ts";
-import { grown } from "./operand-stack.ts";
 
 /** The enclosing blocks of the place the walk has reached, in columns. Entry 0 is the function body. */
 export class ControlStack {

@@ -1,3 +1,4 @@
+import { grown } from "../../bytes/grown.ts";
 import type { ValueNumbers } from "./value-numbers.ts";
 
 /** Operand `local` of a value that no local holds. */
@@ -67,11 +68,4 @@ export class OperandStack {
     kept.set(this.kept);
     this.kept = kept;
   }
-}
-
-/** A longer copy of a column. */
-export function grown(column: Int32Array, size: number): Int32Array<ArrayBuffer> {
-  const copy = new Int32Array(size);
-  copy.set(column);
-  return copy;
 }

@@ -1,4 +1,5 @@
-import { grown, type OperandStack } from "./operand-stack.ts";
+import { grown } from "../../bytes/grown.ts";
+import type { OperandStack } from "./operand-stack.ts";
 
 /** What is known of the address a value stands for. */
 export const ValueClass = {

@@ -1,3 +1,4 @@
+import { grown } from "../../bytes/grown.ts";
 import type { SnippetSink } from "./snippet-sink.ts";
 
 /**
@@ -102,13 +103,7 @@ export class Insertions {
   }
 
   #grow(): void {
-    this.#key = doubled(this.#key);
-    this.replaces = doubled(this.replaces);
+    this.#key = grown(this.#key, this.#key.length * 2);
+    this.replaces = grown(this.replaces, this.replaces.length * 2);
   }
-}
-
-function doubled(column: Int32Array): Int32Array<ArrayBuffer> {
-  const copy = new Int32Array(column.length * 2);
-  copy.set(column);
-  return copy;
 }

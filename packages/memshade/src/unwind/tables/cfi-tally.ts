@@ -1,3 +1,4 @@
+import { grown } from "../../bytes/grown.ts";
 import type { FdeRows, FdeSink } from "../cfi/fde-sink.ts";
 import { LAST_OFFSET } from "../cfi/rows.ts";
 import { MAX_EXTENT_BYTES } from "./extent-table.ts";
@@ -47,8 +48,8 @@ export class CfiTally implements FdeSink {
 
   #addRange(start: number, end: number): void {
     if (this.#fdes === this.#starts.length) {
-      this.#starts = doubled(this.#starts);
-      this.#ends = doubled(this.#ends);
+      this.#starts = grown(this.#starts, this.#starts.length * 2);
+      this.#ends = grown(this.#ends, this.#ends.length * 2);
     }
     this.#starts[this.#fdes] = start;
     this.#ends[this.#fdes++] = end;
@@ -69,10 +70,4 @@ function piecesBehindFirst(deltas: Int32Array, size: number): number {
     pieces += Math.ceil((end - deltas[row]) / MAX_EXTENT_BYTES) - 1;
   }
   return pieces;
-}
-
-function doubled(array: Int32Array): Int32Array {
-  const larger = new Int32Array(2 * array.length);
-  larger.set(array);
-  return larger;
 }

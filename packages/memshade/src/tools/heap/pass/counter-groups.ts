@@ -1,6 +1,7 @@
+import { grown } from "../../../bytes/grown.ts";
 import type { WalkState } from "../../../rewrite/tool.ts";
 import { keepAddress } from "../../../rewrite/walk/keep-address.ts";
-import { grown, NO_LOCAL } from "../../../rewrite/walk/operand-stack.ts";
+import { NO_LOCAL } from "../../../rewrite/walk/operand-stack.ts";
 import { CONSTANT, ValueClass } from "../../../rewrite/walk/value-numbers.ts";
 import { ACCESS_KIND, AccessKind } from "../../../wasm/index.ts";
 import { Counter } from "./counter.ts";
