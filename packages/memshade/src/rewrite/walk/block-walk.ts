@@ -81,7 +81,7 @@ export class BlockWalk {
   }
 
   endBlock(position: number): void {
-    for (const tool of this.#listeners.endBlock) tool.endBlock(position);
+    for (const pass of this.#listeners.endBlock) pass.endBlock(position);
   }
 
   open(op: number, start: number, pos: number): number {
@@ -93,7 +93,7 @@ export class BlockWalk {
     if (op === Op.TRY_TABLE) this.#targetCatches(pos);
     const body = skipImmediates(bytes, pos, IMMEDIATE_KIND[op]);
     if (op === Op.IF) stack.depth--;
-    for (const tool of this.#listeners.enterBlock) tool.enterBlock(start);
+    for (const pass of this.#listeners.enterBlock) pass.enterBlock(start);
     if (op !== Op.BLOCK) this.endBlock(start);
     control.notOneBlock();
     control.enter(op, start, stack.depth - params, params, arity & 0xffff, this.#values.time);
@@ -117,7 +117,7 @@ export class BlockWalk {
     control.loopStart[top] = start;
     control.loopBody[top] = body;
     control.oneBlock[top] = params === 0 && !this.#memory64 ? 1 : 0;
-    for (const tool of this.#listeners.enterLoop) tool.enterLoop(body);
+    for (const pass of this.#listeners.enterLoop) pass.enterLoop(body);
     control.loopValues[top] = values.last;
   }
 
@@ -134,7 +134,7 @@ export class BlockWalk {
     const end = op === Op.CATCH ? skipLeb32(bytes, pos) : pos;
     if (op === Op.CATCH) stack.pushUnknown(this.#arities.ofTag(readU32Leb(bytes, pos)), end);
     else if (op === Op.ELSE) stack.pushUnknown(control.params[top], end);
-    if (op !== Op.ELSE) for (const tool of this.#listeners.caught) tool.caught(end);
+    if (op !== Op.ELSE) for (const pass of this.#listeners.caught) pass.caught(end);
     return end;
   }
 
@@ -144,7 +144,7 @@ export class BlockWalk {
     const { top } = control;
     this.#values.forgetSince(control.startTime[top]);
     this.endBlock(position);
-    for (const tool of this.#listeners.merge) tool.merge(control.start[top]);
+    for (const pass of this.#listeners.merge) pass.merge(control.start[top]);
   }
 
   close(op: number, start: number, pos: number): number {
@@ -159,17 +159,17 @@ export class BlockWalk {
     const fallsThrough = reached && (isLoop || (opened === Op.BLOCK && control.targeted[top] === 0));
     if (isLoop) {
       const oneBlock = reached && control.oneBlock[top] === 1;
-      for (const tool of listeners.leaveLoop) tool.leaveLoop(start, end, oneBlock);
+      for (const pass of listeners.leaveLoop) pass.leaveLoop(start, end, oneBlock);
     }
     if (!fallsThrough) {
       this.#joinPaths(start);
       stack.depth = control.height[top];
       stack.pushUnknown(control.results[top], end);
-      if (top > 0) for (const tool of listeners.caught) tool.caught(end);
+      if (top > 0) for (const pass of listeners.caught) pass.caught(end);
     }
     if (control.isPassed() && top > 0 && (isLoop || WITHOUT_CATCH.has(opened)))
-      for (const tool of listeners.passBlock) tool.passBlock();
-    if (top === 0 && reached) for (const tool of listeners.leave) tool.leave(start, op);
+      for (const pass of listeners.passBlock) pass.passBlock();
+    if (top === 0 && reached) for (const pass of listeners.leave) pass.leave(start, op);
     this.unreachable = false;
     if (isLoop) this.#state.openLoops--;
     control.top--;
@@ -178,7 +178,7 @@ export class BlockWalk {
 
   /** `unreachable`, `return` or a throw. */
   leave(op: number, start: number, pos: number): number {
-    for (const tool of this.#listeners.leave) tool.leave(start, op);
+    for (const pass of this.#listeners.leave) pass.leave(start, op);
     this.#control.notOneBlock();
     if (op !== Op.UNREACHABLE) this.#control.mayLeave();
     this.unreachable = true;
@@ -234,7 +234,7 @@ export class BlockWalk {
 
   /** A branch `label` levels out at `start`. */
   #mayLeave(label: number, start: number, op: number): void {
-    if (label === this.#control.top) for (const tool of this.#listeners.leave) tool.leave(start, op);
+    if (label === this.#control.top) for (const pass of this.#listeners.leave) pass.leave(start, op);
   }
 
   /** Catch clauses branch out of the block: block type, count, then (kind, [tag], label) each. */

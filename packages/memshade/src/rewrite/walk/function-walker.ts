@@ -130,7 +130,7 @@ export class FunctionWalker {
   walk(walked: WalkedFunction): Temporaries {
     this.#begin(walked);
     this.#walk(walked.codeStart, walked.end);
-    for (const tool of this.#listeners.end) tool.end();
+    for (const pass of this.#listeners.end) pass.end();
     return this.#state.temporaries;
   }
 
@@ -335,7 +335,7 @@ export class FunctionWalker {
         const end = skipLeb32(bytes, pos);
         stack.depth--;
         stack.pushUnknown(1, end);
-        for (const tool of this.#listeners.grow) tool.grow(readU32Leb(bytes, pos), start, end);
+        for (const pass of this.#listeners.grow) pass.grow(readU32Leb(bytes, pos), start, end);
         return end;
       }
       case Op.MEMORY_COPY:
@@ -352,7 +352,7 @@ export class FunctionWalker {
     const callee = readU32Leb(this.#bytes, pos);
     const end = skipLeb32(this.#bytes, pos);
     const tail = op === Op.RETURN_CALL;
-    for (const tool of this.#listeners.call) tool.call(callee, tail, start, end);
+    for (const pass of this.#listeners.call) pass.call(callee, tail, start, end);
     const target = this.calls.target(this.#index, callee);
     if (target !== callee) this.#insertions.replace(start, end, callOf(target, op));
     const arity = this.#arities.ofFunction(callee);
@@ -366,7 +366,7 @@ export class FunctionWalker {
     if (type?.kind !== "func") throw new FormatError("malformed", start, "call", "no such function type");
     const end = skipImmediates(this.#bytes, pos, IMMEDIATE_KIND[op]);
     const tail = op === Op.RETURN_CALL_INDIRECT || op === Op.RETURN_CALL_REF;
-    for (const tool of this.#listeners.call) tool.call(-1, tail, start, end);
+    for (const pass of this.#listeners.call) pass.call(-1, tail, start, end);
     this.#called(1 + type.params.length, type.results.length, tail, end);
     return end;
   }
@@ -386,7 +386,7 @@ export class FunctionWalker {
     const { bulkFunction } = this.#options;
     const replacement = bulkFunction(OPCODE_NAME[op] as OpcodeName, first, second, this.#part);
     if (replacement >= 0) {
-      for (const tool of this.#listeners.bulk) tool.bulk(op, first, second, start, end);
+      for (const pass of this.#listeners.bulk) pass.bulk(op, first, second, start, end);
       this.#insertions.replace(start, end, callOf(replacement));
     }
     this.#stack.depth -= 3;
@@ -395,8 +395,8 @@ export class FunctionWalker {
 
   /** A tool may want a function to set the global; only the first one can have it. */
   #setGlobal(global: number, start: number, end: number): void {
-    for (const tool of this.#listeners.setGlobal) {
-      const target = tool.setGlobal(global, start, end);
+    for (const pass of this.#listeners.setGlobal) {
+      const target = pass.setGlobal(global, start, end);
       if (target < 0) continue;
       this.#insertions.replace(start, end, callOf(target));
       return;

@@ -26,6 +26,8 @@ export interface FramedParts {
 }
 
 export interface PassTargets {
+  /** Bytes of the program's memory that are followed. */
+  covered: number;
   /** Keys of sites, which functions in the place of accesses get too. */
   records: SiteRecords;
   /** Id of the first store. */

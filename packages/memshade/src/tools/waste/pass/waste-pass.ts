@@ -305,7 +305,9 @@ export class WastePass implements ToolPass {
   /** A constant address too high traps, or this module's memory is larger than what is followed. */
   #isInline(at: number, displacement: number): boolean {
     const { stack } = this.#state;
-    return stack.value[at] !== CONSTANT || (stack.offset[at] >>> 0) + displacement < this.#covered - 16;
+    return (
+      stack.value[at] !== CONSTANT || (stack.offset[at] >>> 0) + displacement < this.#targets.covered - 16
+    );
   }
 
   #follow({ snippets }: SummaryParts, { op, at, displacement, start, end, site }: Access): void {
@@ -373,12 +375,6 @@ export class WastePass implements ToolPass {
     }
     return 0;
   }
-
-  /** Set by the weaver once the layout is known. */
-  set covered(bytes: number) {
-    this.#covered = bytes;
-  }
-  #covered = 0;
 
   /** Counters are counted from a local. */
   #needBase(): void {

@@ -1,0 +1,105 @@
+import { allFrameBytes } from "../../../contexts/frames/call-frames.ts";
+import type { FramePlan } from "../../../contexts/frames/frame-plan.ts";
+import { importsOf, memoryType, type WasmModule } from "../../../wasm/index.ts";
+import type { ToolSurroundings } from "../../tool.ts";
+import { planWaste, type WasteLayout, type WasteWishes } from "../memory-plan.ts";
+import type { SiteTable } from "../site-table.ts";
+import { findSites } from "./sites/find-sites.ts";
+import { isExactImport } from "./sites/wasi-functions.ts";
+import { zeroingFunctions } from "./sites/zeroing-functions.ts";
+import { contextPlan, framesOf, type PlannedFrames } from "./weave-frames.ts";
+
+/** What is known of the tool in one module before anything is added to the module. */
+export interface WeavingPlan {
+  around: ToolSurroundings;
+  /** Writers, readers and values are kept per byte, instead of one id. */
+  isPrecise: boolean;
+  /** The tool counts as the Valgrind tool deadstores does. */
+  isCompatible: boolean;
+  sites: SiteTable;
+  /** Functions that hand out zeroed blocks, by index. */
+  zeroing: readonly number[];
+  /** How calls change the context; undefined where contexts are not told apart. */
+  contexts: FramePlan | undefined;
+  /** The frames of contexts; undefined without contexts, and in precise mode, which keeps nodes instead. */
+  framed: PlannedFrames | undefined;
+  /** Whether the host can look at the memory. */
+  isVisible: boolean;
+  wishes: WasteWishes;
+  layout: WasteLayout;
+}
+
+/** Looks at a module, and places the tool's tables. */
+export function planWeaving(around: ToolSurroundings): WeavingPlan {
+  const { module, memory, memoryBytes, allocator } = around;
+  const { pairs, contexts, objects, compat, mostIds } = around.options.waste ?? {};
+  const isPrecise = Boolean(pairs || objects);
+  const zeroing = zeroingFunctions(allocator.functions);
+  const sites = findSites(module, zeroing);
+  const plan = contexts === true ? contextPlan(around, sites, isPrecise) : undefined;
+  const framed = plan === undefined || isPrecise ? undefined : framesOf(around, plan, sites);
+  const isVisible = isMemoryVisible(module, memory);
+  const wishes: WasteWishes = {
+    memoryBytes,
+    stores: sites.stores,
+    loads: sites.loads,
+    sites: sites.length,
+    engine: isPrecise ? "full" : "brief",
+    contexts: contexts === true,
+    objects: objects === true,
+    opaque: isVisible && !isCommand(module),
+    frames: framed && { functions: module.bodies.length, bytes: allFrameBytes(framed.shapes) },
+    mostIds,
+  };
+  return {
+    around,
+    isPrecise,
+    isCompatible: compat === "deadstores",
+    sites,
+    zeroing,
+    contexts: plan,
+    framed,
+    isVisible,
+    wishes,
+    layout: planWaste(wishes),
+  };
+}
+
+/** Why the tool can follow nothing of a module, as a sentence; undefined: it can. */
+export function refusal({ around, wishes, layout }: WeavingPlan): string | undefined {
+  const { minimum, pageSizeLog2 } = memoryType(around.module, around.memory);
+  const bytes = minimum * 2 ** pageSizeLog2;
+  if (bytes <= layout.covered) return undefined;
+  return (
+    `The module's memory begins with ${Math.ceil(bytes / 2 ** 20)} MiB, of which the waste tool ` +
+    `can follow ${Math.floor(layout.covered / 2 ** 20)} MiB: it counts nothing of this module. ` +
+    whatHelps(wishes, bytes)
+  );
+}
+
+/** What somebody can do whose memory begins with more bytes than can be followed. */
+function whatHelps(wishes: WasteWishes, bytes: number): string {
+  const { covered } = planWaste({
+    ...wishes,
+    engine: "brief",
+    contexts: false,
+    objects: false,
+    frames: undefined,
+  });
+  return covered >= bytes
+    ? `Without --contexts, --pairs and the like it follows ${Math.floor(covered / 2 ** 20)} MiB.`
+    : "Build it with a smaller initial memory that may grow: it is followed, and held at that size.";
+}
+
+/** Whether a program is one that WASI starts and that imports nothing else: its host says exactly what it reads and writes. */
+function isCommand(module: WasmModule): boolean {
+  const starts = module.exports.some(({ kind, name }) => kind === "function" && name === "_start");
+  return starts && importsOf(module, "function").every(isExactImport);
+}
+
+function isMemoryVisible(module: WasmModule, memory: number): boolean {
+  return (
+    memory < module.importedMemoryCount ||
+    module.exports.some(({ kind, index }) => kind === "memory" && index === memory)
+  );
+}
