@@ -4,9 +4,9 @@
  */
 
 import type { RunEnd } from "../model/run.ts";
-import type { InstanceHandle } from "../tools/heap/read/heap-session.ts";
 import type { InstrumentedInfo } from "../tools/index.ts";
 import type { ToolOptions } from "../tools/run-options.ts";
+import type { InstanceHandle } from "../tools/session.ts";
 import { holdMemory } from "../tools/waste/read/held-memory.ts";
 import { connectHost, SHADOW_MEMORY } from "./instance/host-calls.ts";
 import { type GuardedImports, guardImports } from "./instance/host-frames.ts";

@@ -1,6 +1,6 @@
-import type { InstanceHandle } from "../tools/heap/read/heap-session.ts";
 import { type InstrumentedInfo, instrument } from "../tools/index.ts";
 import { type ToolOptions, toInstrumentOptions } from "../tools/run-options.ts";
+import type { InstanceHandle } from "../tools/session.ts";
 import { holdMemory } from "../tools/waste/read/held-memory.ts";
 import { connectHost } from "./instance/host-calls.ts";
 import { guardImports } from "./instance/host-frames.ts";

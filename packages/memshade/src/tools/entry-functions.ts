@@ -9,7 +9,7 @@ export function startFunction(
   appended: AppendedFunctions,
   tools: readonly WovenTool[],
 ): number {
-  const own = tools.map(({ start }) => start).filter((start) => start >= 0);
+  const own = tools.map(({ start = -1 }) => start).filter((start) => start >= 0);
   if (own.length === 0) return -1;
   return appended.add(appended.typeIndex([], []), () => {
     const body = new BodyBuilder();

@@ -1,12 +1,11 @@
 import type { AppendedFunctions } from "../rewrite/write/appended-functions.ts";
 import { BodyBuilder } from "../rewrite/write/body-builder.ts";
 import { encodeTableEntry, FUNCREF, I32, type WasmModule } from "../wasm/index.ts";
+import { HostSlot } from "./host-interface.ts";
 
-/** Slots of the exported table: called when tables are full, when the wall clock is asked, and at snapshots. */
-export const HostSlot = { Flush: 0, Tick: 1, Stack: 2 } as const;
-const SLOTS = 3;
+const SLOTS = Object.keys(HostSlot).length;
 
-/** The table through which an instrumented module reaches its host, if somebody sits there. */
+/** The table through which an instrumented module reaches its host, if there is one that has filled its slots. */
 export class HostTable {
   /** Index of the table in the instrumented module. */
   readonly index: number;

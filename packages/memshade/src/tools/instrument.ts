@@ -38,8 +38,8 @@ import {
 } from "../wasm/index.ts";
 import { describe, infoSection } from "./describe.ts";
 import { startFunction, wrapExports } from "./entry-functions.ts";
-import { LARGEST_COVERED_BYTES } from "./heap/memory-plan.ts";
-import { HostSlot, HostTable } from "./host-table.ts";
+import { HostSlot } from "./host-interface.ts";
+import { HostTable } from "./host-table.ts";
 import type { InstrumentedInfo, InstrumentOptions, ToolName } from "./options.ts";
 import type { ToolSurroundings, WovenTool } from "./tool.ts";
 import { WEAVERS } from "./weavers.ts";
@@ -47,6 +47,8 @@ import { WEAVERS } from "./weavers.ts";
 /** Prefix of everything instrumentation adds to a module's exports. */
 export const HIDDEN_EXPORT_PREFIX = "memshade.";
 const PAGE_BYTES = 65536;
+/** Tools follow a memory up to here, as their own memories have addresses of 32 bits. */
+const LARGEST_FOLLOWED_BYTES = 2 ** 32;
 /** Room that is reserved for the new code, in multiples of the old; it grows when that is not enough. */
 const EXPECTED_GROWTH = 2.2;
 /** Debug information and hints hold code offsets of the original module. */
@@ -147,7 +149,7 @@ class Instrumentation {
       if (typeof tool === "string") this.#refusals.push(tool);
       if (tool === undefined || typeof tool === "string") continue;
       shadowMemory += 1 + (tool.tableBytes?.length ?? 0);
-      firstGlobal += tool.globals.length;
+      firstGlobal += tool.globals?.length ?? 0;
       tools.push(tool);
     }
     return tools;
@@ -224,7 +226,7 @@ class Instrumentation {
     const module = this.#module;
     const tools = this.#tools;
     const bulkFor = (part: CodePart) => {
-      const listeners = tools.flatMap(({ pass, listeners }) => (follows(pass, part) ? [listeners] : []));
+      const listeners = tools.flatMap((tool) => (follows(tool.pass, part) ? (tool.listeners ?? []) : []));
       return new BulkFunctions(module, this.#appended, this.#memory, listeners);
     };
     const bulk = {
@@ -311,7 +313,7 @@ class Instrumentation {
   }
 
   #addGlobals(sections: ModuleSections): void {
-    const globals = this.#tools.flatMap((tool) => tool.globals);
+    const globals = this.#tools.flatMap((tool) => tool.globals ?? []);
     sections.append(
       SectionId.Global,
       globals.map(({ type, initial, mutable = true }) => encodeGlobalEntry({ type, mutable }, initial)),
@@ -397,7 +399,7 @@ class Instrumentation {
       exported.push({ name: HIDDEN_EXPORT_PREFIX + name, kind, index });
     };
     let memory = memoryCount(this.#module);
-    for (const { name, exports, exportedMemory = name, tableBytes = [] } of this.#tools) {
+    for (const { name, exports = {}, exportedMemory = name, tableBytes = [] } of this.#tools) {
       if (exportedMemory !== false) add(exportedMemory, "memory", memory);
       memory++;
       for (const table of tableBytes.keys()) add(`${name}.${table + 1}`, "memory", memory++);
@@ -411,8 +413,8 @@ class Instrumentation {
 
   #largestMemoryBytes(): number {
     const { maximum, pageSizeLog2 } = memoryType(this.#module, this.#memory);
-    const declared = maximum === undefined ? LARGEST_COVERED_BYTES : maximum * 2 ** pageSizeLog2;
-    return Math.min(declared, LARGEST_COVERED_BYTES);
+    const declared = maximum === undefined ? LARGEST_FOLLOWED_BYTES : maximum * 2 ** pageSizeLog2;
+    return Math.min(declared, LARGEST_FOLLOWED_BYTES);
   }
 
   #codeBytes(): number {

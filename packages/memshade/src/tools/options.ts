@@ -4,7 +4,7 @@ import type { SiteRuns } from "./waste/site-table.ts";
 /** What can be woven into a module, alone or together. */
 export const TOOL_NAMES = ["heap", "alloc", "waste", "workingset"] as const;
 export type ToolName = (typeof TOOL_NAMES)[number];
-/** Tools other than those that record blocks, whose tables the module's description tells of by themselves. */
+/** The tools with a session of their own. `heap` and `alloc` share that of the heap profiler, which is always there. */
 export type WovenToolName = Exclude<ToolName, "heap" | "alloc">;
 
 /** What to record and how. Every field is optional; the defaults are the exact, deterministic profile. */
@@ -55,7 +55,7 @@ export interface InstrumentOptions {
 export interface WasteOptions {
   /** The most store sites that have a short id at a time; the others are followed more slowly. Default: 65,530. */
   mostIds?: number | undefined;
-  /** Who overwrote, repeated and re-read what: the slower engine that keeps writers, readers and values. */
+  /** Who overwrote, repeated and re-read what: precise mode, which keeps writers, readers and values per byte. */
   pairs?: boolean | undefined;
   /** Tell accesses apart by their calling context too. */
   contexts?: boolean | undefined;

@@ -1,6 +1,5 @@
 import type { BlockType } from "../model/block-type.ts";
 import type { RunEnd, RunModule, ToolDescription } from "../model/run.ts";
-import type { InstanceHandle } from "./heap/read/heap-session.ts";
 import type { InstrumentedInfo, WovenToolName } from "./index.ts";
 import type { ModuleRuns } from "./waste/read/site-runs.ts";
 
@@ -22,6 +21,21 @@ export type TypeAt = (offset: number, smallest: number, largest: number) => Bloc
 
 /** Finds the types of a module's blocks; undefined for a module without debug information. */
 export type TypesOf = (original: Uint8Array) => TypeAt | undefined;
+
+/** An instance of a run, as the recorder and the sessions of the tools name it. */
+export interface InstanceHandle {
+  readonly number: number;
+  /** Index of its module in the run. */
+  readonly module: number;
+}
+
+/** Where an instance stands among those that share its tables. */
+export interface SharedPlace {
+  /** Names the tables. */
+  group: string;
+  /** Its number among the instances that share them. */
+  local: number;
+}
 
 /** What a tool needs to know of the run to describe what it recorded. */
 export interface RunFacts {

@@ -4,8 +4,8 @@ import type { ToolSession } from "./session.ts";
 import { WasteSession } from "./waste/read/waste-session.ts";
 import { WorkingSetSession } from "./working-set/read/working-set-session.ts";
 
-/** How the session of each tool is made; the heap profiler's is always there. */
-export const SESSIONS: Readonly<Partial<Record<WovenToolName, (options: ToolOptions) => ToolSession>>> = {
+/** How the session of each tool is made. */
+export const SESSIONS: Readonly<Record<WovenToolName, (options: ToolOptions) => ToolSession>> = {
   waste: () => new WasteSession(),
   workingset: (options) => new WorkingSetSession(options),
 };

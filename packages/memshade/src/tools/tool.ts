@@ -71,8 +71,8 @@ export interface WovenTool {
   codeWritten?(marks: readonly CodeMark[]): void;
   /** What the host must know to read that memory; asked for when all functions are written. */
   describe(): Readonly<Record<string, number | string | boolean>>;
-  /** Function without parameters to run before all others, −1 if there is none. */
-  readonly start: number;
+  /** Function without parameters to run before all others; −1 or absent: there is none. */
+  readonly start?: number;
   /** Function without parameters to run before each function that the host calls by an export; −1 or absent: none. */
   readonly entered?: number;
   /** The same behind each of them. */
@@ -80,16 +80,18 @@ export interface WovenTool {
   /** What wrappers around the functions that the host may call have to keep; absent where it does not follow calls. */
   readonly followedCalls?: (FollowedCalls & { entries: EntryPoints }) | undefined;
   /** Largest size of the program's memory it can follow, bytes, where it must not grow further. */
-  readonly memoryLimit: number | undefined;
+  readonly memoryLimit?: number | undefined;
   readonly carried?: CarriedWord | undefined;
   /** Its globals, mutable as a rule. */
-  readonly globals: readonly { type: ValType; initial: Uint8Array; mutable?: boolean }[];
+  readonly globals?: readonly { type: ValType; initial: Uint8Array; mutable?: boolean }[];
   /** Globals for the host, exported as `memshade.<name>`. */
   readonly globalExports?: readonly { name: string; index: number }[];
   /** Functions that the host may call, exported as `memshade.<name>.<key>`. */
-  readonly exports: Readonly<Record<string, number>>;
-  readonly listeners: MemoryListeners;
-  readonly allocations: AllocationListeners | undefined;
+  readonly exports?: Readonly<Record<string, number>>;
+  /** What is called for `memory.copy` and the like; absent: these instructions stay as they are. */
+  readonly listeners?: MemoryListeners;
+  /** What is called when blocks are handed out, moved or given back. */
+  readonly allocations?: AllocationListeners | undefined;
   /** Tables that the module's description tells of by themselves. */
   readonly tables?: ShadowTables;
   /** A tool that records blocks with their contexts; at most one of a module's. */

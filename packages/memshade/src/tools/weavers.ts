@@ -6,7 +6,7 @@ import { weaveWaste } from "./waste/pass/weave-waste.ts";
 import { weaveWorkingSet } from "./working-set/pass/weave.ts";
 
 /** How each tool is woven into a module, in the order of their memories and globals. */
-export const WEAVERS: Readonly<Partial<Record<ToolName, WeaveTool>>> = {
+export const WEAVERS: Readonly<Record<ToolName, WeaveTool>> = {
   heap: weaveHeap,
   alloc: weaveAlloc,
   waste: weaveWaste,

@@ -3,12 +3,9 @@ import { connectHost, SHADOW_MEMORY } from "../../src/host/instance/host-calls.t
 import { guardImports } from "../../src/host/instance/host-frames.ts";
 import type { Mib } from "../../src/model/mib.ts";
 import type { RunSite } from "../../src/model/run.ts";
-import {
-  HeapSession,
-  type HeapSnapshot,
-  type InstanceHandle,
-} from "../../src/tools/heap/read/heap-session.ts";
+import { HeapSession, type HeapSnapshot } from "../../src/tools/heap/read/heap-session.ts";
 import { type InstrumentedInfo, type InstrumentOptions, instrument } from "../../src/tools/index.ts";
+import type { InstanceHandle } from "../../src/tools/session.ts";
 
 /** One calling context of the profile. */
 export interface ProfiledContext {

@@ -6,8 +6,8 @@ import { type Profile, profileFiles, Recorder } from "../../src/host/run/recorde
 import { readRun } from "../../src/model/read-run.ts";
 import { readWaste } from "../../src/model/waste/read-waste.ts";
 import { readWorkingSet } from "../../src/model/working-set/read-working-set.ts";
-import type { InstanceHandle } from "../../src/tools/heap/read/heap-session.ts";
 import { type InstrumentOptions, instrument } from "../../src/tools/index.ts";
+import type { InstanceHandle } from "../../src/tools/session.ts";
 import { type Behaviour, behaviourOf, type Call, type Host, type Variant } from "./behaviour.ts";
 
 /** A run of a module with some tools, as `profile()` makes it. */

@@ -1,19 +1,15 @@
 import { Control } from "../../tools/heap/layout.ts";
+import { HostSlot } from "../../tools/host-interface.ts";
 import type { InstrumentedInfo, ToolName, WorkingSetLayout } from "../../tools/index.ts";
 import { stackNoter } from "../../tools/working-set/read/note-stack.ts";
 
 /** Export of an instrumented module that holds its shadow memory. */
 export const SHADOW_MEMORY = "memshade.memory";
-/** Where a module imports its shadow memory from, if its instances share it. */
-export const SHADOW_IMPORT = { module: "memshade", field: "memory" } as const;
 /** Exports of such a module: where the stack of this instance begins, and its number among them. */
 export const STACK_BASE = "memshade.base";
 const LOCAL_NUMBER = "memshade.instance";
 /** Export with the functions the module calls: when its tables are full, and to learn the time. */
 const HOST_TABLE = "memshade.table";
-const FLUSH_SLOT = 0;
-const TICK_SLOT = 1;
-const STACK_SLOT = 2;
 
 /** The memories of the tools woven into an instance; further ones of a tool are `tool.1` and so on. */
 export type ShadowMemories = Partial<Record<ToolName | `${ToolName}.${number}`, WebAssembly.Memory>>;
@@ -53,10 +49,10 @@ export function connectHost(
   const table = exports[HOST_TABLE] as WebAssembly.Table | undefined;
   if (table !== undefined && memories.workingset !== undefined) {
     const note = stackNoter(memories.workingset, info.toolLayouts?.workingset as WorkingSetLayout);
-    table.set(STACK_SLOT, tableFunction(note));
+    table.set(HostSlot.Stack, tableFunction(note));
   }
   if (memory === undefined || table === undefined || info.layout === undefined) return memories;
-  table.set(FLUSH_SLOT, tableFunction(calls.flush));
+  table.set(HostSlot.Flush, tableFunction(calls.flush));
   if (info.clock === "wall") {
     const control = new DataView(memory.buffer, info.layout.control);
     // Threads that share the tables share their clock.
@@ -64,7 +60,7 @@ export function connectHost(
     const start =
       info.acrossThreads === true ? control.getFloat64(Control.start, true) - timeOrigin : performance.now();
     table.set(
-      TICK_SLOT,
+      HostSlot.Tick,
       tableFunction(() => control.setUint32(Control.wallMs, performance.now() - start, true)),
     );
   }

@@ -1,5 +1,6 @@
+import { SHADOW_IMPORT } from "../../tools/host-interface.ts";
 import type { InstrumentedInfo, ShadowLayout } from "../../tools/index.ts";
-import { SHADOW_IMPORT, SHADOW_MEMORY } from "./host-calls.ts";
+import { SHADOW_MEMORY } from "./host-calls.ts";
 import { shadowOf } from "./shared-shadows.ts";
 
 type Imports = Record<string, Record<string, WebAssembly.ImportValue> | undefined>;

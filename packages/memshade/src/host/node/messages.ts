@@ -1,6 +1,6 @@
 import type { RunEnd } from "../../model/run.ts";
-import type { SharedPlace } from "../../tools/heap/read/heap-session.ts";
 import type { InstrumentedInfo } from "../../tools/index.ts";
+import type { SharedPlace } from "../../tools/session.ts";
 import type { ShadowMemories } from "../instance/host-calls.ts";
 
 /** What the threads of a program tell the thread that records. */

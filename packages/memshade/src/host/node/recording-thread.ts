@@ -12,7 +12,7 @@ import {
 } from "node:worker_threads";
 import { describeSystemError } from "../../bytes/system-errors.ts";
 import type { RunEnd } from "../../model/run.ts";
-import type { InstanceHandle } from "../../tools/heap/read/heap-session.ts";
+import type { InstanceHandle } from "../../tools/session.ts";
 import { SharedShadows } from "../instance/shared-shadows.ts";
 import { LearnedRuns } from "../learned-runs.ts";
 import { moduleLines } from "../module/module-lines.ts";

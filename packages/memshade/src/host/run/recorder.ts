@@ -2,11 +2,18 @@ import { writeRaw } from "../../formats/memprof-raw/index.ts";
 import type { Run, RunEnd } from "../../model/run.ts";
 import { RUN_SCHEMA, RUN_VERSION } from "../../model/run.ts";
 import { MEMSHADE_VERSION } from "../../model/version.ts";
-import { HeapSession, type InstanceHandle, type SharedPlace } from "../../tools/heap/read/heap-session.ts";
+import { HeapSession } from "../../tools/heap/read/heap-session.ts";
 import { toSessionOptions } from "../../tools/heap-options.ts";
 import type { InstrumentedInfo, WovenToolName } from "../../tools/index.ts";
 import { type ToolOptions, toolsOf } from "../../tools/run-options.ts";
-import type { LinesOf, ProfileFile, ToolSession, TypesOf } from "../../tools/session.ts";
+import type {
+  InstanceHandle,
+  LinesOf,
+  ProfileFile,
+  SharedPlace,
+  ToolSession,
+  TypesOf,
+} from "../../tools/session.ts";
 import { SESSIONS } from "../../tools/sessions.ts";
 import type { ModuleRuns } from "../../tools/waste/read/site-runs.ts";
 import { furtherMemories, type ShadowMemories } from "../instance/host-calls.ts";
@@ -66,7 +73,7 @@ export class Recorder {
     });
     this.#recordsHeap = recordsAllocations || tools.includes("heap");
     this.#sessions = tools.flatMap((tool) =>
-      tool === "heap" || tool === "alloc" ? [] : (SESSIONS[tool]?.(options.tools) ?? []),
+      tool === "heap" || tool === "alloc" ? [] : [SESSIONS[tool](options.tools)],
     );
   }
 

@@ -3,10 +3,10 @@ import { weaveHeap } from "../heap/pass/weave-heap.ts";
 import type { ToolSurroundings, WovenTool } from "../tool.ts";
 
 /**
- * Weaves in who allocates what: the shadow stack and the hooks of the allocator, which are the heap profiler's, and nothing at
- * the accesses.
+ * Weaves in the shadow stack and the allocator's hooks of the heap profiler, which tell who allocates what, and nothing at the
+ * accesses.
  *
- * @throws UserError for options of what counts accesses, and where the heap profiler is asked for too
+ * @throws UserError for options that say how to count accesses, and where the heap profiler is asked for too
  */
 export function weaveAlloc(around: ToolSurroundings): WovenTool | undefined {
   const { tools, exactHistogram, includeStack, includeAllocator } = around.options;
@@ -19,11 +19,6 @@ export function weaveAlloc(around: ToolSurroundings): WovenTool | undefined {
   const options = { ...around.options, countersOnly: false, beside: undefined };
   const heap = weaveHeap({ ...around, options }, false);
   if (heap?.beside === undefined) return undefined;
-  return {
-    ...heap,
-    name: "alloc",
-    pass: heap.beside,
-    beside: undefined,
-    listeners: { copy: -1, fill: -1, init: -1 },
-  };
+  const { beside: pass, listeners: _, ...recorder } = heap;
+  return { ...recorder, name: "alloc", pass };
 }

@@ -35,8 +35,6 @@ const DEFAULT_CONTEXTS = 64 * KIB;
 const DEFAULT_BLOCKS = 4 * MIB;
 const MOST_CONTEXTS = 512 * KIB;
 const MOST_BLOCKS = 16 * MIB;
-/** Memory 0 of the program is followed up to here; nothing larger fits the 32-bit shadow memory. */
-export const LARGEST_COVERED_BYTES = LARGEST_MEMORY_BYTES;
 
 export interface LayoutWishes {
   /** Largest size the program's memory can reach, bytes. */
@@ -66,7 +64,7 @@ function powerOfTwoAbove(value: number): number {
  * use all of its 4 GiB leaves room for the rest. Pages that are never touched cost address space only.
  */
 export function planLayout(wishes: LayoutWishes): ShadowLayout {
-  const coveredBytes = Math.min(LARGEST_COVERED_BYTES, roundUp(wishes.memoryBytes, PAGE_BYTES));
+  const coveredBytes = Math.min(LARGEST_MEMORY_BYTES, roundUp(wishes.memoryBytes, PAGE_BYTES));
   const contexts =
     checkedCapacity("calling contexts", wishes.maxContexts ?? DEFAULT_CONTEXTS, MOST_CONTEXTS) + 1;
   const nodeCapacity = contexts * NODES_PER_CONTEXT;

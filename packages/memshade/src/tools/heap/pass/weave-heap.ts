@@ -7,7 +7,7 @@ import { canCountBeside } from "../../../rewrite/facts/dynamic-library.ts";
 import { canShareMemory } from "../../../rewrite/facts/shared-memory.ts";
 import { type MergedRuntime, mergeRuntime } from "../../../rewrite/link/shadow-runtime.ts";
 import { encodeConstantExpression, I32 } from "../../../wasm/index.ts";
-import { HostSlot } from "../../host-table.ts";
+import { HostSlot, SHADOW_IMPORT } from "../../host-interface.ts";
 import type { ShadowLayout } from "../../options.ts";
 import type { ToolSurroundings, WovenTool } from "../../tool.ts";
 import { CONTROL_BYTES } from "../layout.ts";
@@ -16,9 +16,6 @@ import { CountFunctions } from "./count-functions.ts";
 import { HeapPass } from "./heap-pass.ts";
 import { commonPathBytes, shadowRuntimeBytes } from "./shadow-runtime-bytes.ts";
 import { shareTables, type ThreadSharing } from "./thread-sharing.ts";
-
-/** Where the shadow memory comes from that several instances share. */
-const SHADOW_IMPORT = { module: "memshade", field: "memory" } as const;
 
 /**
  * Weaves the heap profiler into a module with an allocator, or with counters alone. `counted`: whether accesses will be counted;
@@ -63,21 +60,18 @@ export function weaveHeap(around: ToolSurroundings, counted = true): WovenTool |
     exportedMemory: beside === undefined ? "memory" : false,
     start: threads?.start ?? -1,
     followedCalls: plan && { ...stack, entries: plan.entries },
-    memoryLimit: undefined,
     globals: [
       { type: I32, initial: encodeConstantExpression(I32, (layout.stack - STACK_FRAME_BYTES) | 0) },
       ...(threads?.globals ?? []),
       ...runtime.globals,
     ],
     globalExports: threads?.exports ?? [],
-    exports: {},
     listeners: {
       copy: -1,
       fill: -1,
       init: -1,
       touched: () => runtime.functions.get("countRange") as number,
     },
-    allocations: undefined,
     recorder: recordsBlocks
       ? { stackGlobal: stack.stackGlobal, functions: runtime.functions, threads, inlined: runtime.inlined }
       : undefined,

@@ -12,12 +12,11 @@ import {
 } from "../../../model/run.ts";
 import { ModuleFunctions } from "../../module-functions.ts";
 import type { InstrumentedInfo } from "../../options.ts";
+import type { InstanceHandle, SharedPlace } from "../../session.ts";
 import { ContextTable, type MergedContext } from "./context-table.ts";
 import { confirmAllocator, sentencesOf } from "./heap-notes.ts";
 import { type ShadowContents, type ShadowContext, ShadowReader, type ShadowTotals } from "./read-shadow.ts";
 import { UNCOUNTED_SENTENCE, UNCOUNTED_SITE } from "./uncounted.ts";
-
-export type { RunEnd } from "../../../model/run.ts";
 
 export interface HeapSessionOptions {
   clock: "virtual" | "wall";
@@ -27,12 +26,6 @@ export interface HeapSessionOptions {
   includeAllocator: boolean;
 }
 
-export interface InstanceHandle {
-  readonly number: number;
-  /** Index of its module in the run. */
-  readonly module: number;
-}
-
 export interface HeapSnapshot {
   heap: RunHeap;
   modules: RunModule[];
@@ -40,14 +33,6 @@ export interface HeapSnapshot {
   notTracked: string[];
   /** What becomes the raw MemProf profile. */
   raw: RawProfile;
-}
-
-/** Where an instance stands among those that share its tables. */
-export interface SharedPlace {
-  /** Names the tables. */
-  group: string;
-  /** Its number among the instances that share them. */
-  local: number;
 }
 
 /** Distance between the segments of two modules in the profile's address space. */

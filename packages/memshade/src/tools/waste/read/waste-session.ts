@@ -1,7 +1,6 @@
 import type { RunEnd } from "../../../model/run.ts";
-import type { InstanceHandle } from "../../heap/read/heap-session.ts";
 import type { InstrumentedInfo } from "../../options.ts";
-import type { RunFacts, ToolSession, ToolSnapshot } from "../../session.ts";
+import type { InstanceHandle, RunFacts, ToolSession, ToolSnapshot } from "../../session.ts";
 import { wasteDescription } from "../description.ts";
 import { type WasteContents, WasteReader } from "./read-waste.ts";
 import { siteRunsOf } from "./site-runs.ts";

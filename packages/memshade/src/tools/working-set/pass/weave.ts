@@ -133,10 +133,8 @@ export function weaveWorkingSet(around: ToolSurroundings): WovenTool {
       calls = encodeCodeMarks(marks);
     },
     describe: () => ({ ...layout, calls, ...locality?.description, ...attribution?.description }),
-    start: -1,
     entered: target(ENTERED[looksAt]),
     left: looksAt === "flag" ? -1 : countdown.publish,
-    memoryLimit: undefined,
     carried: carriers.size > 0 ? { types: carriers, global: countdown.index } : undefined,
     globals: [...globals, ...runtime.globals],
     exports: {

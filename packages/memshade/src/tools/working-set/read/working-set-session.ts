@@ -9,12 +9,11 @@ import {
   type WorkingSetProfile,
 } from "../../../model/working-set/working-set.ts";
 import { buildLevels, type SnapshotRecord, totalOf } from "../../../model/working-set/working-set-series.ts";
-import type { InstanceHandle } from "../../heap/read/heap-session.ts";
 import { ModuleFunctions } from "../../module-functions.ts";
 import type { InstrumentedInfo } from "../../options.ts";
 import type { ToolOptions } from "../../run-options.ts";
 import { sentencesOfTool } from "../../sentences.ts";
-import type { LinesOf, RunFacts, ToolSession, ToolSnapshot } from "../../session.ts";
+import type { InstanceHandle, LinesOf, RunFacts, ToolSession, ToolSnapshot } from "../../session.ts";
 import { type AttributionLayout, attributionLayoutOf } from "../attribution/memory-plan.ts";
 import { AttributionDescriber, stackDescriber } from "../attribution/read/describe-attribution.ts";
 import { type AttributionTables, readAttribution } from "../attribution/read/read-attribution.ts";
@@ -174,7 +173,7 @@ function originalOf({ original }: SessionInstance): Uint8Array {
 function untracked({ attribution: layout }: SessionInstance, readings: Readings): string[] {
   const { attribution, memoryBytes } = readings;
   if (layout === undefined || attribution === undefined) return [];
-  const { blocksLost, settledLost, ownedLost, listsLost, keysLost } = attribution;
+  const { blocksLost, freedLost, ownedLost, listsLost, keysLost } = attribution;
   const sentences: string[] = [];
   if (layout.isLimited && memoryBytes > layout.covered)
     sentences.push(
@@ -182,8 +181,8 @@ function untracked({ attribution: layout }: SessionInstance, readings: Readings)
     );
   if (blocksLost > 0)
     sentences.push(`${blocksLost} blocks found no room: their lines count as the heap's own.`);
-  if (settledLost > 0)
-    sentences.push(`${settledLost} pieces of freed blocks found no room: they count for who came behind.`);
+  if (freedLost > 0)
+    sentences.push(`${freedLost} pieces of freed blocks found no room: they count for who came behind.`);
   if (ownedLost > 0)
     sentences.push(
       `${ownedLost} pieces of lines found no room: in longer intervals these lines count for their other pieces.`,
