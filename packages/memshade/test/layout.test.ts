@@ -13,7 +13,7 @@ const SOURCE = join(PACKAGE, "src");
 /** What is beside the rooms and only re-exports. */
 const PUBLIC_API = ["index.ts", "browser.ts", "unwinding.ts"];
 
-/** What each room may import, besides itself. docs/architecture.md has the same table with its reasons. */
+/** What each room may import, besides itself. docs/architecture.md has the same table. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   bytes: [],
   wasm: ["bytes"],

@@ -5,7 +5,7 @@ import { LINE_BYTES } from "../locality/common-caches.ts";
 const HOT_PART = 0.9;
 
 /**
- * EfficiencySanitizer's figure for fields of one struct with very different heat: over neighbouring fields, the sum of
+ * EfficiencySanitizer's figure for fields of one struct that are accessed very unequally often: over neighbouring fields, the sum of
  * ⌊larger ÷ smaller⌋ of their access counts; a count of 0 is taken as 1 there.
  */
 export function disparityRatio(counts: readonly number[]): number {

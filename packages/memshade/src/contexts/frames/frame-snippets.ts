@@ -88,7 +88,7 @@ export class FrameSnippets {
     }
   }
 
-  /** Before that: keeps in a local where the host was. */
+  /** Before a call that may leave for the host: keeps in a local where the host was. */
   keepHost(sink: SnippetSink, local: number): void {
     const { memory, hostWord } = this.#targets;
     sink.i32(hostWord);
@@ -96,7 +96,7 @@ export class FrameSnippets {
     sink.local(Op.LOCAL_SET, local);
   }
 
-  /** Behind the call. */
+  /** Behind such a call: the host is where it was. */
   returned(sink: SnippetSink, local: number, leaves: boolean): void {
     const { memory, hostWord } = this.#targets;
     for (const word of leaves ? [HOST_WORD, ENTRY_WORD] : [HOST_WORD]) {

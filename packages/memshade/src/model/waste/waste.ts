@@ -37,7 +37,7 @@ export interface WasteModule {
 }
 
 export interface WasteFileOptions {
-  /** "brief" keeps one id per byte, "full" writers, readers and values. */
+  /** "brief" is summary mode, which keeps one id per byte; "full" is precise mode, which keeps writers, readers and values. */
   engine: "brief" | "full";
   contexts: boolean;
   objects: boolean;

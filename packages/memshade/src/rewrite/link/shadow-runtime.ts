@@ -146,7 +146,7 @@ const TRAP = new Uint8Array([0, 0x00, Op.END]);
 class UsedFunctions {
   readonly #runtime: WasmModule;
   readonly #used = new Set<number>();
-  /** By imported function: the one that does all that its own path does not, −1 for most. */
+  /** By imported function: the function that is called where the written-out path of that one does not do; −1 for most. */
   readonly instead: readonly number[];
 
   constructor(runtime: WasmModule, instead: readonly number[]) {

@@ -11,8 +11,8 @@ const MOST_FUNCTIONS = 1_000_000;
 const EMPTY_BODY = Uint8Array.of(0, Op.END);
 
 /**
- * Appends empty functions, behind all others, until half of the module's are small. V8 then lets hot functions take in up to
- * 7,000 bytes of what they call; where a quarter and less are small, 700, for the compiler seems to have inlined already
+ * Appends empty functions, behind all others, until half of the module's are small. V8 then inlines up to 7,000
+ * bytes of what a hot function calls; where a quarter and less are small, 700, for the compiler seems to have inlined already
  * (`BudgetScaleFactor` in its `InliningTree`). Rewriting makes small functions large, and has them call small ones.
  */
 export function addSmallFunctions(

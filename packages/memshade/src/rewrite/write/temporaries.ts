@@ -65,7 +65,7 @@ export function extraLocals(temporaries: Temporaries): readonly ValType[] {
 
 const NO_TYPES: readonly ValType[] = [];
 
-/** How many locals a function gets for them. */
+/** How many locals a function gets for its temporaries. */
 export function temporaryCount(temporaries: Temporaries): number {
   const { addresses, loops, scratch, spills } = temporaries;
   const behind = addresses + 2 * spills.size + extraLocals(temporaries).length;

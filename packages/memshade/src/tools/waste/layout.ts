@@ -55,7 +55,7 @@ export const CONTROL_BYTES = 8192;
 /** Bytes of a data segment, or of what the host writes, that are compared at a time. */
 export const INIT_BUFFER_BYTES = 2048;
 
-/** What is counted of a store: a u64 each, but for `node` and `site`. The summary engine has those up to `same`. */
+/** What is counted of a store: a u64 each, but for `node` and `site`. Summary mode has those up to `same`. */
 export const Store = {
   stores: 0,
   read: 8,
@@ -76,7 +76,7 @@ export const Store = {
   pair: 120,
 } as const;
 
-/** The same of a load. The summary engine has those up to `silent`. */
+/** The same of a load. Summary mode has those up to `silent`. */
 export const Load = {
   loads: 0,
   fresh: 8,

@@ -22,7 +22,7 @@ import {
 } from "./records";
 import { noteOwner, noteProcessors } from "./threads";
 
-/** Before the first block. */
+/** Prepares the tables, before the first block. */
 function prepare(): void {
   store<u32>(RECORDS, -1, Record.address);
   prepareContexts();
@@ -51,7 +51,8 @@ function meetNeighbours(slot: usize, address: u32, size: u32): void {
 }
 
 /**
- * A block of `size` bytes was handed out at `address` (0: the allocation failed) to the call of the newest frame: any one.
+ * Records a block of `size` bytes at `address` (0: the allocation failed) that was handed out to the call of the newest frame. It
+ * may be of any kind.
  * `self`: as for `contextOf`.
  */
 export function allocatedAnyhow(address: u32, size: u32, frame: u32, self: u32): void {
@@ -128,7 +129,7 @@ export function releasedRarely(address: u32): void {
   releasedAnyhow(address, false);
 }
 
-/** A block is given back: any one, or none that is known. */
+/** Ends the block at an address, of any kind; counts a release of what is no known block. */
 export function releasedAnyhow(address: u32, copied: bool): void {
   if (address === 0) bump32(CONTROL, Control.nullFrees, 1);
   else if (address >= COVERED) bump32(CONTROL, Control.outside, 1);

@@ -22,7 +22,7 @@ export function markDirty(address: u32, size: u32): void {
     if (load<u8>(DIRTY + line) === 0) markLineDirty(line << DIRTY_LINE_SHIFT);
 }
 
-/** An opaque host is in control: zeros of the system that are there now have been read as all else, and nobody has a list of them. */
+/** An opaque host is in control: it may have read the zeros of the system too. There is no list of these: all up to here count as read. */
 export function showZeros(): void {
   store<u32>(CONTROL, min<u32>(programPages(), COVERED >>> 16) << 16, Control.hostEnd);
 }

@@ -17,7 +17,7 @@ export interface SummaryTargets {
   markLineDirty: number;
   /** By the size of the access: 1, 2, 4, 8, 16 bytes. */
   fresh: ReadonlyMap<number, number>;
-  /** The same where the load has been counted. */
+  /** As `fresh`, where the load has been counted. */
   mixed: ReadonlyMap<number, number>;
   /** Give a store an id. */
   assign: ReadonlyMap<number, number>;
@@ -44,13 +44,13 @@ export interface Place {
 /** Locals of a function for stores: the address as the instruction takes it, its operand, and what `SiteRecords.setCold` leaves. */
 interface ColdStore {
   whole: number;
-  /** The same address for the shadow. */
+  /** The same address, as the shadow is reached by it. */
   followed: SnippetAddress;
   value: number;
   store: number;
 }
 
-/** Writes the instructions that follow plain loads and stores inline. Byte for byte: docs/architecture.md. */
+/** Writes the instructions that follow plain loads and stores inline. `docs/tools/waste.md` shows them. */
 export class SummarySnippets {
   readonly #layout: WasteLayout;
   readonly #memory: number;

@@ -10,8 +10,8 @@ export const State = {
   blockNext: 8,
   /** List of numbers to use again. */
   blockFree: 12,
-  /** Entries of SETTLED in use. */
-  settled: 16,
+  /** Entries of FREED in use. */
+  freed: 16,
   /** Bytes of LISTS in use. */
   lists: 20,
   /** Entries of TABLE in use. */
@@ -27,7 +27,7 @@ export const State = {
   /** Blocks that found no room. */
   blocksLost: 64,
   /** Pieces of freed blocks that found no room. */
-  settledLost: 68,
+  freedLost: 68,
   /** Snapshots that found no room for their entries. */
   listsLost: 72,
   /** Touches without room for their own entry. */
@@ -104,7 +104,7 @@ export const Owned = {
 export const OWNED_BYTES = 24;
 
 /** Touched bytes of a block that was freed in the open interval. */
-export const Settled = {
+export const Freed = {
   key: 0,
   /** Entry of the same line, 0 for none. */
   next: 4,
@@ -112,4 +112,4 @@ export const Settled = {
   mask: 8,
   line: 16,
 } as const;
-export const SETTLED_BYTES = 24;
+export const FREED_BYTES = 24;

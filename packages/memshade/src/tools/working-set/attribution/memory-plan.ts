@@ -3,7 +3,7 @@ import { NODE_BYTES } from "../../../contexts/layout.ts";
 import type { AttributionOptions } from "../../options.ts";
 import { describedLayout } from "../described-layout.ts";
 
-import { BLOCK_BYTES, ENTRY_BYTES, OWNED_BYTES, SETTLED_BYTES, STATE_BYTES, State } from "./layout.ts";
+import { BLOCK_BYTES, ENTRY_BYTES, FREED_BYTES, OWNED_BYTES, STATE_BYTES, State } from "./layout.ts";
 
 const KIB = 1024;
 const MIB = KIB * KIB;
@@ -12,7 +12,7 @@ const LARGEST_MEMORY_BYTES = 4096 * MIB;
 const LINE_BYTES = 64;
 const GRANULE_BYTES = 8;
 const BLOCKS = 4 * MIB;
-const SETTLED = MIB;
+const FREED = MIB;
 /** Entries for lines with several owners, besides one per line. */
 const OWNED = 4 * MIB;
 const TABLE_ENTRIES = 128 * KIB;
@@ -43,8 +43,8 @@ export interface AttributionLayout {
   heads: number;
   blocks: number;
   blockCapacity: number;
-  settled: number;
-  settledCapacity: number;
+  freed: number;
+  freedCapacity: number;
   owned: number;
   ownedCapacity: number;
   table: number;
@@ -109,7 +109,7 @@ function place(wishes: AttributionWishes, covered: number): AttributionLayout {
     return from;
   };
   const blockCapacity = owners ? BLOCKS : 0;
-  const settledCapacity = owners ? SETTLED : 0;
+  const freedCapacity = owners ? FREED : 0;
   const ownedCapacity = owners ? covered / LINE_BYTES + OWNED : 0;
   const hasFrames = firstTouch || owners;
   const state = at(STATE_BYTES);
@@ -142,8 +142,8 @@ function place(wishes: AttributionWishes, covered: number): AttributionLayout {
     used: at(TABLE_ENTRIES * 4),
     blocks: at(blockCapacity * BLOCK_BYTES),
     blockCapacity,
-    settled: at(settledCapacity * SETTLED_BYTES),
-    settledCapacity,
+    freed: at(freedCapacity * FREED_BYTES),
+    freedCapacity,
     owned: at(ownedCapacity * OWNED_BYTES),
     ownedCapacity,
     touchers: at(firstTouch ? (wishes.lines + 1) * 4 : 0),
@@ -181,8 +181,8 @@ export function attributionConstants(layout: AttributionLayout): Record<string, 
     HEADS: layout.heads,
     BLOCKS: layout.blocks,
     BLOCK_CAPACITY: layout.blockCapacity,
-    SETTLED: layout.settled,
-    SETTLED_CAPACITY: layout.settledCapacity,
+    FREED: layout.freed,
+    FREED_CAPACITY: layout.freedCapacity,
     OWNED: layout.owned,
     OWNED_CAPACITY: layout.ownedCapacity,
     TABLE: layout.table,

@@ -1,4 +1,4 @@
-// The waste tool with writers, readers and values: contexts, pairs and objects.
+// Precise mode, which keeps writers, readers and values per byte: contexts, pairs and objects.
 export { loaded, stored, storing } from "./accesses";
 export { allocated, reallocated, released, stackMoved } from "./blocks";
 export { growing, grown, notePages } from "../memory";

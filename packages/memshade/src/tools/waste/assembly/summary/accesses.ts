@@ -1,5 +1,5 @@
-// Byte-exact waste with one id per byte: the site of the last store, until the byte is read. Plain loads and stores do most of
-// their work inline; what is here runs where something happened.
+// Loads and stores in summary mode, exact to the byte. Plain ones do most of their work inline, and call what is here where the
+// shadow says that something happened.
 import { areRead, bump, fewAreRead, isValid, overwrite, readFew, readRange, resolveFew } from "./bytes";
 import { markDirty, showsZeros } from "../dirty";
 import { storeRecord } from "./ids";

@@ -54,7 +54,7 @@ export function readRange(address: u32, size: u32): bool {
   return stale;
 }
 
-/** 32 bytes, as `readRange`. */
+/** As `readRange`, of the 32 bytes whose words are at `at`. */
 @inline
 function readLine(at: usize): bool {
   const low = v128.and(v128.load(at), v128.load(at, 16));
@@ -73,7 +73,7 @@ function readLine(at: usize): bool {
   return stale;
 }
 
-/** Ids side by side, of bytes that are read now, some of them unread. True if those were zeros that the host has seen, `bytes` at most. */
+/** Reads up to `bytes` bytes by their words, some of which are unread. True if the unread ones were zeros that the host has seen. */
 function readIds(at: usize, ids: u64, bytes: u32): bool {
   if (showsZeros() && hasZero(ids)) {
     const address: u32 = at >>> 1;
@@ -114,7 +114,7 @@ function readMixed(address: u32, size: u32): void {
     }
 }
 
-/** Ids side by side, of bytes that are read now; where they are, and how many bytes they take, up to 8. */
+/** Reads the bytes whose words `ids` are at `at`; the words take `bytes` bytes, up to 8. */
 @inline
 function readWord(at: usize, ids: u64, bytes: u32): void {
   // As a rule those that are unread are of one store.
@@ -146,7 +146,7 @@ function readWord(at: usize, ids: u64, bytes: u32): void {
   storeIds(at, left, bytes);
 }
 
-/** The first of ids side by side, `bytes` of the shadow. */
+/** Stores the first of some words, `bytes` bytes of the shadow. */
 @inline
 function storeIds(at: usize, ids: u64, bytes: u32): void {
   if (bytes === 2) store<u16>(at, <u16>ids);
@@ -259,7 +259,7 @@ export function setRange(address: u32, size: u32, id: u32): void {
   if ((size & 1) !== 0) store<u16>(at, <u16>ids);
 }
 
-/** Whether all of 1, 2, 4, 8 or 16 bytes were read; a constant. */
+/** Whether all of `size` bytes were read. `size`: 1, 2, 4, 8 or 16, a constant. */
 @inline
 export function fewAreRead(address: u32, size: u32): bool {
   const at: usize = address << 1;
@@ -449,14 +449,14 @@ export function invalidate(address: u32, size: u32): void {
   store<u64>(at, (ids & behind) | (gone() & ~behind));
 }
 
-/** Of 4 bytes. */
+/** As `invalidate`, of the 4 bytes whose words are at `at`. */
 @inline
 function invalidateWord(at: usize): void {
   if (!areNobodys(load<u64>(at))) chargeWord(load<u64>(at));
   store<u64>(at, gone());
 }
 
-/** Of 16 bytes. */
+/** As `invalidate`, of the 16 bytes whose words are at `at`. */
 @inline
 function invalidateHalf(at: usize): void {
   if (!areNobodys(load<u64>(at) & load<u64>(at, 8) & load<u64>(at, 16) & load<u64>(at, 24)))
@@ -524,7 +524,7 @@ export function endBytes(address: u32, size: u32): void {
   if (size > 112) invalidateHalf(at + 224);
 }
 
-/** As far as there are whole pieces. Returns where they end. */
+/** Invalidates the whole pieces of a range. Returns where they end. */
 function invalidatePieces(at: usize, size: u32): usize {
   const all = i64x2.splat(gone());
   const end = at + ((size << 1) & ~(PIECE - 1));
@@ -554,7 +554,7 @@ function invalidatePieces(at: usize, size: u32): usize {
   return end;
 }
 
-/** The same of large blocks, which are of one store for long stretches. */
+/** As `invalidatePieces`, for large blocks: long stretches of them are of one store. */
 function invalidateLines(at: usize, size: u32): usize {
   const all = i64x2.splat(gone());
   const lowest = i64x2.splat(LOWEST);
@@ -577,7 +577,7 @@ function invalidateLines(at: usize, size: u32): usize {
   return end;
 }
 
-/** `bytes` of the shadow, whole words, are gone. */
+/** Charges `bytes` bytes of the shadow, which are about to become invalid, to their writers. */
 function chargeWords(at: usize, bytes: u32): void {
   for (const end = at + bytes; at < end; at += 8) if (!areNobodys(load<u64>(at))) chargeWord(load<u64>(at));
 }
@@ -592,7 +592,7 @@ function chargeGone(id: u32, bytes: u32): void {
   if (isReal(id)) bump(recordOf(id) + Store.deallocated, bytes);
 }
 
-/** What is known of `size` bytes goes with them; what is left behind is nobody's. */
+/** Moves what is known of `size` bytes. The bytes left behind become nobody's. */
 export function moveBytes(to: u32, from: u32, size: u32): void {
   memory.copy(to << 1, from << 1, size << 1);
   moveOverflow(to, from, size);
@@ -604,7 +604,7 @@ export function areRead(address: u32, size: u32): bool {
   return readUntil(address, address + size) === address + size;
 }
 
-/** How far from `low` on all bytes were read, to some bytes, or `high`. */
+/** The end of the bytes from `low` on that were all read, give or take some bytes; `high` at most. */
 export function readUntil(low: u32, high: u32): u32 {
   let at: usize = low << 1;
   const end: usize = high << 1;
@@ -624,7 +624,7 @@ export function readUntil(low: u32, high: u32): u32 {
   return high;
 }
 
-/** Where the bytes end of which some may not be read, to some bytes. */
+/** The end of the bytes that may be unread, give or take some bytes. */
 export function unreadEnd(low: u32, high: u32): u32 {
   while (high - low > 64 && areRead(high - 64, 64)) high -= 64;
   return high;

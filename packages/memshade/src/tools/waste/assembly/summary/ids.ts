@@ -1,10 +1,11 @@
-// Ids of stores, assigned lazily, when a store first needs one: far fewer stores write than could, above all in contexts, and 16 bits
-// are enough for nearly all programs. Keys stand for records: their distance from STORES, in units of their size, or, in frames, of 8 bytes.
+// Ids of stores. A store is assigned one when it first needs one: far fewer stores run than a module has, above all in contexts, so
+// that 16 bits are enough for nearly all programs. A key stands for a record: it is the record's distance from STORES, in units of the
+// record's size, or, in frames, of 8 bytes.
 //
-// A table has the id of each store four times, or zero; in frames that stands in front of the record. Another has the record of each id. When all ids are assigned,
-// those are taken back that stand in no shadow word. If that does not help, bytes of stores without an id *overflow*: their
-// words say only that, and a table with a word per byte, which is touched by nobody else, has the key. Whatever wants to know the
-// writers of a range resolves what overflowed there first.
+// A table has the id of each store four times, or zero; in frames the id stands in front of the record. Another table has the record
+// of each id. When all ids are assigned, those that stand in no shadow word are taken back. If that does not help, bytes of stores
+// without an id *overflow*: their shadow words say only that, and a table with a word per byte has the store's key. Whoever wants to
+// know the writers of a range has the overflowed bytes resolved first.
 import {
   CONTROL,
   COVERED,
@@ -45,7 +46,7 @@ let patience: u32 = 0;
 export function storeRecord(key: u32): usize {
   return STORES + (key << RECORD_SHIFT);
 }
-/** Where a store has its ids, by its record. */
+/** Address of the ids of a store, by the store's record. */
 @inline
 function idsOf(record: usize): usize {
   return FRAMED !== 0
@@ -64,9 +65,9 @@ export function readsOf(id: u32): usize {
 export function isNone(id: u32): bool {
   return id === NONE;
 }
-/** Whether bytes are of a store that has an id. */
+/** Whether an id is one that was assigned to a store. */
 @inline
-export function isGiven(id: u32): bool {
+export function isAssigned(id: u32): bool {
   return id - (INIT + 1) < LAST_ID - INIT;
 }
 
@@ -77,7 +78,7 @@ export function idOfKey(key: u32): u32 {
   return <u32>((ids !== 0 ? ids : assign(record)) & 0xffff);
 }
 
-/** The id for a record that has none, four times; 0 if none is left. */
+/** Assigns an id to a record that has none. Returns it four times; 0 if none is left. */
 function assign(record: usize): u64 {
   let id = takeNext();
   if (id === NONE) {

@@ -1,4 +1,4 @@
-// The waste tool with one id per byte: merged into modules function by function, as the heap profiler's code is.
+// Summary mode, which keeps one id per byte: merged into modules function by function, as the heap profiler's code is.
 export {
   loaded,
   mixed1,

@@ -17,7 +17,7 @@ import {
   unreadEnd,
   writeFew,
 } from "./bytes";
-import { idOfKey, isGiven, isNone, readsOf, overflow } from "./ids";
+import { idOfKey, isAssigned, isNone, readsOf, overflow } from "./ids";
 import { markDirty, showsZeros } from "../dirty";
 import { CONTROL, FRAMED, RECORD_SHIFT, STORES } from "../imports";
 import { Control, Load, STREAM_END_BYTES } from "../layout.generated";
@@ -346,7 +346,7 @@ function readTrips<T>(at: usize, trips: u32, left: u32): void {
   let address = nextOf(at);
   while (trips !== 0) {
     const id = idAt(address);
-    const isBatch = id === READ || (isGiven(id) && magnitude(stride) >= sizeof<T>());
+    const isBatch = id === READ || (isAssigned(id) && magnitude(stride) >= sizeof<T>());
     let count = isBatch ? countAlike<T>(address, stride, stride === 0 ? min(trips, 4) : trips, id) : 0;
     if (count !== 0 && stride === 0) count = trips;
     if (count !== 0) {

@@ -1,4 +1,4 @@
-// Ranges in the engine with one id per byte: bulk instructions, data segments, and the host.
+// Ranges in summary mode: bulk instructions, data segments, and the host.
 import { loadRecord, outside } from "./accesses";
 import { bump, hostReadsAll, isValid, overwrite, readRange, setInit } from "./bytes";
 import { NO_LINE, markDirty, showZeros, takeDirty } from "../dirty";

@@ -5,13 +5,13 @@ import {
   COVERED,
   FIRSTS,
   HEADS,
-  SETTLED,
-  SETTLED_CAPACITY,
+  FREED,
+  FREED_CAPACITY,
   slot,
   STARTS,
   STATE,
 } from "./imports";
-import { BLOCK_BYTES, Block, Key, SETTLED_BYTES, Settled, State } from "./layout.generated";
+import { BLOCK_BYTES, Block, Key, FREED_BYTES, Freed, State } from "./layout.generated";
 import { bitsBetween, forgetInBlock, touchedBefore, touchedInBlock } from "./masks";
 
 /** Before an allocation: whoever called asked for it. */
@@ -44,7 +44,7 @@ export function allocated(address: u32, size: u32, zeroedBy: u32): void {
 export function released(address: u32): void {
   const number = blockAt(address);
   if (number === 0) return;
-  settle(number);
+  keepTouched(number);
   forget(number);
 }
 
@@ -52,7 +52,7 @@ export function released(address: u32): void {
 export function reallocated(old: u32, address: u32, size: u32): void {
   if (address === 0 && size !== 0) return;
   const number = blockAt(old);
-  if (number !== 0 && address !== old) settle(number);
+  if (number !== 0 && address !== old) keepTouched(number);
   if (number !== 0) forget(number);
   allocated(address, size, 1);
 }
@@ -95,7 +95,7 @@ function forget(number: u32): void {
 }
 
 /** What was touched of a block counts for it, unless another block is touched at the same place in this interval. */
-function settle(number: u32): void {
+function keepTouched(number: u32): void {
   const block: usize = BLOCKS + number * BLOCK_BYTES;
   const address = load<u32>(block, Block.address);
   const end = address + load<u32>(block, Block.size);
@@ -104,7 +104,7 @@ function settle(number: u32): void {
     const touched = touchedInBlock(line);
     if (touched === 0) continue;
     const mask = touched & bitsInside(line, address, end);
-    if (mask !== 0 && settleIn(line, key, mask))
+    if (mask !== 0 && keepInLine(line, key, mask))
       forgetInBlock(max(address, line << 6), min(end, (line + 1) << 6));
   }
 }
@@ -116,35 +116,35 @@ export function bitsInside(line: u32, address: u32, end: u32): u64 {
   return bitsBetween(address > base ? address - base : 0, min(end - base, 64));
 }
 
-/** Whether there was room. */
-function settleIn(line: u32, key: u32, mask: u64): bool {
+/** Notes touched bytes of a freed block in a line. Whether there was room. */
+function keepInLine(line: u32, key: u32, mask: u64): bool {
   const head: usize = HEADS + (line << 2);
   let own: usize = 0;
-  for (let at = load<u32>(head); at !== 0; at = load<u32>(entryAt(at), Settled.next))
-    if (load<u32>(entryAt(at), Settled.key) === key) own = entryAt(at);
+  for (let at = load<u32>(head); at !== 0; at = load<u32>(entryAt(at), Freed.next))
+    if (load<u32>(entryAt(at), Freed.key) === key) own = entryAt(at);
   if (own === 0) {
-    const number = load<u32>(STATE, State.settled) + 1;
-    if (number >= SETTLED_CAPACITY) {
-      store<u32>(STATE, load<u32>(STATE, State.settledLost) + 1, State.settledLost);
+    const number = load<u32>(STATE, State.freed) + 1;
+    if (number >= FREED_CAPACITY) {
+      store<u32>(STATE, load<u32>(STATE, State.freedLost) + 1, State.freedLost);
       return false;
     }
-    store<u32>(STATE, number, State.settled);
+    store<u32>(STATE, number, State.freed);
     own = entryAt(number);
-    store<u32>(own, key, Settled.key);
-    store<u32>(own, load<u32>(head), Settled.next);
-    store<u64>(own, 0, Settled.mask);
-    store<u32>(own, line, Settled.line);
+    store<u32>(own, key, Freed.key);
+    store<u32>(own, load<u32>(head), Freed.next);
+    store<u64>(own, 0, Freed.mask);
+    store<u32>(own, line, Freed.line);
     store<u32>(head, number);
   }
-  for (let at = load<u32>(head); at !== 0; at = load<u32>(entryAt(at), Settled.next)) {
+  for (let at = load<u32>(head); at !== 0; at = load<u32>(entryAt(at), Freed.next)) {
     const entry = entryAt(at);
-    const before = load<u64>(entry, Settled.mask);
-    store<u64>(entry, entry === own ? before | mask : before & ~mask, Settled.mask);
+    const before = load<u64>(entry, Freed.mask);
+    store<u64>(entry, entry === own ? before | mask : before & ~mask, Freed.mask);
   }
   return true;
 }
 
 @inline
 export function entryAt(number: u32): usize {
-  return SETTLED + number * SETTLED_BYTES;
+  return FREED + number * FREED_BYTES;
 }

@@ -26,10 +26,10 @@ export declare const HEADS: u32;
 export declare const BLOCKS: u32;
 @external("layout", "BLOCK_CAPACITY")
 export declare const BLOCK_CAPACITY: u32;
-@external("layout", "SETTLED")
-export declare const SETTLED: u32;
-@external("layout", "SETTLED_CAPACITY")
-export declare const SETTLED_CAPACITY: u32;
+@external("layout", "FREED")
+export declare const FREED: u32;
+@external("layout", "FREED_CAPACITY")
+export declare const FREED_CAPACITY: u32;
 @external("layout", "OWNED")
 export declare const OWNED: u32;
 /** Entries of OWNED, with the first ones. */

@@ -4,7 +4,7 @@ import { CONTROL } from "../../assembly/imports";
 import { Control } from "../../assembly/layout.generated";
 import { bitsInside, entryAt } from "./blocks";
 import { BLOCKS, FIRSTS, HEADS, STARTS, STATE } from "./imports";
-import { BLOCK_BYTES, Block, Key, Settled, State } from "./layout.generated";
+import { BLOCK_BYTES, Block, Key, Freed, State } from "./layout.generated";
 import { touchedInBlock } from "./masks";
 import { addShares } from "./owned";
 
@@ -12,7 +12,7 @@ export const PART_SIZE: u32 = 16;
 let parts: u32 = 0;
 
 /** Divides a line among the blocks that its bytes were touched in, and what lies around them. */
-export function share(line: u32, touched: u64, settled: u64, bucket: u32): void {
+export function share(line: u32, touched: u64, freed: u64, bucket: u32): void {
   parts = 0;
   let owned: u64 = 0;
   if (touched !== 0) {
@@ -25,10 +25,10 @@ export function share(line: u32, touched: u64, settled: u64, bucket: u32): void 
       if (number !== 0) owned |= partOfBlock(line, number, inBlock & ~owned);
     }
   }
-  if (settled !== 0)
-    for (let at = load<u32>(HEADS + (line << 2)); at !== 0; at = load<u32>(entryAt(at), Settled.next)) {
-      const own = load<u64>(entryAt(at), Settled.mask) & ~owned;
-      notePart(load<u32>(entryAt(at), Settled.key), own);
+  if (freed !== 0)
+    for (let at = load<u32>(HEADS + (line << 2)); at !== 0; at = load<u32>(entryAt(at), Freed.next)) {
+      const own = load<u64>(entryAt(at), Freed.mask) & ~owned;
+      notePart(load<u32>(entryAt(at), Freed.key), own);
       owned |= own;
     }
   const region = regionOfLine(line);

@@ -1,5 +1,5 @@
 // The lines of an interval are looked at once more when it ends, before the working set's own scan: what touched each of
-// them first, whose bytes were touched, and how many. `tools/working-set/read/open-attribution.ts` does the same for
+// them first, whose bytes were touched, and how many. `tools/working-set/attribution/read/open-attribution.ts` does the same for
 // the interval that is still open at the end.
 import { BOTH, CONTROL, WRITTEN } from "../../assembly/imports";
 import { Control } from "../../assembly/layout.generated";
@@ -8,7 +8,7 @@ import { bucketOf, bucketOfLine } from "../../assembly/touch";
 import { entryAt } from "./blocks";
 import { add, list } from "./entries";
 import { BYTE_STAMPS, COVERED, FILL, FIRST_TOUCH, HEADS, OWNERS, STATE, TOUCHERS } from "./imports";
-import { Key, Kind, Settled, State } from "./layout.generated";
+import { Key, Kind, Freed, State } from "./layout.generated";
 import { clearLine, touchedBytes } from "./masks";
 import { halveOwned } from "./owned";
 import { regionOfLine, share } from "./share";
@@ -41,9 +41,9 @@ export function attribute(): void {
       store<u32>(at, 0);
     }
   if (OWNERS) {
-    for (let number = load<u32>(STATE, State.settled); number !== 0; number--)
-      store<u32>(HEADS + (load<u32>(entryAt(number), Settled.line) << 2), 0);
-    store<u32>(STATE, 0, State.settled);
+    for (let number = load<u32>(STATE, State.freed); number !== 0; number--)
+      store<u32>(HEADS + (load<u32>(entryAt(number), Freed.line) << 2), 0);
+    store<u32>(STATE, 0, State.freed);
   }
   list();
 }
@@ -66,10 +66,10 @@ function attributeLine(line: u32): void {
   if (!(FILL | OWNERS)) return;
   const isCovered = line < COVERED >>> 6;
   const touched = isCovered ? touchedBytes(line) : 0;
-  const settled = OWNERS && isCovered ? settledBytes(line) : 0;
-  if (FILL) countBytes(line, touched | settled, now);
+  const freed = OWNERS && isCovered ? freedBytes(line) : 0;
+  if (FILL) countBytes(line, touched | freed, now);
   if (OWNERS) {
-    if (isCovered) share(line, touched, settled, bucket);
+    if (isCovered) share(line, touched, freed, bucket);
     else add(regionOfLine(line), Kind.share, bucket, 1);
   }
   if (touched !== 0) clearLine(line);
@@ -104,9 +104,9 @@ function countByte(now: u32, before: u32, bytes: u32): void {
 }
 
 @inline
-function settledBytes(line: u32): u64 {
+function freedBytes(line: u32): u64 {
   let mask: u64 = 0;
-  for (let at = load<u32>(HEADS + (line << 2)); at !== 0; at = load<u32>(entryAt(at), Settled.next))
-    mask |= load<u64>(entryAt(at), Settled.mask);
+  for (let at = load<u32>(HEADS + (line << 2)); at !== 0; at = load<u32>(entryAt(at), Freed.next))
+    mask |= load<u64>(entryAt(at), Freed.mask);
   return mask;
 }

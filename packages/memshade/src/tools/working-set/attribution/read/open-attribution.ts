@@ -2,7 +2,7 @@ import { BUCKETS, bucketOf } from "../../../../model/working-set/working-set-ser
 import { Control } from "../../layout.ts";
 import type { WorkingSetLayout } from "../../memory-plan.ts";
 import { Histories, intervalOf } from "../../read/histories.ts";
-import { BLOCK_BYTES, Block, Key, Kind, SETTLED_BYTES, Settled } from "../layout.ts";
+import { BLOCK_BYTES, Block, FREED_BYTES, Freed, Key, Kind } from "../layout.ts";
 import type { AttributionLayout } from "../memory-plan.ts";
 import { OpenShares, UNTOUCHED } from "./open-shares.ts";
 
@@ -22,7 +22,7 @@ export interface AttributionEntry {
 }
 
 /**
- * The lines of the open interval, as `tools/working-set/assembly/attribution/snapshot.ts` would attribute them if it ended
+ * The lines of the open interval, as `tools/working-set/attribution/assembly/snapshot.ts` would attribute them if it ended
  * now. Changes nothing.
  */
 export function attributeOpenInterval(
@@ -116,7 +116,7 @@ class OpenInterval {
 
   /** Keys by byte of a line. */
   #findOwners(line: number): void {
-    const { bytes, owners, starts, firsts, heads, settled } = this.#layout;
+    const { bytes, owners, starts, firsts, heads, freed } = this.#layout;
     const base = line * LINE_BYTES;
     const marks = new Uint8Array(this.#view.buffer, bytes + base, LINE_BYTES);
     const region = this.#regionKey(line);
@@ -128,12 +128,12 @@ class OpenInterval {
     for (let start = base; start < base + LINE_BYTES; start += GRANULE_BYTES)
       this.#ownBytes(this.#u32(starts + (start / GRANULE_BYTES) * 4), base, marks);
     for (let number = this.#u32(heads + line * 4); number !== 0; ) {
-      const entry = settled + number * SETTLED_BYTES;
+      const entry = freed + number * FREED_BYTES;
       for (let byte = 0; byte < LINE_BYTES; byte++) {
-        const isSet = (this.#view.getUint8(entry + Settled.mask + (byte >>> 3)) >>> (byte & 7)) & 1;
-        if (isSet === 1 && isLive[byte] === 0) keys[byte] = this.#u32(entry + Settled.key);
+        const isSet = (this.#view.getUint8(entry + Freed.mask + (byte >>> 3)) >>> (byte & 7)) & 1;
+        if (isSet === 1 && isLive[byte] === 0) keys[byte] = this.#u32(entry + Freed.key);
       }
-      number = this.#u32(entry + Settled.next);
+      number = this.#u32(entry + Freed.next);
     }
   }
 

@@ -18,7 +18,7 @@ interface Earlier {
 
 /**
  * What a line adds to the shares of its keys at all time scales if the open interval ends now; of the same meaning as
- * `tools/working-set/assembly/attribution/owned.ts`, which renews what it knows of the line too.
+ * `tools/working-set/attribution/assembly/owned.ts`, which renews what it knows of the line too.
  */
 export class OpenShares {
   readonly #view: DataView;

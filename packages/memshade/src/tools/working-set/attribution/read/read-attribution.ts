@@ -23,7 +23,7 @@ export interface AttributionTables {
   /** By key. */
   places: Map<number, AttributedPlace>;
   blocksLost: number;
-  settledLost: number;
+  freedLost: number;
   listsLost: number;
   ownedLost: number;
   keysLost: number;
@@ -48,7 +48,7 @@ export function readAttribution(
     snapshots,
     places: readPlaces(view, layout, keys, frameEnd, original),
     blocksLost: word(State.blocksLost),
-    settledLost: word(State.settledLost),
+    freedLost: word(State.freedLost),
     listsLost: word(State.listsLost),
     ownedLost: word(State.ownedLost),
     keysLost: word(State.keysLost),
