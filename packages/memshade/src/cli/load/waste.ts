@@ -48,7 +48,7 @@ function addLines(waste: WasteFile, modules: readonly RunModule[], places: Origi
     if (!known.has(index)) known.set(index, symbols.of(module));
     const [innermost, ...outer] = known.get(index)?.frames(ip.address % MODULE_SPAN) ?? [];
     if (innermost?.file === undefined || innermost.line === 0) {
-      if (modules.length > 1 && /^function \d+$/.test(ip.function ?? "")) ip.function += ` of ${module.name}`;
+      if (modules.length > 1 && /^func\[\d+\]$/.test(ip.function ?? "")) ip.function += ` of ${module.name}`;
       continue;
     }
     ip.file = innermost.file;
