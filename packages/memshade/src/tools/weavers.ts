@@ -3,7 +3,7 @@ import { weaveHeap } from "./heap/pass/weave-heap.ts";
 import type { ToolName } from "./options.ts";
 import type { WeaveTool } from "./tool.ts";
 import { weaveWaste } from "./waste/pass/weave-waste.ts";
-import { weaveWorkingSet } from "./working-set/pass/weave.ts";
+import { weaveWorkingSet } from "./working-set/pass/weave-working-set.ts";
 
 /** How each tool is woven into a module, in the order of their memories and globals. */
 export const WEAVERS: Readonly<Record<ToolName, WeaveTool>> = {
