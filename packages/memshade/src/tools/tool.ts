@@ -10,7 +10,7 @@ import type { CodeMark } from "../rewrite/write/function-writer.ts";
 import type { DataContent, ValType, WasmModule } from "../wasm/index.ts";
 import type { InstrumentOptions, ShadowLayout, ToolName } from "./options.ts";
 
-/** What a tool is given to weave itself into a module. */
+/** What a tool gets to weave itself into a module. */
 export interface ToolSurroundings {
   module: WasmModule;
   options: InstrumentOptions;

@@ -56,20 +56,20 @@ export function recursiveComponents(module: WasmModule, scan: ModuleScan): Int32
 }
 
 /**
- * 1 for some defined functions such that every circle of direct calls leads through one of them: those of `given`, and
+ * 1 for some defined functions such that every circle of direct calls leads through one of them: those of `initial`, and
  * the functions that a search in depth from the others comes back to.
  */
-export function breakCircles(module: WasmModule, scan: ModuleScan, given: Uint8Array): Uint8Array {
+export function breakCircles(module: WasmModule, scan: ModuleScan, initial: Uint8Array): Uint8Array {
   const count = module.bodies.length;
   const imported = module.importedFunctionCount;
   const { callees, firstCallee } = scan;
-  const chosen = given.slice();
+  const chosen = initial.slice();
   const state = new Uint8Array(count);
   const [unseen, onPath, done] = [0, 1, 2];
   const edge = new Int32Array(count);
   const path: number[] = [];
   for (let root = 0; root < count; root++) {
-    if (state[root] !== unseen || given[root] === 1) continue;
+    if (state[root] !== unseen || initial[root] === 1) continue;
     path.push(root);
     while (path.length > 0) {
       const at = path[path.length - 1];

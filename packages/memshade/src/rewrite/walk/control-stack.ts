@@ -26,7 +26,7 @@ export class ControlStack {
   /** For loops: offset of the opcode and of the first instruction inside. */
   loopStart: Int32Array = new Int32Array(256);
   loopBody: Int32Array = new Int32Array(256);
-  /** For loops: last value number given before the header. */
+  /** For loops: the last value number that was in use before the header. */
   loopValues: Int32Array = new Int32Array(256);
 
   enter(

@@ -22,12 +22,12 @@ export class ModuleSections {
     this.payloads.set(id, payload);
   }
 
-  /** A section that is one number. */
+  /** Replaces a section that is one number. */
   setNumber(id: Id, value: number): void {
     this.set(id, new ByteWriter(5).u32Leb(value).finish());
   }
 
-  /** A section whose entries are all given. */
+  /** Replaces all entries of a section. */
   setEntries(id: Id, entries: readonly Uint8Array[]): void {
     this.set(id, encodeVectorPayload([...entries]));
   }

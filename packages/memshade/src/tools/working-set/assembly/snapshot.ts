@@ -83,13 +83,13 @@ export function entered(): void {
   if (left <= 0) setClock(poll(left));
 }
 
-/** The same in real time. */
+/** As `entered`, in real time. */
 export function enteredTimed(): void {
   noteSize();
   if (load<u32>(CONTROL, Control.flag) !== 0) pollFlag();
 }
 
-/** The same where both are looked at. */
+/** As `entered`, where both are looked at. */
 export function enteredBoth(): void {
   noteSize();
   const left = clock();

@@ -18,7 +18,7 @@ export const State = {
   high: 36,
   /** u32: sites in the table. */
   sites: 40,
-  /** u32: how often stamps were. */
+  /** u32: how often stamps were renumbered. */
   renumbered: 44,
   /** u32: bytes used of the buffer. */
   buffered: 48,

@@ -20,7 +20,7 @@ const MOST_PARAMETERS = 1000;
 const SMALLEST_NUMERIC = 0x7b;
 
 /**
- * Functions that are given the countdown as a last parameter and give it back as a last result, by index, with their new
+ * Functions that take the countdown as a last parameter and return it as a last result, by index, with their new
  * types: those that only direct calls and the host, by wrappers, reach. Engines keep it in a register then, wherever the program is.
  */
 export function findCarriers(

@@ -26,9 +26,9 @@ const WORD = 2;
  */
 export class Countdown {
   readonly #targets: CountdownTargets;
-  /** The local that holds it, `NO_LOCAL` where it stays in its global. */
+  /** The local that holds the countdown, `NO_LOCAL` where it stays in its global. */
   local = NO_LOCAL;
-  /** A local for a moment. */
+  /** A local that holds a value for the length of one snippet. */
   scratch = NO_LOCAL;
 
   constructor(targets: CountdownTargets) {
@@ -39,7 +39,7 @@ export class Countdown {
     return this.#targets.flag < 0;
   }
 
-  /** Pushes it. */
+  /** Pushes the countdown. */
   write(sink: SnippetSink): void {
     if (this.local === NO_LOCAL) sink.indexed(Op.GLOBAL_GET, this.#targets.clock);
     else sink.local(Op.LOCAL_GET, this.local);
@@ -55,14 +55,14 @@ export class Countdown {
     sink.indexed(Op.GLOBAL_SET, this.#targets.clock);
   }
 
-  /** Before the host gets control. */
+  /** Copies the countdown to the tool's memory, before the host gets control. */
   publish(sink: SnippetSink): void {
     sink.i32(0);
     this.write(sink);
     sink.access(Op.I32_STORE, WORD, this.#targets.memory, this.#targets.published);
   }
 
-  /** From the stack. */
+  /** Sets the countdown to the value on the stack. */
   take(sink: SnippetSink): void {
     this.#set(sink);
   }
@@ -74,7 +74,7 @@ export class Countdown {
     });
   }
 
-  /** `trips`: local with their number; `many`: it may be a large one. */
+  /** Counts the accesses of a loop's trips. `trips`: local with their number; `many`: it may be a large one. */
   advanceTrips(sink: SnippetSink, trips: number, accesses: number, many: boolean): void {
     this.#change(sink, () => {
       sink.local(Op.LOCAL_GET, trips);
@@ -118,7 +118,7 @@ export class Countdown {
     this.#set(sink);
   }
 
-  /** countdown = change(countdown) */
+  /** Sets the countdown to what `change` makes of it. */
   #change(sink: SnippetSink, change: () => void): void {
     this.write(sink);
     change();

@@ -325,7 +325,7 @@ export class IntervalPass implements ToolPass {
     this.#transfer(position, new OptionalInsertion((sink) => this.#countdown.load(sink)));
   }
 
-  /** It goes back. */
+  /** The countdown goes back to its global. */
   #save(position: number): void {
     this.#transfer(position, new OptionalInsertion((sink) => this.#countdown.save(sink)));
   }

@@ -14,12 +14,12 @@ import {
 import { BLOCK_BYTES, Block, Key, FREED_BYTES, Freed, State } from "./layout.generated";
 import { bitsBetween, forgetInBlock, touchedBefore, touchedInBlock } from "./masks";
 
-/** Before an allocation: whoever called asked for it. */
+/** Before an allocation: notes the call that asks for it. */
 export function requested(): void {
   store<u32>(STATE, slot(), State.request);
 }
 
-/** Behind it; the address is 0 where it failed. `zeroedBy` is 0 if nothing of the block was written by the allocator. */
+/** Behind an allocation; the address is 0 where it failed. `zeroedBy` is 0 if nothing of the block was written by the allocator. */
 export function allocated(address: u32, size: u32, zeroedBy: u32): void {
   if (address === 0 || size === 0) return;
   const end = <u64>address + size;
@@ -40,7 +40,7 @@ export function allocated(address: u32, size: u32, zeroedBy: u32): void {
   if (zeroedBy === 0) touchedBefore(address, <u32>end);
 }
 
-/** Before a release. */
+/** Before a block is released. */
 export function released(address: u32): void {
   const number = blockAt(address);
   if (number === 0) return;

@@ -126,7 +126,7 @@ export class SampleWriter {
     writeLine(sink, this.#targets.memory64, local, displacement + more, NO_LINE);
   }
 
-  /** Of a line: whether it is sampled. */
+  /** Replaces the line on the stack by whether it is sampled. */
   #compareHash(sink: SnippetSink): void {
     sink.i32(this.#targets.multiplier);
     sink.plain(Op.I32_MUL);
@@ -134,7 +134,7 @@ export class SampleWriter {
     sink.plain(Op.I32_LE_U);
   }
 
-  /** Of the lower line: whether it or the one behind it may be sampled. */
+  /** Replaces the lower line on the stack by whether it or the line behind it may be sampled. */
   #eitherMayBe(sink: SnippetSink): void {
     const { multiplier, limit } = this.#targets;
     const hashBehind = (): void => {
@@ -157,7 +157,7 @@ export class SampleWriter {
     sink.plain(Op.I32_OR);
   }
 
-  /** By calls; lines that are not sampled are left out later. */
+  /** Notes a place by calls of the runtime, which leaves out lines that are not sampled. */
   #note(sink: SnippetSink, { site, extra, upperSite }: SampledPlace): void {
     sink.local(Op.LOCAL_GET, this.lower);
     sink.i32(site);
@@ -180,7 +180,7 @@ export class SampleWriter {
   }
 
   /**
-   * What `note` does, without a call: behind one, engines take it that memory has moved. Should code without a poll make
+   * Puts a reference aside as `note` does, without a call: behind a call, engines assume that memory has moved. Should code without a poll make
    * more references than the buffer has room for, the last ones stay.
    */
   #putAside(sink: SnippetSink, site: number): void {
@@ -196,7 +196,7 @@ export class SampleWriter {
     this.#store(sink, this.lower, site);
   }
 
-  /** Both are written, and those that are sampled are kept: nothing to guess. */
+  /** Puts both lines of a place aside. Both are written, and those that are sampled are kept, so that there is no branch to predict. */
   #putBothAside(sink: SnippetSink, { site, upperSite }: SampledPlace): void {
     const { memory, bufferedAt } = this.#targets;
     this.#used(sink);
@@ -220,7 +220,7 @@ export class SampleWriter {
     sink.access(Op.I32_STORE, 2, memory, bufferedAt);
   }
 
-  /** Of a place in the buffer and a number of entries: the place behind them. */
+  /** Replaces a place in the buffer and a number of entries by the place behind these. */
   #addEntries(sink: SnippetSink): void {
     sink.i32(WAITING_SHIFT);
     sink.plain(Op.I32_SHL);
@@ -232,7 +232,7 @@ export class SampleWriter {
     sink.access(Op.I32_LOAD, 2, this.#targets.memory, this.#targets.bufferedAt);
   }
 
-  /** An entry at `waits`. */
+  /** Writes an entry at `waits`. */
   #store(sink: SnippetSink, line: number, site: number): void {
     const { memory, buffer } = this.#targets;
     const store = (at: number, value: () => void): void => {

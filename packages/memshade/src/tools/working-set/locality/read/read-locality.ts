@@ -22,7 +22,7 @@ export interface LocalityTables {
   firsts: Weighted;
   lasts: Weighted;
   sites: LocalitySiteCount[];
-  /** How often the order's stamps were given anew. */
+  /** How often the stamps of the order were renumbered. */
   renumbered: number;
 }
 
