@@ -82,7 +82,7 @@ describe.each(captures())("$name", (capture) => {
   it.each([3, 4] as const)("is read and written again without a change in version %d", (version) => {
     const bytes = expectedFile(capture, `.v${version}.memprofdata`) ?? write(profile, version);
     const read = readIndexed(bytes);
-    expect(read).toMatchObject({ memprofVersion: version, containerVersion: 13, isMemoryOnly: true });
+    expect(read.memprofVersion).toBe(version);
     expect(Buffer.from(write(read.profile, version, "stored")).equals(bytes)).toBe(true);
   });
 });
@@ -98,7 +98,7 @@ function write(
 describe("profiles of LLVM 19", () => {
   it.each([0, 1])("are read in version %d, which newer tools refuse", (version) => {
     const read = readIndexed(readFileSync(`${OWN}llvm19.v${version}.memprofdata`));
-    expect(read).toMatchObject({ memprofVersion: version, containerVersion: 12 });
+    expect(read.memprofVersion).toBe(version);
     expect(read.schema).toHaveLength(27);
     const newer = readIndexed(readFileSync(`${OWN}c-basic.v5.v4.memprofdata`));
     expect(new Set(read.profile.records.guid)).toEqual(new Set(newer.profile.records.guid));
