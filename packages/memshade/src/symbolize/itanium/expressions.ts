@@ -16,6 +16,7 @@ import {
   prefixOperation,
   subscript,
 } from "./expression-nodes.ts";
+import type { MangledText } from "./mangled-text.ts";
 import {
   Closure,
   Name,
@@ -32,15 +33,7 @@ import { clause, expressionRequirement, requirements } from "./requirement-nodes
 import { ArgumentPack, packExpansion } from "./type-nodes.ts";
 
 /** What expressions need of the reader of names around them. */
-export interface ExpressionSource {
-  look(ahead?: number): string;
-  consume(text: string): boolean;
-  expect(text: string): void;
-  fail(): never;
-  deeper<T>(parse: () => T): T;
-  number(allowNegative?: boolean): string;
-  readonly text: string;
-  pos: number;
+export interface ExpressionSource extends MangledText {
   type(): Node;
   encoding(): Node;
   templateArg(): Node;
@@ -55,12 +48,6 @@ export interface ExpressionSource {
 
 export function parseExpression(source: ExpressionSource): Node {
   return source.deeper(() => expression(source));
-}
-
-function until(source: ExpressionSource, end: string, parse: () => Node): Node[] {
-  const nodes: Node[] = [];
-  while (!source.consume(end)) nodes.push(parse());
-  return nodes;
 }
 
 function expression(source: ExpressionSource): Node {
@@ -87,11 +74,11 @@ function expression(source: ExpressionSource): Node {
       return parseFold(source, sub);
     case "il":
       source.pos += 2;
-      return initList(undefined, until(source, "E", sub));
+      return initList(undefined, source.until("E", sub));
     case "tl": {
       source.pos += 2;
       const type = source.type();
-      return initList(type, until(source, "E", sub));
+      return initList(type, source.until("E", sub));
     }
     case "nx":
       source.pos += 2;
@@ -107,7 +94,7 @@ function expression(source: ExpressionSource): Node {
       );
     case "sP":
       source.pos += 2;
-      return enclosed("sizeof... ", new ArgumentPack(until(source, "E", () => source.templateArg())));
+      return enclosed("sizeof... ", new ArgumentPack(source.until("E", () => source.templateArg())));
     case "tw":
       source.pos += 2;
       return prefixed("throw ", sub());
@@ -135,19 +122,19 @@ function operation(source: ExpressionSource, operator: Operator, isGlobal: boole
     case "member":
       return member(sub(), symbol, sub(), prec);
     case "new": {
-      const placement = until(source, "_", sub);
+      const placement = source.until("_", sub);
       const type = source.type();
       const hasInit = source.consume("pi");
-      const init = until(source, "E", sub);
+      const init = source.until("E", sub);
       return newExpression(`${isGlobal ? "::" : ""}${symbol}`, placement, type, hasInit ? init : undefined);
     }
     case "delete":
       return prefixed(`${isGlobal ? "::" : ""}${symbol} `, sub());
     case "call":
-      return call(sub(), until(source, "E", sub), flag);
+      return call(sub(), source.until("E", sub), flag);
     case "cconv": {
       const type = source.type();
-      const operands = source.consume("_") ? until(source, "E", sub) : [sub()];
+      const operands = source.consume("_") ? source.until("E", sub) : [sub()];
       return conversionExpression(type, operands);
     }
     case "conditional":
@@ -173,14 +160,14 @@ function vendorExpression(source: ExpressionSource, sub: () => Node): Node {
   }
   return call(
     name,
-    until(source, "E", () => source.templateArg()),
+    source.until("E", () => source.templateArg()),
   );
 }
 
 /** `rq` requirements `E`, `rQ` types of parameters `_` requirements `E` */
 function parseRequirements(source: ExpressionSource, sub: () => Node): Node {
   source.expect("r");
-  const params = source.consume("Q") ? until(source, "_", () => source.type()) : [];
+  const params = source.consume("Q") ? source.until("_", () => source.type()) : [];
   if (params.length === 0) source.consume("q");
   const clauses: Node[] = [];
   do {

@@ -106,6 +106,40 @@ export function printed(left: (out: Output) => void, prec?: number): Node {
   return new Printed(left, prec);
 }
 
+/** What a node prints around what it declares, a name or nothing. */
+interface AroundParts {
+  left(out: Output): void;
+  right(out: Output): void;
+  /** Always, unless this is given. */
+  hasRight?(out: Output): boolean;
+  isFunction?: boolean;
+}
+
+/** A node that prints on both sides. */
+class Around extends Node {
+  readonly #parts: AroundParts;
+  constructor(parts: AroundParts) {
+    super();
+    this.#parts = parts;
+  }
+  override left(out: Output): void {
+    this.#parts.left(out);
+  }
+  override right(out: Output): void {
+    this.#parts.right(out);
+  }
+  override hasRight(out: Output): boolean {
+    return this.#parts.hasRight?.(out) ?? true;
+  }
+  override isFunction(): boolean {
+    return this.#parts.isFunction ?? false;
+  }
+}
+
+export function around(parts: AroundParts): Node {
+  return new Around(parts);
+}
+
 /** A name with something around it that the constructors of a class do without. */
 class Decorated extends Printed {
   readonly #name: Node;
@@ -292,40 +326,30 @@ export function printConstraint(constraint: Node | undefined, out: Output): void
 }
 
 /** A function's whole declaration: the result, its name, parameters and what qualifies `this`. */
-export class FunctionEncoding extends Node {
-  readonly result: Node | undefined;
-  readonly name: Node;
-  readonly params: readonly Node[];
-  readonly suffix: FunctionSuffix;
-  constructor(result: Node | undefined, name: Node, params: readonly Node[], suffix: FunctionSuffix) {
-    super();
-    this.result = result;
-    this.name = name;
-    this.params = params;
-    this.suffix = suffix;
-  }
-  override hasRight(): boolean {
-    return true;
-  }
-  override isFunction(): boolean {
-    return true;
-  }
-  override left(out: Output): void {
-    if (this.result !== undefined) {
-      this.result.left(out);
-      if (!this.result.hasRight(out)) out.add(" ");
-    }
-    this.name.print(out);
-  }
-  override right(out: Output): void {
-    out.parenthesized(() => printWithComma(this.params, out));
-    this.result?.right(out);
-    const { qualifiers, reference, attributes, constraint } = this.suffix;
-    printQualifiers(qualifiers, out);
-    out.add(reference);
-    attributes?.print(out);
-    printConstraint(constraint, out);
-  }
+export function functionEncoding(
+  result: Node | undefined,
+  name: Node,
+  params: readonly Node[],
+  { qualifiers, reference, attributes, constraint }: FunctionSuffix,
+): Node {
+  return around({
+    isFunction: true,
+    left(out) {
+      if (result !== undefined) {
+        result.left(out);
+        if (!result.hasRight(out)) out.add(" ");
+      }
+      name.print(out);
+    },
+    right(out) {
+      out.parenthesized(() => printWithComma(params, out));
+      result?.right(out);
+      printQualifiers(qualifiers, out);
+      out.add(reference);
+      attributes?.print(out);
+      printConstraint(constraint, out);
+    },
+  });
 }
 
 /** ` [enable_if:…]` */

@@ -4,7 +4,7 @@ import { MangledText } from "./mangled-text.ts";
 import {
   ctorDtor,
   enableIf,
-  FunctionEncoding,
+  functionEncoding,
   inModule,
   ModuleName,
   Name,
@@ -98,9 +98,7 @@ export class Parser extends MangledText implements TypeSource, SpecialNameSource
     if (this.#isEndOfEncoding()) return name;
     let attributes: Node | undefined;
     if (this.consume("Ua9enable_ifI")) {
-      const conditions: Node[] = [];
-      while (!this.consume("E")) conditions.push(this.templateArg());
-      attributes = enableIf(conditions);
+      attributes = enableIf(this.until("E", () => this.templateArg()));
     }
     let result: Node | undefined;
     if (!state.isCtorDtorConversion && state.endsWithTemplateArgs) result = this.type();
@@ -113,7 +111,7 @@ export class Parser extends MangledText implements TypeSource, SpecialNameSource
     }
     const { qualifiers, reference } = state;
     const constraint = this.constraint();
-    return new FunctionEncoding(result, name, params, { qualifiers, reference, attributes, constraint });
+    return functionEncoding(result, name, params, { qualifiers, reference, attributes, constraint });
   }
 
   /** `Q` expression, the clause behind `requires`, if there is one. */
@@ -381,9 +379,7 @@ export class Parser extends MangledText implements TypeSource, SpecialNameSource
       }
       case "J": {
         this.pos++;
-        const elements: Node[] = [];
-        while (!this.consume("E")) elements.push(this.templateArg());
-        return new ArgumentPack(elements);
+        return new ArgumentPack(this.until("E", () => this.templateArg()));
       }
       case "L":
         if (this.look(1) === "Z") {

@@ -1,4 +1,4 @@
-import { Node, printed, printQualifiers, printWithComma, type Qualifiers } from "./nodes.ts";
+import { around, Node, printed, printQualifiers, printWithComma, type Qualifiers } from "./nodes.ts";
 import type { Output } from "./output.ts";
 
 /** Whatever it prints and is, another node prints and is for it. */
@@ -47,28 +47,29 @@ export class Qualified extends StandIn {
   }
 }
 
+/** Whether a pointer to a node stands in parentheses: `char (*` … `) [3]`. */
+function isWrapped(pointee: Node, out: Output): boolean {
+  return pointee.isArray(out) || pointee.isFunction(out);
+}
+
+function printBeforePointer(pointee: Node, sign: string, out: Output): void {
+  pointee.left(out);
+  if (pointee.isArray(out)) out.add(" ");
+  out.add(isWrapped(pointee, out) ? `(${sign}` : sign);
+}
+
+function printBehindPointer(pointee: Node, out: Output): void {
+  if (isWrapped(pointee, out)) out.add(")");
+  pointee.right(out);
+}
+
 /** `T *` */
-export class Pointer extends Node {
-  readonly pointee: Node;
-  constructor(pointee: Node) {
-    super();
-    this.pointee = pointee;
-  }
-  override hasRight(out: Output): boolean {
-    return this.pointee.hasRight(out);
-  }
-  override left(out: Output): void {
-    const { pointee } = this;
-    pointee.left(out);
-    if (pointee.isArray(out)) out.add(" ");
-    if (pointee.isArray(out) || pointee.isFunction(out)) out.add("(");
-    out.add("*");
-  }
-  override right(out: Output): void {
-    const { pointee } = this;
-    if (pointee.isArray(out) || pointee.isFunction(out)) out.add(")");
-    pointee.right(out);
-  }
+export function pointer(pointee: Node): Node {
+  return around({
+    left: (out) => printBeforePointer(pointee, "*", out),
+    right: (out) => printBehindPointer(pointee, out),
+    hasRight: (out) => pointee.hasRight(out),
+  });
 }
 
 /** `T &` or `T &&`; references to references collapse. */
@@ -98,44 +99,29 @@ export class Reference extends Node {
     if (this.#isPrinting) return;
     this.#isPrinting = true;
     const { pointee, isRvalue } = this.#collapsed(out);
-    pointee.left(out);
-    if (pointee.isArray(out)) out.add(" ");
-    if (pointee.isArray(out) || pointee.isFunction(out)) out.add("(");
-    out.add(isRvalue ? "&&" : "&");
+    printBeforePointer(pointee, isRvalue ? "&&" : "&", out);
     this.#isPrinting = false;
   }
   override right(out: Output): void {
     if (this.#isPrinting) return;
     this.#isPrinting = true;
-    const { pointee } = this.#collapsed(out);
-    if (pointee.isArray(out) || pointee.isFunction(out)) out.add(")");
-    pointee.right(out);
+    printBehindPointer(this.#collapsed(out).pointee, out);
     this.#isPrinting = false;
   }
 }
 
 /** `T C::*` */
-export class MemberPointer extends Node {
-  readonly owner: Node;
-  readonly member: Node;
-  constructor(owner: Node, member: Node) {
-    super();
-    this.owner = owner;
-    this.member = member;
-  }
-  override hasRight(out: Output): boolean {
-    return this.member.hasRight(out);
-  }
-  override left(out: Output): void {
-    this.member.left(out);
-    out.add(this.member.isArray(out) || this.member.isFunction(out) ? "(" : " ");
-    this.owner.print(out);
-    out.add("::*");
-  }
-  override right(out: Output): void {
-    if (this.member.isArray(out) || this.member.isFunction(out)) out.add(")");
-    this.member.right(out);
-  }
+export function memberPointer(owner: Node, member: Node): Node {
+  return around({
+    left(out) {
+      member.left(out);
+      out.add(isWrapped(member, out) ? "(" : " ");
+      owner.print(out);
+      out.add("::*");
+    },
+    right: (out) => printBehindPointer(member, out),
+    hasRight: (out) => member.hasRight(out),
+  });
 }
 
 /** `T [n]` */
@@ -172,46 +158,30 @@ export class ArrayOf extends Node {
 }
 
 /** `R (A, B) const` */
-export class FunctionOf extends Node {
-  readonly result: Node;
-  readonly params: readonly Node[];
-  readonly qualifiers: Qualifiers;
-  readonly reference: string;
-  readonly exceptions: Node | undefined;
-  constructor(
-    result: Node,
-    params: readonly Node[],
-    qualifiers: Qualifiers,
-    reference: string,
-    exceptions: Node | undefined,
-  ) {
-    super();
-    this.result = result;
-    this.params = params;
-    this.qualifiers = qualifiers;
-    this.reference = reference;
-    this.exceptions = exceptions;
-  }
-  override hasRight(): boolean {
-    return true;
-  }
-  override isFunction(): boolean {
-    return true;
-  }
-  override left(out: Output): void {
-    this.result.left(out);
-    out.add(" ");
-  }
-  override right(out: Output): void {
-    out.parenthesized(() => printWithComma(this.params, out));
-    this.result.right(out);
-    printQualifiers(this.qualifiers, out);
-    out.add(this.reference);
-    if (this.exceptions !== undefined) {
+export function functionOf(
+  result: Node,
+  params: readonly Node[],
+  qualifiers: Qualifiers,
+  reference: string,
+  exceptions: Node | undefined,
+): Node {
+  return around({
+    isFunction: true,
+    left(out) {
+      result.left(out);
       out.add(" ");
-      this.exceptions.print(out);
-    }
-  }
+    },
+    right(out) {
+      out.parenthesized(() => printWithComma(params, out));
+      result.right(out);
+      printQualifiers(qualifiers, out);
+      out.add(reference);
+      if (exceptions !== undefined) {
+        out.add(" ");
+        exceptions.print(out);
+      }
+    },
+  });
 }
 
 /** `noexcept(…)`, `throw(…)` */

@@ -5,10 +5,10 @@ import { ModuleName, Name, type Node, prefixed, type Qualifiers, WithTemplateArg
 import {
   ArrayOf,
   exceptionSpecification,
-  FunctionOf,
-  MemberPointer,
-  Pointer,
+  functionOf,
+  memberPointer,
   packExpansion,
+  pointer,
   postfixed,
   Qualified,
   Reference,
@@ -20,7 +20,6 @@ export interface TypeSource extends ExpressionSource {
   readonly substitutions: Node[];
   readonly takesTemplateArgs: boolean;
   qualifiers(): Qualifiers;
-  bareName(): string;
   name(): Node;
 }
 
@@ -64,7 +63,7 @@ function compoundType(source: TypeSource, c: string): [Node, boolean] {
     case "M": {
       source.pos++;
       const owner = source.type();
-      return [new MemberPointer(owner, source.type()), true];
+      return [memberPointer(owner, source.type()), true];
     }
     case "T": {
       const words: Record<string, string> = { s: "struct ", u: "union ", e: "enum " };
@@ -80,7 +79,7 @@ function compoundType(source: TypeSource, c: string): [Node, boolean] {
     }
     case "P":
       source.pos++;
-      return [new Pointer(source.type()), true];
+      return [pointer(source.type()), true];
     case "R":
     case "O":
       source.pos++;
@@ -190,8 +189,7 @@ function functionType(source: TypeSource): Node {
     source.expect("E");
     exceptions = exceptionSpecification("noexcept", [expression]);
   } else if (source.consume("Dw")) {
-    const types: Node[] = [];
-    while (!source.consume("E")) types.push(source.type());
+    const types = source.until("E", () => source.type());
     exceptions = exceptionSpecification("throw", types);
   }
   source.consume("Dx");
@@ -213,7 +211,7 @@ function functionType(source: TypeSource): Node {
     }
     params.push(source.type());
   }
-  return new FunctionOf(result, params, qualifiers, reference, exceptions);
+  return functionOf(result, params, qualifiers, reference, exceptions);
 }
 
 function arrayType(source: TypeSource): Node {
