@@ -24,7 +24,7 @@ export function readRaw(bytes: Uint8Array): RawProfile {
 }
 
 /** Merges the dumps of one process, in file order. At least one dump is needed. */
-export function mergeDumps(dumps: readonly RawDump[]): RawProfile {
+function mergeDumps(dumps: readonly RawDump[]): RawProfile {
   const first = dumps[0]!;
   const stacks = new Map<bigint, bigint[]>();
   const mibs = new Map<bigint, Mib>();
