@@ -9,7 +9,6 @@ export {
   type FoundBy,
   FRAME_MARK,
   type Frame,
-  type KeptRegisters,
   Memory,
   type Module,
   ModuleMap,

@@ -1,13 +1,5 @@
 import { FormatError } from "./errors.ts";
-import {
-  readS32Leb,
-  readS33Leb,
-  readS64Leb,
-  readU32Leb,
-  readU64Leb,
-  skipLeb32,
-  skipLeb64,
-} from "./leb128.ts";
+import { readS32Leb, readS33Leb, readU32Leb, readU64Leb, skipLeb32, skipLeb64 } from "./leb128.ts";
 
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
@@ -53,12 +45,6 @@ export class ByteReader {
     return this.bytes[this.skip(1, construct)];
   }
 
-  u32(construct = "u32"): number {
-    const at = this.skip(4, construct);
-    const { bytes } = this;
-    return (bytes[at] | (bytes[at + 1] << 8) | (bytes[at + 2] << 16) | (bytes[at + 3] << 24)) >>> 0;
-  }
-
   u32Leb(): number {
     const { bytes, position } = this;
     // Most are of one byte.
@@ -85,12 +71,6 @@ export class ByteReader {
 
   u64Leb(): bigint {
     const value = readU64Leb(this.bytes, this.position);
-    this.#moveTo(skipLeb64(this.bytes, this.position));
-    return value;
-  }
-
-  s64Leb(): bigint {
-    const value = readS64Leb(this.bytes, this.position);
     this.#moveTo(skipLeb64(this.bytes, this.position));
     return value;
   }

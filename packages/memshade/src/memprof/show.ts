@@ -3,16 +3,7 @@ import { type ByteSource, sourceOfBytes } from "../bytes/byte-source.ts";
 import { FormatError } from "../bytes/errors.ts";
 import { type FramesAtPc, symbolizeRaw } from "../formats/memprof/index.ts";
 import { isIndexedProfile, openSection, readIndexed, readLinear } from "../formats/memprof-indexed/index.ts";
-import {
-  contextsOfScan,
-  contextsOfTables,
-  isMemprofRaw,
-  mergeDumpTables,
-  type RawContexts,
-  type RawSegment,
-  readRawDumps,
-  scanRaw,
-} from "../formats/memprof-raw/index.ts";
+import { contextsOfScan, isMemprofRaw, type RawSegment, scanRaw } from "../formats/memprof-raw/index.ts";
 import { indexedProfileText, rawProfileText, sectionText } from "../formats/memprof-text/index.ts";
 import { isMemshadeProfile, MemshadeProfile } from "../formats/memshade-profile/index.ts";
 import { descriptorSource } from "../load/file.ts";
@@ -21,9 +12,6 @@ import { ProfiledBinaries } from "./binaries.ts";
 import { assertMatches, missingBinaryError, openBinary } from "./checked-binary.ts";
 import { MAGIC_BYTES, wholeSource } from "./input-reader.ts";
 import { indexedError, inProfdataWords, ProfdataError, rawError } from "./profdata-error.ts";
-
-/** Larger raw profiles are read in pieces. */
-const LARGE_BYTES = 64 << 20;
 
 /**
  * A profile as `llvm-profdata show --memory` prints it, in pieces: raw and indexed profiles byte for byte, memshade
@@ -65,29 +53,20 @@ function inSystemWords<T>(file: string, action: () => T): T {
 
 function textOf(file: string, source: ByteSource, binaries: readonly string[]): Generator<string> {
   const start = source.read(0, MAGIC_BYTES);
-  if (isMemprofRaw(start)) {
-    return source.size < LARGE_BYTES
-      ? showRaw(file, wholeSource(source), binaries)
-      : showLargeRaw(file, source, binaries);
-  }
+  if (isMemprofRaw(start)) return showRaw(file, source, binaries);
   if (isMemshadeProfile(start)) return showMemshade(file, wholeSource(source));
   if (isIndexedProfile(start)) return showIndexed(file, source);
   throw new ProfdataError(`${file}: invalid instrumentation profile data (bad magic)`);
 }
 
-function showRaw(file: string, bytes: Uint8Array, binaries: readonly string[]): Generator<string> {
-  const raw = inProfdataWords(file, rawError, () => readRawDumps(bytes));
-  const framesAt = findFrames(raw[0]!.segments, binaries);
-  const tables = inProfdataWords(file, rawError, () => mergeDumpTables(raw));
-  return rawText(file, tables, contextsOfTables(tables), framesAt);
-}
-
-/** As `showRaw`, with pieces of the file in memory; of several faults another one may be told. */
-function showLargeRaw(file: string, source: ByteSource, binaries: readonly string[]): Generator<string> {
+/** With pieces of the file in memory. Of several faults in a damaged file another one may be told than LLVM tells. */
+function showRaw(file: string, source: ByteSource, binaries: readonly string[]): Generator<string> {
   const scan = inProfdataWords(file, rawError, () => scanRaw(source));
   const framesAt = findFrames(scan.segments, binaries);
+  const symbolize = () => symbolizeRaw(contextsOfScan(scan), { framesAt, fields: HOT_COLD_FIELDS });
+  const { profile, stackCount, blockOf } = inProfdataWords(file, rawError, symbolize);
   const { lastVersion: version, segments } = scan;
-  return rawText(file, { version, segments }, contextsOfScan(scan), framesAt);
+  return rawProfileText({ version, segments, stackCount, blockOf }, profile);
 }
 
 /** Frames at the PCs of a process with these segments. @throws ProfdataError if no binary belongs to it */
@@ -105,17 +84,6 @@ function findFrames(segments: readonly RawSegment[], binaries: readonly string[]
     const module = modules.find(({ start, end }) => at > start && at <= end);
     return module?.framesAt(at + module.shift) ?? [];
   };
-}
-
-function rawText(
-  file: string,
-  { version, segments }: { version: number; segments: readonly RawSegment[] },
-  contexts: RawContexts,
-  framesAt: FramesAtPc,
-): Generator<string> {
-  const symbolize = () => symbolizeRaw(contexts, { framesAt, fields: HOT_COLD_FIELDS });
-  const { profile, stackCount, blockOf } = inProfdataWords(file, rawError, symbolize);
-  return rawProfileText({ version, segments, stackCount, blockOf }, profile);
 }
 
 function doesMatch(check: () => void): boolean {

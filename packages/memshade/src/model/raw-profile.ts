@@ -32,16 +32,6 @@ export interface RawProfile {
   contexts: RawContext[];
 }
 
-/** All dumps of a raw profile merged, blocks and stacks each in a table of their own. */
-export interface RawTables {
-  version: RawVersion;
-  segments: RawSegment[];
-  /** PCs by stack id. */
-  stacks: Map<bigint, bigint[]>;
-  /** Blocks by stack id, in the order in which the ids were first seen. */
-  mibs: Map<bigint, Mib>;
-}
-
 /** One dump as it stands in the file. */
 export interface RawDump {
   /** Where the dump starts in the file. */

@@ -87,12 +87,9 @@ export class UnitFrames {
       const isInlined = caller !== NO_SUBROUTINE;
       if (callee === NO_SUBROUTINE) frames.push(this.#frame(declaration, start, file, row, isInlined));
       else {
-        const called = this.#path(index.callFileOf(callee));
-        const frame = this.#frame(declaration, start, called, undefined, isInlined);
-        frame.line = index.callLineOf(callee);
-        frame.column = index.callColumnOf(callee);
-        frame.discriminator = index.callDiscriminatorOf(callee);
-        frames.push(frame);
+        const { file: calledFrom, ...place } = index.callOf(callee);
+        const frame = this.#frame(declaration, start, this.#path(calledFrom), undefined, isInlined);
+        frames.push(Object.assign(frame, place));
       }
       callee = subroutine;
       subroutine = caller;

@@ -3,15 +3,14 @@ import { ByteReader } from "../../src/bytes/reader.ts";
 
 describe("ByteReader", () => {
   it("reads on from where the last read ended", () => {
-    const reader = new ByteReader(Uint8Array.of(7, 0x78, 0x56, 0x34, 0x12, 0x80, 0x01, 2, 0xc3, 0xa9), 0);
-    expect([reader.u8(), reader.u32(), reader.u32Leb(), reader.name()]).toEqual([7, 0x12345678, 128, "é"]);
+    const reader = new ByteReader(Uint8Array.of(7, 0x80, 0x01, 2, 0xc3, 0xa9), 0);
+    expect([reader.u8(), reader.u32Leb(), reader.name()]).toEqual([7, 128, "é"]);
     expect(reader.atEnd).toBe(true);
   });
 
   it("does not read past its end even where the array goes on", () => {
     const bytes = Uint8Array.of(1, 2, 3, 0x80, 0x01);
     const truncated = expect.objectContaining({ kind: "truncated", offset: 2 });
-    expect(() => new ByteReader(bytes, 2, 3).u32()).toThrow(truncated);
     expect(() => new ByteReader(bytes, 2, 3).view(2)).toThrow(truncated);
     const inLeb = new ByteReader(bytes, 3, 4);
     expect(() => inLeb.u32Leb()).toThrow(expect.objectContaining({ kind: "truncated", offset: 3 }));

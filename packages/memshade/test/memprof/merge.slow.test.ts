@@ -267,17 +267,4 @@ describe.skipIf(shared === undefined)("the memshade format", () => {
     file[8] = 2;
     expect(() => new MemshadeProfile(file)).toThrow("version 2 is not supported (supported: 1)");
   });
-
-  it("gives the record of one function", async () => {
-    const profile = await merge(raws, everything);
-    const file = new MemshadeProfile(writeMemshadeProfile(profile));
-    for (const [row, guid] of profile.records.guid.entries()) {
-      const start = profile.records.allocStart[row]!;
-      const record = file.record(guid)!;
-      expect(record.allocSites.map(({ stack }) => stack)).toEqual([
-        ...profile.records.allocStack.subarray(start, profile.records.allocStart[row + 1]!),
-      ]);
-    }
-    expect(file.record(1n)).toBeUndefined();
-  });
 });

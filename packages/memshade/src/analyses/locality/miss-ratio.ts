@@ -1,5 +1,4 @@
 import type { ValueHistogram } from "./histogram.ts";
-import type { ReuseProfile } from "./reuse-profile.ts";
 
 /**
  * Miss ratios of fully associative LRU caches of every size: mr(C) = (cold + #{d ≥ C}) / total, C in lines.
@@ -14,10 +13,6 @@ export class MissRatioCurve {
     this.#distances = distances;
     this.#cold = cold;
     this.#total = total;
-  }
-
-  static of(profile: ReuseProfile): MissRatioCurve {
-    return new MissRatioCurve(profile.distances, profile.lines, profile.references);
   }
 
   at(cacheLines: number): number {

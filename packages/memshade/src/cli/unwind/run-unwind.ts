@@ -18,24 +18,35 @@ export async function runUnwind(input: string, options: UnwindOptions): Promise<
     throw new UserError("pprof files are binary: write them to a file with -o FILE");
   }
   if (options.stats) {
-    write(openOutput(options.out), (output) => output.write(statisticsOf(input, options)));
+    await write(options.out, (output) => output.write(statisticsOf(input, options)));
     return;
   }
   const dump = await openDump(input);
   try {
     if (options.addresses && dump.kind === "image") throw new UserError("--addresses is for perf.data");
-    const output = openOutput(options.out);
-    try {
-      if (options.addresses && dump.kind === "perf") await printAddresses(dump, options, output);
-      else await printNamed(dump, options, output);
-    } catch (error) {
-      output.abandon();
-      throw error;
-    }
-    output.finish();
+    await write(options.out, (output) =>
+      options.addresses && dump.kind === "perf"
+        ? printAddresses(dump, options, output)
+        : printNamed(dump, options, output),
+    );
   } finally {
     dump.close();
   }
+}
+
+/** Writes a file whole, or standard output. */
+async function write(
+  file: string | undefined,
+  action: (output: Output) => void | Promise<void>,
+): Promise<void> {
+  const output = openOutput(file);
+  try {
+    await action(output);
+  } catch (error) {
+    output.abandon();
+    throw error;
+  }
+  output.finish();
 }
 
 function checkOptions({ binaryPath = [], sysroot, addresses, format }: UnwindOptions): void {
@@ -47,16 +58,6 @@ function checkOptions({ binaryPath = [], sysroot, addresses, format }: UnwindOpt
   if (sysroot !== undefined && !existsSync(sysroot)) {
     throw new UserError(`--sysroot ${sysroot}: there is no such folder`);
   }
-}
-
-function write(output: Output, action: (output: Output) => void): void {
-  try {
-    action(output);
-  } catch (error) {
-    output.abandon();
-    throw error;
-  }
-  output.finish();
 }
 
 function statisticsOf(file: string, { format }: UnwindOptions): string {

@@ -71,20 +71,15 @@ export class SubroutineIndex {
     return Number.isNaN(start) ? undefined : start;
   }
 
-  /** File, line, column and discriminator of the call that was inlined; 0 where they are not known. */
-  callFileOf(subroutine: number): number {
-    return this.#rows[subroutine * ROW + CALL_FILE];
-  }
-
-  callLineOf(subroutine: number): number {
-    return this.#rows[subroutine * ROW + CALL_LINE];
-  }
-
-  callColumnOf(subroutine: number): number {
-    return this.#rows[subroutine * ROW + CALL_COLUMN];
-  }
-
-  callDiscriminatorOf(subroutine: number): number {
-    return this.#rows[subroutine * ROW + CALL_DISCRIMINATOR];
+  /** The call that was inlined; 0 for what is not known of it. */
+  callOf(subroutine: number): { file: number; line: number; column: number; discriminator: number } {
+    const rows = this.#rows;
+    const row = subroutine * ROW;
+    return {
+      file: rows[row + CALL_FILE],
+      line: rows[row + CALL_LINE],
+      column: rows[row + CALL_COLUMN],
+      discriminator: rows[row + CALL_DISCRIMINATOR],
+    };
   }
 }

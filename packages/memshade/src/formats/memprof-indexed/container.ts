@@ -1,13 +1,6 @@
 import { type ByteSource, sourceOfBytes } from "../../bytes/byte-source.ts";
 import { FormatError } from "../../bytes/errors.ts";
-import {
-  containerHeaderBytes,
-  HAS_MEMPROF,
-  IS_CONTEXT_SENSITIVE,
-  MAGIC,
-  NEWEST_CONTAINER,
-  OLDEST_CONTAINER,
-} from "./layout.ts";
+import { containerHeaderBytes, HAS_MEMPROF, MAGIC, NEWEST_CONTAINER, OLDEST_CONTAINER } from "./layout.ts";
 
 const LONGEST_HEADER_BYTES = 72;
 const CONSTRUCT = "indexed profile header";
@@ -17,8 +10,6 @@ export interface Container {
   readonly version: number;
   /** Offset of the memprof section; undefined if the file has no memory profile. */
   readonly memprofOffset: number | undefined;
-  /** Whether the file also has counters of a profile-guided build, which memshade does not read. */
-  readonly isMemoryOnly: boolean;
 }
 
 /** Whether the bytes begin like an indexed profile. */
@@ -60,9 +51,8 @@ export function readContainer(profile: Uint8Array | ByteSource): Container {
   if (hashType !== 0n) {
     throw new FormatError("unsupported", 24, CONSTRUCT, `hash type ${hashType} is not supported (0: MD5)`);
   }
-  const isMemoryOnly = isFunctionTableEmpty(source, view);
   if (version < OLDEST_CONTAINER || (flags & HAS_MEMPROF) === 0n) {
-    return { version, memprofOffset: undefined, isMemoryOnly: false };
+    return { version, memprofOffset: undefined };
   }
   const memprofOffset = view.getBigUint64(40, true);
   if (memprofOffset > source.size - 8) {
@@ -73,12 +63,5 @@ export function readContainer(profile: Uint8Array | ByteSource): Container {
       `the memprof section begins behind the end of the file`,
     );
   }
-  return { version, memprofOffset: Number(memprofOffset), isMemoryOnly };
-}
-
-function isFunctionTableEmpty(source: ByteSource, view: DataView): boolean {
-  const offset = view.getBigUint64(32, true);
-  const flags = view.getBigUint64(8, true);
-  if ((flags & IS_CONTEXT_SENSITIVE) !== 0n || offset > source.size - 16) return false;
-  return source.read(Number(offset) + 8, 8).every((byte) => byte === 0);
+  return { version, memprofOffset: Number(memprofOffset) };
 }

@@ -3,8 +3,6 @@ export const MAGIC = Uint8Array.of(0xff, 0x6c, 0x70, 0x72, 0x6f, 0x66, 0x69, 0x8
 
 /** Bit 62 of the container's version: a memory profile is in it. */
 export const HAS_MEMPROF = 1n << 62n;
-/** Bit 57: a second summary follows the first. */
-export const IS_CONTEXT_SENSITIVE = 1n << 57n;
 
 export type ContainerVersion = 8 | 9 | 10 | 11 | 12 | 13;
 export const OLDEST_CONTAINER = 8;

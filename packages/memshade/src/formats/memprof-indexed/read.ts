@@ -21,14 +21,11 @@ const MOST_SCHEMA_ENTRIES = 28;
 
 /** What an indexed file holds. */
 export interface IndexedProfile {
-  readonly containerVersion: number;
   /** 0 to 4. */
   readonly memprofVersion: number;
   /** Fields of a block, in stored order. */
   readonly schema: readonly MibField[];
   readonly profile: MemprofProfile;
-  /** Whether the file has nothing but the memory profile. */
-  readonly isMemoryOnly: boolean;
 }
 
 /**
@@ -38,15 +35,8 @@ export interface IndexedProfile {
  * @throws FormatError; of kind unsupported if the file has no memory profile
  */
 export function readIndexed(bytes: Uint8Array | ByteSource): IndexedProfile {
-  const { container, memprofVersion, cursor } = openSection(bytes);
-  const { schema, profile } = READERS[memprofVersion]!(cursor, memprofVersion);
-  return {
-    containerVersion: container.version,
-    memprofVersion,
-    schema,
-    profile,
-    isMemoryOnly: container.isMemoryOnly,
-  };
+  const { memprofVersion, cursor } = openSection(bytes);
+  return { memprofVersion, ...READERS[memprofVersion]!(cursor, memprofVersion) };
 }
 
 /** The memprof section of a file, at what follows its version. @throws FormatError as {@link readIndexed} */

@@ -1,8 +1,6 @@
 import { mibFromPacked } from "../../model/memprof/merge/block-merge.ts";
 import type { Mib } from "../../model/mib.ts";
-import type { RawTables } from "../../model/raw-profile.ts";
 import { mibBytesOf } from "./layout.ts";
-import { requireStack } from "./merge-dumps.ts";
 import type { RawCursor, RawScan } from "./raw-scan.ts";
 
 /** What a raw profile holds, to be gone through: its dumps are merged. */
@@ -20,20 +18,6 @@ export interface RawContext {
   /** Without its histogram. */
   readonly mib: Mib;
   readonly place: number;
-}
-
-export function contextsOfTables({ stacks, mibs }: RawTables): RawContexts {
-  return {
-    stacks: () => stacks.values(),
-    *contexts() {
-      let place = 0;
-      for (const [stackId, mib] of mibs) yield { pcs: requireStack(stacks, stackId), mib, place: place++ };
-    },
-    blockReader() {
-      const blocks = [...mibs.values()];
-      return (place) => blocks[place]!;
-    },
-  };
 }
 
 /** Those of a file of which only pieces are in memory. */

@@ -6,7 +6,7 @@ import { type Mib, mergeMib } from "../../model/mib.ts";
 import type { RawSegment, RawVersion } from "../../model/raw-profile.ts";
 import { type DumpHeader, readSectionOffsets } from "./headers.ts";
 import { histogramEntryBytesOf, mibBytesOf } from "./layout.ts";
-import { differentStacks, missingStack, requireEqualSegments } from "./merge-dumps.ts";
+import { differentStacks, missingStack, noStacksLeft, requireEqualSegments } from "./merge-dumps.ts";
 import type { RawCursor, RawScan, StackCursor } from "./raw-scan.ts";
 import { readSegments } from "./read.ts";
 import { readMib } from "./read-mib.ts";
@@ -39,6 +39,7 @@ export class DumpIndex implements RawScan {
   /** By row: where its PCs are, and how many. */
   private readonly stackAt = new OffsetColumn();
   private readonly depths = new NarrowColumn(1);
+  private hasStacks = false;
 
   constructor(source: ByteSource, headers: readonly DumpHeader[]) {
     this.source = source;
@@ -51,7 +52,8 @@ export class DumpIndex implements RawScan {
     }
     for (let index = 0; index < this.count; index++) {
       const row = this.order.get(index);
-      if (this.stackAt.get(row) === 0) throw missingStack(this.ids.idOf(row));
+      if (this.stackAt.get(row) !== 0) continue;
+      throw this.hasStacks ? missingStack(this.ids.idOf(row)) : noStacksLeft();
     }
   }
 
@@ -161,6 +163,7 @@ export class DumpIndex implements RawScan {
       const bytes = 8 * Number(depth);
       const offset = section.position;
       if (this.stackAt.get(row) === 0) {
+        this.hasStacks = true;
         this.stackAt.set(row, offset);
         this.depths.set(row, Number(depth));
       } else if (this.depths.get(row) !== Number(depth) || !this.haveEqualBytes(known, row, offset, bytes)) {

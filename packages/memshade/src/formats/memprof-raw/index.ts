@@ -2,10 +2,10 @@ export type {
   RawProfile,
   RawSegment,
 } from "../../model/raw-profile.ts";
-export { contextsOfScan, contextsOfTables, type RawContexts } from "./contexts.ts";
+export { contextsOfScan, type RawContexts } from "./contexts.ts";
 export { lastVersion } from "./headers.ts";
 export { heapProfileFromRaw } from "./heap-profile.ts";
-export { mergeDumpTables, readRaw } from "./merge-dumps.ts";
+export { readRaw } from "./merge-dumps.ts";
 export type { RawScan } from "./raw-scan.ts";
 export { isMemprofRaw, readRawDumps } from "./read.ts";
 export { scanRaw } from "./scan.ts";

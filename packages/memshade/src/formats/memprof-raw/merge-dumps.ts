@@ -1,6 +1,6 @@
 import { FormatError } from "../../bytes/errors.ts";
 import { copyMib, type Mib, mergeMib } from "../../model/mib.ts";
-import type { RawContext, RawDump, RawProfile, RawSegment, RawTables } from "../../model/raw-profile.ts";
+import type { RawContext, RawDump, RawProfile, RawSegment } from "../../model/raw-profile.ts";
 import { readRawDumps } from "./read.ts";
 
 /**
@@ -24,16 +24,7 @@ export function readRaw(bytes: Uint8Array): RawProfile {
 }
 
 /** Merges the dumps of one process, in file order. At least one dump is needed. */
-export function mergeDumps(dumps: readonly RawDump[]): RawProfile {
-  const { version, segments, stacks, mibs } = mergeDumpTables(dumps);
-  const contexts = Array.from(mibs, ([stackId, mib]): RawContext => {
-    return { stackId, mib, pcs: requireStack(stacks, stackId) };
-  });
-  return { version, segments, contexts };
-}
-
-/** Like {@link mergeDumps}, with the tables as they are: blocks may miss their stacks. */
-export function mergeDumpTables(dumps: readonly RawDump[]): RawTables {
+function mergeDumps(dumps: readonly RawDump[]): RawProfile {
   const first = dumps[0]!;
   const stacks = new Map<bigint, bigint[]>();
   const mibs = new Map<bigint, Mib>();
@@ -50,14 +41,12 @@ export function mergeDumpTables(dumps: readonly RawDump[]): RawTables {
       else mergeMib(known, mib);
     }
   }
-  return { version: dumps.at(-1)!.version, segments: first.segments, stacks, mibs };
-}
-
-/** The stack of a block. */
-export function requireStack(stacks: ReadonlyMap<bigint, bigint[]>, stackId: bigint): bigint[] {
-  const pcs = stacks.get(stackId);
-  if (pcs === undefined) throw missingStack(stackId);
-  return pcs;
+  const contexts = Array.from(mibs, ([stackId, mib]): RawContext => {
+    const pcs = stacks.get(stackId);
+    if (pcs === undefined) throw missingStack(stackId);
+    return { stackId, mib, pcs };
+  });
+  return { version: dumps.at(-1)!.version, segments: first.segments, contexts };
 }
 
 /** @throws FormatError if a later dump of a file has other segments than the first */
@@ -76,6 +65,11 @@ export function differentStacks(fileOffset: number): FormatError {
 
 export function missingStack(stackId: bigint): FormatError {
   return malformed(0, "MIB section", `memprof callstack record does not contain id: ${stackId}`);
+}
+
+/** There is no call stack, or none has a frame left: to LLVM both are one. */
+export function noStacksLeft(): FormatError {
+  return malformed(0, "memprof raw profile", "no entries in callstack map after symbolization");
 }
 
 function malformed(offset: number, construct: string, detail: string): FormatError {

@@ -12,7 +12,7 @@ import { SectionReader } from "./section-reader.ts";
 /**
  * Finds the contexts of a raw profile. Everything is checked before it returns.
  *
- * @throws FormatError as {@link readRawDumps} and {@link mergeDumps}
+ * @throws FormatError as {@link readRawDumps} and {@link readRaw}
  */
 export function scanRaw(profile: ByteSource | Uint8Array): RawScan {
   const source = profile instanceof Uint8Array ? sourceOfBytes(profile) : profile;

@@ -1,4 +1,3 @@
-import { FormatError } from "../../bytes/errors.ts";
 import {
   type BlockTable,
   type MemprofFrame,
@@ -9,6 +8,7 @@ import type { Mib } from "../../model/mib.ts";
 import { MIB_FIELDS, type MibField } from "../../model/mib-fields.ts";
 import type { RawContexts } from "../memprof-raw/contexts.ts";
 import { OffsetColumn } from "../memprof-raw/dump-index.ts";
+import { noStacksLeft } from "../memprof-raw/merge-dumps.ts";
 
 /** Frames at a PC, innermost first; only the last is not inlined. Empty for a PC that is to be left out. */
 export type FramesAtPc = (pc: bigint) => readonly MemprofFrame[];
@@ -62,14 +62,7 @@ function countStacksLeft(raw: RawContexts, locations: Locations): number {
   for (const pcs of raw.stacks()) {
     if (pcs.some((pc) => locations.at(pc).frames.length > 0)) count++;
   }
-  if (count === 0) {
-    throw new FormatError(
-      "malformed",
-      0,
-      "memprof raw profile",
-      "no entries in callstack map after symbolization",
-    );
-  }
+  if (count === 0) throw noStacksLeft();
   return count;
 }
 

@@ -1,5 +1,4 @@
 import { FormatError } from "../../bytes/errors.ts";
-import { partitionPoint } from "../../bytes/partition-point.ts";
 import type { MemprofBlocks, MemprofProfile, MemprofRecords } from "../../model/memprof/index.ts";
 import { MIB_FIELDS, type MibField } from "../../model/mib-fields.ts";
 import { readContexts, readSchema, type StoredSchema } from "./contexts.ts";
@@ -9,7 +8,7 @@ import { CHUNK, CONTEXTS_PER_CHUNK, type Deflate, ENCODING, PACKING } from "./la
 import { pakoDeflate } from "./pako-deflate.ts";
 import { joinBlocks, RecordColumns, type SiteReceiver } from "./record-columns.ts";
 import { readTables, type StoredTables } from "./tables.ts";
-import type { FunctionRecord, ProfileOrigin } from "./types.ts";
+import type { ProfileOrigin } from "./types.ts";
 import { VarintReader } from "./varint-reader.ts";
 
 export { isMemshadeProfile } from "./directory.ts";
@@ -46,36 +45,8 @@ export class MemshadeProfile {
     }
   }
 
-  /** GUIDs of the functions that have a record, ascending. */
-  get functions(): bigint[] {
-    return this.tables.places.map(({ guid }) => guid);
-  }
-
-  get frames(): MemprofProfile["frames"] {
-    return this.tables.frames;
-  }
-
   get stacks(): MemprofProfile["stacks"] {
     return this.tables.stacks;
-  }
-
-  /** The record of one function: unpacks the chunk that it stands in, and no other. */
-  record(guid: bigint): FunctionRecord | undefined {
-    const { places } = this.tables;
-    const place = places[partitionPoint(0, places.length, (index) => places[index]!.guid < guid)];
-    if (place?.guid !== guid) return undefined;
-    const chunk = this.chunksOf(CHUNK.records)[place.chunk];
-    if (chunk === undefined)
-      throw new FormatError("malformed", 8, "memshade profile", "a record is not there");
-    const reader = this.open(chunk, "records");
-    reader.take(Math.min(place.offset, reader.remaining));
-    const allocSites: { stack: number; block: number }[] = [];
-    const callSites: { stack: number; callees: readonly bigint[] }[] = [];
-    this.readRecord(reader, {
-      addAllocSite: (stack, block) => allocSites.push({ stack, block }),
-      addCallSite: (stack, callees) => callSites.push({ stack, callees }),
-    });
-    return { guid, allocSites, callSites };
   }
 
   /** Everything. */

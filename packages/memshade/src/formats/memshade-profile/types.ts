@@ -7,10 +7,3 @@ export interface ProfileOrigin {
   /** Build ids of modules that occur in the profiles and were not found. */
   readonly unmatched: readonly string[];
 }
-
-/** Alloc sites and call sites of one function. Stacks and blocks are numbers in the profile's tables. */
-export interface FunctionRecord {
-  readonly guid: bigint;
-  readonly allocSites: readonly { readonly stack: number; readonly block: number }[];
-  readonly callSites: readonly { readonly stack: number; readonly callees: readonly bigint[] }[];
-}

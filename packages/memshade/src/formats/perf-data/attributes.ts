@@ -22,7 +22,6 @@ export function readAttribute(view: DataView, ids: readonly string[], name?: str
     hasSampleIds: (u32(40) & FLAG_SAMPLE_ID_ALL) !== 0,
     branchSampleType: u32(72),
     userRegisters: [u32(80), u32(84)],
-    userStackBytes: u32(88),
     ids,
   };
 }

@@ -22,7 +22,6 @@ export interface GrowingHeader extends PerfHeader {
   events: PerfEvent[];
   architecture: ProcessArchitecture | undefined;
   commandLine: string[];
-  hostName: string | undefined;
   buildIds: Map<string, string>;
 }
 
@@ -51,7 +50,10 @@ export function readPerfHeader(source: ByteSource): PerfFileHeader {
   const view = viewOf(source.read(0, FILE_HEADER_BYTES));
   const headerBytes = view.byteLength >= 16 ? getU64(view, 8) : 0;
   const header: GrowingHeader = {
-    ...{ events: [], architecture: undefined, commandLine: [], hostName: undefined, buildIds: new Map() },
+    events: [],
+    architecture: undefined,
+    commandLine: [],
+    buildIds: new Map(),
   };
   if (headerBytes === PIPE_HEADER_BYTES) return { header, start: PIPE_HEADER_BYTES, end: source.size };
   if (view.byteLength < FILE_HEADER_BYTES) throw new FormatError("truncated", 0, "perf.data header");
@@ -131,9 +133,6 @@ export function readFeature(feature: number, view: DataView, header: GrowingHead
       break;
     case Feature.Arch:
       header.architecture = architectureOf(stringAt(view, 0)?.text);
-      break;
-    case Feature.HostName:
-      header.hostName = stringAt(view, 0)?.text;
       break;
     case Feature.CommandLine:
       header.commandLine = stringsAt(view);

@@ -12,7 +12,6 @@ export const RecordType = {
   Mmap: 1,
   Lost: 2,
   Comm: 3,
-  Exit: 4,
   Fork: 7,
   Sample: 9,
   Mmap2: 10,
@@ -31,11 +30,10 @@ export const RecordType = {
 } as const;
 
 /** Bits of `misc` in a record's header. */
-export const MISC_COMM_EXEC = 1 << 13;
 export const MISC_MMAP_BUILD_ID = 1 << 14;
 export const MISC_BUILD_ID_SIZE = 1 << 15;
 
-export const Feature = { BuildId: 2, HostName: 3, Arch: 6, CommandLine: 11, EventDescription: 12 } as const;
+export const Feature = { BuildId: 2, Arch: 6, CommandLine: 11, EventDescription: 12 } as const;
 
 /** Bits of `sample_type`, in the order in which their fields stand in a sample, but for Identifier, which is first. */
 export const SampleBit = {
@@ -58,8 +56,6 @@ export const SampleBit = {
 
 /** Bit 18 of the flags of an event: records that are no samples end in a sample id too. */
 export const FLAG_SAMPLE_ID_ALL = 1 << 18;
-
-export const PROT_EXEC = 4;
 
 /** DWARF numbers of perf's user registers; −1 where unwinding has no use for one. */
 // biome-ignore format: ax bx cx dx si di bp sp, ip flags cs ss, ds es fs gs, r8 to r15

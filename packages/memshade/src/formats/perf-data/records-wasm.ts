@@ -26,7 +26,8 @@ export interface PerfRecordsWasm {
   setPlaces(id: number, time: number, timeFromEnd: number): void;
 }
 
-const HAS = { cpu: 1, callChain: 2, registers: 4, stack: 8 } as const;
+/** Bits of what a sample has. */
+const HAS = { registers: 4, stack: 8 } as const;
 
 let compiled: WebAssembly.Module | undefined;
 
@@ -74,20 +75,18 @@ export class PerfRecords {
     const { view } = this;
     const at = this.wasm.SAMPLE.value;
     const has = view.getUint32(at + 20, true);
-    const words = (address: number, count: number) =>
-      new DataView(view.buffer, view.getUint32(at + address, true), 8 * view.getUint32(at + count, true));
     return {
       kind: "sample",
       event: view.getUint32(at + 8, true),
       pid: view.getInt32(at + 12, true),
       tid: view.getInt32(at + 16, true),
       time: getU64(view, at + 24),
-      cpu: (has & HAS.cpu) === 0 ? undefined : view.getUint32(at + 48, true),
       period: getU64(view, at + 32),
       ip: getU64(view, at + 40),
-      callChain: (has & HAS.callChain) === 0 ? undefined : words(56, 60),
-      registerAbi: view.getUint32(at + 52, true),
-      registers: (has & HAS.registers) === 0 ? undefined : words(64, 68),
+      registers:
+        (has & HAS.registers) === 0
+          ? undefined
+          : new DataView(view.buffer, view.getUint32(at + 64, true), 8 * view.getUint32(at + 68, true)),
       stack:
         (has & HAS.stack) === 0
           ? undefined

@@ -10,8 +10,6 @@ export interface PerfEvent {
   readonly hasSampleIds: boolean;
   /** Bit per register of perf's numbering, low and high half. */
   readonly userRegisters: readonly [low: number, high: number];
-  /** Bytes of user stack that are copied at most; 0 for none. */
-  readonly userStackBytes: number;
   /** Ids by which samples name the event, as text of 64 bits in hexadecimal. */
   readonly ids: readonly string[];
 }
@@ -21,39 +19,30 @@ export interface PerfHeader {
   readonly events: readonly PerfEvent[];
   readonly architecture: ProcessArchitecture | undefined;
   readonly commandLine: readonly string[];
-  readonly hostName: string | undefined;
   /** Build ids, in hexadecimal, of files by the paths that mappings name. */
   readonly buildIds: ReadonlyMap<string, string>;
 }
 
-/** A file, or a piece without one, came into the memory of a process. */
+/** A file, or a piece without one, came into the memory of a process or of the kernel. */
 export interface PerfMapping {
   readonly kind: "mmap";
   readonly pid: number;
-  readonly tid: number;
   readonly start: number;
   readonly length: number;
   readonly fileOffset: number;
   readonly path: string;
   /** Hexadecimal. */
   readonly buildId: string | undefined;
-  /** False if the kernel said that code cannot run there. */
-  readonly isExecutable: boolean;
 }
 
 export interface PerfName {
   readonly kind: "comm";
-  readonly pid: number;
   readonly tid: number;
   readonly name: string;
-  /** The thread runs another program from now on. */
-  readonly isExec: boolean;
 }
 
 export interface PerfFork {
-  readonly kind: "fork" | "exit";
-  readonly pid: number;
-  readonly parentPid: number;
+  readonly kind: "fork";
   readonly tid: number;
   readonly parentTid: number;
 }
@@ -72,15 +61,10 @@ export interface PerfSample {
   readonly tid: number;
   /** Nanoseconds of the recording's clock; 0 if times were not recorded. */
   readonly time: number;
-  readonly cpu: number | undefined;
   /** How many events the sample stands for; 1 if periods were not recorded. */
   readonly period: number;
   /** Where the program was; rounded above 2^53, where only the kernel's addresses lie. */
   readonly ip: number;
-  /** Call chain that the kernel recorded, with the markers in it: 64-bit words. */
-  readonly callChain: DataView | undefined;
-  /** 0: no user registers, 1: of a 32-bit program, 2: of a 64-bit one. */
-  readonly registerAbi: number;
   /** The values of the event's user registers in the order of their bits: 64-bit words. */
   readonly registers: DataView | undefined;
   /** The stack from the user stack pointer on, as much as was copied of it. */

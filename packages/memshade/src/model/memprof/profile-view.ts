@@ -22,8 +22,6 @@ export interface ProfileView {
   readonly frames: MemprofFrames;
   readonly records: MemprofRecords;
   readonly dataAccess: DataAccessProfile | undefined;
-  /** Stacks that the records name are below this number. */
-  readonly stackLimit: number;
   /** Puts the frames of a stack into an array, leaf first. @returns how many they are */
   framesOf(stack: number, into: number[]): number;
   readonly blockCount: number;
@@ -62,7 +60,6 @@ export function viewOf(profile: MemprofProfile): StackTreeView {
     frames,
     records,
     dataAccess,
-    stackLimit: stacks.length,
     framesOf(stack, into) {
       let count = 0;
       for (let at = stack; at !== 0; at = stacks.parent[at]!) into[count++] = stacks.frame[at]!;

@@ -76,8 +76,6 @@ export async function unwindPerfData(
         case "fork":
           processes!.fork(record);
           break;
-        case "exit":
-          break;
         case "sample":
           onSample?.(stackOf(record, walks!, processes!), recordHeader);
           break;

@@ -1,9 +1,9 @@
 import type { MangledText } from "./mangled-text.ts";
 import { Closure, Name, type Node } from "./nodes.ts";
 import {
-  PackDeclaration,
-  ParameterDeclaration,
-  TemplateParameterDeclaration,
+  packDeclaration,
+  parameterDeclaration,
+  templateParameterDeclaration,
 } from "./parameter-declarations.ts";
 import type { TemplateScopes } from "./template-scopes.ts";
 
@@ -48,14 +48,14 @@ export function parseTemplateParamDecl(source: ClosureSource, declared: Node[]):
     declared.push(name);
     return name;
   };
-  if (source.consume("Ty")) return new ParameterDeclaration(new Name("typename"), invent("$T"));
+  if (source.consume("Ty")) return parameterDeclaration(new Name("typename"), invent("$T"));
   if (source.consume("Tk")) {
     const constraint = source.scopes.withNamedParams(() => source.name());
-    return new ParameterDeclaration(constraint, invent("$T"));
+    return parameterDeclaration(constraint, invent("$T"));
   }
   if (source.consume("Tn")) {
     const name = invent("$N");
-    return new ParameterDeclaration(source.type(), name);
+    return parameterDeclaration(source.type(), name);
   }
   if (source.consume("Tt")) {
     const name = invent("$TT");
@@ -67,8 +67,8 @@ export function parseTemplateParamDecl(source: ClosureSource, declared: Node[]):
       constraint = source.constraint();
       if (constraint !== undefined) source.expect("E");
     }
-    return new TemplateParameterDeclaration(name, inner, constraint);
+    return templateParameterDeclaration(name, inner, constraint);
   }
-  if (source.consume("Tp")) return new PackDeclaration(parseTemplateParamDecl(source, declared));
+  if (source.consume("Tp")) return packDeclaration(parseTemplateParamDecl(source, declared));
   return source.fail();
 }

@@ -1,281 +1,168 @@
-import { Node, Prec, printWithComma } from "./nodes.ts";
+import { Node, Prec, printed, printWithComma } from "./nodes.ts";
 import type { Output } from "./output.ts";
 import { ArrayOf } from "./type-nodes.ts";
 
-/** An expression whose tightness is given. */
-abstract class Expression extends Node {
-  override readonly prec: number;
-  constructor(prec: number) {
-    super();
-    this.prec = prec;
-  }
-}
-
 /** `a + b` */
-export class Binary extends Expression {
-  readonly one: Node;
-  readonly operator: string;
-  readonly other: Node;
-  constructor(one: Node, operator: string, other: Node, prec: number) {
-    super(prec);
-    this.one = one;
-    this.operator = operator;
-    this.other = other;
-  }
-  override left(out: Output): void {
+export function binary(one: Node, operator: string, other: Node, prec: number): Node {
+  const isAssignment = prec === Prec.Assign;
+  return printed((out) => {
+    const print = () => {
+      one.printAsOperand(out, isAssignment ? Prec.OrIf : prec, !isAssignment);
+      if (operator !== ",") out.add(" ");
+      out.add(`${operator} `);
+      other.printAsOperand(out, prec, isAssignment);
+    };
     // Where `>` would end template arguments, a comparison stands in parentheses.
-    const isHidden = !out.gtIsGt && (this.operator === ">" || this.operator === ">>");
-    if (isHidden) out.parenthesized(() => this.#print(out));
-    else this.#print(out);
-  }
-  #print(out: Output): void {
-    const isAssignment = this.prec === Prec.Assign;
-    this.one.printAsOperand(out, isAssignment ? Prec.OrIf : this.prec, !isAssignment);
-    if (this.operator !== ",") out.add(" ");
-    out.add(`${this.operator} `);
-    this.other.printAsOperand(out, this.prec, isAssignment);
-  }
+    if (!out.gtIsGt && (operator === ">" || operator === ">>")) out.parenthesized(print);
+    else print();
+  }, prec);
 }
 
 /** `a[b]` */
-export class Subscript extends Expression {
-  readonly array: Node;
-  readonly index: Node;
-  constructor(array: Node, index: Node) {
-    super(Prec.Postfix);
-    this.array = array;
-    this.index = index;
-  }
-  override left(out: Output): void {
-    this.array.printAsOperand(out, this.prec);
-    out.parenthesized(() => this.index.printAsOperand(out), "[", "]");
-  }
+export function subscript(array: Node, index: Node): Node {
+  return printed((out) => {
+    array.printAsOperand(out, Prec.Postfix);
+    out.parenthesized(() => index.printAsOperand(out), "[", "]");
+  }, Prec.Postfix);
 }
 
-export class Unary extends Expression {
-  readonly operator: string;
-  readonly operand: Node;
-  readonly isPostfix: boolean;
-  constructor(operator: string, operand: Node, isPostfix: boolean) {
-    super(isPostfix ? Prec.Postfix : Prec.Unary);
-    this.operator = operator;
-    this.operand = operand;
-    this.isPostfix = isPostfix;
-  }
-  override left(out: Output): void {
-    if (this.isPostfix) this.operand.printAsOperand(out, this.prec, true);
-    out.add(this.operator);
-    if (!this.isPostfix) this.operand.printAsOperand(out, this.prec);
-  }
+/** `-a` */
+export function prefixOperation(operator: string, operand: Node): Node {
+  return printed((out) => {
+    out.add(operator);
+    operand.printAsOperand(out, Prec.Unary);
+  }, Prec.Unary);
+}
+
+/** `a++` */
+export function postfixOperation(operand: Node, operator: string): Node {
+  return printed((out) => {
+    operand.printAsOperand(out, Prec.Postfix, true);
+    out.add(operator);
+  }, Prec.Postfix);
 }
 
 /** `a.b`, `a->b` */
-export class Member extends Expression {
-  readonly object: Node;
-  readonly operator: string;
-  readonly member: Node;
-  constructor(object: Node, operator: string, member: Node, prec: number) {
-    super(prec);
-    this.object = object;
-    this.operator = operator;
-    this.member = member;
-  }
-  override left(out: Output): void {
-    this.object.printAsOperand(out, this.prec, true);
-    out.add(this.operator);
-    this.member.printAsOperand(out, this.prec, false);
-  }
+export function member(object: Node, operator: string, name: Node, prec: number): Node {
+  return printed((out) => {
+    object.printAsOperand(out, prec, true);
+    out.add(operator);
+    name.printAsOperand(out, prec);
+  }, prec);
 }
 
 /** `a ? b : c` */
-export class Conditional extends Expression {
-  readonly condition: Node;
-  readonly whenTrue: Node;
-  readonly whenFalse: Node;
-  constructor(condition: Node, whenTrue: Node, whenFalse: Node) {
-    super(Prec.Conditional);
-    this.condition = condition;
-    this.whenTrue = whenTrue;
-    this.whenFalse = whenFalse;
-  }
-  override left(out: Output): void {
-    this.condition.printAsOperand(out, this.prec);
+export function conditional(condition: Node, whenTrue: Node, whenFalse: Node): Node {
+  return printed((out) => {
+    condition.printAsOperand(out, Prec.Conditional);
     out.add(" ? ");
-    this.whenTrue.printAsOperand(out);
+    whenTrue.printAsOperand(out);
     out.add(" : ");
-    this.whenFalse.printAsOperand(out, Prec.Assign, true);
-  }
+    whenFalse.printAsOperand(out, Prec.Assign, true);
+  }, Prec.Conditional);
 }
 
 /** `f(a, b)` */
-export class Call extends Expression {
-  readonly callee: Node;
-  readonly args: readonly Node[];
-  readonly isParenthesized: boolean;
-  constructor(callee: Node, args: readonly Node[], isParenthesized = false) {
-    super(Prec.Postfix);
-    this.callee = callee;
-    this.args = args;
-    this.isParenthesized = isParenthesized;
-  }
-  override left(out: Output): void {
-    if (this.isParenthesized) out.parenthesized(() => this.callee.print(out));
-    else this.callee.print(out);
-    out.parenthesized(() => printWithComma(this.args, out));
-  }
+export function call(callee: Node, args: readonly Node[], isParenthesized = false): Node {
+  return printed((out) => {
+    if (isParenthesized) out.parenthesized(() => callee.print(out));
+    else callee.print(out);
+    out.parenthesized(() => printWithComma(args, out));
+  }, Prec.Postfix);
 }
 
 /** `static_cast<T>(a)` */
-export class NamedCast extends Expression {
-  readonly word: string;
-  readonly type: Node;
-  readonly operand: Node;
-  constructor(word: string, type: Node, operand: Node) {
-    super(Prec.Postfix);
-    this.word = word;
-    this.type = type;
-    this.operand = operand;
-  }
-  override left(out: Output): void {
-    out.add(this.word);
-    out.bracketed(() => {
-      this.type.left(out);
-      if (this.type.hasRight(out)) this.type.right(out);
-    });
-    out.parenthesized(() => this.operand.printAsOperand(out));
-  }
+export function namedCast(word: string, type: Node, operand: Node): Node {
+  return printed((out) => {
+    out.add(word);
+    out.bracketed(() => type.print(out));
+    out.parenthesized(() => operand.printAsOperand(out));
+  }, Prec.Postfix);
 }
 
 /** `(T)(a, b)` */
-export class ConversionExpression extends Expression {
-  readonly type: Node;
-  readonly operands: readonly Node[];
-  constructor(type: Node, operands: readonly Node[]) {
-    super(Prec.Cast);
-    this.type = type;
-    this.operands = operands;
-  }
-  override left(out: Output): void {
-    out.parenthesized(() => this.type.print(out));
-    out.parenthesized(() => printWithComma(this.operands, out));
-  }
+export function conversionExpression(type: Node, operands: readonly Node[]): Node {
+  return printed((out) => {
+    out.parenthesized(() => type.print(out));
+    out.parenthesized(() => printWithComma(operands, out));
+  }, Prec.Cast);
 }
 
 /** `sizeof (a)`, `sizeof...(a)`, `decltype(a)` and the like. */
-export class Enclosed extends Expression {
-  readonly before: string;
-  readonly child: Node;
-  readonly after: string;
-  constructor(before: string, child: Node, after = "", prec: number = Prec.Primary) {
-    super(prec);
-    this.before = before;
-    this.child = child;
-    this.after = after;
-  }
-  override left(out: Output): void {
-    out.add(this.before);
-    out.parenthesized(() => this.child.print(out));
-    out.add(this.after);
-  }
+export function enclosed(before: string, child: Node, prec?: number): Node {
+  return printed((out) => {
+    out.add(before);
+    out.parenthesized(() => child.print(out));
+  }, prec);
 }
 
 /** `T{a, b}` */
-export class InitList extends Expression {
-  readonly type: Node | undefined;
-  readonly elements: readonly Node[];
-  constructor(type: Node | undefined, elements: readonly Node[]) {
-    super(Prec.Primary);
-    this.type = type;
-    this.elements = elements;
-  }
-  override left(out: Output): void {
-    const text = this.type instanceof ArrayOf ? this.type.charactersOf(this.elements) : undefined;
+export function initList(type: Node | undefined, elements: readonly Node[]): Node {
+  return printed((out) => {
+    const text = type instanceof ArrayOf ? type.charactersOf(elements) : undefined;
     if (text !== undefined) {
       out.add(JSON.stringify(text));
       return;
     }
-    this.type?.print(out);
+    type?.print(out);
     out.add("{");
-    printWithComma(this.elements, out);
+    printWithComma(elements, out);
     out.add("}");
-  }
+  });
 }
 
-/** `(... + a)` */
-export class Fold extends Expression {
-  readonly isLeft: boolean;
-  readonly operator: string;
-  readonly pack: Node;
-  readonly init: Node | undefined;
-  constructor(isLeft: boolean, operator: string, pack: Node, init: Node | undefined) {
-    super(Prec.Primary);
-    this.isLeft = isLeft;
-    this.operator = operator;
-    this.pack = pack;
-    this.init = init;
-  }
-  override left(out: Output): void {
-    const pack = () => out.parenthesized(() => this.pack.print(out));
+/** `(... + a)`, `(a + ...)`, and with a first or last operand `(init + ... + a)`, `(a + ... + init)`. */
+export function fold(isLeft: boolean, operator: string, pack: Node, init: Node | undefined): Node {
+  return printed((out) => {
+    const sides = [
+      () => init?.printAsOperand(out, Prec.Cast, true),
+      () => out.parenthesized(() => pack.print(out)),
+    ];
+    const [before, behind] = isLeft ? sides : sides.reverse();
     out.parenthesized(() => {
-      if (!this.isLeft || this.init !== undefined) {
-        if (this.isLeft) this.init?.printAsOperand(out, Prec.Cast, true);
-        else pack();
-        out.add(` ${this.operator} `);
+      if (!isLeft || init !== undefined) {
+        before?.();
+        out.add(` ${operator} `);
       }
       out.add("...");
-      if (this.isLeft || this.init !== undefined) {
-        out.add(` ${this.operator} `);
-        if (this.isLeft) pack();
-        else this.init?.printAsOperand(out, Prec.Cast, true);
+      if (isLeft || init !== undefined) {
+        out.add(` ${operator} `);
+        behind?.();
       }
     });
-  }
+  });
 }
 
 /** `new T(a)` */
-export class New extends Expression {
-  readonly word: string;
-  readonly placement: readonly Node[];
-  readonly type: Node;
-  readonly init: readonly Node[] | undefined;
-  constructor(word: string, placement: readonly Node[], type: Node, init: readonly Node[] | undefined) {
-    super(Prec.Unary);
-    this.word = word;
-    this.placement = placement;
-    this.type = type;
-    this.init = init;
-  }
-  override left(out: Output): void {
-    out.add(this.word);
-    if (this.placement.length > 0) out.parenthesized(() => printWithComma(this.placement, out));
+export function newExpression(
+  word: string,
+  placement: readonly Node[],
+  type: Node,
+  init: readonly Node[] | undefined,
+): Node {
+  return printed((out) => {
+    out.add(word);
+    if (placement.length > 0) out.parenthesized(() => printWithComma(placement, out));
     out.add(" ");
-    this.type.print(out);
-    const { init } = this;
+    type.print(out);
     if (init !== undefined) out.parenthesized(() => printWithComma(init, out));
-  }
+  }, Prec.Unary);
 }
 
-/** `T(5)` for values of types that have no suffix of their own. */
-export class CastLiteral extends Expression {
-  readonly type: Node;
-  readonly value: string;
-  constructor(type: Node, value: string) {
-    super(Prec.Primary);
-    this.type = type;
-    this.value = value;
-  }
-  override left(out: Output): void {
-    out.parenthesized(() => this.type.print(out));
-    out.add(this.value);
-  }
+/** `(T)5` for values of types that have no suffix of their own. */
+export function castLiteral(type: Node, value: string): Node {
+  return printed((out) => {
+    out.parenthesized(() => type.print(out));
+    out.add(value);
+  });
 }
 
 /** `5ul`, `(char)5` */
-export class IntegerLiteral extends Expression {
+export class IntegerLiteral extends Node {
   readonly type: string;
   readonly value: string;
   constructor(type: string, value: string) {
-    super(Prec.Primary);
+    super();
     this.type = type;
     this.value = value;
   }

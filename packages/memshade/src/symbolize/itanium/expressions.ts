@@ -1,35 +1,39 @@
 import { LITERAL_TYPES } from "./builtin-types.ts";
 import {
-  Binary,
-  Call,
-  CastLiteral,
-  Conditional,
-  ConversionExpression,
-  Enclosed,
-  Fold,
-  InitList,
+  binary,
+  call,
+  castLiteral,
+  conditional,
+  conversionExpression,
+  enclosed,
+  fold,
   IntegerLiteral,
-  Member,
-  NamedCast,
-  New,
-  Subscript,
-  Unary,
+  initList,
+  member,
+  namedCast,
+  newExpression,
+  postfixOperation,
+  prefixOperation,
+  subscript,
 } from "./expression-nodes.ts";
-import { Name, Nested, type Node, Prec, Prefixed, WithTemplateArgs } from "./nodes.ts";
+import type { MangledText } from "./mangled-text.ts";
+import {
+  Closure,
+  Name,
+  type Node,
+  nested,
+  Prec,
+  prefixed,
+  printed,
+  suffixed,
+  WithTemplateArgs,
+} from "./nodes.ts";
 import { OPERATORS, type Operator } from "./operators.ts";
-import { Clause, ExpressionRequirement, Requirements } from "./requirement-nodes.ts";
-import { Conversion, PackExpansion } from "./type-nodes.ts";
+import { clause, expressionRequirement, requirements } from "./requirement-nodes.ts";
+import { ArgumentPack, packExpansion } from "./type-nodes.ts";
 
 /** What expressions need of the reader of names around them. */
-export interface ExpressionSource {
-  look(ahead?: number): string;
-  consume(text: string): boolean;
-  expect(text: string): void;
-  fail(): never;
-  deeper<T>(parse: () => T): T;
-  number(allowNegative?: boolean): string;
-  readonly text: string;
-  pos: number;
+export interface ExpressionSource extends MangledText {
   type(): Node;
   encoding(): Node;
   templateArg(): Node;
@@ -44,12 +48,6 @@ export interface ExpressionSource {
 
 export function parseExpression(source: ExpressionSource): Node {
   return source.deeper(() => expression(source));
-}
-
-function until(source: ExpressionSource, end: string, parse: () => Node): Node[] {
-  const nodes: Node[] = [];
-  while (!source.consume(end)) nodes.push(parse());
-  return nodes;
 }
 
 function expression(source: ExpressionSource): Node {
@@ -73,36 +71,36 @@ function expression(source: ExpressionSource): Node {
     case "fr":
     case "fL_":
     case "fR":
-      return fold(source, sub);
+      return parseFold(source, sub);
     case "il":
       source.pos += 2;
-      return new InitList(undefined, until(source, "E", sub));
+      return initList(undefined, source.until("E", sub));
     case "tl": {
       source.pos += 2;
       const type = source.type();
-      return new InitList(type, until(source, "E", sub));
+      return initList(type, source.until("E", sub));
     }
     case "nx":
       source.pos += 2;
-      return new Enclosed("noexcept ", sub(), "", Prec.Unary);
+      return enclosed("noexcept ", sub(), Prec.Unary);
     case "sp":
       source.pos += 2;
-      return new PackExpansion(sub());
+      return packExpansion(sub());
     case "sZ":
       source.pos += 2;
-      return new Enclosed(
+      return enclosed(
         "sizeof...",
-        new PackExpansion(source.look() === "T" ? source.templateParam() : functionParam(source)),
+        packExpansion(source.look() === "T" ? source.templateParam() : functionParam(source)),
       );
     case "sP":
       source.pos += 2;
-      return new Enclosed("sizeof... ", new Listed(until(source, "E", () => source.templateArg())));
+      return enclosed("sizeof... ", new ArgumentPack(source.until("E", () => source.templateArg())));
     case "tw":
       source.pos += 2;
-      return new Prefixed("throw ", sub());
+      return prefixed("throw ", sub());
     case "rq":
     case "rQ":
-      return requirements(source, sub);
+      return parseRequirements(source, sub);
     case "tr":
       source.pos += 2;
       return new Name("throw");
@@ -114,39 +112,39 @@ function operation(source: ExpressionSource, operator: Operator, isGlobal: boole
   const { kind, symbol, prec, flag } = operator;
   switch (kind) {
     case "binary":
-      return new Binary(sub(), symbol, sub(), prec);
+      return binary(sub(), symbol, sub(), prec);
     case "prefix":
-      return new Unary(symbol, sub(), false);
+      return prefixOperation(symbol, sub());
     case "postfix":
-      return source.consume("_") ? new Unary(symbol, sub(), false) : new Unary(symbol, sub(), true);
+      return source.consume("_") ? prefixOperation(symbol, sub()) : postfixOperation(sub(), symbol);
     case "array":
-      return new Subscript(sub(), sub());
+      return subscript(sub(), sub());
     case "member":
-      return new Member(sub(), symbol, sub(), prec);
+      return member(sub(), symbol, sub(), prec);
     case "new": {
-      const placement = until(source, "_", sub);
+      const placement = source.until("_", sub);
       const type = source.type();
       const hasInit = source.consume("pi");
-      const init = until(source, "E", sub);
-      return new New(`${isGlobal ? "::" : ""}${symbol}`, placement, type, hasInit ? init : undefined);
+      const init = source.until("E", sub);
+      return newExpression(`${isGlobal ? "::" : ""}${symbol}`, placement, type, hasInit ? init : undefined);
     }
     case "delete":
-      return new Prefixed(`${isGlobal ? "::" : ""}${symbol} `, sub());
+      return prefixed(`${isGlobal ? "::" : ""}${symbol} `, sub());
     case "call":
-      return new Call(sub(), until(source, "E", sub), flag);
+      return call(sub(), source.until("E", sub), flag);
     case "cconv": {
       const type = source.type();
-      const operands = source.consume("_") ? until(source, "E", sub) : [sub()];
-      return new ConversionExpression(type, operands);
+      const operands = source.consume("_") ? source.until("E", sub) : [sub()];
+      return conversionExpression(type, operands);
     }
     case "conditional":
-      return new Conditional(sub(), sub(), sub());
+      return conditional(sub(), sub(), sub());
     case "namedcast": {
       const type = source.type();
-      return new NamedCast(symbol, type, sub());
+      return namedCast(symbol, type, sub());
     }
     case "ofid":
-      return new Enclosed(symbol, flag ? source.type() : sub(), "", prec);
+      return enclosed(symbol, flag ? source.type() : sub(), prec);
     default:
       return source.fail();
   }
@@ -157,19 +155,19 @@ function vendorExpression(source: ExpressionSource, sub: () => Node): Node {
   source.expect("u");
   const name = source.sourceName();
   if (name.baseName() === "__uuidof") {
-    if (source.consume("t")) return new Call(name, [source.type()]);
-    if (source.consume("z")) return new Call(name, [sub()]);
+    if (source.consume("t")) return call(name, [source.type()]);
+    if (source.consume("z")) return call(name, [sub()]);
   }
-  return new Call(
+  return call(
     name,
-    until(source, "E", () => source.templateArg()),
+    source.until("E", () => source.templateArg()),
   );
 }
 
 /** `rq` requirements `E`, `rQ` types of parameters `_` requirements `E` */
-function requirements(source: ExpressionSource, sub: () => Node): Node {
+function parseRequirements(source: ExpressionSource, sub: () => Node): Node {
   source.expect("r");
-  const params = source.consume("Q") ? until(source, "_", () => source.type()) : [];
+  const params = source.consume("Q") ? source.until("_", () => source.type()) : [];
   if (params.length === 0) source.consume("q");
   const clauses: Node[] = [];
   do {
@@ -177,15 +175,15 @@ function requirements(source: ExpressionSource, sub: () => Node): Node {
       const expression = sub();
       const isNoexcept = source.consume("N");
       clauses.push(
-        new ExpressionRequirement(expression, isNoexcept, source.consume("R") ? source.name() : undefined),
+        expressionRequirement(expression, isNoexcept, source.consume("R") ? source.name() : undefined),
       );
-    } else if (source.consume("T")) clauses.push(new Clause("typename", source.type()));
+    } else if (source.consume("T")) clauses.push(clause("typename", source.type()));
     else {
       source.expect("Q");
-      clauses.push(new Clause("requires", sub()));
+      clauses.push(clause("requires", sub()));
     }
   } while (!source.consume("E"));
-  return new Requirements(params, clauses);
+  return requirements(params, clauses);
 }
 
 /** `fp`, `fp0`, `this` */
@@ -201,7 +199,7 @@ function functionParam(source: ExpressionSource): Node {
   return new Name(`fp${number}`);
 }
 
-function fold(source: ExpressionSource, sub: () => Node): Node {
+function parseFold(source: ExpressionSource, sub: () => Node): Node {
   source.expect("f");
   const kind = source.look();
   source.pos++;
@@ -213,44 +211,30 @@ function fold(source: ExpressionSource, sub: () => Node): Node {
   const first = sub();
   const second = hasInit ? sub() : undefined;
   const [pack, init] = isLeft && second !== undefined ? [second, first] : [first, second];
-  return new Fold(isLeft, operator.symbol, pack, init);
-}
-
-class Listed extends Conversion {
-  readonly #nodes: Node[];
-  constructor(nodes: Node[]) {
-    super(nodes[0] ?? new Name(""));
-    this.#nodes = nodes;
-  }
-  override left(out: Parameters<Conversion["left"]>[0]): void {
-    this.#nodes.forEach((node, index) => {
-      if (index > 0) out.add(", ");
-      node.print(out);
-    });
-  }
+  return fold(isLeft, operator.symbol, pack, init);
 }
 
 function unresolvedName(source: ExpressionSource, isGlobal: boolean): Node {
   if (source.consume("srN")) {
     let soFar = unresolvedType(source);
     if (source.look() === "I") soFar = new WithTemplateArgs(soFar, source.templateArgs());
-    while (!source.consume("E")) soFar = new Nested(soFar, simpleId(source));
-    return new Nested(soFar, baseUnresolvedName(source));
+    while (!source.consume("E")) soFar = nested(soFar, simpleId(source));
+    return nested(soFar, baseUnresolvedName(source));
   }
   if (!source.consume("sr")) {
     const name = baseUnresolvedName(source);
-    return isGlobal ? new Prefixed("::", name) : name;
+    return isGlobal ? prefixed("::", name) : name;
   }
   let soFar: Node;
   if (/\d/.test(source.look())) {
     soFar = simpleId(source);
-    if (isGlobal) soFar = new Prefixed("::", soFar);
-    while (!source.consume("E")) soFar = new Nested(soFar, simpleId(source));
+    if (isGlobal) soFar = prefixed("::", soFar);
+    while (!source.consume("E")) soFar = nested(soFar, simpleId(source));
   } else {
     soFar = unresolvedType(source);
     if (source.look() === "I") soFar = new WithTemplateArgs(soFar, source.templateArgs());
   }
-  return new Nested(soFar, baseUnresolvedName(source));
+  return nested(soFar, baseUnresolvedName(source));
 }
 
 /** A parameter, a decltype or a substitution. LLVM takes no `St` here, although gcc writes it: then nobody can. */
@@ -266,8 +250,7 @@ function simpleId(source: ExpressionSource): Node {
 
 function baseUnresolvedName(source: ExpressionSource): Node {
   if (/\d/.test(source.look())) return simpleId(source);
-  if (source.consume("dn"))
-    return new Prefixed("~", /\d/.test(source.look()) ? simpleId(source) : source.type());
+  if (source.consume("dn")) return prefixed("~", /\d/.test(source.look()) ? simpleId(source) : source.type());
   source.consume("on");
   const name = source.operatorName();
   return source.look() === "I" ? new WithTemplateArgs(name, source.templateArgs()) : name;
@@ -303,33 +286,26 @@ export function parseLiteral(source: ExpressionSource): Node {
   if (c === "A") {
     const type = source.type();
     source.expect("E");
-    return new Prefixed('"<', new Suffix(type));
+    return prefixed('"<', suffixed(type, '>"'));
   }
   if (c === "U" && source.look(1) === "l") {
     const type = source.type();
     source.expect("E");
-    return new Lambda(type);
+    return lambda(type);
   }
   const type = source.type();
   const value = source.number(true);
   source.expect("E");
-  return new CastLiteral(type, value.startsWith("n") ? `-${value.slice(1)}` : value);
+  return castLiteral(type, value.startsWith("n") ? `-${value.slice(1)}` : value);
 }
 
-class Suffix extends Conversion {
-  override left(out: Parameters<Conversion["left"]>[0]): void {
-    this.type.print(out);
-    out.add('>"');
-  }
-}
-
-class Lambda extends Conversion {
-  override left(out: Parameters<Conversion["left"]>[0]): void {
+/** `[](int){...}`, a lambda as an argument. */
+function lambda(type: Node): Node {
+  return printed((out) => {
     out.add("[]");
-    const closure = this.type as Node & { declarator?: (output: typeof out) => void };
-    closure.declarator?.(out);
+    if (type instanceof Closure) type.declarator(out);
     out.add("{...}");
-  }
+  });
 }
 
 /** Floating-point literals are the bits of the value; printed as C's %a does, with a suffix. */

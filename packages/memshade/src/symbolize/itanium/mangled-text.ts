@@ -39,6 +39,13 @@ export class MangledText {
     return result;
   }
 
+  /** Parses one after the other up to a token behind the last one. */
+  until<T>(end: string, parse: () => T): T[] {
+    const parsed: T[] = [];
+    while (!this.consume(end)) parsed.push(parse());
+    return parsed;
+  }
+
   /** Digits, perhaps after an `n` for a minus. */
   number(allowNegative = false): string {
     const start = this.pos;

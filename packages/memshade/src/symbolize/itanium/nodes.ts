@@ -88,6 +88,74 @@ export function printWithComma(nodes: readonly Node[], out: Output): void {
   }
 }
 
+/** A node that prints all it has on its left. */
+class Printed extends Node {
+  override readonly prec: number;
+  readonly #left: (out: Output) => void;
+  constructor(left: (out: Output) => void, prec: number = Prec.Primary) {
+    super();
+    this.#left = left;
+    this.prec = prec;
+  }
+  override left(out: Output): void {
+    this.#left(out);
+  }
+}
+
+export function printed(left: (out: Output) => void, prec?: number): Node {
+  return new Printed(left, prec);
+}
+
+/** What a node prints around what it declares, a name or nothing. */
+interface AroundParts {
+  left(out: Output): void;
+  right(out: Output): void;
+  /** Always, unless this is given. */
+  hasRight?(out: Output): boolean;
+  isFunction?: boolean;
+}
+
+/** A node that prints on both sides. */
+class Around extends Node {
+  readonly #parts: AroundParts;
+  constructor(parts: AroundParts) {
+    super();
+    this.#parts = parts;
+  }
+  override left(out: Output): void {
+    this.#parts.left(out);
+  }
+  override right(out: Output): void {
+    this.#parts.right(out);
+  }
+  override hasRight(out: Output): boolean {
+    return this.#parts.hasRight?.(out) ?? true;
+  }
+  override isFunction(): boolean {
+    return this.#parts.isFunction ?? false;
+  }
+}
+
+export function around(parts: AroundParts): Node {
+  return new Around(parts);
+}
+
+/** A name with something around it that the constructors of a class do without. */
+class Decorated extends Printed {
+  readonly #name: Node;
+  constructor(name: Node, left: (out: Output) => void) {
+    super(left);
+    this.#name = name;
+  }
+  override baseName(): string {
+    return this.#name.baseName();
+  }
+}
+
+function decorated(name: Node, left: (out: Output) => void): Node {
+  return new Decorated(name, left);
+}
+
 export class Name extends Node {
   readonly text: string;
   constructor(text: string) {
@@ -103,131 +171,62 @@ export class Name extends Node {
 }
 
 /** A struct without a name. LLVM writes none in its constructors and destructors either: `A::'unnamed'::~()`. */
-export class UnnamedType extends Node {
-  readonly number: string;
-  constructor(number: string) {
-    super();
-    this.number = number;
-  }
-  override left(out: Output): void {
-    out.add(`'unnamed${this.number}'`);
-  }
-}
+export const unnamedType = (number: string): Node => printed((out) => out.add(`'unnamed${number}'`));
 
 /** Text before another node: `vtable for `, `typename `. */
-export class Prefixed extends Node {
-  readonly prefix: string;
-  readonly child: Node;
-  constructor(prefix: string, child: Node) {
-    super();
-    this.prefix = prefix;
-    this.child = child;
-  }
-  override left(out: Output): void {
-    out.add(this.prefix);
-    this.child.print(out);
-  }
+export function prefixed(prefix: string, child: Node): Node {
+  return printed((out) => {
+    out.add(prefix);
+    child.print(out);
+  });
 }
 
-export class Suffixed extends Node {
-  readonly child: Node;
-  readonly suffix: string;
-  constructor(child: Node, suffix: string) {
-    super();
-    this.child = child;
-    this.suffix = suffix;
-  }
-  override left(out: Output): void {
-    this.child.print(out);
-    out.add(this.suffix);
-  }
-  override baseName(): string {
-    return this.child.baseName();
-  }
+export function suffixed(child: Node, suffix: string): Node {
+  return decorated(child, (out) => {
+    child.print(out);
+    out.add(suffix);
+  });
 }
 
 /** `Scope::Name`, also of local names. */
-export class Nested extends Node {
-  readonly scope: Node;
-  readonly name: Node;
-  constructor(scope: Node, name: Node) {
-    super();
-    this.scope = scope;
-    this.name = name;
-  }
-  override left(out: Output): void {
-    this.scope.print(out);
+export function nested(scope: Node, name: Node): Node {
+  return decorated(name, (out) => {
+    scope.print(out);
     out.add("::");
-    this.name.print(out);
-  }
-  override baseName(): string {
-    return this.name.baseName();
-  }
+    name.print(out);
+  });
 }
 
 /** `shop.cart:items`, a module of C++20 or a partition of one. */
-export class ModuleName extends Node {
-  readonly parent: Node | undefined;
-  readonly name: Node;
-  readonly isPartition: boolean;
+export class ModuleName extends Printed {
   constructor(parent: Node | undefined, name: Node, isPartition: boolean) {
-    super();
-    this.parent = parent;
-    this.name = name;
-    this.isPartition = isPartition;
-  }
-  override left(out: Output): void {
-    this.parent?.print(out);
-    if (this.isPartition) out.add(":");
-    else if (this.parent !== undefined) out.add(".");
-    this.name.print(out);
+    super((out) => {
+      parent?.print(out);
+      if (isPartition) out.add(":");
+      else if (parent !== undefined) out.add(".");
+      name.print(out);
+    });
   }
 }
 
 /** `name@module` */
-export class InModule extends Node {
-  readonly name: Node;
-  readonly module: ModuleName;
-  constructor(name: Node, module: ModuleName) {
-    super();
-    this.name = name;
-    this.module = module;
-  }
-  override left(out: Output): void {
-    this.name.print(out);
+export function inModule(name: Node, module: ModuleName): Node {
+  return decorated(name, (out) => {
+    name.print(out);
     out.add("@");
-    this.module.print(out);
-  }
-  override baseName(): string {
-    return this.name.baseName();
-  }
+    module.print(out);
+  });
 }
 
-export class TemplateArgs extends Node {
-  readonly args: readonly Node[];
-  constructor(args: readonly Node[]) {
-    super();
-    this.args = args;
-  }
-  override left(out: Output): void {
-    out.bracketed(() => printWithComma(this.args, out));
-  }
-}
+export const templateArgs = (args: readonly Node[]): Node =>
+  printed((out) => out.bracketed(() => printWithComma(args, out)));
 
-export class WithTemplateArgs extends Node {
-  readonly name: Node;
-  readonly args: Node;
+export class WithTemplateArgs extends Decorated {
   constructor(name: Node, args: Node) {
-    super();
-    this.name = name;
-    this.args = args;
-  }
-  override left(out: Output): void {
-    this.name.print(out);
-    this.args.print(out);
-  }
-  override baseName(): string {
-    return this.name.baseName();
+    super(name, (out) => {
+      name.print(out);
+      args.print(out);
+    });
   }
 }
 
@@ -256,18 +255,8 @@ export class StdAbbreviation extends Node {
   }
 }
 
-export class CtorDtor extends Node {
-  readonly owner: Node;
-  readonly isDtor: boolean;
-  constructor(owner: Node, isDtor: boolean) {
-    super();
-    this.owner = owner;
-    this.isDtor = isDtor;
-  }
-  override left(out: Output): void {
-    out.add((this.isDtor ? "~" : "") + this.owner.baseName());
-  }
-}
+export const ctorDtor = (owner: Node, isDtor: boolean): Node =>
+  printed((out) => out.add((isDtor ? "~" : "") + owner.baseName()));
 
 /** `'lambda'(int)` */
 export class Closure extends Node {
@@ -306,16 +295,8 @@ export class Closure extends Node {
   }
 }
 
-export class StructuredBinding extends Node {
-  readonly bindings: readonly Node[];
-  constructor(bindings: readonly Node[]) {
-    super();
-    this.bindings = bindings;
-  }
-  override left(out: Output): void {
-    out.parenthesized(() => printWithComma(this.bindings, out), "[", "]");
-  }
-}
+export const structuredBinding = (bindings: readonly Node[]): Node =>
+  printed((out) => out.parenthesized(() => printWithComma(bindings, out), "[", "]"));
 
 export interface Qualifiers {
   isConst: boolean;
@@ -345,52 +326,37 @@ export function printConstraint(constraint: Node | undefined, out: Output): void
 }
 
 /** A function's whole declaration: the result, its name, parameters and what qualifies `this`. */
-export class FunctionEncoding extends Node {
-  readonly result: Node | undefined;
-  readonly name: Node;
-  readonly params: readonly Node[];
-  readonly suffix: FunctionSuffix;
-  constructor(result: Node | undefined, name: Node, params: readonly Node[], suffix: FunctionSuffix) {
-    super();
-    this.result = result;
-    this.name = name;
-    this.params = params;
-    this.suffix = suffix;
-  }
-  override hasRight(): boolean {
-    return true;
-  }
-  override isFunction(): boolean {
-    return true;
-  }
-  override left(out: Output): void {
-    if (this.result !== undefined) {
-      this.result.left(out);
-      if (!this.result.hasRight(out)) out.add(" ");
-    }
-    this.name.print(out);
-  }
-  override right(out: Output): void {
-    out.parenthesized(() => printWithComma(this.params, out));
-    this.result?.right(out);
-    const { qualifiers, reference, attributes, constraint } = this.suffix;
-    printQualifiers(qualifiers, out);
-    out.add(reference);
-    attributes?.print(out);
-    printConstraint(constraint, out);
-  }
+export function functionEncoding(
+  result: Node | undefined,
+  name: Node,
+  params: readonly Node[],
+  { qualifiers, reference, attributes, constraint }: FunctionSuffix,
+): Node {
+  return around({
+    isFunction: true,
+    left(out) {
+      if (result !== undefined) {
+        result.left(out);
+        if (!result.hasRight(out)) out.add(" ");
+      }
+      name.print(out);
+    },
+    right(out) {
+      out.parenthesized(() => printWithComma(params, out));
+      result?.right(out);
+      printQualifiers(qualifiers, out);
+      out.add(reference);
+      attributes?.print(out);
+      printConstraint(constraint, out);
+    },
+  });
 }
 
 /** ` [enable_if:…]` */
-export class EnableIf extends Node {
-  readonly conditions: readonly Node[];
-  constructor(conditions: readonly Node[]) {
-    super();
-    this.conditions = conditions;
-  }
-  override left(out: Output): void {
+export function enableIf(conditions: readonly Node[]): Node {
+  return printed((out) => {
     out.add(" [enable_if:");
-    printWithComma(this.conditions, out);
+    printWithComma(conditions, out);
     out.add("]");
-  }
+  });
 }

@@ -2,27 +2,27 @@ import { type ClosureSource, isTemplateParamDecl, parseClosure, parseTemplatePar
 import { parseExpression, parseLiteral } from "./expressions.ts";
 import { MangledText } from "./mangled-text.ts";
 import {
-  CtorDtor,
-  EnableIf,
-  FunctionEncoding,
-  InModule,
+  ctorDtor,
+  enableIf,
+  functionEncoding,
+  inModule,
   ModuleName,
   Name,
-  Nested,
   type Node,
-  Prefixed,
+  nested,
+  prefixed,
   type Qualifiers,
   StdAbbreviation,
-  StructuredBinding,
-  Suffixed,
-  TemplateArgs,
-  UnnamedType,
+  structuredBinding,
+  suffixed,
+  templateArgs,
+  unnamedType,
   WithTemplateArgs,
 } from "./nodes.ts";
 import { OPERATORS, operatorName } from "./operators.ts";
 import { parseSpecialName, type SpecialNameSource } from "./special-names.ts";
 import { TemplateScopes } from "./template-scopes.ts";
-import { ArgumentPack, Conversion, ParameterPack } from "./type-nodes.ts";
+import { ArgumentPack, ParameterPack } from "./type-nodes.ts";
 import { parseDecltype, parseType, type TypeSource } from "./types.ts";
 
 /** What a name says of the function whose name it is. */
@@ -60,7 +60,7 @@ export class Parser extends MangledText implements TypeSource, SpecialNameSource
     if (this.consume("_Z") || this.consume("__Z")) {
       let node = this.encoding();
       if (this.look() === ".") {
-        node = new Suffixed(node, ` (${this.text.slice(this.pos)})`);
+        node = suffixed(node, ` (${this.text.slice(this.pos)})`);
         this.pos = this.text.length;
       }
       if (this.pos !== this.text.length) this.fail();
@@ -74,7 +74,7 @@ export class Parser extends MangledText implements TypeSource, SpecialNameSource
       else while (/\d/.test(this.look())) this.pos++;
       if (this.look() === ".") this.pos = this.text.length;
       if (this.pos !== this.text.length) this.fail();
-      return new Prefixed("invocation function for block in ", node);
+      return prefixed("invocation function for block in ", node);
     }
     return this.fail();
   }
@@ -86,13 +86,11 @@ export class Parser extends MangledText implements TypeSource, SpecialNameSource
   #encodingWithin(): Node {
     if (this.look() === "G" || this.look() === "T") return parseSpecialName(this);
     const state: NameState = {
-      ...{
-        isCtorDtorConversion: false,
-        endsWithTemplateArgs: false,
-        qualifiers: NO_QUALIFIERS,
-        reference: "",
-        hasObjectParameter: false,
-      },
+      isCtorDtorConversion: false,
+      endsWithTemplateArgs: false,
+      qualifiers: NO_QUALIFIERS,
+      reference: "",
+      hasObjectParameter: false,
       forwardReferences: this.scopes.waiting,
     };
     const name = this.name(state);
@@ -100,9 +98,7 @@ export class Parser extends MangledText implements TypeSource, SpecialNameSource
     if (this.#isEndOfEncoding()) return name;
     let attributes: Node | undefined;
     if (this.consume("Ua9enable_ifI")) {
-      const conditions: Node[] = [];
-      while (!this.consume("E")) conditions.push(this.templateArg());
-      attributes = new EnableIf(conditions);
+      attributes = enableIf(this.until("E", () => this.templateArg()));
     }
     let result: Node | undefined;
     if (!state.isCtorDtorConversion && state.endsWithTemplateArgs) result = this.type();
@@ -110,12 +106,12 @@ export class Parser extends MangledText implements TypeSource, SpecialNameSource
     if (!this.consume("v")) {
       do {
         const type = this.type();
-        params.push(state.hasObjectParameter && params.length === 0 ? new Prefixed("this ", type) : type);
+        params.push(state.hasObjectParameter && params.length === 0 ? prefixed("this ", type) : type);
       } while (!this.#isEndOfEncoding() && this.look() !== "Q");
     }
     const { qualifiers, reference } = state;
     const constraint = this.constraint();
-    return new FunctionEncoding(result, name, params, { qualifiers, reference, attributes, constraint });
+    return functionEncoding(result, name, params, { qualifiers, reference, attributes, constraint });
   }
 
   /** `Q` expression, the clause behind `requires`, if there is one. */
@@ -178,12 +174,12 @@ export class Parser extends MangledText implements TypeSource, SpecialNameSource
     this.expect("E");
     if (this.consume("s")) {
       this.discriminator();
-      return new Nested(encoding, new Name("string literal"));
+      return nested(encoding, new Name("string literal"));
     }
     if (this.consume("d")) {
       if (this.look() !== "_") this.number(true);
       this.expect("_");
-      return new Nested(
+      return nested(
         encoding,
         this.scopes.withOwnParams(() => this.name(state)),
       );
@@ -191,7 +187,7 @@ export class Parser extends MangledText implements TypeSource, SpecialNameSource
     // As in LLVM: parameters that the types behind a local name mention have no arguments then, and such names stay as they are.
     const entity = this.scopes.withOwnParams(() => this.name(state));
     this.discriminator();
-    return new Nested(encoding, entity);
+    return nested(encoding, entity);
   }
 
   #nestedName(state: NameState | undefined): Node {
@@ -251,17 +247,17 @@ export class Parser extends MangledText implements TypeSource, SpecialNameSource
       const bindings: Node[] = [];
       do bindings.push(this.sourceName());
       while (!this.consume("E"));
-      node = new StructuredBinding(bindings);
+      node = structuredBinding(bindings);
     } else if (c === "C" || c === "D") {
       if (scope === undefined || module !== undefined) return this.fail();
       const owner = scope instanceof StdAbbreviation ? scope.expanded() : scope;
       const ctor = this.#ctorDtor(owner, state);
-      return new Nested(owner, this.#abiTags(ctor));
+      return nested(owner, this.#abiTags(ctor));
     } else node = this.operatorName(state);
-    if (module !== undefined) node = new InModule(node, module);
+    if (module !== undefined) node = inModule(node, module);
     node = this.#abiTags(node);
     if (scope === undefined) return node;
-    return new Nested(scope, isFriend ? new Prefixed("friend ", node) : node);
+    return nested(scope, isFriend ? prefixed("friend ", node) : node);
   }
 
   #ctorDtor(owner: Node, state: NameState | undefined): Node {
@@ -278,12 +274,12 @@ export class Parser extends MangledText implements TypeSource, SpecialNameSource
       this.pos++;
       if (state !== undefined) state.isCtorDtorConversion = true;
     }
-    return new CtorDtor(owner, isDtor);
+    return ctorDtor(owner, isDtor);
   }
 
   #abiTags(node: Node): Node {
     let tagged = node;
-    while (this.consume("B")) tagged = new Suffixed(tagged, `[abi:${this.bareName()}]`);
+    while (this.consume("B")) tagged = suffixed(tagged, `[abi:${this.bareName()}]`);
     return tagged;
   }
 
@@ -293,9 +289,7 @@ export class Parser extends MangledText implements TypeSource, SpecialNameSource
   }
 
   #unnamedType(): Node {
-    if (this.consume("Ut")) {
-      return new UnnamedType(this.count());
-    }
+    if (this.consume("Ut")) return unnamedType(this.count());
     if (this.consume("Ul")) return parseClosure(this);
     if (this.consume("Ub")) {
       if (/\d/.test(this.look())) this.number();
@@ -315,15 +309,15 @@ export class Parser extends MangledText implements TypeSource, SpecialNameSource
         const type = this.scopes.withForwardReferences(state !== undefined, () => this.type());
         this.takesTemplateArgs = takesTemplateArgs;
         if (state !== undefined) state.isCtorDtorConversion = true;
-        return new Conversion(type);
+        return prefixed("operator ", type);
       }
       const name = operatorName(operator);
       return name === undefined ? this.fail() : new Name(name);
     }
-    if (this.consume("li")) return new Prefixed('operator"" ', this.sourceName());
+    if (this.consume("li")) return prefixed('operator"" ', this.sourceName());
     if (this.look() === "v" && /\d/.test(this.look(1))) {
       this.pos += 2;
-      return new Conversion(this.sourceName());
+      return prefixed("operator ", this.sourceName());
     }
     return this.fail();
   }
@@ -372,7 +366,7 @@ export class Parser extends MangledText implements TypeSource, SpecialNameSource
         break;
       }
     }
-    return new TemplateArgs(args);
+    return templateArgs(args);
   }
 
   templateArg(): Node {
@@ -385,9 +379,7 @@ export class Parser extends MangledText implements TypeSource, SpecialNameSource
       }
       case "J": {
         this.pos++;
-        const elements: Node[] = [];
-        while (!this.consume("E")) elements.push(this.templateArg());
-        return new ArgumentPack(elements);
+        return new ArgumentPack(this.until("E", () => this.templateArg()));
       }
       case "L":
         if (this.look(1) === "Z") {

@@ -1,5 +1,5 @@
 import type { MangledText } from "./mangled-text.ts";
-import { Nested, type Node, Prefixed } from "./nodes.ts";
+import { type Node, prefixed, printed } from "./nodes.ts";
 
 /** What special names need of the reader of names around them. */
 export interface SpecialNameSource extends MangledText {
@@ -27,36 +27,36 @@ const OF_NAMES: Readonly<Record<string, string>> = {
 export function parseSpecialName(source: SpecialNameSource): Node {
   if (source.consume("GI")) {
     const module = source.moduleName();
-    return module === undefined ? source.fail() : new Prefixed("initializer for module ", module);
+    return module === undefined ? source.fail() : prefixed("initializer for module ", module);
   }
   const code = source.text.slice(source.pos, source.pos + 2);
   source.pos += 2;
-  if (OF_TYPES[code] !== undefined) return new Prefixed(OF_TYPES[code], source.type());
-  if (OF_NAMES[code] !== undefined) return new Prefixed(OF_NAMES[code], source.name());
+  if (OF_TYPES[code] !== undefined) return prefixed(OF_TYPES[code], source.type());
+  if (OF_NAMES[code] !== undefined) return prefixed(OF_NAMES[code], source.name());
   switch (code) {
     case "TA":
-      return new Prefixed("template parameter object for ", source.templateArg());
+      return prefixed("template parameter object for ", source.templateArg());
     case "Tc":
       callOffset(source);
       callOffset(source);
-      return new Prefixed("covariant return thunk to ", source.encoding());
+      return prefixed("covariant return thunk to ", source.encoding());
     case "TC": {
       const derived = source.type();
       source.number(true);
       source.expect("_");
-      return new Prefixed("construction vtable for ", new Dash(source.type(), derived));
+      return prefixed("construction vtable for ", inside(source.type(), derived));
     }
     case "GR": {
       const name = source.name();
       source.sequenceId();
-      return new Prefixed("reference temporary for ", name);
+      return prefixed("reference temporary for ", name);
     }
     default: {
       if (code[0] !== "T") return source.fail();
       source.pos--;
       const isVirtual = source.look() === "v";
       callOffset(source);
-      return new Prefixed(isVirtual ? "virtual thunk to " : "non-virtual thunk to ", source.encoding());
+      return prefixed(isVirtual ? "virtual thunk to " : "non-virtual thunk to ", source.encoding());
     }
   }
 }
@@ -72,10 +72,10 @@ function callOffset(source: SpecialNameSource): void {
 }
 
 /** `A-in-B` of construction vtables. */
-class Dash extends Nested {
-  override left(out: Parameters<Nested["left"]>[0]): void {
-    this.scope.print(out);
+function inside(derived: Node, base: Node): Node {
+  return printed((out) => {
+    derived.print(out);
     out.add("-in-");
-    this.name.print(out);
-  }
+    base.print(out);
+  });
 }

@@ -1,8 +1,33 @@
-import { Node, printQualifiers, printWithComma, type Qualifiers } from "./nodes.ts";
+import { around, Node, printed, printQualifiers, printWithComma, type Qualifiers } from "./nodes.ts";
 import type { Output } from "./output.ts";
 
+/** Whatever it prints and is, another node prints and is for it. */
+abstract class StandIn extends Node {
+  /** Uses the other node; `otherwise`: there is none. */
+  protected abstract use<T>(out: Output, otherwise: T, use: (node: Node) => T): T;
+
+  override left(out: Output): void {
+    this.use(out, undefined, (node) => node.left(out));
+  }
+  override right(out: Output): void {
+    this.use(out, undefined, (node) => node.right(out));
+  }
+  override hasRight(out: Output): boolean {
+    return this.use(out, false, (node) => node.hasRight(out));
+  }
+  override isArray(out: Output): boolean {
+    return this.use(out, false, (node) => node.isArray(out));
+  }
+  override isFunction(out: Output): boolean {
+    return this.use(out, false, (node) => node.isFunction(out));
+  }
+  override actual(out: Output): Node {
+    return this.use<Node>(out, this, (node) => node.actual(out));
+  }
+}
+
 /** `T const` */
-export class Qualified extends Node {
+export class Qualified extends StandIn {
   readonly child: Node;
   readonly qualifiers: Qualifiers;
   constructor(child: Node, qualifiers: Qualifiers) {
@@ -10,46 +35,41 @@ export class Qualified extends Node {
     this.child = child;
     this.qualifiers = qualifiers;
   }
+  protected override use<T>(_out: Output, _otherwise: T, use: (node: Node) => T): T {
+    return use(this.child);
+  }
   override left(out: Output): void {
     this.child.left(out);
     printQualifiers(this.qualifiers, out);
   }
-  override right(out: Output): void {
-    this.child.right(out);
-  }
-  override hasRight(out: Output): boolean {
-    return this.child.hasRight(out);
-  }
-  override isArray(out: Output): boolean {
-    return this.child.isArray(out);
-  }
-  override isFunction(out: Output): boolean {
-    return this.child.isFunction(out);
+  override actual(): Node {
+    return this;
   }
 }
 
+/** Whether a pointer to a node stands in parentheses: `char (*` … `) [3]`. */
+function isWrapped(pointee: Node, out: Output): boolean {
+  return pointee.isArray(out) || pointee.isFunction(out);
+}
+
+function printBeforePointer(pointee: Node, sign: string, out: Output): void {
+  pointee.left(out);
+  if (pointee.isArray(out)) out.add(" ");
+  out.add(isWrapped(pointee, out) ? `(${sign}` : sign);
+}
+
+function printBehindPointer(pointee: Node, out: Output): void {
+  if (isWrapped(pointee, out)) out.add(")");
+  pointee.right(out);
+}
+
 /** `T *` */
-export class Pointer extends Node {
-  readonly pointee: Node;
-  constructor(pointee: Node) {
-    super();
-    this.pointee = pointee;
-  }
-  override hasRight(out: Output): boolean {
-    return this.pointee.hasRight(out);
-  }
-  override left(out: Output): void {
-    const { pointee } = this;
-    pointee.left(out);
-    if (pointee.isArray(out)) out.add(" ");
-    if (pointee.isArray(out) || pointee.isFunction(out)) out.add("(");
-    out.add("*");
-  }
-  override right(out: Output): void {
-    const { pointee } = this;
-    if (pointee.isArray(out) || pointee.isFunction(out)) out.add(")");
-    pointee.right(out);
-  }
+export function pointer(pointee: Node): Node {
+  return around({
+    left: (out) => printBeforePointer(pointee, "*", out),
+    right: (out) => printBehindPointer(pointee, out),
+    hasRight: (out) => pointee.hasRight(out),
+  });
 }
 
 /** `T &` or `T &&`; references to references collapse. */
@@ -79,44 +99,29 @@ export class Reference extends Node {
     if (this.#isPrinting) return;
     this.#isPrinting = true;
     const { pointee, isRvalue } = this.#collapsed(out);
-    pointee.left(out);
-    if (pointee.isArray(out)) out.add(" ");
-    if (pointee.isArray(out) || pointee.isFunction(out)) out.add("(");
-    out.add(isRvalue ? "&&" : "&");
+    printBeforePointer(pointee, isRvalue ? "&&" : "&", out);
     this.#isPrinting = false;
   }
   override right(out: Output): void {
     if (this.#isPrinting) return;
     this.#isPrinting = true;
-    const { pointee } = this.#collapsed(out);
-    if (pointee.isArray(out) || pointee.isFunction(out)) out.add(")");
-    pointee.right(out);
+    printBehindPointer(this.#collapsed(out).pointee, out);
     this.#isPrinting = false;
   }
 }
 
 /** `T C::*` */
-export class MemberPointer extends Node {
-  readonly owner: Node;
-  readonly member: Node;
-  constructor(owner: Node, member: Node) {
-    super();
-    this.owner = owner;
-    this.member = member;
-  }
-  override hasRight(out: Output): boolean {
-    return this.member.hasRight(out);
-  }
-  override left(out: Output): void {
-    this.member.left(out);
-    out.add(this.member.isArray(out) || this.member.isFunction(out) ? "(" : " ");
-    this.owner.print(out);
-    out.add("::*");
-  }
-  override right(out: Output): void {
-    if (this.member.isArray(out) || this.member.isFunction(out)) out.add(")");
-    this.member.right(out);
-  }
+export function memberPointer(owner: Node, member: Node): Node {
+  return around({
+    left(out) {
+      member.left(out);
+      out.add(isWrapped(member, out) ? "(" : " ");
+      owner.print(out);
+      out.add("::*");
+    },
+    right: (out) => printBehindPointer(member, out),
+    hasRight: (out) => member.hasRight(out),
+  });
 }
 
 /** `T [n]` */
@@ -153,126 +158,72 @@ export class ArrayOf extends Node {
 }
 
 /** `R (A, B) const` */
-export class FunctionOf extends Node {
-  readonly result: Node;
-  readonly params: readonly Node[];
-  readonly qualifiers: Qualifiers;
-  readonly reference: string;
-  readonly exceptions: Node | undefined;
-  constructor(
-    result: Node,
-    params: readonly Node[],
-    qualifiers: Qualifiers,
-    reference: string,
-    exceptions: Node | undefined,
-  ) {
-    super();
-    this.result = result;
-    this.params = params;
-    this.qualifiers = qualifiers;
-    this.reference = reference;
-    this.exceptions = exceptions;
-  }
-  override hasRight(): boolean {
-    return true;
-  }
-  override isFunction(): boolean {
-    return true;
-  }
-  override left(out: Output): void {
-    this.result.left(out);
-    out.add(" ");
-  }
-  override right(out: Output): void {
-    out.parenthesized(() => printWithComma(this.params, out));
-    this.result.right(out);
-    printQualifiers(this.qualifiers, out);
-    out.add(this.reference);
-    if (this.exceptions !== undefined) {
+export function functionOf(
+  result: Node,
+  params: readonly Node[],
+  qualifiers: Qualifiers,
+  reference: string,
+  exceptions: Node | undefined,
+): Node {
+  return around({
+    isFunction: true,
+    left(out) {
+      result.left(out);
       out.add(" ");
-      this.exceptions.print(out);
-    }
-  }
+    },
+    right(out) {
+      out.parenthesized(() => printWithComma(params, out));
+      result.right(out);
+      printQualifiers(qualifiers, out);
+      out.add(reference);
+      if (exceptions !== undefined) {
+        out.add(" ");
+        exceptions.print(out);
+      }
+    },
+  });
 }
 
 /** `noexcept(…)`, `throw(…)` */
-export class ExceptionSpecification extends Node {
-  readonly word: string;
-  readonly operands: readonly Node[];
-  constructor(word: string, operands: readonly Node[]) {
-    super();
-    this.word = word;
-    this.operands = operands;
-  }
-  override left(out: Output): void {
-    out.add(this.word);
-    out.parenthesized(() => printWithComma(this.operands, out));
-  }
+export function exceptionSpecification(word: string, operands: readonly Node[]): Node {
+  return printed((out) => {
+    out.add(word);
+    out.parenthesized(() => printWithComma(operands, out));
+  });
 }
 
 /** `T vector[n]` */
-export class VectorOf extends Node {
-  readonly element: Node;
-  readonly dimension: Node | undefined;
-  constructor(element: Node, dimension: Node | undefined) {
-    super();
-    this.element = element;
-    this.dimension = dimension;
-  }
-  override left(out: Output): void {
-    this.element.print(out);
+export function vectorOf(element: Node, dimension: Node | undefined): Node {
+  return printed((out) => {
+    element.print(out);
     out.add(" vector[");
-    this.dimension?.print(out);
+    dimension?.print(out);
     out.add("]");
-  }
+  });
 }
 
 /** `T complex`, `T vendor` */
-export class Postfixed extends Node {
-  readonly child: Node;
-  readonly word: string;
-  constructor(child: Node, word: string) {
-    super();
-    this.child = child;
-    this.word = word;
-  }
-  override left(out: Output): void {
-    this.child.print(out);
-    out.add(` ${this.word}`);
-  }
+export function postfixed(child: Node, word: string): Node {
+  return printed((out) => {
+    child.print(out);
+    out.add(` ${word}`);
+  });
 }
 
 /** Arguments of a pack as a template parameter: the one that is being expanded is printed. */
-export class ParameterPack extends Node {
+export class ParameterPack extends StandIn {
   readonly elements: readonly Node[];
   constructor(elements: readonly Node[]) {
     super();
     this.elements = elements;
   }
-  #element(out: Output): Node | undefined {
+  protected override use<T>(out: Output, otherwise: T, use: (node: Node) => T): T {
     if (out.packSize < 0) {
       out.packSize = this.elements.length;
       out.packIndex = 0;
     }
-    return this.elements[out.packIndex];
-  }
-  override left(out: Output): void {
-    this.#element(out)?.left(out);
-  }
-  override right(out: Output): void {
-    this.#element(out)?.right(out);
-  }
-  override hasRight(out: Output): boolean {
-    return this.#element(out)?.hasRight(out) ?? false;
-  }
-  override isArray(out: Output): boolean {
-    return this.#element(out)?.isArray(out) ?? false;
-  }
-  override isFunction(out: Output): boolean {
-    return this.#element(out)?.isFunction(out) ?? false;
-  }
-  override actual(out: Output): Node {
-    return this.#element(out)?.actual(out) ?? this;
+    const element = this.elements[out.packIndex];
+    return element === undefined ? otherwise : use(element);
   }
 }
 
@@ -289,18 +240,13 @@ export class ArgumentPack extends Node {
 }
 
 /** `T...`, printed as the elements of the packs in it. */
-export class PackExpansion extends Node {
-  readonly child: Node;
-  constructor(child: Node) {
-    super();
-    this.child = child;
-  }
-  override left(out: Output): void {
+export function packExpansion(child: Node): Node {
+  return printed((out) => {
     const { packIndex, packSize } = out;
     out.packIndex = -1;
     out.packSize = -1;
     const before = out.text;
-    this.child.print(out);
+    child.print(out);
     const count: number = out.packSize;
     if (count < 0) out.add("...");
     else if (count === 0) out.text = before;
@@ -308,16 +254,16 @@ export class PackExpansion extends Node {
       for (let index = 1; index < count; index++) {
         out.add(", ");
         out.packIndex = index;
-        this.child.print(out);
+        child.print(out);
       }
     }
     out.packIndex = packIndex;
     out.packSize = packSize;
-  }
+  });
 }
 
 /** A template parameter that was named before its arguments were read: `operator T_` in a conversion. */
-export class ForwardReference extends Node {
+export class ForwardReference extends StandIn {
   readonly index: number;
   target: Node | undefined;
   #isPrinting = false;
@@ -325,7 +271,7 @@ export class ForwardReference extends Node {
     super();
     this.index = index;
   }
-  #with<T>(otherwise: T, use: (target: Node) => T): T {
+  protected override use<T>(_out: Output, otherwise: T, use: (node: Node) => T): T {
     if (this.#isPrinting || this.target === undefined) return otherwise;
     this.#isPrinting = true;
     try {
@@ -333,36 +279,5 @@ export class ForwardReference extends Node {
     } finally {
       this.#isPrinting = false;
     }
-  }
-  override left(out: Output): void {
-    this.#with(undefined, (target) => target.left(out));
-  }
-  override right(out: Output): void {
-    this.#with(undefined, (target) => target.right(out));
-  }
-  override hasRight(out: Output): boolean {
-    return this.#with(false, (target) => target.hasRight(out));
-  }
-  override isArray(out: Output): boolean {
-    return this.#with(false, (target) => target.isArray(out));
-  }
-  override isFunction(out: Output): boolean {
-    return this.#with(false, (target) => target.isFunction(out));
-  }
-  override actual(out: Output): Node {
-    return this.#with<Node>(this, (target) => target.actual(out));
-  }
-}
-
-/** `operator T` */
-export class Conversion extends Node {
-  readonly type: Node;
-  constructor(type: Node) {
-    super();
-    this.type = type;
-  }
-  override left(out: Output): void {
-    out.add("operator ");
-    this.type.print(out);
   }
 }

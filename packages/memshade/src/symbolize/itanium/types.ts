@@ -1,18 +1,18 @@
 import { BUILTIN_TYPES, D_TYPES } from "./builtin-types.ts";
-import { Enclosed } from "./expression-nodes.ts";
+import { enclosed } from "./expression-nodes.ts";
 import { type ExpressionSource, parseExpression } from "./expressions.ts";
-import { ModuleName, Name, type Node, Prefixed, type Qualifiers, WithTemplateArgs } from "./nodes.ts";
+import { ModuleName, Name, type Node, prefixed, type Qualifiers, WithTemplateArgs } from "./nodes.ts";
 import {
   ArrayOf,
-  ExceptionSpecification,
-  FunctionOf,
-  MemberPointer,
-  PackExpansion,
-  Pointer,
-  Postfixed,
+  exceptionSpecification,
+  functionOf,
+  memberPointer,
+  packExpansion,
+  pointer,
+  postfixed,
   Qualified,
   Reference,
-  VectorOf,
+  vectorOf,
 } from "./type-nodes.ts";
 
 /** What types need of the reader of names around them. */
@@ -20,7 +20,6 @@ export interface TypeSource extends ExpressionSource {
   readonly substitutions: Node[];
   readonly takesTemplateArgs: boolean;
   qualifiers(): Qualifiers;
-  bareName(): string;
   name(): Node;
 }
 
@@ -64,14 +63,14 @@ function compoundType(source: TypeSource, c: string): [Node, boolean] {
     case "M": {
       source.pos++;
       const owner = source.type();
-      return [new MemberPointer(owner, source.type()), true];
+      return [memberPointer(owner, source.type()), true];
     }
     case "T": {
       const words: Record<string, string> = { s: "struct ", u: "union ", e: "enum " };
       const word = words[next];
       if (word !== undefined) {
         source.pos += 2;
-        return [new Prefixed(word, source.name()), true];
+        return [prefixed(word, source.name()), true];
       }
       const param = source.templateParam();
       if (!source.takesTemplateArgs || source.look() !== "I") return [param, true];
@@ -80,17 +79,17 @@ function compoundType(source: TypeSource, c: string): [Node, boolean] {
     }
     case "P":
       source.pos++;
-      return [new Pointer(source.type()), true];
+      return [pointer(source.type()), true];
     case "R":
     case "O":
       source.pos++;
       return [new Reference(source.type(), c === "O"), true];
     case "C":
       source.pos++;
-      return [new Postfixed(source.type(), "complex"), true];
+      return [postfixed(source.type(), "complex"), true];
     case "G":
       source.pos++;
-      return [new Postfixed(source.type(), "imaginary"), true];
+      return [postfixed(source.type(), "imaginary"), true];
     case "S": {
       if (next === "t") return [source.name(), true];
       const start = source.pos;
@@ -126,7 +125,7 @@ function dType(source: TypeSource, letter: string): [Node, boolean] {
       source.pos += 2;
       const bits = /\d/.test(source.look()) ? new Name(source.number()) : parseExpression(source);
       source.expect("_");
-      return [new Enclosed(letter === "B" ? "_BitInt" : "unsigned _BitInt", bits), true];
+      return [enclosed(letter === "B" ? "_BitInt" : "unsigned _BitInt", bits), true];
     }
     case "t":
     case "T":
@@ -134,12 +133,12 @@ function dType(source: TypeSource, letter: string): [Node, boolean] {
     case "k":
     case "K":
       source.pos += 2;
-      return [new Postfixed(source.name(), letter === "k" ? "auto" : "decltype(auto)"), true];
+      return [postfixed(source.name(), letter === "k" ? "auto" : "decltype(auto)"), true];
     case "v":
       return [vectorType(source), true];
     case "p":
       source.pos += 2;
-      return [new PackExpansion(source.type()), true];
+      return [packExpansion(source.type()), true];
     case "o":
     case "O":
     case "w":
@@ -155,7 +154,7 @@ export function parseDecltype(source: TypeSource): Node {
   if (!source.consume("t")) source.expect("T");
   const expression = parseExpression(source);
   source.expect("E");
-  return new Enclosed("decltype", expression);
+  return enclosed("decltype", expression);
 }
 
 /** A type of the compiler's own, or what a trait makes of another type: `__remove_cv(T)`. */
@@ -164,7 +163,7 @@ function vendorType(source: TypeSource): Node {
   if (!source.consume("I")) return new Name(name);
   const type = source.type();
   source.expect("E");
-  return new Enclosed(name, type);
+  return enclosed(name, type);
 }
 
 function qualifiedType(source: TypeSource): Node {
@@ -172,7 +171,7 @@ function qualifiedType(source: TypeSource): Node {
     const word = source.bareName();
     const args = source.look() === "I" ? source.templateArgs() : undefined;
     const child = qualifiedType(source);
-    const vendor = new Postfixed(child, word);
+    const vendor = postfixed(child, word);
     return args === undefined ? vendor : new WithTemplateArgs(vendor, args);
   }
   const qualifiers = source.qualifiers();
@@ -188,11 +187,10 @@ function functionType(source: TypeSource): Node {
   else if (source.consume("DO")) {
     const expression = parseExpression(source);
     source.expect("E");
-    exceptions = new ExceptionSpecification("noexcept", [expression]);
+    exceptions = exceptionSpecification("noexcept", [expression]);
   } else if (source.consume("Dw")) {
-    const types: Node[] = [];
-    while (!source.consume("E")) types.push(source.type());
-    exceptions = new ExceptionSpecification("throw", types);
+    const types = source.until("E", () => source.type());
+    exceptions = exceptionSpecification("throw", types);
   }
   source.consume("Dx");
   source.expect("F");
@@ -213,7 +211,7 @@ function functionType(source: TypeSource): Node {
     }
     params.push(source.type());
   }
-  return new FunctionOf(result, params, qualifiers, reference, exceptions);
+  return functionOf(result, params, qualifiers, reference, exceptions);
 }
 
 function arrayType(source: TypeSource): Node {
@@ -235,10 +233,10 @@ function vectorType(source: TypeSource): Node {
   if (/[1-9]/.test(source.look())) {
     dimension = new Name(source.number());
     source.expect("_");
-    if (source.consume("p")) return new VectorOf(new Name("pixel"), dimension);
+    if (source.consume("p")) return vectorOf(new Name("pixel"), dimension);
   } else if (!source.consume("_")) {
     dimension = parseExpression(source);
     source.expect("_");
   }
-  return new VectorOf(source.type(), dimension);
+  return vectorOf(source.type(), dimension);
 }

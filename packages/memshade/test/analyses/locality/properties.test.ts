@@ -12,7 +12,7 @@ import {
   summarize,
   ValueHistogram,
 } from "../../../src/analyses/locality/index.ts";
-import { reuseOfTrace } from "./reuse-of-trace.ts";
+import { curveOf, reuseOfTrace } from "./reuse-of-trace.ts";
 
 const stream = fc.array(fc.nat(40), { minLength: 1, maxLength: 300 });
 
@@ -59,7 +59,7 @@ describe("miss-ratio curves", () => {
     fc.assert(
       fc.property(stream, fc.integer({ min: 1, max: 50 }), (lines, size) => {
         const ratio = missesOfCache(lines, size) / lines.length;
-        expect(MissRatioCurve.of(reuseOfTrace(lines)).at(size)).toBeCloseTo(ratio, 12);
+        expect(curveOf(reuseOfTrace(lines)).at(size)).toBeCloseTo(ratio, 12);
       }),
     );
   });
@@ -68,7 +68,7 @@ describe("miss-ratio curves", () => {
     fc.assert(
       fc.property(stream, (lines) => {
         const profile = reuseOfTrace(lines);
-        const curve = MissRatioCurve.of(profile);
+        const curve = curveOf(profile);
         for (let size = 1; size < 50; size++)
           expect(curve.at(size)).toBeGreaterThanOrEqual(curve.at(size + 1));
         expect(curve.at(profile.lines)).toBe(profile.lines / lines.length);
@@ -106,7 +106,7 @@ describe("estimates from reuse times", () => {
   it("are near the exact curve on a mixed stream", () => {
     const profile = reuseOfTrace(mixedStream(20_000));
     const sizes = cacheSizesUpTo(profile.lines);
-    const exact = MissRatioCurve.of(profile);
+    const exact = curveOf(profile);
     const model = new ReuseTimeModel(profile);
     const estimated = { at: (size: number) => model.missRatio(size) };
     expect(meanAbsoluteError(exact, estimated, sizes)).toBeLessThan(0.05);

@@ -1,4 +1,4 @@
-import { ValueHistogram } from "../../../src/analyses/locality/index.ts";
+import { MissRatioCurve, ValueHistogram } from "../../../src/analyses/locality/index.ts";
 import type { ReuseProfile } from "../../../src/analyses/locality/reuse-profile.ts";
 
 /** The reuses of a trace of lines, by the definition: an LRU stack that is searched from its top. */
@@ -23,4 +23,9 @@ export function reuseOfTrace(lines: readonly number[]): ReuseProfile {
   }
   for (const last of lastOf.values()) lasts.add(lines.length - last);
   return { references: lines.length, lines: stack.length, times, distances, firsts, lasts };
+}
+
+/** The exact curve of a trace. */
+export function curveOf({ distances, lines, references }: ReuseProfile): MissRatioCurve {
+  return new MissRatioCurve(distances, lines, references);
 }

@@ -1,12 +1,11 @@
 import { describe, expect, it } from "vitest";
 import {
   FootprintCurve,
-  MissRatioCurve,
   ReuseTimeModel,
   shardsCurve,
   ValueHistogram,
 } from "../../../src/analyses/locality/index.ts";
-import { reuseOfTrace } from "./reuse-of-trace.ts";
+import { curveOf, reuseOfTrace } from "./reuse-of-trace.ts";
 
 const [a, b, c] = [10, 20, 30];
 const TRACE = [a, b, a, c, b, a];
@@ -33,7 +32,7 @@ describe("the trace a b a c b a", () => {
   });
 
   it("misses always, five times, three times in caches of 1, 2, 3 lines", () => {
-    const curve = MissRatioCurve.of(profile);
+    const curve = curveOf(profile);
     expect([1, 2, 3, 4].map((lines) => curve.at(lines))).toEqual([1, 5 / 6, 0.5, 0.5]);
   });
 

@@ -28,7 +28,7 @@ function describeRecord(one: PerfRecord): string {
       return `sample ${one.time} ip=${one.ip} tid=${one.tid} period=${one.period}${registers} stack=${stack}`;
     }
     case "mmap":
-      return `mmap ${one.path} ${one.start}+${one.length}@${one.fileOffset} ${one.isExecutable ? "x" : "-"}`;
+      return `mmap ${one.path} ${one.start}+${one.length}@${one.fileOffset}`;
     case "comm":
       return `comm ${one.name}`;
     default:
@@ -58,7 +58,7 @@ const STORY = [
 ];
 const IN_ORDER = [
   "comm app",
-  "mmap /bin/app 4096+4096@8192 x",
+  "mmap /bin/app 4096+4096@8192",
   "sample 10 ip=4096 tid=8 period=99 bp=176 stack=one",
   "sample 30 ip=4112 tid=8 period=99 bp=176 stack=two",
   "sample 40 ip=4128 tid=8 period=99 bp=176 stack=",

@@ -1,9 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { mergeDumpTables, readRawDumps } from "../../../src/formats/memprof-raw/index.ts";
 import type { MemprofFrame } from "../../../src/model/memprof/index.ts";
-import type { RawTables } from "../../../src/model/raw-profile.ts";
 import { sharedPath } from "../../shared-path.ts";
 
 /** Profiles of clang's runtime with what LLVM makes of them. `at` gives the path of one of the files. */
@@ -30,10 +28,6 @@ export function captures(): Capture[] {
 
 function captureOf(name: string, stem: string): Capture {
   return { name, raw: `${stem}.memprofraw`, at: (suffix) => `${stem}${suffix}` };
-}
-
-export function tablesOf(capture: Capture): RawTables {
-  return mergeDumpTables(readRawDumps(readFileSync(capture.raw)));
 }
 
 interface KnownPcs {

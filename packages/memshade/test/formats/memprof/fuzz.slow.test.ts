@@ -18,11 +18,8 @@ import {
 } from "../../../src/formats/memprof-indexed/index.ts";
 import {
   contextsOfScan,
-  contextsOfTables,
   heapProfileFromRaw,
-  mergeDumpTables,
   readRaw,
-  readRawDumps,
   scanRaw,
   writeRaw,
 } from "../../../src/formats/memprof-raw/index.ts";
@@ -83,13 +80,9 @@ function mergedRaw(bytes: Uint8Array): Uint8Array {
 }
 
 function showRaw(bytes: Uint8Array): void {
-  const tables = mergeDumpTables(readRawDumps(bytes));
-  const { profile, ...rest } = symbolizeRaw(contextsOfTables(tables), { framesAt: framesAtPc });
-  const text = Array.from(rawProfileText({ version: 5, segments: tables.segments, ...rest }, profile));
   const scan = scanRaw(bytes);
-  const { profile: scanned, ...others } = symbolizeRaw(contextsOfScan(scan), { framesAt: framesAtPc });
-  const textOfScan = Array.from(rawProfileText({ version: 5, segments: scan.segments, ...others }, scanned));
-  expect(textOfScan).toEqual(text);
+  const { profile, ...rest } = symbolizeRaw(contextsOfScan(scan), { framesAt: framesAtPc });
+  Array.from(rawProfileText({ version: 5, segments: scan.segments, ...rest }, profile));
 }
 
 const OPTIONS = { version: 4, container: 13, schema: MIB_FIELDS, order: "stored" } as const;

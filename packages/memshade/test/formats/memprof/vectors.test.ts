@@ -8,13 +8,13 @@ import {
   readIndexed,
   writeIndexed,
 } from "../../../src/formats/memprof-indexed/index.ts";
-import { contextsOfScan, contextsOfTables, scanRaw } from "../../../src/formats/memprof-raw/index.ts";
+import { contextsOfScan, scanRaw } from "../../../src/formats/memprof-raw/index.ts";
 import { indexedProfileText, rawProfileText } from "../../../src/formats/memprof-text/index.ts";
 import { readMemprofYaml } from "../../../src/formats/memprof-text/read-yaml.ts";
 import { blockColumn, HOT_COLD_FIELDS } from "../../../src/model/memprof/index.ts";
 import { MIB_FIELDS } from "../../../src/model/mib-fields.ts";
 import { sharedPath } from "../../shared-path.ts";
-import { captures, expectedFile, knownFramesAt, tablesOf } from "./captures.ts";
+import { captures, expectedFile, knownFramesAt } from "./captures.ts";
 
 const OWN = fileURLToPath(new URL("../../fixtures/memprof/", import.meta.url));
 
@@ -23,19 +23,11 @@ function textOf(pieces: Iterable<string>): string {
 }
 
 describe.each(captures())("$name", (capture) => {
-  const tables = tablesOf(capture);
+  const scan = scanRaw(readFileSync(capture.raw));
   const framesAt = knownFramesAt(capture);
-  const { profile } = symbolizeRaw(contextsOfTables(tables), { framesAt, keepsSources: false });
+  const { profile } = symbolizeRaw(contextsOfScan(scan), { framesAt, keepsSources: false });
 
   it("prints as llvm-profdata prints the raw profile", () => {
-    const { profile: withNames, ...rest } = symbolizeRaw(contextsOfTables(tables), { framesAt });
-    expect(textOf(rawProfileText({ ...tables, ...rest }, withNames))).toBe(
-      expectedFile(capture, ".raw.yaml")!.toString(),
-    );
-  });
-
-  it("prints the same when the file is gone through in pieces", () => {
-    const scan = scanRaw(readFileSync(capture.raw));
     const { profile: withNames, ...rest } = symbolizeRaw(contextsOfScan(scan), { framesAt });
     expect(
       textOf(rawProfileText({ version: scan.lastVersion, segments: scan.segments, ...rest }, withNames)),
@@ -90,7 +82,7 @@ describe.each(captures())("$name", (capture) => {
   it.each([3, 4] as const)("is read and written again without a change in version %d", (version) => {
     const bytes = expectedFile(capture, `.v${version}.memprofdata`) ?? write(profile, version);
     const read = readIndexed(bytes);
-    expect(read).toMatchObject({ memprofVersion: version, containerVersion: 13, isMemoryOnly: true });
+    expect(read.memprofVersion).toBe(version);
     expect(Buffer.from(write(read.profile, version, "stored")).equals(bytes)).toBe(true);
   });
 });
@@ -106,7 +98,7 @@ function write(
 describe("profiles of LLVM 19", () => {
   it.each([0, 1])("are read in version %d, which newer tools refuse", (version) => {
     const read = readIndexed(readFileSync(`${OWN}llvm19.v${version}.memprofdata`));
-    expect(read).toMatchObject({ memprofVersion: version, containerVersion: 12 });
+    expect(read.memprofVersion).toBe(version);
     expect(read.schema).toHaveLength(27);
     const newer = readIndexed(readFileSync(`${OWN}c-basic.v5.v4.memprofdata`));
     expect(new Set(read.profile.records.guid)).toEqual(new Set(newer.profile.records.guid));

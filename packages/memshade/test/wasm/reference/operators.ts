@@ -1,5 +1,6 @@
 // Decodes instructions into objects, in another way than the source steps over them: tests compare the two.
 import { FormatError } from "../../../src/bytes/errors.ts";
+import { readS64Leb, skipLeb64 } from "../../../src/bytes/leb128.ts";
 import { ByteReader } from "../../../src/bytes/reader.ts";
 import { readHeapType, readValType, readValTypes } from "../../../src/wasm/decode/value-types.ts";
 import { ImmediateKind } from "../../../src/wasm/immediates.ts";
@@ -170,7 +171,7 @@ export function readImmediates(reader: ByteReader, kind: ImmediateKind): Immedia
     case ImmediateKind.I32:
       return { kind, value: reader.s32Leb() };
     case ImmediateKind.I64:
-      return { kind, value: reader.s64Leb() };
+      return { kind, value: readI64(reader) };
     case ImmediateKind.F32:
       return { kind, bytes: reader.view(4, "constant") };
     case ImmediateKind.F64:
@@ -251,4 +252,10 @@ function readCast(reader: ByteReader): { label: number; source: ValType; target:
 function readZero(reader: ByteReader): void {
   const start = reader.position;
   if (reader.u8("reserved byte") !== 0) throw unsupportedOrder(start, "reserved byte");
+}
+
+function readI64(reader: ByteReader): bigint {
+  const value = readS64Leb(reader.bytes, reader.position);
+  reader.skip(skipLeb64(reader.bytes, reader.position) - reader.position);
+  return value;
 }

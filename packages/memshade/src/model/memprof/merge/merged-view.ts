@@ -27,7 +27,6 @@ export function viewMerged(merger: ProfileMerger): StackTreeView {
     frames,
     records,
     dataAccess: merger.dataAccess,
-    stackLimit: order.length + calls.length,
     framesOf(site, into) {
       let count = 0;
       for (let at = stackOf(site); at !== 0; at = stacks.parentOf(at)) {

@@ -58,6 +58,11 @@ export class Screen {
     }
   }
 
+  /** Says, where it is so, that names were shortened. */
+  printShortened(): void {
+    if (this.isShortened) this.print(this.paint.faint("  Names are shortened: --wide shows them in full"));
+  }
+
   text(): string {
     return `${this.lines.join("\n")}\n`;
   }

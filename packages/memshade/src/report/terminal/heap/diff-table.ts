@@ -4,7 +4,6 @@ import {
   type OldAndNew,
   rankChanges,
 } from "../../../analyses/diff/heap-diff.ts";
-import type { GroupBy } from "../../../analyses/groups.ts";
 import type { MetricKey } from "../../../analyses/metrics.ts";
 import type { HeapProfile } from "../../../model/heap-profile.ts";
 import { formatMean, plural } from "../../format.ts";
@@ -14,7 +13,7 @@ import { formatterOf, HEADS } from "../common/metric-format.ts";
 import { Screen, type ScreenOptions } from "../common/screen.ts";
 import { cutMiddle, padLeft, printable } from "../common/text.ts";
 import { pathLine } from "./callers.ts";
-import { SiteNames } from "./site-names.ts";
+import { GROUP_NOUNS, SiteNames } from "./site-names.ts";
 
 export interface DiffTableOptions extends ScreenOptions {
   readonly by: MetricKey;
@@ -28,11 +27,6 @@ const COLUMN_WIDTH = 10;
 const PERCENT_WIDTH = 9;
 const LABEL_WIDTH = 11;
 const PATH_INDENT = 6;
-const GROUP_NOUNS: { readonly [Key in GroupBy]: string } = {
-  path: "call path",
-  site: "site",
-  function: "function",
-};
 
 /**
  * Totals of two profiles, then what changed most, one line each (for call paths a second one with the callers).
@@ -110,9 +104,7 @@ export function diffTable(
   }
   const left = ranking.length - options.rows;
   if (left > 0) screen.print(screen.paint.faint(`  … and ${plural(left, `more ${noun}`)}: -n N shows them`));
-  if (screen.isShortened) {
-    screen.print(screen.paint.faint("  Names are shortened: --wide shows them in full"));
-  }
+  screen.printShortened();
   return screen.text();
 }
 

@@ -1,10 +1,17 @@
-import type { ContextGroups } from "../../../analyses/groups.ts";
+import type { ContextGroups, GroupBy } from "../../../analyses/groups.ts";
 import type { HeapProfile } from "../../../model/heap-profile.ts";
 import type { IndexIntoContextTable, IndexIntoFrameTable } from "../../../model/indices.ts";
 import { siteFrameOfContext } from "../../../model/site-frame.ts";
 import { describeFrame, type FrameDescription } from "../../frames.ts";
 import type { Screen } from "../common/screen.ts";
 import { displayWidth, printable } from "../common/text.ts";
+
+/** What a row of a table is. */
+export const GROUP_NOUNS: { readonly [Key in GroupBy]: string } = {
+  path: "call path",
+  site: "site",
+  function: "function",
+};
 
 /**
  * Names for the rows of a table: the function that allocates. Where one function allocates at several

@@ -8,7 +8,7 @@ import { formatterOf, HEADS } from "../common/metric-format.ts";
 import { Screen, type ScreenOptions } from "../common/screen.ts";
 import { padLeft } from "../common/text.ts";
 import { pathLine } from "./callers.ts";
-import { SiteNames } from "./site-names.ts";
+import { GROUP_NOUNS, SiteNames } from "./site-names.ts";
 import { printOmitted } from "./site-rows.ts";
 
 export interface TopTableOptions extends ScreenOptions {
@@ -33,12 +33,6 @@ const OTHER_COLUMNS: { readonly [Key in MetricKey]: readonly MetricKey[] } = {
 const COLUMN_WIDTH = 10;
 const PERCENT_WIDTH = 8;
 const PATH_INDENT = 6;
-
-const GROUP_NOUNS: { readonly [Key in GroupBy]: string } = {
-  path: "call path",
-  site: "site",
-  function: "function",
-};
 
 /**
  * Sites ranked by one metric, one line each (for call paths a second one with the callers).
@@ -88,9 +82,7 @@ export function topTable(profile: HeapProfile, options: TopTableOptions): string
   }
   const formatOmitted = metric.isAdditive ? formatterOf(metric, profile.description.clock) : undefined;
   printOmitted(screen, ranking.slice(options.rows), values, formatOmitted, noun);
-  if (screen.isShortened) {
-    screen.print(screen.paint.faint("  Names are shortened: --wide shows them in full"));
-  }
+  screen.printShortened();
   return screen.text();
 }
 

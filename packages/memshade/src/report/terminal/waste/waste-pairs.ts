@@ -71,7 +71,6 @@ export function wastePairs(file: WasteFile, options: WastePairsOptions): string 
   }
   const omitted = pairs.length - options.rows;
   if (omitted > 0) screen.print(screen.paint.faint(`  … and ${plural(omitted, "more pair")}: -n shows them`));
-  if (screen.isShortened)
-    screen.print(screen.paint.faint("  Names are shortened: --wide shows them in full"));
+  screen.printShortened();
   return screen.text();
 }

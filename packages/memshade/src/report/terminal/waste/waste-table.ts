@@ -64,7 +64,6 @@ export function wasteTable(file: WasteFile, options: WasteTableOptions): string 
   }
   const omitted = ranking.length - options.rows;
   if (omitted > 0) screen.print(screen.paint.faint(`  … and ${plural(omitted, "more site")}: -n shows them`));
-  if (screen.isShortened)
-    screen.print(screen.paint.faint("  Names are shortened: --wide shows them in full"));
+  screen.printShortened();
   return screen.text();
 }

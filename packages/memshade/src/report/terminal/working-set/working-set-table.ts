@@ -103,8 +103,7 @@ export function workingSetTable(
   const omitted = places.length - options.rows;
   if (omitted > 0)
     screen.print(screen.paint.faint(`  … and ${plural(omitted, `more ${noun}`)}: -n shows them`));
-  if (screen.isShortened)
-    screen.print(screen.paint.faint("  Names are shortened: --wide shows them in full"));
+  screen.printShortened();
   return screen.text();
 }
 
