@@ -9,6 +9,7 @@ export {
   type FoundBy,
   FRAME_MARK,
   type Frame,
+  type KeptRegisters,
   Memory,
   type Module,
   ModuleMap,

@@ -25,7 +25,7 @@ export interface FdePicture {
 }
 
 /** `def_cfa rsp+8; offset rip, cfa-8`: what every CIE of x86-64 begins with. */
-const X86_64_START = [0x0c, 7, 8, 0x90, 1];
+export const X86_64_START = [0x0c, 7, 8, 0x90, 1];
 
 /** Bytes of a section with one CIE and its FDEs. */
 export function drawCfi(

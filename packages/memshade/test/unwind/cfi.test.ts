@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { UnwindTable } from "../../src/unwind/index.ts";
-import { type CiePicture, drawCfi, drawCfiObject, type FdePicture } from "./cfi-picture.ts";
+import { type CiePicture, drawCfi, drawCfiObject, type FdePicture, X86_64_START } from "./cfi-picture.ts";
 import { InterpretedRows } from "./interpreted-rows.ts";
 
 /** `push rbp; mov rbp, rsp; …; pop rbp; ret` */
@@ -200,5 +200,18 @@ describe("call frame instructions", () => {
     const table = UnwindTable.fromObject(drawCfiObject("eh_frame", drawCfi("eh_frame", {}, fdes)));
     expect(table.find(0x1000)).toBeGreaterThan(0);
     expect(table.find(0x1000)).toBe(table.find(0x2000));
+  });
+});
+
+describe("tables keep", () => {
+  it("three registers, where nothing else is asked for", () => {
+    const fdes = [{ start: 0x1000, size: 0x10, program: [0x83, 2, 0x86, 3] }];
+    const object = drawCfiObject("eh_frame", drawCfi("eh_frame", { program: X86_64_START }, fdes));
+    const three = UnwindTable.fromObject(object, { registers: "three" });
+    const all = UnwindTable.fromObject(object);
+    const registers = (table: UnwindTable) =>
+      [3, 6, 16].map((register) => table.rules.find(table.find(0x1000), register) >= 0);
+    expect(registers(three)).toEqual([false, true, true]);
+    expect(registers(all)).toEqual([true, true, true]);
   });
 });

@@ -1,10 +1,10 @@
 import type { ObjectFile } from "../../src/objects/types.ts";
 import { unwindTarget } from "../../src/unwind/architecture.ts";
 import { CfiDictionary } from "../../src/unwind/cfi/reader.ts";
+import { CfiRows } from "../../src/unwind/cfi/rows.ts";
 import { CFA_RULE, RULE, type RuleSets } from "../../src/unwind/cfi/rule-sets.ts";
 import { cfiOfObject } from "../../src/unwind/cfi/sections-of-object.ts";
 import { readFdes } from "../../src/unwind/tables/read-rows.ts";
-import { CfiRows } from "./cfi-rows.ts";
 
 /** The rows of an object as text, in the notation of `readelf --debug-dump=frames-interp`. */
 export class InterpretedRows {

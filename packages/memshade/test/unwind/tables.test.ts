@@ -77,7 +77,7 @@ describe("tables", () => {
     expect(found).toEqual([8, 32, 32, 32, 56, 56, 56, 56, 56, 80, 80, 80]);
   });
 
-  it("have the rules of functions that do not overlap, however many there are", () => {
+  it("have the same rules as extents and as entries, where functions do not overlap", () => {
     const gaps = fc.array(fc.tuple(fc.integer({ min: 0, max: 40 }), fc.integer({ min: 1, max: 90 }), steps), {
       minLength: 1,
       maxLength: 20,
@@ -93,10 +93,12 @@ describe("tables", () => {
         const keys = new Map(sorted.map((fde) => [fde, order.next().value as number]));
         const shuffled = sorted.toSorted((a, b) => keys.get(a)! - keys.get(b)!);
         const object = drawCfiObject("eh_frame", drawCfi("eh_frame", {}, shuffled));
-        const table = UnwindTable.fromObject(object);
+        const compact = UnwindTable.fromObject(object);
+        const extents = UnwindTable.fromObject(object, { form: "lul" });
         for (let address = 0x1000; address < end + 32; address++) {
           const expected = expectedOffset(sorted, address);
-          if (expected !== 0) expect(foundOffset(table, address)).toBe(expected);
+          expect(foundOffset(extents, address)).toBe(expected);
+          if (expected !== 0) expect(foundOffset(compact, address)).toBe(expected);
         }
       }),
       { numRuns: 40 },
@@ -118,6 +120,15 @@ describe("tables", () => {
     }
     expect(table.find(2 ** 31 - 100_001)).toBe(0);
     expect(table.find(2 ** 31 + 100_100)).toBe(0);
+  });
+
+  it("cut rows that are too long for an extent", () => {
+    const object = drawCfiObject("eh_frame", drawCfi("eh_frame", {}, [fdeOf(0x1000, 200_000, [])]));
+    const table = UnwindTable.fromObject(object, { form: "lul" });
+    expect(table.entryCount).toBe(4);
+    expect(foundOffset(table, 0x1000 + 199_999)).toBe(8);
+    expect(table.find(0x1000 + 200_000)).toBe(0);
+    expect(cfiStatistics(object)!.lul.entries).toBe(4);
   });
 
   it("prefer .eh_frame, and take what only .debug_frame has", () => {

@@ -1,10 +1,13 @@
 import { grown } from "../../bytes/grown.ts";
 import type { FdeRows, FdeSink } from "../cfi/fde-sink.ts";
 import { LAST_OFFSET } from "../cfi/rows.ts";
+import { MAX_EXTENT_BYTES } from "./extent-table.ts";
 
 /** Counts what FDEs consist of while they are read. */
 export class CfiTally implements FdeSink {
   rows = 0;
+  /** Extents of 16-bit lengths that the rows take: one each, more for long ones. */
+  extents = 0;
   /** Rows per rule set. */
   uses = new Uint32Array(4096);
   #fdes = 0;
@@ -27,6 +30,9 @@ export class CfiTally implements FdeSink {
       this.uses[set]++;
     }
     this.rows += row - first;
+    this.extents += row - first;
+    // Most functions are too short to have a row that is too long.
+    if (size > MAX_EXTENT_BYTES) this.extents += piecesBehindFirst(deltas.subarray(first, row), size);
     this.#addRange(start, Math.min(start + size, LAST_OFFSET));
   }
 
@@ -54,4 +60,14 @@ export class CfiTally implements FdeSink {
     larger.set(this.uses);
     this.uses = larger;
   }
+}
+
+/** How many extents more than one per row the rows of a function take. */
+function piecesBehindFirst(deltas: Int32Array, size: number): number {
+  let pieces = 0;
+  for (let row = 0; row < deltas.length; row++) {
+    const end = row + 1 < deltas.length ? deltas[row + 1] : size;
+    pieces += Math.ceil((end - deltas[row]) / MAX_EXTENT_BYTES) - 1;
+  }
+  return pieces;
 }

@@ -1,22 +1,33 @@
 import { RA_SIGN_STATE, type UnwindTarget } from "../architecture.ts";
-import { RuleSets } from "../cfi/rule-sets.ts";
+import { ROW_FLAG, RuleSets } from "../cfi/rule-sets.ts";
+
+/**
+ * Which registers a table keeps rules for.
+ *
+ * - `"callee-saved"`: all that functions give back; what a debugger shows. The default.
+ * - `"three"`: program counter, stack pointer and frame pointer (on AArch64 the link register too), which is what it
+ *   takes to walk a stack. Equal neighbours become more, the dictionary smaller.
+ */
+export type KeptRegisters = "callee-saved" | "three";
 
 const UNKNOWN = -1;
 
-/**
- * A dictionary with the rules of the registers that a debugger shows, all that functions give back, filled as sets of
- * the full one are met.
- */
+/** A dictionary with the rules of some registers only, filled as sets of the full one are met. */
 export class ReducedRules {
   readonly rules = new RuleSets();
   readonly #full: RuleSets;
+  readonly #registers: KeptRegisters;
   readonly #target: UnwindTarget;
+  readonly #walked: ReadonlySet<number | undefined>;
   /** Index in `rules` of each set of the full dictionary; negative for those that were not met yet. */
   known = new Int32Array(1 << 14).fill(UNKNOWN);
 
-  constructor(full: RuleSets, target: UnwindTarget) {
+  constructor(full: RuleSets, target: UnwindTarget, registers: KeptRegisters) {
     this.#full = full;
+    this.#registers = registers;
     this.#target = target;
+    const { framePointer, stackPointer, linkRegister, pc, returnAddress } = target;
+    this.#walked = new Set([framePointer, stackPointer, linkRegister, returnAddress, pc, RA_SIGN_STATE]);
   }
 
   /** Index in `rules` of what is kept of a set of the full dictionary. */
@@ -33,7 +44,12 @@ export class ReducedRules {
   #reduce(set: number): number {
     const column = this.#full.returnAddress(set);
     const { pc } = this.#target;
-    const keeps = (register: number) => register <= pc || register === column || register === RA_SIGN_STATE;
+    // The caller of a signal handler's trampoline was interrupted: all of its registers matter.
+    const keepsAll =
+      this.#registers === "callee-saved" || (this.#full.flags(set) & ROW_FLAG.signalFrame) !== 0;
+    const keeps = keepsAll
+      ? (register: number) => register <= pc || register === column || register === RA_SIGN_STATE
+      : (register: number) => register === column || this.#walked.has(register);
     return this.rules.addReduced(this.#full, set, keeps);
   }
 }

@@ -6,7 +6,23 @@ import { cfiOfObject } from "../cfi/sections-of-object.ts";
 import { CfiTally } from "./cfi-tally.ts";
 import { cfiBytes, readFdes } from "./read-rows.ts";
 import { readTable } from "./read-table.ts";
-import { ReducedRules } from "./reduce.ts";
+import { type KeptRegisters, ReducedRules } from "./reduce.ts";
+
+/** Words of a rule set of LUL: CFA, pc, stack pointer and frame pointer, 8 bytes each. */
+const LUL_RULE_SET_BYTES = 32;
+const LUL_EXTENT_BYTES = 8;
+
+/** What one form of table takes for an object. */
+export interface FormStatistics {
+  /** Distinct rule sets that occur. */
+  readonly ruleSets: number;
+  /** Entries of the search table. */
+  readonly entries: number;
+  /** Bytes of the search table. */
+  readonly tableBytes: number;
+  /** Bytes of the dictionary of rule sets. */
+  readonly dictionaryBytes: number;
+}
 
 /** What the call frame information of an object consists of. */
 export interface CfiStatistics extends CfiCounts {
@@ -23,13 +39,12 @@ export interface CfiStatistics extends CfiCounts {
   readonly simpleRows: number;
   /** Rows whose CFA or registers need an expression. */
   readonly expressionRows: number;
-  /** Distinct rule sets in the table that the unwinder makes. */
-  readonly ruleSets: number;
-  /** Entries of that table. */
-  readonly entries: number;
-  readonly tableBytes: number;
-  /** Bytes of the dictionary of rule sets. */
-  readonly dictionaryBytes: number;
+  /** An extent of 8 bytes per row, three registers. */
+  readonly lul: FormStatistics;
+  /** Entries of 4 bytes, three registers. */
+  readonly threeRegisters: FormStatistics;
+  /** Entries of 4 bytes, all callee-saved registers. */
+  readonly calleeSaved: FormStatistics;
   readonly problemCount: number;
 }
 
@@ -52,9 +67,18 @@ export function cfiStatistics(object: ObjectFile): CfiStatistics | undefined {
   const dictionary = new CfiDictionary(size);
   const tally = new CfiTally(size);
   const counts = readFdes(cfi, dictionary, tally);
-  const reduced = new ReducedRules(dictionary.rules, target);
-  const { table } = readTable(cfi, dictionary, reduced);
-  const kept = reduced.rules;
+  const statisticsOf = (registers: KeptRegisters): FormStatistics => {
+    const reduced = new ReducedRules(dictionary.rules, target, registers);
+    const { table } = readTable(cfi, dictionary, reduced);
+    const { rules } = reduced;
+    return {
+      ruleSets: rules.count - 1,
+      entries: table.count,
+      tableBytes: table.byteLength,
+      dictionaryBytes: 4 * (rules.starts[rules.count] + rules.count),
+    };
+  };
+  const threeRegisters = statisticsOf("three");
   const { rules } = dictionary;
   return {
     ...counts,
@@ -64,10 +88,14 @@ export function cfiStatistics(object: ObjectFile): CfiStatistics | undefined {
     gaps: tally.gaps(),
     simpleRows: sumUses(tally.uses, rules, (set) => isSimple(rules, set, target)),
     expressionRows: sumUses(tally.uses, rules, (set) => hasExpression(rules, set)),
-    ruleSets: kept.count - 1,
-    entries: table.count,
-    tableBytes: table.byteLength,
-    dictionaryBytes: 4 * (kept.starts[kept.count] + kept.count),
+    lul: {
+      ruleSets: threeRegisters.ruleSets,
+      entries: tally.extents,
+      tableBytes: LUL_EXTENT_BYTES * tally.extents,
+      dictionaryBytes: LUL_RULE_SET_BYTES * threeRegisters.ruleSets,
+    },
+    threeRegisters,
+    calleeSaved: statisticsOf("callee-saved"),
     problemCount: dictionary.problems.count,
   };
 }

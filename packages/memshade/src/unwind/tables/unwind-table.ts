@@ -3,15 +3,27 @@ import type { Architecture, ObjectFile } from "../../objects/types.ts";
 import { type UnwindTarget, unwindTarget } from "../architecture.ts";
 import type { CfiProblems } from "../cfi/problems.ts";
 import { type CfiCounts, CfiDictionary } from "../cfi/reader.ts";
+import { CfiRows } from "../cfi/rows.ts";
 import type { RuleSets } from "../cfi/rule-sets.ts";
 import { cfiOfObject, type ObjectCfi } from "../cfi/sections-of-object.ts";
 import type { CompactTable } from "./compact-table.ts";
+import { ExtentTable } from "./extent-table.ts";
 import { LazyLookup } from "./lazy-lookup.ts";
-import { cfiBytes } from "./read-rows.ts";
+import { cfiBytes, readFdes } from "./read-rows.ts";
 import { readTable } from "./read-table.ts";
-import { ReducedRules } from "./reduce.ts";
+import { type KeptRegisters, ReducedRules } from "./reduce.ts";
+
+/**
+ * How the search table is laid out.
+ *
+ * - `"compact"`: 4 bytes per entry, equal neighbours merged. The default.
+ * - `"lul"`: an extent of 8 bytes for every row, as Mozilla's LUL has it; for comparison.
+ */
+export type TableForm = "compact" | "lul";
 
 export interface UnwindTableOptions {
+  readonly form?: TableForm;
+  readonly registers?: KeptRegisters;
   /**
    * Reads nothing but `.eh_frame_hdr` and the FDEs that are looked up, for a few lookups in a large object. Without
    * effect where there is no `.eh_frame_hdr`.
@@ -75,8 +87,14 @@ export class UnwindTable {
   static fromCfi(cfi: ObjectCfi, architecture: Architecture, options: UnwindTableOptions = {}): UnwindTable {
     const target = unwindTarget(architecture) ?? unwindTarget("x86_64")!;
     const dictionary = new CfiDictionary(cfiBytes(cfi));
-    const reduced = new ReducedRules(dictionary.rules, target);
+    const reduced = new ReducedRules(dictionary.rules, target, options.registers ?? "callee-saved");
     const parts = { target, base: cfi.base, reduced, dictionary };
+    if (options.form === "lul") {
+      const rows = new CfiRows(cfiBytes(cfi));
+      const counts = readFdes(cfi, dictionary, rows);
+      const table = ExtentTable.ofRows(rows, reduced);
+      return new UnwindTable({ ...parts, counts, rowCount: rows.count, lookup: table, table });
+    }
     if (options.lazy && cfi.header !== undefined && cfi.header.count > 0) {
       const lookup = new LazyLookup(cfi, cfi.header, dictionary, reduced);
       return new UnwindTable({ ...parts, counts: lookup.counts, rowCount: 0, lookup, table: undefined });
@@ -109,5 +127,5 @@ interface TableParts {
   counts: CfiCounts;
   rowCount: number;
   lookup: Lookup;
-  table: CompactTable | undefined;
+  table: CompactTable | ExtentTable | undefined;
 }
