@@ -150,7 +150,6 @@ export function localityConstants(
     STATE: layout.state,
     EXACT: layout.exact ? 1 : 0,
     BUFFER: layout.buffer,
-    BUFFER_BYTES,
     LIMIT: layout.limit,
     MULTIPLIER: layout.multiplier,
     CACHE_LINES: layout.cacheLines,

@@ -102,8 +102,6 @@ export function weaveWorkingSet(around: ToolSurroundings): WovenTool {
     flag: looksAt === "flag" ? layout.control + Control.flag : -1,
     poll: target(looksAt === "both" ? "pollBoth" : "poll"),
     pollFlag: target("pollFlag"),
-    advance: target("advance"),
-    markRange: target("markRange"),
     noteSize: target("noteSize"),
     polls,
     carriers,

@@ -32,8 +32,8 @@ export abstract class BesideMarks implements ToolPass {
     this.marks.enterLoop(body);
   }
 
-  leaveLoop(start: number, end: number, oneBlock: boolean): void {
-    this.marks.leaveLoop(start, end, oneBlock);
+  leaveLoop(): void {
+    this.marks.leaveLoop();
   }
 
   merge(position: number): void {
