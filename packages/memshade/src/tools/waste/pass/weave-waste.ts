@@ -39,7 +39,6 @@ import { FixedRecords, FramedRecords } from "./sites/site-records.ts";
 import { runsPerSite } from "./sites/site-runs.ts";
 import { isExactImport } from "./sites/wasi-functions.ts";
 import { zeroingFunctions } from "./sites/zeroing-functions.ts";
-import { StackMoves } from "./stack-moves.ts";
 import { SummaryFunctions } from "./summary-functions.ts";
 import { SummarySnippets } from "./summary-snippets.ts";
 import { WastePass } from "./waste-pass.ts";
@@ -172,7 +171,7 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
     growing: isHeld ? onPages(around, target("growing")) : -1,
     grown: onPages(around, target("grown")),
     hostMayRead: wishes.opaque ? target("hostMayRead") : -1,
-    stackMoves: stackMoves(around, target),
+    stackMoved: onStackMoved(around, target),
     records,
     firstId: isPrecise ? 1 : ShadowIds.first,
     nodes: !hasNodes
@@ -344,18 +343,17 @@ function otherMemories(module: WasmModule): string[] {
   return names;
 }
 
-/** What takes the place of setting the stack pointer. */
-function stackMoves(
+/** The function that takes the place of setting the stack pointer; −1: there is none. */
+function onStackMoved(
   { module, appended, stackPointer }: ToolSurroundings,
   target: (name: string) => number,
-): StackMoves {
-  const none = () => -1;
-  if (stackPointer < 0) return new StackMoves(-1, none);
+): number {
+  if (stackPointer < 0) return -1;
   const { type } = globalType(module, stackPointer);
   const moved = type === I32 ? target("moved") : -1;
-  if (moved >= 0) return new StackMoves(moved, target);
+  if (moved >= 0) return moved;
   const stackMoved = target("stackMoved");
-  const general = appended.add(appended.typeIndex([type], []), () => {
+  return appended.add(appended.typeIndex([type], []), () => {
     const body = new BodyBuilder().op("global.get", stackPointer);
     if (type === I64) body.op("i32.wrap_i64");
     body.op("local.get", 0);
@@ -363,7 +361,6 @@ function stackMoves(
     body.op("call", stackMoved);
     return body.op("local.get", 0).op("global.set", stackPointer).finish();
   });
-  return new StackMoves(general, none);
 }
 
 /** A function of the runtime that is handed a number of pages, or −1, and returns such, as a function on the memory's own type. */

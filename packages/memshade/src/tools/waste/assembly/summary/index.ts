@@ -9,7 +9,7 @@ export {
   stored,
   storing,
 } from "./accesses";
-export { allocated, reallocated, released, stackMoved } from "./blocks";
+export { allocated, moved, reallocated, released, stackMoved } from "./blocks";
 export {
   arrived,
   copying,
@@ -59,24 +59,5 @@ export {
   assignPlaced8,
 } from "./assign";
 export { enterFrame } from "../../../../contexts/assembly/frames";
-export {
-  began112,
-  began128,
-  began16,
-  began32,
-  began48,
-  began64,
-  began80,
-  began96,
-  ended112,
-  ended128,
-  ended16,
-  ended32,
-  ended48,
-  ended64,
-  ended80,
-  ended96,
-  moved,
-} from "./stack-frames";
 export { growing, grown, notePages } from "../memory";
 export { looped } from "./loops";
