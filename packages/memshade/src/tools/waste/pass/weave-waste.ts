@@ -44,7 +44,6 @@ import { SummarySnippets } from "./summary-snippets.ts";
 import { WastePass } from "./waste-pass.ts";
 import { contextPlan, framesOf, inFrameOfZeroing } from "./weave-frames.ts";
 
-const ACCESS_SIZES = [1, 2, 4, 8, 16];
 /** Imports that a sentence names at most. */
 const NAMED_IMPORTS = 10;
 /** Characters of an import's name that a sentence has room for; component adapters put whole signatures there. */
@@ -128,17 +127,15 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
   );
   const loopTable = new LoopTable(layout.endBytes, LARGEST_MEMORY_BYTES - layout.endBytes);
   const summaryParts = (): SummaryParts => {
-    const bySize = (name: string) => new Map(ACCESS_SIZES.map((size) => [size, target(`${name}${size}`)]));
-    const where = framed === undefined ? "Placed" : "InFrame";
     const snippets = new SummarySnippets(
       layout,
       shadowMemory,
       {
-        same: bySize(`same${where}`),
-        fresh: bySize(`fresh${where}`),
-        assign: bySize(`assign${where}`),
+        same: target("same"),
+        fresh: target("fresh"),
+        assigned: target("assigned"),
+        mixed: target("mixed"),
         markLineDirty: target("markLineDirty"),
-        mixed: bySize("mixed"),
       },
       records,
       !isCompatible,

@@ -86,7 +86,7 @@ function readIds(at: usize, ids: u64, bytes: u32): bool {
   return false;
 }
 
-/** Up to 16 bytes are read, of which some were not before. */
+/** 1, 2, 4, 8 or 16 bytes, a constant, are read, of which some were not before. */
 @inline
 export function readFew(address: u32, size: u32): void {
   resolveOverflow(address, size, Store.read);
@@ -259,7 +259,7 @@ export function setRange(address: u32, size: u32, id: u32): void {
   if ((size & 1) !== 0) store<u16>(at, <u16>ids);
 }
 
-/** Whether all of 1, 2, 4, 8 or 16 bytes were read; a constant. */
+/** Whether all of 1, 2, 4, 8 or 16 bytes were read. */
 @inline
 export function fewAreRead(address: u32, size: u32): bool {
   const at: usize = address << 1;
