@@ -195,10 +195,6 @@ export class IntervalPass implements ToolPass {
     else if (isQuiet) this.#hasTightLoop = true;
   }
 
-  setGlobal(): number {
-    return -1;
-  }
-
   grow(_memory: number, _start: number, end: number): void {
     this.#add(end, (sink) => sink.indexed(Op.CALL, this.#targets.noteSize));
   }

@@ -44,10 +44,6 @@ export abstract class BesideMarks implements ToolPass {
     this.marks.leave(start);
   }
 
-  setGlobal(): number {
-    return this.marks.setGlobal();
-  }
-
   grow(memory: number, start: number, end: number): void {
     this.marks.grow(memory, start, end);
   }
