@@ -3,7 +3,7 @@ import type { SnippetSink } from "../../../../rewrite/write/snippet-sink.ts";
 import * as Op from "../../../../wasm/op.generated.ts";
 import { writeLine } from "../../pass/marks/line-of-address.ts";
 import { WAITING_BYTES } from "../layout.ts";
-import { BUFFER_BYTES } from "../memory-plan.ts";
+import { BUFFER_BYTES, HASH_RANGE } from "../memory-plan.ts";
 
 /** Indices and addresses in the instrumented module that the code of sampling refers to. */
 export interface SampleTargets {
@@ -33,7 +33,6 @@ const NO_RESULT = 0x40;
 const WAITING_SHIFT = Math.log2(WAITING_BYTES);
 /** A line that no memory has. */
 const NO_LINE = -1;
-const HASH_RANGE = 2 ** 32;
 
 /** Writes the code that compares hashes of lines, and puts references to sampled ones aside. */
 export class SampleWriter {
