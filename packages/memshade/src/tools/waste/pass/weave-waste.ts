@@ -120,7 +120,7 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
       loaded: target("loaded"),
       storing: target("storing"),
       stored: target("stored"),
-      touched: target("touched"),
+      touched: target("hostRead"),
     },
     !isCompatible,
     memory64,
@@ -241,7 +241,7 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
     listeners: {
       copy: target("copying"),
       fill: target("filling"),
-      arrived: target("arrived"),
+      arrived: target("hostWrote"),
       left: target("left"),
       init: target("initialized"),
       initPiece: target("initializing"),

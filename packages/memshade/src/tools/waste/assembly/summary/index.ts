@@ -2,7 +2,6 @@
 export { fresh, loaded, mixed, same, stored, storing } from "./accesses";
 export { allocated, moved, reallocated, released, stackMoved } from "./blocks";
 export {
-  arrived,
   copying,
   filling,
   hostMayRead,
@@ -12,7 +11,6 @@ export {
   initializing,
   left,
   segment,
-  touched,
 } from "./ranges";
 export { markLineDirty } from "../dirty";
 export { assigned } from "./ids";
