@@ -12,14 +12,15 @@ const I32: ValType = 0x7f;
 
 export interface SummaryTargets {
   /**
-   * Functions that get an address, the size of the access, and what `SiteRecords.pushStore` or `pushLoad` push: a store of what is
-   * there already; a load of bytes of which some were not read; one that gives a store an id.
+   * Functions that get an address, the size of the access, and what `SiteRecords.pushStore` pushes: a store of what is there
+   * already; one that gives a store an id.
    */
   same: number;
-  fresh: number;
   assigned: number;
-  /** (address, size): as `fresh` of a load that has been counted. */
-  mixed: number;
+  /** By the size of the access: they get an address and what `SiteRecords.pushLoad` pushes of a load of bytes of which some were not read. */
+  fresh: ReadonlyMap<number, number>;
+  /** The same of an address and a load that has been counted. */
+  mixed: ReadonlyMap<number, number>;
   /** A line is written that was not since the host was in control. */
   markLineDirty: number;
 }
@@ -123,7 +124,7 @@ export class SummarySnippets {
     sink.indexed(Op.CALL, target);
   }
 
-  /** `site`: a local with what `SiteRecords.pushStore` or `pushLoad` push. */
+  /** `site`: a local with what `SiteRecords.pushStore` pushes. */
   #callOf(sink: SnippetSink, size: number, address: SnippetAddress, site: number, target: number): void {
     pushAddress(sink, address);
     sink.i32(size);
@@ -189,7 +190,9 @@ export class SummarySnippets {
     this.#words.pushUnread(sink, size, place);
     sink.rarely();
     sink.open(Op.IF, NOTHING);
-    this.#callOf(sink, size, place, number, this.#targets.fresh);
+    pushAddress(sink, place);
+    sink.local(Op.LOCAL_GET, number);
+    sink.indexed(Op.CALL, this.#targets.fresh.get(size) as number);
     sink.end();
   }
 
@@ -253,8 +256,7 @@ export class SummarySnippets {
 
   #callMixed(sink: SnippetSink, { size, address }: Place): void {
     pushAddress(sink, address);
-    sink.i32(size);
-    sink.indexed(Op.CALL, this.#targets.mixed);
+    sink.indexed(Op.CALL, this.#targets.mixed.get(size) as number);
   }
 
   /** A load of bytes that have one id, in a local and on the stack, which is not that of read bytes. */
@@ -320,9 +322,8 @@ export class SummarySnippets {
     this.#readUniform(sink, place, id);
     sink.plain(Op.ELSE);
     pushAddress(sink, place.address);
-    sink.i32(size);
     this.records.pushLoad(sink, key);
-    sink.indexed(Op.CALL, this.#targets.fresh);
+    sink.indexed(Op.CALL, this.#targets.fresh.get(size) as number);
     sink.end();
   }
 

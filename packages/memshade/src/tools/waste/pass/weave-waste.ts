@@ -44,6 +44,7 @@ import { SummarySnippets } from "./summary-snippets.ts";
 import { WastePass } from "./waste-pass.ts";
 import { contextPlan, framesOf, inFrameOfZeroing } from "./weave-frames.ts";
 
+const ACCESS_SIZES = [1, 2, 4, 8, 16];
 /** Imports that a sentence names at most. */
 const NAMED_IMPORTS = 10;
 /** Characters of an import's name that a sentence has room for; component adapters put whole signatures there. */
@@ -127,14 +128,15 @@ export function weaveWaste(around: ToolSurroundings): WovenTool | string {
   );
   const loopTable = new LoopTable(layout.endBytes, LARGEST_MEMORY_BYTES - layout.endBytes);
   const summaryParts = (): SummaryParts => {
+    const bySize = (name: string) => new Map(ACCESS_SIZES.map((size) => [size, target(`${name}${size}`)]));
     const snippets = new SummarySnippets(
       layout,
       shadowMemory,
       {
         same: target("same"),
-        fresh: target("fresh"),
+        fresh: bySize("fresh"),
         assigned: target("assigned"),
-        mixed: target("mixed"),
+        mixed: bySize("mixed"),
         markLineDirty: target("markLineDirty"),
       },
       records,

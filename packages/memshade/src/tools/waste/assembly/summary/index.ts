@@ -1,5 +1,20 @@
 // The waste tool with one id per byte: merged into modules function by function, as the heap profiler's code is.
-export { fresh, loaded, mixed, same, stored, storing } from "./accesses";
+export {
+  fresh1,
+  fresh16,
+  fresh2,
+  fresh4,
+  fresh8,
+  loaded,
+  mixed1,
+  mixed16,
+  mixed2,
+  mixed4,
+  mixed8,
+  same,
+  stored,
+  storing,
+} from "./accesses";
 export { allocated, moved, reallocated, released, stackMoved } from "./blocks";
 export {
   copying,

@@ -2,7 +2,7 @@
 // of streams when a module is rewritten stands in a table, which `tools/waste/pass/loop-streams.ts` writes: two words per loop, then two
 // per stream. The loop says where they ended. What they did to the shadow is done here, as if the loop had been distributed (Allen and
 // Kennedy): one stream behind the other where each byte sees its accesses in the same order, else by turns.
-import { fresh, loadRecord } from "./accesses";
+import { fresh1, fresh16, fresh2, fresh4, fresh8, loadRecord } from "./accesses";
 import {
   READ,
   bump,
@@ -423,12 +423,12 @@ function storeOne(address: u32, size: u32, key: u32): void {
 @inline
 function loadOne(address: u32, size: u32, key: u32): void {
   if (size === 4) {
-    if (!fewAreRead(address, 4)) fresh(address, 4, key);
+    if (!fewAreRead(address, 4)) fresh4(address, key);
   } else if (size === 1) {
-    if (!fewAreRead(address, 1)) fresh(address, 1, key);
+    if (!fewAreRead(address, 1)) fresh1(address, key);
   } else if (size === 8) {
-    if (!fewAreRead(address, 8)) fresh(address, 8, key);
+    if (!fewAreRead(address, 8)) fresh8(address, key);
   } else if (size === 2) {
-    if (!fewAreRead(address, 2)) fresh(address, 2, key);
-  } else if (!fewAreRead(address, 16)) fresh(address, 16, key);
+    if (!fewAreRead(address, 2)) fresh2(address, key);
+  } else if (!fewAreRead(address, 16)) fresh16(address, key);
 }
