@@ -20,6 +20,7 @@ export interface AccessTargets {
   loaded: number;
   storing: number;
   stored: number;
+  /** What is read of which nothing is counted: the operand of an atomic access, as deadstores sees it. */
   touched: number;
 }
 

@@ -3,7 +3,6 @@ import type { FramedSites } from "../framed-sites.ts";
 import type { StreamTargets } from "./loop-streams.ts";
 import type { NodeTargets } from "./node-calls.ts";
 import type { FixedRecords, FramedRecords, SiteRecords } from "./sites/site-records.ts";
-import type { StackMoves } from "./stack-moves.ts";
 import type { SummaryFunctions } from "./summary-functions.ts";
 import type { SummarySnippets } from "./summary-snippets.ts";
 
@@ -39,8 +38,8 @@ export interface PassTargets {
   grown: number;
   /** What an opaque host may have read; −1 where the host is none. */
   hostMayRead: number;
-  /** What takes the place of setting the stack pointer. */
-  stackMoves: StackMoves;
+  /** What takes the place of setting the stack pointer; −1 for nothing. */
+  stackMoved: number;
   /** How calls change contexts in precise mode; undefined where nobody asks for them. */
   nodes: NodeTargets | undefined;
   /** Words of the control block: site of a store, of a load, of an allocation. */

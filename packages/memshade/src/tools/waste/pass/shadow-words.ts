@@ -45,7 +45,7 @@ export function pushAddress(sink: SnippetSink, address: SnippetAddress): void {
 }
 
 /** Pushes what an address's local holds. */
-export function pushHeld(sink: SnippetSink, { local, isWide }: SnippetAddress): void {
+function pushHeld(sink: SnippetSink, { local, isWide }: SnippetAddress): void {
   sink.local(Op.LOCAL_GET, local);
   if (isWide) sink.plain(Op.I32_WRAP_I64);
 }

@@ -4,23 +4,25 @@ import * as Op from "../../../wasm/op.generated.ts";
 import { DIRTY_LINE_SHIFT, READS_BYTES } from "../layout.ts";
 import { ShadowIds, type WasteLayout } from "../memory-plan.ts";
 import { loadBefore, writeComparison } from "./comparisons.ts";
-import { pushAddress, pushHeld, type Scratch, ShadowWords, type SnippetAddress } from "./shadow-words.ts";
-import { DISTANCES, type SiteRecords } from "./sites/site-records.ts";
+import { pushAddress, type Scratch, ShadowWords, type SnippetAddress } from "./shadow-words.ts";
+import type { SiteRecords } from "./sites/site-records.ts";
 
 const NOTHING = 0x40;
 const I32: ValType = 0x7f;
 
 export interface SummaryTargets {
-  /** A store of what is there already, by its size. This, `fresh` and `assign` are told of a site what `SiteRecords.pushPlaced` pushes. */
-  same: ReadonlyMap<number, number>;
+  /**
+   * Functions that get an address, the size of the access, and what `SiteRecords.pushStore` pushes: a store of what is there
+   * already; one that gives a store an id.
+   */
+  same: number;
+  assigned: number;
+  /** By the size of the access: they get an address and what `SiteRecords.pushLoad` pushes of a load of bytes of which some were not read. */
+  fresh: ReadonlyMap<number, number>;
+  /** The same of an address and a load that has been counted. */
+  mixed: ReadonlyMap<number, number>;
   /** A line is written that was not since the host was in control. */
   markLineDirty: number;
-  /** By the size of the access: 1, 2, 4, 8, 16 bytes. */
-  fresh: ReadonlyMap<number, number>;
-  /** As `fresh`, where the load has been counted. */
-  mixed: ReadonlyMap<number, number>;
-  /** Give a store an id. */
-  assign: ReadonlyMap<number, number>;
 }
 
 /** An access followed inline. */
@@ -111,25 +113,23 @@ export class SummarySnippets {
       sink.access(Op.I64_LOAD, 3, this.#memory, at);
       sink.plain(Op.I64_ADD);
       sink.access(Op.I64_STORE, 3, this.#memory, at);
-    } else this.#callPlaced(sink, place, this.#targets.same);
+    } else this.#callOfStore(sink, place, this.#targets.same);
     sink.end();
   }
 
-  /** Calls a function that is told in one number which site this is and how far its local is from what it accesses. */
-  #callPlaced(
-    sink: SnippetSink,
-    { size, key, address }: Place,
-    functions: ReadonlyMap<number, number>,
-  ): void {
-    const distance = address.displacement / size;
-    if (address.local >= 0 && distance < DISTANCES && Number.isInteger(distance)) {
-      pushHeld(sink, address);
-      this.records.pushPlaced(sink, key, distance);
-    } else {
-      pushAddress(sink, address);
-      this.records.pushPlaced(sink, key, 0);
-    }
-    sink.indexed(Op.CALL, functions.get(size) as number);
+  #callOfStore(sink: SnippetSink, { size, key, address }: Place, target: number): void {
+    pushAddress(sink, address);
+    sink.i32(size);
+    this.records.pushStore(sink, key);
+    sink.indexed(Op.CALL, target);
+  }
+
+  /** `site`: a local with what `SiteRecords.pushStore` pushes. */
+  #callOf(sink: SnippetSink, size: number, address: SnippetAddress, site: number, target: number): void {
+    pushAddress(sink, address);
+    sink.i32(size);
+    sink.local(Op.LOCAL_GET, site);
+    sink.indexed(Op.CALL, target);
   }
 
   /** Behind a store: its bytes get the site's id. */
@@ -138,7 +138,7 @@ export class SummarySnippets {
     if (this.#layout.dirty !== 0) this.#markDirty(sink, address);
     this.records.pushIds(sink, key);
     this.#needId(sink, ids, () => {
-      this.#callPlaced(sink, place, this.#targets.assign);
+      this.#callOfStore(sink, place, this.#targets.assigned);
     });
     this.#words.fill(sink, size, ids, address);
   }
@@ -167,9 +167,7 @@ export class SummarySnippets {
     writeComparison(sink, op, 0);
     sink.rarely();
     sink.open(Op.IF, NOTHING);
-    pushAddress(sink, followed);
-    this.records.pushPlacedOf(sink, store);
-    sink.indexed(Op.CALL, this.#targets.same.get(size) as number);
+    this.#callOf(sink, size, followed, store, this.#targets.same);
     sink.end();
   }
 
@@ -181,9 +179,7 @@ export class SummarySnippets {
     else this.#addOne(sink, store, 0, 0);
     this.records.pushIdsOf(sink, store);
     this.#needId(sink, id, () => {
-      pushAddress(sink, place);
-      this.records.pushPlacedOf(sink, store);
-      sink.indexed(Op.CALL, this.#targets.assign.get(size) as number);
+      this.#callOf(sink, size, place, store, this.#targets.assigned);
     });
     this.#words.fill(sink, size, id, place);
   }
@@ -195,7 +191,7 @@ export class SummarySnippets {
     sink.rarely();
     sink.open(Op.IF, NOTHING);
     pushAddress(sink, place);
-    this.records.pushPlacedOf(sink, number);
+    sink.local(Op.LOCAL_GET, number);
     sink.indexed(Op.CALL, this.#targets.fresh.get(size) as number);
     sink.end();
   }
@@ -325,7 +321,9 @@ export class SummarySnippets {
     sink.local(Op.LOCAL_GET, id);
     this.#readUniform(sink, place, id);
     sink.plain(Op.ELSE);
-    this.#callPlaced(sink, place, this.#targets.fresh);
+    pushAddress(sink, place.address);
+    this.records.pushLoad(sink, key);
+    sink.indexed(Op.CALL, this.#targets.fresh.get(size) as number);
     sink.end();
   }
 

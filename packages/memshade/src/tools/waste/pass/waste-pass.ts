@@ -125,7 +125,6 @@ export class WastePass implements ToolPass {
 
   begin(state: WalkState, codeStart: number): void {
     this.#state = state;
-    this.#targets.stackMoves.begin();
     this.#cursor = this.#sites.firstOfFunction[state.function - this.#around.module.importedFunctionCount];
     this.#beginBlock();
     this.#codeStart = codeStart;
@@ -215,8 +214,7 @@ export class WastePass implements ToolPass {
     this.#streams?.abandon();
     if (this.#targets.notesPlaces)
       this.#note(start, this.#targets.returnSite, start - this.#around.module.codePayloadStart);
-    const { stack, values } = this.#state;
-    return this.#targets.stackMoves.setter(stack.value[stack.depth], stack.offset[stack.depth], values);
+    return this.#targets.stackMoved;
   }
 
   grow(memory: number, start: number, end: number): void {

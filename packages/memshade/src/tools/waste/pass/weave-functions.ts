@@ -1,22 +1,23 @@
 import { BodyBuilder } from "../../../rewrite/write/body-builder.ts";
 import { globalType, I32, I64 } from "../../../wasm/index.ts";
 import type { ToolSurroundings } from "../../tool.ts";
-import { StackMoves } from "./stack-moves.ts";
 
 // Small functions that the tool adds to a module beside its runtime.
 
-/** The functions that take the place of setting the stack pointer. `target`: a function of the runtime by its name. */
-export function stackMoves(
+/**
+ * The function that takes the place of setting the stack pointer; −1: there is none. `target`: a function of the runtime by its
+ * name.
+ */
+export function onStackMoved(
   { module, appended, stackPointer }: ToolSurroundings,
   target: (name: string) => number,
-): StackMoves {
-  const none = () => -1;
-  if (stackPointer < 0) return new StackMoves(-1, none);
+): number {
+  if (stackPointer < 0) return -1;
   const { type } = globalType(module, stackPointer);
   const moved = type === I32 ? target("moved") : -1;
-  if (moved >= 0) return new StackMoves(moved, target);
+  if (moved >= 0) return moved;
   const stackMoved = target("stackMoved");
-  const general = appended.add(appended.typeIndex([type], []), () => {
+  return appended.add(appended.typeIndex([type], []), () => {
     const body = new BodyBuilder().op("global.get", stackPointer);
     if (type === I64) body.op("i32.wrap_i64");
     body.op("local.get", 0);
@@ -24,7 +25,6 @@ export function stackMoves(
     body.op("call", stackMoved);
     return body.op("local.get", 0).op("global.set", stackPointer).finish();
   });
-  return new StackMoves(general, none);
 }
 
 /** A function of the runtime that takes a number of pages, or −1, and returns one, as a function on the memory's own type. */

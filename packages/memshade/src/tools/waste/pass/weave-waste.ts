@@ -30,7 +30,7 @@ import { SummarySnippets } from "./summary-snippets.ts";
 import { unseenBy } from "./unseen.ts";
 import { WastePass } from "./waste-pass.ts";
 import { inFrameOfZeroing } from "./weave-frames.ts";
-import { onPages, stackMoves, starter } from "./weave-functions.ts";
+import { onPages, onStackMoved, starter } from "./weave-functions.ts";
 import { planWeaving, refusal, type WeavingPlan } from "./weaving-plan.ts";
 
 const ACCESS_SIZES = [1, 2, 4, 8, 16];
@@ -168,7 +168,7 @@ class WasteWeaver {
         loaded: target("loaded"),
         storing: target("storing"),
         stored: target("stored"),
-        touched: target("touched"),
+        touched: target("hostRead"),
       },
       !isCompatible,
       around.memory64,
@@ -203,16 +203,15 @@ class WasteWeaver {
     const { around, framed, isCompatible, layout } = this.#plan;
     const target = this.#target;
     const bySize = (name: string) => new Map(ACCESS_SIZES.map((size) => [size, target(`${name}${size}`)]));
-    const where = framed === undefined ? "Placed" : "InFrame";
     return new SummarySnippets(
       layout,
       around.shadowMemory,
       {
-        same: bySize(`same${where}`),
-        fresh: bySize(`fresh${where}`),
-        assign: bySize(`assign${where}`),
-        markLineDirty: target("markLineDirty"),
+        same: target("same"),
+        fresh: bySize("fresh"),
+        assigned: target("assigned"),
         mixed: bySize("mixed"),
+        markLineDirty: target("markLineDirty"),
       },
       framed === undefined ? this.#fixedRecords : this.#framedRecords,
       !isCompatible,
@@ -238,7 +237,7 @@ class WasteWeaver {
       growing: this.#isHeldByPass() ? onPages(around, target("growing")) : -1,
       grown: onPages(around, target("grown")),
       hostMayRead: wishes.opaque ? target("hostMayRead") : -1,
-      stackMoves: stackMoves(around, target),
+      stackMoved: onStackMoved(around, target),
       records: framed === undefined ? this.#fixedRecords : this.#framedRecords,
       firstId: isPrecise ? 1 : ShadowIds.first,
       nodes:
@@ -295,7 +294,7 @@ class WasteWeaver {
     return {
       copy: target("copying"),
       fill: target("filling"),
-      arrived: target("arrived"),
+      arrived: target("hostWrote"),
       left: target("left"),
       init: target("initialized"),
       initPiece: target("initializing"),

@@ -26,9 +26,6 @@ import {
 import { COUNTS_BYTES, Control, SNAPSHOT_BYTES, Snapshot } from "./layout.generated";
 import { scan } from "./scan";
 
-/** What one poll is late by cannot wrap the countdown. */
-const MOST_UNITS: i64 = 1 << 30;
-
 /** With intervals of its own choice the tool looks at one line for so many accesses at most. */
 const UNITS_PER_LINE: u64 = 256;
 
@@ -94,17 +91,6 @@ export function enteredBoth(): void {
   noteSize();
   const left = clock();
   if (left <= 0 || load<u32>(CONTROL, Control.flag) !== 0) setClock(pollBoth(left));
-}
-
-/** Virtual time: `trips` times `accesses` at once. Returns the countdown. */
-export function advance(countdown: i32, trips: u32, accesses: u32): i32 {
-  const units = <u64>trips * accesses;
-  const left = <i64>countdown - <i64>units;
-  if (left > -MOST_UNITS) return <i32>left;
-  store<u64>(ACCESSES, load<u64>(ACCESSES) + units);
-  // The countdown is reached all the same.
-  store<i32>(CONTROL, load<i32>(CONTROL, Control.loaded) - countdown, Control.loaded);
-  return 0;
 }
 
 /** Real time: the host has set the flag. As large as `poll`. */

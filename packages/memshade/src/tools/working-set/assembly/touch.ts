@@ -1,6 +1,5 @@
 import {
   BIG_PAGES,
-  BOTH,
   CONTROL,
   HEAP_FROM,
   HISTORY,
@@ -95,23 +94,6 @@ function touchRange(address: u32, size: u32, writes: u32): void {
   const last = (<u64>address + size - 1) >>> 6;
   if (last >= LINES) return;
   markLines(address >>> 6, <u32>last, writes);
-}
-
-/** The plane of marks for kinds of access: 1 read, 2 written, 3 both. */
-@inline
-function planeOf(kinds: u32): usize {
-  return kinds === 3 ? BOTH : kinds === 2 ? WRITTEN : 0;
-}
-
-/** Marks all lines from that of `first` to that of `last`; beyond the covered memory the program traps anyway. */
-export function markRange(first: u32, last: u32, kinds: u32): void {
-  const plane = planeOf(kinds);
-  const ones = i8x16.splat(1);
-  const to = last >>> 6;
-  if (to >= LINES) return;
-  let line = first >>> 6;
-  for (; line + 15 <= to; line += 16) v128.store(plane + line, ones);
-  for (; line <= to; line++) store<u8>(plane + line, 1);
 }
 
 /** The host read or wrote the program's memory. */

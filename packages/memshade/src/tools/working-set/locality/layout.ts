@@ -40,6 +40,10 @@ export const WAITING_BYTES = 16;
 /** Counts of an instruction, f64; `key` is its number plus one, 0 for a free entry. */
 export const Site = { key: 0, references: 8, misses: 16, cold: 24 } as const;
 export const SITE_BYTES = 32;
+/** A bin of a histogram: a weight and a sum of values, f64. Values below 2^`SINGLE_BITS` have one each, above 2^`FINE_BITS` share a factor of two. */
+export const BIN_BYTES = 16;
+export const SINGLE_BITS = 12;
+export const FINE_BITS = 5;
 /** What bulk instructions are charged to. */
 export const NO_SITE = 0xfffffffe;
 /** Stamps of a block of the tree, as a power of two. */

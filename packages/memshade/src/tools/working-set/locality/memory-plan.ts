@@ -1,18 +1,26 @@
 import { UserError } from "../../../bytes/errors.ts";
 import type { LocalityOptions } from "../../options.ts";
 import { describedLayout } from "../described-layout.ts";
-import { BLOCK_SHIFT, ENTRY_BYTES, SITE_BYTES, STATE_BYTES, WAITING_BYTES } from "./layout.ts";
+import {
+  BIN_BYTES,
+  BLOCK_SHIFT,
+  ENTRY_BYTES,
+  FINE_BITS,
+  SINGLE_BITS,
+  SITE_BYTES,
+  STATE_BYTES,
+  WAITING_BYTES,
+} from "./layout.ts";
 
-/** Bins of a histogram: values below 4096 one by one, then 32 per factor of two, up to 2^64. */
-export const HISTOGRAM_BINS = 4096 + 32 * 52;
-const BIN_BYTES = 16;
+/** Bins of a histogram of values up to 2^64. */
+export const HISTOGRAM_BINS = 2 ** SINGLE_BITS + 2 ** FINE_BITS * (64 - SINGLE_BITS);
 const STAMPS_PER_WORD = 64;
 const WORDS_PER_BLOCK = 2 ** BLOCK_SHIFT / STAMPS_PER_WORD;
 /** A byte per word, two for eight of 16 words each, and the count of the block. */
 const TREE_BYTES_PER_BLOCK = WORDS_PER_BLOCK + 2 * 8 + 4;
 const SPARE_STAMPS = 8192;
 /** Hashes of lines are below this: 32 bits of the line times a multiplier. */
-const HASH_RANGE = 2 ** 32;
+export const HASH_RANGE = 2 ** 32;
 const GOLDEN_MULTIPLIER = 0x9e3779b1;
 /** The golden ratio without its one. */
 const GOLDEN_REST = 0.6180339887;
@@ -150,7 +158,6 @@ export function localityConstants(
     STATE: layout.state,
     EXACT: layout.exact ? 1 : 0,
     BUFFER: layout.buffer,
-    BUFFER_BYTES,
     LIMIT: layout.limit,
     MULTIPLIER: layout.multiplier,
     CACHE_LINES: layout.cacheLines,

@@ -5,8 +5,6 @@ import type { Countdown } from "./countdown.ts";
 /** Counts the accesses of a basic block. */
 export class AccessCount implements Insertion {
   accesses = 0;
-  /** They are counted behind their loop. */
-  isLeftOut = false;
   readonly #countdown: Countdown;
 
   constructor(countdown: Countdown) {
@@ -14,6 +12,6 @@ export class AccessCount implements Insertion {
   }
 
   write(sink: SnippetSink): void {
-    if (!this.isLeftOut) this.#countdown.advance(sink, this.accesses);
+    this.#countdown.advance(sink, this.accesses);
   }
 }

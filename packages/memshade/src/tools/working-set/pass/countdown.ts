@@ -13,7 +13,6 @@ export interface CountdownTargets {
   flag: number;
   poll: number;
   pollFlag: number;
-  advance: number;
 }
 
 const NO_RESULT = 0x40;
@@ -68,27 +67,10 @@ export class Countdown {
   }
 
   advance(sink: SnippetSink, accesses: number): void {
-    this.#change(sink, () => {
-      sink.i32(accesses);
-      sink.plain(Op.I32_SUB);
-    });
-  }
-
-  /** Counts the accesses of a loop's trips. `trips`: local with their number; `many`: it may be a large one. */
-  advanceTrips(sink: SnippetSink, trips: number, accesses: number, many: boolean): void {
-    this.#change(sink, () => {
-      sink.local(Op.LOCAL_GET, trips);
-      if (many) {
-        sink.i32(accesses);
-        sink.indexed(Op.CALL, this.#targets.advance);
-        return;
-      }
-      if (accesses !== 1) {
-        sink.i32(accesses);
-        sink.plain(Op.I32_MUL);
-      }
-      sink.plain(Op.I32_SUB);
-    });
+    this.write(sink);
+    sink.i32(accesses);
+    sink.plain(Op.I32_SUB);
+    this.#set(sink);
   }
 
   /** Ends the interval if it is due. */
@@ -115,13 +97,6 @@ export class Countdown {
     sink.open(Op.IF, NO_RESULT);
     sink.local(Op.LOCAL_GET, held);
     sink.indexed(Op.CALL, this.#targets.poll);
-    this.#set(sink);
-  }
-
-  /** Sets the countdown to what `change` makes of it. */
-  #change(sink: SnippetSink, change: () => void): void {
-    this.write(sink);
-    change();
     this.#set(sink);
   }
 

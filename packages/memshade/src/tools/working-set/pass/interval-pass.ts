@@ -13,7 +13,6 @@ import { alignmentHint } from "./marks/alignment-hint.ts";
 import { LineMarks } from "./marks/line-marks.ts";
 import { MarkPlaces } from "./marks/mark-places.ts";
 import { type MarkTargets, MarkWriter } from "./marks/mark-writer.ts";
-import { type LoopSummary, MovedMarks, type SummarizedLoop } from "./marks/moved-marks.ts";
 import { Kind } from "./marks/place-group.ts";
 import type { PollPlan } from "./poll-plan.ts";
 
@@ -31,7 +30,8 @@ export interface IntervalTargets extends CountdownTargets, MarkTargets {
 }
 
 /** An open loop, innermost last. */
-interface OpenLoop extends SummarizedLoop {
+interface OpenLoop {
+  poll: OptionalInsertion;
   calls: number;
   accesses: number;
   /** Each trip calls a function that polls where it begins. */
@@ -56,7 +56,6 @@ export class IntervalPass implements ToolPass {
   readonly #targets: IntervalTargets;
   readonly #marks: LineMarks;
   readonly #countdown: Countdown;
-  readonly #moved: MovedMarks;
   #state!: WalkState;
   #loops: OpenLoop[] = [];
   /** Calls of functions that may access memory. */
@@ -66,8 +65,8 @@ export class IntervalPass implements ToolPass {
   #current: AccessCount | undefined;
   /** The walk is in the block that each trip of the innermost loop begins with. */
   #inHeader = false;
-  /** What counts accesses, in program order. */
-  #advances: AccessCount[] = [];
+  /** Places that count accesses. */
+  #counts = 0;
   #polls: OptionalInsertion[] = [];
   /** What only makes sense where the countdown is in a local. */
   #transfers: OptionalInsertion[] = [];
@@ -77,15 +76,11 @@ export class IntervalPass implements ToolPass {
   #isLeaf = true;
   /** The function takes the countdown and gives it back. */
   #carries = false;
-  /** Of the loop that was left last, if its marks have moved behind it. */
-  summary: LoopSummary | undefined;
 
   constructor(targets: IntervalTargets) {
     this.#targets = targets;
     this.#countdown = new Countdown(targets);
-    const writer = new MarkWriter(targets);
-    this.#moved = new MovedMarks(writer, this.#countdown);
-    const places = new MarkPlaces(writer, targets.lines);
+    const places = new MarkPlaces(new MarkWriter(targets), targets.lines);
     this.#marks = new LineMarks(targets.assumeAligned, (group, marks, tested) =>
       places.mark(this.#state.insertions, group, marks, tested),
     );
@@ -96,13 +91,12 @@ export class IntervalPass implements ToolPass {
     this.#marks.reset();
     this.#countdown.local = NO_LOCAL;
     this.#countdown.scratch = NO_LOCAL;
-    this.#moved.begin(state);
     this.#loops = [];
     this.#calls = 0;
     this.#accesses = 0;
     this.#current = undefined;
     this.#inHeader = false;
-    this.#advances = [];
+    this.#counts = 0;
     this.#polls = [];
     this.#transfers = [];
     this.#hasTightLoop = false;
@@ -159,7 +153,7 @@ export class IntervalPass implements ToolPass {
     if (this.#current === undefined) {
       this.#current = new AccessCount(this.#countdown);
       this.#state.insertions.add(start, this.#current);
-      this.#advances.push(this.#current);
+      this.#counts++;
     }
     this.#current.accesses++;
   }
@@ -183,8 +177,6 @@ export class IntervalPass implements ToolPass {
   enterLoop(body: number): void {
     this.#marks.forgetAll();
     this.#loops.push({
-      firstMarked: this.#marks.marked.length,
-      firstAdvance: this.#advances.length,
       poll: this.#poll(body),
       calls: this.#calls,
       accesses: this.#accesses,
@@ -193,28 +185,14 @@ export class IntervalPass implements ToolPass {
     this.#inHeader = true;
   }
 
-  leaveLoop(_start: number, end: number, oneBlock: boolean): void {
+  leaveLoop(): void {
     this.endBlock();
-    this.summary = undefined;
     const loop = this.#loops.pop();
-    if (loop !== undefined) this.#finishLoop(loop, end, oneBlock);
-  }
-
-  #finishLoop(loop: OpenLoop, end: number, oneBlock: boolean): void {
+    if (loop === undefined) return;
     const isQuiet = this.#calls === loop.calls;
-    if (oneBlock) this.summary = this.#moved.summarize(loop, end, this.#marks.marked, this.#advances);
-    if (this.summary !== undefined) {
-      this.#marks.forgetAll();
-      if (this.#loops.length === 0) this.#pollBehind(end);
-      return;
-    }
     const isEmpty = this.#accesses === loop.accesses;
     if (loop.pollsInCall || (isQuiet && isEmpty)) loop.poll.isLeftOut = true;
     else if (isQuiet) this.#hasTightLoop = true;
-  }
-
-  setGlobal(): number {
-    return -1;
   }
 
   grow(_memory: number, _start: number, end: number): void {
@@ -269,7 +247,7 @@ export class IntervalPass implements ToolPass {
     const { temporaries } = this.#state;
     const { isVirtual } = this.#countdown;
     if (this.#accesses + this.#calls === 0) for (const poll of this.#polls) poll.isLeftOut = true;
-    const staysInLocal = this.#hasTightLoop || (this.#isLeaf && this.#countsInPlaces(FEWEST_PLACES));
+    const staysInLocal = this.#hasTightLoop || (this.#isLeaf && this.#counts >= FEWEST_PLACES);
     const inLocal =
       this.#carries || (staysInLocal && isVirtual && !this.#targets.exceptions && this.#accesses > 0);
     if (this.#carries) this.#close();
@@ -293,29 +271,12 @@ export class IntervalPass implements ToolPass {
     });
   }
 
-  /** Whether there are so many places where accesses are counted. */
-  #countsInPlaces(places: number): boolean {
-    let left = places;
-    for (const advance of this.#advances) if (!advance.isLeftOut && --left === 0) return true;
-    return false;
-  }
-
   #poll(position: number): OptionalInsertion {
-    const poll = this.#newPoll(position);
-    this.#state.insertions.add(position, poll);
-    return poll;
-  }
-
-  /** Behind a walk that no loop around polls for, and behind what other passes do there. */
-  #pollBehind(position: number): void {
-    this.#state.insertions.addLate(position, this.#newPoll(position));
-  }
-
-  #newPoll(position: number): OptionalInsertion {
     const poll = new OptionalInsertion((sink) => {
       sink.mark(position);
       this.#countdown.poll(sink);
     });
+    this.#state.insertions.add(position, poll);
     this.#polls.push(poll);
     return poll;
   }

@@ -178,8 +178,6 @@ class WorkingSetWeaver {
       flag: looksAt === "flag" ? layout.control + Control.flag : -1,
       poll: this.#target(looksAt === "both" ? "pollBoth" : "poll"),
       pollFlag: this.#target("pollFlag"),
-      advance: this.#target("advance"),
-      markRange: this.#target("markRange"),
       noteSize: this.#target("noteSize"),
       polls,
       carriers,

@@ -4,7 +4,6 @@ export { allocated, reallocated, released, stackMoved } from "./blocks";
 export { growing, grown, notePages } from "../memory";
 export { enter } from "./contexts";
 export {
-  arrived,
   copying,
   filling,
   hostMayRead,
@@ -14,5 +13,4 @@ export {
   initializing,
   left,
   segment,
-  touched,
 } from "./ranges";

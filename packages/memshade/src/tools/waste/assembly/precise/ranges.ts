@@ -36,11 +36,6 @@ export function copying(destination: u32, source: u32, size: u32): void {
   endStore(destination, size, key);
 }
 
-/** A copy has put bytes of another memory here: what they are is not compared with what was there. */
-export function arrived(address: u32, size: u32): void {
-  hostWrote(address, size);
-}
-
 /** A copy has read bytes for another memory. */
 export function left(address: u32, size: u32): void {
   if (!outside(address, size)) loadBytes(address, size, load<u32>(CONTROL, Control.loadSite), 0);
@@ -91,7 +86,7 @@ export function hostRead(address: u32, size: u32): void {
   }
 }
 
-/** The host wrote on behalf of the call at hand; what was there before is not known. */
+/** The host wrote on behalf of the call at hand, or a copy from another memory: that is not compared with what was there. */
 export function hostWrote(address: u32, size: u32): void {
   if (outside(address, size)) return;
   beginStore(address, size);
@@ -122,9 +117,4 @@ export function hostMayRead(): void {
       setWord(at, READ | key);
     }
   }
-}
-
-/** A compare-exchange as deadstores sees it: its operand is read, and nothing is counted. */
-export function touched(address: u32, size: u32): void {
-  hostRead(address, size);
 }

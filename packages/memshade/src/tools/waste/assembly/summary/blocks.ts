@@ -4,7 +4,7 @@ import { writeRange } from "./ranges";
 import { areGone, invalidate, moveBytes } from "./bytes";
 import { claim } from "./claim";
 import { markDirty } from "../dirty";
-import { REALLOC_FORGETS } from "../imports";
+import { REALLOC_FORGETS, setStackPointer, stackPointer } from "../imports";
 import { LARGEST_FRAME, keepSize, notePages, siteOfZeros, takeBlockSize } from "../memory";
 
 /** The bytes of a new block. Mostly those of another one that has ended. */
@@ -59,4 +59,10 @@ export function stackMoved(from: u32, to: u32): void {
     if (from - to <= LARGEST_FRAME && !outside(to, from - to) && !areGone(to, from - to))
       invalidate(to, from - to);
   } else if (to - from <= LARGEST_FRAME && !outside(from, to - from)) invalidate(from, to - from);
+}
+
+/** In the place of setting the stack pointer. */
+export function moved(to: u32): void {
+  stackMoved(stackPointer(), to);
+  setStackPointer(to);
 }

@@ -86,7 +86,7 @@ function readIds(at: usize, ids: u64, bytes: u32): bool {
   return false;
 }
 
-/** Up to 16 bytes are read, of which some were not before. */
+/** 1, 2, 4, 8 or 16 bytes, a constant, are read, of which some were not before. */
 @inline
 export function readFew(address: u32, size: u32): void {
   resolveOverflow(address, size, Store.read);
@@ -259,7 +259,7 @@ export function setRange(address: u32, size: u32, id: u32): void {
   if ((size & 1) !== 0) store<u16>(at, <u16>ids);
 }
 
-/** Whether all of `size` bytes were read. `size`: 1, 2, 4, 8 or 16, a constant. */
+/** Whether all of 1, 2, 4, 8 or 16 bytes were read. */
 @inline
 export function fewAreRead(address: u32, size: u32): bool {
   const at: usize = address << 1;
@@ -473,19 +473,11 @@ function notGone(at: usize): v128 {
   return v128.or(v128.xor(v128.load(at), all), v128.xor(v128.load(at, 16), all));
 }
 
-/** Whether all of a range is invalid: 16 to 128 bytes, a constant and a multiple of 16. */
+/** Whether 64 bytes are invalid. */
 @inline
-export function isGone(address: u32, size: u32): bool {
-  const at: usize = address << 1;
-  let other = notGone(at);
-  if (size > 16) other = v128.or(other, notGone(at + 32));
-  if (size > 32) other = v128.or(other, notGone(at + 64));
-  if (size > 48) other = v128.or(other, notGone(at + 96));
-  if (size > 64) other = v128.or(other, notGone(at + 128));
-  if (size > 80) other = v128.or(other, notGone(at + 160));
-  if (size > 96) other = v128.or(other, notGone(at + 192));
-  if (size > 112) other = v128.or(other, notGone(at + 224));
-  return !v128.any_true(other);
+function isPieceGone(at: usize): bool {
+  const low = v128.or(notGone(at), notGone(at + 32));
+  return !v128.any_true(v128.or(low, v128.or(notGone(at + 64), notGone(at + 96))));
 }
 
 /** The same of any size. Both ends of a range are looked at, which may overlap: few branches, for blocks are of all sizes. */
@@ -505,23 +497,8 @@ export function areGone(address: u32, size: u32): bool {
     other = v128.or(other, v128.or(notGone(at + 96), notGone(end - 128)));
   }
   if (v128.any_true(other)) return false;
-  for (let next = address + 64; size > 128; size -= 64, next += 64) if (!isGone(next, 64)) return false;
+  for (let next = address + 64; size > 128; size -= 64, next += 64) if (!isPieceGone(next << 1)) return false;
   return true;
-}
-
-/** As `invalidate`, of as many bytes as `isGone`. */
-@inline
-export function endBytes(address: u32, size: u32): void {
-  resolveOverflow(address, size, Store.deallocated);
-  const at: usize = address << 1;
-  invalidateHalf(at);
-  if (size > 16) invalidateHalf(at + 32);
-  if (size > 32) invalidateHalf(at + 64);
-  if (size > 48) invalidateHalf(at + 96);
-  if (size > 64) invalidateHalf(at + 128);
-  if (size > 80) invalidateHalf(at + 160);
-  if (size > 96) invalidateHalf(at + 192);
-  if (size > 112) invalidateHalf(at + 224);
 }
 
 /** Invalidates the whole pieces of a range. Returns where they end. */
@@ -529,7 +506,7 @@ function invalidatePieces(at: usize, size: u32): usize {
   const all = i64x2.splat(gone());
   const end = at + ((size << 1) & ~(PIECE - 1));
   for (; at !== end; at += PIECE) {
-    if (isGone(at >>> 1, 64)) continue;
+    if (isPieceGone(at)) continue;
     const low =
       load<u64>(at) &
       load<u64>(at, 8) &

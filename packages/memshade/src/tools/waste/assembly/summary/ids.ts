@@ -46,6 +46,11 @@ let patience: u32 = 0;
 export function storeRecord(key: u32): usize {
   return STORES + (key << RECORD_SHIFT);
 }
+/** What inline code calls a store: in frames the address of its record, else its key. */
+@inline
+export function recordOfStore(site: u32): usize {
+  return FRAMED !== 0 ? site : storeRecord(site);
+}
 /** Address of the ids of a store, by the store's record. */
 @inline
 function idsOf(record: usize): usize {
@@ -134,12 +139,12 @@ function takeBack(): void {
   patience = free < FEW ? bytes / BYTES_PER_OVERFLOW : 0;
 }
 
-/** A store writes `size` bytes, whose shadow its caller fills with what this returns. */
-@inline
-export function assignedIds(address: u32, size: u32, record: u32): u64 {
+/** A store without an id writes `size` bytes, whose shadow its caller fills with what this returns. */
+export function assigned(address: u32, size: u32, site: u32): u64 {
+  const record = recordOfStore(site);
   const ids = assign(record);
   if (ids !== 0) return ids;
-  noteOverflow(address, size, (record - STORES) >>> RECORD_SHIFT);
+  noteOverflow(address, size, <u32>(record - STORES) >>> RECORD_SHIFT);
   return (<u64>overflowAt(address) * LOWEST) ^ 0x0001000000010000;
 }
 

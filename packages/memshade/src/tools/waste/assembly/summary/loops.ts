@@ -404,11 +404,10 @@ function takeTurns(from: u32, to: u32, trips: u32): void {
 function access(at: usize, address: u32): void {
   const size = sizeOf(at);
   const key = keyOf(at);
-  if (!isStore(at)) loadOne(address, size, key);
-  else {
+  if (isStore(at)) {
     markDirty(address, size);
     storeOne(address, size, key);
-  }
+  } else loadOne(address, size, key);
 }
 
 // Code for each size, so that sizes are constants.

@@ -46,11 +46,6 @@ export function copying(destination: u32, source: u32, size: u32): void {
   writeRange(destination, size, site, holdSame(destination, source, size));
 }
 
-/** A copy has put bytes of another memory here: what they are is not compared with what was there. */
-export function arrived(address: u32, size: u32): void {
-  if (!outside(address, size)) writeRange(address, size, load<u32>(CONTROL, Control.storeSite), false);
-}
-
 /** A copy has read bytes for another memory. */
 export function left(address: u32, size: u32): void {
   if (!outside(address, size)) readBulk(address, size);
@@ -98,6 +93,7 @@ export function hostRead(address: u32, size: u32): void {
   if (!outside(address, size)) readRange(address, size);
 }
 
+/** The host, or a copy from another memory, wrote: that is not compared with what was there. */
 export function hostWrote(address: u32, size: u32): void {
   if (!outside(address, size)) writeRange(address, size, load<u32>(CONTROL, Control.storeSite), false);
 }
@@ -111,8 +107,4 @@ export function hostMayRead(): void {
     const end: u32 = min<u32>(((line + 1) << DIRTY_LINE_SHIFT) + 16, COVERED);
     hostReadsAll(line << DIRTY_LINE_SHIFT, end);
   }
-}
-
-export function touched(address: u32, size: u32): void {
-  hostRead(address, size);
 }

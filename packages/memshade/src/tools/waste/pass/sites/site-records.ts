@@ -18,10 +18,6 @@ export interface SiteRecords {
   pushCold(sink: SnippetSink, key: number): void;
   /** In such a function: the first of the parameters with them becomes what `pushStore` and `pushLoad` push. */
   setCold(sink: SnippetSink, parameter: number): void;
-  /** Pushes what tells inline code's calls of the runtime of a site; see `tools/waste/assembly/summary/placed.ts`. `distance`: below `DISTANCES`. */
-  pushPlaced(sink: SnippetSink, key: number, distance: number): void;
-  /** The same of no distance and the site of which a local has what `pushStore` or `pushLoad` push. */
-  pushPlacedOf(sink: SnippetSink, local: number): void;
   /** Pushes what the addresses of counters are counted from. */
   pushBase(sink: SnippetSink): void;
   /** Address, counted from the base, of a store's silent ones; `key` and `site` belong together. */
@@ -36,8 +32,6 @@ export interface SiteRecords {
   pushIdsOf(sink: SnippetSink, local: number): void;
 }
 
-/** Distances that can be told in the number that has the site too. */
-export const DISTANCES = 32;
 /** Records in frames begin at multiples of 8, which are shorter to say as such. */
 const RECORD_UNIT_SHIFT = 3;
 
@@ -77,16 +71,6 @@ export class FixedRecords implements SiteRecords {
   }
 
   setCold(): void {}
-
-  pushPlaced(sink: SnippetSink, key: number, distance: number): void {
-    sink.i32((key * DISTANCES + distance) | 0);
-  }
-
-  pushPlacedOf(sink: SnippetSink, local: number): void {
-    sink.local(Op.LOCAL_GET, local);
-    sink.i32(Math.log2(DISTANCES));
-    sink.plain(Op.I32_SHL);
-  }
 
   /** At the beginning of a function. */
   computeBase(sink: SnippetSink): void {
@@ -167,16 +151,6 @@ export class FramedRecords implements SiteRecords {
     sink.plain(Op.I32_SHL);
     sink.plain(Op.I32_ADD);
     sink.local(Op.LOCAL_SET, parameter);
-  }
-
-  pushPlaced(sink: SnippetSink, key: number, distance: number): void {
-    sink.local(Op.LOCAL_GET, this.frame);
-    sink.i32(((key >>> RECORD_UNIT_SHIFT) * DISTANCES + distance) | 0);
-  }
-
-  pushPlacedOf(sink: SnippetSink, local: number): void {
-    sink.local(Op.LOCAL_GET, local);
-    sink.i32(0);
   }
 
   pushId(sink: SnippetSink, key: number): void {

@@ -159,8 +159,6 @@ export class AttributionPass implements ToolPass {
     if (this.#targets.freesBlocks || this.#targets.polls.mayPoll(callee)) this.#known.forgetAll();
   }
 
-  endBlock(): void {}
-
   merge(position: number): void {
     this.#known.forgetSince(position);
   }
@@ -168,14 +166,6 @@ export class AttributionPass implements ToolPass {
   enterLoop(): void {
     this.#known.forgetAll();
   }
-
-  setGlobal(): number {
-    return -1;
-  }
-
-  grow(): void {}
-
-  end(): void {}
 
   /** What the next bulk instruction or the host touches is charged to the place at `start`. */
   #noteKey(start: number): void {

@@ -1,8 +1,7 @@
+import { FINE_BITS, SINGLE_BITS } from "./layout.generated";
+
 /** Values below have a bin each. */
-const SINGLE: u64 = 4096;
-const SINGLE_BITS: u64 = 12;
-/** Bins per factor of two above: 2 to the power of this. */
-const FINE_BITS: u64 = 5;
+const SINGLE: u64 = 1 << SINGLE_BITS;
 
 /**
  * Adds a value to a histogram. The sums make means of bins exact, and all that is linear in the values; bins

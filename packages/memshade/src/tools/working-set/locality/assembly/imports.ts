@@ -49,7 +49,3 @@ export declare const CONTROL: u32;
 /** Address of the u64 with the accesses that the working-set tool has counted up to its last poll. */
 @external("host", "ACCESSES")
 export declare const ACCESSES: u32;
-
-/** Size of the buffer. */
-@external("host", "BUFFER_BYTES")
-export declare const BUFFER_BYTES: u32;

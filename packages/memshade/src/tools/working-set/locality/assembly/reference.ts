@@ -2,7 +2,6 @@ import { add, addOften, addSmall } from "./histogram";
 import {
   ACCESSES,
   BUFFER,
-  BUFFER_BYTES,
   CACHE_LINES,
   clockNow,
   CONTROL,
@@ -26,11 +25,6 @@ import { moveToFront } from "./order";
 const C_LOADED: usize = 8;
 
 const LINE_SHIFT: u32 = 6;
-/** Multipliers below this are larger than the limit: they are chosen so. */
-const LEAST_UNEVEN_STEP: u32 = 1 << 30;
-/** Longest distance on the clock at which a walk's references are told apart. */
-const LONGEST_WALK: u64 = 1 << 30;
-
 /** A distance among sampled lines, as one among all lines: divided by their rate, rounded. */
 @inline
 function scaled(distance: i32): u64 {
@@ -131,22 +125,6 @@ function positionAt(clock: i32): u64 {
   );
 }
 
-/** Whether the hashes of neighbouring lines are so many apart that of those in between none is sampled. */
-@inline
-function isLinear(): bool {
-  return MULTIPLIER < LEAST_UNEVEN_STEP;
-}
-
-/** Sampling: puts a reference aside until the next poll. */
-export function note(line: u32, site: u32, clock: i32): void {
-  const used = load<u32>(STATE, State.buffered);
-  store<u32>(BUFFER + used, line);
-  store<u32>(BUFFER + used, site, 4);
-  store<i32>(BUFFER + used, clock, Waiting.clock);
-  store<u32>(STATE, used + WAITING_BYTES, State.buffered);
-  if (used + WAITING_BYTES === BUFFER_BYTES) drain();
-}
-
 /** Sampling: the references that inserted code has put aside. */
 export function drain(): void {
   const end = load<u32>(STATE, State.buffered);
@@ -192,86 +170,6 @@ function followAgain(line: u32, from: usize, end: usize, origin: u64): usize {
   addOften(DISTANCES, 0, all);
   store<f64>(STATE, load<f64>(STATE, State.sampled) + all, State.sampled);
   return at;
-}
-
-/** Sampling: references behind a loop, to all lines of a range of memory. */
-export function sampleRange(address: u32, size: u32, site: u32, clock: i32): void {
-  const last = (address + size - 1) >>> LINE_SHIFT;
-  for (let line = address >>> LINE_SHIFT; ; line++) {
-    if (isSampled(line)) note(line, site, clock);
-    if (line === last) return;
-  }
-}
-
-/**
- * Sampling: references behind a loop that came to `end` in `trips` equal steps of at most 64 bytes, `accesses` of the
- * clock each; `extra` more bytes were touched behind each place.
- */
-export function sampleStrided(
-  end: u32,
-  stride: i32,
-  trips: u32,
-  extra: u32,
-  site: u32,
-  clock: i32,
-  accesses: u32,
-): void {
-  if (trips === 0) return;
-  const start = end - trips * stride;
-  const falls = stride < 0;
-  const first = (falls ? end - stride : start) >>> LINE_SHIFT;
-  const last = ((falls ? start : end - stride) + extra) >>> LINE_SHIFT;
-  const count = last - first + 1;
-  const step: u32 = falls ? -stride : stride;
-  const from = falls ? last : first;
-  for (
-    let done = skipLines(from, 0, count, falls);
-    done < count;
-    done = skipLines(from, done + 1, count, falls)
-  ) {
-    const line = falls ? from - done : from + done;
-    if (isSampled(line)) note(line, site, clock + clockBefore(line, start, step, trips, falls, accesses));
-  }
-}
-
-/** What the clock counted from when a walk came to a line until its end. */
-@inline
-function clockBefore(line: u32, start: u32, step: u32, trips: u32, falls: bool, accesses: u32): i32 {
-  const edge = line << LINE_SHIFT;
-  const bytes = falls ? start - min(start, edge + 63) : max(edge, start) - start;
-  const left = <u64>(trips - min(trips, stepsIn(bytes, step))) * accesses;
-  return <i32>min(left, LONGEST_WALK);
-}
-
-/** Most steps are of a size for which nothing needs to be divided. */
-@inline
-function stepsIn(bytes: u32, step: u32): u32 {
-  return (step & (step - 1)) === 0 ? bytes >>> ctz(step) : bytes / step;
-}
-
-/** How many lines of a walk have been passed by at the next one that may be sampled: hardly any is. */
-@inline
-function skipLines(from: u32, done: u32, count: u32, falls: bool): u32 {
-  if (!isLinear()) return skipByFour(from, done, count, falls);
-  if (done >= count) return done;
-  const hash = hashLine(falls ? from - done : from + done);
-  // Up: to the first hash behind zero, if this is not one. Down: to the last one before zero.
-  return done + (falls ? hash / MULTIPLIER : hash < MULTIPLIER ? 0 : (MULTIPLIER - 1 - hash) / MULTIPLIER);
-}
-
-@inline
-function skipByFour(from: u32, begun: u32, count: u32, falls: bool): u32 {
-  const limits = i32x4.splat(LIMIT);
-  let done = begun;
-  for (; done + 4 <= count; done += 4) {
-    const lowest = falls ? from - done - 3 : from + done;
-    const hashes = i32x4.add(
-      i32x4.splat(hashLine(lowest)),
-      i32x4(0, MULTIPLIER, 2 * MULTIPLIER, 3 * MULTIPLIER),
-    );
-    if (v128.any_true(i32x4.le_u(hashes, limits))) break;
-  }
-  return done;
 }
 
 /** A bulk instruction: one reference for each line. The clock counts one access for all. */

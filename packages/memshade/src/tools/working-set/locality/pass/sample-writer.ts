@@ -1,10 +1,9 @@
 import { NO_LOCAL } from "../../../../rewrite/walk/operand-stack.ts";
 import type { SnippetSink } from "../../../../rewrite/write/snippet-sink.ts";
 import * as Op from "../../../../wasm/op.generated.ts";
-import { LINE_SHIFT, writeLine } from "../../pass/marks/line-of-address.ts";
-import { LINE_BYTES } from "../../pass/marks/place-group.ts";
+import { writeLine } from "../../pass/marks/line-of-address.ts";
 import { WAITING_BYTES } from "../layout.ts";
-import { BUFFER_BYTES } from "../memory-plan.ts";
+import { BUFFER_BYTES, HASH_RANGE } from "../memory-plan.ts";
 
 /** Indices and addresses in the instrumented module that the code of sampling refers to. */
 export interface SampleTargets {
@@ -13,8 +12,6 @@ export interface SampleTargets {
   /** A line is sampled if `multiplier` × its number, 32 bits, is at most `limit`. */
   multiplier: number;
   limit: number;
-  /** (line, site, clock): a sampled reference. */
-  note: number;
   /** Where references wait that inserted code puts aside itself: the buffer, and where the bytes used of it are. */
   buffer: number;
   bufferedAt: number;
@@ -31,13 +28,11 @@ export interface SampledPlace {
   upperSite: number;
 }
 
-const SELECT = 0x1b;
 const NO_RESULT = 0x40;
 /** Size of a reference in the buffer, as a power of two. */
 const WAITING_SHIFT = Math.log2(WAITING_BYTES);
 /** A line that no memory has. */
 const NO_LINE = -1;
-const HASH_RANGE = 2 ** 32;
 
 /** Writes the code that compares hashes of lines, and puts references to sampled ones aside. */
 export class SampleWriter {
@@ -57,53 +52,8 @@ export class SampleWriter {
     if (either < HASH_RANGE) this.#eitherLimit = either;
   }
 
-  /** On the stack: whether the line of the address that `address` pushes is sampled. */
-  isSampled(sink: SnippetSink, address: () => void): void {
-    address();
-    sink.i32(LINE_SHIFT);
-    sink.plain(Op.I32_SHR_U);
-    this.#compareHash(sink);
-  }
-
-  /**
-   * On the stack: whether a walk of `trips` (a local) steps that touches `extra` more bytes behind each place may have come
-   * to a sampled line; `highest` pushes the address of its highest byte. Hashes rise from line to line, so that of the last one
-   * tells, for walks up to some length. False where they do not: nothing is written then.
-   */
-  walkMayBeSampled(
-    sink: SnippetSink,
-    highest: () => void,
-    { trips, step, extra }: { trips: number; step: number; extra: number },
-  ): boolean {
-    if (this.#eitherLimit === undefined) return false;
-    const risePerByte = (this.#targets.multiplier >>> 0) / LINE_BYTES;
-    const limit = this.#eitherLimit + Math.ceil(extra * risePerByte);
-    const rise = Math.ceil(step * risePerByte);
-    const mostTrips = Math.floor((HASH_RANGE - 1 - limit) / rise);
-    if (mostTrips < 1) return false;
-    sink.local(Op.LOCAL_GET, trips);
-    sink.i32(mostTrips);
-    sink.plain(Op.I32_GT_U);
-    highest();
-    sink.i32(LINE_SHIFT);
-    sink.plain(Op.I32_SHR_U);
-    sink.i32(this.#targets.multiplier);
-    sink.plain(Op.I32_MUL);
-    sink.local(Op.LOCAL_GET, trips);
-    sink.i32(rise);
-    sink.plain(Op.I32_MUL);
-    sink.i32(limit | 0);
-    sink.plain(Op.I32_ADD);
-    sink.plain(Op.I32_LE_U);
-    sink.plain(Op.I32_OR);
-    return true;
-  }
-
-  /**
-   * Notes the references whose lines are sampled. The engine must know that to be rare, or it costs registers. `often`: more
-   * may come together than can wait.
-   */
-  sample(sink: SnippetSink, place: SampledPlace, often: boolean): void {
+  /** Notes the references whose lines are sampled. The engine must know that to be rare, or it costs registers. */
+  sample(sink: SnippetSink, place: SampledPlace): void {
     this.#line(sink, place, 0);
     sink.local(Op.LOCAL_TEE, this.lower);
     if (place.extra === 0) this.#compareHash(sink);
@@ -114,8 +64,7 @@ export class SampleWriter {
       this.#line(sink, place, place.extra);
       sink.local(Op.LOCAL_SET, this.upper);
     }
-    if (often) this.#note(sink, place);
-    else if (place.extra === 0) this.#putAside(sink, place.site);
+    if (place.extra === 0) this.#putAside(sink, place.site);
     else this.#putBothAside(sink, place);
     sink.end();
   }
@@ -155,22 +104,6 @@ export class SampleWriter {
     sink.i32(limit);
     sink.plain(Op.I32_LE_U);
     sink.plain(Op.I32_OR);
-  }
-
-  /** Notes a place by calls of the runtime, which leaves out lines that are not sampled. */
-  #note(sink: SnippetSink, { site, extra, upperSite }: SampledPlace): void {
-    sink.local(Op.LOCAL_GET, this.lower);
-    sink.i32(site);
-    this.#writeClock(sink);
-    sink.indexed(Op.CALL, this.#targets.note);
-    if (extra === 0) return;
-    sink.local(Op.LOCAL_GET, this.upper);
-    sink.i32(NO_LINE);
-    this.#isTwo(sink);
-    sink.plain(SELECT);
-    sink.i32(upperSite);
-    this.#writeClock(sink);
-    sink.indexed(Op.CALL, this.#targets.note);
   }
 
   #isTwo(sink: SnippetSink): void {

@@ -17,8 +17,6 @@ export interface Touch {
   held: number;
   /** It turned out not to be needed. */
   isGone: boolean;
-  /** It is in a loop that does not poll: more may come together there than can wait. */
-  isOften: boolean;
   /** It is known at the place of the walk. */
   isKnown: boolean;
   /** The basic block that it is in, by number, and its position. */
@@ -98,7 +96,6 @@ export class Touches {
       extra: 0,
       upperSite: touch.site,
       isGone: false,
-      isOften: false,
       isKnown: true,
       block: this.#block,
     };

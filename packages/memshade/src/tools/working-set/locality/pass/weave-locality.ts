@@ -7,7 +7,7 @@ import { accessesAt, clockAt, type WorkingSetLayout } from "../../memory-plan.ts
 import { State } from "../layout.ts";
 import { LOCALITY_RUNTIME_BASE64 } from "../locality.generated.ts";
 import { localityConstants, PREFIX, planLocality } from "../memory-plan.ts";
-import type { SamplingTargets } from "./sampling-pass.ts";
+import type { SampleTargets } from "./sample-writer.ts";
 
 /** Accesses take at least so many bytes of code: a bound for the number of sites. */
 const LEAST_ACCESS_BYTES = 4;
@@ -23,7 +23,7 @@ export interface WovenLocality {
   /** Exact: function (address, size, site) behind each access. */
   access: number | undefined;
   /** Sampling: what touches do besides. */
-  sampling: SamplingTargets | undefined;
+  sampling: SampleTargets | undefined;
   /** Function without parameters to call before each poll, −1 for none. */
   beforePoll: number;
   /** For the host that reads the tables: the layout's fields, prefixed. */
@@ -63,9 +63,6 @@ export function weaveLocality(
           limit: layout.limit | 0,
           buffer: layout.buffer,
           bufferedAt: layout.state + State.buffered,
-          note: target("note"),
-          sampleRange: target("sampleRange"),
-          sampleStrided: target("sampleStrided"),
         },
     beforePoll: layout.exact ? -1 : target("drain"),
     description: describeLayout(PREFIX, layout),

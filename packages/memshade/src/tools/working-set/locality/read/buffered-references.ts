@@ -1,9 +1,6 @@
 import { WAITING_BYTES, Waiting } from "../layout.ts";
-import type { LocalityLayout } from "../memory-plan.ts";
+import { HASH_RANGE, type LocalityLayout } from "../memory-plan.ts";
 import { addTo, type Bins } from "./locality-bins.ts";
-
-/** Hashes of lines are below this. */
-export const HASH_RANGE = 2 ** 32;
 
 /** What is known of a run's locality so far. */
 export interface OpenTables {

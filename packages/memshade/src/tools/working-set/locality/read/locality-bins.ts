@@ -1,10 +1,8 @@
-import type { LocalityLayout } from "../memory-plan.ts";
+import { BIN_BYTES, FINE_BITS, SINGLE_BITS } from "../layout.ts";
+import { HISTOGRAM_BINS } from "../memory-plan.ts";
 
-const BIN_BYTES = 16;
-/** Values below have a bin each; above, each factor of two has 32. */
-const SINGLE_BINS = 4096;
-const SINGLE_BITS = 12;
-const FINE_BITS = 5;
+/** Values below have a bin each. */
+const SINGLE_BINS = 2 ** SINGLE_BITS;
 
 /** (mean value of a bin, weight), smallest value first. */
 export type Weighted = [value: number, weight: number][];
@@ -13,9 +11,9 @@ export type Weighted = [value: number, weight: number][];
 export type Bins = Map<number, { weight: number; sum: number }>;
 
 /** Reads the histogram at an address. */
-export function readBins(view: DataView, at: number, layout: LocalityLayout): Bins {
+export function readBins(view: DataView, at: number): Bins {
   const bins: Bins = new Map();
-  for (let bin = 0; bin * BIN_BYTES < layout.firsts - layout.times; bin++) {
+  for (let bin = 0; bin < HISTOGRAM_BINS; bin++) {
     const weight = view.getFloat64(at + bin * BIN_BYTES, true);
     if (weight !== 0) bins.set(bin, { weight, sum: view.getFloat64(at + bin * BIN_BYTES + 8, true) });
   }
@@ -40,5 +38,7 @@ function binOf(value: number): number {
   if (value < SINGLE_BINS) return value;
   const high = Math.floor(Math.log2(value));
   const exact = 2 ** high > value ? high - 1 : 2 ** (high + 1) <= value ? high + 1 : high;
-  return SINGLE_BINS + (exact - SINGLE_BITS) * 32 + Math.floor(value / 2 ** (exact - FINE_BITS)) - 32;
+  return (
+    SINGLE_BINS + (exact - SINGLE_BITS - 1) * 2 ** FINE_BITS + Math.floor(value / 2 ** (exact - FINE_BITS))
+  );
 }

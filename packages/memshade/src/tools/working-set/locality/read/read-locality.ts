@@ -1,6 +1,6 @@
 import { ENTRY_BYTES, Entry, FRONT_LINES, IN_FRONT, NO_SITE, SITE_BYTES, Site, State } from "../layout.ts";
-import type { LocalityLayout } from "../memory-plan.ts";
-import { followBuffered, HASH_RANGE, type OpenTables } from "./buffered-references.ts";
+import { HASH_RANGE, type LocalityLayout } from "../memory-plan.ts";
+import { followBuffered, type OpenTables } from "./buffered-references.ts";
 import { addTo, type Bins, readBins, type Weighted, weighted } from "./locality-bins.ts";
 
 export interface LocalitySiteCount {
@@ -39,9 +39,9 @@ export function readLocality(
     references: layout.exact ? counted : accesses + counted,
     sampled: view.getFloat64(state + State.sampled, true),
     cold: view.getFloat64(state + State.cold, true),
-    distances: readBins(view, layout.distances, layout),
-    times: readBins(view, layout.times, layout),
-    firsts: readBins(view, layout.firsts, layout),
+    distances: readBins(view, layout.distances),
+    times: readBins(view, layout.times),
+    firsts: readBins(view, layout.firsts),
     sites: readSites(view, layout),
     positions: readPositions(view, layout),
   };

@@ -32,8 +32,8 @@ export abstract class BesideMarks implements ToolPass {
     this.marks.enterLoop(body);
   }
 
-  leaveLoop(start: number, end: number, oneBlock: boolean): void {
-    this.marks.leaveLoop(start, end, oneBlock);
+  leaveLoop(): void {
+    this.marks.leaveLoop();
   }
 
   merge(position: number): void {
@@ -42,10 +42,6 @@ export abstract class BesideMarks implements ToolPass {
 
   leave(start: number): void {
     this.marks.leave(start);
-  }
-
-  setGlobal(): number {
-    return this.marks.setGlobal();
   }
 
   grow(memory: number, start: number, end: number): void {

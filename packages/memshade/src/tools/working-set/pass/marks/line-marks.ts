@@ -1,19 +1,9 @@
 import { CONSTANT } from "../../../../rewrite/walk/value-numbers.ts";
-import type { OptionalInsertion } from "../../../../rewrite/write/insertions.ts";
 import { KnownPlaces } from "./known-places.ts";
 import { type Mark, PlaceGroup, type TestedMarks } from "./place-group.ts";
 
-/** A group whose marks have been asked for: what a loop needs to take them along. */
-export interface MarkedGroup {
-  base: number;
-  local: number;
-  /** Marks that are right whatever the address. */
-  marks: Mark[];
-  insertions: OptionalInsertion[];
-}
-
 /** Asks for the insertions that mark a group's lines. */
-type InsertMarks = (group: PlaceGroup, marks: Mark[], tested: TestedMarks | undefined) => MarkedGroup;
+type InsertMarks = (group: PlaceGroup, marks: Mark[], tested: TestedMarks | undefined) => void;
 
 /** Groups of one basic block that may be open at once; further places close the block's groups early. */
 const MOST_GROUPS = 64;
@@ -29,8 +19,6 @@ export class LineMarks {
   readonly #known = new KnownPlaces();
   /** Aligned places are taken to lie in one line. */
   readonly #trusted: boolean;
-  /** Groups marked so far in this function. */
-  marked: MarkedGroup[] = [];
 
   constructor(trusted: boolean, insert: InsertMarks) {
     this.#trusted = trusted;
@@ -40,7 +28,6 @@ export class LineMarks {
   reset(): void {
     this.#open = 0;
     this.#known.forgetAll();
-    this.marked = [];
   }
 
   /**
@@ -84,7 +71,7 @@ export class LineMarks {
     const { base, position } = group;
     const marks = group.marks(this.#trusted);
     const tested = this.#trusted || base === CONSTANT ? undefined : group.testedMarks();
-    this.marked.push(this.#insert(group, marks, tested));
+    this.#insert(group, marks, tested);
     for (const { offset, kinds } of marks) this.#known.add(base, offset, offset + 1, kinds, position);
   }
 

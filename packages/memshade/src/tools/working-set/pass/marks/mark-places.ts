@@ -1,7 +1,6 @@
 import { CONSTANT } from "../../../../rewrite/walk/value-numbers.ts";
-import { type Insertions, OptionalInsertion } from "../../../../rewrite/write/insertions.ts";
+import type { Insertion, Insertions } from "../../../../rewrite/write/insertions.ts";
 import * as Op from "../../../../wasm/op.generated.ts";
-import type { MarkedGroup } from "./line-marks.ts";
 import { LINE_SHIFT } from "./line-of-address.ts";
 import type { MarkWriter } from "./mark-writer.ts";
 import type { Mark, PlaceGroup, TestedMarks } from "./place-group.ts";
@@ -20,41 +19,34 @@ export class MarkPlaces {
   }
 
   /** Marks a group where it is accessed first. `tested`: the same marks with a test, where that takes fewer. */
-  mark(
-    insertions: Insertions,
-    group: PlaceGroup,
-    marks: Mark[],
-    tested: TestedMarks | undefined,
-  ): MarkedGroup {
-    const { base, local, end } = group;
+  mark(insertions: Insertions, group: PlaceGroup, marks: Mark[], tested: TestedMarks | undefined): void {
+    const { base, end } = group;
     const steps = base === CONSTANT ? this.#markLines(marks) : this.#markPlaces(group, marks, tested);
     // Before what keeps the access's result.
     for (const step of steps) insertions.addEarly(end, step);
-    return { base, local, marks, insertions: steps };
   }
 
-  #markLines(marks: Mark[]): OptionalInsertion[] {
-    return linesOf(marks, this.#lines).map(
-      ([line, kinds]) => new OptionalInsertion((sink) => this.#writer.markLine(sink, line, kinds)),
-    );
+  #markLines(marks: Mark[]): Insertion[] {
+    return linesOf(marks, this.#lines).map(([line, kinds]) => ({
+      write: (sink) => this.#writer.markLine(sink, line, kinds),
+    }));
   }
 
-  #markPlaces(
-    { local, held }: PlaceGroup,
-    marks: Mark[],
-    tested: TestedMarks | undefined,
-  ): OptionalInsertion[] {
-    const mark = ({ offset, kinds }: Mark) =>
-      new OptionalInsertion((sink) => this.#writer.mark(sink, local, (offset - held) | 0, kinds));
+  #markPlaces({ local, held }: PlaceGroup, marks: Mark[], tested: TestedMarks | undefined): Insertion[] {
+    const mark = ({ offset, kinds }: Mark): Insertion => ({
+      write: (sink) => this.#writer.mark(sink, local, (offset - held) | 0, kinds),
+    });
     if (tested === undefined) return marks.map(mark);
     const { always, unaligned, offset, mask } = tested;
     const displacement = (offset - held) & mask;
-    const begin = new OptionalInsertion((sink) => {
-      this.#writer.isUnaligned(sink, local, displacement, mask);
-      sink.rarely();
-      sink.open(Op.IF, NO_RESULT);
-    });
-    const end = new OptionalInsertion((sink) => sink.end());
+    const begin: Insertion = {
+      write: (sink) => {
+        this.#writer.isUnaligned(sink, local, displacement, mask);
+        sink.rarely();
+        sink.open(Op.IF, NO_RESULT);
+      },
+    };
+    const end: Insertion = { write: (sink) => sink.end() };
     return [...always.map(mark), begin, ...unaligned.map(mark), end];
   }
 }
