@@ -61,7 +61,7 @@ const module = record<RunModule>({
   instances: count,
   start: textLike(/^0x[0-9a-f]{1,16}$/, "a hexadecimal address"),
   allocator,
-  functions: list(record<RunFunction>({ index: count, name: optional(text), offset: count, end: count })),
+  functions: list(record<RunFunction>({ index: integer, name: optional(text), offset: count, end: count })),
   notTracked: list(text),
 });
 

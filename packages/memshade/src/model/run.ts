@@ -95,7 +95,7 @@ export interface RunAllocator {
 }
 
 export interface RunFunction {
-  /** Index in the original module. */
+  /** Index in the original module; −1 stands for calling contexts beyond the bounds. */
   index: number;
   name?: string | undefined;
   /** Offsets of the body in the code section payload: first byte and byte after the last. */

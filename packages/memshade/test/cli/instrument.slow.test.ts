@@ -51,6 +51,9 @@ describe("memshade instrument", () => {
     expect(await sentences(`(module (memory 1) ${touching})`)).toMatch(
       /^memshade: No allocator was found: allocations are not tracked\. Name the functions with [^\n]+\n$/,
     );
+    expect(await sentences(`(module (func (export "run")))`)).toBe(
+      "memshade: The module has no linear memory: there is nothing to profile in it.\n",
+    );
     const dylink = [0, 10, 8, ...Buffer.from("dylink.0"), 0];
     expect(await sentences(`(module (import "env" "memory" (memory 1)) ${touching})`, ...dylink)).toMatch(
       /^memshade: A dynamic library [^\n]+\n$/,

@@ -21,6 +21,13 @@ describe("reading run.json", () => {
     expect(readRun(JSON.stringify(withoutHeap)).heap).toBeUndefined();
   });
 
+  it("takes the function that stands for calling contexts beyond the bounds", () => {
+    const overflow = { index: -1, name: "[calling contexts beyond --max-contexts]", offset: 0, end: 1 };
+    const [module] = run.modules;
+    const full = { ...run, modules: [{ ...module, functions: [overflow, ...module.functions] }] };
+    expect(readRun(JSON.stringify(full))).toEqual(full);
+  });
+
   it.each([
     ["not JSON", "{", "it is not JSON"],
     [

@@ -52,9 +52,10 @@ export function addInstrumentCommand(program: Command): void {
         `${flags.output} written (${growth} times the size); read its profile with the loader, see docs/loader.md`,
       );
       const { refused } = info.allocator;
-      if (info.tools.some((tool) => tool === "heap" || tool === "alloc") && refused !== undefined)
-        say(refused);
-      for (const sentence of info.notTracked) say(sentence);
+      const seeksBlocks = info.tools.some((tool) => tool === "heap" || tool === "alloc");
+      const refusals = seeksBlocks && refused !== undefined ? [refused] : [];
+      // Why there are no blocks may be why there is nothing else.
+      for (const sentence of new Set([...refusals, ...info.notTracked])) say(sentence);
     });
 }
 
