@@ -78,7 +78,7 @@ describe("lines touched", () => {
     expect(touched(body)).toMatchObject(expected);
   });
 
-  it("of an unaligned access are one with --assume-aligned", () => {
+  it("of an unaligned access are one where accesses are taken to be aligned", () => {
     expect(touched("(drop (i64.load offset=60 (local.get $a)))", { assumeAligned: true })).toMatchObject({
       read: 1,
     });

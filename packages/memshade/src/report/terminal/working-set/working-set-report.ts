@@ -11,7 +11,7 @@ import { printChain } from "../common/call-path.ts";
 import { printGaps, printWrapped } from "../common/header.ts";
 import { Screen, type ScreenOptions } from "../common/screen.ts";
 import { sparkline } from "../common/sparkline.ts";
-import { bar, padLeft, padRight, printable } from "../common/text.ts";
+import { bar, cutMiddle, padLeft, padRight, printable } from "../common/text.ts";
 import { printAttributions, printInterval } from "./attribution-report.ts";
 import { printLocality } from "./locality-report.ts";
 import { callerName } from "./working-set-table.ts";
@@ -34,12 +34,11 @@ export function workingSetReport(profile: WorkingSetProfile, options: WorkingSet
   const screen = new Screen(options);
   const { paint } = screen;
   const command = printable(profile.command.join(" "));
-  screen.print(paint.heading(`Working set of ${command === "" ? printable(profile.program) : command}`));
+  const heading = `Working set of ${command === "" ? printable(profile.program) : command}`;
+  screen.print(paint.heading(screen.isWide ? heading : cutMiddle(heading, screen.width)));
   printGaps(screen, profile.notTracked);
   if (profile.options.assumeAligned)
-    screen.print(
-      paint.faint("Accesses were taken to be aligned as their hints say; --no-assume-aligned does without."),
-    );
+    screen.print(paint.faint("Accesses were taken to be aligned as their hints say."));
   if (profile.instances.length === 0) screen.print("", "No module with a memory was run.");
   for (const instance of profile.instances) printInstance(screen, profile, instance, options);
   return screen.text();

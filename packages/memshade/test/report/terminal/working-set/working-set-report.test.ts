@@ -240,3 +240,22 @@ describe("workingset.json", () => {
     expect(() => readWorkingSet(JSON.stringify(damaged))).toThrow(/different lengths/);
   });
 });
+
+describe("the heading", () => {
+  it("is no wider than the screen, however long the command is", () => {
+    const profile = {
+      ...TWO_PHASES,
+      command: ["/a/long/way/to/the/program.wasm", ..."abcdefghijklmnopqrstuvwxyz"],
+    };
+    const headingOf = (isWide: boolean) =>
+      workingSetReport(profile, {
+        paint: createPaint(false),
+        width: 60,
+        isWide,
+        rows: 4,
+        input: "run",
+      }).split("\n")[0];
+    expect(headingOf(false)).toHaveLength(60);
+    expect(headingOf(true)).toBe(`Working set of ${profile.command.join(" ")}`);
+  });
+});
