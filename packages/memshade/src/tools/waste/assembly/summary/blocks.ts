@@ -1,7 +1,8 @@
 // Blocks of the heap and frames of the stack in summary mode.
 import { outside } from "./accesses";
 import { writeRange } from "./ranges";
-import { areGone, invalidate, moveBytes } from "./bytes";
+import { moveBytes } from "./bytes";
+import { areGone, invalidate } from "./gone";
 import { claim } from "./claim";
 import { markDirty } from "../dirty";
 import { REALLOC_FORGETS, setStackPointer, stackPointer } from "../imports";

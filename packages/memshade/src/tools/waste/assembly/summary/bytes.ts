@@ -10,6 +10,9 @@ import { Store } from "../layout.generated";
 // the system gave it. Whose ids the others are, and what stands for bytes of stores that have none: ids.ts.
 export const READ: u32 = 0xffff;
 
+/** Lowest bits of ids side by side. */
+export const LOWEST: u64 = 0x0001000100010001;
+
 @inline
 export function bump(at: usize, by: u64): void {
   store<u64>(at, load<u64>(at) + by);
@@ -21,6 +24,11 @@ export function isReal(id: u32): bool {
 @inline
 export function isInvalid(id: u32): bool {
   return id === INVALID || (ZERO_IS_VALID === 0 && id === 0);
+}
+/** Ids of four invalid bytes. */
+@inline
+export function gone(): u64 {
+  return <u64>INVALID * LOWEST;
 }
 @inline
 export function idAt(address: u32): u32 {
@@ -373,7 +381,7 @@ export function hostReadsAll(from: u32, end: u32): void {
 
 /** Whether 128 bytes of the shadow hold one id only. */
 @inline
-function isFilled(at: usize, id: u32): bool {
+export function isFilled(at: usize, id: u32): bool {
   const all = i16x8.splat(<i16>id);
   const low = v128.or(
     v128.or(v128.xor(v128.load(at), all), v128.xor(v128.load(at, 16), all)),
@@ -387,7 +395,7 @@ function isFilled(at: usize, id: u32): bool {
 }
 
 @inline
-function fillLine(at: usize, all: v128): void {
+export function fillLine(at: usize, all: v128): void {
   v128.store(at, all);
   v128.store(at, all, 16);
   v128.store(at, all, 32);
@@ -396,177 +404,6 @@ function fillLine(at: usize, all: v128): void {
   v128.store(at, all, 80);
   v128.store(at, all, 96);
   v128.store(at, all, 112);
-}
-
-@inline
-function gone(): u64 {
-  return <u64>INVALID * LOWEST;
-}
-
-/** Lowest bits of ids side by side. */
-const LOWEST: u64 = 0x0001000100010001;
-
-/** Whether there is nobody to charge for bytes that go: all were read, or invalid before. Of several words, all bits they share. */
-@inline
-function areNobodys(ids: u64): bool {
-  return (ids | LOWEST) === -1;
-}
-
-/** Blocks from this size on are looked at as vectors. */
-const LARGE_BLOCK: u32 = 512;
-/** Bytes of shadow that are looked at together in what is not small. */
-const PIECE: u32 = 128;
-
-/** The memory is gone: bytes that nobody read are charged to their writers. */
-export function invalidate(address: u32, size: u32): void {
-  resolveOverflow(address, size, Store.deallocated);
-  let at: usize = address << 1;
-  if (size >= PIECE >>> 1) at = size < LARGE_BLOCK ? invalidatePieces(at, size) : invalidateLines(at, size);
-  // Words as wide as the stores that filled them: a processor has not put those into its cache yet when a frame ends.
-  if ((size & 32) !== 0) {
-    invalidateHalf(at);
-    invalidateHalf(at + 32);
-    at += 64;
-  }
-  if ((size & 16) !== 0) {
-    invalidateHalf(at);
-    at += 32;
-  }
-  if ((size & 8) !== 0) {
-    invalidateWord(at);
-    invalidateWord(at + 8);
-    at += 16;
-  }
-  if ((size & 4) !== 0) {
-    invalidateWord(at);
-    at += 8;
-  }
-  if ((size & 3) === 0) return;
-  // Ids behind the end stay.
-  const behind: u64 = (<u64>-1) << ((size & 3) << 4);
-  const ids = load<u64>(at);
-  if (!areNobodys(ids | behind)) chargeWord(ids | behind);
-  store<u64>(at, (ids & behind) | (gone() & ~behind));
-}
-
-/** As `invalidate`, of the 4 bytes whose words are at `at`. */
-@inline
-function invalidateWord(at: usize): void {
-  if (!areNobodys(load<u64>(at))) chargeWord(load<u64>(at));
-  store<u64>(at, gone());
-}
-
-/** As `invalidate`, of the 16 bytes whose words are at `at`. */
-@inline
-function invalidateHalf(at: usize): void {
-  if (!areNobodys(load<u64>(at) & load<u64>(at, 8) & load<u64>(at, 16) & load<u64>(at, 24)))
-    chargeWords(at, 32);
-  const all = i64x2.splat(gone());
-  v128.store(at, all);
-  v128.store(at, all, 16);
-}
-
-/** Which bits of the ids of 16 bytes differ from those of invalid ones. */
-@inline
-function notGone(at: usize): v128 {
-  const all = i64x2.splat(gone());
-  return v128.or(v128.xor(v128.load(at), all), v128.xor(v128.load(at, 16), all));
-}
-
-/** Whether 64 bytes are invalid. */
-@inline
-function isPieceGone(at: usize): bool {
-  const low = v128.or(notGone(at), notGone(at + 32));
-  return !v128.any_true(v128.or(low, v128.or(notGone(at + 64), notGone(at + 96))));
-}
-
-/** The same of any size. Both ends of a range are looked at, which may overlap: few branches, for blocks are of all sizes. */
-export function areGone(address: u32, size: u32): bool {
-  const at: usize = address << 1;
-  const end: usize = (address + size) << 1;
-  if (size < 16) {
-    if (size < 4) return false;
-    let other = (load<u64>(at) ^ gone()) | (load<u64>(end - 8) ^ gone());
-    if (size > 8) other |= (load<u64>(at, 8) ^ gone()) | (load<u64>(end - 16) ^ gone());
-    return other === 0;
-  }
-  let other = v128.or(notGone(at), notGone(end - 32));
-  if (size > 32) other = v128.or(other, v128.or(notGone(at + 32), notGone(end - 64)));
-  if (size > 64) {
-    other = v128.or(other, v128.or(notGone(at + 64), notGone(end - 96)));
-    other = v128.or(other, v128.or(notGone(at + 96), notGone(end - 128)));
-  }
-  if (v128.any_true(other)) return false;
-  for (let next = address + 64; size > 128; size -= 64, next += 64) if (!isPieceGone(next << 1)) return false;
-  return true;
-}
-
-/** Invalidates the whole pieces of a range. Returns where they end. */
-function invalidatePieces(at: usize, size: u32): usize {
-  const all = i64x2.splat(gone());
-  const end = at + ((size << 1) & ~(PIECE - 1));
-  for (; at !== end; at += PIECE) {
-    if (isPieceGone(at)) continue;
-    const low =
-      load<u64>(at) &
-      load<u64>(at, 8) &
-      load<u64>(at, 16) &
-      load<u64>(at, 24) &
-      load<u64>(at, 32) &
-      load<u64>(at, 40) &
-      load<u64>(at, 48) &
-      load<u64>(at, 56);
-    const high =
-      load<u64>(at, 64) &
-      load<u64>(at, 72) &
-      load<u64>(at, 80) &
-      load<u64>(at, 88) &
-      load<u64>(at, 96) &
-      load<u64>(at, 104) &
-      load<u64>(at, 112) &
-      load<u64>(at, 120);
-    if (!areNobodys(low & high)) chargeWords(at, PIECE);
-    fillLine(at, all);
-  }
-  return end;
-}
-
-/** As `invalidatePieces`, for large blocks: long stretches of them are of one store. */
-function invalidateLines(at: usize, size: u32): usize {
-  const all = i64x2.splat(gone());
-  const lowest = i64x2.splat(LOWEST);
-  const end = at + ((size << 1) & ~(PIECE - 1));
-  for (; at !== end; at += PIECE) {
-    const low = v128.and(
-      v128.and(v128.load(at), v128.load(at, 16)),
-      v128.and(v128.load(at, 32), v128.load(at, 48)),
-    );
-    const high = v128.and(
-      v128.and(v128.load(at, 64), v128.load(at, 80)),
-      v128.and(v128.load(at, 96), v128.load(at, 112)),
-    );
-    if (v128.any_true(v128.not(v128.or(v128.and(low, high), lowest)))) {
-      if (isFilled(at, load<u16>(at))) chargeGone(load<u16>(at), PIECE >>> 1);
-      else chargeWords(at, PIECE);
-    }
-    fillLine(at, all);
-  }
-  return end;
-}
-
-/** Charges `bytes` bytes of the shadow, which are about to become invalid, to their writers. */
-function chargeWords(at: usize, bytes: u32): void {
-  for (const end = at + bytes; at < end; at += 8) if (!areNobodys(load<u64>(at))) chargeWord(load<u64>(at));
-}
-
-function chargeWord(ids: u64): void {
-  if (ids === rotl<u64>(ids, 16)) chargeGone(<u32>ids & 0xffff, 4);
-  else for (let i = 0; i < 4; i++, ids >>>= 16) chargeGone(<u32>ids & 0xffff, 1);
-}
-
-@inline
-function chargeGone(id: u32, bytes: u32): void {
-  if (isReal(id)) bump(recordOf(id) + Store.deallocated, bytes);
 }
 
 /** Moves what is known of `size` bytes. The bytes left behind become nobody's. */
