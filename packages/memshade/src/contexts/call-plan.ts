@@ -1,7 +1,8 @@
 import { functionsReaching, recursiveComponents } from "../rewrite/facts/call-graph.ts";
-import { FunctionFact, type ModuleScan } from "../rewrite/facts/module-scan.ts";
-import { importsOf, type WasmModule } from "../wasm/index.ts";
+import { FunctionFact, type ModuleScan, usesTailCalls } from "../rewrite/facts/module-scan.ts";
+import { functionCount, importsOf, type WasmModule } from "../wasm/index.ts";
 import { EntryPoints } from "./entry-points.ts";
+import { findCallSites } from "./frames/call-sites.ts";
 
 /** What a call does with the context at hand. */
 export const CallTreatment = {
@@ -13,7 +14,7 @@ export const CallTreatment = {
   Keep: 2,
   /** As Push, and whatever comes back into the module from the host continues there. */
   Host: 3,
-  /** A call out of the module that keeps the context: what comes back in continues in the caller's. */
+  /** A call out of the module, as a rule a tail call: what comes back in continues where the caller was called. */
   KeepHost: 4,
 } as const;
 
@@ -27,6 +28,8 @@ export abstract class CallPlan {
   protected readonly imported: number;
   readonly #reaches: Uint8Array;
   readonly #component: Int32Array;
+  /** Functions that may leave the module by a tail call, 1 for each; empty where there are none. */
+  readonly #leavesForGood: Uint8Array;
 
   /** `targets`: functions in which something happens. `leadsNowhere`: direct calls that lead to none of them. */
   constructor(
@@ -40,6 +43,7 @@ export abstract class CallPlan {
     const all = targets.length === 0 ? [] : [...targets, ...mayRunAnything(module, scan)];
     this.#reaches = functionsReaching(module, scan, all, leadsNowhere);
     this.entries = new EntryPoints(module, scan, (index) => this.reaches(index));
+    this.#leavesForGood = usesTailCalls(scan) ? this.#findLeaving(module, scan) : new Uint8Array(0);
   }
 
   /** Whether something can happen while the function runs, so that it matters who called it. */
@@ -49,6 +53,30 @@ export abstract class CallPlan {
 
   /** `CallTreatment` of a call; `callee` is −1 for one through a table or a reference. */
   abstract treatment(caller: number, callee: number, isTail: boolean): number;
+
+  /**
+   * Whether a function may have left the module by a tail call: then nobody but its caller can put back what says where the
+   * host stands. −1 is one unknown.
+   */
+  leavesForGood(callee: number): boolean {
+    return callee < 0 ? this.#leavesForGood.includes(1) : this.#leavesForGood[callee] === 1;
+  }
+
+  #findLeaving(module: WasmModule, scan: ModuleScan): Uint8Array {
+    const { callee, isTail, firstOfFunction } = findCallSites(module);
+    const count = functionCount(module);
+    const leaving: number[] = [];
+    const tails = new Set<number>();
+    for (let defined = 0; defined < module.bodies.length; defined++) {
+      const caller = defined + this.imported;
+      for (let call = firstOfFunction[defined]; call < firstOfFunction[defined + 1]; call++) {
+        if (!isTail[call]) continue;
+        if (callee[call] < this.imported) leaving.push(caller);
+        else tails.add(caller * count + callee[call]);
+      }
+    }
+    return functionsReaching(module, scan, leaving, (from, to) => !tails.has(from * count + to));
+  }
 
   /** Whether a call is one inside of a recursive component. */
   protected isRecursive(caller: number, callee: number): boolean {

@@ -16,30 +16,44 @@ export interface FollowedCalls {
 }
 
 export interface WrapperSurroundings {
+  /** Functions () → () that are told when the host comes in. */
+  listeners: readonly number[];
+  /** Global that a call by reference from inside has set, −1 where the functions are not called so. */
+  inside: number;
   followed: readonly FollowedCalls[];
   /** Whether the functions can be called by reference too, so also from inside. */
   byReference: boolean;
+  /** Whether the wrappers make way for what they call: the module has tail calls, and chains of them must not grow a stack. */
+  tailCalls: boolean;
   /** Whether exceptions of the host may pass through the module: then they are caught on their way and go on. */
   catchesHostExceptions: boolean;
+  /** Global with a word that the functions take as one more parameter and give back as one more result, −1 where they do not. */
+  carried: number;
   /** Index of a type without parameters and with these results. */
   resultsType(type: FuncType): number;
 }
 
 /**
- * Bodies that take the place of functions which can be called from outside: whoever enters the module starts where the
- * host stands on the shadow stack, and leaves that as it was, also by an exception. A trap cannot be caught, but while the
- * module runs both words say what they said before it was entered.
+ * Bodies that take the place of functions which can be called from outside. Whoever enters the module is announced to those
+ * that listen, and starts where the host stands on the shadow stack. That is left as it was, also by an exception. A trap cannot be
+ * caught, but while the module runs both words say what they said before it was entered.
  */
 export class EntryWrappers {
   readonly #around: WrapperSurroundings;
+  readonly #catches: boolean;
+  /** Whether what a call out of the module has set is set again when the host goes back behind that call. */
+  readonly #keepsInside: boolean;
   /** What stands before and behind the index of the function called: the same for all functions of a type. */
   readonly #parts = new Map<FuncType, { before: Uint8Array; after: Uint8Array }>();
 
   constructor(around: WrapperSurroundings) {
     this.#around = around;
+    const { catchesHostExceptions, tailCalls, followed, inside, byReference } = around;
+    this.#catches = catchesHostExceptions && !tailCalls && followed.length > 0;
+    this.#keepsInside = inside >= 0 && !byReference && !tailCalls;
   }
 
-  /** Body of the wrapper around function `target` of type `type`. */
+  /** Body of the wrapper around function `target`, which was one of type `type`. */
   body(target: number, type: FuncType): Uint8Array {
     let parts = this.#parts.get(type);
     if (parts === undefined) {
@@ -54,48 +68,62 @@ export class EntryWrappers {
   }
 
   #before(type: FuncType): Uint8Array {
-    const { followed, catchesHostExceptions, byReference, resultsType } = this.#around;
-    const body = new BodyBuilder(followed.map(() => I32));
-    followed.forEach(({ shadowMemory, stackGlobal, frames }, i) => {
-      const entry = type.params.length + i;
-      const load = (word: number): void => {
-        body
-          .instructions(placeCode(frames.hostWord))
-          .op("i32.load", 2 | HAS_MEMORY_INDEX, shadowMemory, word);
-      };
-      load(ENTRY_WORD);
-      body.op("local.set", entry);
-      // Through a reference the module calls itself too, having said so in the host word alone.
-      if (byReference) load(HOST_WORD);
-      else body.op("local.get", entry);
-      body.instructions(placeCode(frames.emptyStack)).op("i32.add").op("global.set", stackGlobal);
-      body.instructions(placeCode(frames.hostWord)).op("local.get", entry);
-      body.op("i32.store", 2 | HAS_MEMORY_INDEX, shadowMemory, HOST_WORD);
+    const { followed, inside, carried, tailCalls, resultsType } = this.#around;
+    const locals = followed.length + (this.#keepsInside ? 1 : 0);
+    const body = new BodyBuilder(Array<number>(locals).fill(I32));
+    if (this.#keepsInside) body.op("global.get", inside).op("local.set", type.params.length + followed.length);
+    this.#announce(body);
+    followed.forEach((calls, i) => {
+      this.#start(body, calls, type.params.length + i);
     });
-    if (catchesHostExceptions && type.results.length > 1) body.openTyped("try", resultsType(type));
-    else if (catchesHostExceptions) body.open("try", type.results[0]);
+    if (this.#catches && type.results.length > 1) body.openTyped("try", resultsType(type));
+    else if (this.#catches) body.open("try", type.results[0]);
     for (let i = 0; i < type.params.length; i++) body.op("local.get", i);
-    return body.op("call").unfinished();
+    if (carried >= 0) body.op("global.get", carried);
+    return body.op(tailCalls ? "return_call" : "call").unfinished();
+  }
+
+  /** Tells those that listen of the host, but not of the module's own calls. */
+  #announce(body: BodyBuilder): void {
+    const { listeners, inside, byReference } = this.#around;
+    if (inside >= 0 && byReference) body.op("global.get", inside).open("if");
+    if (inside >= 0) body.i32(0).op("global.set", inside);
+    if (inside >= 0 && byReference) body.op("else");
+    for (const listener of listeners) body.op("call", listener);
+    if (inside >= 0 && byReference) body.end();
+  }
+
+  /** Starts where the host stands, whose word the local `entry` keeps. */
+  #start(body: BodyBuilder, { shadowMemory, stackGlobal, frames }: FollowedCalls, entry: number): void {
+    const load = (word: number): void => {
+      body.instructions(placeCode(frames.hostWord));
+      body.op("i32.load", 2 | HAS_MEMORY_INDEX, shadowMemory, word);
+    };
+    load(ENTRY_WORD);
+    body.op("local.set", entry);
+    // Through a reference the module calls itself too, having said so in the host word alone.
+    if (this.#around.byReference) load(HOST_WORD);
+    else body.op("local.get", entry);
+    body.instructions(placeCode(frames.emptyStack)).op("i32.add").op("global.set", stackGlobal);
+    body.instructions(placeCode(frames.hostWord)).op("local.get", entry);
+    body.op("i32.store", 2 | HAS_MEMORY_INDEX, shadowMemory, HOST_WORD);
   }
 
   #after(type: FuncType): Uint8Array {
-    const { followed, catchesHostExceptions, byReference } = this.#around;
+    const { followed, inside, carried } = this.#around;
     const body = new BodyBuilder();
-    const restore = (): void => {
+    if (this.#catches) {
+      body.op("catch_all");
       followed.forEach(({ shadowMemory, frames }, i) => {
         for (const word of [HOST_WORD, ENTRY_WORD]) {
           body.instructions(placeCode(frames.hostWord)).op("local.get", type.params.length + i);
           body.op("i32.store", 2 | HAS_MEMORY_INDEX, shadowMemory, word);
         }
       });
-    };
-    if (catchesHostExceptions) {
-      body.op("catch_all");
-      restore();
       body.op("rethrow", 0).end();
     }
-    // A tail call may have left the words changed; a call by reference puts them back itself.
-    if (!byReference) restore();
+    if (carried >= 0) body.op("global.set", carried);
+    if (this.#keepsInside) body.op("local.get", type.params.length + followed.length).op("global.set", inside);
     return body.end().code();
   }
 }

@@ -54,21 +54,26 @@ export class ShadowStackPass implements ToolPass {
     if (treatment === CallTreatment.None) return;
     this.#hasFrame = true;
     const site = start - module.codePayloadStart;
+    const leavesForGood = !tail && this.#plan.leavesForGood(callee);
     // Else it may stay in the module.
     const leaves = callee >= 0;
+    if (treatment === CallTreatment.Host && openLoops === 0) {
+      const host = this.#keptHostWord();
+      insertions.add(start, { write: (sink) => this.#callPushHost(sink, site, leaves, host) });
+      insertions.add(end, { write: (sink) => this.#callPutBack(sink, host) });
+      return;
+    }
+    const mayLeave = treatment === CallTreatment.Host || treatment === CallTreatment.KeepHost;
+    if ((mayLeave && !tail) || leavesForGood) {
+      const host = this.#keptHostWord();
+      insertions.add(start, { write: (sink) => this.#keepHostWord(sink, host) });
+      insertions.add(end, { write: (sink) => this.#putBack(sink, leaves || leavesForGood, host) });
+    }
     if (treatment === CallTreatment.Push) insertions.add(start, { write: (sink) => this.#push(sink, site) });
     else if (treatment === CallTreatment.Keep) insertions.add(start, { write: (sink) => this.#keep(sink) });
     else if (treatment === CallTreatment.KeepHost)
       insertions.add(start, { write: (sink) => this.#keepHost(sink, leaves) });
-    else if (openLoops > 0) {
-      const host = this.#keptHostWord();
-      insertions.add(start, { write: (sink) => this.#pushHost(sink, site, leaves, host) });
-      insertions.add(end, { write: (sink) => this.#putBack(sink, leaves, host) });
-    } else {
-      const host = this.#keptHostWord();
-      insertions.add(start, { write: (sink) => this.#callPushHost(sink, site, leaves, host) });
-      insertions.add(end, { write: (sink) => this.#callPutBack(sink, host) });
-    }
+    else insertions.add(start, { write: (sink) => this.#pushHost(sink, site, leaves) });
   }
 
   end(): void {
@@ -81,12 +86,16 @@ export class ShadowStackPass implements ToolPass {
     return this.#hostWord;
   }
 
-  /** Before a call that may come back in: keeps the host word in a local. */
-  #pushHost(sink: SnippetSink, site: number, leaves: boolean, host: number): void {
+  /** Before a call behind which the host stands elsewhere. */
+  #keepHostWord(sink: SnippetSink, host: number): void {
     const { shadowMemory, frames } = this.#stack;
     pushPlace(sink, frames.hostWord);
     sink.access(Op.I32_LOAD, 2, shadowMemory, HOST_WORD);
     sink.local(Op.LOCAL_SET, host);
+  }
+
+  /** Before a call that may come back in. */
+  #pushHost(sink: SnippetSink, site: number, leaves: boolean): void {
     this.#push(sink, site);
     this.#setHostWords(sink, 0, leaves);
   }
@@ -101,7 +110,7 @@ export class ShadowStackPass implements ToolPass {
     }
   }
 
-  /** As `pushHost` and `putBack`, by calls: smaller and slower. */
+  /** All of that by calls: smaller and slower. */
   #callPushHost(sink: SnippetSink, site: number, leaves: boolean, host: number): void {
     sink.local(Op.LOCAL_GET, FRAME);
     sink.i64(site);

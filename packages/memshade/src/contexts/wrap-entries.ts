@@ -1,49 +1,98 @@
 import type { HookedCalls } from "../allocator/hooked-calls.ts";
+import { type ModuleScan, usesTailCalls } from "../rewrite/facts/module-scan.ts";
 import type { AppendedFunctions } from "../rewrite/write/appended-functions.ts";
 import type { RewrittenBodies } from "../rewrite/write/rewritten-bodies.ts";
 import { type FuncType, functionType, functionTypeIndex, type WasmModule } from "../wasm/index.ts";
 import type { EntryPoints } from "./entry-points.ts";
-import { EntryWrappers, type FollowedCalls } from "./entry-wrappers.ts";
+import { EntryWrappers, type FollowedCalls, type WrapperSurroundings } from "./entry-wrappers.ts";
 
 export interface EntrySurroundings {
   module: WasmModule;
+  scan: ModuleScan;
   appended: AppendedFunctions;
   bodies: RewrittenBodies;
   calls: HookedCalls;
-  /** The allocator's own functions: nobody enters them from outside but through hooks. */
+  /** The allocator's own functions: nobody who follows calls sees them entered but through hooks. */
   internals: ReadonlySet<number>;
 }
 
-/** Gives the functions that can be entered from outside their wrappers, one for all that follow calls. */
+/** A word that functions hand from one to the next. */
+export interface CarriedWord {
+  /** Functions of the module, by index, and their types with one more i32 as last parameter and as last result. */
+  types: ReadonlyMap<number, number>;
+  /** Global with the word where the host calls them. */
+  global: number;
+}
+
+/** Who wants to know when the host comes in. */
+export interface EntryListeners {
+  /** Functions () → () to call then. */
+  functions: readonly number[];
+  entries: EntryPoints;
+  /** Global that calls by reference from inside set, −1: none lead to a wrapper. */
+  inside: number;
+}
+
+/** Gives the functions that can be entered from outside their wrappers, one for all who listen and who follow calls. */
 export function wrapEntries(
-  { module, appended, bodies, calls, internals }: EntrySurroundings,
+  { module, scan, appended, bodies, calls, internals }: EntrySurroundings,
   followed: readonly (FollowedCalls & { entries: EntryPoints })[],
+  listening: EntryListeners | undefined,
+  carried: CarriedWord | undefined,
 ): void {
-  const points = followed.map(({ entries }) => entries);
-  const catchesHostExceptions = module.imports.some(
-    ({ kind, module: from }) => kind === "function" && !from.startsWith("wasi_"),
-  );
-  const resultsType = ({ results }: FuncType) => appended.typeIndex([], results);
-  const around = { followed, catchesHostExceptions, resultsType };
-  const exported = new EntryWrappers({ ...around, byReference: false });
-  const referenced = new EntryWrappers({ ...around, byReference: true });
-  for (const index of new Set(points.flatMap(({ entered }) => [...entered]))) {
+  const follows = new Set(followed.flatMap(({ entries }) => [...entries.entered]));
+  const listens = listening?.entries.wrapped ?? new Set();
+  const references = new Set([...followed, listening].flatMap((each) => each?.entries.referenced ?? []));
+  const wrappers = new WrapperKinds(followed, {
+    listeners: listening?.functions ?? [],
+    inside: listening?.inside ?? -1,
+    tailCalls: usesTailCalls(scan),
+    catchesHostExceptions: module.imports.some(
+      ({ kind, module: from }) => kind === "function" && !from.startsWith("wasi_"),
+    ),
+    resultsType: ({ results }: FuncType) => appended.typeIndex([], results),
+  });
+  for (const index of new Set([...follows, ...listens])) {
     const hook = bodies.replacementOf(index);
-    if (hook === undefined && internals.has(index)) continue;
+    const isFollowed = follows.has(index) && (hook !== undefined || !internals.has(index));
+    if (!isFollowed && !listens.has(index)) continue;
+    const type = carried?.types.get(index);
     const moved =
       hook === undefined
-        ? appended.addWritten(functionTypeIndex(module, index), (to) => bodies.rewrite(index, to), index)
+        ? appended.addWritten(
+            type ?? functionTypeIndex(module, index),
+            (to) => bodies.rewrite(index, to),
+            index,
+          )
         : appended.add(functionTypeIndex(module, index), hook, index);
     calls.move(index, moved);
-    const type = functionType(module, index);
-    if (type.results.length > 1) resultsType(type);
-    const wrappers = points[0].isReferenced(index) ? referenced : exported;
-    bodies.replace(index, () => wrappers.body(moved, type));
+    const kind = wrappers.of(isFollowed, references.has(index), type === undefined ? -1 : carried!.global);
+    const body = kind.body(moved, functionType(module, index));
+    bodies.replace(index, () => body);
   }
-  for (const index of new Set(points.flatMap(({ exportedApart }) => [...exportedApart]))) {
-    const type = functionType(module, index);
-    if (type.results.length > 1) resultsType(type);
-    const body = () => exported.body(index, type);
-    bodies.exportedInstead.set(index, appended.add(functionTypeIndex(module, index), body, index));
+}
+
+/** The wrappers of a module, which differ in what they do. */
+class WrapperKinds {
+  readonly #followed: readonly FollowedCalls[];
+  readonly #around: Omit<WrapperSurroundings, "followed" | "byReference" | "carried">;
+  readonly #kinds = new Map<string, EntryWrappers>();
+
+  constructor(
+    followed: readonly FollowedCalls[],
+    around: Omit<WrapperSurroundings, "followed" | "byReference" | "carried">,
+  ) {
+    this.#followed = followed;
+    this.#around = around;
+  }
+
+  of(isFollowed: boolean, byReference: boolean, carried: number): EntryWrappers {
+    const key = `${isFollowed} ${byReference} ${carried}`;
+    const known = this.#kinds.get(key);
+    if (known !== undefined) return known;
+    const followed = isFollowed ? this.#followed : [];
+    const wrappers = new EntryWrappers({ ...this.#around, followed, byReference, carried });
+    this.#kinds.set(key, wrappers);
+    return wrappers;
   }
 }

@@ -1,6 +1,6 @@
 import type { AppendedFunctions } from "../rewrite/write/appended-functions.ts";
 import { BodyBuilder } from "../rewrite/write/body-builder.ts";
-import { functionType, functionTypeIndex, type WasmModule } from "../wasm/index.ts";
+import type { WasmModule } from "../wasm/index.ts";
 import type { WovenTool } from "./tool.ts";
 
 /** What runs first: the tools' own functions, then the module's. −1: the module's stays as it is. */
@@ -17,41 +17,4 @@ export function startFunction(
     if (module.start !== undefined) body.op("call", module.start);
     return body.finish();
   });
-}
-
-/**
- * Functions to export in the place of others: those that tell the tools that the host comes in and goes. `before`: those
- * that there are already.
- */
-export function wrapExports(
-  module: WasmModule,
-  appended: AppendedFunctions,
-  tools: readonly WovenTool[],
-  before: ReadonlyMap<number, number>,
-): ReadonlyMap<number, number> {
-  const entered = tools.map((tool) => tool.entered ?? -1).filter((index) => index >= 0);
-  const left = tools.map((tool) => tool.left ?? -1).filter((index) => index >= 0);
-  if (entered.length + left.length === 0) return before;
-  const instead = new Map(before);
-  for (const { kind, index } of module.exports) {
-    if (kind !== "function") continue;
-    const target = before.get(index) ?? index;
-    if ((instead.get(index) ?? target) !== target) continue;
-    const type = functionType(module, index);
-    const wrapper = appended.add(functionTypeIndex(module, index), () => {
-      const body = new BodyBuilder();
-      for (const listener of entered) body.op("call", listener);
-      type.params.forEach((_, i) => {
-        body.op("local.get", i);
-      });
-      const carried = tools.find((tool) => tool.carried?.types.has(target))?.carried;
-      if (carried !== undefined) body.op("global.get", carried.global);
-      body.op("call", target);
-      if (carried !== undefined) body.op("global.set", carried.global);
-      for (const listener of left) body.op("call", listener);
-      return body.finish();
-    });
-    instead.set(index, wrapper);
-  }
-  return instead;
 }

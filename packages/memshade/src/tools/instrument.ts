@@ -4,7 +4,9 @@ import { hookAllocator } from "../allocator/hook-allocator.ts";
 import { HookedCalls } from "../allocator/hooked-calls.ts";
 import { UserError } from "../bytes/errors.ts";
 import { ByteWriter } from "../bytes/writer.ts";
-import { wrapEntries } from "../contexts/wrap-entries.ts";
+import { EntryPoints } from "../contexts/entry-points.ts";
+import { ReferenceCalls } from "../contexts/reference-calls.ts";
+import { type CarriedWord, type EntryListeners, wrapEntries } from "../contexts/wrap-entries.ts";
 import { type ModuleScan, scanModule } from "../rewrite/facts/module-scan.ts";
 import { findStackPointer } from "../rewrite/facts/stack-pointer.ts";
 import { type CodePart, follows, type ToolPass } from "../rewrite/tool.ts";
@@ -22,12 +24,14 @@ import {
   appendFunctionNames,
   appendToVectorSection,
   decodeModule,
+  encodeConstantExpression,
   encodeDataEntry,
   encodeExportEntry,
   encodeGlobalEntry,
   encodeImportEntry,
   encodeMemoryEntry,
   encodeModule,
+  I32,
   type MemoryType,
   memoryType,
   readNames,
@@ -37,7 +41,7 @@ import {
   type WasmModule,
 } from "../wasm/index.ts";
 import { describe, infoSection } from "./describe.ts";
-import { startFunction, wrapExports } from "./entry-functions.ts";
+import { startFunction } from "./entry-functions.ts";
 import { HostSlot } from "./host-interface.ts";
 import { HostTable } from "./host-table.ts";
 import type { InstrumentedInfo, InstrumentOptions, ToolName } from "./options.ts";
@@ -111,6 +115,8 @@ class Instrumentation {
   /** What no tool sees in this module. */
   readonly #unseen: string[] = [];
   #tools: readonly WovenTool[] = [];
+  /** Global that calls by reference from inside set, behind those of the tools; −1: there is none. */
+  #inside = -1;
 
   constructor(module: WasmModule, options: InstrumentOptions) {
     this.#module = module;
@@ -178,13 +184,17 @@ class Instrumentation {
     const module = this.#module;
     const tools = this.#tools;
     const appended = this.#appended;
+    const listening = this.#entryListeners();
     const passes = tools.flatMap(({ pass, beside }) => [pass, ...(beside === undefined ? [] : [beside])]);
+    // First of all: behind a call, tools go on with what the listeners left.
+    if (listening !== undefined && listening.inside >= 0)
+      passes.unshift(new ReferenceCalls(appended, listening.inside, listening.functions));
     const recorder = tools.find((tool) => tool.recorder !== undefined)?.recorder;
     const allocations = tools.flatMap((tool) => tool.allocations ?? []);
     const followed = tools.flatMap(({ followedCalls }) => followedCalls ?? []);
     const hooksAllocator = recorder !== undefined || allocations.length > 0;
-    const calls =
-      hooksAllocator || followed.length > 0 ? new HookedCalls(module, this.#allocator) : undefined;
+    const wraps = followed.length > 0 || listening !== undefined;
+    const calls = hooksAllocator || wraps ? new HookedCalls(module, this.#allocator) : undefined;
     const insertions = new Insertions();
     const writer = new FunctionWriter(module.bytes, insertions, {
       memory64: this.#memory64,
@@ -202,18 +212,30 @@ class Instrumentation {
     });
     const start = startFunction(module, appended, tools);
     if (calls !== undefined) {
-      const around = { module, appended, bodies, calls };
-      const allocating = {
-        ...around,
-        scan: this.#scan,
-        allocator: this.#allocator,
-        memory: this.#memory,
-      };
+      const around = { module, scan: this.#scan, appended, bodies, calls };
+      const allocating = { ...around, allocator: this.#allocator, memory: this.#memory };
       if (hooksAllocator) hookAllocator(allocating, recorder, allocations);
-      if (followed.length > 0) wrapEntries({ ...around, internals }, followed);
+      if (wraps) wrapEntries({ ...around, internals }, followed, listening, this.#carried);
     }
     bodies.write();
     return { writer, bodies, start };
+  }
+
+  /** The tools that want to know when the host comes in, if there are any. */
+  #entryListeners(): EntryListeners | undefined {
+    const module = this.#module;
+    const functions = this.#tools.map(({ entered = -1 }) => entered).filter((index) => index >= 0);
+    if (functions.length === 0) return undefined;
+    const entries = new EntryPoints(module, this.#scan);
+    const callsWrappers = entries.referenced.some((index) => entries.wrapped.has(index));
+    const own = this.#tools.reduce((sum, { globals = [] }) => sum + globals.length, 0);
+    if (callsWrappers) this.#inside = module.importedGlobalCount + module.globals.length + own;
+    return { functions, entries, inside: this.#inside };
+  }
+
+  /** The word that functions hand on, of the one tool that has one. */
+  get #carried(): CarriedWord | undefined {
+    return this.#tools.find(({ carried }) => carried !== undefined)?.carried;
   }
 
   /** Whose code a function is. */
@@ -252,7 +274,7 @@ class Instrumentation {
     const exported = this.#hiddenExports();
     if (this.#hostTable.isUsed) sections.append(SectionId.Table, [this.#hostTable.entry()]);
     this.#addGlobals(sections);
-    this.#addExports(sections, exported, bodies.exportedInstead);
+    sections.append(SectionId.Export, exported.map(encodeExportEntry));
     appended.writeBodies(writer);
     addSmallFunctions(appended, writer, module.importedFunctionCount);
     // What tools know of functions is complete now.
@@ -263,7 +285,7 @@ class Instrumentation {
     sections.set(SectionId.Code, code);
     sections.set(
       SectionId.Function,
-      appendToVectorSection(this.#functionSection(), appended.count, appended.functionEntries()),
+      appendToVectorSection(this.#functionSection(bodies), appended.count, appended.functionEntries()),
     );
     sections.append(SectionId.Type, appended.types);
     if (start >= 0) sections.setNumber(SectionId.Start, start);
@@ -314,29 +336,12 @@ class Instrumentation {
 
   #addGlobals(sections: ModuleSections): void {
     const globals = this.#tools.flatMap((tool) => tool.globals ?? []);
-    sections.append(
-      SectionId.Global,
-      globals.map(({ type, initial, mutable = true }) => encodeGlobalEntry({ type, mutable }, initial)),
+    const entries = globals.map(({ type, initial, mutable = true }) =>
+      encodeGlobalEntry({ type, mutable }, initial),
     );
-  }
-
-  #addExports(
-    sections: ModuleSections,
-    exported: readonly HiddenExport[],
-    before: ReadonlyMap<number, number>,
-  ): void {
-    const module = this.#module;
-    const hidden = exported.map(encodeExportEntry);
-    const instead = wrapExports(module, this.#appended, this.#tools, before);
-    if (instead.size === 0) {
-      sections.append(SectionId.Export, hidden);
-      return;
-    }
-    const own = module.exports.map((entry) => {
-      const index = entry.kind === "function" ? instead.get(entry.index) : undefined;
-      return encodeExportEntry(index === undefined ? entry : { ...entry, index });
-    });
-    sections.setEntries(SectionId.Export, [...own, ...hidden]);
+    if (this.#inside >= 0)
+      entries.push(encodeGlobalEntry({ type: I32, mutable: true }, encodeConstantExpression(I32, 0)));
+    sections.append(SectionId.Global, entries);
   }
 
   /** The tools' memories, behind the module's own: those that instances share are imported. */
@@ -379,16 +384,17 @@ class Instrumentation {
       sections.setNumber(SectionId.DataCount, dataCount + data.length);
   }
 
-  /** The module's function section with the types that tools give. */
-  #functionSection(): Uint8Array | undefined {
-    const types = this.#tools.flatMap(({ carried }) => carried?.types ?? []);
-    if (types.length === 0) return sectionPayload(this.#module, SectionId.Function);
+  /** The module's function section with the types that functions get which hand on a word; their wrappers keep the old ones. */
+  #functionSection(bodies: RewrittenBodies): Uint8Array | undefined {
+    const types = this.#carried?.types;
+    if (types === undefined) return sectionPayload(this.#module, SectionId.Function);
     const { functions, importedFunctionCount } = this.#module;
     const writer = new ByteWriter(functions.length * 2 + 5).u32Leb(functions.length);
-    for (const [defined, type] of functions.entries())
-      writer.u32Leb(
-        types.map((of) => of.get(defined + importedFunctionCount)).find((own) => own !== undefined) ?? type,
-      );
+    for (const [defined, type] of functions.entries()) {
+      const index = defined + importedFunctionCount;
+      const isWrapper = bodies.replacementOf(index) !== undefined;
+      writer.u32Leb((isWrapper ? undefined : types.get(index)) ?? type);
+    }
     return writer.finish();
   }
 

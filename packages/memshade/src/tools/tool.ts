@@ -3,6 +3,7 @@ import type { AllocationListeners } from "../allocator/allocation-listeners.ts";
 import type { AllocatorPlan } from "../allocator/find/plan.ts";
 import type { EntryPoints } from "../contexts/entry-points.ts";
 import type { FollowedCalls } from "../contexts/entry-wrappers.ts";
+import type { CarriedWord } from "../contexts/wrap-entries.ts";
 import type { ModuleScan } from "../rewrite/facts/module-scan.ts";
 import type { MemoryListeners, ToolPass } from "../rewrite/tool.ts";
 import type { AppendedFunctions } from "../rewrite/write/appended-functions.ts";
@@ -32,14 +33,6 @@ export interface ToolSurroundings {
   noteStack(): number;
   /** Function () → () that asks the host for something else, or () → i32 that says whether there is a host that listens. */
   callHost(slot: number, answers: boolean): number;
-}
-
-/** A word that functions hand from one to the next. */
-export interface CarriedWord {
-  /** Functions of the module, by index, and their types with one more i32 as last parameter and as last result. */
-  types: ReadonlyMap<number, number>;
-  /** Global with the word where the host calls them. */
-  global: number;
 }
 
 /** The heap profiler's tables, which other modules may have a part in. */
@@ -73,10 +66,11 @@ export interface WovenTool {
   describe(): Readonly<Record<string, number | string | boolean>>;
   /** Function without parameters to run before all others; −1 or absent: there is none. */
   readonly start?: number;
-  /** Function without parameters to run before each function that the host calls by an export; −1 or absent: none. */
+  /**
+   * Function without parameters to run where the host comes in: before each function that it calls, by whatever way, and
+   * behind calls of the module that led out of it by reference; −1 or absent: none.
+   */
   readonly entered?: number;
-  /** The same behind each of them. */
-  readonly left?: number;
   /** What wrappers around the functions that the host may call have to keep; absent where it does not follow calls. */
   readonly followedCalls?: (FollowedCalls & { entries: EntryPoints }) | undefined;
   /** Largest size of the program's memory it can follow, bytes, where it must not grow further. */

@@ -6,6 +6,7 @@ import {
   type GlobalType,
   type Import,
   type MemoryType,
+  type TableType,
   type WasmModule,
 } from "./types.ts";
 
@@ -47,6 +48,12 @@ export function globalType(module: WasmModule, globalIndex: number): GlobalType 
   const { importedGlobalCount, globals } = module;
   if (globalIndex < importedGlobalCount) return importOf(module, "global", globalIndex).global;
   return globals[globalIndex - importedGlobalCount] ?? fail("global", globalIndex);
+}
+
+export function tableType(module: WasmModule, tableIndex: number): TableType {
+  const { importedTableCount, tables } = module;
+  if (tableIndex < importedTableCount) return importOf(module, "table", tableIndex).table;
+  return tables[tableIndex - importedTableCount] ?? fail("table", tableIndex);
 }
 
 export function functionCount(module: WasmModule): number {

@@ -20,6 +20,7 @@ export const F32: ValType = 0x7d;
 export const F64: ValType = 0x7c;
 export const V128: ValType = 0x7b;
 export const FUNCREF: ValType = 0x70;
+export const EXTERNREF: ValType = 0x6f;
 
 /** Storage types of struct and array fields that are not value types. */
 export const PACKED_I8 = 0x78;

@@ -24,6 +24,7 @@ export class CallFrames {
   #next = 0;
   #hostLocal = NO_LOCAL;
   #hasFrame = false;
+  #askedAt = NO_LOCAL;
   /** Local with the frame, or with the caller's slot in a function without one. */
   local = NO_LOCAL;
 
@@ -39,6 +40,7 @@ export class CallFrames {
     const defined = state.function - state.module.importedFunctionCount;
     this.#next = calls.firstOfFunction[defined];
     this.#hostLocal = NO_LOCAL;
+    this.#askedAt = NO_LOCAL;
     this.local = NO_LOCAL;
     this.#hasFrame = hasFrame;
     if (!hasFrame || !plan.reaches(state.function)) return;
@@ -59,15 +61,31 @@ export class CallFrames {
     const local = this.#slotLocal();
     const slot = this.#hasFrame ? shapes.slotAt[this.#next] : 0;
     const leaves = callee >= 0;
-    if (treatment === CallTreatment.Host) {
+    const leavesForGood = !isTail && plan.leavesForGood(callee);
+    if (treatment === CallTreatment.Host || leavesForGood) {
       if (this.#hostLocal === NO_LOCAL) this.#hostLocal = extraLocal(temporaries, I32);
       const host = this.#hostLocal;
       insertions.add(start, { write: (sink) => snippets.keepHost(sink, host) });
-      insertions.add(end, { write: (sink) => snippets.returned(sink, host, leaves) });
+      insertions.add(end, { write: (sink) => snippets.returned(sink, host, leaves || leavesForGood) });
     }
     insertions.add(start, { write: (sink) => snippets.call(sink, local, slot) });
-    if (treatment === CallTreatment.Host || treatment === CallTreatment.KeepHost)
+    if (treatment === CallTreatment.Host)
       insertions.add(start, { write: (sink) => snippets.callHost(sink, leaves) });
+    if (treatment === CallTreatment.KeepHost) {
+      const callersSlot = this.#hasFrame ? this.#callersSlot() : local;
+      insertions.add(start, { write: (sink) => snippets.callHost(sink, leaves, callersSlot) });
+    }
+  }
+
+  /** The local with the caller's slot, in a function with a frame. */
+  #callersSlot(): number {
+    if (this.#askedAt === NO_LOCAL) {
+      this.#askedAt = extraLocal(this.#state.temporaries, I32);
+      const local = this.#askedAt;
+      const { snippets } = this.#frames;
+      this.#state.insertions.add(this.#codeStart, { write: (sink) => snippets.keepSlot(sink, local) });
+    }
+    return this.#askedAt;
   }
 
   /** The local with the function's frame, or with the caller's slot. */

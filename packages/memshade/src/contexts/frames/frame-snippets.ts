@@ -1,3 +1,4 @@
+import { NO_LOCAL } from "../../rewrite/walk/operand-stack.ts";
 import type { SnippetSink } from "../../rewrite/write/snippet-sink.ts";
 import * as Op from "../../wasm/op.generated.ts";
 import type { FollowedCalls } from "../entry-wrappers.ts";
@@ -76,19 +77,23 @@ export class FrameSnippets {
     sink.indexed(Op.GLOBAL_SET, this.#targets.slotGlobal);
   }
 
-  /** Behind `call`, where the host may get control: it continues there. `leaves`: it certainly does. */
-  callHost(sink: SnippetSink, leaves: boolean): void {
+  /**
+   * Behind `call`, where the host may get control: it continues there, or at the slot in a local. `leaves`: it certainly
+   * gets control.
+   */
+  callHost(sink: SnippetSink, leaves: boolean, slot = NO_LOCAL): void {
     const { memory, slotGlobal, hostWord, rootSlot } = this.#targets;
     for (const word of leaves ? [HOST_WORD, ENTRY_WORD] : [HOST_WORD]) {
       sink.i32(hostWord);
-      sink.indexed(Op.GLOBAL_GET, slotGlobal);
+      if (slot === NO_LOCAL) sink.indexed(Op.GLOBAL_GET, slotGlobal);
+      else sink.local(Op.LOCAL_GET, slot);
       sink.i32(rootSlot);
       sink.plain(Op.I32_SUB);
       sink.access(Op.I32_STORE, 2, memory, word);
     }
   }
 
-  /** Before a call that may leave for the host: keeps in a local where the host was. */
+  /** Before a call behind which the host may stand elsewhere: keeps in a local where it was. */
   keepHost(sink: SnippetSink, local: number): void {
     const { memory, hostWord } = this.#targets;
     sink.i32(hostWord);

@@ -1,4 +1,5 @@
 import { SHADOW_IMPORT } from "../../tools/host-interface.ts";
+import { isMemory } from "../../tools/is-memory.ts";
 import type { InstrumentedInfo, ShadowLayout } from "../../tools/index.ts";
 import { SHADOW_MEMORY } from "./host-calls.ts";
 import { shadowOf } from "./shared-shadows.ts";
@@ -64,9 +65,4 @@ function memoriesOf(
   if (info.memoryImport === undefined) return Object.values(visible).filter(isMemory);
   const { module, field } = info.memoryImport;
   return [imports[module]?.[field]].filter(isMemory);
-}
-
-function isMemory(value: unknown): value is WebAssembly.Memory {
-  // Not by `instanceof`: it may come from another context of this thread.
-  return Object.prototype.toString.call(value) === "[object WebAssembly.Memory]";
 }

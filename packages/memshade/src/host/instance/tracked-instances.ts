@@ -1,3 +1,4 @@
+import { isMemory } from "../../tools/is-memory.ts";
 import { holdMemory, memoryBeyond } from "../../tools/waste/read/held-memory.ts";
 import { type ObservedImports, observeImports } from "../../tools/waste/read/host-ranges.ts";
 import { guardImports } from "./host-frames.ts";
@@ -151,8 +152,5 @@ export class TrackedInstances {
 
 function isSharedMemory(value: unknown): value is WebAssembly.Memory {
   // Not by `instanceof`: it may come from another context of this thread.
-  return (
-    Object.prototype.toString.call(value) === "[object WebAssembly.Memory]" &&
-    Object.prototype.toString.call((value as WebAssembly.Memory).buffer) === "[object SharedArrayBuffer]"
-  );
+  return isMemory(value) && Object.prototype.toString.call(value.buffer) === "[object SharedArrayBuffer]";
 }

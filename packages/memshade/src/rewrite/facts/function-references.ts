@@ -1,10 +1,15 @@
 import { readU32Leb } from "../../bytes/leb128.ts";
 import {
   type ByteRange,
+  EXTERNREF,
+  globalType,
   IMMEDIATE_KIND,
+  isReference,
   opcodeIdAt,
   skipImmediates,
   skipOpcode,
+  tableType,
+  type ValType,
   type WasmModule,
 } from "../../wasm/index.ts";
 import * as Op from "../../wasm/op.generated.ts";
@@ -20,7 +25,6 @@ export interface FunctionReferences {
 /** Functions that can be called otherwise than by name. */
 export function findReferences(module: WasmModule, scan: ModuleScan): FunctionReferences {
   const functions = new Set<number>();
-  let reachable = false;
   for (const { items } of module.elements) {
     if (items.kind === "functions") for (const index of items.indices) functions.add(index);
     else for (const range of items.expressions) addReferences(module.bytes, range, functions);
@@ -28,21 +32,30 @@ export function findReferences(module: WasmModule, scan: ModuleScan): FunctionRe
   for (const { initial } of module.tables)
     if (initial !== undefined) addReferences(module.bytes, initial, functions);
   for (const { initial } of module.globals) addReferences(module.bytes, initial, functions);
-  for (const { kind } of module.imports) if (kind === "table") reachable = true;
-  for (const { kind, index } of module.exports) {
-    if (kind === "table") reachable = true;
-    if (kind === "global" && index >= module.importedGlobalCount) {
-      const { type } = module.globals[index - module.importedGlobalCount];
-      if (!NUMERIC.has(type)) reachable = true;
-    }
-  }
-  for (const index of functions) if (index < module.importedFunctionCount) reachable = true;
-  // References made by instructions may be handed to the host by any call.
   for (const index of scan.references) functions.add(index);
-  return { functions, reachable: reachable || scan.references.size > 0 };
+  const leadsOut = [...functions].some((index) => index < module.importedFunctionCount);
+  return { functions, reachable: leadsOut || typesAtTheBorder(module).some(mayBeFunction) };
 }
 
-const NUMERIC = new Set([0x7f, 0x7e, 0x7d, 0x7c, 0x7b]);
+/** Types of what references can go through on their way in or out: shared tables and globals, and calls. */
+function typesAtTheBorder(module: WasmModule): ValType[] {
+  const types: ValType[] = [];
+  for (const entry of module.imports) {
+    if (entry.kind === "table") types.push(entry.table.element);
+    if (entry.kind === "global") types.push(entry.global.type);
+  }
+  for (const { kind, index } of module.exports) {
+    if (kind === "table") types.push(tableType(module, index).element);
+    if (kind === "global") types.push(globalType(module, index).type);
+  }
+  for (const type of module.types) if (type?.kind === "func") types.push(...type.params, ...type.results);
+  return types;
+}
+
+/** Whether a value may be a function, or something that has one. */
+function mayBeFunction(type: ValType): boolean {
+  return isReference(type) && type !== EXTERNREF;
+}
 
 function addReferences(bytes: Uint8Array, { start, end }: ByteRange, functions: Set<number>): void {
   for (let pos = start; pos < end; ) {

@@ -122,6 +122,11 @@ fact(FunctionFact.HasTableCall, "call_indirect");
 fact(FunctionFact.HasLoop, "loop");
 fact(FunctionFact.Catches, "try", "try_table");
 
+/** Whether a function ends by calling another one, by name or by reference. */
+export function usesTailCalls({ facts, hasTailCalls }: ModuleScan): boolean {
+  return hasTailCalls || facts.some((bits) => (bits & FunctionFact.HasIndirectTailCall) !== 0);
+}
+
 /** Reads the code section once. Throws `FormatError` where it cannot be read. */
 export function scanModule(module: WasmModule): ModuleScan {
   const scanner = new Scanner(module);

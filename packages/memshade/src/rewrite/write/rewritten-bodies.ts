@@ -46,8 +46,6 @@ export class RewrittenBodies {
   readonly #replacements = new Map<number, () => Uint8Array>();
   /** Functions that stay as they are, for engines would not accept them with what belongs into them. */
   readonly leftAlone = new Set<number>();
-  /** Functions exported in place of others. */
-  readonly exportedInstead = new Map<number, number>();
 
   constructor(around: BodySurroundings) {
     this.#around = around;

@@ -49,14 +49,17 @@ export class NodeCalls {
     const { plan, snippets, nodeGlobal, enter } = this.#targets;
     const { insertions, module, temporaries } = this.#state;
     const treatment = plan.treatment(this.#state.function, callee, isTail);
-    if (treatment === CallTreatment.None || treatment === CallTreatment.Keep) return;
-    const node = this.#node();
-    const mayLeave = treatment === CallTreatment.Host || treatment === CallTreatment.KeepHost;
-    const returns = treatment === CallTreatment.Host;
+    if (treatment === CallTreatment.None) return;
+    const leavesForGood = !isTail && plan.leavesForGood(callee);
     const leaves = callee >= 0;
-    if (returns && this.#hostLocal === NO_LOCAL) this.#hostLocal = extraLocal(temporaries, I32);
-    const host = this.#hostLocal;
-    if (returns) insertions.add(start, { write: (sink) => snippets.keepHost(sink, host) });
+    if (treatment === CallTreatment.Host || leavesForGood) {
+      if (this.#hostLocal === NO_LOCAL) this.#hostLocal = extraLocal(temporaries, I32);
+      const host = this.#hostLocal;
+      insertions.add(start, { write: (sink) => snippets.keepHost(sink, host) });
+      insertions.add(end, { write: (sink) => snippets.returned(sink, host, leaves || leavesForGood) });
+    }
+    if (treatment === CallTreatment.Keep) return;
+    const node = this.#node();
     insertions.add(start, {
       write(sink) {
         sink.i32(start - module.codePayloadStart);
@@ -64,9 +67,11 @@ export class NodeCalls {
         sink.indexed(Op.GLOBAL_SET, nodeGlobal);
       },
     });
-    if (mayLeave) insertions.add(start, { write: (sink) => snippets.callHost(sink, leaves) });
+    if (treatment === CallTreatment.Host)
+      insertions.add(start, { write: (sink) => snippets.callHost(sink, leaves) });
+    if (treatment === CallTreatment.KeepHost)
+      insertions.add(start, { write: (sink) => snippets.callHost(sink, leaves, node) });
     if (!isTail) this.#putBack(end, node);
-    if (returns) insertions.add(end, { write: (sink) => snippets.returned(sink, host, leaves) });
   }
 
   /** What follows at `position` may be what comes behind a throw. */

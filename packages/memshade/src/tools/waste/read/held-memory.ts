@@ -1,3 +1,4 @@
+import { isMemory } from "../../is-memory.ts";
 import type { InstrumentedInfo } from "../../options.ts";
 import { type WasteDescription, wasteDescription } from "../description.ts";
 import { Control } from "../layout.ts";
@@ -32,8 +33,9 @@ function held(
   const layout = wasteDescription(info);
   const from = info.memoryImport;
   if (layout?.limited !== true || from === undefined) return {};
-  const memory = imports?.[from.module]?.[from.field] as WebAssembly.Memory | undefined;
-  return typeof memory?.grow === "function" ? { layout, memory } : {};
+  const given = imports?.[from.module]?.[from.field];
+  // The engine refuses anything else, in its own words.
+  return isMemory(given) ? { layout, memory: given } : {};
 }
 
 /**

@@ -1,3 +1,4 @@
+import { isMemory } from "../../is-memory.ts";
 import type { InstrumentedInfo } from "../../options.ts";
 import { wasteDescription } from "../description.ts";
 import { HostWrites, type WriteTargets } from "./host-writes.ts";
@@ -85,9 +86,4 @@ export function observeImports(
       });
     },
   };
-}
-
-function isMemory(value: unknown): boolean {
-  // Not by `instanceof`: it may come from another context of this thread.
-  return Object.prototype.toString.call(value) === "[object WebAssembly.Memory]";
 }

@@ -20,8 +20,8 @@ const WORD = 2;
 
 /**
  * Writes the code that counts accesses down to the next snapshot. The countdown is a global; functions may keep it in a
- * local while no other one needs it. Who reads the tool's memory, perhaps from another thread, finds a copy of it there, made
- * wherever the host gets control.
+ * local while no other one needs it. Other threads cannot read globals of an instance, and hosts that are not written in
+ * JavaScript save memories: so both find a copy in the tool's memory, made wherever the host gets control.
  */
 export class Countdown {
   readonly #targets: CountdownTargets;

@@ -21,6 +21,8 @@ export interface IntervalTargets extends CountdownTargets, MarkTargets {
   /** () → (): notes how large the program's memory is. */
   noteSize: number;
   polls: PollPlan;
+  /** Whether the host may have control when a function returns. */
+  publishes(index: number): boolean;
   /** Accesses lie in one line where their alignment hint says so. */
   assumeAligned: boolean;
   /** Functions may end by exceptions: the countdown must not stay in their locals. */
@@ -224,12 +226,16 @@ export class IntervalPass implements ToolPass {
   leave(start: number): void {
     const opcode = this.#state.module.bytes[start];
     const throws = opcode === Op.THROW || opcode === Op.RETHROW || opcode === Op.THROW_REF;
+    const publishes = throws || opcode === Op.UNREACHABLE || this.#targets.publishes(this.#state.function);
     if (this.#carries && opcode !== Op.UNREACHABLE) {
-      if (opcode === Op.RETURN) this.#handOn(start);
+      // Other ways lead to its last `end`.
+      if (opcode !== Op.RETURN) return;
+      if (publishes) this.#publish(start);
+      this.#handOn(start);
       return;
     }
     this.#save(start);
-    if (throws || opcode === Op.UNREACHABLE) this.#publish(start);
+    if (publishes) this.#publish(start);
   }
 
   /** Before the host gets control. */
@@ -261,11 +267,12 @@ export class IntervalPass implements ToolPass {
 
   /** Gives the countdown back where the function's last `end` is. */
   #close(): void {
-    const { module, insertions } = this.#state;
-    const body = module.bodies[this.#state.function - module.importedFunctionCount];
+    const { module, insertions, function: index } = this.#state;
+    const body = module.bodies[index - module.importedFunctionCount];
     insertions.addLate(body.end - 1, {
       write: (sink) => {
         sink.end();
+        if (this.#targets.publishes(index)) this.#countdown.publish(sink);
         this.#countdown.write(sink);
       },
     });

@@ -1,4 +1,6 @@
 import { bytesOfBase64 } from "../../../bytes/base64.ts";
+import { EntryPoints } from "../../../contexts/entry-points.ts";
+import { usesTailCalls } from "../../../rewrite/facts/module-scan.ts";
 import { type MergedRuntime, mergeRuntime } from "../../../rewrite/link/shadow-runtime.ts";
 import type { ToolPass } from "../../../rewrite/tool.ts";
 import { BodyBuilder } from "../../../rewrite/write/body-builder.ts";
@@ -47,12 +49,12 @@ class WorkingSetWeaver {
   readonly #looksAt: keyof typeof ENTERED;
 
   constructor(around: ToolSurroundings) {
-    const { appended, firstGlobal, shadowMemory } = around;
+    const { appended, firstGlobal } = around;
     this.#around = around;
     this.#regions = findRegions(around);
     const layout = planLayout(around, this.#regions);
     this.#layout = layout;
-    this.#countdown = placeCountdown(appended, firstGlobal, shadowMemory, clockAt(layout));
+    this.#countdown = placeCountdown(appended, firstGlobal);
     const globals = [...this.#countdown.globals];
     this.#locality = weaveLocality(
       { ...around, firstGlobal: firstGlobal + globals.length },
@@ -89,7 +91,6 @@ class WorkingSetWeaver {
       },
       describe: () => ({ ...layout, calls, ...locality?.description, ...attribution?.description }),
       entered: this.#target(ENTERED[this.#looksAt]),
-      left: this.#looksAt === "flag" ? -1 : this.#countdown.publish,
       carried: carriers.size > 0 ? { types: carriers, global: this.#countdown.index } : undefined,
       globals: [...this.#globals, ...this.#runtime.globals],
       exports: {
@@ -165,6 +166,13 @@ class WorkingSetWeaver {
       : new Map();
   }
 
+  /** Functions behind which the host may have control: a tail call goes on to any. */
+  #returnsToHost(): (index: number) => boolean {
+    const { module, scan } = this.#around;
+    const { entered } = new EntryPoints(module, scan);
+    return usesTailCalls(scan) ? () => true : (index) => entered.has(index);
+  }
+
   #intervalPass(polls: PollPlan, carriers: ReadonlyMap<number, number>): IntervalPass {
     const layout = this.#layout;
     const looksAt = this.#looksAt;
@@ -180,6 +188,7 @@ class WorkingSetWeaver {
       pollFlag: this.#target("pollFlag"),
       noteSize: this.#target("noteSize"),
       polls,
+      publishes: this.#returnsToHost(),
       carriers,
       assumeAligned: layout.assumeAligned,
       exceptions: this.#hasExceptions,

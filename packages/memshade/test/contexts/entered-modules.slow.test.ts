@@ -1,0 +1,173 @@
+import { expect, it } from "vitest";
+import { guardImports } from "../../src/host/instance/host-frames.ts";
+import {
+  type InstrumentedInfo,
+  type InstrumentOptions,
+  instrument,
+  type WorkingSetLayout,
+} from "../../src/tools/index.ts";
+import { WorkingSetReader } from "../../src/tools/working-set/read/read-tables.ts";
+import { wat } from "../support/assemble.ts";
+import { countNaively, naiveCounts } from "../support/naive-counters.ts";
+import { Choices } from "../support/random-module.ts";
+import { heapVariants, some, TOOL_VARIANTS } from "../support/tool-variants.ts";
+import { wasteReader } from "../support/waste-reader.ts";
+import { type EnteredExports, enteredModule } from "./support/entered-module.ts";
+
+/** First seed and number of seeds, to try others than the ones that run every time. */
+const FIRST = Number(process.env.MEMSHADE_SEED ?? 1);
+const COUNT = Number(process.env.MEMSHADE_RUNS ?? 40);
+
+/** Another module's functions, which are handed on and must stay the same. */
+const LIBRARY = new WebAssembly.Instance(
+  new WebAssembly.Module(wat('(module (func (export "h")) (func (export "i")))') as BufferSource),
+).exports as Record<string, () => void>;
+
+type Plain = (...operands: unknown[]) => unknown;
+
+/** Runs modules that can be entered in many ways, and keeps what the host sees of them. */
+class Run {
+  readonly exports: EnteredExports;
+  readonly info: InstrumentedInfo | undefined;
+  /** How many stores there had been each time when the host had control. */
+  readonly seen = new Set<number>();
+  /** All functions that the host gets hold of, in the order in which it does. */
+  readonly functions: Plain[] = [LIBRARY.h, LIBRARY.i];
+  /** What is known after each call. */
+  readonly noted: number[] = [];
+  #callsBack = false;
+
+  constructor(bytes: Uint8Array, info?: InstrumentedInfo, more: WebAssembly.Imports = {}) {
+    this.info = info;
+    const imports: WebAssembly.Imports = {
+      ...more,
+      host: { log: () => this.#log(), other: LIBRARY.h },
+    };
+    const module = new WebAssembly.Module(bytes as BufferSource);
+    const guarded = info && guardImports(imports, WebAssembly.Module.imports(module), info);
+    const instance = new WebAssembly.Instance(module, guarded?.imports ?? imports);
+    guarded?.connect(instance.exports);
+    this.exports = instance.exports as unknown as EnteredExports;
+  }
+
+  #log(): void {
+    // The start function runs before there are exports.
+    if (this.exports === undefined) return;
+    this.#note();
+    if (this.#callsBack) this.exports.pure();
+    this.#note();
+  }
+
+  #note(): void {
+    this.seen.add(this.exports.stores.value);
+  }
+
+  /** Makes the calls that a seed says, each of one of the functions at hand, and looks what functions there are behind it. */
+  play(seed: number, tailCalls: boolean, note: (run: Run) => number): void {
+    const choices = new Choices(seed);
+    this.#look();
+    for (let i = 0; i < 12; i++) {
+      this.#callsBack = !tailCalls && choices.chance(30);
+      const named = Object.keys(this.exports).filter((name) => /^(f\d|fill|pure)/.test(name));
+      const called = choices.chance(50)
+        ? (this.exports[choices.of(named)] as Plain)
+        : choices.of(this.functions);
+      this.#call(() => this.exports.refuel());
+      const take = this.exports.take as Plain | undefined;
+      // What only the host has put into a table counts as entered by the host.
+      const shown = Object.values(this.exports).flatMap((value) =>
+        value instanceof WebAssembly.Table ? [...entries(value)].filter((entry) => entry !== null) : [],
+      );
+      if (take !== undefined && shown.length > 0 && choices.chance(30)) {
+        const taken = choices.of(shown);
+        this.#call(() => take(taken));
+      } else this.#call(called);
+      this.noted.push(note(this));
+      this.#look();
+    }
+  }
+
+  #call(call: () => unknown): void {
+    this.#note();
+    call();
+    this.#note();
+  }
+
+  #look(): void {
+    for (const [name, value] of Object.entries(this.exports)) {
+      if (name.startsWith("memshade.") || name.startsWith("naive.")) continue;
+      if (typeof value === "function") this.#keep(value);
+      if (name.startsWith("give")) this.#keep((value as Plain)());
+      if (name === "look") for (let i = 0; i < 8; i++) this.#keep((value as Plain)(i));
+      if (value instanceof WebAssembly.Table) for (const entry of entries(value)) this.#keep(entry);
+      if (value instanceof WebAssembly.Global) this.#keep(value.value);
+    }
+  }
+
+  #keep(value: unknown): void {
+    if (typeof value === "function" && value.name !== "") this.functions.push(value as Plain);
+  }
+
+  /** Which of the functions are the same, and what each is called. */
+  get identities(): string[] {
+    return this.functions.map((each) => `${this.functions.indexOf(each)} ${each.name} ${each.length}`);
+  }
+
+  /** Bytes that were overwritten without that anybody could have looked. */
+  get dead(): number {
+    let stores = 0;
+    for (let store = 1; store < this.exports.stores.value; store++) if (!this.seen.has(store)) stores++;
+    return 4 * stores;
+  }
+}
+
+function* entries(table: WebAssembly.Table): Generator<unknown> {
+  for (let i = 0; i < table.length; i++) yield table.get(i);
+}
+
+function accessesOf({ exports, info }: Run): number {
+  const memory = exports["memshade.workingset"] as WebAssembly.Memory;
+  return new WorkingSetReader(memory, info?.toolLayouts?.workingset as WorkingSetLayout).read().accesses;
+}
+
+function naively({ exports }: Run): number {
+  const counts = naiveCounts({ exports: exports as never });
+  return Object.values(counts).reduce((sum, { count }) => sum + count, 0);
+}
+
+/** What a variant's options must tell of, looked at behind each call. */
+function expectCounted(run: Run, counted: Run, { tools = ["heap"], workingset }: InstrumentOptions): void {
+  if (tools.includes("workingset") && workingset?.unit !== "wall") expect(run.noted).toEqual(counted.noted);
+  if (!tools.includes("waste")) return;
+  const { stores } = wasteReader(run.exports as never, run.info as InstrumentedInfo).read(false);
+  expect(stores.reduce((sum, { overwritten }) => sum + overwritten, 0)).toBe(counted.dead);
+}
+
+it(`${COUNT} modules show the host the same functions, and tell of each way in which it enters them`, () => {
+  let dead = 0;
+  for (let seed = FIRST; seed < FIRST + COUNT; seed++) {
+    const { text, tailCalls } = enteredModule(seed);
+    try {
+      const bytes = wat(text);
+      const plain = new Run(bytes);
+      plain.play(seed, tailCalls, () => 0);
+      const counted = new Run(countNaively(bytes));
+      counted.play(seed, tailCalls, naively);
+      dead += counted.dead;
+      for (const { name, options } of [
+        ...some(TOOL_VARIANTS, seed),
+        ...some(heapVariants("malloc=f0,free=f1"), seed),
+      ]) {
+        const { bytes: rewritten, info } = instrument(bytes, { ...options, allocator: undefined });
+        const run = new Run(rewritten, info);
+        const looks = options.tools?.includes("workingset") === true;
+        run.play(seed, tailCalls, (each) => (looks ? accessesOf(each) : 0));
+        expect(run.identities, name).toEqual(plain.identities);
+        expectCounted(run, counted, options);
+      }
+    } catch (error) {
+      throw new Error(`seed ${seed}: ${(error as Error).message.slice(0, 2000)}\n${text}`, { cause: error });
+    }
+  }
+  expect(dead).toBeGreaterThan(COUNT * 4);
+});
