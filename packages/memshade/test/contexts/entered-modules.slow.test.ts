@@ -18,10 +18,10 @@ import { type EnteredExports, enteredModule } from "./support/entered-module.ts"
 const FIRST = Number(process.env.MEMSHADE_SEED ?? 1);
 const COUNT = Number(process.env.MEMSHADE_RUNS ?? 40);
 
-/** Another module's functions, which are handed on and must stay the same. */
-const LIBRARY = new WebAssembly.Instance(
-  new WebAssembly.Module(wat('(module (func (export "h")) (func (export "i")))') as BufferSource),
-).exports as Record<string, () => void>;
+/** Another module, whose function is handed on and must stay the same. */
+const LIBRARY = new WebAssembly.Module(
+  wat('(module (import "host" "log" (func $log)) (func (export "other") (call $log)))') as BufferSource,
+);
 
 type Plain = (...operands: unknown[]) => unknown;
 
@@ -32,17 +32,17 @@ class Run {
   /** How many stores there had been each time when the host had control. */
   readonly seen = new Set<number>();
   /** All functions that the host gets hold of, in the order in which it does. */
-  readonly functions: Plain[] = [LIBRARY.h, LIBRARY.i];
+  readonly functions: Plain[] = [];
   /** What is known after each call. */
   readonly noted: number[] = [];
   #callsBack = false;
 
-  constructor(bytes: Uint8Array, info?: InstrumentedInfo, more: WebAssembly.Imports = {}) {
+  constructor(bytes: Uint8Array, info?: InstrumentedInfo) {
     this.info = info;
-    const imports: WebAssembly.Imports = {
-      ...more,
-      host: { log: () => this.#log(), other: LIBRARY.h },
-    };
+    const library = new WebAssembly.Instance(LIBRARY, { host: { log: () => this.#log() } });
+    const other = library.exports.other as Plain;
+    const imports = { host: { log: () => this.#log(), other } };
+    this.functions.push(other);
     const module = new WebAssembly.Module(bytes as BufferSource);
     const guarded = info && guardImports(imports, WebAssembly.Module.imports(module), info);
     const instance = new WebAssembly.Instance(module, guarded?.imports ?? imports);
@@ -71,7 +71,7 @@ class Run {
       const named = Object.keys(this.exports).filter((name) => /^(f\d|fill|pure)/.test(name));
       const called = choices.chance(50)
         ? (this.exports[choices.of(named)] as Plain)
-        : choices.of(this.functions);
+        : choices.of(this.functions.filter((each) => each !== this.exports.take));
       this.#call(() => this.exports.refuel());
       const take = this.exports.take as Plain | undefined;
       // What only the host has put into a table counts as entered by the host.
