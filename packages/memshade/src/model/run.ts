@@ -73,6 +73,8 @@ export interface RunModule {
   bytes: number;
   codeBytes: number;
   instances: number;
+  /** Some functions that it exports, where no file is known to have it. */
+  exports?: string[] | undefined;
   /** Hexadecimal with 0x: the PC of the first byte of the module's code section payload. */
   start: string;
   allocator: RunAllocator;

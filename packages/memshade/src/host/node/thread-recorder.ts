@@ -1,5 +1,4 @@
 import { createHash } from "node:crypto";
-import { basename } from "node:path";
 import { type InstrumentedInfo, instrument, type ShadowLayout } from "../../tools/index.ts";
 import { type ToolOptions, toInstrumentOptions } from "../../tools/run-options.ts";
 import { connectHost, localNumber } from "../instance/host-calls.ts";
@@ -12,6 +11,7 @@ import type { SharedShadow } from "../instance/shared-shadows.ts";
 import { LearnedRuns } from "../learned-runs.ts";
 import { customSectionsOf } from "../module/custom-sections.ts";
 import { describePreambleProblem } from "../module/module-file.ts";
+import { moduleName } from "../module/module-name.ts";
 import { nativeSha256 } from "../module/native-sha256.ts";
 import { describeThrown } from "../run/run-end.ts";
 import { say } from "../run/terminal-line.ts";
@@ -62,15 +62,16 @@ export class ThreadRecorder implements InstantiationObserver {
     if (isNodeItself(scripts)) return undefined;
     const glue = readGlue(scripts);
     const path = findModuleFile(bytes, scripts, address, glue);
-    const name = path !== null ? basename(path) : nameFromAddress(address);
+    let name: string | undefined;
     try {
+      name = moduleName(bytes, { path, address, scripts }, nativeSha256);
       if (customSectionsOf(bytes, "memshade").length > 0) {
         throw new Error("it is instrumented already; read its profile with the loader");
       }
       const { bytes: rewritten, info } = instrument(bytes, {
         sha256: nativeSha256,
         ...new LearnedRuns(this.#tools.learn).added(toInstrumentOptions(this.#tools), bytes),
-        ...(name === undefined ? {} : { name }),
+        name,
         ...(glue === "" ? {} : { glue }),
         sharedShadow: true,
         acrossThreads: true,
@@ -155,17 +156,6 @@ export class ThreadRecorder implements InstantiationObserver {
 /** Names a module across threads by what its instrumented form says of itself. */
 function moduleKey(info: InstrumentedInfo): string {
   return `${info.buildId}:${info.originalBytes}`;
-}
-
-function nameFromAddress(address: string | undefined): string | undefined {
-  if (address === undefined || address === "") return undefined;
-  try {
-    const { protocol, pathname } = new URL(address);
-    // The path of a data: or blob: address is no name.
-    return protocol === "data:" || protocol === "blob:" ? undefined : basename(pathname) || undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 /** Whether intervals of working sets are measured in time, which another thread tells. */

@@ -12,6 +12,7 @@ import {
   record,
   text,
 } from "../check.ts";
+import { namedModule } from "../named-module.ts";
 import {
   TYPE_RULES,
   WASTE_SCHEMA,
@@ -23,7 +24,6 @@ import {
   type WasteFrame,
   type WasteIp,
   type WasteLoad,
-  type WasteModule,
   type WasteObjects,
   type WastePair,
   type WasteReallocations,
@@ -41,6 +41,7 @@ const frame = record<WasteFrame>({
 const ip = record<WasteIp>({
   address: count,
   function: optional(text),
+  module: optional(text),
   file: optional(text),
   line: optional(integer),
   inlined: optional(list(frame)),
@@ -140,7 +141,7 @@ const file = record<WasteFile>({
   schema: oneOf(WASTE_SCHEMA),
   version: oneOf(WASTE_VERSION),
   command: text,
-  modules: optional(list(record<WasteModule>({ index: count, name: text, buildId: text }))),
+  modules: optional(list(namedModule)),
   options: record<WasteFileOptions>({
     engine: oneOf("brief", "full"),
     contexts: flag,

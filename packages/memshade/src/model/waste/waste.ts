@@ -1,3 +1,5 @@
+import type { NamedModule } from "../named-module.ts";
+
 /**
  * What the waste tool writes, `waste.json`, version 1: the file of the Valgrind tool deadstores with more members.
  * Counts and byte amounts are JSON numbers. docs/formats.md describes every member.
@@ -11,7 +13,7 @@ export interface WasteFile {
   /** The profiled command, its words separated by spaces. */
   command: string;
   /** The modules that were followed. */
-  modules?: WasteModule[] | undefined;
+  modules?: NamedModule[] | undefined;
   options: WasteFileOptions;
   totals: WasteTotals;
   stores: WasteStore[];
@@ -26,14 +28,6 @@ export interface WasteFile {
   objects?: WasteObjects[] | undefined;
   /** Sentences: what was not followed. */
   notTracked: string[];
-}
-
-export interface WasteModule {
-  /** The part of its places' addresses above 2^32, and the index into `modules` of run.json. */
-  index: number;
-  name: string;
-  /** Hexadecimal build id, or the beginning of the SHA-256 of a module without one. */
-  buildId: string;
 }
 
 export interface WasteFileOptions {
@@ -62,6 +56,8 @@ export interface WasteTotals {
 export interface WasteIp {
   address: number;
   function?: string | undefined;
+  /** Name of the module, where the function's name alone would not tell. */
+  module?: string | undefined;
   file?: string | undefined;
   line?: number | undefined;
   /** The functions that the place is inlined into, the innermost first, each with the place in it. */

@@ -18,6 +18,7 @@ export function wasteReportJson(
       version: 1,
       input: options.input,
       command: file.command,
+      modules: file.modules ?? null,
       options: file.options,
       notTracked: file.notTracked,
       totals: file.totals,

@@ -3,6 +3,7 @@ import type { WasteFile } from "../../../model/waste/waste.ts";
 import { formatBytes, formatCount, formatPercent, plural } from "../../format.ts";
 import { libraryOfFinding, placeOf, sentencesOf } from "../../waste-sentences.ts";
 import { printGaps, printWrapped } from "../common/header.ts";
+import { printModules } from "../common/modules.ts";
 import { Screen, type ScreenOptions } from "../common/screen.ts";
 import { cutMiddle, padLeft, printable } from "../common/text.ts";
 import { printObjects } from "./waste-objects.ts";
@@ -26,6 +27,7 @@ export function wasteReport(file: WasteFile, options: WasteReportOptions): strin
   const line = printable(file.command);
   screen.print(screen.paint.faint(screen.shorten(line, cutMiddle(line, screen.width))));
   printGaps(screen, file.notTracked);
+  printModules(screen, file.modules ?? []);
   screen.print("");
   const row = (label: string, value: string): void => {
     printWrapped(screen, value, `  ${screen.paint.faint(label.padEnd(14))}`, " ".repeat(16));

@@ -1,4 +1,5 @@
 import type { RunEnd } from "../../../model/run.ts";
+import { namedModuleOf } from "../../../model/named-module.ts";
 import type { InstrumentedInfo } from "../../options.ts";
 import type { InstanceHandle, RunFacts, ToolSession, ToolSnapshot } from "../../session.ts";
 import { wasteDescription } from "../description.ts";
@@ -63,7 +64,7 @@ export class WasteSession implements ToolSession {
     });
     const modules: ModuleContents[] = [...this.#modules].map(([index, { info, original }]) => ({
       index,
-      info,
+      info: { ...info, name: facts.modules[index]?.name ?? info.name },
       original: original(),
       contents: contents.filter(({ module }) => module === index).map((of) => of.contents),
     }));
@@ -79,6 +80,7 @@ export class WasteSession implements ToolSession {
       .filter(({ index }) => !this.#modules.has(index))
       .flatMap(({ notTracked }) => notTracked.filter((sentence) => sentence.includes("waste tool")));
     const file = wasteFile(facts.command, options, modules, facts.linesOf, facts.typesOf);
+    file.modules = file.modules?.map((module) => namedModuleOf(facts.modules[module.index] ?? module));
     file.notTracked.push(...new Set(reasons));
     return {
       description: options,
