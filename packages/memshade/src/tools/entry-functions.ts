@@ -29,14 +29,16 @@ export function wrapExports(
   tools: readonly WovenTool[],
   before: ReadonlyMap<number, number>,
 ): ReadonlyMap<number, number> {
-  const entered = tools.map((tool) => tool.entered ?? -1).filter((index) => index >= 0);
+  const enteredBy = (index: number): number[] =>
+    tools.flatMap(({ entered = -1, isQuiet }) => (entered < 0 || isQuiet?.(index) === true ? [] : entered));
   const left = tools.map((tool) => tool.left ?? -1).filter((index) => index >= 0);
-  if (entered.length + left.length === 0) return before;
   const instead = new Map(before);
   for (const { kind, index } of module.exports) {
     if (kind !== "function") continue;
     const target = before.get(index) ?? index;
     if ((instead.get(index) ?? target) !== target) continue;
+    const entered = enteredBy(index);
+    if (entered.length + left.length === 0) continue;
     const type = functionType(module, index);
     const wrapper = appended.add(functionTypeIndex(module, index), () => {
       const body = new BodyBuilder();

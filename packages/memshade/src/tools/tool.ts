@@ -75,6 +75,8 @@ export interface WovenTool {
   readonly start?: number;
   /** Function without parameters to run before each function that the host calls by an export; −1 or absent: none. */
   readonly entered?: number;
+  /** Whether it does not matter to the tool that the host calls a function, by index. */
+  readonly isQuiet?: (index: number) => boolean;
   /** The same behind each of them. */
   readonly left?: number;
   /** What wrappers around the functions that the host may call have to keep; absent where it does not follow calls. */

@@ -45,6 +45,8 @@ export interface WasteTotals {
   deadDeallocated: number;
   deadExit: number;
   hostAssumedRead: number;
+  /** Those of them that nobody had read by the end, when the host could still look. */
+  visibleAtExit?: number | undefined;
   stores: number;
   silentStores: number;
   loads: number;
@@ -85,6 +87,8 @@ export interface WasteStore {
   dead_exit: number;
   bytes_silent: number;
   host_assumed_read: number;
+  /** Those of them that nobody had read by the end, when the host could still look. */
+  visible_at_exit?: number | undefined;
   /** Bytes equal to the valid byte they overwrote, in any store. Only with `--pairs` and the like. */
   bytes_same?: number | undefined;
   silent_over_zero?: number | undefined;

@@ -40,10 +40,18 @@ export function wasteReport(file: WasteFile, options: WasteReportOptions): strin
       `(${formatPercent(totals.deadOverwritten, bytesWritten)}), ${formatBytes(totals.deadDeallocated)} ` +
       `unread when their block or frame ended, ${formatBytes(totals.deadExit)} at the end`,
   );
-  if (totals.hostAssumedRead > 0)
+  const { hostAssumedRead, visibleAtExit = 0 } = totals;
+  if (hostAssumedRead > visibleAtExit)
     row(
       "Left to host",
-      `${formatBytes(totals.hostAssumedRead)} unread when the host was in control: taken as read`,
+      `${formatBytes(hostAssumedRead - visibleAtExit)} unread when the host was in control ` +
+        `(${formatPercent(hostAssumedRead - visibleAtExit, bytesWritten)}): taken as read`,
+    );
+  if (visibleAtExit > 0)
+    row(
+      "Never read",
+      `${formatBytes(visibleAtExit)} by the program or at a call (${formatPercent(visibleAtExit, bytesWritten)}), and still ` +
+        "there at the end, where the host can look: taken as read too",
     );
   row(
     "Silent",

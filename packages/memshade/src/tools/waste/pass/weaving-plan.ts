@@ -1,11 +1,11 @@
 import { allFrameBytes } from "../../../contexts/frames/call-frames.ts";
 import type { FramePlan } from "../../../contexts/frames/frame-plan.ts";
-import { importsOf, memoryType, type WasmModule } from "../../../wasm/index.ts";
+import { memoryType, type WasmModule } from "../../../wasm/index.ts";
 import type { ToolSurroundings } from "../../tool.ts";
 import { planWaste, type WasteLayout, type WasteWishes } from "../memory-plan.ts";
 import type { SiteTable } from "../site-table.ts";
 import { findSites } from "./sites/find-sites.ts";
-import { isExactImport } from "./sites/wasi-functions.ts";
+import { exactImports } from "./sites/wasi-functions.ts";
 import { zeroingFunctions } from "./sites/zeroing-functions.ts";
 import { contextPlan, framesOf, type PlannedFrames } from "./weave-frames.ts";
 
@@ -25,6 +25,8 @@ export interface WeavingPlan {
   framed: PlannedFrames | undefined;
   /** Whether the host can look at the memory. */
   isVisible: boolean;
+  /** Imported functions of which it is known what they read and write, by index. */
+  exact: ReadonlySet<number>;
   wishes: WasteWishes;
   layout: WasteLayout;
 }
@@ -39,6 +41,7 @@ export function planWeaving(around: ToolSurroundings): WeavingPlan {
   const plan = contexts === true ? contextPlan(around, sites, isPrecise) : undefined;
   const framed = plan === undefined || isPrecise ? undefined : framesOf(around, plan, sites);
   const isVisible = isMemoryVisible(module, memory);
+  const exact = exactImports(module, around.options.glue);
   const wishes: WasteWishes = {
     memoryBytes,
     stores: sites.stores,
@@ -47,7 +50,7 @@ export function planWeaving(around: ToolSurroundings): WeavingPlan {
     engine: isPrecise ? "full" : "brief",
     contexts: contexts === true,
     objects: objects === true,
-    opaque: isVisible && !isCommand(module),
+    opaque: isVisible && !isCommand(module, exact),
     frames: framed && { functions: module.bodies.length, bytes: allFrameBytes(framed.shapes) },
     mostIds,
   };
@@ -60,6 +63,7 @@ export function planWeaving(around: ToolSurroundings): WeavingPlan {
     contexts: plan,
     framed,
     isVisible,
+    exact,
     wishes,
     layout: planWaste(wishes),
   };
@@ -92,9 +96,9 @@ function whatHelps(wishes: WasteWishes, bytes: number): string {
 }
 
 /** Whether a program is one that WASI starts and that imports nothing else: its host says exactly what it reads and writes. */
-function isCommand(module: WasmModule): boolean {
+function isCommand(module: WasmModule, exact: ReadonlySet<number>): boolean {
   const starts = module.exports.some(({ kind, name }) => kind === "function" && name === "_start");
-  return starts && importsOf(module, "function").every(isExactImport);
+  return starts && exact.size === module.importedFunctionCount;
 }
 
 function isMemoryVisible(module: WasmModule, memory: number): boolean {

@@ -96,6 +96,7 @@ export function wasteFile(
       deadDeallocated: sum(stores, (s) => s.dead_deallocated),
       deadExit: sum(stores, (s) => s.dead_exit),
       hostAssumedRead: sum(stores, (s) => s.host_assumed_read),
+      visibleAtExit: sum(stores, (s) => s.visible_at_exit ?? 0),
       stores: sum(stores, (s) => s.nof_stores),
       silentStores: sum(stores, (s) => s.nof_silent),
       loads: sum(loads, (l) => l.nof_loads),
@@ -111,7 +112,7 @@ export function wasteFile(
 }
 
 function storeOf(figures: StoreFigures, ips: WasteIp[], options: WasteFileOptions): WasteStore {
-  const { overwritten, deallocated, exit, hostRead } = figures;
+  const { overwritten, deallocated, exit, hostRead, visibleAtExit } = figures;
   return {
     ips,
     bytes_written: figures.written,
@@ -124,6 +125,7 @@ function storeOf(figures: StoreFigures, ips: WasteIp[], options: WasteFileOption
     dead_exit: exit,
     bytes_silent: figures.silentBytes,
     host_assumed_read: hostRead,
+    ...(visibleAtExit === 0 ? {} : { visible_at_exit: visibleAtExit }),
     ...(options.engine === "full"
       ? {
           bytes_same: figures.same,
