@@ -80,6 +80,8 @@ export interface RunModule {
   allocator: RunAllocator;
   /** The functions that occur on recorded stacks. */
   functions: RunFunction[];
+  /** Sentences, by tool: why it recorded nothing of the module. */
+  notRecorded?: Partial<Record<string, string>> | undefined;
   notTracked: string[];
 }
 

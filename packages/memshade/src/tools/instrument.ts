@@ -40,15 +40,14 @@ import { describe, infoSection } from "./describe.ts";
 import { startFunction, wrapExports } from "./entry-functions.ts";
 import { HostSlot } from "./host-interface.ts";
 import { HostTable } from "./host-table.ts";
-import type { InstrumentedInfo, InstrumentOptions, ToolName } from "./options.ts";
-import type { ToolSurroundings, WovenTool } from "./tool.ts";
+import type { InstrumentedInfo, InstrumentOptions, NotRecorded, ToolName } from "./options.ts";
+import { LARGEST_FOLLOWED_BYTES, type ToolSurroundings, type WovenTool } from "./tool.ts";
 import { WEAVERS } from "./weavers.ts";
 
 /** Prefix of everything instrumentation adds to a module's exports. */
 export const HIDDEN_EXPORT_PREFIX = "memshade.";
 const PAGE_BYTES = 65536;
-/** Tools follow a memory up to here, as their own memories have addresses of 32 bits. */
-const LARGEST_FOLLOWED_BYTES = 2 ** 32;
+const NO_MEMORY_SENTENCE = "The module has no linear memory: there is nothing to follow in it.";
 /** Room that is reserved for the new code, in multiples of the old; it grows when that is not enough. */
 const EXPECTED_GROWTH = 2.2;
 /** Debug information and hints hold code offsets of the original module. */
@@ -107,7 +106,7 @@ class Instrumentation {
   readonly #memory: number;
   readonly #memory64: boolean;
   /** Why tools found nothing to follow. */
-  readonly #refusals: string[] = [];
+  readonly #refusals: NotRecorded = {};
   /** What no tool sees in this module. */
   readonly #unseen: string[] = [];
   #tools: readonly WovenTool[] = [];
@@ -126,6 +125,7 @@ class Instrumentation {
 
   run(): Instrumented {
     if (this.#memory >= 0) this.#tools = this.#weaveTools();
+    else for (const name of this.#options.tools ?? []) this.#refusals[name] = NO_MEMORY_SENTENCE;
     if (this.#tools.length === 0) {
       const info = this.#describe([]);
       return { bytes: encodeModule(this.#module, { customs: [infoSection(info)] }), info };
@@ -146,7 +146,7 @@ class Instrumentation {
       const weave = WEAVERS[name];
       if (weave === undefined) throw new UserError(`the tool ${name} is not part of this version`);
       const tool = weave(this.#surroundings(stackPointer, shadowMemory, firstGlobal));
-      if (typeof tool === "string") this.#refusals.push(tool);
+      if (typeof tool === "string") this.#refusals[name] = tool;
       if (tool === undefined || typeof tool === "string") continue;
       shadowMemory += 1 + (tool.tableBytes?.length ?? 0);
       firstGlobal += tool.globals?.length ?? 0;

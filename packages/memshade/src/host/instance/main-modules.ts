@@ -1,3 +1,4 @@
+import { followedMemory } from "../../tools/followed-memory.ts";
 import { SHADOW_IMPORT } from "../../tools/host-interface.ts";
 import type { InstrumentedInfo, ShadowLayout } from "../../tools/index.ts";
 import { SHADOW_MEMORY } from "./host-calls.ts";
@@ -23,8 +24,8 @@ export class MainModules {
   ): void {
     const memory = all[SHADOW_MEMORY] as WebAssembly.Memory | undefined;
     if (memory === undefined || info.layout === undefined || info.sharedMemory) return;
-    for (const program of memoriesOf(info, imports as Imports, visible))
-      this.#shadows.set(program, { memory, layout: info.layout });
+    const program = followedMemory(info, imports as Imports, visible);
+    if (program !== undefined) this.#shadows.set(program, { memory, layout: info.layout });
   }
 
   /**
@@ -53,20 +54,4 @@ export class MainModules {
     given[module] = { ...given[module], [field]: isSame ? shadow!.memory : shadowOf(layout) };
     return given as WebAssembly.Imports;
   }
-}
-
-/** The memory that is followed: the one imported, or what can be it among those exported. */
-function memoriesOf(
-  info: InstrumentedInfo,
-  imports: Imports,
-  visible: WebAssembly.Exports,
-): WebAssembly.Memory[] {
-  if (info.memoryImport === undefined) return Object.values(visible).filter(isMemory);
-  const { module, field } = info.memoryImport;
-  return [imports[module]?.[field]].filter(isMemory);
-}
-
-function isMemory(value: unknown): value is WebAssembly.Memory {
-  // Not by `instanceof`: it may come from another context of this thread.
-  return Object.prototype.toString.call(value) === "[object WebAssembly.Memory]";
 }

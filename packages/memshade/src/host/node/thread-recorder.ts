@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 import { type InstrumentedInfo, instrument, type ShadowLayout } from "../../tools/index.ts";
 import { type ToolOptions, toInstrumentOptions } from "../../tools/run-options.ts";
-import { connectHost, localNumber } from "../instance/host-calls.ts";
+import type { SharedPlace } from "../../tools/session.ts";
+import { connectHost, localNumber, type ShadowMemories } from "../instance/host-calls.ts";
 import type {
   InstantiationObserver,
   RewrittenModule,
@@ -94,6 +95,13 @@ export class ThreadRecorder implements InstantiationObserver {
     this.#giveUp(module.info.name, module.key, error);
   }
 
+  beyond({ info, path }: TrackedModule, reason: string): void {
+    const { toolLayouts: _, layout: __, ...facts } = info;
+    const notRecorded = Object.fromEntries(info.tools.map((tool) => [tool, reason]));
+    const unfollowed = { ...facts, layout: undefined, notRecorded, notTracked: [reason] };
+    this.#postInstance({}, unfollowed, path, undefined);
+  }
+
   recognize(section: ArrayBuffer): TrackedModule | undefined {
     try {
       const info = JSON.parse(new TextDecoder().decode(section)) as InstrumentedInfo;
@@ -118,10 +126,29 @@ export class ThreadRecorder implements InstantiationObserver {
   #report(exports: WebAssembly.Exports, module: TrackedModule, group: string | undefined): void {
     const { info, path } = module;
     if (info.layout !== undefined && !info.sharedMemory) this.#beside = info.layout;
-    const { thread } = this.#link;
-    const id = `${thread}:${++this.#instances}`;
+    const id = this.#nextId();
     const memories = connectHost(exports, info, { flush: () => this.#link.flush(id) });
     const place = group === undefined ? undefined : { group, local: localNumber(exports) };
+    this.#postInstance(memories, info, path, place, id);
+    // Where the recording thread keeps the time, it has to do so before the program goes on.
+    if (isTimed(info)) this.#link.flush(id);
+    // The instance object may go while its functions still run; the memory inside it goes with the last of them.
+    const [memory] = Object.values(memories);
+    if (memory !== undefined) this.#gone.register(memory, id);
+  }
+
+  #nextId(): string {
+    return `${this.#link.thread}:${++this.#instances}`;
+  }
+
+  #postInstance(
+    memories: ShadowMemories,
+    info: InstrumentedInfo,
+    path: string | null,
+    place: SharedPlace | undefined,
+    id = this.#nextId(),
+  ): void {
+    const { thread } = this.#link;
     this.#link.post({
       kind: "instance",
       id,
@@ -132,11 +159,6 @@ export class ThreadRecorder implements InstantiationObserver {
       path,
       place,
     });
-    // Where the recording thread keeps the time, it has to do so before the program goes on.
-    if (isTimed(info)) this.#link.flush(id);
-    // The instance object may go while its functions still run; the memory inside it goes with the last of them.
-    const [memory] = Object.values(memories);
-    if (memory !== undefined) this.#gone.register(memory, id);
   }
 
   #giveUp(name: string | undefined, key: string, error: unknown): void {

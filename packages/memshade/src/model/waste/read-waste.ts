@@ -143,6 +143,7 @@ const file = record<WasteFile>({
   version: oneOf(WASTE_VERSION),
   command: text,
   modules: optional(list(namedModule)),
+  notRecorded: optional(list(record({ module: count, name: text, reason: text }))),
   options: record<WasteFileOptions>({
     engine: oneOf("brief", "full"),
     contexts: flag,

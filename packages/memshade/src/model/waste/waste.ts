@@ -14,6 +14,8 @@ export interface WasteFile {
   command: string;
   /** The modules that were followed. */
   modules?: NamedModule[] | undefined;
+  /** The others that the run had, and why, as a sentence. */
+  notRecorded?: { module: number; name: string; reason: string }[] | undefined;
   options: WasteFileOptions;
   totals: WasteTotals;
   stores: WasteStore[];

@@ -28,6 +28,10 @@ export function wasteReport(file: WasteFile, options: WasteReportOptions): strin
   screen.print(screen.paint.faint(screen.shorten(line, cutMiddle(line, screen.width))));
   printGaps(screen, file.notTracked);
   printModules(screen, file.modules ?? []);
+  if (file.modules?.length === 0) {
+    screen.print("", "Nothing was recorded: there was no module that this tool could follow.");
+    return screen.text();
+  }
   screen.print("");
   const row = (label: string, value: string): void => {
     printWrapped(screen, value, `  ${screen.paint.faint(label.padEnd(14))}`, " ".repeat(16));

@@ -362,6 +362,7 @@ function describeModule(
       ...(refused === undefined || negligible ? {} : { refused }),
     },
     functions,
+    ...(info.notRecorded === undefined || negligible ? {} : { notRecorded: info.notRecorded }),
     notTracked: negligible ? [] : info.notTracked,
   };
 }

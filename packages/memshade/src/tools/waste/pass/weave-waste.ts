@@ -263,13 +263,10 @@ class WasteWeaver {
     };
   }
 
-  /** Whether the pass must keep the memory from growing: one from outside has the maximum that its maker gave it. */
+  /** Whether the pass keeps the memory from growing: one from outside has the maximum that its maker gave it. */
   #isHeldByPass(): boolean {
     const { module, memory, memoryBytes } = this.#around;
-    const { pageSizeLog2 } = memoryType(module, memory);
-    return (
-      memory < module.importedMemoryCount && pageSizeLog2 === 16 && this.#plan.layout.covered < memoryBytes
-    );
+    return memoryType(module, memory).pageSizeLog2 === 16 && this.#plan.layout.covered < memoryBytes;
   }
 
   /** What is called when a block is handed out, and what it is told of zeroed ones; undefined: nobody allocates. */

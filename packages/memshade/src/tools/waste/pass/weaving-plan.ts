@@ -4,6 +4,7 @@ import { memoryType, type WasmModule } from "../../../wasm/index.ts";
 import type { ToolSurroundings } from "../../tool.ts";
 import { planWaste, type WasteLayout, type WasteWishes } from "../memory-plan.ts";
 import type { SiteTable } from "../site-table.ts";
+import { tooLargeSentence } from "../too-large.ts";
 import { findSites } from "./sites/find-sites.ts";
 import { exactImports } from "./sites/wasi-functions.ts";
 import { zeroingFunctions } from "./sites/zeroing-functions.ts";
@@ -74,15 +75,11 @@ export function refusal({ around, wishes, layout }: WeavingPlan): string | undef
   const { minimum, pageSizeLog2 } = memoryType(around.module, around.memory);
   const bytes = minimum * 2 ** pageSizeLog2;
   if (bytes <= layout.covered) return undefined;
-  return (
-    `The module's memory begins with ${Math.ceil(bytes / 2 ** 20)} MiB, of which the waste tool ` +
-    `can follow ${Math.floor(layout.covered / 2 ** 20)} MiB: it counts nothing of this module. ` +
-    whatHelps(wishes, bytes)
-  );
+  return tooLargeSentence("The module's memory begins with", bytes, layout.covered, whatHelps(wishes, bytes));
 }
 
 /** What somebody can do whose memory begins with more bytes than can be followed. */
-function whatHelps(wishes: WasteWishes, bytes: number): string {
+function whatHelps(wishes: WasteWishes, bytes: number): string | undefined {
   const { covered } = planWaste({
     ...wishes,
     engine: "brief",
@@ -92,7 +89,7 @@ function whatHelps(wishes: WasteWishes, bytes: number): string {
   });
   return covered >= bytes
     ? `Without --contexts, --pairs and the like it follows ${Math.floor(covered / 2 ** 20)} MiB.`
-    : "Build it with a smaller initial memory that may grow: it is followed, and held at that size.";
+    : undefined;
 }
 
 /** Whether a program is one that WASI starts and that imports nothing else: its host says exactly what it reads and writes. */

@@ -162,7 +162,7 @@ function read(instance: SessionInstance): Readings {
   const attribution =
     memory === undefined || instance.attribution === undefined
       ? undefined
-      : readAttribution(memory, instance.layout, instance.attribution, () => originalOf(instance));
+      : readAttribution(memory, instance.layout, instance.attribution, tables.memoryBytes / 64, () => originalOf(instance));
   return { ...tables, frames, locality, attribution };
 }
 
