@@ -28,6 +28,8 @@ export interface CarriedWord {
 export interface EntryListeners {
   /** Functions () → () to call then. */
   functions: readonly number[];
+  /** Those of them to call when the host calls a function of the module, by index. */
+  told(index: number): readonly number[];
   entries: EntryPoints;
   /** Global that calls by reference from inside set, −1: none lead to a wrapper. */
   inside: number;
@@ -43,8 +45,7 @@ export function wrapEntries(
   const follows = new Set(followed.flatMap(({ entries }) => [...entries.entered]));
   const listens = listening?.entries.wrapped ?? new Set();
   const references = new Set([...followed, listening].flatMap((each) => each?.entries.referenced ?? []));
-  const wrappers = new WrapperKinds(followed, {
-    listeners: listening?.functions ?? [],
+  const wrappers = new WrapperKinds({
     inside: listening?.inside ?? -1,
     tailCalls: usesTailCalls(scan),
     catchesHostExceptions: module.imports.some(
@@ -66,32 +67,35 @@ export function wrapEntries(
           )
         : appended.add(functionTypeIndex(module, index), hook, index);
     calls.move(index, moved);
-    const kind = wrappers.of(isFollowed, references.has(index), type === undefined ? -1 : carried!.global);
+    const kind = wrappers.of({
+      followed: isFollowed ? followed : [],
+      listeners: listening?.told(index) ?? [],
+      byReference: references.has(index),
+      carried: type === undefined ? -1 : carried!.global,
+    });
     const body = kind.body(moved, functionType(module, index));
     bodies.replace(index, () => body);
   }
 }
 
+/** What wrappers of one module differ in. */
+type WrapperKind = Pick<WrapperSurroundings, "followed" | "listeners" | "byReference" | "carried">;
+
 /** The wrappers of a module, which differ in what they do. */
 class WrapperKinds {
-  readonly #followed: readonly FollowedCalls[];
-  readonly #around: Omit<WrapperSurroundings, "followed" | "byReference" | "carried">;
+  readonly #around: Omit<WrapperSurroundings, keyof WrapperKind>;
   readonly #kinds = new Map<string, EntryWrappers>();
 
-  constructor(
-    followed: readonly FollowedCalls[],
-    around: Omit<WrapperSurroundings, "followed" | "byReference" | "carried">,
-  ) {
-    this.#followed = followed;
+  constructor(around: Omit<WrapperSurroundings, keyof WrapperKind>) {
     this.#around = around;
   }
 
-  of(isFollowed: boolean, byReference: boolean, carried: number): EntryWrappers {
-    const key = `${isFollowed} ${byReference} ${carried}`;
+  of(kind: WrapperKind): EntryWrappers {
+    const { followed, listeners, byReference, carried } = kind;
+    const key = `${followed.length} ${listeners} ${byReference} ${carried}`;
     const known = this.#kinds.get(key);
     if (known !== undefined) return known;
-    const followed = isFollowed ? this.#followed : [];
-    const wrappers = new EntryWrappers({ ...this.#around, followed, byReference, carried });
+    const wrappers = new EntryWrappers({ ...this.#around, ...kind });
     this.#kinds.set(key, wrappers);
     return wrappers;
   }

@@ -6,7 +6,7 @@ import { activeRecording } from "./profile.ts";
 import { type Profile, RUN_FILE } from "./run/recorder.ts";
 
 /** A profile taken while the program runs. */
-export interface Dump extends Omit<Profile, "siteRuns"> {
+export interface Dump extends Omit<Profile, "siteRuns" | "warnings"> {
   /** Folder that holds it, when the program runs under `memshade node`. */
   folder?: string;
 }

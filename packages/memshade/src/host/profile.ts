@@ -5,11 +5,12 @@ import { holdMemory } from "../tools/waste/read/held-memory.ts";
 import { connectHost } from "./instance/host-calls.ts";
 import { guardImports } from "./instance/host-frames.ts";
 import { withBranchHints } from "./module/branch-hints.ts";
+import { moduleName } from "./module/module-name.ts";
 import { type Profile, Recorder } from "./run/recorder.ts";
 import { describeEnd, describeThrown } from "./run/run-end.ts";
 
 export interface ProfileOptions extends ToolOptions {
-  /** Name of the module and of the program in the profile. Default "module". */
+  /** Name of the module and of the program in the profile. Default: made of what the module says of itself, as `draw#1f8ea2`. */
   name?: string | undefined;
   /** Source text of the module's JavaScript glue, where the names of minified exports can be found. */
   glue?: string | undefined;
@@ -77,7 +78,7 @@ export async function profile<T>(
   options: ProfileOptions = {},
 ): Promise<ProfileResult<T>> {
   const original = module instanceof Uint8Array ? module : new Uint8Array(module);
-  const name = options.name ?? "module";
+  const name = options.name ?? moduleName(original, {});
   const { bytes, info } = instrument(original, {
     ...toInstrumentOptions(options),
     name,

@@ -58,6 +58,8 @@ export interface ProfileModule {
   readonly end: bigint;
   readonly instances?: number | undefined;
   readonly bytes?: number | undefined;
+  /** Some functions that it exports, where no file is known to have it. */
+  readonly exports?: readonly string[] | undefined;
   readonly allocator?: RunAllocator | undefined;
 }
 

@@ -59,9 +59,11 @@ const module = record<RunModule>({
   bytes: count,
   codeBytes: count,
   instances: count,
+  exports: optional(list(text)),
   start: textLike(/^0x[0-9a-f]{1,16}$/, "a hexadecimal address"),
   allocator,
   functions: list(record<RunFunction>({ index: integer, name: optional(text), offset: count, end: count })),
+  notRecorded: optional(settings as Check<Record<string, string>>),
   notTracked: list(text),
 });
 

@@ -73,11 +73,15 @@ export interface RunModule {
   bytes: number;
   codeBytes: number;
   instances: number;
+  /** Some functions that it exports, where no file is known to have it. */
+  exports?: string[] | undefined;
   /** Hexadecimal with 0x: the PC of the first byte of the module's code section payload. */
   start: string;
   allocator: RunAllocator;
   /** The functions that occur on recorded stacks. */
   functions: RunFunction[];
+  /** Sentences, by tool: why it recorded nothing of the module. */
+  notRecorded?: Partial<Record<string, string>> | undefined;
   notTracked: string[];
 }
 

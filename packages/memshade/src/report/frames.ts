@@ -1,3 +1,4 @@
+import { ambiguousFunctions } from "../model/ambiguous-functions.ts";
 import type { HeapProfile } from "../model/heap-profile.ts";
 import { type IndexIntoContextTable, type IndexIntoFrameTable, NONE } from "../model/indices.ts";
 import { framesOfContext } from "../model/stacks.ts";
@@ -56,6 +57,13 @@ export function describeFrame(profile: HeapProfile, frame: IndexIntoFrameTable):
     description.calledByHost = true;
   }
   return description;
+}
+
+/** ` of draw.wasm` where a function's name alone would not tell it from those of other modules. */
+export function ofModule(profile: HeapProfile, { function: name, index, module }: FrameDescription): string {
+  if (module === undefined || profile.modules.length < 2) return "";
+  const isTelling = name !== `func[${index}]` && !ambiguousFunctions(profile).has(name);
+  return isTelling ? "" : ` of ${module}`;
 }
 
 /** The call stack of a context, innermost first. */

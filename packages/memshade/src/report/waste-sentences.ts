@@ -68,8 +68,18 @@ export function siteText(ip: WasteIp): string {
   return frameText(ip, ip.address);
 }
 
-function frameText(frame: WasteFrame | undefined, address: number | undefined): string {
-  const name = frame?.function === undefined ? "unknown code" : ownName(shortName(frame.function));
+/** A function's bare name, with its module where the name alone would not tell. */
+export function functionInWords({ function: name, module }: WasteFrame & { module?: string | undefined }): string {
+  const own = name === undefined ? "a function without a name" : bareName(name);
+  return module === undefined ? own : `${own} of ${module}`;
+}
+
+function frameText(
+  frame: (WasteFrame & { module?: string | undefined }) | undefined,
+  address: number | undefined,
+): string {
+  const own = frame?.function === undefined ? "unknown code" : ownName(shortName(frame.function));
+  const name = frame?.module === undefined ? own : `${own} of ${frame.module}`;
   if (frame?.file !== undefined) return `${name} (${baseName(frame.file)}:${frame.line})`;
   return address === undefined || address % 2 ** 32 === 0
     ? name

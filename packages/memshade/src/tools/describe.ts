@@ -2,7 +2,7 @@ import { allocationNotes } from "../allocator/allocation-notes.ts";
 import type { AllocatorPlan } from "../allocator/find/index.ts";
 import { COUNTED_LIBRARY_SENTENCE } from "../rewrite/facts/dynamic-library.ts";
 import { buildId, importsOf, memoryType, type WasmModule } from "../wasm/index.ts";
-import type { InstrumentedInfo, InstrumentOptions } from "./options.ts";
+import type { InstrumentedInfo, InstrumentOptions, NotRecorded } from "./options.ts";
 import type { WovenTool } from "./tool.ts";
 
 /** Name of the custom section in which an instrumented module describes itself. */
@@ -21,7 +21,7 @@ export interface Described {
   hiddenExports: string[];
   /** Sentences: what no tool sees in this module, and why tools found nothing to follow. */
   unseen: readonly string[];
-  refusals: readonly string[];
+  refusals: NotRecorded;
 }
 
 /** What the instrumented module says of itself. */
@@ -45,6 +45,7 @@ export function describe(described: Described): InstrumentedInfo {
     ...notes(described),
     ...(tables?.acrossThreads === true ? { acrossThreads: true } : {}),
     ...memoryImport(module, memory),
+    ...memoryExport(module, memory),
     sharedMemory: shared,
     ...(memory64 ? { memory64 } : {}),
     layout: tables?.beside === true ? undefined : tables?.layout,
@@ -59,12 +60,14 @@ export function describe(described: Described): InstrumentedInfo {
             ]),
           ),
         }),
+    ...(Object.keys(described.refusals).length === 0 ? {} : { notRecorded: described.refusals }),
     hiddenExports: described.hiddenExports,
   };
 }
 
 function notes({
   module,
+  memory,
   allocator: plan,
   tools,
   unseen,
@@ -75,7 +78,7 @@ function notes({
   const { allocator, notTracked } = allocationNotes(module, plan, acrossThreads, isHeld);
   if (tools.some(({ tables }) => tables?.beside === true)) allocator.refused = COUNTED_LIBRARY_SENTENCE;
   const ofTools = tools.flatMap((tool) => tool.notTracked);
-  return { allocator, notTracked: [...notTracked, ...ofTools, ...unseen, ...refusals] };
+  return { allocator, notTracked: [...notTracked, ...ofTools, ...unseen, ...(memory < 0 ? [] : Object.values(refusals))] };
 }
 
 function followedMemory(module: WasmModule, memory: number): { memory64: boolean; shared: boolean } {
@@ -87,6 +90,11 @@ function followedMemory(module: WasmModule, memory: number): { memory64: boolean
 function memoryImport(module: WasmModule, memory: number): Pick<InstrumentedInfo, "memoryImport"> {
   const from = memory < 0 ? undefined : importsOf(module, "memory")[memory];
   return from === undefined ? {} : { memoryImport: { module: from.module, field: from.field } };
+}
+
+function memoryExport(module: WasmModule, memory: number): Pick<InstrumentedInfo, "memoryExport"> {
+  const found = module.exports.find(({ kind, index }) => kind === "memory" && index === memory);
+  return found === undefined ? {} : { memoryExport: found.name };
 }
 
 /** The section with the description. */

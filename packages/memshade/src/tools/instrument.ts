@@ -44,15 +44,14 @@ import { describe, infoSection } from "./describe.ts";
 import { startFunction } from "./entry-functions.ts";
 import { HostSlot } from "./host-interface.ts";
 import { HostTable } from "./host-table.ts";
-import type { InstrumentedInfo, InstrumentOptions, ToolName } from "./options.ts";
-import type { ToolSurroundings, WovenTool } from "./tool.ts";
+import type { InstrumentedInfo, InstrumentOptions, NotRecorded, ToolName } from "./options.ts";
+import { LARGEST_FOLLOWED_BYTES, type ToolSurroundings, type WovenTool } from "./tool.ts";
 import { WEAVERS } from "./weavers.ts";
 
 /** Prefix of everything instrumentation adds to a module's exports. */
 export const HIDDEN_EXPORT_PREFIX = "memshade.";
 const PAGE_BYTES = 65536;
-/** Tools follow a memory up to here, as their own memories have addresses of 32 bits. */
-const LARGEST_FOLLOWED_BYTES = 2 ** 32;
+const NO_MEMORY_SENTENCE = "The module has no linear memory: there is nothing to follow in it.";
 /** Room that is reserved for the new code, in multiples of the old; it grows when that is not enough. */
 const EXPECTED_GROWTH = 2.2;
 /** Debug information and hints hold code offsets of the original module. */
@@ -111,7 +110,7 @@ class Instrumentation {
   readonly #memory: number;
   readonly #memory64: boolean;
   /** Why tools found nothing to follow. */
-  readonly #refusals: string[] = [];
+  readonly #refusals: NotRecorded = {};
   /** What no tool sees in this module. */
   readonly #unseen: string[] = [];
   #tools: readonly WovenTool[] = [];
@@ -132,6 +131,7 @@ class Instrumentation {
 
   run(): Instrumented {
     if (this.#memory >= 0) this.#tools = this.#weaveTools();
+    else for (const name of this.#options.tools ?? []) this.#refusals[name] = NO_MEMORY_SENTENCE;
     if (this.#tools.length === 0) {
       const info = this.#describe([]);
       return { bytes: encodeModule(this.#module, { customs: [infoSection(info)] }), info };
@@ -152,7 +152,7 @@ class Instrumentation {
       const weave = WEAVERS[name];
       if (weave === undefined) throw new UserError(`the tool ${name} is not part of this version`);
       const tool = weave(this.#surroundings(stackPointer, shadowMemory, firstGlobal));
-      if (typeof tool === "string") this.#refusals.push(tool);
+      if (typeof tool === "string") this.#refusals[name] = tool;
       if (tool === undefined || typeof tool === "string") continue;
       shadowMemory += 1 + (tool.tableBytes?.length ?? 0);
       firstGlobal += tool.globals?.length ?? 0;
@@ -230,7 +230,11 @@ class Instrumentation {
     const callsWrappers = entries.referenced.some((index) => entries.wrapped.has(index));
     const own = this.#tools.reduce((sum, { globals = [] }) => sum + globals.length, 0);
     if (callsWrappers) this.#inside = module.importedGlobalCount + module.globals.length + own;
-    return { functions, entries, inside: this.#inside };
+    const told = (index: number): number[] =>
+      this.#tools.flatMap(({ entered = -1, isQuiet }) =>
+        entered < 0 || isQuiet?.(index) === true ? [] : entered,
+      );
+    return { functions, told, entries, inside: this.#inside };
   }
 
   /** The word that functions hand on, of the one tool that has one. */

@@ -137,6 +137,9 @@ export interface ShadowLayout {
   endBytes: number;
 }
 
+/** Why tools record nothing of a module, a sentence each. */
+export type NotRecorded = Partial<Record<ToolName, string>>;
+
 /** What the instrumented module says of itself (custom section `memshade`, JSON). */
 export interface InstrumentedInfo {
   version: 1;
@@ -155,6 +158,8 @@ export interface InstrumentedInfo {
   allocator: AllocatorDescription;
   /** Where the memory that is followed comes from, if it is imported. */
   memoryImport?: { module: string; field: string };
+  /** The first name that it is exported by. */
+  memoryExport?: string;
   /** Whether threads share the memory that is followed. */
   sharedMemory: boolean;
   /** Its addresses are 64-bit; absent: they are not. */
@@ -166,6 +171,8 @@ export interface InstrumentedInfo {
   beside?: ShadowLayout;
   /** What the host must know to read the memories of the other tools, exported as `memshade.<tool>`. */
   toolLayouts?: Partial<Record<ToolName, Readonly<Record<string, number | string | boolean>>>>;
+  /** Sentences: why tools that were asked for record nothing of the module. */
+  notRecorded?: NotRecorded;
   /** Names of the exports that instrumentation added. */
   hiddenExports: string[];
   /** Sentences: what this profile does not see. */

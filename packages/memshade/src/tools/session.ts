@@ -62,6 +62,8 @@ export interface ToolSnapshot {
   file: ProfileFile;
   /** Sentences: what it did not see. */
   notTracked: string[];
+  /** Those of them that whoever ran the program should see at once: what the tool kept from working. */
+  warnings?: string[];
   /** How often what is in the modules ran, for later runs of them. */
   siteRuns?: ModuleRuns[];
 }

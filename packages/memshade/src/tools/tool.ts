@@ -11,6 +11,11 @@ import type { CodeMark } from "../rewrite/write/function-writer.ts";
 import type { DataContent, ValType, WasmModule } from "../wasm/index.ts";
 import type { InstrumentOptions, ShadowLayout, ToolName } from "./options.ts";
 
+/** Tools follow a memory up to here, as their own memories have addresses of 32 bits. */
+export const LARGEST_FOLLOWED_BYTES = 2 ** 32;
+/** What they say of one that may be larger. */
+export const BEYOND_SENTENCE = "The module's memory is 64-bit: only its first 4 GiB are followed.";
+
 /** What a tool gets to weave itself into a module. */
 export interface ToolSurroundings {
   module: WasmModule;
@@ -71,6 +76,8 @@ export interface WovenTool {
    * behind calls of the module that led out of it by reference; −1 or absent: none.
    */
   readonly entered?: number;
+  /** Whether it does not matter to the tool that the host calls a function, by index. */
+  readonly isQuiet?: (index: number) => boolean;
   /** What wrappers around the functions that the host may call have to keep; absent where it does not follow calls. */
   readonly followedCalls?: (FollowedCalls & { entries: EntryPoints }) | undefined;
   /** Largest size of the program's memory it can follow, bytes, where it must not grow further. */

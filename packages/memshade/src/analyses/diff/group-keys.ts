@@ -1,3 +1,4 @@
+import { ambiguousFunctions } from "../../model/ambiguous-functions.ts";
 import type { HeapProfile } from "../../model/heap-profile.ts";
 import { type IndexIntoContextTable, type IndexIntoFrameTable, NONE } from "../../model/indices.ts";
 import { siteFrameOfContext } from "../../model/site-frame.ts";
@@ -18,9 +19,10 @@ export interface GroupKey {
 export function groupKey(profile: HeapProfile, context: IndexIntoContextTable, by: GroupBy): GroupKey {
   const frames = framesOf(profile, context, by);
   const names = frames.map((frame) => nameOf(profile, frame)).join("\n");
-  if (by === "function") return { exact: names, names, places: [] };
+  const own = frames.map((frame) => nameOf(profile, frame) + moduleOf(profile, frame));
+  if (by === "function") return { exact: own.join("\n"), names, places: [] };
   return {
-    exact: frames.map((frame) => `${nameOf(profile, frame)}\n${placeOf(profile, frame)}`).join("\n"),
+    exact: frames.map((frame, depth) => `${own[depth]}\n${placeOf(profile, frame)}`).join("\n"),
     names,
     places: frames.flatMap((frame) => numbersOf(profile, frame)),
   };
@@ -47,6 +49,15 @@ function nameOf({ frames, functions, modules, strings }: HeapProfile, frame: Ind
   if (name !== NONE) return strings[name]!;
   const module = functions.module[row]!;
   return `${module === NONE ? "" : modules[module]!.name} func[${functions.wasmIndex[row]}]`;
+}
+
+/** The module of a function whose name others have too: a file that was renamed is no other program. */
+function moduleOf(profile: HeapProfile, frame: IndexIntoFrameTable): string {
+  const { frames, functions, modules, strings } = profile;
+  const row = frames.function[frame]!;
+  const [name, module] = [functions.name[row]!, functions.module[row]!];
+  if (name === NONE || module === NONE || !ambiguousFunctions(profile).has(strings[name]!)) return "";
+  return ` of ${modules[module]!.name}`;
 }
 
 function placeOf(profile: HeapProfile, frame: IndexIntoFrameTable): string {

@@ -260,7 +260,7 @@ function placeKey({ kind, class: group, ips, partner, isOwn, object }: WasteFind
     return JSON.stringify([kind, group, ownLines(ip), path, object && blocksKey(object)]);
   if (ip.function === undefined || object !== undefined) return undefined;
   const other = isOwn || partner === undefined ? isOwn : (functionOf(partner.ips) ?? partner.ips[0]?.address);
-  return JSON.stringify([kind, group, ip.function, path, other]);
+  return JSON.stringify([kind, group, ip.function, ip.module, path, other]);
 }
 
 function lineOf({ function: name, file, line }: WasteFrame): unknown[] {

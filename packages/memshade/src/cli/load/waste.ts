@@ -3,6 +3,7 @@ import path from "node:path";
 import { UserError } from "../../bytes/errors.ts";
 import { describeSystemError } from "../../bytes/system-errors.ts";
 import { loadDemangler } from "../../load/demangler.ts";
+import { ambiguousNames, type NamedModule } from "../../model/named-module.ts";
 import type { RunModule } from "../../model/run.ts";
 import { readWaste } from "../../model/waste/read-waste.ts";
 import type { WasteFile, WasteFrame, WasteIp } from "../../model/waste/waste.ts";
@@ -32,6 +33,7 @@ export function loadWaste(input: string, places: OriginalPlaces = {}): WasteFile
   const folder = folderOf(input);
   const run = folder === undefined ? undefined : runOf(folder);
   if (run !== undefined) addLines(waste, run.modules, places);
+  addModules(waste, run?.modules ?? waste.modules ?? []);
   return waste;
 }
 
@@ -47,10 +49,7 @@ function addLines(waste: WasteFile, modules: readonly RunModule[], places: Origi
     if (ip.file !== undefined || module === undefined || ip.address % MODULE_SPAN === 0) continue;
     if (!known.has(index)) known.set(index, symbols.of(module));
     const [innermost, ...outer] = known.get(index)?.frames(ip.address % MODULE_SPAN) ?? [];
-    if (innermost?.file === undefined || innermost.line === 0) {
-      if (modules.length > 1 && /^func\[\d+\]$/.test(ip.function ?? "")) ip.function += ` of ${module.name}`;
-      continue;
-    }
+    if (innermost?.file === undefined || innermost.line === 0) continue;
     ip.file = innermost.file;
     ip.line = innermost.line;
     if (innermost.function !== undefined) ip.function = innermost.function;
@@ -58,6 +57,19 @@ function addLines(waste: WasteFile, modules: readonly RunModule[], places: Origi
       ip.inlined = outer.map(({ function: name, file, line }) => ({ function: name, file, line }));
   }
   waste.notTracked.push(...symbols.missing);
+}
+
+/** Names the modules of functions without a name, and of those whose name several modules have. */
+function addModules(waste: WasteFile, modules: readonly NamedModule[]): void {
+  if (modules.length < 2) return;
+  const names = new Map(modules.map(({ index, name }) => [index, name]));
+  const indexOf = ({ address }: WasteIp): number => Math.floor(address / MODULE_SPAN);
+  const ambiguous = ambiguousNames(placesOf(waste).map((ip) => [indexOf(ip), ip.function ?? ""]));
+  for (const ip of placesOf(waste)) {
+    const isSource = ip.address % MODULE_SPAN !== 0 && ip.file !== undefined;
+    const { function: name = "" } = ip;
+    if (!isSource && (/^func\[\d+\]$/.test(name) || ambiguous.has(name))) ip.module = names.get(indexOf(ip));
+  }
 }
 
 function placesOf(file: WasteFile): WasteIp[] {

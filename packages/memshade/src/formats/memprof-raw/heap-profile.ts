@@ -85,6 +85,7 @@ function moduleOf(segment: RawSegment, run: Run | undefined): ProfileModule {
     end: segment.end,
     instances: module?.instances,
     bytes: module?.bytes,
+    exports: module?.exports,
     allocator: module?.allocator,
   };
 }

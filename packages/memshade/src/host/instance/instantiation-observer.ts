@@ -27,6 +27,8 @@ export interface InstantiationObserver {
   rewrite(bytes: Uint8Array, address: string | undefined): RewrittenModule | undefined;
   /** The rewritten module does not compile, or cannot run with its imports; the original does. */
   rejected(module: TrackedModule, error: unknown): void;
+  /** The original was instantiated, since the tools cannot follow the memory that it got; `reason` is a sentence. */
+  beyond(module: TrackedModule, reason: string): void;
   /**
    * A rewritten module has been instantiated. `exports` are all of its exports, hidden ones included; `group` names the
    * tables that it shares with other instances.

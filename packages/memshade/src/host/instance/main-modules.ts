@@ -1,5 +1,5 @@
+import { followedMemory } from "../../tools/followed-memory.ts";
 import { SHADOW_IMPORT } from "../../tools/host-interface.ts";
-import { isMemory } from "../../tools/is-memory.ts";
 import type { InstrumentedInfo, ShadowLayout } from "../../tools/index.ts";
 import { SHADOW_MEMORY } from "./host-calls.ts";
 import { shadowOf } from "./shared-shadows.ts";
@@ -24,8 +24,8 @@ export class MainModules {
   ): void {
     const memory = all[SHADOW_MEMORY] as WebAssembly.Memory | undefined;
     if (memory === undefined || info.layout === undefined || info.sharedMemory) return;
-    for (const program of memoriesOf(info, imports as Imports, visible))
-      this.#shadows.set(program, { memory, layout: info.layout });
+    const program = followedMemory(info, imports as Imports, visible);
+    if (program !== undefined) this.#shadows.set(program, { memory, layout: info.layout });
   }
 
   /**
@@ -54,15 +54,4 @@ export class MainModules {
     given[module] = { ...given[module], [field]: isSame ? shadow!.memory : shadowOf(layout) };
     return given as WebAssembly.Imports;
   }
-}
-
-/** The memory that is followed: the one imported, or what can be it among those exported. */
-function memoriesOf(
-  info: InstrumentedInfo,
-  imports: Imports,
-  visible: WebAssembly.Exports,
-): WebAssembly.Memory[] {
-  if (info.memoryImport === undefined) return Object.values(visible).filter(isMemory);
-  const { module, field } = info.memoryImport;
-  return [imports[module]?.[field]].filter(isMemory);
 }

@@ -68,7 +68,7 @@ export class TrackedInstances {
     if (tracked?.original === undefined || typeof imports !== "object" || imports === null) return undefined;
     const reason = memoryBeyond(imports as WebAssembly.Imports, tracked.info);
     if (reason === undefined) return undefined;
-    this.#observer.rejected(tracked, new RangeError(reason));
+    this.#observer.beyond(tracked, reason);
     return Reflect.construct(this.#Module, [tracked.original]);
   }
 

@@ -186,6 +186,7 @@ function write(end: RunEnd): Reply {
   try {
     folder = folders.next(what === "dump");
     const profile = recorder.takeProfile(end);
+    profile.warnings.forEach(say);
     writeRunFolder(folder, profileFiles(profile));
     if (what === "profile") new LearnedRuns(settings.tools.learn).keep(profile.siteRuns);
   } catch (error) {

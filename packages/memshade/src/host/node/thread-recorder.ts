@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
-import { basename } from "node:path";
 import { type InstrumentedInfo, instrument, type ShadowLayout } from "../../tools/index.ts";
 import { type ToolOptions, toInstrumentOptions } from "../../tools/run-options.ts";
-import { connectHost, localNumber } from "../instance/host-calls.ts";
+import type { SharedPlace } from "../../tools/session.ts";
+import { connectHost, localNumber, type ShadowMemories } from "../instance/host-calls.ts";
 import type {
   InstantiationObserver,
   RewrittenModule,
@@ -12,6 +12,7 @@ import type { SharedShadow } from "../instance/shared-shadows.ts";
 import { LearnedRuns } from "../learned-runs.ts";
 import { customSectionsOf } from "../module/custom-sections.ts";
 import { describePreambleProblem } from "../module/module-file.ts";
+import { moduleName } from "../module/module-name.ts";
 import { nativeSha256 } from "../module/native-sha256.ts";
 import { describeThrown } from "../run/run-end.ts";
 import { say } from "../run/terminal-line.ts";
@@ -62,15 +63,16 @@ export class ThreadRecorder implements InstantiationObserver {
     if (isNodeItself(scripts)) return undefined;
     const glue = readGlue(scripts);
     const path = findModuleFile(bytes, scripts, address, glue);
-    const name = path !== null ? basename(path) : nameFromAddress(address);
+    let name: string | undefined;
     try {
+      name = moduleName(bytes, { path, address, scripts }, nativeSha256);
       if (customSectionsOf(bytes, "memshade").length > 0) {
         throw new Error("it is instrumented already; read its profile with the loader");
       }
       const { bytes: rewritten, info } = instrument(bytes, {
         sha256: nativeSha256,
         ...new LearnedRuns(this.#tools.learn).added(toInstrumentOptions(this.#tools), bytes),
-        ...(name === undefined ? {} : { name }),
+        name,
         ...(glue === "" ? {} : { glue }),
         sharedShadow: true,
         acrossThreads: true,
@@ -91,6 +93,13 @@ export class ThreadRecorder implements InstantiationObserver {
   rejected(module: TrackedModule, error: unknown): void {
     this.#cache.delete(module.key);
     this.#giveUp(module.info.name, module.key, error);
+  }
+
+  beyond({ info, path }: TrackedModule, reason: string): void {
+    const { toolLayouts: _, layout: __, ...facts } = info;
+    const notRecorded = Object.fromEntries(info.tools.map((tool) => [tool, reason]));
+    const unfollowed = { ...facts, layout: undefined, notRecorded, notTracked: [reason] };
+    this.#postInstance({}, unfollowed, path, undefined);
   }
 
   recognize(section: ArrayBuffer): TrackedModule | undefined {
@@ -117,10 +126,29 @@ export class ThreadRecorder implements InstantiationObserver {
   #report(exports: WebAssembly.Exports, module: TrackedModule, group: string | undefined): void {
     const { info, path } = module;
     if (info.layout !== undefined && !info.sharedMemory) this.#beside = info.layout;
-    const { thread } = this.#link;
-    const id = `${thread}:${++this.#instances}`;
+    const id = this.#nextId();
     const memories = connectHost(exports, info, { flush: () => this.#link.flush(id) });
     const place = group === undefined ? undefined : { group, local: localNumber(exports) };
+    this.#postInstance(memories, info, path, place, id);
+    // Where the recording thread keeps the time, it has to do so before the program goes on.
+    if (isTimed(info)) this.#link.flush(id);
+    // The instance object may go while its functions still run; the memory inside it goes with the last of them.
+    const [memory] = Object.values(memories);
+    if (memory !== undefined) this.#gone.register(memory, id);
+  }
+
+  #nextId(): string {
+    return `${this.#link.thread}:${++this.#instances}`;
+  }
+
+  #postInstance(
+    memories: ShadowMemories,
+    info: InstrumentedInfo,
+    path: string | null,
+    place: SharedPlace | undefined,
+    id = this.#nextId(),
+  ): void {
+    const { thread } = this.#link;
     this.#link.post({
       kind: "instance",
       id,
@@ -131,11 +159,6 @@ export class ThreadRecorder implements InstantiationObserver {
       path,
       place,
     });
-    // Where the recording thread keeps the time, it has to do so before the program goes on.
-    if (isTimed(info)) this.#link.flush(id);
-    // The instance object may go while its functions still run; the memory inside it goes with the last of them.
-    const [memory] = Object.values(memories);
-    if (memory !== undefined) this.#gone.register(memory, id);
   }
 
   #giveUp(name: string | undefined, key: string, error: unknown): void {
@@ -155,17 +178,6 @@ export class ThreadRecorder implements InstantiationObserver {
 /** Names a module across threads by what its instrumented form says of itself. */
 function moduleKey(info: InstrumentedInfo): string {
   return `${info.buildId}:${info.originalBytes}`;
-}
-
-function nameFromAddress(address: string | undefined): string | undefined {
-  if (address === undefined || address === "") return undefined;
-  try {
-    const { protocol, pathname } = new URL(address);
-    // The path of a data: or blob: address is no name.
-    return protocol === "data:" || protocol === "blob:" ? undefined : basename(pathname) || undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 /** Whether intervals of working sets are measured in time, which another thread tells. */

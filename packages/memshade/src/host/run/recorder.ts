@@ -31,6 +31,8 @@ export interface Profile {
   toolFiles: ProfileFile[];
   /** How often what is in the modules ran, as far as a tool tells; no part of the run folder. */
   siteRuns: ModuleRuns[];
+  /** Sentences for whoever ran the program: what the tools kept from working. They are part of `run.notTracked`. */
+  warnings: string[];
 }
 
 export type { ProfileFile };
@@ -169,6 +171,7 @@ export class Recorder {
       raw: writeRaw(raw, raw.version),
       toolFiles: others.map(({ file }) => file),
       siteRuns: others.flatMap(({ siteRuns }) => siteRuns ?? []),
+      warnings: others.flatMap(({ warnings }) => warnings ?? []),
     };
   }
 }

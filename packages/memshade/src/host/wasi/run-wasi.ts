@@ -86,6 +86,7 @@ async function supervise(
     const folder = folders.next(end.kind === "dump");
     try {
       const profile = recorder.takeProfile(end);
+      profile.warnings.forEach(say);
       writeRunFolder(folder, profileFiles(profile));
       if (end.kind !== "dump") new LearnedRuns(run.tools.learn).keep(profile.siteRuns);
     } catch (error) {

@@ -12,6 +12,7 @@ import {
   record,
   text,
 } from "../check.ts";
+import { namedModule } from "../named-module.ts";
 import {
   TYPE_RULES,
   WASTE_SCHEMA,
@@ -23,7 +24,6 @@ import {
   type WasteFrame,
   type WasteIp,
   type WasteLoad,
-  type WasteModule,
   type WasteObjects,
   type WastePair,
   type WasteReallocations,
@@ -41,6 +41,7 @@ const frame = record<WasteFrame>({
 const ip = record<WasteIp>({
   address: count,
   function: optional(text),
+  module: optional(text),
   file: optional(text),
   line: optional(integer),
   inlined: optional(list(frame)),
@@ -65,6 +66,7 @@ const store = record<WasteStore>({
   dead_exit: count,
   bytes_silent: count,
   host_assumed_read: count,
+  visible_at_exit: optional(count),
   bytes_same: optional(count),
   silent_over_zero: optional(count),
   silent_approximate: optional(count),
@@ -140,7 +142,8 @@ const file = record<WasteFile>({
   schema: oneOf(WASTE_SCHEMA),
   version: oneOf(WASTE_VERSION),
   command: text,
-  modules: optional(list(record<WasteModule>({ index: count, name: text, buildId: text }))),
+  modules: optional(list(namedModule)),
+  notRecorded: optional(list(record({ module: count, name: text, reason: text }))),
   options: record<WasteFileOptions>({
     engine: oneOf("brief", "full"),
     contexts: flag,
@@ -154,6 +157,7 @@ const file = record<WasteFile>({
     deadDeallocated: count,
     deadExit: count,
     hostAssumedRead: count,
+    visibleAtExit: optional(count),
     stores: count,
     silentStores: count,
     loads: count,

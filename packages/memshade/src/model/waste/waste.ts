@@ -1,3 +1,5 @@
+import type { NamedModule } from "../named-module.ts";
+
 /**
  * What the waste tool writes, `waste.json`, version 1: the file of the Valgrind tool deadstores with more members.
  * Counts and byte amounts are JSON numbers. docs/formats.md describes every member.
@@ -11,7 +13,9 @@ export interface WasteFile {
   /** The profiled command, its words separated by spaces. */
   command: string;
   /** The modules that were followed. */
-  modules?: WasteModule[] | undefined;
+  modules?: NamedModule[] | undefined;
+  /** The others that the run had, and why, as a sentence. */
+  notRecorded?: { module: number; name: string; reason: string }[] | undefined;
   options: WasteFileOptions;
   totals: WasteTotals;
   stores: WasteStore[];
@@ -26,14 +30,6 @@ export interface WasteFile {
   objects?: WasteObjects[] | undefined;
   /** Sentences: what was not followed. */
   notTracked: string[];
-}
-
-export interface WasteModule {
-  /** The part of its places' addresses above 2^32, and the index into `modules` of run.json. */
-  index: number;
-  name: string;
-  /** Hexadecimal build id, or the beginning of the SHA-256 of a module without one. */
-  buildId: string;
 }
 
 export interface WasteFileOptions {
@@ -51,6 +47,8 @@ export interface WasteTotals {
   deadDeallocated: number;
   deadExit: number;
   hostAssumedRead: number;
+  /** Those of them that nobody had read by the end, when the host could still look. */
+  visibleAtExit?: number | undefined;
   stores: number;
   silentStores: number;
   loads: number;
@@ -62,6 +60,8 @@ export interface WasteTotals {
 export interface WasteIp {
   address: number;
   function?: string | undefined;
+  /** Name of the module, where the function's name alone would not tell. */
+  module?: string | undefined;
   file?: string | undefined;
   line?: number | undefined;
   /** The functions that the place is inlined into, the innermost first, each with the place in it. */
@@ -89,6 +89,8 @@ export interface WasteStore {
   dead_exit: number;
   bytes_silent: number;
   host_assumed_read: number;
+  /** Those of them that nobody had read by the end, when the host could still look. */
+  visible_at_exit?: number | undefined;
   /** Bytes equal to the valid byte they overwrote, in any store. Only with `--pairs` and the like. */
   bytes_same?: number | undefined;
   silent_over_zero?: number | undefined;

@@ -1,5 +1,6 @@
 import { UserError } from "../../bytes/errors.ts";
 import { type Check, count, flag, integer, list, oneOf, optional, record, text } from "../check.ts";
+import { namedModule } from "../named-module.ts";
 import {
   type AttributedContext,
   type Attribution,
@@ -130,7 +131,7 @@ const profile = record<WorkingSetProfile>({
       }),
     ),
   }),
-  modules: list(record({ index: count, name: text, buildId: text })),
+  modules: list(namedModule),
   instances: list(instance),
   notTracked: list(text),
 });

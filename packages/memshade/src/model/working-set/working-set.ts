@@ -1,3 +1,5 @@
+import type { NamedModule } from "../named-module.ts";
+
 /**
  * The working set of a run over time, `workingset.json`, version 1. docs/tools/working-set.md says what each number means.
  *
@@ -33,7 +35,7 @@ export interface WorkingSetProfile {
   lineBytes: number;
   unit: TimeUnit;
   options: WorkingSetOptionsRecord;
-  modules: WorkingSetModule[];
+  modules: NamedModule[];
   /** One for each instance of a module that was followed, in the order of their beginnings. */
   instances: InstanceWorkingSet[];
   notTracked: string[];
@@ -58,12 +60,6 @@ export interface LocalityOptionsRecord {
   rate: number;
   /** Cache whose misses are counted per instruction. */
   cacheBytes: number;
-}
-
-export interface WorkingSetModule {
-  index: number;
-  name: string;
-  buildId: string;
 }
 
 /** A series at one time scale, in columns: one entry per interval. */

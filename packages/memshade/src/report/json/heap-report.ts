@@ -46,13 +46,14 @@ export function heapReportJsonPieces(
     granuleBytes: description.granuleBytes,
     rawVersion: description.rawVersion,
     notTracked: gapsOf(profile),
-    modules: modules.map(({ name, path, buildId, start, instances, bytes, allocator }) => ({
+    modules: modules.map(({ name, path, buildId, start, instances, bytes, exports, allocator }) => ({
       name,
       path: path ?? null,
       buildId,
       start: `0x${start.toString(16)}`,
       instances: instances ?? null,
       bytes: bytes ?? null,
+      exports: exports ?? null,
       allocator: allocator ?? null,
     })),
     totals: totalsOf(profile),

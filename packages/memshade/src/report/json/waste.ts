@@ -18,9 +18,11 @@ export function wasteReportJson(
       version: 1,
       input: options.input,
       command: file.command,
+      modules: file.modules ?? null,
+      notRecorded: file.notRecorded ?? [],
       options: file.options,
       notTracked: file.notTracked,
-      totals: file.totals,
+      totals: isRecorded(file) ? file.totals : null,
       findings: shown.map((finding) => ({
         ...finding,
         object: finding.object && { type: finding.object.site.type ?? null, fields: finding.object.fields },
@@ -42,6 +44,11 @@ export function wasteReportJson(
   )}\n`;
 }
 
+/** Whether the tool followed anything: zeros of a run that it did not follow would be no figures. */
+function isRecorded({ modules }: WasteFile): boolean {
+  return modules === undefined || modules.length > 0;
+}
+
 /** A table of pairs as JSON (docs/report-json.md). */
 export function wastePairsJson(
   file: WasteFile,
@@ -55,7 +62,7 @@ export function wastePairsJson(
       input: options.input,
       of: options.table,
       notTracked: file.notTracked,
-      total: pairs.reduce((sum, { bytes }) => sum + bytes, 0),
+      total: isRecorded(file) ? pairs.reduce((sum, { bytes }) => sum + bytes, 0) : null,
       rows: pairs.slice(0, options.rows),
       rowsOmitted: Math.max(0, pairs.length - options.rows),
     },
@@ -80,7 +87,7 @@ export function wasteTopJson(
       unit: options.by === "dead" ? "bytes" : options.by === "silent" ? "stores" : "loads",
       order: options.order,
       notTracked: file.notTracked,
-      total: ranking.reduce((sum, { value }) => sum + value, 0),
+      total: isRecorded(file) ? ranking.reduce((sum, { value }) => sum + value, 0) : null,
       rows: shown,
       rowsOmitted: ranking.length - shown.length,
     },

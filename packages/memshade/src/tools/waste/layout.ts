@@ -33,8 +33,10 @@ export const Control = {
   clock: 88,
   /** Context of the place at `allocationSite`. */
   allocationNode: 96,
-  /** Requests for more memory that failed. */
+  /** Requests for more memory than is followed, which were refused. */
   refused: 116,
+  /** The most pages that they asked for. */
+  asked: 100,
   /** Lines in the list of dirty.ts. */
   dirtyLines: 112,
   /** Two words of `contexts/layout.ts`: where the host is, where frames are told apart. */

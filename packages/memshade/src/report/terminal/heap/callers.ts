@@ -4,10 +4,10 @@ import type { IndexIntoContextTable, IndexIntoFrameTable } from "../../../model/
 import { siteDepthOfContext } from "../../../model/site-frame.ts";
 import { framesOfContext } from "../../../model/stacks.ts";
 import { formatPercent, plural } from "../../format.ts";
-import { describeFrame } from "../../frames.ts";
+import { describeFrame, ofModule } from "../../frames.ts";
 import { compactName, shortenName } from "../common/names.ts";
 import type { Screen } from "../common/screen.ts";
-import { displayWidth } from "../common/text.ts";
+import { displayWidth, printable } from "../common/text.ts";
 
 /** Callers below this part of their site are counted, not shown. */
 const SMALLEST_PART = 0.05;
@@ -230,17 +230,18 @@ function chainLines(
   { first, hanging, lineLimit, reservedWidth }: ChainPlace,
 ): string[] {
   const nameOf = (frame: IndexIntoFrameTable) => describeFrame(profile, frame).function;
+  const moduleOf = (frame: IndexIntoFrameTable) => printable(ofModule(profile, describeFrame(profile, frame)));
   const markOf = (frame: IndexIntoFrameTable) => (profile.frames.inlined[frame] === 1 ? " (inl)" : "");
   if (screen.isWide) {
     return frames.map(
-      (frame, index) => `${index === 0 ? first : hanging}← ${screen.fit(nameOf(frame), 0)}${markOf(frame)}`,
+      (frame, index) => `${index === 0 ? first : hanging}← ${screen.fit(nameOf(frame), 0)}${moduleOf(frame)}${markOf(frame)}`,
     );
   }
   const room = screen.width - displayWidth(first) - reservedWidth;
   const words = frames.map((frame) => {
     const name = nameOf(frame);
     const width = Math.min(LONGEST_NAME, Math.max(8, room - 2));
-    return `← ${screen.shorten(name, shortenName(compactName(name), width))}${markOf(frame)}`;
+    return `← ${screen.shorten(name, shortenName(compactName(name), width))}${moduleOf(frame)}${markOf(frame)}`;
   });
   for (let kept = words.length; ; kept--) {
     const left = words.length - kept;

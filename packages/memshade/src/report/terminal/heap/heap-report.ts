@@ -10,6 +10,7 @@ import type { HeapProfile } from "../../../model/heap-profile.ts";
 import { type HotColdThresholds, LLVM_THRESHOLDS } from "../../../model/memprof/hot-cold.ts";
 import { formatBlocks, formatBytes, formatCount, formatPercent } from "../../format.ts";
 import { pathsAndSites, printNothingAllocated, printSummary, printTitle } from "../common/header.ts";
+import { printModules } from "../common/modules.ts";
 import { Screen, type ScreenOptions } from "../common/screen.ts";
 import { displayWidth, printable } from "../common/text.ts";
 import { accessedPlaces } from "./accessed-places.ts";
@@ -39,6 +40,7 @@ export interface HeapReportOptions extends ScreenOptions {
 export function heapReport(profile: HeapProfile, options: HeapReportOptions): string {
   const screen = new Screen(options);
   printTitle(screen, profile);
+  printModules(screen, profile.modules);
   if (profile.contexts.length === 0 && heapTotals(profile).allocations === 0) {
     printNothingAllocated(screen, profile);
     return screen.text();

@@ -3,7 +3,7 @@ import type { HeapProfile } from "../../../model/heap-profile.ts";
 import type { IndexIntoFrameTable } from "../../../model/indices.ts";
 import type { HotColdThresholds } from "../../../model/memprof/hot-cold.ts";
 import { formatBlocks, formatBytes, plural } from "../../format.ts";
-import { describeFrame } from "../../frames.ts";
+import { describeFrame, ofModule } from "../../frames.ts";
 import { compactName } from "../common/names.ts";
 import type { Screen } from "../common/screen.ts";
 import { cutMiddle, displayWidth, printable } from "../common/text.ts";
@@ -84,14 +84,17 @@ function placeInWords(
   frame: IndexIntoFrameTable,
   width: number,
 ): string {
-  const { file, line, column } = describeFrame(profile, frame);
+  const described = describeFrame(profile, frame);
+  const { file, line, column } = described;
   const base = file?.slice(file.lastIndexOf("/") + 1);
-  const place = base === undefined ? "" : ` ${printable(base)}:${line ?? 0}:${column ?? 0}`;
-  return `${screen.fit(describeFrame(profile, frame).function, Math.max(8, width - displayWidth(place)))}${place}`;
+  const source = base === undefined ? "" : ` ${printable(base)}:${line ?? 0}:${column ?? 0}`;
+  const place = printable(ofModule(profile, described)) + source;
+  return `${screen.fit(described.function, Math.max(8, width - displayWidth(place)))}${place}`;
 }
 
 function nameOf(profile: HeapProfile, frame: IndexIntoFrameTable): string {
-  return compactName(describeFrame(profile, frame).function);
+  const described = describeFrame(profile, frame);
+  return compactName(described.function) + printable(ofModule(profile, described));
 }
 
 function totalsInWords({ contexts, blocks, bytes }: TypeTotals): string {

@@ -2,7 +2,7 @@ import type { ContextGroups, GroupBy } from "../../../analyses/groups.ts";
 import type { HeapProfile } from "../../../model/heap-profile.ts";
 import type { IndexIntoContextTable, IndexIntoFrameTable } from "../../../model/indices.ts";
 import { siteFrameOfContext } from "../../../model/site-frame.ts";
-import { describeFrame, type FrameDescription } from "../../frames.ts";
+import { describeFrame, type FrameDescription, ofModule } from "../../frames.ts";
 import type { Screen } from "../common/screen.ts";
 import { displayWidth, printable } from "../common/text.ts";
 
@@ -29,7 +29,7 @@ export class SiteNames {
     for (let context = 0; context < profile.contexts.length; context++) {
       const leaf = siteFrameOfContext(profile, context as IndexIntoContextTable);
       if (leaf !== undefined) {
-        const key = describeFrame(profile, leaf).function;
+        const key = this.keyOf(describeFrame(profile, leaf));
         this.placesOf.set(key, (this.placesOf.get(key) ?? new Set()).add(leaf));
       }
     }
@@ -41,7 +41,8 @@ export class SiteNames {
     if (frame === undefined) {
       return screen.paint.strong("(call path not recorded)");
     }
-    const place = frame.calledByHost ? this.roleOf(frame) : this.placeOf(frame);
+    const module = printable(ofModule(this.profile, frame));
+    const place = module + (frame.calledByHost ? this.roleOf(frame) : this.placeOf(frame));
     const name = screen.fit(frame.function, width - displayWidth(place));
     return screen.paint.strong(name) + screen.paint.faint(place);
   }
@@ -53,8 +54,13 @@ export class SiteNames {
     return role === undefined || name.includes(role) ? "" : ` (${role})`;
   }
 
-  private placeOf({ function: name, index, offset, line }: FrameDescription): string {
-    if (this.groups.by === "function" || index === null || this.placesOf.get(name)!.size === 1) {
+  private keyOf(frame: FrameDescription): string {
+    return frame.function + ofModule(this.profile, frame);
+  }
+
+  private placeOf(frame: FrameDescription): string {
+    const { index, offset, line } = frame;
+    if (this.groups.by === "function" || index === null || this.placesOf.get(this.keyOf(frame))!.size === 1) {
       return "";
     }
     return line === undefined ? ` @0x${offset.toString(16)}` : ` :${line}`;

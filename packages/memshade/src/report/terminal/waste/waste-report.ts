@@ -3,6 +3,7 @@ import type { WasteFile } from "../../../model/waste/waste.ts";
 import { formatBytes, formatCount, formatPercent, plural } from "../../format.ts";
 import { libraryOfFinding, placeOf, sentencesOf } from "../../waste-sentences.ts";
 import { printGaps, printWrapped } from "../common/header.ts";
+import { printModules } from "../common/modules.ts";
 import { Screen, type ScreenOptions } from "../common/screen.ts";
 import { cutMiddle, padLeft, printable } from "../common/text.ts";
 import { printObjects } from "./waste-objects.ts";
@@ -26,6 +27,11 @@ export function wasteReport(file: WasteFile, options: WasteReportOptions): strin
   const line = printable(file.command);
   screen.print(screen.paint.faint(screen.shorten(line, cutMiddle(line, screen.width))));
   printGaps(screen, file.notTracked);
+  printModules(screen, file.modules ?? []);
+  if (file.modules?.length === 0) {
+    screen.print("", "Nothing was recorded: there was no module that this tool could follow.");
+    return screen.text();
+  }
   screen.print("");
   const row = (label: string, value: string): void => {
     printWrapped(screen, value, `  ${screen.paint.faint(label.padEnd(14))}`, " ".repeat(16));
@@ -38,10 +44,18 @@ export function wasteReport(file: WasteFile, options: WasteReportOptions): strin
       `(${formatPercent(totals.deadOverwritten, bytesWritten)}), ${formatBytes(totals.deadDeallocated)} ` +
       `unread when their block or frame ended, ${formatBytes(totals.deadExit)} at the end`,
   );
-  if (totals.hostAssumedRead > 0)
+  const { hostAssumedRead, visibleAtExit = 0 } = totals;
+  if (hostAssumedRead > visibleAtExit)
     row(
       "Left to host",
-      `${formatBytes(totals.hostAssumedRead)} unread when the host was in control: taken as read`,
+      `${formatBytes(hostAssumedRead - visibleAtExit)} unread when the host was in control ` +
+        `(${formatPercent(hostAssumedRead - visibleAtExit, bytesWritten)}): taken as read`,
+    );
+  if (visibleAtExit > 0)
+    row(
+      "Never read",
+      `${formatBytes(visibleAtExit)} by the program or at a call (${formatPercent(visibleAtExit, bytesWritten)}), and still ` +
+        "there at the end, where the host can look: taken as read too",
     );
   row(
     "Silent",

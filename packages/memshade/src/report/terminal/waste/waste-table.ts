@@ -36,11 +36,16 @@ export function wasteTable(file: WasteFile, options: WasteTableOptions): string 
   const total = ranking.reduce((sum, { value }) => sum + value, 0);
   const format = by === "dead" ? formatBytes : formatCount;
   const title = `${order === "largest" ? "Most" : "Least"} ${TITLES[by]}`;
-  screen.printEnds(title, `${format(total)} at ${plural(ranking.length, "site")}`, screen.paint.strong);
+  const all = file.modules?.length === 0 ? "not recorded" : `${format(total)} at ${plural(ranking.length, "site")}`;
+  screen.printEnds(title, all, screen.paint.strong);
   printGaps(screen, file.notTracked);
   screen.print("");
   if (ranking.length === 0) {
-    screen.print(`Nothing to rank: there are no ${TITLES[by]}.`);
+    screen.print(
+      file.modules?.length === 0
+        ? "Nothing was recorded: there was no module that this tool could follow."
+        : `Nothing to rank: there are no ${TITLES[by]}.`,
+    );
     return screen.text();
   }
   screen.print(screen.paint.faint(`${HEADS[by].map((head) => padLeft(head, COLUMN_WIDTH)).join("")}  SITE`));

@@ -9,6 +9,7 @@ import { formatBytes, formatCount, formatPercent, groupDigits, plural } from "..
 import { bareName } from "../../waste-sentences.ts";
 import { printChain } from "../common/call-path.ts";
 import { printGaps, printWrapped } from "../common/header.ts";
+import { printModules } from "../common/modules.ts";
 import { Screen, type ScreenOptions } from "../common/screen.ts";
 import { sparkline } from "../common/sparkline.ts";
 import { bar, cutMiddle, padLeft, padRight, printable } from "../common/text.ts";
@@ -37,6 +38,7 @@ export function workingSetReport(profile: WorkingSetProfile, options: WorkingSet
   const heading = `Working set of ${command === "" ? printable(profile.program) : command}`;
   screen.print(paint.heading(screen.isWide ? heading : cutMiddle(heading, screen.width)));
   printGaps(screen, profile.notTracked);
+  printModules(screen, profile.modules);
   if (profile.options.assumeAligned)
     screen.print(paint.faint("Accesses were taken to be aligned as their hints say."));
   if (profile.instances.length === 0) screen.print("", "No module with a memory was run.");

@@ -1,4 +1,5 @@
 import type { GroupBy } from "../../../analyses/groups.ts";
+import { ambiguousNames } from "../../../model/named-module.ts";
 import { rankWorkingSet, type WorkingSetKey } from "../../../analyses/working-set/rank.ts";
 import type { RankedPlace } from "../../../analyses/working-set/ranked-place.ts";
 import type {
@@ -82,6 +83,11 @@ export function workingSetTable(
     ),
   );
   const width = screen.width - HEADS[by].length * COLUMN_WIDTH - 2;
+  const ambiguous = ambiguousNames(places.map(({ module, frame }) => [module, frame?.name]));
+  const ofModule = ({ module, frame }: RankedPlace): string =>
+    profile.modules.length > 1 && ambiguous.has(frame?.name)
+      ? ` of ${printable(profile.modules[module]?.name ?? "")}`
+      : "";
   for (const place of places.slice(0, options.rows)) {
     const { value, mean = 0, intervals = 0, fill = 0, references = 0, callers } = place;
     const part = formatPercent(value, total ?? 0);
@@ -95,8 +101,10 @@ export function workingSetTable(
       cold: () => [formatCount(value), part, formatCount(references)],
     }[by]();
     const [first, ...others] = cells.map((cell) => padLeft(cell, COLUMN_WIDTH));
-    const name = ofIntervals ? functionOf(screen, place, width) : nameOf(screen, place, width);
-    screen.print(`${screen.paint.amount(first)}${others.join("")}  ${name}`);
+    const module = ofModule(place);
+    const room = width - module.length;
+    const name = ofIntervals ? functionOf(screen, place, room) : nameOf(screen, place, room);
+    screen.print(`${screen.paint.amount(first)}${others.join("")}  ${name}${screen.paint.faint(module)}`);
     if (callers !== undefined)
       printCallers(screen, callers.map(callerName), " ".repeat(HEADS[by].length * COLUMN_WIDTH + 2));
   }

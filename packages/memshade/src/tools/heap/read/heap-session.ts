@@ -11,6 +11,7 @@ import {
   TRAMPOLINE_BYTES,
 } from "../../../model/run.ts";
 import { ModuleFunctions } from "../../module-functions.ts";
+import { distinctNames, tellingExports } from "../../module-names.ts";
 import type { InstrumentedInfo } from "../../options.ts";
 import type { InstanceHandle, SharedPlace } from "../../session.ts";
 import { ContextTable, type MergedContext } from "./context-table.ts";
@@ -183,6 +184,7 @@ export class HeapSession {
     for (const { module, contents } of trusted)
       for (const context of contents.contexts) table.add(module, context);
     const contexts = table.contexts;
+    const names = distinctNames(this.#modules.map(({ info }) => info));
     return {
       heap: heapOf(
         trusted.map(({ contents }) => contents.totals),
@@ -190,7 +192,7 @@ export class HeapSession {
         this.#options,
       ),
       modules: this.#modules.map((module, index) =>
-        describeModule(module, index, confirmed[index], contexts, this.#modules),
+        describeModule(module, { index, name: names[index], isAlone: names.length === 1 }, confirmed[index], contexts),
       ),
       tool: {
         clock:
@@ -329,10 +331,9 @@ function segmentOf(module: SessionModule, index: number): RawSegment {
 
 function describeModule(
   module: SessionModule,
-  index: number,
+  { index, name, isAlone }: { index: number; name: string; isAlone: boolean },
   confirmation: { confirmed: boolean | null; refused?: string },
   contexts: readonly MergedContext[],
-  modules: readonly SessionModule[],
 ): RunModule {
   const { info } = module;
   const own = contexts.filter((context) => context.module === index);
@@ -343,15 +344,16 @@ function describeModule(
   const refused = confirmation.refused ?? info.allocator.refused;
   // Glue code makes modules for single functions: beside a module that is followed they are no news.
   const negligible =
-    info.codeBytes <= TRAMPOLINE_BYTES && info.allocator.how === "none" && modules.length > 1;
+    info.codeBytes <= TRAMPOLINE_BYTES && info.allocator.how === "none" && !isAlone;
   return {
     index,
-    name: info.name,
+    name,
     path: module.path,
     buildId: info.buildId,
     bytes: info.originalBytes,
     codeBytes: info.codeBytes,
     instances: module.instances,
+    ...(module.path === null ? { exports: tellingExports(original) } : {}),
     start: `0x${(BigInt(index) * MODULE_SPAN).toString(16)}`,
     allocator: {
       how: info.allocator.how as RunModule["allocator"]["how"],
@@ -360,6 +362,7 @@ function describeModule(
       ...(refused === undefined || negligible ? {} : { refused }),
     },
     functions,
+    ...(info.notRecorded === undefined || negligible ? {} : { notRecorded: info.notRecorded }),
     notTracked: negligible ? [] : info.notTracked,
   };
 }

@@ -6,15 +6,18 @@ export function notePages(): void {
   store<u32>(CONTROL, programPages(), Control.pages);
 }
 
-/** Before `memory.grow` of a memory from outside: the pages that are asked for, or more than any memory has, so that it fails. */
+/** Before `memory.grow`: the pages that are asked for, or more than any memory has, so that it fails. */
 export function growing(pages: u32): u32 {
-  return <u64>programPages() + pages > <u64>(COVERED >>> 16) ? 0xffffffff : pages;
+  const wanted = <u64>programPages() + pages;
+  if (wanted <= <u64>(COVERED >>> 16)) return pages;
+  store<u32>(CONTROL, load<u32>(CONTROL, Control.refused) + 1, Control.refused);
+  store<u32>(CONTROL, max<u32>(load<u32>(CONTROL, Control.asked), <u32>min<u64>(wanted, 0xffffffff)), Control.asked);
+  return 0xffffffff;
 }
 
 /** Behind `memory.grow`, with what it says. */
 export function grown(before: i32): i32 {
   notePages();
-  if (before === -1) store<u32>(CONTROL, load<u32>(CONTROL, Control.refused) + 1, Control.refused);
   return before;
 }
 

@@ -36,6 +36,8 @@ export interface PassTargets {
   growing: number;
   /** Gets the result of memory.grow and hands it on. */
   grown: number;
+  /** Imported functions of which it is known what they read and write, by index. */
+  exactImports: ReadonlySet<number>;
   /** What an opaque host may have read; −1 where the host is none. */
   hostMayRead: number;
   /** What takes the place of setting the stack pointer; −1 for nothing. */

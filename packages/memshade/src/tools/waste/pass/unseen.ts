@@ -1,5 +1,5 @@
 import { importsOf, memoryType, type WasmModule } from "../../../wasm/index.ts";
-import { isExactImport } from "./sites/wasi-functions.ts";
+import { BEYOND_SENTENCE, LARGEST_FOLLOWED_BYTES } from "../../tool.ts";
 import type { WeavingPlan } from "./weaving-plan.ts";
 
 /** Imports that a sentence names at most. */
@@ -8,17 +8,18 @@ const NAMED_IMPORTS = 10;
 const LONGEST_IMPORT = 48;
 
 /** Sentences on what the tool does not see in a module. */
-export function unseenBy({ around, isVisible, wishes: { opaque } }: WeavingPlan): string[] {
+export function unseenBy({ around, isVisible, exact, wishes: { opaque } }: WeavingPlan): string[] {
   const { module, memory, allocator } = around;
   const sentences: string[] = [];
   if (allocator.functions.length === 0)
     sentences.push("No allocator was found: freed memory counts as memory that is still in use.");
+  if (around.memory64 && around.memoryBytes === LARGEST_FOLLOWED_BYTES) sentences.push(BEYOND_SENTENCE);
   const others = otherMemories(module);
   if (others.length > 0)
     sentences.push(
       `Only memory 0 of the module's ${others.length + 1} memories is followed: what happens in ${others.join(", ")} is not counted.`,
     );
-  const names = unknownImports(module);
+  const names = unknownImports(module, exact);
   if (opaque) {
     const which = names.length === 0 ? "" : ` (imports: ${names.join(", ")})`;
     sentences.push(
@@ -41,8 +42,8 @@ export function unseenBy({ around, isVisible, wishes: { opaque } }: WeavingPlan)
 }
 
 /** Names of the imported functions of which it is not known what they read and write, the first few of them. */
-function unknownImports(module: WasmModule): string[] {
-  const unknown = importsOf(module, "function").filter((from) => !isExactImport(from));
+function unknownImports(module: WasmModule, exact: ReadonlySet<number>): string[] {
+  const unknown = importsOf(module, "function").filter((_, index) => !exact.has(index));
   const names = unknown.slice(0, NAMED_IMPORTS).map(({ module: from, field }) => {
     const name = `${from}.${field}`;
     return name.length > LONGEST_IMPORT ? `${name.slice(0, LONGEST_IMPORT - 1)}…` : name;

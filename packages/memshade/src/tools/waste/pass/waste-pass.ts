@@ -31,7 +31,6 @@ import { LoopStreams } from "./loop-streams.ts";
 import { NodeCalls } from "./node-calls.ts";
 import type { PassTargets, SummaryParts } from "./pass-parts.ts";
 import { SiteKeys } from "./sites/site-keys.ts";
-import { isExactImport } from "./sites/wasi-functions.ts";
 import { zeroingFunctions } from "./sites/zeroing-functions.ts";
 import { Steps } from "./steps.ts";
 import type { Place } from "./summary-snippets.ts";
@@ -64,8 +63,8 @@ export class WastePass implements ToolPass {
   readonly #zeroing: ReadonlySet<number>;
   /** How far a function's instructions were looked at for who makes vectors. */
   #lastLooked = 0;
-  /** Imported functions that report what they read and write. */
-  readonly #exact = new Set<number>();
+  /** Imported functions of which it is known what they read and write. */
+  readonly #exact: ReadonlySet<number>;
   readonly followedGlobal: number;
   /** A bit per site: followed inline; begins a block of them. */
   readonly inline: Uint8Array;
@@ -113,9 +112,7 @@ export class WastePass implements ToolPass {
     this.#allocating = new Set([...this.#wrappers, ...around.allocator.functions.map(({ index }) => index)]);
     this.#callsOut = targets.hostMayRead >= 0 && importsOf(around.module, "table").length > 0;
     this.#zeroing = new Set(zeroingFunctions(around.allocator.functions));
-    importsOf(around.module, "function").forEach((from, index) => {
-      if (isExactImport(from)) this.#exact.add(index);
-    });
+    this.#exact = targets.exactImports;
     this.#keys = new SiteKeys(sites, framed?.sites, targets);
     this.#steps = new Steps({ sites, keys: this.#keys, targets, memory: around.shadowMemory });
     this.inline = new Uint8Array((sites.length + 7) >>> 3);

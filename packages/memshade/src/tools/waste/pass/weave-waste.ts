@@ -31,6 +31,7 @@ import { unseenBy } from "./unseen.ts";
 import { WastePass } from "./waste-pass.ts";
 import { inFrameOfZeroing } from "./weave-frames.ts";
 import { onPages, onStackMoved, starter } from "./weave-functions.ts";
+import { isQuiet } from "./sites/quiet-functions.ts";
 import { planWeaving, refusal, type WeavingPlan } from "./weaving-plan.ts";
 
 const ACCESS_SIZES = [1, 2, 4, 8, 16];
@@ -102,6 +103,7 @@ class WasteWeaver {
         released: target("released"),
       },
       entered: wishes.opaque ? target("hostMayRead") : -1,
+      isQuiet: (index) => isQuiet(around, index),
       notTracked: unseenBy(this.#plan),
     };
   }
@@ -228,10 +230,11 @@ class WasteWeaver {
   }
 
   #passTargets(): PassTargets {
-    const { around, contexts, framed, isPrecise, layout, wishes } = this.#plan;
+    const { around, contexts, exact, framed, isPrecise, layout, wishes } = this.#plan;
     const target = this.#target;
     const { control, covered } = layout;
     return {
+      exactImports: exact,
       covered,
       notePages: target("notePages"),
       growing: this.#isHeldByPass() ? onPages(around, target("growing")) : -1,
@@ -260,13 +263,10 @@ class WasteWeaver {
     };
   }
 
-  /** Whether the pass must keep the memory from growing: one from outside has the maximum that its maker gave it. */
+  /** Whether the pass keeps the memory from growing: one from outside has the maximum that its maker gave it. */
   #isHeldByPass(): boolean {
     const { module, memory, memoryBytes } = this.#around;
-    const { pageSizeLog2 } = memoryType(module, memory);
-    return (
-      memory < module.importedMemoryCount && pageSizeLog2 === 16 && this.#plan.layout.covered < memoryBytes
-    );
+    return memoryType(module, memory).pageSizeLog2 === 16 && this.#plan.layout.covered < memoryBytes;
   }
 
   /** What is called when a block is handed out, and what it is told of zeroed ones; undefined: nobody allocates. */

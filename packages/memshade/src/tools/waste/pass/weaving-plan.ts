@@ -1,11 +1,12 @@
 import { allFrameBytes } from "../../../contexts/frames/call-frames.ts";
 import type { FramePlan } from "../../../contexts/frames/frame-plan.ts";
-import { importsOf, memoryType, type WasmModule } from "../../../wasm/index.ts";
+import { memoryType, type WasmModule } from "../../../wasm/index.ts";
 import type { ToolSurroundings } from "../../tool.ts";
 import { planWaste, type WasteLayout, type WasteWishes } from "../memory-plan.ts";
 import type { SiteTable } from "../site-table.ts";
+import { tooLargeSentence } from "../too-large.ts";
 import { findSites } from "./sites/find-sites.ts";
-import { isExactImport } from "./sites/wasi-functions.ts";
+import { exactImports } from "./sites/wasi-functions.ts";
 import { zeroingFunctions } from "./sites/zeroing-functions.ts";
 import { contextPlan, framesOf, type PlannedFrames } from "./weave-frames.ts";
 
@@ -25,6 +26,8 @@ export interface WeavingPlan {
   framed: PlannedFrames | undefined;
   /** Whether the host can look at the memory. */
   isVisible: boolean;
+  /** Imported functions of which it is known what they read and write, by index. */
+  exact: ReadonlySet<number>;
   wishes: WasteWishes;
   layout: WasteLayout;
 }
@@ -39,6 +42,7 @@ export function planWeaving(around: ToolSurroundings): WeavingPlan {
   const plan = contexts === true ? contextPlan(around, sites, isPrecise) : undefined;
   const framed = plan === undefined || isPrecise ? undefined : framesOf(around, plan, sites);
   const isVisible = isMemoryVisible(module, memory);
+  const exact = exactImports(module, around.options.glue);
   const wishes: WasteWishes = {
     memoryBytes,
     stores: sites.stores,
@@ -47,7 +51,7 @@ export function planWeaving(around: ToolSurroundings): WeavingPlan {
     engine: isPrecise ? "full" : "brief",
     contexts: contexts === true,
     objects: objects === true,
-    opaque: isVisible && !isCommand(module),
+    opaque: isVisible && !isCommand(module, exact),
     frames: framed && { functions: module.bodies.length, bytes: allFrameBytes(framed.shapes) },
     mostIds,
   };
@@ -60,6 +64,7 @@ export function planWeaving(around: ToolSurroundings): WeavingPlan {
     contexts: plan,
     framed,
     isVisible,
+    exact,
     wishes,
     layout: planWaste(wishes),
   };
@@ -70,15 +75,11 @@ export function refusal({ around, wishes, layout }: WeavingPlan): string | undef
   const { minimum, pageSizeLog2 } = memoryType(around.module, around.memory);
   const bytes = minimum * 2 ** pageSizeLog2;
   if (bytes <= layout.covered) return undefined;
-  return (
-    `The module's memory begins with ${Math.ceil(bytes / 2 ** 20)} MiB, of which the waste tool ` +
-    `can follow ${Math.floor(layout.covered / 2 ** 20)} MiB: it counts nothing of this module. ` +
-    whatHelps(wishes, bytes)
-  );
+  return tooLargeSentence("The module's memory begins with", bytes, layout.covered, whatHelps(wishes, bytes));
 }
 
 /** What somebody can do whose memory begins with more bytes than can be followed. */
-function whatHelps(wishes: WasteWishes, bytes: number): string {
+function whatHelps(wishes: WasteWishes, bytes: number): string | undefined {
   const { covered } = planWaste({
     ...wishes,
     engine: "brief",
@@ -88,13 +89,13 @@ function whatHelps(wishes: WasteWishes, bytes: number): string {
   });
   return covered >= bytes
     ? `Without --contexts, --pairs and the like it follows ${Math.floor(covered / 2 ** 20)} MiB.`
-    : "Build it with a smaller initial memory that may grow: it is followed, and held at that size.";
+    : undefined;
 }
 
 /** Whether a program is one that WASI starts and that imports nothing else: its host says exactly what it reads and writes. */
-function isCommand(module: WasmModule): boolean {
+function isCommand(module: WasmModule, exact: ReadonlySet<number>): boolean {
   const starts = module.exports.some(({ kind, name }) => kind === "function" && name === "_start");
-  return starts && importsOf(module, "function").every(isExactImport);
+  return starts && exact.size === module.importedFunctionCount;
 }
 
 function isMemoryVisible(module: WasmModule, memory: number): boolean {

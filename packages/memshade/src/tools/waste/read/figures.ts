@@ -19,6 +19,8 @@ export interface StoreFigures {
   deallocated: number;
   exit: number;
   hostRead: number;
+  /** Those of them that nobody had read by the end, when the host could still look. */
+  visibleAtExit: number;
   silent: number;
   silentBytes: number;
   same: number;
@@ -96,6 +98,7 @@ export function storeFigures(sources: FigureSources, one: SiteInContext): StoreF
     deallocated,
     exit: exitVisible ? 0 : left,
     hostRead: toldRead + (exitVisible ? left : 0),
+    visibleAtExit: exitVisible ? left : 0,
     silent,
     silentBytes: size === 0 ? count(Store.silentBytes) : silent * size,
     same: precise(Store.same),

@@ -1,4 +1,4 @@
-import { isMemory } from "../../is-memory.ts";
+import { followedMemory } from "../../followed-memory.ts";
 import type { InstrumentedInfo } from "../../options.ts";
 import { wasteDescription } from "../description.ts";
 import { HostWrites, type WriteTargets } from "./host-writes.ts";
@@ -66,12 +66,7 @@ export function observeImports(
   return {
     imports: observed,
     connect(exports) {
-      const own = Object.entries(exports).find(
-        ([name, value]) => !name.startsWith("memshade.") && isMemory(value),
-      )?.[1];
-      // Nothing else is looked at: asking for an import can have effects.
-      const from = info.memoryImport;
-      memory = (own ?? (from && imports[from.module]?.[from.field])) as WebAssembly.Memory | undefined;
+      memory = followedMemory(info, imports, exports);
       const listener = (tool: string, event: string) =>
         exports[`memshade.${tool}.${event}`] as Report | undefined;
       hostRead = tools.flatMap((tool) => listener(tool, "hostRead") ?? []);

@@ -41,8 +41,8 @@ export interface WasteContents {
   grewBeyond: boolean;
   /** Bytes at which it was kept from growing; undefined: it did not get there. */
   heldAt: number | undefined;
-  /** Bytes beyond which a request for more memory failed because of what can be followed; undefined: none did. */
-  refusedBeyond: number | undefined;
+  /** Requests for more memory than can be followed, which failed; undefined: none did. */
+  refused: { times: number; pages: number; covered: number } | undefined;
 }
 
 /** Reads the waste tool's memory of one instance. */
@@ -84,6 +84,7 @@ export class WasteReader {
       exitVisible,
     };
     const reached = controlWord(tables, Control.pages) * 65536;
+    const times = controlWord(tables, Control.refused);
     return {
       stores: figuresOf(paths.stores, (one) => storeFigures(sources, one)),
       loads: figuresOf(paths.loads, (one) => loadFigures(sources, one)),
@@ -97,7 +98,8 @@ export class WasteReader {
       pairsLost: controlWord(tables, Control.pairsLost),
       grewBeyond: reached > covered,
       heldAt: limited && reached === covered ? covered : undefined,
-      refusedBeyond: limited && controlWord(tables, Control.refused) > 0 ? covered : undefined,
+      refused:
+        times === 0 ? undefined : { times, pages: controlWord(tables, Control.asked), covered },
     };
   }
 

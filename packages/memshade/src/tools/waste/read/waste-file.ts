@@ -17,6 +17,7 @@ import { sentencesOfTool } from "../../sentences.ts";
 import type { LinesOf, SourcePlace, TypesOf } from "../../session.ts";
 import { addFigures, type LoadFigures, type StoreFigures } from "./figures.ts";
 import { mergeObjects, objectsOf } from "./object-fields.ts";
+import { refusedSentence } from "../too-large.ts";
 import type { PairFigures } from "./read-pairs.ts";
 import type { WasteContents } from "./read-waste.ts";
 import { pathKey } from "./site-paths.ts";
@@ -96,6 +97,7 @@ export function wasteFile(
       deadDeallocated: sum(stores, (s) => s.dead_deallocated),
       deadExit: sum(stores, (s) => s.dead_exit),
       hostAssumedRead: sum(stores, (s) => s.host_assumed_read),
+      visibleAtExit: sum(stores, (s) => s.visible_at_exit ?? 0),
       stores: sum(stores, (s) => s.nof_stores),
       silentStores: sum(stores, (s) => s.nof_silent),
       loads: sum(loads, (l) => l.nof_loads),
@@ -111,7 +113,7 @@ export function wasteFile(
 }
 
 function storeOf(figures: StoreFigures, ips: WasteIp[], options: WasteFileOptions): WasteStore {
-  const { overwritten, deallocated, exit, hostRead } = figures;
+  const { overwritten, deallocated, exit, hostRead, visibleAtExit } = figures;
   return {
     ips,
     bytes_written: figures.written,
@@ -124,6 +126,7 @@ function storeOf(figures: StoreFigures, ips: WasteIp[], options: WasteFileOption
     dead_exit: exit,
     bytes_silent: figures.silentBytes,
     host_assumed_read: hostRead,
+    ...(visibleAtExit === 0 ? {} : { visible_at_exit: visibleAtExit }),
     ...(options.engine === "full"
       ? {
           bytes_same: figures.same,
@@ -271,6 +274,14 @@ function sentencesOfModules(said: readonly { name: string; sentences: string[] }
   return [...new Set(texts)];
 }
 
+/** That a program did not get memory because of the tool, as a sentence; undefined: it got all. */
+export function refusedGrowth(contents: readonly WasteContents[]): string | undefined {
+  const all = contents.flatMap(({ refused }) => refused ?? []);
+  if (all.length === 0) return undefined;
+  const times = all.reduce((sum, of) => sum + of.times, 0);
+  return refusedSentence(times, Math.max(...all.map(({ pages }) => pages)), all[0].covered);
+}
+
 function sentencesOf(contents: readonly WasteContents[]): string[] {
   const sum = (figure: (of: WasteContents) => number): number =>
     contents.reduce((total, of) => total + figure(of), 0);
@@ -278,14 +289,11 @@ function sentencesOf(contents: readonly WasteContents[]): string[] {
   if (contents.some(({ grewBeyond }) => grewBeyond))
     sentences.push("The memory grew beyond what the waste tool follows: its figures are not reliable.");
   const heldAt = contents.find((of) => of.heldAt !== undefined)?.heldAt;
-  if (heldAt !== undefined)
+  const refused = refusedGrowth(contents);
+  if (refused !== undefined) sentences.push(refused);
+  else if (heldAt !== undefined)
     sentences.push(
       `The memory reached ${Math.floor(heldAt / 2 ** 20)} MiB, all that the waste tool can follow, and could not grow further.`,
-    );
-  const beyond = contents.find(({ refusedBeyond }) => refusedBeyond !== undefined)?.refusedBeyond;
-  if (beyond !== undefined && heldAt === undefined)
-    sentences.push(
-      `A request for more memory failed: the waste tool can follow ${Math.floor(beyond / 2 ** 20)} MiB of this program's memory, and holds it at that.`,
     );
   const outside = sum((of) => of.outside);
   if (outside > 0)

@@ -1,10 +1,11 @@
 import type { RunEnd } from "../../../model/run.ts";
+import { namedModuleOf } from "../../../model/named-module.ts";
 import type { InstrumentedInfo } from "../../options.ts";
 import type { InstanceHandle, RunFacts, ToolSession, ToolSnapshot } from "../../session.ts";
 import { wasteDescription } from "../description.ts";
 import { type WasteContents, WasteReader } from "./read-waste.ts";
 import { siteRunsOf } from "./site-runs.ts";
-import { type ModuleContents, wasteFile } from "./waste-file.ts";
+import { type ModuleContents, refusedGrowth, wasteFile } from "./waste-file.ts";
 import { wasteText } from "./waste-text.ts";
 
 /** Name of the file in a run folder. */
@@ -63,7 +64,7 @@ export class WasteSession implements ToolSession {
     });
     const modules: ModuleContents[] = [...this.#modules].map(([index, { info, original }]) => ({
       index,
-      info,
+      info: { ...info, name: facts.modules[index]?.name ?? info.name },
       original: original(),
       contents: contents.filter(({ module }) => module === index).map((of) => of.contents),
     }));
@@ -74,16 +75,28 @@ export class WasteSession implements ToolSession {
       objects: description?.objects === true,
       compat: description?.compat ?? "",
     };
+    const isAlone = facts.modules.length === 1;
+    const named = (name: string, sentence: string) => (isAlone ? sentence : `${name}: ${sentence}`);
     // Modules that the tool could not be woven into say why.
-    const reasons = facts.modules
-      .filter(({ index }) => !this.#modules.has(index))
-      .flatMap(({ notTracked }) => notTracked.filter((sentence) => sentence.includes("waste tool")));
+    const notRecorded = facts.modules.flatMap(({ index, name, notRecorded }) =>
+      notRecorded?.waste === undefined || this.#modules.has(index)
+        ? []
+        : { module: index, name, reason: notRecorded.waste },
+    );
+    const refused = modules.flatMap(({ info, contents }) => {
+      const sentence = refusedGrowth(contents);
+      return sentence === undefined ? [] : `${info.name}: ${sentence}`;
+    });
     const file = wasteFile(facts.command, options, modules, facts.linesOf, facts.typesOf);
-    file.notTracked.push(...new Set(reasons));
+    file.modules = file.modules?.map((module) => namedModuleOf(facts.modules[module.index] ?? module));
+    if (notRecorded.length > 0) file.notRecorded = notRecorded;
+    const reasons = notRecorded.map(({ name, reason }) => named(name, reason));
+    file.notTracked.push(...reasons);
     return {
       description: options,
       file: { name: WASTE_FILE, contents: wasteText(file) },
       notTracked: file.notTracked,
+      warnings: [...notRecorded.map(({ name, reason }) => `${name}: ${reason}`), ...refused],
       siteRuns: modules.map((of) => ({ original: of.original, runs: siteRunsOf(of.contents) })),
     };
   }

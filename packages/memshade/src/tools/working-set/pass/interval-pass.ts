@@ -220,6 +220,9 @@ export class IntervalPass implements ToolPass {
     }
     if (accesses || polls.mayExit(callee)) this.#save(start);
     if (polls.isHost(callee)) this.#publish(start);
+    // The host may have let the memory grow.
+    if (!tail && callee >= 0 && callee < this.#state.module.importedFunctionCount)
+      this.#add(end, (sink) => sink.indexed(Op.CALL, this.#targets.noteSize));
     if (!tail && accesses) this.#load(end);
   }
 

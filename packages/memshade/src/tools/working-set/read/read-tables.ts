@@ -27,7 +27,7 @@ export interface WorkingSetTables {
   lastIsPartial: boolean;
   /** Snapshots that found no room. */
   lost: number;
-  /** Size of the program's memory at the last snapshot, bytes. */
+  /** Size of the program's memory, as far as the instance knows: that of the last look at it, and all that was touched. Bytes. */
   memoryBytes: number;
   /** Bytes of the call stacks' table in use. */
   stackBytes: number;
@@ -62,7 +62,7 @@ export class WorkingSetReader {
       stacks.push(view.getUint32(record + Snapshot.stack, true));
     }
     const duration = this.#now(view);
-    const open = this.#openInterval(view, duration);
+    const { open, marked } = this.#openInterval(view, duration);
     const begun = open.end > open.start || open.counts.lines?.[BUCKETS - 1] !== 0;
     if (begun || records.length === 0) {
       records.push(open);
@@ -75,9 +75,24 @@ export class WorkingSetReader {
       accesses: this.#accesses(view),
       lastIsPartial: begun,
       lost: taken - kept,
-      memoryBytes: view.getUint32(this.#layout.control + Control.highLines, true) * 64,
+      memoryBytes: this.#memoryBytes(view, marked),
       stackBytes: view.getUint32(this.#layout.control + Control.stackNext, true),
     };
+  }
+
+  /**
+   * Others that have the memory may have made it grow, and the instance gone on there before it looked again. `marked`: end of the
+   * lines that the open interval touched.
+   */
+  #memoryBytes(view: DataView, marked: number): number {
+    const { control, bigPages, lines } = this.#layout;
+    const noted = view.getUint32(control + Control.highLines, true);
+    const stamps = new Uint16Array(this.#memory.buffer, bigPages, Math.ceil(lines / LINES_PER_BIG_PAGE));
+    const touched = Math.max(
+      stamps.findLastIndex((stamp) => stamp !== 0) + 1,
+      Math.ceil(marked / LINES_PER_BIG_PAGE),
+    );
+    return Math.max(noted, Math.min(lines, touched * LINES_PER_BIG_PAGE)) * 64;
   }
 
   /** The frames of a noted call stack, innermost first. */
@@ -105,8 +120,8 @@ export class WorkingSetReader {
     return before + view.getInt32(control + Control.loaded, true) - left;
   }
 
-  /** The marks of the open interval, counted as a snapshot would count them. */
-  #openInterval(view: DataView, now: number): SnapshotRecord {
+  /** The marks of the open interval, counted as a snapshot would count them, and the end of the lines that have some. */
+  #openInterval(view: DataView, now: number): { open: SnapshotRecord; marked: number } {
     const { control, lines, written, both, pages, bigPages } = this.#layout;
     const buffer = this.#memory.buffer;
     const interval = view.getUint32(control + Control.interval, true);
@@ -119,6 +134,7 @@ export class WorkingSetReader {
     const pageStamps = new Uint16Array(buffer, pages, Math.ceil(end / LINES_PER_PAGE));
     const bigPageStamps = new Uint16Array(buffer, bigPages, Math.ceil(end / LINES_PER_BIG_PAGE));
     const regionOf = this.#regions(view);
+    let marked = 0;
     let lastPage = -1;
     let lastBigPage = -1;
     // Four marks at a time: nearly all of them are zero.
@@ -133,6 +149,7 @@ export class WorkingSetReader {
       const isRead = (readMarks[line] | bothMarks[line]) !== 0;
       const isWritten = (writtenMarks[line] | bothMarks[line]) !== 0;
       if (!isRead && !isWritten) continue;
+      marked = line + 1;
       const { read, written } = histories.of(line);
       const bucket = Math.min(read, written);
       counts.lines[bucket]++;
@@ -151,13 +168,14 @@ export class WorkingSetReader {
       if (bigPage !== lastBigPage) counts.pages64K[bucketOf(interval, intervalOf(bigPageStamps[bigPage]))]++;
       lastBigPage = bigPage;
     }
-    return {
+    const open = {
       scale: view.getUint32(control + Control.scale, true),
       interval,
       start: readU64(view, control + Control.start),
       end: now,
       counts,
     };
+    return { open, marked };
   }
 
   /** What region a line is in, as far as that is known since the host entered last. */

@@ -1,5 +1,6 @@
 import type { RunEnd } from "../../../model/run.ts";
 import { MEMSHADE_VERSION } from "../../../model/version.ts";
+import { namedModuleOf } from "../../../model/named-module.ts";
 import {
   type InstanceWorkingSet,
   MEASURES,
@@ -134,7 +135,7 @@ export class WorkingSetSession implements ToolSession {
       lineBytes: 64,
       unit,
       options: { ...options, ...locality },
-      modules: facts.modules.map(({ index, name, buildId }) => ({ index, name, buildId })),
+      modules: facts.modules.map(namedModuleOf),
       instances: readings.map(({ instance, readings }) => describe(instance, readings, facts.linesOf)),
       notTracked,
     };
@@ -161,7 +162,7 @@ function read(instance: SessionInstance): Readings {
   const attribution =
     memory === undefined || instance.attribution === undefined
       ? undefined
-      : readAttribution(memory, instance.layout, instance.attribution, () => originalOf(instance));
+      : readAttribution(memory, instance.layout, instance.attribution, tables.memoryBytes / 64, () => originalOf(instance));
   return { ...tables, frames, locality, attribution };
 }
 

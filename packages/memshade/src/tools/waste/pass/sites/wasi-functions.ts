@@ -1,3 +1,7 @@
+import { functionType, importsOf, type WasmModule } from "../../../../wasm/index.ts";
+import { touchesNoMemory } from "./host-functions.ts";
+import { namesOfImports } from "./import-names.ts";
+
 /** The functions of WASI preview 1: what they read and write is known. */
 const WASI_FUNCTIONS: ReadonlySet<string> = new Set(
   [
@@ -10,7 +14,17 @@ const WASI_FUNCTIONS: ReadonlySet<string> = new Set(
   ].flatMap((line) => line.split(" ")),
 );
 
+/** Indices of the imported functions of which it is known what they read and write: they say it, or it is nothing. */
+export function exactImports(module: WasmModule, glue: string | undefined): Set<number> {
+  const names = namesOfImports(module, glue);
+  const exact = new Set<number>();
+  importsOf(module, "function").forEach((from, index) => {
+    if (isExactImport(from) || touchesNoMemory(names[index], functionType(module, index))) exact.add(index);
+  });
+  return exact;
+}
+
 /** Whether the host says of an imported function exactly what it reads and writes. */
-export function isExactImport({ module, field }: { module: string; field: string }): boolean {
+function isExactImport({ module, field }: { module: string; field: string }): boolean {
   return (module === "wasi_snapshot_preview1" || module === "wasi_unstable") && WASI_FUNCTIONS.has(field);
 }

@@ -23,14 +23,15 @@ export interface AttributionEntry {
 
 /**
  * The lines of the open interval, as `tools/working-set/attribution/assembly/snapshot.ts` would attribute them if it ended
- * now. Changes nothing.
+ * now. Changes nothing. `lines`: those of the program's memory.
  */
 export function attributeOpenInterval(
   buffer: ArrayBufferLike,
   workingSet: WorkingSetLayout,
   layout: AttributionLayout,
+  lines: number,
 ): AttributionEntry[] {
-  return new OpenInterval(buffer, workingSet, layout).attribute();
+  return new OpenInterval(buffer, workingSet, layout).attribute(lines);
 }
 
 class OpenInterval {
@@ -54,9 +55,8 @@ class OpenInterval {
     this.#shares = new OpenShares(this.#view, layout, this.#interval);
   }
 
-  attribute(): AttributionEntry[] {
-    const { written, both, control } = this.#workingSet;
-    const lines = this.#view.getUint32(control + Control.highLines, true);
+  attribute(lines: number): AttributionEntry[] {
+    const { written, both } = this.#workingSet;
     const { buffer } = this.#view;
     const planes = [0, written, both].map((at) => ({
       quads: new Int32Array(buffer, at, lines / 4),

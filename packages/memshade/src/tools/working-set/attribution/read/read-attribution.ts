@@ -31,17 +31,18 @@ export interface AttributionTables {
   usedBytes: number;
 }
 
-/** Reads the tables of one instance. Changes nothing. `original`: the plain module. */
+/** Reads the tables of one instance. Changes nothing. `lines`: those of the program's memory. `original`: the plain module. */
 export function readAttribution(
   memory: WebAssembly.Memory,
   workingSet: WorkingSetLayout,
   layout: AttributionLayout,
+  lines: number,
   original: () => Uint8Array,
 ): AttributionTables {
   const view = new DataView(memory.buffer);
   const word = (offset: number): number => view.getUint32(layout.state + offset, true);
   const snapshots = readLists(view, layout);
-  snapshots.push(attributeOpenInterval(memory.buffer, workingSet, layout));
+  snapshots.push(attributeOpenInterval(memory.buffer, workingSet, layout, lines));
   const keys = new Set(snapshots.flatMap((entries) => entries.map(({ key }) => key)));
   const frameEnd = word(State.frameNext);
   return {
