@@ -27,7 +27,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   allocator: ["bytes", "wasm", "rewrite"],
   contexts: ["bytes", "wasm", "rewrite", "allocator"],
   tools: ["bytes", "wasm", "rewrite", "allocator", "contexts", "model"],
-  host: ["bytes", "wasm", "tools", "model", "formats", "objects", "symbolize"],
+  host: ["bytes", "wasm", "tools", "model", "formats", "objects", "symbolize", "load"],
   analyses: ["bytes", "model"],
   load: ["bytes", "objects", "symbolize"],
   stacks: ["bytes", "model", "formats", "objects", "unwind", "symbolize", "load"],
