@@ -207,11 +207,19 @@ function write(end: RunEnd): Reply {
     control.send({ kind: "not-written", what });
     return { ok: false, text: sayNotWritten(folder, error) };
   }
+  tellWritten(folder, what);
+  return { ok: true, text: folder };
+}
+
+function tellWritten(folder: string, what: "profile" | "dump"): void {
+  if (isAlone) {
+    sayWritten(folder, settings.cwd, what);
+    return;
+  }
   control.send({ kind: "written", folder, what });
   void control.sent().then((isTold) => {
     if (!isTold) sayWritten(folder, settings.cwd, what);
   });
-  return { ok: true, text: folder };
 }
 
 /** Writes the profile that ends the run; whoever comes second finds it written. */

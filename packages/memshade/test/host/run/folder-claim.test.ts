@@ -100,7 +100,7 @@ describe("the files of a run", () => {
     const pieces = claim.pieces(filesOf(2));
     pieces.next();
     pieces.next();
-    pieces.return();
+    pieces.return(undefined);
     claim.release();
     expect(readdirSync(home)).toEqual(["run"]);
     expect(heapIn(run)).toEqual([1]);
@@ -215,9 +215,9 @@ describe("a claim", () => {
       spawn(process.execPath, ["--input-type=module", "-e", script, run], { stdio: ["pipe", "pipe", 2] }),
     );
     const answers = await Promise.all(
-      children.map((child) => new Promise<string>((done) => child.stdout.once("data", (text) => done(String(text))))),
+      children.map((child) => new Promise<string>((done) => child.stdout!.once("data", (text) => done(String(text))))),
     );
-    for (const child of children) child.stdin.end();
+    for (const child of children) child.stdin!.end();
     expect(answers.sort()).toEqual(["mine", "theirs", "theirs", "theirs"]);
   });
 });
@@ -256,10 +256,10 @@ describe("a process", () => {
     const parent = spawn("sh", ["-c", "sh -c 'read line' & echo $!; exec sleep 60"], {
       stdio: ["pipe", "pipe", 2],
     });
-    const child = Number(await new Promise((done) => parent.stdout.once("data", done)));
+    const child = Number(await new Promise((done) => parent.stdout!.once("data", done)));
     const identity = JSON.stringify({ pid: child, host: hostname(), started: "" });
     expect(isRunning(identity)).toBe(true);
-    parent.stdin.end();
+    parent.stdin!.end();
     while (isRunning(identity)) await new Promise((done) => setTimeout(done, 10));
     expect(() => process.kill(child, 0)).not.toThrow();
     parent.kill();
