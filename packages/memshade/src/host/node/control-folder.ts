@@ -10,12 +10,10 @@ const NAME = /^memshade-control-\w{6}$/;
 const SOCKET = "control";
 const OWNER = "owner";
 
-/** Where a supervising process listens: a new address. Removes what killed ones have left. */
+/** Where a supervising process listens: a new address. */
 export function newControlAddress(): string {
   if (process.platform === "win32") return `\\\\.\\pipe\\memshade-${process.pid}`;
-  const base = Buffer.byteLength(tmpdir()) + 35 <= SOCKET_PATH_LIMIT ? tmpdir() : "/tmp";
-  for (const name of readdirSync(base)) if (NAME.test(name)) removeIfLeft(join(base, name));
-  const folder = mkdtempSync(join(base, "memshade-control-"));
+  const folder = mkdtempSync(join(base(), "memshade-control-"));
   writeFileSync(join(folder, OWNER), ownIdentity());
   return join(folder, SOCKET);
 }
@@ -24,6 +22,16 @@ export function newControlAddress(): string {
 export function removeControlFolder(address: string): void {
   const folder = dirname(address);
   if (NAME.test(basename(folder))) rmSync(folder, { recursive: true, force: true });
+}
+
+/** Removes the folders of supervising processes that were killed. */
+export function removeLeftControlFolders(): void {
+  if (process.platform === "win32") return;
+  for (const name of readdirSync(base())) if (NAME.test(name)) removeIfLeft(join(base(), name));
+}
+
+function base(): string {
+  return Buffer.byteLength(tmpdir()) + 35 <= SOCKET_PATH_LIMIT ? tmpdir() : "/tmp";
 }
 
 function removeIfLeft(folder: string): void {

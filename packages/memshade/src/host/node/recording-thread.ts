@@ -17,9 +17,9 @@ import { SharedShadows } from "../instance/shared-shadows.ts";
 import { LearnedRuns } from "../learned-runs.ts";
 import { moduleLines } from "../module/module-lines.ts";
 import { moduleTypes } from "../module/module-types.ts";
-import { profileFiles, Recorder, UNKNOWN_MODULE } from "../run/recorder.ts";
 import { FolderClaim } from "../run/folder-claim.ts";
 import { sayNotWritten } from "../run/profile-failure.ts";
+import { profileFiles, Recorder, UNKNOWN_MODULE } from "../run/recorder.ts";
 import { describeThrown } from "../run/run-end.ts";
 import { RunFolders } from "../run/run-folder.ts";
 import { say, sayWritten } from "../run/terminal-line.ts";
@@ -67,7 +67,12 @@ const folders = new RunFolders(data.outTemplate, settings.out === null, data.env
 const shadows = new SharedShadows();
 const originals = new Map<string, Uint8Array>();
 const instances = new Map<string, { handle: InstanceHandle; thread: number }>();
-const control = new ControlClient(settings.socket, { pid: process.pid, parentPid }, onRequest, onSupervisorLost);
+const control = new ControlClient(
+  settings.socket,
+  { pid: process.pid, parentPid },
+  onRequest,
+  onSupervisorLost,
+);
 const channel = new BroadcastChannel(settings.channel);
 
 let lastPing = 0;

@@ -14,6 +14,7 @@ import { NOT_WRITTEN, sayInterrupted } from "../run/profile-failure.ts";
 import { defaultOutTemplate, hasPlaceHolder, programName, RunFolders } from "../run/run-folder.ts";
 import { say, sayWritten } from "../run/terminal-line.ts";
 import { siblingModule } from "../sibling-module.ts";
+import { removeLeftControlFolders } from "./control-folder.ts";
 import { ControlServer, type Peer } from "./control-server.ts";
 import type { ControlMessage, ControlRequest } from "./messages.ts";
 import { type HookSettings, SETTINGS_VARIABLE } from "./settings.ts";
@@ -46,6 +47,7 @@ export async function runNode(run: NodeRun): Promise<number> {
     template === null,
   ).next(false);
   // A name with the id of the process that is about to start is nobody else's.
+  removeLeftControlFolders();
   const isKnown = template !== null && !hasPlaceHolder(template, "p");
   if (!isKnown) assertFolderWritable(folder);
   const claim = isKnown ? FolderClaim.take(folder) : undefined;
@@ -84,6 +86,8 @@ class NodeSupervisor {
   #child!: ChildProcess;
   #sawModule = false;
   #isComplete = true;
+  /** Whether the process that was started has something to write. */
+  #isRecorded = false;
   /** Whether it is known what became of the profile of the process that was started. */
   #isProfileSettled = false;
   /** What the process that was started writes at its end. */
@@ -107,15 +111,17 @@ class NodeSupervisor {
     await this.#server.drain(this.#child.pid ?? 0);
     this.#server.close();
     // Of a killed process there may be something left.
-    if (this.#writing !== undefined && !this.#isProfileSettled) settleLeftovers(dirname(this.#writing.folder));
+    if (this.#writing !== undefined && !this.#isProfileSettled)
+      settleLeftovers(dirname(this.#writing.folder));
     claim?.release();
     stopListening();
 
     for (const sayLine of this.#linesForTheEnd) sayLine();
     const signal = this.#endSignal(ended);
     if (ended.error !== undefined) say(`cannot start Node: ${ended.error.message}`);
+    else if (this.#isRecorded && !this.#isProfileSettled) this.#sayLost(signal);
+    else if (!this.#sawModule && signal === "SIGKILL") this.#sayLost(signal);
     else if (!this.#sawModule) say("no WebAssembly module was instantiated; nothing was written");
-    else if (!this.#isProfileSettled) this.#sayLost(signal);
     if (!this.#isComplete) return NOT_WRITTEN;
     if (signal === null) return ended.code ?? 1;
     dieBySignal(signal);
@@ -131,7 +137,10 @@ class NodeSupervisor {
 
   #sayLost(signal: NodeJS.Signals | null): void {
     if (this.#isInterrupted) sayInterrupted(this.#writing!.folder);
-    else say(`the program was ended${signal === null ? "" : ` by ${signal}`} before its profile was written; nothing is left of it`);
+    else
+      say(
+        `the program was ended${signal === null ? "" : ` by ${signal}`} before its profile was written: nothing is saved`,
+      );
   }
 
   #start(run: NodeRun, template: string | null, lends: boolean): ChildProcess {
@@ -159,6 +168,9 @@ class NodeSupervisor {
         this.#waiting.delete(from.pid);
         return;
       case "instantiated":
+        if (from.pid === this.#child.pid) this.#isRecorded = true;
+        this.#sawModule = true;
+        return;
       case "unprofiled":
         this.#sawModule = true;
         return;

@@ -299,8 +299,7 @@ function assertElsewhere(folder: string, target: string): void {
 function assertReplaceable(folder: string, target: string): void {
   const status = statSync(target, { throwIfNoEntry: false });
   if (status === undefined) return;
-  if (!status.isDirectory())
-    throw new UserError(`cannot write the profile to ${folder}: it is not a folder`);
+  if (!status.isDirectory()) throw new UserError(`cannot write the profile to ${folder}: it is not a folder`);
   if (status.dev !== statSync(dirname(target)).dev)
     throw new UserError(`${folder}: a file system is mounted there; name a folder inside of it with --out`);
   const names = readdirSync(target).sort();

@@ -71,7 +71,9 @@ function startOf(pid: number): string | undefined {
   if (process.platform === "linux") {
     try {
       // The name of the program, in parentheses, may hold anything.
-      const fields = readFileSync(`/proc/${pid}/stat`, "latin1").replace(/^.*\) /s, "").split(" ");
+      const fields = readFileSync(`/proc/${pid}/stat`, "latin1")
+        .replace(/^.*\) /s, "")
+        .split(" ");
       if (fields[0] === "Z" || fields[0] === "X") return undefined;
       return `${readFileSync("/proc/sys/kernel/random/boot_id", "latin1").trim()} ${fields[19]}`;
     } catch {

@@ -67,11 +67,7 @@ export class RunFolders {
   /**
    * @param keepsEarlier for names that nobody chose: what has such a name stays, as ids of processes come again.
    */
-  constructor(
-    template: string,
-    keepsEarlier: boolean,
-    environment: OutValues["environment"] = process.env,
-  ) {
+  constructor(template: string, keepsEarlier: boolean, environment: OutValues["environment"] = process.env) {
     this.#template = template;
     this.#keepsEarlier = keepsEarlier;
     this.#environment = environment;

@@ -7,6 +7,7 @@ import type { InstanceHandle } from "../../tools/session.ts";
 import { LearnedRuns } from "../learned-runs.ts";
 import { moduleLines } from "../module/module-lines.ts";
 import { moduleTypes } from "../module/module-types.ts";
+import { removeLeftControlFolders } from "../node/control-folder.ts";
 import { dieBySignal, onSignals } from "../run/die-by-signal.ts";
 import { assertFolderWritable, FolderClaim } from "../run/folder-claim.ts";
 import { NOT_WRITTEN, sayInterrupted, sayNotWritten } from "../run/profile-failure.ts";
@@ -67,6 +68,7 @@ export async function runWasi(run: WasiRun): Promise<number> {
     linesOf: moduleLines,
     typesOf: moduleTypes,
   });
+  removeLeftControlFolders();
   if (!isNamed) assertFolderWritable(folders.next(false));
   const claim = isNamed ? FolderClaim.take(folders.next(false)) : undefined;
   try {

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { loadHeap } from "../../../src/cli/load/heap.ts";
-import { newFolder, type Outcome, readRun, type StartOptions, type Started } from "./command-line.ts";
+import { newFolder, type Outcome, readRun, type Started, type StartOptions } from "./command-line.ts";
 import { LIBRARY, manySites, wasiProgram, writeProgram } from "./programs.ts";
 
 /** Starts memshade: the sources or what is built. */
@@ -25,13 +25,12 @@ const SITES = 3000;
 /** Programs of all kinds, in a folder of their own. */
 export function survivalPrograms(): string {
   const home = newFolder();
-  const sites = manySites(SITES).replace('(func (export "_start")', '(func (export "_start") (call $say_ready)');
-  writeProgram(home, "wasi.wasm", sites);
-  writeProgram(
-    home,
-    "wasi-busy.wasm",
-    sites.replace(/\)\)$/, " (loop $for_good (br $for_good))))"),
+  const sites = manySites(SITES).replace(
+    '(func (export "_start")',
+    '(func (export "_start") (call $say_ready)',
   );
+  writeProgram(home, "wasi.wasm", sites);
+  writeProgram(home, "wasi-busy.wasm", sites.replace(/\)\)$/, " (loop $for_good (br $for_good))))"));
   writeProgram(home, "small.wasm", wasiProgram("(call $leak (i32.const 16))"));
   const library = LIBRARY.replace(
     '(func (export "spin")',
@@ -110,13 +109,16 @@ export async function strike(start: Start, programs: string, blow: Blow): Promis
     if (left.length > 0) wrong.push(`the next run leaves ${left}`);
   }
   wrong.push(...faultsOf(join(cwd, "runs", "here"), outcome, mustSay, blow));
-  return wrong.map((sentence) => `${sentence}; ${JSON.stringify({ code: outcome.code, signal: outcome.signal, stderr: outcome.stderr })}`);
+  return wrong.map(
+    (sentence) =>
+      `${sentence}; ${JSON.stringify({ code: outcome.code, signal: outcome.signal, stderr: outcome.stderr })}`,
+  );
 }
 
 /** What does not go together: a folder, what was said of it, and what was there before. */
 function faultsOf(folder: string, { stderr }: Outcome, mustSay: boolean, blow: Blow): string[] {
   const saysWritten = stderr.includes("profile written to");
-  const saysLost = /not written|nothing is left|nothing was written|cannot write/.test(stderr);
+  const saysLost = /not written|nothing is saved|nothing was written|cannot write/.test(stderr);
   const wrong: string[] = [];
   if (saysWritten && saysLost) wrong.push("it says both");
   if (!existsSync(folder)) {
@@ -154,7 +156,9 @@ function membersOf(group: number): number[] {
     .map(Number)
     .filter((pid) => {
       try {
-        const fields = readFileSync(`/proc/${pid}/stat`, "latin1").replace(/^.*\) /s, "").split(" ");
+        const fields = readFileSync(`/proc/${pid}/stat`, "latin1")
+          .replace(/^.*\) /s, "")
+          .split(" ");
         return Number(fields[2]) === group && fields[0] !== "Z" && fields[0] !== "X";
       } catch {
         return false;

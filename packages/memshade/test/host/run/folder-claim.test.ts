@@ -28,7 +28,10 @@ afterEach(() => rmSync(home, { recursive: true, force: true }));
 
 /** The files of a run that recorded `heap`, and maybe something that other runs have not. */
 function filesOf(heap: number, ...more: string[]) {
-  const files = { heap: "heap.memprofraw", ...Object.fromEntries(more.map((name) => [name, `${name}.json`])) };
+  const files = {
+    heap: "heap.memprofraw",
+    ...Object.fromEntries(more.map((name) => [name, `${name}.json`])),
+  };
   return [
     { name: "heap.memprofraw", contents: Uint8Array.of(heap) },
     ...more.map((name) => ({ name: `${name}.json`, contents: "{}" })),
@@ -140,7 +143,9 @@ describe("a folder that is refused", () => {
     try {
       mkdirSync(run);
       process.chdir(run);
-      expect(() => FolderClaim.take(".")).toThrow(/^\.: memshade was started there; name a folder of its own/);
+      expect(() => FolderClaim.take(".")).toThrow(
+        /^\.: memshade was started there; name a folder of its own/,
+      );
     } finally {
       process.chdir(here);
     }
@@ -215,7 +220,9 @@ describe("a claim", () => {
       spawn(process.execPath, ["--input-type=module", "-e", script, run], { stdio: ["pipe", "pipe", 2] }),
     );
     const answers = await Promise.all(
-      children.map((child) => new Promise<string>((done) => child.stdout!.once("data", (text) => done(String(text))))),
+      children.map(
+        (child) => new Promise<string>((done) => child.stdout!.once("data", (text) => done(String(text)))),
+      ),
     );
     for (const child of children) child.stdin!.end();
     expect(answers.sort()).toEqual(["mine", "theirs", "theirs", "theirs"]);

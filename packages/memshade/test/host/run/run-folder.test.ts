@@ -61,7 +61,8 @@ describe("the template of a run folder", () => {
     const template = `${home}/app.%p`;
     mkdirSync(`${home}/app.${process.pid}`);
     mkdirSync(`${home}/app.${process.pid}.dump1`);
-    const next = (keepsEarlier: boolean, dump: boolean) => new RunFolders(template, keepsEarlier, {}).next(dump);
+    const next = (keepsEarlier: boolean, dump: boolean) =>
+      new RunFolders(template, keepsEarlier, {}).next(dump);
     expect(next(true, false)).toBe(`${home}/app.${process.pid}.2`);
     expect(next(true, true)).toBe(`${home}/app.${process.pid}.dump1.2`);
     expect(next(false, false)).toBe(`${home}/app.${process.pid}`);
