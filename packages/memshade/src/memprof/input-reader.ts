@@ -1,8 +1,8 @@
-import { closeSync, fstatSync, openSync, readFileSync, readSync } from "node:fs";
+import { closeSync, fstatSync, readSync } from "node:fs";
 import { type ByteSource, sourceOfBytes } from "../bytes/byte-source.ts";
 import { FormatError, UserError } from "../bytes/errors.ts";
 import { describeSystemError } from "../bytes/system-errors.ts";
-import { descriptorSource } from "../load/file.ts";
+import { descriptorSource, openInput, readPipe } from "../load/file.ts";
 
 /** Files up to this size are read at once, all into the same buffer; of larger ones only pieces are in memory. */
 const SMALL_BYTES = 4 << 20;
@@ -20,11 +20,11 @@ export class InputReader {
    * @throws what the file system throws
    */
   open<T>(path: string, use: (source: ByteSource) => T): T {
-    const file = openSync(path, "r");
+    const file = openInput(path);
     try {
       const status = fstatSync(file);
       // A pipe has no size.
-      if (!status.isFile()) return use(sourceOfBytes(readFileSync(file)));
+      if (!status.isFile()) return use(sourceOfBytes(readPipe(file)));
       if (status.size > SMALL_BYTES) return use(descriptorSource(path, file, status.size));
       if (this.buffer.length < status.size) this.buffer = new Uint8Array(status.size);
       return use(sourceOfBytes(this.fill(file, status.size)));

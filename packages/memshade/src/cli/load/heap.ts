@@ -4,6 +4,7 @@ import { FormatError, UserError } from "../../bytes/errors.ts";
 import { describeSystemError } from "../../bytes/system-errors.ts";
 import { heapProfileFromRaw, isMemprofRaw, readRaw } from "../../formats/memprof-raw/index.ts";
 import { loadDemangler } from "../../load/demangler.ts";
+import { readRegular } from "../../load/file.ts";
 import { memprofHeapProfile } from "../../memprof/load-heap.ts";
 import type { HeapProfile } from "../../model/heap-profile.ts";
 import { readRun } from "../../model/read-run.ts";
@@ -120,7 +121,7 @@ function profileOf(file: string, run: Run | undefined, places: OriginalPlaces): 
 
 function readFile(file: string): Buffer {
   try {
-    return fs.readFileSync(file);
+    return readRegular(file);
   } catch (error) {
     throw new UserError(`${file} cannot be read: ${describeSystemError(error)}`);
   }

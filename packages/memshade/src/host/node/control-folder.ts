@@ -1,6 +1,7 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
+import { readRegular } from "../../load/file.ts";
 import { isRunning, ownIdentity } from "../run/process-identity.ts";
 
 /** Paths of Unix sockets are limited to about 100 bytes, and some temporary folders are deep. */
@@ -36,7 +37,7 @@ function base(): string {
 
 function removeIfLeft(folder: string): void {
   try {
-    if (isRunning(readFileSync(join(folder, OWNER), "utf8")) === false)
+    if (isRunning(readRegular(join(folder, OWNER)).toString()) === false)
       rmSync(folder, { recursive: true, force: true });
   } catch {
     // Somebody else's, or gone.

@@ -5,7 +5,6 @@ import {
   mkdirSync,
   openSync,
   readdirSync,
-  readFileSync,
   realpathSync,
   renameSync,
   rmdirSync,
@@ -17,6 +16,7 @@ import {
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import { UserError } from "../../bytes/errors.ts";
 import { describeSystemError } from "../../bytes/system-errors.ts";
+import { readRegular } from "../../load/file.ts";
 import { RUN_SCHEMA } from "../../model/run.ts";
 import { makeFolders } from "./make-folders.ts";
 import { describeProcess, isOfThisMachine, isProcess, isRunning, ownIdentity } from "./process-identity.ts";
@@ -253,8 +253,7 @@ function renamed(from: string, to: string): boolean {
 
 function ownerOf(claim: string): string | undefined {
   try {
-    const file = join(claim, OWNER);
-    return lstatSync(file).isFile() ? readFileSync(file, "utf8") : undefined;
+    return readRegular(join(claim, OWNER)).toString();
   } catch {
     return undefined;
   }
@@ -315,9 +314,7 @@ function assertReplaceable(folder: string, target: string): void {
 /** Names of the files of a finished run; none if there is no such run. */
 function filesOfRun(folder: string): string[] {
   try {
-    const file = join(folder, RUN_FILE);
-    if (!lstatSync(file).isFile()) return [];
-    const { schema, files } = JSON.parse(readFileSync(file, "utf8"));
+    const { schema, files } = JSON.parse(readRegular(join(folder, RUN_FILE)).toString());
     return schema === RUN_SCHEMA ? [RUN_FILE, ...Object.values(files as Record<string, string>)] : [];
   } catch {
     return [];
