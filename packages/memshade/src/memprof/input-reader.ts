@@ -56,12 +56,22 @@ export async function loadYamlReader() {
   return (await import("../formats/memprof-text/read-yaml.ts")).readMemprofYaml;
 }
 
+/** What is wrong with a file, as the end of a sentence that begins with its name. */
+export function faultOf({ kind, construct, message }: FormatError): string {
+  if (kind !== "unsupported-version") return `is damaged: ${message}`;
+  const [, detail] = /^.* at offset 0x[0-9a-f]+: (.*)$/s.exec(message) ?? [];
+  // Of a profile of ours, what it was made of can be merged again.
+  return construct === "memshade profile"
+    ? `was written by another version of memshade: ${detail}; merge again what it was made of`
+    : `is of a version that is not read here: ${construct}, ${detail}`;
+}
+
 /** What `action` returns; whatever is wrong with the file is said in one line that names it. */
 export function explained<T>(path: string, action: () => T): T {
   try {
     return action();
   } catch (error) {
-    if (error instanceof FormatError) throw new UserError(`${path} is damaged: ${error.message}`);
+    if (error instanceof FormatError) throw new UserError(`${path} ${faultOf(error)}`);
     if (error instanceof UserError) throw new UserError(`${path}: ${error.message}`);
     if ((error as NodeJS.ErrnoException).code !== undefined) {
       throw new UserError(`${path} cannot be read: ${describeSystemError(error)}`);

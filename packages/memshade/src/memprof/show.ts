@@ -10,7 +10,7 @@ import { descriptorSource, openInput, readPipe } from "../load/file.ts";
 import { HOT_COLD_FIELDS, ProfileMerger } from "../model/memprof/index.ts";
 import { ProfiledBinaries } from "./binaries.ts";
 import { assertMatches, missingBinaryError, openBinary } from "./checked-binary.ts";
-import { MAGIC_BYTES, wholeSource } from "./input-reader.ts";
+import { faultOf, MAGIC_BYTES, wholeSource } from "./input-reader.ts";
 import { indexedError, inProfdataWords, ProfdataError, rawError } from "./profdata-error.ts";
 
 /**
@@ -127,7 +127,7 @@ function showMemshade(file: string, bytes: Uint8Array): Generator<string> {
     merger.addProfile(new MemshadeProfile(bytes).whole(), 0);
     return indexedProfileText(merger.build().profile);
   } catch (error) {
-    if (error instanceof FormatError) throw new ProfdataError(`${file}: ${error.message}`);
+    if (error instanceof FormatError) throw new ProfdataError(`${file} ${faultOf(error)}`);
     throw error;
   }
 }

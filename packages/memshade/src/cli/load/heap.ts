@@ -5,6 +5,7 @@ import { describeSystemError } from "../../bytes/system-errors.ts";
 import { heapProfileFromRaw, isMemprofRaw, readRaw } from "../../formats/memprof-raw/index.ts";
 import { loadDemangler } from "../../load/demangler.ts";
 import { readRegular } from "../../load/file.ts";
+import { faultOf } from "../../memprof/input-reader.ts";
 import { memprofHeapProfile } from "../../memprof/load-heap.ts";
 import type { HeapProfile } from "../../model/heap-profile.ts";
 import { readRun } from "../../model/read-run.ts";
@@ -115,7 +116,7 @@ function profileOf(file: string, run: Run | undefined, places: OriginalPlaces): 
       description: { ...description, notTracked: [...description.notTracked, ...symbols.missing] },
     };
   } catch (error) {
-    throw error instanceof FormatError ? new UserError(`${file} is damaged: ${error.message}`) : error;
+    throw error instanceof FormatError ? new UserError(`${file} ${faultOf(error)}`) : error;
   }
 }
 
