@@ -2,4 +2,4 @@
 export * from "./browser.ts";
 export { type Dump, dump, reset } from "./host/dump.ts";
 export { readMemoryImage } from "./host/memory-image.ts";
-export { writeRunFolder } from "./host/run/run-folder.ts";
+export { writeRunFolder } from "./host/run/folder-claim.ts";

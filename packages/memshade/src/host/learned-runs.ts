@@ -1,8 +1,10 @@
 import { createHash } from "node:crypto";
-import { readFileSync, renameSync, writeFileSync } from "node:fs";
-import { resolve } from "node:path";
+import { accessSync, constants, existsSync } from "node:fs";
+import { dirname, resolve } from "node:path";
 import { UserError } from "../bytes/errors.ts";
 import { describeSystemError } from "../bytes/system-errors.ts";
+import { readWholeFile } from "../load/file.ts";
+import { writeWholeFile } from "../load/whole-file.ts";
 import type { InstrumentOptions, SiteRuns } from "../tools/index.ts";
 import type { ModuleRuns } from "../tools/waste/read/site-runs.ts";
 import { say } from "./run/terminal-line.ts";
@@ -36,20 +38,22 @@ export class LearnedRuns {
   }
 
   /**
-   * Puts runs in the place of what is known of their modules. What is known of others stays. Says so where the file cannot be written.
+   * Puts runs in the place of what is known of their modules. What is known of others stays.
+   *
+   * @returns false, and says so, if the file cannot be written.
    */
-  keep(modules: readonly ModuleRuns[]): void {
-    if (this.#file === undefined || modules.length === 0) return;
+  keep(modules: readonly ModuleRuns[]): boolean {
+    if (this.#file === undefined || modules.length === 0) return true;
     try {
       const known = read(this.#file);
       for (const { original, runs } of modules)
         if (runs.offsets.length > 0) known.set(digestOf(original), runs);
-      // All of it or nothing, whoever else writes there.
-      const partial = `${this.#file}.${process.pid}.partial`;
-      writeFileSync(partial, textOf(known));
-      renameSync(partial, this.#file);
+      const text = textOf(known);
+      writeWholeFile(this.#file, (file) => file.write(text));
+      return true;
     } catch (error) {
-      say(`cannot write what was learned to ${this.#file}: ${describeSystemError(error)}`);
+      say(`what was learned is lost: ${describeSystemError(error)}`);
+      return false;
     }
   }
 }
@@ -57,24 +61,25 @@ export class LearnedRuns {
 /**
  * The absolute path of a file for `LearnedRuns`: the program may change its working directory.
  *
- * @throws UserError if it is there, but no such file.
+ * @throws UserError if it is there, but no such file; and if it cannot be written.
  */
 export function learnedFile(name: string): string {
   const file = resolve(name);
   read(file);
+  try {
+    // The whole of it is written beside it first.
+    accessSync(dirname(file), constants.W_OK);
+    if (existsSync(file)) accessSync(file, constants.W_OK);
+  } catch (error) {
+    throw new UserError(`--learn: cannot write ${file}: ${describeSystemError(error)}`);
+  }
   return file;
 }
 
 /** What is in a file by the digests of modules; nothing if there is none. */
 function read(file: string): Map<string, SiteRuns> {
-  let text: string;
-  try {
-    text = readFileSync(file, "utf8");
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return new Map();
-    throw new UserError(`${file}: ${describeSystemError(error)}`);
-  }
-  const known = runsIn(text);
+  if (!existsSync(file)) return new Map();
+  const known = runsIn(new TextDecoder().decode(readWholeFile(file)));
   if (known === undefined) throw new UserError(`${file}: not a file that --learn has written`);
   return known;
 }

@@ -1,6 +1,7 @@
-import { closeSync, fstatSync, openSync, readSync } from "node:fs";
+import { closeSync, fstatSync, readSync } from "node:fs";
 import { UserError } from "../bytes/errors.ts";
 import { describeSystemError } from "../bytes/system-errors.ts";
+import { openRegular } from "../load/file.ts";
 
 const PAGE_BYTES = 65536;
 const CHUNK_BYTES = 1 << 20;
@@ -14,7 +15,7 @@ const CHUNK_BYTES = 1 << 20;
 export function readMemoryImage(path: string): WebAssembly.Memory {
   let file: number;
   try {
-    file = openSync(path, "r");
+    file = openRegular(path);
   } catch (error) {
     throw new UserError(`${path}: ${describeSystemError(error)}`);
   }

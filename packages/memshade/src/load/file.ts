@@ -1,4 +1,5 @@
-import { closeSync, fstatSync, openSync, readFileSync, readSync, statSync } from "node:fs";
+import type { Stats } from "node:fs";
+import { closeSync, constants, fstatSync, openSync, readFileSync, readSync, statSync } from "node:fs";
 import type { ByteSource } from "../bytes/byte-source.ts";
 import { UserError } from "../bytes/errors.ts";
 import { describeSystemError } from "../bytes/system-errors.ts";
@@ -6,6 +7,77 @@ import { describeSystemError } from "../bytes/system-errors.ts";
 /** An open file, read piece by piece until it is closed. */
 export interface OpenFile extends ByteSource {
   close(): void;
+}
+
+/** For how long a pipe is left alone that has nothing yet. */
+const RETRY_MS = 2;
+
+/**
+ * Opens a regular file, and never waits: a pipe without a writer would keep us for good, a device might never end.
+ *
+ * @throws what the file system throws, and an error of the same kind for what is no regular file
+ */
+export function openRegular(file: string): number {
+  return openChecked(file, (status) => (status.isFile() ? undefined : "it is no regular file"));
+}
+
+/** As `openRegular`, for files that the user names: a pipe, such as the shell makes of a command, will do. See `readPipe`. */
+export function openInput(file: string): number {
+  return openChecked(file, (status) =>
+    status.isCharacterDevice() || status.isBlockDevice() ? "it is a device, and no file" : undefined,
+  );
+}
+
+function openChecked(file: string, problemOf: (status: Stats) => string | undefined): number {
+  // Some devices act when they are opened.
+  assertNone(problemOf(statSync(file)));
+  const descriptor = openSync(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+  try {
+    assertNone(problemOf(fstatSync(descriptor)));
+  } catch (error) {
+    closeSync(descriptor);
+    throw error;
+  }
+  return descriptor;
+}
+
+function assertNone(problem: string | undefined): void {
+  if (problem !== undefined) throw Object.assign(new Error(problem), { code: "EINVAL" });
+}
+
+/** What comes out of a pipe that `openInput` has opened, to its end; nothing if nobody writes to it. */
+export function readPipe(descriptor: number): Buffer {
+  const pieces: Uint8Array[] = [];
+  for (;;) {
+    const piece = Buffer.allocUnsafeSlow(1 << 16);
+    try {
+      const count = readSync(descriptor, piece);
+      if (count === 0) return Buffer.concat(pieces);
+      pieces.push(piece.subarray(0, count));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EAGAIN") throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, RETRY_MS);
+    }
+  }
+}
+
+/** The whole content of a regular file. @throws as `openRegular` */
+export function readRegular(file: string): Buffer {
+  return whole(openRegular(file));
+}
+
+/** The whole content of a file that the user has named, or of a pipe. @throws as `openInput` */
+export function readInput(file: string): Buffer {
+  return whole(openInput(file));
+}
+
+function whole(descriptor: number): Buffer {
+  try {
+    const isPipe = fstatSync(descriptor).isFIFO();
+    return isPipe ? readPipe(descriptor) : readFileSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
 }
 
 /**
@@ -16,7 +88,7 @@ export interface OpenFile extends ByteSource {
 export function openFile(file: string): OpenFile {
   const descriptor = explained(file, () => {
     if (statSync(file).isDirectory()) throw new UserError(`${file} is a directory`);
-    return openSync(file, "r");
+    return openRegular(file);
   });
   const source = descriptorSource(file, descriptor, fstatSync(descriptor).size);
   return { ...source, close: () => closeSync(descriptor) };
@@ -70,7 +142,7 @@ function keepOpen(source: ByteSource, opened: OpenFile): void {
 
 /** The whole content of a file. @throws UserError as `openFile` */
 export function readWholeFile(file: string): Uint8Array {
-  return explained(file, () => readFileSync(file));
+  return explained(file, () => readRegular(file));
 }
 
 function newPiece(length: number): Uint8Array {

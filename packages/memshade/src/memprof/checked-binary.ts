@@ -1,6 +1,7 @@
-import { readFileSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { UserError } from "../bytes/errors.ts";
 import type { RawSegment } from "../formats/memprof-raw/index.ts";
+import { readRegular } from "../load/file.ts";
 import { type LoadedObject, loadObject } from "../load/objects.ts";
 import { buildIdOf, hexOf } from "./binaries.ts";
 import { ProfdataError } from "./profdata-error.ts";
@@ -38,7 +39,7 @@ export function openBinary(file: string): LoadedObject {
   if (status.isDirectory()) throw new ProfdataError(`${file}\nIs a directory`);
   const loaded = tryOpen(file);
   if (loaded === undefined) {
-    const start = readFileSync(file).subarray(0, 4);
+    const start = startOf(file);
     const isOther = OTHER_OBJECTS.some((magic) => magic.every((byte, index) => start[index] === byte));
     throw new ProfdataError(
       isOther ? `${file}\nNot an ELF file: ` : `${file}\nThe file was not recognized as a valid object file`,
@@ -66,6 +67,15 @@ export function assertMatches(loaded: LoadedObject, segments: readonly RawSegmen
   }
   if (matching.length > 1) {
     throw new ProfdataError("We expect only one executable segment in the profiled binary");
+  }
+}
+
+/** The first bytes of a file; none of what is no regular file. */
+function startOf(file: string): Uint8Array {
+  try {
+    return readRegular(file).subarray(0, 4);
+  } catch {
+    return new Uint8Array();
   }
 }
 

@@ -1,8 +1,8 @@
-import { closeSync, fstatSync, openSync, readFileSync, readSync } from "node:fs";
+import { closeSync, fstatSync, readSync } from "node:fs";
 import { type ByteSource, sourceOfBytes } from "../bytes/byte-source.ts";
 import { FormatError, UserError } from "../bytes/errors.ts";
 import { describeSystemError } from "../bytes/system-errors.ts";
-import { descriptorSource } from "../load/file.ts";
+import { descriptorSource, openInput, readPipe } from "../load/file.ts";
 
 /** Files up to this size are read at once, all into the same buffer; of larger ones only pieces are in memory. */
 const SMALL_BYTES = 4 << 20;
@@ -20,11 +20,11 @@ export class InputReader {
    * @throws what the file system throws
    */
   open<T>(path: string, use: (source: ByteSource) => T): T {
-    const file = openSync(path, "r");
+    const file = openInput(path);
     try {
       const status = fstatSync(file);
       // A pipe has no size.
-      if (!status.isFile()) return use(sourceOfBytes(readFileSync(file)));
+      if (!status.isFile()) return use(sourceOfBytes(readPipe(file)));
       if (status.size > SMALL_BYTES) return use(descriptorSource(path, file, status.size));
       if (this.buffer.length < status.size) this.buffer = new Uint8Array(status.size);
       return use(sourceOfBytes(this.fill(file, status.size)));
@@ -56,12 +56,22 @@ export async function loadYamlReader() {
   return (await import("../formats/memprof-text/read-yaml.ts")).readMemprofYaml;
 }
 
+/** What is wrong with a file, as the end of a sentence that begins with its name. */
+export function faultOf({ kind, construct, message }: FormatError): string {
+  if (kind !== "unsupported-version") return `is damaged: ${message}`;
+  const [, detail] = /^.* at offset 0x[0-9a-f]+: (.*)$/s.exec(message) ?? [];
+  // Of a profile of ours, what it was made of can be merged again.
+  return construct === "memshade profile"
+    ? `was written by another version of memshade: ${detail}; merge again what it was made of`
+    : `is of a version that is not read here: ${construct}, ${detail}`;
+}
+
 /** What `action` returns; whatever is wrong with the file is said in one line that names it. */
 export function explained<T>(path: string, action: () => T): T {
   try {
     return action();
   } catch (error) {
-    if (error instanceof FormatError) throw new UserError(`${path} is damaged: ${error.message}`);
+    if (error instanceof FormatError) throw new UserError(`${path} ${faultOf(error)}`);
     if (error instanceof UserError) throw new UserError(`${path}: ${error.message}`);
     if ((error as NodeJS.ErrnoException).code !== undefined) {
       throw new UserError(`${path} cannot be read: ${describeSystemError(error)}`);

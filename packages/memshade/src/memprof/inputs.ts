@@ -2,9 +2,7 @@ import {
   closeSync,
   type Dirent,
   existsSync,
-  openSync,
   readdirSync,
-  readFileSync,
   readSync,
   statSync,
 } from "node:fs";
@@ -15,6 +13,7 @@ import { isIndexedProfile } from "../formats/memprof-indexed/index.ts";
 import { isMemprofRaw } from "../formats/memprof-raw/index.ts";
 import { isMemprofYaml } from "../formats/memprof-text/index.ts";
 import { isMemshadeProfile } from "../formats/memshade-profile/index.ts";
+import { openRegular, readInput, readRegular } from "../load/file.ts";
 import { readRun } from "../model/read-run.ts";
 
 const RUN_FILE = "run.json";
@@ -113,7 +112,7 @@ function isFile(entry: Dirent, path: string): boolean {
 function readResponseFile(file: string): string[] {
   let text: string;
   try {
-    text = readFileSync(file, "utf8");
+    text = readInput(file).toString();
   } catch (error) {
     throw new UserError(`@${file} cannot be read: ${describeSystemError(error)}`);
   }
@@ -131,7 +130,7 @@ function heapFileOf(folder: string): string {
 function readRunFile(folder: string) {
   const file = join(folder, RUN_FILE);
   try {
-    return readRun(readFileSync(file, "utf8"));
+    return readRun(readRegular(file).toString());
   } catch (error) {
     throw new UserError(`${file}: ${(error as Error).message}`);
   }
@@ -151,7 +150,7 @@ function inputOf(path: string): MergeInput {
 
 function looksLikeProfile(path: string): boolean {
   const start = new Uint8Array(8);
-  const file = openSync(path, "r");
+  const file = openRegular(path);
   try {
     readSync(file, start);
   } finally {

@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, openSync, readFileSync } from "node:fs";
+import { closeSync, fstatSync } from "node:fs";
 import { type ByteSource, sourceOfBytes } from "../bytes/byte-source.ts";
 import { FormatError } from "../bytes/errors.ts";
 import { type FramesAtPc, symbolizeRaw } from "../formats/memprof/index.ts";
@@ -6,11 +6,11 @@ import { isIndexedProfile, openSection, readIndexed, readLinear } from "../forma
 import { contextsOfScan, isMemprofRaw, type RawSegment, scanRaw } from "../formats/memprof-raw/index.ts";
 import { indexedProfileText, rawProfileText, sectionText } from "../formats/memprof-text/index.ts";
 import { isMemshadeProfile, MemshadeProfile } from "../formats/memshade-profile/index.ts";
-import { descriptorSource } from "../load/file.ts";
+import { descriptorSource, openInput, readPipe } from "../load/file.ts";
 import { HOT_COLD_FIELDS, ProfileMerger } from "../model/memprof/index.ts";
 import { ProfiledBinaries } from "./binaries.ts";
 import { assertMatches, missingBinaryError, openBinary } from "./checked-binary.ts";
-import { MAGIC_BYTES, wholeSource } from "./input-reader.ts";
+import { faultOf, MAGIC_BYTES, wholeSource } from "./input-reader.ts";
 import { indexedError, inProfdataWords, ProfdataError, rawError } from "./profdata-error.ts";
 
 /**
@@ -21,7 +21,7 @@ import { indexedError, inProfdataWords, ProfdataError, rawError } from "./profda
  * @throws ProfdataError in that tool's words
  */
 export function* showProfile(file: string, binaries: readonly string[]): Generator<string> {
-  const descriptor = inSystemWords(file, () => openSync(file, "r"));
+  const descriptor = inSystemWords(file, () => openInput(file));
   try {
     const source = inSystemWords(file, () => sourceOf(file, descriptor));
     yield* textOf(file, source, binaries);
@@ -34,7 +34,7 @@ function sourceOf(file: string, descriptor: number): ByteSource {
   const status = fstatSync(descriptor);
   return status.isFile()
     ? descriptorSource(file, descriptor, status.size)
-    : sourceOfBytes(readFileSync(descriptor));
+    : sourceOfBytes(readPipe(descriptor));
 }
 
 function inSystemWords<T>(file: string, action: () => T): T {
@@ -127,7 +127,7 @@ function showMemshade(file: string, bytes: Uint8Array): Generator<string> {
     merger.addProfile(new MemshadeProfile(bytes).whole(), 0);
     return indexedProfileText(merger.build().profile);
   } catch (error) {
-    if (error instanceof FormatError) throw new ProfdataError(`${file}: ${error.message}`);
+    if (error instanceof FormatError) throw new ProfdataError(`${file} ${faultOf(error)}`);
     throw error;
   }
 }

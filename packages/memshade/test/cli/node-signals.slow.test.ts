@@ -1,6 +1,8 @@
-import { writeFileSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { loadHeap } from "../../src/cli/load/heap.ts";
+import { gapsOf } from "../../src/report/gaps.ts";
 import {
   newFolder,
   onlyRun,
@@ -9,7 +11,7 @@ import {
   type Started,
   startMemshade,
 } from "./support/command-line.ts";
-import { LIBRARY, writeProgram } from "./support/programs.ts";
+import { ALLOCATOR, LIBRARY, writeProgram } from "./support/programs.ts";
 
 /** Starts a script that has `exports` of the library; `notify` prints "busy". */
 function start(script: string): { cwd: string; program: Started } {
@@ -112,5 +114,36 @@ describe("signals", () => {
       ["dump", 3],
       ["dump", 4],
     ]);
+  });
+
+  it("SIGUSR2 writes dumps whose figures fit together, though the program goes on allocating", async () => {
+    const cwd = newFolder();
+    const site = "(call $free (call $malloc (i32.const 24)))";
+    writeProgram(
+      cwd,
+      "busy.wasm",
+      `(module (memory (export "memory") 2) ${ALLOCATOR}
+        (func (export "_start") (loop $for_good
+          (global.set $top (i32.const 4096)) ${site.repeat(200)} (br $for_good))))`,
+    );
+    const program = startMemshade(["run", "--out", "here", "busy.wasm"], { cwd });
+    while (!existsSync(join(cwd, ".here.partial"))) await new Promise((done) => setTimeout(done, 10));
+    await new Promise((done) => setTimeout(done, 1000));
+    const gaps: string[] = [];
+    for (let dump = 1; dump <= 5; dump++) {
+      program.child.kill("SIGUSR2");
+      await program.printed(`here.dump${dump}`);
+      const { profile } = loadHeap(join(cwd, `here.dump${dump}`));
+      gaps.push(...gapsOf(profile));
+    }
+    // It may be held up by another program for as long as one is read.
+    expect(new Set(gaps.map((gap) => gap.replace(/^[\d,]+/, "N")))).toEqual(
+      new Set([
+        "N allocations were made while this was read, as the program went on: of those, and of blocks that were freed meanwhile, some are missing.",
+      ]),
+    );
+    program.child.kill("SIGTERM");
+    await program.ended;
+    expect(gapsOf(loadHeap(join(cwd, "here")).profile)).toEqual([]);
   });
 });

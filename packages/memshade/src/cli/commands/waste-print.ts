@@ -1,9 +1,10 @@
-import { readFileSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "commander";
 import { UserError } from "../../bytes/errors.ts";
 import { describeSystemError } from "../../bytes/system-errors.ts";
 import { readDeadstores } from "../../formats/deadstores/read.ts";
+import { readInput } from "../../load/file.ts";
 import { printDeadstores } from "../../report/terminal/waste/deadstores.ts";
 
 const WASTE_FILE = "waste.json";
@@ -39,7 +40,7 @@ export function addWastePrintCommand(program: Command): void {
 
 /** The text that `memshade waste-print` prints. */
 export function runWastePrint(input: string, rows: number): string {
-  const content = readInput(input);
+  const content = textOf(input);
   try {
     return printDeadstores(readDeadstores(content), rows);
   } catch (error) {
@@ -47,11 +48,11 @@ export function runWastePrint(input: string, rows: number): string {
   }
 }
 
-function readInput(input: string): string {
+function textOf(input: string): string {
   const isRun = statSync(input, { throwIfNoEntry: false })?.isDirectory() === true;
   const path = isRun ? join(input, WASTE_FILE) : input;
   try {
-    return readFileSync(path, "utf8");
+    return readInput(path).toString();
   } catch (error) {
     throw new UserError(`${path} cannot be read: ${describeSystemError(error)}`);
   }

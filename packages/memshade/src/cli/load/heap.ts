@@ -4,6 +4,8 @@ import { FormatError, UserError } from "../../bytes/errors.ts";
 import { describeSystemError } from "../../bytes/system-errors.ts";
 import { heapProfileFromRaw, isMemprofRaw, readRaw } from "../../formats/memprof-raw/index.ts";
 import { loadDemangler } from "../../load/demangler.ts";
+import { readRegular } from "../../load/file.ts";
+import { faultOf } from "../../memprof/input-reader.ts";
 import { memprofHeapProfile } from "../../memprof/load-heap.ts";
 import type { HeapProfile } from "../../model/heap-profile.ts";
 import { readRun } from "../../model/read-run.ts";
@@ -114,13 +116,13 @@ function profileOf(file: string, run: Run | undefined, places: OriginalPlaces): 
       description: { ...description, notTracked: [...description.notTracked, ...symbols.missing] },
     };
   } catch (error) {
-    throw error instanceof FormatError ? new UserError(`${file} is damaged: ${error.message}`) : error;
+    throw error instanceof FormatError ? new UserError(`${file} ${faultOf(error)}`) : error;
   }
 }
 
 function readFile(file: string): Buffer {
   try {
-    return fs.readFileSync(file);
+    return readRegular(file);
   } catch (error) {
     throw new UserError(`${file} cannot be read: ${describeSystemError(error)}`);
   }

@@ -1,6 +1,7 @@
 import fs from "node:fs";
 import path from "node:path";
 import { UserError } from "../../bytes/errors.ts";
+import { readRegular } from "../../load/file.ts";
 import { readRun } from "../../model/read-run.ts";
 import type { Run } from "../../model/run.ts";
 
@@ -13,7 +14,7 @@ export function runOf(folder: string): Run | undefined {
   const file = path.join(folder, "run.json");
   if (!fs.existsSync(file)) return undefined;
   try {
-    return readRun(fs.readFileSync(file, "utf8"));
+    return readRun(readRegular(file).toString());
   } catch (error) {
     throw new UserError(`${file}: ${(error as Error).message}`);
   }

@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
-import { readFileSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import path from "node:path";
 import { UserError } from "../../bytes/errors.ts";
 import { loadDemangler } from "../../load/demangler.ts";
+import { readRegular } from "../../load/file.ts";
 import { loadObject } from "../../load/objects.ts";
 import { loadSymbolizer } from "../../load/symbolizer.ts";
 import type { ProfileModule } from "../../model/heap-profile.ts";
@@ -82,7 +83,7 @@ export class RunSymbols {
 function isSame(file: string, object: ObjectFile, { bytes, buildId }: ProfileModule | RunModule): boolean {
   if (object.buildId !== undefined) return object.buildId === buildId;
   if (bytes !== undefined && object.size !== bytes) return false;
-  const hash = createHash("sha256").update(readFileSync(file)).digest("hex");
+  const hash = createHash("sha256").update(readRegular(file)).digest("hex");
   return hash.slice(0, 2 * HASH_BYTES) === buildId;
 }
 

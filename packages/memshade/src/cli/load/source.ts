@@ -1,5 +1,6 @@
-import { readFileSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { UserError } from "../../bytes/errors.ts";
+import { readRegular } from "../../load/file.ts";
 import type { SourceReader } from "../../report/terminal/heap/source-report.ts";
 
 /** Larger files are not source that a person wrote. */
@@ -43,7 +44,7 @@ export function createSourceReader(maps: readonly PathMap[]): SourceReader {
 function readLines(file: string): string[] | undefined {
   try {
     const { size } = statSync(file);
-    return size > LARGEST_SOURCE ? undefined : readFileSync(file, "utf8").split(/\r?\n/);
+    return size > LARGEST_SOURCE ? undefined : readRegular(file).toString().split(/\r?\n/);
   } catch {
     return undefined;
   }

@@ -3,6 +3,7 @@ import path from "node:path";
 import { UserError } from "../../bytes/errors.ts";
 import { describeSystemError } from "../../bytes/system-errors.ts";
 import { loadDemangler } from "../../load/demangler.ts";
+import { readRegular } from "../../load/file.ts";
 import { ambiguousNames, type NamedModule } from "../../model/named-module.ts";
 import type { RunModule } from "../../model/run.ts";
 import { readWaste } from "../../model/waste/read-waste.ts";
@@ -25,7 +26,7 @@ export function loadWaste(input: string, places: OriginalPlaces = {}): WasteFile
   if (file === undefined) return undefined;
   let waste: WasteFile;
   try {
-    waste = demangled(readWaste(fs.readFileSync(file, "utf8")));
+    waste = demangled(readWaste(readRegular(file).toString()));
   } catch (error) {
     if (error instanceof UserError) throw new UserError(`${file}: ${error.message}`);
     throw new UserError(`${file} cannot be read: ${describeSystemError(error)}`);

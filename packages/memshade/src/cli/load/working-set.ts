@@ -1,7 +1,9 @@
 import fs from "node:fs";
 import path from "node:path";
 import { UserError } from "../../bytes/errors.ts";
+import { describeSystemError } from "../../bytes/system-errors.ts";
 import { loadDemangler } from "../../load/demangler.ts";
+import { readRegular } from "../../load/file.ts";
 import { readWorkingSet } from "../../model/working-set/read-working-set.ts";
 import type { WorkingSetProfile } from "../../model/working-set/working-set.ts";
 import { runOf } from "./run-of-folder.ts";
@@ -33,9 +35,10 @@ export function loadWorkingSet(input: string): WorkingSetProfile {
   }
   if (fs.statSync(file).size > LARGEST_FILE_BYTES) throw new UserError(`${file} is too large`);
   try {
-    return demangled(readWorkingSet(fs.readFileSync(file, "utf8")));
+    return demangled(readWorkingSet(readRegular(file).toString()));
   } catch (error) {
-    throw error instanceof UserError ? new UserError(`${file}: ${error.message}`) : error;
+    if (error instanceof UserError) throw new UserError(`${file}: ${error.message}`);
+    throw new UserError(`${file} cannot be read: ${describeSystemError(error)}`);
   }
 }
 

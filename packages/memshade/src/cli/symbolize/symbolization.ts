@@ -1,5 +1,6 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { UserError } from "../../bytes/errors.ts";
+import { readRegular } from "../../load/file.ts";
 import { type LoadedObject, ObjectFinder } from "../../load/objects.ts";
 import { type FileSymbolizer, type FileSymbolizerOptions, loadSymbolizer } from "../../load/symbolizer.ts";
 import type { Frame } from "../../symbolize/frame.ts";
@@ -177,7 +178,7 @@ function createSourceReader(): (file: string) => readonly string[] | undefined {
   return (file) => {
     if (!sources.has(file)) {
       try {
-        sources.set(file, readFileSync(file, "utf8").replace(/\n$/, "").split("\n"));
+        sources.set(file, readRegular(file).toString().replace(/\n$/, "").split("\n"));
       } catch {
         sources.set(file, undefined);
       }

@@ -1,6 +1,6 @@
-import { readFileSync } from "node:fs";
 import { FormatError, UserError } from "../../bytes/errors.ts";
 import { describeSystemError } from "../../bytes/system-errors.ts";
+import { readInput } from "../../load/file.ts";
 
 const MAGIC = [0x00, 0x61, 0x73, 0x6d];
 const CORE_VERSION = [0x01, 0x00, 0x00, 0x00];
@@ -15,7 +15,7 @@ const COMPONENT_VERSION = [0x0d, 0x00, 0x01, 0x00];
 export function readModuleFile(path: string): Uint8Array {
   let bytes: Uint8Array;
   try {
-    bytes = readFileSync(path);
+    bytes = readInput(path);
   } catch (error) {
     const reason =
       (error as NodeJS.ErrnoException).code === "ENOENT" ? "no such file" : describeSystemError(error);

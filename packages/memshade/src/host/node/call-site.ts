@@ -1,5 +1,6 @@
-import { readFileSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { readRegular } from "../../load/file.ts";
 
 const GLUE_FILE_LIMIT_BYTES = 8 << 20;
 const FRAMES_READ = 40;
@@ -64,7 +65,7 @@ function rememberGlue(path: string): string {
   let text = "";
   try {
     if (/\.[cm]?js$/.test(path) && statSync(path).size <= GLUE_FILE_LIMIT_BYTES) {
-      const source = readFileSync(path, "utf8");
+      const source = readRegular(path).toString();
       if (/wasm|WebAssembly/.test(source)) text = source;
     }
   } catch {

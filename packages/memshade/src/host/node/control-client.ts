@@ -1,21 +1,38 @@
 import { connect, type Socket } from "node:net";
-import type { ControlMessage, ControlRequest } from "./messages.ts";
+import type { ControlMessage, ControlRequest, ControlWord } from "./messages.ts";
 
 const SEND_WITHIN_MS = 1000;
 
 /** The end of the control socket in a recording thread. Works, silently, without a supervising process too. */
 export class ControlClient {
   readonly #socket: Socket | undefined;
+  #isConnected = false;
+  /** Whether the other end has said that it goes. */
+  #isLeft = false;
 
+  /**
+   * @param onLost called when the supervising process has ended as nothing ends that can still act, and with `false` if
+   *   there was none to connect to.
+   */
   constructor(
     path: string | null,
     identity: { pid: number; parentPid: number },
     onRequest: (request: ControlRequest) => void,
+    onLost: (wasConnected: boolean) => void,
   ) {
     if (path === null) return;
-    this.#socket = connect(path);
+    this.#socket = connect(path, () => {
+      this.#isConnected = true;
+    });
     this.#socket.on("error", () => {});
-    readLines(this.#socket, (line) => onRequest(JSON.parse(line) as ControlRequest));
+    this.#socket.on("close", () => {
+      if (!this.#isLeft) onLost(this.#isConnected);
+    });
+    readLines(this.#socket, (line) => {
+      const request = JSON.parse(line) as ControlWord;
+      if (request.kind === "leaving") this.#isLeft = true;
+      else onRequest(request);
+    });
     this.send({ kind: "hello", ...identity });
   }
 

@@ -1,19 +1,14 @@
-import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, type Server, type Socket } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { readLines } from "./control-client.ts";
-import type { ControlMessage, ControlRequest } from "./messages.ts";
+import { newControlAddress, removeControlFolder } from "./control-folder.ts";
+import type { ControlMessage, ControlWord } from "./messages.ts";
 
 /** A hooked process, as the supervising process knows it. */
 export interface Peer {
   pid: number;
   parentPid: number;
-  request(request: ControlRequest): void;
+  say(word: ControlWord): void;
 }
-
-/** Paths of Unix sockets are limited to about 100 bytes, and some temporary folders are deep. */
-const SOCKET_PATH_LIMIT = 100;
 
 const DRAIN_TURNS = 50;
 const DRAIN_TURN_MS = 10;
@@ -21,23 +16,21 @@ const DRAIN_TURN_MS = 10;
 /** Listens for the recording threads of hooked processes. */
 export class ControlServer {
   readonly path: string;
-  readonly #folder: string | undefined;
   readonly #server: Server;
   readonly #peers = new Set<Peer>();
   readonly #sockets = new Set<Socket>();
   /** Connections that have not said yet whose they are. */
   #unidentified = 0;
 
-  private constructor(path: string, folder: string | undefined, server: Server) {
+  private constructor(path: string, server: Server) {
     this.path = path;
-    this.#folder = folder;
     this.#server = server;
   }
 
   static async open(onMessage: (message: ControlMessage, from: Peer) => void): Promise<ControlServer> {
-    const { path, folder } = chooseAddress();
+    const path = newControlAddress();
     const server = createServer();
-    const control = new ControlServer(path, folder, server);
+    const control = new ControlServer(path, server);
     server.on("connection", (socket) => control.#accept(socket, onMessage));
     await new Promise<void>((done, failed) => {
       server.once("error", failed);
@@ -62,10 +55,12 @@ export class ControlServer {
     }
   }
 
+  /** Processes that go on are told, so that they do. */
   close(): void {
-    for (const socket of this.#sockets) socket.destroy();
+    for (const peer of this.#peers) peer.say({ kind: "leaving" });
+    for (const socket of this.#sockets) socket.destroySoon();
     this.#server.close();
-    if (this.#folder !== undefined) rmSync(this.#folder, { recursive: true, force: true });
+    removeControlFolder(this.path);
   }
 
   #accept(socket: Socket, onMessage: (message: ControlMessage, from: Peer) => void): void {
@@ -82,19 +77,11 @@ export class ControlServer {
       const message = JSON.parse(line) as ControlMessage;
       if (message.kind === "hello") {
         const { pid, parentPid } = message;
-        peer = { pid, parentPid, request: (request) => socket.write(`${JSON.stringify(request)}\n`) };
+        peer = { pid, parentPid, say: (word) => socket.write(`${JSON.stringify(word)}\n`) };
         this.#peers.add(peer);
         this.#unidentified--;
       }
       if (peer !== undefined) onMessage(message, peer);
     });
   }
-}
-
-function chooseAddress(): { path: string; folder: string | undefined } {
-  if (process.platform === "win32")
-    return { path: `\\\\.\\pipe\\memshade-${process.pid}`, folder: undefined };
-  const base = Buffer.byteLength(tmpdir()) + 30 <= SOCKET_PATH_LIMIT ? tmpdir() : "/tmp";
-  const folder = mkdtempSync(join(base, "memshade-"));
-  return { path: join(folder, "control"), folder };
 }

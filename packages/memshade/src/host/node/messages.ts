@@ -39,11 +39,18 @@ export type ControlMessage =
   | { kind: "hello"; pid: number; parentPid: number }
   | { kind: "instantiated" }
   | { kind: "unprofiled" }
+  /** The profile that ends the run is being written, because of a signal or not. */
+  | { kind: "writing"; folder: string; signal: NodeJS.Signals | null }
   | { kind: "written"; folder: string; what: "profile" | "dump" }
+  /** Something that was recorded could not be written, and that was said. */
+  | { kind: "not-written"; what: "profile" | "dump" | "learned" }
   | { kind: "dying"; signal: NodeJS.Signals }
   | { kind: "killed"; pid: number; signal: NodeJS.Signals };
 
 export type ControlRequest = { kind: "dump" } | SignalRequest;
+
+/** What the supervising process says: also that it goes, and the recorded process goes on. */
+export type ControlWord = ControlRequest | { kind: "leaving" };
 
 /** The supervising process got a signal that concerns a recorded process. */
 export interface SignalRequest {

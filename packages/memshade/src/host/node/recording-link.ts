@@ -64,31 +64,36 @@ abstract class Link implements RecordingLink {
   }
 }
 
-/** The main thread's link: starts the recording thread when it is first needed. */
+/**
+ * The main thread's link. The recording thread is started at once, as it also sees to it that the process ends with the one
+ * that supervises it; it records from the first message on.
+ */
 export class MainThreadLink extends Link {
   /** Shared with the recording thread. */
   readonly state: Int32Array = openSharedState();
-  readonly #data: Omit<RecordingThreadData, "state">;
-  readonly #onStart: () => void;
-  #worker: Worker | undefined;
+  readonly #onRecording: () => void;
+  readonly #worker: Worker;
+  #isRecording = false;
 
-  constructor(data: Omit<RecordingThreadData, "state">, onStart: () => void) {
+  constructor(data: Omit<RecordingThreadData, "state">, onRecording: () => void) {
     super();
-    this.#data = data;
-    this.#onStart = onStart;
-  }
-
-  get isRecording(): boolean {
-    return this.#worker !== undefined;
+    this.#onRecording = onRecording;
+    this.#worker = this.#start(data);
   }
 
   override post(message: RecordingMessage): void {
-    this.start().postMessage(message);
+    this.#record();
+    this.#worker.postMessage(message);
   }
 
-  start(): Worker {
-    if (this.#worker !== undefined) return this.#worker;
-    const workerData: RecordingThreadData = { ...this.#data, state: this.state };
+  #record(): void {
+    if (this.#isRecording) return;
+    this.#isRecording = true;
+    this.#onRecording();
+  }
+
+  #start(data: Omit<RecordingThreadData, "state">): Worker {
+    const workerData: RecordingThreadData = { ...data, state: this.state };
     const worker = new NativeWorker(siblingModule(import.meta.url, "recording-thread"), {
       name: "memshade",
       workerData,
@@ -97,23 +102,21 @@ export class MainThreadLink extends Link {
       stdout: true,
       stderr: true,
     });
-    this.#worker = worker;
     worker.on("message", (ping: number) => Atomics.store(this.state, StateWord.Pong, ping));
     worker.on("error", () => Atomics.store(this.state, StateWord.Recording, 2));
     worker.unref();
-    this.#onStart();
     return worker;
   }
 
-  /** Starts the recording thread and waits until it listens to the threads that are about to start. */
+  /** Waits until the recording thread listens to the threads that are about to start. */
   startAndWait(): void {
-    this.start();
+    this.#record();
     Atomics.wait(this.state, StateWord.Recording, 0, START_WITHIN_MS);
   }
 
   /** Waits until the final profile is written. Only the first one counts, whoever asked for it. */
   finish(end: RunEnd): void {
-    if (this.isRecording) this.ask((reply) => ({ kind: "finish", end, reply }));
+    if (this.#isRecording) this.ask((reply) => ({ kind: "finish", end, reply }));
   }
 
   protected override isAlive(): boolean {

@@ -17,11 +17,14 @@ import { SharedShadows } from "../instance/shared-shadows.ts";
 import { LearnedRuns } from "../learned-runs.ts";
 import { moduleLines } from "../module/module-lines.ts";
 import { moduleTypes } from "../module/module-types.ts";
+import { FolderClaim } from "../run/folder-claim.ts";
+import { sayNotWritten } from "../run/profile-failure.ts";
 import { profileFiles, Recorder, UNKNOWN_MODULE } from "../run/recorder.ts";
 import { describeThrown } from "../run/run-end.ts";
-import { RunFolders, writeRunFolder } from "../run/run-folder.ts";
+import { RunFolders } from "../run/run-folder.ts";
 import { say, sayWritten } from "../run/terminal-line.ts";
 import { ControlClient } from "./control-client.ts";
+import { removeControlFolder } from "./control-folder.ts";
 import type { ControlRequest, RecordingMessage, SignalRequest } from "./messages.ts";
 import type { ThreadSettings } from "./settings.ts";
 import {
@@ -39,6 +42,8 @@ export interface RecordingThreadData {
   command: string[];
   program: string;
   outTemplate: string;
+  /** Whose claim on the folder this process uses. */
+  lender: string | undefined;
   environment: Record<string, string | undefined>;
   parentPid: number;
 }
@@ -58,15 +63,21 @@ const recorder = new Recorder({
   linesOf: moduleLines,
   typesOf: moduleTypes,
 });
-const folders = new RunFolders(data.outTemplate, data.environment);
+const folders = new RunFolders(data.outTemplate, settings.out === null, data.environment);
 const shadows = new SharedShadows();
 const originals = new Map<string, Uint8Array>();
 const instances = new Map<string, { handle: InstanceHandle; thread: number }>();
-const control = new ControlClient(settings.socket, { pid: process.pid, parentPid }, onRequest);
+const control = new ControlClient(
+  settings.socket,
+  { pid: process.pid, parentPid },
+  onRequest,
+  onSupervisorLost,
+);
 const channel = new BroadcastChannel(settings.channel);
 
 let lastPing = 0;
 let finished = false;
+let isAlone = false;
 
 function onMessage(message: RecordingMessage): void {
   switch (message.kind) {
@@ -185,19 +196,36 @@ function write(end: RunEnd): Reply {
   let folder = "its folder";
   try {
     folder = folders.next(what === "dump");
-    const profile = recorder.takeProfile(end);
-    profile.warnings.forEach(say);
-    writeRunFolder(folder, profileFiles(profile));
-    if (what === "profile") new LearnedRuns(settings.tools.learn).keep(profile.siteRuns);
+    const signal = end.kind === "signal" ? (end.signal as NodeJS.Signals) : null;
+    if (what === "profile") control.send({ kind: "writing", folder, signal });
+    const claim = FolderClaim.take(folder, data.lender);
+    try {
+      const profile = recorder.takeProfile(end);
+      profile.warnings.forEach(say);
+      claim.write(profileFiles(profile));
+      if (what === "profile" && !new LearnedRuns(settings.tools.learn).keep(profile.siteRuns))
+        control.send({ kind: "not-written", what: "learned" });
+    } finally {
+      if (isAlone) claim.revoke();
+      else claim.release();
+    }
   } catch (error) {
-    say(`cannot write the profile to ${folder}: ${describeSystemError(error)}`);
-    return { ok: false, text: describeSystemError(error) };
+    control.send({ kind: "not-written", what });
+    return { ok: false, text: sayNotWritten(folder, error) };
+  }
+  tellWritten(folder, what);
+  return { ok: true, text: folder };
+}
+
+function tellWritten(folder: string, what: "profile" | "dump"): void {
+  if (isAlone) {
+    sayWritten(folder, settings.cwd, what);
+    return;
   }
   control.send({ kind: "written", folder, what });
   void control.sent().then((isTold) => {
     if (!isTold) sayWritten(folder, settings.cwd, what);
   });
-  return { ok: true, text: folder };
 }
 
 /** Writes the profile that ends the run; whoever comes second finds it written. */
@@ -235,6 +263,16 @@ async function onSignal(signal: WatchedSignal, { isDelivered, time }: SignalRequ
   await mainThreadTurn();
   const delivered = Atomics.load(state, deliveryWord(signal));
   if (delivered < time - SAME_SIGNAL_MS) process.kill(process.pid, signal);
+}
+
+/** The supervising process was killed, or there never was one. What it has started ends with it, busy or not. */
+function onSupervisorLost(wasConnected: boolean): void {
+  // One that has ended as usual may have left a process behind that starts others.
+  if (!wasConnected && settings.traceChildren) return;
+  isAlone = true;
+  finish({ kind: "signal", signal: "SIGKILL" });
+  if (settings.socket !== null) removeControlFolder(settings.socket);
+  process.kill(process.pid, "SIGKILL");
 }
 
 /** Resolves when the event loop of the main thread has come round. */

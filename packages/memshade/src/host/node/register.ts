@@ -4,7 +4,7 @@
  */
 import { fileURLToPath } from "node:url";
 import { getEnvironmentData, isMainThread, setEnvironmentData } from "node:worker_threads";
-import { defaultOutTemplate, programName } from "../run/run-folder.ts";
+import { defaultOutTemplate, hasPlaceHolder, programName } from "../run/run-folder.ts";
 import { hookChildProcesses } from "./hook-children.ts";
 import { hookAllContexts } from "./hook-contexts.ts";
 import { hookWorkers } from "./hook-workers.ts";
@@ -46,6 +46,7 @@ function hookMainThread(settings: HookSettings): void {
       command: isDirectChild ? settings.command : [script, ...process.argv.slice(2)],
       program,
       outTemplate: outTemplate(settings, program, isDirectChild),
+      lender: isDirectChild ? settings.lender : undefined,
       environment: { ...process.env },
       parentPid: process.ppid,
     },
@@ -64,7 +65,7 @@ function hookMainThread(settings: HookSettings): void {
 /** Processes that would write to the same folder get the process id added. */
 function outTemplate(settings: HookSettings, program: string, isDirectChild: boolean): string {
   if (settings.out === null) return defaultOutTemplate(settings.cwd, program);
-  return isDirectChild || settings.out.includes("%p") ? settings.out : `${settings.out}.%p`;
+  return isDirectChild || hasPlaceHolder(settings.out, "p") ? settings.out : `${settings.out}.%p`;
 }
 
 function hookWorkerThread(settings: ThreadSettings): void {

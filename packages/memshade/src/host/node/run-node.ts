@@ -2,20 +2,19 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { constants } from "node:os";
-import { resolve } from "node:path";
+import { dirname, resolve } from "node:path";
 import { isatty } from "node:tty";
 import { fileURLToPath } from "node:url";
 import { UserError } from "../../bytes/errors.ts";
 import type { ToolOptions } from "../../tools/run-options.ts";
 import { dieBySignal, onSignals } from "../run/die-by-signal.ts";
-import {
-  assertFolderWritable,
-  defaultOutTemplate,
-  expandOutTemplate,
-  programName,
-} from "../run/run-folder.ts";
+import { assertFolderWritable, FolderClaim, settleLeftovers } from "../run/folder-claim.ts";
+import { ownIdentity } from "../run/process-identity.ts";
+import { NOT_WRITTEN, sayInterrupted } from "../run/profile-failure.ts";
+import { defaultOutTemplate, hasPlaceHolder, programName, RunFolders } from "../run/run-folder.ts";
 import { say, sayWritten } from "../run/terminal-line.ts";
 import { siblingModule } from "../sibling-module.ts";
+import { removeLeftControlFolders } from "./control-folder.ts";
 import { ControlServer, type Peer } from "./control-server.ts";
 import type { ControlMessage, ControlRequest } from "./messages.ts";
 import { type HookSettings, SETTINGS_VARIABLE } from "./settings.ts";
@@ -43,11 +42,20 @@ export interface NodeRun {
 export async function runNode(run: NodeRun): Promise<number> {
   assertThere(run.command[0]);
   const template = run.out === undefined ? null : resolve(run.out);
-  const checked = template ?? defaultOutTemplate(process.cwd(), programName(run.command[0]));
-  assertFolderWritable(
-    expandOutTemplate(checked, { pid: process.pid, sequence: 1, environment: process.env }),
-  );
-  return new NodeSupervisor().run(run, template);
+  const folder = new RunFolders(
+    template ?? defaultOutTemplate(process.cwd(), programName(run.command[0])),
+    template === null,
+  ).next(false);
+  // A name with the id of the process that is about to start is nobody else's.
+  removeLeftControlFolders();
+  const isKnown = template !== null && !hasPlaceHolder(template, "p");
+  if (!isKnown) assertFolderWritable(folder);
+  const claim = isKnown ? FolderClaim.take(folder) : undefined;
+  try {
+    return await new NodeSupervisor().run(run, template, claim);
+  } finally {
+    claim?.release();
+  }
 }
 
 /** Finds a script as Node does, which may leave out `.js`. `-` is standard input. */
@@ -61,19 +69,38 @@ function assertThere(script: string): void {
   }
 }
 
+/** Some send a signal to a process and to its group: within this time it is one signal. */
+const SAME_SIGNAL_MS = 500;
+
+/** A profile that ends a run, while it is written. */
+interface Writing {
+  folder: string;
+  /** What began it, or came meanwhile. */
+  signal: NodeJS.Signals | undefined;
+  since: number;
+}
+
 /** What the program's processes have told so far. */
 class NodeSupervisor {
   #server!: ControlServer;
   #child!: ChildProcess;
   #sawModule = false;
+  #isComplete = true;
+  /** Whether the process that was started has something to write. */
+  #isRecorded = false;
+  /** Whether it is known what became of the profile of the process that was started. */
+  #isProfileSettled = false;
+  /** What the process that was started writes at its end. */
+  #writing: Writing | undefined;
+  #isInterrupted = false;
   #dyingBySignal: NodeJS.Signals | undefined;
   /** Requests to processes whose recording thread has not connected yet. */
   readonly #waiting = new Map<number, ControlRequest[]>();
   readonly #linesForTheEnd: (() => void)[] = [];
 
-  async run(run: NodeRun, template: string | null): Promise<number> {
+  async run(run: NodeRun, template: string | null, claim: FolderClaim | undefined): Promise<number> {
     this.#server = await ControlServer.open((message, from) => this.#onMessage(message, from));
-    this.#child = this.#start(run, template);
+    this.#child = this.#start(run, template, claim !== undefined);
     const stopListening = onSignals({
       SIGINT: (signal) => this.#passOn(signal),
       SIGTERM: (signal) => this.#passOn(signal),
@@ -83,24 +110,47 @@ class NodeSupervisor {
     const ended = await waitForEnd(this.#child);
     await this.#server.drain(this.#child.pid ?? 0);
     this.#server.close();
+    // Of a killed process there may be something left.
+    if (this.#writing !== undefined && !this.#isProfileSettled)
+      settleLeftovers(dirname(this.#writing.folder));
+    claim?.release();
     stopListening();
 
     for (const sayLine of this.#linesForTheEnd) sayLine();
+    const signal = this.#endSignal(ended);
     if (ended.error !== undefined) say(`cannot start Node: ${ended.error.message}`);
+    else if (this.#isRecorded && !this.#isProfileSettled) this.#sayLost(signal);
+    else if (!this.#sawModule && signal === "SIGKILL") this.#sayLost(signal);
     else if (!this.#sawModule) say("no WebAssembly module was instantiated; nothing was written");
-    const signal = ended.signal === "SIGKILL" ? (this.#dyingBySignal ?? ended.signal) : ended.signal;
+    if (!this.#isComplete) return NOT_WRITTEN;
     if (signal === null) return ended.code ?? 1;
     dieBySignal(signal);
     return 128 + (constants.signals[signal] ?? 0);
   }
 
-  #start(run: NodeRun, template: string | null): ChildProcess {
+  #endSignal(ended: ChildEnd): NodeJS.Signals | null {
+    const noted = this.#writing?.signal;
+    if (this.#isInterrupted) return noted ?? ended.signal;
+    if (ended.signal === "SIGKILL") return this.#dyingBySignal ?? ended.signal;
+    return ended.signal ?? noted ?? null;
+  }
+
+  #sayLost(signal: NodeJS.Signals | null): void {
+    if (this.#isInterrupted) sayInterrupted(this.#writing!.folder);
+    else
+      say(
+        `the program was ended${signal === null ? "" : ` by ${signal}`} before its profile was written: nothing is saved`,
+      );
+  }
+
+  #start(run: NodeRun, template: string | null, lends: boolean): ChildProcess {
     const settings: HookSettings = {
       tools: run.tools,
       cwd: process.cwd(),
       out: template,
       command: [...run.command],
       supervisorPid: process.pid,
+      lender: lends ? ownIdentity() : undefined,
       socket: this.#server.path,
       traceChildren: run.traceChildren ?? false,
     };
@@ -114,10 +164,13 @@ class NodeSupervisor {
   #onMessage(message: ControlMessage, from: Peer): void {
     switch (message.kind) {
       case "hello":
-        for (const request of this.#waiting.get(from.pid) ?? []) from.request(request);
+        for (const request of this.#waiting.get(from.pid) ?? []) from.say(request);
         this.#waiting.delete(from.pid);
         return;
       case "instantiated":
+        if (from.pid === this.#child.pid) this.#isRecorded = true;
+        this.#sawModule = true;
+        return;
       case "unprofiled":
         this.#sawModule = true;
         return;
@@ -127,8 +180,17 @@ class NodeSupervisor {
       case "killed":
         this.#request(message.pid, signalRequest(message.signal, true));
         return;
+      case "writing":
+        if (from.pid === this.#child.pid)
+          this.#writing = { folder: message.folder, signal: message.signal ?? undefined, since: wordTime() };
+        return;
+      case "not-written":
+        this.#isComplete = false;
+        if (message.what === "profile" && from.pid === this.#child.pid) this.#isProfileSettled = true;
+        return;
       case "written": {
         const { folder, what } = message;
+        if (what === "profile" && from.pid === this.#child.pid) this.#isProfileSettled = true;
         const sayLine = () => sayWritten(folder, process.cwd(), what);
         // The program's own last words come first.
         if (what === "profile" && from.pid === this.#child.pid) this.#linesForTheEnd.push(sayLine);
@@ -142,6 +204,10 @@ class NodeSupervisor {
    * concerns every recorded process, and all of them have got it.
    */
   #passOn(signal: NodeJS.Signals): void {
+    if (this.#writing !== undefined && !this.#isProfileSettled) {
+      this.#onSignalWhileWriting(signal, this.#writing);
+      return;
+    }
     const fromTerminal = signal === "SIGINT" && [0, 1, 2].some((fd) => isatty(fd));
     const pid = this.#child.pid ?? 0;
     if (fromTerminal) {
@@ -156,16 +222,27 @@ class NodeSupervisor {
     }
   }
 
+  /** The program is over: the first signal lets its profile be finished, and a later one does not. */
+  #onSignalWhileWriting(signal: NodeJS.Signals, writing: Writing): void {
+    if (writing.signal === undefined) {
+      writing.signal = signal;
+      writing.since = wordTime();
+    } else if (wordTime() - writing.since >= SAME_SIGNAL_MS) {
+      this.#isInterrupted = true;
+      this.#child.kill("SIGKILL");
+    }
+  }
+
   /** Asks a process for something, now or when its recording thread has started. */
   #request(pid: number, request: ControlRequest): void {
     const peer = this.#server.peer(pid);
-    if (peer !== undefined) peer.request(request);
+    if (peer !== undefined) peer.say(request);
     else this.#waiting.set(pid, [...(this.#waiting.get(pid) ?? []), request]);
   }
 
   #requestDumps(): void {
     const peers = [...this.#server.peers];
-    for (const peer of peers) peer.request({ kind: "dump" });
+    for (const peer of peers) peer.say({ kind: "dump" });
     if (peers.length > 0) return;
     this.#request(this.#child.pid ?? 0, { kind: "dump" });
     say("no WebAssembly module has been instantiated yet; a dump follows as soon as there is one");

@@ -17,6 +17,8 @@ export interface HookSettings {
   command: string[];
   /** Process that supervises, and the socket on which it listens. */
   supervisorPid: number;
+  /** The supervising process, if it holds the folder that the process started directly writes: see `FolderClaim`. */
+  lender: string | undefined;
   socket: string | null;
   /** Child processes are recorded too. */
   traceChildren: boolean;

@@ -8,13 +8,13 @@ import { dirname, resolve } from "node:path";
  * @returns the topmost folder made; undefined if all were there.
  * @throws the system's error. Folders made before it stay.
  */
-export function makeFolders(folder: string): string | undefined {
+export function makeFolders(folder: string, mode?: number): string | undefined {
   const path = resolve(folder);
   if (existsSync(path) && statSync(path).isDirectory()) return undefined;
   const above = dirname(path);
-  const topmost = above === path ? undefined : makeFolders(above);
+  const topmost = above === path ? undefined : makeFolders(above, mode);
   try {
-    mkdirSync(path);
+    mkdirSync(path, mode);
   } catch (error) {
     // Somebody else was quicker.
     if (existsSync(path) && statSync(path).isDirectory()) return topmost;

@@ -1,20 +1,6 @@
-import {
-  closeSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  openSync,
-  renameSync,
-  rmdirSync,
-  rmSync,
-  statSync,
-  writeSync,
-} from "node:fs";
-import { basename, dirname, join, resolve } from "node:path";
+import { existsSync } from "node:fs";
+import { basename, join } from "node:path";
 import { UserError } from "../../bytes/errors.ts";
-import { describeSystemError } from "../../bytes/system-errors.ts";
-import { makeFolders } from "./make-folders.ts";
-import type { ProfileFile } from "./recorder.ts";
 
 /** What the place holders of `--out` stand for. */
 export interface OutValues {
@@ -61,97 +47,41 @@ export function defaultOutTemplate(cwd: string, program: string): string {
   return `${join(cwd, "memshade.out").replaceAll("%", "%%")}/${program.replaceAll("%", "%%")}.%p`;
 }
 
+/** Whether a template has the place holder `%letter`. */
+export function hasPlaceHolder(template: string, letter: string): boolean {
+  return new RegExp(`^(?:[^%]|%[^${letter}])*%${letter}`, "s").test(template);
+}
+
 /** The template of a profile taken while the program goes on: a folder of its own beside the final one. */
 export function dumpTemplate(template: string): string {
-  return /(?:^|[^%])(?:%%)*%n/.test(template) ? template : `${template}.dump%n`;
+  return hasPlaceHolder(template, "n") ? template : `${template}.dump%n`;
 }
 
 /** Names of the folders of this process: the final one, and one for each dump while it runs. */
 export class RunFolders {
   readonly #template: string;
+  readonly #keepsEarlier: boolean;
   readonly #environment: OutValues["environment"];
   #dumps = 0;
 
-  constructor(template: string, environment: OutValues["environment"] = process.env) {
+  /**
+   * @param keepsEarlier for names that nobody chose: what has such a name stays, as ids of processes come again.
+   */
+  constructor(template: string, keepsEarlier: boolean, environment: OutValues["environment"] = process.env) {
     this.#template = template;
+    this.#keepsEarlier = keepsEarlier;
     this.#environment = environment;
   }
 
   next(dump: boolean): string {
     if (dump) this.#dumps++;
-    return expandOutTemplate(dump ? dumpTemplate(this.#template) : this.#template, {
+    const folder = expandOutTemplate(dump ? dumpTemplate(this.#template) : this.#template, {
       pid: process.pid,
       sequence: dump ? this.#dumps : this.#dumps + 1,
       environment: this.#environment,
     });
-  }
-}
-
-/**
- * Checks that a folder can be made and filled later on, by making and removing one beside it.
- *
- * @throws UserError naming the reason.
- */
-export function assertFolderWritable(folder: string): void {
-  let ancestor = resolve(folder);
-  while (!existsSync(ancestor) && dirname(ancestor) !== ancestor) ancestor = dirname(ancestor);
-  try {
-    if (!statSync(ancestor).isDirectory()) {
-      throw new UserError(`cannot write the profile to ${folder}: ${ancestor} is not a folder`);
-    }
-    rmdirSync(mkdtempSync(join(ancestor, ".memshade-")));
-  } catch (error) {
-    if (error instanceof UserError) throw error;
-    throw new UserError(`cannot write the profile to ${folder}: ${describeSystemError(error)}`);
-  }
-}
-
-/**
- * Writes the files of a run. They appear under their final names only when all of them are whole; when anything
- * fails nothing is left behind.
- */
-export function writeRunFolder(folder: string, files: readonly ProfileFile[]): void {
-  const target = resolve(folder);
-  const madeParent = makeFolders(dirname(target));
-  try {
-    if (existsSync(target)) replaceFiles(target, files);
-    else makeFolder(target, files);
-  } catch (error) {
-    if (madeParent !== undefined) rmSync(madeParent, { recursive: true, force: true });
-    throw error;
-  }
-}
-
-function makeFolder(target: string, files: readonly ProfileFile[]): void {
-  const partial = join(dirname(target), `.${basename(target)}.${process.pid}.partial`);
-  try {
-    rmSync(partial, { recursive: true, force: true });
-    mkdirSync(partial);
-    for (const file of files) writeWhole(join(partial, file.name), file.contents);
-    renameSync(partial, target);
-  } catch (error) {
-    rmSync(partial, { recursive: true, force: true });
-    throw error;
-  }
-}
-
-function replaceFiles(target: string, files: readonly ProfileFile[]): void {
-  const partialOf = (file: ProfileFile) => join(target, `.${file.name}.${process.pid}.partial`);
-  try {
-    for (const file of files) writeWhole(partialOf(file), file.contents);
-    for (const file of files) renameSync(partialOf(file), join(target, file.name));
-  } catch (error) {
-    for (const file of files) rmSync(partialOf(file), { force: true });
-    throw error;
-  }
-}
-
-function writeWhole(path: string, contents: string | Uint8Array): void {
-  const bytes = typeof contents === "string" ? new TextEncoder().encode(contents) : contents;
-  const file = openSync(path, "w");
-  try {
-    for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at);
-  } finally {
-    closeSync(file);
+    let free = folder;
+    for (let i = 2; this.#keepsEarlier && existsSync(free); i++) free = `${folder}.${i}`;
+    return free;
   }
 }

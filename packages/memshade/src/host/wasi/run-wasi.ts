@@ -1,22 +1,18 @@
 import { resolve as absolutePath, basename } from "node:path";
 import { Worker } from "node:worker_threads";
 import { UserError } from "../../bytes/errors.ts";
-import { describeSystemError } from "../../bytes/system-errors.ts";
 import type { RunEnd } from "../../model/run.ts";
 import type { ToolOptions } from "../../tools/run-options.ts";
 import type { InstanceHandle } from "../../tools/session.ts";
 import { LearnedRuns } from "../learned-runs.ts";
 import { moduleLines } from "../module/module-lines.ts";
 import { moduleTypes } from "../module/module-types.ts";
+import { removeLeftControlFolders } from "../node/control-folder.ts";
 import { dieBySignal, onSignals } from "../run/die-by-signal.ts";
+import { assertFolderWritable, FolderClaim } from "../run/folder-claim.ts";
+import { NOT_WRITTEN, sayInterrupted, sayNotWritten } from "../run/profile-failure.ts";
 import { profileFiles, Recorder } from "../run/recorder.ts";
-import {
-  assertFolderWritable,
-  defaultOutTemplate,
-  programName,
-  RunFolders,
-  writeRunFolder,
-} from "../run/run-folder.ts";
+import { defaultOutTemplate, programName, RunFolders } from "../run/run-folder.ts";
 import { say, sayWritten } from "../run/terminal-line.ts";
 import { siblingModule } from "../sibling-module.ts";
 import type { WasiMessage, WasiProgram } from "./messages.ts";
@@ -54,9 +50,12 @@ export interface WasiRun {
  */
 export async function runWasi(run: WasiRun): Promise<number> {
   const name = basename(run.path);
-  const folders = new RunFolders(run.out ?? defaultOutTemplate(process.cwd(), programName(run.path)));
+  const isNamed = run.out !== undefined;
+  const folders = new RunFolders(
+    run.out ?? defaultOutTemplate(process.cwd(), programName(run.path)),
+    !isNamed,
+  );
   const program = await loadWasiModule(run.path, name, run.tools, run.invoke);
-  assertFolderWritable(folders.next(false));
   if (program.kind === "reactor" && run.invoke === undefined) {
     say(
       `${name} is a WASI reactor (a library): only its _initialize runs; call a function with --invoke NAME`,
@@ -69,90 +68,159 @@ export async function runWasi(run: WasiRun): Promise<number> {
     linesOf: moduleLines,
     typesOf: moduleTypes,
   });
-  return supervise(run, name, program, recorder, folders);
+  removeLeftControlFolders();
+  if (!isNamed) assertFolderWritable(folders.next(false));
+  const claim = isNamed ? FolderClaim.take(folders.next(false)) : undefined;
+  try {
+    return await new WasiSupervisor(run, program, recorder, folders, claim).run();
+  } finally {
+    claim?.release();
+  }
 }
 
-async function supervise(
-  run: WasiRun,
-  name: string,
-  program: WasiModule,
-  recorder: Recorder,
-  folders: RunFolders,
-): Promise<number> {
-  const worker = startProgram(run, name, program);
-  let handle: InstanceHandle | undefined;
+/** Watches over the program's thread, and writes what was recorded of it. */
+class WasiSupervisor {
+  readonly #run: WasiRun;
+  readonly #name: string;
+  readonly #program: WasiModule;
+  readonly #recorder: Recorder;
+  readonly #folders: RunFolders;
+  /** The folder that is held for the whole run. */
+  readonly #claim: FolderClaim | undefined;
+  #handle: InstanceHandle | undefined;
+  /** One profile is written after the other. */
+  #writing: Promise<void> = Promise.resolve();
+  #isComplete = true;
+  #signal: { name: NodeJS.Signals; time: number } | undefined;
+  #isInterrupted = false;
 
-  const write = (end: RunEnd): boolean => {
-    const folder = folders.next(end.kind === "dump");
-    try {
-      const profile = recorder.takeProfile(end);
-      profile.warnings.forEach(say);
-      writeRunFolder(folder, profileFiles(profile));
-      if (end.kind !== "dump") new LearnedRuns(run.tools.learn).keep(profile.siteRuns);
-    } catch (error) {
-      say(`cannot write the profile to ${folder}: ${describeSystemError(error)}`);
-      return false;
-    }
-    sayWritten(folder, process.cwd(), end.kind === "dump" ? "dump" : "profile");
-    return true;
-  };
+  constructor(
+    run: WasiRun,
+    program: WasiModule,
+    recorder: Recorder,
+    folders: RunFolders,
+    claim: FolderClaim | undefined,
+  ) {
+    this.#run = run;
+    this.#name = basename(run.path);
+    this.#program = program;
+    this.#recorder = recorder;
+    this.#folders = folders;
+    this.#claim = claim;
+  }
 
-  let stopping = false;
-  let stoppedAt = 0;
-  const stopBySignal = async (signal: NodeJS.Signals): Promise<void> => {
-    if (stopping) {
+  async run(): Promise<number> {
+    const worker = startProgram(this.#run, this.#name, this.#program);
+    let stop!: () => void;
+    const stopped = new Promise<undefined>((resolve) => {
+      stop = () => resolve(undefined);
+    });
+    const onSignal = (signal: NodeJS.Signals): void => {
+      const time = performance.now();
+      this.#signal ??= { name: signal, time };
       // Some send a signal to the process and to its group: only a later one wants an end without a profile.
-      if (performance.now() - stoppedAt < SAME_SIGNAL_MS) return;
-      stopListening();
-      dieBySignal(signal);
+      if (time - this.#signal.time >= SAME_SIGNAL_MS) this.#isInterrupted = true;
+      stop();
+    };
+    const stopListening = onSignals({
+      SIGINT: onSignal,
+      SIGTERM: onSignal,
+      SIGHUP: onSignal,
+      SIGUSR2: () => this.#write({ kind: "dump" }),
+    });
+    const end = await Promise.race([this.#endOf(worker), stopped]);
+    if (end === undefined) {
+      // Wait for the last messages, but not for a program that sits in a blocking read.
+      await Promise.race([worker.terminate(), new Promise((done) => setTimeout(done, STOP_WITHIN_MS))]);
+      await this.#write({ kind: "signal", signal: this.#signal!.name });
+    } else {
+      if (end.kind !== "exit")
+        say(`${this.#name} ${end.kind === "trap" ? "trapped" : "failed"}: ${end.message}`);
+      await this.#write({ ...end, exitCode: exitCodeOf(end) });
+    }
+    stopListening();
+    if (!this.#isComplete && !this.#isInterrupted) return NOT_WRITTEN;
+    if (this.#signal !== undefined) {
+      this.#claim?.release();
+      dieBySignal(this.#signal.name);
+      // It takes a moment; nothing else is to be said.
+      await new Promise(() => {});
+    }
+    return exitCodeOf(end!);
+  }
+
+  #endOf(worker: Worker): Promise<RunEnd> {
+    return new Promise((ended) => {
+      worker.on("message", (message: WasiMessage) => {
+        if (message.kind === "instance") {
+          this.#handle = this.#recorder.addInstance(
+            message.memories,
+            this.#program.info,
+            this.#program.original,
+            absolutePath(this.#run.path),
+          );
+        } else if (message.kind === "flush") {
+          if (this.#handle !== undefined) this.#recorder.flush(this.#handle);
+          Atomics.store(message.answer, 0, 1);
+          Atomics.notify(message.answer, 0);
+        } else if (message.kind === "result") {
+          say(`${this.#run.invoke} returned ${message.text}`);
+        } else {
+          ended(message.end);
+        }
+      });
+      worker.on("error", (error) => ended({ kind: "exception", message: error.message }));
+      worker.on("exit", () => ended({ kind: "exception", message: "the program's thread ended early" }));
+    });
+  }
+
+  #write(end: RunEnd): Promise<void> {
+    this.#writing = this.#writing.then(() => this.#writeNow(end));
+    return this.#writing;
+  }
+
+  async #writeNow(end: RunEnd): Promise<void> {
+    const isDump = end.kind === "dump";
+    let folder = "its folder";
+    try {
+      folder = this.#folders.next(isDump);
+      const held = this.#claim?.folder === folder ? this.#claim : undefined;
+      const claim = held ?? FolderClaim.take(folder);
+      try {
+        await this.#writeInto(claim, end);
+      } finally {
+        if (held === undefined) claim.release();
+      }
+    } catch (error) {
+      this.#isComplete = false;
+      if (error instanceof Interrupted) sayInterrupted(folder);
+      else sayNotWritten(folder, error);
       return;
     }
-    stopping = true;
-    stoppedAt = performance.now();
-    // Wait for the last messages, but not for a program that sits in a blocking read.
-    await Promise.race([worker.terminate(), new Promise((done) => setTimeout(done, STOP_WITHIN_MS))]);
-    write({ kind: "signal", signal });
-    stopListening();
-    dieBySignal(signal);
-  };
-  const stopListening = onSignals({
-    SIGINT: stopBySignal,
-    SIGTERM: stopBySignal,
-    SIGHUP: stopBySignal,
-    SIGUSR2: () => write({ kind: "dump" }),
-  });
+    sayWritten(folder, process.cwd(), isDump ? "dump" : "profile");
+  }
 
-  const end = await new Promise<RunEnd>((resolve) => {
-    const ended = (how: RunEnd) => {
-      if (!stopping) resolve(how);
-    };
-    worker.on("message", (message: WasiMessage) => {
-      if (message.kind === "instance") {
-        handle = recorder.addInstance(
-          message.memories,
-          program.info,
-          program.original,
-          absolutePath(run.path),
-        );
-      } else if (message.kind === "flush") {
-        if (handle !== undefined) recorder.flush(handle);
-        Atomics.store(message.answer, 0, 1);
-        Atomics.notify(message.answer, 0);
-      } else if (message.kind === "result") {
-        say(`${run.invoke} returned ${message.text}`);
-      } else {
-        ended(message.end);
-      }
-    });
-    worker.on("error", (error) => ended({ kind: "exception", message: error.message }));
-    worker.on("exit", () => ended({ kind: "exception", message: "the program's thread ended early" }));
-  });
+  /** @throws Interrupted after a second signal. */
+  async #writeInto(claim: FolderClaim, end: RunEnd): Promise<void> {
+    await this.#letSignalsIn();
+    const profile = this.#recorder.takeProfile(end);
+    profile.warnings.forEach(say);
+    for (const _ of claim.pieces(profileFiles(profile))) await this.#letSignalsIn();
+    if (end.kind !== "dump" && !new LearnedRuns(this.#run.tools.learn).keep(profile.siteRuns))
+      this.#isComplete = false;
+  }
 
-  stopListening();
-  if (end.kind !== "exit") say(`${name} ${end.kind === "trap" ? "trapped" : "failed"}: ${end.message}`);
-  const exitCode = end.kind === "exit" ? (end.exitCode ?? 0) : TRAP_EXIT_CODE;
-  const written = write({ ...end, exitCode });
-  return written || exitCode !== 0 ? exitCode : 1;
+  async #letSignalsIn(): Promise<void> {
+    await new Promise((done) => setImmediate(done));
+    if (this.#isInterrupted) throw new Interrupted();
+  }
+}
+
+/** A second signal came while a profile was written. */
+class Interrupted extends Error {}
+
+function exitCodeOf(end: RunEnd): number {
+  return end.kind === "exit" ? (end.exitCode ?? 0) : TRAP_EXIT_CODE;
 }
 
 function startProgram(run: WasiRun, name: string, program: WasiModule): Worker {

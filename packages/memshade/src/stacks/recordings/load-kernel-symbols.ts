@@ -1,6 +1,6 @@
-import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
+import { readRegular } from "../../load/file.ts";
 import { readNotes } from "../../objects/index.ts";
 import { KernelSymbols, type KernelText } from "./kernel-symbols.ts";
 
@@ -40,7 +40,7 @@ function buildIdOfRunningKernel(): string | undefined {
 
 function contentOf(path: string): Buffer | undefined {
   try {
-    return readFileSync(path);
+    return readRegular(path);
   } catch {
     return undefined;
   }

@@ -51,6 +51,10 @@ export function sentencesOf(instances: readonly ShadowTotals[]): string[] {
     if (count > 0) sentences.push(`${count.toLocaleString("en-US")} ${text}`);
   };
   say(
+    sum("meanwhile"),
+    "allocations were made while this was read, as the program went on: of those, and of blocks that were freed meanwhile, some are missing.",
+  );
+  say(
     sum("overflowContexts"),
     "allocations share one entry, because --max-contexts calling contexts were in use.",
   );

@@ -254,11 +254,35 @@ function contentsOf(instance: SessionInstance): ShadowContents {
     merged.extras.peakBlocks += peakBlocks;
   }
   const merged = table.contexts.map(({ sites, mib, extras }) => ({ sites, mib, extras, peakStamp: 0 }));
-  return { totals: now.totals, contexts: merged };
+  return {
+    totals: now.totals.meanwhile === 0 ? now.totals : { ...now.totals, ...countsOf(merged, now.totals) },
+    contexts: merged,
+  };
 }
+
+/**
+ * Of a program that went on while it was looked at: what the contexts have. Its own counts are of another moment, as much as
+ * blocks are missing then that have come or gone meanwhile.
+ */
+function countsOf(contexts: readonly MergedFigures[], { overflowBlocks }: ShadowTotals): Partial<ShadowTotals> {
+  const sum = (figure: (context: MergedFigures) => number): number =>
+    contexts.reduce((total, context) => total + figure(context), 0);
+  const allocations = overflowBlocks + sum(({ mib }) => mib?.allocCount ?? 0);
+  return {
+    allocations,
+    liveBytes: sum(({ extras }) => extras.liveBytes),
+    liveBlocks: Math.min(
+      sum(({ extras }) => extras.liveBlocks),
+      allocations - overflowBlocks,
+    ),
+  };
+}
+
+type MergedFigures = Pick<ShadowContext, "mib" | "extras">;
 
 const NO_TOTALS: ShadowTotals = {
   allocations: 0,
+  meanwhile: 0,
   unfollowedBytes: 0,
   peakBytes: 0,
   peakBlocks: 0,

@@ -61,6 +61,8 @@ export interface ShadowContext {
 /** Totals of an instance. */
 export interface ShadowTotals {
   allocations: number;
+  /** Allocations that the program made in another thread while the tables were read: contexts and totals are of different moments. */
+  meanwhile: number;
   /** Of blocks beyond the tables' bound. */
   unfollowedBytes: number;
   peakBytes: number;
@@ -128,6 +130,7 @@ export class ShadowReader {
   /** Everything, live blocks counted as if they ended now. */
   read(): ShadowContents {
     this.#liveCounters = 0;
+    const before = this.#control64(Control.allocations);
     const contexts = this.readContexts();
     const byIndex = new Map(contexts.map((context) => [context.index, context]));
     const totals = this.#totals();
@@ -137,6 +140,9 @@ export class ShadowReader {
       if (context !== undefined) this.#endLiveBlock(block, now, context, totals);
     }
     totals.otherAccesses += this.#sumOfCounters() - this.#liveCounters - this.#forgottenAccesses;
+    // Counters move on, too.
+    if (totals.otherAccesses < 0) totals.otherAccesses = 0;
+    totals.meanwhile = this.#control64(Control.allocations) - before;
     return { totals, contexts };
   }
 
@@ -355,6 +361,7 @@ export class ShadowReader {
     const peak = this.#peak();
     return {
       allocations: this.#control64(Control.allocations) - this.#forgottenAllocations,
+      meanwhile: 0,
       unfollowedBytes: this.#control64(Control.unfollowedBytes),
       peakBytes: peak.bytes,
       peakBlocks: peak.blocks,

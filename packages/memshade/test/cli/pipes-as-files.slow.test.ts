@@ -1,0 +1,69 @@
+import { spawnSync } from "node:child_process";
+import { cpSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { memshade, newFolder, startMemshade } from "./support/command-line.ts";
+import { EXIT_7, LIBRARY, writeProgram } from "./support/programs.ts";
+
+const PATIENCE_MS = 40_000;
+
+/** Puts a pipe that nobody writes to in the place of a file. */
+function makePipe(path: string): void {
+  rmSync(path, { force: true });
+  spawnSync("mkfifo", [path]);
+}
+
+const RUN_FILES = ["run.json", "heap.memprofraw", "waste.json", "workingset.json"];
+
+/** Commands, and the file of theirs that is a pipe. */
+const CASES: [args: string[], pipe: string][] = [
+  [["run", "--out", "new", "pipe"], "pipe"],
+  [["run", "--out", "new", "--tool", "waste", "--learn", "pipe", "seven.wasm"], "pipe"],
+  [["run", "--out", "run", "seven.wasm"], "run/run.json"],
+  [["instrument", "pipe", "-o", "out.wasm"], "pipe"],
+  [["node", "--out", "new", "glue.js"], "pipe.js"],
+  ...["report", "top"].map((verb): [string[], string] => [[verb, "pipe"], "pipe"]),
+  ...RUN_FILES.map((name): [string[], string] => [["report", "run"], `run/${name}`]),
+  [["report", "run"], "seven.wasm"],
+  [["report", "run"], "seven.wasm.map"],
+  [["top", "run", "--by", "dead"], "run/waste.json"],
+  [["diff", "run", "pipe"], "pipe"],
+  [["merge", "pipe", "-o", "out"], "pipe"],
+  [["merge", "@pipe", "-o", "out"], "pipe"],
+  [["merge", "run", "-o", "out"], "run/run.json"],
+  [["show", "pipe"], "pipe"],
+  [["unwind", "pipe"], "pipe"],
+  [["symbolize", "--obj=pipe", "0x10"], "pipe"],
+  [["waste-print", "pipe"], "pipe"],
+];
+
+describe.skipIf(process.platform === "win32")("a pipe without a writer", () => {
+  it("keeps no command waiting, whatever file it stands for", async () => {
+    const home = newFolder();
+    const path = writeProgram(home, "seven.wasm", EXIT_7);
+    const link = new TextEncoder().encode("\x10sourceMappingURL\x0eseven.wasm.map");
+    writeFileSync(path, Buffer.concat([readFileSync(path), Uint8Array.of(0, link.length), link]));
+    writeProgram(home, "library.wasm", LIBRARY);
+    writeFileSync(
+      join(home, "glue.js"),
+      `const source = "new WebAssembly.Module(require('node:fs').readFileSync('library.wasm'))";
+       require("node:vm").runInThisContext("(require) => " + source, { filename: process.cwd() + "/pipe.js" })(require);`,
+    );
+    await memshade(["run", "--tool", "heap,waste,workingset", "--out", "run", "seven.wasm"], { cwd: home });
+    const hanging: string[] = [];
+    for (const [args, pipe] of CASES) {
+      const cwd = newFolder();
+      cpSync(home, cwd, { recursive: true });
+      makePipe(join(cwd, pipe));
+      const started = startMemshade(args, { cwd, input: "" });
+      const timer = setTimeout(() => {
+        hanging.push(`${args.join(" ")} (${pipe})`);
+        started.child.kill("SIGKILL");
+      }, PATIENCE_MS);
+      const { stderr } = await started.ended;
+      clearTimeout(timer);
+      expect(stderr).not.toContain("internal error");
+    }
+    expect(hanging).toEqual([]);
+  }, 600_000);
+});
