@@ -17,6 +17,10 @@ const PAGE_BYTES = 64 * KIB;
 const LARGEST_MEMORY_BYTES = 4096 * MIB;
 const REGION_BYTES = 2 ** REGION_BITS;
 const DIRECTORY_ENTRY_BYTES = 4;
+/** Bytes of tables per byte of program memory. */
+const COUNTERS_PER_BYTE = 1 / 2;
+const SLOTS_PER_BYTE = 1 / 2;
+const MARKS_PER_BYTE = 1 / 64;
 /** Room for slots: enough for all regions up to 2 GiB of program memory, for half of them at 4 GiB. */
 const MOST_SLOT_BYTES = 1024 * MIB;
 /** Eight bytes per frame: more frames than any engine's own stack holds. */
@@ -69,10 +73,10 @@ export function planLayout(wishes: LayoutWishes): ShadowLayout {
     checkedCapacity("calling contexts", wishes.maxContexts ?? DEFAULT_CONTEXTS, MOST_CONTEXTS) + 1;
   const nodeCapacity = contexts * NODES_PER_CONTEXT;
   const childCapacity = powerOfTwoAbove(nodeCapacity * 2);
-  const slots = coveredBytes / 2;
-  const slotsEnd = slots + Math.min(MOST_SLOT_BYTES, coveredBytes / 2);
+  const slots = coveredBytes * COUNTERS_PER_BYTE;
+  const slotsEnd = slots + Math.min(MOST_SLOT_BYTES, coveredBytes * SLOTS_PER_BYTE);
   const marks = slotsEnd;
-  const directory = marks + coveredBytes / 64;
+  const directory = marks + coveredBytes * MARKS_PER_BYTE;
   const control = roundUp(directory + (coveredBytes / REGION_BYTES) * DIRECTORY_ENTRY_BYTES, CONTROL_BYTES);
   const shapes = control + CONTROL_BYTES;
   const mibs = shapes + SHAPE_COUNT * SHAPE_BYTES;
@@ -114,6 +118,11 @@ export function planLayout(wishes: LayoutWishes): ShadowLayout {
     stackDistance: shared ? THREAD_STACK_BYTES : 0,
     endBytes: roundUp(hostWord + stackBytes, PAGE_BYTES),
   };
+}
+
+/** Bytes of tables per byte of program memory: they are touched where blocks are, counters where accesses are counted. */
+export function heapBytesPerByte(counted: boolean): number {
+  return (counted ? COUNTERS_PER_BYTE : 0) + SLOTS_PER_BYTE + MARKS_PER_BYTE;
 }
 
 /** What a runtime can be asked for. */

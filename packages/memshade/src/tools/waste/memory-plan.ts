@@ -125,6 +125,26 @@ const PLACE_ENTRIES = 64 * KIB;
 const BLOCKS = 4 * MIB;
 const ALLOCATION_SITES = 2 * KIB;
 
+/**
+ * Bytes of tables per byte of program memory: of the shadow, the sizes of blocks, which block a granule belongs to and what an
+ * opaque host may have read; and of the words, which summary mode touches only where ids have run out.
+ */
+export function wasteBytesPerByte({
+  engine,
+  objects,
+  opaque,
+}: Pick<WasteWishes, "engine" | "objects" | "opaque">): {
+  bytes: number;
+  words: number;
+} {
+  const isPrecise = engine === "full";
+  const dirty = (1 + 4) / 2 ** DIRTY_LINE_SHIFT;
+  return {
+    bytes: (isPrecise ? 1 : 2) + 0.5 + (objects ? 0.5 : 0) + (opaque ? dirty : 0),
+    words: isPrecise ? 8 : 4,
+  };
+}
+
 /** Places the tables behind the shadow of as much memory as there is room for. */
 export function planWaste(wishes: WasteWishes): WasteLayout {
   const isPrecise = wishes.engine === "full";
@@ -160,9 +180,7 @@ export function planWaste(wishes: WasteWishes): WasteLayout {
     indexTableBytes(indexCapacity) +
     blockCapacity * BLOCK_BYTES +
     siteCapacity * OBJECT_SITE_BYTES;
-  // Bytes per byte of program memory: shadow, sizes of blocks, and which block a granule belongs to; then tables of words.
-  const perByte = (isPrecise ? 1 : 2) + 0.5 + (wishes.objects ? 0.5 : 0) + 6 / 2 ** DIRTY_LINE_SHIFT;
-  const wordsPerByte = isPrecise ? 8 : 4;
+  const { bytes: perByte, words: wordsPerByte } = wasteBytesPerByte(wishes);
   const room = LARGEST_MEMORY_BYTES - PAGE_BYTES * 16 - tables;
   const wanted = Math.ceil(wishes.memoryBytes / PAGE_BYTES) * PAGE_BYTES;
   const isSplit = wanted * (perByte + wordsPerByte) > room;

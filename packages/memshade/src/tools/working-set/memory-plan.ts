@@ -4,6 +4,8 @@ import { CONTROL_BYTES, Control, SNAPSHOT_BYTES } from "./layout.ts";
 const LINE_BYTES = 64;
 /** Lines of 4 GiB, and one that stands for everything above. */
 const ADDRESSABLE_LINES = 2 ** 26 + LINE_BYTES;
+/** Lines touched, written, and both. */
+const PLANES = 3;
 const PAGE_BYTES = 65536;
 /** Room for the call stacks of snapshots. */
 export const STACKS_BYTES = 1 << 20;
@@ -61,6 +63,11 @@ export interface WorkingSetWishes {
 /** The countdown never starts higher, so that what one poll is late by cannot wrap it. */
 const LONGEST_COUNTDOWN = 1 << 30;
 
+/** Bytes of tables per byte of program memory: a byte in each of the planes and in the history per line; pages take little. */
+export function workingSetBytesPerByte(): number {
+  return (PLANES + 1) / LINE_BYTES;
+}
+
 export function planWorkingSetLayout(wishes: WorkingSetWishes): WorkingSetLayout {
   const { interval, maxIntervals } = wishes;
   if (!Number.isSafeInteger(interval) || interval < 1 || interval > 2 ** 48)
@@ -79,7 +86,7 @@ export function planWorkingSetLayout(wishes: WorkingSetWishes): WorkingSetLayout
   // Marks of addresses beyond the program's memory, whose access is about to trap, must not reach other tables.
   const written = ADDRESSABLE_LINES;
   const both = written + ADDRESSABLE_LINES;
-  const history = both + ADDRESSABLE_LINES;
+  const history = ADDRESSABLE_LINES * PLANES;
   const pages = history + lines;
   const bigPages = pages + roundUp((coveredBytes / 4096) * 2, 16);
   const control = roundUp(bigPages + (coveredBytes / PAGE_BYTES) * 2 + 16, 4096);

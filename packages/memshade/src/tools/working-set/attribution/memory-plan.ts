@@ -11,6 +11,7 @@ const PAGE_BYTES = 64 * KIB;
 const LARGEST_MEMORY_BYTES = 4096 * MIB;
 const LINE_BYTES = 64;
 const GRANULE_BYTES = 8;
+const TOUCHER_BYTES = 4;
 const BLOCKS = 4 * MIB;
 const FREED = MIB;
 /** Entries for lines with several owners, besides one per line. */
@@ -88,7 +89,7 @@ export interface AttributionWishes extends Record<keyof AttributionOptions, bool
 /** Places the tables; those with something per byte cover as much of the program's memory as there is room for. */
 export function planAttribution(wishes: AttributionWishes): AttributionLayout {
   const { firstTouch, fill, owners } = wishes;
-  const perByte = fill || owners ? bytesPerByte(wishes) : 0;
+  const perByte = fill || owners ? followedBytesPerByte(wishes) : 0;
   const wanted = perByte === 0 ? 0 : Math.ceil(wishes.memoryBytes / PAGE_BYTES) * PAGE_BYTES;
   const others = place(wishes, 0).endBytes;
   const room = LARGEST_MEMORY_BYTES - PAGE_BYTES - others;
@@ -96,7 +97,15 @@ export function planAttribution(wishes: AttributionWishes): AttributionLayout {
   return { ...place(wishes, covered), firstTouch, fill, owners, isLimited: covered < wanted };
 }
 
-function bytesPerByte({ fill, owners }: AttributionWishes): number {
+/** Bytes of tables per byte of program memory. */
+export function attributionBytesPerByte(options: AttributionOptions): number {
+  const { firstTouch = false, fill = false, owners = false } = options;
+  const touchers = firstTouch ? TOUCHER_BYTES / LINE_BYTES : 0;
+  return touchers + (fill || owners ? followedBytesPerByte({ fill, owners }) : 0);
+}
+
+/** The same of the tables that cover no more memory than there is room for. */
+function followedBytesPerByte({ fill, owners }: Pick<AttributionWishes, "fill" | "owners">): number {
   return 1 + (fill ? 2 : 0) + (owners ? 4 / GRANULE_BYTES + (2 * 4 + OWNED_BYTES) / LINE_BYTES : 0);
 }
 
@@ -146,7 +155,7 @@ function place(wishes: AttributionWishes, covered: number): AttributionLayout {
     freedCapacity,
     owned: at(ownedCapacity * OWNED_BYTES),
     ownedCapacity,
-    touchers: at(firstTouch ? (wishes.lines + 1) * 4 : 0),
+    touchers: at(firstTouch ? (wishes.lines + 1) * TOUCHER_BYTES : 0),
     bytes: at(covered === 0 ? 0 : covered + MARGIN_BYTES),
     byteStamps: at(fill ? covered * 2 : 0),
     starts: at(owners ? (covered / GRANULE_BYTES) * 4 : 0),

@@ -18,6 +18,8 @@ const STAMPS_PER_WORD = 64;
 const WORDS_PER_BLOCK = 2 ** BLOCK_SHIFT / STAMPS_PER_WORD;
 /** A byte per word, two for eight of 16 words each, and the count of the block. */
 const TREE_BYTES_PER_BLOCK = WORDS_PER_BLOCK + 2 * 8 + 4;
+const MARK_WORD_BYTES = STAMPS_PER_WORD / 8;
+const STAMPS_PER_ENTRY = 2;
 const SPARE_STAMPS = 8192;
 /** Hashes of lines are below this: 32 bits of the line times a multiplier. */
 export const HASH_RANGE = 2 ** 32;
@@ -73,9 +75,8 @@ export function planLocality(
   accesses: number,
   clock: number,
 ): LocalityLayout {
-  const { method = "shards", cacheBytes = DEFAULT_CACHE_BYTES } = options;
-  const exact = method === "exact";
-  const rate = exact ? 1 : (options.rate ?? DEFAULT_RATE);
+  const { cacheBytes = DEFAULT_CACHE_BYTES } = options;
+  const { exact, rate } = samplingOf(options);
   if (exact && options.rate !== undefined)
     throw new UserError("the exact locality samples nothing: it takes no rate");
   if (!(rate >= SMALLEST_RATE && rate <= 1))
@@ -88,11 +89,9 @@ export function planLocality(
     end += Math.ceil(bytes / 64) * 64;
     return at;
   };
-  const limit = Math.max(1, Math.round(rate * HASH_RANGE)) - 1;
-  const multiplier = hashMultiplier(rate);
-  const linesShift = Math.floor(Math.log2(leastGap(limit, multiplier)));
+  const { limit, multiplier, linesShift } = hashing(rate);
   const entries = Math.ceil(lines / 2 ** linesShift) + 1;
-  const stamps = 2 * entries + SPARE_STAMPS;
+  const stamps = STAMPS_PER_ENTRY * entries + SPARE_STAMPS;
   const treeWords = WORDS_PER_BLOCK * Math.ceil((stamps / STAMPS_PER_WORD + 1) / WORDS_PER_BLOCK);
   const siteCapacity = 2 ** Math.ceil(Math.log2(Math.max(1024, accesses * 2)));
   const histogram = () => place(HISTOGRAM_BINS * BIN_BYTES);
@@ -100,7 +99,7 @@ export function planLocality(
     lines,
     entries: place(entries * ENTRY_BYTES),
     linesShift,
-    marks: place(treeWords * 8),
+    marks: place(treeWords * MARK_WORD_BYTES),
     tree: place((treeWords / WORDS_PER_BLOCK) * TREE_BYTES_PER_BLOCK),
     treeWords,
     distances: histogram(),
@@ -119,6 +118,28 @@ export function planLocality(
   };
   layout.endBytes = end;
   return layout;
+}
+
+/** Bytes of tables per byte of program memory: an entry for so many lines, with its stamps in the tree. */
+export function localityBytesPerByte(options: LocalityOptions): number {
+  const { linesShift } = hashing(samplingOf(options).rate);
+  const bytesPerWord = MARK_WORD_BYTES + TREE_BYTES_PER_BLOCK / WORDS_PER_BLOCK;
+  const perEntry = ENTRY_BYTES + (STAMPS_PER_ENTRY / STAMPS_PER_WORD) * bytesPerWord;
+  return perEntry / (2 ** linesShift * LINE_BYTES);
+}
+
+function samplingOf({ method = "shards", rate = DEFAULT_RATE }: LocalityOptions): {
+  exact: boolean;
+  rate: number;
+} {
+  const exact = method === "exact";
+  return { exact, rate: exact ? 1 : rate };
+}
+
+function hashing(rate: number): Pick<LocalityLayout, "limit" | "multiplier" | "linesShift"> {
+  const limit = Math.max(1, Math.round(rate * HASH_RANGE)) - 1;
+  const multiplier = hashMultiplier(rate);
+  return { limit, multiplier, linesShift: Math.floor(Math.log2(leastGap(limit, multiplier))) };
 }
 
 /**

@@ -1,0 +1,35 @@
+import { heapBytesPerByte } from "./heap/memory-plan.ts";
+import { type InstrumentOptions, TOOL_NAMES, type ToolName } from "./options.ts";
+import { wasteBytesPerByte } from "./waste/memory-plan.ts";
+import { attributionBytesPerByte } from "./working-set/attribution/memory-plan.ts";
+import { localityBytesPerByte } from "./working-set/locality/memory-plan.ts";
+import { workingSetBytesPerByte } from "./working-set/memory-plan.ts";
+
+type CostOptions = Pick<InstrumentOptions, "tools" | "waste" | "workingset">;
+
+const COSTS: Readonly<Record<ToolName, (options: CostOptions) => number>> = {
+  heap: () => heapBytesPerByte(true),
+  alloc: () => heapBytesPerByte(false),
+  waste: ({ waste = {} }) => {
+    const isPrecise = Boolean(waste.pairs || waste.objects);
+    const engine = isPrecise ? "full" : "brief";
+    const { bytes, words } = wasteBytesPerByte({ engine, objects: waste.objects === true, opaque: true });
+    return isPrecise ? bytes + words : bytes;
+  },
+  workingset: ({ workingset: { locality, attribution } = {} }) =>
+    workingSetBytesPerByte() +
+    (locality === undefined ? 0 : localityBytesPerByte(locality)) +
+    (attribution === undefined ? 0 : attributionBytesPerByte(attribution)),
+};
+
+/**
+ * How many bytes of shadow memory the tools touch for each byte of memory that the program touches, at most: what a profiled
+ * program takes besides its own memory. What does not grow with the program, some 50 MB with the engine, is not in it.
+ */
+export function shadowBytesPerByte(options: CostOptions): number {
+  const tools = options.tools ?? ["heap"];
+  return TOOL_NAMES.filter((tool) => tools.includes(tool)).reduce(
+    (sum, tool) => sum + COSTS[tool](options),
+    0,
+  );
+}
