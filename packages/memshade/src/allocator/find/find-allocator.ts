@@ -5,7 +5,7 @@ import { findAssemblyScript, isAssemblyScript } from "./assemblyscript.ts";
 import { buildCallGraph, type CallGraph, calleesOf, callersOf } from "./call-graph.ts";
 import { type CollectorFinding, findCollector } from "./collectors.ts";
 import { completeFamily } from "./family.ts";
-import { type GlueNames, readGlueNames } from "./glue-names.ts";
+import { readGlueNames } from "./glue-names.ts";
 import { sentencesAboutImports, sentencesAboutNamelessAssemblyScript, sentencesAboutPools } from "./hints.ts";
 import { definedType, fitsOperands, Hooks } from "./hooks.ts";
 import { closeInternals, findSharedHelpers, findSharedWrappers } from "./internals.ts";
@@ -53,7 +53,7 @@ class Search {
   private readonly module: WasmModule;
   private readonly scan: ModuleScan;
   private readonly names: ReadonlyMap<number, string>;
-  private readonly glue: GlueNames | undefined;
+  private readonly glue: string | undefined;
   private readonly nameOf: (index: number) => string | undefined;
   private readonly hooks: Hooks;
   private readonly wrappers = new Set<number>();
@@ -74,7 +74,7 @@ class Search {
     this.nameOf = (index) => functionName(module, names, index);
     this.hooks = new Hooks(this.nameOf);
     this.optionText = options.allocator;
-    this.glue = options.glue === undefined ? undefined : readGlueNames(options.glue);
+    this.glue = options.glue;
   }
 
   run(): AllocatorPlan {
@@ -194,7 +194,7 @@ class Search {
     const exported = new Map<string, number>();
     for (const { name, kind, index } of this.module.exports)
       if (kind === "function") exported.set(name, index);
-    for (const [role, candidates] of this.glue) {
+    for (const [role, candidates] of readGlueNames(this.glue)) {
       const index = candidates
         .map((name) => exported.get(name))
         .find((at) => at !== undefined && this.fitsRole(at, role));

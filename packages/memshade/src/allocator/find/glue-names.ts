@@ -78,17 +78,24 @@ function readAssignments(text: string, variable: string, add: (exported: string)
   }
 }
 
-/** wasm-bindgen: `passStringToWasm0(s, wasm.M, wasm.R)` and `wasm.F(pointer, length * 4, 4)`. */
+/**
+ * wasm-bindgen: `passStringToWasm0(s, wasm.M, wasm.R)` and `wasm.F(pointer, length * 4, 4)`.
+ *
+ * Glue may carry its module as megabytes of base64. So a pattern begins with a punctuation mark, or where a word begins: if it
+ * began anywhere in a word, each of the word's characters would have the rest of the word read again.
+ */
 function readBindgen(text: string, add: (role: AllocatorRole, exported: string) => void): void {
   for (const match of text.matchAll(/\(\s*[\w$.]+\s*,\s*([\w$]+)\.([\w$]+)\s*,\s*\1\.([\w$]+)\s*\)/g)) {
     add("wbindgen_malloc", match[2]);
     add("wbindgen_realloc", match[3]);
   }
-  for (const match of text.matchAll(/pass\w+ToWasm\d*\(\s*[\w$.]+\s*,\s*[\w$]+\.([\w$]+)\s*\)/g)) {
+  for (const match of text.matchAll(
+    /(?<![\w$])pass\w+ToWasm\d*\(\s*[\w$.]+\s*,\s*[\w$]+\.([\w$]+)\s*\)/g,
+  )) {
     add("wbindgen_malloc", match[1]);
   }
   for (const match of text.matchAll(
-    /[\w$]+\.([\w$]+)\(\s*[\w$]+\s*,\s*[\w$]+(?:\s*\*\s*\d+)?\s*,\s*\d+\s*\)/g,
+    /(?<=[\w$])\.([\w$]+)\(\s*[\w$]+\s*,\s*[\w$]+(?:\s*\*\s*\d+)?\s*,\s*\d+\s*\)/g,
   )) {
     add("wbindgen_free", match[1]);
   }

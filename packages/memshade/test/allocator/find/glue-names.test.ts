@@ -57,6 +57,31 @@ describe("allocator names in JavaScript glue", () => {
     expect(names.get("wbindgen_free")).toEqual(["__wbindgen_export_3"]);
   });
 
+  it("reads a module of 20 MB in its glue once, not once per character", () => {
+    const base64 = "A".repeat(20e6);
+    const names = readGlueNames(`
+      const binary = "${base64}";
+      const ptr0 = passStringToWasm0(name, wasm.M, wasm.R);
+      const ptr1 = passArray8ToWasm0(bytes, wasm.B);
+      wasm.F(r0, r1 * 4, 4);
+      var _malloc = Module["_malloc"] = wasmExports["m"];
+    `);
+    expect(Object.fromEntries(names)).toEqual({
+      malloc: ["_malloc", "m"],
+      wbindgen_malloc: ["M", "B"],
+      wbindgen_realloc: ["R"],
+      wbindgen_free: ["F"],
+    });
+  });
+
+  // Work that grew with the square of the length would take half an hour for each of them.
+  it.each([
+    ...["A", "$", " ", "\n", "(", "(a", "(a,", "( ", "a.", "f.", "f.f(", "f.f(a,b", "f.f(a,b*1", "f.f(a,b "],
+    ...["pass", "ToWasm", "passToWasm", "passAToWasm0(a,b.c,", "(a,b.c,b.", "_malloc", "_malloc=", "_free=a,"],
+  ])("reads a megabyte of %j", (piece) => {
+    expect(readGlueNames(piece.repeat(1e6 / piece.length)).get("wbindgen_free")).toBeUndefined();
+  });
+
   it("reads any text", () => {
     const piece = fc.oneof(
       fc.string(),
