@@ -2,7 +2,7 @@ import type { ByteSource } from "../bytes/byte-source.ts";
 import { UserError } from "../bytes/errors.ts";
 import { symbolizeRaw } from "../formats/memprof/index.ts";
 import { isIndexedProfile, readIndexed } from "../formats/memprof-indexed/index.ts";
-import { contextsOfScan, isMemprofRaw, type RawContexts, scanRaw } from "../formats/memprof-raw/index.ts";
+import { contextsOfScan, isMemprofRaw, type RawContexts, scanRaw, stacksInLlvmOrder } from "../formats/memprof-raw/index.ts";
 import { readFastYaml } from "../formats/memprof-text/fast-yaml.ts";
 import { isMemprofYaml } from "../formats/memprof-text/is-yaml.ts";
 import { type MemprofProfile, ProfileBuilder } from "../model/memprof/index.ts";
@@ -15,6 +15,8 @@ import type { MergeInput } from "./inputs.ts";
 export interface ConvertedProfile {
   readonly profile: MemprofProfile;
   readonly order: "inserted" | "stored";
+  /** Its stacks in the order in which LLVM meets them, where that is not the order of the records. */
+  readonly stackOrder?: Iterable<number>;
   readonly unmatched: readonly string[];
 }
 
@@ -67,10 +69,10 @@ function convertRaw(
     const module = modules.find(({ start, end }) => at > start && at <= end);
     return module?.framesAt(at + module.shift) ?? [];
   };
-  const contexts = contextsOfScan(scan);
+  const contexts = { ...contextsOfScan(scan), stacks: () => stacksInLlvmOrder(source) };
   if (!hasFrames(contexts, framesAt)) throw new UserError(noFrameNamed(matched));
-  const { profile } = symbolizeRaw(contexts, { fields, keepsSources: false, framesAt });
-  return { profile, order: "inserted", unmatched };
+  const { profile, stackOrder } = symbolizeRaw(contexts, { fields, keepsSources: false, framesAt });
+  return { profile, order: "inserted", stackOrder: stackOrder(), unmatched };
 }
 
 function hasFrames(contexts: RawContexts, framesAt: (pc: bigint) => readonly unknown[]): boolean {

@@ -52,7 +52,7 @@ export interface UnwindWasm extends Constants, Variables {
   ): void;
   setWindow(offset: number): void;
   readFdes(from: number, end: number): number;
-  beginTable(rows: number, fdes: number): void;
+  beginTable(rows: number, fdes: number, shortestGap: number): void;
   beginFde(start: number, end: number, rows: number): void;
   addRows(start: number, end: number, firstRow: number, lastRow: number): void;
   endTable(): void;

@@ -9,7 +9,7 @@ const CALLER = { start: 0x1000, size: 0x100, program: [] };
 const RETURN_ADDRESS = 0x1050;
 
 /** Walks from `helper`, whose frame pointer leads to the saved register and the return address, and what stands behind them. */
-function walk(
+function stackOf(
   saved: number,
   codeBeforeReturn: readonly number[],
   returnAddress = RETURN_ADDRESS,
@@ -25,8 +25,11 @@ function walk(
   });
   const words = new BigUint64Array([0, 0, saved, returnAddress, ...behind].map(BigInt));
   const image = new StackImage(STACK, new Uint8Array(words.buffer));
-  const { frames } = unwinder.unwind({ rip: HELPER + 16, rsp: STACK, rbp: STACK + 16 }, image);
-  return frames.map(({ pc, foundBy }) => `${pc.toString(16)} ${foundBy}`);
+  return unwinder.unwind({ rip: HELPER + 16, rsp: STACK, rbp: STACK + 16 }, image);
+}
+
+function walk(...stack: Parameters<typeof stackOf>): string[] {
+  return stackOf(...stack).frames.map(({ pc, foundBy }) => `${pc.toString(16)} ${foundBy}`);
 }
 
 const CALL = [0xe8, 0, 0, 0, 0];
@@ -44,6 +47,10 @@ describe("a function without call frame information", () => {
   it("is not left where nobody called it: its first address was put on the stack, as makecontext does", () => {
     const further = [STACK + 48, RETURN_ADDRESS, 0];
     expect(walk(STACK + 32, [], CALLER.start, further)).toEqual(["5010 context", "1000 frame-pointer"]);
+    const { frames, end } = stackOf(STACK + 32, [], CALLER.start, further);
+    expect(end).toBe("outermost");
+    // Its own rules tell its frame, and it is named where it begins.
+    expect(frames[1]).toMatchObject({ pc: 0x1000, lookupAddress: 0x1000, cfa: STACK + 40 });
     // Behind code of which nothing is known the chain goes on.
     expect(walk(STACK + 32, [], HELPER + 8, further)).toEqual([
       "5010 context",

@@ -7,7 +7,7 @@ import {
   type ProfileOrigin,
   spilledProfilePieces,
 } from "../../formats/memshade-profile/index.ts";
-import { convertProfile } from "../../memprof/convert.ts";
+import { type ConvertedProfile, convertProfile } from "../../memprof/convert.ts";
 import type { InputMerger } from "../../memprof/input-merger.ts";
 import type { MergeInput } from "../../memprof/inputs.ts";
 import { nodeDeflate } from "../../memprof/node-deflate.ts";
@@ -46,8 +46,8 @@ async function writeConverted(
   const places = { binaries: flags.binary, searchPaths: flags.search };
   const converted = await convertProfile(input, places, schema);
   if (converted === undefined) return false;
-  const { profile, order, unmatched } = converted;
-  writePieces(flags.output, pieces(profile, format, schema, order, flags));
+  const { profile, unmatched } = converted;
+  writePieces(flags.output, pieces(converted, format, schema, flags));
   sayWritten(flags.output, sizesOf(profile), { inputs: 1, unmatched, dropped: 0 });
   return true;
 }
@@ -113,14 +113,13 @@ function described(merger: InputMerger) {
 }
 
 function* pieces(
-  profile: MemprofProfile,
+  { profile, order, stackOrder }: ConvertedProfile,
   format: Format,
   schema: readonly MibField[],
-  order: "inserted" | "stored",
-  { memprofVersion, container }: MergeFlags,
+  { memprofVersion: version, container }: MergeFlags,
 ): Generator<Uint8Array | string> {
   if (format === "yaml") yield* indexedProfileText(profile);
-  else yield* writeIndexed(profile, { version: memprofVersion, container, schema, order });
+  else yield* writeIndexed(profile, { version, container, schema, order, stackOrder });
 }
 
 function formatOf(output: string): Format {

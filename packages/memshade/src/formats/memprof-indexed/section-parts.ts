@@ -20,6 +20,8 @@ export interface WriteIndexedOptions {
    * table, or in ascending order, and keep their order within buckets.
    */
   readonly order: "inserted" | "stored";
+  /** All stacks of the records in the order in which LLVM met them; record by record if not given. Version 2 shows it. */
+  readonly stackOrder?: Iterable<number> | undefined;
 }
 
 /** Where a memprof section ends, and what writes it. */

@@ -1,4 +1,4 @@
-import { Column, RankedBits, type StackTreeView } from "../../model/memprof/index.ts";
+import { Column, type MemprofRecords, RankedBits, type StackTreeView } from "../../model/memprof/index.ts";
 import { callStackId, frameIds } from "../memprof/ids.ts";
 import type { Chunks, ChunkWriter } from "./chunk-writer.ts";
 import { bucketsInOrder, bucketsOfInserted, planTable } from "./hash-table.ts";
@@ -22,8 +22,9 @@ export function planVersion2(
 ): SectionPlan {
   const { schema } = options;
   const ids = frameIds(profile.frames);
-  const stacks = new StacksInUse(profile, ids);
-  const usedFrames = stacks.frames;
+  const stacks = new StacksInUse(profile, ids, options.stackOrder ?? stacksByRecord(profile.records));
+  // LLVM puts in all frames in the order in which it met them.
+  const usedFrames = options.order === "inserted" ? [...ids.keys()] : stacks.frames;
   const fields = schema.map((field) => profile.field(field));
   const records = new RecordLayout(profile.records, fields, schema, 2);
   const buckets = options.order === "inserted" ? bucketsOfInserted : bucketsInOrder;
@@ -60,7 +61,21 @@ export function planVersion2(
   return { end: stackTable.end, write };
 }
 
-/** Stacks by first use: those of the alloc sites of all records first, then those of the call sites. */
+/** All stacks of one record after the other. */
+function* stacksByRecord({
+  length,
+  allocStart,
+  allocStack,
+  callStart,
+  callStack,
+}: MemprofRecords): Generator<number> {
+  for (let row = 0; row < length; row++) {
+    for (let at = allocStart[row]!; at < allocStart[row + 1]!; at++) yield allocStack[at]!;
+    for (let at = callStart[row]!; at < callStart[row + 1]!; at++) yield callStack[at]!;
+  }
+}
+
+/** Stacks by first use. */
 class StacksInUse {
   /** Ids of the stacks. */
   readonly ids: BigUint64Array;
@@ -76,20 +91,19 @@ class StacksInUse {
   /** By place: the stack as the records name it. */
   private readonly stacks = new Column();
 
-  constructor(profile: StackTreeView, frameIds: BigUint64Array) {
+  constructor(profile: StackTreeView, frameIds: BigUint64Array, order: Iterable<number>) {
     this.profile = profile;
     const { allocStack, callStack } = profile.records;
-    const columns = [allocStack, callStack];
-    for (const column of columns) for (const stack of column) this.used.set(profile.numberOf(stack));
+    for (const column of [allocStack, callStack]) {
+      for (const stack of column) this.used.set(profile.numberOf(stack));
+    }
     this.used.rankAll();
     let count = 0;
-    for (const column of columns) {
-      for (const stack of column) {
-        const rank = this.rankOf(stack);
-        if (this.places.get(rank) !== 0) continue;
-        this.stacks.set(count++, stack);
-        this.places.set(rank, count);
-      }
+    for (const stack of order) {
+      const rank = this.rankOf(stack);
+      if (this.places.get(rank) !== 0) continue;
+      this.stacks.set(count++, stack);
+      this.places.set(rank, count);
     }
     const frames = new Set<number>();
     this.ids = BigUint64Array.from({ length: count }, (_, place) => {

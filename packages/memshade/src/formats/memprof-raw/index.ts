@@ -9,4 +9,5 @@ export { readRaw } from "./merge-dumps.ts";
 export type { RawScan } from "./raw-scan.ts";
 export { isMemprofRaw, readRawDumps } from "./read.ts";
 export { scanRaw } from "./scan.ts";
+export { stacksInLlvmOrder } from "./stack-map.ts";
 export { writeRaw } from "./write.ts";

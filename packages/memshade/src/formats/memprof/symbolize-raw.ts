@@ -1,5 +1,6 @@
 import {
   type BlockTable,
+  Column,
   type MemprofFrame,
   type MemprofProfile,
   ProfileBuilder,
@@ -23,6 +24,8 @@ export interface SymbolizedRaw {
   readonly profile: MemprofProfile;
   /** Stacks of the file that have a frame left, with or without a block. */
   readonly stackCount: number;
+  /** The stacks of the records in the order in which LLVM meets them: those of blocks, then those of calls. */
+  stackOrder(): Iterable<number>;
   /** Reads a block as it is in the file, with its histogram. */
   blockOf(block: number): Mib;
 }
@@ -40,11 +43,14 @@ export function symbolizeRaw(raw: RawContexts, options: SymbolizeRawOptions): Sy
   const callSites = new CallSites();
   const stackCount = countStacksLeft(raw, locations);
   const places = new OffsetColumn();
+  const stacks = new Column();
+  let contexts = 0;
   for (const { pcs, mib, place } of raw.contexts()) {
     const chains = pcs.map((pc) => locations.at(pc)).filter(({ frames }) => frames.length > 0);
     if (chains.length === 0) continue;
     for (const [depth, chain] of chains.entries()) callSites.add(chain, depth === 0);
     const stack = builder.stackOf(chains.flatMap(({ frames }) => frames));
+    stacks.set(contexts++, stack);
     const block = addMib(builder.blocks, mib, fields);
     places.set(block, place);
     for (const guid of chains[0]!.guids) builder.record(guid).addAllocSite(stack, block);
@@ -54,13 +60,22 @@ export function symbolizeRaw(raw: RawContexts, options: SymbolizeRawOptions): Sy
     for (const { stack } of chains) record.addCallSite(stack);
   }
   const read = raw.blockReader();
-  return { profile: builder.build(), stackCount, blockOf: (block) => read(places.get(block)) };
+  return {
+    profile: builder.build(),
+    stackCount,
+    *stackOrder() {
+      for (let context = 0; context < contexts; context++) yield stacks.get(context);
+      for (const chains of callSites.byFunction.values()) for (const { stack } of chains) yield stack;
+    },
+    blockOf: (block) => read(places.get(block)),
+  };
 }
 
 function countStacksLeft(raw: RawContexts, locations: Locations): number {
   let count = 0;
   for (const pcs of raw.stacks()) {
-    if (pcs.some((pc) => locations.at(pc).frames.length > 0)) count++;
+    // All of a stack at once: this is also the order in which LLVM numbers frames.
+    if (pcs.filter((pc) => locations.at(pc).frames.length > 0).length > 0) count++;
   }
   if (count === 0) throw noStacksLeft();
   return count;

@@ -10,6 +10,18 @@ export interface NamedAddress {
   readonly symbol: { readonly name: string; readonly offset: number } | undefined;
 }
 
+/** A function as one source names it; the linker's name is that of the source where no other is known. */
+type FunctionNames = Pick<SourceFrame, "function" | "linkageName">;
+
+/**
+ * Whether the symbol table names a function better than debug information does. Code of assemblers has lines alone there;
+ * and gcc gives functions that no other file can call the name of their declaration, without namespaces and classes.
+ */
+function knowsMore(symbol: FunctionNames, described: FunctionNames): boolean {
+  if (described.function === undefined) return true;
+  return described.function === described.linkageName && symbol.function !== symbol.linkageName;
+}
+
 /** Names addresses of objects, each once. */
 export class FrameNamer {
   readonly #known = new Map<NativeFile, Map<number, NamedAddress>>();
@@ -50,8 +62,7 @@ export class FrameNamer {
     const bySymbol = { function: found && this.demangle(found.name), linkageName: found?.name };
     const outermost = frames.at(-1);
     if (outermost === undefined) return { frames: [{ ...bySymbol, inlined: false }], symbol };
-    // Code of assemblers has lines, and a name in the symbol table alone.
-    if (outermost.function === undefined) frames[frames.length - 1] = { ...outermost, ...bySymbol };
+    if (knowsMore(bySymbol, outermost)) frames[frames.length - 1] = { ...outermost, ...bySymbol };
     return { frames, symbol };
   }
 }

@@ -37,9 +37,11 @@ export interface SymbolChoice {
   readonly isLocal: boolean;
 }
 
-/** GDB's choice among names of one address: global or weak ones, then the last one in the order of their bytes. */
-export const preferAsGdb: PreferSymbol = (first, second) =>
-  first.isLocal === second.isLocal ? second.name >= first.name : first.isLocal;
+/** GDB's choice among names of one address: with a size, global or weak, then the last one in the order of their bytes. */
+export const preferAsGdb: PreferSymbol = (first, second) => {
+  if (first.size > 0 !== second.size > 0) return second.size > 0;
+  return first.isLocal === second.isLocal ? second.name >= first.name : first.isLocal;
+};
 
 /** perf's choice: with a size, not weak, global, with fewer underscores in front, longer. */
 export const preferAsPerf: PreferSymbol = (first, second) => {

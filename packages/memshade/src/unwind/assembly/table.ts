@@ -9,8 +9,6 @@ import { KEYED_SETS, LAST_OFFSET, REDUCED, REGIONS, ROW_DELTAS, ROW_SETS } from 
 
 export const BLOCK_BITS: i32 = 12;
 const LOW_MASK: u32 = (1 << BLOCK_BITS) - 1;
-/** Gaps between functions shorter than this are padding: they keep the rule in front of them. */
-const MIN_GAP: u32 = 16;
 const NO_BLOCK: i32 = i32.MIN_VALUE;
 
 export const MARK_BYTES: u32 = 8;
@@ -37,6 +35,8 @@ let fdeCapacity: u32 = 0;
 export let rowCount: u32 = 0;
 
 let top: u32 = REGIONS;
+/** Gaps between functions shorter than this are taken for padding: they keep the rule in front of them. */
+let minGap: u32 = 0;
 let lastBlock: i32 = NO_BLOCK;
 let lastSet: u32 = 0;
 /** End of the last FDE, and the highest end of any. */
@@ -60,7 +60,8 @@ function moved(from: u32, bytes: u32, newBytes: u32): u32 {
 }
 
 /** Makes room for the table of about so many rows and FDEs. */
-export function beginTable(rows: u32, expectedFdes: u32): void {
+export function beginTable(rows: u32, expectedFdes: u32, shortestGap: u32): void {
+  minGap = shortestGap;
   entryCapacity = rows + 16;
   entries = allocate(entryCapacity << 2);
   // Blocks of compiled code have several dozen entries.
@@ -135,9 +136,9 @@ function beginStretch(start: i32, end: i32, rows: u32): void {
   reserve(rows);
   // Behind the last FDE, unless others may lie between: an earlier one reaches further.
   const isInOrder =
-    start >= lastEnd && segmentCount > 0 && (lastEnd === highestEnd || <u32>(start - lastEnd) < MIN_GAP);
+    start >= lastEnd && segmentCount > 0 && (lastEnd === highestEnd || <u32>(start - lastEnd) < minGap);
   if (!isInOrder) beginSegment(start);
-  else if (<u32>(start - lastEnd) >= MIN_GAP && lastSet !== 0) add(lastEnd, 0);
+  else if (<u32>(start - lastEnd) >= minGap && lastSet !== 0) add(lastEnd, 0);
   lastEnd = end;
   if (end > highestEnd) highestEnd = end;
 }

@@ -35,14 +35,17 @@ interface Segment {
 export class CompactTableBuilder implements FdeSink {
   readonly fast: FastFdes;
 
-  /** @param sectionBytes size of all sections, for which room is made */
-  constructor(rules: RuleSets, reduced: ReducedRules, sectionBytes: number) {
+  /**
+   * @param sectionBytes size of all sections, for which room is made
+   * @param shortestGap bytes from which on a gap between functions has no rule; shorter ones keep that in front of them
+   */
+  constructor(rules: RuleSets, reduced: ReducedRules, sectionBytes: number, shortestGap: number) {
     this.fast = new FastFdes(rules, (set) => {
       const kept = reduced.of(set >>> 0);
       return kept < MOST_SETS ? kept : 0;
     });
     const rows = Math.ceil(sectionBytes / BYTES_PER_ROW);
-    this.fast.wasm.beginTable(rows, Math.ceil(sectionBytes / BYTES_PER_FDE));
+    this.fast.wasm.beginTable(rows, Math.ceil(sectionBytes / BYTES_PER_FDE), shortestGap);
   }
 
   /** Number of rows that were added. */

@@ -109,7 +109,7 @@ export class LazyLookup {
   }
 
   #findInAll(offset: number): number {
-    this.#all = readTable(this.#cfi, this.#dictionary, this.#reduced).table;
+    this.#all = readTable(this.#cfi, this.#dictionary, this.#reduced, 1).table;
     return this.#all.find(offset);
   }
 }

@@ -5,7 +5,7 @@ import { CFA_RULE, RULE, type RuleSets } from "../cfi/rule-sets.ts";
 import { cfiOfObject } from "../cfi/sections-of-object.ts";
 import { CfiTally } from "./cfi-tally.ts";
 import { cfiBytes, readFdes } from "./read-rows.ts";
-import { readTable } from "./read-table.ts";
+import { LONGEST_PADDING, readTable } from "./read-table.ts";
 import { type KeptRegisters, ReducedRules } from "./reduce.ts";
 
 /** Words of a rule set of LUL: CFA, pc, stack pointer and frame pointer, 8 bytes each. */
@@ -69,7 +69,7 @@ export function cfiStatistics(object: ObjectFile): CfiStatistics | undefined {
   const counts = readFdes(cfi, dictionary, tally);
   const statisticsOf = (registers: KeptRegisters): FormStatistics => {
     const reduced = new ReducedRules(dictionary.rules, target, registers);
-    const { table } = readTable(cfi, dictionary, reduced);
+    const { table } = readTable(cfi, dictionary, reduced, LONGEST_PADDING);
     const { rules } = reduced;
     return {
       ruleSets: rules.count - 1,

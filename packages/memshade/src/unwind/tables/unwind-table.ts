@@ -10,7 +10,7 @@ import type { CompactTable } from "./compact-table.ts";
 import { ExtentTable } from "./extent-table.ts";
 import { LazyLookup } from "./lazy-lookup.ts";
 import { cfiBytes, readFdes } from "./read-rows.ts";
-import { readTable } from "./read-table.ts";
+import { LONGEST_PADDING, readTable } from "./read-table.ts";
 import { type KeptRegisters, ReducedRules } from "./reduce.ts";
 
 /**
@@ -25,8 +25,8 @@ export interface UnwindTableOptions {
   readonly form?: TableForm;
   readonly registers?: KeptRegisters;
   /**
-   * Reads nothing but `.eh_frame_hdr` and the FDEs that are looked up, for a few lookups in a large object. Without
-   * effect where there is no `.eh_frame_hdr`.
+   * Reads nothing but `.eh_frame_hdr` and the FDEs that are looked up, for a few lookups in a large object. Where there
+   * is no `.eh_frame_hdr`, all is read, into a table that has no rules for padding either.
    */
   readonly lazy?: boolean;
 }
@@ -99,7 +99,12 @@ export class UnwindTable {
       const lookup = new LazyLookup(cfi, cfi.header, dictionary, reduced);
       return new UnwindTable({ ...parts, counts: lookup.counts, rowCount: 0, lookup, table: undefined });
     }
-    const { table, counts, rowCount } = readTable(cfi, dictionary, reduced);
+    const { table, counts, rowCount } = readTable(
+      cfi,
+      dictionary,
+      reduced,
+      options.lazy ? 1 : LONGEST_PADDING,
+    );
     return new UnwindTable({ ...parts, counts, rowCount, lookup: table, table });
   }
 

@@ -56,6 +56,8 @@ export class Walk {
   #foundCaller: FoundBy = "cfi";
   #kind: Frame["kind"] = "normal";
   #wasSigned = false;
+  /** Nobody called the frame being left: `makecontext` has put the address of its function on the stack, as the last. */
+  #isPlaced = false;
   #scans = 0;
   /** Places (pc and CFA) seen before the stack jumped. */
   #seen: Set<string> | undefined;
@@ -108,8 +110,10 @@ export class Walk {
       const module = this.#modules.find(lookupAddress);
       const result = this.#leave(registers, pc, lookupAddress, this.#isCaller, module);
       const isSignal = this.#kind === "signal" ? FRAME_MARK.signal : 0;
-      const isCaller = this.#isCaller ? FRAME_MARK.caller : 0;
-      columns.push(pc, result === "outermost" ? Number.NaN : this.#cfa, this.#mark | isSignal | isCaller);
+      const isPlaced = this.#isPlaced;
+      const isCaller = this.#isCaller && !isPlaced ? FRAME_MARK.caller : 0;
+      const hasCfa = result !== "outermost" || isPlaced;
+      columns.push(pc, hasCfa ? this.#cfa : Number.NaN, this.#mark | isSignal | isCaller);
       this.#registersOfFrames?.push(registers.clone());
       if (result !== "stepped") return result;
       if (this.#repeats(pc, this.#lastCfa, this.#lastKind)) return "loop";
@@ -213,8 +217,10 @@ export class Walk {
     this.#kind = "normal";
     this.#foundCaller = "cfi";
     this.#wasSigned = false;
+    this.#isPlaced = false;
     const table = module?.table;
     let found: StepResult = "no-rule";
+    let isCovered = false;
     if (module !== undefined && table !== undefined) {
       let set = table.find(lookupAddress - module.bias);
       // The rules of a trampoline need not begin before its first instruction.
@@ -222,7 +228,8 @@ export class Walk {
         const own = table.find(pc - module.bias);
         if (own !== 0 && isSignalFrame(table, own)) set = own;
       }
-      if (set !== 0) {
+      isCovered = set !== 0;
+      if (isCovered) {
         if (isSignalFrame(table, set)) this.#kind = "signal";
         else if (mayBeTrampoline(pc, isCaller) && this.#leaveTrampoline(registers, pc)) return "stepped";
         const known = this.#kind === "signal" && this.#target.linkRegister !== undefined;
@@ -236,10 +243,21 @@ export class Walk {
       }
     }
     if (this.#leaveTrampoline(registers, pc)) return "stepped";
-    // Nobody called the first instruction of a function: `makecontext` has put its address there, at the end of a stack.
-    const isPlaced =
-      isCaller && found === "no-rule" && table !== undefined && table.find(pc - module!.bias) !== 0;
-    return !isPlaced && this.#guess(registers, pc, isCaller) ? "stepped" : found;
+    if (isCaller && !isCovered && this.#isFirstOfFunction(registers, pc)) return "outermost";
+    return this.#guess(registers, pc, isCaller) ? "stepped" : found;
+  }
+
+  /** Whether there are rules for a return address and none for the call in front of it, which then was none. */
+  #isFirstOfFunction(registers: Registers, pc: number): boolean {
+    const module = this.#modules.find(pc);
+    const table = module?.table;
+    const set = table?.find(pc - module!.bias) ?? 0;
+    if (table === undefined || set === 0) return false;
+    const frame = { registers, isCaller: false, signatureMask: this.#signatureMask };
+    this.#step.run(table, set, frame, this.#memory, this.#caller);
+    this.#cfa = this.#step.cfa;
+    this.#isPlaced = true;
+    return true;
   }
 
   /** Recognises the end of a signal handler by its code. */

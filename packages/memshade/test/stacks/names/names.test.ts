@@ -29,6 +29,8 @@ describe("of several names for one address", () => {
     { name: "qsort_r", address: 0x1000, size: 0x40, info: WEAK },
     { name: "raise", address: 0x1100, size: 0x40, info: LOCAL },
     { name: "gsignal", address: 0x1100, size: 0x40, info: WEAK },
+    { name: "emptied.cold", address: 0x1300, size: 0, info: LOCAL },
+    { name: "cut.cold", address: 0x1300, size: 10, info: LOCAL },
     { name: "last", address: 0x1ff0, size: 0, info: GLOBAL },
     { name: "versioned@@V_2", address: 0x1200, size: 0x10, info: GLOBAL },
   ]);
@@ -50,6 +52,7 @@ describe("of several names for one address", () => {
     expect([nameAt(0x1010, preferAsGdb), nameAt(0x1010, preferAsPerf)]).toEqual(["qsort_r", "__qsort_r"]);
     expect([nameAt(0x1110, preferAsGdb), nameAt(0x1110, preferAsPerf)]).toEqual(["gsignal", "raise"]);
     expect(nameAt(0x1208, preferAsGdb)).toBe("versioned");
+    expect([nameAt(0x1306, preferAsGdb), nameAt(0x1306, preferAsPerf)]).toEqual(["cut.cold", "cut.cold"]);
   });
 
   it("none reaches into the next section", () => {
