@@ -28,6 +28,8 @@ export type RecordingMessage =
   | { kind: "released"; id: string }
   | { kind: "thread-ended"; thread: number }
   | { kind: "note"; sentence: string }
+  /** Whether `--allocator` fits a module; if not, why. */
+  | { kind: "allocator-option"; mismatch?: string }
   | { kind: "killed"; pid: number; signal: string }
   | { kind: "flush"; id: string; reply: SharedArrayBuffer }
   | { kind: "dump"; reply: SharedArrayBuffer }
@@ -39,6 +41,7 @@ export type ControlMessage =
   | { kind: "hello"; pid: number; parentPid: number }
   | { kind: "instantiated" }
   | { kind: "unprofiled" }
+  | { kind: "allocator-option"; mismatch?: string }
   | { kind: "written"; folder: string; what: "profile" | "dump" }
   | { kind: "dying"; signal: NodeJS.Signals }
   | { kind: "killed"; pid: number; signal: NodeJS.Signals };

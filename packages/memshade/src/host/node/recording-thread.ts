@@ -31,6 +31,7 @@ import {
   StateWord,
   type WatchedSignal,
 } from "./shared-state.ts";
+import { OptionFit } from "./option-fit.ts";
 import { answer, type Reply } from "./sync-reply.ts";
 
 export interface RecordingThreadData {
@@ -62,6 +63,7 @@ const folders = new RunFolders(data.outTemplate, data.environment);
 const shadows = new SharedShadows();
 const originals = new Map<string, Uint8Array>();
 const instances = new Map<string, { handle: InstanceHandle; thread: number }>();
+const allocatorOption = new OptionFit();
 const control = new ControlClient(settings.socket, { pid: process.pid, parentPid }, onRequest);
 const channel = new BroadcastChannel(settings.channel);
 
@@ -93,6 +95,10 @@ function onMessage(message: RecordingMessage): void {
     case "note":
       recorder.note(message.sentence);
       control.send({ kind: "unprofiled" });
+      return;
+    case "allocator-option":
+      allocatorOption.take(message.mismatch);
+      control.send(message);
       return;
     case "killed":
       control.send({ kind: "killed", pid: message.pid, signal: message.signal as NodeJS.Signals });
@@ -185,6 +191,7 @@ function write(end: RunEnd): Reply {
   let folder = "its folder";
   try {
     folder = folders.next(what === "dump");
+    if (what === "profile" && allocatorOption.mistake !== undefined) recorder.note(allocatorOption.mistake);
     const profile = recorder.takeProfile(end);
     writeRunFolder(folder, profileFiles(profile));
     if (what === "profile") new LearnedRuns(settings.tools.learn).keep(profile.siteRuns);

@@ -18,6 +18,7 @@ import { say, sayWritten } from "../run/terminal-line.ts";
 import { siblingModule } from "../sibling-module.ts";
 import { ControlServer, type Peer } from "./control-server.ts";
 import type { ControlMessage, ControlRequest } from "./messages.ts";
+import { OptionFit } from "./option-fit.ts";
 import { type HookSettings, SETTINGS_VARIABLE } from "./settings.ts";
 import { wordTime } from "./shared-state.ts";
 
@@ -37,7 +38,7 @@ export interface NodeRun {
  * Runs a Node program under the profiler. The profile is written by the program's own process; this one passes on
  * signals and ends as the program has ended.
  *
- * @returns the program's exit code. When a signal ended it, this process dies by the same signal.
+ * @returns the program's exit code, or 2 if `--allocator` fits no module. When a signal ended it, this process dies by the same signal.
  * @throws UserError before the program has started.
  */
 export async function runNode(run: NodeRun): Promise<number> {
@@ -66,6 +67,7 @@ class NodeSupervisor {
   #server!: ControlServer;
   #child!: ChildProcess;
   #sawModule = false;
+  readonly #allocatorOption = new OptionFit();
   #dyingBySignal: NodeJS.Signals | undefined;
   /** Requests to processes whose recording thread has not connected yet. */
   readonly #waiting = new Map<number, ControlRequest[]>();
@@ -89,7 +91,9 @@ class NodeSupervisor {
     if (ended.error !== undefined) say(`cannot start Node: ${ended.error.message}`);
     else if (!this.#sawModule) say("no WebAssembly module was instantiated; nothing was written");
     const signal = ended.signal === "SIGKILL" ? (this.#dyingBySignal ?? ended.signal) : ended.signal;
-    if (signal === null) return ended.code ?? 1;
+    const { mistake } = this.#allocatorOption;
+    if (mistake !== undefined) say(mistake);
+    if (signal === null) return mistake === undefined ? (ended.code ?? 1) : 2;
     dieBySignal(signal);
     return 128 + (constants.signals[signal] ?? 0);
   }
@@ -120,6 +124,9 @@ class NodeSupervisor {
       case "instantiated":
       case "unprofiled":
         this.#sawModule = true;
+        return;
+      case "allocator-option":
+        this.#allocatorOption.take(message.mismatch);
         return;
       case "dying":
         if (from.pid === this.#child.pid) this.#dyingBySignal = message.signal;
