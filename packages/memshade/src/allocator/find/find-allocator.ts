@@ -58,6 +58,10 @@ class Search {
   private readonly hooks: Hooks;
   private readonly wrappers = new Set<number>();
   private readonly inner = new Set<number>();
+  /** Parts of the allocator for certain, also where they call hooked functions. */
+  private readonly suppliers = new Set<number>();
+  /** Functions whose requests count also where the allocator calls them. */
+  private readonly counted = new Set<number>();
   private readonly notes: string[] = [];
   private readonly structural = new Set<number>();
   private readonly optionText: string | undefined;
@@ -133,8 +137,12 @@ class Search {
     const finding = findAssemblyScript(this.module, this.graph, this.names, this.hooks);
     this.collector = finding.collector;
     this.notes.push(...finding.notes);
-    for (const index of finding.wrappers) this.wrappers.add(index);
+    for (const index of finding.wrappers) {
+      this.wrappers.add(index);
+      this.counted.add(index);
+    }
     for (const index of finding.inner) this.inner.add(index);
+    for (const index of finding.suppliers) this.suppliers.add(index);
     if (finding.found)
       this.how = [...this.names.values()].some((name) => name.startsWith("~lib/rt/")) ? "names" : "exports";
   }
@@ -383,16 +391,17 @@ class Search {
     const { module, graph, hooks, wrappers } = this;
     for (const { index } of hooks.sorted()) wrappers.delete(index);
     foldForwarders(module, graph, hooks, wrappers, this.nameOf);
+    for (const index of this.suppliers) wrappers.delete(index);
     const functions = hooks.sorted();
     const hooked = new Set(functions.map(({ index }) => index));
-    const internals = closeInternals(graph, hooked, wrappers, this.inner);
+    const internals = closeInternals(graph, [...hooked, ...this.suppliers], hooked, wrappers, this.inner);
     return {
       how: this.how,
       functions,
       wrappers: [...wrappers].sort((a, b) => a - b),
       internals: [...internals].sort((a, b) => a - b),
       sharedHelpers: findSharedHelpers(module, graph, internals, wrappers, this.nameOf),
-      sharedWrappers: findSharedWrappers(graph, internals, wrappers, hooked),
+      sharedWrappers: findSharedWrappers(graph, internals, wrappers, hooked, this.counted),
       needsConfirmation: this.needsConfirmation,
       structural: this.needsConfirmation ? [] : [...this.structural].sort((a, b) => a - b),
       collector: this.collector,
