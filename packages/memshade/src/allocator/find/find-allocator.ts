@@ -5,6 +5,7 @@ import { findAssemblyScript, isAssemblyScript } from "./assemblyscript.ts";
 import { buildCallGraph, type CallGraph, calleesOf, callersOf } from "./call-graph.ts";
 import { type CollectorFinding, findCollector } from "./collectors.ts";
 import { completeFamily } from "./family.ts";
+import { findFurtherAllocators } from "./further-allocators.ts";
 import { type GlueNames, readGlueNames } from "./glue-names.ts";
 import { sentencesAboutImports, sentencesAboutNamelessAssemblyScript, sentencesAboutPools } from "./hints.ts";
 import { definedType, fitsOperands, Hooks } from "./hooks.ts";
@@ -287,6 +288,8 @@ class Search {
       ).map(({ index }) => index);
     const upper = new Set([...mallocs.map(({ index }) => index), ...coresOf(mallocs)]);
     if ([...backing.map(({ index }) => index), ...coresOf(backing)].some((index) => upper.has(index))) return;
+    // The other way round it is a part of the same allocator that is built with both names.
+    if (backing.some(({ index }) => calleesOf(this.graph, index).some((callee) => upper.has(callee)))) return;
     for (const { index } of backing) this.hooks.delete(index);
     this.notes.push(
       "malloc is a debugging allocator on top of Emscripten's own; blocks are recorded at the upper one.",
@@ -395,15 +398,19 @@ class Search {
     const functions = hooks.sorted();
     const hooked = new Set(functions.map(({ index }) => index));
     const internals = closeInternals(graph, [...hooked, ...this.suppliers], hooked, wrappers, this.inner);
-    return {
-      how: this.how,
+    const parts = {
       functions,
       wrappers: [...wrappers].sort((a, b) => a - b),
       internals: [...internals].sort((a, b) => a - b),
+    };
+    return {
+      how: this.how,
+      ...parts,
       sharedHelpers: findSharedHelpers(module, graph, internals, wrappers, this.nameOf),
       sharedWrappers: findSharedWrappers(graph, internals, wrappers, hooked, this.counted),
       needsConfirmation: this.needsConfirmation,
       structural: this.needsConfirmation ? [] : [...this.structural].sort((a, b) => a - b),
+      further: this.how === "option" ? [] : findFurtherAllocators(module, graph, this.names, parts),
       collector: this.collector,
       notes: this.notes,
     };
@@ -425,6 +432,7 @@ class Search {
       sharedWrappers: [],
       needsConfirmation: false,
       structural: [],
+      further: [],
       collector: this.collector,
       notes: this.notes,
     };

@@ -104,6 +104,8 @@ export interface AllocatorPlan {
   structural: number[];
   /** A sentence for the user when a garbage collector owns the memory, wholly or in part. */
   collector: string | undefined;
+  /** Functions that look like further allocators, each pair as the text of an `--allocator` option. */
+  further: string[];
   /** Plain sentences: what was found and how, what was not. */
   notes: string[];
 }

@@ -358,6 +358,7 @@ function describeModule(
       confirmed: confirmation.confirmed,
       functions: info.allocator.functions,
       ...(refused === undefined || negligible ? {} : { refused }),
+      ...(info.allocator.further === undefined ? {} : { further: info.allocator.further }),
     },
     functions,
     notTracked: negligible ? [] : info.notTracked,
