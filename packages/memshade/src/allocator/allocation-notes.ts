@@ -16,6 +16,8 @@ export interface AllocatorDescription {
   functions: HookedFunction[];
   /** Why nothing is hooked. */
   refused?: string;
+  /** Functions that look like further allocators, each pair as the text of an `--allocator` option. */
+  further?: string[];
 }
 
 /**
@@ -52,6 +54,7 @@ export function allocationNotes(
       needsConfirmation: plan.needsConfirmation,
       functions: plan.functions.map(({ role, index, name }) => ({ role, index, name })),
       ...(refused === undefined ? {} : { refused }),
+      ...(plan.further.length === 0 ? {} : { further: plan.further }),
     },
     notTracked,
   };

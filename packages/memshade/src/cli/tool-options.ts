@@ -3,6 +3,7 @@ import { UserError } from "../bytes/errors.ts";
 import { learnedFile } from "../host/learned-runs.ts";
 import {
   type AttributionOptions,
+  checkAllocatorOption,
   type LocalityOptions,
   TOOL_NAMES,
   type ToolName,
@@ -160,6 +161,7 @@ export function toolOptionsOf(flags: ToolFlags): ToolOptions {
   for (const [flag, option] of Object.entries(WASTE_FLAGS))
     if (flags[flag as keyof typeof WASTE_FLAGS] !== undefined && !flags.tool?.includes("waste"))
       throw new UserError(`${option} is an option of the waste tool: add --tool waste`);
+  if (flags.allocator !== undefined) checkAllocatorOption(flags.allocator);
   return {
     tools: flags.tool,
     clock: flags.clock,

@@ -49,6 +49,7 @@ const allocator = record<RunAllocator>({
   confirmed: optional(nullable(flag)),
   functions: list(record({ role: text, index: count, name: optional(text) })),
   refused: optional(text),
+  further: optional(list(text)),
 });
 
 const module = record<RunModule>({

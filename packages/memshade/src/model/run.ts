@@ -96,6 +96,8 @@ export interface RunAllocator {
   functions: { role: string; index: number; name?: string | undefined }[];
   /** Why it was given up, as a sentence. */
   refused?: string | undefined;
+  /** Functions that look like allocators on top of it, each pair as the text of an `--allocator` option. */
+  further?: string[] | undefined;
 }
 
 export interface RunFunction {

@@ -1,6 +1,11 @@
+import { dominantBlocks } from "../analyses/dominant-blocks.ts";
 import { heapTotals } from "../analyses/totals.ts";
 import type { HeapProfile } from "../model/heap-profile.ts";
-import { groupDigits } from "./format.ts";
+import type { RunAllocator } from "../model/run.ts";
+import { formatBytes, formatPercent, groupDigits } from "./format.ts";
+
+/** Some blocks stand out if they are no more than this part of all. */
+const FEW = 1 / 100;
 
 /** Sentences: all that a reader must know before trusting the numbers. */
 export function gapsOf(profile: HeapProfile): string[] {
@@ -17,6 +22,7 @@ export function gapsOf(profile: HeapProfile): string[] {
         "run counted: a block that is live at a dump is in that dump and in the last one.",
     );
   }
+  gaps.push(...heapsInBlocks(profile));
   const sentences = new Set(gaps);
   // What several tools say of a module, one with its name and one without, is said once.
   const isRepeated = (gap: string) =>
@@ -34,3 +40,28 @@ export function gapsOfBoth(older: HeapProfile, newer: HeapProfile): string[] {
     ...now.filter((gap) => !old.includes(gap)).map((gap) => `New: ${gap}`),
   ];
 }
+
+/** A heap that consists of one block, or of a few among many, may well be one that the program cuts up itself. */
+function heapsInBlocks(profile: HeapProfile): string[] {
+  const dominant = dominantBlocks(profile);
+  if (dominant === undefined || dominant.peakBlocks === 1) return [];
+  const { blocks, bytes, peakBlocks, peakBytes } = dominant;
+  const further = profile.modules.flatMap(({ allocator }) => allocator?.further ?? []);
+  const searched = profile.modules.some(({ allocator }) => allocator !== undefined && isFound(allocator.how));
+  const isFew = blocks === 1 || (further.length > 0 && blocks <= peakBlocks * FEW);
+  if (!searched || !isFew) return [];
+  const share = `${formatPercent(bytes, peakBytes)} of the peak`;
+  const what =
+    blocks === 1
+      ? `One block of ${formatBytes(bytes)} is ${share}. If the program cuts it up itself, what lies in it is not told apart`
+      : `${groupDigits(blocks)} blocks with ${formatBytes(bytes)} are ${share}. If the program cuts them up itself, what lies in them is not told apart`;
+  if (further.length === 0)
+    return [`${what}: --allocator malloc=NAME|#INDEX,free=NAME|#INDEX names who does.`];
+  const [first, ...others] = further.map((text) => `--allocator ${quoted(text)}`);
+  const or = others.length === 0 ? "" : ` Others that may: ${others.join("; ")}.`;
+  return [`${what}; these functions look like they do: ${first}.${or}`];
+}
+
+const quoted = (text: string) => (/^[\w=:,.]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
+
+const isFound = (how: RunAllocator["how"]) => how !== "option" && how !== "none";

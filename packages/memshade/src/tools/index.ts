@@ -1,3 +1,4 @@
+export { AllocatorMismatch, checkAllocatorOption } from "../allocator/find/index.ts";
 export { readInstrumentedInfo } from "./describe.ts";
 export {
   type Instrumented,

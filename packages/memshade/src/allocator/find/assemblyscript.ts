@@ -1,5 +1,5 @@
 import type { WasmModule } from "../../wasm/index.ts";
-import { type CallGraph, calleesOf } from "./call-graph.ts";
+import { type CallGraph, calleesOf, callersOf } from "./call-graph.ts";
 import { definedType, fitsOperands, type Hooks } from "./hooks.ts";
 import type { AllocatorRole, OperandPositions } from "./plan.ts";
 import { ROLES } from "./plan.ts";
@@ -30,6 +30,8 @@ export interface AssemblyScriptFinding {
   wrappers: Set<number>;
   /** functions of the allocator below */
   inner: Set<number>;
+  /** those of them that put memory on the free list which no block has held: the rest of a split one, fresh memory */
+  suppliers: Set<number>;
   notes: string[];
 }
 
@@ -57,6 +59,7 @@ export function findAssemblyScript(
     collector: "",
     wrappers: new Set(),
     inner: new Set(),
+    suppliers: new Set(),
     notes: [],
   };
   for (const [index, name] of names) {
@@ -97,9 +100,10 @@ export function findAssemblyScript(
   const alloc = find("tlsf/__alloc", "stub/__alloc");
   const resize = find("tlsf/__realloc", "stub/__realloc");
   const free = find("tlsf/__free", "stub/__free");
-  const allocateBlock = find("tlsf/allocateBlock");
-  const insertBlock = find("tlsf/insertBlock") ?? findInsertBlock(module, graph, create, collect);
-  const isIncremental = runtime.has("itcms/__new");
+  const parts = create === undefined ? undefined : findParts(module, graph, create, collect, runtime);
+  const insertBlock = parts?.insertBlock;
+  const allocateBlock = parts?.allocateBlock;
+  const isIncremental = runtime.has("itcms/__new") || parts?.isIncremental === true;
 
   if (isStub) {
     finding.found =
@@ -128,21 +132,18 @@ export function findAssemblyScript(
     fold(create, renew);
     return finding;
   }
-  if (insertBlock === undefined) {
+  if (parts === undefined || insertBlock === undefined) {
     finding.notes.push(
       "Where AssemblyScript's collector frees blocks was not found (its functions have no names).",
     );
     return finding;
   }
-  foldSweepers(graph, collect, insertBlock, finding.wrappers);
-  const releaseBlock: OperandPositions = { ...ROLES.as_free.operands, pointerParam: 1 };
+  for (const index of parts.sweepers) finding.wrappers.add(index);
   if (allocateBlock !== undefined && !isIncremental) {
-    finding.found = hook(
-      allocateBlock,
-      "as_new",
-      { ...ROLES.as_new.operands, sizeParam: 1 },
-      SIZE_WORD_BYTES,
-    );
+    const above = leadingTo(graph, allocateBlock, DEPTH);
+    finding.suppliers = new Set([...parts.suppliers].filter((index) => !above.has(index)));
+    const operands = { ...ROLES.as_new.operands, sizeParam: 1 };
+    finding.found = hook(allocateBlock, "as_new", operands, SIZE_WORD_BYTES);
     hook(insertBlock, "as_free", releaseBlock, SIZE_WORD_BYTES);
     hook(resize, "as_renew", ROLES.as_renew.operands);
     if (resize === undefined)
@@ -150,16 +151,20 @@ export function findAssemblyScript(
         "__realloc is inlined: a block that grows in place keeps the size it was allocated with.",
       );
     fold(create, renew, alloc);
-  } else {
+  } else if (isIncremental) {
+    finding.suppliers = parts.suppliers;
     finding.found = hook(create, "as_new", ROLES.as_new.operands);
-    hook(renew, "as_renew", ROLES.as_renew.operands);
     hook(insertBlock, "as_free", releaseBlock, HEADER_BYTES + SIZE_WORD_BYTES);
+    // What it moves stays a block until the collector sweeps it.
+    fold(renew);
     finding.notes.push(
       `AssemblyScript's __alloc and __free are inlined: ${OBJECT_LEVEL}, blocks from heap.alloc are not tracked.`,
     );
-  }
+  } else finding.notes.push("Where AssemblyScript's runtime allocates blocks was not found.");
   return finding;
 }
+
+const releaseBlock: OperandPositions = { ...ROLES.as_free.operands, pointerParam: 1 };
 
 /** The collector calls `__free` itself, or the runtime's `free` around it. */
 function callsFromCollector(graph: CallGraph, runtime: ReadonlyMap<string, number>, free: number): boolean {
@@ -169,71 +174,95 @@ function callsFromCollector(graph: CallGraph, runtime: ReadonlyMap<string, numbe
   return present.length === 0 || present.some((index) => calleesOf(graph, index).includes(free));
 }
 
-/**
- * Without names: the incremental collector's `step`, which `__collect` and `__new` have in common, gives blocks back
- * to the free list by the function that `__new` uses for the rest of a block that it splits. That one takes
- * the allocator's root and a block, and calls `removeBlock` to merge free neighbours.
- */
-function findInsertBlock(
-  module: WasmModule,
-  graph: CallGraph,
-  create: number | undefined,
-  collect: number | undefined,
-): number | undefined {
-  if (create === undefined || collect === undefined) return undefined;
-  const isCandidate = (index: number) => {
-    const type = definedType(module, index);
-    const takesRootAndBlock = type?.params.length === 2 && type.results.length === 0;
-    return takesRootAndBlock && calleesOf(graph, index).length > 0 && graph.instructions[index] > 60;
-  };
-  const fromCreate = reachable(graph, create, 3);
-  const isStep = (index: number) => {
-    const type = definedType(module, index);
-    return type?.params.length === 0 && type.results.length === 1;
-  };
-  const steps = calleesOf(graph, collect).filter((index) => isStep(index) && fromCreate.has(index));
-  const fromAllocation = reachable(graph, create, 3, new Set(steps));
-  const found = new Set<number>();
-  for (const step of steps) {
-    for (const callee of calleesOf(graph, step)) {
-      if (isCandidate(callee) && fromAllocation.has(callee)) found.add(callee);
-    }
-  }
-  return found.size === 1 ? [...found][0] : undefined;
+interface Parts {
+  insertBlock: number | undefined;
+  allocateBlock: number | undefined;
+  isIncremental: boolean;
+  sweepers: Set<number>;
+  suppliers: Set<number>;
 }
 
-/** The collector's functions that free blocks: taken for parts of the allocator their frees would go unseen. */
-function foldSweepers(
+const DEPTH = 6;
+/** Unoptimised builds have functions that only set a field. */
+const SETTER_INSTRUCTIONS = 60;
+
+/**
+ * The parts below `__new` and `__collect`, by their names or by who calls them. Blocks come back to the free list by
+ * `insertBlock`, which takes the allocator's root and a block, and calls `removeBlock` to merge free neighbours. The
+ * collector calls it for garbage; `__new` has it called for memory that no block has held. The incremental collector's
+ * `step` is called by both.
+ */
+function findParts(
+  module: WasmModule,
   graph: CallGraph,
+  create: number,
   collect: number | undefined,
-  insertBlock: number,
-  wrappers: Set<number>,
-): void {
-  if (collect === undefined) return;
-  wrappers.add(collect);
-  for (const callee of calleesOf(graph, collect)) {
-    if (callee !== insertBlock && calleesOf(graph, callee).includes(insertBlock)) wrappers.add(callee);
+  runtime: ReadonlyMap<string, number>,
+): Parts {
+  const hasShape = (index: number, params: number, results: number) => {
+    const type = definedType(module, index);
+    return type?.params.length === params && type.results.length === results;
+  };
+  const step = runtime.get("itcms/step");
+  const steps = new Set(step === undefined ? [] : [step]);
+  if (collect !== undefined) {
+    const fromCreate = reachable(graph, [create], DEPTH);
+    for (const index of reachable(graph, [collect], 2))
+      if (hasShape(index, 0, 1) && fromCreate.has(index)) steps.add(index);
   }
+  const isIncremental = steps.size > 0;
+  if (collect !== undefined) steps.add(collect);
+  const fromAllocation = reachable(graph, [create], DEPTH, steps);
+  const fromSweep = reachable(graph, [...steps], DEPTH);
+  const isInsertBlock = (index: number) =>
+    fromSweep.has(index) &&
+    hasShape(index, 2, 0) &&
+    graph.instructions[index] > SETTER_INSTRUCTIONS &&
+    calleesOf(graph, index).some((callee) => callee !== index && hasShape(callee, 2, 0));
+  const insertBlock = runtime.get("tlsf/insertBlock") ?? sole([...fromAllocation].filter(isInsertBlock));
+  const ways = insertBlock === undefined ? new Set<number>() : leadingTo(graph, insertBlock, DEPTH);
+  const suppliers = new Set([...fromAllocation].filter((index) => index !== create && ways.has(index)));
+  const allocateBlock =
+    runtime.get("tlsf/allocateBlock") ?? sole([...suppliers].filter((index) => hasShape(index, 2, 1)));
+  const sweepers = new Set([...fromSweep].filter((index) => !fromAllocation.has(index) && ways.has(index)));
+  if (collect !== undefined) sweepers.add(collect);
+  return { insertBlock, allocateBlock, isIncremental, sweepers, suppliers };
+}
+
+const sole = (found: readonly number[]) => (found.length === 1 ? found[0] : undefined);
+
+/** Functions from which `depth` direct calls lead to `to`, without itself. */
+function leadingTo(graph: CallGraph, to: number, depth: number): Set<number> {
+  const found = spread([to], depth, (index) => callersOf(graph, index));
+  found.delete(to);
+  return found;
 }
 
 /** Functions within `depth` direct calls of `from`, on paths that avoid `except`. */
 function reachable(
   graph: CallGraph,
-  from: number,
+  from: readonly number[],
   depth: number,
   except: ReadonlySet<number> = new Set(),
 ): Set<number> {
-  const seen = new Set([from]);
-  let level = [from];
+  return spread(from, depth, (index) => calleesOf(graph, index).filter((callee) => !except.has(callee)));
+}
+
+function spread(
+  from: readonly number[],
+  depth: number,
+  nextOf: (index: number) => Iterable<number>,
+): Set<number> {
+  const seen = new Set(from);
+  let level = from;
   for (let i = 0; i < depth; i++) {
     const next: number[] = [];
-    for (const index of level) {
-      for (const callee of calleesOf(graph, index)) {
-        if (seen.has(callee) || except.has(callee)) continue;
-        seen.add(callee);
-        next.push(callee);
+    for (const index of level)
+      for (const other of nextOf(index)) {
+        if (seen.has(other)) continue;
+        seen.add(other);
+        next.push(other);
       }
-    }
     level = next;
   }
   return seen;

@@ -2,8 +2,8 @@ import { functionType, type WasmModule } from "../../wasm/index.ts";
 import { type BodySummary, type Distance, summarizeBody } from "./body-summary.ts";
 import { type CallGraph, calleesOf, callersOf, Trait } from "./call-graph.ts";
 import type { Hooks } from "./hooks.ts";
-import { dependsOnParam, fromCall, OTHER, PRODUCT, soleParam } from "./origin.ts";
-import { ROLES } from "./plan.ts";
+import { computed, dependsOnParam, fromCall, OTHER, PRODUCT, soleParam } from "./origin.ts";
+import { type AllocatorRole, type OperandPositions, ROLES } from "./plan.ts";
 import { addressesOf, countShared } from "./state-addresses.ts";
 
 /*
@@ -26,7 +26,7 @@ export interface FamilyFinding {
  * Finds calloc, realloc and memalign around `malloc` and `free` and adds them to `hooks`.
  *
  * - realloc: passes one parameter on to free and another one to malloc, unchanged
- * - memalign: asks malloc for more than it was asked for and returns a place inside, giving back the rest
+ * - memalign: asks malloc for more than it was asked for and returns (posix_memalign: stores) a place inside
  * - calloc: asks malloc for a product of two parameters, fills it and returns it
  */
 export function completeFamily(
@@ -61,36 +61,33 @@ export function completeFamily(
   const isInside = (index: number): boolean => shares(index) || calleesOf(graph, index).some(isPart);
 
   const finding: FamilyFinding = { added: [], inlinedRealloc: [] };
-  const add = (index: number, role: "realloc" | "memalign" | "calloc", first: number, second: number) => {
-    const operands = { ...ROLES[role].operands };
-    if (role === "realloc") operands.pointerParam = first;
-    if (role === "calloc") operands.countParam = first;
-    operands.sizeParam = second;
-    hooks.add(index, role, operands);
+  const add = (index: number, role: AllocatorRole, found: Partial<OperandPositions>) => {
+    hooks.add(index, role, { ...ROLES[role].operands, ...found });
     finding.added.push(index);
   };
 
   for (const index of callersOf(graph, malloc)) {
     if (hooks.has(index) || graph.instructions[index] > MAXIMUM_INSTRUCTIONS) continue;
     const type = functionType(module, index);
-    if (type.params.length < 2 || type.params.length > 5 || type.results.length !== 1) continue;
+    if (type.params.length < 1 || type.params.length > 5 || type.results.length !== 1) continue;
     const summary = summarizeBody(module, index, [malloc]);
     if (summary === undefined) continue;
     const calloc = readCalloc(module, graph, summary, malloc);
     if (calloc !== undefined) {
-      add(index, "calloc", calloc.count, calloc.size);
+      add(index, "calloc", calloc);
       continue;
     }
     if (!isInside(index)) continue;
     if (calleesOf(graph, index).includes(free)) {
       const pointer = soleOperand(summary, free);
       const size = soleOperand(summary, malloc);
-      if (pointer >= 0 && size >= 0 && pointer !== size) add(index, "realloc", pointer, size);
+      if (pointer >= 0 && size >= 0 && pointer !== size)
+        add(index, "realloc", { pointerParam: pointer, sizeParam: size });
       else if (addInlinedRealloc(index, summary, malloc, free, hooks)) finding.added.push(index);
       else finding.inlinedRealloc.push(index);
     } else if (type.params.length <= 3) {
-      const size = readMemalign(summary, malloc, type.params.length);
-      if (size >= 0) add(index, "memalign", -1, size);
+      const aligned = readAligned(summary, malloc, type.params.length);
+      if (aligned !== undefined) add(index, aligned.role, aligned.operands);
     }
   }
   return finding;
@@ -138,7 +135,7 @@ function addInlinedRealloc(
   if (pointer === undefined || size === undefined || pointer.param === size.param) return false;
   if (size.offset <= 0 || pointer.offset !== -size.offset) return false;
   const returnsBlock = (summary.result & fromCall(EXACT_RESULT)) !== 0;
-  const returnsInside = (summary.result & (fromCall(EXACT_RESULT) << 6)) !== 0;
+  const returnsInside = (summary.result & computed(fromCall(EXACT_RESULT))) !== 0;
   if (returnsBlock || !returnsInside || (summary.result & OTHER) !== 0) return false;
   const operands = { ...ROLES.realloc.operands, pointerParam: pointer.param, sizeParam: size.param };
   hooks.add(index, "realloc", operands, { pointerOffset: pointer.offset, sizeOffset: size.offset });
@@ -150,7 +147,7 @@ function readCalloc(
   graph: CallGraph,
   summary: BodySummary,
   malloc: number,
-): { count: number; size: number } | undefined {
+): Pick<OperandPositions, "countParam" | "sizeParam"> | undefined {
   if ((summary.result & fromCall(EXACT_RESULT)) === 0) return undefined;
   const requests = summary.calls.filter(({ callee }) => callee === malloc);
   if (requests.length !== 1) return undefined;
@@ -166,24 +163,35 @@ function readCalloc(
         (callee < graph.imported || (graph.traits[callee] & (Trait.Loops | Trait.Copies)) !== 0) &&
         functionType(module, callee).params.length >= 2,
     );
-  return fills ? { count: 0, size: 1 } : undefined;
+  return fills ? { countParam: 0, sizeParam: 1 } : undefined;
 }
 
 /**
- * Position of the size: the parameter that a call for the plain case gets unchanged, else the second of two as in
- * every interface of this name.
+ * The size is the parameter that a call for the plain case gets unchanged, else the last one as in every interface of
+ * these names: the alignment before it goes where a compiler knows it. `posix_memalign` stores the block.
  */
-function readMemalign(summary: BodySummary, malloc: number, parameterCount: number): number {
-  const [plain, inside] = [fromCall(EXACT_RESULT), fromCall(EXACT_RESULT) << 6];
-  if ((summary.result & inside) === 0) return -1;
+function readAligned(
+  summary: BodySummary,
+  malloc: number,
+  parameterCount: number,
+): { role: "memalign" | "posix_memalign"; operands: Partial<OperandPositions> } | undefined {
+  const [plain, inside] = [fromCall(EXACT_RESULT), computed(fromCall(EXACT_RESULT))];
+  const last = parameterCount - 1;
   let direct = -1;
   let padded = false;
   for (const { callee, operands } of summary.calls) {
     if (callee !== malloc) continue;
     const param = soleParam(operands[0]);
     if (param >= 0) direct = param;
-    else if (dependsOnParam(operands[0], parameterCount - 1)) padded = true;
+    else if (dependsOnParam(operands[0], last)) padded = true;
   }
-  if (!padded) return -1;
-  return (summary.result & plain) !== 0 && direct >= 0 ? direct : parameterCount - 1;
+  if (!padded) return undefined;
+  if ((summary.result & inside) !== 0) {
+    const sizeParam = (summary.result & plain) !== 0 && direct >= 0 ? direct : last;
+    return { role: "memalign", operands: { sizeParam } };
+  }
+  const stored = summary.stores.find(({ value }) => (value & inside) !== 0 && (value & OTHER) === 0);
+  const outPointerParam = stored === undefined ? -1 : soleParam(stored.address);
+  if (outPointerParam < 0 || outPointerParam === last) return undefined;
+  return { role: "posix_memalign", operands: { outPointerParam, sizeParam: last } };
 }

@@ -5,7 +5,8 @@ import { findAssemblyScript, isAssemblyScript } from "./assemblyscript.ts";
 import { buildCallGraph, type CallGraph, calleesOf, callersOf } from "./call-graph.ts";
 import { type CollectorFinding, findCollector } from "./collectors.ts";
 import { completeFamily } from "./family.ts";
-import { readGlueNames } from "./glue-names.ts";
+import { findFurtherAllocators } from "./further-allocators.ts";
+import { type GlueNames, readGlueNames } from "./glue-names.ts";
 import { sentencesAboutImports, sentencesAboutNamelessAssemblyScript, sentencesAboutPools } from "./hints.ts";
 import { definedType, fitsOperands, Hooks } from "./hooks.ts";
 import { closeInternals, findSharedHelpers, findSharedWrappers } from "./internals.ts";
@@ -58,6 +59,10 @@ class Search {
   private readonly hooks: Hooks;
   private readonly wrappers = new Set<number>();
   private readonly inner = new Set<number>();
+  /** Parts of the allocator for certain, also where they call hooked functions. */
+  private readonly suppliers = new Set<number>();
+  /** Functions whose requests count also where the allocator calls them. */
+  private readonly counted = new Set<number>();
   private readonly notes: string[] = [];
   private readonly structural = new Set<number>();
   private readonly optionText: string | undefined;
@@ -133,8 +138,12 @@ class Search {
     const finding = findAssemblyScript(this.module, this.graph, this.names, this.hooks);
     this.collector = finding.collector;
     this.notes.push(...finding.notes);
-    for (const index of finding.wrappers) this.wrappers.add(index);
+    for (const index of finding.wrappers) {
+      this.wrappers.add(index);
+      this.counted.add(index);
+    }
     for (const index of finding.inner) this.inner.add(index);
+    for (const index of finding.suppliers) this.suppliers.add(index);
     if (finding.found)
       this.how = [...this.names.values()].some((name) => name.startsWith("~lib/rt/")) ? "names" : "exports";
   }
@@ -279,6 +288,8 @@ class Search {
       ).map(({ index }) => index);
     const upper = new Set([...mallocs.map(({ index }) => index), ...coresOf(mallocs)]);
     if ([...backing.map(({ index }) => index), ...coresOf(backing)].some((index) => upper.has(index))) return;
+    // The other way round it is a part of the same allocator that is built with both names.
+    if (backing.some(({ index }) => calleesOf(this.graph, index).some((callee) => upper.has(callee)))) return;
     for (const { index } of backing) this.hooks.delete(index);
     this.notes.push(
       "malloc is a debugging allocator on top of Emscripten's own; blocks are recorded at the upper one.",
@@ -383,18 +394,23 @@ class Search {
     const { module, graph, hooks, wrappers } = this;
     for (const { index } of hooks.sorted()) wrappers.delete(index);
     foldForwarders(module, graph, hooks, wrappers, this.nameOf);
+    for (const index of this.suppliers) wrappers.delete(index);
     const functions = hooks.sorted();
     const hooked = new Set(functions.map(({ index }) => index));
-    const internals = closeInternals(graph, hooked, wrappers, this.inner);
-    return {
-      how: this.how,
+    const internals = closeInternals(graph, [...hooked, ...this.suppliers], hooked, wrappers, this.inner);
+    const parts = {
       functions,
       wrappers: [...wrappers].sort((a, b) => a - b),
       internals: [...internals].sort((a, b) => a - b),
+    };
+    return {
+      how: this.how,
+      ...parts,
       sharedHelpers: findSharedHelpers(module, graph, internals, wrappers, this.nameOf),
-      sharedWrappers: findSharedWrappers(graph, internals, wrappers, hooked),
+      sharedWrappers: findSharedWrappers(graph, internals, wrappers, hooked, this.counted),
       needsConfirmation: this.needsConfirmation,
       structural: this.needsConfirmation ? [] : [...this.structural].sort((a, b) => a - b),
+      further: this.how === "option" ? [] : findFurtherAllocators(module, graph, this.names, parts),
       collector: this.collector,
       notes: this.notes,
     };
@@ -416,6 +432,7 @@ class Search {
       sharedWrappers: [],
       needsConfirmation: false,
       structural: [],
+      further: [],
       collector: this.collector,
       notes: this.notes,
     };

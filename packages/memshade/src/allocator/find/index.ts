@@ -1,2 +1,3 @@
 export { findAllocator } from "./find-allocator.ts";
+export { AllocatorMismatch, checkAllocatorOption } from "./option.ts";
 export type { AllocatorPlan } from "./plan.ts";

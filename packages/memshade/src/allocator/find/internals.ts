@@ -5,17 +5,18 @@ import { isCopyOrFillName } from "./symbol-names.ts";
 const MAXIMUM_HELPER_INSTRUCTIONS = 1000;
 
 /**
- * All functions that belong to the allocator: the hooked ones, `named` inner functions, and whatever only these
+ * All functions that belong to the allocator: the `certain` ones, `named` inner functions, and whatever only these
  * call. A function that other code can enter and that calls a hooked function is never taken in, because its
  * allocations would go unseen.
  */
 export function closeInternals(
   graph: CallGraph,
+  certain: Iterable<number>,
   hooked: ReadonlySet<number>,
   wrappers: ReadonlySet<number>,
   named: Iterable<number>,
 ): Set<number> {
-  const internals = new Set(hooked);
+  const internals = new Set(certain);
   const callsHooked = (index: number) =>
     calleesOf(graph, index).some((callee) => hooked.has(callee) || wrappers.has(callee));
   for (const index of named) {
@@ -37,13 +38,15 @@ export function closeInternals(
 /**
  * Functions that the allocator calls, directly or through each other, that others call too, and that come back to hooked
  * functions: wrappers, and parts such as the slow path of mimalloc, which has its `memalign` for large alignments. What
- * they ask for on behalf of the allocator is not the program's request.
+ * they ask for on behalf of the allocator is not the program's request. That of the `counted` ones is: a collector frees
+ * objects of the program also where it runs in small steps with each allocation.
  */
 export function findSharedWrappers(
   graph: CallGraph,
   internals: ReadonlySet<number>,
   wrappers: ReadonlySet<number>,
   hooked: ReadonlySet<number>,
+  counted: ReadonlySet<number>,
 ): number[] {
   const found = new Set<number>();
   const returns = (index: number) =>
@@ -53,7 +56,7 @@ export function findSharedWrappers(
   const pending = [...internals];
   for (let index = pending.pop(); index !== undefined; index = pending.pop())
     for (const callee of calleesOf(graph, index)) {
-      if (found.has(callee) || !(wrappers.has(callee) || returns(callee))) continue;
+      if (found.has(callee) || counted.has(callee) || !(wrappers.has(callee) || returns(callee))) continue;
       found.add(callee);
       pending.push(callee);
     }

@@ -2,7 +2,7 @@ import { UserError } from "../../bytes/errors.ts";
 import { formatType, functionCount, functionType, type WasmModule } from "../../wasm/index.ts";
 import { fitsOperands } from "./hooks.ts";
 import type { AllocatorRole, OperandPositions } from "./plan.ts";
-import { ROLES } from "./plan.ts";
+import { ROLES, usualOperands } from "./plan.ts";
 import { splitName, withoutCloneSuffix } from "./symbol-names.ts";
 
 /*
@@ -50,9 +50,24 @@ type ChoosableRole = keyof typeof POSITIONS;
 
 const isChoosable = (role: string): role is ChoosableRole => Object.hasOwn(POSITIONS, role);
 
+/** The option does not fit a module: it may be meant for another one of the program. */
+export class AllocatorMismatch extends UserError {}
+
 const fail = (message: string): never => {
   throw new UserError(`--allocator: ${message}`);
 };
+
+const mismatch = (message: string): never => {
+  throw new AllocatorMismatch(`--allocator: ${message}`);
+};
+
+/** One item of the option's text, before a module is known. */
+interface Item {
+  role: ChoosableRole;
+  reference: string;
+  /** Positions of the operands that were given, in the order of `POSITIONS`. */
+  positions: number[];
+}
 
 /** Reads the option's text against a module. Throws `UserError` for anything that cannot be meant. */
 export function readAllocatorOption(
@@ -60,21 +75,35 @@ export function readAllocatorOption(
   module: WasmModule,
   names: ReadonlyMap<number, string>,
 ): AllocatorChoice {
-  const choice: AllocatorChoice = { auto: false, functions: [] };
-  for (const item of splitItems(text)) {
-    if (item === "auto") choice.auto = true;
-    else choice.functions.push(readItem(item, module, names));
-  }
+  const { auto, items } = parse(text);
+  const functions = items.map((item) => bind(item, module, names));
   const seen = new Map<number, string>();
-  for (const { index, role } of choice.functions) {
+  for (const { index, role } of functions) {
     const other = seen.get(index);
-    if (other !== undefined) fail(`function ${index} is given twice (${other} and ${role})`);
+    if (other !== undefined) mismatch(`function ${index} is given twice (${other} and ${role})`);
     seen.set(index, role);
   }
-  if (choice.functions.length > 0 && !choice.functions.some(({ operands }) => operands.kind !== "release")) {
-    if (!choice.auto) fail("name a function that allocates, too (malloc=NAME)");
+  return { auto, functions };
+}
+
+/** Throws `UserError` for a text that fits no module at all. */
+export function checkAllocatorOption(text: string): void {
+  parse(text);
+}
+
+function parse(text: string): { auto: boolean; items: Item[] } {
+  const words = splitItems(text);
+  const auto = words.includes("auto");
+  const items = words.filter((word) => word !== "auto").map(parseItem);
+  const seen = new Map<string, string>();
+  for (const { role, reference } of items) {
+    const other = seen.get(reference);
+    if (other !== undefined) fail(`${reference} is given twice (${other} and ${role})`);
+    seen.set(reference, role);
   }
-  return choice;
+  const allocates = items.some(({ role }) => ROLES[role].operands.kind !== "release");
+  if (items.length > 0 && !allocates && !auto) fail("name a function that allocates, too (malloc=NAME)");
+  return { auto, items };
 }
 
 function splitItems(text: string): string[] {
@@ -84,7 +113,7 @@ function splitItems(text: string): string[] {
   return items;
 }
 
-function readItem(item: string, module: WasmModule, names: ReadonlyMap<number, string>): ChosenFunction {
+function parseItem(item: string): Item {
   const equals = item.indexOf("=");
   if (equals < 0) fail(`"${item}" is not of the form malloc=NAME`);
   const role = item.slice(0, equals).trim();
@@ -92,27 +121,31 @@ function readItem(item: string, module: WasmModule, names: ReadonlyMap<number, s
   const match = /^(.*?)((?::\d+)*)$/.exec(item.slice(equals + 1).trim());
   const reference = match?.[1].trim() ?? "";
   if (reference === "") fail(`${role}= names no function`);
-  const index = resolve(reference, module, names);
-  const given = (match?.[2] ?? "").split(":").slice(1).map(Number);
-  const operands = placeOperands(role, given, `${role}=${reference}`);
-  checkType(module, index, operands, `${role}=${reference}`);
-  return { index, role, operands };
-}
-
-function placeOperands(role: ChoosableRole, given: readonly number[], what: string): OperandPositions {
+  const positions = (match?.[2] ?? "").split(":").slice(1).map(Number);
   const slots = POSITIONS[role];
-  const operands = { ...ROLES[role].operands };
-  if (given.length === 0) return operands;
-  if (given.length !== slots.length) {
+  const what = `${role}=${reference}`;
+  if (positions.length > 0 && positions.length !== slots.length) {
     fail(
       `${what} takes ${slots.length === 1 ? "one position" : `${slots.length} positions`} (${describe(slots)})`,
     );
   }
-  if (new Set(given).size < given.length) fail(`${what} gives one position twice`);
-  slots.forEach((slot, i) => {
-    operands[slot] = given[i];
+  if (new Set(positions).size < positions.length) fail(`${what} gives one position twice`);
+  return { role, reference, positions };
+}
+
+function bind(
+  { role, reference, positions }: Item,
+  module: WasmModule,
+  names: ReadonlyMap<number, string>,
+): ChosenFunction {
+  const index = resolve(reference, module, names);
+  const usual = usualOperands(role, functionType(module, index).params.length);
+  const operands = { ...(usual ?? ROLES[role].operands) };
+  positions.forEach((position, i) => {
+    operands[POSITIONS[role][i]] = position;
   });
-  return operands;
+  checkType(module, index, operands, `${role}=${reference}`);
+  return { index, role, operands };
 }
 
 const describe = (slots: readonly (keyof OperandPositions)[]) =>
@@ -125,10 +158,10 @@ function resolve(reference: string, module: WasmModule, names: ReadonlyMap<numbe
   let index: number;
   if (/^#\d+$/.test(reference)) {
     index = Number(reference.slice(1));
-    if (index >= count) fail(`there is no function ${reference}, the module has ${count}`);
+    if (index >= count) mismatch(`there is no function ${reference}, the module has ${count}`);
   } else index = findByName(reference, module, names);
   if (index < module.importedFunctionCount) {
-    fail(`${reference} is imported, only functions of the module itself can be hooked`);
+    mismatch(`${reference} is imported, only functions of the module itself can be hooked`);
   }
   return index;
 }
@@ -151,13 +184,13 @@ function findByName(name: string, module: WasmModule, names: ReadonlyMap<number,
     if (matches.length === 1) return matches[0];
     if (matches.length > 1) {
       const shown = matches.slice(0, 4).map((index) => `#${index}`);
-      return fail(
+      return mismatch(
         `${matches.length} functions are called "${name}": say which by ${shown.join(", ")}${matches.length > 4 ? ", …" : ""}`,
       );
     }
   }
   const hint = names.size === 0 ? " (it has no name section: use an export or #INDEX)" : "";
-  return fail(`the module has no function "${name}"${hint}`);
+  return mismatch(`the module has no function "${name}"${hint}`);
 }
 
 function indicesOf(names: ReadonlyMap<number, string>, matches: (name: string) => boolean): number[] {
@@ -178,5 +211,7 @@ function checkType(module: WasmModule, index: number, operands: OperandPositions
   const type = functionType(module, index);
   if (fitsOperands(type, operands)) return;
   const shape = `(${type.params.map(formatType).join(", ")}) -> (${type.results.map(formatType).join(", ")})`;
-  fail(`${what} does not fit a function of type ${shape}; give the positions of its operands if they differ`);
+  mismatch(
+    `${what} does not fit a function of type ${shape}; give the positions of its operands if they differ`,
+  );
 }

@@ -104,6 +104,8 @@ export interface AllocatorPlan {
   structural: number[];
   /** A sentence for the user when a garbage collector owns the memory, wholly or in part. */
   collector: string | undefined;
+  /** Functions that look like further allocators, each pair as the text of an `--allocator` option. */
+  further: string[];
   /** Plain sentences: what was found and how, what was not. */
   notes: string[];
 }
@@ -171,3 +173,15 @@ export const ROLES: Readonly<
   as_renew: { operands: reallocate(0, 1), parameters: [2] },
   as_free: { operands: release(0), parameters: [1, 2] },
 };
+
+/**
+ * Where a function of a role has its operands, by the number of its parameters. Undefined: nothing of that role has so
+ * many. An optimiser takes away a parameter that is the same in all calls: what is left of `memalign` takes a size.
+ */
+export function usualOperands(role: AllocatorRole, parameterCount: number): OperandPositions | undefined {
+  const { operands, parameters } = ROLES[role];
+  if (parameters.includes(parameterCount)) return operands;
+  const takesAlignment = role === "memalign" || role === "aligned_alloc" || role === "posix_memalign";
+  if (!takesAlignment || parameterCount !== parameters[0] - 1) return undefined;
+  return { ...operands, sizeParam: operands.sizeParam - 1 };
+}

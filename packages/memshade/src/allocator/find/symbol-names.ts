@@ -1,5 +1,5 @@
 import type { AllocatorRole, OperandPositions } from "./plan.ts";
-import { ROLES } from "./plan.ts";
+import { ROLES, usualOperands } from "./plan.ts";
 
 /**
  * What a symbol name says about a function: an entry of the allocator, a function that only passes requests on, or
@@ -160,8 +160,7 @@ export function isCopyOrFillName(name: string): boolean {
 }
 
 function entry(role: AllocatorRole): SymbolMeaning {
-  const { operands, parameters } = ROLES[role];
-  return { part: "entry", role, operandsOf: (count) => (parameters.includes(count) ? operands : undefined) };
+  return { part: "entry", role, operandsOf: (count) => usualOperands(role, count) };
 }
 
 /** The C function behind a name with a known prefix, such as `dlmalloc` or `emscripten_builtin_free`. */

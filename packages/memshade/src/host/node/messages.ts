@@ -28,6 +28,8 @@ export type RecordingMessage =
   | { kind: "released"; id: string }
   | { kind: "thread-ended"; thread: number }
   | { kind: "note"; sentence: string }
+  /** Whether `--allocator` fits a module; if not, why. */
+  | { kind: "allocator-option"; mismatch?: string }
   | { kind: "killed"; pid: number; signal: string }
   | { kind: "flush"; id: string; reply: SharedArrayBuffer }
   | { kind: "dump"; reply: SharedArrayBuffer }
@@ -41,6 +43,7 @@ export type ControlMessage =
   | { kind: "unprofiled" }
   /** The profile that ends the run is being written, because of a signal or not. */
   | { kind: "writing"; folder: string; signal: NodeJS.Signals | null }
+  | { kind: "allocator-option"; mismatch?: string }
   | { kind: "written"; folder: string; what: "profile" | "dump" }
   /** Something that was recorded could not be written, and that was said. */
   | { kind: "not-written"; what: "profile" | "dump" | "learned" }

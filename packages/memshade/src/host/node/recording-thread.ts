@@ -26,6 +26,7 @@ import { say, sayWritten } from "../run/terminal-line.ts";
 import { ControlClient } from "./control-client.ts";
 import { removeControlFolder } from "./control-folder.ts";
 import type { ControlRequest, RecordingMessage, SignalRequest } from "./messages.ts";
+import { OptionFit } from "./option-fit.ts";
 import type { ThreadSettings } from "./settings.ts";
 import {
   deliveryWord,
@@ -67,6 +68,7 @@ const folders = new RunFolders(data.outTemplate, settings.out === null, data.env
 const shadows = new SharedShadows();
 const originals = new Map<string, Uint8Array>();
 const instances = new Map<string, { handle: InstanceHandle; thread: number }>();
+const allocatorOption = new OptionFit();
 const control = new ControlClient(
   settings.socket,
   { pid: process.pid, parentPid },
@@ -104,6 +106,10 @@ function onMessage(message: RecordingMessage): void {
     case "note":
       recorder.note(message.sentence);
       control.send({ kind: "unprofiled" });
+      return;
+    case "allocator-option":
+      allocatorOption.take(message.mismatch);
+      control.send(message);
       return;
     case "killed":
       control.send({ kind: "killed", pid: message.pid, signal: message.signal as NodeJS.Signals });
@@ -200,6 +206,7 @@ function write(end: RunEnd): Reply {
     if (what === "profile") control.send({ kind: "writing", folder, signal });
     const claim = FolderClaim.take(folder, data.lender);
     try {
+      if (what === "profile" && allocatorOption.mistake !== undefined) recorder.note(allocatorOption.mistake);
       const profile = recorder.takeProfile(end);
       profile.warnings.forEach(say);
       claim.write(profileFiles(profile));

@@ -17,6 +17,7 @@ import { siblingModule } from "../sibling-module.ts";
 import { removeLeftControlFolders } from "./control-folder.ts";
 import { ControlServer, type Peer } from "./control-server.ts";
 import type { ControlMessage, ControlRequest } from "./messages.ts";
+import { OptionFit } from "./option-fit.ts";
 import { type HookSettings, SETTINGS_VARIABLE } from "./settings.ts";
 import { wordTime } from "./shared-state.ts";
 
@@ -36,7 +37,7 @@ export interface NodeRun {
  * Runs a Node program under the profiler. The profile is written by the program's own process; this one passes on
  * signals and ends as the program has ended.
  *
- * @returns the program's exit code. When a signal ended it, this process dies by the same signal.
+ * @returns the program's exit code, or 2 if `--allocator` fits no module. When a signal ended it, this process dies by the same signal.
  * @throws UserError before the program has started.
  */
 export async function runNode(run: NodeRun): Promise<number> {
@@ -93,6 +94,7 @@ class NodeSupervisor {
   /** What the process that was started writes at its end. */
   #writing: Writing | undefined;
   #isInterrupted = false;
+  readonly #allocatorOption = new OptionFit();
   #dyingBySignal: NodeJS.Signals | undefined;
   /** Requests to processes whose recording thread has not connected yet. */
   readonly #waiting = new Map<number, ControlRequest[]>();
@@ -122,8 +124,10 @@ class NodeSupervisor {
     else if (this.#isRecorded && !this.#isProfileSettled) this.#sayLost(signal);
     else if (!this.#sawModule && signal === "SIGKILL") this.#sayLost(signal);
     else if (!this.#sawModule) say("no WebAssembly module was instantiated; nothing was written");
+    const { mistake } = this.#allocatorOption;
+    if (mistake !== undefined) say(mistake);
     if (!this.#isComplete) return NOT_WRITTEN;
-    if (signal === null) return ended.code ?? 1;
+    if (signal === null) return mistake === undefined ? (ended.code ?? 1) : 2;
     dieBySignal(signal);
     return 128 + (constants.signals[signal] ?? 0);
   }
@@ -173,6 +177,9 @@ class NodeSupervisor {
         return;
       case "unprofiled":
         this.#sawModule = true;
+        return;
+      case "allocator-option":
+        this.#allocatorOption.take(message.mismatch);
         return;
       case "dying":
         if (from.pid === this.#child.pid) this.#dyingBySignal = message.signal;

@@ -1,5 +1,13 @@
 import { createHash } from "node:crypto";
-import { type InstrumentedInfo, instrument, type ShadowLayout } from "../../tools/index.ts";
+import { basename } from "node:path";
+import {
+  AllocatorMismatch,
+  type Instrumented,
+  type InstrumentedInfo,
+  type InstrumentOptions,
+  instrument,
+  type ShadowLayout,
+} from "../../tools/index.ts";
 import { type ToolOptions, toInstrumentOptions } from "../../tools/run-options.ts";
 import type { SharedPlace } from "../../tools/session.ts";
 import { connectHost, localNumber, type ShadowMemories } from "../instance/host-calls.ts";
@@ -69,7 +77,7 @@ export class ThreadRecorder implements InstantiationObserver {
       if (customSectionsOf(bytes, "memshade").length > 0) {
         throw new Error("it is instrumented already; read its profile with the loader");
       }
-      const { bytes: rewritten, info } = instrument(bytes, {
+      const { bytes: rewritten, info } = this.#instrument(bytes, {
         sha256: nativeSha256,
         ...new LearnedRuns(this.#tools.learn).added(toInstrumentOptions(this.#tools), bytes),
         name,
@@ -87,6 +95,21 @@ export class ThreadRecorder implements InstantiationObserver {
       // Bytes that the engine refuses too are the program's own affair: it gets to see the engine's error.
       if (WebAssembly.validate(bytes as BufferSource)) this.#giveUp(name, key, error);
       return undefined;
+    }
+  }
+
+  /** Rewrites a module; one that `--allocator` does not fit as if it was not given. */
+  #instrument(bytes: Uint8Array, options: InstrumentOptions): Instrumented {
+    const { allocator, ...others } = options;
+    if (allocator === undefined) return instrument(bytes, others);
+    try {
+      const instrumented = instrument(bytes, options);
+      this.#link.post({ kind: "allocator-option" });
+      return instrumented;
+    } catch (error) {
+      if (!(error instanceof AllocatorMismatch)) throw error;
+      this.#link.post({ kind: "allocator-option", mismatch: error.message });
+      return instrument(bytes, others);
     }
   }
 

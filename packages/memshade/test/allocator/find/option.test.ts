@@ -62,7 +62,8 @@ describe("--allocator", () => {
     ["realloc=arena_resize:1", "realloc=arena_resize takes 2 positions (pointer:size)"],
     ["realloc=arena_resize:1:1", "gives one position twice"],
     ["free=arena_free:1", "name a function that allocates, too"],
-    ["malloc=first::twin,free=first::twin", "function 5 is given twice (malloc and free)"],
+    ["malloc=first::twin,free=first::twin", "first::twin is given twice (malloc and free)"],
+    ["malloc=first::twin,free=#5", "function 5 is given twice (malloc and free)"],
   ])("refuses %j in one line", (text, message) => {
     const attempt = () => plan(text);
     expect(attempt).toThrow(UserError);

@@ -384,6 +384,7 @@ function describeModule(
       confirmed: confirmation.confirmed,
       functions: info.allocator.functions,
       ...(refused === undefined || negligible ? {} : { refused }),
+      ...(info.allocator.further === undefined ? {} : { further: info.allocator.further }),
     },
     functions,
     ...(info.notRecorded === undefined || negligible ? {} : { notRecorded: info.notRecorded }),
