@@ -294,11 +294,11 @@ class WasteWeaver {
     return {
       copy: target("copying"),
       fill: target("filling"),
-      arrived: target("hostWrote"),
+      arrived: target("initialized"),
       left: target("left"),
       init: target("initialized"),
-      initPiece: target("initializing"),
-      initBuffer: {
+      arrivingPiece: target("initializing"),
+      pieceBuffer: {
         memory: this.#around.shadowMemory,
         address: this.#plan.layout.control + Control.initBytes,
         bytes: INIT_BUFFER_BYTES,
