@@ -72,6 +72,7 @@ const store = record<WasteStore>({
   bytes_over_segments: optional(count),
   class: siteClass,
   frame: optional(flag),
+  incomplete: optional(count),
 });
 
 const load = record<WasteLoad>({
@@ -86,6 +87,7 @@ const load = record<WasteLoad>({
   values: optional(list(record<WasteValue>({ value: text, loads: count, exact: flag }))),
   class: siteClass,
   frame: optional(flag),
+  incomplete: optional(count),
 });
 
 const pair = record<WastePair>({

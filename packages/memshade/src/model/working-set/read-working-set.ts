@@ -67,6 +67,7 @@ const instance = record<InstanceWorkingSet>({
   module: count,
   instance: count,
   duration: count,
+  incomplete: optional(flag),
   period: count,
   snapshots: count,
   memoryBytes: count,

@@ -318,6 +318,8 @@ class WasteWeaver {
       inline: base64Of(pass.inline),
       leaders: base64Of(pass.leaders),
       frames: base64Of(pass.frames),
+      loops: this.#loopTable.address,
+      loopsEnd: this.#loopTable.endBytes,
       ...(framed === undefined ? {} : { slots: base64Of(encodeSlots(framed)) }),
       ...(contexts === undefined ? {} : { hostWord: this.#frameTargets.hostWord }),
       exportsMemory: isVisible,

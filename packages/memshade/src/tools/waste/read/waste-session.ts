@@ -56,7 +56,7 @@ export class WasteSession implements ToolSession {
       else reader.reset();
   }
 
-  snapshot(_end: RunEnd, facts: RunFacts): ToolSnapshot {
+  snapshot(end: RunEnd, facts: RunFacts): ToolSnapshot {
     const contents = [...this.#instances.values()].flatMap(({ module, reader, exitVisible, contents }) => {
       const left = contents ?? reader?.read(exitVisible);
       return left === undefined ? [] : { module, contents: left };
@@ -80,6 +80,7 @@ export class WasteSession implements ToolSession {
       .flatMap(({ notTracked }) => notTracked.filter((sentence) => sentence.includes("waste tool")));
     const file = wasteFile(facts.command, options, modules, facts.linesOf, facts.typesOf);
     file.notTracked.push(...new Set(reasons));
+    if (end.kind === "trap" && options.engine === "brief") file.notTracked.push(TRAPPED);
     return {
       description: options,
       file: { name: WASTE_FILE, contents: wasteText(file) },
@@ -88,6 +89,9 @@ export class WasteSession implements ToolSession {
     };
   }
 }
+
+const TRAPPED =
+  "The program trapped: accesses behind the trap in its basic block count once, though they did not happen. With --pairs they do not.";
 
 /** The host reads what a library leaves in memory, and nobody what a command leaves. */
 function isVisibleAtExit(info: InstrumentedInfo): boolean {
