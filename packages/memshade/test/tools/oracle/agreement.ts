@@ -14,8 +14,8 @@ import {
 } from "../../../src/wasm/index.ts";
 import { wat } from "../../support/assemble.ts";
 import { runWaste } from "../waste/events.ts";
-import { type LoadCounts, Model, type StoreCounts } from "./model.ts";
-import { interpret, OTHER_FUNCTIONS, PAGE, type Program, STACK, textOf } from "./program.ts";
+import { type LoadCounts, Model, type Site, type StoreCounts } from "./model.ts";
+import { interpret, OTHER_FUNCTIONS, PAGE, type Program, STACK, type Trapped, textOf } from "./program.ts";
 
 /** Ways of counting that must come to the same figures. */
 export const ENGINES: Readonly<Record<string, WasteOptions>> = {
@@ -62,29 +62,39 @@ function described<Counts>(counts: Counts, names: readonly (keyof Counts)[]): st
   return names.map((name) => `${String(name)} ${counts[name]}`).join(", ");
 }
 
-/** What the model says of a program. */
-export function expectedWaste(program: Program, { pairs = false, compat }: WasteOptions): Told {
+/** What the model says of a program, and where it traps. */
+export function expectedWaste(
+  program: Program,
+  { pairs = false, compat }: WasteOptions,
+): { told: Told; trapped: Trapped | undefined } {
   const model = new Model(PAGE, STACK, compat !== undefined);
-  interpret(program, model);
+  const trapped = interpret(program, model);
   const told: Told = {};
   for (const [site, counts] of model.stores)
     told[`store ${site}`] = described(counts, pairs ? PRECISE : SUMMED);
   for (const [site, counts] of model.loads)
     told[`load ${site}`] = described(counts, pairs ? PRECISELY_LOADED : LOADED);
   if (pairs) for (const [name, bytes] of model.pairs) told[name] = String(bytes);
-  return told;
+  return { told, trapped };
 }
 
-/** What the tool says of it. */
-export function countedWaste(module: Uint8Array, waste: WasteOptions, traps: boolean): Told {
-  return toldBy(
-    runWaste(module, waste, { traps, imports: { "js.look": "" } }),
-    siteNumbers(module),
-    waste.pairs === true,
-  );
+/** What the tool says of it; and whether it says that loops did not end, and the sites of these. */
+export function countedWaste(
+  module: Uint8Array,
+  waste: WasteOptions,
+  traps: boolean,
+): { told: Told; isCutShort: boolean; incomplete: Site[] } {
+  const file = runWaste(module, waste, { traps, imports: { "js.look": "" } });
+  const numbers = siteNumbers(module);
+  const incomplete = [...file.stores, ...file.loads].filter((one) => one.incomplete !== undefined);
+  return {
+    told: toldBy(file, numbers, waste.pairs === true),
+    isCutShort: file.notTracked.some((sentence) => sentence.includes("did not end")),
+    incomplete: incomplete.map(({ ips }) => numbers.get(ips[0].address) ?? Number.NaN),
+  };
 }
 
-function toldBy(file: WasteFile, numbers: ReadonlyMap<number, number>, pairs: boolean): Told {
+function toldBy(file: WasteFile, numbers: ReadonlyMap<number, Site>, pairs: boolean): Told {
   const stores = new Map<number, StoreCounts>();
   const loads = new Map<number, LoadCounts>();
   const siteOf = (one: { ips: { address: number }[] } | undefined): number =>

@@ -230,13 +230,19 @@ class FunctionText {
 /** The program traps here. */
 class Trap extends Error {}
 
-/** Runs a program on a model. Returns whether it trapped. */
-export function interpret(program: Program, model: Model): boolean {
+/** Where a program trapped: the sites that follow in the straight code around. */
+export interface Trapped {
+  behind: readonly Site[];
+}
+
+/** Runs a program on a model. Returns whether and where it trapped. */
+export function interpret(program: Program, model: Model): Trapped | undefined {
+  const interpreter = new Interpreter(program, model);
   try {
-    new Interpreter(program, model).run();
-    return false;
+    interpreter.run();
+    return undefined;
   } catch (error) {
-    if (error instanceof Trap) return true;
+    if (error instanceof Trap) return { behind: interpreter.behind };
     throw error;
   } finally {
     model.exit();
@@ -257,6 +263,8 @@ class Interpreter {
   readonly #other: number[] = [...OTHER, ...new Array<number>(PAGE - OTHER.length).fill(0)];
   readonly #isOpaque: boolean;
   #dropped = false;
+  /** Sites behind the step at hand, down to the next one that is no access. */
+  behind: Site[] = [];
 
   constructor(program: Program, model: Model) {
     this.#program = program;
@@ -288,7 +296,14 @@ class Interpreter {
   }
 
   #steps(steps: readonly Step[], frame: Frame): void {
-    for (const step of steps) this.#step(step, frame);
+    steps.forEach((step, i) => {
+      if (!("body" in step || step.kind === "call")) {
+        const rest = steps.slice(i);
+        const end = rest.findIndex((one) => !this.#sites.has(one));
+        this.behind = rest.slice(0, end < 0 ? rest.length : end).map((one) => this.#sites.get(one) as Site);
+      }
+      this.#step(step, frame);
+    });
   }
 
   /** Where an access is; it traps if that is not inside of the memory. */

@@ -57,6 +57,8 @@ const aligned = (size: number, { from, at, stride, offset }: Address): Address =
   offset: offset - (offset % size),
 });
 
+const isAtomic = ({ name }: Plain): boolean => name.includes("atomic");
+
 const bulkSize = fc.oneof({ weight: 4, arbitrary: fc.nat(17) }, fc.nat(90));
 const block = fc.record({ address: fc.constantFrom(...BLOCKS), size: fc.nat(BLOCK_BYTES) });
 
@@ -189,8 +191,8 @@ function bodies(
 
 const FUNCTIONS = 4;
 
-/** Any program that ends, or, with `traps`, one that is ended by its last access. */
-export function programs(traps = false): fc.Arbitrary<Program> {
+/** Any program that ends. */
+export function programs(): fc.Arbitrary<Program> {
   const kind = fc.record({
     memory64: fc.nat(4).map((n) => n === 0),
     shared: fc.nat(2).map((n) => n === 0),
@@ -210,14 +212,32 @@ export function programs(traps = false): fc.Arbitrary<Program> {
         body: bodies(accesses, rareSteps(opaque), callees),
       });
     });
-    return fc.tuple(...functions).map((all) => ({
-      functions: traps ? [{ ...all[0], body: [...all[0].body, ...TRAPPING] }, ...all.slice(1)] : all,
-      memory64,
-      shared,
-    }));
+    return fc.tuple(...functions).map((all) => ({ functions: all, memory64, shared }));
   });
 }
 
-const TRAPPING: readonly Step[] = [
-  { kind: "fill", address: { from: "nothing", at: 4 * PAGE - 8, stride: 0, offset: 0 }, value: 1, size: 9 },
-];
+/** Such a program, one access of which, if it comes to that, reaches beyond the memory, in a loop perhaps not at once. */
+export function trappingPrograms(): fc.Arbitrary<Program> {
+  const beyond = fc.record({
+    which: fc.nat(),
+    before: fc.oneof(fc.constant(0), fc.nat(60)),
+    stride: fc.constantFrom(1, 4, 8),
+  });
+  return fc.tuple(programs(), beyond).map(([program, { which, before, stride }]) => {
+    const isPlain = (step: Step) => (step.kind === "load" || step.kind === "store") && !isAtomic(step.op);
+    const all = program.functions.flatMap(({ body }) => allSteps(body)).filter(isPlain);
+    const chosen = all[which % Math.max(all.length, 1)];
+    const address: Address = { from: "nothing", at: PAGE - before, stride, offset: 0 };
+    const replaced = (steps: readonly Step[]): Step[] =>
+      steps.map((step) => {
+        if (step === chosen) return { ...step, address } as Step;
+        return "body" in step ? { ...step, body: replaced(step.body) } : step;
+      });
+    const functions = program.functions.map((one) => ({ ...one, body: replaced(one.body) }));
+    return { ...program, functions };
+  });
+}
+
+function allSteps(steps: readonly Step[]): Step[] {
+  return steps.flatMap((step) => ("body" in step ? allSteps(step.body) : [step]));
+}
