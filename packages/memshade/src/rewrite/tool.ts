@@ -100,11 +100,11 @@ export interface MemoryListeners {
   /** Behind `memory.init`: (destination, bytes). */
   init: number;
   /**
-   * Before `memory.init`, in pieces: (destination of the piece, its bytes, bytes of pieces before). The piece of the
-   * segment stands at `initBuffer` in the tool's memory.
+   * Before `memory.init`, and before a copy from another memory, in pieces: (destination of the piece, its bytes, bytes of pieces
+   * before). What arrives stands at `pieceBuffer` in the tool's memory.
    */
-  initPiece?: number;
-  initBuffer?: { memory: number; address: number; bytes: number };
+  arrivingPiece?: number;
+  pieceBuffer?: { memory: number; address: number; bytes: number };
   /** Behind a copy from another memory: (destination, bytes); behind one to another memory: (source, bytes). */
   arrived?: number;
   left?: number;

@@ -6,7 +6,7 @@ import { buildCallGraph, type CallGraph, calleesOf, callersOf } from "./call-gra
 import { type CollectorFinding, findCollector } from "./collectors.ts";
 import { completeFamily } from "./family.ts";
 import { findFurtherAllocators } from "./further-allocators.ts";
-import { type GlueNames, readGlueNames } from "./glue-names.ts";
+import { readGlueNames } from "./glue-names.ts";
 import { sentencesAboutImports, sentencesAboutNamelessAssemblyScript, sentencesAboutPools } from "./hints.ts";
 import { definedType, fitsOperands, Hooks } from "./hooks.ts";
 import { closeInternals, findSharedHelpers, findSharedWrappers } from "./internals.ts";

@@ -1,5 +1,4 @@
 import { createHash } from "node:crypto";
-import { basename } from "node:path";
 import {
   AllocatorMismatch,
   type Instrumented,

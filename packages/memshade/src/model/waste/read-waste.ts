@@ -74,6 +74,7 @@ const store = record<WasteStore>({
   bytes_over_segments: optional(count),
   class: siteClass,
   frame: optional(flag),
+  incomplete: optional(count),
 });
 
 const load = record<WasteLoad>({
@@ -88,6 +89,7 @@ const load = record<WasteLoad>({
   values: optional(list(record<WasteValue>({ value: text, loads: count, exact: flag }))),
   class: siteClass,
   frame: optional(flag),
+  incomplete: optional(count),
 });
 
 const pair = record<WastePair>({

@@ -102,6 +102,8 @@ export interface WasteStore {
   class: WasteClass;
   /** It accesses its function's own frame, at a constant place: a local variable that lives in memory. */
   frame?: boolean | undefined;
+  /** Runs of the loop around it that did not end, because of a trap for instance: what it did in them is not counted. */
+  incomplete?: number | undefined;
 }
 
 export interface WasteLoad {
@@ -118,6 +120,8 @@ export interface WasteLoad {
   class: WasteClass;
   /** It accesses its function's own frame, at a constant place: a local variable that lives in memory. */
   frame?: boolean | undefined;
+  /** Runs of the loop around it that did not end, because of a trap for instance: what it did in them is not counted. */
+  incomplete?: number | undefined;
 }
 
 export interface WasteValue {

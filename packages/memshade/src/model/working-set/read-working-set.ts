@@ -68,6 +68,7 @@ const instance = record<InstanceWorkingSet>({
   module: count,
   instance: count,
   duration: count,
+  incomplete: optional(flag),
   period: count,
   snapshots: count,
   memoryBytes: count,

@@ -84,6 +84,11 @@ export interface InstanceWorkingSet {
   instance: number;
   /** Units that passed. */
   duration: number;
+  /**
+   * Something stopped the program in the middle: the last interval of each scale may lack time, and may have lines that were about to
+   * be touched. Absent: false.
+   */
+  incomplete?: boolean | undefined;
   /** Length of a level-0 interval at the end, in units. */
   period: number;
   /** Snapshots taken, merged ones included. */

@@ -51,12 +51,13 @@ export class BulkFunctions {
             ? I64
             : I32;
     const type = this.#appended.typeIndex([destination, source, length], []);
+    const types = { destination, source, length };
     const index = this.#appended.add(type, () => {
-      const body = new BodyBuilder(instruction === "memory.init" ? [I32, I32] : []);
+      const arrives = writes === this.#memory && reads !== this.#memory && !fillsOwn;
+      const body = new BodyBuilder(arrives || length === I64 ? [I32, I32] : []);
       const within = this.#followsBoth(writes, reads);
       if (within && instruction !== "memory.init") this.#tellBefore(body, fillsOwn, destination);
-      if (within && instruction === "memory.init")
-        for (const listener of this.#listeners) showSegment(body, first, destination, listener);
+      if (arrives) this.#showPieces(body, reads < 0 ? { segment: first } : { memory: reads }, types);
       for (let i = 0; i < 3; i++) body.op("local.get", i);
       if (fillsOwn) body.op(instruction, first);
       else body.op(instruction, first, second);
@@ -101,6 +102,7 @@ export class BulkFunctions {
       body.op("i32.and").open("if");
       for (const { copy } of this.#listeners) this.#call(body, copy, [type, type, type]);
       body.op("else");
+      this.#showPieces(body, { memory: this.#memory }, { destination: type, source: type, length: type });
       for (const { arrived = -1, left = -1 } of this.#listeners) {
         this.#tell(body, arrived, [type, undefined, type]);
         this.#tell(body, left, [undefined, type, type]);
@@ -108,6 +110,10 @@ export class BulkFunctions {
       body.end();
     }
     body.end();
+  }
+
+  #showPieces(body: BodyBuilder, from: PieceSource, types: OperandTypes): void {
+    for (const listener of this.#listeners) showPieces(body, from, types, listener);
   }
 
   /** Pushes whether as many bytes of the followed memory as the third operand says begin at the operand `address`. */
@@ -183,35 +189,52 @@ function pushBelow4G(body: BodyBuilder, address: number, type: number, length: n
   pushWide(body, 2, length).op("i64.add").i64(32).op("i64.shr_u").op("i64.eqz");
 }
 
+/** What comes into the followed memory: bytes of a segment, or of a memory. */
+type PieceSource = { segment: number } | { memory: number };
+
+/** Value types of the three operands. */
+interface OperandTypes {
+  destination: number;
+  source: number;
+  length: number;
+}
+
 /**
- * Shows a listener what `memory.init segment` is about to put into memory: piece by piece, each of them put into the
- * listener's memory first. Parameters are destination, source and length; two locals follow. Traps where the
- * instruction would.
+ * Shows a listener what is about to come into the followed memory: piece by piece, each of them put into the listener's memory
+ * first. Parameters are destination, source and length; two locals follow. Traps where the instruction would.
  */
-function showSegment(
+function showPieces(
   body: BodyBuilder,
-  segment: number,
-  type: number,
-  { initPiece, initBuffer }: MemoryListeners,
+  from: PieceSource,
+  types: OperandTypes,
+  { arrivingPiece, pieceBuffer }: MemoryListeners,
 ): void {
-  if (initPiece === undefined || initPiece < 0 || initBuffer === undefined) return;
+  if (arrivingPiece === undefined || arrivingPiece < 0 || pieceBuffer === undefined) return;
   const [destination, source, length, done, piece] = [0, 1, 2, 3, 4];
+  const pushLow = (operand: number, type: number): void => {
+    body.op("local.get", operand);
+    if (type === I64) body.op("i32.wrap_i64");
+  };
   body.i32(0).op("local.set", done).open("block");
-  if (type === I64) {
-    pushBelow4G(body, destination, I64, I32);
+  if (types.destination === I64) {
+    pushBelow4G(body, destination, I64, types.length);
     body.op("i32.eqz").op("br_if", 0);
   }
   body.open("loop");
-  body.op("local.get", length).op("local.get", done).op("i32.sub").op("local.tee", piece);
+  pushLow(length, types.length);
+  body.op("local.get", done).op("i32.sub").op("local.tee", piece);
   body.op("i32.eqz").op("br_if", 1);
-  body.op("local.get", piece).i32(initBuffer.bytes);
-  body.op("local.get", piece).i32(initBuffer.bytes).op("i32.lt_u").op("select").op("local.set", piece);
-  body.i32(initBuffer.address).op("local.get", source).op("local.get", done).op("i32.add");
-  body.op("local.get", piece).op("memory.init", segment, initBuffer.memory);
-  body.op("local.get", destination);
-  if (type === I64) body.op("i32.wrap_i64");
+  body.op("local.get", piece).i32(pieceBuffer.bytes);
+  body.op("local.get", piece).i32(pieceBuffer.bytes).op("i32.lt_u").op("select").op("local.set", piece);
+  body.i32(pieceBuffer.address).op("local.get", source).op("local.get", done);
+  if (types.source === I64) body.op("i64.extend_i32_u").op("i64.add");
+  else body.op("i32.add");
+  body.op("local.get", piece);
+  if ("segment" in from) body.op("memory.init", from.segment, pieceBuffer.memory);
+  else body.op("memory.copy", pieceBuffer.memory, from.memory);
+  pushLow(destination, types.destination);
   body.op("local.get", done).op("i32.add");
-  body.op("local.get", piece).op("local.get", done).op("call", initPiece);
+  body.op("local.get", piece).op("local.get", done).op("call", arrivingPiece);
   body.op("local.get", done).op("local.get", piece).op("i32.add").op("local.set", done);
   body.op("br", 0).end().end();
 }

@@ -19,6 +19,9 @@ export interface WasteDescription extends WasteLayout {
   leaders: string;
   /** Sites that access a place in their function's own frame. */
   frames: string;
+  /** The table of loops that are followed as a whole: where it begins and ends. */
+  loops: number;
+  loopsEnd: number;
   /** Calls with slots as `encodeSlots` has written them, in base 64. Absent without frames of contexts. */
   slots?: string;
 }

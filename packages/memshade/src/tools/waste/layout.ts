@@ -104,6 +104,15 @@ export const DIRTY_LINE_SHIFT = 8;
 
 /** Streams of one loop, and bytes in which it says where each ended. */
 export const MOST_STREAMS = 12;
+
+/**
+ * A loop in the table of those that are followed as a whole: how many accesses it has; where the runs of its block are counted, from
+ * the base of counters; runs that have begun and not ended; its first site, the others are those behind it. Two words per access
+ * follow: what it is, and its stride.
+ */
+export const Loop = { streams: 0, runs: 4, open: 8, site: 12 } as const;
+export const LOOP_BYTES = 16;
+export const LOOP_STREAM_BYTES = 8;
 export const STREAM_END_BYTES = 8;
 
 /** Kinds of pairs, each (first, second, kind, unused, u64 bytes, u64 operations). */

@@ -65,9 +65,10 @@ function printInstance(
     );
   const lines = levels[0].counts.lines ?? [];
   const intervals = `in ${plural(lines.length, "interval")} of ${time(instance.period)}`;
+  const least = instance.incomplete === true ? "at least " : "";
   screen.print(
     profile.unit === "accesses"
-      ? `${time(instance.duration)} ${instance.duration === 1 ? "access" : "accesses"} ${intervals}`
+      ? `${least}${time(instance.duration)} ${instance.duration === 1 ? "access" : "accesses"} ${intervals}`
       : `${time(instance.duration)} ${intervals} (${UNIT_NAMES[profile.unit]})`,
     "",
   );
@@ -171,7 +172,8 @@ function printIntervals(
   start.forEach((_, i) => {
     const of = (measure: "read" | "written" | "both") => padLeft(bytes(counts[measure]?.[i] ?? 0), 9);
     const lines = counts.lines?.[i] ?? 0;
-    const partial = lastIsPartial && i === start.length - 1 ? " partial" : "";
+    const isLast = i === start.length - 1;
+    const partial = !isLast ? "" : instance.incomplete ? " incomplete" : lastIsPartial ? " partial" : "";
     screen.print(
       `  ${padLeft(time(end[i]), 9)} ${padLeft(groupDigits(lines), 10)} ${padLeft(bytes(lines), 9)} ${of("read")} ${of("written")} ${of("both")} ${padLeft(bytes(fresh[i]), 9)}${partial}`,
     );

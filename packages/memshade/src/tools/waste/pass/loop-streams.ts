@@ -2,7 +2,7 @@ import { ByteWriter } from "../../../bytes/writer.ts";
 import { isZero, LoopProgressions, type Progression } from "../../../rewrite/facts/loop-progressions.ts";
 import type { WalkState } from "../../../rewrite/tool.ts";
 import { CONSTANT } from "../../../rewrite/walk/value-numbers.ts";
-import type { OptionalInsertion } from "../../../rewrite/write/insertions.ts";
+import type { Insertion, OptionalInsertion } from "../../../rewrite/write/insertions.ts";
 import type { LinearForm } from "../../../rewrite/write/linear-form.ts";
 import type { SnippetSink } from "../../../rewrite/write/snippet-sink.ts";
 import { extraLocal } from "../../../rewrite/write/temporaries.ts";
@@ -15,7 +15,7 @@ import {
   I64,
 } from "../../../wasm/index.ts";
 import * as Op from "../../../wasm/op.generated.ts";
-import { MOST_STREAMS, STREAM_END_BYTES } from "../layout.ts";
+import { Loop, MOST_STREAMS, STREAM_END_BYTES } from "../layout.ts";
 import type { SiteRecords } from "./sites/site-records.ts";
 import type { Place } from "./summary-snippets.ts";
 
@@ -46,6 +46,11 @@ export class LoopTable {
     if (at + words.length * WORD_BYTES > this.#address + this.#room) return undefined;
     this.#words.push(...words);
     return at;
+  }
+
+  /** Where it is. */
+  get address(): number {
+    return this.#address;
   }
 
   /** Address behind it. */
@@ -84,6 +89,28 @@ export interface StreamLoop {
   trips: number;
 }
 
+/** Before a loop that is followed as a whole: one more run of it is open, until the runtime is told of its end. */
+class LoopBegin implements Insertion {
+  readonly #memory: number;
+  /** Address of what is known of the loop; undefined: its accesses are followed one by one. */
+  loop: number | undefined;
+
+  constructor(memory: number) {
+    this.#memory = memory;
+  }
+
+  write(sink: SnippetSink): void {
+    if (this.loop === undefined) return;
+    const at = this.loop + Loop.open;
+    sink.i32(0);
+    sink.i32(0);
+    sink.access(Op.I32_LOAD, 2, this.#memory, at);
+    sink.i32(1);
+    sink.plain(Op.I32_ADD);
+    sink.access(Op.I32_STORE, 2, this.#memory, at);
+  }
+}
+
 export interface StreamTargets {
   /** Whether loops that store can be followed: only where one id alone means invalid bytes. */
   followsStores: boolean;
@@ -103,6 +130,8 @@ export class LoopStreams {
   readonly #state: WalkState;
   readonly #targets: StreamTargets;
   #accesses: LoopAccess[] | undefined;
+  /** Notes before the loop at hand that it has begun. */
+  #begin: LoopBegin | undefined;
 
   constructor(state: WalkState, targets: StreamTargets) {
     this.#state = state;
@@ -111,9 +140,11 @@ export class LoopStreams {
     this.#progressions.locals = state.locals;
   }
 
-  /** A loop begins. */
-  enter(): void {
+  /** A loop begins. Returns what notes that, to be inserted before it. */
+  enter(): Insertion {
     this.#accesses = [];
+    this.#begin = new LoopBegin(this.#targets.memory);
+    return this.#begin;
   }
 
   /** Something that cannot wait happens in the loop. */
@@ -148,8 +179,11 @@ export class LoopStreams {
     const stored = accesses.filter(({ place }) => isStore(place));
     if (stored.length > 0 && !this.#targets.followsStores) return undefined;
     if (!storesAreApart(accesses, streams)) return undefined;
-    const at = this.#targets.table.add([accesses.length, runs, ...wordsOf(accesses, streams)]);
+    const { site } = accesses[0].place;
+    const words = [accesses.length, runs, 0, site, ...wordsOf(accesses, streams)];
+    const at = this.#targets.table.add(words);
     if (at === undefined) return undefined;
+    if (this.#begin !== undefined) this.#begin.loop = at;
     for (const { steps } of accesses) for (const step of steps) step.isLeftOut = true;
     const trips = this.#progressions.countTrips(control, end, counted, temporaries);
     const stores = stored.map(({ place }) => place);

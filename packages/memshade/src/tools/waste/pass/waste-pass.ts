@@ -84,6 +84,8 @@ export class WastePass implements ToolPass {
   /** Locals with the place and the context that asked the function at hand, which only passes that on; NO_LOCAL: not needed yet. */
   #asker = NO_LOCAL;
   #askerNode = NO_LOCAL;
+  /** Where the block opened last begins. */
+  #opened = 0;
   /** First site followed inline in the block at hand. */
   #leader = 0;
   readonly #extraLocals = new Map<number, number>();
@@ -182,9 +184,13 @@ export class WastePass implements ToolPass {
     this.#beginBlock();
   }
 
+  enterBlock(start: number): void {
+    this.#opened = start;
+  }
+
   enterLoop(body: number): void {
     this.#beginBlock();
-    this.#streams?.enter();
+    if (this.#streams !== undefined) this.#add(this.#opened, this.#streams.enter());
     // Clauses of a `try_table` may lead here.
     this.#nodeCalls?.caught(body);
   }

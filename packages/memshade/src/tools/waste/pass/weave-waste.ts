@@ -294,11 +294,11 @@ class WasteWeaver {
     return {
       copy: target("copying"),
       fill: target("filling"),
-      arrived: target("hostWrote"),
+      arrived: target("initialized"),
       left: target("left"),
       init: target("initialized"),
-      initPiece: target("initializing"),
-      initBuffer: {
+      arrivingPiece: target("initializing"),
+      pieceBuffer: {
         memory: this.#around.shadowMemory,
         address: this.#plan.layout.control + Control.initBytes,
         bytes: INIT_BUFFER_BYTES,
@@ -318,6 +318,8 @@ class WasteWeaver {
       inline: base64Of(pass.inline),
       leaders: base64Of(pass.leaders),
       frames: base64Of(pass.frames),
+      loops: this.#loopTable.address,
+      loopsEnd: this.#loopTable.endBytes,
       ...(framed === undefined ? {} : { slots: base64Of(encodeSlots(framed)) }),
       ...(contexts === undefined ? {} : { hostWord: this.#frameTargets.hostWord }),
       exportsMemory: isVisible,

@@ -12,6 +12,7 @@ import {
   storeFigures,
 } from "./figures.ts";
 import { FrameReader } from "./read-frames.ts";
+import { type OpenLoop, readOpenLoops } from "./open-loops.ts";
 import { type ObjectFigures, readObjects } from "./read-objects.ts";
 import {
   type PairFigures,
@@ -31,6 +32,8 @@ export interface WasteContents {
   pairs: PairFigures[];
   reallocations: ReallocationFigures[];
   objects: ObjectFigures[];
+  /** Loops that were cut short. */
+  openLoops: OpenLoop[];
   outside: number;
   keysLost: number;
   /** Seldom used contexts that are left out, and the accesses that they had. */
@@ -91,6 +94,7 @@ export class WasteReader {
       pairs: readPairs(tables, storePaths, loadPaths, places),
       reallocations: readReallocations(tables, places),
       objects: readObjects(tables, places, storePaths, exitVisible),
+      openLoops: readOpenLoops(tables, sites),
       outside: controlWord(tables, Control.outside),
       keysLost: controlWord(tables, Control.keysLost) + (framed?.accessesLost ?? 0),
       contextsLeft: framed?.contextsLeft ?? 0,

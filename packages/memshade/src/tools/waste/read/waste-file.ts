@@ -52,12 +52,19 @@ export function wasteFile(
   const isPrecise = options.engine === "full";
   for (const { index, info, original, contents } of modules) {
     const ipsOf = locator(index, original, linesOf);
+    const cut = runsCutShort(contents);
     const storeAt = new Map<string, number>();
     const loadAt = new Map<string, number>();
     for (const figures of merge(contents.map((c) => c.stores)))
-      storeAt.set(pathKey(figures.path), stores.push(storeOf(figures, ipsOf(figures.path), options)) - 1);
+      storeAt.set(
+        pathKey(figures.path),
+        stores.push({ ...storeOf(figures, ipsOf(figures.path), options), ...cut.of(figures.path) }) - 1,
+      );
     for (const figures of merge(contents.map((c) => c.loads)))
-      loadAt.set(pathKey(figures.path), loads.push(loadOf(figures, ipsOf(figures.path), isPrecise)) - 1);
+      loadAt.set(
+        pathKey(figures.path),
+        loads.push({ ...loadOf(figures, ipsOf(figures.path), isPrecise), ...cut.of(figures.path) }) - 1,
+      );
     const endAt = new Map<string, number>();
     const endOf = (path: number[]): number => {
       const key = pathKey(path);
@@ -75,7 +82,8 @@ export function wasteFile(
         ...objectsOf(figures, ipsOf(figures.path), typeAt),
         deadBy: writersOf(figures.deadBy, storeAt),
       });
-    said.push({ name: info.name, sentences: [...sentencesOfTool(info, "waste"), ...sentencesOf(contents)] });
+    const sentences = [...sentencesOfTool(info, "waste"), ...sentencesOf(contents), ...cut.sentences(ipsOf)];
+    said.push({ name: info.name, sentences });
   }
   stores.forEach((store, first) => {
     if (isPrecise && store.dead_exit > 0)
@@ -110,6 +118,35 @@ export function wasteFile(
     ...(options.objects ? { objects } : {}),
     notTracked: sentencesOfModules(said),
   };
+}
+
+/** Loops that a sentence names at most. */
+const NAMED_LOOPS = 5;
+
+/** Runs of loops that did not end before the figures were taken, by the first of their accesses. */
+function runsCutShort(contents: readonly WasteContents[]) {
+  const loops = merge(contents.map(({ openLoops }) => openLoops));
+  const runsAt = new Map(loops.flatMap(({ path, runs }) => path.map((offset) => [offset, runs])));
+  return {
+    of([offset]: readonly number[]): { incomplete?: number } {
+      const incomplete = runsAt.get(offset);
+      return incomplete === undefined ? {} : { incomplete };
+    },
+    sentences(ipsOf: (path: readonly number[]) => WasteIp[]): string[] {
+      if (loops.length === 0) return [];
+      const names = loops.slice(0, NAMED_LOOPS).map(({ path }) => nameOf(ipsOf(path)[0], path[0]));
+      if (loops.length > names.length) names.push(`${loops.length - names.length} more`);
+      const runs = loops.reduce((total, loop) => total + loop.runs, 0);
+      return [
+        `${runs === 1 ? "A run of a loop" : `${runs} runs of loops`} did not end: what accesses did there is not counted (${names.join(", ")}). With --pairs it is.`,
+      ];
+    },
+  };
+}
+
+function nameOf({ function: name, file, line }: WasteIp, offset: number): string {
+  const place = file === undefined || line === undefined ? `+0x${offset.toString(16)}` : `${file}:${line}`;
+  return name === undefined ? place : `${name} ${place}`;
 }
 
 function storeOf(figures: StoreFigures, ips: WasteIp[], options: WasteFileOptions): WasteStore {

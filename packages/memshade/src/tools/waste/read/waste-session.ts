@@ -57,7 +57,7 @@ export class WasteSession implements ToolSession {
       else reader.reset();
   }
 
-  snapshot(_end: RunEnd, facts: RunFacts): ToolSnapshot {
+  snapshot(end: RunEnd, facts: RunFacts): ToolSnapshot {
     const contents = [...this.#instances.values()].flatMap(({ module, reader, exitVisible, contents }) => {
       const left = contents ?? reader?.read(exitVisible);
       return left === undefined ? [] : { module, contents: left };
@@ -92,6 +92,7 @@ export class WasteSession implements ToolSession {
     if (notRecorded.length > 0) file.notRecorded = notRecorded;
     const reasons = notRecorded.map(({ name, reason }) => named(name, reason));
     file.notTracked.push(...reasons);
+    if (end.kind === "trap" && options.engine === "brief") file.notTracked.push(TRAPPED);
     return {
       description: options,
       file: { name: WASTE_FILE, contents: wasteText(file) },
@@ -101,6 +102,9 @@ export class WasteSession implements ToolSession {
     };
   }
 }
+
+const TRAPPED =
+  "The program trapped: accesses behind the trap in its basic block count once, though they did not happen. With --pairs they do not.";
 
 /** The host reads what a library leaves in memory, and nobody what a command leaves. */
 function isVisibleAtExit(info: InstrumentedInfo): boolean {

@@ -139,7 +139,11 @@ export class IntervalPass implements ToolPass {
     const access = ACCESS_KIND[op];
     const both = access === AccessKind.Rmw || access === AccessKind.Cmpxchg;
     const kinds = both ? Kind.Both : access === AccessKind.Store ? Kind.Written : Kind.Read;
-    const offset = (stack.offset[at] + displacement) | 0;
+    // In a memory of 32 bits distances are those of addresses that wrap around.
+    const isWide = this.#targets.memory64 && base !== CONSTANT;
+    const offset = isWide
+      ? stack.offset[at] + (displacement >>> 0)
+      : (stack.offset[at] + displacement) | 0;
     const group = this.#marks.access(base, offset, size, kinds, hint >= size);
     if (group === undefined) return;
     group.local = base === CONSTANT ? NO_LOCAL : keepAddress(this.#state, at, op, start);

@@ -102,8 +102,12 @@ export class WorkingSetSession implements ToolSession {
     for (const instance of this.#instances) instance.forgotten = read(instance).records.length;
   }
 
-  snapshot(_end: RunEnd, facts: RunFacts): ToolSnapshot {
-    const readings = this.#instances.map((instance) => ({ instance, readings: read(instance) }));
+  snapshot(end: RunEnd, facts: RunFacts): ToolSnapshot {
+    const readings = this.#instances.map((instance) => ({
+      instance,
+      readings: read(instance),
+      incomplete: isCutShort(instance, end),
+    }));
     const [first] = this.#instances;
     const { workingset = {} } = this.#options;
     const options = {
@@ -119,6 +123,7 @@ export class WorkingSetSession implements ToolSession {
     const lost = readings.reduce((sum, { readings: { lost } }) => sum + lost, 0);
     const notTracked = [
       ...(lost > 0 ? [`${lost} snapshots of the working set found no room and are missing.`] : []),
+      ...(readings.some(({ incomplete }) => incomplete) ? [CUT_SHORT] : []),
       ...new Set(
         readings.flatMap(({ instance, readings }) => {
           const name = facts.modules[instance.module]?.name ?? "module";
@@ -136,7 +141,10 @@ export class WorkingSetSession implements ToolSession {
       unit,
       options: { ...options, ...locality },
       modules: facts.modules.map(namedModuleOf),
-      instances: readings.map(({ instance, readings }) => describe(instance, readings, facts.linesOf)),
+      instances: readings.map(({ instance, readings, incomplete }) => ({
+        ...describe(instance, readings, facts.linesOf),
+        ...(incomplete ? { incomplete } : {}),
+      })),
       notTracked,
     };
     return {
@@ -149,6 +157,15 @@ export class WorkingSetSession implements ToolSession {
       notTracked,
     };
   }
+}
+
+const CUT_SHORT =
+  "The program was stopped in the middle: the last interval of its working set is incomplete. Accesses since it began, or since the host was called last, may be missing from the time, and lines that were about to be touched may be counted.";
+
+/** Whether the program was not where it tells its host what it has counted. Exceptions pass through such places. */
+function isCutShort({ reader, layout }: SessionInstance, { kind }: RunEnd): boolean {
+  if (reader === undefined) return false;
+  return kind === "trap" || (kind === "signal" && layout.unit === "accesses");
 }
 
 function read(instance: SessionInstance): Readings {

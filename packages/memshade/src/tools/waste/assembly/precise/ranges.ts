@@ -53,7 +53,7 @@ function endRange(address: u32, size: u32): void {
   endStore(address, size, storeKey(load<u32>(CONTROL, Control.storeSite)));
 }
 
-/** Before `memory.init`: `size` of its bytes are at Control.initBytes; `done` of them came before. */
+/** Before `memory.init` or a copy from another memory: `size` of the bytes are at Control.initBytes; `done` of them came before. */
 export function initializing(address: u32, size: u32, done: u32): void {
   if (done === 0) beginStore(address, size);
   for (let i: u32 = 0; i < size; i++) {
@@ -62,7 +62,7 @@ export function initializing(address: u32, size: u32, done: u32): void {
   }
 }
 
-/** Behind `memory.init`. */
+/** Behind that. */
 export function initialized(address: u32, size: u32): void {
   if (outside(address, size)) return;
   if (size === 0) beginStore(address, size);
@@ -86,7 +86,7 @@ export function hostRead(address: u32, size: u32): void {
   }
 }
 
-/** The host wrote on behalf of the call at hand, or a copy from another memory: that is not compared with what was there. */
+/** The host wrote on behalf of the call at hand: that is not compared with what was there. */
 export function hostWrote(address: u32, size: u32): void {
   if (outside(address, size)) return;
   beginStore(address, size);

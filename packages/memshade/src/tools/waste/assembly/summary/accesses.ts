@@ -1,6 +1,6 @@
 // Loads and stores in summary mode, exact to the byte. Plain ones do most of their work inline, and call what is here where the
 // shadow says that something happened.
-import { bump, fewAreRead, isValid, overwrite, readFew, readRange, resolveFew } from "./bytes";
+import { bump, fewAreRead, fewAreValid, overwrite, readFew, readRange, resolveFew } from "./bytes";
 import { markDirty, showsZeros } from "../dirty";
 import { recordOfStore, storeRecord } from "./ids";
 import { CONTROL, COVERED, LOADS, LOAD_SHIFT, programLoad8 } from "../imports";
@@ -69,7 +69,7 @@ export function loaded(address: u32, size: u32, site: u32, _float: u32): void {
 
 /** A store whose operand equals what is there, before the store. The bytes follow where all stores of a site are one size. */
 export function same(address: u32, size: u32, site: u32): void {
-  if (isValid(address, size)) bump(recordOfStore(site) + Store.silent, 1);
+  if (fewAreValid(address, size)) bump(recordOfStore(site) + Store.silent, 1);
 }
 
 // Stores by a function: the operand's bytes are kept before and compared behind.
@@ -93,7 +93,7 @@ export function stored(address: u32, size: u32, site: u32, _float: u32): void {
   const equal =
     programBits(address, min<u32>(size, 8)) === kept0 &&
     (size <= 8 || programBits(address + 8, size - 8) === kept1);
-  if (equal && isValid(address, size)) bump(storeRecord(site) + Store.silent, 1);
+  if (equal && fewAreValid(address, size)) bump(storeRecord(site) + Store.silent, 1);
   markDirty(address, size);
   overwrite(address, size, site);
 }

@@ -221,9 +221,9 @@ function idsAt(at: usize, size: u32): v128 {
   return size === 2 ? v128.load32_zero(at) : size === 4 ? v128.load64_zero(at) : v128.load(at);
 }
 
-/** Whether no byte of a range is invalid. */
+/** Whether none of 1, 2, 4, 8 or 16 bytes is invalid. */
 @inline
-export function isValid(address: u32, size: u32): bool {
+export function fewAreValid(address: u32, size: u32): bool {
   const at: usize = address << 1;
   if (size === 1) return !isInvalid(idAt(address));
   if (ZERO_IS_VALID !== 0 && size <= 8)
@@ -231,12 +231,15 @@ export function isValid(address: u32, size: u32): bool {
   if (size === 2) return isValidWord(load<u32>(at) | 0xffffffff00000000);
   if (size === 4) return isValidWord(load<u64>(at));
   if (size === 8) return isValidWord(load<u64>(at)) && isValidWord(load<u64>(at, 8));
-  return isValidRange(address, size);
+  return areValid(address, size);
 }
 
-function isValidRange(address: u32, size: u32): bool {
-  for (let i: u32 = 0; i < size; i++) if (isInvalid(idAt(address + i))) return false;
-  return true;
+/** Whether no byte of a range is invalid. */
+export function areValid(address: u32, size: u32): bool {
+  let at: usize = address << 1;
+  for (const end = at + ((size & ~3) << 1); at !== end; at += 8) if (!isValidWord(load<u64>(at))) return false;
+  const behind: u64 = (<u64>-1) << ((size & 3) << 4);
+  return (size & 3) === 0 || isValidWord(load<u64>(at) | behind);
 }
 
 export function setRange(address: u32, size: u32, id: u32): void {

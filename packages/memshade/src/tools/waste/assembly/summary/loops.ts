@@ -1,6 +1,5 @@
 // Loops that have ended. Each of their accesses is a stream: one access per trip, each a stride behind the one before. What is known
-// of streams when a module is rewritten stands in a table, which `tools/waste/pass/loop-streams.ts` writes: two words per loop, then two
-// per stream. The loop says where they ended. What they did to the shadow is done here, as if the loop had been distributed (Allen and
+// of streams when a module is rewritten stands in a table, which `tools/waste/pass/loop-streams.ts` writes. The loop says where they ended. What they did to the shadow is done here, as if the loop had been distributed (Allen and
 // Kennedy): one stream behind the other where each byte sees its accesses in the same order, else by turns.
 import { fresh1, fresh16, fresh2, fresh4, fresh8, loadRecord } from "./accesses";
 import {
@@ -20,16 +19,18 @@ import {
 import { idOfKey, isAssigned, isNone, readsOf, overflow } from "./ids";
 import { markDirty, showsZeros } from "../dirty";
 import { CONTROL, FRAMED, RECORD_SHIFT, STORES } from "../imports";
-import { Control, Load, STREAM_END_BYTES } from "../layout.generated";
+import {
+  Control,
+  LOOP_BYTES,
+  LOOP_STREAM_BYTES,
+  Load,
+  Loop,
+  STREAM_END_BYTES,
+} from "../layout.generated";
 
-/** Of a loop in the table: how many streams; where the runs of its block are counted, from the base of counters; streams. */
-const LOOP_STREAMS: usize = 0;
-const LOOP_RUNS: usize = 4;
-const LOOP_FIRST: usize = 8;
-/** Of a stream there: what it is, and its stride. */
+/** Of a stream in the table: what it is, and its stride. */
 const WHAT: usize = 0;
 const STRIDE: usize = 4;
-const WORDS_BYTES: usize = 8;
 const SIZE_BITS: u32 = 31;
 const STORE_BIT: u32 = 32;
 /** The stride is said with where the stream ended. */
@@ -115,8 +116,9 @@ function overlap(one: usize, other: usize): bool {
 
 /** A loop of the table has ended after `trips` runs of its block. Counters and records are counted from `base`. */
 export function looped(trips: u32, loop: u32, base: u32): void {
-  const count = load<u32>(loop, LOOP_STREAMS);
-  bump(base + load<u32>(loop, LOOP_RUNS), trips);
+  const count = load<u32>(loop, Loop.streams);
+  bump(base + load<u32>(loop, Loop.runs), trips);
+  store<u32>(loop, load<u32>(loop, Loop.open) - 1, Loop.open);
   if (trips === 0) return;
   fetch(loop, count, trips, base);
   if (trips <= SHORT) takeTurns(0, count, trips);
@@ -125,7 +127,7 @@ export function looped(trips: u32, loop: u32, base: u32): void {
 
 function fetch(loop: usize, count: u32, trips: u32, base: u32): void {
   for (let i: u32 = 0; i < count; i++) {
-    const from = loop + LOOP_FIRST + i * WORDS_BYTES;
+    const from = loop + LOOP_BYTES + i * LOOP_STREAM_BYTES;
     const end = CONTROL + Control.ends + i * STREAM_END_BYTES;
     const at = stream(i);
     const what = load<u32>(from, WHAT);

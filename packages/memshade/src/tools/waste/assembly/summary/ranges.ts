@@ -1,6 +1,6 @@
 // Ranges in summary mode: bulk instructions, data segments, and the host.
 import { loadRecord, outside } from "./accesses";
-import { bump, hostReadsAll, isValid, overwrite, readRange, setInit } from "./bytes";
+import { areValid, bump, hostReadsAll, overwrite, readRange, setInit } from "./bytes";
 import { NO_LINE, markDirty, showZeros, takeDirty } from "../dirty";
 import { storeRecord } from "./ids";
 import { CONTROL, COVERED, programLoad64, programLoad8 } from "../imports";
@@ -11,7 +11,7 @@ export function writeRange(address: u32, size: u32, site: u32, equal: bool): voi
   const record = storeRecord(site);
   bump(record + Store.stores, 1);
   bump(record + Store.written, size);
-  if (equal && size !== 0 && isValid(address, size)) {
+  if (equal && size !== 0 && areValid(address, size)) {
     bump(record + Store.silent, 1);
     bump(record + Store.silentBytes, size);
   }
@@ -67,7 +67,7 @@ export function filling(address: u32, value: u32, size: u32): void {
 
 let initEqual = false;
 
-/** Before `memory.init`: `size` of its bytes are at Control.initBytes; `done` of them came before. */
+/** Before `memory.init` or a copy from another memory: `size` of the bytes are at Control.initBytes; `done` of them came before. */
 export function initializing(address: u32, size: u32, done: u32): void {
   if (done === 0) initEqual = true;
   for (let i: u32 = 0; i < size; i++) {
@@ -76,7 +76,7 @@ export function initializing(address: u32, size: u32, done: u32): void {
   }
 }
 
-/** Behind `memory.init`. */
+/** Behind that. */
 export function initialized(address: u32, size: u32): void {
   if (outside(address, size)) return;
   const site = load<u32>(CONTROL, Control.storeSite);
@@ -93,7 +93,7 @@ export function hostRead(address: u32, size: u32): void {
   if (!outside(address, size)) readRange(address, size);
 }
 
-/** The host, or a copy from another memory, wrote: that is not compared with what was there. */
+/** The host wrote: that is not compared with what was there. */
 export function hostWrote(address: u32, size: u32): void {
   if (!outside(address, size)) writeRange(address, size, load<u32>(CONTROL, Control.storeSite), false);
 }

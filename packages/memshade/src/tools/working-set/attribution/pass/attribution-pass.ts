@@ -224,7 +224,7 @@ export class AttributionPass implements ToolPass {
   #pushLine(sink: SnippetSink, local: number, constant: number): void {
     const { memory64, lines } = this.#targets;
     if (local === NO_LOCAL) sink.i32((constant >>> 0) >>> LINE_SHIFT);
-    else writeLine(sink, memory64, local, constant | 0, lines);
+    else writeLine(sink, memory64, local, constant >>> 0, lines);
   }
 
   /** Ones for the bytes of an access. */

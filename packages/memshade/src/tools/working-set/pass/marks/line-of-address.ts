@@ -6,7 +6,10 @@ export const LINE_SHIFT = 6;
 
 const SELECT = 0x1b;
 
-/** Writes code for the line of the address in a local plus a constant: `beyond` for those above 4 GiB. */
+/**
+ * Writes code for the line of the address in a local plus a constant, which may be negative: `beyond` for those above 4 GiB of a
+ * 64-bit memory.
+ */
 export function writeLine(
   sink: SnippetSink,
   memory64: boolean,
@@ -17,7 +20,7 @@ export function writeLine(
   if (!memory64) {
     sink.local(Op.LOCAL_GET, local);
     if (displacement !== 0) {
-      sink.i32(displacement);
+      sink.i32(displacement | 0);
       sink.plain(Op.I32_ADD);
     }
     sink.i32(LINE_SHIFT);
@@ -27,7 +30,7 @@ export function writeLine(
   const shifted = (bits: number): void => {
     sink.local(Op.LOCAL_GET, local);
     if (displacement !== 0) {
-      sink.i64(BigInt(displacement >>> 0));
+      sink.i64(BigInt(displacement));
       sink.plain(Op.I64_ADD);
     }
     sink.i64(BigInt(bits));

@@ -34,7 +34,7 @@ export class MarkPlaces {
 
   #markPlaces({ local, held }: PlaceGroup, marks: Mark[], tested: TestedMarks | undefined): Insertion[] {
     const mark = ({ offset, kinds }: Mark): Insertion => ({
-      write: (sink) => this.#writer.mark(sink, local, (offset - held) | 0, kinds),
+      write: (sink) => this.#writer.mark(sink, local, offset - held, kinds),
     });
     if (tested === undefined) return marks.map(mark);
     const { always, unaligned, offset, mask } = tested;
