@@ -1,5 +1,5 @@
 import { readU64Leb, skipLeb32 } from "../../bytes/leb128.ts";
-import { skipOpcode } from "../../wasm/index.ts";
+import { type MemoryType, skipOpcode } from "../../wasm/index.ts";
 
 const HAS_MEMORY_INDEX = 0x40;
 
@@ -26,4 +26,10 @@ export function hasLongDisplacement(bytes: Uint8Array, start: number): boolean {
 export function skipDisplacement(bytes: Uint8Array, pos: number): number {
   while (bytes[pos] > 127) pos++;
   return pos + 1;
+}
+
+/** The most bytes that a memory can have as it is declared; infinite where only the engine has a limit. */
+export function declaredBytes({ maximum, pageSizeLog2, index64 }: MemoryType): number {
+  if (maximum !== undefined) return maximum * 2 ** pageSizeLog2;
+  return index64 ? Number.POSITIVE_INFINITY : 2 ** 32;
 }

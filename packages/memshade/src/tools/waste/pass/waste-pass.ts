@@ -1,6 +1,6 @@
 import { CallFrames } from "../../../contexts/frames/call-frames.ts";
 import type { ToolPass, WalkState } from "../../../rewrite/tool.ts";
-import { hasLongDisplacement } from "../../../rewrite/walk/displacements.ts";
+import { declaredBytes, hasLongDisplacement } from "../../../rewrite/walk/displacements.ts";
 import { keepAddress } from "../../../rewrite/walk/keep-address.ts";
 import { NO_LOCAL } from "../../../rewrite/walk/operand-stack.ts";
 import { CONSTANT, ValueClass } from "../../../rewrite/walk/value-numbers.ts";
@@ -16,6 +16,7 @@ import {
   IMMEDIATE_KIND,
   ImmediateKind,
   importsOf,
+  memoryType,
   OPCODE_NAME,
   opcodeIdAt,
   skipImmediates,
@@ -65,6 +66,8 @@ export class WastePass implements ToolPass {
   #lastLooked = 0;
   /** Imported functions of which it is known what they read and write. */
   readonly #exact: ReadonlySet<number>;
+  /** Most that the memory can have as the module declares it. */
+  readonly #declaredBytes: number;
   readonly followedGlobal: number;
   /** A bit per site: followed inline; begins a block of them. */
   readonly inline: Uint8Array;
@@ -108,6 +111,7 @@ export class WastePass implements ToolPass {
     const framed = summary?.framed;
     if (framed !== undefined) this.#callFrames = new CallFrames(framed.frames);
     const { module } = around;
+    this.#declaredBytes = declaredBytes(memoryType(module, around.memory));
     if (targets.nodes !== undefined)
       this.#nodeCalls = new NodeCalls(targets.nodes, module.importedTagCount + module.tags.length > 0);
     this.#wrappers = new Set(around.allocator.wrappers);
@@ -155,8 +159,9 @@ export class WastePass implements ToolPass {
     const site = this.#siteAt(start);
     const { stack, values } = this.#state;
     const { memory64, module } = this.#around;
-    if (memory64 && hasLongDisplacement(module.bytes, start)) {
-      // No memory that is followed reaches there.
+    const isLong = memory64 && hasLongDisplacement(module.bytes, start);
+    // No memory that is followed reaches there. Engines that see it say so, even where another trap would be as right.
+    if (isLong || (displacement >>> 0) + ACCESS_BYTES[op] > this.#declaredBytes) {
       this.#streams?.abandon();
       return;
     }
