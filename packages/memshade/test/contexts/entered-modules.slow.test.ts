@@ -18,6 +18,8 @@ import { type EnteredExports, enteredModule } from "./support/entered-module.ts"
 const FIRST = Number(process.env.MEMSHADE_SEED ?? 1);
 const COUNT = Number(process.env.MEMSHADE_RUNS ?? 40);
 
+const ALLOCATOR = "malloc=malloc,free=free";
+
 /** Another module, whose function is handed on and must stay the same. */
 const LIBRARY = new WebAssembly.Module(
   wat('(module (import "host" "log" (func $log)) (func (export "other") (call $log)))') as BufferSource,
@@ -154,11 +156,8 @@ it(`${COUNT} modules show the host the same functions, and tell of each way in w
       const counted = new Run(countNaively(bytes));
       counted.play(seed, tailCalls, naively);
       dead += counted.dead;
-      for (const { name, options } of [
-        ...some(TOOL_VARIANTS, seed),
-        ...some(heapVariants("malloc=f0,free=f1"), seed),
-      ]) {
-        const { bytes: rewritten, info } = instrument(bytes, { ...options, allocator: undefined });
+      for (const { name, options } of some([...TOOL_VARIANTS, ...heapVariants(ALLOCATOR)], seed)) {
+        const { bytes: rewritten, info } = instrument(bytes, options);
         const run = new Run(rewritten, info);
         const looks = options.tools?.includes("workingset") === true;
         run.play(seed, tailCalls, (each) => (looks ? accessesOf(each) : 0));

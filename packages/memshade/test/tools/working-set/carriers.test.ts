@@ -39,7 +39,9 @@ function carriersIn(options: InstrumentOptions): number[] {
     const was = functionType(before, index);
     // What the host calls is in the old place, and the function itself, of the same name, elsewhere.
     const all = [...names.keys()].filter((other) => names.get(other) === names.get(index));
-    const is = [index, ...all].map((each) => functionType(after, each)).find(({ params }) => params.length > was.params.length);
+    const is = [index, ...all]
+      .map((each) => functionType(after, each))
+      .find(({ params }) => params.length > was.params.length);
     if (is === undefined) return [];
     expect(is).toEqual({ ...was, params: [...was.params, I32], results: [...was.results, I32] });
     return [index];
