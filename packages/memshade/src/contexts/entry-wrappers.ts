@@ -81,7 +81,8 @@ export class EntryWrappers {
     else if (this.#catches) body.open("try", type.results[0]);
     for (let i = 0; i < type.params.length; i++) body.op("local.get", i);
     if (carried >= 0) body.op("global.get", carried);
-    return body.op(tailCalls ? "return_call" : "call").unfinished();
+    // What hands on a word ends in no tail call.
+    return body.op(tailCalls && carried < 0 ? "return_call" : "call").unfinished();
   }
 
   /** Tells those that listen of the host, but not of the module's own calls. */

@@ -87,6 +87,21 @@ describe("functions that carry the countdown", () => {
     expect(functionType(decodeModule(bytes), 0).results).toEqual([]);
   });
 
+  it("are entered by the host in modules with tail calls too", () => {
+    const module = wat(`(module (memory 1) (type $t (func)) (table 1 funcref) (elem (i32.const 0) $far)
+      (func $far ${LOAD})
+      (func $f (export "f") ${LOAD})
+      (func (export "g") (call $f) (return_call_indirect (type $t) (i32.const 0))))`);
+    const { bytes, info } = instrument(module, { tools: ["workingset"] });
+    const { exports } = new WebAssembly.Instance(new WebAssembly.Module(bytes as BufferSource));
+    const memory = exports["memshade.workingset"] as WebAssembly.Memory;
+    const reader = new WorkingSetReader(memory, info.toolLayouts?.workingset as WorkingSetLayout);
+    (exports.f as () => void)();
+    expect(reader.read().accesses).toBe(1);
+    (exports.g as () => void)();
+    expect(reader.read().accesses).toBe(3);
+  });
+
   it("take no more parameters than engines allow", () => {
     const most = `(func $f (param ${"i32 ".repeat(1000)}) (local i32) ${LOAD})`;
     const call = `(func (export "g") (call $f ${"(i32.const 1) ".repeat(1000)}))`;
