@@ -71,7 +71,8 @@ export class EntryWrappers {
     const { followed, inside, carried, tailCalls, resultsType } = this.#around;
     const locals = followed.length + (this.#keepsInside ? 1 : 0);
     const body = new BodyBuilder(Array<number>(locals).fill(I32));
-    if (this.#keepsInside) body.op("global.get", inside).op("local.set", type.params.length + followed.length);
+    if (this.#keepsInside)
+      body.op("global.get", inside).op("local.set", type.params.length + followed.length);
     this.#announce(body);
     followed.forEach((calls, i) => {
       this.#start(body, calls, type.params.length + i);
@@ -80,7 +81,8 @@ export class EntryWrappers {
     else if (this.#catches) body.open("try", type.results[0]);
     for (let i = 0; i < type.params.length; i++) body.op("local.get", i);
     if (carried >= 0) body.op("global.get", carried);
-    return body.op(tailCalls ? "return_call" : "call").unfinished();
+    // What hands on a word ends in no tail call.
+    return body.op(tailCalls && carried < 0 ? "return_call" : "call").unfinished();
   }
 
   /** Tells those that listen of the host, but not of the module's own calls. */
@@ -123,7 +125,8 @@ export class EntryWrappers {
       body.op("rethrow", 0).end();
     }
     if (carried >= 0) body.op("global.set", carried);
-    if (this.#keepsInside) body.op("local.get", type.params.length + followed.length).op("global.set", inside);
+    if (this.#keepsInside)
+      body.op("local.get", type.params.length + followed.length).op("global.set", inside);
     return body.end().code();
   }
 }

@@ -1,7 +1,7 @@
+import type { ToolPass, WalkState } from "../rewrite/tool.ts";
 import type { AppendedFunctions } from "../rewrite/write/appended-functions.ts";
 import { BodyBuilder } from "../rewrite/write/body-builder.ts";
 import type { Insertion } from "../rewrite/write/insertions.ts";
-import type { ToolPass, WalkState } from "../rewrite/tool.ts";
 import * as Op from "../wasm/op.generated.ts";
 
 /**

@@ -18,10 +18,17 @@ import { type EnteredExports, enteredModule } from "./support/entered-module.ts"
 const FIRST = Number(process.env.MEMSHADE_SEED ?? 1);
 const COUNT = Number(process.env.MEMSHADE_RUNS ?? 40);
 
+const ALLOCATOR = "malloc=malloc,free=free";
+
 /** Another module, whose function is handed on and must stay the same. */
 const LIBRARY = new WebAssembly.Module(
   wat('(module (import "host" "log" (func $log)) (func (export "other") (call $log)))') as BufferSource,
 );
+
+interface Rewritten {
+  bytes: Uint8Array;
+  info?: InstrumentedInfo;
+}
 
 type Plain = (...operands: unknown[]) => unknown;
 
@@ -35,14 +42,18 @@ class Run {
   readonly functions: Plain[] = [];
   /** What is known after each call. */
   readonly noted: number[] = [];
+  readonly #first: Run | undefined;
   #callsBack = false;
 
-  constructor(bytes: Uint8Array, info?: InstrumentedInfo) {
+  /** `first`: a run of a module whose functions this one imports. */
+  constructor(bytes: Uint8Array, info?: InstrumentedInfo, first?: Run) {
     this.info = info;
+    this.#first = first;
     const library = new WebAssembly.Instance(LIBRARY, { host: { log: () => this.#log() } });
     const other = library.exports.other as Plain;
-    const imports = { host: { log: () => this.#log(), other } };
-    this.functions.push(other);
+    const imports: WebAssembly.Imports = { host: { log: () => this.#log(), other } };
+    if (first !== undefined) imports.first = first.exports as never;
+    this.functions.push(other, ...(first === undefined ? [] : [first.exports.pure]));
     const module = new WebAssembly.Module(bytes as BufferSource);
     const guarded = info && guardImports(imports, WebAssembly.Module.imports(module), info);
     const instance = new WebAssembly.Instance(module, guarded?.imports ?? imports);
@@ -72,6 +83,7 @@ class Run {
       const called = choices.chance(50)
         ? (this.exports[choices.of(named)] as Plain)
         : choices.of(this.functions.filter((each) => each !== this.exports.take));
+      this.#first?.exports.refuel();
       this.#call(() => this.exports.refuel());
       const take = this.exports.take as Plain | undefined;
       // What only the host has put into a table counts as entered by the host.
@@ -154,11 +166,8 @@ it(`${COUNT} modules show the host the same functions, and tell of each way in w
       const counted = new Run(countNaively(bytes));
       counted.play(seed, tailCalls, naively);
       dead += counted.dead;
-      for (const { name, options } of [
-        ...some(TOOL_VARIANTS, seed),
-        ...some(heapVariants("malloc=f0,free=f1"), seed),
-      ]) {
-        const { bytes: rewritten, info } = instrument(bytes, { ...options, allocator: undefined });
+      for (const { name, options } of some([...TOOL_VARIANTS, ...heapVariants(ALLOCATOR)], seed)) {
+        const { bytes: rewritten, info } = instrument(bytes, options);
         const run = new Run(rewritten, info);
         const looks = options.tools?.includes("workingset") === true;
         run.play(seed, tailCalls, (each) => (looks ? accessesOf(each) : 0));
@@ -170,4 +179,29 @@ it(`${COUNT} modules show the host the same functions, and tell of each way in w
     }
   }
   expect(dead).toBeGreaterThan(COUNT * 4);
+});
+
+it(`${COUNT >> 2} pairs of modules, linked by functions and tables, are told of too`, () => {
+  for (let seed = FIRST; seed < FIRST + (COUNT >> 2); seed++) {
+    const { text, tailCalls } = enteredModule(seed, ['(import "first" "pure" (func $more0))']);
+    const modules = [wat(enteredModule(seed + COUNT).text), wat(text)];
+    const play = (rewrite: (bytes: Uint8Array) => Rewritten, accesses: (run: Run) => number): Run => {
+      const [first, second] = modules.map(rewrite);
+      const one = new Run(first.bytes, first.info);
+      const two = new Run(second.bytes, second.info, one);
+      two.play(seed, tailCalls, () => accesses(one) + accesses(two));
+      return two;
+    };
+    const plain = play(
+      (bytes) => ({ bytes }),
+      () => 0,
+    );
+    const counted = play((bytes) => ({ bytes: countNaively(bytes) }), naively);
+    for (const { name, options } of some([...TOOL_VARIANTS, ...heapVariants(ALLOCATOR)], seed)) {
+      const looks = options.tools?.includes("workingset") === true && options.workingset?.unit !== "wall";
+      const run = play((bytes) => instrument(bytes, options), looks ? accessesOf : () => 0);
+      expect(run.identities, `${name}, seed ${seed}`).toEqual(plain.identities);
+      if (looks) expect(run.noted, `${name}, seed ${seed}`).toEqual(counted.noted);
+    }
+  }
 });

@@ -68,17 +68,15 @@ export class CallFrames {
       insertions.add(start, { write: (sink) => snippets.keepHost(sink, host) });
       insertions.add(end, { write: (sink) => snippets.returned(sink, host, leaves || leavesForGood) });
     }
+    const hostSlot = treatment === CallTreatment.KeepHost ? this.#callersSlot() : NO_LOCAL;
     insertions.add(start, { write: (sink) => snippets.call(sink, local, slot) });
-    if (treatment === CallTreatment.Host)
-      insertions.add(start, { write: (sink) => snippets.callHost(sink, leaves) });
-    if (treatment === CallTreatment.KeepHost) {
-      const callersSlot = this.#hasFrame ? this.#callersSlot() : local;
-      insertions.add(start, { write: (sink) => snippets.callHost(sink, leaves, callersSlot) });
-    }
+    if (treatment === CallTreatment.Host || treatment === CallTreatment.KeepHost)
+      insertions.add(start, { write: (sink) => snippets.callHost(sink, leaves, hostSlot) });
   }
 
-  /** The local with the caller's slot, in a function with a frame. */
+  /** The local with the caller's slot. */
   #callersSlot(): number {
+    if (!this.#hasFrame) return this.#slotLocal();
     if (this.#askedAt === NO_LOCAL) {
       this.#askedAt = extraLocal(this.#state.temporaries, I32);
       const local = this.#askedAt;

@@ -39,7 +39,9 @@ function carriersIn(options: InstrumentOptions): number[] {
     const was = functionType(before, index);
     // What the host calls is in the old place, and the function itself, of the same name, elsewhere.
     const all = [...names.keys()].filter((other) => names.get(other) === names.get(index));
-    const is = [index, ...all].map((each) => functionType(after, each)).find(({ params }) => params.length > was.params.length);
+    const is = [index, ...all]
+      .map((each) => functionType(after, each))
+      .find(({ params }) => params.length > was.params.length);
     if (is === undefined) return [];
     expect(is).toEqual({ ...was, params: [...was.params, I32], results: [...was.results, I32] });
     return [index];
@@ -83,6 +85,21 @@ describe("functions that carry the countdown", () => {
     );
     const { bytes } = instrument(many, { tools: ["workingset"] });
     expect(functionType(decodeModule(bytes), 0).results).toEqual([]);
+  });
+
+  it("are entered by the host in modules with tail calls too", () => {
+    const module = wat(`(module (memory 1) (type $t (func)) (table 1 funcref) (elem (i32.const 0) $far)
+      (func $far ${LOAD})
+      (func $f (export "f") ${LOAD})
+      (func (export "g") (call $f) (return_call_indirect (type $t) (i32.const 0))))`);
+    const { bytes, info } = instrument(module, { tools: ["workingset"] });
+    const { exports } = new WebAssembly.Instance(new WebAssembly.Module(bytes as BufferSource));
+    const memory = exports["memshade.workingset"] as WebAssembly.Memory;
+    const reader = new WorkingSetReader(memory, info.toolLayouts?.workingset as WorkingSetLayout);
+    (exports.f as () => void)();
+    expect(reader.read().accesses).toBe(1);
+    (exports.g as () => void)();
+    expect(reader.read().accesses).toBe(3);
   });
 
   it("take no more parameters than engines allow", () => {
