@@ -12,7 +12,8 @@ import {
 } from "./support.ts";
 
 const installed = isInstalled("clang-22", "ld.lld-22", LLVM_SYMBOLIZER);
-if (!installed) console.warn("SKIPPED: programs for other machines need clang-22, ld.lld-22, llvm-symbolizer-22");
+if (!installed)
+  console.warn("SKIPPED: programs for other machines need clang-22, ld.lld-22, llvm-symbolizer-22");
 
 const MACHINES = [
   "riscv64-linux-gnu",
@@ -33,7 +34,9 @@ const answersOf = (file: string) => {
 
 const build = (machine: string, flags: string, output: string) => {
   const file = `${temporaryFolder()}/${output}`;
-  sh(`clang-22 --target=${machine} -g ${flags} -c "$P/machines.c" -o ${file}.o && ld.lld-22 ${file}.o -o ${file}`);
+  sh(
+    `clang-22 --target=${machine} -g ${flags} -c "$P/machines.c" -o ${file}.o && ld.lld-22 ${file}.o -o ${file}`,
+  );
   return file;
 };
 
