@@ -80,27 +80,31 @@ const RUNS = Number(process.env.MEMSHADE_RUNS ?? 2);
 const SEED = Number(process.env.MEMSHADE_SEED ?? 1);
 
 describe.skipIf(!isInstalled("readelf"))("rows of whatever is installed", () => {
-  it.each(installedObjects(RUNS, SEED))("%s: equal those of readelf, and are found by address", async (path) => {
-    const object = openObject(readFileSync(path));
-    const ours = new InterpretedRows(object);
-    const comparison = await compareWithReadelf(path, ours, 1);
-    expect(comparison.differences).toEqual([]);
-    expect(comparison.fdes).toBe(ours.rows.fdeCount);
-    // Tables read on demand say the same at any address as those of all rows.
-    const lazy = UnwindTable.fromObject(object, { lazy: true });
-    const extents = UnwindTable.fromObject(object, { form: "lul" });
-    const random = randomNumbers(SEED);
-    const ruleOf = ({ rules, find }: { rules: RuleSets; find: number }) =>
-      find === 0 ? "none" : `${rules.cfaRule(find)} ${rules.cfaRegister(find)} ${rules.cfaOperand(find)}`;
-    for (let count = 0; count < 2000 && ours.rows.fdeCount > 0; count++) {
-      const fde = Math.floor(random() * ours.rows.fdeCount);
-      const address = ours.base + ours.rows.fdeStarts[fde]! + Math.floor(random() * 300) - 20;
-      const [found, expected] = [lazy, extents].map((table) =>
-        ruleOf({ rules: table.rules, find: table.find(address) }),
-      );
-      expect(found, `0x${address.toString(16)}`).toBe(expected);
-    }
-  }, 600_000);
+  it.each(installedObjects(RUNS, SEED))(
+    "%s: equal those of readelf, and are found by address",
+    async (path) => {
+      const object = openObject(readFileSync(path));
+      const ours = new InterpretedRows(object);
+      const comparison = await compareWithReadelf(path, ours, 1);
+      expect(comparison.differences).toEqual([]);
+      expect(comparison.fdes).toBe(ours.rows.fdeCount);
+      // Tables read on demand say the same at any address as those of all rows.
+      const lazy = UnwindTable.fromObject(object, { lazy: true });
+      const extents = UnwindTable.fromObject(object, { form: "lul" });
+      const random = randomNumbers(SEED);
+      const ruleOf = ({ rules, find }: { rules: RuleSets; find: number }) =>
+        find === 0 ? "none" : `${rules.cfaRule(find)} ${rules.cfaRegister(find)} ${rules.cfaOperand(find)}`;
+      for (let count = 0; count < 2000 && ours.rows.fdeCount > 0; count++) {
+        const fde = Math.floor(random() * ours.rows.fdeCount);
+        const address = ours.base + ours.rows.fdeStarts[fde]! + Math.floor(random() * 300) - 20;
+        const [found, expected] = [lazy, extents].map((table) =>
+          ruleOf({ rules: table.rules, find: table.find(address) }),
+        );
+        expect(found, `0x${address.toString(16)}`).toBe(expected);
+      }
+    },
+    600_000,
+  );
 });
 
 const hasClang =

@@ -52,7 +52,12 @@ describe("tables", () => {
     const fdes = [fdeOf(0x1000, 0x35, [4]), fdeOf(0x1040, 0x20, [4])];
     const image = drawCfiObject("eh_frame", drawCfi("eh_frame", {}, fdes));
     const [whole, lazy] = [false, true].map((isLazy) => UnwindTable.fromObject(image, { lazy: isLazy }));
-    expect([0x1034, 0x1035, 0x103f, 0x1040].map((at) => lazy!.find(at) !== 0)).toEqual([true, false, false, true]);
+    expect([0x1034, 0x1035, 0x103f, 0x1040].map((at) => lazy!.find(at) !== 0)).toEqual([
+      true,
+      false,
+      false,
+      true,
+    ]);
     expect(whole!.find(0x103f)).not.toBe(0);
   });
 
