@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { loadObject } from "../../src/load/objects.ts";
-import { UnwindTable } from "../../src/unwind/index.ts";
+import { cfiStatistics, UnwindTable } from "../../src/unwind/index.ts";
 import {
   codeAddresses,
   isInstalled,
@@ -72,5 +72,6 @@ describe.skipIf(!installed)("programs for any machine are named as by llvm-symbo
     const { object } = loadObject(build("riscv64-linux-gnu", "-O1", "riscv"));
     expect(object.architecture).toBe("other");
     expect(UnwindTable.fromObject(object).rowCount).toBe(0);
+    expect(cfiStatistics(object)).toBeUndefined();
   });
 });
