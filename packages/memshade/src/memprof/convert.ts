@@ -2,7 +2,13 @@ import type { ByteSource } from "../bytes/byte-source.ts";
 import { UserError } from "../bytes/errors.ts";
 import { symbolizeRaw } from "../formats/memprof/index.ts";
 import { isIndexedProfile, readIndexed } from "../formats/memprof-indexed/index.ts";
-import { contextsOfScan, isMemprofRaw, type RawContexts, scanRaw, stacksInLlvmOrder } from "../formats/memprof-raw/index.ts";
+import {
+  contextsOfScan,
+  isMemprofRaw,
+  type RawContexts,
+  scanRaw,
+  stacksInLlvmOrder,
+} from "../formats/memprof-raw/index.ts";
 import { readFastYaml } from "../formats/memprof-text/fast-yaml.ts";
 import { isMemprofYaml } from "../formats/memprof-text/is-yaml.ts";
 import { type MemprofProfile, ProfileBuilder } from "../model/memprof/index.ts";

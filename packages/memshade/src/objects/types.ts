@@ -2,7 +2,8 @@ import type { FormatError } from "../bytes/errors.ts";
 import type { PiecewiseBytes } from "../bytes/piecewise.ts";
 import type { ObjectSymbol, SymbolTable } from "./symbol-table.ts";
 
-export type Architecture = "x86_64" | "i386" | "aarch64" | "wasm32";
+/** "other": a machine of which nothing but the symbols and the debug information can be read. */
+export type Architecture = "x86_64" | "i386" | "aarch64" | "wasm32" | "other";
 
 /**
  * Decompresses one section. `size` is the number of bytes that must come out, as the file says; it has been checked

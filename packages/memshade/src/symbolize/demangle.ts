@@ -13,8 +13,8 @@ const RUST_V0 = /^_{1,2}R[A-Z0-9]/;
 const MICROSOFT = /^\?/;
 /** wasm-ld undoes the outer layer of Rust's older names alone: `core::ptr::drop$LT$T$GT$::h<16 digits>`. */
 const HALF_DEMANGLED_RUST = /::h[0-9a-f]{16}$/;
-/** Rewriters put it in front of a function that they have replaced. */
-const REPLACED = "orig$";
+/** Emscripten's rewriters put it in front of functions that they have replaced, or made for another one. */
+const WRAPPED = /^(?:orig|legalstub|legalfunc)\$/;
 
 /** The library's work is not linear for adversarial names; real ones stay far below. */
 const LONGEST_NAME = 16384;
@@ -56,7 +56,8 @@ export function createDemangler(load: () => DemanglerFiles): Demangle {
 }
 
 function demangleOne(name: string, others: OtherNames): string {
-  if (name.startsWith(REPLACED)) return REPLACED + demangleOne(name.slice(REPLACED.length), others);
+  const wrapped = WRAPPED.exec(name)?.[0];
+  if (wrapped !== undefined) return wrapped + demangleOne(name.slice(wrapped.length), others);
   if (HALF_DEMANGLED_RUST.test(name)) {
     return others.read(mangleAgain(name)) ?? name.replace(HALF_DEMANGLED_RUST, "");
   }

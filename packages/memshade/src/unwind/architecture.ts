@@ -66,7 +66,8 @@ const i386: UnwindTarget = {
 };
 
 /**
- * The description of an architecture with call frame information; undefined for WebAssembly, which has none.
+ * The description of an architecture with call frame information; undefined for WebAssembly, which has none, and for
+ * machines that are not known.
  *
  * @example
  * ```ts
@@ -85,6 +86,7 @@ export function unwindTarget(architecture: Architecture): UnwindTarget | undefin
     case "i386":
       return i386;
     case "wasm32":
+    case "other":
       return undefined;
   }
 }

@@ -43,7 +43,7 @@ function randomRaw(file: string, random: () => number): Uint8Array {
       ...stack,
       mib: contexts[below(contexts.length)]!.mib,
     }));
-    return writeRaw({ segments, contexts: dumped }, 4);
+    return writeRaw({ version: 4, segments, contexts: dumped }, 4);
   });
   return new Uint8Array(Buffer.concat(dumps));
 }

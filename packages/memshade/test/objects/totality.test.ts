@@ -91,9 +91,6 @@ describe("damaged objects", () => {
     const bigEndian = elf.slice();
     bigEndian[5] = 2;
     expect(() => openObject(bigEndian)).toThrow("only little-endian");
-    const sparc = elf.slice();
-    sparc[18] = 43;
-    expect(() => openObject(sparc)).toThrow("machine 43 is not supported");
     expect(() => openObject(Uint8Array.of(0, 0x61, 0x73, 0x6d, 0x0d, 0, 1, 0))).toThrow("components");
   });
 });

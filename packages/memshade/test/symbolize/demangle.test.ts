@@ -13,6 +13,8 @@ describe("demangle", () => {
     ["_ZN1AUt_D2Ev", "A::'unnamed'::~()"],
     ["_Z1fv.cold", "f() (.cold)"],
     ["orig$_ZN1A1fEv", "orig$A::f()"],
+    ["legalstub$_ZN1A1fEv", "legalstub$A::f()"],
+    ["orig$_RNvCs1234_7mycrate3foo", "orig$mycrate::foo"],
     ["?grow@Arena@@QEAAXH@Z", "Arena::grow(int)"],
   ])("%s is %s", (name, readable) => {
     expect(demangle(name)).toBe(readable);

@@ -1,10 +1,21 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { openObject } from "../../src/objects/index.ts";
+import type { RuleSets } from "../../src/unwind/cfi/rule-sets.ts";
 import { UnwindTable } from "../../src/unwind/index.ts";
+import { randomNumbers } from "../formats/memprof/mutations.ts";
 import { sharedPath } from "../shared-path.ts";
 import { InterpretedRows } from "./interpreted-rows.ts";
 import { compareWithDwarfdump, compareWithReadelf } from "./row-comparison.ts";
@@ -46,6 +57,54 @@ describe.skipIf(!isInstalled("readelf"))("rows equal those of readelf", () => {
       if (every === 1) expect(comparison.rows).toBe(ours.rows.count);
     });
   }
+});
+
+/** Objects that happen to be installed. More of them: MEMSHADE_SEED=… MEMSHADE_RUNS=100 */
+function installedObjects(count: number, seed: number): string[] {
+  const random = randomNumbers(seed);
+  const all = ["/usr/bin", libraries].flatMap((folder) =>
+    existsSync(folder) ? readdirSync(folder).map((name) => join(folder, name)) : [],
+  );
+  const chosen = new Set<string>();
+  for (let tries = 0; tries < 50 * count && chosen.size < count && all.length > 0; tries++) {
+    const path = realpathSync(all[Math.floor(random() * all.length)]!);
+    const status = statSync(path);
+    if (!status.isFile() || status.size > MOST_BYTES) continue;
+    if (readFileSync(path).readUInt32LE(0) === 0x464c457f) chosen.add(path);
+  }
+  return [...chosen];
+}
+
+const MOST_BYTES = 8 << 20;
+const RUNS = Number(process.env.MEMSHADE_RUNS ?? 2);
+const SEED = Number(process.env.MEMSHADE_SEED ?? 1);
+
+describe.skipIf(!isInstalled("readelf"))("rows of whatever is installed", () => {
+  it.each(installedObjects(RUNS, SEED))(
+    "%s: equal those of readelf, and are found by address",
+    async (path) => {
+      const object = openObject(readFileSync(path));
+      const ours = new InterpretedRows(object);
+      const comparison = await compareWithReadelf(path, ours, 1);
+      expect(comparison.differences).toEqual([]);
+      expect(comparison.fdes).toBe(ours.rows.fdeCount);
+      // Tables read on demand say the same at any address as those of all rows.
+      const lazy = UnwindTable.fromObject(object, { lazy: true });
+      const extents = UnwindTable.fromObject(object, { form: "lul" });
+      const random = randomNumbers(SEED);
+      const ruleOf = ({ rules, find }: { rules: RuleSets; find: number }) =>
+        find === 0 ? "none" : `${rules.cfaRule(find)} ${rules.cfaRegister(find)} ${rules.cfaOperand(find)}`;
+      for (let count = 0; count < 2000 && ours.rows.fdeCount > 0; count++) {
+        const fde = Math.floor(random() * ours.rows.fdeCount);
+        const address = ours.base + ours.rows.fdeStarts[fde]! + Math.floor(random() * 300) - 20;
+        const [found, expected] = [lazy, extents].map((table) =>
+          ruleOf({ rules: table.rules, find: table.find(address) }),
+        );
+        expect(found, `0x${address.toString(16)}`).toBe(expected);
+      }
+    },
+    600_000,
+  );
 });
 
 const hasClang =

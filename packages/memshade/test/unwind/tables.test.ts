@@ -48,6 +48,19 @@ function distanceToCode(fdes: readonly FdePicture[], address: number): number {
 }
 
 describe("tables", () => {
+  it("for a few lookups have no rules for padding, whether or not there is a header to look them up in", () => {
+    const fdes = [fdeOf(0x1000, 0x35, [4]), fdeOf(0x1040, 0x20, [4])];
+    const image = drawCfiObject("eh_frame", drawCfi("eh_frame", {}, fdes));
+    const [whole, lazy] = [false, true].map((isLazy) => UnwindTable.fromObject(image, { lazy: isLazy }));
+    expect([0x1034, 0x1035, 0x103f, 0x1040].map((at) => lazy!.find(at) !== 0)).toEqual([
+      true,
+      false,
+      false,
+      true,
+    ]);
+    expect(whole!.find(0x103f)).not.toBe(0);
+  });
+
   it("find what the functions say, in whatever order they stand and however they overlap", () => {
     fc.assert(
       fc.property(fc.array(anyFde, { minLength: 1, maxLength: 12 }), (fdes) => {

@@ -7,7 +7,7 @@ import { loadDemangler } from "../../load/demangler.ts";
 import { readRegular } from "../../load/file.ts";
 import { faultOf } from "../../memprof/input-reader.ts";
 import { memprofHeapProfile } from "../../memprof/load-heap.ts";
-import type { HeapProfile } from "../../model/heap-profile.ts";
+import type { HeapProfile, ProfileModule } from "../../model/heap-profile.ts";
 import { readRun } from "../../model/read-run.ts";
 import type { Run } from "../../model/run.ts";
 import { createRunSymbolizer } from "../../symbolize/run-functions.ts";
@@ -113,11 +113,22 @@ function profileOf(file: string, run: Run | undefined, places: OriginalPlaces): 
     const { description } = profile;
     return {
       ...profile,
+      modules: profile.modules.map(withReadableAllocator),
       description: { ...description, notTracked: [...description.notTracked, ...symbols.missing] },
     };
   } catch (error) {
     throw error instanceof FormatError ? new UserError(`${file} ${faultOf(error)}`) : error;
   }
+}
+
+/** `run.json` has the names of allocation functions as the module has them. */
+function withReadableAllocator(module: ProfileModule): ProfileModule {
+  const { allocator } = module;
+  if (allocator === undefined) return module;
+  const functions = allocator.functions.map((hooked) =>
+    hooked.name === undefined ? hooked : { ...hooked, name: loadDemangler()(hooked.name) },
+  );
+  return { ...module, allocator: { ...allocator, functions } };
 }
 
 function readFile(file: string): Buffer {

@@ -60,8 +60,9 @@ export class Symbolization {
   complaints(): string[] {
     const ofFiles = [...this.#symbolizers.values()].flatMap((each) => {
       if (typeof each === "string") return [];
-      const damaged =
-        each.damage === undefined ? [] : [`is damaged, not all is known: ${each.damage.message}`];
+      const why =
+        each.damage?.kind === "unsupported" ? "is not all understood" : "is damaged, not all is known";
+      const damaged = each.damage === undefined ? [] : [`${why}: ${each.damage.message}`];
       return [...damaged, ...each.missing].map((end) => `${each.path} ${end}`);
     });
     return [...this.#complaints, ...new Set(ofFiles)];

@@ -61,8 +61,15 @@ function checkOptions({ binaryPath = [], sysroot, addresses, format }: UnwindOpt
 }
 
 function statisticsOf(file: string, { format }: UnwindOptions): string {
-  const statistics = cfiStatistics(loadObject(file).object);
-  if (statistics === undefined) throw new UserError(`${file}: WebAssembly has no call frame information`);
+  const { object } = loadObject(file);
+  const statistics = cfiStatistics(object);
+  if (statistics === undefined) {
+    const reason =
+      object.kind === "wasm"
+        ? "WebAssembly has no call frame information"
+        : "call frame information is read of x86 and AArch64 alone";
+    throw new UserError(`${file}: ${reason}`);
+  }
   if (format === "json") return `${JSON.stringify(statistics, null, 1)}\n`;
   if (format !== "text") throw new UserError(`--stats prints text or json, not ${format}`);
   return cfiStatisticsText(file, statistics);

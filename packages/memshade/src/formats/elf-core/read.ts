@@ -46,7 +46,7 @@ export function readElfCore(source: ByteSource): ProcessImage {
       "unsupported",
       18,
       "core dump",
-      `dumps of ${architecture} programs are not supported`,
+      `dumps of ${architecture === "other" ? "these" : architecture} programs are not supported`,
     );
   }
   const memory = new CoreMemory(source, segments);

@@ -1,6 +1,6 @@
 import type { ByteSource } from "../../bytes/byte-source.ts";
 import { Window } from "../../bytes/window.ts";
-import { walkDumps, readSectionOffsets } from "./headers.ts";
+import { readSectionOffsets, walkDumps } from "./headers.ts";
 import { SectionReader } from "./section-reader.ts";
 
 const NONE = -1;
@@ -35,7 +35,10 @@ function* mapsOfDumps(source: ByteSource): Generator<StackMap> {
   const window = new Window(source);
   for (const header of walkDumps(window)) {
     const { stackOffset } = readSectionOffsets(window, header);
-    const [start, end] = [stackOffset, header.totalSize].map((at) => header.fileOffset + at) as [number, number];
+    const [start, end] = [stackOffset, header.totalSize].map((at) => header.fileOffset + at) as [
+      number,
+      number,
+    ];
     const section = new SectionReader(window, "stack section", start, end);
     const map = new StackMap();
     for (let left = section.readCount(16); left > 0; left--) {

@@ -12,8 +12,11 @@ export const ET_DYN = 3;
 export const ET_CORE = 4;
 
 export const EM_386 = 3;
+export const EM_ARM = 40;
+export const EM_PPC64 = 21;
 export const EM_X86_64 = 62;
 export const EM_AARCH64 = 183;
+export const EM_RISCV = 243;
 
 export const PT_LOAD = 1;
 export const PT_NOTE = 4;

@@ -18,9 +18,6 @@ import {
   readOldCompressionHeader,
 } from "./compressed-section.ts";
 import {
-  EM_386,
-  EM_AARCH64,
-  EM_X86_64,
   hasFlag,
   NT_GNU_BUILD_ID,
   PT_LOAD,
@@ -42,18 +39,11 @@ import {
 } from "./header.ts";
 import { readNotes } from "./notes.ts";
 import { RelocatedSections } from "./relocated-sections.ts";
-import type { Relocated } from "./relocations.ts";
+import { canRelocate, type Relocated } from "./relocations.ts";
 import { type ElfSymbolSections, findElfSymbol, readElfSymbols, readString } from "./symbols.ts";
 
 /** For how many addresses the symbol is looked for; for more, a table is made. */
 const FEW_LOOKUPS = 3;
-
-const MACHINES: Readonly<Record<Architecture, number>> = {
-  x86_64: EM_X86_64,
-  i386: EM_386,
-  aarch64: EM_AARCH64,
-  wasm32: 0,
-};
 
 /** An ELF file. Headers are read when it is opened, everything else when asked for, sections once. */
 export class ElfObject implements ObjectFile {
@@ -96,6 +86,11 @@ export class ElfObject implements ObjectFile {
     this.#checkTable("section header table", this.#header.sectionHeaders, this.#sectionHeaders.length);
     this.#checkTable("program header table", this.#header.programHeaders, this.programHeaders.length);
     this.sections = this.#describeSections();
+    const { machine } = this.#header;
+    if (this.type === "relocatable" && !canRelocate(machine)) {
+      const detail = `relocations of machine ${machine} are not known, and its debug information cannot be read`;
+      this.problems.push(new FormatError("unsupported", 18, "ELF header", detail));
+    }
   }
 
   #checkTable(construct: string, { offset, count }: ElfHeader["sectionHeaders"], present: number): void {
@@ -161,12 +156,13 @@ export class ElfObject implements ObjectFile {
   }
 
   #relocatedSection(name: string): Relocated | undefined {
+    if (!canRelocate(this.#header.machine)) return undefined;
     this.#relocated ??= new RelocatedSections(
       {
         sections: this.sections,
         headers: this.#sectionHeaders,
         is64: this.#header.is64,
-        machine: MACHINES[this.architecture],
+        machine: this.#header.machine,
       },
       (section) => this.contentOf(section),
     );
@@ -251,7 +247,7 @@ export class ElfObject implements ObjectFile {
         symbols,
         strings,
         is64: this.#header.is64,
-        machine: MACHINES[this.architecture],
+        machine: this.#header.machine,
         sections: this.#sectionHeaders,
       };
     }

@@ -21,6 +21,8 @@ import {
 export interface ElfHeader {
   readonly is64: boolean;
   readonly architecture: Architecture;
+  /** `EM_*` */
+  readonly machine: number;
   readonly type: ObjectFile["type"];
   readonly entry: number;
   readonly programHeaders: ElfTable;
@@ -77,7 +79,7 @@ export function isElf(source: ByteSource): boolean {
 /**
  * Reads the file header.
  *
- * @throws FormatError if the file is not little-endian ELF for x86-64, i386 or aarch64
+ * @throws FormatError if the file is not little-endian ELF
  */
 export function readElfHeader(source: ByteSource): ElfHeader {
   const bytes = source.read(0, 64);
@@ -93,10 +95,6 @@ export function readElfHeader(source: ByteSource): ElfHeader {
   }
   const view = viewOf(bytes);
   const machine = view.getUint16(18, true);
-  const architecture = ARCHITECTURES.get(machine);
-  if (architecture === undefined) {
-    throw new FormatError("unsupported", 18, "ELF header", `machine ${machine} is not supported`);
-  }
   const fileType = view.getUint16(16, true);
   const type = TYPES.get(fileType);
   if (type === undefined) {
@@ -106,7 +104,8 @@ export function readElfHeader(source: ByteSource): ElfHeader {
   const half = (at64: number, at32: number) => view.getUint16(is64 ? at64 : at32, true);
   return withOverflowedCounts(source, {
     is64,
-    architecture,
+    architecture: ARCHITECTURES.get(machine) ?? "other",
+    machine,
     type,
     entry: word(24, 24),
     programHeaders: { offset: word(32, 28), entrySize: half(54, 42), count: half(56, 44) },

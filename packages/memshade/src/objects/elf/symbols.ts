@@ -7,6 +7,8 @@ import {
 } from "../symbol-table.ts";
 import {
   EM_AARCH64,
+  EM_ARM,
+  EM_RISCV,
   hasFlag,
   SHF_ALLOC,
   SHN_ABS,
@@ -30,6 +32,9 @@ export interface ElfSymbolSections {
   readonly sections: readonly ElfSectionHeader[];
 }
 
+const DOLLAR = 0x24;
+const DOT = 0x2e;
+
 const NO_KIND = 255;
 
 /** Indices into `SYMBOL_KINDS` by ELF's type. */
@@ -39,8 +44,15 @@ KIND_OF_TYPE[STT_GNU_IFUNC] = 0;
 KIND_OF_TYPE[STT_OBJECT] = 1;
 KIND_OF_TYPE[STT_NOTYPE] = 2;
 
-/** What ARM toolchains mark switches between code and data with: no names of anything. */
-const MAPPING_SYMBOL = /^\$[adtx](?:\..*)?$/;
+/**
+ * What toolchains mark switches between code and data with, and what RISC-V's need for differences that a linker may change:
+ * no names of anything.
+ */
+const MARKS: ReadonlyMap<number, RegExp> = new Map([
+  [EM_ARM, /^\$[adt](?:\..*)?$/],
+  [EM_AARCH64, /^\$[dx](?:\..*)?$/],
+  [EM_RISCV, /^\$(?:d(?:\..*)?|x.*)$|^\.L0 $/],
+]);
 
 /** Is told of a symbol: its place, `traits` as `SymbolColumns` has them, and where its names start (0 for no file). */
 type VisitSymbol = (
@@ -60,6 +72,7 @@ function visitElfSymbols(input: ElfSymbolSections, visit: VisitSymbol): void {
   const entrySize = is64 ? 24 : 16;
   const view = viewOf(symbols);
   const isNamed = namedSections(sections);
+  const marks = MARKS.get(machine);
   let fileNameOffset = 0;
   for (let at = 0; at + entrySize <= symbols.length; at += entrySize) {
     const info = symbols[at + (is64 ? 4 : 12)];
@@ -70,9 +83,8 @@ function visitElfSymbols(input: ElfSymbolSections, visit: VisitSymbol): void {
     if (kind === NO_KIND || !isNamed[sectionIndex]) continue;
     const nameOffset = view.getUint32(at, true);
     if (nameOffset >= strings.length || strings[nameOffset] === 0) continue;
-    if (kind === 2 && machine === EM_AARCH64 && strings[nameOffset] === 0x24) {
-      if (MAPPING_SYMBOL.test(readString(strings, nameOffset))) continue;
-    }
+    const isMark = kind === 2 && (strings[nameOffset] === DOLLAR || strings[nameOffset] === DOT);
+    if (isMark && marks?.test(readString(strings, nameOffset))) continue;
     const address = is64 ? getU64(view, at + 8) : view.getUint32(at + 4, true);
     const size = is64 ? getU64(view, at + 16) : view.getUint32(at + 8, true);
     const binding = info >> 4;

@@ -1,4 +1,5 @@
 import type { ObjectFile } from "../../objects/types.ts";
+import { unwindTarget } from "../architecture.ts";
 import { CfiCursor } from "./cursor.ts";
 import { FrameHeader } from "./frame-header.ts";
 import type { CodeLayout } from "./reader.ts";
@@ -36,6 +37,7 @@ export function cfiOfObject(object: ObjectFile): ObjectCfi {
   };
 
   const sections: CfiSection[] = [];
+  if (unwindTarget(object.architecture) === undefined) return { ...layout, sections, header: undefined };
   for (const kind of ["eh_frame", "debug_frame"] as const) {
     for (const section of object.sections) {
       if (section.name !== `.${kind}` && !(kind === "debug_frame" && section.name === ".zdebug_frame"))

@@ -34,6 +34,18 @@ describe("loading a run", () => {
     expect(describeFrame(profile, 1 as IndexIntoFrameTable).function).toBe("operator new(unsigned long)");
   });
 
+  it("demangles those of allocators too", () => {
+    const [module] = picture.run.modules;
+    const name = "_RNvCs1234_7___rustc12___rust_alloc";
+    const allocator = { how: "names", functions: [{ role: "__rust_alloc", index: 1, name }] } as const;
+    const run = {
+      ...picture.run,
+      modules: [{ ...module!, allocator: { ...allocator, functions: [...allocator.functions] } }],
+    };
+    const { profile } = loadHeap(writePicture(place("allocator"), { ...picture, run }));
+    expect(profile.modules[0]!.allocator!.functions[0]!.name).toBe("__rustc::__rust_alloc");
+  });
+
   it("takes a raw file alone", () => {
     const run = writePicture(place("alone"), picture);
     fs.copyFileSync(path.join(run, "heap.memprofraw"), place("other.memprofraw"));

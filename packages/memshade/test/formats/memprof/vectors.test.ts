@@ -41,7 +41,13 @@ describe.each(captures())("$name", (capture) => {
     const expected = expectedFile(capture, `.v${version}.memprofdata`);
     if (expected === undefined) return expect(capture.name).toMatch(/v3-converted|v4-converted|run2/);
     const stackOrder = symbolized.stackOrder();
-    const options = { version, container: 13, schema: HOT_COLD_FIELDS, order: "inserted", stackOrder } as const;
+    const options = {
+      version,
+      container: 13,
+      schema: HOT_COLD_FIELDS,
+      order: "inserted",
+      stackOrder,
+    } as const;
     expect(Buffer.from(joinPieces(writeIndexed(profile, options))).equals(expected)).toBe(true);
   });
 

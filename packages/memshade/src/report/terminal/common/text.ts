@@ -15,7 +15,13 @@ export function padRight(text: string, width: number): string {
   return text + " ".repeat(Math.max(0, width - displayWidth(text)));
 }
 
-/** Cuts the middle out of a text that is too wide: `std::vec…::push_back`. */
+/** A linker's name of C++ (Itanium, Microsoft) or Rust that nobody could read, with what may stand in front of it. */
+const MANGLED = /(?<![\w@?])(?:\w+\$)?(?:_{1,4}Z[\w$.]+|_{1,2}R[A-Z0-9][\w$.]*|\?[\w?@$]+@[\w?@$]*)/g;
+
+/**
+ * Cuts the middle out of a text that is too wide: `std::vec…::push_back`. Where that would leave the two ends of one mangled
+ * name, which are of no use to anybody, the end is cut off.
+ */
 export function cutMiddle(text: string, width: number): string {
   if (displayWidth(text) <= width) {
     return text;
@@ -24,7 +30,15 @@ export function cutMiddle(text: string, width: number): string {
     return "…".slice(0, Math.max(0, width));
   }
   const tail = Math.floor((width - 1) / 2);
-  return `${takeStart(text, width - 1 - tail)}…${takeEnd(text, tail)}`;
+  const start = takeStart(text, width - 1 - tail);
+  const end = takeEnd(text, tail);
+  const endAt = text.length - end.length;
+  for (const { 0: name, index } of text.matchAll(MANGLED)) {
+    const after = index + name.length;
+    const isSplit = index < start.length && start.length < after;
+    if (isSplit || (index < endAt && endAt < after)) return `${takeStart(text, width - 1)}…`;
+  }
+  return `${start}…${end}`;
 }
 
 /** Lines of words, each line at most `width` columns. A word that is wider stands alone, cut. */

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { compactName, shortenName } from "../../../../src/report/terminal/common/names.ts";
-import { displayWidth } from "../../../../src/report/terminal/common/text.ts";
+import { cutMiddle, displayWidth } from "../../../../src/report/terminal/common/text.ts";
 
 const push = "std::vector<int, std::allocator<int> >::push_back(int const&)";
 
@@ -19,6 +19,23 @@ describe("a name that has to fit", () => {
     [0, ""],
   ])("in %d columns: %s", (width, short) => {
     expect(shortenName(push, width)).toBe(short);
+  });
+
+  it.each([
+    ["_RNvMs0_NtCs1234_7mycrate3fooNtB5_3Bar3bazOTHERWISE", 20, "_RNvMs0_NtCs1234_7m…"],
+    ["orig$_ZN4oops", 9, "orig$_ZN…"],
+    ["?f@@YAXPEAUFoo@@QEAX", 12, "?f@@YAXPEAU…"],
+    ["__ZNotReadable", 8, "__ZNotR…"],
+    ["__Rather_long_name", 9, "__Ra…name"],
+  ])("%s, which is mangled and nobody could read, is not cut in its middle", (name, width, short) => {
+    expect(shortenName(name, width)).toBe(short);
+  });
+
+  it("leaves no two ends of a mangled name in a longer text either", () => {
+    const text = "4.1 KiB  ← _RNvMs0_NtCs1234_7mycrate3fooNtB5_3Bar3baz ← main";
+    expect(cutMiddle(text, 40)).toBe("4.1 KiB  ← _RNvMs0_NtCs1234_7mycrate3fo…");
+    // One that stays whole on either side is no reason.
+    expect(cutMiddle("_ZN1A ← std::vector<int>::push_back ← main", 22)).toBe("_ZN1A ← std…ack ← main");
   });
 
   it.each([
