@@ -12,6 +12,7 @@ import { collect } from "../collect.ts";
 import { addHotColdOptions, type HotColdFlags, thresholdsOf } from "../hot-cold-options.ts";
 import { loadHeap } from "../load/heap.ts";
 import { createSourceReader, type PathMap, parsePathMap } from "../load/source.ts";
+import { presenceOf } from "../load/run-of-folder.ts";
 import { loadWaste } from "../load/waste.ts";
 import {
   parseChoice,
@@ -120,9 +121,10 @@ function runReportJson(input: string, parts: Readonly<Record<string, unknown>>):
 function runWasteReport(input: string, options: ReportOptions, terminal: Terminal): string {
   const waste = loadWaste(input, { binaryPaths: options.binaryPath });
   if (waste === undefined) throw new UserError(`${input} has no waste: it was recorded without --tool waste`);
-  if (options.json) return wasteReportJson(waste, { input, rows: options.rows });
+  const presence = presenceOf(input);
+  if (options.json) return wasteReportJson(waste, { input, rows: options.rows, presence });
   const screen = screenOptions(options.color, options.wide ?? false, terminal);
-  return wasteReport(waste, { ...screen, rows: options.rows, input });
+  return wasteReport(waste, { ...screen, rows: options.rows, input, presence });
 }
 
 function runHeapReport(input: string, options: ReportOptions, terminal: Terminal): string | Iterable<string> {

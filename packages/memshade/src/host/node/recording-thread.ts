@@ -57,6 +57,7 @@ const recorder = new Recorder({
   program,
   linesOf: moduleLines,
   typesOf: moduleTypes,
+  hasThread: true,
 });
 const folders = new RunFolders(data.outTemplate, data.environment);
 const shadows = new SharedShadows();

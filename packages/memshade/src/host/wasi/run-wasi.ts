@@ -68,6 +68,7 @@ export async function runWasi(run: WasiRun): Promise<number> {
     program: programName(run.path),
     linesOf: moduleLines,
     typesOf: moduleTypes,
+    hasThread: true,
   });
   return supervise(run, name, program, recorder, folders);
 }

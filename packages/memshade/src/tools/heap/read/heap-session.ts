@@ -32,6 +32,8 @@ export interface HeapSnapshot {
   modules: RunModule[];
   tool: HeapTool;
   notTracked: string[];
+  /** Sizes of the modules as they were rewritten, bytes: together. */
+  rewrittenBytes: number;
   /** What becomes the raw MemProf profile. */
   raw: RawProfile;
 }
@@ -116,7 +118,7 @@ export class HeapSession {
       members: 1,
       group: place?.group,
       module,
-      reader: layout && new ShadowReader(memory, layout, info.counters === "exact", info.clock === "wall"),
+      reader: layout && new ShadowReader(memory, layout, info),
       flushed: new ContextTable(),
       peaks: [],
     };
@@ -212,6 +214,7 @@ export class HeapSession {
             .map(({ contents }) => contents.totals),
         ),
       ],
+      rewrittenBytes: this.#modules.reduce((sum, { info }) => sum + (info.rewrittenBytes ?? info.originalBytes), 0),
       raw: {
         version: this.#options.rawVersion,
         segments: this.#modules.map(segmentOf),

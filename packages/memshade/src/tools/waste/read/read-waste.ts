@@ -2,6 +2,7 @@ import { bytesOfBase64 } from "../../../bytes/base64.ts";
 import type { InstrumentedInfo } from "../../options.ts";
 import { type WasteDescription, wasteDescription } from "../description.ts";
 import { Control } from "../layout.ts";
+import { wasteBytesPerByte } from "../memory-plan.ts";
 import { decodeSites, type SiteTable } from "../site-table.ts";
 import {
   type FigureSources,
@@ -37,6 +38,8 @@ export interface WasteContents {
   contextsLeft: number;
   accessesLeft: number;
   pairsLost: number;
+  /** Shadow memory that was touched, bytes, at most. */
+  shadowBytes: number;
   /** Whether the program's memory grew beyond what is followed. */
   grewBeyond: boolean;
   /** Bytes at which it was kept from growing; undefined: it did not get there. */
@@ -96,6 +99,7 @@ export class WasteReader {
       contextsLeft: framed?.contextsLeft ?? 0,
       accessesLeft: framed?.accessesLeft ?? 0,
       pairsLost: controlWord(tables, Control.pairsLost),
+      shadowBytes: Math.ceil(Math.min(reached, covered) * this.#shadowPerByte()),
       grewBeyond: reached > covered,
       heldAt: limited && reached === covered ? covered : undefined,
       refused:
@@ -107,6 +111,12 @@ export class WasteReader {
   reset(): void {
     resetTables(this.#tables);
     this.#frameReader()?.reset(this.#tables.view);
+  }
+
+  #shadowPerByte(): number {
+    const { engine, objects, opaque } = this.description;
+    const { bytes, words } = wasteBytesPerByte({ engine, objects, opaque });
+    return engine === "full" ? bytes + words : bytes;
   }
 
   #siteTable(): SiteTable {

@@ -95,6 +95,7 @@ export class WasteSession implements ToolSession {
     return {
       description: options,
       file: { name: WASTE_FILE, contents: wasteText(file) },
+      shadowBytes: contents.reduce((sum, { contents: of }) => sum + of.shadowBytes, 0),
       notTracked: file.notTracked,
       warnings: [...notRecorded.map(({ name, reason }) => `${name}: ${reason}`), ...refused],
       siteRuns: modules.map((of) => ({ original: of.original, runs: siteRunsOf(of.contents) })),

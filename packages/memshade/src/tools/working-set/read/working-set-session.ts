@@ -145,6 +145,7 @@ export class WorkingSetSession implements ToolSession {
         ...options,
         ...(locality === undefined ? {} : { locality: locality.locality.method }),
       },
+      shadowBytes: profile.instances.reduce((sum, { profilerBytes }) => sum + profilerBytes, 0),
       file: { name: WORKING_SET_FILE, contents: `${JSON.stringify(profile)}\n` },
       notTracked,
     };
