@@ -11,8 +11,8 @@ import { wasteReport } from "../../report/terminal/waste/waste-report.ts";
 import { collect } from "../collect.ts";
 import { addHotColdOptions, type HotColdFlags, thresholdsOf } from "../hot-cold-options.ts";
 import { loadHeap } from "../load/heap.ts";
-import { createSourceReader, type PathMap, parsePathMap } from "../load/source.ts";
 import { presenceOf } from "../load/run-of-folder.ts";
+import { createSourceReader, type PathMap, parsePathMap } from "../load/source.ts";
 import { loadWaste } from "../load/waste.ts";
 import {
   parseChoice,

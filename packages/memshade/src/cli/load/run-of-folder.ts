@@ -1,8 +1,8 @@
 import fs from "node:fs";
 import path from "node:path";
 import { UserError } from "../../bytes/errors.ts";
-import { readRun } from "../../model/read-run.ts";
 import type { Presence } from "../../model/presence.ts";
+import { readRun } from "../../model/read-run.ts";
 import type { Run } from "../../model/run.ts";
 
 /**

@@ -6,11 +6,7 @@ import { localityJson } from "./locality.ts";
 export const WORKING_SET_REPORT_VERSION = 1;
 
 /** The profile with what the report derives from it: phases and curves. docs/report-json.md has the schema. */
-export function workingSetReportJson(
-  profile: WorkingSetProfile,
-  input: string,
-  presence?: Presence,
-): string {
+export function workingSetReportJson(profile: WorkingSetProfile, input: string, presence?: Presence): string {
   const report = {
     ...profile,
     report: "working-set",

@@ -84,7 +84,7 @@ export function printSummary(screen: Screen, profile: HeapProfile): void {
   });
   const took =
     presenceInWords(screen, profile.description.presence) ??
-    (totals === undefined ? undefined : `took ${formatBytes(totals.profilerBytes)} of memory for its tables`);
+    (totals === undefined ? undefined : `took ${formatBytes(totals.profilerBytes)} of memory for itself`);
   if (took !== undefined) line("Profiler", took);
 }
 

@@ -194,7 +194,12 @@ export class HeapSession {
         this.#options,
       ),
       modules: this.#modules.map((module, index) =>
-        describeModule(module, { index, name: names[index], isAlone: names.length === 1 }, confirmed[index], contexts),
+        describeModule(
+          module,
+          { index, name: names[index], isAlone: names.length === 1 },
+          confirmed[index],
+          contexts,
+        ),
       ),
       tool: {
         clock:
@@ -214,7 +219,10 @@ export class HeapSession {
             .map(({ contents }) => contents.totals),
         ),
       ],
-      rewrittenBytes: this.#modules.reduce((sum, { info }) => sum + (info.rewrittenBytes ?? info.originalBytes), 0),
+      rewrittenBytes: this.#modules.reduce(
+        (sum, { info }) => sum + (info.rewrittenBytes ?? info.originalBytes),
+        0,
+      ),
       raw: {
         version: this.#options.rawVersion,
         segments: this.#modules.map(segmentOf),
@@ -346,8 +354,7 @@ function describeModule(
   if (own.some((context) => context.sites.length === 0)) functions.unshift(OVERFLOW_FUNCTION);
   const refused = confirmation.refused ?? info.allocator.refused;
   // Glue code makes modules for single functions: beside a module that is followed they are no news.
-  const negligible =
-    info.codeBytes <= TRAMPOLINE_BYTES && info.allocator.how === "none" && !isAlone;
+  const negligible = info.codeBytes <= TRAMPOLINE_BYTES && info.allocator.how === "none" && !isAlone;
   return {
     index,
     name,

@@ -1,8 +1,8 @@
 import { bytesOfBase64 } from "../../../bytes/base64.ts";
 import type { InstrumentedInfo } from "../../options.ts";
+import { shadowBytesPerByte } from "../../shadow-cost.ts";
 import { type WasteDescription, wasteDescription } from "../description.ts";
 import { Control } from "../layout.ts";
-import { wasteBytesPerByte } from "../memory-plan.ts";
 import { decodeSites, type SiteTable } from "../site-table.ts";
 import {
   type FigureSources,
@@ -102,8 +102,7 @@ export class WasteReader {
       shadowBytes: Math.ceil(Math.min(reached, covered) * this.#shadowPerByte()),
       grewBeyond: reached > covered,
       heldAt: limited && reached === covered ? covered : undefined,
-      refused:
-        times === 0 ? undefined : { times, pages: controlWord(tables, Control.asked), covered },
+      refused: times === 0 ? undefined : { times, pages: controlWord(tables, Control.asked), covered },
     };
   }
 
@@ -114,9 +113,8 @@ export class WasteReader {
   }
 
   #shadowPerByte(): number {
-    const { engine, objects, opaque } = this.description;
-    const { bytes, words } = wasteBytesPerByte({ engine, objects, opaque });
-    return engine === "full" ? bytes + words : bytes;
+    const { engine, objects } = this.description;
+    return shadowBytesPerByte({ tools: ["waste"], waste: { pairs: engine === "full", objects } });
   }
 
   #siteTable(): SiteTable {

@@ -1,5 +1,5 @@
-import type { RunEnd } from "../../../model/run.ts";
 import { namedModuleOf } from "../../../model/named-module.ts";
+import type { RunEnd } from "../../../model/run.ts";
 import type { InstrumentedInfo } from "../../options.ts";
 import type { InstanceHandle, RunFacts, ToolSession, ToolSnapshot } from "../../session.ts";
 import { wasteDescription } from "../description.ts";

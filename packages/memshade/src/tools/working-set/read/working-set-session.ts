@@ -1,6 +1,6 @@
+import { namedModuleOf } from "../../../model/named-module.ts";
 import type { RunEnd } from "../../../model/run.ts";
 import { MEMSHADE_VERSION } from "../../../model/version.ts";
-import { namedModuleOf } from "../../../model/named-module.ts";
 import {
   type InstanceWorkingSet,
   MEASURES,
@@ -163,7 +163,9 @@ function read(instance: SessionInstance): Readings {
   const attribution =
     memory === undefined || instance.attribution === undefined
       ? undefined
-      : readAttribution(memory, instance.layout, instance.attribution, tables.memoryBytes / 64, () => originalOf(instance));
+      : readAttribution(memory, instance.layout, instance.attribution, tables.memoryBytes / 64, () =>
+          originalOf(instance),
+        );
   return { ...tables, frames, locality, attribution };
 }
 
