@@ -59,12 +59,17 @@ describe("the size of the program's memory, in a run without a snapshot", () => 
     const module = wat(`(module (import "env" "memory" (memory 1 40)) (import "env" "table" (table 1 funcref))
       (type $void (func))
       (func (export "run") (call_indirect (type $void) (i32.const 0)) (i32.store (i32.const 1900000) (i32.const 1))))`);
-    const other = wat(`(module (import "env" "memory" (memory 1)) (func (export "grow") (drop (memory.grow (i32.const 30)))))`);
+    const other = wat(
+      `(module (import "env" "memory" (memory 1)) (func (export "grow") (drop (memory.grow (i32.const 30)))))`,
+    );
     const { bytes, info } = instrument(module, { tools: ["workingset"] });
     const memory = new WebAssembly.Memory({ initial: 1, maximum: 40 });
     const table = new WebAssembly.Table({ element: "anyfunc", initial: 1 });
     const env = { memory, table };
-    table.set(0, new WebAssembly.Instance(new WebAssembly.Module(other as BufferSource), { env }).exports.grow);
+    table.set(
+      0,
+      new WebAssembly.Instance(new WebAssembly.Module(other as BufferSource), { env }).exports.grow,
+    );
     const { exports } = new WebAssembly.Instance(new WebAssembly.Module(bytes as BufferSource), { env });
     (exports.run as () => void)();
     const layout = info.toolLayouts?.workingset as WorkingSetLayout;
