@@ -9,6 +9,7 @@ import type {
 } from "./indices.ts";
 import type { Mib } from "./mib.ts";
 import type { MibColumns } from "./mib-columns.ts";
+import type { Presence } from "./presence.ts";
 import type { Clock, CounterMode, RunAllocator, RunEnd, RunHeap, RunSite } from "./run.ts";
 
 /**
@@ -31,6 +32,8 @@ export interface HeapProfile {
 
 /** What is known about the profile as a whole. */
 export interface ProfileDescription {
+  /** About how much memory the profiler took. */
+  readonly presence?: Presence | undefined;
   readonly program?: string | undefined;
   readonly command?: readonly string[] | undefined;
   /** Version of memshade that recorded the run. */

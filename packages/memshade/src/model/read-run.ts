@@ -13,6 +13,7 @@ import {
   text,
   textLike,
 } from "./check.ts";
+import { presenceCheck } from "./presence.ts";
 import {
   type Clock,
   type HeapTool,
@@ -114,6 +115,7 @@ const run = record<Run>({
   modules: list(module),
   heap: optional(heap),
   notTracked: list(text),
+  presence: optional(presenceCheck),
   files: record<Run["files"]>({
     heap: optional(text),
     waste: optional(text),

@@ -1,3 +1,5 @@
+import type { Presence } from "./presence.ts";
+
 /**
  * The description of a run, `run.json`, version 1.
  *
@@ -26,6 +28,8 @@ export interface Run {
   heap?: RunHeap | undefined;
   /** Sentences about what the profile does not cover. */
   notTracked: string[];
+  /** About how much memory the profiler took. */
+  presence?: Presence | undefined;
   /** File names inside the run's directory. */
   files: { heap?: string | undefined; waste?: string | undefined; workingset?: string | undefined };
 }

@@ -69,7 +69,10 @@ export function siteText(ip: WasteIp): string {
 }
 
 /** A function's bare name, with its module where the name alone would not tell. */
-export function functionInWords({ function: name, module }: WasteFrame & { module?: string | undefined }): string {
+export function functionInWords({
+  function: name,
+  module,
+}: WasteFrame & { module?: string | undefined }): string {
   const own = name === undefined ? "a function without a name" : bareName(name);
   return module === undefined ? own : `${own} of ${module}`;
 }

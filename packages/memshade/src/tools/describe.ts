@@ -78,7 +78,10 @@ function notes({
   const { allocator, notTracked } = allocationNotes(module, plan, acrossThreads, isHeld);
   if (tools.some(({ tables }) => tables?.beside === true)) allocator.refused = COUNTED_LIBRARY_SENTENCE;
   const ofTools = tools.flatMap((tool) => tool.notTracked);
-  return { allocator, notTracked: [...notTracked, ...ofTools, ...unseen, ...(memory < 0 ? [] : Object.values(refusals))] };
+  return {
+    allocator,
+    notTracked: [...notTracked, ...ofTools, ...unseen, ...(memory < 0 ? [] : Object.values(refusals))],
+  };
 }
 
 function followedMemory(module: WasmModule, memory: number): { memory64: boolean; shared: boolean } {

@@ -324,7 +324,7 @@ class Instrumentation {
         return names === undefined ? [own] : [{ name: "name", content: names }, own];
       },
     });
-    return { bytes, info: info as unknown as InstrumentedInfo };
+    return { bytes, info: { ...(info as unknown as InstrumentedInfo), rewrittenBytes: bytes.length } };
   }
 
   /** Tells the tools where the places are that they marked. */

@@ -148,6 +148,8 @@ export interface InstrumentedInfo {
   buildId: string;
   /** Size of the original module and of its code section payload, bytes. */
   originalBytes: number;
+  /** Size of the instrumented one, where whoever made it is at hand: the section in it does not say. */
+  rewrittenBytes?: number;
   codeBytes: number;
   tools: readonly ToolName[];
   counters: "merged" | "exact";

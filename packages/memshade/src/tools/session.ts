@@ -60,6 +60,8 @@ export interface ToolSnapshot {
   description: ToolDescription;
   /** Its file in the run folder: becomes `files.<tool>`. */
   file: ProfileFile;
+  /** Shadow memory and tables that it touched, bytes, about. */
+  shadowBytes: number;
   /** Sentences: what it did not see. */
   notTracked: string[];
   /** Those of them that whoever ran the program should see at once: what the tool kept from working. */

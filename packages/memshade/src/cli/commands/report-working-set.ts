@@ -6,6 +6,7 @@ import type { ColorChoice } from "../../report/terminal/common/paint.ts";
 import { esanReport } from "../../report/terminal/working-set/esan.ts";
 import { workingSetReport } from "../../report/terminal/working-set/working-set-report.ts";
 import { hasHeap } from "../load/heap.ts";
+import { presenceOf } from "../load/run-of-folder.ts";
 import { hasWaste } from "../load/waste.ts";
 import { hasWorkingSet, loadWorkingSet } from "../load/working-set.ts";
 import { screenOptions, type Terminal } from "./report-options.ts";
@@ -50,9 +51,10 @@ export function runWorkingSetReport(input: string, flags: WorkingSetFlags, termi
   const profile = loadWorkingSet(input);
   if (flags.compat === "esan") return esanReport(profile, processIdOf(input));
   if (flags.csv) return workingSetCsv(profile);
-  if (flags.json) return workingSetReportJson(profile, input);
+  const presence = presenceOf(input);
+  if (flags.json) return workingSetReportJson(profile, input, presence);
   const screen = screenOptions(flags.color, flags.wide ?? false, terminal);
-  return workingSetReport(profile, { ...screen, rows: flags.rows, input });
+  return workingSetReport(profile, { ...screen, rows: flags.rows, input, presence });
 }
 
 /** Runs are named after their process by default; profiles themselves do not know it. */

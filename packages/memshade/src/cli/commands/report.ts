@@ -11,6 +11,7 @@ import { wasteReport } from "../../report/terminal/waste/waste-report.ts";
 import { collect } from "../collect.ts";
 import { addHotColdOptions, type HotColdFlags, thresholdsOf } from "../hot-cold-options.ts";
 import { loadHeap } from "../load/heap.ts";
+import { presenceOf } from "../load/run-of-folder.ts";
 import { createSourceReader, type PathMap, parsePathMap } from "../load/source.ts";
 import { loadWaste } from "../load/waste.ts";
 import {
@@ -120,9 +121,10 @@ function runReportJson(input: string, parts: Readonly<Record<string, unknown>>):
 function runWasteReport(input: string, options: ReportOptions, terminal: Terminal): string {
   const waste = loadWaste(input, { binaryPaths: options.binaryPath });
   if (waste === undefined) throw new UserError(`${input} has no waste: it was recorded without --tool waste`);
-  if (options.json) return wasteReportJson(waste, { input, rows: options.rows });
+  const presence = presenceOf(input);
+  if (options.json) return wasteReportJson(waste, { input, rows: options.rows, presence });
   const screen = screenOptions(options.color, options.wide ?? false, terminal);
-  return wasteReport(waste, { ...screen, rows: options.rows, input });
+  return wasteReport(waste, { ...screen, rows: options.rows, input, presence });
 }
 
 function runHeapReport(input: string, options: ReportOptions, terminal: Terminal): string | Iterable<string> {

@@ -2,6 +2,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { UserError } from "../../bytes/errors.ts";
 import { readRegular } from "../../load/file.ts";
+import type { Presence } from "../../model/presence.ts";
 import { readRun } from "../../model/read-run.ts";
 import type { Run } from "../../model/run.ts";
 
@@ -18,4 +19,10 @@ export function runOf(folder: string): Run | undefined {
   } catch (error) {
     throw new UserError(`${file}: ${(error as Error).message}`);
   }
+}
+
+/** What the profiler took in the run that a folder, or a file in it, is of; undefined where that is not known. */
+export function presenceOf(input: string): Presence | undefined {
+  const isFolder = fs.statSync(input, { throwIfNoEntry: false })?.isDirectory() === true;
+  return runOf(isFolder ? input : path.dirname(input))?.presence;
 }

@@ -125,6 +125,7 @@ function describe(
     program: run.program,
     command: run.command,
     recordedBy: run.memshade,
+    presence: run.presence,
     end: run.end,
     clock: tool?.clock ?? { kind: "wall", unit: "ms" },
     counters: tool?.counters,

@@ -63,6 +63,7 @@ const recorder = new Recorder({
   program,
   linesOf: moduleLines,
   typesOf: moduleTypes,
+  hasThread: true,
 });
 const folders = new RunFolders(data.outTemplate, settings.out === null, data.environment);
 const shadows = new SharedShadows();

@@ -1,4 +1,5 @@
 import { writeRaw } from "../../formats/memprof-raw/index.ts";
+import type { Presence } from "../../model/presence.ts";
 import type { Run, RunEnd } from "../../model/run.ts";
 import { RUN_SCHEMA, RUN_VERSION } from "../../model/run.ts";
 import { MEMSHADE_VERSION } from "../../model/version.ts";
@@ -46,7 +47,14 @@ export interface RecorderOptions {
   /** Reads debug information, for tools that write lines. */
   linesOf?: LinesOf;
   typesOf?: TypesOf;
+  /** The profiler has a thread of its own in the process. */
+  hasThread?: boolean;
 }
+
+/** What the profiler's code and its thread take in a Node process, bytes, as measured. */
+const THREAD_BYTES = 48 * 2 ** 20;
+/** What a byte of a rewritten module stands for: itself, the engine's code for it, and what rewriting and compiling it takes. */
+const BYTES_PER_REWRITTEN = 12;
 
 /** Stands for the shadow memory of modules that have none. */
 const NO_MEMORY = new WebAssembly.Memory({ initial: 0, maximum: 0 });
@@ -140,7 +148,7 @@ export class Recorder {
 
   /** The profile up to now. Changes nothing, so that it can be taken while the program runs. */
   takeProfile(end: RunEnd): Profile {
-    const { heap, modules, tool, notTracked, raw } = this.#session.snapshot(end);
+    const { heap, modules, tool, notTracked, raw, rewrittenBytes } = this.#session.snapshot(end);
     const heapPart = this.#recordsHeap;
     const others = this.#sessions.map((session) => ({
       tool: session.tool,
@@ -153,6 +161,15 @@ export class Recorder {
     }));
     const byTool = <T>(value: (of: (typeof others)[number]) => T): Partial<Record<WovenToolName, T>> =>
       Object.fromEntries(others.map((of) => [of.tool, value(of)]));
+    const rawBytes = writeRaw(raw, raw.version);
+    const sumOf = (figure: (of: (typeof others)[number]) => number): number =>
+      others.reduce((sum, of) => sum + figure(of), 0);
+    const presence: Presence = {
+      own: this.#options.hasThread === true ? THREAD_BYTES : 0,
+      modules: rewrittenBytes * BYTES_PER_REWRITTEN,
+      shadow: Math.ceil((heapPart ? heap.profilerBytes : 0) + sumOf(({ shadowBytes }) => shadowBytes)),
+      recorded: (heapPart ? rawBytes.length : 0) + sumOf(({ file }) => file.contents.length),
+    };
     const run: Run = {
       schema: RUN_SCHEMA,
       version: RUN_VERSION,
@@ -164,11 +181,12 @@ export class Recorder {
       modules,
       ...(heapPart ? { heap } : {}),
       notTracked: [...notTracked, ...others.flatMap((of) => of.notTracked), ...this.#notes],
+      presence,
       files: { ...(heapPart ? { heap: HEAP_FILE } : {}), ...byTool(({ file }) => file.name) },
     };
     return {
       run,
-      raw: writeRaw(raw, raw.version),
+      raw: rawBytes,
       toolFiles: others.map(({ file }) => file),
       siteRuns: others.flatMap(({ siteRuns }) => siteRuns ?? []),
       warnings: others.flatMap(({ warnings }) => warnings ?? []),

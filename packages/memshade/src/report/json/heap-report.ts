@@ -45,6 +45,7 @@ export function heapReportJsonPieces(
     counters: description.counters ?? null,
     granuleBytes: description.granuleBytes,
     rawVersion: description.rawVersion,
+    presence: description.presence ?? null,
     notTracked: gapsOf(profile),
     modules: modules.map(({ name, path, buildId, start, instances, bytes, exports, allocator }) => ({
       name,

@@ -2,13 +2,14 @@ import { fieldOrder } from "../../analyses/waste/field-order.ts";
 import { wasteFindings } from "../../analyses/waste/findings.ts";
 import { type PairTable, rankPairs } from "../../analyses/waste/pairs.ts";
 import { rankWaste, type WasteKey } from "../../analyses/waste/rank-sites.ts";
+import type { Presence } from "../../model/presence.ts";
 import type { WasteFile } from "../../model/waste/waste.ts";
 import { libraryOfFinding, sentencesOf } from "../waste-sentences.ts";
 
 /** The waste of a run as JSON: totals and findings (docs/report-json.md). */
 export function wasteReportJson(
   file: WasteFile,
-  options: { input: string; rows: number | undefined },
+  options: { input: string; rows: number | undefined; presence?: Presence | undefined },
 ): string {
   const { findings, folded } = wasteFindings(file);
   const shown = findings.slice(0, options.rows ?? findings.length);
@@ -18,6 +19,7 @@ export function wasteReportJson(
       version: 1,
       input: options.input,
       command: file.command,
+      presence: options.presence ?? null,
       modules: file.modules ?? null,
       notRecorded: file.notRecorded ?? [],
       options: file.options,

@@ -1,16 +1,18 @@
 import { findPhases } from "../../analyses/working-set/phases.ts";
+import type { Presence } from "../../model/presence.ts";
 import type { WorkingSetProfile } from "../../model/working-set/working-set.ts";
 import { localityJson } from "./locality.ts";
 
 export const WORKING_SET_REPORT_VERSION = 1;
 
 /** The profile with what the report derives from it: phases and curves. docs/report-json.md has the schema. */
-export function workingSetReportJson(profile: WorkingSetProfile, input: string): string {
+export function workingSetReportJson(profile: WorkingSetProfile, input: string, presence?: Presence): string {
   const report = {
     ...profile,
     report: "working-set",
     version: WORKING_SET_REPORT_VERSION,
     input,
+    presence: presence ?? null,
     instances: profile.instances.map((instance) => ({
       ...instance,
       phases: findPhases(instance),

@@ -3,6 +3,7 @@ import type { HeapProfile } from "../../../model/heap-profile.ts";
 import type { RunAllocator, RunEnd } from "../../../model/run.ts";
 import { formatBlocks, formatBytes, formatCount, plural } from "../../format.ts";
 import { gapsOf } from "../../gaps.ts";
+import { presenceInWords } from "./presence.ts";
 import type { Screen } from "./screen.ts";
 import { cutMiddle, printable, wrapWords } from "./text.ts";
 
@@ -81,9 +82,10 @@ export function printSummary(screen: Screen, profile: HeapProfile): void {
   allocatorsInWords(profile).forEach((words, index) => {
     line(index === 0 ? "Allocator" : "", words);
   });
-  if (totals !== undefined) {
-    line("Profiler", `took ${formatBytes(totals.profilerBytes)} of memory for itself`);
-  }
+  const took =
+    presenceInWords(screen, profile.description.presence) ??
+    (totals === undefined ? undefined : `took ${formatBytes(totals.profilerBytes)} of memory for itself`);
+  if (took !== undefined) line("Profiler", took);
 }
 
 /** What to look at when nothing was allocated. */

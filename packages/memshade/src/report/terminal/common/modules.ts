@@ -31,6 +31,8 @@ export function printModules(screen: Screen, modules: readonly ListedModule[]): 
   }
   if (modules.length > shown.length)
     screen.print(
-      screen.paint.faint(`  … and ${plural(modules.length - shown.length, "more module")}: --wide shows them`),
+      screen.paint.faint(
+        `  … and ${plural(modules.length - shown.length, "more module")}: --wide shows them`,
+      ),
     );
 }

@@ -230,11 +230,13 @@ function chainLines(
   { first, hanging, lineLimit, reservedWidth }: ChainPlace,
 ): string[] {
   const nameOf = (frame: IndexIntoFrameTable) => describeFrame(profile, frame).function;
-  const moduleOf = (frame: IndexIntoFrameTable) => printable(ofModule(profile, describeFrame(profile, frame)));
+  const moduleOf = (frame: IndexIntoFrameTable) =>
+    printable(ofModule(profile, describeFrame(profile, frame)));
   const markOf = (frame: IndexIntoFrameTable) => (profile.frames.inlined[frame] === 1 ? " (inl)" : "");
   if (screen.isWide) {
     return frames.map(
-      (frame, index) => `${index === 0 ? first : hanging}← ${screen.fit(nameOf(frame), 0)}${moduleOf(frame)}${markOf(frame)}`,
+      (frame, index) =>
+        `${index === 0 ? first : hanging}← ${screen.fit(nameOf(frame), 0)}${moduleOf(frame)}${markOf(frame)}`,
     );
   }
   const room = screen.width - displayWidth(first) - reservedWidth;

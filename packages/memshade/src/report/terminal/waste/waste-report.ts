@@ -1,9 +1,11 @@
 import { wasteFindings } from "../../../analyses/waste/findings.ts";
+import type { Presence } from "../../../model/presence.ts";
 import type { WasteFile } from "../../../model/waste/waste.ts";
 import { formatBytes, formatCount, formatPercent, plural } from "../../format.ts";
 import { libraryOfFinding, placeOf, sentencesOf } from "../../waste-sentences.ts";
 import { printGaps, printWrapped } from "../common/header.ts";
 import { printModules } from "../common/modules.ts";
+import { presenceInWords } from "../common/presence.ts";
 import { Screen, type ScreenOptions } from "../common/screen.ts";
 import { cutMiddle, padLeft, printable } from "../common/text.ts";
 import { printObjects } from "./waste-objects.ts";
@@ -17,6 +19,8 @@ export interface WasteReportOptions extends ScreenOptions {
   /** Findings to show. */
   readonly rows?: number | undefined;
   readonly input: string;
+  /** About how much memory the profiler took. */
+  readonly presence?: Presence | undefined;
 }
 
 /** What a run did to memory in vain, as text for a terminal. */
@@ -72,6 +76,8 @@ export function wasteReport(file: WasteFile, options: WasteReportOptions): strin
       "Segments",
       `${formatBytes(segmentBytes)} of the data that the module brought along are overwritten: they are no constants`,
     );
+  const took = presenceInWords(screen, options.presence);
+  if (took !== undefined) row("Profiler", took);
   printFindings(screen, file, options.rows ?? USUAL_FINDINGS);
   if (file.objects !== undefined) printObjects(screen, file, options.rows ?? USUAL_OBJECTS);
   const name = printable(options.input);

@@ -36,7 +36,8 @@ export function wasteTable(file: WasteFile, options: WasteTableOptions): string 
   const total = ranking.reduce((sum, { value }) => sum + value, 0);
   const format = by === "dead" ? formatBytes : formatCount;
   const title = `${order === "largest" ? "Most" : "Least"} ${TITLES[by]}`;
-  const all = file.modules?.length === 0 ? "not recorded" : `${format(total)} at ${plural(ranking.length, "site")}`;
+  const all =
+    file.modules?.length === 0 ? "not recorded" : `${format(total)} at ${plural(ranking.length, "site")}`;
   screen.printEnds(title, all, screen.paint.strong);
   printGaps(screen, file.notTracked);
   screen.print("");

@@ -1,4 +1,5 @@
 import { findPhases } from "../../../analyses/working-set/phases.ts";
+import type { Presence } from "../../../model/presence.ts";
 import type {
   InstanceWorkingSet,
   StackFrame,
@@ -10,6 +11,7 @@ import { bareName } from "../../waste-sentences.ts";
 import { printChain } from "../common/call-path.ts";
 import { printGaps, printWrapped } from "../common/header.ts";
 import { printModules } from "../common/modules.ts";
+import { presenceInWords } from "../common/presence.ts";
 import { Screen, type ScreenOptions } from "../common/screen.ts";
 import { sparkline } from "../common/sparkline.ts";
 import { bar, cutMiddle, padLeft, padRight, printable } from "../common/text.ts";
@@ -21,6 +23,8 @@ export interface WorkingSetReportOptions extends ScreenOptions {
   /** Intervals listed at each scale; undefined: those that fit a screen. */
   readonly rows: number | undefined;
   readonly input: string;
+  /** About how much memory the profiler took. */
+  readonly presence?: Presence | undefined;
 }
 
 const DEFAULT_ROWS = 16;
@@ -39,6 +43,8 @@ export function workingSetReport(profile: WorkingSetProfile, options: WorkingSet
   screen.print(paint.heading(screen.isWide ? heading : cutMiddle(heading, screen.width)));
   printGaps(screen, profile.notTracked);
   printModules(screen, profile.modules);
+  const took = presenceInWords(screen, options.presence);
+  if (took !== undefined) printWrapped(screen, `The profiler ${took}.`, "", "  ", paint.faint);
   if (profile.options.assumeAligned)
     screen.print(paint.faint("Accesses were taken to be aligned as their hints say."));
   if (profile.instances.length === 0) screen.print("", "No module with a memory was run.");

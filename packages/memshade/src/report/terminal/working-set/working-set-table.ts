@@ -1,7 +1,7 @@
 import type { GroupBy } from "../../../analyses/groups.ts";
-import { ambiguousNames } from "../../../model/named-module.ts";
 import { rankWorkingSet, type WorkingSetKey } from "../../../analyses/working-set/rank.ts";
 import type { RankedPlace } from "../../../analyses/working-set/ranked-place.ts";
+import { ambiguousNames } from "../../../model/named-module.ts";
 import type {
   AttributionKind,
   StackFrame,

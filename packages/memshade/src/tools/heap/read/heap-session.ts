@@ -32,6 +32,8 @@ export interface HeapSnapshot {
   modules: RunModule[];
   tool: HeapTool;
   notTracked: string[];
+  /** Sizes of the modules as they were rewritten, bytes: together. */
+  rewrittenBytes: number;
   /** What becomes the raw MemProf profile. */
   raw: RawProfile;
 }
@@ -116,7 +118,7 @@ export class HeapSession {
       members: 1,
       group: place?.group,
       module,
-      reader: layout && new ShadowReader(memory, layout, info.counters === "exact", info.clock === "wall"),
+      reader: layout && new ShadowReader(memory, layout, info),
       flushed: new ContextTable(),
       peaks: [],
     };
@@ -192,7 +194,12 @@ export class HeapSession {
         this.#options,
       ),
       modules: this.#modules.map((module, index) =>
-        describeModule(module, { index, name: names[index], isAlone: names.length === 1 }, confirmed[index], contexts),
+        describeModule(
+          module,
+          { index, name: names[index], isAlone: names.length === 1 },
+          confirmed[index],
+          contexts,
+        ),
       ),
       tool: {
         clock:
@@ -212,6 +219,10 @@ export class HeapSession {
             .map(({ contents }) => contents.totals),
         ),
       ],
+      rewrittenBytes: this.#modules.reduce(
+        (sum, { info }) => sum + (info.rewrittenBytes ?? info.originalBytes),
+        0,
+      ),
       raw: {
         version: this.#options.rawVersion,
         segments: this.#modules.map(segmentOf),
@@ -367,8 +378,7 @@ function describeModule(
   if (own.some((context) => context.sites.length === 0)) functions.unshift(OVERFLOW_FUNCTION);
   const refused = confirmation.refused ?? info.allocator.refused;
   // Glue code makes modules for single functions: beside a module that is followed they are no news.
-  const negligible =
-    info.codeBytes <= TRAMPOLINE_BYTES && info.allocator.how === "none" && !isAlone;
+  const negligible = info.codeBytes <= TRAMPOLINE_BYTES && info.allocator.how === "none" && !isAlone;
   return {
     index,
     name,

@@ -1,6 +1,6 @@
 import { blockMib, type Mib, mergeMib } from "../../../model/mib.ts";
 import type { RunSite } from "../../../model/run.ts";
-import type { ShadowLayout } from "../../options.ts";
+import type { InstrumentedInfo, ShadowLayout } from "../../options.ts";
 import {
   CONTEXT_BYTES,
   Context,
@@ -109,6 +109,8 @@ export class ShadowReader {
   readonly #counters: Uint32Array;
   readonly #exact: boolean;
   readonly #wallClock: boolean;
+  /** Accesses are counted. */
+  readonly #counted: boolean;
   /** Numbers of the instances that share the tables, by the number they have there. */
   readonly #numbers = new Map<number, number>();
   /** Allocations before a reset whose blocks have ended since or before. */
@@ -118,10 +120,15 @@ export class ShadowReader {
   /** Sum of the counters of live blocks. */
   #liveCounters = 0;
 
-  constructor(memory: WebAssembly.Memory, layout: ShadowLayout, exact: boolean, wallClock: boolean) {
-    this.#wallClock = wallClock;
+  constructor(
+    memory: WebAssembly.Memory,
+    layout: ShadowLayout,
+    { clock, counters, tools }: Pick<InstrumentedInfo, "clock" | "counters" | "tools">,
+  ) {
+    this.#wallClock = clock === "wall";
     this.#layout = layout;
-    this.#exact = exact;
+    this.#exact = counters === "exact";
+    this.#counted = !tools.includes("alloc");
     this.#buffer = memory.buffer;
     this.#view = new DataView(this.#buffer);
     this.#counters = new Uint32Array(this.#buffer, 0, layout.slots / 4);
@@ -334,7 +341,7 @@ export class ShadowReader {
   #profilerBytes(): number {
     const followed = this.#control32(Control.highWater);
     return (
-      followed / 2 +
+      (this.#counted ? followed / 2 : 0) +
       this.#control32(Control.slotsNext) +
       countShapes(this.#view, this.#layout.shapes) * SHAPE_BYTES +
       (this.#control32(Control.mibNext) + 1) * CONTEXT_BYTES +

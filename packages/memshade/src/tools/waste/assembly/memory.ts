@@ -11,7 +11,11 @@ export function growing(pages: u32): u32 {
   const wanted = <u64>programPages() + pages;
   if (wanted <= <u64>(COVERED >>> 16)) return pages;
   store<u32>(CONTROL, load<u32>(CONTROL, Control.refused) + 1, Control.refused);
-  store<u32>(CONTROL, max<u32>(load<u32>(CONTROL, Control.asked), <u32>min<u64>(wanted, 0xffffffff)), Control.asked);
+  store<u32>(
+    CONTROL,
+    max<u32>(load<u32>(CONTROL, Control.asked), <u32>min<u64>(wanted, 0xffffffff)),
+    Control.asked,
+  );
   return 0xffffffff;
 }
 

@@ -23,6 +23,7 @@ import { inlinedSites, knownFrequencies, siteFrequencies } from "./inlining.ts";
 import { LoopTable } from "./loop-streams.ts";
 import type { PassTargets, SummaryParts } from "./pass-parts.ts";
 import { runtimeBytes } from "./runtime-bytes.ts";
+import { isQuiet } from "./sites/quiet-functions.ts";
 import { FixedRecords, FramedRecords } from "./sites/site-records.ts";
 import { runsPerSite } from "./sites/site-runs.ts";
 import { SummaryFunctions } from "./summary-functions.ts";
@@ -31,7 +32,6 @@ import { unseenBy } from "./unseen.ts";
 import { WastePass } from "./waste-pass.ts";
 import { inFrameOfZeroing } from "./weave-frames.ts";
 import { onPages, onStackMoved, starter } from "./weave-functions.ts";
-import { isQuiet } from "./sites/quiet-functions.ts";
 import { planWeaving, refusal, type WeavingPlan } from "./weaving-plan.ts";
 
 const ACCESS_SIZES = [1, 2, 4, 8, 16];

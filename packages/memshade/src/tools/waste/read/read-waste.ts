@@ -1,5 +1,6 @@
 import { bytesOfBase64 } from "../../../bytes/base64.ts";
 import type { InstrumentedInfo } from "../../options.ts";
+import { shadowBytesPerByte } from "../../shadow-cost.ts";
 import { type WasteDescription, wasteDescription } from "../description.ts";
 import { Control } from "../layout.ts";
 import { decodeSites, type SiteTable } from "../site-table.ts";
@@ -40,6 +41,8 @@ export interface WasteContents {
   contextsLeft: number;
   accessesLeft: number;
   pairsLost: number;
+  /** Shadow memory that was touched, bytes, at most. */
+  shadowBytes: number;
   /** Whether the program's memory grew beyond what is followed. */
   grewBeyond: boolean;
   /** Bytes at which it was kept from growing; undefined: it did not get there. */
@@ -100,10 +103,10 @@ export class WasteReader {
       contextsLeft: framed?.contextsLeft ?? 0,
       accessesLeft: framed?.accessesLeft ?? 0,
       pairsLost: controlWord(tables, Control.pairsLost),
+      shadowBytes: Math.ceil(Math.min(reached, covered) * this.#shadowPerByte()),
       grewBeyond: reached > covered,
       heldAt: limited && reached === covered ? covered : undefined,
-      refused:
-        times === 0 ? undefined : { times, pages: controlWord(tables, Control.asked), covered },
+      refused: times === 0 ? undefined : { times, pages: controlWord(tables, Control.asked), covered },
     };
   }
 
@@ -111,6 +114,11 @@ export class WasteReader {
   reset(): void {
     resetTables(this.#tables);
     this.#frameReader()?.reset(this.#tables.view);
+  }
+
+  #shadowPerByte(): number {
+    const { engine, objects } = this.description;
+    return shadowBytesPerByte({ tools: ["waste"], waste: { pairs: engine === "full", objects } });
   }
 
   #siteTable(): SiteTable {

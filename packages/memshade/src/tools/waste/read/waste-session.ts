@@ -1,5 +1,5 @@
-import type { RunEnd } from "../../../model/run.ts";
 import { namedModuleOf } from "../../../model/named-module.ts";
+import type { RunEnd } from "../../../model/run.ts";
 import type { InstrumentedInfo } from "../../options.ts";
 import type { InstanceHandle, RunFacts, ToolSession, ToolSnapshot } from "../../session.ts";
 import { wasteDescription } from "../description.ts";
@@ -96,6 +96,7 @@ export class WasteSession implements ToolSession {
     return {
       description: options,
       file: { name: WASTE_FILE, contents: wasteText(file) },
+      shadowBytes: contents.reduce((sum, { contents: of }) => sum + of.shadowBytes, 0),
       notTracked: file.notTracked,
       warnings: [...notRecorded.map(({ name, reason }) => `${name}: ${reason}`), ...refused],
       siteRuns: modules.map((of) => ({ original: of.original, runs: siteRunsOf(of.contents) })),

@@ -5,7 +5,12 @@ import { type MergedRuntime, mergeRuntime } from "../../../rewrite/link/shadow-r
 import type { ToolPass } from "../../../rewrite/tool.ts";
 import { BodyBuilder } from "../../../rewrite/write/body-builder.ts";
 import { I32, importsOf } from "../../../wasm/index.ts";
-import { BEYOND_SENTENCE, LARGEST_FOLLOWED_BYTES, type ToolSurroundings, type WovenTool } from "../../tool.ts";
+import {
+  BEYOND_SENTENCE,
+  LARGEST_FOLLOWED_BYTES,
+  type ToolSurroundings,
+  type WovenTool,
+} from "../../tool.ts";
 import { type WovenAttribution, weaveAttribution } from "../attribution/pass/weave-attribution.ts";
 import { encodeCodeMarks } from "../code-marks.ts";
 import { Control } from "../layout.ts";
@@ -106,7 +111,9 @@ class WorkingSetWeaver {
       },
       allocations: attribution?.allocations,
       notTracked: [
-        ...(this.#around.memory64 && this.#around.memoryBytes === LARGEST_FOLLOWED_BYTES ? [BEYOND_SENTENCE] : []),
+        ...(this.#around.memory64 && this.#around.memoryBytes === LARGEST_FOLLOWED_BYTES
+          ? [BEYOND_SENTENCE]
+          : []),
         ...(this.#regions.heapFrom < 0 && this.#regions.code === undefined
           ? ["Where the heap begins is not known: lines of the heap are counted as static data."]
           : []),

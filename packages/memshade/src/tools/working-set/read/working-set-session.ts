@@ -1,6 +1,6 @@
+import { namedModuleOf } from "../../../model/named-module.ts";
 import type { RunEnd } from "../../../model/run.ts";
 import { MEMSHADE_VERSION } from "../../../model/version.ts";
-import { namedModuleOf } from "../../../model/named-module.ts";
 import {
   type InstanceWorkingSet,
   MEASURES,
@@ -153,6 +153,7 @@ export class WorkingSetSession implements ToolSession {
         ...options,
         ...(locality === undefined ? {} : { locality: locality.locality.method }),
       },
+      shadowBytes: profile.instances.reduce((sum, { profilerBytes }) => sum + profilerBytes, 0),
       file: { name: WORKING_SET_FILE, contents: `${JSON.stringify(profile)}\n` },
       notTracked,
     };
@@ -179,7 +180,9 @@ function read(instance: SessionInstance): Readings {
   const attribution =
     memory === undefined || instance.attribution === undefined
       ? undefined
-      : readAttribution(memory, instance.layout, instance.attribution, tables.memoryBytes / 64, () => originalOf(instance));
+      : readAttribution(memory, instance.layout, instance.attribution, tables.memoryBytes / 64, () =>
+          originalOf(instance),
+        );
   return { ...tables, frames, locality, attribution };
 }
 
