@@ -89,9 +89,7 @@ function readBindgen(text: string, add: (role: AllocatorRole, exported: string) 
     add("wbindgen_malloc", match[2]);
     add("wbindgen_realloc", match[3]);
   }
-  for (const match of text.matchAll(
-    /(?<![\w$])pass\w+ToWasm\d*\(\s*[\w$.]+\s*,\s*[\w$]+\.([\w$]+)\s*\)/g,
-  )) {
+  for (const match of text.matchAll(/(?<![\w$])pass\w+ToWasm\d*\(\s*[\w$.]+\s*,\s*[\w$]+\.([\w$]+)\s*\)/g)) {
     add("wbindgen_malloc", match[1]);
   }
   for (const match of text.matchAll(

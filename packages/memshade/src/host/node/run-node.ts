@@ -14,6 +14,7 @@ import {
   expandOutTemplate,
   programName,
 } from "../run/run-folder.ts";
+import { memoryWarning, watchMemory } from "../memory-need.ts";
 import { say, sayWritten } from "../run/terminal-line.ts";
 import { siblingModule } from "../sibling-module.ts";
 import { ControlServer, type Peer } from "./control-server.ts";
@@ -73,7 +74,10 @@ class NodeSupervisor {
 
   async run(run: NodeRun, template: string | null): Promise<number> {
     this.#server = await ControlServer.open((message, from) => this.#onMessage(message, from));
+    const warning = memoryWarning(run.tools);
+    if (warning !== undefined) say(warning);
     this.#child = this.#start(run, template);
+    const stopWatching = watchMemory(run.tools, say);
     const stopListening = onSignals({
       SIGINT: (signal) => this.#passOn(signal),
       SIGTERM: (signal) => this.#passOn(signal),
@@ -83,11 +87,14 @@ class NodeSupervisor {
     const ended = await waitForEnd(this.#child);
     await this.#server.drain(this.#child.pid ?? 0);
     this.#server.close();
+    stopWatching();
     stopListening();
 
     for (const sayLine of this.#linesForTheEnd) sayLine();
     if (ended.error !== undefined) say(`cannot start Node: ${ended.error.message}`);
-    else if (!this.#sawModule) say("no WebAssembly module was instantiated; nothing was written");
+    else if (!this.#sawModule) say(nothingWritten(run));
+    if (ended.signal === "SIGKILL" && warning !== undefined)
+      say(`the program was killed, perhaps for want of memory: ${warning}`);
     const signal = ended.signal === "SIGKILL" ? (this.#dyingBySignal ?? ended.signal) : ended.signal;
     if (signal === null) return ended.code ?? 1;
     dieBySignal(signal);
@@ -170,6 +177,13 @@ class NodeSupervisor {
     this.#request(this.#child.pid ?? 0, { kind: "dump" });
     say("no WebAssembly module has been instantiated yet; a dump follows as soon as there is one");
   }
+}
+
+function nothingWritten({ traceChildren }: NodeRun): string {
+  const nothing = "no WebAssembly module was instantiated; nothing was written";
+  return traceChildren
+    ? nothing
+    : `${nothing} (processes that the program starts are recorded with --trace-children)`;
 }
 
 function signalRequest(signal: NodeJS.Signals, isDelivered: boolean): ControlRequest {

@@ -10,6 +10,7 @@ import type {
 } from "../instance/instantiation-observer.ts";
 import type { SharedShadow } from "../instance/shared-shadows.ts";
 import { LearnedRuns } from "../learned-runs.ts";
+import { assertMemoryFits } from "../memory-need.ts";
 import { customSectionsOf } from "../module/custom-sections.ts";
 import { describePreambleProblem } from "../module/module-file.ts";
 import { nativeSha256 } from "../module/native-sha256.ts";
@@ -67,6 +68,7 @@ export class ThreadRecorder implements InstantiationObserver {
       if (customSectionsOf(bytes, "memshade").length > 0) {
         throw new Error("it is instrumented already; read its profile with the loader");
       }
+      assertMemoryFits(bytes, name ?? "a module", this.#tools);
       const { bytes: rewritten, info } = instrument(bytes, {
         sha256: nativeSha256,
         ...new LearnedRuns(this.#tools.learn).added(toInstrumentOptions(this.#tools), bytes),

@@ -6,6 +6,7 @@ import type { RunEnd } from "../../model/run.ts";
 import type { ToolOptions } from "../../tools/run-options.ts";
 import type { InstanceHandle } from "../../tools/session.ts";
 import { LearnedRuns } from "../learned-runs.ts";
+import { memoryWarning, watchMemory } from "../memory-need.ts";
 import { moduleLines } from "../module/module-lines.ts";
 import { moduleTypes } from "../module/module-types.ts";
 import { dieBySignal, onSignals } from "../run/die-by-signal.ts";
@@ -62,6 +63,8 @@ export async function runWasi(run: WasiRun): Promise<number> {
       `${name} is a WASI reactor (a library): only its _initialize runs; call a function with --invoke NAME`,
     );
   }
+  const warning = memoryWarning(run.tools);
+  if (warning !== undefined) say(warning);
   const recorder = new Recorder({
     tools: run.tools,
     command: [run.path, ...run.args],
@@ -114,6 +117,7 @@ async function supervise(
     stopListening();
     dieBySignal(signal);
   };
+  const stopWatching = watchMemory(run.tools, say);
   const stopListening = onSignals({
     SIGINT: stopBySignal,
     SIGTERM: stopBySignal,
@@ -147,6 +151,7 @@ async function supervise(
     worker.on("exit", () => ended({ kind: "exception", message: "the program's thread ended early" }));
   });
 
+  stopWatching();
   stopListening();
   if (end.kind !== "exit") say(`${name} ${end.kind === "trap" ? "trapped" : "failed"}: ${end.message}`);
   const exitCode = end.kind === "exit" ? (end.exitCode ?? 0) : TRAP_EXIT_CODE;
