@@ -7,6 +7,7 @@ import { isatty } from "node:tty";
 import { fileURLToPath } from "node:url";
 import { UserError } from "../../bytes/errors.ts";
 import type { ToolOptions } from "../../tools/run-options.ts";
+import { memoryWarning, watchMemory } from "../memory-need.ts";
 import { dieBySignal, onSignals } from "../run/die-by-signal.ts";
 import {
   assertFolderWritable,
@@ -14,7 +15,6 @@ import {
   expandOutTemplate,
   programName,
 } from "../run/run-folder.ts";
-import { memoryWarning, watchMemory } from "../memory-need.ts";
 import { say, sayWritten } from "../run/terminal-line.ts";
 import { siblingModule } from "../sibling-module.ts";
 import { ControlServer, type Peer } from "./control-server.ts";

@@ -2,6 +2,7 @@ import { resolve as absolutePath, basename } from "node:path";
 import { Worker } from "node:worker_threads";
 import { UserError } from "../../bytes/errors.ts";
 import { describeSystemError } from "../../bytes/system-errors.ts";
+import { counted } from "../../model/counted.ts";
 import type { RunEnd } from "../../model/run.ts";
 import type { ToolOptions } from "../../tools/run-options.ts";
 import type { InstanceHandle } from "../../tools/session.ts";
@@ -187,7 +188,9 @@ const I64 = 0x7e;
 
 function invokeValues(run: WasiRun, parameters: readonly number[]): (number | bigint)[] {
   if (run.args.length !== parameters.length) {
-    throw new UserError(`${run.invoke} takes ${parameters.length} arguments, ${run.args.length} given`);
+    throw new UserError(
+      `${run.invoke} takes ${counted(parameters.length, "argument")}, ${run.args.length} given`,
+    );
   }
   return parameters.map((type, i) => {
     try {
