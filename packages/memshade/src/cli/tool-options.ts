@@ -102,9 +102,15 @@ function addWorkingSetOptions(command: Command): void {
 function addWasteOptions(command: Command): void {
   command
     .optionsGroup("Options of the waste tool:")
-    .option("--pairs", "who overwrote, repeated and re-read what (several times slower)")
+    .option(
+      "--pairs",
+      "who overwrote, repeated and re-read what (several times slower, ten times the program's memory)",
+    )
     .option("--contexts", "tell accesses apart by calling context")
-    .option("--objects", "count per allocation site and offset inside its blocks (several times slower)")
+    .option(
+      "--objects",
+      "count per allocation site and offset inside its blocks (several times slower, eleven times the program's memory)",
+    )
     .addOption(
       new Option("--compat <tool>", "count as the Valgrind tool does where it differs").choices([
         "deadstores",

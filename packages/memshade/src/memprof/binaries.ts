@@ -6,6 +6,7 @@ import { functionGuid, memprofFrames, type RawModule } from "../formats/memprof/
 import type { RawSegment } from "../formats/memprof-raw/index.ts";
 import { readWholeFile } from "../load/file.ts";
 import { type LoadedObject, loadObject, ObjectFinder } from "../load/objects.ts";
+import { counted } from "../model/counted.ts";
 import { type MemprofFrame, type UnresolvedPlace, unresolvedName } from "../model/memprof/index.ts";
 import type { ObjectFile } from "../objects/index.ts";
 import { loadAddressFrames } from "./address-frames.ts";
@@ -194,7 +195,9 @@ export function noFrameNamed(matched: MatchedModules["matched"]): string {
 export function noBinary(unmatched: readonly string[], binaries: ProfiledBinaries): string {
   const [program] = unmatched;
   const others =
-    unmatched.length > 1 ? `, and its ${unmatched.length - 1} other modules have none either` : "";
+    unmatched.length > 1
+      ? `, and its ${counted(unmatched.length - 1, "other module has", "other modules have")} none either`
+      : "";
   const given = binaries.describe();
   const found = given === "" ? "name it with --binary, or a folder with it with --search" : `not ${given}`;
   return `there is no binary for it: its program has the build id ${program}${others} (${found})`;

@@ -10,6 +10,7 @@ import { readMemprofYaml } from "../formats/memprof-text/read-yaml.ts";
 import { isMemshadeProfile } from "../formats/memshade-profile/index.ts";
 import { loadDemangler } from "../load/demangler.ts";
 import { openFile } from "../load/file.ts";
+import { agreeing, counted } from "../model/counted.ts";
 import type { HeapProfile } from "../model/heap-profile.ts";
 import { MIB_FIELDS } from "../model/mib-fields.ts";
 import { InputMerger } from "./input-merger.ts";
@@ -45,16 +46,12 @@ export function memprofHeapProfile(
   const notTracked: string[] = [];
   if (dropped > 0) {
     notTracked.push(
-      dropped === 1
-        ? "1 call path is left out: none of its frames is in a binary that was given."
-        : `${dropped} call paths are left out: none of their frames is in a binary that was given.`,
+      `${counted(dropped, "call path is left out: none of its frames is", "call paths are left out: none of their frames is")} in a binary that was given.`,
     );
   }
   if (isOfModules && origin.unmatched.length > 0) {
     const count = origin.unmatched.length;
-    notTracked.push(
-      `Frames in ${count} ${count === 1 ? "module" : "modules"} without a binary are left out.`,
-    );
+    notTracked.push(`Frames in ${counted(count, "module")} without a binary are left out.`);
   }
   const nameless = new Set(
     [...profile.frames.guid].filter((_, frame) => (profile.frames.source?.name[frame] ?? -1) < 0),
@@ -65,12 +62,11 @@ export function memprofHeapProfile(
   const functions = nameless.size === 0 ? new Map() : findFunctions(withNames, nameless);
   const unnamed = nameless.size - functions.size;
   if (unnamed > 0) {
-    const known =
-      unnamed === 1 ? "1 function is known by its GUID" : `${unnamed} functions are known by their GUID`;
+    const known = counted(unnamed, "function is known by its GUID", "functions are known by their GUID");
     notTracked.push(
       withNames.length === 0
         ? `${known} alone: --binary-path names the program whose debug information has names and lines.`
-        : `${known} alone: what --binary-path names has no debug information for ${unnamed === 1 ? "it" : "them"}.`,
+        : `${known} alone: what --binary-path names has no debug information for ${agreeing(unnamed, "it", "them")}.`,
     );
   }
   if (profile.records.allocStack.length === 0 && profile.records.length === 0) {

@@ -100,6 +100,8 @@ export interface KernelPlace {
   readonly symbol: SymbolOffset | undefined;
   /** The kernel's module; undefined for the kernel itself. */
   readonly module: string | undefined;
+  /** Room for a printer, as in places of programs. */
+  text: string | undefined;
 }
 
 /** A sample of a recording, with names. */

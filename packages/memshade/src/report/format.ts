@@ -1,3 +1,4 @@
+import { agreeing } from "../model/counted.ts";
 import type { Clock } from "../model/run.ts";
 
 const BINARY_UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
@@ -66,7 +67,7 @@ export function formatBlocks(blocks: number): string {
 
 /** `1 site`, `12 sites`. */
 export function plural(count: number, noun: string): string {
-  return `${formatCount(count)} ${noun}${count === 1 ? "" : "s"}`;
+  return `${formatCount(count)} ${agreeing(count, noun)}`;
 }
 
 function scale(value: number, base: number, units: readonly string[]): string {

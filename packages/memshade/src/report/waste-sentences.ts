@@ -1,6 +1,7 @@
 import type { WasteFinding } from "../analyses/waste/findings.ts";
 import { libraryAt, ownPlace } from "../analyses/waste/libraries.ts";
 import type { Partner } from "../analyses/waste/partners.ts";
+import { agreeing } from "../model/counted.ts";
 import type {
   TypeRule,
   WasteField,
@@ -181,7 +182,7 @@ function writeOnly({ object, operations }: WasteFinding, where: string): { says:
   const element = site.type?.size ?? site.size;
   const isOne = joined(fields).length === 1;
   return {
-    says: `${capital(fieldNames(fields, site.type))} of the ${blocksOf(site)} from ${where} ${isOne ? "is" : "are"} written ${formatCount(operations)} times and never read: ${formatCount(size)} of ${formatCount(element)} bytes.`,
+    says: `${capital(fieldNames(fields, site.type))} of the ${blocksOf(site)} from ${where} ${isOne ? "is" : "are"} written ${formatCount(operations)} ${agreeing(operations, "time")} and never read: ${formatCount(size)} of ${formatCount(element)} bytes.`,
     advice: isOne
       ? "Drop the field, or do not fill it in where nobody asks for it."
       : "Drop the fields, or do not fill them in where nobody asks for them.",

@@ -48,6 +48,8 @@ export function createDemangler(load: () => DemanglerFiles): Demangle {
     let readable = known.get(name);
     if (readable === undefined) {
       readable = demangleOne(name, others);
+      // Names are built of hundreds of pieces; engines join these for good when a character is asked for.
+      readable.charCodeAt(0);
       if (known.size >= MOST_NAMES) known.clear();
       known.set(name, readable);
     }

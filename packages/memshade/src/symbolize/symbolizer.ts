@@ -48,8 +48,8 @@ export interface SourcePlace {
 
 const UNKNOWN_FRAME: Frame = { line: 0, column: 0, discriminator: 0, startLine: 0, inlined: false };
 
-/** Bytes of line tables and functions that stay decoded. */
-const MOST_BYTES = 64 << 20;
+/** Bytes of line tables and functions that stay decoded: as many as llvm-symbolizer keeps. */
+const MOST_BYTES = 512 << 20;
 
 /**
  * Tells functions, files and lines of addresses in one object.
@@ -267,7 +267,7 @@ export class Symbolizer {
       const frames = this.#framesOf(unit);
       const isNew = frames.sizeBytes === 0;
       const result = frames.at(address, this.object.codeSectionAt?.(address));
-      if (isNew) this.#countBytes(frames.sizeBytes, unit);
+      if (isNew) this.#countBytes(frames, unit);
       return result;
     } catch (error) {
       if (!(error instanceof FormatError)) throw error;
@@ -291,9 +291,11 @@ export class Symbolizer {
     return frames;
   }
 
-  /** Units are decoded whole. When they have become too large together, those that were asked first go. */
-  #countBytes(added: number, current: Unit): void {
-    this.#decodedBytes += added;
+  /** Units are decoded whole. When they have become too large together, those that were decoded first go. */
+  #countBytes(decoded: UnitFrames, current: Unit): void {
+    this.#units.delete(current);
+    this.#units.set(current, decoded);
+    this.#decodedBytes += decoded.sizeBytes;
     if (this.#decodedBytes <= MOST_BYTES) return;
     for (const [unit, frames] of this.#units) {
       if (unit === current) continue;

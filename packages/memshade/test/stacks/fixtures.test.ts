@@ -10,7 +10,7 @@ import { nameImageStacks } from "../../src/stacks/named-image.ts";
 import { loadFrameNamer } from "../../src/stacks/names/load-namer.ts";
 import { preferAsGdb, preferAsPerf } from "../../src/stacks/names/name-frames.ts";
 import { nodeZstd } from "../../src/stacks/recordings/load-decompressor.ts";
-import { nameSample } from "../../src/stacks/recordings/named-samples.ts";
+import { SampleNamer } from "../../src/stacks/recordings/named-samples.ts";
 import { unwindPerfData } from "../../src/stacks/recordings/perf-stacks.ts";
 import { sharedPath } from "../shared-path.ts";
 
@@ -108,7 +108,7 @@ describe.skipIf(fixtures === undefined)("the samples of perf.data", () => {
     const { lost, gaps } = await unwindPerfData(dump.source, objects, {
       zstd: nodeZstd,
       onSample: (stack, header) => {
-        printed += perfSampleText(nameSample(stack, namer), header);
+        printed += perfSampleText(new SampleNamer(namer).name(stack), header);
       },
     });
     await unwindPerfData(dump.source, objects, {

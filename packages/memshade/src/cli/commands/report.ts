@@ -95,6 +95,8 @@ function* runReport(
   options: ReportOptions,
   terminal: Terminal,
 ): Generator<string, void, undefined> {
+  if (options.json && options.csv)
+    throw new UserError("--json and --csv are two forms of one report: give one of them");
   const run = { heap: runHeapReport, waste: runWasteReport, workingset: runWorkingSetReport };
   const tools = reportedTools(input, options);
   const one = { ...terminal, said: new Set<string>() };

@@ -120,6 +120,10 @@ export function runTop(input: string, options: TopOptions, terminal: Terminal): 
     ? topJson(profile, { ...ranking, input })
     : topTable(profile, { ...ranking, ...screenOptions(options.color, options.wide ?? false, terminal) });
   if (text === undefined) {
+    if (fs.existsSync(path.join(input, "run.json")))
+      throw new UserError(
+        `--by ${by} needs a run that was recorded with --tool heap: no accesses were counted in ${input}`,
+      );
     throw new UserError(
       by === "peak" || by === "live"
         ? `--by ${by} needs a run: ${input} is a profile without its run.json`

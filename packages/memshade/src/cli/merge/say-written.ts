@@ -1,6 +1,6 @@
 import { say } from "../../host/run/terminal-line.ts";
+import { counted } from "../../model/counted.ts";
 import type { MibField } from "../../model/mib-fields.ts";
-import { groupDigits } from "../../report/format.ts";
 
 /** Modules without a binary that are named. */
 const MOST_NAMED = 20;
@@ -24,20 +24,19 @@ export function sayWritten(
   { inputs, unmatched, dropped }: Sources,
   keepsUnresolved = false,
 ): void {
-  const count = (value: number, what: string) => `${groupDigits(value)} ${what}${value === 1 ? "" : "s"}`;
   say(
-    `${output} written: ${count(inputs, "profile")}, ${count(contexts, "context")}, ` +
-      `${count(functions, "function")}`,
+    `${output} written: ${counted(inputs, "profile")}, ${counted(contexts, "context")}, ` +
+      `${counted(functions, "function")}`,
   );
   if (unmatched.length > 0) {
     const fate = keepsUnresolved ? "kept as build id and offset" : "left out";
-    say(`no binary was given for ${count(unmatched.length, "module")}, whose frames are ${fate}:`);
+    say(`no binary was given for ${counted(unmatched.length, "module")}, whose frames are ${fate}:`);
     for (const buildId of unmatched.slice(0, MOST_NAMED)) say(`  ${buildId}`);
     if (unmatched.length > MOST_NAMED) say(`  and ${unmatched.length - MOST_NAMED} more`);
   }
   if (dropped > 0) {
     const ofAll = inputs > 1 ? ", in all profiles together" : "";
-    say(`left out: ${count(dropped, "context")} without a frame that could be named${ofAll}`);
+    say(`left out: ${counted(dropped, "context")} without a frame that could be named${ofAll}`);
   }
 }
 

@@ -20,7 +20,7 @@ import { preferAsGdb, preferAsPerf } from "../../stacks/names/name-frames.ts";
 import { KernelNamer } from "../../stacks/recordings/kernel-symbols.ts";
 import { nodeZstd } from "../../stacks/recordings/load-decompressor.ts";
 import { loadKernelSymbols } from "../../stacks/recordings/load-kernel-symbols.ts";
-import { describeRecording, nameSample } from "../../stacks/recordings/named-samples.ts";
+import { describeRecording, SampleNamer } from "../../stacks/recordings/named-samples.ts";
 import { PerfProfileBuilder } from "../../stacks/recordings/perf-profile.ts";
 import { unwindPerfData } from "../../stacks/recordings/perf-stacks.ts";
 import type { Output } from "../output.ts";
@@ -66,6 +66,7 @@ export async function unwindSamples(
   const kernel = new KernelNamer((reference) =>
     loadKernelSymbols(buildIds.get("[kernel.kallsyms]"), reference),
   );
+  const samples = new SampleNamer(namer, kernel);
   let builder: PerfProfileBuilder | undefined;
   let count = 0;
   if (each === "json") output.write("[");
@@ -75,9 +76,9 @@ export async function unwindSamples(
     onSample: (stack, header) => {
       buildIds = header.buildIds;
       if (each === "text") {
-        output.write(perfSampleText(nameSample(stack, namer, kernel), header));
+        output.write(perfSampleText(samples.name(stack), header));
       } else if (each === "json") {
-        output.write(`${count++ === 0 ? "" : ","}\n${sampleJson(nameSample(stack, namer, kernel), header)}`);
+        output.write(`${count++ === 0 ? "" : ","}\n${sampleJson(samples.name(stack), header)}`);
       } else {
         builder ??= new PerfProfileBuilder(header, namer, kernel);
         builder.add(stack);

@@ -1,3 +1,4 @@
+import { agreeing, counted } from "../../model/counted.ts";
 import type {
   HeapProfile,
   ProfileDescription,
@@ -161,19 +162,21 @@ function gapsOfHeap(raw: RawProfile, run: Run, sites: ReadonlyMap<bigint, RunSit
   const gaps: string[] = [];
   if (heap.overflow.contexts > 0) {
     gaps.push(
-      `The table of call paths was full: ${heap.overflow.contexts} allocations of further paths are ` +
+      `The table of call paths was full: ${counted(heap.overflow.contexts, "allocation of further paths is", "allocations of further paths are")} ` +
         "counted together (--max-contexts raises the bound).",
     );
   }
   if (heap.overflow.blocks > 0) {
     gaps.push(
-      `The table of live blocks was full: ${heap.overflow.blocks} allocations have no lifetime and no ` +
+      `The table of live blocks was full: ${counted(heap.overflow.blocks, "allocation has", "allocations have")} no lifetime and no ` +
         "access counts (--max-blocks raises the bound).",
     );
   }
   const missing = raw.contexts.filter(({ stackId }) => !sites.has(stackId)).length;
   if (missing > 0) {
-    gaps.push(`${missing} of ${raw.contexts.length} call paths have no entry in run.json: taken for empty.`);
+    gaps.push(
+      `${missing} of ${counted(raw.contexts.length, "call path")} ${agreeing(missing, "has", "have")} no entry in run.json: taken for empty.`,
+    );
   }
   return gaps;
 }

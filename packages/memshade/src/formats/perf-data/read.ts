@@ -1,5 +1,6 @@
 import type { ByteSource } from "../../bytes/byte-source.ts";
 import { FormatError } from "../../bytes/errors.ts";
+import { counted } from "../../model/counted.ts";
 import { MINIMUM_ATTR_BYTES, readAttribute } from "./attributes.ts";
 import { type GrowingHeader, idsOf, readBuildIds, readFeature, readPerfHeader } from "./header.ts";
 import { RECORD_HEADER_BYTES, RecordType } from "./layout.ts";
@@ -173,7 +174,8 @@ class RecordReader {
       this.#emit(address, this.#memory.view.getUint32(address, true));
     }
     this.#damagedSamples += this.#taker?.wasm.damagedSamples.value ?? 0;
-    if (this.#damagedSamples > 0) this.gaps.push(`${this.#damagedSamples} samples are damaged and left out.`);
+    if (this.#damagedSamples > 0)
+      this.gaps.push(`${counted(this.#damagedSamples, "sample is", "samples are")} damaged and left out.`);
   }
 
   async #readCompressed(record: DataView, offset: number): Promise<void> {

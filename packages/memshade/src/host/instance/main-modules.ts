@@ -1,7 +1,6 @@
 import { followedMemory } from "../../tools/followed-memory.ts";
 import { SHADOW_IMPORT } from "../../tools/host-interface.ts";
 import type { InstrumentedInfo, ShadowLayout } from "../../tools/index.ts";
-import { isMemory } from "../../tools/is-memory.ts";
 import { SHADOW_MEMORY } from "./host-calls.ts";
 import { shadowOf } from "./shared-shadows.ts";
 

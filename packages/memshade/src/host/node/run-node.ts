@@ -7,6 +7,7 @@ import { isatty } from "node:tty";
 import { fileURLToPath } from "node:url";
 import { UserError } from "../../bytes/errors.ts";
 import type { ToolOptions } from "../../tools/run-options.ts";
+import { memoryWarning, watchMemory } from "../memory-need.ts";
 import { dieBySignal, onSignals } from "../run/die-by-signal.ts";
 import { assertFolderWritable, FolderClaim, settleLeftovers } from "../run/folder-claim.ts";
 import { ownIdentity } from "../run/process-identity.ts";
@@ -102,7 +103,10 @@ class NodeSupervisor {
 
   async run(run: NodeRun, template: string | null, claim: FolderClaim | undefined): Promise<number> {
     this.#server = await ControlServer.open((message, from) => this.#onMessage(message, from));
+    const warning = memoryWarning(run.tools);
+    if (warning !== undefined) say(warning);
     this.#child = this.#start(run, template, claim !== undefined);
+    const stopWatching = watchMemory(run.tools, say);
     const stopListening = onSignals({
       SIGINT: (signal) => this.#passOn(signal),
       SIGTERM: (signal) => this.#passOn(signal),
@@ -116,6 +120,7 @@ class NodeSupervisor {
     if (this.#writing !== undefined && !this.#isProfileSettled)
       settleLeftovers(dirname(this.#writing.folder));
     claim?.release();
+    stopWatching();
     stopListening();
 
     for (const sayLine of this.#linesForTheEnd) sayLine();
@@ -123,7 +128,9 @@ class NodeSupervisor {
     if (ended.error !== undefined) say(`cannot start Node: ${ended.error.message}`);
     else if (this.#isRecorded && !this.#isProfileSettled) this.#sayLost(signal);
     else if (!this.#sawModule && signal === "SIGKILL") this.#sayLost(signal);
-    else if (!this.#sawModule) say("no WebAssembly module was instantiated; nothing was written");
+    else if (!this.#sawModule) say(nothingWritten(run));
+    if (ended.signal === "SIGKILL" && warning !== undefined)
+      say(`the program was killed, perhaps for want of memory: ${warning}`);
     const { mistake } = this.#allocatorOption;
     if (mistake !== undefined) say(mistake);
     if (!this.#isComplete) return NOT_WRITTEN;
@@ -254,6 +261,13 @@ class NodeSupervisor {
     this.#request(this.#child.pid ?? 0, { kind: "dump" });
     say("no WebAssembly module has been instantiated yet; a dump follows as soon as there is one");
   }
+}
+
+function nothingWritten({ traceChildren }: NodeRun): string {
+  const nothing = "no WebAssembly module was instantiated; nothing was written";
+  return traceChildren
+    ? nothing
+    : `${nothing} (processes that the program starts are recorded with --trace-children)`;
 }
 
 function signalRequest(signal: NodeJS.Signals, isDelivered: boolean): ControlRequest {

@@ -17,6 +17,7 @@ import type {
 } from "../instance/instantiation-observer.ts";
 import type { SharedShadow } from "../instance/shared-shadows.ts";
 import { LearnedRuns } from "../learned-runs.ts";
+import { assertMemoryFits } from "../memory-need.ts";
 import { customSectionsOf } from "../module/custom-sections.ts";
 import { describePreambleProblem } from "../module/module-file.ts";
 import { moduleName } from "../module/module-name.ts";
@@ -76,6 +77,7 @@ export class ThreadRecorder implements InstantiationObserver {
       if (customSectionsOf(bytes, "memshade").length > 0) {
         throw new Error("it is instrumented already; read its profile with the loader");
       }
+      assertMemoryFits(bytes, name, this.#tools);
       const { bytes: rewritten, info } = this.#instrument(bytes, {
         sha256: nativeSha256,
         ...new LearnedRuns(this.#tools.learn).added(toInstrumentOptions(this.#tools), bytes),

@@ -1,10 +1,12 @@
 import { resolve as absolutePath, basename } from "node:path";
 import { Worker } from "node:worker_threads";
 import { UserError } from "../../bytes/errors.ts";
+import { counted } from "../../model/counted.ts";
 import type { RunEnd } from "../../model/run.ts";
 import type { ToolOptions } from "../../tools/run-options.ts";
 import type { InstanceHandle } from "../../tools/session.ts";
 import { LearnedRuns } from "../learned-runs.ts";
+import { memoryWarning, watchMemory } from "../memory-need.ts";
 import { moduleLines } from "../module/module-lines.ts";
 import { moduleTypes } from "../module/module-types.ts";
 import { removeLeftControlFolders } from "../node/control-folder.ts";
@@ -61,6 +63,8 @@ export async function runWasi(run: WasiRun): Promise<number> {
       `${name} is a WASI reactor (a library): only its _initialize runs; call a function with --invoke NAME`,
     );
   }
+  const warning = memoryWarning(run.tools);
+  if (warning !== undefined) say(warning);
   const recorder = new Recorder({
     tools: run.tools,
     command: [run.path, ...run.args],
@@ -123,6 +127,7 @@ class WasiSupervisor {
       if (time - this.#signal.time >= SAME_SIGNAL_MS) this.#isInterrupted = true;
       stop();
     };
+    const stopWatching = watchMemory(this.#run.tools, say);
     const stopListening = onSignals({
       SIGINT: onSignal,
       SIGTERM: onSignal,
@@ -139,6 +144,7 @@ class WasiSupervisor {
         say(`${this.#name} ${end.kind === "trap" ? "trapped" : "failed"}: ${end.message}`);
       await this.#write({ ...end, exitCode: exitCodeOf(end) });
     }
+    stopWatching();
     stopListening();
     if (!this.#isComplete && !this.#isInterrupted) return NOT_WRITTEN;
     if (this.#signal !== undefined) {
@@ -252,7 +258,9 @@ const I64 = 0x7e;
 
 function invokeValues(run: WasiRun, parameters: readonly number[]): (number | bigint)[] {
   if (run.args.length !== parameters.length) {
-    throw new UserError(`${run.invoke} takes ${parameters.length} arguments, ${run.args.length} given`);
+    throw new UserError(
+      `${run.invoke} takes ${counted(parameters.length, "argument")}, ${run.args.length} given`,
+    );
   }
   return parameters.map((type, i) => {
     try {

@@ -10,29 +10,68 @@ import { missingFiles } from "../named-image.ts";
 import type { FrameNamer, NamedAddress } from "../names/frame-namer.ts";
 import { withoutParameters } from "../names/function-name.ts";
 import { preferAsPerf, symbolAt } from "../names/name-frames.ts";
-import { MappedModule } from "../native-file.ts";
+import { MappedModule, type NativeFile } from "../native-file.ts";
 import type { CodePlace } from "./code-place.ts";
-import type { KernelNamer } from "./kernel-symbols.ts";
+import type { KernelNamer, KernelText } from "./kernel-symbols.ts";
 import type { PerfStacks, SampleStack } from "./perf-stacks.ts";
 
-/** A sample with names; those of its places are found when they are asked for, each once. */
-export function nameSample(
-  { sample, threadName, kernel, kernelText, frames, end }: SampleStack,
-  namer: FrameNamer,
-  kernelNamer?: KernelNamer,
-): NamedSample {
-  const { pid, tid, time, event, period } = sample;
-  return {
-    ...{ threadName, pid, tid, time, event, period, end },
-    kernel: kernel.map((address): KernelPlace => {
-      const named = kernelNamer?.name(address, kernelText);
-      return { address, symbol: named, module: named?.module };
-    }),
-    frames: frames.map((place) => {
-      place.named ??= new NamedPlace(place, pid, namer);
-      return place.named;
-    }),
-  };
+/** Gives samples names: those of their places are found when they are asked for, each once for all processes. */
+export class SampleNamer {
+  readonly #namer: FrameNamer;
+  readonly #kernelNamer: KernelNamer | undefined;
+  readonly #kernelPlaces = new Map<string, KernelPlace>();
+  /** By file and address in it. */
+  readonly #symbols = new Map<NativeFile, Map<number, SymbolOffset | undefined>>();
+
+  constructor(namer: FrameNamer, kernelNamer?: KernelNamer) {
+    this.#namer = namer;
+    this.#kernelNamer = kernelNamer;
+  }
+
+  name({ sample, threadName, kernel, kernelText, frames, end }: SampleStack): NamedSample {
+    const { pid, tid, time, event, period } = sample;
+    return {
+      ...{ threadName, pid, tid, time, event, period, end },
+      kernel: kernel.map((address) => this.#kernelPlace(address, kernelText)),
+      frames: frames.map((place) => {
+        place.named ??= new NamedPlace(place, pid, this);
+        return place.named;
+      }),
+    };
+  }
+
+  #kernelPlace(address: string, kernelText: KernelText | undefined): KernelPlace {
+    let place = this.#kernelPlaces.get(address);
+    if (place === undefined) {
+      const named = this.#kernelNamer?.name(address, kernelText);
+      place = { address, symbol: named, module: named?.module, text: undefined };
+      this.#kernelPlaces.set(address, place);
+    }
+    return place;
+  }
+
+  /** The symbol that perf would show at an address of a file. */
+  shownSymbol(file: NativeFile, address: number): SymbolOffset | undefined {
+    let known = this.#symbols.get(file);
+    if (known === undefined) {
+      known = new Map();
+      this.#symbols.set(file, known);
+    }
+    let symbol = known.get(address);
+    if (symbol === undefined && !known.has(address)) {
+      const found = symbolAt(file, address, preferAsPerf);
+      symbol = found && {
+        name: withoutParameters(this.#namer.demangle(found.name)),
+        offset: address - found.address,
+      };
+      known.set(address, symbol);
+    }
+    return symbol;
+  }
+
+  names(file: NativeFile, address: number): NamedAddress {
+    return this.#namer.name(file, address);
+  }
 }
 
 /** What is to be told of a recording besides its samples. */
@@ -50,10 +89,10 @@ export function describeRecording({ header, files, lost, gaps }: PerfStacks): Na
 class NamedPlace implements SampledPlace {
   readonly #place: CodePlace;
   readonly #pid: number;
-  readonly #namer: FrameNamer;
+  readonly #namer: SampleNamer;
   text: string | undefined;
 
-  constructor(place: CodePlace, pid: number, namer: FrameNamer) {
+  constructor(place: CodePlace, pid: number, namer: SampleNamer) {
     this.#place = place;
     this.#pid = pid;
     this.#namer = namer;
@@ -83,14 +122,7 @@ class NamedPlace implements SampledPlace {
 
   get shownSymbol(): SymbolOffset | undefined {
     const module = this.#mapped;
-    const own = this.address - (module?.bias ?? 0);
-    const symbol = module && symbolAt(module.file, own, preferAsPerf);
-    return (
-      symbol && {
-        name: withoutParameters(this.#namer.demangle(symbol.name)),
-        offset: own - symbol.address,
-      }
-    );
+    return module && this.#namer.shownSymbol(module.file, this.address - module.bias);
   }
 
   get symbol(): SymbolOffset | undefined {
@@ -114,6 +146,6 @@ class NamedPlace implements SampledPlace {
 
   get #names(): NamedAddress | undefined {
     const module = this.#mapped;
-    return module && this.#namer.name(module.file, this.address - module.bias);
+    return module && this.#namer.names(module.file, this.address - module.bias);
   }
 }

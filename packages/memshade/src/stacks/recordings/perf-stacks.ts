@@ -6,6 +6,7 @@ import {
   type PerfSample,
   readPerfData,
 } from "../../formats/perf-data/index.ts";
+import { agreeing, counted } from "../../model/counted.ts";
 import type { ProcessArchitecture } from "../../model/process-image.ts";
 import type { EndReason, UnwindOptions } from "../../unwind/index.ts";
 import type { NativeFile, ObjectSource } from "../native-file.ts";
@@ -88,7 +89,13 @@ export async function unwindPerfData(
     header,
     files: [...(processes?.files ?? [])],
     lost,
-    gaps: other === 0 ? gaps : [...gaps, `${other} samples of 32-bit programs were not unwound.`],
+    gaps:
+      other === 0
+        ? gaps
+        : [
+            ...gaps,
+            `${counted(other, "sample")} of 32-bit programs ${agreeing(other, "was", "were")} not unwound.`,
+          ],
   };
 }
 

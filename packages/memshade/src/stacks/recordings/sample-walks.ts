@@ -49,6 +49,7 @@ export class SampleWalks {
   #target: UnwindTarget | undefined;
   #registers: SampleRegisters[] = [];
   #places: CodePlace[] = [];
+  readonly #kernelTexts = new Map<number, string>();
   /** The frames of the last sample, which the next one overwrites. */
   readonly frames: CodePlace[] = [];
 
@@ -137,8 +138,15 @@ export class SampleWalks {
     const start = this.wasm.kernel.value;
     return Array.from({ length: this.wasm.kernelCount.value }, (_, index) => {
       const high = view.getUint32(start + 8 * index + 4, true);
-      const low = view.getUint32(start + 8 * index, true).toString(16);
-      return high === 0 ? low : high.toString(16) + low.padStart(8, "0");
+      const low = view.getUint32(start + 8 * index, true);
+      // The distance from the end of the address space; exact for all that kernels have.
+      const key = (high - 2 ** 32) * 2 ** 32 + low;
+      let text = this.#kernelTexts.get(key);
+      if (text === undefined) {
+        text = hexadecimal(high, low);
+        if (Number.isSafeInteger(key)) this.#kernelTexts.set(key, text);
+      }
+      return text;
     });
   }
 
@@ -242,4 +250,9 @@ const utf8 = new TextDecoder();
 function hasKnownCode(readCode: ReadCode, address: number): boolean {
   const isTrampoline = (at: number) => isSignalTrampoline("x86_64", at, readCode);
   return isTrampoline(address) || isTrampoline(address + 1) || pltStep(address, readCode) !== undefined;
+}
+
+function hexadecimal(high: number, low: number): string {
+  const digits = low.toString(16);
+  return high === 0 ? digits : high.toString(16) + digits.padStart(8, "0");
 }

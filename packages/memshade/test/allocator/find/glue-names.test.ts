@@ -77,7 +77,16 @@ describe("allocator names in JavaScript glue", () => {
   // Work that grew with the square of the length would take half an hour for each of them.
   it.each([
     ...["A", "$", " ", "\n", "(", "(a", "(a,", "( ", "a.", "f.", "f.f(", "f.f(a,b", "f.f(a,b*1", "f.f(a,b "],
-    ...["pass", "ToWasm", "passToWasm", "passAToWasm0(a,b.c,", "(a,b.c,b.", "_malloc", "_malloc=", "_free=a,"],
+    ...[
+      "pass",
+      "ToWasm",
+      "passToWasm",
+      "passAToWasm0(a,b.c,",
+      "(a,b.c,b.",
+      "_malloc",
+      "_malloc=",
+      "_free=a,",
+    ],
   ])("reads a megabyte of %j", (piece) => {
     expect(readGlueNames(piece.repeat(1e6 / piece.length)).get("wbindgen_free")).toBeUndefined();
   });

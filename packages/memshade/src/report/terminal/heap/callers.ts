@@ -1,4 +1,5 @@
 import { type CallerNode, callerTree } from "../../../analyses/caller-tree.ts";
+import { counted } from "../../../model/counted.ts";
 import type { HeapProfile } from "../../../model/heap-profile.ts";
 import type { IndexIntoContextTable, IndexIntoFrameTable } from "../../../model/indices.ts";
 import { siteDepthOfContext } from "../../../model/site-frame.ts";
@@ -178,8 +179,7 @@ class CallerTreeLines {
     if (hidden > 0) {
       this.screen.isShortened = true;
       const hiddenValue = callers.slice(-hidden).reduce((sum, caller) => sum + caller.value, 0);
-      const noun = hidden === 1 ? "caller" : "callers";
-      branches.push((first) => [`${first}${this.percent(hiddenValue)} ${hidden} more ${noun}`]);
+      branches.push((first) => [`${first}${this.percent(hiddenValue)} ${counted(hidden, "more caller")}`]);
     }
     return branches.flatMap((branch, index) =>
       index < branches.length - 1

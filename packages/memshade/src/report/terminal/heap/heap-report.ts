@@ -6,6 +6,7 @@ import { leaks, liveAtPeak } from "../../../analyses/leaks.ts";
 import { temporaryBlocks } from "../../../analyses/temporary.ts";
 import { heapTotals } from "../../../analyses/totals.ts";
 import { neverAccessed, writtenNeverRead } from "../../../analyses/unused-blocks.ts";
+import { agreeing } from "../../../model/counted.ts";
 import type { HeapProfile } from "../../../model/heap-profile.ts";
 import { type HotColdThresholds, LLVM_THRESHOLDS } from "../../../model/memprof/hot-cold.ts";
 import { formatBlocks, formatBytes, formatCount, formatPercent } from "../../format.ts";
@@ -157,7 +158,7 @@ class HeapSections {
     const sum = accesses.reduce((total, count) => total + count, 0);
     this.printSection(
       "Where in their blocks accesses go",
-      `${formatCount(sum)} accesses`,
+      `${formatCount(sum)} ${agreeing(sum, "access", "accesses")}`,
       accesses,
       formatCount,
       5,

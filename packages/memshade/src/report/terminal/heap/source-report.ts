@@ -1,4 +1,5 @@
 import type { SourceLine } from "../../../analyses/source-lines.ts";
+import { counted } from "../../../model/counted.ts";
 import { formatBytes, formatCount } from "../../format.ts";
 import { Screen, type ScreenOptions } from "../common/screen.ts";
 import { displayWidth, padLeft, printable } from "../common/text.ts";
@@ -42,7 +43,12 @@ export function sourceReport(
     printFile(screen, ofFile, text);
   }
   if (shown.length < lines.length) {
-    screen.print("", faint(`${lines.length - shown.length} more lines allocate: -n shows more`));
+    screen.print(
+      "",
+      faint(
+        `${counted(lines.length - shown.length, "more line allocates", "more lines allocate")}: -n shows more`,
+      ),
+    );
   }
   return screen.text().replace(/^\n/, "");
 }

@@ -10,7 +10,10 @@ export function perfSampleText(sample: NamedSample, header: PerfHeader): string 
   const widest = header.events.reduce((width, { name }) => Math.max(width, name.length), 0);
   const event = header.events[sample.event]!.name.padStart(widest);
   let text = `${sample.threadName} ${String(sample.tid).padStart(5)} ${seconds}.${rest}: ${event}: \n`;
-  for (const place of sample.kernel) text += kernelLine(place);
+  for (const place of sample.kernel) {
+    place.text ??= kernelLine(place);
+    text += place.text;
+  }
   for (const place of sample.frames) {
     place.text ??= lineOf(place);
     text += place.text;

@@ -1,4 +1,5 @@
 import { findPhases } from "../../../analyses/working-set/phases.ts";
+import { agreeing, counted } from "../../../model/counted.ts";
 import type { Presence } from "../../../model/presence.ts";
 import type {
   InstanceWorkingSet,
@@ -74,7 +75,7 @@ function printInstance(
   const least = instance.incomplete === true ? "at least " : "";
   screen.print(
     profile.unit === "accesses"
-      ? `${least}${time(instance.duration)} ${instance.duration === 1 ? "access" : "accesses"} ${intervals}`
+      ? `${least}${time(instance.duration)} ${agreeing(instance.duration, "access", "accesses")} ${intervals}`
       : `${time(instance.duration)} ${intervals} (${UNIT_NAMES[profile.unit]})`,
     "",
   );
@@ -85,7 +86,7 @@ function printInstance(
   row(
     "touched",
     paint.amount(amount(touched)),
-    `${groupDigits(touched)} ${touched === 1 ? "line" : "lines"} of ${profile.lineBytes} bytes, ${formatPercent(touched * profile.lineBytes, instance.memoryBytes)} of the memory of ${formatBytes(instance.memoryBytes)}`,
+    `${counted(touched, "line")} of ${profile.lineBytes} bytes, ${formatPercent(touched * profile.lineBytes, instance.memoryBytes)} of the memory of ${formatBytes(instance.memoryBytes)}`,
   );
   screen.print(
     `  read     ${amount(total.read)}`,

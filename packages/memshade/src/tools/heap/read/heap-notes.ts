@@ -1,3 +1,4 @@
+import { counted } from "../../../model/counted.ts";
 import type { InstrumentedInfo } from "../../options.ts";
 import type { ShadowTotals } from "./read-shadow.ts";
 
@@ -21,16 +22,21 @@ export function confirmAllocator(info: InstrumentedInfo, instances: readonly Sha
   if (sum("allocations") === 0) return { confirmed: null };
   const excused = info.allocator.needsConfirmation ? 0 : sum("allocations") / 2;
   const faults: string[] = [];
-  const complain = (count: number, text: string): void => {
-    if (count > excused) faults.push(`${count} ${text}`);
+  const complain = (count: number, one: string, many: string): void => {
+    if (count > excused) faults.push(counted(count, one, many));
   };
   // What looks like dlmalloc aligns like it. An allocator known by its names may not: mimalloc has blocks of 4 bytes.
-  if (info.allocator.needsConfirmation) complain(sum("misaligned"), "results were not aligned to 8 bytes");
-  complain(sum("outside"), "blocks lay outside memory");
+  if (info.allocator.needsConfirmation)
+    complain(sum("misaligned"), "result was not aligned to 8 bytes", "results were not aligned to 8 bytes");
+  complain(sum("outside"), "block lay outside memory", "blocks lay outside memory");
   // Threads free what others allocated, and get addresses again that others freed: each instance sees its own part.
   if (!info.sharedMemory || instances.length < 2) {
-    complain(sum("overlaps"), "blocks overlapped live ones");
-    complain(sum("unmatchedFrees"), "releases named addresses that were never handed out");
+    complain(sum("overlaps"), "block overlapped a live one", "blocks overlapped live ones");
+    complain(
+      sum("unmatchedFrees"),
+      "release named an address that was never handed out",
+      "releases named addresses that were never handed out",
+    );
   }
   if (faults.length === 0) return { confirmed: true };
   if (!info.allocator.needsConfirmation) return { confirmed: false };
@@ -48,32 +54,57 @@ export function sentencesOf(instances: readonly ShadowTotals[]): string[] {
   const sum = (field: keyof ShadowTotals): number =>
     instances.reduce((total, instance) => total + instance[field], 0);
   const sentences: string[] = [];
-  const say = (count: number, text: string): void => {
-    if (count > 0) sentences.push(`${count.toLocaleString("en-US")} ${text}`);
+  const say = (count: number, one: string, many: string, rest: string): void => {
+    if (count > 0) sentences.push(`${counted(count, one, many)}${rest}`);
   };
   say(
     sum("meanwhile"),
-    "allocations were made while this was read, as the program went on: of those, and of blocks that were freed meanwhile, some are missing.",
+    "allocation was",
+    "allocations were",
+    " made while this was read, as the program went on: of those, and of blocks that were freed meanwhile, some are missing.",
   );
   say(
     sum("overflowContexts"),
-    "allocations share one entry, because --max-contexts calling contexts were in use.",
+    "allocation shares",
+    "allocations share",
+    " one entry, because --max-contexts calling contexts were in use.",
   );
-  say(sum("overflowBlocks"), "blocks were counted but not followed, because --max-blocks were live.");
-  say(sum("unmatchedFrees"), "releases named blocks whose allocation was not seen.");
+  say(
+    sum("overflowBlocks"),
+    "block was",
+    "blocks were",
+    " counted but not followed, because --max-blocks were live.",
+  );
+  say(
+    sum("unmatchedFrees"),
+    "release named a block",
+    "releases named blocks",
+    " whose allocation was not seen.",
+  );
   say(
     sum("overlaps"),
-    `of ${sum("allocations").toLocaleString("en-US")} blocks were handed out over live ones: the release of those was not seen, or the host has put back an earlier state of the memory.`,
+    `of ${counted(sum("allocations"), "block")} was handed out over a live one`,
+    `of ${counted(sum("allocations"), "block")} were handed out over live ones`,
+    ": the release of those was not seen, or the host has put back an earlier state of the memory.",
   );
   say(
     sum("sharedGranules"),
-    "times two live blocks lay in one 8-byte granule: their accesses cannot be told apart.",
+    "time",
+    "times",
+    " two live blocks lay in one 8-byte granule: their accesses cannot be told apart.",
   );
-  say(sum("outside"), "blocks lay outside the memory that is followed.");
-  say(sum("histogramsDropped"), "blocks are missing from the histograms, whose memory was used up.");
+  say(sum("outside"), "block", "blocks", " lay outside the memory that is followed.");
+  say(
+    sum("histogramsDropped"),
+    "block is",
+    "blocks are",
+    " missing from the histograms, whose memory was used up.",
+  );
   say(
     sum("nearlyFullCounters"),
-    "granules were accessed more than a billion times while in one block: counts of more than 2,147,483,647 wrap.",
+    "granule was",
+    "granules were",
+    " accessed more than a billion times while in one block: counts of more than 2,147,483,647 wrap.",
   );
   if (instances.length > 1)
     sentences.push(

@@ -1,3 +1,4 @@
+import { agreeing, counted } from "../../../model/counted.ts";
 import {
   WASTE_SCHEMA,
   WASTE_VERSION,
@@ -334,16 +335,25 @@ function sentencesOf(contents: readonly WasteContents[]): string[] {
     );
   const outside = sum((of) => of.outside);
   if (outside > 0)
-    sentences.push(`${outside} operations on memory beyond what is followed were not counted.`);
+    sentences.push(
+      `${counted(outside, "operation")} on memory beyond what is followed ${agreeing(outside, "was", "were")} not counted.`,
+    );
   const lost = sum((of) => of.keysLost);
   if (lost > 0)
-    sentences.push(`The tables of calling contexts were full: ${lost} accesses count without their context.`);
+    sentences.push(
+      `The tables of calling contexts were full: ${counted(lost, "access counts without its context", "accesses count without their context")}.`,
+    );
   const left = sum((of) => of.contextsLeft);
   if (left > 0)
     sentences.push(
-      `${left} seldom used places in contexts, ${sum((of) => of.accessesLeft)} accesses, stand without their callers: what is told of contexts is bounded.`,
+      `${counted(left, "seldom used place")} in contexts, ${counted(
+        sum((of) => of.accessesLeft),
+        "access",
+        "accesses",
+      )}, ${agreeing(left, "stands", "stand")} without their callers: what is told of contexts is bounded.`,
     );
   const pairsLost = sum((of) => of.pairsLost);
-  if (pairsLost > 0) sentences.push(`The table of pairs was full: ${pairsLost} bytes are in no pair.`);
+  if (pairsLost > 0)
+    sentences.push(`The table of pairs was full: ${counted(pairsLost, "byte is", "bytes are")} in no pair.`);
   return sentences;
 }

@@ -1,3 +1,4 @@
+import { counted } from "../../../model/counted.ts";
 import { namedModuleOf } from "../../../model/named-module.ts";
 import type { RunEnd } from "../../../model/run.ts";
 import { MEMSHADE_VERSION } from "../../../model/version.ts";
@@ -201,14 +202,16 @@ function untracked({ attribution: layout }: SessionInstance, readings: Readings)
       `Memory from ${layout.covered} bytes on is too large for what follows single bytes: its lines have no fill and no owners.`,
     );
   if (blocksLost > 0)
-    sentences.push(`${blocksLost} blocks found no room: their lines count as the heap's own.`);
+    sentences.push(`${counted(blocksLost, "block")} found no room: their lines count as the heap's own.`);
   if (freedLost > 0)
-    sentences.push(`${freedLost} pieces of freed blocks found no room: they count for who came behind.`);
+    sentences.push(
+      `${counted(freedLost, "piece")} of freed blocks found no room: they count for who came behind.`,
+    );
   if (ownedLost > 0)
     sentences.push(
-      `${ownedLost} pieces of lines found no room: in longer intervals these lines count for their other pieces.`,
+      `${counted(ownedLost, "piece")} of lines found no room: in longer intervals these lines count for their other pieces.`,
     );
-  if (listsLost > 0) sentences.push(`${listsLost} intervals found no room for their contexts.`);
+  if (listsLost > 0) sentences.push(`${counted(listsLost, "interval")} found no room for their contexts.`);
   if (keysLost > 0) sentences.push(`Intervals with very many contexts have some of them without names.`);
   return sentences;
 }
