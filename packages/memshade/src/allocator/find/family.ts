@@ -81,7 +81,8 @@ export function completeFamily(
     if (calleesOf(graph, index).includes(free)) {
       const pointer = soleOperand(summary, free);
       const size = soleOperand(summary, malloc);
-      if (pointer >= 0 && size >= 0 && pointer !== size) add(index, "realloc", { pointerParam: pointer, sizeParam: size });
+      if (pointer >= 0 && size >= 0 && pointer !== size)
+        add(index, "realloc", { pointerParam: pointer, sizeParam: size });
       else if (addInlinedRealloc(index, summary, malloc, free, hooks)) finding.added.push(index);
       else finding.inlinedRealloc.push(index);
     } else if (type.params.length <= 3) {

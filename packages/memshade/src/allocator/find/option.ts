@@ -211,5 +211,7 @@ function checkType(module: WasmModule, index: number, operands: OperandPositions
   const type = functionType(module, index);
   if (fitsOperands(type, operands)) return;
   const shape = `(${type.params.map(formatType).join(", ")}) -> (${type.results.map(formatType).join(", ")})`;
-  mismatch(`${what} does not fit a function of type ${shape}; give the positions of its operands if they differ`);
+  mismatch(
+    `${what} does not fit a function of type ${shape}; give the positions of its operands if they differ`,
+  );
 }

@@ -23,6 +23,7 @@ import { RunFolders, writeRunFolder } from "../run/run-folder.ts";
 import { say, sayWritten } from "../run/terminal-line.ts";
 import { ControlClient } from "./control-client.ts";
 import type { ControlRequest, RecordingMessage, SignalRequest } from "./messages.ts";
+import { OptionFit } from "./option-fit.ts";
 import type { ThreadSettings } from "./settings.ts";
 import {
   deliveryWord,
@@ -31,7 +32,6 @@ import {
   StateWord,
   type WatchedSignal,
 } from "./shared-state.ts";
-import { OptionFit } from "./option-fit.ts";
 import { answer, type Reply } from "./sync-reply.ts";
 
 export interface RecordingThreadData {

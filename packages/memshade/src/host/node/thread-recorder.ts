@@ -1,6 +1,13 @@
 import { createHash } from "node:crypto";
 import { basename } from "node:path";
-import { AllocatorMismatch, type Instrumented, type InstrumentedInfo, type InstrumentOptions, instrument, type ShadowLayout } from "../../tools/index.ts";
+import {
+  AllocatorMismatch,
+  type Instrumented,
+  type InstrumentedInfo,
+  type InstrumentOptions,
+  instrument,
+  type ShadowLayout,
+} from "../../tools/index.ts";
 import { type ToolOptions, toInstrumentOptions } from "../../tools/run-options.ts";
 import { connectHost, localNumber } from "../instance/host-calls.ts";
 import type {
