@@ -1,7 +1,9 @@
 import type { WasmModule } from "../../wasm/index.ts";
-import { type CallGraph, calleesOf, callersOf } from "./call-graph.ts";
+import { summarizeBody } from "./body-summary.ts";
+import { type CallGraph, callersOf } from "./call-graph.ts";
 import { definedType, fitsOperands } from "./hooks.ts";
-import { type AllocatorPlan, type OperandPositions, ROLES } from "./plan.ts";
+import { ANY_PARAM } from "./origin.ts";
+import { type AllocatorFunction, type AllocatorPlan, type OperandPositions, ROLES } from "./plan.ts";
 import { splitName, withoutCloneSuffix } from "./symbol-names.ts";
 
 /*
@@ -27,7 +29,7 @@ const MOST_OFFERED = 3;
 
 /**
  * Pairs of functions that allocate and free by their names and types and are no part of the allocator in `plan`, most
- * called first: each as the text of an `--allocator` option.
+ * called first, but mere layers on top of it last: each as the text of an `--allocator` option.
  */
 export function findFurtherAllocators(
   module: WasmModule,
@@ -36,7 +38,7 @@ export function findFurtherAllocators(
   plan: Pick<AllocatorPlan, "functions" | "internals" | "wrappers">,
 ): string[] {
   const known = new Set([...plan.internals, ...plan.wrappers]);
-  const hooked = new Set(plan.functions.map(({ index }) => index));
+  const hooked = new Map(plan.functions.map((entry) => [entry.index, entry]));
   const families = new Map<string, Map<FamilyRole, Member>>();
   const addMember = (index: number, name: string) => {
     if (index < graph.imported || known.has(index)) return;
@@ -52,20 +54,32 @@ export function findFurtherAllocators(
   for (const { kind, index, name } of module.exports)
     if (kind === "function" && !names.has(index)) addMember(index, name);
 
-  const found: { text: string; uses: number }[] = [];
+  const found: { text: string; isLayer: boolean; uses: number }[] = [];
   for (const family of families.values()) {
     const [malloc, free] = [family.get("malloc"), family.get("free")];
-    // What asks the known allocator for each block is a layer on top of it.
     if (malloc === undefined || free === undefined) continue;
-    if (calleesOf(graph, malloc.index).some((callee) => hooked.has(callee))) continue;
     const text = optionFor(module, family, free);
     const uses = callersOf(graph, malloc.index).length + callersOf(graph, free.index).length;
-    if (text !== undefined) found.push({ text, uses });
+    const isLayer = asksForEachBlock(module, malloc.index, hooked);
+    if (text !== undefined) found.push({ text, isLayer, uses });
   }
   return found
-    .sort((a, b) => b.uses - a.uses)
+    .sort((a, b) => Number(a.isLayer) - Number(b.isLayer) || b.uses - a.uses)
     .slice(0, MOST_OFFERED)
     .map(({ text }) => text);
+}
+
+/** Whether a function asks the known allocator for as much as it is asked for, or a header more. */
+function asksForEachBlock(
+  module: WasmModule,
+  index: number,
+  hooked: ReadonlyMap<number, AllocatorFunction>,
+): boolean {
+  const calls = summarizeBody(module, index, [])?.calls ?? [];
+  return calls.some(({ callee, operands }) => {
+    const position = hooked.get(callee)?.sizeParam ?? -1;
+    return position >= 0 && (operands[position] & ANY_PARAM) !== 0;
+  });
 }
 
 /** A release that takes more than the block takes the heap first, and so do the others. */
