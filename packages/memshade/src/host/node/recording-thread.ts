@@ -215,7 +215,7 @@ function write(end: RunEnd): Reply {
     }
   } catch (error) {
     control.send({ kind: "not-written", what });
-    return { ok: false, text: sayNotWritten(folder, error) };
+    return { ok: false, text: sayNotWritten(folder, settings.cwd, error) };
   }
   tellWritten(folder, what);
   return { ok: true, text: folder };
