@@ -31,25 +31,33 @@ describe("a folder that --out names", () => {
     expect(statSync(join(cwd, "here")).mode & 0o777).toBe(0o700);
   });
 
-  it.each(["run", "node"])("is refused while memshade %s goes on in it, and taken over when that is killed", async (verb) => {
-    const cwd = newFolder();
-    writeProgram(cwd, "seven.wasm", EXIT_7);
-    writeProgram(cwd, "spin.wasm", SPIN);
-    writeScript(cwd, "wasm.spin();");
-    const first = startMemshade([verb, "--out", "here", verb === "run" ? "spin.wasm" : "main.cjs"], { cwd });
-    await first.printed(verb === "run" ? "ready" : "busy");
-    for (const other of [["run", "--out", "here", "seven.wasm"], ["node", "--out", "here", "main.cjs"]]) {
-      const { code, stderr } = await memshade(other, { cwd });
-      expect(code).toBe(2);
-      expect(stderr).toMatch(
-        /^memshade: \S*here: a run is going on in it \(process \d+\); wait for its end, or name another folder with --out\n$/,
-      );
-    }
-    first.child.kill("SIGKILL");
-    await first.ended;
-    expect((await memshade(["run", "--out", "here", "seven.wasm"], { cwd })).code).toBe(7);
-    expect(readdirSync(cwd).filter((name) => name.startsWith("."))).toEqual([]);
-  });
+  it.each(["run", "node"])(
+    "is refused while memshade %s goes on in it, and taken over when that is killed",
+    async (verb) => {
+      const cwd = newFolder();
+      writeProgram(cwd, "seven.wasm", EXIT_7);
+      writeProgram(cwd, "spin.wasm", SPIN);
+      writeScript(cwd, "wasm.spin();");
+      const first = startMemshade([verb, "--out", "here", verb === "run" ? "spin.wasm" : "main.cjs"], {
+        cwd,
+      });
+      await first.printed(verb === "run" ? "ready" : "busy");
+      for (const other of [
+        ["run", "--out", "here", "seven.wasm"],
+        ["node", "--out", "here", "main.cjs"],
+      ]) {
+        const { code, stderr } = await memshade(other, { cwd });
+        expect(code).toBe(2);
+        expect(stderr).toMatch(
+          /^memshade: \S*here: a run is going on in it \(process \d+\); wait for its end, or name another folder with --out\n$/,
+        );
+      }
+      first.child.kill("SIGKILL");
+      await first.ended;
+      expect((await memshade(["run", "--out", "here", "seven.wasm"], { cwd })).code).toBe(7);
+      expect(readdirSync(cwd).filter((name) => name.startsWith("."))).toEqual([]);
+    },
+  );
 
   it("is refused if it holds something else", async () => {
     const cwd = newFolder();
@@ -69,36 +77,47 @@ describe("a folder that --out names", () => {
 describe("a profile that cannot be written", () => {
   const SITES = 400;
 
-  it.skipIf(process.platform === "win32")("makes the exit code 74, whatever the program's own is", async () => {
-    const cwd = newFolder();
-    writeProgram(cwd, "sites.wasm", manySites(SITES));
-    writeProgram(cwd, "sites7.wasm", manySites(SITES).replace(/\)\)$/, "(call $proc_exit (i32.const 7))))"));
-    writeScript(cwd, "wasm.sites(); process.exitCode = 3;");
-    writeProgram(
-      cwd,
-      "library.wasm",
-      LIBRARY.replace(
-        '(func (export "spin")',
-        `(func (export "sites") ${"(call $free (call $malloc (i32.const 32)))".repeat(SITES)}) (func (export "spin")`,
-      ),
-    );
-    const main = new URL("../../src/cli/main.ts", import.meta.url).pathname;
-    // The limit is of the shell's blocks, of half a KiB or one.
-    const limited = (args: string) =>
-      spawnSync("sh", ["-c", `ulimit -f 16; exec "${process.execPath}" "${main}" ${args}`], {
+  it.skipIf(process.platform === "win32")(
+    "makes the exit code 74, whatever the program's own is",
+    async () => {
+      const cwd = newFolder();
+      writeProgram(cwd, "sites.wasm", manySites(SITES));
+      writeProgram(
         cwd,
-        encoding: "utf8",
-        env: { ...process.env, NODE_COMPILE_CACHE: "", NODE_DISABLE_COMPILE_CACHE: "1" },
-      });
-    for (const args of ["run --out out sites.wasm", "run --out out sites7.wasm", "node --out out main.cjs"]) {
-      const { status, stderr } = limited(args);
-      expect({ status, stderr }).toEqual({
-        status: 74,
-        stderr: "memshade: cannot write the profile to out: a file may not become so large\n",
-      });
-      expect(readdirSync(cwd).sort()).toEqual(["library.wasm", "main.cjs", "sites.wasm", "sites7.wasm"]);
-    }
-  });
+        "sites7.wasm",
+        manySites(SITES).replace(/\)\)$/, "(call $proc_exit (i32.const 7))))"),
+      );
+      writeScript(cwd, "wasm.sites(); process.exitCode = 3;");
+      writeProgram(
+        cwd,
+        "library.wasm",
+        LIBRARY.replace(
+          '(func (export "spin")',
+          `(func (export "sites") ${"(call $free (call $malloc (i32.const 32)))".repeat(SITES)}) (func (export "spin")`,
+        ),
+      );
+      const main = new URL("../../src/cli/main.ts", import.meta.url).pathname;
+      // The limit is of the shell's blocks, of half a KiB or one.
+      const limited = (args: string) =>
+        spawnSync("sh", ["-c", `ulimit -f 16; exec "${process.execPath}" "${main}" ${args}`], {
+          cwd,
+          encoding: "utf8",
+          env: { ...process.env, NODE_COMPILE_CACHE: "", NODE_DISABLE_COMPILE_CACHE: "1" },
+        });
+      for (const args of [
+        "run --out out sites.wasm",
+        "run --out out sites7.wasm",
+        "node --out out main.cjs",
+      ]) {
+        const { status, stderr } = limited(args);
+        expect({ status, stderr }).toEqual({
+          status: 74,
+          stderr: "memshade: cannot write the profile to out: a file may not become so large\n",
+        });
+        expect(readdirSync(cwd).sort()).toEqual(["library.wasm", "main.cjs", "sites.wasm", "sites7.wasm"]);
+      }
+    },
+  );
 
   const mounted: string[] = [];
   afterAll(() => {

@@ -101,7 +101,8 @@ export async function strike(start: Start, programs: string, blow: Blow): Promis
     await pause(10);
   }
   // What was signalled in its first moments has recorded nothing.
-  if (/SyntaxError|ReferenceError|TypeError/.test(outcome.stderr)) wrong.push("the program of the test is wrong");
+  if (/SyntaxError|ReferenceError|TypeError/.test(outcome.stderr))
+    wrong.push("the program of the test is wrong");
   const mustSay = wasReady && blow.program !== "node-script" && !isCliKilled;
   wrong.push(...faultsOf(join(cwd, "runs", "here"), outcome, mustSay, blow));
   await start(["run", "--out", "runs/next", join(programs, "small.wasm")], options).ended;

@@ -262,7 +262,10 @@ function contentsOf(instance: SessionInstance): ShadowContents {
  * Of a program that went on while it was looked at: what the contexts have. Its own counts are of another moment, as much as
  * blocks are missing then that have come or gone meanwhile.
  */
-function countsOf(contexts: readonly MergedFigures[], { overflowBlocks }: ShadowTotals): Partial<ShadowTotals> {
+function countsOf(
+  contexts: readonly MergedFigures[],
+  { overflowBlocks }: ShadowTotals,
+): Partial<ShadowTotals> {
   const sum = (figure: (context: MergedFigures) => number): number =>
     contexts.reduce((total, context) => total + figure(context), 0);
   const allocations = overflowBlocks + sum(({ mib }) => mib?.allocCount ?? 0);
