@@ -36,9 +36,13 @@ describe.skipIf(process.platform === "win32")("what is no regular file", () => {
 
   it("is read to its end where somebody writes, however slowly", () => {
     const pipe = makePipe();
-    const writer = spawn("sh", ["-c", `exec >${pipe}; echo open >&2; sleep 0.1; echo one; sleep 0.1; echo two`], {
-      stdio: ["ignore", "ignore", "ignore"],
-    });
+    const writer = spawn(
+      "sh",
+      ["-c", `exec >${pipe}; echo open >&2; sleep 0.1; echo one; sleep 0.1; echo two`],
+      {
+        stdio: ["ignore", "ignore", "ignore"],
+      },
+    );
     // The writer waits for a reader; before it is there, a pipe is empty.
     let text = "";
     while (text === "") text = readInput(pipe).toString();

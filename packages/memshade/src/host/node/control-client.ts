@@ -36,6 +36,16 @@ export class ControlClient {
     this.send({ kind: "hello", ...identity });
   }
 
+  /** Resolves when what is sent from now on goes out at once, or never will. */
+  async ready(): Promise<void> {
+    const socket = this.#socket;
+    if (socket === undefined || this.#isConnected || socket.destroyed) return;
+    await new Promise<void>((done) => {
+      socket.once("connect", done);
+      socket.once("close", () => done());
+    });
+  }
+
   /** Resolves when all that was sent is out: true; or cannot get out: false. */
   sent(): Promise<boolean> {
     const socket = this.#socket;

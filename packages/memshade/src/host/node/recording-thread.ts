@@ -130,13 +130,18 @@ function onMessage(message: RecordingMessage): void {
         tryTo(() => write({ kind: "dump" })),
       );
       return;
-    case "finish": {
-      const result = tryTo(() => finish(message.end));
-      // The process ends as soon as it has the answer: what was sent to the supervisor must be out by then.
-      void control.sent().then(() => answer(message.reply, result));
+    case "finish":
+      void finishAndTell(message);
       return;
-    }
   }
+}
+
+/** The supervisor must know before that a profile is being written, and afterwards what became of it: then the process ends. */
+async function finishAndTell({ end, reply }: RecordingMessage & { kind: "finish" }): Promise<void> {
+  await control.ready();
+  const result = tryTo(() => finish(end));
+  await control.sent();
+  answer(reply, result);
 }
 
 function flush(id: string): Reply {
@@ -219,7 +224,7 @@ function write(end: RunEnd): Reply {
     }
   } catch (error) {
     control.send({ kind: "not-written", what });
-    return { ok: false, text: sayNotWritten(folder, error) };
+    return { ok: false, text: sayNotWritten(folder, settings.cwd, error) };
   }
   tellWritten(folder, what);
   return { ok: true, text: folder };

@@ -143,11 +143,11 @@ class NodeSupervisor {
     const noted = this.#writing?.signal;
     if (this.#isInterrupted) return noted ?? ended.signal;
     if (ended.signal === "SIGKILL") return this.#dyingBySignal ?? ended.signal;
-    return ended.signal ?? noted ?? null;
+    return ended.signal ?? noted ?? this.#dyingBySignal ?? null;
   }
 
   #sayLost(signal: NodeJS.Signals | null): void {
-    if (this.#isInterrupted) sayInterrupted(this.#writing!.folder);
+    if (this.#isInterrupted) sayInterrupted(this.#writing!.folder, process.cwd());
     else
       say(
         `the program was ended${signal === null ? "" : ` by ${signal}`} before its profile was written: nothing is saved`,

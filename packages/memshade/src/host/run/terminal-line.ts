@@ -21,9 +21,14 @@ export function say(line: string): void {
 
 /** Where a profile went and what to type next to see it, as seen from the folder where memshade was started. */
 export function sayWritten(folder: string, cwd: string, what: "profile" | "dump"): void {
-  const fromHere = relative(cwd, folder);
-  const shown = quoteForShell(fromHere === "" || fromHere.startsWith("..") ? folder : fromHere);
+  const shown = quoteForShell(fromHere(folder, cwd));
   say(`${what} written to ${shown}; see it with: memshade report ${shown}`);
+}
+
+/** A folder as somebody in `cwd` names it. */
+export function fromHere(folder: string, cwd: string): string {
+  const path = relative(cwd, folder);
+  return path === "" || path.startsWith("..") ? folder : path;
 }
 
 function quoteForShell(text: string): string {

@@ -200,8 +200,8 @@ class WasiSupervisor {
       }
     } catch (error) {
       this.#isComplete = false;
-      if (error instanceof Interrupted) sayInterrupted(folder);
-      else sayNotWritten(folder, error);
+      if (error instanceof Interrupted) sayInterrupted(folder, process.cwd());
+      else sayNotWritten(folder, process.cwd(), error);
       return;
     }
     sayWritten(folder, process.cwd(), isDump ? "dump" : "profile");

@@ -39,8 +39,8 @@ export function survivalPrograms(): string {
   writeProgram(home, "library.wasm", library);
   const script = (end: string) => `
     const { readFileSync, writeSync } = require("node:fs");
-    const module = new WebAssembly.Module(readFileSync(${JSON.stringify(join(home, "library.wasm"))}));
-    const { exports: wasm } = new WebAssembly.Instance(module, { host: { notify() {} } });
+    const compiled = new WebAssembly.Module(readFileSync(${JSON.stringify(join(home, "library.wasm"))}));
+    const { exports: wasm } = new WebAssembly.Instance(compiled, { host: { notify() {} } });
     writeSync(1, "ready\\n");
     wasm.sites();
     ${end}`;
@@ -101,6 +101,8 @@ export async function strike(start: Start, programs: string, blow: Blow): Promis
     await pause(10);
   }
   // What was signalled in its first moments has recorded nothing.
+  if (/SyntaxError|ReferenceError|TypeError/.test(outcome.stderr))
+    wrong.push("the program of the test is wrong");
   const mustSay = wasReady && blow.program !== "node-script" && !isCliKilled;
   wrong.push(...faultsOf(join(cwd, "runs", "here"), outcome, mustSay, blow));
   await start(["run", "--out", "runs/next", join(programs, "small.wasm")], options).ended;

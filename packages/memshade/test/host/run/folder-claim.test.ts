@@ -260,13 +260,13 @@ describe("a process", () => {
 
   it.skipIf(process.platform === "win32")("has ended when only its parent has not noticed yet", async () => {
     // What the shell becomes knows nothing of the child that the shell has started.
-    const parent = spawn("sh", ["-c", "sh -c 'read line' & echo $!; exec sleep 60"], {
-      stdio: ["pipe", "pipe", 2],
+    const parent = spawn("sh", ["-c", "sleep 60 >&2 & echo $!; exec sleep 60"], {
+      stdio: ["ignore", "pipe", "ignore"],
     });
     const child = Number(await new Promise((done) => parent.stdout!.once("data", done)));
     const identity = JSON.stringify({ pid: child, host: hostname(), started: "" });
     expect(isRunning(identity)).toBe(true);
-    parent.stdin!.end();
+    process.kill(child, "SIGKILL");
     while (isRunning(identity)) await new Promise((done) => setTimeout(done, 10));
     expect(() => process.kill(child, 0)).not.toThrow();
     parent.kill();
