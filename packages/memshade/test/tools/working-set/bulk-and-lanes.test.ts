@@ -83,6 +83,18 @@ describe("lines touched", () => {
     expect(touched(body)).toMatchObject(expected);
   });
 
+  it.each([
+    [0, 64, 1],
+    [60, 8, 2],
+    [32, 96, 2],
+    [63, 127, 3],
+    [127, 2, 2],
+    [1, 64, 2],
+  ])("of %i and the %i bytes from there on are %i (worked example 23)", (from, size, lines) => {
+    const fill = `(memory.fill (i32.add (local.get $a) (i32.const ${from})) (i32.const 0) (i32.const ${size}))`;
+    expect(touched(fill)).toMatchObject({ lines });
+  });
+
   it("of a place in front of the first one are its own in a 64-bit memory too", () => {
     const body = `(i32.store (i64.add (local.get $a) (i64.const 160)) (i32.const 0))
       (i32.store (local.get $a) (i32.const 0)) (i32.store offset=70 (local.get $a) (i32.const 0))`;
