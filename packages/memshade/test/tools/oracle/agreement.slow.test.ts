@@ -1,13 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import {
-  countedLines,
-  countedWaste,
-  ENGINES,
-  expectedLines,
-  expectedWaste,
-  moduleOf,
-} from "./agreement.ts";
+import { countedLines, countedWaste, ENGINES, expectedLines, expectedWaste, moduleOf } from "./agreement.ts";
 import { programs, trappingPrograms } from "./random-program.ts";
 
 const RUNS = Number(process.env.MEMSHADE_RUNS ?? 12);
@@ -36,7 +29,9 @@ describe("programs of all kinds of accesses", () => {
             continue;
           }
           // What a block counts at its beginning is too much; what a loop would have told at its end is missing.
-          const excused = new Set([...trapped.behind, ...incomplete].flatMap((site) => [`store ${site}`, `load ${site}`]));
+          const excused = new Set(
+            [...trapped.behind, ...incomplete].flatMap((site) => [`store ${site}`, `load ${site}`]),
+          );
           for (const name of new Set([...Object.keys(told), ...Object.keys(expected)])) {
             if (excused.has(name)) continue;
             if (!isCutShort) expect(told[name], `${engine}: ${name}`).toBe(expected[name]);

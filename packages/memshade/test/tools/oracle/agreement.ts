@@ -160,7 +160,8 @@ function siteNumbers(bytes: Uint8Array): Map<number, number> {
       const isAccess = ACCESS_KIND[op] !== AccessKind.None && ACCESS_KIND[op] !== AccessKind.Notify;
       const isBulk = /^memory\.(copy|fill|init)$/.test(name);
       const callee = name === "call" ? module.bytes[immediates] : Number.NaN;
-      const isSite = (isAccess && !isOther) || isBulk || callee < module.importedFunctionCount || callee === calloc;
+      const isSite =
+        (isAccess && !isOther) || isBulk || callee < module.importedFunctionCount || callee === calloc;
       if (isSite) numbers.set(pos - module.codePayloadStart, numbers.size);
       pos = next;
     }

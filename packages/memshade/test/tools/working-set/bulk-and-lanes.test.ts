@@ -98,7 +98,9 @@ describe("lines touched", () => {
   it("of a place in front of the first one are its own in a 64-bit memory too", () => {
     const body = `(i32.store (i64.add (local.get $a) (i64.const 160)) (i32.const 0))
       (i32.store (local.get $a) (i32.const 0)) (i32.store offset=70 (local.get $a) (i32.const 0))`;
-    const module = wat(`(module (memory (export "memory") i64 4 4) (func (export "run") (param $a i64) ${body}))`);
+    const module = wat(
+      `(module (memory (export "memory") i64 4 4) (func (export "run") (param $a i64) ${body}))`,
+    );
     expect(linesOf(module, 0x1000n)).toMatchObject({ accesses: 3, written: 3 });
   });
 

@@ -139,9 +139,7 @@ export class IntervalPass implements ToolPass {
     const kinds = both ? Kind.Both : access === AccessKind.Store ? Kind.Written : Kind.Read;
     // In a memory of 32 bits distances are those of addresses that wrap around.
     const isWide = this.#targets.memory64 && base !== CONSTANT;
-    const offset = isWide
-      ? stack.offset[at] + (displacement >>> 0)
-      : (stack.offset[at] + displacement) | 0;
+    const offset = isWide ? stack.offset[at] + (displacement >>> 0) : (stack.offset[at] + displacement) | 0;
     const group = this.#marks.access(base, offset, size, kinds, hint >= size);
     if (group === undefined) return;
     group.local = base === CONSTANT ? NO_LOCAL : keepAddress(this.#state, at, op, start);
