@@ -9,7 +9,7 @@ import {
   STORES,
   WAITS,
 } from "./instructions.ts";
-import { type Address, type Routine, PAGE, type Program, type Step } from "./program.ts";
+import { type Address, PAGE, type Program, type Routine, type Step } from "./program.ts";
 
 // Few bytes, so that everything meets everything: some that nobody wrote, a data segment's, a frame's, blocks of the heap, and the
 // last of the memory.
