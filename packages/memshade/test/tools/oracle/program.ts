@@ -249,6 +249,10 @@ export function interpret(program: Program, model: Model): Trapped | undefined {
   }
 }
 
+function endsStraightCode(step: Step): boolean {
+  return "body" in step || ["call", "malloc", "calloc", "realloc", "free"].includes(step.kind);
+}
+
 interface Frame {
   parameter: number;
   frame: number;
@@ -263,7 +267,7 @@ class Interpreter {
   readonly #other: number[] = [...OTHER, ...new Array<number>(PAGE - OTHER.length).fill(0)];
   readonly #isOpaque: boolean;
   #dropped = false;
-  /** Sites behind the step at hand, down to the next one that is no access. */
+  /** Sites from the step at hand on, in the straight code that it is in. */
   behind: Site[] = [];
 
   constructor(program: Program, model: Model) {
@@ -297,10 +301,10 @@ class Interpreter {
 
   #steps(steps: readonly Step[], frame: Frame): void {
     steps.forEach((step, i) => {
-      if (!("body" in step || step.kind === "call")) {
+      if (!endsStraightCode(step)) {
         const rest = steps.slice(i);
-        const end = rest.findIndex((one) => !this.#sites.has(one));
-        this.behind = rest.slice(0, end < 0 ? rest.length : end).map((one) => this.#sites.get(one) as Site);
+        const end = rest.findIndex(endsStraightCode);
+        this.behind = rest.slice(0, end < 0 ? rest.length : end).flatMap((one) => this.#sites.get(one) ?? []);
       }
       this.#step(step, frame);
     });
