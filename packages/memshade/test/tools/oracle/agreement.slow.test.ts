@@ -1,15 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import {
-  countedLines,
-  countedWaste,
-  ENGINES,
-  expectedLines,
-  expectedWaste,
-  moduleOf,
-} from "./agreement.ts";
+import type { WasteOptions } from "../../../src/tools/index.ts";
+import { countedLines, countedWaste, ENGINES, expectedLines, expectedWaste, moduleOf } from "./agreement.ts";
 import { programs, trappingPrograms } from "./random-program.ts";
 
+/** So many programs of each kind. */
 const RUNS = Number(process.env.MEMSHADE_RUNS ?? 12);
 
 describe("programs of all kinds of accesses", () => {
@@ -17,7 +12,7 @@ describe("programs of all kinds of accesses", () => {
     fc.assert(
       fc.property(programs(), (program) => {
         const module = moduleOf(program);
-        for (const [engine, waste] of Object.entries(ENGINES))
+        for (const [engine, waste] of Object.entries<WasteOptions>(ENGINES))
           expect(countedWaste(module, waste, false).told, engine).toEqual(expectedWaste(program, waste).told);
       }),
       { numRuns: RUNS },
@@ -28,7 +23,7 @@ describe("programs of all kinds of accesses", () => {
     fc.assert(
       fc.property(trappingPrograms(), (program) => {
         const module = moduleOf(program);
-        for (const [engine, waste] of Object.entries(ENGINES)) {
+        for (const [engine, waste] of Object.entries<WasteOptions>(ENGINES)) {
           const { told: expected, trapped } = expectedWaste(program, waste);
           const { told, isCutShort, incomplete } = countedWaste(module, waste, trapped !== undefined);
           if (waste.pairs === true || trapped === undefined) {
@@ -36,7 +31,9 @@ describe("programs of all kinds of accesses", () => {
             continue;
           }
           // What a block counts at its beginning is too much; what a loop would have told at its end is missing.
-          const excused = new Set([...trapped.behind, ...incomplete].flatMap((site) => [`store ${site}`, `load ${site}`]));
+          const excused = new Set(
+            [...trapped.behind, ...incomplete].flatMap((site) => [`store ${site}`, `load ${site}`]),
+          );
           for (const name of new Set([...Object.keys(told), ...Object.keys(expected)])) {
             if (excused.has(name)) continue;
             if (!isCutShort) expect(told[name], `${engine}: ${name}`).toBe(expected[name]);

@@ -18,7 +18,7 @@ import { type LoadCounts, Model, type Site, type StoreCounts } from "./model.ts"
 import { interpret, OTHER_FUNCTIONS, PAGE, type Program, STACK, type Trapped, textOf } from "./program.ts";
 
 /** Ways of counting that must come to the same figures. */
-export const ENGINES: Readonly<Record<string, WasteOptions>> = {
+export const ENGINES = {
   summary: {},
   "more stores than ids": { mostIds: 1 },
   "nothing inline": { siteRuns: { offsets: [0], runs: [1] } },
@@ -28,7 +28,7 @@ export const ENGINES: Readonly<Record<string, WasteOptions>> = {
   "precise, contexts": { pairs: true, contexts: true },
   deadstores: { compat: "deadstores" },
   "precise deadstores": { compat: "deadstores", pairs: true },
-};
+} as const satisfies Readonly<Record<string, WasteOptions>>;
 
 export function moduleOf(program: Program): Uint8Array {
   return wat(textOf(program));
@@ -160,7 +160,8 @@ function siteNumbers(bytes: Uint8Array): Map<number, number> {
       const isAccess = ACCESS_KIND[op] !== AccessKind.None && ACCESS_KIND[op] !== AccessKind.Notify;
       const isBulk = /^memory\.(copy|fill|init)$/.test(name);
       const callee = name === "call" ? module.bytes[immediates] : Number.NaN;
-      const isSite = (isAccess && !isOther) || isBulk || callee < module.importedFunctionCount || callee === calloc;
+      const isSite =
+        (isAccess && !isOther) || isBulk || callee < module.importedFunctionCount || callee === calloc;
       if (isSite) numbers.set(pos - module.codePayloadStart, numbers.size);
       pos = next;
     }

@@ -75,8 +75,7 @@ export class Model {
   /** Memory that the system cleared is put behind the end. */
   zero(size: number): void {
     const [state, writer] = this.#compat ? (["I", undefined] as const) : (["F", "zero"] as const);
-    for (let i = 0; i < size; i++)
-      this.#bytes.push({ value: 0, state, writer, reader: undefined, seen: 0 });
+    for (let i = 0; i < size; i++) this.#bytes.push({ value: 0, state, writer, reader: undefined, seen: 0 });
   }
 
   /** A loader puts bytes here. */
@@ -219,7 +218,14 @@ export class Model {
       counts.redundant++;
       counts.redundantBytes += size;
       for (const { reader } of bytes) this.#pair(`redundant ${reader} ${site}`);
-    } else if (haveReaders && isNear(bytes.map(({ seen }) => seen), this.valuesAt(address, size), float))
+    } else if (
+      haveReaders &&
+      isNear(
+        bytes.map(({ seen }) => seen),
+        this.valuesAt(address, size),
+        float,
+      )
+    )
       counts.approximate++;
     this.#read(bytes);
     for (const byte of bytes) [byte.reader, byte.seen] = [site, byte.value];
@@ -237,7 +243,14 @@ export class Model {
       counts.silentBytes += values.length;
       if (bytes.every(({ writer }) => writer === "zero")) counts.overZero++;
       for (const { writer } of bytes) this.#pair(`silent ${writer} ${site}`);
-    } else if (valid.length === values.length && isNear(bytes.map(({ value }) => value), values, float))
+    } else if (
+      valid.length === values.length &&
+      isNear(
+        bytes.map(({ value }) => value),
+        values,
+        float,
+      )
+    )
       counts.approximate++;
     this.#overwrite(site, bytes);
     bytes.forEach((byte, i) => {

@@ -33,7 +33,7 @@ export type Step =
   | { kind: "if"; taken: boolean; body: readonly Step[] }
   | { kind: "call"; callee: number; parameter: number };
 
-export interface Function {
+export interface Routine {
   /** Bytes of the frame that it has while it runs; 0: none. */
   frame: number;
   body: readonly Step[];
@@ -41,7 +41,7 @@ export interface Function {
 
 export interface Program {
   /** Function 0 is what the host runs; a function calls those behind it. */
-  functions: readonly Function[];
+  functions: readonly Routine[];
   memory64: boolean;
   shared: boolean;
 }
@@ -122,7 +122,7 @@ class FunctionText {
     this.#word = word;
   }
 
-  write({ frame, body }: Function, index: number): string {
+  write({ frame, body }: Routine, index: number): string {
     const word = this.#word;
     const text = body.map((step) => this.#step(step)).join("\n");
     const locals = Array.from({ length: this.#loops }, (_, i) => `(local $i${i} i32)`).join(" ");
@@ -249,6 +249,10 @@ export function interpret(program: Program, model: Model): Trapped | undefined {
   }
 }
 
+function endsStraightCode(step: Step): boolean {
+  return "body" in step || ["call", "malloc", "calloc", "realloc", "free"].includes(step.kind);
+}
+
 interface Frame {
   parameter: number;
   frame: number;
@@ -263,7 +267,7 @@ class Interpreter {
   readonly #other: number[] = [...OTHER, ...new Array<number>(PAGE - OTHER.length).fill(0)];
   readonly #isOpaque: boolean;
   #dropped = false;
-  /** Sites behind the step at hand, down to the next one that is no access. */
+  /** Sites from the step at hand on, in the straight code that it is in. */
   behind: Site[] = [];
 
   constructor(program: Program, model: Model) {
@@ -297,10 +301,10 @@ class Interpreter {
 
   #steps(steps: readonly Step[], frame: Frame): void {
     steps.forEach((step, i) => {
-      if (!("body" in step || step.kind === "call")) {
+      if (!endsStraightCode(step)) {
         const rest = steps.slice(i);
-        const end = rest.findIndex((one) => !this.#sites.has(one));
-        this.behind = rest.slice(0, end < 0 ? rest.length : end).map((one) => this.#sites.get(one) as Site);
+        const end = rest.findIndex(endsStraightCode);
+        this.behind = rest.slice(0, end < 0 ? rest.length : end).flatMap((one) => this.#sites.get(one) ?? []);
       }
       this.#step(step, frame);
     });
@@ -339,7 +343,12 @@ class Interpreter {
         const { size, update } = step.op;
         const at = this.#aligned(step.address, size, frame);
         const old = numberOf(model.valuesAt(at, size));
-        model.update(site, at, size, bytesOf(updated(update, old, BigInt.asUintN(size * 8, step.value), size), size));
+        model.update(
+          site,
+          at,
+          size,
+          bytesOf(updated(update, old, BigInt.asUintN(size * 8, step.value), size), size),
+        );
         return;
       }
       case "cmpxchg": {
@@ -357,7 +366,11 @@ class Interpreter {
         return;
       }
       case "fill":
-        model.store(site, this.#at(step.address, step.size, frame), new Array(step.size).fill(step.value & 255));
+        model.store(
+          site,
+          this.#at(step.address, step.size, frame),
+          new Array(step.size).fill(step.value & 255),
+        );
         return;
       case "copy": {
         const to = this.#at(step.to, step.size, frame);

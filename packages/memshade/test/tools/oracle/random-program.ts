@@ -9,7 +9,7 @@ import {
   STORES,
   WAITS,
 } from "./instructions.ts";
-import { type Address, type Function, PAGE, type Program, type Step } from "./program.ts";
+import { type Address, PAGE, type Program, type Routine, type Step } from "./program.ts";
 
 // Few bytes, so that everything meets everything: some that nobody wrote, a data segment's, a frame's, blocks of the heap, and the
 // last of the memory.
@@ -158,7 +158,10 @@ function bodies(
   const loopOf = (body: fc.Arbitrary<Step[]>): fc.Arbitrary<Step> =>
     fc.record({
       kind: fc.constant("loop" as const),
-      trips: fc.oneof({ weight: 3, arbitrary: fc.integer({ min: 1, max: 5 }) }, fc.integer({ min: 6, max: MOST_TRIPS })),
+      trips: fc.oneof(
+        { weight: 3, arbitrary: fc.integer({ min: 1, max: 5 }) },
+        fc.integer({ min: 6, max: MOST_TRIPS }),
+      ),
       body,
     });
   const ifOf = (body: fc.Arbitrary<Step[]>): fc.Arbitrary<Step> =>
@@ -169,12 +172,7 @@ function bodies(
       .map(([place, at]): Step => ({ kind: "call", callee, parameter: place + at })),
   );
   const straight = fc.array(accesses, { minLength: 1, maxLength: 4 });
-  const inner = fc.oneof(
-    { weight: 5, arbitrary: accesses },
-    ifOf(straight),
-    loopOf(straight),
-    ...calls,
-  );
+  const inner = fc.oneof({ weight: 5, arbitrary: accesses }, ifOf(straight), loopOf(straight), ...calls);
   const body = fc.array(inner, { minLength: 1, maxLength: 4 });
   return fc.array(
     fc.oneof(
@@ -207,7 +205,7 @@ export function programs(): fc.Arbitrary<Program> {
     );
     const functions = Array.from({ length: FUNCTIONS }, (_, i) => {
       const callees = [...Array(FUNCTIONS - 1 - i).keys()].map((more) => i + 1 + more);
-      return fc.record<Function>({
+      return fc.record<Routine>({
         frame: i === 0 ? fc.constant(0) : fc.constantFrom(0, 16, 48, 96),
         body: bodies(accesses, rareSteps(opaque), callees),
       });

@@ -298,6 +298,39 @@ for (const [engine, waste] of Object.entries(ENGINES)) {
       expect(of.file.stores.some(({ ips }) => ips[0].function === "O")).toBe(false);
     });
 
+    it("what comes from another memory is compared with what is there, in pieces however long it is", () => {
+      const copyIn = (bytes: number) =>
+        text(`(call $M (i32.const ${bytes}))`, {
+          M: "(param i32) (memory.copy $main $other (i32.const 3) (i32.const 9) (local.get 0))",
+        });
+      const fields = `(memory $other 1)`;
+      const fillOther = text("(call $other)", {
+        other: "(memory.fill $other (i32.const 0) (i32.const 7) (i32.const 6000))",
+      });
+      for (const bytes of [1, 3, 7, 8, 5000]) {
+        const events = [fillOther, copyIn(bytes), copyIn(bytes), S("A", 3 + bytes - 1, 1, 0), copyIn(bytes)];
+        const of = new WasteRun(events, { waste, fields });
+        expect(of.store("M")).toMatchObject({
+          nof_stores: 3,
+          nof_silent: 1,
+          bytes_silent: bytes,
+          ...same(bytes + bytes - 1),
+        });
+      }
+      const beyond = new WasteRun([fillOther, copyIn(65530)], { waste, fields, traps: true });
+      expect(beyond.file.stores).toEqual([]);
+    });
+
+    it("small copies and fills look at the validity of their own bytes", () => {
+      for (let bytes = 1; bytes <= 16; bytes++) {
+        const enter = text("(global.set $__stack_pointer (i32.const 4080))");
+        const events = [enter, copy(4080, 64, bytes), copy(4080, 64, bytes), fill(4080, 0, bytes)];
+        const of = run(events);
+        expect(of.store("M")).toMatchObject({ nof_stores: 2, nof_silent: 1 });
+        expect(of.store("F")).toMatchObject({ nof_silent: 1 });
+      }
+    });
+
     it("a host cannot read a memory that it cannot reach", () => {
       const of = new WasteRun([S("A", 0, 4), text("(call $paint)"), S("A", 0, 4)], {
         waste,

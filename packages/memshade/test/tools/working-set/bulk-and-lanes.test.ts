@@ -8,9 +8,14 @@ import { wat } from "../../support/assemble.ts";
 function touched(body: string, workingset: WorkingSetOptions = {}) {
   const module = wat(`(module (memory (export "memory") 4 4) (data $bytes "0123456789")
     (func (export "run") (param $a i32) ${body}))`);
+  return linesOf(module, 0x1000, workingset);
+}
+
+/** What a call of the exported function `run` with an address touches. */
+function linesOf(module: Uint8Array, address: number | bigint, workingset: WorkingSetOptions = {}) {
   const { bytes, info } = instrument(module, { tools: ["workingset"], workingset });
   const { exports } = new WebAssembly.Instance(new WebAssembly.Module(bytes as BufferSource));
-  (exports.run as (address: number) => void)(0x1000);
+  (exports.run as (address: number | bigint) => void)(address);
   const layout = info.toolLayouts?.workingset as WorkingSetLayout;
   const reader = new WorkingSetReader(exports["memshade.workingset"] as WebAssembly.Memory, layout);
   const { records, duration } = reader.read();
@@ -76,6 +81,27 @@ describe("lines touched", () => {
     ],
   ] as const)("by %s", (_, body, expected) => {
     expect(touched(body)).toMatchObject(expected);
+  });
+
+  it.each([
+    [0, 64, 1],
+    [60, 8, 2],
+    [32, 96, 2],
+    [63, 127, 3],
+    [127, 2, 2],
+    [1, 64, 2],
+  ])("of %i and the %i bytes from there on are %i (worked example 23)", (from, size, lines) => {
+    const fill = `(memory.fill (i32.add (local.get $a) (i32.const ${from})) (i32.const 0) (i32.const ${size}))`;
+    expect(touched(fill)).toMatchObject({ lines });
+  });
+
+  it("of a place in front of the first one are its own in a 64-bit memory too", () => {
+    const body = `(i32.store (i64.add (local.get $a) (i64.const 160)) (i32.const 0))
+      (i32.store (local.get $a) (i32.const 0)) (i32.store offset=70 (local.get $a) (i32.const 0))`;
+    const module = wat(
+      `(module (memory (export "memory") i64 4 4) (func (export "run") (param $a i64) ${body}))`,
+    );
+    expect(linesOf(module, 0x1000n)).toMatchObject({ accesses: 3, written: 3 });
   });
 
   it("of an unaligned access are one where accesses are taken to be aligned", () => {

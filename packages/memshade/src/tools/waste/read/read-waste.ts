@@ -12,8 +12,8 @@ import {
   type StoreFigures,
   storeFigures,
 } from "./figures.ts";
-import { FrameReader } from "./read-frames.ts";
 import { type OpenLoop, readOpenLoops } from "./open-loops.ts";
+import { FrameReader } from "./read-frames.ts";
 import { type ObjectFigures, readObjects } from "./read-objects.ts";
 import {
   type PairFigures,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { readDeadstores } from "../../../../src/formats/deadstores/read.ts";
-import { type ProfileOptions, profile } from "../../../../src/host/profile.ts";
+import { type ProfiledError, type ProfileOptions, profile } from "../../../../src/host/profile.ts";
 import type { Profile } from "../../../../src/host/run/recorder.ts";
 import { readWaste } from "../../../../src/model/waste/read-waste.ts";
 import type { WasteFile } from "../../../../src/model/waste/waste.ts";
@@ -198,5 +198,39 @@ describe("a recording with the waste tool", () => {
       [4, 0],
       [4, 4],
     ]);
+  });
+
+  it("names a loop that a trap ended, flags its accesses, and says what else a trap leaves", async () => {
+    const module = wat(`(module (memory (export "memory") 1 1) ${BUMP}
+      (func $fill (export "fill") (param $words i32) (local $i i32)
+        (i32.store (i32.const 16) (local.get $words))
+        (loop $next
+          (i32.store offset=64 (i32.mul (local.get $i) (i32.const 4)) (i32.const 7))
+          (br_if $next (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1))) (local.get $words))))))`);
+    const sentences: string[] = [];
+    for (const pairs of [false, true]) {
+      const recorded = await profile(
+        module,
+        async (instantiate) => {
+          const { fill } = (await instantiate()).exports as Exports;
+          fill(10);
+          fill(10);
+          fill(100_000);
+        },
+        { tools: ["waste"], waste: { pairs } },
+      ).then(
+        () => undefined,
+        (error: ProfiledError) => error.profile,
+      );
+      const file = wasteOf(recorded as Profile);
+      const [before, inLoop] = file.stores;
+      expect(before.nof_stores).toBe(3);
+      expect(inLoop.nof_stores).toBe(pairs ? 20 + (65536 - 64) / 4 : 20);
+      expect([before.incomplete, inLoop.incomplete]).toEqual([undefined, pairs ? undefined : 1]);
+      sentences.push(file.notTracked.filter((sentence) => /did not end|trapped/.test(sentence)).join(" "));
+    }
+    expect(sentences[0]).toMatch(/A run of a loop did not end: .*\(fill \+0x[0-9a-f]+\)/);
+    expect(sentences[0]).toContain("accesses behind the trap in its basic block");
+    expect(sentences[1]).toBe("");
   });
 });

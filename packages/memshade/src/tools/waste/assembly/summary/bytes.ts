@@ -237,7 +237,8 @@ export function fewAreValid(address: u32, size: u32): bool {
 /** Whether no byte of a range is invalid. */
 export function areValid(address: u32, size: u32): bool {
   let at: usize = address << 1;
-  for (const end = at + ((size & ~3) << 1); at !== end; at += 8) if (!isValidWord(load<u64>(at))) return false;
+  for (const end = at + ((size & ~3) << 1); at !== end; at += 8)
+    if (!isValidWord(load<u64>(at))) return false;
   const behind: u64 = (<u64>-1) << ((size & 3) << 4);
   return (size & 3) === 0 || isValidWord(load<u64>(at) | behind);
 }

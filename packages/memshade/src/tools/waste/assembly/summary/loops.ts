@@ -19,14 +19,7 @@ import {
 import { idOfKey, isAssigned, isNone, readsOf, overflow } from "./ids";
 import { markDirty, showsZeros } from "../dirty";
 import { CONTROL, FRAMED, RECORD_SHIFT, STORES } from "../imports";
-import {
-  Control,
-  LOOP_BYTES,
-  LOOP_STREAM_BYTES,
-  Load,
-  Loop,
-  STREAM_END_BYTES,
-} from "../layout.generated";
+import { Control, LOOP_BYTES, LOOP_STREAM_BYTES, Load, Loop, STREAM_END_BYTES } from "../layout.generated";
 
 /** Of a stream in the table: what it is, and its stride. */
 const WHAT: usize = 0;

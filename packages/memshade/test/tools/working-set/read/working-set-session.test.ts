@@ -1,0 +1,66 @@
+import { describe, expect, it } from "vitest";
+import { type ProfiledError, profile } from "../../../../src/host/profile.ts";
+import type { Profile } from "../../../../src/host/run/recorder.ts";
+import { readWorkingSet } from "../../../../src/model/working-set/read-working-set.ts";
+import type { WorkingSetProfile } from "../../../../src/model/working-set/working-set.ts";
+import { wat } from "../../../support/assemble.ts";
+
+const [A, B, C, D] = [0, 1, 2, 3];
+
+/** Two accesses each, and one that traps. */
+const MODULE = wat(`(module (memory (export "memory") 1 1)
+  (func (export "touch") (param $one i32) (param $other i32)
+    (drop (i32.load (i32.mul (local.get $one) (i32.const 64))))
+    (drop (i32.load (i32.mul (local.get $other) (i32.const 64)))))
+  (func (export "nothing")
+    (memory.fill (i32.const 0) (i32.const 0) (i32.const 0))
+    (memory.fill (i32.const 0) (i32.const 0) (i32.const 0)))
+  (func (export "trap") (drop (i32.load (i32.const 65533)))))`);
+
+type Exports = Record<string, (...operands: number[]) => void>;
+
+async function workingSetOf(use: (exports: Exports) => void, maxIntervals = 64): Promise<WorkingSetProfile> {
+  const recorded: Profile = await profile(
+    MODULE,
+    async (instantiate) => use((await instantiate()).exports as Exports),
+    { tools: ["workingset"], workingset: { interval: 2, maxIntervals } },
+  ).catch((error: ProfiledError) => error.profile as Profile);
+  return readWorkingSet(String(recorded.toolFiles.find(({ name }) => name === "workingset.json")?.contents));
+}
+
+/** An interval for each set of lines. */
+const intervals = (sets: readonly (readonly number[])[]) => (exports: Exports) => {
+  for (const [one, other = one] of sets) {
+    if (one === undefined) exports.nothing();
+    else exports.touch(one, other);
+  }
+};
+
+describe("a recording with the working-set tool", () => {
+  it("has distinct lines at each scale (worked examples 25 and 26)", async () => {
+    const { instances } = await workingSetOf(intervals([[A, B], [A], [C], [A], [D], [D], [], [A, D]]));
+    const [{ levels, total }] = instances;
+    expect(levels.map(({ counts }) => counts.lines)).toEqual([[2, 1, 1, 1, 1, 1, 0, 2], [3, 2], [4]]);
+    expect(levels[2].lastIsPartial).toBe(true);
+    expect(total.lines).toBe(4);
+  });
+
+  it("merges neighbours where intervals are more than are kept (as worked example 27)", async () => {
+    const sets = [[A], [B], [A], [C]];
+    const { instances } = await workingSetOf(intervals([...sets, ...sets, [D]]), 8);
+    const [{ levels, period }] = instances;
+    expect(levels[0].counts.lines).toEqual([2, 2, 2, 2, 1]);
+    expect([period, levels[0].lastIsPartial]).toEqual([4, true]);
+  });
+
+  it("says that its last interval is incomplete where a trap stopped the program", async () => {
+    const whole = await workingSetOf(({ touch }) => touch(A, B));
+    expect(whole.instances[0].incomplete).toBeUndefined();
+    const cut = await workingSetOf(({ touch, trap }) => {
+      touch(A, B);
+      trap();
+    });
+    expect(cut.instances[0].incomplete).toBe(true);
+    expect(cut.notTracked.join()).toContain("the last interval of its working set is incomplete");
+  });
+});
