@@ -31,11 +31,14 @@ export function runScript(script: Script, engine: Engine, form: Form): Outcome[]
   return [...outcomes, ...run.finalState()];
 }
 
-/** The bytes of a module in this form; those of the plain form where there is no other. */
-export function bytesOf(module: SuiteModule, form: Form): Uint8Array {
+/** The bytes of a module in this form; those of the plain form where there is no other that is valid. */
+function bytesOf(module: SuiteModule, form: Form): Uint8Array {
   const bytes = fromBase64(module.bytes);
   if (form === "bytes" || module.withAllocator === undefined) return bytes;
-  return fromBase64((has64BitMemory(bytes) ? module.withAllocator64 : undefined) ?? module.withAllocator);
+  const more = fromBase64(
+    (has64BitMemory(bytes) ? module.withAllocator64 : undefined) ?? module.withAllocator,
+  );
+  return WebAssembly.validate(more as BufferSource) ? more : bytes;
 }
 
 function fromBase64(text: string): Uint8Array {
@@ -95,8 +98,10 @@ class ScriptRun {
       const wanted = command.type === "assert_return" ? this.#wanted(command) : text;
       return { line, type, text, ran: true, asserted: isReturn(type) && (wanted ?? text) === text };
     } catch (thrown) {
-      if (thrown instanceof Absent) return { line, type, text: "absent", ran: false, asserted: false };
-      return { line, type, text: describeThrown(thrown), ran: true, asserted: isThrow(command, thrown) };
+      const text = describeThrown(thrown);
+      if (thrown instanceof Absent || thrown instanceof WebAssembly.CompileError)
+        return { line, type, text, ran: false, asserted: false };
+      return { line, type, text, ran: true, asserted: isThrow(command, thrown) };
     }
   }
 
@@ -206,6 +211,7 @@ function isThrow({ type }: Command, thrown: unknown): boolean {
 }
 
 function describeThrown(thrown: unknown): string {
+  if (thrown instanceof Absent) return "there is no such instance";
   if (thrown instanceof WebAssembly.Exception) return "exception";
   if (thrown instanceof Error) return `${thrown.name}: ${thrown.message}`;
   return `threw ${String(thrown)}`;
