@@ -1,5 +1,6 @@
 import type { InstrumentOptions } from "../../src/tools/index.ts";
 import type { Variant } from "./behaviour.ts";
+import { IS_SEARCH } from "./seeds.ts";
 
 const everyOwner = { firstTouch: true, fill: true, owners: true };
 const SHORT = { interval: 20, maxIntervals: 8 };
@@ -60,6 +61,11 @@ export function heapVariants(allocator: string): Variant[] {
       tools: ["heap", "waste"],
       waste: { objects: true, contexts: true },
     }),
+    variant("waste as deadstores counts", {
+      ...small,
+      tools: ["waste"],
+      waste: { compat: "deadstores" },
+    }),
     variant("heap and owned lines", {
       ...small,
       tools: ["heap", "workingset"],
@@ -76,8 +82,8 @@ export function heapVariants(allocator: string): Variant[] {
   ];
 }
 
-/** A few of the variants, others for each seed; all of them where a number of runs is asked for. */
+/** A few of the variants, others for each seed; all of them where cases are searched for. */
 export function some(variants: readonly Variant[], seed: number): readonly Variant[] {
-  if (process.env.MEMSHADE_RUNS !== undefined) return variants;
+  if (IS_SEARCH) return variants;
   return variants.filter((_, i) => (i + seed) % 5 === 0);
 }

@@ -30,9 +30,7 @@ function atomics(memory: string): { bytes: Uint8Array; calls: Call[] } {
   return {
     bytes: wat(`(module (memory (export "memory") ${memory})
       ${functions.join("\n")})`),
-    calls: names.flatMap((name) =>
-      ADDRESSES.map((at): Call => [name, address === "i64" ? BigInt(at) : at]),
-    ),
+    calls: names.flatMap((name) => ADDRESSES.map((at): Call => [name, address === "i64" ? BigInt(at) : at])),
   };
 }
 

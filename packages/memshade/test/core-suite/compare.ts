@@ -1,0 +1,64 @@
+import type { InstrumentOptions } from "../../src/tools/index.ts";
+import { PLAIN, Rewriting } from "./engine.ts";
+import { type Form, type Outcome, runScript } from "./run-script.ts";
+import type { Script } from "./script.ts";
+
+/** Reading back what was recorded takes longer than running a script: of how many scripts, and with how many modules at most. */
+const READ_SCRIPTS = 6;
+const MOST_READ_MODULES = 3;
+
+/** What each script does as it is. */
+export type Plain = ReadonlyMap<Script, readonly Outcome[]>;
+
+/** What running scripts with tools came to. */
+export interface Comparison {
+  /** Assertions whose outcomes were compared, and those that the engine does not take even as they are. */
+  compared: number;
+  refused: number;
+  /**
+   * Where the rewritten modules did something else, with what both did, by `script:line`; `script:end` is what is left in
+   * memories, tables and globals.
+   */
+  differences: Record<string, string>;
+}
+
+export function runPlain(scripts: readonly Script[], form: Form): Plain {
+  return new Map(scripts.map((script) => [script, runScript(script, PLAIN, form)]));
+}
+
+/** Runs scripts with tools, and compares each outcome with the plain one. */
+export function compareScripts(plain: Plain, options: InstrumentOptions, form: Form): Comparison {
+  const all: Comparison = { compared: 0, refused: 0, differences: {} };
+  let read = 0;
+  for (const [script, outcomes] of plain) {
+    const engine = new Rewriting(options);
+    compareOutcomes(all, script.file, outcomes, runScript(script, engine, form));
+    if (script.modules.length <= MOST_READ_MODULES && read++ < READ_SCRIPTS) engine.readBack();
+  }
+  return all;
+}
+
+function compareOutcomes(
+  all: Comparison,
+  file: string,
+  plain: readonly Outcome[],
+  rewritten: readonly Outcome[],
+): void {
+  for (let i = 0; i < Math.max(plain.length, rewritten.length); i++) {
+    const { line, type, ran } = plain[i] ?? rewritten[i];
+    const [before, after] = [plain[i], rewritten[i]].map((outcome) => outcome?.text ?? "nothing");
+    if (ran && comparable(before) !== comparable(after))
+      all.differences[`${file}:${line}`] = `plain: ${before}; rewritten: ${after}`;
+    if (!type.startsWith("assert_")) continue;
+    if (ran) all.compared++;
+    else all.refused++;
+  }
+}
+
+/**
+ * The waste tool lowers the maximum of memories, so that an engine has another reason not to link a module that wants a lower
+ * one.
+ */
+function comparable(text: string): string {
+  return text.replace(/(memory import has) (no maximum|a larger maximum).*/, "$1 another maximum");
+}

@@ -1,0 +1,32 @@
+import type { InstrumentOptions } from "../../src/tools/index.ts";
+
+const OWNERS = { firstTouch: true, fill: true, owners: true };
+/** Short intervals and small tables: much is handed out, merged and dropped. */
+const SHORT = { interval: 20, maxIntervals: 8 };
+const SMALL = { maxContexts: 8, maxBlocks: 16 };
+
+/** The tools in each of their ways, alone and together. */
+export const SETTINGS: Readonly<Record<string, InstrumentOptions>> = {
+  alloc: { tools: ["alloc"], ...SMALL },
+  heap: { tools: ["heap"] },
+  "heap, exact and of everything": {
+    ...{ tools: ["heap"], ...SMALL },
+    ...{ exactHistogram: true, includeStack: true, includeAllocator: true },
+  },
+  waste: { tools: ["waste"] },
+  "waste --contexts": { tools: ["waste"], waste: { contexts: true } },
+  "waste --pairs": { tools: ["waste"], waste: { pairs: true } },
+  "waste --compat": { tools: ["waste"], waste: { compat: "deadstores" } },
+  workingset: { tools: ["workingset"], workingset: SHORT },
+  "workingset --who": { tools: ["workingset"], workingset: { ...SHORT, attribution: OWNERS } },
+  "workingset --locality": {
+    tools: ["workingset"],
+    workingset: { ...SHORT, locality: { method: "exact" } },
+  },
+  "all tools": { tools: ["heap", "waste", "workingset"], ...SMALL, workingset: SHORT },
+  "all tools in all ways": {
+    ...{ tools: ["heap", "waste", "workingset"], ...SMALL, clock: "wall" },
+    waste: { pairs: true, objects: true, contexts: true },
+    workingset: { ...SHORT, attribution: OWNERS, locality: { method: "exact" } },
+  },
+};
