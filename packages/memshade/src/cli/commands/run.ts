@@ -31,9 +31,10 @@ Examples:
 
 Options of memshade come before the program; everything after it belongs to the
 program. Standard input, output and the exit code are the program's own. A trap
-ends with exit code 134, a profile that could not be written with 74, whatever the
-program's own code is. SIGINT and SIGTERM write the profile; a second one, while that
-is written, ends without it. SIGUSR2 writes a dump while the program goes on.`;
+ends with exit code 134, a profile that could not be written with 74, whatever
+the program's own code is. SIGINT and SIGTERM write the profile; a second one,
+while that is written, ends without it. SIGUSR2 writes a dump while the program
+goes on.`;
 
 export function addRunCommand(program: Command): void {
   const command = program

@@ -489,7 +489,7 @@ describe("realloc", () => {
     heap.realloc(A, A + 64, 32, "b");
     expect(heap.profiled.heap).toMatchObject({ allocations: 2, frees: 0, liveBlocks: 2 });
     expect(heap.profiled.snapshot().notTracked.join()).toContain(
-      "1 releases named blocks whose allocation was not seen",
+      "1 release named a block whose allocation was not seen",
     );
   });
 
@@ -568,7 +568,7 @@ describe("the other allocation functions", () => {
     ]);
     expect(heap.profiled.snapshot().notTracked).toEqual([
       expect.stringMatching(
-        /^1 of 2 blocks were handed out over live ones: the release of those was not seen/,
+        /^1 of 2 blocks was handed out over a live one: the release of those was not seen/,
       ),
     ]);
     expect(heap.profiled.heap).toMatchObject({ allocations: 2, liveBlocks: 1, liveBytes: 16 });
@@ -602,7 +602,7 @@ describe("neighbours", () => {
     heap.malloc(A, 4, "a");
     heap.malloc(A + 4, 4, "b");
     expect(heap.profiled.snapshot().notTracked).toEqual([
-      "1 times two live blocks lay in one 8-byte granule: their accesses cannot be told apart.",
+      "1 time two live blocks lay in one 8-byte granule: their accesses cannot be told apart.",
     ]);
     expect(heap.profiled.heap.liveBlocks).toBe(2);
   });

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { counted } from "../../../src/model/counted.ts";
 import type { InstrumentOptions } from "../../../src/tools/index.ts";
 import { ReferenceHeap } from "./support/reference-heap.ts";
 import { ScriptedHeap, SITES, type Site } from "./support/scripted-heap.ts";
@@ -176,7 +177,11 @@ class Replay {
     expect(heap.heapAccesses + heap.otherAccesses).toBe(this.#accesses);
     const { unmatchedFrees } = this.reference;
     expect(notTracked).toEqual(
-      unmatchedFrees === 0 ? [] : [`${unmatchedFrees} releases named blocks whose allocation was not seen.`],
+      unmatchedFrees === 0
+        ? []
+        : [
+            `${counted(unmatchedFrees, "release named a block", "releases named blocks")} whose allocation was not seen.`,
+          ],
     );
   }
 

@@ -408,17 +408,13 @@ describe("an allocator that was only guessed", () => {
   };
 
   it.each<[string, (heap: ScriptedHeap) => void, string]>([
-    [
-      "results that are not aligned",
-      (heap) => heap.malloc(A + 4, 8),
-      "1 results were not aligned to 8 bytes",
-    ],
-    ["blocks outside memory", (heap) => heap.malloc(4 * 65536, 8), "1 blocks lay outside memory"],
-    ["blocks over others", (heap) => heap.malloc(C, 8), "1 blocks overlapped live ones"],
+    ["results that are not aligned", (heap) => heap.malloc(A + 4, 8), "1 result was not aligned to 8 bytes"],
+    ["blocks outside memory", (heap) => heap.malloc(4 * 65536, 8), "1 block lay outside memory"],
+    ["blocks over others", (heap) => heap.malloc(C, 8), "1 block overlapped a live one"],
     [
       "releases of what never was",
       (heap) => heap.free(B),
-      "1 releases named addresses that were never handed out",
+      "1 release named an address that was never handed out",
     ],
   ])("is refused for %s, with all it said", (_fault, misbehave, sentence) => {
     const session = newSession();
