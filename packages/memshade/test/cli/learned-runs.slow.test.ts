@@ -52,13 +52,15 @@ describe("memshade run --learn", () => {
     }
   });
 
-  it("says so where the file cannot be written, and the profile is there all the same", async () => {
+  it("says so before the program starts where the file cannot be written", async () => {
     const { cwd } = folderOfItsOwn();
     const args = ["run", "--tool", "waste", "--learn", "none/stl.runs", "--out", "out", "stl.wasm", "100"];
     const { code, stderr } = await memshade(args, { cwd });
-    expect(code).toBe(0);
-    expect(stderr).toContain("cannot write what was learned to ");
-    expect(existsSync(join(cwd, "out", "waste.json"))).toBe(true);
+    expect(code).toBe(2);
+    expect(stderr).toMatch(
+      /^memshade: --learn: cannot write [^\n]*none\/stl\.runs: no such file or folder\n$/,
+    );
+    expect(existsSync(join(cwd, "out"))).toBe(false);
   });
 });
 

@@ -26,9 +26,9 @@ Examples:
 Every WebAssembly module that the program compiles is instrumented, in its main
 thread and in its worker threads. Each process writes one run. SIGUSR2 to
 memshade writes a dump while the program goes on; the program itself can do the
-same: import { dump, reset } from "memshade". The exit code is the program's own, and
-74 if a profile could not be written. A second SIGINT or SIGTERM while the profile
-is written ends without it.`;
+same: import { dump, reset } from "memshade". The exit code is the program's
+own, and 74 if a profile could not be written. A second SIGINT or SIGTERM while
+the profile is written ends without it.`;
 
 export function addNodeCommand(program: Command): void {
   const command = program
