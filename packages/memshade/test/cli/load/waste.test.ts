@@ -48,14 +48,18 @@ function writeRun(names: readonly string[]): string {
   return folder;
 }
 
-const functionsOf = (folder: string) => loadWaste(folder)?.stores.map(({ ips }) => ips[0]?.function);
+const functionsOf = (folder: string) =>
+  loadWaste(folder)?.stores.map(({ ips: [ip] }) => [ip?.function, ip?.module]);
 
 describe("functions without a name", () => {
   it("are told by their number in a run of one module", () => {
-    expect(functionsOf(writeRun(["a.wasm"]))).toEqual(["func[12]"]);
+    expect(functionsOf(writeRun(["a.wasm"]))).toEqual([["func[12]", undefined]]);
   });
 
   it("are told apart by their modules where there are several", () => {
-    expect(functionsOf(writeRun(["a.wasm", "b.wasm"]))).toEqual(["func[12] of a.wasm", "func[12] of b.wasm"]);
+    expect(functionsOf(writeRun(["a.wasm", "b.wasm"]))).toEqual([
+      ["func[12]", "a.wasm"],
+      ["func[12]", "b.wasm"],
+    ]);
   });
 });
