@@ -1,5 +1,4 @@
 import { importsOf, memoryType, type WasmModule } from "../../../wasm/index.ts";
-import { BEYOND_SENTENCE, LARGEST_FOLLOWED_BYTES } from "../../tool.ts";
 import type { WeavingPlan } from "./weaving-plan.ts";
 
 /** Imports that a sentence names at most. */
@@ -13,7 +12,6 @@ export function unseenBy({ around, isVisible, exact, wishes: { opaque } }: Weavi
   const sentences: string[] = [];
   if (allocator.functions.length === 0)
     sentences.push("No allocator was found: freed memory counts as memory that is still in use.");
-  if (around.memory64 && around.memoryBytes === LARGEST_FOLLOWED_BYTES) sentences.push(BEYOND_SENTENCE);
   const others = otherMemories(module);
   if (others.length > 0)
     sentences.push(
