@@ -65,8 +65,6 @@ const EXPECTED: Readonly<
   },
   "a 64-bit memory without a maximum": {
     heap: { says: [/only its first 4 GiB are followed/], records: true },
-    // It keeps the memory smaller than that.
-    waste: { says: [], records: true },
     workingset: { says: [/only its first 4 GiB are followed/], records: true },
   },
   "a memory that was refused growth": {
