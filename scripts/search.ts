@@ -4,7 +4,11 @@ import { spawnSync } from "node:child_process";
 import { randomInt } from "node:crypto";
 import { packageFile, ROOT } from "./tools.ts";
 
-const SEARCHES = ["test/tools/random-modules.slow.test.ts", "test/rewrite/translate-to-fuzz.slow.test.ts"];
+const SEARCHES = [
+  "test/tools/random-modules.slow.test.ts",
+  "test/rewrite/translate-to-fuzz.slow.test.ts",
+  "test/contexts/entered-modules.slow.test.ts",
+];
 
 const [minutes = "10", seed = String(randomInt(2 ** 30))] = process.argv.slice(2);
 if (!(Number(minutes) > 0 && Number.isInteger(Number(seed)))) {

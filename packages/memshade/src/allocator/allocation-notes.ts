@@ -1,5 +1,6 @@
+import { BEYOND_SENTENCE } from "../rewrite/facts/followed-bytes.ts";
 import { canShareMemory } from "../rewrite/facts/shared-memory.ts";
-import { memoryType, readNames, type WasmModule } from "../wasm/index.ts";
+import { memoryCount, memoryType, readNames, type WasmModule } from "../wasm/index.ts";
 import type { AllocatorPlan } from "./find/plan.ts";
 
 /** One hooked allocation function as the profile names it. */
@@ -32,10 +33,9 @@ export function allocationNotes(
 ): { allocator: AllocatorDescription; notTracked: string[] } {
   const notTracked: string[] = [];
   if (plan.collector !== undefined) notTracked.push(plan.collector);
-  const memories = module.importedMemoryCount + module.memories.length;
+  const memories = memoryCount(module);
   if (memories > 1) notTracked.push(`Only memory 0 of the module's ${memories} memories is followed.`);
-  if (memories > 0 && memoryType(module, 0).index64 && !held)
-    notTracked.push("The module's memory is 64-bit: only its first 4 GiB are followed.");
+  if (memories > 0 && memoryType(module, 0).index64 && !held) notTracked.push(BEYOND_SENTENCE);
   if (acrossThreads)
     notTracked.push(
       "Threads share the module's memory: allocations, releases and live blocks are exact, accesses of several threads " +

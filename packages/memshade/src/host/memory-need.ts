@@ -1,7 +1,7 @@
 import { UserError } from "../bytes/errors.ts";
 import { type ToolOptions, toInstrumentOptions } from "../tools/run-options.ts";
 import { shadowBytesPerByte } from "../tools/shadow-cost.ts";
-import { decodeModule, memoryType } from "../wasm/index.ts";
+import { decodeModule, memoryCount, memoryType } from "../wasm/index.ts";
 
 const MIB = 2 ** 20;
 
@@ -50,7 +50,7 @@ export function assertMemoryFits(
   const options = costlyOptions(tools);
   if (options === undefined) return;
   const module = decodeModule(bytes);
-  if (module.importedMemoryCount + module.memories.length === 0) return;
+  if (memoryCount(module) === 0) return;
   const { minimum, pageSizeLog2 } = memoryType(module, 0);
   const initial = minimum * 2 ** pageSizeLog2;
   const needed = initial * bytesPerByte(tools);

@@ -9,8 +9,7 @@ import type {
 } from "./indices.ts";
 import type { Mib } from "./mib.ts";
 import type { MibColumns } from "./mib-columns.ts";
-import type { Presence } from "./presence.ts";
-import type { Clock, CounterMode, RunAllocator, RunEnd, RunHeap, RunSite } from "./run.ts";
+import type { Clock, CounterMode, Presence, RunAllocator, RunEnd, RunHeap, RunSite } from "./run.ts";
 
 /**
  * A heap profile as tables: columns of equal length, rows refer to rows of other tables by index.

@@ -13,10 +13,10 @@ import {
   text,
   textLike,
 } from "./check.ts";
-import { presenceCheck } from "./presence.ts";
 import {
   type Clock,
   type HeapTool,
+  type Presence,
   RUN_SCHEMA,
   RUN_VERSION,
   type Run,
@@ -52,6 +52,8 @@ const allocator = record<RunAllocator>({
   refused: optional(text),
   further: optional(list(text)),
 });
+
+const presence = record<Presence>({ own: count, modules: count, shadow: count, recorded: count });
 
 const module = record<RunModule>({
   index: count,
@@ -115,7 +117,7 @@ const run = record<Run>({
   modules: list(module),
   heap: optional(heap),
   notTracked: list(text),
-  presence: optional(presenceCheck),
+  presence: optional(presence),
   files: record<Run["files"]>({
     heap: optional(text),
     waste: optional(text),

@@ -1,4 +1,4 @@
-import { ambiguousFunctions } from "../model/ambiguous-functions.ts";
+import { ambiguousFunctions } from "../analyses/ambiguous-functions.ts";
 import type { HeapProfile } from "../model/heap-profile.ts";
 import { type IndexIntoContextTable, type IndexIntoFrameTable, NONE } from "../model/indices.ts";
 import { framesOfContext } from "../model/stacks.ts";

@@ -28,7 +28,7 @@ export interface Described {
 export function describe(described: Described): InstrumentedInfo {
   const { module, options, memory, tools, unseen } = described;
   const tables = tools.find((tool) => tool.tables !== undefined)?.tables;
-  const { memory64, shared } = followedMemory(module, memory);
+  const { memory64, shared } = memoryKind(module, memory);
   const withLayouts = tools.filter((tool) => tool.tables === undefined);
   return {
     version: 1,
@@ -84,7 +84,7 @@ function notes({
   };
 }
 
-function followedMemory(module: WasmModule, memory: number): { memory64: boolean; shared: boolean } {
+function memoryKind(module: WasmModule, memory: number): { memory64: boolean; shared: boolean } {
   if (memory < 0) return { memory64: false, shared: false };
   const { index64, shared } = memoryType(module, memory);
   return { memory64: index64, shared };

@@ -1,9 +1,7 @@
 export { AllocatorMismatch, checkAllocatorOption } from "../allocator/find/index.ts";
+export type { Instrumented } from "./assemble-module.ts";
 export { readInstrumentedInfo } from "./describe.ts";
-export {
-  type Instrumented,
-  instrument,
-} from "./instrument.ts";
+export { instrument } from "./instrument.ts";
 export {
   type AttributionOptions,
   type InstrumentedInfo,

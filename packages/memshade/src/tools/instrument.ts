@@ -3,79 +3,42 @@ import { type AllocatorPlan, findAllocator } from "../allocator/find/index.ts";
 import { hookAllocator } from "../allocator/hook-allocator.ts";
 import { HookedCalls } from "../allocator/hooked-calls.ts";
 import { UserError } from "../bytes/errors.ts";
-import { ByteWriter } from "../bytes/writer.ts";
 import { EntryPoints } from "../contexts/entry-points.ts";
 import { ReferenceCalls } from "../contexts/reference-calls.ts";
 import { type CarriedWord, type EntryListeners, wrapEntries } from "../contexts/wrap-entries.ts";
+import { LARGEST_FOLLOWED_BYTES } from "../rewrite/facts/followed-bytes.ts";
 import { type ModuleScan, scanModule } from "../rewrite/facts/module-scan.ts";
 import { findStackPointer } from "../rewrite/facts/stack-pointer.ts";
 import { type CodePart, follows, type ToolPass } from "../rewrite/tool.ts";
 import { type CallTargets, SAME_TARGETS } from "../rewrite/walk/call-targets.ts";
 import { FunctionWalker } from "../rewrite/walk/function-walker.ts";
 import { AppendedFunctions } from "../rewrite/write/appended-functions.ts";
-import { BRANCH_HINT_SECTION, branchHints } from "../rewrite/write/branch-hints.ts";
 import { BulkFunctions } from "../rewrite/write/bulk-functions.ts";
 import { FunctionWriter } from "../rewrite/write/function-writer.ts";
 import { Insertions } from "../rewrite/write/insertions.ts";
-import { ModuleSections } from "../rewrite/write/module-sections.ts";
 import { RewrittenBodies } from "../rewrite/write/rewritten-bodies.ts";
-import { addSmallFunctions } from "../rewrite/write/small-functions.ts";
 import {
-  appendFunctionNames,
-  appendToVectorSection,
   decodeModule,
-  encodeConstantExpression,
-  encodeDataEntry,
-  encodeExportEntry,
-  encodeGlobalEntry,
-  encodeImportEntry,
-  encodeMemoryEntry,
   encodeModule,
-  I32,
-  type MemoryType,
+  memoryCount,
   memoryType,
   readNames,
   SectionId,
-  type SectionView,
-  sectionPayload,
   type WasmModule,
 } from "../wasm/index.ts";
+import { assembleModule, type Instrumented, type Rewritten } from "./assemble-module.ts";
 import { describe, infoSection } from "./describe.ts";
-import { startFunction } from "./entry-functions.ts";
 import { HostSlot } from "./host-interface.ts";
 import { HostTable } from "./host-table.ts";
 import type { InstrumentedInfo, InstrumentOptions, NotRecorded, ToolName } from "./options.ts";
-import { LARGEST_FOLLOWED_BYTES, type ToolSurroundings, type WovenTool } from "./tool.ts";
+import { startFunction } from "./start-function.ts";
+import type { ToolSurroundings, WovenTool } from "./tool.ts";
 import { WEAVERS } from "./weavers.ts";
 
-/** Prefix of everything instrumentation adds to a module's exports. */
-export const HIDDEN_EXPORT_PREFIX = "memshade.";
 const PAGE_BYTES = 65536;
 const NO_MEMORY_SENTENCE = "The module has no linear memory: there is nothing to follow in it.";
 /** Room that is reserved for the new code, in multiples of the old; it grows when that is not enough. */
 const EXPECTED_GROWTH = 2.2;
-/** Debug information and hints hold code offsets of the original module. */
-const OUTDATED_SECTION = /^(\.debug_|reloc\.|metadata\.code\.)|^(sourceMappingURL|external_debug_info)$/;
-
-interface HiddenExport {
-  name: string;
-  kind: "memory" | "table" | "function" | "global";
-  index: number;
-}
-
-/** A rewritten module and what it says of itself. */
-export interface Instrumented {
-  bytes: Uint8Array;
-  info: InstrumentedInfo;
-}
-
-/** The code of a module with the tools in it, before its last function is written. */
-interface Rewritten {
-  writer: FunctionWriter;
-  bodies: RewrittenBodies;
-  /** What runs first, −1: what ran first before. */
-  start: number;
-}
 
 /**
  * Weaves the heap profiler or other tools into a module. The result imports nothing more than the original, unless several
@@ -98,7 +61,7 @@ export function instrument(bytes: Uint8Array, options: InstrumentOptions = {}): 
   return new Instrumentation(decodeModule(bytes), options).run();
 }
 
-/** Finds the allocator, has the tools woven in, hands their passes to the rewriter, and puts the module together. */
+/** Finds the allocator, has the tools woven in, and hands their passes to the rewriter. */
 class Instrumentation {
   readonly #module: WasmModule;
   readonly #options: InstrumentOptions;
@@ -111,8 +74,6 @@ class Instrumentation {
   readonly #memory64: boolean;
   /** Why tools found nothing to follow. */
   readonly #refusals: NotRecorded = {};
-  /** What no tool sees in this module. */
-  readonly #unseen: string[] = [];
   #tools: readonly WovenTool[] = [];
   /** Global that calls by reference from inside set, behind those of the tools; −1: there is none. */
   #inside = -1;
@@ -133,10 +94,24 @@ class Instrumentation {
     if (this.#memory >= 0) this.#tools = this.#weaveTools();
     else for (const name of this.#options.tools ?? []) this.#refusals[name] = NO_MEMORY_SENTENCE;
     if (this.#tools.length === 0) {
-      const info = this.#describe([]);
+      const info = this.#describe([], new Set());
       return { bytes: encodeModule(this.#module, { customs: [infoSection(info)] }), info };
     }
-    return this.#assemble(this.#rewrite());
+    const rewritten = this.#rewrite();
+    return assembleModule(
+      {
+        module: this.#module,
+        memory: this.#memory,
+        tools: this.#tools,
+        appended: this.#appended,
+        hostTable: this.#hostTable,
+        inside: this.#inside,
+        carried: this.#carried,
+        sharesShadow: this.#options.sharedShadow === true,
+        describe: (hiddenExports) => this.#describe(hiddenExports, rewritten.bodies.leftAlone),
+      },
+      rewritten,
+    );
   }
 
   /** Weaves the tools in, each with memories and globals of its own behind those before it. */
@@ -270,157 +245,6 @@ class Instrumentation {
     });
   }
 
-  /** Puts the module together, its sections with what the tools add to each. */
-  #assemble({ writer, bodies, start }: Rewritten): Instrumented {
-    const module = this.#module;
-    const appended = this.#appended;
-    const sections = new ModuleSections(module);
-    const exported = this.#hiddenExports();
-    if (this.#hostTable.isUsed) sections.append(SectionId.Table, [this.#hostTable.entry()]);
-    this.#addGlobals(sections);
-    sections.append(SectionId.Export, exported.map(encodeExportEntry));
-    appended.writeBodies(writer);
-    addSmallFunctions(appended, writer, module.importedFunctionCount);
-    // What tools know of functions is complete now.
-    this.#addMemories(sections);
-    this.#addData(sections);
-    if (bodies.leftAlone.size > 0) this.#unseen.push(largeFunctionsNote(module, bodies.leftAlone));
-    const code = writer.finish(module.bodies.length + appended.count);
-    sections.set(SectionId.Code, code);
-    sections.set(
-      SectionId.Function,
-      appendToVectorSection(this.#functionSection(bodies), appended.count, appended.functionEntries()),
-    );
-    sections.append(SectionId.Type, appended.types);
-    if (start >= 0) sections.setNumber(SectionId.Start, start);
-    return this.#encode(
-      sections,
-      writer,
-      code,
-      exported.map(({ name }) => name),
-    );
-  }
-
-  #encode(
-    sections: ModuleSections,
-    writer: FunctionWriter,
-    code: Uint8Array,
-    hiddenExports: string[],
-  ): Instrumented {
-    const module = this.#module;
-    const hints = branchHints(code, writer.rare, module.importedFunctionCount);
-    // Stack traces name functions that moved as they did before.
-    const names = appendFunctionNames(module, this.#appended.names(readNames(module).functions));
-    let info: InstrumentedInfo | undefined;
-    const bytes = encodeModule(module, {
-      sections: sections.payloads,
-      dropCustom: ({ name = "" }: SectionView) =>
-        OUTDATED_SECTION.test(name) || (name === "name" && names !== undefined),
-      customsBeforeCode: writer.rare.length > 0 ? [{ name: BRANCH_HINT_SECTION, content: hints }] : [],
-      customs: (codeStart) => {
-        this.#tellMarks(writer, codeStart);
-        info = this.#describe(hiddenExports);
-        const own = infoSection(info);
-        return names === undefined ? [own] : [{ name: "name", content: names }, own];
-      },
-    });
-    return { bytes, info: { ...(info as unknown as InstrumentedInfo), rewrittenBytes: bytes.length } };
-  }
-
-  /** Tells the tools where the places are that they marked. */
-  #tellMarks(writer: FunctionWriter, codeStart: number): void {
-    for (const tool of this.#tools)
-      tool.codeWritten?.(
-        writer.marks.map(({ offset, original }) => ({
-          offset: offset + codeStart,
-          original: original < 0 ? original : original - this.#module.codePayloadStart,
-        })),
-      );
-  }
-
-  #addGlobals(sections: ModuleSections): void {
-    const globals = this.#tools.flatMap((tool) => tool.globals ?? []);
-    const entries = globals.map(({ type, initial, mutable = true }) =>
-      encodeGlobalEntry({ type, mutable }, initial),
-    );
-    if (this.#inside >= 0)
-      entries.push(encodeGlobalEntry({ type: I32, mutable: true }, encodeConstantExpression(I32, 0)));
-    sections.append(SectionId.Global, entries);
-  }
-
-  /** The tools' memories, behind the module's own: those that instances share are imported. */
-  #addMemories(sections: ModuleSections): void {
-    const shared = this.#options.sharedShadow === true;
-    const imported: Uint8Array[] = [];
-    const memories: Uint8Array[] = [];
-    for (const { shadowBytes, sharedMemory, tableBytes = [] } of this.#tools) {
-      if (sharedMemory !== undefined)
-        imported.push(
-          encodeImportEntry({ ...sharedMemory, kind: "memory", memory: shadowMemoryType(shadowBytes, true) }),
-        );
-      else memories.push(encodeMemoryEntry(shadowMemoryType(shadowBytes, shared)));
-      for (const bytes of tableBytes) memories.push(encodeMemoryEntry(shadowMemoryType(bytes, shared)));
-    }
-    sections.append(SectionId.Import, imported);
-    const limited = this.#limitMemory();
-    if (limited === undefined) sections.append(SectionId.Memory, memories);
-    else sections.setEntries(SectionId.Memory, [...limited, ...memories]);
-  }
-
-  /** The module's own memories, the followed one no larger than the tools can follow. */
-  #limitMemory(): readonly Uint8Array[] | undefined {
-    const limits = this.#tools.flatMap(({ memoryLimit }) => memoryLimit ?? []);
-    const own = this.#memory - this.#module.importedMemoryCount;
-    if (limits.length === 0 || own < 0) return undefined;
-    return this.#module.memories.map((memory, index) => {
-      const most = Math.floor(Math.min(...limits) / 2 ** memory.pageSizeLog2);
-      return encodeMemoryEntry(
-        index === own ? { ...memory, maximum: Math.max(memory.minimum, most) } : memory,
-      );
-    });
-  }
-
-  #addData(sections: ModuleSections): void {
-    const data = this.#tools.flatMap((tool) => tool.data?.() ?? []);
-    sections.append(SectionId.Data, data.map(encodeDataEntry));
-    const { dataCount } = this.#module;
-    if (data.length > 0 && dataCount !== undefined)
-      sections.setNumber(SectionId.DataCount, dataCount + data.length);
-  }
-
-  /** The module's function section with the types that functions get which hand on a word; their wrappers keep the old ones. */
-  #functionSection(bodies: RewrittenBodies): Uint8Array | undefined {
-    const types = this.#carried?.types;
-    if (types === undefined) return sectionPayload(this.#module, SectionId.Function);
-    const { functions, importedFunctionCount } = this.#module;
-    const writer = new ByteWriter(functions.length * 2 + 5).u32Leb(functions.length);
-    for (const [defined, type] of functions.entries()) {
-      const index = defined + importedFunctionCount;
-      const isWrapper = bodies.replacementOf(index) !== undefined;
-      writer.u32Leb((isWrapper ? undefined : types.get(index)) ?? type);
-    }
-    return writer.finish();
-  }
-
-  /** The tools' memories, functions and globals for the host, and the table through which it is called. */
-  #hiddenExports(): HiddenExport[] {
-    const exported: HiddenExport[] = [];
-    const add = (name: string, kind: HiddenExport["kind"], index: number): void => {
-      exported.push({ name: HIDDEN_EXPORT_PREFIX + name, kind, index });
-    };
-    let memory = memoryCount(this.#module);
-    for (const { name, exports = {}, exportedMemory = name, tableBytes = [] } of this.#tools) {
-      if (exportedMemory !== false) add(exportedMemory, "memory", memory);
-      memory++;
-      for (const table of tableBytes.keys()) add(`${name}.${table + 1}`, "memory", memory++);
-      for (const [key, index] of Object.entries(exports)) add(`${name}.${key}`, "function", index);
-    }
-    if (this.#hostTable.isUsed) add("table", "table", this.#hostTable.index);
-    for (const { name, index } of this.#tools.flatMap(({ globalExports = [] }) => globalExports))
-      add(name, "global", index);
-    return exported;
-  }
-
   #largestMemoryBytes(): number {
     const { maximum, pageSizeLog2 } = memoryType(this.#module, this.#memory);
     const declared = maximum === undefined ? LARGEST_FOLLOWED_BYTES : maximum * 2 ** pageSizeLog2;
@@ -432,7 +256,8 @@ class Instrumentation {
     return code === undefined ? 0 : code.payloadEnd - code.payloadStart;
   }
 
-  #describe(hiddenExports: string[]): InstrumentedInfo {
+  /** `leftAlone`: functions without anything woven in. */
+  #describe(hiddenExports: string[], leftAlone: ReadonlySet<number>): InstrumentedInfo {
     return describe({
       module: this.#module,
       options: this.#options,
@@ -441,17 +266,8 @@ class Instrumentation {
       tools: this.#tools,
       codeBytes: this.#codeBytes(),
       hiddenExports,
-      unseen: this.#unseen,
+      unseen: leftAlone.size === 0 ? [] : [largeFunctionsNote(this.#module, leftAlone)],
       refusals: this.#refusals,
     });
   }
-}
-
-function shadowMemoryType(bytes: number, shared: boolean): MemoryType {
-  const pages = bytes / PAGE_BYTES;
-  return { minimum: pages, maximum: pages, shared, index64: false, pageSizeLog2: 16 };
-}
-
-function memoryCount(module: WasmModule): number {
-  return module.importedMemoryCount + module.memories.length;
 }

@@ -1,6 +1,6 @@
 import { heapBytesPerByte } from "./heap/memory-plan.ts";
 import { type InstrumentOptions, TOOL_NAMES, type ToolName } from "./options.ts";
-import { wasteBytesPerByte } from "./waste/memory-plan.ts";
+import { isPreciseMode, wasteBytesTouched } from "./waste/memory-plan.ts";
 import { attributionBytesPerByte } from "./working-set/attribution/memory-plan.ts";
 import { localityBytesPerByte } from "./working-set/locality/memory-plan.ts";
 import { workingSetBytesPerByte } from "./working-set/memory-plan.ts";
@@ -10,12 +10,11 @@ type CostOptions = Pick<InstrumentOptions, "tools" | "waste" | "workingset">;
 const COSTS: Readonly<Record<ToolName, (options: CostOptions) => number>> = {
   heap: () => heapBytesPerByte(true),
   alloc: () => heapBytesPerByte(false),
-  waste: ({ waste = {} }) => {
-    const isPrecise = Boolean(waste.pairs || waste.objects);
-    const engine = isPrecise ? "full" : "brief";
-    const { bytes, words } = wasteBytesPerByte({ engine, objects: waste.objects === true, opaque: true });
-    return isPrecise ? bytes + words : bytes;
-  },
+  waste: ({ waste = {} }) =>
+    wasteBytesTouched({
+      engine: isPreciseMode(waste) ? "full" : "brief",
+      objects: waste.objects === true,
+    }),
   workingset: ({ workingset: { locality, attribution } = {} }) =>
     workingSetBytesPerByte() +
     (locality === undefined ? 0 : localityBytesPerByte(locality)) +

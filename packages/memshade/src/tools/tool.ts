@@ -11,11 +11,6 @@ import type { CodeMark } from "../rewrite/write/function-writer.ts";
 import type { DataContent, ValType, WasmModule } from "../wasm/index.ts";
 import type { InstrumentOptions, ShadowLayout, ToolName } from "./options.ts";
 
-/** Tools follow a memory up to here, as their own memories have addresses of 32 bits. */
-export const LARGEST_FOLLOWED_BYTES = 2 ** 32;
-/** What they say of one that may be larger. */
-export const BEYOND_SENTENCE = "The module's memory is 64-bit: only its first 4 GiB are followed.";
-
 /** What a tool gets to weave itself into a module. */
 export interface ToolSurroundings {
   module: WasmModule;

@@ -56,6 +56,10 @@ export function tableType(module: WasmModule, tableIndex: number): TableType {
   return tables[tableIndex - importedTableCount] ?? fail("table", tableIndex);
 }
 
+export function memoryCount(module: WasmModule): number {
+  return module.importedMemoryCount + module.memories.length;
+}
+
 export function functionCount(module: WasmModule): number {
   return module.importedFunctionCount + module.functions.length;
 }

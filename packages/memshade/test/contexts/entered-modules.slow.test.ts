@@ -10,13 +10,13 @@ import { WorkingSetReader } from "../../src/tools/working-set/read/read-tables.t
 import { wat } from "../support/assemble.ts";
 import { countNaively, naiveCounts } from "../support/naive-counters.ts";
 import { Choices } from "../support/random-module.ts";
+import { SEARCH_TIMEOUT, trySeeds } from "../support/seeds.ts";
 import { heapVariants, some, TOOL_VARIANTS } from "../support/tool-variants.ts";
 import { wasteReader } from "../support/waste-reader.ts";
 import { type EnteredExports, enteredModule } from "./support/entered-module.ts";
 
-/** First seed and number of seeds, to try others than the ones that run every time. */
-const FIRST = Number(process.env.MEMSHADE_SEED ?? 1);
-const COUNT = Number(process.env.MEMSHADE_RUNS ?? 40);
+/** Modules whose seeds are so far apart are linked. */
+const APART = 40;
 
 const ALLOCATOR = "malloc=malloc,free=free";
 
@@ -155,11 +155,12 @@ function expectCounted(run: Run, counted: Run, { tools = ["heap"], workingset }:
   expect(stores.reduce((sum, { overwritten }) => sum + overwritten, 0)).toBe(counted.dead);
 }
 
-it(`${COUNT} modules show the host the same functions, and tell of each way in which it enters them`, () => {
-  let dead = 0;
-  for (let seed = FIRST; seed < FIRST + COUNT; seed++) {
-    const { text, tailCalls } = enteredModule(seed);
-    try {
+it(
+  "modules show the host the same functions, and tell of each way in which it enters them",
+  () => {
+    let dead = 0;
+    const { first, last } = trySeeds(40, (seed) => {
+      const { text, tailCalls } = enteredModule(seed);
       const bytes = wat(text);
       const plain = new Run(bytes);
       plain.play(seed, tailCalls, () => 0);
@@ -174,34 +175,37 @@ it(`${COUNT} modules show the host the same functions, and tell of each way in w
         expect(run.identities, name).toEqual(plain.identities);
         expectCounted(run, counted, options);
       }
-    } catch (error) {
-      throw new Error(`seed ${seed}: ${(error as Error).message.slice(0, 2000)}\n${text}`, { cause: error });
-    }
-  }
-  expect(dead).toBeGreaterThan(COUNT * 4);
-});
+    });
+    expect(dead).toBeGreaterThan((last - first + 1) * 4);
+  },
+  SEARCH_TIMEOUT,
+);
 
-it(`${COUNT >> 2} pairs of modules, linked by functions and tables, are told of too`, () => {
-  for (let seed = FIRST; seed < FIRST + (COUNT >> 2); seed++) {
-    const { text, tailCalls } = enteredModule(seed, ['(import "first" "pure" (func $more0))']);
-    const modules = [wat(enteredModule(seed + COUNT).text), wat(text)];
-    const play = (rewrite: (bytes: Uint8Array) => Rewritten, accesses: (run: Run) => number): Run => {
-      const [first, second] = modules.map(rewrite);
-      const one = new Run(first.bytes, first.info);
-      const two = new Run(second.bytes, second.info, one);
-      two.play(seed, tailCalls, () => accesses(one) + accesses(two));
-      return two;
-    };
-    const plain = play(
-      (bytes) => ({ bytes }),
-      () => 0,
-    );
-    const counted = play((bytes) => ({ bytes: countNaively(bytes) }), naively);
-    for (const { name, options } of some([...TOOL_VARIANTS, ...heapVariants(ALLOCATOR)], seed)) {
-      const looks = options.tools?.includes("workingset") === true && options.workingset?.unit !== "wall";
-      const run = play((bytes) => instrument(bytes, options), looks ? accessesOf : () => 0);
-      expect(run.identities, `${name}, seed ${seed}`).toEqual(plain.identities);
-      if (looks) expect(run.noted, `${name}, seed ${seed}`).toEqual(counted.noted);
-    }
-  }
-});
+it(
+  "pairs of modules, linked by functions and tables, are told of too",
+  () => {
+    trySeeds(10, (seed) => {
+      const { text, tailCalls } = enteredModule(seed, ['(import "first" "pure" (func $more0))']);
+      const modules = [wat(enteredModule(seed + APART).text), wat(text)];
+      const play = (rewrite: (bytes: Uint8Array) => Rewritten, accesses: (run: Run) => number): Run => {
+        const [first, second] = modules.map(rewrite);
+        const one = new Run(first.bytes, first.info);
+        const two = new Run(second.bytes, second.info, one);
+        two.play(seed, tailCalls, () => accesses(one) + accesses(two));
+        return two;
+      };
+      const plain = play(
+        (bytes) => ({ bytes }),
+        () => 0,
+      );
+      const counted = play((bytes) => ({ bytes: countNaively(bytes) }), naively);
+      for (const { name, options } of some([...TOOL_VARIANTS, ...heapVariants(ALLOCATOR)], seed)) {
+        const looks = options.tools?.includes("workingset") === true && options.workingset?.unit !== "wall";
+        const run = play((bytes) => instrument(bytes, options), looks ? accessesOf : () => 0);
+        expect(run.identities, name).toEqual(plain.identities);
+        if (looks) expect(run.noted, name).toEqual(counted.noted);
+      }
+    });
+  },
+  SEARCH_TIMEOUT,
+);

@@ -1,6 +1,6 @@
 import { FormatError } from "../../bytes/errors.ts";
 import { ByteReader } from "../../bytes/reader.ts";
-import type { WasmModule } from "../../wasm/index.ts";
+import { memoryCount, type WasmModule } from "../../wasm/index.ts";
 
 /**
  * What is known of a garbage collector in the module. `blocks`: the program's objects do not come from a
@@ -42,7 +42,7 @@ export function findCollector(
     imported.has("gojs") ||
     GO_EXPORTS.every((name) => exported.has(name));
   if (isGo) return { blocks: true, sentence: `Go has its own garbage collector: ${ONLY_OTHERS}.` };
-  const hasMemory = module.importedMemoryCount + module.memories.length > 0;
+  const hasMemory = memoryCount(module) > 0;
   const usesObjects = module.types.some(({ kind }) => kind !== "func");
   if (!hasMemory) {
     return {

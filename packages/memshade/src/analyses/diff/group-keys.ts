@@ -1,8 +1,8 @@
-import { ambiguousFunctions } from "../../model/ambiguous-functions.ts";
 import type { HeapProfile } from "../../model/heap-profile.ts";
 import { type IndexIntoContextTable, type IndexIntoFrameTable, NONE } from "../../model/indices.ts";
 import { siteFrameOfContext } from "../../model/site-frame.ts";
 import { framesOfContext } from "../../model/stacks.ts";
+import { ambiguousFunctions } from "../ambiguous-functions.ts";
 import type { GroupBy } from "../groups.ts";
 
 /** What a group is called in any profile of the same program. */

@@ -2,9 +2,8 @@ import fs from "node:fs";
 import path from "node:path";
 import { UserError } from "../../bytes/errors.ts";
 import { readRegular } from "../../load/file.ts";
-import type { Presence } from "../../model/presence.ts";
 import { readRun } from "../../model/read-run.ts";
-import type { Run } from "../../model/run.ts";
+import type { Presence, Run } from "../../model/run.ts";
 
 /**
  * What the `run.json` of a folder says; undefined where there is none.

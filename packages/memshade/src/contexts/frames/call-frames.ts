@@ -7,6 +7,7 @@ import type { CallSites } from "./call-sites.ts";
 import type { FramePlan } from "./frame-plan.ts";
 import { type FrameShapes, frameBytes } from "./frame-shapes.ts";
 import type { FrameRequest, FrameSnippets } from "./frame-snippets.ts";
+import { KeptHost } from "./kept-host.ts";
 
 /** All that is known of a module's frames. */
 export interface Frames {
@@ -19,10 +20,10 @@ export interface Frames {
 /** Inserts what a function and its calls do to have frames. */
 export class CallFrames {
   readonly #frames: Frames;
+  readonly #host: KeptHost;
   #state!: WalkState;
   #codeStart = 0;
   #next = 0;
-  #hostLocal = NO_LOCAL;
   #hasFrame = false;
   #askedAt = NO_LOCAL;
   /** Local with the frame, or with the caller's slot in a function without one. */
@@ -30,6 +31,7 @@ export class CallFrames {
 
   constructor(frames: Frames) {
     this.#frames = frames;
+    this.#host = new KeptHost(frames.snippets);
   }
 
   /** A function's walk begins. `hasFrame`: else its calls run in the context of its caller. */
@@ -39,7 +41,7 @@ export class CallFrames {
     this.#codeStart = codeStart;
     const defined = state.function - state.module.importedFunctionCount;
     this.#next = calls.firstOfFunction[defined];
-    this.#hostLocal = NO_LOCAL;
+    this.#host.begin();
     this.#askedAt = NO_LOCAL;
     this.local = NO_LOCAL;
     this.#hasFrame = hasFrame;
@@ -53,7 +55,7 @@ export class CallFrames {
 
   call(callee: number, isTail: boolean, start: number, end: number): void {
     const { plan, calls, shapes, snippets } = this.#frames;
-    const { module, insertions, temporaries } = this.#state;
+    const { module, insertions } = this.#state;
     const treatment = plan.treatment(this.#state.function, callee, isTail);
     if (treatment === CallTreatment.None) return;
     // Calls come in the order of the walk; those that are never reached are skipped.
@@ -62,12 +64,8 @@ export class CallFrames {
     const slot = this.#hasFrame ? shapes.slotAt[this.#next] : 0;
     const leaves = callee >= 0;
     const leavesForGood = !isTail && plan.leavesForGood(callee);
-    if (treatment === CallTreatment.Host || leavesForGood) {
-      if (this.#hostLocal === NO_LOCAL) this.#hostLocal = extraLocal(temporaries, I32);
-      const host = this.#hostLocal;
-      insertions.add(start, { write: (sink) => snippets.keepHost(sink, host) });
-      insertions.add(end, { write: (sink) => snippets.returned(sink, host, leaves || leavesForGood) });
-    }
+    if (treatment === CallTreatment.Host || leavesForGood)
+      this.#host.around(this.#state, start, end, leaves || leavesForGood);
     const hostSlot = treatment === CallTreatment.KeepHost ? this.#callersSlot() : NO_LOCAL;
     insertions.add(start, { write: (sink) => snippets.call(sink, local, slot) });
     if (treatment === CallTreatment.Host || treatment === CallTreatment.KeepHost)

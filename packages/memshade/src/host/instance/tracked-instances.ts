@@ -1,4 +1,4 @@
-import { isMemory } from "../../tools/is-memory.ts";
+import { isMemory } from "../../tools/followed-memory.ts";
 import { holdMemory, memoryBeyond } from "../../tools/waste/read/held-memory.ts";
 import { type ObservedImports, observeImports } from "../../tools/waste/read/host-ranges.ts";
 import { guardImports } from "./host-frames.ts";

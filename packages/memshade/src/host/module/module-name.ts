@@ -1,3 +1,4 @@
+import { nameOfBuild } from "../../tools/module-names.ts";
 import { buildId, decodeModule, readNames } from "../../wasm/index.ts";
 
 /** Where the bytes of a module came from, as far as that is known. */
@@ -12,8 +13,6 @@ export interface ModuleOrigin {
 
 /** Room in a table beside the figures and a function's name. */
 const LONGEST_OWN_NAME = 20;
-/** Digits of the build id that tell apart what a program compiles from bytes. */
-const DIGITS = 6;
 
 /**
  * What reports call a module: the name of its file or address. One that was compiled from bytes is called after itself (its name
@@ -34,7 +33,7 @@ export function moduleName(
     .replace(/\.wasm$/, "")
     .replace(/[^\w.$@-]+/g, "_");
   const hint = own !== "" ? own : (compiledBy(scripts) ?? "module");
-  return `${hint.slice(0, LONGEST_OWN_NAME)}#${buildId(module, sha256).slice(0, DIGITS)}`;
+  return nameOfBuild(hint.slice(0, LONGEST_OWN_NAME), buildId(module, sha256));
 }
 
 /** The last part of an address's path; what is in `data:` and `blob:` addresses is no name. */

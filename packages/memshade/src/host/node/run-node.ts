@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import { UserError } from "../../bytes/errors.ts";
 import type { ToolOptions } from "../../tools/run-options.ts";
 import { memoryWarning, watchMemory } from "../memory-need.ts";
-import { dieBySignal, onSignals } from "../run/die-by-signal.ts";
+import { dieBySignal, onSignals, SAME_SIGNAL_MS } from "../run/die-by-signal.ts";
 import { assertFolderWritable, FolderClaim, settleLeftovers } from "../run/folder-claim.ts";
 import { ownIdentity } from "../run/process-identity.ts";
 import { NOT_WRITTEN, sayInterrupted } from "../run/profile-failure.ts";
@@ -70,9 +70,6 @@ function assertThere(script: string): void {
     throw new UserError(`${script}: ${isFolder ? "it is a folder without a program" : "no such file"}`);
   }
 }
-
-/** Some send a signal to a process and to its group: within this time it is one signal. */
-const SAME_SIGNAL_MS = 500;
 
 /** A profile that ends a run, while it is written. */
 interface Writing {

@@ -1,3 +1,6 @@
+/** Some send a signal to a process and to its group: within this time it is one signal. */
+export const SAME_SIGNAL_MS = 500;
+
 /** Listens to signals. Returns a function that stops listening. */
 export function onSignals(
   handlers: Partial<Record<NodeJS.Signals, (signal: NodeJS.Signals) => unknown>>,

@@ -1,26 +1,23 @@
 import {
   closeSync,
   existsSync,
-  lstatSync,
   mkdirSync,
   openSync,
   readdirSync,
-  realpathSync,
   renameSync,
   rmdirSync,
   rmSync,
-  statSync,
   writeFileSync,
   writeSync,
 } from "node:fs";
-import { basename, dirname, join, relative, resolve, sep } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { UserError } from "../../bytes/errors.ts";
 import { describeSystemError } from "../../bytes/system-errors.ts";
 import { readRegular } from "../../load/file.ts";
-import { RUN_SCHEMA } from "../../model/run.ts";
 import { makeFolders } from "./make-folders.ts";
 import { describeProcess, isOfThisMachine, isProcess, isRunning, ownIdentity } from "./process-identity.ts";
-import { type ProfileFile, RUN_FILE } from "./recorder.ts";
+import type { ProfileFile } from "./recorder.ts";
+import { assertElsewhere, assertReplaceable, realTarget } from "./run-target.ts";
 
 /** Inside of a claim: whose it is, what is being written, and the earlier run while it makes room. */
 const OWNER = "owner";
@@ -34,8 +31,6 @@ const PIECE_BYTES = 1 << 20;
 
 /** So often a claim is tried again whose owner has just gone. */
 const TRIES = 20;
-
-const NAMED = 3;
 
 /**
  * The right to write one run folder. Whoever has it has a hidden folder beside that one, `.NAME.partial`: it says which process
@@ -188,26 +183,6 @@ function passing(target: string, state: "claim" | "gone"): string {
   return join(dirname(target), `.${basename(target)}.${process.pid}-${once}.${state}`);
 }
 
-/** The folder that a name leads to: links are followed, so that they stay. */
-function realTarget(folder: string): string {
-  const path = resolve(folder);
-  let ancestor = path;
-  while (!isEntry(ancestor) && dirname(ancestor) !== ancestor) ancestor = dirname(ancestor);
-  if (statSync(ancestor, { throwIfNoEntry: false })?.isDirectory() !== true)
-    throw new UserError(`cannot write the profile to ${folder}: ${ancestor} is not a folder`);
-  return join(realpathSync(ancestor), relative(ancestor, path));
-}
-
-/** Whether there is something, links to nothing included. */
-function isEntry(path: string): boolean {
-  try {
-    lstatSync(path);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 /** Makes the claim. False: it is the lender's. */
 function occupy(folder: string, target: string, lender: string | undefined): boolean {
   const claim = claimOf(target);
@@ -285,40 +260,6 @@ function settle(claim: string, target: string): void {
   const [whole, old] = [join(claim, NEW), join(claim, OLD)];
   if (existsSync(old) && !existsSync(target)) renameSync(existsSync(whole) ? whole : old, target);
   for (const left of [whole, old]) rmSync(left, { recursive: true, force: true });
-}
-
-/** A shell would stand in a folder that is gone. @throws UserError */
-function assertElsewhere(folder: string, target: string): void {
-  const here = realpathSync(process.cwd());
-  if (here === target || here.startsWith(join(target, sep)))
-    throw new UserError(`${folder}: memshade was started there; name a folder of its own with --out`);
-}
-
-/** @throws UserError if there is something that a run must not replace. */
-function assertReplaceable(folder: string, target: string): void {
-  const status = statSync(target, { throwIfNoEntry: false });
-  if (status === undefined) return;
-  if (!status.isDirectory()) throw new UserError(`cannot write the profile to ${folder}: it is not a folder`);
-  if (status.dev !== statSync(dirname(target)).dev)
-    throw new UserError(`${folder}: a file system is mounted there; name a folder inside of it with --out`);
-  const names = readdirSync(target).sort();
-  const known = names.length === 0 ? [] : filesOfRun(target);
-  const foreign = names.filter((name) => !known.includes(name));
-  if (foreign.length === 0) return;
-  const shown = foreign.slice(0, NAMED).join(", ") + (foreign.length > NAMED ? ", …" : "");
-  throw new UserError(
-    `${folder}: it holds what is no part of a finished run (${shown}); name another folder with --out, or remove that`,
-  );
-}
-
-/** Names of the files of a finished run; none if there is no such run. */
-function filesOfRun(folder: string): string[] {
-  try {
-    const { schema, files } = JSON.parse(readRegular(join(folder, RUN_FILE)).toString());
-    return schema === RUN_SCHEMA ? [RUN_FILE, ...Object.values(files as Record<string, string>)] : [];
-  } catch {
-    return [];
-  }
 }
 
 function* writeWhole(path: string, contents: string | Uint8Array): Generator<void> {

@@ -1,6 +1,5 @@
 import { writeRaw } from "../../formats/memprof-raw/index.ts";
-import type { Presence } from "../../model/presence.ts";
-import type { Run, RunEnd } from "../../model/run.ts";
+import type { Presence, Run, RunEnd } from "../../model/run.ts";
 import { RUN_SCHEMA, RUN_VERSION } from "../../model/run.ts";
 import { MEMSHADE_VERSION } from "../../model/version.ts";
 import { HeapSession } from "../../tools/heap/read/heap-session.ts";

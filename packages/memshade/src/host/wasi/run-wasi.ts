@@ -10,7 +10,7 @@ import { memoryWarning, watchMemory } from "../memory-need.ts";
 import { moduleLines } from "../module/module-lines.ts";
 import { moduleTypes } from "../module/module-types.ts";
 import { removeLeftControlFolders } from "../node/control-folder.ts";
-import { dieBySignal, onSignals } from "../run/die-by-signal.ts";
+import { dieBySignal, onSignals, SAME_SIGNAL_MS } from "../run/die-by-signal.ts";
 import { assertFolderWritable, FolderClaim } from "../run/folder-claim.ts";
 import { NOT_WRITTEN, sayInterrupted, sayNotWritten } from "../run/profile-failure.ts";
 import { profileFiles, Recorder } from "../run/recorder.ts";
@@ -28,7 +28,6 @@ const PROGRAM_STACK_MB = 16;
 
 /** How long a program may take to stop at a signal before its tables are read as they are. */
 const STOP_WITHIN_MS = 500;
-const SAME_SIGNAL_MS = 500;
 
 export interface WasiRun {
   /** Path of the module as it was typed. */
@@ -123,7 +122,7 @@ class WasiSupervisor {
     const onSignal = (signal: NodeJS.Signals): void => {
       const time = performance.now();
       this.#signal ??= { name: signal, time };
-      // Some send a signal to the process and to its group: only a later one wants an end without a profile.
+      // A second one wants an end without a profile.
       if (time - this.#signal.time >= SAME_SIGNAL_MS) this.#isInterrupted = true;
       stop();
     };

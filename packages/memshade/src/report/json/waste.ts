@@ -2,7 +2,7 @@ import { fieldOrder } from "../../analyses/waste/field-order.ts";
 import { wasteFindings } from "../../analyses/waste/findings.ts";
 import { type PairTable, rankPairs } from "../../analyses/waste/pairs.ts";
 import { rankWaste, type WasteKey } from "../../analyses/waste/rank-sites.ts";
-import type { Presence } from "../../model/presence.ts";
+import type { Presence } from "../../model/run.ts";
 import type { WasteFile } from "../../model/waste/waste.ts";
 import { libraryOfFinding, sentencesOf } from "../waste-sentences.ts";
 

@@ -1,5 +1,5 @@
 import { findPhases } from "../../analyses/working-set/phases.ts";
-import type { Presence } from "../../model/presence.ts";
+import type { Presence } from "../../model/run.ts";
 import type { WorkingSetProfile } from "../../model/working-set/working-set.ts";
 import { localityJson } from "./locality.ts";
 

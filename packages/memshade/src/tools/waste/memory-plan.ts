@@ -1,5 +1,6 @@
 import { indexTableBytes } from "../../contexts/frames/index-table.ts";
 import { NODE_BYTES } from "../../contexts/layout.ts";
+import type { WasteOptions } from "../options.ts";
 import {
   BLOCK_BYTES,
   CONTROL_BYTES,
@@ -143,6 +144,17 @@ export function wasteBytesPerByte({
     bytes: (isPrecise ? 1 : 2) + 0.5 + (objects ? 0.5 : 0) + (opaque ? dirty : 0),
     words: isPrecise ? 8 : 4,
   };
+}
+
+/** The most of these tables that a program can touch, per byte of its memory. */
+export function wasteBytesTouched(wishes: Pick<WasteWishes, "engine" | "objects">): number {
+  const { bytes, words } = wasteBytesPerByte({ ...wishes, opaque: true });
+  return wishes.engine === "full" ? bytes + words : bytes;
+}
+
+/** Whether writers, readers and values are kept per byte, instead of one id. */
+export function isPreciseMode({ pairs, objects }: WasteOptions): boolean {
+  return Boolean(pairs || objects);
 }
 
 /** Places the tables behind the shadow of as much memory as there is room for. */

@@ -1,4 +1,4 @@
-import { type Presence, presenceBytes } from "../../../model/presence.ts";
+import type { Presence } from "../../../model/run.ts";
 import { formatBytes } from "../../format.ts";
 import type { Screen } from "./screen.ts";
 
@@ -15,5 +15,5 @@ export function presenceInWords(screen: Screen, presence: Presence | undefined):
     `${formatBytes(shadow)} of shadow memory and tables`,
     `${formatBytes(recorded)} of recorded data`,
   ];
-  return `took about ${formatBytes(presenceBytes(presence))} of memory: ${parts.join(", ")}`;
+  return `took about ${formatBytes(own + modules + shadow + recorded)} of memory: ${parts.join(", ")}`;
 }

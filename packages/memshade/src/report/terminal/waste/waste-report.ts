@@ -1,5 +1,5 @@
 import { wasteFindings } from "../../../analyses/waste/findings.ts";
-import type { Presence } from "../../../model/presence.ts";
+import type { Presence } from "../../../model/run.ts";
 import type { WasteFile } from "../../../model/waste/waste.ts";
 import { formatBytes, formatCount, formatPercent, plural } from "../../format.ts";
 import { libraryOfFinding, placeOf, sentencesOf } from "../../waste-sentences.ts";

@@ -1,6 +1,6 @@
 import { findPhases } from "../../../analyses/working-set/phases.ts";
 import { agreeing, counted } from "../../../model/counted.ts";
-import type { Presence } from "../../../model/presence.ts";
+import type { Presence } from "../../../model/run.ts";
 import type {
   InstanceWorkingSet,
   StackFrame,

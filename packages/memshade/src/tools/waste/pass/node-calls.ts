@@ -1,6 +1,7 @@
 import { CallTreatment } from "../../../contexts/call-plan.ts";
 import type { FramePlan } from "../../../contexts/frames/frame-plan.ts";
 import type { FrameSnippets } from "../../../contexts/frames/frame-snippets.ts";
+import { KeptHost } from "../../../contexts/frames/kept-host.ts";
 import type { WalkState } from "../../../rewrite/tool.ts";
 import { NO_LOCAL } from "../../../rewrite/walk/operand-stack.ts";
 import { extraLocal } from "../../../rewrite/write/temporaries.ts";
@@ -27,37 +28,34 @@ export interface NodeTargets {
 export class NodeCalls {
   readonly #targets: NodeTargets;
   readonly #catches: boolean;
+  readonly #host: KeptHost;
   #state!: WalkState;
   #codeStart = 0;
   #local = NO_LOCAL;
-  #hostLocal = NO_LOCAL;
 
   /** `catches`: whether functions of the module may catch exceptions. */
   constructor(targets: NodeTargets, catches: boolean) {
     this.#targets = targets;
     this.#catches = catches;
+    this.#host = new KeptHost(targets.snippets);
   }
 
   begin(state: WalkState, codeStart: number): void {
     this.#state = state;
     this.#codeStart = codeStart;
     this.#local = NO_LOCAL;
-    this.#hostLocal = NO_LOCAL;
+    this.#host.begin();
   }
 
   call(callee: number, isTail: boolean, start: number, end: number): void {
     const { plan, snippets, nodeGlobal, enter } = this.#targets;
-    const { insertions, module, temporaries } = this.#state;
+    const { insertions, module } = this.#state;
     const treatment = plan.treatment(this.#state.function, callee, isTail);
     if (treatment === CallTreatment.None) return;
     const leavesForGood = !isTail && plan.leavesForGood(callee);
     const leaves = callee >= 0;
-    if (treatment === CallTreatment.Host || leavesForGood) {
-      if (this.#hostLocal === NO_LOCAL) this.#hostLocal = extraLocal(temporaries, I32);
-      const host = this.#hostLocal;
-      insertions.add(start, { write: (sink) => snippets.keepHost(sink, host) });
-      insertions.add(end, { write: (sink) => snippets.returned(sink, host, leaves || leavesForGood) });
-    }
+    if (treatment === CallTreatment.Host || leavesForGood)
+      this.#host.around(this.#state, start, end, leaves || leavesForGood);
     if (treatment === CallTreatment.Keep) return;
     const node = this.#node();
     insertions.add(start, {

@@ -2,9 +2,9 @@ import { allFrameBytes } from "../../../contexts/frames/call-frames.ts";
 import type { FramePlan } from "../../../contexts/frames/frame-plan.ts";
 import { memoryType, type WasmModule } from "../../../wasm/index.ts";
 import type { ToolSurroundings } from "../../tool.ts";
-import { planWaste, type WasteLayout, type WasteWishes } from "../memory-plan.ts";
+import { tooLargeSentence } from "../memory-limit.ts";
+import { isPreciseMode, planWaste, type WasteLayout, type WasteWishes } from "../memory-plan.ts";
 import type { SiteTable } from "../site-table.ts";
-import { tooLargeSentence } from "../too-large.ts";
 import { findSites } from "./sites/find-sites.ts";
 import { exactImports } from "./sites/wasi-functions.ts";
 import { zeroingFunctions } from "./sites/zeroing-functions.ts";
@@ -35,8 +35,9 @@ export interface WeavingPlan {
 /** Looks at a module, and places the tool's tables. */
 export function planWeaving(around: ToolSurroundings): WeavingPlan {
   const { module, memory, memoryBytes, allocator } = around;
-  const { pairs, contexts, objects, compat, mostIds } = around.options.waste ?? {};
-  const isPrecise = Boolean(pairs || objects);
+  const { waste = {} } = around.options;
+  const { contexts, objects, compat, mostIds } = waste;
+  const isPrecise = isPreciseMode(waste);
   const zeroing = zeroingFunctions(allocator.functions);
   const sites = findSites(module, zeroing);
   const plan = contexts === true ? contextPlan(around, sites, isPrecise) : undefined;
@@ -71,25 +72,11 @@ export function planWeaving(around: ToolSurroundings): WeavingPlan {
 }
 
 /** Why the tool can follow nothing of a module, as a sentence; undefined: it can. */
-export function refusal({ around, wishes, layout }: WeavingPlan): string | undefined {
+export function refusal({ around, layout }: WeavingPlan): string | undefined {
   const { minimum, pageSizeLog2 } = memoryType(around.module, around.memory);
   const bytes = minimum * 2 ** pageSizeLog2;
   if (bytes <= layout.covered) return undefined;
-  return tooLargeSentence("The module's memory begins with", bytes, layout.covered, whatHelps(wishes, bytes));
-}
-
-/** What somebody can do whose memory begins with more bytes than can be followed. */
-function whatHelps(wishes: WasteWishes, bytes: number): string | undefined {
-  const { covered } = planWaste({
-    ...wishes,
-    engine: "brief",
-    contexts: false,
-    objects: false,
-    frames: undefined,
-  });
-  return covered >= bytes
-    ? `Without --contexts, --pairs and the like it follows ${Math.floor(covered / 2 ** 20)} MiB.`
-    : undefined;
+  return tooLargeSentence("The module's memory begins with", bytes, layout.covered);
 }
 
 /** Whether a program is one that WASI starts and that imports nothing else: its host says exactly what it reads and writes. */

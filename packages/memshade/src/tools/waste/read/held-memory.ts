@@ -2,7 +2,7 @@ import { followedMemory } from "../../followed-memory.ts";
 import type { InstrumentedInfo } from "../../options.ts";
 import { wasteDescription } from "../description.ts";
 import { Control } from "../layout.ts";
-import { tooLargeSentence } from "../too-large.ts";
+import { tooLargeSentence } from "../memory-limit.ts";
 
 const PAGE_BYTES = 65536;
 

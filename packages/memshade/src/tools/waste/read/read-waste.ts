@@ -1,8 +1,8 @@
 import { bytesOfBase64 } from "../../../bytes/base64.ts";
 import type { InstrumentedInfo } from "../../options.ts";
-import { shadowBytesPerByte } from "../../shadow-cost.ts";
 import { type WasteDescription, wasteDescription } from "../description.ts";
 import { Control } from "../layout.ts";
+import { wasteBytesTouched } from "../memory-plan.ts";
 import { decodeSites, type SiteTable } from "../site-table.ts";
 import {
   type FigureSources,
@@ -103,7 +103,7 @@ export class WasteReader {
       contextsLeft: framed?.contextsLeft ?? 0,
       accessesLeft: framed?.accessesLeft ?? 0,
       pairsLost: controlWord(tables, Control.pairsLost),
-      shadowBytes: Math.ceil(Math.min(reached, covered) * this.#shadowPerByte()),
+      shadowBytes: Math.ceil(Math.min(reached, covered) * wasteBytesTouched(this.description)),
       grewBeyond: reached > covered,
       heldAt: limited && reached === covered ? covered : undefined,
       refused: times === 0 ? undefined : { times, pages: controlWord(tables, Control.asked), covered },
@@ -114,11 +114,6 @@ export class WasteReader {
   reset(): void {
     resetTables(this.#tables);
     this.#frameReader()?.reset(this.#tables.view);
-  }
-
-  #shadowPerByte(): number {
-    const { engine, objects } = this.description;
-    return shadowBytesPerByte({ tools: ["waste"], waste: { pairs: engine === "full", objects } });
   }
 
   #siteTable(): SiteTable {

@@ -16,7 +16,7 @@ import { ModuleFunctions } from "../../module-functions.ts";
 import type { InstrumentedInfo } from "../../options.ts";
 import { sentencesOfTool } from "../../sentences.ts";
 import type { LinesOf, SourcePlace, TypesOf } from "../../session.ts";
-import { refusedSentence } from "../too-large.ts";
+import { heldSentence, refusedSentence } from "../memory-limit.ts";
 import { addFigures, type LoadFigures, type StoreFigures } from "./figures.ts";
 import { mergeObjects, objectsOf } from "./object-fields.ts";
 import type { PairFigures } from "./read-pairs.ts";
@@ -329,10 +329,7 @@ function sentencesOf(contents: readonly WasteContents[]): string[] {
   const heldAt = contents.find((of) => of.heldAt !== undefined)?.heldAt;
   const refused = refusedGrowth(contents);
   if (refused !== undefined) sentences.push(refused);
-  else if (heldAt !== undefined)
-    sentences.push(
-      `The memory reached ${Math.floor(heldAt / 2 ** 20)} MiB, all that the waste tool can follow, and could not grow further.`,
-    );
+  else if (heldAt !== undefined) sentences.push(heldSentence(heldAt));
   const outside = sum((of) => of.outside);
   if (outside > 0)
     sentences.push(

@@ -1,16 +1,12 @@
 import { bytesOfBase64 } from "../../../bytes/base64.ts";
 import { EntryPoints } from "../../../contexts/entry-points.ts";
+import { BEYOND_SENTENCE, LARGEST_FOLLOWED_BYTES } from "../../../rewrite/facts/followed-bytes.ts";
 import { usesTailCalls } from "../../../rewrite/facts/module-scan.ts";
 import { type MergedRuntime, mergeRuntime } from "../../../rewrite/link/shadow-runtime.ts";
 import type { ToolPass } from "../../../rewrite/tool.ts";
 import { BodyBuilder } from "../../../rewrite/write/body-builder.ts";
 import { I32, importsOf } from "../../../wasm/index.ts";
-import {
-  BEYOND_SENTENCE,
-  LARGEST_FOLLOWED_BYTES,
-  type ToolSurroundings,
-  type WovenTool,
-} from "../../tool.ts";
+import type { ToolSurroundings, WovenTool } from "../../tool.ts";
 import { type WovenAttribution, weaveAttribution } from "../attribution/pass/weave-attribution.ts";
 import { encodeCodeMarks } from "../code-marks.ts";
 import { Control } from "../layout.ts";

@@ -14,34 +14,35 @@ import { F32, F64, type FuncType, I32, I64, type ValType } from "../../../../was
 
 /**
  * Emscripten, by name without the underscore that JavaScript adds, with the types of result and parameters in Emscripten's own
- * letters: another host's function of that name with other parameters is another function.
+ * letters: another host's function of that name with other parameters is another function. They are defined in src/lib/libcore.js
+ * and src/lib/libexceptions.js; versions 2 and 3 had theirs in src/library.js.
  */
-const EMSCRIPTEN: Readonly<Record<string, { types: string; source: string }>> = {
+const EMSCRIPTEN: Readonly<Record<string, string>> = {
   // Clocks: they return a number.
-  emscripten_get_now: { types: "d", source: "src/lib/libcore.js" },
-  emscripten_date_now: { types: "d", source: "src/lib/libcore.js" },
-  emscripten_get_now_res: { types: "d", source: "src/lib/libcore.js" },
-  _emscripten_get_now_is_monotonic: { types: "i", source: "src/lib/libcore.js" },
-  emscripten_get_now_is_monotonic: { types: "i", source: "src/library.js (3.1)" },
+  emscripten_get_now: "d",
+  emscripten_date_now: "d",
+  emscripten_get_now_res: "d",
+  _emscripten_get_now_is_monotonic: "i",
+  emscripten_get_now_is_monotonic: "i",
   // Sizes of the memory, and its growth.
-  emscripten_get_heap_max: { types: "p", source: "src/lib/libcore.js" },
-  emscripten_get_heap_size: { types: "p", source: "src/library.js (3.1)" },
-  emscripten_resize_heap: { types: "ip", source: "src/lib/libcore.js" },
-  emscripten_notify_memory_growth: { types: "vp", source: "src/lib/libcore.js" },
+  emscripten_get_heap_max: "p",
+  emscripten_get_heap_size: "p",
+  emscripten_resize_heap: "ip",
+  emscripten_notify_memory_growth: "vp",
   // They throw.
-  abort: { types: "v", source: "src/library.js (3.1)" },
-  _abort_js: { types: "v", source: "src/lib/libcore.js" },
-  _emscripten_throw_longjmp: { types: "v", source: "src/lib/libcore.js" },
-  emscripten_throw_longjmp: { types: "v", source: "src/library.js (2.0)" },
+  abort: "v",
+  _abort_js: "v",
+  _emscripten_throw_longjmp: "v",
+  emscripten_throw_longjmp: "v",
   // Variables of the JavaScript.
-  getTempRet0: { types: "i", source: "src/library.js (3.1)" },
-  setTempRet0: { types: "vi", source: "src/library.js (3.1)" },
-  llvm_eh_typeid_for: { types: "ip", source: "src/lib/libexceptions.js" },
-  __cxa_uncaught_exceptions: { types: "i", source: "src/lib/libexceptions.js" },
-  _emscripten_runtime_keepalive_clear: { types: "v", source: "src/lib/libcore.js" },
-  emscripten_runtime_keepalive_push: { types: "v", source: "src/lib/libcore.js" },
-  emscripten_runtime_keepalive_pop: { types: "v", source: "src/lib/libcore.js" },
-  emscripten_runtime_keepalive_check: { types: "i", source: "src/lib/libcore.js" },
+  getTempRet0: "i",
+  setTempRet0: "vi",
+  llvm_eh_typeid_for: "ip",
+  __cxa_uncaught_exceptions: "i",
+  _emscripten_runtime_keepalive_clear: "v",
+  emscripten_runtime_keepalive_push: "v",
+  emscripten_runtime_keepalive_pop: "v",
+  emscripten_runtime_keepalive_check: "i",
 };
 
 /**
@@ -77,7 +78,7 @@ export function touchesNoMemory(name: string, type: FuncType): boolean {
   const invoked = INVOKE.exec(name)?.[1];
   // The parameters are the index in the table and those of the function that is called.
   if (invoked !== undefined) return fits(`${invoked[0]}p${invoked.slice(1)}`, type);
-  return Object.hasOwn(EMSCRIPTEN, name) && fits(EMSCRIPTEN[name].types, type);
+  return Object.hasOwn(EMSCRIPTEN, name) && fits(EMSCRIPTEN[name], type);
 }
 
 function fits(letters: string, { params, results }: FuncType): boolean {

@@ -2,9 +2,9 @@ import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { isProcess } from "../../src/host/run/process-identity.ts";
-import { memshade, newFolder, readRun, startMemshade } from "./support/command-line.ts";
-import { ALLOCATOR, EXIT_7, LIBRARY, manySites, SPIN, TRAP, writeProgram } from "./support/programs.ts";
+import { isProcess } from "../../../src/host/run/process-identity.ts";
+import { memshade, newFolder, readRun, startMemshade } from "../support/command-line.ts";
+import { ALLOCATOR, EXIT_7, LIBRARY, manySites, SPIN, TRAP, writeProgram } from "../support/programs.ts";
 
 /** A script that uses the library, then runs `end`. */
 function writeScript(cwd: string, end: string): void {
@@ -97,7 +97,7 @@ describe("a profile that cannot be written", () => {
           `(func (export "sites") ${"(call $free (call $malloc (i32.const 32)))".repeat(SITES)}) (func (export "spin")`,
         ),
       );
-      const main = new URL("../../src/cli/main.ts", import.meta.url).pathname;
+      const main = new URL("../../../src/cli/main.ts", import.meta.url).pathname;
       // The limit is of the shell's blocks, of half a KiB or one.
       const limited = (args: string) =>
         spawnSync("sh", ["-c", `ulimit -f 16; exec "${process.execPath}" "${main}" ${args}`], {

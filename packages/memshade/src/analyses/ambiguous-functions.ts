@@ -1,6 +1,6 @@
-import type { HeapProfile } from "./heap-profile.ts";
-import { NONE } from "./indices.ts";
-import { ambiguousNames } from "./named-module.ts";
+import type { HeapProfile } from "../model/heap-profile.ts";
+import { NONE } from "../model/indices.ts";
+import { ambiguousNames } from "../model/named-module.ts";
 
 const known = new WeakMap<HeapProfile, ReadonlySet<string>>();
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { startMemshade } from "./support/command-line.ts";
-import { type Blow, strike, survivalPrograms } from "./support/survival.ts";
+import { startMemshade } from "../support/command-line.ts";
+import { type Blow, strike, survivalPrograms } from "./strike.ts";
 
 const signal = fc.record({
   name: fc.constantFrom("SIGINT" as const, "SIGTERM" as const, "SIGKILL" as const),
@@ -17,8 +17,8 @@ const blow: fc.Arbitrary<Blow> = fc.record({
   hasEarlierRun: fc.boolean(),
 });
 
-/** A second each; `MEMSHADE_SURVIVAL` asks for more of them. */
-const CASES = Number(process.env.MEMSHADE_SURVIVAL ?? 12);
+/** Some seconds each; `MEMSHADE_SURVIVAL` asks for more of them. */
+const CASES = Number(process.env.MEMSHADE_SURVIVAL ?? 6);
 
 describe.runIf(process.platform === "linux")("a run that is struck at any moment", () => {
   it(

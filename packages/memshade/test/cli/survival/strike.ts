@@ -1,8 +1,14 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { loadHeap } from "../../../src/cli/load/heap.ts";
-import { newFolder, type Outcome, readRun, type Started, type StartOptions } from "./command-line.ts";
-import { LIBRARY, manySites, wasiProgram, writeProgram } from "./programs.ts";
+import {
+  newFolder,
+  type Outcome,
+  readRun,
+  type Started,
+  type StartOptions,
+} from "../support/command-line.ts";
+import { LIBRARY, manySites, wasiProgram, writeProgram } from "../support/programs.ts";
 
 /** Starts memshade: the sources or what is built. */
 export type Start = (args: readonly string[], options: StartOptions) => Started;
