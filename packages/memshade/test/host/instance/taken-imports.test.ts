@@ -35,7 +35,15 @@ function maker(asked: string[]): WebAssembly.Imports {
     random_get: () => () => 0,
   };
   const fields = (module: string) =>
-    new Proxy({}, { get: (_, name) => (asked.push(`${module}.${String(name)}`), values[String(name)]?.()) });
+    new Proxy(
+      {},
+      {
+        get(_, name) {
+          asked.push(`${module}.${String(name)}`);
+          return values[String(name)]?.();
+        },
+      },
+    );
   return new Proxy({}, { get: (_, module) => fields(String(module)) });
 }
 
